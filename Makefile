@@ -1,0 +1,186 @@
+# Gorgon: one Makefile for everything. `make help` lists the targets.
+#
+#   BUILD=dir     where results go (default build, or build/san-... with SAN)
+#   SAN=address,undefined | thread    build and test with sanitizers
+#   V=1           show commands
+#   CC= CFLAGS= LDFLAGS= PREFIX= LIBDIR= INCLUDEDIR= DESTDIR=   as usual
+#   DEPS=no       never install packages; name what is missing
+
+VERSION := 0.1.0
+SOVERSION := 0
+
+comma := ,
+SAN ?=
+BUILD ?= build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
+CC ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+CXX := g++
+CFLAGS ?= -O2 -g
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+DATADIR ?= $(PREFIX)/share
+DEPS ?= yes
+PYTHON3 := /usr/bin/python3
+Q := $(if $(V),,@)
+
+# Required flags stay apart from the user's.
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(if $(CI),-Werror)
+SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer $(if $(findstring undefined,$(SAN)),-fno-sanitize-recover=undefined))
+BASE := -std=gnu11 -fPIC -fvisibility=hidden -pthread $(WARN) $(SANFLAGS) -MMD -MP
+INCLUDES := -Iloader -Ijitreg -Iloader/elf
+PYTHON_CFLAGS = $(shell pkg-config --cflags python3-embed 2>/dev/null)
+JSON_CFLAGS = $(shell pkg-config --cflags json-c)
+JSON_LIBS = $(shell pkg-config --libs json-c)
+
+JITREG_SRC := $(wildcard jitreg/*.c)
+GORGON_SRC := $(wildcard loader/elf/*.c loader/python/*.c)
+TOOL_SRC := $(wildcard tools/*.c)
+UNIT_SRC := $(wildcard tests/test_*.c)
+UNIT_LIB_SRC := tests/elf_builder.c tests/helpers.c
+HOST_SRC := tests/host.c
+
+obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+UNITS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(UNIT_SRC))
+
+LIBJITREG := $(BUILD)/libjitreg.so
+LIBGORGON := $(BUILD)/libgorgon.so
+PRODUCTS := $(BUILD)/gorgon $(LIBGORGON) $(BUILD)/libgorgon.a $(LIBJITREG) $(BUILD)/libjitreg.a
+SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
+
+.PHONY: all check check-all check-unit check-gdb check-lldb check-run demo setup venv \
+	bench format lint compile_commands.json install uninstall clean help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+all: $(PRODUCTS) $(BUILD)/host
+
+# ---- libraries and tools ----------------------------------------------------
+
+$(BUILD)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  CC      $<")
+	$(Q)$(CC) $(BASE) $(INCLUDES) $(EXTRA) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(BUILD)/obj/loader/python/module.o: EXTRA = $(PYTHON_CFLAGS)
+$(call obj,$(TOOL_SRC)): EXTRA = $(JSON_CFLAGS) -DGORGON_VERSION='"$(VERSION)"' \
+	-DGORGON_DATADIR='"$(DATADIR)/gorgon"'
+
+# $(1) name, $(2) libraries. The file has its soname, the plain name is a link to it.
+define shared
+	@$(if $(Q),echo "  LD      $@")
+	$(Q)$(CC) -shared -pthread $(SANFLAGS) $(LDFLAGS) -Wl,-soname,$(1).so.$(SOVERSION) \
+		-Wl,--version-script=$(3) -Wl,-z,relro,-z,now $(if $(SAN),,-Wl,-z,defs) \
+		-o $(BUILD)/$(1).so.$(SOVERSION) $(filter %.o,$^) $(2)
+	$(Q)ln -sf $(1).so.$(SOVERSION) $@
+endef
+
+$(LIBJITREG): $(call obj,$(JITREG_SRC)) jitreg/libjitreg.map
+	$(call shared,libjitreg,-lelf -ldl,jitreg/libjitreg.map)
+
+$(LIBGORGON): $(call obj,$(GORGON_SRC)) loader/libgorgon.map $(LIBJITREG)
+	$(call shared,libgorgon,-L$(BUILD) -ljitreg -lelf -lgcc_s -ldl -Wl$(comma)-rpath$(comma)'$$ORIGIN',loader/libgorgon.map)
+	$(Q)$(PYTHON3) tests/check_exports.py loader/gorgon.h loader/libgorgon.map $@
+
+$(BUILD)/libjitreg.a: $(call obj,$(JITREG_SRC))
+$(BUILD)/libgorgon.a: $(call obj,$(GORGON_SRC))
+$(BUILD)/libjitreg.a $(BUILD)/libgorgon.a:
+	@$(if $(Q),echo "  AR      $@")
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+LINK_GORGON = -L$(BUILD) -lgorgon -ljitreg -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib:$$ORIGIN/..' -pthread
+
+$(BUILD)/gorgon: $(call obj,$(TOOL_SRC)) $(LIBGORGON)
+	@$(if $(Q),echo "  LD      $@")
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LINK_GORGON) $(JSON_LIBS)
+
+$(BUILD)/host: $(call obj,$(HOST_SRC)) $(LIBGORGON)
+	@$(if $(Q),echo "  LD      $@")
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LINK_GORGON)
+
+# ---- tests --------------------------------------------------------------------
+
+$(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,$(UNIT_LIB_SRC)) $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  LD      $@")
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -rdynamic -o $@ $(filter %.o %.a,$^) -lcmocka -lelf -lgcc_s -ldl -pthread
+
+# Objects that the tests load; see tests/modules/README.md.
+include tests/modules/modules.mk
+
+check:
+	@tools/setup.sh $(DEPS)
+	+@$(MAKE) --no-print-directory check-all
+
+check-all: all $(UNITS) $(MODULES) venv
+	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/run.py $(TESTS)
+
+check-unit check-gdb check-lldb check-run: all $(UNITS) $(MODULES) venv
+	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/run.py $(@:check-%=%)
+
+# Wheels come into a virtual environment, from a pinned list.
+venv: build/venv/.done
+build/venv/.done: tests/requirements.txt
+	@echo "  VENV    build/venv"
+	$(Q)rm -rf build/venv && $(PYTHON3) -m venv build/venv
+	$(Q)build/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r tests/requirements.txt
+	$(Q)touch $@
+
+demo:
+	@tools/setup.sh $(DEPS)
+	+@$(MAKE) --no-print-directory all
+	@BUILD=$(abspath $(BUILD)) tools/demo.sh
+
+setup:
+	@tools/setup.sh $(DEPS)
+
+# ---- housekeeping ---------------------------------------------------------------
+
+C_FILES = $(shell git ls-files '*.c' '*.h')
+
+format:
+	clang-format -i $(C_FILES)
+
+lint:
+	$(PYTHON3) -m compileall -q gdb lldb tests tools
+	cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr $(INCLUDES) $(JITREG_SRC) $(GORGON_SRC) $(TOOL_SRC)
+
+compile_commands.json:
+	$(PYTHON3) tools/compile_commands.py '$(CC) $(BASE) $(INCLUDES) $(CFLAGS)' $(JITREG_SRC) $(GORGON_SRC) $(TOOL_SRC) $(UNIT_SRC) > $@
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(DATADIR)/gorgon
+	install -m 755 $(BUILD)/gorgon $(DESTDIR)$(PREFIX)/bin
+	install -m 644 loader/gorgon.h jitreg/jitreg.h loader/elf/debug_root.h $(DESTDIR)$(INCLUDEDIR)
+	install -m 644 $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a $(DESTDIR)$(LIBDIR)
+	install -m 755 $(BUILD)/libgorgon.so.$(SOVERSION) $(BUILD)/libjitreg.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)
+	ln -sf libgorgon.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libgorgon.so
+	ln -sf libjitreg.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libjitreg.so
+	for pc in loader/libgorgon jitreg/libjitreg; do \
+		sed 's|@PREFIX@|$(PREFIX)|;s|@LIBDIR@|$(LIBDIR)|;s|@INCLUDEDIR@|$(INCLUDEDIR)|;s|@VERSION@|$(VERSION)|' \
+			$$pc.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/$${pc##*/}.pc; done
+	for script in $(SCRIPTS); do \
+		install -D -m 644 $$script $(DESTDIR)$(DATADIR)/gorgon/$$script; done
+	install -d $(DESTDIR)$(DATADIR)/gdb/auto-load$(LIBDIR)
+	install -m 644 gdb/libgorgon-gdb.py $(DESTDIR)$(DATADIR)/gdb/auto-load$(LIBDIR)/libgorgon.so.$(SOVERSION)-gdb.py
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/gorgon $(addprefix $(DESTDIR)$(INCLUDEDIR)/,gorgon.h jitreg.h debug_root.h)
+	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,$(foreach l,libgorgon libjitreg,$(l).a $(l).so $(l).so.$(SOVERSION) pkgconfig/$(l).pc))
+	rm -rf $(DESTDIR)$(DATADIR)/gorgon $(DESTDIR)$(DATADIR)/gdb/auto-load$(LIBDIR)/libgorgon.so.$(SOVERSION)-gdb.py
+
+clean:
+	rm -rf build
+
+help:
+	@echo "all      build everything into $(BUILD)"
+	@echo "demo     set up, build, show: numpy in several interpreters; gdb and lldb in each"
+	@echo "check    set up, build, run all tests (TESTS='gdb lldb' for some)"
+	@echo "check-unit check-run check-gdb check-lldb    one kind of test"
+	@echo "install  DESTDIR= PREFIX=$(PREFIX)    uninstall takes it back"
+	@echo "format lint compile_commands.json clean"
+	@echo "variables: BUILD SAN V CC CFLAGS LDFLAGS DEPS=no"
+
+-include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

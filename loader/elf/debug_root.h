@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What debuggers, gorgon-symdump and core readers see of the namespaces.
+ *
+ * One exported variable, gorgon_debug_root, heads a list of namespaces, each of
+ * which heads a list of objects. It is a format, not an interface of the
+ * library: readers look at the memory of another process or of a core.
+ *
+ * - Fixed-width integers, explicit padding, no bit-fields, no pointers: an
+ *   address is a uint64_t. Offsets are pinned below. Strings are
+ *   NUL-terminated UTF-8 at an address, with their size beside them.
+ * - A reader checks magic and version, then uses ns_size and object_size as the
+ *   sizes of entries: later versions append members.
+ * - Readers that do not stop the process read `sequence` before and after: odd,
+ *   or changed, means try again. The writer holds the loader's lock.
+ * - Everything lies in anonymous memory or in written data pages, which the
+ *   kernel's default core filter keeps.
+ * - An object is linked before a debugger hears of its symfile and unlinked after
+ *   the debugger has dropped it, so a stop finds the entry of its pc.
+ */
+#ifndef GORGON_ELF_DEBUG_ROOT_H
+#define GORGON_ELF_DEBUG_ROOT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define GORGON_DEBUG_MAGIC   "GORGONDR"
+#define GORGON_DEBUG_VERSION 1
+
+/* interp of a namespace that has no interpreter. */
+#define GORGON_DEBUG_NO_INTERP UINT32_MAX
+
+/* Values of gorgon_debug_ns.state. */
+enum {
+	GORGON_DEBUG_NS_LIVE = 0,
+	GORGON_DEBUG_NS_UNLOADING = 1,
+};
+
+struct gorgon_debug_root {
+	char magic[8];          /* GORGON_DEBUG_MAGIC without its NUL; zeros before first use */
+	uint32_t version;       /* GORGON_DEBUG_VERSION */
+	uint32_t size;          /* of this structure */
+	uint64_t sequence;      /* odd while the lists change */
+	uint64_t timestamp;     /* CLOCK_MONOTONIC nanoseconds of the last change */
+	uint32_t ns_size;       /* of struct gorgon_debug_ns */
+	uint32_t object_size;   /* of struct gorgon_debug_object */
+	uint64_t ns_head;       /* first struct gorgon_debug_ns, oldest first, or 0 */
+	uint64_t ns_tail;       /* the last one */
+	uint32_t ns_count;
+	uint32_t object_count;  /* over all namespaces */
+};
+
+struct gorgon_debug_ns {
+	uint64_t next;          /* 0 at the end */
+	uint64_t prev;
+	uint64_t id;            /* identity, never reused */
+	uint32_t interp;        /* interpreter's number or GORGON_DEBUG_NO_INTERP */
+	uint32_t state;
+	uint64_t object_head;   /* first struct gorgon_debug_object, in load order, or 0 */
+	uint64_t object_tail;
+	uint32_t object_count;
+	uint32_t python_minor;  /* 11 for CPython 3.11; 0 without an interpreter */
+	uint64_t python_object; /* the struct gorgon_debug_object of libpython, or 0 */
+	uint64_t thread;        /* kernel id of the thread that runs the program, or 0 */
+};
+
+struct gorgon_debug_object {
+	uint64_t next;
+	uint64_t prev;
+	uint64_t ns;            /* its struct gorgon_debug_ns */
+	uint64_t path;          /* address of the file name */
+	uint32_t path_size;     /* without the NUL */
+	uint32_t build_id_size; /* 0 to 64 */
+	uint64_t build_id;      /* address of the bytes */
+	uint64_t bias;          /* run-time address = bias + link-time address */
+	uint64_t start;         /* mapped range */
+	uint64_t end;
+	uint64_t symfile;       /* the in-memory object that debuggers have read, or 0 */
+	uint64_t symfile_size;
+	uint64_t debug_path;    /* address of the name of the file with its DWARF, or 0 */
+	uint32_t debug_path_size;
+	uint32_t debug_kind;    /* enum jitreg_debug_kind */
+	uint64_t tls_module;    /* first word of its TLS index pairs, or 0 */
+};
+
+_Static_assert(sizeof(struct gorgon_debug_root) == 64, "format");
+_Static_assert(offsetof(struct gorgon_debug_root, sequence) == 16, "format");
+_Static_assert(offsetof(struct gorgon_debug_root, ns_head) == 40, "format");
+_Static_assert(sizeof(struct gorgon_debug_ns) == 72, "format");
+_Static_assert(offsetof(struct gorgon_debug_ns, object_head) == 32, "format");
+_Static_assert(sizeof(struct gorgon_debug_object) == 112, "format");
+_Static_assert(offsetof(struct gorgon_debug_object, bias) == 48, "format");
+_Static_assert(offsetof(struct gorgon_debug_object, tls_module) == 104, "format");
+
+extern struct gorgon_debug_root gorgon_debug_root;
+
+/*
+ * The writer's side. The loader's lock is held for all of these. Between begin
+ * and end the sequence is odd; calls nest.
+ */
+void gorgon_debug_begin(void);
+void gorgon_debug_end(void);
+void gorgon_debug_ns_link(struct gorgon_debug_ns *ns);
+void gorgon_debug_ns_unlink(struct gorgon_debug_ns *ns);
+void gorgon_debug_object_link(struct gorgon_debug_ns *ns, struct gorgon_debug_object *object);
+void gorgon_debug_object_unlink(struct gorgon_debug_object *object);
+
+#endif

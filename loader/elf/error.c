@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// Error objects.
+//
+// An error is one allocation that belongs to whoever received it: no thread-local
+// "last error", which constructors and callbacks that run inside our calls would
+// overwrite. Running out of memory is one static object, so that reporting it
+// needs none.
+
+#define _GNU_SOURCE
+#include "error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct gorgon_error {
+	enum gorgon_error_code code;
+	int errnum;
+	char *message;
+};
+
+static char nomem_message[] = "no memory";
+
+struct gorgon_error gorgon_error_nomem = {
+	.code = GORGON_ERROR_NOMEM,
+	.message = nomem_message,
+};
+
+static struct gorgon_error *create(enum gorgon_error_code code, int errnum, char *message)
+{
+	struct gorgon_error *err = message ? malloc(sizeof(*err)) : NULL;
+
+	if (!err) {
+		free(message);
+		return &gorgon_error_nomem;
+	}
+	*err = (struct gorgon_error){.code = code, .errnum = errnum, .message = message};
+	return err;
+}
+
+struct gorgon_error *gorgon_error_create(enum gorgon_error_code code, const char *format, ...)
+{
+	char *message = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&message, format, args) < 0)
+		message = NULL;
+	va_end(args);
+	return create(code, 0, message);
+}
+
+struct gorgon_error *gorgon_error_create_os(int errnum, const char *format, ...)
+{
+	char *what = NULL, *message = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&what, format, args) < 0)
+		what = NULL;
+	va_end(args);
+	if (what && asprintf(&message, "%s: %s", what, strerrordesc_np(errnum) ?: "unknown error") < 0)
+		message = NULL;
+	free(what);
+	return create(GORGON_ERROR_OS, errnum, message);
+}
+
+struct gorgon_error *gorgon_error_prefix(struct gorgon_error *err, const char *text)
+{
+	struct gorgon_error *ret;
+	char *message = NULL;
+
+	if (err == &gorgon_error_nomem)
+		return err;
+	if (asprintf(&message, "%s: %s", text, err->message) < 0)
+		message = NULL;
+	ret = create(err->code, err->errnum, message);
+	gorgon_error_destroy(err);
+	return ret;
+}
+
+enum gorgon_error_code gorgon_error_code(const struct gorgon_error *err)
+{
+	return err ? err->code : GORGON_OK;
+}
+
+const char *gorgon_error_message(const struct gorgon_error *err)
+{
+	return err ? err->message : "no error";
+}
+
+int gorgon_error_errno(const struct gorgon_error *err)
+{
+	return err ? err->errnum : 0;
+}
+
+void gorgon_error_destroy(struct gorgon_error *err)
+{
+	if (!err || err == &gorgon_error_nomem)
+		return;
+	free(err->message);
+	free(err);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Error objects: how they are made inside the library. See error.c. */
+#ifndef GORGON_ELF_ERROR_H
+#define GORGON_ELF_ERROR_H
+
+#include "../gorgon.h"
+
+/* No memory, without needing any. gorgon_error_destroy() leaves it alone. */
+extern struct gorgon_error gorgon_error_nomem;
+
+struct gorgon_error *gorgon_error_create(enum gorgon_error_code code, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* The message gets ": strerror(errnum)" appended. */
+struct gorgon_error *gorgon_error_create_os(int errnum, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Take over @err and put "text: " before its message. Returns the error to hand on. */
+struct gorgon_error *gorgon_error_prefix(struct gorgon_error *err, const char *text);
+
+#endif

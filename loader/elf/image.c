@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: MIT
+// Reading and validating an ELF shared object.
+//
+// Nothing is mapped for execution here, and nothing of the file is trusted: after
+// gorgon_image_open() every table that later steps walk is known to lie inside the
+// file, every index inside its table and every relocation inside a writable
+// segment, so that map.c, symbol.c and reloc.c need no checks of their own and the
+// cost is paid once per file instead of once per copy.
+//
+// libelf maps the file read-only; the tables are used from that view. A thousand
+// copies of a library thus share one symbol table in one place.
+//
+// This file: identity and cache, ELF header, program headers. image_dynamic.c:
+// what PT_DYNAMIC leads to. Specification: gABI chapters 4 and 5, psABI x86-64.
+//
+// Not handled: a file that is truncated by somebody while it is in use. As with
+// the system's linker that is a bus error.
+
+#define _GNU_SOURCE
+#include "image.h"
+#include "error.h"
+#include "arch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+// More program headers than any linker writes; a bound for hostile files.
+#define PHDR_MAX 512
+
+// Addresses stay below this, so that sums of two of them cannot overflow.
+#define VADDR_MAX (UINT64_C(1) << 46)
+
+static struct gorgon_image *cache;
+
+#define bad(image, ...)                                                                            \
+	gorgon_error_prefix(gorgon_error_create(GORGON_ERROR_FORMAT, __VA_ARGS__), (image)->path)
+
+const struct gorgon_segment *gorgon_image_segment(const struct gorgon_image *image, uint64_t vaddr,
+						  uint64_t size)
+{
+	for (size_t i = 0; i < image->segment_count; i++) {
+		const struct gorgon_segment *seg = &image->segments[i];
+
+		if (vaddr >= seg->vaddr && vaddr - seg->vaddr <= seg->mem_size &&
+		    size <= seg->mem_size - (vaddr - seg->vaddr))
+			return seg;
+	}
+	return NULL;
+}
+
+const void *gorgon_image_at(const struct gorgon_image *image, uint64_t vaddr, uint64_t size)
+{
+	for (size_t i = 0; i < image->segment_count; i++) {
+		const struct gorgon_segment *seg = &image->segments[i];
+
+		if (vaddr >= seg->vaddr && vaddr - seg->vaddr <= seg->file_size &&
+		    size <= seg->file_size - (vaddr - seg->vaddr))
+			return image->file + seg->off + (vaddr - seg->vaddr);
+	}
+	return NULL;
+}
+
+static struct gorgon_error *check_ehdr(struct gorgon_image *image)
+{
+	const unsigned char *ident = image->file;
+	GElf_Ehdr ehdr;
+
+	if (image->file_size < EI_NIDENT || memcmp(ident, ELFMAG, SELFMAG))
+		return bad(image, "not an ELF file (%llu bytes)",
+			   (unsigned long long)image->file_size);
+	if (ident[EI_CLASS] != ELFCLASS64 || ident[EI_DATA] != ELFDATA2LSB)
+		return gorgon_error_create(
+			GORGON_ERROR_MACHINE,
+			"%s: class %u and data encoding %u, expected ELFCLASS64 (2) and ELFDATA2LSB (1)",
+			image->path, ident[EI_CLASS], ident[EI_DATA]);
+	if (image->file_size < sizeof(Elf64_Ehdr) || !gelf_getehdr(image->elf, &ehdr))
+		return bad(image, "truncated in the ELF header (%llu bytes)",
+			   (unsigned long long)image->file_size);
+	if (ehdr.e_machine != GORGON_ARCH_MACHINE)
+		return gorgon_error_create(GORGON_ERROR_MACHINE,
+					   "%s: e_machine is %u, this process is %s (%u)",
+					   image->path, ehdr.e_machine, GORGON_ARCH_NAME,
+					   GORGON_ARCH_MACHINE);
+	if (ehdr.e_version != EV_CURRENT)
+		return bad(image, "e_version is %u, expected %u", ehdr.e_version, EV_CURRENT);
+	if (ehdr.e_type != ET_DYN)
+		return bad(image, "e_type is %u, expected a shared object, ET_DYN (3)", ehdr.e_type);
+	if (ehdr.e_phentsize != sizeof(Elf64_Phdr))
+		return bad(image, "e_phentsize is %u, expected %zu", ehdr.e_phentsize,
+			   sizeof(Elf64_Phdr));
+	return NULL;
+}
+
+static struct gorgon_error *add_segment(struct gorgon_image *image, const GElf_Phdr *ph)
+{
+	struct gorgon_segment *prev =
+		image->segment_count ? &image->segments[image->segment_count - 1] : NULL;
+	uint64_t page = (uint64_t)getpagesize();
+	unsigned n = (unsigned)image->segment_count;
+
+	if (ph->p_filesz > ph->p_memsz)
+		return bad(image, "segment %u: p_filesz 0x%lx is larger than p_memsz 0x%lx", n,
+			   ph->p_filesz, ph->p_memsz);
+	if (ph->p_offset > image->file_size || ph->p_filesz > image->file_size - ph->p_offset)
+		return bad(image, "segment %u: ends at 0x%lx, the file at 0x%lx", n,
+			   ph->p_offset + ph->p_filesz, image->file_size);
+	if (ph->p_vaddr > VADDR_MAX || ph->p_memsz > VADDR_MAX)
+		return bad(image, "segment %u: address 0x%lx or size 0x%lx is out of range", n,
+			   ph->p_vaddr, ph->p_memsz);
+	if (ph->p_align > 1 && (ph->p_align & (ph->p_align - 1) || ph->p_align > VADDR_MAX))
+		return bad(image, "segment %u: p_align 0x%lx is no power of two", n, ph->p_align);
+	if ((ph->p_vaddr ^ ph->p_offset) & (page - 1))
+		return bad(image, "segment %u: p_vaddr 0x%lx and p_offset 0x%lx differ within a page",
+			   n, ph->p_vaddr, ph->p_offset);
+	if ((ph->p_flags & (PF_W | PF_X)) == (PF_W | PF_X))
+		return bad(image, "segment %u: writable and executable", n);
+	if (ph->p_memsz > ph->p_filesz && !(ph->p_flags & PF_W))
+		return bad(image, "segment %u: zero-filled memory in a segment that is not writable",
+			   n);
+	if (prev && (ph->p_vaddr & -page) < ((prev->vaddr + prev->mem_size + page - 1) & -page))
+		return bad(image, "segment %u: shares a page with the one before or is out of order",
+			   n);
+	image->segments[image->segment_count++] = (struct gorgon_segment){
+		.vaddr = ph->p_vaddr,
+		.mem_size = ph->p_memsz,
+		.off = ph->p_offset,
+		.file_size = ph->p_filesz,
+		.prot = (ph->p_flags & PF_R ? PROT_READ : 0) | (ph->p_flags & PF_W ? PROT_WRITE : 0) |
+			(ph->p_flags & PF_X ? PROT_EXEC : 0),
+	};
+	if (ph->p_align > image->align)
+		image->align = ph->p_align;
+	return NULL;
+}
+
+static struct gorgon_error *read_segments(struct gorgon_image *image, size_t phdr_count)
+{
+	struct gorgon_error *err;
+	uint64_t page = (uint64_t)getpagesize();
+	GElf_Phdr ph;
+
+	image->segments = calloc(phdr_count, sizeof(*image->segments));
+	if (!image->segments)
+		return &gorgon_error_nomem;
+	image->align = page;
+	for (size_t i = 0; i < phdr_count; i++) {
+		if (!gelf_getphdr(image->elf, (int)i, &ph))
+			return bad(image, "program header %zu: %s", i, elf_errmsg(-1));
+		if (ph.p_type == PT_LOAD && ph.p_memsz && (err = add_segment(image, &ph)))
+			return err;
+		if (ph.p_type == PT_GNU_STACK && ph.p_flags & PF_X)
+			return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+						   "%s: asks for an executable stack", image->path);
+	}
+	if (!image->segment_count)
+		return bad(image, "no segment to load");
+
+	const struct gorgon_segment *first = &image->segments[0];
+	const struct gorgon_segment *last = &image->segments[image->segment_count - 1];
+
+	image->vaddr_start = first->vaddr & -page;
+	image->vaddr_end = (last->vaddr + last->mem_size + page - 1) & -page;
+	return NULL;
+}
+
+static struct gorgon_error *read_tls(struct gorgon_image *image, const GElf_Phdr *ph)
+{
+	if (!ph->p_memsz)
+		return NULL;
+	if (ph->p_filesz > ph->p_memsz || ph->p_memsz > VADDR_MAX)
+		return bad(image, "PT_TLS: p_filesz 0x%lx, p_memsz 0x%lx", ph->p_filesz, ph->p_memsz);
+	if (ph->p_align > 1 && (ph->p_align & (ph->p_align - 1) || ph->p_align > VADDR_MAX))
+		return bad(image, "PT_TLS: p_align 0x%lx is no power of two", ph->p_align);
+	if (ph->p_align > 1 && ph->p_vaddr & (ph->p_align - 1))
+		return bad(image, "PT_TLS: p_vaddr 0x%lx is not a multiple of p_align 0x%lx",
+			   ph->p_vaddr, ph->p_align);
+	if (ph->p_filesz && !gorgon_image_at(image, ph->p_vaddr, ph->p_filesz))
+		return bad(image, "PT_TLS: initialisation image at 0x%lx is in no segment",
+			   ph->p_vaddr);
+	image->tls.vaddr = ph->p_vaddr;
+	image->tls.file_size = ph->p_filesz;
+	image->tls.mem_size = ph->p_memsz;
+	image->tls.align = ph->p_align ? ph->p_align : 1;
+	return NULL;
+}
+
+// Length-prefixed records up to a zero length (LSB "Exception Frames"). The
+// unwinder's registration call walks to that terminator, so it must exist.
+static bool eh_frame_is_terminated(const uint8_t *p, uint64_t size)
+{
+	while (size >= 4) {
+		uint32_t length;
+
+		memcpy(&length, p, 4);
+		if (!length)
+			return true;
+		if (length == UINT32_MAX || length > size - 4)
+			return false;
+		p += 4 + (uint64_t)length;
+		size -= 4 + (uint64_t)length;
+	}
+	return false;
+}
+
+// .eh_frame_hdr: version 1, then the encoding of the pointer to .eh_frame, for
+// which every linker writes DW_EH_PE_pcrel | DW_EH_PE_sdata4.
+static void find_eh_frame(struct gorgon_image *image, const GElf_Phdr *ph)
+{
+	const uint8_t *hdr = gorgon_image_at(image, ph->p_vaddr, 8);
+	const struct gorgon_segment *seg;
+	const uint8_t *frame;
+	uint64_t vaddr, size;
+	int32_t rel;
+
+	if (!hdr || hdr[0] != 1 || hdr[1] != 0x1b)
+		return;
+	memcpy(&rel, hdr + 4, 4);
+	vaddr = ph->p_vaddr + 4 + (uint64_t)(int64_t)rel;
+	seg = gorgon_image_segment(image, vaddr, 4);
+	if (!seg || vaddr - seg->vaddr >= seg->file_size)
+		return;
+	size = seg->file_size - (vaddr - seg->vaddr);
+	frame = gorgon_image_at(image, vaddr, size);
+	if (frame && eh_frame_is_terminated(frame, size))
+		image->eh_frame_vaddr = vaddr;
+}
+
+static struct gorgon_error *read_phdrs(struct gorgon_image *image)
+{
+	struct gorgon_error *err;
+	uint64_t dyn_vaddr = 0, dyn_size = 0;
+	size_t count;
+	GElf_Phdr ph;
+
+	if (elf_getphdrnum(image->elf, &count) || !count || count > PHDR_MAX)
+		return bad(image, "no usable program headers");
+	if ((err = read_segments(image, count)))
+		return err;
+	for (size_t i = 0; i < count; i++) {
+		gelf_getphdr(image->elf, (int)i, &ph);
+		switch (ph.p_type) {
+		case PT_DYNAMIC:
+			dyn_vaddr = ph.p_vaddr;
+			dyn_size = ph.p_filesz;
+			break;
+		case PT_TLS:
+			if ((err = read_tls(image, &ph)))
+				return err;
+			break;
+		case PT_GNU_RELRO:
+			if (!gorgon_image_segment(image, ph.p_vaddr, 1) ||
+			    ph.p_memsz > image->vaddr_end - ph.p_vaddr)
+				return bad(image, "PT_GNU_RELRO: 0x%lx is in no segment", ph.p_vaddr);
+			image->relro_vaddr = ph.p_vaddr;
+			image->relro_size = ph.p_memsz;
+			break;
+		case PT_GNU_EH_FRAME:
+			find_eh_frame(image, &ph);
+			break;
+		default:
+			break;
+		}
+	}
+	if (!dyn_size)
+		return bad(image, "no PT_DYNAMIC: not a shared object");
+	return gorgon_image_read_dynamic(image, dyn_vaddr, dyn_size);
+}
+
+static void image_destroy(struct gorgon_image *image)
+{
+	if (!image)
+		return;
+	if (image->elf)
+		elf_end(image->elf);
+	if (image->fd >= 0)
+		close(image->fd);
+	free(image->segments);
+	free(image->versions);
+	free(image->needed);
+	free(image->path);
+	free(image);
+}
+
+static struct gorgon_error *open_file(const char *path, int *fd, struct stat *st)
+{
+	*fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (*fd < 0)
+		return gorgon_error_create_os(errno, "%s", path);
+	if (fstat(*fd, st)) {
+		int errnum = errno;
+
+		close(*fd);
+		return gorgon_error_create_os(errnum, "%s", path);
+	}
+	if (S_ISREG(st->st_mode))
+		return NULL;
+	close(*fd);
+	return gorgon_error_create(GORGON_ERROR_FORMAT, "%s: not a regular file", path);
+}
+
+static struct gorgon_error *image_read(struct gorgon_image *image)
+{
+	struct gorgon_error *err;
+	size_t size = 0;
+
+	if (image->st.st_size < EI_NIDENT)
+		return bad(image, "not an ELF file (%lld bytes)", (long long)image->st.st_size);
+	elf_version(EV_CURRENT);
+	// Not ELF_C_READ_MMAP_PRIVATE: the view is never written, so its pages stay
+	// those of the page cache.
+	image->elf = elf_begin(image->fd, ELF_C_READ_MMAP, NULL);
+	if (!image->elf)
+		return bad(image, "libelf: %s", elf_errmsg(-1));
+	image->file = (const uint8_t *)elf_rawfile(image->elf, &size);
+	image->file_size = size;
+	if (!image->file)
+		return bad(image, "not an ELF file (%zu bytes)", size);
+	if ((err = check_ehdr(image)))
+		return err;
+	return read_phdrs(image);
+}
+
+bool gorgon_image_is_file(const struct gorgon_image *image, const struct stat *st)
+{
+	return image->st.st_dev == st->st_dev && image->st.st_ino == st->st_ino;
+}
+
+// The same file with the same contents: a library that was replaced in place since
+// (same inode, new size or time) is another image.
+static bool is_current(const struct gorgon_image *image, const struct stat *st)
+{
+	return gorgon_image_is_file(image, st) && image->st.st_size == st->st_size &&
+	       image->st.st_mtim.tv_sec == st->st_mtim.tv_sec &&
+	       image->st.st_mtim.tv_nsec == st->st_mtim.tv_nsec;
+}
+
+struct gorgon_error *gorgon_image_open(const char *path, struct gorgon_image **ret)
+{
+	struct gorgon_error *err;
+	struct gorgon_image *image;
+	struct stat st;
+	int fd;
+
+	if ((err = open_file(path, &fd, &st)))
+		return err;
+	for (image = cache; image; image = image->next) {
+		if (!is_current(image, &st))
+			continue;
+		close(fd);
+		image->refs++;
+		*ret = image;
+		return NULL;
+	}
+	image = calloc(1, sizeof(*image));
+	if (!image) {
+		close(fd);
+		return &gorgon_error_nomem;
+	}
+	image->fd = fd;
+	image->st = st;
+	image->refs = 1;
+	image->path = strdup(path);
+	err = image->path ? image_read(image) : &gorgon_error_nomem;
+	if (err) {
+		image_destroy(image);
+		return err;
+	}
+	image->next = cache;
+	cache = image;
+	*ret = image;
+	return NULL;
+}
+
+void gorgon_image_close(struct gorgon_image *image)
+{
+	if (!image || --image->refs)
+		return;
+	for (struct gorgon_image **p = &cache; *p; p = &(*p)->next) {
+		if (*p == image) {
+			*p = image->next;
+			break;
+		}
+	}
+	image_destroy(image);
+}
+
+size_t gorgon_image_count(void)
+{
+	size_t count = 0;
+
+	for (struct gorgon_image *image = cache; image; image = image->next)
+		count++;
+	return count;
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// The loader's one lock, and fork.
+//
+// Order: this lock, then libjitreg's, then whatever the C library takes (malloc,
+// its own loader lock inside dlopen and dlsym). Nothing below takes this lock:
+// constructors, destructors, resolvers of our callers and Python code run without
+// it, and callbacks of the host are documented as running under it.
+//
+// One lock for all namespaces, not one each: a load takes about a millisecond of
+// an import's fifty, registering with a debugger is serial by nature, and fork and
+// the debug root stay simple.
+//
+// Fork: prepare takes the lock, parent and child release it, so that the child's
+// lists are whole. libjitreg registers its own handlers in an earlier constructor;
+// prepare handlers run last-registered first, which gives the order above.
+
+#define _GNU_SOURCE
+#include "lock.h"
+#include "thread.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <time.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed;
+
+void gorgon_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void gorgon_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+bool gorgon_lock_wait(int milliseconds)
+{
+	struct timespec until;
+
+	if (milliseconds < 0)
+		return pthread_cond_wait(&changed, &lock) == 0;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += milliseconds / 1000;
+	until.tv_nsec += milliseconds % 1000 * 1000000L;
+	if (until.tv_nsec >= 1000000000L) {
+		until.tv_nsec -= 1000000000L;
+		until.tv_sec++;
+	}
+	return pthread_cond_timedwait(&changed, &lock, &until) != ETIMEDOUT;
+}
+
+void gorgon_lock_broadcast(void)
+{
+	pthread_cond_broadcast(&changed);
+}
+
+static void init_cond(void)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&changed, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+static void after_fork_child(void)
+{
+	// Waiters of the parent do not exist here, but the condition counts them.
+	init_cond();
+	gorgon_thread_after_fork();
+	gorgon_unlock();
+}
+
+// 200: after libjitreg's constructor, before those of our users.
+__attribute__((constructor(200))) static void init(void)
+{
+	init_cond();
+	pthread_atfork(gorgon_lock, gorgon_unlock, after_fork_child);
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+// Namespaces: creation, look-up of objects, unloading.
+//
+// Unloading: an object stays while somebody has it open, while it is global or
+// DF_1_NODELETE, or while an object that stays needs it (DT_NEEDED) or is bound to it
+// (a symbol). What does not stay is doomed: nobody finds it by name any more, it is
+// finalised in reverse order of initialisation, and all of it before the first is
+// unmapped.
+
+#define _GNU_SOURCE
+#include "ns.h"
+#include "error.h"
+#include "lock.h"
+#include "replace.h"
+#include "thunk.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+// How long gorgon_ns_destroy() waits for threads that are about to end.
+#define THREAD_WAIT_MS 500
+
+static uint64_t next_id = 1;
+
+uint64_t gorgon_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+unsigned gorgon_version(void)
+{
+	return GORGON_VERSION_MAJOR << 16 | GORGON_VERSION_MINOR << 8 | GORGON_VERSION_PATCH;
+}
+
+void gorgon_ns_log(const struct gorgon_ns *ns, const char *format, ...)
+{
+	char *line;
+	va_list args;
+
+	if (!ns->opts.log)
+		return;
+	va_start(args, format);
+	if (vasprintf(&line, format, args) >= 0) {
+		ns->opts.log(ns->opts.log_ctx, line);
+		free(line);
+	}
+	va_end(args);
+}
+
+struct gorgon_object *gorgon_ns_object_at(struct gorgon_ns *ns, uint64_t addr)
+{
+	struct gorgon_object *object = ns->first;
+
+	while (object && (addr < object->start || addr >= object->end))
+		object = object->next;
+	return object;
+}
+
+bool gorgon_ns_add_system(struct gorgon_ns *ns, struct gorgon_system_library *library)
+{
+	struct gorgon_system_library **grown;
+
+	for (size_t i = 0; i < ns->system_count; i++)
+		if (ns->system[i] == library)
+			return true;
+	grown = reallocarray(ns->system, ns->system_count + 1, sizeof(*grown));
+	if (!grown)
+		return false;
+	ns->system = grown;
+	grown[ns->system_count++] = library;
+	return true;
+}
+
+static void ns_free(struct gorgon_ns *ns)
+{
+	gorgon_thunks_destroy(ns->thunks);
+	gorgon_policy_deinit(&ns->policy);
+	free(ns->system);
+	free(ns->uniques);
+	free(ns);
+}
+
+struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
+					   const struct gorgon_thunk *thunks, size_t thunk_count,
+					   struct gorgon_ns **ret)
+{
+	struct gorgon_error *err;
+	struct gorgon_ns *ns;
+
+	if (opts && opts->size && opts->size != sizeof(*opts))
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					   "gorgon_ns_opts: size is %zu, expected %zu", opts->size,
+					   sizeof(*opts));
+	ns = calloc(1, sizeof(*ns));
+	if (!ns)
+		return &gorgon_error_nomem;
+	if (opts)
+		ns->opts = *opts;
+	if (!gorgon_policy_init(&ns->policy, ns->opts.share, ns->opts.keep_private)) {
+		ns_free(ns);
+		return &gorgon_error_nomem;
+	}
+	if ((err = gorgon_replace_init(ns, thunks, thunk_count))) {
+		ns_free(ns);
+		return err;
+	}
+	ns->debug.interp = GORGON_DEBUG_NO_INTERP;
+	gorgon_lock();
+	ns->debug.id = next_id++;
+	gorgon_debug_ns_link(&ns->debug);
+	gorgon_unlock();
+	*ret = ns;
+	return NULL;
+}
+
+struct gorgon_error *gorgon_ns_create(const struct gorgon_ns_opts *opts, struct gorgon_ns **ret)
+{
+	return gorgon_ns_create_with(opts, NULL, 0, ret);
+}
+
+uint64_t gorgon_ns_id(const struct gorgon_ns *ns)
+{
+	return ns->debug.id;
+}
+
+void gorgon_ns_for_each_object(struct gorgon_ns *ns,
+			       bool (*fn)(void *ctx, struct gorgon_object *object), void *ctx)
+{
+	gorgon_lock();
+	for (struct gorgon_object *object = ns->first; object; object = object->next)
+		if (!fn(ctx, object))
+			break;
+	gorgon_unlock();
+}
+
+static void mark_reachable(struct gorgon_object *object)
+{
+	if (object->mark)
+		return;
+	object->mark = true;
+	for (size_t i = 0; i < object->dep_count; i++)
+		mark_reachable(object->deps[i]);
+	for (size_t i = 0; i < object->ref_count; i++)
+		mark_reachable(object->refs[i]);
+}
+
+// An object in the middle of its constructors is not ours to judge: it stays, with
+// what it needs.
+static bool is_root(const struct gorgon_object *object)
+{
+	return !object->doomed && (object->open_count || object->global || object->image->nodelete ||
+				   object->state != GORGON_OBJECT_READY);
+}
+
+// Mark the objects that go as doomed and count them.
+static size_t doom(struct gorgon_ns *ns)
+{
+	size_t count = 0;
+
+	for (struct gorgon_object *o = ns->first; o; o = o->next)
+		if (is_root(o))
+			mark_reachable(o);
+	for (struct gorgon_object *o = ns->first; o; o = o->next) {
+		o->doomed |= !o->mark;
+		count += !o->mark;
+		o->mark = false;
+	}
+	return count;
+}
+
+// Finalise doomed objects, the last initialised first. The lock is released around
+// destructors, which may load and unload: the list is searched anew each time.
+static void finalise_doomed(struct gorgon_ns *ns)
+{
+	for (;;) {
+		struct gorgon_object *last = NULL;
+
+		for (struct gorgon_object *o = ns->first; o; o = o->next)
+			if (o->doomed && o->state == GORGON_OBJECT_READY &&
+			    (!last || o->init_order > last->init_order))
+				last = o;
+		if (!last)
+			return;
+		gorgon_fini_run(last);
+	}
+}
+
+static void destroy_doomed(struct gorgon_ns *ns)
+{
+	struct gorgon_object *prev;
+
+	for (struct gorgon_object *o = ns->last; o; o = prev) {
+		prev = o->prev;
+		if (o->doomed)
+			gorgon_object_destroy(o);
+	}
+}
+
+void gorgon_ns_close(struct gorgon_ns *ns, struct gorgon_object *object)
+{
+	if (object->open_count)
+		object->open_count--;
+	// A destructor that closes something dooms more; whoever is outermost unmaps,
+	// so that no frame of a destructor is still running in what goes.
+	ns->unloading++;
+	if (doom(ns))
+		finalise_doomed(ns);
+	if (!--ns->unloading)
+		destroy_doomed(ns);
+}
+
+static struct gorgon_error *wait_for_threads(struct gorgon_ns *ns)
+{
+	uint64_t until = gorgon_now() + THREAD_WAIT_MS * 1000000ull;
+
+	while (ns->thread_count && gorgon_now() < until)
+		gorgon_lock_wait(10);
+	if (!ns->thread_count)
+		return NULL;
+	return gorgon_error_create(GORGON_ERROR_BUSY,
+				   "namespace %lu: %u threads that its libraries started still run",
+				   ns->debug.id, ns->thread_count);
+}
+
+// Destructors may join threads (an OpenBLAS ends its pool), so they come before the
+// threads are counted. A second call after BUSY finds nothing left to finalise.
+struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
+{
+	struct gorgon_error *err;
+
+	if (!ns)
+		return NULL;
+	gorgon_lock();
+	ns->debug.state = GORGON_DEBUG_NS_UNLOADING;
+	ns->unloading++;
+	for (struct gorgon_object *o = ns->first; o; o = o->next)
+		o->doomed = true;
+	finalise_doomed(ns);
+	ns->unloading--;
+	if ((err = wait_for_threads(ns))) {
+		gorgon_unlock();
+		return err;
+	}
+	gorgon_process_drop_keys(ns);
+	destroy_doomed(ns);
+	gorgon_debug_ns_unlink(&ns->debug);
+	gorgon_unlock();
+	ns_free(ns);
+	return NULL;
+}
+
+struct gorgon_error *gorgon_object_open(struct gorgon_ns *ns, const char *path, unsigned flags,
+					struct gorgon_object **ret)
+{
+	struct gorgon_error *err;
+
+	gorgon_lock();
+	err = gorgon_ns_load(ns, path, NULL, flags, ret);
+	gorgon_unlock();
+	return err;
+}
+
+void gorgon_object_close(struct gorgon_object *object)
+{
+	gorgon_lock();
+	gorgon_ns_close(object->ns, object);
+	gorgon_unlock();
+}
+
+void *gorgon_object_find_symbol(struct gorgon_object *object, const char *name, const char *version)
+{
+	return gorgon_dl_vsym(object, name, version, object->ns);
+}
+
+void gorgon_object_get_info(const struct gorgon_object *object, struct gorgon_object_info *ret)
+{
+	*ret = (struct gorgon_object_info){
+		.path = object->path,
+		.soname = object->image->soname,
+		.bias = object->bias,
+		.start = object->start,
+		.end = object->end,
+		.debug_path = (const char *)(uintptr_t)object->debug.debug_path,
+	};
+}

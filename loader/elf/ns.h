@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* A namespace. See ns.c. */
+#ifndef GORGON_ELF_NS_H
+#define GORGON_ELF_NS_H
+
+#include "debug_root.h"
+#include "object.h"
+#include "policy.h"
+
+#include <sys/types.h>
+
+struct gorgon_thunk;
+struct gorgon_thunks;
+struct gorgon_system_library;
+
+/* A GNU_UNIQUE name's one definition in a namespace: the first that was loaded. */
+struct gorgon_unique {
+	const char *name; /* in the defining object's string table */
+	struct gorgon_object *object;
+	const Elf64_Sym *sym;
+};
+
+struct gorgon_ns {
+	struct gorgon_debug_ns debug;
+	struct gorgon_object *first, *last;
+	struct gorgon_policy policy;
+	struct gorgon_ns_opts opts; /* callbacks; its pattern pointers are not used */
+	struct gorgon_thunks *thunks;
+
+	/* Shared libraries that objects of this namespace need, in the order met. */
+	struct gorgon_system_library **system;
+	size_t system_count;
+	struct gorgon_unique *uniques;
+	size_t unique_count;
+	pthread_key_t *keys; /* that private code has created */
+	size_t key_count;
+	uint64_t init_counter;
+	unsigned unloading;    /* depth of unloads: destructors that are running */
+	unsigned thread_count; /* alive, started by private code */
+
+	/* What exit() from private code does; set by loader/python. It returns when the
+	 * calling thread is not its to end. */
+	void (*on_exit)(void *ctx, int status);
+	void *on_exit_ctx;
+
+	uint64_t load_ns, relocate_ns, register_ns; /* time spent, for statistics */
+};
+
+/*
+ * gorgon_ns_create() with thunks of the caller's in the namespace's page; reach them
+ * with gorgon_replace_thunk(). Their contexts must outlive the namespace.
+ */
+struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
+					   const struct gorgon_thunk *thunks, size_t thunk_count,
+					   struct gorgon_ns **ret);
+
+/* The object of @ns that contains @addr, or NULL. */
+struct gorgon_object *gorgon_ns_object_at(struct gorgon_ns *ns, uint64_t addr);
+
+/* A loaded object by DT_SONAME or by the last part of the path it was loaded from. */
+struct gorgon_object *gorgon_ns_find_name(struct gorgon_ns *ns, const char *name);
+
+/* One debug line to the host's callback, when there is one. */
+void gorgon_ns_log(const struct gorgon_ns *ns, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Remember a shared library for look-ups of last resort. False: no memory. */
+bool gorgon_ns_add_system(struct gorgon_ns *ns, struct gorgon_system_library *library);
+
+/*
+ * Load @name and its dependencies: the transaction. The lock is held on entry and
+ * exit, and released while constructors run. @requester: whose search paths count,
+ * or NULL. On success the object's open_count was raised.
+ */
+struct gorgon_error *gorgon_ns_load(struct gorgon_ns *ns, const char *name,
+				    struct gorgon_object *requester, unsigned flags,
+				    struct gorgon_object **ret);
+
+/* Give back one open_count and unload what nothing uses any more. Lock as above. */
+void gorgon_ns_close(struct gorgon_ns *ns, struct gorgon_object *object);
+
+/* CLOCK_MONOTONIC in nanoseconds. */
+uint64_t gorgon_now(void);
+
+#endif

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+// One object: creation, becoming known to debuggers, and the way back.
+//
+// gorgon_object_destroy() undoes the steps in reverse from whatever state was
+// reached, so that it serves rollback of a failed load and regular unload alike.
+
+#define _GNU_SOURCE
+#include "error.h"
+#include "ns.h"
+#include "object.h"
+#include "tls.h"
+
+#include <errno.h>
+#include <jitreg.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct gorgon_object *gorgon_object_create(struct gorgon_ns *ns, const char *path,
+					   struct gorgon_image *image)
+{
+	struct gorgon_object *object = calloc(1, sizeof(*object));
+
+	if (!object)
+		return NULL;
+	object->path = strdup(path);
+	// One slot each more than needed, so that calloc never gets a size of zero.
+	object->deps = calloc(image->needed_count + 1, sizeof(*object->deps));
+	object->system = calloc(image->needed_count + 1, sizeof(*object->system));
+	if (!object->path || !object->deps || !object->system) {
+		gorgon_object_destroy(object);
+		return NULL;
+	}
+	object->ns = ns;
+	object->image = image;
+	return object;
+}
+
+static void append_to_ns(struct gorgon_object *object)
+{
+	struct gorgon_ns *ns = object->ns;
+
+	object->prev = ns->last;
+	if (ns->last)
+		ns->last->next = object;
+	else
+		ns->first = object;
+	ns->last = object;
+	gorgon_debug_object_link(&ns->debug, &object->debug);
+}
+
+static void remove_from_ns(struct gorgon_object *object)
+{
+	struct gorgon_ns *ns = object->ns;
+
+	if (object->prev)
+		object->prev->next = object->next;
+	else
+		ns->first = object->next;
+	if (object->next)
+		object->next->prev = object->prev;
+	else
+		ns->last = object->prev;
+	gorgon_debug_object_unlink(&object->debug);
+	if (ns->debug.python_object == (uintptr_t)&object->debug)
+		ns->debug.python_object = 0;
+}
+
+static void describe(struct gorgon_object *object)
+{
+	struct gorgon_debug_object *debug = &object->debug;
+
+	debug->path = (uintptr_t)object->path;
+	debug->path_size = (uint32_t)strlen(object->path);
+	debug->bias = object->bias;
+	debug->start = object->start;
+	debug->end = object->end;
+}
+
+static void describe_symfile(struct gorgon_object *object)
+{
+	struct gorgon_debug_object *debug = &object->debug;
+	struct jitreg_info info;
+
+	jitreg_entry_get_info(object->jit, &info);
+	gorgon_debug_begin();
+	debug->symfile = (uintptr_t)info.symfile;
+	debug->symfile_size = info.symfile_size;
+	debug->debug_kind = info.debug_kind;
+	debug->debug_path = (uintptr_t)info.debug_path;
+	debug->debug_path_size = info.debug_path ? (uint32_t)strlen(info.debug_path) : 0;
+	debug->build_id = (uintptr_t)info.build_id;
+	debug->build_id_size = (uint32_t)info.build_id_size;
+	gorgon_debug_end();
+}
+
+// Debug root first: at the stop that jitreg_register() causes, scripts already find
+// the object.
+struct gorgon_error *gorgon_object_link(struct gorgon_object *object)
+{
+	struct jitreg_image image = {
+		.size = sizeof(image),
+		.path = object->image->path,
+		.fd = object->image->fd,
+		.bias = object->bias,
+		.start = object->start,
+		.end = object->end,
+	};
+	int err;
+
+	gorgon_unwind_register(object);
+	describe(object);
+	append_to_ns(object);
+	object->state = GORGON_OBJECT_LINKED;
+	if (object->ns->opts.debug == GORGON_DEBUG_OFF)
+		return NULL;
+	err = jitreg_register(&image, &object->jit);
+	if (err == -ENOMEM)
+		return &gorgon_error_nomem; // the group's rollback unlinks it
+	// A file that runs although its section headers are damaged is still loaded:
+	// the debug root says that it has no symfile.
+	if (err)
+		gorgon_ns_log(object->ns, "%s: not registered with debuggers: %s", object->path,
+			      strerrordesc_np(-err) ?: "unknown error");
+	else
+		describe_symfile(object);
+	return NULL;
+}
+
+static void forget_symfile(struct gorgon_object *object)
+{
+	struct jitreg_entry *jit = object->jit;
+
+	gorgon_debug_begin();
+	object->debug.symfile = object->debug.debug_path = object->debug.build_id = 0;
+	object->debug.symfile_size = 0;
+	object->debug.debug_path_size = object->debug.build_id_size = 0;
+	gorgon_debug_end();
+	object->jit = NULL;
+	jitreg_unregister(jit);
+}
+
+static void forget_uniques(struct gorgon_object *object)
+{
+	struct gorgon_ns *ns = object->ns;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < ns->unique_count; i++)
+		if (ns->uniques[i].object != object)
+			ns->uniques[kept++] = ns->uniques[i];
+	ns->unique_count = kept;
+}
+
+void gorgon_object_destroy(struct gorgon_object *object)
+{
+	if (!object)
+		return;
+	if (object->state >= GORGON_OBJECT_LINKED) {
+		if (object->jit)
+			forget_symfile(object);
+		remove_from_ns(object);
+		gorgon_unwind_unregister(object);
+	}
+	if (object->ns)
+		forget_uniques(object);
+	gorgon_tls_module_destroy(object);
+	gorgon_unmap(object);
+	gorgon_image_close(object->image);
+	free(object->deps);
+	free(object->system);
+	free(object->refs);
+	free(object->path);
+	free(object);
+}
+
+struct gorgon_object **gorgon_object_closure(struct gorgon_object *root, size_t *count)
+{
+	size_t capacity = 16, n = 0;
+	struct gorgon_object **list = calloc(capacity, sizeof(*list));
+
+	if (!list)
+		return NULL;
+	list[n++] = root;
+	root->mark = true;
+	for (size_t i = 0; i < n; i++) {
+		for (size_t d = 0; d < list[i]->dep_count; d++) {
+			struct gorgon_object *dep = list[i]->deps[d];
+			struct gorgon_object **grown = list;
+
+			if (dep->mark)
+				continue;
+			if (n == capacity) {
+				grown = reallocarray(list, 2 * capacity, sizeof(*list));
+				if (!grown)
+					goto fail;
+				list = grown;
+				capacity *= 2;
+			}
+			dep->mark = true;
+			list[n++] = dep;
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		list[i]->mark = false;
+	*count = n;
+	return list;
+
+fail:
+	for (size_t i = 0; i < n; i++)
+		list[i]->mark = false;
+	free(list);
+	return NULL;
+}
+
+void *gorgon_object_symbol_address(struct gorgon_object *object, const Elf64_Sym *sym)
+{
+	unsigned type = ELF64_ST_TYPE(sym->st_info);
+	uint64_t addr = sym->st_shndx == SHN_ABS ? sym->st_value : object->bias + sym->st_value;
+
+	if (type == STT_TLS)
+		return object->tls_module ? gorgon_tls_get_addr(&(struct gorgon_tls_index){
+						    object->tls_module, sym->st_value})
+					  : NULL;
+	if (type == STT_GNU_IFUNC)
+		return ((void *(*)(void))(uintptr_t)addr)();
+	return (void *)(uintptr_t)addr;
+}

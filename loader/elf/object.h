@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* One ELF file loaded into a namespace. See object.c. */
+#ifndef GORGON_ELF_OBJECT_H
+#define GORGON_ELF_OBJECT_H
+
+#include "debug_root.h"
+#include "image.h"
+
+#include <pthread.h>
+
+struct jitreg_entry;
+struct gorgon_system_library;
+
+/* How far an object has come. Each step implies those before it. */
+enum gorgon_object_state {
+	GORGON_OBJECT_NEW,          /* image open */
+	GORGON_OBJECT_MAPPED,       /* segments in memory, TLS module assigned */
+	GORGON_OBJECT_RELOCATED,    /* relocated and protected */
+	GORGON_OBJECT_LINKED,       /* in the namespace, known to debuggers and the unwinder */
+	GORGON_OBJECT_INITIALISING, /* constructors run on init_thread */
+	GORGON_OBJECT_READY,
+	GORGON_OBJECT_FINALISED,    /* destructors have run */
+};
+
+struct gorgon_object {
+	struct gorgon_debug_object debug; /* what debuggers see; embedded, never moves */
+	struct gorgon_object *next, *prev; /* load order within the namespace */
+	struct gorgon_ns *ns;
+	struct gorgon_image *image;
+	char *path; /* as it was asked for; image->path may be another name of the file */
+	uint64_t bias, start, end;
+	enum gorgon_object_state state;
+	pthread_t init_thread;
+	uint64_t init_order; /* 1, 2, ... in the order in which constructors started */
+
+	struct gorgon_object **deps; /* private ones, in DT_NEEDED order */
+	size_t dep_count;
+	struct gorgon_system_library **system; /* shared ones */
+	size_t system_count;
+	struct gorgon_object **refs; /* others that symbols were bound to */
+	size_t ref_count;
+	struct gorgon_object *loader; /* whose DT_NEEDED brought it in, or NULL */
+
+	unsigned open_count; /* dlopen()s that have not been closed */
+	bool global;	     /* in every later look-up */
+	bool doomed;	     /* being unloaded: found by address only */
+	bool mark;	     /* scratch of graph walks that do not release the lock */
+	uint64_t tls_module; /* 0: none */
+	struct jitreg_entry *jit;
+	bool frames_registered;
+};
+
+/* An object for @path in @ns with one reference to its image taken over; NULL: no memory
+ * (the image then stays the caller's). */
+struct gorgon_object *gorgon_object_create(struct gorgon_ns *ns, const char *path,
+					   struct gorgon_image *image);
+
+/* Undo everything up to the object's state, except destructors. Accepts NULL. */
+void gorgon_object_destroy(struct gorgon_object *object);
+
+/* Tell unwinder, debug root and debuggers. After a failure it is to be destroyed. */
+struct gorgon_error *gorgon_object_link(struct gorgon_object *object);
+
+/* All objects that @root reaches through DT_NEEDED, breadth first, itself included.
+ * NULL when there is no memory. */
+struct gorgon_object **gorgon_object_closure(struct gorgon_object *root, size_t *count);
+
+/* Run-time address of a definition: TLS for the calling thread, IFUNCs resolved. */
+void *gorgon_object_symbol_address(struct gorgon_object *object, const Elf64_Sym *sym);
+
+/* --- map.c -------------------------------------------------------------- */
+
+struct gorgon_error *gorgon_map(struct gorgon_object *object);
+/* PT_GNU_RELRO becomes read-only. */
+struct gorgon_error *gorgon_map_protect(struct gorgon_object *object);
+void gorgon_unmap(struct gorgon_object *object);
+
+/* --- unwind.c ------------------------------------------------------------ */
+
+void gorgon_unwind_register(struct gorgon_object *object);
+void gorgon_unwind_unregister(struct gorgon_object *object);
+
+/* --- init.c --------------------------------------------------------------- */
+
+/* Run constructors of @objects, which are in dependency order. The lock is held on
+ * entry and exit and released around each call into them. */
+void gorgon_init_run(struct gorgon_object **objects, size_t count);
+/* Run the destructors of one object; the same about the lock. */
+void gorgon_fini_run(struct gorgon_object *object);
+
+#endif

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// Which libraries are private and which are shared with the process.
+//
+// Private by default: a library that keeps callbacks or registries about "the"
+// interpreter breaks when several copies of Python use one copy of it. Shared are,
+// by the list below, those that must exist once in a process because they own
+// process-wide state, and a few that are large and keep no state about their
+// caller. An object may be shared only when everything it needs is, because the
+// system's linker loads it and knows nothing of private objects.
+
+#define _GNU_SOURCE
+#include "policy.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *pattern;
+	const char *reason;
+} shared[] = {
+	{"ld-linux*.so.*", "the dynamic linker: one per process"},
+	{"libc.so.6", "owns malloc, stdio, threads and signal state of the process"},
+	{"libm.so.6", "part of the C library, no state but errno and rounding mode"},
+	{"libmvec.so.1", "part of the C library"},
+	{"libpthread.so.0", "part of the C library"},
+	{"libdl.so.2", "part of the C library"},
+	{"librt.so.1", "part of the C library"},
+	{"libutil.so.1", "part of the C library"},
+	{"libanl.so.1", "part of the C library"},
+	{"libresolv.so.2", "part of the C library, its state is in libc"},
+	{"libnsl.so.*", "part of the C library's name services"},
+	{"libnss_*.so.2", "loaded by the C library itself"},
+	{"libgcc_s.so.1", "one unwinder per process: exceptions cross its tables"},
+	{"libstdc++.so.6", "one C++ runtime: exceptions and locale objects cross modules"},
+	{"libatomic.so.1", "locks for wide atomics must be the same for everybody"},
+	{"libgfortran.so.5", "needed by shared BLAS; units are process-wide descriptors"},
+	{"libquadmath.so.0", "needed by libgfortran"},
+	{"libgomp.so.1", "one pool of OpenMP threads; has initial-exec TLS"},
+	{"libblas.so.3", "one pool of BLAS threads and buffers; tens of MB"},
+	{"libcblas.so.3", "as libblas"},
+	{"liblapack.so.3", "as libblas"},
+	{"libopenblas*.so.0", "as libblas"},
+	{"libblis*.so.4", "as libblas"},
+	{"libatlas.so.3", "as libblas"},
+	{"libf77blas.so.3", "as libblas"},
+	{"libssl.so.*", "keeps no callbacks about Python; goes with libcrypto"},
+	{"libcrypto.so.*", "process-wide initialisation, atexit handlers and random state"},
+	{"lib[alt]san.so.*", "a sanitizer's runtime: one per process"},
+	{"libubsan.so.*", "a sanitizer's runtime: one per process"},
+};
+
+static bool matches_any(const char *const *patterns, const char *name)
+{
+	for (; patterns && *patterns; patterns++)
+		if (!fnmatch(*patterns, name, 0))
+			return true;
+	return false;
+}
+
+bool gorgon_policy_is_shared(const char *name, const char *const *share,
+			     const char *const *keep_private, const char **reason)
+{
+	const char *slash = strrchr(name, '/');
+	const char *why = "private by default";
+	bool ret = false;
+
+	if (slash)
+		name = slash + 1;
+	if (matches_any(keep_private, name)) {
+		why = "private by option";
+	} else if (matches_any(share, name)) {
+		why = "shared by option";
+		ret = true;
+	} else {
+		for (size_t i = 0; i < sizeof(shared) / sizeof(*shared); i++) {
+			if (fnmatch(shared[i].pattern, name, 0))
+				continue;
+			why = shared[i].reason;
+			ret = true;
+			break;
+		}
+	}
+	if (reason)
+		*reason = why;
+	return ret;
+}
+
+void gorgon_policy_for_each(void (*fn)(void *ctx, const char *pattern, const char *reason),
+			    void *ctx)
+{
+	for (size_t i = 0; i < sizeof(shared) / sizeof(*shared); i++)
+		fn(ctx, shared[i].pattern, shared[i].reason);
+}
+
+static void free_strings(char **strings)
+{
+	for (char **p = strings; p && *p; p++)
+		free(*p);
+	free(strings);
+}
+
+static bool copy_strings(const char *const *from, char ***ret)
+{
+	size_t count = 0;
+	char **copy;
+
+	*ret = NULL;
+	if (!from)
+		return true;
+	while (from[count])
+		count++;
+	copy = calloc(count + 1, sizeof(*copy));
+	if (!copy)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		copy[i] = strdup(from[i]);
+		if (!copy[i]) {
+			free_strings(copy);
+			return false;
+		}
+	}
+	*ret = copy;
+	return true;
+}
+
+bool gorgon_policy_init(struct gorgon_policy *policy, const char *const *share,
+			const char *const *keep_private)
+{
+	*policy = (struct gorgon_policy){0};
+	if (copy_strings(share, &policy->share) &&
+	    copy_strings(keep_private, &policy->keep_private))
+		return true;
+	gorgon_policy_deinit(policy);
+	return false;
+}
+
+void gorgon_policy_deinit(struct gorgon_policy *policy)
+{
+	free_strings(policy->share);
+	free_strings(policy->keep_private);
+	*policy = (struct gorgon_policy){0};
+}
+
+bool gorgon_policy_shares(const struct gorgon_policy *policy, const char *name)
+{
+	return gorgon_policy_is_shared(name, (const char *const *)policy->share,
+				       (const char *const *)policy->keep_private, NULL);
+}
+
+bool gorgon_policy_is_python_symbol(const char *name)
+{
+	return !strncmp(name, "Py", 2) || !strncmp(name, "_Py", 3);
+}

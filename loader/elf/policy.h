@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Private or shared: the built-in list and a namespace's own patterns. See policy.c. */
+#ifndef GORGON_ELF_POLICY_H
+#define GORGON_ELF_POLICY_H
+
+#include "../gorgon.h"
+
+/* A namespace's copy of its options' patterns; NULL-terminated arrays or NULL. */
+struct gorgon_policy {
+	char **share;
+	char **keep_private;
+};
+
+/* Copy patterns. False when there is no memory; @policy is then empty. */
+bool gorgon_policy_init(struct gorgon_policy *policy, const char *const *share,
+			const char *const *keep_private);
+void gorgon_policy_deinit(struct gorgon_policy *policy);
+
+/* Whether the library called @name is taken from the system. */
+bool gorgon_policy_shares(const struct gorgon_policy *policy, const char *name);
+
+/* Whether a name belongs to CPython's API, which never comes from the system's scope. */
+bool gorgon_policy_is_python_symbol(const char *name);
+
+#endif

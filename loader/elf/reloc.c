@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+// Relocating a mapped object. What the types mean is in arch_*.h; that every
+// relocation writes inside a writable segment and names an existing symbol was
+// checked by image_dynamic.c.
+//
+// Everything is bound now, as with RTLD_NOW: no lazy binding, so the PLT's GOT can be
+// read-only. Each symbol is looked up once per object: relocations of one symbol are
+// many (a libpython has 10 for each). IRELATIVE comes last, because its resolvers may
+// use what the others fill in.
+
+#define _GNU_SOURCE
+#include "reloc.h"
+#include "arch.h"
+#include "error.h"
+#include "scope.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct pass {
+	struct gorgon_object *object;
+	struct gorgon_object *const *local;
+	size_t local_count;
+	struct gorgon_binding *bindings; // by symbol index, filled on demand
+	bool *bound;
+};
+
+static void write_field(uint64_t addr, unsigned width, uint64_t value)
+{
+	memcpy((void *)(uintptr_t)addr, &value, width); // little-endian; may be unaligned
+}
+
+static uint64_t read_field(uint64_t addr)
+{
+	uint64_t value;
+
+	memcpy(&value, (const void *)(uintptr_t)addr, sizeof(value));
+	return value;
+}
+
+static struct gorgon_error *unresolved(const struct gorgon_object *object,
+				       const struct gorgon_symbol_query *query)
+{
+	if (query->version)
+		return gorgon_error_create(GORGON_ERROR_UNRESOLVED,
+					   "%s: undefined symbol %s, version %s of %s", object->path,
+					   query->name, query->version, query->file ?: "itself");
+	return gorgon_error_create(GORGON_ERROR_UNRESOLVED, "%s: undefined symbol %s", object->path,
+				   query->name);
+}
+
+// An unload keeps what somebody is bound to although no DT_NEEDED says so.
+static bool add_ref(struct gorgon_object *object, struct gorgon_object *to)
+{
+	struct gorgon_object **grown;
+
+	if (to == object)
+		return true;
+	for (size_t i = 0; i < object->ref_count; i++)
+		if (object->refs[i] == to)
+			return true;
+	grown = reallocarray(object->refs, object->ref_count + 1, sizeof(*grown));
+	if (!grown)
+		return false;
+	object->refs = grown;
+	grown[object->ref_count++] = to;
+	return true;
+}
+
+// References that never leave the object: local symbols, and own definitions whose
+// visibility forbids interposition.
+static bool binds_locally(const Elf64_Sym *sym)
+{
+	return ELF64_ST_BIND(sym->st_info) == STB_LOCAL ||
+	       (sym->st_shndx != SHN_UNDEF && ELF64_ST_VISIBILITY(sym->st_other) != STV_DEFAULT);
+}
+
+static struct gorgon_error *bind(struct pass *pass, uint32_t index, struct gorgon_binding **ret)
+{
+	struct gorgon_object *object = pass->object;
+	const Elf64_Sym *sym = &object->image->symbols[index];
+	struct gorgon_binding *binding = &pass->bindings[index];
+	struct gorgon_symbol_query query;
+
+	*ret = binding;
+	if (pass->bound[index])
+		return NULL;
+	if (!index || binds_locally(sym)) {
+		*binding = (struct gorgon_binding){.found = true, .object = object, .sym = sym};
+		pass->bound[index] = true;
+		return NULL;
+	}
+	query = gorgon_symbol_query_of(object->image, index);
+	*binding = gorgon_scope_find(object->ns, object, pass->local, pass->local_count, &query);
+	if (!binding->found && ELF64_ST_BIND(sym->st_info) != STB_WEAK)
+		return unresolved(object, &query);
+	if (binding->object && !add_ref(object, binding->object))
+		return &gorgon_error_nomem;
+	pass->bound[index] = true;
+	return NULL;
+}
+
+static struct gorgon_error *tls_error(const struct gorgon_object *object, uint32_t index,
+				      const char *why)
+{
+	const struct gorgon_image *image = object->image;
+
+	return gorgon_error_create(GORGON_ERROR_UNSUPPORTED, "%s: thread-local symbol %s: %s",
+				   object->path,
+				   index ? image->strtab + image->symbols[index].st_name : "(own)",
+				   why);
+}
+
+// Values of the three TLS relocations. A symbol of the system carries the system's
+// module id, which the real __tls_get_addr gets.
+static struct gorgon_error *tls_value(struct pass *pass, enum gorgon_reloc_kind kind, uint32_t index,
+				      struct gorgon_binding *binding, uint64_t addend,
+				      uint64_t *value)
+{
+	struct gorgon_object *object = pass->object;
+	bool private = binding->object != NULL;
+
+	if (!binding->found)
+		return tls_error(object, index, "not defined anywhere");
+	if (!private && !gorgon_system_find_tls(&binding->system))
+		return tls_error(object, index, "the system's definition is not thread-local");
+	if (private && !binding->object->tls_module)
+		return tls_error(object, index, "defined in an object without PT_TLS");
+	switch (kind) {
+	case GORGON_RELOC_TLS_MODULE:
+		*value = private ? binding->object->tls_module : binding->system.tls_module;
+		return NULL;
+	case GORGON_RELOC_TLS_OFFSET:
+		*value = (private ? (index ? binding->sym->st_value : 0) : binding->system.tls_offset) +
+			 addend;
+		return NULL;
+	default:
+		if (private)
+			return tls_error(object, index,
+					 "initial-exec access to a private object's variable is not "
+					 "possible for threads that exist; build without "
+					 "-ftls-model=initial-exec");
+		// Static TLS of the system: the same distance in every thread. The
+		// system's linker decides at its own load whether a block is static;
+		// a reference compiled as initial-exec has made it so.
+		*value = (uintptr_t)binding->system.addr - (uintptr_t)__builtin_thread_pointer() +
+			 addend;
+		return NULL;
+	}
+}
+
+static struct gorgon_error *symbol_value(struct pass *pass, const Elf64_Rela *rela,
+					 enum gorgon_reloc_kind kind, uint64_t *value)
+{
+	uint32_t type = ELF64_R_TYPE(rela->r_info);
+	uint32_t index = ELF64_R_SYM(rela->r_info);
+	uint64_t addend = gorgon_arch_reloc_has_addend(type) ? (uint64_t)rela->r_addend : 0;
+	struct gorgon_binding *binding;
+	struct gorgon_error *err;
+	uint64_t addr = 0;
+
+	if ((err = bind(pass, index, &binding)))
+		return err;
+	if (kind == GORGON_RELOC_TLS_MODULE || kind == GORGON_RELOC_TLS_OFFSET ||
+	    kind == GORGON_RELOC_TLS_STATIC)
+		return tls_value(pass, kind, index, binding, addend, value);
+	if (kind == GORGON_RELOC_SIZE) {
+		*value = (binding->sym ? binding->sym->st_size : 0) + addend;
+		return NULL;
+	}
+	if (binding->sym && index && ELF64_ST_TYPE(binding->sym->st_info) == STT_TLS)
+		return tls_error(pass->object, index, "referred to as if it were not thread-local");
+	// Symbol 0 is the number 0, not the load address.
+	if (index)
+		addr = (uintptr_t)gorgon_binding_address(binding);
+	*value = addr + addend;
+	if (kind == GORGON_RELOC_PC)
+		*value -= pass->object->bias + rela->r_offset;
+	return NULL;
+}
+
+static struct gorgon_error *apply(struct pass *pass, const Elf64_Rela *rela)
+{
+	uint32_t type = ELF64_R_TYPE(rela->r_info);
+	enum gorgon_reloc_kind kind = gorgon_arch_reloc_kind(type);
+	struct gorgon_object *object = pass->object;
+	struct gorgon_error *err;
+	uint64_t value = 0;
+
+	if (kind == GORGON_RELOC_NONE || kind == GORGON_RELOC_IRELATIVE)
+		return NULL;
+	if ((err = symbol_value(pass, rela, kind, &value)))
+		return err;
+	if (!gorgon_arch_reloc_fits(type, value))
+		return gorgon_error_create(
+			GORGON_ERROR_UNSUPPORTED,
+			"%s: relocation type %u at 0x%lx: value 0x%lx does not fit into 32 bits; "
+			"build with -fPIC",
+			object->path, type, rela->r_offset, value);
+	write_field(object->bias + rela->r_offset, gorgon_arch_reloc_width(type), value);
+	return NULL;
+}
+
+// Most relocations by far are RELATIVE, which need nothing but the bias.
+static struct gorgon_error *apply_table(struct pass *pass, const Elf64_Rela *rela, uint64_t count)
+{
+	uint64_t bias = pass->object->bias;
+	struct gorgon_error *err;
+
+	for (uint64_t i = 0; i < count; i++) {
+		if (gorgon_arch_reloc_kind(ELF64_R_TYPE(rela[i].r_info)) == GORGON_RELOC_RELATIVE)
+			write_field(bias + rela[i].r_offset, 8, bias + (uint64_t)rela[i].r_addend);
+		else if ((err = apply(pass, &rela[i])))
+			return err;
+	}
+	return NULL;
+}
+
+static void apply_irelative(const struct gorgon_object *object, const Elf64_Rela *rela,
+			    uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t (*resolver)(void);
+
+		if (gorgon_arch_reloc_kind(ELF64_R_TYPE(rela[i].r_info)) != GORGON_RELOC_IRELATIVE)
+			continue;
+		resolver = (uint64_t(*)(void))(uintptr_t)(object->bias + (uint64_t)rela[i].r_addend);
+		write_field(object->bias + rela[i].r_offset, 8, resolver());
+	}
+}
+
+static void apply_relr(const struct gorgon_object *object)
+{
+	uint64_t bias = object->bias, where = 0;
+
+	for (uint64_t i = 0; i < object->image->relr_count; i++) {
+		uint64_t word = object->image->relr[i];
+
+		if (!(word & 1)) {
+			where = bias + word;
+			write_field(where, 8, read_field(where) + bias);
+			where += 8;
+			continue;
+		}
+		for (unsigned bit = 0; bit < 63; bit++) {
+			uint64_t at = where + 8 * bit;
+
+			if (word >> (bit + 1) & 1)
+				write_field(at, 8, read_field(at) + bias);
+		}
+		where += 63 * 8;
+	}
+}
+
+struct gorgon_error *gorgon_relocate(struct gorgon_object *object,
+				     struct gorgon_object *const *local, size_t local_count)
+{
+	const struct gorgon_image *image = object->image;
+	size_t count = image->symbol_count + 1u; // index 0 exists even without symbols
+	struct pass pass = {.object = object, .local = local, .local_count = local_count};
+	struct gorgon_error *err;
+
+	pass.bindings = calloc(count, sizeof(*pass.bindings));
+	pass.bound = calloc(count, sizeof(*pass.bound));
+	if (!pass.bindings || !pass.bound) {
+		free(pass.bindings);
+		free(pass.bound);
+		return &gorgon_error_nomem;
+	}
+	apply_relr(object);
+	err = apply_table(&pass, image->rela, image->rela_count);
+	if (!err)
+		err = apply_table(&pass, image->jmprel, image->jmprel_count);
+	if (!err) {
+		apply_irelative(object, image->rela, image->rela_count);
+		apply_irelative(object, image->jmprel, image->jmprel_count);
+	}
+	free(pass.bindings);
+	free(pass.bound);
+	return err;
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// The one table of names that private code gets from us instead of from the system,
+// each with its reason. Where a function has to know the caller's namespace it is
+// reached through a thunk (thunk.c), which adds the namespace behind its arguments.
+
+#define _GNU_SOURCE
+#include "replace.h"
+#include "error.h"
+#include "thread.h"
+#include "tls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PLAIN UINT32_MAX // bound directly, without a namespace
+
+static const struct {
+	const char *name;
+	void *target;
+	unsigned args; // of the function itself, or PLAIN
+	const char *reason;
+} replacements[] = {
+	{"dlopen", gorgon_dl_open, 2,
+	 "CPython and its extensions load into their own namespace"},
+	{"dlsym", gorgon_dl_sym, 2, "the system does not know private objects' symbols"},
+	{"dlvsym", gorgon_dl_vsym, 3, "as dlsym"},
+	{"dlclose", gorgon_dl_close, 1, "handles of private objects are ours"},
+	{"dlerror", gorgon_dl_error, 0, "tells of our failures, not of the system's"},
+	{"dladdr", gorgon_dl_addr, 2, "the system does not know private addresses"},
+	{"__tls_get_addr", gorgon_tls_get_addr, PLAIN, "blocks of private TLS modules"},
+	{"__cxa_thread_atexit_impl", gorgon_thread_atexit, PLAIN,
+	 "the C library would call a thread_local's destructor after the unload"},
+	{"pthread_create", gorgon_thread_create, 4,
+	 "a namespace is not unmapped under threads that its code has started"},
+	{"pthread_key_create", gorgon_process_key_create, 2,
+	 "a key that outlives the unload would call into unmapped memory"},
+	{"pthread_key_delete", gorgon_process_key_delete, 1, "as pthread_key_create"},
+	{"exit", gorgon_process_exit, 1, "ends the interpreter, never the host"},
+	{"write", gorgon_process_write, 3, "output of the interpreter goes where the host says"},
+};
+
+#define COUNT (sizeof(replacements) / sizeof(*replacements))
+
+// write() is in the way of every byte: replaced only when the host wants its output.
+static bool applies(const struct gorgon_ns *ns, size_t i)
+{
+	if (replacements[i].target == (void *)gorgon_process_write)
+		return ns->opts.write_output != NULL;
+	return true;
+}
+
+struct gorgon_error *gorgon_replace_init(struct gorgon_ns *ns, const struct gorgon_thunk *more,
+					 size_t count)
+{
+	struct gorgon_thunk *list = calloc(COUNT + count, sizeof(*list));
+	struct gorgon_error *err;
+
+	if (!list)
+		return &gorgon_error_nomem;
+	for (size_t i = 0; i < COUNT; i++) {
+		bool plain = replacements[i].args == PLAIN;
+
+		list[i] = (struct gorgon_thunk){replacements[i].target,
+						plain ? 0 : replacements[i].args, ns};
+	}
+	if (count)
+		memcpy(list + COUNT, more, count * sizeof(*list));
+	err = gorgon_thunks_create(list, COUNT + count, &ns->thunks);
+	free(list);
+	return err;
+}
+
+void *gorgon_replace_thunk(const struct gorgon_ns *ns, size_t index)
+{
+	return gorgon_thunks_get(ns->thunks, COUNT + index);
+}
+
+void *gorgon_replace_find(const struct gorgon_ns *ns, const char *name)
+{
+	for (size_t i = 0; i < COUNT; i++) {
+		if (strcmp(replacements[i].name, name) || !applies(ns, i))
+			continue;
+		return replacements[i].args == PLAIN ? replacements[i].target
+						     : gorgon_thunks_get(ns->thunks, i);
+	}
+	return NULL;
+}
+
+void gorgon_replace_for_each(void (*fn)(void *ctx, const char *name, const char *reason), void *ctx)
+{
+	for (size_t i = 0; i < COUNT; i++)
+		fn(ctx, replacements[i].name, replacements[i].reason);
+}

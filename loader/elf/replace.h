@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* Names that private code gets from us instead of from the system. See replace.c. */
+#ifndef GORGON_ELF_REPLACE_H
+#define GORGON_ELF_REPLACE_H
+
+#include "ns.h"
+#include "thunk.h"
+
+/* Make the namespace's thunks, and @count more behind them. */
+struct gorgon_error *gorgon_replace_init(struct gorgon_ns *ns, const struct gorgon_thunk *more,
+					 size_t count);
+
+/* The callable address of the @index-th of those more. */
+void *gorgon_replace_thunk(const struct gorgon_ns *ns, size_t index);
+
+/* Our address for @name in this namespace, or NULL when the system's is wanted. */
+void *gorgon_replace_find(const struct gorgon_ns *ns, const char *name);
+
+/* Call @fn with each replaced name and the reason. */
+void gorgon_replace_for_each(void (*fn)(void *ctx, const char *name, const char *reason), void *ctx);
+
+/* --- dl.c: the dl family of a namespace, as dlopen(3) and dlsym(3) say --------- */
+
+void *gorgon_dl_open(const char *path, int flags, struct gorgon_ns *ns);
+void *gorgon_dl_sym(void *handle, const char *name, struct gorgon_ns *ns);
+void *gorgon_dl_vsym(void *handle, const char *name, const char *version, struct gorgon_ns *ns);
+int gorgon_dl_close(void *handle, struct gorgon_ns *ns);
+char *gorgon_dl_error(struct gorgon_ns *ns);
+int gorgon_dl_addr(const void *addr, void *info, struct gorgon_ns *ns);
+
+/* --- process.c: what reaches for the whole process ------------------------------ */
+
+void gorgon_process_exit(int status, struct gorgon_ns *ns);
+ssize_t gorgon_process_write(int fd, const void *data, size_t size, struct gorgon_ns *ns);
+int gorgon_process_key_create(unsigned *key, void (*destructor)(void *), struct gorgon_ns *ns);
+int gorgon_process_key_delete(unsigned key, struct gorgon_ns *ns);
+/* Delete the keys that are left. The lock is held. */
+void gorgon_process_drop_keys(struct gorgon_ns *ns);
+
+#endif

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// Which definition a reference gets.
+//
+// Private scope, as the system's linker orders it: the object itself when it is
+// DT_SYMBOLIC; then the namespace's global objects in load order (the libpython
+// group, and what was opened with RTLD_GLOBAL); then the group that is being loaded,
+// breadth first.
+//
+// Outside: the replacements of replace.c, the host's provider, the system.
+//
+// A reference whose version names a shared library goes outside first: a private
+// libunwind must not capture _Unwind_* that are wanted of libgcc_s. All others look
+// at private definitions first.
+
+#define _GNU_SOURCE
+#include "scope.h"
+#include "replace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// One definition per namespace of a GNU_UNIQUE name: the first that was loaded.
+static void bind_unique(struct gorgon_ns *ns, struct gorgon_binding *binding)
+{
+	const char *name = binding->object->image->strtab + binding->sym->st_name;
+	struct gorgon_unique *grown;
+
+	for (size_t i = 0; i < ns->unique_count; i++) {
+		if (strcmp(ns->uniques[i].name, name))
+			continue;
+		binding->object = ns->uniques[i].object;
+		binding->sym = ns->uniques[i].sym;
+		return;
+	}
+	grown = reallocarray(ns->uniques, ns->unique_count + 1, sizeof(*grown));
+	if (!grown) {
+		// Two definitions would go unnoticed until they differ: not found is
+		// the error that the caller can report.
+		binding->found = false;
+		return;
+	}
+	ns->uniques = grown;
+	grown[ns->unique_count++] = (struct gorgon_unique){name, binding->object, binding->sym};
+}
+
+static bool find_in(struct gorgon_ns *ns, struct gorgon_object *object,
+		    const struct gorgon_symbol_query *query, struct gorgon_binding *ret)
+{
+	const Elf64_Sym *sym = gorgon_symbol_find(object->image, query);
+
+	if (!sym)
+		return false;
+	*ret = (struct gorgon_binding){.found = true, .object = object, .sym = sym};
+	if (ELF64_ST_BIND(sym->st_info) == STB_GNU_UNIQUE)
+		bind_unique(ns, ret);
+	return true;
+}
+
+struct gorgon_binding gorgon_scope_find_private(struct gorgon_ns *ns,
+						struct gorgon_object *const *objects, size_t count,
+						const struct gorgon_symbol_query *query)
+{
+	struct gorgon_binding ret = {0};
+
+	for (size_t i = 0; i < count; i++)
+		if (find_in(ns, objects[i], query, &ret))
+			return ret;
+	return ret;
+}
+
+static struct gorgon_binding find_inside(struct gorgon_ns *ns, struct gorgon_object *object,
+					 struct gorgon_object *const *local, size_t local_count,
+					 const struct gorgon_symbol_query *query)
+{
+	struct gorgon_binding ret = {0};
+
+	if (object && object->image->symbolic && find_in(ns, object, query, &ret))
+		return ret;
+	for (struct gorgon_object *o = ns->first; o; o = o->next)
+		if (o->global && find_in(ns, o, query, &ret))
+			return ret;
+	return gorgon_scope_find_private(ns, local, local_count, query);
+}
+
+struct gorgon_binding gorgon_scope_find_outside(struct gorgon_ns *ns,
+						const struct gorgon_object *object,
+						const struct gorgon_symbol_query *query)
+{
+	struct gorgon_binding ret = {0};
+
+	ret.system.addr = gorgon_replace_find(ns, query->name);
+	ret.found = ret.system.addr || (ns->opts.provider &&
+					ns->opts.provider->find(ns->opts.provider->ctx, query->name,
+								query->version, &ret.system.addr));
+	if (!ret.found && object)
+		ret.found = gorgon_system_find(query, object->system, object->system_count,
+					       &ret.system);
+	// Under-linked objects: what the rest of the namespace needs, last.
+	if (!ret.found)
+		ret.found = gorgon_system_find(query, ns->system, ns->system_count, &ret.system);
+	return ret;
+}
+
+struct gorgon_binding gorgon_scope_find(struct gorgon_ns *ns, struct gorgon_object *object,
+					struct gorgon_object *const *local, size_t local_count,
+					const struct gorgon_symbol_query *query)
+{
+	bool outside_first = query->file && gorgon_policy_shares(&ns->policy, query->file);
+	struct gorgon_binding ret;
+
+	if (outside_first) {
+		ret = gorgon_scope_find_outside(ns, object, query);
+		if (ret.found)
+			return ret;
+	}
+	ret = find_inside(ns, object, local, local_count, query);
+	if (!ret.found && !outside_first)
+		ret = gorgon_scope_find_outside(ns, object, query);
+	return ret;
+}
+
+void *gorgon_binding_address(const struct gorgon_binding *binding)
+{
+	if (!binding->found)
+		return NULL;
+	return binding->object ? gorgon_object_symbol_address(binding->object, binding->sym)
+			       : binding->system.addr;
+}

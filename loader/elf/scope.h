@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Which definition a reference gets. See scope.c. */
+#ifndef GORGON_ELF_SCOPE_H
+#define GORGON_ELF_SCOPE_H
+
+#include "ns.h"
+#include "symbol.h"
+#include "system.h"
+
+/* What a reference was bound to: a private definition, a replacement, or the system. */
+struct gorgon_binding {
+	bool found;
+	struct gorgon_object *object; /* private definition */
+	const Elf64_Sym *sym;	      /* of it */
+	struct gorgon_system_symbol system; /* when there is no object: address */
+};
+
+/*
+ * Bind a reference from @object (NULL: from dlsym of the whole namespace). @local
+ * is the closure of the group that is being loaded. The lock is held.
+ */
+struct gorgon_binding gorgon_scope_find(struct gorgon_ns *ns, struct gorgon_object *object,
+					struct gorgon_object *const *local, size_t local_count,
+					const struct gorgon_symbol_query *query);
+
+/* Only private definitions, in @objects in turn. */
+struct gorgon_binding gorgon_scope_find_private(struct gorgon_ns *ns,
+						struct gorgon_object *const *objects, size_t count,
+						const struct gorgon_symbol_query *query);
+
+/* Replacement, host's provider, system; see scope.c. */
+struct gorgon_binding gorgon_scope_find_outside(struct gorgon_ns *ns,
+						const struct gorgon_object *object,
+						const struct gorgon_symbol_query *query);
+
+/* The address that a binding means to this thread, for dlsym and data references. */
+void *gorgon_binding_address(const struct gorgon_binding *binding);
+
+#endif

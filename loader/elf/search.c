@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+// From a library's name to a file. The order is ld.so(8)'s:
+//
+//	a name with a slash is a path;
+//	DT_RPATH of the requester and of the objects that brought it in, each unless
+//	it has DT_RUNPATH; LD_LIBRARY_PATH (not in a privileged process); DT_RUNPATH of
+//	the requester; /etc/ld.so.cache; the default directories.
+//
+// $ORIGIN, $LIB and $PLATFORM are expanded. A file of the right name that is no ELF
+// object for this machine is passed over, as the system's linker does.
+
+#define _GNU_SOURCE
+#include "search.h"
+#include "arch.h"
+#include "error.h"
+#include "object.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+static const char *const default_dirs[] = {
+	"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib",
+	"/usr/lib",
+};
+
+#define LIB_TOKEN "lib/x86_64-linux-gnu"
+
+static bool is_loadable(const char *path)
+{
+	unsigned char ident[20];
+	uint16_t machine;
+	ssize_t size;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	size = pread(fd, ident, sizeof(ident), 0);
+	close(fd);
+	if (size < (ssize_t)sizeof(ident) || memcmp(ident, ELFMAG, SELFMAG))
+		return false;
+	memcpy(&machine, ident + 18, 2);
+	return ident[EI_CLASS] == ELFCLASS64 && machine == GORGON_ARCH_MACHINE;
+}
+
+// Directory of an object's file, "." when its name has none.
+static void append_origin(FILE *out, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (slash)
+		fwrite(path, 1, slash == path ? 1 : (size_t)(slash - path), out);
+	else
+		fputc('.', out);
+}
+
+// One element of a search path with its tokens replaced, then "/" and @name.
+static char *expand(const char *dir, size_t size, const char *name, const char *object_path)
+{
+	char *ret = NULL;
+	size_t ret_size;
+	FILE *out = open_memstream(&ret, &ret_size);
+
+	if (!out)
+		return NULL;
+	for (size_t i = 0; i < size;) {
+		static const char *const tokens[] = {"ORIGIN", "LIB", "PLATFORM"};
+		size_t used = 0;
+
+		for (unsigned t = 0; dir[i] == '$' && t < 3 && !used; t++) {
+			size_t length = strlen(tokens[t]);
+			bool brace = i + 1 < size && dir[i + 1] == '{';
+			size_t at = i + 1 + brace;
+
+			if (at + length + brace > size || strncmp(dir + at, tokens[t], length) ||
+			    (brace && dir[at + length] != '}'))
+				continue;
+			used = 1 + length + 2u * brace;
+			if (t == 0 && object_path)
+				append_origin(out, object_path);
+			else if (t == 1)
+				fputs(LIB_TOKEN, out);
+			else if (t == 2)
+				fputs((const char *)getauxval(AT_PLATFORM) ?: "", out);
+		}
+		if (!used) {
+			fputc(dir[i], out);
+			used = 1;
+		}
+		i += used;
+	}
+	if (name)
+		fprintf(out, "/%s", name);
+	if (fclose(out)) {
+		free(ret);
+		return NULL;
+	}
+	return ret;
+}
+
+// Try each directory of a colon-separated list.
+static char *search_path(const char *path, const char *name, const char *object_path)
+{
+	while (path && *path) {
+		size_t size = strcspn(path, ":");
+		char *file = size ? expand(path, size, name, object_path) : NULL;
+
+		if (file && is_loadable(file))
+			return file;
+		free(file);
+		path += size;
+		path += *path == ':';
+	}
+	return NULL;
+}
+
+static char *search_all(const char *name, const struct gorgon_object *requester)
+{
+	char *file = NULL;
+
+	// DT_RUNPATH switches the object's own DT_RPATH off, and is not inherited.
+	if (!requester || !requester->image->runpath)
+		for (const struct gorgon_object *o = requester; o && !file; o = o->loader)
+			if (!o->image->runpath)
+				file = search_path(o->image->rpath, name, o->path);
+	if (!file)
+		file = search_path(secure_getenv("LD_LIBRARY_PATH"), name, NULL);
+	if (!file && requester)
+		file = search_path(requester->image->runpath, name, requester->path);
+	if (!file) {
+		file = gorgon_ldcache_find(name);
+		if (file && !is_loadable(file)) {
+			free(file);
+			file = NULL;
+		}
+	}
+	for (size_t i = 0; !file && i < sizeof(default_dirs) / sizeof(*default_dirs); i++)
+		file = search_path(default_dirs[i], name, NULL);
+	return file;
+}
+
+struct gorgon_error *gorgon_search(const char *name, const struct gorgon_object *requester,
+				   char **ret)
+{
+	char *file;
+
+	if (strchr(name, '/')) {
+		file = requester ? expand(name, strlen(name), NULL, requester->path) : strdup(name);
+		if (!file)
+			return &gorgon_error_nomem;
+		if (requester && access(file, F_OK)) {
+			struct gorgon_error *err = gorgon_error_create(
+				GORGON_ERROR_MISSING, "%s: needs %s, which does not exist",
+				requester->path, file);
+
+			free(file);
+			return err;
+		}
+		*ret = file;
+		return NULL;
+	}
+	file = search_all(name, requester);
+	if (file) {
+		*ret = file;
+		return NULL;
+	}
+	if (!requester)
+		return gorgon_error_create(GORGON_ERROR_MISSING,
+					   "%s: not found in LD_LIBRARY_PATH, /etc/ld.so.cache and the "
+					   "default directories",
+					   name);
+	return gorgon_error_create(
+		GORGON_ERROR_MISSING,
+		"%s: needs %s, not found in %s%s%sLD_LIBRARY_PATH, /etc/ld.so.cache and the default "
+		"directories",
+		requester->path, name, requester->image->runpath ? "its run path " : "",
+		requester->image->runpath ?: requester->image->rpath ?: "",
+		requester->image->runpath || requester->image->rpath ? ", " : "");
+}

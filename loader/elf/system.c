@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// The system provider: symbols from libraries that the system's linker loaded.
+//
+// Order of a look-up, chosen to give what an ordinary load would give:
+//
+//  1. the process's global scope (RTLD_DEFAULT). It comes first because of copy
+//     relocations (stdout, environ live in the executable) and of interposers
+//     (a host's own malloc, a sanitizer's runtime): both must be the same for
+//     private and shared code. dlvsym() wants the exact version and so skips an
+//     interposer that has no versions; dlsym() finds it. When the two disagree and
+//     the answers come from different files, it is an interposer and wins.
+//  2. the library that the version need names, when it is open here;
+//  3. the shared dependencies of the object, then of the namespace.
+//
+// CPython's API is never taken from here: a host that is linked to libpython, or is
+// python3, has those names in its global scope.
+//
+// Thread-local variables of shared libraries are given as the system's module id and
+// an offset, which the real __tls_get_addr understands.
+
+#define _GNU_SOURCE
+#include "system.h"
+#include "error.h"
+#include "policy.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct gorgon_system_library *libraries;
+
+static struct gorgon_system_library *find_open(const char *name)
+{
+	struct gorgon_system_library *library = libraries;
+
+	while (library && strcmp(library->name, name))
+		library = library->next;
+	return library;
+}
+
+struct gorgon_error *gorgon_system_open(const char *name, const char *requester,
+					struct gorgon_system_library **ret)
+{
+	struct gorgon_system_library *library = find_open(name);
+	void *handle;
+
+	if (library) {
+		*ret = library;
+		return NULL;
+	}
+	handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	if (!handle)
+		return gorgon_error_create(GORGON_ERROR_MISSING, "%s: needs %s, which is shared: %s",
+					   requester, name, dlerror());
+	library = calloc(1, sizeof(*library));
+	if (!library || !(library->name = strdup(name))) {
+		free(library);
+		dlclose(handle);
+		return &gorgon_error_nomem;
+	}
+	library->handle = handle;
+	library->next = libraries;
+	libraries = library;
+	*ret = library;
+	return NULL;
+}
+
+static void *find_in(void *handle, const struct gorgon_symbol_query *query)
+{
+	return query->version ? dlvsym(handle, query->name, query->version)
+			      : dlsym(handle, query->name);
+}
+
+static const void *file_of(const void *addr)
+{
+	Dl_info info;
+
+	return dladdr(addr, &info) ? info.dli_fbase : NULL;
+}
+
+static void *find_global(const struct gorgon_symbol_query *query)
+{
+	void *plain = dlsym(RTLD_DEFAULT, query->name);
+	void *exact;
+
+	if (!query->version || !plain)
+		return query->version ? find_in(RTLD_DEFAULT, query) : plain;
+	exact = find_in(RTLD_DEFAULT, query);
+	if (!exact || exact == plain)
+		return exact;
+	return file_of(plain) != file_of(exact) ? plain : exact;
+}
+
+// The object whose TLS block of this thread contains symbol->addr. Each entry of
+// dl_iterate_phdr has its module id and the calling thread's block.
+static int match_tls_block(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	struct gorgon_system_symbol *symbol = ctx;
+	uint64_t off = (uintptr_t)symbol->addr - (uintptr_t)info->dlpi_tls_data;
+
+	(void)size;
+	if (!info->dlpi_tls_modid || !info->dlpi_tls_data)
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		if (info->dlpi_phdr[i].p_type != PT_TLS || off >= info->dlpi_phdr[i].p_memsz)
+			continue;
+		symbol->tls_module = info->dlpi_tls_modid;
+		symbol->tls_offset = off;
+		return 1;
+	}
+	return 0;
+}
+
+bool gorgon_system_find_tls(struct gorgon_system_symbol *symbol)
+{
+	return dl_iterate_phdr(match_tls_block, symbol) == 1;
+}
+
+bool gorgon_system_find(const struct gorgon_symbol_query *query,
+			struct gorgon_system_library *const *deps, size_t count,
+			struct gorgon_system_symbol *ret)
+{
+	struct gorgon_system_library *library;
+	void *addr;
+
+	*ret = (struct gorgon_system_symbol){0};
+	if (gorgon_policy_is_python_symbol(query->name))
+		return false;
+	addr = find_global(query);
+	if (!addr && query->file && (library = find_open(query->file)))
+		addr = find_in(library->handle, query);
+	for (size_t i = 0; !addr && i < count; i++)
+		addr = find_in(deps[i]->handle, query);
+	if (!addr) {
+		dlerror(); // do not leave our misses to the host's next dlerror()
+		return false;
+	}
+	ret->addr = addr;
+	return true;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* The system provider: shared libraries and the process's own symbols. See system.c. */
+#ifndef GORGON_ELF_SYSTEM_H
+#define GORGON_ELF_SYSTEM_H
+
+#include "symbol.h"
+
+struct gorgon_system_library {
+	struct gorgon_system_library *next;
+	char *name; /* as it was asked for */
+	void *handle;
+};
+
+/* What the system knows of a symbol. */
+struct gorgon_system_symbol {
+	void *addr;	     /* for thread-local ones, of the calling thread */
+	uint64_t tls_module; /* see gorgon_system_find_tls() */
+	uint64_t tls_offset; /* within the module's block */
+};
+
+/*
+ * dlopen() a shared library for private objects; it stays open for good, because
+ * its addresses are in their relocations. @requester is for the message.
+ */
+struct gorgon_error *gorgon_system_open(const char *name, const char *requester,
+					struct gorgon_system_library **ret);
+
+/*
+ * Find a symbol: in the process's global scope and in the library that the version
+ * names, then in @libraries in turn. Never CPython's own API.
+ */
+bool gorgon_system_find(const struct gorgon_symbol_query *query,
+			struct gorgon_system_library *const *libraries, size_t count,
+			struct gorgon_system_symbol *ret);
+
+/* Fill in module and offset of a thread-local symbol from its address. False when no
+ * library's block of this thread contains it. */
+bool gorgon_system_find_tls(struct gorgon_system_symbol *symbol);
+
+#endif

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT
+// What the loader keeps per thread: TLS blocks of private objects, destructors of
+// their thread_local variables, the dlerror() text, and which namespace started it.
+//
+// Life of a record: made on first use, freed at thread exit by a pthread key's
+// destructor. That destructor runs in rounds with those of other keys, which may use
+// TLS again; so it re-arms itself and frees in the last round that the C library
+// gives (PTHREAD_DESTRUCTOR_ITERATIONS). thread_local destructors run earlier,
+// through the C library's own list, where C++ expects them.
+//
+// The list of all records is guarded by the loader's lock. A record's slots are
+// grown and filled under the lock by its own thread and emptied under the lock by
+// whoever unloads; its thread reads them without the lock, which is safe because an
+// object that is being unloaded is not used any more.
+
+#define _GNU_SOURCE
+#include "thread.h"
+#include "lock.h"
+#include "ns.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+
+// Of libstdc++'s ABI and the C library; declared by no public header.
+extern int __cxa_thread_atexit_impl(void (*fn)(void *), void *arg, void *dso);
+extern void *__dso_handle;
+
+// Initial-exec: one word, which fits in the surplus even when this library is
+// itself loaded with dlopen().
+static __thread struct gorgon_thread *current __attribute__((tls_model("initial-exec")));
+
+static struct gorgon_thread *threads;
+static pthread_key_t key;
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+static int key_error;
+
+static void unlink_thread(struct gorgon_thread *thread)
+{
+	if (thread->prev)
+		thread->prev->next = thread->next;
+	else
+		threads = thread->next;
+	if (thread->next)
+		thread->next->prev = thread->prev;
+}
+
+static void free_thread(struct gorgon_thread *thread)
+{
+	for (size_t i = 0; i < thread->slot_count; i++)
+		free(thread->slots[i].block);
+	while (thread->dtors) {
+		struct gorgon_thread_dtor *dtor = thread->dtors;
+
+		thread->dtors = dtor->next;
+		free(dtor);
+	}
+	free(thread->slots);
+	free(thread->dl_error);
+	free(thread->dl_error_shown);
+	free(thread);
+}
+
+static void at_thread_exit(void *arg)
+{
+	struct gorgon_thread *thread = arg;
+
+	if (++thread->exit_round < PTHREAD_DESTRUCTOR_ITERATIONS && !pthread_setspecific(key, thread))
+		return;
+	gorgon_lock();
+	unlink_thread(thread);
+	if (thread->ns) {
+		thread->ns->thread_count--;
+		gorgon_lock_broadcast();
+	}
+	gorgon_unlock();
+	current = NULL;
+	free_thread(thread);
+}
+
+static void create_key(void)
+{
+	key_error = pthread_key_create(&key, at_thread_exit);
+}
+
+struct gorgon_thread *gorgon_thread_peek(void)
+{
+	return current;
+}
+
+struct gorgon_thread *gorgon_thread_get(void)
+{
+	struct gorgon_thread *thread = current;
+
+	if (thread)
+		return thread;
+	pthread_once(&key_once, create_key);
+	thread = key_error ? NULL : calloc(1, sizeof(*thread));
+	if (!thread)
+		return NULL;
+	if (pthread_setspecific(key, thread)) {
+		free(thread);
+		return NULL;
+	}
+	current = thread;
+	gorgon_lock();
+	thread->next = threads;
+	if (threads)
+		threads->prev = thread;
+	threads = thread;
+	gorgon_unlock();
+	return thread;
+}
+
+void gorgon_thread_after_fork(void)
+{
+	struct gorgon_thread *next;
+
+	for (struct gorgon_thread *thread = threads; thread; thread = next) {
+		next = thread->next;
+		if (thread->ns && thread != current)
+			thread->ns->thread_count--;
+		if (thread != current)
+			free_thread(thread);
+	}
+	threads = current;
+	if (current)
+		current->next = current->prev = NULL;
+}
+
+static bool belongs(const struct gorgon_thread_dtor *dtor, const struct gorgon_object *object)
+{
+	return dtor->dso >= object->start && dtor->dso < object->end;
+}
+
+// Take the first destructor of @object, or of any when NULL, from a thread's list.
+static struct gorgon_thread_dtor *take_dtor(struct gorgon_thread *thread,
+					    const struct gorgon_object *object)
+{
+	for (struct gorgon_thread_dtor **p = &thread->dtors; *p; p = &(*p)->next) {
+		struct gorgon_thread_dtor *dtor = *p;
+
+		if (object && !belongs(dtor, object))
+			continue;
+		*p = dtor->next;
+		return dtor;
+	}
+	return NULL;
+}
+
+// Called by the C library at the end of the thread, before pthread keys' destructors.
+static void run_all_dtors(void *arg)
+{
+	struct gorgon_thread *thread = arg;
+
+	for (;;) {
+		struct gorgon_thread_dtor *dtor;
+
+		gorgon_lock();
+		dtor = take_dtor(thread, NULL);
+		gorgon_unlock();
+		if (!dtor)
+			return;
+		dtor->fn(dtor->arg);
+		free(dtor);
+	}
+}
+
+void gorgon_thread_drop_dtors(struct gorgon_object *object)
+{
+	struct gorgon_thread_dtor *dtor;
+
+	while (current && (dtor = take_dtor(current, object))) {
+		gorgon_unlock();
+		dtor->fn(dtor->arg);
+		free(dtor);
+		gorgon_lock();
+	}
+	for (struct gorgon_thread *thread = threads; thread; thread = thread->next)
+		while ((dtor = take_dtor(thread, object)))
+			free(dtor);
+}
+
+void gorgon_thread_drop_tls(uint64_t module)
+{
+	for (struct gorgon_thread *thread = threads; thread; thread = thread->next) {
+		for (size_t i = 0; i < thread->slot_count; i++) {
+			if (thread->slots[i].module != module)
+				continue;
+			free(thread->slots[i].block);
+			thread->slots[i] = (struct gorgon_tls_slot){0};
+		}
+	}
+}
+
+// __cxa_thread_atexit_impl for private code. The C library would look the object up
+// by @dso to keep it loaded, not find it, and call into unmapped memory later.
+int gorgon_thread_atexit(void (*fn)(void *), void *arg, void *dso)
+{
+	struct gorgon_thread *thread = gorgon_thread_get();
+	struct gorgon_thread_dtor *dtor = thread ? malloc(sizeof(*dtor)) : NULL;
+
+	if (!dtor)
+		return -1;
+	// The hook is registered again whenever the list was empty: the C library
+	// forgets it once it has run.
+	if (!thread->dtors && __cxa_thread_atexit_impl(run_all_dtors, thread, &__dso_handle)) {
+		free(dtor);
+		return -1;
+	}
+	gorgon_lock();
+	*dtor = (struct gorgon_thread_dtor){thread->dtors, fn, arg, (uintptr_t)dso};
+	thread->dtors = dtor;
+	gorgon_unlock();
+	return 0;
+}
+
+struct start {
+	void *(*fn)(void *);
+	void *arg;
+	struct gorgon_ns *ns;
+};
+
+static void uncount(struct gorgon_ns *ns)
+{
+	gorgon_lock();
+	ns->thread_count--;
+	gorgon_lock_broadcast();
+	gorgon_unlock();
+}
+
+static void *start_thread(void *arg)
+{
+	struct start start = *(struct start *)arg;
+	struct gorgon_thread *thread = gorgon_thread_get();
+
+	free(arg);
+	// Without a record the thread stays counted for good: its namespace is then
+	// never unmapped under it.
+	if (thread)
+		thread->ns = start.ns;
+	return start.fn(start.arg);
+}
+
+// pthread_create for private code: the namespace counts its threads, so that it is
+// not unmapped under them.
+int gorgon_thread_create(void *thread, const void *attr, void *(*fn)(void *), void *arg,
+			 struct gorgon_ns *ns)
+{
+	struct start *start = malloc(sizeof(*start));
+	int err;
+
+	if (!start)
+		return EAGAIN;
+	*start = (struct start){fn, arg, ns};
+	gorgon_lock();
+	ns->thread_count++;
+	gorgon_unlock();
+	err = pthread_create(thread, attr, start_thread, start);
+	if (err) {
+		uncount(ns);
+		free(start);
+	}
+	return err;
+}

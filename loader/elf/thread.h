@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* What the loader keeps per thread. See thread.c. */
+#ifndef GORGON_ELF_THREAD_H
+#define GORGON_ELF_THREAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct gorgon_ns;
+struct gorgon_object;
+
+/* One thread's block of one TLS module. */
+struct gorgon_tls_slot {
+	uint64_t module; /* 0: free; otherwise must equal the module asked for */
+	void *block;
+};
+
+/* A destructor of a thread_local variable in a private object. */
+struct gorgon_thread_dtor {
+	struct gorgon_thread_dtor *next;
+	void (*fn)(void *);
+	void *arg;
+	uint64_t dso; /* an address in the object that registered it */
+};
+
+struct gorgon_thread {
+	struct gorgon_thread *next, *prev;
+	struct gorgon_tls_slot *slots; /* by index of the module */
+	size_t slot_count;
+	struct gorgon_thread_dtor *dtors; /* newest first */
+	char *dl_error;	      /* pending message for dlerror(), or NULL */
+	char *dl_error_shown; /* the last one returned; lives until the next dlerror() */
+	struct gorgon_ns *ns; /* whose code started this thread, or NULL */
+	unsigned exit_round;
+};
+
+/* The calling thread's record, made on first use. NULL: no memory. */
+struct gorgon_thread *gorgon_thread_get(void);
+/* The calling thread's record if it exists. */
+struct gorgon_thread *gorgon_thread_peek(void);
+
+/* In a forked child: only the calling thread is left. The lock is held. */
+void gorgon_thread_after_fork(void);
+
+/* Before @object is unmapped: run the calling thread's thread_local destructors of it
+ * and forget those of other threads. The lock is held, and released around calls. */
+void gorgon_thread_drop_dtors(struct gorgon_object *object);
+
+/* Free every thread's block of a module. The lock is held. */
+void gorgon_thread_drop_tls(uint64_t module);
+
+/* --- replacements (see replace.c) ------------------------------------------ */
+
+int gorgon_thread_atexit(void (*fn)(void *), void *arg, void *dso);
+int gorgon_thread_create(void *thread, const void *attr, void *(*fn)(void *), void *arg,
+			 struct gorgon_ns *ns);
+
+#endif

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Functions that know their namespace.
+//
+// Private code calls dlopen(name, flags); our dlopen must know for which copy. The
+// return address would tell, but not for a tail call from a thread's start routine
+// or a pointer that was passed on. So each namespace has a page of thunks, and the
+// name is bound to one of them: it puts the namespace into the argument register
+// behind the last one that the function uses and jumps (arch_*.h has the encoding).
+//
+// The page is written into a memfd and mapped read-only and executable: no mapping is
+// ever writable and executable, nor changes from one to the other.
+
+#define _GNU_SOURCE
+#include "thunk.h"
+#include "arch.h"
+#include "error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct gorgon_thunks {
+	uint8_t *code;
+	size_t size;
+};
+
+static struct gorgon_error *map_code(const uint8_t *code, size_t size, uint8_t **ret)
+{
+	struct gorgon_error *err = NULL;
+	void *mapped;
+	int fd = memfd_create("gorgon-thunks", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return gorgon_error_create_os(errno, "memfd_create");
+	if (write(fd, code, size) != (ssize_t)size) {
+		err = gorgon_error_create_os(errno, "memfd of thunks");
+	} else {
+		mapped = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		if (mapped == MAP_FAILED)
+			err = gorgon_error_create_os(errno, "cannot map thunks");
+		else
+			*ret = mapped;
+	}
+	close(fd);
+	return err;
+}
+
+struct gorgon_error *gorgon_thunks_create(const struct gorgon_thunk *list, size_t count,
+					  struct gorgon_thunks **ret)
+{
+	struct gorgon_thunks *thunks = calloc(1, sizeof(*thunks));
+	struct gorgon_error *err;
+	uint8_t *code;
+
+	if (!thunks)
+		return &gorgon_error_nomem;
+	thunks->size = count * GORGON_ARCH_THUNK_SIZE;
+	code = calloc(count, GORGON_ARCH_THUNK_SIZE);
+	if (!code) {
+		free(thunks);
+		return &gorgon_error_nomem;
+	}
+	for (size_t i = 0; i < count; i++)
+		gorgon_arch_thunk_write(code + i * GORGON_ARCH_THUNK_SIZE, list[i].args,
+					list[i].context, list[i].target);
+	err = map_code(code, thunks->size, &thunks->code);
+	free(code);
+	if (err)
+		free(thunks);
+	else
+		*ret = thunks;
+	return err;
+}
+
+void gorgon_thunks_destroy(struct gorgon_thunks *thunks)
+{
+	if (!thunks)
+		return;
+	munmap(thunks->code, thunks->size);
+	free(thunks);
+}
+
+void *gorgon_thunks_get(const struct gorgon_thunks *thunks, size_t index)
+{
+	return thunks->code + index * GORGON_ARCH_THUNK_SIZE;
+}

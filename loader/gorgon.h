@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file
+ * gorgon: many private copies of CPython, and of unmodified C extensions, in one
+ * process, all of them visible to GDB and LLDB.
+ *
+ * Words: a *namespace* is one private world; an *object* is one ELF file loaded
+ * into it; a *provider* answers symbol names; an *interpreter* is a namespace
+ * with a libpython in it, numbered from 0, numbers never reused in a process.
+ *
+ * Rules that hold for the whole file
+ * - Errors: a fallible function returns NULL on success or an error object that
+ *   the caller releases with gorgon_error_destroy(). Results come through the
+ *   last argument, written on success only. After a failure nothing stays
+ *   mapped, registered or open that was not before the call.
+ * - Threads: any thread may call any function, unless the function says
+ *   otherwise. One process-wide lock orders loading, unloading and look-ups;
+ *   constructors, destructors and Python code run outside it.
+ * - Fork: the lock is taken around fork(); the child keeps every namespace.
+ *   Of the interpreters only the one whose thread forked can go on running.
+ * - Signals: nothing here is async-signal-safe.
+ * - Strings that are passed in are copied. Addresses are run-time addresses.
+ * - The library never prints and never ends the process.
+ * - Option structures start with their own size; a zeroed structure with the
+ *   size set means defaults.
+ */
+#ifndef GORGON_H
+#define GORGON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GORGON_VERSION_MAJOR 0
+#define GORGON_VERSION_MINOR 1
+#define GORGON_VERSION_PATCH 0
+
+#define GORGON_API __attribute__((visibility("default")))
+#define GORGON_MUST_CHECK __attribute__((warn_unused_result))
+
+struct gorgon_error;
+struct gorgon_ns;
+struct gorgon_object;
+struct gorgon_interp;
+
+/** Version of the library that runs: major << 16 | minor << 8 | patch. */
+GORGON_API unsigned gorgon_version(void);
+
+/* ---- errors ------------------------------------------------------------ */
+
+/** What kind of thing went wrong. Values never change; new ones go last. */
+enum gorgon_error_code {
+	GORGON_OK = 0,
+	GORGON_ERROR_NOMEM = 1,      /**< no memory */
+	GORGON_ERROR_OS = 2,         /**< a system call failed; errno is kept */
+	GORGON_ERROR_FORMAT = 3,     /**< not a loadable object, or it contradicts itself */
+	GORGON_ERROR_MACHINE = 4,    /**< an object for another machine or class */
+	GORGON_ERROR_MISSING = 5,    /**< a file or a dependency was not found */
+	GORGON_ERROR_UNRESOLVED = 6, /**< a symbol was not found */
+	GORGON_ERROR_UNSUPPORTED = 7, /**< valid, but outside of what this version loads */
+	GORGON_ERROR_PYTHON = 8,     /**< no usable CPython, or it refused to start */
+	GORGON_ERROR_BUSY = 9,       /**< still in use: threads run in it, or a wrong state */
+	GORGON_ERROR_ARGUMENT = 10,  /**< the caller's arguments are wrong */
+};
+
+/** Code of @p err; GORGON_OK for NULL. */
+GORGON_API enum gorgon_error_code gorgon_error_code(const struct gorgon_error *err);
+/** One line without a final full stop: object, what, found, expected. Lives as long as @p err. */
+GORGON_API const char *gorgon_error_message(const struct gorgon_error *err);
+/** The errno value of GORGON_ERROR_OS, otherwise 0. */
+GORGON_API int gorgon_error_errno(const struct gorgon_error *err);
+/** Release an error. NULL is ignored. */
+GORGON_API void gorgon_error_destroy(struct gorgon_error *err);
+
+/* ---- namespaces -------------------------------------------------------- */
+
+/**
+ * A table of host functions, or anything else that can answer a symbol name.
+ * Asked for names that no private object defines, before the system is asked.
+ */
+struct gorgon_provider {
+	/**
+	 * @param      ctx      As given below.
+	 * @param      name     The symbol.
+	 * @param      version  Its version, or NULL.
+	 * @param[out] addr     Set when found.
+	 * @return true when found. Called with the loader's lock held: it must
+	 *         not call back into this library.
+	 */
+	bool (*find)(void *ctx, const char *name, const char *version, void **addr);
+	void *ctx;
+};
+
+/** What debuggers are told about private objects. */
+enum gorgon_debug_mode {
+	GORGON_DEBUG_AUTO = 0, /**< the library chooses; in this version as FULL */
+	GORGON_DEBUG_FULL = 1, /**< a symfile for each object, referring to its DWARF */
+	GORGON_DEBUG_OFF = 2,  /**< nothing through the JIT interface; the debug root remains */
+};
+
+/** Options of gorgon_ns_create(). */
+struct gorgon_ns_opts {
+	size_t size; /**< sizeof(struct gorgon_ns_opts) */
+	/** NULL-terminated shell patterns of library names (`libfoo.so.1`) to take from the
+	 * system although they would be private by default. NULL for none. */
+	const char *const *share;
+	/** The opposite; wins over @c share. */
+	const char *const *keep_private;
+	/** Answers names before the system does. NULL for none. Must outlive the namespace. */
+	const struct gorgon_provider *provider;
+	enum gorgon_debug_mode debug;
+	/** Receives a debug line now and then (no newline). NULL for silence. Called with
+	 * the loader's lock held. */
+	void (*log)(void *ctx, const char *line);
+	void *log_ctx;
+	/** Receives what private code writes to descriptors 1 and 2 through write().
+	 * Returns what write() would; NULL writes as usual. Called without any lock, from
+	 * whichever thread writes. */
+	ssize_t (*write_output)(void *ctx, int fd, const void *data, size_t size);
+	void *write_ctx;
+};
+
+/**
+ * Create an empty namespace.
+ *
+ * @param      opts  NULL for defaults.
+ * @param[out] ret   To be released with gorgon_ns_destroy().
+ * @return GORGON_ERROR_NOMEM, GORGON_ERROR_OS (no memory map left),
+ *         GORGON_ERROR_ARGUMENT (opts->size unknown). Since 0.1.
+ */
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *
+gorgon_ns_create(const struct gorgon_ns_opts *opts, struct gorgon_ns **ret);
+
+/**
+ * Run the destructors of everything in the namespace in reverse order of
+ * initialisation, tell the debugger, unmap and free it.
+ *
+ * Pointers into its objects are invalid afterwards. The caller sees to it that
+ * no code of the namespace is running. Threads that private code has started
+ * and that live on after its destructors make this fail.
+ *
+ * @return GORGON_ERROR_BUSY while such threads exist (it waits half a second for
+ *         those that are about to end). Destructors have run then, everything
+ *         stays mapped, and the call may be repeated. Since 0.1.
+ */
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns);
+
+/** Identity of a namespace in this process, as debuggers show it; never reused. */
+GORGON_API uint64_t gorgon_ns_id(const struct gorgon_ns *ns);
+
+/* ---- objects ----------------------------------------------------------- */
+
+/** Flags of gorgon_object_open(). */
+enum gorgon_open_flags {
+	/** Its symbols are visible to objects opened later, as with RTLD_GLOBAL. */
+	GORGON_OPEN_GLOBAL = 1,
+};
+
+/**
+ * Load an ELF shared object and its private dependencies into a namespace.
+ *
+ * The steps are one transaction: read and validate, map, relocate, protect,
+ * register with the debugger, commit; then constructors run, dependencies
+ * first (gABI chapter 5, "Initialization and Termination Functions").
+ *
+ * @param      ns     Owner of what is mapped. Borrowed.
+ * @param      path   File name; one without a slash is searched as ld.so(8) says.
+ * @param      flags  enum gorgon_open_flags.
+ * @param[out] ret    Valid until gorgon_object_close() or gorgon_ns_destroy().
+ *                    An object that is loaded already is returned again and
+ *                    counted.
+ *
+ * @return GORGON_ERROR_OS           the file cannot be opened or mapped
+ *         GORGON_ERROR_FORMAT       not an ELF shared object, or malformed
+ *         GORGON_ERROR_MACHINE      wrong class, byte order or machine
+ *         GORGON_ERROR_MISSING      a dependency was not found
+ *         GORGON_ERROR_UNRESOLVED   a symbol was not found: symbol, version, referrer
+ *         GORGON_ERROR_UNSUPPORTED  a relocation or TLS model that is not loadable here
+ *         GORGON_ERROR_NOMEM
+ *
+ * Constructors run on the calling thread, outside the lock, and may open
+ * further objects. An attached debugger has been told of every object before
+ * the first constructor runs. Since 0.1.
+ */
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *
+gorgon_object_open(struct gorgon_ns *ns, const char *path, unsigned flags,
+		   struct gorgon_object **ret);
+
+/**
+ * Give back one gorgon_object_open(). With the last one the object, and
+ * dependencies that nothing else uses, are finalised and unmapped.
+ */
+GORGON_API void gorgon_object_close(struct gorgon_object *object);
+
+/**
+ * Find a symbol in an object, then in its dependencies in breadth-first order,
+ * as dlsym(3) does. The address of a thread-local symbol is the calling
+ * thread's.
+ *
+ * @param version  NULL for the default version.
+ * @return NULL when there is none.
+ */
+GORGON_API void *gorgon_object_find_symbol(struct gorgon_object *object, const char *name,
+					   const char *version);
+
+/** What is known of a loaded object. Pointers live as long as the object. */
+struct gorgon_object_info {
+	const char *path;   /**< File it was mapped from. */
+	const char *soname; /**< DT_SONAME, or NULL. */
+	uint64_t bias;      /**< Run-time address minus link-time address. */
+	uint64_t start;     /**< First mapped address. */
+	uint64_t end;       /**< One past the last. */
+	const char *debug_path; /**< File with its DWARF, or NULL. */
+};
+
+/** Describe an object. */
+GORGON_API void gorgon_object_get_info(const struct gorgon_object *object,
+				       struct gorgon_object_info *ret);
+
+/**
+ * Call @p fn for each object of a namespace in load order, until it returns
+ * false. The loader's lock is held: @p fn must not load or unload.
+ */
+GORGON_API void gorgon_ns_for_each_object(struct gorgon_ns *ns,
+					  bool (*fn)(void *ctx, struct gorgon_object *object),
+					  void *ctx);
+
+/**
+ * What a library name would be in a namespace with these patterns: private, or
+ * shared with the process.
+ *
+ * @param      name    `libfoo.so.1`, or a path of which the last part counts.
+ * @param      share,keep_private  As in struct gorgon_ns_opts; may be NULL.
+ * @param[out] reason  One line, static; may be NULL.
+ * @return true when it would be shared.
+ */
+GORGON_API bool gorgon_policy_is_shared(const char *name, const char *const *share,
+					const char *const *keep_private, const char **reason);
+
+/** Call @p fn for each line of the built-in list of shared libraries. */
+GORGON_API void gorgon_policy_for_each(void (*fn)(void *ctx, const char *pattern,
+						  const char *reason),
+				       void *ctx);
+
+/* ---- interpreters ------------------------------------------------------ */
+
+/** A CPython that was found; see gorgon_python_find(). */
+struct gorgon_python {
+	char *library;     /**< Absolute name of libpython. */
+	char *executable;  /**< What sys.executable will be; also argv[0]. */
+	unsigned minor;    /**< 11 for CPython 3.11. */
+	bool debug;        /**< A debug build (Py_DEBUG, `d` in the library's name). */
+};
+
+/**
+ * Find the libpython that belongs to a path.
+ *
+ * @param      path  A python executable (a virtual environment's too), a
+ *                   libpython, or NULL for the newest that the system's library
+ *                   cache has. PATH and PYTHONHOME play no part.
+ * @param[out] ret   To be released with gorgon_python_deinit().
+ * @return GORGON_ERROR_MISSING, GORGON_ERROR_FORMAT, GORGON_ERROR_PYTHON (an
+ *         executable without libpython: the message says what to install),
+ *         GORGON_ERROR_OS, GORGON_ERROR_NOMEM. Since 0.1.
+ */
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_python_find(const char *path,
+								     struct gorgon_python *ret);
+/** Release the strings of a struct gorgon_python. */
+GORGON_API void gorgon_python_deinit(struct gorgon_python *python);
+
+/** Options of gorgon_interp_create(). */
+struct gorgon_interp_opts {
+	size_t size;          /**< sizeof(struct gorgon_interp_opts) */
+	const char *python;   /**< As for gorgon_python_find(); NULL for the default. */
+	struct gorgon_ns_opts ns; /**< ns.size 0 means defaults. */
+	/** Tell start-up from running in the statistics. Costs an audit hook (PEP 578),
+	 * which slows the events that Python audits. */
+	bool timing;
+};
+
+/**
+ * Load a private libpython. The interpreter has its number, and debuggers know
+ * it, when this returns; Python itself is not started yet.
+ *
+ * @param      opts  NULL for defaults.
+ * @param[out] ret   To be released with gorgon_interp_destroy().
+ * @return every error of gorgon_python_find(), gorgon_ns_create() and
+ *         gorgon_object_open(). Since 0.1.
+ */
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *
+gorgon_interp_create(const struct gorgon_interp_opts *opts, struct gorgon_interp **ret);
+
+/**
+ * Be python3: start the interpreter on the calling thread, do what the
+ * arguments say, finalise it. Blocks until the program has ended. The calling
+ * thread is Python's main thread.
+ *
+ * `sys.exit` and the C function exit() end this call, not the process; an
+ * uncaught exception is printed as python3 prints it.
+ *
+ * @param      argc,argv  Arguments after python's own name: `-c CODE ARG...`,
+ *                        `-m MODULE`, `FILE`, or python's own options.
+ * @param[out] status     Exit status that python3 would have had.
+ * @return GORGON_ERROR_BUSY when it was called before on this interpreter: one
+ *         program per interpreter. GORGON_ERROR_NOMEM. Since 0.1.
+ */
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *
+gorgon_interp_main(struct gorgon_interp *interp, int argc, const char *const *argv, int *status);
+
+/**
+ * Unload the interpreter's namespace and free everything. Debuggers drop its
+ * breakpoint locations.
+ *
+ * @return GORGON_ERROR_BUSY while its program or threads that its libraries
+ *         started still run; see gorgon_ns_destroy().
+ */
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *
+gorgon_interp_destroy(struct gorgon_interp *interp);
+
+/** Number of the interpreter, from 0. */
+GORGON_API unsigned gorgon_interp_number(const struct gorgon_interp *interp);
+/** Interpreters alive in the process. */
+GORGON_API unsigned gorgon_interp_count(void);
+/** Its namespace. Borrowed. */
+GORGON_API struct gorgon_ns *gorgon_interp_ns(struct gorgon_interp *interp);
+/** The CPython it runs. Borrowed. */
+GORGON_API const struct gorgon_python *gorgon_interp_python(const struct gorgon_interp *interp);
+/** Any exported name of this copy's libpython, or NULL. */
+GORGON_API void *gorgon_interp_find_symbol(struct gorgon_interp *interp, const char *name);
+
+/** Where the time of one interpreter went, and what it holds; see gorgon_interp_get_stats(). */
+struct gorgon_interp_stats {
+	size_t size;          /**< sizeof(struct gorgon_interp_stats), set by the caller */
+	uint64_t load_ns;     /**< reading, validating, mapping; all objects so far */
+	uint64_t relocate_ns; /**< symbol look-up, relocation, protection */
+	uint64_t register_ns; /**< telling debuggers and the unwinder */
+	uint64_t init_ns;     /**< Python's start-up; 0 without the option `timing` */
+	uint64_t run_ns;      /**< the program, its imports and its finalisation */
+	uint64_t object_count; /**< private objects loaded */
+	uint64_t private_bytes; /**< resident pages of its objects that only it has */
+	uint64_t shared_bytes;  /**< resident pages of its objects that are file-backed and clean */
+};
+
+/** Read the counters; any thread, any time. Times are in nanoseconds of CLOCK_MONOTONIC. */
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *
+gorgon_interp_get_stats(struct gorgon_interp *interp, struct gorgon_interp_stats *stats);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

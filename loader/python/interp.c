@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+// Interpreters: a private libpython, its number, and running one program in it.
+//
+// The copy is driven through its exported functions, found by name at run time:
+// nothing here knows a structure of CPython, so one build drives every version.
+// Py_BytesMain() reproduces python3's command line, virtual environments and exit
+// status, and finalises at the end.
+//
+// Py_BytesMain() calls exit() for sys.exit() in -c programs, and libraries call it
+// when they give up. In a private copy exit() comes to on_exit(): on the interpreter's
+// main thread it jumps back into gorgon_interp_main(). That skips the frames of
+// CPython in between, as a real exit() would, after Py_FinalizeEx() has run.
+
+#define _GNU_SOURCE
+#include "interp.h"
+#include "../elf/error.h"
+#include "../elf/lock.h"
+#include "../elf/ns.h"
+#include "../elf/thunk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// Under the loader's lock.
+static unsigned next_number;
+static unsigned alive;
+
+static void on_exit_called(void *ctx, int status)
+{
+	struct gorgon_interp *interp = ctx;
+	bool on_main_thread;
+
+	gorgon_lock();
+	interp->exit_status = status & 0xff;
+	interp->exit_called = true;
+	on_main_thread = interp->state == GORGON_INTERP_RUNNING &&
+			 pthread_equal(interp->main_thread, pthread_self());
+	gorgon_unlock();
+	if (on_main_thread)
+		longjmp(interp->exit_env, 1);
+}
+
+// Frees what creation made; the namespace, if any, was never run or is gone.
+static void interp_free(struct gorgon_interp *interp)
+{
+	for (char **p = interp->argv; p && *p; p++)
+		free(*p);
+	free(interp->argv);
+	free(interp->module);
+	gorgon_python_deinit(&interp->python);
+	free(interp);
+}
+
+static void describe(struct gorgon_interp *interp)
+{
+	struct gorgon_debug_ns *debug = &interp->ns->debug;
+
+	gorgon_debug_begin();
+	interp->number = next_number++;
+	debug->interp = interp->number;
+	debug->python_minor = interp->python.minor;
+	gorgon_debug_end();
+}
+
+static struct gorgon_error *load(struct gorgon_interp *interp, const struct gorgon_interp_opts *opts)
+{
+	struct gorgon_thunk thunks[GORGON_MODULE_THUNKS];
+	struct gorgon_error *err;
+
+	gorgon_module_thunks(interp, thunks);
+	err = gorgon_ns_create_with(opts ? &opts->ns : NULL, thunks, GORGON_MODULE_THUNKS,
+				    &interp->ns);
+	if (err)
+		return err;
+	interp->ns->on_exit = on_exit_called;
+	interp->ns->on_exit_ctx = interp;
+	// The number comes before the load: a breakpoint in libpython's constructors
+	// already shows it.
+	gorgon_lock();
+	describe(interp);
+	gorgon_unlock();
+	err = gorgon_object_open(interp->ns, interp->python.library, GORGON_OPEN_GLOBAL,
+				 &interp->libpython);
+	if (!err && !gorgon_interp_find_symbol(interp, "Py_BytesMain"))
+		err = gorgon_error_create(GORGON_ERROR_PYTHON, "%s: has no Py_BytesMain: not a libpython",
+					  interp->python.library);
+	if (!err)
+		err = gorgon_module_add(interp);
+	return err;
+}
+
+struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
+					  struct gorgon_interp **ret)
+{
+	struct gorgon_interp *interp;
+	struct gorgon_error *err;
+
+	if (opts && opts->size != sizeof(*opts))
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					   "gorgon_interp_opts: size is %zu, expected %zu", opts->size,
+					   sizeof(*opts));
+	interp = calloc(1, sizeof(*interp));
+	if (!interp)
+		return &gorgon_error_nomem;
+	interp->timing = opts && opts->timing;
+	err = gorgon_python_find(opts ? opts->python : NULL, &interp->python);
+	if (!err)
+		err = load(interp, opts);
+	if (err) {
+		// No thread has run in it, so this cannot be refused.
+		gorgon_error_destroy(gorgon_ns_destroy(interp->ns));
+		interp_free(interp);
+		return err;
+	}
+	gorgon_lock();
+	interp->ns->debug.python_object = (uintptr_t)&interp->libpython->debug;
+	alive++;
+	gorgon_unlock();
+	*ret = interp;
+	return NULL;
+}
+
+// argv for Py_BytesMain: the executable's name, then the caller's arguments.
+static struct gorgon_error *copy_argv(struct gorgon_interp *interp, int argc, const char *const *argv)
+{
+	interp->argv = calloc((size_t)argc + 2, sizeof(*interp->argv));
+	if (!interp->argv || !(interp->argv[0] = strdup(interp->python.executable)))
+		return &gorgon_error_nomem;
+	for (int i = 0; i < argc; i++)
+		if (!(interp->argv[i + 1] = strdup(argv[i])))
+			return &gorgon_error_nomem;
+	return NULL;
+}
+
+// The program starts with one of the events cpython.run_command, run_file, ...; all
+// start-up is before it (PEP 578).
+static int note_first_event(const char *event, void *args, void *ctx)
+{
+	struct gorgon_interp *interp = ctx;
+
+	(void)args;
+	if (!interp->first_event_ns && !strncmp(event, "cpython.run_", 12))
+		interp->first_event_ns = gorgon_now();
+	return 0;
+}
+
+static void set_state(struct gorgon_interp *interp, enum gorgon_interp_state state)
+{
+	gorgon_lock();
+	interp->state = state;
+	interp->main_thread = pthread_self();
+	gorgon_debug_begin();
+	interp->ns->debug.thread = state == GORGON_INTERP_RUNNING ? (uint64_t)gettid() : 0;
+	gorgon_debug_end();
+	gorgon_unlock();
+}
+
+// Its own function, so that no local of the caller lives across the jump.
+static __attribute__((noinline)) int run(struct gorgon_interp *interp, int argc)
+{
+	int (*bytes_main)(int, char **) =
+		(int (*)(int, char **))gorgon_interp_find_symbol(interp, "Py_BytesMain");
+
+	if (setjmp(interp->exit_env))
+		return interp->exit_status;
+	return bytes_main(argc, interp->argv);
+}
+
+struct gorgon_error *gorgon_interp_main(struct gorgon_interp *interp, int argc,
+					const char *const *argv, int *status)
+{
+	int (*add_hook)(int (*)(const char *, void *, void *), void *);
+	struct gorgon_error *err;
+	bool ran;
+
+	gorgon_lock();
+	ran = interp->argv != NULL;
+	err = ran ? gorgon_error_create(GORGON_ERROR_BUSY,
+					"interpreter %u: has run its program; one program per interpreter",
+					interp->number)
+		  : copy_argv(interp, argc, argv);
+	gorgon_unlock();
+	if (err)
+		return err;
+	interp->start_ns = gorgon_now();
+	add_hook = (int (*)(int (*)(const char *, void *, void *), void *))gorgon_interp_find_symbol(
+		interp, "PySys_AddAuditHook");
+	if (interp->timing && add_hook && add_hook(note_first_event, interp))
+		return gorgon_error_create(GORGON_ERROR_PYTHON,
+					   "interpreter %u: refused the audit hook that --timing needs",
+					   interp->number);
+	set_state(interp, GORGON_INTERP_RUNNING);
+	*status = run(interp, argc + 1);
+	set_state(interp, GORGON_INTERP_ENDED);
+	// What its C code left in stdio's buffers, as at the end of a python3.
+	fflush(NULL);
+	interp->end_ns = gorgon_now();
+	return NULL;
+}
+
+struct gorgon_error *gorgon_interp_destroy(struct gorgon_interp *interp)
+{
+	struct gorgon_error *err = NULL;
+
+	if (!interp)
+		return NULL;
+	gorgon_lock();
+	if (interp->state == GORGON_INTERP_RUNNING)
+		err = gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: its program is running",
+					  interp->number);
+	gorgon_unlock();
+	if (err || (err = gorgon_ns_destroy(interp->ns)))
+		return err;
+	gorgon_lock();
+	alive--;
+	gorgon_unlock();
+	interp_free(interp);
+	return NULL;
+}
+
+unsigned gorgon_interp_number(const struct gorgon_interp *interp)
+{
+	return interp->number;
+}
+
+unsigned gorgon_interp_count(void)
+{
+	unsigned count;
+
+	gorgon_lock();
+	count = alive;
+	gorgon_unlock();
+	return count;
+}
+
+struct gorgon_ns *gorgon_interp_ns(struct gorgon_interp *interp)
+{
+	return interp->ns;
+}
+
+const struct gorgon_python *gorgon_interp_python(const struct gorgon_interp *interp)
+{
+	return &interp->python;
+}
+
+void *gorgon_interp_find_symbol(struct gorgon_interp *interp, const char *name)
+{
+	return gorgon_object_find_symbol(interp->libpython, name, NULL);
+}
+
+static bool count_object(void *ctx, struct gorgon_object *object)
+{
+	(void)object;
+	++*(uint64_t *)ctx;
+	return true;
+}
+
+struct gorgon_error *gorgon_interp_get_stats(struct gorgon_interp *interp,
+					     struct gorgon_interp_stats *stats)
+{
+	uint64_t start = interp->start_ns, first = interp->first_event_ns, end = interp->end_ns;
+
+	if (stats->size != sizeof(*stats))
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					   "gorgon_interp_stats: size is %zu, expected %zu", stats->size,
+					   sizeof(*stats));
+	gorgon_lock();
+	*stats = (struct gorgon_interp_stats){
+		.size = sizeof(*stats),
+		.load_ns = interp->ns->load_ns,
+		.relocate_ns = interp->ns->relocate_ns,
+		.register_ns = interp->ns->register_ns,
+	};
+	gorgon_unlock();
+	if (start && !end)
+		end = gorgon_now();
+	if (first)
+		stats->init_ns = first - start;
+	stats->run_ns = end - (first ?: start);
+	gorgon_ns_for_each_object(interp->ns, count_object, &stats->object_count);
+	return gorgon_stats_memory(interp->ns, &stats->private_bytes, &stats->shared_bytes);
+}

@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Compare a public header, a version script and what a library really exports.
+
+Usage: check_exports.py HEADER MAP LIBRARY"""
+
+import re
+import subprocess
+import sys
+
+
+def main(header, version_map, library):
+    declared = set(re.findall(r"\b(gorgon_\w+)\s*\(", re.sub(r"/\*.*?\*/", "", open(header).read(), flags=re.S)))
+    declared -= {"gorgon_error"}
+    listed = set(re.findall(r"^\s+(\w+);", open(version_map).read(), flags=re.M))
+    symbols = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True)
+    exported = {line.split()[2].split("@")[0] for line in symbols.stdout.splitlines()}
+    exported = {name for name in exported if name.startswith(("gorgon_", "jitreg_", "__jit"))}
+    listed_functions = listed - {"gorgon_debug_root"}
+    problems = []
+    for name in sorted(declared ^ listed_functions):
+        problems.append(f"{name}: in {'the header' if name in declared else 'the map'} only")
+    for name in sorted(listed ^ exported):
+        problems.append(f"{name}: in {'the map' if name in listed else 'the library'} only")
+    for problem in problems:
+        print(f"{library}: {problem}", file=sys.stderr)
+    return bool(problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

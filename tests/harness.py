@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""What the Python tests share: where things are, and running debuggers in batch mode.
+
+Debuggers run without the user's init files. A test skips only when a tool is absent."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build"))
+GORGON = os.path.join(BUILD, "gorgon")
+HOST = os.path.join(BUILD, "host")
+MODULES = os.path.join(BUILD, "modules")
+VENV_PYTHON = os.path.join(ROOT, "build", "venv", "bin", "python")
+PYTHON3 = "/usr/bin/python3"
+LIBPYTHON = "/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0"
+GDB_SCRIPT = os.path.join(ROOT, "gdb", "gorgon.py")
+LLDB_SCRIPT = os.path.join(ROOT, "lldb", "gorgon.py")
+SANITIZED = bool(os.environ.get("SAN"))
+TIMEOUT = 300
+
+
+def find_lldb():
+    for name in ("lldb-19", "lldb-21", "lldb-20", "lldb"):
+        if shutil.which(name):
+            return name
+    return None
+
+
+GDB = shutil.which("gdb")
+LLDB = find_lldb()
+
+needs_gdb = unittest.skipUnless(GDB, "gdb is not installed")
+needs_lldb = unittest.skipUnless(LLDB, "lldb is not installed")
+
+
+def run(*command, timeout=TIMEOUT, env=None, **kwargs):
+    """Run a command to its end; returns the CompletedProcess with text output."""
+    environment = dict(os.environ, **(env or {}))
+    environment.pop("DEBUGINFOD_URLS", None)
+    return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=timeout,
+                          env=environment, stdin=subprocess.DEVNULL, check=False, **kwargs)
+
+
+def gdb(commands, *command, script=False, options=(), timeout=TIMEOUT):
+    """Run gdb with these lines on a program (or on nothing); returns what it printed."""
+    text = ["set pagination off", "set width 0", "set confirm off", "set breakpoint pending on",
+            "set debuginfod enabled off", "set python print-stack full"]
+    if script:
+        text.append(f"source {GDB_SCRIPT}")
+    text += [commands] if isinstance(commands, str) else list(commands)
+    with tempfile.NamedTemporaryFile("w", suffix=".gdb") as file:
+        file.write("\n".join(text) + "\n")
+        file.flush()
+        args = [GDB, "-nx", "-q", "-batch", *options, "-x", file.name]
+        if command:
+            args += ["--args", *command]
+        result = run(*args, timeout=timeout)
+    return result.stdout + result.stderr
+
+
+def lldb(commands, *command, script=False, options=(), timeout=TIMEOUT):
+    """The same for lldb."""
+    text = ["settings set auto-confirm true", "settings set use-color false",
+            "settings set stop-line-count-before 0", "settings set stop-line-count-after 0"]
+    if script:
+        text.append(f"command script import {LLDB_SCRIPT}")
+    text += [commands] if isinstance(commands, str) else list(commands)
+    with tempfile.NamedTemporaryFile("w", suffix=".lldb") as file:
+        file.write("\n".join(text) + "\n")
+        file.flush()
+        args = [LLDB, "--no-lldbinit", "--batch", *options, "-s", file.name]
+        if command:
+            args += ["--", *command]
+        result = run(*args, timeout=timeout)
+    return result.stdout + result.stderr
+
+
+class Background:
+    """A program that runs while a test looks at it; its output collects in .output."""
+
+    def __init__(self, *command, until, timeout=60):
+        """Start, and wait until @until (a regular expression) was printed."""
+        self.file = tempfile.NamedTemporaryFile("w+", suffix=".out")
+        self.process = subprocess.Popen([str(c) for c in command], stdout=self.file, stderr=self.file,
+                                        stdin=subprocess.DEVNULL, start_new_session=True)
+        end = time.monotonic() + timeout
+        while not re.search(until, self.output):
+            if self.process.poll() is not None or time.monotonic() > end:
+                output = self.output
+                self.stop()
+                raise AssertionError(f"{command[0]} did not print {until!r} but:\n{output}")
+            time.sleep(0.05)
+
+    @property
+    def output(self):
+        with open(self.file.name) as file:
+            return file.read()
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def stop(self):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self.file.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+
+def host_addresses(output):
+    """{interpreter: address of its PyList_Append} as the host printed them."""
+    return {int(n): int(a, 16) for n, a in re.findall(r"^host: interp (\d+) PyList_Append (0x[0-9a-f]+)", output,
+                                                      re.M)}
+
+
+def source_line(path, text):
+    """Number of the only line of a file that contains text."""
+    with open(path) as file:
+        numbers = [i for i, line in enumerate(file, 1) if text in line]
+    assert len(numbers) == 1, f"{path}: {text!r} is on lines {numbers}"
+    return numbers[0]

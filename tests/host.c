@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// A host with several interpreters, for the debugger sessions and the demonstration.
+//
+//	host [-n N] [-p PYTHON] [-d K] [-a] CODE
+//
+// Creates N interpreters (default 3), prints for each the address of its own
+// PyList_Append, which debugger tests compare with what they see, calls
+// host_created(), runs CODE in all of them at once on a thread each, and destroys
+// them. -d K: destroys interpreter K before the programs start and calls
+// host_destroyed(). -a: after the programs have ended creates one more and runs CODE in it.
+
+#define _GNU_SOURCE
+#include <gorgon.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define COUNT_MAX 1000
+
+static struct gorgon_interp *interps[COUNT_MAX];
+static const char *code;
+
+// Places for a debugger to stop; they must not be inlined or dropped.
+__attribute__((noinline)) void host_created(int count);
+__attribute__((noinline)) void host_destroyed(int number);
+
+void host_created(int count)
+{
+	__asm__ volatile("" : : "r"(count) : "memory");
+}
+
+void host_destroyed(int number)
+{
+	__asm__ volatile("" : : "r"(number) : "memory");
+}
+
+static void check(struct gorgon_error *err)
+{
+	if (!err)
+		return;
+	fprintf(stderr, "host: %s\n", gorgon_error_message(err));
+	gorgon_error_destroy(err);
+	exit(3);
+}
+
+static void create(int i, const char *python)
+{
+	struct gorgon_interp_opts opts = {.size = sizeof(opts), .python = python};
+
+	check(gorgon_interp_create(&opts, &interps[i]));
+	printf("host: interp %u PyList_Append %p\n", gorgon_interp_number(interps[i]),
+	       gorgon_interp_find_symbol(interps[i], "PyList_Append"));
+	fflush(stdout);
+}
+
+static void *run_interpreter(void *arg)
+{
+	struct gorgon_interp *interp = arg;
+	const char *const argv[] = {"-c", code};
+	int status = 0;
+
+	check(gorgon_interp_main(interp, 2, argv, &status));
+	return (void *)(long)status;
+}
+
+static long run(int first, int last)
+{
+	pthread_t threads[COUNT_MAX];
+	long failed = 0;
+	void *status;
+
+	for (int i = first; i < last; i++)
+		if (interps[i] && pthread_create(&threads[i], NULL, run_interpreter, interps[i]))
+			abort();
+	for (int i = first; i < last; i++) {
+		if (!interps[i])
+			continue;
+		pthread_join(threads[i], &status);
+		if (!failed)
+			failed = (long)status;
+	}
+	return failed;
+}
+
+int main(int argc, char **argv)
+{
+	const char *python = NULL;
+	int opt, count = 3, doomed = -1, again = 0;
+	long status;
+
+	while ((opt = getopt(argc, argv, "n:p:d:a")) != -1) {
+		if (opt == 'n')
+			count = atoi(optarg);
+		else if (opt == 'p')
+			python = optarg;
+		else if (opt == 'd')
+			doomed = atoi(optarg);
+		else if (opt == 'a')
+			again = 1;
+		else
+			return 2;
+	}
+	if (optind != argc - 1 || count < 1 || count >= COUNT_MAX || doomed >= count) {
+		fprintf(stderr, "usage: host [-n N] [-p PYTHON] [-d K] [-a] CODE\n");
+		return 2;
+	}
+	code = argv[optind];
+	for (int i = 0; i < count; i++)
+		create(i, python);
+	host_created(count);
+	if (doomed >= 0) {
+		check(gorgon_interp_destroy(interps[doomed]));
+		interps[doomed] = NULL;
+		host_destroyed(doomed);
+	}
+	status = run(0, count);
+	if (again) {
+		create(count, python);
+		host_created(count + 1);
+		status = status ? status : run(count, count + 1);
+		count++;
+	}
+	for (int i = 0; i < count; i++)
+		check(gorgon_interp_destroy(interps[i]));
+	return (int)status;
+}

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Run the tests: one line per case, a summary, exit status 1 when a case failed.
+
+Usage: run.py [KIND | PATTERN]...
+
+Kinds are unit (C, cmocka), run (the command), gdb and lldb (debugger sessions); any
+other word selects cases whose name contains it. With SAN set, debuggers are left out:
+a sanitizer's runtime changes what they see."""
+
+import glob
+import importlib.util
+import os
+import subprocess
+import sys
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
+
+import harness  # noqa: E402
+
+KINDS = ["unit", "run", "gdb", "lldb"]
+
+
+class Report:
+    """Counts, and prints a line per case as it ends."""
+
+    def __init__(self, patterns):
+        self.patterns = patterns
+        self.counts = {"ok": 0, "FAILED": 0, "skipped": 0}
+        self.failed = []
+
+    def wants(self, name):
+        return not self.patterns or any(pattern in name for pattern in self.patterns)
+
+    def add(self, name, outcome, seconds=None, detail=""):
+        self.counts[outcome] += 1
+        if outcome == "FAILED":
+            self.failed.append(name)
+        took = f"  {seconds:.1f} s" if seconds is not None and seconds >= 0.1 else ""
+        print(f"{outcome:8}{name}{took}{'  ' + detail if outcome == 'skipped' else ''}", flush=True)
+        if outcome == "FAILED" and detail:
+            print("    " + detail.rstrip().replace("\n", "\n    "), flush=True)
+
+
+class Result(unittest.TestResult):
+    """Hands each case of unittest to the report."""
+
+    def __init__(self, report):
+        super().__init__()
+        self.report = report
+        self.sub_failures = {}
+
+    @staticmethod
+    def name(test):
+        parts = test.id().split(".")
+        return f"{parts[0].replace('@', '/')}:{parts[-1]}"
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.started = time.monotonic()
+
+    def finish(self, test, outcome, detail=""):
+        self.report.add(self.name(test), outcome, time.monotonic() - self.started, detail)
+
+    def addSuccess(self, test):
+        if test in self.sub_failures:
+            self.finish(test, "FAILED", self.sub_failures.pop(test))
+        else:
+            self.finish(test, "ok")
+
+    def addSubTest(self, test, subtest, err):
+        if err:
+            text = f"{subtest}\n{self._exc_info_to_string(err, test)}"
+            self.sub_failures[test] = self.sub_failures.get(test, "") + text
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        if test in self.sub_failures:
+            self.finish(test, "FAILED", self.sub_failures.pop(test))
+
+    def addFailure(self, test, err):
+        self.finish(test, "FAILED", self.sub_failures.pop(test, "") + self._exc_info_to_string(err, test))
+
+    addError = addFailure
+
+    def addSkip(self, test, reason):
+        self.finish(test, "skipped", reason)
+
+
+def load(path):
+    name = os.path.relpath(path, HERE)[:-3].replace("/", "@")
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return unittest.defaultTestLoader.loadTestsFromModule(module)
+
+
+def cases(suite):
+    for item in suite:
+        if isinstance(item, unittest.TestSuite):
+            yield from cases(item)
+        else:
+            yield item
+
+
+def run_python(kind, report):
+    for path in sorted(glob.glob(os.path.join(HERE, kind, "test_*.py"))):
+        result = Result(report)
+        selected = [case for case in cases(load(path)) if report.wants(Result.name(case))]
+        # A suite, not a loop: class-level set-up must run once.
+        unittest.TestSuite(selected).run(result)
+
+
+def run_unit(report):
+    for path in sorted(glob.glob(os.path.join(harness.BUILD, "tests", "test_*"))):
+        if path.endswith(".d"):
+            continue
+        name = os.path.basename(path)
+        if not report.wants(name):
+            continue
+        started = time.monotonic()
+        try:
+            process = subprocess.run([path], env=dict(os.environ, CMOCKA_MESSAGE_OUTPUT="TAP"), cwd=harness.ROOT,
+                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600,
+                                     stdin=subprocess.DEVNULL, errors="replace", check=False)
+            output, status = process.stdout, process.returncode
+        except subprocess.TimeoutExpired as error:
+            output, status = (error.stdout or b"").decode(errors="replace"), "time-out"
+        failures = 0
+        for line in output.splitlines():
+            words = line.split(" - ", 1)
+            if line.startswith("ok "):
+                case, _, comment = words[1].partition(" # ")
+                skipped = comment.upper().startswith("SKIP")
+                report.add(f"{name}:{case}", "skipped" if skipped else "ok", detail=comment)
+            elif line.startswith("not ok "):
+                failures += 1
+                report.add(f"{name}:{words[1]}", "FAILED", detail=output)
+        if status and not failures:
+            report.add(name, "FAILED", time.monotonic() - started, f"exit status {status}\n{output}")
+
+
+def main(words):
+    kinds = [word for word in words if word in KINDS]
+    report = Report([word for word in words if word not in KINDS])
+    started = time.monotonic()
+    for kind in kinds or (KINDS[:2] if harness.SANITIZED else KINDS):
+        if kind == "unit":
+            run_unit(report)
+        else:
+            run_python(kind, report)
+    for name in report.failed:
+        print(f"failed: {name}")
+    counts = report.counts
+    print(f"in {time.monotonic() - started:.0f} s")
+    print(f"{counts['ok']} passed, {counts['FAILED']} failed, {counts['skipped']} skipped")
+    return 1 if counts["FAILED"] or not counts["ok"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// gorgon demo: what private interpreters are good for, in three steps:
+// different objects, parallel threads, numpy in each.
+
+#define _GNU_SOURCE
+#include "tool.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define FIB                                                                                        \
+	"def fib(n):\n"                                                                            \
+	"    return n if n < 2 else fib(n - 1) + fib(n - 2)\n"
+
+// Both do the same work: two calls of fib, on two threads.
+static const char fib_one_interpreter[] =
+	FIB "import threading\n"
+	    "threads = [threading.Thread(target=fib, args=(30,)) for _ in range(2)]\n"
+	    "[t.start() for t in threads]\n"
+	    "[t.join() for t in threads]\n";
+static const char fib_each_interpreter[] = FIB "fib(30)\n";
+
+static const char none_program[] =
+	"import gorgon; print(f'  interpreter {gorgon.interpreter}: id(None) = {id(None):#x}')";
+
+static const char numpy_program[] =
+	"import gorgon, numpy as np\n"
+	"a = np.arange(6.).reshape(2, 3)\n"
+	"print(f'  interpreter {gorgon.interpreter}: numpy {np.__version__}, "
+	"a @ a.T = {(a @ a.T).tolist()}')\n";
+
+static struct gorgon_error *run(unsigned count, const char *code, int *status)
+{
+	const char *const argv[] = {"-c", code};
+	struct program program = {.count = count, .argc = 2, .argv = argv};
+	struct result *results = calloc(count, sizeof(*results));
+	struct gorgon_error *err;
+
+	if (!results)
+		abort();
+	fflush(stdout);
+	err = program_run(&program, results);
+	for (unsigned i = 0; i < count && !err && !*status; i++)
+		*status = results[i].status;
+	free(results);
+	return err;
+}
+
+static double seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static struct gorgon_error *compare_fib(int *status)
+{
+	struct gorgon_error *err;
+	double start = seconds(), one, two;
+
+	if ((err = run(1, fib_one_interpreter, status)))
+		return err;
+	one = seconds() - start;
+	start = seconds();
+	if ((err = run(2, fib_each_interpreter, status)))
+		return err;
+	two = seconds() - start;
+	printf("  one interpreter  %.2f s\n  two interpreters %.2f s, %.2f times as fast\n", one, two,
+	       one / two);
+	return NULL;
+}
+
+int tool_demo(int argc, char **argv)
+{
+	struct gorgon_error *err;
+	unsigned count = 3;
+	int opt, status = 0;
+
+	while ((opt = getopt(argc, argv, "n:")) != -1) {
+		if (opt != 'n' || (count = (unsigned)strtoul(optarg, NULL, 10)) < 1 || count > 1000)
+			return tool_usage("demo: expected -n N, from 1 to 1000");
+	}
+	puts("Two interpreters, two Nones:");
+	if ((err = run(2, none_program, &status)))
+		return tool_fail(err, TOOL_FAILED);
+	puts("fib(30) on two threads:");
+	if ((err = compare_fib(&status)))
+		return tool_fail(err, TOOL_FAILED);
+	printf("numpy in %u interpreters at once:\n", count);
+	if ((err = run(count, numpy_program, &status)))
+		return tool_fail(err, TOOL_FAILED);
+	return status;
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// gorgon info: which CPython, where its debug information is, what is shared, and the
+// line that makes a debugger find our scripts.
+
+#define _GNU_SOURCE
+#include "tool.h"
+
+#include <getopt.h>
+#include <jitreg.h>
+#include <json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const kinds[] = {
+	[JITREG_DEBUG_NAMES] = "names only",
+	[JITREG_DEBUG_BUILD_ID] = "detached, by build-id",
+	[JITREG_DEBUG_SELF] = "in the library",
+	[JITREG_DEBUG_LINK] = "detached, by debug link",
+};
+
+static void add(struct json_object *to, const char *name, const char *value)
+{
+	json_object_object_add(to, name, value ? json_object_new_string(value) : NULL);
+}
+
+static void add_debug(struct json_object *to, const char *library)
+{
+	struct jitreg_debug debug;
+	char hex[2 * JITREG_BUILD_ID_MAX + 1] = "";
+	int err = jitreg_find_debug(library, -1, &debug);
+
+	if (err) {
+		add(to, "debug", strerror(-err));
+		return;
+	}
+	for (size_t i = 0; i < debug.build_id_size; i++)
+		sprintf(hex + 2 * i, "%02x", debug.build_id[i]);
+	add(to, "build_id", *hex ? hex : NULL);
+	add(to, "debug", debug.kind == JITREG_DEBUG_NAMES && debug.reason ? debug.reason
+									  : kinds[debug.kind]);
+	add(to, "debug_file", debug.path);
+	jitreg_debug_deinit(&debug);
+}
+
+static void add_scripts(struct json_object *to)
+{
+	char *dir = tool_script_dir(), *line;
+
+	if (!dir) {
+		add(to, "scripts", NULL);
+		return;
+	}
+	add(to, "scripts", dir);
+	if (asprintf(&line, "source %s/gdb/gorgon.py", dir) >= 0) {
+		add(to, "gdb", line);
+		free(line);
+	}
+	if (asprintf(&line, "command script import %s/lldb/gorgon.py", dir) >= 0) {
+		add(to, "lldb", line);
+		free(line);
+	}
+	free(dir);
+}
+
+static void add_pattern(void *ctx, const char *pattern, const char *reason)
+{
+	struct json_object *row = json_object_new_object();
+
+	add(row, "pattern", pattern);
+	add(row, "reason", reason);
+	json_object_array_add(ctx, row);
+}
+
+static struct json_object *collect(const struct gorgon_python *python)
+{
+	struct json_object *ret = json_object_new_object(), *shared = json_object_new_array();
+	char version[16];
+
+	snprintf(version, sizeof(version), "3.%u%s", python->minor, python->debug ? " (debug build)" : "");
+	add(ret, "gorgon", GORGON_VERSION);
+	add(ret, "libpython", python->library);
+	add(ret, "executable", python->executable);
+	add(ret, "version", version);
+	add_debug(ret, python->library);
+	add_scripts(ret);
+	gorgon_policy_for_each(add_pattern, shared);
+	json_object_object_add(ret, "shared", shared);
+	return ret;
+}
+
+static const char *get(struct json_object *from, const char *name)
+{
+	struct json_object *value = json_object_object_get(from, name);
+
+	return value ? json_object_get_string(value) : "none";
+}
+
+static void print(struct json_object *info)
+{
+	struct json_object *shared = json_object_object_get(info, "shared");
+
+	printf("libpython    %s\n", get(info, "libpython"));
+	printf("executable   %s\n", get(info, "executable"));
+	printf("version      %s\n", get(info, "version"));
+	printf("build-id     %s\n", get(info, "build_id"));
+	printf("debug info   %s\n", get(info, "debug"));
+	printf("debug file   %s\n", get(info, "debug_file"));
+	printf("scripts      %s\n", get(info, "scripts"));
+	printf("  in ~/.gdbinit, or at the prompt:   %s\n", get(info, "gdb"));
+	printf("  in ~/.lldbinit, or at the prompt:  %s\n", get(info, "lldb"));
+	puts("shared with the process (all other libraries are private):");
+	for (size_t i = 0; i < json_object_array_length(shared); i++) {
+		struct json_object *row = json_object_array_get_idx(shared, i);
+
+		printf("  %-22s %s\n", get(row, "pattern"), get(row, "reason"));
+	}
+}
+
+int tool_info(int argc, char **argv)
+{
+	static const struct option options[] = {{"python", required_argument, NULL, 'p'},
+						{"json", no_argument, NULL, 'j'},
+						{0}};
+	struct gorgon_python python;
+	struct gorgon_error *err;
+	struct json_object *info;
+	const char *path = NULL;
+	bool json = false;
+	int opt;
+
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (opt == 'p')
+			path = optarg;
+		else if (opt == 'j')
+			json = true;
+		else
+			return tool_usage("info: expected --python PATH or --json");
+	}
+	if (optind < argc)
+		return tool_usage("info: %s: unexpected argument", argv[optind]);
+	if ((err = gorgon_python_find(path, &python)))
+		return tool_fail(err, TOOL_FAILED);
+	info = collect(&python);
+	if (json)
+		puts(json_object_to_json_string_ext(info, JSON_C_TO_STRING_PRETTY));
+	else
+		print(info);
+	json_object_put(info);
+	gorgon_python_deinit(&python);
+	return 0;
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// The `gorgon` command: dispatch, and what its subcommands share.
+
+#define _GNU_SOURCE
+#include "tool.h"
+
+#include <libgen.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+	"usage: gorgon run [OPTION...] (-c CODE | -m MODULE | FILE) [ARG...]\n"
+	"       gorgon demo [-n N]\n"
+	"       gorgon info [--python PATH] [--json]\n"
+	"       gorgon --version\n"
+	"\n"
+	"Runs CPython several times in one process, each copy private and with its own GIL,\n"
+	"all of them visible to gdb and lldb.\n"
+	"\n"
+	"run options:\n"
+	"  -n N                 number of interpreters, a thread each (default 1)\n"
+	"  --python PATH        a python executable, a virtual environment's, or a libpython\n"
+	"  --repeat R           do it R times, with fresh interpreters each time\n"
+	"  --label              put \"[i] \" before each line of output\n"
+	"  --timing             print where the time went, for each interpreter, on stderr\n"
+	"  --json               the same as JSON, on stderr\n"
+	"  --share GLOB         take matching libraries from the system (repeatable)\n"
+	"  --private GLOB       keep matching libraries private (repeatable; wins)\n"
+	"  --debug MODE         auto, full or off: what debuggers are told\n"
+	"  --isolate loader     how copies are made; this version has one way\n"
+	"\n"
+	"Exit status of run: 0, or that of the lowest-numbered interpreter that failed (1 for\n"
+	"an uncaught exception, k for sys.exit(k)); 2 wrong usage; 3 no interpreter.\n"
+	"\n"
+	"Example: gorgon run -n 4 -c 'import gorgon; print(gorgon.interpreter)'\n";
+
+int tool_fail(struct gorgon_error *err, int status)
+{
+	fprintf(stderr, "gorgon: %s\n", gorgon_error_message(err));
+	gorgon_error_destroy(err);
+	return status;
+}
+
+int tool_usage(const char *format, ...)
+{
+	va_list args;
+
+	fputs("gorgon: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputs(" (gorgon --help)\n", stderr);
+	return TOOL_USAGE;
+}
+
+char *tool_script_dir(void)
+{
+	static const char *const formats[] = {"%s/../gdb", "%s/../share/gorgon/gdb",
+					      GORGON_DATADIR "/gdb"};
+	char exe[PATH_MAX], *path = NULL, *real = NULL;
+	ssize_t size = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+	if (size <= 0)
+		return NULL;
+	exe[size] = 0;
+	for (char *dir = dirname(exe); dir && !real; dir = strcmp(dir, "/") ? dirname(dir) : NULL) {
+		for (size_t i = 0; i < sizeof(formats) / sizeof(*formats) && !real; i++) {
+			if (asprintf(&path, formats[i], dir) < 0)
+				return NULL;
+			real = realpath(path, NULL);
+			free(path);
+			if (real && (asprintf(&path, "%s/gorgon_gdb", real) < 0 || access(path, R_OK))) {
+				free(real);
+				real = NULL;
+			}
+		}
+	}
+	if (real)
+		*strrchr(real, '/') = 0; // the directory that has gdb/ and lldb/
+	return real;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*run)(int argc, char **argv);
+	} commands[] = {{"run", tool_run}, {"demo", tool_demo}, {"info", tool_info}};
+	const char *command = argc > 1 ? argv[1] : "";
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+		if (!strcmp(command, commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
+	if (!strcmp(command, "--help") || !strcmp(command, "-h") || !strcmp(command, "help")) {
+		fputs(help, stdout);
+		return 0;
+	}
+	if (!strcmp(command, "--version")) {
+		puts("gorgon " GORGON_VERSION);
+		return 0;
+	}
+	if (*command)
+		return tool_usage("%s: no such command; there are run, demo, info", command);
+	fputs(help, stderr);
+	return TOOL_USAGE;
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// One program in many interpreters at once: create all, a thread each, wait, destroy.
+//
+// All are created before the first starts, so that numbers follow the order of
+// creation and a failure is reported before any output.
+
+#define _GNU_SOURCE
+#include "tool.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+// CPython's recursion limits are made for the 8 MiB that a main thread has.
+#define STACK_SIZE (8u << 20)
+
+struct job {
+	const struct program *program;
+	struct gorgon_interp *interp;
+	struct label *label;
+	struct result *result;
+	struct gorgon_error *err;
+	pthread_t thread;
+	bool started;
+};
+
+static struct gorgon_error *create_one(struct job *job)
+{
+	struct gorgon_interp_opts opts = {
+		.size = sizeof(opts),
+		.python = job->program->python,
+		.ns = job->program->ns,
+		.timing = job->program->timing,
+	};
+	struct gorgon_error *err;
+
+	opts.ns.size = sizeof(opts.ns);
+	if (job->program->label) {
+		job->label = label_create();
+		opts.ns.write_output = job->label ? label_write : NULL;
+		opts.ns.write_ctx = job->label;
+	}
+	err = gorgon_interp_create(&opts, &job->interp);
+	if (err)
+		return err;
+	job->result->number = gorgon_interp_number(job->interp);
+	if (job->label)
+		label_set_number(job->label, job->result->number);
+	return NULL;
+}
+
+static void *run_one(void *arg)
+{
+	struct job *job = arg;
+	char name[16];
+
+	snprintf(name, sizeof(name), "interp %u", job->result->number);
+	pthread_setname_np(pthread_self(), name);
+	job->err = gorgon_interp_main(job->interp, job->program->argc, job->program->argv,
+				      &job->result->status);
+	if (!job->err) {
+		job->result->stats.size = sizeof(job->result->stats);
+		job->err = gorgon_interp_get_stats(job->interp, &job->result->stats);
+	}
+	return NULL;
+}
+
+static void start_all(struct job *jobs, unsigned count)
+{
+	pthread_attr_t attr;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_SIZE);
+	for (unsigned i = 0; i < count; i++)
+		jobs[i].started = !pthread_create(&jobs[i].thread, &attr, run_one, &jobs[i]);
+	pthread_attr_destroy(&attr);
+}
+
+static bool is_slow(const struct timespec *start)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (now.tv_sec - start->tv_sec) * 1000 + (now.tv_nsec - start->tv_nsec) / 1000000 > 500;
+}
+
+// A line that is overwritten, on a terminal, once it has taken half a second.
+static void show_progress(const struct program *program, const char *what, unsigned done,
+			  const struct timespec *start)
+{
+	if (!program->progress || !is_slow(start))
+		return;
+	fprintf(stderr, "\rgorgon: %u of %u interpreters %s%s", done, program->count, what,
+		done == program->count ? "\033[K\r" : "");
+	fflush(stderr);
+}
+
+// A namespace whose threads live on stays mapped; the process takes it along.
+static void destroy_one(struct job *job)
+{
+	struct gorgon_error *err = gorgon_interp_destroy(job->interp);
+
+	if (err)
+		tool_fail(err, 0);
+	else
+		label_destroy(job->label);
+}
+
+struct gorgon_error *program_run(const struct program *program, struct result *results)
+{
+	struct job *jobs = calloc(program->count, sizeof(*jobs));
+	struct gorgon_error *err = NULL;
+	struct timespec start;
+	unsigned created = 0;
+
+	if (!jobs) {
+		fputs("gorgon: no memory\n", stderr);
+		exit(TOOL_FAILED);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	for (; created < program->count && !err; created++) {
+		jobs[created].program = program;
+		jobs[created].result = &results[created];
+		err = create_one(&jobs[created]);
+		show_progress(program, "created", created + 1, &start);
+	}
+	if (!err)
+		start_all(jobs, created);
+	for (unsigned i = 0; i < created && !err; i++) {
+		if (jobs[i].started)
+			pthread_join(jobs[i].thread, NULL);
+		if (!jobs[i].started || jobs[i].err) {
+			results[i].status = TOOL_FAILED;
+			fprintf(stderr, "gorgon: interpreter %u: %s\n", results[i].number,
+				jobs[i].err ? gorgon_error_message(jobs[i].err) : "cannot start its thread");
+			gorgon_error_destroy(jobs[i].err);
+		}
+		show_progress(program, "done", i + 1, &start);
+	}
+	for (unsigned i = created; i-- > 0;)
+		destroy_one(&jobs[i]);
+	free(jobs);
+	return err;
+}

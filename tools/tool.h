@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* The `gorgon` command: its subcommands and what they share. */
+#ifndef GORGON_TOOL_H
+#define GORGON_TOOL_H
+
+#include <gorgon.h>
+
+/* Exit statuses of the command itself (docs: gorgon --help). */
+enum {
+	TOOL_USAGE = 2,	 /* the command line is wrong */
+	TOOL_FAILED = 3, /* an interpreter could not be created */
+};
+
+/* Each gets its own name as argv[0] and returns an exit status. */
+int tool_run(int argc, char **argv);
+int tool_demo(int argc, char **argv);
+int tool_info(int argc, char **argv);
+
+/* Print "gorgon: " and the message on one line of stderr; takes @err. Returns @status. */
+int tool_fail(struct gorgon_error *err, int status);
+
+/* One usage line and TOOL_USAGE. */
+int tool_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Directory of the debugger scripts: beside the build, or installed. malloc()ed or NULL. */
+char *tool_script_dir(void);
+
+/* What "run" and "demo" have in common: one program in many interpreters at once. */
+struct program {
+	unsigned count;
+	const char *python; /* or NULL */
+	struct gorgon_ns_opts ns;
+	bool timing, label, progress;
+	int argc;
+	const char *const *argv; /* for gorgon_interp_main() */
+};
+
+/* Result of one interpreter's program. */
+struct result {
+	unsigned number;
+	int status;
+	struct gorgon_interp_stats stats;
+};
+
+/* Run it; @results has count entries. An error means that nothing was run. */
+struct gorgon_error *program_run(const struct program *program, struct result *results);
+
+/* label.c: prefix lines of one interpreter's output with "[i] ". */
+struct label;
+struct label *label_create(void);
+void label_set_number(struct label *label, unsigned number);
+ssize_t label_write(void *label, int fd, const void *data, size_t size);
+/* Print what is left of unfinished lines and free. */
+void label_destroy(struct label *label);
+
+#endif
