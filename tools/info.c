@@ -75,7 +75,7 @@ static void add_pattern(void *ctx, const char *pattern, const char *reason)
 static struct json_object *collect(const struct gorgon_python *python)
 {
 	struct json_object *ret = json_object_new_object(), *shared = json_object_new_array();
-	char version[16];
+	char version[32];
 
 	snprintf(version, sizeof(version), "3.%u%s", python->minor, python->debug ? " (debug build)" : "");
 	add(ret, "gorgon", GORGON_VERSION);

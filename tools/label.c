@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// "[i] " before each line of an interpreter's output.
+// Whole lines of each interpreter's output, with "[i] " before them when asked.
 //
-// Bytes are collected until a line is whole and then written at once, so that lines of
-// several interpreters do not tear. What is left at the end gets a newline of its own.
+// Bytes are collected until a line is whole and then written at once: an unbuffered
+// Python writes a line and its end separately, and lines of several interpreters would
+// tear. A carriage return ends a piece too, for those who draw progress with it.
 
 #define _GNU_SOURCE
 #include "tool.h"
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 struct label {
+	bool prefix;
 	unsigned number;
 	pthread_mutex_t lock;
 	struct {
@@ -22,12 +24,14 @@ struct label {
 	} pending[2]; // of descriptors 1 and 2
 };
 
-struct label *label_create(void)
+struct label *label_create(bool prefix)
 {
 	struct label *label = calloc(1, sizeof(*label));
 
-	if (label)
-		pthread_mutex_init(&label->lock, NULL);
+	if (!label)
+		return NULL;
+	label->prefix = prefix;
+	pthread_mutex_init(&label->lock, NULL);
 	return label;
 }
 
@@ -49,14 +53,28 @@ static bool write_all(int fd, const char *data, size_t size)
 	return true;
 }
 
-static bool write_line(const struct label *label, int fd, const char *line, size_t size)
+// A piece that ends with its newline; at the very end of the output it may have none.
+static bool write_piece(const struct label *label, int fd, const char *piece, size_t size)
 {
+	const char *end = piece[size - 1] == '\n' || piece[size - 1] == '\r' ? "" : "\n";
 	char *text = NULL;
-	int length = asprintf(&text, "[%u] %.*s\n", label->number, (int)size, line);
-	bool ok = length >= 0 && write_all(fd, text, (size_t)length);
+	bool ok;
+	int length;
 
+	if (!label->prefix)
+		return write_all(fd, piece, size);
+	length = asprintf(&text, "[%u] %.*s%s", label->number, (int)size, piece, end);
+	ok = length >= 0 && write_all(fd, text, (size_t)length);
 	free(text);
 	return ok;
+}
+
+static char *find_end(char *from, size_t size)
+{
+	for (char *p = from; p < from + size; p++)
+		if (*p == '\n' || *p == '\r')
+			return p;
+	return NULL;
 }
 
 // Called on any thread of the interpreter, in place of write(2).
@@ -78,8 +96,8 @@ ssize_t label_write(void *ctx, int fd, const void *data, size_t size)
 	*pending = all;
 	*pending_size += size;
 	line = all;
-	while (ok && (end = memchr(line, '\n', *pending_size - (size_t)(line - all)))) {
-		ok = write_line(label, fd, line, (size_t)(end - line));
+	while (ok && (end = find_end(line, *pending_size - (size_t)(line - all)))) {
+		ok = write_piece(label, fd, line, (size_t)(end + 1 - line));
 		line = end + 1;
 	}
 	*pending_size -= (size_t)(line - all);
@@ -88,16 +106,27 @@ ssize_t label_write(void *ctx, int fd, const void *data, size_t size)
 	return ok ? (ssize_t)size : -1;
 }
 
+void label_flush(struct label *label)
+{
+	if (!label)
+		return;
+	pthread_mutex_lock(&label->lock);
+	for (int fd = 1; fd <= 2; fd++) {
+		if (label->pending[fd - 1].size)
+			write_piece(label, fd, label->pending[fd - 1].data,
+				   label->pending[fd - 1].size);
+		label->pending[fd - 1].size = 0;
+	}
+	pthread_mutex_unlock(&label->lock);
+}
+
 void label_destroy(struct label *label)
 {
 	if (!label)
 		return;
-	for (int fd = 1; fd <= 2; fd++) {
-		if (label->pending[fd - 1].size)
-			write_line(label, fd, label->pending[fd - 1].data,
-				   label->pending[fd - 1].size);
-		free(label->pending[fd - 1].data);
-	}
+	label_flush(label);
+	free(label->pending[0].data);
+	free(label->pending[1].data);
 	pthread_mutex_destroy(&label->lock);
 	free(label);
 }

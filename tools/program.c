@@ -2,7 +2,8 @@
 // One program in many interpreters at once: create all, a thread each, wait, destroy.
 //
 // All are created before the first starts, so that numbers follow the order of
-// creation and a failure is reported before any output.
+// creation and a failure is reported before any output. Those of the last round are
+// left to the end of the process, as python3 leaves its libraries.
 
 #define _GNU_SOURCE
 #include "tool.h"
@@ -38,8 +39,8 @@ static struct gorgon_error *create_one(struct job *job)
 	struct gorgon_error *err;
 
 	opts.ns.size = sizeof(opts.ns);
-	if (job->program->label) {
-		job->label = label_create();
+	if (job->program->label || job->program->count > 1) {
+		job->label = label_create(job->program->label);
 		opts.ns.write_output = job->label ? label_write : NULL;
 		opts.ns.write_ctx = job->label;
 	}
@@ -140,8 +141,12 @@ struct gorgon_error *program_run(const struct program *program, struct result *r
 		}
 		show_progress(program, "done", i + 1, &start);
 	}
-	for (unsigned i = created; i-- > 0;)
-		destroy_one(&jobs[i]);
+	for (unsigned i = created; i-- > 0;) {
+		if (program->last && !err)
+			label_flush(jobs[i].label); // threads that live on may still write
+		else
+			destroy_one(&jobs[i]);
+	}
 	free(jobs);
 	return err;
 }

@@ -198,7 +198,7 @@ static void print_json(const struct result *results, unsigned count)
 }
 
 // One round. Returns the status of the lowest-numbered failure, or TOOL_FAILED.
-static int run_once(const struct run *run)
+static int run_once(struct run *run, bool last)
 {
 	struct result *results = calloc(run->program.count, sizeof(*results));
 	struct gorgon_error *err;
@@ -208,6 +208,7 @@ static int run_once(const struct run *run)
 		fputs("gorgon: no memory\n", stderr);
 		return TOOL_FAILED;
 	}
+	run->program.last = last;
 	err = program_run(&run->program, results);
 	for (unsigned i = 0; i < run->program.count && !err && !status; i++)
 		status = results[i].status;
@@ -240,7 +241,7 @@ int tool_run(int argc, char **argv)
 	run.program.ns.keep_private = run.keep_private;
 	if (!status)
 		for (unsigned i = 0; i < run.repeat && !status; i++)
-			status = run_once(&run);
+			status = run_once(&run, i + 1 == run.repeat);
 	free(run.share);
 	free(run.keep_private);
 	return status;

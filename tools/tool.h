@@ -31,6 +31,7 @@ struct program {
 	const char *python; /* or NULL */
 	struct gorgon_ns_opts ns;
 	bool timing, label, progress;
+	bool last; /* leave the interpreters to the end of the process */
 	int argc;
 	const char *const *argv; /* for gorgon_interp_main() */
 };
@@ -45,12 +46,14 @@ struct result {
 /* Run it; @results has count entries. An error means that nothing was run. */
 struct gorgon_error *program_run(const struct program *program, struct result *results);
 
-/* label.c: prefix lines of one interpreter's output with "[i] ". */
+/* label.c: whole lines of one interpreter's output, with "[i] " before them if @prefix. */
 struct label;
-struct label *label_create(void);
+struct label *label_create(bool prefix);
 void label_set_number(struct label *label, unsigned number);
 ssize_t label_write(void *label, int fd, const void *data, size_t size);
-/* Print what is left of unfinished lines and free. */
+/* Print what is left of unfinished lines. Accepts NULL. */
+void label_flush(struct label *label);
+/* The same, and free. */
 void label_destroy(struct label *label);
 
 #endif

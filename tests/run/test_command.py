@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: MIT
+"""The gorgon command, as somebody at a prompt uses it."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from harness import GORGON, LIBPYTHON, PYTHON3, ROOT, SANITIZED, VENV_PYTHON, run
+
+NUMPY = "import numpy as np; print((np.arange(6.).reshape(2,3) @ np.arange(6.).reshape(3,2)).tolist())"
+PRODUCT = "[[10.0, 13.0], [28.0, 40.0]]"
+
+# Python's own arenas are invisible to a leak checker; see tests/lsan.supp for the rest.
+SANITIZER_ENV = {
+    "PYTHONMALLOC": "malloc",
+    "LSAN_OPTIONS": f"suppressions={ROOT}/tests/lsan.supp:print_suppressions=0",
+} if SANITIZED else {}
+
+
+def gorgon(*args, **kwargs):
+    return run(GORGON, *args, env={**SANITIZER_ENV, **kwargs.pop("env", {})}, **kwargs)
+
+
+class Run(unittest.TestCase):
+    maxDiff = None
+
+    def check(self, result, stdout, status=0, stderr=""):
+        self.assertEqual((result.stdout, result.stderr, result.returncode), (stdout, stderr, status))
+
+    def fails(self, result, status, *fragments):
+        """One line on stderr that says all of that, and nothing on stdout."""
+        self.assertEqual(result.returncode, status, result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertRegex(result.stderr, r"\Agorgon: [^\n]+\n\Z")
+        for fragment in fragments:
+            self.assertIn(fragment, result.stderr)
+
+    def test_numpy_in_four_interpreters_prints_the_same_line(self):
+        self.check(gorgon("run", "-n", "4", "-c", NUMPY), f"{PRODUCT}\n" * 4)
+
+    def test_numpy_in_two_interpreters_is_clean(self):
+        """With SAN set this is the sanitizers' run: leaks, addresses, undefined behaviour."""
+        self.check(gorgon("run", "-n", "2", "-c", NUMPY), f"{PRODUCT}\n" * 2)
+
+    def test_numpy_wheel_in_three_interpreters(self):
+        code = "import numpy; print(numpy.__version__); " + NUMPY
+        result = gorgon("run", "-n", "3", "--label", "--python", VENV_PYTHON, "-c", code)
+        lines = sorted(result.stdout.splitlines())
+        with open(f"{ROOT}/tests/requirements.txt") as file:
+            version = re.search(r"numpy==(\S+)", file.read()).group(1)
+        expected = [f"[{i}] {text}" for i in range(3) for text in (version, PRODUCT)]
+        self.assertEqual((lines, result.returncode), (sorted(expected), 0), result.stderr)
+
+    def test_system_exit_gives_its_status(self):
+        self.check(gorgon("run", "-n", "2", "-c", "raise SystemExit(7)"), "", 7)
+
+    def test_lowest_numbered_failure_wins(self):
+        code = "import gorgon, sys; sys.exit({0: 0, 1: 5, 2: 6}[gorgon.interpreter])"
+        self.check(gorgon("run", "-n", "3", "-c", code), "", 5)
+
+    def test_exit_in_a_file_ends_one_interpreter_only(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "program.py")
+            with open(path, "w") as file:
+                file.write("import gorgon, sys, time\n"
+                           "if gorgon.interpreter == 0: sys.exit('gone')\n"
+                           "time.sleep(0.3); print('alive', sys.argv)\n")
+            result = gorgon("run", "-n", "2", path, "x", "-y")
+        self.check(result, f"alive {[path, 'x', '-y']}\n", 1, "gone\n")
+
+    def test_uncaught_exception_prints_as_python3_prints_it(self):
+        code = "def f():\n    raise ValueError('no')\nf()"
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "program.py")
+            with open(path, "w") as file:
+                file.write(code)
+            expected = run(PYTHON3, path)
+            result = gorgon("run", path)
+        self.assertEqual(expected.returncode, 1)
+        self.check(result, "", 1, expected.stderr)
+
+    def test_module_and_arguments_as_python3(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "shown.py"), "w") as file:
+                file.write("import sys; print(sys.argv, __name__, __spec__.name)")
+            expected = run(PYTHON3, "-m", "shown", "-n", "3", cwd=folder)
+            result = gorgon("run", "-n", "2", "-m", "shown", "-n", "3", cwd=folder)
+        self.assertIn("__main__", expected.stdout)
+        self.check(result, expected.stdout * 2)
+
+    def test_python_is_what_the_named_executable_says(self):
+        code = "import sys; print(sys.executable, sys.prefix, sys.base_prefix, sys.path)"
+        for python in ("/usr/bin/python3.11", VENV_PYTHON):
+            with self.subTest(python=python):
+                expected = run(python, "-c", code)
+                # A launcher on PATH and a wrong PYTHONHOME's neighbour play no part.
+                result = gorgon("run", "--python", python, "-c", code, env={"PATH": "/nonexistent"})
+                self.check(result, expected.stdout)
+
+    def test_nones_differ(self):
+        result = gorgon("run", "-n", "2", "-c", "print(id(None))")
+        self.assertEqual(len(set(result.stdout.split())), 2, result.stdout)
+
+    def test_gorgon_module_knows_number_and_count(self):
+        result = gorgon("run", "-n", "3", "-c", "import gorgon; print(gorgon.interpreter, gorgon.count())")
+        self.assertEqual(sorted(result.stdout.splitlines()), ["0 3", "1 3", "2 3"])
+
+    def test_repeat_uses_fresh_interpreters(self):
+        code = "import gorgon; print(gorgon.interpreter)"
+        result = gorgon("run", "-n", "2", "--repeat", "3", "-c", code, env={"ASAN_OPTIONS": "detect_leaks=0"})
+        self.assertEqual((sorted(result.stdout.split()), result.stderr), (list("012345"), ""))
+
+    def test_label_prefixes_whole_lines(self):
+        code = "import sys, time\nfor i in range(50): print('line', i); sys.stderr.write('error\\n')"
+        result = gorgon("run", "-n", "2", "--label", "-c", code)
+        for number in "01":
+            lines = [line[4:] for line in result.stdout.splitlines() if line.startswith(f"[{number}] ")]
+            self.assertEqual(lines, [f"line {i}" for i in range(50)])
+        self.assertEqual(sorted(result.stderr.splitlines()), ["[0] error"] * 50 + ["[1] error"] * 50)
+
+    def test_label_completes_an_unfinished_line(self):
+        self.check(gorgon("run", "--label", "-c", "print('x', end='')"), "[0] x\n")
+
+    def test_timing_table_has_a_row_per_interpreter(self):
+        result = gorgon("run", "-n", "2", "--timing", "-c", "import numpy")
+        lines = result.stderr.splitlines()
+        self.assertEqual(lines[0].split(), "interp objects load reloc register init run private shared".split())
+        for number, line in enumerate(lines[2:]):
+            fields = line.split()
+            self.assertEqual(int(fields[0]), number)
+            self.assertGreater(int(fields[1]), 10)
+            for value in fields[2:]:
+                self.assertGreater(float(value), 0, line)
+        self.assertEqual(len(lines), 4)
+
+    def test_json_has_the_same_figures(self):
+        result = gorgon("run", "-n", "2", "--json", "-c", "raise SystemExit(3)")
+        rows = json.loads(result.stderr)
+        self.assertEqual([(row["interpreter"], row["status"]) for row in rows], [(0, 3), (1, 3)])
+        self.assertTrue(all(row["init_ns"] > 0 and row["private_bytes"] > 0 for row in rows), rows)
+
+    def test_stdlib_extensions_in_three_interpreters(self):
+        code = ("import ssl, sqlite3, decimal, ctypes, hashlib, lzma, bz2, zlib, zoneinfo, curses, readline, asyncio;"
+                "import json, uuid, multiprocessing, xml.parsers.expat, unicodedata;"
+                "db = sqlite3.connect(':memory:');"
+                "print(decimal.Decimal(2).sqrt(), db.execute('select 1+1').fetchone()[0], "
+                "hashlib.sha256(b'x').hexdigest()[:8])")
+        expected = run(PYTHON3, "-c", code)
+        self.check(gorgon("run", "-n", "3", "-c", code), expected.stdout * 3)
+
+    def test_ctypes_answers_from_its_own_copy(self):
+        code = ("import ctypes, gorgon, re\n"
+                "def address(f): return ctypes.cast(f, ctypes.c_void_p).value\n"
+                "a = address(ctypes.pythonapi.PyList_Append)\n"
+                "b = address(ctypes.CDLL(None).PyList_Append)\n"
+                "assert a == b\n"
+                # A builtin function's C function lies in this copy; so must the others.
+                "ctypes.pythonapi.PyCFunction_GetFunction.restype = ctypes.c_void_p\n"
+                "c = ctypes.pythonapi.PyCFunction_GetFunction(ctypes.py_object(len))\n"
+                "assert abs(a - c) < 8 << 20\n"
+                "ctypes.pythonapi.PyLong_FromLong.restype = ctypes.py_object\n"
+                "assert ctypes.pythonapi.PyLong_FromLong(5) is 5 + 0\n"
+                "print(a)\n")
+        result = gorgon("run", "-n", "3", "-c", code)
+        self.assertEqual((len(set(result.stdout.split())), result.returncode), (3, 0), result.stderr)
+
+    def test_missing_python_is_one_line(self):
+        self.fails(gorgon("run", "--python", "/nonexistent", "-c", "1"), 3, "/nonexistent", "No such file")
+
+    def test_damaged_libpython_is_one_line(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "libpython3.11.so.1.0")
+            for size in (0, 10, 64, 4000, 100000, 5000000):
+                shutil.copyfile(LIBPYTHON, path)
+                os.truncate(path, size)
+                with self.subTest(size=size):
+                    self.fails(gorgon("run", "-n", "2", "--python", path, "-c", "1"), 3, path)
+            with open(path, "w") as file:
+                file.write("not a library\n" * 100)
+            self.fails(gorgon("run", "--python", path, "-c", "1"), 3, path, "not an ELF file")
+
+    def test_script_named_as_python_says_so(self):
+        with tempfile.NamedTemporaryFile("w", suffix="python3") as file:
+            file.write("#!/bin/sh\n")
+            file.flush()
+            self.fails(gorgon("run", "--python", file.name, "-c", "1"), 3, file.name, "script")
+
+    def test_wrong_usage_is_status_2(self):
+        for args in (["run"], ["run", "-n", "0", "-c", "1"], ["run", "-n", "x", "-c", "1"], ["run", "--what"],
+                     ["run", "--debug", "some", "-c", "1"], ["run", "--isolate", "magic", "-c", "1"], ["what"],
+                     ["demo", "-n", "0"], ["info", "--what"]):
+            with self.subTest(args=args):
+                self.fails(gorgon(*args), 2, "gorgon --help")
+
+    def test_fork_in_an_interpreter_leaves_a_usable_child(self):
+        code = ("import os, sys\n"
+                "pid = os.fork()\n"
+                "if pid == 0:\n"
+                "    import numpy\n"
+                "    os._exit(int(numpy.arange(5).sum()))\n"
+                "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n")
+        self.check(gorgon("run", "-n", "2", "-c", code), "10\n10\n")
+
+
+class Info(unittest.TestCase):
+    def test_says_where_things_are(self):
+        info = json.loads(gorgon("info", "--json").stdout)
+        self.assertEqual(info["libpython"], LIBPYTHON)
+        self.assertEqual(info["executable"], "/usr/bin/python3.11")
+        notes = run("readelf", "-n", LIBPYTHON).stdout
+        self.assertIn(f"Build ID: {info['build_id']}", notes)
+        self.assertTrue(os.path.isfile(info["debug_file"]))
+        for name in ("gdb", "lldb"):
+            self.assertTrue(os.path.isfile(info[name].split()[-1]), info[name])
+        self.assertIn("libc.so.6", [row["pattern"] for row in info["shared"]])
+
+    def test_text_names_the_same(self):
+        text = gorgon("info").stdout
+        self.assertIn(LIBPYTHON, text)
+        self.assertIn("source ", text)
+
+
+class Demo(unittest.TestCase):
+    def test_shows_nones_ratio_and_numpy(self):
+        result = gorgon("demo", env={"ASAN_OPTIONS": "detect_leaks=0"})
+        self.assertEqual((result.stderr, result.returncode), ("", 0))
+        nones = re.findall(r"id\(None\) = (0x[0-9a-f]+)", result.stdout)
+        self.assertEqual(len(set(nones)), 2, result.stdout)
+        self.assertRegex(result.stdout, r"two interpreters \d+\.\d+ s, \d+\.\d+ times as fast")
+        self.assertEqual(result.stdout.count("a @ a.T = [[5.0, 14.0], [14.0, 50.0]]"), 3)
+
+
+class StaticHost(unittest.TestCase):
+    """The archives link into a host of their own, with the JIT pair exported."""
+
+    @unittest.skipIf(SANITIZED, "the archives are built with the sanitizer's runtime")
+    def test_static_host_runs_and_exports_the_descriptor(self):
+        build = os.path.dirname(GORGON)
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "host")
+            subprocess.run(["gcc", "-o", program, f"{ROOT}/tests/host.c", f"-I{ROOT}/loader", f"{build}/libgorgon.a",
+                            f"{build}/libjitreg.a", "-lelf", "-lgcc_s", "-ldl", "-pthread",
+                            "-Wl,--export-dynamic-symbol=__jit_debug_descriptor",
+                            "-Wl,--export-dynamic-symbol=__jit_debug_register_code",
+                            "-Wl,--export-dynamic-symbol=gorgon_debug_root"], check=True)
+            result = run(program, "-n", "2", "import numpy; print('ran')")
+            symbols = run("nm", "-D", "--defined-only", program).stdout
+        self.assertEqual(result.stdout.count("ran"), 2, result.stderr)
+        for name in ("__jit_debug_descriptor", "__jit_debug_register_code", "gorgon_debug_root"):
+            self.assertIn(name, symbols)

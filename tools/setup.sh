@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Install what building and testing need on Debian 12. Prints what it does, asks
+# nothing, and does nothing when everything is there.
+#
+# usage: tools/setup.sh [yes|no]     no: only name what is missing, and fail if so
+set -eu
+
+packages="
+	gcc g++ make pkg-config git
+	libelf-dev libdwarf-dev libdw-dev libcmocka-dev libjson-c-dev
+	libpython3.11 libpython3.11-dev libpython3.11-dbg python3.11-dbg
+	python3 python3-numpy python3-venv
+	gdb lldb-19 python3-lldb-19 elfutils valgrind
+"
+
+missing=""
+for package in $packages; do
+	status=$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)
+	[ "$status" = "install ok installed" ] || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "${1:-yes}" = no ]; then
+	echo "setup: missing packages:$missing" >&2
+	exit 1
+fi
+if ! command -v apt-get >/dev/null; then
+	echo "setup: no apt-get; install what corresponds to:$missing" >&2
+	exit 1
+fi
+sudo=""
+if [ "$(id -u)" != 0 ]; then
+	if ! command -v sudo >/dev/null; then
+		echo "setup: neither root nor sudo; install:$missing" >&2
+		exit 1
+	fi
+	sudo="sudo"
+fi
+echo "setup: installing$missing"
+$sudo apt-get update -qq
+DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null
