@@ -15,7 +15,9 @@
  *   mapped, registered or open that was not before the call.
  * - Threads: any thread may call any function, unless the function says
  *   otherwise. One process-wide lock orders loading, unloading and look-ups;
- *   constructors, destructors and Python code run outside it.
+ *   constructors, destructors and Python code run outside it. Do not call from
+ *   a constructor of a library that the system is loading at that moment: it
+ *   holds the system's own loader lock, which comes after ours.
  * - Fork: the lock is taken around fork(); the child keeps every namespace.
  *   Of the interpreters only the one whose thread forked can go on running.
  * - Signals: nothing here is async-signal-safe.
@@ -301,7 +303,9 @@ gorgon_interp_create(const struct gorgon_interp_opts *opts, struct gorgon_interp
  * thread is Python's main thread.
  *
  * `sys.exit` and the C function exit() end this call, not the process; an
- * uncaught exception is printed as python3 prints it.
+ * uncaught exception is printed as python3 prints it. In a child process that
+ * the program forks, its end is the end of that process: there the call ends
+ * with exit() and does not return.
  *
  * @param      argc,argv  Arguments after python's own name: `-c CODE ARG...`,
  *                        `-m MODULE`, `FILE`, or python's own options.

@@ -288,7 +288,8 @@ static void image_destroy(struct gorgon_image *image)
 
 static struct gorgon_error *open_file(const char *path, int *fd, struct stat *st)
 {
-	*fd = open(path, O_RDONLY | O_CLOEXEC);
+	// O_NONBLOCK: a pipe that nobody writes to must not hold us.
+	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (*fd < 0)
 		return gorgon_error_create_os(errno, "%s", path);
 	if (fstat(*fd, st)) {

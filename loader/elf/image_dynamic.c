@@ -114,7 +114,8 @@ static struct gorgon_error *read_strings(struct gorgon_image *image, const struc
 {
 	image->strtab_size = dyn->value[DT_STRSZ];
 	image->strtab = table(image, dyn->value[DT_STRTAB], image->strtab_size, 1, 1);
-	if (!image->strtab || !image->strtab_size || image->strtab[image->strtab_size - 1])
+	if (!dyn->present[DT_STRTAB] || !image->strtab || !image->strtab_size ||
+	    image->strtab[image->strtab_size - 1])
 		return bad(image, "DT_STRTAB: 0x%lx, size 0x%lx, is in no segment or not terminated",
 			   dyn->value[DT_STRTAB], image->strtab_size);
 	return NULL;
@@ -260,7 +261,7 @@ static struct gorgon_error *read_symbols(struct gorgon_image *image, const struc
 		return bad(image, "neither DT_GNU_HASH nor DT_HASH");
 	image->symbols = table(image, dyn->value[DT_SYMTAB], image->symbol_count,
 			       sizeof(Elf64_Sym), 8);
-	if (!image->symbols)
+	if (!image->symbols || !dyn->present[DT_SYMTAB])
 		return bad(image, "DT_SYMTAB: 0x%lx, %u symbols, is in no segment",
 			   dyn->value[DT_SYMTAB], image->symbol_count);
 	for (uint32_t i = 0; i < image->symbol_count; i++)

@@ -143,6 +143,20 @@ static struct gorgon_error *group_read_name(struct group *group, const char *nam
 	return err;
 }
 
+// Who needs what could not be found or opened; takes @err.
+static struct gorgon_error *needed_by(const struct gorgon_object *object, struct gorgon_error *err)
+{
+	enum gorgon_error_code code = gorgon_error_code(err);
+	struct gorgon_error *ret;
+
+	if (code != GORGON_ERROR_MISSING && code != GORGON_ERROR_OS)
+		return err;
+	ret = gorgon_error_create(GORGON_ERROR_MISSING, "%s: needs %s", object->path,
+				  gorgon_error_message(err));
+	gorgon_error_destroy(err);
+	return ret;
+}
+
 static struct gorgon_error *read_dependency(struct group *group, struct gorgon_object *object,
 					    const char *name)
 {
@@ -157,7 +171,7 @@ static struct gorgon_error *read_dependency(struct group *group, struct gorgon_o
 		return gorgon_ns_add_system(group->ns, library) ? NULL : &gorgon_error_nomem;
 	}
 	if ((err = group_read_name(group, name, object, &dep)))
-		return err;
+		return needed_by(object, err);
 	object->deps[object->dep_count++] = dep;
 	return NULL;
 }

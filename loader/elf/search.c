@@ -34,7 +34,7 @@ static bool is_loadable(const char *path)
 	unsigned char ident[20];
 	uint16_t machine;
 	ssize_t size;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0)
 		return false;
@@ -142,6 +142,35 @@ static char *search_all(const char *name, const struct gorgon_object *requester)
 	return file;
 }
 
+// Debuggers and $ORIGIN need names that do not depend on the current directory. Links
+// are kept: $ORIGIN is where the name says, as with the system's linker.
+static struct gorgon_error *make_absolute(char *file, char **ret)
+{
+	char *cwd, *absolute = NULL;
+
+	if (*file == '/') {
+		*ret = file;
+		return NULL;
+	}
+	cwd = getcwd(NULL, 0);
+	if (!cwd || asprintf(&absolute, "%s/%s", cwd, file) < 0)
+		absolute = NULL;
+	free(cwd);
+	free(file);
+	*ret = absolute;
+	return absolute ? NULL : &gorgon_error_nomem;
+}
+
+static struct gorgon_error *not_found(const char *name, const struct gorgon_object *requester)
+{
+	const char *path = requester ? requester->image->runpath ?: requester->image->rpath : NULL;
+
+	return gorgon_error_create(GORGON_ERROR_MISSING,
+				   "%s: not found in %s%sLD_LIBRARY_PATH, /etc/ld.so.cache and the "
+				   "default directories",
+				   name, path ?: "", path ? ", " : "");
+}
+
 struct gorgon_error *gorgon_search(const char *name, const struct gorgon_object *requester,
 				   char **ret)
 {
@@ -149,34 +178,8 @@ struct gorgon_error *gorgon_search(const char *name, const struct gorgon_object 
 
 	if (strchr(name, '/')) {
 		file = requester ? expand(name, strlen(name), NULL, requester->path) : strdup(name);
-		if (!file)
-			return &gorgon_error_nomem;
-		if (requester && access(file, F_OK)) {
-			struct gorgon_error *err = gorgon_error_create(
-				GORGON_ERROR_MISSING, "%s: needs %s, which does not exist",
-				requester->path, file);
-
-			free(file);
-			return err;
-		}
-		*ret = file;
-		return NULL;
+		return file ? make_absolute(file, ret) : &gorgon_error_nomem;
 	}
 	file = search_all(name, requester);
-	if (file) {
-		*ret = file;
-		return NULL;
-	}
-	if (!requester)
-		return gorgon_error_create(GORGON_ERROR_MISSING,
-					   "%s: not found in LD_LIBRARY_PATH, /etc/ld.so.cache and the "
-					   "default directories",
-					   name);
-	return gorgon_error_create(
-		GORGON_ERROR_MISSING,
-		"%s: needs %s, not found in %s%s%sLD_LIBRARY_PATH, /etc/ld.so.cache and the default "
-		"directories",
-		requester->path, name, requester->image->runpath ? "its run path " : "",
-		requester->image->runpath ?: requester->image->rpath ?: "",
-		requester->image->runpath || requester->image->rpath ? ", " : "");
+	return file ? make_absolute(file, ret) : not_found(name, requester);
 }

@@ -10,7 +10,8 @@ struct gorgon_object;
 /*
  * Find the file for @name. @requester is the object that needs it, or NULL for a
  * call from the host: its DT_RPATH, its ancestors', and its DT_RUNPATH count.
- * @ret is malloc()ed. GORGON_ERROR_MISSING tells where was looked.
+ * @ret is absolute and malloc()ed; a name with a slash is not checked for
+ * existence. GORGON_ERROR_MISSING tells where was looked.
  */
 struct gorgon_error *gorgon_search(const char *name, const struct gorgon_object *requester,
 				   char **ret);

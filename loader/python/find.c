@@ -235,7 +235,7 @@ static struct gorgon_error *classify(const char *path, uint16_t *type)
 	unsigned char head[18] = {0};
 	struct stat st;
 	ssize_t size;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0)
 		return gorgon_error_create_os(errno, "%s", path);

@@ -32,6 +32,9 @@ static void on_exit_called(void *ctx, int status)
 	struct gorgon_interp *interp = ctx;
 	bool on_main_thread;
 
+	// In a forked child the process is the program's to end.
+	if (interp->pid != getpid())
+		exit(status);
 	gorgon_lock();
 	interp->exit_status = status & 0xff;
 	interp->exit_called = true;
@@ -192,7 +195,12 @@ struct gorgon_error *gorgon_interp_main(struct gorgon_interp *interp, int argc,
 					   "interpreter %u: refused the audit hook that --timing needs",
 					   interp->number);
 	set_state(interp, GORGON_INTERP_RUNNING);
+	interp->pid = getpid();
 	*status = run(interp, argc + 1);
+	// The end of the program in a child that it forked: of the host only this thread
+	// is there, and nobody waits for it. Do what python3 does.
+	if (interp->pid != getpid())
+		exit(*status);
 	set_state(interp, GORGON_INTERP_ENDED);
 	// What its C code left in stdio's buffers, as at the end of a python3.
 	fflush(NULL);

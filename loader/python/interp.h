@@ -23,6 +23,7 @@ struct gorgon_interp {
 	void *module; /* definition of the module `gorgon`, owned here; see module.c */
 	char **argv; /* what Python was started with; kept because it may point there */
 
+	pid_t pid;	       /* process that started the program */
 	pthread_t main_thread; /* valid while RUNNING */
 	jmp_buf exit_env;      /* where exit() on the main thread goes */
 	int exit_status;       /* of exit() on any thread */

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 import unittest
 
@@ -205,6 +204,24 @@ class Run(unittest.TestCase):
                 "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n")
         self.check(gorgon("run", "-n", "2", "-c", code), "10\n10\n")
 
+    def test_forked_child_ends_with_the_program_s_status(self):
+        code = ("import os, sys\n"
+                "def child(end):\n"
+                "    pid = os.fork()\n"
+                "    if pid == 0: end()\n"
+                "    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])\n"
+                "first = child(lambda: sys.exit(5))\n"
+                "pid = os.fork()\n"
+                "if pid:\n"
+                "    second = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])\n"
+                "    print(first, second, flush=True)\n"
+                "else:\n"
+                "    print('child', flush=True)\n"
+                "    raise ZeroDivisionError\n")
+        result = gorgon("run", "-n", "2", "-c", code)
+        self.assertEqual(sorted(result.stdout.splitlines()), ["5 1"] * 2 + ["child"] * 2, result.stderr)
+        self.assertEqual(result.returncode, 0)
+
 
 class Info(unittest.TestCase):
     def test_says_where_things_are(self):
@@ -234,21 +251,11 @@ class Demo(unittest.TestCase):
         self.assertEqual(result.stdout.count("a @ a.T = [[5.0, 14.0], [14.0, 50.0]]"), 3)
 
 
-class StaticHost(unittest.TestCase):
-    """The archives link into a host of their own, with the JIT pair exported."""
-
-    @unittest.skipIf(SANITIZED, "the archives are built with the sanitizer's runtime")
-    def test_static_host_runs_and_exports_the_descriptor(self):
-        build = os.path.dirname(GORGON)
-        with tempfile.TemporaryDirectory() as folder:
-            program = os.path.join(folder, "host")
-            subprocess.run(["gcc", "-o", program, f"{ROOT}/tests/host.c", f"-I{ROOT}/loader", f"{build}/libgorgon.a",
-                            f"{build}/libjitreg.a", "-lelf", "-lgcc_s", "-ldl", "-pthread",
-                            "-Wl,--export-dynamic-symbol=__jit_debug_descriptor",
-                            "-Wl,--export-dynamic-symbol=__jit_debug_register_code",
-                            "-Wl,--export-dynamic-symbol=gorgon_debug_root"], check=True)
-            result = run(program, "-n", "2", "import numpy; print('ran')")
-            symbols = run("nm", "-D", "--defined-only", program).stdout
-        self.assertEqual(result.stdout.count("ran"), 2, result.stderr)
-        for name in ("__jit_debug_descriptor", "__jit_debug_register_code", "gorgon_debug_root"):
-            self.assertIn(name, symbols)
+class Valgrind(unittest.TestCase):
+    @unittest.skipIf(SANITIZED, "a sanitizer's runtime does not run under valgrind")
+    @unittest.skipUnless(shutil.which("valgrind"), "valgrind is not installed")
+    def test_load_run_and_unload_have_no_memory_errors(self):
+        result = run("valgrind", "-q", f"--suppressions={ROOT}/tests/valgrind.supp", "--error-exitcode=99", GORGON,
+                     "run", "-n", "2", "--repeat", "2", "-c", "import decimal, zoneinfo; print(1)",
+                     env={"PYTHONMALLOC": "malloc"})
+        self.assertEqual((result.stdout, result.returncode), ("1\n" * 4, 0), result.stderr)
