@@ -40,6 +40,7 @@ GORGON_SRC := $(wildcard loader/elf/*.c loader/python/*.c)
 TOOL_SRC := $(wildcard tools/*.c)
 UNIT_SRC := $(wildcard tests/test_*.c)
 UNIT_LIB_SRC := tests/elf_builder.c tests/helpers.c
+JITREG_UNIT_LIB_SRC := tests/jitreg_util.c
 HOST_SRC := tests/host.c
 
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -102,10 +103,24 @@ $(BUILD)/host: $(call obj,$(HOST_SRC)) $(LIBGORGON)
 
 # ---- tests --------------------------------------------------------------------
 
-$(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,$(UNIT_LIB_SRC)) $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
+define unit
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  LD      $@")
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -rdynamic -o $@ $(filter %.o %.a,$^) -lcmocka -lelf -lgcc_s -ldl -pthread
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) $(WRAP:%=-Wl$(comma)--wrap=%) -rdynamic -o $@ $(filter %.o %.a,$^) \
+		-lcmocka -lelf -lgcc_s -ldl -pthread
+endef
+
+# libjitreg's own units link nothing of the loader.
+$(BUILD)/tests/test_jitreg_%: $(BUILD)/obj/tests/test_jitreg_%.o $(call obj,$(JITREG_UNIT_LIB_SRC)) $(BUILD)/libjitreg.a
+	$(unit)
+
+$(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,$(UNIT_LIB_SRC)) $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
+	$(unit)
+
+# Calls that go through the test program, so that the n-th can be made to fail.
+$(BUILD)/tests/test_jitreg_damage: private WRAP := malloc calloc realloc reallocarray strdup mmap mprotect \
+	memfd_create pread open
+$(BUILD)/tests/test_jitreg_debuginfo: private WRAP := dlopen
 
 # Objects that the tests load; see tests/modules/README.md.
 include tests/modules/modules.mk

@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Finding the debug information of an object.
+ *
+ * A symfile never contains DWARF: it refers to a file on disk, by build-id or by
+ * name and checksum. A wrong reference costs the user the names that the symfile
+ * would otherwise be searched for, so a file counts as debug information only
+ * when libdwarf opens it and finds a compilation unit, and only when it belongs
+ * to the object: same build-id, or the checksum that the object states.
+ *
+ * libdwarf is loaded when the first candidate turns up and stays loaded. Two
+ * things need care there:
+ *  - libdw exports 34 of the same names, and may already be in the process with
+ *    global scope. RTLD_DEEPBIND makes libdwarf prefer its own. The sanitizers
+ *    refuse that flag, so it is left out when the runtime of one is present.
+ *  - dlopen() takes the dynamic linker's lock and may run while another thread,
+ *    inside a constructor, holds that lock and wants ours. So no lock of ours is
+ *    held here; two threads may both load the library, and the second one to
+ *    finish drops its reference again.
+ * Candidates are regular files, inspected with libelf before libdwarf sees them.
+ *
+ * Not handled: debuginfod, .gnu_debugaltlink (debuggers follow that one from the
+ * debug file), and user-set debug-file-directory paths, which this process cannot
+ * know.
+ *
+ * Specifications: DWARF 5 section 7.5; GDB manual, "Separate Debug Files".
+ */
+#define _GNU_SOURCE 1
+#include "debuginfo.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <libdwarf/libdwarf.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIBDWARF_SONAME "libdwarf.so.1"
+
+/* The functions of libdwarf in use, declared by its own header. */
+#define LIBDWARF_FUNCTIONS(X)                                                                      \
+	X(dwarf_init_path)                                                                         \
+	X(dwarf_next_cu_header_d)                                                                  \
+	X(dwarf_get_section_info_by_name)                                                          \
+	X(dwarf_crc32)                                                                             \
+	X(dwarf_dealloc)                                                                           \
+	X(dwarf_finish)
+
+struct libdwarf {
+	void *handle;
+#define DECLARE(name) typeof(&name) name;
+	LIBDWARF_FUNCTIONS(DECLARE)
+#undef DECLARE
+};
+
+static struct libdwarf *libdwarf_loaded; // set once, atomically
+
+static const char reason_none[] = "no debug information in the file, and no detached file for it";
+static const char reason_no_library[] = LIBDWARF_SONAME " could not be loaded";
+static const char reason_malformed[] =
+	"libdwarf finds no compilation unit in the debug information";
+static const char reason_sectionless[] =
+	"the file has no section headers, which a detached file would be matched with";
+static const char reason_renamed[] =
+	"the file has debug information, but its name is now that of another file";
+
+static bool resolve_functions(struct libdwarf *lib)
+{
+#define RESOLVE(name)                                                                              \
+	lib->name = (typeof(lib->name))dlsym(lib->handle, #name);                                  \
+	if (!lib->name)                                                                            \
+		return false;
+	LIBDWARF_FUNCTIONS(RESOLVE)
+#undef RESOLVE
+	return true;
+}
+
+static struct libdwarf *load_libdwarf(void)
+{
+	int flags = RTLD_NOW | RTLD_LOCAL;
+	struct libdwarf *lib;
+
+	if (!dlsym(RTLD_DEFAULT, "__sanitizer_print_stack_trace"))
+		flags |= RTLD_DEEPBIND;
+	lib = calloc(1, sizeof(*lib));
+	if (!lib)
+		return NULL;
+	lib->handle = dlopen(LIBDWARF_SONAME, flags);
+	if (lib->handle && resolve_functions(lib))
+		return lib;
+	if (lib->handle)
+		dlclose(lib->handle);
+	free(lib);
+	return NULL;
+}
+
+static const struct libdwarf *get_libdwarf(void)
+{
+	struct libdwarf *lib = __atomic_load_n(&libdwarf_loaded, __ATOMIC_ACQUIRE);
+	struct libdwarf *first = NULL;
+
+	if (lib)
+		return lib;
+	lib = load_libdwarf();
+	if (!lib)
+		return NULL;
+	if (__atomic_compare_exchange_n(&libdwarf_loaded, &first, lib, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		return lib;
+	dlclose(lib->handle); // another thread was faster; the handle is counted
+	free(lib);
+	return first;
+}
+
+/* Is there a .debug_info worth showing to libdwarf? */
+static bool has_debug_section(const struct jitreg_object *object)
+{
+	static const char *const names[] = {".debug_info", ".zdebug_info"};
+	GElf_Shdr shdr;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (jitreg_object_find_section(object, names[i], &shdr) && shdr.sh_size)
+			return true;
+	}
+	return false;
+}
+
+static void drop_error(const struct libdwarf *lib, Dwarf_Debug dbg, Dwarf_Error error)
+{
+	if (error)
+		lib->dwarf_dealloc(dbg, error, DW_DLA_ERROR);
+}
+
+static bool has_unit(const struct libdwarf *lib, Dwarf_Debug dbg)
+{
+	Dwarf_Unsigned header_size, type_offset, next;
+	Dwarf_Half version, address_size, length_size, extension_size, type;
+	Dwarf_Error error = NULL;
+	Dwarf_Sig8 signature;
+	Dwarf_Off abbrev;
+	int r;
+
+	r = lib->dwarf_next_cu_header_d(dbg, 1, &header_size, &version, &abbrev, &address_size,
+					&length_size, &extension_size, &signature, &type_offset,
+					&next, &type, &error);
+	if (r == DW_DLV_ERROR)
+		drop_error(lib, dbg, error);
+	return r == DW_DLV_OK;
+}
+
+/*
+ * The same without reading the section: inflating a libpython's takes a tenth of a
+ * second. Enough for a file whose build-id says that it belongs to the object.
+ */
+static bool has_section(const struct libdwarf *lib, Dwarf_Debug dbg)
+{
+	Dwarf_Error error = NULL;
+	Dwarf_Unsigned size = 0;
+	Dwarf_Addr addr;
+	int r;
+
+	r = lib->dwarf_get_section_info_by_name(dbg, ".debug_info", &addr, &size, &error);
+	if (r == DW_DLV_ERROR)
+		drop_error(lib, dbg, error);
+	return r == DW_DLV_OK && size;
+}
+
+static bool compute_crc(const struct libdwarf *lib, Dwarf_Debug dbg, uint32_t *ret)
+{
+	Dwarf_Error error = NULL;
+	int r;
+
+	_Static_assert(sizeof(*ret) == 4, "dwarf_crc32() fills four bytes, in host order");
+	r = lib->dwarf_crc32(dbg, (unsigned char *)ret, &error);
+	if (r == DW_DLV_ERROR)
+		drop_error(lib, dbg, error);
+	return r == DW_DLV_OK;
+}
+
+/* Does the name that debuggers will open still lead to the file that was mapped? */
+static bool is_named_by_path(const struct jitreg_object *object)
+{
+	struct stat st;
+
+	return !stat(object->path, &st) && st.st_dev == object->st.st_dev &&
+	       st.st_ino == object->st.st_ino;
+}
+
+/*
+ * libdwarf opens the file by name: only then does it have a descriptor to compute
+ * the checksum from, and its offset is its own. The name in /proc leads to the very
+ * file that is open here; where /proc is missing the real name may do.
+ */
+static Dwarf_Debug open_dwarf(const struct libdwarf *lib, const struct jitreg_object *object)
+{
+	Dwarf_Error error = NULL;
+	Dwarf_Debug dbg = NULL;
+	char name[32];
+	int r;
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", object->fd);
+	r = lib->dwarf_init_path(name, NULL, 0, DW_DLC_READ, DW_GROUPNUMBER_ANY, NULL, NULL, &dbg,
+				 NULL, 0, NULL, &error);
+	if (r == DW_DLV_NO_ENTRY && is_named_by_path(object))
+		r = lib->dwarf_init_path(object->path, NULL, 0, DW_DLC_READ, DW_GROUPNUMBER_ANY,
+					 NULL, NULL, &dbg, NULL, 0, NULL, &error);
+	if (r == DW_DLV_ERROR)
+		drop_error(lib, dbg, error);
+	return r == DW_DLV_OK ? dbg : NULL;
+}
+
+/*
+ * Let libdwarf judge. NULL when the file has DWARF, otherwise the reason why not.
+ * The checksum is wanted for two kinds of reference only, and reads the whole file.
+ */
+static const char *judge(const struct jitreg_object *object, uint32_t *crc)
+{
+	const char *reason = reason_malformed;
+	const struct libdwarf *lib;
+	Dwarf_Debug dbg;
+
+	if (!has_debug_section(object))
+		return reason_none;
+	lib = get_libdwarf();
+	if (!lib)
+		return reason_no_library;
+	dbg = open_dwarf(lib, object);
+	if (!dbg)
+		return reason;
+	if (crc ? has_unit(lib, dbg) && compute_crc(lib, dbg, crc) : has_section(lib, dbg))
+		reason = NULL;
+	lib->dwarf_finish(dbg, NULL);
+	return reason;
+}
+
+static const char *try_self(const struct jitreg_object *object, struct jitreg_debug *debug,
+			    uint32_t *crc)
+{
+	const char *reason = judge(object, crc);
+
+	if (reason)
+		return reason;
+	if (!is_named_by_path(object))
+		return reason_renamed;
+	debug->path = strdup(object->path);
+	debug->kind = JITREG_DEBUG_SELF;
+	return NULL;
+}
+
+/* The file that debuggers look for: DIR/.build-id/ab/cdef....debug */
+static char *format_build_id_path(const uint8_t *id, size_t size)
+{
+	static const char head[] = JITREG_DEBUG_DIR "/.build-id/";
+	char *path = malloc(sizeof(head) + size * 2 + sizeof("/.debug"));
+	char *at = path;
+
+	if (!path)
+		return NULL;
+	at += sprintf(at, "%s%02x/", head, id[0]);
+	for (size_t i = 1; i < size; i++)
+		at += sprintf(at, "%02x", id[i]);
+	strcpy(at, ".debug");
+	return path;
+}
+
+static const char *try_build_id(struct jitreg_debug *debug)
+{
+	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *candidate = NULL;
+	uint8_t id[JITREG_BUILD_ID_MAX];
+	const char *reason;
+	char *path;
+
+	if (debug->build_id_size < 2)
+		return reason_none;
+	path = format_build_id_path(debug->build_id, debug->build_id_size);
+	if (!path || jitreg_object_open(path, -1, &candidate)) {
+		free(path);
+		return reason_none;
+	}
+	if (jitreg_object_build_id(candidate, id, sizeof(id)) != debug->build_id_size ||
+	    memcmp(id, debug->build_id, debug->build_id_size) != 0)
+		reason = reason_none;
+	else
+		reason = judge(candidate, NULL);
+	if (reason) {
+		free(path);
+		return reason;
+	}
+	debug->path = path;
+	debug->kind = JITREG_DEBUG_BUILD_ID;
+	return NULL;
+}
+
+/* .gnu_debuglink: file name, NUL, padding to four bytes, checksum. */
+static char *read_debuglink(const struct jitreg_object *object, uint32_t *crc)
+{
+	size_t name_size, crc_off;
+	GElf_Shdr shdr;
+	char *link;
+
+	if (!jitreg_object_find_section(object, ".gnu_debuglink", &shdr) || shdr.sh_size < 8 ||
+	    shdr.sh_size > PATH_MAX)
+		return NULL;
+	link = malloc(shdr.sh_size);
+	if (!link || jitreg_object_read(object, shdr.sh_offset, link, shdr.sh_size)) {
+		free(link);
+		return NULL;
+	}
+	name_size = strnlen(link, shdr.sh_size);
+	crc_off = (name_size + 4) & ~(size_t)3;
+	// the file is searched for, so a name with a directory in it is not followed
+	if (!name_size || !jitreg_range_ok(crc_off, sizeof(*crc), shdr.sh_size) ||
+	    strchr(link, '/')) {
+		free(link);
+		return NULL;
+	}
+	memcpy(crc, link + crc_off, sizeof(*crc));
+	return link;
+}
+
+static const char *try_link_candidate(const struct jitreg_object *object, char *path,
+				      uint32_t want, struct jitreg_debug *debug)
+{
+	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *candidate = NULL;
+	const char *reason;
+	uint32_t crc;
+
+	if (jitreg_object_open(path, -1, &candidate))
+		return reason_none;
+	if (candidate->st.st_dev == object->st.st_dev && candidate->st.st_ino == object->st.st_ino)
+		return reason_none; // a link to oneself
+	reason = judge(candidate, &crc);
+	if (reason)
+		return reason;
+	if (crc != want)
+		return reason_none;
+	debug->path = path;
+	debug->kind = JITREG_DEBUG_LINK;
+	return NULL;
+}
+
+static const char *try_link(const struct jitreg_object *object, struct jitreg_debug *debug,
+			    uint32_t *crc)
+{
+	static const char *const formats[] = {"%.*s/%s", "%.*s/.debug/%s",
+					      JITREG_DEBUG_DIR "%.*s/%s"};
+	const char *reason = reason_none, *one;
+	char *link, *real, *path;
+	int dir_size;
+
+	link = read_debuglink(object, crc);
+	// like debuggers, search beside the file itself and not beside a symbolic link
+	real = link ? realpath(object->path, NULL) : NULL;
+	if (!real) {
+		free(link);
+		return reason_none;
+	}
+	dir_size = (int)(strrchr(real, '/') - real);
+	for (size_t i = 0; reason && i < sizeof(formats) / sizeof(*formats); i++) {
+		if (asprintf(&path, formats[i], dir_size, real, link) < 0)
+			break;
+		one = try_link_candidate(object, path, *crc, debug);
+		if (one)
+			free(path);
+		if (!one || one != reason_none)
+			reason = one;
+	}
+	free(real);
+	free(link);
+	return reason;
+}
+
+int jitreg_debuginfo_find(const struct jitreg_object *object, struct jitreg_debug *ret,
+			  uint32_t *crc)
+{
+	struct jitreg_debug debug = {.kind = JITREG_DEBUG_NAMES};
+	const char *reason, *first;
+
+	*crc = 0;
+	debug.build_id_size =
+		jitreg_object_build_id(object, debug.build_id, sizeof(debug.build_id));
+
+	// GDB moves each section of a detached file to where the section of the same
+	// name is; made-up ones lie elsewhere and would shift all lines and functions
+	if (object->sectionless) {
+		debug.reason = reason_sectionless;
+		*ret = debug;
+		return 0;
+	}
+
+	// the first reason that says more than "nothing there" is the one to tell
+	first = try_self(object, &debug, crc);
+	reason = first ? try_build_id(&debug) : NULL;
+	if (first == reason_none)
+		first = reason;
+	reason = reason ? try_link(object, &debug, crc) : NULL;
+	if (first == reason_none)
+		first = reason;
+
+	if (debug.kind == JITREG_DEBUG_NAMES)
+		debug.reason = first;
+	else if (!debug.path)
+		return -ENOMEM;
+	if (debug.kind == JITREG_DEBUG_NAMES || debug.kind == JITREG_DEBUG_BUILD_ID)
+		*crc = 0;
+	*ret = debug;
+	return 0;
+}
+
+int jitreg_find_debug(const char *path, int fd, struct jitreg_debug *ret)
+{
+	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;
+	uint32_t crc;
+	int r;
+
+	if (path[0] != '/')
+		return -EINVAL;
+	r = jitreg_object_open(path, fd, &object);
+	if (r)
+		return r;
+	return jitreg_debuginfo_find(object, ret, &crc);
+}
+
+void jitreg_debug_deinit(struct jitreg_debug *debug)
+{
+	free(debug->path);
+	*debug = (struct jitreg_debug){0};
+}

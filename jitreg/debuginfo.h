@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file
+ * Where the DWARF of an object is. Internal; the public face is jitreg_find_debug().
+ */
+#ifndef JITREG_DEBUGINFO_H
+#define JITREG_DEBUGINFO_H
+
+#include "jitreg.h"
+#include "object.h"
+
+#include <stdint.h>
+
+/** The directory compiled into gdb as `debug-file-directory`. */
+#ifndef JITREG_DEBUG_DIR
+#define JITREG_DEBUG_DIR "/usr/lib/debug"
+#endif
+
+/**
+ * Look in the file itself, by build-id, then by .gnu_debuglink: the order in which
+ * GDB takes them.
+ *
+ * @param[out] ret  Set on success only; release with jitreg_debug_deinit().
+ * @param[out] crc  Checksum of the file for kinds SELF and LINK, otherwise 0.
+ */
+int jitreg_debuginfo_find(const struct jitreg_object *object, struct jitreg_debug *ret,
+			  uint32_t *crc);
+
+#endif

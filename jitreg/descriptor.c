@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The descriptor of the GDB JIT interface, its list, and the lock.
+ *
+ * A debugger puts a breakpoint on __jit_debug_register_code. When it is hit the
+ * debugger looks at relevant_entry only, so one call announces one entry. The
+ * whole list is read when a debugger attaches or opens a core file; new entries
+ * go to its end so that this reading meets them in the order of registration,
+ * the same order a debugger sees that was there from the start.
+ *
+ * Order of one change, under the lock:
+ *
+ *     sequence odd -> list edited -> sequence even -> rendezvous -> action reset
+ *
+ * The list is whole again before the rendezvous: whoever reads it while the
+ * process stands there finds it consistent. Between events action_flag is
+ * JIT_NOACTION and relevant_entry NULL, so a debugger that attaches at any moment
+ * does not take a stale request for a new one.
+ *
+ * Unregistering makes two more events, the coming and going of an object without
+ * content. GDB does not look at breakpoints again when an object goes: it would keep
+ * their places in the memory of the object and write breakpoint instructions there,
+ * whatever is mapped by then (seen in GDB 13). It does look when an object comes. The
+ * first of the events makes it let go, while the memory is still there; breakpoints by
+ * name keep the places in other copies, or are pending again. That object is in no
+ * list, so only a debugger that stops here sees it.
+ *
+ * Writers of `sequence` pair a release store with the acquire loads of readers in
+ * this process; readers in other processes copy memory and compare twice.
+ *
+ * Not handled: a second registrar in the process (LLVM, CPython 3.15) has a
+ * descriptor of its own. GDB reads each of them, LLDB the first it finds.
+ *
+ * Specification: GDB manual, "JIT Compilation Interface".
+ */
+#define _GNU_SOURCE 1
+#include "descriptor.h"
+
+#include "machine.h"
+
+#include <elf.h>
+#include <pthread.h>
+#include <time.h>
+
+/* used: optimisation of the whole program sees nobody who reads these. */
+#define KEPT __attribute__((used, visibility("protected")))
+
+KEPT struct jit_descriptor __jit_debug_descriptor = {.version = 1};
+
+KEPT struct jitreg_debug_root jitreg_debug_root = {
+	.magic = JITREG_DEBUG_ROOT_MAGIC,
+	.version = JITREG_DEBUG_VERSION,
+	.size = sizeof(struct jitreg_debug_root),
+	.descriptor_size = sizeof(struct jit_descriptor),
+	.entry_size = sizeof(struct jitreg_debug_entry),
+	.descriptor = (uint64_t)&__jit_debug_descriptor,
+};
+
+/* The object without content: a header, and the table of section names. */
+static const struct {
+	Elf64_Ehdr ehdr;
+	Elf64_Shdr shdrs[2];
+	char names[sizeof("\0.shstrtab")];
+} empty_symfile = {
+	.ehdr = {
+		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+			    JITREG_HOST_DATA, EV_CURRENT},
+		.e_type = ET_DYN,
+		.e_machine = JITREG_HOST_MACHINE,
+		.e_version = EV_CURRENT,
+		.e_shoff = sizeof(Elf64_Ehdr),
+		.e_ehsize = sizeof(Elf64_Ehdr),
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = 2,
+		.e_shstrndx = 1,
+	},
+	.shdrs[1] = {
+		.sh_name = 1,
+		.sh_type = SHT_STRTAB,
+		.sh_offset = sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Shdr),
+		.sh_size = sizeof("\0.shstrtab"),
+		.sh_addralign = 1,
+	},
+	.names = "\0.shstrtab",
+};
+
+static struct jit_code_entry empty_entry = {
+	.symfile_addr = (const char *)&empty_symfile,
+	.symfile_size = sizeof(empty_symfile),
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct jit_code_entry *last_entry;
+
+/*
+ * The place where debuggers stop. The barrier keeps the compiler from moving
+ * stores of the caller past the call, and the empty body from being noticed.
+ */
+KEPT __attribute__((noinline, noclone)) void __jit_debug_register_code(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+void jitreg_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void jitreg_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+/*
+ * fork() runs "prepare" handlers in reverse order of registration. Registered
+ * from a very early constructor, ours runs last: handlers of the program may
+ * still call into this library.
+ */
+__attribute__((constructor(101))) static void install_fork_handlers(void)
+{
+	pthread_atfork(jitreg_lock, jitreg_unlock, jitreg_unlock);
+}
+
+static uint64_t now(void)
+{
+	struct timespec ts = {0};
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void begin_change(void)
+{
+	__atomic_store_n(&jitreg_debug_root.sequence, jitreg_debug_root.sequence + 1,
+			 __ATOMIC_RELAXED);
+	__sync_synchronize(); // odd is seen before any edit
+}
+
+static void end_change(void)
+{
+	jitreg_debug_root.timestamp = now();
+	__atomic_store_n(&jitreg_debug_root.sequence, jitreg_debug_root.sequence + 1,
+			 __ATOMIC_RELEASE);
+}
+
+static void announce(uint32_t action, struct jit_code_entry *entry)
+{
+	__jit_debug_descriptor.relevant_entry = entry;
+	__jit_debug_descriptor.action_flag = action;
+	__jit_debug_register_code();
+	__jit_debug_descriptor.action_flag = JIT_NOACTION;
+	__jit_debug_descriptor.relevant_entry = NULL;
+}
+
+void jitreg_descriptor_add(struct jitreg_debug_entry *entry)
+{
+	struct jit_code_entry *base = &entry->base;
+
+	jitreg_lock();
+	begin_change();
+	entry->magic = JITREG_DEBUG_ENTRY_MAGIC;
+	entry->size = sizeof(*entry);
+	entry->serial = ++jitreg_debug_root.serial;
+	entry->timestamp = now();
+	base->next_entry = NULL;
+	base->prev_entry = last_entry;
+	if (last_entry)
+		last_entry->next_entry = base;
+	else
+		__jit_debug_descriptor.first_entry = base;
+	last_entry = base;
+	jitreg_debug_root.entry_count++;
+	end_change();
+
+	announce(JIT_REGISTER_FN, base);
+	jitreg_unlock();
+}
+
+void jitreg_descriptor_remove(struct jitreg_debug_entry *entry)
+{
+	struct jit_code_entry *base = &entry->base;
+
+	jitreg_lock();
+	begin_change();
+	if (base->prev_entry)
+		base->prev_entry->next_entry = base->next_entry;
+	else
+		__jit_debug_descriptor.first_entry = base->next_entry;
+	if (base->next_entry)
+		base->next_entry->prev_entry = base->prev_entry;
+	else
+		last_entry = base->prev_entry;
+	entry->magic = 0;
+	jitreg_debug_root.entry_count--;
+	end_change();
+
+	// a debugger knows the entry by its address and may still read the symfile
+	announce(JIT_UNREGISTER_FN, base);
+	announce(JIT_REGISTER_FN, &empty_entry);
+	announce(JIT_UNREGISTER_FN, &empty_entry);
+	jitreg_unlock();
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file
+ * jitreg: tell GDB and LLDB about ELF objects that the system's dynamic linker
+ * did not load.
+ *
+ * A loader that maps ELF files by itself calls jitreg_register() for each
+ * object once it is mapped and relocated, and jitreg_unregister() before it
+ * unmaps it. In between both debuggers know its functions, can set breakpoints
+ * in it, unwind through it and, where debug information exists on disk, show
+ * lines and variables: live, after attaching, and from a core file.
+ *
+ * Protocol: "JIT Compilation Interface" of the GDB manual. One descriptor
+ * (`__jit_debug_descriptor`, `__jit_debug_register_code`) per process; it lives
+ * in libjitreg.so, exported with protected visibility. A statically linked host
+ * must export both names itself (see libjitreg.pc).
+ *
+ * Rules that hold for the whole file
+ * - Threads: every function may be called from any thread. One mutex orders all
+ *   of them; it is held while a debugger is stopped in
+ *   `__jit_debug_register_code`, and no callback runs under it.
+ * - Fork: the mutex is taken around fork(), so that the child's list is whole.
+ *   The child inherits the registrations together with the mappings.
+ * - Signals: not async-signal-safe.
+ * - Errors: functions that can fail return 0 or a negative errno value, and
+ *   change nothing on failure. Unregistering cannot fail. Nothing prints.
+ * - Addresses are run-time addresses in this process, in bytes.
+ */
+#ifndef JITREG_H
+#define JITREG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define JITREG_VERSION_MAJOR 0
+#define JITREG_VERSION_MINOR 1
+
+#ifndef JITREG_API
+#define JITREG_API __attribute__((visibility("default")))
+#endif
+
+struct jitreg_entry;
+
+/** What a debugger will find for an object beyond its addresses. */
+enum jitreg_debug_kind {
+	/** No DWARF anywhere: the symfile carries the names of `.symtab` or `.dynsym`. */
+	JITREG_DEBUG_NAMES = 0,
+	/** DWARF in a detached file that debuggers find by build-id. */
+	JITREG_DEBUG_BUILD_ID = 1,
+	/** DWARF in the object itself, reached through an absolute `.gnu_debuglink`. */
+	JITREG_DEBUG_SELF = 2,
+	/** DWARF in the detached file that the object's own `.gnu_debuglink` names. */
+	JITREG_DEBUG_LINK = 3,
+};
+
+/** The longest build-id that is carried; longer ones are cut (GNU ld makes 8 to 20 bytes). */
+#define JITREG_BUILD_ID_MAX 64
+
+/** An object to register. Everything is copied or read before the call returns. */
+struct jitreg_image {
+	size_t size;      /**< sizeof(struct jitreg_image) */
+	const char *path; /**< Absolute name of the file that was mapped. */
+	int fd;           /**< The file, open for reading at any offset, or -1 to open @c path. Borrowed. */
+	uint32_t flags;   /**< 0. */
+	uint64_t bias;    /**< Load bias: run-time address minus link-time address. */
+	uint64_t start;   /**< First mapped address. */
+	uint64_t end;     /**< One past the last mapped address. */
+};
+
+/** What was registered; see jitreg_entry_get_info(). */
+struct jitreg_info {
+	const void *symfile;      /**< The in-memory ELF object; lives until unregistered. */
+	uint64_t symfile_size;    /**< Its size in bytes. */
+	enum jitreg_debug_kind debug_kind;
+	const char *debug_path;   /**< File with the DWARF, or NULL. Lives until unregistered. */
+	const uint8_t *build_id;  /**< NULL when the object has none. Lives until unregistered. */
+	size_t build_id_size;     /**< Bytes in @c build_id. */
+};
+
+/** What the file of one object offers to a debugger; see jitreg_find_debug(). */
+struct jitreg_debug {
+	enum jitreg_debug_kind kind;
+	char *path;               /**< malloc()ed file with the DWARF, or NULL. */
+	uint8_t build_id[JITREG_BUILD_ID_MAX];
+	size_t build_id_size;     /**< 0 when there is none. */
+	/** Why there is no DWARF when kind is NAMES: one static line; otherwise NULL. */
+	const char *reason;
+};
+
+/**
+ * Register one mapped object.
+ *
+ * Builds a symfile (ELF64, ET_DYN, sections at their run-time addresses, unwind
+ * data and names inside, DWARF referred to and never copied) and links it into
+ * the descriptor's list. When the call returns, an attached debugger has seen
+ * it and has set its pending breakpoints.
+ *
+ * @param      image  Described above. Its range must stay mapped until the
+ *                    entry is unregistered.
+ * @param[out] ret    Set on success only. Owned by the caller, to be given to
+ *                    jitreg_unregister().
+ *
+ * @retval 0
+ * @retval -EINVAL   @p image is not of a known size or its range is empty
+ * @retval -ENOEXEC  the file is no ELF64 object or contradicts itself
+ * @retval -ENOMEM   no memory
+ * @retval -errno    the file could not be opened or read
+ */
+JITREG_API int jitreg_register(const struct jitreg_image *image, struct jitreg_entry **ret)
+	__attribute__((warn_unused_result, nonnull));
+
+/**
+ * Take an object back. The debugger drops its breakpoint locations; afterwards
+ * the caller may unmap the object. NULL is ignored. Frees @p entry.
+ */
+JITREG_API void jitreg_unregister(struct jitreg_entry *entry);
+
+/** Describe a registered entry. Pointers in @p ret live as long as @p entry. */
+JITREG_API void jitreg_entry_get_info(const struct jitreg_entry *entry, struct jitreg_info *ret)
+	__attribute__((nonnull));
+
+/**
+ * Find where the debug information of an object file is, without registering
+ * anything. libdwarf decides whether a candidate really holds DWARF.
+ *
+ * @param      path  Absolute file name.
+ * @param      fd    The open file, or -1.
+ * @param[out] ret   Set on success only; release with jitreg_debug_deinit().
+ * @retval 0, or a negative errno value as for jitreg_register().
+ */
+JITREG_API int jitreg_find_debug(const char *path, int fd, struct jitreg_debug *ret)
+	__attribute__((warn_unused_result, nonnull));
+
+/** Release what jitreg_find_debug() filled in. */
+JITREG_API void jitreg_debug_deinit(struct jitreg_debug *debug) __attribute__((nonnull));
+
+/** Number of registered entries in this process at this moment. */
+JITREG_API size_t jitreg_count(void);
+
+/** Version of the library that runs: major << 16 | minor. */
+JITREG_API unsigned jitreg_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file
+ * An ELF file opened for reading: header, segments, allocated sections, names.
+ * Internal to jitreg.
+ *
+ * Rules: functions return 0 or a negative errno value; -ENOEXEC stands for every
+ * contradiction in the file. Nothing here is shared between threads.
+ */
+#ifndef JITREG_OBJECT_H
+#define JITREG_OBJECT_H
+
+#include <gelf.h>
+#include <libelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+/** One allocated section, from the file or, without section headers, made up. */
+struct jitreg_section {
+	const char *name; /**< NUL-terminated, owned by libelf or static. */
+	uint32_t type;
+	uint64_t flags;
+	uint64_t vaddr;
+	uint64_t size;
+	uint64_t off; /**< In the file; meaningless for SHT_NOBITS. */
+	uint64_t align;
+	uint64_t entsize;
+};
+
+struct jitreg_object {
+	char *path;
+	int fd; /**< Ours to close. Its offset may be somebody else's: pread() only. */
+	struct stat st;
+	Elf *elf;
+	GElf_Ehdr ehdr;
+	size_t phdr_count;
+	size_t shdr_count;
+	size_t shstrndx;
+	bool sectionless; /**< No usable section headers. */
+
+	/* Filled in by jitreg_object_read_layout(). */
+	struct jitreg_section *sections;
+	size_t section_count;
+	uint32_t *section_map; /**< File's section index -> index in @c sections plus 1, 0: none. */
+};
+
+/** A function, variable or label with a run-time place. */
+struct jitreg_name {
+	const char *text; /**< Owned by libelf, lives as long as the object. */
+	size_t text_size; /**< Bytes, without a "@@VERSION" suffix. */
+	uint64_t vaddr;
+	uint64_t size;
+	uint32_t section; /**< Index in jitreg_object.sections plus 1. */
+	uint8_t info;     /**< st_info: binding and type. */
+	uint8_t other;    /**< st_other: visibility. */
+};
+
+struct jitreg_names {
+	struct jitreg_name *items;
+	size_t count;
+	size_t capacity;
+};
+
+/** Open and check the header. @p fd may be -1; it is borrowed and never moved. */
+int jitreg_object_open(const char *path, int fd, struct jitreg_object **ret);
+
+/** Close and free; NULL is ignored. */
+void jitreg_object_close(struct jitreg_object *object);
+
+static inline void jitreg_object_closep(struct jitreg_object **object)
+{
+	jitreg_object_close(*object);
+}
+
+/** Check the segments and list the allocated sections, or make some up. */
+int jitreg_object_read_layout(struct jitreg_object *object);
+
+/** Read exactly @p size bytes at @p off. */
+int jitreg_object_read(const struct jitreg_object *object, uint64_t off, void *buf, size_t size);
+
+/** Find a section with contents by name: 1 when found, 0 when absent. */
+int jitreg_object_find_section(const struct jitreg_object *object, const char *name,
+			       GElf_Shdr *ret);
+
+/** File offset of @p vaddr when @p size bytes from there are in the file: true on success. */
+bool jitreg_object_vaddr_to_off(const struct jitreg_object *object, uint64_t vaddr, uint64_t size,
+				uint64_t *ret);
+
+/** Copy the build-id into @p buf; returns its size, 0 when there is none. */
+size_t jitreg_object_build_id(const struct jitreg_object *object, uint8_t *buf, size_t buf_size);
+
+/** Collect the names of `.symtab`, else of `.dynsym`, else of the dynamic segment. */
+int jitreg_names_read(const struct jitreg_object *object, struct jitreg_names *ret);
+
+void jitreg_names_deinit(struct jitreg_names *names);
+
+/* Overflow-checked: is [start, start + size) inside [0, limit)? */
+static inline bool jitreg_range_ok(uint64_t start, uint64_t size, uint64_t limit)
+{
+	return start <= limit && size <= limit - start;
+}
+
+#endif

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Symfiles: one per registered object, made from one template per file.
+ *
+ * The second and all later copies of a library cost an mmap(), a memcpy() and a
+ * few thousand additions. The memory is anonymous because the kernel's default
+ * core filter leaves out private file mappings, and debuggers need the symfile
+ * from a core; it is read-only once written.
+ *
+ * Cache: a list of templates keyed by path, device, inode, size and time of
+ * modification. The path is part of the key because the symfile can contain it.
+ * Templates are built outside the lock (building reads files and may dlopen()), so
+ * two threads can build the same one; the second drops its own.
+ */
+#define _GNU_SOURCE 1
+#include "symfile.h"
+
+#include "descriptor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static struct jitreg_template *templates; // under jitreg_lock()
+
+static struct jitreg_template *find_locked(const char *path, const struct stat *st)
+{
+	for (struct jitreg_template *t = templates; t; t = t->next) {
+		if (t->dev == st->st_dev && t->ino == st->st_ino && t->file_size == st->st_size &&
+		    t->mtime.tv_sec == st->st_mtim.tv_sec &&
+		    t->mtime.tv_nsec == st->st_mtim.tv_nsec && !strcmp(t->path, path)) {
+			t->ref_count++;
+			return t;
+		}
+	}
+	return NULL;
+}
+
+static struct jitreg_template *find_cached(const char *path, int fd)
+{
+	struct jitreg_template *found;
+	struct stat st;
+
+	if (fd >= 0 ? fstat(fd, &st) : stat(path, &st))
+		return NULL; // opening will say why
+	jitreg_lock();
+	found = find_locked(path, &st);
+	jitreg_unlock();
+	return found;
+}
+
+int jitreg_template_acquire(const char *path, int fd, struct jitreg_template **ret)
+{
+	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;
+	struct jitreg_template *built, *cached;
+	int r;
+
+	*ret = find_cached(path, fd);
+	if (*ret)
+		return 0;
+
+	r = jitreg_object_open(path, fd, &object);
+	if (!r)
+		r = jitreg_template_create(object, &built);
+	if (r)
+		return r;
+
+	jitreg_lock();
+	cached = find_locked(path, &object->st);
+	if (!cached) {
+		built->ref_count = 1;
+		built->next = templates;
+		templates = built;
+	}
+	jitreg_unlock();
+
+	if (cached)
+		jitreg_template_destroy(built);
+	*ret = cached ? cached : built;
+	return 0;
+}
+
+void jitreg_template_release(struct jitreg_template *template)
+{
+	struct jitreg_template **link;
+	size_t left;
+
+	if (!template)
+		return;
+	jitreg_lock();
+	left = --template->ref_count;
+	if (!left) {
+		for (link = &templates; *link != template; link = &(*link)->next)
+			;
+		*link = template->next;
+	}
+	jitreg_unlock();
+	if (!left)
+		jitreg_template_destroy(template);
+}
+
+size_t jitreg_template_count(void)
+{
+	size_t count = 0;
+
+	jitreg_lock();
+	for (struct jitreg_template *t = templates; t; t = t->next)
+		count++;
+	jitreg_unlock();
+	return count;
+}
+
+static void apply_fixups(const struct jitreg_template *template, uint8_t *bytes, uint64_t bias)
+{
+	for (size_t i = 0; i < JITREG_FIXUP_COUNT; i++) {
+		const struct jitreg_fixup *fixup = &template->fixups[i];
+		uint8_t *at = bytes + fixup->off;
+
+		for (uint64_t n = fixup->count; n; n--, at += fixup->stride) {
+			uint64_t address;
+
+			memcpy(&address, at, sizeof(address));
+			address += bias;
+			memcpy(at, &address, sizeof(address));
+		}
+	}
+}
+
+/*
+ * Copy from the image, which may have holes or no read permission where the file on
+ * disk, changed since it was mapped, says that there is data. Asking the kernel to
+ * copy turns that fault into an error; where it may not be asked, trust the caller.
+ */
+static int read_image(uint64_t addr, void *buf, size_t size)
+{
+	struct iovec local = {buf, size}, remote = {(void *)(uintptr_t)addr, size};
+	ssize_t n = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+
+	if (n == (ssize_t)size)
+		return 0;
+	if (n >= 0 || (errno != ENOSYS && errno != EPERM))
+		return -EINVAL;
+	memcpy(buf, remote.iov_base, size);
+	return 0;
+}
+
+/* .eh_frame with absolute pointers: right only where the loader has relocated it. */
+static int copy_live_unwind_data(const struct jitreg_template *template,
+				 const struct jitreg_image *image, uint8_t *bytes)
+{
+	uint64_t addr = image->bias + template->live_vaddr;
+
+	if (!template->live_size)
+		return 0;
+	if (addr < image->start ||
+	    !jitreg_range_ok(addr - image->start, template->live_size, image->end - image->start))
+		return -EINVAL;
+	return read_image(addr, bytes + template->live_off, template->live_size);
+}
+
+int jitreg_symfile_create(const struct jitreg_template *template, const struct jitreg_image *image,
+			  void **ret)
+{
+	uint8_t *bytes;
+	int r;
+
+	bytes = mmap(NULL, template->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		     0);
+	if (bytes == MAP_FAILED)
+		return -ENOMEM;
+	memcpy(bytes, template->bytes, template->size);
+	apply_fixups(template, bytes, image->bias);
+	r = copy_live_unwind_data(template, image, bytes);
+	if (!r && mprotect(bytes, template->size, PROT_READ))
+		r = -ENOMEM;
+	if (r) {
+		munmap(bytes, template->size);
+		return r;
+	}
+	*ret = bytes;
+	return 0;
+}
+
+void jitreg_symfile_destroy(void *symfile, size_t size)
+{
+	munmap(symfile, size);
+}

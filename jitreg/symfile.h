@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file
+ * The in-memory object file that debuggers read. Internal to jitreg.
+ *
+ * A template is built once per file: the finished bytes for a bias of 0, and the
+ * places that the bias is added to. A symfile is a copy of them for one private
+ * copy of the object.
+ */
+#ifndef JITREG_SYMFILE_H
+#define JITREG_SYMFILE_H
+
+#include "jitreg.h"
+#include "object.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** @c count addresses of eight bytes, @c stride bytes apart, the first one at @c off. */
+struct jitreg_fixup {
+	uint64_t off;
+	uint64_t stride;
+	uint64_t count;
+};
+
+enum {
+	JITREG_FIXUP_ENTRY,    /**< e_entry */
+	JITREG_FIXUP_SECTIONS, /**< sh_addr of the allocated sections */
+	JITREG_FIXUP_SYMBOLS,  /**< st_value */
+	JITREG_FIXUP_COUNT
+};
+
+struct jitreg_template {
+	/* Key and cache, guarded by jitreg_lock(). */
+	struct jitreg_template *next;
+	size_t ref_count;
+	char *path;
+	dev_t dev;
+	ino_t ino;
+	off_t file_size;
+	struct timespec mtime;
+
+	/* Constant once built. */
+	struct jitreg_debug debug;
+	uint8_t *bytes;
+	size_t size;
+	struct jitreg_fixup fixups[JITREG_FIXUP_COUNT];
+	/* .eh_frame that relocation changes: its place in the symfile and in memory. */
+	uint64_t live_off, live_vaddr, live_size;
+};
+
+/** Find or build the template of a file. Give it back with jitreg_template_release(). */
+int jitreg_template_acquire(const char *path, int fd, struct jitreg_template **ret);
+
+/** Drop one reference; the last one frees. NULL is ignored. */
+void jitreg_template_release(struct jitreg_template *template);
+
+/** Number of templates alive. */
+size_t jitreg_template_count(void);
+
+/** Write the object file (template.c). The result is in no cache. */
+int jitreg_template_create(struct jitreg_object *object, struct jitreg_template **ret);
+
+void jitreg_template_destroy(struct jitreg_template *template);
+
+/**
+ * Make the symfile of one copy: read-only anonymous memory of template->size bytes.
+ *
+ * @retval -EINVAL  unwind data must come from memory and lies outside the image
+ * @retval -ENOMEM
+ */
+int jitreg_symfile_create(const struct jitreg_template *template, const struct jitreg_image *image,
+			  void **ret);
+
+void jitreg_symfile_destroy(void *symfile, size_t size);
+
+#endif

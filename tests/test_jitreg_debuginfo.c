@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Where the debug information of an object is found, and what is not taken for it.
+ *
+ * dlopen() is wrapped, so that libdwarf can be missing; that case comes first,
+ * because a library once loaded stays.
+ *
+ * LDFLAGS: -Wl,--wrap=dlopen
+ */
+#define _GNU_SOURCE 1
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../jitreg/jitreg.h"
+#include "jitreg_util.h"
+
+static bool libdwarf_missing;
+static int dlopen_count;
+
+void *__real_dlopen(const char *name, int flags);
+void *__wrap_dlopen(const char *name, int flags);
+void *__wrap_dlopen(const char *name, int flags)
+{
+	dlopen_count++;
+	return libdwarf_missing ? NULL : __real_dlopen(name, flags);
+}
+
+static void assert_kind(const char *path, enum jitreg_debug_kind kind, const char *debug_path)
+{
+	struct jitreg_debug debug;
+
+	assert_int_equal(jitreg_find_debug(path, -1, &debug), 0);
+	if (debug.kind != kind)
+		fail_msg("%s: kind %d (%s)", path, debug.kind, debug.reason);
+	if (debug_path)
+		assert_string_equal(debug.path, debug_path);
+	else
+		assert_null(debug.path);
+	assert_true((debug.reason != NULL) == (kind == JITREG_DEBUG_NAMES));
+	jitreg_debug_deinit(&debug);
+	assert_null(debug.path);
+}
+
+static void assert_reason(const char *path, const char *fragment)
+{
+	struct jitreg_debug debug;
+
+	assert_int_equal(jitreg_find_debug(path, -1, &debug), 0);
+	assert_int_equal(debug.kind, JITREG_DEBUG_NAMES);
+	if (!strstr(debug.reason, fragment))
+		fail_msg("%s: \"%s\" in \"%s\"", path, fragment, debug.reason);
+	jitreg_debug_deinit(&debug);
+}
+
+static void find_debug_stripped_object_does_not_load_libdwarf(void **state)
+{
+	(void)state;
+	assert_reason(util_path("names.so"), "no debug information");
+	assert_int_equal(dlopen_count, 0);
+}
+
+static void find_debug_libdwarf_missing_says_so(void **state)
+{
+	(void)state;
+	libdwarf_missing = true;
+	assert_reason(util_path("self.so"), "libdwarf");
+	assert_reason(util_path("link.so"), "could not be loaded");
+	libdwarf_missing = false;
+	// not remembered: the library may be installed meanwhile
+	assert_kind(util_path("self.so"), JITREG_DEBUG_SELF, util_path("self.so"));
+}
+
+static void find_debug_loaded_once_is_kept(void **state)
+{
+	int before;
+
+	(void)state;
+	assert_kind(util_path("self.so"), JITREG_DEBUG_SELF, util_path("self.so"));
+	before = dlopen_count;
+	assert_kind(util_path("self.so"), JITREG_DEBUG_SELF, util_path("self.so"));
+	assert_int_equal(dlopen_count, before);
+}
+
+static void find_debug_compressed_dwarf_counts(void **state)
+{
+	(void)state;
+	assert_int_equal(util_run("objcopy --compress-debug-sections=zlib self.so zlib.so"), 0);
+	assert_kind(util_path("zlib.so"), JITREG_DEBUG_SELF, util_path("zlib.so"));
+}
+
+static void find_debug_dwarf_4_and_5_count(void **state)
+{
+	(void)state;
+	for (int version = 4; version <= 5; version++) {
+		assert_int_equal(
+			util_run("gcc -gdwarf-%d -fPIC -shared tls.c -o dwarf.so", version), 0);
+		assert_kind(util_path("dwarf.so"), JITREG_DEBUG_SELF, util_path("dwarf.so"));
+	}
+}
+
+static void find_debug_link_is_searched_beside_object(void **state)
+{
+	(void)state;
+	assert_kind(util_path("link.so"), JITREG_DEBUG_LINK, util_path("self.debug"));
+}
+
+static void find_debug_link_is_searched_in_dot_debug(void **state)
+{
+	(void)state;
+	assert_int_equal(util_run("mkdir -p sub/.debug && cp link.so sub/ && "
+				  "cp self.debug sub/.debug/"),
+			 0);
+	assert_kind(util_path("sub/link.so"), JITREG_DEBUG_LINK,
+		    util_path("sub/.debug/self.debug"));
+}
+
+static void find_debug_link_is_searched_beside_target_of_symlink(void **state)
+{
+	(void)state;
+	assert_int_equal(util_run("mkdir -p links && ln -sf ../link.so links/alias.so"), 0);
+	assert_kind(util_path("links/alias.so"), JITREG_DEBUG_LINK, util_path("self.debug"));
+}
+
+static void find_debug_link_with_wrong_checksum_is_not_taken(void **state)
+{
+	(void)state;
+	assert_int_equal(util_run("mkdir -p crc && cp link.so crc/ && cp self.debug crc/ && "
+				  "printf x >> crc/self.debug"),
+			 0);
+	assert_reason(util_path("crc/link.so"), "no debug information");
+}
+
+static void find_debug_link_to_file_without_dwarf_is_not_taken(void **state)
+{
+	(void)state;
+	assert_int_equal(util_run("mkdir -p bare && cp names.so bare/self.debug && cd bare && "
+				  "objcopy --add-gnu-debuglink=self.debug ../names.so link.so"),
+			 0);
+	assert_reason(util_path("bare/link.so"), "no debug information");
+}
+
+static void find_debug_link_to_missing_file_is_not_taken(void **state)
+{
+	(void)state;
+	assert_int_equal(util_run("mkdir -p alone && cp link.so alone/"), 0);
+	assert_reason(util_path("alone/link.so"), "no debug information");
+}
+
+/* Overwrite the contents of .gnu_debuglink. */
+static void write_link(const char *name, const char *link, size_t size)
+{
+	size_t file_size;
+	uint8_t *data = util_read(util_path("link.so"), &file_size);
+	uint8_t *at = memmem(data, file_size, "self.debug", 11);
+
+	assert_non_null(at);
+	memcpy(at, link, size);
+	util_write(util_path(name), data, file_size);
+	free(data);
+}
+
+static void find_debug_link_malformed_is_not_followed(void **state)
+{
+	(void)state;
+	write_link("slash.so", "./f.debug\0", 11);
+	write_link("empty.so", "\0elf.debug", 11);
+	write_link("open.so", "xxxxxxxxxxxxxxxx", 16); // no NUL, no checksum
+	assert_int_equal(util_run("cp self.debug f.debug"), 0);
+	assert_reason(util_path("slash.so"), "no debug information");
+	assert_reason(util_path("empty.so"), "no debug information");
+	assert_reason(util_path("open.so"), "no debug information");
+}
+
+static void find_debug_own_dwarf_wins_over_link(void **state)
+{
+	(void)state;
+	assert_int_equal(util_run("objcopy --add-gnu-debuglink=self.debug self.so both.so"), 0);
+	assert_kind(util_path("both.so"), JITREG_DEBUG_SELF, util_path("both.so"));
+}
+
+static void find_debug_file_renamed_has_no_name_to_refer_to(void **state)
+{
+	struct jitreg_debug debug;
+	int fd;
+
+	(void)state;
+	assert_int_equal(util_run("cp self.so gone.so"), 0);
+	fd = open(util_path("gone.so"), O_RDONLY | O_CLOEXEC);
+	unlink(util_path("gone.so"));
+	assert_int_equal(jitreg_find_debug(util_path("gone.so"), fd, &debug), 0);
+	assert_int_equal(debug.kind, JITREG_DEBUG_NAMES);
+	assert_non_null(strstr(debug.reason, "name is now that of another file"));
+	jitreg_debug_deinit(&debug);
+	close(fd);
+}
+
+static void find_debug_descriptor_given_is_left_as_it_was(void **state)
+{
+	struct jitreg_debug debug;
+	int fd = open(util_path("self.so"), O_RDONLY | O_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(lseek(fd, 12, SEEK_SET), 12);
+	assert_int_equal(jitreg_find_debug(util_path("self.so"), fd, &debug), 0);
+	assert_int_equal(debug.kind, JITREG_DEBUG_SELF);
+	assert_int_equal(lseek(fd, 0, SEEK_CUR), 12);
+	jitreg_debug_deinit(&debug);
+	close(fd);
+}
+
+static void find_debug_no_section_headers_says_so(void **state)
+{
+	(void)state;
+	assert_reason(util_path("nosec.so"), "no section headers");
+}
+
+static void find_debug_system_libpython_is_found_by_build_id(void **state)
+{
+	struct jitreg_debug debug;
+	struct stat st;
+
+	(void)state;
+	if (jitreg_find_debug(SYSTEM_LIBPYTHON, -1, &debug)) {
+		print_message("no %s here\n", SYSTEM_LIBPYTHON);
+		skip();
+	}
+	if (debug.kind != JITREG_DEBUG_BUILD_ID) {
+		print_message("its debug file is not installed: %s\n", debug.reason);
+		jitreg_debug_deinit(&debug);
+		skip();
+	}
+	assert_int_equal(debug.build_id_size, 20);
+	assert_null(debug.reason);
+	assert_int_equal(strncmp(debug.path, "/usr/lib/debug/.build-id/", 25), 0);
+	assert_int_equal(stat(debug.path, &st), 0);
+	jitreg_debug_deinit(&debug);
+}
+
+static void find_debug_build_id_is_reported(void **state)
+{
+	struct jitreg_debug debug;
+
+	(void)state;
+	assert_int_equal(util_run("gcc -fPIC -shared tls.c -o id.so "
+				  "-Wl,--build-id=0x00112233aabbccdd"),
+			 0);
+	assert_int_equal(jitreg_find_debug(util_path("id.so"), -1, &debug), 0);
+	assert_int_equal(debug.build_id_size, 8);
+	assert_memory_equal(debug.build_id, "\x00\x11\x22\x33\xaa\xbb\xcc\xdd", 8);
+	jitreg_debug_deinit(&debug);
+
+	assert_int_equal(util_run("gcc -fPIC -shared tls.c -o id.so -Wl,--build-id=none"), 0);
+	assert_int_equal(jitreg_find_debug(util_path("id.so"), -1, &debug), 0);
+	assert_int_equal(debug.build_id_size, 0);
+	jitreg_debug_deinit(&debug);
+}
+
+static void find_debug_bad_file_is_refused(void **state)
+{
+	struct jitreg_debug debug;
+
+	(void)state;
+	assert_int_equal(util_run("echo text > text.so"), 0);
+	assert_int_equal(jitreg_find_debug("self.so", -1, &debug), -EINVAL);
+	assert_int_equal(jitreg_find_debug(util_path("missing.so"), -1, &debug), -ENOENT);
+	assert_int_equal(jitreg_find_debug(util_path("text.so"), -1, &debug), -ENOEXEC);
+	assert_int_equal(jitreg_find_debug("/", -1, &debug), -ENOEXEC);
+}
+
+/* Where one section of a file is. */
+static void locate(const uint8_t *data, size_t size, const char *name, size_t *off, size_t *length)
+{
+	Elf *elf = elf_memory((char *)data, size);
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+	size_t index;
+
+	*off = *length = 0;
+	elf_getshdrstrndx(elf, &index);
+	while ((scn = elf_nextscn(elf, scn))) {
+		gelf_getshdr(scn, &shdr);
+		if (!strcmp(elf_strptr(elf, index, shdr.sh_name), name)) {
+			*off = shdr.sh_offset;
+			*length = shdr.sh_size;
+		}
+	}
+	elf_end(elf);
+	assert_int_not_equal(*length, 0);
+}
+
+static void find_debug_emptied_dwarf_is_not_taken(void **state)
+{
+	size_t size, off, length;
+	uint8_t *data = util_read(util_path("self.so"), &size);
+
+	(void)state;
+	elf_version(EV_CURRENT);
+	locate(data, size, ".debug_info", &off, &length);
+	memset(data + off, 0, length);
+	util_write(util_path("zero.so"), data, size);
+	assert_reason(util_path("zero.so"), "no compilation unit");
+	free(data);
+}
+
+static void find_debug_damaged_dwarf_leaves_nothing_behind(void **state)
+{
+	static const char *const sections[] = {".debug_info", ".debug_abbrev", ".debug_str",
+					       ".debug_line"};
+	static const char *const files[] = {"self.so", "zlib.so"};
+	size_t fds = util_fd_count();
+
+	(void)state;
+	srand(7);
+	for (int round = 0; round < 2000; round++) {
+		size_t size, off, length;
+		struct jitreg_debug debug;
+		uint8_t *data = util_read(util_path(files[round % 2]), &size);
+
+		locate(data, size, sections[round % 2 ? 0 : rand() % 4], &off, &length);
+		for (int flips = 1 + rand() % 4; flips; flips--)
+			data[off + (size_t)rand() % (rand() % 2 ? length : 12)] = (uint8_t)rand();
+		util_write(util_path("damaged.so"), data, size);
+		if (!jitreg_find_debug(util_path("damaged.so"), -1, &debug))
+			jitreg_debug_deinit(&debug);
+		free(data);
+	}
+	assert_int_equal(util_fd_count(), fds);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(find_debug_stripped_object_does_not_load_libdwarf),
+		cmocka_unit_test(find_debug_libdwarf_missing_says_so),
+		cmocka_unit_test(find_debug_loaded_once_is_kept),
+		cmocka_unit_test(find_debug_compressed_dwarf_counts),
+		cmocka_unit_test(find_debug_dwarf_4_and_5_count),
+		cmocka_unit_test(find_debug_link_is_searched_beside_object),
+		cmocka_unit_test(find_debug_link_is_searched_in_dot_debug),
+		cmocka_unit_test(find_debug_link_is_searched_beside_target_of_symlink),
+		cmocka_unit_test(find_debug_link_with_wrong_checksum_is_not_taken),
+		cmocka_unit_test(find_debug_link_to_file_without_dwarf_is_not_taken),
+		cmocka_unit_test(find_debug_link_to_missing_file_is_not_taken),
+		cmocka_unit_test(find_debug_link_malformed_is_not_followed),
+		cmocka_unit_test(find_debug_own_dwarf_wins_over_link),
+		cmocka_unit_test(find_debug_file_renamed_has_no_name_to_refer_to),
+		cmocka_unit_test(find_debug_descriptor_given_is_left_as_it_was),
+		cmocka_unit_test(find_debug_no_section_headers_says_so),
+		cmocka_unit_test(find_debug_system_libpython_is_found_by_build_id),
+		cmocka_unit_test(find_debug_build_id_is_reported),
+		cmocka_unit_test(find_debug_bad_file_is_refused),
+		cmocka_unit_test(find_debug_emptied_dwarf_is_not_taken),
+		cmocka_unit_test(find_debug_damaged_dwarf_leaves_nothing_behind),
+	};
+
+	return cmocka_run_group_tests_name("jitreg/debuginfo", tests, util_setup, NULL);
+}
