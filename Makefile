@@ -51,7 +51,7 @@ LIBGORGON := $(BUILD)/libgorgon.so
 PRODUCTS := $(BUILD)/gorgon $(LIBGORGON) $(BUILD)/libgorgon.a $(LIBJITREG) $(BUILD)/libjitreg.a
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
-.PHONY: all check check-all check-unit check-gdb check-lldb check-run demo setup venv \
+.PHONY: all check check-all check-unit check-run check-jitreg check-gdb check-lldb demo setup venv \
 	bench format lint compile_commands.json install uninstall clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -132,7 +132,7 @@ check:
 check-all: all $(UNITS) $(MODULES) venv
 	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/run.py $(TESTS)
 
-check-unit check-gdb check-lldb check-run: all $(UNITS) $(MODULES) venv
+check-unit check-run check-jitreg check-gdb check-lldb: all $(UNITS) $(MODULES) venv
 	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/run.py $(@:check-%=%)
 
 # Wheels come into a virtual environment, from a pinned list.
@@ -193,7 +193,7 @@ help:
 	@echo "all      build everything into $(BUILD)"
 	@echo "demo     set up, build, show: numpy in several interpreters; gdb and lldb in each"
 	@echo "check    set up, build, run all tests (TESTS='gdb lldb' for some)"
-	@echo "check-unit check-run check-gdb check-lldb    one kind of test"
+	@echo "check-unit check-run check-jitreg check-gdb check-lldb    one kind of test"
 	@echo "install  DESTDIR= PREFIX=$(PREFIX)    uninstall takes it back"
 	@echo "format lint compile_commands.json clean"
 	@echo "variables: BUILD SAN V CC CFLAGS LDFLAGS DEPS=no"

@@ -125,6 +125,10 @@ struct gorgon_ns_opts {
 	 * whichever thread writes. */
 	ssize_t (*write_output)(void *ctx, int fd, const void *data, size_t size);
 	void *write_ctx;
+	/** Keep signals from its code: handlers that it installs are remembered and never
+	 * run. By default a signal reaches every interpreter that handles it, on the
+	 * interpreter's main thread, and the host's own handler. */
+	bool no_signals;
 };
 
 /**

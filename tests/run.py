@@ -4,9 +4,9 @@
 
 Usage: run.py [KIND | PATTERN]...
 
-Kinds are unit (C, cmocka), run (the command), gdb and lldb (debugger sessions); any
-other word selects cases whose name contains it. With SAN set, debuggers are left out:
-a sanitizer's runtime changes what they see."""
+Kinds are unit (C, cmocka), run (the command), jitreg (the registrar alone under both
+debuggers), gdb and lldb (sessions); any other word selects cases whose name contains
+it. With SAN set, gdb and lldb are left out: a sanitizer's runtime changes what they see."""
 
 import glob
 import importlib.util
@@ -22,7 +22,7 @@ sys.dont_write_bytecode = True
 
 import harness  # noqa: E402
 
-KINDS = ["unit", "run", "gdb", "lldb"]
+KINDS = ["unit", "run", "jitreg", "gdb", "lldb"]
 
 
 class Report:
@@ -145,13 +145,33 @@ def run_unit(report):
             report.add(name, "FAILED", time.monotonic() - started, f"exit status {status}\n{output}")
 
 
+def run_jitreg(report):
+    name = "jitreg_debuggers"
+    if report.patterns and not report.wants(name):
+        return
+    process = subprocess.run([sys.executable, os.path.join(HERE, f"{name}.py")], stdout=subprocess.PIPE, text=True,
+                             stderr=subprocess.STDOUT, env=dict(os.environ, BUILD=harness.BUILD), check=False)
+    failures = 0
+    for line in process.stdout.splitlines():
+        outcome, _, case = line.partition(" ")
+        if outcome == "ok":
+            report.add(f"{name}:{case.strip()}", "ok")
+        elif outcome == "FAILED":
+            failures += 1
+            report.add(f"{name}:{case.strip()}", "FAILED", detail=process.stdout)
+    if process.returncode and not failures:
+        report.add(name, "FAILED", detail=process.stdout)
+
+
 def main(words):
     kinds = [word for word in words if word in KINDS]
     report = Report([word for word in words if word not in KINDS])
     started = time.monotonic()
-    for kind in kinds or (KINDS[:2] if harness.SANITIZED else KINDS):
+    for kind in kinds or (KINDS[:3] if harness.SANITIZED else KINDS):
         if kind == "unit":
             run_unit(report)
+        elif kind == "jitreg":
+            run_jitreg(report)
         else:
             run_python(kind, report)
     for name in report.failed:

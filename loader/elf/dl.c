@@ -203,7 +203,7 @@ static void *look_up(void *handle, const char *name, const char *version, uint64
 		return addr;
 	}
 	// Outside the lock: TLS blocks are made and IFUNC resolvers run here.
-	if (binding.found)
+	if (binding.found || !caller)
 		return gorgon_binding_address(&binding);
 	object = handle == ns || handle == RTLD_DEFAULT || handle == RTLD_NEXT ? NULL : handle;
 	if (asprintf(&message, "%s: undefined symbol: %s%s%s",
@@ -222,6 +222,11 @@ void *gorgon_dl_sym(void *handle, const char *name, struct gorgon_ns *ns)
 void *gorgon_dl_vsym(void *handle, const char *name, const char *version, struct gorgon_ns *ns)
 {
 	return look_up(handle, name, version, (uintptr_t)__builtin_return_address(0), ns);
+}
+
+void *gorgon_dl_find(struct gorgon_object *object, const char *name, const char *version)
+{
+	return look_up(object, name, version, 0, object->ns);
 }
 
 int gorgon_dl_addr(const void *addr, void *ret, struct gorgon_ns *ns)

@@ -236,6 +236,16 @@ static struct gorgon_error *read_sysv_hash(struct gorgon_image *image, uint64_t 
 	return NULL;
 }
 
+// An empty DT_GNU_HASH (nothing is exported) counts no symbols: those that relocations name.
+static void count_referenced(struct gorgon_image *image, uint64_t vaddr, uint64_t size)
+{
+	const Elf64_Rela *rela = table(image, vaddr, size / sizeof(*rela), sizeof(*rela), 8);
+
+	for (uint64_t i = 0; rela && i < size / sizeof(*rela); i++)
+		if (ELF64_R_SYM(rela[i].r_info) >= image->symbol_count)
+			image->symbol_count = (uint32_t)ELF64_R_SYM(rela[i].r_info) + 1;
+}
+
 static struct gorgon_error *read_symbols(struct gorgon_image *image, const struct dynamic *dyn)
 {
 	struct gorgon_error *err;
@@ -259,6 +269,10 @@ static struct gorgon_error *read_symbols(struct gorgon_image *image, const struc
 	}
 	if (!dyn->gnu_hash && !dyn->present[DT_HASH])
 		return bad(image, "neither DT_GNU_HASH nor DT_HASH");
+	if (!image->gnu.chains && !dyn->present[DT_HASH]) {
+		count_referenced(image, dyn->value[DT_RELA], dyn->value[DT_RELASZ]);
+		count_referenced(image, dyn->value[DT_JMPREL], dyn->value[DT_PLTRELSZ]);
+	}
 	image->symbols = table(image, dyn->value[DT_SYMTAB], image->symbol_count,
 			       sizeof(Elf64_Sym), 8);
 	if (!image->symbols || !dyn->present[DT_SYMTAB])

@@ -12,6 +12,7 @@
 #include "error.h"
 #include "lock.h"
 #include "replace.h"
+#include "signals.h"
 #include "thunk.h"
 
 #include <stdarg.h>
@@ -79,6 +80,7 @@ bool gorgon_ns_add_system(struct gorgon_ns *ns, struct gorgon_system_library *li
 
 static void ns_free(struct gorgon_ns *ns)
 {
+	gorgon_signals_destroy(ns->signals);
 	gorgon_thunks_destroy(ns->thunks);
 	gorgon_policy_deinit(&ns->policy);
 	free(ns->system);
@@ -102,7 +104,9 @@ struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 		return &gorgon_error_nomem;
 	if (opts)
 		ns->opts = *opts;
-	if (!gorgon_policy_init(&ns->policy, ns->opts.share, ns->opts.keep_private)) {
+	ns->signals = gorgon_signals_create(!ns->opts.no_signals);
+	if (!ns->signals ||
+	    !gorgon_policy_init(&ns->policy, ns->opts.share, ns->opts.keep_private)) {
 		ns_free(ns);
 		return &gorgon_error_nomem;
 	}
@@ -228,6 +232,18 @@ static struct gorgon_error *wait_for_threads(struct gorgon_ns *ns)
 				   ns->debug.id, ns->thread_count);
 }
 
+// Mark all objects as doomed; whether one was not before.
+static bool doom_all(struct gorgon_ns *ns)
+{
+	bool any = false;
+
+	for (struct gorgon_object *o = ns->first; o; o = o->next) {
+		any |= !o->doomed;
+		o->doomed = true;
+	}
+	return any;
+}
+
 // Destructors may join threads (an OpenBLAS ends its pool), so they come before the
 // threads are counted. A second call after BUSY finds nothing left to finalise.
 struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
@@ -239,15 +255,17 @@ struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 	gorgon_lock();
 	ns->debug.state = GORGON_DEBUG_NS_UNLOADING;
 	ns->unloading++;
-	for (struct gorgon_object *o = ns->first; o; o = o->next)
-		o->doomed = true;
-	finalise_doomed(ns);
+	while (doom_all(ns)) // again for what destructors have loaded
+		finalise_doomed(ns);
 	ns->unloading--;
 	if ((err = wait_for_threads(ns))) {
 		gorgon_unlock();
 		return err;
 	}
 	gorgon_process_drop_keys(ns);
+	// Handlers go before the code that they are in.
+	gorgon_signals_destroy(ns->signals);
+	ns->signals = NULL;
 	destroy_doomed(ns);
 	gorgon_debug_ns_unlink(&ns->debug);
 	gorgon_unlock();
@@ -275,7 +293,7 @@ void gorgon_object_close(struct gorgon_object *object)
 
 void *gorgon_object_find_symbol(struct gorgon_object *object, const char *name, const char *version)
 {
-	return gorgon_dl_vsym(object, name, version, object->ns);
+	return gorgon_dl_find(object, name, version);
 }
 
 void gorgon_object_get_info(const struct gorgon_object *object, struct gorgon_object_info *ret)

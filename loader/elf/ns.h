@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 struct gorgon_thunk;
+struct gorgon_signals;
 struct gorgon_thunks;
 struct gorgon_system_library;
 
@@ -26,6 +27,7 @@ struct gorgon_ns {
 	struct gorgon_policy policy;
 	struct gorgon_ns_opts opts; /* callbacks; its pattern pointers are not used */
 	struct gorgon_thunks *thunks;
+	struct gorgon_signals *signals;
 
 	/* Shared libraries that objects of this namespace need, in the order met. */
 	struct gorgon_system_library **system;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Functions through which private code would reach the whole process: exit, the
-// descriptors of standard output, pthread keys. See replace.c for the table.
+// descriptors of standard output, pthread keys, signals to itself. See replace.c for the table.
 
 #define _GNU_SOURCE
 #include "lock.h"
 #include "replace.h"
+#include "signals.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -21,6 +22,20 @@ void gorgon_process_exit(int status, struct gorgon_ns *ns)
 		exit(status);
 	ns->on_exit(ns->on_exit_ctx, status);
 	pthread_exit(NULL);
+}
+
+// An interpreter that a KeyboardInterrupt has ended restores SIGINT's default and kills
+// itself with it, so that a shell sees why it ended. Here that is exit() with the status
+// that a shell would show.
+int gorgon_process_kill(pid_t pid, int number, struct gorgon_ns *ns)
+{
+	struct sigaction action;
+
+	if (pid != getpid() || number != SIGINT || !ns->on_exit ||
+	    gorgon_signal_action(SIGINT, NULL, &action, ns) || action.sa_handler != SIG_DFL)
+		return kill(pid, number);
+	gorgon_process_exit(128 + SIGINT, ns);
+	return 0;
 }
 
 ssize_t gorgon_process_write(int fd, const void *data, size_t size, struct gorgon_ns *ns)

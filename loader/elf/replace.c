@@ -5,6 +5,7 @@
 
 #define _GNU_SOURCE
 #include "replace.h"
+#include "signals.h"
 #include "error.h"
 #include "thread.h"
 #include "tls.h"
@@ -30,11 +31,18 @@ static const struct {
 	{"__tls_get_addr", gorgon_tls_get_addr, PLAIN, "blocks of private TLS modules"},
 	{"__cxa_thread_atexit_impl", gorgon_thread_atexit, PLAIN,
 	 "the C library would call a thread_local's destructor after the unload"},
+	{"__cxa_thread_atexit", gorgon_thread_atexit, PLAIN,
+	 "libstdc++'s name of it, which would call the C library's directly"},
 	{"pthread_create", gorgon_thread_create, 4,
 	 "a namespace is not unmapped under threads that its code has started"},
 	{"pthread_key_create", gorgon_process_key_create, 2,
 	 "a key that outlives the unload would call into unmapped memory"},
 	{"pthread_key_delete", gorgon_process_key_delete, 1, "as pthread_key_create"},
+	{"sigaction", gorgon_signal_action, 3,
+	 "each copy has its own handlers; the process has one"},
+	{"signal", gorgon_signal_set, 2, "as sigaction"},
+	{"kill", gorgon_process_kill, 2,
+	 "CPython ends after an unhandled Ctrl-C by sending itself SIGINT: not the host"},
 	{"exit", gorgon_process_exit, 1, "ends the interpreter, never the host"},
 	{"write", gorgon_process_write, 3, "output of the interpreter goes where the host says"},
 };

@@ -24,6 +24,8 @@ void gorgon_replace_for_each(void (*fn)(void *ctx, const char *name, const char 
 void *gorgon_dl_open(const char *path, int flags, struct gorgon_ns *ns);
 void *gorgon_dl_sym(void *handle, const char *name, struct gorgon_ns *ns);
 void *gorgon_dl_vsym(void *handle, const char *name, const char *version, struct gorgon_ns *ns);
+/* For the host: as gorgon_dl_vsym(), but leaves no dlerror() text. */
+void *gorgon_dl_find(struct gorgon_object *object, const char *name, const char *version);
 int gorgon_dl_close(void *handle, struct gorgon_ns *ns);
 char *gorgon_dl_error(struct gorgon_ns *ns);
 int gorgon_dl_addr(const void *addr, void *info, struct gorgon_ns *ns);
@@ -31,6 +33,7 @@ int gorgon_dl_addr(const void *addr, void *info, struct gorgon_ns *ns);
 /* --- process.c: what reaches for the whole process ------------------------------ */
 
 void gorgon_process_exit(int status, struct gorgon_ns *ns);
+int gorgon_process_kill(pid_t pid, int number, struct gorgon_ns *ns);
 ssize_t gorgon_process_write(int fd, const void *data, size_t size, struct gorgon_ns *ns);
 int gorgon_process_key_create(unsigned *key, void (*destructor)(void *), struct gorgon_ns *ns);
 int gorgon_process_key_delete(unsigned key, struct gorgon_ns *ns);

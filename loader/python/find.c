@@ -188,24 +188,26 @@ static struct gorgon_error *no_library(const char *path, unsigned minor, bool de
 
 static struct gorgon_error *from_executable(const char *path, struct gorgon_python *python)
 {
-	char *real = realpath(path, NULL), *from_venv = NULL;
+	char *real = realpath(path, NULL), *from_venv, *base;
 	struct gorgon_error *err;
 
 	if (!real)
 		return gorgon_error_create_os(errno, "%s", path);
-	if (!parse_executable(real, &python->minor, &python->debug)) {
-		from_venv = venv_executable(path);
+	// First, because a copy may be called python3.11 and is not in its prefix.
+	from_venv = venv_executable(path);
+	base = from_venv ? realpath(from_venv, NULL) : NULL;
+	free(from_venv);
+	if (base) {
 		free(real);
-		real = from_venv ? realpath(from_venv, NULL) : NULL;
-		free(from_venv);
-		if (!real || !parse_executable(real, &python->minor, &python->debug)) {
-			free(real);
-			return gorgon_error_create(
-				GORGON_ERROR_PYTHON,
-				"%s: cannot tell which CPython this is: neither a libpython nor an "
-				"executable named python3.N",
-				path);
-		}
+		real = base;
+	}
+	if (!parse_executable(real, &python->minor, &python->debug)) {
+		free(real);
+		return gorgon_error_create(
+			GORGON_ERROR_PYTHON,
+			"%s: cannot tell which CPython this is: neither a libpython nor an "
+			"executable named python3.N",
+			path);
 	}
 	err = check_minor(path, python->minor);
 	if (!err) {

@@ -16,6 +16,7 @@
 #include "../elf/error.h"
 #include "../elf/lock.h"
 #include "../elf/ns.h"
+#include "../elf/signals.h"
 #include "../elf/thunk.h"
 
 #include <stdio.h>
@@ -195,12 +196,14 @@ struct gorgon_error *gorgon_interp_main(struct gorgon_interp *interp, int argc,
 					   "interpreter %u: refused the audit hook that --timing needs",
 					   interp->number);
 	set_state(interp, GORGON_INTERP_RUNNING);
+	gorgon_signals_enter(interp->ns->signals);
 	interp->pid = getpid();
 	*status = run(interp, argc + 1);
 	// The end of the program in a child that it forked: of the host only this thread
 	// is there, and nobody waits for it. Do what python3 does.
 	if (interp->pid != getpid())
 		exit(*status);
+	gorgon_signals_leave(interp->ns->signals);
 	set_state(interp, GORGON_INTERP_ENDED);
 	// What its C code left in stdio's buffers, as at the end of a python3.
 	fflush(NULL);

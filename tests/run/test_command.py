@@ -5,10 +5,11 @@ import json
 import os
 import re
 import shutil
+import signal
 import tempfile
 import unittest
 
-from harness import GORGON, LIBPYTHON, PYTHON3, ROOT, SANITIZED, VENV_PYTHON, run
+from harness import Background, GORGON, LIBPYTHON, PYTHON3, ROOT, SANITIZED, VENV_PYTHON, run
 
 NUMPY = "import numpy as np; print((np.arange(6.).reshape(2,3) @ np.arange(6.).reshape(3,2)).tolist())"
 PRODUCT = "[[10.0, 13.0], [28.0, 40.0]]"
@@ -221,6 +222,60 @@ class Run(unittest.TestCase):
         result = gorgon("run", "-n", "2", "-c", code)
         self.assertEqual(sorted(result.stdout.splitlines()), ["5 1"] * 2 + ["child"] * 2, result.stderr)
         self.assertEqual(result.returncode, 0)
+
+    def test_interrupt_reaches_every_interpreter(self):
+        code = ("import time, gorgon\n"
+                "print('ready', flush=True)\n"
+                "try: time.sleep(60)\n"
+                "except KeyboardInterrupt: print('interrupted', gorgon.interpreter)\n")
+        with Background(GORGON, "run", "-n", "3", "-c", code, until="(ready\\s+){3}") as program:
+            program.process.send_signal(signal.SIGINT)
+            status = program.process.wait(timeout=30)
+            lines = program.output.split("\n")
+        self.assertEqual(sorted(line for line in lines if line.startswith("inter")),
+                         [f"interrupted {i}" for i in range(3)])
+        self.assertEqual(status, 0)
+
+    def test_unhandled_interrupt_ends_one_interpreter_only(self):
+        code = ("import gorgon, time\n"
+                "if gorgon.interpreter == 0: raise KeyboardInterrupt\n"
+                "time.sleep(0.5); print('alive')\n")
+        result = gorgon("run", "-n", "2", "-c", code)
+        self.assertEqual((result.stdout, result.returncode), ("alive\n", 130), result.stderr)
+        self.assertIn("KeyboardInterrupt", result.stderr)
+
+    def test_handlers_of_copies_do_not_disturb_each_other(self):
+        code = ("import gorgon, os, signal, time\n"
+                "got = []\n"
+                "if gorgon.interpreter != 2: signal.signal(signal.SIGUSR1, lambda n, f: got.append(n))\n"
+                "before = signal.getsignal(signal.SIGINT)\n"
+                "time.sleep(0.5)\n"
+                "if gorgon.interpreter == 0: os.kill(os.getpid(), signal.SIGUSR1)\n"
+                "time.sleep(0.5)\n"
+                "print(gorgon.interpreter, got == [signal.SIGUSR1], before is signal.default_int_handler,"
+                " signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL)\n")
+        result = gorgon("run", "-n", "3", "-c", code)
+        self.assertEqual(sorted(result.stdout.splitlines()),
+                         ["0 True True False", "1 True True False", "2 False True True"], result.stderr)
+
+    @unittest.skipIf(SANITIZED, "the sanitizer's runtime answers the fault")
+    def test_faulthandler_of_the_faulting_copy_answers(self):
+        for start in ("ctypes.string_at(0)", "import threading; threading.Thread(target=ctypes.string_at, args=(0,)).start()"):
+            with self.subTest(start=start):
+                self.check_faulthandler(start)
+
+    def check_faulthandler(self, start):
+        code = ("import ctypes, faulthandler, gorgon, time\n"
+                "faulthandler.enable()\n"
+                "time.sleep(0.3)\n"
+                "if gorgon.interpreter == 1:\n"
+                f"    {start}\n"
+                "time.sleep(30)\n")
+        result = gorgon("run", "-n", "3", "--label", "-c", code)
+        self.assertEqual(result.returncode, -signal.SIGSEGV)
+        self.assertEqual(result.stderr.count("Fatal Python error: Segmentation fault"), 1, result.stderr)
+        self.assertIn("[1] Fatal Python error: Segmentation fault", result.stderr)
+        self.assertIn("string_at", result.stderr)
 
 
 class Info(unittest.TestCase):

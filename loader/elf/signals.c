@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+// Signals: every namespace has its own view of the dispositions.
+//
+// A process has one handler per signal; copies of CPython that each install theirs
+// would leave Ctrl-C to the last one, and a handler in an unmapped library behind.
+// So sigaction() and signal() of private code change a view. While any view has a
+// function for a signal, our dispatcher is the process's handler; what the host had
+// is kept and put back when the last view gives it up.
+//
+// What a view sees of a signal that it has not set is the host's disposition, never
+// another view's: each CPython finds SIGINT at its default and installs its
+// KeyboardInterrupt.
+//
+// Delivery:
+// - a signal from outside (Ctrl-C, kill, a timer) goes to every view that has a
+//   function for it, and to the host's own handler. A view of an interpreter gets it
+//   on the interpreter's main thread: that is where blocking calls must be interrupted
+//   (EINTR) for Python to notice. The dispatcher sends it on with pthread_kill(), after
+//   marking it as pending for that view, so that it is not spread again;
+// - a fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT of this thread) goes to the view
+//   of the thread it happened on only, then to the host. faulthandler of the right
+//   copy answers.
+//
+// SIG_IGN in a view (CPython ignores SIGPIPE) holds for the process while the host
+// has the default, as with any embedded CPython.
+//
+// The dispatcher runs at any time on any thread and takes no lock. Views are in a list
+// that only grows at its head with release stores; a view that goes is unlinked, and
+// freed once no dispatcher is running elsewhere that may have seen it. `lock` orders
+// writers; it is a leaf, and all signals are blocked while it is held.
+
+#define _GNU_SOURCE
+#include "signals.h"
+#include "ns.h"
+#include "thread.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct gorgon_signals {
+	struct gorgon_signals *next;
+	struct sigaction actions[NSIG];
+	uint64_t set;	   // bit per signal: the view has an opinion
+	uint64_t function; // bit per signal: that is a function; atomic
+	uint64_t pending;  // bit per signal: sent on to `thread`; atomic
+	pthread_t thread;
+	bool has_thread; // atomic
+	bool deliver;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct gorgon_signals *views; // atomic
+static struct sigaction host[NSIG];
+static uint64_t dispatched; // bit per signal: our dispatcher is installed
+static uint64_t ignored;    // bit per signal: SIG_IGN is installed for a view
+static unsigned running;    // dispatchers at work; atomic
+
+static __thread struct gorgon_signals *mine __attribute__((tls_model("initial-exec")));
+static __thread unsigned depth __attribute__((tls_model("initial-exec")));
+
+static uint64_t bit(int number)
+{
+	return UINT64_C(1) << (number - 1);
+}
+
+// From the kernel, or raised by this thread itself (abort(), faulthandler's way on to the
+// next handler), not by kill().
+static bool is_fault(int number, const siginfo_t *info)
+{
+	switch (number) {
+	case SIGSEGV:
+	case SIGBUS:
+	case SIGFPE:
+	case SIGILL:
+	case SIGTRAP:
+	case SIGABRT:
+		return info->si_code > 0 || info->si_code == SI_TKILL;
+	default:
+		return false;
+	}
+}
+
+static void call(const struct sigaction *action, int number, siginfo_t *info, void *context)
+{
+	if (action->sa_flags & SA_SIGINFO)
+		action->sa_sigaction(number, info, context);
+	else if (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN)
+		action->sa_handler(number);
+}
+
+static bool has_function(const struct gorgon_signals *view, int number)
+{
+	return __atomic_load_n(&view->function, __ATOMIC_ACQUIRE) & bit(number);
+}
+
+// Nobody but the host is left for a fault: its handler, or the default, which takes
+// effect when the instruction runs again (or abort() raises again).
+static void give_fault_to_host(int number, siginfo_t *info, void *context)
+{
+	if (host[number].sa_handler != SIG_DFL && host[number].sa_handler != SIG_IGN)
+		call(&host[number], number, info, context);
+	else
+		sigaction(number, &host[number], NULL);
+}
+
+static void spread(int number, siginfo_t *info, void *context)
+{
+	struct gorgon_signals *view = __atomic_load_n(&views, __ATOMIC_ACQUIRE);
+
+	for (; view; view = __atomic_load_n(&view->next, __ATOMIC_ACQUIRE)) {
+		if (!view->deliver || !has_function(view, number))
+			continue;
+		if (view == mine || !__atomic_load_n(&view->has_thread, __ATOMIC_ACQUIRE)) {
+			call(&view->actions[number], number, info, context);
+			continue;
+		}
+		__atomic_or_fetch(&view->pending, bit(number), __ATOMIC_ACQ_REL);
+		pthread_kill(view->thread, number);
+	}
+	call(&host[number], number, info, context);
+}
+
+// The view whose code runs on this thread: of the interpreter's main thread, or of one
+// that its code has started.
+static struct gorgon_signals *view_of_thread(void)
+{
+	const struct gorgon_thread *thread = gorgon_thread_peek();
+
+	return mine ?: thread && thread->ns ? thread->ns->signals : NULL;
+}
+
+static void give_fault(int number, siginfo_t *info, void *context)
+{
+	struct gorgon_signals *view = view_of_thread();
+
+	if (view && has_function(view, number))
+		call(&view->actions[number], number, info, context);
+	else
+		give_fault_to_host(number, info, context);
+}
+
+static void dispatch(int number, siginfo_t *info, void *context)
+{
+	struct gorgon_signals *own = mine;
+	int saved = errno;
+
+	__atomic_add_fetch(&running, 1, __ATOMIC_ACQ_REL);
+	depth++;
+	if (own && __atomic_fetch_and(&own->pending, ~bit(number), __ATOMIC_ACQ_REL) & bit(number)) {
+		if (has_function(own, number))
+			call(&own->actions[number], number, info, context);
+	} else if (is_fault(number, info)) {
+		give_fault(number, info, context);
+	} else {
+		spread(number, info, context);
+	}
+	depth--;
+	__atomic_sub_fetch(&running, 1, __ATOMIC_ACQ_REL);
+	errno = saved;
+}
+
+// What the views together want of a signal: the dispatcher, SIG_IGN, or the host's own.
+static void install(int number)
+{
+	bool function = false, ignore = false;
+	struct sigaction action;
+	uint64_t is_ours = (dispatched | ignored) & bit(number);
+	int flags = SA_SIGINFO | SA_RESTART;
+
+	for (struct gorgon_signals *view = views; view; view = view->next) {
+		const struct sigaction *wanted = &view->actions[number];
+
+		if (!(view->set & bit(number)))
+			continue;
+		if (view->function & bit(number)) {
+			function = true;
+			// Interrupted calls must fail with EINTR when one view counts on it.
+			if (!(wanted->sa_flags & SA_RESTART))
+				flags &= ~SA_RESTART;
+			flags |= wanted->sa_flags & (SA_ONSTACK | SA_NODEFER | SA_NOCLDSTOP);
+		} else if (wanted->sa_handler == SIG_IGN) {
+			ignore = true;
+		}
+	}
+	if (!is_ours)
+		sigaction(number, NULL, &host[number]);
+	dispatched &= ~bit(number);
+	ignored &= ~bit(number);
+	memset(&action, 0, sizeof(action));
+	sigemptyset(&action.sa_mask);
+	if (function) {
+		dispatched |= bit(number);
+		action.sa_flags = flags;
+		action.sa_sigaction = dispatch;
+	} else if (ignore && host[number].sa_handler == SIG_DFL) {
+		ignored |= bit(number);
+		action.sa_handler = SIG_IGN;
+	} else {
+		action = host[number];
+	}
+	if (is_ours || function || ignore)
+		sigaction(number, &action, NULL);
+}
+
+static void take_lock(sigset_t *saved)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, saved);
+	pthread_mutex_lock(&lock);
+}
+
+static void release_lock(const sigset_t *saved)
+{
+	pthread_mutex_unlock(&lock);
+	pthread_sigmask(SIG_SETMASK, saved, NULL);
+}
+
+// Until every dispatcher but those on this thread's own stack has left.
+static void wait_for_dispatchers(void)
+{
+	while (__atomic_load_n(&running, __ATOMIC_ACQUIRE) > depth)
+		sched_yield();
+}
+
+struct gorgon_signals *gorgon_signals_create(bool deliver)
+{
+	struct gorgon_signals *view = calloc(1, sizeof(*view));
+	sigset_t saved;
+
+	if (!view)
+		return NULL;
+	view->deliver = deliver;
+	take_lock(&saved);
+	view->next = views;
+	__atomic_store_n(&views, view, __ATOMIC_RELEASE);
+	release_lock(&saved);
+	return view;
+}
+
+void gorgon_signals_destroy(struct gorgon_signals *view)
+{
+	struct gorgon_signals **p = &views;
+	sigset_t saved;
+
+	if (!view)
+		return;
+	take_lock(&saved);
+	while (*p != view)
+		p = &(*p)->next;
+	__atomic_store_n(p, view->next, __ATOMIC_RELEASE);
+	for (int number = 1; number < NSIG; number++)
+		if (view->set & bit(number))
+			install(number);
+	release_lock(&saved);
+	wait_for_dispatchers();
+	free(view);
+}
+
+void gorgon_signals_enter(struct gorgon_signals *view)
+{
+	mine = view;
+	view->thread = pthread_self();
+	__atomic_store_n(&view->has_thread, true, __ATOMIC_RELEASE);
+}
+
+void gorgon_signals_leave(struct gorgon_signals *view)
+{
+	__atomic_store_n(&view->has_thread, false, __ATOMIC_RELEASE);
+	// Nobody may be about to send to this thread once it may end.
+	wait_for_dispatchers();
+	mine = NULL;
+}
+
+int gorgon_signal_action(int number, const struct sigaction *action, struct sigaction *old,
+			 struct gorgon_ns *ns)
+{
+	struct gorgon_signals *view = ns->signals;
+	struct sigaction before;
+	sigset_t saved;
+
+	// What cannot be caught, and the C library's own two, have its own answers.
+	if (number < 1 || number >= NSIG || number == SIGKILL || number == SIGSTOP ||
+	    (number > SIGSYS && number < SIGRTMIN))
+		return sigaction(number, action, old);
+	take_lock(&saved);
+	if (view->set & bit(number))
+		before = view->actions[number];
+	else if ((dispatched | ignored) & bit(number))
+		before = host[number];
+	else
+		sigaction(number, NULL, &before);
+	if (action) {
+		bool function = action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
+
+		__atomic_and_fetch(&view->function, ~bit(number), __ATOMIC_ACQ_REL);
+		view->actions[number] = *action;
+		view->set |= bit(number);
+		if (function)
+			__atomic_or_fetch(&view->function, bit(number), __ATOMIC_ACQ_REL);
+		install(number);
+	}
+	release_lock(&saved);
+	if (old)
+		*old = before;
+	return 0;
+}
+
+sighandler_t gorgon_signal_set(int number, sighandler_t handler, struct gorgon_ns *ns)
+{
+	struct sigaction action = {.sa_flags = SA_RESTART}, old;
+
+	action.sa_handler = handler;
+	sigemptyset(&action.sa_mask);
+	return gorgon_signal_action(number, &action, &old, ns) ? SIG_ERR : old.sa_handler;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* A view of signal dispositions per namespace. See signals.c. */
+#ifndef GORGON_ELF_SIGNALS_H
+#define GORGON_ELF_SIGNALS_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+struct gorgon_ns;
+struct gorgon_signals;
+
+/* A namespace's view; @deliver false: its handlers are recorded and never run. NULL: no
+ * memory. */
+struct gorgon_signals *gorgon_signals_create(bool deliver);
+/* Withdraw its handlers, wait until none is running on another thread, and free. */
+void gorgon_signals_destroy(struct gorgon_signals *signals);
+
+/* The calling thread is (is no longer) the one that handlers of this view run on. */
+void gorgon_signals_enter(struct gorgon_signals *signals);
+void gorgon_signals_leave(struct gorgon_signals *signals);
+
+/* --- replacements (see replace.c): as sigaction(2) and signal(2) say ------------- */
+
+int gorgon_signal_action(int number, const struct sigaction *action, struct sigaction *old,
+			 struct gorgon_ns *ns);
+sighandler_t gorgon_signal_set(int number, sighandler_t handler, struct gorgon_ns *ns);
+
+#endif
