@@ -189,8 +189,8 @@ static struct gorgon_error *read_tls(struct gorgon_image *image, const GElf_Phdr
 	return NULL;
 }
 
-// Length-prefixed records up to a zero length (LSB "Exception Frames"). The
-// unwinder's registration call walks to that terminator, so it must exist.
+// Length-prefixed records up to a zero length (LSB "Exception Frames"). Registering
+// with the unwinder by hand walks to that terminator, so it must exist for that.
 static bool eh_frame_is_terminated(const uint8_t *p, uint64_t size)
 {
 	while (size >= 4) {
@@ -226,6 +226,7 @@ static void find_eh_frame(struct gorgon_image *image, const GElf_Phdr *ph)
 		return;
 	size = seg->file_size - (vaddr - seg->vaddr);
 	frame = gorgon_image_at(image, vaddr, size);
+	image->eh_frame_hdr_vaddr = ph->p_vaddr;
 	if (frame && eh_frame_is_terminated(frame, size))
 		image->eh_frame_vaddr = vaddr;
 }

@@ -86,7 +86,8 @@ struct gorgon_image {
 	} tls;
 	uint64_t relro_vaddr, relro_size;
 	uint64_t dynamic_vaddr;
-	uint64_t eh_frame_vaddr; /* 0 when absent or without a terminator */
+	uint64_t eh_frame_hdr_vaddr; /* PT_GNU_EH_FRAME, 0 when absent or not as expected */
+	uint64_t eh_frame_vaddr;     /* what it points to, 0 without a terminator */
 	bool symbolic, nodelete;
 };
 

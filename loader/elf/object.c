@@ -9,6 +9,7 @@
 #include "ns.h"
 #include "object.h"
 #include "tls.h"
+#include "unwind.h"
 
 #include <errno.h>
 #include <jitreg.h>
@@ -105,9 +106,11 @@ struct gorgon_error *gorgon_object_link(struct gorgon_object *object)
 		.start = object->start,
 		.end = object->end,
 	};
+	struct gorgon_error *unwind_err = gorgon_unwind_register(object);
 	int err;
 
-	gorgon_unwind_register(object);
+	if (unwind_err)
+		return unwind_err;
 	describe(object);
 	append_to_ns(object);
 	object->state = GORGON_OBJECT_LINKED;

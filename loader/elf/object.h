@@ -47,7 +47,7 @@ struct gorgon_object {
 	bool mark;	     /* scratch of graph walks that do not release the lock */
 	uint64_t tls_module; /* 0: none */
 	struct jitreg_entry *jit;
-	bool frames_registered;
+	bool unwind_listed, frames_registered;
 };
 
 /* An object for @path in @ns with one reference to its image taken over; NULL: no memory
@@ -74,11 +74,6 @@ struct gorgon_error *gorgon_map(struct gorgon_object *object);
 /* PT_GNU_RELRO becomes read-only. */
 struct gorgon_error *gorgon_map_protect(struct gorgon_object *object);
 void gorgon_unmap(struct gorgon_object *object);
-
-/* --- unwind.c ------------------------------------------------------------ */
-
-void gorgon_unwind_register(struct gorgon_object *object);
-void gorgon_unwind_unregister(struct gorgon_object *object);
 
 /* --- init.c --------------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
 #include "error.h"
 #include "thread.h"
 #include "tls.h"
+#include "unwind.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,8 @@ static const struct {
 	{"dlclose", gorgon_dl_close, 1, "handles of private objects are ours"},
 	{"dlerror", gorgon_dl_error, 0, "tells of our failures, not of the system's"},
 	{"dladdr", gorgon_dl_addr, 2, "the system does not know private addresses"},
+	{"_dl_find_object", gorgon_unwind_find_object, PLAIN,
+	 "unwinders that were linked into a module ask it for private frames"},
 	{"__tls_get_addr", gorgon_tls_get_addr, PLAIN, "blocks of private TLS modules"},
 	{"__cxa_thread_atexit_impl", gorgon_thread_atexit, PLAIN,
 	 "the C library would call a thread_local's destructor after the unload"},

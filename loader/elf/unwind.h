@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Private code and the unwinder. See unwind.c. */
+#ifndef GORGON_ELF_UNWIND_H
+#define GORGON_ELF_UNWIND_H
+
+#include "object.h"
+
+struct dl_find_object;
+
+/* The lock is held for both. */
+struct gorgon_error *gorgon_unwind_register(struct gorgon_object *object);
+void gorgon_unwind_unregister(struct gorgon_object *object);
+
+/* _dl_find_object(3) over private objects, then the system's. Any thread, no lock. */
+int gorgon_unwind_find_object(void *addr, struct dl_find_object *ret);
+
+#endif
