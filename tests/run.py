@@ -53,6 +53,7 @@ class Result(unittest.TestResult):
         super().__init__()
         self.report = report
         self.sub_failures = {}
+        self.started = time.monotonic()  # a class's set-up can fail before any case starts
 
     @staticmethod
     def name(test):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The dl family of a namespace. What private code calls dlopen, dlsym, ... is this
-// file, with the namespace as an added last argument (replace.c).
+// The dl family of a namespace: opening, closing, symbols, errors (dl_info.c has what
+// only asks). What private code calls dlopen, dlsym, ... is this file, with the namespace as an added last argument (replace.c).
 //
 // A handle is a private object's address, the namespace's own address (dlopen(NULL):
 // everything global in it, then the process), or a handle of the system's linker for
@@ -13,6 +13,7 @@
 #include "error.h"
 #include "lock.h"
 #include "replace.h"
+#include "dl.h"
 #include "scope.h"
 #include "thread.h"
 
@@ -21,8 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Takes @message, which is malloc()ed or NULL. The lock is not held.
-static void set_error(char *message)
+void gorgon_dl_set_error(char *message)
 {
 	struct gorgon_thread *thread = gorgon_thread_get();
 
@@ -36,7 +36,7 @@ static void set_error(char *message)
 
 static void set_error_from(struct gorgon_error *err)
 {
-	set_error(strdup(gorgon_error_message(err)));
+	gorgon_dl_set_error(strdup(gorgon_error_message(err)));
 	gorgon_error_destroy(err);
 }
 
@@ -55,7 +55,7 @@ char *gorgon_dl_error(struct gorgon_ns *ns)
 	return message;
 }
 
-static struct gorgon_object *find_handle(struct gorgon_ns *ns, const void *handle)
+struct gorgon_object *gorgon_dl_find_handle(struct gorgon_ns *ns, const void *handle)
 {
 	struct gorgon_object *object = ns->first;
 
@@ -69,7 +69,7 @@ static void *open_shared(const char *path, int flags)
 	void *handle = dlopen(path, flags);
 
 	if (!handle)
-		set_error(strdup(dlerror()));
+		gorgon_dl_set_error(strdup(dlerror()));
 	return handle;
 }
 
@@ -87,7 +87,7 @@ static void *open_loaded(struct gorgon_ns *ns, const char *path, int flags)
 	}
 	gorgon_unlock();
 	if (!object && asprintf(&message, "%s: not loaded (RTLD_NOLOAD)", path) >= 0)
-		set_error(message);
+		gorgon_dl_set_error(message);
 	return object;
 }
 
@@ -102,7 +102,7 @@ void *gorgon_dl_open(const char *path, int flags, struct gorgon_ns *ns)
 	if (!path || !*path)
 		return ns;
 	if (!(flags & (RTLD_LAZY | RTLD_NOW))) {
-		set_error(strdup("dlopen: invalid mode: neither RTLD_LAZY nor RTLD_NOW"));
+		gorgon_dl_set_error(strdup("dlopen: invalid mode: neither RTLD_LAZY nor RTLD_NOW"));
 		return NULL;
 	}
 	if (gorgon_policy_shares(&ns->policy, path))
@@ -129,14 +129,14 @@ int gorgon_dl_close(void *handle, struct gorgon_ns *ns)
 	if (handle == ns)
 		return 0;
 	gorgon_lock();
-	object = find_handle(ns, handle);
+	object = gorgon_dl_find_handle(ns, handle);
 	if (object)
 		gorgon_ns_close(ns, object);
 	gorgon_unlock();
 	if (object)
 		return 0;
 	if (dlclose(handle)) {
-		set_error(strdup(dlerror()));
+		gorgon_dl_set_error(strdup(dlerror()));
 		return -1;
 	}
 	return 0;
@@ -187,7 +187,7 @@ static void *look_up(void *handle, const char *name, const char *version, uint64
 		binding = gorgon_scope_find(ns, NULL, NULL, 0, &query);
 	else if (handle == RTLD_NEXT)
 		binding = find_next(ns, caller, &query);
-	else if ((object = find_handle(ns, handle)))
+	else if ((object = gorgon_dl_find_handle(ns, handle)))
 		binding = find_from(ns, object, &query);
 	else
 		system = true;
@@ -199,7 +199,7 @@ static void *look_up(void *handle, const char *name, const char *version, uint64
 			return addr;
 		addr = version ? dlvsym(handle, name, version) : dlsym(handle, name);
 		if (!addr && (message = dlerror()))
-			set_error(strdup(message));
+			gorgon_dl_set_error(strdup(message));
 		return addr;
 	}
 	// Outside the lock: TLS blocks are made and IFUNC resolvers run here.
@@ -210,7 +210,7 @@ static void *look_up(void *handle, const char *name, const char *version, uint64
 		     object ? object->path : "private namespace", name, version ? ", version " : "",
 		     version ?: "") < 0)
 		message = NULL;
-	set_error(message);
+	gorgon_dl_set_error(message);
 	return NULL;
 }
 
@@ -227,25 +227,4 @@ void *gorgon_dl_vsym(void *handle, const char *name, const char *version, struct
 void *gorgon_dl_find(struct gorgon_object *object, const char *name, const char *version)
 {
 	return look_up(object, name, version, 0, object->ns);
-}
-
-int gorgon_dl_addr(const void *addr, void *ret, struct gorgon_ns *ns)
-{
-	struct gorgon_object *object;
-	Dl_info *info = ret;
-	const Elf64_Sym *sym;
-
-	gorgon_lock();
-	object = gorgon_ns_object_at(ns, (uintptr_t)addr);
-	if (object) {
-		sym = gorgon_symbol_at(object->image, (uintptr_t)addr - object->bias);
-		*info = (Dl_info){
-			.dli_fname = object->path,
-			.dli_fbase = (void *)(uintptr_t)object->start,
-			.dli_sname = sym ? object->image->strtab + sym->st_name : NULL,
-			.dli_saddr = sym ? (void *)(uintptr_t)(object->bias + sym->st_value) : NULL,
-		};
-	}
-	gorgon_unlock();
-	return object ? 1 : dladdr(addr, info);
 }

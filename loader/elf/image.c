@@ -240,6 +240,10 @@ static struct gorgon_error *read_phdrs(struct gorgon_image *image)
 
 	if (elf_getphdrnum(image->elf, &count) || !count || count > PHDR_MAX)
 		return bad(image, "no usable program headers");
+	image->phdrs = elf64_getphdr(image->elf);
+	image->phdr_count = count;
+	if (!image->phdrs)
+		return bad(image, "program headers: %s", elf_errmsg(-1));
 	if ((err = read_segments(image, count)))
 		return err;
 	for (size_t i = 0; i < count; i++) {

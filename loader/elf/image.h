@@ -52,6 +52,8 @@ struct gorgon_image {
 	const uint8_t *file;
 	uint64_t file_size;
 
+	const Elf64_Phdr *phdrs; /* libelf's copy */
+	size_t phdr_count;
 	struct gorgon_segment *segments;
 	size_t segment_count;
 	uint64_t vaddr_start, vaddr_end; /* page-rounded span */

@@ -387,6 +387,13 @@ static struct gorgon_error *read_versions(struct gorgon_image *image, const stru
 	return NULL;
 }
 
+static bool is_code(const struct gorgon_image *image, uint64_t vaddr)
+{
+	const struct gorgon_segment *seg = gorgon_image_segment(image, vaddr, 1);
+
+	return seg && seg->prot & PROT_EXEC;
+}
+
 static struct gorgon_error *check_rela(const struct gorgon_image *image, const Elf64_Rela *rela,
 				       uint64_t count, const char *where)
 {
@@ -408,6 +415,10 @@ static struct gorgon_error *check_rela(const struct gorgon_image *image, const E
 				   ELF64_R_SYM(rela[i].r_info), image->symbol_count);
 		if (!width)
 			continue;
+		if (gorgon_arch_reloc_kind(type) == GORGON_RELOC_IRELATIVE &&
+		    !is_code(image, (uint64_t)rela[i].r_addend))
+			return bad(image, "%s entry %lu: resolver 0x%lx is in no executable segment",
+				   where, i, rela[i].r_addend);
 		if (!seg || off < seg->vaddr || off - seg->vaddr > seg->mem_size ||
 		    seg->mem_size - (off - seg->vaddr) < width)
 			seg = gorgon_image_segment(image, off, width);
@@ -489,13 +500,6 @@ static struct gorgon_error *read_relocations(struct gorgon_image *image, const s
 	    (err = check_rela(image, image->jmprel, image->jmprel_count, "DT_JMPREL")))
 		return err;
 	return check_relr(image);
-}
-
-static bool is_code(const struct gorgon_image *image, uint64_t vaddr)
-{
-	const struct gorgon_segment *seg = gorgon_image_segment(image, vaddr, 1);
-
-	return seg && seg->prot & PROT_EXEC;
 }
 
 static bool is_array(const struct gorgon_image *image, uint64_t vaddr, uint64_t count)

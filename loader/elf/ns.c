@@ -9,6 +9,7 @@
 
 #define _GNU_SOURCE
 #include "ns.h"
+#include "dl.h"
 #include "error.h"
 #include "lock.h"
 #include "replace.h"
@@ -253,7 +254,9 @@ struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 	if (!ns)
 		return NULL;
 	gorgon_lock();
+	gorgon_debug_begin();
 	ns->debug.state = GORGON_DEBUG_NS_UNLOADING;
+	gorgon_debug_end();
 	ns->unloading++;
 	while (doom_all(ns)) // again for what destructors have loaded
 		finalise_doomed(ns);

@@ -37,6 +37,7 @@ struct gorgon_ns {
 	pthread_key_t *keys; /* that private code has created */
 	size_t key_count;
 	uint64_t init_counter;
+	uint64_t load_count, unload_count; /* of objects, ever: dl_iterate_phdr's counters */
 	unsigned unloading;    /* depth of unloads: destructors that are running */
 	unsigned thread_count; /* alive, started by private code */
 

@@ -41,11 +41,15 @@ static void append_to_ns(struct gorgon_object *object)
 	struct gorgon_ns *ns = object->ns;
 
 	object->prev = ns->last;
-	if (ns->last)
+	object->map.l_prev = ns->last ? &ns->last->map : NULL;
+	if (ns->last) {
 		ns->last->next = object;
-	else
+		ns->last->map.l_next = &object->map;
+	} else {
 		ns->first = object;
+	}
 	ns->last = object;
+	ns->load_count++;
 	gorgon_debug_object_link(&ns->debug, &object->debug);
 }
 
@@ -61,9 +65,16 @@ static void remove_from_ns(struct gorgon_object *object)
 		object->next->prev = object->prev;
 	else
 		ns->last = object->prev;
+	if (object->prev)
+		object->prev->map.l_next = object->map.l_next;
+	if (object->next)
+		object->next->map.l_prev = object->map.l_prev;
+	ns->unload_count++;
+	gorgon_debug_begin();
 	gorgon_debug_object_unlink(&object->debug);
 	if (ns->debug.python_object == (uintptr_t)&object->debug)
 		ns->debug.python_object = 0;
+	gorgon_debug_end();
 }
 
 static void describe(struct gorgon_object *object)
@@ -75,6 +86,9 @@ static void describe(struct gorgon_object *object)
 	debug->bias = object->bias;
 	debug->start = object->start;
 	debug->end = object->end;
+	object->map.l_addr = object->bias;
+	object->map.l_name = object->path;
+	object->map.l_ld = (Elf64_Dyn *)(uintptr_t)(object->bias + object->image->dynamic_vaddr);
 }
 
 static void describe_symfile(struct gorgon_object *object)

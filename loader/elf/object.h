@@ -6,6 +6,7 @@
 #include "debug_root.h"
 #include "image.h"
 
+#include <link.h>
 #include <pthread.h>
 
 struct jitreg_entry;
@@ -26,6 +27,7 @@ struct gorgon_object {
 	struct gorgon_debug_object debug; /* what debuggers see; embedded, never moves */
 	struct gorgon_object *next, *prev; /* load order within the namespace */
 	struct gorgon_ns *ns;
+	struct link_map map; /* the public part, for dlinfo() and dladdr1() */
 	struct gorgon_image *image;
 	char *path; /* as it was asked for; image->path may be another name of the file */
 	uint64_t bias, start, end;

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "replace.h"
 #include "signals.h"
+#include "dl.h"
 #include "error.h"
 #include "thread.h"
 #include "tls.h"
@@ -29,6 +30,10 @@ static const struct {
 	{"dlclose", gorgon_dl_close, 1, "handles of private objects are ours"},
 	{"dlerror", gorgon_dl_error, 0, "tells of our failures, not of the system's"},
 	{"dladdr", gorgon_dl_addr, 2, "the system does not know private addresses"},
+	{"dladdr1", gorgon_dl_addr1, 4, "as dladdr"},
+	{"dlinfo", gorgon_dl_info, 3, "handles of private objects are ours"},
+	{"dl_iterate_phdr", gorgon_dl_iterate_phdr, 2,
+	 "private objects come after the system's; unwinders and profilers ask"},
 	{"_dl_find_object", gorgon_unwind_find_object, PLAIN,
 	 "unwinders that were linked into a module ask it for private frames"},
 	{"__tls_get_addr", gorgon_tls_get_addr, PLAIN, "blocks of private TLS modules"},

@@ -19,17 +19,6 @@ void *gorgon_replace_find(const struct gorgon_ns *ns, const char *name);
 /* Call @fn with each replaced name and the reason. */
 void gorgon_replace_for_each(void (*fn)(void *ctx, const char *name, const char *reason), void *ctx);
 
-/* --- dl.c: the dl family of a namespace, as dlopen(3) and dlsym(3) say --------- */
-
-void *gorgon_dl_open(const char *path, int flags, struct gorgon_ns *ns);
-void *gorgon_dl_sym(void *handle, const char *name, struct gorgon_ns *ns);
-void *gorgon_dl_vsym(void *handle, const char *name, const char *version, struct gorgon_ns *ns);
-/* For the host: as gorgon_dl_vsym(), but leaves no dlerror() text. */
-void *gorgon_dl_find(struct gorgon_object *object, const char *name, const char *version);
-int gorgon_dl_close(void *handle, struct gorgon_ns *ns);
-char *gorgon_dl_error(struct gorgon_ns *ns);
-int gorgon_dl_addr(const void *addr, void *info, struct gorgon_ns *ns);
-
 /* --- process.c: what reaches for the whole process ------------------------------ */
 
 void gorgon_process_exit(int status, struct gorgon_ns *ns);

@@ -119,7 +119,9 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 		return err;
 	}
 	gorgon_lock();
+	gorgon_debug_begin();
 	interp->ns->debug.python_object = (uintptr_t)&interp->libpython->debug;
+	gorgon_debug_end();
 	alive++;
 	gorgon_unlock();
 	*ret = interp;
