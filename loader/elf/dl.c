@@ -122,6 +122,19 @@ void *gorgon_dl_open(const char *path, int flags, struct gorgon_ns *ns)
 	return object;
 }
 
+// The system's functions believe what they are given.
+static bool is_system_handle(const void *handle)
+{
+	char *message;
+
+	if (gorgon_system_is_handle(handle))
+		return true;
+	if (asprintf(&message, "%p: invalid handle", handle) < 0)
+		message = NULL;
+	gorgon_dl_set_error(message);
+	return false;
+}
+
 int gorgon_dl_close(void *handle, struct gorgon_ns *ns)
 {
 	struct gorgon_object *object;
@@ -135,6 +148,8 @@ int gorgon_dl_close(void *handle, struct gorgon_ns *ns)
 	gorgon_unlock();
 	if (object)
 		return 0;
+	if (!is_system_handle(handle))
+		return -1;
 	if (dlclose(handle)) {
 		gorgon_dl_set_error(strdup(dlerror()));
 		return -1;
@@ -197,6 +212,8 @@ static void *look_up(void *handle, const char *name, const char *version, uint64
 		// ctypes.CDLL("libc.so.6").dlopen must load into this namespace.
 		if ((addr = gorgon_replace_find(ns, name)))
 			return addr;
+		if (!is_system_handle(handle))
+			return NULL;
 		addr = version ? dlvsym(handle, name, version) : dlsym(handle, name);
 		if (!addr && (message = dlerror()))
 			gorgon_dl_set_error(strdup(message));

@@ -10,13 +10,15 @@
 // an import's fifty, registering with a debugger is serial by nature, and fork and
 // the debug root stay simple.
 //
-// Fork: prepare takes the lock, parent and child release it, so that the child's
+// Fork: prepare takes the lock and that of signals.c, a leaf; parent and child release it, so that the child's
 // lists are whole. libjitreg registers its own handlers in an earlier constructor;
 // prepare handlers run last-registered first, which gives the order above.
 
 #define _GNU_SOURCE
 #include "lock.h"
+#include "signals.h"
 #include "thread.h"
+#include "unwind.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -66,8 +68,22 @@ static void init_cond(void)
 	pthread_condattr_destroy(&attr);
 }
 
+static void before_fork(void)
+{
+	gorgon_lock();
+	gorgon_signals_before_fork();
+}
+
+static void after_fork_parent(void)
+{
+	gorgon_signals_after_fork(false);
+	gorgon_unlock();
+}
+
 static void after_fork_child(void)
 {
+	gorgon_signals_after_fork(true);
+	gorgon_unwind_after_fork();
 	// Waiters of the parent do not exist here, but the condition counts them.
 	init_cond();
 	gorgon_thread_after_fork();
@@ -78,5 +94,5 @@ static void after_fork_child(void)
 __attribute__((constructor(200))) static void init(void)
 {
 	init_cond();
-	pthread_atfork(gorgon_lock, gorgon_unlock, after_fork_child);
+	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }

@@ -57,6 +57,7 @@ static struct sigaction host[NSIG];
 static uint64_t dispatched; // bit per signal: our dispatcher is installed
 static uint64_t ignored;    // bit per signal: SIG_IGN is installed for a view
 static unsigned running;    // dispatchers at work; atomic
+static sigset_t before_fork; // the forking thread's mask, under `lock`
 
 static __thread struct gorgon_signals *mine __attribute__((tls_model("initial-exec")));
 static __thread unsigned depth __attribute__((tls_model("initial-exec")));
@@ -274,6 +275,24 @@ void gorgon_signals_leave(struct gorgon_signals *view)
 	// Nobody may be about to send to this thread once it may end.
 	wait_for_dispatchers();
 	mine = NULL;
+}
+
+void gorgon_signals_before_fork(void)
+{
+	take_lock(&before_fork);
+}
+
+void gorgon_signals_after_fork(bool child)
+{
+	sigset_t saved = before_fork;
+
+	for (struct gorgon_signals *view = views; child && view; view = view->next) {
+		view->deliver &= view == mine;
+		view->has_thread &= view == mine;
+	}
+	if (child)
+		running = depth;
+	release_lock(&saved);
 }
 
 int gorgon_signal_action(int number, const struct sigaction *action, struct sigaction *old,

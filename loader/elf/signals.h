@@ -19,6 +19,11 @@ void gorgon_signals_destroy(struct gorgon_signals *signals);
 void gorgon_signals_enter(struct gorgon_signals *signals);
 void gorgon_signals_leave(struct gorgon_signals *signals);
 
+/* Around fork(); the loader's lock is held. In the child only the calling thread's view
+ * goes on receiving: the other interpreters do not exist there. */
+void gorgon_signals_before_fork(void);
+void gorgon_signals_after_fork(bool child);
+
 /* --- replacements (see replace.c): as sigaction(2) and signal(2) say ------------- */
 
 int gorgon_signal_action(int number, const struct sigaction *action, struct sigaction *old,

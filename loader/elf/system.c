@@ -139,3 +139,36 @@ bool gorgon_system_find(const struct gorgon_symbol_query *query,
 	ret->addr = addr;
 	return true;
 }
+
+struct handle_search {
+	const struct link_map *first;
+	const void *handle;
+};
+
+// Called for the first object only, for the lock that the system holds meanwhile: the
+// list does not change under us. A handle is the address of an entry.
+static int match_handle(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	const struct handle_search *search = ctx;
+
+	(void)info;
+	(void)size;
+	for (const struct link_map *map = search->first; map; map = map->l_next)
+		if (map == search->handle)
+			return 1;
+	return 2;
+}
+
+bool gorgon_system_is_handle(const void *handle)
+{
+	struct handle_search search = {.handle = handle};
+	struct link_map *map = NULL;
+	void *program = dlopen(NULL, RTLD_LAZY);
+
+	if (!program)
+		return false;
+	if (!dlinfo(program, RTLD_DI_LINKMAP, &map))
+		search.first = map;
+	dlclose(program);
+	return dl_iterate_phdr(match_handle, &search) == 1;
+}

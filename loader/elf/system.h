@@ -33,6 +33,9 @@ bool gorgon_system_find(const struct gorgon_symbol_query *query,
 			struct gorgon_system_library *const *libraries, size_t count,
 			struct gorgon_system_symbol *ret);
 
+/* Whether a handle is one of the system's: a stale or foreign one must not reach it. */
+bool gorgon_system_is_handle(const void *handle);
+
 /* Fill in module and offset of a thread-local symbol from its address. False when no
  * library's block of this thread contains it. */
 bool gorgon_system_find_tls(struct gorgon_system_symbol *symbol);

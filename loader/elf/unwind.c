@@ -137,6 +137,11 @@ static void publish(struct table *table)
 	free(old);
 }
 
+void gorgon_unwind_after_fork(void)
+{
+	readers[0] = readers[1] = 0;
+}
+
 static struct table *create_table(size_t count)
 {
 	struct table *table = malloc(sizeof(*table) + count * sizeof(struct range));

@@ -11,6 +11,9 @@ struct dl_find_object;
 struct gorgon_error *gorgon_unwind_register(struct gorgon_object *object);
 void gorgon_unwind_unregister(struct gorgon_object *object);
 
+/* In a forked child: look-ups of threads that are not here have ended. */
+void gorgon_unwind_after_fork(void);
+
 /* _dl_find_object(3) over private objects, then the system's. Any thread, no lock. */
 int gorgon_unwind_find_object(void *addr, struct dl_find_object *ret);
 
