@@ -18,10 +18,10 @@
 // Both do the same work: two calls of fib, on two threads.
 static const char fib_one_interpreter[] =
 	FIB "import threading\n"
-	    "threads = [threading.Thread(target=fib, args=(30,)) for _ in range(2)]\n"
+	    "threads = [threading.Thread(target=fib, args=(32,)) for _ in range(2)]\n"
 	    "[t.start() for t in threads]\n"
 	    "[t.join() for t in threads]\n";
-static const char fib_each_interpreter[] = FIB "fib(30)\n";
+static const char fib_each_interpreter[] = FIB "fib(32)\n";
 
 static const char none_program[] =
 	"import gorgon; print(f'  interpreter {gorgon.interpreter}: id(None) = {id(None):#x}')";
@@ -87,7 +87,7 @@ int tool_demo(int argc, char **argv)
 	puts("Two interpreters, two Nones:");
 	if ((err = run(2, none_program, &status)))
 		return tool_fail(err, TOOL_FAILED);
-	puts("fib(30) on two threads:");
+	puts("fib(32) on two threads:");
 	if ((err = compare_fib(&status)))
 		return tool_fail(err, TOOL_FAILED);
 	printf("numpy in %u interpreters at once:\n", count);

@@ -8,14 +8,10 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# What each interpreter runs: a list grows, and a static C function of a standard
-# extension is called (Decimal.quantize).
-program='
-import gorgon, decimal, numpy
-me = [gorgon.interpreter]
-me.append(int(numpy.arange(4).sum()))
-decimal.Decimal("1.5").quantize(decimal.Decimal("1"))
-'
+# What each interpreter runs: a list grows; numpy calls back into Python, which calls a
+# static C function of a standard extension. One line, for lldb's command line.
+program='import decimal, numpy; one = decimal.Decimal(1); names = []; names.append(one); '
+program+='print(numpy.frompyfunc(lambda x: decimal.Decimal(x).quantize(one), 1, 1)(numpy.arange(3)))'
 
 title() {
 	printf '\n==== %s\n\n' "$1"
@@ -50,30 +46,38 @@ python
 import gdb
 
 class Once(gdb.Breakpoint):
-    """Stops once in each interpreter, and counts."""
+    """Stops once in each interpreter."""
 
     def __init__(self, spec):
+        gdb.write(f"(gdb) break {spec}\\n")
         super().__init__(spec)
         self.seen = set()
 
     def stop(self):
         number = int(gdb.parse_and_eval("\$gorgon_interp(\$pc)"))
-        if number in self.seen:
+        if len(self.seen) == 3 or number in self.seen:
             return False
         self.seen.add(number)
         return True
 
-points = [Once(spec) for spec in ("PyList_Append", "listobject.c:$line", "dec_mpd_qquantize")]
-end
-python
+def show(command, only=""):
+    gdb.write(f"(gdb) {command}\\n")
+    lines = gdb.execute(command, to_string=True).splitlines()
+    gdb.write("".join(line[:150] + "\\n" for line in lines if only in line))
+
+points = [Once(spec) for spec in ("PyInit__multiarray_umath", "PyList_Append", "listobject.c:$line", "dec_mpd_qquantize")]
 while gdb.selected_inferior().pid and not all(len(p.seen) == 3 for p in points):
     gdb.execute("continue")
-    if gdb.selected_inferior().pid:
-        gdb.write("interpreter %d\n" % int(gdb.parse_and_eval("\$gorgon_interp(\$pc)")))
-        gdb.execute("bt -frame-info source-line 2")
-        gdb.execute("bt -frame-info short-location -3")
+    if not gdb.selected_inferior().pid:
+        break
+    show("gorgon whose \$pc")
+    show("bt 2")
+    if gdb.selected_frame().name() == "dec_mpd_qquantize":
+        gdb.write("frames of numpy in between:\\n")
+        show("bt", only="_multiarray_umath")
+    show("bt -2")
 for p in points:
-    gdb.write("%-20s stopped in interpreters %s\n" % (p.location, sorted(p.seen)))
+    gdb.write("%-24s stopped in interpreters %s\\n" % (p.location, sorted(p.seen)))
     p.delete()
 gdb.execute("continue")
 end
@@ -82,23 +86,52 @@ gdb -nx -q -batch -x "$work/session.gdb" --args "$build/host" -n 3 "$program" 2>
 
 title "3. lldb on the same host: by name with nothing loaded, by line after 'gorgon symbols all'"
 lldb=$(command -v lldb-19 || command -v lldb)
+cat > "$work/stops.py" <<'END'
+"""lldb command "stops N": continue until breakpoint N has stopped in three interpreters."""
+import gorgon
+import lldb
+
+
+def stops(debugger, command, result, _internal):
+    process = debugger.GetSelectedTarget().GetProcess()
+    labels = set()
+    while len(labels) < 3 and process.Continue().Success() and process.GetState() == lldb.eStateStopped:
+        for thread in process:
+            if thread.GetStopReason() != lldb.eStopReasonBreakpoint:
+                continue
+            frame = thread.GetFrameAtIndex(0)
+            label = gorgon.frame_label(frame, None)
+            if thread.GetStopReasonDataAtIndex(0) != int(command) or label in labels:
+                continue
+            labels.add(label)
+            process.SetSelectedThread(thread)
+            result.AppendMessage(f"stopped in {label}")
+            for number in (0, 1, thread.GetNumFrames() - 2):
+                stream = lldb.SBStream()
+                thread.GetFrameAtIndex(number).GetDescription(stream)
+                result.AppendMessage("    " + stream.GetData().strip())
+
+
+def __lldb_init_module(debugger, _internal):
+    debugger.HandleCommand("command script add -o -f stops.stops stops")
+END
 cat > "$work/session.lldb" <<END
 settings set auto-confirm true
 settings set stop-line-count-before 0
 settings set stop-line-count-after 0
+settings set stop-disassembly-display never
 command script import $root/lldb/gorgon.py
+command script import $work/stops.py
 breakpoint set -n host_created
 run
 gorgon list
 breakpoint set -n PyList_Append
-continue
-thread backtrace -c 3
+stops 2
 breakpoint delete 2
 gorgon symbols all
 breakpoint set -f listobject.c -l $line
-continue
-thread backtrace -c 2
-frame variable
+stops 3
+frame variable size
 breakpoint disable
 continue
 END
