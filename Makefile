@@ -37,13 +37,14 @@ JSON_LIBS = $(shell pkg-config --libs json-c)
 
 JITREG_SRC := $(wildcard jitreg/*.c)
 GORGON_SRC := $(wildcard loader/elf/*.c loader/python/*.c)
+GORGON_ASM := loader/elf/tlsdesc_x86_64.S
 TOOL_SRC := $(wildcard tools/*.c)
 UNIT_SRC := $(wildcard tests/test_*.c)
 UNIT_LIB_SRC := tests/elf_builder.c tests/helpers.c
 JITREG_UNIT_LIB_SRC := tests/jitreg_util.c
 HOST_SRC := tests/host.c
 
-obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
 UNITS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(UNIT_SRC))
 
 LIBJITREG := $(BUILD)/libjitreg.so
@@ -65,6 +66,11 @@ $(BUILD)/obj/%.o: %.c
 	@$(if $(Q),echo "  CC      $<")
 	$(Q)$(CC) $(BASE) $(INCLUDES) $(EXTRA) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
+$(BUILD)/obj/%_asm.o: %.S
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  AS      $<")
+	$(Q)$(CC) $(CPPFLAGS) -g -MMD -MP -c -o $@ $<
+
 $(BUILD)/obj/loader/python/module.o: EXTRA = $(PYTHON_CFLAGS)
 $(call obj,$(TOOL_SRC)): EXTRA = $(JSON_CFLAGS) -DGORGON_VERSION='"$(VERSION)"' \
 	-DGORGON_DATADIR='"$(DATADIR)/gorgon"'
@@ -81,12 +87,12 @@ endef
 $(LIBJITREG): $(call obj,$(JITREG_SRC)) jitreg/libjitreg.map
 	$(call shared,libjitreg,-lelf -ldl,jitreg/libjitreg.map)
 
-$(LIBGORGON): $(call obj,$(GORGON_SRC)) loader/libgorgon.map $(LIBJITREG)
+$(LIBGORGON): $(call obj,$(GORGON_SRC)) $(GORGON_ASM:%.S=$(BUILD)/obj/%_asm.o) loader/libgorgon.map $(LIBJITREG)
 	$(call shared,libgorgon,-L$(BUILD) -ljitreg -lelf -lgcc_s -ldl -Wl$(comma)-rpath$(comma)'$$ORIGIN',loader/libgorgon.map)
 	$(Q)$(PYTHON3) tests/check_exports.py loader/gorgon.h loader/libgorgon.map $@
 
 $(BUILD)/libjitreg.a: $(call obj,$(JITREG_SRC))
-$(BUILD)/libgorgon.a: $(call obj,$(GORGON_SRC))
+$(BUILD)/libgorgon.a: $(call obj,$(GORGON_SRC)) $(GORGON_ASM:%.S=$(BUILD)/obj/%_asm.o)
 $(BUILD)/libjitreg.a $(BUILD)/libgorgon.a:
 	@$(if $(Q),echo "  AR      $@")
 	$(Q)rm -f $@ && $(AR) rcs $@ $^

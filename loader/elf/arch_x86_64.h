@@ -22,6 +22,7 @@ enum gorgon_reloc_kind {
 	GORGON_RELOC_TLS_MODULE, /* module of S */
 	GORGON_RELOC_TLS_OFFSET, /* S within its module + A */
 	GORGON_RELOC_TLS_STATIC, /* S + A relative to the thread pointer */
+	GORGON_RELOC_TLS_DESC,	 /* a function and its argument, for S + A */
 };
 
 static inline enum gorgon_reloc_kind gorgon_arch_reloc_kind(uint32_t type)
@@ -48,6 +49,8 @@ static inline enum gorgon_reloc_kind gorgon_arch_reloc_kind(uint32_t type)
 		return GORGON_RELOC_TLS_OFFSET;
 	case R_X86_64_TPOFF64:
 		return GORGON_RELOC_TLS_STATIC;
+	case R_X86_64_TLSDESC:
+		return GORGON_RELOC_TLS_DESC;
 	default:
 		return GORGON_RELOC_NONE;
 	}
@@ -67,6 +70,8 @@ static inline unsigned gorgon_arch_reloc_width(uint32_t type)
 	case R_X86_64_PC32:
 	case R_X86_64_SIZE32:
 		return 4;
+	case R_X86_64_TLSDESC:
+		return 16;
 	default:
 		return gorgon_arch_reloc_kind(type) == GORGON_RELOC_NONE ? 0 : 8;
 	}
@@ -92,8 +97,6 @@ static inline const char *gorgon_arch_reloc_hint(uint32_t type)
 	switch (type) {
 	case R_X86_64_COPY:
 		return " (R_X86_64_COPY belongs into executables)";
-	case R_X86_64_TLSDESC:
-		return " (R_X86_64_TLSDESC; build with -mtls-dialect=gnu)";
 	default:
 		return "";
 	}

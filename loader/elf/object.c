@@ -185,6 +185,7 @@ void gorgon_object_destroy(struct gorgon_object *object)
 	free(object->deps);
 	free(object->system);
 	free(object->refs);
+	free(object->tls_indices);
 	free(object->path);
 	free(object);
 }

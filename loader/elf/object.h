@@ -48,6 +48,8 @@ struct gorgon_object {
 	bool doomed;	     /* being unloaded: found by address only */
 	bool mark;	     /* scratch of graph walks that do not release the lock */
 	uint64_t tls_module; /* 0: none */
+	struct gorgon_tls_index *tls_indices; /* arguments of its TLS descriptors */
+	size_t tls_index_count;
 	struct jitreg_entry *jit;
 	bool unwind_listed, frames_registered;
 };

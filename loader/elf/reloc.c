@@ -13,6 +13,7 @@
 #include "arch.h"
 #include "error.h"
 #include "scope.h"
+#include "tls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -179,6 +180,45 @@ static struct gorgon_error *symbol_value(struct pass *pass, const Elf64_Rela *re
 	return NULL;
 }
 
+static uint64_t count_descriptors(const Elf64_Rela *rela, uint64_t count)
+{
+	uint64_t ret = 0;
+
+	for (uint64_t i = 0; i < count; i++)
+		ret += gorgon_arch_reloc_kind(ELF64_R_TYPE(rela[i].r_info)) == GORGON_RELOC_TLS_DESC;
+	return ret;
+}
+
+// A descriptor calls our function with module and offset. The indices are one array per
+// object, large enough from the start: their addresses stand in the object's memory.
+static struct gorgon_error *apply_descriptor(struct pass *pass, const Elf64_Rela *rela)
+{
+	struct gorgon_object *object = pass->object;
+	const struct gorgon_image *image = object->image;
+	uint32_t symbol = ELF64_R_SYM(rela->r_info);
+	struct gorgon_binding *binding;
+	struct gorgon_tls_index *index;
+	struct gorgon_error *err;
+
+	if (!object->tls_indices) {
+		object->tls_indices = calloc(count_descriptors(image->rela, image->rela_count) +
+						     count_descriptors(image->jmprel, image->jmprel_count),
+					     sizeof(*object->tls_indices));
+		if (!object->tls_indices)
+			return &gorgon_error_nomem;
+	}
+	index = &object->tls_indices[object->tls_index_count];
+	if ((err = bind(pass, symbol, &binding)) ||
+	    (err = tls_value(pass, GORGON_RELOC_TLS_MODULE, symbol, binding, 0, &index->module)) ||
+	    (err = tls_value(pass, GORGON_RELOC_TLS_OFFSET, symbol, binding,
+			     (uint64_t)rela->r_addend, &index->offset)))
+		return err;
+	object->tls_index_count++;
+	write_field(object->bias + rela->r_offset, 8, (uintptr_t)gorgon_tlsdesc);
+	write_field(object->bias + rela->r_offset + 8, 8, (uintptr_t)index);
+	return NULL;
+}
+
 static struct gorgon_error *apply(struct pass *pass, const Elf64_Rela *rela)
 {
 	uint32_t type = ELF64_R_TYPE(rela->r_info);
@@ -189,6 +229,8 @@ static struct gorgon_error *apply(struct pass *pass, const Elf64_Rela *rela)
 
 	if (kind == GORGON_RELOC_NONE || kind == GORGON_RELOC_IRELATIVE)
 		return NULL;
+	if (kind == GORGON_RELOC_TLS_DESC)
+		return apply_descriptor(pass, rela);
 	if ((err = symbol_value(pass, rela, kind, &value)))
 		return err;
 	if (!gorgon_arch_reloc_fits(type, value))

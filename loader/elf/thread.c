@@ -27,8 +27,8 @@ extern int __cxa_thread_atexit_impl(void (*fn)(void *), void *arg, void *dso);
 extern void *__dso_handle;
 
 // Initial-exec: one word, which fits in the surplus even when this library is
-// itself loaded with dlopen().
-static __thread struct gorgon_thread *current __attribute__((tls_model("initial-exec")));
+// itself loaded with dlopen(). Read by tlsdesc_*.S as well.
+__thread struct gorgon_thread *gorgon_thread_current __attribute__((tls_model("initial-exec")));
 
 static struct gorgon_thread *threads;
 static pthread_key_t key;
@@ -74,7 +74,7 @@ static void at_thread_exit(void *arg)
 		gorgon_lock_broadcast();
 	}
 	gorgon_unlock();
-	current = NULL;
+	gorgon_thread_current = NULL;
 	free_thread(thread);
 }
 
@@ -85,12 +85,12 @@ static void create_key(void)
 
 struct gorgon_thread *gorgon_thread_peek(void)
 {
-	return current;
+	return gorgon_thread_current;
 }
 
 struct gorgon_thread *gorgon_thread_get(void)
 {
-	struct gorgon_thread *thread = current;
+	struct gorgon_thread *thread = gorgon_thread_current;
 
 	if (thread)
 		return thread;
@@ -102,7 +102,7 @@ struct gorgon_thread *gorgon_thread_get(void)
 		free(thread);
 		return NULL;
 	}
-	current = thread;
+	gorgon_thread_current = thread;
 	gorgon_lock();
 	thread->next = threads;
 	if (threads)
@@ -118,14 +118,14 @@ void gorgon_thread_after_fork(void)
 
 	for (struct gorgon_thread *thread = threads; thread; thread = next) {
 		next = thread->next;
-		if (thread->ns && thread != current)
+		if (thread->ns && thread != gorgon_thread_current)
 			thread->ns->thread_count--;
-		if (thread != current)
+		if (thread != gorgon_thread_current)
 			free_thread(thread);
 	}
-	threads = current;
-	if (current)
-		current->next = current->prev = NULL;
+	threads = gorgon_thread_current;
+	if (gorgon_thread_current)
+		gorgon_thread_current->next = gorgon_thread_current->prev = NULL;
 }
 
 static bool belongs(const struct gorgon_thread_dtor *dtor, const struct gorgon_object *object)
@@ -170,7 +170,7 @@ void gorgon_thread_drop_dtors(struct gorgon_object *object)
 {
 	struct gorgon_thread_dtor *dtor;
 
-	while (current && (dtor = take_dtor(current, object))) {
+	while (gorgon_thread_current && (dtor = take_dtor(gorgon_thread_current, object))) {
 		gorgon_unlock();
 		dtor->fn(dtor->arg);
 		free(dtor);

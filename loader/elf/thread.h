@@ -34,6 +34,9 @@ struct gorgon_thread {
 	unsigned exit_round;
 };
 
+/* The calling thread's record if it exists; use gorgon_thread_peek(). */
+extern __thread struct gorgon_thread *gorgon_thread_current;
+
 /* The calling thread's record, made on first use. NULL: no memory. */
 struct gorgon_thread *gorgon_thread_get(void);
 /* The calling thread's record if it exists. */
