@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+# Shared objects that the unit tests load; README.md says which is for what. Built with
+# explicit flags: no sanitizer, no coverage, so that what the loader maps is what
+# compilers make by default.
+
+MOD := $(BUILD)/modules
+MOD_SRC := tests/modules
+MOD_CFLAGS := -O1 -g -fPIC -Wall -Wextra
+MOD_LINK = -shared -Wl,-soname,$(notdir $@) -L$(MOD)
+MOD_CC = @mkdir -p $(@D); $(if $(Q),echo "  MODULE  $@";) set -e; $(if $(V),set -x;) $(CC) -std=gnu11 $(MOD_CFLAGS) $(MOD_LINK) -o $@
+MOD_CXX = @mkdir -p $(@D); $(if $(Q),echo "  MODULE  $@";) set -e; $(if $(V),set -x;) $(CXX) -std=c++17 $(MOD_CFLAGS) $(MOD_LINK) -o $@
+ORIGIN := -Wl,-rpath,'$$ORIGIN
+
+# One source, nothing special: name of the library and of its source.
+MOD_PLAIN := basic undefined tls dl exit thread system
+MODULES := $(MOD_PLAIN:%=$(MOD)/lib%.so)
+
+$(MOD_PLAIN:%=$(MOD)/lib%.so): $(MOD)/lib%.so: $(MOD_SRC)/%.c $(MOD_SRC)/note.h
+	$(MOD_CC) $<
+
+# The same library laid out in other ways.
+$(MOD)/libbasic_relr.so: MOD_FLAGS = -Wl,-z,pack-relative-relocs
+$(MOD)/libbasic_sysv.so: MOD_FLAGS = -Wl,--hash-style=sysv
+$(MOD)/libbasic_align.so: MOD_FLAGS = -Wl,-z,max-page-size=0x200000 -Wl,-z,common-page-size=0x200000
+$(MOD)/libbasic_textrel.so: MOD_FLAGS = -fno-pic -mcmodel=large -Wl,-z,notext
+MOD_BASIC := relr sysv align textrel
+MODULES += $(MOD_BASIC:%=$(MOD)/libbasic_%.so)
+
+$(MOD_BASIC:%=$(MOD)/libbasic_%.so): $(MOD_SRC)/basic.c $(MOD_SRC)/note.h
+	$(MOD_CC) $< $(MOD_FLAGS)
+
+# Chains: top needs middle needs bottom. top finds its own by DT_RUNPATH, rtop all of
+# them by DT_RPATH; utop's DT_RUNPATH leads to a middle without any path of its own.
+MODULES += $(MOD)/dep/libbottom.so $(MOD)/dep/libmiddle.so $(MOD)/dep/libplain.so \
+	$(MOD)/libtop.so $(MOD)/librtop.so $(MOD)/libutop.so $(MOD)/libboth.so
+
+$(MOD)/dep/libbottom.so: $(MOD_SRC)/order.c
+	$(MOD_CC) $< -DORDER_NAME=bottom -DORDER_VALUE=1
+$(MOD)/dep/libmiddle.so: $(MOD_SRC)/order.c $(MOD)/dep/libbottom.so
+	$(MOD_CC) $< -DORDER_NAME=middle -DORDER_CALLS=bottom -DORDER_VALUE=2 -L$(MOD)/dep -lbottom \
+		$(ORIGIN)' -Wl,--enable-new-dtags
+$(MOD)/dep/libplain.so: $(MOD_SRC)/order.c $(MOD)/dep/libbottom.so
+	$(MOD_CC) $< -DORDER_NAME=plain -DORDER_CALLS=bottom -DORDER_VALUE=4 -L$(MOD)/dep -lbottom
+$(MOD)/libtop.so: $(MOD_SRC)/order.c $(MOD)/dep/libmiddle.so
+	$(MOD_CC) $< -DORDER_NAME=top -DORDER_CALLS=middle -DORDER_VALUE=3 -L$(MOD)/dep -lmiddle \
+		$(ORIGIN)/dep' -Wl,--enable-new-dtags -Wl,--allow-shlib-undefined
+$(MOD)/librtop.so: $(MOD_SRC)/order.c $(MOD)/dep/libplain.so
+	$(MOD_CC) $< -DORDER_NAME=rtop -DORDER_CALLS=plain -DORDER_VALUE=5 -L$(MOD)/dep -lplain \
+		-Wl,-rpath,'$${ORIGIN}/dep' -Wl,--disable-new-dtags -Wl,--allow-shlib-undefined
+$(MOD)/libutop.so: $(MOD_SRC)/order.c $(MOD)/dep/libplain.so
+	$(MOD_CC) $< -DORDER_NAME=utop -DORDER_CALLS=plain -DORDER_VALUE=6 -L$(MOD)/dep -lplain \
+		$(ORIGIN)/dep' -Wl,--enable-new-dtags -Wl,--allow-shlib-undefined
+# Needs middle and bottom itself: a diamond.
+$(MOD)/libboth.so: $(MOD_SRC)/order.c $(MOD)/dep/libmiddle.so $(MOD)/dep/libbottom.so
+	$(MOD_CC) $< -DORDER_NAME=both -DORDER_CALLS=middle -DORDER_VALUE=7 -Wl,--no-as-needed \
+		-L$(MOD)/dep -lmiddle -lbottom $(ORIGIN)/dep' -Wl,--enable-new-dtags
+
+# A dependency that exists when it is linked and not when it is loaded; behind one
+# that is found, so that a part of the group is there when the load fails.
+MODULES += $(MOD)/libmissing.so
+$(MOD)/stub/libnowhere.so: $(MOD_SRC)/order.c
+	$(MOD_CC) $< -DORDER_NAME=nowhere -DORDER_VALUE=0
+$(MOD)/libmissing.so: $(MOD_SRC)/order.c $(MOD)/stub/libnowhere.so $(MOD)/dep/libbottom.so
+	$(MOD_CC) $< -DORDER_NAME=missing -DORDER_CALLS=nowhere -DORDER_VALUE=1 -Wl,--no-as-needed \
+		-L$(MOD)/dep -lbottom -L$(MOD)/stub -lnowhere $(ORIGIN)/dep' -Wl,--enable-new-dtags
+
+# Needs a good library and one with an undefined symbol.
+MODULES += $(MOD)/libundefined_dep.so
+$(MOD)/libundefined_dep.so: $(MOD_SRC)/order.c $(MOD)/libundefined.so $(MOD)/dep/libbottom.so
+	$(MOD_CC) $< -DORDER_NAME=undefined_dep -DORDER_CALLS=bottom -DORDER_VALUE=1 -Wl,--no-as-needed \
+		-L$(MOD)/dep -lbottom -lundefined $(ORIGIN):$$ORIGIN/dep' -Wl,--enable-new-dtags \
+		-Wl,--allow-shlib-undefined
+
+# Needs each other.
+MODULES += $(MOD)/libcycle_a.so $(MOD)/libcycle_b.so
+$(MOD)/stub/libcycle_a.so: $(MOD_SRC)/cycle.c
+	$(MOD_CC) $< -DCYCLE_A
+$(MOD)/libcycle_b.so: $(MOD_SRC)/cycle.c $(MOD)/stub/libcycle_a.so
+	$(MOD_CC) $< -L$(MOD)/stub -lcycle_a $(ORIGIN)' -Wl,--allow-shlib-undefined
+$(MOD)/libcycle_a.so: $(MOD_SRC)/cycle.c $(MOD)/libcycle_b.so
+	$(MOD_CC) $< -DCYCLE_A -lcycle_b $(ORIGIN)' -Wl,--allow-shlib-undefined
+
+# A name that another library has made global, or not.
+MODULES += $(MOD)/libprovider.so $(MOD)/liblate.so
+$(MOD)/libprovider.so: $(MOD_SRC)/late.c
+	$(MOD_CC) $< -DGLOBAL_PROVIDER
+$(MOD)/liblate.so: $(MOD_SRC)/late.c
+	$(MOD_CC) $<
+
+# Versions; old/ has a release without V1's definition.
+MODULES += $(MOD)/libversion.so $(MOD)/new/libversion.so $(MOD)/libversion_user.so \
+	$(MOD)/libversion_broken.so
+$(MOD)/libversion.so: $(MOD_SRC)/version.c $(MOD_SRC)/version.map
+	$(MOD_CC) $< -Wl,--version-script=$(MOD_SRC)/version.map
+$(MOD)/new/libversion.so: $(MOD_SRC)/version.c $(MOD_SRC)/version2.map
+	$(MOD_CC) $< -DVERSION_ONLY_2 -Wl,--version-script=$(MOD_SRC)/version2.map
+$(MOD)/libversion_user.so: $(MOD_SRC)/version_user.c $(MOD)/libversion.so
+	$(MOD_CC) $< -lversion $(ORIGIN)' -Wl,--enable-new-dtags
+$(MOD)/libversion_broken.so: $(MOD_SRC)/version_user.c $(MOD)/libversion.so $(MOD)/new/libversion.so
+	$(MOD_CC) $< -lversion $(ORIGIN)/new' -Wl,--enable-new-dtags
+
+# Thread-local storage.
+MODULES += $(MOD)/libtls_user.so $(MOD)/libtls_ie.so $(MOD)/libtls_host_ie.so $(MOD)/libtls_dtor.so
+$(MOD)/libtls_host_ie.so: $(MOD_SRC)/tls_user.c
+	$(MOD_CC) $< -DHOST_ONLY -ftls-model=initial-exec
+$(MOD)/libtls_user.so: $(MOD_SRC)/tls_user.c $(MOD)/libtls.so
+	$(MOD_CC) $< -ltls $(ORIGIN)' -Wl,--enable-new-dtags
+$(MOD)/libtls_ie.so: $(MOD_SRC)/tls_ie.c
+	$(MOD_CC) $< -ftls-model=initial-exec
+$(MOD)/libtls_dtor.so: $(MOD_SRC)/tls_dtor.cc $(MOD_SRC)/note.h
+	$(MOD_CXX) $<
+
+# C++.
+MODULES += $(MOD)/libthrow.so $(MOD)/libcatch.so $(MOD)/libunique_a.so $(MOD)/libunique_b.so
+$(MOD)/libthrow.so: $(MOD_SRC)/throw.cc $(MOD_SRC)/throw.h
+	$(MOD_CXX) $<
+MODULES += $(MOD)/libthrow_static.so
+$(MOD)/libthrow_static.so: $(MOD_SRC)/throw.cc $(MOD_SRC)/throw.h
+	$(MOD_CXX) $< -static-libgcc -static-libstdc++
+$(MOD)/libcatch.so: $(MOD_SRC)/catch.cc $(MOD_SRC)/throw.h $(MOD)/libthrow.so
+	$(MOD_CXX) $< -lthrow $(ORIGIN)' -Wl,--enable-new-dtags
+$(MOD)/libunique_a.so $(MOD)/libunique_b.so: $(MOD_SRC)/unique.cc $(MOD_SRC)/unique.h
+	$(MOD_CXX) $< $(if $(findstring _a,$@),-DUNIQUE_A)
+
+MODULES += $(MOD)/libifunc.so
+$(MOD)/libifunc.so: $(MOD_SRC)/ifunc.c
+	$(MOD_CC) $<
+
+# Libraries that load others from their constructors and destructors.
+MOD_LOADERS := nested fini_open self
+MODULES += $(MOD_LOADERS:%=$(MOD)/lib%.so)
+$(MOD_LOADERS:%=$(MOD)/lib%.so): $(MOD)/lib%.so: $(MOD_SRC)/%.c $(MOD_SRC)/note.h $(MOD)/libbasic.so
+	$(MOD_CC) $< $(ORIGIN)' -Wl,--enable-new-dtags
+
+# The unit tests need them, whichever way a test is started.
+$(UNITS): | $(MODULES)
+
+# Failure injection: the loader's calls of these go through the test program.
+INJECTED := malloc calloc realloc reallocarray strdup vasprintf asprintf mmap mprotect open \
+	fstat memfd_create pread
+$(BUILD)/tests/test_inject: private LDFLAGS += $(INJECTED:%=-Wl,--wrap=%)

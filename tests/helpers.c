@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT
+// See helpers.h.
+
+#define _GNU_SOURCE
+#include "helpers.h"
+
+#include "../jitreg/jitreg.h"
+#include "../loader/elf/debug_root.h"
+#include "../loader/elf/image.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NAMES 16
+
+static pthread_mutex_t notes_lock = PTHREAD_MUTEX_INITIALIZER;
+
+// --- errors ---------------------------------------------------------------------
+
+void test_assert_error(struct gorgon_error *err, enum gorgon_error_code code, const char *text,
+		       const char *file, int line)
+{
+	bool same = gorgon_error_code(err) == code && strstr(gorgon_error_message(err), text);
+
+	if (!same)
+		print_error("%s:%d: error %d \"%s\"\n    expected %d \"...%s...\"\n", file, line,
+			    gorgon_error_code(err), gorgon_error_message(err), code, text);
+	gorgon_error_destroy(err);
+	_assert_true(same, "error is as expected", file, line);
+}
+
+void test_assert_ok(struct gorgon_error *err, const char *file, int line)
+{
+	bool ok = !err;
+
+	if (!ok)
+		print_error("%s:%d: error %d \"%s\"\n", file, line, gorgon_error_code(err),
+			    gorgon_error_message(err));
+	gorgon_error_destroy(err);
+	_assert_true(ok, "no error", file, line);
+}
+
+// --- what the process holds ---------------------------------------------------------
+
+static void count_mapping(const char *line, struct test_snapshot *ret)
+{
+	uint64_t start, end, inode;
+	char prot[5];
+	int at = 0;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*x %*s %" SCNu64 " %n", &start, &end, prot,
+		   &inode, &at) < 4)
+		return;
+	if (strstr(line + at, ".so") || strstr(line + at, "gorgon-thunks"))
+		ret->file_maps++;
+	else if (!line[at] && !TEST_ASAN)
+		ret->anon_bytes += end - start;
+}
+
+static void count_mappings(struct test_snapshot *ret)
+{
+	char line[PATH_MAX + 128];
+	FILE *in = fopen("/proc/self/maps", "re");
+
+	while (in && fgets(line, sizeof(line), in)) {
+		line[strcspn(line, "\n")] = 0;
+		count_mapping(line, ret);
+	}
+	if (in)
+		fclose(in);
+}
+
+static size_t count_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	size_t count = 0;
+
+	while (dir && readdir(dir))
+		count++;
+	if (dir)
+		closedir(dir);
+	return count;
+}
+
+struct test_snapshot test_snapshot(void)
+{
+	struct test_snapshot ret = {
+		.fds = count_fds(),
+		.images = gorgon_image_count(),
+		.jit_entries = jitreg_count(),
+		.namespaces = gorgon_debug_root.ns_count,
+		.objects = gorgon_debug_root.object_count,
+	};
+
+	count_mappings(&ret);
+	return ret;
+}
+
+void test_assert_unchanged(const struct test_snapshot *before, const char *file, int line)
+{
+	struct test_snapshot now = test_snapshot();
+	bool same = !memcmp(before, &now, sizeof(now));
+
+	if (!same)
+		print_error("%s:%d: before -> now: library mappings %zu -> %zu, nameless bytes "
+			    "%zu -> %zu, descriptors %zu -> %zu, images %zu -> %zu, JIT entries "
+			    "%zu -> %zu, namespaces %u -> %u, objects %u -> %u\n",
+			    file, line, before->file_maps, now.file_maps, before->anon_bytes,
+			    now.anon_bytes, before->fds, now.fds, before->images, now.images,
+			    before->jit_entries, now.jit_entries, before->namespaces,
+			    now.namespaces, before->objects, now.objects);
+	_assert_true(same, "the process holds what it held before", file, line);
+}
+
+// --- files ------------------------------------------------------------------------------
+
+static char *next_name(void)
+{
+	static __thread char names[NAMES][PATH_MAX];
+	static __thread unsigned next;
+
+	return names[next++ % NAMES];
+}
+
+// The modules lie beside the folder of this program: build/tests/x, build/modules.
+const char *test_module(const char *name)
+{
+	char exe[PATH_MAX] = "", *ret = next_name();
+
+	if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) < 0)
+		fail_msg("cannot read /proc/self/exe");
+	for (int i = 0; i < 2; i++)
+		*strrchr(exe, '/') = 0;
+	if (snprintf(ret, PATH_MAX, "%s/modules/%s", exe, name) >= PATH_MAX)
+		fail_msg("name too long");
+	return ret;
+}
+
+static char temp_dir[] = "/tmp/gorgon-test-XXXXXX";
+static pid_t temp_owner;
+
+static void remove_temp(void)
+{
+	if (getpid() == temp_owner)
+		test_run("rm -rf %s", temp_dir);
+}
+
+const char *test_temp(const char *name)
+{
+	char *ret = next_name();
+
+	if (!temp_owner) {
+		if (!mkdtemp(temp_dir))
+			fail_msg("cannot make %s", temp_dir);
+		temp_owner = getpid();
+		atexit(remove_temp);
+	}
+	snprintf(ret, PATH_MAX, "%s/%s", temp_dir, name);
+	return ret;
+}
+
+uint8_t *test_read(const char *path, size_t *size)
+{
+	FILE *in = fopen(path, "rbe");
+	uint8_t *data = NULL;
+	long length = 0;
+
+	if (!in || fseek(in, 0, SEEK_END) || (length = ftell(in)) < 0 || fseek(in, 0, SEEK_SET) ||
+	    !(data = malloc((size_t)length + 1)) ||
+	    fread(data, 1, (size_t)length, in) != (size_t)length)
+		fail_msg("cannot read %s", path);
+	fclose(in);
+	*size = (size_t)length;
+	return data;
+}
+
+// A new file each time: the loader knows files by inode, size and time.
+void test_write(const char *path, const void *data, size_t size)
+{
+	FILE *out;
+
+	unlink(path);
+	out = fopen(path, "wbe");
+	if (!out || fwrite(data, 1, size, out) != size || fclose(out))
+		fail_msg("cannot write %s", path);
+}
+
+int test_run(const char *format, ...)
+{
+	char command[4096];
+	va_list args;
+	int status;
+
+	va_start(args, format);
+	vsnprintf(command, sizeof(command), format, args);
+	va_end(args);
+	status = system(command);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+int test_in_child(int (*fn)(void *arg), void *arg)
+{
+	int status = 0;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		fail_msg("cannot fork");
+	if (!pid) {
+		alarm(60); // a child that hangs is a failure too
+		pthread_mutex_init(&notes_lock, NULL); // another thread may have held it
+		_exit(fn(arg));
+	}
+	if (waitpid(pid, &status, 0) != pid)
+		fail_msg("cannot wait");
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+// --- namespaces ------------------------------------------------------------------------------
+
+int test_warm_up(void **state)
+{
+	static const char *const names[] = {"libbasic.so", "libcatch.so", "libtls.so"};
+	struct gorgon_ns *ns = test_ns();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		test_open(ns, names[i]);
+	test_ns_destroy(ns);
+	test_notes();
+	return 0;
+}
+
+struct gorgon_ns *test_ns(void)
+{
+	struct gorgon_ns *ns = NULL;
+
+	assert_ok(gorgon_ns_create(NULL, &ns));
+	return ns;
+}
+
+void test_ns_destroy(struct gorgon_ns *ns)
+{
+	assert_ok(gorgon_ns_destroy(ns));
+}
+
+struct gorgon_object *test_open(struct gorgon_ns *ns, const char *module)
+{
+	struct gorgon_object *object = NULL;
+
+	assert_ok(gorgon_object_open(ns, test_module(module), 0, &object));
+	return object;
+}
+
+void *test_symbol(struct gorgon_object *object, const char *name)
+{
+	void *ret = gorgon_object_find_symbol(object, name, NULL);
+
+	if (!ret)
+		fail_msg("no symbol %s", name);
+	return ret;
+}
+
+extern void __lsan_ignore_object(const void *p) __attribute__((weak));
+
+void test_ignore_inittab(struct gorgon_interp *interp)
+{
+	void **inittab = gorgon_interp_find_symbol(interp, "PyImport_Inittab");
+
+	if (__lsan_ignore_object && inittab)
+		__lsan_ignore_object(*inittab);
+}
+
+// --- the modules' record -----------------------------------------------------------------------
+
+static char notes[8192], shown[8192];
+
+void test_note(const char *what)
+{
+	size_t used;
+
+	pthread_mutex_lock(&notes_lock);
+	used = strlen(notes);
+	snprintf(notes + used, sizeof(notes) - used, "%s ", what);
+	pthread_mutex_unlock(&notes_lock);
+}
+
+const char *test_notes(void)
+{
+	pthread_mutex_lock(&notes_lock);
+	memcpy(shown, notes, sizeof(shown));
+	notes[0] = 0;
+	pthread_mutex_unlock(&notes_lock);
+	return shown;
+}

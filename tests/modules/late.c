@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// A library that provides a name (GLOBAL_PROVIDER) or uses it without saying from where.
+
+int global_answer(void);
+
+#ifdef GLOBAL_PROVIDER
+int global_answer(void)
+{
+	return 42;
+}
+#else
+int late_answer(void);
+
+int late_answer(void)
+{
+	return global_answer() + 1;
+}
+#endif

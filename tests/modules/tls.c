@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// Thread-local variables of every kind, through the general and the local dynamic
+// model.
+
+#include <stdint.h>
+
+__thread int tls_value = 11;
+__thread int tls_zero;
+__thread char tls_aligned[64] __attribute__((aligned(64))) = "aligned";
+__thread char tls_large[100000];
+// Its initial value is relocated: it must be this copy's address.
+static int target;
+__thread int *tls_pointer = &target;
+
+static __thread int local_value = 21;
+static __thread int local_zero;
+
+int *tls_value_at(void);
+int *tls_zero_at(void);
+char *tls_aligned_at(void);
+char *tls_large_at(void);
+int tls_pointer_is_own(void);
+int tls_next(void);
+int tls_local_next(void);
+
+int *tls_value_at(void)
+{
+	return &tls_value;
+}
+
+int *tls_zero_at(void)
+{
+	return &tls_zero;
+}
+
+char *tls_aligned_at(void)
+{
+	return tls_aligned;
+}
+
+char *tls_large_at(void)
+{
+	return tls_large;
+}
+
+int tls_pointer_is_own(void)
+{
+	return tls_pointer == &target;
+}
+
+int tls_next(void)
+{
+	return ++tls_value + ++tls_zero;
+}
+
+int tls_local_next(void)
+{
+	return ++local_value + ++local_zero;
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+// loader/python/find.c: from "python" to a libpython.
+
+#define _GNU_SOURCE
+#include "helpers.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LIBRARY	   "/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0"
+#define EXECUTABLE "/usr/bin/python3.11"
+
+static void assert_found(const char *path, const char *library, const char *executable)
+{
+	struct gorgon_python python = {0};
+	bool same;
+
+	assert_ok(gorgon_python_find(path, &python));
+	same = !strcmp(python.library, library) && !strcmp(python.executable, executable) &&
+	       python.minor == 11 && !python.debug;
+	if (!same)
+		print_error("%s: %s, %s, 3.%u%s\n", path, python.library, python.executable,
+			    python.minor, python.debug ? "d" : "");
+	gorgon_python_deinit(&python);
+	assert_true(same);
+}
+
+static void refuse(const char *path, enum gorgon_error_code code, const char *text)
+{
+	struct test_snapshot before = test_snapshot();
+	struct gorgon_python python = {0};
+
+	assert_error(gorgon_python_find(path, &python), code, text);
+	assert_null(python.library);
+	assert_null(python.executable);
+	assert_unchanged(&before);
+}
+
+static void python_find_null_gives_the_systems_newest(void **state)
+{
+	struct gorgon_python python = {0};
+
+	(void)state;
+	assert_ok(gorgon_python_find(NULL, &python));
+	assert_int_equal(access(python.library, R_OK), 0);
+	assert_non_null(strstr(python.library, "/libpython3."));
+	assert_non_null(strstr(python.executable, "/bin/python3."));
+	assert_true(python.minor >= 11);
+	assert_false(python.debug);
+	gorgon_python_deinit(&python);
+	assert_null(python.library);
+}
+
+static void python_find_library_is_itself(void **state)
+{
+	(void)state;
+	assert_found(LIBRARY, LIBRARY, EXECUTABLE);
+	assert_found("/usr/lib/x86_64-linux-gnu/libpython3.11.so.1", LIBRARY, EXECUTABLE);
+	// Merged /usr: the directory is a link, the name the caller's.
+	assert_found("/lib/x86_64-linux-gnu/libpython3.11.so.1.0", LIBRARY, EXECUTABLE);
+}
+
+static void python_find_executable_gives_library_of_its_prefix(void **state)
+{
+	(void)state;
+	assert_found(EXECUTABLE, LIBRARY, EXECUTABLE);
+	assert_found("/usr/bin/python3", LIBRARY, "/usr/bin/python3");
+}
+
+static void python_find_debug_build_is_recognised(void **state)
+{
+	struct gorgon_python python = {0};
+
+	(void)state;
+	if (access("/usr/bin/python3.11d", X_OK))
+		skip_because("python3.11-dbg is not installed");
+	assert_ok(gorgon_python_find("/usr/bin/python3.11d", &python));
+	assert_true(python.debug);
+	assert_string_equal(python.library, "/usr/lib/x86_64-linux-gnu/libpython3.11d.so.1.0");
+	gorgon_python_deinit(&python);
+}
+
+static void make_venv(const char *dir, const char *option)
+{
+	assert_int_equal(test_run(EXECUTABLE " -m venv --without-pip %s %s", option,
+				  test_temp(dir)), 0);
+}
+
+static void python_find_venv_of_links_keeps_its_executable(void **state)
+{
+	(void)state;
+	make_venv("links", "--symlinks");
+	assert_found(test_temp("links/bin/python"), LIBRARY, test_temp("links/bin/python"));
+	assert_found(test_temp("links/bin/python3"), LIBRARY, test_temp("links/bin/python3"));
+}
+
+static void python_find_venv_of_copies_follows_its_configuration(void **state)
+{
+	(void)state;
+	make_venv("copies", "--copies");
+	assert_found(test_temp("copies/bin/python"), LIBRARY, test_temp("copies/bin/python"));
+}
+
+// The copy has a version in its name, but no library in its prefix.
+static void python_find_venv_of_copies_versioned_name_is_found_too(void **state)
+{
+	const char *path = test_temp("copies/bin/python3.11");
+
+	(void)state;
+	make_venv("copies", "--copies");
+	if (access(path, X_OK))
+		test_run("cp %s %s", EXECUTABLE, path);
+	assert_found(path, LIBRARY, path);
+}
+
+static void python_find_venv_without_configuration_is_refused(void **state)
+{
+	(void)state;
+	make_venv("broken", "--copies");
+	unlink(test_temp("broken/pyvenv.cfg"));
+	refuse(test_temp("broken/bin/python"), GORGON_ERROR_PYTHON,
+	       "cannot tell which CPython this is");
+}
+
+static void python_find_venv_configuration_with_absent_python_is_refused(void **state)
+{
+	static const char text[] = "home = /nonexistent\nexecutable = /nonexistent/python3.11\n";
+
+	(void)state;
+	make_venv("moved", "--copies");
+	test_write(test_temp("moved/pyvenv.cfg"), text, sizeof(text) - 1);
+	refuse(test_temp("moved/bin/python"), GORGON_ERROR_PYTHON, "cannot tell which CPython");
+}
+
+static void python_find_relative_name_becomes_absolute(void **state)
+{
+	char *cwd = getcwd(NULL, 0);
+
+	(void)state;
+	assert_int_equal(chdir("/usr/bin"), 0);
+	assert_found("python3.11", LIBRARY, EXECUTABLE);
+	assert_int_equal(chdir(cwd), 0);
+	free(cwd);
+}
+
+static void python_find_absent_file_is_an_os_error(void **state)
+{
+	(void)state;
+	refuse("/nonexistent", GORGON_ERROR_OS, "/nonexistent: No such file or directory");
+	refuse("", GORGON_ERROR_OS, "No such file");
+}
+
+static void python_find_directory_is_refused(void **state)
+{
+	(void)state;
+	refuse("/usr/lib", GORGON_ERROR_FORMAT, "/usr/lib: not a regular file");
+}
+
+static void python_find_script_is_refused(void **state)
+{
+	const char *path = test_temp("python3.11-wrapper");
+
+	(void)state;
+	test_write(path, "#!/bin/sh\nexec python3\n", 23);
+	refuse(path, GORGON_ERROR_PYTHON,
+	       "is a script, expected a python executable or a libpython");
+}
+
+static void python_find_text_file_is_refused(void **state)
+{
+	const char *path = test_temp("python3.11");
+
+	(void)state;
+	test_write(path, "hello\n", 6);
+	refuse(path, GORGON_ERROR_FORMAT, "not an ELF file (6 bytes)");
+}
+
+static void python_find_other_library_is_refused(void **state)
+{
+	(void)state;
+	refuse(test_module("libbasic.so"), GORGON_ERROR_PYTHON,
+	       "whose name is not libpython3.N.so");
+}
+
+static void python_find_other_executable_is_refused(void **state)
+{
+	(void)state;
+	refuse("/bin/true", GORGON_ERROR_PYTHON, "neither a libpython nor an executable named");
+}
+
+static void python_find_old_version_is_refused(void **state)
+{
+	const char *path = test_temp("libpython3.9.so.1.0");
+
+	(void)state;
+	test_run("cp %s %s", test_module("libbasic.so"), path);
+	refuse(path, GORGON_ERROR_UNSUPPORTED, "is CPython 3.9, expected 3.11 or newer");
+}
+
+// A python that was built without --enable-shared.
+static void python_find_static_python_tells_what_to_install(void **state)
+{
+	(void)state;
+	mkdir(test_temp("static"), 0700);
+	mkdir(test_temp("static/bin"), 0700);
+	test_run("cp /usr/bin/python3.11 %s", test_temp("static/bin/python3.11"));
+	refuse(test_temp("static/bin/python3.11"), GORGON_ERROR_PYTHON,
+	       "found no libpython3.11.so.1.0");
+	refuse(test_temp("static/bin/python3.11"), GORGON_ERROR_PYTHON,
+	       "install the distribution's libpython3.11, or a Python that was configured with");
+}
+
+// Finding does not read all of the file; loading it does.
+static void interp_create_truncated_libpython_is_refused(void **state)
+{
+	struct gorgon_interp_opts opts = {.size = sizeof(opts)};
+	const char *path = test_temp("libpython3.11.so.1.0");
+	struct gorgon_interp *interp = NULL;
+	struct test_snapshot before = test_snapshot();
+	size_t size;
+	uint8_t *data = test_read(LIBRARY, &size);
+
+	(void)state;
+	test_write(path, data, size / 2);
+	free(data);
+	opts.python = path;
+	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_FORMAT, path);
+	assert_null(interp);
+	assert_unchanged(&before);
+}
+
+// A library of the right name that is none.
+static void interp_create_library_without_python_is_refused(void **state)
+{
+	struct gorgon_interp_opts opts = {.size = sizeof(opts)};
+	const char *path = test_temp("libpython3.11.so.1.0");
+	struct gorgon_interp *interp = NULL;
+	struct test_snapshot before = test_snapshot();
+
+	(void)state;
+	unlink(path);
+	test_run("cp %s %s", test_module("libbasic.so"), path);
+	opts.python = path;
+	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_PYTHON,
+		     "has no Py_BytesMain: not a libpython");
+	assert_int_equal(gorgon_interp_count(), 0);
+	assert_unchanged(&before);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(python_find_null_gives_the_systems_newest),
+		cmocka_unit_test(python_find_library_is_itself),
+		cmocka_unit_test(python_find_executable_gives_library_of_its_prefix),
+		cmocka_unit_test(python_find_debug_build_is_recognised),
+		cmocka_unit_test(python_find_venv_of_links_keeps_its_executable),
+		cmocka_unit_test(python_find_venv_of_copies_follows_its_configuration),
+		cmocka_unit_test(python_find_venv_of_copies_versioned_name_is_found_too),
+		cmocka_unit_test(python_find_venv_without_configuration_is_refused),
+		cmocka_unit_test(python_find_venv_configuration_with_absent_python_is_refused),
+		cmocka_unit_test(python_find_relative_name_becomes_absolute),
+		cmocka_unit_test(python_find_absent_file_is_an_os_error),
+		cmocka_unit_test(python_find_directory_is_refused),
+		cmocka_unit_test(python_find_script_is_refused),
+		cmocka_unit_test(python_find_text_file_is_refused),
+		cmocka_unit_test(python_find_other_library_is_refused),
+		cmocka_unit_test(python_find_other_executable_is_refused),
+		cmocka_unit_test(python_find_old_version_is_refused),
+		cmocka_unit_test(python_find_static_python_tells_what_to_install),
+		cmocka_unit_test(interp_create_truncated_libpython_is_refused),
+		cmocka_unit_test(interp_create_library_without_python_is_refused),
+	};
+
+	return cmocka_run_group_tests_name("find", tests, test_warm_up, NULL);
+}

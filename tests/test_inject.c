@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+// Failure injection: the n-th call of malloc, mmap, ... that the loader makes fails, for
+// each n, and the process must hold what it held before. The linker turns the calls of
+// the loader (a static library here) into calls of the __wrap_ functions below; see
+// modules.mk. Calls inside of shared libraries are not reached.
+
+#define _GNU_SOURCE
+#include "helpers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum group { MEMORY, MAPPINGS, FILES, GROUPS };
+
+static const char *const group_names[GROUPS] = {"memory", "mappings", "files"};
+
+// Calls of the armed group until the one that fails; 0: none does.
+static enum group armed;
+static long countdown;
+static bool hit;
+static const char *hit_name;
+
+static bool must_fail(enum group group, const char *name)
+{
+	if (group != armed || !countdown || --countdown)
+		return false;
+	hit = true;
+	hit_name = name;
+	return true;
+}
+
+#define WRAP(group, name, fail_value, errnum, ret, params, ...)                                    \
+	ret __real_##name params;                                                                  \
+	ret __wrap_##name params;                                                                  \
+	ret __wrap_##name params                                                                   \
+	{                                                                                          \
+		if (must_fail(group, #name)) {                                                     \
+			errno = errnum;                                                            \
+			return fail_value;                                                         \
+		}                                                                                  \
+		return __real_##name(__VA_ARGS__);                                                 \
+	}
+
+WRAP(MEMORY, malloc, NULL, ENOMEM, void *, (size_t size), size)
+WRAP(MEMORY, calloc, NULL, ENOMEM, void *, (size_t count, size_t size), count, size)
+WRAP(MEMORY, realloc, NULL, ENOMEM, void *, (void *p, size_t size), p, size)
+WRAP(MEMORY, reallocarray, NULL, ENOMEM, void *, (void *p, size_t count, size_t size), p, count,
+     size)
+WRAP(MEMORY, strdup, NULL, ENOMEM, char *, (const char *s), s)
+WRAP(MEMORY, vasprintf, -1, ENOMEM, int, (char **ret, const char *format, va_list args), ret,
+     format, args)
+WRAP(MAPPINGS, mmap, MAP_FAILED, ENOMEM, void *,
+     (void *addr, size_t size, int prot, int flags, int fd, off_t off), addr, size, prot, flags, fd,
+     off)
+WRAP(MAPPINGS, mprotect, -1, ENOMEM, int, (void *addr, size_t size, int prot), addr, size, prot)
+WRAP(FILES, fstat, -1, EIO, int, (int fd, struct stat *st), fd, st)
+WRAP(FILES, memfd_create, -1, EMFILE, int, (const char *name, unsigned flags), name, flags)
+WRAP(FILES, pread, -1, EIO, ssize_t, (int fd, void *data, size_t size, off_t off), fd, data, size,
+     off)
+
+int __wrap_asprintf(char **ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int __wrap_asprintf(char **ret, const char *format, ...)
+{
+	va_list args;
+	int size;
+
+	if (must_fail(MEMORY, "asprintf"))
+		return -1;
+	va_start(args, format);
+	size = __real_vasprintf(ret, format, args);
+	va_end(args);
+	return size;
+}
+
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...)
+{
+	if (must_fail(FILES, "open")) {
+		errno = EMFILE;
+		return -1;
+	}
+	return __real_open(path, flags, 0600);
+}
+
+static void arm(enum group group, long n)
+{
+	armed = group;
+	hit = false;
+	countdown = n;
+}
+
+static void disarm(void)
+{
+	countdown = 0;
+}
+
+// --- one scenario after the other ------------------------------------------------------
+
+struct scenario {
+	const char *name;
+	struct gorgon_error *(*run)(void);
+};
+
+// libtls_user.so refers to it.
+TEST_EXPORT __thread int test_host_tls;
+
+// The namespace that stays around a load.
+static struct gorgon_ns *ns;
+
+static struct gorgon_error *load(const char *module)
+{
+	struct gorgon_object *object = NULL;
+	struct gorgon_error *err = gorgon_object_open(ns, module, 0, &object);
+
+	disarm();
+	if (!err)
+		gorgon_object_close(object);
+	return err;
+}
+
+static struct gorgon_error *load_group(void)
+{
+	return load(test_module("libboth.so"));
+}
+
+static struct gorgon_error *load_tls(void)
+{
+	return load(test_module("libtls_user.so"));
+}
+
+static struct gorgon_error *load_cplusplus(void)
+{
+	return load(test_module("libcatch.so"));
+}
+
+static struct gorgon_error *load_unique(void)
+{
+	return load(test_module("libunique_a.so"));
+}
+
+static struct gorgon_error *create_ns(void)
+{
+	static const char *const share[] = {"libfoo.so*", "libbar.so*", NULL};
+	struct gorgon_ns_opts opts = {.size = sizeof(opts), .share = share, .keep_private = share};
+	struct gorgon_ns *other = NULL;
+	struct gorgon_error *err = gorgon_ns_create(&opts, &other);
+
+	disarm();
+	if (!err)
+		err = gorgon_ns_destroy(other);
+	return err;
+}
+
+static struct gorgon_error *find_python(void)
+{
+	struct gorgon_python python = {0};
+	struct gorgon_error *err = gorgon_python_find("/usr/bin/python3", &python);
+
+	disarm();
+	gorgon_python_deinit(&python);
+	return err;
+}
+
+static struct gorgon_error *create_interp(void)
+{
+	struct gorgon_interp *interp = NULL;
+	struct gorgon_error *err = gorgon_interp_create(NULL, &interp);
+
+	disarm();
+	if (!err) {
+		test_ignore_inittab(interp);
+		err = gorgon_interp_destroy(interp);
+	}
+	return err;
+}
+
+static const struct scenario scenarios[] = {
+	{"ns_create", create_ns},	 {"object_open_group", load_group},
+	{"object_open_tls", load_tls},	 {"object_open_cplusplus", load_cplusplus},
+	{"object_open_unique", load_unique}, {"python_find", find_python},
+	{"interp_create", create_interp},
+};
+
+#define SCENARIOS (sizeof(scenarios) / sizeof(*scenarios))
+
+struct row {
+	const struct scenario *scenario;
+	enum group group;
+};
+
+// What a failure may be called. Some failures are no errors: an object that cannot be
+// registered with debuggers is loaded all the same, a directory of a search path that
+// cannot be read is passed over. And look-ups that return a pointer (a file, a symbol, a
+// GNU_UNIQUE definition) cannot tell "no memory" from "not there".
+static void check_code(long n, struct gorgon_error *err)
+{
+	enum gorgon_error_code code = gorgon_error_code(err);
+	bool known = code == GORGON_OK || code == GORGON_ERROR_NOMEM || code == GORGON_ERROR_OS ||
+		     code == GORGON_ERROR_MISSING || code == GORGON_ERROR_UNRESOLVED ||
+		     code == GORGON_ERROR_PYTHON || code == GORGON_ERROR_FORMAT;
+
+	if (!known)
+		print_error("call %ld (%s): error %d \"%s\"\n", n, hit_name, code,
+			    gorgon_error_message(err));
+	gorgon_error_destroy(err);
+	assert_true(known);
+}
+
+static void scenario_nth_call_fails_leaves_nothing(void **state)
+{
+	const struct row *row = *state;
+	struct test_snapshot before;
+	long n = 1, errors = 0;
+
+	ns = test_ns();
+	assert_ok(row->scenario->run()); // and again: what stays for good is there
+	assert_ok(row->scenario->run());
+	before = test_snapshot();
+	for (;; n++) {
+		struct gorgon_error *err;
+
+		arm(row->group, n);
+		err = row->scenario->run();
+		disarm();
+		if (!hit) {
+			assert_ok(err);
+			break;
+		}
+		errors += err != NULL;
+		check_code(n, err);
+		test_notes();
+		assert_unchanged(&before);
+	}
+	assert_ok(row->scenario->run());
+	assert_unchanged(&before);
+	test_ns_destroy(ns);
+	test_notes();
+	print_message("%s: %ld calls, %ld errors\n", row->scenario->name, n - 1, errors);
+	assert_true(n == 1 || errors > 0);
+}
+
+int main(void)
+{
+	static struct row rows[SCENARIOS * GROUPS];
+	static struct CMUnitTest tests[SCENARIOS * GROUPS];
+	static char names[SCENARIOS * GROUPS][80];
+
+	for (size_t i = 0; i < SCENARIOS * GROUPS; i++) {
+		rows[i] = (struct row){&scenarios[i / GROUPS], (enum group)(i % GROUPS)};
+		snprintf(names[i], sizeof(names[i]), "%s_nth_call_for_%s_fails_leaves_nothing",
+			 rows[i].scenario->name, group_names[rows[i].group]);
+		tests[i] = (struct CMUnitTest){
+			.name = names[i],
+			.test_func = scenario_nth_call_fails_leaves_nothing,
+			.initial_state = &rows[i],
+		};
+	}
+	return cmocka_run_group_tests_name("inject", tests, test_warm_up, NULL);
+}

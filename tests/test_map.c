@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// loader/elf/map.c: what the memory of a loaded object looks like.
+
+#define _GNU_SOURCE
+#include "elf_builder.h"
+#include "helpers.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+// Protection and file of the mapping that contains @addr.
+struct mapping {
+	uint64_t start, end;
+	char prot[5];
+	char file[512];
+};
+
+static struct mapping mapping_at(uint64_t addr)
+{
+	FILE *in = fopen("/proc/self/maps", "re");
+	struct mapping ret = {0};
+	char line[1024];
+
+	while (in && fgets(line, sizeof(line), in)) {
+		struct mapping m = {0};
+
+		sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %511[^\n]", &m.start, &m.end,
+		       m.prot, m.file);
+		if (addr >= m.start && addr < m.end)
+			ret = m;
+	}
+	fclose(in);
+	return ret;
+}
+
+static struct gorgon_object *open_built(struct gorgon_ns *ns, const struct elf_builder *builder)
+{
+	struct elf_file file = elf_build(builder);
+	const char *path = test_temp("map.so");
+	struct gorgon_object *object = NULL;
+
+	test_write(path, file.data, file.size);
+	elf_file_deinit(&file);
+	assert_ok(gorgon_object_open(ns, path, 0, &object));
+	return object;
+}
+
+static struct gorgon_object_info info_of(const struct gorgon_object *object)
+{
+	struct gorgon_object_info info;
+
+	gorgon_object_get_info(object, &info);
+	return info;
+}
+
+static void map_segments_have_their_protection_and_file(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	struct gorgon_object *object = open_built(ns, &(struct elf_builder){0});
+	uint64_t bias = info_of(object).bias;
+	const char *file = test_temp("map.so");
+
+	(void)state;
+	assert_string_equal(mapping_at(bias).prot, "r--p");
+	assert_string_equal(mapping_at(bias).file, file);
+	assert_string_equal(mapping_at(bias + ELF_BUILDER_TEXT).prot, "r-xp");
+	assert_string_equal(mapping_at(bias + ELF_BUILDER_RW).prot, "rw-p");
+	assert_string_equal(mapping_at(bias + ELF_BUILDER_RW).file, file);
+	assert_string_equal(mapping_at(bias + ELF_BUILDER_BSS).prot, "rw-p");
+	test_ns_destroy(ns);
+}
+
+static void map_zero_filled_part_is_zero_and_writable(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	struct gorgon_object *object = test_open(ns, "libbasic.so");
+	int *zero = SYMBOL(object, int *, "basic_zero");
+
+	(void)state;
+	for (int i = 0; i < 5000; i++)
+		assert_int_equal(zero[i], 0);
+	zero[4999] = 1;
+	test_ns_destroy(ns);
+}
+
+static void map_range_has_no_other_mapping_in_it(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	struct gorgon_object_info info = info_of(test_open(ns, "libbasic_align.so"));
+
+	(void)state;
+	for (uint64_t at = info.start; at < info.end;) {
+		struct mapping m = mapping_at(at);
+
+		assert_int_not_equal(m.end, 0); // holes are reserved
+		assert_true(!*m.file || !strcmp(m.file, info.path));
+		at = m.end;
+	}
+	test_ns_destroy(ns);
+}
+
+static void map_alignment_above_page_is_kept_and_trimmed(void **state)
+{
+	struct test_snapshot before = test_snapshot();
+	struct gorgon_ns *ns = test_ns();
+	struct gorgon_object_info info = info_of(test_open(ns, "libbasic_align.so"));
+
+	(void)state;
+	assert_int_equal(info.bias % 0x200000, 0);
+	assert_int_equal(info.end - info.start, 0x805000);
+	test_ns_destroy(ns);
+	assert_unchanged(&before);
+}
+
+static void map_protect_relro_is_read_only(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	// A PT_GNU_RELRO shorter than a page protects nothing; the compiler's ends on one.
+	struct gorgon_object *object = test_open(ns, "libbasic.so");
+	uint64_t table = (uintptr_t)SYMBOL(object, void *, "basic_table");
+	uint64_t value = (uintptr_t)SYMBOL(object, void *, "basic_value");
+
+	(void)state;
+	assert_string_equal(mapping_at(table).prot, "r--p");
+	assert_string_equal(mapping_at(value).prot, "rw-p");
+	test_ns_destroy(ns);
+}
+
+static void map_no_mapping_is_writable_and_executable(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	FILE *in;
+	char line[1024];
+
+	(void)state;
+	test_open(ns, "libbasic.so");
+	test_open(ns, "libcatch.so");
+	in = fopen("/proc/self/maps", "re");
+	while (fgets(line, sizeof(line), in))
+		assert_null(strstr(line, " rwx"));
+	fclose(in);
+	test_ns_destroy(ns);
+}
+
+static void map_text_of_copies_is_one_set_of_pages(void **state)
+{
+	struct gorgon_ns *ns[2] = {test_ns(), test_ns()};
+	struct mapping m[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct gorgon_object *object = test_open(ns[i], "libbasic.so");
+
+		m[i] = mapping_at((uintptr_t)SYMBOL(object, void *, "basic_sum"));
+	}
+	assert_string_equal(m[0].prot, "r-xp");
+	assert_string_equal(m[0].file, m[1].file);
+	assert_int_not_equal(m[0].start, m[1].start);
+	for (int i = 0; i < 2; i++)
+		test_ns_destroy(ns[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(map_segments_have_their_protection_and_file),
+		cmocka_unit_test(map_zero_filled_part_is_zero_and_writable),
+		cmocka_unit_test(map_range_has_no_other_mapping_in_it),
+		cmocka_unit_test(map_alignment_above_page_is_kept_and_trimmed),
+		cmocka_unit_test(map_protect_relro_is_read_only),
+		cmocka_unit_test(map_no_mapping_is_writable_and_executable),
+		cmocka_unit_test(map_text_of_copies_is_one_set_of_pages),
+	};
+
+	return cmocka_run_group_tests_name("map", tests, test_warm_up, NULL);
+}

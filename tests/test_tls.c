@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+// loader/elf/tls.c
+
+#define _GNU_SOURCE
+#include "helpers.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <string.h>
+
+// A variable of this program, which tls_user.c refers to.
+TEST_EXPORT __thread int test_host_tls = 77;
+
+// Functions of one copy of tls.c.
+struct tls {
+	int *(*value)(void);
+	int *(*zero)(void);
+	char *(*aligned)(void);
+	char *(*large)(void);
+	int (*next)(void);
+	int (*local_next)(void);
+	int (*pointer_is_own)(void);
+};
+
+static struct tls functions_of(struct gorgon_object *object)
+{
+	return (struct tls){
+		.value = SYMBOL(object, int *(*)(void), "tls_value_at"),
+		.zero = SYMBOL(object, int *(*)(void), "tls_zero_at"),
+		.aligned = SYMBOL(object, char *(*)(void), "tls_aligned_at"),
+		.large = SYMBOL(object, char *(*)(void), "tls_large_at"),
+		.next = SYMBOL(object, int (*)(void), "tls_next"),
+		.local_next = SYMBOL(object, int (*)(void), "tls_local_next"),
+		.pointer_is_own = SYMBOL(object, int (*)(void), "tls_pointer_is_own"),
+	};
+}
+
+static void check_fresh(const struct tls *tls)
+{
+	assert_int_equal(*tls->value(), 11);
+	assert_int_equal(*tls->zero(), 0);
+	assert_string_equal(tls->aligned(), "aligned");
+	for (int i = 0; i < 100000; i++)
+		assert_int_equal(tls->large()[i], 0);
+	assert_int_equal(tls->pointer_is_own(), 1);
+	assert_int_equal(tls->next(), 13);
+	assert_int_equal(tls->next(), 15);
+	assert_int_equal(tls->local_next(), 23);
+}
+
+static void tls_get_addr_first_access_gives_initial_values(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	struct tls tls = functions_of(test_open(ns, "libtls.so"));
+
+	(void)state;
+	check_fresh(&tls);
+	test_ns_destroy(ns);
+}
+
+static void tls_get_addr_alignment_is_kept(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	struct tls tls = functions_of(test_open(ns, "libtls.so"));
+
+	(void)state;
+	assert_int_equal((uintptr_t)tls.aligned() % 64, 0);
+	test_ns_destroy(ns);
+}
+
+static void tls_get_addr_copies_have_their_own(void **state)
+{
+	struct gorgon_ns *ns[2] = {test_ns(), test_ns()};
+	struct tls tls[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		tls[i] = functions_of(test_open(ns[i], "libtls.so"));
+	*tls[0].value() = 1;
+	*tls[1].value() = 2;
+	assert_int_equal(*tls[0].value(), 1);
+	assert_ptr_not_equal(tls[0].value(), tls[1].value());
+	test_ns_destroy(ns[0]);
+	assert_int_equal(*tls[1].value(), 2);
+	test_ns_destroy(ns[1]);
+}
+
+struct job {
+	struct tls tls;
+	sem_t start, done;
+	int *address;
+	int value;
+};
+
+static void *use_when_told(void *arg)
+{
+	struct job *job = arg;
+
+	sem_wait(&job->start);
+	job->value = job->tls.next() + job->tls.local_next();
+	job->address = job->tls.value();
+	memset(job->tls.large(), 1, 100000);
+	sem_post(&job->done);
+	sem_wait(&job->start);
+	// Still its own, whatever other threads did meanwhile.
+	job->value += *job->address;
+	return NULL;
+}
+
+static pthread_t start_job(struct job *job)
+{
+	pthread_t ret;
+
+	sem_init(&job->start, 0, 0);
+	sem_init(&job->done, 0, 0);
+	assert_int_equal(pthread_create(&ret, NULL, use_when_told, job), 0);
+	return ret;
+}
+
+// One thread is older than the module, one younger.
+static void tls_get_addr_threads_have_their_own(void **state)
+{
+	struct job jobs[2] = {0};
+	struct gorgon_ns *ns = test_ns();
+	pthread_t threads[2];
+	struct tls tls;
+
+	(void)state;
+	threads[0] = start_job(&jobs[0]);
+	tls = functions_of(test_open(ns, "libtls.so"));
+	*tls.value() = 1000;
+	threads[1] = start_job(&jobs[1]);
+	for (int i = 0; i < 2; i++) {
+		jobs[i].tls = tls;
+		sem_post(&jobs[i].start);
+		sem_wait(&jobs[i].done);
+	}
+	assert_ptr_not_equal(jobs[0].address, jobs[1].address);
+	for (int i = 0; i < 2; i++) {
+		sem_post(&jobs[i].start);
+		pthread_join(threads[i], NULL);
+		assert_int_equal(jobs[i].value, 13 + 23 + 12);
+	}
+	assert_int_equal(*tls.value(), 1000);
+	test_ns_destroy(ns);
+}
+
+static void tls_get_addr_module_of_other_private_object_is_reached(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	struct gorgon_object *user = test_open(ns, "libtls_user.so");
+	struct tls tls = functions_of(user); // in its dependency
+
+	(void)state;
+	assert_ptr_equal(SYMBOL(user, int *(*)(void), "tls_user_private")(), tls.value());
+	test_ns_destroy(ns);
+}
+
+static void *address_of_host_variable(void *arg)
+{
+	int *(*host)(void) = (int *(*)(void))arg;
+
+	return host() == &test_host_tls && *host() == 77 ? NULL : "wrong";
+}
+
+static void tls_get_addr_variable_of_the_system_is_forwarded(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	int *(*host)(void) = SYMBOL(test_open(ns, "libtls_user.so"), int *(*)(void),
+				    "tls_user_host");
+	pthread_t thread;
+	void *wrong = NULL;
+
+	(void)state;
+	assert_ptr_equal(host(), &test_host_tls);
+	assert_int_equal(pthread_create(&thread, NULL, address_of_host_variable, (void *)host), 0);
+	pthread_join(thread, &wrong);
+	assert_null(wrong);
+	test_ns_destroy(ns);
+}
+
+// Initial-exec is possible for what the system has put into the static block.
+static void tls_static_variable_of_the_system_is_reached(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	int *(*host)(void) = SYMBOL(test_open(ns, "libtls_host_ie.so"), int *(*)(void),
+				    "tls_user_host");
+	pthread_t thread;
+	void *wrong = NULL;
+
+	(void)state;
+	assert_ptr_equal(host(), &test_host_tls);
+	assert_int_equal(pthread_create(&thread, NULL, address_of_host_variable, (void *)host), 0);
+	pthread_join(thread, &wrong);
+	assert_null(wrong);
+	test_ns_destroy(ns);
+}
+
+static void tls_find_symbol_is_the_calling_threads(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	struct gorgon_object *object = test_open(ns, "libtls.so");
+	struct tls tls = functions_of(object);
+
+	(void)state;
+	assert_ptr_equal(SYMBOL(object, int *, "tls_value"), tls.value());
+	assert_ptr_equal(SYMBOL(object, char *, "tls_large"), tls.large());
+	test_ns_destroy(ns);
+}
+
+// A slot that an unloaded module had must not be seen by the next with its number.
+static void tls_module_destroy_next_module_starts_fresh(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		struct gorgon_ns *ns = test_ns();
+		struct tls tls = functions_of(test_open(ns, "libtls.so"));
+
+		check_fresh(&tls);
+		*tls.value() = 99;
+		test_ns_destroy(ns);
+	}
+}
+
+static size_t bytes_in_use(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+// Each round makes a block of more than 100000 bytes in two threads.
+static void load_use_unload(void)
+{
+	struct gorgon_ns *ns = test_ns();
+	struct job job = {0};
+	pthread_t thread = start_job(&job);
+
+	job.tls = functions_of(test_open(ns, "libtls.so"));
+	job.tls.large()[0] = 1;
+	sem_post(&job.start);
+	sem_wait(&job.done);
+	sem_post(&job.start);
+	pthread_join(thread, NULL);
+	test_ns_destroy(ns);
+}
+
+static void tls_module_destroy_frees_all_threads_blocks(void **state)
+{
+	size_t before;
+
+	(void)state;
+	if (TEST_ASAN)
+		skip_because("mallinfo2 is empty with a sanitizer, which finds leaks itself");
+	for (int i = 0; i < 4; i++)
+		load_use_unload();
+	before = bytes_in_use();
+	for (int i = 0; i < 20; i++)
+		load_use_unload();
+	assert_true(bytes_in_use() < before + 100000);
+}
+
+// The other thread lives on when the module goes.
+static void tls_module_destroy_while_threads_live_frees_their_blocks(void **state)
+{
+	struct gorgon_ns *ns[2] = {test_ns(), test_ns()};
+	struct job job = {0};
+	pthread_t thread = start_job(&job);
+	size_t with;
+
+	(void)state;
+	job.tls = functions_of(test_open(ns[0], "libtls.so"));
+	sem_post(&job.start);
+	sem_wait(&job.done);
+	with = bytes_in_use();
+	test_ns_destroy(ns[0]);
+	if (!TEST_ASAN)
+		assert_true(bytes_in_use() + 90000 < with);
+	// Its last step reads through the pointer: give it something that is there.
+	job.address = &job.value;
+	sem_post(&job.start);
+	pthread_join(thread, NULL);
+	test_ns_destroy(ns[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tls_get_addr_first_access_gives_initial_values),
+		cmocka_unit_test(tls_get_addr_alignment_is_kept),
+		cmocka_unit_test(tls_get_addr_copies_have_their_own),
+		cmocka_unit_test(tls_get_addr_threads_have_their_own),
+		cmocka_unit_test(tls_get_addr_module_of_other_private_object_is_reached),
+		cmocka_unit_test(tls_get_addr_variable_of_the_system_is_forwarded),
+		cmocka_unit_test(tls_static_variable_of_the_system_is_reached),
+		cmocka_unit_test(tls_find_symbol_is_the_calling_threads),
+		cmocka_unit_test(tls_module_destroy_next_module_starts_fresh),
+		cmocka_unit_test(tls_module_destroy_frees_all_threads_blocks),
+		cmocka_unit_test(tls_module_destroy_while_threads_live_frees_their_blocks),
+	};
+
+	return cmocka_run_group_tests_name("tls", tests, NULL, NULL);
+}
