@@ -56,6 +56,7 @@ SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.
 	bench format lint compile_commands.json install uninstall clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
+.SECONDARY:
 
 all: $(PRODUCTS) $(BUILD)/host
 

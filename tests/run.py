@@ -11,6 +11,7 @@ it. With SAN set, gdb and lldb are left out: a sanitizer's runtime changes what 
 import glob
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import time
@@ -134,14 +135,13 @@ def run_unit(report):
             output, status = (error.stdout or b"").decode(errors="replace"), "time-out"
         failures = 0
         for line in output.splitlines():
-            words = line.split(" - ", 1)
-            if line.startswith("ok "):
-                case, _, comment = words[1].partition(" # ")
-                skipped = comment.upper().startswith("SKIP")
-                report.add(f"{name}:{case}", "skipped" if skipped else "ok", detail=comment)
-            elif line.startswith("not ok "):
-                failures += 1
-                report.add(f"{name}:{words[1]}", "FAILED", detail=output)
+            # cmocka: "ok 1 - name", "not ok 1 - name", "not ok 1 # SKIP name"
+            match = re.match(r"(ok|not ok) \d+ (?:- |# (SKIP) )(\w+)", line)
+            if not match:
+                continue
+            outcome = "skipped" if match[2] else "ok" if match[1] == "ok" else "FAILED"
+            failures += outcome == "FAILED"
+            report.add(f"{name}:{match[3]}", outcome, detail=output if outcome == "FAILED" else "")
         if status and not failures:
             report.add(name, "FAILED", time.monotonic() - started, f"exit status {status}\n{output}")
 

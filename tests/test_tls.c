@@ -12,6 +12,9 @@
 // A variable of this program, which tls_user.c refers to.
 TEST_EXPORT __thread int test_host_tls = 77;
 
+// tls.c as compilers build it by default, or with TLS descriptors.
+static const char *library = "libtls.so";
+
 // Functions of one copy of tls.c.
 struct tls {
 	int *(*value)(void);
@@ -52,7 +55,7 @@ static void check_fresh(const struct tls *tls)
 static void tls_get_addr_first_access_gives_initial_values(void **state)
 {
 	struct gorgon_ns *ns = test_ns();
-	struct tls tls = functions_of(test_open(ns, "libtls.so"));
+	struct tls tls = functions_of(test_open(ns, library));
 
 	(void)state;
 	check_fresh(&tls);
@@ -62,7 +65,7 @@ static void tls_get_addr_first_access_gives_initial_values(void **state)
 static void tls_get_addr_alignment_is_kept(void **state)
 {
 	struct gorgon_ns *ns = test_ns();
-	struct tls tls = functions_of(test_open(ns, "libtls.so"));
+	struct tls tls = functions_of(test_open(ns, library));
 
 	(void)state;
 	assert_int_equal((uintptr_t)tls.aligned() % 64, 0);
@@ -76,7 +79,7 @@ static void tls_get_addr_copies_have_their_own(void **state)
 
 	(void)state;
 	for (int i = 0; i < 2; i++)
-		tls[i] = functions_of(test_open(ns[i], "libtls.so"));
+		tls[i] = functions_of(test_open(ns[i], library));
 	*tls[0].value() = 1;
 	*tls[1].value() = 2;
 	assert_int_equal(*tls[0].value(), 1);
@@ -128,7 +131,7 @@ static void tls_get_addr_threads_have_their_own(void **state)
 
 	(void)state;
 	threads[0] = start_job(&jobs[0]);
-	tls = functions_of(test_open(ns, "libtls.so"));
+	tls = functions_of(test_open(ns, library));
 	*tls.value() = 1000;
 	threads[1] = start_job(&jobs[1]);
 	for (int i = 0; i < 2; i++) {
@@ -200,7 +203,7 @@ static void tls_static_variable_of_the_system_is_reached(void **state)
 static void tls_find_symbol_is_the_calling_threads(void **state)
 {
 	struct gorgon_ns *ns = test_ns();
-	struct gorgon_object *object = test_open(ns, "libtls.so");
+	struct gorgon_object *object = test_open(ns, library);
 	struct tls tls = functions_of(object);
 
 	(void)state;
@@ -215,7 +218,7 @@ static void tls_module_destroy_next_module_starts_fresh(void **state)
 	(void)state;
 	for (int i = 0; i < 5; i++) {
 		struct gorgon_ns *ns = test_ns();
-		struct tls tls = functions_of(test_open(ns, "libtls.so"));
+		struct tls tls = functions_of(test_open(ns, library));
 
 		check_fresh(&tls);
 		*tls.value() = 99;
@@ -237,7 +240,7 @@ static void load_use_unload(void)
 	struct job job = {0};
 	pthread_t thread = start_job(&job);
 
-	job.tls = functions_of(test_open(ns, "libtls.so"));
+	job.tls = functions_of(test_open(ns, library));
 	job.tls.large()[0] = 1;
 	sem_post(&job.start);
 	sem_wait(&job.done);
@@ -270,7 +273,7 @@ static void tls_module_destroy_while_threads_live_frees_their_blocks(void **stat
 	size_t with;
 
 	(void)state;
-	job.tls = functions_of(test_open(ns[0], "libtls.so"));
+	job.tls = functions_of(test_open(ns[0], library));
 	sem_post(&job.start);
 	sem_wait(&job.done);
 	with = bytes_in_use();
@@ -283,6 +286,30 @@ static void tls_module_destroy_while_threads_live_frees_their_blocks(void **stat
 	pthread_join(thread, NULL);
 	test_ns_destroy(ns[1]);
 }
+
+static int use_descriptors(void **state)
+{
+	(void)state;
+	library = "libtls_desc.so";
+	return 0;
+}
+
+// The registers that a descriptor's function must preserve, through the slow path (first
+// access of a thread) and the fast one.
+static void tlsdesc_call_preserves_vector_registers(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	struct gorgon_object *object = test_open(ns, "libtls_desc.so");
+	double (*sum)(double, double) = SYMBOL(object, double (*)(double, double), "tls_sum");
+
+	(void)state;
+	assert_true(sum(1.5, 2.25) == 1.5 + 2.25 + 31);
+	assert_true(sum(1.5, 2.25) == 1.5 + 2.25 + 31);
+	test_ns_destroy(ns);
+}
+
+#define descriptor_test(function)                                                                  \
+	{#function "_by_descriptor", function, use_descriptors, NULL, NULL}
 
 int main(void)
 {
@@ -298,6 +325,15 @@ int main(void)
 		cmocka_unit_test(tls_module_destroy_next_module_starts_fresh),
 		cmocka_unit_test(tls_module_destroy_frees_all_threads_blocks),
 		cmocka_unit_test(tls_module_destroy_while_threads_live_frees_their_blocks),
+		descriptor_test(tls_get_addr_first_access_gives_initial_values),
+		descriptor_test(tls_get_addr_alignment_is_kept),
+		descriptor_test(tls_get_addr_copies_have_their_own),
+		descriptor_test(tls_get_addr_threads_have_their_own),
+		descriptor_test(tls_find_symbol_is_the_calling_threads),
+		descriptor_test(tls_module_destroy_next_module_starts_fresh),
+		descriptor_test(tls_module_destroy_frees_all_threads_blocks),
+		descriptor_test(tls_module_destroy_while_threads_live_frees_their_blocks),
+		cmocka_unit_test(tlsdesc_call_preserves_vector_registers),
 	};
 
 	return cmocka_run_group_tests_name("tls", tests, NULL, NULL);

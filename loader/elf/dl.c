@@ -73,6 +73,20 @@ static void *open_shared(const char *path, int flags)
 	return handle;
 }
 
+// An object by its name, or by a path that leads to the same file.
+static struct gorgon_object *find_loaded(struct gorgon_ns *ns, const char *path)
+{
+	struct gorgon_object *object = gorgon_ns_find_name(ns, path);
+	struct stat st;
+
+	if (object || !strchr(path, '/') || stat(path, &st))
+		return object;
+	object = ns->first;
+	while (object && (object->doomed || !gorgon_image_is_file(object->image, &st)))
+		object = object->next;
+	return object;
+}
+
 // RTLD_NOLOAD: only what is there.
 static void *open_loaded(struct gorgon_ns *ns, const char *path, int flags)
 {
@@ -80,7 +94,7 @@ static void *open_loaded(struct gorgon_ns *ns, const char *path, int flags)
 	char *message = NULL;
 
 	gorgon_lock();
-	object = gorgon_ns_find_name(ns, path);
+	object = find_loaded(ns, path);
 	if (object) {
 		object->open_count++;
 		object->global |= (flags & RTLD_GLOBAL) != 0;
@@ -122,8 +136,7 @@ void *gorgon_dl_open(const char *path, int flags, struct gorgon_ns *ns)
 	return object;
 }
 
-// The system's functions believe what they are given.
-static bool is_system_handle(const void *handle)
+bool gorgon_dl_is_system_handle(const void *handle)
 {
 	char *message;
 
@@ -148,7 +161,7 @@ int gorgon_dl_close(void *handle, struct gorgon_ns *ns)
 	gorgon_unlock();
 	if (object)
 		return 0;
-	if (!is_system_handle(handle))
+	if (!gorgon_dl_is_system_handle(handle))
 		return -1;
 	if (dlclose(handle)) {
 		gorgon_dl_set_error(strdup(dlerror()));
@@ -212,7 +225,7 @@ static void *look_up(void *handle, const char *name, const char *version, uint64
 		// ctypes.CDLL("libc.so.6").dlopen must load into this namespace.
 		if ((addr = gorgon_replace_find(ns, name)))
 			return addr;
-		if (!is_system_handle(handle))
+		if (!gorgon_dl_is_system_handle(handle))
 			return NULL;
 		addr = version ? dlvsym(handle, name, version) : dlsym(handle, name);
 		if (!addr && (message = dlerror()))

@@ -26,6 +26,10 @@ void gorgon_dl_set_error(char *message);
 /* The object that a handle is, or NULL. The lock is held. */
 struct gorgon_object *gorgon_dl_find_handle(struct gorgon_ns *ns, const void *handle);
 
+/* Whether a handle may be given to the system's functions, which believe what they are
+ * given; if not, sets the error. */
+bool gorgon_dl_is_system_handle(const void *handle);
+
 /* --- dl_info.c ---------------------------------------------------------------- */
 
 int gorgon_dl_addr(const void *addr, Dl_info *info, struct gorgon_ns *ns);

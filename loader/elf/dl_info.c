@@ -113,6 +113,8 @@ int gorgon_dl_info(void *handle, int request, void *arg, struct gorgon_ns *ns)
 	if (answered)
 		return 0;
 	if (!object) {
+		if (!gorgon_dl_is_system_handle(handle))
+			return -1;
 		if (!dlinfo(handle, request, arg))
 			return 0;
 		message = strdup(dlerror());

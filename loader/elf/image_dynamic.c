@@ -236,6 +236,13 @@ static struct gorgon_error *read_sysv_hash(struct gorgon_image *image, uint64_t 
 	return NULL;
 }
 
+static bool is_code(const struct gorgon_image *image, uint64_t vaddr)
+{
+	const struct gorgon_segment *seg = gorgon_image_segment(image, vaddr, 1);
+
+	return seg && seg->prot & PROT_EXEC;
+}
+
 // An empty DT_GNU_HASH (nothing is exported) counts no symbols: those that relocations name.
 static void count_referenced(struct gorgon_image *image, uint64_t vaddr, uint64_t size)
 {
@@ -244,6 +251,29 @@ static void count_referenced(struct gorgon_image *image, uint64_t vaddr, uint64_
 	for (uint64_t i = 0; rela && i < size / sizeof(*rela); i++)
 		if (ELF64_R_SYM(rela[i].r_info) >= image->symbol_count)
 			image->symbol_count = (uint32_t)ELF64_R_SYM(rela[i].r_info) + 1;
+}
+
+// Values that are used without a look at the memory behind them: places in a block of
+// thread-local storage, and resolvers that are called.
+static struct gorgon_error *check_symbols(const struct gorgon_image *image)
+{
+	for (uint32_t i = 0; i < image->symbol_count; i++) {
+		const Elf64_Sym *sym = &image->symbols[i];
+		unsigned type = ELF64_ST_TYPE(sym->st_info);
+
+		if (sym->st_name >= image->strtab_size)
+			return bad(image, "symbol %u: name at 0x%x is outside of DT_STRTAB", i,
+				   sym->st_name);
+		if (sym->st_shndx == SHN_UNDEF)
+			continue;
+		if (type == STT_TLS && sym->st_value > image->tls.mem_size)
+			return bad(image, "symbol %u: thread-local, at 0x%lx of a block of 0x%lx", i,
+				   sym->st_value, image->tls.mem_size);
+		if (type == STT_GNU_IFUNC && !is_code(image, sym->st_value))
+			return bad(image, "symbol %u: its resolver 0x%lx is in no executable segment",
+				   i, sym->st_value);
+	}
+	return NULL;
 }
 
 static struct gorgon_error *read_symbols(struct gorgon_image *image, const struct dynamic *dyn)
@@ -278,11 +308,7 @@ static struct gorgon_error *read_symbols(struct gorgon_image *image, const struc
 	if (!image->symbols || !dyn->present[DT_SYMTAB])
 		return bad(image, "DT_SYMTAB: 0x%lx, %u symbols, is in no segment",
 			   dyn->value[DT_SYMTAB], image->symbol_count);
-	for (uint32_t i = 0; i < image->symbol_count; i++)
-		if (image->symbols[i].st_name >= image->strtab_size)
-			return bad(image, "symbol %u: name at 0x%x is outside of DT_STRTAB", i,
-				   image->symbols[i].st_name);
-	return NULL;
+	return check_symbols(image);
 }
 
 static struct gorgon_error *set_version(struct gorgon_image *image, uint32_t ndx, uint64_t name_off,
@@ -385,13 +411,6 @@ static struct gorgon_error *read_versions(struct gorgon_image *image, const stru
 			return bad(image, "symbol %u: version index %u is not defined", i, ndx);
 	}
 	return NULL;
-}
-
-static bool is_code(const struct gorgon_image *image, uint64_t vaddr)
-{
-	const struct gorgon_segment *seg = gorgon_image_segment(image, vaddr, 1);
-
-	return seg && seg->prot & PROT_EXEC;
 }
 
 static struct gorgon_error *check_rela(const struct gorgon_image *image, const Elf64_Rela *rela,

@@ -5,7 +5,8 @@
 //
 // They run without the loader's lock, because they may load, look up and start
 // threads that do. An object is INITIALISING meanwhile: another thread that wants it
-// waits, the thread itself passes (a constructor that opens its own library).
+// waits, the thread itself passes (a constructor that opens its own library). fork()
+// waits for those of other threads.
 
 #define _GNU_SOURCE
 #include "lock.h"
@@ -41,12 +42,91 @@ static void call_init(const struct gorgon_object *object)
 			((init_fn)(uintptr_t)array[i])(host_argc, host_argv, environ);
 }
 
+// A thread that waits for another one's constructors.
+struct waiter {
+	struct waiter *next;
+	pthread_t thread;
+	const struct gorgon_object *object;
+};
+
+static struct waiter *waiters; // under the lock
+
+// Constructors and destructors that are running, and those of this thread among them.
+static unsigned running;
+static __thread unsigned running_here __attribute__((tls_model("initial-exec")));
+
+// How long fork() waits for them.
+#define FORK_WAIT_MS 1000
+
+// Whether waiting for @object would be waiting for ourselves: its thread waits for an
+// object whose thread waits ... for one that this thread is initialising. The system's
+// linker lets only one thread into constructors; we let such a cycle pass, as it lets
+// pass a constructor that opens its own library.
+static bool leads_back(const struct gorgon_object *object)
+{
+	pthread_t self = pthread_self();
+
+	for (unsigned steps = 0; steps < 1000; steps++) {
+		const struct waiter *waiter = waiters;
+
+		if (pthread_equal(object->init_thread, self))
+			return true;
+		while (waiter && !pthread_equal(waiter->thread, object->init_thread))
+			waiter = waiter->next;
+		if (!waiter)
+			return false;
+		object = waiter->object;
+	}
+	return true;
+}
+
 static bool must_init(struct gorgon_object *object)
 {
-	while (object->state == GORGON_OBJECT_INITIALISING &&
-	       !pthread_equal(object->init_thread, pthread_self()))
+	struct waiter waiter = {.thread = pthread_self(), .object = object};
+	struct waiter **p = &waiters;
+
+	if (object->state != GORGON_OBJECT_INITIALISING || leads_back(object))
+		return object->state == GORGON_OBJECT_LINKED;
+	waiter.next = waiters;
+	waiters = &waiter;
+	while (object->state == GORGON_OBJECT_INITIALISING && !leads_back(object))
 		gorgon_lock_wait(-1);
+	while (*p != &waiter)
+		p = &(*p)->next;
+	*p = waiter.next;
 	return object->state == GORGON_OBJECT_LINKED;
+}
+
+static void leave_lock(void)
+{
+	running++;
+	running_here++;
+	gorgon_unlock();
+}
+
+static void enter_lock(void)
+{
+	gorgon_lock();
+	running--;
+	running_here--;
+	gorgon_lock_broadcast();
+}
+
+// Constructors and destructors take a lock of the C library (__cxa_atexit,
+// __cxa_finalize) that it does not reset in a child. Bounded: one of them may be waiting
+// for this very thread.
+void gorgon_init_wait_for_others(void)
+{
+	uint64_t until = gorgon_now() + FORK_WAIT_MS * 1000000ull;
+
+	while (running > running_here && gorgon_now() < until)
+		gorgon_lock_wait(10);
+}
+
+void gorgon_init_after_fork(void)
+{
+	running = running_here;
+	waiters = NULL;
 }
 
 void gorgon_init_run(struct gorgon_object **objects, size_t count)
@@ -59,9 +139,9 @@ void gorgon_init_run(struct gorgon_object **objects, size_t count)
 		object->state = GORGON_OBJECT_INITIALISING;
 		object->init_thread = pthread_self();
 		object->init_order = ++object->ns->init_counter;
-		gorgon_unlock();
+		leave_lock();
 		call_init(object);
-		gorgon_lock();
+		enter_lock();
 		object->state = GORGON_OBJECT_READY;
 		gorgon_lock_broadcast();
 	}
@@ -77,11 +157,11 @@ void gorgon_fini_run(struct gorgon_object *object)
 	object->state = GORGON_OBJECT_FINALISED;
 	// As at the end of a program: this thread's thread_local variables first.
 	gorgon_thread_drop_dtors(object);
-	gorgon_unlock();
+	leave_lock();
 	for (uint64_t i = image->fini_array_count; i-- > 0;)
 		if (array[i] && array[i] != UINT64_MAX)
 			((fini_fn)(uintptr_t)array[i])();
 	if (image->fini)
 		((fini_fn)(uintptr_t)(object->bias + image->fini))();
-	gorgon_lock();
+	enter_lock();
 }

@@ -11,9 +11,11 @@
 #include "ns.h"
 #include "dl.h"
 #include "error.h"
+#include "locales.h"
 #include "lock.h"
 #include "replace.h"
 #include "signals.h"
+#include "thread.h"
 #include "thunk.h"
 
 #include <stdarg.h>
@@ -82,6 +84,7 @@ bool gorgon_ns_add_system(struct gorgon_ns *ns, struct gorgon_system_library *li
 static void ns_free(struct gorgon_ns *ns)
 {
 	gorgon_signals_destroy(ns->signals);
+	gorgon_locale_destroy(ns->locale);
 	gorgon_thunks_destroy(ns->thunks);
 	gorgon_policy_deinit(&ns->policy);
 	free(ns->system);
@@ -106,7 +109,8 @@ struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 	if (opts)
 		ns->opts = *opts;
 	ns->signals = gorgon_signals_create(!ns->opts.no_signals);
-	if (!ns->signals ||
+	ns->locale = gorgon_locale_create();
+	if (!ns->signals || !ns->locale ||
 	    !gorgon_policy_init(&ns->policy, ns->opts.share, ns->opts.keep_private)) {
 		ns_free(ns);
 		return &gorgon_error_nomem;
@@ -218,6 +222,16 @@ void gorgon_ns_close(struct gorgon_ns *ns, struct gorgon_object *object)
 		finalise_doomed(ns);
 	if (!--ns->unloading)
 		destroy_doomed(ns);
+}
+
+void gorgon_ns_after_fork(void)
+{
+	const struct gorgon_thread *thread = gorgon_thread_peek();
+	struct gorgon_ns *ns = (struct gorgon_ns *)(uintptr_t)gorgon_debug_root.ns_head;
+
+	// The debug root's entry is the first member of each namespace.
+	for (; ns; ns = (struct gorgon_ns *)(uintptr_t)ns->debug.next)
+		ns->thread_count = thread && thread->ns == ns;
 }
 
 static struct gorgon_error *wait_for_threads(struct gorgon_ns *ns)

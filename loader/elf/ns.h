@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 struct gorgon_thunk;
+struct gorgon_locale;
 struct gorgon_signals;
 struct gorgon_thunks;
 struct gorgon_system_library;
@@ -28,6 +29,7 @@ struct gorgon_ns {
 	struct gorgon_ns_opts opts; /* callbacks; its pattern pointers are not used */
 	struct gorgon_thunks *thunks;
 	struct gorgon_signals *signals;
+	struct gorgon_locale *locale;
 
 	/* Shared libraries that objects of this namespace need, in the order met. */
 	struct gorgon_system_library **system;
@@ -81,6 +83,10 @@ struct gorgon_error *gorgon_ns_load(struct gorgon_ns *ns, const char *name,
 
 /* Give back one open_count and unload what nothing uses any more. Lock as above. */
 void gorgon_ns_close(struct gorgon_ns *ns, struct gorgon_object *object);
+
+/* In a forked child: of the threads that private code has started only the calling one,
+ * if it is one, is left. The lock is held. */
+void gorgon_ns_after_fork(void);
 
 /* CLOCK_MONOTONIC in nanoseconds. */
 uint64_t gorgon_now(void);

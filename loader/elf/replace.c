@@ -8,6 +8,7 @@
 #include "signals.h"
 #include "dl.h"
 #include "error.h"
+#include "locales.h"
 #include "thread.h"
 #include "tls.h"
 #include "unwind.h"
@@ -49,6 +50,13 @@ static const struct {
 	{"sigaction", gorgon_signal_action, 3,
 	 "each copy has its own handlers; the process has one"},
 	{"signal", gorgon_signal_set, 2, "as sigaction"},
+	{"setlocale", gorgon_setlocale, 2,
+	 "copies that start at once would decode in each other's locale"},
+	{"getenv", gorgon_getenv, PLAIN, "CPython's start-up sets variables while others read"},
+	{"secure_getenv", gorgon_secure_getenv, PLAIN, "as getenv"},
+	{"setenv", gorgon_setenv, PLAIN, "as getenv"},
+	{"unsetenv", gorgon_unsetenv, PLAIN, "as getenv"},
+	{"putenv", gorgon_putenv, PLAIN, "as getenv"},
 	{"kill", gorgon_process_kill, 2,
 	 "CPython ends after an unhandled Ctrl-C by sending itself SIGINT: not the host"},
 	{"exit", gorgon_process_exit, 1, "ends the interpreter, never the host"},

@@ -15,6 +15,7 @@
 
 #define _GNU_SOURCE
 #include "thread.h"
+#include "locales.h"
 #include "lock.h"
 #include "ns.h"
 
@@ -118,8 +119,6 @@ void gorgon_thread_after_fork(void)
 
 	for (struct gorgon_thread *thread = threads; thread; thread = next) {
 		next = thread->next;
-		if (thread->ns && thread != gorgon_thread_current)
-			thread->ns->thread_count--;
 		if (thread != gorgon_thread_current)
 			free_thread(thread);
 	}
@@ -239,6 +238,7 @@ static void *start_thread(void *arg)
 	// never unmapped under it.
 	if (thread)
 		thread->ns = start.ns;
+	gorgon_locale_enter(start.ns->locale);
 	return start.fn(start.arg);
 }
 

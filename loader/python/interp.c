@@ -14,6 +14,7 @@
 #define _GNU_SOURCE
 #include "interp.h"
 #include "../elf/error.h"
+#include "../elf/locales.h"
 #include "../elf/lock.h"
 #include "../elf/ns.h"
 #include "../elf/signals.h"
@@ -90,8 +91,6 @@ static struct gorgon_error *load(struct gorgon_interp *interp, const struct gorg
 	if (!err && !gorgon_interp_find_symbol(interp, "Py_BytesMain"))
 		err = gorgon_error_create(GORGON_ERROR_PYTHON, "%s: has no Py_BytesMain: not a libpython",
 					  interp->python.library);
-	if (!err)
-		err = gorgon_module_add(interp);
 	return err;
 }
 
@@ -188,7 +187,8 @@ struct gorgon_error *gorgon_interp_main(struct gorgon_interp *interp, int argc,
 					interp->number)
 		  : copy_argv(interp, argc, argv);
 	gorgon_unlock();
-	if (err)
+	// Not earlier: CPython frees its table of built-in modules only if it was started.
+	if (err || (err = gorgon_module_add(interp)))
 		return err;
 	interp->start_ns = gorgon_now();
 	add_hook = (int (*)(int (*)(const char *, void *, void *), void *))gorgon_interp_find_symbol(
@@ -199,12 +199,14 @@ struct gorgon_error *gorgon_interp_main(struct gorgon_interp *interp, int argc,
 					   interp->number);
 	set_state(interp, GORGON_INTERP_RUNNING);
 	gorgon_signals_enter(interp->ns->signals);
+	gorgon_locale_enter(interp->ns->locale);
 	interp->pid = getpid();
 	*status = run(interp, argc + 1);
 	// The end of the program in a child that it forked: of the host only this thread
 	// is there, and nobody waits for it. Do what python3 does.
 	if (interp->pid != getpid())
 		exit(*status);
+	gorgon_locale_leave();
 	gorgon_signals_leave(interp->ns->signals);
 	set_state(interp, GORGON_INTERP_ENDED);
 	// What its C code left in stdio's buffers, as at the end of a python3.

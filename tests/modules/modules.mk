@@ -100,6 +100,9 @@ $(MOD)/libversion_broken.so: $(MOD_SRC)/version_user.c $(MOD)/libversion.so $(MO
 	$(MOD_CC) $< -lversion $(ORIGIN)/new' -Wl,--enable-new-dtags
 
 # Thread-local storage.
+MODULES += $(MOD)/libtls_desc.so
+$(MOD)/libtls_desc.so: $(MOD_SRC)/tls.c
+	$(MOD_CC) $< -O2 -mtls-dialect=gnu2
 MODULES += $(MOD)/libtls_user.so $(MOD)/libtls_ie.so $(MOD)/libtls_host_ie.so $(MOD)/libtls_dtor.so
 $(MOD)/libtls_host_ie.so: $(MOD_SRC)/tls_user.c
 	$(MOD_CC) $< -DHOST_ONLY -ftls-model=initial-exec

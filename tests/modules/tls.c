@@ -22,6 +22,7 @@ char *tls_large_at(void);
 int tls_pointer_is_own(void);
 int tls_next(void);
 int tls_local_next(void);
+double tls_sum(double a, double b);
 
 int *tls_value_at(void)
 {
@@ -56,4 +57,12 @@ int tls_next(void)
 int tls_local_next(void)
 {
 	return ++local_value + ++local_zero;
+}
+
+// With descriptors the compiler keeps a and b in vector registers across the access.
+static __thread volatile int sum_extra = 31;
+
+double tls_sum(double a, double b)
+{
+	return a + b + sum_extra;
 }

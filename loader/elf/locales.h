@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* A locale per namespace, and the environment's lock. See locales.c. */
+#ifndef GORGON_ELF_LOCALES_H
+#define GORGON_ELF_LOCALES_H
+
+struct gorgon_ns;
+struct gorgon_locale;
+
+/* What setlocale() says of the process now; NULL: no memory. */
+struct gorgon_locale *gorgon_locale_create(void);
+void gorgon_locale_destroy(struct gorgon_locale *locale);
+
+/* The calling thread uses the namespace's locale, or the process's again. */
+void gorgon_locale_enter(struct gorgon_locale *locale);
+void gorgon_locale_leave(void);
+
+void gorgon_locale_before_fork(void);
+void gorgon_locale_after_fork(void);
+
+/* --- replacements (see replace.c) -------------------------------------------- */
+
+char *gorgon_setlocale(int category, const char *name, struct gorgon_ns *ns);
+char *gorgon_getenv(const char *name);
+char *gorgon_secure_getenv(const char *name);
+int gorgon_setenv(const char *name, const char *value, int overwrite);
+int gorgon_unsetenv(const char *name);
+int gorgon_putenv(char *text);
+
+#endif
