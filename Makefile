@@ -140,7 +140,7 @@ check-all: all $(UNITS) $(MODULES) venv
 	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/run.py $(TESTS)
 
 check-unit check-run check-jitreg check-gdb check-lldb: all $(UNITS) $(MODULES) venv
-	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/run.py $(@:check-%=%)
+	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/run.py $(@:check-%=%) $(TESTS)
 
 # Wheels come into a virtual environment, from a pinned list.
 venv: build/venv/.done

@@ -132,3 +132,10 @@ def source_line(path, text):
         numbers = [i for i, line in enumerate(file, 1) if text in line]
     assert len(numbers) == 1, f"{path}: {text!r} is on lines {numbers}"
     return numbers[0]
+
+
+def copy_stripped(folder):
+    """The host and its libraries without debug information or .symtab; returns the host's name."""
+    for name in ("host", "libgorgon.so.0", "libjitreg.so.0"):
+        run("strip", "-o", os.path.join(folder, name), os.path.join(BUILD, name)).check_returncode()
+    return os.path.join(folder, "host")

@@ -57,31 +57,41 @@ int tool_usage(const char *format, ...)
 	return TOOL_USAGE;
 }
 
+// The real name of a directory that has our gdb scripts in it, or NULL.
+static char *script_dir_at(const char *format, const char *dir)
+{
+	char *path, *real, *package;
+	bool found = false;
+
+	if (asprintf(&path, format, dir) < 0)
+		return NULL;
+	real = realpath(path, NULL);
+	free(path);
+	if (real && asprintf(&package, "%s/gdb/gorgon_gdb", real) >= 0) {
+		found = !access(package, R_OK);
+		free(package);
+	}
+	if (found)
+		return real;
+	free(real);
+	return NULL;
+}
+
 char *tool_script_dir(void)
 {
-	static const char *const formats[] = {"%s/../gdb", "%s/../share/gorgon/gdb",
-					      GORGON_DATADIR "/gdb"};
-	char exe[PATH_MAX], *path = NULL, *real = NULL;
+	char exe[PATH_MAX], *ret = NULL;
 	ssize_t size = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 
 	if (size <= 0)
 		return NULL;
 	exe[size] = 0;
-	for (char *dir = dirname(exe); dir && !real; dir = strcmp(dir, "/") ? dirname(dir) : NULL) {
-		for (size_t i = 0; i < sizeof(formats) / sizeof(*formats) && !real; i++) {
-			if (asprintf(&path, formats[i], dir) < 0)
-				return NULL;
-			real = realpath(path, NULL);
-			free(path);
-			if (real && (asprintf(&path, "%s/gorgon_gdb", real) < 0 || access(path, R_OK))) {
-				free(real);
-				real = NULL;
-			}
-		}
-	}
-	if (real)
-		*strrchr(real, '/') = 0; // the directory that has gdb/ and lldb/
-	return real;
+	// Installed: PREFIX/bin/gorgon and PREFIX/share/gorgon. In a checkout: somewhere
+	// above build/gorgon. Else where this program was configured for.
+	dirname(exe);
+	ret = script_dir_at("%s/../share/gorgon", exe);
+	for (char *dir = exe; !ret && strcmp(dir, "/"); dir = dirname(dir))
+		ret = script_dir_at("%s", dir);
+	return ret ?: script_dir_at("%s", GORGON_DATADIR);
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: MIT
+"""The commands: gorgon list, modules, whose. The docstrings are gdb's help."""
+
+import functools
+import os
+
+import gdb
+
+from . import process, root, tables
+
+
+def plain_errors(invoke):
+    """What goes wrong is one line for the user, never a traceback."""
+
+    @functools.wraps(invoke)
+    def wrapped(self, arg, from_tty):
+        try:
+            invoke(self, arg, from_tty)
+        except root.RootError as error:
+            raise gdb.GdbError(f"{self.name}: {error}") from None
+        except gdb.error as error:
+            raise gdb.GdbError(f"{self.name}: {error}") from None
+
+    return wrapped
+
+
+class Gorgon(gdb.Command):
+    """Look at private copies of CPython and their extension modules.
+
+    Usage: gorgon list
+           gorgon modules [N]
+           gorgon whose ADDRESS
+
+    N is an interpreter's number, as "gorgon list" shows it. Functions for expressions
+    and conditions: $gorgon_interp(ADDRESS) and $gorgon_interp(); see "help function".
+    The commands read memory only, so they work in core files."""
+
+    name = "gorgon"
+
+    def __init__(self):
+        super().__init__(self.name, gdb.COMMAND_FILES, gdb.COMPLETE_NONE, True)
+
+
+class Subcommand(gdb.Command):
+    """Base of the subcommands: registers itself under its name."""
+
+    name = None
+
+    def __init__(self):
+        super().__init__(self.name, gdb.COMMAND_FILES)
+
+    def arguments(self, arg, most):
+        argv = gdb.string_to_argv(arg)
+        if len(argv) > most:
+            raise gdb.GdbError(f'{self.name}: too many arguments; see "help {self.name}"')
+        return argv
+
+
+class List(Subcommand):
+    """Show the interpreters of the process.
+
+    Usage: gorgon list
+
+    Num is the interpreter's number, Thread the one that runs its program, libpython the
+    address range of its own copy of libpython, State "live" or "unloading". A private
+    namespace without an interpreter shows as "ns ID".
+
+    Example:
+      (gdb) gorgon list
+      Num  Python  Objects  Thread          libpython                      State
+      0    3.11    3        2 (LWP 2143)    0x7ffff6bee000-0x7ffff7403000  live"""
+
+    name = "gorgon list"
+
+    @plain_errors
+    def invoke(self, arg, from_tty):
+        self.arguments(arg, 0)
+        gdb.write(tables.interpreters(process.snapshot(), process.thread_name))
+
+    def complete(self, text, word):
+        return []
+
+
+class Modules(Subcommand):
+    """Show the privately loaded objects: libpython, extension modules and their libraries.
+
+    Usage: gorgon modules [N]
+
+    N limits the table to one interpreter. Bias is what to add to an address in the file
+    to get the one in memory; Debug info says where gdb finds lines and variables.
+
+    Example:
+      (gdb) gorgon modules 1"""
+
+    name = "gorgon modules"
+
+    @plain_errors
+    def invoke(self, arg, from_tty):
+        argv = self.arguments(arg, 1)
+        snapshot = process.snapshot()
+        wanted = [tables.parse_interp(snapshot, argv[0])] if argv else snapshot.namespaces
+        gdb.write(tables.modules(snapshot, wanted))
+
+    def complete(self, text, word):
+        return complete_interp(text, word)
+
+
+class Whose(Subcommand):
+    """Say which interpreter and object an address belongs to.
+
+    Usage: gorgon whose ADDRESS
+
+    ADDRESS is any expression with an address as its value: a number, $pc, a pointer, the
+    name of a function.
+
+    Example:
+      (gdb) gorgon whose $pc
+      0x7ffff65ceb70: interpreter 1, libpython3.11.so.1.0, PyList_Append+0, listobject.c:338"""
+
+    name = "gorgon whose"
+
+    def __init__(self):
+        gdb.Command.__init__(self, self.name, gdb.COMMAND_FILES, gdb.COMPLETE_EXPRESSION)
+
+    @plain_errors
+    def invoke(self, arg, from_tty):
+        if not arg.strip():
+            raise gdb.GdbError(f'{self.name}: an ADDRESS expected; see "help {self.name}"')
+        address = evaluate_address(arg)
+        gdb.write(tables.whose(process.snapshot(), address, symbol_at(address), place_of(address)))
+
+
+def complete_interp(text, word):
+    """Interpreter numbers for the first argument."""
+    if text.strip() != word:
+        return []
+    snapshot = process.try_snapshot()
+    numbers = [str(ns.interp) for ns in snapshot.interpreters] if snapshot else []
+    return [number for number in numbers if number.startswith(word)]
+
+
+def evaluate_address(expression):
+    value = gdb.parse_and_eval(expression)
+    if value.type.strip_typedefs().code in (gdb.TYPE_CODE_FUNC, gdb.TYPE_CODE_ARRAY, gdb.TYPE_CODE_STRUCT):
+        if value.address is None:
+            raise gdb.GdbError(f"gorgon whose: {expression} has no address")
+        value = value.address
+    return int(value) & 0xFFFFFFFFFFFFFFFF
+
+
+def symbol_at(address):
+    """function+offset, or None. gdb's own way to show an address knows names of every origin;
+    "info symbol" fails for those that come from a debug file which several copies share."""
+    text = gdb.Value(address).format_string(format="a")
+    _, bracket, symbol = text.partition(" <")
+    if not bracket:
+        return None
+    symbol = symbol.rstrip(">")
+    return symbol if "+" in symbol else symbol + "+0"
+
+
+def place_of(address):
+    """file:line, or None."""
+    sal = gdb.find_pc_line(address)
+    if not sal.symtab or not sal.line:
+        return None
+    return f"{os.path.basename(sal.symtab.filename)}:{sal.line}"
+
+
+def register():
+    for command in (Gorgon, List, Modules, Whose):
+        command()

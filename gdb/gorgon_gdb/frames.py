@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""Frames of private code say whose they are, in every backtrace:
+
+    #1  0x00007ffff66d159f in list_new from libpython3.11.so.1.0 [interp 1] (n=3) at ...
+
+gdb cannot do so by itself: to it every copy is an object without a name. The lines that gdb
+prints at a stop and for "frame" do not go through frame filters."""
+
+import gdb
+from gdb.FrameDecorator import FrameDecorator
+
+from . import process
+
+NAME = "gorgon"
+
+
+class PrivateFrame(FrameDecorator):
+    """A frame, with its object and interpreter after the function's name."""
+
+    def __init__(self, base, label):
+        super().__init__(base)
+        self.label = label
+
+    def function(self):
+        name = super().function()
+        if not isinstance(name, str):  # an address: gdb would look up its symbol later
+            name = self.inferior_frame().name() or "??"
+        return f"{name} from {self.label}"
+
+
+class Filter:
+    """Switch it with: disable frame-filter global gorgon"""
+
+    def __init__(self):
+        self.name = NAME
+        self.priority = 50
+        self.enabled = True
+
+    def filter(self, frames):
+        snapshot = process.try_snapshot()
+        if not snapshot or not snapshot.ranges:
+            return frames
+        return (decorate(frame, snapshot) for frame in frames)
+
+
+def decorate(frame, snapshot):
+    found = snapshot.find_object(frame.inferior_frame().pc())
+    return PrivateFrame(frame, found.label) if found else frame
+
+
+def register():
+    # A user's "disable" survives that the script is read again.
+    gdb.frame_filters.setdefault(NAME, Filter())

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""$gorgon_interp() for expressions and conditions, and the variable $_gorgon_interp."""
+
+import gdb
+
+from . import process
+
+VARIABLE = "_gorgon_interp"
+
+
+class GorgonInterp(gdb.Function):
+    """Number of the interpreter that an address or the selected frame belongs to.
+
+    Usage: $gorgon_interp ([ADDRESS])
+
+    With ADDRESS: the interpreter whose private object contains it. Without: that of the
+    selected frame or, where that runs shared code such as libc, of its nearest caller in
+    private code. -1 when there is none.
+
+    The variable $_gorgon_interp has the value of $gorgon_interp() too, but gdb evaluates
+    variables only when somebody sets them: it is set at each stop and before each prompt.
+    In breakpoint conditions and scripts use the function.
+
+    Example:
+      (gdb) break PyList_Append if $gorgon_interp() == 1"""
+
+    def __init__(self):
+        super().__init__("gorgon_interp")
+
+    def invoke(self, *args):
+        if len(args) > 1:
+            raise gdb.GdbError("$gorgon_interp: one ADDRESS at most")
+        if not args:
+            return process.interp_of_selected_frame()
+        value = args[0]
+        if value.type.strip_typedefs().code == gdb.TYPE_CODE_FUNC:
+            value = value.address
+        return process.interp_of_address(int(value) & 0xFFFFFFFFFFFFFFFF)
+
+
+def update_variable(_event=None):
+    gdb.set_convenience_variable(VARIABLE, process.interp_of_selected_frame())
+
+
+def register():
+    GorgonInterp()

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""Load CPython's own gdb helper (py-bt, py-locals, py-list ...) for private copies.
+
+gdb loads such a helper when a file is loaded whose name it fits. Private copies have no file
+name in gdb, so the same rule is followed here, with the path that Gorgon publishes: a script
+PATH-gdb.py beside the library, or below a directory of "show auto-load scripts-directory";
+only with "set auto-load python-scripts on", and only where "show auto-load safe-path" allows.
+
+The helper finds types by name, which are the same in all copies of one build, and frames
+through gdb, which are each copy's own. The one global variable it asks for is redirected to
+the copy of the selected frame."""
+
+import fnmatch
+import os
+import re
+import sys
+
+import gdb
+
+from . import process
+
+_seen_libraries = set()
+_seen_build_ids = set()
+
+
+def directories(parameter):
+    """A list of directories as gdb keeps it, with its two variables replaced."""
+    result = []
+    for item in (gdb.parameter(parameter) or "").split(":"):
+        if not item:
+            continue
+        roots = [item]
+        if item.startswith("$datadir"):
+            roots = [gdb.parameter("data-directory") + item[len("$datadir"):]]
+        elif item.startswith("$debugdir"):
+            debug = (gdb.parameter("debug-file-directory") or "").split(":")
+            roots = [d + item[len("$debugdir"):] for d in debug if d]
+        result += [os.path.expanduser(root) for root in roots]
+    return result
+
+
+def find_script(library):
+    """The helper script for a library by gdb's rule, or None."""
+    path = os.path.realpath(library) + "-gdb.py"
+    candidates = [path] + [d.rstrip("/") + path for d in directories("auto-load scripts-directory")]
+    return next((c for c in candidates if os.path.isfile(c)), None)
+
+
+def is_safe(script):
+    """Whether the user's auto-load safe-path allows a script; its links count as their targets."""
+    for name in {script, os.path.realpath(script)}:
+        for allowed in directories("auto-load safe-path"):
+            pattern = allowed.rstrip("/")
+            parents = [name[:i] for i in (m.start() for m in re.finditer("/", name))] + [name]
+            if any(p == pattern or fnmatch.fnmatchcase(p, pattern) for p in parents):
+                return True
+            if os.path.realpath(allowed) in map(os.path.realpath, parents[1:]):
+                return True
+    return False
+
+
+def is_loaded():
+    """gdb itself may have loaded a helper, for a Python that is not private."""
+    return hasattr(sys.modules["__main__"], "PyBacktrace")
+
+
+def use_own_globals():
+    """Sets mark removed entries with an object that each copy has its own of."""
+    cls = getattr(sys.modules["__main__"], "PySetObjectPtr", None)
+    if hasattr(cls, "_dummy_key"):
+        cls._dummy_key = staticmethod(lambda: process.own_global("_PySet_Dummy"))
+
+
+def load(library):
+    """Load the helper for a library, once per library."""
+    if library in _seen_libraries:
+        return
+    _seen_libraries.add(library)
+    script = find_script(library)
+    if not script or not gdb.parameter("auto-load python-scripts"):
+        return
+    if not is_loaded():
+        if not is_safe(script):
+            gdb.write(f"gorgon: {script} is not loaded: your auto-load safe-path declines it. "
+                      f"To allow it: add-auto-load-safe-path {script}\n")
+            return
+        try:
+            gdb.execute(f"source {script}", to_string=True)
+        except gdb.error as error:
+            gdb.write(f"gorgon: {script}: {error}\n")
+            return
+    use_own_globals()
+
+
+def check(_event=None):
+    """Load helpers for the libpythons that are there now."""
+    snapshot = process.try_snapshot()
+    for ns in snapshot.interpreters if snapshot else ():
+        if ns.libpython:
+            load(ns.libpython.path)
+
+
+def on_new_objfile(event):
+    """A core or an attached process brings its copies without a stop. Once per library."""
+    objfile = event.new_objfile
+    if not (objfile.filename or "").startswith("<in-memory"):
+        return
+    if objfile.build_id not in _seen_build_ids:
+        _seen_build_ids.add(objfile.build_id)
+        check()

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+"""Make gdb know everything. May be repeated: a second time changes nothing."""
+
+import gdb
+
+from . import commands, frames, functions, process, python_helper
+
+_events = []
+
+
+def on_stop(event=None):
+    python_helper.check()
+    functions.update_variable(event)
+
+
+def connect(name, handler):
+    event = getattr(gdb.events, name, None)
+    if event is not None:
+        event.connect(handler)
+        _events.append((event, handler))
+
+
+def register(_objfile=None):
+    commands.register()
+    functions.register()
+    frames.register()
+    if not _events:
+        connect("exited", process.forget)
+        connect("clear_objfiles", process.forget)
+        connect("new_objfile", python_helper.on_new_objfile)
+        connect("stop", on_stop)
+        connect("before_prompt", on_stop)
+    on_stop()

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: MIT
+"""lldb: import this file to get the "gorgon" commands and labels in backtraces.
+
+    (lldb) command script import /path/to/gorgon.py
+    (lldb) help gorgon"""
+
+import os
+import sys
+
+_here = os.path.dirname(os.path.realpath(__file__))
+if _here not in sys.path:
+    sys.path.insert(0, _here)
+
+from gorgon_lldb import labels, registration  # noqa: E402
+from gorgon_lldb.commands import Label, List, Modules, Symbols, Whose  # noqa: E402,F401
+
+
+def frame_label(frame, _dict):
+    """Called by lldb's format settings; see gorgon_lldb/labels.py."""
+    return labels.frame_label(frame)
+
+
+def __lldb_init_module(debugger, _dict):
+    registration.register(debugger)

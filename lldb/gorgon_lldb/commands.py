@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: MIT
+"""The commands: gorgon list, modules, whose, symbols, label. The docstrings are the help."""
+
+import inspect
+
+import lldb
+
+from . import labels, process, root, symbols, tables
+
+
+class Command:
+    """Base: splits arguments, and makes what goes wrong one line for the user."""
+
+    name = None
+
+    def __init__(self, debugger, _dict):
+        pass
+
+    def get_short_help(self):
+        return inspect.getdoc(self).split("\n", 1)[0]
+
+    def get_long_help(self):
+        return inspect.getdoc(self)
+
+    def __call__(self, debugger, command, exe_ctx, result):
+        target = exe_ctx.GetTarget() if exe_ctx.GetTarget().IsValid() else debugger.GetSelectedTarget()
+        try:
+            symbols.drop_stale(target)
+            text = self.run(debugger, target, exe_ctx, command.strip())
+        except root.RootError as error:
+            result.SetError(f"{self.name}: {error}")
+            return
+        result.PutCString(text.rstrip("\n"))
+        result.SetStatus(lldb.eReturnStatusSuccessFinishResult)
+
+    def run(self, debugger, target, exe_ctx, argument):
+        raise NotImplementedError
+
+    def words(self, argument, least, most):
+        words = argument.split()
+        if not least <= len(words) <= most:
+            problem = "too many arguments" if len(words) > most else "an argument is missing"
+            raise root.RootError(f'{problem}; see "help {self.name}"')
+        return words
+
+
+class List(Command):
+    """Show the interpreters of the process.
+
+    Usage: gorgon list
+
+    Num is the interpreter's number, Thread the one that runs its program,
+    libpython the address range of its own copy of libpython, State "live"
+    or "unloading". A private namespace without an interpreter shows as
+    "ns ID".
+
+    Example:
+      (lldb) gorgon list
+      Num  Python  Objects  Thread        libpython                  State
+      0    3.11    3        2 (tid 2143)  0x7ff6bee000-0x7ff7403000  live"""
+
+    name = "gorgon list"
+
+    def run(self, debugger, target, exe_ctx, argument):
+        self.words(argument, 0, 0)
+        snapshot = process.snapshot(target)
+        return tables.interpreters(snapshot, process.thread_name(target.GetProcess()))
+
+
+class Modules(Command):
+    """Show the privately loaded objects: libpython, extensions, libraries.
+
+    Usage: gorgon modules [N]
+
+    N limits the table to one interpreter. Bias is what to add to an address
+    in the file to get the one in memory; Debug info says where lines and
+    variables are. lldb uses it after "gorgon symbols".
+
+    Example:
+      (lldb) gorgon modules 1"""
+
+    name = "gorgon modules"
+
+    def run(self, debugger, target, exe_ctx, argument):
+        words = self.words(argument, 0, 1)
+        snapshot = process.snapshot(target)
+        wanted = [tables.parse_interp(snapshot, words[0])] if words else snapshot.namespaces
+        return tables.modules(snapshot, wanted)
+
+
+class Whose(Command):
+    """Say which interpreter and object an address belongs to.
+
+    Usage: gorgon whose ADDRESS
+
+    ADDRESS is a number, an expression such as $pc or a pointer, or the name
+    of a function: then there is a line for each copy. Nothing is called in
+    the process.
+
+    Example:
+      (lldb) gorgon whose $pc
+      0x7ff65ceb70: interpreter 1, libpython3.11.so.1.0, PyList_Append+0"""
+
+    name = "gorgon whose"
+
+    def run(self, debugger, target, exe_ctx, argument):
+        if not argument:
+            self.words(argument, 1, 1)
+        snapshot = process.snapshot(target)
+        text = tables.remarks(snapshot)
+        for address in sorted(evaluate_addresses(target, exe_ctx, argument), key=by_interp(snapshot)):
+            symbol, place = process.symbol_at(target, address)
+            text += tables.whose(snapshot, address, symbol, place)
+        return text
+
+
+class Symbols(Command):
+    """Add lines, variables and static functions to chosen copies.
+
+    Usage: gorgon symbols N|all [LIB]
+           gorgon symbols off
+
+    lldb knows private copies by their exported names until this command adds
+    the library file with its debug information once for each copy. N is an
+    interpreter's number; LIB limits it to objects whose name contains LIB or
+    fits it as a pattern. The copies then are modules with names such as
+    "libpython3.11.so.1.0 [interp 1]", also for "breakpoint set --shlib".
+    Copies loaded later need the command again. "off" takes all of it back.
+
+    lldb 19 ends a backtrace at a function that the compiler has split when
+    it has that function's debug information; in CPython that is
+    _PyEval_EvalFrameDefault. Without symbols the backtrace is whole.
+
+    Each copy of libpython costs lldb a tenth of a second and tens of
+    megabytes.
+
+    Example:
+      (lldb) gorgon symbols 1 libpython
+      (lldb) breakpoint set --file listobject.c --line 338"""
+
+    name = "gorgon symbols"
+
+    def run(self, debugger, target, exe_ctx, argument):
+        words = self.words(argument, 1, 2)
+        if words == ["off"]:
+            return symbols.remove(target)
+        snapshot = process.snapshot(target)
+        wanted = snapshot.namespaces if words[0] == "all" else [tables.parse_interp(snapshot, words[0])]
+        return tables.remarks(snapshot) + symbols.add(target, wanted, words[1] if len(words) > 1 else None)
+
+
+class Label(Command):
+    """Switch the labels of private frames on or off.
+
+    Usage: gorgon label on|off
+
+    On, which is the state after import, frames of private code show
+    "libfoo.so [interp N]" where lldb shows "JIT(0x...)". It replaces
+    ${module.file.basename} in the settings frame-format,
+    frame-format-unique, thread-format and thread-stop-format; off puts it
+    back. In formats of your own write ${script.frame:gorgon.frame_label}."""
+
+    name = "gorgon label"
+
+    def run(self, debugger, target, exe_ctx, argument):
+        if argument not in ("on", "off"):
+            raise root.RootError('"on" or "off" expected')
+        labels.switch(debugger, argument == "on")
+        return f"Labels of private frames are {argument}."
+
+
+def by_interp(snapshot):
+    def order(address):
+        found = snapshot.find_object(address)
+        return (found.namespace.id if found else -1), address
+
+    return order
+
+
+def evaluate_addresses(target, exe_ctx, text):
+    """A number, an expression, or a function's name with an address for each copy."""
+    try:
+        return [int(text, 0) & 0xFFFFFFFFFFFFFFFF]
+    except ValueError:
+        pass
+    found = [context.GetSymbol().GetStartAddress().GetLoadAddress(target)
+             for context in target.FindSymbols(text, lldb.eSymbolTypeCode)]
+    found = [address for address in dict.fromkeys(found) if address != lldb.LLDB_INVALID_ADDRESS]
+    if found:
+        return found
+    options = lldb.SBExpressionOptions()
+    options.SetAllowJIT(False)  # nothing may run in the process
+    frame = exe_ctx.GetFrame()
+    value = frame.EvaluateExpression(text, options) if frame.IsValid() else \
+        target.EvaluateExpression(text, options)
+    if value.GetError().Fail():
+        raise root.RootError(f"{text} is no address: {first_line(value.GetError().GetCString())}")
+    error = lldb.SBError()
+    address = value.GetValueAsUnsigned(error)
+    if error.Fail():
+        raise root.RootError(f"{text} is no address")
+    return [address]
+
+
+def first_line(text):
+    lines = [line for line in (text or "").splitlines() if "error:" in line]
+    return lines[0].split("error:", 1)[1].strip() if lines else (text or "unknown").strip()
+
+
+CLASSES = (List, Modules, Whose, Symbols, Label)

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+"""Frames of private code say whose they are, in backtraces and at stops:
+
+    frame #1: 0x00007ffff66d159f libpython3.11.so.1.0 [interp 1]`PyList_New + 31
+
+lldb names modules that come from memory JIT(0x...). Its format settings can call a function
+for a frame, so the place where they show the module's name is given to frame_label()."""
+
+from . import process
+
+SETTINGS = ("frame-format", "frame-format-unique", "thread-format", "thread-stop-format")
+MODULE = "${module.file.basename}"
+LABEL = "${script.frame:gorgon.frame_label}"
+
+
+def frame_label(frame):
+    """What stands for the module in a frame's line."""
+    target = frame.GetThread().GetProcess().GetTarget()
+    snapshot = process.try_snapshot(target)
+    found = snapshot.find_object(frame.GetPC()) if snapshot else None
+    return found.label if found else frame.GetModule().GetFileSpec().GetFilename() or ""
+
+
+def switch(debugger, on):
+    """Change only this one word of each setting, so that the rest stays as the user has it."""
+    old, new = (MODULE, LABEL) if on else (LABEL, MODULE)
+    instance = debugger.GetInstanceName()
+    for name in SETTINGS:
+        values = debugger.GetInternalVariableValue(name, instance)
+        if values.GetSize() != 1:
+            continue
+        value = values.GetStringAtIndex(0)
+        if old in value:
+            debugger.SetInternalVariable(name, value.replace(old, new), instance)

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""One process as the other files see it: its snapshot, and how lldb calls what is in it.
+
+A snapshot is kept until the sequence number in the process has moved, so that a label in
+each line of a backtrace costs one read of 64 bytes."""
+
+import lldb
+
+from . import root
+
+SYMBOL = "gorgon_debug_root"
+
+_snapshots = {}  # (debugger, unique id of a process) -> Snapshot
+
+
+def key(process):
+    """Tells processes apart, also those that one target runs one after the other."""
+    return process.GetTarget().GetDebugger().GetID(), process.GetUniqueID()
+
+
+def reader(process):
+    def read(address, size):
+        error = lldb.SBError()
+        data = process.ReadMemory(address, size, error) if size else b""
+        if error.Fail() or data is None or len(data) != size:
+            raise root.MemoryProblem(f"cannot read {size} bytes at {address:#x}")
+        return data
+
+    return read
+
+
+def find_root(target):
+    for context in target.FindSymbols(SYMBOL):
+        address = context.GetSymbol().GetStartAddress().GetLoadAddress(target)
+        if address != lldb.LLDB_INVALID_ADDRESS:
+            return address
+    raise root.RootError(f"this process does not use Gorgon: there is no {SYMBOL}")
+
+
+def snapshot(target):
+    """The current Snapshot of a target's process. Raises root.RootError."""
+    process = target.GetProcess()
+    if not process.IsValid() or not process.is_alive:
+        raise root.RootError("the program is not running, and there is no core file")
+    if process.is_running:
+        raise root.RootError('the program is running; "process interrupt" stops it')
+    known = _snapshots.get(key(process))
+    read = reader(process)
+    address = known.address if known else find_root(target)
+    header = root.read_header(read, address)
+    if not known or known.changing or known.sequence != header.sequence:
+        known = _snapshots[key(process)] = root.read_snapshot(read, address)
+    return known
+
+
+def try_snapshot(target):
+    """The same for places where a process without Gorgon is nothing to complain about."""
+    try:
+        return snapshot(target)
+    except root.RootError:
+        return None
+
+
+def thread_name(process):
+    """A function: how lldb calls the thread with a kernel id."""
+
+    def name(lwp):
+        thread = process.GetThreadByID(lwp)
+        return f"{thread.GetIndexID()} (tid {lwp})" if thread.IsValid() else f"tid {lwp}"
+
+    return name
+
+
+def symbol_at(target, address):
+    """(function+offset, file:line) of an address; either may be None."""
+    resolved = target.ResolveLoadAddress(address)
+    context = target.ResolveSymbolContextForAddress(resolved, lldb.eSymbolContextEverything)
+    name, start = None, None
+    for scope in (context.GetFunction(), context.GetSymbol()):
+        # lldb makes up names for functions that have unwind data and no symbol.
+        if scope.IsValid() and scope.GetName() and not scope.GetName().startswith("___lldb_unnamed"):
+            name, start = scope.GetName(), scope.GetStartAddress().GetLoadAddress(target)
+            break
+    line = context.GetLineEntry()
+    place = f"{line.GetFileSpec().GetFilename()}:{line.GetLine()}" if line.IsValid() and line.GetLine() else None
+    return (f"{name}+{address - start:#x}".replace("+0x0", "+0") if name else None), place

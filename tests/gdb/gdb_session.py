@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""Helpers for the gdb tests: a loop over stops, inside gdb, and a parser for what it prints.
+
+The loop is Python of the test's own. It prints a marker line for each stop with the numbers
+of the breakpoints that were hit and the pc, and then runs the commands chosen for them."""
+
+import os
+import re
+
+import harness
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROGRAM = os.path.join(HERE, "program.py")
+STOP_LINE = harness.source_line(PROGRAM, "# where the sessions stop")
+WAIT_LINE = harness.source_line(PROGRAM, "# where attached sessions find them")
+DECIMAL = "_decimal.cpython-311-x86_64-linux-gnu.so"
+
+LOOP = r"""
+python
+_hits = []
+gdb.events.stop.connect(lambda e: _hits.append([b.number for b in getattr(e, "breakpoints", [])]))
+
+def drive(actions, limit=60):
+    # actions: {breakpoint number: commands}, 0 for all others; "once" disables the location that was hit.
+    for _ in range(limit):
+        if not gdb.selected_inferior().pid:
+            print("=== end", flush=True)
+            return
+        numbers = _hits[-1]
+        thread = gdb.selected_thread()
+        print("=== stop %s pc %#x thread %d lwp %d" % (
+            ",".join(map(str, numbers)) or "-", gdb.selected_frame().pc(), thread.num, thread.ptid[1]), flush=True)
+        for number in numbers:
+            for command in actions.get(number, actions.get(0, [])):
+                if command == "once":
+                    command = "disable %d.%d" % (number, gdb.convenience_variable("_hit_locno"))
+                print("--- " + command, flush=True)
+                try:
+                    gdb.execute(command)
+                except gdb.error as error:
+                    print("error: %s" % error, flush=True)
+        gdb.execute("continue")
+    print("=== limit", flush=True)
+end
+"""
+
+
+def code(**variables):
+    """The text to give to the host."""
+    setting = "".join(f"{name} = {value!r}; " for name, value in variables.items())
+    return f"{setting}exec(compile(open('{PROGRAM}').read(), '{PROGRAM}', 'exec'))"
+
+
+class Stop:
+    """One stop: breakpoint numbers, pc, thread, and the output of each command."""
+
+    def __init__(self, header, text):
+        found = re.match(r"(\S+) pc (0x[0-9a-f]+) thread (\d+) lwp (\d+)", header)
+        self.breakpoints = [int(n) for n in found[1].split(",") if n != "-"]
+        self.pc = int(found[2], 16)
+        self.thread = int(found[3])
+        self.lwp = int(found[4])
+        parts = re.split(r"^--- (.*)\n", text, flags=re.M)
+        self.output = dict(zip(parts[1::2], parts[2::2]))
+
+
+def stops(output, *breakpoints):
+    """The stops at these breakpoints, in order."""
+    parts = re.split(r"^=== stop (.*)\n", output, flags=re.M)
+    found = [Stop(header, text) for header, text in zip(parts[1::2], parts[2::2])]
+    return [stop for stop in found if set(breakpoints) & set(stop.breakpoints)]
+
+
+def whose(addresses, pc, offset=0):
+    """The interpreter whose PyList_Append, as the host has printed it, is offset before pc; or None."""
+    return next((n for n, a in addresses.items() if a + offset == pc), None)
+
+
+def frames(backtrace):
+    """Function names of a backtrace, innermost first."""
+    return re.findall(r"^#\d+\s+(?:0x[0-9a-f]+ in )?(\S+)", backtrace, re.M)
+
+
+def threads(output):
+    """{LWP: backtrace} of "thread apply all bt"."""
+    parts = re.split(r"^Thread \d+ \(.*?LWP (\d+)\).*\n", output, flags=re.M)
+    return {int(lwp): text for lwp, text in zip(parts[1::2], parts[2::2])}
+
+
+# What gdb says of cores by gcore in general: of the vsyscall page, of the command line, and of
+# mappings of files without a name, whose pages are in the core.
+HARMLESS = re.compile(r"unexpected null characters|Memory read failed for corefile section|"
+                      r"Can't open file /memfd:\S+ \(deleted\)")
+
+
+def complaints(output):
+    """Lines in which gdb says that something went wrong with breakpoints or files."""
+    return [line for line in output.splitlines() if not HARMLESS.search(line) and
+            re.match(r"warning|Cannot|Error in re-setting|.*internal-error|Traceback \(most recent call last\)", line)]

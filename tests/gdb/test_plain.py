@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: MIT
+"""gdb as it is, without the scripts: names, lines, arguments and backtraces in every copy."""
+
+import os
+import re
+import sys
+import tempfile
+import unittest
+
+import harness
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import gdb_session as session  # noqa: E402
+
+COUNT = 3
+# Functions that every backtrace of an interpreter's thread ends with.
+BOTTOM = ["Py_BytesMain", "run", "gorgon_interp_main", "run_interpreter", "start_thread", "clone3"]
+
+CONSTRUCTOR = """
+#include <string.h>
+static char text[32];
+__attribute__((constructor)) static void ctor_start(void)
+{
+	strcpy(text, "constructed"); /* the constructor's line */
+	text[0] = 'C';
+}
+int ctor_size(void)
+{
+	return (int)strlen(text);
+}
+"""
+
+
+def sleep_line():
+    """The first line of time_sleep, as gdb sees it in the library file alone."""
+    return int(re.search(r"^Line (\d+) of", harness.gdb(["info line time_sleep"], harness.LIBPYTHON), re.M)[1])
+
+
+class Case(unittest.TestCase):
+    def assert_bottom(self, backtrace):
+        self.assertEqual(session.frames(backtrace)[-len(BOTTOM):], BOTTOM, backtrace)
+
+    def assert_quiet(self, output):
+        self.assertEqual(session.complaints(output), [])
+
+
+@harness.needs_gdb
+class Live(Case):
+    """One session: all breakpoints pending before the program runs, three interpreters."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.line = sleep_line()
+        cls.output = harness.gdb(
+            ["break PyList_Append", f"break timemodule.c:{cls.line}", "break dec_mpd_isnan", session.LOOP, "run",
+             'python drive({1: ["once", "bt"],'
+             ' 2: ["bt", "print ((PyFloatObject *)timeout_obj)->ob_fval", "info locals"],'
+             ' 3: ["bt", "print ((PyDecObject *)self)->dec.data[0]"]})'],
+            harness.HOST, "-n", COUNT, session.code())
+        cls.addresses = harness.host_addresses(cls.output)
+        cls.appends = session.stops(cls.output, 1)
+        cls.sleeps = session.stops(cls.output, 2)
+        cls.decimals = session.stops(cls.output, 3)
+        # Without this the loops below could be empty.
+        assert len(cls.appends) == len(cls.sleeps) == COUNT and len(cls.decimals) >= COUNT, cls.output
+        # Each interpreter runs on one thread; the address of its PyList_Append says which.
+        cls.interps = {stop.lwp: session.whose(cls.addresses, stop.pc) for stop in cls.appends}
+
+    def interp(self, stop):
+        return self.interps[stop.lwp]
+
+    def test_program_ends_and_gdb_does_not_complain(self):
+        self.assertIn("exited normally", self.output)
+        self.assertIn("=== end", self.output)
+        self.assert_quiet(self.output)
+
+    def test_function_by_name_stops_at_the_address_of_each_copy(self):
+        self.assertEqual(len(self.addresses), COUNT)
+        self.assertEqual(sorted(stop.pc for stop in self.appends), sorted(self.addresses.values()))
+        self.assertEqual(sorted(self.interps.values()), list(range(COUNT)))
+
+    def test_function_by_name_has_arguments_and_a_whole_backtrace(self):
+        for stop in self.appends:
+            backtrace = stop.output["bt"]
+            self.assertRegex(backtrace, r"^#0  PyList_Append \(op=0x[0-9a-f]+, newitem=0x[0-9a-f]+\) at \S+:\d+\n")
+            names = session.frames(backtrace)
+            self.assertEqual(names[1], "list_builtin_module_names", backtrace)
+            self.assertIn("Py_InitializeFromConfig", names)
+            self.assert_bottom(backtrace)
+
+    def test_line_of_a_file_stops_once_in_each_copy(self):
+        self.assertEqual(sorted(map(self.interp, self.sleeps)), list(range(COUNT)))
+        offsets = {stop.pc - self.addresses[self.interp(stop)] for stop in self.sleeps}
+        self.assertEqual(len(offsets), 1, "the same place in each copy")
+        for stop in self.sleeps:
+            self.assertRegex(stop.output["bt"], r"^#0  time_sleep \(self=0x\w+, timeout_obj=0x\w+\) "
+                             rf"at \S*Modules/timemodule\.c:{self.line}\n")
+            names = session.frames(stop.output["bt"])
+            self.assertIn("_PyEval_EvalFrameDefault", names)
+            self.assertIn("PyRun_SimpleStringFlags", names)
+            self.assert_bottom(stop.output["bt"])
+
+    def test_arguments_have_the_values_of_their_interpreter(self):
+        values = {self.interp(stop): float(stop.output["print ((PyFloatObject *)timeout_obj)->ob_fval"].split("=")[1])
+                  for stop in self.sleeps}
+        self.assertEqual(values, {i: 0.125 * (i + 1) for i in range(COUNT)})
+
+    def test_locals_are_shown(self):
+        for stop in self.sleeps:
+            self.assertRegex(stop.output["info locals"], r"^timeout = ")
+
+    def test_static_function_of_an_extension_stops_in_each_copy(self):
+        self.assertEqual(sorted(set(map(self.interp, self.decimals))), list(range(COUNT)))
+        for stop in self.decimals:
+            backtrace = stop.output["bt"]
+            names = session.frames(backtrace)
+            # The first frames are code that was inlined into it.
+            caller = names.index("method_vectorcall_NOARGS")
+            self.assertEqual(set(names[:caller]), {"dec_mpd_isnan"}, backtrace)
+            self.assertRegex(backtrace, r"^#0 .* at \S*Modules/_decimal/\S+\.[ch]:\d+\n")
+            self.assertRegex(backtrace, rf"\n#{caller} .* at \S*Objects/descrobject\.c:\d+\n")
+            self.assert_bottom(backtrace)
+
+    def test_static_function_of_an_extension_sees_its_own_data(self):
+        shown = [(self.interp(stop), stop.output["print ((PyDecObject *)self)->dec.data[0]"])
+                 for stop in self.decimals]
+        # In code inlined into it gdb may say that self is optimized out.
+        found = [(i, re.match(r"\$\d+ = (\d+)\n", text)) for i, text in shown]
+        values = {(i, int(match[1])) for i, match in found if match}
+        self.assertEqual(values, {(i, 100 + i) for i in range(COUNT)})
+
+
+@harness.needs_gdb
+class Constructor(Case):
+    """A breakpoint in code that runs while the library is being loaded."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        source = os.path.join(cls.folder.name, "ctor.c")
+        library = os.path.join(cls.folder.name, "libctor.so")
+        with open(source, "w") as file:
+            file.write(CONSTRUCTOR)
+        cls.line = harness.source_line(source, "the constructor's line")
+        made = harness.run("gcc", "-g", "-O0", "-shared", "-fPIC", "-o", library, source)
+        assert made.returncode == 0, made.stderr
+        cls.output = harness.gdb(
+            ["break ctor_start", session.LOOP, "run",
+             'python drive({1: ["bt", "print text[0]", "set scheduler-locking on",'
+             ' "next", "print text", "set scheduler-locking off"]})'],
+            harness.HOST, "-n", COUNT,
+            f"import sys, ctypes; sys.stdout.write('size %d\\n' % ctypes.CDLL('{library}').ctor_size())")
+        cls.stops = session.stops(cls.output, 1)
+        assert len(cls.stops) == COUNT, cls.output
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_it_stops_before_the_first_line_in_each_copy(self):
+        self.assertEqual(len({stop.lwp for stop in self.stops}), COUNT, self.output)
+        self.assertEqual(len({stop.pc for stop in self.stops}), COUNT)
+        for stop in self.stops:
+            self.assertRegex(stop.output["bt"], rf"^#0  ctor_start \(\) at \S*ctor\.c:{self.line}\n")
+            # This copy's variable is empty, whatever the constructors of others have done.
+            self.assertIn("= 0 ", stop.output["print text[0]"])
+            self.assertRegex(stop.output["next"], rf"^{self.line + 1}\t")
+            self.assertIn('= "constructed"', stop.output["print text"])
+        self.assertEqual(self.output.count("size 11"), COUNT)
+        self.assert_quiet(self.output)
+
+    def test_backtrace_goes_through_the_import_to_the_thread(self):
+        for stop in self.stops:
+            names = session.frames(stop.output["bt"])
+            self.assertIn("_PyEval_EvalFrameDefault", names)
+            self.assert_bottom(stop.output["bt"])
+
+
+@harness.needs_gdb
+class Destroyed(Case):
+    """Locations go with an interpreter, and come with a new one."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.output = harness.gdb(
+            ["break time_sleep", "break host_created", "break host_destroyed", session.LOOP, "run",
+             'python drive({1: ["bt 1"], 2: ["info breakpoints 1"], 3: ["info breakpoints 1"]})'],
+            harness.HOST, "-n", COUNT, "-d", "1", "-a", session.code())
+        cls.addresses = harness.host_addresses(cls.output)
+        # From PyList_Append to time_sleep, which is the same in each copy.
+        first = session.stops(cls.output, 2)[0]
+        cls.offset = min(cls.locations(first)) - min(cls.addresses[i] for i in range(COUNT))
+
+    @staticmethod
+    def locations(stop):
+        return {int(a, 16) for a in re.findall(r"^1(?:\.\d+)?\s.*(0x[0-9a-f]{16}) in time_sleep at",
+                                               stop.output["info breakpoints 1"], re.M)}
+
+    def test_locations_of_a_destroyed_interpreter_are_gone(self):
+        first, last = session.stops(self.output, 2)
+        (destroyed,) = session.stops(self.output, 3)
+        for stop, living in ((first, (0, 1, 2)), (destroyed, (0, 2)), (last, (0, 2, 3))):
+            self.assertEqual(self.locations(stop), {self.addresses[i] + self.offset for i in living})
+
+    def test_only_living_interpreters_stop(self):
+        hits = session.stops(self.output, 1)
+        self.assertEqual(len(hits), COUNT)
+        self.assertEqual({stop.pc for stop in hits}, {self.addresses[i] + self.offset for i in (0, 2, 3)})
+        self.assertIn("exited normally", self.output)
+        self.assert_quiet(self.output)
+
+
+@harness.needs_gdb
+class Stripped(Case):
+    """numpy as Debian ships it, without debug information: names come from .dynsym, and
+    unwinding from the symfile's copy of .eh_frame."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.output = harness.gdb(
+            ["break PyInit__multiarray_umath", session.LOOP, "run",
+             'python drive({1: ["bt 1", "eval \\"tbreak PyModule_Create2 thread %d\\", $_thread"], 0: ["bt"]})'],
+            harness.HOST, "-n", COUNT, "import sys, numpy; sys.stdout.write('sum %d\\n' % numpy.arange(5).sum())")
+        cls.stops = session.stops(cls.output, 1)
+        assert len(cls.stops) == COUNT, cls.output
+
+    def test_exported_function_stops_in_each_copy(self):
+        self.assertEqual(len({stop.lwp for stop in self.stops}), COUNT, self.output)
+        self.assertEqual(len({stop.pc for stop in self.stops}), COUNT)
+        for stop in self.stops:
+            self.assertRegex(stop.output["bt 1"], r"^#0  0x\w+ in PyInit__multiarray_umath \(\)")
+        self.assertEqual(self.output.count("sum 10"), COUNT)
+        self.assert_quiet(self.output)
+
+    def test_backtrace_passes_through_its_frames(self):
+        inside = session.stops(self.output, 2, 3, 4)
+        self.assertEqual({stop.lwp for stop in inside}, {stop.lwp for stop in self.stops})
+        for stop in inside:
+            names = session.frames(stop.output["bt"])
+            self.assertEqual(names[0], "PyModule_Create2")
+            self.assertIn("PyInit__multiarray_umath", names[1:3])
+            self.assertIn("_PyEval_EvalFrameDefault", names)
+            self.assert_bottom(stop.output["bt"])
+
+
+@harness.needs_gdb
+class Afterwards(Case):
+    """Attached to a process that has been running, and from a core of it."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        core = os.path.join(cls.folder.name, "core")
+        commands = ["thread apply all bt"]
+        with harness.Background(harness.HOST, "-n", COUNT, session.code(wait=600), until=r"(?s)(ready.*){3}") as host:
+            cls.addresses = harness.host_addresses(host.output)
+            made = harness.run("gcore", "-o", core, host.pid)
+            cls.attached = harness.gdb(commands, options=["-p", str(host.pid)])
+        assert made.returncode == 0, made.stderr
+        cls.core = harness.gdb(commands, options=[harness.HOST, f"{core}.{host.pid}"])
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def check(self, output):
+        backtraces = session.threads(output)
+        sleeping = {lwp: text for lwp, text in backtraces.items() if "_PyEval_EvalFrameDefault" in text}
+        self.assertEqual(len(sleeping), COUNT, output)
+        pcs = []
+        for text in sleeping.values():
+            names = session.frames(text)
+            self.assertIn("time_sleep", names)
+            self.assertLess(names.index("time_sleep"), names.index("_PyEval_EvalFrameDefault"))
+            self.assertRegex(text, r"time_sleep \(self=.*timeout_obj=.*\) at \S*timemodule\.c:\d+\n")
+            self.assert_bottom(text)
+            pcs.append(int(re.search(r"^#\d+\s+(0x\w+) in cfunction_vectorcall_O", text, re.M)[1], 16))
+        # Each thread is in a copy of its own: the same place relative to what the host has printed.
+        offsets = {pc - address for pc, address in zip(sorted(pcs), sorted(self.addresses.values()))}
+        self.assertEqual(len(offsets), 1)
+        main = next(text for text in backtraces.values() if re.search(r"in main \(", text))
+        self.assertEqual(session.frames(main)[-2:], ["run", "main"])
+        self.assert_quiet(output)
+
+    def test_attached_shows_names_lines_and_backtraces_of_each(self):
+        self.check(self.attached)
+
+    def test_core_shows_names_lines_and_backtraces_of_each(self):
+        self.check(self.core)
+
+
+if __name__ == "__main__":
+    unittest.main()

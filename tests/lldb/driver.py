@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""Loaded into lldb by the tests: a loop over stops.
+
+    drive {"1": ["once", "bt"], "2": ["breakpoint list 1"]}
+
+For each thread that has stopped at a breakpoint it prints a marker line and runs the
+commands chosen for that breakpoint in that thread, then continues until the end; "once"
+disables the location that was hit, and "0" stands for all other breakpoints."""
+
+import json
+
+import lldb
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def run(debugger, thread, command):
+    result = lldb.SBCommandReturnObject()
+    say("--- " + command)
+    debugger.GetCommandInterpreter().HandleCommand(command, lldb.SBExecutionContext(thread.GetFrameAtIndex(0)), result)
+    for text in (result.GetOutput(), result.GetError()):
+        if text:
+            say(text.rstrip("\n"))
+
+
+def visit(debugger, process, thread, actions):
+    number, location = (thread.GetStopReasonDataAtIndex(i) for i in (0, 1))
+    say(f"=== stop {number} pc {thread.GetFrameAtIndex(0).GetPC():#x} thread {thread.GetIndexID()}"
+        f" lwp {thread.GetThreadID()}")
+    process.SetSelectedThread(thread)
+    for command in actions.get(str(number), actions.get("0", [])):
+        if command == "once":
+            breakpoint = process.GetTarget().FindBreakpointByID(number)
+            breakpoint.FindLocationByID(location).SetEnabled(False)
+        else:
+            run(debugger, thread, command)
+
+
+def drive(debugger, command, exe_ctx, _result, _dict):
+    actions = json.loads(command)
+    debugger.SetAsync(False)
+    process = exe_ctx.GetProcess()
+    for _ in range(80):
+        stopped = [t for t in process if t.GetStopReason() == lldb.eStopReasonBreakpoint]
+        for thread in stopped:
+            visit(debugger, process, thread, actions)
+        if not stopped or not process.is_alive:
+            break
+        process.Continue()
+    say(f"=== end {lldb.SBDebugger.StateAsCString(process.GetState())} {process.GetExitStatus()}")
+
+
+def __lldb_init_module(debugger, _dict):
+    debugger.HandleCommand("command script add --overwrite --function driver.drive drive")

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""Helpers for the lldb tests: what to run, and a parser for what the loop in driver.py prints."""
+
+import json
+import os
+import re
+
+import harness
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# The same program as in the gdb sessions.
+PROGRAM = os.path.join(os.path.dirname(HERE), "gdb", "program.py")
+DRIVER = f"command script import {os.path.join(HERE, 'driver.py')}"
+DECIMAL = "_decimal.cpython-311-x86_64-linux-gnu.so"
+PYTHON = "libpython3.11.so.1.0"
+
+
+def code(**variables):
+    """The text to give to the host, on one line: lldb takes no others."""
+    setting = "".join(f"{name} = {value!r}; " for name, value in variables.items())
+    return f"{setting}exec(compile(open('{PROGRAM}').read(), '{PROGRAM}', 'exec'))"
+
+
+def drive(actions):
+    return "drive " + json.dumps({str(number): commands for number, commands in actions.items()})
+
+
+class Stop:
+    """One thread at a breakpoint: its number, pc, thread, and the output of each command."""
+
+    def __init__(self, header, text):
+        found = re.match(r"(\d+) pc (0x[0-9a-f]+) thread (\d+) lwp (\d+)", header)
+        self.breakpoint, self.pc = int(found[1]), int(found[2], 16)
+        self.thread, self.lwp = int(found[3]), int(found[4])
+        parts = re.split(r"^--- (.*)\n", text, flags=re.M)
+        self.output = dict(zip(parts[1::2], parts[2::2]))
+
+
+def stops(output, *breakpoints):
+    parts = re.split(r"^=== stop (.*)\n", output, flags=re.M)
+    found = [Stop(header, text) for header, text in zip(parts[1::2], parts[2::2])]
+    return [stop for stop in found if stop.breakpoint in breakpoints]
+
+
+def ended(output):
+    return re.search(r"^=== end exited 0$", output, re.M) is not None
+
+
+def frames(backtrace):
+    """[(module, function)] of a backtrace, innermost first."""
+    found = re.findall(r"frame #\d+: 0x[0-9a-f]+ ([^`\n]+)`(.*)", backtrace)
+    names = [re.sub(r"^.*\[inlined\] ", "", rest) for _, rest in found]
+    return [(module, re.match(r"[^\s(]*", name)[0]) for (module, _), name in zip(found, names)]
+
+
+def functions(backtrace):
+    return [function for _, function in frames(backtrace)]
+
+
+def threads(output):
+    """[backtrace] of "bt all"."""
+    return re.split(r"^[* ] thread #\d+.*\n", output, flags=re.M)[1:]
+
+
+def whose(addresses, pc, offset=0):
+    """The interpreter whose PyList_Append, as the host has printed it, is offset before pc; or None."""
+    return next((n for n, a in addresses.items() if a + offset == pc), None)
+
+
+def complaints(output):
+    """Lines in which lldb says that something went wrong; breakpoints may be pending at first."""
+    return [line for line in output.splitlines() if re.match(r"(?i)warning|error|Traceback|LLDB .*assert", line)
+            and "Unable to resolve breakpoint to any actual locations" not in line]
+
+
+def libpython_symbol(name):
+    """Link-time address of a function of libpython, static ones too, and its line."""
+    output = harness.gdb([f"print (long)&{name} - (long)&PyList_Append", f"info line {name}"], harness.LIBPYTHON)
+    return int(re.search(r"\$1 = (-?\d+)", output)[1]), int(re.search(r"^Line (\d+) of", output, re.M)[1])

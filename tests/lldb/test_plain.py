@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: MIT
+"""lldb as it is, without the scripts: exported names and whole backtraces in every copy."""
+
+import os
+import re
+import sys
+import tempfile
+import unittest
+
+import harness
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import lldb_session as session  # noqa: E402
+
+COUNT = 3
+# What every backtrace of an interpreter's thread ends with.
+BOTTOM = ["Py_BytesMain", "run", "gorgon_interp_main", "run_interpreter", "start_thread", "__clone3"]
+
+CONSTRUCTOR = """
+#include <string.h>
+static char text[32];
+__attribute__((constructor)) void ctor_start(void)
+{
+	strcpy(text, "constructed");
+	text[0] = 'C';
+}
+int ctor_size(void)
+{
+	return (int)strlen(text);
+}
+"""
+
+
+class Case(unittest.TestCase):
+    def assert_bottom(self, backtrace):
+        self.assertEqual(session.functions(backtrace)[-len(BOTTOM):], BOTTOM, backtrace)
+
+    def assert_quiet(self, output):
+        self.assertEqual(session.complaints(output), [])
+
+
+@harness.needs_lldb
+class Live(Case):
+    """One session: breakpoints pending before the program runs, three interpreters."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.output = harness.lldb(
+            ["breakpoint set -n PyList_Append", "breakpoint set -n PyInit__decimal", session.DRIVER, "run",
+             session.drive({1: ["once", "bt"], 2: ["bt"]})],
+            harness.HOST, "-n", str(COUNT), session.code())
+        cls.addresses = harness.host_addresses(cls.output)
+        cls.appends = session.stops(cls.output, 1)
+        cls.imports = session.stops(cls.output, 2)
+        # Without this the loops below could be empty.
+        assert (len(cls.appends), len(cls.imports)) == (COUNT, COUNT), cls.output
+        cls.interps = {stop.lwp: session.whose(cls.addresses, stop.pc) for stop in cls.appends}
+
+    def test_program_ends_and_lldb_does_not_complain(self):
+        self.assertTrue(session.ended(self.output), self.output[-500:])
+        self.assert_quiet(self.output)
+
+    def test_function_by_name_stops_at_the_address_of_each_copy(self):
+        self.assertEqual(len(self.addresses), COUNT)
+        self.assertEqual(sorted(stop.pc for stop in self.appends), sorted(self.addresses.values()))
+        self.assertEqual(sorted(self.interps.values()), list(range(COUNT)))
+
+    def test_backtrace_goes_from_private_code_to_the_start_of_the_thread(self):
+        for stop in self.appends:
+            found = session.functions(stop.output["bt"])
+            self.assertEqual(found[0], "PyList_Append")
+            self.assertIn("Py_InitializeFromConfig", found)
+            self.assert_bottom(stop.output["bt"])
+
+    def test_frames_of_the_host_have_lines(self):
+        for stop in self.appends:
+            self.assertRegex(stop.output["bt"], r"`run_interpreter\(arg=.*\) at host\.c:\d+")
+
+    def test_extension_stops_in_each_copy(self):
+        self.assertEqual(sorted(self.interps[stop.lwp] for stop in self.imports), list(range(COUNT)))
+        self.assertEqual(len({stop.pc for stop in self.imports}), COUNT)
+        for stop in self.imports:
+            found = session.functions(stop.output["bt"])
+            self.assertEqual(found[0], "PyInit__decimal")
+            self.assertIn("_PyEval_EvalFrameDefault", found)
+            self.assert_bottom(stop.output["bt"])
+
+
+@harness.needs_lldb
+class Constructor(Case):
+    """A breakpoint in code that runs while the library is being loaded."""
+
+    def test_it_stops_before_the_constructor_in_each_copy(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source, library = os.path.join(folder, "ctor.c"), os.path.join(folder, "libctor.so")
+            with open(source, "w") as file:
+                file.write(CONSTRUCTOR)
+            made = harness.run("gcc", "-g", "-O0", "-shared", "-fPIC", "-o", library, source)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            output = harness.lldb(
+                ["breakpoint set -n ctor_start", session.DRIVER, "run", session.drive({1: ["bt"]})],
+                harness.HOST, "-n", str(COUNT),
+                f"import sys, ctypes; sys.stdout.write('size %d\\n' % ctypes.CDLL('{library}').ctor_size())")
+        stops = session.stops(output, 1)
+        self.assertEqual(len({stop.lwp for stop in stops}), COUNT, output)
+        self.assertEqual(len({stop.pc for stop in stops}), COUNT)
+        # The first stop is before any constructor has run, so before anybody could print.
+        self.assertLess(output.index("=== stop 1"), output.index("size 11"))
+        self.assertEqual(output.count("size 11"), COUNT)
+        for stop in stops:
+            found = session.functions(stop.output["bt"])
+            self.assertEqual(found[0], "ctor_start")
+            self.assertIn("gorgon_dl_open", found)
+            self.assertIn("_PyEval_EvalFrameDefault", found)
+            self.assert_bottom(stop.output["bt"])
+        self.assert_quiet(output)
+
+
+@harness.needs_lldb
+class Destroyed(Case):
+    """Locations go with an interpreter, and come with a new one."""
+
+    def test_locations_follow_the_interpreters(self):
+        output = harness.lldb(
+            ["breakpoint set -n PyList_Append", "breakpoint set -n host_created", "breakpoint set -n host_destroyed",
+             session.DRIVER, "run", session.drive({1: ["once"], 2: ["breakpoint list 1"], 3: ["breakpoint list 1"]})],
+            harness.HOST, "-n", str(COUNT), "-d", "1", "-a", session.code())
+        addresses = harness.host_addresses(output)
+        listed = [{int(a, 16) for a in re.findall(r"address = (0x\w+), resolved", stop.output["breakpoint list 1"])}
+                  for stop in session.stops(output, 2, 3)]
+        expected = [{addresses[i] for i in living} for living in ((0, 1, 2), (0, 2), (0, 2, 3))]
+        self.assertEqual(len(listed), 3, output)
+        self.assertEqual(listed[:2], expected[:2])
+        # Interpreters that have run keep their location, which was disabled at its stop.
+        self.assertIn(addresses[3], listed[2])
+        self.assertEqual({stop.pc for stop in session.stops(output, 1)}, expected[2])
+        self.assertTrue(session.ended(output), output[-500:])
+        self.assert_quiet(output)
+
+
+@harness.needs_lldb
+class Stripped(Case):
+    """numpy as Debian ships it, without debug information."""
+
+    def test_exported_function_stops_in_each_copy_and_unwinds(self):
+        output = harness.lldb(
+            ["breakpoint set -n PyInit__multiarray_umath", session.DRIVER, "run",
+             session.drive({1: ["bt", "breakpoint set --one-shot true -n PyModule_Create2"], 0: ["bt"]})],
+            harness.HOST, "-n", str(COUNT), "import sys, numpy; sys.stdout.write('sum %d\\n' % numpy.arange(5).sum())")
+        stops = session.stops(output, 1)
+        self.assertEqual(len({stop.lwp for stop in stops}), COUNT, output)
+        self.assertEqual(len({stop.pc for stop in stops}), COUNT)
+        for stop in stops:
+            self.assertEqual(session.functions(stop.output["bt"])[0], "PyInit__multiarray_umath")
+            self.assert_bottom(stop.output["bt"])
+        inside = [stop.output["bt"] for stop in session.stops(output, 0, 2, 3, 4)
+                  if "PyInit__multiarray_umath" in stop.output["bt"]]
+        self.assertTrue(inside, output)
+        for backtrace in inside:
+            # Its first call, or one from a module that it imports meanwhile.
+            found = session.functions(backtrace)
+            self.assertEqual(found[0], "PyModule_Create2")
+            self.assertIn("_PyEval_EvalFrameDefault", found[found.index("PyInit__multiarray_umath"):])
+            self.assert_bottom(backtrace)
+        self.assertEqual(output.count("sum 10"), COUNT)
+
+
+@harness.needs_lldb
+class Afterwards(Case):
+    """Attached to a process that has been running, and from a core that gcore has made."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        core = os.path.join(cls.folder.name, "core")
+        with harness.Background(harness.HOST, "-n", COUNT, session.code(wait=600), until=r"(?s)(ready.*){3}") as host:
+            cls.addresses = harness.host_addresses(host.output)
+            made = harness.run("gcore", "-o", core, host.pid)
+            cls.attached = harness.lldb(["bt all", "detach"], options=["-p", str(host.pid)])
+        assert made.returncode == 0, made.stderr
+        cls.core = harness.lldb([f"target create {harness.HOST} --core {core}.{host.pid}", "bt all"])
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def check(self, output):
+        sleeping = [text for text in session.threads(output) if "_PyEval_EvalFrameDefault" in text]
+        self.assertEqual(len(sleeping), COUNT, output)
+        pcs = []
+        for text in sleeping:
+            self.assertIn("PyRun_SimpleStringFlags", session.functions(text))
+            self.assert_bottom(text)
+            pcs.append(int(re.search(r"(0x\w+) [^`]*`PyObject_Vectorcall", text)[1], 16))
+        # Each thread is in a copy of its own: the same place relative to what the host has printed.
+        self.assertEqual(len({pc - a for pc, a in zip(sorted(pcs), sorted(self.addresses.values()))}), 1)
+
+    def test_attached_shows_names_and_backtraces_of_each(self):
+        self.check(self.attached)
+
+    def test_core_shows_names_and_backtraces_of_each(self):
+        self.check(self.core)
+
+
+if __name__ == "__main__":
+    unittest.main()
