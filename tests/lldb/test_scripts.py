@@ -247,7 +247,9 @@ int lib_add(int a, int b)
                  session.drive({1: ["once", "gorgon symbols all libadd", f"breakpoint set -f lib.c -l {line}"],
                                 2: ["bt 1", "frame variable"], 3: [], 4: []})],
                 harness.HOST, "-n", str(COUNT),
-                f"import ctypes, gorgon; ctypes.CDLL('{library}').lib_add(40, gorgon.interpreter)", script=True)
+                # All copies are loaded before the first call: symbols go to those that are there.
+                f"import ctypes, gorgon, time; l = ctypes.CDLL('{library}'); time.sleep(2); "
+                "l.lib_add(40, gorgon.interpreter)", script=True)
         seen = {}
         for stop in session.stops(output, 2):
             found = re.search(r"libadd\.so \[interp (\d)\]`lib_add\(a=40, b=(\d)\) at lib\.c:(\d+)",
