@@ -10,7 +10,7 @@ packages="
 	libelf-dev libdwarf-dev libdw-dev libcmocka-dev libjson-c-dev
 	libpython3.11 libpython3.11-dev libpython3.11-dbg python3.11-dbg
 	python3 python3-numpy python3-venv
-	gdb lldb-19 python3-lldb-19 elfutils valgrind
+	gdb libc6-dbg lldb-19 python3-lldb-19 elfutils valgrind
 "
 
 missing=""

@@ -7,8 +7,9 @@
 // name is bound to one of them: it puts the namespace into the argument register
 // behind the last one that the function uses and jumps (arch_*.h has the encoding).
 //
-// The page is written into a memfd and mapped read-only and executable: no mapping is
-// ever writable and executable, nor changes from one to the other.
+// The page is anonymous, so that it is in core files without a file that debuggers
+// would miss, and becomes executable when it is no longer writable. Where the system
+// forbids that change (PR_SET_MDWE, SELinux) it is mapped from a memfd instead.
 
 #define _GNU_SOURCE
 #include "thunk.h"
@@ -17,6 +18,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -25,7 +27,8 @@ struct gorgon_thunks {
 	size_t size;
 };
 
-static struct gorgon_error *map_code(const uint8_t *code, size_t size, uint8_t **ret)
+// From a file in memory: executable without ever having been writable.
+static struct gorgon_error *map_from_file(const uint8_t *code, size_t size, uint8_t **ret)
 {
 	struct gorgon_error *err = NULL;
 	void *mapped;
@@ -44,6 +47,25 @@ static struct gorgon_error *map_code(const uint8_t *code, size_t size, uint8_t *
 	}
 	close(fd);
 	return err;
+}
+
+static struct gorgon_error *map_code(const uint8_t *code, size_t size, uint8_t **ret)
+{
+	void *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int errnum;
+
+	if (mapped == MAP_FAILED)
+		return gorgon_error_create_os(errno, "cannot map thunks");
+	memcpy(mapped, code, size);
+	if (!mprotect(mapped, size, PROT_READ | PROT_EXEC)) {
+		*ret = mapped;
+		return NULL;
+	}
+	errnum = errno;
+	munmap(mapped, size);
+	if (errnum == EACCES || errnum == EPERM)
+		return map_from_file(code, size, ret);
+	return gorgon_error_create_os(errnum, "cannot protect thunks");
 }
 
 struct gorgon_error *gorgon_thunks_create(const struct gorgon_thunk *list, size_t count,

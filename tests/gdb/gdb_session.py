@@ -87,10 +87,8 @@ def threads(output):
     return {int(lwp): text for lwp, text in zip(parts[1::2], parts[2::2])}
 
 
-# What gdb says of cores by gcore in general: of the vsyscall page, of the command line, and of
-# mappings of files without a name, whose pages are in the core.
-HARMLESS = re.compile(r"unexpected null characters|Memory read failed for corefile section|"
-                      r"Can't open file /memfd:\S+ \(deleted\)")
+# What gdb says of cores by gcore in general: of the vsyscall page and of the command line.
+HARMLESS = re.compile(r"unexpected null characters|Memory read failed for corefile section")
 
 
 def complaints(output):
