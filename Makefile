@@ -31,7 +31,9 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer $(if $(findstring undefined,$(SAN)),-fno-sanitize-recover=undefined))
 BASE := -std=gnu11 -fPIC -fvisibility=hidden -pthread $(WARN) $(SANFLAGS) -MMD -MP
 INCLUDES := -Iloader -Ijitreg -Iloader/elf
-PYTHON_CFLAGS = $(shell pkg-config --cflags python3-embed 2>/dev/null)
+# Any CPython's headers from 3.11 on: only the stable ABI's structures are used.
+PYTHON_CFLAGS = $(shell for p in python3-embed python-3.11 python-3.12 python-3.13; do \
+	pkg-config --cflags $$p 2>/dev/null && break; done)
 JSON_CFLAGS = $(shell pkg-config --cflags json-c)
 JSON_LIBS = $(shell pkg-config --libs json-c)
 
