@@ -55,7 +55,7 @@ PRODUCTS := $(BUILD)/gorgon $(LIBGORGON) $(BUILD)/libgorgon.a $(LIBJITREG) $(BUI
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
 .PHONY: all check check-all check-unit check-run check-jitreg check-gdb check-lldb demo setup venv \
-	bench format lint compile_commands.json install uninstall clean help
+	bench format lint compile_commands.json install install-jitreg uninstall clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
@@ -174,17 +174,24 @@ lint:
 compile_commands.json:
 	$(PYTHON3) tools/compile_commands.py '$(CC) $(BASE) $(INCLUDES) $(CFLAGS)' $(JITREG_SRC) $(GORGON_SRC) $(TOOL_SRC) $(UNIT_SRC) > $@
 
-install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(DATADIR)/gorgon
+# $(1) header files, $(2) library.
+define install_library
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)
+	install -m 644 $(1) $(DESTDIR)$(INCLUDEDIR)
+	install -m 644 $(BUILD)/$(2).a $(DESTDIR)$(LIBDIR)
+	install -m 755 $(BUILD)/$(2).so.$(SOVERSION) $(DESTDIR)$(LIBDIR)
+	ln -sf $(2).so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/$(2).so
+	sed 's|@PREFIX@|$(PREFIX)|;s|@LIBDIR@|$(LIBDIR)|;s|@INCLUDEDIR@|$(INCLUDEDIR)|;s|@VERSION@|$(VERSION)|' \
+		$(wildcard */$(2).pc.in) > $(DESTDIR)$(LIBDIR)/pkgconfig/$(2).pc
+endef
+
+install-jitreg: $(LIBJITREG) $(BUILD)/libjitreg.a
+	$(call install_library,jitreg/jitreg.h,libjitreg)
+
+install: all install-jitreg
+	$(call install_library,loader/gorgon.h loader/elf/debug_root.h,libgorgon)
+	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(BUILD)/gorgon $(DESTDIR)$(PREFIX)/bin
-	install -m 644 loader/gorgon.h jitreg/jitreg.h loader/elf/debug_root.h $(DESTDIR)$(INCLUDEDIR)
-	install -m 644 $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a $(DESTDIR)$(LIBDIR)
-	install -m 755 $(BUILD)/libgorgon.so.$(SOVERSION) $(BUILD)/libjitreg.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)
-	ln -sf libgorgon.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libgorgon.so
-	ln -sf libjitreg.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libjitreg.so
-	for pc in loader/libgorgon jitreg/libjitreg; do \
-		sed 's|@PREFIX@|$(PREFIX)|;s|@LIBDIR@|$(LIBDIR)|;s|@INCLUDEDIR@|$(INCLUDEDIR)|;s|@VERSION@|$(VERSION)|' \
-			$$pc.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/$${pc##*/}.pc; done
 	for script in $(SCRIPTS); do \
 		install -D -m 644 $$script $(DESTDIR)$(DATADIR)/gorgon/$$script; done
 	install -d $(DESTDIR)$(DATADIR)/gdb/auto-load$(LIBDIR)
@@ -204,6 +211,7 @@ help:
 	@echo "check    set up, build, run all tests (TESTS='gdb lldb' for some)"
 	@echo "check-unit check-run check-jitreg check-gdb check-lldb    one kind of test"
 	@echo "install  DESTDIR= PREFIX=$(PREFIX)    uninstall takes it back"
+	@echo "install-jitreg  libjitreg alone"
 	@echo "format lint compile_commands.json clean"
 	@echo "variables: BUILD SAN V CC CFLAGS LDFLAGS DEPS=no"
 
