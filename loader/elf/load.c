@@ -157,6 +157,26 @@ static struct gorgon_error *needed_by(const struct gorgon_object *object, struct
 	return ret;
 }
 
+// By its name, as any library of the system; one that only the object's own search
+// path knows (wheels carry theirs along) by its path.
+static struct gorgon_error *open_shared(const struct gorgon_object *object, const char *name,
+					struct gorgon_system_library **ret)
+{
+	struct gorgon_error *err = gorgon_system_open(name, object->path, ret);
+	char *path;
+
+	if (!err || (!object->image->rpath && !object->image->runpath))
+		return err;
+	if (gorgon_error_code(err) != GORGON_ERROR_MISSING)
+		return err;
+	gorgon_error_destroy(err);
+	if ((err = gorgon_search(name, object, &path)))
+		return needed_by(object, err);
+	err = gorgon_system_open(path, object->path, ret);
+	free(path);
+	return err;
+}
+
 static struct gorgon_error *read_dependency(struct group *group, struct gorgon_object *object,
 					    const char *name)
 {
@@ -165,7 +185,7 @@ static struct gorgon_error *read_dependency(struct group *group, struct gorgon_o
 	struct gorgon_error *err;
 
 	if (gorgon_policy_shares(&group->ns->policy, name)) {
-		if ((err = gorgon_system_open(name, object->path, &library)))
+		if ((err = open_shared(object, name, &library)))
 			return err;
 		object->system[object->system_count++] = library;
 		return gorgon_ns_add_system(group->ns, library) ? NULL : &gorgon_error_nomem;

@@ -37,6 +37,7 @@ static const struct {
 	{"libgfortran.so.5", "needed by shared BLAS; units are process-wide descriptors"},
 	{"libquadmath.so.0", "needed by libgfortran"},
 	{"libgomp.so.1", "one pool of OpenMP threads; has initial-exec TLS"},
+	{"libgomp-*.so*", "as libgomp; wheels carry it under such names"},
 	{"libblas.so.3", "one pool of BLAS threads and buffers; tens of MB"},
 	{"libcblas.so.3", "as libblas"},
 	{"liblapack.so.3", "as libblas"},

@@ -140,7 +140,8 @@ static struct gorgon_error *tls_value(struct pass *pass, enum gorgon_reloc_kind 
 			return tls_error(object, index,
 					 "initial-exec access to a private object's variable is not "
 					 "possible for threads that exist; build without "
-					 "-ftls-model=initial-exec");
+					 "-ftls-model=initial-exec, or take the library from the "
+					 "system (--share)");
 		// Static TLS of the system: the same distance in every thread. The
 		// system's linker decides at its own load whether a block is static;
 		// a reference compiled as initial-exec has made it so.
