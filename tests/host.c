@@ -22,6 +22,10 @@
 static struct gorgon_interp *interps[COUNT_MAX];
 static const char *code;
 
+// Where each interpreter's PyList_Append is, as this host has computed it; for
+// debuggers that want to check what they say of an address.
+void *host_append_at[COUNT_MAX];
+
 // Places for a debugger to stop; they must not be inlined or dropped.
 __attribute__((noinline)) void host_created(int count);
 __attribute__((noinline)) void host_destroyed(int number);
@@ -50,8 +54,9 @@ static void create(int i, const char *python)
 	struct gorgon_interp_opts opts = {.size = sizeof(opts), .python = python};
 
 	check(gorgon_interp_create(&opts, &interps[i]));
+	host_append_at[i] = gorgon_interp_find_symbol(interps[i], "PyList_Append");
 	printf("host: interp %u PyList_Append %p\n", gorgon_interp_number(interps[i]),
-	       gorgon_interp_find_symbol(interps[i], "PyList_Append"));
+	       host_append_at[i]);
 	fflush(stdout);
 }
 

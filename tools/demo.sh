@@ -22,6 +22,13 @@ quieten() {
 	grep -vE '^\[(New Thread|Thread 0x|Switching|Inferior|Using)|^Using host|^warning: Error disabling|No such file or directory|^$' || true
 }
 
+# expect DEBUGGER COUNT PATTERN: so many lines of its session must be like that.
+expect() {
+	[ "$(grep -c "$3" "$work/$1.out")" = "$2" ] && return
+	echo "demo: $1 did not stop in every interpreter" >&2
+	exit 1
+}
+
 title "1. $build/gorgon demo"
 "$build/gorgon" demo
 
@@ -45,6 +52,15 @@ gorgon list
 python
 import gdb
 
+def check(number):
+    """The interpreter whose PyList_Append, by the host's own reckoning, is nearest to libpython's frame."""
+    frame = gdb.newest_frame()
+    while frame and "libpython" not in str(gdb.execute("gorgon whose %#x" % frame.pc(), to_string=True)):
+        frame = frame.older()
+    distance = [abs(frame.pc() - int(gdb.parse_and_eval("(long)host_append_at[%d]" % i))) for i in range(3)]
+    if distance.index(min(distance)) != number:
+        raise gdb.GdbError("interpreter %d is shown, the host's addresses say %d" % (number, distance.index(min(distance))))
+
 class Once(gdb.Breakpoint):
     """Stops once in each interpreter."""
 
@@ -58,6 +74,7 @@ class Once(gdb.Breakpoint):
         if len(self.seen) == 3 or number in self.seen:
             return False
         self.seen.add(number)
+        check(number)
         return True
 
 def show(command, only=""):
@@ -77,12 +94,13 @@ while gdb.selected_inferior().pid and not all(len(p.seen) == 3 for p in points):
         show("bt", only="_multiarray_umath")
     show("bt -2")
 for p in points:
-    gdb.write("%-24s stopped in interpreters %s\\n" % (p.location, sorted(p.seen)))
+    gdb.write("%-24s stopped in interpreters %s, as the host's own addresses say\\n" % (p.location, sorted(p.seen)))
     p.delete()
 gdb.execute("continue")
 end
 END
-gdb -nx -q -batch -x "$work/session.gdb" --args "$build/host" -n 3 "$program" 2>&1 | quieten
+gdb -nx -q -batch -x "$work/session.gdb" --args "$build/host" -n 3 "$program" 2>&1 | quieten | tee "$work/gdb.out"
+expect gdb 4 "stopped in interpreters .0, 1, 2."
 
 title "3. lldb on the same host: by name with nothing loaded, by line after 'gorgon symbols all'"
 lldb=$(command -v lldb-19 || command -v lldb)
@@ -90,6 +108,15 @@ cat > "$work/stops.py" <<'END'
 """lldb command "stops N": continue until breakpoint N has stopped in three interpreters."""
 import gorgon
 import lldb
+
+
+def check(target, pc, label):
+    """What the host has computed: the nearest PyList_Append is that interpreter's."""
+    addresses = target.FindFirstGlobalVariable("host_append_at")
+    distance = [abs(pc - addresses.GetChildAtIndex(i).GetValueAsUnsigned()) for i in range(3)]
+    nearest = distance.index(min(distance))
+    if f"[interp {nearest}]" not in label:
+        raise AssertionError(f"{label} is shown, the host's addresses say {nearest}")
 
 
 def stops(debugger, command, result, _internal):
@@ -104,6 +131,7 @@ def stops(debugger, command, result, _internal):
             if thread.GetStopReasonDataAtIndex(0) != int(command) or label in labels:
                 continue
             labels.add(label)
+            check(process.GetTarget(), frame.GetPC(), label)
             process.SetSelectedThread(thread)
             result.AppendMessage(f"stopped in {label}")
             for number in (0, 1, thread.GetNumFrames() - 2):
@@ -135,4 +163,5 @@ frame variable size
 breakpoint disable
 continue
 END
-"$lldb" --no-lldbinit --batch -s "$work/session.lldb" -- "$build/host" -n 3 "$program" 2>&1 | quieten
+"$lldb" --no-lldbinit --batch -s "$work/session.lldb" -- "$build/host" -n 3 "$program" 2>&1 | quieten | tee "$work/lldb.out"
+expect lldb 6 "^stopped in libpython.*interp [012]"
