@@ -127,17 +127,36 @@ static void ns_create_keep_private_makes_a_copy(void **state)
 	test_ns_destroy(ns);
 }
 
-// libtls_user.so needs libtls.so, which the system's linker then opens, along that
-// library's own path: by name it finds nothing, and says so.
+// libplain.so needs libbottom.so and has no path of its own to it: the system is asked by
+// name, finds nothing, and says so.
 static void ns_create_share_asks_the_system(void **state)
 {
-	struct gorgon_ns *ns = ns_with("libtls.so", NULL);
+	struct gorgon_ns *ns = ns_with("libbottom.so", NULL);
 	struct gorgon_object *object;
 
 	(void)state;
-	assert_error(gorgon_object_open(ns, test_module("libtls_user.so"), 0, &object),
-		     GORGON_ERROR_MISSING, "needs libtls.so, which is shared: ");
+	assert_error(gorgon_object_open(ns, test_module("dep/libplain.so"), 0, &object),
+		     GORGON_ERROR_MISSING, "needs libbottom.so, which is shared: ");
 	test_ns_destroy(ns);
+}
+
+// libtop.so has a path to libmiddle.so, which only it knows: the system loads that file,
+// once for all namespaces.
+static void ns_create_share_follows_the_run_path(void **state)
+{
+	struct gorgon_ns *ns[2] = {ns_with("lib[mb]*.so", NULL), ns_with("lib[mb]*.so", NULL)};
+	struct gorgon_object *object;
+	void *middle[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		assert_ok(gorgon_object_open(ns[i], test_module("libtop.so"), 0, &object));
+		middle[i] = SYMBOL(object, void *, "middle_get");
+	}
+	assert_non_null(middle[0]);
+	assert_ptr_equal(middle[0], middle[1]);
+	for (int i = 0; i < 2; i++)
+		test_ns_destroy(ns[i]);
 }
 
 int main(void)
@@ -151,6 +170,7 @@ int main(void)
 		cmocka_unit_test(policy_is_python_symbol_by_prefix),
 		cmocka_unit_test(ns_create_keep_private_makes_a_copy),
 		cmocka_unit_test(ns_create_share_asks_the_system),
+		cmocka_unit_test(ns_create_share_follows_the_run_path),
 	};
 
 	return cmocka_run_group_tests_name("policy", tests, test_warm_up, NULL);

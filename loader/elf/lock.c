@@ -10,13 +10,14 @@
 // an import's fifty, registering with a debugger is serial by nature, and fork and
 // the debug root stay simple.
 //
-// Fork: prepare takes the lock and those of locales.c and signals.c, which are leaves; parent and child release it, so that the child's
+// Fork: prepare takes the lock and those of locales.c, memory.c and signals.c, which are leaves; parent and child release it, so that the child's
 // lists are whole. libjitreg registers its own handlers in an earlier constructor;
 // prepare handlers run last-registered first, which gives the order above.
 
 #define _GNU_SOURCE
 #include "lock.h"
 #include "locales.h"
+#include "memory.h"
 #include "ns.h"
 #include "signals.h"
 #include "thread.h"
@@ -75,12 +76,14 @@ static void before_fork(void)
 	gorgon_lock();
 	gorgon_init_wait_for_others();
 	gorgon_locale_before_fork();
+	gorgon_memory_before_fork();
 	gorgon_signals_before_fork();
 }
 
 static void after_fork_parent(void)
 {
 	gorgon_signals_after_fork(false);
+	gorgon_memory_after_fork();
 	gorgon_locale_after_fork();
 	gorgon_unlock();
 }
@@ -88,6 +91,7 @@ static void after_fork_parent(void)
 static void after_fork_child(void)
 {
 	gorgon_signals_after_fork(true);
+	gorgon_memory_after_fork();
 	gorgon_locale_after_fork();
 	gorgon_unwind_after_fork();
 	// Waiters of the parent do not exist here, but the condition counts them.

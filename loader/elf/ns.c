@@ -12,6 +12,7 @@
 #include "dl.h"
 #include "error.h"
 #include "locales.h"
+#include "memory.h"
 #include "lock.h"
 #include "replace.h"
 #include "signals.h"
@@ -284,6 +285,7 @@ struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 	gorgon_signals_destroy(ns->signals);
 	ns->signals = NULL;
 	destroy_doomed(ns);
+	gorgon_memory_release(ns);
 	gorgon_debug_ns_unlink(&ns->debug);
 	gorgon_unlock();
 	ns_free(ns);

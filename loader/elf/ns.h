@@ -22,6 +22,11 @@ struct gorgon_unique {
 	const Elf64_Sym *sym;
 };
 
+/* Addresses, end exclusive. */
+struct gorgon_range {
+	uint64_t start, end;
+};
+
 struct gorgon_ns {
 	struct gorgon_debug_ns debug;
 	struct gorgon_object *first, *last;
@@ -36,6 +41,8 @@ struct gorgon_ns {
 	size_t system_count;
 	struct gorgon_unique *uniques;
 	size_t unique_count;
+	struct gorgon_range *mappings; /* made by private code, sorted; see memory.c */
+	size_t mapping_count, mapping_capacity;
 	pthread_key_t *keys; /* that private code has created */
 	size_t key_count;
 	uint64_t init_counter;

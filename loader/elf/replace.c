@@ -9,6 +9,7 @@
 #include "dl.h"
 #include "error.h"
 #include "locales.h"
+#include "memory.h"
 #include "thread.h"
 #include "tls.h"
 #include "unwind.h"
@@ -59,6 +60,10 @@ static const struct {
 	{"putenv", gorgon_putenv, PLAIN, "as getenv"},
 	{"kill", gorgon_process_kill, 2,
 	 "CPython ends after an unhandled Ctrl-C by sending itself SIGINT: not the host"},
+	{"mmap", gorgon_memory_map, PLAIN, "memory goes with the namespace that has mapped it"},
+	{"mmap64", gorgon_memory_map, PLAIN, "as mmap"},
+	{"munmap", gorgon_memory_unmap, 2, "as mmap"},
+	{"mremap", gorgon_memory_remap, PLAIN, "as mmap"},
 	{"exit", gorgon_process_exit, 1, "ends the interpreter, never the host"},
 	{"write", gorgon_process_write, 3, "output of the interpreter goes where the host says"},
 };

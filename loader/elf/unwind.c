@@ -39,7 +39,8 @@ extern const void *_Unwind_Find_FDE(void *pc, void *bases);
 typedef int find_object_fn(void *addr, struct dl_find_object *ret);
 
 struct range {
-	uint64_t start, end, eh_frame_hdr;
+	uint64_t start, end, eh_frame_hdr; // the last is 0 for objects without one
+	struct gorgon_ns *ns;
 };
 
 struct table {
@@ -71,29 +72,41 @@ static const struct range *find(const struct table *table, uint64_t addr)
 	return NULL;
 }
 
-static bool find_private(uint64_t addr, struct dl_find_object *ret)
+// A copy of the entry, because the array may go once the reader has left.
+static bool look_up(uint64_t addr, struct range *ret)
 {
 	unsigned parity = __atomic_load_n(&epoch, __ATOMIC_SEQ_CST) & 1;
 	const struct range *range;
 
 	__atomic_add_fetch(&readers[parity], 1, __ATOMIC_SEQ_CST);
 	range = find(__atomic_load_n(&current, __ATOMIC_SEQ_CST), addr);
-	if (range) {
-		memset(ret, 0, sizeof(*ret));
-		ret->dlfo_map_start = (void *)(uintptr_t)range->start;
-		ret->dlfo_map_end = (void *)(uintptr_t)range->end;
-		ret->dlfo_eh_frame = (void *)(uintptr_t)range->eh_frame_hdr;
-	}
+	if (range)
+		*ret = *range;
 	__atomic_sub_fetch(&readers[parity], 1, __ATOMIC_SEQ_CST);
 	return range != NULL;
 }
 
+struct gorgon_ns *gorgon_unwind_ns_at(uint64_t addr)
+{
+	struct range range;
+
+	return look_up(addr, &range) ? range.ns : NULL;
+}
+
 int gorgon_unwind_find_object(void *addr, struct dl_find_object *ret)
 {
+	struct range range;
+
 	asked = true;
-	if (find_private((uintptr_t)addr, ret))
-		return 0;
-	return system_find_object ? system_find_object(addr, ret) : -1;
+	if (!look_up((uintptr_t)addr, &range))
+		return system_find_object ? system_find_object(addr, ret) : -1;
+	if (!range.eh_frame_hdr)
+		return -1;
+	memset(ret, 0, sizeof(*ret));
+	ret->dlfo_map_start = (void *)(uintptr_t)range.start;
+	ret->dlfo_map_end = (void *)(uintptr_t)range.end;
+	ret->dlfo_eh_frame = (void *)(uintptr_t)range.eh_frame_hdr;
+	return 0;
 }
 
 __attribute__((visibility("default"), alias("gorgon_unwind_find_object"))) int
@@ -162,8 +175,14 @@ static struct gorgon_error *insert(const struct gorgon_object *object)
 		at++;
 	if (count)
 		memcpy(table->ranges, current->ranges, at * sizeof(struct range));
-	table->ranges[at] = (struct range){object->start, object->end,
-					   object->bias + object->image->eh_frame_hdr_vaddr};
+	table->ranges[at] = (struct range){
+		.start = object->start,
+		.end = object->end,
+		.eh_frame_hdr = object->image->eh_frame_hdr_vaddr
+					? object->bias + object->image->eh_frame_hdr_vaddr
+					: 0,
+		.ns = object->ns,
+	};
 	if (count)
 		memcpy(&table->ranges[at + 1], &current->ranges[at],
 		       (count - at) * sizeof(struct range));
@@ -200,9 +219,8 @@ struct gorgon_error *gorgon_unwind_register(struct gorgon_object *object)
 {
 	struct gorgon_error *err;
 
-	if (!object->image->eh_frame_hdr_vaddr)
-		return NULL;
-	// Always in the table: modules with a static libgcc ask for it by name.
+	// Always in the table: modules with a static libgcc ask for it by name, and
+	// memory.c asks whose code an address is in.
 	if ((err = insert(object)))
 		return err;
 	object->unwind_listed = true;

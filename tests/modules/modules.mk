@@ -12,7 +12,7 @@ MOD_CXX = @mkdir -p $(@D); $(if $(Q),echo "  MODULE  $@";) set -e; $(if $(V),set
 ORIGIN := -Wl,-rpath,'$$ORIGIN
 
 # One source, nothing special: name of the library and of its source.
-MOD_PLAIN := basic undefined tls dl exit thread system
+MOD_PLAIN := basic undefined tls dl exit thread system memory
 MODULES := $(MOD_PLAIN:%=$(MOD)/lib%.so)
 
 $(MOD_PLAIN:%=$(MOD)/lib%.so): $(MOD)/lib%.so: $(MOD_SRC)/%.c $(MOD_SRC)/note.h

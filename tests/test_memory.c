@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// loader/elf/memory.c
+
+#define _GNU_SOURCE
+#include "helpers.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#define PAGE 4096
+
+struct memory {
+	struct gorgon_ns *ns;
+	void *(*map)(size_t size, int flags);
+	int (*unmap)(void *addr, size_t size);
+	void *(*remap)(void *addr, size_t size, size_t new_size);
+};
+
+static struct memory open_memory(void)
+{
+	struct memory ret = {.ns = test_ns()};
+	struct gorgon_object *object = test_open(ret.ns, "libmemory.so");
+
+	ret.map = SYMBOL(object, void *(*)(size_t, int), "memory_map");
+	ret.unmap = SYMBOL(object, int (*)(void *, size_t), "memory_unmap");
+	ret.remap = SYMBOL(object, void *(*)(void *, size_t, size_t), "memory_remap");
+	return ret;
+}
+
+static bool is_mapped(const char *addr)
+{
+	return !msync((void *)addr, PAGE, MS_ASYNC) || errno != ENOMEM;
+}
+
+static void destroy_mappings_left_are_unmapped(void **state)
+{
+	struct memory memory = open_memory();
+	char *a = memory.map(3 * PAGE, MAP_PRIVATE);
+	char *b = memory.map(100, MAP_PRIVATE);
+
+	(void)state;
+	a[0] = b[99] = 1;
+	test_ns_destroy(memory.ns);
+	for (int i = 0; i < 3; i++)
+		assert_false(is_mapped(a + i * PAGE));
+	assert_false(is_mapped(b));
+}
+
+static void destroy_shared_mapping_stays(void **state)
+{
+	struct memory memory = open_memory();
+	char *a = memory.map(PAGE, MAP_SHARED);
+
+	(void)state;
+	test_ns_destroy(memory.ns);
+	assert_true(is_mapped(a));
+	a[0] = 1;
+	munmap(a, PAGE);
+}
+
+static void unmap_middle_only_the_rest_is_unmapped_at_the_end(void **state)
+{
+	struct memory memory = open_memory();
+	char *a = memory.map(5 * PAGE, MAP_PRIVATE);
+	char *other;
+
+	(void)state;
+	assert_int_equal(memory.unmap(a + 2 * PAGE, PAGE), 0);
+	// The hole is the host's now and must survive.
+	other = mmap(a + 2 * PAGE, PAGE, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	assert_ptr_equal(other, a + 2 * PAGE);
+	other[0] = 7;
+	test_ns_destroy(memory.ns);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(is_mapped(a + i * PAGE), i == 2);
+	assert_int_equal(other[0], 7);
+	munmap(other, PAGE);
+}
+
+static void remap_moved_range_is_unmapped_where_it_went(void **state)
+{
+	struct memory memory = open_memory();
+	char *a = memory.map(2 * PAGE, MAP_PRIVATE);
+	char *b;
+
+	(void)state;
+	b = memory.remap(a, 2 * PAGE, 600 * PAGE);
+	assert_ptr_not_equal(b, MAP_FAILED);
+	b[599 * PAGE] = 1;
+	test_ns_destroy(memory.ns);
+	assert_false(is_mapped(b));
+	assert_false(is_mapped(b + 599 * PAGE));
+}
+
+static void destroy_other_namespaces_memory_stays(void **state)
+{
+	struct memory one = open_memory(), two = open_memory();
+	char *a = one.map(PAGE, MAP_PRIVATE), *b = two.map(PAGE, MAP_PRIVATE);
+
+	(void)state;
+	b[0] = 5;
+	test_ns_destroy(one.ns);
+	assert_false(is_mapped(a));
+	assert_int_equal(b[0], 5);
+	test_ns_destroy(two.ns);
+	assert_false(is_mapped(b));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(destroy_mappings_left_are_unmapped),
+		cmocka_unit_test(destroy_shared_mapping_stays),
+		cmocka_unit_test(unmap_middle_only_the_rest_is_unmapped_at_the_end),
+		cmocka_unit_test(remap_moved_range_is_unmapped_where_it_went),
+		cmocka_unit_test(destroy_other_namespaces_memory_stays),
+	};
+
+	return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
+}
