@@ -129,6 +129,12 @@ struct gorgon_ns_opts {
 	 * run. By default a signal reaches every interpreter that handles it, on the
 	 * interpreter's main thread, and the host's own handler. */
 	bool no_signals;
+	/** Threads that pools of its libraries (BLAS, OpenMP) are told to have, through
+	 * OPENBLAS_NUM_THREADS, OMP_NUM_THREADS and the like where the environment does not
+	 * set them. 0: the processors divided by the number of namespaces that exist when a
+	 * library asks. Libraries that are shared with the process read the environment
+	 * themselves. */
+	unsigned pool_threads;
 };
 
 /**

@@ -41,8 +41,10 @@ needs_lldb = unittest.skipUnless(LLDB, "lldb is not installed")
 
 
 def run(*command, timeout=TIMEOUT, env=None, **kwargs):
-    """Run a command to its end; returns the CompletedProcess with text output."""
+    """Run a command to its end; returns the CompletedProcess with text output. @env is added to
+    the environment; None takes a variable away."""
     environment = dict(os.environ, **(env or {}))
+    environment = {name: value for name, value in environment.items() if value is not None}
     environment.pop("DEBUGINFOD_URLS", None)
     return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=timeout,
                           env=environment, stdin=subprocess.DEVNULL, check=False, **kwargs)

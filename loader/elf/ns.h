@@ -55,6 +55,7 @@ struct gorgon_ns {
 	void (*on_exit)(void *ctx, int status);
 	void *on_exit_ctx;
 
+	char pool_text[12]; /* what thread pools are told; see process.c */
 	uint64_t load_ns, relocate_ns, register_ns; /* time spent, for statistics */
 };
 

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Functions through which private code would reach the whole process: exit, the
-// descriptors of standard output, pthread keys, signals to itself. See replace.c for the table.
+// descriptors of standard output, pthread keys, signals to itself, sizes of thread pools. See replace.c for the table.
 
 #define _GNU_SOURCE
+#include "locales.h"
 #include "lock.h"
 #include "replace.h"
 #include "signals.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 // exit() ends the interpreter: its main thread goes back to whoever called
@@ -43,6 +47,53 @@ ssize_t gorgon_process_write(int fd, const void *data, size_t size, struct gorgo
 	if (fd == STDOUT_FILENO || fd == STDERR_FILENO)
 		return ns->opts.write_output(ns->opts.write_ctx, fd, data, size);
 	return write(fd, data, size);
+}
+
+static unsigned cpu_count(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned)CPU_COUNT(&set);
+}
+
+// How many threads a pool of this namespace may have: the host's word, or the
+// processors shared out over the namespaces that there are now. 0: say nothing.
+static unsigned pool_size(const struct gorgon_ns *ns)
+{
+	unsigned others = __atomic_load_n(&gorgon_debug_root.ns_count, __ATOMIC_RELAXED);
+	unsigned share;
+
+	if (ns->opts.pool_threads)
+		return ns->opts.pool_threads;
+	if (others < 2)
+		return 0;
+	share = cpu_count() / others;
+	return share ? share : 1;
+}
+
+// Libraries size their thread pools by these variables when they are loaded, and by the
+// number of processors without them: that many for each copy would leave nobody time to
+// work. What the user has set counts.
+char *gorgon_process_getenv(const char *name, struct gorgon_ns *ns)
+{
+	static const char *const names[] = {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS",
+					    "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
+					    "NUMEXPR_NUM_THREADS"};
+	char *ret = gorgon_getenv(name);
+	unsigned size;
+
+	for (size_t i = 0; !ret && i < sizeof(names) / sizeof(*names); i++) {
+		if (strcmp(name, names[i]))
+			continue;
+		// Written once: the result must stay as it is for whoever keeps it.
+		gorgon_lock();
+		size = pool_size(ns);
+		if (size && !*ns->pool_text)
+			snprintf(ns->pool_text, sizeof(ns->pool_text), "%u", size);
+		ret = *ns->pool_text ? ns->pool_text : NULL;
+		gorgon_unlock();
+	}
+	return ret;
 }
 
 int gorgon_process_key_create(unsigned *key, void (*destructor)(void *), struct gorgon_ns *ns)

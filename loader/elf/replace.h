@@ -24,6 +24,7 @@ void gorgon_replace_for_each(void (*fn)(void *ctx, const char *name, const char 
 void gorgon_process_exit(int status, struct gorgon_ns *ns);
 int gorgon_process_kill(pid_t pid, int number, struct gorgon_ns *ns);
 ssize_t gorgon_process_write(int fd, const void *data, size_t size, struct gorgon_ns *ns);
+char *gorgon_process_getenv(const char *name, struct gorgon_ns *ns);
 int gorgon_process_key_create(unsigned *key, void (*destructor)(void *), struct gorgon_ns *ns);
 int gorgon_process_key_delete(unsigned key, struct gorgon_ns *ns);
 /* Delete the keys that are left. The lock is held. */

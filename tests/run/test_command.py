@@ -283,6 +283,18 @@ class Run(unittest.TestCase):
         self.assertIn("[1] Fatal Python error: Segmentation fault", result.stderr)
         self.assertIn("string_at", result.stderr)
 
+    def test_thread_pools_share_the_processors(self):
+        # ctypes calls this copy's getenv; Python's own os.environ stays the process's.
+        code = ("import ctypes, os\n"
+                "get = ctypes.CDLL(None).getenv\n"
+                "get.restype = ctypes.c_char_p\n"
+                "print(get(b'OPENBLAS_NUM_THREADS'), os.environ.get('OPENBLAS_NUM_THREADS'))\n")
+        unset = {"OPENBLAS_NUM_THREADS": None}
+        count = max(1, len(os.sched_getaffinity(0)) // 2)
+        self.check(gorgon("run", "-n", "2", "-c", code, env=unset), f"{str(count).encode()} None\n" * 2)
+        self.check(gorgon("run", "-n", "1", "-c", code, env=unset), "None None\n")
+        self.check(gorgon("run", "-n", "2", "-c", code, env={"OPENBLAS_NUM_THREADS": "7"}), "b'7' 7\n" * 2)
+
 
 class Info(unittest.TestCase):
     def test_says_where_things_are(self):
