@@ -289,5 +289,24 @@ class Afterwards(Case):
         self.check(self.core)
 
 
+@harness.needs_gdb
+class Switched(unittest.TestCase):
+    """gorgon run --debug."""
+
+    def locations(self, mode):
+        output = harness.gdb(["break PyBytes_FromString", "run", "info breakpoints"],
+                             harness.GORGON, "run", "--debug", mode, "-n", "2", "-c", "print('ran')")
+        return len(re.findall(r"hit Breakpoint", output)), output
+
+    def test_off_tells_debuggers_nothing(self):
+        hits, output = self.locations("off")
+        self.assertEqual((hits, output.count("ran\n")), (0, 2), output)
+
+    def test_full_and_auto_stop_as_by_default(self):
+        for mode in ("full", "auto"):
+            with self.subTest(mode=mode):
+                self.assertEqual(self.locations(mode)[0], 1)
+
+
 if __name__ == "__main__":
     unittest.main()
