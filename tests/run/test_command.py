@@ -251,16 +251,22 @@ class Run(unittest.TestCase):
         self.assertIn("KeyboardInterrupt", result.stderr)
 
     def test_handlers_of_copies_do_not_disturb_each_other(self):
-        code = ("import gorgon, os, signal, time\n"
+        # Each marks in the folder how far it has come and waits there for the others.
+        code = ("import gorgon, os, signal, sys, time\n"
+                "def meet(where):\n"
+                "    open(f'{sys.argv[1]}/{where}{gorgon.interpreter}', 'w').close()\n"
+                "    while len([n for n in os.listdir(sys.argv[1]) if n.startswith(where)]) < 3: time.sleep(0.01)\n"
                 "got = []\n"
                 "if gorgon.interpreter != 2: signal.signal(signal.SIGUSR1, lambda n, f: got.append(n))\n"
                 "before = signal.getsignal(signal.SIGINT)\n"
-                "time.sleep(0.5)\n"
+                "meet('ready')\n"
                 "if gorgon.interpreter == 0: os.kill(os.getpid(), signal.SIGUSR1)\n"
-                "time.sleep(0.5)\n"
+                "while gorgon.interpreter != 2 and not got: time.sleep(0.01)\n"
+                "meet('done')\n"
                 "print(gorgon.interpreter, got == [signal.SIGUSR1], before is signal.default_int_handler,"
                 " signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL)\n")
-        result = gorgon("run", "-n", "3", "-c", code)
+        with tempfile.TemporaryDirectory() as folder:
+            result = gorgon("run", "-n", "3", "-c", code, folder)
         self.assertEqual(sorted(result.stdout.splitlines()),
                          ["0 True True False", "1 True True False", "2 False True True"], result.stderr)
 
