@@ -4,8 +4,9 @@
 //
 // Life of a record: made on first use, freed at thread exit by a pthread key's
 // destructor. That destructor runs in rounds with those of other keys, which may use
-// TLS again; so it re-arms itself and frees in the last round that the C library
-// gives (PTHREAD_DESTRUCTOR_ITERATIONS). thread_local destructors run earlier,
+// TLS again; so it re-arms itself and frees in the last round but one that the C library
+// gives (PTHREAD_DESTRUCTOR_ITERATIONS); in the last one a thread sanitizer's runtime
+// has left the thread already. thread_local destructors run earlier,
 // through the C library's own list, where C++ expects them.
 //
 // The list of all records is guarded by the loader's lock. A record's slots are
@@ -66,7 +67,7 @@ static void at_thread_exit(void *arg)
 {
 	struct gorgon_thread *thread = arg;
 
-	if (++thread->exit_round < PTHREAD_DESTRUCTOR_ITERATIONS && !pthread_setspecific(key, thread))
+	if (++thread->exit_round < PTHREAD_DESTRUCTOR_ITERATIONS - 1 && !pthread_setspecific(key, thread))
 		return;
 	gorgon_lock();
 	unlink_thread(thread);
