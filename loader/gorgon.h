@@ -263,7 +263,7 @@ GORGON_API void gorgon_policy_for_each(void (*fn)(void *ctx, const char *pattern
 
 /** A CPython that was found; see gorgon_python_find(). */
 struct gorgon_python {
-	char *library;     /**< Absolute name of libpython. */
+	char *libpython;   /**< Absolute name of the library. */
 	char *executable;  /**< What sys.executable will be; also argv[0]. */
 	unsigned minor;    /**< 11 for CPython 3.11. */
 	bool debug;        /**< A debug build (Py_DEBUG, `d` in the library's name). */

@@ -18,10 +18,10 @@ static void assert_found(const char *path, const char *library, const char *exec
 	bool same;
 
 	assert_ok(gorgon_python_find(path, &python));
-	same = !strcmp(python.library, library) && !strcmp(python.executable, executable) &&
+	same = !strcmp(python.libpython, library) && !strcmp(python.executable, executable) &&
 	       python.minor == 11 && !python.debug;
 	if (!same)
-		print_error("%s: %s, %s, 3.%u%s\n", path, python.library, python.executable,
+		print_error("%s: %s, %s, 3.%u%s\n", path, python.libpython, python.executable,
 			    python.minor, python.debug ? "d" : "");
 	gorgon_python_deinit(&python);
 	assert_true(same);
@@ -33,7 +33,7 @@ static void refuse(const char *path, enum gorgon_error_code code, const char *te
 	struct gorgon_python python = {0};
 
 	assert_error(gorgon_python_find(path, &python), code, text);
-	assert_null(python.library);
+	assert_null(python.libpython);
 	assert_null(python.executable);
 	assert_unchanged(&before);
 }
@@ -44,13 +44,13 @@ static void python_find_null_gives_the_systems_newest(void **state)
 
 	(void)state;
 	assert_ok(gorgon_python_find(NULL, &python));
-	assert_int_equal(access(python.library, R_OK), 0);
-	assert_non_null(strstr(python.library, "/libpython3."));
+	assert_int_equal(access(python.libpython, R_OK), 0);
+	assert_non_null(strstr(python.libpython, "/libpython3."));
 	assert_non_null(strstr(python.executable, "/bin/python3."));
 	assert_true(python.minor >= 11);
 	assert_false(python.debug);
 	gorgon_python_deinit(&python);
-	assert_null(python.library);
+	assert_null(python.libpython);
 }
 
 static void python_find_library_is_itself(void **state)
@@ -78,7 +78,7 @@ static void python_find_debug_build_is_recognised(void **state)
 		skip_because("python3.11-dbg is not installed");
 	assert_ok(gorgon_python_find("/usr/bin/python3.11d", &python));
 	assert_true(python.debug);
-	assert_string_equal(python.library, "/usr/lib/x86_64-linux-gnu/libpython3.11d.so.1.0");
+	assert_string_equal(python.libpython, "/usr/lib/x86_64-linux-gnu/libpython3.11d.so.1.0");
 	gorgon_python_deinit(&python);
 }
 

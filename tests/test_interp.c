@@ -80,7 +80,7 @@ static void interp_create_default_describes_itself(void **state)
 	const struct gorgon_python *python = gorgon_interp_python(interp);
 
 	(void)state;
-	assert_non_null(strstr(python->library, "libpython3."));
+	assert_non_null(strstr(python->libpython, "libpython3."));
 	assert_non_null(gorgon_interp_ns(interp));
 	assert_int_equal(gorgon_interp_count(), 1);
 	assert_non_null(gorgon_interp_find_symbol(interp, "PyList_Append"));
@@ -155,7 +155,7 @@ static void interp_create_debug_root_knows_number_and_library(void **state)
 	assert_int_equal(ns->python_minor, gorgon_interp_python(interp)->minor);
 	assert_int_equal(ns->thread, 0);
 	assert_string_equal((const char *)(uintptr_t)object->path,
-			    gorgon_interp_python(interp)->library);
+			    gorgon_interp_python(interp)->libpython);
 	destroy(interp);
 }
 

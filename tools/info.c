@@ -79,10 +79,10 @@ static struct json_object *collect(const struct gorgon_python *python)
 
 	snprintf(version, sizeof(version), "3.%u%s", python->minor, python->debug ? " (debug build)" : "");
 	add(ret, "gorgon", GORGON_VERSION);
-	add(ret, "libpython", python->library);
+	add(ret, "libpython", python->libpython);
 	add(ret, "executable", python->executable);
 	add(ret, "version", version);
-	add_debug(ret, python->library);
+	add_debug(ret, python->libpython);
 	add_scripts(ret);
 	gorgon_policy_for_each(add_pattern, shared);
 	json_object_object_add(ret, "shared", shared);

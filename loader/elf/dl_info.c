@@ -8,12 +8,10 @@
 
 #define _GNU_SOURCE
 #include "dl.h"
-#include "error.h"
 #include "lock.h"
 #include "symbol.h"
 #include "thread.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

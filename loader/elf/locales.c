@@ -228,52 +228,36 @@ char *gorgon_setlocale(int category, const char *name, struct gorgon_ns *ns)
 	return ret;
 }
 
+// The value of a call that is made under the lock.
+#define LOCKED(call)                                                                               \
+	({                                                                                         \
+		pthread_mutex_lock(&lock);                                                         \
+		__auto_type value_of_call = (call);                                                \
+		pthread_mutex_unlock(&lock);                                                       \
+		value_of_call;                                                                     \
+	})
+
 char *gorgon_getenv(const char *name)
 {
-	char *ret;
-
-	pthread_mutex_lock(&lock);
-	ret = getenv(name);
-	pthread_mutex_unlock(&lock);
-	return ret;
+	return LOCKED(getenv(name));
 }
 
 char *gorgon_secure_getenv(const char *name)
 {
-	char *ret;
-
-	pthread_mutex_lock(&lock);
-	ret = secure_getenv(name);
-	pthread_mutex_unlock(&lock);
-	return ret;
+	return LOCKED(secure_getenv(name));
 }
 
 int gorgon_setenv(const char *name, const char *value, int overwrite)
 {
-	int ret;
-
-	pthread_mutex_lock(&lock);
-	ret = setenv(name, value, overwrite);
-	pthread_mutex_unlock(&lock);
-	return ret;
+	return LOCKED(setenv(name, value, overwrite));
 }
 
 int gorgon_unsetenv(const char *name)
 {
-	int ret;
-
-	pthread_mutex_lock(&lock);
-	ret = unsetenv(name);
-	pthread_mutex_unlock(&lock);
-	return ret;
+	return LOCKED(unsetenv(name));
 }
 
 int gorgon_putenv(char *text)
 {
-	int ret;
-
-	pthread_mutex_lock(&lock);
-	ret = putenv(text);
-	pthread_mutex_unlock(&lock);
-	return ret;
+	return LOCKED(putenv(text));
 }

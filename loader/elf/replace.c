@@ -115,9 +115,3 @@ void *gorgon_replace_find(const struct gorgon_ns *ns, const char *name)
 	}
 	return NULL;
 }
-
-void gorgon_replace_for_each(void (*fn)(void *ctx, const char *name, const char *reason), void *ctx)
-{
-	for (size_t i = 0; i < COUNT; i++)
-		fn(ctx, replacements[i].name, replacements[i].reason);
-}

@@ -16,9 +16,6 @@ void *gorgon_replace_thunk(const struct gorgon_ns *ns, size_t index);
 /* Our address for @name in this namespace, or NULL when the system's is wanted. */
 void *gorgon_replace_find(const struct gorgon_ns *ns, const char *name);
 
-/* Call @fn with each replaced name and the reason. */
-void gorgon_replace_for_each(void (*fn)(void *ctx, const char *name, const char *reason), void *ctx);
-
 /* --- process.c: what reaches for the whole process ------------------------------ */
 
 void gorgon_process_exit(int status, struct gorgon_ns *ns);

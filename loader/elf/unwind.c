@@ -93,13 +93,27 @@ struct gorgon_ns *gorgon_unwind_ns_at(uint64_t addr)
 	return look_up(addr, &range) ? range.ns : NULL;
 }
 
+// The function that ours stands before. Found on first use, not by a constructor:
+// libraries that are initialised before this one throw, too. RTLD_NEXT is what comes
+// behind this library or, linked to the archive, behind the program.
+static int ask_system(void *addr, struct dl_find_object *ret)
+{
+	find_object_fn *fn = __atomic_load_n(&system_find_object, __ATOMIC_RELAXED);
+
+	if (!fn) {
+		fn = (find_object_fn *)dlvsym(RTLD_NEXT, "_dl_find_object", "GLIBC_2.35");
+		__atomic_store_n(&system_find_object, fn, __ATOMIC_RELAXED);
+	}
+	return fn ? fn(addr, ret) : -1;
+}
+
 int gorgon_unwind_find_object(void *addr, struct dl_find_object *ret)
 {
 	struct range range;
 
 	asked = true;
 	if (!look_up((uintptr_t)addr, &range))
-		return system_find_object ? system_find_object(addr, ret) : -1;
+		return ask_system(addr, ret);
 	if (!range.eh_frame_hdr)
 		return -1;
 	memset(ret, 0, sizeof(*ret));
@@ -111,14 +125,6 @@ int gorgon_unwind_find_object(void *addr, struct dl_find_object *ret)
 
 __attribute__((visibility("default"), alias("gorgon_unwind_find_object"))) int
 _dl_find_object(void *addr, struct dl_find_object *ret);
-
-// Before threads and before anybody throws. RTLD_NEXT is wrong in a program that is
-// linked to the archive, where "next" means after the program itself - which is what
-// it is for the library, too.
-__attribute__((constructor(199))) static void find_system_function(void)
-{
-	system_find_object = (find_object_fn *)dlvsym(RTLD_NEXT, "_dl_find_object", "GLIBC_2.35");
-}
 
 // Whether libgcc_s comes to our function: ask it for any address.
 static bool is_reached(void)

@@ -99,7 +99,7 @@ static char *parent(const char *path, unsigned levels)
 // Executable of a library: prefix/lib[/multiarch]/libpython... -> prefix/bin/python3.N.
 static struct gorgon_error *fill_from_library(struct gorgon_python *python)
 {
-	char *dir = parent(python->library, 1);
+	char *dir = parent(python->libpython, 1);
 	char *slash;
 
 	if (!dir)
@@ -126,8 +126,8 @@ static struct gorgon_error *from_library(const char *path, struct gorgon_python 
 			"%s: a shared object whose name is not libpython3.N.so", path);
 	if ((err = check_minor(path, python->minor)))
 		return err;
-	python->library = realpath(path, NULL);
-	if (!python->library)
+	python->libpython = realpath(path, NULL);
+	if (!python->libpython)
 		return gorgon_error_create_os(errno, "%s", path);
 	// A link may lead to a name that says less (libpython3.so -> ...): it does not for
 	// CPython's own, whose real name carries the version.
@@ -211,8 +211,8 @@ static struct gorgon_error *from_executable(const char *path, struct gorgon_pyth
 	}
 	err = check_minor(path, python->minor);
 	if (!err) {
-		python->library = find_library(real, python->minor, python->debug);
-		if (!python->library)
+		python->libpython = find_library(real, python->minor, python->debug);
+		if (!python->libpython)
 			err = no_library(path, python->minor, python->debug);
 	}
 	free(real);
@@ -321,7 +321,7 @@ struct gorgon_error *gorgon_python_find(const char *path, struct gorgon_python *
 
 void gorgon_python_deinit(struct gorgon_python *python)
 {
-	free(python->library);
+	free(python->libpython);
 	free(python->executable);
 	*python = (struct gorgon_python){0};
 }

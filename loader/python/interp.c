@@ -86,11 +86,11 @@ static struct gorgon_error *load(struct gorgon_interp *interp, const struct gorg
 	gorgon_lock();
 	describe(interp);
 	gorgon_unlock();
-	err = gorgon_object_open(interp->ns, interp->python.library, GORGON_OPEN_GLOBAL,
+	err = gorgon_object_open(interp->ns, interp->python.libpython, GORGON_OPEN_GLOBAL,
 				 &interp->libpython);
 	if (!err && !gorgon_interp_find_symbol(interp, "Py_BytesMain"))
 		err = gorgon_error_create(GORGON_ERROR_PYTHON, "%s: has no Py_BytesMain: not a libpython",
-					  interp->python.library);
+					  interp->python.libpython);
 	return err;
 }
 

@@ -84,6 +84,6 @@ struct gorgon_error *gorgon_module_add(struct gorgon_interp *interp)
 
 	if (!append)
 		return gorgon_error_create(GORGON_ERROR_PYTHON, "%s: has no PyImport_AppendInittab",
-					   interp->python.library);
+					   interp->python.libpython);
 	return append("gorgon", (PyObject * (*)(void)) start) ? &gorgon_error_nomem : NULL;
 }

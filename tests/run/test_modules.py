@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import BUILD, GORGON, PYTHON3, SANITIZED, run
+from harness import BUILD, GORGON, PYTHON3, ROOT, SANITIZED, run
 
 # Throws at the bottom of a recursion, catches and rethrows on the way up.
 THROW = r"""
@@ -136,6 +136,23 @@ class Exceptions(unittest.TestCase):
         result = run(PYTHON3, "-c", PYTHON_HOST, f"{BUILD}/libgorgon.so", PROGRAM, self.libraries["shared"],
                      self.libraries["other"])
         self.check(result, 1)
+
+    @unittest.skipIf(SANITIZED, "the sanitizer's runtime takes part in unwinding")
+    def test_host_s_libraries_may_throw_before_libgorgon_is_initialised(self):
+        early, main = (os.path.join(self.folder, name) for name in ("early.cc", "main.cc"))
+        with open(early, "w") as file:
+            file.write("static struct early { early() { try { throw 5; } catch (int) { } } } early_object;\n"
+                       "int early_value() { return 5; }\n")
+        with open(main, "w") as file:
+            file.write("#include <gorgon.h>\n#include <stdio.h>\nint early_value();\n"
+                       "int main() { puts(gorgon_version() && early_value() == 5 ? \"caught\" : \"not\"); }\n")
+        subprocess.run(["g++", "-shared", "-fPIC", early, "-o", f"{self.folder}/libearly.so"], check=True)
+        # The order of initialisation follows the order of linking: try both.
+        for order in (["-lgorgon", "-learly"], ["-learly", "-lgorgon"]):
+            with self.subTest(order=order):
+                subprocess.run(["g++", main, "-o", f"{self.folder}/main", f"-I{ROOT}/loader", f"-L{BUILD}",
+                                f"-L{self.folder}", *order, "-ljitreg", f"-Wl,-rpath,{BUILD}:{self.folder}"], check=True)
+                self.check(run(f"{self.folder}/main"), 1)
 
     @unittest.skipIf(SANITIZED, "python3 is not built with the sanitizer")
     def test_host_that_is_python_keeps_its_own_objects(self):
