@@ -54,7 +54,7 @@ LIBGORGON := $(BUILD)/libgorgon.so
 PRODUCTS := $(BUILD)/gorgon $(LIBGORGON) $(BUILD)/libgorgon.a $(LIBJITREG) $(BUILD)/libjitreg.a
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
-.PHONY: all check check-all check-unit check-run check-jitreg check-gdb check-lldb demo setup venv \
+.PHONY: all check check-all check-long check-unit check-run check-jitreg check-gdb check-lldb demo setup venv \
 	bench format lint compile_commands.json install install-jitreg uninstall clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -144,6 +144,12 @@ check-all: all $(UNITS) $(MODULES) venv
 check-unit check-run check-jitreg check-gdb check-lldb: all $(UNITS) $(MODULES) venv
 	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/run.py $(@:check-%=%) $(TESTS)
 
+# Hours instead of minutes; writes tests/long/RESULTS.md, which is committed.
+check-long:
+	@tools/setup.sh $(DEPS) long
+	+@$(MAKE) --no-print-directory all $(UNITS) $(MODULES) venv
+	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/long/run.py $(TESTS)
+
 # Wheels come into a virtual environment, from a pinned list.
 venv: build/venv/.done
 build/venv/.done: tests/requirements.txt
@@ -210,6 +216,7 @@ help:
 	@echo "demo     set up, build, show: numpy in several interpreters; gdb and lldb in each"
 	@echo "check    set up, build, run all tests (TESTS='gdb lldb' for some)"
 	@echo "check-unit check-run check-jitreg check-gdb check-lldb    one kind of test"
+	@echo "check-long  tests that take long (TESTS='forks' for some); writes tests/long/RESULTS.md"
 	@echo "install  DESTDIR= PREFIX=$(PREFIX)    uninstall takes it back"
 	@echo "install-jitreg  libjitreg alone"
 	@echo "format lint compile_commands.json clean"

@@ -2,7 +2,9 @@
 # Install what building and testing need on Debian 12. Prints what it does, asks
 # nothing, and does nothing when everything is there.
 #
-# usage: tools/setup.sh [yes|no]     no: only name what is missing, and fail if so
+# usage: tools/setup.sh [yes|no] [long]
+#	no	only name what is missing, and fail if so
+#	long	what `make check-long` needs, too
 set -eu
 
 packages="
@@ -11,6 +13,11 @@ packages="
 	libpython3.11 libpython3.11-dev libpython3.11-dbg python3.11-dbg
 	python3 python3-numpy python3-venv
 	gdb libc6-dbg lldb-19 python3-lldb-19 elfutils valgrind
+"
+[ "${2:-}" != long ] || packages="$packages
+	python3-pytest python3-hypothesis
+	python3-torch python3-scipy python3-pandas python3-lxml python3-pil python3-matplotlib
+	python3-cryptography python3-greenlet python3-cffi
 "
 
 missing=""
