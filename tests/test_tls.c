@@ -12,7 +12,7 @@
 // A variable of this program, which tls_user.c refers to.
 TEST_EXPORT __thread int test_host_tls = 77;
 
-// tls.c as compilers build it by default, or with TLS descriptors.
+// tls.c as compilers build it by default, with TLS descriptors, or as initial-exec.
 static const char *library = "libtls.so";
 
 // Functions of one copy of tls.c.
@@ -21,6 +21,7 @@ struct tls {
 	int *(*zero)(void);
 	char *(*aligned)(void);
 	char *(*large)(void);
+	size_t (*large_size)(void);
 	int (*next)(void);
 	int (*local_next)(void);
 	int (*pointer_is_own)(void);
@@ -33,6 +34,7 @@ static struct tls functions_of(struct gorgon_object *object)
 		.zero = SYMBOL(object, int *(*)(void), "tls_zero_at"),
 		.aligned = SYMBOL(object, char *(*)(void), "tls_aligned_at"),
 		.large = SYMBOL(object, char *(*)(void), "tls_large_at"),
+		.large_size = SYMBOL(object, size_t (*)(void), "tls_large_size"),
 		.next = SYMBOL(object, int (*)(void), "tls_next"),
 		.local_next = SYMBOL(object, int (*)(void), "tls_local_next"),
 		.pointer_is_own = SYMBOL(object, int (*)(void), "tls_pointer_is_own"),
@@ -44,7 +46,7 @@ static void check_fresh(const struct tls *tls)
 	assert_int_equal(*tls->value(), 11);
 	assert_int_equal(*tls->zero(), 0);
 	assert_string_equal(tls->aligned(), "aligned");
-	for (int i = 0; i < 100000; i++)
+	for (size_t i = 0; i < tls->large_size(); i++)
 		assert_int_equal(tls->large()[i], 0);
 	assert_int_equal(tls->pointer_is_own(), 1);
 	assert_int_equal(tls->next(), 13);
@@ -103,7 +105,7 @@ static void *use_when_told(void *arg)
 	sem_wait(&job->start);
 	job->value = job->tls.next() + job->tls.local_next();
 	job->address = job->tls.value();
-	memset(job->tls.large(), 1, 100000);
+	memset(job->tls.large(), 1, job->tls.large_size());
 	sem_post(&job->done);
 	sem_wait(&job->start);
 	// Still its own, whatever other threads did meanwhile.
@@ -308,6 +310,77 @@ static void tlsdesc_call_preserves_vector_registers(void **state)
 	test_ns_destroy(ns);
 }
 
+static int use_initial_exec(void **state)
+{
+	(void)state;
+	library = "libtls_ie.so";
+	return 0;
+}
+
+static void static_tls_variables_of_other_objects_are_reached(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	struct gorgon_object *user = test_open(ns, "libtls_ie_user.so");
+	struct tls tls = functions_of(user); // in its dependency, which is not initial-exec
+	struct job job = {.tls = tls};
+	pthread_t thread;
+
+	(void)state;
+	check_fresh(&tls);
+	assert_ptr_equal(SYMBOL(user, int *(*)(void), "tls_user_private")(), tls.value());
+	assert_ptr_equal(SYMBOL(user, int *(*)(void), "tls_user_host")(), &test_host_tls);
+	thread = start_job(&job);
+	sem_post(&job.start);
+	sem_wait(&job.done);
+	sem_post(&job.start);
+	pthread_join(thread, NULL);
+	assert_int_equal(job.value, 13 + 23 + 12);
+	test_ns_destroy(ns);
+}
+
+// Blocks that threads have got already cannot move.
+static void static_tls_variables_in_use_are_refused(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	struct tls tls = functions_of(test_open(ns, "libtls_small.so"));
+	struct gorgon_object *user;
+	struct gorgon_error *err;
+
+	(void)state;
+	check_fresh(&tls);
+	err = gorgon_object_open(ns, test_module("libtls_ie_user.so"), 0, &user);
+	assert_non_null(err);
+	assert_int_equal(gorgon_error_code(err), GORGON_ERROR_UNSUPPORTED);
+	assert_non_null(strstr(gorgon_error_message(err), "libtls_small.so: initial-exec access"));
+	gorgon_error_destroy(err);
+	test_ns_destroy(ns);
+}
+
+// Four blocks fit; many more come and go, not in the order in which they came.
+static void static_tls_room_comes_back(void **state)
+{
+	struct gorgon_ns *kept = test_ns();
+	struct tls tls = functions_of(test_open(kept, "libtls_ie.so"));
+
+	(void)state;
+	*tls.value() = 5;
+	for (int i = 0; i < 50; i++) {
+		struct gorgon_ns *older = test_ns(), *newer = test_ns();
+		struct tls first = functions_of(test_open(older, "libtls_ie.so"));
+		struct tls second = functions_of(test_open(newer, "libtls_ie.so"));
+
+		check_fresh(&first);
+		check_fresh(&second);
+		test_ns_destroy(older);
+		*second.value() = 6;
+		test_ns_destroy(newer);
+	}
+	assert_int_equal(*tls.value(), 5);
+	test_ns_destroy(kept);
+}
+
+#define initial_exec_test(function)                                                                \
+	{#function "_initial_exec", function, use_initial_exec, NULL, NULL}
 #define descriptor_test(function)                                                                  \
 	{#function "_by_descriptor", function, use_descriptors, NULL, NULL}
 
@@ -333,6 +406,15 @@ int main(void)
 		descriptor_test(tls_module_destroy_next_module_starts_fresh),
 		descriptor_test(tls_module_destroy_frees_all_threads_blocks),
 		descriptor_test(tls_module_destroy_while_threads_live_frees_their_blocks),
+		initial_exec_test(tls_get_addr_first_access_gives_initial_values),
+		initial_exec_test(tls_get_addr_alignment_is_kept),
+		initial_exec_test(tls_get_addr_copies_have_their_own),
+		initial_exec_test(tls_get_addr_threads_have_their_own),
+		initial_exec_test(tls_find_symbol_is_the_calling_threads),
+		initial_exec_test(tls_module_destroy_next_module_starts_fresh),
+		cmocka_unit_test(static_tls_variables_of_other_objects_are_reached),
+		cmocka_unit_test(static_tls_variables_in_use_are_refused),
+		cmocka_unit_test(static_tls_room_comes_back),
 		cmocka_unit_test(tlsdesc_call_preserves_vector_registers),
 	};
 

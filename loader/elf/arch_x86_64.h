@@ -10,6 +10,7 @@
 #define GORGON_ARCH_MACHINE EM_X86_64
 #define GORGON_ARCH_NAME    "X86_64"
 #define GORGON_ARCH_R_NONE  R_X86_64_NONE
+#define GORGON_ARCH_R_TPOFF R_X86_64_TPOFF64
 
 /* What the value of a relocation is made of; reloc.c computes it. */
 enum gorgon_reloc_kind {

@@ -231,10 +231,13 @@ static struct gorgon_error *group_relocate(struct group *group, struct gorgon_ob
 	struct gorgon_error *err;
 
 	// Last read first: dependencies stand behind those that need them.
+	for (size_t i = group->count; i-- > 0;)
+		if ((err = gorgon_relocate(group->objects[i], local, local_count)))
+			return err;
 	for (size_t i = group->count; i-- > 0;) {
 		struct gorgon_object *object = group->objects[i];
 
-		if ((err = gorgon_relocate(object, local, local_count)) ||
+		if ((err = gorgon_relocate_static_tls(object, local, local_count)) ||
 		    (err = gorgon_map_protect(object)))
 			return err;
 		object->state = GORGON_OBJECT_RELOCATED;

@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 struct jitreg_entry;
+struct gorgon_static_tls;
 struct gorgon_system_library;
 
 /* How far an object has come. Each step implies those before it. */
@@ -50,6 +51,8 @@ struct gorgon_object {
 	uint64_t tls_module; /* 0: none */
 	struct gorgon_tls_index *tls_indices; /* arguments of its TLS descriptors */
 	size_t tls_index_count;
+	struct gorgon_static_tls *static_tls; /* its block has one place in every thread */
+	bool static_tls_pending; /* relocations wait for somebody's static_tls */
 	struct jitreg_entry *jit;
 	bool unwind_listed, frames_registered;
 };

@@ -7,12 +7,17 @@
 // read-only. Each symbol is looked up once per object: relocations of one symbol are
 // many (a libpython has 10 for each). IRELATIVE comes last, because its resolvers may
 // use what the others fill in.
+//
+// References to static TLS of private objects wait until the whole group is relocated:
+// the block's initial values are copied to all threads when it is made, and they may
+// contain addresses.
 
 #define _GNU_SOURCE
 #include "reloc.h"
 #include "arch.h"
 #include "error.h"
 #include "scope.h"
+#include "static_tls.h"
 #include "tls.h"
 
 #include <stdlib.h>
@@ -24,6 +29,7 @@ struct pass {
 	size_t local_count;
 	struct gorgon_binding *bindings; // by symbol index, filled on demand
 	bool *bound;
+	bool static_tls; // the second pass: only references to static TLS
 };
 
 static void write_field(uint64_t addr, unsigned width, uint64_t value)
@@ -112,6 +118,22 @@ static struct gorgon_error *tls_error(const struct gorgon_object *object, uint32
 				   why);
 }
 
+static struct gorgon_error *static_tls_value(struct pass *pass, struct gorgon_object *definer,
+					     uint64_t offset, uint64_t *value)
+{
+	struct gorgon_error *err;
+
+	*value = 0;
+	if (!pass->static_tls && !definer->static_tls) {
+		pass->object->static_tls_pending = true;
+		return NULL;
+	}
+	if (!definer->static_tls && (err = gorgon_static_tls_create(definer)))
+		return err;
+	*value = (uint64_t)gorgon_static_tls_offset(definer->static_tls) + offset;
+	return NULL;
+}
+
 // Values of the three TLS relocations. A symbol of the system carries the system's
 // module id, which the real __tls_get_addr gets.
 static struct gorgon_error *tls_value(struct pass *pass, enum gorgon_reloc_kind kind, uint32_t index,
@@ -137,11 +159,8 @@ static struct gorgon_error *tls_value(struct pass *pass, enum gorgon_reloc_kind 
 		return NULL;
 	default:
 		if (private)
-			return tls_error(object, index,
-					 "initial-exec access to a private object's variable is not "
-					 "possible for threads that exist; build without "
-					 "-ftls-model=initial-exec, or take the library from the "
-					 "system (--share)");
+			return static_tls_value(pass, binding->object,
+						(index ? binding->sym->st_value : 0) + addend, value);
 		// Static TLS of the system: the same distance in every thread. The
 		// system's linker decides at its own load whether a block is static;
 		// a reference compiled as initial-exec has made it so.
@@ -230,6 +249,8 @@ static struct gorgon_error *apply(struct pass *pass, const Elf64_Rela *rela)
 
 	if (kind == GORGON_RELOC_NONE || kind == GORGON_RELOC_IRELATIVE)
 		return NULL;
+	if (pass->static_tls && kind != GORGON_RELOC_TLS_STATIC)
+		return NULL;
 	if (kind == GORGON_RELOC_TLS_DESC)
 		return apply_descriptor(pass, rela);
 	if ((err = symbol_value(pass, rela, kind, &value)))
@@ -251,10 +272,13 @@ static struct gorgon_error *apply_table(struct pass *pass, const Elf64_Rela *rel
 	struct gorgon_error *err;
 
 	for (uint64_t i = 0; i < count; i++) {
-		if (gorgon_arch_reloc_kind(ELF64_R_TYPE(rela[i].r_info)) == GORGON_RELOC_RELATIVE)
-			write_field(bias + rela[i].r_offset, 8, bias + (uint64_t)rela[i].r_addend);
-		else if ((err = apply(pass, &rela[i])))
+		if (gorgon_arch_reloc_kind(ELF64_R_TYPE(rela[i].r_info)) == GORGON_RELOC_RELATIVE) {
+			if (!pass->static_tls)
+				write_field(bias + rela[i].r_offset, 8,
+					    bias + (uint64_t)rela[i].r_addend);
+		} else if ((err = apply(pass, &rela[i]))) {
 			return err;
+		}
 	}
 	return NULL;
 }
@@ -295,30 +319,51 @@ static void apply_relr(const struct gorgon_object *object)
 	}
 }
 
-struct gorgon_error *gorgon_relocate(struct gorgon_object *object,
-				     struct gorgon_object *const *local, size_t local_count)
+static struct gorgon_error *apply_tables(struct gorgon_object *object,
+					 struct gorgon_object *const *local, size_t local_count,
+					 bool static_tls)
 {
 	const struct gorgon_image *image = object->image;
 	size_t count = image->symbol_count + 1u; // index 0 exists even without symbols
-	struct pass pass = {.object = object, .local = local, .local_count = local_count};
+	struct pass pass = {
+		.object = object,
+		.local = local,
+		.local_count = local_count,
+		.static_tls = static_tls,
+	};
 	struct gorgon_error *err;
 
 	pass.bindings = calloc(count, sizeof(*pass.bindings));
 	pass.bound = calloc(count, sizeof(*pass.bound));
-	if (!pass.bindings || !pass.bound) {
-		free(pass.bindings);
-		free(pass.bound);
-		return &gorgon_error_nomem;
-	}
-	apply_relr(object);
-	err = apply_table(&pass, image->rela, image->rela_count);
-	if (!err)
+	if (!pass.bindings || !pass.bound)
+		err = &gorgon_error_nomem;
+	else if (!(err = apply_table(&pass, image->rela, image->rela_count)))
 		err = apply_table(&pass, image->jmprel, image->jmprel_count);
-	if (!err) {
-		apply_irelative(object, image->rela, image->rela_count);
-		apply_irelative(object, image->jmprel, image->jmprel_count);
-	}
 	free(pass.bindings);
 	free(pass.bound);
 	return err;
+}
+
+struct gorgon_error *gorgon_relocate(struct gorgon_object *object,
+				     struct gorgon_object *const *local, size_t local_count)
+{
+	const struct gorgon_image *image = object->image;
+	struct gorgon_error *err;
+
+	apply_relr(object);
+	if ((err = apply_tables(object, local, local_count, false)))
+		return err;
+	apply_irelative(object, image->rela, image->rela_count);
+	apply_irelative(object, image->jmprel, image->jmprel_count);
+	return NULL;
+}
+
+struct gorgon_error *gorgon_relocate_static_tls(struct gorgon_object *object,
+						struct gorgon_object *const *local,
+						size_t local_count)
+{
+	if (!object->static_tls_pending)
+		return NULL;
+	object->static_tls_pending = false;
+	return apply_tables(object, local, local_count, true);
 }

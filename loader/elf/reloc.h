@@ -12,4 +12,12 @@
 struct gorgon_error *gorgon_relocate(struct gorgon_object *object,
 				     struct gorgon_object *const *local, size_t local_count);
 
+/*
+ * What that left: references to static TLS of private objects, when all of the group
+ * are relocated. Makes static blocks where there are none. As above otherwise.
+ */
+struct gorgon_error *gorgon_relocate_static_tls(struct gorgon_object *object,
+						struct gorgon_object *const *local,
+						size_t local_count);
+
 #endif

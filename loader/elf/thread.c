@@ -19,6 +19,7 @@
 #include "locales.h"
 #include "lock.h"
 #include "ns.h"
+#include "static_tls.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -47,10 +48,17 @@ static void unlink_thread(struct gorgon_thread *thread)
 		thread->next->prev = thread->prev;
 }
 
+// Blocks in static TLS are the C library's.
+static void free_block(const struct gorgon_thread *thread, void *block)
+{
+	if (!gorgon_static_tls_contains(thread->tp, block))
+		free(block);
+}
+
 static void free_thread(struct gorgon_thread *thread)
 {
 	for (size_t i = 0; i < thread->slot_count; i++)
-		free(thread->slots[i].block);
+		free_block(thread, thread->slots[i].block);
 	while (thread->dtors) {
 		struct gorgon_thread_dtor *dtor = thread->dtors;
 
@@ -104,6 +112,7 @@ struct gorgon_thread *gorgon_thread_get(void)
 		free(thread);
 		return NULL;
 	}
+	thread->tp = __builtin_thread_pointer();
 	gorgon_thread_current = thread;
 	gorgon_lock();
 	thread->next = threads;
@@ -187,10 +196,19 @@ void gorgon_thread_drop_tls(uint64_t module)
 		for (size_t i = 0; i < thread->slot_count; i++) {
 			if (thread->slots[i].module != module)
 				continue;
-			free(thread->slots[i].block);
+			free_block(thread, thread->slots[i].block);
 			thread->slots[i] = (struct gorgon_tls_slot){0};
 		}
 	}
+}
+
+bool gorgon_thread_has_tls(uint64_t module)
+{
+	for (const struct gorgon_thread *thread = threads; thread; thread = thread->next)
+		for (size_t i = 0; i < thread->slot_count; i++)
+			if (thread->slots[i].module == module)
+				return true;
+	return false;
 }
 
 // __cxa_thread_atexit_impl for private code. The C library would look the object up

@@ -3,6 +3,7 @@
 #ifndef GORGON_ELF_THREAD_H
 #define GORGON_ELF_THREAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,7 @@ struct gorgon_thread {
 	char *dl_error_shown; /* the last one returned; lives until the next dlerror() */
 	struct gorgon_ns *ns; /* whose code started this thread, or NULL */
 	unsigned exit_round;
+	const void *tp; /* thread pointer */
 };
 
 /* The calling thread's record if it exists; use gorgon_thread_peek(). */
@@ -51,6 +53,9 @@ void gorgon_thread_drop_dtors(struct gorgon_object *object);
 
 /* Free every thread's block of a module. The lock is held. */
 void gorgon_thread_drop_tls(uint64_t module);
+
+/* Whether any thread has a block of a module. The lock is held. */
+bool gorgon_thread_has_tls(uint64_t module);
 
 /* --- replacements (see replace.c) ------------------------------------------ */
 

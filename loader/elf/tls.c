@@ -16,13 +16,14 @@
 // Words without the top bit belong to libraries that the system loaded and go to the
 // real function.
 //
-// Not handled: initial-exec access to a private object's variables, which would need
-// room in every existing thread's static block; reloc.c refuses it.
+// An object whose variables are reached as initial-exec, too, has its block in the
+// threads' static TLS (static_tls.c).
 
 #define _GNU_SOURCE
 #include "tls.h"
 #include "error.h"
 #include "lock.h"
+#include "static_tls.h"
 #include "thread.h"
 
 #include <stdlib.h>
@@ -79,6 +80,7 @@ void gorgon_tls_module_destroy(struct gorgon_object *object)
 	if (!object->tls_module)
 		return;
 	gorgon_thread_drop_tls(object->tls_module);
+	gorgon_static_tls_destroy(object);
 	modules[i] = (struct module){0};
 	object->tls_module = 0;
 	for (i = 0; i < module_count; i++)
@@ -111,6 +113,9 @@ static void *create_block(const struct gorgon_object *object)
 	size_t align = image->tls.align < 16 ? 16 : image->tls.align;
 	void *block;
 
+	if (object->static_tls)
+		return (char *)__builtin_thread_pointer() +
+		       gorgon_static_tls_offset(object->static_tls);
 	if (posix_memalign(&block, align, image->tls.mem_size))
 		return NULL;
 	// From this copy's memory: relocations of the initialisation image apply.

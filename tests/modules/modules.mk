@@ -103,13 +103,21 @@ $(MOD)/libversion_broken.so: $(MOD_SRC)/version_user.c $(MOD)/libversion.so $(MO
 MODULES += $(MOD)/libtls_desc.so
 $(MOD)/libtls_desc.so: $(MOD_SRC)/tls.c
 	$(MOD_CC) $< -O2 -mtls-dialect=gnu2
-MODULES += $(MOD)/libtls_user.so $(MOD)/libtls_ie.so $(MOD)/libtls_host_ie.so $(MOD)/libtls_dtor.so
+# Static blocks are small: libtls_ie_large.so asks for too much.
+MODULES += $(MOD)/libtls_ie.so $(MOD)/libtls_ie_large.so $(MOD)/libtls_small.so $(MOD)/libtls_ie_user.so
+$(MOD)/libtls_ie.so: $(MOD_SRC)/tls.c
+	$(MOD_CC) $< -ftls-model=initial-exec -DTLS_LARGE=64
+$(MOD)/libtls_ie_large.so: $(MOD_SRC)/tls.c
+	$(MOD_CC) $< -ftls-model=initial-exec
+$(MOD)/libtls_small.so: $(MOD_SRC)/tls.c
+	$(MOD_CC) $< -DTLS_LARGE=64
+$(MOD)/libtls_ie_user.so: $(MOD_SRC)/tls_user.c $(MOD)/libtls_small.so
+	$(MOD_CC) $< -ftls-model=initial-exec -ltls_small $(ORIGIN)' -Wl,--enable-new-dtags
+MODULES += $(MOD)/libtls_user.so $(MOD)/libtls_host_ie.so $(MOD)/libtls_dtor.so
 $(MOD)/libtls_host_ie.so: $(MOD_SRC)/tls_user.c
 	$(MOD_CC) $< -DHOST_ONLY -ftls-model=initial-exec
 $(MOD)/libtls_user.so: $(MOD_SRC)/tls_user.c $(MOD)/libtls.so
 	$(MOD_CC) $< -ltls $(ORIGIN)' -Wl,--enable-new-dtags
-$(MOD)/libtls_ie.so: $(MOD_SRC)/tls_ie.c
-	$(MOD_CC) $< -ftls-model=initial-exec
 $(MOD)/libtls_dtor.so: $(MOD_SRC)/tls_dtor.cc $(MOD_SRC)/note.h
 	$(MOD_CXX) $<
 

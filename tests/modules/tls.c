@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Thread-local variables of every kind, through the general and the local dynamic
-// model.
+// Thread-local variables of every kind, in whichever model it is built for.
 
+#include <stddef.h>
 #include <stdint.h>
+
+#ifndef TLS_LARGE
+#define TLS_LARGE 100000
+#endif
 
 __thread int tls_value = 11;
 __thread int tls_zero;
 __thread char tls_aligned[64] __attribute__((aligned(64))) = "aligned";
-__thread char tls_large[100000];
+__thread char tls_large[TLS_LARGE];
 // Its initial value is relocated: it must be this copy's address.
 static int target;
 __thread int *tls_pointer = &target;
@@ -19,6 +23,7 @@ int *tls_value_at(void);
 int *tls_zero_at(void);
 char *tls_aligned_at(void);
 char *tls_large_at(void);
+size_t tls_large_size(void);
 int tls_pointer_is_own(void);
 int tls_next(void);
 int tls_local_next(void);
@@ -42,6 +47,11 @@ char *tls_aligned_at(void)
 char *tls_large_at(void)
 {
 	return tls_large;
+}
+
+size_t tls_large_size(void)
+{
+	return sizeof(tls_large);
 }
 
 int tls_pointer_is_own(void)

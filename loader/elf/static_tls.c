@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+// Static TLS (initial-exec) for private objects.
+//
+// Code compiled as initial-exec reaches a variable at a fixed distance from the thread
+// pointer, the same in every thread. Only the C library can hand out such room: it owns
+// the threads' static blocks, knows all threads, those of the host too, and fills the
+// block of each one there is and of each one to come. It does so for libraries that it
+// loads itself. So we have it load one: a file in memory that consists of a PT_TLS with
+// our object's initialisation image and of one relocation, which both claims static room
+// and tells us where it is.
+//
+//	Ehdr | Phdrs | dynamic, symbol, hash, strings, relocation | TPOFF64 slot | TLS image
+//
+// The room is what the C library keeps for libraries that are loaded late (about 1.6 KB,
+// glibc.rtld.optional_static_tls makes it larger). It takes room back only from its end
+// and only where there is no padding between blocks: files are therefore closed newest
+// first, one whose object has gone stays open until those after it have gone, too, and
+// all blocks have the same alignment and multiples of it as sizes.
+
+#define _GNU_SOURCE
+#include "static_tls.h"
+#include "arch.h"
+#include "error.h"
+#include "thread.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct gorgon_static_tls {
+	struct gorgon_static_tls *older;
+	void *handle;
+	int fd; // open as long as the file is loaded: debuggers want to read it
+	int64_t offset;
+	bool unused;
+};
+
+static struct gorgon_static_tls *newest; // under the loader's lock
+static int64_t lowest;			 // smallest offset ever seen; never positive
+
+#define ALIGN 64 // what the C library gives at least
+
+enum { SEGMENT_LOAD, SEGMENT_DYNAMIC, SEGMENT_TLS, SEGMENT_STACK, SEGMENTS };
+
+struct file {
+	Elf64_Ehdr ehdr;
+	Elf64_Phdr phdrs[SEGMENTS];
+	Elf64_Dyn dynamic[11];
+	Elf64_Sym symbol;  // number 0 and no others
+	Elf64_Word hash[4]; // one empty bucket, one chain
+	char strings[8];
+	Elf64_Rela rela;
+	uint64_t slot; // what the relocation writes
+};
+
+static const struct file file_template = {
+	.ehdr = {
+		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		.e_type = ET_DYN,
+		.e_machine = GORGON_ARCH_MACHINE,
+		.e_version = EV_CURRENT,
+		.e_phoff = offsetof(struct file, phdrs),
+		.e_ehsize = sizeof(Elf64_Ehdr),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = SEGMENTS,
+		.e_shentsize = sizeof(Elf64_Shdr),
+	},
+	.dynamic = {
+		{DT_HASH, {offsetof(struct file, hash)}},
+		{DT_SYMTAB, {offsetof(struct file, symbol)}},
+		{DT_SYMENT, {sizeof(Elf64_Sym)}},
+		{DT_STRTAB, {offsetof(struct file, strings)}},
+		{DT_STRSZ, {sizeof(((struct file *)0)->strings)}},
+		{DT_RELA, {offsetof(struct file, rela)}},
+		{DT_RELASZ, {sizeof(Elf64_Rela)}},
+		{DT_RELAENT, {sizeof(Elf64_Rela)}},
+		{DT_FLAGS, {DF_STATIC_TLS}},
+	},
+	.hash = {1, 1, 0, 0},
+	.rela = {offsetof(struct file, slot), ELF64_R_INFO(0, GORGON_ARCH_R_TPOFF), 0},
+};
+
+static Elf64_Phdr segment(uint32_t type, uint64_t off, uint64_t file_size, uint64_t mem_size,
+			  uint64_t align)
+{
+	return (Elf64_Phdr){
+		.p_type = type,
+		.p_flags = PF_R | PF_W, // one mapping; never executable
+		.p_offset = off,
+		.p_vaddr = off,
+		.p_paddr = off,
+		.p_filesz = file_size,
+		.p_memsz = mem_size,
+		.p_align = align,
+	};
+}
+
+static uint64_t round_up(uint64_t size, uint64_t align)
+{
+	return (size + align - 1) / align * align;
+}
+
+// An initialisation image need not begin at a multiple of its alignment; its block keeps
+// that distance.
+static uint64_t misalignment(const struct gorgon_image *image)
+{
+	return image->tls.align ? image->tls.vaddr % image->tls.align : 0;
+}
+
+// Write the file for @object; returns a descriptor, or -1.
+static int write_file(const struct gorgon_object *object)
+{
+	const struct gorgon_image *image = object->image;
+	uint64_t align = image->tls.align > ALIGN ? image->tls.align : ALIGN;
+	uint64_t misalign = misalignment(image), off = round_up(sizeof(struct file), align);
+	uint64_t file_size = misalign + image->tls.file_size;
+	struct file file = file_template;
+	int fd;
+
+	file.phdrs[SEGMENT_LOAD] =
+		segment(PT_LOAD, 0, off + file_size, off + file_size, (uint64_t)getpagesize());
+	file.phdrs[SEGMENT_DYNAMIC] =
+		segment(PT_DYNAMIC, offsetof(struct file, dynamic), sizeof(file.dynamic),
+			sizeof(file.dynamic), sizeof(uint64_t));
+	file.phdrs[SEGMENT_TLS] =
+		segment(PT_TLS, off, file_size, round_up(misalign + image->tls.mem_size, align), align);
+	file.phdrs[SEGMENT_STACK] = segment(PT_GNU_STACK, 0, 0, 0, 16);
+
+	fd = memfd_create("gorgon static TLS", MFD_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	// From this copy's memory: relocations of the initialisation image apply.
+	if (pwrite(fd, &file, sizeof(file), 0) != (ssize_t)sizeof(file) ||
+	    pwrite(fd, (const void *)(uintptr_t)(object->bias + image->tls.vaddr),
+		   image->tls.file_size, (off_t)(off + misalign)) != (ssize_t)image->tls.file_size) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static struct gorgon_error *no_room(const struct gorgon_object *object)
+{
+	return gorgon_error_create(
+		GORGON_ERROR_UNSUPPORTED,
+		"%s: no room for %lu bytes of initial-exec thread-local storage, aligned to %lu: raise "
+		"glibc.rtld.optional_static_tls in GLIBC_TUNABLES, build without "
+		"-ftls-model=initial-exec, or take the library from the system (--share)",
+		object->path, object->image->tls.mem_size, object->image->tls.align);
+}
+
+struct gorgon_error *gorgon_static_tls_create(struct gorgon_object *object)
+{
+	struct gorgon_static_tls *tls;
+	const struct link_map *map;
+	const struct file *loaded;
+	char path[48];
+
+	if (gorgon_thread_has_tls(object->tls_module))
+		return gorgon_error_create(
+			GORGON_ERROR_UNSUPPORTED,
+			"%s: initial-exec access to its variables, which threads use already; load "
+			"the library that has the access together with it",
+			object->path);
+	tls = calloc(1, sizeof(*tls));
+	if (!tls)
+		return &gorgon_error_nomem;
+	tls->fd = write_file(object);
+	if (tls->fd < 0) {
+		free(tls);
+		return gorgon_error_create_os(errno, "%s: static TLS", object->path);
+	}
+	// Not /proc/self: debuggers read the name, and their descriptors are others.
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), tls->fd);
+	tls->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!tls->handle) {
+		close(tls->fd);
+		free(tls);
+		return no_room(object);
+	}
+	dlinfo(tls->handle, RTLD_DI_LINKMAP, &map);
+	loaded = (const struct file *)map->l_addr;
+	tls->offset = (int64_t)(loaded->slot + misalignment(object->image));
+	if (tls->offset < lowest)
+		lowest = tls->offset;
+	tls->older = newest;
+	newest = tls;
+	object->static_tls = tls;
+	return NULL;
+}
+
+void gorgon_static_tls_destroy(struct gorgon_object *object)
+{
+	if (!object->static_tls)
+		return;
+	object->static_tls->unused = true;
+	object->static_tls = NULL;
+	while (newest && newest->unused) {
+		struct gorgon_static_tls *tls = newest;
+
+		newest = tls->older;
+		dlclose(tls->handle);
+		close(tls->fd);
+		free(tls);
+	}
+}
+
+int64_t gorgon_static_tls_offset(const struct gorgon_static_tls *tls)
+{
+	return tls->offset;
+}
+
+bool gorgon_static_tls_contains(const void *tp, const void *block)
+{
+	return (const char *)block < (const char *)tp && (const char *)block >= (const char *)tp + lowest;
+}
