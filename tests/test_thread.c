@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "elf_builder.h"
 #include "helpers.h"
+#include "keys.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -219,6 +220,57 @@ static void key_create_many_namespaces_do_not_use_keys_up(void **state)
 	}
 }
 
+static void key_create_has_no_limit_of_1024(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	struct gorgon_object *object = test_open(ns, "libthread.so");
+
+	(void)state;
+	assert_int_equal(SYMBOL(object, int (*)(int), "thread_keys_many")(3000), 0);
+	assert_int_equal(SYMBOL(object, int (*)(int), "thread_keys_many")(3000), 0);
+	test_ns_destroy(ns);
+	assert_int_equal(gorgon_keys_count(), 0);
+}
+
+static void key_of_the_system_is_passed_on(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	struct gorgon_object *object = test_open(ns, "libthread.so");
+	pthread_key_t foreign;
+
+	(void)state;
+	assert_int_equal(pthread_key_create(&foreign, NULL), 0);
+	assert_int_equal(pthread_setspecific(foreign, &foreign), 0);
+	assert_int_equal(SYMBOL(object, int (*)(pthread_key_t, void *), "thread_key_get_foreign")(
+				 foreign, &foreign),
+			 0);
+	assert_ptr_not_equal(pthread_getspecific(foreign), &foreign);
+	assert_int_equal(pthread_key_delete(foreign), 0);
+	test_ns_destroy(ns);
+}
+
+static void *call_rounds(void *fn)
+{
+	return ((int (*)(void))fn)() ? "failed" : NULL;
+}
+
+static void key_destructor_may_set_values_again(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	struct gorgon_object *object = test_open(ns, "libthread.so");
+	void *failed = NULL;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, call_rounds,
+					SYMBOL(object, void *, "thread_key_rounds")),
+			 0);
+	pthread_join(thread, &failed);
+	assert_null(failed);
+	assert_string_equal(test_notes(), "first second ");
+	test_ns_destroy(ns);
+}
+
 // --- exit and write -------------------------------------------------------------------------
 
 static int exit_from_private(void *arg)
@@ -372,6 +424,9 @@ int main(void)
 		cmocka_unit_test(key_destructor_runs_at_thread_exit),
 		cmocka_unit_test(key_left_behind_is_deleted_with_the_namespace),
 		cmocka_unit_test(key_create_many_namespaces_do_not_use_keys_up),
+		cmocka_unit_test(key_create_has_no_limit_of_1024),
+		cmocka_unit_test(key_of_the_system_is_passed_on),
+		cmocka_unit_test(key_destructor_may_set_values_again),
 		cmocka_unit_test(exit_without_interpreter_is_the_processs),
 		cmocka_unit_test(write_output_callback_receives_standard_descriptors_only),
 		cmocka_unit_test(fork_while_threads_load_child_can_load),

@@ -11,6 +11,7 @@
 #include "ns.h"
 #include "dl.h"
 #include "error.h"
+#include "keys.h"
 #include "locales.h"
 #include "memory.h"
 #include "lock.h"
@@ -280,7 +281,7 @@ struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 		gorgon_unlock();
 		return err;
 	}
-	gorgon_process_drop_keys(ns);
+	gorgon_keys_drop(ns);
 	// Handlers go before the code that they are in.
 	gorgon_signals_destroy(ns->signals);
 	ns->signals = NULL;

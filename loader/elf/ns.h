@@ -43,12 +43,10 @@ struct gorgon_ns {
 	size_t unique_count;
 	struct gorgon_range *mappings; /* made by private code, sorted; see memory.c */
 	size_t mapping_count, mapping_capacity;
-	pthread_key_t *keys; /* that private code has created */
-	size_t key_count;
 	uint64_t init_counter;
 	uint64_t load_count, unload_count; /* of objects, ever: dl_iterate_phdr's counters */
 	unsigned unloading;    /* depth of unloads: destructors that are running */
-	unsigned thread_count; /* alive, started by private code */
+	unsigned thread_count; /* alive, started by private code, or in its key destructors */
 
 	/* What exit() from private code does; set by loader/python. It returns when the
 	 * calling thread is not its to end. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Functions through which private code would reach the whole process: exit, the
-// descriptors of standard output, pthread keys, signals to itself, sizes of thread pools. See replace.c for the table.
+// descriptors of standard output, signals to itself, sizes of thread pools. See
+// replace.c for the table.
 
 #define _GNU_SOURCE
 #include "locales.h"
@@ -94,45 +95,4 @@ char *gorgon_process_getenv(const char *name, struct gorgon_ns *ns)
 		gorgon_unlock();
 	}
 	return ret;
-}
-
-int gorgon_process_key_create(unsigned *key, void (*destructor)(void *), struct gorgon_ns *ns)
-{
-	pthread_key_t *grown;
-	int err = pthread_key_create(key, destructor);
-
-	if (err)
-		return err;
-	gorgon_lock();
-	grown = reallocarray(ns->keys, ns->key_count + 1, sizeof(*grown));
-	if (grown) {
-		ns->keys = grown;
-		grown[ns->key_count++] = *key;
-	}
-	gorgon_unlock();
-	if (grown)
-		return 0;
-	pthread_key_delete(*key);
-	return ENOMEM;
-}
-
-int gorgon_process_key_delete(unsigned key, struct gorgon_ns *ns)
-{
-	gorgon_lock();
-	for (size_t i = 0; i < ns->key_count; i++) {
-		if (ns->keys[i] != key)
-			continue;
-		ns->keys[i] = ns->keys[--ns->key_count];
-		break;
-	}
-	gorgon_unlock();
-	return pthread_key_delete(key);
-}
-
-void gorgon_process_drop_keys(struct gorgon_ns *ns)
-{
-	while (ns->key_count)
-		pthread_key_delete(ns->keys[--ns->key_count]);
-	free(ns->keys);
-	ns->keys = NULL;
 }

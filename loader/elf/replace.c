@@ -8,6 +8,7 @@
 #include "signals.h"
 #include "dl.h"
 #include "error.h"
+#include "keys.h"
 #include "locales.h"
 #include "memory.h"
 #include "thread.h"
@@ -45,9 +46,18 @@ static const struct {
 	 "libstdc++'s name of it, which would call the C library's directly"},
 	{"pthread_create", gorgon_thread_create, 4,
 	 "a namespace is not unmapped under threads that its code has started"},
-	{"pthread_key_create", gorgon_process_key_create, 2,
-	 "a key that outlives the unload would call into unmapped memory"},
-	{"pthread_key_delete", gorgon_process_key_delete, 1, "as pthread_key_create"},
+	{"pthread_key_create", gorgon_key_create, 2,
+	 "there are 1024 in a process; one that outlives the unload calls into unmapped memory"},
+	{"pthread_key_delete", gorgon_key_delete, PLAIN, "as pthread_key_create"},
+	{"pthread_getspecific", gorgon_key_get, PLAIN, "as pthread_key_create"},
+	{"pthread_setspecific", gorgon_key_set, PLAIN, "as pthread_key_create"},
+	{"__pthread_key_create", gorgon_key_create, 2, "older name of pthread_key_create"},
+	{"__pthread_getspecific", gorgon_key_get, PLAIN, "older name of pthread_getspecific"},
+	{"__pthread_setspecific", gorgon_key_set, PLAIN, "older name of pthread_setspecific"},
+	{"tss_create", gorgon_tss_create, 2, "as pthread_key_create"},
+	{"tss_delete", gorgon_tss_delete, PLAIN, "as pthread_key_create"},
+	{"tss_get", gorgon_key_get, PLAIN, "as pthread_key_create"},
+	{"tss_set", gorgon_tss_set, PLAIN, "as pthread_key_create"},
 	{"sigaction", gorgon_signal_action, 3,
 	 "each copy has its own handlers; the process has one"},
 	{"signal", gorgon_signal_set, 2, "as sigaction"},

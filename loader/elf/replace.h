@@ -22,9 +22,5 @@ void gorgon_process_exit(int status, struct gorgon_ns *ns);
 int gorgon_process_kill(pid_t pid, int number, struct gorgon_ns *ns);
 ssize_t gorgon_process_write(int fd, const void *data, size_t size, struct gorgon_ns *ns);
 char *gorgon_process_getenv(const char *name, struct gorgon_ns *ns);
-int gorgon_process_key_create(unsigned *key, void (*destructor)(void *), struct gorgon_ns *ns);
-int gorgon_process_key_delete(unsigned key, struct gorgon_ns *ns);
-/* Delete the keys that are left. The lock is held. */
-void gorgon_process_drop_keys(struct gorgon_ns *ns);
 
 #endif

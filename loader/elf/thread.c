@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the loader keeps per thread: TLS blocks of private objects, destructors of
-// their thread_local variables, the dlerror() text, and which namespace started it.
+// their thread_local variables, values of their keys, the dlerror() text, and which
+// namespace started it.
 //
 // Life of a record: made on first use, freed at thread exit by a pthread key's
 // destructor. That destructor runs in rounds with those of other keys, which may use
@@ -16,6 +17,7 @@
 
 #define _GNU_SOURCE
 #include "thread.h"
+#include "keys.h"
 #include "locales.h"
 #include "lock.h"
 #include "ns.h"
@@ -66,6 +68,7 @@ static void free_thread(struct gorgon_thread *thread)
 		free(dtor);
 	}
 	free(thread->slots);
+	free(thread->values);
 	free(thread->dl_error);
 	free(thread->dl_error_shown);
 	free(thread);
@@ -75,6 +78,7 @@ static void at_thread_exit(void *arg)
 {
 	struct gorgon_thread *thread = arg;
 
+	gorgon_keys_at_thread_exit(thread);
 	if (++thread->exit_round < PTHREAD_DESTRUCTOR_ITERATIONS - 1 && !pthread_setspecific(key, thread))
 		return;
 	gorgon_lock();
@@ -200,6 +204,13 @@ void gorgon_thread_drop_tls(uint64_t module)
 			thread->slots[i] = (struct gorgon_tls_slot){0};
 		}
 	}
+}
+
+void gorgon_thread_clear_values(size_t index)
+{
+	for (struct gorgon_thread *thread = threads; thread; thread = thread->next)
+		if (index < thread->value_count)
+			__atomic_store_n(&thread->values[index], NULL, __ATOMIC_RELAXED);
 }
 
 bool gorgon_thread_has_tls(uint64_t module)

@@ -32,6 +32,8 @@ struct gorgon_thread {
 	char *dl_error;	      /* pending message for dlerror(), or NULL */
 	char *dl_error_shown; /* the last one returned; lives until the next dlerror() */
 	struct gorgon_ns *ns; /* whose code started this thread, or NULL */
+	void **values; /* of keys; see keys.c */
+	size_t value_count;
 	unsigned exit_round;
 	const void *tp; /* thread pointer */
 };
@@ -56,6 +58,9 @@ void gorgon_thread_drop_tls(uint64_t module);
 
 /* Whether any thread has a block of a module. The lock is held. */
 bool gorgon_thread_has_tls(uint64_t module);
+
+/* Forget every thread's value of a key. The lock is held. */
+void gorgon_thread_clear_values(size_t index);
 
 /* --- replacements (see replace.c) ------------------------------------------ */
 

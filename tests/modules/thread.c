@@ -4,8 +4,11 @@
 
 #include "note.h"
 
+#include <errno.h>
 #include <pthread.h>
-#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <threads.h>
 #include <unistd.h>
 
 extern void *__dso_handle;
@@ -17,6 +20,9 @@ int thread_join(void);
 int thread_key_create(void);
 int thread_key_set(const char *text);
 int thread_key_delete(void);
+int thread_keys_many(int count);
+int thread_key_get_foreign(pthread_key_t foreign, const void *expected);
+int thread_key_rounds(void);
 int thread_atexit(const char *text);
 int thread_start_detached(void);
 
@@ -77,6 +83,50 @@ int thread_key_create(void)
 int thread_key_set(const char *text)
 {
 	return pthread_setspecific(key, text);
+}
+
+// Keys that are all there at once, each with its value; number of failures.
+int thread_keys_many(int count)
+{
+	pthread_key_t *keys = calloc((size_t)count, sizeof(*keys));
+	int failures = 0;
+
+	for (int i = 0; i < count; i++)
+		failures += pthread_key_create(&keys[i], NULL) != 0 ||
+			    pthread_getspecific(keys[i]) ||
+			    pthread_setspecific(keys[i], &keys[i]) != 0;
+	for (int i = 0; i < count; i++)
+		failures += pthread_getspecific(keys[i]) != &keys[i];
+	for (int i = 0; i < count; i++)
+		failures += pthread_key_delete(keys[i]) != 0 || pthread_getspecific(keys[i]) ||
+			    pthread_setspecific(keys[i], keys) != EINVAL ||
+			    pthread_key_delete(keys[i]) != EINVAL;
+	free(keys);
+	return failures;
+}
+
+// A key that somebody outside has made.
+int thread_key_get_foreign(pthread_key_t foreign, const void *expected)
+{
+	return pthread_getspecific(foreign) == expected && !pthread_setspecific(foreign, &key) &&
+			       pthread_getspecific(foreign) == &key
+		       ? 0
+		       : -1;
+}
+
+static tss_t chain;
+
+// Sets its key once more.
+static void next_round(void *text)
+{
+	test_note(text);
+	if (!strcmp(text, "first"))
+		tss_set(chain, "second");
+}
+
+int thread_key_rounds(void)
+{
+	return tss_create(&chain, next_round) != thrd_success || tss_set(chain, "first") != thrd_success;
 }
 
 int thread_key_delete(void)

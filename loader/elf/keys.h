@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Thread-specific data of private code (POSIX, pthread_key_create and its family; C11, tss_*).
+ * See keys.c. */
+#ifndef GORGON_ELF_KEYS_H
+#define GORGON_ELF_KEYS_H
+
+#include <stdbool.h>
+
+struct gorgon_ns;
+struct gorgon_thread;
+
+/* Delete what keys of @ns are left: no destructor runs any more. The lock is held. */
+void gorgon_keys_drop(const struct gorgon_ns *ns);
+
+/* At the end of the calling thread: destructors of its values, and of those they set. */
+void gorgon_keys_at_thread_exit(struct gorgon_thread *thread);
+
+/* Number of keys there are, for tests. */
+unsigned gorgon_keys_count(void);
+
+/* --- replacements (see replace.c) ------------------------------------------ */
+
+int gorgon_key_create(unsigned *key, void (*destructor)(void *), struct gorgon_ns *ns);
+int gorgon_key_delete(unsigned key);
+void *gorgon_key_get(unsigned key);
+int gorgon_key_set(unsigned key, const void *value);
+int gorgon_tss_create(unsigned *key, void (*destructor)(void *), struct gorgon_ns *ns);
+void gorgon_tss_delete(unsigned key);
+int gorgon_tss_set(unsigned key, void *value);
+
+#endif
