@@ -2,10 +2,10 @@
 /*
  * Symfiles: one per registered object, made from one template per file.
  *
- * The second and all later copies of a library cost an mmap(), a memcpy() and a
- * few thousand additions. The memory is anonymous because the kernel's default
- * core filter leaves out private file mappings, and debuggers need the symfile
- * from a core; it is read-only once written.
+ * The second and all later copies of a library cost a memcpy() and a few thousand
+ * additions. The memory (arena.c) is anonymous because the kernel's default core
+ * filter leaves out private file mappings, and debuggers need the symfile from a
+ * core; it is read-only once written.
  *
  * Cache: a list of templates keyed by path, device, inode, size and time of
  * modification. The path is part of the key because the symfile can contain it.
@@ -15,12 +15,12 @@
 #define _GNU_SOURCE 1
 #include "symfile.h"
 
+#include "arena.h"
 #include "descriptor.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -168,17 +168,16 @@ int jitreg_symfile_create(const struct jitreg_template *template, const struct j
 	uint8_t *bytes;
 	int r;
 
-	bytes = mmap(NULL, template->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		     0);
-	if (bytes == MAP_FAILED)
+	bytes = jitreg_arena_alloc(template->size);
+	if (!bytes)
 		return -ENOMEM;
 	memcpy(bytes, template->bytes, template->size);
 	apply_fixups(template, bytes, image->bias);
 	r = copy_live_unwind_data(template, image, bytes);
-	if (!r && mprotect(bytes, template->size, PROT_READ))
-		r = -ENOMEM;
+	if (!r)
+		r = jitreg_arena_seal(bytes, template->size);
 	if (r) {
-		munmap(bytes, template->size);
+		jitreg_arena_free(bytes, template->size);
 		return r;
 	}
 	*ret = bytes;
@@ -187,5 +186,5 @@ int jitreg_symfile_create(const struct jitreg_template *template, const struct j
 
 void jitreg_symfile_destroy(void *symfile, size_t size)
 {
-	munmap(symfile, size);
+	jitreg_arena_free(symfile, size);
 }

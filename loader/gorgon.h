@@ -356,6 +356,8 @@ struct gorgon_interp_stats {
 	uint64_t init_ns;     /**< Python's start-up; 0 without the option `timing` */
 	uint64_t run_ns;      /**< the program, its imports and its finalisation */
 	uint64_t object_count; /**< private objects loaded */
+	uint64_t relaxed_count; /**< of these, without RELRO and separate constants, because
+				     the process comes near the limit of mappings */
 	uint64_t private_bytes; /**< resident pages of its objects that only it has */
 	uint64_t shared_bytes;  /**< resident pages of its objects that are file-backed and clean */
 };

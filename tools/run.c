@@ -181,10 +181,11 @@ static void print_json(const struct result *results, unsigned count)
 			uint64_t value;
 		} fields[] = {
 			{"interpreter", results[i].number}, {"status", (unsigned)results[i].status},
-			{"objects", s->object_count},	    {"load_ns", s->load_ns},
-			{"relocate_ns", s->relocate_ns},    {"register_ns", s->register_ns},
-			{"init_ns", s->init_ns},	    {"run_ns", s->run_ns},
-			{"private_bytes", s->private_bytes}, {"shared_bytes", s->shared_bytes},
+			{"objects", s->object_count},	    {"relaxed_objects", s->relaxed_count},
+			{"load_ns", s->load_ns},	    {"relocate_ns", s->relocate_ns},
+			{"register_ns", s->register_ns},    {"init_ns", s->init_ns},
+			{"run_ns", s->run_ns},		    {"private_bytes", s->private_bytes},
+			{"shared_bytes", s->shared_bytes},
 		};
 		struct json_object *row = json_object_new_object();
 

@@ -14,6 +14,7 @@
 
 #define _GNU_SOURCE
 #include "error.h"
+#include "mappings.h"
 #include "ns.h"
 #include "reloc.h"
 #include "search.h"
@@ -240,6 +241,7 @@ static struct gorgon_error *group_relocate(struct group *group, struct gorgon_ob
 		if ((err = gorgon_relocate_static_tls(object, local, local_count)) ||
 		    (err = gorgon_map_protect(object)))
 			return err;
+		gorgon_mappings_added(object);
 		object->state = GORGON_OBJECT_RELOCATED;
 	}
 	return NULL;

@@ -2,16 +2,20 @@
 // From an image to memory.
 //
 //	reservation (PROT_NONE)
-//	|-- R ---|-- RX -----|-- R ---|..hole..|-- RW file --|-- RW zero --|
-//	^ start = bias + vaddr_start                                   end ^
+//	|-- R ---|-- RX -----|-- R ---|..hole..|-- R relro --|-- RW data, zeros --|
+//	^ start = bias + vaddr_start                                          end ^
 //
-// Segments are private mappings of the file: what nobody writes (text, constants) is
-// the page cache's and shared by all copies, what relocation writes is copied page by
-// page. No page is ever writable and executable. Holes stay reserved without access,
-// so that no other mapping can lie inside an object's range.
+// What nobody writes (text, constants) is a private mapping of the file: the page
+// cache's, shared by all copies. What is written is anonymous memory with a copy of the
+// file's bytes: relocation touches most of it anyway, data and zeros are then one mapping
+// (a process has a limited number of them, mappings.c), a file that is cut short is an
+// error and not a SIGBUS, and cores contain it. No page is ever writable and executable.
+// Holes stay reserved without access, so that no other mapping can lie inside an
+// object's range.
 
 #define _GNU_SOURCE
 #include "error.h"
+#include "mappings.h"
 #include "object.h"
 
 #include <errno.h>
@@ -42,11 +46,13 @@ static void *pointer(uint64_t addr)
 // Out of mappings is the first limit that many copies meet: name its remedy.
 static struct gorgon_error *map_error(const struct gorgon_object *object, int errnum)
 {
-	if (errnum == ENOMEM)
+	unsigned long limit;
+
+	if (errnum == ENOMEM && gorgon_mappings_are_used_up(&limit))
 		return gorgon_error_create_os(
-			errnum, "%s: cannot map (no memory, or more mappings than sysctl "
-				"vm.max_map_count allows)",
-			object->path);
+			errnum, "%s: cannot map: all of the %lu mappings that a process may have are in "
+				"use; raise sysctl vm.max_map_count",
+			object->path, limit);
 	return gorgon_error_create_os(errnum, "%s: cannot map", object->path);
 }
 
@@ -79,29 +85,43 @@ static struct gorgon_error *reserve(struct gorgon_object *object)
 	return NULL;
 }
 
+static struct gorgon_error *read_segment(const struct gorgon_object *object,
+					 const struct gorgon_segment *seg)
+{
+	uint64_t done = 0;
+
+	while (done < seg->file_size) {
+		ssize_t n = pread(object->image->fd, pointer(object->bias + seg->vaddr + done),
+				  seg->file_size - done, (off_t)(seg->off + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return gorgon_error_create_os(errno, "%s: cannot read", object->path);
+		if (!n)
+			return gorgon_error_create(
+				GORGON_ERROR_FORMAT,
+				"%s: ends at 0x%lx within a segment; it was cut short while in use",
+				object->path, seg->off + done);
+		done += (uint64_t)n;
+	}
+	return NULL;
+}
+
 static struct gorgon_error *map_segment(struct gorgon_object *object,
 					const struct gorgon_segment *seg)
 {
 	uint64_t start = page_down(object->bias + seg->vaddr);
-	uint64_t file_end = object->bias + seg->vaddr + seg->file_size;
-	uint64_t mem_end = page_up(object->bias + seg->vaddr + seg->mem_size);
-	uint64_t mapped_end = seg->file_size ? page_up(file_end) : start;
+	uint64_t end = page_up(object->bias + seg->vaddr + seg->mem_size);
+	bool writable = seg->prot & PROT_WRITE;
 
-	if (seg->file_size &&
-	    mmap(pointer(start), mapped_end - start, seg->prot, MAP_PRIVATE | MAP_FIXED,
-		 object->image->fd, (off_t)page_down(seg->off)) == MAP_FAILED)
+	// Only writable segments have zeros behind the file's bytes (image.c).
+	if (mmap(pointer(start), end - start, seg->prot,
+		 MAP_PRIVATE | MAP_FIXED | (writable ? MAP_ANONYMOUS : 0),
+		 writable ? -1 : object->image->fd,
+		 writable ? 0 : (off_t)page_down(seg->off)) == MAP_FAILED)
 		return map_error(object, errno);
-	if (seg->mem_size == seg->file_size)
-		return NULL;
-	// The rest of the last file page, then whole pages of zeros. Only writable
-	// segments come here (image.c).
-	if (seg->file_size)
-		memset(pointer(file_end), 0, mapped_end - file_end);
-	if (mem_end > mapped_end &&
-	    mmap(pointer(mapped_end), mem_end - mapped_end, seg->prot,
-		 MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
-		return map_error(object, errno);
-	return NULL;
+	return writable ? read_segment(object, seg) : NULL;
 }
 
 static void tell_leak_checker(const struct gorgon_object *object,
@@ -132,15 +152,63 @@ struct gorgon_error *gorgon_map(struct gorgon_object *object)
 
 // Whole pages only, as the system's linker does: the last, partial page keeps data
 // that is written later.
-struct gorgon_error *gorgon_map_protect(struct gorgon_object *object)
+static void relro_range(const struct gorgon_object *object, uint64_t *start, uint64_t *end)
 {
 	const struct gorgon_image *image = object->image;
-	uint64_t start = page_down(object->bias + image->relro_vaddr);
-	uint64_t end = page_down(object->bias + image->relro_vaddr + image->relro_size);
 
+	*start = page_down(object->bias + image->relro_vaddr);
+	*end = page_down(object->bias + image->relro_vaddr + image->relro_size);
+}
+
+struct gorgon_error *gorgon_map_protect(struct gorgon_object *object)
+{
+	uint64_t start, end;
+
+	relro_range(object, &start, &end);
 	if (end <= start || !mprotect(pointer(start), end - start, PROT_READ))
 		return NULL;
 	return map_error(object, errno);
+}
+
+// Segments without PT_LOAD's gaps between them: neighbours in memory and in the file.
+static bool adjoins(const struct gorgon_segment *seg, const struct gorgon_segment *next)
+{
+	return page_up(seg->vaddr + seg->mem_size) == page_down(next->vaddr) &&
+	       next->vaddr - seg->vaddr == next->off - seg->off;
+}
+
+// Runs of read-only segments that contain text become executable as a whole.
+static void merge_text(const struct gorgon_object *object)
+{
+	const struct gorgon_image *image = object->image;
+	const struct gorgon_segment *seg = image->segments, *end = seg + image->segment_count;
+
+	while (seg < end) {
+		const struct gorgon_segment *last = seg;
+		int prot = seg->prot;
+
+		while (!(prot & PROT_WRITE) && last + 1 < end &&
+		       !((last + 1)->prot & PROT_WRITE) && adjoins(last, last + 1))
+			prot |= (++last)->prot;
+		if (last > seg)
+			mprotect(pointer(page_down(object->bias + seg->vaddr)),
+				 page_up(last->vaddr + last->mem_size) - page_down(seg->vaddr), prot);
+		seg = last + 1;
+	}
+}
+
+// Nothing is lost when the system refuses: the object keeps more mappings.
+void gorgon_map_relax(struct gorgon_object *object)
+{
+	uint64_t start, end;
+
+	if (object->relaxed)
+		return;
+	object->relaxed = true;
+	relro_range(object, &start, &end);
+	if (end > start)
+		mprotect(pointer(start), end - start, PROT_READ | PROT_WRITE);
+	merge_text(object);
 }
 
 void gorgon_unmap(struct gorgon_object *object)

@@ -46,6 +46,7 @@ struct gorgon_object {
 
 	unsigned open_count; /* dlopen()s that have not been closed */
 	bool global;	     /* in every later look-up */
+	bool relaxed;	     /* has given up protection, see mappings.c */
 	bool doomed;	     /* being unloaded: found by address only */
 	bool mark;	     /* scratch of graph walks that do not release the lock */
 	uint64_t tls_module; /* 0: none */
@@ -80,6 +81,8 @@ void *gorgon_object_symbol_address(struct gorgon_object *object, const Elf64_Sym
 struct gorgon_error *gorgon_map(struct gorgon_object *object);
 /* PT_GNU_RELRO becomes read-only. */
 struct gorgon_error *gorgon_map_protect(struct gorgon_object *object);
+/* Spare mappings: give up RELRO and the separation of constants from text. */
+void gorgon_map_relax(struct gorgon_object *object);
 void gorgon_unmap(struct gorgon_object *object);
 
 /* --- init.c --------------------------------------------------------------- */

@@ -267,8 +267,10 @@ void *gorgon_interp_find_symbol(struct gorgon_interp *interp, const char *name)
 
 static bool count_object(void *ctx, struct gorgon_object *object)
 {
-	(void)object;
-	++*(uint64_t *)ctx;
+	struct gorgon_interp_stats *stats = ctx;
+
+	stats->object_count++;
+	stats->relaxed_count += object->relaxed;
 	return true;
 }
 
@@ -294,6 +296,6 @@ struct gorgon_error *gorgon_interp_get_stats(struct gorgon_interp *interp,
 	if (first)
 		stats->init_ns = first - start;
 	stats->run_ns = end - (first ?: start);
-	gorgon_ns_for_each_object(interp->ns, count_object, &stats->object_count);
+	gorgon_ns_for_each_object(interp->ns, count_object, stats);
 	return gorgon_stats_memory(interp->ns, &stats->private_bytes, &stats->shared_bytes);
 }

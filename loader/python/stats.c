@@ -1,91 +1,73 @@
 // SPDX-License-Identifier: MIT
-// Resident memory of a namespace's objects, from /proc/self/smaps (proc(5)).
+// Resident memory of a namespace's objects, page by page from /proc/self/pagemap
+// (proc(5)). Whole mappings, as in smaps, would not do: the kernel merges an object's
+// data with memory that happens to lie beside it.
 //
-// A page that was written (relocations, data) is anonymous from then on and belongs
-// to this copy alone; all other resident pages are the file's and shared with every
-// copy and process. Heap memory is the process's and not counted here.
+// A page that was written (relocations, data) is anonymous and belongs to this copy
+// alone; all other resident pages are the file's and shared with every copy and
+// process. Heap memory is the process's and not counted here.
 
 #define _GNU_SOURCE
 #include "../elf/error.h"
 #include "interp.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <fcntl.h>
+#include <unistd.h>
 
-struct ranges {
-	struct {
-		uint64_t start, end;
-	} *list;
-	size_t count;
-	bool failed;
+#define PRESENT	(UINT64_C(1) << 63)
+#define SWAPPED	(UINT64_C(1) << 62)
+#define OF_FILE	(UINT64_C(1) << 61)
+
+struct count {
+	int fd;
+	int failed; // errno
+	uint64_t page_size, private_pages, shared_pages;
 };
 
-static bool add_range(void *ctx, struct gorgon_object *object)
+static bool count_object(void *ctx, struct gorgon_object *object)
 {
-	struct ranges *ranges = ctx;
+	struct count *count = ctx;
 	struct gorgon_object_info info;
-	void *grown = reallocarray(ranges->list, ranges->count + 1, sizeof(*ranges->list));
+	uint64_t entries[512], page, end;
 
-	if (!grown) {
-		ranges->failed = true;
-		return false;
-	}
-	ranges->list = grown;
 	gorgon_object_get_info(object, &info);
-	ranges->list[ranges->count].start = info.start;
-	ranges->list[ranges->count++].end = info.end;
-	return true;
-}
+	page = info.start / count->page_size;
+	end = info.end / count->page_size;
+	while (page < end) {
+		size_t want = end - page < 512 ? end - page : 512;
+		ssize_t n = pread(count->fd, entries, want * 8, (off_t)(page * 8));
 
-static bool contains(const struct ranges *ranges, uint64_t addr)
-{
-	for (size_t i = 0; i < ranges->count; i++)
-		if (addr >= ranges->list[i].start && addr < ranges->list[i].end)
-			return true;
-	return false;
-}
-
-static void add_up(FILE *in, const struct ranges *ranges, uint64_t *rss, uint64_t *anonymous)
-{
-	char *line = NULL;
-	size_t size = 0;
-	bool ours = false;
-
-	while (getline(&line, &size, in) > 0) {
-		unsigned long start, end, kilobytes;
-
-		if (sscanf(line, "%lx-%lx ", &start, &end) == 2)
-			ours = contains(ranges, start);
-		else if (ours && sscanf(line, "Rss: %lu", &kilobytes) == 1)
-			*rss += kilobytes * 1024;
-		else if (ours && sscanf(line, "Anonymous: %lu", &kilobytes) == 1)
-			*anonymous += kilobytes * 1024;
+		if (n < 8) {
+			count->failed = n < 0 ? errno : EIO;
+			return false;
+		}
+		for (ssize_t i = 0; i < n / 8; i++) {
+			if (!(entries[i] & (PRESENT | SWAPPED)))
+				continue;
+			if (entries[i] & OF_FILE)
+				count->shared_pages++;
+			else
+				count->private_pages++;
+		}
+		page += (uint64_t)n / 8;
 	}
-	free(line);
+	return true;
 }
 
 struct gorgon_error *gorgon_stats_memory(struct gorgon_ns *ns, uint64_t *private_bytes,
 					 uint64_t *shared_bytes)
 {
-	uint64_t rss = 0, anonymous = 0;
-	struct ranges ranges = {0};
-	FILE *in;
+	struct count count = {.page_size = (uint64_t)getpagesize()};
 
-	gorgon_ns_for_each_object(ns, add_range, &ranges);
-	if (ranges.failed) {
-		free(ranges.list);
-		return &gorgon_error_nomem;
-	}
-	in = fopen("/proc/self/smaps", "re");
-	if (!in) {
-		free(ranges.list);
-		return gorgon_error_create_os(errno, "/proc/self/smaps");
-	}
-	add_up(in, &ranges, &rss, &anonymous);
-	fclose(in);
-	free(ranges.list);
-	*private_bytes = anonymous;
-	*shared_bytes = rss - anonymous;
+	count.fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	if (count.fd < 0)
+		return gorgon_error_create_os(errno, "/proc/self/pagemap");
+	gorgon_ns_for_each_object(ns, count_object, &count);
+	close(count.fd);
+	if (count.failed)
+		return gorgon_error_create_os(count.failed, "/proc/self/pagemap");
+	*private_bytes = count.private_pages * count.page_size;
+	*shared_bytes = count.shared_pages * count.page_size;
 	return NULL;
 }

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Memory of symfiles: anonymous, side by side.
+ *
+ * A process has a limited number of mappings (65,530 by default), which a mapping for
+ * each of tens of thousands of symfiles would use up. The kernel makes neighbours with
+ * the same protection one mapping. So symfiles stand beside each other in regions of
+ * address space that are reserved without access; a block that is freed becomes
+ * inaccessible again, which gives its memory back. A region without blocks is unmapped.
+ *
+ * Blocks are the lowest room that fits: there are few regions and their lists are
+ * short, because neighbouring blocks count as one run.
+ */
+#define _GNU_SOURCE 1
+#include "arena.h"
+
+#include "descriptor.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define REGION_SIZE ((size_t)64 << 20)
+
+/* Bytes in use, from the start of the region, end exclusive. */
+struct run {
+	size_t start, end;
+};
+
+struct region {
+	struct region *next;
+	char *base;
+	size_t size;
+	struct run *runs; // sorted, never adjacent
+	size_t run_count, run_capacity;
+	size_t block_count;
+};
+
+static struct region *regions; // under jitreg_lock()
+
+static size_t whole_pages(size_t size)
+{
+	size_t page = (size_t)getpagesize();
+
+	return (size + page - 1) & -page;
+}
+
+static void *map_reserved(void *at, size_t size)
+{
+	void *p = mmap(at, size, PROT_NONE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED : 0), -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/*
+ * Room for as many runs as there can be with one block more: each block one of its own.
+ * Freeing from the middle of a run makes two of it and must not fail.
+ */
+static int reserve_runs(struct region *region)
+{
+	size_t capacity = region->run_capacity ? 2 * region->run_capacity : 16;
+	struct run *grown;
+
+	if (region->block_count < region->run_capacity)
+		return 0;
+	grown = reallocarray(region->runs, capacity, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	region->runs = grown;
+	region->run_capacity = capacity;
+	return 0;
+}
+
+static void delete_run(struct region *region, size_t i)
+{
+	memmove(&region->runs[i], &region->runs[i + 1],
+		(--region->run_count - i) * sizeof(*region->runs));
+}
+
+static void insert_run(struct region *region, size_t i, size_t start, size_t end)
+{
+	memmove(&region->runs[i + 1], &region->runs[i],
+		(region->run_count++ - i) * sizeof(*region->runs));
+	region->runs[i] = (struct run){start, end};
+}
+
+/* Take the lowest room of a region, or NULL. */
+static void *take(struct region *region, size_t size)
+{
+	size_t at = 0, i = 0;
+
+	while (i < region->run_count && region->runs[i].start - at < size)
+		at = region->runs[i++].end;
+	if (region->size - at < size || reserve_runs(region))
+		return NULL;
+	region->block_count++;
+	// The new block touches the run before it whenever there is one.
+	if (i)
+		region->runs[--i].end = at + size;
+	else
+		insert_run(region, i, at, at + size);
+	if (i + 1 < region->run_count && region->runs[i + 1].start == region->runs[i].end) {
+		region->runs[i].end = region->runs[i + 1].end;
+		delete_run(region, i + 1);
+	}
+	return region->base + at;
+}
+
+static struct region *create_region(size_t size)
+{
+	struct region *region = calloc(1, sizeof(*region));
+
+	if (!region)
+		return NULL;
+	region->size = size > REGION_SIZE ? size : REGION_SIZE;
+	region->base = map_reserved(NULL, region->size);
+	if (!region->base && region->size > size) { // RLIMIT_AS: as much as is needed
+		region->size = size;
+		region->base = map_reserved(NULL, size);
+	}
+	if (!region->base) {
+		free(region);
+		return NULL;
+	}
+	region->next = regions;
+	regions = region;
+	return region;
+}
+
+static void destroy_region(struct region *region)
+{
+	struct region **link = &regions;
+
+	while (*link != region)
+		link = &(*link)->next;
+	*link = region->next;
+	munmap(region->base, region->size);
+	free(region->runs);
+	free(region);
+}
+
+static void give_back(char *block, size_t size)
+{
+	struct region *region = regions;
+	size_t start, end, i = 0;
+
+	while (block < region->base || block >= region->base + region->size)
+		region = region->next;
+	start = (size_t)(block - region->base);
+	end = start + size;
+	while (region->runs[i].end <= start)
+		i++;
+	if (region->runs[i].start < start && region->runs[i].end > end) {
+		insert_run(region, i + 1, end, region->runs[i].end);
+		region->runs[i].end = start;
+	} else if (region->runs[i].start < start) {
+		region->runs[i].end = start;
+	} else if (region->runs[i].end > end) {
+		region->runs[i].start = end;
+	} else {
+		delete_run(region, i);
+	}
+	if (!--region->block_count)
+		destroy_region(region);
+	else if (!map_reserved(block, size)) // needs a mapping more when it is in the middle
+		madvise(block, size, MADV_DONTNEED);
+}
+
+void *jitreg_arena_alloc(size_t size)
+{
+	struct region *region;
+	void *block = NULL;
+
+	size = whole_pages(size);
+	jitreg_lock();
+	for (region = regions; region && !block; region = region->next)
+		block = take(region, size);
+	if (!block && (region = create_region(size))) {
+		block = take(region, size);
+		if (!block)
+			destroy_region(region);
+	}
+	if (block && mprotect(block, size, PROT_READ | PROT_WRITE)) {
+		give_back(block, size);
+		block = NULL;
+	}
+	jitreg_unlock();
+	return block;
+}
+
+int jitreg_arena_seal(void *block, size_t size)
+{
+	return mprotect(block, whole_pages(size), PROT_READ) ? -ENOMEM : 0;
+}
+
+void jitreg_arena_free(void *block, size_t size)
+{
+	jitreg_lock();
+	give_back(block, whole_pages(size));
+	jitreg_unlock();
+}
