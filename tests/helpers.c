@@ -269,6 +269,9 @@ void *test_symbol(struct gorgon_object *object, const char *name)
 	return ret;
 }
 
+// There with a leak checker.
+extern void __lsan_disable(void) __attribute__((weak));
+extern void __lsan_enable(void) __attribute__((weak));
 extern void __lsan_ignore_object(const void *p) __attribute__((weak));
 
 void test_ignore_inittab(struct gorgon_interp *interp)
@@ -277,6 +280,28 @@ void test_ignore_inittab(struct gorgon_interp *interp)
 
 	if (__lsan_ignore_object && inittab)
 		__lsan_ignore_object(*inittab);
+}
+
+struct gorgon_interp *test_interp_create(const struct gorgon_interp_opts *opts)
+{
+	struct gorgon_interp *interp = NULL;
+
+	assert_ok(gorgon_interp_create(opts, &interp));
+	test_ignore_inittab(interp);
+	return interp;
+}
+
+struct gorgon_error *test_interp_main(struct gorgon_interp *interp, int argc,
+				      const char *const *argv, int *status)
+{
+	struct gorgon_error *err;
+
+	if (__lsan_disable)
+		__lsan_disable();
+	err = gorgon_interp_main(interp, argc, argv, status);
+	if (__lsan_enable)
+		__lsan_enable();
+	return err;
 }
 
 // --- the modules' record -----------------------------------------------------------------------

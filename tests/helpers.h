@@ -97,6 +97,12 @@ void *test_symbol(struct gorgon_object *object, const char *name);
 /* A leak checker is in this process: CPython's table of built-in modules, which it grows
  * for `gorgon` and frees when a program ends, is no leak of ours when none was run. */
 void test_ignore_inittab(struct gorgon_interp *interp);
+/* gorgon_interp_create() that must succeed. */
+struct gorgon_interp *test_interp_create(const struct gorgon_interp_opts *opts);
+/* gorgon_interp_main(), its memory hidden from a leak checker: what CPython keeps for the
+ * life of the process is CPython's, and becomes unreachable when its copy is unmapped. */
+struct gorgon_error *test_interp_main(struct gorgon_interp *interp, int argc,
+				      const char *const *argv, int *status);
 
 /* --- the modules' record ---------------------------------------------------------------- */
 

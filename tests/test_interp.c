@@ -15,36 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-// With a leak checker: what CPython keeps for the life of the process is CPython's, and
-// becomes unreachable when its copy is unmapped. Ours is still checked.
-extern void __lsan_disable(void) __attribute__((weak));
-extern void __lsan_enable(void) __attribute__((weak));
-
-static struct gorgon_interp *create_with(const struct gorgon_interp_opts *opts)
-{
-	struct gorgon_interp *interp = NULL;
-
-	assert_ok(gorgon_interp_create(opts, &interp));
-	test_ignore_inittab(interp);
-	return interp;
-}
-
 static struct gorgon_interp *create(void)
 {
-	return create_with(NULL);
-}
-
-static struct gorgon_error *run(struct gorgon_interp *interp, int argc, const char *const *argv,
-				int *status)
-{
-	struct gorgon_error *err;
-
-	if (__lsan_disable)
-		__lsan_disable();
-	err = gorgon_interp_main(interp, argc, argv, status);
-	if (__lsan_enable)
-		__lsan_enable();
-	return err;
+	return test_interp_create(NULL);
 }
 
 static int run_code(struct gorgon_interp *interp, const char *code, const char *arg1,
@@ -53,7 +26,7 @@ static int run_code(struct gorgon_interp *interp, const char *code, const char *
 	const char *argv[] = {"-I", "-c", code, arg1, arg2};
 	int status = -1, argc = arg2 ? 5 : arg1 ? 4 : 3;
 
-	assert_ok(run(interp, argc, argv, &status));
+	assert_ok(test_interp_main(interp, argc, argv, &status));
 	return status;
 }
 
@@ -232,7 +205,7 @@ static void interp_main_file_is_run(void **state)
 
 	(void)state;
 	test_write(argv[0], text, sizeof(text) - 1);
-	assert_ok(run(interp, 3, argv, &status));
+	assert_ok(test_interp_main(interp, 3, argv, &status));
 	assert_int_equal(status, 30);
 	destroy(interp);
 }
@@ -270,7 +243,7 @@ static void interp_main_output_goes_to_the_callback(void **state)
 		.size = sizeof(opts),
 		.ns = {.size = sizeof(opts.ns), .write_output = keep_output, .write_ctx = text},
 	};
-	struct gorgon_interp *interp = create_with(&opts);
+	struct gorgon_interp *interp = test_interp_create(&opts);
 
 	(void)state;
 	assert_int_equal(run_code(interp, "print('hello', 6 * 7)", NULL, NULL), 0);
@@ -295,7 +268,7 @@ static void interp_main_two_copies_have_different_none(void **state)
 			       .write_ctx = text[i]},
 		};
 
-		both[i] = create_with(&opts);
+		both[i] = test_interp_create(&opts);
 		none = gorgon_interp_find_symbol(both[i], "_Py_NoneStruct");
 		assert_int_equal(run_code(both[i], "print(id(None))", NULL, NULL), 0);
 		assert_int_equal(strtoull(text[i], NULL, 10), (uintptr_t)none);
@@ -405,7 +378,7 @@ static void *run_program(void *arg)
 	struct program *program = arg;
 	const char *argv[] = {"-c", program->code};
 
-	program->err = run(program->interp, 2, argv, &program->status);
+	program->err = test_interp_main(program->interp, 2, argv, &program->status);
 	return NULL;
 }
 
@@ -416,7 +389,7 @@ static void run_at_once(const char *python, const char *code, int count)
 	pthread_t threads[4];
 
 	for (int i = 0; i < count; i++) {
-		programs[i] = (struct program){.interp = create_with(&opts), .code = code,
+		programs[i] = (struct program){.interp = test_interp_create(&opts), .code = code,
 					       .status = -1};
 		assert_int_equal(pthread_create(&threads[i], NULL, run_program, &programs[i]), 0);
 	}
@@ -491,7 +464,7 @@ static void interp_destroy_running_program_is_busy(void **state)
 static void interp_get_stats_tells_time_and_memory(void **state)
 {
 	struct gorgon_interp_opts opts = {.size = sizeof(opts), .timing = true};
-	struct gorgon_interp *interp = create_with(&opts);
+	struct gorgon_interp *interp = test_interp_create(&opts);
 	struct gorgon_interp_stats stats = {.size = sizeof(stats)};
 
 	(void)state;

@@ -80,7 +80,6 @@ static void unwind_exception_through_host_frames_is_caught(void **state)
 	test_ns_destroy(ns);
 }
 
-// One copy's exception is not another copy's type, but it is a std::exception.
 static void unwind_many_copies_each_catch_their_own(void **state)
 {
 	struct gorgon_ns *ns[8];

@@ -133,6 +133,23 @@ $(MOD)/libcatch.so: $(MOD_SRC)/catch.cc $(MOD_SRC)/throw.h $(MOD)/libthrow.so
 $(MOD)/libunique_a.so $(MOD)/libunique_b.so: $(MOD_SRC)/unique.cc $(MOD_SRC)/unique.h
 	$(MOD_CXX) $< $(if $(findstring _a,$@),-DUNIQUE_A)
 
+# Order of constructors and destructors: b needs a.
+MODULES += $(MOD)/liblifetime_a.so $(MOD)/liblifetime_b.so
+$(MOD)/liblifetime_a.so: $(MOD_SRC)/lifetime.cc $(MOD_SRC)/note.h
+	$(MOD_CXX) $< -DNAME='"a"' -DTOUCH=lifetime_touch_a
+$(MOD)/liblifetime_b.so: $(MOD_SRC)/lifetime.cc $(MOD_SRC)/note.h $(MOD)/liblifetime_a.so
+	$(MOD_CXX) $< -DNAME='"b"' -DTOUCH=lifetime_touch_b -DTOUCH_NEEDED=lifetime_touch_a \
+		-llifetime_a $(ORIGIN)' -Wl,--enable-new-dtags
+
+# References to functions of the program, one of them with a name as Python's.
+MODULES += $(MOD)/libhost_name.so $(MOD)/libpython_name.so $(MOD)/libpython_name_weak.so
+$(MOD)/libhost_name.so: $(MOD_SRC)/python_name.c
+	$(MOD_CC) $< -DREFERRED=host_only -DREFERENCE=
+$(MOD)/libpython_name.so: $(MOD_SRC)/python_name.c
+	$(MOD_CC) $< -DREFERRED=PyHost_Only -DREFERENCE=
+$(MOD)/libpython_name_weak.so: $(MOD_SRC)/python_name.c
+	$(MOD_CC) $< -DREFERRED=PyHost_Only -DREFERENCE=weak
+
 MODULES += $(MOD)/libifunc.so
 $(MOD)/libifunc.so: $(MOD_SRC)/ifunc.c
 	$(MOD_CC) $<
