@@ -34,6 +34,8 @@ INCLUDES := -Iloader -Ijitreg -Iloader/elf
 # Any CPython's headers from 3.11 on: only the stable ABI's structures are used.
 PYTHON_CFLAGS = $(shell for p in python3-embed python-3.11 python-3.12 python-3.13; do \
 	pkg-config --cflags $$p 2>/dev/null && break; done)
+PYTHON_LIBS = $(shell for p in python3-embed python-3.11-embed python-3.12-embed python-3.13-embed; do \
+	pkg-config --libs $$p 2>/dev/null && break; done)
 JSON_CFLAGS = $(shell pkg-config --cflags json-c)
 JSON_LIBS = $(shell pkg-config --libs json-c)
 
@@ -44,7 +46,7 @@ TOOL_SRC := $(wildcard tools/*.c)
 UNIT_SRC := $(wildcard tests/test_*.c)
 UNIT_LIB_SRC := tests/elf_builder.c tests/helpers.c
 JITREG_UNIT_LIB_SRC := tests/jitreg_util.c
-HOST_SRC := tests/host.c
+HOSTS := $(BUILD)/host $(BUILD)/host_python
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
 UNITS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(UNIT_SRC))
@@ -60,7 +62,7 @@ SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.
 .SUFFIXES:
 .SECONDARY:
 
-all: $(PRODUCTS) $(BUILD)/host
+all: $(PRODUCTS) $(HOSTS)
 
 # ---- libraries and tools ----------------------------------------------------
 
@@ -106,9 +108,11 @@ $(BUILD)/gorgon: $(call obj,$(TOOL_SRC)) $(LIBGORGON)
 	@$(if $(Q),echo "  LD      $@")
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LINK_GORGON) $(JSON_LIBS)
 
-$(BUILD)/host: $(call obj,$(HOST_SRC)) $(LIBGORGON)
+$(BUILD)/obj/tests/host_python.o: EXTRA = $(PYTHON_CFLAGS)
+$(BUILD)/host_python: HOST_LIBS = $(PYTHON_LIBS)
+$(HOSTS): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(LIBGORGON)
 	@$(if $(Q),echo "  LD      $@")
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LINK_GORGON)
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LINK_GORGON) $(HOST_LIBS)
 
 # ---- tests --------------------------------------------------------------------
 

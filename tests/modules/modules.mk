@@ -150,6 +150,11 @@ $(MOD)/libpython_name.so: $(MOD_SRC)/python_name.c
 $(MOD)/libpython_name_weak.so: $(MOD_SRC)/python_name.c
 	$(MOD_CC) $< -DREFERRED=PyHost_Only -DREFERENCE=weak
 
+# An extension module, for `import`.
+MODULES += $(MOD)/cpp_globals.so
+$(MOD)/cpp_globals.so: $(MOD_SRC)/cpp_globals.cc
+	$(MOD_CXX) $< $(PYTHON_CFLAGS)
+
 MODULES += $(MOD)/libifunc.so
 $(MOD)/libifunc.so: $(MOD_SRC)/ifunc.c
 	$(MOD_CC) $<
