@@ -25,6 +25,12 @@ LLDB_SCRIPT = os.path.join(ROOT, "lldb", "gorgon.py")
 SANITIZED = bool(os.environ.get("SAN"))
 TIMEOUT = 300
 
+# Python's own arenas are invisible to a leak checker; see tests/lsan.supp for the rest.
+SANITIZER_ENV = {
+    "PYTHONMALLOC": "malloc",
+    "LSAN_OPTIONS": f"suppressions={ROOT}/tests/lsan.supp:print_suppressions=0",
+} if SANITIZED else {}
+
 
 def find_lldb():
     for name in ("lldb-19", "lldb-21", "lldb-20", "lldb"):

@@ -10,19 +10,14 @@ import signal
 import tempfile
 import unittest
 
-from harness import Background, GORGON, LIBPYTHON, PYTHON3, ROOT, SANITIZED, VENV_PYTHON, run
+from harness import (Background, GORGON, LIBPYTHON, PYTHON3, ROOT, SANITIZED, SANITIZER_ENV, VENV_PYTHON,
+                     run)
 
 NUMPY = "import numpy as np; print((np.arange(6.).reshape(2,3) @ np.arange(6.).reshape(3,2)).tolist())"
 PRODUCT = "[[10.0, 13.0], [28.0, 40.0]]"
 
 # prctl(2)
 PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN = 65, 1
-
-# Python's own arenas are invisible to a leak checker; see tests/lsan.supp for the rest.
-SANITIZER_ENV = {
-    "PYTHONMALLOC": "malloc",
-    "LSAN_OPTIONS": f"suppressions={ROOT}/tests/lsan.supp:print_suppressions=0",
-} if SANITIZED else {}
 
 
 def gorgon(*args, **kwargs):
