@@ -192,7 +192,8 @@ enum gorgon_open_flags {
  *         GORGON_ERROR_MACHINE      wrong class, byte order or machine
  *         GORGON_ERROR_MISSING      a dependency was not found
  *         GORGON_ERROR_UNRESOLVED   a symbol was not found: symbol, version, referrer
- *         GORGON_ERROR_UNSUPPORTED  a relocation or TLS model that is not loadable here
+ *         GORGON_ERROR_UNSUPPORTED  a relocation or TLS model that is not loadable here;
+ *                                   a library to be shared that needs a libpython
  *         GORGON_ERROR_NOMEM
  *
  * Constructors run on the calling thread, outside the lock, and may open

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "helpers.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -472,6 +473,41 @@ static void scope_find_python_name_of_the_program_is_libpythons(void **state)
 	assert_ok(gorgon_interp_destroy(interp));
 }
 
+// As if somebody had asked for it with --share: the system would load a libpython for it.
+static void system_dlopen_library_that_needs_libpython_is_refused(void **state)
+{
+	static const char *const share[] = {"libneeds_python.so", NULL};
+	static const char refusal[] = "libneeds_python.so: needs a libpython, which is private";
+	struct gorgon_ns_opts opts = {.size = sizeof(opts), .share = share};
+	void *(*open_here)(const char *, int);
+	const char *(*error_here)(void);
+	struct gorgon_object *object = NULL;
+	struct gorgon_ns *ns = NULL;
+
+	(void)state;
+	assert_ok(gorgon_ns_create(&opts, &ns));
+	assert_error(gorgon_object_open(ns, test_module("libneeds_python_user.so"), 0, &object),
+		     GORGON_ERROR_UNSUPPORTED, refusal);
+	object = test_open(ns, "libdl.so");
+	open_here = SYMBOL(object, void *(*)(const char *, int), "user_dlopen");
+	error_here = SYMBOL(object, const char *(*)(void), "user_dlerror");
+	assert_null(open_here(test_module("libneeds_python.so"), RTLD_NOW));
+	assert_non_null(strstr(error_here(), refusal));
+	test_ns_destroy(ns);
+}
+
+static void scope_find_libpython_of_a_private_library_is_the_copys(void **state)
+{
+	struct gorgon_interp *interp = test_interp_create(NULL);
+	struct gorgon_ns *ns = gorgon_interp_ns(interp);
+
+	(void)state;
+	assert_ptr_equal(SYMBOL(test_open(ns, "libneeds_python.so"), target_fn,
+				"python_name_target")(),
+			 gorgon_interp_find_symbol(interp, "PyList_Append"));
+	assert_ok(gorgon_interp_destroy(interp));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -485,6 +521,8 @@ int main(void)
 		cmocka_unit_test(unwind_exception_from_one_copy_into_another_is_caught),
 		cmocka_unit_test(scope_find_python_name_of_the_program_is_not_found),
 		cmocka_unit_test(scope_find_python_name_of_the_program_is_libpythons),
+		cmocka_unit_test(system_dlopen_library_that_needs_libpython_is_refused),
+		cmocka_unit_test(scope_find_libpython_of_a_private_library_is_the_copys),
 	};
 
 	return cmocka_run_group_tests_name("deploy", tests, test_warm_up, NULL);

@@ -66,11 +66,13 @@ struct gorgon_object *gorgon_dl_find_handle(struct gorgon_ns *ns, const void *ha
 
 static void *open_shared(const char *path, int flags)
 {
-	void *handle = dlopen(path, flags);
+	struct gorgon_error *err;
+	void *handle;
 
-	if (!handle)
-		gorgon_dl_set_error(strdup(dlerror()));
-	return handle;
+	if (!(err = gorgon_system_dlopen(path, flags, &handle)))
+		return handle;
+	set_error_from(err);
+	return NULL;
 }
 
 // An object by its name, or by a path that leads to the same file.

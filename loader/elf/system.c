@@ -39,20 +39,43 @@ static struct gorgon_system_library *find_open(const char *name)
 	return library;
 }
 
+struct gorgon_error *gorgon_system_dlopen(const char *name, int flags, void **ret)
+{
+	void *handle = dlopen(name, flags);
+
+	if (!handle)
+		return gorgon_error_create(GORGON_ERROR_MISSING, "%s", dlerror());
+	// The system has given it the host's libpython, or one that nobody has started.
+	if (dlsym(handle, "Py_GetVersion")) {
+		dlclose(handle);
+		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					   "%s: needs a libpython, which is private: it cannot be "
+					   "shared with the process", name);
+	}
+	dlerror(); // as below
+	*ret = handle;
+	return NULL;
+}
+
 struct gorgon_error *gorgon_system_open(const char *name, const char *requester,
 					struct gorgon_system_library **ret)
 {
 	struct gorgon_system_library *library = find_open(name);
+	struct gorgon_error *err, *reason;
 	void *handle;
 
 	if (library) {
 		*ret = library;
 		return NULL;
 	}
-	handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-	if (!handle)
-		return gorgon_error_create(GORGON_ERROR_MISSING, "%s: needs %s, which is shared: %s",
-					   requester, name, dlerror());
+	reason = gorgon_system_dlopen(name, RTLD_NOW | RTLD_LOCAL, &handle);
+	if (reason) {
+		err = gorgon_error_create(gorgon_error_code(reason),
+					  "%s: needs %s, which is shared: %s", requester, name,
+					  gorgon_error_message(reason));
+		gorgon_error_destroy(reason);
+		return err;
+	}
 	library = calloc(1, sizeof(*library));
 	if (!library || !(library->name = strdup(name))) {
 		free(library);

@@ -19,7 +19,13 @@ struct gorgon_system_symbol {
 };
 
 /*
- * dlopen() a shared library for private objects; it stays open for good, because
+ * The system's dlopen(), but of nothing that needs a libpython: private code would reach
+ * another Python through it.
+ */
+struct gorgon_error *gorgon_system_dlopen(const char *name, int flags, void **ret);
+
+/*
+ * Open a shared library for private objects; it stays open for good, because
  * its addresses are in their relocations. @requester is for the message.
  */
 struct gorgon_error *gorgon_system_open(const char *name, const char *requester,

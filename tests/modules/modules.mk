@@ -150,6 +150,13 @@ $(MOD)/libpython_name.so: $(MOD_SRC)/python_name.c
 $(MOD)/libpython_name_weak.so: $(MOD_SRC)/python_name.c
 	$(MOD_CC) $< -DREFERRED=PyHost_Only -DREFERENCE=weak
 
+# Needs libpython itself, and a library that needs that one.
+MODULES += $(MOD)/libneeds_python.so $(MOD)/libneeds_python_user.so
+$(MOD)/libneeds_python.so: $(MOD_SRC)/python_name.c
+	$(MOD_CC) $< -DREFERRED=PyList_Append -DREFERENCE= -Wl,--no-as-needed $(PYTHON_LIBS)
+$(MOD)/libneeds_python_user.so: $(MOD_SRC)/basic.c $(MOD_SRC)/note.h $(MOD)/libneeds_python.so
+	$(MOD_CC) $< -Wl,--no-as-needed -lneeds_python $(ORIGIN)' -Wl,--enable-new-dtags
+
 # An extension module, for `import`.
 MODULES += $(MOD)/cpp_globals.so
 $(MOD)/cpp_globals.so: $(MOD_SRC)/cpp_globals.cc
