@@ -67,8 +67,10 @@ def state():
 """
 
 # python3 is the host: it has every Py* name in its global scope.
-PYTHON_HOST = STATE + r"""
+PYTHON_HOST = r"""
 import ctypes, json, os, signal, sys, threading
+
+statuses = []
 
 class NsOpts(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("unused", ctypes.c_void_p * 3), ("debug", ctypes.c_int),
@@ -96,7 +98,9 @@ def main(interp, code, *args):
     status = ctypes.c_int(-1)
     check(lib.gorgon_interp_main(interp, len(words), (ctypes.c_char_p * len(words))(*words), ctypes.byref(status)))
     statuses.append(status.value)
+"""
 
+UNDISTURBED = PYTHON_HOST + STATE + r"""
 PROGRAM = '''
 import ctypes, json, numpy, os, signal, sys, time
 host_none, host_append, own_append, fd = map(int, sys.argv[1:])
@@ -115,7 +119,7 @@ os.write(fd, json.dumps([sys.version, sys.prefix, int((numpy.eye(3) @ numpy.aran
 '''
 
 sys.modules["host_only"], sys.marked_by_host = sys, True
-seen, statuses = [], []
+seen = []
 signal.signal(signal.SIGUSR1, lambda *_: seen.append("host"))
 host_append = ctypes.cast(ctypes.pythonapi.PyList_Append, ctypes.c_void_p).value
 starter = threading.Thread(target=int)                # with the first, the C library sets a handler of its own
@@ -146,6 +150,27 @@ assert not changed, changed
 import numpy                                          # the host's own, afterwards
 assert int(numpy.arange(4).sum()) == 6
 print("undisturbed", sys.prefix)
+"""
+
+# What becomes of an interpreter when the host ends without a word: by argument.
+ENDING = PYTHON_HOST + """
+import subprocess
+interps, (r, w) = [create(), create()], os.pipe()
+if sys.argv[2] != "unused":
+    ending = {"ended": "", "waiting": "time.sleep(1000)", "working": "while True: numpy.ones(1000).sum()"}[sys.argv[2]]
+    code = f"import numpy, os, ssl, time\\nos.write({w}, b'x')\\n{ending}"
+    thread = threading.Thread(target=main, args=(interps[0], code), daemon=True)
+    thread.start()
+    os.read(r, 1)
+    if not ending:
+        thread.join()
+assert subprocess.run(["/bin/echo", "x"], capture_output=True).stdout == b"x\\n"
+child = os.fork()
+if not child:
+    import decimal                                    # not there before the fork
+    os._exit(int(decimal.Decimal(14) / 2))
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+print("ends", statuses)
 """
 
 # For build/host_python.
@@ -192,8 +217,15 @@ class Hosts(unittest.TestCase):
         for python in (PYTHON3, VENV_PYTHON):
             with self.subTest(python=python):
                 prefix = run(python, "-c", "import sys; print(sys.prefix)").stdout
-                result = run(python, "-c", PYTHON_HOST, os.path.join(BUILD, "libgorgon.so"))
+                result = run(python, "-c", UNDISTURBED, os.path.join(BUILD, "libgorgon.so"))
                 self.assertEqual((result.stdout, result.stderr), (f"undisturbed {prefix}", ""))
+
+    @NOT_SANITIZED
+    def test_host_python3_forks_and_ends_while_interpreters_are_there(self):
+        for state, statuses in (("unused", []), ("ended", [0]), ("waiting", []), ("working", [])):
+            with self.subTest(state=state):
+                result = run(PYTHON3, "-c", ENDING, os.path.join(BUILD, "libgorgon.so"), state, timeout=60)
+                self.assertEqual((result.stdout, result.stderr, result.returncode), (f"ends {statuses}\n", "", 0))
 
     @NOT_SANITIZED
     def test_host_linked_to_libpython_runs_beside_private_ones(self):
