@@ -225,7 +225,7 @@ static void *look_up(void *handle, const char *name, const char *version, uint64
 	if (system) {
 		// Names that are replaced are replaced in shared libraries' handles too:
 		// ctypes.CDLL("libc.so.6").dlopen must load into this namespace.
-		if ((addr = gorgon_replace_find(ns, name)))
+		if ((addr = gorgon_replace_find(ns, NULL, name)))
 			return addr;
 		if (!gorgon_dl_is_system_handle(handle))
 			return NULL;

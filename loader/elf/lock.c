@@ -10,8 +10,9 @@
 // an import's fifty, registering with a debugger is serial by nature, and fork and
 // the debug root stay simple.
 //
-// Fork: prepare takes the lock and those of locales.c, memory.c and signals.c, which are leaves; parent and child release it, so that the child's
-// lists are whole. libjitreg registers its own handlers in an earlier constructor;
+// Fork: prepare takes the lock and those of locales.c, memory.c, heap.c and signals.c,
+// which are leaves; parent and child release them, so that the child's lists are whole.
+// libjitreg registers its own handlers in an earlier constructor;
 // prepare handlers run last-registered first, which gives the order above.
 
 #define _GNU_SOURCE
@@ -77,12 +78,14 @@ static void before_fork(void)
 	gorgon_init_wait_for_others();
 	gorgon_locale_before_fork();
 	gorgon_memory_before_fork();
+	gorgon_heaps_before_fork();
 	gorgon_signals_before_fork();
 }
 
 static void after_fork_parent(void)
 {
 	gorgon_signals_after_fork(false);
+	gorgon_heaps_after_fork();
 	gorgon_memory_after_fork();
 	gorgon_locale_after_fork();
 	gorgon_unlock();
@@ -91,6 +94,7 @@ static void after_fork_parent(void)
 static void after_fork_child(void)
 {
 	gorgon_signals_after_fork(true);
+	gorgon_heaps_after_fork();
 	gorgon_memory_after_fork();
 	gorgon_locale_after_fork();
 	gorgon_unwind_after_fork();

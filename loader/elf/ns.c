@@ -89,6 +89,7 @@ static void ns_free(struct gorgon_ns *ns)
 	gorgon_locale_destroy(ns->locale);
 	gorgon_thunks_destroy(ns->thunks);
 	gorgon_policy_deinit(&ns->policy);
+	gorgon_heap_release(&ns->heap);
 	free(ns->system);
 	free(ns->uniques);
 	free(ns);
@@ -110,6 +111,7 @@ struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 		return &gorgon_error_nomem;
 	if (opts)
 		ns->opts = *opts;
+	gorgon_heap_init(&ns->heap);
 	ns->signals = gorgon_signals_create(!ns->opts.no_signals);
 	ns->locale = gorgon_locale_create();
 	if (!ns->signals || !ns->locale ||

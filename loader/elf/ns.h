@@ -4,6 +4,7 @@
 #define GORGON_ELF_NS_H
 
 #include "debug_root.h"
+#include "heap.h"
 #include "object.h"
 #include "policy.h"
 
@@ -41,6 +42,7 @@ struct gorgon_ns {
 	size_t system_count;
 	struct gorgon_unique *uniques;
 	size_t unique_count;
+	struct gorgon_heap heap; /* what libpython has allocated */
 	struct gorgon_range *mappings; /* made by private code, sorted; see memory.c */
 	size_t mapping_count, mapping_capacity;
 	uint64_t init_counter;

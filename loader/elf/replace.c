@@ -5,12 +5,14 @@
 
 #define _GNU_SOURCE
 #include "replace.h"
-#include "signals.h"
 #include "dl.h"
 #include "error.h"
+#include "heap.h"
 #include "keys.h"
 #include "locales.h"
 #include "memory.h"
+#include "signals.h"
+#include "symbol.h"
 #include "thread.h"
 #include "tls.h"
 #include "unwind.h"
@@ -20,73 +22,111 @@
 
 #define PLAIN UINT32_MAX // bound directly, without a namespace
 
+enum when {
+	ALWAYS,
+	WITH_OUTPUT,	// the host wants what is written
+	HEAP,		// unless the host provides a malloc
+	HEAP_OF_PYTHON, // the same, for libpython's own calls
+};
+
 static const struct {
 	const char *name;
 	void *target;
 	unsigned args; // of the function itself, or PLAIN
+	enum when when;
 	const char *reason;
 } replacements[] = {
-	{"dlopen", gorgon_dl_open, 2,
+	{"dlopen", gorgon_dl_open, 2, ALWAYS,
 	 "CPython and its extensions load into their own namespace"},
-	{"dlsym", gorgon_dl_sym, 2, "the system does not know private objects' symbols"},
-	{"dlvsym", gorgon_dl_vsym, 3, "as dlsym"},
-	{"dlclose", gorgon_dl_close, 1, "handles of private objects are ours"},
-	{"dlerror", gorgon_dl_error, 0, "tells of our failures, not of the system's"},
-	{"dladdr", gorgon_dl_addr, 2, "the system does not know private addresses"},
-	{"dladdr1", gorgon_dl_addr1, 4, "as dladdr"},
-	{"dlinfo", gorgon_dl_info, 3, "handles of private objects are ours"},
-	{"dl_iterate_phdr", gorgon_dl_iterate_phdr, 2,
+	{"dlsym", gorgon_dl_sym, 2, ALWAYS, "the system does not know private objects' symbols"},
+	{"dlvsym", gorgon_dl_vsym, 3, ALWAYS, "as dlsym"},
+	{"dlclose", gorgon_dl_close, 1, ALWAYS, "handles of private objects are ours"},
+	{"dlerror", gorgon_dl_error, 0, ALWAYS, "tells of our failures, not of the system's"},
+	{"dladdr", gorgon_dl_addr, 2, ALWAYS, "the system does not know private addresses"},
+	{"dladdr1", gorgon_dl_addr1, 4, ALWAYS, "as dladdr"},
+	{"dlinfo", gorgon_dl_info, 3, ALWAYS, "handles of private objects are ours"},
+	{"dl_iterate_phdr", gorgon_dl_iterate_phdr, 2, ALWAYS,
 	 "private objects come after the system's; unwinders and profilers ask"},
-	{"_dl_find_object", gorgon_unwind_find_object, PLAIN,
+	{"_dl_find_object", gorgon_unwind_find_object, PLAIN, ALWAYS,
 	 "unwinders that were linked into a module ask it for private frames"},
-	{"__tls_get_addr", gorgon_tls_get_addr, PLAIN, "blocks of private TLS modules"},
-	{"__cxa_thread_atexit_impl", gorgon_thread_atexit, PLAIN,
+	{"__tls_get_addr", gorgon_tls_get_addr, PLAIN, ALWAYS, "blocks of private TLS modules"},
+	{"__cxa_thread_atexit_impl", gorgon_thread_atexit, PLAIN, ALWAYS,
 	 "the C library would call a thread_local's destructor after the unload"},
-	{"__cxa_thread_atexit", gorgon_thread_atexit, PLAIN,
+	{"__cxa_thread_atexit", gorgon_thread_atexit, PLAIN, ALWAYS,
 	 "libstdc++'s name of it, which would call the C library's directly"},
-	{"pthread_create", gorgon_thread_create, 4,
+	{"pthread_create", gorgon_thread_create, 4, ALWAYS,
 	 "a namespace is not unmapped under threads that its code has started"},
-	{"pthread_key_create", gorgon_key_create, 2,
+	{"pthread_key_create", gorgon_key_create, 2, ALWAYS,
 	 "there are 1024 in a process; one that outlives the unload calls into unmapped memory"},
-	{"pthread_key_delete", gorgon_key_delete, PLAIN, "as pthread_key_create"},
-	{"pthread_getspecific", gorgon_key_get, PLAIN, "as pthread_key_create"},
-	{"pthread_setspecific", gorgon_key_set, PLAIN, "as pthread_key_create"},
-	{"__pthread_key_create", gorgon_key_create, 2, "older name of pthread_key_create"},
-	{"__pthread_getspecific", gorgon_key_get, PLAIN, "older name of pthread_getspecific"},
-	{"__pthread_setspecific", gorgon_key_set, PLAIN, "older name of pthread_setspecific"},
-	{"tss_create", gorgon_tss_create, 2, "as pthread_key_create"},
-	{"tss_delete", gorgon_tss_delete, PLAIN, "as pthread_key_create"},
-	{"tss_get", gorgon_key_get, PLAIN, "as pthread_key_create"},
-	{"tss_set", gorgon_tss_set, PLAIN, "as pthread_key_create"},
-	{"sigaction", gorgon_signal_action, 3,
+	{"pthread_key_delete", gorgon_key_delete, PLAIN, ALWAYS, "as pthread_key_create"},
+	{"pthread_getspecific", gorgon_key_get, PLAIN, ALWAYS, "as pthread_key_create"},
+	{"pthread_setspecific", gorgon_key_set, PLAIN, ALWAYS, "as pthread_key_create"},
+	{"__pthread_key_create", gorgon_key_create, 2, ALWAYS, "older name of pthread_key_create"},
+	{"__pthread_getspecific", gorgon_key_get, PLAIN, ALWAYS, "older name of pthread_getspecific"},
+	{"__pthread_setspecific", gorgon_key_set, PLAIN, ALWAYS, "older name of pthread_setspecific"},
+	{"tss_create", gorgon_tss_create, 2, ALWAYS, "as pthread_key_create"},
+	{"tss_delete", gorgon_tss_delete, PLAIN, ALWAYS, "as pthread_key_create"},
+	{"tss_get", gorgon_key_get, PLAIN, ALWAYS, "as pthread_key_create"},
+	{"tss_set", gorgon_tss_set, PLAIN, ALWAYS, "as pthread_key_create"},
+	{"sigaction", gorgon_signal_action, 3, ALWAYS,
 	 "each copy has its own handlers; the process has one"},
-	{"signal", gorgon_signal_set, 2, "as sigaction"},
-	{"setlocale", gorgon_setlocale, 2,
+	{"signal", gorgon_signal_set, 2, ALWAYS, "as sigaction"},
+	{"setlocale", gorgon_setlocale, 2, ALWAYS,
 	 "copies that start at once would decode in each other's locale"},
-	{"getenv", gorgon_process_getenv, 1,
+	{"getenv", gorgon_process_getenv, 1, ALWAYS,
 	 "CPython's start-up sets variables while others read; sizes of thread pools"},
-	{"secure_getenv", gorgon_secure_getenv, PLAIN, "as setenv"},
-	{"setenv", gorgon_setenv, PLAIN, "does not move the environment under a getenv"},
-	{"unsetenv", gorgon_unsetenv, PLAIN, "as setenv"},
-	{"putenv", gorgon_putenv, PLAIN, "as setenv"},
-	{"kill", gorgon_process_kill, 2,
+	{"secure_getenv", gorgon_secure_getenv, PLAIN, ALWAYS, "as setenv"},
+	{"setenv", gorgon_setenv, PLAIN, ALWAYS, "does not move the environment under a getenv"},
+	{"unsetenv", gorgon_unsetenv, PLAIN, ALWAYS, "as setenv"},
+	{"putenv", gorgon_putenv, PLAIN, ALWAYS, "as setenv"},
+	{"kill", gorgon_process_kill, 2, ALWAYS,
 	 "CPython ends after an unhandled Ctrl-C by sending itself SIGINT: not the host"},
-	{"mmap", gorgon_memory_map, PLAIN, "memory goes with the namespace that has mapped it"},
-	{"mmap64", gorgon_memory_map, PLAIN, "as mmap"},
-	{"munmap", gorgon_memory_unmap, 2, "as mmap"},
-	{"mremap", gorgon_memory_remap, PLAIN, "as mmap"},
-	{"exit", gorgon_process_exit, 1, "ends the interpreter, never the host"},
-	{"write", gorgon_process_write, 3, "output of the interpreter goes where the host says"},
+	{"malloc", gorgon_heap_malloc, 1, HEAP_OF_PYTHON,
+	 "what CPython leaves behind goes with its namespace"},
+	{"calloc", gorgon_heap_calloc, 2, HEAP_OF_PYTHON, "as malloc"},
+	{"realloc", gorgon_heap_realloc, 2, HEAP_OF_PYTHON, "as malloc"},
+	{"realloc", gorgon_heap_resize, PLAIN, HEAP, "knows the blocks of both"},
+	{"free", gorgon_heap_free, PLAIN, HEAP, "knows the blocks of both"},
+	{"mmap", gorgon_memory_map, PLAIN, ALWAYS,
+	 "memory goes with the namespace that has mapped it"},
+	{"mmap64", gorgon_memory_map, PLAIN, ALWAYS, "as mmap"},
+	{"munmap", gorgon_memory_unmap, 2, ALWAYS, "as mmap"},
+	{"mremap", gorgon_memory_remap, PLAIN, ALWAYS, "as mmap"},
+	{"exit", gorgon_process_exit, 1, ALWAYS, "ends the interpreter, never the host"},
+	// In the way of every byte.
+	{"write", gorgon_process_write, 3, WITH_OUTPUT,
+	 "output of the interpreter goes where the host says"},
 };
 
 #define COUNT (sizeof(replacements) / sizeof(*replacements))
 
-// write() is in the way of every byte: replaced only when the host wants its output.
-static bool applies(const struct gorgon_ns *ns, size_t i)
+static bool host_provides_malloc(const struct gorgon_ns *ns)
 {
-	if (replacements[i].target == (void *)gorgon_process_write)
+	void *addr;
+
+	return ns->opts.provider &&
+	       ns->opts.provider->find(ns->opts.provider->ctx, "malloc", NULL, &addr);
+}
+
+static bool is_python(const struct gorgon_object *object)
+{
+	struct gorgon_symbol_query query = gorgon_symbol_query("PyMem_RawMalloc", NULL, NULL);
+
+	return object && gorgon_symbol_find(object->image, &query);
+}
+
+static bool applies(const struct gorgon_ns *ns, const struct gorgon_object *object, enum when when)
+{
+	switch (when) {
+	case WITH_OUTPUT:
 		return ns->opts.write_output != NULL;
-	return true;
+	case HEAP:
+		return !host_provides_malloc(ns);
+	case HEAP_OF_PYTHON:
+		return is_python(object) && !host_provides_malloc(ns);
+	default:
+		return true;
+	}
 }
 
 struct gorgon_error *gorgon_replace_init(struct gorgon_ns *ns, const struct gorgon_thunk *more,
@@ -115,10 +155,12 @@ void *gorgon_replace_thunk(const struct gorgon_ns *ns, size_t index)
 	return gorgon_thunks_get(ns->thunks, COUNT + index);
 }
 
-void *gorgon_replace_find(const struct gorgon_ns *ns, const char *name)
+void *gorgon_replace_find(const struct gorgon_ns *ns, const struct gorgon_object *object,
+			  const char *name)
 {
 	for (size_t i = 0; i < COUNT; i++) {
-		if (strcmp(replacements[i].name, name) || !applies(ns, i))
+		if (strcmp(replacements[i].name, name) ||
+		    !applies(ns, object, replacements[i].when))
 			continue;
 		return replacements[i].args == PLAIN ? replacements[i].target
 						     : gorgon_thunks_get(ns->thunks, i);

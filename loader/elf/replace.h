@@ -13,8 +13,10 @@ struct gorgon_error *gorgon_replace_init(struct gorgon_ns *ns, const struct gorg
 /* The callable address of the @index-th of those more. */
 void *gorgon_replace_thunk(const struct gorgon_ns *ns, size_t index);
 
-/* Our address for @name in this namespace, or NULL when the system's is wanted. */
-void *gorgon_replace_find(const struct gorgon_ns *ns, const char *name);
+/* Our address for @name when @object (NULL: dlsym) refers to it in this namespace, or NULL
+ * when the system's is wanted. */
+void *gorgon_replace_find(const struct gorgon_ns *ns, const struct gorgon_object *object,
+			  const char *name);
 
 /* --- process.c: what reaches for the whole process ------------------------------ */
 

@@ -88,7 +88,7 @@ struct gorgon_binding gorgon_scope_find_outside(struct gorgon_ns *ns,
 {
 	struct gorgon_binding ret = {0};
 
-	ret.system.addr = gorgon_replace_find(ns, query->name);
+	ret.system.addr = gorgon_replace_find(ns, object, query->name);
 	ret.found = ret.system.addr || (ns->opts.provider &&
 					ns->opts.provider->find(ns->opts.provider->ctx, query->name,
 								query->version, &ret.system.addr));

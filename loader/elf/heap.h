@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* What CPython has allocated. See heap.c. */
+#ifndef GORGON_ELF_HEAP_H
+#define GORGON_ELF_HEAP_H
+
+#include <pthread.h>
+#include <stddef.h>
+
+struct gorgon_ns;
+struct gorgon_heap_block;
+
+struct gorgon_heap {
+	pthread_mutex_t lock; /* a leaf */
+	struct gorgon_heap_block *blocks;
+};
+
+void gorgon_heap_init(struct gorgon_heap *heap);
+/* Free all blocks; no code of the namespace runs any more. */
+void gorgon_heap_release(struct gorgon_heap *heap);
+
+/* Of all namespaces. The loader's lock is held. */
+void gorgon_heaps_before_fork(void);
+void gorgon_heaps_after_fork(void);
+
+/* --- replacements (see replace.c); malloc(3) ---------------------------------- */
+
+/* For libpython. */
+void *gorgon_heap_malloc(size_t size, struct gorgon_ns *ns);
+void *gorgon_heap_calloc(size_t count, size_t size, struct gorgon_ns *ns);
+void *gorgon_heap_realloc(void *p, size_t size, struct gorgon_ns *ns);
+/* For everybody: blocks of libpython and of the C library. */
+void *gorgon_heap_resize(void *p, size_t size);
+void gorgon_heap_free(void *p);
+
+#endif

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// loader/elf/heap.c
+
+#define _GNU_SOURCE
+#include "heap.h"
+#include "helpers.h"
+#include "ns.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define COUNT 3000
+
+static size_t size_of(size_t i)
+{
+	return i * 37 % 9000;
+}
+
+static size_t bytes_in_use(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+static void check_bytes(const unsigned char *p, size_t size, unsigned char value)
+{
+	for (size_t i = 0; i < size; i++)
+		assert_int_equal(p[i], value);
+}
+
+static void heap_blocks_keep_their_content(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	unsigned char *blocks[COUNT];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT; i++) {
+		if (i % 2) {
+			blocks[i] = gorgon_heap_malloc(size_of(i), ns);
+		} else {
+			blocks[i] = gorgon_heap_calloc(size_of(i), 1, ns);
+			check_bytes(blocks[i], size_of(i), 0);
+		}
+		assert_int_equal((uintptr_t)blocks[i] % 16, 0);
+		assert_int_not_equal((uintptr_t)blocks[i] % 4096, 0);
+		memset(blocks[i], (int)i, size_of(i));
+	}
+	for (size_t i = 0; i < COUNT; i += 3) // larger, smaller, and far enough for a mapping
+		blocks[i] = gorgon_heap_realloc(blocks[i], size_of(i) + 1 + i * 100, ns);
+	for (size_t i = 0; i < COUNT; i++) {
+		check_bytes(blocks[i], size_of(i), (unsigned char)i);
+		blocks[i] = gorgon_heap_resize(blocks[i], 1 + size_of(i) / 2);
+		check_bytes(blocks[i], size_of(i) / 2, (unsigned char)i);
+	}
+	for (size_t i = 0; i < COUNT; i++)
+		gorgon_heap_free(blocks[i]);
+	assert_null(ns->heap.blocks);
+	test_ns_destroy(ns);
+}
+
+// The C library's blocks, wherever they begin in a page and whatever lies before.
+static void heap_free_takes_blocks_of_the_c_library(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+
+	(void)state;
+	for (size_t i = 0; i < 1000; i++) {
+		char *p = malloc(i);
+
+		gorgon_heap_free(p);
+		p = gorgon_heap_resize(NULL, 10);
+		p = gorgon_heap_resize(p, 200000);
+		p = gorgon_heap_realloc(p, 20, ns); // not listed: stays the C library's
+		free(p);
+		assert_int_equal(posix_memalign((void **)&p, 4096, 100), 0);
+		gorgon_heap_free(p);
+	}
+	gorgon_heap_free(NULL);
+	test_ns_destroy(ns);
+}
+
+static void heap_impossible_sizes_are_refused(void **state)
+{
+	// Not constants: the compiler would refuse the calls.
+	volatile size_t huge = SIZE_MAX;
+	struct gorgon_ns *ns = test_ns();
+	char *p = gorgon_heap_malloc(10, ns);
+
+	(void)state;
+	strcpy(p, "kept");
+	assert_null(gorgon_heap_malloc(huge, ns));
+	assert_null(gorgon_heap_malloc(huge / 2 - 8, ns));
+	assert_null(gorgon_heap_calloc(huge / 2, 3, ns));
+	assert_null(gorgon_heap_realloc(p, huge - 100, ns));
+	assert_null(gorgon_heap_realloc(p, huge / 2 - 8, ns));
+	assert_string_equal(p, "kept");
+	gorgon_heap_free(p);
+	assert_null(ns->heap.blocks);
+	test_ns_destroy(ns);
+}
+
+static void leave_blocks_behind(void)
+{
+	struct gorgon_ns *ns = test_ns();
+
+	for (size_t i = 0; i < COUNT; i++)
+		*(char *)gorgon_heap_malloc(size_of(i) + 1, ns) = 1;
+	test_ns_destroy(ns);
+}
+
+static void heap_release_frees_what_is_left(void **state)
+{
+	size_t before;
+
+	(void)state;
+	leave_blocks_behind();
+	before = bytes_in_use();
+	for (int i = 0; i < 10; i++)
+		leave_blocks_behind();
+	if (!TEST_ASAN) // which finds leaks itself
+		assert_true(bytes_in_use() < before + 100000);
+}
+
+struct worker {
+	struct gorgon_ns *ns;
+	unsigned seed;
+};
+
+static void *allocate_at_random(void *arg)
+{
+	struct worker *worker = arg;
+	void *blocks[100] = {0};
+
+	for (int step = 0; step < 20000; step++) {
+		size_t i = (size_t)rand_r(&worker->seed) % 100;
+
+		blocks[i] = gorgon_heap_realloc(blocks[i], 1 + (size_t)rand_r(&worker->seed) % 2000,
+						worker->ns);
+		if (step % 3 == 0) {
+			gorgon_heap_free(blocks[i]);
+			blocks[i] = NULL;
+		}
+	}
+	return NULL; // the rest is left
+}
+
+static void heap_threads_and_forks(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	struct worker workers[4];
+	pthread_t threads[4];
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		workers[i] = (struct worker){ns, i};
+		assert_int_equal(pthread_create(&threads[i], NULL, allocate_at_random, &workers[i]), 0);
+	}
+	for (int i = 0; !TEST_ASAN && i < 50; i++) { // whose allocator does not survive it
+		int status;
+		pid_t pid = fork();
+
+		if (!pid) {
+			alarm(20);
+			gorgon_heap_free(gorgon_heap_malloc(100, ns));
+			_exit(0);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	test_ns_destroy(ns);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(heap_blocks_keep_their_content),
+		cmocka_unit_test(heap_free_takes_blocks_of_the_c_library),
+		cmocka_unit_test(heap_impossible_sizes_are_refused),
+		cmocka_unit_test(heap_release_frees_what_is_left),
+		cmocka_unit_test(heap_threads_and_forks),
+	};
+
+	return cmocka_run_group_tests_name("heap", tests, test_warm_up, NULL);
+}
