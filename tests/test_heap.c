@@ -94,10 +94,12 @@ static void heap_impossible_sizes_are_refused(void **state)
 	(void)state;
 	strcpy(p, "kept");
 	assert_null(gorgon_heap_malloc(huge, ns));
-	assert_null(gorgon_heap_malloc(huge / 2 - 8, ns));
 	assert_null(gorgon_heap_calloc(huge / 2, 3, ns));
 	assert_null(gorgon_heap_realloc(p, huge - 100, ns));
-	assert_null(gorgon_heap_realloc(p, huge / 2 - 8, ns));
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // whose malloc() aborts
+	assert_null(gorgon_heap_malloc(huge / 2 - 100, ns));
+	assert_null(gorgon_heap_realloc(p, huge / 2 - 100, ns));
+#endif
 	assert_string_equal(p, "kept");
 	gorgon_heap_free(p);
 	assert_null(ns->heap.blocks);
