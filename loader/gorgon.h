@@ -109,7 +109,9 @@ enum gorgon_debug_mode {
 struct gorgon_ns_opts {
 	size_t size; /**< sizeof(struct gorgon_ns_opts) */
 	/** NULL-terminated shell patterns of library names (`libfoo.so.1`) to take from the
-	 * system although they would be private by default. NULL for none. */
+	 * system although they would be private by default. NULL for none. A library can be
+	 * shared only with all that it needs: to load one of these that needs a private
+	 * library is GORGON_ERROR_ARGUMENT. */
 	const char *const *share;
 	/** The opposite; wins over @c share. */
 	const char *const *keep_private;
@@ -191,6 +193,7 @@ enum gorgon_open_flags {
  *         GORGON_ERROR_FORMAT       not an ELF shared object, or malformed
  *         GORGON_ERROR_MACHINE      wrong class, byte order or machine
  *         GORGON_ERROR_MISSING      a dependency was not found
+ *         GORGON_ERROR_ARGUMENT     a dependency is shared by option and needs a private one
  *         GORGON_ERROR_UNRESOLVED   a symbol was not found: symbol, version, referrer
  *         GORGON_ERROR_UNSUPPORTED  a relocation or TLS model that is not loadable here;
  *                                   a library to be shared that needs a libpython
@@ -245,7 +248,8 @@ GORGON_API void gorgon_ns_for_each_object(struct gorgon_ns *ns,
 
 /**
  * What a library name would be in a namespace with these patterns: private, or
- * shared with the process.
+ * shared with the process. By the name alone: a library that would be shared is
+ * private all the same when it needs one that is private.
  *
  * @param      name    `libfoo.so.1`, or a path of which the last part counts.
  * @param      share,keep_private  As in struct gorgon_ns_opts; may be NULL.

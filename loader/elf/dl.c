@@ -10,6 +10,7 @@
 // Failures go to the calling thread's dlerror() text.
 
 #define _GNU_SOURCE
+#include "closure.h"
 #include "error.h"
 #include "lock.h"
 #include "replace.h"
@@ -114,6 +115,7 @@ void *gorgon_dl_open(const char *path, int flags, struct gorgon_ns *ns)
 	uint64_t caller = (uintptr_t)__builtin_return_address(0);
 	struct gorgon_error *err;
 	struct gorgon_object *object;
+	bool shared;
 
 	if (!path || !*path)
 		return ns;
@@ -121,7 +123,14 @@ void *gorgon_dl_open(const char *path, int flags, struct gorgon_ns *ns)
 		gorgon_dl_set_error(strdup("dlopen: invalid mode: neither RTLD_LAZY nor RTLD_NOW"));
 		return NULL;
 	}
-	if (gorgon_policy_shares(&ns->policy, path))
+	gorgon_lock();
+	err = gorgon_closure_shares(ns, path, gorgon_ns_object_at(ns, caller), &shared);
+	gorgon_unlock();
+	if (err) {
+		set_error_from(err);
+		return NULL;
+	}
+	if (shared)
 		return open_shared(path, flags);
 	if (flags & RTLD_NOLOAD)
 		return open_loaded(ns, path, flags);

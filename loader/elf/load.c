@@ -13,6 +13,7 @@
 // away; a failure in "link" unlinks what was linked. Constructors cannot fail.
 
 #define _GNU_SOURCE
+#include "closure.h"
 #include "error.h"
 #include "mappings.h"
 #include "ns.h"
@@ -184,8 +185,11 @@ static struct gorgon_error *read_dependency(struct group *group, struct gorgon_o
 	struct gorgon_system_library *library;
 	struct gorgon_object *dep;
 	struct gorgon_error *err;
+	bool shared;
 
-	if (gorgon_policy_shares(&group->ns->policy, name)) {
+	if ((err = gorgon_closure_shares(group->ns, name, object, &shared)))
+		return gorgon_error_prefix(err, object->path);
+	if (shared) {
 		if ((err = open_shared(object, name, &library)))
 			return err;
 		object->system[object->system_count++] = library;

@@ -17,6 +17,7 @@
 #include "lock.h"
 #include "replace.h"
 #include "signals.h"
+#include "system.h"
 #include "thread.h"
 #include "thunk.h"
 
@@ -81,6 +82,18 @@ bool gorgon_ns_add_system(struct gorgon_ns *ns, struct gorgon_system_library *li
 	ns->system = grown;
 	grown[ns->system_count++] = library;
 	return true;
+}
+
+bool gorgon_ns_has_system(const struct gorgon_ns *ns, const char *name)
+{
+	for (size_t i = 0; i < ns->system_count; i++) {
+		const char *opened = ns->system[i]->name, *slash = strrchr(opened, '/');
+
+		// By its path, when only an object's search path leads to it.
+		if (!strcmp(opened, name) || (slash && !strcmp(slash + 1, name)))
+			return true;
+	}
+	return false;
 }
 
 static void ns_free(struct gorgon_ns *ns)

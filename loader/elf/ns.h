@@ -80,6 +80,9 @@ void gorgon_ns_log(const struct gorgon_ns *ns, const char *format, ...)
 /* Remember a shared library for look-ups of last resort. False: no memory. */
 bool gorgon_ns_add_system(struct gorgon_ns *ns, struct gorgon_system_library *library);
 
+/* Whether objects of @ns use the shared library that they call @name. */
+bool gorgon_ns_has_system(const struct gorgon_ns *ns, const char *name);
+
 /*
  * Load @name and its dependencies: the transaction. The lock is held on entry and
  * exit, and released while constructors run. @requester: whose search paths count,

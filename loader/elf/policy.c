@@ -5,8 +5,16 @@
 // interpreter breaks when several copies of Python use one copy of it. Shared are,
 // by the list below, those that must exist once in a process because they own
 // process-wide state, and a few that are large and keep no state about their
-// caller. An object may be shared only when everything it needs is, because the
-// system's linker loads it and knows nothing of private objects.
+// caller.
+//
+// This file goes by names. A name on the list is shared only when everything that the
+// library needs is; closure.c sees to that. What no file says are names that a library
+// passes to dlopen() and dlsym() at run time: a shared library's calls of these go to
+// the system, which loads a second, shared copy of a library that is private, and does
+// not find what only a namespace has. So a library that opens extension modules,
+// plugins that use CPython, or other libraries that are private, must not be on this
+// list. Those of the list that call dlopen() at all open parts of themselves
+// (libcrypto its engines, libgomp its offloading, libc its NSS and iconv modules).
 
 #define _GNU_SOURCE
 #include "policy.h"
@@ -51,40 +59,40 @@ static const struct {
 	{"libubsan.so.*", "a sanitizer's runtime: one per process"},
 };
 
-static bool matches_any(const char *const *patterns, const char *name)
+static const char *match(const char *const *patterns, const char *name)
 {
 	for (; patterns && *patterns; patterns++)
 		if (!fnmatch(*patterns, name, 0))
-			return true;
-	return false;
+			return *patterns;
+	return NULL;
+}
+
+static struct gorgon_policy_rule find_rule(const char *name, const char *const *share,
+					   const char *const *keep_private)
+{
+	const char *slash = strrchr(name, '/'), *pattern;
+
+	if (slash)
+		name = slash + 1;
+	if ((pattern = match(keep_private, name)))
+		return (struct gorgon_policy_rule){false, true, pattern, "private by option"};
+	if ((pattern = match(share, name)))
+		return (struct gorgon_policy_rule){true, true, pattern, "shared by option"};
+	for (size_t i = 0; i < sizeof(shared) / sizeof(*shared); i++)
+		if (!fnmatch(shared[i].pattern, name, 0))
+			return (struct gorgon_policy_rule){true, false, shared[i].pattern,
+							   shared[i].reason};
+	return (struct gorgon_policy_rule){false, false, NULL, "private by default"};
 }
 
 bool gorgon_policy_is_shared(const char *name, const char *const *share,
 			     const char *const *keep_private, const char **reason)
 {
-	const char *slash = strrchr(name, '/');
-	const char *why = "private by default";
-	bool ret = false;
+	struct gorgon_policy_rule rule = find_rule(name, share, keep_private);
 
-	if (slash)
-		name = slash + 1;
-	if (matches_any(keep_private, name)) {
-		why = "private by option";
-	} else if (matches_any(share, name)) {
-		why = "shared by option";
-		ret = true;
-	} else {
-		for (size_t i = 0; i < sizeof(shared) / sizeof(*shared); i++) {
-			if (fnmatch(shared[i].pattern, name, 0))
-				continue;
-			why = shared[i].reason;
-			ret = true;
-			break;
-		}
-	}
 	if (reason)
-		*reason = why;
-	return ret;
+		*reason = rule.reason;
+	return rule.shared;
 }
 
 void gorgon_policy_for_each(void (*fn)(void *ctx, const char *pattern, const char *reason),
@@ -143,10 +151,10 @@ void gorgon_policy_deinit(struct gorgon_policy *policy)
 	*policy = (struct gorgon_policy){0};
 }
 
-bool gorgon_policy_shares(const struct gorgon_policy *policy, const char *name)
+struct gorgon_policy_rule gorgon_policy_find(const struct gorgon_policy *policy, const char *name)
 {
-	return gorgon_policy_is_shared(name, (const char *const *)policy->share,
-				       (const char *const *)policy->keep_private, NULL);
+	return find_rule(name, (const char *const *)policy->share,
+			 (const char *const *)policy->keep_private);
 }
 
 bool gorgon_policy_is_python_symbol(const char *name)

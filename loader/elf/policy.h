@@ -16,8 +16,16 @@ bool gorgon_policy_init(struct gorgon_policy *policy, const char *const *share,
 			const char *const *keep_private);
 void gorgon_policy_deinit(struct gorgon_policy *policy);
 
-/* Whether the library called @name is taken from the system. */
-bool gorgon_policy_shares(const struct gorgon_policy *policy, const char *name);
+/* What a name alone says; its closure (closure.c) may say otherwise. */
+struct gorgon_policy_rule {
+	bool shared;
+	bool by_option;	     /* of the namespace, not of the built-in list */
+	const char *pattern; /* that matched, or NULL */
+	const char *reason;  /* one line, static */
+};
+
+/* The rule for the library called @name, or for a path of which the last part counts. */
+struct gorgon_policy_rule gorgon_policy_find(const struct gorgon_policy *policy, const char *name);
 
 /* Whether a name belongs to CPython's API, which never comes from the system's scope. */
 bool gorgon_policy_is_python_symbol(const char *name);

@@ -105,7 +105,7 @@ struct gorgon_binding gorgon_scope_find(struct gorgon_ns *ns, struct gorgon_obje
 					struct gorgon_object *const *local, size_t local_count,
 					const struct gorgon_symbol_query *query)
 {
-	bool outside_first = query->file && gorgon_policy_shares(&ns->policy, query->file);
+	bool outside_first = query->file && gorgon_ns_has_system(ns, query->file);
 	struct gorgon_binding ret;
 
 	if (outside_first) {

@@ -89,6 +89,22 @@ struct gorgon_error *gorgon_system_open(const char *name, const char *requester,
 	return NULL;
 }
 
+char *gorgon_system_path(const char *name)
+{
+	void *handle = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+	struct link_map *map;
+	char *path = NULL;
+
+	if (!handle) {
+		dlerror(); // as in gorgon_system_find()
+		return NULL;
+	}
+	if (!dlinfo(handle, RTLD_DI_LINKMAP, &map) && *map->l_name == '/')
+		path = strdup(map->l_name);
+	dlclose(handle);
+	return path;
+}
+
 static void *find_in(void *handle, const struct gorgon_symbol_query *query)
 {
 	return query->version ? dlvsym(handle, query->name, query->version)

@@ -31,6 +31,9 @@ struct gorgon_error *gorgon_system_dlopen(const char *name, int flags, void **re
 struct gorgon_error *gorgon_system_open(const char *name, const char *requester,
 					struct gorgon_system_library **ret);
 
+/* The file that the system has loaded under @name, malloc()ed, or NULL. */
+char *gorgon_system_path(const char *name);
+
 /*
  * Find a symbol: in the process's global scope and in the library that the version
  * names, then in @libraries in turn. Never CPython's own API.
