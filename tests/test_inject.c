@@ -181,11 +181,40 @@ static struct gorgon_error *create_interp(void)
 	return err;
 }
 
+static bool see_dep(void *ctx, const struct gorgon_dep *dep)
+{
+	(void)ctx;
+	return dep->name != NULL;
+}
+
+static struct gorgon_error *list_deps(void)
+{
+	static const char *const keep[] = {"libm.so.*", NULL};
+	struct gorgon_ns_opts opts = {.size = sizeof(opts), .keep_private = keep};
+
+	// libstdc++ needs libm, and so gets a reason of its own.
+	return gorgon_deps_for_each(&opts, test_module("libtop.so"), test_module("libcatch.so"),
+				    see_dep, NULL);
+}
+
+static bool see_import(void *ctx, const struct gorgon_import *import)
+{
+	(void)ctx;
+	return import->name != NULL;
+}
+
+static struct gorgon_error *list_imports(void)
+{
+	return gorgon_imports_for_each(NULL, test_module("libtop.so"), test_module("libcatch.so"),
+				       see_import, NULL);
+}
+
 static const struct scenario scenarios[] = {
 	{"ns_create", create_ns},	 {"object_open_group", load_group},
 	{"object_open_tls", load_tls},	 {"object_open_cplusplus", load_cplusplus},
 	{"object_open_unique", load_unique}, {"python_find", find_python},
-	{"interp_create", create_interp},
+	{"interp_create", create_interp}, {"deps_for_each", list_deps},
+	{"imports_for_each", list_imports},
 };
 
 #define SCENARIOS (sizeof(scenarios) / sizeof(*scenarios))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // gorgon info: which CPython, where its debug information is, what is shared, and the
-// line that makes a debugger find our scripts.
+// line that makes a debugger find our scripts. With --deps FILE see deps.c.
 
 #define _GNU_SOURCE
 #include "tool.h"
@@ -117,29 +117,62 @@ static void print(struct json_object *info)
 	}
 }
 
-int tool_info(int argc, char **argv)
+enum {
+	OPT_PYTHON = 256,
+	OPT_JSON,
+	OPT_DEPS,
+	OPT_NAMES,
+	OPT_SHARE,
+	OPT_PRIVATE,
+};
+
+static const struct option options[] = {
+	{"python", required_argument, NULL, OPT_PYTHON},
+	{"json", no_argument, NULL, OPT_JSON},
+	{"deps", required_argument, NULL, OPT_DEPS},
+	{"names", no_argument, NULL, OPT_NAMES},
+	{"share", required_argument, NULL, OPT_SHARE},
+	{"private", required_argument, NULL, OPT_PRIVATE},
+	{0},
+};
+
+// @share and @keep_private have room for every argument.
+static int parse(struct deps *deps, const char **share, const char **keep_private, int argc,
+		 char **argv)
 {
-	static const struct option options[] = {{"python", required_argument, NULL, 'p'},
-						{"json", no_argument, NULL, 'j'},
-						{0}};
-	struct gorgon_python python;
-	struct gorgon_error *err;
-	struct json_object *info;
-	const char *path = NULL;
-	bool json = false;
 	int opt;
 
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (opt == 'p')
-			path = optarg;
-		else if (opt == 'j')
-			json = true;
+		if (opt == OPT_PYTHON)
+			deps->python = optarg;
+		else if (opt == OPT_JSON)
+			deps->json = true;
+		else if (opt == OPT_DEPS)
+			deps->file = optarg;
+		else if (opt == OPT_NAMES)
+			deps->names = true;
+		else if (opt == OPT_SHARE)
+			*share++ = optarg;
+		else if (opt == OPT_PRIVATE)
+			*keep_private++ = optarg;
 		else
-			return tool_usage("info: expected --python PATH or --json");
+			return tool_usage("info: %s: no such option, or its value is missing",
+					  argv[optind - 1]);
 	}
 	if (optind < argc)
 		return tool_usage("info: %s: unexpected argument", argv[optind]);
+	if (!deps->file && (deps->names || *deps->ns.share || *deps->ns.keep_private))
+		return tool_usage("info: --names, --share and --private go with --deps FILE");
+	return 0;
+}
+
+static int show(const char *path, bool json)
+{
+	struct gorgon_python python;
+	struct gorgon_error *err;
+	struct json_object *info;
+
 	if ((err = gorgon_python_find(path, &python)))
 		return tool_fail(err, TOOL_FAILED);
 	info = collect(&python);
@@ -150,4 +183,23 @@ int tool_info(int argc, char **argv)
 	json_object_put(info);
 	gorgon_python_deinit(&python);
 	return 0;
+}
+
+int tool_info(int argc, char **argv)
+{
+	const char **share = calloc((size_t)argc + 1, sizeof(*share));
+	const char **keep_private = calloc((size_t)argc + 1, sizeof(*keep_private));
+	struct deps deps = {.ns = {.size = sizeof(deps.ns),
+				   .share = share,
+				   .keep_private = keep_private}};
+	int status;
+
+	if (!share || !keep_private)
+		abort();
+	status = parse(&deps, share, keep_private, argc, argv);
+	if (!status)
+		status = deps.file ? deps_show(&deps) : show(deps.python, deps.json);
+	free(share);
+	free(keep_private);
+	return status;
 }

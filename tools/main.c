@@ -16,6 +16,8 @@ static const char help[] =
 	"usage: gorgon run [OPTION...] (-c CODE | -m MODULE | FILE) [ARG...]\n"
 	"       gorgon demo [-n N]\n"
 	"       gorgon info [--python PATH] [--json]\n"
+	"       gorgon info --deps FILE [--names] [--python PATH] [--share GLOB]... [--private GLOB]...\n"
+	"                   [--json]\n"
 	"       gorgon --version\n"
 	"\n"
 	"Runs CPython several times in one process, each copy private and with its own GIL,\n"
@@ -33,8 +35,14 @@ static const char help[] =
 	"  --debug MODE         auto, full or off: what debuggers are told\n"
 	"  --isolate loader     how copies are made; this version has one way\n"
 	"\n"
+	"info options:\n"
+	"  --deps FILE          what loading a module or library would bring: private or shared, why\n"
+	"  --names              also the names that private code takes from shared libraries, and\n"
+	"                       those that gorgon replaces\n"
+	"\n"
 	"Exit status of run: 0, or that of the lowest-numbered interpreter that failed (1 for\n"
 	"an uncaught exception, k for sys.exit(k)); 2 wrong usage; 3 no interpreter.\n"
+	"Of info --deps: 1 when a library was not found.\n"
 	"\n"
 	"Example: gorgon run -n 4 -c 'import gorgon; print(gorgon.interpreter)'\n";
 

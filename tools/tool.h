@@ -25,6 +25,17 @@ int tool_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Directory of the debugger scripts: beside the build, or installed. malloc()ed or NULL. */
 char *tool_script_dir(void);
 
+/* deps.c: what loading a file would bring. */
+struct deps {
+	const char *file;
+	const char *python; /* or NULL */
+	struct gorgon_ns_opts ns;
+	bool names, json;
+};
+
+/* Print it; returns the exit status, 1 when something is missing. */
+int deps_show(const struct deps *deps);
+
 /* What "run" and "demo" have in common: one program in many interpreters at once. */
 struct program {
 	unsigned count;

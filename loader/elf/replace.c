@@ -167,3 +167,11 @@ void *gorgon_replace_find(const struct gorgon_ns *ns, const struct gorgon_object
 	}
 	return NULL;
 }
+
+const char *gorgon_replace_reason(const char *name)
+{
+	for (size_t i = 0; i < COUNT; i++)
+		if (!strcmp(replacements[i].name, name))
+			return replacements[i].reason;
+	return NULL;
+}

@@ -18,6 +18,9 @@ void *gorgon_replace_thunk(const struct gorgon_ns *ns, size_t index);
 void *gorgon_replace_find(const struct gorgon_ns *ns, const struct gorgon_object *object,
 			  const char *name);
 
+/* Why a name of the table is replaced; NULL for others. */
+const char *gorgon_replace_reason(const char *name);
+
 /* --- process.c: what reaches for the whole process ------------------------------ */
 
 void gorgon_process_exit(int status, struct gorgon_ns *ns);

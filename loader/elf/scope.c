@@ -86,18 +86,20 @@ struct gorgon_binding gorgon_scope_find_outside(struct gorgon_ns *ns,
 						const struct gorgon_object *object,
 						const struct gorgon_symbol_query *query)
 {
-	struct gorgon_binding ret = {0};
+	const struct gorgon_provider *provider = ns->opts.provider;
+	struct gorgon_binding ret = {.found = true};
 
-	ret.system.addr = gorgon_replace_find(ns, object, query->name);
-	ret.found = ret.system.addr || (ns->opts.provider &&
-					ns->opts.provider->find(ns->opts.provider->ctx, query->name,
-								query->version, &ret.system.addr));
-	if (!ret.found && object)
-		ret.found = gorgon_system_find(query, object->system, object->system_count,
-					       &ret.system);
+	ret.source = GORGON_BOUND_REPLACED;
+	if ((ret.system.addr = gorgon_replace_find(ns, object, query->name)))
+		return ret;
+	ret.source = GORGON_BOUND_PROVIDER;
+	if (provider && provider->find(provider->ctx, query->name, query->version, &ret.system.addr))
+		return ret;
+	ret.source = GORGON_BOUND_SYSTEM;
 	// Under-linked objects: what the rest of the namespace needs, last.
-	if (!ret.found)
-		ret.found = gorgon_system_find(query, ns->system, ns->system_count, &ret.system);
+	ret.found = (object && gorgon_system_find(query, object->system, object->system_count,
+						  &ret.system)) ||
+		    gorgon_system_find(query, ns->system, ns->system_count, &ret.system);
 	return ret;
 }
 

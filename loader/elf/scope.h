@@ -7,9 +7,17 @@
 #include "symbol.h"
 #include "system.h"
 
-/* What a reference was bound to: a private definition, a replacement, or the system. */
+/* Who defines what a reference was bound to. */
+enum gorgon_binding_source {
+	GORGON_BOUND_PRIVATE,
+	GORGON_BOUND_REPLACED, /* replace.c */
+	GORGON_BOUND_PROVIDER, /* the host's */
+	GORGON_BOUND_SYSTEM,
+};
+
 struct gorgon_binding {
 	bool found;
+	enum gorgon_binding_source source;
 	struct gorgon_object *object; /* private definition */
 	const Elf64_Sym *sym;	      /* of it */
 	struct gorgon_system_symbol system; /* when there is no object: address */
