@@ -7,6 +7,10 @@
 #define _GNU_SOURCE
 #include "helpers.h"
 
+#include "../loader/elf/lock.h"
+#include "../loader/elf/object.h"
+#include "../loader/elf/unwind.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -209,12 +213,49 @@ static struct gorgon_error *list_imports(void)
 				       see_import, NULL);
 }
 
+#define FRAMES	   300
+#define FRAMES_AT  UINT64_C(0x100000000000)
+#define FRAME_STEP 0x10000
+
+// Objects that are nothing but addresses, with gaps between them, listed and taken out
+// again. What could not be taken out for want of memory must not hide what comes later.
+static struct gorgon_error *list_frames(void)
+{
+	static struct gorgon_object objects[FRAMES];
+	static struct gorgon_image image;
+	struct gorgon_object all = {.start = FRAMES_AT,
+				    .end = FRAMES_AT + FRAMES * FRAME_STEP,
+				    .image = &image,
+				    .ns = ns};
+	struct gorgon_error *err = NULL;
+
+	gorgon_lock();
+	for (int i = 0; i < FRAMES && !err; i++) {
+		uint64_t start = FRAMES_AT + (uint64_t)(i * 7 % FRAMES) * FRAME_STEP;
+
+		objects[i] = (struct gorgon_object){
+			.start = start, .end = start + FRAME_STEP / 2, .image = &image, .ns = ns};
+		err = gorgon_unwind_register(&objects[i]);
+	}
+	for (int i = FRAMES; i-- > 0;)
+		gorgon_unwind_unregister(&objects[i]);
+	disarm();
+	for (int i = 0; i < FRAMES; i++)
+		assert_null(gorgon_unwind_ns_at(FRAMES_AT + (uint64_t)i * FRAME_STEP));
+	assert_ok(gorgon_unwind_register(&all));
+	for (int i = 0; i < FRAMES; i++)
+		assert_ptr_equal(gorgon_unwind_ns_at(FRAMES_AT + (uint64_t)i * FRAME_STEP), ns);
+	gorgon_unwind_unregister(&all);
+	gorgon_unlock();
+	return err;
+}
+
 static const struct scenario scenarios[] = {
 	{"ns_create", create_ns},	 {"object_open_group", load_group},
 	{"object_open_tls", load_tls},	 {"object_open_cplusplus", load_cplusplus},
 	{"object_open_unique", load_unique}, {"python_find", find_python},
 	{"interp_create", create_interp}, {"deps_for_each", list_deps},
-	{"imports_for_each", list_imports},
+	{"imports_for_each", list_imports}, {"unwind_register", list_frames},
 };
 
 #define SCENARIOS (sizeof(scenarios) / sizeof(*scenarios))

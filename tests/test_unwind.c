@@ -5,6 +5,10 @@
 #define _GNU_SOURCE
 #include "helpers.h"
 
+#include "../loader/elf/lock.h"
+#include "../loader/elf/object.h"
+#include "../loader/elf/unwind.h"
+
 #include <execinfo.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -225,9 +229,52 @@ static void unwind_thread_exit_below_private_frame_runs_cleanup(void **state)
 	test_notes();
 }
 
+#define OBJECTS 1000
+#define STEP	0x10000
+
+static uint64_t address(int index)
+{
+	return UINT64_C(0x100000000000) + (uint64_t)index * STEP;
+}
+
+// Many objects that are nothing but addresses, with gaps between them, come and go in no
+// order: each address is its object's while that is there, and nobody's before and after.
+static void unwind_table_of_many_objects_finds_each(void **state)
+{
+	static struct gorgon_object objects[OBJECTS];
+	static struct gorgon_image image;
+	struct gorgon_ns *ns = test_ns();
+
+	(void)state;
+	gorgon_lock();
+	for (int i = 0; i < OBJECTS; i++) {
+		int k = i * 7 % OBJECTS;
+
+		objects[k] = (struct gorgon_object){.start = address(k),
+						    .end = address(k) + STEP / 2,
+						    .image = &image,
+						    .ns = ns};
+		assert_null(gorgon_unwind_ns_at(address(k)));
+		assert_ok(gorgon_unwind_register(&objects[k]));
+	}
+	for (int i = 0; i < OBJECTS; i++) {
+		int k = i * 3 % OBJECTS;
+
+		assert_ptr_equal(gorgon_unwind_ns_at(address(k)), ns);
+		assert_ptr_equal(gorgon_unwind_ns_at(address(k) + STEP / 2 - 1), ns);
+		assert_null(gorgon_unwind_ns_at(address(k) + STEP / 2));
+		assert_null(gorgon_unwind_ns_at(address(k) - 1));
+		gorgon_unwind_unregister(&objects[k]);
+		assert_null(gorgon_unwind_ns_at(address(k)));
+	}
+	gorgon_unlock();
+	test_ns_destroy(ns);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(unwind_table_of_many_objects_finds_each),
 		cmocka_unit_test(unwind_exception_inside_one_object_is_caught),
 		cmocka_unit_test(unwind_exception_in_object_with_its_own_unwinder_is_caught),
 		cmocka_unit_test(unwind_exception_across_two_objects_is_caught),

@@ -14,11 +14,16 @@
 // registered with __register_frame. That puts a lock and a linear search into every
 // throw of the process and needs the terminating zero length in .eh_frame.
 //
-// The table is an array sorted by address. Readers come from any thread, in the middle of
-// a throw or in a signal handler, and take no lock: they announce themselves in one of
-// two counters, chosen by the parity of `epoch`. A writer, who holds the loader's lock,
-// publishes a new array, moves the epoch on and waits until the counter of the old
-// parity is zero before it frees the old array.
+// The table has two levels: entries are sorted by address and cut into chunks of at most
+// CHUNK, and an array of parts says where each chunk starts. A change makes a new chunk
+// and a new array, some kilobytes whatever the number of objects. (One sorted array, copied
+// for each of 18,000 objects, cost a tenth of their loading.)
+//
+// Readers come from any thread, in the middle of a throw or in a signal handler, and
+// take no lock: they announce themselves in one of two counters, chosen by the parity of
+// `epoch`. A writer, who holds the loader's lock, publishes a new table, moves the epoch
+// on and waits until the counter of the old parity is zero before it frees what the new
+// table has no more.
 //
 // Specification: LSB, "Exception Frames"; glibc manual, "Dynamic Linker Introspection".
 
@@ -38,38 +43,74 @@ extern const void *_Unwind_Find_FDE(void *pc, void *bases);
 
 typedef int find_object_fn(void *addr, struct dl_find_object *ret);
 
+#define CHUNK 128
+
 struct range {
-	uint64_t start, end, eh_frame_hdr; // the last is 0 for objects without one
+	uint64_t start, end;
+	uint64_t eh_frame_hdr; // 0 for objects without one
 	struct gorgon_ns *ns;
+};
+
+struct chunk {
+	size_t count; // never 0
+	struct range ranges[];
+};
+
+struct part {
+	uint64_t start; // of the chunk's first range
+	struct chunk *chunk;
 };
 
 struct table {
 	size_t count;
-	struct range ranges[];
+	struct part parts[];
 };
 
 static struct table *current; // atomic; NULL: empty
+static bool has_dead;	      // a range is empty: there was no memory to take it out
 static unsigned epoch;	      // atomic
 static unsigned readers[2];   // atomic; by parity of the epoch they started in
 static find_object_fn *system_find_object;
 static __thread bool asked __attribute__((tls_model("initial-exec")));
 
-static const struct range *find(const struct table *table, uint64_t addr)
+// Of @count items that begin with a start address and are sorted by it: how many start
+// at @addr or before.
+static inline size_t count_until(const void *items, size_t count, size_t size, uint64_t addr)
 {
-	size_t low = 0, high = table ? table->count : 0;
+	size_t low = 0, high = count;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
-		const struct range *range = &table->ranges[middle];
 
-		if (addr < range->start)
-			high = middle;
-		else if (addr >= range->end)
+		if (*(const uint64_t *)((const char *)items + middle * size) <= addr)
 			low = middle + 1;
 		else
-			return range;
+			high = middle;
 	}
-	return NULL;
+	return low;
+}
+
+static size_t parts_until(const struct table *table, uint64_t addr)
+{
+	return count_until(table->parts, table->count, sizeof(*table->parts), addr);
+}
+
+static size_t ranges_until(const struct chunk *chunk, uint64_t addr)
+{
+	return count_until(chunk->ranges, chunk->count, sizeof(*chunk->ranges), addr);
+}
+
+static const struct range *find(const struct table *table, uint64_t addr)
+{
+	size_t part = table ? parts_until(table, addr) : 0;
+	const struct range *range;
+	const struct chunk *chunk;
+
+	if (!part)
+		return NULL;
+	chunk = table->parts[part - 1].chunk;
+	range = &chunk->ranges[ranges_until(chunk, addr) - 1];
+	return addr < __atomic_load_n(&range->end, __ATOMIC_RELAXED) ? range : NULL;
 }
 
 // A copy of the entry, because the array may go once the reader has left.
@@ -140,9 +181,9 @@ static bool is_reached(void)
 	return reached;
 }
 
-// Readers that may have seen the old array have left once the counter of the epoch that
+// Readers that may have seen the old table have left once the counter of the epoch that
 // ends is zero; those that start now count in the other one.
-static void publish(struct table *table)
+static void publish(struct table *table, struct chunk *old_chunk)
 {
 	struct table *old = __atomic_exchange_n(&current, table, __ATOMIC_SEQ_CST);
 
@@ -154,6 +195,7 @@ static void publish(struct table *table)
 			sched_yield();
 	}
 	free(old);
+	free(old_chunk);
 }
 
 void gorgon_unwind_after_fork(void)
@@ -161,59 +203,109 @@ void gorgon_unwind_after_fork(void)
 	readers[0] = readers[1] = 0;
 }
 
-static struct table *create_table(size_t count)
+static struct chunk *create_chunk(const struct range *ranges, size_t count)
 {
-	struct table *table = malloc(sizeof(*table) + count * sizeof(struct range));
+	struct chunk *chunk = malloc(sizeof(*chunk) + count * sizeof(*ranges));
 
-	if (table)
-		table->count = count;
-	return table;
+	if (chunk) {
+		chunk->count = count;
+		memcpy(chunk->ranges, ranges, count * sizeof(*ranges));
+	}
+	return chunk;
+}
+
+// Put these ranges in the place of the chunk of part @at (of none, if the table is empty):
+// none, one chunk, or two if they are too many for one. False: no memory.
+static bool replace(size_t at, const struct range *ranges, size_t count)
+{
+	size_t old_count = current ? current->count : 0, taken = old_count ? 1 : 0;
+	size_t first = count > CHUNK ? count / 2 : count, pieces = (count > 0) + (count > CHUNK);
+	size_t new_count = old_count - taken + pieces;
+	struct chunk *chunks[2] = {first ? create_chunk(ranges, first) : NULL,
+				   count > first ? create_chunk(ranges + first, count - first) : NULL};
+	struct table *table = malloc(sizeof(*table) + new_count * sizeof(struct part));
+
+	if (!table || (first && !chunks[0]) || (count > first && !chunks[1])) {
+		free(table);
+		free(chunks[0]);
+		free(chunks[1]);
+		return false;
+	}
+	table->count = new_count;
+	if (taken) {
+		memcpy(table->parts, current->parts, at * sizeof(struct part));
+		memcpy(table->parts + at + pieces, current->parts + at + 1,
+		       (old_count - at - 1) * sizeof(struct part));
+	}
+	for (size_t i = 0; i < pieces; i++)
+		table->parts[at + i] = (struct part){chunks[i]->ranges[0].start, chunks[i]};
+	if (!new_count) {
+		free(table);
+		table = NULL;
+	}
+	publish(table, taken ? current->parts[at].chunk : NULL);
+	return true;
+}
+
+// The ranges of part @at that are not empty.
+static size_t copy_live(size_t at, struct range *ranges)
+{
+	const struct chunk *chunk = current->parts[at].chunk;
+	size_t count = 0;
+
+	for (size_t i = 0; i < chunk->count; i++)
+		if (chunk->ranges[i].end > chunk->ranges[i].start)
+			ranges[count++] = chunk->ranges[i];
+	return count;
+}
+
+// An empty range would hide one that is added around it.
+static bool drop_dead(void)
+{
+	for (size_t at = current ? current->count : 0; at-- > 0;) {
+		struct range ranges[CHUNK];
+		size_t count = copy_live(at, ranges);
+
+		if (count < current->parts[at].chunk->count && !replace(at, ranges, count))
+			return false;
+	}
+	has_dead = false;
+	return true;
 }
 
 static struct gorgon_error *insert(const struct gorgon_object *object)
 {
-	size_t count = current ? current->count : 0, at = 0;
-	struct table *table = create_table(count + 1);
+	struct range ranges[CHUNK + 1];
+	uint64_t hdr = object->image->eh_frame_hdr_vaddr;
+	size_t part, at = 0, count = 0;
 
-	if (!table)
+	if (has_dead && !drop_dead())
 		return &gorgon_error_nomem;
-	while (at < count && current->ranges[at].start < object->start)
-		at++;
-	if (count)
-		memcpy(table->ranges, current->ranges, at * sizeof(struct range));
-	table->ranges[at] = (struct range){
+	part = current ? parts_until(current, object->start) : 0;
+	part -= part > 0; // before all: into the first
+	if (current) {
+		at = ranges_until(current->parts[part].chunk, object->start);
+		count = copy_live(part, ranges);
+	}
+	memmove(&ranges[at + 1], &ranges[at], (count - at) * sizeof(*ranges));
+	ranges[at] = (struct range){
 		.start = object->start,
 		.end = object->end,
-		.eh_frame_hdr = object->image->eh_frame_hdr_vaddr
-					? object->bias + object->image->eh_frame_hdr_vaddr
-					: 0,
+		.eh_frame_hdr = hdr ? object->bias + hdr : 0,
 		.ns = object->ns,
 	};
-	if (count)
-		memcpy(&table->ranges[at + 1], &current->ranges[at],
-		       (count - at) * sizeof(struct range));
-	publish(table);
-	return NULL;
+	return replace(part, ranges, count + 1) ? NULL : &gorgon_error_nomem;
 }
 
-// Without memory for a smaller array the entry stays and covers nothing.
-static void remove_range(const struct gorgon_object *object)
+// Without memory for a smaller chunk the range stays and covers nothing.
+static void take_out(const struct gorgon_object *object)
 {
-	size_t count = current->count, at = 0;
-	struct table *table = count > 1 ? create_table(count - 1) : NULL;
+	struct range ranges[CHUNK], *range = (struct range *)find(current, object->start);
+	size_t part = parts_until(current, object->start) - 1;
 
-	while (current->ranges[at].start != object->start)
-		at++;
-	if (!table && count > 1) {
-		__atomic_store_n(&current->ranges[at].end, object->start, __ATOMIC_SEQ_CST);
-		return;
-	}
-	if (table) {
-		memcpy(table->ranges, current->ranges, at * sizeof(struct range));
-		memcpy(&table->ranges[at], &current->ranges[at + 1],
-		       (count - at - 1) * sizeof(struct range));
-	}
-	publish(table);
+	__atomic_store_n(&range->end, range->start, __ATOMIC_RELAXED);
+	if (!replace(part, ranges, copy_live(part, ranges)))
+		has_dead = true;
 }
 
 static void *frames(const struct gorgon_object *object)
@@ -242,6 +334,6 @@ void gorgon_unwind_unregister(struct gorgon_object *object)
 	if (object->frames_registered)
 		__deregister_frame(frames(object));
 	if (object->unwind_listed)
-		remove_range(object);
+		take_out(object);
 	object->frames_registered = object->unwind_listed = false;
 }
