@@ -148,6 +148,22 @@ check-all: all $(UNITS) $(MODULES) venv
 check-unit check-run check-jitreg check-gdb check-lldb: all $(UNITS) $(MODULES) venv
 	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/run.py $(@:check-%=%) $(TESTS)
 
+# Benchmarks; JSON=1 for figures to work with.
+bench: $(BUILD)/bench/throws $(BUILD)/bench/listing $(BUILD)/bench/libthrow.so $(LIBGORGON)
+	@BUILD=$(abspath $(BUILD)) $(PYTHON3) tests/bench/run.py $(if $(JSON),--json) $(TESTS)
+
+$(BUILD)/bench/throws: $(BUILD)/obj/tests/bench/throws.o
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $< -ldl -pthread
+
+$(BUILD)/bench/listing: $(BUILD)/obj/tests/bench/listing.o $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -rdynamic -o $@ $^ -lelf -lgcc_s -ldl -pthread
+
+# As few mappings as can be: a thousand copies stay below vm.max_map_count.
+$(BUILD)/bench/libthrow.so: $(MOD_SRC)/throw.cc $(MOD_SRC)/throw.h
+	$(MOD_CXX) $< -Wl,-z,noseparate-code -Wl,-z,norelro
+
 # Hours instead of minutes; writes tests/long/RESULTS.md, which is committed.
 check-long:
 	@tools/setup.sh $(DEPS) long
@@ -221,6 +237,7 @@ help:
 	@echo "check    set up, build, run all tests (TESTS='gdb lldb' for some)"
 	@echo "check-unit check-run check-jitreg check-gdb check-lldb    one kind of test"
 	@echo "check-long  tests that take long (TESTS='forks' for some); writes tests/long/RESULTS.md"
+	@echo "bench    benchmarks, as ratios (TESTS='throws listing' for some, JSON=1 for figures)"
 	@echo "install  DESTDIR= PREFIX=$(PREFIX)    uninstall takes it back"
 	@echo "install-jitreg  libjitreg alone"
 	@echo "format lint compile_commands.json clean"

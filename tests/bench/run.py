@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Run the benchmarks and print ratios.
+
+Usage: run.py [--json] [NAME]...      (throws, listing; default: all)
+
+A ratio compares things that were measured in turn within one run: the machine may be
+busy with something else, and then is so for both. Times are of the processor, not of
+the wall."""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+BUILD = os.environ["BUILD"]
+MODULE = os.path.join(BUILD, "bench", "libthrow.so")
+LIBGORGON = os.path.join(BUILD, "libgorgon.so.0")
+COUNTS = (1, 100, 1000)
+ROUNDS = 21
+THROWS = 500
+LISTED = 18000  # 1,000 interpreters with numpy
+
+
+def progress(text):
+    """A line that overwrites itself on a terminal; nothing elsewhere."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\033[K{text}")
+        sys.stderr.flush()
+
+
+class Process:
+    """One tests/bench/throws.c. @preload: libgorgon stands before the system's unwinder."""
+
+    def __init__(self, count=None, preload=False):
+        command = [os.path.join(BUILD, "bench", "throws"), MODULE]
+        command += [LIBGORGON, str(count)] if count else []
+        env = dict(os.environ, LD_PRELOAD=LIBGORGON) if preload else os.environ
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
+        finder = self.read()
+        if preload != ("libgorgon" in finder):
+            raise SystemExit(f"bench: _dl_find_object is that of {finder}, preload is {preload}")
+
+    def read(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"bench: a process ended with status {self.process.wait()}")
+        return line.strip()
+
+    def time(self, who):
+        """Nanoseconds of one throw."""
+        self.process.stdin.write(f"{who} {THROWS}\n")
+        self.process.stdin.flush()
+        return int(self.read()) / THROWS
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def throws_with(count):
+    """A row per way and thrower: ratios to a process without Gorgon, round by round."""
+    rows = {}
+    with Process() as peer, Process(count, preload=True) as table, Process(count) as frames:
+        for i in range(ROUNDS):
+            progress(f"throws, {count} namespaces: {i}/{ROUNDS}")
+            base = peer.time("host")
+            rows.setdefault(("dlopen", "host"), []).append((base, 1.0))
+            for way, process in (("table", table), ("__register_frame", frames)):
+                for who in ("host", "private"):
+                    took = process.time(who)
+                    rows.setdefault((way, who), []).append((took, took / base))
+    progress("")
+    return [{"benchmark": "throws", "namespaces": count, "way": way, "thrower": who,
+             "ns": round(statistics.median(took for took, _ in values)),
+             "ratio": round(statistics.median(ratio for _, ratio in values), 3)}
+            for (way, who), values in rows.items()]
+
+
+def throws():
+    return [row for count in COUNTS for row in throws_with(count)]
+
+
+def print_throws(rows):
+    cells = {(row["way"], row["thrower"], row["namespaces"]): row for row in rows}
+    peers = " ".join(str(cells["dlopen", "host", count]["ns"]) for count in COUNTS)
+    print("A throw that is caught in the library that throws, as a multiple of the same in a process\n"
+          f"without Gorgon, where the system loaded the library ({peers} ns)\n")
+    print(f"{'frames found by':20}{'thrown in':12}" + "".join(f"{count:>8}" for count in COUNTS) + "  namespaces")
+    for way in ("table", "__register_frame"):
+        for who, text in (("host", "the host"), ("private", "a copy")):
+            print(f"{way:20}{text:12}" + "".join(f"{cells[way, who, count]['ratio']:8.2f}" for count in COUNTS))
+
+
+def listing():
+    rows = []
+    for i in range(5):
+        progress(f"listing: {i}/5")
+        output = subprocess.run([os.path.join(BUILD, "bench", "listing"), MODULE, str(LISTED)], check=True,
+                                capture_output=True, text=True).stdout
+        rows.append([float(word) for word in output.split()])
+    progress("")
+    load, listed, unlisted = (statistics.median(column) for column in zip(*rows))
+    return [{"benchmark": "listing", "objects": LISTED, "load_ns": load, "list_ns": listed, "unlist_ns": unlisted,
+             "ratio": statistics.median(row[1] / row[0] for row in rows)}]
+
+
+def print_listing(rows):
+    row = rows[0]
+    print(f"Making each of {row['objects']} objects known to the unwinder, as a part of loading a small library\n"
+          f"({row['load_ns'] / 1000:.0f} us): {row['ratio']:.2%}; taking it out again: {row['unlist_ns']:.0f} ns")
+
+
+BENCHMARKS = {"throws": (throws, print_throws), "listing": (listing, print_listing)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    args = parser.parse_args()
+    unknown = set(args.names) - set(BENCHMARKS)
+    if unknown:
+        parser.error(f"no such benchmark: {' '.join(sorted(unknown))} (there are: {' '.join(BENCHMARKS)})")
+    results = []
+    for name in args.names or BENCHMARKS:
+        measure, show = BENCHMARKS[name]
+        rows = measure()
+        results += rows
+        if not args.json:
+            show(rows)
+            print()
+    if args.json:
+        print(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()
