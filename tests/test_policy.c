@@ -19,7 +19,7 @@ static void policy_is_shared_process_wide_libraries_are(void **state)
 	static const char *const names[] = {
 		"libc.so.6",	  "libm.so.6",	   "libpthread.so.0", "ld-linux-x86-64.so.2",
 		"libgcc_s.so.1",  "libstdc++.so.6", "libcrypto.so.3",  "libssl.so.3",
-		"libnss_dns.so.2", "libasan.so.8",  "libopenblas.so.0",
+		"libnss_dns.so.2", "libasan.so.8",  "libopenblas.so.0", "libnsl.so.1",
 	};
 
 	(void)state;
@@ -33,7 +33,7 @@ static void policy_is_shared_others_are_private(void **state)
 	static const char *const names[] = {
 		"libpython3.11.so.1.0", "libsqlite3.so.0", "libz.so.1",	 "libffi.so.8",
 		"libexpat.so.1",	"libc.so",	   "libc.so.61", "xlibc.so.6",
-		"_ssl.cpython-311-x86_64-linux-gnu.so",	   "",
+		"_ssl.cpython-311-x86_64-linux-gnu.so",	   "libnsl.so.2", "",
 	};
 
 	(void)state;

@@ -37,7 +37,7 @@ static const struct {
 	{"libutil.so.1", "part of the C library"},
 	{"libanl.so.1", "part of the C library"},
 	{"libresolv.so.2", "part of the C library, its state is in libc"},
-	{"libnsl.so.*", "part of the C library's name services"},
+	{"libnsl.so.1", "part of the C library's name services"},
 	{"libnss_*.so.2", "loaded by the C library itself"},
 	{"libgcc_s.so.1", "one unwinder per process: exceptions cross its tables"},
 	{"libstdc++.so.6", "one C++ runtime: exceptions and locale objects cross modules"},

@@ -17,7 +17,7 @@
 // The table has two levels: entries are sorted by address and cut into chunks of at most
 // CHUNK, and an array of parts says where each chunk starts. A change makes a new chunk
 // and a new array, some kilobytes whatever the number of objects. (One sorted array, copied
-// for each of 18,000 objects, cost a tenth of their loading.)
+// for each of 18,000 objects, cost a quarter of their loading.)
 //
 // Readers come from any thread, in the middle of a throw or in a signal handler, and
 // take no lock: they announce themselves in one of two counters, chosen by the parity of
