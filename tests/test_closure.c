@@ -185,18 +185,24 @@ static void closure_that_uses_python_is_private(void **state)
 static void closure_shared_against_the_rule_is_an_error(void **state)
 {
 	struct gorgon_ns *ns = ns_with("libchosen*", NULL);
+	struct gorgon_object *object;
 	struct test_snapshot before;
 
 	(void)state;
 	start("error");
 	write_library("liblast.so", NULL, NULL);
-	write_library("libchosen.so", NAMES("liblast.so"), NULL);
+	write_library("libother.so", NAMES("liblast.so"), NULL);
+	write_library("libchosen-python.so", NULL, "PyList_Append");
+	write_library("libextension.so", NAMES("libchosen-python.so"), NULL);
+	write_library("libchosen.so", NAMES("liblast.so", "libc.so.6", "libother.so"), NULL);
 	write_library("libuser.so", NAMES("libchosen.so"), NULL);
 	before = test_snapshot();
 	assert_error(open_user(ns), GORGON_ERROR_ARGUMENT,
 		     "/libuser.so: libchosen.so: is to be shared by option (libchosen*), but needs "
 		     "liblast.so, which is private by default; a library is shared only with all "
-		     "that it needs");
+		     "that it needs, here also: liblast.so libother.so");
+	assert_error(gorgon_object_open(ns, in_dir("libextension.so"), 0, &object),
+		     GORGON_ERROR_ARGUMENT, "but uses PyList_Append, which each copy of CPython has");
 	assert_unchanged(&before);
 	test_ns_destroy(ns);
 }

@@ -184,6 +184,16 @@ static struct gorgon_error *find_shared(const struct gorgon_ns *ns, const char *
 	return requester ? find_file(ns, name, requester, ret) : NULL;
 }
 
+static struct gorgon_error *search_need(const struct gorgon_ns *ns, struct gorgon_closure_need *need,
+					struct gorgon_object *requester)
+{
+	struct gorgon_error *err =
+		need->searched ? NULL : find_file(ns, need->name, requester, &need->file);
+
+	need->searched |= !err;
+	return err;
+}
+
 static struct gorgon_error *say(char **obstacle, const char *format, const char *a, const char *b)
 {
 	char *inner = *obstacle, *text;
@@ -211,9 +221,8 @@ static struct gorgon_error *find_obstacle(const struct gorgon_ns *ns,
 		struct gorgon_closure_need *need = &file->needs[i];
 		struct gorgon_policy_rule rule;
 
-		if (!need->searched && (err = find_file(ns, need->name, &self, &need->file)))
+		if ((err = search_need(ns, need, &self)))
 			return err;
-		need->searched = true;
 		if (need->file && need->file->mark)
 			continue;
 		rule = gorgon_policy_find(&ns->policy, need->name);
@@ -225,6 +234,60 @@ static struct gorgon_error *find_obstacle(const struct gorgon_ns *ns,
 			return say(obstacle, "needs %s, which %s", need->name, *obstacle);
 	}
 	return NULL;
+}
+
+static void clear_marks(void)
+{
+	for (struct gorgon_closure_file *file = files; file; file = file->next)
+		file->mark = false;
+}
+
+// Every library of the closure that is private by its name, a space before each.
+static struct gorgon_error *write_private(const struct gorgon_ns *ns,
+					  struct gorgon_closure_file *file,
+					  struct gorgon_object *loader, FILE *out)
+{
+	struct gorgon_image image = {.rpath = file->rpath, .runpath = file->runpath};
+	struct gorgon_object self = {.image = &image, .path = file->path, .loader = loader};
+	struct gorgon_error *err = NULL;
+
+	file->mark = true;
+	for (size_t i = 0; i < file->need_count && !err; i++) {
+		struct gorgon_closure_need *need = &file->needs[i];
+
+		if ((err = search_need(ns, need, &self)) || (need->file && need->file->mark))
+			continue;
+		if (!gorgon_policy_find(&ns->policy, need->name).shared)
+			fprintf(out, " %s", need->name);
+		if (need->file)
+			err = write_private(ns, need->file, &self, out);
+	}
+	return err;
+}
+
+// All of them, so that nobody has to find them out one by one.
+static struct gorgon_error *cannot_share(const struct gorgon_ns *ns, const char *name,
+					 const struct gorgon_verdict *verdict)
+{
+	struct gorgon_error *err;
+	char *list = NULL;
+	size_t size;
+	FILE *out = open_memstream(&list, &size);
+
+	if (!out)
+		return &gorgon_error_nomem;
+	err = write_private(ns, verdict->file, NULL, out);
+	clear_marks();
+	if (fclose(out) && !err)
+		err = &gorgon_error_nomem;
+	if (!err)
+		err = gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					  "%s: is to be shared by option (%s), but %s; a library is "
+					  "shared only with all that it needs%s%s",
+					  name, verdict->rule.pattern, verdict->obstacle,
+					  size ? ", here also:" : "", list);
+	free(list);
+	return err;
 }
 
 static bool has_patterns(const struct gorgon_policy *policy)
@@ -241,11 +304,10 @@ static struct gorgon_error *judge_file(const struct gorgon_ns *ns, struct gorgon
 	if (built_in && file->fits)
 		return NULL;
 	err = find_obstacle(ns, file, NULL, obstacle);
-	for (struct gorgon_closure_file *f = files; f; f = f->next) {
-		// All that a walk without an obstacle has passed fits as well.
+	// All that a walk without an obstacle has passed fits as well.
+	for (struct gorgon_closure_file *f = files; f; f = f->next)
 		f->fits |= f->mark && built_in && !err && !*obstacle;
-		f->mark = false;
-	}
+	clear_marks();
 	return err;
 }
 
@@ -261,10 +323,7 @@ struct gorgon_error *gorgon_closure_judge(const struct gorgon_ns *ns, const char
 	if (!err && verdict.file)
 		err = judge_file(ns, verdict.file, &verdict.obstacle);
 	if (!err && verdict.obstacle && verdict.rule.by_option)
-		err = gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					  "%s: is to be shared by option (%s), but %s; a library is "
-					  "shared only with all that it needs",
-					  name, verdict.rule.pattern, verdict.obstacle);
+		err = cannot_share(ns, name, &verdict);
 	if (err) {
 		gorgon_verdict_deinit(&verdict);
 		return err;
