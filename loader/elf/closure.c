@@ -184,7 +184,8 @@ static struct gorgon_error *find_shared(const struct gorgon_ns *ns, const char *
 	return requester ? find_file(ns, name, requester, ret) : NULL;
 }
 
-static struct gorgon_error *search_need(const struct gorgon_ns *ns, struct gorgon_closure_need *need,
+static struct gorgon_error *search_need(const struct gorgon_ns *ns,
+					struct gorgon_closure_need *need,
 					struct gorgon_object *requester)
 {
 	struct gorgon_error *err =
