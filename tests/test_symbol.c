@@ -44,7 +44,7 @@ static void close_image(struct gorgon_image *image)
 static const Elf64_Sym *find(const struct gorgon_image *image, const char *name,
 			     const char *version)
 {
-	struct gorgon_symbol_query query = gorgon_symbol_query(name, version, NULL);
+	struct gorgon_symbol_query query = gorgon_symbol_query(name, version);
 
 	return gorgon_symbol_find(image, &query);
 }

@@ -214,7 +214,7 @@ static struct gorgon_binding find_from(struct gorgon_ns *ns, struct gorgon_objec
 static void *look_up(void *handle, const char *name, const char *version, uint64_t caller,
 		     struct gorgon_ns *ns)
 {
-	struct gorgon_symbol_query query = gorgon_symbol_query(name, version, NULL);
+	struct gorgon_symbol_query query = gorgon_symbol_query(name, version);
 	struct gorgon_binding binding = {0};
 	struct gorgon_object *object;
 	bool system = false;

@@ -33,8 +33,7 @@ uint32_t gorgon_symbol_sysv_hash(const char *name)
 	return hash;
 }
 
-struct gorgon_symbol_query gorgon_symbol_query(const char *name, const char *version,
-					       const char *file)
+static struct gorgon_symbol_query prepare(const char *name, const char *version, const char *file)
 {
 	return (struct gorgon_symbol_query){
 		.name = name,
@@ -46,14 +45,22 @@ struct gorgon_symbol_query gorgon_symbol_query(const char *name, const char *ver
 	};
 }
 
+struct gorgon_symbol_query gorgon_symbol_query(const char *name, const char *version)
+{
+	struct gorgon_symbol_query ret = prepare(name, version, NULL);
+
+	ret.by_name = true;
+	return ret;
+}
+
 struct gorgon_symbol_query gorgon_symbol_query_of(const struct gorgon_image *image, uint32_t index)
 {
 	const char *name = image->strtab + image->symbols[index].st_name;
 	uint32_t ndx = image->versym ? image->versym[index] & 0x7fff : 0;
 
 	if (ndx <= VER_NDX_GLOBAL)
-		return gorgon_symbol_query(name, NULL, NULL);
-	return gorgon_symbol_query(name, image->versions[ndx].name, image->versions[ndx].file);
+		return prepare(name, NULL, NULL);
+	return prepare(name, image->versions[ndx].name, image->versions[ndx].file);
 }
 
 static bool is_definition(const Elf64_Sym *sym)
@@ -69,41 +76,42 @@ static bool is_definition(const Elf64_Sym *sym)
 }
 
 // Whether the definition's version answers the query's:
-// - an image without definitions of versions answers any;
-// - a query with a version takes that version, or an unversioned definition that is
-//   not hidden;
-// - a query without one takes whatever is not hidden, the default version.
+// - an image without versions answers any;
+// - a query with a version takes that version or, unless it is dlvsym's, an unversioned
+//   definition that is not hidden;
+// - a query without one takes whatever is not hidden, the default version; with @oldest
+//   only the first version that the image has defined, or none.
 static bool version_matches(const struct gorgon_image *image, uint32_t index,
-			    const struct gorgon_symbol_query *query)
+			    const struct gorgon_symbol_query *query, bool oldest)
 {
 	bool hidden;
 	uint32_t ndx;
 
-	if (!image->versym || !image->has_verdef)
+	if (!image->versym)
 		return true;
 	ndx = image->versym[index] & 0x7fff;
 	hidden = image->versym[index] & 0x8000;
 	if (!query->version)
-		return !hidden;
+		return oldest ? ndx <= VER_NDX_GLOBAL + 1 : !hidden;
 	if (ndx <= VER_NDX_GLOBAL)
-		return !hidden;
+		return !hidden && !query->by_name;
 	return image->versions[ndx].hash == query->version_hash &&
 	       !strcmp(image->versions[ndx].name, query->version);
 }
 
 static const Elf64_Sym *check(const struct gorgon_image *image, uint32_t index,
-			      const struct gorgon_symbol_query *query)
+			      const struct gorgon_symbol_query *query, bool oldest)
 {
 	const Elf64_Sym *sym = &image->symbols[index];
 
 	if (strcmp(image->strtab + sym->st_name, query->name) || !is_definition(sym) ||
-	    !version_matches(image, index, query))
+	    !version_matches(image, index, query, oldest))
 		return NULL;
 	return sym;
 }
 
 static const Elf64_Sym *find_gnu(const struct gorgon_image *image,
-				 const struct gorgon_symbol_query *query)
+				 const struct gorgon_symbol_query *query, bool oldest)
 {
 	const struct gorgon_hash_gnu *hash = &image->gnu;
 	uint32_t h = query->gnu_hash;
@@ -120,7 +128,7 @@ static const Elf64_Sym *find_gnu(const struct gorgon_image *image,
 		uint32_t chain = hash->chains[index - hash->symbol_offset];
 		const Elf64_Sym *sym;
 
-		if ((chain | 1) == (h | 1) && (sym = check(image, index, query)))
+		if ((chain | 1) == (h | 1) && (sym = check(image, index, query, oldest)))
 			return sym;
 		if (chain & 1)
 			return NULL;
@@ -128,14 +136,14 @@ static const Elf64_Sym *find_gnu(const struct gorgon_image *image,
 }
 
 static const Elf64_Sym *find_sysv(const struct gorgon_image *image,
-				  const struct gorgon_symbol_query *query)
+				  const struct gorgon_symbol_query *query, bool oldest)
 {
 	const struct gorgon_hash_sysv *hash = &image->sysv;
 	uint32_t index = hash->buckets[query->sysv_hash % hash->bucket_count];
 
 	// A chain that loops visits at most every symbol once.
 	for (uint32_t steps = 0; index && steps < hash->chain_count; steps++) {
-		const Elf64_Sym *sym = check(image, index, query);
+		const Elf64_Sym *sym = check(image, index, query, oldest);
 
 		if (sym)
 			return sym;
@@ -144,12 +152,24 @@ static const Elf64_Sym *find_sysv(const struct gorgon_image *image,
 	return NULL;
 }
 
+static const Elf64_Sym *find(const struct gorgon_image *image,
+			     const struct gorgon_symbol_query *query, bool oldest)
+{
+	if (image->gnu.bucket_count)
+		return image->gnu.chains ? find_gnu(image, query, oldest) : NULL;
+	return find_sysv(image, query, oldest);
+}
+
+// A file that refers to a name without a version was linked before the library had
+// versions, so it means the first of them.
 const Elf64_Sym *gorgon_symbol_find(const struct gorgon_image *image,
 				    const struct gorgon_symbol_query *query)
 {
-	if (image->gnu.bucket_count)
-		return image->gnu.chains ? find_gnu(image, query) : NULL;
-	return find_sysv(image, query);
+	const Elf64_Sym *sym = NULL;
+
+	if (!query->version && !query->by_name && image->has_verdef)
+		sym = find(image, query, true);
+	return sym ?: find(image, query, false);
 }
 
 const Elf64_Sym *gorgon_symbol_at(const struct gorgon_image *image, uint64_t vaddr)

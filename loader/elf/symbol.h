@@ -10,14 +10,14 @@ struct gorgon_symbol_query {
 	const char *name;
 	const char *version; /* or NULL */
 	const char *file;    /* library that the version need names, or NULL */
+	bool by_name;	     /* of dlsym or dlvsym, not a reference in a file */
 	uint32_t gnu_hash, sysv_hash, version_hash;
 };
 
 uint32_t gorgon_symbol_sysv_hash(const char *name);
 
-/* Prepare a query. Strings are borrowed. */
-struct gorgon_symbol_query gorgon_symbol_query(const char *name, const char *version,
-					       const char *file);
+/* The query that dlsym (@version NULL) or dlvsym makes. Strings are borrowed. */
+struct gorgon_symbol_query gorgon_symbol_query(const char *name, const char *version);
 
 /* The query that symbol @index of @image makes, with the version it asks for. */
 struct gorgon_symbol_query gorgon_symbol_query_of(const struct gorgon_image *image, uint32_t index);
