@@ -105,6 +105,10 @@ static struct gorgon_error *read_flags(struct gorgon_image *image, const struct 
 			GORGON_ERROR_FORMAT,
 			"%s: is a position-independent executable, expected a shared object",
 			image->path);
+	if (dyn->flags_1 & DF_1_NOOPEN)
+		return gorgon_error_create(
+			GORGON_ERROR_UNSUPPORTED,
+			"%s: is marked as not to be loaded at run time (DF_1_NOOPEN)", image->path);
 	image->symbolic = dyn->present[DT_SYMBOLIC] || flags & DF_SYMBOLIC;
 	image->nodelete = dyn->flags_1 & DF_1_NODELETE;
 	return NULL;
