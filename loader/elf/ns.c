@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Namespaces: creation, look-up of objects, unloading.
 //
-// Unloading: an object stays while somebody has it open, while it is global or
-// DF_1_NODELETE, or while an object that stays needs it (DT_NEEDED) or is bound to it
-// (a symbol). What does not stay is doomed: nobody finds it by name any more, it is
+// Unloading: an object stays while somebody has it open, when it was made to
+// (DF_1_NODELETE, RTLD_NODELETE, a GNU_UNIQUE definition in use), or while an object that
+// stays needs it (DT_NEEDED) or is bound to it (a symbol). What does not stay is doomed: nobody finds it by name any more, it is
 // finalised in reverse order of initialisation, and all of it before the first is
 // unmapped.
 
@@ -180,7 +180,7 @@ static void mark_reachable(struct gorgon_object *object)
 // what it needs.
 static bool is_root(const struct gorgon_object *object)
 {
-	return !object->doomed && (object->open_count || object->global || object->image->nodelete ||
+	return !object->doomed && (object->open_count || object->nodelete || object->image->nodelete ||
 				   object->state != GORGON_OBJECT_READY);
 }
 

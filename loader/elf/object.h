@@ -47,6 +47,7 @@ struct gorgon_object {
 	unsigned open_count; /* dlopen()s that have not been closed */
 	bool global;	     /* in every later look-up */
 	bool relaxed;	     /* has given up protection, see mappings.c */
+	bool nodelete;	     /* stays when it is closed */
 	bool doomed;	     /* being unloaded: found by address only */
 	bool mark;	     /* scratch of graph walks that do not release the lock */
 	uint64_t tls_module; /* 0: none */

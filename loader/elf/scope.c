@@ -19,7 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// One definition per namespace of a GNU_UNIQUE name: the first that was loaded.
+// One definition per namespace of a GNU_UNIQUE name: the first that was loaded. It stays
+// for good, as with the system's linker: later loads must see the same value.
 static void bind_unique(struct gorgon_ns *ns, struct gorgon_binding *binding)
 {
 	const char *name = binding->object->image->strtab + binding->sym->st_name;
@@ -40,6 +41,7 @@ static void bind_unique(struct gorgon_ns *ns, struct gorgon_binding *binding)
 		return;
 	}
 	ns->uniques = grown;
+	binding->object->nodelete = true;
 	grown[ns->unique_count++] = (struct gorgon_unique){name, binding->object, binding->sym};
 }
 
@@ -68,6 +70,14 @@ struct gorgon_binding gorgon_scope_find_private(struct gorgon_ns *ns,
 	return ret;
 }
 
+// What is about to be unmapped is nobody's definition any more, unless all of the
+// namespace goes: what destructors load then goes with it.
+static bool is_global(const struct gorgon_ns *ns, const struct gorgon_object *object)
+{
+	return object->global &&
+	       (!object->doomed || ns->debug.state == GORGON_DEBUG_NS_UNLOADING);
+}
+
 static struct gorgon_binding find_inside(struct gorgon_ns *ns, struct gorgon_object *object,
 					 struct gorgon_object *const *local, size_t local_count,
 					 const struct gorgon_symbol_query *query)
@@ -77,7 +87,7 @@ static struct gorgon_binding find_inside(struct gorgon_ns *ns, struct gorgon_obj
 	if (object && object->image->symbolic && find_in(ns, object, query, &ret))
 		return ret;
 	for (struct gorgon_object *o = ns->first; o; o = o->next)
-		if (o->global && find_in(ns, o, query, &ret))
+		if (is_global(ns, o) && find_in(ns, o, query, &ret))
 			return ret;
 	return gorgon_scope_find_private(ns, local, local_count, query);
 }
