@@ -68,14 +68,29 @@ static struct gorgon_error *group_link(struct gorgon_group *group)
 }
 
 // Depth first, dependencies before dependents; cycles are cut where they are met.
-static void order_for_init(struct gorgon_object *object, struct gorgon_object **list, size_t *count)
+static void visit_for_init(struct gorgon_object *object, struct gorgon_object **list, size_t *count)
 {
 	if (object->mark)
 		return;
 	object->mark = true;
 	for (size_t i = 0; i < object->dep_count; i++)
-		order_for_init(object->deps[i], list, count);
+		visit_for_init(object->deps[i], list, count);
 	list[(*count)++] = object;
+}
+
+// The order that the system's linker has: of objects that do not need each other the
+// last one named goes first, and in a cycle the root goes last.
+static void order_for_init(struct gorgon_object *const *closure, size_t count,
+			   struct gorgon_object **list)
+{
+	size_t ordered = 0;
+
+	closure[0]->mark = true;
+	for (size_t i = count; i-- > 1;)
+		visit_for_init(closure[i], list, &ordered);
+	list[ordered] = closure[0];
+	for (size_t i = 0; i < count; i++)
+		closure[i]->mark = false;
 }
 
 // From MAPPED to LINKED, with what each part cost.
@@ -101,7 +116,7 @@ static struct gorgon_error *group_load(struct gorgon_group *group, const char *n
 {
 	struct gorgon_object **closure = NULL, **order = NULL, *root;
 	uint64_t start = gorgon_now();
-	size_t count, ordered = 0;
+	size_t count;
 	struct gorgon_error *err;
 
 	if ((err = gorgon_group_read_name(group, name, requester, &root)) ||
@@ -121,10 +136,8 @@ static struct gorgon_error *group_load(struct gorgon_group *group, const char *n
 	root->open_count++;
 	for (size_t i = 0; flags & GORGON_OPEN_GLOBAL && i < count; i++)
 		closure[i]->global = true;
-	order_for_init(root, order, &ordered);
-	for (size_t i = 0; i < count; i++)
-		closure[i]->mark = false;
-	gorgon_init_run(order, ordered);
+	order_for_init(closure, count, order);
+	gorgon_init_run(order, count);
 	free(closure);
 	free(order);
 	*ret = root;
