@@ -119,8 +119,12 @@ static struct gorgon_error *group_load(struct gorgon_group *group, const char *n
 	size_t count;
 	struct gorgon_error *err;
 
-	if ((err = gorgon_group_read_name(group, name, requester, &root)) ||
-	    (err = gorgon_group_read_dependencies(group)) || (err = group_map(group)))
+	if ((err = gorgon_group_read_name(group, name, requester, &root)))
+		return err;
+	// The caller's DT_RPATH finds the root, not what the root needs.
+	if (group->count)
+		root->loader = NULL;
+	if ((err = gorgon_group_read_dependencies(group)) || (err = group_map(group)))
 		return err;
 	group->ns->load_ns += gorgon_now() - start;
 	closure = gorgon_object_closure(root, &count);

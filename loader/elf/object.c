@@ -69,6 +69,9 @@ static void remove_from_ns(struct gorgon_object *object)
 		object->prev->map.l_next = object->map.l_next;
 	if (object->next)
 		object->next->map.l_prev = object->map.l_prev;
+	for (struct gorgon_object *o = ns->first; o; o = o->next)
+		if (o->loader == object)
+			o->loader = NULL;
 	ns->unload_count++;
 	gorgon_debug_begin();
 	gorgon_debug_object_unlink(&object->debug);
