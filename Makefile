@@ -44,7 +44,7 @@ GORGON_SRC := $(wildcard loader/elf/*.c loader/python/*.c)
 GORGON_ASM := loader/elf/tlsdesc_x86_64.S
 TOOL_SRC := $(wildcard tools/*.c)
 UNIT_SRC := $(wildcard tests/test_*.c)
-UNIT_LIB_SRC := tests/elf_builder.c tests/helpers.c
+UNIT_LIB_SRC := tests/elf_builder.c tests/helpers.c tests/compare.c
 JITREG_UNIT_LIB_SRC := tests/jitreg_util.c
 HOSTS := $(BUILD)/host $(BUILD)/host_python
 

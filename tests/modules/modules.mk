@@ -12,7 +12,7 @@ MOD_CXX = @mkdir -p $(@D); $(if $(Q),echo "  MODULE  $@";) set -e; $(if $(V),set
 ORIGIN := -Wl,-rpath,'$$ORIGIN
 
 # One source, nothing special: name of the library and of its source.
-MOD_PLAIN := basic undefined tls dl exit thread system memory
+MOD_PLAIN := align basic undefined tls dl exit thread system memory
 MODULES := $(MOD_PLAIN:%=$(MOD)/lib%.so)
 
 $(MOD_PLAIN:%=$(MOD)/lib%.so): $(MOD)/lib%.so: $(MOD_SRC)/%.c $(MOD_SRC)/note.h
@@ -23,7 +23,8 @@ $(MOD)/libbasic_relr.so: MOD_FLAGS = -Wl,-z,pack-relative-relocs
 $(MOD)/libbasic_sysv.so: MOD_FLAGS = -Wl,--hash-style=sysv
 $(MOD)/libbasic_align.so: MOD_FLAGS = -Wl,-z,max-page-size=0x200000 -Wl,-z,common-page-size=0x200000
 $(MOD)/libbasic_textrel.so: MOD_FLAGS = -fno-pic -mcmodel=large -Wl,-z,notext
-MOD_BASIC := relr sysv align textrel
+$(MOD)/libbasic_gnu.so: MOD_FLAGS = -Wl,--hash-style=gnu
+MOD_BASIC := relr sysv gnu align textrel
 MODULES += $(MOD_BASIC:%=$(MOD)/libbasic_%.so)
 
 $(MOD_BASIC:%=$(MOD)/libbasic_%.so): $(MOD_SRC)/basic.c $(MOD_SRC)/note.h
@@ -54,6 +55,18 @@ $(MOD)/libutop.so: $(MOD_SRC)/order.c $(MOD)/dep/libplain.so
 $(MOD)/libboth.so: $(MOD_SRC)/order.c $(MOD)/dep/libmiddle.so $(MOD)/dep/libbottom.so
 	$(MOD_CC) $< -DORDER_NAME=both -DORDER_CALLS=middle -DORDER_VALUE=7 -Wl,--no-as-needed \
 		-L$(MOD)/dep -lmiddle -lbottom $(ORIGIN)/dep' -Wl,--enable-new-dtags
+
+# $LIB and $PLATFORM, with what they stand for on the machine that tests.
+MOD_PLATFORM := $(shell LD_SHOW_AUXV=1 /bin/true | sed -n 's/^AT_PLATFORM: *//p')
+MODULES += $(MOD)/libtoken_lib.so $(MOD)/libtoken_platform.so
+$(MOD)/token/lib/x86_64-linux-gnu/libtoken.so $(MOD)/token/$(MOD_PLATFORM)/libtoken.so: $(MOD_SRC)/order.c
+	$(MOD_CC) $< -DORDER_NAME=token -DORDER_VALUE=1
+$(MOD)/libtoken_lib.so: $(MOD_SRC)/order.c $(MOD)/token/lib/x86_64-linux-gnu/libtoken.so
+	$(MOD_CC) $< -DORDER_NAME=token_lib -DORDER_CALLS=token -DORDER_VALUE=8 \
+		-L$(MOD)/token/lib/x86_64-linux-gnu -ltoken $(ORIGIN)/token/$$LIB'
+$(MOD)/libtoken_platform.so: $(MOD_SRC)/order.c $(MOD)/token/$(MOD_PLATFORM)/libtoken.so
+	$(MOD_CC) $< -DORDER_NAME=token_platform -DORDER_CALLS=token -DORDER_VALUE=8 \
+		-L$(MOD)/token/$(MOD_PLATFORM) -ltoken $(ORIGIN)/token/$${PLATFORM}'
 
 # A dependency that exists when it is linked and not when it is loaded; behind one
 # that is found, so that a part of the group is there when the load fails.
@@ -87,6 +100,12 @@ $(MOD)/libprovider.so: $(MOD_SRC)/late.c
 $(MOD)/liblate.so: $(MOD_SRC)/late.c
 	$(MOD_CC) $<
 
+MODULES += $(MOD)/libdl_next.so $(MOD)/libdl_rpath.so
+$(MOD)/libdl_next.so: $(MOD_SRC)/dl.c $(MOD)/libprovider.so
+	$(MOD_CC) $< -Wl,--no-as-needed -lprovider $(ORIGIN)'
+$(MOD)/libdl_rpath.so: $(MOD_SRC)/dl.c
+	$(MOD_CC) $< $(ORIGIN)/dep' -Wl,--disable-new-dtags
+
 # Versions; old/ has a release without V1's definition.
 MODULES += $(MOD)/libversion.so $(MOD)/new/libversion.so $(MOD)/libversion_user.so \
 	$(MOD)/libversion_broken.so
@@ -98,6 +117,21 @@ $(MOD)/libversion_user.so: $(MOD_SRC)/version_user.c $(MOD)/libversion.so
 	$(MOD_CC) $< -lversion $(ORIGIN)' -Wl,--enable-new-dtags
 $(MOD)/libversion_broken.so: $(MOD_SRC)/version_user.c $(MOD)/libversion.so $(MOD)/new/libversion.so
 	$(MOD_CC) $< -lversion $(ORIGIN)/new' -Wl,--enable-new-dtags
+
+# Versions again: a user that was linked to a library without any, a library that has
+# lost a version, and another one with the same.
+MODULES += $(MOD)/libversion_plain.so $(MOD)/libversion_gone.so $(MOD)/gone/libversion.so \
+	$(MOD)/libversion_rival.so
+$(MOD)/stub/libversion.so: $(MOD_SRC)/version.c
+	$(MOD_CC) $< -DVERSION_ONLY_2
+$(MOD)/libversion_plain.so: $(MOD_SRC)/version_user.c $(MOD)/stub/libversion.so $(MOD)/libversion.so
+	$(MOD_CC) $< -DVERSION_NONE $(MOD)/stub/libversion.so $(ORIGIN)'
+$(MOD)/gone/libversion.so: $(MOD_SRC)/version.c $(MOD_SRC)/version_gone.map
+	$(MOD_CC) $< -DVERSION_ONLY_2 -Wl,--version-script=$(MOD_SRC)/version_gone.map
+$(MOD)/libversion_gone.so: $(MOD_SRC)/version_user.c $(MOD)/libversion.so $(MOD)/gone/libversion.so
+	$(MOD_CC) $< -lversion $(ORIGIN)/gone'
+$(MOD)/libversion_rival.so: $(MOD_SRC)/version.c $(MOD_SRC)/version.map
+	$(MOD_CC) $< -DVERSION_MORE=10 -Wl,--version-script=$(MOD_SRC)/version.map
 
 # Thread-local storage.
 MODULES += $(MOD)/libtls_desc.so
@@ -165,6 +199,55 @@ $(MOD)/cpp_globals.so: $(MOD_SRC)/cpp_globals.cc
 MODULES += $(MOD)/libifunc.so
 $(MOD)/libifunc.so: $(MOD_SRC)/ifunc.c
 	$(MOD_CC) $<
+
+# Dynamic relocations of every type.
+MODULES += $(MOD)/dep/libreloc_dep.so $(MOD)/libreloc.so $(MOD)/libreloc_pc64.so \
+	$(MOD)/libreloc_overflow.so
+$(MOD)/dep/libreloc_dep.so: $(MOD_SRC)/reloc_dep.c
+	$(MOD_CC) $<
+$(MOD)/libreloc.so: $(MOD_SRC)/reloc.c $(MOD_SRC)/note.h $(MOD)/dep/libreloc_dep.so
+	$(MOD_CC) $< -L$(MOD)/dep -lreloc_dep $(ORIGIN)/dep' -Wl,-z,noreloc-overflow
+$(MOD)/libreloc_pc64.so: $(MOD_SRC)/reloc_pc64.c $(MOD_SRC)/note.h $(MOD)/dep/libreloc_dep.so
+	$(MOD_CC) $< -L$(MOD)/dep -lreloc_dep $(ORIGIN)/dep'
+$(MOD)/libreloc_overflow.so: $(MOD_SRC)/reloc_overflow.c
+	$(MOD_CC) $< -Wl,-z,noreloc-overflow
+
+# One name in many libraries.
+MOD_WHO := first plain symbolic protected nodelete nodlopen
+MODULES += $(MOD_WHO:%=$(MOD)/libwho_%.so)
+$(MOD)/libwho_symbolic.so: MOD_FLAGS = -Wl,-Bsymbolic
+$(MOD)/libwho_protected.so: MOD_FLAGS = -fvisibility=protected
+$(MOD)/libwho_nodelete.so: MOD_FLAGS = -Wl,-z,nodelete
+$(MOD)/libwho_nodlopen.so: MOD_FLAGS = -Wl,-z,nodlopen
+$(MOD_WHO:%=$(MOD)/libwho_%.so): $(MOD)/libwho_%.so: $(MOD_SRC)/who.c $(MOD_SRC)/note.h
+	$(MOD_CC) $< -DWHO_NAME=$* $(MOD_FLAGS)
+
+# Constructors and destructors.
+MODULES += $(MOD)/libinit.so $(MOD)/libsiblings.so $(MOD)/libmesh.so $(MOD)/libring.so
+$(MOD)/libinit.so: $(MOD_SRC)/init.c $(MOD_SRC)/note.h
+	$(MOD_CC) $< -Wl,-init=init_old -Wl,-fini=fini_old
+MOD_ORDER = $(MOD_CC) $(MOD_SRC)/order.c -DORDER_VALUE=8 -Wl,--no-as-needed -Wl,--allow-shlib-undefined \
+	-L$(MOD)/dep -Wl,--enable-new-dtags
+$(MOD)/dep/libleft.so $(MOD)/dep/libright.so $(MOD)/dep/libfar.so: $(MOD_SRC)/order.c
+	$(MOD_ORDER) -DORDER_NAME=$(patsubst lib%.so,%,$(notdir $@))
+$(MOD)/libsiblings.so: $(MOD)/dep/libleft.so $(MOD)/dep/libright.so
+	$(MOD_ORDER) -DORDER_NAME=siblings -lleft -lright $(ORIGIN)/dep'
+# mesh needs knot, left and tie; knot needs far; tie needs knot and right.
+$(MOD)/dep/libknot.so: $(MOD)/dep/libfar.so
+	$(MOD_ORDER) -DORDER_NAME=knot -lfar $(ORIGIN)'
+$(MOD)/dep/libtie.so: $(MOD)/dep/libknot.so $(MOD)/dep/libright.so
+	$(MOD_ORDER) -DORDER_NAME=tie -lknot -lright $(ORIGIN)'
+$(MOD)/libmesh.so: $(MOD)/dep/libknot.so $(MOD)/dep/libleft.so $(MOD)/dep/libtie.so
+	$(MOD_ORDER) -DORDER_NAME=mesh -lknot -lleft -ltie $(ORIGIN)/dep'
+# ring needs ring_a, which needs ring_b, which needs ring_a.
+$(MOD)/stub/libring_a.so: $(MOD_SRC)/order.c
+	$(MOD_ORDER) -DORDER_NAME=ring_a
+$(MOD)/dep/libring_b.so: $(MOD)/stub/libring_a.so
+	$(MOD_ORDER) -DORDER_NAME=ring_b -L$(MOD)/stub -lring_a $(ORIGIN)'
+$(MOD)/dep/libring_a.so: $(MOD)/dep/libring_b.so
+	$(MOD_ORDER) -DORDER_NAME=ring_a -lring_b $(ORIGIN)'
+$(MOD)/libring.so: $(MOD)/dep/libring_a.so
+	$(MOD_ORDER) -DORDER_NAME=ring -lring_a $(ORIGIN)/dep'
 
 # Libraries that load others from their constructors and destructors.
 MOD_LOADERS := nested fini_open self

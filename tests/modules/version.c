@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Two versions of one function; with VERSION_ONLY_2 as a later release that has
-// dropped the old one.
+// dropped the old one. VERSION_MORE tells another library of the same names apart.
+
+#ifndef VERSION_MORE
+#define VERSION_MORE 0
+#endif
 
 int version_number(void);
 
@@ -15,12 +19,12 @@ int version_two(void);
 
 int version_one(void)
 {
-	return 1;
+	return 1 + VERSION_MORE;
 }
 
 int version_two(void)
 {
-	return 2;
+	return 2 + VERSION_MORE;
 }
 
 __asm__(".symver version_one, version_number@V1");

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Side by side with the system's linker: each case runs twice, in two forked children,
+ * once with modules that dlopen() loads and once with modules that this library loads.
+ * What a case records as text must be the same, or the table says what is recorded
+ * instead and why that is right.
+ */
+#ifndef TESTS_COMPARE_H
+#define TESTS_COMPARE_H
+
+#include "helpers.h"
+
+/* One way to load. All but find() end the child, with the reason in the record, when
+ * they fail. */
+struct linker {
+	const char *name;
+	/* The error's text, or NULL and the handle in @ret. @flags: RTLD_GLOBAL or 0. */
+	const char *(*open)(const char *path, int flags, void **ret);
+	void *(*find)(void *handle, const char *symbol);
+	void (*close)(void *handle);
+};
+
+struct compare_case {
+	const char *name; /* as other cases: subject, condition, outcome */
+	/* What to do. Without it: open @module, call its @probe, close it. */
+	void (*run)(const struct linker *linker);
+	const char *module, *probe;
+	const char *share; /* a library's name to take from the system, for a private namespace */
+
+	const char *says; /* what the system's linker, and ours too, make the case record */
+	/* Where ours differs: what it records, and why. */
+	const char *private_says, *why;
+};
+
+/* A group of cases, as main() returns it. */
+int compare_run(const char *group, const struct compare_case *cases, size_t count);
+#define COMPARE_RUN(group, cases) compare_run(group, cases, sizeof(cases) / sizeof(*(cases)))
+
+/* --- for cases --------------------------------------------------------------------- */
+
+/* Append to the record: one word each, in printf's manner. */
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Open a test module that must load; find a symbol that must exist. */
+void *compare_open(const struct linker *linker, const char *module, int flags);
+void *compare_find(const struct linker *linker, void *handle, const char *symbol);
+#define FIND(linker, handle, type, symbol) ((type)compare_find(linker, handle, symbol))
+/* Open a module that may not load: records "loaded" or "refused"; the handle or NULL. */
+void *compare_try(const struct linker *linker, const char *path);
+
+/* Run @fn on a thread that was there before anything was loaded, or on a new one, and
+ * wait for it. Modules call them too. */
+TEST_EXPORT void test_on_old_thread(void (*fn)(void));
+TEST_EXPORT void test_on_new_thread(void (*fn)(void));
+
+#endif

@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: MIT
+// Side by side with the system's linker: relocations, layouts, scopes, versions, search
+// paths, constructors and destructors.
+
+#define _GNU_SOURCE
+#include "compare.h"
+#include "elf_builder.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+
+// What libtls_host_ie.so refers to.
+TEST_EXPORT __thread int test_host_tls = 51;
+
+typedef int get_fn(void);
+
+// --- relocations -----------------------------------------------------------------------
+
+static void refuse(const struct linker *linker, const char *module)
+{
+	void *handle = compare_try(linker, test_module(module));
+
+	if (handle)
+		linker->close(handle);
+}
+
+static void pc64(const struct linker *linker)
+{
+	void *handle = compare_try(linker, test_module("libreloc_pc64.so"));
+
+	if (handle)
+		FIND(linker, handle, void (*)(void), "reloc_pc64")();
+}
+
+// Of another library's variable: the system's linker passes over the program's.
+static void copy_relocation(const struct linker *linker)
+{
+	static const struct elf_builder_symbol symbols[] = {
+		{.name = "dep_value", .undefined = true,
+		 .info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), .size = sizeof(int)},
+		{.name = "copy", .info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT),
+		 .value = ELF_BUILDER_DATA, .size = sizeof(int)},
+		{0},
+	};
+	static const char *const needed[] = {"libreloc_dep.so", NULL};
+	static const Elf64_Rela rela = {ELF_BUILDER_DATA, ELF64_R_INFO(1, R_X86_64_COPY), 0};
+	struct elf_file file = elf_build(&(struct elf_builder){
+		.soname = "libcopy.so", .needed = needed, .runpath = test_module("dep"),
+		.symbols = symbols, .rela = &rela, .rela_count = 1});
+	void *handle;
+
+	test_write(test_temp("libcopy.so"), file.data, file.size);
+	elf_file_deinit(&file);
+	handle = compare_try(linker, test_temp("libcopy.so"));
+	if (handle)
+		say("%d", *FIND(linker, handle, int *, "copy"));
+}
+
+static void textrel(const struct linker *linker)
+{
+	void *handle = compare_try(linker, test_module("libbasic_textrel.so"));
+
+	if (handle)
+		say("%d", FIND(linker, handle, get_fn *, "basic_next")());
+}
+
+static void overflow(const struct linker *linker)
+{
+	refuse(linker, "libreloc_overflow.so");
+}
+
+static void ifunc(const struct linker *linker)
+{
+	void *handle = compare_open(linker, "libifunc.so", 0);
+
+	say("%d", FIND(linker, handle, int (*)(int), "ifunc_call")(1));
+	say("%d", FIND(linker, handle, int (*)(int), "ifunc_exported")(2));
+	linker->close(handle);
+}
+
+static void tls_host(const struct linker *linker)
+{
+	void *handle = compare_open(linker, "libtls_host_ie.so", 0);
+	int *at = FIND(linker, handle, int *(*)(void), "tls_user_host")();
+
+	say("%d %d", *at, at == &test_host_tls);
+	linker->close(handle);
+}
+
+static void tls_descriptor(const struct linker *linker)
+{
+	void *handle = compare_open(linker, "libtls_desc.so", 0);
+
+	say("%d", FIND(linker, handle, get_fn *, "tls_next")());
+	say("%d", FIND(linker, handle, get_fn *, "tls_local_next")());
+	say("%d", FIND(linker, handle, get_fn *, "tls_pointer_is_own")());
+	say("%.1f", FIND(linker, handle, double (*)(double, double), "tls_sum")(1.5, 2));
+	linker->close(handle);
+}
+
+// --- layouts ----------------------------------------------------------------------------
+
+static void basic_in(const struct linker *linker, const char *module)
+{
+	void *handle = compare_open(linker, module, 0);
+	int *const *table = FIND(linker, handle, int *const *, "basic_table");
+	int *value = FIND(linker, handle, int *, "basic_value");
+	int *zero = FIND(linker, handle, int *, "basic_zero");
+
+	say("%d", FIND(linker, handle, get_fn *, "basic_next")());
+	say("%d", FIND(linker, handle, int (*)(int, int), "basic_sum")(2, 3));
+	say("%s", FIND(linker, handle, const char *, "basic_text"));
+	say("weak %d", FIND(linker, handle, get_fn *, "basic_has_weak")());
+	say("%d", table[0] == value && table[3] == zero + 4999 && table[5] == value &&
+			  table[4] == FIND(linker, handle, int *(*)(void), "basic_hidden")());
+	say("%d %s", *table[7], table[9] ? "more" : "end");
+	linker->close(handle);
+}
+
+#define BASIC_SAYS "+basic 42 5 private text weak 0 1 7 end -basic"
+
+static void basic(const struct linker *linker)
+{
+	basic_in(linker, "libbasic.so");
+}
+
+static void basic_relr(const struct linker *linker)
+{
+	basic_in(linker, "libbasic_relr.so");
+}
+
+static void basic_sysv(const struct linker *linker)
+{
+	basic_in(linker, "libbasic_sysv.so");
+}
+
+static void basic_gnu(const struct linker *linker)
+{
+	basic_in(linker, "libbasic_gnu.so");
+}
+
+// --- scopes ------------------------------------------------------------------------------
+
+typedef const char *who_fn(void);
+
+static void ask(const struct linker *linker, const char *module)
+{
+	say("%s", FIND(linker, compare_open(linker, module, 0), who_fn *, "who_asks")());
+}
+
+static void who_local(const struct linker *linker)
+{
+	compare_open(linker, "libwho_first.so", 0);
+	ask(linker, "libwho_plain.so");
+}
+
+static void who_global(const struct linker *linker)
+{
+	compare_open(linker, "libwho_first.so", RTLD_GLOBAL);
+	ask(linker, "libwho_plain.so");
+}
+
+static void who_symbolic(const struct linker *linker)
+{
+	compare_open(linker, "libwho_first.so", RTLD_GLOBAL);
+	ask(linker, "libwho_symbolic.so");
+	ask(linker, "libwho_protected.so");
+}
+
+static void who_global_closed(const struct linker *linker)
+{
+	linker->close(compare_open(linker, "libwho_first.so", RTLD_GLOBAL));
+	ask(linker, "libwho_plain.so");
+}
+
+// A library that something is bound to stays.
+static void who_global_closed_in_use(const struct linker *linker)
+{
+	void *provider = compare_open(linker, "libprovider.so", RTLD_GLOBAL);
+	void *late = compare_open(linker, "liblate.so", 0);
+
+	linker->close(provider);
+	say("%d", FIND(linker, late, get_fn *, "late_answer")());
+	linker->close(late);
+}
+
+static void who_nodelete(const struct linker *linker)
+{
+	void *handle = compare_open(linker, "libwho_nodelete.so", 0);
+
+	linker->close(handle);
+	FIND(linker, compare_open(linker, "libwho_nodelete.so", 0), void (*)(void), "who_probe")();
+}
+
+static void who_nodlopen(const struct linker *linker)
+{
+	refuse(linker, "libwho_nodlopen.so");
+}
+
+static void late_local(const struct linker *linker)
+{
+	compare_open(linker, "libprovider.so", 0);
+	refuse(linker, "liblate.so");
+}
+
+static void undefined(const struct linker *linker)
+{
+	refuse(linker, "libundefined.so");
+	refuse(linker, "libundefined_dep.so");
+}
+
+static void executable(const struct linker *linker)
+{
+	compare_try(linker, "/proc/self/exe");
+}
+
+static void unique(const struct linker *linker)
+{
+	void *a = compare_open(linker, "libunique_a.so", 0);
+	void *b = compare_open(linker, "libunique_b.so", 0);
+	int *at = FIND(linker, a, int *(*)(void), "unique_a_at")();
+
+	say("same %d", at == FIND(linker, b, int *(*)(void), "unique_b_at")());
+	*at = 101;
+	linker->close(a);
+	say("%d", *FIND(linker, b, int *(*)(void), "unique_b_at")());
+	linker->close(b);
+	b = compare_open(linker, "libunique_b.so", 0);
+	say("again %d", *FIND(linker, b, int *(*)(void), "unique_b_at")());
+}
+
+// --- versions -----------------------------------------------------------------------------
+
+static void versions(const struct linker *linker)
+{
+	void *user = compare_open(linker, "libversion_user.so", 0);
+
+	say("old %d", FIND(linker, user, get_fn *, "version_user_old")());
+	say("new %d", FIND(linker, user, get_fn *, "version_user_new")());
+	say("found %d", FIND(linker, user, get_fn *, "version_number")());
+}
+
+static void version_unversioned(const struct linker *linker)
+{
+	void *user = compare_open(linker, "libversion_plain.so", 0);
+
+	say("%d", FIND(linker, user, get_fn *, "version_user_new")());
+}
+
+static void version_gone(const struct linker *linker)
+{
+	refuse(linker, "libversion_broken.so");
+	refuse(linker, "libversion_gone.so");
+}
+
+// The need names libversion.so, but an earlier library has the same name and version.
+static void version_elsewhere(const struct linker *linker)
+{
+	void *user;
+
+	compare_open(linker, "libversion_rival.so", RTLD_GLOBAL);
+	user = compare_open(linker, "libversion_user.so", 0);
+	say("old %d", FIND(linker, user, get_fn *, "version_user_old")());
+	say("new %d", FIND(linker, user, get_fn *, "version_user_new")());
+}
+
+// --- search paths ----------------------------------------------------------------------------
+
+static void search(const struct linker *linker, const char *module, const char *get)
+{
+	void *handle = compare_try(linker, test_module(module));
+
+	if (handle)
+		say("%d", FIND(linker, handle, get_fn *, get)());
+	test_note("|");
+}
+
+static void search_paths(const struct linker *linker)
+{
+	search(linker, "libtop.so", "top_get");	      // DT_RUNPATH, each its own
+	search(linker, "librtop.so", "rtop_get");     // DT_RPATH, inherited
+	search(linker, "libmissing.so", "missing_get");
+}
+
+static void search_runpath(const struct linker *linker)
+{
+	search(linker, "libutop.so", "utop_get");
+}
+
+static void search_tokens(const struct linker *linker)
+{
+	search(linker, "libtoken_lib.so", "token_lib_get");
+	search(linker, "libtoken_platform.so", "token_platform_get");
+}
+
+// --- constructors and destructors -----------------------------------------------------------------
+
+static void order(const struct linker *linker, const char *module)
+{
+	linker->close(compare_open(linker, module, 0));
+}
+
+static void order_chain(const struct linker *linker)
+{
+	order(linker, "libtop.so");
+}
+
+static void order_diamond(const struct linker *linker)
+{
+	order(linker, "libboth.so");
+}
+
+static void order_siblings(const struct linker *linker)
+{
+	order(linker, "libsiblings.so");
+}
+
+static void order_mesh(const struct linker *linker)
+{
+	order(linker, "libmesh.so");
+}
+
+static void order_ring(const struct linker *linker)
+{
+	order(linker, "libring.so");
+}
+
+// A dependency that was there stays, and runs nothing again.
+static void order_partly_loaded(const struct linker *linker)
+{
+	void *bottom = compare_open(linker, "dep/libbottom.so", 0);
+
+	order(linker, "libtop.so");
+	test_note("|");
+	linker->close(bottom);
+}
+
+static void order_nested(const struct linker *linker)
+{
+	void *handle = compare_open(linker, "libnested.so", 0);
+
+	say("%d", *FIND(linker, handle, int *, "nested_result"));
+	linker->close(handle);
+}
+
+static void order_self(const struct linker *linker)
+{
+	say("%d", *FIND(linker, compare_open(linker, "libself.so", 0), int *, "self_seen"));
+}
+
+static void order_loading_destructor(const struct linker *linker)
+{
+	linker->close(compare_open(linker, "libfini_open.so", 0));
+}
+
+static void cycle(const struct linker *linker)
+{
+	void *handle = compare_open(linker, "libcycle_a.so", 0);
+
+	say("%d", FIND(linker, handle, int (*)(int), "cycle_a")(5));
+	linker->close(handle);
+}
+
+#define RELOC(test, function, text)                                                                \
+	{                                                                                          \
+		.name = test, .module = "libreloc.so", .probe = function, .says = text             \
+	}
+
+static const struct compare_case cases[] = {
+	RELOC("reloc_relative_points_into_the_object", "reloc_relative", "relative=5 same=1"),
+	RELOC("reloc_glob_dat_is_the_dependencys_variable", "reloc_data", "value=31 same=1"),
+	RELOC("reloc_jump_slot_calls_the_dependency", "reloc_call", "call=51"),
+	RELOC("reloc_64_has_its_addend", "reloc_addend", "word=13 distance=3"),
+	RELOC("reloc_pc_is_relative_to_its_place", "reloc_pc", "pc32=8"),
+	RELOC("reloc_32_holds_an_absolute_number", "reloc_narrow", "absolute=4660"),
+	RELOC("reloc_size_is_the_definitions", "reloc_size", "size32=20 size64=20 size64+=120"),
+	RELOC("reloc_dtpmod_dtpoff_reach_the_dependencys_variable", "reloc_tls",
+	      "value=17 zero=0 same=1"),
+	RELOC("reloc_weak_undefined_is_null", "reloc_weak", "call=0 pointer=0"),
+	{.name = "reloc_tpoff_reaches_the_programs_variable", .run = tls_host, .says = "51 1"},
+	{.name = "reloc_tlsdesc_reaches_own_variables", .run = tls_descriptor, .says = "13 23 1 34.5"},
+	{.name = "reloc_irelative_and_ifunc_are_resolved", .run = ifunc, .says = "1001001 1002"},
+	{.name = "reloc_pc64_is_relative_to_its_place", .run = pc64, .says = "refused",
+	 .private_says = "loaded same=1",
+	 .why = "a type of the psABI that the system's linker does not know; nothing forbids it"},
+	{.name = "reloc_copy_in_a_library_is_refused", .run = copy_relocation, .says = "loaded 31",
+	 .private_says = "refused",
+	 .why = "no linker writes it into a library; it would shadow another object's variable"},
+	{.name = "reloc_text_is_refused", .run = textrel, .says = "+basic loaded 42",
+	 .private_says = "refused",
+	 .why = "would need pages that are writable and executable, and a private copy of all text"},
+	{.name = "reloc_32_that_does_not_fit_is_refused", .run = overflow, .says = "loaded",
+	 .private_says = "refused",
+	 .why = "the system's linker prints a warning and leaves half an address behind"},
+
+	{.name = "layout_plain_works", .run = basic, .says = BASIC_SAYS},
+	{.name = "layout_relr_works", .run = basic_relr, .says = BASIC_SAYS},
+	{.name = "layout_sysv_hash_works", .run = basic_sysv, .says = BASIC_SAYS},
+	{.name = "layout_gnu_hash_works", .run = basic_gnu, .says = BASIC_SAYS},
+	{.name = "layout_alignment_above_the_page_size_is_kept", .module = "libalign.so",
+	 .probe = "align_probe", .says = "data=1 zero=1"},
+
+	{.name = "scope_local_object_is_not_seen", .run = who_local, .says = "+first +plain plain"},
+	{.name = "scope_global_object_comes_first", .run = who_global, .says = "+first +plain first"},
+	{.name = "scope_symbolic_and_protected_see_themselves", .run = who_symbolic,
+	 .says = "+first +symbolic symbolic +protected protected"},
+	{.name = "scope_closed_global_object_is_gone", .run = who_global_closed,
+	 .says = "+first -first +plain plain"},
+	{.name = "scope_closed_global_object_in_use_stays", .run = who_global_closed_in_use,
+	 .says = "43"},
+	{.name = "scope_nodelete_object_stays", .run = who_nodelete, .says = "+nodelete nodelete"},
+	{.name = "scope_nodlopen_object_is_refused", .run = who_nodlopen, .says = "refused"},
+	{.name = "scope_local_provider_is_not_seen", .run = late_local, .says = "refused"},
+	{.name = "scope_undefined_symbol_is_refused", .run = undefined, .says = "refused refused"},
+	{.name = "scope_executable_is_refused", .run = executable, .says = "refused"},
+	{.name = "scope_unique_symbol_is_one_and_stays", .run = unique,
+	 .says = "same 1 101 again 101"},
+
+	{.name = "version_old_new_and_default_differ", .run = versions, .says = "old 1 new 2 found 2"},
+	{.name = "version_reference_without_one_gets_the_oldest", .run = version_unversioned,
+	 .says = "1"},
+	{.name = "version_that_is_gone_is_refused", .run = version_gone, .says = "refused refused"},
+	{.name = "version_need_names_a_file_but_scope_decides", .run = version_elsewhere,
+	 .says = "old 11 new 12"},
+
+	{.name = "search_runpath_and_rpath_lead_to_dependencies", .run = search_paths,
+	 .says = "+bottom1 +bottom2 +middle1 +middle2 +top1 +top2 loaded 123 | "
+		 "+plain1 +plain2 +rtop1 +rtop2 loaded 145 | refused |"},
+	{.name = "search_runpath_is_not_inherited", .run = search_runpath, .says = "refused |"},
+	{.name = "search_lib_and_platform_are_expanded", .run = search_tokens,
+	 .says = "+token1 +token2 +token_lib1 +token_lib2 loaded 18 | "
+		 "+token_platform1 +token_platform2 loaded 18 |"},
+
+	{.name = "order_init_and_fini_of_every_kind", .module = "libinit.so", .probe = "init_probe",
+	 .says = "+DT_INIT +early +late argc=1 name=1 end=1 envp=1 -first -atexit -last -DT_FINI"},
+	{.name = "order_chain_starts_at_the_bottom", .run = order_chain,
+	 .says = "+bottom1 +bottom2 +middle1 +middle2 +top1 +top2 "
+		 "-top2 -top1 -middle2 -middle1 -bottom2 -bottom1"},
+	{.name = "order_diamond_runs_each_once", .run = order_diamond,
+	 .says = "+bottom1 +bottom2 +middle1 +middle2 +both1 +both2 "
+		 "-both2 -both1 -middle2 -middle1 -bottom2 -bottom1"},
+	{.name = "order_siblings_are_taken_from_the_last", .run = order_siblings,
+	 .says = "+right1 +right2 +left1 +left2 +siblings1 +siblings2 "
+		 "-siblings2 -siblings1 -left2 -left1 -right2 -right1"},
+	{.name = "order_mesh_respects_every_need", .run = order_mesh,
+	 .says = "+right1 +right2 +far1 +far2 +knot1 +knot2 +tie1 +tie2 +left1 +left2 +mesh1 +mesh2 "
+		 "-mesh2 -mesh1 -left2 -left1 -tie2 -tie1 -knot2 -knot1 -far2 -far1 -right2 -right1"},
+	{.name = "order_ring_starts_where_the_system_does", .run = order_ring,
+	 .says = "+ring_a1 +ring_a2 +ring_b1 +ring_b2 +ring1 +ring2 "
+		 "-ring2 -ring1 -ring_b2 -ring_b1 -ring_a2 -ring_a1"},
+	{.name = "order_loaded_dependency_stays", .run = order_partly_loaded,
+	 .says = "+bottom1 +bottom2 +middle1 +middle2 +top1 +top2 "
+		 "-top2 -top1 -middle2 -middle1 | -bottom2 -bottom1"},
+	{.name = "order_constructor_may_load", .run = order_nested,
+	 .says = "+nested +basic =nested 5 -nested -basic"},
+	{.name = "order_constructor_may_open_its_own", .run = order_self, .says = "1"},
+	{.name = "order_destructor_may_load", .run = order_loading_destructor, .says = "-fini_open +basic"},
+	{.name = "order_cycle_calls_across", .run = cycle, .says = "5"},
+};
+
+int main(void)
+{
+	return COMPARE_RUN("compare_load", cases);
+}
