@@ -209,7 +209,10 @@ gorgon_object_open(struct gorgon_ns *ns, const char *path, unsigned flags,
 
 /**
  * Give back one gorgon_object_open(). With the last one the object, and
- * dependencies that nothing else uses, are finalised and unmapped.
+ * dependencies that nothing else uses, are finalised and unmapped. As with
+ * dlclose(3) an object stays that must (DF_1_NODELETE, a GNU_UNIQUE definition in
+ * use), and one whose thread_local variables some thread has yet to destroy stays
+ * until the next close after that.
  */
 GORGON_API void gorgon_object_close(struct gorgon_object *object);
 

@@ -42,7 +42,7 @@ static void thread_atexit_destructor_runs_at_thread_exit(void **state)
 	assert_string_equal(test_notes(), "");
 }
 
-static void thread_atexit_destructor_of_this_thread_runs_at_unload(void **state)
+static void thread_atexit_destructor_of_this_thread_delays_unload(void **state)
 {
 	struct gorgon_ns *ns = test_ns();
 	struct gorgon_object *object = test_open(ns, "libtls_dtor.so");
@@ -52,9 +52,9 @@ static void thread_atexit_destructor_of_this_thread_runs_at_unload(void **state)
 	assert_int_equal(call(object, "tls_dtor_touch"), 2);
 	assert_string_equal(test_notes(), "");
 	gorgon_object_close(object);
-	assert_string_equal(test_notes(), "-thread_local ");
-	test_ns_destroy(ns);
 	assert_string_equal(test_notes(), "");
+	test_ns_destroy(ns);
+	assert_string_equal(test_notes(), "-thread_local ");
 }
 
 struct step {
@@ -415,7 +415,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(thread_atexit_destructor_runs_at_thread_exit),
-		cmocka_unit_test(thread_atexit_destructor_of_this_thread_runs_at_unload),
+		cmocka_unit_test(thread_atexit_destructor_of_this_thread_delays_unload),
 		cmocka_unit_test(thread_atexit_destructor_of_other_thread_is_dropped_at_unload),
 		cmocka_unit_test(thread_atexit_destructors_run_in_reverse_order),
 		cmocka_unit_test(ns_destroy_thread_running_is_busy_and_repeatable),

@@ -2,10 +2,11 @@
 // Namespaces: creation, look-up of objects, unloading.
 //
 // Unloading: an object stays while somebody has it open, when it was made to
-// (DF_1_NODELETE, RTLD_NODELETE, a GNU_UNIQUE definition in use), or while an object that
-// stays needs it (DT_NEEDED) or is bound to it (a symbol). What does not stay is doomed: nobody finds it by name any more, it is
-// finalised in reverse order of initialisation, and all of it before the first is
-// unmapped.
+// (DF_1_NODELETE, RTLD_NODELETE, a GNU_UNIQUE definition in use), while some thread has
+// thread_local variables of it to destroy, or while an object that stays needs it
+// (DT_NEEDED) or is bound to it (a symbol). What does not stay is doomed: nobody finds it
+// by name any more, it is finalised in reverse order of initialisation, and all of it
+// before the first is unmapped.
 
 #define _GNU_SOURCE
 #include "ns.h"
@@ -181,7 +182,8 @@ static void mark_reachable(struct gorgon_object *object)
 static bool is_root(const struct gorgon_object *object)
 {
 	return !object->doomed && (object->open_count || object->nodelete || object->image->nodelete ||
-				   object->state != GORGON_OBJECT_READY);
+				   object->state != GORGON_OBJECT_READY ||
+				   gorgon_thread_has_dtors(object));
 }
 
 // Mark the objects that go as doomed and count them.

@@ -146,6 +146,15 @@ static bool belongs(const struct gorgon_thread_dtor *dtor, const struct gorgon_o
 	return dtor->dso >= object->start && dtor->dso < object->end;
 }
 
+bool gorgon_thread_has_dtors(const struct gorgon_object *object)
+{
+	for (struct gorgon_thread *thread = threads; thread; thread = thread->next)
+		for (struct gorgon_thread_dtor *dtor = thread->dtors; dtor; dtor = dtor->next)
+			if (belongs(dtor, object))
+				return true;
+	return false;
+}
+
 // Take the first destructor of @object, or of any when NULL, from a thread's list.
 static struct gorgon_thread_dtor *take_dtor(struct gorgon_thread *thread,
 					    const struct gorgon_object *object)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct gorgon_ns;
@@ -52,6 +53,10 @@ void gorgon_thread_after_fork(void);
 /* Before @object is unmapped: run the calling thread's thread_local destructors of it
  * and forget those of other threads. The lock is held, and released around calls. */
 void gorgon_thread_drop_dtors(struct gorgon_object *object);
+
+/* Whether a thread has destructors of @object's thread_local variables to run. The lock is
+ * held. */
+bool gorgon_thread_has_dtors(const struct gorgon_object *object);
 
 /* Free every thread's block of a module. The lock is held. */
 void gorgon_thread_drop_tls(uint64_t module);
