@@ -172,21 +172,27 @@ const Elf64_Sym *gorgon_symbol_find(const struct gorgon_image *image,
 	return sym ?: find(image, query, false);
 }
 
+static bool can_name(const Elf64_Sym *sym)
+{
+	unsigned type = ELF64_ST_TYPE(sym->st_info);
+
+	return ELF64_ST_BIND(sym->st_info) != STB_LOCAL && type != STT_TLS &&
+	       sym->st_shndx != SHN_UNDEF && sym->st_shndx != SHN_ABS;
+}
+
+// As the system's dladdr: the innermost one, and one without a size only at its start.
 const Elf64_Sym *gorgon_symbol_at(const struct gorgon_image *image, uint64_t vaddr)
 {
 	const Elf64_Sym *best = NULL;
 
 	for (uint32_t i = 0; i < image->symbol_count; i++) {
 		const Elf64_Sym *sym = &image->symbols[i];
-		unsigned type = ELF64_ST_TYPE(sym->st_info);
+		uint64_t off = vaddr - sym->st_value;
 
-		if (sym->st_shndx == SHN_UNDEF || type == STT_TLS || type > STT_FUNC ||
-		    sym->st_value > vaddr)
+		if (!can_name(sym) || vaddr < sym->st_value || (off && off >= sym->st_size) ||
+		    (best && best->st_value >= sym->st_value))
 			continue;
-		if (sym->st_size && vaddr - sym->st_value < sym->st_size)
-			return sym;
-		if (!sym->st_size && (!best || sym->st_value > best->st_value))
-			best = sym;
+		best = sym;
 	}
 	return best;
 }

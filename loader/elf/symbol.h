@@ -26,7 +26,7 @@ struct gorgon_symbol_query gorgon_symbol_query_of(const struct gorgon_image *ima
 const Elf64_Sym *gorgon_symbol_find(const struct gorgon_image *image,
 				    const struct gorgon_symbol_query *query);
 
-/* The function or object whose range contains @vaddr, else the nearest one before; or NULL. */
+/* The function or variable that contains @vaddr, or NULL. */
 const Elf64_Sym *gorgon_symbol_at(const struct gorgon_image *image, uint64_t vaddr);
 
 #endif
