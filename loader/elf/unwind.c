@@ -49,6 +49,7 @@ struct range {
 	uint64_t start, end;
 	uint64_t eh_frame_hdr; // 0 for objects without one
 	struct gorgon_ns *ns;
+	struct link_map *map;
 };
 
 struct chunk {
@@ -160,6 +161,7 @@ int gorgon_unwind_find_object(void *addr, struct dl_find_object *ret)
 	memset(ret, 0, sizeof(*ret));
 	ret->dlfo_map_start = (void *)(uintptr_t)range.start;
 	ret->dlfo_map_end = (void *)(uintptr_t)range.end;
+	ret->dlfo_link_map = range.map;
 	ret->dlfo_eh_frame = (void *)(uintptr_t)range.eh_frame_hdr;
 	return 0;
 }
@@ -273,7 +275,7 @@ static bool drop_dead(void)
 	return true;
 }
 
-static struct gorgon_error *insert(const struct gorgon_object *object)
+static struct gorgon_error *insert(struct gorgon_object *object)
 {
 	struct range ranges[CHUNK + 1];
 	uint64_t hdr = object->image->eh_frame_hdr_vaddr;
@@ -293,6 +295,7 @@ static struct gorgon_error *insert(const struct gorgon_object *object)
 		.end = object->end,
 		.eh_frame_hdr = hdr ? object->bias + hdr : 0,
 		.ns = object->ns,
+		.map = &object->map,
 	};
 	return replace(part, ranges, count + 1) ? NULL : &gorgon_error_nomem;
 }
