@@ -16,12 +16,15 @@
 #include "replace.h"
 #include "dl.h"
 #include "scope.h"
+#include "search.h"
 #include "thread.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 void gorgon_dl_set_error(char *message)
 {
@@ -39,6 +42,17 @@ static void set_error_from(struct gorgon_error *err)
 {
 	gorgon_dl_set_error(strdup(gorgon_error_message(err)));
 	gorgon_error_destroy(err);
+}
+
+// A call that succeeds forgets the failure before it, as the C library's do.
+void gorgon_dl_clear_error(void)
+{
+	struct gorgon_thread *thread = gorgon_thread_peek();
+
+	if (!thread)
+		return;
+	free(thread->dl_error);
+	thread->dl_error = NULL;
 }
 
 char *gorgon_dl_error(struct gorgon_ns *ns)
@@ -70,42 +84,71 @@ static void *open_shared(const char *path, int flags)
 	struct gorgon_error *err;
 	void *handle;
 
+	if (flags & RTLD_NOLOAD)
+		return dlopen(path, flags); // not being there is no error
 	if (!(err = gorgon_system_dlopen(path, flags, &handle)))
 		return handle;
 	set_error_from(err);
 	return NULL;
 }
 
-// An object by its name, or by a path that leads to the same file.
-static struct gorgon_object *find_loaded(struct gorgon_ns *ns, const char *path)
+// An object by its name, or by the file that the name leads to.
+static struct gorgon_error *find_loaded(struct gorgon_ns *ns, const char *name,
+					const struct gorgon_object *requester,
+					struct gorgon_object **ret)
 {
-	struct gorgon_object *object = gorgon_ns_find_name(ns, path);
+	struct gorgon_object *object = gorgon_ns_find_name(ns, name);
+	struct gorgon_error *err = NULL;
 	struct stat st;
+	char *path;
 
-	if (object || !strchr(path, '/') || stat(path, &st))
-		return object;
+	*ret = object;
+	if (object || (err = gorgon_search(name, requester, &path)))
+		return err;
+	if (stat(path, &st))
+		err = gorgon_error_create_os(errno, "%s", path);
+	free(path);
+	if (err)
+		return err;
 	object = ns->first;
 	while (object && (object->doomed || !gorgon_image_is_file(object->image, &st)))
 		object = object->next;
-	return object;
+	*ret = object;
+	return NULL;
 }
 
-// RTLD_NOLOAD: only what is there.
-static void *open_loaded(struct gorgon_ns *ns, const char *path, int flags)
+static void make_global(struct gorgon_object *object)
 {
-	struct gorgon_object *object;
-	char *message = NULL;
+	if (object->global)
+		return;
+	object->global = true;
+	for (size_t i = 0; i < object->dep_count; i++)
+		make_global(object->deps[i]);
+}
 
-	gorgon_lock();
-	object = find_loaded(ns, path);
-	if (object) {
-		object->open_count++;
-		object->global |= (flags & RTLD_GLOBAL) != 0;
-	}
-	gorgon_unlock();
-	if (!object && asprintf(&message, "%s: not loaded (RTLD_NOLOAD)", path) >= 0)
-		gorgon_dl_set_error(message);
-	return object;
+// RTLD_NOLOAD: only what is there. A file that is not loaded is no error; one that does
+// not exist is.
+static struct gorgon_error *open_loaded(struct gorgon_ns *ns, const char *name,
+					const struct gorgon_object *requester, int flags,
+					struct gorgon_object **ret)
+{
+	struct gorgon_error *err = find_loaded(ns, name, requester, ret);
+
+	if (err || !*ret)
+		return err;
+	(*ret)->open_count++;
+	if (flags & RTLD_GLOBAL)
+		make_global(*ret);
+	return NULL;
+}
+
+static const char *invalid_mode(int flags)
+{
+	if (flags & ~(RTLD_LAZY | RTLD_NOW | RTLD_NOLOAD | RTLD_DEEPBIND | RTLD_GLOBAL | RTLD_NODELETE))
+		return "dlopen: invalid mode: unknown flags";
+	if (!(flags & (RTLD_LAZY | RTLD_NOW)))
+		return "dlopen: invalid mode: neither RTLD_LAZY nor RTLD_NOW";
+	return NULL;
 }
 
 void *gorgon_dl_open(const char *path, int flags, struct gorgon_ns *ns)
@@ -113,16 +156,17 @@ void *gorgon_dl_open(const char *path, int flags, struct gorgon_ns *ns)
 	// Search paths are those of the object that called. A call from elsewhere (a
 	// pointer that went through a shared library) has none.
 	uint64_t caller = (uintptr_t)__builtin_return_address(0);
+	struct gorgon_object *requester, *object = NULL;
 	struct gorgon_error *err;
-	struct gorgon_object *object;
 	bool shared;
 
-	if (!path || !*path)
-		return ns;
-	if (!(flags & (RTLD_LAZY | RTLD_NOW))) {
-		gorgon_dl_set_error(strdup("dlopen: invalid mode: neither RTLD_LAZY nor RTLD_NOW"));
+	if (invalid_mode(flags)) {
+		gorgon_dl_set_error(strdup(invalid_mode(flags)));
 		return NULL;
 	}
+	gorgon_dl_clear_error();
+	if (!path || !*path)
+		return ns;
 	gorgon_lock();
 	err = gorgon_closure_shares(ns, path, gorgon_ns_object_at(ns, caller), &shared);
 	gorgon_unlock();
@@ -132,18 +176,18 @@ void *gorgon_dl_open(const char *path, int flags, struct gorgon_ns *ns)
 	}
 	if (shared)
 		return open_shared(path, flags);
-	if (flags & RTLD_NOLOAD)
-		return open_loaded(ns, path, flags);
 	gorgon_lock();
-	err = gorgon_ns_load(ns, path, gorgon_ns_object_at(ns, caller),
-			     flags & RTLD_GLOBAL ? GORGON_OPEN_GLOBAL : 0, &object);
-	if (!err && flags & RTLD_NODELETE)
-		object->open_count++; // never given back
+	requester = gorgon_ns_object_at(ns, caller);
+	if (flags & RTLD_NOLOAD)
+		err = open_loaded(ns, path, requester, flags, &object);
+	else
+		err = gorgon_ns_load(ns, path, requester,
+				     flags & RTLD_GLOBAL ? GORGON_OPEN_GLOBAL : 0, &object);
+	if (object && flags & RTLD_NODELETE)
+		object->nodelete = true;
 	gorgon_unlock();
-	if (err) {
+	if (err)
 		set_error_from(err);
-		return NULL;
-	}
 	return object;
 }
 
@@ -162,16 +206,26 @@ bool gorgon_dl_is_system_handle(const void *handle)
 int gorgon_dl_close(void *handle, struct gorgon_ns *ns)
 {
 	struct gorgon_object *object;
+	char *message = NULL;
+	bool open;
 
+	gorgon_dl_clear_error();
 	if (handle == ns)
 		return 0;
 	gorgon_lock();
 	object = gorgon_dl_find_handle(ns, handle);
-	if (object)
+	open = object && object->open_count;
+	if (object && !open && asprintf(&message, "%s: dlclose: not open", object->path) < 0)
+		message = NULL;
+	if (open)
 		gorgon_ns_close(ns, object);
 	gorgon_unlock();
-	if (object)
+	if (open)
 		return 0;
+	if (object) {
+		gorgon_dl_set_error(message);
+		return -1;
+	}
 	if (!gorgon_dl_is_system_handle(handle))
 		return -1;
 	if (dlclose(handle)) {
@@ -181,33 +235,74 @@ int gorgon_dl_close(void *handle, struct gorgon_ns *ns)
 	return 0;
 }
 
-// After the objects up to and with the caller's, as RTLD_NEXT wants.
-static struct gorgon_binding find_next(struct gorgon_ns *ns, uint64_t caller,
-				       const struct gorgon_symbol_query *query)
+// Shared libraries that @objects need. Names that are replaced are replaced here too.
+static struct gorgon_binding find_shared(const struct gorgon_ns *ns,
+					 struct gorgon_object *const *objects, size_t count,
+					 const struct gorgon_symbol_query *query)
 {
-	struct gorgon_object *object = gorgon_ns_object_at(ns, caller);
 	struct gorgon_binding ret = {0};
 
-	for (struct gorgon_object *o = object ? object->next : NULL; o && !ret.found; o = o->next)
-		ret = gorgon_scope_find_private(ns, &o, 1, query);
-	return ret.found ? ret : gorgon_scope_find_outside(ns, object, query);
+	for (size_t i = 0; i < count && !ret.found; i++)
+		ret.found = gorgon_system_find_in(query, objects[i]->system,
+						  objects[i]->system_count, &ret.system);
+	if (ret.found)
+		ret.system.addr = gorgon_replace_find(ns, query->name) ?: ret.system.addr;
+	return ret;
 }
 
-static struct gorgon_binding find_from(struct gorgon_ns *ns, struct gorgon_object *object,
+// What a handle covers: the object and everything that it needs, private definitions
+// before shared ones. @after: only what comes behind that object.
+static struct gorgon_binding find_from(struct gorgon_ns *ns, struct gorgon_object *root,
+				       const struct gorgon_object *after,
 				       const struct gorgon_symbol_query *query)
 {
 	struct gorgon_binding ret = {0};
-	size_t count;
-	struct gorgon_object **list = gorgon_object_closure(object, &count);
+	size_t count, start = 0;
+	struct gorgon_object **list = gorgon_object_closure(root, &count);
 
 	if (!list)
 		return ret;
-	ret = gorgon_scope_find_private(ns, list, count, query);
-	// A library's shared dependencies are part of what its handle covers, and so is
-	// the process: what the object itself is bound to must be found through it.
+	while (after && start < count && list[start++] != after)
+		;
+	ret = gorgon_scope_find_private(ns, list + start, count - start, query);
 	if (!ret.found)
-		ret = gorgon_scope_find_outside(ns, object, query);
+		ret = find_shared(ns, list, count, query);
 	free(list);
+	return ret;
+}
+
+// The object whose opening brought @object in: what that needs is in scope.
+static struct gorgon_object *opened(struct gorgon_object *object)
+{
+	while (object && object->loader)
+		object = object->loader;
+	return object;
+}
+
+// RTLD_NEXT: what comes behind the caller in the group that it was loaded with. Code
+// from elsewhere has the process's order.
+static struct gorgon_binding find_next(struct gorgon_ns *ns, struct gorgon_object *caller,
+				       const struct gorgon_symbol_query *query)
+{
+	return caller ? find_from(ns, opened(caller), caller, query)
+		      : gorgon_scope_find_outside(ns, NULL, query);
+}
+
+// RTLD_DEFAULT: what a reference in the caller would be bound to. The caller then keeps
+// what was found, as a reference would.
+static struct gorgon_binding find_default(struct gorgon_ns *ns, struct gorgon_object *caller,
+					  const struct gorgon_symbol_query *query)
+{
+	struct gorgon_binding ret = {0};
+	struct gorgon_object **list = NULL;
+	size_t count = 0;
+
+	if (caller && !(list = gorgon_object_closure(opened(caller), &count)))
+		return ret;
+	ret = gorgon_scope_find(ns, caller, list, count, query);
+	free(list);
+	if (caller && ret.object && !gorgon_object_add_ref(caller, ret.object))
+		ret.found = false;
 	return ret;
 }
 
@@ -221,13 +316,17 @@ static void *look_up(void *handle, const char *name, const char *version, uint64
 	char *message = NULL;
 	void *addr;
 
+	if (caller)
+		gorgon_dl_clear_error();
 	gorgon_lock();
-	if (handle == ns || handle == RTLD_DEFAULT)
+	if (handle == ns)
 		binding = gorgon_scope_find(ns, NULL, NULL, 0, &query);
+	else if (handle == RTLD_DEFAULT)
+		binding = find_default(ns, gorgon_ns_object_at(ns, caller), &query);
 	else if (handle == RTLD_NEXT)
-		binding = find_next(ns, caller, &query);
+		binding = find_next(ns, gorgon_ns_object_at(ns, caller), &query);
 	else if ((object = gorgon_dl_find_handle(ns, handle)))
-		binding = find_from(ns, object, &query);
+		binding = find_from(ns, object, NULL, &query);
 	else
 		system = true;
 	gorgon_unlock();

@@ -23,6 +23,9 @@ void *gorgon_dl_find(struct gorgon_object *object, const char *name, const char 
  * memory for it). The lock is not held. */
 void gorgon_dl_set_error(char *message);
 
+/* No text for the next dlerror() of the calling thread. */
+void gorgon_dl_clear_error(void);
+
 /* The object that a handle is, or NULL. The lock is held. */
 struct gorgon_object *gorgon_dl_find_handle(struct gorgon_ns *ns, const void *handle);
 

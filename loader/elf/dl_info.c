@@ -70,7 +70,7 @@ static void *tls_block(const struct gorgon_object *object)
 }
 
 // The lock is held. False for a request that has no answer here.
-static bool answer(struct gorgon_object *object, int request, void *arg)
+static bool answer(struct gorgon_object *object, int request, void *arg, int *ret)
 {
 	const char *slash = strrchr(object->path, '/');
 
@@ -90,6 +90,10 @@ static bool answer(struct gorgon_object *object, int request, void *arg)
 	case RTLD_DI_TLS_DATA:
 		*(void **)arg = tls_block(object);
 		return true;
+	case RTLD_DI_PHDR:
+		*(const Elf64_Phdr **)arg = object->image->phdrs;
+		*ret = (int)object->image->phdr_count;
+		return true;
 	default:
 		return false;
 	}
@@ -100,21 +104,24 @@ int gorgon_dl_info(void *handle, int request, void *arg, struct gorgon_ns *ns)
 	struct gorgon_object *object;
 	char *message = NULL;
 	bool answered;
+	int ret = 0;
 
+	gorgon_dl_clear_error();
 	gorgon_lock();
 	object = handle == ns ? ns->first : gorgon_dl_find_handle(ns, handle);
-	answered = object && answer(object, request, arg);
+	answered = object && answer(object, request, arg, &ret);
 	if (object && !answered &&
 	    asprintf(&message, "%s: dlinfo: request %d is not supported", object->path, request) < 0)
 		message = NULL;
 	gorgon_unlock();
 	if (answered)
-		return 0;
+		return ret;
 	if (!object) {
 		if (!gorgon_dl_is_system_handle(handle))
 			return -1;
-		if (!dlinfo(handle, request, arg))
-			return 0;
+		ret = dlinfo(handle, request, arg);
+		if (ret >= 0)
+			return ret;
 		message = strdup(dlerror());
 	}
 	gorgon_dl_set_error(message);

@@ -232,6 +232,23 @@ fail:
 	return NULL;
 }
 
+bool gorgon_object_add_ref(struct gorgon_object *object, struct gorgon_object *to)
+{
+	struct gorgon_object **grown;
+
+	if (to == object)
+		return true;
+	for (size_t i = 0; i < object->ref_count; i++)
+		if (object->refs[i] == to)
+			return true;
+	grown = reallocarray(object->refs, object->ref_count + 1, sizeof(*grown));
+	if (!grown)
+		return false;
+	object->refs = grown;
+	grown[object->ref_count++] = to;
+	return true;
+}
+
 void *gorgon_object_symbol_address(struct gorgon_object *object, const Elf64_Sym *sym)
 {
 	unsigned type = ELF64_ST_TYPE(sym->st_info);

@@ -74,6 +74,10 @@ struct gorgon_error *gorgon_object_link(struct gorgon_object *object);
  * NULL when there is no memory. */
 struct gorgon_object **gorgon_object_closure(struct gorgon_object *root, size_t *count);
 
+/* An unload of @to waits for @object's, although no DT_NEEDED says so: a symbol was bound.
+ * False: no memory. */
+bool gorgon_object_add_ref(struct gorgon_object *object, struct gorgon_object *to);
+
 /* Run-time address of a definition: TLS for the calling thread, IFUNCs resolved. */
 void *gorgon_object_symbol_address(struct gorgon_object *object, const Elf64_Sym *sym);
 

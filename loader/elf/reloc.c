@@ -56,24 +56,6 @@ static struct gorgon_error *unresolved(const struct gorgon_object *object,
 				   query->name);
 }
 
-// An unload keeps what somebody is bound to although no DT_NEEDED says so.
-static bool add_ref(struct gorgon_object *object, struct gorgon_object *to)
-{
-	struct gorgon_object **grown;
-
-	if (to == object)
-		return true;
-	for (size_t i = 0; i < object->ref_count; i++)
-		if (object->refs[i] == to)
-			return true;
-	grown = reallocarray(object->refs, object->ref_count + 1, sizeof(*grown));
-	if (!grown)
-		return false;
-	object->refs = grown;
-	grown[object->ref_count++] = to;
-	return true;
-}
-
 // References that never leave the object: local symbols, and own definitions whose
 // visibility forbids interposition.
 static bool binds_locally(const Elf64_Sym *sym)
@@ -101,7 +83,7 @@ static struct gorgon_error *bind(struct pass *pass, uint32_t index, struct gorgo
 	*binding = gorgon_scope_find(object->ns, object, pass->local, pass->local_count, &query);
 	if (!binding->found && ELF64_ST_BIND(sym->st_info) != STB_WEAK)
 		return unresolved(object, &query);
-	if (binding->object && !add_ref(object, binding->object))
+	if (binding->object && !gorgon_object_add_ref(object, binding->object))
 		return &gorgon_error_nomem;
 	pass->bound[index] = true;
 	return NULL;

@@ -156,6 +156,23 @@ bool gorgon_system_find_tls(struct gorgon_system_symbol *symbol)
 	return dl_iterate_phdr(match_tls_block, symbol) == 1;
 }
 
+bool gorgon_system_find_in(const struct gorgon_symbol_query *query,
+			   struct gorgon_system_library *const *deps, size_t count,
+			   struct gorgon_system_symbol *ret)
+{
+	void *addr = NULL;
+
+	*ret = (struct gorgon_system_symbol){0};
+	if (gorgon_policy_is_python_symbol(query->name))
+		return false;
+	for (size_t i = 0; !addr && i < count; i++)
+		addr = find_in(deps[i]->handle, query);
+	ret->addr = addr;
+	if (!addr)
+		dlerror(); // do not leave our misses to the host's next dlerror()
+	return addr != NULL;
+}
+
 bool gorgon_system_find(const struct gorgon_symbol_query *query,
 			struct gorgon_system_library *const *deps, size_t count,
 			struct gorgon_system_symbol *ret)
@@ -169,12 +186,8 @@ bool gorgon_system_find(const struct gorgon_symbol_query *query,
 	addr = find_global(query);
 	if (!addr && query->file && (library = find_open(query->file)))
 		addr = find_in(library->handle, query);
-	for (size_t i = 0; !addr && i < count; i++)
-		addr = find_in(deps[i]->handle, query);
-	if (!addr) {
-		dlerror(); // do not leave our misses to the host's next dlerror()
-		return false;
-	}
+	if (!addr)
+		return gorgon_system_find_in(query, deps, count, ret);
 	ret->addr = addr;
 	return true;
 }

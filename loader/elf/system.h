@@ -42,6 +42,11 @@ bool gorgon_system_find(const struct gorgon_symbol_query *query,
 			struct gorgon_system_library *const *libraries, size_t count,
 			struct gorgon_system_symbol *ret);
 
+/* The same in @libraries alone. */
+bool gorgon_system_find_in(const struct gorgon_symbol_query *query,
+			   struct gorgon_system_library *const *libraries, size_t count,
+			   struct gorgon_system_symbol *ret);
+
 /* Whether a handle is one of the system's: a stale or foreign one must not reach it. */
 bool gorgon_system_is_handle(const void *handle);
 
