@@ -125,8 +125,10 @@ static struct gorgon_error *tls_value(struct pass *pass, enum gorgon_reloc_kind 
 	struct gorgon_object *object = pass->object;
 	bool private = binding->object != NULL;
 
-	if (!binding->found)
-		return tls_error(object, index, "not defined anywhere");
+	if (!binding->found) { // weak: there is nothing to find at run time either
+		*value = 0;
+		return NULL;
+	}
 	if (!private && !gorgon_system_find_tls(&binding->system))
 		return tls_error(object, index, "the system's definition is not thread-local");
 	if (private && !binding->object->tls_module)
@@ -216,8 +218,10 @@ static struct gorgon_error *apply_descriptor(struct pass *pass, const Elf64_Rela
 			     (uint64_t)rela->r_addend, &index->offset)))
 		return err;
 	object->tls_index_count++;
-	write_field(object->bias + rela->r_offset, 8, (uintptr_t)gorgon_tlsdesc);
-	write_field(object->bias + rela->r_offset + 8, 8, (uintptr_t)index);
+	write_field(object->bias + rela->r_offset, 8,
+		    (uintptr_t)(binding->found ? gorgon_tlsdesc : gorgon_tlsdesc_undefined));
+	write_field(object->bias + rela->r_offset + 8, 8,
+		    binding->found ? (uintptr_t)index : (uint64_t)rela->r_addend);
 	return NULL;
 }
 

@@ -17,7 +17,7 @@ struct gorgon_error *gorgon_tls_module_create(struct gorgon_object *object);
 void gorgon_tls_module_destroy(struct gorgon_object *object);
 
 /* What TLS descriptors of private code call; not a C function. See tlsdesc_*.S. */
-extern const char gorgon_tlsdesc[];
+extern const char gorgon_tlsdesc[], gorgon_tlsdesc_undefined[];
 
 /* __tls_get_addr for private code; also forwards indices of the system's modules. */
 void *gorgon_tls_get_addr(const struct gorgon_tls_index *index);

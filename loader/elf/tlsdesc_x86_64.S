@@ -109,4 +109,18 @@ gorgon_tlsdesc:
 	.cfi_endproc
 	.size	gorgon_tlsdesc, . - gorgon_tlsdesc
 
+/* Of a weak variable that nobody defines: the address is the argument. */
+	.globl	gorgon_tlsdesc_undefined
+	.hidden	gorgon_tlsdesc_undefined
+	.type	gorgon_tlsdesc_undefined, @function
+	.p2align 4
+gorgon_tlsdesc_undefined:
+	.cfi_startproc
+	endbr64
+	movq	8(%rax), %rax
+	subq	%fs:0, %rax
+	ret
+	.cfi_endproc
+	.size	gorgon_tlsdesc_undefined, . - gorgon_tlsdesc_undefined
+
 	.section .note.GNU-stack, "", @progbits
