@@ -214,7 +214,7 @@ int gorgon_dl_close(void *handle, struct gorgon_ns *ns)
 		return 0;
 	gorgon_lock();
 	object = gorgon_dl_find_handle(ns, handle);
-	open = object && object->open_count;
+	open = object && (object->open_count || object->nodelete || object->image->nodelete);
 	if (object && !open && asprintf(&message, "%s: dlclose: not open", object->path) < 0)
 		message = NULL;
 	if (open)
