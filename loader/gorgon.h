@@ -173,6 +173,9 @@ GORGON_API uint64_t gorgon_ns_id(const struct gorgon_ns *ns);
 enum gorgon_open_flags {
 	/** Its symbols are visible to objects opened later, as with RTLD_GLOBAL. */
 	GORGON_OPEN_GLOBAL = 1,
+	/** Objects that this brings look among themselves before they look at global ones,
+	 * as with RTLD_DEEPBIND. */
+	GORGON_OPEN_DEEPBIND = 2,
 };
 
 /**

@@ -182,7 +182,9 @@ void *gorgon_dl_open(const char *path, int flags, struct gorgon_ns *ns)
 		err = open_loaded(ns, path, requester, flags, &object);
 	else
 		err = gorgon_ns_load(ns, path, requester,
-				     flags & RTLD_GLOBAL ? GORGON_OPEN_GLOBAL : 0, &object);
+				     (flags & RTLD_GLOBAL ? GORGON_OPEN_GLOBAL : 0) |
+					     (flags & RTLD_DEEPBIND ? GORGON_OPEN_DEEPBIND : 0),
+				     &object);
 	if (object && flags & RTLD_NODELETE)
 		object->nodelete = true;
 	gorgon_unlock();

@@ -48,7 +48,8 @@ static bool has_name(const struct gorgon_object *object, const char *name)
 		return false;
 	if (strchr(name, '/'))
 		return !strcmp(object->path, name);
-	return !strcmp(soname ?: base_name(object->path), name);
+	return soname ? !strcmp(soname, name)
+		      : object->by_name && !strcmp(base_name(object->path), name);
 }
 
 struct gorgon_object *gorgon_ns_find_name(struct gorgon_ns *ns, const char *name)
@@ -127,6 +128,8 @@ struct gorgon_error *gorgon_group_read_name(struct gorgon_group *group, const ch
 		return err;
 	err = group_read(group, path, requester, ret);
 	free(path);
+	if (!err && !strchr(name, '/'))
+		(*ret)->by_name = true;
 	return err;
 }
 

@@ -126,6 +126,8 @@ static struct gorgon_error *group_load(struct gorgon_group *group, const char *n
 		root->loader = NULL;
 	if ((err = gorgon_group_read_dependencies(group)) || (err = group_map(group)))
 		return err;
+	for (size_t i = 0; i < group->count; i++)
+		group->objects[i]->deepbind = flags & GORGON_OPEN_DEEPBIND;
 	group->ns->load_ns += gorgon_now() - start;
 	closure = gorgon_object_closure(root, &count);
 	order = closure ? calloc(count, sizeof(*order)) : NULL;

@@ -70,7 +70,7 @@ struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 /* The object of @ns that contains @addr, or NULL. */
 struct gorgon_object *gorgon_ns_object_at(struct gorgon_ns *ns, uint64_t addr);
 
-/* A loaded object by DT_SONAME or by the last part of the path it was loaded from. */
+/* A loaded object by its path, by DT_SONAME, or by the name that it was searched for. */
 struct gorgon_object *gorgon_ns_find_name(struct gorgon_ns *ns, const char *name);
 
 /* One debug line to the host's callback, when there is one. */

@@ -48,6 +48,8 @@ struct gorgon_object {
 	bool global;	     /* in every later look-up */
 	bool relaxed;	     /* has given up protection, see mappings.c */
 	bool nodelete;	     /* stays when it is closed */
+	bool deepbind;	     /* looks in its own group before the global objects */
+	bool by_name;	     /* was searched for, not opened by a path */
 	bool doomed;	     /* being unloaded: found by address only */
 	bool mark;	     /* scratch of graph walks that do not release the lock */
 	uint64_t tls_module; /* 0: none */

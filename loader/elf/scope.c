@@ -4,7 +4,7 @@
 // Private scope, as the system's linker orders it: the object itself when it is
 // DT_SYMBOLIC; then the namespace's global objects in load order (the libpython
 // group, and what was opened with RTLD_GLOBAL); then the group that is being loaded,
-// breadth first.
+// breadth first. RTLD_DEEPBIND puts the group before the global objects.
 //
 // Outside: the replacements of replace.c, the host's provider, the system.
 //
@@ -86,6 +86,11 @@ static struct gorgon_binding find_inside(struct gorgon_ns *ns, struct gorgon_obj
 
 	if (object && object->image->symbolic && find_in(ns, object, query, &ret))
 		return ret;
+	if (object && object->deepbind) {
+		ret = gorgon_scope_find_private(ns, local, local_count, query);
+		if (ret.found)
+			return ret;
+	}
 	for (struct gorgon_object *o = ns->first; o; o = o->next)
 		if (is_global(ns, o) && find_in(ns, o, query, &ret))
 			return ret;
