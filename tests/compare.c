@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,9 +179,13 @@ static __attribute__((noreturn)) void run_child(const struct compare_case *test,
 {
 	const char *const share[] = {test->share, NULL};
 	struct gorgon_ns_opts opts = {.size = sizeof(opts), .share = share};
+	static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS};
 	struct gorgon_error *err = NULL;
 	pthread_t thread;
 
+	// cmocka's handlers would go on with the next test, here.
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		signal(signals[i], SIG_DFL);
 	alarm(60); // a child that hangs is a failure too
 	pthread_barrier_init(&old_start, NULL, 2);
 	pthread_barrier_init(&old_end, NULL, 2);

@@ -293,7 +293,7 @@ static void search_tokens(const struct linker *linker)
 	search(linker, "libtoken_platform.so", "token_platform_get");
 }
 
-// --- constructors and destructors -----------------------------------------------------------------
+// --- constructors and destructors ---------------------------------------------------------
 
 static void order(const struct linker *linker, const char *module)
 {
@@ -378,7 +378,8 @@ static const struct compare_case cases[] = {
 	      "value=17 zero=0 same=1"),
 	RELOC("reloc_weak_undefined_is_null", "reloc_weak", "call=0 pointer=0"),
 	{.name = "reloc_tpoff_reaches_the_programs_variable", .run = tls_host, .says = "51 1"},
-	{.name = "reloc_tlsdesc_reaches_own_variables", .run = tls_descriptor, .says = "13 23 1 34.5"},
+	{.name = "reloc_tlsdesc_reaches_own_variables", .run = tls_descriptor,
+	 .says = "13 23 1 34.5"},
 	{.name = "reloc_irelative_and_ifunc_are_resolved", .run = ifunc, .says = "1001001 1002"},
 	{.name = "reloc_pc64_is_relative_to_its_place", .run = pc64, .says = "refused",
 	 .private_says = "loaded same=1",
@@ -388,7 +389,8 @@ static const struct compare_case cases[] = {
 	 .why = "no linker writes it into a library; it would shadow another object's variable"},
 	{.name = "reloc_text_is_refused", .run = textrel, .says = "+basic loaded 42",
 	 .private_says = "refused",
-	 .why = "would need pages that are writable and executable, and a private copy of all text"},
+	 .why = "would need pages that are writable and executable, and a private copy of all "
+		 "text"},
 	{.name = "reloc_32_that_does_not_fit_is_refused", .run = overflow, .says = "loaded",
 	 .private_says = "refused",
 	 .why = "the system's linker prints a warning and leaves half an address behind"},
@@ -401,7 +403,8 @@ static const struct compare_case cases[] = {
 	 .probe = "align_probe", .says = "data=1 zero=1"},
 
 	{.name = "scope_local_object_is_not_seen", .run = who_local, .says = "+first +plain plain"},
-	{.name = "scope_global_object_comes_first", .run = who_global, .says = "+first +plain first"},
+	{.name = "scope_global_object_comes_first", .run = who_global,
+	 .says = "+first +plain first"},
 	{.name = "scope_symbolic_and_protected_see_themselves", .run = who_symbolic,
 	 .says = "+first +symbolic symbolic +protected protected"},
 	{.name = "scope_closed_global_object_is_gone", .run = who_global_closed,
@@ -416,7 +419,8 @@ static const struct compare_case cases[] = {
 	{.name = "scope_unique_symbol_is_one_and_stays", .run = unique,
 	 .says = "same 1 101 again 101"},
 
-	{.name = "version_old_new_and_default_differ", .run = versions, .says = "old 1 new 2 found 2"},
+	{.name = "version_old_new_and_default_differ", .run = versions,
+	 .says = "old 1 new 2 found 2"},
 	{.name = "version_reference_without_one_gets_the_oldest", .run = version_unversioned,
 	 .says = "1"},
 	{.name = "version_that_is_gone_is_refused", .run = version_gone, .says = "refused refused"},
@@ -443,7 +447,8 @@ static const struct compare_case cases[] = {
 	 .says = "+right1 +right2 +left1 +left2 +siblings1 +siblings2 "
 		 "-siblings2 -siblings1 -left2 -left1 -right2 -right1"},
 	{.name = "order_mesh_respects_every_need", .run = order_mesh,
-	 .says = "+right1 +right2 +far1 +far2 +knot1 +knot2 +tie1 +tie2 +left1 +left2 +mesh1 +mesh2 "
+	 .says = "+right1 +right2 +far1 +far2 +knot1 +knot2 +tie1 +tie2 +left1 +left2 +mesh1 "
+		 "+mesh2 "
 		 "-mesh2 -mesh1 -left2 -left1 -tie2 -tie1 -knot2 -knot1 -far2 -far1 -right2 -right1"},
 	{.name = "order_ring_starts_where_the_system_does", .run = order_ring,
 	 .says = "+ring_a1 +ring_a2 +ring_b1 +ring_b2 +ring1 +ring2 "
@@ -454,7 +459,8 @@ static const struct compare_case cases[] = {
 	{.name = "order_constructor_may_load", .run = order_nested,
 	 .says = "+nested +basic =nested 5 -nested -basic"},
 	{.name = "order_constructor_may_open_its_own", .run = order_self, .says = "1"},
-	{.name = "order_destructor_may_load", .run = order_loading_destructor, .says = "-fini_open +basic"},
+	{.name = "order_destructor_may_load", .run = order_loading_destructor,
+	 .says = "-fini_open +basic"},
 	{.name = "order_cycle_calls_across", .run = cycle, .says = "5"},
 };
 

@@ -17,6 +17,7 @@ int user_dladdr(const void *addr, Dl_info *info);
 int user_dladdr1(const void *addr, Dl_info *info, void **extra, int flags);
 int user_dlinfo(void *handle, int request, void *arg);
 int user_dl_iterate_phdr(int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg);
+int user_dl_find_object(void *addr, struct dl_find_object *ret);
 int global_answer(void);
 
 // Defined here as in libprovider.so: the next one after this is that one's.
@@ -85,4 +86,9 @@ int user_dlinfo(void *handle, int request, void *arg)
 int user_dl_iterate_phdr(int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg)
 {
 	return dl_iterate_phdr(fn, arg);
+}
+
+int user_dl_find_object(void *addr, struct dl_find_object *ret)
+{
+	return _dl_find_object(addr, ret);
 }

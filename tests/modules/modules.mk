@@ -12,7 +12,7 @@ MOD_CXX = @mkdir -p $(@D); $(if $(Q),echo "  MODULE  $@";) set -e; $(if $(V),set
 ORIGIN := -Wl,-rpath,'$$ORIGIN
 
 # One source, nothing special: name of the library and of its source.
-MOD_PLAIN := align basic undefined tls dl exit thread system memory
+MOD_PLAIN := align basic dl_quiet undefined tls dl exit thread system memory
 MODULES := $(MOD_PLAIN:%=$(MOD)/lib%.so)
 
 $(MOD_PLAIN:%=$(MOD)/lib%.so): $(MOD)/lib%.so: $(MOD_SRC)/%.c $(MOD_SRC)/note.h
@@ -100,9 +100,12 @@ $(MOD)/libprovider.so: $(MOD_SRC)/late.c
 $(MOD)/liblate.so: $(MOD_SRC)/late.c
 	$(MOD_CC) $<
 
-MODULES += $(MOD)/libdl_next.so $(MOD)/libdl_rpath.so
+MODULES += $(MOD)/libnameless.so $(MOD)/libdl_next.so $(MOD)/libdl_rpath.so
 $(MOD)/libdl_next.so: $(MOD_SRC)/dl.c $(MOD)/libprovider.so
 	$(MOD_CC) $< -Wl,--no-as-needed -lprovider $(ORIGIN)'
+$(MOD)/libnameless.so: private MOD_LINK = -shared
+$(MOD)/libnameless.so: $(MOD_SRC)/who.c $(MOD_SRC)/note.h
+	$(MOD_CC) $< -DWHO_NAME=nameless
 $(MOD)/libdl_rpath.so: $(MOD_SRC)/dl.c
 	$(MOD_CC) $< $(ORIGIN)/dep' -Wl,--disable-new-dtags
 

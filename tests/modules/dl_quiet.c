@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+// A constructor that fails to load something and does not ask why.
+
+#include <dlfcn.h>
+
+__attribute__((constructor)) static void start(void)
+{
+	dlopen("/nonexistent/libx.so", RTLD_NOW);
+}
