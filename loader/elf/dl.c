@@ -248,7 +248,7 @@ static struct gorgon_binding find_shared(const struct gorgon_ns *ns,
 		ret.found = gorgon_system_find_in(query, objects[i]->system,
 						  objects[i]->system_count, &ret.system);
 	if (ret.found)
-		ret.system.addr = gorgon_replace_find(ns, query->name) ?: ret.system.addr;
+		ret.system.addr = gorgon_replace_find(ns, NULL, query->name) ?: ret.system.addr;
 	return ret;
 }
 

@@ -158,6 +158,22 @@ $(MOD)/libtls_user.so: $(MOD_SRC)/tls_user.c $(MOD)/libtls.so
 $(MOD)/libtls_dtor.so: $(MOD_SRC)/tls_dtor.cc $(MOD_SRC)/note.h
 	$(MOD_CXX) $<
 
+MOD_TLS := gd ld gnu2
+MODULES += $(MOD_TLS:%=$(MOD)/libtls_%.so) $(MOD)/libtls_weak.so $(MOD)/libtls_weak_desc.so
+$(MOD)/libtls_ld.so: MOD_FLAGS = -DLOCAL
+$(MOD)/libtls_gnu2.so: MOD_FLAGS = -O2 -mtls-dialect=gnu2
+$(MOD_TLS:%=$(MOD)/libtls_%.so): $(MOD_SRC)/tls_probe.c $(MOD_SRC)/note.h
+	$(MOD_CC) $< $(MOD_FLAGS)
+$(MOD)/libtls_weak.so: $(MOD_SRC)/tls_weak.c $(MOD_SRC)/note.h
+	$(MOD_CC) $<
+$(MOD)/libtls_weak_desc.so: $(MOD_SRC)/tls_weak.c $(MOD_SRC)/note.h
+	$(MOD_CC) $< -DWITH_DESCRIPTORS -mtls-dialect=gnu2
+MODULES += $(MOD)/libtls_cxx.so $(MOD)/dep/libtls_cxx_def.so
+$(MOD)/dep/libtls_cxx_def.so: $(MOD_SRC)/tls_cxx.cc $(MOD_SRC)/note.h
+	$(MOD_CXX) $< -DTLS_DEFINES
+$(MOD)/libtls_cxx.so: $(MOD_SRC)/tls_cxx.cc $(MOD_SRC)/note.h $(MOD)/dep/libtls_cxx_def.so
+	$(MOD_CXX) $< -L$(MOD)/dep -ltls_cxx_def $(ORIGIN)/dep'
+
 # C++.
 MODULES += $(MOD)/libthrow.so $(MOD)/libcatch.so $(MOD)/libunique_a.so $(MOD)/libunique_b.so
 $(MOD)/libthrow.so: $(MOD_SRC)/throw.cc $(MOD_SRC)/throw.h

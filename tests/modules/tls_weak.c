@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// A thread-local variable that nobody need define. Its address is of use with
+// descriptors alone: the other models have no null for it.
+
+#include "note.h"
+
+extern __thread int nobody_has_this_variable __attribute__((weak));
+
+void tls_weak_probe(void);
+int *tls_weak_at(void);
+
+int *tls_weak_at(void)
+{
+	return &nobody_has_this_variable;
+}
+
+void tls_weak_probe(void)
+{
+	test_note("loaded");
+#ifdef WITH_DESCRIPTORS
+	note_value("null", !tls_weak_at());
+#endif
+}
