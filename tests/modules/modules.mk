@@ -181,6 +181,11 @@ $(MOD)/libthrow.so: $(MOD_SRC)/throw.cc $(MOD_SRC)/throw.h
 MODULES += $(MOD)/libthrow_static.so
 $(MOD)/libthrow_static.so: $(MOD_SRC)/throw.cc $(MOD_SRC)/throw.h
 	$(MOD_CXX) $< -static-libgcc -static-libstdc++
+MODULES += $(MOD)/libunwind_probe.so $(MOD)/libthrow_init.so
+$(MOD)/libunwind_probe.so: $(MOD_SRC)/unwind.cc $(MOD_SRC)/note.h
+	$(MOD_CXX) $< $(ORIGIN)'
+$(MOD)/libthrow_init.so: $(MOD_SRC)/throw_init.cc
+	$(MOD_CXX) $<
 $(MOD)/libcatch.so: $(MOD_SRC)/catch.cc $(MOD_SRC)/throw.h $(MOD)/libthrow.so
 	$(MOD_CXX) $< -lthrow $(ORIGIN)' -Wl,--enable-new-dtags
 $(MOD)/libunique_a.so $(MOD)/libunique_b.so: $(MOD_SRC)/unique.cc $(MOD_SRC)/unique.h
