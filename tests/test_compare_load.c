@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <stdlib.h>
 
 // What libtls_host_ie.so refers to.
 TEST_EXPORT __thread int test_host_tls = 51;
@@ -15,6 +16,44 @@ TEST_EXPORT __thread int test_host_tls = 51;
 typedef int get_fn(void);
 
 // --- relocations -----------------------------------------------------------------------
+
+// The types that the cases below rely on are in the files.
+static void say_types(const char *module, uint32_t types[], size_t count)
+{
+	size_t size;
+	uint8_t *file = test_read(test_module(module), &size);
+	const Elf64_Ehdr *ehdr = (const void *)file;
+	const Elf64_Shdr *shdr = (const void *)(file + ehdr->e_shoff);
+	uint64_t found = 0;
+
+	for (unsigned i = 0; i < ehdr->e_shnum; i++) {
+		const Elf64_Rela *rela = (const void *)(file + shdr[i].sh_offset);
+
+		if (shdr[i].sh_type != SHT_RELA)
+			continue;
+		for (size_t r = 0; r < shdr[i].sh_size / sizeof(*rela); r++)
+			found |= UINT64_C(1) << ELF64_R_TYPE(rela[r].r_info);
+	}
+	for (size_t i = 0; i < count; i++)
+		say("%d", (int)(found >> types[i] & 1));
+	free(file);
+}
+#define SAY_TYPES(module, ...)                                                                     \
+	say_types(module, (uint32_t[]){__VA_ARGS__},                                               \
+		  sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+
+static void types(const struct linker *linker)
+{
+	(void)linker;
+	SAY_TYPES("libreloc.so", R_X86_64_RELATIVE, R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT,
+		  R_X86_64_64, R_X86_64_PC32, R_X86_64_32, R_X86_64_SIZE32, R_X86_64_SIZE64,
+		  R_X86_64_DTPMOD64, R_X86_64_DTPOFF64);
+	test_note("|");
+	SAY_TYPES("libreloc_pc64.so", R_X86_64_PC64);
+	SAY_TYPES("libtls_host_ie.so", R_X86_64_TPOFF64);
+	SAY_TYPES("libtls_desc.so", R_X86_64_TLSDESC);
+	SAY_TYPES("libifunc.so", R_X86_64_IRELATIVE);
+}
 
 static void refuse(const struct linker *linker, const char *module)
 {
@@ -367,6 +406,8 @@ static void cycle(const struct linker *linker)
 	}
 
 static const struct compare_case cases[] = {
+	{.name = "reloc_types_are_in_the_modules", .run = types,
+	 .says = "1 1 1 1 1 1 1 1 1 1 | 1 1 1 1"},
 	RELOC("reloc_relative_points_into_the_object", "reloc_relative", "relative=5 same=1"),
 	RELOC("reloc_glob_dat_is_the_dependencys_variable", "reloc_data", "value=31 same=1"),
 	RELOC("reloc_jump_slot_calls_the_dependency", "reloc_call", "call=51"),
