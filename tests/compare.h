@@ -27,6 +27,10 @@ struct compare_case {
 	const char *module, *probe;
 	const char *share; /* a library's name to take from the system, for a private namespace */
 
+	/* Depends on who calls dlopen(). A sanitizer's runtime stands between a module and the
+	 * system's, so that with one only ours is run. */
+	bool by_caller;
+
 	const char *says; /* what the system's linker, and ours too, make the case record */
 	/* Where ours differs: what it records, and why. */
 	const char *private_says, *why;

@@ -497,10 +497,10 @@ static const struct compare_case cases[] = {
 	{.name = "order_loaded_dependency_stays", .run = order_partly_loaded,
 	 .says = "+bottom1 +bottom2 +middle1 +middle2 +top1 +top2 "
 		 "-top2 -top1 -middle2 -middle1 | -bottom2 -bottom1"},
-	{.name = "order_constructor_may_load", .run = order_nested,
+	{.name = "order_constructor_may_load", .run = order_nested, .by_caller = true,
 	 .says = "+nested +basic =nested 5 -nested -basic"},
 	{.name = "order_constructor_may_open_its_own", .run = order_self, .says = "1"},
-	{.name = "order_destructor_may_load", .run = order_loading_destructor,
+	{.name = "order_destructor_may_load", .run = order_loading_destructor, .by_caller = true,
 	 .says = "-fini_open +basic"},
 	{.name = "order_cycle_calls_across", .run = cycle, .says = "5"},
 };

@@ -25,9 +25,10 @@ static void program_frame(int value)
 static void program(const struct linker *linker)
 {
 	void *handle = compare_open(linker, "libcatch.so", 0);
+	int (*catch_from)(void (*)(int), int) = compare_find(linker, handle, "catch_from");
 
 	thrower = FIND(linker, handle, void (*)(int), "catch_nothing");
-	say("%d", FIND(linker, handle, int (*)(void (*)(int), int), "catch_from")(program_frame, 8));
+	say("%d", catch_from(program_frame, 8));
 	linker->close(handle);
 }
 
@@ -78,7 +79,8 @@ static const struct compare_case cases[] = {
 	 .probe = "unwind_backtrace_symbols", .says = LOADED "named=1",
 	 .private_says = LOADED "named=0",
 	 .why = "backtrace_symbols() is the C library's and asks the system's linker alone"},
-	PROBE("unwind_out_of_dlopen_terminates", "unwind_dlopen", "killed by signal 6"),
+	{.name = "unwind_out_of_dlopen_terminates", .module = "libunwind_probe.so",
+	 .probe = "unwind_dlopen", .by_caller = true, .says = "killed by signal 6"},
 };
 
 int main(void)

@@ -383,7 +383,11 @@ void unwind_backtrace_symbols()
 	int count = backtrace(frames, 64);
 	char **lines = backtrace_symbols(frames, count);
 
-	note_value("named", strstr(lines[0], "unwind_backtrace_symbols") != nullptr);
+	int named = 0;
+
+	for (int i = 0; i < count; i++)
+		named += strstr(lines[i], "unwind_backtrace_symbols") != nullptr;
+	note_value("named", named);
 	free(lines);
 }
 
@@ -391,8 +395,7 @@ void unwind_backtrace_symbols()
 void unwind_dlopen()
 {
 	try {
-		dlopen("libthrow_init.so", RTLD_NOW);
-		test_note("opened");
+		test_note(dlopen("libthrow_init.so", RTLD_NOW) ? "opened" : dlerror());
 	} catch (const std::exception &e) {
 		test_note(e.what());
 	}
