@@ -12,11 +12,12 @@ MOD_CXX = @mkdir -p $(@D); $(if $(Q),echo "  MODULE  $@";) set -e; $(if $(V),set
 ORIGIN := -Wl,-rpath,'$$ORIGIN
 
 # One source, nothing special: name of the library and of its source.
-MOD_PLAIN := align basic dl_quiet undefined tls dl exit thread system memory
+MOD_PLAIN := align atfork basic dl_quiet undefined tls dl exit thread system memory
 MODULES := $(MOD_PLAIN:%=$(MOD)/lib%.so)
 
+$(MOD)/libthread.so: MOD_FLAGS = -lstdc++
 $(MOD_PLAIN:%=$(MOD)/lib%.so): $(MOD)/lib%.so: $(MOD_SRC)/%.c $(MOD_SRC)/note.h
-	$(MOD_CC) $<
+	$(MOD_CC) $< $(MOD_FLAGS)
 
 # The same library laid out in other ways.
 $(MOD)/libbasic_relr.so: MOD_FLAGS = -Wl,-z,pack-relative-relocs
@@ -56,17 +57,17 @@ $(MOD)/libboth.so: $(MOD_SRC)/order.c $(MOD)/dep/libmiddle.so $(MOD)/dep/libbott
 	$(MOD_CC) $< -DORDER_NAME=both -DORDER_CALLS=middle -DORDER_VALUE=7 -Wl,--no-as-needed \
 		-L$(MOD)/dep -lmiddle -lbottom $(ORIGIN)/dep' -Wl,--enable-new-dtags
 
-# $LIB and $PLATFORM, with what they stand for on the machine that tests.
-MOD_PLATFORM := $(shell LD_SHOW_AUXV=1 /bin/true | sed -n 's/^AT_PLATFORM: *//p')
-MODULES += $(MOD)/libtoken_lib.so $(MOD)/libtoken_platform.so
-$(MOD)/token/lib/x86_64-linux-gnu/libtoken.so $(MOD)/token/$(MOD_PLATFORM)/libtoken.so: $(MOD_SRC)/order.c
+# $LIB and $PLATFORM. For the latter the C library has names of its own on some processors,
+# ours is the kernel's (AT_PLATFORM): a directory for each.
+MOD_TOKEN := lib/x86_64-linux-gnu x86_64 haswell xeon_phi
+MOD_TOKENS := $(MOD_TOKEN:%=$(MOD)/token/%/libtoken.so)
+MODULES += $(MOD_TOKENS) $(MOD)/libtoken_lib.so $(MOD)/libtoken_platform.so
+$(MOD_TOKENS): $(MOD_SRC)/order.c
 	$(MOD_CC) $< -DORDER_NAME=token -DORDER_VALUE=1
-$(MOD)/libtoken_lib.so: $(MOD_SRC)/order.c $(MOD)/token/lib/x86_64-linux-gnu/libtoken.so
-	$(MOD_CC) $< -DORDER_NAME=token_lib -DORDER_CALLS=token -DORDER_VALUE=8 \
-		-L$(MOD)/token/lib/x86_64-linux-gnu -ltoken $(ORIGIN)/token/$$LIB'
-$(MOD)/libtoken_platform.so: $(MOD_SRC)/order.c $(MOD)/token/$(MOD_PLATFORM)/libtoken.so
-	$(MOD_CC) $< -DORDER_NAME=token_platform -DORDER_CALLS=token -DORDER_VALUE=8 \
-		-L$(MOD)/token/$(MOD_PLATFORM) -ltoken $(ORIGIN)/token/$${PLATFORM}'
+$(MOD)/libtoken_lib.so: MOD_FLAGS = -DORDER_NAME=token_lib $(ORIGIN)/token/$$LIB'
+$(MOD)/libtoken_platform.so: MOD_FLAGS = -DORDER_NAME=token_platform $(ORIGIN)/token/$${PLATFORM}'
+$(MOD)/libtoken_lib.so $(MOD)/libtoken_platform.so: $(MOD_SRC)/order.c $(MOD_TOKENS)
+	$(MOD_CC) $< -DORDER_CALLS=token -DORDER_VALUE=8 -L$(MOD)/token/x86_64 -ltoken $(MOD_FLAGS)
 
 # A dependency that exists when it is linked and not when it is loaded; behind one
 # that is found, so that a part of the group is there when the load fails.
