@@ -238,6 +238,18 @@ static void open_from_rpath(const struct linker *linker)
 	tell("bottom", dl.open("libbottom.so", RTLD_NOW));
 }
 
+// libdl.so was brought in by libdl_user.so, which then goes.
+static void open_orphan(const struct linker *linker)
+{
+	void *user = compare_open(linker, "libdl_user.so", 0);
+
+	use(linker, "libdl.so");
+	linker->close(user);
+	tell("absent", dl.open("libdoes_not_exist.so", RTLD_NOW));
+	tell("next", dl.sym_next("user_dlopen"));
+	tell("own", dl.sym_default("user_dlopen"));
+}
+
 static void open_system(const struct linker *linker)
 {
 	void *handle;
@@ -597,6 +609,8 @@ static const struct compare_case cases[] = {
 	{.name = "dlopen_rpath_of_the_caller_is_not_inherited", .run = open_from_rpath,
 	 .by_caller = true,
 	 .says = "open no! +bottom1 +bottom2 bottom yes"},
+	{.name = "dlopen_by_an_object_whose_loader_is_gone", .run = open_orphan,
+	 .says = "absent no! next no! own yes"},
 	{.name = "dlopen_system_library_is_the_processs", .run = open_system,
 	 .says = "libc yes same 1 version yes version no! absent no! close 0"},
 

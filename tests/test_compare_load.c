@@ -12,6 +12,12 @@
 
 // What libtls_host_ie.so refers to.
 TEST_EXPORT __thread int test_host_tls = 51;
+// A name that libsiblings.so wants of another library.
+TEST_EXPORT int left_get(void);
+TEST_EXPORT int left_get(void)
+{
+	return 9;
+}
 
 typedef int get_fn(void);
 
@@ -223,6 +229,14 @@ static void who_global_closed_in_use(const struct linker *linker)
 	linker->close(late);
 }
 
+static void name_in_program(const struct linker *linker)
+{
+	void *handle = compare_open(linker, "libsiblings.so", 0);
+
+	test_notes();
+	say("%d", FIND(linker, handle, get_fn *, "siblings_get")());
+}
+
 static void who_nodelete(const struct linker *linker)
 {
 	void *handle = compare_open(linker, "libwho_nodelete.so", 0);
@@ -322,6 +336,11 @@ static void search_own_runpaths(const struct linker *linker)
 static void search_rpath(const struct linker *linker)
 {
 	search(linker, "librtop.so", "rtop_get");
+}
+
+static void search_hwcaps(const struct linker *linker)
+{
+	search(linker, "libhwcap_user.so", "hwcap_user_get");
 }
 
 static void search_missing(const struct linker *linker)
@@ -429,6 +448,8 @@ static const struct compare_case cases[] = {
 	RELOC("reloc_size_is_the_definitions", "reloc_size", "size32=20 size64=20 size64+=120"),
 	RELOC("reloc_dtpmod_dtpoff_reach_the_dependencys_variable", "reloc_tls",
 	      "value=17 zero=0 same=1"),
+	RELOC("reloc_64_of_the_systems_ifunc_is_what_it_resolves_to", "reloc_system_ifunc",
+	      "length=4 same=1"),
 	RELOC("reloc_weak_undefined_is_null", "reloc_weak", "call=0 pointer=0"),
 	{.name = "reloc_tpoff_reaches_the_programs_variable", .run = tls_host, .says = "51 1"},
 	{.name = "reloc_tlsdesc_reaches_own_variables", .run = tls_descriptor,
@@ -464,6 +485,9 @@ static const struct compare_case cases[] = {
 	 .says = "+first -first +plain plain"},
 	{.name = "scope_closed_global_object_in_use_stays", .run = who_global_closed_in_use,
 	 .says = "43"},
+	{.name = "scope_programs_name_does_not_capture", .run = name_in_program, .says = "98",
+	 .private_says = "88",
+	 .why = "the host may have a libpython, or another release of any library, of its own"},
 	{.name = "scope_nodelete_object_stays", .run = who_nodelete, .says = "+nodelete nodelete"},
 	{.name = "scope_nodlopen_object_is_refused", .run = who_nodlopen, .says = "refused"},
 	{.name = "scope_local_provider_is_not_seen", .run = late_local, .says = "refused"},
@@ -484,6 +508,10 @@ static const struct compare_case cases[] = {
 	 .says = "+bottom1 +bottom2 +middle1 +middle2 +top1 +top2 loaded 123"},
 	{.name = "search_rpath_is_inherited", .run = search_rpath,
 	 .says = "+bottom1 +bottom2 +plain1 +plain2 +rtop1 +rtop2 loaded 145"},
+	{.name = "search_hwcaps_are_passed_over", .run = search_hwcaps,
+	 .says = "+hwcap1 +hwcap2 +hwcap_user1 +hwcap_user2 loaded 28",
+	 .private_says = "+hwcap1 +hwcap2 +hwcap_user1 +hwcap_user2 loaded 18",
+	 .why = "the plain build is always there, and one build is right for every processor"},
 	{.name = "search_missing_dependency_is_refused", .run = search_missing, .says = "refused"},
 	{.name = "search_runpath_is_not_inherited", .run = search_runpath, .says = "refused"},
 	{.name = "search_lib_is_expanded", .run = search_lib,

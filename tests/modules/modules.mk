@@ -69,6 +69,15 @@ $(MOD)/libtoken_platform.so: MOD_FLAGS = -DORDER_NAME=token_platform $(ORIGIN)/t
 $(MOD)/libtoken_lib.so $(MOD)/libtoken_platform.so: $(MOD_SRC)/order.c $(MOD_TOKENS)
 	$(MOD_CC) $< -DORDER_CALLS=token -DORDER_VALUE=8 -L$(MOD)/token/x86_64 -ltoken $(MOD_FLAGS)
 
+# A build for better processors beside the plain one.
+MOD_HWCAP := $(MOD)/hwcap/libhwcap.so $(MOD)/hwcap/glibc-hwcaps/x86-64-v2/libhwcap.so
+MODULES += $(MOD_HWCAP) $(MOD)/libhwcap_user.so
+$(MOD_HWCAP): $(MOD_SRC)/order.c
+	$(MOD_CC) $< -DORDER_NAME=hwcap -DORDER_VALUE=$(if $(findstring v2,$@),2,1)
+$(MOD)/libhwcap_user.so: $(MOD_SRC)/order.c $(MOD_HWCAP)
+	$(MOD_CC) $< -DORDER_NAME=hwcap_user -DORDER_CALLS=hwcap -DORDER_VALUE=8 -L$(MOD)/hwcap -lhwcap \
+		$(ORIGIN)/hwcap'
+
 # A dependency that exists when it is linked and not when it is loaded; behind one
 # that is found, so that a part of the group is there when the load fails.
 MODULES += $(MOD)/libmissing.so
@@ -101,12 +110,15 @@ $(MOD)/libprovider.so: $(MOD_SRC)/late.c
 $(MOD)/liblate.so: $(MOD_SRC)/late.c
 	$(MOD_CC) $<
 
-MODULES += $(MOD)/libnameless.so $(MOD)/libdl_next.so $(MOD)/libdl_rpath.so
+MODULES += $(MOD)/libnameless.so $(MOD)/libdl_next.so $(MOD)/libdl_user.so \
+	$(MOD)/libdl_rpath.so
 $(MOD)/libdl_next.so: $(MOD_SRC)/dl.c $(MOD)/libprovider.so
 	$(MOD_CC) $< -Wl,--no-as-needed -lprovider $(ORIGIN)'
 $(MOD)/libnameless.so: private MOD_LINK = -shared
 $(MOD)/libnameless.so: $(MOD_SRC)/who.c $(MOD_SRC)/note.h
 	$(MOD_CC) $< -DWHO_NAME=nameless
+$(MOD)/libdl_user.so: $(MOD_SRC)/late.c $(MOD)/libdl.so
+	$(MOD_CC) $< -DGLOBAL_PROVIDER -Wl,--no-as-needed $(MOD)/libdl.so $(ORIGIN)'
 $(MOD)/libdl_rpath.so: $(MOD_SRC)/dl.c
 	$(MOD_CC) $< $(ORIGIN)/dep' -Wl,--disable-new-dtags
 
@@ -256,7 +268,7 @@ MOD_ORDER = $(MOD_CC) $(MOD_SRC)/order.c -DORDER_VALUE=8 -Wl,--no-as-needed -Wl,
 $(MOD)/dep/libleft.so $(MOD)/dep/libright.so $(MOD)/dep/libfar.so: $(MOD_SRC)/order.c
 	$(MOD_ORDER) -DORDER_NAME=$(patsubst lib%.so,%,$(notdir $@))
 $(MOD)/libsiblings.so: $(MOD)/dep/libleft.so $(MOD)/dep/libright.so
-	$(MOD_ORDER) -DORDER_NAME=siblings -lleft -lright $(ORIGIN)/dep'
+	$(MOD_ORDER) -DORDER_NAME=siblings -DORDER_CALLS=left -lleft -lright $(ORIGIN)/dep'
 # mesh needs knot, left and tie; knot needs far; tie needs knot and right.
 $(MOD)/dep/libknot.so: $(MOD)/dep/libfar.so
 	$(MOD_ORDER) -DORDER_NAME=knot -lfar $(ORIGIN)'

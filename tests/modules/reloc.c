@@ -3,9 +3,13 @@
 // its own symbols and those of reloc_dep.c. Some need the assembler: compilers do not
 // write them, other languages' tools and hand-written code do.
 
+#define _GNU_SOURCE
 #include "note.h"
 
+#include <dlfcn.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 extern int dep_value;
 extern int dep_words[5];
@@ -24,12 +28,14 @@ void reloc_narrow(void);
 void reloc_size(void);
 void reloc_tls(void);
 void reloc_weak(void);
+void reloc_system_ifunc(void);
 
 int reloc_own[3] = {7, 8, 9};
 static int hidden[3] = {4, 5, 6};
 
 static int *volatile relative = &hidden[1];
 static int *volatile with_addend = &dep_words[3];
+static size_t (*volatile system_ifunc)(const char *) = strlen;
 static int (*volatile weak_pointer)(void) = nobody_has_this;
 
 __asm__(".pushsection .data.reloc_asm, \"aw\"\n"
@@ -98,4 +104,10 @@ void reloc_weak(void)
 {
 	note_value("call", nobody_has_this != 0);
 	note_value("pointer", weak_pointer != 0);
+}
+
+void reloc_system_ifunc(void)
+{
+	note_value("length", (long)system_ifunc("four"));
+	note_value("same", (void *)system_ifunc == dlsym(RTLD_DEFAULT, "strlen"));
 }

@@ -8,6 +8,8 @@ __thread int dep_tls_zero;
 
 // A number, not an address: it must not move with the library.
 __asm__(".globl dep_absolute\n"
+	".type dep_absolute, @object\n"
+	".size dep_absolute, 4\n"
 	".set dep_absolute, 0x1234\n");
 
 int dep_function(int value);
