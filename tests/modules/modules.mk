@@ -292,6 +292,9 @@ MODULES += $(MOD_LOADERS:%=$(MOD)/lib%.so)
 $(MOD_LOADERS:%=$(MOD)/lib%.so): $(MOD)/lib%.so: $(MOD_SRC)/%.c $(MOD_SRC)/note.h $(MOD)/libbasic.so
 	$(MOD_CC) $< $(ORIGIN)' -Wl,--enable-new-dtags
 
+# Flags are here, and decide what is tested.
+$(MODULES): $(MOD_SRC)/modules.mk
+
 # The unit tests need them, whichever way a test is started.
 $(UNITS): | $(MODULES)
 
