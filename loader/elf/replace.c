@@ -110,7 +110,7 @@ static bool host_provides_malloc(const struct gorgon_ns *ns)
 
 static bool is_python(const struct gorgon_object *object)
 {
-	struct gorgon_symbol_query query = gorgon_symbol_query("PyMem_RawMalloc", NULL, NULL);
+	struct gorgon_symbol_query query = gorgon_symbol_query("PyMem_RawMalloc", NULL);
 
 	return object && gorgon_symbol_find(object->image, &query);
 }
