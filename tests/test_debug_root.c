@@ -4,11 +4,13 @@
 #define _GNU_SOURCE
 #include "helpers.h"
 
-#include "../loader/elf/debug_root.h"
+#include "../loader/elf/ns.h"
+#include "../loader/elf/symbol.h"
 
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static const struct gorgon_debug_ns *ns_at(uint64_t addr)
 {
@@ -58,6 +60,15 @@ static const struct gorgon_debug_ns *find_ns(uint64_t id)
 	return ns_at(n);
 }
 
+static const Elf64_Sym *symbol_of(const struct gorgon_object *object, const char *name)
+{
+	struct gorgon_symbol_query query = gorgon_symbol_query(name, NULL);
+	const Elf64_Sym *sym = gorgon_symbol_find(object->image, &query);
+
+	assert_non_null(sym);
+	return sym;
+}
+
 static void debug_root_header_describes_the_format(void **state)
 {
 	const struct gorgon_debug_root *root = &gorgon_debug_root;
@@ -66,9 +77,10 @@ static void debug_root_header_describes_the_format(void **state)
 	(void)state;
 	assert_memory_equal(root->magic, "GORGONDR", 8);
 	assert_int_equal(root->version, 1);
-	assert_int_equal(root->size, 64);
+	assert_int_equal(root->size, 80);
 	assert_int_equal(root->ns_size, 72);
-	assert_int_equal(root->object_size, 112);
+	assert_int_equal(root->object_size, 120);
+	assert_int_equal(root->thread_size, 48);
 	test_ns_destroy(ns);
 }
 
@@ -236,6 +248,50 @@ static void *load_and_unload(void *arg)
 	return arg;
 }
 
+static uint64_t block_of(const struct gorgon_debug_object *object, pid_t tid)
+{
+	const struct gorgon_debug_thread *thread =
+		(const struct gorgon_debug_thread *)(uintptr_t)gorgon_debug_root.thread_head;
+
+	for (; thread; thread = (const struct gorgon_debug_thread *)(uintptr_t)thread->next) {
+		const struct gorgon_debug_slot *slots =
+			(const struct gorgon_debug_slot *)(uintptr_t)thread->slots;
+
+		for (uint64_t i = 0; thread->tid == (uint64_t)tid && i < thread->slot_count; i++)
+			if (slots[i].module == object->tls_module)
+				return slots[i].block;
+	}
+	return 0;
+}
+
+// What a debugger needs to find a thread's variable: its block, or the distance from the
+// thread pointer; and the symbol's offset in it.
+static void debug_root_threads_lead_to_their_blocks(void **state)
+{
+	static const char *const names[] = {"libtls_small.so", "libtls_ie.so"};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct gorgon_ns *ns = test_ns();
+		struct gorgon_object *object = test_open(ns, names[i]);
+		const struct gorgon_debug_object *debug = &object->debug;
+		char *value = SYMBOL(object, char *, "tls_value");
+		char *zero = SYMBOL(object, char *, "tls_zero");
+		uint64_t block = block_of(debug, gettid());
+		const Elf64_Sym *sym = symbol_of(object, "tls_value");
+
+		assert_int_not_equal(debug->tls_module, 0);
+		assert_int_equal(block + sym->st_value, (uintptr_t)value);
+		assert_int_equal(block + symbol_of(object, "tls_zero")->st_value, (uintptr_t)zero);
+		assert_int_equal(debug->static_tls != 0, i == 1);
+		if (debug->static_tls)
+			assert_int_equal((uintptr_t)__builtin_thread_pointer() + debug->static_tls,
+					 block);
+		assert_int_equal(block_of(debug, 1), 0);
+		test_ns_destroy(ns);
+	}
+}
+
 static void debug_root_many_threads_leave_whole_lists(void **state)
 {
 	pthread_t threads[4];
@@ -263,6 +319,7 @@ int main(void)
 		cmocka_unit_test(debug_root_sequence_and_time_advance_with_changes),
 		cmocka_unit_test(debug_root_failed_load_leaves_lists_alone),
 		cmocka_unit_test(debug_root_busy_namespace_is_shown_as_unloading),
+		cmocka_unit_test(debug_root_threads_lead_to_their_blocks),
 		cmocka_unit_test(debug_root_many_threads_leave_whole_lists),
 	};
 

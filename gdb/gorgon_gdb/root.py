@@ -23,12 +23,16 @@ STATES = {0: "live", 1: "unloading"}
 # enum jitreg_debug_kind
 DEBUG_KINDS = {0: "names only", 1: "build-id", 2: "in the library", 3: "debug link"}
 
-ROOT = struct.Struct("<8sIIQQIIQQII")
+ROOT = struct.Struct("<8sIIQQIIQQIIQII")
 NS = struct.Struct("<QQQIIQQIIQQ")
-OBJECT = struct.Struct("<QQQQIIQQQQQQQIIQ")
+OBJECT = struct.Struct("<QQQQIIQQQQQQQIIQq")
+THREAD = struct.Struct("<QQQQQQ")
+SLOT = struct.Struct("<QQ")
 
 NS_MAX = 100_000
 OBJECT_MAX = 100_000  # in one namespace
+THREAD_MAX = 100_000
+SLOT_MAX = 1_000_000
 ENTRY_SIZE_MAX = 4096
 PATH_MAX = 4096
 BUILD_ID_MAX = 64
@@ -48,7 +52,7 @@ class Object:
     def __init__(self, address, fields, strings):
         (self.next, _, self.ns_address, path, path_size, build_id_size, build_id, self.bias, self.start,
          self.end, self.symfile, self.symfile_size, debug_path, debug_path_size, self.debug_kind,
-         self.tls_module) = fields
+         self.tls_module, self.static_tls) = fields
         self.address = address
         self.namespace = None
         self.path = strings.text(path, path_size)
@@ -98,6 +102,14 @@ class Namespace:
         return next((o for o in self.objects if o.address == self.python_object), None)
 
 
+class Thread:
+    """A thread that has blocks of thread-local variables of private objects."""
+
+    def __init__(self, address, fields):
+        self.next, _, self.slots, self.slot_count, self.tid, self.tp = fields
+        self.address = address
+
+
 class Strings:
     """Names in the target. Copies of one file share text, so each address is read once."""
 
@@ -132,6 +144,7 @@ class Snapshot:
         self.address = address
         self.sequence = sequence
         self.namespaces = []
+        self.threads = []
         self.problems = []
         self.ranges = []
         self.starts = []
@@ -152,6 +165,9 @@ class Snapshot:
     def find_interp(self, number):
         return next((ns for ns in self.namespaces if ns.interp == number), None)
 
+    def find_thread(self, tid):
+        return next((thread for thread in self.threads if thread.tid == tid), None)
+
     def find_object(self, address):
         """The object that an address lies in, or None."""
         i = bisect.bisect_right(self.starts, address) - 1
@@ -169,7 +185,8 @@ class Header:
 
     def __init__(self, data):
         (magic, version, size, self.sequence, self.timestamp, self.ns_size, self.object_size, self.ns_head,
-         _, self.ns_count, self.object_count) = ROOT.unpack(data)
+         _, self.ns_count, self.object_count, self.thread_head, self.thread_count,
+         self.thread_size) = ROOT.unpack(data)
         if magic == bytes(8) and not version:
             raise RootError("no interpreter has been created in this process yet")
         if magic != MAGIC:
@@ -178,7 +195,8 @@ class Header:
         if version != VERSION:
             raise RootError(f"gorgon_debug_root has version {version}; these scripts know version {VERSION}")
         for what, value, least in (("header", size, ROOT.size), ("namespace", self.ns_size, NS.size),
-                                   ("object", self.object_size, OBJECT.size)):
+                                   ("object", self.object_size, OBJECT.size),
+                                   ("thread", self.thread_size, THREAD.size)):
             if not least <= value <= ENTRY_SIZE_MAX:
                 raise RootError(f"gorgon_debug_root is damaged: {what} size {value}, at least {least} expected")
 
@@ -207,8 +225,24 @@ def read_snapshot(read, address):
         ns.objects = walk(ns.object_head, an_object, OBJECT_MAX, f"objects of {ns.label}", snapshot.problems)
         for o in ns.objects:
             o.namespace = ns
+    snapshot.threads = walk(header.thread_head, lambda at: Thread(at, THREAD.unpack(bytes(read(at, THREAD.size)))),
+                            THREAD_MAX, "threads", snapshot.problems)
     snapshot.index()
     return snapshot
+
+
+def tls_block(read, snapshot, obj, tid, tp=None):
+    """Address of a thread's block of an object's thread-local variables; None: it has none yet. @tp, the thread
+    pointer, is needed only for threads that have used no private thread-local variable so far."""
+    thread = snapshot.find_thread(tid)
+    if obj.static_tls:
+        tp = thread.tp if thread else tp
+        return tp + obj.static_tls if tp else None
+    for i in range(min(thread.slot_count, SLOT_MAX) if thread and obj.tls_module else 0):
+        module, block = SLOT.unpack(bytes(read(thread.slots + i * SLOT.size, SLOT.size)))
+        if module == obj.tls_module:
+            return block
+    return None
 
 
 def walk(address, read_entry, limit, what, problems):

@@ -44,6 +44,7 @@ static void init_once(void)
 	root->size = sizeof(*root);
 	root->ns_size = sizeof(struct gorgon_debug_ns);
 	root->object_size = sizeof(struct gorgon_debug_object);
+	root->thread_size = sizeof(struct gorgon_debug_thread);
 	root->version = GORGON_DEBUG_VERSION;
 	memcpy(root->magic, GORGON_DEBUG_MAGIC, sizeof(root->magic));
 }

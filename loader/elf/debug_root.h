@@ -9,8 +9,8 @@
  * - Fixed-width integers, explicit padding, no bit-fields, no pointers: an
  *   address is a uint64_t. Offsets are pinned below. Strings are
  *   NUL-terminated UTF-8 at an address, with their size beside them.
- * - A reader checks magic and version, then uses ns_size and object_size as the
- *   sizes of entries: later versions append members.
+ * - A reader checks magic and version, then uses ns_size, object_size and
+ *   thread_size as the sizes of entries: later versions append members.
  * - Readers that do not stop the process read `sequence` before and after: odd,
  *   or changed, means try again. The writer holds the loader's lock.
  * - Everything lies in anonymous memory or in written data pages, which the
@@ -48,6 +48,9 @@ struct gorgon_debug_root {
 	uint64_t ns_tail;       /* the last one */
 	uint32_t ns_count;
 	uint32_t object_count;  /* over all namespaces */
+	uint64_t thread_head;   /* first struct gorgon_debug_thread, newest first, or 0 */
+	uint32_t thread_count;
+	uint32_t thread_size;   /* of struct gorgon_debug_thread */
 };
 
 struct gorgon_debug_ns {
@@ -81,14 +84,34 @@ struct gorgon_debug_object {
 	uint32_t debug_path_size;
 	uint32_t debug_kind;    /* enum jitreg_debug_kind */
 	uint64_t tls_module;    /* first word of its TLS index pairs, or 0 */
+	uint64_t static_tls;    /* its block's distance from the thread pointer (two's
+				   complement) when it is the same in all threads, else 0 */
 };
 
-_Static_assert(sizeof(struct gorgon_debug_root) == 64, "format");
+/*
+ * A thread that has blocks of private TLS modules; others have none yet. Its slots may
+ * change without the sequence while the thread runs.
+ */
+struct gorgon_debug_thread {
+	uint64_t next;
+	uint64_t prev;
+	uint64_t slots;         /* address of an array of struct gorgon_debug_slot */
+	uint64_t slot_count;
+	uint64_t tid;           /* kernel id */
+	uint64_t tp;            /* thread pointer */
+};
+
+struct gorgon_debug_slot {
+	uint64_t module;        /* gorgon_debug_object.tls_module, or 0 */
+	uint64_t block;         /* address of this thread's variables of it */
+};
+
+_Static_assert(sizeof(struct gorgon_debug_root) == 80, "format");
 _Static_assert(offsetof(struct gorgon_debug_root, sequence) == 16, "format");
 _Static_assert(offsetof(struct gorgon_debug_root, ns_head) == 40, "format");
 _Static_assert(sizeof(struct gorgon_debug_ns) == 72, "format");
 _Static_assert(offsetof(struct gorgon_debug_ns, object_head) == 32, "format");
-_Static_assert(sizeof(struct gorgon_debug_object) == 112, "format");
+_Static_assert(sizeof(struct gorgon_debug_object) == 120, "format");
 _Static_assert(offsetof(struct gorgon_debug_object, bias) == 48, "format");
 _Static_assert(offsetof(struct gorgon_debug_object, tls_module) == 104, "format");
 

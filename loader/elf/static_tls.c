@@ -191,6 +191,7 @@ struct gorgon_error *gorgon_static_tls_create(struct gorgon_object *object)
 	tls->older = newest;
 	newest = tls;
 	object->static_tls = tls;
+	object->debug.static_tls = (uint64_t)tls->offset;
 	return NULL;
 }
 
@@ -200,6 +201,7 @@ void gorgon_static_tls_destroy(struct gorgon_object *object)
 		return;
 	object->static_tls->unused = true;
 	object->static_tls = NULL;
+	object->debug.static_tls = 0;
 	while (newest && newest->unused) {
 		struct gorgon_static_tls *tls = newest;
 

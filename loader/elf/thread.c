@@ -10,7 +10,7 @@
 // has left the thread already. thread_local destructors run earlier,
 // through the C library's own list, where C++ expects them.
 //
-// The list of all records is guarded by the loader's lock. A record's slots are
+// The list of all records hangs on the debug root and is guarded by the loader's lock. A record's slots are
 // grown and filled under the lock by its own thread and emptied under the lock by
 // whoever unloads; its thread reads them without the lock, which is safe because an
 // object that is being unloaded is not used any more.
@@ -26,6 +26,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 // Of libstdc++'s ABI and the C library; declared by no public header.
 extern int __cxa_thread_atexit_impl(void (*fn)(void *), void *arg, void *dso);
@@ -35,19 +36,37 @@ extern void *__dso_handle;
 // itself loaded with dlopen(). Read by tlsdesc_*.S as well.
 __thread struct gorgon_thread *gorgon_thread_current __attribute__((tls_model("initial-exec")));
 
-static struct gorgon_thread *threads;
 static pthread_key_t key;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static int key_error;
 
+static struct gorgon_thread *first_thread(void)
+{
+	return (struct gorgon_thread *)(uintptr_t)gorgon_debug_root.thread_head;
+}
+
+static void link_thread(struct gorgon_thread *thread)
+{
+	gorgon_debug_begin();
+	thread->next = first_thread();
+	if (thread->next)
+		thread->next->prev = thread;
+	gorgon_debug_root.thread_head = (uintptr_t)thread;
+	gorgon_debug_root.thread_count++;
+	gorgon_debug_end();
+}
+
 static void unlink_thread(struct gorgon_thread *thread)
 {
+	gorgon_debug_begin();
 	if (thread->prev)
 		thread->prev->next = thread->next;
 	else
-		threads = thread->next;
+		gorgon_debug_root.thread_head = (uintptr_t)thread->next;
 	if (thread->next)
 		thread->next->prev = thread->prev;
+	gorgon_debug_root.thread_count--;
+	gorgon_debug_end();
 }
 
 // Blocks in static TLS are the C library's.
@@ -116,13 +135,11 @@ struct gorgon_thread *gorgon_thread_get(void)
 		free(thread);
 		return NULL;
 	}
+	thread->tid = (uint64_t)gettid();
 	thread->tp = __builtin_thread_pointer();
 	gorgon_thread_current = thread;
 	gorgon_lock();
-	thread->next = threads;
-	if (threads)
-		threads->prev = thread;
-	threads = thread;
+	link_thread(thread);
 	gorgon_unlock();
 	return thread;
 }
@@ -131,14 +148,15 @@ void gorgon_thread_after_fork(void)
 {
 	struct gorgon_thread *next;
 
-	for (struct gorgon_thread *thread = threads; thread; thread = next) {
+	for (struct gorgon_thread *thread = first_thread(); thread; thread = next) {
 		next = thread->next;
-		if (thread != gorgon_thread_current)
-			free_thread(thread);
+		if (thread == gorgon_thread_current)
+			continue;
+		unlink_thread(thread);
+		free_thread(thread);
 	}
-	threads = gorgon_thread_current;
 	if (gorgon_thread_current)
-		gorgon_thread_current->next = gorgon_thread_current->prev = NULL;
+		gorgon_thread_current->tid = (uint64_t)gettid();
 }
 
 static bool belongs(const struct gorgon_thread_dtor *dtor, const struct gorgon_object *object)
@@ -148,7 +166,7 @@ static bool belongs(const struct gorgon_thread_dtor *dtor, const struct gorgon_o
 
 bool gorgon_thread_has_dtors(const struct gorgon_object *object)
 {
-	for (struct gorgon_thread *thread = threads; thread; thread = thread->next)
+	for (struct gorgon_thread *thread = first_thread(); thread; thread = thread->next)
 		for (struct gorgon_thread_dtor *dtor = thread->dtors; dtor; dtor = dtor->next)
 			if (belongs(dtor, object))
 				return true;
@@ -198,14 +216,14 @@ void gorgon_thread_drop_dtors(struct gorgon_object *object)
 		free(dtor);
 		gorgon_lock();
 	}
-	for (struct gorgon_thread *thread = threads; thread; thread = thread->next)
+	for (struct gorgon_thread *thread = first_thread(); thread; thread = thread->next)
 		while ((dtor = take_dtor(thread, object)))
 			free(dtor);
 }
 
 void gorgon_thread_drop_tls(uint64_t module)
 {
-	for (struct gorgon_thread *thread = threads; thread; thread = thread->next) {
+	for (struct gorgon_thread *thread = first_thread(); thread; thread = thread->next) {
 		for (size_t i = 0; i < thread->slot_count; i++) {
 			if (thread->slots[i].module != module)
 				continue;
@@ -217,14 +235,14 @@ void gorgon_thread_drop_tls(uint64_t module)
 
 void gorgon_thread_clear_values(size_t index)
 {
-	for (struct gorgon_thread *thread = threads; thread; thread = thread->next)
+	for (struct gorgon_thread *thread = first_thread(); thread; thread = thread->next)
 		if (index < thread->value_count)
 			__atomic_store_n(&thread->values[index], NULL, __ATOMIC_RELAXED);
 }
 
 bool gorgon_thread_has_tls(uint64_t module)
 {
-	for (const struct gorgon_thread *thread = threads; thread; thread = thread->next)
+	for (const struct gorgon_thread *thread = first_thread(); thread; thread = thread->next)
 		for (size_t i = 0; i < thread->slot_count; i++)
 			if (thread->slots[i].module == module)
 				return true;

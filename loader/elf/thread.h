@@ -3,6 +3,8 @@
 #ifndef GORGON_ELF_THREAD_H
 #define GORGON_ELF_THREAD_H
 
+#include "debug_root.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdbool.h>
@@ -25,10 +27,13 @@ struct gorgon_thread_dtor {
 	uint64_t dso; /* an address in the object that registered it */
 };
 
+/* Begins as struct gorgon_debug_thread, which debuggers read. */
 struct gorgon_thread {
 	struct gorgon_thread *next, *prev;
 	struct gorgon_tls_slot *slots; /* by index of the module */
 	size_t slot_count;
+	uint64_t tid;
+	const void *tp; /* thread pointer */
 	struct gorgon_thread_dtor *dtors; /* newest first */
 	char *dl_error;	      /* pending message for dlerror(), or NULL */
 	char *dl_error_shown; /* the last one returned; lives until the next dlerror() */
@@ -36,8 +41,20 @@ struct gorgon_thread {
 	void **values; /* of keys; see keys.c */
 	size_t value_count;
 	unsigned exit_round;
-	const void *tp; /* thread pointer */
 };
+
+#define GORGON_SAME_OFFSET(member)                                                                 \
+	_Static_assert(offsetof(struct gorgon_thread, member) ==                                   \
+			       offsetof(struct gorgon_debug_thread, member),                       \
+		       "struct gorgon_debug_thread")
+GORGON_SAME_OFFSET(next);
+GORGON_SAME_OFFSET(slots);
+GORGON_SAME_OFFSET(slot_count);
+GORGON_SAME_OFFSET(tid);
+GORGON_SAME_OFFSET(tp);
+#undef GORGON_SAME_OFFSET
+_Static_assert(offsetof(struct gorgon_tls_slot, block) == offsetof(struct gorgon_debug_slot, block),
+	       "struct gorgon_debug_slot");
 
 /* The calling thread's record if it exists; use gorgon_thread_peek(). */
 extern __thread struct gorgon_thread *gorgon_thread_current;

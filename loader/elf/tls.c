@@ -98,13 +98,16 @@ static bool grow_slots(struct gorgon_thread *thread, size_t index)
 
 	if (index < thread->slot_count)
 		return true;
+	gorgon_debug_begin();
 	grown = reallocarray(thread->slots, count, sizeof(*grown));
-	if (!grown)
-		return false;
-	memset(grown + thread->slot_count, 0, (count - thread->slot_count) * sizeof(*grown));
-	thread->slots = grown;
-	thread->slot_count = count;
-	return true;
+	if (grown) {
+		memset(grown + thread->slot_count, 0,
+		       (count - thread->slot_count) * sizeof(*grown));
+		thread->slots = grown;
+		thread->slot_count = count;
+	}
+	gorgon_debug_end();
+	return grown;
 }
 
 static void *create_block(const struct gorgon_object *object)
