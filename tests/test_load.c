@@ -48,21 +48,21 @@ static void object_open_undefined_symbol_names_it_and_its_referrer(void **state)
 {
 	(void)state;
 	refuse(test_module("libundefined.so"), GORGON_ERROR_UNRESOLVED,
-	       "modules/libundefined.so: undefined symbol nobody_defines_this");
+	       "modules/libundefined.so: undefined symbol: nobody_defines_this");
 }
 
 static void object_open_undefined_symbol_of_dependency_undoes_the_group(void **state)
 {
 	(void)state;
 	refuse(test_module("libundefined_dep.so"), GORGON_ERROR_UNRESOLVED,
-	       "modules/libundefined.so: undefined symbol nobody_defines_this");
+	       "modules/libundefined.so: undefined symbol: nobody_defines_this");
 }
 
 static void object_open_undefined_version_names_version_and_library(void **state)
 {
 	(void)state;
 	refuse(test_module("libversion_broken.so"), GORGON_ERROR_UNRESOLVED,
-	       "libversion_broken.so: undefined symbol version_number, "
+	       "libversion_broken.so: undefined symbol: version_number, "
 	       "version V1 of libversion.so");
 }
 

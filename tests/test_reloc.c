@@ -293,11 +293,11 @@ static void relocate_global_object_answers_later_references(void **state)
 
 	(void)state;
 	assert_error(gorgon_object_open(ns, test_module("liblate.so"), 0, &late),
-		     GORGON_ERROR_UNRESOLVED, "undefined symbol global_answer");
+		     GORGON_ERROR_UNRESOLVED, "undefined symbol: global_answer");
 	provider = test_open(ns, "libprovider.so");
 	// Loaded, but not global: still not seen.
 	assert_error(gorgon_object_open(ns, test_module("liblate.so"), 0, &late),
-		     GORGON_ERROR_UNRESOLVED, "undefined symbol global_answer");
+		     GORGON_ERROR_UNRESOLVED, "undefined symbol: global_answer");
 	assert_ok(gorgon_object_open(ns, test_module("libprovider.so"), GORGON_OPEN_GLOBAL,
 				     &provider));
 	late = test_open(ns, "liblate.so");
@@ -314,7 +314,7 @@ static void relocate_global_object_of_other_namespace_is_not_seen(void **state)
 	assert_ok(gorgon_object_open(ns[0], test_module("libprovider.so"), GORGON_OPEN_GLOBAL,
 				     &object));
 	assert_error(gorgon_object_open(ns[1], test_module("liblate.so"), 0, &object),
-		     GORGON_ERROR_UNRESOLVED, "undefined symbol global_answer");
+		     GORGON_ERROR_UNRESOLVED, "undefined symbol: global_answer");
 	for (int i = 0; i < 2; i++)
 		test_ns_destroy(ns[i]);
 }

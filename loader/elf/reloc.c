@@ -50,9 +50,9 @@ static struct gorgon_error *unresolved(const struct gorgon_object *object,
 {
 	if (query->version)
 		return gorgon_error_create(GORGON_ERROR_UNRESOLVED,
-					   "%s: undefined symbol %s, version %s of %s", object->path,
+					   "%s: undefined symbol: %s, version %s of %s", object->path,
 					   query->name, query->version, query->file ?: "itself");
-	return gorgon_error_create(GORGON_ERROR_UNRESOLVED, "%s: undefined symbol %s", object->path,
+	return gorgon_error_create(GORGON_ERROR_UNRESOLVED, "%s: undefined symbol: %s", object->path,
 				   query->name);
 }
 
