@@ -127,6 +127,7 @@ for mode in 0, os.RTLD_NOW, os.RTLD_LAZY, os.RTLD_NOLOAD, os.RTLD_NODELETE:
     show(f"mode {mode:#x}", lambda: CDLL(ANSWER, mode=mode)._handle == lib._handle)
     show(f"mode {mode:#x}, a system library", lambda: CDLL("libm.so.6", mode=mode)._handle == CDLL("libm.so.6")._handle)
     show(f"mode {mode:#x}, the process", lambda: CDLL(None, mode=mode).abs(-4))
+show("lazily", lambda: CDLL(UNDEFINED, mode=os.RTLD_LAZY)._name)
 show("local", lambda: hasattr(CDLL(None), "address_of_per_thread"))
 CDLL(ANSWER, mode=RTLD_GLOBAL)
 show("global", lambda: hasattr(CDLL(None), "address_of_per_thread"))
@@ -239,8 +240,12 @@ class ForeignFunctions(unittest.TestCase):
         self.compare(PYTHON)
 
     def test_flags_of_dlopen(self):
-        # The system's linker has no text for this one.
-        self.compare(FLAGS, {"OSError: dlopen() error": "OSError: FOLDER/libanswer.so: not loaded (RTLD_NOLOAD)"})
+        self.compare(FLAGS, {
+            # The system's linker has no text for this one.
+            "OSError: dlopen() error": "OSError: FOLDER/libanswer.so: not loaded (RTLD_NOLOAD)",
+            # Private libraries are bound at once, always.
+            "lazily: 'FOLDER/libundefined.so'": "lazily: OSError: FOLDER/libundefined.so: undefined symbol: missing_function",
+        })
 
     def test_errors(self):
         self.compare(ERRORS, TEXTS)
