@@ -141,6 +141,8 @@ static const struct compare_case cases[] = {
 	 .probe = "tls_probe", .says = PROBE_SAYS},
 	{.name = "tls_descriptor_threads_of_every_age", .module = "libtls_gnu2.so",
 	 .probe = "tls_probe", .says = PROBE_SAYS},
+	{.name = "tls_initial_exec_threads_of_every_age", .module = "libtls_initial.so",
+	 .probe = "tls_probe", .says = PROBE_SAYS},
 	{.name = "tls_other_librarys_variable_is_one", .run = user_other, .says = "12 13 12 12 13"},
 	{.name = "tls_programs_variable_is_one", .run = user_program,
 	 .says = "52 53 52 52 53 same 1"},

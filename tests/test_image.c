@@ -400,8 +400,6 @@ static const struct damage damages[] = {
 	{"tls_filesz_above_memsz", PHDR(PT_TLS, p_filesz, 64), F, "PT_TLS: p_filesz 0x40"},
 	{"tls_memsz_huge", PHDR(PT_TLS, p_memsz, UINT64_MAX), F, "PT_TLS: p_filesz"},
 	{"tls_align_odd", PHDR(PT_TLS, p_align, 24), F, "PT_TLS: p_align 0x18 is no power of two"},
-	{"tls_misaligned", PHDR(PT_TLS, p_vaddr, ELF_BUILDER_TLS + 4), F,
-	 "not a multiple of p_align"},
 	{"tls_outside", PHDR(PT_TLS, p_vaddr, 0x9000), F, "PT_TLS: initialisation image at 0x9000"},
 	{"tls_in_bss", PHDR(PT_TLS, p_vaddr, ELF_BUILDER_BSS), F, "PT_TLS: initialisation image"},
 	{"relro_outside", PHDR(PT_GNU_RELRO, p_vaddr, 0x9000), F, "PT_GNU_RELRO: 0x9000"},

@@ -3,6 +3,8 @@
 
 #define _GNU_SOURCE
 #include "helpers.h"
+#include "ns.h"
+#include "symbol.h"
 
 #include <malloc.h>
 #include <pthread.h>
@@ -310,6 +312,39 @@ static void tlsdesc_call_preserves_vector_registers(void **state)
 	test_ns_destroy(ns);
 }
 
+static uint64_t offset_of(const struct gorgon_object *object, const char *name)
+{
+	struct gorgon_symbol_query query = gorgon_symbol_query(name, NULL);
+
+	return gorgon_symbol_find(object->image, &query)->st_value;
+}
+
+// A PT_TLS that does not begin at a multiple of its alignment (lld writes such): so do blocks.
+static void tls_block_keeps_the_distance_from_its_alignment(void **state)
+{
+	const char *path = test_temp("misaligned.so");
+	size_t size;
+	uint8_t *file = test_read(test_module("libtls_small.so"), &size);
+	Elf64_Phdr *phdr = (Elf64_Phdr *)(file + ((Elf64_Ehdr *)file)->e_phoff);
+	struct gorgon_ns *ns = test_ns();
+	struct gorgon_object *object;
+	struct tls tls;
+
+	(void)state;
+	while (phdr->p_type != PT_TLS)
+		phdr++;
+	phdr->p_align = 0x1000;
+	assert_int_not_equal(phdr->p_vaddr % phdr->p_align, 0);
+	test_write(path, file, size);
+	assert_ok(gorgon_object_open(ns, path, 0, &object));
+	tls = functions_of(object);
+	check_fresh(&tls);
+	assert_int_equal((uintptr_t)tls.aligned() % 0x1000,
+			 (phdr->p_vaddr + offset_of(object, "tls_aligned")) % 0x1000);
+	free(file);
+	test_ns_destroy(ns);
+}
+
 static int use_initial_exec(void **state)
 {
 	(void)state;
@@ -412,6 +447,7 @@ int main(void)
 		initial_exec_test(tls_get_addr_threads_have_their_own),
 		initial_exec_test(tls_find_symbol_is_the_calling_threads),
 		initial_exec_test(tls_module_destroy_next_module_starts_fresh),
+		cmocka_unit_test(tls_block_keeps_the_distance_from_its_alignment),
 		cmocka_unit_test(static_tls_variables_of_other_objects_are_reached),
 		cmocka_unit_test(static_tls_variables_in_use_are_refused),
 		cmocka_unit_test(static_tls_room_comes_back),

@@ -176,9 +176,6 @@ static struct gorgon_error *read_tls(struct gorgon_image *image, const GElf_Phdr
 		return bad(image, "PT_TLS: p_filesz 0x%lx, p_memsz 0x%lx", ph->p_filesz, ph->p_memsz);
 	if (ph->p_align > 1 && (ph->p_align & (ph->p_align - 1) || ph->p_align > VADDR_MAX))
 		return bad(image, "PT_TLS: p_align 0x%lx is no power of two", ph->p_align);
-	if (ph->p_align > 1 && ph->p_vaddr & (ph->p_align - 1))
-		return bad(image, "PT_TLS: p_vaddr 0x%lx is not a multiple of p_align 0x%lx",
-			   ph->p_vaddr, ph->p_align);
 	if (ph->p_filesz && !gorgon_image_at(image, ph->p_vaddr, ph->p_filesz))
 		return bad(image, "PT_TLS: initialisation image at 0x%lx is in no segment",
 			   ph->p_vaddr);

@@ -22,6 +22,7 @@
 #include "lock.h"
 #include "ns.h"
 #include "static_tls.h"
+#include "tls.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -73,7 +74,7 @@ static void unlink_thread(struct gorgon_thread *thread)
 static void free_block(const struct gorgon_thread *thread, void *block)
 {
 	if (!gorgon_static_tls_contains(thread->tp, block))
-		free(block);
+		gorgon_tls_free_block(block);
 }
 
 static void free_thread(struct gorgon_thread *thread)

@@ -110,23 +110,41 @@ static bool grow_slots(struct gorgon_thread *thread, size_t index)
 	return grown;
 }
 
+// What malloc() gave stands before the variables: their block begins at the distance from
+// a multiple of the alignment that it has in the file, which need not be none.
+//
+//	|-- padding --|-- base --|-- variables --|
+//	^ base, aligned          ^ base + head + misalignment
 static void *create_block(const struct gorgon_object *object)
 {
 	const struct gorgon_image *image = object->image;
-	size_t align = image->tls.align < 16 ? 16 : image->tls.align;
-	void *block;
+	size_t align = image->tls.align < 16 ? 16 : image->tls.align, head = align;
+	size_t misalign = image->tls.vaddr % align;
+	void *base;
+	char *block;
 
 	if (object->static_tls)
 		return (char *)__builtin_thread_pointer() +
 		       gorgon_static_tls_offset(object->static_tls);
-	if (posix_memalign(&block, align, image->tls.mem_size))
+	if (posix_memalign(&base, align, head + misalign + image->tls.mem_size))
 		return NULL;
+	block = (char *)base + head + misalign;
+	memcpy(block - sizeof(base), &base, sizeof(base));
 	// From this copy's memory: relocations of the initialisation image apply.
 	memcpy(block, (const void *)(uintptr_t)(object->bias + image->tls.vaddr),
 	       image->tls.file_size);
-	memset((char *)block + image->tls.file_size, 0,
-	       image->tls.mem_size - image->tls.file_size);
+	memset(block + image->tls.file_size, 0, image->tls.mem_size - image->tls.file_size);
 	return block;
+}
+
+void gorgon_tls_free_block(void *block)
+{
+	void *base;
+
+	if (!block)
+		return;
+	memcpy(&base, (char *)block - sizeof(base), sizeof(base));
+	free(base);
 }
 
 // First access of this thread to this module. There is no way to report a failure

@@ -16,6 +16,9 @@ struct gorgon_error *gorgon_tls_module_create(struct gorgon_object *object);
 /* Take it back and free every thread's block. The lock is held. */
 void gorgon_tls_module_destroy(struct gorgon_object *object);
 
+/* Free a thread's block; not one in static TLS. NULL is ignored. */
+void gorgon_tls_free_block(void *block);
+
 /* What TLS descriptors of private code call; not a C function. See tlsdesc_*.S. */
 extern const char gorgon_tlsdesc[], gorgon_tlsdesc_undefined[];
 

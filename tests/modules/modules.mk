@@ -171,9 +171,10 @@ $(MOD)/libtls_user.so: $(MOD_SRC)/tls_user.c $(MOD)/libtls.so
 $(MOD)/libtls_dtor.so: $(MOD_SRC)/tls_dtor.cc $(MOD_SRC)/note.h
 	$(MOD_CXX) $<
 
-MOD_TLS := gd ld gnu2
+MOD_TLS := gd ld gnu2 initial
 MODULES += $(MOD_TLS:%=$(MOD)/libtls_%.so) $(MOD)/libtls_weak.so $(MOD)/libtls_weak_desc.so
 $(MOD)/libtls_ld.so: MOD_FLAGS = -DLOCAL
+$(MOD)/libtls_initial.so: MOD_FLAGS = -DSMALL -ftls-model=initial-exec
 $(MOD)/libtls_gnu2.so: MOD_FLAGS = -O2 -mtls-dialect=gnu2
 $(MOD_TLS:%=$(MOD)/libtls_%.so): $(MOD_SRC)/tls_probe.c $(MOD_SRC)/note.h
 	$(MOD_CC) $< $(MOD_FLAGS)

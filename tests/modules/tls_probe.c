@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: MIT
 // What threads of every age find in their blocks: initial values, zeros, alignment, a
-// large block. Built for each model: LOCAL makes all of it local dynamic.
+// large block. Built for each model: LOCAL makes all of it local dynamic, SMALL fits into
+// static TLS.
 
 #include "note.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
+// Static blocks are small.
+#ifdef SMALL
+#define LARGE 64
+#define PAGE  64
+#else
 #define LARGE (1 << 20)
+#define PAGE  4096
+#endif
 
 #ifdef LOCAL
 #define SCOPE static
@@ -18,7 +26,7 @@
 SCOPE __thread int value = 11;
 SCOPE __thread int zero;
 SCOPE __thread char aligned[64] __attribute__((aligned(64))) = "cache line";
-SCOPE __thread char page[4096] __attribute__((aligned(4096)));
+SCOPE __thread char page[PAGE] __attribute__((aligned(PAGE)));
 SCOPE __thread char large[LARGE];
 static int target = 5;
 SCOPE __thread int *pointer = &target; // relocated, in the initialisation image
@@ -44,7 +52,7 @@ static void look(void)
 	note_value("zero", zero++);
 	note_value("own", own_value++ + own_zero++);
 	note_value("aligned", (uintptr_t)aligned % 64 == 0 && aligned[0] == 'c');
-	note_value("page", (uintptr_t)page % 4096);
+	note_value("page", (uintptr_t)page % PAGE);
 	note_value("used", count_used(large));
 	note_value("pointer", pointer == &target ? *pointer : -1);
 	large[0] = large[LARGE - 1] = 1;
