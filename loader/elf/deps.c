@@ -212,6 +212,7 @@ struct names {
 	size_t scope_count;
 	bool (*fn)(void *ctx, const struct gorgon_import *import);
 	void *ctx;
+	bool no_memory;
 };
 
 // The library that an address is in. A thread-local variable's is in none.
@@ -226,7 +227,7 @@ static const char *library_of(const struct gorgon_binding *binding, const Elf64_
 }
 
 // False to stop.
-static bool tell_reference(const struct names *names, struct gorgon_object *object, uint32_t index)
+static bool tell_reference(struct names *names, struct gorgon_object *object, uint32_t index)
 {
 	const Elf64_Sym *sym = &object->image->symbols[index];
 	struct gorgon_symbol_query query = gorgon_symbol_query_of(object->image, index);
@@ -235,6 +236,9 @@ static bool tell_reference(const struct names *names, struct gorgon_object *obje
 	struct gorgon_import import = {
 		.object = object->path, .name = query.name, .version = query.version};
 
+	names->no_memory = binding.no_memory;
+	if (binding.no_memory)
+		return false;
 	if (binding.object || (!binding.found && ELF64_ST_BIND(sym->st_info) == STB_WEAK))
 		return true;
 	if (!binding.found) {
@@ -250,7 +254,7 @@ static bool tell_reference(const struct names *names, struct gorgon_object *obje
 	return names->fn(names->ctx, &import);
 }
 
-static void tell(const struct names *names, struct gorgon_object *const *objects, size_t count)
+static void tell(struct names *names, struct gorgon_object *const *objects, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		for (uint32_t s = 1; s < objects[i]->image->symbol_count; s++)
@@ -286,7 +290,7 @@ static struct gorgon_error *list_names(struct gorgon_group *group, const char *b
 	names->scope_count = group->count;
 	tell(names, closure, count);
 	free(closure);
-	return NULL;
+	return names->no_memory ? &gorgon_error_nomem : NULL;
 }
 
 struct gorgon_error *gorgon_imports_for_each(const struct gorgon_ns_opts *opts, const char *base,

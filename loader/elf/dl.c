@@ -258,16 +258,16 @@ static struct gorgon_binding find_from(struct gorgon_ns *ns, struct gorgon_objec
 				       const struct gorgon_object *after,
 				       const struct gorgon_symbol_query *query)
 {
-	struct gorgon_binding ret = {0};
+	struct gorgon_binding ret;
 	size_t count, start = 0;
 	struct gorgon_object **list = gorgon_object_closure(root, &count);
 
 	if (!list)
-		return ret;
+		return (struct gorgon_binding){.no_memory = true};
 	while (after && start < count && list[start++] != after)
 		;
 	ret = gorgon_scope_find_private(ns, list + start, count - start, query);
-	if (!ret.found)
+	if (!ret.found && !ret.no_memory)
 		ret = find_shared(ns, list, count, query);
 	free(list);
 	return ret;
@@ -295,16 +295,16 @@ static struct gorgon_binding find_next(struct gorgon_ns *ns, struct gorgon_objec
 static struct gorgon_binding find_default(struct gorgon_ns *ns, struct gorgon_object *caller,
 					  const struct gorgon_symbol_query *query)
 {
-	struct gorgon_binding ret = {0};
 	struct gorgon_object **list = NULL;
+	struct gorgon_binding ret;
 	size_t count = 0;
 
 	if (caller && !(list = gorgon_object_closure(opened(caller), &count)))
-		return ret;
+		return (struct gorgon_binding){.no_memory = true};
 	ret = gorgon_scope_find(ns, caller, list, count, query);
 	free(list);
 	if (caller && ret.object && !gorgon_object_add_ref(caller, ret.object))
-		ret.found = false;
+		return (struct gorgon_binding){.no_memory = true};
 	return ret;
 }
 
@@ -347,6 +347,10 @@ static void *look_up(void *handle, const char *name, const char *version, uint64
 	// Outside the lock: TLS blocks are made and IFUNC resolvers run here.
 	if (binding.found || !caller)
 		return gorgon_binding_address(&binding);
+	if (binding.no_memory) {
+		set_error_from(&gorgon_error_nomem);
+		return NULL;
+	}
 	object = handle == ns || handle == RTLD_DEFAULT || handle == RTLD_NEXT ? NULL : handle;
 	if (asprintf(&message, "%s: undefined symbol: %s%s%s",
 		     object ? object->path : "private namespace", name, version ? ", version " : "",

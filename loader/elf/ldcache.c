@@ -93,6 +93,7 @@ void gorgon_ldcache_for_each(bool (*fn)(void *ctx, const char *name, const char 
 struct find {
 	const char *name;
 	char *path;
+	bool found;
 };
 
 static bool match(void *ctx, const char *name, const char *path)
@@ -101,14 +102,16 @@ static bool match(void *ctx, const char *name, const char *path)
 
 	if (strcmp(name, find->name))
 		return true;
+	find->found = true;
 	find->path = strdup(path);
 	return false;
 }
 
-char *gorgon_ldcache_find(const char *name)
+bool gorgon_ldcache_find(const char *name, char **ret)
 {
 	struct find find = {.name = name};
 
 	gorgon_ldcache_for_each(match, &find);
-	return find.path;
+	*ret = find.path;
+	return !find.found || find.path;
 }

@@ -81,6 +81,8 @@ static struct gorgon_error *bind(struct pass *pass, uint32_t index, struct gorgo
 	}
 	query = gorgon_symbol_query_of(object->image, index);
 	*binding = gorgon_scope_find(object->ns, object, pass->local, pass->local_count, &query);
+	if (binding->no_memory)
+		return &gorgon_error_nomem;
 	if (!binding->found && ELF64_ST_BIND(sym->st_info) != STB_WEAK)
 		return unresolved(object, &query);
 	if (binding->object && !gorgon_object_add_ref(object, binding->object))

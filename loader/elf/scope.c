@@ -35,9 +35,8 @@ static void bind_unique(struct gorgon_ns *ns, struct gorgon_binding *binding)
 	}
 	grown = reallocarray(ns->uniques, ns->unique_count + 1, sizeof(*grown));
 	if (!grown) {
-		// Two definitions would go unnoticed until they differ: not found is
-		// the error that the caller can report.
-		binding->found = false;
+		// Two definitions would go unnoticed until they differ.
+		*binding = (struct gorgon_binding){.no_memory = true};
 		return;
 	}
 	ns->uniques = grown;
@@ -88,7 +87,7 @@ static struct gorgon_binding find_inside(struct gorgon_ns *ns, struct gorgon_obj
 		return ret;
 	if (object && object->deepbind) {
 		ret = gorgon_scope_find_private(ns, local, local_count, query);
-		if (ret.found)
+		if (ret.found || ret.no_memory)
 			return ret;
 	}
 	for (struct gorgon_object *o = ns->first; o; o = o->next)
@@ -131,7 +130,7 @@ struct gorgon_binding gorgon_scope_find(struct gorgon_ns *ns, struct gorgon_obje
 			return ret;
 	}
 	ret = find_inside(ns, object, local, local_count, query);
-	if (!ret.found && !outside_first)
+	if (!ret.found && !ret.no_memory && !outside_first)
 		ret = gorgon_scope_find_outside(ns, object, query);
 	return ret;
 }

@@ -17,6 +17,7 @@ enum gorgon_binding_source {
 
 struct gorgon_binding {
 	bool found;
+	bool no_memory; /* then not found, and the search has ended */
 	enum gorgon_binding_source source;
 	struct gorgon_object *object; /* private definition */
 	const Elf64_Sym *sym;	      /* of it */

@@ -101,45 +101,68 @@ static char *expand(const char *dir, size_t size, const char *name, const char *
 	return ret;
 }
 
-// Try each directory of a colon-separated list.
-static char *search_path(const char *path, const char *name, const char *object_path)
-{
-	while (path && *path) {
-		size_t size = strcspn(path, ":");
-		char *file = size ? expand(path, size, name, object_path) : NULL;
+// The steps of a search: each leaves alone what an earlier one has found. False: no
+// memory, which is not the same as not found.
 
-		if (file && is_loadable(file))
-			return file;
-		free(file);
+// Try each directory of a colon-separated list.
+static bool search_path(const char *path, const char *name, const char *object_path, char **ret)
+{
+	while (!*ret && path && *path) {
+		size_t size = strcspn(path, ":");
+		char *file;
+
+		if (size) {
+			file = expand(path, size, name, object_path);
+			if (!file)
+				return false;
+			if (is_loadable(file))
+				*ret = file;
+			else
+				free(file);
+		}
 		path += size;
 		path += *path == ':';
 	}
-	return NULL;
+	return true;
 }
 
-static char *search_all(const char *name, const struct gorgon_object *requester)
+// DT_RUNPATH switches the object's own DT_RPATH off, and is not inherited.
+static bool search_rpaths(const char *name, const struct gorgon_object *requester, char **ret)
+{
+	if (requester && requester->image->runpath)
+		return true;
+	for (const struct gorgon_object *o = requester; o; o = o->loader)
+		if (!o->image->runpath && !search_path(o->image->rpath, name, o->path, ret))
+			return false;
+	return true;
+}
+
+static bool search_cache(const char *name, char **ret)
 {
 	char *file = NULL;
 
-	// DT_RUNPATH switches the object's own DT_RPATH off, and is not inherited.
-	if (!requester || !requester->image->runpath)
-		for (const struct gorgon_object *o = requester; o && !file; o = o->loader)
-			if (!o->image->runpath)
-				file = search_path(o->image->rpath, name, o->path);
-	if (!file)
-		file = search_path(secure_getenv("LD_LIBRARY_PATH"), name, NULL);
-	if (!file && requester)
-		file = search_path(requester->image->runpath, name, requester->path);
-	if (!file) {
-		file = gorgon_ldcache_find(name);
-		if (file && !is_loadable(file)) {
-			free(file);
-			file = NULL;
-		}
-	}
-	for (size_t i = 0; !file && i < sizeof(default_dirs) / sizeof(*default_dirs); i++)
-		file = search_path(default_dirs[i], name, NULL);
-	return file;
+	if (*ret)
+		return true;
+	if (!gorgon_ldcache_find(name, &file))
+		return false;
+	if (file && is_loadable(file))
+		*ret = file;
+	else
+		free(file);
+	return true;
+}
+
+static bool search_all(const char *name, const struct gorgon_object *requester, char **ret)
+{
+	if (!search_rpaths(name, requester, ret) ||
+	    !search_path(secure_getenv("LD_LIBRARY_PATH"), name, NULL, ret) ||
+	    (requester && !search_path(requester->image->runpath, name, requester->path, ret)) ||
+	    !search_cache(name, ret))
+		return false;
+	for (size_t i = 0; i < sizeof(default_dirs) / sizeof(*default_dirs); i++)
+		if (!search_path(default_dirs[i], name, NULL, ret))
+			return false;
+	return true;
 }
 
 // Debuggers and $ORIGIN need names that do not depend on the current directory. Links
@@ -174,12 +197,13 @@ static struct gorgon_error *not_found(const char *name, const struct gorgon_obje
 struct gorgon_error *gorgon_search(const char *name, const struct gorgon_object *requester,
 				   char **ret)
 {
-	char *file;
+	char *file = NULL;
 
 	if (strchr(name, '/')) {
 		file = requester ? expand(name, strlen(name), NULL, requester->path) : strdup(name);
 		return file ? make_absolute(file, ret) : &gorgon_error_nomem;
 	}
-	file = search_all(name, requester);
+	if (!search_all(name, requester, &file))
+		return &gorgon_error_nomem;
 	return file ? make_absolute(file, ret) : not_found(name, requester);
 }

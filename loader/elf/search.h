@@ -16,8 +16,8 @@ struct gorgon_object;
 struct gorgon_error *gorgon_search(const char *name, const struct gorgon_object *requester,
 				   char **ret);
 
-/* The path that /etc/ld.so.cache has for @name, malloc()ed, or NULL. */
-char *gorgon_ldcache_find(const char *name);
+/* @ret: the path that /etc/ld.so.cache has for @name, malloc()ed, or NULL. False: no memory. */
+bool gorgon_ldcache_find(const char *name, char **ret);
 
 /* Call @fn for each 64-bit library in the cache until it returns false. */
 void gorgon_ldcache_for_each(bool (*fn)(void *ctx, const char *name, const char *path), void *ctx);

@@ -134,46 +134,65 @@ static struct gorgon_error *from_library(const char *path, struct gorgon_python 
 	return fill_from_library(python);
 }
 
-static char *find_library(const char *real, unsigned minor, bool debug)
+// @ret: NULL when there is none.
+static struct gorgon_error *find_library(const char *real, unsigned minor, bool debug, char **ret)
 {
 	static const char *const dirs[] = {"lib/" MULTIARCH, "lib", "lib64"};
-	char *prefix = parent(real, 2), *file = NULL;
+	char *prefix = parent(real, 2), *file;
 
-	for (size_t i = 0; prefix && i < sizeof(dirs) / sizeof(*dirs); i++) {
+	*ret = NULL;
+	if (!prefix)
+		return &gorgon_error_nomem;
+	for (size_t i = 0; !*ret && i < sizeof(dirs) / sizeof(*dirs); i++) {
 		if (asprintf(&file, "%s/%s/libpython3.%u%s.so.1.0", prefix, dirs[i], minor,
-			     debug ? "d" : "") < 0)
-			file = NULL;
-		if (file && !access(file, R_OK))
-			break;
-		free(file);
-		file = NULL;
+			     debug ? "d" : "") < 0) {
+			free(prefix);
+			return &gorgon_error_nomem;
+		}
+		if (!access(file, R_OK))
+			*ret = file;
+		else
+			free(file);
 	}
 	free(prefix);
-	return file;
+	return NULL;
 }
 
-// `executable = PATH` of the pyvenv.cfg one level above bin/, for environments that
-// were made with copies instead of links.
-static char *venv_executable(const char *path)
+// `executable = PATH` of an open pyvenv.cfg; @ret: NULL when there is none.
+static struct gorgon_error *read_executable(FILE *in, char **ret)
 {
-	char *dir = parent(path, 2), *file = NULL, *line = NULL, *ret = NULL;
+	struct gorgon_error *err = NULL;
+	char value[PATH_MAX], *line = NULL;
 	size_t size = 0;
-	FILE *in = NULL;
 
-	if (dir && asprintf(&file, "%s/pyvenv.cfg", dir) >= 0)
-		in = fopen(file, "re");
-	while (in && !ret && getline(&line, &size, in) > 0) {
-		char value[PATH_MAX];
-
-		if (sscanf(line, " executable = %4095[^\n]", value) == 1)
-			ret = strdup(value);
-	}
-	if (in)
-		fclose(in);
+	while (!err && !*ret && getline(&line, &size, in) > 0)
+		if (sscanf(line, " executable = %4095[^\n]", value) == 1 && !(*ret = strdup(value)))
+			err = &gorgon_error_nomem;
 	free(line);
+	return err;
+}
+
+// That of the pyvenv.cfg one level above bin/, for environments that were made with
+// copies instead of links.
+static struct gorgon_error *venv_executable(const char *path, char **ret)
+{
+	char *dir = parent(path, 2), *file = NULL;
+	struct gorgon_error *err = NULL;
+	FILE *in;
+
+	*ret = NULL;
+	if (!dir || asprintf(&file, "%s/pyvenv.cfg", dir) < 0) {
+		free(dir);
+		return &gorgon_error_nomem;
+	}
+	in = fopen(file, "re");
+	if (in) {
+		err = read_executable(in, ret);
+		fclose(in);
+	}
 	free(file);
 	free(dir);
-	return ret;
+	return err;
 }
 
 static struct gorgon_error *no_library(const char *path, unsigned minor, bool debug)
@@ -194,7 +213,10 @@ static struct gorgon_error *from_executable(const char *path, struct gorgon_pyth
 	if (!real)
 		return gorgon_error_create_os(errno, "%s", path);
 	// First, because a copy may be called python3.11 and is not in its prefix.
-	from_venv = venv_executable(path);
+	if ((err = venv_executable(path, &from_venv))) {
+		free(real);
+		return err;
+	}
 	base = from_venv ? realpath(from_venv, NULL) : NULL;
 	free(from_venv);
 	if (base) {
@@ -210,11 +232,10 @@ static struct gorgon_error *from_executable(const char *path, struct gorgon_pyth
 			path);
 	}
 	err = check_minor(path, python->minor);
-	if (!err) {
-		python->libpython = find_library(real, python->minor, python->debug);
-		if (!python->libpython)
-			err = no_library(path, python->minor, python->debug);
-	}
+	if (!err)
+		err = find_library(real, python->minor, python->debug, &python->libpython);
+	if (!err && !python->libpython)
+		err = no_library(path, python->minor, python->debug);
 	free(real);
 	if (err)
 		return err;

@@ -14,6 +14,7 @@
 #define _GNU_SOURCE
 #include "interp.h"
 #include "../elf/error.h"
+#include "../elf/symbol.h"
 #include "../elf/locales.h"
 #include "../elf/lock.h"
 #include "../elf/ns.h"
@@ -71,6 +72,7 @@ static void describe(struct gorgon_interp *interp)
 
 static struct gorgon_error *load(struct gorgon_interp *interp, const struct gorgon_interp_opts *opts)
 {
+	struct gorgon_symbol_query entry = gorgon_symbol_query("Py_BytesMain", NULL);
 	struct gorgon_thunk thunks[GORGON_MODULE_THUNKS];
 	struct gorgon_error *err;
 
@@ -88,7 +90,7 @@ static struct gorgon_error *load(struct gorgon_interp *interp, const struct gorg
 	gorgon_unlock();
 	err = gorgon_object_open(interp->ns, interp->python.libpython, GORGON_OPEN_GLOBAL,
 				 &interp->libpython);
-	if (!err && !gorgon_interp_find_symbol(interp, "Py_BytesMain"))
+	if (!err && !gorgon_symbol_find(interp->libpython->image, &entry))
 		err = gorgon_error_create(GORGON_ERROR_PYTHON, "%s: has no Py_BytesMain: not a libpython",
 					  interp->python.libpython);
 	return err;
