@@ -24,6 +24,9 @@
 // SIG_IGN in a view (CPython ignores SIGPIPE) holds for the process while the host
 // has the default, as with any embedded CPython.
 //
+// A vfork() child (subprocess makes one) runs in this memory but has dispositions of its
+// own, which it resets before it executes something: it goes to the kernel directly.
+//
 // The dispatcher runs at any time on any thread and takes no lock. Views are in a list
 // that only grows at its head with release stores; a view that goes is unlinked, and
 // freed once no dispatcher is running elsewhere that may have seen it. `lock` orders
@@ -39,6 +42,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct gorgon_signals {
 	struct gorgon_signals *next;
@@ -58,6 +62,7 @@ static uint64_t dispatched; // bit per signal: our dispatcher is installed
 static uint64_t ignored;    // bit per signal: SIG_IGN is installed for a view
 static unsigned running;    // dispatchers at work; atomic
 static sigset_t before_fork; // the forking thread's mask, under `lock`
+static pid_t process;	    // the one whose dispositions these are
 
 static __thread struct gorgon_signals *mine __attribute__((tls_model("initial-exec")));
 static __thread unsigned depth __attribute__((tls_model("initial-exec")));
@@ -86,9 +91,12 @@ static bool is_fault(int number, const siginfo_t *info)
 
 static void call(const struct sigaction *action, int number, siginfo_t *info, void *context)
 {
+	// First: whoever resets a handler may leave SA_SIGINFO set.
+	if (action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN)
+		return;
 	if (action->sa_flags & SA_SIGINFO)
 		action->sa_sigaction(number, info, context);
-	else if (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN)
+	else
 		action->sa_handler(number);
 }
 
@@ -237,6 +245,7 @@ struct gorgon_signals *gorgon_signals_create(bool deliver)
 		return NULL;
 	view->deliver = deliver;
 	take_lock(&saved);
+	process = getpid();
 	view->next = views;
 	__atomic_store_n(&views, view, __ATOMIC_RELEASE);
 	release_lock(&saved);
@@ -290,8 +299,10 @@ void gorgon_signals_after_fork(bool child)
 		view->deliver &= view == mine;
 		view->has_thread &= view == mine;
 	}
-	if (child)
+	if (child) {
 		running = depth;
+		process = getpid();
+	}
 	release_lock(&saved);
 }
 
@@ -304,7 +315,7 @@ int gorgon_signal_action(int number, const struct sigaction *action, struct siga
 
 	// What cannot be caught, and the C library's own two, have its own answers.
 	if (number < 1 || number >= NSIG || number == SIGKILL || number == SIGSTOP ||
-	    (number > SIGSYS && number < SIGRTMIN))
+	    (number > SIGSYS && number < SIGRTMIN) || getpid() != process)
 		return sigaction(number, action, old);
 	take_lock(&saved);
 	if (view->set & bit(number))

@@ -265,6 +265,17 @@ class Run(unittest.TestCase):
         self.assertEqual(sorted(result.stdout.splitlines()),
                          ["0 True True False", "1 True True False", "2 False True True"], result.stderr)
 
+    def test_handlers_survive_a_subprocess(self):
+        # Between vfork() and exec the child resets signals, in its parent's memory.
+        code = ("import signal, subprocess\n"
+                "got = []\n"
+                "signal.signal(signal.SIGUSR1, lambda n, f: got.append(n))\n"
+                "status = subprocess.check_output(['grep', 'SigIgn', '/proc/self/status'], text=True)\n"
+                "ignores_sigpipe = int(status.split()[1], 16) >> (signal.SIGPIPE - 1) & 1\n"
+                "signal.raise_signal(signal.SIGUSR1)\n"
+                "print(signal.SIGUSR1 in got, ignores_sigpipe)\n")
+        self.check(gorgon("run", "-n", "2", "-c", code), "True 0\n" * 2)
+
     @unittest.skipIf(SANITIZED, "the sanitizer's runtime answers the fault")
     def test_faulthandler_of_the_faulting_copy_answers(self):
         for start in ("ctypes.string_at(0)", "import threading; threading.Thread(target=ctypes.string_at, args=(0,)).start()"):
