@@ -62,7 +62,7 @@ static uint64_t dispatched; // bit per signal: our dispatcher is installed
 static uint64_t ignored;    // bit per signal: SIG_IGN is installed for a view
 static unsigned running;    // dispatchers at work; atomic
 static sigset_t before_fork; // the forking thread's mask, under `lock`
-static pid_t process;	    // the one whose dispositions these are
+static pid_t process;	    // the one whose dispositions these are; atomic
 
 static __thread struct gorgon_signals *mine __attribute__((tls_model("initial-exec")));
 static __thread unsigned depth __attribute__((tls_model("initial-exec")));
@@ -245,7 +245,7 @@ struct gorgon_signals *gorgon_signals_create(bool deliver)
 		return NULL;
 	view->deliver = deliver;
 	take_lock(&saved);
-	process = getpid();
+	__atomic_store_n(&process, getpid(), __ATOMIC_RELAXED);
 	view->next = views;
 	__atomic_store_n(&views, view, __ATOMIC_RELEASE);
 	release_lock(&saved);
@@ -301,7 +301,7 @@ void gorgon_signals_after_fork(bool child)
 	}
 	if (child) {
 		running = depth;
-		process = getpid();
+		__atomic_store_n(&process, getpid(), __ATOMIC_RELAXED);
 	}
 	release_lock(&saved);
 }
@@ -315,7 +315,8 @@ int gorgon_signal_action(int number, const struct sigaction *action, struct siga
 
 	// What cannot be caught, and the C library's own two, have its own answers.
 	if (number < 1 || number >= NSIG || number == SIGKILL || number == SIGSTOP ||
-	    (number > SIGSYS && number < SIGRTMIN) || getpid() != process)
+	    (number > SIGSYS && number < SIGRTMIN) ||
+	    getpid() != __atomic_load_n(&process, __ATOMIC_RELAXED))
 		return sigaction(number, action, old);
 	take_lock(&saved);
 	if (view->set & bit(number))
