@@ -364,6 +364,42 @@ static void interp_main_forked_child_ends_by_itself(void **state)
 			 6);
 }
 
+struct reader {
+	FILE *in;
+	sem_t locked, go_on;
+};
+
+// As a thread in getline(): it holds the stream's lock while it waits.
+static void *hold_stream(void *arg)
+{
+	struct reader *reader = arg;
+
+	flockfile(reader->in);
+	sem_post(&reader->locked);
+	sem_wait(&reader->go_on);
+	funlockfile(reader->in);
+	return NULL;
+}
+
+static void interp_main_host_waits_for_input_ends_all_the_same(void **state)
+{
+	struct reader reader = {.in = fopen("/dev/null", "r")};
+	pthread_t thread;
+
+	(void)state;
+	assert_non_null(reader.in);
+	sem_init(&reader.locked, 0, 0);
+	sem_init(&reader.go_on, 0, 0);
+	assert_int_equal(pthread_create(&thread, NULL, hold_stream, &reader), 0);
+	sem_wait(&reader.locked);
+	alarm(60); // instead of a hang
+	assert_int_equal(run_once("pass"), 0);
+	alarm(0);
+	sem_post(&reader.go_on);
+	pthread_join(thread, NULL);
+	fclose(reader.in);
+}
+
 // --- several at once --------------------------------------------------------------------------
 
 struct program {
@@ -531,6 +567,7 @@ int main(void)
 		cmocka_unit_test(interp_main_extension_modules_load),
 		cmocka_unit_test(interp_main_python_threads_and_subprocess_work),
 		cmocka_unit_test(interp_main_forked_child_ends_by_itself),
+		cmocka_unit_test(interp_main_host_waits_for_input_ends_all_the_same),
 		cmocka_unit_test(interp_main_four_threads_run_at_once),
 		cmocka_unit_test(interp_main_numpy_in_two_threads_at_once),
 		cmocka_unit_test(interp_destroy_running_program_is_busy),

@@ -211,8 +211,9 @@ struct gorgon_error *gorgon_interp_main(struct gorgon_interp *interp, int argc,
 	gorgon_locale_leave();
 	gorgon_signals_leave(interp->ns->signals);
 	set_state(interp, GORGON_INTERP_ENDED);
-	// What its C code left in stdio's buffers, as at the end of a python3.
-	fflush(NULL);
+	// What its C code has printed, as at the end of a python3. Not all streams: a thread
+	// of the host that waits for input holds the lock of its own.
+	fflush(stdout);
 	interp->end_ns = gorgon_now();
 	return NULL;
 }
