@@ -39,7 +39,7 @@ def backtraces(pid):
 
 
 def run(timeout, *words):
-    """(status, output); a process that hangs is shown and its whole group killed."""
+    """(status, output); a process that hangs is shown with its children and all of them killed."""
     with tempfile.TemporaryFile("w+") as output:
         process = subprocess.Popen([GORGON, "run", "-n", str(INTERPRETERS), *map(str, words)], stdout=output,
                                    stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True,
@@ -75,9 +75,20 @@ def check_processes(report):
                  f"{ROUNDS * INTERPRETERS} programs end; status 0", f"{len(ended)} ended; status {status}", output)
 
 
+def check_openssl(report):
+    # As the README tells: with one OpenSSL for all, one of the first ten children hangs.
+    status, output = run(120, "--private", "libcrypto.so.*", "--private", "libssl.so.*",
+                         os.path.join(WORK, "forks_openssl.py"), 10)
+    match = re.search(r"^openssl (\d+) (\d+)$", output, re.M)
+    report.check("forks while the others are in an OpenSSL of their own", status == 0 and match and
+                 int(match[1]) >= 100 and match[2] == "0", "at least 100 children that look for a hash, 0 hung",
+                 f"{match[1]} children, {match[2]} hung" if match else f"status {status}", output)
+
+
 def main():
     report = Report("Forks and child processes")
     check_processes(report)
+    check_openssl(report)
     check_forks(report)
     return report.finish()
 
