@@ -72,6 +72,18 @@ static void add_pattern(void *ctx, const char *pattern, const char *reason)
 	json_object_array_add(ctx, row);
 }
 
+// With thousands of libraries the first limit that a process meets (mappings.c).
+static void add_mappings(struct json_object *to)
+{
+	FILE *in = fopen("/proc/sys/vm/max_map_count", "re");
+	unsigned long limit;
+
+	if (in && fscanf(in, "%lu", &limit) == 1)
+		json_object_object_add(to, "max_map_count", json_object_new_uint64(limit));
+	if (in)
+		fclose(in);
+}
+
 static struct json_object *collect(const struct gorgon_python *python)
 {
 	struct json_object *ret = json_object_new_object(), *shared = json_object_new_array();
@@ -84,6 +96,7 @@ static struct json_object *collect(const struct gorgon_python *python)
 	add(ret, "version", version);
 	add_debug(ret, python->libpython);
 	add_scripts(ret);
+	add_mappings(ret);
 	gorgon_policy_for_each(add_pattern, shared);
 	json_object_object_add(ret, "shared", shared);
 	return ret;
@@ -109,6 +122,9 @@ static void print(struct json_object *info)
 	printf("scripts      %s\n", get(info, "scripts"));
 	printf("  in ~/.gdbinit, or at the prompt:   %s\n", get(info, "gdb"));
 	printf("  in ~/.lldbinit, or at the prompt:  %s\n", get(info, "lldb"));
+	printf("mappings     a process may have %s (sysctl vm.max_map_count); when three quarters are used\n"
+	       "             libraries give up RELRO and the separation of constants from text\n",
+	       get(info, "max_map_count"));
 	puts("shared with the process (all other libraries are private):");
 	for (size_t i = 0; i < json_object_array_length(shared); i++) {
 		struct json_object *row = json_object_array_get_idx(shared, i);

@@ -14,7 +14,10 @@
 // not find what only a namespace has. So a library that opens extension modules,
 // plugins that use CPython, or other libraries that are private, must not be on this
 // list. Those of the list that call dlopen() at all open parts of themselves
-// (libcrypto its engines, libgomp its offloading, libc its NSS and iconv modules).
+// (libgomp its offloading, libc its NSS and iconv modules).
+//
+// Not shared although it could be: OpenSSL. Its locks are not reset in a forked child,
+// which hangs when another interpreter was in it; a copy each costs 0.4 MB.
 
 #define _GNU_SOURCE
 #include "policy.h"
@@ -53,8 +56,6 @@ static const struct {
 	{"libblis*.so.4", "as libblas"},
 	{"libatlas.so.3", "as libblas"},
 	{"libf77blas.so.3", "as libblas"},
-	{"libssl.so.*", "keeps no callbacks about Python; goes with libcrypto"},
-	{"libcrypto.so.*", "process-wide initialisation, atexit handlers and random state"},
 	{"lib[alt]san.so.*", "a sanitizer's runtime: one per process"},
 	{"libubsan.so.*", "a sanitizer's runtime: one per process"},
 };

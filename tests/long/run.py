@@ -35,7 +35,7 @@ def version(package):
 
 
 def versions():
-    parts = [f"Linux {platform.release()}, {os.cpu_count()} processors"]
+    parts = [f"Linux {platform.release().split('-')[0]}, {os.cpu_count()} processors"]
     return ", ".join(parts + [text for text in map(version, PACKAGES) if text])
 
 

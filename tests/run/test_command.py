@@ -319,9 +319,12 @@ class Info(unittest.TestCase):
         for name in ("gdb", "lldb"):
             self.assertTrue(os.path.isfile(info[name].split()[-1]), info[name])
         self.assertIn("libc.so.6", [row["pattern"] for row in info["shared"]])
+        with open("/proc/sys/vm/max_map_count") as file:
+            self.assertEqual(info["max_map_count"], int(file.read()))
 
     def test_text_names_the_same(self):
         text = gorgon("info").stdout
+        self.assertRegex(text, r"(?s)mappings +a process may have \d+ \(sysctl vm.max_map_count\).*give up RELRO")
         self.assertIn(LIBPYTHON, text)
         self.assertIn("source ", text)
 
