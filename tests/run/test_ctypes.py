@@ -241,7 +241,6 @@ class ForeignFunctions(unittest.TestCase):
 
     def test_flags_of_dlopen(self):
         self.compare(FLAGS, {
-            # The system's linker has no text for this one.
             # Private libraries are bound at once, always.
             "lazily: 'FOLDER/libundefined.so'": "lazily: OSError: FOLDER/libundefined.so: undefined symbol: missing_function",
         })
