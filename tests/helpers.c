@@ -60,7 +60,7 @@ static void count_mapping(const char *line, struct test_snapshot *ret)
 		return;
 	if (strstr(line + at, ".so") || strstr(line + at, "gorgon-thunks"))
 		ret->file_maps++;
-	else if (!line[at] && !TEST_ASAN)
+	else if (!line[at] && !TEST_SANITIZED)
 		ret->anon_bytes += end - start;
 }
 

@@ -19,10 +19,12 @@
 /* Visible to modules although this program's symbols are hidden. */
 #define TEST_EXPORT __attribute__((visibility("default")))
 
-#if defined(__SANITIZE_ADDRESS__)
-#define TEST_ASAN 1
+/* The runtime of a sanitizer has an allocator of its own: what the heap and nameless memory
+ * hold says nothing, and some do not survive a fork among threads. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TEST_SANITIZED 1
 #else
-#define TEST_ASAN 0
+#define TEST_SANITIZED 0
 #endif
 
 /* --- errors ----------------------------------------------------------------- */

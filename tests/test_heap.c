@@ -96,7 +96,7 @@ static void heap_impossible_sizes_are_refused(void **state)
 	assert_null(gorgon_heap_malloc(huge, ns));
 	assert_null(gorgon_heap_calloc(huge / 2, 3, ns));
 	assert_null(gorgon_heap_realloc(p, huge - 100, ns));
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // whose malloc() aborts
+#if !TEST_SANITIZED // whose malloc() aborts
 	assert_null(gorgon_heap_malloc(huge / 2 - 100, ns));
 	assert_null(gorgon_heap_realloc(p, huge / 2 - 100, ns));
 #endif
@@ -124,7 +124,7 @@ static void heap_release_frees_what_is_left(void **state)
 	before = bytes_in_use();
 	for (int i = 0; i < 10; i++)
 		leave_blocks_behind();
-	if (!TEST_ASAN) // which finds leaks itself
+	if (!TEST_SANITIZED)
 		assert_true(bytes_in_use() < before + 100000);
 }
 
@@ -162,7 +162,7 @@ static void heap_threads_and_forks(void **state)
 		workers[i] = (struct worker){ns, i};
 		assert_int_equal(pthread_create(&threads[i], NULL, allocate_at_random, &workers[i]), 0);
 	}
-	for (int i = 0; !TEST_ASAN && i < 50; i++) { // whose allocator does not survive it
+	for (int i = 0; !TEST_SANITIZED && i < 50; i++) {
 		int status;
 		pid_t pid = fork();
 

@@ -285,7 +285,7 @@ static void exit_without_interpreter_is_the_processs(void **state)
 	void *now = test_symbol(test_open(ns, "libexit.so"), "exit_now");
 
 	(void)state;
-	if (TEST_ASAN)
+	if (TEST_SANITIZED)
 		skip_because("a child that exits would report this process's memory as leaks");
 	assert_int_equal(test_in_child(exit_from_private, now), 17);
 	test_ns_destroy(ns);
@@ -375,7 +375,7 @@ static void fork_while_threads_load_child_can_load(void **state)
 	pthread_t threads[3];
 
 	(void)state;
-	if (TEST_ASAN)
+	if (TEST_SANITIZED)
 		skip_because("the sanitizer's allocator does not survive fork() among threads");
 	write_plain_object();
 	for (int i = 0; i < 3; i++)
