@@ -57,7 +57,7 @@ LIBGORGON := $(BUILD)/libgorgon.so
 PRODUCTS := $(BUILD)/gorgon $(LIBGORGON) $(BUILD)/libgorgon.a $(LIBJITREG) $(BUILD)/libjitreg.a
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
-.PHONY: all check check-all check-long check-unit check-run check-jitreg check-gdb check-lldb demo setup venv \
+.PHONY: all check check-all check-long check-long-all check-unit check-run check-jitreg check-gdb check-lldb demo setup venv \
 	bench format lint compile_commands.json install install-jitreg uninstall clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -168,7 +168,9 @@ $(BUILD)/bench/libthrow.so: $(MOD_SRC)/throw.cc $(MOD_SRC)/throw.h
 # Hours instead of minutes; writes tests/long/RESULTS.md, which is committed.
 check-long:
 	@tools/setup.sh $(DEPS) long
-	+@$(MAKE) --no-print-directory all $(UNITS) $(MODULES) venv
+	+@$(MAKE) --no-print-directory check-long-all
+
+check-long-all: all $(UNITS) $(MODULES) venv
 	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/long/run.py $(TESTS)
 
 # Wheels come into a virtual environment, from a pinned list.

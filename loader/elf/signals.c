@@ -19,7 +19,9 @@
 //   marking it as pending for that view, so that it is not spread again;
 // - a fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT of this thread) goes to the view
 //   of the thread it happened on only, then to the host. faulthandler of the right
-//   copy answers.
+//   copy answers;
+// - what is sent to one thread (raise(), pthread_kill()) goes to the view of that thread
+//   only, or else to the host.
 //
 // SIG_IGN in a view (CPython ignores SIGPIPE) holds for the process while the host
 // has the default, as with any embedded CPython.
@@ -151,6 +153,13 @@ static void give_fault(int number, siginfo_t *info, void *context)
 		give_fault_to_host(number, info, context);
 }
 
+static void give_to_thread(int number, siginfo_t *info, void *context,
+			   const struct gorgon_signals *view)
+{
+	call(has_function(view, number) ? &view->actions[number] : &host[number], number, info,
+	     context);
+}
+
 static void dispatch(int number, siginfo_t *info, void *context)
 {
 	struct gorgon_signals *own = mine;
@@ -163,6 +172,8 @@ static void dispatch(int number, siginfo_t *info, void *context)
 			call(&own->actions[number], number, info, context);
 	} else if (is_fault(number, info)) {
 		give_fault(number, info, context);
+	} else if (info->si_code == SI_TKILL && view_of_thread()) {
+		give_to_thread(number, info, context, view_of_thread());
 	} else {
 		spread(number, info, context);
 	}

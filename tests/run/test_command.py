@@ -265,6 +265,26 @@ class Run(unittest.TestCase):
         self.assertEqual(sorted(result.stdout.splitlines()),
                          ["0 True True False", "1 True True False", "2 False True True"], result.stderr)
 
+    def test_signal_raised_in_a_copy_is_its_own(self):
+        code = ("import gorgon, os, signal, sys, threading, time\n"
+                "def meet(where):\n"
+                "    open(f'{sys.argv[1]}/{where}{gorgon.interpreter}', 'w').close()\n"
+                "    while len([n for n in os.listdir(sys.argv[1]) if n.startswith(where)]) < 3: time.sleep(0.01)\n"
+                "got = []\n"
+                "if gorgon.interpreter != 2: signal.signal(signal.SIGUSR1, lambda n, f: got.append(n))\n"
+                "meet('ready')\n"
+                "if gorgon.interpreter == 0:\n"
+                "    signal.raise_signal(signal.SIGUSR1)\n"
+                "    thread = threading.Thread(target=signal.raise_signal, args=[signal.SIGUSR1])\n"
+                "    thread.start(); thread.join()\n"
+                "    signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)\n"
+                "if gorgon.interpreter == 2: signal.raise_signal(signal.SIGUSR1)  # nobody's: the host has none\n"
+                "meet('done')\n"
+                "print(gorgon.interpreter, len(got))\n")
+        with tempfile.TemporaryDirectory() as folder:
+            result = gorgon("run", "-n", "3", "-c", code, folder)
+        self.assertEqual(sorted(result.stdout.splitlines()), ["0 3", "1 0", "2 0"], result.stderr)
+
     def test_handlers_survive_a_subprocess(self):
         # Between vfork() and exec the child resets signals, in its parent's memory.
         code = ("import signal, subprocess\n"
