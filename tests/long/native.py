@@ -116,12 +116,10 @@ y = torch.ones(3, requires_grad=True)
 (y * y).sum().backward()
 print(sorted(failures), y.grad.tolist())
 """
-# libGL needs initial-exec variables: it must be the system's.
-TORCH_OPTIONS = ["--share", "libGL*", "--share", "libOpenGL*"]
 
 
-def in_copies(report, case, program, expected, *args, copies=COPIES, options=()):
-    result = run(GORGON, "run", "-n", copies, *options, "-c", program, *args, env={"RUST_BACKTRACE": "0"})
+def in_copies(report, case, program, expected, *args, copies=COPIES):
+    result = run(GORGON, "run", "-n", copies, "-c", program, *args, env={"RUST_BACKTRACE": "0"})
     lines = result.stdout.splitlines()
     report.check(f"{case}, {copies} interpreters", lines == [str(expected)] * copies and result.returncode == 0,
                  f"{copies} times {expected}", f"{lines.count(str(expected))} times that, status {result.returncode}",
@@ -163,7 +161,7 @@ def main():
     check_backtrace(report)
     check_rust(report)
     expected = "['from a hook', 'mat1 and mat2 shapes cannot be multiplied (2x2 and 3x3)'] [2.0, 2.0, 2.0]"
-    in_copies(report, "C++ exceptions both ways (torch)", TORCH, expected, copies=2, options=TORCH_OPTIONS)
+    in_copies(report, "C++ exceptions both ways (torch)", TORCH, expected, copies=2)
     return report.finish()
 
 
