@@ -12,6 +12,7 @@ import glob
 import importlib.util
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -165,6 +166,8 @@ def run_jitreg(report):
 
 
 def main(words):
+    # A shell that starts us in the background ignores SIGINT, and what we start would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     kinds = [word for word in words if word in KINDS]
     report = Report([word for word in words if word not in KINDS])
     started = time.monotonic()

@@ -48,11 +48,12 @@ class Deps(Reader):
         self.assertTrue(all(row["shared"] for name, row in rows.items() if name != NUMPY), rows)
 
     def test_files_are_those_that_ldd_finds(self):
-        found = {name: os.path.realpath(path)
-                 for name, path in re.findall(r"^\s*(\S+) => (\S+) \(", run("ldd", NUMPY).stdout, re.M)}
-        rows = self.rows(NUMPY)
-        self.assertGreater(len(found), 4)
-        self.assertEqual({name: os.path.realpath(rows[name]["path"]) for name in found if name in rows}, found)
+        for file in NUMPY, SSL:
+            found = {name: os.path.realpath(path)
+                     for name, path in re.findall(r"^\s*(\S+) => (\S+) \(", run("ldd", file).stdout, re.M)}
+            rows = self.rows(file)
+            self.assertGreater(len(found), 2)
+            self.assertEqual({name: os.path.realpath(rows[name]["path"]) for name in found if name in rows}, found)
 
     def test_a_run_loads_what_was_announced(self):
         code = ("import _ssl, sys\n"
@@ -69,11 +70,10 @@ class Deps(Reader):
         self.assertEqual(lines[1], f"private    libmiddle.so => {MODULES}/dep/libmiddle.so (private by default)")
 
     def test_library_that_needs_a_private_one_is_private(self):
-        rows = self.rows(NUMPY, "--private", "libopenblas*")
-        self.assertEqual((rows["libopenblas.so.0"]["shared"], rows["libopenblas.so.0"]["pattern"]),
-                         (False, "libopenblas*"))
-        self.assertEqual((rows["libblas.so.3"]["shared"], rows["libblas.so.3"]["reason"]),
-                         (False, "on the list of shared libraries, but needs libopenblas.so.0, which is private by option"))
+        rows = self.rows(os.path.join(MODULES, "libthrow.so"), "--private", "libm.so.*")
+        self.assertEqual((rows["libm.so.6"]["shared"], rows["libm.so.6"]["pattern"]), (False, "libm.so.*"))
+        self.assertEqual((rows["libstdc++.so.6"]["shared"], rows["libstdc++.so.6"]["reason"]),
+                         (False, "on the list of shared libraries, but needs libm.so.6, which is private by option"))
 
     def test_share_takes_the_closure_or_is_an_error(self):
         kinds = self.kinds(TOP, "--share", "libmiddle*", "--share", "libbottom*")
