@@ -44,6 +44,7 @@ JITREG_SRC := $(wildcard jitreg/*.c)
 GORGON_SRC := $(wildcard loader/elf/*.c loader/python/*.c)
 GORGON_ASM := loader/elf/tlsdesc_x86_64.S
 TOOL_SRC := $(wildcard tools/*.c)
+SYMDUMP_SRC := $(wildcard tools/symdump/*.c)
 UNIT_SRC := $(wildcard tests/test_*.c)
 UNIT_LIB_SRC := tests/elf_builder.c tests/helpers.c tests/compare.c
 JITREG_UNIT_LIB_SRC := tests/jitreg_util.c
@@ -54,10 +55,11 @@ UNITS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(UNIT_SRC))
 
 LIBJITREG := $(BUILD)/libjitreg.so
 LIBGORGON := $(BUILD)/libgorgon.so
-PRODUCTS := $(BUILD)/gorgon $(LIBGORGON) $(BUILD)/libgorgon.a $(LIBJITREG) $(BUILD)/libjitreg.a
+PRODUCTS := $(BUILD)/gorgon $(BUILD)/gorgon-symdump $(LIBGORGON) $(BUILD)/libgorgon.a $(LIBJITREG) $(BUILD)/libjitreg.a
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
-.PHONY: all check check-all check-long check-long-all check-unit check-run check-jitreg check-gdb check-lldb demo setup venv \
+.PHONY: all check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump check-gdb \
+	check-lldb demo setup venv \
 	bench format lint compile_commands.json install install-jitreg uninstall clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -109,6 +111,13 @@ $(BUILD)/gorgon: $(call obj,$(TOOL_SRC)) $(LIBGORGON)
 	@$(if $(Q),echo "  LD      $@")
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LINK_GORGON) $(JSON_LIBS)
 
+# Reads other processes: nothing of our libraries is in it. libdw and libdwarf have names
+# in common, so it never has the latter.
+$(call obj,$(SYMDUMP_SRC)): EXTRA = $(JSON_CFLAGS) -DGORGON_VERSION='"$(VERSION)"'
+$(BUILD)/gorgon-symdump: $(call obj,$(SYMDUMP_SRC))
+	@$(if $(Q),echo "  LD      $@")
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ -ldw -lelf $(JSON_LIBS)
+
 $(BUILD)/obj/tests/host_python.o: EXTRA = $(PYTHON_CFLAGS)
 $(BUILD)/host_python: HOST_LIBS = $(PYTHON_LIBS)
 $(HOSTS): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(LIBGORGON)
@@ -146,7 +155,7 @@ check:
 check-all: all $(UNITS) $(MODULES) venv
 	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/run.py $(TESTS)
 
-check-unit check-run check-jitreg check-gdb check-lldb: all $(UNITS) $(MODULES) venv
+check-unit check-run check-jitreg check-symdump check-gdb check-lldb: all $(UNITS) $(MODULES) venv
 	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/run.py $(@:check-%=%) $(TESTS)
 
 # Benchmarks; JSON=1 for figures to work with.
@@ -198,10 +207,10 @@ format:
 
 lint:
 	$(PYTHON3) -m compileall -q gdb lldb tests tools
-	cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr $(INCLUDES) $(JITREG_SRC) $(GORGON_SRC) $(TOOL_SRC)
+	cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr $(INCLUDES) $(JITREG_SRC) $(GORGON_SRC) $(TOOL_SRC) $(SYMDUMP_SRC)
 
 compile_commands.json:
-	$(PYTHON3) tools/compile_commands.py '$(CC) $(BASE) $(INCLUDES) $(CFLAGS)' $(JITREG_SRC) $(GORGON_SRC) $(TOOL_SRC) $(UNIT_SRC) > $@
+	$(PYTHON3) tools/compile_commands.py '$(CC) $(BASE) $(INCLUDES) $(CFLAGS)' $(JITREG_SRC) $(GORGON_SRC) $(TOOL_SRC) $(SYMDUMP_SRC) $(UNIT_SRC) > $@
 
 # $(1) header files, $(2) library.
 define install_library
@@ -238,7 +247,7 @@ help:
 	@echo "all      build everything into $(BUILD)"
 	@echo "demo     set up, build, show: numpy in several interpreters; gdb and lldb in each"
 	@echo "check    set up, build, run all tests (TESTS='gdb lldb' for some)"
-	@echo "check-unit check-run check-jitreg check-gdb check-lldb    one kind of test"
+	@echo "check-unit check-run check-jitreg check-symdump check-gdb check-lldb    one kind of test"
 	@echo "check-long  tests that take long (TESTS='forks' for some); writes tests/long/RESULTS.md"
 	@echo "bench    benchmarks, as ratios (TESTS='throws listing' for some, JSON=1 for figures)"
 	@echo "install  DESTDIR= PREFIX=$(PREFIX)    uninstall takes it back"

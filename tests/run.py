@@ -5,8 +5,9 @@
 Usage: run.py [KIND | PATTERN]...
 
 Kinds are unit (C, cmocka), run (the command), jitreg (the registrar alone under both
-debuggers), gdb and lldb (sessions); any other word selects cases whose name contains
-it. With SAN set, gdb and lldb are left out: a sanitizer's runtime changes what they see."""
+debuggers), symdump (gorgon-symdump), gdb and lldb (sessions); any other word selects cases
+whose name contains it. With SAN set the last three are left out: a sanitizer's runtime
+changes what they see."""
 
 import glob
 import importlib.util
@@ -24,7 +25,7 @@ sys.dont_write_bytecode = True
 
 import harness  # noqa: E402
 
-KINDS = ["unit", "run", "jitreg", "gdb", "lldb"]
+KINDS = ["unit", "run", "jitreg", "symdump", "gdb", "lldb"]
 
 
 class Report:

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+// Where the heads of the lists are, and the lists of GDB's JIT interface ("JIT Compilation
+// Interface" in its manual), which every program with generated code may have: LLVM, numba,
+// LuaJIT. libjitreg's own list has a sequence and ranges besides (descriptor.h); of a plain
+// one two equal readings are taken for a consistent one.
+
+#define _GNU_SOURCE
+#include "symdump.h"
+
+#include "descriptor.h"
+
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ENTRY_MAX 500000
+#define HEAD_MAX  100000
+
+static const char *const names[] = {"gorgon_debug_root", "jitreg_debug_root", "__jit_debug_descriptor"};
+
+enum {
+	NAME_COUNT = 3,
+};
+
+// What a file defines of the names above: link-time addresses, 0 for what it does not.
+struct defined {
+	const char *path;
+	uint64_t first_page;
+	uint64_t vaddr[NAME_COUNT];
+};
+
+static void find_in_section(Elf *elf, Elf_Scn *scn, struct defined *defined)
+{
+	Elf_Data *data;
+	GElf_Shdr shdr;
+	GElf_Sym sym;
+
+	if (!gelf_getshdr(scn, &shdr) || (shdr.sh_type != SHT_DYNSYM && shdr.sh_type != SHT_SYMTAB) ||
+	    !shdr.sh_entsize || !(data = elf_getdata(scn, NULL)))
+		return;
+	for (size_t i = 0; i < data->d_size / shdr.sh_entsize && gelf_getsym(data, (int)i, &sym); i++) {
+		const char *name;
+
+		if (sym.st_shndx == SHN_UNDEF || GELF_ST_TYPE(sym.st_info) != STT_OBJECT ||
+		    !(name = elf_strptr(elf, shdr.sh_link, sym.st_name)))
+			continue;
+		for (size_t n = 0; n < NAME_COUNT; n++)
+			if (!strcmp(name, names[n]))
+				defined->vaddr[n] = sym.st_value;
+	}
+}
+
+static void find_in_file(const struct target *target, const struct mapping *mapping,
+			 struct defined *defined)
+{
+	int fd = target_open_mapping(target, mapping);
+	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
+
+	if (elf && elf_first_page(elf, &defined->first_page))
+		for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));)
+			find_in_section(elf, scn, defined);
+	elf_end(elf);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void add_head(uint64_t **list, size_t *count, uint64_t addr)
+{
+	if (*count >= HEAD_MAX)
+		return;
+	*list = grow(*list, *count, sizeof(**list));
+	(*list)[(*count)++] = addr;
+}
+
+void heads_find(struct target *target, struct heads *heads)
+{
+	struct defined *files = NULL;
+	size_t count = 0;
+
+	// A file that is loaded many times is read once.
+	for (size_t i = 0; i < target->mapping_count; i++) {
+		const struct mapping *mapping = &target->mappings[i];
+		uint64_t bias;
+		size_t f = 0;
+
+		if (mapping->off)
+			continue;
+		while (f < count && strcmp(files[f].path, mapping->path))
+			f++;
+		if (f == count) {
+			files = grow(files, count, sizeof(*files));
+			files[count] = (struct defined){.path = mapping->path};
+			find_in_file(target, mapping, &files[count++]);
+		}
+		bias = mapping->start - files[f].first_page;
+		if (files[f].vaddr[0])
+			add_head(&heads->roots, &heads->root_count, bias + files[f].vaddr[0]);
+		if (files[f].vaddr[1])
+			add_head(&heads->jitregs, &heads->jitreg_count, bias + files[f].vaddr[1]);
+		if (files[f].vaddr[2])
+			add_head(&heads->descriptors, &heads->descriptor_count,
+				 bias + files[f].vaddr[2]);
+	}
+	free(files);
+}
+
+void heads_deinit(struct heads *heads)
+{
+	free(heads->roots);
+	free(heads->jitregs);
+	free(heads->descriptors);
+	*heads = (struct heads){0};
+}
+
+bool jitreg_read(struct target *target, uint64_t addr, uint64_t *sequence, uint64_t *descriptor)
+{
+	struct jitreg_debug_root root;
+
+	if (!target_read(target, addr, &root, sizeof(root)) || root.magic != JITREG_DEBUG_ROOT_MAGIC ||
+	    root.version != JITREG_DEBUG_VERSION || root.size < sizeof(root) ||
+	    root.entry_size < sizeof(struct jitreg_debug_entry))
+		return false;
+	*sequence = root.sequence;
+	*descriptor = root.descriptor;
+	return true;
+}
+
+// What one walk over a list saw: enough to tell two walks apart.
+struct reading {
+	uint64_t sum, sequence;
+};
+
+static void fill_from_jitreg(struct target *target, struct object *object,
+			     const struct jitreg_debug_entry *entry)
+{
+	const struct mapping *mapping = target_find_mapping(target, entry->start);
+
+	object->bias = entry->bias;
+	object->start = entry->start;
+	object->end = entry->end;
+	if (mapping && entry->start < entry->end) {
+		free(object->path);
+		object->path = clean_text(mapping->path, strlen(mapping->path));
+	}
+}
+
+// What a symfile's own sections cover, for want of anything else that says so.
+static void fill_from_symfile(struct object *object)
+{
+	Elf *elf = elf_memory((char *)object->symfile_data, object->symfile_size);
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+
+	while (elf && (scn = elf_nextscn(elf, scn)) && gelf_getshdr(scn, &shdr)) {
+		if (!(shdr.sh_flags & SHF_ALLOC) || !shdr.sh_addr || !shdr.sh_size ||
+		    shdr.sh_addr + shdr.sh_size < shdr.sh_addr)
+			continue;
+		if (!object->end || shdr.sh_addr < object->start)
+			object->start = shdr.sh_addr;
+		if (shdr.sh_addr + shdr.sh_size > object->end)
+			object->end = shdr.sh_addr + shdr.sh_size;
+	}
+	elf_end(elf);
+}
+
+static void add_entry(struct target *target, struct snapshot *snapshot, bool is_jitreg,
+		      unsigned flags, uint64_t addr, const struct jit_code_entry *entry)
+{
+	struct jitreg_debug_entry more;
+	struct object *object = snapshot_add_object(snapshot);
+
+	object->addr = addr;
+	object->symfile = (uintptr_t)entry->symfile_addr;
+	object->symfile_size = entry->symfile_size;
+	object->path = format("%s", "");
+	if (is_jitreg) {
+		if (target_read(target, addr, &more, sizeof(more)) &&
+		    more.magic == JITREG_DEBUG_ENTRY_MAGIC)
+			fill_from_jitreg(target, object, &more);
+		else
+			problem(&snapshot->problems, "JIT entry at 0x%lx: no magic: not in use", addr);
+	}
+	// A symfile without a file is all that there is to find names in.
+	if (flags & SNAPSHOT_SYMFILES || !*object->path)
+		snapshot_read_symfile(target, snapshot, object);
+	if (object->symfile_data && !object->end)
+		fill_from_symfile(object);
+}
+
+static bool read_list(struct target *target, uint64_t descriptor_addr, bool is_jitreg, bool objects,
+		      unsigned flags, struct address_set *seen, struct snapshot *snapshot,
+		      struct reading *reading)
+{
+	struct jit_descriptor descriptor;
+	struct jit_code_entry entry;
+	uint64_t prev = 0;
+
+	if (!target_read(target, descriptor_addr, &descriptor, sizeof(descriptor)) ||
+	    descriptor.version > 1)
+		return false;
+	for (uint64_t addr = (uintptr_t)descriptor.first_entry; addr;
+	     prev = addr, addr = (uintptr_t)entry.next_entry) {
+		if (seen->count >= ENTRY_MAX) {
+			problem(&snapshot->problems, "the JIT lists have more than %u entries", ENTRY_MAX);
+			break;
+		}
+		if (!address_set_add(seen, addr)) {
+			if (addr != (uintptr_t)descriptor.first_entry) // a list with two heads
+				problem(&snapshot->problems, "the JIT list at 0x%lx leads to 0x%lx a second time",
+					descriptor_addr, addr);
+			break;
+		}
+		if (!target_read(target, addr, &entry, sizeof(entry))) {
+			problem(&snapshot->problems, "the JIT list at 0x%lx: an entry at 0x%lx cannot be read",
+				descriptor_addr, addr);
+			break;
+		}
+		if ((uintptr_t)entry.prev_entry != prev)
+			problem(&snapshot->problems, "JIT entry at 0x%lx: 'prev' is %p; 0x%lx expected", addr,
+				(void *)entry.prev_entry, prev);
+		reading->sum = (reading->sum ^ addr) * UINT64_C(0x100000001b3) ^
+			       (uintptr_t)entry.symfile_addr ^ entry.symfile_size;
+		address_set_add(&snapshot->jit_symfiles, (uintptr_t)entry.symfile_addr);
+		if (objects)
+			add_entry(target, snapshot, is_jitreg, flags, addr, &entry);
+	}
+	snapshot->has_jit_list = true;
+	return true;
+}
+
+// Is @descriptor one of libjitreg's? Then its sequence is added to the reading.
+static bool belongs_to_jitreg(struct target *target, const struct heads *heads, uint64_t descriptor,
+			      uint64_t *sequence, bool *changing)
+{
+	uint64_t its_sequence, its_descriptor;
+
+	for (size_t i = 0; i < heads->jitreg_count; i++)
+		if (jitreg_read(target, heads->jitregs[i], &its_sequence, &its_descriptor) &&
+		    its_descriptor == descriptor) {
+			*sequence += its_sequence;
+			*changing |= its_sequence & 1;
+			return true;
+		}
+	return false;
+}
+
+static bool read_all(struct target *target, const struct heads *heads, bool objects, unsigned flags,
+		     struct snapshot *snapshot, struct reading *reading, bool *changing)
+{
+	struct address_set seen = {0};
+	bool found = false, all_jitreg = true;
+
+	for (size_t i = 0; i < heads->descriptor_count; i++) {
+		bool is_jitreg = belongs_to_jitreg(target, heads, heads->descriptors[i],
+						   &reading->sequence, changing);
+
+		found |= read_list(target, heads->descriptors[i], is_jitreg, objects, flags, &seen,
+				   snapshot, reading);
+		all_jitreg &= is_jitreg;
+	}
+	address_set_deinit(&seen);
+	if (objects)
+		snapshot->source = all_jitreg ? SOURCE_JITREG : SOURCE_JIT;
+	return found;
+}
+
+bool jitlist_read(struct target *target, const struct heads *heads, bool objects, unsigned flags,
+		  struct snapshot *snapshot)
+{
+	struct reading first = {0}, second = {0};
+	struct snapshot again = {0};
+	bool changing = false, found;
+
+	found = read_all(target, heads, objects, flags, snapshot, &first, &changing);
+	read_all(target, heads, false, 0, &again, &second, &changing);
+	snapshot_reset(&again);
+	if (objects) {
+		snapshot->consistent = true;
+		snapshot->sequence = first.sequence;
+	}
+	snapshot->consistent &= !changing && first.sum == second.sum && first.sequence == second.sequence;
+	return found;
+}

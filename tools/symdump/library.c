@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: MIT
+// Names and lines of one file, at the addresses that it was linked for: whoever has many
+// copies of it asks with the bias taken off. Names come from .symtab or .dynsym of the file
+// or of its detached debug file, lines from DWARF, both found by libdw. A symfile without a
+// file has names only.
+
+#define _GNU_SOURCE
+#include "symdump.h"
+
+#include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
+#include <elfutils/libdwfl.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SYMBOL_MAX 20000000
+
+struct library {
+	const struct target *target;
+	char *debug_path;
+	Dwfl *dwfl;
+	Dwfl_Module *module;
+	void *data; // of a symfile
+	Elf *elf;
+	bool symbols_read;
+	struct symbol *symbols; // sorted by vaddr, the best name of an address first
+	uint64_t *reach;        // the farthest end of this symbol and all before it
+	size_t count;
+};
+
+size_t elf_build_id(Elf *elf, uint8_t id[64])
+{
+	const void *bits;
+	ssize_t size = elf ? dwelf_elf_gnu_build_id(elf, &bits) : 0;
+
+	if (size <= 0 || size > 64)
+		return 0;
+	memcpy(id, bits, (size_t)size);
+	return (size_t)size;
+}
+
+bool elf_first_page(Elf *elf, uint64_t *ret)
+{
+	uint64_t least = UINT64_MAX;
+	GElf_Phdr phdr;
+	size_t count;
+
+	if (elf_getphdrnum(elf, &count))
+		return false;
+	for (size_t i = 0; i < count && gelf_getphdr(elf, (int)i, &phdr); i++)
+		if (phdr.p_type == PT_LOAD && phdr.p_vaddr < least)
+			least = phdr.p_vaddr;
+	*ret = least & ~UINT64_C(4095);
+	return least != UINT64_MAX;
+}
+
+// The registry says where the DWARF is; otherwise the usual places, by build-id and link.
+static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
+			  const char *file_name, const char *debuglink, GElf_Word crc, char **ret)
+{
+	const struct library *library = *userdata;
+	uint8_t its[64], wanted[64];
+	const unsigned char *bits;
+	GElf_Addr vaddr;
+	int fd = -1, size = dwfl_module_build_id(module, &bits, &vaddr);
+
+	if (library->debug_path && size > 0 && size <= 64)
+		fd = target_open_file(library->target, library->debug_path);
+	if (fd >= 0) {
+		Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+		bool same = elf_build_id(elf, its) == (size_t)size;
+
+		memcpy(wanted, bits, (size_t)size);
+		same = same && !memcmp(its, wanted, (size_t)size);
+		elf_end(elf);
+		if (same) {
+			*ret = strdup(library->debug_path);
+			return fd;
+		}
+		close(fd);
+	}
+	return dwfl_standard_find_debuginfo(module, userdata, name, base, file_name, debuglink, crc, ret);
+}
+
+// Never called: every module is reported with its file.
+static int find_elf(Dwfl_Module *module __attribute__((unused)), void **userdata __attribute__((unused)),
+		    const char *name __attribute__((unused)), Dwarf_Addr base __attribute__((unused)),
+		    char **file_name __attribute__((unused)), Elf **elf __attribute__((unused)))
+{
+	return -1;
+}
+
+static void open_file(struct library *library, int fd, const char *name)
+{
+	static char *debuginfo_path;
+	static const Dwfl_Callbacks callbacks = {
+		.find_elf = find_elf,
+		.find_debuginfo = find_debuginfo,
+		.debuginfo_path = &debuginfo_path,
+	};
+	void **userdata;
+
+	if (!debuginfo_path)
+		debuginfo_path = format("+:.debug:%s/usr/lib/debug:/usr/lib/debug",
+					library->target->sysroot);
+	library->dwfl = dwfl_begin(&callbacks);
+	if (library->dwfl)
+		library->module = dwfl_report_elf(library->dwfl, base_name(name), name, fd, 0, true);
+	if (!library->module) { // not taken over
+		close(fd);
+		return;
+	}
+	dwfl_module_info(library->module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL);
+	*userdata = library;
+	dwfl_report_end(library->dwfl, NULL, NULL);
+}
+
+struct library *library_create(const struct target *target, int fd, void *data, size_t size,
+			       const char *name, const char *debug_path)
+{
+	struct library *library = zalloc(1, sizeof(*library));
+
+	library->target = target;
+	library->debug_path = debug_path ? format("%s", debug_path) : NULL;
+	library->data = data;
+	if (fd >= 0)
+		open_file(library, fd, name);
+	else if (data)
+		library->elf = elf_memory(data, size);
+	return library;
+}
+
+void library_destroy(struct library *library)
+{
+	if (!library)
+		return;
+	dwfl_end(library->dwfl);
+	elf_end(library->elf);
+	free(library->data);
+	free(library->debug_path);
+	free(library->symbols);
+	free(library->reach);
+	free(library);
+}
+
+static void add_symbol(struct library *library, const GElf_Sym *sym, uint64_t vaddr, const char *name)
+{
+	int type = GELF_ST_TYPE(sym->st_info);
+
+	if ((type != STT_FUNC && type != STT_OBJECT && type != STT_GNU_IFUNC) ||
+	    sym->st_shndx == SHN_UNDEF || !name || !*name || library->count >= SYMBOL_MAX)
+		return;
+	library->symbols = grow(library->symbols, library->count, sizeof(*library->symbols));
+	library->symbols[library->count++] = (struct symbol){
+		vaddr, sym->st_size, name, (unsigned char)type, GELF_ST_BIND(sym->st_info)};
+}
+
+static void read_module(struct library *library)
+{
+	int count = dwfl_module_getsymtab(library->module);
+
+	for (int i = 1; i < count; i++) {
+		GElf_Sym sym;
+		GElf_Addr vaddr;
+		const char *name = dwfl_module_getsym_info(library->module, i, &sym, &vaddr, NULL, NULL, NULL);
+
+		if (name)
+			add_symbol(library, &sym, vaddr, name);
+	}
+}
+
+// In a relocatable object, as LLVM registers them, values count from their section.
+static void read_symfile(struct library *library)
+{
+	Elf *elf = library->elf;
+	GElf_Ehdr ehdr;
+	Elf_Scn *scn = NULL;
+
+	if (!gelf_getehdr(elf, &ehdr))
+		return;
+	while ((scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr shdr, its;
+		Elf_Data *data;
+		GElf_Sym sym;
+
+		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_SYMTAB || !shdr.sh_entsize ||
+		    !(data = elf_getdata(scn, NULL)))
+			continue;
+		for (size_t i = 1; i < data->d_size / shdr.sh_entsize && gelf_getsym(data, (int)i, &sym); i++) {
+			uint64_t base = 0;
+
+			if (ehdr.e_type == ET_REL && sym.st_shndx < SHN_LORESERVE &&
+			    gelf_getshdr(elf_getscn(elf, sym.st_shndx), &its))
+				base = its.sh_addr;
+			add_symbol(library, &sym, base + sym.st_value,
+				   elf_strptr(elf, shdr.sh_link, sym.st_name));
+		}
+	}
+}
+
+static int rank(const struct symbol *symbol)
+{
+	int bind = symbol->bind == STB_GLOBAL ? 0 : symbol->bind == STB_WEAK ? 1 : 2;
+
+	return bind + (symbol->type == STT_OBJECT ? 3 : 0);
+}
+
+static int compare_symbols(const void *a, const void *b)
+{
+	const struct symbol *x = a, *y = b;
+
+	if (x->vaddr != y->vaddr)
+		return x->vaddr < y->vaddr ? -1 : 1;
+	return rank(x) != rank(y) ? rank(x) - rank(y) : strcmp(x->name, y->name);
+}
+
+// One without a size goes to the next.
+static uint64_t symbol_end(const struct library *library, size_t i)
+{
+	const struct symbol *symbol = &library->symbols[i];
+
+	if (!symbol->size)
+		return i + 1 < library->count ? library->symbols[i + 1].vaddr : symbol->vaddr + 1;
+	return symbol->size > UINT64_MAX - symbol->vaddr ? UINT64_MAX : symbol->vaddr + symbol->size;
+}
+
+static void read_symbols(struct library *library)
+{
+	size_t kept = 0;
+
+	library->symbols_read = true;
+	if (library->module)
+		read_module(library);
+	else if (library->elf)
+		read_symfile(library);
+	if (!library->count)
+		return;
+	qsort(library->symbols, library->count, sizeof(*library->symbols), compare_symbols);
+	// .dynsym and .symtab name the same.
+	for (size_t i = 0; i < library->count; i++)
+		if (!kept || library->symbols[kept - 1].vaddr != library->symbols[i].vaddr ||
+		    strcmp(library->symbols[kept - 1].name, library->symbols[i].name))
+			library->symbols[kept++] = library->symbols[i];
+	library->count = kept;
+	library->reach = zalloc(kept, sizeof(*library->reach));
+	for (size_t i = 0; i < kept; i++) {
+		library->reach[i] = symbol_end(library, i);
+		if (i && library->reach[i - 1] > library->reach[i])
+			library->reach[i] = library->reach[i - 1];
+	}
+}
+
+size_t library_symbols(struct library *library, const struct symbol **ret)
+{
+	if (!library->symbols_read)
+		read_symbols(library);
+	*ret = library->symbols;
+	return library->count;
+}
+
+const struct symbol *library_find(struct library *library, uint64_t vaddr)
+{
+	const struct symbol *symbols, *found = NULL;
+	size_t low = 0, high = library_symbols(library, &symbols);
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (symbols[middle].vaddr <= vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	// The nearest that reaches so far; of several at its address the first.
+	for (size_t i = low; i-- > 0 && library->reach[i] > vaddr;) {
+		if (found && symbols[i].vaddr != found->vaddr)
+			break;
+		if (symbol_end(library, i) > vaddr)
+			found = &symbols[i];
+	}
+	return found;
+}
+
+// Of several rows at one address the last is in force, and of these the last that begins a
+// statement: so does gdb (find_pc_sect_line()), and dwfl_module_getsrc() does not. The first is
+// where a function opens.
+static Dwarf_Line *find_row(Dwarf_Lines *lines, size_t count, uint64_t vaddr, bool opening)
+{
+	size_t low = 0, high = count, first;
+	Dwarf_Addr row = 0, other;
+	Dwarf_Line *best;
+	bool flag;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (dwarf_lineaddr(dwarf_onesrcline(lines, middle), &row) || row > vaddr)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	if (!low)
+		return NULL;
+	best = dwarf_onesrcline(lines, low - 1);
+	if (dwarf_lineaddr(best, &row) || dwarf_lineendsequence(best, &flag) || flag)
+		return NULL;
+	for (first = low; first-- > 0;) {
+		Dwarf_Line *line = dwarf_onesrcline(lines, first);
+
+		if (dwarf_lineaddr(line, &other) || other != row)
+			break;
+		if (opening)
+			best = line;
+		else if (!dwarf_linebeginstatement(line, &flag) && flag)
+			return line;
+	}
+	return best;
+}
+
+const char *library_find_line(struct library *library, uint64_t vaddr, bool opening, int *line)
+{
+	Dwarf_Addr bias;
+	Dwarf_Die *unit = library->module ? dwfl_module_addrdie(library->module, vaddr, &bias) : NULL;
+	Dwarf_Lines *lines;
+	Dwarf_Line *row;
+	size_t count;
+
+	if (!unit || dwarf_getsrclines(unit, &lines, &count) ||
+	    !(row = find_row(lines, count, vaddr - bias, opening)) || dwarf_lineno(row, line) || !*line)
+		return NULL;
+	return dwarf_linesrc(row, NULL, NULL);
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// gorgon-symdump: the command line.
+
+#define _GNU_SOURCE
+#include "symdump.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+	"usage: gorgon-symdump PID|CORE [OPTION] [--sysroot DIR]\n"
+	"What is loaded where, for which interpreter: of a process, which goes on, or of a core.\n"
+	"Without an option: interpreters and their private objects.\n"
+	"\n"
+	"  --addr ADDR...     interpreter, library, function and line of each address\n"
+	"  --find SYMBOL      this function or variable in every copy\n"
+	"  --symbols [GLOB]   all of them, or those that match\n"
+	"  --check            do the target's own lists agree with each other and with its memory?\n"
+	"  --extract DIR      write each symfile into a file\n"
+	"  --gdb, --lldb      commands that load everything into a debugger\n"
+	"  --perf-map         functions in the format of /tmp/perf-PID.map\n"
+	"  --json             the table, for programs\n"
+	"  --sysroot DIR      look for the target's files below DIR\n"
+	"  --help, --version\n"
+	"\n"
+	"Exit status: 0; 1 when nothing was found, or --check found something; 2 wrong usage;\n"
+	"3 when the target cannot be read.\n"
+	"\n"
+	"Examples: gorgon-symdump 4711 --addr 0x7f4d42ffeb70\n"
+	"          gorgon-symdump core.4711 --gdb > all.gdb; gdb -core core.4711 -x all.gdb\n";
+
+enum {
+	OPT_SYSROOT = 256,
+	OPT_HELP,
+	OPT_VERSION,
+	OPT_MODE, // and the index of the mode
+};
+
+static const struct mode {
+	const char *name;
+	int (*run)(struct dump *dump);
+	int has_arg;    // for getopt
+	bool more;      // words after the target belong to it
+	unsigned flags; // of the snapshot
+} modes[] = {
+	{"addr", print_addresses, no_argument, true, 0},
+	{"find", print_find, required_argument, false, 0},
+	{"symbols", print_symbols, optional_argument, true, 0},
+	{"check", check, no_argument, false, SNAPSHOT_MAPPINGS | SNAPSHOT_SYMFILES},
+	{"extract", extract, required_argument, false, SNAPSHOT_SYMFILES},
+	{"gdb", print_gdb, no_argument, false, 0},
+	{"lldb", print_lldb, no_argument, false, 0},
+	{"perf-map", print_perf_map, no_argument, false, 0},
+	{"json", print_json, no_argument, false, 0},
+};
+
+enum {
+	MODE_COUNT = sizeof(modes) / sizeof(*modes),
+};
+
+static const struct mode table = {"", print_table, no_argument, false, 0};
+
+static int usage(const char *what, const char *why)
+{
+	fprintf(stderr, "gorgon-symdump: %s%s (gorgon-symdump --help)\n", what, why);
+	return STATUS_USAGE;
+}
+
+// What stands in the way of an answer, or should be known with it, is said once.
+static void print_problems(const struct problems *problems)
+{
+	for (size_t i = 0; i < problems->kept; i++)
+		fprintf(stderr, "gorgon-symdump: %s\n", problems->lines[i]);
+	if (problems->count > problems->kept)
+		fprintf(stderr, "gorgon-symdump: and %zu more like these\n",
+			problems->count - problems->kept);
+}
+
+static int run(struct dump *dump, const struct mode *mode)
+{
+	int status;
+
+	if (!snapshot_take(&dump->target, mode->flags, &dump->snapshot)) {
+		print_problems(&dump->snapshot.problems);
+		snapshot_deinit(&dump->snapshot);
+		return STATUS_NO_TARGET;
+	}
+	dump->places = places_create(&dump->target, &dump->snapshot);
+	status = mode->run(dump);
+	if (mode->run != check) { // it has printed them
+		if (!dump->snapshot.consistent)
+			fprintf(stderr, "gorgon-symdump: %s: not consistent: its lists changed while they "
+				"were read\n", dump->target.name);
+		print_problems(&dump->snapshot.problems);
+		print_problems(places_problems(dump->places));
+	}
+	places_destroy(dump->places);
+	snapshot_deinit(&dump->snapshot);
+	return status;
+}
+
+// Words after the options: the target, then what --addr and --symbols take.
+static int parse_words(struct dump *dump, const struct mode *mode, char **words, int count)
+{
+	if (!count)
+		return usage("PID or CORE expected", "");
+	if (count > 1 && !mode->more)
+		return usage(words[1], ": one PID or CORE expected");
+	if (mode->run == print_addresses && count < 2)
+		return usage("--addr: an address expected", "");
+	if (mode->run == print_symbols) {
+		if (count > 2 || (count == 2 && dump->pattern))
+			return usage(words[count - 1], ": one GLOB expected");
+		dump->pattern = dump->pattern ?: count == 2 ? words[1] : "*";
+	}
+	dump->addresses = words + 1;
+	dump->address_count = count - 1;
+	return STATUS_OK;
+}
+
+int main(int argc, char **argv)
+{
+	struct option options[MODE_COUNT + 4] = {
+		{"sysroot", required_argument, NULL, OPT_SYSROOT},
+		{"help", no_argument, NULL, OPT_HELP},
+		{"version", no_argument, NULL, OPT_VERSION},
+	};
+	const struct mode *mode = &table;
+	const char *sysroot = NULL;
+	struct problems problems = {0};
+	struct dump dump = {0};
+	int opt, status;
+
+	for (int i = 0; i < MODE_COUNT; i++)
+		options[3 + i] = (struct option){modes[i].name, modes[i].has_arg, NULL, OPT_MODE + i};
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (opt == OPT_HELP || opt == 'h') {
+			fputs(help, stdout);
+			return STATUS_OK;
+		}
+		if (opt == OPT_VERSION) {
+			puts("gorgon-symdump " GORGON_VERSION);
+			return STATUS_OK;
+		}
+		if (opt == OPT_SYSROOT) {
+			sysroot = optarg;
+			continue;
+		}
+		if (opt < OPT_MODE)
+			return usage(argv[optind - 1], ": no such option, or its value is missing");
+		if (mode != &table)
+			return usage(argv[optind - 1], ": one of these at a time");
+		mode = &modes[opt - OPT_MODE];
+		dump.pattern = optarg;
+	}
+	status = parse_words(&dump, mode, argv + optind, argc - optind);
+	if (status)
+		return status;
+	elf_version(EV_CURRENT);
+	if (target_open(&dump.target, argv[optind], sysroot, &problems)) {
+		print_problems(&problems); // a core's note may be damaged
+		status = run(&dump, mode);
+	} else {
+		print_problems(&problems);
+		status = STATUS_NO_TARGET;
+	}
+	problems_deinit(&problems);
+	target_close(&dump.target);
+	if (fflush(stdout) || ferror(stdout)) {
+		perror("gorgon-symdump: output");
+		return STATUS_NO_TARGET;
+	}
+	return status;
+}

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: MIT
+// gorgon_debug_root of another process, as it was at one moment; the format is in
+// debug_root.h.
+//
+// A live process goes on while we read. Its lists were whole if `sequence` was even
+// before and the same afterwards; otherwise everything that was read, and every problem
+// seen, is thrown away and read again. A process that changes its lists without pause may
+// never give us the time: then the last reading is shown, and said not to be consistent.
+
+#define _GNU_SOURCE
+#include "symdump.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_MAX           100000
+#define OBJECT_MAX       500000 // in all namespaces
+#define ENTRY_SIZE_MAX   4096
+#define NAME_MAX_SIZE    4096
+#define NAMES_MAX        (256u << 20) // in all objects
+#define SYMFILE_MAX      (256u << 20)
+#define SYMFILES_MAX     (UINT64_C(2) << 30)
+#define TRY_SECONDS      2.0
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+// A name in the target, clean; NULL when it cannot be read.
+static char *read_text(struct target *target, struct snapshot *snapshot, uint64_t addr,
+		       uint32_t size, uint64_t *budget)
+{
+	char bytes[NAME_MAX_SIZE];
+
+	if (size > sizeof(bytes) || size > *budget) {
+		problem(&snapshot->problems, "a name of %u bytes at 0x%lx: too long", size, addr);
+		return NULL;
+	}
+	if (!target_read(target, addr, bytes, size)) {
+		problem(&snapshot->problems, "a name of %u bytes at 0x%lx: cannot be read", size, addr);
+		return NULL;
+	}
+	*budget -= size;
+	return clean_text(bytes, size);
+}
+
+struct object *snapshot_add_object(struct snapshot *snapshot)
+{
+	snapshot->objects = grow(snapshot->objects, snapshot->object_count, sizeof(*snapshot->objects));
+	snapshot->objects[snapshot->object_count] = (struct object){0};
+	return &snapshot->objects[snapshot->object_count++];
+}
+
+void snapshot_read_symfile(struct target *target, struct snapshot *snapshot, struct object *object)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < snapshot->object_count; i++)
+		all += snapshot->objects[i].symfile_data ? snapshot->objects[i].symfile_size : 0;
+	if (!object->symfile)
+		return;
+	if (object->symfile_size > SYMFILE_MAX || object->symfile_size > SYMFILES_MAX - all) {
+		problem(&snapshot->problems, "symfile at 0x%lx: %lu bytes are too many",
+			object->symfile, object->symfile_size);
+		return;
+	}
+	object->symfile_data = zalloc(object->symfile_size, 1);
+	if (target_read(target, object->symfile, object->symfile_data, object->symfile_size))
+		return;
+	problem(&snapshot->problems, "symfile at 0x%lx: its %lu bytes cannot be read", object->symfile,
+		object->symfile_size);
+	free(object->symfile_data);
+	object->symfile_data = NULL;
+}
+
+static void fill_object(struct target *target, struct snapshot *snapshot, struct object *object,
+			const struct gorgon_debug_object *entry, uint64_t *budget)
+{
+	object->path = read_text(target, snapshot, entry->path, entry->path_size, budget) ?: format("?");
+	if (entry->debug_path)
+		object->debug_path = read_text(target, snapshot, entry->debug_path,
+					       entry->debug_path_size, budget);
+	if (entry->build_id_size > sizeof(object->build_id))
+		problem(&snapshot->problems, "%s: a build-id of %u bytes; at most %zu expected",
+			object->path, entry->build_id_size, sizeof(object->build_id));
+	else if (!target_read(target, entry->build_id, object->build_id, entry->build_id_size))
+		problem(&snapshot->problems, "%s: its build-id at 0x%lx cannot be read", object->path,
+			entry->build_id);
+	else
+		object->build_id_size = entry->build_id_size;
+	object->bias = entry->bias;
+	object->start = entry->start;
+	object->end = entry->end;
+	object->symfile = entry->symfile;
+	object->symfile_size = entry->symfile_size;
+	object->debug_kind = entry->debug_kind;
+}
+
+struct walk {
+	struct target *target;
+	struct snapshot *snapshot;
+	unsigned flags;
+	struct address_set seen; // entries of all lists: no entry is in two
+	uint64_t name_budget;
+};
+
+// False: the list ends here, and a problem says so.
+static bool may_step(struct walk *walk, const char *what, uint64_t addr, size_t count, size_t limit)
+{
+	if (count >= limit)
+		problem(&walk->snapshot->problems, "the list of %s has more than %zu entries", what, limit);
+	else if (!address_set_add(&walk->seen, addr))
+		problem(&walk->snapshot->problems, "the list of %s leads to 0x%lx a second time", what, addr);
+	else
+		return true;
+	return false;
+}
+
+static void read_objects(struct walk *walk, size_t ns, uint64_t head, uint32_t expected)
+{
+	struct snapshot *snapshot = walk->snapshot;
+	uint64_t prev = 0, ns_addr = snapshot->namespaces[ns].addr;
+	struct gorgon_debug_object entry;
+	char label[32];
+
+	ns_label(snapshot, ns, label);
+	snapshot->namespaces[ns].first_object = snapshot->object_count;
+	for (uint64_t addr = head; addr; prev = addr, addr = entry.next) {
+		struct object *object;
+
+		if (!may_step(walk, "objects", addr, snapshot->object_count, OBJECT_MAX))
+			break;
+		if (!target_read(walk->target, addr, &entry, sizeof(entry))) {
+			problem(&snapshot->problems, "%s: an object at 0x%lx cannot be read", label, addr);
+			break;
+		}
+		object = snapshot_add_object(snapshot);
+		object->addr = addr;
+		object->ns = ns;
+		fill_object(walk->target, snapshot, object, &entry, &walk->name_budget);
+		if (entry.prev != prev || entry.ns != ns_addr)
+			problem(&snapshot->problems, "%s: %s: 'prev' is 0x%lx and 'ns' 0x%lx; 0x%lx and 0x%lx expected",
+				label, object->path, entry.prev, entry.ns, prev, ns_addr);
+		if (walk->flags & SNAPSHOT_SYMFILES)
+			snapshot_read_symfile(walk->target, snapshot, object);
+	}
+	snapshot->namespaces[ns].object_count =
+		snapshot->object_count - snapshot->namespaces[ns].first_object;
+	if (snapshot->namespaces[ns].object_count != expected)
+		problem(&snapshot->problems, "%s: %zu objects in its list; 'object_count' is %u", label,
+			snapshot->namespaces[ns].object_count, expected);
+}
+
+static void read_namespaces(struct walk *walk, const struct gorgon_debug_root *root)
+{
+	struct snapshot *snapshot = walk->snapshot;
+	struct gorgon_debug_ns entry;
+	uint64_t prev = 0;
+
+	for (uint64_t addr = root->ns_head; addr; prev = addr, addr = entry.next) {
+		size_t ns = snapshot->ns_count;
+
+		if (!may_step(walk, "namespaces", addr, ns, NS_MAX))
+			break;
+		if (!target_read(walk->target, addr, &entry, sizeof(entry))) {
+			problem(&snapshot->problems, "a namespace at 0x%lx cannot be read", addr);
+			break;
+		}
+		snapshot->namespaces = grow(snapshot->namespaces, ns, sizeof(*snapshot->namespaces));
+		snapshot->namespaces[ns] = (struct namespace){
+			.addr = addr,
+			.id = entry.id,
+			.interp = entry.interp,
+			.state = entry.state,
+			.python_minor = entry.python_minor,
+			.python_object = entry.python_object,
+			.thread = entry.thread,
+		};
+		snapshot->ns_count++;
+		if (entry.prev != prev)
+			problem(&snapshot->problems, "namespace %lu: 'prev' is 0x%lx; 0x%lx expected",
+				entry.id, entry.prev, prev);
+		read_objects(walk, ns, entry.object_head, entry.object_count);
+	}
+	if (snapshot->ns_count != root->ns_count || snapshot->object_count != root->object_count)
+		problem(&snapshot->problems,
+			"%zu namespaces and %zu objects in the lists; the root counts %u and %u",
+			snapshot->ns_count, snapshot->object_count, root->ns_count, root->object_count);
+}
+
+// True: its lists may be followed.
+static bool check_root(const struct gorgon_debug_root *root, struct problems *problems)
+{
+	const struct {
+		const char *what;
+		uint32_t size, least;
+	} sizes[] = {
+		{"root", root->size, sizeof(*root)},
+		{"namespace", root->ns_size, sizeof(struct gorgon_debug_ns)},
+		{"object", root->object_size, sizeof(struct gorgon_debug_object)},
+	};
+
+	if (memcmp(root->magic, GORGON_DEBUG_MAGIC, sizeof(root->magic))) {
+		static const char unused[sizeof(root->magic)];
+
+		if (memcmp(root->magic, unused, sizeof(unused)) || root->version)
+			problem(problems, "gorgon_debug_root does not begin with %s: it is damaged or "
+				"belongs to something else", GORGON_DEBUG_MAGIC);
+		return false;
+	}
+	if (root->version != GORGON_DEBUG_VERSION) {
+		problem(problems, "gorgon_debug_root has version %u; this program knows version %u",
+			root->version, GORGON_DEBUG_VERSION);
+		return false;
+	}
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+		if (sizes[i].size < sizes[i].least || sizes[i].size > ENTRY_SIZE_MAX) {
+			problem(problems, "gorgon_debug_root: %s size is %u; %u to %u expected",
+				sizes[i].what, sizes[i].size, sizes[i].least, ENTRY_SIZE_MAX);
+			return false;
+		}
+	return true;
+}
+
+bool snapshot_read_root(struct target *target, uint64_t addr, unsigned flags,
+			struct snapshot *snapshot)
+{
+	struct walk walk = {target, snapshot, flags, .name_budget = NAMES_MAX};
+	struct gorgon_debug_root root, after;
+
+	if (!target_read(target, addr, &root, sizeof(root)) || !check_root(&root, &snapshot->problems))
+		return false;
+	snapshot->source = SOURCE_GORGON;
+	snapshot->sequence = root.sequence;
+	if (!(root.sequence & 1) || !target->pid)
+		read_namespaces(&walk, &root);
+	address_set_deinit(&walk.seen);
+	snapshot->consistent = !(root.sequence & 1) && target_read(target, addr, &after, sizeof(after)) &&
+			       after.sequence == root.sequence;
+	return true;
+}
+
+static int compare_starts(const void *a, const void *b)
+{
+	const struct object *x = *(struct object *const *)a, *y = *(struct object *const *)b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+void snapshot_index(struct snapshot *snapshot)
+{
+	snapshot->by_start = zalloc(snapshot->object_count, sizeof(*snapshot->by_start));
+	for (size_t i = 0; i < snapshot->object_count; i++)
+		if (snapshot->objects[i].start < snapshot->objects[i].end)
+			snapshot->by_start[snapshot->range_count++] = &snapshot->objects[i];
+	if (snapshot->range_count)
+		qsort(snapshot->by_start, snapshot->range_count, sizeof(*snapshot->by_start),
+		      compare_starts);
+}
+
+struct object *snapshot_find(const struct snapshot *snapshot, uint64_t addr)
+{
+	size_t low = 0, high = snapshot->range_count;
+
+	// The last one that starts at or before it.
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (snapshot->by_start[middle]->start <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && addr < snapshot->by_start[low - 1]->end ? snapshot->by_start[low - 1] : NULL;
+}
+
+const char *ns_label(const struct snapshot *snapshot, size_t ns, char buffer[32])
+{
+	const struct namespace *namespace = snapshot->ns_count ? &snapshot->namespaces[ns] : NULL;
+
+	if (!namespace)
+		snprintf(buffer, 32, "jit");
+	else if (namespace->interp == GORGON_DEBUG_NO_INTERP)
+		snprintf(buffer, 32, "namespace %lu", namespace->id);
+	else
+		snprintf(buffer, 32, "interp %u", namespace->interp);
+	return buffer;
+}
+
+void snapshot_reset(struct snapshot *snapshot)
+{
+	for (size_t i = 0; i < snapshot->object_count; i++) {
+		free(snapshot->objects[i].path);
+		free(snapshot->objects[i].debug_path);
+		free(snapshot->objects[i].symfile_data);
+	}
+	free(snapshot->objects);
+	free(snapshot->namespaces);
+	free(snapshot->by_start);
+	address_set_deinit(&snapshot->jit_symfiles);
+	problems_deinit(&snapshot->problems);
+	*snapshot = (struct snapshot){0};
+}
+
+void snapshot_deinit(struct snapshot *snapshot)
+{
+	snapshot_reset(snapshot);
+}
+
+// One attempt at whatever there is. False: nothing can be read at all.
+static bool take_once(struct target *target, const struct heads *heads, unsigned flags,
+		      struct snapshot *snapshot)
+{
+	bool found = false;
+
+	snapshot_reset(snapshot);
+	if (flags & SNAPSHOT_MAPPINGS && !target_update(target, &snapshot->problems))
+		return false;
+	for (size_t i = 0; i < heads->root_count && !found; i++)
+		found = snapshot_read_root(target, heads->roots[i], flags, snapshot);
+	if (found && !(flags & SNAPSHOT_MAPPINGS))
+		return true;
+	// Beside a registry the JIT lists only serve to compare.
+	return jitlist_read(target, heads, !found, flags, snapshot) || found;
+}
+
+bool snapshot_take(struct target *target, unsigned flags, struct snapshot *snapshot)
+{
+	double end = now() + TRY_SECONDS;
+	struct heads heads = {0};
+	bool found;
+
+	heads_find(target, &heads);
+	while ((found = take_once(target, &heads, flags, snapshot)) && !snapshot->consistent &&
+	       target->pid && now() < end)
+		usleep(200);
+	if (!found && !snapshot->problems.count)
+		problem(&snapshot->problems, "%s: none of its files has gorgon_debug_root or "
+			"__jit_debug_descriptor%s", target->name,
+			target->pid ? "" : "; were the files found? (--sysroot)");
+	heads_deinit(&heads);
+	snapshot_index(snapshot);
+	return found;
+}

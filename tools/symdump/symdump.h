@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gorgon-symdump: what is loaded where, for a live process or a core.
+ *
+ *     target.c process.c core.c    where bytes come from: memory, mappings, files
+ *     snapshot.c jitlist.c         the lists in that memory, checked
+ *     library.c                    names and lines of one file, at its own addresses
+ *     place.c                      from an address to interpreter, library, function, line
+ *     table.c json.c script.c extract.c check.c    what is printed
+ *     text.c main.c
+ *
+ * Everything that is read may be garbage or made up: sizes, counts, lists and names are
+ * limited, and what was odd becomes a line in struct problems instead of stopping the
+ * reader. Only main.c ends the process, and text.c when there is no memory left.
+ */
+#ifndef GORGON_SYMDUMP_H
+#define GORGON_SYMDUMP_H
+
+#include "debug_root.h"
+
+#include <libelf.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+/* ---- text.c: memory, problems, names ---------------------------------------- */
+
+/* Zeroed. No memory ends the program: nothing here has a state to save. */
+void *zalloc(size_t count, size_t size);
+/* @array with room for one more after @count items. */
+void *grow(void *array, size_t count, size_t size);
+char *format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* A copy of a name from elsewhere that is fit for a terminal: valid UTF-8, no control characters. */
+char *clean_text(const char *bytes, size_t size);
+/* The part after the last slash. */
+const char *base_name(const char *path);
+/* Hexadecimal digits; free() it. */
+char *hex(const uint8_t *bytes, size_t size);
+
+/* What was odd, one line each. The number kept is limited; count goes on. */
+struct problems {
+	char **lines;
+	size_t count, kept;
+};
+void problem(struct problems *problems, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void problems_deinit(struct problems *problems);
+
+/* A set of addresses. */
+struct address_set {
+	uint64_t *slots;
+	size_t capacity, count;
+};
+/* False when it was there already. 0 is never in a set. */
+bool address_set_add(struct address_set *set, uint64_t addr);
+bool address_set_has(const struct address_set *set, uint64_t addr);
+void address_set_deinit(struct address_set *set);
+
+/* ---- target.c: a process or a core -------------------------------------------- */
+
+/* Part of a file in the target's memory. Sorted by address. */
+struct mapping {
+	uint64_t start, end, off;
+	char *path; /* as the target has it: not clean, and no name to open unchecked */
+};
+
+/* Memory that a core has; a live process has none of these. */
+struct segment {
+	uint64_t start, size, off;
+};
+
+struct target {
+	const char *name;   /* what the user wrote */
+	pid_t pid;          /* 0: a core */
+	int root;           /* directory that the target's file names start from */
+	char *sysroot;      /* the same as a name, "" for / */
+	int memory;         /* /proc/PID/mem, or the core */
+	bool no_readv;      /* process_vm_readv() is not to be had */
+	Elf *core;
+	struct segment *segments;
+	size_t segment_count;
+	struct mapping *mappings;
+	size_t mapping_count;
+	bool mappings_given; /* by a core or by a test: nothing to read again */
+};
+
+/* @what is a process id or a core's file name. False: a problem says why. */
+bool target_open(struct target *target, const char *what, const char *sysroot,
+		 struct problems *problems);
+void target_close(struct target *target);
+/* All of it or nothing. */
+bool target_read(struct target *target, uint64_t addr, void *bytes, size_t size);
+/* Read the mappings of a live process anew. */
+bool target_update(struct target *target, struct problems *problems);
+const struct mapping *target_find_mapping(const struct target *target, uint64_t addr);
+/*
+ * Open a regular file by a name that came from the target: below its root, links
+ * included. -1 when there is none.
+ */
+int target_open_file(const struct target *target, const char *path);
+/* The file of a mapping; of a live process, that very file even if it was replaced. */
+int target_open_mapping(const struct target *target, const struct mapping *mapping);
+void target_add_mapping(struct target *target, uint64_t start, uint64_t end, uint64_t off,
+			const char *path);
+
+/* process.c, core.c */
+bool process_open(struct target *target, struct problems *problems);
+bool process_read(struct target *target, uint64_t addr, void *bytes, size_t size);
+bool process_read_mappings(struct target *target, struct problems *problems);
+bool core_open(struct target *target, struct problems *problems);
+bool core_read(const struct target *target, uint64_t addr, void *bytes, size_t size);
+
+/* ---- snapshot.c, jitlist.c: what the target says of itself -------------------- */
+
+struct object {
+	uint64_t addr; /* of its entry in the target */
+	char *path, *debug_path; /* clean; "" and NULL when there is none */
+	uint8_t build_id[64];
+	size_t build_id_size;
+	uint64_t bias, start, end;
+	uint64_t symfile, symfile_size;
+	uint8_t *symfile_data; /* with SNAPSHOT_SYMFILES, if it could be read */
+	uint32_t debug_kind;
+	size_t ns; /* index into snapshot.namespaces */
+};
+
+struct namespace {
+	uint64_t addr, id;
+	uint32_t interp; /* or GORGON_DEBUG_NO_INTERP */
+	uint32_t state, python_minor;
+	uint64_t python_object, thread;
+	size_t first_object, object_count; /* in snapshot.objects */
+};
+
+enum source {
+	SOURCE_GORGON, /* gorgon_debug_root */
+	SOURCE_JITREG, /* jitreg_debug_root: ranges, but no namespaces */
+	SOURCE_JIT,    /* a plain GDB JIT list: symfiles only */
+};
+
+struct snapshot {
+	enum source source;
+	uint64_t sequence;
+	bool consistent; /* nothing changed while it was read */
+	struct namespace *namespaces;
+	size_t ns_count;
+	struct object *objects;
+	size_t object_count;
+	struct object **by_start; /* those with a range, sorted */
+	size_t range_count;
+	struct address_set jit_symfiles; /* of all JIT lists of the target */
+	bool has_jit_list;
+	struct problems problems;
+};
+
+enum {
+	SNAPSHOT_SYMFILES = 1, /* copy the symfiles, too */
+	SNAPSHOT_MAPPINGS = 2, /* read the mappings of that moment, too */
+};
+
+/* False: there is nothing to read, and snapshot->problems says why. */
+bool snapshot_take(struct target *target, unsigned flags, struct snapshot *snapshot);
+void snapshot_deinit(struct snapshot *snapshot);
+struct object *snapshot_find(const struct snapshot *snapshot, uint64_t addr);
+/* "interp 3", "namespace 7" or "jit". Returns @buffer. */
+const char *ns_label(const struct snapshot *snapshot, size_t ns, char buffer[32]);
+
+/* Where the variables are that head the lists. */
+struct heads {
+	uint64_t *roots, *jitregs, *descriptors;
+	size_t root_count, jitreg_count, descriptor_count;
+};
+void heads_find(struct target *target, struct heads *heads);
+void heads_deinit(struct heads *heads);
+
+/* One attempt at the registry at @root. False: it is none. */
+bool snapshot_read_root(struct target *target, uint64_t root, unsigned flags,
+			struct snapshot *snapshot);
+/* Sequence of a jitreg_debug_root; its descriptor goes to @descriptor. False: it is none. */
+bool jitreg_read(struct target *target, uint64_t addr, uint64_t *sequence, uint64_t *descriptor);
+/* One attempt at all JIT lists. Objects are added only if @objects. */
+bool jitlist_read(struct target *target, const struct heads *heads, bool objects, unsigned flags,
+		  struct snapshot *snapshot);
+
+/* For the two readers. */
+struct object *snapshot_add_object(struct snapshot *snapshot);
+void snapshot_read_symfile(struct target *target, struct snapshot *snapshot, struct object *object);
+void snapshot_reset(struct snapshot *snapshot);
+void snapshot_index(struct snapshot *snapshot);
+
+/* ---- library.c: one file, at the addresses that it was linked for -------------- */
+
+struct symbol {
+	uint64_t vaddr, size;
+	const char *name; /* from the file: print it clean */
+	unsigned char type, bind;
+};
+
+struct library;
+/*
+ * From an open file, or from the bytes of a symfile; never NULL. @fd and @data are the
+ * library's afterwards. @debug_path, looked up in the target, may be NULL.
+ */
+struct library *library_create(const struct target *target, int fd, void *data, size_t size,
+			       const char *name, const char *debug_path);
+void library_destroy(struct library *library);
+size_t library_symbols(struct library *library, const struct symbol **ret);
+/* The function or variable that @vaddr is in, or NULL. */
+const struct symbol *library_find(struct library *library, uint64_t vaddr);
+/*
+ * File and line of @vaddr, or NULL; with @opening, of the function that starts there. The
+ * name lives as long as the library.
+ */
+const char *library_find_line(struct library *library, uint64_t vaddr, bool opening, int *line);
+/* Size of the build-id that was copied to @id; 0: none. */
+size_t elf_build_id(Elf *elf, uint8_t id[64]);
+/* Address of the first loaded page of an object file. False: it has none. */
+bool elf_first_page(Elf *elf, uint64_t *ret);
+
+/* ---- place.c ------------------------------------------------------------------- */
+
+struct places;
+struct places *places_create(struct target *target, const struct snapshot *snapshot);
+void places_destroy(struct places *places);
+/* The library of an object. Problems with its file are told once. */
+struct library *places_library(struct places *places, const struct object *object);
+/* Is that library made from its file, not from the symfile? */
+bool places_has_file(struct places *places, const struct object *object);
+/* What to add to the library's addresses to get this copy's. */
+uint64_t places_bias(struct places *places, const struct object *object);
+
+struct place {
+	const struct object *object; /* or NULL: code of the system's linker */
+	const char *path;            /* of the file, not clean; NULL: in no file */
+	uint64_t vaddr;
+	const struct symbol *symbol; /* or NULL */
+	const char *file;            /* or NULL */
+	int line;
+};
+/* @after: addr is a return address, the call is before it. False: addr is in no file. */
+bool place_find(struct places *places, uint64_t addr, bool after, struct place *ret);
+/* "interp N  libfoo.so!func+0x12  file.c:34"; free() it. */
+char *place_text(struct places *places, const struct place *place);
+struct problems *places_problems(struct places *places);
+
+/* ---- output; each returns an exit status ---------------------------------------- */
+
+enum {
+	STATUS_OK = 0,
+	STATUS_FOUND_NOTHING = 1, /* or --check found something */
+	STATUS_USAGE = 2,
+	STATUS_NO_TARGET = 3,
+};
+
+struct dump {
+	struct target target;
+	struct snapshot snapshot;
+	struct places *places;
+	const char *pattern;   /* of --symbols, --find, --extract */
+	char *const *addresses; /* of --addr */
+	int address_count;
+};
+
+int print_table(struct dump *dump);
+int print_json(struct dump *dump);
+int print_addresses(struct dump *dump);
+int print_symbols(struct dump *dump);
+int print_find(struct dump *dump);
+int print_gdb(struct dump *dump);
+int print_lldb(struct dump *dump);
+int print_perf_map(struct dump *dump);
+int extract(struct dump *dump);
+int check(struct dump *dump);
+
+#endif

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// Tables and lines for people: interpreters and objects, addresses, symbols.
+
+#define _GNU_SOURCE
+#include "symdump.h"
+
+#include "jitreg.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void print_namespaces(const struct snapshot *snapshot)
+{
+	printf("%-9s  %-6s  %-7s  %-7s  %s\n", "Num", "Python", "Objects", "Thread", "State");
+	for (size_t i = 0; i < snapshot->ns_count; i++) {
+		const struct namespace *ns = &snapshot->namespaces[i];
+		char number[32], python[16] = "-", thread[24] = "-";
+
+		if (ns->interp == GORGON_DEBUG_NO_INTERP)
+			snprintf(number, sizeof(number), "ns %lu", ns->id);
+		else
+			snprintf(number, sizeof(number), "%u", ns->interp);
+		if (ns->python_minor)
+			snprintf(python, sizeof(python), "3.%u", ns->python_minor);
+		if (ns->thread)
+			snprintf(thread, sizeof(thread), "%lu", ns->thread);
+		printf("%-9s  %-6s  %-7zu  %-7s  %s\n", number, python, ns->object_count, thread,
+		       ns->state == GORGON_DEBUG_NS_LIVE	? "live"
+		       : ns->state == GORGON_DEBUG_NS_UNLOADING ? "unloading"
+								: "?");
+	}
+	putchar('\n');
+}
+
+static char *debug_text(const struct object *object)
+{
+	switch (object->debug_kind) {
+	case JITREG_DEBUG_SELF:
+		return format("in the library");
+	case JITREG_DEBUG_BUILD_ID:
+	case JITREG_DEBUG_LINK:
+		return format("%s", object->debug_path ?: "?");
+	default:
+		return format("names only");
+	}
+}
+
+static void print_object(const struct snapshot *snapshot, const struct object *object)
+{
+	char label[32], *id = hex(object->build_id, object->build_id_size), *debug = debug_text(object);
+
+	printf("%-9s  %s\n", ns_label(snapshot, object->ns, label), *object->path ? object->path : "(no file)");
+	printf("           0x%lx-0x%lx  bias 0x%lx", object->start, object->end, object->bias);
+	if (object->symfile)
+		printf("  symfile 0x%lx+0x%lx", object->symfile, object->symfile_size);
+	printf("\n           build-id %s  debug info: %s\n", *id ? id : "none", debug);
+	free(id);
+	free(debug);
+}
+
+int print_table(struct dump *dump)
+{
+	const struct snapshot *snapshot = &dump->snapshot;
+	size_t interps = 0;
+
+	for (size_t i = 0; i < snapshot->ns_count; i++)
+		interps += snapshot->namespaces[i].interp != GORGON_DEBUG_NO_INTERP;
+	if (snapshot->source == SOURCE_GORGON)
+		printf("%s: interpreters: %zu, private objects: %zu\n\n", dump->target.name, interps,
+		       snapshot->object_count);
+	else
+		printf("%s: no interpreters; objects in JIT lists: %zu\n\n", dump->target.name,
+		       snapshot->object_count);
+	if (snapshot->ns_count)
+		print_namespaces(snapshot);
+	for (size_t i = 0; i < snapshot->object_count; i++)
+		print_object(snapshot, &snapshot->objects[i]);
+	return STATUS_OK;
+}
+
+static bool parse_address(const char *text, uint64_t *ret)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtoull(text, &end, 0);
+	return !errno && *text >= '0' && *text <= '9' && !*end;
+}
+
+int print_addresses(struct dump *dump)
+{
+	int status = STATUS_OK;
+
+	for (int i = 0; i < dump->address_count; i++) {
+		struct place place;
+		uint64_t addr;
+		char *text;
+
+		if (!parse_address(dump->addresses[i], &addr)) {
+			fprintf(stderr, "gorgon-symdump: --addr %s: expected a number, as 0x7f0012345678\n",
+				dump->addresses[i]);
+			return STATUS_USAGE;
+		}
+		if (!place_find(dump->places, addr, false, &place)) {
+			printf("0x%lx  in no loaded file\n", addr);
+			status = STATUS_FOUND_NOTHING;
+			continue;
+		}
+		text = place_text(dump->places, &place);
+		printf("0x%lx  %s\n", addr, text);
+		free(text);
+	}
+	return status;
+}
+
+static int print_matching(struct dump *dump, bool exact)
+{
+	bool found = false;
+
+	for (size_t o = 0; o < dump->snapshot.object_count; o++) {
+		const struct object *object = &dump->snapshot.objects[o];
+		uint64_t bias = places_bias(dump->places, object);
+		const struct symbol *symbols;
+		size_t count = library_symbols(places_library(dump->places, object), &symbols);
+
+		for (size_t s = 0; s < count; s++) {
+			struct place place = {object, object->path, symbols[s].vaddr, &symbols[s], NULL, 0};
+			char *text;
+
+			if (exact ? strcmp(symbols[s].name, dump->pattern)
+				  : fnmatch(dump->pattern, symbols[s].name, 0))
+				continue;
+			found = true;
+			if (exact)
+				place.file = library_find_line(places_library(dump->places, object),
+							       place.vaddr, true, &place.line);
+			text = place_text(dump->places, &place);
+			printf("0x%lx %6lu  %s\n", bias + symbols[s].vaddr, symbols[s].size, text);
+			free(text);
+		}
+	}
+	return found ? STATUS_OK : STATUS_FOUND_NOTHING;
+}
+
+int print_symbols(struct dump *dump)
+{
+	return print_matching(dump, false);
+}
+
+int print_find(struct dump *dump)
+{
+	return print_matching(dump, true);
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// What a process and a core have in common: memory, mappings of files, and the files.
+//
+// A name from the target is looked up with the kernel's own check: below the target's
+// root (a container's, or --sysroot), where neither ".." nor a link leads out. Only
+// regular files are opened, and opening does not wait (a name may be that of a FIFO).
+
+#define _GNU_SOURCE
+#include "symdump.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int open_root(struct target *target, const char *sysroot, struct problems *problems)
+{
+	char name[32] = "/";
+	int fd;
+
+	if (!sysroot && target->pid)
+		snprintf(name, sizeof(name), "/proc/%d/root", target->pid);
+	fd = open(sysroot ?: name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 && sysroot)
+		problem(problems, "--sysroot %s: %s", sysroot, strerror(errno));
+	// A process of somebody else: its files are probably ours.
+	return fd < 0 && !sysroot ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : fd;
+}
+
+static bool is_number(const char *text)
+{
+	return *text && strspn(text, "0123456789") == strlen(text);
+}
+
+bool target_open(struct target *target, const char *what, const char *sysroot,
+		 struct problems *problems)
+{
+	*target = (struct target){.name = what, .root = -1, .memory = -1};
+	if (is_number(what)) {
+		unsigned long pid = strtoul(what, NULL, 10);
+
+		if (!pid || pid > INT32_MAX) {
+			problem(problems, "%s: no process can have this number", what);
+			return false;
+		}
+		target->pid = (pid_t)pid;
+	}
+	target->sysroot = format("%s", sysroot ?: "");
+	target->root = open_root(target, sysroot, problems);
+	if (target->root < 0)
+		return false;
+	return target->pid ? process_open(target, problems) : core_open(target, problems);
+}
+
+static void drop_mappings(struct target *target)
+{
+	for (size_t i = 0; i < target->mapping_count; i++)
+		free(target->mappings[i].path);
+	free(target->mappings);
+	target->mappings = NULL;
+	target->mapping_count = 0;
+}
+
+void target_close(struct target *target)
+{
+	drop_mappings(target);
+	elf_end(target->core);
+	if (target->memory >= 0)
+		close(target->memory);
+	if (target->root >= 0)
+		close(target->root);
+	free(target->sysroot);
+	free(target->segments);
+	*target = (struct target){.root = -1, .memory = -1};
+}
+
+bool target_read(struct target *target, uint64_t addr, void *bytes, size_t size)
+{
+	if (addr + size < addr)
+		return false;
+	return target->pid ? process_read(target, addr, bytes, size)
+			   : core_read(target, addr, bytes, size);
+}
+
+bool target_update(struct target *target, struct problems *problems)
+{
+	if (target->mappings_given)
+		return true;
+	drop_mappings(target);
+	return process_read_mappings(target, problems);
+}
+
+void target_add_mapping(struct target *target, uint64_t start, uint64_t end, uint64_t off,
+			const char *path)
+{
+	target->mappings = grow(target->mappings, target->mapping_count, sizeof(*target->mappings));
+	target->mappings[target->mapping_count++] =
+		(struct mapping){start, end, off, format("%s", path)};
+}
+
+const struct mapping *target_find_mapping(const struct target *target, uint64_t addr)
+{
+	size_t low = 0, high = target->mapping_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (addr >= target->mappings[middle].end)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == target->mapping_count || addr < target->mappings[low].start)
+		return NULL;
+	return &target->mappings[low];
+}
+
+static int only_regular(int fd)
+{
+	struct stat st;
+
+	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+int target_open_file(const struct target *target, const char *path)
+{
+	struct open_how how = {
+		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+
+	if (*path != '/')
+		return -1;
+	return only_regular((int)syscall(SYS_openat2, target->root, path, &how, sizeof(how)));
+}
+
+int target_open_mapping(const struct target *target, const struct mapping *mapping)
+{
+	char name[96];
+	int fd = -1;
+
+	if (target->pid && !*target->sysroot) {
+		snprintf(name, sizeof(name), "/proc/%d/map_files/%lx-%lx", target->pid,
+			 mapping->start, mapping->end);
+		fd = only_regular(open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+	}
+	return fd >= 0 ? fd : target_open_file(target, mapping->path);
+}
