@@ -68,9 +68,9 @@ def kernel_writes_cores_into_files():
 class Scene:
     """A host with three interpreters that run numpy: live, and its cores by gcore and the kernel."""
 
-    def __init__(self):
+    def __init__(self, program=PROGRAM):
         self.folder = tempfile.TemporaryDirectory()
-        self.host = start_host(self.folder.name)
+        self.host = start_host(self.folder.name, program)
         self.addresses = harness.host_addresses(self.host.output)
         self.mappings = mappings(self.host.pid)
         self.live = dump(self.host.pid)

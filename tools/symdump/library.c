@@ -260,6 +260,11 @@ size_t library_symbols(struct library *library, const struct symbol **ret)
 	return library->count;
 }
 
+char *symbol_name(const struct symbol *symbol)
+{
+	return clean_text(symbol->name, 1 + strcspn(symbol->name + 1, "@"));
+}
+
 const struct symbol *library_find(struct library *library, uint64_t vaddr)
 {
 	const struct symbol *symbols, *found = NULL;

@@ -16,6 +16,7 @@ static const char help[] =
 	"  --addr ADDR...     interpreter, library, function and line of each address\n"
 	"  --find SYMBOL      this function or variable in every copy\n"
 	"  --symbols [GLOB]   all of them, or those that match\n"
+	"  --stacks           every thread's frames, by interpreter\n"
 	"  --check            do the target's own lists agree with each other and with its memory?\n"
 	"  --extract DIR      write each symfile into a file\n"
 	"  --gdb, --lldb      commands that load everything into a debugger\n"
@@ -47,6 +48,7 @@ static const struct mode {
 	{"addr", print_addresses, no_argument, true, 0},
 	{"find", print_find, required_argument, false, 0},
 	{"symbols", print_symbols, optional_argument, true, 0},
+	{"stacks", print_stacks, no_argument, false, SNAPSHOT_MAPPINGS},
 	{"check", check, no_argument, false, SNAPSHOT_MAPPINGS | SNAPSHOT_SYMFILES},
 	{"extract", extract, required_argument, false, SNAPSHOT_SYMFILES},
 	{"gdb", print_gdb, no_argument, false, 0},

@@ -240,7 +240,7 @@ char *place_text(struct places *places, const struct place *place)
 		name = format("jit@0x%lx", place->object->symfile);
 	}
 	if (place->symbol) {
-		clean = clean_text(place->symbol->name, strlen(place->symbol->name));
+		clean = symbol_name(place->symbol);
 		text = format("%s  %s!%s+0x%lx", label, base_name(name), clean,
 			      place->vaddr - place->symbol->vaddr);
 		free(clean);

@@ -108,7 +108,7 @@ int print_perf_map(struct dump *dump)
 			if (symbols[s].type == STT_OBJECT || !symbols[s].size ||
 			    (s && symbols[s - 1].vaddr == symbols[s].vaddr))
 				continue;
-			name = clean_text(symbols[s].name, strlen(symbols[s].name));
+			name = symbol_name(&symbols[s]);
 			printf("%lx %lx %s [%s %s]\n", bias + symbols[s].vaddr, symbols[s].size, name,
 			       base_name(object->path), label);
 			free(name);

@@ -6,7 +6,7 @@
  *     snapshot.c jitlist.c         the lists in that memory, checked
  *     library.c                    names and lines of one file, at its own addresses
  *     place.c                      from an address to interpreter, library, function, line
- *     table.c json.c script.c extract.c check.c    what is printed
+ *     table.c json.c script.c extract.c check.c stacks.c    what is printed
  *     text.c main.c
  *
  * Everything that is read may be garbage or made up: sizes, counts, lists and names are
@@ -192,7 +192,7 @@ void snapshot_index(struct snapshot *snapshot);
 
 struct symbol {
 	uint64_t vaddr, size;
-	const char *name; /* from the file: print it clean */
+	const char *name; /* from the file: see symbol_name() */
 	unsigned char type, bind;
 };
 
@@ -205,6 +205,8 @@ struct library *library_create(const struct target *target, int fd, void *data, 
 			       const char *name, const char *debug_path);
 void library_destroy(struct library *library);
 size_t library_symbols(struct library *library, const struct symbol **ret);
+/* Clean, and without the version that libdw puts behind it; free() it. */
+char *symbol_name(const struct symbol *symbol);
 /* The function or variable that @vaddr is in, or NULL. */
 const struct symbol *library_find(struct library *library, uint64_t vaddr);
 /*
@@ -269,6 +271,7 @@ int print_find(struct dump *dump);
 int print_gdb(struct dump *dump);
 int print_lldb(struct dump *dump);
 int print_perf_map(struct dump *dump);
+int print_stacks(struct dump *dump);
 int extract(struct dump *dump);
 int check(struct dump *dump);
 

@@ -115,6 +115,15 @@ int print_addresses(struct dump *dump)
 	return status;
 }
 
+static bool matches(const struct symbol *symbol, const char *pattern, bool exact)
+{
+	char *name = symbol_name(symbol);
+	bool ret = exact ? !strcmp(name, pattern) : !fnmatch(pattern, name, 0);
+
+	free(name);
+	return ret;
+}
+
 static int print_matching(struct dump *dump, bool exact)
 {
 	bool found = false;
@@ -129,8 +138,7 @@ static int print_matching(struct dump *dump, bool exact)
 			struct place place = {object, object->path, symbols[s].vaddr, &symbols[s], NULL, 0};
 			char *text;
 
-			if (exact ? strcmp(symbols[s].name, dump->pattern)
-				  : fnmatch(dump->pattern, symbols[s].name, 0))
+			if (!matches(&symbols[s], dump->pattern, exact))
 				continue;
 			found = true;
 			if (exact)

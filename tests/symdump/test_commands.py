@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: MIT
+"""The command line of gorgon-symdump: outputs for other programs, mistakes, targets that have no
+registry or never keep still."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import harness
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import symdump_session as session  # noqa: E402
+
+EVERY = list(range(session.COUNT))
+
+# A program with a plain JIT list: what LLVM registers, a relocatable object with absolute
+# section addresses and names relative to them. Its own code stands in for generated code.
+PLAIN_JIT = """
+#include <elf.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+struct entry { struct entry *next, *prev; const char *addr; uint64_t size; };
+struct { uint32_t version, action; struct entry *relevant, *first; } __jit_debug_descriptor = {1};
+void __jit_debug_register_code(void) { }
+static int generated(int x) { return x + 1; }
+static struct {
+	Elf64_Ehdr ehdr; Elf64_Shdr shdr[4]; Elf64_Sym sym[2]; char names[16];
+} file;
+static struct entry entry = {.addr = (const char *)&file, .size = sizeof(file)};
+#define AT(member) ((uintptr_t)&file.member - (uintptr_t)&file)
+int main(void)
+{
+	file.ehdr = (Elf64_Ehdr){.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT}, .e_type = ET_REL,
+		.e_machine = EM_X86_64, .e_version = EV_CURRENT, .e_shoff = AT(shdr), .e_ehsize = sizeof(Elf64_Ehdr),
+		.e_shentsize = sizeof(Elf64_Shdr), .e_shnum = 4};
+	file.shdr[1] = (Elf64_Shdr){.sh_type = SHT_NOBITS, .sh_flags = SHF_ALLOC, .sh_addr = (uintptr_t)generated - 16,
+		.sh_size = 32};
+	file.shdr[2] = (Elf64_Shdr){.sh_type = SHT_SYMTAB, .sh_offset = AT(sym), .sh_size = sizeof(file.sym), .sh_link = 3,
+		.sh_entsize = sizeof(Elf64_Sym)};
+	file.shdr[3] = (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_offset = AT(names), .sh_size = sizeof(file.names)};
+	file.sym[1] = (Elf64_Sym){.st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = 1, .st_value = 16,
+		.st_size = 16};
+	snprintf(file.names + 1, sizeof(file.names) - 1, "jitted\\033[1m");
+	__jit_debug_descriptor.relevant = __jit_debug_descriptor.first = &entry;
+	__jit_debug_descriptor.action = 1;
+	__jit_debug_register_code();
+	printf("ready %p\\n", (void *)generated);
+	fflush(stdout);
+	pause();
+	return 0;
+}
+"""
+
+# Loads and unloads a private object without pause.
+RESTLESS = """
+import _ctypes, os
+print("ready", flush=True)
+name = "/usr/lib/python3.11/lib-dynload/_decimal.cpython-311-x86_64-linux-gnu.so"
+while True:
+    _ctypes.dlclose(_ctypes.dlopen(name))
+"""
+
+
+class Commands(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scene = session.Scene()
+        cls.addClassCleanup(cls.scene.close)
+        cls.pid = cls.scene.host.pid
+
+    def test_table_lists_interpreters_and_objects(self):
+        text = session.output(self.pid)
+        count = len(session.objects(self.scene.live))
+        self.assertTrue(text.startswith(f"{self.pid}: interpreters: 3, private objects: {count}\n"))
+        rows = re.findall(r"^(\d)          3\.11    (\d+) +(\d+) +live$", text, re.M)
+        self.assertEqual([(int(n), int(objects), int(thread)) for n, objects, thread in rows],
+                         [(ns["interpreter"], len(ns["objects"]), ns["thread"])
+                          for ns in self.scene.live["namespaces"]])
+        for ns in self.scene.live["namespaces"]:
+            o = ns["objects"][0]
+            self.assertIn(f"\ninterp {ns['interpreter']}   {o['path']}\n           {o['start']}-{o['end']}  "
+                          f"bias {o['bias']}  symfile {o['symfile']['address']}+{o['symfile']['size']:#x}\n"
+                          f"           build-id {o['build_id']}  debug info: {o['debug']['path']}\n", text)
+
+    def test_addresses_elsewhere(self):
+        system = next(m for m in self.scene.mappings if m.executable and m.path.endswith("/libc.so.6"))
+        result = session.symdump(self.pid, "--addr", hex(system.start), "1")
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stdout, rf"^{system.start:#x}  system  libc\.so\.6\S*( .*)?\n0x1  in no loaded file\n$")
+
+    def test_extract_writes_symfiles_that_are_in_memory(self):
+        with tempfile.TemporaryDirectory() as folder:
+            target = os.path.join(folder, "symfiles")
+            names = session.output(self.pid, "--extract", target).splitlines()
+            found = session.objects(self.scene.live)
+            self.assertEqual(len(names), len(found))
+            self.assertEqual(sorted(names), sorted(os.path.join(target, name) for name in os.listdir(target)))
+            with open(f"/proc/{self.pid}/mem", "rb", 0) as memory:
+                for name, (interp, o) in zip(names, found):
+                    self.assertRegex(os.path.basename(name), rf"^interp-{interp}\.\d+\.[\w.+-]+\.symfile$")
+                    memory.seek(int(o["symfile"]["address"], 16))
+                    with open(name, "rb") as file:
+                        self.assertEqual(file.read(), memory.read(o["symfile"]["size"]), name)
+            again = session.symdump(self.pid, "--extract", target)
+            self.assertEqual((again.returncode, again.stderr), (3, f"gorgon-symdump: {names[0]}: File exists\n"))
+
+    def test_extract_follows_no_link(self):
+        with tempfile.TemporaryDirectory() as folder:
+            outside = os.path.join(folder, "outside")
+            inside = os.path.join(folder, "inside")
+            os.mkdir(inside)
+            os.symlink(outside, os.path.join(inside, "interp-0.0.libpython3.11.so.1.0.symfile"))
+            self.assertEqual(session.symdump(self.pid, "--extract", inside).returncode, 3)
+            self.assertFalse(os.path.exists(outside))
+
+    def test_perf_map_has_every_copy_of_a_function(self):
+        rows = re.findall(r"^(\w+) (\w+) PyList_Append \[libpython3\.11\.so\.1\.0 interp (\d)\]$",
+                          session.output(self.pid, "--perf-map"), re.M)
+        self.assertEqual({int(interp): int(address, 16) for address, _, interp in rows}, self.scene.addresses)
+        self.assertTrue(all(int(size, 16) for _, size, _ in rows))
+
+    def test_a_symbol_that_nobody_has(self):
+        for words in (["--find", "no_such_name"], ["--symbols", "no_such_*"]):
+            result = session.symdump(self.pid, *words)
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (1, "", ""))
+
+    def test_mistakes_get_one_clear_line(self):
+        with tempfile.NamedTemporaryFile("w") as text:
+            text.write("no core")
+            text.flush()
+            for words, status, message in (
+                    ([], 2, "PID or CORE expected (gorgon-symdump --help)"),
+                    ([self.pid, "--what"], 2, "--what: no such option, or its value is missing (gorgon-symdump --help)"),
+                    ([self.pid, "--json", "--gdb"], 2, "--gdb: one of these at a time (gorgon-symdump --help)"),
+                    ([self.pid, "--addr"], 2, "--addr: an address expected (gorgon-symdump --help)"),
+                    ([self.pid, "--addr", "PyList"], 2, "--addr PyList: expected a number, as 0x7f0012345678"),
+                    ([self.pid, "12"], 2, "12: one PID or CORE expected (gorgon-symdump --help)"),
+                    (["0"], 3, "0: no process can have this number"),
+                    (["4194999"], 3, "process 4194999: there is none with this number"),
+                    (["/no/core"], 3, "/no/core: No such file or directory"),
+                    (["/dev/null"], 3, "/dev/null: neither a process id nor a core file (ELF64, little-endian)"),
+                    ([text.name], 3, f"{text.name}: neither a process id nor a core file (ELF64, little-endian)"),
+                    ([harness.HOST], 3, f"{harness.HOST}: neither a process id nor a core file (ELF64, little-endian)"),
+                    ([self.pid, "--sysroot", "/no/folder"], 3, "--sysroot /no/folder: No such file or directory")):
+                with self.subTest(words):
+                    result = session.symdump(*words)
+                    self.assertEqual((result.returncode, result.stdout, result.stderr),
+                                     (status, "", f"gorgon-symdump: {message}\n"))
+
+    def test_help_names_every_option(self):
+        text = session.output("--help")
+        for option in ("addr", "find", "symbols", "stacks", "check", "extract", "gdb", "lldb", "perf-map", "json",
+                       "sysroot", "version"):
+            self.assertIn(f"--{option}", text)
+        self.assertRegex(session.output("--version"), r"^gorgon-symdump \d+\.\d+\.\d+\n$")
+
+    def test_output_that_cannot_be_written_is_an_error(self):
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([harness.SYMDUMP, str(self.pid)], stdout=full, stderr=subprocess.PIPE, text=True,
+                                    check=False)
+        self.assertEqual((result.returncode, result.stderr), (3, "gorgon-symdump: output: No space left on device\n"))
+
+
+class OtherTargets(unittest.TestCase):
+    def test_plain_jit_list(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "jit")
+            made = subprocess.run(["gcc", "-x", "c", "-", "-o", program], input=PLAIN_JIT, text=True, check=False)
+            self.assertEqual(made.returncode, 0)
+            with harness.Background(program, until="ready") as process:
+                snapshot = session.dump(process.pid)
+                self.assertEqual((snapshot["source"], snapshot["namespaces"], len(snapshot["objects"])), ("jit", [], 1))
+                address = int(process.output.split()[1], 16)
+                o = snapshot["objects"][0]
+                self.assertEqual((o["path"], int(o["start"], 16), int(o["end"], 16)), (None, address - 16, address + 16))
+                # Control characters of a name do not reach the terminal.
+                self.assertEqual(session.output(process.pid, "--addr", hex(address + 4)),
+                                 f"{address + 4:#x}  jit  jit@{o['symfile']['address']}!jitted?[1m+0x4\n")
+                self.assertIn("consistent: 0 namespaces, 1 objects", session.output(process.pid, "--check"))
+
+    def test_program_without_any_list(self):
+        with harness.Background("sh", "-c", "echo ready; sleep 600; true", until="ready") as process:
+            result = session.symdump(process.pid)
+            self.assertEqual((result.returncode, result.stderr),
+                             (3, f"gorgon-symdump: {process.pid}: none of its files has gorgon_debug_root or "
+                              "__jit_debug_descriptor\n"))
+
+    def test_process_that_loads_and_unloads_without_pause(self):
+        """Each snapshot is whole, or says that it is not; none is wrong."""
+        consistent = 0
+        sizes = set()
+        with tempfile.TemporaryDirectory() as folder:
+            with session.start_host(folder, RESTLESS) as host:
+                for _ in range(1000):
+                    result = session.symdump(host.pid, "--json")
+                    self.assertEqual(result.returncode, 0, result.stderr)
+                    snapshot = json.loads(result.stdout)
+                    if not snapshot["consistent"]:
+                        self.assertIn("not consistent", result.stderr)
+                        continue
+                    consistent += 1
+                    self.assertEqual((snapshot["problems"], result.stderr), ([], ""))
+                    self.assertEqual([ns["interpreter"] for ns in snapshot["namespaces"]], EVERY)
+                    for ns in snapshot["namespaces"]:
+                        names = [os.path.basename(o["path"]) for o in ns["objects"]]
+                        self.assertEqual(len(names), len(set(names)))
+                        self.assertEqual(names[0], "libpython3.11.so.1.0")
+                        sizes.add(len(names))
+        self.assertGreater(consistent, 500)
+        self.assertGreater(len(sizes), 1)  # it did change
+
+
+@harness.needs_gdb
+class Scripts(unittest.TestCase):
+    """--gdb on a core, in a gdb that knows nothing of us and does not see the JIT list."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.scene = session.Scene()
+        cls.addClassCleanup(cls.scene.close)
+        cls.threads = {ns["thread"]: ns["interpreter"] for ns in cls.scene.live["namespaces"]}
+        cls.live = harness.gdb(["thread apply all -s bt"], options=["-p", str(cls.scene.host.pid)])
+        cls.cores = {"gcore": cls.scene.gcore()}
+        if session.kernel_writes_cores_into_files():
+            cls.cores["kernel"] = cls.scene.kernel_core()
+
+    @staticmethod
+    def functions(output):
+        """{LWP: functions, innermost first}."""
+        parts = re.split(r"^Thread \d+ \(.*?LWP (\d+)\).*\n", output, flags=re.M)
+        return {int(lwp): re.findall(r"^#\d+\s+(?:0x[0-9a-f]+ in )?(\S+)", text, re.M)
+                for lwp, text in zip(parts[1::2], parts[2::2])}
+
+    def from_core(self, core, script):
+        # Without the symbols of libjitreg gdb finds no JIT list.
+        return harness.gdb([f"file {harness.HOST}", "set auto-solib-add off", f"core-file {core}", "sharedlibrary libc",
+                            "sharedlibrary libgorgon", *([f"source {script}"] if script else []), "info files", "thread apply all -s bt"])
+
+    def test_gdb_script_gives_the_live_backtrace(self):
+        live = self.functions(self.live)
+        self.assertTrue(set(self.threads) <= set(live))
+        for name, core in self.cores.items():
+            with self.subTest(name), tempfile.NamedTemporaryFile("w", suffix=".gdb") as script:
+                script.write(session.output(core, "--gdb"))
+                script.flush()
+                bare = self.functions(self.from_core(core, None))
+                loaded = self.functions(self.from_core(core, script.name))
+                for lwp in self.threads:
+                    self.assertNotIn("time_sleep", bare[lwp])
+                    self.assertIn("time_sleep", loaded[lwp])
+                    self.assertEqual(loaded[lwp], live[lwp])
+
+
+if __name__ == "__main__":
+    unittest.main()
