@@ -130,8 +130,13 @@ define unit
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  LD      $@")
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) $(WRAP:%=-Wl$(comma)--wrap=%) -rdynamic -o $@ $(filter %.o %.a,$^) \
-		-lcmocka -lelf -lgcc_s -ldl -pthread
+		-lcmocka $(UNIT_LIBS) -lelf -lgcc_s -ldl -pthread
 endef
+
+# gorgon-symdump's have all of it but main().
+$(BUILD)/tests/test_symdump: private UNIT_LIBS := -ldw $(JSON_LIBS)
+$(BUILD)/tests/test_symdump: $(BUILD)/obj/tests/test_symdump.o $(call obj,$(filter-out %/main.c,$(SYMDUMP_SRC)))
+	$(unit)
 
 # libjitreg's own units link nothing of the loader.
 $(BUILD)/tests/test_jitreg_%: $(BUILD)/obj/tests/test_jitreg_%.o $(call obj,$(JITREG_UNIT_LIB_SRC)) $(BUILD)/libjitreg.a
