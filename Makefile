@@ -234,14 +234,16 @@ install-jitreg: $(LIBJITREG) $(BUILD)/libjitreg.a
 install: all install-jitreg
 	$(call install_library,loader/gorgon.h loader/elf/debug_root.h,libgorgon)
 	install -d $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(BUILD)/gorgon $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(BUILD)/gorgon $(BUILD)/gorgon-symdump $(DESTDIR)$(PREFIX)/bin
+	install -D -m 644 tools/gorgon-symdump.1 $(DESTDIR)$(DATADIR)/man/man1/gorgon-symdump.1
 	for script in $(SCRIPTS); do \
 		install -D -m 644 $$script $(DESTDIR)$(DATADIR)/gorgon/$$script; done
 	install -d $(DESTDIR)$(DATADIR)/gdb/auto-load$(LIBDIR)
 	install -m 644 gdb/libgorgon-gdb.py $(DESTDIR)$(DATADIR)/gdb/auto-load$(LIBDIR)/libgorgon.so.$(SOVERSION)-gdb.py
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/gorgon $(addprefix $(DESTDIR)$(INCLUDEDIR)/,gorgon.h jitreg.h debug_root.h)
+	rm -f $(DESTDIR)$(PREFIX)/bin/gorgon $(DESTDIR)$(PREFIX)/bin/gorgon-symdump
+	rm -f $(DESTDIR)$(DATADIR)/man/man1/gorgon-symdump.1 $(addprefix $(DESTDIR)$(INCLUDEDIR)/,gorgon.h jitreg.h debug_root.h)
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,$(foreach l,libgorgon libjitreg,$(l).a $(l).so $(l).so.$(SOVERSION) pkgconfig/$(l).pc))
 	rm -rf $(DESTDIR)$(DATADIR)/gorgon $(DESTDIR)$(DATADIR)/gdb/auto-load$(LIBDIR)/libgorgon.so.$(SOVERSION)-gdb.py
 

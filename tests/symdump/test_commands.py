@@ -217,7 +217,7 @@ class OtherTargets(unittest.TestCase):
 
 @harness.needs_gdb
 class Scripts(unittest.TestCase):
-    """--gdb on a core, in a gdb that knows nothing of us and does not see the JIT list."""
+    """--gdb and --lldb on a core, in a debugger that knows nothing of us and does not see the JIT list."""
 
     @classmethod
     def setUpClass(cls):
@@ -254,6 +254,18 @@ class Scripts(unittest.TestCase):
                     self.assertNotIn("time_sleep", bare[lwp])
                     self.assertIn("time_sleep", loaded[lwp])
                     self.assertEqual(loaded[lwp], live[lwp])
+
+    @harness.needs_lldb
+    def test_lldb_script_gives_functions_lines_and_copies(self):
+        core = self.cores["gcore"]
+        with tempfile.NamedTemporaryFile("w", suffix=".lldb") as script:
+            script.write(session.output(core, "--lldb"))
+            script.flush()
+            output = harness.lldb(["settings set plugin.jit-loader.gdb.enable off",
+                                   f"target create {harness.HOST} -c {core}",
+                                   f"command source -s true {script.name}", "thread backtrace all"])
+        found = re.findall(r"libpython3\.11\.so\.1\.0 \[interp (\d)\]`time_sleep\(.* at timemodule\.c:\d+", output)
+        self.assertEqual(sorted(map(int, found)), EVERY, output)
 
 
 if __name__ == "__main__":
