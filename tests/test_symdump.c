@@ -519,7 +519,7 @@ static void address_set_add_twice_says_so(void **state)
 }
 
 // elfutils 0.188 loses 16 bytes when a core's notes end in a damaged thread.
-const char *__lsan_default_suppressions(void);
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
 	return "leak:libdw.so";

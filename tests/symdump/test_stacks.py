@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""--stacks: the right functions in the right order for each interpreter, live and from its cores."""
+"""--stacks: the right functions in the right order for each interpreter, C and Python, live and from its
+cores."""
 
 import os
 import re
@@ -36,12 +37,34 @@ def deep(n=500):
 print("ready", flush=True)
 [sleep, in_numpy, deep][gorgon.interpreter]()
 """
+# Interpreter 1 keeps its GIL, the others wait without it.
+BUSY = """
+import gorgon, time
+def spin():
+    while True:
+        pass
+def wait():
+    time.sleep(600)
+print("ready", flush=True)
+spin() if gorgon.interpreter == 1 else wait()
+"""
 LIBPYTHON = "libpython3.11.so.1.0"
 # Debian's numpy is stripped: of its frames only the library is known.
 INNERMOST = [["time_sleep", "_PyEval_EvalFrameDefault"],
              ["time_sleep", "slot_tp_richcompare", "PyObject_RichCompareBool", "_multiarray_umath"],
              ["time_sleep", "list_sort_impl", "builtin_sorted.lto_priv.0"]]
+# [(function, beginning of its line)], those of each C call of the bytecode loop apart.
+PYTHON = [[[("sleep", "    time.sleep(600)"), ("<module>", "[sleep, in_numpy, deep]")]],
+          [[("Slow.__lt__", "        time.sleep(600)")], [("sort", None)],
+           [("in_numpy", "    numpy.sort("), ("<module>", "[sleep, in_numpy, deep]")]],
+          [[("deep.<locals>.<lambda>", "        sorted([1]")],
+           [("deep", "        sorted([1]"), *[("deep", "        deep(n - 1)")] * 500, ("<module>", "[sleep, in_numpy, deep]")]]]
 OUTERMOST = ["Py_RunMain", "Py_BytesMain", "run", "gorgon_interp_main", "run_interpreter", "start_thread"]
+
+
+def line_of(text):
+    """Number of the first line of PROGRAM that begins so."""
+    return next(i for i, line in enumerate(PROGRAM.splitlines(), 1) if line.startswith(text))
 
 
 def stacks(text):
@@ -51,10 +74,21 @@ def stacks(text):
         heading, *lines = part.splitlines()
         label, thread = re.fullmatch(r"(interp \d|no interpreter), thread (\d+)", heading).groups()
         frames = [re.fullmatch(r"#(\d+) +(0x\w+)  (interp \d|system)  ([^ !+]+\S*?)(?:!(\S+))?\+0x\w+(?:  (\S+:\d+))?",
-                               line) for line in lines]
+                               line) for line in lines if not line.startswith("       Python  ")]
         assert all(frames), part
         assert [int(f[1]) for f in frames] == list(range(len(frames)))
         result[label, int(thread)] = [f.groups()[1:] for f in frames]
+    return result
+
+
+def python_frames(text):
+    """{label: [[(function, file, line)] below each C frame of the bytecode loop]}"""
+    result = {}
+    for part in text.strip().split("\n\n"):
+        groups = re.findall(r"^#.*!_PyEval_EvalFrameDefault.*\n((?:       Python  .*(?:\n|$))*)", part, re.M)
+        assert sum(group.count("       Python  ") for group in groups) == part.count("       Python  "), part
+        result.setdefault(part.split(",")[0], []).extend(
+            re.findall(r"^       Python  (\S+)  (\S+):(\d+)$", group, re.M) for group in groups)
     return result
 
 
@@ -67,13 +101,14 @@ class Stacks(unittest.TestCase):
         # "ready" comes before the sleep.
         session.wait_until(lambda: session.output(pid, "--stacks").count("!time_sleep+") == session.COUNT)
         cls.snapshot = session.dump(pid)
-        cls.stacks = {"live": stacks(session.output(pid, "--stacks")),
-                      "gcore": stacks(session.output(cls.scene.gcore(), "--stacks"))}
+        cls.texts = {"live": session.output(pid, "--stacks"),
+                     "gcore": session.output(cls.scene.gcore(), "--stacks")}
         with open(f"/proc/{pid}/stat") as file:
             cls.state = file.read().rsplit(")", 1)[1].split()[0]
         cls.threads = {int(tid) for tid in os.listdir(f"/proc/{pid}/task")}
         if session.kernel_writes_cores_into_files():
-            cls.stacks["kernel"] = stacks(session.output(cls.scene.kernel_core(), "--stacks"))
+            cls.texts["kernel"] = session.output(cls.scene.kernel_core(), "--stacks")
+        cls.stacks = {source: stacks(text) for source, text in cls.texts.items()}
 
     def test_every_thread_is_there_and_the_process_goes_on(self):
         self.assertEqual({thread for _, thread in self.stacks["live"]}, self.threads)
@@ -108,6 +143,26 @@ class Stacks(unittest.TestCase):
             with self.subTest(source):
                 for key, frames in self.stacks["live"].items():
                     self.assertEqual(self.stacks[source][key], frames)
+
+    def test_python_frames_are_below_the_c_call_that_runs_them(self):
+        for source, text in self.texts.items():
+            found = python_frames(text)
+            for interp, groups in enumerate(PYTHON):
+                with self.subTest(source=source, interp=interp):
+                    names = [[frame[0] for frame in group] for group in found[f"interp {interp}"]]
+                    self.assertEqual([group for group in names if group != ["sort"]],
+                                     [[name for name, _ in group] for group in groups if group[0][0] != "sort"])
+                    ours = [frame for group in found[f"interp {interp}"] for frame in group if frame[1] == "<string>"]
+                    wanted = [line_of(text) for group in groups for _, text in group if text]
+                    self.assertEqual([int(line) for _, _, line in ours], wanted)
+
+    def test_the_holder_of_a_gil_is_marked(self):
+        with harness.Background(harness.HOST, "-n", session.COUNT, BUSY, until=r"(?s)(ready.*){3}") as host:
+            session.wait_until(lambda: session.output(host.pid, "--stacks").count("!time_sleep+") == 2)
+            text = session.output(host.pid, "--stacks")
+        holders = re.findall(r"^(interp \d), thread \d+, holds the GIL$", text, re.M)
+        self.assertEqual(holders, ["interp 1"])
+        self.assertEqual([frame[0] for frame in python_frames(text)["interp 1"][0]], ["spin", "<module>"])
 
 
 if __name__ == "__main__":

@@ -4,7 +4,9 @@
 // libdwfl unwinds; our objects are reported to it at their addresses beside the system's
 // files, and each file is opened only when a frame is in it. A live process is stopped one
 // thread at a time, for as long as that thread's frames take (dwfl_linux_proc_attach()).
-// Not handled: frames in code that no file has, as the vdso's.
+// A thread's Python frames are read at the same moment, and shown below the C call of the
+// bytecode loop that runs them. Not handled: a second interpreter in one thread, a thread that
+// runs its first Python code while we read; and frames in code that no file has, as the vdso's.
 
 #define _GNU_SOURCE
 #include "symdump.h"
@@ -15,6 +17,7 @@
 #include <unistd.h>
 
 #define FRAME_MAX  20000 // of one thread
+#define FRAMES_MAX 500000 // of all
 #define THREAD_MAX 100000
 #define NO_NS      SIZE_MAX
 
@@ -26,13 +29,33 @@ struct frame {
 struct thread {
 	pid_t tid;
 	size_t ns; // of the innermost private frame
+	size_t python_ns;
+	struct python_stack python;
 	struct frame *frames;
 	size_t count;
 	char *why_cut; // or NULL
 };
 
+// One libpython file, with however many copies.
+struct python {
+	const struct library *library;
+	struct python_layout *layout;
+};
+
+// A thread that has run Python code, and of which interpreter.
+struct user {
+	pid_t tid;
+	size_t ns;
+};
+
 struct stacks {
 	struct dump *dump;
+	struct python_layout **layouts; // of each namespace, or NULL
+	struct user *users;             // sorted
+	size_t user_count;
+	size_t frames_left;
+	struct python *pythons;
+	size_t python_count;
 	struct thread *threads;
 	size_t count;
 };
@@ -82,14 +105,98 @@ static void report_all(Dwfl *dwfl, struct dump *dump)
 	}
 }
 
+static const struct object *find_libpython(const struct snapshot *snapshot, const struct namespace *ns)
+{
+	for (size_t i = 0; i < ns->object_count; i++)
+		if (snapshot->objects[ns->first_object + i].addr == ns->python_object)
+			return &snapshot->objects[ns->first_object + i];
+	return NULL;
+}
+
+// Before any thread is stopped: reading debug information takes its time.
+static void find_layouts(struct stacks *stacks)
+{
+	struct dump *dump = stacks->dump;
+
+	stacks->layouts = zalloc(dump->snapshot.ns_count, sizeof(*stacks->layouts));
+	for (size_t i = 0; i < dump->snapshot.ns_count; i++) {
+		const struct object *libpython = find_libpython(&dump->snapshot, &dump->snapshot.namespaces[i]);
+		struct library *library = libpython ? places_library(dump->places, libpython) : NULL;
+		size_t p = 0;
+
+		if (!library)
+			continue;
+		while (p < stacks->python_count && stacks->pythons[p].library != library)
+			p++;
+		if (p == stacks->python_count) {
+			stacks->pythons = grow(stacks->pythons, p, sizeof(*stacks->pythons));
+			stacks->pythons[stacks->python_count++] =
+				(struct python){library, python_layout_create(library)};
+			if (python_layout_problem(stacks->pythons[p].layout))
+				problem(places_problems(dump->places), "%s: no Python frames: %s",
+					libpython->path, python_layout_problem(stacks->pythons[p].layout));
+		}
+		stacks->layouts[i] = stacks->pythons[p].layout;
+	}
+}
+
+static int compare_users(const void *a, const void *b)
+{
+	const struct user *x = a, *y = b;
+
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+static void find_users(struct stacks *stacks)
+{
+	const struct snapshot *snapshot = &stacks->dump->snapshot;
+
+	for (size_t i = 0; i < snapshot->ns_count; i++) {
+		const struct object *libpython = find_libpython(snapshot, &snapshot->namespaces[i]);
+		pid_t *tids;
+		size_t count;
+
+		if (!stacks->layouts[i])
+			continue;
+		count = python_threads(&stacks->dump->target, stacks->layouts[i], libpython->bias, &tids);
+		for (size_t t = 0; t < count && stacks->user_count < FRAMES_MAX; t++) {
+			stacks->users = grow(stacks->users, stacks->user_count, sizeof(*stacks->users));
+			stacks->users[stacks->user_count++] = (struct user){tids[t], i};
+		}
+		free(tids);
+	}
+	if (stacks->user_count)
+		qsort(stacks->users, stacks->user_count, sizeof(*stacks->users), compare_users);
+}
+
+static void read_python(struct stacks *stacks, struct thread *thread)
+{
+	const struct snapshot *snapshot = &stacks->dump->snapshot;
+	const struct user key = {.tid = thread->tid};
+	const struct user *user = stacks->user_count ? bsearch(&key, stacks->users, stacks->user_count,
+							       sizeof(key), compare_users) : NULL;
+
+	if (!user)
+		return;
+	thread->python_ns = user->ns;
+	python_read(&stacks->dump->target, stacks->layouts[user->ns],
+		    find_libpython(snapshot, &snapshot->namespaces[user->ns])->bias, thread->tid,
+		    stacks->frames_left < FRAME_MAX ? stacks->frames_left : FRAME_MAX, &thread->python);
+	stacks->frames_left -= thread->python.count;
+}
+
 static int add_frame(Dwfl_Frame *state, void *arg)
 {
-	struct thread *thread = arg;
+	struct stacks *stacks = arg;
+	struct thread *thread = &stacks->threads[stacks->count - 1];
 	Dwarf_Addr pc;
 	bool activation;
 
-	if (thread->count == FRAME_MAX || !dwfl_frame_pc(state, &pc, &activation))
+	if (!thread->count) // from its first frame to its last the thread is stopped
+		read_python(stacks, thread);
+	if (thread->count == FRAME_MAX || !stacks->frames_left || !dwfl_frame_pc(state, &pc, &activation))
 		return DWARF_CB_ABORT;
+	stacks->frames_left--;
 	thread->frames = grow(thread->frames, thread->count, sizeof(*thread->frames));
 	thread->frames[thread->count++] = (struct frame){pc, !activation};
 	return DWARF_CB_OK;
@@ -107,9 +214,9 @@ static int add_thread(Dwfl_Thread *state, void *arg)
 	stacks->threads = grow(stacks->threads, stacks->count, sizeof(*stacks->threads));
 	thread = &stacks->threads[stacks->count++];
 	*thread = (struct thread){.tid = dwfl_thread_tid(state), .ns = NO_NS};
-	err = dwfl_thread_getframes(state, add_frame, thread);
-	if (thread->count == FRAME_MAX)
-		thread->why_cut = format("more than %d frames", FRAME_MAX);
+	err = dwfl_thread_getframes(state, add_frame, stacks);
+	if (thread->count == FRAME_MAX || !stacks->frames_left)
+		thread->why_cut = format("more than %d frames, or %d of all threads", FRAME_MAX, FRAMES_MAX);
 	else if (err)
 		thread->why_cut = format("%s", err < 0 ? dwfl_errmsg(-1) : "no pc");
 	for (size_t i = 0; i < thread->count && thread->ns == NO_NS; i++) {
@@ -122,16 +229,38 @@ static int add_thread(Dwfl_Thread *state, void *arg)
 	return DWARF_CB_OK;
 }
 
+static bool runs_bytecode(const struct thread *thread, const struct place *place)
+{
+	static const char loop[] = "_PyEval_EvalFrameDefault";
+
+	// The compiler may have split it: ".cold".
+	return place->object && place->object->ns == thread->python_ns && place->symbol &&
+	       !strncmp(place->symbol->name, loop, sizeof(loop) - 1);
+}
+
+// From frame @i on to the entry of this C call; returns where the next begins.
+static size_t print_python(const struct thread *thread, size_t i)
+{
+	for (bool last = false; i < thread->python.count && !last; i++) {
+		const struct python_frame *frame = &thread->python.frames[i];
+
+		printf("       Python  %s  %s:%d\n", frame->function, frame->file, frame->line);
+		last = frame->is_entry;
+	}
+	return i;
+}
+
 static void print_thread(struct stacks *stacks, const struct thread *thread)
 {
 	char label[32] = "no interpreter";
+	size_t python = 0;
 
 	if (thread->ns != NO_NS)
 		ns_label(&stacks->dump->snapshot, thread->ns, label);
-	printf("%s, thread %d\n", label, thread->tid);
+	printf("%s, thread %d%s\n", label, thread->tid, thread->python.holds_gil ? ", holds the GIL" : "");
 	for (size_t i = 0; i < thread->count; i++) {
 		const struct frame *frame = &thread->frames[i];
-		struct place place;
+		struct place place = {0};
 		char *text;
 
 		if (place_find(stacks->dump->places, frame->pc, frame->after, &place))
@@ -140,6 +269,8 @@ static void print_thread(struct stacks *stacks, const struct thread *thread)
 			text = format("in no loaded file");
 		printf("#%-3zu 0x%lx  %s\n", i, frame->pc, text);
 		free(text);
+		if (runs_bytecode(thread, &place))
+			python = print_python(thread, python);
 	}
 	if (thread->why_cut)
 		printf("(cut off: %s)\n", thread->why_cut);
@@ -181,10 +312,13 @@ int print_stacks(struct dump *dump)
 		.find_debuginfo = dwfl_standard_find_debuginfo,
 		.debuginfo_path = &no_path,
 	};
-	struct stacks stacks = {.dump = dump};
+	struct stacks stacks = {.dump = dump, .frames_left = FRAMES_MAX};
 	Dwfl *dwfl = dwfl_begin(&callbacks);
-	bool done = dwfl && collect(dwfl, &stacks);
+	bool done;
 
+	find_layouts(&stacks);
+	find_users(&stacks);
+	done = dwfl && collect(dwfl, &stacks);
 	dwfl_end(dwfl); // lets the threads go before anything slow is printed
 	if (stacks.count)
 		qsort(stacks.threads, stacks.count, sizeof(*stacks.threads), compare_threads);
@@ -192,7 +326,13 @@ int print_stacks(struct dump *dump)
 		print_thread(&stacks, &stacks.threads[i]);
 		free(stacks.threads[i].frames);
 		free(stacks.threads[i].why_cut);
+		python_stack_deinit(&stacks.threads[i].python);
 	}
+	for (size_t i = 0; i < stacks.python_count; i++)
+		python_layout_destroy(stacks.pythons[i].layout);
+	free(stacks.pythons);
+	free(stacks.layouts);
+	free(stacks.users);
 	free(stacks.threads);
 	return done ? STATUS_OK : STATUS_NO_TARGET;
 }

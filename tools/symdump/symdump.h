@@ -6,6 +6,7 @@
  *     snapshot.c jitlist.c         the lists in that memory, checked
  *     library.c                    names and lines of one file, at its own addresses
  *     place.c                      from an address to interpreter, library, function, line
+ *     python.c                     Python frames
  *     table.c json.c script.c extract.c check.c stacks.c    what is printed
  *     text.c main.c
  *
@@ -214,6 +215,8 @@ const struct symbol *library_find(struct library *library, uint64_t vaddr);
  * name lives as long as the library.
  */
 const char *library_find_line(struct library *library, uint64_t vaddr, bool opening, int *line);
+/* Its debug information, or NULL. */
+struct Dwarf *library_dwarf(struct library *library);
 /* Size of the build-id that was copied to @id; 0: none. */
 size_t elf_build_id(Elf *elf, uint8_t id[64]);
 /* Address of the first loaded page of an object file. False: it has none. */
@@ -244,6 +247,33 @@ bool place_find(struct places *places, uint64_t addr, bool after, struct place *
 /* "interp N  libfoo.so!func+0x12  file.c:34"; free() it. */
 char *place_text(struct places *places, const struct place *place);
 struct problems *places_problems(struct places *places);
+
+/* ---- python.c: Python frames of a thread ---------------------------------------- */
+
+struct python_frame {
+	char *function, *file;
+	int line;      /* 0: unknown */
+	bool is_entry; /* the last of those that one C call of the bytecode loop runs */
+};
+
+struct python_stack {
+	struct python_frame *frames; /* innermost first */
+	size_t count;
+	bool holds_gil;
+};
+
+/* Where a libpython's structures have their members; never NULL. */
+struct python_layout;
+struct python_layout *python_layout_create(struct library *libpython);
+void python_layout_destroy(struct python_layout *layout);
+/* Why no frames can be read, or NULL. */
+const char *python_layout_problem(const struct python_layout *layout);
+/* The threads of this copy; free() the list. */
+size_t python_threads(struct target *target, const struct python_layout *layout, uint64_t bias, pid_t **ret);
+/* At most @limit frames. False: the thread is none of this copy's. */
+bool python_read(struct target *target, const struct python_layout *layout, uint64_t bias, pid_t tid,
+		 size_t limit, struct python_stack *ret);
+void python_stack_deinit(struct python_stack *stack);
 
 /* ---- output; each returns an exit status ---------------------------------------- */
 
