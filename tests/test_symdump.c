@@ -298,7 +298,7 @@ static void read_core(const struct core *core, const char *text, size_t objects)
 
 	write_core(core);
 	assert_true(target_open(&target, core_path, NULL, &problems));
-	snapshot_take(&target, SNAPSHOT_MAPPINGS | SNAPSHOT_SYMFILES, &snapshot);
+	snapshot_take(&target, SNAPSHOT_MAPPINGS | SNAPSHOT_SYMFILES | SNAPSHOT_CHECKS, &snapshot);
 	if (text && !has_line(&snapshot.problems, text)) {
 		for (size_t i = 0; i < snapshot.problems.kept; i++)
 			print_error("%s\n", snapshot.problems.lines[i]);
@@ -394,7 +394,7 @@ static void do_everything(void)
 	struct dump dump = {.pattern = "f*", .addresses = addresses, .address_count = 3};
 
 	if (target_open(&dump.target, core_path, NULL, &problems) &&
-	    snapshot_take(&dump.target, SNAPSHOT_MAPPINGS | SNAPSHOT_SYMFILES, &dump.snapshot)) {
+	    snapshot_take(&dump.target, SNAPSHOT_MAPPINGS | SNAPSHOT_SYMFILES | SNAPSHOT_CHECKS, &dump.snapshot)) {
 		dump.places = places_create(&dump.target, &dump.snapshot);
 		for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 			all[i](&dump);

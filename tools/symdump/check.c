@@ -4,7 +4,6 @@
 #define _GNU_SOURCE
 #include "symdump.h"
 
-#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,23 +12,13 @@
 static void check_symfile(const struct dump *dump, const struct object *object, const char *label,
 			  struct problems *problems)
 {
-	Elf *elf;
-	GElf_Ehdr ehdr;
-
 	if (dump->snapshot.source == SOURCE_GORGON && dump->snapshot.has_jit_list &&
 	    !address_set_has(&dump->snapshot.jit_symfiles, object->symfile))
 		problem(problems, "%s: %s: its symfile 0x%lx is in no JIT list: debuggers do not see it",
 			label, object->path, object->symfile);
-	if (!object->symfile_data)
-		return; // said when it was read
-	elf = elf_memory((char *)object->symfile_data, object->symfile_size);
-	if (!elf || !gelf_getehdr(elf, &ehdr) || ehdr.e_ident[EI_CLASS] != ELFCLASS64)
-		problem(problems, "%s: %s: its symfile 0x%lx is no ELF64 file", label, object->path,
-			object->symfile);
-	else if (!elf_getscn(elf, 1))
-		problem(problems, "%s: %s: its symfile 0x%lx has no sections", label, object->path,
-			object->symfile);
-	elf_end(elf);
+	if (!object->symfile_is_elf)
+		problem(problems, "%s: %s: its symfile 0x%lx is no ELF64 file with sections", label,
+			object->path, object->symfile);
 }
 
 // A library is often loaded by the name of a link to it.

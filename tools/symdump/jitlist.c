@@ -182,8 +182,7 @@ static void add_entry(struct target *target, struct snapshot *snapshot, bool is_
 			problem(&snapshot->problems, "JIT entry at 0x%lx: no magic: not in use", addr);
 	}
 	// A symfile without a file is all that there is to find names in.
-	if (flags & SNAPSHOT_SYMFILES || !*object->path)
-		snapshot_read_symfile(target, snapshot, object);
+	snapshot_read_symfile(target, snapshot, object, *object->path ? flags : flags | SNAPSHOT_SYMFILES);
 	if (object->symfile_data && !object->end)
 		fill_from_symfile(object);
 }

@@ -49,7 +49,7 @@ static const struct mode {
 	{"find", print_find, required_argument, false, 0},
 	{"symbols", print_symbols, optional_argument, true, 0},
 	{"stacks", print_stacks, no_argument, false, SNAPSHOT_MAPPINGS},
-	{"check", check, no_argument, false, SNAPSHOT_MAPPINGS | SNAPSHOT_SYMFILES},
+	{"check", check, no_argument, false, SNAPSHOT_MAPPINGS | SNAPSHOT_CHECKS},
 	{"extract", extract, required_argument, false, SNAPSHOT_SYMFILES},
 	{"gdb", print_gdb, no_argument, false, 0},
 	{"lldb", print_lldb, no_argument, false, 0},

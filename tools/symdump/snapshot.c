@@ -57,22 +57,38 @@ struct object *snapshot_add_object(struct snapshot *snapshot)
 	return &snapshot->objects[snapshot->object_count++];
 }
 
-void snapshot_read_symfile(struct target *target, struct snapshot *snapshot, struct object *object)
+// Its header, and its last byte: the rest lies between them.
+static bool is_elf(struct target *target, const struct object *object)
 {
-	uint64_t all = 0;
+	Elf64_Ehdr ehdr;
+	char last;
 
-	for (size_t i = 0; i < snapshot->object_count; i++)
-		all += snapshot->objects[i].symfile_data ? snapshot->objects[i].symfile_size : 0;
+	return object->symfile_size >= sizeof(ehdr) &&
+	       target_read(target, object->symfile, &ehdr, sizeof(ehdr)) &&
+	       target_read(target, object->symfile + object->symfile_size - 1, &last, 1) &&
+	       !memcmp(ehdr.e_ident, ELFMAG, SELFMAG) && ehdr.e_ident[EI_CLASS] == ELFCLASS64 &&
+	       ehdr.e_shnum && ehdr.e_shoff < object->symfile_size;
+}
+
+void snapshot_read_symfile(struct target *target, struct snapshot *snapshot, struct object *object,
+			   unsigned flags)
+{
 	if (!object->symfile)
 		return;
-	if (object->symfile_size > SYMFILE_MAX || object->symfile_size > SYMFILES_MAX - all) {
+	if (flags & SNAPSHOT_CHECKS)
+		object->symfile_is_elf = is_elf(target, object);
+	if (!(flags & SNAPSHOT_SYMFILES))
+		return;
+	if (object->symfile_size > SYMFILE_MAX || object->symfile_size > SYMFILES_MAX - snapshot->symfile_bytes) {
 		problem(&snapshot->problems, "symfile at 0x%lx: %lu bytes are too many",
 			object->symfile, object->symfile_size);
 		return;
 	}
 	object->symfile_data = zalloc(object->symfile_size, 1);
-	if (target_read(target, object->symfile, object->symfile_data, object->symfile_size))
+	if (target_read(target, object->symfile, object->symfile_data, object->symfile_size)) {
+		snapshot->symfile_bytes += object->symfile_size;
 		return;
+	}
 	problem(&snapshot->problems, "symfile at 0x%lx: its %lu bytes cannot be read", object->symfile,
 		object->symfile_size);
 	free(object->symfile_data);
@@ -147,8 +163,7 @@ static void read_objects(struct walk *walk, size_t ns, uint64_t head, uint32_t e
 		if (entry.prev != prev || entry.ns != ns_addr)
 			problem(&snapshot->problems, "%s: %s: 'prev' is 0x%lx and 'ns' 0x%lx; 0x%lx and 0x%lx expected",
 				label, object->path, entry.prev, entry.ns, prev, ns_addr);
-		if (walk->flags & SNAPSHOT_SYMFILES)
-			snapshot_read_symfile(walk->target, snapshot, object);
+		snapshot_read_symfile(walk->target, snapshot, object, walk->flags);
 	}
 	snapshot->namespaces[ns].object_count =
 		snapshot->object_count - snapshot->namespaces[ns].first_object;
@@ -324,9 +339,9 @@ static bool take_once(struct target *target, const struct heads *heads, unsigned
 		return false;
 	for (size_t i = 0; i < heads->root_count && !found; i++)
 		found = snapshot_read_root(target, heads->roots[i], flags, snapshot);
-	if (found && !(flags & SNAPSHOT_MAPPINGS))
-		return true;
 	// Beside a registry the JIT lists only serve to compare.
+	if (found && !(flags & SNAPSHOT_CHECKS))
+		return true;
 	return jitlist_read(target, heads, !found, flags, snapshot) || found;
 }
 

@@ -121,6 +121,7 @@ struct object {
 	uint64_t bias, start, end;
 	uint64_t symfile, symfile_size;
 	uint8_t *symfile_data; /* with SNAPSHOT_SYMFILES, if it could be read */
+	bool symfile_is_elf;   /* with SNAPSHOT_CHECKS */
 	uint32_t debug_kind;
 	size_t ns; /* index into snapshot.namespaces */
 };
@@ -147,6 +148,7 @@ struct snapshot {
 	size_t ns_count;
 	struct object *objects;
 	size_t object_count;
+	uint64_t symfile_bytes;   /* in symfile_data of all */
 	struct object **by_start; /* those with a range, sorted */
 	size_t range_count;
 	struct address_set jit_symfiles; /* of all JIT lists of the target */
@@ -157,6 +159,7 @@ struct snapshot {
 enum {
 	SNAPSHOT_SYMFILES = 1, /* copy the symfiles, too */
 	SNAPSHOT_MAPPINGS = 2, /* read the mappings of that moment, too */
+	SNAPSHOT_CHECKS = 4,   /* look at the symfiles' headers, and at the JIT lists beside a registry */
 };
 
 /* False: there is nothing to read, and snapshot->problems says why. */
@@ -185,7 +188,8 @@ bool jitlist_read(struct target *target, const struct heads *heads, bool objects
 
 /* For the two readers. */
 struct object *snapshot_add_object(struct snapshot *snapshot);
-void snapshot_read_symfile(struct target *target, struct snapshot *snapshot, struct object *object);
+void snapshot_read_symfile(struct target *target, struct snapshot *snapshot, struct object *object,
+			   unsigned flags);
 void snapshot_reset(struct snapshot *snapshot);
 void snapshot_index(struct snapshot *snapshot);
 

@@ -117,9 +117,14 @@ int print_addresses(struct dump *dump)
 
 static bool matches(const struct symbol *symbol, const char *pattern, bool exact)
 {
-	char *name = symbol_name(symbol);
-	bool ret = exact ? !strcmp(name, pattern) : !fnmatch(pattern, name, 0);
+	size_t length = 1 + strcspn(symbol->name + 1, "@");
+	char *name;
+	bool ret;
 
+	if (exact) // without a copy: this is asked of every name in every copy
+		return !strncmp(symbol->name, pattern, length) && !pattern[length];
+	name = symbol_name(symbol);
+	ret = !fnmatch(pattern, name, 0);
 	free(name);
 	return ret;
 }
