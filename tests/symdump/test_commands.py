@@ -56,6 +56,39 @@ int main(void)
 }
 """
 
+# Registers what the system has loaded, as another loader would with libjitreg alone.
+JITREG = """
+#define _GNU_SOURCE
+#include <jitreg.h>
+#include <link.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+static int add(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct jitreg_image image = {.size = sizeof(image), .path = info->dlpi_name, .fd = -1, .bias = info->dlpi_addr,
+		.start = info->dlpi_addr};
+	struct jitreg_entry *entry;
+	if (!strstr(info->dlpi_name, "libm.so"))
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD)
+			image.end = (info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz + 4095) & -4096ul;
+	return jitreg_register(&image, &entry) ?: 1;
+}
+int main(void)
+{
+	double (*volatile function)(double) = cbrt;
+	if (dl_iterate_phdr(add, NULL) != 1)
+		return 1;
+	printf("ready %p\\n", (void *)function);
+	fflush(stdout);
+	pause();
+	return 0;
+}
+"""
+
 # Loads and unloads a private object without pause.
 RESTLESS = """
 import _ctypes, os
@@ -182,6 +215,41 @@ class OtherTargets(unittest.TestCase):
                 self.assertEqual(session.output(process.pid, "--addr", hex(address + 4)),
                                  f"{address + 4:#x}  jit  jit@{o['symfile']['address']}!jitted?[1m+0x4\n")
                 self.assertIn("consistent: 0 namespaces, 1 objects", session.output(process.pid, "--check"))
+
+    def test_libjitreg_alone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "jitreg")
+            made = subprocess.run(["gcc", "-x", "c", "-", f"-I{harness.ROOT}/jitreg", f"-L{harness.BUILD}", "-ljitreg",
+                                   "-lm", f"-Wl,-rpath,{harness.BUILD}", "-Wl,--no-as-needed", "-o", program],
+                                  input=JITREG, text=True, check=False)
+            self.assertEqual(made.returncode, 0)
+            with harness.Background(program, until="ready") as process:
+                snapshot = session.dump(process.pid)
+                self.assertEqual((snapshot["source"], snapshot["namespaces"], len(snapshot["objects"])),
+                                 ("jitreg", [], 1))
+                libm = [m for m in session.mappings(process.pid) if m.path.endswith("/libm.so.6")]
+                o = snapshot["objects"][0]
+                self.assertEqual((o["path"], int(o["start"], 16), int(o["bias"], 16)),
+                                 (libm[0].path, libm[0].start, libm[0].start))
+                self.assertGreaterEqual(int(o["end"], 16), libm[-1].end)
+                address = process.output.split()[1]
+                self.assertRegex(session.output(process.pid, "--addr", address),
+                                 rf"^{address}  jit  libm\.so\.6!cbrt\w*\+0x0")
+                self.assertIn("consistent: 0 namespaces, 1 objects", session.output(process.pid, "--check"))
+
+    def test_statically_linked_and_stripped_host(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "host")
+            made = harness.run("gcc", f"-I{harness.ROOT}/loader", f"{harness.ROOT}/tests/host.c",
+                               f"{harness.BUILD}/libgorgon.a", f"{harness.BUILD}/libjitreg.a", "-s", "-rdynamic", "-lelf",
+                               "-lgcc_s", "-ldl", "-pthread", "-o", program)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            code = "import time; print('ready', flush=True); time.sleep(600)"
+            with harness.Background(program, "-n", "2", code, until=r"(?s)(ready.*){2}") as process:
+                addresses = harness.host_addresses(process.output)
+                found = re.findall(r"^(0x\w+) .*  interp (\d)  ",
+                                   session.output(process.pid, "--find", "PyList_Append"), re.M)
+                self.assertEqual({int(interp): int(address, 16) for address, interp in found}, addresses)
 
     def test_program_without_any_list(self):
         with harness.Background("sh", "-c", "echo ready; sleep 600; true", until="ready") as process:
