@@ -17,6 +17,12 @@
  *    inside a constructor, holds that lock and wants ours. So no lock of ours is
  *    held here; two threads may both load the library, and the second one to
  *    finish drops its reference again.
+ *
+ * A file that defines __jit_debug_register_code (CPython 3.15, LLVM) is no use: GDB takes
+ * the name from the detached file but the load bias from the symfile, whose addresses are
+ * absolute, and cannot set its breakpoint at the sum (seen in GDB 13; its jit.c, function
+ * jit_breakpoint_re_set_internal). After that it sets none at all.
+ *
  * Candidates are regular files, inspected with libelf before libdwarf sees them.
  *
  * Not handled: debuginfod, .gnu_debugaltlink (debuggers follow that one from the
@@ -63,6 +69,9 @@ static const char reason_malformed[] =
 	"libdwarf finds no compilation unit in the debug information";
 static const char reason_sectionless[] =
 	"the file has no section headers, which a detached file would be matched with";
+static const char reason_registrar[] =
+	"the debug information has names of the GDB JIT interface, which GDB would look for at "
+	"their addresses in the file";
 static const char reason_renamed[] =
 	"the file has debug information, but its name is now that of another file";
 
@@ -223,6 +232,8 @@ static const char *judge(const struct jitreg_object *object, uint32_t *crc)
 
 	if (!has_debug_section(object))
 		return reason_none;
+	if (jitreg_names_have_registrar(object))
+		return reason_registrar;
 	lib = get_libdwarf();
 	if (!lib)
 		return reason_no_library;

@@ -79,6 +79,8 @@ struct jitreg_info {
 	const char *debug_path;   /**< File with the DWARF, or NULL. Lives until unregistered. */
 	const uint8_t *build_id;  /**< NULL when the object has none. Lives until unregistered. */
 	size_t build_id_size;     /**< Bytes in @c build_id. */
+	uint64_t start;           /**< First address that it speaks of, */
+	uint64_t end;             /**< and one past the last; both 0 when there is none. */
 };
 
 /** What the file of one object offers to a debugger; see jitreg_find_debug(). */
@@ -111,6 +113,23 @@ struct jitreg_debug {
  * @retval -errno    the file could not be opened or read
  */
 JITREG_API int jitreg_register(const struct jitreg_image *image, struct jitreg_entry **ret)
+	__attribute__((warn_unused_result, nonnull));
+
+/**
+ * Register an object file that somebody else has made for debuggers: what a JIT
+ * compiler would put into a descriptor of its own. Its sections must be at their
+ * run-time addresses.
+ *
+ * @param      symfile  The ELF object in memory. Copied.
+ * @param      size     Its size in bytes.
+ * @param[out] ret      As for jitreg_register().
+ *
+ * @retval 0
+ * @retval -ENOEXEC  no ELF64 object of this machine, or it contradicts itself
+ * @retval -ENOMEM   no memory
+ */
+JITREG_API int jitreg_register_symfile(const void *symfile, uint64_t size,
+				       struct jitreg_entry **ret)
 	__attribute__((warn_unused_result, nonnull));
 
 /**

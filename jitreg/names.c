@@ -9,7 +9,8 @@
  * Taken are functions, variables and, in executable sections, untyped labels
  * (hand-written assembly). Left out are undefined and absolute symbols, which have
  * no address in the image, and thread-local ones, whose value is an offset: GDB
- * would print whatever lies at that offset from zero.
+ * would print whatever lies at that offset from zero. The pair of a registrar inside the
+ * object (LLVM) is left out as well: GDB would follow it as a second list of the process.
  *
  * Variables are taken although GDB finds an external variable of every copy in the
  * first one: that comes from the variables in the .symtab of the detached debug
@@ -64,10 +65,15 @@ static size_t name_size(const char *text)
 	return version && version != text ? (size_t)(version - text) : strlen(text);
 }
 
+static bool is_registrar(const char *text)
+{
+	return !strcmp(text, "__jit_debug_register_code") || !strcmp(text, "__jit_debug_descriptor");
+}
+
 static bool is_wanted(const struct jitreg_object *object, const GElf_Sym *sym, const char *text,
 		      uint32_t section)
 {
-	if (!section || !text || !*text)
+	if (!section || !text || !*text || is_registrar(text))
 		return false;
 	switch (GELF_ST_TYPE(sym->st_info)) {
 	case STT_FUNC:
@@ -282,6 +288,29 @@ static int read_dynamic_names(const struct jitreg_object *object, struct jitreg_
 			return r;
 	}
 	return 0;
+}
+
+bool jitreg_names_have_registrar(const struct jitreg_object *object)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+	GElf_Sym sym;
+
+	while ((scn = elf_nextscn(object->elf, scn))) {
+		Elf_Data *data;
+
+		if (!gelf_getshdr(scn, &shdr) ||
+		    (shdr.sh_type != SHT_SYMTAB && shdr.sh_type != SHT_DYNSYM))
+			continue;
+		data = elf_getdata(scn, NULL);
+		for (int i = 1; data && gelf_getsym(data, i, &sym); i++) {
+			const char *text = elf_strptr(object->elf, shdr.sh_link, sym.st_name);
+
+			if (text && sym.st_shndx != SHN_UNDEF && is_registrar(text))
+				return true;
+		}
+	}
+	return false;
 }
 
 int jitreg_names_read(const struct jitreg_object *object, struct jitreg_names *ret)

@@ -94,6 +94,9 @@ size_t jitreg_object_build_id(const struct jitreg_object *object, uint8_t *buf, 
 /** Collect the names of `.symtab`, else of `.dynsym`, else of the dynamic segment. */
 int jitreg_names_read(const struct jitreg_object *object, struct jitreg_names *ret);
 
+/** Whether `.symtab` or `.dynsym` define one of the two names of the GDB JIT interface. */
+bool jitreg_names_have_registrar(const struct jitreg_object *object);
+
 void jitreg_names_deinit(struct jitreg_names *names);
 
 /* Overflow-checked: is [start, start + size) inside [0, limit)? */

@@ -10,6 +10,7 @@
 #include "jitreg.h"
 
 #include "descriptor.h"
+#include "foreign.h"
 #include "symfile.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@
 
 struct jitreg_entry {
 	struct jitreg_debug_entry debug; // first: debuggers know the entry by this address
-	struct jitreg_template *template;
+	struct jitreg_template *template; // NULL: somebody else has made the symfile
 	void *symfile;
 };
 
@@ -54,28 +55,51 @@ int jitreg_register(const struct jitreg_image *image, struct jitreg_entry **ret)
 	return 0;
 }
 
+int jitreg_register_symfile(const void *symfile, uint64_t size, struct jitreg_entry **ret)
+{
+	struct jitreg_entry *entry = calloc(1, sizeof(*entry));
+	int r;
+
+	if (!entry)
+		return -ENOMEM;
+	r = jitreg_foreign_copy(symfile, size, &entry->debug);
+	if (r) {
+		free(entry);
+		return r;
+	}
+	entry->symfile = (void *)entry->debug.base.symfile_addr;
+	jitreg_descriptor_add(&entry->debug);
+	*ret = entry;
+	return 0;
+}
+
 void jitreg_unregister(struct jitreg_entry *entry)
 {
 	if (!entry)
 		return;
 	jitreg_descriptor_remove(&entry->debug);
-	jitreg_symfile_destroy(entry->symfile, entry->template->size);
+	jitreg_symfile_destroy(entry->symfile, entry->debug.base.symfile_size);
 	jitreg_template_release(entry->template);
 	free(entry);
 }
 
 void jitreg_entry_get_info(const struct jitreg_entry *entry, struct jitreg_info *ret)
 {
-	const struct jitreg_debug *debug = &entry->template->debug;
+	const struct jitreg_debug *debug;
 
 	*ret = (struct jitreg_info){
 		.symfile = entry->symfile,
-		.symfile_size = entry->template->size,
-		.debug_kind = debug->kind,
-		.debug_path = debug->path,
-		.build_id = debug->build_id_size ? debug->build_id : NULL,
-		.build_id_size = debug->build_id_size,
+		.symfile_size = entry->debug.base.symfile_size,
+		.start = entry->debug.start,
+		.end = entry->debug.end,
 	};
+	if (!entry->template)
+		return;
+	debug = &entry->template->debug;
+	ret->debug_kind = debug->kind;
+	ret->debug_path = debug->path;
+	ret->build_id = debug->build_id_size ? debug->build_id : NULL;
+	ret->build_id_size = debug->build_id_size;
 }
 
 size_t jitreg_count(void)

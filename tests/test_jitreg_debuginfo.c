@@ -315,6 +315,25 @@ static void find_debug_emptied_dwarf_is_not_taken(void **state)
 	free(data);
 }
 
+/* GDB would look for the names at their addresses in the file, and fail. */
+static void find_debug_of_a_registrar_is_not_taken(void **state)
+{
+	static const char source[] = "struct { int words[6]; } __jit_debug_descriptor;\n"
+				     "void __jit_debug_register_code(void) {}\n";
+
+	(void)state;
+	util_write(util_path("registrar.c"), source, sizeof(source) - 1);
+	assert_int_equal(util_run("gcc -g -fPIC -shared registrar.c -o registrar.so && "
+				  "objcopy --only-keep-debug registrar.so registrar.debug && "
+				  "objcopy -g --strip-unneeded --add-gnu-debuglink=registrar.debug "
+				  "registrar.so detached.so && "
+				  "gcc -g -fPIC -fvisibility=hidden -shared registrar.c -o hidden.so"),
+			 0);
+	assert_reason(util_path("registrar.so"), "GDB JIT interface");
+	assert_reason(util_path("detached.so"), "GDB JIT interface");
+	assert_reason(util_path("hidden.so"), "GDB JIT interface");
+}
+
 static void find_debug_damaged_dwarf_leaves_nothing_behind(void **state)
 {
 	static const char *const sections[] = {".debug_info", ".debug_abbrev", ".debug_str",
@@ -363,6 +382,7 @@ int main(void)
 		cmocka_unit_test(find_debug_build_id_is_reported),
 		cmocka_unit_test(find_debug_bad_file_is_refused),
 		cmocka_unit_test(find_debug_emptied_dwarf_is_not_taken),
+		cmocka_unit_test(find_debug_of_a_registrar_is_not_taken),
 		cmocka_unit_test(find_debug_damaged_dwarf_leaves_nothing_behind),
 	};
 

@@ -271,6 +271,26 @@ static void register_thread_local_variables_are_left_out(void **state)
 	subject_close(&s);
 }
 
+/* GDB would follow them to a list of their own. */
+static void register_registrar_names_are_left_out(void **state)
+{
+	static const char source[] = "struct { int words[6]; } __jit_debug_descriptor;\n"
+				     "void __jit_debug_register_code(void) {}\n"
+				     "void snake_other(void) {}\n";
+	struct subject s;
+	GElf_Sym sym;
+
+	(void)state;
+	util_write(util_path("registrar.c"), source, sizeof(source) - 1);
+	assert_int_equal(util_run("gcc -fPIC -shared registrar.c -o registrar.so"), 0);
+	subject_open(&s, util_path("registrar.so"), BIAS);
+	assert_true(find_sym(s.orig, ".symtab", "__jit_debug_descriptor", &sym));
+	assert_true(find_sym(s.sym, ".symtab", "snake_other", &sym));
+	assert_false(find_sym(s.sym, ".symtab", "__jit_debug_descriptor", &sym));
+	assert_false(find_sym(s.sym, ".symtab", "__jit_debug_register_code", &sym));
+	subject_close(&s);
+}
+
 static void register_two_biases_differ_by_bias_only(void **state)
 {
 	const uint64_t delta = UINT64_C(0x123456000);
@@ -726,6 +746,7 @@ int main(void)
 		cmocka_unit_test(register_local_names_come_first),
 		cmocka_unit_test(register_versioned_name_loses_default_version),
 		cmocka_unit_test(register_thread_local_variables_are_left_out),
+		cmocka_unit_test(register_registrar_names_are_left_out),
 		cmocka_unit_test(register_two_biases_differ_by_bias_only),
 		cmocka_unit_test(register_wrapping_bias_wraps_addresses),
 		cmocka_unit_test(register_unwind_data_is_copied_from_file),

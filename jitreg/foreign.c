@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Symfiles that others have made: a JIT compiler wrote it for a debugger, and somebody
+ * hands it on to the one list that debuggers read.
+ *
+ * The bytes are copied, because their maker may change or free them at any moment, and
+ * checked: LLDB ends itself over a symfile that contradicts itself. Checked is what leads
+ * a reader out of the file: places and sizes of sections, names of sections, the tables
+ * that others refer to. What is in the sections is the maker's word to the debugger.
+ *
+ * Specification: gABI chapter 4, "Sections".
+ */
+#include "arena.h"
+#include "foreign.h"
+#include "machine.h"
+#include "object.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct file {
+	const uint8_t *bytes;
+	uint64_t size;
+	Elf64_Ehdr ehdr;
+};
+
+static Elf64_Shdr section_at(const struct file *file, uint32_t index)
+{
+	Elf64_Shdr ret;
+
+	memcpy(&ret, file->bytes + file->ehdr.e_shoff + index * sizeof(ret), sizeof(ret));
+	return ret;
+}
+
+static bool read_header(struct file *file)
+{
+	const Elf64_Ehdr *ehdr = &file->ehdr;
+
+	if (file->size < sizeof(*ehdr))
+		return false;
+	memcpy(&file->ehdr, file->bytes, sizeof(*ehdr));
+	return !memcmp(ehdr->e_ident, ELFMAG, SELFMAG) && ehdr->e_ident[EI_CLASS] == ELFCLASS64 &&
+	       ehdr->e_ident[EI_DATA] == JITREG_HOST_DATA &&
+	       ehdr->e_machine == JITREG_HOST_MACHINE && ehdr->e_shentsize == sizeof(Elf64_Shdr) &&
+	       ehdr->e_shnum && ehdr->e_shstrndx < ehdr->e_shnum &&
+	       jitreg_range_ok(ehdr->e_shoff, ehdr->e_shnum * sizeof(Elf64_Shdr), file->size);
+}
+
+/* A table of strings that ends with the end of one. */
+static bool is_strings(const struct file *file, uint32_t index, uint64_t *size)
+{
+	Elf64_Shdr shdr;
+
+	if (index >= file->ehdr.e_shnum)
+		return false;
+	shdr = section_at(file, index);
+	*size = shdr.sh_size;
+	return shdr.sh_type == SHT_STRTAB && shdr.sh_size &&
+	       jitreg_range_ok(shdr.sh_offset, shdr.sh_size, file->size) &&
+	       !file->bytes[shdr.sh_offset + shdr.sh_size - 1];
+}
+
+static bool is_good_section(const struct file *file, const Elf64_Shdr *shdr, uint64_t names_size)
+{
+	uint64_t size;
+
+	if (shdr->sh_type == SHT_NULL)
+		return true;
+	if (shdr->sh_name >= names_size ||
+	    (shdr->sh_type != SHT_NOBITS &&
+	     !jitreg_range_ok(shdr->sh_offset, shdr->sh_size, file->size)))
+		return false;
+	return shdr->sh_type != SHT_SYMTAB || (shdr->sh_entsize == sizeof(Elf64_Sym) &&
+					       is_strings(file, shdr->sh_link, &size));
+}
+
+/* Check the file; the range of addresses that its sections take is empty when none does. */
+static bool read_sections(const struct file *file, uint64_t *start, uint64_t *end)
+{
+	uint64_t names_size;
+
+	*start = UINT64_MAX;
+	*end = 0;
+	if (!is_strings(file, file->ehdr.e_shstrndx, &names_size))
+		return false;
+	for (uint32_t i = 0; i < file->ehdr.e_shnum; i++) {
+		Elf64_Shdr shdr = section_at(file, i);
+
+		if (!is_good_section(file, &shdr, names_size))
+			return false;
+		if (!(shdr.sh_flags & SHF_ALLOC) || !shdr.sh_size || !shdr.sh_addr ||
+		    shdr.sh_addr + shdr.sh_size < shdr.sh_addr)
+			continue;
+		if (shdr.sh_addr < *start)
+			*start = shdr.sh_addr;
+		if (shdr.sh_addr + shdr.sh_size > *end)
+			*end = shdr.sh_addr + shdr.sh_size;
+	}
+	if (!*end)
+		*start = 0;
+	return true;
+}
+
+int jitreg_foreign_copy(const void *symfile, uint64_t size, struct jitreg_debug_entry *ret)
+{
+	uint64_t start, end;
+	uint8_t *copy;
+	struct file file = {.size = size};
+
+	copy = size ? jitreg_arena_alloc(size) : NULL;
+	if (!copy)
+		return size ? -ENOMEM : -ENOEXEC;
+	memcpy(copy, symfile, size);
+	file.bytes = copy; // what was checked is what debuggers see
+	if (!read_header(&file) || !read_sections(&file, &start, &end)) {
+		jitreg_arena_free(copy, size);
+		return -ENOEXEC;
+	}
+	if (jitreg_arena_seal(copy, size)) {
+		jitreg_arena_free(copy, size);
+		return -ENOMEM;
+	}
+	ret->base.symfile_addr = (const char *)copy;
+	ret->base.symfile_size = size;
+	ret->start = start;
+	ret->end = end;
+	return 0;
+}

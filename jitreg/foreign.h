@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file
+ * Symfiles that others have made. See foreign.c. Internal to jitreg.
+ */
+#ifndef JITREG_FOREIGN_H
+#define JITREG_FOREIGN_H
+
+#include "descriptor.h"
+
+/**
+ * Copy a symfile into memory of ours and check it. Fills in its place and the range of
+ * addresses that it speaks of. Give it back with jitreg_symfile_destroy().
+ *
+ * @retval -ENOEXEC  no ELF64 object of this machine, or it contradicts itself
+ * @retval -ENOMEM
+ */
+int jitreg_foreign_copy(const void *symfile, uint64_t size, struct jitreg_debug_entry *ret);
+
+#endif
