@@ -149,6 +149,35 @@ static struct gorgon_error *load_unique(void)
 	return load(test_module("libunique_a.so"));
 }
 
+// What its compiler registers, whatever fails, is gone when it has taken it back.
+static struct gorgon_error *load_registrar(void)
+{
+	struct gorgon_object *object = NULL;
+	struct gorgon_error *err =
+		gorgon_object_open(ns, test_module("libjit_direct.so"), 0, &object);
+	int (*add)(const char *name), one, two;
+	void (*take_back)(int number);
+	long left = countdown;
+
+	if (err) {
+		disarm();
+		return err;
+	}
+	countdown = 0; // looking them up needs memory, too
+	add = SYMBOL(object, int (*)(const char *), "jit_add");
+	take_back = SYMBOL(object, void (*)(int), "jit_remove");
+	countdown = left;
+	one = add("one");
+	two = add("two");
+	if (one >= 0)
+		take_back(one);
+	if (two >= 0)
+		take_back(two);
+	disarm();
+	gorgon_object_close(object);
+	return NULL;
+}
+
 static struct gorgon_error *create_ns(void)
 {
 	static const char *const share[] = {"libfoo.so*", "libbar.so*", NULL};
@@ -256,6 +285,7 @@ static const struct scenario scenarios[] = {
 	{"object_open_unique", load_unique}, {"python_find", find_python},
 	{"interp_create", create_interp}, {"deps_for_each", list_deps},
 	{"imports_for_each", list_imports}, {"unwind_register", list_frames},
+	{"registrar", load_registrar},
 };
 
 #define SCENARIOS (sizeof(scenarios) / sizeof(*scenarios))

@@ -11,7 +11,7 @@
 // the debug root stay simple.
 //
 // Fork: prepare takes the lock and those of locales.c, memory.c, heap.c and signals.c,
-// which are leaves; parent and child release them, so that the child's lists are whole.
+// which are leaves, and registrar.c's, which has only libjitreg's below it; parent and child release them, so that the child's lists are whole.
 // libjitreg registers its own handlers in an earlier constructor;
 // prepare handlers run last-registered first, which gives the order above.
 
@@ -20,6 +20,7 @@
 #include "locales.h"
 #include "memory.h"
 #include "ns.h"
+#include "registrar.h"
 #include "signals.h"
 #include "thread.h"
 #include "unwind.h"
@@ -80,10 +81,12 @@ static void before_fork(void)
 	gorgon_memory_before_fork();
 	gorgon_heaps_before_fork();
 	gorgon_signals_before_fork();
+	gorgon_registrars_before_fork();
 }
 
 static void after_fork_parent(void)
 {
+	gorgon_registrars_after_fork();
 	gorgon_signals_after_fork(false);
 	gorgon_heaps_after_fork();
 	gorgon_memory_after_fork();
@@ -93,6 +96,7 @@ static void after_fork_parent(void)
 
 static void after_fork_child(void)
 {
+	gorgon_registrars_after_fork();
 	gorgon_signals_after_fork(true);
 	gorgon_heaps_after_fork();
 	gorgon_memory_after_fork();

@@ -17,6 +17,7 @@
 #define _GNU_SOURCE
 #include "memory.h"
 #include "ns.h"
+#include "registrar.h"
 #include "unwind.h"
 
 #include <pthread.h>
@@ -138,6 +139,7 @@ int gorgon_memory_unmap(void *addr, size_t size, struct gorgon_ns *ns)
 {
 	int ret;
 
+	gorgon_registrar_before_unmap(ns, (uintptr_t)addr, (uintptr_t)addr + size);
 	pthread_mutex_lock(&lock);
 	ret = munmap(addr, size);
 	if (!ret)

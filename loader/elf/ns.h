@@ -12,6 +12,7 @@
 
 struct gorgon_thunk;
 struct gorgon_locale;
+struct gorgon_registrar;
 struct gorgon_signals;
 struct gorgon_thunks;
 struct gorgon_system_library;
@@ -42,6 +43,7 @@ struct gorgon_ns {
 	size_t system_count;
 	struct gorgon_unique *uniques;
 	size_t unique_count;
+	struct gorgon_registrar *registrars; /* see registrar.c */
 	struct gorgon_heap heap; /* what libpython has allocated */
 	struct gorgon_range *mappings; /* made by private code, sorted; see memory.c */
 	size_t mapping_count, mapping_capacity;

@@ -8,6 +8,7 @@
 #include "error.h"
 #include "ns.h"
 #include "object.h"
+#include "registrar.h"
 #include "tls.h"
 #include "unwind.h"
 
@@ -143,7 +144,7 @@ struct gorgon_error *gorgon_object_link(struct gorgon_object *object)
 			      strerrordesc_np(-err) ?: "unknown error");
 	else
 		describe_symfile(object);
-	return NULL;
+	return gorgon_registrar_create(object);
 }
 
 static void forget_symfile(struct gorgon_object *object)
@@ -175,6 +176,7 @@ void gorgon_object_destroy(struct gorgon_object *object)
 	if (!object)
 		return;
 	if (object->state >= GORGON_OBJECT_LINKED) {
+		gorgon_registrar_destroy(object);
 		if (object->jit)
 			forget_symfile(object);
 		remove_from_ns(object);

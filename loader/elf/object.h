@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 struct jitreg_entry;
+struct gorgon_registrar;
 struct gorgon_static_tls;
 struct gorgon_system_library;
 
@@ -58,6 +59,7 @@ struct gorgon_object {
 	struct gorgon_static_tls *static_tls; /* its block has one place in every thread */
 	bool static_tls_pending; /* relocations wait for somebody's static_tls */
 	struct jitreg_entry *jit;
+	struct gorgon_registrar *registrar; /* its own JIT descriptor, or NULL */
 	bool unwind_listed, frames_registered;
 };
 

@@ -11,6 +11,7 @@
 #include "keys.h"
 #include "locales.h"
 #include "memory.h"
+#include "registrar.h"
 #include "signals.h"
 #include "symbol.h"
 #include "thread.h"
@@ -27,6 +28,8 @@ enum when {
 	WITH_OUTPUT,	// the host wants what is written
 	HEAP,		// unless the host provides a malloc
 	HEAP_OF_PYTHON, // the same, for libpython's own calls
+	REGISTRAR,	// for calls from an object with a JIT descriptor
+	DEFINED,	// although a private object defines it; never instead of the system's
 };
 
 static const struct {
@@ -92,6 +95,10 @@ static const struct {
 	{"mmap64", gorgon_memory_map, PLAIN, ALWAYS, "as mmap"},
 	{"munmap", gorgon_memory_unmap, 2, ALWAYS, "as mmap"},
 	{"mremap", gorgon_memory_remap, PLAIN, ALWAYS, "as mmap"},
+	{"mprotect", gorgon_registrar_mprotect, 3, ALWAYS,
+	 "what a compiler has registered with debuggers is handed on before it can run"},
+	{"pthread_mutex_unlock", gorgon_registrar_mutex_unlock, 1, REGISTRAR, "as mprotect"},
+	{"__jit_debug_register_code", gorgon_registrar_register_code, 0, DEFINED, "as mprotect"},
 	{"exit", gorgon_process_exit, 1, ALWAYS, "ends the interpreter, never the host"},
 	// In the way of every byte.
 	{"write", gorgon_process_write, 3, WITH_OUTPUT,
@@ -115,6 +122,12 @@ static bool is_python(const struct gorgon_object *object)
 	return object && gorgon_symbol_find(object->image, &query);
 }
 
+static bool has_registrar(const struct gorgon_ns *ns, const struct gorgon_object *object)
+{
+	return ns->opts.debug != GORGON_DEBUG_OFF && object &&
+	       gorgon_registrar_descriptor(object->image);
+}
+
 static bool applies(const struct gorgon_ns *ns, const struct gorgon_object *object, enum when when)
 {
 	switch (when) {
@@ -124,6 +137,10 @@ static bool applies(const struct gorgon_ns *ns, const struct gorgon_object *obje
 		return !host_provides_malloc(ns);
 	case HEAP_OF_PYTHON:
 		return is_python(object) && !host_provides_malloc(ns);
+	case REGISTRAR:
+		return has_registrar(ns, object);
+	case DEFINED:
+		return false;
 	default:
 		return true;
 	}
@@ -165,6 +182,17 @@ void *gorgon_replace_find(const struct gorgon_ns *ns, const struct gorgon_object
 		return replacements[i].args == PLAIN ? replacements[i].target
 						     : gorgon_thunks_get(ns->thunks, i);
 	}
+	return NULL;
+}
+
+void *gorgon_replace_defined(const struct gorgon_ns *ns, const struct gorgon_object *definer,
+			     const char *name)
+{
+	if (!has_registrar(ns, definer))
+		return NULL;
+	for (size_t i = 0; i < COUNT; i++)
+		if (replacements[i].when == DEFINED && !strcmp(replacements[i].name, name))
+			return gorgon_thunks_get(ns->thunks, i);
 	return NULL;
 }
 

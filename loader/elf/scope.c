@@ -6,6 +6,8 @@
 // group, and what was opened with RTLD_GLOBAL); then the group that is being loaded,
 // breadth first. RTLD_DEEPBIND puts the group before the global objects.
 //
+// A few private definitions are replaced as well (replace.c).
+//
 // Outside: the replacements of replace.c, the host's provider, the system.
 //
 // A reference whose version names a shared library goes outside first: a private
@@ -123,6 +125,7 @@ struct gorgon_binding gorgon_scope_find(struct gorgon_ns *ns, struct gorgon_obje
 {
 	bool outside_first = query->file && gorgon_ns_has_system(ns, query->file);
 	struct gorgon_binding ret;
+	void *replaced;
 
 	if (outside_first) {
 		ret = gorgon_scope_find_outside(ns, object, query);
@@ -130,6 +133,10 @@ struct gorgon_binding gorgon_scope_find(struct gorgon_ns *ns, struct gorgon_obje
 			return ret;
 	}
 	ret = find_inside(ns, object, local, local_count, query);
+	if (ret.found && (replaced = gorgon_replace_defined(ns, ret.object, query->name)))
+		return (struct gorgon_binding){.found = true,
+					       .source = GORGON_BOUND_REPLACED,
+					       .system.addr = replaced};
 	if (!ret.found && !ret.no_memory && !outside_first)
 		ret = gorgon_scope_find_outside(ns, object, query);
 	return ret;

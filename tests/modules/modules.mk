@@ -238,6 +238,16 @@ MODULES += $(MOD)/libifunc.so
 $(MOD)/libifunc.so: $(MOD_SRC)/ifunc.c
 	$(MOD_CC) $<
 
+# Compilers that tell debuggers what they have made. `direct` is as llvmlite's LLVM, `exported` as
+# a shared libLLVM, `late` and `symbolic` without a mutex, one of them as CPython 3.15.
+MOD_JIT := direct exported late symbolic
+MODULES += $(MOD_JIT:%=$(MOD)/libjit_%.so)
+$(MOD)/libjit_direct.so: MOD_FLAGS = -fvisibility=hidden -DJIT_GUARDED
+$(MOD)/libjit_late.so: MOD_FLAGS = -fvisibility=hidden -DJIT_LATE
+$(MOD)/libjit_symbolic.so: MOD_FLAGS = -Wl,-Bsymbolic -DJIT_RESETS -DJIT_LATE
+$(MOD_JIT:%=$(MOD)/libjit_%.so): $(MOD_SRC)/jit.c
+	$(MOD_CC) $< $(MOD_FLAGS)
+
 # Dynamic relocations of every type.
 MODULES += $(MOD)/dep/libreloc_dep.so $(MOD)/libreloc.so $(MOD)/libreloc_pc64.so \
 	$(MOD)/libreloc_overflow.so
