@@ -135,6 +135,19 @@ def host_addresses(output):
                                                       re.M)}
 
 
+def compiled_code(library, **variables):
+    """The text to give to the host: gdb/compiled.py with this library as its compiler."""
+    program = os.path.join(ROOT, "tests", "gdb", "compiled.py")
+    variables["library"] = os.path.join(MODULES, library)
+    setting = "".join(f"{name} = {value!r}; " for name, value in variables.items())
+    return f"{setting}exec(compile(open('{program}').read(), '{program}', 'exec'))"
+
+
+def compiled_addresses(output, name):
+    """{interpreter: address of its function of this name} as gdb/compiled.py has printed them."""
+    return {int(n): int(a, 16) for n, a in re.findall(rf"^{name}_(\d+) is at (0x[0-9a-f]{{12}})$", output, re.M)}
+
+
 def source_line(path, text):
     """Number of the only line of a file that contains text."""
     with open(path) as file:

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define API __attribute__((visibility("default"), noinline))
 #define PAGE 4096
@@ -141,7 +142,7 @@ static void describe(struct symfile *symfile, const char *name, const uint8_t *c
 API int jit_bottom(int value)
 {
 	__asm__ volatile("" : "+r"(value)); // a place to stop
-	return value + 1;
+	return value;
 }
 
 static int free_place(void)
@@ -192,12 +193,31 @@ API int jit_add_broken(const char *name)
 	return number;
 }
 
-API int jit_call(int number, int value)
+static int call(int number, int value, int (*then)(int))
 {
 	int (*function)(int value, int (*then)(int)) =
 		(int (*)(int, int (*)(int)))(uintptr_t)functions[number].code;
 
-	return function(value, jit_bottom);
+	return function(value, then);
+}
+
+API int jit_call(int number, int value)
+{
+	return call(number, value, jit_bottom) + 1;
+}
+
+static int wait_for(int seconds)
+{
+	unsigned left = sleep((unsigned)seconds);
+
+	__asm__ volatile("" : "+r"(left)); // no tail call: it has a frame
+	return (int)left;
+}
+
+// The same, and it stays there for a while.
+API int jit_wait(int number, int seconds)
+{
+	return call(number, seconds, wait_for) + 1;
 }
 
 API void jit_remove(int number)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""gdb without scripts sees what private compilers have made (tests/modules/jit.c), however they call
+their registrar."""
+
+import os
+import re
+import sys
+import tempfile
+import unittest
+
+import harness
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import gdb_session as session  # noqa: E402
+
+COUNT = 3
+LIBRARIES = ("libjit_direct.so", "libjit_exported.so", "libjit_late.so", "libjit_symbolic.so")
+
+
+class Case(unittest.TestCase):
+    def assert_backtrace(self, backtrace, *top):
+        names = session.frames(backtrace)
+        self.assertEqual(names[:len(top)], list(top), backtrace)
+        self.assertIn("_PyEval_EvalFrameDefault", names)
+        self.assertEqual(names[-3:], ["run_interpreter", "start_thread", "clone3"], backtrace)
+
+
+@harness.needs_gdb
+class Live(Case):
+    def session(self, library):
+        """Breakpoints 1 to 3 are on compiled_0 to _2, 4 to 6 on gone_0 to _2, all pending at first."""
+        names = [f"{name}_{i}" for name in ("compiled", "gone") for i in range(COUNT)]
+        return harness.gdb(
+            [f"break {name}" for name in names] +
+            [session.LOOP, "run", 'python drive({1: ["info breakpoints", "bt", "eval \\"tbreak jit_bottom thread %d\\",'
+             ' $_thread"], 2: ["bt"], 3: ["bt"], 4: ["bt"], 5: ["bt"], 6: ["bt"], 0: ["bt"]})'],
+            harness.HOST, "-n", COUNT, harness.compiled_code(library))
+
+    def test_functions_have_names_breakpoints_and_backtraces(self):
+        for library in LIBRARIES:
+            with self.subTest(library=library):
+                output = self.session(library)
+                for name, first in (("compiled", 1), ("gone", 1 + COUNT)):
+                    found = harness.compiled_addresses(output, name)
+                    self.assertEqual(sorted(found), list(range(COUNT)), output)
+                    for i in range(COUNT):
+                        (stop,) = session.stops(output, first + i)
+                        # gdb stops behind the two instructions that make a frame.
+                        self.assertEqual(stop.pc, found[i] + 4)
+                        self.assert_backtrace(stop.output["bt"], f"{name}_{i}", "jit_call")
+                self.assertEqual(len(re.findall(r"^compiled_\d returns 4\d$", output, re.M)), COUNT, output)
+                self.assertIn("exited normally", output)
+                self.assertEqual(session.complaints(output), [])
+
+    def test_what_a_function_calls_has_it_in_the_backtrace(self):
+        output = self.session("libjit_direct.so")
+        (stop,) = session.stops(output, 1 + 2 * COUNT)
+        self.assert_backtrace(stop.output["bt"], "jit_bottom", "compiled_0", "jit_call")
+
+    def test_removed_function_is_gone(self):
+        output = self.session("libjit_direct.so")
+        (stop,) = session.stops(output, 1)
+        table = stop.output["info breakpoints"]
+        self.assertRegex(table, rf"\n{1 + COUNT} .*<PENDING> +gone_0\n", table)
+        self.assertRegex(table, r"\n1 .*0x[0-9a-f]{16} <compiled_0\+4>\n", table)
+
+
+@harness.needs_gdb
+class Afterwards(Case):
+    """Attached, and from a core."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        core = os.path.join(cls.folder.name, "core")
+        commands = ["thread apply all bt"] + [f"info symbol again_{i}" for i in range(COUNT)] + ["info address gone_1"]
+        with harness.Background(harness.HOST, "-n", COUNT, harness.compiled_code("libjit_direct.so", wait=600),
+                                until=r"(?s)(ready.*){3}") as host:
+            made = harness.run("gcore", "-o", core, host.pid)
+            cls.attached = harness.gdb(commands, options=["-p", str(host.pid)])
+        assert made.returncode == 0, made.stderr
+        cls.core = harness.gdb(commands, options=[harness.HOST, f"{core}.{host.pid}"])
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def check(self, output):
+        inside = [text for text in session.threads(output).values() if "compiled_" in text]
+        self.assertEqual(len(inside), COUNT, output)
+        seen = []
+        for text in inside:
+            names = session.frames(text)
+            place = next(i for i, name in enumerate(names) if name.startswith("compiled_"))
+            self.assertEqual([names[place - 1], names[place + 1]], ["wait_for", "jit_wait"], text)
+            seen.append(names[place])
+        self.assertEqual(sorted(seen), [f"compiled_{i}" for i in range(COUNT)])
+        self.assertEqual(re.findall(r"^(again_\d) in section \.text", output, re.M),
+                         [f"again_{i}" for i in range(COUNT)], output)
+        self.assertIn('No symbol "gone_1" in current context', output)
+
+    def test_attached_shows_the_functions_that_are_there(self):
+        self.check(self.attached)
+
+    def test_core_shows_the_functions_that_were_there(self):
+        self.check(self.core)
+
+
+if __name__ == "__main__":
+    unittest.main()
