@@ -12,7 +12,9 @@ if _here not in sys.path:
     sys.path.insert(0, _here)
 
 from gorgon_lldb import labels, registration  # noqa: E402
-from gorgon_lldb.commands import Label, List, Modules, Symbols, Whose  # noqa: E402,F401
+from gorgon_lldb.breaks import Resolver  # noqa: E402,F401
+from gorgon_lldb.commands import (  # noqa: E402,F401
+    Break, Label, List, Modules, Symbols, Tbreak, Whose)
 
 
 def frame_label(frame, _dict):

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""The commands: gorgon list, modules, whose, symbols, label. The docstrings are the help."""
+"""The commands. The docstrings are the help."""
 
 import inspect
+import re
 
 import lldb
 
-from . import labels, process, root, symbols, tables
+from . import breaks, labels, process, root, symbols, tables
 
 
 class Command:
@@ -42,6 +43,15 @@ class Command:
             problem = "too many arguments" if len(words) > most else "an argument is missing"
             raise root.RootError(f'{problem}; see "help {self.name}"')
         return words
+
+    def interp_option(self, argument):
+        """(N or None, the rest) of "[-i N] REST"."""
+        found = re.match(r"-i\s+(\S+)\s*", argument)
+        if not found:
+            return None, argument
+        if not found[1].isdigit():
+            raise root.RootError(f'a number expected after -i, not {found[1]}; see "help {self.name}"')
+        return int(found[1]), argument[found.end():]
 
 
 class List(Command):
@@ -149,6 +159,51 @@ class Symbols(Command):
         return tables.remarks(snapshot) + symbols.add(target, wanted, words[1] if len(words) > 1 else None)
 
 
+class Break(Command):
+    """Set a breakpoint in all interpreters, or in one.
+
+    Usage: gorgon break [-i N] LOCATION [if CONDITION]
+
+    LOCATION is a function, static ones too, or FILE:LINE. It is looked up
+    in the library files with their debug information, once per file, and
+    placed in each private copy that there is or will be; so copies need no
+    "gorgon symbols", and a LOCATION that nobody knows yet is pending. With
+    -i only the copies of interpreter N count, which may not exist yet.
+
+    It is one breakpoint to lldb, with a location for each copy: see it with
+    "breakpoint list", change it with "breakpoint modify" and so on.
+    CONDITION is an expression of lldb's; names of variables need the debug
+    information of the copy ("gorgon symbols"), registers do not.
+
+    Example:
+      (lldb) gorgon break -i 1 list_append
+      Breakpoint 1: list_append in interpreter 1, 1 location.
+      (lldb) gorgon break timemodule.c:376 if $rdi == 0"""
+
+    name = "gorgon break"
+    once = False
+
+    def run(self, debugger, target, exe_ctx, argument):
+        interp, rest = self.interp_option(argument)
+        location, _, condition = (part.strip() for part in re.sub(r"\s+if\s+", "\0", rest, count=1).partition("\0"))
+        if not location:
+            self.words(location, 1, 1)
+        if not target.IsValid():
+            raise root.RootError('there is no program; "file" names one')
+        return breaks.create(target, location, interp, condition, self.once)
+
+
+class Tbreak(Break):
+    """Set a breakpoint that is deleted when it has been hit.
+
+    Usage: gorgon tbreak [-i N] LOCATION [if CONDITION]
+
+    Otherwise as "gorgon break"."""
+
+    name = "gorgon tbreak"
+    once = True
+
+
 class Label(Command):
     """Switch the labels of private frames on or off.
 
@@ -207,4 +262,4 @@ def first_line(text):
     return lines[0].split("error:", 1)[1].strip() if lines else (text or "unknown").strip()
 
 
-CLASSES = (List, Modules, Whose, Symbols, Label)
+CLASSES = (List, Modules, Whose, Symbols, Break, Tbreak, Label)

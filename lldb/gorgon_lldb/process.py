@@ -10,6 +10,8 @@ from . import root
 
 SYMBOL = "gorgon_debug_root"
 
+CALLERS_MAX = 64  # frames between shared code and the private code that has called it
+
 _snapshots = {}  # (debugger, unique id of a process) -> Snapshot
 
 
@@ -59,6 +61,59 @@ def try_snapshot(target):
         return snapshot(target)
     except root.RootError:
         return None
+
+
+def objects_of_module(target, module):
+    """The private objects that a module of lldb's stands for; none for a module of the system's."""
+    known = try_snapshot(target) if module.IsValid() else None
+    if not known or not known.ranges:
+        return []
+    starts = [section.GetLoadAddress(target) for section in module.sections if section.GetByteSize()]
+    found = (known.find_object(start) for start in starts if start != lldb.LLDB_INVALID_ADDRESS)
+    return list(dict.fromkeys(o for o in found if o))
+
+
+def object_of_frame(frame):
+    """The private object a frame runs in or, for shared code, the nearest of its callers; or None."""
+    if not frame.IsValid():
+        return None
+    thread = frame.GetThread()
+    known = try_snapshot(thread.GetProcess().GetTarget())
+    if not known:
+        return None
+    for i in range(frame.GetFrameID(), frame.GetFrameID() + CALLERS_MAX):
+        frame = thread.GetFrameAtIndex(i)
+        if not frame.IsValid():
+            break
+        found = known.find_object(frame.GetPC())
+        if found:
+            return found
+    return None
+
+
+def frame_of_namespace(thread, ns):
+    """The innermost frame of a thread that runs private code of a namespace; otherwise the innermost."""
+    known = try_snapshot(thread.GetProcess().GetTarget())
+    for i in range(CALLERS_MAX):
+        frame = thread.GetFrameAtIndex(i)
+        if not frame.IsValid():
+            break
+        found = known.find_object(frame.GetPC())
+        if found and found.namespace.id == ns.id:
+            return frame
+    return thread.GetFrameAtIndex(0)
+
+
+def with_selection_kept(process, action):
+    """Do something that selects other threads and frames."""
+    thread = process.GetSelectedThread()
+    frame = thread.GetSelectedFrame().GetFrameID() if thread.IsValid() else 0
+    try:
+        return action()
+    finally:
+        if thread.IsValid():
+            process.SetSelectedThread(thread)
+            thread.SetSelectedFrame(frame)
 
 
 def thread_name(process):

@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import unittest
 
 import harness
 
@@ -13,6 +14,16 @@ PROGRAM = os.path.join(os.path.dirname(HERE), "gdb", "program.py")
 DRIVER = f"command script import {os.path.join(HERE, 'driver.py')}"
 DECIMAL = "_decimal.cpython-311-x86_64-linux-gnu.so"
 PYTHON = "libpython3.11.so.1.0"
+# What a user sees of errors is one line; this never.
+TRACEBACK = re.compile(r"Traceback \(most recent call last\)|gorgon_lldb/\w+\.py")
+# lldb 19 says so of every C program's pthread types, when it completes one.
+QUIRK = re.compile(r"DW_TAG_member '__size' refers to type \w+ which extends beyond the bounds of")
+
+
+class Case(unittest.TestCase):
+    def assert_clean(self, output):
+        self.assertNotRegex(output, TRACEBACK)
+        self.assertEqual(complaints(output), [])
 
 
 def code(**variables):
@@ -70,10 +81,41 @@ def whose(addresses, pc, offset=0):
 def complaints(output):
     """Lines in which lldb says that something went wrong; breakpoints may be pending at first."""
     return [line for line in output.splitlines() if re.match(r"(?i)warning|error|Traceback|LLDB .*assert", line)
-            and "Unable to resolve breakpoint to any actual locations" not in line]
+            and "Unable to resolve breakpoint to any actual locations" not in line and not QUIRK.search(line)]
 
 
 def libpython_symbol(name):
     """Link-time address of a function of libpython, static ones too, and its line."""
     output = harness.gdb([f"print (long)&{name} - (long)&PyList_Append", f"info line {name}"], harness.LIBPYTHON)
     return int(re.search(r"\$1 = (-?\d+)", output)[1]), int(re.search(r"^Line (\d+) of", output, re.M)[1])
+
+
+# ---- the libraries in fixture/ -------------------------------------------------
+
+FIXTURE = os.path.join(HERE, "fixture")
+LEDGER, RISK, PLAIN = (os.path.join(FIXTURE, name) for name in ("ledger.c", "risk.cc", "plain.c"))
+
+
+def build_fixture(folder):
+    """libledger.so, librisk.so and libplain.so, the last one without debug information."""
+    link = ["-shared", "-fPIC", "-Wl,-rpath,$ORIGIN", "-L", folder]
+    for command in (["g++", "-g", "-O0", *link, "-o", f"{folder}/librisk.so", RISK],
+                    ["gcc", "-O2", "-s", *link, "-o", f"{folder}/libplain.so", PLAIN],
+                    ["gcc", "-g", "-O0", *link, "-o", f"{folder}/libledger.so", LEDGER, "-lrisk", "-lplain"]):
+        made = harness.run(*command)
+        assert made.returncode == 0, made.stderr
+
+
+def fixture_code(folder, **variables):
+    program = os.path.join(FIXTURE, "program.py")
+    setting = "".join(f"{name} = {value!r}; " for name, value in dict(variables, folder=folder).items())
+    return f"{setting}exec(compile(open('{program}').read(), '{program}', 'exec'))"
+
+
+def expectations(output, what):
+    """{interpreter: [{name: value}]}, as the programs have printed them."""
+    found = {}
+    for interp, values in re.findall(rf"^expect (\d+) {what} (.*)$", output, re.M):
+        found.setdefault(int(interp), []).append(
+            {name: int(value) for name, value in (pair.split("=") for pair in values.split())})
+    return found

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""gorgon break: one breakpoint with a location in each copy, present and future.
+
+lldb asks a Resolver for locations whenever it hears of a module, so also when a copy is
+registered, before its first constructor runs. The place is looked up once per library file;
+the location in a copy is that plus its bias. To lldb it is a breakpoint as any other: listed,
+disabled, deleted, ignored as one."""
+
+import json
+
+import lldb
+
+from . import process, reference, root
+
+_told = set()  # files that cannot be read are complained about once
+
+
+class Resolver:
+    """What lldb creates for each such breakpoint."""
+
+    def __init__(self, breakpoint, args, _dict=None):
+        self.breakpoint = breakpoint
+        self.location = args.GetValueForKey("location").GetStringValue(4096)
+        interp = args.GetValueForKey("interp")
+        self.interp = interp.GetUnsignedIntegerValue() if interp.IsValid() else None
+
+    def __get_depth__(self):
+        return lldb.eSearchDepthModule
+
+    def get_short_help(self):
+        return f"gorgon: {self.location} in {whom(self.interp)}"
+
+    def __callback__(self, context):
+        target = self.breakpoint.GetTarget()
+        for o in process.objects_of_module(target, context.GetModule()):
+            if self.interp is None or o.namespace.interp == self.interp:
+                self.place(target, o)
+
+    def place(self, target, o):
+        try:
+            places = reference.of(o).find_places(self.location)
+        except root.RootError as error:
+            if o.path not in _told:
+                _told.add(o.path)
+                target.GetDebugger().GetErrorFile().Write(f"gorgon break: {error}\n".encode())
+            return
+        for vaddr in places:
+            self.breakpoint.AddLocation(lldb.SBAddress(o.bias + vaddr, target))
+
+
+def whom(interp):
+    return "all interpreters" if interp is None else f"interpreter {interp}"
+
+
+def create(target, location, interp, condition, once):
+    """gorgon break and tbreak. Returns the text to print."""
+    args = lldb.SBStructuredData()
+    args.SetFromJSON(json.dumps({"location": location} | ({} if interp is None else {"interp": interp})))
+    breakpoint = target.BreakpointCreateFromScript("gorgon.Resolver", args, lldb.SBFileSpecList(),
+                                                   lldb.SBFileSpecList())
+    breakpoint.SetOneShot(once)
+    if condition:
+        breakpoint.SetCondition(condition)
+    count = breakpoint.GetNumLocations()
+    return f"Breakpoint {breakpoint.GetID()}: {location} in {whom(interp)}, " + (
+        f"{count} location{'s' if count != 1 else ''}.\n" if count else "no locations yet (pending).\n")

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""The file of a library as it is on disk, once for all of its copies.
+
+Copies differ by their biases alone. So names, lines, types and offsets come from the file, with
+its debug information, and addresses in a copy by addition. The files are opened in a debugger of
+their own: nothing of this shows in the user's targets, and no copy needs "gorgon symbols"."""
+
+import contextlib
+import os
+import re
+
+import lldb
+
+from . import root
+
+MATCHES_MAX = 64  # definitions of one name in one library
+
+_references = {}  # (path, path of the debug information, build-id) -> Reference
+_debugger = None
+
+
+def own_debugger():
+    global _debugger
+    if _debugger is None:
+        _debugger = lldb.SBDebugger.Create(False)
+        # What lldb reports about a file it reports to the user's debugger, too.
+        _debugger.SetErrorFile(lldb.SBFile.Create(open(os.devnull, "w"), borrow=False))
+    return _debugger
+
+
+class Reference:
+    """One library file. Addresses are link-time addresses."""
+
+    def __init__(self, o):
+        if not os.path.isfile(o.path):
+            raise root.RootError(f"{o.path} is not there")
+        self.target = own_debugger().CreateTarget("")
+        debug = o.debug_path if o.debug_path and os.path.isfile(o.debug_path) and o.debug_path != o.path else None
+        self.module = self.target.AddModule(o.path, None, None, debug)
+        if not self.module.IsValid():
+            raise root.RootError(f"lldb cannot read {o.path}")
+        found = (self.module.GetUUIDString() or "").replace("-", "").lower()
+        if o.build_id and found != o.build_id.hex():
+            raise root.RootError(f"{o.path} has build-id {found or 'none'}, the process has loaded "
+                                 f"{o.build_id.hex()}: the file has been replaced")
+        self.places = {}
+
+    def find_places(self, location):
+        """Where a breakpoint at a function or at file:line has to be, as lldb itself decides it."""
+        if location not in self.places:
+            line = re.fullmatch(r"(.+):(\d+)", location)
+            breakpoint = self.target.BreakpointCreateByLocation(line[1], int(line[2])) if line else \
+                self.target.BreakpointCreateByName(location)
+            self.places[location] = [place.GetAddress().GetFileAddress() for place in breakpoint.locations]
+            self.target.BreakpointDelete(breakpoint.GetID())
+        return self.places[location]
+
+    def find_globals(self, name):
+        """[SBValue]: types and addresses of the global variables of that name, static ones too."""
+        return list(self.module.FindGlobalVariables(self.target, name, MATCHES_MAX))
+
+    def find_symbols(self, name):
+        return [context.GetSymbol() for context in self.module.FindSymbols(name)]
+
+    def context(self, vaddr):
+        address = self.module.ResolveFileAddress(vaddr)
+        return self.module.ResolveSymbolContextForAddress(address, lldb.eSymbolContextEverything)
+
+
+def of(o):
+    """The Reference of an object. Raises root.RootError when the file is not that of the process."""
+    key = o.path, o.debug_path, o.build_id
+    if key not in _references:
+        _references[key] = Reference(o)
+    return _references[key]
+
+
+def search(objects):
+    """(object, Reference) for those whose file can be read; the others have nothing to find."""
+    for o in objects:
+        with contextlib.suppress(root.RootError):
+            yield o, of(o)
