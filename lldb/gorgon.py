@@ -14,7 +14,7 @@ if _here not in sys.path:
 from gorgon_lldb import labels, registration  # noqa: E402
 from gorgon_lldb.breaks import Resolver  # noqa: E402,F401
 from gorgon_lldb.commands import (  # noqa: E402,F401
-    Break, Label, List, Modules, Symbols, Tbreak, Whose)
+    Apply, Break, Label, List, Modules, Print, Symbols, Tbreak, Tls, Whose)
 
 
 def frame_label(frame, _dict):

@@ -6,7 +6,7 @@ import re
 
 import lldb
 
-from . import breaks, labels, process, root, symbols, tables
+from . import breaks, labels, process, root, symbols, tables, values
 
 
 class Command:
@@ -204,6 +204,81 @@ class Tbreak(Break):
     once = True
 
 
+class Print(Command):
+    """Show a global variable of the frame's interpreter, or of another one.
+
+    Usage: gorgon print [-i N] NAME[MEMBERS]
+
+    NAME is a global or static variable of the library that the selected
+    frame is in, or of another library of the same interpreter. MEMBERS may
+    follow: book.entries[1], list->next. lldb's own commands show the first
+    copy's variable, wherever the frame is.
+
+    Example:
+      (lldb) gorgon print -i 2 _PyRuntime.initialized
+      (int) initialized = 1"""
+
+    name = "gorgon print"
+
+    def run(self, debugger, target, exe_ctx, argument):
+        interp, name = self.interp_option(argument)
+        if not name:
+            self.words(name, 1, 1)
+        return values.print_global(target, exe_ctx.GetFrame(), interp, name)
+
+
+class Tls(Command):
+    """Show a thread-local variable of the selected thread.
+
+    Usage: gorgon tls [-i N] NAME[MEMBERS]
+
+    Of the library that the selected frame is in, or of another library of
+    the same interpreter; -i N means another interpreter's. A thread that
+    has not used the thread-local variables of a library has none yet."""
+
+    name = "gorgon tls"
+
+    def run(self, debugger, target, exe_ctx, argument):
+        interp, name = self.interp_option(argument)
+        if not name:
+            self.words(name, 1, 1)
+        return values.print_tls(target, exe_ctx.GetFrame(), interp, name)
+
+
+class Apply(Command):
+    """Run a command for one interpreter or for each.
+
+    Usage: gorgon apply N|all COMMAND
+
+    COMMAND sees the thread that runs the interpreter's program, and in it
+    the innermost frame of that interpreter's private code; the selected
+    thread stays what it is. Interpreters that no thread runs are named and
+    left out.
+
+    Example:
+      (lldb) gorgon apply all gorgon print _PyRuntime.initialized"""
+
+    name = "gorgon apply"
+
+    def run(self, debugger, target, exe_ctx, argument):
+        number, _, command = argument.partition(" ")
+        if not command.strip():
+            self.words("", 1, 1)
+        snapshot = process.snapshot(target)
+        wanted = snapshot.namespaces if number == "all" else [tables.parse_interp(snapshot, number)]
+        return tables.remarks(snapshot) + "".join(self.one(debugger, target, ns, command.strip()) for ns in wanted)
+
+    def one(self, debugger, target, ns, command):
+        thread = target.GetProcess().GetThreadByID(ns.thread)
+        if not ns.thread or not thread.IsValid():
+            return f"{ns.label}: no thread runs it\n"
+        context = lldb.SBExecutionContext(process.frame_of_namespace(thread, ns))
+        result = lldb.SBCommandReturnObject()
+        debugger.GetCommandInterpreter().HandleCommand(command, context, result)
+        text = (result.GetOutput() or "") + (result.GetError() or "")
+        return f"{ns.label}, thread {thread.GetIndexID()} (tid {ns.thread}):\n{text.rstrip()}\n"
+
+
 class Label(Command):
     """Switch the labels of private frames on or off.
 
@@ -262,4 +337,4 @@ def first_line(text):
     return lines[0].split("error:", 1)[1].strip() if lines else (text or "unknown").strip()
 
 
-CLASSES = (List, Modules, Whose, Symbols, Break, Tbreak, Label)
+CLASSES = (List, Modules, Whose, Symbols, Break, Tbreak, Print, Tls, Apply, Label)

@@ -104,18 +104,6 @@ def frame_of_namespace(thread, ns):
     return thread.GetFrameAtIndex(0)
 
 
-def with_selection_kept(process, action):
-    """Do something that selects other threads and frames."""
-    thread = process.GetSelectedThread()
-    frame = thread.GetSelectedFrame().GetFrameID() if thread.IsValid() else 0
-    try:
-        return action()
-    finally:
-        if thread.IsValid():
-            process.SetSelectedThread(thread)
-            thread.SetSelectedFrame(frame)
-
-
 def thread_name(process):
     """A function: how lldb calls the thread with a kernel id."""
 
