@@ -11,15 +11,20 @@ _here = os.path.dirname(os.path.realpath(__file__))
 if _here not in sys.path:
     sys.path.insert(0, _here)
 
-from gorgon_lldb import labels, registration  # noqa: E402
+from gorgon_lldb import labels, registration, summaries  # noqa: E402
 from gorgon_lldb.breaks import Resolver  # noqa: E402,F401
 from gorgon_lldb.commands import (  # noqa: E402,F401
-    Apply, Break, Label, List, Modules, Print, Symbols, Tbreak, Tls, Whose)
+    Apply, Break, Bt, Label, List, Modules, Print, Symbols, Tbreak, Tls, Whose)
 
 
 def frame_label(frame, _dict):
     """Called by lldb's format settings; see gorgon_lldb/labels.py."""
     return labels.frame_label(frame)
+
+
+def object_summary(value, _dict):
+    """Called by lldb to show a PyObject *; see gorgon_lldb/summaries.py."""
+    return summaries.object_summary(value)
 
 
 def __lldb_init_module(debugger, _dict):

@@ -6,7 +6,7 @@ import re
 
 import lldb
 
-from . import breaks, labels, process, root, symbols, tables, values
+from . import backtrace, breaks, labels, process, python, root, symbols, tables, values
 
 
 class Command:
@@ -61,20 +61,29 @@ class List(Command):
 
     Num is the interpreter's number, Thread the one that runs its program,
     libpython the address range of its own copy of libpython, State "live"
-    or "unloading". A private namespace without an interpreter shows as
-    "ns ID".
+    or "unloading". GIL is the thread that holds the interpreter's lock, "-"
+    when nobody does, "?" without debug information of libpython. A private
+    namespace without an interpreter shows as "ns ID".
 
     Example:
       (lldb) gorgon list
-      Num  Python  Objects  Thread        libpython                  State
-      0    3.11    3        2 (tid 2143)  0x7ff6bee000-0x7ff7403000  live"""
+      Num  Python  Objects  Thread        libpython                  State  GIL
+      0    3.11    3        2 (tid 2143)  0x7ff6bee000-0x7ff7403000  live   -"""
 
     name = "gorgon list"
 
     def run(self, debugger, target, exe_ctx, argument):
         self.words(argument, 0, 0)
         snapshot = process.snapshot(target)
-        return tables.interpreters(snapshot, process.thread_name(target.GetProcess()))
+        thread_name = process.thread_name(target.GetProcess())
+        lines = tables.interpreters(snapshot, thread_name).splitlines()
+        if not snapshot.namespaces:
+            return "\n".join(lines)
+        # The table's rows are the last lines; a last column can be put beside them.
+        width = max(map(len, lines[-len(snapshot.namespaces) - 1:]))
+        cells = ["GIL", *(python.gil(target, ns, thread_name) for ns in snapshot.namespaces)]
+        rows = [f"{line.ljust(width)}  {cell}" for line, cell in zip(lines[-len(cells):], cells)]
+        return "\n".join(lines[:-len(cells)] + rows)
 
 
 class Modules(Command):
@@ -245,6 +254,38 @@ class Tls(Command):
         return values.print_tls(target, exe_ctx.GetFrame(), interp, name)
 
 
+class Bt(Command):
+    """Show native and Python frames of the selected thread in one backtrace.
+
+    Usage: gorgon bt [-i N]
+
+    The Python functions that a call of CPython's evaluation function runs
+    follow its native frame. -i N shows the thread that runs interpreter N's
+    program. Functions, inlined ones too, and lines of private code come from
+    the library files, so copies need no "gorgon symbols"; Python frames need
+    debug information of libpython.
+
+    Example:
+      (lldb) gorgon bt
+      #0   0x00007ffff6ff8db0 in time_sleep  libpython3.11.so.1.0 [interp 0]  timemodule.c:374
+      #1   0x00007ffff6f01f62 in _PyEval_EvalFrameDefault  libpython3.11.so.1.0 [interp 0]  ceval.c:5391
+            py inner  program.py:24"""
+
+    name = "gorgon bt"
+
+    def run(self, debugger, target, exe_ctx, argument):
+        interp, rest = self.interp_option(argument)
+        self.words(rest, 0, 0)
+        thread = exe_ctx.GetThread()
+        if interp is not None:
+            ns = tables.parse_interp(process.snapshot(target), str(interp))
+            thread = target.GetProcess().GetThreadByID(ns.thread)
+            if not ns.thread or not thread.IsValid():
+                raise root.RootError(f"no thread runs interpreter {interp}")
+        process.snapshot(target)  # says what is wrong when there is no process
+        return backtrace.backtrace(target, thread)
+
+
 class Apply(Command):
     """Run a command for one interpreter or for each.
 
@@ -337,4 +378,4 @@ def first_line(text):
     return lines[0].split("error:", 1)[1].strip() if lines else (text or "unknown").strip()
 
 
-CLASSES = (List, Modules, Whose, Symbols, Break, Tbreak, Print, Tls, Apply, Label)
+CLASSES = (List, Modules, Whose, Symbols, Break, Tbreak, Print, Tls, Bt, Apply, Label)

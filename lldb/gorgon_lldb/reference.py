@@ -11,7 +11,7 @@ import re
 
 import lldb
 
-from . import root
+from . import process, root
 
 MATCHES_MAX = 64  # definitions of one name in one library
 
@@ -62,6 +62,15 @@ class Reference:
     def find_symbols(self, name):
         return [context.GetSymbol() for context in self.module.FindSymbols(name)]
 
+    def read_constant(self, vaddr, size):
+        """Bytes of a section that the process cannot have written to, or None."""
+        address = self.module.ResolveFileAddress(vaddr)
+        if not address.IsValid() or address.GetSection().GetPermissions() & lldb.ePermissionsWritable:
+            return None
+        error = lldb.SBError()
+        data = self.target.ReadMemory(address, size, error)
+        return data if error.Success() and len(data) == size else None
+
     def context(self, vaddr):
         address = self.module.ResolveFileAddress(vaddr)
         return self.module.ResolveSymbolContextForAddress(address, lldb.eSymbolContextEverything)
@@ -73,6 +82,23 @@ def of(o):
     if key not in _references:
         _references[key] = Reference(o)
     return _references[key]
+
+
+def reader(target):
+    """Memory of the process and, what cores leave out because the files have it, constants of private code."""
+    read_process, snapshot = process.reader(target.GetProcess()), process.snapshot(target)
+
+    def read(address, size):
+        try:
+            return read_process(address, size)
+        except root.MemoryProblem:
+            o = snapshot.find_object(address)
+            data = of(o).read_constant(address - o.bias, size) if o else None
+            if data is None:
+                raise
+            return data
+
+    return read
 
 
 def search(objects):

@@ -2,7 +2,7 @@
 """Make lldb know everything. May be repeated: a second time changes nothing."""
 
 
-from . import commands, labels
+from . import commands, labels, summaries
 
 HELP = "Look at private copies of CPython and their extension modules."
 
@@ -12,3 +12,4 @@ def register(debugger):
     for cls in commands.CLASSES:
         debugger.HandleCommand(f"command script add --overwrite --class gorgon.{cls.__name__} {cls.name}")
     labels.switch(debugger, True)
+    summaries.register(debugger)

@@ -54,8 +54,22 @@ def in_unit_of_frame(frame, o, ref, variables):
     return mine or variables
 
 
-def show(target, address, name, path, variable_type):
+def read_value(target, address, name, variable_type):
     value = target.CreateValueFromAddress(name, lldb.SBAddress(address, target), variable_type)
+    if value.GetData().GetByteSize():
+        return value
+    # Cores leave out constants.
+    try:
+        data, error = lldb.SBData(), lldb.SBError()
+        data.SetData(error, reference.reader(target)(address, variable_type.GetByteSize()), target.GetByteOrder(),
+                     target.GetAddressByteSize())
+    except root.MemoryProblem as problem:
+        raise root.RootError(f"{name}: {problem}") from None
+    return target.CreateValueFromData(name, data, variable_type)
+
+
+def show(target, address, name, path, variable_type):
+    value = read_value(target, address, name, variable_type)
     if path:
         value = value.GetValueForExpressionPath(path).Clone(name + path)
     if not value.IsValid():

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Helpers for the lldb tests: what to run, and a parser for what the loop in driver.py prints."""
 
+import glob
 import json
 import os
 import re
+import shutil
 import unittest
 
 import harness
@@ -16,8 +18,8 @@ DECIMAL = "_decimal.cpython-311-x86_64-linux-gnu.so"
 PYTHON = "libpython3.11.so.1.0"
 # What a user sees of errors is one line; this never.
 TRACEBACK = re.compile(r"Traceback \(most recent call last\)|gorgon_lldb/\w+\.py")
-# lldb 19 says so of every C program's pthread types, when it completes one.
-QUIRK = re.compile(r"DW_TAG_member '__size' refers to type \w+ which extends beyond the bounds of")
+# lldb 19 says so of arrays in unions of any C program, when it completes such a type.
+QUIRK = re.compile(r"DW_TAG_member '\w+' refers to type \w+ which extends beyond the bounds of")
 
 
 class Case(unittest.TestCase):
@@ -93,21 +95,23 @@ def libpython_symbol(name):
 # ---- the libraries in fixture/ -------------------------------------------------
 
 FIXTURE = os.path.join(HERE, "fixture")
-LEDGER, RISK, PLAIN = (os.path.join(FIXTURE, name) for name in ("ledger.c", "risk.cc", "plain.c"))
+LEDGER, RISK, PLAIN, OBJECTS = (os.path.join(FIXTURE, name)
+                                for name in ("ledger.c", "risk.cc", "plain.c", "objects.c"))
 
 
 def build_fixture(folder):
-    """libledger.so, librisk.so and libplain.so, the last one without debug information."""
+    """libledger.so, librisk.so and libobjects.so, and libplain.so without debug information."""
     link = ["-shared", "-fPIC", "-Wl,-rpath,$ORIGIN", "-L", folder]
     for command in (["g++", "-g", "-O0", *link, "-o", f"{folder}/librisk.so", RISK],
                     ["gcc", "-O2", "-s", *link, "-o", f"{folder}/libplain.so", PLAIN],
+                    ["gcc", "-g", "-O0", *link, "-o", f"{folder}/libobjects.so", OBJECTS],
                     ["gcc", "-g", "-O0", *link, "-o", f"{folder}/libledger.so", LEDGER, "-lrisk", "-lplain"]):
         made = harness.run(*command)
         assert made.returncode == 0, made.stderr
 
 
-def fixture_code(folder, **variables):
-    program = os.path.join(FIXTURE, "program.py")
+def fixture_code(folder, name="program.py", **variables):
+    program = os.path.join(FIXTURE, name)
     setting = "".join(f"{name} = {value!r}; " for name, value in dict(variables, folder=folder).items())
     return f"{setting}exec(compile(open('{program}').read(), '{program}', 'exec'))"
 
@@ -119,3 +123,10 @@ def expectations(output, what):
         found.setdefault(int(interp), []).append(
             {name: int(value) for name, value in (pair.split("=") for pair in values.split())})
     return found
+
+
+def find_python(version):
+    """An executable of that CPython of which Gorgon can load the libpython, or None."""
+    versions = os.path.join(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv")), "versions")
+    candidates = [shutil.which(f"python{version}"), *glob.glob(f"{versions}/{version}.*/bin/python{version}")]
+    return next((c for c in candidates if c and harness.run(harness.GORGON, "info", "--python", c).returncode == 0), None)

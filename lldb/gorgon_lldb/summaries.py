@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""What lldb shows beside a PyObject *: the value of an int, str, bytes, float, bool or None, the size
+of a list, tuple or dict, otherwise the name of the type.
+
+An object of a private copy is one whose type, or its type's type and so on, lies in a private
+libpython; that one's layout reads it. Everything else, garbage too, gets no summary."""
+
+import struct
+
+from . import process, python, root
+
+CATEGORY = "gorgon"
+TYPES = r"^(struct )?(_object|_typeobject|Py[A-Z][A-Za-z]*Object) \*$"
+
+TEXT_MAX = 200
+DIGITS_MAX = 40
+TYPES_MAX = 4  # from an object to type, which is its own type
+
+# tp_flags: which of these types it is derived from.
+LONG, LIST, TUPLE, BYTES, UNICODE, DICT, TYPE = (1 << bit for bit in (24, 25, 26, 27, 28, 29, 31))
+
+
+class Reader(python.Python):
+    """Objects of one private copy."""
+
+    def type_of(self, address):
+        return self.get(address, "PyObject", "ob_type")
+
+    def type_name(self, type_address):
+        address = self.get(type_address, "PyTypeObject", "tp_name")
+        text = b""
+        while b"\0" not in text and len(text) < TEXT_MAX:
+            text += self.read(address + len(text), 8 - (address + len(text)) % 8)  # stays within a page
+        name = text.partition(b"\0")[0].decode("utf-8", "replace")
+        if not name or not name.isprintable():
+            raise root.MemoryProblem(f"no type at {type_address:#x}")
+        return name
+
+    def size(self, address, structure, path="ob_base.ob_size"):
+        size = self.get(address, structure, path, signed=True)
+        if size < 0:
+            raise root.MemoryProblem(f"{structure} at {address:#x} has size {size}")
+        return size
+
+    def describe(self, address):
+        type_address = self.type_of(address)
+        name, flags = self.type_name(type_address), self.get(type_address, "PyTypeObject", "tp_flags")
+        if flags & LONG:
+            return self.describe_int(address, name)
+        if flags & UNICODE:
+            return quote(self.text(address, TEXT_MAX), self.size(address, "PyASCIIObject", "length"))
+        if flags & BYTES:
+            return quote(self.bytes(address, TEXT_MAX), self.size(address, "PyBytesObject"))
+        if flags & LIST:
+            return f"{name} of {self.size(address, 'PyListObject')}"
+        if flags & TUPLE:
+            return f"{name} of {self.size(address, 'PyTupleObject')}"
+        if flags & DICT:
+            return f"{name} of {self.size(address, 'PyDictObject', 'ma_used')}"
+        if flags & TYPE:
+            return f"<class '{self.type_name(address)}'>"
+        if name == "float":
+            return repr(struct.unpack("<d", self.get(address, "PyFloatObject", "ob_fval").to_bytes(8, "little"))[0])
+        return "None" if name == "NoneType" else f"<{name}>"
+
+    def describe_int(self, address, name):
+        if self.layout.find("PyLongObject", "ob_digit"):
+            # To 3.11 the sign is that of the size.
+            size, digits = self.get(address, "PyLongObject", "ob_base.ob_size", signed=True), "ob_digit"
+            negative, count = size < 0, abs(size)
+        else:
+            # 0, 1 and 2 in the lowest bits: positive, zero, negative.
+            tag, digits = self.get(address, "PyLongObject", "long_value.lv_tag"), "long_value.ob_digit"
+            negative, count = tag & 3 == 2, 0 if tag & 3 == 1 else tag >> 3
+        field = self.layout.field("PyLongObject", digits)
+        width = field.size  # of a digit: the array is declared with one
+        bits = 30 if width == 4 else 15
+        if count > DIGITS_MAX:
+            return f"{name} of {count} digits of {bits} bits"
+        value = sum(self.integer(address + field.offset + i * width, width) << bits * i for i in range(count))
+        return str(bool(value)) if name == "bool" else str(-value if negative else value)
+
+
+def quote(text, length):
+    return repr(text) + ("..." if len(text) < length else "")
+
+
+def find_reader(target, address):
+    """A Reader for the copy that an object belongs to, or None."""
+    snapshot = process.try_snapshot(target)
+    if not snapshot:
+        return None
+    # Copies of one file have one layout.
+    for libpython in {ns.libpython.path: ns.libpython for ns in snapshot.namespaces if ns.libpython}.values():
+        reader, at = Reader(target, libpython), address
+        for _ in range(TYPES_MAX):
+            at = reader.type_of(at)
+            owner = snapshot.find_object(at)
+            if owner and owner is owner.namespace.libpython and owner.path == libpython.path:
+                return Reader(target, owner)
+    return None
+
+
+def object_summary(value):
+    """For lldb: the text, "" for none."""
+    address = value.GetValueAsUnsigned(0)
+    try:
+        reader = find_reader(value.GetTarget(), address) if address else None
+        return reader.describe(address) if reader else ""
+    except (root.RootError, root.MemoryProblem):
+        return ""
+
+
+def register(debugger):
+    debugger.HandleCommand(f"type summary add --category {CATEGORY} --python-function gorgon.object_summary "
+                           f"--regex '{TYPES}'")
+    debugger.HandleCommand(f"type category enable {CATEGORY}")
