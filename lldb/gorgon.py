@@ -14,7 +14,7 @@ if _here not in sys.path:
 from gorgon_lldb import labels, registration, summaries  # noqa: E402
 from gorgon_lldb.breaks import Resolver  # noqa: E402,F401
 from gorgon_lldb.commands import (  # noqa: E402,F401
-    Apply, Break, Bt, Label, List, Modules, Print, Symbols, Tbreak, Tls, Whose)
+    Apply, Break, Bt, Check, Label, List, Modules, Print, Symbols, Tbreak, Tls, Whose)
 
 
 def frame_label(frame, _dict):

@@ -6,7 +6,7 @@ import re
 
 import lldb
 
-from . import backtrace, breaks, labels, process, python, root, symbols, tables, values
+from . import backtrace, breaks, check, labels, process, python, root, symbols, tables, values
 
 
 class Command:
@@ -320,6 +320,22 @@ class Apply(Command):
         return f"{ns.label}, thread {thread.GetIndexID()} (tid {ns.thread}):\n{text.rstrip()}\n"
 
 
+class Check(Command):
+    """Look for what does not fit together.
+
+    Usage: gorgon check
+
+    Compares the process's list of private objects, what it has registered
+    with debuggers, the files on disk and lldb's own modules. The last line
+    says how much there was to check."""
+
+    name = "gorgon check"
+
+    def run(self, debugger, target, exe_ctx, argument):
+        self.words(argument, 0, 0)
+        return check.check(target)
+
+
 class Label(Command):
     """Switch the labels of private frames on or off.
 
@@ -378,4 +394,4 @@ def first_line(text):
     return lines[0].split("error:", 1)[1].strip() if lines else (text or "unknown").strip()
 
 
-CLASSES = (List, Modules, Whose, Symbols, Break, Tbreak, Print, Tls, Bt, Apply, Label)
+CLASSES = (List, Modules, Whose, Symbols, Break, Tbreak, Print, Tls, Bt, Apply, Check, Label)

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""gorgon check: whether what the process says of its private copies, the files on disk and what
+lldb knows of them fit together."""
+
+import struct
+
+import lldb
+
+from . import process, reference, root
+
+DESCRIPTOR = struct.Struct("<IIQQ")  # version, action, relevant entry, first entry
+ENTRY = struct.Struct("<QQQQ")       # next, previous, symfile, size
+ENTRIES_MAX = 1_000_000
+
+
+def registered(target, read):
+    """({symfile: size} of the GDB JIT interface, problems)."""
+    found, problems = {}, []
+    for context in target.FindSymbols("__jit_debug_descriptor"):
+        address = context.GetSymbol().GetStartAddress().GetLoadAddress(target)
+        if address == lldb.LLDB_INVALID_ADDRESS:
+            continue
+        try:
+            entry, seen = DESCRIPTOR.unpack(read(address, DESCRIPTOR.size))[3], set()
+            while entry and len(seen) < ENTRIES_MAX:
+                if entry in seen:
+                    problems.append(f"the list at __jit_debug_descriptor comes back to {entry:#x}")
+                    break
+                seen.add(entry)
+                entry, _, symfile, size = ENTRY.unpack(read(entry, ENTRY.size))
+                found[symfile] = size
+        except root.MemoryProblem as problem:
+            problems.append(f"the list at __jit_debug_descriptor breaks off: {problem}")
+    return found, problems
+
+
+def overlaps(snapshot):
+    pairs = zip(snapshot.ranges, snapshot.ranges[1:])
+    return [f"{a.label} ends at {a.end:#x}, {b.label} starts at {b.start:#x}" for a, b in pairs if b.start < a.end]
+
+
+def check_object(target, read, o, symfiles):
+    """What is wrong with one object, each in a line."""
+    try:
+        text = reference.of(o).module.FindSection(".text").GetFileAddress() + o.bias
+    except root.RootError as error:
+        yield str(error)
+        text = None
+    if not o.symfile:
+        return
+    if o.symfile not in symfiles:
+        yield f"its symfile at {o.symfile:#x} is not registered with debuggers"
+    elif symfiles[o.symfile] != o.symfile_size:
+        yield f"its symfile has {o.symfile_size} bytes, registered are {symfiles[o.symfile]}"
+    try:
+        magic = read(o.symfile, 4)
+        if magic != b"\x7fELF":
+            yield f"its symfile at {o.symfile:#x} begins with {magic!r}"
+    except root.MemoryProblem as problem:
+        yield f"its symfile: {problem}"
+    if text and not target.ResolveLoadAddress(text).GetModule().IsValid():
+        yield 'lldb knows no module for it; "settings show plugin.jit-loader.gdb.enable" must not say off'
+
+
+def check(target):
+    """Returns the text to print."""
+    snapshot = process.snapshot(target)
+    read = process.reader(target.GetProcess())
+    symfiles, problems = registered(target, read)
+    problems = snapshot.problems + overlaps(snapshot) + problems
+    for o in snapshot.objects:
+        problems += [f"{o.label}: {problem}" for problem in check_object(target, read, o, symfiles)]
+    if snapshot.changing:
+        problems.append("the list is being changed at this moment; check again later")
+    return "".join(f"{problem}\n" for problem in problems) + \
+        f"{plural(len(snapshot.interpreters), 'interpreter')}, {plural(len(snapshot.objects), 'object')}: " \
+        f"{plural(len(problems), 'problem') if problems else 'no problems'}.\n"
+
+
+def plural(count, noun):
+    return f"{count} {noun}{'s' if count != 1 else ''}"
