@@ -135,10 +135,24 @@ def drop_stale(target):
     snapshot = process.try_snapshot(target)
     if snapshot is None and current is not None and target.GetProcess().is_alive:
         return  # running, or unreadable: nothing is known
+    alive = {identity(o): o for o in snapshot.objects} if snapshot else {}
+    drop_late(target, _added.get(current, {}), alive)
     if snapshot and (snapshot.changing or snapshot.problems):
         return  # what is missing here may still be there
-    alive = {identity(o) for o in snapshot.objects} if snapshot else set()
     for modules in (_added, _restored):
         for process_key, added in list(modules.items()):
             for which in [w for w in added if process_key != current or w not in alive]:
                 target.RemoveModule(added.pop(which))
+
+
+def drop_late(target, added, alive):
+    """Remove modules made of symfiles that lldb has heard of after the copy had got symbols, because
+    another thread was registering it: they would win."""
+    late = {f"JIT({alive[which].symfile:#x})": which for which in added if which in alive}
+    for module in list(target.module_iter()) if late else ():
+        which = late.get(module.GetFileSpec().GetFilename())
+        if which:
+            target.RemoveModule(module)
+            # lldb has forgotten whose the addresses were before.
+            target.ClearModuleLoadAddress(added[which])
+            target.SetModuleLoadAddress(added[which], alive[which].bias)

@@ -255,6 +255,25 @@ int lib_add(int a, int b)
 
 
 @harness.needs_lldb
+class WhileRegistering(session.Case):
+    """Symbols for a copy that the process knows already and lldb does not: its symfile comes later."""
+
+    def test_the_symfile_does_not_win(self):
+        with tempfile.TemporaryDirectory() as folder:
+            session.build_fixture(folder)
+            output = harness.lldb(
+                ["breakpoint set -n jitreg_register", "breakpoint set -n enter", session.DRIVER, "run",
+                 session.drive({1: ["gorgon symbols all libledger"], 2: ["bt 1", "gorgon list", "bt 2", "image list -f"]})],
+                harness.HOST, "-n", "1", session.fixture_code(folder), script=True)
+        stop = session.stops(output, 2)[0]
+        self.assertLess(output.index("Symbols added to 1 objects."), output.index("=== stop 2"))
+        self.assertRegex(stop.output["bt 2"], r"libledger\.so \[interp 0\]`enter\(owner=0, amount=20\) at ledger\.c:\d+")
+        self.assertEqual(stop.output["image list -f"].count("libledger.so [interp 0]"), 1)
+        self.assertEqual({session.functions(stop.output["bt 2"])[0] for stop in session.stops(output, 2)}, {"enter"})
+        self.assert_clean(output)
+
+
+@harness.needs_lldb
 class Afterwards(session.Case):
     """Attached, and from a core that gcore has made."""
 
