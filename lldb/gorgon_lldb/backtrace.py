@@ -27,7 +27,7 @@ def describe(target, snapshot, frame):
             ref = reference.of(o)
     if ref is None:
         line, module = frame.GetLineEntry(), o.label if o else frame.GetModule().GetFileSpec().GetFilename() or ""
-        return [(frame.GetDisplayFunctionName() or "??", module, place(line.GetFileSpec(), line.GetLine()))]
+        return [(plain_name(frame.GetDisplayFunctionName(), frame.GetSymbol()), module, place(line.GetFileSpec(), line.GetLine()))]
     # A return address belongs to what follows the call.
     back = 1 if frame.GetFrameID() else 0
     return [(function, o.label, where) for function, where in functions_at(ref, frame.GetPC() - o.bias - back)]
@@ -43,8 +43,12 @@ def functions_at(ref, vaddr):
         found.append((block.GetInlinedName(), where))
         where = place(block.GetInlinedCallSiteFile(), block.GetInlinedCallSiteLine())
         block = block.GetParent().GetContainingInlinedBlock()
-    function = context.GetFunction().GetName() or context.GetSymbol().GetName() or "??"
-    return [*found, (function, where)]
+    return [*found, (plain_name(context.GetFunction().GetName(), context.GetSymbol()), where)]
+
+
+def plain_name(function, symbol):
+    """lldb gives extern "C" functions of C++ their types: ::name(int)."""
+    return symbol.GetName() or "??" if not function or function.startswith("::") else function
 
 
 def place(file, line):

@@ -216,12 +216,13 @@ class Tbreak(Break):
 class Print(Command):
     """Show a global variable of the frame's interpreter, or of another one.
 
-    Usage: gorgon print [-i N] NAME[MEMBERS]
+    Usage: gorgon print [-i N] [&]NAME[MEMBERS]
 
     NAME is a global or static variable of the library that the selected
     frame is in, or of another library of the same interpreter. MEMBERS may
-    follow: book.entries[1], list->next. lldb's own commands show the first
-    copy's variable, wherever the frame is.
+    follow: book.entries[1], list->next. & shows the address, for "watchpoint
+    set expression" and so on. lldb's own commands show the first copy's
+    variable, wherever the frame is.
 
     Example:
       (lldb) gorgon print -i 2 _PyRuntime.initialized

@@ -15,7 +15,7 @@ from . import process, root
 
 MATCHES_MAX = 64  # definitions of one name in one library
 
-_references = {}  # (path, path of the debug information, build-id) -> Reference
+_references = {}  # (path, time of the last change, size) -> Reference
 _debugger = None
 
 
@@ -32,17 +32,12 @@ class Reference:
     """One library file. Addresses are link-time addresses."""
 
     def __init__(self, o):
-        if not os.path.isfile(o.path):
-            raise root.RootError(f"{o.path} is not there")
         self.target = own_debugger().CreateTarget("")
         debug = o.debug_path if o.debug_path and os.path.isfile(o.debug_path) and o.debug_path != o.path else None
         self.module = self.target.AddModule(o.path, None, None, debug)
         if not self.module.IsValid():
             raise root.RootError(f"lldb cannot read {o.path}")
-        found = (self.module.GetUUIDString() or "").replace("-", "").lower()
-        if o.build_id and found != o.build_id.hex():
-            raise root.RootError(f"{o.path} has build-id {found or 'none'}, the process has loaded "
-                                 f"{o.build_id.hex()}: the file has been replaced")
+        self.build_id = (self.module.GetUUIDString() or "").replace("-", "").lower()
         self.places = {}
 
     def find_places(self, location):
@@ -77,10 +72,19 @@ class Reference:
 
 
 def of(o):
-    """The Reference of an object. Raises root.RootError when the file is not that of the process."""
-    key = o.path, o.debug_path, o.build_id
+    """The Reference of an object. Raises root.RootError when the file is not that of the process.
+
+    While an object is being registered its build-id is not known yet; then the file is taken as it is."""
+    try:
+        stat = os.stat(o.path)
+    except OSError:
+        raise root.RootError(f"{o.path} is not there") from None
+    key = o.path, stat.st_mtime_ns, stat.st_size
     if key not in _references:
         _references[key] = Reference(o)
+    if o.build_id and _references[key].build_id != o.build_id.hex():
+        raise root.RootError(f"{o.path} has build-id {_references[key].build_id or 'none'}, the process has loaded "
+                             f"{o.build_id.hex()}: the file has been replaced")
     return _references[key]
 
 

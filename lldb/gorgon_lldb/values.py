@@ -68,7 +68,7 @@ def read_value(target, address, name, variable_type):
     return target.CreateValueFromData(name, data, variable_type)
 
 
-def show(target, address, name, path, variable_type):
+def show(target, address, name, path, variable_type, wants_address=False):
     value = read_value(target, address, name, variable_type)
     if path:
         value = value.GetValueForExpressionPath(path).Clone(name + path)
@@ -76,6 +76,8 @@ def show(target, address, name, path, variable_type):
         raise root.RootError(f"{name} has no member {path}")
     if value.GetError().Fail():
         raise root.RootError(f"{name}{path}: {value.GetError().GetCString()}")
+    if wants_address:
+        return f"({value.GetType().GetName()} *) &{name}{path} = {value.GetLoadAddress():#x}\n"
     stream = lldb.SBStream()
     value.GetDescription(stream)
     return stream.GetData().rstrip("\n") + "\n"
@@ -108,7 +110,8 @@ def is_thread_local(variable):
 
 def print_global(target, frame, interp, expression):
     """gorgon print. Returns the text to print."""
-    name, path = split(expression)
+    wants_address = expression.startswith("&")
+    name, path = split(expression.removeprefix("&"))
     o, found = find_global(frame, choose(target, frame, interp), name)
     if not found:
         if find_tls(choose(target, frame, interp), name)[1]:
@@ -118,7 +121,7 @@ def print_global(target, frame, interp, expression):
     for vaddr, variable_type, size, declaration in found:
         if len(found) > 1:
             text += f"{declaration}:\n"
-        text += show(target, o.bias + vaddr, name, path, variable_type or raw_type(target, size))
+        text += show(target, o.bias + vaddr, name, path, variable_type or raw_type(target, size), wants_address)
     return text
 
 

@@ -5,9 +5,11 @@
 
 For each thread that has stopped at a breakpoint it prints a marker line and runs the
 commands chosen for that breakpoint in that thread, then continues until the end; "once"
-disables the location that was hit, and "0" stands for all other breakpoints."""
+disables the location that was hit, "watch NAME" sets a watchpoint on the frame's copy of a
+global, and "0" stands for all other breakpoints."""
 
 import json
+import re
 
 import lldb
 
@@ -19,10 +21,11 @@ def say(text):
 def run(debugger, thread, command):
     result = lldb.SBCommandReturnObject()
     say("--- " + command)
-    debugger.GetCommandInterpreter().HandleCommand(command, lldb.SBExecutionContext(thread.GetFrameAtIndex(0)), result)
+    debugger.GetCommandInterpreter().HandleCommand(command, lldb.SBExecutionContext(thread.GetSelectedFrame()), result)
     for text in (result.GetOutput(), result.GetError()):
         if text:
             say(text.rstrip("\n"))
+    return result.GetOutput()
 
 
 def visit(debugger, process, thread, actions):
@@ -34,6 +37,10 @@ def visit(debugger, process, thread, actions):
         if command == "once":
             breakpoint = process.GetTarget().FindBreakpointByID(number)
             breakpoint.FindLocationByID(location).SetEnabled(False)
+        elif command.startswith("watch "):
+            shown = run(debugger, thread, command.replace("watch ", "gorgon print &"))
+            address = re.search(r"= (0x\w+)", shown)[1]
+            run(debugger, thread, f"watchpoint set expression -w modify -s 4 -- {address}")
         else:
             run(debugger, thread, command)
 
