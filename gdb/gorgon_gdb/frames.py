@@ -22,10 +22,9 @@ class PrivateFrame(FrameDecorator):
         self.label = label
 
     def function(self):
-        name = super().function()
-        if not isinstance(name, str):  # an address: gdb would look up its symbol later
-            name = self.inferior_frame().name() or "??"
-        return f"{name} from {self.label}"
+        # Not the decorator's: it would say the types of a C++ function's arguments, which
+        # gdb's own backtraces leave out.
+        return f"{self.inferior_frame().name() or '??'} from {self.label}"
 
 
 class Filter:
