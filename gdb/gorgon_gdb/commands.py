@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The commands: gorgon list, modules, whose. The docstrings are gdb's help."""
+"""The commands gorgon list, modules, whose, and what all commands share. The docstrings are
+gdb's help."""
 
 import functools
 import os
+import re
 
 import gdb
 
@@ -27,9 +29,7 @@ def plain_errors(invoke):
 class Gorgon(gdb.Command):
     """Look at private copies of CPython and their extension modules.
 
-    Usage: gorgon list
-           gorgon modules [N]
-           gorgon whose ADDRESS
+    Usage: gorgon COMMAND [ARGUMENT]...
 
     N is an interpreter's number, as "gorgon list" shows it. Functions for expressions
     and conditions: $gorgon_interp(ADDRESS) and $gorgon_interp(); see "help function".
@@ -132,18 +132,30 @@ class Whose(Subcommand):
 
 def complete_interp(text, word):
     """Interpreter numbers for the first argument."""
-    if text.strip() != word:
-        return []
+    return interp_numbers(word) if text.strip() == word else []
+
+
+def interp_numbers(word):
     snapshot = process.try_snapshot()
     numbers = [str(ns.interp) for ns in snapshot.interpreters] if snapshot else []
     return [number for number in numbers if number.startswith(word)]
+
+
+def interp_option(command, text):
+    """(N or None, the rest) of the arguments of a command that takes -i N."""
+    found = re.match(r"\s*-i(?:\s+(\S+)|$)", text)
+    if not found:
+        return None, text.strip()
+    if not (found[1] or "").isdigit():
+        raise gdb.GdbError(f"{command}: -i takes the number of an interpreter")
+    return int(found[1]), text[found.end():].strip()
 
 
 def evaluate_address(expression):
     value = gdb.parse_and_eval(expression)
     if value.type.strip_typedefs().code in (gdb.TYPE_CODE_FUNC, gdb.TYPE_CODE_ARRAY, gdb.TYPE_CODE_STRUCT):
         if value.address is None:
-            raise gdb.GdbError(f"gorgon whose: {expression} has no address")
+            raise root.RootError(f"{expression} has no address")
         value = value.address
     return int(value) & 0xFFFFFFFFFFFFFFFF
 

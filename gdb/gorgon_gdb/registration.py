@@ -3,7 +3,7 @@
 
 import gdb
 
-from . import commands, frames, functions, process, python_helper
+from . import commands, frames, functions, process, python_helper, values
 
 _events = []
 
@@ -21,7 +21,8 @@ def connect(name, handler):
 
 
 def register(_objfile=None):
-    commands.register()
+    for part in (commands, values):
+        part.register()
     functions.register()
     frames.register()
     if not _events:

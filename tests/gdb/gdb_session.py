@@ -11,14 +11,23 @@ import harness
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "program.py")
+WALKER = os.path.join(HERE, "walker.py")
+WALK = os.path.join(harness.ROOT, "tests", "modules", "walk.cc")
+WALK_DEP = os.path.join(harness.ROOT, "tests", "modules", "walk_dep.c")
 STOP_LINE = harness.source_line(PROGRAM, "# where the sessions stop")
 WAIT_LINE = harness.source_line(PROGRAM, "# where attached sessions find them")
 DECIMAL = "_decimal.cpython-311-x86_64-linux-gnu.so"
 
+# Numbers that the loop gives to breakpoints of "gorgon break": theirs and this.
+GORGON = 1000
+
 LOOP = r"""
 python
 _hits = []
-gdb.events.stop.connect(lambda e: _hits.append([b.number for b in getattr(e, "breakpoints", [])]))
+def _number(b):
+    return 1000 + b.owner.number if hasattr(b, "owner") else b.number
+gdb.events.stop.connect(lambda e: _hits.append([_number(b) for b in getattr(e, "breakpoints", [])
+                                                     if getattr(b, "stopped", True)]))
 
 def drive(actions, limit=60):
     # actions: {breakpoint number: commands}, 0 for all others; "once" disables the location that was hit.
@@ -49,6 +58,28 @@ def code(**variables):
     """The text to give to the host."""
     setting = "".join(f"{name} = {value!r}; " for name, value in variables.items())
     return f"{setting}exec(compile(open('{PROGRAM}').read(), '{PROGRAM}', 'exec'))"
+
+
+def walk(**variables):
+    """The text that makes the host's interpreters walk."""
+    setting = "".join(f"{name} = {value!r}; " for name, value in dict(variables, modules=harness.MODULES).items())
+    return f"{setting}exec(compile(open('{WALKER}').read(), '{WALKER}', 'exec'))"
+
+
+def steps(output):
+    """{LWP: [what walk.cc has printed of a step, by name]}"""
+    found = {}
+    for line in re.findall(r"walk: (number .*)", output):  # it may come in the middle of a line of gdb's
+        words = line.split()
+        step = dict(zip(words[::2], words[1::2]))
+        found.setdefault(int(step["lwp"]), []).append(step)
+    return found
+
+
+def value(text):
+    """What a print command has shown, without the number of the value; None for anything else."""
+    found = re.match(r"\$\d+ = (.*)\n", text)
+    return found and found[1]
 
 
 class Stop:

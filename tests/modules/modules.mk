@@ -234,6 +234,15 @@ MODULES += $(MOD)/cpp_globals.so
 $(MOD)/cpp_globals.so: $(MOD_SRC)/cpp_globals.cc
 	$(MOD_CXX) $< $(PYTHON_CFLAGS)
 
+# One for debugger sessions, as written, and two libraries that it calls.
+MODULES += $(MOD)/walk.so $(MOD)/libwalk_dep.so $(MOD)/libwalk_plain.so
+$(MOD)/walk.so: $(MOD_SRC)/walk.cc $(MOD)/libwalk_dep.so $(MOD)/libwalk_plain.so
+	$(MOD_CXX) -O0 $< $(PYTHON_CFLAGS) -lwalk_dep -lwalk_plain $(ORIGIN)' -Wl,--enable-new-dtags
+$(MOD)/libwalk_dep.so: $(MOD_SRC)/walk_dep.c
+	$(MOD_CC) -O0 $<
+$(MOD)/libwalk_plain.so: $(MOD_SRC)/walk_dep.c
+	$(MOD_CC) -g0 -s $< -DWALK_PLAIN
+
 MODULES += $(MOD)/libifunc.so
 $(MOD)/libifunc.so: $(MOD_SRC)/ifunc.c
 	$(MOD_CC) $<

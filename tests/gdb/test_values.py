@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""gorgon print and gorgon tls: the variables of each copy and of each thread, as the program has printed them."""
+
+import os
+import re
+import sys
+import tempfile
+import unittest
+
+import harness
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import gdb_session as session  # noqa: E402
+
+COUNT = 3
+LINE = harness.source_line(session.WALK, "// where the walk stops")
+# What walk.cc prints, and how to ask for it.
+PRINT = {"walk_counter": "gorgon print walk_counter", "walk_static": "gorgon print walk_static",
+         "walk_plain_count": "gorgon print (int) walk_plain_count", "local": "gorgon print local",
+         "odd": "gorgon print (odd + walk_counter) - walk_counter"}
+TLS = {"walk_depth": "gorgon tls walk_depth", "walk_ratio": "gorgon tls walk_ratio",
+       "walk_inside": "gorgon tls walk_space::walk_inside", "walk_plain_tls": "gorgon tls (int) walk_plain_tls"}
+MISTAKES = {
+    "gorgon print": 'gorgon print: an EXPRESSION expected; see "help gorgon print"',
+    "gorgon print -i 9 walk_counter": "gorgon print: no interpreter 9; there are 0, 1, 2",
+    "gorgon print no_such_variable": 'gorgon print: No symbol "no_such_variable" in current context.',
+    "gorgon print walk_plain_count": "gorgon print: nothing describes the type of walk_plain_count; "
+                                     "say (TYPE) walk_plain_count",
+    "gorgon tls walk_counter": "gorgon tls: walk_counter has no thread-local variable of a private object in it",
+    "gorgon tls": 'gorgon tls: an EXPRESSION expected; see "help gorgon tls"',
+}
+OTHERS = [f"gorgon print -i {i} walk_counter" for i in range(COUNT)]
+FORMATS = ["gorgon print /x walk_counter", "gorgon print &walk_counter", "gorgon print walk_depth * 1000 + walk_counter",
+           "gorgon print *&walk_static", "gorgon print sizeof(walk_static) + 'a' + \"walk_static\"[0]",
+           "gorgon print (long) &walk_plain_count", "gorgon whose &walk_counter", "gorgon print walk_go == &walk_go",
+           "print walk_counter", "print walk_depth", "help gorgon tls"]
+
+
+class Case(unittest.TestCase):
+    def assert_values(self, commands, output, step):
+        for name, command in commands.items():
+            with self.subTest(command):
+                self.assertEqual(session.value(output[command]), step[name])
+
+
+@harness.needs_gdb
+class Live(Case):
+    """Every step of every thread, and what the others have at that moment."""
+
+    @classmethod
+    def setUpClass(cls):
+        commands = [*PRINT.values(), *TLS.values(), *OTHERS, *FORMATS, *MISTAKES, "up", "gorgon print number",
+                    "gorgon tls walk_depth"]
+        cls.output = harness.gdb(
+            [f"break walk.cc:{LINE}", session.LOOP, "run", f"python drive({{1: {commands!r}}})"],
+            harness.HOST, "-n", COUNT, session.walk(), script=True)
+        cls.stops = session.stops(cls.output, 1)
+        cls.steps = session.steps(cls.output)
+        assert len(cls.stops) == len(cls.steps) == 2 * COUNT, cls.output
+
+    def each(self):
+        for stop in self.stops:
+            (step,) = self.steps[stop.lwp]
+            yield stop, step
+
+    def test_global_static_and_local_variables_are_of_the_copy(self):
+        for stop, step in self.each():
+            self.assert_values(PRINT, stop.output, step)
+
+    def test_thread_local_variables_are_of_the_thread(self):
+        for stop, step in self.each():
+            self.assert_values(TLS, stop.output, step)
+        self.assertEqual(len({step["walk_depth"] for _, step in self.each()}), 2 * COUNT)
+
+    def test_plain_print_is_wrong_of_thread_local_variables(self):
+        """If a newer gdb is right, the help and the README are not."""
+        wrong = [stop for stop, step in self.each() if session.value(stop.output["print walk_depth"]) != step["walk_depth"]]
+        self.assertTrue(wrong)
+
+    def test_another_interpreters_variable(self):
+        # At the last stop every interpreter has printed both of its steps.
+        by_number = {int(step["number"]): step for _, step in self.each()}
+        for i, command in enumerate(OTHERS):
+            self.assertEqual(session.value(self.stops[-1].output[command]), by_number[10 * (i + 1)]["walk_counter"])
+
+    def test_expressions_formats_and_addresses(self):
+        for stop, step in self.each():
+            out = stop.output
+            self.assertEqual(session.value(out["gorgon print /x walk_counter"]), hex(int(step["walk_counter"])))
+            self.assertRegex(session.value(out["gorgon print &walk_counter"]), r"^\(int \*\) 0x\w+ <walk_counter>$")
+            self.assertEqual(session.value(out[FORMATS[2]]), str(int(step["walk_depth"]) * 1000 +
+                                                                 int(step["walk_counter"])))
+            self.assertEqual(session.value(out["gorgon print *&walk_static"]), step["walk_static"])
+            self.assertEqual(session.value(out[FORMATS[4]]), str(4 + ord("a") + ord("w")))
+            self.assertEqual(session.value(out["gorgon print walk_go == &walk_go"]), "true")
+            self.assertEqual(session.value(out["gorgon print number"]), step["number"], "walk_go's, one frame up")
+
+    def test_mistakes_get_one_clear_line(self):
+        for command, text in MISTAKES.items():
+            with self.subTest(command):
+                self.assertEqual(self.stops[0].output[command], f"error: {text}\n")
+
+    def test_help_warns(self):
+        self.assertIn('Plain "print VARIABLE" shows a wrong value', self.stops[0].output["help gorgon tls"])
+        self.assertEqual(session.complaints(self.output), [])
+
+
+@harness.needs_gdb
+class Afterwards(Case):
+    """Attached, and from a core: both threads of each interpreter stay in their step."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        core = os.path.join(cls.folder.name, "core")
+        ask = [*TLS.values(), "gorgon print (int) walk_plain_count", "gorgon print walk_static"]
+        commands = ["python", "for thread in sorted(gdb.selected_inferior().threads(), key=lambda t: t.num):",
+                    "    thread.switch()", "    frame = gdb.selected_frame()",
+                    "    while frame and frame.name() != 'walk_step': frame = frame.older()",
+                    "    if not frame: continue", "    frame.select()",
+                    "    print('=== stop 1 pc %#x thread %d lwp %d' % (frame.pc(), thread.num, thread.ptid[1]), flush=True)",
+                    f"    for command in {ask!r}:", "        print('--- ' + command, flush=True)",
+                    "        gdb.execute(command)", "end"]
+        with harness.Background(harness.HOST, "-n", COUNT, session.walk(wait=600),
+                                until=r"(?s)(walk: number.*){6}") as host:
+            cls.steps = session.steps(host.output)
+            made = harness.run("gcore", "-o", core, host.pid)
+            cls.attached = harness.gdb(commands, script=True, options=["-p", str(host.pid)])
+        assert made.returncode == 0, made.stderr
+        cls.core = harness.gdb([f"core-file {core}.{host.pid}", *commands], harness.HOST, script=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def check(self, output):
+        stops = session.stops(output, 1)
+        self.assertEqual(sorted(stop.lwp for stop in stops), sorted(self.steps), output)
+        # Both threads have stepped: the copy's variables have had both numbers added.
+        for stop in stops:
+            (step,) = self.steps[stop.lwp]
+            self.assert_values(TLS, stop.output, step)
+            number = int(step["number"]) // (10 if int(step["number"]) >= 10 else 1)
+            self.assertEqual(session.value(stop.output["gorgon print (int) walk_plain_count"]), str(100 + 11 * number))
+            self.assertEqual(session.value(stop.output["gorgon print walk_static"]), str(7 + 2 * 11 * number))
+        self.assertEqual(session.complaints(output), [])
+
+    def test_attached(self):
+        self.check(self.attached)
+
+    def test_core(self):
+        self.check(self.core)
+
+
+if __name__ == "__main__":
+    unittest.main()
