@@ -3,7 +3,7 @@
 
 import gdb
 
-from . import commands, frames, functions, process, python_helper, values
+from . import breakpoints, commands, frames, functions, process, python_helper, values
 
 _events = []
 
@@ -11,6 +11,7 @@ _events = []
 def on_stop(event=None):
     python_helper.check()
     functions.update_variable(event)
+    breakpoints.on_stop(event)
 
 
 def connect(name, handler):
@@ -21,14 +22,18 @@ def connect(name, handler):
 
 
 def register(_objfile=None):
-    for part in (commands, values):
+    for part in (commands, breakpoints, values):
         part.register()
     functions.register()
     frames.register()
     if not _events:
+        connect("exited", breakpoints.on_exited)
         connect("exited", process.forget)
         connect("clear_objfiles", process.forget)
         connect("new_objfile", python_helper.on_new_objfile)
+        connect("new_objfile", breakpoints.on_new_objfile)
+        connect("free_objfile", breakpoints.on_free_objfile)
+        connect("breakpoint_deleted", breakpoints.on_deleted)
         connect("stop", on_stop)
         connect("before_prompt", on_stop)
     on_stop()
