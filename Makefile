@@ -164,14 +164,15 @@ check-unit check-run check-jitreg check-symdump check-gdb check-lldb: all $(UNIT
 	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/run.py $(@:check-%=%) $(TESTS)
 
 # Benchmarks; JSON=1 for figures to work with.
-bench: $(BUILD)/bench/throws $(BUILD)/bench/listing $(BUILD)/bench/libthrow.so $(LIBGORGON)
+BENCH_LOADER := $(BUILD)/bench/listing $(BUILD)/bench/registering
+bench: $(BUILD)/bench/throws $(BENCH_LOADER) $(BUILD)/bench/libthrow.so $(LIBGORGON)
 	@BUILD=$(abspath $(BUILD)) $(PYTHON3) tests/bench/run.py $(if $(JSON),--json) $(TESTS)
 
 $(BUILD)/bench/throws: $(BUILD)/obj/tests/bench/throws.o
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $< -ldl -pthread
 
-$(BUILD)/bench/listing: $(BUILD)/obj/tests/bench/listing.o $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
+$(BENCH_LOADER): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -rdynamic -o $@ $^ -lelf -lgcc_s -ldl -pthread
 
@@ -256,7 +257,7 @@ help:
 	@echo "check    set up, build, run all tests (TESTS='gdb lldb' for some)"
 	@echo "check-unit check-run check-jitreg check-symdump check-gdb check-lldb    one kind of test"
 	@echo "check-long  tests that take long (TESTS='forks' for some); writes tests/long/RESULTS.md"
-	@echo "bench    benchmarks, as ratios (TESTS='throws listing' for some, JSON=1 for figures)"
+	@echo "bench    benchmarks, as ratios (TESTS='throws registering' for some, JSON=1 for figures)"
 	@echo "install  DESTDIR= PREFIX=$(PREFIX)    uninstall takes it back"
 	@echo "install-jitreg  libjitreg alone"
 	@echo "format lint compile_commands.json clean"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Run the benchmarks and print ratios.
 
-Usage: run.py [--json] [NAME]...      (throws, listing; default: all)
+Usage: run.py [--json] [NAME]...      (throws, listing, registering; default: all)
 
 A ratio compares things that were measured in turn within one run: the machine may be
 busy with something else, and then is so for both. Times are of the processor, not of
@@ -22,6 +22,8 @@ COUNTS = (1, 100, 1000)
 ROUNDS = 21
 THROWS = 500
 LISTED = 18000  # 1,000 interpreters with numpy
+LIBPYTHON = "/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0"
+REGISTERED = 1000
 
 
 def progress(text):
@@ -117,7 +119,34 @@ def print_listing(rows):
           f"({row['load_ns'] / 1000:.0f} us): {row['ratio']:.2%}; taking it out again: {row['unlist_ns']:.0f} ns")
 
 
-BENCHMARKS = {"throws": (throws, print_throws), "listing": (listing, print_listing)}
+def registering():
+    rows = []
+    for library in (MODULE, LIBPYTHON):
+        runs = []
+        for i in range(5):
+            progress(f"registering {os.path.basename(library)}: {i}/5")
+            output = subprocess.run([os.path.join(BUILD, "bench", "registering"), library, str(REGISTERED)], check=True,
+                                    capture_output=True, text=True).stdout
+            runs.append([float(word) for word in output.split()])
+        load, register, unregister, memory = (statistics.median(column) for column in zip(*runs))
+        rows.append({"benchmark": "registering", "library": os.path.basename(library), "copies": REGISTERED,
+                     "load_ns": load, "register_ns": register, "unregister_ns": unregister, "bytes": memory,
+                     "ratio": statistics.median(run[1] / run[0] for run in runs)})
+    progress("")
+    return rows
+
+
+def print_registering(rows):
+    print(f"Telling debuggers about each of {REGISTERED} copies, nobody attached (aim: 20 us, 4 KiB), and that\n"
+          "as a part of loading the copy\n")
+    print(f"{'library':28}{'register':>12}{'unregister':>12}{'memory':>12}{'of loading':>12}")
+    for row in rows:
+        print(f"{row['library']:28}{row['register_ns'] / 1000:9.1f} us{row['unregister_ns'] / 1000:9.1f} us"
+              f"{row['bytes'] / 1024:8.1f} KiB{row['ratio']:12.1%}")
+
+
+BENCHMARKS = {"throws": (throws, print_throws), "listing": (listing, print_listing),
+              "registering": (registering, print_registering)}
 
 
 def main():
