@@ -56,6 +56,24 @@ int main(void)
 }
 """
 
+# A registry that stays in the middle of a change.
+STUCK = """
+#include <debug_root.h>
+#include <stdio.h>
+#include <unistd.h>
+static struct gorgon_debug_ns ns = {.id = 1, .interp = 7};
+struct gorgon_debug_root gorgon_debug_root = {GORGON_DEBUG_MAGIC, GORGON_DEBUG_VERSION, sizeof(gorgon_debug_root), 3, 0,
+	sizeof(ns), sizeof(struct gorgon_debug_object), .ns_count = 1, .thread_size = sizeof(struct gorgon_debug_thread)};
+int main(void)
+{
+	gorgon_debug_root.ns_head = gorgon_debug_root.ns_tail = (uintptr_t)&ns;
+	puts("ready");
+	fflush(stdout);
+	pause();
+	return 0;
+}
+"""
+
 # Registers what the system has loaded, as another loader would with libjitreg alone.
 JITREG = """
 #define _GNU_SOURCE
@@ -250,6 +268,24 @@ class OtherTargets(unittest.TestCase):
                 found = re.findall(r"^(0x\w+) .*  interp (\d)  ",
                                    session.output(process.pid, "--find", "PyList_Append"), re.M)
                 self.assertEqual({int(interp): int(address, 16) for address, interp in found}, addresses)
+
+    def test_lists_that_never_settle_are_shown_and_said_to_be_inconsistent(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "stuck")
+            made = subprocess.run(["gcc", "-x", "c", "-", f"-I{harness.ROOT}/loader/elf", "-o", program], input=STUCK,
+                                  text=True, check=False)
+            self.assertEqual(made.returncode, 0)
+            with harness.Background(program, until="ready") as process:
+                result = session.symdump(process.pid, "--json")
+                self.assertEqual((result.returncode, result.stderr),
+                                 (0, f"gorgon-symdump: {process.pid}: not consistent: its lists changed while they were "
+                                  "read\n"))
+                snapshot = json.loads(result.stdout)
+                self.assertEqual((snapshot["consistent"], [ns["interpreter"] for ns in snapshot["namespaces"]]),
+                                 (False, [7]))
+                result = session.symdump(process.pid, "--check")
+                self.assertEqual((result.returncode, result.stdout),
+                                 (1, f"the lists changed while they were read\n{process.pid}: problems: 1\n"))
 
     def test_program_without_any_list(self):
         with harness.Background("sh", "-c", "echo ready; sleep 600; true", until="ready") as process:

@@ -5,7 +5,8 @@
 // A live process goes on while we read. Its lists were whole if `sequence` was even
 // before and the same afterwards; otherwise everything that was read, and every problem
 // seen, is thrown away and read again. A process that changes its lists without pause may
-// never give us the time: then the last reading is shown, and said not to be consistent.
+// never give us the time, or has died in the middle of a change: then what there is is shown,
+// and said not to be consistent.
 
 #define _GNU_SOURCE
 #include "symdump.h"
@@ -253,7 +254,7 @@ bool snapshot_read_root(struct target *target, uint64_t addr, unsigned flags,
 		return false;
 	snapshot->source = SOURCE_GORGON;
 	snapshot->sequence = root.sequence;
-	if (!(root.sequence & 1) || !target->pid)
+	if (!(root.sequence & 1) || flags & SNAPSHOT_ANYWAY)
 		read_namespaces(&walk, &root);
 	address_set_deinit(&walk.seen);
 	snapshot->consistent = !(root.sequence & 1) && target_read(target, addr, &after, sizeof(after)) &&
@@ -355,6 +356,8 @@ bool snapshot_take(struct target *target, unsigned flags, struct snapshot *snaps
 	while ((found = take_once(target, &heads, flags, snapshot)) && !snapshot->consistent &&
 	       target->pid && now() < end)
 		usleep(200);
+	if (found && !snapshot->consistent)
+		found = take_once(target, &heads, flags | SNAPSHOT_ANYWAY, snapshot);
 	if (!found && !snapshot->problems.count)
 		problem(&snapshot->problems, "%s: none of its files has gorgon_debug_root or "
 			"__jit_debug_descriptor%s", target->name,

@@ -160,6 +160,7 @@ enum {
 	SNAPSHOT_SYMFILES = 1, /* copy the symfiles, too */
 	SNAPSHOT_MAPPINGS = 2, /* read the mappings of that moment, too */
 	SNAPSHOT_CHECKS = 4,   /* look at the symfiles' headers, and at the JIT lists beside a registry */
+	SNAPSHOT_ANYWAY = 8,   /* follow the lists although they are just being changed */
 };
 
 /* False: there is nothing to read, and snapshot->problems says why. */
