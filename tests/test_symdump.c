@@ -24,13 +24,13 @@
 
 #include "../tools/symdump/symdump.h"
 
-#define WORLD    UINT64_C(0x700000000000)
-#define EXE      UINT64_C(0x500000000000)
-#define LIBRARY  UINT64_C(0x600000000000)
-#define STEP     UINT64_C(0x1000000)
-#define NS_COUNT 3
-#define PER_NS   4
-#define COUNT    (NS_COUNT * PER_NS)
+#define WORLD     UINT64_C(0x700000000000)
+#define EXE       UINT64_C(0x500000000000)
+#define LIBRARY   UINT64_C(0x600000000000)
+#define STEP      UINT64_C(0x1000000)
+#define NS_COUNT  3
+#define PER_NS    4
+#define COUNT     (NS_COUNT * PER_NS)
 #define WITH_FILE 2 // index in a namespace
 
 __attribute__((used)) struct gorgon_debug_root gorgon_debug_root;
@@ -193,7 +193,10 @@ static void fill_file_note(struct note_file *note)
 
 		note->entry[i][0] = start;
 		note->entry[i][1] = start + STEP / 2;
-		path = stpcpy(path, i && (i - 1) % PER_NS != WITH_FILE ? "/no/such/folder/library.so" : exe_path) + 1;
+		path = stpcpy(path, i && (i - 1) % PER_NS != WITH_FILE
+					    ? "/no/such/folder/library.so"
+					    : exe_path) +
+		       1;
 	}
 }
 
@@ -329,7 +332,9 @@ static void snapshot_of_sound_core_has_every_object(void **state)
 		const struct object *object = snapshot_find(&snapshot, LIBRARY + i * STEP + 10);
 
 		assert_ptr_equal(object, &snapshot.objects[i]);
-		assert_string_equal(object->path, i % PER_NS == WITH_FILE ? exe_path : "/no/such/folder/library.so");
+		assert_string_equal(object->path, i % PER_NS == WITH_FILE
+							  ? exe_path
+							  : "/no/such/folder/library.so");
 		assert_int_equal(object->ns, i / PER_NS);
 		assert_null(snapshot_find(&snapshot, object->end));
 	}
@@ -358,9 +363,9 @@ static void snapshot_of_core_in_mid_change_is_not_consistent(void **state)
 
 static void snapshot_of_damaged_field_says_what_is_wrong(void **state)
 {
-#define FIELD(member, value, text, objects)                                                        \
-	{                                                                                          \
-		offsetof(struct core, member), sizeof(good.member), value, text, objects           \
+#define FIELD(member, value, text, objects)                                              \
+	{                                                                                \
+		offsetof(struct core, member), sizeof(good.member), value, text, objects \
 	}
 	const struct {
 		size_t off, size;
@@ -371,21 +376,27 @@ static void snapshot_of_damaged_field_says_what_is_wrong(void **state)
 		FIELD(root.magic, 1, "does not begin with GORGONDR", 0),
 		FIELD(root.version, 2, "has version 2; this program knows version 1", 0),
 		FIELD(root.object_size, 8, "object size is 8; 120 to 4096 expected", 0),
-		FIELD(root.ns_size, UINT32_MAX, "namespace size is 4294967295; 72 to 4096 expected", 0),
+		FIELD(root.ns_size, UINT32_MAX, "namespace size is 4294967295; 72 to 4096 expected",
+		      0),
 		FIELD(root.ns_count, 9, "the root counts 9 and 12", COUNT),
 		FIELD(root.ns_head, 16, "a namespace at 0x10 cannot be read", 0),
-		FIELD(root.ns_head, UINT64_MAX - 7, "a namespace at 0xfffffffffffffff8 cannot be read", 0),
-		FIELD(world.ns[2].next, WORLD, "the list of namespaces leads to 0x700000000000 a second time",
-		      COUNT),
+		FIELD(root.ns_head, UINT64_MAX - 7,
+		      "a namespace at 0xfffffffffffffff8 cannot be read", 0),
+		FIELD(world.ns[2].next, WORLD,
+		      "the list of namespaces leads to 0x700000000000 a second time", COUNT),
 		FIELD(world.ns[1].prev, 8, "namespace 2: 'prev' is 0x8", COUNT),
-		FIELD(world.ns[1].object_count, 5, "interp 1: 4 objects in its list; 'object_count' is 5", COUNT),
+		FIELD(world.ns[1].object_count, 5,
+		      "interp 1: 4 objects in its list; 'object_count' is 5", COUNT),
 		// Two namespaces with one list: every entry is read once.
 		FIELD(world.ns[1].object_head, WORLD + offsetof(struct world, object),
 		      "the list of objects leads to", COUNT - PER_NS),
-		FIELD(world.object[5].next, 1, "interp 1: an object at 0x1 cannot be read", COUNT - 2),
+		FIELD(world.object[5].next, 1, "interp 1: an object at 0x1 cannot be read",
+		      COUNT - 2),
 		FIELD(world.object[3].path_size, UINT32_MAX, "a name of 4294967295 bytes", COUNT),
-		FIELD(world.object[3].path, 64, "a name of 26 bytes at 0x40: cannot be read", COUNT),
-		FIELD(world.object[3].build_id_size, 65, "a build-id of 65 bytes; at most 64 expected", COUNT),
+		FIELD(world.object[3].path, 64, "a name of 26 bytes at 0x40: cannot be read",
+		      COUNT),
+		FIELD(world.object[3].build_id_size, 65,
+		      "a build-id of 65 bytes; at most 64 expected", COUNT),
 		FIELD(world.object[3].build_id, 64, "its build-id at 0x40 cannot be read", COUNT),
 		FIELD(world.object[3].symfile, 64, "symfile at 0x40", COUNT),
 		FIELD(world.object[3].symfile_size, UINT64_MAX, "bytes are too many", COUNT),
@@ -405,14 +416,16 @@ static void snapshot_of_damaged_field_says_what_is_wrong(void **state)
 // Everything that the program can do with a target, to /dev/null.
 static void do_everything(void)
 {
-	int (*const all[])(struct dump *) = {print_table,  print_json, print_symbols, print_find, print_gdb,
-					     print_lldb,   print_perf_map, print_stacks, print_addresses, check};
+	int (*const all[])(struct dump *) = {
+		print_table, print_json,     print_symbols, print_find,      print_gdb,
+		print_lldb,  print_perf_map, print_stacks,  print_addresses, check};
 	char *const addresses[] = {"0x600000000046", "0x500000000040", "0x1"};
 	struct problems problems = {0};
 	struct dump dump = {.pattern = "f*", .addresses = addresses, .address_count = 3};
 
 	if (target_open(&dump.target, core_path, NULL, &problems) &&
-	    snapshot_take(&dump.target, SNAPSHOT_MAPPINGS | SNAPSHOT_SYMFILES | SNAPSHOT_CHECKS, &dump.snapshot)) {
+	    snapshot_take(&dump.target, SNAPSHOT_MAPPINGS | SNAPSHOT_SYMFILES | SNAPSHOT_CHECKS,
+			  &dump.snapshot)) {
 		dump.places = places_create(&dump.target, &dump.snapshot);
 		for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 			all[i](&dump);
@@ -437,10 +450,22 @@ static uint64_t next_random(void)
 static void mutate(struct core *core)
 {
 	const uint64_t values[] = {
-		0, 1, 8, 0xff, 0x7fffffff, UINT32_MAX, INT64_MAX, UINT64_MAX, UINT64_MAX - 7, WORLD, EXE, LIBRARY,
+		0,
+		1,
+		8,
+		0xff,
+		0x7fffffff,
+		UINT32_MAX,
+		INT64_MAX,
+		UINT64_MAX,
+		UINT64_MAX - 7,
+		WORLD,
+		EXE,
+		LIBRARY,
 		world_addr(&good.world.object[next_random() % COUNT]),
 		world_addr(&good.world.ns[next_random() % NS_COUNT]),
-		world_addr(&good.world.symfile[next_random() % COUNT]), next_random(),
+		world_addr(&good.world.symfile[next_random() % COUNT]),
+		next_random(),
 	};
 	// Half of the changes where a change matters most.
 	const struct {
@@ -448,7 +473,8 @@ static void mutate(struct core *core)
 	} parts[] = {
 		{0, sizeof(*core)},
 		{0, offsetof(struct core, process)},
-		{offsetof(struct core, process), sizeof(core->process) + sizeof(core->thread) + 400},
+		{offsetof(struct core, process),
+		 sizeof(core->process) + sizeof(core->thread) + 400},
 		{offsetof(struct core, root), sizeof(core->root)},
 		{offsetof(struct core, world), offsetof(struct world, path)},
 		{offsetof(struct core, world.symfile), sizeof(core->world.symfile)},
@@ -502,11 +528,11 @@ static void clean_text_leaves_nothing_for_a_terminal(void **state)
 		{"libfoo.so", "libfoo.so"},
 		{"a\033[2Jb\n\t\x7f", "a?[2Jb???"},
 		{"\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\x8d", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\x8d"},
-		{"\xc2\x9b", "??"},             // a control of its own
-		{"\xe2\x80\xae", "???"},        // turns the direction of writing
-		{"\xc0\x80", "??"},             // too long for its code
-		{"\xed\xa0\x80", "???"},        // half of a pair
-		{"\xf4\x90\x80\x80", "????"},   // beyond the last
+		{"\xc2\x9b", "??"},           // a control of its own
+		{"\xe2\x80\xae", "???"},      // turns the direction of writing
+		{"\xc0\x80", "??"},           // too long for its code
+		{"\xed\xa0\x80", "???"},      // half of a pair
+		{"\xf4\x90\x80\x80", "????"}, // beyond the last
 		{"end\xe2\x82", "end??"},
 	};
 

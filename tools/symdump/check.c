@@ -14,7 +14,8 @@ static void check_symfile(const struct dump *dump, const struct object *object, 
 {
 	if (dump->snapshot.source == SOURCE_GORGON && dump->snapshot.has_jit_list &&
 	    !address_set_has(&dump->snapshot.jit_symfiles, object->symfile))
-		problem(problems, "%s: %s: its symfile 0x%lx is in no JIT list: debuggers do not see it",
+		problem(problems,
+			"%s: %s: its symfile 0x%lx is in no JIT list: debuggers do not see it",
 			label, object->path, object->symfile);
 	if (!object->symfile_is_elf)
 		problem(problems, "%s: %s: its symfile 0x%lx is no ELF64 file with sections", label,
@@ -44,11 +45,12 @@ static void check_mapping(const struct dump *dump, const struct object *object, 
 
 	// A file that was replaced shows as "NAME (deleted)".
 	if (!mapped)
-		problem(problems, "%s: %s: no file is mapped at 0x%lx", label, object->path, object->start);
+		problem(problems, "%s: %s: no file is mapped at 0x%lx", label, object->path,
+			object->start);
 	else if (strncmp(mapped, object->path, strlen(object->path)) &&
 		 !is_file_of(&dump->target, mapping, object->path))
-		problem(problems, "%s: %s: at 0x%lx %s is mapped", label, object->path, object->start,
-			mapped);
+		problem(problems, "%s: %s: at 0x%lx %s is mapped", label, object->path,
+			object->start, mapped);
 	free(mapped);
 }
 
@@ -75,8 +77,8 @@ static void check_overlaps(const struct snapshot *snapshot, struct problems *pro
 		const struct object *a = snapshot->by_start[i - 1], *b = snapshot->by_start[i];
 
 		if (b->start < a->end)
-			problem(problems, "%s 0x%lx-0x%lx and %s 0x%lx-0x%lx overlap", a->path, a->start,
-				a->end, b->path, b->start, b->end);
+			problem(problems, "%s 0x%lx-0x%lx and %s 0x%lx-0x%lx overlap", a->path,
+				a->start, a->end, b->path, b->start, b->end);
 	}
 }
 
@@ -101,7 +103,8 @@ static void check_namespaces(const struct snapshot *snapshot, struct problems *p
 int check(struct dump *dump)
 {
 	struct problems problems = {0};
-	const struct problems *all[] = {&dump->snapshot.problems, &problems, places_problems(dump->places)};
+	const struct problems *all[] = {&dump->snapshot.problems, &problems,
+					places_problems(dump->places)};
 	size_t count = 0;
 
 	if (!dump->snapshot.consistent)

@@ -65,7 +65,8 @@ static void read_notes(struct target *target, const GElf_Phdr *phdr, struct prob
 	while (data && (off = gelf_getnote(data, off, &nhdr, &name, &desc)) > 0)
 		if (nhdr.n_type == NT_FILE && nhdr.n_namesz == 5 &&
 		    !memcmp((char *)data->d_buf + name, "CORE", 5))
-			read_files_note(target, (char *)data->d_buf + desc, nhdr.n_descsz, problems);
+			read_files_note(target, (char *)data->d_buf + desc, nhdr.n_descsz,
+					problems);
 }
 
 bool core_open(struct target *target, struct problems *problems)
@@ -79,7 +80,8 @@ bool core_open(struct target *target, struct problems *problems)
 		problem(problems, "%s: %s", target->name, strerror(errno));
 		return false;
 	}
-	target->core = S_ISREG(st.st_mode) ? elf_begin(target->memory, ELF_C_READ_MMAP, NULL) : NULL;
+	target->core =
+		S_ISREG(st.st_mode) ? elf_begin(target->memory, ELF_C_READ_MMAP, NULL) : NULL;
 	if (!target->core || !gelf_getehdr(target->core, &ehdr) || ehdr.e_type != ET_CORE ||
 	    ehdr.e_ident[EI_CLASS] != ELFCLASS64 || ehdr.e_ident[EI_DATA] != ELFDATA2LSB ||
 	    elf_getphdrnum(target->core, &count)) {

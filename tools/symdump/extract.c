@@ -17,16 +17,20 @@
 // "interp-0.3.libfoo.so.symfile"; the number is the object's place in the namespace.
 static char *file_name(const struct snapshot *snapshot, const struct object *object)
 {
-	char label[32], *name = format("%.*s", NAME_KEPT, *object->path ? base_name(object->path) : "jit"), *ret;
+	char label[32],
+		*name = format("%.*s", NAME_KEPT, *object->path ? base_name(object->path) : "jit"),
+		*ret;
 	size_t first = snapshot->ns_count ? snapshot->namespaces[object->ns].first_object : 0;
 
 	for (char *c = name; *c; c++)
-		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-", *c))
+		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-",
+			    *c))
 			*c = '_';
 	ns_label(snapshot, object->ns, label);
 	if (strchr(label, ' '))
 		*strchr(label, ' ') = '-';
-	ret = format("%s.%zu.%s.symfile", label, (size_t)(object - snapshot->objects) - first, name);
+	ret = format("%s.%zu.%s.symfile", label, (size_t)(object - snapshot->objects) - first,
+		     name);
 	free(name);
 	return ret;
 }
@@ -44,7 +48,8 @@ static bool write_all(int fd, const uint8_t *data, size_t size)
 	return true;
 }
 
-static bool write_symfile(int dir, const char *dir_name, const char *name, const struct object *object)
+static bool write_symfile(int dir, const char *dir_name, const char *name,
+			  const struct object *object)
 {
 	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	bool done = fd >= 0 && write_all(fd, object->symfile_data, object->symfile_size);
@@ -65,7 +70,8 @@ int extract(struct dump *dump)
 	else
 		dir = open(dump->pattern, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0) {
-		fprintf(stderr, "gorgon-symdump: --extract %s: %s\n", dump->pattern, strerror(errno));
+		fprintf(stderr, "gorgon-symdump: --extract %s: %s\n", dump->pattern,
+			strerror(errno));
 		return STATUS_USAGE;
 	}
 	for (size_t i = 0; i < dump->snapshot.object_count; i++) {

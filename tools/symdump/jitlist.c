@@ -17,7 +17,8 @@
 #define ENTRY_MAX 500000
 #define HEAD_MAX  100000
 
-static const char *const names[] = {"gorgon_debug_root", "jitreg_debug_root", "__jit_debug_descriptor"};
+static const char *const names[] = {"gorgon_debug_root", "jitreg_debug_root",
+				    "__jit_debug_descriptor"};
 
 enum {
 	NAME_COUNT = 3,
@@ -36,10 +37,12 @@ static void find_in_section(Elf *elf, Elf_Scn *scn, struct defined *defined)
 	GElf_Shdr shdr;
 	GElf_Sym sym;
 
-	if (!gelf_getshdr(scn, &shdr) || (shdr.sh_type != SHT_DYNSYM && shdr.sh_type != SHT_SYMTAB) ||
-	    !shdr.sh_entsize || !(data = elf_getdata(scn, NULL)))
+	if (!gelf_getshdr(scn, &shdr) ||
+	    (shdr.sh_type != SHT_DYNSYM && shdr.sh_type != SHT_SYMTAB) || !shdr.sh_entsize ||
+	    !(data = elf_getdata(scn, NULL)))
 		return;
-	for (size_t i = 0; i < data->d_size / shdr.sh_entsize && gelf_getsym(data, (int)i, &sym); i++) {
+	for (size_t i = 0; i < data->d_size / shdr.sh_entsize && gelf_getsym(data, (int)i, &sym);
+	     i++) {
 		const char *name;
 
 		if (sym.st_shndx == SHN_UNDEF || GELF_ST_TYPE(sym.st_info) != STT_OBJECT ||
@@ -117,9 +120,9 @@ bool jitreg_read(struct target *target, uint64_t addr, uint64_t *sequence, uint6
 {
 	struct jitreg_debug_root root;
 
-	if (!target_read(target, addr, &root, sizeof(root)) || root.magic != JITREG_DEBUG_ROOT_MAGIC ||
-	    root.version != JITREG_DEBUG_VERSION || root.size < sizeof(root) ||
-	    root.entry_size < sizeof(struct jitreg_debug_entry))
+	if (!target_read(target, addr, &root, sizeof(root)) ||
+	    root.magic != JITREG_DEBUG_ROOT_MAGIC || root.version != JITREG_DEBUG_VERSION ||
+	    root.size < sizeof(root) || root.entry_size < sizeof(struct jitreg_debug_entry))
 		return false;
 	*sequence = root.sequence;
 	*descriptor = root.descriptor;
@@ -179,10 +182,12 @@ static void add_entry(struct target *target, struct snapshot *snapshot, bool is_
 		    more.magic == JITREG_DEBUG_ENTRY_MAGIC)
 			fill_from_jitreg(target, object, &more);
 		else
-			problem(&snapshot->problems, "JIT entry at 0x%lx: no magic: not in use", addr);
+			problem(&snapshot->problems, "JIT entry at 0x%lx: no magic: not in use",
+				addr);
 	}
 	// A symfile without a file is all that there is to find names in.
-	snapshot_read_symfile(target, snapshot, object, *object->path ? flags : flags | SNAPSHOT_SYMFILES);
+	snapshot_read_symfile(target, snapshot, object,
+			      *object->path ? flags : flags | SNAPSHOT_SYMFILES);
 	if (object->symfile_data && !object->end)
 		fill_from_symfile(object);
 }
@@ -201,22 +206,26 @@ static bool read_list(struct target *target, uint64_t descriptor_addr, bool is_j
 	for (uint64_t addr = (uintptr_t)descriptor.first_entry; addr;
 	     prev = addr, addr = (uintptr_t)entry.next_entry) {
 		if (seen->count >= ENTRY_MAX) {
-			problem(&snapshot->problems, "the JIT lists have more than %u entries", ENTRY_MAX);
+			problem(&snapshot->problems, "the JIT lists have more than %u entries",
+				ENTRY_MAX);
 			break;
 		}
 		if (!address_set_add(seen, addr)) {
 			if (addr != (uintptr_t)descriptor.first_entry) // a list with two heads
-				problem(&snapshot->problems, "the JIT list at 0x%lx leads to 0x%lx a second time",
+				problem(&snapshot->problems,
+					"the JIT list at 0x%lx leads to 0x%lx a second time",
 					descriptor_addr, addr);
 			break;
 		}
 		if (!target_read(target, addr, &entry, sizeof(entry))) {
-			problem(&snapshot->problems, "the JIT list at 0x%lx: an entry at 0x%lx cannot be read",
+			problem(&snapshot->problems,
+				"the JIT list at 0x%lx: an entry at 0x%lx cannot be read",
 				descriptor_addr, addr);
 			break;
 		}
 		if ((uintptr_t)entry.prev_entry != prev)
-			problem(&snapshot->problems, "JIT entry at 0x%lx: 'prev' is %p; 0x%lx expected", addr,
+			problem(&snapshot->problems,
+				"JIT entry at 0x%lx: 'prev' is %p; 0x%lx expected", addr,
 				(void *)entry.prev_entry, prev);
 		reading->sum = (reading->sum ^ addr) * UINT64_C(0x100000001b3) ^
 			       (uintptr_t)entry.symfile_addr ^ entry.symfile_size;
@@ -278,6 +287,7 @@ bool jitlist_read(struct target *target, const struct heads *heads, bool objects
 		snapshot->consistent = true;
 		snapshot->sequence = first.sequence;
 	}
-	snapshot->consistent &= !changing && first.sum == second.sum && first.sequence == second.sequence;
+	snapshot->consistent &=
+		!changing && first.sum == second.sum && first.sequence == second.sequence;
 	return found;
 }

@@ -76,20 +76,24 @@ static struct json_object *objects_json(const struct snapshot *snapshot, size_t 
 	return ret;
 }
 
-static struct json_object *namespace_json(const struct snapshot *snapshot, const struct namespace *ns)
+static struct json_object *namespace_json(const struct snapshot *snapshot,
+					  const struct namespace *ns)
 {
 	struct json_object *ret = json_object_new_object();
 	char python[16];
 
 	add_number(ret, "id", ns->id);
-	json_object_object_add(ret, "interpreter",
-			       ns->interp == GORGON_DEBUG_NO_INTERP ? NULL : json_object_new_int64(ns->interp));
+	json_object_object_add(
+		ret, "interpreter",
+		ns->interp == GORGON_DEBUG_NO_INTERP ? NULL : json_object_new_int64(ns->interp));
 	snprintf(python, sizeof(python), "3.%u", ns->python_minor);
 	add_string(ret, "python", ns->python_minor ? python : NULL);
-	add_string(ret, "state", ns->state == GORGON_DEBUG_NS_LIVE	  ? "live"
-				 : ns->state == GORGON_DEBUG_NS_UNLOADING ? "unloading"
-									  : "unknown");
-	json_object_object_add(ret, "thread", ns->thread ? json_object_new_uint64(ns->thread) : NULL);
+	add_string(ret, "state",
+		   ns->state == GORGON_DEBUG_NS_LIVE        ? "live"
+		   : ns->state == GORGON_DEBUG_NS_UNLOADING ? "unloading"
+							    : "unknown");
+	json_object_object_add(ret, "thread",
+			       ns->thread ? json_object_new_uint64(ns->thread) : NULL);
 	json_object_object_add(ret, "objects",
 			       objects_json(snapshot, ns->first_object, ns->object_count));
 	return ret;
@@ -104,7 +108,8 @@ int print_json(struct dump *dump)
 	add_string(ret, "schema", "gorgon-symdump");
 	add_number(ret, "version", VERSION);
 	add_string(ret, "target", dump->target.pid ? "process" : "core");
-	json_object_object_add(ret, "pid", dump->target.pid ? json_object_new_int(dump->target.pid) : NULL);
+	json_object_object_add(ret, "pid",
+			       dump->target.pid ? json_object_new_int(dump->target.pid) : NULL);
 	add_string(ret, "source", sources[snapshot->source]);
 	add_number(ret, "sequence", snapshot->sequence);
 	json_object_object_add(ret, "consistent", json_object_new_boolean(snapshot->consistent));
@@ -116,9 +121,11 @@ int print_json(struct dump *dump)
 		json_object_array_add(list, namespace_json(snapshot, &snapshot->namespaces[i]));
 	json_object_object_add(ret, "namespaces", list);
 	// Those of a plain JIT list belong to no namespace.
-	json_object_object_add(ret, "objects",
-			       objects_json(snapshot, 0, snapshot->ns_count ? 0 : snapshot->object_count));
-	puts(json_object_to_json_string_ext(ret, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_object_add(
+		ret, "objects",
+		objects_json(snapshot, 0, snapshot->ns_count ? 0 : snapshot->object_count));
+	puts(json_object_to_json_string_ext(ret, JSON_C_TO_STRING_PRETTY |
+							 JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(ret);
 	return STATUS_OK;
 }

@@ -81,12 +81,15 @@ static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name
 		}
 		close(fd);
 	}
-	return dwfl_standard_find_debuginfo(module, userdata, name, base, file_name, debuglink, crc, ret);
+	return dwfl_standard_find_debuginfo(module, userdata, name, base, file_name, debuglink, crc,
+					    ret);
 }
 
 // Never called: every module is reported with its file.
-static int find_elf(Dwfl_Module *module __attribute__((unused)), void **userdata __attribute__((unused)),
-		    const char *name __attribute__((unused)), Dwarf_Addr base __attribute__((unused)),
+static int find_elf(Dwfl_Module *module __attribute__((unused)),
+		    void **userdata __attribute__((unused)),
+		    const char *name __attribute__((unused)),
+		    Dwarf_Addr base __attribute__((unused)),
 		    char **file_name __attribute__((unused)), Elf **elf __attribute__((unused)))
 {
 	return -1;
@@ -107,7 +110,8 @@ static void open_file(struct library *library, int fd, const char *name)
 					library->target->sysroot);
 	library->dwfl = dwfl_begin(&callbacks);
 	if (library->dwfl)
-		library->module = dwfl_report_elf(library->dwfl, base_name(name), name, fd, 0, true);
+		library->module =
+			dwfl_report_elf(library->dwfl, base_name(name), name, fd, 0, true);
 	if (!library->module) { // not taken over
 		close(fd);
 		return;
@@ -145,7 +149,8 @@ void library_destroy(struct library *library)
 	free(library);
 }
 
-static void add_symbol(struct library *library, const GElf_Sym *sym, uint64_t vaddr, const char *name)
+static void add_symbol(struct library *library, const GElf_Sym *sym, uint64_t vaddr,
+		       const char *name)
 {
 	int type = GELF_ST_TYPE(sym->st_info);
 
@@ -164,7 +169,8 @@ static void read_module(struct library *library)
 	for (int i = 1; i < count; i++) {
 		GElf_Sym sym;
 		GElf_Addr vaddr;
-		const char *name = dwfl_module_getsym_info(library->module, i, &sym, &vaddr, NULL, NULL, NULL);
+		const char *name =
+			dwfl_module_getsym_info(library->module, i, &sym, &vaddr, NULL, NULL, NULL);
 
 		if (name)
 			add_symbol(library, &sym, vaddr, name);
@@ -188,7 +194,8 @@ static void read_symfile(struct library *library)
 		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_SYMTAB || !shdr.sh_entsize ||
 		    !(data = elf_getdata(scn, NULL)))
 			continue;
-		for (size_t i = 1; i < data->d_size / shdr.sh_entsize && gelf_getsym(data, (int)i, &sym); i++) {
+		for (size_t i = 1;
+		     i < data->d_size / shdr.sh_entsize && gelf_getsym(data, (int)i, &sym); i++) {
 			uint64_t base = 0;
 
 			if (ehdr.e_type == ET_REL && sym.st_shndx < SHN_LORESERVE &&
@@ -223,7 +230,8 @@ static uint64_t symbol_end(const struct library *library, size_t i)
 
 	if (!symbol->size)
 		return i + 1 < library->count ? library->symbols[i + 1].vaddr : symbol->vaddr + 1;
-	return symbol->size > UINT64_MAX - symbol->vaddr ? UINT64_MAX : symbol->vaddr + symbol->size;
+	return symbol->size > UINT64_MAX - symbol->vaddr ? UINT64_MAX
+							 : symbol->vaddr + symbol->size;
 }
 
 static void read_symbols(struct library *library)
@@ -334,13 +342,15 @@ static Dwarf_Line *find_row(Dwarf_Lines *lines, size_t count, uint64_t vaddr, bo
 const char *library_find_line(struct library *library, uint64_t vaddr, bool opening, int *line)
 {
 	Dwarf_Addr bias;
-	Dwarf_Die *unit = library->module ? dwfl_module_addrdie(library->module, vaddr, &bias) : NULL;
+	Dwarf_Die *unit =
+		library->module ? dwfl_module_addrdie(library->module, vaddr, &bias) : NULL;
 	Dwarf_Lines *lines;
 	Dwarf_Line *row;
 	size_t count;
 
 	if (!unit || dwarf_getsrclines(unit, &lines, &count) ||
-	    !(row = find_row(lines, count, vaddr - bias, opening)) || dwarf_lineno(row, line) || !*line)
+	    !(row = find_row(lines, count, vaddr - bias, opening)) || dwarf_lineno(row, line) ||
+	    !*line)
 		return NULL;
 	return dwarf_linesrc(row, NULL, NULL);
 }

@@ -17,7 +17,8 @@ static const char help[] =
 	"  --find SYMBOL      this function or variable in every copy\n"
 	"  --symbols [GLOB]   all of them, or those that match\n"
 	"  --stacks           every thread's frames, by interpreter\n"
-	"  --check            do the target's own lists agree with each other and with its memory?\n"
+	"  --check            do the target's own lists agree with each other and with its "
+	"memory?\n"
 	"  --extract DIR      write each symfile into a file\n"
 	"  --gdb, --lldb      commands that load everything into a debugger\n"
 	"  --perf-map         functions in the format of /tmp/perf-PID.map\n"
@@ -92,8 +93,10 @@ static int run(struct dump *dump, const struct mode *mode)
 	status = mode->run(dump);
 	if (mode->run != check) { // it has printed them
 		if (!dump->snapshot.consistent)
-			fprintf(stderr, "gorgon-symdump: %s: not consistent: its lists changed while they "
-				"were read\n", dump->target.name);
+			fprintf(stderr,
+				"gorgon-symdump: %s: not consistent: its lists changed while they "
+				"were read\n",
+				dump->target.name);
 		print_problems(&dump->snapshot.problems);
 		print_problems(places_problems(dump->places));
 	}
@@ -135,7 +138,8 @@ int main(int argc, char **argv)
 	int opt, status;
 
 	for (int i = 0; i < MODE_COUNT; i++)
-		options[3 + i] = (struct option){modes[i].name, modes[i].has_arg, NULL, OPT_MODE + i};
+		options[3 + i] =
+			(struct option){modes[i].name, modes[i].has_arg, NULL, OPT_MODE + i};
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (opt == OPT_HELP || opt == 'h') {

@@ -88,8 +88,8 @@ static bool is_same_file(struct places *places, const struct object *object, int
 		return elf;
 	found = hex(id, size);
 	expected = hex(object->build_id, object->build_id_size);
-	problem(&places->problems, "%s: the file has build-id %s, the target's object %s", object->path,
-		*found ? found : "none", expected);
+	problem(&places->problems, "%s: the file has build-id %s, the target's object %s",
+		object->path, *found ? found : "none", expected);
 	free(found);
 	free(expected);
 	return false;
@@ -134,7 +134,8 @@ static struct file *find_object_file(struct places *places, const struct object 
 
 	for (size_t i = 0; i < places->file_count && !*slot && *object->path; i++) {
 		file = places->files[i];
-		if (file->build_id_size == object->build_id_size && !strcmp(file->path, object->path) &&
+		if (file->build_id_size == object->build_id_size &&
+		    !strcmp(file->path, object->path) &&
 		    !memcmp(file->build_id, object->build_id, object->build_id_size))
 			*slot = file;
 	}
@@ -184,7 +185,8 @@ static struct file *find_system_file(struct places *places, const struct mapping
 	fd = target_open_mapping(places->target, mapping);
 	elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	if (elf && elf_first_page(elf, &file->first_page))
-		file->library = library_create(places->target, dup(fd), NULL, 0, mapping->path, NULL);
+		file->library =
+			library_create(places->target, dup(fd), NULL, 0, mapping->path, NULL);
 	elf_end(elf);
 	if (fd >= 0)
 		close(fd);
@@ -192,9 +194,11 @@ static struct file *find_system_file(struct places *places, const struct mapping
 }
 
 // The first mapping of the file that @mapping is a part of.
-static const struct mapping *first_mapping(const struct target *target, const struct mapping *mapping)
+static const struct mapping *first_mapping(const struct target *target,
+					   const struct mapping *mapping)
 {
-	while (mapping->off && mapping > target->mappings && !strcmp(mapping[-1].path, mapping->path))
+	while (mapping->off && mapping > target->mappings &&
+	       !strcmp(mapping[-1].path, mapping->path))
 		mapping--;
 	return mapping->off ? NULL : mapping;
 }
@@ -231,7 +235,8 @@ bool place_find(struct places *places, uint64_t addr, bool after, struct place *
 
 char *place_text(struct places *places, const struct place *place)
 {
-	char label[32] = "system", *name = clean_text(place->path, strlen(place->path)), *text, *clean;
+	char label[32] = "system", *name = clean_text(place->path, strlen(place->path)), *text,
+	     *clean;
 
 	if (place->object)
 		ns_label(places->snapshot, place->object->ns, label);

@@ -39,8 +39,11 @@ bool process_read_mappings(struct target *target, struct problems *problems)
 	free(line);
 	fclose(file);
 	if (!target->mapping_count)
-		problem(problems, "process %s: it has no mapped files: a thread of the kernel, or it has ended, "
-			"or it belongs to somebody else", target->name);
+		problem(problems,
+			"process %s: it has no mapped files: a thread of the kernel, or it has "
+			"ended, "
+			"or it belongs to somebody else",
+			target->name);
 	return target->mapping_count > 0;
 }
 
@@ -70,7 +73,8 @@ bool process_read(struct target *target, uint64_t addr, void *bytes, size_t size
 		done = process_vm_readv(target->pid, &local, 1, &remote, 1, 0);
 		if (done >= 0 || errno == EFAULT)
 			return done == (ssize_t)size;
-		target->no_readv = true; // a filter of system calls forbids it, or the kernel has none
+		target->no_readv =
+			true; // a filter of system calls forbids it, or the kernel has none
 	}
 	if (target->memory < 0 || addr > INT64_MAX)
 		return false;

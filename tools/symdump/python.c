@@ -23,15 +23,19 @@
 enum type { RUNTIME, INTERP, TSTATE, CFRAME, FRAME, CODE, ASCII, COMPACT, BYTES, TYPE_COUNT };
 
 static const char *const type_names[TYPE_COUNT] = {
-	[RUNTIME] = "_PyRuntimeState",    [INTERP] = "_is",
-	[TSTATE] = "_ts",                 [CFRAME] = "_PyCFrame",
-	[FRAME] = "_PyInterpreterFrame",  [CODE] = "PyCodeObject",
-	[ASCII] = "PyASCIIObject",        [COMPACT] = "PyCompactUnicodeObject",
+	[RUNTIME] = "_PyRuntimeState",
+	[INTERP] = "_is",
+	[TSTATE] = "_ts",
+	[CFRAME] = "_PyCFrame",
+	[FRAME] = "_PyInterpreterFrame",
+	[CODE] = "PyCodeObject",
+	[ASCII] = "PyASCIIObject",
+	[COMPACT] = "PyCompactUnicodeObject",
 	[BYTES] = "PyBytesObject",
 };
 
 struct python_layout {
-	char *why_not; // or NULL
+	char *why_not;    // or NULL
 	uint64_t runtime; // link-time address of _PyRuntime
 	uint64_t interp_head, gil_locked, gil_holder;
 	uint64_t interp_next, thread_head;
@@ -89,7 +93,8 @@ static bool find_member(Dwarf_Die type, const char *path, uint64_t *ret)
 
 		if (dwarf_child(&type, &member))
 			return false;
-		while (!(name = dwarf_diename(&member)) || strncmp(name, path, length) || name[length])
+		while (!(name = dwarf_diename(&member)) || strncmp(name, path, length) ||
+		       name[length])
 			if (dwarf_siblingof(&member, &member))
 				return false;
 		if (dwarf_attr(&member, DW_AT_data_member_location, &attr) &&
@@ -101,8 +106,8 @@ static bool find_member(Dwarf_Die type, const char *path, uint64_t *ret)
 			return true;
 		}
 		path += length + 1;
-		if (!dwarf_attr(&member, DW_AT_type, &attr) || !dwarf_formref_die(&attr, &its_type) ||
-		    dwarf_peel_type(&its_type, &type))
+		if (!dwarf_attr(&member, DW_AT_type, &attr) ||
+		    !dwarf_formref_die(&attr, &its_type) || dwarf_peel_type(&its_type, &type))
 			return false;
 	}
 }
@@ -156,8 +161,8 @@ static char *fill_layout(struct python_layout *layout, struct library *library)
 			return format("its debug information has no %s", type_names[i]);
 	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
 		if (!find_member(types[members[i].type], members[i].path, members[i].off))
-			return format("its %s has no %s; CPython 3.11's has", type_names[members[i].type],
-				      members[i].path);
+			return format("its %s has no %s; CPython 3.11's has",
+				      type_names[members[i].type], members[i].path);
 	layout->ascii_size = (uint64_t)dwarf_bytesize(&types[ASCII]);
 	layout->compact_size = (uint64_t)dwarf_bytesize(&types[COMPACT]);
 	return NULL;
@@ -307,8 +312,8 @@ static int read_line(struct target *target, const struct python_layout *layout, 
 }
 
 // Calls @see for each thread until it returns true; returns that thread's state, or 0.
-static uint64_t each_thread(struct target *target, const struct python_layout *layout, uint64_t runtime,
-			    bool (*see)(uint64_t tid, void *arg), void *arg)
+static uint64_t each_thread(struct target *target, const struct python_layout *layout,
+			    uint64_t runtime, bool (*see)(uint64_t tid, void *arg), void *arg)
 {
 	uint64_t interp = read_word(target, runtime + layout->interp_head);
 
@@ -339,7 +344,8 @@ static bool add_tid(uint64_t tid, void *arg)
 	return false;
 }
 
-size_t python_threads(struct target *target, const struct python_layout *layout, uint64_t bias, pid_t **ret)
+size_t python_threads(struct target *target, const struct python_layout *layout, uint64_t bias,
+		      pid_t **ret)
 {
 	struct tids tids = {0};
 
@@ -351,11 +357,11 @@ size_t python_threads(struct target *target, const struct python_layout *layout,
 
 static bool is_tid(uint64_t tid, void *arg)
 {
-	return tid == (uint64_t)*(pid_t *)arg;
+	return tid == (uint64_t) * (pid_t *)arg;
 }
 
-bool python_read(struct target *target, const struct python_layout *layout, uint64_t bias, pid_t tid,
-		 size_t limit, struct python_stack *ret)
+bool python_read(struct target *target, const struct python_layout *layout, uint64_t bias,
+		 pid_t tid, size_t limit, struct python_stack *ret)
 {
 	uint64_t runtime = bias + layout->runtime, tstate, frame;
 
@@ -364,7 +370,8 @@ bool python_read(struct target *target, const struct python_layout *layout, uint
 		return false;
 	ret->holds_gil = read_int(target, runtime + layout->gil_locked) == 1 &&
 			 read_word(target, runtime + layout->gil_holder) == tstate;
-	frame = read_word(target, read_word(target, tstate + layout->cframe) + layout->current_frame);
+	frame = read_word(target,
+			  read_word(target, tstate + layout->cframe) + layout->current_frame);
 	while (frame && ret->count < limit) {
 		uint64_t code = read_word(target, frame + layout->code);
 		uint8_t is_entry = 0;
@@ -376,7 +383,8 @@ bool python_read(struct target *target, const struct python_layout *layout, uint
 		item = &ret->frames[ret->count++];
 		item->function = read_str(target, layout, read_word(target, code + layout->name));
 		item->file = read_str(target, layout, read_word(target, code + layout->filename));
-		item->line = read_line(target, layout, code, read_word(target, frame + layout->prev_instr));
+		item->line = read_line(target, layout, code,
+				       read_word(target, frame + layout->prev_instr));
 		item->is_entry = is_entry;
 		frame = read_word(target, frame + layout->previous);
 	}

@@ -109,8 +109,8 @@ int print_perf_map(struct dump *dump)
 			    (s && symbols[s - 1].vaddr == symbols[s].vaddr))
 				continue;
 			name = symbol_name(&symbols[s]);
-			printf("%lx %lx %s [%s %s]\n", bias + symbols[s].vaddr, symbols[s].size, name,
-			       base_name(object->path), label);
+			printf("%lx %lx %s [%s %s]\n", bias + symbols[s].vaddr, symbols[s].size,
+			       name, base_name(object->path), label);
 			free(name);
 		}
 	}

@@ -16,14 +16,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NS_MAX           100000
-#define OBJECT_MAX       500000 // in all namespaces
-#define ENTRY_SIZE_MAX   4096
-#define NAME_MAX_SIZE    4096
-#define NAMES_MAX        (256u << 20) // in all objects
-#define SYMFILE_MAX      (256u << 20)
-#define SYMFILES_MAX     (UINT64_C(2) << 30)
-#define TRY_SECONDS      2.0
+#define NS_MAX         100000
+#define OBJECT_MAX     500000 // in all namespaces
+#define ENTRY_SIZE_MAX 4096
+#define NAME_MAX_SIZE  4096
+#define NAMES_MAX      (256u << 20) // in all objects
+#define SYMFILE_MAX    (256u << 20)
+#define SYMFILES_MAX   (UINT64_C(2) << 30)
+#define TRY_SECONDS    2.0
 
 static double now(void)
 {
@@ -44,7 +44,8 @@ static char *read_text(struct target *target, struct snapshot *snapshot, uint64_
 		return NULL;
 	}
 	if (!target_read(target, addr, bytes, size)) {
-		problem(&snapshot->problems, "a name of %u bytes at 0x%lx: cannot be read", size, addr);
+		problem(&snapshot->problems, "a name of %u bytes at 0x%lx: cannot be read", size,
+			addr);
 		return NULL;
 	}
 	*budget -= size;
@@ -53,7 +54,8 @@ static char *read_text(struct target *target, struct snapshot *snapshot, uint64_
 
 struct object *snapshot_add_object(struct snapshot *snapshot)
 {
-	snapshot->objects = grow(snapshot->objects, snapshot->object_count, sizeof(*snapshot->objects));
+	snapshot->objects =
+		grow(snapshot->objects, snapshot->object_count, sizeof(*snapshot->objects));
 	snapshot->objects[snapshot->object_count] = (struct object){0};
 	return &snapshot->objects[snapshot->object_count++];
 }
@@ -80,7 +82,8 @@ void snapshot_read_symfile(struct target *target, struct snapshot *snapshot, str
 		object->symfile_is_elf = is_elf(target, object);
 	if (!(flags & SNAPSHOT_SYMFILES))
 		return;
-	if (object->symfile_size > SYMFILE_MAX || object->symfile_size > SYMFILES_MAX - snapshot->symfile_bytes) {
+	if (object->symfile_size > SYMFILE_MAX ||
+	    object->symfile_size > SYMFILES_MAX - snapshot->symfile_bytes) {
 		problem(&snapshot->problems, "symfile at 0x%lx: %lu bytes are too many",
 			object->symfile, object->symfile_size);
 		return;
@@ -90,8 +93,8 @@ void snapshot_read_symfile(struct target *target, struct snapshot *snapshot, str
 		snapshot->symfile_bytes += object->symfile_size;
 		return;
 	}
-	problem(&snapshot->problems, "symfile at 0x%lx: its %lu bytes cannot be read", object->symfile,
-		object->symfile_size);
+	problem(&snapshot->problems, "symfile at 0x%lx: its %lu bytes cannot be read",
+		object->symfile, object->symfile_size);
 	free(object->symfile_data);
 	object->symfile_data = NULL;
 }
@@ -99,7 +102,8 @@ void snapshot_read_symfile(struct target *target, struct snapshot *snapshot, str
 static void fill_object(struct target *target, struct snapshot *snapshot, struct object *object,
 			const struct gorgon_debug_object *entry, uint64_t *budget)
 {
-	object->path = read_text(target, snapshot, entry->path, entry->path_size, budget) ?: format("?");
+	object->path =
+		read_text(target, snapshot, entry->path, entry->path_size, budget) ?: format("?");
 	if (entry->debug_path)
 		object->debug_path = read_text(target, snapshot, entry->debug_path,
 					       entry->debug_path_size, budget);
@@ -107,8 +111,8 @@ static void fill_object(struct target *target, struct snapshot *snapshot, struct
 		problem(&snapshot->problems, "%s: a build-id of %u bytes; at most %zu expected",
 			object->path, entry->build_id_size, sizeof(object->build_id));
 	else if (!target_read(target, entry->build_id, object->build_id, entry->build_id_size))
-		problem(&snapshot->problems, "%s: its build-id at 0x%lx cannot be read", object->path,
-			entry->build_id);
+		problem(&snapshot->problems, "%s: its build-id at 0x%lx cannot be read",
+			object->path, entry->build_id);
 	else
 		object->build_id_size = entry->build_id_size;
 	object->bias = entry->bias;
@@ -131,9 +135,11 @@ struct walk {
 static bool may_step(struct walk *walk, const char *what, uint64_t addr, size_t count, size_t limit)
 {
 	if (count >= limit)
-		problem(&walk->snapshot->problems, "the list of %s has more than %zu entries", what, limit);
+		problem(&walk->snapshot->problems, "the list of %s has more than %zu entries", what,
+			limit);
 	else if (!address_set_add(&walk->seen, addr))
-		problem(&walk->snapshot->problems, "the list of %s leads to 0x%lx a second time", what, addr);
+		problem(&walk->snapshot->problems, "the list of %s leads to 0x%lx a second time",
+			what, addr);
 	else
 		return true;
 	return false;
@@ -154,7 +160,8 @@ static void read_objects(struct walk *walk, size_t ns, uint64_t head, uint32_t e
 		if (!may_step(walk, "objects", addr, snapshot->object_count, OBJECT_MAX))
 			break;
 		if (!target_read(walk->target, addr, &entry, sizeof(entry))) {
-			problem(&snapshot->problems, "%s: an object at 0x%lx cannot be read", label, addr);
+			problem(&snapshot->problems, "%s: an object at 0x%lx cannot be read", label,
+				addr);
 			break;
 		}
 		object = snapshot_add_object(snapshot);
@@ -162,15 +169,16 @@ static void read_objects(struct walk *walk, size_t ns, uint64_t head, uint32_t e
 		object->ns = ns;
 		fill_object(walk->target, snapshot, object, &entry, &walk->name_budget);
 		if (entry.prev != prev || entry.ns != ns_addr)
-			problem(&snapshot->problems, "%s: %s: 'prev' is 0x%lx and 'ns' 0x%lx; 0x%lx and 0x%lx expected",
+			problem(&snapshot->problems,
+				"%s: %s: 'prev' is 0x%lx and 'ns' 0x%lx; 0x%lx and 0x%lx expected",
 				label, object->path, entry.prev, entry.ns, prev, ns_addr);
 		snapshot_read_symfile(walk->target, snapshot, object, walk->flags);
 	}
 	snapshot->namespaces[ns].object_count =
 		snapshot->object_count - snapshot->namespaces[ns].first_object;
 	if (snapshot->namespaces[ns].object_count != expected)
-		problem(&snapshot->problems, "%s: %zu objects in its list; 'object_count' is %u", label,
-			snapshot->namespaces[ns].object_count, expected);
+		problem(&snapshot->problems, "%s: %zu objects in its list; 'object_count' is %u",
+			label, snapshot->namespaces[ns].object_count, expected);
 }
 
 static void read_namespaces(struct walk *walk, const struct gorgon_debug_root *root)
@@ -188,7 +196,8 @@ static void read_namespaces(struct walk *walk, const struct gorgon_debug_root *r
 			problem(&snapshot->problems, "a namespace at 0x%lx cannot be read", addr);
 			break;
 		}
-		snapshot->namespaces = grow(snapshot->namespaces, ns, sizeof(*snapshot->namespaces));
+		snapshot->namespaces =
+			grow(snapshot->namespaces, ns, sizeof(*snapshot->namespaces));
 		snapshot->namespaces[ns] = (struct namespace){
 			.addr = addr,
 			.id = entry.id,
@@ -200,14 +209,16 @@ static void read_namespaces(struct walk *walk, const struct gorgon_debug_root *r
 		};
 		snapshot->ns_count++;
 		if (entry.prev != prev)
-			problem(&snapshot->problems, "namespace %lu: 'prev' is 0x%lx; 0x%lx expected",
-				entry.id, entry.prev, prev);
+			problem(&snapshot->problems,
+				"namespace %lu: 'prev' is 0x%lx; 0x%lx expected", entry.id,
+				entry.prev, prev);
 		read_objects(walk, ns, entry.object_head, entry.object_count);
 	}
 	if (snapshot->ns_count != root->ns_count || snapshot->object_count != root->object_count)
 		problem(&snapshot->problems,
 			"%zu namespaces and %zu objects in the lists; the root counts %u and %u",
-			snapshot->ns_count, snapshot->object_count, root->ns_count, root->object_count);
+			snapshot->ns_count, snapshot->object_count, root->ns_count,
+			root->object_count);
 }
 
 // True: its lists may be followed.
@@ -226,8 +237,10 @@ static bool check_root(const struct gorgon_debug_root *root, struct problems *pr
 		static const char unused[sizeof(root->magic)];
 
 		if (memcmp(root->magic, unused, sizeof(unused)) || root->version)
-			problem(problems, "gorgon_debug_root does not begin with %s: it is damaged or "
-				"belongs to something else", GORGON_DEBUG_MAGIC);
+			problem(problems,
+				"gorgon_debug_root does not begin with %s: it is damaged or "
+				"belongs to something else",
+				GORGON_DEBUG_MAGIC);
 		return false;
 	}
 	if (root->version != GORGON_DEBUG_VERSION) {
@@ -250,14 +263,16 @@ bool snapshot_read_root(struct target *target, uint64_t addr, unsigned flags,
 	struct walk walk = {target, snapshot, flags, .name_budget = NAMES_MAX};
 	struct gorgon_debug_root root, after;
 
-	if (!target_read(target, addr, &root, sizeof(root)) || !check_root(&root, &snapshot->problems))
+	if (!target_read(target, addr, &root, sizeof(root)) ||
+	    !check_root(&root, &snapshot->problems))
 		return false;
 	snapshot->source = SOURCE_GORGON;
 	snapshot->sequence = root.sequence;
 	if (!(root.sequence & 1) || flags & SNAPSHOT_ANYWAY)
 		read_namespaces(&walk, &root);
 	address_set_deinit(&walk.seen);
-	snapshot->consistent = !(root.sequence & 1) && target_read(target, addr, &after, sizeof(after)) &&
+	snapshot->consistent = !(root.sequence & 1) &&
+			       target_read(target, addr, &after, sizeof(after)) &&
 			       after.sequence == root.sequence;
 	return true;
 }
@@ -359,9 +374,10 @@ bool snapshot_take(struct target *target, unsigned flags, struct snapshot *snaps
 	if (found && !snapshot->consistent)
 		found = take_once(target, &heads, flags | SNAPSHOT_ANYWAY, snapshot);
 	if (!found && !snapshot->problems.count)
-		problem(&snapshot->problems, "%s: none of its files has gorgon_debug_root or "
-			"__jit_debug_descriptor%s", target->name,
-			target->pid ? "" : "; were the files found? (--sysroot)");
+		problem(&snapshot->problems,
+			"%s: none of its files has gorgon_debug_root or "
+			"__jit_debug_descriptor%s",
+			target->name, target->pid ? "" : "; were the files found? (--sysroot)");
 	heads_deinit(&heads);
 	snapshot_index(snapshot);
 	return found;

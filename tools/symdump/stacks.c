@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FRAME_MAX  20000 // of one thread
+#define FRAME_MAX  20000  // of one thread
 #define FRAMES_MAX 500000 // of all
 #define THREAD_MAX 100000
 #define NO_NS      SIZE_MAX
@@ -105,7 +105,8 @@ static void report_all(Dwfl *dwfl, struct dump *dump)
 	}
 }
 
-static const struct object *find_libpython(const struct snapshot *snapshot, const struct namespace *ns)
+static const struct object *find_libpython(const struct snapshot *snapshot,
+					   const struct namespace *ns)
 {
 	for (size_t i = 0; i < ns->object_count; i++)
 		if (snapshot->objects[ns->first_object + i].addr == ns->python_object)
@@ -120,8 +121,10 @@ static void find_layouts(struct stacks *stacks)
 
 	stacks->layouts = zalloc(dump->snapshot.ns_count, sizeof(*stacks->layouts));
 	for (size_t i = 0; i < dump->snapshot.ns_count; i++) {
-		const struct object *libpython = find_libpython(&dump->snapshot, &dump->snapshot.namespaces[i]);
-		struct library *library = libpython ? places_library(dump->places, libpython) : NULL;
+		const struct object *libpython =
+			find_libpython(&dump->snapshot, &dump->snapshot.namespaces[i]);
+		struct library *library =
+			libpython ? places_library(dump->places, libpython) : NULL;
 		size_t p = 0;
 
 		if (!library)
@@ -134,7 +137,8 @@ static void find_layouts(struct stacks *stacks)
 				(struct python){library, python_layout_create(library)};
 			if (python_layout_problem(stacks->pythons[p].layout))
 				problem(places_problems(dump->places), "%s: no Python frames: %s",
-					libpython->path, python_layout_problem(stacks->pythons[p].layout));
+					libpython->path,
+					python_layout_problem(stacks->pythons[p].layout));
 		}
 		stacks->layouts[i] = stacks->pythons[p].layout;
 	}
@@ -158,9 +162,11 @@ static void find_users(struct stacks *stacks)
 
 		if (!stacks->layouts[i])
 			continue;
-		count = python_threads(&stacks->dump->target, stacks->layouts[i], libpython->bias, &tids);
+		count = python_threads(&stacks->dump->target, stacks->layouts[i], libpython->bias,
+				       &tids);
 		for (size_t t = 0; t < count && stacks->user_count < FRAMES_MAX; t++) {
-			stacks->users = grow(stacks->users, stacks->user_count, sizeof(*stacks->users));
+			stacks->users =
+				grow(stacks->users, stacks->user_count, sizeof(*stacks->users));
 			stacks->users[stacks->user_count++] = (struct user){tids[t], i};
 		}
 		free(tids);
@@ -173,15 +179,18 @@ static void read_python(struct stacks *stacks, struct thread *thread)
 {
 	const struct snapshot *snapshot = &stacks->dump->snapshot;
 	const struct user key = {.tid = thread->tid};
-	const struct user *user = stacks->user_count ? bsearch(&key, stacks->users, stacks->user_count,
-							       sizeof(key), compare_users) : NULL;
+	const struct user *user = stacks->user_count
+					  ? bsearch(&key, stacks->users, stacks->user_count,
+						    sizeof(key), compare_users)
+					  : NULL;
 
 	if (!user)
 		return;
 	thread->python_ns = user->ns;
 	python_read(&stacks->dump->target, stacks->layouts[user->ns],
 		    find_libpython(snapshot, &snapshot->namespaces[user->ns])->bias, thread->tid,
-		    stacks->frames_left < FRAME_MAX ? stacks->frames_left : FRAME_MAX, &thread->python);
+		    stacks->frames_left < FRAME_MAX ? stacks->frames_left : FRAME_MAX,
+		    &thread->python);
 	stacks->frames_left -= thread->python.count;
 }
 
@@ -194,7 +203,8 @@ static int add_frame(Dwfl_Frame *state, void *arg)
 
 	if (!thread->count) // from its first frame to its last the thread is stopped
 		read_python(stacks, thread);
-	if (thread->count == FRAME_MAX || !stacks->frames_left || !dwfl_frame_pc(state, &pc, &activation))
+	if (thread->count == FRAME_MAX || !stacks->frames_left ||
+	    !dwfl_frame_pc(state, &pc, &activation))
 		return DWARF_CB_ABORT;
 	stacks->frames_left--;
 	thread->frames = grow(thread->frames, thread->count, sizeof(*thread->frames));
@@ -216,7 +226,8 @@ static int add_thread(Dwfl_Thread *state, void *arg)
 	*thread = (struct thread){.tid = dwfl_thread_tid(state), .ns = NO_NS};
 	err = dwfl_thread_getframes(state, add_frame, stacks);
 	if (thread->count == FRAME_MAX || !stacks->frames_left)
-		thread->why_cut = format("more than %d frames, or %d of all threads", FRAME_MAX, FRAMES_MAX);
+		thread->why_cut =
+			format("more than %d frames, or %d of all threads", FRAME_MAX, FRAMES_MAX);
 	else if (err)
 		thread->why_cut = format("%s", err < 0 ? dwfl_errmsg(-1) : "no pc");
 	for (size_t i = 0; i < thread->count && thread->ns == NO_NS; i++) {
@@ -257,7 +268,8 @@ static void print_thread(struct stacks *stacks, const struct thread *thread)
 
 	if (thread->ns != NO_NS)
 		ns_label(&stacks->dump->snapshot, thread->ns, label);
-	printf("%s, thread %d%s\n", label, thread->tid, thread->python.holds_gil ? ", holds the GIL" : "");
+	printf("%s, thread %d%s\n", label, thread->tid,
+	       thread->python.holds_gil ? ", holds the GIL" : "");
 	for (size_t i = 0; i < thread->count; i++) {
 		const struct frame *frame = &thread->frames[i];
 		struct place place = {0};

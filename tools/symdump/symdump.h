@@ -32,7 +32,8 @@ void *zalloc(size_t count, size_t size);
 void *grow(void *array, size_t count, size_t size);
 char *format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* A copy of a name from elsewhere that is fit for a terminal: valid UTF-8, no control characters. */
+/* A copy of a name from elsewhere that is fit for a terminal: valid UTF-8, no control characters.
+ */
 char *clean_text(const char *bytes, size_t size);
 /* The part after the last slash. */
 const char *base_name(const char *path);
@@ -71,12 +72,12 @@ struct segment {
 };
 
 struct target {
-	const char *name;   /* what the user wrote */
-	pid_t pid;          /* 0: a core */
-	int root;           /* directory that the target's file names start from */
-	char *sysroot;      /* the same as a name, "" for / */
-	int memory;         /* /proc/PID/mem, or the core */
-	bool no_readv;      /* process_vm_readv() is not to be had */
+	const char *name; /* what the user wrote */
+	pid_t pid;        /* 0: a core */
+	int root;         /* directory that the target's file names start from */
+	char *sysroot;    /* the same as a name, "" for / */
+	int memory;       /* /proc/PID/mem, or the core */
+	bool no_readv;    /* process_vm_readv() is not to be had */
 	Elf *core;
 	struct segment *segments;
 	size_t segment_count;
@@ -114,7 +115,7 @@ bool core_read(const struct target *target, uint64_t addr, void *bytes, size_t s
 /* ---- snapshot.c, jitlist.c: what the target says of itself -------------------- */
 
 struct object {
-	uint64_t addr; /* of its entry in the target */
+	uint64_t addr;           /* of its entry in the target */
 	char *path, *debug_path; /* clean; "" and NULL when there is none */
 	uint8_t build_id[64];
 	size_t build_id_size;
@@ -126,7 +127,8 @@ struct object {
 	size_t ns; /* index into snapshot.namespaces */
 };
 
-struct namespace {
+struct namespace
+{
 	uint64_t addr, id;
 	uint32_t interp; /* or GORGON_DEBUG_NO_INTERP */
 	uint32_t state, python_minor;
@@ -159,8 +161,9 @@ struct snapshot {
 enum {
 	SNAPSHOT_SYMFILES = 1, /* copy the symfiles, too */
 	SNAPSHOT_MAPPINGS = 2, /* read the mappings of that moment, too */
-	SNAPSHOT_CHECKS = 4,   /* look at the symfiles' headers, and at the JIT lists beside a registry */
-	SNAPSHOT_ANYWAY = 8,   /* follow the lists although they are just being changed */
+	SNAPSHOT_CHECKS =
+		4, /* look at the symfiles' headers, and at the JIT lists beside a registry */
+	SNAPSHOT_ANYWAY = 8, /* follow the lists although they are just being changed */
 };
 
 /* False: there is nothing to read, and snapshot->problems says why. */
@@ -274,10 +277,11 @@ void python_layout_destroy(struct python_layout *layout);
 /* Why no frames can be read, or NULL. */
 const char *python_layout_problem(const struct python_layout *layout);
 /* The threads of this copy; free() the list. */
-size_t python_threads(struct target *target, const struct python_layout *layout, uint64_t bias, pid_t **ret);
+size_t python_threads(struct target *target, const struct python_layout *layout, uint64_t bias,
+		      pid_t **ret);
 /* At most @limit frames. False: the thread is none of this copy's. */
-bool python_read(struct target *target, const struct python_layout *layout, uint64_t bias, pid_t tid,
-		 size_t limit, struct python_stack *ret);
+bool python_read(struct target *target, const struct python_layout *layout, uint64_t bias,
+		 pid_t tid, size_t limit, struct python_stack *ret);
 void python_stack_deinit(struct python_stack *stack);
 
 /* ---- output; each returns an exit status ---------------------------------------- */
@@ -293,7 +297,7 @@ struct dump {
 	struct target target;
 	struct snapshot snapshot;
 	struct places *places;
-	const char *pattern;   /* of --symbols, --find, --extract */
+	const char *pattern;    /* of --symbols, --find, --extract */
 	char *const *addresses; /* of --addr */
 	int address_count;
 };

@@ -27,7 +27,7 @@ static void print_namespaces(const struct snapshot *snapshot)
 		if (ns->thread)
 			snprintf(thread, sizeof(thread), "%lu", ns->thread);
 		printf("%-9s  %-6s  %-7zu  %-7s  %s\n", number, python, ns->object_count, thread,
-		       ns->state == GORGON_DEBUG_NS_LIVE	? "live"
+		       ns->state == GORGON_DEBUG_NS_LIVE        ? "live"
 		       : ns->state == GORGON_DEBUG_NS_UNLOADING ? "unloading"
 								: "?");
 	}
@@ -49,9 +49,11 @@ static char *debug_text(const struct object *object)
 
 static void print_object(const struct snapshot *snapshot, const struct object *object)
 {
-	char label[32], *id = hex(object->build_id, object->build_id_size), *debug = debug_text(object);
+	char label[32], *id = hex(object->build_id, object->build_id_size),
+			*debug = debug_text(object);
 
-	printf("%-9s  %s\n", ns_label(snapshot, object->ns, label), *object->path ? object->path : "(no file)");
+	printf("%-9s  %s\n", ns_label(snapshot, object->ns, label),
+	       *object->path ? object->path : "(no file)");
 	printf("           0x%lx-0x%lx  bias 0x%lx", object->start, object->end, object->bias);
 	if (object->symfile)
 		printf("  symfile 0x%lx+0x%lx", object->symfile, object->symfile_size);
@@ -68,8 +70,8 @@ int print_table(struct dump *dump)
 	for (size_t i = 0; i < snapshot->ns_count; i++)
 		interps += snapshot->namespaces[i].interp != GORGON_DEBUG_NO_INTERP;
 	if (snapshot->source == SOURCE_GORGON)
-		printf("%s: interpreters: %zu, private objects: %zu\n\n", dump->target.name, interps,
-		       snapshot->object_count);
+		printf("%s: interpreters: %zu, private objects: %zu\n\n", dump->target.name,
+		       interps, snapshot->object_count);
 	else
 		printf("%s: no interpreters; objects in JIT lists: %zu\n\n", dump->target.name,
 		       snapshot->object_count);
@@ -99,7 +101,8 @@ int print_addresses(struct dump *dump)
 		char *text;
 
 		if (!parse_address(dump->addresses[i], &addr)) {
-			fprintf(stderr, "gorgon-symdump: --addr %s: expected a number, as 0x7f0012345678\n",
+			fprintf(stderr,
+				"gorgon-symdump: --addr %s: expected a number, as 0x7f0012345678\n",
 				dump->addresses[i]);
 			return STATUS_USAGE;
 		}
@@ -140,7 +143,8 @@ static int print_matching(struct dump *dump, bool exact)
 		size_t count = library_symbols(places_library(dump->places, object), &symbols);
 
 		for (size_t s = 0; s < count; s++) {
-			struct place place = {object, object->path, symbols[s].vaddr, &symbols[s], NULL, 0};
+			struct place place = {object,      object->path, symbols[s].vaddr,
+					      &symbols[s], NULL,         0};
 			char *text;
 
 			if (!matches(&symbols[s], dump->pattern, exact))

@@ -48,7 +48,11 @@ char *format(const char *fmt, ...)
 static size_t printable(const unsigned char *s, size_t size)
 {
 	uint32_t code = *s;
-	size_t length = code < 0x80 ? 1 : code >> 5 == 6 ? 2 : code >> 4 == 14 ? 3 : code >> 3 == 30 ? 4 : 0;
+	size_t length = code < 0x80       ? 1
+			: code >> 5 == 6  ? 2
+			: code >> 4 == 14 ? 3
+			: code >> 3 == 30 ? 4
+					  : 0;
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
 
 	if (!length || length > size)
