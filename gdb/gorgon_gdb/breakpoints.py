@@ -306,9 +306,7 @@ class Break(commands.Subcommand):
             gdb.write(overview())
 
     def complete(self, text, word):
-        if re.fullmatch(r"-i\s+\d*", text.lstrip()):
-            return commands.interp_numbers(word)
-        return gdb.COMPLETE_LOCATION
+        return commands.complete_interp_option(text, word) or gdb.COMPLETE_LOCATION
 
 
 class TemporaryBreak(Break):

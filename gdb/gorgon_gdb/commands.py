@@ -8,7 +8,7 @@ import re
 
 import gdb
 
-from . import process, root, tables
+from . import gil, process, root, tables
 
 
 def plain_errors(invoke):
@@ -62,20 +62,21 @@ class List(Subcommand):
     Usage: gorgon list
 
     Num is the interpreter's number, Thread the one that runs its program, libpython the
-    address range of its own copy of libpython, State "live" or "unloading". A private
-    namespace without an interpreter shows as "ns ID".
+    address range of its own copy of libpython, State "live" or "unloading", GIL the thread
+    that holds it ("-": nobody; "?": no debug information of libpython says where it is). A
+    private namespace without an interpreter shows as "ns ID".
 
     Example:
       (gdb) gorgon list
-      Num  Python  Objects  Thread          libpython                      State
-      0    3.11    3        2 (LWP 2143)    0x7ffff6bee000-0x7ffff7403000  live"""
+      Num  Python  Objects  Thread          libpython                      State  GIL
+      0    3.11    3        2 (LWP 2143)    0x7ffff6bee000-0x7ffff7403000  live   2 (LWP 2143)"""
 
     name = "gorgon list"
 
     @plain_errors
     def invoke(self, arg, from_tty):
         self.arguments(arg, 0)
-        gdb.write(tables.interpreters(process.snapshot(), process.thread_name))
+        gdb.write(tables.interpreters(process.snapshot(), process.thread_name, gil.text))
 
     def complete(self, text, word):
         return []
@@ -139,6 +140,11 @@ def interp_numbers(word):
     snapshot = process.try_snapshot()
     numbers = [str(ns.interp) for ns in snapshot.interpreters] if snapshot else []
     return [number for number in numbers if number.startswith(word)]
+
+
+def complete_interp_option(text, word):
+    """Interpreter numbers after -i."""
+    return interp_numbers(word) if re.fullmatch(r"\s*-i\s+\d*", text) else []
 
 
 def interp_option(command, text):

@@ -3,7 +3,7 @@
 
 import gdb
 
-from . import breakpoints, commands, frames, functions, process, python_helper, values
+from . import breakpoints, commands, frames, functions, process, python_helper, stacks, values
 
 _events = []
 
@@ -22,7 +22,7 @@ def connect(name, handler):
 
 
 def register(_objfile=None):
-    for part in (commands, breakpoints, values):
+    for part in (commands, breakpoints, values, stacks):
         part.register()
     functions.register()
     frames.register()

@@ -25,8 +25,9 @@ def number(ns):
     return f"ns {ns.id}" if ns.interp is None else str(ns.interp)
 
 
-def interpreters(snapshot, thread_name):
-    """gorgon list. thread_name(LWP) -> how the debugger calls that thread."""
+def interpreters(snapshot, thread_name, gil=None):
+    """gorgon list. thread_name(LWP) -> how the debugger calls that thread; gil(Namespace, thread_name), for a column
+    of its own -> the one that holds the GIL."""
     if not snapshot.namespaces:
         return remarks(snapshot) + "No interpreters.\n"
     rows = []
@@ -35,7 +36,10 @@ def interpreters(snapshot, thread_name):
         rows.append([number(ns), ns.python_version, len(ns.objects),
                      thread_name(ns.thread) if ns.thread else "-",
                      f"{python.start:#x}-{python.end:#x}" if python else "-", ns.state_name])
-    return remarks(snapshot) + table(["Num", "Python", "Objects", "Thread", "libpython", "State"], rows)
+        if gil:
+            rows[-1].append(gil(ns, thread_name))
+    return remarks(snapshot) + table(["Num", "Python", "Objects", "Thread", "libpython", "State"] +
+                                     (["GIL"] if gil else []), rows)
 
 
 def modules(snapshot, namespaces):

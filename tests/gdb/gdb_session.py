@@ -69,7 +69,7 @@ def walk(**variables):
 def steps(output):
     """{LWP: [what walk.cc has printed of a step, by name]}"""
     found = {}
-    for line in re.findall(r"walk: (number .*)", output):  # it may come in the middle of a line of gdb's
+    for line in re.findall(r"walk: (number \d.*)", output):  # it may come in the middle of a line of gdb's
         words = line.split()
         step = dict(zip(words[::2], words[1::2]))
         found.setdefault(int(step["lwp"]), []).append(step)

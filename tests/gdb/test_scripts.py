@@ -223,7 +223,7 @@ class Afterwards(Case):
         self.assert_clean(output)
         head, _, rest = output.partition("\n=backtraces\n")
         native, _, python = rest.partition("\n=python\n")
-        table = re.findall(r"^(\d)\s+3\.11\s+\d+\s+\d+ \(LWP (\d+)\)\s+(0x\w+)-(0x\w+)\s+live$", head, re.M)
+        table = re.findall(r"^(\d)\s+3\.11\s+\d+\s+\d+ \(LWP (\d+)\)\s+(0x\w+)-(0x\w+)\s+live\s+-$", head, re.M)
         self.assertEqual([row[0] for row in table], ["0", "1", "2"], head)
         interps = {lwp: number(text) for lwp, text in session.threads(head).items()}
         backtraces, pythons = session.threads(native), session.threads(python)
@@ -272,7 +272,7 @@ class Garbage(Case):
         "head": ([poke(40, 4096)], r"^Damaged: the list of namespaces breaks off: cannot read 72 bytes at 0x1000\n"
                  r"No interpreters\.$"),
         "loop": ([poke(0, f"(unsigned long){NS}", base=NS)],
-                 r"^Damaged: the list of namespaces comes back to 0x\w+\nNum .*\n0 .* live$"),
+                 r"^Damaged: the list of namespaces comes back to 0x\w+\nNum .*\n0 .* live +-$"),
         "objects": ([poke(0, f"(unsigned long){OBJECT}", base=OBJECT)],
                     r"^Damaged: the list of objects of interp 0 comes back to 0x\w+\nNum .*\n0 .*\n1 .*\n2 .*$"),
         "name": ([poke(24, 8, base=OBJECT)], r"^Damaged: cannot read \d+ bytes at 0x8\nNum .*\n0 .*\n1 .*\n2 .*$"),
