@@ -35,6 +35,11 @@ class Layout:
                 offset(main, "ceval") + offset(member(main, "ceval"), "gil"), 0], gil
 
 
+def forget():
+    """Debug information has come."""
+    _layouts.clear()
+
+
 def has(kind, name):
     return any(field.name == name for field in kind.fields())
 
@@ -51,8 +56,9 @@ def layout_of(python):
     """The Layout of a libpython, or None without debug information for it."""
     if python.path not in _layouts:
         _layouts[python.path] = None
+        build_id = elf.read(python.path).build_id.hex()
         for objfile in gdb.objfiles():
-            if python.build_id and objfile.build_id == python.build_id.hex():
+            if build_id and objfile.build_id == build_id:
                 symbol = objfile.lookup_global_symbol("_PyRuntime", gdb.SYMBOL_VAR_DOMAIN)
                 if symbol:
                     _layouts[python.path] = Layout(symbol.type.strip_typedefs())

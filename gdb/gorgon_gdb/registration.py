@@ -3,7 +3,7 @@
 
 import gdb
 
-from . import breakpoints, commands, frames, functions, process, python_helper, stacks, values
+from . import breakpoints, check, commands, frames, functions, process, python_helper, stacks, symbols, values
 
 _events = []
 
@@ -12,6 +12,7 @@ def on_stop(event=None):
     python_helper.check()
     functions.update_variable(event)
     breakpoints.on_stop(event)
+    symbols.remove_stale()
 
 
 def connect(name, handler):
@@ -22,7 +23,7 @@ def connect(name, handler):
 
 
 def register(_objfile=None):
-    for part in (commands, breakpoints, values, stacks):
+    for part in (commands, breakpoints, values, stacks, check, symbols):
         part.register()
     functions.register()
     frames.register()

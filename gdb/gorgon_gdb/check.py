@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""gorgon check: does what Gorgon says of itself agree with the process, with the files, and with gdb?"""
+
+import collections
+import os
+import re
+
+import gdb
+
+from . import breakpoints, commands, elf, process, root
+
+Mapping = collections.namedtuple("Mapping", "start end path")
+MAPPING = re.compile(r"^\s+(0x[0-9a-f]+)\s+(0x[0-9a-f]+)\s+0x[0-9a-f]+\s+0x[0-9a-f]+(?:\s+[r-][w-][x-][ps-])?[ \t]*(.*)$", re.M)
+ELF_MAGIC = b"\x7fELF"
+
+
+def mappings():
+    """The mappings of the process, or those of files that a core has noted."""
+    text = gdb.execute("info proc mappings", to_string=True)
+    return [Mapping(int(start, 16), int(end, 16), path.strip().removesuffix(" (deleted)"))
+            for start, end, path in MAPPING.findall(text)]
+
+
+def check_counts(snapshot):
+    header = root.read_header(process.read_memory, snapshot.address)
+    for what, found, expected in (("namespaces", len(snapshot.namespaces), header.ns_count),
+                                  ("objects", len(snapshot.objects), header.object_count),
+                                  ("threads with thread-local variables", len(snapshot.threads), header.thread_count)):
+        if found != expected:
+            yield f"gorgon_debug_root: {found} {what} in the list, {expected} expected"
+
+
+def check_mapping(obj, maps):
+    inside = [m for m in maps if m.start < obj.end and obj.start < m.end and m.path]
+    others = [m.path for m in inside if os.path.realpath(m.path) != os.path.realpath(obj.path)]
+    if others:
+        yield f"{others[0]} is mapped at {obj.start:#x}-{obj.end:#x}, {obj.path} expected"
+    elif not inside:
+        yield f"nothing of {obj.path} is mapped at {obj.start:#x}-{obj.end:#x}"
+
+
+def check_symfile(obj, known):
+    if not obj.symfile:
+        return
+    try:
+        magic = process.read_memory(obj.symfile, len(ELF_MAGIC))
+        process.read_memory(obj.symfile + obj.symfile_size - 1, 1)
+    except root.MemoryProblem as problem:
+        yield f"symfile: {problem}"
+        return
+    if magic != ELF_MAGIC:
+        yield f"symfile: begins with {magic!r}, {ELF_MAGIC!r} expected"
+    elif obj.symfile not in known:
+        yield f"symfile: gdb has no object file at {obj.symfile:#x}"
+
+
+def check_file(obj):
+    if not os.path.isfile(obj.path):
+        yield f"{obj.path}: there is no such file here: no lines, no variables"
+        return
+    found = elf.read(obj.path).build_id
+    if obj.build_id and found != obj.build_id:
+        yield f"{obj.path}: build-id is {found.hex() or 'missing'}, {obj.build_id.hex()} was loaded"
+
+
+def check_thread(namespace):
+    lwps = {number for thread in gdb.selected_inferior().threads() for number in thread.ptid[:2]}
+    if namespace.thread and namespace.thread not in lwps:
+        yield f"its thread, LWP {namespace.thread}, is not in the process"
+
+
+def problems(snapshot):
+    yield from snapshot.problems
+    yield from check_counts(snapshot)
+    try:
+        maps = mappings()
+    except gdb.error as error:
+        yield f"mappings cannot be compared: {error}"
+        maps = None
+    known = {int(found[1], 16) for found in (breakpoints.SYMFILE.match(o.filename or "") for o in gdb.objfiles()) if found}
+    for namespace in snapshot.namespaces:
+        yield from (f"{namespace.label}: {problem}" for problem in check_thread(namespace))
+    for obj in snapshot.objects:
+        found = [*(check_mapping(obj, maps) if maps is not None else ()), *check_symfile(obj, known), *check_file(obj)]
+        yield from (f"{obj.label}: {problem}" for problem in found)
+
+
+class Check(commands.Subcommand):
+    """Compare what Gorgon says of itself with the process or core, the files, and gdb.
+
+    Usage: gorgon check
+
+    For each private object: whether its file is mapped where it says, whether its symfile can
+    be read and gdb has it, whether the file on disk is the one that was loaded. Prints a line
+    for each thing that does not agree."""
+
+    name = "gorgon check"
+
+    @commands.plain_errors
+    def invoke(self, arg, from_tty):
+        self.arguments(arg, 0)
+        snapshot = process.snapshot()
+        lines = list(problems(snapshot))
+        if snapshot.changing:
+            lines.insert(0, "the list is being changed at this moment")
+        gdb.write("".join(f"{line}\n" for line in lines))
+        hidden = sum(not obj.symfile for obj in snapshot.objects)
+        gdb.write(f"{len(snapshot.namespaces)} namespaces, {len(snapshot.objects)} objects"
+                  f"{f', {hidden} of them not told to debuggers' if hidden else ''}: "
+                  f"{f'{len(lines)} problems' if len(lines) > 1 else '1 problem' if lines else 'consistent'}.\n")
+
+    def complete(self, text, word):
+        return []
+
+
+def register():
+    Check()
