@@ -155,7 +155,8 @@ static void add_symbol(struct library *library, const GElf_Sym *sym, uint64_t va
 	int type = GELF_ST_TYPE(sym->st_info);
 
 	if ((type != STT_FUNC && type != STT_OBJECT && type != STT_GNU_IFUNC) ||
-	    sym->st_shndx == SHN_UNDEF || !name || !*name || library->count >= SYMBOL_MAX)
+	    sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS || // a version's name
+	    !name || !*name || library->count >= SYMBOL_MAX)
 		return;
 	library->symbols = grow(library->symbols, library->count, sizeof(*library->symbols));
 	library->symbols[library->count++] = (struct symbol){
