@@ -59,7 +59,7 @@ PRODUCTS := $(BUILD)/gorgon $(BUILD)/gorgon-symdump $(LIBGORGON) $(BUILD)/libgor
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
 .PHONY: all check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump check-gdb \
-	check-lldb demo setup venv \
+	check-lldb bench-debug demo setup venv \
 	bench format lint compile_commands.json install install-jitreg uninstall clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -168,6 +168,15 @@ BENCH_LOADER := $(BUILD)/bench/listing $(BUILD)/bench/registering
 bench: $(BUILD)/bench/throws $(BENCH_LOADER) $(BUILD)/bench/libthrow.so $(LIBGORGON)
 	@BUILD=$(abspath $(BUILD)) $(PYTHON3) tests/bench/run.py $(if $(JSON),--json) $(TESTS)
 
+# What debuggers pay: minutes, and gigabytes at 100. COUNTS=1,10 for less, TESTS='lldb attach' for a part.
+bench-debug: all $(BUILD)/bench/ordinary
+	@BUILD=$(abspath $(BUILD)) $(PYTHON3) tests/bench/debug.py $(if $(JSON),--json) $(COUNTS:%=--counts %) $(TESTS)
+
+$(BUILD)/obj/tests/bench/ordinary.o: EXTRA = $(PYTHON_CFLAGS)
+$(BUILD)/bench/ordinary: $(BUILD)/obj/tests/bench/ordinary.o
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $< $(PYTHON_LIBS) -pthread
+
 $(BUILD)/bench/throws: $(BUILD)/obj/tests/bench/throws.o
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $< -ldl -pthread
@@ -258,6 +267,7 @@ help:
 	@echo "check-unit check-run check-jitreg check-symdump check-gdb check-lldb    one kind of test"
 	@echo "check-long  tests that take long (TESTS='forks' for some); writes tests/long/RESULTS.md"
 	@echo "bench    benchmarks, as ratios (TESTS='throws registering' for some, JSON=1 for figures)"
+	@echo "bench-debug  what debuggers pay (COUNTS=1,10,100, TESTS='gdb lldb attach start', JSON=1)"
 	@echo "install  DESTDIR= PREFIX=$(PREFIX)    uninstall takes it back"
 	@echo "install-jitreg  libjitreg alone"
 	@echo "format lint compile_commands.json clean"

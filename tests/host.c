@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define COUNT_MAX 1000
+#define COUNT_MAX 1001 // a thousand, and one more with -a
 
 static struct gorgon_interp *interps[COUNT_MAX];
 static const char *code;

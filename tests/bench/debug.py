@@ -1,0 +1,307 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a debugger pays for N interpreters, beside an ordinary host.
+
+Usage: debug.py [--json] [--counts N,N...] [--rounds R] [--timeout S] [gdb] [lldb] [attach] [start]
+
+attach: the host runs N interpreters, each with numpy and a thread that waits; the ordinary host
+has one Python with numpy and as many threads. The debugger, without scripts of ours, attaches,
+sets a breakpoint on PyList_Append, continues, stops there and prints a backtrace. Sessions with
+the two hosts alternate. Times are of the debugger's processor time, step by step, without its
+own start-up; `whole` is the process with it.
+
+start: the host is started by the debugger and creates N interpreters, with and without that
+breakpoint. Times are of the wall, between the hosts' lines about the first and last interpreter
+of a tenth: they compare within one run only."""
+
+import argparse
+import json
+import os
+import re
+import select
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import harness  # noqa: E402
+
+ORDINARY = os.path.join(harness.BUILD, "bench", "ordinary")
+STEPS = ("attach", "break", "stop", "backtrace")
+
+# A byte in the pipe makes one thread list a folder, for which CPython calls PyList_Append.
+PROGRAM = """
+import os, sys, threading
+import numpy
+go, ready = (os.open(path, os.O_RDWR) for path in {pipes!r})
+def wait():
+    os.write(ready, b'x')
+    while os.read(go, 1):
+        os.listdir({folder!r})
+threads = [threading.Thread(target=wait) for _ in range({threads})]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+MARK = ("import time, resource; print('\\nMARK {} %f %f %d' % (time.monotonic(), time.process_time(), "
+        "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss), flush=True)")
+
+SETTINGS = {"gdb": ["set pagination off", "set width 0", "set confirm off", "set debuginfod enabled off",
+                    "set breakpoint pending on", "set print thread-events off"],
+            "lldb": ["settings set auto-confirm true", "settings set use-color false"]}
+
+
+def progress(text):
+    """A line that overwrites itself on a terminal; nothing elsewhere."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\033[K{text}")
+        sys.stderr.flush()
+
+
+class Slow(Exception):
+    """A session took longer than it may."""
+
+
+class Debugger:
+    """A session in batch mode, in a process group of its own."""
+
+    def __init__(self, kind, commands, folder):
+        script = os.path.join(folder, "session")
+        with open(script, "w") as file:
+            file.write("\n".join(SETTINGS[kind] + commands) + "\n")
+        arguments = {"gdb": [harness.GDB, "-nx", "-q", "-batch", "-x", script],
+                     "lldb": [harness.LLDB, "--no-lldbinit", "--batch", "-s", script]}[kind]
+        self.output = open(os.path.join(folder, "output"), "w+")
+        environment = {name: value for name, value in os.environ.items() if name != "DEBUGINFOD_URLS"}
+        self.process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.output,
+                                        start_new_session=True, env=environment)
+
+    def text(self):
+        self.output.seek(0)
+        return self.output.read()
+
+    def stop(self):
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+        self.output.close()
+
+
+def mark(kind, name):
+    return {"gdb": "python ", "lldb": "script "}[kind] + MARK.format(name)
+
+
+class Target:
+    """A host that waits, with N threads in all."""
+
+    def __init__(self, command, interpreters, threads):
+        self.folder = tempfile.TemporaryDirectory()
+        self.pipes = [os.path.join(self.folder.name, name) for name in ("go", "ready")]
+        for pipe in self.pipes:
+            os.mkfifo(pipe)
+        program = PROGRAM.format(pipes=self.pipes, folder=self.folder.name, threads=threads)
+        ready = os.open(self.pipes[1], os.O_RDWR | os.O_NONBLOCK)
+        self.process = subprocess.Popen([*command, program], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        start_new_session=True)
+        waiting = 0
+        while waiting < interpreters * threads:
+            if self.process.poll() is not None:
+                raise SystemExit(f"bench-debug: {command[0]} ended with status {self.process.returncode}")
+            if select.select([ready], [], [], 1)[0]:
+                waiting += len(os.read(ready, 65536))
+        os.close(ready)
+
+    def session(self, kind, timeout):
+        """{step: processor seconds}, `whole` and `memory` (MiB at most) of one debugger session."""
+        attach, stop = {"gdb": (f"attach {self.process.pid}", "break PyList_Append"),
+                        "lldb": (f"process attach -p {self.process.pid}", "breakpoint set -n PyList_Append")}[kind]
+        wake = {"gdb": "python ", "lldb": "script "}[kind] + f"open('{self.pipes[0]}', 'w').write('x')"
+        commands = [mark(kind, "start"), attach, mark(kind, "attach"), stop, mark(kind, "break"), wake, "continue",
+                    mark(kind, "stop"), "bt", mark(kind, "backtrace"),
+                    {"gdb": "delete", "lldb": "breakpoint delete --force"}[kind], "detach", mark(kind, "end")]
+        debugger = Debugger(kind, commands, self.folder.name)
+        try:
+            debugger.process.wait(timeout)
+            text = debugger.text()
+        except subprocess.TimeoutExpired:
+            raise Slow from None
+        finally:
+            debugger.stop()
+        marks = {name: (float(cpu), int(peak)) for name, cpu, peak in
+                 re.findall(r"^MARK (\w+) [\d.]+ ([\d.]+) (\d+)$", text, re.M)}
+        # Without a stop in the function and a backtrace nothing was measured. (lldb 19 does not get
+        # past the evaluation loop of a libpython that the system has loaded.)
+        last = {"gdb": "clone3", "lldb": "_PyEval_EvalFrameDefault"}[kind]
+        if "end" not in marks or not re.search(r"#0:?[ \w]* .*PyList_Append", text) or last not in text:
+            raise SystemExit(f"bench-debug: the {kind} session went wrong:\n{text[-3000:]}")
+        names = ["start", *STEPS]
+        row = {step: marks[step][0] - marks[before][0] for before, step in zip(names, STEPS)}
+        return dict(row, whole=marks["backtrace"][0], memory=marks["backtrace"][1] / 1024)
+
+    def end(self):
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self.folder.cleanup()
+
+
+def attach_to(kind, count, rounds, timeout):
+    """A row: medians of both hosts. None where a session was too slow."""
+    sessions = {"ordinary": [], "gorgon": []}
+    targets = {"ordinary": Target([ORDINARY, harness.PYTHON3], 1, count), "gorgon": Target([harness.HOST, "-p", harness.PYTHON3, "-n", str(count)], count, 1)}
+    slow = set()
+    try:
+        for i in range(rounds):
+            for name in sessions:
+                if name in slow:
+                    continue
+                progress(f"{kind}, attach, {count} interpreters: {name} {i + 1}/{rounds}")
+                try:
+                    sessions[name].append(targets[name].session(kind, timeout))
+                except Slow:
+                    slow.add(name)
+    finally:
+        progress("")
+        for target in targets.values():
+            target.end()
+    row = {"benchmark": "attach", "debugger": kind, "interpreters": count, "timeout": timeout}
+    for name, found in sessions.items():
+        row[name] = None if name in slow else {key: statistics.median(one[key] for one in found) for key in found[0]}
+    return row
+
+
+def start(kind, count, stop, timeout):
+    """Seconds when each interpreter was there, as the host has told."""
+    with tempfile.TemporaryDirectory() as folder:
+        pipe = os.path.join(folder, "lines")
+        os.mkfifo(pipe)
+        stops = {"gdb": ["break PyList_Append"], "lldb": ["breakpoint set -n PyList_Append"]}[kind] if stop else []
+        # Interpreters are created, no program runs in them: nothing calls the function.
+        run = {"gdb": [f"run -n {count} pass > {pipe}"], "lldb": [f"process launch -o {pipe} -- -n {count} pass"]}[kind]
+        file = {"gdb": f"file {harness.HOST}", "lldb": f"target create {harness.HOST}"}[kind]
+        debugger = Debugger(kind, [file, *stops, *run], folder)
+        times = []
+
+        def read():
+            with open(pipe) as lines:
+                for line in lines:
+                    times.append((time.monotonic(), line))
+                    if len(times) == count:
+                        return
+
+        reader = threading.Thread(target=read, daemon=True)
+        reader.start()
+        reader.join(timeout)
+        text = debugger.text()
+        debugger.stop()
+        if reader.is_alive():
+            # It never was opened, or is read to its end now that all writers are gone.
+            os.close(os.open(pipe, os.O_RDWR))
+            reader.join(10)
+            raise Slow
+    if len(times) != count:
+        raise SystemExit(f"bench-debug: {kind} ended after {len(times)} interpreters:\n{text[-3000:]}")
+    return [when for when, _ in times]
+
+
+def alone(count):
+    """The same without a debugger."""
+    times = []
+    with subprocess.Popen([harness.HOST, "-n", str(count), "pass"], stdout=subprocess.PIPE, text=True) as process:
+        for _ in range(count):
+            process.stdout.readline()
+            times.append(time.monotonic())
+        process.stdout.read()
+    return times
+
+
+def started(kind, count, timeout):
+    """A row for each way: milliseconds for an interpreter in the first and in the last tenth."""
+    rows = []
+    tenth = max(count // 10, 2)
+    for way in ("no debugger", "no breakpoint", "break PyList_Append"):
+        progress(f"{kind}, start, {count} interpreters: {way}")
+        row = {"benchmark": "start", "debugger": kind, "interpreters": count, "way": way, "timeout": timeout}
+        try:
+            times = alone(count) if way == "no debugger" else start(kind, count, way.startswith("break"), timeout)
+            row.update(first=(times[tenth - 1] - times[0]) * 1000 / (tenth - 1),
+                       last=(times[-1] - times[-tenth]) * 1000 / (tenth - 1), all=times[-1] - times[0])
+        except Slow:
+            row.update(first=None, last=None, all=None)
+        rows.append(row)
+    progress("")
+    return rows
+
+
+def ratio(row, value):
+    """Gorgon's share of the ordinary host's, with both numbers; or why there is none."""
+    if not row["ordinary"] or not row["gorgon"]:
+        return f"over {row['timeout']} s"
+    a, b = value(row["ordinary"]), value(row["gorgon"])
+    return f"{b / a:.2f} ({a:.2f}, {b:.2f})"
+
+
+def print_attach(rows):
+    print("Attached: multiples of an ordinary host with one Python and as many threads; in brackets seconds of the\n"
+          "debugger's processor time, or MiB, with the ordinary host and with Gorgon.\n")
+    print("| debugger | interpreters | attach | break PyList_Append | to the stop | backtrace | work in all | whole process"
+          " | peak memory |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for row in rows:
+        cells = [ratio(row, lambda one, step=step: one[step]) for step in STEPS]
+        cells.append(ratio(row, lambda one: sum(one[step] for step in STEPS)))
+        cells += [ratio(row, lambda one: one["whole"]), ratio(row, lambda one: one["memory"])]
+        print(f"| {row['debugger']} | {row['interpreters']} | " + " | ".join(cells) + " |")
+
+
+def print_start(rows):
+    print("Started by the debugger: what creating an interpreter takes, in milliseconds of the wall.\n")
+    print("| debugger | interpreters | breakpoint | first tenth | last tenth | last to first | all, s |")
+    print("|---|---|---|---|---|---|---|")
+    for row in rows:
+        cells = f"over {row['timeout']} s | | |" if row["all"] is None else \
+            f"{row['first']:.1f} | {row['last']:.1f} | {row['last'] / row['first']:.2f} | {row['all']:.2f}"
+        print(f"| {row['debugger']} | {row['interpreters']} | {row['way']} | {cells} |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--counts", default="1,10,100")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--timeout", type=int, default=600, help="seconds for one session")
+    parser.add_argument("words", nargs="*", metavar="WORD")
+    args = parser.parse_args()
+    unknown = set(args.words) - {"gdb", "lldb", "attach", "start"}
+    if unknown:
+        parser.error(f"no such benchmark: {' '.join(sorted(unknown))} (there are: gdb lldb attach start)")
+    there = [kind for kind, tool in (("gdb", harness.GDB), ("lldb", harness.LLDB)) if tool]
+    kinds = [kind for kind in there if kind in args.words] or [kind for kind in there if not {"gdb", "lldb"} & set(args.words)]
+    if not kinds:
+        parser.error("the debugger is not installed")
+    counts = [int(word) for word in args.counts.split(",")]
+    both = not {"attach", "start"} & set(args.words)
+    results = []
+    for measure, show, wanted in (
+            (lambda kind, count: [attach_to(kind, count, args.rounds, args.timeout)], print_attach, "attach"),
+            (lambda kind, count: started(kind, count, args.timeout), print_start, "start")):
+        if not both and wanted not in args.words:
+            continue
+        rows = [row for kind in kinds for count in counts for row in measure(kind, count)]
+        results += rows
+        if not args.json:
+            show(rows)
+            print(flush=True)
+    if args.json:
+        print(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()
