@@ -14,8 +14,6 @@
 #define _GNU_SOURCE 1
 #include "arena.h"
 
-#include "descriptor.h"
-
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -176,7 +174,6 @@ void *jitreg_arena_alloc(size_t size)
 	void *block = NULL;
 
 	size = whole_pages(size);
-	jitreg_lock();
 	for (region = regions; region && !block; region = region->next)
 		block = take(region, size);
 	if (!block && (region = create_region(size))) {
@@ -188,18 +185,17 @@ void *jitreg_arena_alloc(size_t size)
 		give_back(block, size);
 		block = NULL;
 	}
-	jitreg_unlock();
 	return block;
 }
 
-int jitreg_arena_seal(void *block, size_t size)
+int jitreg_arena_protect(void *bytes, size_t size, int protection)
 {
-	return mprotect(block, whole_pages(size), PROT_READ) ? -ENOMEM : 0;
+	size_t into = (uintptr_t)bytes & ((uintptr_t)getpagesize() - 1);
+
+	return mprotect((char *)bytes - into, whole_pages(into + size), protection) ? -ENOMEM : 0;
 }
 
 void jitreg_arena_free(void *block, size_t size)
 {
-	jitreg_lock();
 	give_back(block, whole_pages(size));
-	jitreg_unlock();
 }

@@ -4,14 +4,15 @@
 #define JITREG_ARENA_H
 
 #include <stddef.h>
+#include <sys/mman.h>
 
-/** Whole pages of zeros, readable and writable; NULL: no memory. Any thread. */
+/** Whole pages of zeros, readable and writable; NULL: no memory. Caller holds jitreg_lock(). */
 void *jitreg_arena_alloc(size_t size);
 
-/** Make a block read-only. 0 or -ENOMEM; the block stays the caller's either way. */
-int jitreg_arena_seal(void *block, size_t size);
+/** Set the protection (PROT_...) of the pages that these bytes of a block are on. 0 or -ENOMEM. */
+int jitreg_arena_protect(void *bytes, size_t size, int protection);
 
-/** Give a block back to the system. @p size as it was allocated. */
+/** Give a block back to the system. @p size as it was allocated. Caller holds jitreg_lock(). */
 void jitreg_arena_free(void *block, size_t size);
 
 #endif

@@ -101,28 +101,45 @@ static bool read_sections(const struct file *file, uint64_t *start, uint64_t *en
 	return true;
 }
 
+static void free_block(void *block, size_t size)
+{
+	jitreg_lock();
+	jitreg_arena_free(block, size);
+	jitreg_unlock();
+}
+
 int jitreg_foreign_copy(const void *symfile, uint64_t size, struct jitreg_debug_entry *ret)
 {
+	struct file file = {.size = size};
 	uint64_t start, end;
 	uint8_t *copy;
-	struct file file = {.size = size};
+	int r = 0;
 
-	copy = size ? jitreg_arena_alloc(size) : NULL;
+	if (!size)
+		return -ENOEXEC;
+	jitreg_lock();
+	copy = jitreg_arena_alloc(size);
+	jitreg_unlock();
 	if (!copy)
-		return size ? -ENOMEM : -ENOEXEC;
+		return -ENOMEM;
 	memcpy(copy, symfile, size);
 	file.bytes = copy; // what was checked is what debuggers see
-	if (!read_header(&file) || !read_sections(&file, &start, &end)) {
-		jitreg_arena_free(copy, size);
-		return -ENOEXEC;
-	}
-	if (jitreg_arena_seal(copy, size)) {
-		jitreg_arena_free(copy, size);
-		return -ENOMEM;
+	if (!read_header(&file) || !read_sections(&file, &start, &end))
+		r = -ENOEXEC;
+	if (!r)
+		r = jitreg_arena_protect(copy, size, PROT_READ);
+	if (r) {
+		free_block(copy, size);
+		return r;
 	}
 	ret->base.symfile_addr = (const char *)copy;
 	ret->base.symfile_size = size;
 	ret->start = start;
 	ret->end = end;
 	return 0;
+}
+
+void jitreg_foreign_free(struct jitreg_debug_entry *entry)
+{
+	free_block((void *)(uintptr_t)entry->base.symfile_addr, entry->base.symfile_size);
 }

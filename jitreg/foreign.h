@@ -10,11 +10,13 @@
 
 /**
  * Copy a symfile into memory of ours and check it. Fills in its place and the range of
- * addresses that it speaks of. Give it back with jitreg_symfile_destroy().
+ * addresses that it speaks of. Give it back with jitreg_foreign_free().
  *
  * @retval -ENOEXEC  no ELF64 object of this machine, or it contradicts itself
  * @retval -ENOMEM
  */
 int jitreg_foreign_copy(const void *symfile, uint64_t size, struct jitreg_debug_entry *ret);
+
+void jitreg_foreign_free(struct jitreg_debug_entry *entry);
 
 #endif

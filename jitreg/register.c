@@ -19,7 +19,7 @@
 struct jitreg_entry {
 	struct jitreg_debug_entry debug; // first: debuggers know the entry by this address
 	struct jitreg_template *template; // NULL: somebody else has made the symfile
-	void *symfile;
+	struct jitreg_symfile symfile; // with a template
 };
 
 _Static_assert(offsetof(struct jitreg_entry, debug) == 0, "one address for both");
@@ -45,8 +45,8 @@ int jitreg_register(const struct jitreg_image *image, struct jitreg_entry **ret)
 		return r;
 	}
 
-	entry->debug.base.symfile_addr = entry->symfile;
-	entry->debug.base.symfile_size = entry->template->size;
+	entry->debug.base.symfile_addr = entry->symfile.bytes;
+	entry->debug.base.symfile_size = entry->symfile.size;
 	entry->debug.bias = image->bias;
 	entry->debug.start = image->start;
 	entry->debug.end = image->end;
@@ -67,7 +67,6 @@ int jitreg_register_symfile(const void *symfile, uint64_t size, struct jitreg_en
 		free(entry);
 		return r;
 	}
-	entry->symfile = (void *)entry->debug.base.symfile_addr;
 	jitreg_descriptor_add(&entry->debug);
 	*ret = entry;
 	return 0;
@@ -78,7 +77,10 @@ void jitreg_unregister(struct jitreg_entry *entry)
 	if (!entry)
 		return;
 	jitreg_descriptor_remove(&entry->debug);
-	jitreg_symfile_destroy(entry->symfile, entry->debug.base.symfile_size);
+	if (entry->template)
+		jitreg_symfile_destroy(entry->template, &entry->symfile);
+	else
+		jitreg_foreign_free(&entry->debug);
 	jitreg_template_release(entry->template);
 	free(entry);
 }
@@ -88,7 +90,7 @@ void jitreg_entry_get_info(const struct jitreg_entry *entry, struct jitreg_info 
 	const struct jitreg_debug *debug;
 
 	*ret = (struct jitreg_info){
-		.symfile = entry->symfile,
+		.symfile = entry->debug.base.symfile_addr,
 		.symfile_size = entry->debug.base.symfile_size,
 		.start = entry->debug.start,
 		.end = entry->debug.end,

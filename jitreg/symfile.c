@@ -2,10 +2,10 @@
 /*
  * Symfiles: one per registered object, made from one template per file.
  *
- * The second and all later copies of a library cost a memcpy() and a few thousand
- * additions. The memory (arena.c) is anonymous because the kernel's default core
- * filter leaves out private file mappings, and debuggers need the symfile from a
- * core; it is read-only once written.
+ * The second and all later copies of a library cost a memcpy() of what differs and as
+ * many additions as there are sections and names. The memory (rows.c, arena.c) is
+ * anonymous because the kernel's default core filter leaves out private file mappings,
+ * and debuggers need the symfile from a core; it is read-only once written.
  *
  * Cache: a list of templates keyed by path, device, inode, size and time of
  * modification. The path is part of the key because the symfile can contain it.
@@ -15,7 +15,6 @@
 #define _GNU_SOURCE 1
 #include "symfile.h"
 
-#include "arena.h"
 #include "descriptor.h"
 
 #include <errno.h>
@@ -162,29 +161,66 @@ static int copy_live_unwind_data(const struct jitreg_template *template,
 	return read_image(addr, bytes + template->live_off, template->live_size);
 }
 
-int jitreg_symfile_create(const struct jitreg_template *template, const struct jitreg_image *image,
-			  void **ret)
+/* The common part is further away than in the template. */
+static void move_contents(const struct jitreg_template *template, uint8_t *bytes, size_t distance)
 {
-	uint8_t *bytes;
+	Elf64_Ehdr ehdr;
+	Elf64_Shdr shdr;
+
+	memcpy(&ehdr, bytes, sizeof(ehdr));
+	for (size_t i = 1; i < ehdr.e_shnum; i++) {
+		uint8_t *at = bytes + ehdr.e_shoff + i * sizeof(shdr);
+
+		memcpy(&shdr, at, sizeof(shdr));
+		if (shdr.sh_offset >= template->private_size)
+			shdr.sh_offset += distance;
+		memcpy(at, &shdr, sizeof(shdr));
+	}
+}
+
+static int write_private_part(const struct jitreg_template *template,
+			      const struct jitreg_image *image, struct jitreg_slot slot)
+{
+	uint8_t *bytes = jitreg_slot_bytes(template, slot);
+	int r = jitreg_slot_unseal(template, slot), sealed;
+
+	if (r)
+		return r;
+	memcpy(bytes, template->bytes, template->private_size);
+	apply_fixups(template, bytes, image->bias);
+	move_contents(template, bytes, jitreg_slot_distance(template, slot));
+	r = copy_live_unwind_data(template, image, bytes);
+	sealed = jitreg_slot_seal(template, slot);
+	return r ? r : sealed;
+}
+
+int jitreg_symfile_create(struct jitreg_template *template, const struct jitreg_image *image,
+			  struct jitreg_symfile *ret)
+{
+	struct jitreg_slot slot;
 	int r;
 
-	bytes = jitreg_arena_alloc(template->size);
-	if (!bytes)
-		return -ENOMEM;
-	memcpy(bytes, template->bytes, template->size);
-	apply_fixups(template, bytes, image->bias);
-	r = copy_live_unwind_data(template, image, bytes);
-	if (!r)
-		r = jitreg_arena_seal(bytes, template->size);
-	if (r) {
-		jitreg_arena_free(bytes, template->size);
-		return r;
+	jitreg_lock();
+	r = jitreg_slot_acquire(template, &slot);
+	if (!r) {
+		r = write_private_part(template, image, slot);
+		if (r)
+			jitreg_slot_release(template, slot);
 	}
-	*ret = bytes;
+	jitreg_unlock();
+	if (r)
+		return r;
+	*ret = (struct jitreg_symfile){
+		.slot = slot,
+		.bytes = jitreg_slot_bytes(template, slot),
+		.size = template->size + jitreg_slot_distance(template, slot),
+	};
 	return 0;
 }
 
-void jitreg_symfile_destroy(void *symfile, size_t size)
+void jitreg_symfile_destroy(struct jitreg_template *template, struct jitreg_symfile *symfile)
 {
-	jitreg_arena_free(symfile, size);
+	jitreg_lock();
+	jitreg_slot_release(template, symfile->slot);
+	jitreg_unlock();
 }

@@ -4,14 +4,15 @@
  * The in-memory object file that debuggers read. Internal to jitreg.
  *
  * A template is built once per file: the finished bytes for a bias of 0, and the
- * places that the bias is added to. A symfile is a copy of them for one private
- * copy of the object.
+ * places that the bias is added to. A symfile is a copy of their first part for one
+ * private copy of the object; it shares the rest with others (rows.c).
  */
 #ifndef JITREG_SYMFILE_H
 #define JITREG_SYMFILE_H
 
 #include "jitreg.h"
 #include "object.h"
+#include "rows.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,11 +40,13 @@ struct jitreg_template {
 	ino_t ino;
 	off_t file_size;
 	struct timespec mtime;
+	struct jitreg_row *rows; /**< Those with an empty slot. */
 
 	/* Constant once built. */
 	struct jitreg_debug debug;
 	uint8_t *bytes;
 	size_t size;
+	size_t private_size; /**< The first part, different in each copy. */
 	struct jitreg_fixup fixups[JITREG_FIXUP_COUNT];
 	/* .eh_frame that relocation changes: its place in the symfile and in memory. */
 	uint64_t live_off, live_vaddr, live_size;
@@ -63,15 +66,22 @@ int jitreg_template_create(struct jitreg_object *object, struct jitreg_template 
 
 void jitreg_template_destroy(struct jitreg_template *template);
 
+/** The symfile of one copy. */
+struct jitreg_symfile {
+	struct jitreg_slot slot;
+	const void *bytes;
+	size_t size;
+};
+
 /**
- * Make the symfile of one copy: read-only anonymous memory of template->size bytes.
+ * Make the symfile of one copy: read-only anonymous memory.
  *
  * @retval -EINVAL  unwind data must come from memory and lies outside the image
  * @retval -ENOMEM
  */
-int jitreg_symfile_create(const struct jitreg_template *template, const struct jitreg_image *image,
-			  void **ret);
+int jitreg_symfile_create(struct jitreg_template *template, const struct jitreg_image *image,
+			  struct jitreg_symfile *ret);
 
-void jitreg_symfile_destroy(void *symfile, size_t size);
+void jitreg_symfile_destroy(struct jitreg_template *template, struct jitreg_symfile *symfile);
 
 #endif

@@ -19,6 +19,9 @@
  *     .debug_info           16 zero bytes, see below
  *     .shstrtab
  *
+ * In the file, what differs from copy to copy comes first: header, section headers,
+ * .symtab, and .eh_frame when relocation changes it. The rest is common (rows.c).
+ *
  * Both GDB and LLDB take sh_addr and st_value as final addresses, so those are
  * what the fix-ups are for. They are three evenly spaced rows of numbers, which is
  * why the allocated sections come first and every symbol but the first is biased.
@@ -53,8 +56,8 @@
 #define DUMMY_SIZE 16
 
 /*
- * Sections without contents still occupy a file offset that libelf aligns, and a
- * huge page there would make every symfile as large. Debuggers do not read it.
+ * A section that wants a huge page would make the symfile as large. Debuggers read
+ * contents at any address. Of the parts of the file, too.
  */
 #define MAX_ALIGN 64
 
@@ -346,7 +349,60 @@ static int begin_file(struct writer *w, GElf_Ehdr *ehdr)
 	return bytes_append(&w->shstrtab, "", 1) == UINT32_MAX ? -ENOMEM : 0;
 }
 
-/* Now that libelf has laid the file out, note where the addresses are. */
+static uint64_t align_up(uint64_t off, uint64_t align)
+{
+	return (off + align - 1) & -align;
+}
+
+static bool is_private(const struct writer *w, const Elf_Scn *scn)
+{
+	return scn == w->symtab_scn || scn == w->live_scn;
+}
+
+/* Give these sections their offsets, one after the other. */
+static int place_sections(const struct writer *w, bool private, uint64_t *off)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+
+	while ((scn = elf_nextscn(w->elf, scn))) {
+		if (is_private(w, scn) != private)
+			continue;
+		if (!gelf_getshdr(scn, &shdr))
+			return -ENOMEM;
+		if (shdr.sh_type != SHT_NOBITS)
+			*off = align_up(*off, shdr.sh_addralign);
+		shdr.sh_offset = *off;
+		if (shdr.sh_type != SHT_NOBITS)
+			*off += shdr.sh_size;
+		if (!gelf_update_shdr(scn, &shdr))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int lay_out(struct writer *w, GElf_Ehdr *ehdr)
+{
+	uint64_t off = sizeof(Elf64_Ehdr);
+	size_t section_count;
+	int r;
+
+	if (elf_getshdrnum(w->elf, &section_count))
+		return -ENOMEM;
+	elf_flagelf(w->elf, ELF_C_SET, ELF_F_LAYOUT);
+	ehdr->e_shoff = off;
+	off += section_count * sizeof(Elf64_Shdr);
+	r = place_sections(w, true, &off);
+	if (r)
+		return r;
+	off = w->template->private_size = align_up(off, MAX_ALIGN);
+	r = place_sections(w, false, &off);
+	if (r)
+		return r;
+	return gelf_update_ehdr(w->elf, ehdr) ? 0 : -ENOMEM;
+}
+
+/* Now that the file is laid out, note where the addresses are. */
 static int find_fixups(struct writer *w)
 {
 	struct jitreg_template *t = w->template;
@@ -401,10 +457,8 @@ static int write_file(struct writer *w)
 
 	if ((r = begin_file(w, &ehdr)) || (r = add_alloc_sections(w)) ||
 	    (r = add_names(w)) || (r = add_debuglink(w)) || (r = add_dummy_debug_info(w)) ||
-	    (r = add_section_names(w, &ehdr)))
+	    (r = add_section_names(w, &ehdr)) || (r = lay_out(w, &ehdr)))
 		return r;
-	if (!gelf_update_ehdr(w->elf, &ehdr))
-		return -ENOMEM;
 	size = elf_update(w->elf, ELF_C_WRITE);
 	if (size < 0)
 		return -ENOMEM; // memfds fail to grow for no other reason

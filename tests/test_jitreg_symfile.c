@@ -97,6 +97,12 @@ static bool find_sym(Elf *elf, const char *table, const char *name, GElf_Sym *re
 	return false;
 }
 
+static uint64_t orig_address(const struct subject *s, const char *name, GElf_Shdr *shdr)
+{
+	assert_non_null(find_scn(s->orig, name, shdr));
+	return shdr->sh_addr;
+}
+
 static const char *const libraries[] = {"self.so", "names.so", "link.so", "live.so", "tls.so"};
 
 #define LIBRARY_COUNT (sizeof(libraries) / sizeof(*libraries))
@@ -291,28 +297,98 @@ static void register_registrar_names_are_left_out(void **state)
 	subject_close(&s);
 }
 
+/* One after the other, which puts both at the same place. */
 static void register_two_biases_differ_by_bias_only(void **state)
 {
 	const uint64_t delta = UINT64_C(0x123456000);
-	const uint64_t *a, *b;
-	struct subject first, second;
-	size_t moved = 0;
+	const void *place;
+	uint64_t *a;
+	const uint64_t *b;
+	struct subject s;
+	size_t moved = 0, size;
 
 	(void)state;
-	subject_open(&first, util_path("self.so"), BIAS);
-	subject_open(&second, util_path("self.so"), BIAS + delta);
-	assert_int_equal(first.info.symfile_size, second.info.symfile_size);
-	a = first.info.symfile;
-	b = second.info.symfile;
-	for (size_t i = 0; i < first.info.symfile_size / 8; i++) {
+	subject_open(&s, util_path("self.so"), BIAS);
+	place = s.info.symfile;
+	size = s.info.symfile_size;
+	a = malloc(size);
+	memcpy(a, place, size);
+	subject_close(&s);
+	subject_open(&s, util_path("self.so"), BIAS + delta);
+	assert_ptr_equal(s.info.symfile, place);
+	assert_int_equal(s.info.symfile_size, size);
+	b = s.info.symfile;
+	for (size_t i = 0; i < size / 8; i++) {
 		if (a[i] == b[i])
 			continue;
 		assert_int_equal(b[i] - a[i], delta);
 		moved++;
 	}
 	assert_in_range(moved, 15, 40); // 11 sections and 8 names or so
-	subject_close(&second);
-	subject_close(&first);
+	subject_close(&s);
+	free(a);
+}
+
+#define COPIES 20
+#define SLOTS  8 // of a row with little in common, jitreg/rows.c
+
+static size_t count_distinct(const void *const pointers[COPIES])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < COPIES; i++) {
+		size_t j = 0;
+
+		while (pointers[j] != pointers[i])
+			j++;
+		count += j == i;
+	}
+	return count;
+}
+
+static void open_copies(struct subject copies[COPIES], size_t first, size_t step)
+{
+	for (size_t i = first; i < COPIES; i += step)
+		subject_open(&copies[i], util_path("self.so"), BIAS + i * 0x10000000);
+}
+
+static void register_copies_share_what_is_the_same(void **state)
+{
+	struct subject copies[COPIES];
+	const void *symfiles[COPIES], *frames[COPIES];
+	size_t before, rows = (COPIES + SLOTS - 1) / SLOTS, bytes, least = SIZE_MAX;
+	GElf_Shdr shdr, orig;
+	GElf_Sym from, to;
+
+	(void)state;
+	before = util_symfile_bytes();
+	open_copies(copies, 0, 1);
+	bytes = util_symfile_bytes();
+	// half of them go and come again
+	for (size_t i = 0; i < COPIES; i += 2)
+		subject_close(&copies[i]);
+	open_copies(copies, 0, 2);
+	assert_int_equal(util_symfile_bytes(), bytes);
+	for (size_t i = 0; i < COPIES; i++) {
+		const struct subject *s = &copies[i];
+
+		symfiles[i] = s->info.symfile;
+		frames[i] = contents(s, ".eh_frame", &shdr);
+		assert_int_equal(shdr.sh_addr,
+				 orig_address(s, ".eh_frame", &orig) + BIAS + i * 0x10000000);
+		assert_memory_equal(frames[i], s->file + orig.sh_offset, orig.sh_size);
+		assert_true(find_sym(s->orig, ".symtab", "snake_leaf", &from));
+		assert_true(find_sym(s->sym, ".symtab", "snake_leaf", &to));
+		assert_int_equal(to.st_value, from.st_value + BIAS + i * 0x10000000);
+		least = s->info.symfile_size < least ? s->info.symfile_size : least;
+	}
+	assert_int_equal(count_distinct(symfiles), COPIES);
+	assert_int_equal(count_distinct(frames), rows);
+	for (size_t i = 0; i < COPIES; i++) // the whole of a row's slots at most, in front
+		assert_in_range(copies[i].info.symfile_size, least, SLOTS * least);
+	for (size_t i = COPIES; i-- > 0;)
+		subject_close(&copies[i]);
+	assert_int_equal(util_symfile_bytes(), before);
 }
 
 static void register_wrapping_bias_wraps_addresses(void **state)
@@ -748,6 +824,7 @@ int main(void)
 		cmocka_unit_test(register_thread_local_variables_are_left_out),
 		cmocka_unit_test(register_registrar_names_are_left_out),
 		cmocka_unit_test(register_two_biases_differ_by_bias_only),
+		cmocka_unit_test(register_copies_share_what_is_the_same),
 		cmocka_unit_test(register_wrapping_bias_wraps_addresses),
 		cmocka_unit_test(register_unwind_data_is_copied_from_file),
 		cmocka_unit_test(register_writable_unwind_data_is_copied_from_memory),

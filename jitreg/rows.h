@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* Symfiles of one library's copies, which share their common part. See rows.c. */
+#ifndef JITREG_ROWS_H
+#define JITREG_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct jitreg_row {
+	struct jitreg_row *next; // in jitreg_template.rows while it has an empty slot
+	uint8_t *block;
+	size_t size;
+	size_t slot_count, used_count;
+	bool used[];
+};
+
+struct jitreg_template;
+
+/** Where a symfile is: its private part is a slot, and the file ends with the row. */
+struct jitreg_slot {
+	struct jitreg_row *row;
+	size_t index;
+};
+
+/** Find an empty slot. 0 or -ENOMEM. Caller holds jitreg_lock(), here and below. */
+int jitreg_slot_acquire(struct jitreg_template *template, struct jitreg_slot *ret);
+
+/** Drop it; the last one frees the row. */
+void jitreg_slot_release(struct jitreg_template *template, struct jitreg_slot slot);
+
+/** Make the private part writable, or read-only again. 0 or -ENOMEM. */
+int jitreg_slot_unseal(const struct jitreg_template *template, struct jitreg_slot slot);
+int jitreg_slot_seal(const struct jitreg_template *template, struct jitreg_slot slot);
+
+/** The symfile's first byte. */
+uint8_t *jitreg_slot_bytes(const struct jitreg_template *template, struct jitreg_slot slot);
+
+/** Bytes between the private part and the common one. */
+size_t jitreg_slot_distance(const struct jitreg_template *template, struct jitreg_slot slot);
+
+#endif
