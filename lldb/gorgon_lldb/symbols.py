@@ -18,6 +18,7 @@ back: remove() reads the symfile again."""
 import contextlib
 import fnmatch
 import os
+import struct
 import tempfile
 
 import lldb
@@ -97,6 +98,24 @@ def add(target, namespaces, pattern):
     return text + f"Symbols added to {count['added']} objects{there}.\n"
 
 
+def as_library(data):
+    """A symfile as a shared library with absolute names. When it is a relocatable file, lldb gives
+    its sections addresses of its own as soon as it comes from disk."""
+    if struct.unpack_from("<H", data, 0x10) != (1,):  # e_type: ET_REL
+        return data
+    data = bytearray(data)
+    table, = struct.unpack_from("<Q", data, 0x28)  # e_shoff
+    count, = struct.unpack_from("<H", data, 0x3C)  # e_shnum
+    headers = [struct.unpack_from("<IIQQQQ", data, table + 64 * i) for i in range(count)]
+    for _, kind, _, _, start, size in headers:
+        for at in range(start, start + size, 24) if kind == 2 else ():  # SHT_SYMTAB
+            index, = struct.unpack_from("<H", data, at + 6)
+            value, = struct.unpack_from("<Q", data, at + 8)
+            struct.pack_into("<Q", data, at + 8, (value + headers[index][3]) % 2**64)
+    struct.pack_into("<H", data, 0x10, 3)  # e_type: ET_DYN
+    return data
+
+
 def read_symfile(target, o):
     """What lldb does by itself when a symfile is registered. By way of a file: of a module
     that scripts make from memory it reads the first page only."""
@@ -107,7 +126,7 @@ def read_symfile(target, o):
     with tempfile.TemporaryDirectory(prefix="gorgon-lldb-") as folder:
         path = os.path.join(folder, o.label)
         with open(path, "wb") as file:
-            file.write(data)
+            file.write(as_library(data))
         module = target.AddModule(path, None, None)
         module.GetNumSymbols()
     # The addresses in a symfile are absolute.
