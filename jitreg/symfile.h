@@ -27,7 +27,6 @@ struct jitreg_fixup {
 enum {
 	JITREG_FIXUP_ENTRY,    /**< e_entry */
 	JITREG_FIXUP_SECTIONS, /**< sh_addr of the allocated sections */
-	JITREG_FIXUP_SYMBOLS,  /**< st_value */
 	JITREG_FIXUP_COUNT
 };
 

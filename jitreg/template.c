@@ -5,14 +5,15 @@
  * Written with libelf into a memfd and read back, for a load bias of 0. What is in
  * it, and why:
  *
- *     ELF header            ET_DYN, no program headers
+ *     ELF header            ET_REL, which makes symbols relative to their section and
+ *                           so the same in every copy
  *     allocated sections    all of them, by their own name, size and flags, but
  *                           without contents. GDB matches the sections of a
  *                           detached debug file with these by name, and gives
  *                           offset 0 to those it misses.
  *       .eh_frame           has contents: without them GDB cannot unwind.
  *       notes               have contents when DWARF is to be found by build-id.
- *     .symtab, .strtab      names with absolute values
+ *     .symtab, .strtab      names
  *     .gnu_debuglink        file and checksum, for DWARF that is found by name. An
  *                           in-memory object has no directory, so GDB takes an
  *                           absolute name as it is.
@@ -20,11 +21,11 @@
  *     .shstrtab
  *
  * In the file, what differs from copy to copy comes first: header, section headers,
- * .symtab, and .eh_frame when relocation changes it. The rest is common (rows.c).
+ * and .eh_frame when relocation changes it. The rest is common (rows.c).
  *
- * Both GDB and LLDB take sh_addr and st_value as final addresses, so those are
- * what the fix-ups are for. They are three evenly spaced rows of numbers, which is
- * why the allocated sections come first and every symbol but the first is biased.
+ * Both GDB and LLDB take sh_addr as a final address in a relocatable file, too, so
+ * that is what the fix-ups are for: one evenly spaced row of numbers, which is why the
+ * allocated sections come first.
  *
  * The dummy .debug_info: LLDB would follow the reference as well, and misplace all
  * addresses of the file it finds (no lines, no locals, breakpoints at addresses
@@ -35,9 +36,6 @@
  *
  * Thread-local sections stay in as they are (SHF_TLS): .tbss overlaps what follows
  * it, and both debuggers leave sections with that flag out of the address space.
- *
- * eu-elflint --gnu-ld --debug has two complaints, both about what must not be
- * there: program headers, and PT_GNU_EH_FRAME in particular.
  *
  * Specification: gABI chapter 4; GDB manual, "Separate Debug Files".
  */
@@ -85,7 +83,6 @@ struct writer {
 	uint64_t contents_size;
 	char *link;
 	Elf_Scn *live_scn; // .eh_frame to be taken from memory, per copy
-	Elf_Scn *symtab_scn;
 };
 
 static const char dummy_debug_info[DUMMY_SIZE];
@@ -227,7 +224,7 @@ static int add_name(struct writer *w, const struct jitreg_name *name)
 		.st_info = name->info,
 		.st_other = name->other,
 		.st_shndx = (Elf64_Section)name->section,
-		.st_value = name->vaddr,
+		.st_value = name->vaddr - w->object->sections[name->section - 1].vaddr,
 		.st_size = name->size,
 	};
 	return 0;
@@ -280,8 +277,7 @@ static int add_names(struct writer *w)
 	symtab.sh_entsize = sizeof(*w->syms);
 	symtab.sh_link = (Elf64_Word)elf_ndxscn(strtab_scn);
 	symtab.sh_info = (Elf64_Word)w->local_count;
-	w->symtab_scn = add_section(w, ".symtab", &symtab, w->syms, ELF_T_SYM);
-	return w->symtab_scn ? 0 : -ENOMEM;
+	return add_section(w, ".symtab", &symtab, w->syms, ELF_T_SYM) ? 0 : -ENOMEM;
 }
 
 /* .gnu_debuglink: the name, NUL, zeros up to a multiple of four, the checksum. */
@@ -341,7 +337,7 @@ static int begin_file(struct writer *w, GElf_Ehdr *ehdr)
 		return -ENOMEM;
 	ehdr->e_ident[EI_DATA] = from->e_ident[EI_DATA];
 	ehdr->e_ident[EI_OSABI] = from->e_ident[EI_OSABI]; // GNU when there are ifuncs
-	ehdr->e_type = ET_DYN;
+	ehdr->e_type = ET_REL;
 	ehdr->e_machine = from->e_machine;
 	ehdr->e_version = EV_CURRENT;
 	ehdr->e_flags = from->e_flags;
@@ -354,11 +350,6 @@ static uint64_t align_up(uint64_t off, uint64_t align)
 	return (off + align - 1) & -align;
 }
 
-static bool is_private(const struct writer *w, const Elf_Scn *scn)
-{
-	return scn == w->symtab_scn || scn == w->live_scn;
-}
-
 /* Give these sections their offsets, one after the other. */
 static int place_sections(const struct writer *w, bool private, uint64_t *off)
 {
@@ -366,7 +357,7 @@ static int place_sections(const struct writer *w, bool private, uint64_t *off)
 	GElf_Shdr shdr;
 
 	while ((scn = elf_nextscn(w->elf, scn))) {
-		if (is_private(w, scn) != private)
+		if ((scn == w->live_scn) != private)
 			continue;
 		if (!gelf_getshdr(scn, &shdr))
 			return -ENOMEM;
@@ -409,7 +400,7 @@ static int find_fixups(struct writer *w)
 	GElf_Ehdr ehdr;
 	GElf_Shdr shdr;
 
-	if (!gelf_getehdr(w->elf, &ehdr) || !gelf_getshdr(w->symtab_scn, &shdr))
+	if (!gelf_getehdr(w->elf, &ehdr))
 		return -ENOMEM;
 	t->fixups[JITREG_FIXUP_ENTRY] = (struct jitreg_fixup){
 		.off = offsetof(Elf64_Ehdr, e_entry), .count = ehdr.e_entry ? 1 : 0};
@@ -417,11 +408,6 @@ static int find_fixups(struct writer *w)
 		.off = ehdr.e_shoff + sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_addr),
 		.stride = sizeof(Elf64_Shdr),
 		.count = w->object->section_count,
-	};
-	t->fixups[JITREG_FIXUP_SYMBOLS] = (struct jitreg_fixup){
-		.off = shdr.sh_offset + sizeof(Elf64_Sym) + offsetof(Elf64_Sym, st_value),
-		.stride = sizeof(Elf64_Sym),
-		.count = w->sym_count - 1,
 	};
 	if (w->live_scn) {
 		if (!gelf_getshdr(w->live_scn, &shdr))
