@@ -11,7 +11,7 @@ the two hosts alternate. Times are of the debugger's processor time, step by ste
 own start-up; `whole` is the process with it.
 
 start: the host is started by the debugger and creates N interpreters, with and without that
-breakpoint. Times are of the wall, between the hosts' lines about the first and last interpreter
+breakpoint: how long each takes among the first tenth of them, and among the last. Times are of the wall, between the hosts' lines about the first and last interpreter
 of a tenth: they compare within one run only."""
 
 import argparse
@@ -120,7 +120,8 @@ class Target:
         os.close(ready)
 
     def session(self, kind, timeout):
-        """{step: processor seconds}, `whole` and `memory` (MiB at most) of one debugger session."""
+        """{step: processor seconds}, `whole` and `memory` (MiB at most) of one debugger session; without
+        the steps that it did not come to in time."""
         attach, stop = {"gdb": (f"attach {self.process.pid}", "break PyList_Append"),
                         "lldb": (f"process attach -p {self.process.pid}", "breakpoint set -n PyList_Append")}[kind]
         wake = {"gdb": "python ", "lldb": "script "}[kind] + f"open('{self.pipes[0]}', 'w').write('x')"
@@ -130,21 +131,22 @@ class Target:
         debugger = Debugger(kind, commands, self.folder.name)
         try:
             debugger.process.wait(timeout)
-            text = debugger.text()
+            slow = False
         except subprocess.TimeoutExpired:
-            raise Slow from None
-        finally:
-            debugger.stop()
+            slow = True
+        text = debugger.text()
+        debugger.stop()
         marks = {name: (float(cpu), int(peak)) for name, cpu, peak in
                  re.findall(r"^MARK (\w+) [\d.]+ ([\d.]+) (\d+)$", text, re.M)}
         # Without a stop in the function and a backtrace nothing was measured. (lldb 19 does not get
         # past the evaluation loop of a libpython that the system has loaded.)
         last = {"gdb": "clone3", "lldb": "_PyEval_EvalFrameDefault"}[kind]
-        if "end" not in marks or not re.search(r"#0:?[ \w]* .*PyList_Append", text) or last not in text:
+        if not slow and ("end" not in marks or not re.search(r"#0:?[ \w]* .*PyList_Append", text) or last not in text):
             raise SystemExit(f"bench-debug: the {kind} session went wrong:\n{text[-3000:]}")
-        names = ["start", *STEPS]
-        row = {step: marks[step][0] - marks[before][0] for before, step in zip(names, STEPS)}
-        return dict(row, whole=marks["backtrace"][0], memory=marks["backtrace"][1] / 1024)
+        row = {step: marks[step][0] - marks[before][0] for before, step in zip(["start", *STEPS], STEPS) if step in marks}
+        if not slow:
+            row.update(work=sum(row.values()), whole=marks["backtrace"][0], memory=marks["backtrace"][1] / 1024)
+        return row
 
     def end(self):
         os.killpg(self.process.pid, signal.SIGKILL)
@@ -153,28 +155,35 @@ class Target:
 
 
 def attach_to(kind, count, rounds, timeout):
-    """A row: medians of both hosts. None where a session was too slow."""
+    """A row: medians of both hosts, of what every session came to."""
     sessions = {"ordinary": [], "gorgon": []}
-    targets = {"ordinary": Target([ORDINARY, harness.PYTHON3], 1, count), "gorgon": Target([harness.HOST, "-p", harness.PYTHON3, "-n", str(count)], count, 1)}
-    slow = set()
+    targets = {"ordinary": Target([ORDINARY, harness.PYTHON3], 1, count),
+               "gorgon": Target([harness.HOST, "-p", harness.PYTHON3, "-n", str(count)], count, 1)}
     try:
         for i in range(rounds):
-            for name in sessions:
-                if name in slow:
-                    continue
+            for name, found in sessions.items():
                 progress(f"{kind}, attach, {count} interpreters: {name} {i + 1}/{rounds}")
-                try:
-                    sessions[name].append(targets[name].session(kind, timeout))
-                except Slow:
-                    slow.add(name)
+                if not found or "whole" in found[-1]:  # a killed session may leave the target stopped
+                    found.append(targets[name].session(kind, timeout))
     finally:
         progress("")
         for target in targets.values():
             target.end()
     row = {"benchmark": "attach", "debugger": kind, "interpreters": count, "timeout": timeout}
     for name, found in sessions.items():
-        row[name] = None if name in slow else {key: statistics.median(one[key] for one in found) for key in found[0]}
+        row[name] = {key: statistics.median(one[key] for one in found) for key in found[-1]}
     return row
+
+
+def kill_programs(folder):
+    """Programs of which the command line has this folder in it: lldb's outlive it when it is killed."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                if folder.encode() in file.read():
+                    os.kill(int(pid), signal.SIGKILL)
+        except (FileNotFoundError, ProcessLookupError):
+            pass  # it has ended meanwhile
 
 
 def start(kind, count, stop, timeout):
@@ -184,7 +193,9 @@ def start(kind, count, stop, timeout):
         os.mkfifo(pipe)
         stops = {"gdb": ["break PyList_Append"], "lldb": ["breakpoint set -n PyList_Append"]}[kind] if stop else []
         # Interpreters are created, no program runs in them: nothing calls the function.
-        run = {"gdb": [f"run -n {count} pass > {pipe}"], "lldb": [f"process launch -o {pipe} -- -n {count} pass"]}[kind]
+        code = f"'pass # {folder}'"
+        run = {"gdb": [f"run -n {count} {code} > {pipe}"],
+               "lldb": [f"process launch -o {pipe} -- -n {count} {code}"]}[kind]
         file = {"gdb": f"file {harness.HOST}", "lldb": f"target create {harness.HOST}"}[kind]
         debugger = Debugger(kind, [file, *stops, *run], folder)
         times = []
@@ -199,10 +210,12 @@ def start(kind, count, stop, timeout):
         reader = threading.Thread(target=read, daemon=True)
         reader.start()
         reader.join(timeout)
+        slow = reader.is_alive()
         text = debugger.text()
         debugger.stop()
-        if reader.is_alive():
-            # It never was opened, or is read to its end now that all writers are gone.
+        kill_programs(folder)
+        if slow:
+            # It waits for a first writer, or reads to the end now that all of them are gone.
             os.close(os.open(pipe, os.O_RDWR))
             reader.join(10)
             raise Slow
@@ -225,27 +238,21 @@ def alone(count):
 def started(kind, count, timeout):
     """A row for each way: milliseconds for an interpreter in the first and in the last tenth."""
     rows = []
-    tenth = max(count // 10, 2)
+    tenth = count // 10
     for way in ("no debugger", "no breakpoint", "break PyList_Append"):
         progress(f"{kind}, start, {count} interpreters: {way}")
         row = {"benchmark": "start", "debugger": kind, "interpreters": count, "way": way, "timeout": timeout}
         try:
             times = alone(count) if way == "no debugger" else start(kind, count, way.startswith("break"), timeout)
-            row.update(first=(times[tenth - 1] - times[0]) * 1000 / (tenth - 1),
-                       last=(times[-1] - times[-tenth]) * 1000 / (tenth - 1), all=times[-1] - times[0])
+            row["all"] = times[-1] - times[0]
+            if tenth > 1:  # a tenth of 10 interpreters says nothing
+                row["first"] = (times[tenth - 1] - times[0]) * 1000 / (tenth - 1)
+                row["last"] = (times[-1] - times[-tenth]) * 1000 / (tenth - 1)
         except Slow:
-            row.update(first=None, last=None, all=None)
+            row["all"] = None
         rows.append(row)
     progress("")
     return rows
-
-
-def ratio(row, value):
-    """Gorgon's share of the ordinary host's, with both numbers; or why there is none."""
-    if not row["ordinary"] or not row["gorgon"]:
-        return f"over {row['timeout']} s"
-    a, b = value(row["ordinary"]), value(row["gorgon"])
-    return f"{b / a:.2f} ({a:.2f}, {b:.2f})"
 
 
 def print_attach(rows):
@@ -255,9 +262,10 @@ def print_attach(rows):
           " | peak memory |")
     print("|---|---|---|---|---|---|---|---|---|")
     for row in rows:
-        cells = [ratio(row, lambda one, step=step: one[step]) for step in STEPS]
-        cells.append(ratio(row, lambda one: sum(one[step] for step in STEPS)))
-        cells += [ratio(row, lambda one: one["whole"]), ratio(row, lambda one: one["memory"])]
+        cells = []
+        for key in (*STEPS, "work", "whole", "memory"):
+            a, b = row["ordinary"].get(key), row["gorgon"].get(key)
+            cells.append(f"over {row['timeout']} s" if a is None or b is None else f"{b / a:.2f} ({a:.2f}, {b:.2f})")
         print(f"| {row['debugger']} | {row['interpreters']} | " + " | ".join(cells) + " |")
 
 
@@ -266,9 +274,9 @@ def print_start(rows):
     print("| debugger | interpreters | breakpoint | first tenth | last tenth | last to first | all, s |")
     print("|---|---|---|---|---|---|---|")
     for row in rows:
-        cells = f"over {row['timeout']} s | | |" if row["all"] is None else \
-            f"{row['first']:.1f} | {row['last']:.1f} | {row['last'] / row['first']:.2f} | {row['all']:.2f}"
-        print(f"| {row['debugger']} | {row['interpreters']} | {row['way']} | {cells} |")
+        tenths = f"{row['first']:.1f} | {row['last']:.1f} | {row['last'] / row['first']:.2f}" if "first" in row else "| |"
+        total = f"over {row['timeout']} s" if row["all"] is None else f"{row['all']:.2f}"
+        print(f"| {row['debugger']} | {row['interpreters']} | {row['way']} | {tenths} | {total} |")
 
 
 def main():
