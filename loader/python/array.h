@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* An array, inside the library. See array.c. */
+#ifndef GORGON_PYTHON_ARRAY_H
+#define GORGON_PYTHON_ARRAY_H
+
+#include "../gorgon.h"
+#include "format.h"
+
+struct gorgon_block;
+
+struct gorgon_array {
+	size_t count; /* of holders; atomic */
+	struct gorgon_block *block;
+	char *data; /* the first item */
+	bool writable;
+	struct gorgon_array_layout layout; /* what it points to is the array's */
+	struct gorgon_format format;	   /* of layout.format */
+};
+
+/* An array over memory of a block, which it holds, too, from then on. */
+struct gorgon_error *gorgon_array_create_in(struct gorgon_block *block, void *data,
+					    const struct gorgon_array_layout *layout, bool writable,
+					    struct gorgon_array **ret);
+
+#endif
