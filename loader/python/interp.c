@@ -55,6 +55,7 @@ static void interp_free(struct gorgon_interp *interp)
 		free(*p);
 	free(interp->argv);
 	free(interp->module);
+	free(interp->data_handler);
 	gorgon_python_deinit(&interp->python);
 	free(interp);
 }
@@ -109,6 +110,7 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 	interp = calloc(1, sizeof(*interp));
 	if (!interp)
 		return &gorgon_error_nomem;
+	gorgon_holdings_init(&interp->holdings);
 	interp->timing = opts && opts->timing;
 	err = gorgon_python_find(opts ? opts->python : NULL, &interp->python);
 	if (!err)
@@ -234,6 +236,7 @@ struct gorgon_error *gorgon_interp_destroy(struct gorgon_interp *interp)
 	gorgon_lock();
 	alive--;
 	gorgon_unlock();
+	gorgon_holdings_release(&interp->holdings);
 	interp_free(interp);
 	return NULL;
 }

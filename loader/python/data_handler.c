@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+// NumPy's memory from the host: a data handler as NEP 49 describes it.
+//
+// gorgon.use_data_handler() makes numpy allocate the data of new arrays as counted blocks
+// (block.c), which gorgon.share() then passes on without a copy. numpy keeps the handler in
+// a context variable: each thread of a program begins with numpy's default.
+//
+// numpy is not needed to compile this. Its C API is a table of pointers in a capsule; the
+// indexes of it are part of its ABI and the same in 1.22 and 2.x (numpy's
+// code_generators/numpy_api.py, __multiarray_api.h).
+
+#define _GNU_SOURCE
+#include "share.h"
+#include "../elf/ns.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HUGE_PAGES_MIN (4u << 20) // bytes; from here on numpy's own handler asks for them, too
+
+// Indexes in the table, and the version of it (NPY_1_22_API_VERSION) that brought handlers.
+enum { GET_FEATURE_VERSION = 211, SET_HANDLER = 304 };
+#define FEATURE_VERSION_MIN 0xf
+
+// numpy/ndarraytypes.h, PyDataMemAllocator and PyDataMem_Handler, version 1.
+struct handler {
+	char name[127];
+	uint8_t version;
+	struct {
+		void *ctx;
+		void *(*malloc)(void *ctx, size_t size);
+		void *(*calloc)(void *ctx, size_t count, size_t size);
+		void *(*realloc)(void *ctx, void *data, size_t size);
+		void (*free)(void *ctx, void *data, size_t size);
+	} allocator;
+};
+
+// numpy gives us back what we gave it, so there is a header.
+static struct gorgon_block *header(void *data)
+{
+	return (struct gorgon_block *)data - 1;
+}
+
+static void *create(struct gorgon_interp *interp, size_t size, bool zeroed)
+{
+	struct gorgon_block *block = gorgon_block_create(size, zeroed);
+
+	if (!block)
+		return NULL;
+	if (size >= HUGE_PAGES_MIN)
+		gorgon_block_use_huge_pages(block);
+	gorgon_holdings_add(interp, &interp->holdings.blocks, &block->link);
+	return block->data;
+}
+
+static void *handler_malloc(void *ctx, size_t size)
+{
+	return create(ctx, size, false);
+}
+
+static void *handler_calloc(void *ctx, size_t count, size_t size)
+{
+	size_t bytes;
+
+	return __builtin_mul_overflow(count, size, &bytes) ? NULL : create(ctx, bytes, true);
+}
+
+static void handler_free(void *ctx, void *data, size_t size)
+{
+	(void)size;
+	if (!data)
+		return;
+	gorgon_holdings_remove(ctx, &header(data)->link);
+	gorgon_block_release(header(data));
+}
+
+static void *handler_realloc(void *ctx, void *data, size_t size)
+{
+	struct gorgon_interp *interp = ctx;
+	struct gorgon_block *block, *resized;
+
+	if (!data)
+		return create(interp, size, false);
+	block = header(data);
+	gorgon_holdings_remove(interp, &block->link);
+	resized = gorgon_block_resize(block, size);
+	gorgon_holdings_add(interp, &interp->holdings.blocks, &(resized ?: block)->link);
+	return resized ? resized->data : NULL;
+}
+
+static PyObject *create_capsule(struct gorgon_interp *interp)
+{
+	struct handler *handler = interp->data_handler;
+
+	if (!handler) {
+		handler = calloc(1, sizeof(*handler));
+		if (!handler)
+			return API(interp, PyErr_NoMemory)();
+		strcpy(handler->name, "gorgon");
+		handler->version = 1;
+		handler->allocator.ctx = interp;
+		handler->allocator.malloc = handler_malloc;
+		handler->allocator.calloc = handler_calloc;
+		handler->allocator.realloc = handler_realloc;
+		handler->allocator.free = handler_free;
+		interp->data_handler = handler;
+	}
+	return API(interp, PyCapsule_New)(handler, "mem_handler", NULL);
+}
+
+// numpy's table of functions, or NULL with an exception.
+static void **import_table(struct gorgon_interp *interp)
+{
+	PyObject *module = API(interp, PyImport_ImportModule)("numpy._core._multiarray_umath");
+	unsigned (*version)(void);
+	PyObject *capsule;
+	void **table;
+
+	// Before numpy 2; where there is no numpy at all this says so.
+	if (!module && API(interp, PyErr_ExceptionMatches)(*API(interp, PyExc_ModuleNotFoundError))) {
+		API(interp, PyErr_Clear)();
+		module = API(interp, PyImport_ImportModule)("numpy.core._multiarray_umath");
+	}
+	capsule = module ? API(interp, PyObject_GetAttrString)(module, "_ARRAY_API") : NULL;
+	// The module is loaded for good, and the table with it.
+	table = capsule ? API(interp, PyCapsule_GetPointer)(capsule, NULL) : NULL;
+	API(interp, Py_DecRef)(capsule);
+	API(interp, Py_DecRef)(module);
+	if (!table)
+		return NULL;
+	version = (unsigned (*)(void))table[GET_FEATURE_VERSION];
+	if (version() < FEATURE_VERSION_MIN) {
+		API(interp, PyErr_Format)(*API(interp, PyExc_RuntimeError),
+					  "numpy's C API is version %u, expected %u (numpy 1.22) or "
+					  "newer, which has data handlers",
+					  version(), FEATURE_VERSION_MIN);
+		return NULL;
+	}
+	return table;
+}
+
+PyObject *gorgon_data_handler_use(PyObject *self, PyObject *args, struct gorgon_interp *interp)
+{
+	PyObject *(*set)(PyObject *);
+	PyObject *capsule = NULL, *ret;
+	void **table;
+
+	(void)self;
+	if (!API(interp, PyArg_ParseTuple)(args, "|O:use_data_handler", &capsule))
+		return NULL;
+	table = import_table(interp);
+	if (!table)
+		return NULL;
+	set = (PyObject * (*)(PyObject *)) table[SET_HANDLER];
+	if (capsule == API(interp, _Py_NoneStruct))
+		return set(NULL);
+	if (capsule)
+		return set(capsule);
+	capsule = create_capsule(interp);
+	ret = capsule ? set(capsule) : NULL;
+	API(interp, Py_DecRef)(capsule);
+	return ret;
+}
+
+// --- from an array to its block -----------------------------------------------------------
+
+// A module if it is loaded, or NULL.
+static PyObject *loaded_module(struct gorgon_interp *interp, const char *name)
+{
+	PyObject *text = API(interp, PyUnicode_FromString)(name), *ret;
+
+	ret = text ? API(interp, PyImport_GetModule)(text) : NULL;
+	API(interp, Py_DecRef)(text);
+	return ret;
+}
+
+// Whether an object is an ndarray that owns memory of our handler.
+static bool is_ours(struct gorgon_interp *interp, PyObject *object)
+{
+	PyObject *module = loaded_module(interp, "numpy._core.multiarray"), *name;
+	bool ret;
+
+	if (!module && !API(interp, PyErr_Occurred)())
+		module = loaded_module(interp, "numpy.core.multiarray");
+	if (!module)
+		return false;
+	name = API(interp, PyObject_CallMethod)(module, "get_handler_name", "O", object);
+	API(interp, Py_DecRef)(module);
+	// What is not an ndarray is a ValueError.
+	if (!name && API(interp, PyErr_ExceptionMatches)(*API(interp, PyExc_ValueError)))
+		API(interp, PyErr_Clear)();
+	ret = name && name != API(interp, _Py_NoneStruct) &&
+	      !API(interp, PyUnicode_CompareWithASCIIString)(name, "gorgon");
+	API(interp, Py_DecRef)(name);
+	return ret;
+}
+
+struct gorgon_block *gorgon_data_handler_block(struct gorgon_interp *interp, PyObject *object)
+{
+	PyObject *interface, *data;
+	void *address = NULL;
+
+	if (!is_ours(interp, object))
+		return NULL;
+	// Not by a buffer, which not all types of items have.
+	interface = API(interp, PyObject_GetAttrString)(object, "__array_interface__");
+	data = interface ? API(interp, PyDict_GetItemString)(interface, "data") : NULL;
+	data = data ? API(interp, PyTuple_GetItem)(data, 0) : NULL;
+	address = data ? API(interp, PyLong_AsVoidPtr)(data) : NULL;
+	API(interp, Py_DecRef)(interface);
+	return address ? gorgon_block_of(address) : NULL;
+}

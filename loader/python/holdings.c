@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// What an interpreter holds of the memory that it shares with others, so that its end lets
+// go of it.
+//
+// Blocks that numpy has allocated and arrays that were received are given back by the
+// destructors of Python objects. Python does not run all of them when it is finalised, and
+// none when a program ends in the middle of a thread. What is left is in these lists.
+//
+// They are under the lock of the namespace's heap, which has the same use and is taken
+// around fork().
+
+#define _GNU_SOURCE
+#include "array.h"
+#include "block.h"
+#include "../elf/ns.h"
+#include "interp.h"
+
+#include <stdlib.h>
+
+void gorgon_holdings_init(struct gorgon_holdings *holdings)
+{
+	holdings->blocks.prev = holdings->blocks.next = &holdings->blocks;
+	holdings->arrays.prev = holdings->arrays.next = &holdings->arrays;
+}
+
+void gorgon_holdings_add(struct gorgon_interp *interp, struct gorgon_link *head,
+			 struct gorgon_link *link)
+{
+	pthread_mutex_lock(&interp->ns->heap.lock);
+	link->prev = head;
+	link->next = head->next;
+	link->prev->next = link->next->prev = link;
+	pthread_mutex_unlock(&interp->ns->heap.lock);
+}
+
+void gorgon_holdings_remove(struct gorgon_interp *interp, struct gorgon_link *link)
+{
+	pthread_mutex_lock(&interp->ns->heap.lock);
+	link->prev->next = link->next;
+	link->next->prev = link->prev;
+	pthread_mutex_unlock(&interp->ns->heap.lock);
+}
+
+void gorgon_holdings_release(struct gorgon_holdings *holdings)
+{
+	struct gorgon_link *link, *next;
+
+	for (link = holdings->blocks.next; link != &holdings->blocks; link = next) {
+		next = link->next;
+		gorgon_block_release((struct gorgon_block *)link);
+	}
+	for (link = holdings->arrays.next; link != &holdings->arrays; link = next) {
+		next = link->next;
+		gorgon_array_release(((struct gorgon_received *)link)->array);
+		free(link);
+	}
+}

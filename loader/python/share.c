@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: MIT
+// gorgon.share(), gorgon.receive() and gorgon.withdraw(): arrays between interpreters.
+//
+// What is shared must outlive the interpreter that shares it, so its memory must be the
+// host's: numpy's through our data handler (data_handler.c), or that of an array that was
+// received. share() finds the block that such an object's memory lies in through the
+// objects that it is a view of (`base` of ndarrays, `obj` of memoryviews). Everything else
+// is copied into memory of the host's, once, and only when asked to.
+//
+// What is received is an object of our own with the buffer protocol, which holds the array;
+// numpy makes an ndarray over it that holds the object. The buffer protocol knows no dates:
+// they travel as integers and numpy looks at them as dates again.
+
+#define _GNU_SOURCE
+#include "share.h"
+#include "array.h"
+#include "../elf/error.h"
+#include "../elf/ns.h"
+#include "../elf/replace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CHAIN_MAX 64 // views of views; numpy makes one, and nothing may lead us in circles
+
+struct array_object {
+	PyObject_HEAD
+	struct gorgon_received *received;
+	bool writable;
+};
+
+// Hand an error of the library on as an exception.
+static PyObject *raise_error(struct gorgon_interp *interp, struct gorgon_error *err)
+{
+	PyObject *type;
+
+	switch (gorgon_error_code(err)) {
+	case GORGON_ERROR_NOMEM:
+		return API(interp, PyErr_NoMemory)();
+	case GORGON_ERROR_MISSING:
+		type = *API(interp, PyExc_KeyError);
+		break;
+	default:
+		type = *API(interp, PyExc_ValueError);
+	}
+	API(interp, PyErr_SetString)(type, gorgon_error_message(err));
+	gorgon_error_destroy(err);
+	return NULL;
+}
+
+static PyObject *none(struct gorgon_interp *interp)
+{
+	PyObject *ret = API(interp, _Py_NoneStruct);
+
+	API(interp, Py_IncRef)(ret);
+	return ret;
+}
+
+PyObject *gorgon_share_attribute(struct gorgon_interp *interp, PyObject *object, const char *name)
+{
+	PyObject *ret = API(interp, PyObject_GetAttrString)(object, name);
+
+	if (!ret && API(interp, PyErr_ExceptionMatches)(*API(interp, PyExc_AttributeError)))
+		API(interp, PyErr_Clear)();
+	return ret;
+}
+
+// --- share ------------------------------------------------------------------------------
+
+// What an object is a view of, or NULL. @object is given back.
+static PyObject *step_to_base(struct gorgon_interp *interp, PyObject *object)
+{
+	PyObject *ret = gorgon_share_attribute(interp, object, "base");
+
+	if (!ret && !API(interp, PyErr_Occurred)())
+		ret = gorgon_share_attribute(interp, object, "obj");
+	API(interp, Py_DecRef)(object);
+	return ret;
+}
+
+// The host's block that an object's memory lies in, or NULL, perhaps with an exception. It
+// lives as long as the object.
+static struct gorgon_block *find_block(struct gorgon_interp *interp, PyObject *object)
+{
+	struct gorgon_block *ret = NULL;
+
+	API(interp, Py_IncRef)(object);
+	for (int i = 0; object && !ret && i < CHAIN_MAX; i++) {
+		if ((void *)Py_TYPE(object) == interp->array_type)
+			ret = ((struct array_object *)object)->received->array->block;
+		else
+			ret = gorgon_data_handler_block(interp, object);
+		if (!ret && API(interp, PyErr_Occurred)())
+			break;
+		object = step_to_base(interp, object);
+	}
+	API(interp, Py_DecRef)(object);
+	return ret;
+}
+
+// The view's memory as an array without copying it.
+static struct gorgon_array *array_over(struct gorgon_interp *interp, PyObject *object,
+				       const Py_buffer *view,
+				       const struct gorgon_array_layout *layout, bool writable)
+{
+	struct gorgon_block *block = view->suboffsets ? NULL : find_block(interp, object);
+	struct gorgon_array *ret = NULL;
+	struct gorgon_error *err;
+
+	if (API(interp, PyErr_Occurred)())
+		return NULL;
+	if (!block) {
+		API(interp, PyErr_SetString)
+		(*API(interp, PyExc_ValueError),
+		 "the array's memory belongs to this interpreter alone: share a copy with copy=True, or "
+		 "call gorgon.use_data_handler() before numpy makes it");
+		return NULL;
+	}
+	if (writable && view->readonly) {
+		API(interp, PyErr_SetString)(*API(interp, PyExc_ValueError),
+					     "the array is read-only and cannot be shared with writable=True");
+		return NULL;
+	}
+	err = gorgon_array_create_in(block, view->buf, layout, writable, &ret);
+	if (err)
+		raise_error(interp, err);
+	return ret;
+}
+
+static struct gorgon_array *array_copied(struct gorgon_interp *interp, const Py_buffer *view,
+					 const struct gorgon_array_layout *layout, bool writable)
+{
+	struct gorgon_array_opts opts = {.size = sizeof(opts), .layout = *layout, .writable = writable};
+	struct gorgon_array *ret;
+	struct gorgon_error *err;
+
+	opts.layout.strides = NULL;
+	err = gorgon_array_create(&opts, &ret);
+	if (err) {
+		raise_error(interp, err);
+		return NULL;
+	}
+	if (!API(interp, PyBuffer_ToContiguous)(ret->data, view, view->len, 'C'))
+		return ret;
+	gorgon_array_release(ret);
+	return NULL;
+}
+
+static struct gorgon_array *make_array(struct gorgon_interp *interp, PyObject *object,
+				       const Py_buffer *view, const char *typestr, bool copy,
+				       bool writable)
+{
+	struct gorgon_array_layout layout = {
+		.format = typestr ?: view->format ?: "B",
+		.item_size = (size_t)view->itemsize,
+		.ndim = (unsigned)view->ndim,
+		.shape = view->shape,
+		.strides = view->strides,
+	};
+
+	if (gorgon_format_has_objects(layout.format)) {
+		API(interp, PyErr_SetString)(*API(interp, PyExc_TypeError),
+					     "an array of Python objects cannot be shared: objects "
+					     "belong to one interpreter");
+		return NULL;
+	}
+	return copy ? array_copied(interp, view, &layout, writable)
+		    : array_over(interp, object, view, &layout, writable);
+}
+
+// The object whose buffer to take, which is a view as integers for an ndarray of dates: then
+// its dtype is at @dtype, to be given back.
+static PyObject *buffer_owner(struct gorgon_interp *interp, PyObject *object, PyObject **dtype)
+{
+	PyObject *kind, *type = gorgon_share_attribute(interp, object, "dtype");
+	bool is_date;
+
+	*dtype = NULL;
+	kind = type ? gorgon_share_attribute(interp, type, "char") : NULL;
+	is_date = kind && (!API(interp, PyUnicode_CompareWithASCIIString)(kind, "M") ||
+			   !API(interp, PyUnicode_CompareWithASCIIString)(kind, "m"));
+	API(interp, Py_DecRef)(kind);
+	if (is_date) {
+		*dtype = API(interp, PyObject_GetAttrString)(type, "str");
+		API(interp, Py_DecRef)(type);
+		return *dtype ? API(interp, PyObject_CallMethod)(object, "view", "s", "i8") : NULL;
+	}
+	API(interp, Py_DecRef)(type);
+	if (API(interp, PyErr_Occurred)())
+		return NULL;
+	API(interp, Py_IncRef)(object);
+	return object;
+}
+
+PyObject *gorgon_share_share(PyObject *self, PyObject *args, PyObject *kwargs,
+			     struct gorgon_interp *interp)
+{
+	static char *keywords[] = {"array", "name", "copy", "writable", NULL};
+	PyObject *object, *owner, *dtype;
+	struct gorgon_array *array = NULL;
+	int copy = 0, writable = 0;
+	struct gorgon_error *err;
+	const char *name;
+	Py_buffer view;
+
+	(void)self;
+	if (!API(interp, PyArg_ParseTupleAndKeywords)(args, kwargs, "Os|$pp:share", keywords,
+						      &object, &name, &copy, &writable))
+		return NULL;
+	owner = buffer_owner(interp, object, &dtype);
+	if (owner && !API(interp, PyObject_GetBuffer)(owner, &view, PyBUF_FULL_RO)) {
+		const char *typestr =
+			dtype ? API(interp, PyUnicode_AsUTF8AndSize)(dtype, NULL) : NULL;
+
+		if (typestr || !dtype)
+			array = make_array(interp, object, &view, typestr, copy, writable);
+		API(interp, PyBuffer_Release)(&view);
+	}
+	API(interp, Py_DecRef)(owner);
+	API(interp, Py_DecRef)(dtype);
+	if (!array)
+		return NULL;
+	err = gorgon_array_share(array, name);
+	gorgon_array_release(array);
+	return err ? raise_error(interp, err) : none(interp);
+}
+
+PyObject *gorgon_share_withdraw(PyObject *self, PyObject *args, struct gorgon_interp *interp)
+{
+	struct gorgon_error *err;
+	const char *name;
+
+	(void)self;
+	if (!API(interp, PyArg_ParseTuple)(args, "s:withdraw", &name))
+		return NULL;
+	err = gorgon_array_withdraw(name);
+	return err ? raise_error(interp, err) : none(interp);
+}
+
+// --- receive ----------------------------------------------------------------------------
+
+// Takes over the caller's hold.
+static PyObject *create_object(struct gorgon_interp *interp, struct gorgon_array *array,
+			       bool writable)
+{
+	struct gorgon_received *received = calloc(1, sizeof(*received));
+	struct array_object *ret;
+
+	ret = (struct array_object *)API(interp, PyType_GenericAlloc)(interp->array_type, 0);
+	if (!received || !ret) {
+		gorgon_array_release(array);
+		free(received);
+		API(interp, Py_DecRef)((PyObject *)ret);
+		return API(interp, PyErr_NoMemory)();
+	}
+	received->array = array;
+	gorgon_holdings_add(interp, &interp->holdings.arrays, &received->link);
+	ret->received = received;
+	ret->writable = writable;
+	return (PyObject *)ret;
+}
+
+void gorgon_share_dealloc(PyObject *self, struct gorgon_interp *interp)
+{
+	struct gorgon_received *received = ((struct array_object *)self)->received;
+	PyObject *type = (PyObject *)Py_TYPE(self);
+
+	if (received) {
+		gorgon_holdings_remove(interp, &received->link);
+		gorgon_array_release(received->array);
+		free(received);
+	}
+	API(interp, PyObject_Free)(self);
+	API(interp, Py_DecRef)(type);
+}
+
+// Whether a consumer's demands are met (the C API's "Buffer request types").
+static const char *unmet(struct gorgon_interp *interp, const Py_buffer *view, int flags)
+{
+	__typeof__(&PyBuffer_IsContiguous) is_contiguous = API(interp, PyBuffer_IsContiguous);
+
+	if ((flags & PyBUF_WRITABLE) && view->readonly)
+		return "the array was received read-only";
+	if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS && !is_contiguous(view, 'C'))
+		return "the array is not C-contiguous";
+	if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && !is_contiguous(view, 'F'))
+		return "the array is not Fortran contiguous";
+	if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS && !is_contiguous(view, 'A'))
+		return "the array is not contiguous";
+	if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !is_contiguous(view, 'C'))
+		return "the array is not C-contiguous, and strides are not asked for";
+	return NULL;
+}
+
+int gorgon_share_getbuffer(PyObject *self, Py_buffer *view, int flags,
+			   struct gorgon_interp *interp)
+{
+	struct array_object *object = (struct array_object *)self;
+	const struct gorgon_array *array = object->received->array;
+	const struct gorgon_array_layout *layout = &array->layout;
+	const char *problem;
+	Py_ssize_t count = 1;
+
+	for (unsigned i = 0; i < layout->ndim; i++)
+		count *= layout->shape[i];
+	*view = (Py_buffer){
+		.buf = array->data,
+		.len = count * (Py_ssize_t)layout->item_size,
+		.itemsize = (Py_ssize_t)layout->item_size,
+		.readonly = !object->writable,
+		.ndim = (int)layout->ndim,
+		.format = (char *)(*array->format.buffer ? array->format.buffer : layout->format),
+		.shape = (Py_ssize_t *)layout->shape,
+		.strides = (Py_ssize_t *)layout->strides,
+	};
+	if ((problem = unmet(interp, view, flags))) {
+		API(interp, PyErr_SetString)(*API(interp, PyExc_BufferError), problem);
+		return -1;
+	}
+	if (!(flags & PyBUF_FORMAT))
+		view->format = NULL;
+	if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES)
+		view->strides = NULL;
+	if (!(flags & PyBUF_ND)) {
+		view->shape = NULL;
+		view->ndim = 1;
+	}
+	API(interp, Py_IncRef)(self);
+	view->obj = self;
+	return 0;
+}
+
+// The module numpy; None where it is not installed.
+static PyObject *import_numpy(struct gorgon_interp *interp)
+{
+	PyObject *util = API(interp, PyImport_ImportModule)("importlib.util"), *spec;
+
+	// Not by trying: an installed numpy that does not load has to say so.
+	spec = util ? API(interp, PyObject_CallMethod)(util, "find_spec", "s", "numpy") : NULL;
+	API(interp, Py_DecRef)(util);
+	if (!spec || spec == API(interp, _Py_NoneStruct))
+		return spec;
+	API(interp, Py_DecRef)(spec);
+	return API(interp, PyImport_ImportModule)("numpy");
+}
+
+static PyObject *as_ndarray(struct gorgon_interp *interp, PyObject *numpy, PyObject *object,
+			    const struct gorgon_array *array)
+{
+	PyObject *plain = API(interp, PyObject_CallMethod)(numpy, "asarray", "O", object), *ret;
+
+	if (!plain || !array->format.differs)
+		return plain;
+	ret = API(interp, PyObject_CallMethod)(plain, "view", "s", array->layout.format);
+	API(interp, Py_DecRef)(plain);
+	return ret;
+}
+
+PyObject *gorgon_share_receive(PyObject *self, PyObject *args, PyObject *kwargs,
+			       struct gorgon_interp *interp)
+{
+	static char *keywords[] = {"name", "writable", NULL};
+	PyObject *object, *numpy, *ret = NULL;
+	struct gorgon_array *array;
+	struct gorgon_error *err;
+	const char *name;
+	int writable = 0;
+
+	(void)self;
+	if (!API(interp, PyArg_ParseTupleAndKeywords)(args, kwargs, "s|$p:receive", keywords, &name,
+						      &writable))
+		return NULL;
+	if ((err = gorgon_array_receive(name, &array)))
+		return raise_error(interp, err);
+	if (writable && !array->writable) {
+		gorgon_array_release(array);
+		return API(interp, PyErr_Format)(*API(interp, PyExc_PermissionError),
+						 "array \"%s\": was not shared with writable=True", name);
+	}
+	object = create_object(interp, array, writable);
+	numpy = object ? import_numpy(interp) : NULL;
+	if (numpy == API(interp, _Py_NoneStruct))
+		ret = API(interp, PyMemoryView_FromObject)(object);
+	else if (numpy)
+		ret = as_ndarray(interp, numpy, object, array);
+	API(interp, Py_DecRef)(numpy);
+	API(interp, Py_DecRef)(object);
+	return ret;
+}
+
+bool gorgon_share_init(struct gorgon_interp *interp)
+{
+	PyType_Slot slots[] = {
+		{Py_tp_doc, "Memory that was received from another interpreter or the host."},
+		{Py_tp_dealloc, gorgon_replace_thunk(interp->ns, GORGON_THUNK_ARRAY_DEALLOC)},
+		{Py_bf_getbuffer, gorgon_replace_thunk(interp->ns, GORGON_THUNK_ARRAY_GETBUFFER)},
+		{0, NULL},
+	};
+	PyType_Spec spec = {
+		.name = "gorgon.Array",
+		.basicsize = sizeof(struct array_object),
+		.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+		.slots = slots,
+	};
+
+	interp->array_type = API(interp, PyType_FromSpec)(&spec);
+	return interp->array_type;
+}

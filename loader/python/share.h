@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Arrays as programs see them, and numpy's memory. See share.c and data_handler.c. */
+#ifndef GORGON_PYTHON_SHARE_H
+#define GORGON_PYTHON_SHARE_H
+
+#include "api.h"
+#include "block.h"
+
+/* --- share.c --------------------------------------------------------------------- */
+
+/* Make the type of received arrays. False: a Python exception is set. */
+bool gorgon_share_init(struct gorgon_interp *interp);
+
+/* Functions of the module `gorgon`, and of that type; each is behind a thunk. */
+PyObject *gorgon_share_share(PyObject *self, PyObject *args, PyObject *kwargs,
+			     struct gorgon_interp *interp);
+PyObject *gorgon_share_receive(PyObject *self, PyObject *args, PyObject *kwargs,
+			       struct gorgon_interp *interp);
+PyObject *gorgon_share_withdraw(PyObject *self, PyObject *args, struct gorgon_interp *interp);
+void gorgon_share_dealloc(PyObject *self, struct gorgon_interp *interp);
+int gorgon_share_getbuffer(PyObject *self, Py_buffer *view, int flags,
+			   struct gorgon_interp *interp);
+
+/* An attribute; NULL without an exception when there is none, with one after other failures. */
+PyObject *gorgon_share_attribute(struct gorgon_interp *interp, PyObject *object, const char *name);
+
+/* --- data_handler.c ---------------------------------------------------------------- */
+
+PyObject *gorgon_data_handler_use(PyObject *self, PyObject *args, struct gorgon_interp *interp);
+
+/* The block of an ndarray that owns memory of our handler; NULL for all other objects, or with
+ * an exception. */
+struct gorgon_block *gorgon_data_handler_block(struct gorgon_interp *interp, PyObject *object);
+
+#endif
