@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CAPSULE	       "mem_handler"
 #define HUGE_PAGES_MIN (4u << 20) // bytes; from here on numpy's own handler asks for them, too
 
 // Indexes in the table, and the version of it (NPY_1_22_API_VERSION) that brought handlers.
@@ -105,7 +106,7 @@ static PyObject *create_capsule(struct gorgon_interp *interp)
 		handler->allocator.free = handler_free;
 		interp->data_handler = handler;
 	}
-	return API(interp, PyCapsule_New)(handler, "mem_handler", NULL);
+	return API(interp, PyCapsule_New)(handler, CAPSULE, NULL);
 }
 
 // numpy's table of functions, or NULL with an exception.
@@ -154,6 +155,13 @@ PyObject *gorgon_data_handler_use(PyObject *self, PyObject *args, struct gorgon_
 	set = (PyObject * (*)(PyObject *)) table[SET_HANDLER];
 	if (capsule == API(interp, _Py_NoneStruct))
 		return set(NULL);
+	// numpy 1 believes whatever it gets.
+	if (capsule && !API(interp, PyCapsule_IsValid)(capsule, CAPSULE)) {
+		API(interp, PyErr_SetString)(*API(interp, PyExc_TypeError),
+					     "use_data_handler(): not a handler of numpy's, expected "
+					     "one that it returned or None");
+		return NULL;
+	}
 	if (capsule)
 		return set(capsule);
 	capsule = create_capsule(interp);

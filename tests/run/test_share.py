@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: MIT
+"""gorgon.share() and gorgon.receive(), and numpy's memory from the host, as programs see them."""
+
+import os
+import tempfile
+import unittest
+
+from harness import GORGON, PYTHON3, SANITIZED, SANITIZER_ENV, VENV_PYTHON, run
+
+# What the programs below begin with. The error of a call by its type and text; numpy's functions by
+# the names of either version; and what another interpreter shares, as soon as it does.
+PRELUDE = """
+import gorgon, time
+
+def fails(function, *args, **kwargs):
+    try:
+        function(*args, **kwargs)
+    except Exception as error:
+        return f"{type(error).__name__}: {error.args[0]}"
+
+def wait(name, **kwargs):
+    while True:
+        try:
+            return gorgon.receive(name, **kwargs)
+        except KeyError:
+            time.sleep(0.001)
+
+def barrier(name):
+    gorgon.share(b"", f"{name} {gorgon.interpreter}", copy=True)
+    for i in range(gorgon.count()):
+        wait(f"{name} {i}")
+"""
+
+NUMPY = PRELUDE + """
+import numpy
+multiarray = (numpy._core if numpy.__version__[0] == "2" else numpy.core).multiarray
+handler = multiarray.get_handler_name
+
+def check(text, condition):
+    assert condition, text
+"""
+
+ALONE = ("ValueError: the array's memory belongs to this interpreter alone: share a copy with copy=True, or call "
+         "gorgon.use_data_handler() before numpy makes it")
+
+# One copy of 256 MB in memory, looked at by all; interpreter 0 measures the process.
+PARALLEL = NUMPY + """
+MEGABYTE = 1 << 20
+
+def pss():
+    with open("/proc/self/smaps_rollup") as file:
+        return next(int(line.split()[1]) // 1024 for line in file if line.startswith("Pss:"))
+
+me, count = gorgon.interpreter, gorgon.count()
+barrier("loaded")
+before = pss() if me == 0 else None
+barrier("measured")
+if me == 0:
+    gorgon.use_data_handler()
+    numbers = numpy.arange(256 * MEGABYTE // 8)
+    gorgon.share(numbers, "numbers")
+    del numbers
+numbers = wait("numbers")
+size = numbers.size // count
+part = numbers[me * size:(me + 1) * size].sum()
+gorgon.share(part, f"sum {me}", copy=True)
+barrier("summed")
+if me == 0:
+    total = sum(int(wait(f"sum {i}")) for i in range(count))
+    print(total == numbers.size * (numbers.size - 1) // 2, round((pss() - before) / 256, 1))
+barrier("end")
+"""
+
+# Each interpreter shares, receives, drops and withdraws under names that all of them use.
+RANDOM = NUMPY + """
+import random
+random.seed(gorgon.interpreter)
+gorgon.use_data_handler()
+barrier("start")
+held, wrong, seen = [], 0, 0
+for i in range(ROUNDS):
+    name = f"any {random.randrange(20)}"
+    a = numpy.full(random.randrange(1, 3000), i)
+    fails(gorgon.share, a if random.random() < 0.8 else a[::3], name)
+    try:
+        b = gorgon.receive(name)
+    except KeyError:
+        continue
+    seen += 1
+    wrong += int(b.min() != b.max())
+    held.append(b)
+    if random.random() < 0.5:
+        fails(gorgon.withdraw, name)
+    if random.random() < 0.3:
+        del held[:random.randrange(len(held))]
+wrong += sum(int(b.min() != b.max()) for b in held)
+print(wrong, seen > ROUNDS // 2)
+barrier("end")
+"""
+
+
+class Program(unittest.TestCase):
+    maxDiff = None
+
+    def check(self, code, *lines, python=PYTHON3, count=1):
+        result = run(GORGON, "run", "-n", count, "--python", python, "-c", code, env=SANITIZER_ENV)
+        self.assertEqual((result.stderr, result.stdout.splitlines(), result.returncode), ("", list(lines), 0))
+
+    def check_both(self, code, *lines):
+        """With numpy 1 and numpy 2."""
+        for python in (PYTHON3, VENV_PYTHON):
+            with self.subTest(python):
+                self.check(code, *lines, python=python)
+
+
+class Share(Program):
+    def test_receivers_see_the_same_memory(self):
+        self.check_both(NUMPY + """
+gorgon.use_data_handler()
+a = numpy.arange(12).reshape(3, 4)
+gorgon.share(a, "a", writable=True)
+b, c = gorgon.receive("a"), gorgon.receive("a", writable=True)
+a[0, 0] = 100
+c[2, 3] = 200
+print(b[0, 0], b[2, 3], a[2, 3], type(b).__name__)
+print(b.flags.writeable, c.flags.writeable, fails(b.setflags, write=True))
+print(numpy.shares_memory(a, b))
+del a
+print(b.tolist())
+""", "100 200 200 ndarray", "False True ValueError: cannot set WRITEABLE flag to True of this array", "True",
+                        "[[100, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 200]]")
+
+    def test_dtypes_shapes_and_strides_arrive(self):
+        self.check_both(NUMPY + """
+gorgon.use_data_handler()
+base = numpy.arange(24.).reshape(2, 3, 4)
+record = numpy.dtype([("x", "<i4"), ("at", [("y", ">f8"), ("z", "S3")]), ("v", "u2", (2,))])
+arrays = [base, base.T, base[::-1, :, ::2], base[1, 1, 1:1], base[0, 0, 0, ...], numpy.broadcast_to(base[0, 0], (5, 4)),
+          numpy.zeros((0, 3)), numpy.zeros(()), numpy.asfortranarray(base),
+          numpy.array(["2020-02-29", "NaT"], "M8[ms]"), numpy.array([[1, -2]], ">m8[D]")[:, ::-1],
+          numpy.array([b"abc", b"de"]), numpy.array(["\\u00e9t\\u00e9", ""]), numpy.zeros(3, record),
+          numpy.zeros(3, record)["at"]["y"]]
+arrays += [numpy.arange(5).astype(code) for code in "?bBhHiIlLqQefdgFDG"]
+arrays += [numpy.arange(5).astype(">" + code) for code in ("i2", "u8", "f4", "c16")]
+for i, a in enumerate(arrays):
+    for copy in (False, True):
+        gorgon.share(a, "a", copy=copy)
+        b = gorgon.receive("a")
+        check(a.dtype, (a.dtype, a.shape) == (b.dtype, b.shape) and a.tobytes() == b.tobytes())
+        check(a.dtype, a.strides == b.strides or copy or not a.size)
+        check(a.dtype, numpy.shares_memory(a, b) == (not copy and a.size > 0))
+        gorgon.withdraw("a")
+print(len(arrays))
+""", "37")
+
+    def test_what_is_the_interpreters_is_copied_when_asked_to(self):
+        self.check_both(NUMPY + """
+import array
+from numpy.lib.stride_tricks import as_strided
+things = [b"bytes", bytearray(b"bytes"), memoryview(b"bytes"), array.array("d", [1, 2]), numpy.arange(3),
+          numpy.arange(3)[::-1], numpy.frombuffer(b"bytes", "u1")]
+for thing in things:
+    print(fails(gorgon.share, thing, "thing"))
+    gorgon.share(thing, "thing", copy=True)
+    print(type(thing).__name__, gorgon.receive("thing").tolist(), gorgon.receive("thing").dtype)
+    gorgon.withdraw("thing")
+gorgon.share(things[1], "snapshot", copy=True)
+things[1][0] = 0
+print(gorgon.receive("snapshot")[0])
+gorgon.use_data_handler()
+foreign = as_strided(numpy.arange(4), (8,))
+print(fails(gorgon.share, foreign, "foreign"))
+""", ALONE, "bytes [98, 121, 116, 101, 115] uint8", ALONE, "bytearray [98, 121, 116, 101, 115] uint8",
+                        ALONE, "memoryview [98, 121, 116, 101, 115] uint8", ALONE, "array [1.0, 2.0] float64",
+                        ALONE, "ndarray [0, 1, 2] int64", ALONE, "ndarray [2, 1, 0] int64",
+                        ALONE, "ndarray [98, 121, 116, 101, 115] uint8", "98",
+                        "ValueError: array: its items are not all inside its memory of 32 bytes")
+
+    def test_what_was_received_is_shared_again(self):
+        self.check_both(NUMPY + """
+gorgon.share(bytes(range(10)), "a", copy=True, writable=True)
+read, write = gorgon.receive("a"), gorgon.receive("a", writable=True)
+gorgon.share(read[2:], "b")
+gorgon.share(memoryview(write)[::2], "c", writable=True)
+print(fails(gorgon.share, read, "d", writable=True))
+gorgon.withdraw("a")
+del read, write
+gorgon.receive("c", writable=True)[1] = 200
+print(gorgon.receive("b").tolist(), gorgon.receive("c").tolist())
+""", "ValueError: the array is read-only and cannot be shared with writable=True",
+                        "[200, 3, 4, 5, 6, 7, 8, 9] [0, 200, 4, 6, 8]")
+
+    def test_refusals_say_why(self):
+        self.check_both(NUMPY + """
+objects = numpy.array([None, 1])
+record = numpy.zeros(2, [("name", object), ("x", float)])
+print(fails(gorgon.share, objects, "o", copy=True))
+print(fails(gorgon.share, record, "o", copy=True))
+print(fails(gorgon.share, [1, 2], "o", copy=True))
+print(fails(gorgon.receive, "o"))
+print(fails(gorgon.withdraw, "o"))
+gorgon.share(b"1", "taken", copy=True)
+print(fails(gorgon.share, b"2", "taken", copy=True))
+print(fails(gorgon.receive, "taken", writable=True))
+print(fails(gorgon.receive, 5))
+print(gorgon.receive("taken").tobytes())
+""", *["TypeError: an array of Python objects cannot be shared: objects belong to one interpreter"] * 2,
+                        "TypeError: a bytes-like object is required, not 'list'",
+                        *['KeyError: array "o": nobody has shared it'] * 2,
+                        'ValueError: array "taken": the name is taken, withdraw it first',
+                        'PermissionError: array "taken": was not shared with writable=True',
+                        "TypeError: receive() argument 1 must be str, not int", "b'1'")
+
+    def test_without_numpy_a_memoryview_is_received(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run(PYTHON3, "-m", "venv", "--without-pip", folder).check_returncode()
+            self.check(PRELUDE + """
+import array, ctypes
+gorgon.share(array.array("i", [1, 2, 3]), "a", copy=True, writable=True)
+view = gorgon.receive("a", writable=True)
+view[1] = 20
+print(type(view).__name__, view.format, gorgon.receive("a").tolist(), gorgon.receive("a").readonly)
+print(type(view.obj).__name__, fails(type(view.obj)))
+print(fails(ctypes.c_char.from_buffer, gorgon.receive("a")))
+gorgon.share(view[::2], "b")
+print(gorgon.receive("b").tolist(), bytes(gorgon.receive("b")) == bytes(view[::2]))
+print(fails(gorgon.use_data_handler))
+""", "memoryview i [1, 20, 3] True", "Array TypeError: cannot create 'gorgon.Array' instances",
+                       "TypeError: underlying buffer is not writable", "[1, 3] True",
+                       "ModuleNotFoundError: No module named 'numpy'",
+                       python=os.path.join(folder, "bin", "python"))
+
+    def test_four_interpreters_sum_one_array(self):
+        result = run(GORGON, "run", "-n", "4", "-c", PARALLEL, env=SANITIZER_ENV)
+        self.assertEqual((result.stderr, result.returncode), ("", 0))
+        right, ratio = result.stdout.split()
+        self.assertEqual(right, "True")
+        if not SANITIZED:  # its runtime grows, too
+            self.assertGreaterEqual(float(ratio), 1.0)
+            self.assertLessEqual(float(ratio), 1.2)
+
+    def test_interpreters_share_at_random(self):
+        rounds = "ROUNDS = 2500\n"
+        self.check(rounds + RANDOM, *["0 True"] * 4, count=4)
+        self.check(rounds + RANDOM, *["0 True"] * 4, count=4, python=VENV_PYTHON)
+
+
+class DataHandler(Program):
+    """gorgon.use_data_handler(): what NEP 49 asks of a handler."""
+
+    def test_name_and_version_are_visible(self):
+        self.check_both(NUMPY + """
+print(handler(), gorgon.use_data_handler() is not None, handler(), multiarray.get_handler_version())
+print(handler(numpy.ones(3)), handler(numpy.ones(3)[1:]))
+""", "default_allocator True gorgon 1", "gorgon None")
+
+    def test_lifetimes_mix_and_default_comes_back(self):
+        self.check_both(NUMPY + """
+old = numpy.arange(1000)
+default = gorgon.use_data_handler()
+ours = numpy.arange(1000)
+gorgon.use_data_handler(default)
+print(handler(), handler(old), handler(ours), handler(ours + 1))
+gorgon.use_data_handler()
+both = old + ours
+print(handler(), handler(both), int(both.sum()))
+mine = gorgon.use_data_handler(None)
+print(handler(), handler(numpy.ones(1)))
+del old, ours
+gorgon.use_data_handler(mine)
+print(handler(), int(both[-1]), fails(gorgon.use_data_handler, 5))
+""", "default_allocator default_allocator gorgon default_allocator", "gorgon gorgon 999000",
+                        "default_allocator default_allocator",
+                        "gorgon 1998 TypeError: use_data_handler(): not a handler of numpy's, expected one that it "
+                        "returned or None")
+
+    def test_contexts_have_their_own(self):
+        self.check_both(NUMPY + """
+import contextvars, threading
+gorgon.use_data_handler()
+def show():
+    print(handler(), handler(numpy.ones(3)))
+def run(function, *args):
+    thread = threading.Thread(target=function, args=args)
+    thread.start()
+    thread.join()
+run(show)
+run(contextvars.copy_context().run, show)
+contextvars.copy_context().run(gorgon.use_data_handler, None)
+show()
+""", "default_allocator default_allocator", "gorgon gorgon", "gorgon gorgon")
+
+    def test_memory_is_aligned_zeroed_and_resized(self):
+        self.check_both(NUMPY + """
+gorgon.use_data_handler()
+sizes = (0, 1, 7, 8, 9, 1000, 100000, 3000000)
+print([numpy.empty(n, "u1").ctypes.data % 64 for n in sizes])
+print([int(numpy.zeros(n, "u1").sum()) for n in sizes])
+print([numpy.zeros(shape).shape for shape in ((0,), (3, 0), (0, 3), ())])
+a = numpy.arange(10)
+for n in (0, 5, 100000, 1000000, 3, 7):
+    a.resize(n, refcheck=False)
+    print(a.ctypes.data % 64, a[:4].tolist(), handler(a))
+print(numpy.fromiter((i for i in range(100000)), int).sum())
+try:
+    numpy.zeros(1 << 60, "u1")
+except MemoryError:
+    print("no memory")
+""", "[0, 0, 0, 0, 0, 0, 0, 0]", "[0, 0, 0, 0, 0, 0, 0, 0]", "[(0,), (3, 0), (0, 3), ()]", "0 [] gorgon",
+                        *["0 [0, 0, 0, 0] gorgon"] * 3, "0 [0, 0, 0] gorgon", "0 [0, 0, 0, 0] gorgon",
+                        "4999950000", "no memory")
+
+    def test_resized_owner_leaves_receivers_the_old_memory(self):
+        self.check_both(NUMPY + """
+gorgon.use_data_handler()
+a = numpy.arange(5)
+gorgon.share(a, "a")
+b = gorgon.receive("a")
+a.resize(100000, refcheck=False)
+a[:] = -1
+print(b.tolist())
+gorgon.withdraw("a")
+a.resize(3, refcheck=False)
+print(b.tolist(), a.tolist())
+""", "[0, 1, 2, 3, 4]", "[0, 1, 2, 3, 4] [-1, -1, -1]")

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// loader/python: arrays between programs and the host, and what an interpreter that is
+// destroyed leaves to the others. tests/run/test_share.py has what programs see.
+
+#define _GNU_SOURCE
+#include "helpers.h"
+
+#include "../loader/python/array.h"
+#include "../loader/python/block.h"
+
+#include <stdlib.h>
+
+static unsigned destroyed;
+
+static void count_destroy(void *ctx, void *data)
+{
+	(void)ctx;
+	(void)data;
+	destroyed++;
+}
+
+// Run a program in an interpreter of its own, which is destroyed then.
+static void run(const char *code, int expected)
+{
+	struct gorgon_interp *interp = test_interp_create(NULL);
+	const char *argv[] = {"-I", "-c", code};
+	int status = -1;
+
+	assert_ok(test_interp_main(interp, 3, argv, &status));
+	assert_int_equal(status, expected);
+	assert_ok(gorgon_interp_destroy(interp));
+}
+
+static struct gorgon_array *receive(const char *name)
+{
+	struct gorgon_array *array;
+
+	assert_ok(gorgon_array_receive(name, &array));
+	return array;
+}
+
+// The host's numbers under the name "numbers".
+static void share_numbers(int *numbers, bool writable)
+{
+	struct gorgon_array_opts opts = {
+		.size = sizeof(opts),
+		.layout = {.format = "i", .ndim = 2, .shape = (ptrdiff_t[]){2, 3}},
+		.writable = writable,
+		.data = numbers,
+		.destroy = count_destroy,
+	};
+	struct gorgon_array *array;
+
+	destroyed = 0;
+	assert_ok(gorgon_array_create(&opts, &array));
+	assert_ok(gorgon_array_share(array, "numbers"));
+	gorgon_array_release(array);
+}
+
+static void share_host_memory_is_read_and_written_in_place(void **state)
+{
+	int numbers[6] = {1, 2, 3, 4, 5, 6};
+
+	(void)state;
+	share_numbers(numbers, true);
+	run("import gorgon\n"
+	    "a = gorgon.receive('numbers', writable=True)\n"
+	    "assert a.tolist() == [[1, 2, 3], [4, 5, 6]] and a.dtype.char == 'i'\n"
+	    "a[1, 2] = 60\n",
+	    0);
+	assert_int_equal(numbers[5], 60);
+	assert_int_equal(destroyed, 0);
+	assert_ok(gorgon_array_withdraw("numbers"));
+	assert_int_equal(destroyed, 1);
+}
+
+static void share_destroyed_interpreter_lets_go_of_what_it_received(void **state)
+{
+	int numbers[6] = {0};
+
+	(void)state;
+	share_numbers(numbers, false);
+	// A reference too many: Python will never drop the array.
+	run("import ctypes, gorgon\n"
+	    "a = gorgon.receive('numbers')\n"
+	    "ctypes.pythonapi.Py_IncRef(ctypes.py_object(a))\n"
+	    "gorgon.withdraw('numbers')\n",
+	    0);
+	assert_int_equal(destroyed, 1);
+}
+
+static void share_destroyed_owner_leaves_its_array_to_the_others(void **state)
+{
+	struct gorgon_array *array;
+
+	(void)state;
+	run("import ctypes, gorgon, numpy\n"
+	    "gorgon.use_data_handler()\n"
+	    "a = numpy.arange(100000.)\n"
+	    "ctypes.pythonapi.Py_IncRef(ctypes.py_object(a))\n"
+	    "gorgon.share(a[::-2], 'from the past')\n"
+	    "raise Exception('the owner ends')\n",
+	    1);
+	array = receive("from the past");
+	assert_true(*(double *)array->data == 99999);
+	// Of its holders the array alone is left.
+	assert_int_equal(array->block->count, 1);
+	gorgon_array_release(array);
+	run("import gorgon\n"
+	    "a = gorgon.receive('from the past')\n"
+	    "assert a.shape == (50000,) and a.sum() == sum(range(1, 100000, 2))\n"
+	    "gorgon.withdraw('from the past')\n"
+	    "assert a[-1] == 1\n",
+	    0);
+	assert_error(gorgon_array_receive("from the past", &array), GORGON_ERROR_MISSING,
+		     "nobody has shared it");
+}
+
+static void share_bytes_are_copied_for_the_host(void **state)
+{
+	struct gorgon_array *array;
+	struct gorgon_array_info info;
+
+	(void)state;
+	run("import gorgon\n"
+	    "gorgon.share(b'some bytes', 'bytes', copy=True)\n",
+	    0);
+	array = receive("bytes");
+	gorgon_array_get_info(array, &info);
+	assert_string_equal(info.layout.format, "B");
+	assert_int_equal(info.layout.ndim, 1);
+	assert_int_equal(info.layout.shape[0], 10);
+	assert_memory_equal(info.data, "some bytes", 10);
+	assert_false(info.writable);
+	gorgon_array_release(array);
+	assert_ok(gorgon_array_withdraw("bytes"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(share_host_memory_is_read_and_written_in_place),
+		cmocka_unit_test(share_destroyed_interpreter_lets_go_of_what_it_received),
+		cmocka_unit_test(share_destroyed_owner_leaves_its_array_to_the_others),
+		cmocka_unit_test(share_bytes_are_copied_for_the_host),
+	};
+
+	return cmocka_run_group_tests_name("share", tests, test_warm_up, NULL);
+}
