@@ -303,7 +303,7 @@ for n in (0, 5, 100000, 1000000, 3, 7):
     print(a.ctypes.data % 64, a[:4].tolist(), handler(a))
 print(numpy.fromiter((i for i in range(100000)), int).sum())
 try:
-    numpy.zeros(1 << 60, "u1")
+    numpy.zeros((1 << 63) - 50, "u1")
 except MemoryError:
     print("no memory")
 """, "[0, 0, 0, 0, 0, 0, 0, 0]", "[0, 0, 0, 0, 0, 0, 0, 0]", "[(0,), (3, 0), (0, 3), ()]", "0 [] gorgon",
