@@ -8,6 +8,7 @@
 #include "../loader/python/array.h"
 #include "../loader/python/block.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 static unsigned destroyed;
@@ -116,6 +117,78 @@ static void share_destroyed_owner_leaves_its_array_to_the_others(void **state)
 		     "nobody has shared it");
 }
 
+enum { THREADS = 4, LIVES = 3, NAMES = 6 };
+
+// Owners that come and go: each shares under names that all use, holds what it receives from
+// others too often to let go of it, and ends in one of three ways.
+static void *live_and_die(void *arg)
+{
+	static const char code[] =
+		"import ctypes, gorgon, numpy, os, random, sys\n"
+		"gorgon.use_data_handler()\n"
+		"held = []\n"
+		"for i in range(300):\n"
+		"    name = str(random.randrange(6))\n"
+		"    a = numpy.full(random.randrange(1, 5000), i)\n"
+		"    for action in gorgon.withdraw, lambda name: gorgon.share(a, name), gorgon.receive:\n"
+		"        try:\n"
+		"            held.append(action(name))\n"
+		"        except (KeyError, ValueError):\n"
+		"            pass\n"
+		"arrays = [a for a in held if a is not None]\n"
+		"assert all(a.min() == a.max() for a in arrays)\n"
+		"ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))\n"
+		"if gorgon.interpreter % 3 == 1: raise SystemExit('ends')\n"
+		"if gorgon.interpreter % 3 == 2: ctypes.CDLL(None).exit(1)\n";
+	int *failures = arg;
+
+	for (int i = 0; i < LIVES; i++) {
+		struct gorgon_interp *interp = test_interp_create(NULL);
+		const char *argv[] = {"-I", "-c", code};
+		int status = -1;
+
+		assert_ok(test_interp_main(interp, 3, argv, &status));
+		*failures += status != (gorgon_interp_number(interp) % 3 != 0);
+		assert_ok(gorgon_interp_destroy(interp));
+	}
+	return NULL;
+}
+
+static void share_owners_die_at_random(void **state)
+{
+	pthread_t threads[THREADS];
+	int failures[THREADS] = {0};
+	unsigned left = 0;
+
+	(void)state;
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, live_and_die, &failures[i]), 0);
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(threads[i], NULL);
+		assert_int_equal(failures[i], 0);
+	}
+	for (int i = 0; i < NAMES; i++) {
+		const char name[] = {(char)('0' + i), 0};
+		struct gorgon_array *array;
+		struct gorgon_error *err = gorgon_array_receive(name, &array);
+		const int64_t *items;
+
+		gorgon_error_destroy(err);
+		if (err)
+			continue;
+		assert_ok(gorgon_array_withdraw(name));
+		items = (const int64_t *)array->data;
+		for (ptrdiff_t k = 0; k < array->layout.shape[0]; k++)
+			assert_int_equal(items[k], items[0]);
+		// Nobody else is left.
+		assert_int_equal(array->count, 1);
+		assert_int_equal(array->block->count, 1);
+		gorgon_array_release(array);
+		left++;
+	}
+	assert_true(left > 0);
+}
+
 static void share_bytes_are_copied_for_the_host(void **state)
 {
 	struct gorgon_array *array;
@@ -142,6 +215,7 @@ int main(void)
 		cmocka_unit_test(share_host_memory_is_read_and_written_in_place),
 		cmocka_unit_test(share_destroyed_interpreter_lets_go_of_what_it_received),
 		cmocka_unit_test(share_destroyed_owner_leaves_its_array_to_the_others),
+		cmocka_unit_test(share_owners_die_at_random),
 		cmocka_unit_test(share_bytes_are_copied_for_the_host),
 	};
 
