@@ -56,7 +56,8 @@ static struct gorgon_error *check_item(const struct gorgon_array_layout *layout,
 	return NULL;
 }
 
-// Numbers of the layout into the array, whose strides may be yet to find.
+// Strides as given, or those of items without gaps. False when the bytes of all items, which
+// the buffer protocol wants to know even of items that overlap, are more than a number says.
 static bool fill_strides(struct gorgon_array *array, const ptrdiff_t *given, ptrdiff_t *shape,
 			 ptrdiff_t *strides)
 {

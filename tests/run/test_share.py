@@ -323,3 +323,21 @@ gorgon.withdraw("a")
 a.resize(3, refcheck=False)
 print(b.tolist(), a.tolist())
 """, "[0, 1, 2, 3, 4]", "[0, 1, 2, 3, 4] [-1, -1, -1]")
+
+    def test_numpy_s_own_handlers_work_beside_it(self):
+        """numpy's tests build handlers as in NEP 49: 64 bytes before the data, checked in free()."""
+        code = NUMPY + """
+import pytest
+class Ours:
+    @pytest.fixture(autouse=True)
+    def ours(self):
+        default = gorgon.use_data_handler()
+        yield
+        check(handler(), handler() == "gorgon")
+        gorgon.use_data_handler(default)
+raise SystemExit(pytest.main(["-q", "-p", "no:cacheprovider", "-W", "ignore", "--pyargs", "-k", "not new_policy",
+                              "numpy.core.tests.test_mem_policy"], plugins=[Ours()]))
+"""  # new_policy would run many more of numpy's tests
+        result = run(GORGON, "run", "-c", code, env={**SANITIZER_ENV, "ASAN_OPTIONS": "detect_leaks=0"})
+        self.assertEqual((result.stderr, result.returncode), ("", 0), result.stdout)
+        self.assertRegex(result.stdout, r"\n9 passed, 1 deselected")
