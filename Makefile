@@ -41,7 +41,7 @@ JSON_CFLAGS = $(shell pkg-config --cflags json-c)
 JSON_LIBS = $(shell pkg-config --libs json-c)
 
 JITREG_SRC := $(wildcard jitreg/*.c)
-GORGON_SRC := $(wildcard loader/elf/*.c loader/python/*.c)
+GORGON_SRC := $(wildcard loader/elf/*.c loader/copy/*.c loader/python/*.c)
 GORGON_ASM := loader/elf/tlsdesc_x86_64.S
 TOOL_SRC := $(wildcard tools/*.c)
 SYMDUMP_SRC := $(wildcard tools/symdump/*.c)
@@ -65,7 +65,7 @@ SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.
 .SUFFIXES:
 .SECONDARY:
 
-all: $(PRODUCTS) $(HOSTS)
+all: $(PRODUCTS) $(HOSTS) $(BUILD)/rewrite
 
 # ---- libraries and tools ----------------------------------------------------
 
@@ -123,6 +123,11 @@ $(BUILD)/host_python: HOST_LIBS = $(PYTHON_LIBS)
 $(HOSTS): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(LIBGORGON)
 	@$(if $(Q),echo "  LD      $@")
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LINK_GORGON) $(HOST_LIBS)
+
+# A function that is not exported.
+$(BUILD)/rewrite: $(BUILD)/obj/tests/rewrite.o $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
+	@$(if $(Q),echo "  LD      $@")
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ -lelf -lgcc_s -ldl -pthread
 
 # ---- tests --------------------------------------------------------------------
 

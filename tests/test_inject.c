@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "helpers.h"
 
+#include "../loader/copy/rewrite.h"
 #include "../loader/elf/lock.h"
 #include "../loader/elf/object.h"
 #include "../loader/elf/unwind.h"
@@ -67,6 +68,8 @@ WRAP(FILES, fstat, -1, EIO, int, (int fd, struct stat *st), fd, st)
 WRAP(FILES, memfd_create, -1, EMFILE, int, (const char *name, unsigned flags), name, flags)
 WRAP(FILES, pread, -1, EIO, ssize_t, (int fd, void *data, size_t size, off_t off), fd, data, size,
      off)
+WRAP(FILES, pwrite, -1, EIO, ssize_t, (int fd, const void *data, size_t size, off_t off), fd, data,
+     size, off)
 
 int __wrap_asprintf(char **ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int __wrap_asprintf(char **ret, const char *format, ...)
@@ -279,6 +282,18 @@ static struct gorgon_error *list_frames(void)
 	return err;
 }
 
+// A copy that could not be written is not there.
+static struct gorgon_error *rewrite(void)
+{
+	static const struct gorgon_rewrite_opts opts = {.soname = "libother.so"};
+	const char *to = test_temp("rewritten.so");
+	struct gorgon_error *err = gorgon_rewrite(test_module("libbasic.so"), to, &opts);
+
+	disarm();
+	assert_int_equal(unlink(to), err ? -1 : 0);
+	return err;
+}
+
 static const struct scenario scenarios[] = {
 	{"ns_create", create_ns},	 {"object_open_group", load_group},
 	{"object_open_tls", load_tls},	 {"object_open_cplusplus", load_cplusplus},
@@ -286,6 +301,7 @@ static const struct scenario scenarios[] = {
 	{"interp_create", create_interp}, {"deps_for_each", list_deps},
 	{"imports_for_each", list_imports}, {"unwind_register", list_frames},
 	{"registrar", load_registrar},
+	{"rewrite", rewrite},
 };
 
 #define SCENARIOS (sizeof(scenarios) / sizeof(*scenarios))

@@ -25,7 +25,9 @@ $(MOD)/libbasic_sysv.so: MOD_FLAGS = -Wl,--hash-style=sysv
 $(MOD)/libbasic_align.so: MOD_FLAGS = -Wl,-z,max-page-size=0x200000 -Wl,-z,common-page-size=0x200000
 $(MOD)/libbasic_textrel.so: MOD_FLAGS = -fno-pic -mcmodel=large -Wl,-z,notext
 $(MOD)/libbasic_gnu.so: MOD_FLAGS = -Wl,--hash-style=gnu
-MOD_BASIC := relr sysv gnu align textrel
+$(MOD)/libbasic_gold.so: MOD_FLAGS = -fuse-ld=gold
+$(MOD)/libbasic_strip.so: MOD_FLAGS = -Wl,--strip-all
+MOD_BASIC := relr sysv gnu align textrel gold strip
 MODULES += $(MOD_BASIC:%=$(MOD)/libbasic_%.so)
 
 $(MOD_BASIC:%=$(MOD)/libbasic_%.so): $(MOD_SRC)/basic.c $(MOD_SRC)/note.h
@@ -320,5 +322,5 @@ $(UNITS): | $(MODULES)
 
 # Failure injection: the loader's calls of these go through the test program.
 INJECTED := malloc calloc realloc reallocarray strdup vasprintf asprintf mmap mprotect open \
-	fstat memfd_create pread
+	fstat memfd_create pread pwrite
 $(BUILD)/tests/test_inject: private LDFLAGS += $(INJECTED:%=-Wl,--wrap=%)

@@ -1,0 +1,605 @@
+// SPDX-License-Identifier: MIT
+// A copy of a shared object under another name, so that the system's linker takes it for
+// another library.
+//
+// Nothing that code or relocations refer to may move. So the file stays as it is, byte by
+// byte, and what has to grow gets a segment of its own behind everything else:
+//
+//	off, vaddr
+//	0            the file as it was, but for the fields named below
+//	end of file, or of its memory, rounded up to a page: the new segment
+//	             program headers, with one more PT_LOAD
+//	             .dynstr, the old one with the new names behind
+//	             .dynamic, when it has not enough DT_NULLs at its end for what is added
+//
+// The old .dynstr is a prefix of the new one, so that every offset into it stays right. The
+// names of libraries in .gnu.version_r and the base definition of .gnu.version_d change in
+// place; so do the section headers of what moved and, with .dynamic, the symbol _DYNAMIC and
+// the first word of the global offset table. Notes stay: a debugger finds the same debug file.
+//
+// The distance from file to memory is that of the first segment, so that program headers are
+// found at e_phoff from the load address, where unwinders and crash handlers look for them. A
+// library with much zero-filled memory gets a hole in its file for that.
+//
+// What is read was validated by image.c; section headers, of which the loader knows nothing,
+// are checked here. Specification: gABI chapters 4 and 5; LSB, "Symbol Versioning".
+//
+// Not handled: a library whose code reads its own _DYNAMIC sees the old one where it moved. A
+// .dynamic that moved is not protected by RELRO, as there is one such range and it stays. A
+// core has the first page of a file only: build-ids are found in it no more without the file.
+// eu-elflint adds the size of a relocation's symbol to its place: one that is larger than what
+// follows up to the new segment (a thread-local array) is taken for a relocation of that, which
+// is read-only where .dynamic stayed.
+
+#define _GNU_SOURCE
+#include "rewrite.h"
+#include "../elf/error.h"
+#include "../elf/image.h"
+#include "../elf/lock.h"
+#include "../elf/symbol.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+// Zero-filled memory that may become a hole in the file.
+#define HOLE_MAX (UINT64_C(1) << 32)
+
+struct rewrite {
+	const struct gorgon_image *image;
+	const struct gorgon_rewrite_opts *opts;
+	uint8_t *file; // private view of the source: what is changed in place is changed here
+
+	Elf64_Phdr *phdrs;
+	size_t phdr_count;
+	char *strings;
+	size_t strings_size;
+	Elf64_Dyn *dyn;
+	size_t dyn_count; // with its DT_NULL
+	bool dyn_moves;
+
+	uint64_t off, vaddr, size;	     // the new segment
+	uint64_t strings_within, dyn_within; // places in it
+};
+
+#define bad(image, ...)                                                                            \
+	gorgon_error_prefix(gorgon_error_create(GORGON_ERROR_FORMAT, __VA_ARGS__), (image)->path)
+
+static uint64_t round_up(uint64_t value, uint64_t align)
+{
+	return (value + align - 1) & -align;
+}
+
+// ---- names ------------------------------------------------------------------
+
+static bool is_empty(const char *name)
+{
+	return name && !*name;
+}
+
+static struct gorgon_error *check_opts(const char *from, const struct gorgon_rewrite_opts *opts)
+{
+	bool empty = is_empty(opts->soname) || is_empty(opts->runpath);
+
+	for (const struct gorgon_rewrite_name *r = opts->replace; r && r->from; r++)
+		empty |= !r->to || !*r->to;
+	for (const char *const *name = opts->add; name && *name; name++)
+		empty |= is_empty(*name);
+	return empty ? gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					   "%s: an empty name for a copy of it", from)
+		     : NULL;
+}
+
+// Room for the old strings and every name that may follow.
+static struct gorgon_error *copy_strings(struct rewrite *rw)
+{
+	const struct gorgon_rewrite_opts *opts = rw->opts;
+	size_t size = rw->image->strtab_size;
+
+	size += opts->soname ? strlen(opts->soname) + 1 : 0;
+	size += opts->runpath ? strlen(opts->runpath) + 1 : 0;
+	for (const struct gorgon_rewrite_name *r = opts->replace; r && r->from; r++)
+		size += strlen(r->to) + 1;
+	for (const char *const *name = opts->add; name && *name; name++)
+		size += strlen(*name) + 1;
+	// Versions name their library by 32 bits.
+	if (size > UINT32_MAX)
+		return bad(rw->image, "DT_STRSZ and the new names are 0x%zx bytes, expected less than 4 GB",
+			   size);
+	rw->strings = malloc(size);
+	if (!rw->strings)
+		return &gorgon_error_nomem;
+	memcpy(rw->strings, rw->image->strtab, rw->image->strtab_size);
+	rw->strings_size = rw->image->strtab_size;
+	return NULL;
+}
+
+// Offset of a new name, which is there once.
+static uint64_t intern(struct rewrite *rw, const char *name)
+{
+	size_t at = rw->image->strtab_size;
+
+	while (at < rw->strings_size && strcmp(rw->strings + at, name))
+		at += strlen(rw->strings + at) + 1;
+	if (at == rw->strings_size) {
+		strcpy(rw->strings + at, name);
+		rw->strings_size += strlen(name) + 1;
+	}
+	return at;
+}
+
+// What a library is called in the copy.
+static const char *replacement(const struct rewrite *rw, const char *name)
+{
+	for (const struct gorgon_rewrite_name *r = rw->opts->replace; r && r->from; r++)
+		if (!strcmp(r->from, name))
+			return r->to;
+	return name;
+}
+
+static uint64_t replaced(struct rewrite *rw, uint64_t name_off)
+{
+	const char *old = rw->image->strtab + name_off, *new = replacement(rw, old);
+
+	return new == old ? name_off : intern(rw, new);
+}
+
+// ---- the dynamic section ------------------------------------------------------
+
+static const Elf64_Dyn *old_dynamic(const struct gorgon_image *image)
+{
+	return gorgon_image_at(image, image->dynamic_vaddr, sizeof(Elf64_Dyn));
+}
+
+// Value of a dynamic entry of the source, 0 without one. The last one counts.
+static uint64_t old_value(const struct gorgon_image *image, int64_t tag)
+{
+	uint64_t value = 0;
+
+	for (const Elf64_Dyn *entry = old_dynamic(image); entry->d_tag != DT_NULL; entry++)
+		if (entry->d_tag == tag)
+			value = entry->d_un.d_val;
+	return value;
+}
+
+static void append(struct rewrite *rw, int64_t tag, uint64_t value)
+{
+	rw->dyn[rw->dyn_count++] = (Elf64_Dyn){.d_tag = tag, .d_un.d_val = value};
+}
+
+static struct gorgon_error *append_old(struct rewrite *rw, const Elf64_Dyn *entry)
+{
+	const struct gorgon_rewrite_opts *opts = rw->opts;
+	uint64_t value = entry->d_un.d_val;
+	int64_t tag = entry->d_tag;
+
+	switch (tag) {
+	case DT_GNU_PRELINKED:
+	case DT_GNU_LIBLIST:
+	case DT_GNU_CONFLICT:
+		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					   "%s: is prelinked (dynamic entry 0x%lx); undo it with prelink -u",
+					   rw->image->path, tag);
+	case DT_NEEDED:
+	case DT_AUXILIARY:
+	case DT_FILTER:
+		if (value >= rw->image->strtab_size)
+			return bad(rw->image, "dynamic entry 0x%lx: name at 0x%lx is outside of DT_STRTAB",
+				   tag, value);
+		value = replaced(rw, value);
+		break;
+	case DT_SONAME:
+		if (opts->soname)
+			value = intern(rw, opts->soname);
+		break;
+	case DT_RPATH:
+	case DT_RUNPATH:
+		if (opts->runpath) {
+			tag = DT_RUNPATH;
+			value = intern(rw, opts->runpath);
+		}
+		break;
+	default:
+		break;
+	}
+	append(rw, tag, value);
+	return NULL;
+}
+
+static bool needs(const struct rewrite *rw, const char *name)
+{
+	for (size_t i = 0; i < rw->image->needed_count; i++)
+		if (!strcmp(replacement(rw, rw->image->needed[i]), name))
+			return true;
+	return false;
+}
+
+static struct gorgon_error *make_dynamic(struct rewrite *rw)
+{
+	const struct gorgon_image *image = rw->image;
+	const struct gorgon_rewrite_opts *opts = rw->opts;
+	struct gorgon_error *err;
+	size_t count = 3; // DT_SONAME, DT_RUNPATH, DT_NULL
+
+	for (const Elf64_Dyn *entry = old_dynamic(image); entry->d_tag != DT_NULL; entry++)
+		count++;
+	for (const char *const *name = opts->add; name && *name; name++)
+		count++;
+	rw->dyn = calloc(count, sizeof(*rw->dyn));
+	if (!rw->dyn)
+		return &gorgon_error_nomem;
+	for (const char *const *name = opts->add; name && *name; name++)
+		if (!needs(rw, *name))
+			append(rw, DT_NEEDED, intern(rw, *name));
+	for (const Elf64_Dyn *entry = old_dynamic(image); entry->d_tag != DT_NULL; entry++)
+		if ((err = append_old(rw, entry)))
+			return err;
+	if (opts->soname && !image->soname)
+		append(rw, DT_SONAME, intern(rw, opts->soname));
+	if (opts->runpath && !image->rpath && !image->runpath)
+		append(rw, DT_RUNPATH, intern(rw, opts->runpath));
+	append(rw, DT_NULL, 0);
+	return NULL;
+}
+
+// Linkers leave a few DT_NULLs behind the first. What else lies there is somebody's.
+static bool dynamic_fits(const struct rewrite *rw)
+{
+	const Elf64_Dyn *old = old_dynamic(rw->image);
+	size_t room = 0, i = 0;
+
+	// As for image.c, the last one counts.
+	for (size_t n = 0; n < rw->image->phdr_count; n++)
+		if (rw->image->phdrs[n].p_type == PT_DYNAMIC)
+			room = rw->image->phdrs[n].p_filesz / sizeof(*old);
+	while (old[i].d_tag != DT_NULL)
+		i++;
+	while (i < room && old[i].d_tag == DT_NULL)
+		i++;
+	return rw->dyn_count <= i;
+}
+
+// ---- layout --------------------------------------------------------------------
+
+static struct gorgon_error *place(struct rewrite *rw)
+{
+	const struct gorgon_image *image = rw->image;
+	uint64_t page = (uint64_t)getpagesize();
+	uint64_t bias = image->segments[0].vaddr - image->segments[0].off;
+	uint64_t memory_end = image->vaddr_end - bias;
+
+	if (memory_end > image->file_size && memory_end - image->file_size > HOLE_MAX)
+		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					   "%s: needs 0x%lx bytes of memory, the file has 0x%lx: a copy would have a hole of more than 0x%lx",
+					   image->path, memory_end, image->file_size, HOLE_MAX);
+	rw->dyn_moves = !dynamic_fits(rw);
+	rw->off = round_up(memory_end > image->file_size ? memory_end : image->file_size, page);
+	rw->vaddr = rw->off + bias;
+	rw->strings_within = (image->phdr_count + 1) * sizeof(Elf64_Phdr);
+	rw->size = rw->dyn_within = round_up(rw->strings_within + rw->strings_size, 8);
+	if (rw->dyn_moves)
+		rw->size += rw->dyn_count * sizeof(*rw->dyn);
+
+	for (size_t i = 0; i < rw->dyn_count; i++) {
+		if (rw->dyn[i].d_tag == DT_STRTAB)
+			rw->dyn[i].d_un.d_ptr = rw->vaddr + rw->strings_within;
+		else if (rw->dyn[i].d_tag == DT_STRSZ)
+			rw->dyn[i].d_un.d_val = rw->strings_size;
+	}
+	return NULL;
+}
+
+static struct gorgon_error *make_phdrs(struct rewrite *rw)
+{
+	const struct gorgon_image *image = rw->image;
+	size_t count = image->phdr_count, behind = 0;
+
+	rw->phdrs = calloc(count + 1, sizeof(*rw->phdrs));
+	if (!rw->phdrs)
+		return &gorgon_error_nomem;
+	for (size_t i = 0; i < count; i++)
+		if (image->phdrs[i].p_type == PT_LOAD)
+			behind = i + 1;
+	memcpy(rw->phdrs, image->phdrs, behind * sizeof(*rw->phdrs));
+	memcpy(rw->phdrs + behind + 1, image->phdrs + behind, (count - behind) * sizeof(*rw->phdrs));
+	rw->phdr_count = count + 1;
+	rw->phdrs[behind] = (Elf64_Phdr){
+		.p_type = PT_LOAD,
+		// The system's linker writes to .dynamic. Names and headers alone are constants.
+		.p_flags = rw->dyn_moves ? PF_R | PF_W : PF_R,
+		.p_offset = rw->off,
+		.p_vaddr = rw->vaddr,
+		.p_paddr = rw->vaddr,
+		.p_filesz = rw->size,
+		.p_memsz = rw->size,
+		.p_align = (uint64_t)getpagesize(),
+	};
+	for (size_t i = 0; i < rw->phdr_count; i++) {
+		Elf64_Phdr *ph = &rw->phdrs[i];
+		uint64_t within, size;
+
+		if (ph->p_type == PT_PHDR) {
+			within = 0;
+			size = rw->phdr_count * sizeof(*ph);
+		} else if (ph->p_type == PT_DYNAMIC && rw->dyn_moves) {
+			within = rw->dyn_within;
+			size = rw->dyn_count * sizeof(*rw->dyn);
+		} else {
+			continue;
+		}
+		ph->p_offset = rw->off + within;
+		ph->p_vaddr = ph->p_paddr = rw->vaddr + within;
+		ph->p_filesz = ph->p_memsz = size;
+	}
+	return NULL;
+}
+
+// ---- changes in place ------------------------------------------------------------
+
+// The place to write for something that image.c found in the file.
+static void *writable(const struct rewrite *rw, const void *found)
+{
+	return rw->file + ((const uint8_t *)found - rw->image->file);
+}
+
+static void edit_verneed(struct rewrite *rw)
+{
+	uint64_t vaddr = old_value(rw->image, DT_VERNEED);
+
+	for (uint64_t n = vaddr ? old_value(rw->image, DT_VERNEEDNUM) : 0; n; n--) {
+		const Elf64_Verneed *need = gorgon_image_at(rw->image, vaddr, sizeof(*need));
+
+		((Elf64_Verneed *)writable(rw, need))->vn_file =
+			(uint32_t)replaced(rw, need->vn_file);
+		if (!need->vn_next)
+			break;
+		vaddr += need->vn_next;
+	}
+}
+
+// The base definition is the library's name.
+static void edit_verdef(struct rewrite *rw)
+{
+	const struct gorgon_image *image = rw->image;
+	uint64_t vaddr = old_value(image, DT_VERDEF);
+
+	if (!rw->opts->soname || !image->soname)
+		return;
+	for (uint64_t n = vaddr ? old_value(image, DT_VERDEFNUM) : 0; n; n--) {
+		const Elf64_Verdef *def = gorgon_image_at(image, vaddr, sizeof(*def));
+		const Elf64_Verdaux *aux =
+			gorgon_image_at(image, vaddr + def->vd_aux, sizeof(*aux));
+
+		if (def->vd_flags & VER_FLG_BASE && aux->vda_name < image->strtab_size &&
+		    !strcmp(image->strtab + aux->vda_name, image->soname)) {
+			((Elf64_Verdef *)writable(rw, def))->vd_hash =
+				gorgon_symbol_sysv_hash(rw->opts->soname);
+			((Elf64_Verdaux *)writable(rw, aux))->vda_name =
+				(uint32_t)intern(rw, rw->opts->soname);
+		}
+		if (!def->vd_next)
+			break;
+		vaddr += def->vd_next;
+	}
+}
+
+// psABI, "Global Offset Table": its first word is the address of the dynamic section.
+static void edit_got(struct rewrite *rw)
+{
+	const uint64_t *got =
+		gorgon_image_at(rw->image, old_value(rw->image, DT_PLTGOT), sizeof(*got));
+	uint64_t word, moved = rw->vaddr + rw->dyn_within;
+
+	if (!got)
+		return;
+	memcpy(&word, got, sizeof(word));
+	if (word == rw->image->dynamic_vaddr)
+		memcpy(writable(rw, got), &moved, sizeof(moved));
+}
+
+// ---- section headers -------------------------------------------------------------
+
+struct sections {
+	Elf64_Shdr *table; // in the writable view
+	uint64_t count;
+};
+
+static bool in_file(const struct rewrite *rw, uint64_t off, uint64_t size)
+{
+	return off <= rw->image->file_size && size <= rw->image->file_size - off;
+}
+
+static struct gorgon_error *find_sections(struct rewrite *rw, struct sections *ret)
+{
+	const Elf64_Ehdr *ehdr = (const Elf64_Ehdr *)rw->file;
+	uint64_t count;
+
+	*ret = (struct sections){0};
+	if (!ehdr->e_shoff)
+		return NULL;
+	if (ehdr->e_shentsize != sizeof(Elf64_Shdr) || ehdr->e_shoff % 8 ||
+	    !in_file(rw, ehdr->e_shoff, sizeof(Elf64_Shdr)))
+		return bad(rw->image, "section headers at 0x%lx, %u bytes each: the file has 0x%lx bytes, expected %zu each",
+			   ehdr->e_shoff, ehdr->e_shentsize, rw->image->file_size,
+			   sizeof(Elf64_Shdr));
+	ret->table = (Elf64_Shdr *)(rw->file + ehdr->e_shoff);
+	count = ehdr->e_shnum ? ehdr->e_shnum : ret->table[0].sh_size;
+	if (count > (rw->image->file_size - ehdr->e_shoff) / sizeof(Elf64_Shdr))
+		return bad(rw->image, "%lu section headers at 0x%lx leave the file, 0x%lx bytes",
+			   count, ehdr->e_shoff, rw->image->file_size);
+	ret->count = count;
+	return NULL;
+}
+
+// The symbol _DYNAMIC, which a symbol table has at most once.
+static struct gorgon_error *edit_symbols(struct rewrite *rw, const struct sections *sections,
+					 const Elf64_Shdr *sh)
+{
+	static const char name[] = "_DYNAMIC";
+	const Elf64_Shdr *names = sh->sh_link < sections->count ? &sections->table[sh->sh_link] : NULL;
+	Elf64_Sym *symbols = (Elf64_Sym *)(rw->file + sh->sh_offset);
+
+	if (sh->sh_offset % 8 || !in_file(rw, sh->sh_offset, sh->sh_size) || !names ||
+	    !in_file(rw, names->sh_offset, names->sh_size))
+		return bad(rw->image, "section %zu, a symbol table: it or its names are not in the file",
+			   (size_t)(sh - sections->table));
+	for (uint64_t i = 0; i < sh->sh_size / sizeof(*symbols); i++) {
+		uint64_t at = symbols[i].st_name;
+
+		if (symbols[i].st_value != rw->image->dynamic_vaddr || at >= names->sh_size ||
+		    sizeof(name) > names->sh_size - at ||
+		    memcmp(rw->file + names->sh_offset + at, name, sizeof(name)))
+			continue;
+		symbols[i].st_value = rw->vaddr + rw->dyn_within;
+		break;
+	}
+	return NULL;
+}
+
+static void move_section(struct rewrite *rw, Elf64_Shdr *sh, uint64_t within, uint64_t size)
+{
+	sh->sh_offset = rw->off + within;
+	sh->sh_addr = rw->vaddr + within;
+	sh->sh_size = size;
+}
+
+static struct gorgon_error *edit_dynamic_sections(struct rewrite *rw,
+						  const struct sections *sections, Elf64_Shdr *sh)
+{
+	uint64_t strtab = old_value(rw->image, DT_STRTAB);
+	Elf64_Shdr *strings = sh->sh_link < sections->count ? &sections->table[sh->sh_link] : NULL;
+
+	if (!strings || strings->sh_type != SHT_STRTAB || strings->sh_addr != strtab)
+		return bad(rw->image, "section %zu, SHT_DYNAMIC: its sh_link %u is not the string table at 0x%lx",
+			   (size_t)(sh - sections->table), sh->sh_link, strtab);
+	move_section(rw, strings, rw->strings_within, rw->strings_size);
+	if (rw->dyn_moves)
+		move_section(rw, sh, rw->dyn_within, rw->dyn_count * sizeof(*rw->dyn));
+	return NULL;
+}
+
+static struct gorgon_error *edit_sections(struct rewrite *rw)
+{
+	struct gorgon_error *err;
+	struct sections sections;
+
+	if ((err = find_sections(rw, &sections)))
+		return err;
+	// Symbols first: those of .dynsym have their names where .dynstr was.
+	for (Elf64_Shdr *sh = sections.table; sh < sections.table + sections.count; sh++)
+		if (rw->dyn_moves && (sh->sh_type == SHT_SYMTAB || sh->sh_type == SHT_DYNSYM) &&
+		    (err = edit_symbols(rw, &sections, sh)))
+			return err;
+	for (Elf64_Shdr *sh = sections.table; sh < sections.table + sections.count; sh++)
+		if (sh->sh_type == SHT_DYNAMIC && sh->sh_addr == rw->image->dynamic_vaddr)
+			return edit_dynamic_sections(rw, &sections, sh);
+	return NULL;
+}
+
+// ---- the new file ------------------------------------------------------------------
+
+static struct gorgon_error *edit(struct rewrite *rw)
+{
+	Elf64_Ehdr *ehdr = (Elf64_Ehdr *)rw->file;
+	struct gorgon_error *err;
+
+	// Names first: how many there are decides where the rest is.
+	if ((err = copy_strings(rw)) || (err = make_dynamic(rw)))
+		return err;
+	edit_verneed(rw);
+	edit_verdef(rw);
+	if ((err = place(rw)) || (err = make_phdrs(rw)) || (err = edit_sections(rw)))
+		return err;
+	if (rw->dyn_moves)
+		edit_got(rw);
+	else
+		memcpy(writable(rw, old_dynamic(rw->image)), rw->dyn,
+		       rw->dyn_count * sizeof(*rw->dyn));
+	ehdr->e_phoff = rw->off;
+	ehdr->e_phnum = (uint16_t)rw->phdr_count;
+	return NULL;
+}
+
+static bool write_at(int fd, uint64_t off, const void *data, size_t size)
+{
+	while (size) {
+		ssize_t done = pwrite(fd, data, size, (off_t)off);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return false;
+		data = (const uint8_t *)data + done;
+		off += (uint64_t)done;
+		size -= (size_t)done;
+	}
+	return true;
+}
+
+static struct gorgon_error *write_file(const struct rewrite *rw, const char *to)
+{
+	int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int errnum;
+	bool ok;
+
+	if (fd < 0)
+		return gorgon_error_create_os(errno, "%s", to);
+	ok = write_at(fd, 0, rw->file, rw->image->file_size) &&
+	     write_at(fd, rw->off, rw->phdrs, rw->phdr_count * sizeof(*rw->phdrs)) &&
+	     write_at(fd, rw->off + rw->strings_within, rw->strings, rw->strings_size) &&
+	     (!rw->dyn_moves || write_at(fd, rw->off + rw->dyn_within, rw->dyn,
+					 rw->dyn_count * sizeof(*rw->dyn))) &&
+	     !ftruncate(fd, (off_t)(rw->off + rw->size));
+	errnum = errno;
+	// Some file systems tell only now that there was no room.
+	if (close(fd) && ok) {
+		errnum = errno;
+		ok = false;
+	}
+	if (ok)
+		return NULL;
+	unlink(to);
+	return gorgon_error_create_os(errnum, "%s", to);
+}
+
+static struct gorgon_error *rewrite(const struct gorgon_image *image, const char *to,
+				    const struct gorgon_rewrite_opts *opts)
+{
+	struct rewrite rw = {.image = image, .opts = opts};
+	struct gorgon_error *err;
+
+	rw.file = mmap(NULL, image->file_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
+		       image->fd, 0);
+	if (rw.file == MAP_FAILED)
+		return gorgon_error_create_os(errno, "%s", image->path);
+	if (!(err = edit(&rw)))
+		err = write_file(&rw, to);
+	munmap(rw.file, image->file_size);
+	free(rw.phdrs);
+	free(rw.strings);
+	free(rw.dyn);
+	return err;
+}
+
+struct gorgon_error *gorgon_rewrite(const char *from, const char *to,
+				    const struct gorgon_rewrite_opts *opts)
+{
+	struct gorgon_image *image;
+	struct gorgon_error *err;
+
+	if ((err = check_opts(from, opts)))
+		return err;
+	gorgon_lock();
+	err = gorgon_image_open(from, &image);
+	gorgon_unlock();
+	if (err)
+		return err;
+	err = rewrite(image, to, opts);
+	gorgon_lock();
+	gorgon_image_close(image);
+	gorgon_unlock();
+	return err;
+}
