@@ -178,6 +178,31 @@ static void rewrite_rpath_becomes_runpath(void **state)
 	close_image(image);
 }
 
+// DT_AUXILIARY and DT_FILTER name a library, too.
+static void rewrite_filters_name_the_new_library(void **state)
+{
+	// The first name of the string table is at 1.
+	const struct elf_builder filter = {
+		.needed = NAMES("libfirst.so"),
+		.extra = (const Elf64_Dyn[]){{DT_AUXILIARY, {1}}, {DT_FILTER, {1}}},
+		.extra_count = 2,
+	};
+	struct gorgon_image *image = NULL;
+	unsigned found = 0;
+
+	(void)state;
+	assert_ok(open_image(rewritten(write_built(&filter), &everything), &image));
+	for (const Elf64_Dyn *dyn = gorgon_image_at(image, image->dynamic_vaddr, sizeof(*dyn));
+	     dyn->d_tag != DT_NULL; dyn++) {
+		if (dyn->d_tag != DT_AUXILIARY && dyn->d_tag != DT_FILTER)
+			continue;
+		assert_string_equal(image->strtab + dyn->d_un.d_val, "libfirst-7.so");
+		found++;
+	}
+	assert_int_equal(found, 2);
+	close_image(image);
+}
+
 static void rewrite_of_a_copy_is_a_copy(void **state)
 {
 	const struct gorgon_rewrite_opts again = {
@@ -750,6 +775,7 @@ int main(void)
 		cmocka_unit_test(rewrite_nothing_says_what_the_source_says),
 		cmocka_unit_test(rewrite_without_names_adds_them),
 		cmocka_unit_test(rewrite_rpath_becomes_runpath),
+		cmocka_unit_test(rewrite_filters_name_the_new_library),
 		cmocka_unit_test(rewrite_of_a_copy_is_a_copy),
 		cmocka_unit_test(rewrite_zero_filled_memory_becomes_a_hole),
 		cmocka_unit_test(rewrite_without_room_moves_the_dynamic_section),
