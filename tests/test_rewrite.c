@@ -419,6 +419,14 @@ static int call_versions(void *arg)
 	return old() == 1 && new () == 2 ? 0 : 2;
 }
 
+static void rewrite_base_version_is_the_new_name(void **state)
+{
+	(void)state;
+	assert_int_equal(test_run("readelf -VW %s | grep -q 'Flags: BASE .*Name: libmodule-1.so$'",
+				  rewritten(test_module("libversion.so"), &renamed)),
+			 0);
+}
+
 static void dlopen_of_a_versioned_pair_binds_to_the_copy(void **state)
 {
 	(void)state;
@@ -781,6 +789,7 @@ int main(void)
 		cmocka_unit_test(rewrite_without_room_moves_the_dynamic_section),
 		cmocka_unit_test(rewrite_with_room_leaves_the_dynamic_section),
 		cmocka_unit_test(rewrite_without_sections_is_loadable),
+		cmocka_unit_test(rewrite_base_version_is_the_new_name),
 		cmocka_unit_test(dlopen_of_a_versioned_pair_binds_to_the_copy),
 		cmocka_unit_test(dlopen_of_copies_with_exceptions_and_tls),
 		cmocka_unit_test(dlopen_of_two_libpythons_runs_two_interpreters),
