@@ -244,6 +244,30 @@ print(fails(gorgon.use_data_handler))
         self.check(rounds + RANDOM, *["0 True"] * 4, count=4)
         self.check(rounds + RANDOM, *["0 True"] * 4, count=4, python=VENV_PYTHON)
 
+    @unittest.skipIf(SANITIZED, "a sanitizer's runtime does not survive a fork among threads")
+    def test_forked_children_share_and_receive(self):
+        self.check(NUMPY + """
+import os
+gorgon.use_data_handler()
+a = numpy.arange(1000)
+if gorgon.interpreter == 0:
+    gorgon.share(a, "a")
+    statuses = []
+    for i in range(100):
+        pid = os.fork()
+        if not pid:
+            gorgon.share(gorgon.receive("a") + a, "sum", copy=True)
+            os._exit(int(gorgon.receive("sum").sum() != 999000))
+        statuses.append(os.waitpid(pid, 0)[1])
+    gorgon.share(a, "stop")
+    print(len(statuses), set(statuses))
+else:
+    while fails(gorgon.receive, "stop"):
+        b = a + 1
+        gorgon.share(b, f"mine {gorgon.interpreter}")
+        gorgon.withdraw(f"mine {gorgon.interpreter}")
+""", "100 {0}", count=3)
+
 
 class DataHandler(Program):
     """gorgon.use_data_handler(): what NEP 49 asks of a handler."""
