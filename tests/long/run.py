@@ -19,7 +19,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RESULTS = os.path.join(HERE, "RESULTS.md")
-NOT_TESTS = {"run", "report", "numba_program"}
+NOT_TESTS = {"run", "report"}
 PACKAGES = ["libc6", "libpython3.11", "python3-numpy", "gdb", "lldb-19"]
 HEAD = "# Results of the long tests\n\nWritten by `make check-long`. Each section has the day and the versions it ran with.\n"
 
