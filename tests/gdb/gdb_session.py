@@ -13,7 +13,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "program.py")
 WALKER = os.path.join(HERE, "walker.py")
 WALK = os.path.join(harness.ROOT, "tests", "modules", "walk.cc")
-WALK_DEP = os.path.join(harness.ROOT, "tests", "modules", "walk_dep.c")
 STOP_LINE = harness.source_line(PROGRAM, "# where the sessions stop")
 WAIT_LINE = harness.source_line(PROGRAM, "# where attached sessions find them")
 DECIMAL = "_decimal.cpython-311-x86_64-linux-gnu.so"

@@ -3,7 +3,7 @@
 thread, each with a number of its own. walk.cc prints what a debugger must show of them.
 
 The code that reads this file sets `modules`, the folder of walk.so; it may set `wait`, seconds
-that both threads stay in their steps."""
+that both threads stay in their steps, and `with_numpy`."""
 
 import sys
 import threading
@@ -15,6 +15,10 @@ import walk  # noqa: E402
 
 seconds = globals().get("wait", 0)
 number = gorgon.interpreter + 1
+
+if "with_numpy" in globals():
+    import numpy
+    print(f"numpy: interp {gorgon.interpreter} sum {numpy.arange(10 * number).sum()}", flush=True)
 
 
 def second(count):

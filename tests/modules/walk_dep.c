@@ -36,7 +36,7 @@ int walk_dep_twice(int number)
 	int result = number;
 
 	walk_dep_calls++;
-	result += number; // inside of the call
+	result += number;
 	return result;
 }
 #endif
