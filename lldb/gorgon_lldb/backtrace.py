@@ -27,7 +27,8 @@ def describe(target, snapshot, frame):
             ref = reference.of(o)
     if ref is None:
         line, module = frame.GetLineEntry(), o.label if o else frame.GetModule().GetFileSpec().GetFilename() or ""
-        return [(plain_name(frame.GetDisplayFunctionName(), frame.GetSymbol()), module, place(line.GetFileSpec(), line.GetLine()))]
+        name = plain_name(frame.GetDisplayFunctionName(), frame.GetSymbol())
+        return [(name, module, place(line.GetFileSpec(), line.GetLine()))]
     # A return address belongs to what follows the call.
     back = 1 if frame.GetFrameID() else 0
     return [(function, o.label, where) for function, where in functions_at(ref, frame.GetPC() - o.bias - back)]

@@ -34,9 +34,9 @@ class Resolver:
         target = self.breakpoint.GetTarget()
         for o in process.objects_of_module(target, context.GetModule()):
             if self.interp is None or o.namespace.interp == self.interp:
-                self.place(target, o)
+                self.place(target, context.GetModule(), o)
 
-    def place(self, target, o):
+    def place(self, target, module, o):
         try:
             places = reference.of(o).find_places(self.location)
         except root.RootError as error:
@@ -45,7 +45,19 @@ class Resolver:
                 target.GetDebugger().GetErrorFile().Write(f"gorgon break: {error}\n".encode())
             return
         for vaddr in places:
-            self.breakpoint.AddLocation(lldb.SBAddress(o.bias + vaddr, target))
+            address = in_section(target, module, o.bias + vaddr)
+            if address:
+                self.breakpoint.AddLocation(address)
+
+
+def in_section(target, module, address):
+    """An address as part of a section of a module, None when it is in none. A location without a section
+    would stay when its copy goes, and lldb would write into what is there then."""
+    for section in module.sections:
+        start = section.GetLoadAddress(target)
+        if start != lldb.LLDB_INVALID_ADDRESS and start <= address < start + section.GetByteSize():
+            return lldb.SBAddress(section, address - start)
+    return None
 
 
 def whom(interp):

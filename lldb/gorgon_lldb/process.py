@@ -65,11 +65,10 @@ def try_snapshot(target):
 
 def objects_of_module(target, module):
     """The private objects that a module of lldb's stands for; none for a module of the system's."""
-    known = try_snapshot(target) if module.IsValid() else None
-    if not known or not known.ranges:
-        return []
     starts = [section.GetLoadAddress(target) for section in module.sections if section.GetByteSize()]
-    found = (known.find_object(start) for start in starts if start != lldb.LLDB_INVALID_ADDRESS)
+    starts = [start for start in starts if start != lldb.LLDB_INVALID_ADDRESS]
+    known = try_snapshot(target) if starts else None  # not loaded, or not any more
+    found = (known.find_object(start) for start in starts) if known else ()
     return list(dict.fromkeys(o for o in found if o))
 
 
