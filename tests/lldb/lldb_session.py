@@ -129,4 +129,5 @@ def find_python(version):
     """An executable of that CPython of which Gorgon can load the libpython, or None."""
     versions = os.path.join(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv")), "versions")
     candidates = [shutil.which(f"python{version}"), *glob.glob(f"{versions}/{version}.*/bin/python{version}")]
-    return next((c for c in candidates if c and harness.run(harness.GORGON, "info", "--python", c).returncode == 0), None)
+    usable = (c for c in candidates if c and harness.run(harness.GORGON, "info", "--python", c).returncode == 0)
+    return next(usable, None)

@@ -66,7 +66,8 @@ class Pending(session.Case):
 
     def test_pending_breakpoints_say_so(self):
         self.assertIn("Breakpoint 1: enter in all interpreters, no locations yet (pending).\n", self.output)
-        self.assertIn(f"Breakpoint 2: ledger.c:{self.line} in interpreter 1, no locations yet (pending).\n", self.output)
+        self.assertIn(f"Breakpoint 2: ledger.c:{self.line} in interpreter 1, no locations yet (pending).\n",
+                      self.output)
         self.assertEqual(self.output.count("6: gorgon: no_such_function in all interpreters, locations = 0 (pending)"),
                          2 + len(session.stops(self.output, 1)))
 
@@ -134,8 +135,8 @@ class Destroyed(session.Case):
 
     def test_delete_takes_all_locations(self):
         output = harness.lldb(
-            ["breakpoint set -n host_created", "run", "gorgon break list_vectorcall", "gorgon break -i 1 list_vectorcall",
-             "breakpoint delete 2", "breakpoint list", "continue"],
+            ["breakpoint set -n host_created", "run", "gorgon break list_vectorcall",
+             "gorgon break -i 1 list_vectorcall", "breakpoint delete 2", "breakpoint list", "continue"],
             harness.HOST, "-n", str(COUNT), "pass", script=True)
         self.assertIn(f"Breakpoint 2: list_vectorcall in all interpreters, {COUNT} locations.\n", output)
         self.assertIn("Breakpoint 3: list_vectorcall in interpreter 1, 1 location.\n", output)
@@ -154,7 +155,8 @@ class Destroyed(session.Case):
         expected = sorted(a + offset for a in harness.host_addresses(output).values())
         with_symbols, without = output.split("Current breakpoints:")[1:]
         self.assertEqual(sorted(locations(with_symbols, 2)), expected)
-        self.assertEqual(len(re.findall(r"where = libpython3\.11\.so\.1\.0 \[interp \d\]`time_sleep", with_symbols)), COUNT)
+        named = re.findall(r"where = libpython3\.11\.so\.1\.0 \[interp \d\]`time_sleep", with_symbols)
+        self.assertEqual(len(named), COUNT)
         self.assertEqual(sorted(locations(without, 2)), expected)
         self.assert_clean(output)
 
@@ -165,7 +167,8 @@ class Mistakes(session.Case):
         for command, text in (
                 ("gorgon break", 'gorgon break: an argument is missing; see "help gorgon break"'),
                 ("gorgon tbreak -i 1", 'gorgon tbreak: an argument is missing; see "help gorgon tbreak"'),
-                ("gorgon break -i one f", 'gorgon break: a number expected after -i, not one; see "help gorgon break"')):
+                ("gorgon break -i one f",
+                 'gorgon break: a number expected after -i, not one; see "help gorgon break"')):
             with self.subTest(command):
                 output = harness.lldb([command], harness.HOST, "pass", script=True)
                 self.assertEqual(session.complaints(output), [f"error: {text}"])

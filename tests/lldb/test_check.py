@@ -49,7 +49,8 @@ class Check(session.Case):
             with harness.Background(harness.HOST, "-n", COUNT, session.code(wait=600),
                                     until=r"(?s)(ready.*){%d}" % COUNT) as host:
                 harness.run("gcore", "-o", core, host.pid).check_returncode()
-            output = harness.lldb([f"target create {harness.HOST} --core {core}.{host.pid}", "gorgon check"], script=True)
+            output = harness.lldb([f"target create {harness.HOST} --core {core}.{host.pid}", "gorgon check"],
+                                  script=True)
         self.assertRegex(answer(output)[-1], rf"^{COUNT} interpreters, \d+ objects: no problems\.$")
 
     def test_lldb_does_not_look(self):

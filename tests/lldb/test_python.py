@@ -182,7 +182,8 @@ class WithSymbols(session.Case):
             session.build_fixture(folder)
             output = harness.lldb(
                 ["gorgon break time_sleep", session.DRIVER, "run",
-                 session.drive({1: ["once", "gorgon symbols all libpython", "gorgon bt", "frame variable timeout_obj"]})],
+                 session.drive({1: ["once", "gorgon symbols all libpython", "gorgon bt",
+                                    "frame variable timeout_obj"]})],
                 harness.HOST, "-n", "1", session.fixture_code(folder, "python.py"), script=True)
         stop = session.stops(output, 1)[0]
         self.assertEqual(python_frames(stop.output["gorgon bt"]), said(output, "stack")[0][0].split(" "))

@@ -157,7 +157,8 @@ class Symbols(session.Case):
     def test_backtrace_has_static_functions_lines_and_arguments(self):
         for i, stop in self.sleeps.items():
             text = stop.output["bt"]
-            self.assertRegex(text, rf"\[interp {i}\]`time_sleep\(self=<module>, timeout_obj={re.escape(str(0.125 * (i + 1)))}\) "
+            seconds = re.escape(str(0.125 * (i + 1)))
+            self.assertRegex(text, rf"\[interp {i}\]`time_sleep\(self=<module>, timeout_obj={seconds}\) "
                              rf"at timemodule\.c:{self.line}:\d+\n")
             found = session.functions(text)
             self.assertEqual(found[:2], ["time_sleep", "cfunction_vectorcall_O"])
@@ -263,11 +264,13 @@ class WhileRegistering(session.Case):
             session.build_fixture(folder)
             output = harness.lldb(
                 ["breakpoint set -n jitreg_register", "breakpoint set -n enter", session.DRIVER, "run",
-                 session.drive({1: ["gorgon symbols all libledger"], 2: ["bt 1", "gorgon list", "bt 2", "image list -f"]})],
+                 session.drive({1: ["gorgon symbols all libledger"],
+                                2: ["bt 1", "gorgon list", "bt 2", "image list -f"]})],
                 harness.HOST, "-n", "1", session.fixture_code(folder), script=True)
         stop = session.stops(output, 2)[0]
         self.assertLess(output.index("Symbols added to 1 objects."), output.index("=== stop 2"))
-        self.assertRegex(stop.output["bt 2"], r"libledger\.so \[interp 0\]`enter\(owner=0, amount=20\) at ledger\.c:\d+")
+        self.assertRegex(stop.output["bt 2"],
+                         r"libledger\.so \[interp 0\]`enter\(owner=0, amount=20\) at ledger\.c:\d+")
         self.assertEqual(stop.output["image list -f"].count("libledger.so [interp 0]"), 1)
         self.assertEqual({session.functions(stop.output["bt 2"])[0] for stop in session.stops(output, 2)}, {"enter"})
         self.assert_clean(output)

@@ -108,7 +108,8 @@ class Steps(Walk):
     def test_up_and_down(self):
         for i, output, expected in self.each():
             self.assertRegex(output["up"], r"^frame #1: .*`ledger_add\(")
-            self.assertEqual(output["frame variable owner amount"], f"(int) owner = {i}\n(int) amount = {expected['amount']}\n")
+            self.assertEqual(output["frame variable owner amount"],
+                             f"(int) owner = {i}\n(int) amount = {expected['amount']}\n")
             self.assertRegex(output["frame info"], r"^frame #1: ")
             self.assertRegex(output["down"], r"^frame #0: .*`enter\(")
 
@@ -265,7 +266,8 @@ class Afterwards(session.Case):
         variables, backtraces = self.applied(output, "frame variable"), self.applied(output, "gorgon bt")
         self.assertEqual(sorted(variables), list(range(self.COUNT)))
         for i, (ready,) in sorted(self.ready.items()):
-            self.assertEqual(variables[i], f"(int) owner = {i}\n(int) seconds = 600\n(int) mine = {ready['ledger_total'] + i}\n")
+            mine = ready["ledger_total"] + i
+            self.assertEqual(variables[i], f"(int) owner = {i}\n(int) seconds = 600\n(int) mine = {mine}\n")
             for name, command in zip(GLOBALS + TLS, VALUES):
                 self.assertEqual(number(self.applied(output, command)[i]), ready[name], command)
             self.assertRegex(self.applied(output, "bt 2")[i], r"clock_nanosleep")
