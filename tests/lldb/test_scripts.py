@@ -112,7 +112,8 @@ class Names(session.Case):
             self.assertIn(f" {session.PYTHON} [interp {i}]`PyList_Append", stop.output["bt 2"])
 
     def test_help(self):
-        for word in ("list", "modules", "whose", "symbols", "label"):
+        for word in ("list", "modules", "whose", "symbols", "break", "tbreak", "print", "tls", "bt", "apply", "check",
+                     "label"):
             self.assertRegex(self.start["help gorgon"], rf"\n\s+{word}\s+-- \w+")
         self.assertIn("Usage: gorgon symbols N|all [LIB]", self.start["help gorgon symbols"])
 
@@ -253,6 +254,16 @@ int lib_add(int a, int b)
             seen[int(found[1])] = stop
         self.assertTrue(seen, output)
         self.assert_clean(output)
+
+
+@harness.needs_lldb
+class Completion(session.Case):
+    def test_words_after_gorgon(self):
+        output = harness.lldb(
+            ["script found = lldb.SBStringList()",
+             "script lldb.debugger.GetCommandInterpreter().HandleCompletion('gorgon b', 8, 0, -1, found)",
+             "script print('found', *(found.GetStringAtIndex(i) for i in range(1, found.GetSize())))"], script=True)
+        self.assertIn("\nfound break bt\n", output)
 
 
 @harness.needs_lldb
