@@ -108,7 +108,7 @@ static size_t count_in(uint64_t start, uint64_t end, const struct range *target)
 	return count;
 }
 
-// In the readable mappings that are in one of @where.
+// In what is readable of @where.
 static size_t count_pointers(const struct ranges *where, const struct range *target)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
@@ -122,9 +122,13 @@ static size_t count_pointers(const struct ranges *where, const struct range *tar
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %c", &start, &end, &readable) != 3 ||
 		    readable != 'r')
 			continue;
-		for (size_t i = 0; i < where->count; i++)
-			if (contains(&where->list[i], start))
-				count += count_in(start, end, target);
+		// The kernel merges neighbours: a mapping may go beyond the object.
+		for (size_t i = 0; i < where->count; i++) {
+			const struct range *range = &where->list[i];
+
+			count += count_in(start > range->start ? start : range->start,
+					  end < range->end ? end : range->end, target);
+		}
 	}
 	fclose(maps);
 	return count;
