@@ -20,7 +20,7 @@ from report import Report
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from harness import GORGON  # noqa: E402
 
-WORK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "work")
+WORK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 INTERPRETERS = 4
 FORKS = int(os.environ.get("FORKS", "1000")) // INTERPRETERS
 ROUNDS = int(os.environ.get("ROUNDS", "10"))

@@ -21,7 +21,7 @@ import lldb_session  # noqa: E402
 
 COUNT = 3
 HERE = os.path.dirname(os.path.abspath(__file__))
-PROGRAM = os.path.join(HERE, "work", "numba_program.py")
+PROGRAM = os.path.join(HERE, "programs", "numba_program.py")
 REQUIREMENTS = os.path.join(HERE, "requirements-numba.txt")
 VENV = os.path.join(harness.ROOT, "build", "venv-numba")
 LINE = harness.source_line(PROGRAM, "# where the sessions stop")

@@ -22,7 +22,7 @@ from report import Report
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from harness import GORGON  # noqa: E402
 
-WORK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "work")
+WORK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 ROUNDS = int(os.environ.get("ROUNDS", "20"))
 PROCESSES = int(os.environ.get("PROCESSES", "5"))
 INTERPRETERS = {"torch": 2}  # 300 libraries and 100 MiB each

@@ -17,7 +17,7 @@ from report import Report
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from harness import ROOT  # noqa: E402
 
-PROGRAM = os.path.join(ROOT, "tests", "long", "work", "soak.py")
+PROGRAM = os.path.join(ROOT, "tests", "long", "programs", "soak.py")
 MINUTES = float(os.environ.get("MINUTES", "10"))
 SAN_MINUTES = float(os.environ.get("SAN_MINUTES", "2"))
 ROUND = 30  # seconds
