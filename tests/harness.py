@@ -144,8 +144,9 @@ def compiled_code(library, **variables):
 
 
 def compiled_addresses(output, name):
-    """{interpreter: address of its function of this name} as gdb/compiled.py has printed them."""
-    return {int(n): int(a, 16) for n, a in re.findall(rf"^{name}_(\d+) is at (0x[0-9a-f]{{12}})$", output, re.M)}
+    """{interpreter: address of its function of this name} as gdb/compiled.py has printed them. A debugger may
+    have written something on the same line."""
+    return {int(n): int(a, 16) for n, a in re.findall(rf"{name}_(\d+) is at (0x[0-9a-f]{{12}})", output)}
 
 
 def source_line(path, text):

@@ -48,7 +48,7 @@ class Live(Case):
                         # gdb stops behind the two instructions that make a frame.
                         self.assertEqual(stop.pc, found[i] + 4)
                         self.assert_backtrace(stop.output["bt"], f"{name}_{i}", "jit_call")
-                self.assertEqual(len(re.findall(r"^compiled_\d returns 4\d$", output, re.M)), COUNT, output)
+                self.assertEqual(len(re.findall(r"compiled_\d returns 4\d\b", output)), COUNT, output)
                 self.assertIn("exited normally", output)
                 self.assertEqual(session.complaints(output), [])
 
