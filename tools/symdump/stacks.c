@@ -129,7 +129,7 @@ static void find_layouts(struct stacks *stacks)
 
 		if (!library)
 			continue;
-		while (p < stacks->python_count && stacks->pythons[p].library != library)
+		while (p < stacks->python_count && (stacks->pythons + p)->library != library)
 			p++;
 		if (p == stacks->python_count) {
 			stacks->pythons = grow(stacks->pythons, p, sizeof(*stacks->pythons));
