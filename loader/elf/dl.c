@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The dl family of a namespace: opening, closing, symbols, errors (dl_info.c has what
-// only asks). What private code calls dlopen, dlsym, ... is this file, with the namespace as an added last argument (replace.c).
+// only asks). What private code calls dlopen, dlsym, ... is this file, with the namespace
+// as an added last argument (replace.c).
 //
 // A handle is a private object's address, the namespace's own address (dlopen(NULL):
 // everything global in it, then the process), or a handle of the system's linker for

@@ -11,7 +11,8 @@
 // the debug root stay simple.
 //
 // Fork: prepare takes the lock and those of locales.c, memory.c, heap.c and signals.c,
-// which are leaves, and registrar.c's, which has only libjitreg's below it; parent and child release them, so that the child's lists are whole.
+// which are leaves, and registrar.c's, which has only libjitreg's below it; parent and
+// child release them, so that the child's lists are whole.
 // libjitreg registers its own handlers in an earlier constructor;
 // prepare handlers run last-registered first, which gives the order above.
 

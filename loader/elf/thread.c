@@ -10,7 +10,8 @@
 // has left the thread already. thread_local destructors run earlier,
 // through the C library's own list, where C++ expects them.
 //
-// The list of all records hangs on the debug root and is guarded by the loader's lock. A record's slots are
+// The list of all records hangs on the debug root and is guarded by the loader's lock. A
+// record's slots are
 // grown and filled under the lock by its own thread and emptied under the lock by
 // whoever unloads; its thread reads them without the lock, which is safe because an
 // object that is being unloaded is not used any more.
