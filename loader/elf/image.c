@@ -20,6 +20,7 @@
 #include "image.h"
 #include "error.h"
 #include "arch.h"
+#include "place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -389,6 +390,7 @@ void gorgon_image_close(struct gorgon_image *image)
 			break;
 		}
 	}
+	gorgon_place_drop_image(image);
 	image_destroy(image);
 }
 

@@ -91,6 +91,8 @@ struct gorgon_image {
 	uint64_t eh_frame_hdr_vaddr; /* PT_GNU_EH_FRAME, 0 when absent or not as expected */
 	uint64_t eh_frame_vaddr;     /* what it points to, 0 without a terminator */
 	bool symbolic, nodelete;
+	uint64_t place; /* of its first page, from the start of a zone; 0: none. See place.c */
+	struct gorgon_image *next_placed;
 	bool jit_descriptor_known;     /* see registrar.c */
 	uint64_t jit_descriptor_vaddr; /* 0: none */
 };

@@ -16,7 +16,9 @@
 #define _GNU_SOURCE
 #include "error.h"
 #include "mappings.h"
+#include "ns.h"
 #include "object.h"
+#include "place.h"
 
 #include <errno.h>
 #include <string.h>
@@ -56,8 +58,36 @@ static struct gorgon_error *map_error(const struct gorgon_object *object, int er
 	return gorgon_error_create_os(errnum, "%s: cannot map", object->path);
 }
 
-// Reserve the span; with an alignment above the page size reserve more and trim.
-static struct gorgon_error *reserve(struct gorgon_object *object)
+static void reserved(struct gorgon_object *object, uint64_t start, uint64_t size)
+{
+	object->start = start;
+	object->end = start + size;
+	object->bias = start - object->image->vaddr_start;
+}
+
+// Reserve the span where other namespaces have this file, too. False: that is not free.
+static bool reserve_place(struct gorgon_object *object)
+{
+	uint64_t size = object->image->vaddr_end - object->image->vaddr_start;
+	uint64_t start = gorgon_place_find(object->ns, object->image);
+	void *p;
+
+	if (!start)
+		return false;
+	p = mmap(pointer(start), size, PROT_NONE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (p == MAP_FAILED)
+		return false;
+	if (p != pointer(start)) { // who does not know the flag takes the address for a wish
+		munmap(p, size);
+		return false;
+	}
+	reserved(object, start, size);
+	return true;
+}
+
+// Reserve the span anywhere; with an alignment above the page size reserve more and trim.
+static struct gorgon_error *reserve_anywhere(struct gorgon_object *object)
 {
 	const struct gorgon_image *image = object->image;
 	uint64_t size = image->vaddr_end - image->vaddr_start;
@@ -79,9 +109,7 @@ static struct gorgon_error *reserve(struct gorgon_object *object)
 		if (base + slack > start)
 			munmap(pointer(start + size), base + slack - start);
 	}
-	object->start = start;
-	object->end = start + size;
-	object->bias = start - image->vaddr_start;
+	reserved(object, start, size);
 	return NULL;
 }
 
@@ -137,7 +165,7 @@ static void tell_leak_checker(const struct gorgon_object *object,
 
 struct gorgon_error *gorgon_map(struct gorgon_object *object)
 {
-	struct gorgon_error *err = reserve(object);
+	struct gorgon_error *err = reserve_place(object) ? NULL : reserve_anywhere(object);
 
 	for (size_t i = 0; !err && i < object->image->segment_count; i++)
 		err = map_segment(object, &object->image->segments[i]);

@@ -15,6 +15,7 @@
 #include "keys.h"
 #include "locales.h"
 #include "memory.h"
+#include "place.h"
 #include "lock.h"
 #include "replace.h"
 #include "signals.h"
@@ -304,6 +305,7 @@ struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 	ns->signals = NULL;
 	destroy_doomed(ns);
 	gorgon_memory_release(ns);
+	gorgon_place_drop_ns(ns);
 	gorgon_debug_ns_unlink(&ns->debug);
 	gorgon_unlock();
 	ns_free(ns);

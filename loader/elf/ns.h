@@ -44,6 +44,7 @@ struct gorgon_ns {
 	struct gorgon_unique *uniques;
 	size_t unique_count;
 	struct gorgon_registrar *registrars; /* see registrar.c */
+	uint64_t zone; /* address, 0: none yet. See place.c */
 	struct gorgon_heap heap; /* what libpython has allocated */
 	struct gorgon_range *mappings; /* made by private code, sorted; see memory.c */
 	size_t mapping_count, mapping_capacity;

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Where objects are put, so that all namespaces look alike. See place.c. */
+#ifndef GORGON_ELF_PLACE_H
+#define GORGON_ELF_PLACE_H
+
+#include <stdint.h>
+
+struct gorgon_image;
+struct gorgon_ns;
+
+/* The address for the first page of @image in @ns, or 0: anywhere. The lock is held. */
+uint64_t gorgon_place_find(struct gorgon_ns *ns, struct gorgon_image *image);
+
+/* What they had is free for others; nothing when they had none. The lock is held. */
+void gorgon_place_drop_image(struct gorgon_image *image);
+void gorgon_place_drop_ns(struct gorgon_ns *ns);
+
+#endif
