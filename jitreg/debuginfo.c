@@ -50,6 +50,7 @@
 	X(dwarf_init_path)                                                                         \
 	X(dwarf_next_cu_header_d)                                                                  \
 	X(dwarf_get_section_info_by_name)                                                          \
+	X(dwarf_basic_crc32)                                                                       \
 	X(dwarf_crc32)                                                                             \
 	X(dwarf_dealloc)                                                                           \
 	X(dwarf_finish)
@@ -174,6 +175,15 @@ static bool has_section(const struct libdwarf *lib, Dwarf_Debug dbg)
 	if (r == DW_DLV_ERROR)
 		drop_error(lib, dbg, error);
 	return r == DW_DLV_OK && size;
+}
+
+bool jitreg_crc32(const void *bytes, size_t size, uint32_t *ret)
+{
+	const struct libdwarf *lib = get_libdwarf();
+
+	if (lib)
+		*ret = lib->dwarf_basic_crc32(bytes, size, 0);
+	return lib;
 }
 
 static bool compute_crc(const struct libdwarf *lib, Dwarf_Debug dbg, uint32_t *ret)

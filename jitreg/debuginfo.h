@@ -26,4 +26,7 @@
 int jitreg_debuginfo_find(const struct jitreg_object *object, struct jitreg_debug *ret,
 			  uint32_t *crc);
 
+/** The checksum of .gnu_debuglink. False: there is no libdwarf to compute it. */
+bool jitreg_crc32(const void *bytes, size_t size, uint32_t *ret);
+
 #endif

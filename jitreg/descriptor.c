@@ -17,7 +17,7 @@
  * JIT_NOACTION and relevant_entry NULL, so a debugger that attaches at any moment
  * does not take a stale request for a new one.
  *
- * Unregistering makes two more events, the coming and going of an object without
+ * After unregistering come two more events, the coming and going of an object without
  * content. GDB does not look at breakpoints again when an object goes: it would keep
  * their places in the memory of the object and write breakpoint instructions there,
  * whatever is mapped by then (seen in GDB 13). It does look when an object comes. The
@@ -156,7 +156,6 @@ void jitreg_descriptor_add(struct jitreg_debug_entry *entry)
 {
 	struct jit_code_entry *base = &entry->base;
 
-	jitreg_lock();
 	begin_change();
 	entry->magic = JITREG_DEBUG_ENTRY_MAGIC;
 	entry->size = sizeof(*entry);
@@ -173,14 +172,12 @@ void jitreg_descriptor_add(struct jitreg_debug_entry *entry)
 	end_change();
 
 	announce(JIT_REGISTER_FN, base);
-	jitreg_unlock();
 }
 
 void jitreg_descriptor_remove(struct jitreg_debug_entry *entry)
 {
 	struct jit_code_entry *base = &entry->base;
 
-	jitreg_lock();
 	begin_change();
 	if (base->prev_entry)
 		base->prev_entry->next_entry = base->next_entry;
@@ -196,7 +193,10 @@ void jitreg_descriptor_remove(struct jitreg_debug_entry *entry)
 
 	// a debugger knows the entry by its address and may still read the symfile
 	announce(JIT_UNREGISTER_FN, base);
+}
+
+void jitreg_descriptor_settle(void)
+{
 	announce(JIT_REGISTER_FN, &empty_entry);
 	announce(JIT_UNREGISTER_FN, &empty_entry);
-	jitreg_unlock();
 }

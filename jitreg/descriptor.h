@@ -102,10 +102,16 @@ JITREG_PROTECTED void __jit_debug_register_code(void);
 void jitreg_lock(void);
 void jitreg_unlock(void);
 
-/** Append a filled-in entry to the list and tell an attached debugger. */
+/** Append a filled-in entry to the list and tell an attached debugger. The lock is held. */
 void jitreg_descriptor_add(struct jitreg_debug_entry *entry);
 
-/** Take an entry out of the list and tell an attached debugger. It may then be freed. */
+/**
+ * Take an entry out of the list and tell an attached debugger. The lock is held; it may be
+ * freed after jitreg_descriptor_settle().
+ */
 void jitreg_descriptor_remove(struct jitreg_debug_entry *entry);
+
+/** After entries were removed: have debuggers look at their breakpoints. The lock is held. */
+void jitreg_descriptor_settle(void);
 
 #endif

@@ -18,7 +18,7 @@
  * Rules that hold for the whole file
  * - Threads: every function may be called from any thread. One mutex orders all
  *   of them; it is held while a debugger is stopped in
- *   `__jit_debug_register_code`, and no callback runs under it.
+ *   `__jit_debug_register_code`, and while jitreg_image.moved runs.
  * - Fork: the mutex is taken around fork(), so that the child's list is whole.
  *   The child inherits the registrations together with the mappings.
  * - Signals: not async-signal-safe.
@@ -29,6 +29,7 @@
 #ifndef JITREG_H
 #define JITREG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,6 +45,8 @@ extern "C" {
 #endif
 
 struct jitreg_entry;
+struct jitreg_group;
+struct jitreg_info;
 
 /** What a debugger will find for an object beyond its addresses. */
 enum jitreg_debug_kind {
@@ -60,20 +63,47 @@ enum jitreg_debug_kind {
 /** The longest build-id that is carried; longer ones are cut (GNU ld makes 8 to 20 bytes). */
 #define JITREG_BUILD_ID_MAX 64
 
+/** Flags of an image. */
+enum {
+	/** Names and unwind data only, without a reference to the DWARF: cheap for debuggers. */
+	JITREG_LEAN = 1,
+};
+
 /** An object to register. Everything is copied or read before the call returns. */
 struct jitreg_image {
 	size_t size;      /**< sizeof(struct jitreg_image) */
 	const char *path; /**< Absolute name of the file that was mapped. */
 	int fd;           /**< The file, open for reading at any offset, or -1 to open @c path. Borrowed. */
-	uint32_t flags;   /**< 0. */
+	uint32_t flags;   /**< JITREG_... */
 	uint64_t bias;    /**< Load bias: run-time address minus link-time address. */
 	uint64_t start;   /**< First mapped address. */
 	uint64_t end;     /**< One past the last mapped address. */
+	/** Other images that are described together with this one, or NULL. */
+	struct jitreg_group *group;
+	/**
+	 * Called when the symfile of the image is another one, before debuggers hear of that;
+	 * the first time during jitreg_register(). NULL: nobody wants to know. It must not
+	 * call functions of this library.
+	 */
+	void (*moved)(void *ctx, const struct jitreg_info *info);
+	void *ctx;
+};
+
+/** What a symfile describes. */
+enum jitreg_symfile_kind {
+	/** One image: addresses, names, unwind data, and a reference to its DWARF. */
+	JITREG_SYMFILE_FULL = 0,
+	/** The same without the reference. */
+	JITREG_SYMFILE_LEAN = 1,
+	/** All packed images of a group: names and unwind data. */
+	JITREG_SYMFILE_PACK = 2,
 };
 
 /** What was registered; see jitreg_entry_get_info(). */
 struct jitreg_info {
-	const void *symfile;      /**< The in-memory ELF object; lives until unregistered. */
+	/** The in-memory ELF object, for this image or for several of its group; lives until
+	 * unregistered or packed. NULL after jitreg_group_close(). */
+	const void *symfile;
 	uint64_t symfile_size;    /**< Its size in bytes. */
 	enum jitreg_debug_kind debug_kind;
 	const char *debug_path;   /**< File with the DWARF, or NULL. Lives until unregistered. */
@@ -81,6 +111,7 @@ struct jitreg_info {
 	size_t build_id_size;     /**< Bytes in @c build_id. */
 	uint64_t start;           /**< First address that it speaks of, */
 	uint64_t end;             /**< and one past the last; both 0 when there is none. */
+	enum jitreg_symfile_kind symfile_kind;
 };
 
 /** What the file of one object offers to a debugger; see jitreg_find_debug(). */
@@ -141,6 +172,50 @@ JITREG_API void jitreg_unregister(struct jitreg_entry *entry);
 /** Describe a registered entry. Pointers in @p ret live as long as @p entry. */
 JITREG_API void jitreg_entry_get_info(const struct jitreg_entry *entry, struct jitreg_info *ret)
 	__attribute__((nonnull));
+
+/**
+ * Begin a group: images that lie at the same distances from each other as in other groups,
+ * because a loader puts each library at the same offset from the start of a stretch of
+ * addresses. Debuggers pay for each object file; jitreg_group_pack() gives them one for all
+ * images of a group.
+ *
+ * Functions for one group, jitreg_register() and jitreg_unregister() of its images included,
+ * are not to run at the same time.
+ *
+ * @param      base  Start of the stretch. Images that are not within 4 GiB from there can
+ *                   be in the group and are not packed.
+ * @retval 0 or -ENOMEM
+ */
+JITREG_API int jitreg_group_create(uint64_t base, struct jitreg_group **ret)
+	__attribute__((warn_unused_result, nonnull));
+
+/** Free a group all of whose images are unregistered. NULL is ignored. */
+JITREG_API void jitreg_group_destroy(struct jitreg_group *group);
+
+/** Number of images with a symfile of their own that can be packed. */
+JITREG_API size_t jitreg_group_count_loose(const struct jitreg_group *group)
+	__attribute__((nonnull));
+
+/**
+ * Replace the symfiles of the group's images by one, which has names and does not refer to
+ * DWARF. Unwind data, and more names for GDB, are in a file that all groups with the same
+ * images share; it is kept in gorgon/ below `$XDG_CACHE_HOME` or `~/.cache`. When it cannot be
+ * written there the symfile has all by itself and takes debuggers longer.
+ *
+ * While a debugger is attached only images with a symfile of their own are packed;
+ * breakpoints are in place all the time. After a failure all is as before.
+ *
+ * @retval 0, also when there is nothing to pack
+ * @retval -ENOMEM
+ */
+JITREG_API int jitreg_group_pack(struct jitreg_group *group)
+	__attribute__((warn_unused_result, nonnull));
+
+/**
+ * All images of the group are about to be unregistered: debuggers let go of them at once.
+ * Their symfiles are gone, the entries remain.
+ */
+JITREG_API void jitreg_group_close(struct jitreg_group *group) __attribute__((nonnull));
 
 /**
  * Find where the debug information of an object file is, without registering

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The public calls: an entry is a symfile, the template it came from, and a place
- * in the descriptor's list.
+ * The public calls for one image: an entry has a listing, which is a symfile, the
+ * template that it came from, and a place in the descriptor's list.
  *
  * Registering builds first and links last, so a failure leaves no trace and a
  * debugger never meets half an entry. Unregistering goes the other way: the
@@ -11,63 +11,125 @@
 
 #include "descriptor.h"
 #include "foreign.h"
+#include "group.h"
 #include "symfile.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-struct jitreg_entry {
-	struct jitreg_debug_entry debug; // first: debuggers know the entry by this address
-	struct jitreg_template *template; // NULL: somebody else has made the symfile
-	struct jitreg_symfile symfile; // with a template
-};
+int jitreg_listing_create(struct jitreg_template *template, const struct jitreg_image *image,
+			  struct jitreg_listing **ret)
+{
+	struct jitreg_listing *listing = calloc(1, sizeof(*listing));
+	int r;
 
-_Static_assert(offsetof(struct jitreg_entry, debug) == 0, "one address for both");
+	if (!listing)
+		return -ENOMEM;
+	r = jitreg_symfile_create(template, image, &listing->symfile);
+	if (r) {
+		free(listing);
+		return r;
+	}
+	listing->template = template;
+	listing->image_count = 1;
+	listing->debug.base.symfile_addr = listing->symfile.bytes;
+	listing->debug.base.symfile_size = listing->symfile.size;
+	listing->debug.bias = image->bias;
+	listing->debug.start = image->start;
+	listing->debug.end = image->end;
+	*ret = listing;
+	return 0;
+}
+
+void jitreg_listing_destroy(struct jitreg_listing *listing)
+{
+	if (!listing)
+		return;
+	if (listing->template)
+		jitreg_symfile_destroy(listing->template, &listing->symfile);
+	else
+		jitreg_foreign_free(&listing->debug);
+	jitreg_template_release(listing->template);
+	free(listing);
+}
+
+void jitreg_entry_tell(struct jitreg_entry *entry)
+{
+	struct jitreg_info info;
+
+	if (!entry->moved)
+		return;
+	jitreg_entry_get_info(entry, &info);
+	entry->moved(entry->ctx, &info);
+}
+
+static void list_entry(struct jitreg_entry *entry)
+{
+	jitreg_lock();
+	jitreg_entry_tell(entry);
+	jitreg_descriptor_add(&entry->listing->debug);
+	jitreg_unlock();
+}
+
+static bool is_valid(const struct jitreg_image *image)
+{
+	return image->size == sizeof(*image) && !(image->flags & ~(uint32_t)JITREG_LEAN) && image->path &&
+	       image->path[0] == '/' && image->start < image->end;
+}
 
 int jitreg_register(const struct jitreg_image *image, struct jitreg_entry **ret)
 {
+	struct jitreg_template *template;
 	struct jitreg_entry *entry;
 	int r;
 
-	if (image->size != sizeof(*image) || image->flags || !image->path ||
-	    image->path[0] != '/' || image->start >= image->end)
+	if (!is_valid(image))
 		return -EINVAL;
-
 	entry = calloc(1, sizeof(*entry));
 	if (!entry)
 		return -ENOMEM;
-	r = jitreg_template_acquire(image->path, image->fd, &entry->template);
-	if (!r)
-		r = jitreg_symfile_create(entry->template, image, &entry->symfile);
+	r = jitreg_template_acquire(image->path, image->fd, image->flags & JITREG_LEAN ? JITREG_SYMFILE_LEAN : JITREG_SYMFILE_FULL, &template);
+	if (!r) {
+		r = jitreg_listing_create(template, image, &entry->listing);
+		if (r)
+			jitreg_template_release(template);
+	}
 	if (r) {
-		jitreg_template_release(entry->template);
 		free(entry);
 		return r;
 	}
-
-	entry->debug.base.symfile_addr = entry->symfile.bytes;
-	entry->debug.base.symfile_size = entry->symfile.size;
-	entry->debug.bias = image->bias;
-	entry->debug.start = image->start;
-	entry->debug.end = image->end;
-	jitreg_descriptor_add(&entry->debug);
+	jitreg_template_hold(template);
+	entry->template = template;
+	entry->bias = image->bias;
+	entry->start = image->start;
+	entry->end = image->end;
+	entry->moved = image->moved;
+	entry->ctx = image->ctx;
+	if (image->group)
+		jitreg_group_add(image->group, entry);
+	list_entry(entry);
 	*ret = entry;
 	return 0;
 }
 
 int jitreg_register_symfile(const void *symfile, uint64_t size, struct jitreg_entry **ret)
 {
+	struct jitreg_listing *listing = calloc(1, sizeof(*listing));
 	struct jitreg_entry *entry = calloc(1, sizeof(*entry));
-	int r;
+	int r = -ENOMEM;
 
-	if (!entry)
-		return -ENOMEM;
-	r = jitreg_foreign_copy(symfile, size, &entry->debug);
+	if (listing && entry)
+		r = jitreg_foreign_copy(symfile, size, &listing->debug);
 	if (r) {
+		free(listing);
 		free(entry);
 		return r;
 	}
-	jitreg_descriptor_add(&entry->debug);
+	listing->image_count = 1;
+	entry->listing = listing;
+	entry->start = listing->debug.start;
+	entry->end = listing->debug.end;
+	list_entry(entry);
 	*ret = entry;
 	return 0;
 }
@@ -76,11 +138,15 @@ void jitreg_unregister(struct jitreg_entry *entry)
 {
 	if (!entry)
 		return;
-	jitreg_descriptor_remove(&entry->debug);
-	if (entry->template)
-		jitreg_symfile_destroy(entry->template, &entry->symfile);
-	else
-		jitreg_foreign_free(&entry->debug);
+	if (entry->group) {
+		jitreg_group_remove(entry);
+	} else {
+		jitreg_lock();
+		jitreg_descriptor_remove(&entry->listing->debug);
+		jitreg_descriptor_settle();
+		jitreg_unlock();
+		jitreg_listing_destroy(entry->listing);
+	}
 	jitreg_template_release(entry->template);
 	free(entry);
 }
@@ -89,12 +155,11 @@ void jitreg_entry_get_info(const struct jitreg_entry *entry, struct jitreg_info 
 {
 	const struct jitreg_debug *debug;
 
-	*ret = (struct jitreg_info){
-		.symfile = entry->debug.base.symfile_addr,
-		.symfile_size = entry->debug.base.symfile_size,
-		.start = entry->debug.start,
-		.end = entry->debug.end,
-	};
+	*ret = (struct jitreg_info){.start = entry->start, .end = entry->end};
+	if (entry->listing) {
+		ret->symfile = entry->listing->debug.base.symfile_addr;
+		ret->symfile_size = entry->listing->debug.base.symfile_size;
+	}
 	if (!entry->template)
 		return;
 	debug = &entry->template->debug;
@@ -102,6 +167,8 @@ void jitreg_entry_get_info(const struct jitreg_entry *entry, struct jitreg_info 
 	ret->debug_path = debug->path;
 	ret->build_id = debug->build_id_size ? debug->build_id : NULL;
 	ret->build_id_size = debug->build_id_size;
+	if (entry->listing)
+		ret->symfile_kind = entry->listing->template->kind;
 }
 
 size_t jitreg_count(void)

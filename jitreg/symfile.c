@@ -26,10 +26,10 @@
 
 static struct jitreg_template *templates; // under jitreg_lock()
 
-static struct jitreg_template *find_locked(const char *path, const struct stat *st)
+static struct jitreg_template *find_locked(const char *path, const struct stat *st, enum jitreg_symfile_kind kind)
 {
 	for (struct jitreg_template *t = templates; t; t = t->next) {
-		if (t->dev == st->st_dev && t->ino == st->st_ino && t->file_size == st->st_size &&
+		if (t->kind == kind && t->dev == st->st_dev && t->ino == st->st_ino && t->file_size == st->st_size &&
 		    t->mtime.tv_sec == st->st_mtim.tv_sec &&
 		    t->mtime.tv_nsec == st->st_mtim.tv_nsec && !strcmp(t->path, path)) {
 			t->ref_count++;
@@ -39,7 +39,7 @@ static struct jitreg_template *find_locked(const char *path, const struct stat *
 	return NULL;
 }
 
-static struct jitreg_template *find_cached(const char *path, int fd)
+static struct jitreg_template *find_cached(const char *path, int fd, enum jitreg_symfile_kind kind)
 {
 	struct jitreg_template *found;
 	struct stat st;
@@ -47,40 +47,56 @@ static struct jitreg_template *find_cached(const char *path, int fd)
 	if (fd >= 0 ? fstat(fd, &st) : stat(path, &st))
 		return NULL; // opening will say why
 	jitreg_lock();
-	found = find_locked(path, &st);
+	found = find_locked(path, &st, kind);
 	jitreg_unlock();
 	return found;
 }
 
-int jitreg_template_acquire(const char *path, int fd, struct jitreg_template **ret)
+struct jitreg_template *jitreg_template_first(void)
+{
+	return templates;
+}
+
+void jitreg_template_add(struct jitreg_template *template)
+{
+	template->ref_count = 1;
+	template->next = templates;
+	templates = template;
+}
+
+int jitreg_template_acquire(const char *path, int fd, enum jitreg_symfile_kind kind, struct jitreg_template **ret)
 {
 	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;
 	struct jitreg_template *built, *cached;
 	int r;
 
-	*ret = find_cached(path, fd);
+	*ret = find_cached(path, fd, kind);
 	if (*ret)
 		return 0;
 
 	r = jitreg_object_open(path, fd, &object);
 	if (!r)
-		r = jitreg_template_create(object, &built);
+		r = jitreg_template_create(object, kind, &built);
 	if (r)
 		return r;
 
 	jitreg_lock();
-	cached = find_locked(path, &object->st);
-	if (!cached) {
-		built->ref_count = 1;
-		built->next = templates;
-		templates = built;
-	}
+	cached = find_locked(path, &object->st, kind);
+	if (!cached)
+		jitreg_template_add(built);
 	jitreg_unlock();
 
 	if (cached)
 		jitreg_template_destroy(built);
 	*ret = cached ? cached : built;
 	return 0;
+}
+
+void jitreg_template_hold(struct jitreg_template *template)
+{
+	jitreg_lock();
+	template->ref_count++;
+	jitreg_unlock();
 }
 
 void jitreg_template_release(struct jitreg_template *template)
@@ -100,6 +116,13 @@ void jitreg_template_release(struct jitreg_template *template)
 	jitreg_unlock();
 	if (!left)
 		jitreg_template_destroy(template);
+}
+
+bool jitreg_template_same_file(const struct jitreg_template *a, const struct jitreg_template *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->file_size == b->file_size &&
+	       a->mtime.tv_sec == b->mtime.tv_sec && a->mtime.tv_nsec == b->mtime.tv_nsec &&
+	       !strcmp(a->path, b->path);
 }
 
 size_t jitreg_template_count(void)

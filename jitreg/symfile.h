@@ -27,6 +27,7 @@ struct jitreg_fixup {
 enum {
 	JITREG_FIXUP_ENTRY,    /**< e_entry */
 	JITREG_FIXUP_SECTIONS, /**< sh_addr of the allocated sections */
+	JITREG_FIXUP_SEGMENTS, /**< p_vaddr */
 	JITREG_FIXUP_COUNT
 };
 
@@ -39,6 +40,9 @@ struct jitreg_template {
 	ino_t ino;
 	off_t file_size;
 	struct timespec mtime;
+	enum jitreg_symfile_kind kind;
+	struct jitreg_member *members; /**< Of a pack (pack.c), which has no path. */
+	size_t member_count;
 	struct jitreg_row *rows; /**< Those with an empty slot. */
 
 	/* Constant once built. */
@@ -49,19 +53,34 @@ struct jitreg_template {
 	struct jitreg_fixup fixups[JITREG_FIXUP_COUNT];
 	/* .eh_frame that relocation changes: its place in the symfile and in memory. */
 	uint64_t live_off, live_vaddr, live_size;
+	bool packable; /**< Its unwind data can be moved to another section. */
 };
 
-/** Find or build the template of a file. Give it back with jitreg_template_release(). */
-int jitreg_template_acquire(const char *path, int fd, struct jitreg_template **ret);
+/**
+ * Find or build the template of a file. Give it back with jitreg_template_release().
+ *
+ * @param kind  FULL or LEAN
+ */
+int jitreg_template_acquire(const char *path, int fd, enum jitreg_symfile_kind kind, struct jitreg_template **ret);
+
+/** Whether both come from the same state of the same file. */
+bool jitreg_template_same_file(const struct jitreg_template *a, const struct jitreg_template *b);
+
+/** Count one reference more. */
+void jitreg_template_hold(struct jitreg_template *template);
 
 /** Drop one reference; the last one frees. NULL is ignored. */
 void jitreg_template_release(struct jitreg_template *template);
+
+/** The cache, for packs; the lock is held. */
+struct jitreg_template *jitreg_template_first(void);
+void jitreg_template_add(struct jitreg_template *template);
 
 /** Number of templates alive. */
 size_t jitreg_template_count(void);
 
 /** Write the object file (template.c). The result is in no cache. */
-int jitreg_template_create(struct jitreg_object *object, struct jitreg_template **ret);
+int jitreg_template_create(struct jitreg_object *object, enum jitreg_symfile_kind kind, struct jitreg_template **ret);
 
 void jitreg_template_destroy(struct jitreg_template *template);
 

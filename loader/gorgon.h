@@ -101,8 +101,13 @@ struct gorgon_provider {
 
 /** What debuggers are told about private objects. */
 enum gorgon_debug_mode {
-	GORGON_DEBUG_AUTO = 0, /**< the library chooses; in this version as FULL */
+	/** as FULL with up to 8 namespaces and 400 objects in the process; beyond that as LAZY,
+	 * but for the oldest namespace */
+	GORGON_DEBUG_AUTO = 0,
 	GORGON_DEBUG_FULL = 1, /**< a symfile for each object, referring to its DWARF */
+	/** one symfile for all objects of a namespace once it has loaded nothing for a while:
+	 * names and unwind data. Debuggers' scripts attach DWARF to the copies that matter */
+	GORGON_DEBUG_LAZY = 3,
 	GORGON_DEBUG_OFF = 2,  /**< nothing through the JIT interface; the debug root remains */
 };
 

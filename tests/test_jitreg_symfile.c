@@ -679,10 +679,10 @@ static void acquire_same_file_shares_template_until_last_release(void **state)
 	const char *path = util_path("self.so");
 
 	(void)state;
-	assert_int_equal(jitreg_template_acquire(path, -1, &a), 0);
-	assert_int_equal(jitreg_template_acquire(path, -1, &b), 0);
+	assert_int_equal(jitreg_template_acquire(path, -1, JITREG_SYMFILE_FULL, &a), 0);
+	assert_int_equal(jitreg_template_acquire(path, -1, JITREG_SYMFILE_FULL, &b), 0);
 	assert_ptr_equal(a, b);
-	assert_int_equal(jitreg_template_acquire(util_path("link.so"), -1, &c), 0);
+	assert_int_equal(jitreg_template_acquire(util_path("link.so"), -1, JITREG_SYMFILE_FULL, &c), 0);
 	assert_int_equal(jitreg_template_count(), 2);
 	jitreg_template_release(a);
 	assert_int_equal(jitreg_template_count(), 2);
@@ -700,9 +700,9 @@ static void acquire_file_touched_builds_anew(void **state)
 
 	(void)state;
 	assert_int_equal(util_run("cp self.so touched.so"), 0);
-	assert_int_equal(jitreg_template_acquire(util_path("touched.so"), -1, &a), 0);
+	assert_int_equal(jitreg_template_acquire(util_path("touched.so"), -1, JITREG_SYMFILE_FULL, &a), 0);
 	assert_int_equal(utimensat(AT_FDCWD, util_path("touched.so"), times, 0), 0);
-	assert_int_equal(jitreg_template_acquire(util_path("touched.so"), -1, &b), 0);
+	assert_int_equal(jitreg_template_acquire(util_path("touched.so"), -1, JITREG_SYMFILE_FULL, &b), 0);
 	assert_ptr_not_equal(a, b);
 	jitreg_template_release(a);
 	jitreg_template_release(b);

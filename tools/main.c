@@ -32,7 +32,7 @@ static const char help[] =
 	"  --json               the same as JSON, on stderr\n"
 	"  --share GLOB         take matching libraries from the system (repeatable)\n"
 	"  --private GLOB       keep matching libraries private (repeatable; wins)\n"
-	"  --debug MODE         auto, full or off: what debuggers are told\n"
+	"  --debug MODE         auto, full, lazy or off: what debuggers see\n"
 	"  --isolate loader     how copies are made; this version has one way\n"
 	"\n"
 	"info options:\n"

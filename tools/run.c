@@ -73,8 +73,10 @@ static int parse_debug(struct run *run, const char *mode)
 		run->program.ns.debug = GORGON_DEBUG_FULL;
 	else if (!strcmp(mode, "off"))
 		run->program.ns.debug = GORGON_DEBUG_OFF;
+	else if (!strcmp(mode, "lazy"))
+		run->program.ns.debug = GORGON_DEBUG_LAZY;
 	else
-		return tool_usage("--debug %s: expected auto, full or off", mode);
+		return tool_usage("--debug %s: expected auto, full, lazy or off", mode);
 	return 0;
 }
 

@@ -86,6 +86,8 @@ struct gorgon_debug_object {
 	uint64_t tls_module;    /* first word of its TLS index pairs, or 0 */
 	uint64_t static_tls;    /* its block's distance from the thread pointer (two's
 				   complement) when it is the same in all threads, else 0 */
+	uint32_t symfile_kind;  /* enum jitreg_symfile_kind */
+	uint32_t reserved;      /* 0 */
 };
 
 /*
@@ -111,7 +113,7 @@ _Static_assert(offsetof(struct gorgon_debug_root, sequence) == 16, "format");
 _Static_assert(offsetof(struct gorgon_debug_root, ns_head) == 40, "format");
 _Static_assert(sizeof(struct gorgon_debug_ns) == 72, "format");
 _Static_assert(offsetof(struct gorgon_debug_ns, object_head) == 32, "format");
-_Static_assert(sizeof(struct gorgon_debug_object) == 120, "format");
+_Static_assert(sizeof(struct gorgon_debug_object) == 128, "format");
 _Static_assert(offsetof(struct gorgon_debug_object, bias) == 48, "format");
 _Static_assert(offsetof(struct gorgon_debug_object, tls_module) == 104, "format");
 

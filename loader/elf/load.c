@@ -16,6 +16,7 @@
 #include "error.h"
 #include "group.h"
 #include "mappings.h"
+#include "packing.h"
 #include "reloc.h"
 #include "tls.h"
 
@@ -106,6 +107,8 @@ static struct gorgon_error *group_commit(struct gorgon_group *group,
 	if (err)
 		return err;
 	err = group_link(group);
+	if (!err)
+		gorgon_packing_changed(ns);
 	ns->register_ns += gorgon_now() - relocated;
 	return err;
 }

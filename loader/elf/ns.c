@@ -15,6 +15,7 @@
 #include "keys.h"
 #include "locales.h"
 #include "memory.h"
+#include "packing.h"
 #include "place.h"
 #include "lock.h"
 #include "replace.h"
@@ -303,7 +304,9 @@ struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 	// Handlers go before the code that they are in.
 	gorgon_signals_destroy(ns->signals);
 	ns->signals = NULL;
+	gorgon_packing_close(ns);
 	destroy_doomed(ns);
+	gorgon_packing_forget(ns);
 	gorgon_memory_release(ns);
 	gorgon_place_drop_ns(ns);
 	gorgon_debug_ns_unlink(&ns->debug);

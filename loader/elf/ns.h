@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 struct gorgon_thunk;
+struct jitreg_group;
 struct gorgon_locale;
 struct gorgon_registrar;
 struct gorgon_signals;
@@ -45,6 +46,10 @@ struct gorgon_ns {
 	size_t unique_count;
 	struct gorgon_registrar *registrars; /* see registrar.c */
 	uint64_t zone; /* address, 0: none yet. See place.c */
+	struct jitreg_group *jit_group; /* its objects in libjitreg, or NULL: no zone */
+	struct gorgon_ns *next_waiting, *prev_waiting; /* see packing.c, here and below */
+	uint64_t changed_at; /* gorgon_now() of the last load */
+	bool waiting, packed;
 	struct gorgon_heap heap; /* what libpython has allocated */
 	struct gorgon_range *mappings; /* made by private code, sorted; see memory.c */
 	size_t mapping_count, mapping_capacity;

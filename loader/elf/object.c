@@ -8,6 +8,7 @@
 #include "error.h"
 #include "ns.h"
 #include "object.h"
+#include "packing.h"
 #include "registrar.h"
 #include "tls.h"
 #include "unwind.h"
@@ -95,21 +96,35 @@ static void describe(struct gorgon_object *object)
 	object->map.l_ld = (Elf64_Dyn *)(uintptr_t)(object->bias + object->image->dynamic_vaddr);
 }
 
-static void describe_symfile(struct gorgon_object *object)
+// Called before a debugger hears of the symfile: scripts that look at such a stop find it.
+static void describe_symfile(void *ctx, const struct jitreg_info *info)
 {
+	struct gorgon_object *object = ctx;
 	struct gorgon_debug_object *debug = &object->debug;
-	struct jitreg_info info;
 
-	jitreg_entry_get_info(object->jit, &info);
 	gorgon_debug_begin();
-	debug->symfile = (uintptr_t)info.symfile;
-	debug->symfile_size = info.symfile_size;
-	debug->debug_kind = info.debug_kind;
-	debug->debug_path = (uintptr_t)info.debug_path;
-	debug->debug_path_size = info.debug_path ? (uint32_t)strlen(info.debug_path) : 0;
-	debug->build_id = (uintptr_t)info.build_id;
-	debug->build_id_size = (uint32_t)info.build_id_size;
+	debug->symfile = (uintptr_t)info->symfile;
+	debug->symfile_size = info->symfile_size;
+	debug->symfile_kind = info->symfile_kind;
+	debug->debug_kind = info->debug_kind;
+	debug->debug_path = (uintptr_t)info->debug_path;
+	debug->debug_path_size = info->debug_path ? (uint32_t)strlen(info->debug_path) : 0;
+	debug->build_id = (uintptr_t)info->build_id;
+	debug->build_id_size = (uint32_t)info->build_id_size;
 	gorgon_debug_end();
+}
+
+// An object that is where others of its kind are in other namespaces can be packed.
+static struct jitreg_group *find_group(struct gorgon_object *object)
+{
+	struct gorgon_ns *ns = object->ns;
+
+	if (!ns->zone)
+		return NULL;
+	// Without memory for a group the object is described by itself.
+	if (!ns->jit_group && jitreg_group_create(ns->zone, &ns->jit_group))
+		return NULL;
+	return ns->jit_group;
 }
 
 // Debug root first: at the stop that jitreg_register() causes, scripts already find
@@ -123,6 +138,9 @@ struct gorgon_error *gorgon_object_link(struct gorgon_object *object)
 		.bias = object->bias,
 		.start = object->start,
 		.end = object->end,
+		.flags = gorgon_packing_is_lean(object->ns) ? JITREG_LEAN : 0,
+		.moved = describe_symfile,
+		.ctx = object,
 	};
 	struct gorgon_error *unwind_err = gorgon_unwind_register(object);
 	int err;
@@ -134,6 +152,7 @@ struct gorgon_error *gorgon_object_link(struct gorgon_object *object)
 	object->state = GORGON_OBJECT_LINKED;
 	if (object->ns->opts.debug == GORGON_DEBUG_OFF)
 		return NULL;
+	image.group = find_group(object);
 	err = jitreg_register(&image, &object->jit);
 	if (err == -ENOMEM)
 		return &gorgon_error_nomem; // the group's rollback unlinks it
@@ -142,8 +161,6 @@ struct gorgon_error *gorgon_object_link(struct gorgon_object *object)
 	if (err)
 		gorgon_ns_log(object->ns, "%s: not registered with debuggers: %s", object->path,
 			      strerrordesc_np(-err) ?: "unknown error");
-	else
-		describe_symfile(object);
 	return gorgon_registrar_create(object);
 }
 

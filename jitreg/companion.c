@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The companion of a pack: a debug file on disk with what GDB would otherwise read once
+ * for each interpreter.
+ *
+ *     .text, .text.1 ...    as in the pack, for an address of 0
+ *     .symtab               functions, of the library or of its detached debug file
+ *     .debug_frame          unwind data of all objects
+ *     .gorgon.key           which objects, at which distances
+ *
+ * GDB opens a debug file once, however many object files refer to it, and keeps its names
+ * and unwind data once. Only functions: with variables GDB would take a variable of any
+ * copy from the first one. (.debug_frame and not .eh_frame, which GDB ignores in a debug
+ * file.)
+ *
+ * The file is made once and stays: in gorgon/ below $XDG_CACHE_HOME or ~/.cache, where
+ * cores of this process still find it. Only in a folder that is ours and that nobody else
+ * can write to, since debuggers trust it. The oldest go when there are more than 64.
+ */
+#define _GNU_SOURCE 1
+#include "companion.h"
+
+#include "debuginfo.h"
+#include "frames.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define KEY_SECTION ".gorgon.key"
+#define FILES_MAX   64
+/* Files whose keys have the same checksum. */
+#define SAME_NAME_MAX 8
+
+struct companion {
+	const struct jitreg_member *members;
+	size_t member_count;
+	struct jitreg_run *runs;
+	size_t run_count;
+	char *key;
+	size_t key_size;
+	struct jitreg_writer file;
+	struct jitreg_symtab symtab;
+	struct jitreg_bytes frames;
+	const struct jitreg_member *current; // while its names are added
+	uint8_t *bytes;
+	size_t size;
+};
+
+static bool is_function(unsigned type)
+{
+	return type == STT_FUNC || type == STT_GNU_IFUNC;
+}
+
+static int add_name(struct companion *c, const char *text, size_t text_size, uint64_t vaddr,
+		    uint64_t size, uint8_t info)
+{
+	uint8_t type = ELF64_ST_TYPE(info);
+
+	if (!is_function(type))
+		return 0;
+	return jitreg_pack_add_name(&c->symtab, c->runs, c->run_count, text, text_size,
+				    vaddr + c->current->delta, false, size, ELF64_ST_INFO(STB_GLOBAL, type));
+}
+
+static int add_template_name(void *ctx, const char *text, uint64_t vaddr, const Elf64_Sym *sym)
+{
+	return add_name(ctx, text, strlen(text), vaddr, sym->st_size, sym->st_info);
+}
+
+/* A detached file has the static functions of a stripped library. False: it gives nothing. */
+static bool add_detached_names(struct companion *c, int *r)
+{
+	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;
+	const struct jitreg_debug *debug = &c->current->template->debug;
+	struct jitreg_names names = {0};
+
+	if ((debug->kind != JITREG_DEBUG_BUILD_ID && debug->kind != JITREG_DEBUG_LINK) ||
+	    jitreg_object_open(debug->path, -1, &object) || jitreg_object_read_layout(object) ||
+	    jitreg_names_read(object, &names))
+		return false;
+	for (size_t i = 0; !*r && i < names.count; i++) {
+		const struct jitreg_name *name = &names.items[i];
+
+		*r = add_name(c, name->text, name->text_size, name->vaddr, name->size, name->info);
+	}
+	jitreg_names_deinit(&names);
+	return names.count > 0;
+}
+
+static int add_names(struct companion *c)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < c->member_count; i++) {
+		c->current = &c->members[i];
+		if (!add_detached_names(c, &r))
+			r = jitreg_pack_for_each_name(c->current->template, add_template_name, c);
+	}
+	return r ? r : jitreg_writer_add_symtab(&c->file, &c->symtab);
+}
+
+static int add_frames(struct companion *c)
+{
+	GElf_Shdr shdr = {.sh_type = SHT_PROGBITS, .sh_addralign = 8};
+
+	for (size_t i = 0; i < c->member_count; i++) {
+		const struct jitreg_member *m = &c->members[i];
+		const Elf64_Shdr *from = jitreg_file_section(m->template->bytes, ".eh_frame");
+		int r;
+
+		if (!from || from->sh_type == SHT_NOBITS)
+			continue;
+		r = jitreg_frames_append(&c->frames, 0, 0,
+					 m->template->bytes + from->sh_offset, from->sh_size,
+					 from->sh_addr, m->delta);
+		if (r)
+			return r;
+	}
+	shdr.sh_size = c->frames.size;
+	return jitreg_writer_add(&c->file, ".debug_frame", &shdr, c->frames.data, ELF_T_BYTE) ? 0 :
+											       -ENOMEM;
+}
+
+static int add_key(struct companion *c)
+{
+	GElf_Shdr shdr = {.sh_type = SHT_PROGBITS, .sh_addralign = 1, .sh_size = c->key_size};
+
+	return jitreg_writer_add(&c->file, KEY_SECTION, &shdr, c->key, ELF_T_BYTE) ? 0 : -ENOMEM;
+}
+
+static int build(struct companion *c)
+{
+	const Elf64_Ehdr *like = (const Elf64_Ehdr *)c->members[0].template->bytes;
+	size_t private_size;
+	int r;
+
+	if ((r = jitreg_writer_begin(&c->file, ET_DYN, like)) ||
+	    (r = jitreg_pack_add_runs(&c->file, c->runs, c->run_count, 0)) || (r = add_names(c)) ||
+	    (r = add_frames(c)) || (r = add_key(c)))
+		return r;
+	return jitreg_writer_finish(&c->file, NULL, &private_size, &c->bytes, &c->size);
+}
+
+/* Everything that the contents depend on. */
+static int make_key(struct companion *c)
+{
+	FILE *out = open_memstream(&c->key, &c->key_size);
+
+	if (!out)
+		return -ENOMEM;
+	fputs("companion 4\n", out);
+	for (size_t i = 0; i < c->member_count; i++) {
+		const struct jitreg_member *m = &c->members[i];
+		const struct jitreg_template *t = m->template;
+
+		fprintf(out, "%" PRIx64 "-%" PRIx64 " %" PRIx64 " ", m->start, m->end, m->delta);
+		for (size_t b = 0; b < t->debug.build_id_size; b++)
+			fprintf(out, "%02x", t->debug.build_id[b]);
+		fprintf(out, " %jd %jd.%09ld %s %s\n", (intmax_t)t->file_size,
+			(intmax_t)t->mtime.tv_sec, t->mtime.tv_nsec, t->path,
+			t->debug.path ? t->debug.path : "-");
+	}
+	return fclose(out) ? -ENOMEM : 0;
+}
+
+/* 0 or -errno; *ret is a descriptor of the folder, and path (malloc()ed) its name. */
+static int open_folder(char **path, int *ret)
+{
+	const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
+	struct stat st;
+	char *parent;
+
+	if (cache && *cache == '/')
+		parent = strdup(cache);
+	else if (!home || *home != '/')
+		return -ENOTDIR;
+	else if (asprintf(&parent, "%s/.cache", home) < 0)
+		parent = NULL;
+	if (!parent)
+		return -ENOMEM;
+	mkdir(parent, 0700); // it may be there; else what follows fails
+	if (asprintf(path, "%s/gorgon", parent) < 0)
+		*path = NULL;
+	free(parent);
+	if (!*path)
+		return -ENOMEM;
+	mkdir(*path, 0700);
+	*ret = open(*path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (*ret >= 0 && !fstat(*ret, &st) && st.st_uid == geteuid() && !(st.st_mode & 022))
+		return 0;
+	if (*ret >= 0)
+		close(*ret);
+	free(*path);
+	return -ENOTDIR;
+}
+
+/* The file as it is on disk, when it has our key. */
+static bool read_file(struct companion *c, const char *path)
+{
+	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;
+	bool same = false;
+	GElf_Shdr shdr;
+
+	if (jitreg_object_open(path, -1, &object) ||
+	    !jitreg_object_find_section(object, KEY_SECTION, &shdr) || shdr.sh_size != c->key_size)
+		return false;
+	c->size = (size_t)object->st.st_size;
+	c->bytes = malloc(c->size);
+	if (c->bytes && !jitreg_object_read(object, 0, c->bytes, c->size) &&
+	    jitreg_range_ok(shdr.sh_offset, shdr.sh_size, c->size))
+		same = !memcmp(c->bytes + shdr.sh_offset, c->key, c->key_size);
+	if (!same) {
+		free(c->bytes);
+		c->bytes = NULL;
+	}
+	return same;
+}
+
+static int write_all(int fd, const uint8_t *bytes, size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, bytes, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		bytes += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+/* Under a temporary name first, so that nobody ever reads half of it. */
+static int write_file(const struct companion *c, const char *path)
+{
+	char *temporary;
+	int fd, r;
+
+	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
+		return -ENOMEM;
+	fd = mkostemp(temporary, O_CLOEXEC);
+	r = fd < 0 ? -errno : write_all(fd, c->bytes, c->size);
+	if (fd >= 0) {
+		close(fd);
+		if (!r && rename(temporary, path))
+			r = -errno;
+		if (r)
+			unlink(temporary);
+	}
+	free(temporary);
+	return r;
+}
+
+static bool is_companion(const char *name)
+{
+	size_t size = strlen(name);
+
+	return size > 6 && !strcmp(name + size - 6, ".debug");
+}
+
+/* Make room for one more. */
+static void remove_oldest(int folder)
+{
+	int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	char oldest[NAME_MAX + 1] = "";
+	struct timespec when = {0};
+	struct dirent *entry;
+	size_t count = 0;
+	struct stat st;
+
+	if (!dir) {
+		if (copy >= 0)
+			close(copy);
+		return;
+	}
+	while ((entry = readdir(dir))) {
+		if (!is_companion(entry->d_name) || fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW))
+			continue;
+		count++;
+		if (!*oldest || st.st_mtim.tv_sec < when.tv_sec ||
+		    (st.st_mtim.tv_sec == when.tv_sec && st.st_mtim.tv_nsec < when.tv_nsec)) {
+			when = st.st_mtim;
+			strcpy(oldest, entry->d_name);
+		}
+	}
+	if (count >= FILES_MAX)
+		unlinkat(folder, oldest, 0);
+	closedir(dir);
+}
+
+static int find_in(struct companion *c, int folder, const char *folder_path, char **path)
+{
+	uint32_t name;
+	int r = -EEXIST;
+
+	if (!jitreg_crc32(c->key, c->key_size, &name))
+		return -ENOTSUP;
+	for (unsigned i = 0; i < SAME_NAME_MAX; i++) {
+		if (asprintf(path, "%s/%08" PRIx32 "-%u.debug", folder_path, name, i) < 0)
+			return -ENOMEM;
+		if (read_file(c, *path)) {
+			utimensat(AT_FDCWD, *path, NULL, 0); // in use: not the oldest any more
+			return 0;
+		}
+		if (access(*path, F_OK)) {
+			r = build(c);
+			if (!r) {
+				remove_oldest(folder);
+				r = write_file(c, *path);
+			}
+			break;
+		}
+		free(*path);
+		*path = NULL;
+	}
+	if (r) {
+		free(*path);
+		*path = NULL;
+	}
+	return r;
+}
+
+int jitreg_companion_find(const struct jitreg_member *members, size_t count, char **path,
+			  uint32_t *crc)
+{
+	struct companion c = {.members = members, .member_count = count, .file.fd = -1};
+	char *folder_path = NULL;
+	int folder, r;
+
+	*path = NULL;
+	r = open_folder(&folder_path, &folder);
+	if (r)
+		return r;
+	c.runs = calloc(count, sizeof(*c.runs));
+	if (!c.runs)
+		r = -ENOMEM;
+	if (!r) {
+		c.run_count = jitreg_pack_find_runs(members, count, c.runs);
+		r = make_key(&c);
+	}
+	if (!r)
+		r = find_in(&c, folder, folder_path, path);
+	if (!r && !jitreg_crc32(c.bytes, c.size, crc))
+		r = -ENOTSUP;
+	jitreg_writer_deinit(&c.file);
+	jitreg_symtab_deinit(&c.symtab);
+	jitreg_bytes_deinit(&c.frames);
+	free(c.bytes);
+	free(c.key);
+	free(c.runs);
+	free(folder_path);
+	close(folder);
+	return r;
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Groups: images that one symfile can describe.
+ *
+ *     image      an object that the caller has registered (struct jitreg_entry)
+ *     listing    what debuggers have: a symfile for one image, or for several
+ *     group      images that lie at the same distances in other groups
+ *
+ * jitreg_group_pack() replaces the listings of a group's images by one. While a debugger
+ * is attached the new one comes before the old ones go, so that no breakpoint is missing
+ * for a moment; both describe the same addresses until then, which debuggers do not mind.
+ * Packs that are there already stay as they are in that case: LLDB forgets the addresses
+ * of a section when another one that begins at the same address goes.
+ *
+ * The caller sees to it that functions for one group do not run at the same time; the lock
+ * is taken around changes of the list only, because building a symfile reads files.
+ */
+#define _GNU_SOURCE 1
+#include "group.h"
+
+#include "pack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What members of a pack can be away from the start of their group. */
+#define GROUP_SIZE (UINT64_C(1) << 32)
+
+struct jitreg_group {
+	uint64_t base;
+	struct jitreg_entry *first;
+};
+
+int jitreg_group_create(uint64_t base, struct jitreg_group **ret)
+{
+	struct jitreg_group *group = calloc(1, sizeof(*group));
+
+	if (!group)
+		return -ENOMEM;
+	group->base = base;
+	*ret = group;
+	return 0;
+}
+
+void jitreg_group_destroy(struct jitreg_group *group)
+{
+	free(group);
+}
+
+void jitreg_group_add(struct jitreg_group *group, struct jitreg_entry *entry)
+{
+	entry->group = group;
+	entry->next = group->first;
+	group->first = entry;
+}
+
+static bool is_loose(const struct jitreg_entry *entry)
+{
+	return entry->listing && entry->listing->template->kind != JITREG_SYMFILE_PACK;
+}
+
+static bool can_pack(const struct jitreg_entry *entry)
+{
+	uint64_t base = entry->group->base;
+
+	return entry->listing && entry->template->packable && entry->start >= base &&
+	       entry->end - base <= GROUP_SIZE;
+}
+
+size_t jitreg_group_count_loose(const struct jitreg_group *group)
+{
+	size_t count = 0;
+
+	for (const struct jitreg_entry *e = group->first; e; e = e->next)
+		count += is_loose(e) && can_pack(e);
+	return count;
+}
+
+/* The process that traces this one, from /proc/self/status. Not known: as if somebody did. */
+static bool is_traced(void)
+{
+	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	char text[2048];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	const char *found;
+
+	if (fd >= 0)
+		close(fd);
+	if (n < 0)
+		return true;
+	text[n] = '\0';
+	found = strstr(text, "\nTracerPid:\t");
+	return !found || strncmp(found + strlen("\nTracerPid:\t"), "0\n", 2) != 0;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct jitreg_entry *x = *(struct jitreg_entry *const *)a;
+	const struct jitreg_entry *y = *(struct jitreg_entry *const *)b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* The entries to pack, sorted by address. */
+struct selection {
+	struct jitreg_entry **entries;
+	size_t count;
+};
+
+static int select_entries(const struct jitreg_group *group, bool packed_too, struct selection *ret)
+{
+	size_t capacity = 0;
+
+	for (const struct jitreg_entry *e = group->first; e; e = e->next)
+		capacity++;
+	*ret = (struct selection){.entries = calloc(capacity + 1, sizeof(*ret->entries))};
+	if (!ret->entries)
+		return -ENOMEM;
+	for (struct jitreg_entry *e = group->first; e; e = e->next)
+		if (can_pack(e) && (packed_too || is_loose(e)))
+			ret->entries[ret->count++] = e;
+	qsort(ret->entries, ret->count, sizeof(*ret->entries), by_address);
+	return 0;
+}
+
+/* The listing for a selection, in no list yet. */
+static int create_pack(const struct jitreg_group *group, const struct selection *selection,
+		       struct jitreg_listing **ret)
+{
+	struct jitreg_member *members = calloc(selection->count, sizeof(*members));
+	struct jitreg_template *template;
+	struct jitreg_image image = {.bias = group->base};
+	int r;
+
+	if (!members)
+		return -ENOMEM;
+	for (size_t i = 0; i < selection->count; i++) {
+		const struct jitreg_entry *e = selection->entries[i];
+
+		members[i] = (struct jitreg_member){
+			.template = e->template,
+			.delta = e->bias - group->base,
+			.start = e->start - group->base,
+			.end = e->end - group->base,
+		};
+	}
+	r = jitreg_pack_acquire(members, selection->count, &template);
+	free(members);
+	if (r)
+		return r;
+	image.start = selection->entries[0]->start;
+	image.end = selection->entries[selection->count - 1]->end;
+	r = jitreg_listing_create(template, &image, ret);
+	if (r)
+		jitreg_template_release(template);
+	return r;
+}
+
+/* Hand the entries over to their new listing; the old ones that nobody has are chained. */
+static struct jitreg_listing *hand_over(const struct selection *selection, struct jitreg_listing *to)
+{
+	struct jitreg_listing *empty = NULL;
+
+	to->image_count = selection->count;
+	for (size_t i = 0; i < selection->count; i++) {
+		struct jitreg_entry *e = selection->entries[i];
+		struct jitreg_listing *old = e->listing;
+
+		e->listing = to;
+		jitreg_entry_tell(e);
+		if (--old->image_count)
+			continue;
+		old->next_empty = empty;
+		empty = old;
+	}
+	return empty;
+}
+
+static void drop(struct jitreg_listing *empty)
+{
+	while (empty) {
+		struct jitreg_listing *next = empty->next_empty;
+
+		jitreg_listing_destroy(empty);
+		empty = next;
+	}
+}
+
+int jitreg_group_pack(struct jitreg_group *group)
+{
+	struct jitreg_listing *pack, *empty;
+	struct selection selection;
+	int r;
+
+	r = select_entries(group, !is_traced(), &selection);
+	if (!r && selection.count)
+		r = create_pack(group, &selection, &pack);
+	if (r || !selection.count) {
+		free(selection.entries);
+		return r;
+	}
+	jitreg_lock();
+	empty = hand_over(&selection, pack);
+	jitreg_descriptor_add(&pack->debug);
+	for (struct jitreg_listing *l = empty; l; l = l->next_empty)
+		jitreg_descriptor_remove(&l->debug);
+	jitreg_descriptor_settle();
+	jitreg_unlock();
+	drop(empty);
+	free(selection.entries);
+	return 0;
+}
+
+void jitreg_group_close(struct jitreg_group *group)
+{
+	struct jitreg_listing *empty = NULL;
+
+	jitreg_lock();
+	for (struct jitreg_entry *e = group->first; e; e = e->next) {
+		struct jitreg_listing *listing = e->listing;
+
+		if (!listing)
+			continue;
+		e->listing = NULL;
+		jitreg_entry_tell(e);
+		if (--listing->image_count)
+			continue;
+		jitreg_descriptor_remove(&listing->debug);
+		listing->next_empty = empty;
+		empty = listing;
+	}
+	jitreg_descriptor_settle();
+	jitreg_unlock();
+	drop(empty);
+}
+
+static void unlink_entry(struct jitreg_entry *entry)
+{
+	struct jitreg_entry **link = &entry->group->first;
+
+	while (*link != entry)
+		link = &(*link)->next;
+	*link = entry->next;
+}
+
+/* The others of a pack that one has left. */
+static int select_mates(const struct jitreg_group *group, const struct jitreg_listing *listing,
+			struct selection *ret)
+{
+	size_t kept = 0;
+	int r = select_entries(group, true, ret);
+
+	for (size_t i = 0; !r && i < ret->count; i++)
+		if (ret->entries[i]->listing == listing)
+			ret->entries[kept++] = ret->entries[i];
+	ret->count = kept;
+	return r;
+}
+
+/*
+ * Rare: a library was closed while its interpreter goes on. The old pack goes first,
+ * because the new one has the same addresses (see above).
+ */
+static void remake_pack(struct jitreg_group *group, struct jitreg_listing *listing)
+{
+	struct jitreg_listing *pack = NULL;
+	struct selection selection;
+
+	// Without memory the images that are left are not described any more.
+	if (!select_mates(group, listing, &selection) && create_pack(group, &selection, &pack))
+		pack = NULL;
+	jitreg_lock();
+	jitreg_descriptor_remove(&listing->debug);
+	jitreg_descriptor_settle();
+	if (pack) {
+		hand_over(&selection, pack);
+		jitreg_descriptor_add(&pack->debug);
+	} else {
+		for (struct jitreg_entry *e = group->first; e; e = e->next) {
+			if (e->listing != listing)
+				continue;
+			e->listing = NULL;
+			jitreg_entry_tell(e);
+		}
+	}
+	jitreg_unlock();
+	jitreg_listing_destroy(listing);
+	free(selection.entries);
+}
+
+void jitreg_group_remove(struct jitreg_entry *entry)
+{
+	struct jitreg_listing *listing = entry->listing;
+
+	unlink_entry(entry);
+	entry->listing = NULL;
+	if (!listing)
+		return;
+	if (--listing->image_count) {
+		remake_pack(entry->group, listing);
+		return;
+	}
+	jitreg_lock();
+	jitreg_descriptor_remove(&listing->debug);
+	jitreg_descriptor_settle();
+	jitreg_unlock();
+	jitreg_listing_destroy(listing);
+}

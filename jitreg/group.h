@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Images at fixed distances, and what debuggers have of an image. See group.c. Internal to jitreg. */
+#ifndef JITREG_GROUP_H
+#define JITREG_GROUP_H
+
+#include "descriptor.h"
+#include "jitreg.h"
+#include "symfile.h"
+
+/** An entry of the debuggers' list: the symfile of an image, or of several. */
+struct jitreg_listing {
+	struct jitreg_debug_entry debug; // first: debuggers know the entry by this address
+	struct jitreg_template *template; // NULL: somebody else has made the symfile
+	struct jitreg_symfile symfile; // with a template
+	size_t image_count;
+	struct jitreg_listing *next_empty; // while it waits to be destroyed
+};
+
+_Static_assert(offsetof(struct jitreg_listing, debug) == 0, "one address for both");
+
+/** A registered image. */
+struct jitreg_entry {
+	struct jitreg_listing *listing; // NULL: debuggers have let go of it, the group ends
+	struct jitreg_template *template; // of this image alone; NULL as above
+	uint64_t bias, start, end;
+	struct jitreg_group *group;
+	struct jitreg_entry *next; // in the group
+	void (*moved)(void *ctx, const struct jitreg_info *info);
+	void *ctx;
+};
+
+/** A listing with a symfile of @p template at @p bias, in no list yet. */
+int jitreg_listing_create(struct jitreg_template *template, const struct jitreg_image *image,
+			  struct jitreg_listing **ret);
+
+/** Free what is in no list. NULL is ignored. Releases the template. */
+void jitreg_listing_destroy(struct jitreg_listing *listing);
+
+/** Tell whom it concerns where the symfile is. The lock is held. */
+void jitreg_entry_tell(struct jitreg_entry *entry);
+
+void jitreg_group_add(struct jitreg_group *group, struct jitreg_entry *entry);
+
+/** The entry has left its group; a pack that it was in is made anew without it. */
+void jitreg_group_remove(struct jitreg_entry *entry);
+
+#endif

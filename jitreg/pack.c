@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: MIT
+/*
+ * One symfile for several objects.
+ *
+ * Debuggers pay for each object file and for each section of it. With many private copies
+ * of many libraries that is what they do most of the time, so all objects of a group can
+ * have one symfile:
+ *
+ *     ELF header            ET_REL, as in template.c
+ *     .text, .text.1 ...    NOBITS, each over objects that lie side by side
+ *     .eh_frame             unwind data, see below
+ *     .symtab, .strtab      names, see below
+ *     .gnu_debuglink        the companion (companion.c): names and unwind data for GDB
+ *     .debug_info           16 zero bytes, against LLDB, as in template.c
+ *
+ * The companion is one file for all groups with the same objects at the same distances,
+ * and GDB reads it once. What is in the symfile it would read for each group, so that is
+ * for LLDB alone:
+ *
+ *     names        have a binding that only processors may define. GDB takes local, global,
+ *                  weak and unique symbols, LLDB all.
+ *     .eh_frame    has the type SHT_NULL, which GDB passes over; LLDB goes by the name. (A
+ *                  .debug_frame would not do: LLDB wants a symbol for each function that it
+ *                  unwinds, and makes them up from .eh_frame only.)
+ *     .text        GDB gets one that is marked as thread-local: it says where the companion's
+ *                  .text belongs and does not stand for addresses itself, for GDB would take
+ *                  it for the .text of the first companion only, and find names in no other.
+ *     segments     stand for the addresses in LLDB. Its names count from a .text of type
+ *                  SHT_NULL.
+ *
+ * Without a companion (no folder to write it to) the binding and the type are the common
+ * ones. That works and does not scale.
+ *
+ * There is no reference to DWARF: a debugger's script adds that to the copies that matter.
+ */
+#define _GNU_SOURCE 1
+#include "pack.h"
+
+#include "companion.h"
+#include "descriptor.h"
+#include "frames.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STB_FOR_LLDB STB_LOPROC
+
+struct pack {
+	struct jitreg_template *template;
+	const struct jitreg_member *members;
+	size_t member_count;
+	struct jitreg_run *runs;
+	size_t run_count;
+	struct jitreg_writer file;
+	struct jitreg_symtab symtab;
+	struct jitreg_bytes frames;
+	char *companion;
+	uint32_t crc;
+	const struct jitreg_member *current; // while its names are added
+};
+
+size_t jitreg_pack_find_runs(const struct jitreg_member *members, size_t count,
+			     struct jitreg_run *runs)
+{
+	// Room for a smaller object is not smaller than a page for it and one in between.
+	uint64_t gap = 2 * (uint64_t)getpagesize();
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (n && members[i].start - runs[n - 1].end < gap)
+			runs[n - 1].end = members[i].end;
+		else
+			runs[n++] = (struct jitreg_run){members[i].start, members[i].end};
+	}
+	return n;
+}
+
+int jitreg_pack_add_runs(struct jitreg_writer *w, const struct jitreg_run *runs, size_t count,
+			 uint64_t flags)
+{
+	for (size_t i = 0; i < count; i++) {
+		GElf_Shdr shdr = {
+			.sh_type = SHT_NOBITS,
+			.sh_flags = SHF_ALLOC | SHF_EXECINSTR | flags,
+			.sh_addr = runs[i].start,
+			.sh_size = runs[i].end - runs[i].start,
+			.sh_addralign = 1,
+		};
+		char name[16] = ".text";
+
+		if (i)
+			snprintf(name, sizeof(name), ".text.%u", (unsigned)i);
+		if (!jitreg_writer_add(w, name, &shdr, NULL, ELF_T_BYTE))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int jitreg_pack_add_name(struct jitreg_symtab *table, const struct jitreg_run *runs, size_t count,
+			 const char *text, size_t text_size, uint64_t address, bool relative,
+			 uint64_t size, uint8_t info)
+{
+	for (size_t i = 0; i < count; i++) {
+		Elf64_Sym sym = {
+			.st_info = info,
+			.st_shndx = (Elf64_Section)(i + 1),
+			.st_value = relative ? address - runs[i].start : address,
+			.st_size = size,
+		};
+
+		if (address >= runs[i].start && address < runs[i].end)
+			return jitreg_symtab_append(table, text, text_size, &sym);
+	}
+	return 0;
+}
+
+int jitreg_pack_for_each_name(const struct jitreg_template *template, jitreg_name_fn fn, void *ctx)
+{
+	const uint8_t *bytes = template->bytes;
+	const Elf64_Shdr *symtab = jitreg_file_section(bytes, ".symtab");
+	const Elf64_Shdr *shdrs = (const Elf64_Shdr *)(bytes + ((const Elf64_Ehdr *)bytes)->e_shoff);
+	const char *strtab = (const char *)bytes + shdrs[symtab->sh_link].sh_offset;
+	const Elf64_Sym *syms = (const Elf64_Sym *)(bytes + symtab->sh_offset);
+	int r = 0;
+
+	for (size_t i = 1; !r && i < symtab->sh_size / sizeof(*syms); i++)
+		r = fn(ctx, strtab + syms[i].st_name, shdrs[syms[i].st_shndx].sh_addr + syms[i].st_value,
+		       &syms[i]);
+	return r;
+}
+
+static int add_name(void *ctx, const char *text, uint64_t vaddr, const Elf64_Sym *sym)
+{
+	struct pack *p = ctx;
+	unsigned binding = p->companion ? STB_FOR_LLDB : STB_GLOBAL;
+
+	return jitreg_pack_add_name(&p->symtab, p->runs, p->run_count, text, strlen(text),
+				    vaddr + p->current->delta, true, sym->st_size,
+				    ELF64_ST_INFO(binding, ELF64_ST_TYPE(sym->st_info)));
+}
+
+static int add_names(struct pack *p)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < p->member_count; i++) {
+		p->current = &p->members[i];
+		r = jitreg_pack_for_each_name(p->current->template, add_name, p);
+	}
+	return r ? r : jitreg_writer_add_symtab(&p->file, &p->symtab);
+}
+
+/*
+ * Not allocated, so that it is in nobody's way. It has an address nonetheless, which what it
+ * says counts from.
+ */
+static int add_frames(struct pack *p)
+{
+	unsigned form = JITREG_FRAMES_EH | JITREG_FRAMES_PCREL;
+	GElf_Shdr shdr = {.sh_type = SHT_PROGBITS, .sh_addralign = 8};
+
+	shdr.sh_addr = p->runs[p->run_count - 1].end;
+	for (size_t i = 0; i < p->member_count; i++) {
+		const struct jitreg_member *m = &p->members[i];
+		const Elf64_Shdr *from = jitreg_file_section(m->template->bytes, ".eh_frame");
+		int r;
+
+		if (!from || from->sh_type == SHT_NOBITS)
+			continue;
+		r = jitreg_frames_append(&p->frames, shdr.sh_addr, form,
+					 m->template->bytes + from->sh_offset, from->sh_size,
+					 from->sh_addr, m->delta);
+		if (r)
+			return r;
+	}
+	shdr.sh_size = p->frames.size;
+	return jitreg_writer_add(&p->file, ".eh_frame", &shdr, p->frames.data, ELF_T_BYTE) ? 0 : -ENOMEM;
+}
+
+/* For LLDB, see above. */
+static int add_segments(struct pack *p)
+{
+	GElf_Phdr *phdrs = calloc(p->run_count, sizeof(*phdrs));
+	int r;
+
+	if (!phdrs)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->run_count; i++)
+		phdrs[i] = (GElf_Phdr){
+			.p_type = PT_LOAD,
+			.p_flags = PF_R | PF_X,
+			.p_vaddr = p->runs[i].start,
+			.p_memsz = p->runs[i].end - p->runs[i].start,
+			.p_align = 1,
+		};
+	r = jitreg_writer_set_segments(&p->file, phdrs, p->run_count);
+	free(phdrs);
+	return r;
+}
+
+static int add_sections(struct pack *p)
+{
+	int r = jitreg_pack_add_runs(&p->file, p->runs, p->run_count, 0);
+
+	if (r || !p->companion)
+		return r;
+	r = jitreg_pack_add_runs(&p->file, p->runs, p->run_count, SHF_TLS);
+	return r ? r : add_segments(p);
+}
+
+/*
+ * Let GDB pass over what is for LLDB, see above. libelf would not write the contents of such
+ * sections. What is left of a .text has to be within the file.
+ */
+static void hide(const struct pack *p)
+{
+	Elf64_Ehdr *ehdr = (Elf64_Ehdr *)p->template->bytes;
+	Elf64_Shdr *shdrs = (Elf64_Shdr *)(p->template->bytes + ehdr->e_shoff);
+
+	for (size_t i = 1; i <= p->run_count; i++) {
+		shdrs[i].sh_type = SHT_NULL;
+		shdrs[i].sh_offset = 0;
+		shdrs[i].sh_size = sizeof(*ehdr);
+	}
+	((Elf64_Shdr *)jitreg_file_section(p->template->bytes, ".eh_frame"))->sh_type = SHT_NULL;
+}
+
+static int add_reference(struct pack *p)
+{
+	int r = jitreg_writer_add_debuglink(&p->file, p->companion, p->crc);
+
+	return r ? r : jitreg_writer_add_dummy_debug_info(&p->file);
+}
+
+static int write_file(struct pack *p)
+{
+	const Elf64_Ehdr *like = (const Elf64_Ehdr *)p->members[0].template->bytes;
+	struct jitreg_template *t = p->template;
+	int r;
+
+	if ((r = jitreg_writer_begin(&p->file, ET_REL, like)) ||
+	    (r = add_sections(p)) || (r = add_frames(p)) || (r = add_names(p)) || (r = p->companion ? add_reference(p) : 0) ||
+	    (r = jitreg_writer_finish(&p->file, NULL, &t->private_size, &t->bytes, &t->size)))
+		return r;
+	if (p->companion)
+		hide(p);
+	t->fixups[JITREG_FIXUP_SECTIONS] = (struct jitreg_fixup){
+		.off = sizeof(Elf64_Ehdr) + sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_addr),
+		.stride = sizeof(Elf64_Shdr),
+		.count = (p->companion ? 2 : 1) * p->run_count + 1,
+	};
+	t->fixups[JITREG_FIXUP_SEGMENTS] = (struct jitreg_fixup){
+		.off = p->file.ehdr.e_phoff + offsetof(Elf64_Phdr, p_vaddr),
+		.stride = sizeof(Elf64_Phdr),
+		.count = p->file.ehdr.e_phnum,
+	};
+	return 0;
+}
+
+/* The template holds its members' templates. */
+static int copy_members(struct jitreg_template *t, const struct jitreg_member *members, size_t count)
+{
+	t->members = calloc(count, sizeof(*t->members));
+	if (!t->members)
+		return -ENOMEM;
+	memcpy(t->members, members, count * sizeof(*members));
+	t->member_count = count;
+	t->kind = JITREG_SYMFILE_PACK;
+	for (size_t i = 0; i < count; i++)
+		jitreg_template_hold(members[i].template);
+	return 0;
+}
+
+static int create(const struct jitreg_member *members, size_t count, struct jitreg_template **ret)
+{
+	struct pack p = {.members = members, .member_count = count, .file.fd = -1};
+	int r = 0;
+
+	p.template = calloc(1, sizeof(*p.template));
+	p.runs = calloc(count, sizeof(*p.runs));
+	if (!p.template || !p.runs)
+		r = -ENOMEM;
+	if (!r)
+		r = copy_members(p.template, members, count);
+	if (!r) {
+		p.run_count = jitreg_pack_find_runs(members, count, p.runs);
+		if (jitreg_companion_find(members, count, &p.companion, &p.crc))
+			p.companion = NULL;
+		r = write_file(&p);
+	}
+	jitreg_writer_deinit(&p.file);
+	jitreg_symtab_deinit(&p.symtab);
+	jitreg_bytes_deinit(&p.frames);
+	free(p.companion);
+	free(p.runs);
+	if (r && p.template)
+		jitreg_template_destroy(p.template);
+	else
+		*ret = p.template;
+	return r;
+}
+
+static bool same_members(const struct jitreg_template *t, const struct jitreg_member *members, size_t count)
+{
+	if (t->member_count != count)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (t->members[i].delta != members[i].delta ||
+		    !jitreg_template_same_file(t->members[i].template, members[i].template))
+			return false;
+	return true;
+}
+
+static struct jitreg_template *find_locked(const struct jitreg_member *members, size_t count)
+{
+	for (struct jitreg_template *t = jitreg_template_first(); t; t = t->next) {
+		if (same_members(t, members, count)) {
+			t->ref_count++;
+			return t;
+		}
+	}
+	return NULL;
+}
+
+int jitreg_pack_acquire(const struct jitreg_member *members, size_t count,
+			struct jitreg_template **ret)
+{
+	struct jitreg_template *built = NULL;
+	int r;
+
+	jitreg_lock();
+	*ret = find_locked(members, count);
+	jitreg_unlock();
+	if (*ret)
+		return 0;
+	r = create(members, count, &built);
+	if (r)
+		return r;
+	jitreg_lock();
+	*ret = find_locked(members, count); // another thread's
+	if (!*ret)
+		jitreg_template_add(built);
+	jitreg_unlock();
+	if (*ret)
+		jitreg_template_destroy(built);
+	else
+		*ret = built;
+	return 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file
+ * One symfile for several objects that are at fixed distances. Internal to jitreg.
+ */
+#ifndef JITREG_PACK_H
+#define JITREG_PACK_H
+
+#include "symfile.h"
+#include "writer.h"
+
+/** An object in a pack. All addresses count from the start of the group. */
+struct jitreg_member {
+	struct jitreg_template *template;
+	uint64_t delta;      /**< What is added to addresses in the file; wraps around. */
+	uint64_t start, end; /**< Its mapped range. */
+};
+
+/** A stretch of addresses without a gap that another object could be put into. */
+struct jitreg_run {
+	uint64_t start, end;
+};
+
+/** Stretches of members that are sorted by address; @p runs has room for as many. */
+size_t jitreg_pack_find_runs(const struct jitreg_member *members, size_t count,
+			     struct jitreg_run *runs);
+
+/**
+ * Find or build the template of a pack. Give it back with jitreg_template_release(); its
+ * symfiles are made and destroyed like others, with the group's address as the bias.
+ *
+ * @param members  Sorted by address, of templates that can be packed.
+ * @retval 0, -ENOMEM, or the errno of a file that could not be read
+ */
+int jitreg_pack_acquire(const struct jitreg_member *members, size_t count,
+			struct jitreg_template **ret);
+
+/**
+ * Append a symbol. Nothing when it is in no stretch.
+ *
+ * @param address   From the start of the group.
+ * @param relative  The value is to count from the start of the stretch, as in ET_REL.
+ */
+int jitreg_pack_add_name(struct jitreg_symtab *table, const struct jitreg_run *runs, size_t count,
+			 const char *text, size_t text_size, uint64_t address, bool relative,
+			 uint64_t size, uint8_t info);
+
+/** What is done with each name of a template; @p vaddr is in the file. Not 0: it ends there. */
+typedef int (*jitreg_name_fn)(void *ctx, const char *text, uint64_t vaddr, const Elf64_Sym *sym);
+
+int jitreg_pack_for_each_name(const struct jitreg_template *template, jitreg_name_fn fn, void *ctx);
+
+/** Add the sections of the stretches: `.text`, `.text.1` and so on, with @p flags besides. */
+int jitreg_pack_add_runs(struct jitreg_writer *w, const struct jitreg_run *runs, size_t count,
+			 uint64_t flags);
+
+#endif

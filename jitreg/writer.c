@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Writing ELF files with libelf: into a memfd, read back.
+ *
+ * In the file the headers come first, then what differs from copy to copy, then the rest
+ * (rows.c has the use of that).
+ */
+#define _GNU_SOURCE 1
+#include "writer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+uint32_t jitreg_bytes_append(struct jitreg_bytes *bytes, const void *data, size_t size)
+{
+	size_t off = bytes->size;
+
+	if (size >= UINT32_MAX - off)
+		return UINT32_MAX;
+	if (off + size > bytes->capacity) {
+		size_t capacity = (off + size) * 2 + 64;
+		uint8_t *grown = realloc(bytes->data, capacity);
+
+		if (!grown)
+			return UINT32_MAX;
+		bytes->data = grown;
+		bytes->capacity = capacity;
+	}
+	if (size)
+		memcpy(bytes->data + off, data, size);
+	bytes->size += size;
+	return (uint32_t)off;
+}
+
+void jitreg_bytes_deinit(struct jitreg_bytes *bytes)
+{
+	free(bytes->data);
+	*bytes = (struct jitreg_bytes){0};
+}
+
+static int append_first(struct jitreg_symtab *table)
+{
+	static const Elf64_Sym null;
+
+	table->local_count = 1;
+	if (jitreg_bytes_append(&table->strtab, "", 1) == UINT32_MAX ||
+	    jitreg_bytes_append(&table->syms, &null, sizeof(null)) == UINT32_MAX)
+		return -ENOMEM;
+	return 0;
+}
+
+int jitreg_symtab_append(struct jitreg_symtab *table, const char *text, size_t text_size,
+			 const Elf64_Sym *sym)
+{
+	Elf64_Sym to = *sym;
+
+	if (!table->syms.size && append_first(table))
+		return -ENOMEM;
+	to.st_name = jitreg_bytes_append(&table->strtab, text, text_size);
+	if (to.st_name == UINT32_MAX || jitreg_bytes_append(&table->strtab, "", 1) == UINT32_MAX ||
+	    jitreg_bytes_append(&table->syms, &to, sizeof(to)) == UINT32_MAX)
+		return -ENOMEM;
+	if (ELF64_ST_BIND(to.st_info) == STB_LOCAL)
+		table->local_count++;
+	return 0;
+}
+
+void jitreg_symtab_deinit(struct jitreg_symtab *table)
+{
+	jitreg_bytes_deinit(&table->syms);
+	jitreg_bytes_deinit(&table->strtab);
+}
+
+int jitreg_writer_begin(struct jitreg_writer *w, unsigned type, const GElf_Ehdr *like)
+{
+	*w = (struct jitreg_writer){.fd = memfd_create("jitreg", MFD_CLOEXEC)};
+	if (w->fd < 0)
+		return -errno;
+	w->elf = elf_begin(w->fd, ELF_C_WRITE, NULL);
+	if (!w->elf || !gelf_newehdr(w->elf, ELFCLASS64) || !gelf_getehdr(w->elf, &w->ehdr))
+		return -ENOMEM;
+	w->ehdr.e_ident[EI_DATA] = like->e_ident[EI_DATA];
+	w->ehdr.e_ident[EI_OSABI] = like->e_ident[EI_OSABI]; // GNU when there are ifuncs
+	w->ehdr.e_type = (Elf64_Half)type;
+	w->ehdr.e_machine = like->e_machine;
+	w->ehdr.e_version = EV_CURRENT;
+	w->ehdr.e_flags = like->e_flags;
+	return jitreg_bytes_append(&w->shstrtab, "", 1) == UINT32_MAX ? -ENOMEM : 0;
+}
+
+Elf_Scn *jitreg_writer_add(struct jitreg_writer *w, const char *name, const GElf_Shdr *shdr,
+			   const void *data, Elf_Type type)
+{
+	Elf_Scn *scn = elf_newscn(w->elf);
+	Elf_Data *d = scn ? elf_newdata(scn) : NULL;
+	GElf_Shdr to = *shdr;
+
+	if (!d)
+		return NULL;
+	to.sh_name = jitreg_bytes_append(&w->shstrtab, name, strlen(name) + 1);
+	if (to.sh_name == UINT32_MAX || !gelf_update_shdr(scn, &to))
+		return NULL;
+	d->d_buf = (void *)data;
+	d->d_size = shdr->sh_size;
+	d->d_type = type;
+	d->d_align = shdr->sh_addralign;
+	d->d_version = EV_CURRENT;
+	return scn;
+}
+
+int jitreg_writer_set_segments(struct jitreg_writer *w, const GElf_Phdr *phdrs, size_t count)
+{
+	if (!gelf_newphdr(w->elf, count))
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		if (!gelf_update_phdr(w->elf, (int)i, (GElf_Phdr *)&phdrs[i]))
+			return -ENOMEM;
+	w->ehdr.e_phnum = (Elf64_Half)count;
+	w->ehdr.e_phentsize = sizeof(Elf64_Phdr);
+	return 0;
+}
+
+int jitreg_writer_add_symtab(struct jitreg_writer *w, struct jitreg_symtab *table)
+{
+	GElf_Shdr symtab = {
+		.sh_type = SHT_SYMTAB, .sh_addralign = 8, .sh_entsize = sizeof(Elf64_Sym)};
+	GElf_Shdr strtab = {.sh_type = SHT_STRTAB, .sh_addralign = 1};
+	Elf_Scn *scn;
+
+	if (!table->syms.size && append_first(table))
+		return -ENOMEM;
+	strtab.sh_size = table->strtab.size;
+	scn = jitreg_writer_add(w, ".strtab", &strtab, table->strtab.data, ELF_T_BYTE);
+	if (!scn)
+		return -ENOMEM;
+	symtab.sh_size = table->syms.size;
+	symtab.sh_info = (Elf64_Word)table->local_count;
+	symtab.sh_link = (Elf64_Word)elf_ndxscn(scn);
+	return jitreg_writer_add(w, ".symtab", &symtab, table->syms.data, ELF_T_SYM) ? 0 : -ENOMEM;
+}
+
+/* The name, NUL, zeros up to a multiple of four, the checksum. */
+int jitreg_writer_add_debuglink(struct jitreg_writer *w, const char *path, uint32_t crc)
+{
+	GElf_Shdr shdr = {.sh_type = SHT_PROGBITS, .sh_addralign = 4};
+	size_t name_size = (strlen(path) + 4) & ~(size_t)3;
+
+	shdr.sh_size = name_size + sizeof(crc);
+	w->link = calloc(1, shdr.sh_size);
+	if (!w->link)
+		return -ENOMEM;
+	strcpy(w->link, path);
+	memcpy(w->link + name_size, &crc, sizeof(crc));
+	return jitreg_writer_add(w, ".gnu_debuglink", &shdr, w->link, ELF_T_BYTE) ? 0 : -ENOMEM;
+}
+
+int jitreg_writer_add_dummy_debug_info(struct jitreg_writer *w)
+{
+	// A DWARF 5 unit header is 12 bytes, LLDB looks no further.
+	static const uint8_t dummy[16];
+	GElf_Shdr shdr = {.sh_type = SHT_PROGBITS, .sh_size = sizeof(dummy), .sh_addralign = 1};
+
+	return jitreg_writer_add(w, ".debug_info", &shdr, dummy, ELF_T_BYTE) ? 0 : -ENOMEM;
+}
+
+/* The table of section names is the last to grow, by its own name. */
+static int add_section_names(struct jitreg_writer *w)
+{
+	static const char name[] = ".shstrtab";
+	GElf_Shdr shdr = {.sh_type = SHT_STRTAB, .sh_addralign = 1};
+	Elf_Scn *scn;
+
+	shdr.sh_size = w->shstrtab.size + sizeof(name);
+	scn = jitreg_writer_add(w, name, &shdr, NULL, ELF_T_BYTE);
+	if (!scn)
+		return -ENOMEM;
+	elf_getdata(scn, NULL)->d_buf = w->shstrtab.data; // may have moved while growing
+	w->ehdr.e_shstrndx = (Elf64_Half)elf_ndxscn(scn);
+	return 0;
+}
+
+static uint64_t align_up(uint64_t off, uint64_t align)
+{
+	return (off + align - 1) & -align;
+}
+
+/* Give these sections their offsets, one after the other. */
+static int place_sections(const struct jitreg_writer *w, const Elf_Scn *first, bool only_first,
+			  uint64_t *off)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+
+	while ((scn = elf_nextscn(w->elf, scn))) {
+		if ((scn == first) != only_first)
+			continue;
+		if (!gelf_getshdr(scn, &shdr))
+			return -ENOMEM;
+		if (shdr.sh_type != SHT_NOBITS)
+			*off = align_up(*off, shdr.sh_addralign);
+		shdr.sh_offset = *off;
+		if (shdr.sh_type != SHT_NOBITS)
+			*off += shdr.sh_size;
+		if (!gelf_update_shdr(scn, &shdr))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int lay_out(struct jitreg_writer *w, const Elf_Scn *first, size_t *private_size)
+{
+	uint64_t off = sizeof(Elf64_Ehdr);
+	size_t section_count;
+	int r;
+
+	if (elf_getshdrnum(w->elf, &section_count))
+		return -ENOMEM;
+	elf_flagelf(w->elf, ELF_C_SET, ELF_F_LAYOUT);
+	w->ehdr.e_shoff = off;
+	off += section_count * sizeof(Elf64_Shdr);
+	if (w->ehdr.e_phnum)
+		w->ehdr.e_phoff = off;
+	off += w->ehdr.e_phnum * sizeof(Elf64_Phdr);
+	r = place_sections(w, first, true, &off);
+	if (r)
+		return r;
+	off = *private_size = align_up(off, JITREG_MAX_ALIGN);
+	r = place_sections(w, first, false, &off);
+	if (r)
+		return r;
+	return gelf_update_ehdr(w->elf, &w->ehdr) ? 0 : -ENOMEM;
+}
+
+static int read_back(const struct jitreg_writer *w, uint8_t *bytes, size_t size)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = pread(w->fd, bytes + done, size - done, (off_t)done);
+
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+int jitreg_writer_finish(struct jitreg_writer *w, const Elf_Scn *first, size_t *private_size,
+			 uint8_t **bytes, size_t *size)
+{
+	int64_t written;
+	int r;
+
+	if ((r = add_section_names(w)) || (r = lay_out(w, first, private_size)))
+		return r;
+	written = elf_update(w->elf, ELF_C_WRITE);
+	if (written < 0)
+		return -ENOMEM; // memfds fail to grow for no other reason
+	*size = (size_t)written;
+	*bytes = malloc(*size);
+	if (!*bytes)
+		return -ENOMEM;
+	r = read_back(w, *bytes, *size);
+	if (r) {
+		free(*bytes);
+		*bytes = NULL;
+	}
+	return r;
+}
+
+void jitreg_writer_deinit(struct jitreg_writer *w)
+{
+	if (w->elf)
+		elf_end(w->elf);
+	if (w->fd >= 0)
+		close(w->fd);
+	jitreg_bytes_deinit(&w->shstrtab);
+	free(w->link);
+}
+
+const Elf64_Shdr *jitreg_file_section(const uint8_t *bytes, const char *name)
+{
+	const Elf64_Ehdr *ehdr = (const Elf64_Ehdr *)bytes;
+	const Elf64_Shdr *shdrs = (const Elf64_Shdr *)(bytes + ehdr->e_shoff);
+	const char *names = (const char *)bytes + shdrs[ehdr->e_shstrndx].sh_offset;
+
+	for (size_t i = 1; i < ehdr->e_shnum; i++)
+		if (!strcmp(names + shdrs[i].sh_name, name))
+			return &shdrs[i];
+	return NULL;
+}

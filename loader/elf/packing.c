@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// One symfile for each object, or for all objects of a namespace?
+//
+// An object's own symfile refers to its DWARF, so that debuggers show lines and variables
+// by themselves. But they pay for each, in memory and at every event: with tens of
+// namespaces they get slow, with hundreds of no use. So, in GORGON_DEBUG_AUTO:
+//
+//	few    up to FEW_NAMESPACES with up to FEW_OBJECTS: each object its own
+//	many   all objects of a namespace have one, without DWARF, which scripts attach to
+//	       the copies that matter. The oldest namespace stays as it is, so that one copy
+//	       of everything has lines.
+//
+// Packing a namespace after each object that it loads would be a lot of events for
+// nothing. Objects get symfiles of their own first, and when a namespace has been quiet for
+// a while they are replaced. Nobody waits for that moment: it is looked for whenever some
+// namespace loads something, is created or ends. So the last ones that have come are
+// not packed, which are few.
+//
+// Namespaces that wait are in a queue, the one that has changed last at its end.
+
+#define _GNU_SOURCE
+#include "packing.h"
+#include "ns.h"
+
+#include <jitreg.h>
+
+#define FEW_NAMESPACES 8
+#define FEW_OBJECTS    400
+#define QUIET_NS       200000000u
+// A pack beside the first is worth it for no fewer.
+#define LOOSE_MIN 8
+
+static struct gorgon_ns *first_waiting, *last_waiting;
+static bool many;
+
+static void leave_queue(struct gorgon_ns *ns)
+{
+	if (!ns->waiting)
+		return;
+	if (ns->prev_waiting)
+		ns->prev_waiting->next_waiting = ns->next_waiting;
+	else
+		first_waiting = ns->next_waiting;
+	if (ns->next_waiting)
+		ns->next_waiting->prev_waiting = ns->prev_waiting;
+	else
+		last_waiting = ns->prev_waiting;
+	ns->prev_waiting = ns->next_waiting = NULL;
+	ns->waiting = false;
+}
+
+static void join_queue(struct gorgon_ns *ns)
+{
+	leave_queue(ns);
+	ns->waiting = true;
+	ns->prev_waiting = last_waiting;
+	if (last_waiting)
+		last_waiting->next_waiting = ns;
+	else
+		first_waiting = ns;
+	last_waiting = ns;
+}
+
+static bool is_oldest(const struct gorgon_ns *ns)
+{
+	return (uintptr_t)ns == gorgon_debug_root.ns_head;
+}
+
+// The debug root's entry is the first member of each namespace.
+static void queue_all(void)
+{
+	struct gorgon_ns *ns = (struct gorgon_ns *)(uintptr_t)gorgon_debug_root.ns_head;
+
+	for (; ns; ns = (struct gorgon_ns *)(uintptr_t)ns->debug.next)
+		join_queue(ns);
+}
+
+static void count(void)
+{
+	const struct gorgon_debug_root *root = &gorgon_debug_root;
+	bool few = root->ns_count <= FEW_NAMESPACES && root->object_count <= FEW_OBJECTS;
+
+	if (!few && !many)
+		queue_all();
+	many = !few;
+}
+
+static bool is_packed(const struct gorgon_ns *ns)
+{
+	switch (ns->opts.debug) {
+	case GORGON_DEBUG_LAZY:
+		return true;
+	case GORGON_DEBUG_AUTO:
+		return many && !is_oldest(ns);
+	default:
+		return false;
+	}
+}
+
+static void pack(struct gorgon_ns *ns)
+{
+	size_t loose = ns->jit_group ? jitreg_group_count_loose(ns->jit_group) : 0;
+
+	if (!loose || (ns->packed && loose < LOOSE_MIN))
+		return;
+	// Without memory they stay as they are; the next change tries again.
+	if (jitreg_group_pack(ns->jit_group))
+		gorgon_ns_log(ns, "no memory to pack what debuggers see");
+	else
+		ns->packed = true;
+}
+
+static void pack_quiet(void)
+{
+	uint64_t now = gorgon_now();
+
+	while (first_waiting && now - first_waiting->changed_at >= QUIET_NS) {
+		struct gorgon_ns *ns = first_waiting;
+
+		leave_queue(ns);
+		if (is_packed(ns))
+			pack(ns);
+	}
+}
+
+bool gorgon_packing_is_lean(const struct gorgon_ns *ns)
+{
+	return is_packed(ns);
+}
+
+void gorgon_packing_changed(struct gorgon_ns *ns)
+{
+	count();
+	ns->changed_at = gorgon_now();
+	join_queue(ns);
+	pack_quiet();
+}
+
+void gorgon_packing_close(struct gorgon_ns *ns)
+{
+	leave_queue(ns);
+	if (ns->jit_group)
+		jitreg_group_close(ns->jit_group);
+	pack_quiet();
+}
+
+void gorgon_packing_forget(struct gorgon_ns *ns)
+{
+	leave_queue(ns); // its destructors may have loaded something
+	jitreg_group_destroy(ns->jit_group);
+	ns->jit_group = NULL;
+}

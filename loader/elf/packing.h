@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* How debuggers are told about namespaces: in full, or packed. See packing.c. */
+#ifndef GORGON_ELF_PACKING_H
+#define GORGON_ELF_PACKING_H
+
+#include <stdbool.h>
+
+struct gorgon_ns;
+
+/* All of these: the lock is held. */
+
+/* Whether an object that is loaded into @ns now is described without its DWARF. */
+bool gorgon_packing_is_lean(const struct gorgon_ns *ns);
+
+/* Objects of @ns have come. */
+void gorgon_packing_changed(struct gorgon_ns *ns);
+
+/* All objects of @ns are about to go: debuggers let go of them. */
+void gorgon_packing_close(struct gorgon_ns *ns);
+
+/* After the last object of @ns has gone. */
+void gorgon_packing_forget(struct gorgon_ns *ns);
+
+#endif
