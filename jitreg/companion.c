@@ -15,7 +15,8 @@
  *
  * The file is made once and stays: in gorgon/ below $XDG_CACHE_HOME or ~/.cache, where
  * cores of this process still find it. Only in a folder that is ours and that nobody else
- * can write to, since debuggers trust it. The oldest go when there are more than 64.
+ * can write to, since debuggers trust it. The oldest go when there are more than 64, except
+ * those in use: each process that has a pack holds a shared lock (flock) on its companion.
  */
 #define _GNU_SOURCE 1
 #include "companion.h"
@@ -27,9 +28,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,6 +54,7 @@ struct companion {
 	const struct jitreg_member *current; // while its names are added
 	uint8_t *bytes;
 	size_t size;
+	int fd;
 };
 
 static bool is_function(unsigned type)
@@ -201,14 +205,15 @@ static int open_folder(char **path, int *ret)
 	return -ENOTDIR;
 }
 
-/* The file as it is on disk, when it has our key. */
+/* The file as it is on disk, when it has our key. Locked, so that it stays. */
 static bool read_file(struct companion *c, const char *path)
 {
 	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;
 	bool same = false;
 	GElf_Shdr shdr;
 
-	if (jitreg_object_open(path, -1, &object) ||
+	c->fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (c->fd < 0 || flock(c->fd, LOCK_SH | LOCK_NB) || jitreg_object_open(path, c->fd, &object) ||
 	    !jitreg_object_find_section(object, KEY_SECTION, &shdr) || shdr.sh_size != c->key_size)
 		return false;
 	c->size = (size_t)object->st.st_size;
@@ -216,11 +221,16 @@ static bool read_file(struct companion *c, const char *path)
 	if (c->bytes && !jitreg_object_read(object, 0, c->bytes, c->size) &&
 	    jitreg_range_ok(shdr.sh_offset, shdr.sh_size, c->size))
 		same = !memcmp(c->bytes + shdr.sh_offset, c->key, c->key_size);
-	if (!same) {
-		free(c->bytes);
-		c->bytes = NULL;
-	}
 	return same;
+}
+
+static void forget_file(struct companion *c)
+{
+	free(c->bytes);
+	c->bytes = NULL;
+	if (c->fd >= 0)
+		close(c->fd);
+	c->fd = -1;
 }
 
 static int write_all(int fd, const uint8_t *bytes, size_t size)
@@ -239,25 +249,30 @@ static int write_all(int fd, const uint8_t *bytes, size_t size)
 }
 
 /* Under a temporary name first, so that nobody ever reads half of it. */
-static int write_file(const struct companion *c, const char *path)
+static int write_file(struct companion *c, const char *path)
 {
 	char *temporary;
-	int fd, r;
+	int r = 0;
 
 	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
 		return -ENOMEM;
-	fd = mkostemp(temporary, O_CLOEXEC);
-	r = fd < 0 ? -errno : write_all(fd, c->bytes, c->size);
-	if (fd >= 0) {
-		close(fd);
-		if (!r && rename(temporary, path))
-			r = -errno;
-		if (r)
-			unlink(temporary);
-	}
+	c->fd = mkostemp(temporary, O_CLOEXEC);
+	if (c->fd < 0 || flock(c->fd, LOCK_SH))
+		r = -errno;
+	if (!r)
+		r = write_all(c->fd, c->bytes, c->size);
+	if (!r && rename(temporary, path))
+		r = -errno;
+	if (r && c->fd >= 0)
+		unlink(temporary);
 	free(temporary);
 	return r;
 }
+
+struct old_file {
+	struct timespec when;
+	char name[NAME_MAX + 1];
+};
 
 static bool is_companion(const char *name)
 {
@@ -266,13 +281,33 @@ static bool is_companion(const char *name)
 	return size > 6 && !strcmp(name + size - 6, ".debug");
 }
 
-/* Make room for one more. */
+/* Remove a file that no process has locked. */
+static bool remove_unused(int folder, const char *name)
+{
+	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	bool unused = fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB) && !unlinkat(folder, name, 0);
+
+	if (fd >= 0)
+		close(fd);
+	return unused;
+}
+
+static int by_age(const void *a, const void *b)
+{
+	const struct timespec *x = &((const struct old_file *)a)->when;
+	const struct timespec *y = &((const struct old_file *)b)->when;
+
+	if (x->tv_sec != y->tv_sec)
+		return x->tv_sec < y->tv_sec ? -1 : 1;
+	return x->tv_nsec < y->tv_nsec ? -1 : x->tv_nsec > y->tv_nsec;
+}
+
+/* Make room for one more. What cannot be read now is tried again another time. */
 static void remove_oldest(int folder)
 {
 	int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
-	char oldest[NAME_MAX + 1] = "";
-	struct timespec when = {0};
+	struct old_file files[2 * FILES_MAX];
 	struct dirent *entry;
 	size_t count = 0;
 	struct stat st;
@@ -282,19 +317,16 @@ static void remove_oldest(int folder)
 			close(copy);
 		return;
 	}
-	while ((entry = readdir(dir))) {
+	while (count < 2 * FILES_MAX && (entry = readdir(dir))) {
 		if (!is_companion(entry->d_name) || fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW))
 			continue;
-		count++;
-		if (!*oldest || st.st_mtim.tv_sec < when.tv_sec ||
-		    (st.st_mtim.tv_sec == when.tv_sec && st.st_mtim.tv_nsec < when.tv_nsec)) {
-			when = st.st_mtim;
-			strcpy(oldest, entry->d_name);
-		}
+		files[count].when = st.st_mtim;
+		strcpy(files[count++].name, entry->d_name);
 	}
-	if (count >= FILES_MAX)
-		unlinkat(folder, oldest, 0);
 	closedir(dir);
+	qsort(files, count, sizeof(*files), by_age);
+	for (size_t i = 0, left = count; i < count && left >= FILES_MAX; i++)
+		left -= remove_unused(folder, files[i].name);
 }
 
 static int find_in(struct companion *c, int folder, const char *folder_path, char **path)
@@ -311,6 +343,7 @@ static int find_in(struct companion *c, int folder, const char *folder_path, cha
 			utimensat(AT_FDCWD, *path, NULL, 0); // in use: not the oldest any more
 			return 0;
 		}
+		forget_file(c);
 		if (access(*path, F_OK)) {
 			r = build(c);
 			if (!r) {
@@ -330,9 +363,9 @@ static int find_in(struct companion *c, int folder, const char *folder_path, cha
 }
 
 int jitreg_companion_find(const struct jitreg_member *members, size_t count, char **path,
-			  uint32_t *crc)
+			  uint32_t *crc, int *fd)
 {
-	struct companion c = {.members = members, .member_count = count, .file.fd = -1};
+	struct companion c = {.members = members, .member_count = count, .file.fd = -1, .fd = -1};
 	char *folder_path = NULL;
 	int folder, r;
 
@@ -351,10 +384,14 @@ int jitreg_companion_find(const struct jitreg_member *members, size_t count, cha
 		r = find_in(&c, folder, folder_path, path);
 	if (!r && !jitreg_crc32(c.bytes, c.size, crc))
 		r = -ENOTSUP;
+	if (!r) {
+		*fd = c.fd;
+		c.fd = -1;
+	}
+	forget_file(&c);
 	jitreg_writer_deinit(&c.file);
 	jitreg_symtab_deinit(&c.symtab);
 	jitreg_bytes_deinit(&c.frames);
-	free(c.bytes);
 	free(c.key);
 	free(c.runs);
 	free(folder_path);

@@ -10,12 +10,13 @@
  *
  * @param[out] path  malloc()ed, absolute.
  * @param[out] crc   Its checksum, for .gnu_debuglink.
+ * @param[out] fd    The open file. As long as it is, nobody removes it.
  *
  * @retval -ENOTDIR  there is no folder for it that is ours alone
  * @retval -ENOTSUP  no libdwarf, which has the checksum
  * @retval -errno    it could not be written
  */
 int jitreg_companion_find(const struct jitreg_member *members, size_t count, char **path,
-			  uint32_t *crc);
+			  uint32_t *crc, int *fd);
 
 #endif

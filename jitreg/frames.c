@@ -238,14 +238,15 @@ static void put_leb(struct head *head, uint64_t value)
 	put(head, value, 1);
 }
 
-/* Length, contents, padding to eight bytes; the offset of the length. */
+/* Length, contents, padding; the offset of the length. */
 static int append_entry(const struct move *m, const struct head *head, const struct cursor *rules,
 			uint32_t *off)
 {
 	static const uint8_t padding[8];
+	size_t align = m->form & JITREG_FRAMES_PCREL ? 4 : 8;
 	size_t rules_size = (size_t)(rules->end - rules->at);
 	size_t content = head->size + rules_size;
-	uint32_t length = (uint32_t)((content + 4 + 7) / 8 * 8 - 4);
+	uint32_t length = (uint32_t)((content + 4 + align - 1) / align * align - 4);
 
 	*off = jitreg_bytes_append(m->to, &length, sizeof(length));
 	if (*off == UINT32_MAX ||
@@ -350,7 +351,7 @@ static int move_cie(struct move *m, size_t off, struct cursor c)
 	if (pcrel || cie.signal)
 		put(&head, pcrel, 1); // size of the augmentation
 	if (pcrel)
-		put(&head, PE_PCREL | PE_SDATA8, 1);
+		put(&head, PE_PCREL | PE_SDATA4, 1);
 	r = append_entry(m, &head, &c, &cie.to);
 	return r ? r : add_cie(m, &cie);
 }
@@ -368,6 +369,7 @@ static int move_fde(struct move *m, size_t cie_off, struct cursor c)
 {
 	const struct cie *cie = find_cie(m, cie_off);
 	uint64_t here = m->to->size + 4, start, size; // behind the length
+	size_t address_size = m->form & JITREG_FRAMES_PCREL ? 4 : 8;
 	struct head head = {0};
 	uint32_t off;
 
@@ -379,12 +381,14 @@ static int move_fde(struct move *m, size_t cie_off, struct cursor c)
 		skip(&c, read_leb(&c));
 	if (c.bad || !rules_can_move(c))
 		return -ENOEXEC;
+	if (m->form & JITREG_FRAMES_PCREL && m->to_vaddr + here - start > INT32_MAX)
+		return -ERANGE;
 	// Functions that the linker has dropped keep an entry at 0 or thereabouts.
 	if (!size)
 		return 0;
 	put(&head, m->form & JITREG_FRAMES_EH ? here - cie->to : cie->to, 4);
-	put(&head, m->form & JITREG_FRAMES_PCREL ? start - (m->to_vaddr + here + 4) : start, 8);
-	put(&head, size, 8);
+	put(&head, m->form & JITREG_FRAMES_PCREL ? start - (m->to_vaddr + here + 4) : start, address_size);
+	put(&head, size, address_size);
 	if (m->form & JITREG_FRAMES_PCREL || cie->signal)
 		put(&head, 0, 1); // size of the augmentation
 	return append_entry(m, &head, &c, &off);

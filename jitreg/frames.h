@@ -19,6 +19,7 @@ enum {
  * @param from   The `.eh_frame`, which belongs at @p vaddr.
  * @param delta  What its addresses are to be increased by.
  *
+ * @retval -ERANGE   with JITREG_FRAMES_PCREL, more than 2 GiB from the section to a function
  * @retval -ENOEXEC  contradicts itself, or uses what cannot be moved; @p to has a part of it
  * @retval -ENOMEM
  */

@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 /* What members of a pack can be away from the start of their group. */
-#define GROUP_SIZE (UINT64_C(1) << 32)
+#define GROUP_SIZE (UINT64_C(1) << 31)
 
 struct jitreg_group {
 	uint64_t base;
@@ -126,14 +126,14 @@ static int select_entries(const struct jitreg_group *group, bool packed_too, str
 	return 0;
 }
 
-/* The listing for a selection, in no list yet. */
-static int create_pack(const struct jitreg_group *group, const struct selection *selection,
+/* The listing for a selection, in no list yet. -ENOENT: there is no such pack and it is not to be built. */
+static int create_pack(const struct jitreg_group *group, const struct selection *selection, bool build,
 		       struct jitreg_listing **ret)
 {
 	struct jitreg_member *members = calloc(selection->count, sizeof(*members));
 	struct jitreg_template *template;
 	struct jitreg_image image = {.bias = group->base};
-	int r;
+	int r = 0;
 
 	if (!members)
 		return -ENOMEM;
@@ -147,7 +147,10 @@ static int create_pack(const struct jitreg_group *group, const struct selection 
 			.end = e->end - group->base,
 		};
 	}
-	r = jitreg_pack_acquire(members, selection->count, &template);
+	if (build)
+		r = jitreg_pack_acquire(members, selection->count, &template);
+	else if (!(template = jitreg_pack_find(members, selection->count)))
+		r = -ENOENT;
 	free(members);
 	if (r)
 		return r;
@@ -189,18 +192,28 @@ static void drop(struct jitreg_listing *empty)
 	}
 }
 
-int jitreg_group_pack(struct jitreg_group *group)
+static bool has_loose(const struct selection *selection)
 {
+	for (size_t i = 0; i < selection->count; i++)
+		if (is_loose(selection->entries[i]))
+			return true;
+	return false;
+}
+
+static int pack(struct jitreg_group *group, bool build)
+{
+	bool traced = is_traced();
 	struct jitreg_listing *pack, *empty;
 	struct selection selection;
-	int r;
+	int r = select_entries(group, !traced, &selection);
 
-	r = select_entries(group, !is_traced(), &selection);
-	if (!r && selection.count)
-		r = create_pack(group, &selection, &pack);
-	if (r || !selection.count) {
+	if (!r && (!has_loose(&selection) || (traced && !build)))
+		r = -ENOENT;
+	if (!r)
+		r = create_pack(group, &selection, build, &pack);
+	if (r) {
 		free(selection.entries);
-		return r;
+		return r == -ENOENT ? 0 : r;
 	}
 	jitreg_lock();
 	empty = hand_over(&selection, pack);
@@ -212,6 +225,16 @@ int jitreg_group_pack(struct jitreg_group *group)
 	drop(empty);
 	free(selection.entries);
 	return 0;
+}
+
+int jitreg_group_pack(struct jitreg_group *group)
+{
+	return pack(group, true);
+}
+
+int jitreg_group_pack_if_known(struct jitreg_group *group)
+{
+	return pack(group, false);
 }
 
 void jitreg_group_close(struct jitreg_group *group)
@@ -270,7 +293,7 @@ static void remake_pack(struct jitreg_group *group, struct jitreg_listing *listi
 	struct selection selection;
 
 	// Without memory the images that are left are not described any more.
-	if (!select_mates(group, listing, &selection) && create_pack(group, &selection, &pack))
+	if (!select_mates(group, listing, &selection) && create_pack(group, &selection, true, &pack))
 		pack = NULL;
 	jitreg_lock();
 	jitreg_descriptor_remove(&listing->debug);

@@ -182,7 +182,7 @@ JITREG_API void jitreg_entry_get_info(const struct jitreg_entry *entry, struct j
  * Functions for one group, jitreg_register() and jitreg_unregister() of its images included,
  * are not to run at the same time.
  *
- * @param      base  Start of the stretch. Images that are not within 4 GiB from there can
+ * @param      base  Start of the stretch. Images that are not within 2 GiB from there can
  *                   be in the group and are not packed.
  * @retval 0 or -ENOMEM
  */
@@ -209,6 +209,15 @@ JITREG_API size_t jitreg_group_count_loose(const struct jitreg_group *group)
  * @retval -ENOMEM
  */
 JITREG_API int jitreg_group_pack(struct jitreg_group *group)
+	__attribute__((warn_unused_result, nonnull));
+
+/**
+ * The same, at once and cheaply, if another group has the same images packed and no debugger is
+ * attached. Else nothing happens.
+ *
+ * @retval 0 or -ENOMEM
+ */
+JITREG_API int jitreg_group_pack_if_known(struct jitreg_group *group)
 	__attribute__((warn_unused_result, nonnull));
 
 /**

@@ -283,11 +283,13 @@ static int create(const struct jitreg_member *members, size_t count, struct jitr
 	p.runs = calloc(count, sizeof(*p.runs));
 	if (!p.template || !p.runs)
 		r = -ENOMEM;
+	if (p.template)
+		p.template->companion = -1;
 	if (!r)
 		r = copy_members(p.template, members, count);
 	if (!r) {
 		p.run_count = jitreg_pack_find_runs(members, count, p.runs);
-		if (jitreg_companion_find(members, count, &p.companion, &p.crc))
+		if (jitreg_companion_find(members, count, &p.companion, &p.crc, &p.template->companion))
 			p.companion = NULL;
 		r = write_file(&p);
 	}
@@ -325,15 +327,23 @@ static struct jitreg_template *find_locked(const struct jitreg_member *members, 
 	return NULL;
 }
 
+struct jitreg_template *jitreg_pack_find(const struct jitreg_member *members, size_t count)
+{
+	struct jitreg_template *found;
+
+	jitreg_lock();
+	found = find_locked(members, count);
+	jitreg_unlock();
+	return found;
+}
+
 int jitreg_pack_acquire(const struct jitreg_member *members, size_t count,
 			struct jitreg_template **ret)
 {
 	struct jitreg_template *built = NULL;
 	int r;
 
-	jitreg_lock();
-	*ret = find_locked(members, count);
-	jitreg_unlock();
+	*ret = jitreg_pack_find(members, count);
 	if (*ret)
 		return 0;
 	r = create(members, count, &built);

@@ -49,6 +49,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What survives of sh_flags; the others speak of links, groups and file contents. */
 #define KEPT_FLAGS (SHF_WRITE | SHF_ALLOC | SHF_EXECINSTR | SHF_TLS)
@@ -280,6 +281,7 @@ int jitreg_template_create(struct jitreg_object *object, enum jitreg_symfile_kin
 	if (!t)
 		return -ENOMEM;
 	t->kind = kind;
+	t->companion = -1;
 	t->dev = object->st.st_dev;
 	t->ino = object->st.st_ino;
 	t->file_size = object->st.st_size;
@@ -302,6 +304,8 @@ int jitreg_template_create(struct jitreg_object *object, enum jitreg_symfile_kin
 void jitreg_template_destroy(struct jitreg_template *template)
 {
 	jitreg_debug_deinit(&template->debug);
+	if (template->companion >= 0)
+		close(template->companion);
 	for (size_t i = 0; i < template->member_count; i++)
 		jitreg_template_release(template->members[i].template);
 	free(template->members);

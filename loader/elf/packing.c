@@ -6,15 +6,15 @@
 // namespaces they get slow, with hundreds of no use. So, in GORGON_DEBUG_AUTO:
 //
 //	few    up to FEW_NAMESPACES with up to FEW_OBJECTS: each object its own
-//	many   all objects of a namespace have one, without DWARF, which scripts attach to
-//	       the copies that matter. The oldest namespace stays as it is, so that one copy
-//	       of everything has lines.
+//	many   all objects of a namespace have one, without DWARF; scripts attach that to
+//	       the copies that matter
 //
-// Packing a namespace after each object that it loads would be a lot of events for
-// nothing. Objects get symfiles of their own first, and when a namespace has been quiet for
-// a while they are replaced. Nobody waits for that moment: it is looked for whenever some
-// namespace loads something, is created or ends. So the last ones that have come are
-// not packed, which are few.
+// Packing a namespace after each object that it loads would be a lot of work for nothing.
+// Objects get symfiles of their own first, and when a namespace has been quiet for a while
+// they are replaced. Nobody waits for that moment: it is looked for whenever some
+// namespace loads something or ends. A namespace that has come to a set of libraries that is
+// packed elsewhere is packed at once, for then there is next to nothing to do. So what
+// is left alone is the last to come with a set of its own.
 //
 // Namespaces that wait are in a queue, the one that has changed last at its end.
 
@@ -61,11 +61,6 @@ static void join_queue(struct gorgon_ns *ns)
 	last_waiting = ns;
 }
 
-static bool is_oldest(const struct gorgon_ns *ns)
-{
-	return (uintptr_t)ns == gorgon_debug_root.ns_head;
-}
-
 // The debug root's entry is the first member of each namespace.
 static void queue_all(void)
 {
@@ -91,23 +86,25 @@ static bool is_packed(const struct gorgon_ns *ns)
 	case GORGON_DEBUG_LAZY:
 		return true;
 	case GORGON_DEBUG_AUTO:
-		return many && !is_oldest(ns);
+		return many;
 	default:
 		return false;
 	}
 }
 
-static void pack(struct gorgon_ns *ns)
+// Without memory they stay as they are; the next change tries again.
+static void pack(struct gorgon_ns *ns, bool only_if_known)
 {
 	size_t loose = ns->jit_group ? jitreg_group_count_loose(ns->jit_group) : 0;
+	int r;
 
-	if (!loose || (ns->packed && loose < LOOSE_MIN))
+	if (!loose || (!only_if_known && ns->packed && loose < LOOSE_MIN))
 		return;
-	// Without memory they stay as they are; the next change tries again.
-	if (jitreg_group_pack(ns->jit_group))
+	r = only_if_known ? jitreg_group_pack_if_known(ns->jit_group) : jitreg_group_pack(ns->jit_group);
+	if (r)
 		gorgon_ns_log(ns, "no memory to pack what debuggers see");
 	else
-		ns->packed = true;
+		ns->packed |= !only_if_known;
 }
 
 static void pack_quiet(void)
@@ -119,7 +116,7 @@ static void pack_quiet(void)
 
 		leave_queue(ns);
 		if (is_packed(ns))
-			pack(ns);
+			pack(ns, false);
 	}
 }
 
@@ -132,6 +129,8 @@ void gorgon_packing_changed(struct gorgon_ns *ns)
 {
 	count();
 	ns->changed_at = gorgon_now();
+	if (is_packed(ns))
+		pack(ns, true);
 	join_queue(ns);
 	pack_quiet();
 }
