@@ -29,6 +29,9 @@
 /* What members of a pack can be away from the start of their group. */
 #define GROUP_SIZE (UINT64_C(1) << 31)
 
+/* While a debugger is attached each change costs it time: not for fewer images. */
+#define TRACED_MIN 8
+
 struct jitreg_group {
 	uint64_t base;
 	struct jitreg_entry *first;
@@ -50,33 +53,23 @@ void jitreg_group_destroy(struct jitreg_group *group)
 	free(group);
 }
 
-void jitreg_group_add(struct jitreg_group *group, struct jitreg_entry *entry)
+void jitreg_group_add(struct jitreg_entry *entry)
 {
-	entry->group = group;
-	entry->next = group->first;
-	group->first = entry;
+	entry->next = entry->group->first;
+	entry->group->first = entry;
 }
 
+/* Has a symfile of its own. */
 static bool is_loose(const struct jitreg_entry *entry)
 {
-	return entry->listing && entry->listing->template->kind != JITREG_SYMFILE_PACK;
+	return entry->listing && entry->listing->image_count == 1;
 }
 
 static bool can_pack(const struct jitreg_entry *entry)
 {
 	uint64_t base = entry->group->base;
 
-	return entry->listing && entry->template->packable && entry->start >= base &&
-	       entry->end - base <= GROUP_SIZE;
-}
-
-size_t jitreg_group_count_loose(const struct jitreg_group *group)
-{
-	size_t count = 0;
-
-	for (const struct jitreg_entry *e = group->first; e; e = e->next)
-		count += is_loose(e) && can_pack(e);
-	return count;
+	return entry->template->packable && entry->start >= base && entry->end - base <= GROUP_SIZE;
 }
 
 /* The process that traces this one, from /proc/self/status. Not known: as if somebody did. */
@@ -120,7 +113,7 @@ static int select_entries(const struct jitreg_group *group, bool packed_too, str
 	if (!ret->entries)
 		return -ENOMEM;
 	for (struct jitreg_entry *e = group->first; e; e = e->next)
-		if (can_pack(e) && (packed_too || is_loose(e)))
+		if (e->listing && can_pack(e) && (packed_too || is_loose(e)))
 			ret->entries[ret->count++] = e;
 	qsort(ret->entries, ret->count, sizeof(*ret->entries), by_address);
 	return 0;
@@ -162,6 +155,13 @@ static int create_pack(const struct jitreg_group *group, const struct selection 
 	return r;
 }
 
+int jitreg_group_create_single(struct jitreg_entry *entry)
+{
+	struct selection selection = {.entries = &entry, .count = 1};
+
+	return can_pack(entry) ? create_pack(entry->group, &selection, true, &entry->listing) : -ENOTSUP;
+}
+
 /* Hand the entries over to their new listing; the old ones that nobody has are chained. */
 static struct jitreg_listing *hand_over(const struct selection *selection, struct jitreg_listing *to)
 {
@@ -192,11 +192,18 @@ static void drop(struct jitreg_listing *empty)
 	}
 }
 
-static bool has_loose(const struct selection *selection)
+static bool is_worth_packing(const struct selection *selection, bool traced)
 {
-	for (size_t i = 0; i < selection->count; i++)
-		if (is_loose(selection->entries[i]))
+	bool single = selection->count == 1;
+
+	if (traced && selection->count < TRACED_MIN)
+		return false;
+	for (size_t i = 0; i < selection->count; i++) {
+		const struct jitreg_entry *e = selection->entries[i];
+
+		if (is_loose(e) && !(single && e->listing->template->kind == JITREG_SYMFILE_PACK))
 			return true;
+	}
 	return false;
 }
 
@@ -207,7 +214,7 @@ static int pack(struct jitreg_group *group, bool build)
 	struct selection selection;
 	int r = select_entries(group, !traced, &selection);
 
-	if (!r && (!has_loose(&selection) || (traced && !build)))
+	if (!r && (!is_worth_packing(&selection, traced) || (traced && !build)))
 		r = -ENOENT;
 	if (!r)
 		r = create_pack(group, &selection, build, &pack);

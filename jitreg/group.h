@@ -39,7 +39,10 @@ void jitreg_listing_destroy(struct jitreg_listing *listing);
 /** Tell whom it concerns where the symfile is. The lock is held. */
 void jitreg_entry_tell(struct jitreg_entry *entry);
 
-void jitreg_group_add(struct jitreg_group *group, struct jitreg_entry *entry);
+void jitreg_group_add(struct jitreg_entry *entry);
+
+/** Give an entry that is in no list yet a pack of its own. -ENOTSUP: it cannot be packed. */
+int jitreg_group_create_single(struct jitreg_entry *entry);
 
 /** The entry has left its group; a pack that it was in is made anew without it. */
 void jitreg_group_remove(struct jitreg_entry *entry);

@@ -95,7 +95,7 @@ enum jitreg_symfile_kind {
 	JITREG_SYMFILE_FULL = 0,
 	/** The same without the reference. */
 	JITREG_SYMFILE_LEAN = 1,
-	/** All packed images of a group: names and unwind data. */
+	/** All packed images of a group, or a lean one alone: names and unwind data. */
 	JITREG_SYMFILE_PACK = 2,
 };
 
@@ -192,18 +192,14 @@ JITREG_API int jitreg_group_create(uint64_t base, struct jitreg_group **ret)
 /** Free a group all of whose images are unregistered. NULL is ignored. */
 JITREG_API void jitreg_group_destroy(struct jitreg_group *group);
 
-/** Number of images with a symfile of their own that can be packed. */
-JITREG_API size_t jitreg_group_count_loose(const struct jitreg_group *group)
-	__attribute__((nonnull));
-
 /**
  * Replace the symfiles of the group's images by one, which has names and does not refer to
  * DWARF. Unwind data, and more names for GDB, are in a file that all groups with the same
  * images share; it is kept in gorgon/ below `$XDG_CACHE_HOME` or `~/.cache`. When it cannot be
  * written there the symfile has all by itself and takes debuggers longer.
  *
- * While a debugger is attached only images with a symfile of their own are packed;
- * breakpoints are in place all the time. After a failure all is as before.
+ * While a debugger is attached only images with a symfile of their own are packed, if they
+ * are eight or more; breakpoints are in place all the time. After a failure all is as before.
  *
  * @retval 0, also when there is nothing to pack
  * @retval -ENOMEM

@@ -77,9 +77,27 @@ static bool is_valid(const struct jitreg_image *image)
 	       image->path[0] == '/' && image->start < image->end;
 }
 
+static enum jitreg_symfile_kind wanted_kind(const struct jitreg_image *image)
+{
+	return image->flags & JITREG_LEAN ? JITREG_SYMFILE_LEAN : JITREG_SYMFILE_FULL;
+}
+
+/* A lean image is a pack of one if it can be: that is easier on GDB. */
+static int create_first_listing(struct jitreg_entry *entry, const struct jitreg_image *image)
+{
+	int r;
+
+	if (image->flags & JITREG_LEAN && image->group && !jitreg_group_create_single(entry))
+		return 0;
+	jitreg_template_hold(entry->template);
+	r = jitreg_listing_create(entry->template, image, &entry->listing);
+	if (r)
+		jitreg_template_release(entry->template);
+	return r;
+}
+
 int jitreg_register(const struct jitreg_image *image, struct jitreg_entry **ret)
 {
-	struct jitreg_template *template;
 	struct jitreg_entry *entry;
 	int r;
 
@@ -88,25 +106,22 @@ int jitreg_register(const struct jitreg_image *image, struct jitreg_entry **ret)
 	entry = calloc(1, sizeof(*entry));
 	if (!entry)
 		return -ENOMEM;
-	r = jitreg_template_acquire(image->path, image->fd, image->flags & JITREG_LEAN ? JITREG_SYMFILE_LEAN : JITREG_SYMFILE_FULL, &template);
-	if (!r) {
-		r = jitreg_listing_create(template, image, &entry->listing);
-		if (r)
-			jitreg_template_release(template);
-	}
-	if (r) {
-		free(entry);
-		return r;
-	}
-	jitreg_template_hold(template);
-	entry->template = template;
 	entry->bias = image->bias;
 	entry->start = image->start;
 	entry->end = image->end;
+	entry->group = image->group;
 	entry->moved = image->moved;
 	entry->ctx = image->ctx;
-	if (image->group)
-		jitreg_group_add(image->group, entry);
+	r = jitreg_template_acquire(image->path, image->fd, wanted_kind(image), &entry->template);
+	if (!r)
+		r = create_first_listing(entry, image);
+	if (r) {
+		jitreg_template_release(entry->template);
+		free(entry);
+		return r;
+	}
+	if (entry->group)
+		jitreg_group_add(entry);
 	list_entry(entry);
 	*ret = entry;
 	return 0;

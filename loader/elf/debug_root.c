@@ -70,6 +70,33 @@ void gorgon_debug_end(void)
 			 __ATOMIC_RELEASE);
 }
 
+static void leave_changed(struct gorgon_debug_ns *ns)
+{
+	struct gorgon_debug_root *root = &gorgon_debug_root;
+
+	if (!ns->sequence)
+		return;
+	if (ns->changed_prev)
+		ns_at(ns->changed_prev)->changed_next = ns->changed_next;
+	else
+		root->changed_head = ns->changed_next;
+	if (ns->changed_next)
+		ns_at(ns->changed_next)->changed_prev = ns->changed_prev;
+}
+
+void gorgon_debug_touch(struct gorgon_debug_ns *ns)
+{
+	struct gorgon_debug_root *root = &gorgon_debug_root;
+
+	leave_changed(ns);
+	ns->sequence = root->sequence;
+	ns->changed_prev = 0;
+	ns->changed_next = root->changed_head;
+	if (root->changed_head)
+		ns_at(root->changed_head)->changed_prev = (uintptr_t)ns;
+	root->changed_head = (uintptr_t)ns;
+}
+
 void gorgon_debug_ns_link(struct gorgon_debug_ns *ns)
 {
 	struct gorgon_debug_root *root = &gorgon_debug_root;
@@ -84,6 +111,7 @@ void gorgon_debug_ns_link(struct gorgon_debug_ns *ns)
 		root->ns_head = addr;
 	root->ns_tail = addr;
 	root->ns_count++;
+	gorgon_debug_touch(ns);
 	gorgon_debug_end();
 }
 
@@ -101,6 +129,8 @@ void gorgon_debug_ns_unlink(struct gorgon_debug_ns *ns)
 	else
 		root->ns_tail = ns->prev;
 	root->ns_count--;
+	leave_changed(ns);
+	ns->sequence = 0;
 	gorgon_debug_end();
 }
 
@@ -119,6 +149,7 @@ void gorgon_debug_object_link(struct gorgon_debug_ns *ns, struct gorgon_debug_ob
 	ns->object_tail = addr;
 	ns->object_count++;
 	gorgon_debug_root.object_count++;
+	gorgon_debug_touch(ns);
 	gorgon_debug_end();
 }
 
@@ -137,5 +168,6 @@ void gorgon_debug_object_unlink(struct gorgon_debug_object *object)
 		ns->object_tail = object->prev;
 	ns->object_count--;
 	gorgon_debug_root.object_count--;
+	gorgon_debug_touch(ns);
 	gorgon_debug_end();
 }

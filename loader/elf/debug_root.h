@@ -11,6 +11,9 @@
  *   NUL-terminated UTF-8 at an address, with their size beside them.
  * - A reader checks magic and version, then uses ns_size, object_size and
  *   thread_size as the sizes of entries: later versions append members.
+ * - Readers that come back look at the namespaces in the order of their last change,
+ *   changed_head first, until `sequence` of one is not greater than the root's was: only
+ *   these are others than before. Namespaces that have gone show in ns_count.
  * - Readers that do not stop the process read `sequence` before and after: odd,
  *   or changed, means try again. The writer holds the loader's lock.
  * - Everything lies in anonymous memory or in written data pages, which the
@@ -51,6 +54,7 @@ struct gorgon_debug_root {
 	uint64_t thread_head;   /* first struct gorgon_debug_thread, newest first, or 0 */
 	uint32_t thread_count;
 	uint32_t thread_size;   /* of struct gorgon_debug_thread */
+	uint64_t changed_head;  /* the struct gorgon_debug_ns that has changed last, or 0 */
 };
 
 struct gorgon_debug_ns {
@@ -65,6 +69,9 @@ struct gorgon_debug_ns {
 	uint32_t python_minor;  /* 11 for CPython 3.11; 0 without an interpreter */
 	uint64_t python_object; /* the struct gorgon_debug_object of libpython, or 0 */
 	uint64_t thread;        /* kernel id of the thread that runs the program, or 0 */
+	uint64_t sequence;      /* that of the root, odd, when this or its objects changed last */
+	uint64_t changed_next;  /* the one that changed before it, or 0 */
+	uint64_t changed_prev;
 };
 
 struct gorgon_debug_object {
@@ -108,10 +115,10 @@ struct gorgon_debug_slot {
 	uint64_t block;         /* address of this thread's variables of it */
 };
 
-_Static_assert(sizeof(struct gorgon_debug_root) == 80, "format");
+_Static_assert(sizeof(struct gorgon_debug_root) == 88, "format");
 _Static_assert(offsetof(struct gorgon_debug_root, sequence) == 16, "format");
 _Static_assert(offsetof(struct gorgon_debug_root, ns_head) == 40, "format");
-_Static_assert(sizeof(struct gorgon_debug_ns) == 72, "format");
+_Static_assert(sizeof(struct gorgon_debug_ns) == 96, "format");
 _Static_assert(offsetof(struct gorgon_debug_ns, object_head) == 32, "format");
 _Static_assert(sizeof(struct gorgon_debug_object) == 128, "format");
 _Static_assert(offsetof(struct gorgon_debug_object, bias) == 48, "format");
@@ -125,6 +132,8 @@ extern struct gorgon_debug_root gorgon_debug_root;
  */
 void gorgon_debug_begin(void);
 void gorgon_debug_end(void);
+/* In between, for each namespace that is changed or whose objects are. */
+void gorgon_debug_touch(struct gorgon_debug_ns *ns);
 void gorgon_debug_ns_link(struct gorgon_debug_ns *ns);
 void gorgon_debug_ns_unlink(struct gorgon_debug_ns *ns);
 void gorgon_debug_object_link(struct gorgon_debug_ns *ns, struct gorgon_debug_object *object);

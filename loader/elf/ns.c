@@ -291,6 +291,7 @@ struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 	gorgon_lock();
 	gorgon_debug_begin();
 	ns->debug.state = GORGON_DEBUG_NS_UNLOADING;
+	gorgon_debug_touch(&ns->debug);
 	gorgon_debug_end();
 	ns->unloading++;
 	while (doom_all(ns)) // again for what destructors have loaded

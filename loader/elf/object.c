@@ -111,6 +111,7 @@ static void describe_symfile(void *ctx, const struct jitreg_info *info)
 	debug->debug_path_size = info->debug_path ? (uint32_t)strlen(info->debug_path) : 0;
 	debug->build_id = (uintptr_t)info->build_id;
 	debug->build_id_size = (uint32_t)info->build_id_size;
+	gorgon_debug_touch(&object->ns->debug);
 	gorgon_debug_end();
 }
 
@@ -172,6 +173,7 @@ static void forget_symfile(struct gorgon_object *object)
 	object->debug.symfile = object->debug.debug_path = object->debug.build_id = 0;
 	object->debug.symfile_size = 0;
 	object->debug.debug_path_size = object->debug.build_id_size = 0;
+	gorgon_debug_touch(&object->ns->debug);
 	gorgon_debug_end();
 	object->jit = NULL;
 	jitreg_unregister(jit);

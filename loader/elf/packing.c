@@ -27,8 +27,6 @@
 #define FEW_NAMESPACES 8
 #define FEW_OBJECTS    400
 #define QUIET_NS       200000000u
-// A pack beside the first is worth it for no fewer.
-#define LOOSE_MIN 8
 
 static struct gorgon_ns *first_waiting, *last_waiting;
 static bool many;
@@ -93,18 +91,10 @@ static bool is_packed(const struct gorgon_ns *ns)
 }
 
 // Without memory they stay as they are; the next change tries again.
-static void pack(struct gorgon_ns *ns, bool only_if_known)
+static void pack(struct gorgon_ns *ns, int (*how)(struct jitreg_group *group))
 {
-	size_t loose = ns->jit_group ? jitreg_group_count_loose(ns->jit_group) : 0;
-	int r;
-
-	if (!loose || (!only_if_known && ns->packed && loose < LOOSE_MIN))
-		return;
-	r = only_if_known ? jitreg_group_pack_if_known(ns->jit_group) : jitreg_group_pack(ns->jit_group);
-	if (r)
+	if (ns->jit_group && how(ns->jit_group))
 		gorgon_ns_log(ns, "no memory to pack what debuggers see");
-	else
-		ns->packed |= !only_if_known;
 }
 
 static void pack_quiet(void)
@@ -116,7 +106,7 @@ static void pack_quiet(void)
 
 		leave_queue(ns);
 		if (is_packed(ns))
-			pack(ns, false);
+			pack(ns, jitreg_group_pack);
 	}
 }
 
@@ -130,7 +120,7 @@ void gorgon_packing_changed(struct gorgon_ns *ns)
 	count();
 	ns->changed_at = gorgon_now();
 	if (is_packed(ns))
-		pack(ns, true);
+		pack(ns, jitreg_group_pack_if_known);
 	join_queue(ns);
 	pack_quiet();
 }

@@ -68,6 +68,7 @@ static void describe(struct gorgon_interp *interp)
 	interp->number = next_number++;
 	debug->interp = interp->number;
 	debug->python_minor = interp->python.minor;
+	gorgon_debug_touch(debug);
 	gorgon_debug_end();
 }
 
@@ -124,6 +125,7 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 	gorgon_lock();
 	gorgon_debug_begin();
 	interp->ns->debug.python_object = (uintptr_t)&interp->libpython->debug;
+	gorgon_debug_touch(&interp->ns->debug);
 	gorgon_debug_end();
 	alive++;
 	gorgon_unlock();
@@ -162,6 +164,7 @@ static void set_state(struct gorgon_interp *interp, enum gorgon_interp_state sta
 	interp->main_thread = pthread_self();
 	gorgon_debug_begin();
 	interp->ns->debug.thread = state == GORGON_INTERP_RUNNING ? (uint64_t)gettid() : 0;
+	gorgon_debug_touch(&interp->ns->debug);
 	gorgon_debug_end();
 	gorgon_unlock();
 }
