@@ -7,11 +7,15 @@ breakpoint by name looks the name up anew in all copies whenever an object comes
 
 Parts come when gdb hears of an object, which is before its first instruction runs, and go when
 gdb drops the object, while its memory is still there: a breakpoint that stays in memory that
-is unmapped is an error at the next stop. At both moments gorgon_debug_root lists the object
-without its symfile, so the symfile's own section addresses say which object it is. Objects
-that debuggers are not told of (--debug off) bring no events: there parts follow at the next
-stop."""
+is unmapped is an error at the next stop. At the first moment gorgon_debug_root lists the object
+with its symfile, at the second without it, unless another symfile describes the object now.
+Objects that debuggers are not told of (--debug off) bring no events: there parts follow at the
+next stop.
 
+With a thousand interpreters there are events for each of them, so an event looks at nothing
+but the namespaces that have changed."""
+
+import collections
 import re
 
 import gdb
@@ -20,9 +24,8 @@ from . import commands, elf, process, reference, root, tables, values
 
 _breakpoints = {}  # number -> Breakpoint
 _places = {}       # (path of a library, location) -> [address in the file]
-_plain = set()     # paths of libraries that have no debug information anywhere
-_described = set() # names of in-memory objfiles with a separate debug file
-_dropped = []      # address ranges that gdb has let go of, while their objects may still be listed
+_dropped = []      # (start, end) of objects that gdb has let go of, while they may still be listed
+_handled = {}      # address of a namespace -> the Namespace, as of some snapshot, that the parts are for
 _last_number = 0
 _refreshed = None  # the Snapshot that the parts are for
 
@@ -55,6 +58,7 @@ class Breakpoint:
         self.hits = 0
         self.spent = False
         self.parts = {}  # address -> Part
+        self.used = collections.defaultdict(set)  # address of a namespace -> addresses of its parts
 
     def places_in(self, obj):
         if self.interp is not None and obj.namespace.interp != self.interp:
@@ -75,24 +79,31 @@ class Breakpoint:
         self.spent = self.temporary
         return True
 
-    def update(self, objects):
-        """Have parts where these objects have the location, and nowhere else."""
+    def update(self, namespace, objects):
+        """Have parts where these objects of a namespace have the location, and nowhere else in it."""
         wanted = {address: obj for obj in objects for address in self.places_in(obj)}
-        for address in [a for a in self.parts if a not in wanted]:
+        used = self.used[namespace]
+        for address in [a for a in used if a not in wanted]:
             self.remove(address)
         for address, obj in wanted.items():
             if address not in self.parts:
                 self.parts[address] = Part(self, address, obj)
+                used.add(address)
 
     def remove(self, address):
         part = self.parts.pop(address)
+        for used in self.used.values():
+            used.discard(address)
         if part.is_valid():
             part.delete()
 
-    def delete(self):
-        _breakpoints.pop(self.number, None)
+    def remove_all(self):
         for address in list(self.parts):
             self.remove(address)
+
+    def delete(self):
+        _breakpoints.pop(self.number, None)
+        self.remove_all()
 
     @property
     def interps(self):
@@ -114,7 +125,7 @@ def may_have(obj, location):
     """False when the names in the file say so: most libraries come without debug information."""
     if location.startswith("*"):
         return False
-    if obj.path not in _plain and not (obj.symfile and not obj.debug_kind):
+    if not obj.symfile or obj.debug_kind:
         return True
     words = re.findall(r"[A-Za-z_]\w*", location)
     return not words or any(words[-1] in name for name in elf.read(obj.path).symbols)
@@ -126,18 +137,33 @@ def refresh():
     snapshot = process.try_snapshot() if _breakpoints else None
     if snapshot is None or snapshot is _refreshed:
         return
-    objects = [obj for obj in snapshot.objects if not any(start <= obj.start < end for start, end in _dropped)]
-    if len(objects) == len(snapshot.objects):
-        _dropped.clear()
-    look_up(objects, {b.location for b in _breakpoints.values()})
+    listed = {ns.address: ns for ns in snapshot.namespaces}
+    changed = [ns for ns in snapshot.namespaces if _handled.get(ns.address) is not ns]
+    objects = {ns.address: [obj for obj in ns.objects if (obj.start, obj.end) not in _dropped] for ns in changed}
+    look_up([obj for ns in changed for obj in objects[ns.address]], {b.location for b in _breakpoints.values()})
     for breakpoint in list(_breakpoints.values()):
-        breakpoint.update(objects)
+        for address in [a for a in _handled if a not in listed]:
+            breakpoint.update(address, [])
+        for ns in changed:
+            breakpoint.update(ns.address, objects[ns.address])
+    if _dropped:
+        there = {(obj.start, obj.end) for obj in snapshot.objects}
+        _dropped[:] = [extent for extent in _dropped if extent in there]
+    _handled.clear()
+    _handled.update(listed)
     _refreshed = None if snapshot.changing else snapshot
+
+
+def start_again():
+    """What the parts are for is not known any more: a breakpoint is new, or the process is."""
+    global _refreshed
+    _refreshed = None
+    _handled.clear()
 
 
 def create(location, interp, condition, temporary):
     """A new Breakpoint. Raises gdb.error when its location can never be one."""
-    global _last_number, _refreshed
+    global _last_number
     snapshot = process.try_snapshot()
     location = absolute(location)
     if location.startswith("*"):
@@ -146,7 +172,7 @@ def create(location, interp, condition, temporary):
         look_up(snapshot.objects if snapshot else [], [location])
     _last_number += 1
     breakpoint = _breakpoints[_last_number] = Breakpoint(_last_number, location, interp, condition, temporary)
-    _refreshed = None
+    start_again()
     refresh()
     return breakpoint
 
@@ -188,46 +214,41 @@ def covered(objfile):
 
 
 def on_new_objfile(event):
-    objfile = event.new_objfile
-    if not _breakpoints:
-        return
-    if objfile.owner:
-        _described.add(objfile.owner.filename)
-        return
-    extent = covered(objfile)
+    extent = covered(event.new_objfile) if _breakpoints else None
     if not extent:
         return
     start, end = extent
     _dropped[:] = [(s, e) for s, e in _dropped if e <= start or end <= s]
-    snapshot = process.try_snapshot()
-    if objfile.filename not in _described and snapshot:
-        _plain.update(obj.path for obj in snapshot.objects if start <= obj.start < end or obj.start <= start < obj.end)
-    _described.discard(objfile.filename)
+    try_refresh()
+
+
+def on_free_objfile(event):
+    extent = covered(event.objfile) if _breakpoints else None
+    snapshot = process.try_snapshot() if extent else None
+    if not snapshot:
+        return
+    start, end = extent
+    for obj in snapshot.objects_between(start, end):
+        if not obj.symfile:
+            _dropped.append((obj.start, obj.end))
+            for breakpoint in _breakpoints.values():
+                for address in [a for a in breakpoint.parts if obj.start <= a < obj.end]:
+                    breakpoint.remove(address)
+
+
+def try_refresh():
     try:
         refresh()
     except (gdb.error, root.RootError) as error:
         gdb.write(f"gorgon break: {error}\n")
 
 
-def on_free_objfile(event):
-    extent = covered(event.objfile) if _breakpoints else None
-    if not extent:
-        return
-    start, end = extent
-    _dropped.append((start & ~0xfff, end))
-    for breakpoint in _breakpoints.values():
-        for address in [a for a in breakpoint.parts if start <= a < end]:
-            breakpoint.remove(address)
-
-
 def on_exited(_event):
     """Addresses are others in the next run."""
-    global _refreshed
-    _refreshed = None
+    start_again()
     _dropped.clear()
     for breakpoint in _breakpoints.values():
-        for address in list(breakpoint.parts):
-            breakpoint.remove(address)
+        breakpoint.remove_all()
 
 
 def on_stop(event):
@@ -239,10 +260,7 @@ def on_stop(event):
             gdb.write(f"Gorgon {kind} {owner.number}, {owner.location}, {part.interp}\n")
             if owner.spent:
                 owner.delete()
-    try:
-        refresh()
-    except (gdb.error, root.RootError) as error:
-        gdb.write(f"gorgon break: {error}\n")
+    try_refresh()
 
 
 def on_deleted(part):

@@ -99,7 +99,7 @@ class Check(commands.Subcommand):
     @commands.plain_errors
     def invoke(self, arg, from_tty):
         self.arguments(arg, 0)
-        snapshot = process.snapshot()
+        snapshot = process.snapshot(afresh=True)
         lines = list(problems(snapshot))
         if snapshot.changing:
             lines.insert(0, "the list is being changed at this moment")

@@ -46,16 +46,18 @@ def _find_root():
         raise root.RootError(f"this process does not use Gorgon: there is no {SYMBOL}") from None
 
 
-def snapshot():
-    """The current Snapshot of the selected process. Raises root.RootError."""
+def snapshot(afresh=False):
+    """The current Snapshot of the selected process, all of it read now if wanted. Raises root.RootError."""
     key = _key()
+    if afresh:
+        _snapshots.pop(key, None)
     if key not in _root_addresses:
         _root_addresses[key] = _find_root()
     address = _root_addresses[key]
     known = _snapshots.get(key)
     header = root.read_header(read_memory, address)
     if not known or known.changing or known.sequence != header.sequence:
-        known = _snapshots[key] = root.read_snapshot(read_memory, address)
+        known = _snapshots[key] = root.read_snapshot(read_memory, address, known)
     return known
 
 

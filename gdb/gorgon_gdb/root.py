@@ -13,6 +13,7 @@ and sizes are checked, strings and lists are capped, every walk stops at an addr
 seen, and whatever was odd is said in Snapshot.problems instead of stopping the reader."""
 
 import bisect
+import functools
 import os
 import struct
 
@@ -23,9 +24,12 @@ STATES = {0: "live", 1: "unloading"}
 # enum jitreg_debug_kind
 DEBUG_KINDS = {0: "names only", 1: "build-id", 2: "in the library", 3: "debug link"}
 
-ROOT = struct.Struct("<8sIIQQIIQQIIQII")
-NS = struct.Struct("<QQQIIQQIIQQ")
-OBJECT = struct.Struct("<QQQQIIQQQQQQQIIQq")
+# enum jitreg_symfile_kind
+FULL, LEAN, PACK = range(3)
+
+ROOT = struct.Struct("<8sIIQQIIQQIIQIIQ")
+NS = struct.Struct("<QQQIIQQIIQQQQQ")
+OBJECT = struct.Struct("<QQQQIIQQQQQQQIIQqII")
 THREAD = struct.Struct("<QQQQQQ")
 SLOT = struct.Struct("<QQ")
 
@@ -52,7 +56,7 @@ class Object:
     def __init__(self, address, fields, strings):
         (self.next, _, self.ns_address, path, path_size, build_id_size, build_id, self.bias, self.start,
          self.end, self.symfile, self.symfile_size, debug_path, debug_path_size, self.debug_kind,
-         self.tls_module, self.static_tls) = fields
+         self.tls_module, self.static_tls, self.symfile_kind, _) = fields
         self.address = address
         self.namespace = None
         self.path = strings.text(path, path_size)
@@ -69,6 +73,11 @@ class Object:
         return f"{self.name} [{self.namespace.label}]"
 
     @property
+    def lacks_dwarf(self):
+        """Debuggers were told its addresses and names, and not where its DWARF is."""
+        return bool(self.symfile) and self.symfile_kind != FULL and self.debug_kind != 0
+
+    @property
     def debug(self):
         """Where a debugger finds its lines and variables, for people."""
         kind = DEBUG_KINDS.get(self.debug_kind, f"kind {self.debug_kind}")
@@ -80,7 +89,7 @@ class Namespace:
 
     def __init__(self, address, fields):
         (self.next, _, self.id, interp, self.state, self.object_head, _, self.object_count,
-         self.python_minor, self.python_object, self.thread) = fields
+         self.python_minor, self.python_object, self.thread, self.sequence, self.changed_next, _) = fields
         self.address = address
         self.interp = None if interp == NO_INTERP else interp
         self.objects = []
@@ -140,19 +149,24 @@ class Strings:
 class Snapshot:
     """Everything the root leads to, as it was at one moment."""
 
-    def __init__(self, address, sequence):
+    def __init__(self, address, header, read):
         self.address = address
-        self.sequence = sequence
+        self.sequence = header.sequence
         self.namespaces = []
-        self.threads = []
         self.problems = []
         self.ranges = []
         self.starts = []
+        self.read_threads = lambda: read_threads(read, header, self.problems)
 
     @property
     def changing(self):
         """The writer was in the middle of a change."""
         return self.sequence % 2 == 1
+
+    @functools.cached_property
+    def threads(self):
+        """Read when somebody asks, which is as long as the process stands still."""
+        return self.read_threads()
 
     @property
     def interpreters(self):
@@ -175,9 +189,27 @@ class Snapshot:
             return self.ranges[i]
         return None
 
+    def objects_between(self, start, end):
+        """Those that begin in [start, end), or contain start."""
+        first = max(bisect.bisect_right(self.starts, start) - 1, 0)
+        return [o for o in self.ranges[first:bisect.bisect_left(self.starts, end)] if o.end > start]
+
     def index(self):
         self.ranges = sorted((o for o in self.objects if o.start < o.end), key=lambda o: o.start)
         self.starts = [o.start for o in self.ranges]
+
+    def index_again(self, known, gone, come):
+        """The same, from an older snapshot and the namespaces that are others now."""
+        self.ranges, self.starts = list(known.ranges), list(known.starts)
+        for o in (o for ns in gone for o in ns.objects if o.start < o.end):
+            i = bisect.bisect_left(self.starts, o.start)
+            while self.ranges[i] is not o:
+                i += 1
+            del self.ranges[i], self.starts[i]
+        for o in (o for ns in come for o in ns.objects if o.start < o.end):
+            i = bisect.bisect_left(self.starts, o.start)
+            self.ranges.insert(i, o)
+            self.starts.insert(i, o.start)
 
 
 class Header:
@@ -186,7 +218,7 @@ class Header:
     def __init__(self, data):
         (magic, version, size, self.sequence, self.timestamp, self.ns_size, self.object_size, self.ns_head,
          _, self.ns_count, self.object_count, self.thread_head, self.thread_count,
-         self.thread_size) = ROOT.unpack(data)
+         self.thread_size, self.changed_head) = ROOT.unpack(data)
         if magic == bytes(8) and not version:
             raise RootError("no interpreter has been created in this process yet")
         if magic != MAGIC:
@@ -208,27 +240,83 @@ def read_header(read, address):
         raise RootError(f"gorgon_debug_root: {problem}") from None
 
 
-def read_snapshot(read, address):
-    """Read all lists. Raises RootError when there is nothing useful; Snapshot.problems has the rest."""
-    header = read_header(read, address)
-    snapshot = Snapshot(address, header.sequence)
-    strings = Strings(read, snapshot.problems)
+class Reader:
+    """Reads entries of the lists."""
 
-    def namespace(at):
-        return Namespace(at, NS.unpack(bytes(read(at, NS.size))))
+    def __init__(self, read, problems):
+        self.read = read
+        self.problems = problems
+        self.strings = Strings(read, problems)
 
-    def an_object(at):
-        return Object(at, OBJECT.unpack(bytes(read(at, OBJECT.size))), strings)
+    def namespace(self, at):
+        return Namespace(at, NS.unpack(bytes(self.read(at, NS.size))))
 
-    snapshot.namespaces = walk(header.ns_head, namespace, NS_MAX, "namespaces", snapshot.problems)
-    for ns in snapshot.namespaces:
-        ns.objects = walk(ns.object_head, an_object, OBJECT_MAX, f"objects of {ns.label}", snapshot.problems)
+    def an_object(self, at):
+        return Object(at, OBJECT.unpack(bytes(self.read(at, OBJECT.size))), self.strings)
+
+    def read_objects(self, ns):
+        ns.objects = walk(ns.object_head, self.an_object, OBJECT_MAX, f"objects of {ns.label}", self.problems)
         for o in ns.objects:
             o.namespace = ns
-    snapshot.threads = walk(header.thread_head, lambda at: Thread(at, THREAD.unpack(bytes(read(at, THREAD.size)))),
-                            THREAD_MAX, "threads", snapshot.problems)
+
+
+def read_snapshot(read, address, known=None):
+    """Read all lists. Raises RootError when there is nothing useful; Snapshot.problems has the rest.
+
+    From `known`, an older snapshot of the same process, namespaces are taken that have not changed."""
+    header = read_header(read, address)
+    snapshot = Snapshot(address, header, read)
+    reader = Reader(read, snapshot.problems)
+    usable = known and not known.changing and not known.problems and header.changed_head
+    if usable and update(snapshot, header, known, reader):
+        return snapshot
+    snapshot.namespaces = walk(header.ns_head, reader.namespace, NS_MAX, "namespaces", snapshot.problems)
+    for ns in snapshot.namespaces:
+        reader.read_objects(ns)
     snapshot.index()
     return snapshot
+
+
+def update(snapshot, header, known, reader):
+    """Bring what is known up to date. False: it has to be read from the start."""
+    changed = read_changed(header, known, reader)
+    living = {ns.address: ns for ns in known.namespaces}
+    living.update((ns.address, ns) for ns in changed)
+    if len(living) != header.ns_count:  # some have gone
+        listed = walk(header.ns_head, reader.namespace, NS_MAX, "namespaces", reader.problems)
+        living = {ns.address: living[ns.address] for ns in listed if ns.address in living}
+    if reader.problems or len(living) != header.ns_count:
+        reader.problems.clear()
+        return False
+    for ns in changed:
+        reader.read_objects(ns)
+    snapshot.namespaces = sorted(living.values(), key=lambda ns: ns.id)
+    kept = {id(ns) for ns in snapshot.namespaces}
+    snapshot.index_again(known, [ns for ns in known.namespaces if id(ns) not in kept],
+                         [ns for ns in changed if id(ns) in kept])
+    return True
+
+
+def read_changed(header, known, reader):
+    """The namespaces that have changed or come since, without their objects. The last to change is the first."""
+    changed, seen, at = [], set(), header.changed_head
+    while at and at not in seen and len(changed) < NS_MAX:
+        seen.add(at)
+        try:
+            ns = reader.namespace(at)
+        except MemoryProblem as problem:
+            reader.problems.append(str(problem))
+            break
+        if ns.sequence <= known.sequence:
+            break
+        changed.append(ns)
+        at = ns.changed_next
+    return changed
+
+
+def read_threads(read, header, problems):
+    return walk(header.thread_head, lambda at: Thread(at, THREAD.unpack(bytes(read(at, THREAD.size)))), THREAD_MAX,
+                "threads", problems)
 
 
 def tls_block(read, snapshot, obj, tid, tp=None):

@@ -86,7 +86,11 @@ static void describe(struct gorgon_object *object)
 {
 	struct gorgon_debug_object *debug = &object->debug;
 
-	debug->path = (uintptr_t)object->path;
+	// The same text for all copies where it can be: readers keep what they have read.
+	if (!strcmp(object->path, object->image->path))
+		debug->path = (uintptr_t)object->image->path;
+	else
+		debug->path = (uintptr_t)object->path;
 	debug->path_size = (uint32_t)strlen(object->path);
 	debug->bias = object->bias;
 	debug->start = object->start;

@@ -26,6 +26,7 @@
 #include "ns.h"
 
 #include <stdlib.h>
+#include <sys/personality.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -45,8 +46,10 @@ static uint64_t choose_zones(void)
 {
 	uint64_t room = (ZONES_HIGH - ZONES_LOW) / ZONE_SIZE - ZONE_COUNT, random = 0;
 
-	// Without randomness they are where anybody can guess, and work.
-	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
+	// Debuggers switch randomness off, so that addresses are the same in the next run.
+	// Without it zones are where anybody can guess, and work.
+	if (personality(UINT32_MAX) & ADDR_NO_RANDOMIZE ||
+	    getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
 		random = 0;
 	return ZONES_LOW + random % room * ZONE_SIZE;
 }

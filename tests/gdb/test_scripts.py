@@ -253,8 +253,10 @@ def poke(offset, value, base="(char *)&gorgon_debug_root", kind="unsigned long")
     return f"set variable *({kind} *)({base} + {offset}) = {value}"
 
 
-# A reader keeps what it has read while the sequence number stays; offsets are those of debug_root.h.
-CHANGED = "set variable *(unsigned long *)((char *)&gorgon_debug_root + 16) += {}"
+# A reader keeps what it has read while the sequence number stays, and namespaces that are not among those
+# that have changed; offsets are those of debug_root.h.
+CHANGED = ("set variable *(unsigned long *)((char *)&gorgon_debug_root + 16) += {}, "
+           "*(unsigned long *)((char *)&gorgon_debug_root + 80) = 0")
 NS = "*(char **)((char *)&gorgon_debug_root + 40)"
 OBJECT = f"*(char **)({NS} + 32)"
 
@@ -269,7 +271,7 @@ class Garbage(Case):
         "unused": ([poke(0, 0), poke(8, 0, kind="int")], r"^error: gorgon list: no interpreter has been created"),
         "version": ([poke(8, 99, kind="int")], r"^error: gorgon list: gorgon_debug_root has version 99; .*version 1$"),
         "size": ([poke(32, 3, kind="int")], r"^error: gorgon list: gorgon_debug_root is damaged: namespace size 3"),
-        "head": ([poke(40, 4096)], r"^Damaged: the list of namespaces breaks off: cannot read 72 bytes at 0x1000\n"
+        "head": ([poke(40, 4096)], r"^Damaged: the list of namespaces breaks off: cannot read 96 bytes at 0x1000\n"
                  r"No interpreters\.$"),
         "loop": ([poke(0, f"(unsigned long){NS}", base=NS)],
                  r"^Damaged: the list of namespaces comes back to 0x\w+\nNum .*\n0 .* live +-$"),
@@ -294,7 +296,7 @@ class Garbage(Case):
                  "            print('error: %s' % error)",
                  "def copies():",
                  "    i = gdb.selected_inferior()",
-                 f"    for at, size in (('(char *)&gorgon_debug_root', 64), ('{NS}', 72), ('{OBJECT}', 112)):",
+                 f"    for at, size in (('(char *)&gorgon_debug_root', 88), ('{NS}', 96), ('{OBJECT}', 128)):",
                  "        a = int(gdb.parse_and_eval(at))",
                  "        yield a, i.read_memory(a, size).tobytes()",
                  "end"]

@@ -395,7 +395,7 @@ class Nothing(session.Case):
                                # The sequence number: what was read before counts no more.
                                "memory write -s 8 `(char *)&gorgon_debug_root + 16` 0x100000", "gorgon list", "bt 1"],
                               harness.HOST, "pass", script=True)
-        self.assertIn("Damaged: the list of namespaces breaks off: cannot read 72 bytes at 0x1000\nNo interpreters.\n",
+        self.assertIn("Damaged: the list of namespaces breaks off: cannot read 96 bytes at 0x1000\nNo interpreters.\n",
                       output)
         self.assertRegex(output, r"`host_created\(count=")
         self.assert_clean(output)
