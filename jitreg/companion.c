@@ -3,7 +3,7 @@
  * The companion of a pack: a debug file on disk with what GDB would otherwise read once
  * for each interpreter.
  *
- *     .text, .text.1 ...    as in the pack, for an address of 0
+ *     .text, .text.1 ...    the code of each object, for an address of 0
  *     .symtab               functions, of the library or of its detached debug file
  *     .debug_frame          unwind data of all objects
  *     .gorgon.key           which objects, at which distances
@@ -44,8 +44,7 @@
 struct companion {
 	const struct jitreg_member *members;
 	size_t member_count;
-	struct jitreg_run *runs;
-	size_t run_count;
+	struct jitreg_run *texts; // as many
 	char *key;
 	size_t key_size;
 	struct jitreg_writer file;
@@ -69,7 +68,7 @@ static int add_name(struct companion *c, const char *text, size_t text_size, uin
 
 	if (!is_function(type))
 		return 0;
-	return jitreg_pack_add_name(&c->symtab, c->runs, c->run_count, text, text_size,
+	return jitreg_pack_add_name(&c->symtab, c->texts, c->member_count, text, text_size,
 				    vaddr + c->current->delta, false, size, ELF64_ST_INFO(STB_GLOBAL, type));
 }
 
@@ -146,7 +145,7 @@ static int build(struct companion *c)
 	int r;
 
 	if ((r = jitreg_writer_begin(&c->file, ET_DYN, like)) ||
-	    (r = jitreg_pack_add_runs(&c->file, c->runs, c->run_count, 0)) || (r = add_names(c)) ||
+	    (r = jitreg_pack_add_runs(&c->file, c->texts, c->member_count, 0)) || (r = add_names(c)) ||
 	    (r = add_frames(c)) || (r = add_key(c)))
 		return r;
 	return jitreg_writer_finish(&c->file, NULL, &private_size, &c->bytes, &c->size);
@@ -159,7 +158,7 @@ static int make_key(struct companion *c)
 
 	if (!out)
 		return -ENOMEM;
-	fputs("companion 4\n", out);
+	fputs("companion 5\n", out);
 	for (size_t i = 0; i < c->member_count; i++) {
 		const struct jitreg_member *m = &c->members[i];
 		const struct jitreg_template *t = m->template;
@@ -373,11 +372,11 @@ int jitreg_companion_find(const struct jitreg_member *members, size_t count, cha
 	r = open_folder(&folder_path, &folder);
 	if (r)
 		return r;
-	c.runs = calloc(count, sizeof(*c.runs));
-	if (!c.runs)
+	c.texts = calloc(count, sizeof(*c.texts));
+	if (!c.texts)
 		r = -ENOMEM;
 	if (!r) {
-		c.run_count = jitreg_pack_find_runs(members, count, c.runs);
+		jitreg_pack_find_texts(members, count, c.texts);
 		r = make_key(&c);
 	}
 	if (!r)
@@ -393,7 +392,7 @@ int jitreg_companion_find(const struct jitreg_member *members, size_t count, cha
 	jitreg_symtab_deinit(&c.symtab);
 	jitreg_bytes_deinit(&c.frames);
 	free(c.key);
-	free(c.runs);
+	free(c.texts);
 	free(folder_path);
 	close(folder);
 	return r;

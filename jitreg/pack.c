@@ -54,6 +54,7 @@ struct pack {
 	size_t member_count;
 	struct jitreg_run *runs;
 	size_t run_count;
+	struct jitreg_run *texts; // as many as members
 	struct jitreg_writer file;
 	struct jitreg_symtab symtab;
 	struct jitreg_bytes frames;
@@ -76,6 +77,36 @@ size_t jitreg_pack_find_runs(const struct jitreg_member *members, size_t count,
 			runs[n++] = (struct jitreg_run){members[i].start, members[i].end};
 	}
 	return n;
+}
+
+static bool is_code(const Elf64_Shdr *shdr, const char *name)
+{
+	return shdr->sh_flags & SHF_ALLOC && shdr->sh_flags & SHF_EXECINSTR && strncmp(name, ".plt", 4) != 0;
+}
+
+static struct jitreg_run find_text(const struct jitreg_member *member)
+{
+	const uint8_t *bytes = member->template->bytes;
+	const Elf64_Ehdr *ehdr = (const Elf64_Ehdr *)bytes;
+	const Elf64_Shdr *shdrs = (const Elf64_Shdr *)(bytes + ehdr->e_shoff);
+	const char *names = (const char *)bytes + shdrs[ehdr->e_shstrndx].sh_offset;
+	struct jitreg_run text = {member->start, member->end};
+	const Elf64_Shdr *shdr = jitreg_file_section(bytes, ".text");
+
+	if (!shdr)
+		return text;
+	text.start = text.end = shdr->sh_addr + member->delta;
+	for (; shdr < shdrs + ehdr->e_shnum && is_code(shdr, names + shdr->sh_name); shdr++)
+		if (shdr->sh_addr + member->delta >= text.end)
+			text.end = shdr->sh_addr + shdr->sh_size + member->delta;
+	return text;
+}
+
+void jitreg_pack_find_texts(const struct jitreg_member *members, size_t count,
+			    struct jitreg_run *texts)
+{
+	for (size_t i = 0; i < count; i++)
+		texts[i] = find_text(&members[i]);
 }
 
 int jitreg_pack_add_runs(struct jitreg_writer *w, const struct jitreg_run *runs, size_t count,
@@ -207,7 +238,8 @@ static int add_sections(struct pack *p)
 
 	if (r || !p->companion)
 		return r;
-	r = jitreg_pack_add_runs(&p->file, p->runs, p->run_count, SHF_TLS);
+	jitreg_pack_find_texts(p->members, p->member_count, p->texts);
+	r = jitreg_pack_add_runs(&p->file, p->texts, p->member_count, SHF_TLS);
 	return r ? r : add_segments(p);
 }
 
@@ -250,7 +282,7 @@ static int write_file(struct pack *p)
 	t->fixups[JITREG_FIXUP_SECTIONS] = (struct jitreg_fixup){
 		.off = sizeof(Elf64_Ehdr) + sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_addr),
 		.stride = sizeof(Elf64_Shdr),
-		.count = (p->companion ? 2 : 1) * p->run_count + 1,
+		.count = p->run_count + (p->companion ? p->member_count : 0) + 1,
 	};
 	t->fixups[JITREG_FIXUP_SEGMENTS] = (struct jitreg_fixup){
 		.off = p->file.ehdr.e_phoff + offsetof(Elf64_Phdr, p_vaddr),
@@ -281,7 +313,8 @@ static int create(const struct jitreg_member *members, size_t count, struct jitr
 
 	p.template = calloc(1, sizeof(*p.template));
 	p.runs = calloc(count, sizeof(*p.runs));
-	if (!p.template || !p.runs)
+	p.texts = calloc(count, sizeof(*p.texts));
+	if (!p.template || !p.runs || !p.texts)
 		r = -ENOMEM;
 	if (p.template)
 		p.template->companion = -1;
@@ -298,6 +331,7 @@ static int create(const struct jitreg_member *members, size_t count, struct jitr
 	jitreg_bytes_deinit(&p.frames);
 	free(p.companion);
 	free(p.runs);
+	free(p.texts);
 	if (r && p.template)
 		jitreg_template_destroy(p.template);
 	else

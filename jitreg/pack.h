@@ -39,6 +39,14 @@ int jitreg_pack_acquire(const struct jitreg_member *members, size_t count,
 			struct jitreg_template **ret);
 
 /**
+ * The code of members, for GDB: from .text on, without .plt. GDB takes the lowest of the sections
+ * that contain an address, and has to see .plt in an object file that a script adds later:
+ * that is how it steps from one library into another. @p texts has room for as many.
+ */
+void jitreg_pack_find_texts(const struct jitreg_member *members, size_t count,
+			    struct jitreg_run *texts);
+
+/**
  * Append a symbol. Nothing when it is in no stretch.
  *
  * @param address   From the start of the group.

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // A host with several interpreters, for the debugger sessions and the demonstration.
 //
-//	host [-n N] [-p PYTHON] [-d K] [-a] CODE
+//	host [-n N] [-p PYTHON] [-d K] [-a] [-l] CODE
 //
 // Creates N interpreters (default 3), prints for each the address of its own
 // PyList_Append, which debugger tests compare with what they see, calls
 // host_created(), runs CODE in all of them at once on a thread each, and destroys
 // them. -d K: destroys interpreter K before the programs start and calls
 // host_destroyed(). -a: after the programs have ended creates one more and runs CODE in it.
+// -l: debuggers are told as little as with very many interpreters (GORGON_DEBUG_LAZY).
 
 #define _GNU_SOURCE
 #include <gorgon.h>
@@ -21,6 +22,7 @@
 
 static struct gorgon_interp *interps[COUNT_MAX];
 static const char *code;
+static enum gorgon_debug_mode debug;
 
 // Where each interpreter's PyList_Append is, as this host has computed it; for
 // debuggers that want to check what they say of an address.
@@ -51,7 +53,8 @@ static void check(struct gorgon_error *err)
 
 static void create(int i, const char *python)
 {
-	struct gorgon_interp_opts opts = {.size = sizeof(opts), .python = python};
+	struct gorgon_interp_opts opts = {
+		.size = sizeof(opts), .python = python, .ns.debug = debug};
 
 	check(gorgon_interp_create(&opts, &interps[i]));
 	host_append_at[i] = gorgon_interp_find_symbol(interps[i], "PyList_Append");
@@ -95,7 +98,7 @@ int main(int argc, char **argv)
 	int opt, count = 3, doomed = -1, again = 0;
 	long status;
 
-	while ((opt = getopt(argc, argv, "n:p:d:a")) != -1) {
+	while ((opt = getopt(argc, argv, "n:p:d:al")) != -1) {
 		if (opt == 'n')
 			count = atoi(optarg);
 		else if (opt == 'p')
@@ -104,11 +107,13 @@ int main(int argc, char **argv)
 			doomed = atoi(optarg);
 		else if (opt == 'a')
 			again = 1;
+		else if (opt == 'l')
+			debug = GORGON_DEBUG_LAZY;
 		else
 			return 2;
 	}
 	if (optind != argc - 1 || count < 1 || count >= COUNT_MAX || doomed >= count) {
-		fprintf(stderr, "usage: host [-n N] [-p PYTHON] [-d K] [-a] CODE\n");
+		fprintf(stderr, "usage: host [-n N] [-p PYTHON] [-d K] [-a] [-l] CODE\n");
 		return 2;
 	}
 	code = argv[optind];

@@ -13,6 +13,8 @@ def on_stop(event=None):
     functions.update_variable(event)
     breakpoints.on_stop(event)
     symbols.remove_stale()
+    if event is not None:
+        symbols.on_stop(event)
 
 
 def connect(name, handler):
@@ -34,6 +36,7 @@ def register(_objfile=None):
         connect("new_objfile", python_helper.on_new_objfile)
         connect("new_objfile", breakpoints.on_new_objfile)
         connect("free_objfile", breakpoints.on_free_objfile)
+        connect("new_objfile", symbols.on_new_objfile)
         connect("breakpoint_deleted", breakpoints.on_deleted)
         connect("stop", on_stop)
         connect("before_prompt", on_stop)

@@ -11,7 +11,7 @@ import sys
 
 import gdb
 
-from . import commands, functions, process, root, tables
+from . import commands, functions, process, root, symbols, tables
 
 FRAME_LINE = re.compile(r"^#(\d+) ", re.M)
 
@@ -75,6 +75,7 @@ def python_frames(frame):
 
 def backtrace(options):
     """gdb's backtrace of the selected thread, each native frame followed by the Python frames that it runs."""
+    symbols.attach_stack()
     native = gdb.execute(f"bt {options}", to_string=True)
     starts = list(FRAME_LINE.finditer(native))
     frames, frame = {}, gdb.newest_frame()

@@ -1,49 +1,151 @@
 # SPDX-License-Identifier: MIT
-"""gorgon symbols: names, lines and variables for copies that gdb was not told of.
+"""gorgon symbols: lines and variables for chosen copies; and for those in the stack, by itself.
 
-gdb hears of private objects by itself, with their debug information, unless the namespace was
-created with debugging off (gorgon run --debug off). The debug root lists those too, so the
-library's file can be added at the copy's bias."""
+With few interpreters gdb hears of private objects with their debug information. With many
+(gorgon run --debug lazy, and auto from the ninth on) it hears of names and unwind data only, because
+reading the debug information of each copy takes it seconds; and nothing of objects of
+--debug off. The debug root lists them all, so a library's file can be added at the bias of a
+copy that matters.
+
+At a stop those are the copies in the stack of the selected thread and, so that one can step
+into them, the others of the innermost interpreter. What was added by itself goes again when
+AUTO_MAX interpreters have come after it."""
 
 import os
 
 import gdb
 
-from . import commands, gil, process, root, tables
+from . import breakpoints, commands, gil, process, root, tables
 
-_added = {}  # (path, bias) -> address by which gdb removes it
+AUTO_MAX = 8
+FRAMES_MAX = 64
+
+_added = {}  # (path, bias) -> Addition, the latest last
 
 
-def add(obj):
+class Addition:
+    def __init__(self, obj, by_itself):
+        self.interp = obj.namespace.label
+        self.start = obj.start
+        self.address = (obj.start + obj.end) // 2  # by which gdb removes it
+        self.told = bool(obj.symfile)
+        self.by_itself = by_itself
+
+
+class AutoSymbols(gdb.Parameter):
+    """Whether copies in the stack get lines and variables by themselves at a stop.
+
+    This matters for interpreters of which gdb knows names only: those of "gorgon run --debug lazy",
+    and of a process with more than eight of them. The first time it takes seconds for a libpython
+    that was optimised as a whole. "gorgon symbols" does so for others."""
+
+    set_doc = "Set whether copies in the stack get lines and variables by themselves at a stop."
+    show_doc = "Show whether copies in the stack get lines and variables by themselves at a stop."
+
+    def __init__(self):
+        super().__init__("gorgon auto-symbols", gdb.COMMAND_FILES, gdb.PARAM_BOOLEAN)
+        self.value = True
+
+    def get_set_string(self):
+        return ""
+
+    def get_show_string(self, value):
+        return f"Copies in the stack get lines and variables at a stop: {value}."
+
+
+def add(obj, by_itself=False):
     """One line of what was done."""
     key = (obj.path, obj.bias)
-    if obj.symfile:
-        return f"gdb has it: {obj.debug}"
     if key in _added:
+        _added[key].by_itself &= by_itself
         return "added before"
+    if obj.symfile and not obj.lacks_dwarf:
+        return f"gdb has it: {obj.debug}"
     if not os.path.isfile(obj.path):
         return "there is no such file here"
     gdb.execute(f'add-symbol-file "{obj.path}" -o {obj.bias:#x}', to_string=True)
-    _added[key] = (obj.start + obj.end) // 2
+    _added[key] = Addition(obj, by_itself)
     gil.forget()
     return "added"
 
 
 def remove(key):
-    address = _added.pop(key)
+    addition = _added.pop(key)
     try:
-        gdb.execute(f"remove-symbol-file -a {address:#x}", to_string=True)
+        gdb.execute(f"remove-symbol-file -a {addition.address:#x}", to_string=True)
     except gdb.error:
         pass  # "file" and "kill" have removed it already
 
 
-def remove_stale(_event=None):
-    """Drop files of copies that are gone: no event says so."""
+def is_listed(snapshot, key):
+    obj = snapshot.find_object(_added[key].start)
+    return obj is not None and (obj.path, obj.bias) == key and bool(obj.symfile) == _added[key].told
+
+
+def on_new_objfile(event):
+    """After gdb has dropped symfiles, one without content comes. Before that is no time to remove anything:
+    gdb 13 crashes when a handler of free_objfile does."""
+    if _added and (event.new_objfile.filename or "").startswith("<in-memory") and not breakpoints.covered(event.new_objfile):
+        remove_stale()
+
+
+def remove_stale():
+    """Drop files of copies that are gone. Of those that it was not told of gdb says nothing."""
     if _added:
         snapshot = process.try_snapshot()
-        living = {(o.path, o.bias) for o in snapshot.objects} if snapshot else set()
-        for key in [k for k in _added if k not in living]:
+        for key in [k for k in _added if not snapshot or not is_listed(snapshot, k)]:
             remove(key)
+
+
+def attach(objects):
+    """Add the files of objects that gdb knows by names only. Whether there were any."""
+    missing = [obj for obj in objects if obj.lacks_dwarf and (obj.path, obj.bias) not in _added]
+    return [obj for obj in missing if add(obj, by_itself=True) == "added"]
+
+
+def describe(objects):
+    """Have gdb know the types and variables of these libraries, from whichever copy."""
+    missing = {obj.path: obj for obj in objects if obj.lacks_dwarf}
+    if missing:
+        known = {path for path, _ in _added}
+        known.update(o.path for o in process.snapshot().objects if o.symfile and not o.lacks_dwarf)
+        attach([obj for path, obj in missing.items() if path not in known])
+
+
+def limit():
+    """Not for ever more interpreters: each costs memory, and time at every breakpoint."""
+    mine = list(dict.fromkeys(a.interp for a in _added.values() if a.by_itself))
+    for interp in mine[:-AUTO_MAX]:
+        for key in [k for k, a in _added.items() if a.by_itself and a.interp == interp]:
+            remove(key)
+
+
+def objects_in_stack():
+    snapshot = process.try_snapshot()
+    objects = []
+    try:
+        frame = gdb.newest_frame()
+        while snapshot and frame is not None and len(objects) < FRAMES_MAX:
+            objects.append(snapshot.find_object(frame.pc()))
+            frame = frame.older()
+    except gdb.error:
+        pass  # no thread, or a stack that cannot be followed further
+    innermost = next((obj.namespace.objects for obj in objects if obj), [])
+    return list(dict.fromkeys([obj for obj in objects if obj] + innermost))
+
+
+def attach_stack():
+    """For the selected thread, if the user has not said otherwise."""
+    if gdb.parameter("gorgon auto-symbols") and attach(objects_in_stack()):
+        limit()
+        return True
+    return False
+
+
+def on_stop(_event):
+    # gdb prints where it has stopped before or after this, whichever it is: without lines at first.
+    if attach_stack():
+        gdb.execute("frame")
 
 
 def matches(obj, library):
@@ -51,14 +153,15 @@ def matches(obj, library):
 
 
 class Symbols(commands.Subcommand):
-    """Have gdb know the symbols of chosen copies.
+    """Have gdb know lines and variables of chosen copies.
 
     Usage: gorgon symbols N|all [LIB]
            gorgon symbols off
 
-    N is an interpreter, LIB a part of a library's name. gdb knows private objects by itself,
-    and this says with what debug information; those of an interpreter that runs with --debug
-    off it does not, and their files are added. "off" takes back what was added.
+    N is an interpreter, LIB a part of a library's name. With up to eight interpreters gdb knows
+    private objects with their debug information, and this says where that is. Of more, it knows
+    names only, and of those that run with --debug off nothing: their files are added. "off"
+    takes back what was added. See also "set gorgon auto-symbols".
 
     Example:
       (gdb) gorgon symbols 2 libpython"""
@@ -91,5 +194,15 @@ class Symbols(commands.Subcommand):
         return sorted({o.name for o in snapshot.objects if o.name.startswith(word)}) if snapshot else []
 
 
+class SetPrefix(gdb.Command):
+    """Settings of Gorgon."""
+
+    def __init__(self, name):
+        super().__init__(name, gdb.COMMAND_DATA, prefix=True)
+
+
 def register():
     Symbols()
+    SetPrefix("set gorgon")
+    SetPrefix("show gorgon")
+    AutoSymbols()

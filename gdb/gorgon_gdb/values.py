@@ -15,7 +15,7 @@ import re
 
 import gdb
 
-from . import commands, elf, process, root, tables
+from . import commands, elf, process, root, symbols, tables
 
 MASK = 0xFFFFFFFFFFFFFFFF
 
@@ -50,10 +50,14 @@ def copy_of(interp=None):
     snapshot = process.snapshot()
     obj = selected_object()
     if interp is None:
-        return Copy(snapshot, obj.namespace, obj) if obj else None
-    namespace = tables.parse_interp(snapshot, str(interp))
-    copy = Copy(snapshot, namespace)
-    return Copy(snapshot, namespace, copy.same_library(obj)) if obj else copy
+        copy = Copy(snapshot, obj.namespace, obj) if obj else None
+    else:
+        namespace = tables.parse_interp(snapshot, str(interp))
+        copy = Copy(snapshot, namespace)
+        copy = Copy(snapshot, namespace, copy.same_library(obj)) if obj else copy
+    if copy:
+        symbols.describe(copy.objects)
+    return copy
 
 
 def selected_object():

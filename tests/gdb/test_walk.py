@@ -53,6 +53,8 @@ def interp(step):
 
 
 class Case(unittest.TestCase):
+    mode = ()
+
     def assert_values(self, commands, output, step):
         for name, command in commands.items():
             with self.subTest(command):
@@ -66,7 +68,7 @@ class Live(Case):
         cls.output = harness.gdb(
             [*BREAKPOINTS, "break host_created", "break host_destroyed", session.LOOP, "run",
              f"python drive({ACTIONS!r}, limit=400)"],
-            harness.HOST, "-n", COUNT, "-d", 1, "-a", session.walk(with_numpy=True), script=True)
+            harness.HOST, *cls.mode, "-n", COUNT, "-d", 1, "-a", session.walk(with_numpy=True), script=True)
         cls.steps = session.steps(cls.output)
         cls.created, cls.again = session.stops(cls.output, 1)
         (cls.destroyed,) = session.stops(cls.output, 2)
@@ -153,7 +155,7 @@ class Watch(Case):
             ["gorgon tbreak -i 2 walk_plain_next", session.LOOP, "run", "echo =finish\\n", "finish", "echo =watch\\n",
              "gorgon print &walk_static", "watch -location *(int *) $", "continue",
              "python drive({1: ['gorgon whose $pc', 'gorgon print walk_static']})"],
-            harness.HOST, "-n", 3, session.walk(), script=True)
+            harness.HOST, *self.mode, "-n", 3, session.walk(), script=True)
         self.assertRegex(output.partition("=finish\n")[2].partition("=watch\n")[0], r"walk_go \(.*walk\.cc:\d+\n")
         stops = session.stops(output, 1)
         steps = [step for each in session.steps(output).values() for step in each if interp(step) == 2]
@@ -175,14 +177,14 @@ class Afterwards(Case):
         # walk_counter and its like have both steps added by now; thread-local ones are the thread's.
         ask = ["frame", *VALUES.values(), "print twice", "print odd", "print local", "up", "print number", "down",
                "frame function _PyEval_EvalFrameDefault", "gorgon whose $pc", "gorgon check"]
-        commands = ["python", "for thread in sorted(gdb.selected_inferior().threads(), key=lambda t: t.num):",
+        commands = ["gorgon symbols all", "python", "for thread in sorted(gdb.selected_inferior().threads(), key=lambda t: t.num):",
                     "    thread.switch()", "    frame = gdb.selected_frame()",
                     "    while frame and frame.name() != 'walk_step': frame = frame.older()",
                     "    if not frame: continue", "    frame.select()",
                     "    print('=== stop 1 pc %#x thread %d lwp %d' % (frame.pc(), thread.num, thread.ptid[1]), flush=True)",
                     f"    for command in {ask!r}:", "        print('--- ' + command, flush=True)",
                     "        gdb.execute(command)", "end"]
-        with harness.Background(harness.HOST, "-n", COUNT, session.walk(wait=600, with_numpy=True),
+        with harness.Background(harness.HOST, *cls.mode, "-n", COUNT, session.walk(wait=600, with_numpy=True),
                                 until=r"(?s)(walk: number.*){8}") as host:
             cls.steps = session.steps(host.output)
             made = harness.run("gcore", "-o", core, host.pid)
@@ -220,6 +222,20 @@ class Afterwards(Case):
 
     def test_core(self):
         self.check(self.core)
+
+
+# Names only, until something is in the stack or asked for.
+
+class LiveLazy(Live):
+    mode = ("-l",)
+
+
+class WatchLazy(Watch):
+    mode = ("-l",)
+
+
+class AfterwardsLazy(Afterwards):
+    mode = ("-l",)
 
 
 if __name__ == "__main__":
