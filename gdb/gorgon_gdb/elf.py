@@ -14,7 +14,7 @@ SHDR = struct.Struct("<IIQQQQIIQQ")
 SYM = struct.Struct("<IBBHQQ")
 IDENT = b"\x7fELF\x02\x01"
 SHT_SYMTAB, SHT_NOTE, SHT_DYNSYM = 2, 7, 11
-SHF_ALLOC = 2
+SHF_ALLOC, SHF_EXECINSTR = 2, 4
 SHN_UNDEF, SHN_ABS = 0, 0xFFF1
 STT_OBJECT, STT_FUNC, STT_TLS, STT_GNU_IFUNC = 1, 2, 6, 10
 NT_GNU_BUILD_ID = 3
@@ -23,12 +23,14 @@ Symbol = collections.namedtuple("Symbol", "name kind value size")
 
 
 class File:
-    """Defined variables and functions by name, where calls to other libraries go through, and the build-id."""
+    """Defined variables and functions by name, where calls to other libraries go through, the build-id, and an
+    address of code, or 0."""
 
     def __init__(self, data):
         self.symbols = {}
         self.build_id = b""
         self.linkage = []  # (start, end) of each .plt
+        self.code = 0
         if data[:6] != IDENT or len(data) < EHDR.size:
             return
         header = EHDR.unpack_from(data)
@@ -41,6 +43,7 @@ class File:
             for section in sections:
                 if section[1] == kind and section[6] < shnum:
                     self._read_symbols(data, section, sections[section[6]])
+        self.code = next((section[3] for section in sections if section[2] & SHF_EXECINSTR), 0)
         for section in sections:
             if section[1] == SHT_NOTE:
                 self._read_note(data[section[4]:section[4] + section[5]])

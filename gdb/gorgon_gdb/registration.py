@@ -37,6 +37,7 @@ def register(_objfile=None):
         connect("new_objfile", breakpoints.on_new_objfile)
         connect("free_objfile", breakpoints.on_free_objfile)
         connect("new_objfile", symbols.on_new_objfile)
+        connect("free_objfile", symbols.on_free_objfile)
         connect("breakpoint_deleted", breakpoints.on_deleted)
         connect("stop", on_stop)
         connect("before_prompt", on_stop)

@@ -15,7 +15,7 @@ import os
 
 import gdb
 
-from . import breakpoints, commands, gil, process, root, tables
+from . import breakpoints, commands, elf, gil, process, root, tables
 
 AUTO_MAX = 8
 FRAMES_MAX = 64
@@ -27,9 +27,11 @@ class Addition:
     def __init__(self, obj, by_itself):
         self.interp = obj.namespace.label
         self.start = obj.start
-        self.address = (obj.start + obj.end) // 2  # by which gdb removes it
+        self.end = obj.end
+        self.code = obj.bias + elf.read(obj.path).code  # by which gdb removes it
         self.told = bool(obj.symfile)
         self.by_itself = by_itself
+        self.stale = False  # gdb has let go of the object; another may come to its place
 
 
 class AutoSymbols(gdb.Parameter):
@@ -72,7 +74,7 @@ def add(obj, by_itself=False):
 def remove(key):
     addition = _added.pop(key)
     try:
-        gdb.execute(f"remove-symbol-file -a {addition.address:#x}", to_string=True)
+        gdb.execute(f"remove-symbol-file -a {addition.code:#x}", to_string=True)
     except gdb.error:
         pass  # "file" and "kill" have removed it already
 
@@ -82,19 +84,35 @@ def is_listed(snapshot, key):
     return obj is not None and (obj.path, obj.bias) == key and bool(obj.symfile) == _added[key].told
 
 
-def on_new_objfile(event):
-    """After gdb has dropped symfiles, one without content comes. Before that is no time to remove anything:
-    gdb 13 crashes when a handler of free_objfile does."""
-    if _added and (event.new_objfile.filename or "").startswith("<in-memory") and not breakpoints.covered(event.new_objfile):
-        remove_stale()
-
-
 def remove_stale():
-    """Drop files of copies that are gone. Of those that it was not told of gdb says nothing."""
+    """Drop files of copies that are gone."""
     if _added:
         snapshot = process.try_snapshot()
         for key in [k for k in _added if not snapshot or not is_listed(snapshot, k)]:
             remove(key)
+
+
+def on_free_objfile(event):
+    """gdb lets go of objects. Files that were added for them cannot be removed before the next stop: gdb 13 does
+    not survive that here."""
+    extent = breakpoints.covered(event.objfile) if _added else None
+    snapshot = process.try_snapshot() if extent else None
+    for key in _added if snapshot else ():
+        _added[key].stale |= not is_listed(snapshot, key)
+
+
+def on_new_objfile(event):
+    """An object of a new namespace may be where one was that has gone, with the same file: what was added for that
+    one is right for this, but gdb takes breakpoints in it for inserted."""
+    extent = breakpoints.covered(event.new_objfile) if any(a.stale for a in _added.values()) else None
+    again = [a for a in _added.values() if a.stale and extent and extent[0] < a.end and a.start < extent[1]]
+    for addition in again:
+        addition.stale = False
+    for breakpoint in gdb.breakpoints() if again else ():
+        places = [int(place.address) for place in breakpoint.locations if place.enabled] if breakpoint.enabled else []
+        if any(a.start <= place < a.end for a in again for place in places):
+            breakpoint.enabled = False
+            breakpoint.enabled = True
 
 
 def attach(objects):
