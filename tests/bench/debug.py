@@ -5,14 +5,16 @@
 Usage: debug.py [--json] [--counts N,N...] [--rounds R] [--timeout S] [gdb] [lldb] [attach] [start]
 
 attach: the host runs N interpreters, each with numpy and a thread that waits; the ordinary host
-has one Python with numpy and as many threads. The debugger, without scripts of ours, attaches,
-sets a breakpoint on PyList_Append, continues, stops there and prints a backtrace. Sessions with
-the two hosts alternate. Times are of the debugger's processor time, step by step, without its
-own start-up; `whole` is the process with it.
+has one Python with numpy and as many threads. The debugger attaches, sets a breakpoint on
+PyList_Append, continues, stops there and prints a backtrace: without scripts of ours, and gdb with
+them, which then shows lines in the copy that has stopped, too. Sessions with the two hosts
+alternate. Times are of the debugger's processor time, step by step, without its own start-up;
+`whole` is the process with it.
 
-start: the host is started by the debugger and creates N interpreters, with and without that
-breakpoint: how long each takes among the first tenth of them, and among the last. Times are of the wall, between the hosts' lines about the first and last interpreter
-of a tenth: they compare within one run only."""
+start: the host is started by the debugger and creates N interpreters, without a breakpoint, with
+that one, and with gorgon's: how long each takes among the first tenth of them, and among the last.
+Times are of the wall, between the hosts' lines about the first and last interpreter of a tenth: they
+compare within one run only."""
 
 import argparse
 import json
@@ -30,6 +32,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import harness  # noqa: E402
 
+SCRIPTS = {"gdb": os.path.join(harness.ROOT, "gdb", "gorgon.py")}
 ORDINARY = os.path.join(harness.BUILD, "bench", "ordinary")
 STEPS = ("attach", "break", "stop", "backtrace")
 
@@ -119,13 +122,14 @@ class Target:
                 waiting += len(os.read(ready, 65536))
         os.close(ready)
 
-    def session(self, kind, timeout):
+    def session(self, kind, scripts, timeout):
         """{step: processor seconds}, `whole` and `memory` (MiB at most) of one debugger session; without
         the steps that it did not come to in time."""
         attach, stop = {"gdb": (f"attach {self.process.pid}", "break PyList_Append"),
                         "lldb": (f"process attach -p {self.process.pid}", "breakpoint set -n PyList_Append")}[kind]
         wake = {"gdb": "python ", "lldb": "script "}[kind] + f"open('{self.pipes[0]}', 'w').write('x')"
-        commands = [mark(kind, "start"), attach, mark(kind, "attach"), stop, mark(kind, "break"), wake, "continue",
+        load = [f"source {SCRIPTS[kind]}"] if scripts else []
+        commands = [*load, mark(kind, "start"), attach, mark(kind, "attach"), stop, mark(kind, "break"), wake, "continue",
                     mark(kind, "stop"), "bt", mark(kind, "backtrace"),
                     {"gdb": "delete", "lldb": "breakpoint delete --force"}[kind], "detach", mark(kind, "end")]
         debugger = Debugger(kind, commands, self.folder.name)
@@ -141,7 +145,8 @@ class Target:
         # Without a stop in the function and a backtrace nothing was measured. (lldb 19 does not get
         # past the evaluation loop of a libpython that the system has loaded.)
         last = {"gdb": "clone3", "lldb": "_PyEval_EvalFrameDefault"}[kind]
-        if not slow and ("end" not in marks or not re.search(r"#0:?[ \w]* .*PyList_Append", text) or last not in text):
+        frame = r"#0:?[ \w]* .*PyList_Append" + (r".* at \S+:\d+$" if scripts else "")
+        if not slow and ("end" not in marks or not re.search(frame, text, re.M) or last not in text):
             raise SystemExit(f"bench-debug: the {kind} session went wrong:\n{text[-3000:]}")
         row = {step: marks[step][0] - marks[before][0] for before, step in zip(["start", *STEPS], STEPS) if step in marks}
         if not slow:
@@ -154,8 +159,8 @@ class Target:
         self.folder.cleanup()
 
 
-def attach_to(kind, count, rounds, timeout):
-    """A row: medians of both hosts, of what every session came to."""
+def attach_to(kind, scripts, count, rounds, timeout):
+    """A row: medians of both hosts, of what every session came to. The ordinary host never needs scripts."""
     sessions = {"ordinary": [], "gorgon": []}
     targets = {"ordinary": Target([ORDINARY, harness.PYTHON3], 1, count),
                "gorgon": Target([harness.HOST, "-p", harness.PYTHON3, "-n", str(count)], count, 1)}
@@ -164,12 +169,13 @@ def attach_to(kind, count, rounds, timeout):
             for name, found in sessions.items():
                 progress(f"{kind}, attach, {count} interpreters: {name} {i + 1}/{rounds}")
                 if not found or "whole" in found[-1]:  # a killed session may leave the target stopped
-                    found.append(targets[name].session(kind, timeout))
+                    found.append(targets[name].session(kind, scripts and name == "gorgon", timeout))
     finally:
         progress("")
         for target in targets.values():
             target.end()
-    row = {"benchmark": "attach", "debugger": kind, "interpreters": count, "timeout": timeout}
+    row = {"benchmark": "attach", "debugger": f"{kind}, scripts" if scripts else kind, "interpreters": count,
+           "timeout": timeout}
     for name, found in sessions.items():
         row[name] = {key: statistics.median(one[key] for one in found) for key in found[-1]}
     return row
@@ -186,12 +192,17 @@ def kill_programs(folder):
             pass  # it has ended meanwhile
 
 
-def start(kind, count, stop, timeout):
+WAYS = {"gdb": {"no breakpoint": [], "break PyList_Append": ["break PyList_Append"],
+                "gorgon break PyList_Append": [f"source {SCRIPTS['gdb']}", "gorgon break PyList_Append"]},
+        "lldb": {"no breakpoint": [], "break PyList_Append": ["breakpoint set -n PyList_Append"]}}
+
+
+def start(kind, count, way, timeout):
     """Seconds when each interpreter was there, as the host has told."""
     with tempfile.TemporaryDirectory() as folder:
         pipe = os.path.join(folder, "lines")
         os.mkfifo(pipe)
-        stops = {"gdb": ["break PyList_Append"], "lldb": ["breakpoint set -n PyList_Append"]}[kind] if stop else []
+        stops = WAYS[kind][way]
         # Interpreters are created, no program runs in them: nothing calls the function.
         code = f"'pass # {folder}'"
         run = {"gdb": [f"run -n {count} {code} > {pipe}"],
@@ -239,11 +250,11 @@ def started(kind, count, timeout):
     """A row for each way: milliseconds for an interpreter in the first and in the last tenth."""
     rows = []
     tenth = count // 10
-    for way in ("no debugger", "no breakpoint", "break PyList_Append"):
+    for way in ("no debugger", *WAYS[kind]):
         progress(f"{kind}, start, {count} interpreters: {way}")
         row = {"benchmark": "start", "debugger": kind, "interpreters": count, "way": way, "timeout": timeout}
         try:
-            times = alone(count) if way == "no debugger" else start(kind, count, way.startswith("break"), timeout)
+            times = alone(count) if way == "no debugger" else start(kind, count, way, timeout)
             row["all"] = times[-1] - times[0]
             if tenth > 1:  # a tenth of 10 interpreters says nothing
                 row["first"] = (times[tenth - 1] - times[0]) * 1000 / (tenth - 1)
@@ -298,7 +309,9 @@ def main():
     both = not {"attach", "start"} & set(args.words)
     results = []
     for measure, show, wanted in (
-            (lambda kind, count: [attach_to(kind, count, args.rounds, args.timeout)], print_attach, "attach"),
+            (lambda kind, count: [attach_to(kind, scripts, count, args.rounds, args.timeout)
+                                  for scripts in (False, True) if kind in SCRIPTS or not scripts],
+             print_attach, "attach"),
             (lambda kind, count: started(kind, count, args.timeout), print_start, "start")):
         if not both and wanted not in args.words:
             continue
