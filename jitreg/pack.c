@@ -18,7 +18,8 @@
  * for LLDB alone:
  *
  *     names        have a binding that only processors may define. GDB takes local, global,
- *                  weak and unique symbols, LLDB all.
+ *                  weak and unique symbols, LLDB all. Only exported ones, and of libraries
+ *                  with very many (libcrypto) none: each costs both debuggers 100 bytes and more.
  *     .eh_frame    has the type SHT_NULL, which GDB passes over; LLDB goes by the name. (A
  *                  .debug_frame would not do: LLDB wants a symbol for each function that it
  *                  unwinds, and makes them up from .eh_frame only.)
@@ -47,6 +48,9 @@
 #include <unistd.h>
 
 #define STB_FOR_LLDB STB_LOPROC
+
+/* Names for LLDB in a pack of several. */
+#define NAMES_MAX 4096
 
 struct pack {
 	struct jitreg_template *template;
@@ -163,24 +167,66 @@ int jitreg_pack_for_each_name(const struct jitreg_template *template, jitreg_nam
 	return r;
 }
 
+static bool is_for_lldb(const Elf64_Sym *sym)
+{
+	return ELF64_ST_BIND(sym->st_info) != STB_LOCAL;
+}
+
 static int add_name(void *ctx, const char *text, uint64_t vaddr, const Elf64_Sym *sym)
 {
 	struct pack *p = ctx;
 	unsigned binding = p->companion ? STB_FOR_LLDB : STB_GLOBAL;
 
+	if (p->companion && !is_for_lldb(sym))
+		return 0;
 	return jitreg_pack_add_name(&p->symtab, p->runs, p->run_count, text, strlen(text),
 				    vaddr + p->current->delta, true, sym->st_size,
 				    ELF64_ST_INFO(binding, ELF64_ST_TYPE(sym->st_info)));
 }
 
+static int count_name(void *ctx, const char *text, uint64_t vaddr, const Elf64_Sym *sym)
+{
+	(void)text;
+	(void)vaddr;
+	*(size_t *)ctx += is_for_lldb(sym);
+	return 0;
+}
+
+/* A member and how many names it has for LLDB. */
+struct share {
+	const struct jitreg_member *member;
+	size_t count;
+};
+
+static int by_count(const void *a, const void *b)
+{
+	size_t x = ((const struct share *)a)->count, y = ((const struct share *)b)->count;
+
+	return x < y ? -1 : x > y;
+}
+
+/* GDB reads LLDB's names, too, before it passes over them: libraries with few go first. */
 static int add_names(struct pack *p)
 {
+	struct share *shares = calloc(p->member_count, sizeof(*shares));
+	size_t total = 0;
 	int r = 0;
 
+	if (!shares)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->member_count; i++) {
+		shares[i].member = &p->members[i];
+		jitreg_pack_for_each_name(shares[i].member->template, count_name, &shares[i].count);
+	}
+	qsort(shares, p->member_count, sizeof(*shares), by_count);
 	for (size_t i = 0; !r && i < p->member_count; i++) {
-		p->current = &p->members[i];
+		total += shares[i].count;
+		if (p->companion && total > NAMES_MAX && p->member_count > 1)
+			break;
+		p->current = shares[i].member;
 		r = jitreg_pack_for_each_name(p->current->template, add_name, p);
 	}
+	free(shares);
 	return r ? r : jitreg_writer_add_symtab(&p->file, &p->symtab);
 }
 
