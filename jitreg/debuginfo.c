@@ -8,16 +8,6 @@
  * when libdwarf opens it and finds a compilation unit, and only when it belongs
  * to the object: same build-id, or the checksum that the object states.
  *
- * libdwarf is loaded when the first candidate turns up and stays loaded. Two
- * things need care there:
- *  - libdw exports 34 of the same names, and may already be in the process with
- *    global scope. RTLD_DEEPBIND makes libdwarf prefer its own. The sanitizers
- *    refuse that flag, so it is left out when the runtime of one is present.
- *  - dlopen() takes the dynamic linker's lock and may run while another thread,
- *    inside a constructor, holds that lock and wants ours. So no lock of ours is
- *    held here; two threads may both load the library, and the second one to
- *    finish drops its reference again.
- *
  * A file that defines __jit_debug_register_code (CPython 3.15, LLVM) is no use: GDB takes
  * the name from the detached file but the load bias from the symfile, whose addresses are
  * absolute, and cannot set its breakpoint at the sum (seen in GDB 13; its jit.c, function
@@ -34,38 +24,17 @@
 #define _GNU_SOURCE 1
 #include "debuginfo.h"
 
-#include <dlfcn.h>
+#include "libdwarf.h"
+
 #include <errno.h>
-#include <libdwarf/libdwarf.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define LIBDWARF_SONAME "libdwarf.so.1"
-
-/* The functions of libdwarf in use, declared by its own header. */
-#define LIBDWARF_FUNCTIONS(X)                                                                      \
-	X(dwarf_init_path)                                                                         \
-	X(dwarf_next_cu_header_d)                                                                  \
-	X(dwarf_get_section_info_by_name)                                                          \
-	X(dwarf_basic_crc32)                                                                       \
-	X(dwarf_crc32)                                                                             \
-	X(dwarf_dealloc)                                                                           \
-	X(dwarf_finish)
-
-struct libdwarf {
-	void *handle;
-#define DECLARE(name) typeof(&name) name;
-	LIBDWARF_FUNCTIONS(DECLARE)
-#undef DECLARE
-};
-
-static struct libdwarf *libdwarf_loaded; // set once, atomically
-
 static const char reason_none[] = "no debug information in the file, and no detached file for it";
-static const char reason_no_library[] = LIBDWARF_SONAME " could not be loaded";
+static const char reason_no_library[] = JITREG_LIBDWARF_SONAME " could not be loaded";
 static const char reason_malformed[] =
 	"libdwarf finds no compilation unit in the debug information";
 static const char reason_sectionless[] =
@@ -75,54 +44,6 @@ static const char reason_registrar[] =
 	"their addresses in the file";
 static const char reason_renamed[] =
 	"the file has debug information, but its name is now that of another file";
-
-static bool resolve_functions(struct libdwarf *lib)
-{
-#define RESOLVE(name)                                                                              \
-	lib->name = (typeof(lib->name))dlsym(lib->handle, #name);                                  \
-	if (!lib->name)                                                                            \
-		return false;
-	LIBDWARF_FUNCTIONS(RESOLVE)
-#undef RESOLVE
-	return true;
-}
-
-static struct libdwarf *load_libdwarf(void)
-{
-	int flags = RTLD_NOW | RTLD_LOCAL;
-	struct libdwarf *lib;
-
-	if (!dlsym(RTLD_DEFAULT, "__sanitizer_print_stack_trace"))
-		flags |= RTLD_DEEPBIND;
-	lib = calloc(1, sizeof(*lib));
-	if (!lib)
-		return NULL;
-	lib->handle = dlopen(LIBDWARF_SONAME, flags);
-	if (lib->handle && resolve_functions(lib))
-		return lib;
-	if (lib->handle)
-		dlclose(lib->handle);
-	free(lib);
-	return NULL;
-}
-
-static const struct libdwarf *get_libdwarf(void)
-{
-	struct libdwarf *lib = __atomic_load_n(&libdwarf_loaded, __ATOMIC_ACQUIRE);
-	struct libdwarf *first = NULL;
-
-	if (lib)
-		return lib;
-	lib = load_libdwarf();
-	if (!lib)
-		return NULL;
-	if (__atomic_compare_exchange_n(&libdwarf_loaded, &first, lib, false, __ATOMIC_ACQ_REL,
-					__ATOMIC_ACQUIRE))
-		return lib;
-	dlclose(lib->handle); // another thread was faster; the handle is counted
-	free(lib);
-	return first;
-}
 
 /* Is there a .debug_info worth showing to libdwarf? */
 static bool has_debug_section(const struct jitreg_object *object)
@@ -137,13 +58,7 @@ static bool has_debug_section(const struct jitreg_object *object)
 	return false;
 }
 
-static void drop_error(const struct libdwarf *lib, Dwarf_Debug dbg, Dwarf_Error error)
-{
-	if (error)
-		lib->dwarf_dealloc(dbg, error, DW_DLA_ERROR);
-}
-
-static bool has_unit(const struct libdwarf *lib, Dwarf_Debug dbg)
+static bool has_unit(const struct jitreg_libdwarf *lib, Dwarf_Debug dbg)
 {
 	Dwarf_Unsigned header_size, type_offset, next;
 	Dwarf_Half version, address_size, length_size, extension_size, type;
@@ -156,7 +71,7 @@ static bool has_unit(const struct libdwarf *lib, Dwarf_Debug dbg)
 					&length_size, &extension_size, &signature, &type_offset,
 					&next, &type, &error);
 	if (r == DW_DLV_ERROR)
-		drop_error(lib, dbg, error);
+		jitreg_libdwarf_drop_error(lib, dbg, error);
 	return r == DW_DLV_OK;
 }
 
@@ -164,7 +79,7 @@ static bool has_unit(const struct libdwarf *lib, Dwarf_Debug dbg)
  * The same without reading the section: inflating a libpython's takes a tenth of a
  * second. Enough for a file whose build-id says that it belongs to the object.
  */
-static bool has_section(const struct libdwarf *lib, Dwarf_Debug dbg)
+static bool has_section(const struct jitreg_libdwarf *lib, Dwarf_Debug dbg)
 {
 	Dwarf_Error error = NULL;
 	Dwarf_Unsigned size = 0;
@@ -173,20 +88,20 @@ static bool has_section(const struct libdwarf *lib, Dwarf_Debug dbg)
 
 	r = lib->dwarf_get_section_info_by_name(dbg, ".debug_info", &addr, &size, &error);
 	if (r == DW_DLV_ERROR)
-		drop_error(lib, dbg, error);
+		jitreg_libdwarf_drop_error(lib, dbg, error);
 	return r == DW_DLV_OK && size;
 }
 
 bool jitreg_crc32(const void *bytes, size_t size, uint32_t *ret)
 {
-	const struct libdwarf *lib = get_libdwarf();
+	const struct jitreg_libdwarf *lib = jitreg_libdwarf_get();
 
 	if (lib)
 		*ret = lib->dwarf_basic_crc32(bytes, size, 0);
 	return lib;
 }
 
-static bool compute_crc(const struct libdwarf *lib, Dwarf_Debug dbg, uint32_t *ret)
+static bool compute_crc(const struct jitreg_libdwarf *lib, Dwarf_Debug dbg, uint32_t *ret)
 {
 	Dwarf_Error error = NULL;
 	int r;
@@ -194,7 +109,7 @@ static bool compute_crc(const struct libdwarf *lib, Dwarf_Debug dbg, uint32_t *r
 	_Static_assert(sizeof(*ret) == 4, "dwarf_crc32() fills four bytes, in host order");
 	r = lib->dwarf_crc32(dbg, (unsigned char *)ret, &error);
 	if (r == DW_DLV_ERROR)
-		drop_error(lib, dbg, error);
+		jitreg_libdwarf_drop_error(lib, dbg, error);
 	return r == DW_DLV_OK;
 }
 
@@ -212,7 +127,8 @@ static bool is_named_by_path(const struct jitreg_object *object)
  * the checksum from, and its offset is its own. The name in /proc leads to the very
  * file that is open here; where /proc is missing the real name may do.
  */
-static Dwarf_Debug open_dwarf(const struct libdwarf *lib, const struct jitreg_object *object)
+static Dwarf_Debug open_dwarf(const struct jitreg_libdwarf *lib,
+			      const struct jitreg_object *object)
 {
 	Dwarf_Error error = NULL;
 	Dwarf_Debug dbg = NULL;
@@ -226,7 +142,7 @@ static Dwarf_Debug open_dwarf(const struct libdwarf *lib, const struct jitreg_ob
 		r = lib->dwarf_init_path(object->path, NULL, 0, DW_DLC_READ, DW_GROUPNUMBER_ANY,
 					 NULL, NULL, &dbg, NULL, 0, NULL, &error);
 	if (r == DW_DLV_ERROR)
-		drop_error(lib, dbg, error);
+		jitreg_libdwarf_drop_error(lib, dbg, error);
 	return r == DW_DLV_OK ? dbg : NULL;
 }
 
@@ -237,14 +153,14 @@ static Dwarf_Debug open_dwarf(const struct libdwarf *lib, const struct jitreg_ob
 static const char *judge(const struct jitreg_object *object, uint32_t *crc)
 {
 	const char *reason = reason_malformed;
-	const struct libdwarf *lib;
+	const struct jitreg_libdwarf *lib;
 	Dwarf_Debug dbg;
 
 	if (!has_debug_section(object))
 		return reason_none;
 	if (jitreg_names_have_registrar(object))
 		return reason_registrar;
-	lib = get_libdwarf();
+	lib = jitreg_libdwarf_get();
 	if (!lib)
 		return reason_no_library;
 	dbg = open_dwarf(lib, object);
