@@ -24,7 +24,8 @@
 #define _GNU_SOURCE 1
 #include "debuginfo.h"
 
-#include "libdwarf.h"
+#include "load_libdwarf.h"
+#include "sites.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -56,6 +57,23 @@ static bool has_debug_section(const struct jitreg_object *object)
 			return true;
 	}
 	return false;
+}
+
+/*
+ * libdwarf reads the headers of all lists before the first unit, and frees some memory twice
+ * when one is damaged (seen in 2021's version). So they are looked at here before.
+ */
+static bool has_sound_lists(const struct jitreg_object *object)
+{
+	struct jitreg_sites sites = {0};
+	const char *reason;
+	int r = jitreg_dwarf_read(object, 1u << JITREG_DWARF_LOCLISTS | 1u << JITREG_DWARF_RNGLISTS,
+				  &sites.dwarf, &reason);
+
+	if (!r)
+		r = jitreg_sites_check_lists(&sites);
+	jitreg_dwarf_destroy(sites.dwarf);
+	return !r;
 }
 
 static bool has_unit(const struct jitreg_libdwarf *lib, Dwarf_Debug dbg)
@@ -127,8 +145,8 @@ static bool is_named_by_path(const struct jitreg_object *object)
  * the checksum from, and its offset is its own. The name in /proc leads to the very
  * file that is open here; where /proc is missing the real name may do.
  */
-static Dwarf_Debug open_dwarf(const struct jitreg_libdwarf *lib,
-			      const struct jitreg_object *object)
+Dwarf_Debug jitreg_debuginfo_open(const struct jitreg_libdwarf *lib,
+				  const struct jitreg_object *object)
 {
 	Dwarf_Error error = NULL;
 	Dwarf_Debug dbg = NULL;
@@ -163,10 +181,11 @@ static const char *judge(const struct jitreg_object *object, uint32_t *crc)
 	lib = jitreg_libdwarf_get();
 	if (!lib)
 		return reason_no_library;
-	dbg = open_dwarf(lib, object);
+	dbg = jitreg_debuginfo_open(lib, object);
 	if (!dbg)
 		return reason;
-	if (crc ? has_unit(lib, dbg) && compute_crc(lib, dbg, crc) : has_section(lib, dbg))
+	if (crc ? has_sound_lists(object) && has_unit(lib, dbg) && compute_crc(lib, dbg, crc)
+		: has_section(lib, dbg))
 		reason = NULL;
 	lib->dwarf_finish(dbg, NULL);
 	return reason;

@@ -7,6 +7,7 @@
 #define JITREG_DEBUGINFO_H
 
 #include "jitreg.h"
+#include "load_libdwarf.h"
 #include "object.h"
 
 #include <stdint.h>
@@ -28,5 +29,9 @@ int jitreg_debuginfo_find(const struct jitreg_object *object, struct jitreg_debu
 
 /** The checksum of .gnu_debuglink. False: there is no libdwarf to compute it. */
 bool jitreg_crc32(const void *bytes, size_t size, uint32_t *ret);
+
+/** Open a file with libdwarf, to be closed with dwarf_finish(); NULL: it does not like it. */
+Dwarf_Debug jitreg_debuginfo_open(const struct jitreg_libdwarf *lib,
+				  const struct jitreg_object *object);
 
 #endif

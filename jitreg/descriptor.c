@@ -106,6 +106,11 @@ void jitreg_lock(void)
 	pthread_mutex_lock(&lock);
 }
 
+bool jitreg_trylock(void)
+{
+	return !pthread_mutex_trylock(&lock);
+}
+
 void jitreg_unlock(void)
 {
 	pthread_mutex_unlock(&lock);

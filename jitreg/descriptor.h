@@ -18,6 +18,7 @@
 #ifndef JITREG_DESCRIPTOR_H
 #define JITREG_DESCRIPTOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -101,6 +102,9 @@ JITREG_PROTECTED void __jit_debug_register_code(void);
  */
 void jitreg_lock(void);
 void jitreg_unlock(void);
+
+/** Take the lock unless somebody has it: true when it was taken. */
+bool jitreg_trylock(void);
 
 /** Append a filled-in entry to the list and tell an attached debugger. The lock is held. */
 void jitreg_descriptor_add(struct jitreg_debug_entry *entry);

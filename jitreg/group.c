@@ -113,7 +113,7 @@ static int select_entries(const struct jitreg_group *group, bool packed_too, str
 	if (!ret->entries)
 		return -ENOMEM;
 	for (struct jitreg_entry *e = group->first; e; e = e->next)
-		if (e->listing && can_pack(e) && (packed_too || is_loose(e)))
+		if (e->listing && !e->listing->whole.bytes && can_pack(e) && (packed_too || is_loose(e)))
 			ret->entries[ret->count++] = e;
 	qsort(ret->entries, ret->count, sizeof(*ret->entries), by_address);
 	return 0;
@@ -321,16 +321,11 @@ static void remake_pack(struct jitreg_group *group, struct jitreg_listing *listi
 	free(selection.entries);
 }
 
-void jitreg_group_remove(struct jitreg_entry *entry)
+/* One entry less has the listing. */
+static void leave(struct jitreg_group *group, struct jitreg_listing *listing)
 {
-	struct jitreg_listing *listing = entry->listing;
-
-	unlink_entry(entry);
-	entry->listing = NULL;
-	if (!listing)
-		return;
 	if (--listing->image_count) {
-		remake_pack(entry->group, listing);
+		remake_pack(group, listing);
 		return;
 	}
 	jitreg_lock();
@@ -338,4 +333,29 @@ void jitreg_group_remove(struct jitreg_entry *entry)
 	jitreg_descriptor_settle();
 	jitreg_unlock();
 	jitreg_listing_destroy(listing);
+}
+
+void jitreg_group_remove(struct jitreg_entry *entry)
+{
+	struct jitreg_listing *listing = entry->listing;
+
+	unlink_entry(entry);
+	entry->listing = NULL;
+	if (listing)
+		leave(entry->group, listing);
+}
+
+// The old one goes first: LLDB forgets the addresses of both when it goes second.
+void jitreg_entry_list_anew(struct jitreg_entry *entry, struct jitreg_listing *listing)
+{
+	struct jitreg_listing *old = entry->listing;
+
+	jitreg_lock();
+	entry->listing = listing;
+	jitreg_entry_tell(entry);
+	jitreg_unlock();
+	leave(entry->group, old);
+	jitreg_lock();
+	jitreg_descriptor_add(&listing->debug);
+	jitreg_unlock();
 }

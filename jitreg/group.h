@@ -5,6 +5,7 @@
 
 #include "descriptor.h"
 #include "jitreg.h"
+#include "relocated.h"
 #include "symfile.h"
 
 /** An entry of the debuggers' list: the symfile of an image, or of several. */
@@ -12,6 +13,7 @@ struct jitreg_listing {
 	struct jitreg_debug_entry debug; // first: debuggers know the entry by this address
 	struct jitreg_template *template; // NULL: somebody else has made the symfile
 	struct jitreg_symfile symfile; // with a template
+	struct jitreg_relocated whole; // instead of it, on request
 	size_t image_count;
 	struct jitreg_listing *next_empty; // while it waits to be destroyed
 };
@@ -43,6 +45,9 @@ void jitreg_group_add(struct jitreg_entry *entry);
 
 /** Give an entry that is in no list yet a pack of its own. -ENOTSUP: it cannot be packed. */
 int jitreg_group_create_single(struct jitreg_entry *entry);
+
+/** Give an entry another listing, which is in no list yet, instead of the one that it has. */
+void jitreg_entry_list_anew(struct jitreg_entry *entry, struct jitreg_listing *listing);
 
 /** The entry has left its group; a pack that it was in is made anew without it. */
 void jitreg_group_remove(struct jitreg_entry *entry);

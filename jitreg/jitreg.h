@@ -102,7 +102,7 @@ enum jitreg_symfile_kind {
 /** What was registered; see jitreg_entry_get_info(). */
 struct jitreg_info {
 	/** The in-memory ELF object, for this image or for several of its group; lives until
-	 * unregistered or packed. NULL after jitreg_group_close(). */
+	 * unregistered, packed or replaced. NULL after jitreg_group_close(). */
 	const void *symfile;
 	uint64_t symfile_size;    /**< Its size in bytes. */
 	enum jitreg_debug_kind debug_kind;
@@ -221,6 +221,38 @@ JITREG_API int jitreg_group_pack_if_known(struct jitreg_group *group)
  * Their symfiles are gone, the entries remain.
  */
 JITREG_API void jitreg_group_close(struct jitreg_group *group) __attribute__((nonnull));
+
+/**
+ * Put the whole DWARF of an object into its symfile, every address moved to where the
+ * object is, or take it out again. LLDB needs this for lines, arguments, variables and
+ * types; GDB does not, and is slower with it.
+ *
+ * The symfile is replaced: pointers from jitreg_entry_get_info() to the old one are
+ * invalid when the call returns. An attached debugger has then seen the old one go and
+ * the new one come, and its breakpoints are in their places again.
+ *
+ * The cost is the size of the file's DWARF once for the process (freed with the last
+ * entry of the file) and once for each entry: some 20 MB each for libpython. The DWARF may
+ * be in the object or in a detached file, of version 2 to 5, and compressed.
+ *
+ * A debugger may call this in a stopped process. The call allocates memory and reads
+ * files, so a thread that was stopped inside of malloc() or dlopen() is a bad choice.
+ *
+ * @param      whole   true: with DWARF. What is so already stays as it is.
+ * @param[out] reason  Set on failure: one static line.
+ *
+ * @retval 0
+ * @retval -EBUSY       a thread, perhaps this one, is in this library; try again later
+ * @retval -ENODATA     the object has no DWARF, or jitreg_register_symfile() made it
+ * @retval -ESTALE      the object's file is not the one that was registered
+ * @retval -EOPNOTSUPP  split DWARF, supplementary files (dwz), unknown compression, or
+ *                      something else that is not known; libdwarf is missing
+ * @retval -ENOEXEC     the DWARF contradicts itself
+ * @retval -ENOMEM      no memory
+ * @retval -errno       a file could not be opened or read
+ */
+JITREG_API int jitreg_entry_set_dwarf(struct jitreg_entry *entry, bool whole, const char **reason)
+	__attribute__((warn_unused_result, nonnull));
 
 /**
  * Find where the debug information of an object file is, without registering

@@ -49,6 +49,7 @@ void jitreg_listing_destroy(struct jitreg_listing *listing)
 		jitreg_symfile_destroy(listing->template, &listing->symfile);
 	else
 		jitreg_foreign_free(&listing->debug);
+	jitreg_relocated_destroy(&listing->whole);
 	jitreg_template_release(listing->template);
 	free(listing);
 }
@@ -164,6 +165,97 @@ void jitreg_unregister(struct jitreg_entry *entry)
 	}
 	jitreg_template_release(entry->template);
 	free(entry);
+}
+
+/* What describes a registered image, but for its file. */
+static struct jitreg_image image_of(const struct jitreg_entry *entry)
+{
+	return (struct jitreg_image){
+		.flags = entry->template->kind == JITREG_SYMFILE_LEAN ? JITREG_LEAN : 0,
+		.bias = entry->bias,
+		.start = entry->start,
+		.end = entry->end,
+		.group = entry->group,
+	};
+}
+
+/* A listing with DWARF, made from an ordinary one that refers to it. Takes @template over. */
+static int create_whole(const struct jitreg_entry *entry, struct jitreg_template *template,
+			struct jitreg_listing **ret, const char **reason)
+{
+	struct jitreg_image image = image_of(entry);
+	const struct jitreg_dwarf *dwarf;
+	int r = jitreg_relocated_find_dwarf(template, &dwarf, reason);
+
+	if (!r) {
+		*reason = "no memory for another object file";
+		r = jitreg_listing_create(template, &image, ret);
+	}
+	if (r) {
+		jitreg_template_release(template);
+		return r;
+	}
+	r = jitreg_relocated_create((*ret)->symfile.bytes, dwarf, entry->bias, &(*ret)->whole);
+	if (r) {
+		jitreg_listing_destroy(*ret);
+		return r;
+	}
+	(*ret)->debug.base.symfile_addr = (*ret)->whole.bytes;
+	(*ret)->debug.base.symfile_size = (*ret)->whole.size;
+	return 0;
+}
+
+static int add_dwarf(struct jitreg_entry *entry, const char **reason)
+{
+	struct jitreg_template *template;
+	struct jitreg_listing *listing;
+	int r;
+
+	*reason = "its file cannot be read again";
+	r = jitreg_template_acquire(entry->template->path, -1, JITREG_SYMFILE_FULL, &template);
+	if (r)
+		return r;
+	if (!jitreg_template_same_file(template, entry->template)) {
+		jitreg_template_release(template);
+		*reason = "the object's file is another one by now";
+		return -ESTALE;
+	}
+	r = create_whole(entry, template, &listing, reason);
+	if (!r)
+		jitreg_entry_list_anew(entry, listing);
+	return r;
+}
+
+static int remove_dwarf(struct jitreg_entry *entry, const char **reason)
+{
+	struct jitreg_image image = image_of(entry);
+	struct jitreg_listing *old = entry->listing, *listing;
+	int r = create_first_listing(entry, &image);
+
+	listing = entry->listing;
+	entry->listing = old;
+	*reason = "no memory for another object file";
+	if (!r)
+		jitreg_entry_list_anew(entry, listing);
+	return r;
+}
+
+int jitreg_entry_set_dwarf(struct jitreg_entry *entry, bool whole, const char **reason)
+{
+	// a debugger may have stopped this very thread while it holds the lock
+	if (!jitreg_trylock()) {
+		*reason = "a thread is registering an object at this moment";
+		return -EBUSY;
+	}
+	jitreg_unlock();
+	if (!entry->template || !entry->listing) {
+		*reason = entry->listing ? "the object file was made by somebody else" :
+					   "the object is about to go";
+		return -ENODATA;
+	}
+	if (whole == (entry->listing->whole.bytes != NULL))
+		return 0;
+	return whole ? add_dwarf(entry, reason) : remove_dwarf(entry, reason);
 }
 
 void jitreg_entry_get_info(const struct jitreg_entry *entry, struct jitreg_info *ret)

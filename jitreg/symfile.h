@@ -45,6 +45,7 @@ struct jitreg_template {
 	size_t member_count;
 	int companion; /**< A pack's: a descriptor whose lock keeps the file. Else -1. */
 	struct jitreg_row *rows; /**< Those with an empty slot. */
+	struct jitreg_dwarf *dwarf; /**< NULL until somebody wants it (relocated.c). */
 
 	/* Constant once built. */
 	struct jitreg_debug debug;

@@ -42,6 +42,7 @@
 #include "symfile.h"
 
 #include "debuginfo.h"
+#include "dwarf_sections.h"
 #include "frames.h"
 #include "pack.h"
 #include "writer.h"
@@ -309,6 +310,7 @@ void jitreg_template_destroy(struct jitreg_template *template)
 	for (size_t i = 0; i < template->member_count; i++)
 		jitreg_template_release(template->members[i].template);
 	free(template->members);
+	jitreg_dwarf_destroy(template->dwarf);
 	free(template->bytes);
 	free(template->path);
 	free(template);

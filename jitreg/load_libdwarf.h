@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* libdwarf, loaded when it is needed. Internal to jitreg. See libdwarf.c. */
-#ifndef JITREG_LIBDWARF_H
-#define JITREG_LIBDWARF_H
+/* libdwarf, loaded when it is needed. Internal to jitreg. See load_libdwarf.c. */
+#ifndef JITREG_LOAD_LIBDWARF_H
+#define JITREG_LOAD_LIBDWARF_H
 
 #include <libdwarf/libdwarf.h>
 
@@ -20,8 +20,6 @@
 	X(dwarf_get_section_info_by_name)                                                          \
 	X(dwarf_init_path)                                                                         \
 	X(dwarf_next_cu_header_d)                                                                  \
-	X(dwarf_object_finish)                                                                     \
-	X(dwarf_object_init_b)                                                                     \
 	X(dwarf_siblingof_b)                                                                       \
 	X(dwarf_whatattr)                                                                          \
 	X(dwarf_whatform)

@@ -13,7 +13,7 @@
  *    finish drops its reference again.
  */
 #define _GNU_SOURCE 1
-#include "libdwarf.h"
+#include "load_libdwarf.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>

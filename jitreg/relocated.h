@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Symfiles with all DWARF inside, for LLDB. Internal to jitreg. See relocated.c. */
+#ifndef JITREG_RELOCATED_H
+#define JITREG_RELOCATED_H
+
+#include "dwarf_sections.h"
+#include "symfile.h"
+
+/** Read-only anonymous memory; bytes NULL: none. */
+struct jitreg_relocated {
+	void *bytes;
+	size_t size;
+};
+
+/**
+ * Find the DWARF of the template's file, once.
+ *
+ * @param[out] ret     Belongs to the template.
+ * @param[out] reason  Set on failure: one static line.
+ *
+ * @retval -ENODATA  there is none
+ * @retval -ESTALE   the file is another one by now
+ * @retval -errno    as for jitreg_dwarf_read() and jitreg_fixups_find()
+ */
+int jitreg_relocated_find_dwarf(struct jitreg_template *template, const struct jitreg_dwarf **ret,
+				const char **reason);
+
+/**
+ * Make the symfile of one copy with DWARF from the one without.
+ *
+ * @retval -ENOEXEC  the symfile has no place for DWARF
+ * @retval -ENOMEM
+ */
+int jitreg_relocated_create(const void *symfile, const struct jitreg_dwarf *dwarf, uint64_t bias,
+			    struct jitreg_relocated *ret);
+
+void jitreg_relocated_destroy(struct jitreg_relocated *relocated);
+
+#endif

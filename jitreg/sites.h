@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file
+ * Where addresses are in DWARF's tables, lists and expressions. Internal to jitreg; see
+ * sites.c. Functions return 0, -ENOMEM, or with *reason set -ENOEXEC (malformed) or
+ * -EOPNOTSUPP (unknown).
+ */
+#ifndef JITREG_SITES_H
+#define JITREG_SITES_H
+
+#include "dwarf_sections.h"
+
+/** What must be known of a unit to read its lists. */
+struct jitreg_unit {
+	unsigned version;
+	unsigned offset_size; /**< 4 or 8 */
+	/** Its base address is 0: entries of version 4 lists are addresses, not offsets. */
+	bool absolute;
+	uint64_t loclists_base, rnglists_base;
+};
+
+struct jitreg_sites {
+	struct jitreg_dwarf *dwarf;
+	const char *reason;
+	uint64_t expression_room; /**< Bytes of expressions that there can be. */
+};
+
+/** An address in a section. One that stands for "the linker has left this out" is skipped. */
+int jitreg_sites_add(struct jitreg_sites *sites, enum jitreg_dwarf_index index, uint64_t off);
+
+/** The expression of an attribute whose value, length included, begins at @p off. */
+int jitreg_sites_add_expression(struct jitreg_sites *sites, const struct jitreg_unit *unit,
+				enum jitreg_dwarf_index index, uint64_t off, uint64_t form);
+
+/** The list that an attribute whose value is at @p off of @p index refers to. */
+int jitreg_sites_add_locations(struct jitreg_sites *sites, const struct jitreg_unit *unit,
+			       enum jitreg_dwarf_index index, uint64_t off, uint64_t form);
+int jitreg_sites_add_ranges(struct jitreg_sites *sites, const struct jitreg_unit *unit,
+			    enum jitreg_dwarf_index index, uint64_t off, uint64_t form);
+
+/** The line table that an attribute refers to. */
+int jitreg_sites_add_lines(struct jitreg_sites *sites, const struct jitreg_unit *unit,
+			   enum jitreg_dwarf_index index, uint64_t off, uint64_t form);
+
+/** All of .debug_aranges and .debug_addr. */
+int jitreg_sites_add_aranges(struct jitreg_sites *sites);
+int jitreg_sites_add_addresses(struct jitreg_sites *sites);
+
+/** Whether the headers of .debug_loclists and .debug_rnglists are as they should be. */
+int jitreg_sites_check_lists(struct jitreg_sites *sites);
+
+/** Read the number that an attribute of form @p form has at @p off: an offset or an index. */
+int jitreg_sites_read_value(struct jitreg_sites *sites, const struct jitreg_unit *unit,
+			    enum jitreg_dwarf_index index, uint64_t off, uint64_t form,
+			    uint64_t *ret);
+
+#endif
