@@ -58,6 +58,7 @@ def build(directory):
         return os.path.join(directory, name)
 
     must(*CC, *SHARED, FIXTURE, "-o", at("self.so"))
+    must(*CC, "-gdwarf-4", *SHARED, FIXTURE, "-o", at("dwarf4.so"))
     must("objcopy", "--only-keep-debug", at("self.so"), at("self.debug"))
     strip = ["objcopy", "--strip-debug", "--strip-unneeded"]
     must(*strip, at("self.so"), at("names.so"))
@@ -131,10 +132,10 @@ def gdb_check_dwarf(name, before, output):
     check(f"{name}: static variable of each copy", each_once(statics, output), output)
 
 
-def gdb_live(directory, kind, host="host", label="", preload=None):
+def gdb_live(directory, kind, host="host", label="", preload=None, words=()):
     """Three stops by name, then the copies go one after the other."""
     name = f"gdb {label or kind}"
-    dwarf = kind in ("self", "link")
+    dwarf = kind in ("self", "link", "dwarf4")
     stop = ["printf \"pc %#lx\\n\", $pc", "bt"]
     if dwarf:
         stop += ["info args", "info locals", "print &snake_static"]
@@ -145,7 +146,7 @@ def gdb_live(directory, kind, host="host", label="", preload=None):
                  "continue", "echo --all gone--\\n", "info breakpoints 1", COUNT_COPIES,
                  "continue"]
     output = gdb(commands, os.path.join(directory, host), os.path.join(directory, kind + ".so"),
-                 str(COPIES), "run")
+                 str(COPIES), "run", *words)
     before, between, after = split(output)
     pcs = re.findall(r"^pc (0x\w+)", before, re.M)
     check(f"{name}: stops once in each copy", each_once(pcs, output), output)
@@ -294,6 +295,41 @@ def lldb_libpython(directory, library):
     check_no_trouble(name, output)
 
 
+def lldb_dwarf(directory, kind):
+    """With DWARF in the symfiles: what gdb shows without. The copies go one after the other."""
+    name = f"lldb {kind} with dwarf"
+    line = source_line(FIXTURE, "sum += value")
+    stop = ["bt", "frame variable", "print &snake_static", "continue"]
+    output = lldb([f"breakpoint set -f {os.path.basename(FIXTURE)} -l {line}",
+                   "breakpoint set -n all_unregistered", "breakpoint set -n one_unregistered",
+                   "run", "breakpoint list 1", *stop * COPIES,
+                   "script print('--first gone' + '--')", "breakpoint list 1", "continue",
+                   "script print('--all gone' + '--')", "image list", "continue"],
+                  os.path.join(directory, "host"), os.path.join(directory, kind + ".so"),
+                  str(COPIES), "run", "dwarf")
+    before, between, after = split(output)
+    places = re.findall(r"^  1\.\d+: .* address = (0x\w+), resolved", before, re.M)
+    check(f"{name}: line breakpoint has one place in each copy", each_once(places, output), output)
+    frames = re.findall(
+        rf"frame #0: (0x\w+) JIT\(0x\w+\)`snake_leaf\(number=(\d), value=10\) at \S+:{line}:\d+\n"
+        r"\s+frame #1: 0x\w+ JIT\(0x\w+\)`snake_enter\(number=\2, value=10, .*\) at .*\n"
+        r"\s+frame #2: .*`main", before)
+    check(f"{name}: lines and arguments up to main in each copy",
+          each_once([pc for pc, _ in frames], output) and
+          [number for _, number in frames] == [str(i + 1) for i in range(COPIES)], output)
+    check(f"{name}: local variables",
+          re.findall(r"^\(int\) sum = (\d+)", before, re.M) == [str(i + 1) for i in range(COPIES)], output)
+    check(f"{name}: static variable of each copy",
+          each_once(re.findall(r"^\(int \*\) (0x\w+)", before, re.M), output), output)
+    check(f"{name}: places in the other copies stay when one is unregistered",
+          f"resolved = {COPIES - 1}" in between, output)
+    check(f"{name}: no copies left after unregistering",
+          "image list" in after and "JIT(0x" not in after, output)
+    check(f"{name}: process ends normally, its memory is as it was",
+          "exited with status = 0" in after, output)
+    check_no_trouble(name, output)
+
+
 def main():
     directory = tempfile.mkdtemp(prefix="jitreg-debuggers-")
     os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=0")  # it does not work under a debugger
@@ -305,6 +341,8 @@ def main():
                 gdb_live(directory, kind)
             gdb_live(directory, "self", "host-stripped", "self, libjitreg stripped")
             gdb_live(directory, "self", "host-static", "self, host static and stripped")
+            for kind in ("self", "dwarf4"):
+                gdb_live(directory, kind, label=f"{kind} with dwarf", words=["dwarf"])
             if not SANITIZED:  # the runtime insists on being loaded first
                 gdb_live(directory, "self", label="self, another registrar in the process",
                          preload=os.path.join(directory, "other.so"))
@@ -319,6 +357,8 @@ def main():
                 lldb_live(directory, kind)
             lldb_live(directory, "self", "host-stripped", "self, libjitreg stripped")
             lldb_live(directory, "self", "host-static", "self, host static and stripped")
+            for kind in ("self", "link", "dwarf4"):
+                lldb_dwarf(directory, kind)
             for kind in ("self", "names"):
                 lldb_attach(directory, kind)
             for kind, core in cores.items():
