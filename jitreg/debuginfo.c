@@ -2,11 +2,11 @@
 /*
  * Finding the debug information of an object.
  *
- * A symfile never contains DWARF: it refers to a file on disk, by build-id or by
- * name and checksum. A wrong reference costs the user the names that the symfile
- * would otherwise be searched for, so a file counts as debug information only
- * when libdwarf opens it and finds a compilation unit, and only when it belongs
- * to the object: same build-id, or the checksum that the object states.
+ * A symfile refers to DWARF in a file on disk, by build-id or by name and checksum; on
+ * request it gets all of it (relocated.c). A wrong reference costs the user the names
+ * that the symfile would otherwise be searched for, so a file counts as debug
+ * information only when libdwarf opens it and finds a compilation unit, and only when
+ * it belongs to the object: same build-id, or the checksum that the object states.
  *
  * A file that defines __jit_debug_register_code (CPython 3.15, LLVM) is no use: GDB takes
  * the name from the detached file but the load bias from the symfile, whose addresses are

@@ -128,7 +128,7 @@ struct jitreg_debug {
  * Register one mapped object.
  *
  * Builds a symfile (ELF64, ET_REL, sections at their run-time addresses, unwind
- * data and names inside, DWARF referred to and never copied) and links it into
+ * data and names inside, DWARF referred to and not copied) and links it into
  * the descriptor's list. When the call returns, an attached debugger has seen
  * it and has set its pending breakpoints.
  *

@@ -6,7 +6,7 @@ import re
 
 import lldb
 
-from . import backtrace, breaks, check, labels, process, python, root, symbols, tables, values
+from . import backtrace, breaks, check, dwarf, labels, process, python, root, symbols, tables, values
 
 
 class Command:
@@ -136,8 +136,8 @@ class Whose(Command):
 class Symbols(Command):
     """Add lines, variables and static functions to chosen copies.
 
-    Usage: gorgon symbols N|all [LIB]
-           gorgon symbols off
+    Usage: gorgon symbols [--dwarf] N|all [LIB]
+           gorgon symbols [--dwarf] off
 
     lldb knows private copies by their exported names until this command adds
     the library file with its debug information once for each copy. N is an
@@ -153,6 +153,15 @@ class Symbols(Command):
     Each copy of libpython costs lldb a tenth of a second and tens of
     megabytes.
 
+    With --dwarf it is the process that does it: the library puts the debug
+    information into the object that lldb reads of a copy, all addresses
+    moved. That takes as much memory in the process as there is debug
+    information (20 MB for libpython), lasts until "--dwarf off", and cores
+    have it, which then show lines without any scripts. It is the one command
+    that CALLS A FUNCTION in the process, in the selected thread while the
+    others stay stopped: not for cores, and not when that thread was stopped
+    in the middle of malloc() or dlopen().
+
     Example:
       (lldb) gorgon symbols 1 libpython
       (lldb) breakpoint set --file listobject.c --line 338"""
@@ -160,12 +169,15 @@ class Symbols(Command):
     name = "gorgon symbols"
 
     def run(self, debugger, target, exe_ctx, argument):
-        words = self.words(argument, 1, 2)
+        called, rest = re.match(r"(--dwarf\b)?\s*(.*)", argument).groups()
+        words = self.words(rest, 1, 2)
         if words == ["off"]:
-            return symbols.remove(target)
+            return dwarf.remove(target, exe_ctx.GetFrame()) if called else symbols.remove(target)
         snapshot = process.snapshot(target)
         wanted = snapshot.namespaces if words[0] == "all" else [tables.parse_interp(snapshot, words[0])]
-        return tables.remarks(snapshot) + symbols.add(target, wanted, words[1] if len(words) > 1 else None)
+        pattern = words[1] if len(words) > 1 else None
+        return tables.remarks(snapshot) + (dwarf.add(target, exe_ctx.GetFrame(), wanted, pattern) if called else
+                                           symbols.add(target, wanted, pattern))
 
 
 class Break(Command):

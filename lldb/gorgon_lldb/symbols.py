@@ -57,6 +57,10 @@ def matches(o, pattern):
     return pattern is None or pattern in o.name or fnmatch.fnmatchcase(o.name, pattern)
 
 
+def has_symbols(target, o):
+    return identity(o) in _added.get(process.key(target.GetProcess()), {})
+
+
 def add_one(target, o):
     """Returns (module, None) or (None, why not)."""
     if not os.path.isfile(o.path):
@@ -83,7 +87,7 @@ def add(target, namespaces, pattern):
     count = {"added": 0, "there": 0}
     text = ""
     for o in (o for ns in namespaces for o in ns.objects if matches(o, pattern)):
-        if identity(o) in added:
+        if has_symbols(target, o):
             count["there"] += 1
             continue
         module, problem = add_one(target, o)

@@ -38,6 +38,11 @@ void gorgon_lock(void)
 	pthread_mutex_lock(&lock);
 }
 
+bool gorgon_trylock(void)
+{
+	return !pthread_mutex_trylock(&lock);
+}
+
 void gorgon_unlock(void)
 {
 	pthread_mutex_unlock(&lock);

@@ -10,6 +10,9 @@
 void gorgon_lock(void);
 void gorgon_unlock(void);
 
+/* Take the lock unless somebody has it: true when it was taken. */
+bool gorgon_trylock(void);
+
 /* Wait until gorgon_lock_broadcast(), at most @milliseconds (-1: for ever). The lock is
  * held before and after. False on time-out. */
 bool gorgon_lock_wait(int milliseconds);

@@ -6,6 +6,7 @@
 
 #define _GNU_SOURCE
 #include "error.h"
+#include "lock.h"
 #include "ns.h"
 #include "object.h"
 #include "packing.h"
@@ -17,6 +18,8 @@
 #include <jitreg.h>
 #include <stdlib.h>
 #include <string.h>
+
+_Static_assert(offsetof(struct gorgon_object, debug) == 0, "one address for both");
 
 struct gorgon_object *gorgon_object_create(struct gorgon_ns *ns, const char *path,
 					   struct gorgon_image *image)
@@ -130,6 +133,30 @@ static struct jitreg_group *find_group(struct gorgon_object *object)
 	if (!ns->jit_group && jitreg_group_create(ns->zone, &ns->jit_group))
 		return NULL;
 	return ns->jit_group;
+}
+
+static int set_dwarf(struct gorgon_object *object, bool whole, const char **reason)
+{
+	if (object->jit)
+		return jitreg_entry_set_dwarf(object->jit, whole, reason);
+	*reason = "it is not registered with debuggers";
+	return -ENODATA;
+}
+
+// Used by debuggers only, as debug_root.h says. The thread may be stopped anywhere, so
+// it must not wait for a lock that it may have.
+__attribute__((used, visibility("default"))) int
+gorgon_debug_set_dwarf(uint64_t address, bool whole, const char **reason)
+{
+	int err;
+
+	if (!gorgon_trylock()) {
+		*reason = "a thread is loading or unloading at this moment";
+		return -EBUSY;
+	}
+	err = set_dwarf((struct gorgon_object *)(uintptr_t)address, whole, reason);
+	gorgon_unlock();
+	return err;
 }
 
 // Debug root first: at the stop that jitreg_register() causes, scripts already find

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""gorgon symbols --dwarf: the process itself puts debug information into its symfiles.
+
+The library moves every address in the debug information of a copy to where the copy is, and
+registers that in place of the small symfile; lldb then shows lines and variables by itself, in
+cores of the process, too. It is the only thing that these scripts call in a process. The call
+allocates memory and reads files; the library answers at once when a lock of its own is taken.
+
+Only the selected thread runs meanwhile. What it may wait for is a lock of the C library that
+it, or a thread that stays stopped, holds; then the call is given up when its time is over."""
+
+import lldb
+
+from . import process, root, symbols
+
+FUNCTION = "gorgon_debug_set_dwarf"
+SECONDS = 120  # reading the largest libraries takes ten
+
+
+def find_function(target):
+    for context in target.FindSymbols(FUNCTION):
+        address = context.GetSymbol().GetStartAddress().GetLoadAddress(target)
+        if address != lldb.LLDB_INVALID_ADDRESS:
+            return address
+    raise root.RootError(f"there is no {FUNCTION} in this process")
+
+
+def options():
+    chosen = lldb.SBExpressionOptions()
+    chosen.SetTimeoutInMicroSeconds(SECONDS * 1_000_000)
+    chosen.SetTryAllThreads(False)
+    chosen.SetStopOthers(True)
+    chosen.SetIgnoreBreakpoints(True)
+    chosen.SetUnwindOnError(True)
+    return chosen
+
+
+def call(frame, function, o, whole):
+    """Why not, or None. Types and addresses stand in the text: no names are looked up."""
+    kind = "int (*)(unsigned long, bool, const char **)"
+    value = frame.EvaluateExpression(
+        f"const char *why = 0; int error = (({kind}){function:#x})({o.address:#x}, {int(whole)}, &why); "
+        "error ? why : (const char *)0", options())
+    if value.GetError().Fail():
+        return " ".join(value.GetError().GetCString().split())
+    reason, error = value.GetValueAsUnsigned(), lldb.SBError()
+    if not reason:
+        return None
+    return frame.GetThread().GetProcess().ReadCStringFromMemory(reason, 1000, error) or error.GetCString()
+
+
+def set_dwarf(target, frame, objects, whole):
+    """Returns (how many have it as wanted, lines about the others)."""
+    running = target.GetProcess()
+    if not running.IsValid() or running.GetPluginName() == "elf-core":
+        raise root.RootError("debug information is moved by the process itself, and a core does not run; "
+                             "without --dwarf lldb reads the files")
+    if not frame.IsValid():
+        raise root.RootError("no thread is selected to do it")
+    function = find_function(target)
+    count, text = 0, ""
+    for o in objects:
+        problem = call(frame, function, o, whole)
+        if problem:
+            text += f"{o.label}: {problem}\n"
+        else:
+            count += 1
+    return count, text
+
+
+def add(target, frame, namespaces, pattern):
+    """gorgon symbols --dwarf. Returns the text to print."""
+    objects = [o for ns in namespaces for o in ns.objects if symbols.matches(o, pattern)]
+    if not objects:
+        return f"No object's name fits {pattern}.\n" if pattern else "No objects.\n"
+    # Without a pattern nobody has asked for those that have none.
+    none = [o for o in objects if not pattern and not o.debug_kind]
+    taken = [o for o in objects if symbols.has_symbols(target, o)]
+    count, problems = set_dwarf(target, frame, [o for o in objects if o not in none + taken], True)
+    text = "".join(f'{o.label}: has the symbols of its file; "gorgon symbols off" removes them\n' for o in taken)
+    left = f", {len(none)} have none" if none else ""
+    return text + problems + f"{count} objects have their debug information in the process{left}.\n"
+
+
+def remove(target, frame):
+    """gorgon symbols --dwarf off. Returns the text to print."""
+    count, problems = set_dwarf(target, frame, [o for o in process.snapshot(target).objects if o.symfile], False)
+    return problems + f"{count} objects have small symfiles.\n"
