@@ -205,8 +205,7 @@ static const char *try_self(const struct jitreg_object *object, struct jitreg_de
 	return NULL;
 }
 
-/* The file that debuggers look for: DIR/.build-id/ab/cdef....debug */
-static char *format_build_id_path(const uint8_t *id, size_t size)
+char *jitreg_debuginfo_build_id_path(const uint8_t *id, size_t size)
 {
 	static const char head[] = JITREG_DEBUG_DIR "/.build-id/";
 	char *path = malloc(sizeof(head) + size * 2 + sizeof("/.debug"));
@@ -230,7 +229,7 @@ static const char *try_build_id(struct jitreg_debug *debug)
 
 	if (debug->build_id_size < 2)
 		return reason_none;
-	path = format_build_id_path(debug->build_id, debug->build_id_size);
+	path = jitreg_debuginfo_build_id_path(debug->build_id, debug->build_id_size);
 	if (!path || jitreg_object_open(path, -1, &candidate)) {
 		free(path);
 		return reason_none;

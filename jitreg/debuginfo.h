@@ -34,4 +34,7 @@ bool jitreg_crc32(const void *bytes, size_t size, uint32_t *ret);
 Dwarf_Debug jitreg_debuginfo_open(const struct jitreg_libdwarf *lib,
 				  const struct jitreg_object *object);
 
+/** malloc()ed name of the file that has a build-id, two bytes at least: DIR/.build-id/ab/cdef.debug. */
+char *jitreg_debuginfo_build_id_path(const uint8_t *id, size_t size);
+
 #endif

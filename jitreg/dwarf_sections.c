@@ -117,14 +117,39 @@ int jitreg_dwarf_read(const struct jitreg_object *object, unsigned wanted,
 	return 0;
 }
 
+int jitreg_dwarf_append(struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *from,
+			enum jitreg_dwarf_index index)
+{
+	struct jitreg_dwarf_section *section = &dwarf->sections[index];
+	const struct jitreg_dwarf_section *more = &from->sections[index];
+	uint8_t *grown;
+
+	if (!more->size)
+		return 0;
+	grown = realloc(section->bytes, section->size + more->size);
+	if (!grown)
+		return -ENOMEM;
+	memcpy(grown + section->size, more->bytes, more->size);
+	section->bytes = grown;
+	section->size += more->size;
+	return 0;
+}
+
+void jitreg_dwarf_drop(struct jitreg_dwarf *dwarf, enum jitreg_dwarf_index index)
+{
+	struct jitreg_dwarf_section *section = &dwarf->sections[index];
+
+	free(section->bytes);
+	free(section->sites);
+	free(section->seen);
+	*section = (struct jitreg_dwarf_section){0};
+}
+
 void jitreg_dwarf_destroy(struct jitreg_dwarf *dwarf)
 {
 	if (!dwarf)
 		return;
-	for (size_t i = 0; i < JITREG_DWARF_COUNT; i++) {
-		free(dwarf->sections[i].bytes);
-		free(dwarf->sections[i].sites);
-		free(dwarf->sections[i].seen);
-	}
+	for (size_t i = 0; i < JITREG_DWARF_COUNT; i++)
+		jitreg_dwarf_drop(dwarf, i);
 	free(dwarf);
 }

@@ -43,6 +43,7 @@ struct jitreg_dwarf_section {
 
 struct jitreg_dwarf {
 	struct jitreg_dwarf_section sections[JITREG_DWARF_COUNT];
+	bool supplemented; /**< Refers to a supplementary file, as if that followed it. */
 };
 
 /** ".debug_info" and so on. */
@@ -63,6 +64,13 @@ const char *jitreg_dwarf_section_name(enum jitreg_dwarf_index index);
  */
 int jitreg_dwarf_read(const struct jitreg_object *object, unsigned wanted,
 		      struct jitreg_dwarf **ret, const char **reason);
+
+/** Put a section of @p from behind that of @p dwarf. 0 or -ENOMEM. */
+int jitreg_dwarf_append(struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *from,
+			enum jitreg_dwarf_index index);
+
+/** Leave a section out. */
+void jitreg_dwarf_drop(struct jitreg_dwarf *dwarf, enum jitreg_dwarf_index index);
 
 /** NULL is ignored. */
 void jitreg_dwarf_destroy(struct jitreg_dwarf *dwarf);

@@ -14,8 +14,12 @@
  * itself: it can be given sections in memory, but in 2021's version crashes over them once
  * it has opened a file.
  *
- * Refused: split DWARF, whose addresses are partly in files that nobody has named, and
- * files that refer to a supplementary file (dwz), which LLDB does not follow.
+ * A supplementary file (dwz) has what several files have in common. LLDB refuses a file that
+ * refers to one, so both become one: sections of the supplement follow those of the file,
+ * references to it become references within the file, and references inside of the
+ * supplement move by as much as there is in front (supplement.c).
+ *
+ * Refused: split DWARF, whose addresses are partly in files that nobody has named.
  *
  * Specification: DWARF 5 chapters 2, 3 and 7; DWARF 4 for the older forms.
  */
@@ -39,6 +43,7 @@ struct search {
 	enum jitreg_dwarf_index index; // the section with the entries
 	struct jitreg_unit unit;
 	uint64_t entries_left; // as many as there are bytes: a damaged tree comes to an end
+	const struct jitreg_dwarf *front; // of a supplementary file: what it is to follow
 };
 
 struct attribute {
@@ -46,6 +51,8 @@ struct attribute {
 	Dwarf_Off off; // of its value in the section
 	enum Dwarf_Form_Class class;
 };
+
+typedef int visit_fn(struct search *s, const struct attribute *attribute);
 
 /* ---- entries ------------------------------------------------------------------------ */
 
@@ -97,17 +104,28 @@ static bool is_expression(const struct search *s, const struct attribute *attrib
 	return false;
 }
 
-static bool is_supplementary(Dwarf_Half form)
+/* To the supplementary file: that will follow what this file has. */
+static int add_supplementary(struct search *s, const struct attribute *attribute,
+			     enum jitreg_dwarf_index to)
 {
-	return form == DW_FORM_GNU_ref_alt || form == DW_FORM_GNU_strp_alt ||
-	       form == DW_FORM_strp_sup || form == DW_FORM_ref_sup4 || form == DW_FORM_ref_sup8;
+	s->sites.dwarf->supplemented = true;
+	return jitreg_sites_shift(&s->sites, &s->unit, s->index, attribute->off,
+				  s->sites.dwarf->sections[to].size);
 }
 
 static int add_attribute(struct search *s, const struct attribute *attribute)
 {
-	if (is_supplementary(attribute->form))
+	switch (attribute->form) {
+	case DW_FORM_GNU_ref_alt:
+		return add_supplementary(s, attribute, JITREG_DWARF_INFO);
+	case DW_FORM_GNU_strp_alt:
+		return add_supplementary(s, attribute, JITREG_DWARF_STR);
+	case DW_FORM_strp_sup:
+	case DW_FORM_ref_sup4:
+	case DW_FORM_ref_sup8:
 		return fail(s, -EOPNOTSUPP,
-			    "the debug information refers to a supplementary file (dwz)");
+			    "the debug information refers to a supplementary file by .debug_sup");
+	}
 	if (attribute->form == DW_FORM_addr)
 		return jitreg_sites_add(&s->sites, s->index, attribute->off);
 	if (attribute->name == DW_AT_GNU_locviews) // beside a list, and none itself
@@ -132,9 +150,67 @@ static int add_attribute(struct search *s, const struct attribute *attribute)
 	}
 }
 
+/* Does the value say all by itself, or refer to its own unit at most? */
+static bool is_self_contained(Dwarf_Half form)
+{
+	switch (form) {
+	case DW_FORM_block:
+	case DW_FORM_block1:
+	case DW_FORM_block2:
+	case DW_FORM_block4:
+	case DW_FORM_data1:
+	case DW_FORM_data2:
+	case DW_FORM_data4:
+	case DW_FORM_data8:
+	case DW_FORM_data16:
+	case DW_FORM_exprloc:
+	case DW_FORM_flag:
+	case DW_FORM_flag_present:
+	case DW_FORM_implicit_const:
+	case DW_FORM_ref1:
+	case DW_FORM_ref2:
+	case DW_FORM_ref4:
+	case DW_FORM_ref8:
+	case DW_FORM_ref_sig8:
+	case DW_FORM_ref_udata:
+	case DW_FORM_sdata:
+	case DW_FORM_string:
+	case DW_FORM_udata:
+		return true;
+	}
+	return false;
+}
+
+/* An attribute of a supplementary file, which has no addresses. */
+static int move_attribute(struct search *s, const struct attribute *attribute)
+{
+	enum jitreg_dwarf_index to;
+	int r;
+
+	if (attribute->class == DW_FORM_CLASS_LINEPTR) {
+		r = jitreg_sites_check_lines(&s->sites, &s->unit, s->index, attribute->off,
+					     attribute->form);
+		if (r)
+			return r;
+		to = JITREG_DWARF_LINE;
+	} else if (attribute->form == DW_FORM_strp) {
+		to = JITREG_DWARF_STR;
+	} else if (attribute->form == DW_FORM_line_strp) {
+		to = JITREG_DWARF_LINE_STR;
+	} else if (attribute->form == DW_FORM_ref_addr && s->unit.version > 2) {
+		to = JITREG_DWARF_INFO;
+	} else if (is_self_contained(attribute->form)) {
+		return 0;
+	} else {
+		return fail(s, -EOPNOTSUPP,
+			    "the supplementary file has an attribute that belongs elsewhere");
+	}
+	return jitreg_sites_shift(&s->sites, &s->unit, s->index, attribute->off,
+				  s->front->sections[to].size);
+}
+
 /* Call for each attribute of an entry. */
-static int for_each_attribute(struct search *s, Dwarf_Die die,
-			      int (*call)(struct search *s, const struct attribute *attribute))
+static int for_each_attribute(struct search *s, Dwarf_Die die, visit_fn *call)
 {
 	Dwarf_Attribute *list;
 	Dwarf_Error error = NULL;
@@ -170,7 +246,8 @@ static int add_entries(struct search *s, Dwarf_Die die, unsigned depth)
 		return fail(s, -ENOEXEC, "entries of the debug information are nested too deeply");
 	}
 	while (found == DW_DLV_OK) {
-		r = s->entries_left-- ? for_each_attribute(s, die, add_attribute)
+		r = s->entries_left-- ? for_each_attribute(
+						s, die, s->front ? move_attribute : add_attribute)
 				      : fail(s, -ENOEXEC, "the debug information runs in circles");
 		if (!r)
 			found = s->lib->dwarf_child(die, &next, &error);
@@ -219,6 +296,18 @@ static int read_unit_attribute(struct search *s, const struct attribute *attribu
 	return r;
 }
 
+/* What the unit's header says: its place, and where its abbreviations are. */
+static int add_header(struct search *s, uint64_t off, uint64_t abbrev)
+{
+	uint64_t length_size = s->unit.offset_size == 8 ? 12 : 4;
+	uint64_t before = s->unit.version < 5 ? 2 : 4; // version, and kind and address size
+
+	if (!s->front)
+		return jitreg_sites_adopt_forms(&s->sites, abbrev);
+	return jitreg_sites_shift(&s->sites, &s->unit, s->index, off + length_size + before,
+				  s->front->sections[JITREG_DWARF_ABBREV].size);
+}
+
 static int add_unit(struct search *s)
 {
 	Dwarf_Error error = NULL;
@@ -241,7 +330,7 @@ static int add_unit(struct search *s)
 static int add_units(struct search *s, enum jitreg_dwarf_index index)
 {
 	Dwarf_Half version, address_size, offset_size, extension_size, type;
-	Dwarf_Unsigned header_size, type_offset, next;
+	Dwarf_Unsigned header_size, type_offset, off, next = 0;
 	Dwarf_Error error = NULL;
 	Dwarf_Sig8 signature;
 	Dwarf_Off abbrev;
@@ -250,6 +339,7 @@ static int add_units(struct search *s, enum jitreg_dwarf_index index)
 	s->index = index;
 	s->entries_left = s->sites.dwarf->sections[index].size;
 	for (;;) {
+		off = next;
 		r = s->lib->dwarf_next_cu_header_d(s->dbg, index == JITREG_DWARF_INFO, &header_size,
 						   &version, &abbrev, &address_size, &offset_size,
 						   &extension_size, &signature, &type_offset,
@@ -262,7 +352,9 @@ static int add_units(struct search *s, enum jitreg_dwarf_index index)
 			return fail(s, -EOPNOTSUPP, "addresses of DWARF do not have eight bytes");
 		s->unit = (struct jitreg_unit){
 			.version = version, .offset_size = offset_size, .absolute = true};
-		r = add_unit(s);
+		r = add_header(s, off, abbrev);
+		if (!r)
+			r = add_unit(s);
 		if (r)
 			return r;
 	}
@@ -295,7 +387,9 @@ static int search(struct search *s)
 {
 	int r = add_units(s, JITREG_DWARF_INFO);
 
-	if (!r && s->sites.dwarf->sections[JITREG_DWARF_TYPES].bytes)
+	if (r || s->front)
+		return r;
+	if (s->sites.dwarf->sections[JITREG_DWARF_TYPES].bytes)
 		r = add_units(s, JITREG_DWARF_TYPES);
 	if (!r)
 		r = jitreg_sites_add_aranges(&s->sites);
@@ -306,27 +400,42 @@ static int search(struct search *s)
 	return r;
 }
 
+static int open_and_search(struct search *s, const struct jitreg_object *object)
+{
+	int r;
+
+	for (size_t i = 0; i < JITREG_DWARF_COUNT; i++)
+		s->sites.expression_room += s->sites.dwarf->sections[i].size;
+	s->lib = jitreg_libdwarf_get();
+	if (!s->lib)
+		return fail(s, -EOPNOTSUPP, JITREG_LIBDWARF_SONAME " could not be loaded");
+	r = jitreg_sites_check_lists(&s->sites); // before libdwarf does, see debuginfo.c
+	if (r)
+		return r;
+	s->dbg = jitreg_debuginfo_open(s->lib, object);
+	if (!s->dbg)
+		return fail(s, -ENOEXEC, "libdwarf cannot read the debug information");
+	r = search(s);
+	s->lib->dwarf_finish(s->dbg, NULL);
+	return r;
+}
+
 int jitreg_fixups_find(const struct jitreg_object *object, struct jitreg_dwarf *dwarf,
 		       const char **reason)
 {
 	struct search s = {.sites = {.dwarf = dwarf, .reason = "no memory"}};
-	int r;
+	int r = open_and_search(&s, object);
 
-	for (size_t i = 0; i < JITREG_DWARF_COUNT; i++)
-		s.sites.expression_room += dwarf->sections[i].size;
-	s.lib = jitreg_libdwarf_get();
-	if (!s.lib) {
-		*reason = JITREG_LIBDWARF_SONAME " could not be loaded";
-		return -EOPNOTSUPP;
-	}
-	r = jitreg_sites_check_lists(&s.sites); // before libdwarf does, see debuginfo.c
-	if (!r) {
-		s.dbg = jitreg_debuginfo_open(s.lib, object);
-		r = s.dbg ? search(&s)
-			  : fail(&s, -ENOEXEC, "libdwarf cannot read the debug information");
-	}
-	if (s.dbg)
-		s.lib->dwarf_finish(s.dbg, NULL);
+	*reason = s.sites.reason;
+	return r;
+}
+
+int jitreg_fixups_move(const struct jitreg_object *object, struct jitreg_dwarf *dwarf,
+		       const struct jitreg_dwarf *front, const char **reason)
+{
+	struct search s = {.sites = {.dwarf = dwarf, .reason = "no memory"}, .front = front};
+	int r = open_and_search(&s, object);
+
 	*reason = s.sites.reason;
 	return r;
 }

@@ -233,7 +233,8 @@ JITREG_API void jitreg_group_close(struct jitreg_group *group) __attribute__((no
  *
  * The cost is the size of the file's DWARF once for the process (freed with the last
  * entry of the file) and once for each entry: some 20 MB each for libpython. The DWARF may
- * be in the object or in a detached file, of version 2 to 5, and compressed.
+ * be in the object or in a detached file, of version 2 to 5, compressed, and with a part of
+ * it in a supplementary file (dwz).
  *
  * A debugger may call this in a stopped process. The call allocates memory and reads
  * files, so a thread that was stopped inside of malloc() or dlopen() is a bad choice.
@@ -245,8 +246,8 @@ JITREG_API void jitreg_group_close(struct jitreg_group *group) __attribute__((no
  * @retval -EBUSY       a thread, perhaps this one, is in this library; try again later
  * @retval -ENODATA     the object has no DWARF, or jitreg_register_symfile() made it
  * @retval -ESTALE      the object's file is not the one that was registered
- * @retval -EOPNOTSUPP  split DWARF, supplementary files (dwz), unknown compression, or
- *                      something else that is not known; libdwarf is missing
+ * @retval -EOPNOTSUPP  split DWARF, unknown compression, or something else that is not
+ *                      known; libdwarf is missing
  * @retval -ENOEXEC     the DWARF contradicts itself
  * @retval -ENOMEM      no memory
  * @retval -errno       a file could not be opened or read

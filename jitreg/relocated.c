@@ -22,6 +22,7 @@
 #include "debuginfo.h"
 #include "descriptor.h"
 #include "fixups.h"
+#include "supplement.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -82,6 +83,8 @@ static int read_dwarf(const struct jitreg_template *template, struct jitreg_dwar
 	*reason = "the file has no .debug_info";
 	r = dwarf->sections[JITREG_DWARF_INFO].bytes ? jitreg_fixups_find(file, dwarf, reason)
 						      : -ENODATA;
+	if (!r && dwarf->supplemented)
+		r = jitreg_supplement_append(file, dwarf, reason);
 	if (r) {
 		jitreg_dwarf_destroy(dwarf);
 		return r;

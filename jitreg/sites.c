@@ -376,6 +376,74 @@ int jitreg_sites_read_value(struct jitreg_sites *sites, const struct jitreg_unit
 	return r.bad ? fail(sites, -ENOEXEC, "an attribute of DWARF ends too early") : 0;
 }
 
+static void write_number(const struct reader *r, uint64_t at, unsigned size, uint64_t value)
+{
+	for (unsigned i = 0; i < size; i++) {
+		unsigned place = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? i : size - 1 - i;
+
+		r->section->bytes[at + i] = (uint8_t)(value >> place * CHAR_BIT);
+	}
+}
+
+int jitreg_sites_shift(struct jitreg_sites *sites, const struct jitreg_unit *unit,
+		       enum jitreg_dwarf_index index, uint64_t off, uint64_t distance)
+{
+	struct reader r = open_reader(sites, index, off);
+	uint64_t value = read_number(&r, unit->offset_size);
+	uint64_t limit = unit->offset_size == 8 ? UINT64_MAX : UINT32_MAX;
+
+	if (r.bad || distance > limit || value > limit - distance)
+		return fail(sites, -ENOEXEC, "a reference of DWARF leads too far");
+	write_number(&r, off, unit->offset_size, value + distance);
+	return 0;
+}
+
+/* Another form instead of the one that ends where the reader stands, in as many bytes. */
+static void replace_form(const struct reader *r, uint64_t start, uint8_t form)
+{
+	uint64_t at = start;
+
+	r->section->bytes[at++] = form | 0x80;
+	while (at < r->at - 1)
+		r->section->bytes[at++] = 0x80;
+	r->section->bytes[at] = 0;
+}
+
+/* Names and forms of an abbreviation's attributes, up to two zeros. */
+static void adopt_attribute_forms(struct reader *r)
+{
+	uint64_t name, form, start;
+
+	do {
+		name = read_leb(r);
+		start = r->at;
+		form = read_leb(r);
+		if (form == DW_FORM_implicit_const)
+			read_leb(r);
+		else if (form == DW_FORM_GNU_ref_alt && !r->bad)
+			replace_form(r, start, DW_FORM_ref_addr);
+		else if (form == DW_FORM_GNU_strp_alt && !r->bad)
+			replace_form(r, start, DW_FORM_strp);
+	} while (!r->bad && (name || form));
+}
+
+int jitreg_sites_adopt_forms(struct jitreg_sites *sites, uint64_t off)
+{
+	struct reader r = open_reader(sites, JITREG_DWARF_ABBREV, off);
+	int error;
+
+	while (!r.bad && (error = mark(&r))) {
+		if (error < 0)
+			return error;
+		if (!read_leb(&r))
+			break;
+		read_leb(&r); // tag
+		skip(&r, 1);  // has children
+		adopt_attribute_forms(&r);
+	}
+	return r.bad ? fail(sites, -ENOEXEC, "a table of abbreviations of DWARF has no end") : 0;
+}
+
 /* Pairs of addresses or of offsets from the unit's base; each with an expression or not. */
 static int add_list_4(struct reader *r, const struct jitreg_unit *unit, bool has_expressions)
 {
@@ -615,6 +683,22 @@ int jitreg_sites_add_lines(struct jitreg_sites *sites, const struct jitreg_unit 
 	if (!error && r.bad)
 		error = fail(sites, -ENOEXEC, "a line table of DWARF ends too early");
 	return error;
+}
+
+int jitreg_sites_check_lines(struct jitreg_sites *sites, const struct jitreg_unit *unit,
+			     enum jitreg_dwarf_index index, uint64_t off, uint64_t form)
+{
+	uint64_t value;
+	struct reader r;
+	int error = jitreg_sites_read_value(sites, unit, index, off, form, &value);
+
+	if (error)
+		return error;
+	r = open_reader(sites, JITREG_DWARF_LINE, value);
+	read_length(&r);
+	if (read_number(&r, 2) < 5 && !r.bad)
+		return 0;
+	return fail(sites, -EOPNOTSUPP, "a line table of the supplementary file is of version 5");
 }
 
 /* Go through units of a section that have a header of their own. */

@@ -46,6 +46,20 @@ int jitreg_sites_add_lines(struct jitreg_sites *sites, const struct jitreg_unit 
 int jitreg_sites_add_aranges(struct jitreg_sites *sites);
 int jitreg_sites_add_addresses(struct jitreg_sites *sites);
 
+/** Add to the offset at @p off, which has the unit's offset size. */
+int jitreg_sites_shift(struct jitreg_sites *sites, const struct jitreg_unit *unit,
+		       enum jitreg_dwarf_index index, uint64_t off, uint64_t distance);
+
+/**
+ * In the table of abbreviations at @p off: forms that lead to a supplementary file become
+ * those that lead to the same place in this one.
+ */
+int jitreg_sites_adopt_forms(struct jitreg_sites *sites, uint64_t off);
+
+/** Whether the line table that an attribute refers to has no offsets to other sections. */
+int jitreg_sites_check_lines(struct jitreg_sites *sites, const struct jitreg_unit *unit,
+			     enum jitreg_dwarf_index index, uint64_t off, uint64_t form);
+
 /** Whether the headers of .debug_loclists and .debug_rnglists are as they should be. */
 int jitreg_sites_check_lists(struct jitreg_sites *sites);
 

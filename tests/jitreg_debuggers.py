@@ -330,6 +330,34 @@ def lldb_dwarf(directory, kind):
     check_no_trouble(name, output)
 
 
+def build_dwz(directory):
+    """A library and the file that it refers to; see the sources."""
+    def at(name):
+        return os.path.join(directory, name)
+
+    link = ["gcc", "-shared", "-nostdlib", "-Wl,--build-id"]
+    for name in ("dwz", "dwz_alt"):
+        must("gcc", "-c", os.path.join(TESTS, f"jitreg_{name}.s"), "-o", at(f"{name}.o"))
+    must(*link, at("dwz_alt.o"), "-o", at("dwz_alt.so"))
+    must(*link, at("dwz.o"), f"-Wl,--just-symbols={at('dwz_alt.o')}", "-o", at("dwz.so"))
+    must("objcopy", "-O", "binary", "--only-section=.note.gnu.build-id", at("dwz_alt.so"), at("note"))
+    with open(at("note"), "rb") as note, open(at("link"), "wb") as file:
+        file.write(b"dwz_alt.so\0" + note.read()[-20:])
+    must("objcopy", "--add-section", f".gnu_debugaltlink={at('link')}", at("dwz.so"))
+
+
+def lldb_dwz(directory):
+    """A type of the supplementary file for a variable of each copy."""
+    name = "lldb dwz with dwarf"
+    build_dwz(directory)
+    output = lldb(["breakpoint set -n all_registered", "run", "target variable datum", "kill"],
+                  os.path.join(directory, "host"), os.path.join(directory, "dwz.so"),
+                  str(COPIES), "map", "dwarf")
+    check(f"{name}: variable with its type in each copy",
+          len(re.findall(r"^\(number\) datum = 42$", output, re.M)) == COPIES, output)
+    check_no_trouble(name, output)
+
+
 def main():
     directory = tempfile.mkdtemp(prefix="jitreg-debuggers-")
     os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=0")  # it does not work under a debugger
@@ -359,6 +387,7 @@ def main():
             lldb_live(directory, "self", "host-static", "self, host static and stripped")
             for kind in ("self", "link", "dwarf4"):
                 lldb_dwarf(directory, kind)
+            lldb_dwz(directory)
             for kind in ("self", "names"):
                 lldb_attach(directory, kind)
             for kind, core in cores.items():

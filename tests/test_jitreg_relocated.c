@@ -65,153 +65,27 @@ static const char source[] =
 	"	int twice = 2 * n; { int thrice = inc(twice); return thrice; }\n"
 	"}\n";
 
-/* What LLVM writes: indices instead of addresses, and each kind of list entry. */
-static const char indexed_source[] =
-	"	.text\n"
-	"	.globl	indexed\n"
-	"	.type	indexed, @function\n"
-	"indexed:\n"
-	"	nop\n"
-	"	nop\n"
-	"	nop\n"
-	"	ret\n"
-	".Lend:	.size	indexed, .-indexed\n"
-	"	.data\n"
-	"datum:	.quad	1\n"
-	"	.section .debug_abbrev,\"\",@progbits\n"
-	".Labbrev:\n"
-	"	.uleb128 1, 0x11\n"	// DW_TAG_compile_unit
-	"	.byte	1\n"
-	"	.uleb128 0x03, 0x08\n"	// name, string
-	"	.uleb128 0x11, 0x29\n"	// low_pc, addrx1
-	"	.uleb128 0x55, 0x23\n"	// ranges, rnglistx
-	"	.uleb128 0x73, 0x17\n"	// addr_base, sec_offset
-	"	.uleb128 0x74, 0x17\n"	// rnglists_base
-	"	.uleb128 0x8c, 0x17\n"	// loclists_base
-	"	.uleb128 0, 0\n"
-	"	.uleb128 2, 0x34\n"	// DW_TAG_variable
-	"	.byte	0\n"
-	"	.uleb128 0x02, 0x22\n"	// location, loclistx
-	"	.uleb128 0, 0\n"
-	"	.uleb128 3, 0x34\n"
-	"	.byte	0\n"
-	"	.uleb128 0x02, 0x18\n"	// location, exprloc
-	"	.uleb128 0, 0\n"
-	"	.byte	0\n"
-	"	.section .debug_info,\"\",@progbits\n"
-	"	.long	.Linfo_end - .Linfo\n"
-	".Linfo:	.short	5\n"
-	"	.byte	1, 8\n"
-	"	.long	.Labbrev\n"
-	"	.uleb128 1\n"
-	"	.string	\"indexed.c\"\n"
-	"	.byte	0\n"
-	"	.uleb128 0\n"
-	"	.long	.Laddr\n"
-	"	.long	.Lranges\n"
-	"	.long	.Lloc\n"
-	"	.uleb128 2, 1\n"	// the second list
-	"	.uleb128 3, 10\n"
-	"	.byte	0xa1, 2\n"	// DW_OP_addrx
-	"	.byte	0xa3, 1, 0x50\n"	// DW_OP_entry_value(DW_OP_reg0)
-	"	.byte	0x9e, 2, 3, 3\n"	// DW_OP_implicit_value of two DW_OP_addr codes
-	"	.byte	0x9f\n"	// DW_OP_stack_value
-	"	.uleb128 3, 19\n"
-	"	.byte	3\n"	// DW_OP_addr
-	"	.quad	datum\n"
-	"	.byte	3\n"
-	"	.quad	16\n"	// the offset of a thread-local variable
-	"	.byte	0xe0\n"	// DW_OP_GNU_push_tls_address
-	"	.byte	0\n"
-	".Linfo_end:\n"
-	"	.section .debug_addr,\"\",@progbits\n"
-	"	.long	.Laddr_end - .Laddr_start\n"
-	".Laddr_start:\n"
-	"	.short	5\n"
-	"	.byte	8, 0\n"
-	".Laddr:	.quad	indexed, .Lend, datum, 0\n"
-	".Laddr_end:\n"
-	"	.section .debug_rnglists,\"\",@progbits\n"
-	"	.long	.Lrng_end - .Lrng_start\n"
-	".Lrng_start:\n"
-	"	.short	5\n"
-	"	.byte	8, 0\n"
-	"	.long	1\n"
-	".Lranges: .long .Lr0 - .Lranges\n"
-	".Lr0:	.byte	1, 0\n"		// base_addressx
-	"	.byte	4, 0, 1\n"	// offset_pair
-	"	.byte	2, 0, 1\n"	// startx_endx
-	"	.byte	3, 0, 1\n"	// startx_length
-	"	.byte	5\n"		// base_address
-	"	.quad	indexed\n"
-	"	.byte	6\n"		// start_end
-	"	.quad	indexed, .Lend\n"
-	"	.byte	7\n"		// start_length
-	"	.quad	indexed\n"
-	"	.uleb128 4\n"
-	"	.byte	7\n"
-	"	.quad	0\n"		// left out by the linker
-	"	.uleb128 4\n"
-	"	.byte	0\n"
-	".Lrng_end:\n"
-	"	.section .debug_loclists,\"\",@progbits\n"
-	"	.long	.Lloc_end - .Lloc_start\n"
-	".Lloc_start:\n"
-	"	.short	5\n"
-	"	.byte	8, 0\n"
-	"	.long	2\n"
-	".Lloc:	.long	.Ll1 - .Lloc, .Ll0 - .Lloc\n"
-	".Ll1:	.byte	0\n"
-	"	.byte	0x77, 0x77\n"	// what is between lists is nobody's
-	".Ll0:	.byte	1, 0\n"		// base_addressx
-	"	.byte	9, 1, 1\n"	// view pair
-	"	.byte	4, 0, 1, 1, 0x50\n" // offset_pair
-	"	.byte	2, 0, 1, 1, 0x51\n" // startx_endx
-	"	.byte	3, 0, 1, 1, 0x52\n" // startx_length
-	"	.byte	5, 1, 0x53\n"	// default_location
-	"	.byte	6\n"		// base_address
-	"	.quad	indexed\n"
-	"	.byte	7\n"		// start_end
-	"	.quad	indexed, .Lend\n"
-	"	.byte	9, 3\n"
-	"	.quad	datum\n"
-	"	.byte	8\n"		// start_length
-	"	.quad	indexed\n"
-	"	.uleb128 4\n"
-	"	.byte	1, 0x54\n"
-	"	.byte	0\n"
-	".Lloc_end:\n";
+/* Assembled from files: "tests/jitreg_NAME.s". */
+static void copy_source(const char *name)
+{
+	char from[64];
+	uint8_t *text;
+	size_t size;
 
-/* As dwz leaves it: a name in another file. */
-static const char supplementary_source[] =
-	"	.text\n"
-	"named:	ret\n"
-	"	.section .debug_abbrev,\"\",@progbits\n"
-	".Labbrev:\n"
-	"	.uleb128 1, 0x11\n"
-	"	.byte	0\n"
-	"	.uleb128 0x03, 0x1f21\n" // name, GNU_strp_alt
-	"	.uleb128 0x11, 1\n"	// low_pc, addr
-	"	.uleb128 0x12, 7\n"	// high_pc, data8
-	"	.uleb128 0, 0\n"
-	"	.byte	0\n"
-	"	.section .debug_info,\"\",@progbits\n"
-	"	.long	.Linfo_end - .Linfo\n"
-	".Linfo:	.short	4\n"
-	"	.long	.Labbrev\n"
-	"	.byte	8\n"
-	"	.uleb128 1\n"
-	"	.long	16\n"
-	"	.quad	named, 1\n"
-	".Linfo_end:\n";
+	snprintf(from, sizeof(from), "tests/jitreg_%s", name);
+	text = util_read(from, &size);
+	util_write(util_path(name), text, size);
+	free(text);
+}
 
 static int setup(void **state)
 {
 	int r = util_setup(state);
 
 	util_write(util_path("moved.cc"), source, sizeof(source) - 1);
-	util_write(util_path("indexed.s"), indexed_source, sizeof(indexed_source) - 1);
-	util_write(util_path("alt.s"), supplementary_source, sizeof(supplementary_source) - 1);
+	copy_source("indexed.s");
+	copy_source("dwz.s");
+	copy_source("dwz_alt.s");
 	return r;
 }
 
@@ -548,11 +422,111 @@ static void set_dwarf_split_is_refused(void **state)
 	}
 }
 
-static void set_dwarf_supplementary_file_is_refused(void **state)
+/* main.so with DW_FORM_GNU_..._alt, alt.so, and want.so with both in one, at BIAS. */
+static void build_supplemented(const char *altlink)
+{
+	int r = util_run(
+		"gcc -c dwz_alt.s -o alt.o && gcc -c dwz.s -o main.o && "
+		"gcc -c -Wa,--defsym,MERGED=1 dwz.s -o merged.o && "
+		"gcc -shared -nostdlib -Wl,--build-id alt.o -o alt.so && "
+		"gcc -shared -nostdlib main.o -Wl,--just-symbols=alt.o -o main.so && "
+		"gcc -shared -nostdlib -Wl,-Ttext-segment=" BIAS_TEXT " merged.o alt.o -o want.so && "
+		"objcopy -O binary --only-section=.note.gnu.build-id alt.so note && "
+		"(printf '%s\\0'; tail -c 20 note) > link && "
+		"objcopy --add-section .gnu_debugaltlink=link main.so",
+		altlink);
+
+	assert_int_equal(r, 0);
+}
+
+static void check_supplemented(const char *altlink)
+{
+	struct jitreg_entry *entry;
+	struct elf_file want;
+
+	build_supplemented(altlink);
+	want = open_file("want.so");
+	assert_int_equal(util_register(util_path("main.so"), BIAS, &entry), 0);
+	set_dwarf(entry, true);
+	compare_dwarf(entry, &want, altlink);
+	jitreg_unregister(entry);
+	close_file(&want);
+}
+
+static void set_dwarf_supplementary_file_is_put_behind(void **state)
 {
 	(void)state;
-	assert_int_equal(util_run("gcc -shared -nostdlib alt.s -o alt.so"), 0);
-	assert_file_refused("alt.so", -EOPNOTSUPP, "a supplementary file (dwz)");
+	check_supplemented("alt.so");
+	check_supplemented(util_path("alt.so"));
+}
+
+static void set_dwarf_supplementary_file_missing_or_other_is_refused(void **state)
+{
+	(void)state;
+	build_supplemented("nowhere/alt.so");
+	assert_file_refused("main.so", -ENOENT, "supplementary file (dwz)");
+	build_supplemented("alt.so");
+	assert_int_equal(util_run("gcc -shared -nostdlib -Wl,--build-id=0x0123 alt.o -o alt.so"), 0);
+	assert_file_refused("main.so", -ENOENT, "supplementary file (dwz)");
+	assert_int_equal(util_run("objcopy --remove-section=.gnu_debugaltlink main.so"), 0);
+	assert_file_refused("main.so", -ENOENT, "supplementary file (dwz)");
+}
+
+static void set_dwarf_supplementary_file_with_addresses_is_refused(void **state)
+{
+	(void)state;
+	build_supplemented("alt.so");
+	assert_int_equal(util_run("id=$(tail -c 20 note | od -An -tx1 | tr -d ' \\n') && "
+				  "gcc -shared -nostdlib -Wl,--build-id=0x$id main.o "
+				  "-Wl,--just-symbols=alt.o -o alt.so"),
+			 0);
+	assert_file_refused("main.so", -EOPNOTSUPP, "belongs elsewhere");
+}
+
+/* Change a byte of a section of DWARF, whatever it means. */
+static void damage(const char *name, const struct elf_file *good)
+{
+	uint8_t *bad = malloc(good->size);
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+
+	memcpy(bad, good->bytes, good->size);
+	while ((scn = elf_nextscn(good->elf, scn))) {
+		assert_non_null(gelf_getshdr(scn, &shdr));
+		if (!strncmp(name_of(good->elf, &shdr), ".debug_", 7) && rand() % 2)
+			bad[shdr.sh_offset + (size_t)rand() % shdr.sh_size] =
+				(uint8_t)(rand() % 2 ? rand() : 0xff);
+	}
+	util_write(util_path(name), bad, good->size);
+	free(bad);
+}
+
+static void set_dwarf_damaged_supplementary_file_leaves_nothing_behind(void **state)
+{
+	struct elf_file file, supplement;
+	size_t fds = util_fd_count(), bytes = util_symfile_bytes(), moved = 0;
+
+	(void)state;
+	build_supplemented("alt.so");
+	file = open_file("main.so");
+	supplement = open_file("alt.so");
+	srand(1);
+	for (int i = 0; i < 3000; i++) {
+		struct jitreg_entry *entry;
+		const char *reason;
+
+		damage("alt.so", &supplement);
+		if (i % 2)
+			damage("main.so", &file);
+		assert_int_equal(util_register(util_path("main.so"), BIAS, &entry), 0);
+		moved += !jitreg_entry_set_dwarf(entry, true, &reason);
+		jitreg_unregister(entry);
+	}
+	assert_in_range(moved, 1, 2999);
+	assert_int_equal(util_fd_count(), fds);
+	assert_int_equal(util_symfile_bytes(), bytes);
+	close_file(&file);
+	close_file(&supplement);
 }
 
 static void set_dwarf_of_foreign_symfile_is_refused(void **state)
@@ -608,7 +582,10 @@ int main(void)
 		cmocka_unit_test(set_dwarf_there_and_back_replaces_the_entry_in_the_list),
 		cmocka_unit_test(set_dwarf_without_debug_information_is_refused),
 		cmocka_unit_test(set_dwarf_split_is_refused),
-		cmocka_unit_test(set_dwarf_supplementary_file_is_refused),
+		cmocka_unit_test(set_dwarf_supplementary_file_is_put_behind),
+		cmocka_unit_test(set_dwarf_supplementary_file_missing_or_other_is_refused),
+		cmocka_unit_test(set_dwarf_supplementary_file_with_addresses_is_refused),
+		cmocka_unit_test(set_dwarf_damaged_supplementary_file_leaves_nothing_behind),
 		cmocka_unit_test(set_dwarf_of_foreign_symfile_is_refused),
 		cmocka_unit_test(set_dwarf_while_lock_is_held_is_busy),
 		cmocka_unit_test(set_dwarf_after_file_has_changed_is_refused),
