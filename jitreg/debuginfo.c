@@ -145,8 +145,8 @@ static bool is_named_by_path(const struct jitreg_object *object)
  * the checksum from, and its offset is its own. The name in /proc leads to the very
  * file that is open here; where /proc is missing the real name may do.
  */
-Dwarf_Debug jitreg_debuginfo_open(const struct jitreg_libdwarf *lib,
-				  const struct jitreg_object *object)
+static Dwarf_Debug open_dwarf(const struct jitreg_libdwarf *lib,
+			      const struct jitreg_object *object)
 {
 	Dwarf_Error error = NULL;
 	Dwarf_Debug dbg = NULL;
@@ -181,7 +181,7 @@ static const char *judge(const struct jitreg_object *object, uint32_t *crc)
 	lib = jitreg_libdwarf_get();
 	if (!lib)
 		return reason_no_library;
-	dbg = jitreg_debuginfo_open(lib, object);
+	dbg = open_dwarf(lib, object);
 	if (!dbg)
 		return reason;
 	if (crc ? has_sound_lists(object) && has_unit(lib, dbg) && compute_crc(lib, dbg, crc)

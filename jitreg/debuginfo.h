@@ -7,7 +7,6 @@
 #define JITREG_DEBUGINFO_H
 
 #include "jitreg.h"
-#include "load_libdwarf.h"
 #include "object.h"
 
 #include <stdint.h>
@@ -29,10 +28,6 @@ int jitreg_debuginfo_find(const struct jitreg_object *object, struct jitreg_debu
 
 /** The checksum of .gnu_debuglink. False: there is no libdwarf to compute it. */
 bool jitreg_crc32(const void *bytes, size_t size, uint32_t *ret);
-
-/** Open a file with libdwarf, to be closed with dwarf_finish(); NULL: it does not like it. */
-Dwarf_Debug jitreg_debuginfo_open(const struct jitreg_libdwarf *lib,
-				  const struct jitreg_object *object);
 
 /** malloc()ed name of the file that has a build-id, two bytes at least: DIR/.build-id/ab/cdef.debug. */
 char *jitreg_debuginfo_build_id_path(const uint8_t *id, size_t size);

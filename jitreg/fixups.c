@@ -10,9 +10,9 @@
  *     .debug_addr, _aranges       every entry
  *
  * libdwarf reads units, abbreviations and entries, and says where the value of each
- * attribute is. sites.c reads what the values refer to. libdwarf inflates sections for
- * itself: it can be given sections in memory, but in 2021's version crashes over them once
- * it has opened a file.
+ * attribute is. sites.c reads what the values refer to. libdwarf gets the sections by way
+ * of a file in memory: it takes them from an interface, too, but in 2021's version crashes
+ * over that once it has opened a file.
  *
  * A supplementary file (dwz) has what several files have in common. LLDB refuses a file that
  * refers to one, so both become one: sections of the supplement follow those of the file,
@@ -25,13 +25,14 @@
  */
 #include "fixups.h"
 
-#include "debuginfo.h"
 #include "load_libdwarf.h"
 #include "sites.h"
 
 #include <errno.h>
 #include <libdwarf/dwarf.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* Entries inside entries. C++ reaches a few dozen; each level takes some stack. */
 #define DEPTH_MAX 512
@@ -400,42 +401,52 @@ static int search(struct search *s)
 	return r;
 }
 
-static int open_and_search(struct search *s, const struct jitreg_object *object)
+static int open_and_search(struct search *s)
 {
+	Dwarf_Error error = NULL;
+	char name[32];
+	int fd = jitreg_dwarf_write(s->sites.dwarf), r;
+
+	if (fd < 0)
+		return fd;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	r = s->lib->dwarf_init_path(name, NULL, 0, DW_DLC_READ, DW_GROUPNUMBER_ANY, NULL, NULL,
+				    &s->dbg, NULL, 0, NULL, &error);
+	if (r == DW_DLV_OK) {
+		r = search(s);
+		s->lib->dwarf_finish(s->dbg, NULL);
+	} else {
+		if (r == DW_DLV_ERROR)
+			jitreg_libdwarf_drop_error(s->lib, s->dbg, error);
+		r = fail(s, -ENOEXEC, "libdwarf cannot read the debug information");
+	}
+	close(fd);
+	return r;
+}
+
+static int find(struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *front, const char **reason)
+{
+	struct search s = {.sites = {.dwarf = dwarf, .reason = "no memory"}, .front = front};
 	int r;
 
 	for (size_t i = 0; i < JITREG_DWARF_COUNT; i++)
-		s->sites.expression_room += s->sites.dwarf->sections[i].size;
-	s->lib = jitreg_libdwarf_get();
-	if (!s->lib)
-		return fail(s, -EOPNOTSUPP, JITREG_LIBDWARF_SONAME " could not be loaded");
-	r = jitreg_sites_check_lists(&s->sites); // before libdwarf does, see debuginfo.c
-	if (r)
-		return r;
-	s->dbg = jitreg_debuginfo_open(s->lib, object);
-	if (!s->dbg)
-		return fail(s, -ENOEXEC, "libdwarf cannot read the debug information");
-	r = search(s);
-	s->lib->dwarf_finish(s->dbg, NULL);
+		s.sites.expression_room += dwarf->sections[i].size;
+	s.lib = jitreg_libdwarf_get();
+	if (!s.lib)
+		r = fail(&s, -EOPNOTSUPP, JITREG_LIBDWARF_SONAME " could not be loaded");
+	else if (!(r = jitreg_sites_check_lists(&s.sites))) // before libdwarf: debuginfo.c
+		r = open_and_search(&s);
+	*reason = s.sites.reason;
 	return r;
 }
 
-int jitreg_fixups_find(const struct jitreg_object *object, struct jitreg_dwarf *dwarf,
+int jitreg_fixups_find(struct jitreg_dwarf *dwarf, const char **reason)
+{
+	return find(dwarf, NULL, reason);
+}
+
+int jitreg_fixups_move(struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *front,
 		       const char **reason)
 {
-	struct search s = {.sites = {.dwarf = dwarf, .reason = "no memory"}};
-	int r = open_and_search(&s, object);
-
-	*reason = s.sites.reason;
-	return r;
-}
-
-int jitreg_fixups_move(const struct jitreg_object *object, struct jitreg_dwarf *dwarf,
-		       const struct jitreg_dwarf *front, const char **reason)
-{
-	struct search s = {.sites = {.dwarf = dwarf, .reason = "no memory"}, .front = front};
-	int r = open_and_search(&s, object);
-
-	*reason = s.sites.reason;
-	return r;
+	return find(dwarf, front, reason);
 }

@@ -9,21 +9,19 @@
  * Fill in the sites of all sections. References to a supplementary file become references to
  * what will follow each section.
  *
- * @param      object  The file that the sections are from.
  * @param[out] reason  Set on failure: one static line.
  *
  * @retval -EOPNOTSUPP  split DWARF, something unknown; no libdwarf
  * @retval -ENOEXEC     malformed
  * @retval -ENOMEM
  */
-int jitreg_fixups_find(const struct jitreg_object *object, struct jitreg_dwarf *dwarf,
-		       const char **reason);
+int jitreg_fixups_find(struct jitreg_dwarf *dwarf, const char **reason);
 
 /**
  * Prepare a supplementary file for following @p front: references inside of it are moved by
  * the sizes of the sections there. Fails as above.
  */
-int jitreg_fixups_move(const struct jitreg_object *object, struct jitreg_dwarf *dwarf,
-		       const struct jitreg_dwarf *front, const char **reason);
+int jitreg_fixups_move(struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *front,
+		       const char **reason);
 
 #endif

@@ -81,7 +81,7 @@ static int read_dwarf(const struct jitreg_template *template, struct jitreg_dwar
 	if (r)
 		return r;
 	*reason = "the file has no .debug_info";
-	r = dwarf->sections[JITREG_DWARF_INFO].bytes ? jitreg_fixups_find(file, dwarf, reason)
+	r = dwarf->sections[JITREG_DWARF_INFO].bytes ? jitreg_fixups_find(dwarf, reason)
 						      : -ENODATA;
 	if (!r && dwarf->supplemented)
 		r = jitreg_supplement_append(file, dwarf, reason);

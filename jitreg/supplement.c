@@ -131,7 +131,7 @@ int jitreg_supplement_append(const struct jitreg_object *object, struct jitreg_d
 	if (!r)
 		r = jitreg_dwarf_read(file, JITREG_DWARF_ALL, &supplement, reason);
 	if (!r)
-		r = jitreg_fixups_move(file, supplement, dwarf, reason);
+		r = jitreg_fixups_move(supplement, dwarf, reason);
 	if (!r) {
 		*reason = "no memory";
 		r = append_sections(dwarf, supplement);

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "../jitreg/descriptor.h"
+#include "../jitreg/fixups.h"
 #include "../jitreg/jitreg.h"
 #include "jitreg_util.h"
 
@@ -84,6 +85,7 @@ static int setup(void **state)
 
 	util_write(util_path("moved.cc"), source, sizeof(source) - 1);
 	copy_source("indexed.s");
+	copy_source("repeated.s");
 	copy_source("dwz.s");
 	copy_source("dwz_alt.s");
 	return r;
@@ -248,6 +250,26 @@ static void set_dwarf_compressed_sections_are_inflated(void **state)
 	(void)state;
 	check_source(compile, "objcopy --compress-debug-sections=zlib from.so");
 	check_source(compile, "objcopy --compress-debug-sections=zlib-gnu from.so");
+}
+
+/* libdwarf alone would take a section for damaged that is a thousandth of its size. */
+static void fixups_find_well_compressed_section_is_read(void **state)
+{
+	struct jitreg_object *object = NULL;
+	struct jitreg_dwarf *dwarf;
+	const char *reason = "none";
+
+	(void)state;
+	assert_int_equal(util_run("gcc -shared -nostdlib repeated.s -o repeated.so && "
+				  "objcopy --compress-debug-sections=zlib repeated.so"),
+			 0);
+	assert_int_equal(jitreg_object_open(util_path("repeated.so"), -1, &object), 0);
+	assert_int_equal(jitreg_dwarf_read(object, JITREG_DWARF_ALL, &dwarf, &reason), 0);
+	assert_int_equal(jitreg_fixups_find(dwarf, &reason), 0);
+	assert_int_equal(dwarf->sections[JITREG_DWARF_INFO].site_count, 1);
+	assert_int_equal(dwarf->sections[JITREG_DWARF_INFO].sites[0], 12);
+	jitreg_dwarf_destroy(dwarf);
+	jitreg_object_close(object);
 }
 
 static void set_dwarf_indexed_addresses_are_moved_in_their_table(void **state)
@@ -575,6 +597,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(set_dwarf_any_compiler_option_moves_addresses_as_linker),
 		cmocka_unit_test(set_dwarf_compressed_sections_are_inflated),
+		cmocka_unit_test(fixups_find_well_compressed_section_is_read),
 		cmocka_unit_test(set_dwarf_indexed_addresses_are_moved_in_their_table),
 		cmocka_unit_test(set_dwarf_detached_file_is_read),
 		cmocka_unit_test(set_dwarf_system_libpython_has_all_sections),
