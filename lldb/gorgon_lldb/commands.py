@@ -159,8 +159,8 @@ class Symbols(Command):
     information (20 MB for libpython), lasts until "--dwarf off", and cores
     have it, which then show lines without any scripts. It is the one command
     that CALLS A FUNCTION in the process, in the selected thread while the
-    others stay stopped: not for cores, and not when that thread was stopped
-    in the middle of malloc() or dlopen().
+    others stay stopped: not for cores, and not while that thread is in the
+    middle of malloc() or dlopen().
 
     Example:
       (lldb) gorgon symbols 1 libpython

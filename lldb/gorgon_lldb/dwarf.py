@@ -6,15 +6,21 @@ registers that in place of the small symfile; lldb then shows lines and variable
 cores of the process, too. It is the only thing that these scripts call in a process. The call
 allocates memory and reads files; the library answers at once when a lock of its own is taken.
 
-Only the selected thread runs meanwhile. What it may wait for is a lock of the C library that
-it, or a thread that stays stopped, holds; then the call is given up when its time is over."""
+Only the selected thread runs meanwhile. It is refused inside of the C library's allocator and
+of dlopen(). What it may still wait for is a lock that a thread holds which stays stopped; then
+the call is given up when its time is over."""
+
+import re
 
 import lldb
 
 from . import process, root, symbols
 
 FUNCTION = "gorgon_debug_set_dwarf"
-SECONDS = 120  # reading the largest libraries takes ten
+SECONDS = 60  # a libpython takes one, the first time
+
+UNSAFE = re.compile(r"(_int_|__libc_|__GI___libc_)?(malloc|calloc|realloc|memalign|free)|dl(m?open|close)|_dl_\w+")
+INNERMOST = 12
 
 
 def find_function(target):
@@ -57,6 +63,11 @@ def set_dwarf(target, frame, objects, whole):
                              "without --dwarf lldb reads the files")
     if not frame.IsValid():
         raise root.RootError("no thread is selected to do it")
+    thread = frame.GetThread()
+    for name in (thread.GetFrameAtIndex(i).GetFunctionName() for i in range(min(INNERMOST, thread.GetNumFrames()))):
+        if UNSAFE.fullmatch(name or ""):
+            raise root.RootError(f"thread {thread.GetIndexID()} is inside of {name}; select another one, or let it "
+                                 'go on ("finish")')
     function = find_function(target)
     count, text = 0, ""
     for o in objects:

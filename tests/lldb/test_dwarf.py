@@ -159,8 +159,8 @@ class Attached(session.Case):
         self.assertRegex(self.back, rf"\n{COUNT} interpreters, \d+ objects: no problems\.\n")
 
     def test_core_is_refused(self):
-        self.assertRegex(self.refused, r"error: gorgon symbols: debug information is moved by the process itself, and a "
-                         r"core does not run; without --dwarf lldb reads the files\n")
+        self.assertRegex(self.refused, r"error: gorgon symbols: debug information is moved by the process itself, and "
+                         r"a core does not run; without --dwarf lldb reads the files\n")
 
     def test_no_complaints(self):
         for output in (self.attached, self.back, self.core):
@@ -201,6 +201,15 @@ class Refused(session.Case):
                       session.stops(output, 2)[0].output["gorgon symbols --dwarf 1 libpython"])
         self.assertTrue(session.ended(output), output[-500:])
         self.assertNotRegex(output, session.TRACEBACK)
+
+    def test_a_thread_in_the_allocator_is_not_used(self):
+        output = harness.lldb(
+            ["breakpoint set -n host_created", "run", "breakpoint set -n _int_malloc", session.DRIVER, "continue",
+             session.drive({2: ["once", "gorgon symbols --dwarf 1 libpython"]})],
+            harness.HOST, "-n", str(COUNT), "pass", script=True)
+        self.assertRegex(session.stops(output, 2)[0].output["gorgon symbols --dwarf 1 libpython"],
+                         r"^error: gorgon symbols: thread \d is inside of _int_malloc; select another one, or let it "
+                         r'go on \("finish"\)\n')
 
 
 @harness.needs_lldb
