@@ -139,8 +139,9 @@ define unit
 endef
 
 # gorgon-symdump's have all of it but main().
-$(BUILD)/tests/test_symdump: private UNIT_LIBS := -ldw $(JSON_LIBS)
-$(BUILD)/tests/test_symdump: $(BUILD)/obj/tests/test_symdump.o $(call obj,$(filter-out %/main.c,$(SYMDUMP_SRC)))
+SYMDUMP_UNITS := $(BUILD)/tests/test_symdump $(BUILD)/tests/test_symdump_python
+$(SYMDUMP_UNITS): private UNIT_LIBS := -ldw $(JSON_LIBS)
+$(SYMDUMP_UNITS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,$(filter-out %/main.c,$(SYMDUMP_SRC)))
 	$(unit)
 
 # libjitreg's own units link nothing of the loader.

@@ -3,6 +3,7 @@
 
 Debuggers run without the user's init files. A test skips only when a tool is absent."""
 
+import glob
 import os
 import re
 import shutil
@@ -21,6 +22,7 @@ MODULES = os.path.join(BUILD, "modules")
 VENV_PYTHON = os.path.join(ROOT, "build", "venv", "bin", "python")
 PYTHON3 = "/usr/bin/python3"
 LIBPYTHON = "/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0"
+PYENV = os.path.join(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv")), "versions")
 GDB_SCRIPT = os.path.join(ROOT, "gdb", "gorgon.py")
 LLDB_SCRIPT = os.path.join(ROOT, "lldb", "gorgon.py")
 SANITIZED = bool(os.environ.get("SAN"))
@@ -162,3 +164,10 @@ def copy_stripped(folder):
     for name in ("host", "libgorgon.so.0", "libjitreg.so.0"):
         run("strip", "-o", os.path.join(folder, name), os.path.join(BUILD, name)).check_returncode()
     return os.path.join(folder, "host")
+
+
+def find_python(version):
+    """An executable of that CPython of which Gorgon can load the libpython, or None."""
+    candidates = [shutil.which(f"python{version}"), *glob.glob(f"{PYENV}/{version}.*/bin/python{version}")]
+    usable = (c for c in candidates if c and run(GORGON, "info", "--python", c).returncode == 0)
+    return next(usable, None)

@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <elf.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdlib.h>
@@ -23,6 +22,7 @@
 #include <unistd.h>
 
 #include "../tools/symdump/symdump.h"
+#include "symfile.h"
 
 #define WORLD     UINT64_C(0x700000000000)
 #define EXE       UINT64_C(0x500000000000)
@@ -34,13 +34,6 @@
 #define WITH_FILE 2 // index in a namespace
 
 __attribute__((used)) struct gorgon_debug_root gorgon_debug_root;
-
-struct symfile {
-	Elf64_Ehdr ehdr;
-	Elf64_Shdr shdr[3];
-	Elf64_Sym sym[2];
-	char names[16];
-};
 
 // What lies at WORLD in the target.
 struct world {
@@ -98,40 +91,6 @@ static int find_bias(struct dl_phdr_info *info, size_t size, void *ret)
 	return 1; // the first is the program
 }
 
-static void fill_symfile(struct symfile *file, uint64_t addr)
-{
-	file->ehdr = (Elf64_Ehdr){
-		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-		.e_type = ET_DYN,
-		.e_machine = EM_X86_64,
-		.e_version = EV_CURRENT,
-		.e_shoff = offsetof(struct symfile, shdr),
-		.e_ehsize = sizeof(Elf64_Ehdr),
-		.e_shentsize = sizeof(Elf64_Shdr),
-		.e_shnum = 3,
-	};
-	file->shdr[1] = (Elf64_Shdr){
-		.sh_type = SHT_SYMTAB,
-		.sh_offset = offsetof(struct symfile, sym),
-		.sh_size = sizeof(file->sym),
-		.sh_link = 2,
-		.sh_entsize = sizeof(Elf64_Sym),
-	};
-	file->shdr[2] = (Elf64_Shdr){
-		.sh_type = SHT_STRTAB,
-		.sh_offset = offsetof(struct symfile, names),
-		.sh_size = sizeof(file->names),
-	};
-	file->sym[1] = (Elf64_Sym){
-		.st_name = 1,
-		.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
-		.st_shndx = SHN_ABS,
-		.st_value = addr + 64,
-		.st_size = 32,
-	};
-	strcpy(file->names + 1, "function");
-}
-
 static void fill_world(struct world *world)
 {
 	strcpy(world->path, "/no/such/folder/library.so");
@@ -170,7 +129,7 @@ static void fill_world(struct world *world)
 			.symfile = world_addr(&world->symfile[i]),
 			.symfile_size = sizeof(struct symfile),
 		};
-		fill_symfile(&world->symfile[i], start);
+		fill_symfile(&world->symfile[i], "function", start + 64, 32);
 		// One of each namespace has a file; the names of the others are in their symfiles.
 		if (i % PER_NS == WITH_FILE) {
 			object->path = world_addr(world->exe_path);

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Helpers for the lldb tests: what to run, and a parser for what the loop in driver.py prints."""
 
-import glob
 import json
 import os
 import re
-import shutil
 import unittest
 
 import harness
@@ -123,11 +121,3 @@ def expectations(output, what):
         found.setdefault(int(interp), []).append(
             {name: int(value) for name, value in (pair.split("=") for pair in values.split())})
     return found
-
-
-def find_python(version):
-    """An executable of that CPython of which Gorgon can load the libpython, or None."""
-    versions = os.path.join(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv")), "versions")
-    candidates = [shutil.which(f"python{version}"), *glob.glob(f"{versions}/{version}.*/bin/python{version}")]
-    usable = (c for c in candidates if c and harness.run(harness.GORGON, "info", "--python", c).returncode == 0)
-    return next(usable, None)

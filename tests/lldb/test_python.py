@@ -52,7 +52,7 @@ class Versions:
 
     @classmethod
     def setUpClass(cls):
-        python = session.find_python(cls.version) if cls.version else None
+        python = harness.find_python(cls.version) if cls.version else None
         if cls.version and not python:
             raise unittest.SkipTest(f"no CPython {cls.version} with a libpython")
         cls.folder = tempfile.TemporaryDirectory()

@@ -5,6 +5,7 @@ cores."""
 import os
 import re
 import sys
+import tempfile
 import unittest
 
 import harness
@@ -60,6 +61,41 @@ PYTHON = [[[("sleep", "    time.sleep(600)"), ("<module>", "[sleep, in_numpy, de
           [[("deep.<locals>.<lambda>", "        sorted([1]")],
            [("deep", "        sorted([1]"), *[("deep", "        deep(n - 1)")] * 500, ("<module>", "[sleep, in_numpy, deep]")]]]
 OUTERMOST = ["Py_RunMain", "Py_BytesMain", "run", "gorgon_interp_main", "run_interpreter", "start_thread"]
+
+
+# The same in every version: a generator, a call deep in Python and back through C, and a holder of a GIL.
+# The callback's line is neither its function's first nor the next one.
+VERSIONS = """
+import gorgon, time
+
+class Slow:
+    def __lt__(self, other):
+        time.sleep(600)
+
+def generate():
+    yield sorted([Slow(), Slow()])
+
+def deep(n=3):
+    if n:
+        deep(n - 1)
+    else:
+        sorted([1], key=lambda item: [
+            "sleep",
+            time.sleep(600)])
+
+def spin():
+    while True:
+        pass
+
+print("ready", flush=True)
+[lambda: next(generate()), deep, spin][gorgon.interpreter]()
+"""
+VERSIONS_PYTHON = [
+    [[("Slow.__lt__", "        time.sleep(600)\n")], [("generate", "    yield")], [("<lambda>", "[lambda"), ("<module>", "[lambda")]],
+    [[("deep.<locals>.<lambda>", "            time.sleep(600)])")],
+     [("deep", "        sorted([1]"), *[("deep", "        deep(n - 1)")] * 3, ("<module>", "[lambda")]],
+    [[("spin", ("    while", "        pass")), ("<module>", "[lambda")]],
+]
 
 
 def line_of(text):
@@ -163,6 +199,43 @@ class Stacks(unittest.TestCase):
         holders = re.findall(r"^(interp \d), thread \d+, holds the GIL$", text, re.M)
         self.assertEqual(holders, ["interp 1"])
         self.assertEqual([frame[0] for frame in python_frames(text)["interp 1"][0]], ["spin", "<module>"])
+
+
+class Versions(unittest.TestCase):
+    def check(self, version):
+        python = harness.find_python(version)
+        if not python:
+            self.skipTest(f"no CPython {version} with a libpython")
+        with harness.Background(harness.HOST, "-n", 3, "-p", python, VERSIONS, until=r"(?s)(ready.*){3}") as host:
+            session.wait_until(lambda: session.output(host.pid, "--stacks").count("!time_sleep+") == 2)
+            with tempfile.TemporaryDirectory() as folder:
+                made = harness.run("gcore", "-o", os.path.join(folder, "core"), host.pid)
+                self.assertEqual(made.returncode, 0, made.stderr)
+                texts = [session.output(host.pid, "--stacks"),
+                         session.output(os.path.join(folder, f"core.{host.pid}"), "--stacks")]
+        lines = VERSIONS.splitlines()
+        for text in texts:
+            self.assertEqual(re.findall(r"^(interp \d), thread \d+, holds the GIL$", text, re.M), ["interp 2"])
+            found = python_frames(text)
+            for interp, groups in enumerate(VERSIONS_PYTHON):
+                got = [[(function, lines[int(line) - 1]) for function, _, line in group]
+                       for group in found[f"interp {interp}"]]
+                self.assertEqual([[name for name, _ in group] for group in got],
+                                 [[name for name, _ in group] for group in groups])
+                for (_, line), (name, begins) in zip(sum(got, []), sum(groups, [])):
+                    self.assertTrue((line + "\n").startswith(begins), (interp, name, line))
+
+    def test_3_11(self):
+        self.check("3.11")
+
+    def test_3_12(self):
+        self.check("3.12")
+
+    def test_3_13(self):
+        self.check("3.13")
+
+    def test_3_14(self):
+        self.check("3.14")
 
 
 if __name__ == "__main__":

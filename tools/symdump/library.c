@@ -297,13 +297,6 @@ const struct symbol *library_find(struct library *library, uint64_t vaddr)
 	return found;
 }
 
-Dwarf *library_dwarf(struct library *library)
-{
-	Dwarf_Addr bias;
-
-	return library->module ? dwfl_module_getdwarf(library->module, &bias) : NULL;
-}
-
 // Of several rows at one address the last is in force, and of these the last that begins a
 // statement: so does gdb (find_pc_sect_line()), and dwfl_module_getsrc() does not. The first is
 // where a function opens.

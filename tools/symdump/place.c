@@ -66,11 +66,7 @@ static struct library *from_symfile(struct places *places, const struct object *
 		data = zalloc(object->symfile_size, 1);
 		memcpy(data, object->symfile_data, object->symfile_size);
 	} else if (object->symfile && object->symfile_size <= 64u << 20) {
-		data = zalloc(object->symfile_size, 1);
-		if (!target_read(places->target, object->symfile, data, object->symfile_size)) {
-			free(data);
-			data = NULL;
-		}
+		data = target_copy(places->target, object->symfile, object->symfile_size);
 	}
 	return library_create(places->target, -1, data, object->symfile_size, object->path, NULL);
 }

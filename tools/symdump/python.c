@@ -1,192 +1,25 @@
 // SPDX-License-Identifier: MIT
 // Python frames of a thread, read from CPython's own structures in the target.
 //
-// Where their members are is asked of libpython's DWARF, not written down here. What the
-// members mean is CPython 3.11's: a C call of the bytecode loop runs the frames from
-// `current_frame` on, up to the one with `is_entry`. A version without these members, or a
-// libpython without DWARF, gets a reason instead of frames.
+// A C call of the bytecode loop runs the frames from the innermost on, up to an entry: in 3.11
+// the last one says so (is_entry), later a frame without code of its own comes after it, whose
+// owner is the interpreter or the C stack. The instruction is the one that runs, or in 3.11 and
+// 3.12 may be a part of it that holds a cache: its line is the same.
 //
-// Specification: Objects/locations.md (line table), Include/cpython/unicodeobject.h.
+// Specification: Objects/locations.md (line table), Objects/frame_layout.md, from 3.14 on
+// InternalDocs; Include/cpython/unicodeobject.h.
 
 #define _GNU_SOURCE
-#include "symdump.h"
+#include "python.h"
 
-#include <dwarf.h>
-#include <elfutils/libdw.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define THREAD_MAX     20000 // of one copy, in all its sub-interpreters
 #define TEXT_MAX       300   // characters
 #define LINE_TABLE_MAX (1u << 20)
-
-enum type { RUNTIME, INTERP, TSTATE, CFRAME, FRAME, CODE, ASCII, COMPACT, BYTES, TYPE_COUNT };
-
-static const char *const type_names[TYPE_COUNT] = {
-	[RUNTIME] = "_PyRuntimeState",
-	[INTERP] = "_is",
-	[TSTATE] = "_ts",
-	[CFRAME] = "_PyCFrame",
-	[FRAME] = "_PyInterpreterFrame",
-	[CODE] = "PyCodeObject",
-	[ASCII] = "PyASCIIObject",
-	[COMPACT] = "PyCompactUnicodeObject",
-	[BYTES] = "PyBytesObject",
-};
-
-struct python_layout {
-	char *why_not;    // or NULL
-	uint64_t runtime; // link-time address of _PyRuntime
-	uint64_t interp_head, gil_locked, gil_holder;
-	uint64_t interp_next, thread_head;
-	uint64_t thread_next, thread_id, cframe;
-	uint64_t current_frame;
-	uint64_t code, previous, prev_instr, is_entry;
-	uint64_t filename, name, line_table, first_line, first_instr;
-	uint64_t length, state, ascii_size, compact_size;
-	uint64_t bytes_size, bytes_data;
-};
-
-static void find_types(Dwarf *dwarf, Dwarf_Die types[TYPE_COUNT], bool found[TYPE_COUNT])
-{
-	Dwarf_CU *unit = NULL;
-	Dwarf_Die top, die;
-	int missing = TYPE_COUNT;
-
-	while (missing && !dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &top, NULL)) {
-		if (dwarf_child(&top, &die))
-			continue;
-		do {
-			int tag = dwarf_tag(&die);
-			const char *name = dwarf_diename(&die);
-
-			if ((tag != DW_TAG_structure_type && tag != DW_TAG_typedef) || !name ||
-			    dwarf_hasattr(&die, DW_AT_declaration))
-				continue;
-			for (int i = 0; i < TYPE_COUNT; i++) {
-				Dwarf_Die peeled;
-
-				// A typedef may come before, and without, its structure.
-				if (found[i] || strcmp(name, type_names[i]) ||
-				    dwarf_peel_type(&die, &peeled) ||
-				    dwarf_hasattr(&peeled, DW_AT_declaration))
-					continue;
-				types[i] = peeled;
-				found[i] = true;
-				missing--;
-			}
-		} while (!dwarf_siblingof(&die, &die));
-	}
-}
-
-// Offset of "a.b.c" in a structure.
-static bool find_member(Dwarf_Die type, const char *path, uint64_t *ret)
-{
-	uint64_t sum = 0;
-
-	for (;;) {
-		size_t length = strcspn(path, ".");
-		Dwarf_Attribute attr;
-		Dwarf_Word off = 0;
-		Dwarf_Die member, its_type;
-		const char *name;
-
-		if (dwarf_child(&type, &member))
-			return false;
-		while (!(name = dwarf_diename(&member)) || strncmp(name, path, length) ||
-		       name[length])
-			if (dwarf_siblingof(&member, &member))
-				return false;
-		if (dwarf_attr(&member, DW_AT_data_member_location, &attr) &&
-		    dwarf_formudata(&attr, &off))
-			return false;
-		sum += off;
-		if (!path[length]) {
-			*ret = sum;
-			return true;
-		}
-		path += length + 1;
-		if (!dwarf_attr(&member, DW_AT_type, &attr) ||
-		    !dwarf_formref_die(&attr, &its_type) || dwarf_peel_type(&its_type, &type))
-			return false;
-	}
-}
-
-static char *fill_layout(struct python_layout *layout, struct library *library)
-{
-	const struct {
-		enum type type;
-		const char *path;
-		uint64_t *off;
-	} members[] = {
-		{RUNTIME, "interpreters.head", &layout->interp_head},
-		{RUNTIME, "ceval.gil.locked", &layout->gil_locked},
-		{RUNTIME, "ceval.gil.last_holder", &layout->gil_holder},
-		{INTERP, "next", &layout->interp_next},
-		{INTERP, "threads.head", &layout->thread_head},
-		{TSTATE, "next", &layout->thread_next},
-		{TSTATE, "native_thread_id", &layout->thread_id},
-		{TSTATE, "cframe", &layout->cframe},
-		{CFRAME, "current_frame", &layout->current_frame},
-		{FRAME, "f_code", &layout->code},
-		{FRAME, "previous", &layout->previous},
-		{FRAME, "prev_instr", &layout->prev_instr},
-		{FRAME, "is_entry", &layout->is_entry},
-		{CODE, "co_filename", &layout->filename},
-		{CODE, "co_qualname", &layout->name},
-		{CODE, "co_linetable", &layout->line_table},
-		{CODE, "co_firstlineno", &layout->first_line},
-		{CODE, "co_code_adaptive", &layout->first_instr},
-		{ASCII, "length", &layout->length},
-		{ASCII, "state", &layout->state},
-		{BYTES, "ob_base.ob_size", &layout->bytes_size},
-		{BYTES, "ob_sval", &layout->bytes_data},
-	};
-	const struct symbol *symbols;
-	size_t count = library_symbols(library, &symbols);
-	Dwarf *dwarf = library_dwarf(library);
-	Dwarf_Die types[TYPE_COUNT];
-	bool found[TYPE_COUNT] = {false};
-
-	for (size_t i = 0; i < count; i++)
-		if (!strcmp(symbols[i].name, "_PyRuntime"))
-			layout->runtime = symbols[i].vaddr;
-	if (!layout->runtime)
-		return format("it has no _PyRuntime");
-	if (!dwarf)
-		return format("it has no debug information");
-	find_types(dwarf, types, found);
-	for (int i = 0; i < TYPE_COUNT; i++)
-		if (!found[i])
-			return format("its debug information has no %s", type_names[i]);
-	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
-		if (!find_member(types[members[i].type], members[i].path, members[i].off))
-			return format("its %s has no %s; CPython 3.11's has",
-				      type_names[members[i].type], members[i].path);
-	layout->ascii_size = (uint64_t)dwarf_bytesize(&types[ASCII]);
-	layout->compact_size = (uint64_t)dwarf_bytesize(&types[COMPACT]);
-	return NULL;
-}
-
-struct python_layout *python_layout_create(struct library *library)
-{
-	struct python_layout *layout = zalloc(1, sizeof(*layout));
-
-	layout->why_not = fill_layout(layout, library);
-	return layout;
-}
-
-void python_layout_destroy(struct python_layout *layout)
-{
-	if (layout)
-		free(layout->why_not);
-	free(layout);
-}
-
-const char *python_layout_problem(const struct python_layout *layout)
-{
-	return layout->why_not;
-}
+#define TAG_BITS       UINT64_C(7) // of 3.14's references on the stack
+#define OWNER_ENTRY    3           // from 3.12 on; and what is more
 
 static uint64_t read_word(struct target *target, uint64_t addr)
 {
@@ -311,9 +144,14 @@ static int read_line(struct target *target, const struct python_layout *layout, 
 	return line;
 }
 
-// Calls @see for each thread until it returns true; returns that thread's state, or 0.
-static uint64_t each_thread(struct target *target, const struct python_layout *layout,
-			    uint64_t runtime, bool (*see)(uint64_t tid, void *arg), void *arg)
+struct thread_state {
+	uint64_t interp, addr; // 0: there is none
+};
+
+// Calls @see for each thread until it returns true; returns that thread's state.
+static struct thread_state each_thread(struct target *target, const struct python_layout *layout,
+				       uint64_t runtime, bool (*see)(uint64_t tid, void *arg),
+				       void *arg)
 {
 	uint64_t interp = read_word(target, runtime + layout->interp_head);
 
@@ -322,12 +160,12 @@ static uint64_t each_thread(struct target *target, const struct python_layout *l
 
 		for (; tstate && steps < THREAD_MAX; steps++) {
 			if (see(read_word(target, tstate + layout->thread_id), arg))
-				return tstate;
+				return (struct thread_state){interp, tstate};
 			tstate = read_word(target, tstate + layout->thread_next);
 		}
 		interp = read_word(target, interp + layout->interp_next);
 	}
-	return 0;
+	return (struct thread_state){0};
 }
 
 struct tids {
@@ -360,32 +198,57 @@ static bool is_tid(uint64_t tid, void *arg)
 	return tid == (uint64_t) * (pid_t *)arg;
 }
 
+static bool holds_gil(struct target *target, const struct python_layout *layout, uint64_t runtime,
+		      struct thread_state thread)
+{
+	uint64_t gil = layout->is_3_11 ? runtime + layout->gil
+				       : read_word(target, thread.interp + layout->gil);
+
+	return read_int(target, gil + layout->gil_locked) == 1 &&
+	       read_word(target, gil + layout->gil_holder) == thread.addr;
+}
+
+static void read_frame(struct target *target, const struct python_layout *layout, uint64_t frame,
+		       uint64_t code, struct python_frame *ret)
+{
+	*ret = (struct python_frame){
+		.function = read_str(target, layout, read_word(target, code + layout->name)),
+		.file = read_str(target, layout, read_word(target, code + layout->filename)),
+		.line = read_line(target, layout, code, read_word(target, frame + layout->instr)),
+	};
+}
+
 bool python_read(struct target *target, const struct python_layout *layout, uint64_t bias,
 		 pid_t tid, size_t limit, struct python_stack *ret)
 {
-	uint64_t runtime = bias + layout->runtime, tstate, frame;
+	uint64_t runtime = bias + layout->runtime, frame;
+	struct thread_state thread = {0};
 
 	*ret = (struct python_stack){0};
-	if (layout->why_not || !(tstate = each_thread(target, layout, runtime, is_tid, &tid)))
+	if (!layout->why_not)
+		thread = each_thread(target, layout, runtime, is_tid, &tid);
+	if (!thread.addr)
 		return false;
-	ret->holds_gil = read_int(target, runtime + layout->gil_locked) == 1 &&
-			 read_word(target, runtime + layout->gil_holder) == tstate;
-	frame = read_word(target,
-			  read_word(target, tstate + layout->cframe) + layout->current_frame);
-	while (frame && ret->count < limit) {
-		uint64_t code = read_word(target, frame + layout->code);
-		uint8_t is_entry = 0;
-		struct python_frame *item;
+	ret->holds_gil = holds_gil(target, layout, runtime, thread);
+	frame = read_word(target, thread.addr + layout->frame);
+	if (layout->has_cframe)
+		frame = read_word(target, frame + layout->current_frame);
+	for (size_t steps = 0; frame && steps < limit; steps++) {
+		uint64_t code = read_word(target, frame + layout->code) & ~TAG_BITS;
+		uint8_t owner;
 
-		if (!code || !target_read(target, frame + layout->is_entry, &is_entry, 1))
+		if (!target_read(target, frame + layout->owner, &owner, 1))
 			break;
-		ret->frames = grow(ret->frames, ret->count, sizeof(*ret->frames));
-		item = &ret->frames[ret->count++];
-		item->function = read_str(target, layout, read_word(target, code + layout->name));
-		item->file = read_str(target, layout, read_word(target, code + layout->filename));
-		item->line = read_line(target, layout, code,
-				       read_word(target, frame + layout->prev_instr));
-		item->is_entry = is_entry;
+		if (!layout->is_3_11 && owner >= OWNER_ENTRY) {
+			if (ret->count)
+				ret->frames[ret->count - 1].is_entry = true;
+		} else if (code) {
+			ret->frames = grow(ret->frames, ret->count, sizeof(*ret->frames));
+			read_frame(target, layout, frame, code, &ret->frames[ret->count]);
+			ret->frames[ret->count++].is_entry = layout->is_3_11 && owner;
+		} else {
+			break;
+		}
 		frame = read_word(target, frame + layout->previous);
 	}
 	return true;

@@ -88,15 +88,12 @@ void snapshot_read_symfile(struct target *target, struct snapshot *snapshot, str
 			object->symfile, object->symfile_size);
 		return;
 	}
-	object->symfile_data = zalloc(object->symfile_size, 1);
-	if (target_read(target, object->symfile, object->symfile_data, object->symfile_size)) {
+	object->symfile_data = target_copy(target, object->symfile, object->symfile_size);
+	if (object->symfile_data)
 		snapshot->symfile_bytes += object->symfile_size;
-		return;
-	}
-	problem(&snapshot->problems, "symfile at 0x%lx: its %lu bytes cannot be read",
-		object->symfile, object->symfile_size);
-	free(object->symfile_data);
-	object->symfile_data = NULL;
+	else
+		problem(&snapshot->problems, "symfile at 0x%lx: its %lu bytes cannot be read",
+			object->symfile, object->symfile_size);
 }
 
 static void fill_object(struct target *target, struct snapshot *snapshot, struct object *object,

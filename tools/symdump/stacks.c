@@ -134,7 +134,8 @@ static void find_layouts(struct stacks *stacks)
 		if (p == stacks->python_count) {
 			stacks->pythons = grow(stacks->pythons, p, sizeof(*stacks->pythons));
 			stacks->pythons[stacks->python_count++] =
-				(struct python){library, python_layout_create(library)};
+				(struct python){library, python_layout_create(&dump->target, library, libpython->bias,
+						     dump->snapshot.namespaces[i].python_minor)};
 			if (python_layout_problem(stacks->pythons[p].layout))
 				problem(places_problems(dump->places), "%s: no Python frames: %s",
 					libpython->path,

@@ -6,7 +6,7 @@
  *     snapshot.c jitlist.c         the lists in that memory, checked
  *     library.c                    names and lines of one file, at its own addresses
  *     place.c                      from an address to interpreter, library, function, line
- *     python.c                     Python frames
+ *     python_layout.c python.c     Python frames
  *     table.c json.c script.c extract.c check.c stacks.c    what is printed
  *     text.c main.c
  *
@@ -92,6 +92,8 @@ bool target_open(struct target *target, const char *what, const char *sysroot,
 void target_close(struct target *target);
 /* All of it or nothing. */
 bool target_read(struct target *target, uint64_t addr, void *bytes, size_t size);
+/* The same in memory of its own, or NULL. */
+uint8_t *target_copy(struct target *target, uint64_t addr, size_t size);
 /* Read the mappings of a live process anew. */
 bool target_update(struct target *target, struct problems *problems);
 const struct mapping *target_find_mapping(const struct target *target, uint64_t addr);
@@ -223,8 +225,6 @@ const struct symbol *library_find(struct library *library, uint64_t vaddr);
  * name lives as long as the library.
  */
 const char *library_find_line(struct library *library, uint64_t vaddr, bool opening, int *line);
-/* Its debug information, or NULL. */
-struct Dwarf *library_dwarf(struct library *library);
 /* Size of the build-id that was copied to @id; 0: none. */
 size_t elf_build_id(Elf *elf, uint8_t id[64]);
 /* Address of the first loaded page of an object file. False: it has none. */
@@ -256,7 +256,7 @@ bool place_find(struct places *places, uint64_t addr, bool after, struct place *
 char *place_text(struct places *places, const struct place *place);
 struct problems *places_problems(struct places *places);
 
-/* ---- python.c: Python frames of a thread ---------------------------------------- */
+/* ---- python_layout.c, python.c: Python frames of a thread ------------------------ */
 
 struct python_frame {
 	char *function, *file;
@@ -270,9 +270,13 @@ struct python_stack {
 	bool holds_gil;
 };
 
-/* Where a libpython's structures have their members; never NULL. */
+/*
+ * Where the structures of CPython 3.@minor have their members; never NULL. From 3.13 on the copy
+ * at @bias is asked.
+ */
 struct python_layout;
-struct python_layout *python_layout_create(struct library *libpython);
+struct python_layout *python_layout_create(struct target *target, struct library *libpython,
+					   uint64_t bias, unsigned minor);
 void python_layout_destroy(struct python_layout *layout);
 /* Why no frames can be read, or NULL. */
 const char *python_layout_problem(const struct python_layout *layout);

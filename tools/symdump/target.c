@@ -86,6 +86,20 @@ bool target_read(struct target *target, uint64_t addr, void *bytes, size_t size)
 			   : core_read(target, addr, bytes, size);
 }
 
+uint8_t *target_copy(struct target *target, uint64_t addr, size_t size)
+{
+	uint8_t last, *ret;
+
+	// A size is only believed if there is something that far: a lie costs no memory.
+	if (!size || addr + size < addr || !target_read(target, addr + size - 1, &last, 1))
+		return NULL;
+	ret = zalloc(size, 1);
+	if (target_read(target, addr, ret, size))
+		return ret;
+	free(ret);
+	return NULL;
+}
+
 bool target_update(struct target *target, struct problems *problems)
 {
 	if (target->mappings_given)
