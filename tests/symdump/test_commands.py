@@ -5,6 +5,7 @@ registry or never keep still."""
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -54,6 +55,79 @@ int main(void)
 	pause();
 	return 0;
 }
+"""
+
+# Registers an object file with DWARF as LLVM does: in memory as the compiler made it, with addresses for the sections
+# and nothing relocated.
+JIT_WITH_LINES = """
+#include <elf.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+struct entry { struct entry *next, *prev; const char *addr; uint64_t size; };
+struct { uint32_t version, action; struct entry *relevant, *first; } __jit_debug_descriptor = {1};
+int main(int argc, char **argv)
+{
+	struct stat st;
+	int fd = open(argv[argc - 1], O_RDONLY);
+	if (fd < 0 || fstat(fd, &st))
+		return 1;
+	char *file = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	Elf64_Ehdr *ehdr = (Elf64_Ehdr *)file;
+	Elf64_Shdr *shdr = (Elf64_Shdr *)(file + ehdr->e_shoff);
+	static struct entry entry;
+	for (int i = 0; i < ehdr->e_shnum; i++)
+		if (shdr[i].sh_flags & SHF_ALLOC && shdr[i].sh_size)
+			shdr[i].sh_addr = (uintptr_t)file + shdr[i].sh_offset;
+	for (int i = 0; i < ehdr->e_shnum; i++)
+		if (shdr[i].sh_flags & SHF_EXECINSTR && shdr[i].sh_size)
+			printf("ready %p\\n", (void *)shdr[i].sh_addr);
+	entry = (struct entry){.addr = file, .size = st.st_size};
+	__jit_debug_descriptor.first = &entry;
+	fflush(stdout);
+	pause();
+	return 0;
+}
+"""
+
+GENERATED = """
+int generated(int x)
+{
+	int y = x;
+	while (y < 100)
+		y *= y;
+	return y;
+}
+"""
+
+# A program for LLVM itself; pause() returns never.
+LLVM = """
+declare i32 @pause()
+define i32 @generated(i32 %x) !dbg !4 {
+  %y = add i32 %x, 1, !dbg !7
+  %p = call i32 @pause(), !dbg !8
+  %z = mul i32 %y, %p, !dbg !9
+  ret i32 %z, !dbg !9
+}
+define i32 @main() {
+  %r = call i32 @generated(i32 5)
+  ret i32 %r
+}
+!llvm.module.flags = !{!0, !1}
+!llvm.dbg.cu = !{!2}
+!0 = !{i32 2, !"Debug Info Version", i32 3}
+!1 = !{i32 2, !"Dwarf Version", i32 4}
+!2 = distinct !DICompileUnit(language: DW_LANG_C99, file: !3, emissionKind: FullDebug)
+!3 = !DIFile(filename: "generated.x", directory: "/")
+!4 = distinct !DISubprogram(name: "generated", file: !3, line: 10, scopeLine: 10, type: !5, unit: !2, spFlags: DISPFlagDefinition)
+!5 = !DISubroutineType(types: !6)
+!6 = !{}
+!7 = !DILocation(line: 11, scope: !4)
+!8 = !DILocation(line: 12, scope: !4)
+!9 = !DILocation(line: 14, scope: !4)
 """
 
 # A registry that stays in the middle of a change.
@@ -233,6 +307,47 @@ class OtherTargets(unittest.TestCase):
                 self.assertEqual(session.output(process.pid, "--addr", hex(address + 4)),
                                  f"{address + 4:#x}  jit  jit@{o['symfile']['address']}!jitted?[1m+0x4\n")
                 self.assertIn("consistent: 0 namespaces, 1 objects", session.output(process.pid, "--check"))
+
+    def test_lines_of_plain_jit_list(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program, file = os.path.join(folder, "jit"), os.path.join(folder, "generated.o")
+            made = subprocess.run(["gcc", "-x", "c", "-", "-o", program], input=JIT_WITH_LINES, text=True, check=False)
+            self.assertEqual(made.returncode, 0)
+            # LLVM writes no .debug_aranges, and which unit has an address is to be searched.
+            for options, removed in ((["-gdwarf-4"], []), (["-gdwarf-5"], []),
+                                     (["-gdwarf-5"], [".debug_aranges", ".rela.debug_aranges"])):
+                with self.subTest(options=options, removed=removed):
+                    source = os.path.join(folder, "generated.c")
+                    with open(source, "w") as text:
+                        text.write(GENERATED)
+                    harness.run("gcc", "-O1", *options, "-c", source, "-o", file).check_returncode()
+                    harness.run("objcopy", *(f"--remove-section={name}" for name in removed), file).check_returncode()
+                    decoded = re.findall(r"^generated\.c +(\d+) +(0x\w+|0) ",
+                                         harness.run("objdump", "--dwarf=decodedline", file).stdout, re.M)
+                    rows = {int(offset, 16): int(line) for line, offset in decoded}
+                    self.assertGreater(len(set(rows.values())), 3)
+                    with harness.Background(program, file, until="ready") as process:
+                        start = int(process.output.split()[1], 16)
+                        found = session.output(process.pid, "--find", "generated")
+                        self.assertRegex(found, rf"^{start:#x} .*!generated\+0x0  generated\.c:{rows[0]}\n$")
+                        end = max(rows)
+                        lines = session.output(process.pid, "--addr", *(hex(start + offset) for offset in rows if offset < end))
+                    self.assertEqual([int(n) for n in re.findall(r"  generated\.c:(\d+)$", lines, re.M)],
+                                     [line for offset, line in rows.items() if offset < end], lines)
+
+    def test_lines_of_llvm(self):
+        lli = next((path for path in map(shutil.which, ("lli-19", "lli-16", "lli-14", "lli")) if path), None)
+        if not lli:
+            self.skipTest("lli is not installed")
+        with tempfile.NamedTemporaryFile("w", suffix=".ll") as file:
+            file.write(LLVM)
+            file.flush()
+            with harness.Background(lli, file.name, until="") as process:
+                session.wait_until(lambda: "!generated" in session.symdump(process.pid, "--stacks").stdout)
+                self.assertRegex(session.output(process.pid, "--find", "generated"),
+                                 r"  jit  jit@0x\w+!generated\+0x0  generated\.x:10\n$")
+                self.assertRegex(session.output(process.pid, "--stacks"),
+                                 r"!\w*pause.*\n#1 +\w+  jit  jit@0x\w+!generated\+0x\w+  generated\.x:12\n")
 
     def test_libjitreg_alone(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -24,6 +24,8 @@ struct library {
 	Dwfl_Module *module;
 	void *data; // of a symfile
 	Elf *elf;
+	Dwarf *dwarf;   // of a symfile
+	Dwarf_Die unit; // the last one found
 	bool symbols_read;
 	struct symbol *symbols; // sorted by vaddr, the best name of an address first
 	uint64_t *reach;        // the farthest end of this symbol and all before it
@@ -95,6 +97,16 @@ static int find_elf(Dwfl_Module *module __attribute__((unused)),
 	return -1;
 }
 
+static bool is_relocatable(int fd)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	GElf_Ehdr ehdr;
+	bool ret = gelf_getehdr(elf, &ehdr) && ehdr.e_type == ET_REL;
+
+	elf_end(elf);
+	return ret;
+}
+
 static void open_file(struct library *library, int fd, const char *name)
 {
 	static char *debuginfo_path;
@@ -108,7 +120,8 @@ static void open_file(struct library *library, int fd, const char *name)
 	if (!debuginfo_path)
 		debuginfo_path = format("+:.debug:%s/usr/lib/debug:/usr/lib/debug",
 					library->target->sysroot);
-	library->dwfl = dwfl_begin(&callbacks);
+	// What is loaded is no relocatable object: libdwfl would ask us for its sections.
+	library->dwfl = is_relocatable(fd) ? NULL : dwfl_begin(&callbacks);
 	if (library->dwfl)
 		library->module =
 			dwfl_report_elf(library->dwfl, base_name(name), name, fd, 0, true);
@@ -121,6 +134,56 @@ static void open_file(struct library *library, int fd, const char *name)
 	dwfl_report_end(library->dwfl, NULL, NULL);
 }
 
+// LLVM registers the relocatable object as the compiler made it, with the sections' addresses
+// filled in: what is not in memory, its DWARF, is yet to be relocated. Sections of that kind are
+// at 0. Other relocations than these two are in none of x86-64's DWARF.
+static void relocate(struct library *library, size_t size, Elf_Scn *scn, const GElf_Shdr *table)
+{
+	Elf_Data *relas = elf_getdata(scn, NULL);
+	GElf_Shdr patched, symbols, section;
+	Elf_Data *syms;
+	GElf_Rela rela;
+	GElf_Sym sym;
+
+	if (!gelf_getshdr(elf_getscn(library->elf, table->sh_info), &patched) ||
+	    patched.sh_flags & (SHF_ALLOC | SHF_COMPRESSED) || patched.sh_type == SHT_NOBITS ||
+	    patched.sh_offset > size || patched.sh_size > size - patched.sh_offset ||
+	    !gelf_getshdr(elf_getscn(library->elf, table->sh_link), &symbols) ||
+	    symbols.sh_type != SHT_SYMTAB)
+		return;
+	syms = elf_getdata(elf_getscn(library->elf, table->sh_link), NULL);
+	for (int i = 0; relas && syms && gelf_getrela(relas, i, &rela); i++) {
+		size_t width = GELF_R_TYPE(rela.r_info) == R_X86_64_64 ? 8 : 4;
+		uint64_t value = (uint64_t)rela.r_addend;
+
+		if ((GELF_R_TYPE(rela.r_info) != R_X86_64_64 &&
+		     GELF_R_TYPE(rela.r_info) != R_X86_64_32) ||
+		    !gelf_getsym(syms, (int)GELF_R_SYM(rela.r_info), &sym) ||
+		    rela.r_offset > patched.sh_size || width > patched.sh_size - rela.r_offset)
+			continue;
+		value += sym.st_value;
+		if (sym.st_shndx < SHN_LORESERVE &&
+		    gelf_getshdr(elf_getscn(library->elf, sym.st_shndx), &section))
+			value += section.sh_addr;
+		memcpy((char *)library->data + patched.sh_offset + rela.r_offset, &value, width);
+	}
+}
+
+static void open_symfile(struct library *library, size_t size)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Ehdr ehdr;
+	GElf_Shdr shdr;
+
+	if (!gelf_getehdr(library->elf, &ehdr))
+		return;
+	while (ehdr.e_type == ET_REL && (scn = elf_nextscn(library->elf, scn)) &&
+	       gelf_getshdr(scn, &shdr))
+		if (shdr.sh_type == SHT_RELA)
+			relocate(library, size, scn, &shdr);
+	library->dwarf = dwarf_begin_elf(library->elf, DWARF_C_READ, NULL);
+}
+
 struct library *library_create(const struct target *target, int fd, void *data, size_t size,
 			       const char *name, const char *debug_path)
 {
@@ -131,8 +194,8 @@ struct library *library_create(const struct target *target, int fd, void *data, 
 	library->data = data;
 	if (fd >= 0)
 		open_file(library, fd, name);
-	else if (data)
-		library->elf = elf_memory(data, size);
+	else if (data && (library->elf = elf_memory(data, size)))
+		open_symfile(library, size);
 	return library;
 }
 
@@ -141,6 +204,7 @@ void library_destroy(struct library *library)
 	if (!library)
 		return;
 	dwfl_end(library->dwfl);
+	dwarf_end(library->dwarf);
 	elf_end(library->elf);
 	free(library->data);
 	free(library->debug_path);
@@ -333,15 +397,33 @@ static Dwarf_Line *find_row(Dwarf_Lines *lines, size_t count, uint64_t vaddr, bo
 	return best;
 }
 
+// LLVM writes no table of the units' addresses.
+static Dwarf_Die *find_unit(struct library *library, Dwarf *dwarf, uint64_t vaddr)
+{
+	Dwarf_CU *unit = NULL;
+	Dwarf_Aranges *aranges;
+	size_t count;
+
+	if (!dwarf_getaranges(dwarf, &aranges, &count) && count)
+		return dwarf_addrdie(dwarf, vaddr, &library->unit);
+	while (!dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &library->unit, NULL))
+		if (dwarf_haspc(&library->unit, vaddr) > 0)
+			return &library->unit;
+	return NULL;
+}
+
 const char *library_find_line(struct library *library, uint64_t vaddr, bool opening, int *line)
 {
-	Dwarf_Addr bias;
-	Dwarf_Die *unit =
-		library->module ? dwfl_module_addrdie(library->module, vaddr, &bias) : NULL;
+	Dwarf_Addr bias = 0;
+	Dwarf *dwarf = library->dwarf;
+	Dwarf_Die *unit;
 	Dwarf_Lines *lines;
 	Dwarf_Line *row;
 	size_t count;
 
+	if (library->module)
+		dwarf = dwfl_module_getdwarf(library->module, &bias);
+	unit = dwarf ? find_unit(library, dwarf, vaddr - bias) : NULL;
 	if (!unit || dwarf_getsrclines(unit, &lines, &count) ||
 	    !(row = find_row(lines, count, vaddr - bias, opening)) || dwarf_lineno(row, line) ||
 	    !*line)
