@@ -17,6 +17,7 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 CXX := g++
+CLANG := clang-16
 CFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
@@ -59,7 +60,7 @@ PRODUCTS := $(BUILD)/gorgon $(BUILD)/gorgon-symdump $(LIBGORGON) $(BUILD)/libgor
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
 .PHONY: all check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump check-gdb \
-	check-lldb bench-debug demo setup venv \
+	check-lldb bench-debug fuzzers demo setup venv \
 	bench format lint compile_commands.json install install-jitreg uninstall clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -144,6 +145,24 @@ $(SYMDUMP_UNITS): private UNIT_LIBS := -ldw $(JSON_LIBS)
 $(SYMDUMP_UNITS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,$(filter-out %/main.c,$(SYMDUMP_SRC)))
 	$(unit)
 
+# The corpus of each fuzz target.
+FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+UNITS += $(FUZZ:%=$(BUILD)/tests/test_fuzz_%)
+$(FUZZ:%=$(BUILD)/tests/test_fuzz_%): private UNIT_LIBS := -ldw $(JSON_LIBS)
+$(FUZZ:%=$(BUILD)/tests/test_fuzz_%): $(BUILD)/tests/test_fuzz_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o \
+		$(BUILD)/obj/tests/fuzz/fuzz.o $(BUILD)/obj/tests/fuzz/replay.o $(call obj,$(filter-out %/main.c,$(SYMDUMP_SRC)))
+	$(unit)
+
+# The same with libFuzzer, which is clang's.
+FUZZERS := $(FUZZ:%=$(BUILD)/fuzz/fuzz_%)
+$(FUZZERS): $(BUILD)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.c tests/fuzz/fuzz.h tests/symfile.h $(SYMDUMP_SRC) \
+		$(wildcard tools/symdump/*.h)
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  CLANG   $@")
+	$(Q)$(CLANG) -std=gnu11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+		-fno-omit-frame-pointer $(INCLUDES) $(JSON_CFLAGS) -o $@ $(filter-out %/main.c,$(filter %.c,$^)) \
+		-ldw -lelf $(JSON_LIBS)
+
 # libjitreg's own units link nothing of the loader.
 $(BUILD)/tests/test_jitreg_%: $(BUILD)/obj/tests/test_jitreg_%.o $(call obj,$(JITREG_UNIT_LIB_SRC)) $(BUILD)/libjitreg.a
 	$(unit)
@@ -200,7 +219,9 @@ check-long:
 	@tools/setup.sh $(DEPS) long
 	+@$(MAKE) --no-print-directory check-long-all
 
-check-long-all: all $(UNITS) $(MODULES) venv
+fuzzers: $(FUZZERS)
+
+check-long-all: all $(UNITS) $(MODULES) $(FUZZERS) venv
 	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/long/run.py $(TESTS)
 
 # Wheels come into a virtual environment, from a pinned list.

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the fuzz targets share. Each fuzz_NAME.c defines fuzz() for libFuzzer
+ * (make check-long TESTS=fuzz) and for replay.c, which runs the committed corpus.
+ */
+#ifndef GORGON_FUZZ_H
+#define GORGON_FUZZ_H
+
+#include "../../tools/symdump/symdump.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+
+/* A file that has these bytes and is nowhere on disk; its name, which opens it, goes to @name. */
+int fuzz_file(const uint8_t *data, size_t size, char name[32]);
+/* A directory without files, for names that a target makes up. */
+const char *fuzz_no_files(void);
+
+#endif

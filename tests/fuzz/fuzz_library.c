@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// An ELF file: names, lines, build-id. The same bytes as a symfile in memory, and as a file
+// with DWARF of its own.
+
+#include "fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void ask(struct library *library)
+{
+	const struct symbol *symbols;
+	size_t count = library_symbols(library, &symbols);
+	int line;
+
+	for (size_t i = 0; i < count && i < 64; i++) {
+		free(symbol_name(&symbols[i]));
+		library_find(library, symbols[i].vaddr + symbols[i].size / 2);
+		library_find_line(library, symbols[i].vaddr, true, &line);
+		library_find_line(library, symbols[i].vaddr + symbols[i].size / 2, false, &line);
+	}
+	library_find(library, 0x1000);
+	library_find_line(library, 0x1000, false, &line);
+	library_destroy(library);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct target target = {.name = "fuzz", .root = -1, .memory = -1, .sysroot = "/no/files"};
+	uint8_t id[64], *copy = malloc(size ?: 1);
+	uint64_t page;
+	char name[32];
+	int fd = fuzz_file(data, size, name);
+	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+
+	elf_build_id(elf, id);
+	if (elf)
+		elf_first_page(elf, &page);
+	elf_end(elf);
+	if (!copy)
+		abort();
+	memcpy(copy, data, size);
+	ask(library_create(&target, -1, copy, size, "fuzz", NULL));
+	ask(library_create(&target, fd, NULL, 0, "fuzz", NULL));
+	return 0;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// CPython's structures: the first byte is the version, the rest lies in memory from where its
+// _PyRuntime is.
+
+#define _GNU_SOURCE
+#include "fuzz.h"
+
+#include "../symfile.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define RUNTIME UINT64_C(0x10000)
+#define TID     4711
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct symfile *file = malloc(sizeof(*file));
+	struct segment segment = {RUNTIME, size - 1, 0};
+	struct target target = {.root = -1, .segments = &segment, .segment_count = 1};
+	struct python_layout *layout;
+	struct python_stack stack;
+	struct library *library;
+	pid_t *tids;
+	char name[32];
+
+	if (!file)
+		abort();
+	if (!size) {
+		free(file);
+		return 0;
+	}
+	fill_symfile(file, "_PyRuntime", RUNTIME, 1);
+	target.memory = fuzz_file(data + 1, size - 1, name);
+	library = library_create(&target, -1, file, sizeof(*file), "libpython", NULL);
+	layout = python_layout_create(&target, library, 0, 11 + data[0] % 4);
+	python_threads(&target, layout, 0, &tids);
+	free(tids);
+	python_read(&target, layout, 0, TID, 100, &stack);
+	python_stack_deinit(&stack);
+	python_layout_destroy(layout);
+	library_destroy(library);
+	close(target.memory);
+	return 0;
+}
