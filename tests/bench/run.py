@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Run the benchmarks and print ratios.
 
-Usage: run.py [--json] [NAME]...      (throws, listing, registering; default: all)
+Usage: run.py [--json] [NAME]...      (throws, listing, registering, symdump; default: all)
 
 A ratio compares things that were measured in turn within one run: the machine may be
 busy with something else, and then is so for both. Times are of the processor, not of
-the wall."""
+the wall; but those of symdump, which has nothing to be compared with."""
 
 import argparse
 import json
@@ -14,9 +14,12 @@ import os
 import statistics
 import subprocess
 import sys
+import time
 
 BUILD = os.environ["BUILD"]
 MODULE = os.path.join(BUILD, "bench", "libthrow.so")
+GORGON = os.path.join(BUILD, "gorgon")
+SYMDUMP = os.path.join(BUILD, "gorgon-symdump")
 LIBGORGON = os.path.join(BUILD, "libgorgon.so.0")
 COUNTS = (1, 100, 1000)
 ROUNDS = 21
@@ -24,6 +27,9 @@ THROWS = 500
 LISTED = 18000  # 1,000 interpreters with numpy
 LIBPYTHON = "/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0"
 REGISTERED = 1000
+# Interpreters to dump: 1,000 with numpy are 18 GB.
+DUMPED = (("bare", "", 1000), ("numpy", "import numpy; ", int(os.environ.get("NUMPY", "200"))))
+DUMPS = ("", "--json", "--check", "--stacks")
 
 
 def progress(text):
@@ -145,8 +151,62 @@ def print_registering(rows):
               f"{row['bytes'] / 1024:8.1f} KiB{row['ratio']:12.1%}")
 
 
+class Interpreters:
+    """A process with @count interpreters that have run @prologue and wait."""
+
+    def __init__(self, count, prologue):
+        program = prologue + "import time; print('ready', flush=True); time.sleep(3600)"
+        self.process = subprocess.Popen([GORGON, "run", "-n", str(count), "-c", program], stdout=subprocess.PIPE,
+                                        text=True)
+        for i in range(count):
+            progress(f"symdump: {i}/{count} interpreters")
+            if self.process.stdout.readline() != "ready\n":
+                raise SystemExit(f"bench: interpreter {i} of {count} did not get ready")
+
+    def __enter__(self):
+        return self.process.pid
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def dump(pid, *options):
+    """Seconds of the wall, and MB, of one gorgon-symdump; its output is thrown away."""
+    started = time.monotonic()
+    process = subprocess.Popen([SYMDUMP, str(pid), *options], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"bench: gorgon-symdump {' '.join(options)} ended with {status}")
+    return time.monotonic() - started, usage.ru_maxrss / 1024
+
+
+def symdump():
+    rows = []
+    for kind, prologue, count in DUMPED:
+        with Interpreters(count, prologue) as pid:
+            for option in DUMPS:
+                progress(f"symdump {option}, {count} interpreters, {kind}")
+                runs = [dump(pid, *option.split()) for _ in range(3)]
+                rows.append({"benchmark": "symdump", "interpreters": count, "kind": kind, "option": option,
+                             "seconds": statistics.median(took for took, _ in runs),
+                             "megabytes": max(memory for _, memory in runs)})
+    progress("")
+    return rows
+
+
+def print_symdump(rows):
+    print("gorgon-symdump on a process with many interpreters (aim for 1000: 1 s, 100 MB)\n")
+    print(f"{'interpreters':>12}  {'with':8}{'option':10}{'time':>10}{'memory':>10}")
+    for row in rows:
+        print(f"{row['interpreters']:12}  {row['kind']:8}{row['option'] or 'table':10}{row['seconds']:8.2f} s"
+              f"{row['megabytes']:7.0f} MB")
+
+
 BENCHMARKS = {"throws": (throws, print_throws), "listing": (listing, print_listing),
-              "registering": (registering, print_registering)}
+              "registering": (registering, print_registering),
+              "symdump": (symdump, print_symdump)}
 
 
 def main():

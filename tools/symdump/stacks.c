@@ -2,8 +2,11 @@
 // --stacks: the frames of every thread, grouped by the interpreter whose code it runs.
 //
 // libdwfl unwinds; our objects are reported to it at their addresses beside the system's
-// files, and each file is opened only when a frame is in it. A live process is stopped one
+// files, and each file is opened only when a frame is in it, and once for all its copies. A live process is stopped one
 // thread at a time, for as long as that thread's frames take (dwfl_linux_proc_attach()).
+// libdwfl compares each object that is reported with all before it, and most objects have
+// no frame: at first it gets the libpythons only, and all is read again with the objects
+// that frames were in, until there are no others.
 // A thread's Python frames are read at the same moment, and shown below the C call of the
 // bytecode loop that runs them. Not handled: a second interpreter in one thread, a thread that
 // runs its first Python code while we read; and frames in code that no file has, as the vdso's.
@@ -19,6 +22,7 @@
 #define FRAME_MAX  20000  // of one thread
 #define FRAMES_MAX 500000 // of all
 #define THREAD_MAX 100000
+#define ROUND_MAX  8
 #define NO_NS      SIZE_MAX
 
 struct frame {
@@ -48,8 +52,19 @@ struct user {
 	size_t ns;
 };
 
+// A file that frames are in.
+struct file {
+	const char *path; // of a mapping
+	int fd;
+	Elf *elf;
+};
+
 struct stacks {
 	struct dump *dump;
+	struct file *files;
+	size_t file_count;
+	bool *wanted;                   // of each object: libdwfl is to know it
+	bool missed;                    // a frame was in another one
 	struct python_layout **layouts; // of each namespace, or NULL
 	struct user *users;             // sorted
 	size_t user_count;
@@ -60,21 +75,39 @@ struct stacks {
 	size_t count;
 };
 
+static struct file *find_file(struct stacks *stacks, const struct mapping *mapping)
+{
+	struct file *file;
+
+	for (size_t i = 0; i < stacks->file_count; i++)
+		if (!strcmp(stacks->files[i].path, mapping->path))
+			return &stacks->files[i];
+	stacks->files = grow(stacks->files, stacks->file_count, sizeof(*stacks->files));
+	file = &stacks->files[stacks->file_count++];
+	*file = (struct file){mapping->path, target_open_mapping(&stacks->dump->target, mapping),
+			      NULL};
+	if (file->fd >= 0)
+		file->elf = elf_begin(file->fd, ELF_C_READ_MMAP, NULL);
+	return file;
+}
+
 // A module's userdata; a mapping's address serves for both kinds.
 static int find_elf(Dwfl_Module *module __attribute__((unused)), void **userdata,
 		    const char *name __attribute__((unused)), Dwarf_Addr base, char **file_name,
-		    Elf **elf __attribute__((unused)))
+		    Elf **elf)
 {
-	const struct dump *dump = *userdata;
-	const struct mapping *mapping = target_find_mapping(&dump->target, base);
-	int fd = mapping ? target_open_mapping(&dump->target, mapping) : -1;
+	struct stacks *stacks = *userdata;
+	const struct mapping *mapping = target_find_mapping(&stacks->dump->target, base);
+	struct file *file = mapping ? find_file(stacks, mapping) : NULL;
 
-	if (fd >= 0)
+	if (file && file->elf) { // one more reference to the same
+		*elf = elf_begin(-1, ELF_C_READ_MMAP, file->elf);
 		*file_name = strdup(mapping->path);
-	return fd;
+	}
+	return -1;
 }
 
-static void report(Dwfl *dwfl, struct dump *dump, const char *path, uint64_t start, uint64_t end)
+static void report(Dwfl *dwfl, struct stacks *stacks, const char *path, uint64_t start, uint64_t end)
 {
 	Dwfl_Module *module = dwfl_report_module(dwfl, base_name(path), start, end);
 	void **userdata;
@@ -82,17 +115,18 @@ static void report(Dwfl *dwfl, struct dump *dump, const char *path, uint64_t sta
 	if (!module)
 		return;
 	dwfl_module_info(module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL);
-	*userdata = dump;
+	*userdata = stacks;
 }
 
-static void report_all(Dwfl *dwfl, struct dump *dump)
+static void report_all(Dwfl *dwfl, struct stacks *stacks)
 {
-	const struct target *target = &dump->target;
-	const struct snapshot *snapshot = &dump->snapshot;
+	const struct target *target = &stacks->dump->target;
+	const struct snapshot *snapshot = &stacks->dump->snapshot;
 
 	for (size_t i = 0; i < snapshot->range_count; i++)
-		report(dwfl, dump, snapshot->by_start[i]->path, snapshot->by_start[i]->start,
-		       snapshot->by_start[i]->end);
+		if (stacks->wanted[snapshot->by_start[i] - snapshot->objects])
+			report(dwfl, stacks, snapshot->by_start[i]->path,
+			       snapshot->by_start[i]->start, snapshot->by_start[i]->end);
 	for (size_t i = 0; i < target->mapping_count;) {
 		const struct mapping *first = &target->mappings[i++];
 
@@ -101,7 +135,7 @@ static void report_all(Dwfl *dwfl, struct dump *dump)
 		       !strcmp(target->mappings[i].path, first->path))
 			i++;
 		if (!first->off && !snapshot_find(snapshot, first->start))
-			report(dwfl, dump, first->path, first->start, target->mappings[i - 1].end);
+			report(dwfl, stacks, first->path, first->start, target->mappings[i - 1].end);
 	}
 }
 
@@ -199,13 +233,21 @@ static int add_frame(Dwfl_Frame *state, void *arg)
 {
 	struct stacks *stacks = arg;
 	struct thread *thread = &stacks->threads[stacks->count - 1];
+	const struct object *object;
 	Dwarf_Addr pc;
 	bool activation;
 
+	if (!dwfl_frame_pc(state, &pc, &activation))
+		return DWARF_CB_ABORT;
+	object = snapshot_find(&stacks->dump->snapshot, pc - !activation);
+	if (object && !stacks->wanted[object - stacks->dump->snapshot.objects]) {
+		stacks->wanted[object - stacks->dump->snapshot.objects] = true;
+		stacks->missed = true;
+		return DWARF_CB_ABORT;
+	}
 	if (!thread->count) // from its first frame to its last the thread is stopped
 		read_python(stacks, thread);
-	if (thread->count == FRAME_MAX || !stacks->frames_left ||
-	    !dwfl_frame_pc(state, &pc, &activation))
+	if (thread->count == FRAME_MAX || !stacks->frames_left)
 		return DWARF_CB_ABORT;
 	stacks->frames_left--;
 	thread->frames = grow(thread->frames, thread->count, sizeof(*thread->frames));
@@ -299,25 +341,21 @@ static int compare_threads(const void *a, const void *b)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-static bool collect(Dwfl *dwfl, struct stacks *stacks)
+static void drop_threads(struct stacks *stacks)
 {
-	struct dump *dump = stacks->dump;
-	int err;
-
-	dwfl_report_begin(dwfl);
-	report_all(dwfl, dump);
-	dwfl_report_end(dwfl, NULL, NULL);
-	err = dump->target.pid ? dwfl_linux_proc_attach(dwfl, dump->target.pid, false)
-			       : dwfl_core_file_attach(dwfl, dump->target.core);
-	if (err < 0 || dwfl_getthreads(dwfl, add_thread, stacks) < 0) {
-		fprintf(stderr, "gorgon-symdump: %s: its threads cannot be read: %s\n",
-			dump->target.name, dwfl_errmsg(-1));
-		return false;
+	for (size_t i = 0; i < stacks->count; i++) {
+		free(stacks->threads[i].frames);
+		free(stacks->threads[i].why_cut);
+		python_stack_deinit(&stacks->threads[i].python);
 	}
-	return true;
+	free(stacks->threads);
+	stacks->threads = NULL;
+	stacks->count = 0;
+	stacks->frames_left = FRAMES_MAX;
 }
 
-int print_stacks(struct dump *dump)
+// Every thread's frames, as far as they are in wanted objects.
+static bool collect_once(struct stacks *stacks)
 {
 	static char *no_path;
 	static const Dwfl_Callbacks callbacks = {
@@ -325,27 +363,71 @@ int print_stacks(struct dump *dump)
 		.find_debuginfo = dwfl_standard_find_debuginfo,
 		.debuginfo_path = &no_path,
 	};
-	struct stacks stacks = {.dump = dump, .frames_left = FRAMES_MAX};
+	struct dump *dump = stacks->dump;
 	Dwfl *dwfl = dwfl_begin(&callbacks);
+	bool done = false;
+
+	drop_threads(stacks);
+	stacks->missed = false;
+	if (dwfl) {
+		dwfl_report_begin(dwfl);
+		report_all(dwfl, stacks);
+		dwfl_report_end(dwfl, NULL, NULL);
+		done = (dump->target.pid ? dwfl_linux_proc_attach(dwfl, dump->target.pid, false)
+					 : dwfl_core_file_attach(dwfl, dump->target.core)) >= 0 &&
+		       dwfl_getthreads(dwfl, add_thread, stacks) >= 0;
+	}
+	if (!done)
+		fprintf(stderr, "gorgon-symdump: %s: its threads cannot be read: %s\n",
+			dump->target.name, dwfl_errmsg(-1));
+	dwfl_end(dwfl); // lets the threads go before anything slow is printed
+	return done;
+}
+
+static bool collect(struct stacks *stacks)
+{
+	const struct snapshot *snapshot = &stacks->dump->snapshot;
+	bool done = false;
+
+	stacks->wanted = zalloc(snapshot->object_count, sizeof(*stacks->wanted));
+	for (size_t i = 0; i < snapshot->ns_count; i++) {
+		const struct object *libpython = find_libpython(snapshot, &snapshot->namespaces[i]);
+
+		if (libpython)
+			stacks->wanted[libpython - snapshot->objects] = true;
+	}
+	for (int round = 0; !round || (done && stacks->missed); round++) {
+		if (round == ROUND_MAX) // a target that is elsewhere each time
+			memset(stacks->wanted, true, snapshot->object_count);
+		done = collect_once(stacks);
+	}
+	return done;
+}
+
+int print_stacks(struct dump *dump)
+{
+	struct stacks stacks = {.dump = dump};
 	bool done;
 
 	find_layouts(&stacks);
 	find_users(&stacks);
-	done = dwfl && collect(dwfl, &stacks);
-	dwfl_end(dwfl); // lets the threads go before anything slow is printed
+	done = collect(&stacks);
 	if (stacks.count)
 		qsort(stacks.threads, stacks.count, sizeof(*stacks.threads), compare_threads);
-	for (size_t i = 0; i < stacks.count; i++) {
+	for (size_t i = 0; i < stacks.count; i++)
 		print_thread(&stacks, &stacks.threads[i]);
-		free(stacks.threads[i].frames);
-		free(stacks.threads[i].why_cut);
-		python_stack_deinit(&stacks.threads[i].python);
+	drop_threads(&stacks);
+	for (size_t i = 0; i < stacks.file_count; i++) {
+		elf_end(stacks.files[i].elf);
+		if (stacks.files[i].fd >= 0)
+			close(stacks.files[i].fd);
 	}
+	free(stacks.files);
 	for (size_t i = 0; i < stacks.python_count; i++)
 		python_layout_destroy(stacks.pythons[i].layout);
 	free(stacks.pythons);
 	free(stacks.layouts);
 	free(stacks.users);
-	free(stacks.threads);
+	free(stacks.wanted);
 	return done ? STATUS_OK : STATUS_NO_TARGET;
 }
