@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the tests of gorgon-symdump share: a host to look at, its cores, and its mappings."""
 
+import functools
 import glob
 import json
 import os
@@ -97,6 +98,7 @@ def objects(snapshot):
     return [(ns["interpreter"], o) for ns in snapshot["namespaces"] for o in ns["objects"]]
 
 
+@functools.cache
 def pages(path):
     """Address of a file's first page and of the end of its last, by readelf."""
     loads = re.findall(r"^\s+LOAD\s+0x\w+ (0x\w+) 0x\w+ 0x\w+ (0x\w+)",

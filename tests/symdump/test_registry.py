@@ -16,12 +16,12 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import symdump_session as session  # noqa: E402
 
 EVERY = list(range(session.COUNT))
-SAMPLES = 1000  # of each copy
+SAMPLES = 10000  # of each copy
 
 
 def gdb_names(path, vaddrs):
     """[(function, offset, line) or None] of addresses in a file that is not loaded: by gdb."""
-    commands = [f"file {path}"]
+    commands = ["set print demangle off", f"file {path}"]
     for vaddr in vaddrs:
         commands += [f"echo ={vaddr:#x}\\n", f"info symbol {vaddr:#x}", f"info line *{vaddr:#x}"]
     names = []

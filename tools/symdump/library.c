@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define SYMBOL_MAX 20000000
+#define ROWS_MAX   100000
 
 struct library {
 	const struct target *target;
@@ -361,40 +362,97 @@ const struct symbol *library_find(struct library *library, uint64_t vaddr)
 	return found;
 }
 
-// Of several rows at one address the last is in force, and of these the last that begins a
-// statement: so does gdb (find_pc_sect_line()), and dwfl_module_getsrc() does not. The first is
-// where a function opens.
-static Dwarf_Line *find_row(Dwarf_Lines *lines, size_t count, uint64_t vaddr, bool opening)
+struct row {
+	Dwarf_Addr addr;
+	const char *file;
+	int line;
+	bool is_stmt, is_end;
+	unsigned discriminator;
+};
+
+static struct row get_row(Dwarf_Lines *lines, size_t i)
 {
-	size_t low = 0, high = count, first;
-	Dwarf_Addr row = 0, other;
-	Dwarf_Line *best;
-	bool flag;
+	Dwarf_Line *line = dwarf_onesrcline(lines, i);
+	struct row row = {0};
+
+	dwarf_lineaddr(line, &row.addr);
+	dwarf_lineno(line, &row.line);
+	dwarf_linebeginstatement(line, &row.is_stmt);
+	dwarf_lineendsequence(line, &row.is_end);
+	dwarf_linediscriminator(line, &row.discriminator);
+	row.file = dwarf_linesrc(line, NULL, NULL) ?: "";
+	return row;
+}
+
+static bool is_same_file(const struct row *a, const struct row *b)
+{
+	return a->file == b->file || !strcmp(a->file, b->file);
+}
+
+// A row that gdb keeps, whatever was before it.
+static bool is_fresh(Dwarf_Lines *lines, size_t i)
+{
+	struct row row = get_row(lines, i), before;
+
+	if (!i)
+		return true;
+	before = get_row(lines, i - 1);
+	return before.is_end || (row.is_stmt && row.addr != before.addr && row.line != before.line);
+}
+
+// What gdb answers for an address that is in row @last. It does not keep every row
+// (lnp_state_machine::record_line(), dwarf_record_line_p()): none of another file in the middle
+// of a statement that begins at the same address, and none that goes on with a line once a
+// discriminator was seen in it. Of several at one address the last that begins a statement
+// counts (find_pc_sect_line()). dwfl_module_getsrc() knows nothing of this.
+static struct row row_of_gdb(Dwarf_Lines *lines, size_t last)
+{
+	struct row ret = {0}, kept = {0}, before = {0};
+	bool stmt_here = false, discriminated = false;
+	size_t i = last;
+
+	while (!is_fresh(lines, i) && last - i < ROWS_MAX)
+		i--;
+	for (size_t first = i; i <= last; i++) {
+		struct row row = get_row(lines, i);
+		bool other_file = i == first || !is_same_file(&row, &kept);
+		bool other_addr = i == first || row.addr != before.addr;
+
+		stmt_here &= !other_addr;
+		discriminated = (discriminated && row.line == before.line) || row.discriminator;
+		if (row.line && !(other_file && stmt_here && !row.is_stmt) &&
+		    (other_file || row.line != kept.line || !discriminated)) {
+			if (other_file || row.addr != ret.addr || row.is_stmt || !ret.is_stmt)
+				ret = row;
+			kept = row;
+		}
+		stmt_here |= row.is_stmt;
+		before = row;
+	}
+	return ret;
+}
+
+// The row of @vaddr; with @opening, that where the function at @vaddr opens: the first of several.
+static struct row find_row(Dwarf_Lines *lines, size_t count, uint64_t vaddr, bool opening)
+{
+	size_t low = 0, high = count;
+	Dwarf_Addr addr;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (dwarf_lineaddr(dwarf_onesrcline(lines, middle), &row) || row > vaddr)
+		if (dwarf_lineaddr(dwarf_onesrcline(lines, middle), &addr) || addr > vaddr)
 			high = middle;
 		else
 			low = middle + 1;
 	}
-	if (!low)
-		return NULL;
-	best = dwarf_onesrcline(lines, low - 1);
-	if (dwarf_lineaddr(best, &row) || dwarf_lineendsequence(best, &flag) || flag)
-		return NULL;
-	for (first = low; first-- > 0;) {
-		Dwarf_Line *line = dwarf_onesrcline(lines, first);
-
-		if (dwarf_lineaddr(line, &other) || other != row)
-			break;
-		if (opening)
-			best = line;
-		else if (!dwarf_linebeginstatement(line, &flag) && flag)
-			return line;
-	}
-	return best;
+	if (!low || get_row(lines, low - 1).is_end)
+		return (struct row){0};
+	if (!opening)
+		return row_of_gdb(lines, low - 1);
+	while (low > 1 && get_row(lines, low - 2).addr == vaddr)
+		low--;
+	return get_row(lines, low - 1);
 }
 
 // LLVM writes no table of the units' addresses.
@@ -418,15 +476,15 @@ const char *library_find_line(struct library *library, uint64_t vaddr, bool open
 	Dwarf *dwarf = library->dwarf;
 	Dwarf_Die *unit;
 	Dwarf_Lines *lines;
-	Dwarf_Line *row;
+	struct row row;
 	size_t count;
 
 	if (library->module)
 		dwarf = dwfl_module_getdwarf(library->module, &bias);
 	unit = dwarf ? find_unit(library, dwarf, vaddr - bias) : NULL;
-	if (!unit || dwarf_getsrclines(unit, &lines, &count) ||
-	    !(row = find_row(lines, count, vaddr - bias, opening)) || dwarf_lineno(row, line) ||
-	    !*line)
+	if (!unit || dwarf_getsrclines(unit, &lines, &count))
 		return NULL;
-	return dwarf_linesrc(row, NULL, NULL);
+	row = find_row(lines, count, vaddr - bias, opening);
+	*line = row.line;
+	return row.line ? row.file : NULL;
 }
