@@ -4,6 +4,7 @@ cores."""
 
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -199,6 +200,42 @@ class Stacks(unittest.TestCase):
         holders = re.findall(r"^(interp \d), thread \d+, holds the GIL$", text, re.M)
         self.assertEqual(holders, ["interp 1"])
         self.assertEqual([frame[0] for frame in python_frames(text)["interp 1"][0]], ["spin", "<module>"])
+
+
+# Asks for the time without pause, which is the kernel's code in the process.
+CLOCK = """
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+struct { uint32_t version, action; void *relevant, *first; } __jit_debug_descriptor = {1};
+int main(void)
+{
+	struct timespec now;
+	puts("ready");
+	fflush(stdout);
+	while (!clock_gettime(CLOCK_MONOTONIC, &now))
+		;
+	return 0;
+}
+"""
+
+
+class Vdso(unittest.TestCase):
+    def test_frames_of_the_vdso_have_names(self):
+        """Live and in a core; taken again until the program is in the vdso, where it is most of the time."""
+        expected = (r"(?m)^#(\d+) +\w+  system  \[vdso\]!\w*clock_gettime\+\w+\n(?:#\d+ .*  system  \[vdso\].*\n)*"
+                    r"#\d+ +\w+  system  libc\.so\.6!\w*clock_gettime.*\n#\d+ +\w+  system  clock!main\+")
+        with tempfile.TemporaryDirectory() as folder:
+            program, core = os.path.join(folder, "clock"), os.path.join(folder, "core")
+            made = subprocess.run(["gcc", "-x", "c", "-", "-o", program], input=CLOCK, text=True, check=False)
+            self.assertEqual(made.returncode, 0)
+            with harness.Background(program, until="ready") as process:
+                session.wait_until(lambda: re.search(expected, session.output(process.pid, "--stacks")))
+
+                def core_has_it():
+                    harness.run("gcore", "-o", core, process.pid).check_returncode()
+                    return re.search(expected, session.output(f"{core}.{process.pid}", "--stacks"))
+                session.wait_until(core_has_it)
 
 
 class Versions(unittest.TestCase):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A core file, gcore's or the kernel's: PT_LOAD has memory, the note NT_FILE the names of
-// mapped files (kernel: binfmt_elf.c, fill_files_note). With the kernel's default filter
+// mapped files (kernel: binfmt_elf.c, fill_files_note), NT_AUXV the place of the vdso. With the kernel's default filter
 // pages of files are left out, so what is needed of files comes from the files.
 
 #define _GNU_SOURCE
@@ -55,24 +55,53 @@ static void read_files_note(struct target *target, const char *data, size_t size
 	}
 }
 
-static void read_notes(struct target *target, const GElf_Phdr *phdr, struct problems *problems)
+// Where the kernel's library is; how long it is the memory says.
+static uint64_t find_vdso(const char *data, size_t size)
+{
+	Elf64_auxv_t entry;
+
+	for (size_t off = 0; size - off >= sizeof(entry); off += sizeof(entry)) {
+		memcpy(&entry, data + off, sizeof(entry));
+		if (entry.a_type == AT_SYSINFO_EHDR)
+			return entry.a_un.a_val;
+	}
+	return 0;
+}
+
+static void add_vdso(struct target *target, uint64_t vdso)
+{
+	for (size_t i = 0; vdso && i < target->segment_count; i++)
+		if (target->segments[i].start == vdso) {
+			target_add_mapping(target, vdso, vdso + target->segments[i].size, 0, VDSO);
+			return;
+		}
+}
+
+static void read_notes(struct target *target, const GElf_Phdr *phdr, uint64_t *vdso,
+		       struct problems *problems)
 {
 	Elf_Data *data = elf_getdata_rawchunk(target->core, (int64_t)phdr->p_offset, phdr->p_filesz,
 					      ELF_T_NHDR);
 	size_t off = 0, name, desc;
 	GElf_Nhdr nhdr;
 
-	while (data && (off = gelf_getnote(data, off, &nhdr, &name, &desc)) > 0)
-		if (nhdr.n_type == NT_FILE && nhdr.n_namesz == 5 &&
-		    !memcmp((char *)data->d_buf + name, "CORE", 5))
-			read_files_note(target, (char *)data->d_buf + desc, nhdr.n_descsz,
-					problems);
+	while (data && (off = gelf_getnote(data, off, &nhdr, &name, &desc)) > 0) {
+		const char *bytes = (char *)data->d_buf + desc;
+
+		if (nhdr.n_namesz != 5 || memcmp((char *)data->d_buf + name, "CORE", 5))
+			continue;
+		if (nhdr.n_type == NT_FILE)
+			read_files_note(target, bytes, nhdr.n_descsz, problems);
+		if (nhdr.n_type == NT_AUXV)
+			*vdso = find_vdso(bytes, nhdr.n_descsz);
+	}
 }
 
 bool core_open(struct target *target, struct problems *problems)
 {
 	struct stat st;
 	GElf_Ehdr ehdr;
+	uint64_t vdso = 0;
 	size_t count;
 
 	target->memory = open(target->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -99,7 +128,7 @@ bool core_open(struct target *target, struct problems *problems)
 		if (phdr.p_filesz > (uint64_t)st.st_size - phdr.p_offset)
 			phdr.p_filesz = (uint64_t)st.st_size - phdr.p_offset;
 		if (phdr.p_type == PT_NOTE)
-			read_notes(target, &phdr, problems);
+			read_notes(target, &phdr, &vdso, problems);
 		if (phdr.p_type != PT_LOAD || phdr.p_vaddr + phdr.p_filesz < phdr.p_vaddr)
 			continue;
 		target->segments =
@@ -110,6 +139,7 @@ bool core_open(struct target *target, struct problems *problems)
 	if (target->segment_count)
 		qsort(target->segments, target->segment_count, sizeof(*target->segments),
 		      compare_segments);
+	add_vdso(target, vdso);
 	if (target->mapping_count)
 		qsort(target->mappings, target->mapping_count, sizeof(*target->mappings),
 		      compare_mappings);

@@ -33,7 +33,7 @@ bool process_read_mappings(struct target *target, struct problems *problems)
 
 		line[strcspn(line, "\n")] = 0;
 		if (sscanf(line, "%lx-%lx %*s %lx %*s %*s %n", &start, &end, &off, &path) == 3 &&
-		    path && line[path] == '/')
+		    path && (line[path] == '/' || !strcmp(line + path, VDSO)))
 			target_add_mapping(target, start, end, off, line + path);
 	}
 	free(line);
@@ -56,26 +56,23 @@ bool process_open(struct target *target, struct problems *problems)
 		return false;
 	snprintf(name, sizeof(name), "/proc/%d/mem", target->pid);
 	target->memory = open(name, O_RDONLY | O_CLOEXEC);
-	if (!process_read(target, target->mappings[0].start, &byte, 1)) {
-		problem(problems, "process %s: its memory cannot be read: %s", target->name,
-			strerror(errno));
-		return false;
-	}
-	return true;
+	if (process_read(target, target->mappings[0].start, &byte, 1))
+		return true;
+	// A filter of system calls forbids it, or the kernel has none.
+	target->no_readv = true;
+	if (process_read(target, target->mappings[0].start, &byte, 1))
+		return true;
+	problem(problems, "process %s: its memory cannot be read: %s", target->name,
+		strerror(errno));
+	return false;
 }
 
-bool process_read(struct target *target, uint64_t addr, void *bytes, size_t size)
+bool process_read(const struct target *target, uint64_t addr, void *bytes, size_t size)
 {
 	struct iovec local = {bytes, size}, remote = {(void *)(uintptr_t)addr, size};
-	ssize_t done;
 
-	if (!target->no_readv) {
-		done = process_vm_readv(target->pid, &local, 1, &remote, 1, 0);
-		if (done >= 0 || errno == EFAULT)
-			return done == (ssize_t)size;
-		target->no_readv =
-			true; // a filter of system calls forbids it, or the kernel has none
-	}
+	if (!target->no_readv)
+		return process_vm_readv(target->pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
 	if (target->memory < 0 || addr > INT64_MAX)
 		return false;
 	return pread(target->memory, bytes, size, (off_t)addr) == (ssize_t)size;

@@ -9,7 +9,7 @@
 // that frames were in, until there are no others.
 // A thread's Python frames are read at the same moment, and shown below the C call of the
 // bytecode loop that runs them. Not handled: a second interpreter in one thread, a thread that
-// runs its first Python code while we read; and frames in code that no file has, as the vdso's.
+// runs its first Python code while we read; and frames behind code that no file has, as a JIT's.
 
 #define _GNU_SOURCE
 #include "symdump.h"

@@ -60,10 +60,13 @@ void address_set_deinit(struct address_set *set);
 
 /* ---- target.c: a process or a core -------------------------------------------- */
 
+/* The kernel's own library, which is only in memory. */
+#define VDSO "[vdso]"
+
 /* Part of a file in the target's memory. Sorted by address. */
 struct mapping {
 	uint64_t start, end, off;
-	char *path; /* as the target has it: not clean, and no name to open unchecked */
+	char *path; /* as the target has it: not clean, and no name to open unchecked; or VDSO */
 };
 
 /* Memory that a core has; a live process has none of these. */
@@ -91,9 +94,9 @@ bool target_open(struct target *target, const char *what, const char *sysroot,
 		 struct problems *problems);
 void target_close(struct target *target);
 /* All of it or nothing. */
-bool target_read(struct target *target, uint64_t addr, void *bytes, size_t size);
+bool target_read(const struct target *target, uint64_t addr, void *bytes, size_t size);
 /* The same in memory of its own, or NULL. */
-uint8_t *target_copy(struct target *target, uint64_t addr, size_t size);
+uint8_t *target_copy(const struct target *target, uint64_t addr, size_t size);
 /* Read the mappings of a live process anew. */
 bool target_update(struct target *target, struct problems *problems);
 const struct mapping *target_find_mapping(const struct target *target, uint64_t addr);
@@ -109,7 +112,7 @@ void target_add_mapping(struct target *target, uint64_t start, uint64_t end, uin
 
 /* process.c, core.c */
 bool process_open(struct target *target, struct problems *problems);
-bool process_read(struct target *target, uint64_t addr, void *bytes, size_t size);
+bool process_read(const struct target *target, uint64_t addr, void *bytes, size_t size);
 bool process_read_mappings(struct target *target, struct problems *problems);
 bool core_open(struct target *target, struct problems *problems);
 bool core_read(const struct target *target, uint64_t addr, void *bytes, size_t size);

@@ -13,9 +13,12 @@
 #include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#define VDSO_MAX (1u << 20)
 
 static int open_root(struct target *target, const char *sysroot, struct problems *problems)
 {
@@ -78,7 +81,7 @@ void target_close(struct target *target)
 	*target = (struct target){.root = -1, .memory = -1};
 }
 
-bool target_read(struct target *target, uint64_t addr, void *bytes, size_t size)
+bool target_read(const struct target *target, uint64_t addr, void *bytes, size_t size)
 {
 	if (addr + size < addr)
 		return false;
@@ -86,7 +89,7 @@ bool target_read(struct target *target, uint64_t addr, void *bytes, size_t size)
 			   : core_read(target, addr, bytes, size);
 }
 
-uint8_t *target_copy(struct target *target, uint64_t addr, size_t size)
+uint8_t *target_copy(const struct target *target, uint64_t addr, size_t size)
 {
 	uint8_t last, *ret;
 
@@ -156,11 +159,27 @@ int target_open_file(const struct target *target, const char *path)
 	return only_regular((int)syscall(SYS_openat2, target->root, path, &how, sizeof(how)));
 }
 
+static int open_vdso(const struct target *target, const struct mapping *mapping)
+{
+	size_t size = mapping->end - mapping->start;
+	uint8_t *data = size <= VDSO_MAX ? target_copy(target, mapping->start, size) : NULL;
+	int fd = data ? memfd_create("vdso", MFD_CLOEXEC) : -1;
+
+	if (fd >= 0 && write(fd, data, size) != (ssize_t)size) {
+		close(fd);
+		fd = -1;
+	}
+	free(data);
+	return fd;
+}
+
 int target_open_mapping(const struct target *target, const struct mapping *mapping)
 {
 	char name[96];
 	int fd = -1;
 
+	if (!strcmp(mapping->path, VDSO))
+		return open_vdso(target, mapping);
 	if (target->pid && !*target->sysroot) {
 		snprintf(name, sizeof(name), "/proc/%d/map_files/%lx-%lx", target->pid,
 			 mapping->start, mapping->end);
