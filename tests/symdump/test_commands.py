@@ -2,8 +2,10 @@
 """The command line of gorgon-symdump: outputs for other programs, mistakes, targets that have no
 registry or never keep still."""
 
+import contextlib
 import json
 import os
+import pty
 import re
 import shutil
 import subprocess
@@ -148,6 +150,36 @@ int main(void)
 }
 """
 
+# A registry that takes its time to be read.
+LARGE = """
+#include <debug_root.h>
+#include <stdio.h>
+#include <unistd.h>
+#define COUNT 400000
+static struct gorgon_debug_ns ns = {.id = 1, .interp = 0, .object_count = COUNT};
+static struct gorgon_debug_object objects[COUNT];
+static char path[300] = "/no/such/file";
+struct gorgon_debug_root gorgon_debug_root = {GORGON_DEBUG_MAGIC, GORGON_DEBUG_VERSION, sizeof(gorgon_debug_root), 2, 0,
+	sizeof(ns), sizeof(struct gorgon_debug_object), .ns_count = 1, .object_count = COUNT,
+	.thread_size = sizeof(struct gorgon_debug_thread)};
+int main(void)
+{
+	for (int i = 0; i < COUNT; i++)
+		objects[i] = (struct gorgon_debug_object){.next = i + 1 < COUNT ? (uintptr_t)&objects[i + 1] : 0,
+			.prev = i ? (uintptr_t)&objects[i - 1] : 0, .ns = (uintptr_t)&ns, .path = (uintptr_t)path,
+			.path_size = sizeof(path) - 1, .start = (i + 1) * 4096ul, .end = (i + 2) * 4096ul};
+	for (int i = 13; i < (int)sizeof(path) - 1; i++)
+		path[i] = 'e';
+	ns.object_head = (uintptr_t)&objects[0];
+	ns.object_tail = (uintptr_t)&objects[COUNT - 1];
+	gorgon_debug_root.ns_head = gorgon_debug_root.ns_tail = (uintptr_t)&ns;
+	puts("ready");
+	fflush(stdout);
+	pause();
+	return 0;
+}
+"""
+
 # Registers what the system has loaded, as another loader would with libjitreg alone.
 JITREG = """
 #define _GNU_SOURCE
@@ -189,6 +221,21 @@ name = "/usr/lib/python3.11/lib-dynload/_decimal.cpython-311-x86_64-linux-gnu.so
 while True:
     _ctypes.dlclose(_ctypes.dlopen(name))
 """
+
+
+def at_a_terminal(*words, **env):
+    """(exit status, what comes to a terminal that is both outputs)"""
+    environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM")}
+    leader, terminal = pty.openpty()
+    process = subprocess.Popen([harness.SYMDUMP, *map(str, words)], stdin=subprocess.DEVNULL, stdout=terminal,
+                               stderr=terminal, env={**environment, "TERM": "xterm", **env})
+    os.close(terminal)
+    output = b""
+    with contextlib.suppress(OSError):  # so ends a terminal that nobody has open any more
+        while part := os.read(leader, 65536):
+            output += part
+    os.close(leader)
+    return process.wait(), output.decode().replace("\r\n", "\n")
 
 
 class Commands(unittest.TestCase):
@@ -283,6 +330,21 @@ class Commands(unittest.TestCase):
                        "sysroot", "version"):
             self.assertIn(f"--{option}", text)
         self.assertRegex(session.output("--version"), r"^gorgon-symdump \d+\.\d+\.\d+\n$")
+
+    def test_colours_are_for_a_terminal(self):
+        plain = session.output(self.pid)
+        self.assertNotIn("\033", plain)
+        status, coloured = at_a_terminal(self.pid)
+        self.assertEqual(status, 0)
+        self.assertIn("\033[1mNum        Python  Objects  Thread   State\033[0m\n\033[36m0        \033[0m  3.11", coloured)
+        self.assertEqual(coloured.count("\033[36minterp 2 "), len(self.scene.live["namespaces"][2]["objects"]))
+        self.assertEqual(re.sub(r"\033\[\d*m", "", coloured), plain)
+        for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            self.assertEqual(at_a_terminal(self.pid, **env), (0, plain))
+        self.assertIn("\033[36m", at_a_terminal(self.pid, NO_COLOR="")[1])
+        address = hex(self.scene.addresses[1])
+        self.assertIn("  \033[36minterp 1\033[0m  libpython", at_a_terminal(self.pid, "--addr", address)[1])
+        self.assertEqual(json.loads(at_a_terminal(self.pid, "--json")[1])["namespaces"], self.scene.live["namespaces"])
 
     def test_output_that_cannot_be_written_is_an_error(self):
         with open("/dev/full", "w") as full:
@@ -401,6 +463,23 @@ class OtherTargets(unittest.TestCase):
                 result = session.symdump(process.pid, "--check")
                 self.assertEqual((result.returncode, result.stdout),
                                  (1, f"the lists changed while they were read\n{process.pid}: problems: 1\n"))
+
+    def test_progress_of_what_takes_long_is_for_a_terminal(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "large")
+            made = subprocess.run(["gcc", "-O1", "-x", "c", "-", f"-I{harness.ROOT}/loader/elf", "-o", program], input=LARGE,
+                                  text=True, check=False)
+            self.assertEqual(made.returncode, 0)
+            with harness.Background(program, until="ready") as process:
+                status, output = at_a_terminal(process.pid, "--addr", "1")
+                done = [int(n) for n in re.findall(r"\r\033\[Kgorgon-symdump: objects: (\d+) of 400000", output)]
+                self.assertTrue(done)
+                self.assertEqual(done, sorted(set(done)))
+                # The line is taken away before the answer.
+                self.assertTrue(output.endswith("\r\033[K0x1  in no loaded file\n"), output[-200:])
+                result = session.symdump(process.pid, "--addr", "1")
+                self.assertEqual((status, result.returncode, result.stdout, result.stderr),
+                                 (1, 1, "0x1  in no loaded file\n", ""))
 
     def test_program_without_any_list(self):
         with harness.Background("sh", "-c", "echo ready; sleep 600; true", until="ready") as process:

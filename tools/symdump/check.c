@@ -111,8 +111,11 @@ int check(struct dump *dump)
 		problem(&problems, "the lists changed while they were read");
 	check_namespaces(&dump->snapshot, &problems);
 	check_overlaps(&dump->snapshot, &problems);
-	for (size_t i = 0; i < dump->snapshot.object_count; i++)
+	for (size_t i = 0; i < dump->snapshot.object_count; i++) {
+		progress("objects", i, dump->snapshot.object_count);
 		check_object(dump, &dump->snapshot.objects[i], &problems);
+	}
+	progress_end();
 	for (size_t list = 0; list < 3; list++) {
 		for (size_t i = 0; i < all[list]->kept; i++)
 			puts(all[list]->lines[i]);

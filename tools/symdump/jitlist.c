@@ -89,6 +89,7 @@ void heads_find(struct target *target, struct heads *heads)
 
 		if (mapping->off)
 			continue;
+		progress("mapped files", i, target->mapping_count);
 		while (f < count && strcmp(files[f].path, mapping->path))
 			f++;
 		if (f == count) {
@@ -105,6 +106,7 @@ void heads_find(struct target *target, struct heads *heads)
 			add_head(&heads->descriptors, &heads->descriptor_count,
 				 bias + files[f].vaddr[2]);
 	}
+	progress_end();
 	free(files);
 }
 

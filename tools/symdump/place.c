@@ -233,6 +233,8 @@ char *place_text(struct places *places, const struct place *place)
 {
 	char label[32] = "system", *name = clean_text(place->path, strlen(place->path)), *text,
 	     *clean;
+	const char *begin = place->object ? interp_begin() : "",
+		   *end = place->object ? colour_end() : "";
 
 	if (place->object)
 		ns_label(places->snapshot, place->object->ns, label);
@@ -242,11 +244,12 @@ char *place_text(struct places *places, const struct place *place)
 	}
 	if (place->symbol) {
 		clean = symbol_name(place->symbol);
-		text = format("%s  %s!%s+0x%lx", label, base_name(name), clean,
+		text = format("%s%s%s  %s!%s+0x%lx", begin, label, end, base_name(name), clean,
 			      place->vaddr - place->symbol->vaddr);
 		free(clean);
 	} else {
-		text = format("%s  %s+0x%lx", label, base_name(name), place->vaddr);
+		text = format("%s%s%s  %s+0x%lx", begin, label, end, base_name(name),
+			      place->vaddr);
 	}
 	if (place->file) {
 		char *without = text;

@@ -126,6 +126,7 @@ struct walk {
 	unsigned flags;
 	struct address_set seen; // entries of all lists: no entry is in two
 	uint64_t name_budget;
+	size_t total; // of objects, as the root has it
 };
 
 // False: the list ends here, and a problem says so.
@@ -165,6 +166,7 @@ static void read_objects(struct walk *walk, size_t ns, uint64_t head, uint32_t e
 		object->addr = addr;
 		object->ns = ns;
 		fill_object(walk->target, snapshot, object, &entry, &walk->name_budget);
+		progress("objects", snapshot->object_count, walk->total);
 		if (entry.prev != prev || entry.ns != ns_addr)
 			problem(&snapshot->problems,
 				"%s: %s: 'prev' is 0x%lx and 'ns' 0x%lx; 0x%lx and 0x%lx expected",
@@ -184,6 +186,7 @@ static void read_namespaces(struct walk *walk, const struct gorgon_debug_root *r
 	struct gorgon_debug_ns entry;
 	uint64_t prev = 0;
 
+	walk->total = root->object_count;
 	for (uint64_t addr = root->ns_head; addr; prev = addr, addr = entry.next) {
 		size_t ns = snapshot->ns_count;
 
@@ -267,6 +270,7 @@ bool snapshot_read_root(struct target *target, uint64_t addr, unsigned flags,
 	snapshot->sequence = root.sequence;
 	if (!(root.sequence & 1) || flags & SNAPSHOT_ANYWAY)
 		read_namespaces(&walk, &root);
+	progress_end();
 	address_set_deinit(&walk.seen);
 	snapshot->consistent = !(root.sequence & 1) &&
 			       target_read(target, addr, &after, sizeof(after)) &&

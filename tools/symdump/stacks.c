@@ -264,6 +264,7 @@ static int add_thread(Dwfl_Thread *state, void *arg)
 
 	if (stacks->count == THREAD_MAX)
 		return DWARF_CB_ABORT;
+	progress("threads", stacks->count, stacks->user_count);
 	stacks->threads = grow(stacks->threads, stacks->count, sizeof(*stacks->threads));
 	thread = &stacks->threads[stacks->count++];
 	*thread = (struct thread){.tid = dwfl_thread_tid(state), .ns = NO_NS};
@@ -311,8 +312,8 @@ static void print_thread(struct stacks *stacks, const struct thread *thread)
 
 	if (thread->ns != NO_NS)
 		ns_label(&stacks->dump->snapshot, thread->ns, label);
-	printf("%s, thread %d%s\n", label, thread->tid,
-	       thread->python.holds_gil ? ", holds the GIL" : "");
+	printf("%s%s, thread %d%s%s\n", heading_begin(), label, thread->tid,
+	       thread->python.holds_gil ? ", holds the GIL" : "", colour_end());
 	for (size_t i = 0; i < thread->count; i++) {
 		const struct frame *frame = &thread->frames[i];
 		struct place place = {0};
@@ -380,6 +381,7 @@ static bool collect_once(struct stacks *stacks)
 	if (!done)
 		fprintf(stderr, "gorgon-symdump: %s: its threads cannot be read: %s\n",
 			dump->target.name, dwfl_errmsg(-1));
+	progress_end();
 	dwfl_end(dwfl); // lets the threads go before anything slow is printed
 	return done;
 }

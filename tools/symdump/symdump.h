@@ -8,7 +8,7 @@
  *     place.c                      from an address to interpreter, library, function, line
  *     python_layout.c python.c     Python frames
  *     table.c json.c script.c extract.c check.c stacks.c    what is printed
- *     text.c main.c
+ *     text.c terminal.c main.c
  *
  * Everything that is read may be garbage or made up: sizes, counts, lists and names are
  * limited, and what was odd becomes a line in struct problems instead of stopping the
@@ -57,6 +57,19 @@ struct address_set {
 bool address_set_add(struct address_set *set, uint64_t addr);
 bool address_set_has(const struct address_set *set, uint64_t addr);
 void address_set_deinit(struct address_set *set);
+
+/* ---- terminal.c ----------------------------------------------------------------- */
+
+/*
+ * For people at a terminal: escape sequences around a heading or an interpreter's name, "" when
+ * the output is no terminal or NO_COLOR is set; and a line on standard error that overwrites
+ * itself, only if something takes long.
+ */
+const char *heading_begin(void);
+const char *interp_begin(void);
+const char *colour_end(void);
+void progress(const char *what, size_t done, size_t total);
+void progress_end(void);
 
 /* ---- target.c: a process or a core -------------------------------------------- */
 

@@ -13,7 +13,8 @@
 
 static void print_namespaces(const struct snapshot *snapshot)
 {
-	printf("%-9s  %-6s  %-7s  %-7s  %s\n", "Num", "Python", "Objects", "Thread", "State");
+	printf("%s%-9s  %-6s  %-7s  %-7s  %s%s\n", heading_begin(), "Num", "Python", "Objects",
+	       "Thread", "State", colour_end());
 	for (size_t i = 0; i < snapshot->ns_count; i++) {
 		const struct namespace *ns = &snapshot->namespaces[i];
 		char number[32], python[16] = "-", thread[24] = "-";
@@ -26,7 +27,8 @@ static void print_namespaces(const struct snapshot *snapshot)
 			snprintf(python, sizeof(python), "3.%u", ns->python_minor);
 		if (ns->thread)
 			snprintf(thread, sizeof(thread), "%lu", ns->thread);
-		printf("%-9s  %-6s  %-7zu  %-7s  %s\n", number, python, ns->object_count, thread,
+		printf("%s%-9s%s  %-6s  %-7zu  %-7s  %s\n", interp_begin(), number, colour_end(),
+		       python, ns->object_count, thread,
 		       ns->state == GORGON_DEBUG_NS_LIVE        ? "live"
 		       : ns->state == GORGON_DEBUG_NS_UNLOADING ? "unloading"
 								: "?");
@@ -52,8 +54,8 @@ static void print_object(const struct snapshot *snapshot, const struct object *o
 	char label[32], *id = hex(object->build_id, object->build_id_size),
 			*debug = debug_text(object);
 
-	printf("%-9s  %s\n", ns_label(snapshot, object->ns, label),
-	       *object->path ? object->path : "(no file)");
+	printf("%s%-9s%s  %s\n", interp_begin(), ns_label(snapshot, object->ns, label),
+	       colour_end(), *object->path ? object->path : "(no file)");
 	printf("           0x%lx-0x%lx  bias 0x%lx", object->start, object->end, object->bias);
 	if (object->symfile)
 		printf("  symfile 0x%lx+0x%lx", object->symfile, object->symfile_size);
