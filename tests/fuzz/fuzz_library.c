@@ -27,7 +27,7 @@ static void ask(struct library *library)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct target target = {.name = "fuzz", .root = -1, .memory = -1, .sysroot = "/no/files"};
+	struct target target = {.name = "fuzz", .root = -1, .memory = -1, .root_name = "/no/files"};
 	uint8_t id[64], *copy = malloc(size ?: 1);
 	uint64_t page;
 	char name[32];

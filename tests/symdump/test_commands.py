@@ -150,6 +150,49 @@ int main(void)
 }
 """
 
+# Runs a command that may not call process_vm_readv().
+FORBID = """
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(code) / sizeof(*code), code};
+	if (argc < 2 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		return 99;
+	execv(argv[1], argv + 1);
+	return 99;
+}
+"""
+
+# In a mount namespace of its own: a file system with a copy of a folder becomes the root, and nothing else is left.
+CONTAINER = """
+import ctypes, os, shutil, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def call(name, *args):
+    if getattr(libc, name)(*args):
+        raise OSError(ctypes.get_errno(), name)
+folder, mount = sys.argv[1:]
+call("mount", b"none", mount.encode(), b"tmpfs", 0, None)
+shutil.copytree(folder, mount, dirs_exist_ok=True)
+os.chdir(mount)
+os.mkdir("old")
+call("pivot_root", b".", b"old")
+call("umount2", b"/old", 2)
+os.chdir("/")
+os.execv("/inside", ["/inside"])
+"""
+
 # A registry that takes its time to be read.
 LARGE = """
 #include <debug_root.h>
@@ -346,6 +389,24 @@ class Commands(unittest.TestCase):
         self.assertIn("  \033[36minterp 1\033[0m  libpython", at_a_terminal(self.pid, "--addr", address)[1])
         self.assertEqual(json.loads(at_a_terminal(self.pid, "--json")[1])["namespaces"], self.scene.live["namespaces"])
 
+    def test_memory_is_read_another_way_when_a_call_is_forbidden(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "forbid")
+            made = subprocess.run(["gcc", "-x", "c", "-", "-o", program], input=FORBID, text=True, check=False)
+            self.assertEqual(made.returncode, 0)
+            traced = harness.run(program, shutil.which("true"))
+            self.assertEqual(traced.returncode, 0, traced)
+            for words in (["--json"], ["--check"], ["--find", "PyList_Append"], ["--stacks"]):
+                result = harness.run(program, harness.SYMDUMP, self.pid, *words)
+                self.assertEqual((result.returncode, result.stderr, result.stdout),
+                                 (0, "", session.output(self.pid, *words)))
+
+    def test_somebody_elses_process_is_refused_in_one_line(self):
+        pid, options = (self.pid, {"user": 65534}) if os.geteuid() == 0 else (1, {})
+        result = harness.run(harness.SYMDUMP, pid, **options)
+        self.assertEqual((result.returncode, result.stdout), (3, ""))
+        self.assertRegex(result.stderr, rf"^gorgon-symdump: process {pid}: [^\n]*(Permission denied|somebody else)[^\n]*\n$")
+
     def test_output_that_cannot_be_written_is_an_error(self):
         with open("/dev/full", "w") as full:
             result = subprocess.run([harness.SYMDUMP, str(self.pid)], stdout=full, stderr=subprocess.PIPE, text=True,
@@ -430,6 +491,41 @@ class OtherTargets(unittest.TestCase):
                 address = process.output.split()[1]
                 self.assertRegex(session.output(process.pid, "--addr", address),
                                  rf"^{address}  jit  libm\.so\.6!cbrt\w*\+0x0")
+                self.assertIn("consistent: 0 namespaces, 1 objects", session.output(process.pid, "--check"))
+
+    def test_container(self):
+        """A process with a file system of its own: its library is nowhere outside, nor is the debug file."""
+        with tempfile.TemporaryDirectory() as root, tempfile.TemporaryDirectory() as mount:
+            program = os.path.join(root, "inside")
+            library = os.path.join(root, "only", "libonly.so")
+            os.mkdir(os.path.dirname(library))
+            made = subprocess.run(["gcc", "-g", "-shared", "-fPIC", "-Wl,--build-id", "-Wl,-soname,libonly.so", "-x", "c", "-", "-o", library],
+                                  input="int only(int x)\n{\n\treturn x + 1;\n}\n", text=True, check=False)
+            self.assertEqual(made.returncode, 0)
+            text = JITREG.replace("#include <math.h>", "int only(int);").replace("libm.so", "libonly.so").replace(
+                "double (*volatile function)(double) = cbrt;", "int (*volatile function)(int) = only;")
+            made = subprocess.run(["gcc", "-x", "c", "-", f"-I{harness.ROOT}/jitreg", f"-L{harness.BUILD}", "-ljitreg",
+                                   "-x", "none", library, "-Wl,-rpath,/only:/libs", "-o", program], input=text, text=True, check=False)
+            self.assertEqual(made.returncode, 0)
+            # By build-id, in the container.
+            build_id = re.search(r"Build ID: (\w+)", harness.run("readelf", "-n", library).stdout)[1]
+            debug = os.path.join(root, "usr/lib/debug/.build-id", build_id[:2], f"{build_id[2:]}.debug")
+            os.makedirs(os.path.dirname(debug))
+            harness.run("objcopy", "--only-keep-debug", library, debug).check_returncode()
+            harness.run("strip", library).check_returncode()
+            listed = harness.run("ldd", program, env={"LD_LIBRARY_PATH": f"{harness.BUILD}:{os.path.dirname(library)}"}).stdout
+            for path in re.findall(r"(/\S+) \(0x", listed):
+                inside = root + (f"/libs/{os.path.basename(path)}" if path.startswith(harness.BUILD) else path)
+                if "libonly" not in path:
+                    os.makedirs(os.path.dirname(inside), exist_ok=True)
+                    shutil.copy(path, inside)
+            with harness.Background("unshare", "--map-root-user", "--mount", harness.PYTHON3, "-c", CONTAINER, root, mount,
+                                    until="ready") as process:
+                shutil.rmtree(os.path.dirname(library))
+                address = process.output.split()[1]
+                self.assertEqual([o["path"] for o in session.dump(process.pid)["objects"]], ["/only/libonly.so"])
+                self.assertEqual(session.output(process.pid, "--addr", address),
+                                 f"{address}  jit  libonly.so!only+0x0  <stdin>:2\n")
                 self.assertIn("consistent: 0 namespaces, 1 objects", session.output(process.pid, "--check"))
 
     def test_statically_linked_and_stripped_host(self):

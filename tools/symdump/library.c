@@ -120,7 +120,7 @@ static void open_file(struct library *library, int fd, const char *name)
 
 	if (!debuginfo_path)
 		debuginfo_path = format("+:.debug:%s/usr/lib/debug:/usr/lib/debug",
-					library->target->sysroot);
+					library->target->root_name);
 	// What is loaded is no relocatable object: libdwfl would ask us for its sections.
 	library->dwfl = is_relocatable(fd) ? NULL : dwfl_begin(&callbacks);
 	if (library->dwfl)

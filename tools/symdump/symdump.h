@@ -91,7 +91,8 @@ struct target {
 	const char *name; /* what the user wrote */
 	pid_t pid;        /* 0: a core */
 	int root;         /* directory that the target's file names start from */
-	char *sysroot;    /* the same as a name, "" for / */
+	char *sysroot;    /* the user's name of it, or "" */
+	char *root_name;  /* its name: that, or /proc/PID/root, or "" */
 	int memory;       /* /proc/PID/mem, or the core */
 	bool no_readv;    /* process_vm_readv() is not to be had */
 	Elf *core;

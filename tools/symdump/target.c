@@ -3,7 +3,7 @@
 //
 // A name from the target is looked up with the kernel's own check: below the target's
 // root (a container's, or --sysroot), where neither ".." nor a link leads out. Only
-// regular files are opened, and opening does not wait (a name may be that of a FIFO).
+// regular files are opened (a name may be that of a device or a FIFO).
 
 #define _GNU_SOURCE
 #include "symdump.h"
@@ -22,12 +22,13 @@
 
 static int open_root(struct target *target, const char *sysroot, struct problems *problems)
 {
-	char name[32] = "/";
 	int fd;
 
-	if (!sysroot && target->pid)
-		snprintf(name, sizeof(name), "/proc/%d/root", target->pid);
-	fd = open(sysroot ?: name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (sysroot || !target->pid)
+		target->root_name = format("%s", sysroot ?: "");
+	else
+		target->root_name = format("/proc/%d/root", target->pid);
+	fd = open(*target->root_name ? target->root_name : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 && sysroot)
 		problem(problems, "--sysroot %s: %s", sysroot, strerror(errno));
 	// A process of somebody else: its files are probably ours.
@@ -77,6 +78,7 @@ void target_close(struct target *target)
 	if (target->root >= 0)
 		close(target->root);
 	free(target->sysroot);
+	free(target->root_name);
 	free(target->segments);
 	*target = (struct target){.root = -1, .memory = -1};
 }
@@ -136,27 +138,33 @@ const struct mapping *target_find_mapping(const struct target *target, uint64_t 
 	return &target->mappings[low];
 }
 
-static int only_regular(int fd)
+// Opens what a descriptor of O_PATH stands for, which is closed. To open a device may start
+// something: so it is looked at first.
+static int open_regular(int at)
 {
 	struct stat st;
+	char name[32];
+	int fd = -1;
 
-	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
-		close(fd);
+	if (at < 0)
 		return -1;
-	}
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", at);
+	if (!fstat(at, &st) && S_ISREG(st.st_mode))
+		fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	close(at);
 	return fd;
 }
 
 int target_open_file(const struct target *target, const char *path)
 {
 	struct open_how how = {
-		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+		.flags = O_PATH | O_CLOEXEC,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
 
 	if (*path != '/')
 		return -1;
-	return only_regular((int)syscall(SYS_openat2, target->root, path, &how, sizeof(how)));
+	return open_regular((int)syscall(SYS_openat2, target->root, path, &how, sizeof(how)));
 }
 
 static int open_vdso(const struct target *target, const struct mapping *mapping)
@@ -183,7 +191,7 @@ int target_open_mapping(const struct target *target, const struct mapping *mappi
 	if (target->pid && !*target->sysroot) {
 		snprintf(name, sizeof(name), "/proc/%d/map_files/%lx-%lx", target->pid,
 			 mapping->start, mapping->end);
-		fd = only_regular(open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+		fd = open_regular(open(name, O_PATH | O_CLOEXEC));
 	}
 	return fd >= 0 ? fd : target_open_file(target, mapping->path);
 }
