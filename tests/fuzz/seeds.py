@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Write the seeds of the fuzz targets: the smallest inputs that reach every part of a reader.
 
-Usage: seeds.py FOLDER      (the corpus is tests/fuzz/corpus)"""
+Usage: seeds.py FOLDER      (the corpus is tests/fuzz/corpus; names of 40 digits there are what libFuzzer has found)"""
 
 import os
 import struct
