@@ -193,6 +193,49 @@ os.chdir("/")
 os.execv("/inside", ["/inside"])
 """
 
+# Two objects whose files are gone, and one symfile with the names of both.
+PACKED = """
+#include <debug_root.h>
+#include "symfile.h"
+#include <unistd.h>
+static struct { Elf64_Ehdr ehdr; Elf64_Shdr shdr[3]; Elf64_Sym sym[3]; char names[16]; } file;
+static const char *const paths[] = {"/gone/liba.so", "/gone/libb.so"};
+static struct gorgon_debug_ns ns = {.id = 1, .interp = 0, .object_count = 2};
+static struct gorgon_debug_object objects[2];
+struct gorgon_debug_root gorgon_debug_root = {GORGON_DEBUG_MAGIC, GORGON_DEBUG_VERSION, sizeof(gorgon_debug_root), 2, 0,
+	sizeof(ns), sizeof(struct gorgon_debug_object), .ns_count = 1, .object_count = 2,
+	.thread_size = sizeof(struct gorgon_debug_thread)};
+#define AT(member) ((uintptr_t)&file.member - (uintptr_t)&file)
+int main(void)
+{
+	struct symfile one;
+	fill_symfile(&one, "fa", 0x10010, 8);
+	file.ehdr = one.ehdr;
+	file.ehdr.e_shoff = AT(shdr);
+	file.shdr[1] = one.shdr[1];
+	file.shdr[2] = one.shdr[2];
+	file.shdr[1].sh_offset = AT(sym);
+	file.shdr[1].sh_size = sizeof(file.sym);
+	file.shdr[2].sh_offset = AT(names);
+	file.sym[1] = file.sym[2] = one.sym[1];
+	file.sym[2].st_name = 4;
+	file.sym[2].st_value = 0x20010;
+	snprintf(file.names + 1, 15, "fa%cfb", 0);
+	for (int i = 0; i < 2; i++)
+		objects[i] = (struct gorgon_debug_object){.next = i ? 0 : (uintptr_t)&objects[1],
+			.prev = i ? (uintptr_t)&objects[0] : 0, .ns = (uintptr_t)&ns, .path = (uintptr_t)paths[i], .path_size = 13,
+			.bias = 0x10000 * (i + 1), .start = 0x10000 * (i + 1), .end = 0x10000 * (i + 1) + 0x1000,
+			.symfile = (uintptr_t)&file, .symfile_size = sizeof(file)};
+	ns.object_head = (uintptr_t)&objects[0];
+	ns.object_tail = (uintptr_t)&objects[1];
+	gorgon_debug_root.ns_head = gorgon_debug_root.ns_tail = (uintptr_t)&ns;
+	puts("ready");
+	fflush(stdout);
+	pause();
+	return 0;
+}
+"""
+
 # A registry that takes its time to be read.
 LARGE = """
 #include <debug_root.h>
@@ -313,6 +356,8 @@ class Commands(unittest.TestCase):
             target = os.path.join(folder, "symfiles")
             names = session.output(self.pid, "--extract", target).splitlines()
             found = session.objects(self.scene.live)
+            # Objects of one interpreter may have a symfile together: it has the name of the first.
+            found = list({o["symfile"]["address"]: (interp, o) for interp, o in reversed(found)}.values())[::-1]
             self.assertEqual(len(names), len(found))
             self.assertEqual(sorted(names), sorted(os.path.join(target, name) for name in os.listdir(target)))
             with open(f"/proc/{self.pid}/mem", "rb", 0) as memory:
@@ -559,6 +604,26 @@ class OtherTargets(unittest.TestCase):
                 result = session.symdump(process.pid, "--check")
                 self.assertEqual((result.returncode, result.stdout),
                                  (1, f"the lists changed while they were read\n{process.pid}: problems: 1\n"))
+
+    def test_objects_that_have_a_symfile_together(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "packed")
+            made = subprocess.run(["gcc", "-x", "c", "-", f"-I{harness.ROOT}/loader/elf", f"-I{harness.ROOT}/tests", "-o",
+                                   program], input=PACKED, text=True, check=False)
+            self.assertEqual(made.returncode, 0)
+            with harness.Background(program, until="ready") as process:
+                gone = "".join(f"gorgon-symdump: /gone/lib{x}.so: no such file\n" for x in "ab")
+                for words, text in (
+                        (["--symbols"], "0x10010      8  interp 0  liba.so!fa+0x0\n0x20010      8  interp 0  libb.so!fb+0x0\n"),
+                        (["--find", "fb"], "0x20010      8  interp 0  libb.so!fb+0x0\n"),
+                        (["--perf-map"], "10010 8 fa [liba.so interp 0]\n20010 8 fb [libb.so interp 0]\n"),
+                        (["--addr", "0x10011", "0x20012", "0x20030"],
+                         "0x10011  interp 0  liba.so!fa+0x1\n0x20012  interp 0  libb.so!fb+0x2\n0x20030  interp 0  libb.so+0x20030\n")):
+                    result = session.symdump(process.pid, *words)
+                    self.assertEqual((result.returncode, result.stdout, result.stderr), (0, text, gone), words)
+                target = os.path.join(folder, "symfiles")
+                self.assertEqual(session.output(process.pid, "--extract", target),
+                                 f"{target}/interp-0.0.liba.so.symfile\n")
 
     def test_progress_of_what_takes_long_is_for_a_terminal(self):
         with tempfile.TemporaryDirectory() as folder:

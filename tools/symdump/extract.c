@@ -78,7 +78,7 @@ int extract(struct dump *dump)
 		const struct object *object = &dump->snapshot.objects[i];
 		char *name;
 
-		if (!object->symfile_data)
+		if (!object->symfile_data) // or an object before has the same
 			continue;
 		name = file_name(&dump->snapshot, object);
 		if (!write_symfile(dir, dump->pattern, name, object)) {

@@ -15,6 +15,7 @@ struct file {
 	uint8_t build_id[64];
 	size_t build_id_size;
 	uint64_t first_page;
+	uint64_t symfile; // that it was made from, or 0
 	struct library *library;
 };
 
@@ -122,6 +123,20 @@ static struct file *add_file(struct places *places, const char *path)
 	return file;
 }
 
+// Made from the symfile that this object has, maybe together with others.
+static struct file *find_symfile(struct places *places, const struct object *object)
+{
+	struct file *file;
+
+	for (size_t i = 0; i < places->file_count && object->symfile; i++)
+		if (places->files[i]->symfile == object->symfile)
+			return places->files[i];
+	file = add_file(places, "");
+	file->symfile = object->symfile;
+	file->library = from_symfile(places, object);
+	return file;
+}
+
 static struct file *find_object_file(struct places *places, const struct object *object)
 {
 	struct file **slot = &places->of_object[object - places->snapshot->objects];
@@ -138,14 +153,13 @@ static struct file *find_object_file(struct places *places, const struct object 
 	if (*slot)
 		return *slot;
 	fd = open_object(places, object);
-	file = *slot = add_file(places, fd < 0 ? "" : object->path);
+	if (fd < 0)
+		return *slot = find_symfile(places, object);
+	file = *slot = add_file(places, object->path);
 	memcpy(file->build_id, object->build_id, sizeof(file->build_id));
 	file->build_id_size = object->build_id_size;
-	if (fd >= 0)
-		file->library = library_create(places->target, fd, NULL, 0, object->path,
-					       object->debug_path);
-	else
-		file->library = from_symfile(places, object);
+	file->library =
+		library_create(places->target, fd, NULL, 0, object->path, object->debug_path);
 	return file;
 }
 
@@ -162,6 +176,13 @@ uint64_t places_bias(struct places *places, const struct object *object)
 bool places_has_file(struct places *places, const struct object *object)
 {
 	return *find_object_file(places, object)->path;
+}
+
+bool places_has_symbol(struct places *places, const struct object *object,
+		       const struct symbol *symbol)
+{
+	return places_has_file(places, object) ||
+	       (symbol->vaddr >= object->start && symbol->vaddr < object->end);
 }
 
 static struct file *find_system_file(struct places *places, const struct mapping *mapping)
@@ -224,6 +245,9 @@ bool place_find(struct places *places, uint64_t addr, bool after, struct place *
 	}
 	if (library) {
 		ret->symbol = library_find(library, ret->vaddr - after);
+		if (ret->object && ret->symbol &&
+		    !places_has_symbol(places, ret->object, ret->symbol))
+			ret->symbol = NULL;
 		ret->file = library_find_line(library, ret->vaddr - after, false, &ret->line);
 	}
 	return true;

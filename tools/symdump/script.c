@@ -106,7 +106,8 @@ int print_perf_map(struct dump *dump)
 
 			// One name per address: the first is the best.
 			if (symbols[s].type == STT_OBJECT || !symbols[s].size ||
-			    (s && symbols[s - 1].vaddr == symbols[s].vaddr))
+			    (s && symbols[s - 1].vaddr == symbols[s].vaddr) ||
+			    !places_has_symbol(dump->places, object, &symbols[s]))
 				continue;
 			name = symbol_name(&symbols[s]);
 			printf("%lx %lx %s [%s %s]\n", bias + symbols[s].vaddr, symbols[s].size,

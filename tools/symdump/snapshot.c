@@ -80,7 +80,8 @@ void snapshot_read_symfile(struct target *target, struct snapshot *snapshot, str
 		return;
 	if (flags & SNAPSHOT_CHECKS)
 		object->symfile_is_elf = is_elf(target, object);
-	if (!(flags & SNAPSHOT_SYMFILES))
+	if (!(flags & SNAPSHOT_SYMFILES) ||
+	    !address_set_add(&snapshot->symfiles_read, object->symfile))
 		return;
 	if (object->symfile_size > SYMFILE_MAX ||
 	    object->symfile_size > SYMFILES_MAX - snapshot->symfile_bytes) {
@@ -336,6 +337,7 @@ void snapshot_reset(struct snapshot *snapshot)
 	free(snapshot->namespaces);
 	free(snapshot->by_start);
 	address_set_deinit(&snapshot->jit_symfiles);
+	address_set_deinit(&snapshot->symfiles_read);
 	problems_deinit(&snapshot->problems);
 	*snapshot = (struct snapshot){0};
 }

@@ -140,7 +140,8 @@ struct object {
 	size_t build_id_size;
 	uint64_t bias, start, end;
 	uint64_t symfile, symfile_size;
-	uint8_t *symfile_data; /* with SNAPSHOT_SYMFILES, if it could be read */
+	uint8_t *symfile_data; /* with SNAPSHOT_SYMFILES, if it could be read; of several objects
+				  that have one together, only the first has this */
 	bool symfile_is_elf;   /* with SNAPSHOT_CHECKS */
 	uint32_t debug_kind;
 	size_t ns; /* index into snapshot.namespaces */
@@ -170,6 +171,7 @@ struct snapshot {
 	struct object *objects;
 	size_t object_count;
 	uint64_t symfile_bytes;   /* in symfile_data of all */
+	struct address_set symfiles_read;
 	struct object **by_start; /* those with a range, sorted */
 	size_t range_count;
 	struct address_set jit_symfiles; /* of all JIT lists of the target */
@@ -256,6 +258,9 @@ void places_destroy(struct places *places);
 struct library *places_library(struct places *places, const struct object *object);
 /* Is that library made from its file, not from the symfile? */
 bool places_has_file(struct places *places, const struct object *object);
+/* Is the symbol one of this object's? A symfile may be that of several objects. */
+bool places_has_symbol(struct places *places, const struct object *object,
+		       const struct symbol *symbol);
 /* What to add to the library's addresses to get this copy's. */
 uint64_t places_bias(struct places *places, const struct object *object);
 

@@ -149,7 +149,8 @@ static int print_matching(struct dump *dump, bool exact)
 					      &symbols[s], NULL,         0};
 			char *text;
 
-			if (!matches(&symbols[s], dump->pattern, exact))
+			if (!matches(&symbols[s], dump->pattern, exact) ||
+			    !places_has_symbol(dump->places, object, &symbols[s]))
 				continue;
 			found = true;
 			if (exact)
