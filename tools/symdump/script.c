@@ -110,8 +110,8 @@ int print_perf_map(struct dump *dump)
 			    !places_has_symbol(dump->places, object, &symbols[s]))
 				continue;
 			name = symbol_name(&symbols[s]);
-			printf("%lx %lx %s [%s %s]\n", bias + symbols[s].vaddr, symbols[s].size,
-			       name, base_name(object->path), label);
+			printf("%lx %lx %s [%s%s%s]\n", bias + symbols[s].vaddr, symbols[s].size,
+			       name, base_name(object->path), *object->path ? " " : "", label);
 			free(name);
 		}
 	}
