@@ -38,7 +38,7 @@ static void read_lists(struct target *target, unsigned flags)
 	struct snapshot snapshot = {0};
 	bool found = snapshot_read_root(target, ROOT, flags, &snapshot);
 
-	if (jitlist_read(target, &heads, !found, flags, &snapshot) || found) {
+	if (jitlist_read(target, &heads, found, flags, &snapshot) || found) {
 		snapshot_index(&snapshot);
 		print(target, &snapshot);
 	}

@@ -503,6 +503,25 @@ class OtherTargets(unittest.TestCase):
                     self.assertEqual([int(n) for n in re.findall(r"  generated\.c:(\d+)$", lines, re.M)],
                                      [line for offset, line in rows.items() if offset < end], lines)
 
+    def test_generated_code_of_private_compilers(self):
+        """Beside the registry: what compilers in two interpreters have registered, and have not taken back."""
+        code = harness.compiled_code("libjit_direct.so", wait=600)
+        with harness.Background(harness.HOST, "-n", 2, code, until=r"(?s)(ready.*){2}") as process:
+            addresses = {f"{name}_{i}": address for name in ("again", "compiled")
+                         for i, address in harness.compiled_addresses(process.output, name).items()}
+            self.assertEqual(len(addresses), 4)
+            snapshot = session.dump(process.pid)
+            self.assertEqual((snapshot["source"], [o["path"] for o in snapshot["objects"]]), ("gorgon", [None] * 4))
+            for name, address in addresses.items():
+                self.assertRegex(session.output(process.pid, "--addr", hex(address)),
+                                 rf"^{address:#x}  jit  jit@0x\w+!{name}\+0x0\n$")
+            named = re.findall(r" (\w+) \[jit\]$", session.output(process.pid, "--perf-map"), re.M)
+            self.assertEqual(sorted(named), sorted(addresses))
+            count = len(session.objects(snapshot))
+            self.assertTrue(session.output(process.pid).startswith(
+                f"{process.pid}: interpreters: 2, private objects: {count}\n"))
+            self.assertIn(f"consistent: 2 namespaces, {count + 4} objects", session.output(process.pid, "--check"))
+
     def test_lines_of_llvm(self):
         lli = next((path for path in map(shutil.which, ("lli-19", "lli-16", "lli-14", "lli")) if path), None)
         if not lli:

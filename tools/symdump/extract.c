@@ -20,7 +20,8 @@ static char *file_name(const struct snapshot *snapshot, const struct object *obj
 	char label[32],
 		*name = format("%.*s", NAME_KEPT, *object->path ? base_name(object->path) : "jit"),
 		*ret;
-	size_t first = snapshot->ns_count ? snapshot->namespaces[object->ns].first_object : 0;
+	size_t first = object->ns == NO_NS ? snapshot->listed_count
+					   : snapshot->namespaces[object->ns].first_object;
 
 	for (char *c = name; *c; c++)
 		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-",

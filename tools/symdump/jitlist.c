@@ -169,32 +169,45 @@ static void fill_from_symfile(struct object *object)
 	elf_end(elf);
 }
 
-static void add_entry(struct target *target, struct snapshot *snapshot, bool is_jitreg,
+// What to do with the entries of a list.
+enum use {
+	COMPARE, // with another reading
+	ADD,
+	ADD_GENERATED, // unless the registry has it
+};
+
+static void add_entry(struct target *target, struct snapshot *snapshot, bool is_jitreg, enum use use,
 		      unsigned flags, uint64_t addr, const struct jit_code_entry *entry)
 {
-	struct jitreg_debug_entry more;
-	struct object *object = snapshot_add_object(snapshot);
+	struct jitreg_debug_entry more = {0};
+	struct object *object;
 
+	if (is_jitreg && (!target_read(target, addr, &more, sizeof(more)) ||
+			  more.magic != JITREG_DEBUG_ENTRY_MAGIC)) {
+		more = (struct jitreg_debug_entry){0};
+		problem(&snapshot->problems, "JIT entry at 0x%lx: no magic: not in use", addr);
+	}
+	if (use == ADD_GENERATED && address_set_has(&snapshot->starts, more.start))
+		return;
+	object = snapshot_add_object(snapshot);
+	object->ns = NO_NS;
 	object->addr = addr;
 	object->symfile = (uintptr_t)entry->symfile_addr;
 	object->symfile_size = entry->symfile_size;
 	object->path = format("%s", "");
-	if (is_jitreg) {
-		if (target_read(target, addr, &more, sizeof(more)) &&
-		    more.magic == JITREG_DEBUG_ENTRY_MAGIC)
-			fill_from_jitreg(target, object, &more);
-		else
-			problem(&snapshot->problems, "JIT entry at 0x%lx: no magic: not in use",
-				addr);
-	}
+	if (is_jitreg)
+		fill_from_jitreg(target, object, &more);
 	// A symfile without a file is all that there is to find names in.
 	snapshot_read_symfile(target, snapshot, object,
 			      *object->path ? flags : flags | SNAPSHOT_SYMFILES);
 	if (object->symfile_data && !object->end)
 		fill_from_symfile(object);
+	// A private compiler's own list has what libjitreg's has of it.
+	if (use == ADD_GENERATED && !address_set_add(&snapshot->starts, object->start))
+		snapshot_drop_object(snapshot);
 }
 
-static bool read_list(struct target *target, uint64_t descriptor_addr, bool is_jitreg, bool objects,
+static bool read_list(struct target *target, uint64_t descriptor_addr, bool is_jitreg, enum use use,
 		      unsigned flags, struct address_set *seen, struct snapshot *snapshot,
 		      struct reading *reading)
 {
@@ -232,8 +245,8 @@ static bool read_list(struct target *target, uint64_t descriptor_addr, bool is_j
 		reading->sum = (reading->sum ^ addr) * UINT64_C(0x100000001b3) ^
 			       (uintptr_t)entry.symfile_addr ^ entry.symfile_size;
 		address_set_add(&snapshot->jit_symfiles, (uintptr_t)entry.symfile_addr);
-		if (objects)
-			add_entry(target, snapshot, is_jitreg, flags, addr, &entry);
+		if (use != COMPARE)
+			add_entry(target, snapshot, is_jitreg, use, flags, addr, &entry);
 	}
 	snapshot->has_jit_list = true;
 	return true;
@@ -255,7 +268,7 @@ static bool belongs_to_jitreg(struct target *target, const struct heads *heads, 
 	return false;
 }
 
-static bool read_all(struct target *target, const struct heads *heads, bool objects, unsigned flags,
+static bool read_all(struct target *target, const struct heads *heads, enum use use, unsigned flags,
 		     struct snapshot *snapshot, struct reading *reading, bool *changing)
 {
 	struct address_set seen = {0};
@@ -265,27 +278,29 @@ static bool read_all(struct target *target, const struct heads *heads, bool obje
 		bool is_jitreg = belongs_to_jitreg(target, heads, heads->descriptors[i],
 						   &reading->sequence, changing);
 
-		found |= read_list(target, heads->descriptors[i], is_jitreg, objects, flags, &seen,
+		found |= read_list(target, heads->descriptors[i], is_jitreg, use, flags, &seen,
 				   snapshot, reading);
 		all_jitreg &= is_jitreg;
 	}
 	address_set_deinit(&seen);
-	if (objects)
+	if (use == ADD)
 		snapshot->source = all_jitreg ? SOURCE_JITREG : SOURCE_JIT;
 	return found;
 }
 
-bool jitlist_read(struct target *target, const struct heads *heads, bool objects, unsigned flags,
+bool jitlist_read(struct target *target, const struct heads *heads, bool beside, unsigned flags,
 		  struct snapshot *snapshot)
 {
 	struct reading first = {0}, second = {0};
 	struct snapshot again = {0};
 	bool changing = false, found;
 
-	found = read_all(target, heads, objects, flags, snapshot, &first, &changing);
-	read_all(target, heads, false, 0, &again, &second, &changing);
+	snapshot->listed_count = snapshot->object_count;
+	found = read_all(target, heads, beside ? ADD_GENERATED : ADD, flags, snapshot, &first,
+			 &changing);
+	read_all(target, heads, COMPARE, 0, &again, &second, &changing);
 	snapshot_reset(&again);
-	if (objects) {
+	if (!beside) {
 		snapshot->consistent = true;
 		snapshot->sequence = first.sequence;
 	}

@@ -120,10 +120,11 @@ int print_json(struct dump *dump)
 	for (size_t i = 0; i < snapshot->ns_count; i++)
 		json_object_array_add(list, namespace_json(snapshot, &snapshot->namespaces[i]));
 	json_object_object_add(ret, "namespaces", list);
-	// Those of a plain JIT list belong to no namespace.
+	// Those that only a JIT list has belong to no namespace.
 	json_object_object_add(
 		ret, "objects",
-		objects_json(snapshot, 0, snapshot->ns_count ? 0 : snapshot->object_count));
+		objects_json(snapshot, snapshot->listed_count,
+			     snapshot->object_count - snapshot->listed_count));
 	puts(json_object_to_json_string_ext(ret, JSON_C_TO_STRING_PRETTY |
 							 JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(ret);

@@ -60,6 +60,15 @@ struct object *snapshot_add_object(struct snapshot *snapshot)
 	return &snapshot->objects[snapshot->object_count++];
 }
 
+void snapshot_drop_object(struct snapshot *snapshot)
+{
+	struct object *object = &snapshot->objects[--snapshot->object_count];
+
+	free(object->path);
+	free(object->debug_path);
+	free(object->symfile_data);
+}
+
 // Its header, and its last byte: the rest lies between them.
 static bool is_elf(struct target *target, const struct object *object)
 {
@@ -166,6 +175,7 @@ static void read_objects(struct walk *walk, size_t ns, uint64_t head, uint32_t e
 		object = snapshot_add_object(snapshot);
 		object->addr = addr;
 		object->ns = ns;
+		address_set_add(&snapshot->starts, entry.start);
 		fill_object(walk->target, snapshot, object, &entry, &walk->name_budget);
 		progress("objects", snapshot->object_count, walk->total);
 		if (entry.prev != prev || entry.ns != ns_addr)
@@ -315,7 +325,7 @@ struct object *snapshot_find(const struct snapshot *snapshot, uint64_t addr)
 
 const char *ns_label(const struct snapshot *snapshot, size_t ns, char buffer[32])
 {
-	const struct namespace *namespace = snapshot->ns_count ? &snapshot->namespaces[ns] : NULL;
+	const struct namespace *namespace = ns == NO_NS ? NULL : &snapshot->namespaces[ns];
 
 	if (!namespace)
 		snprintf(buffer, 32, "jit");
@@ -328,16 +338,14 @@ const char *ns_label(const struct snapshot *snapshot, size_t ns, char buffer[32]
 
 void snapshot_reset(struct snapshot *snapshot)
 {
-	for (size_t i = 0; i < snapshot->object_count; i++) {
-		free(snapshot->objects[i].path);
-		free(snapshot->objects[i].debug_path);
-		free(snapshot->objects[i].symfile_data);
-	}
+	while (snapshot->object_count)
+		snapshot_drop_object(snapshot);
 	free(snapshot->objects);
 	free(snapshot->namespaces);
 	free(snapshot->by_start);
 	address_set_deinit(&snapshot->jit_symfiles);
 	address_set_deinit(&snapshot->symfiles_read);
+	address_set_deinit(&snapshot->starts);
 	problems_deinit(&snapshot->problems);
 	*snapshot = (struct snapshot){0};
 }
@@ -358,10 +366,8 @@ static bool take_once(struct target *target, const struct heads *heads, unsigned
 		return false;
 	for (size_t i = 0; i < heads->root_count && !found; i++)
 		found = snapshot_read_root(target, heads->roots[i], flags, snapshot);
-	// Beside a registry the JIT lists only serve to compare.
-	if (found && !(flags & SNAPSHOT_CHECKS))
-		return true;
-	return jitlist_read(target, heads, !found, flags, snapshot) || found;
+	// Beside a registry they tell of generated code, and serve to compare.
+	return jitlist_read(target, heads, found, flags, snapshot) || found;
 }
 
 bool snapshot_take(struct target *target, unsigned flags, struct snapshot *snapshot)

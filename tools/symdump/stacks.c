@@ -23,7 +23,6 @@
 #define FRAMES_MAX 500000 // of all
 #define THREAD_MAX 100000
 #define ROUND_MAX  8
-#define NO_NS      SIZE_MAX
 
 struct frame {
 	uint64_t pc;
@@ -278,7 +277,7 @@ static int add_thread(Dwfl_Thread *state, void *arg)
 		const struct object *object =
 			snapshot_find(snapshot, thread->frames[i].pc - thread->frames[i].after);
 
-		if (object)
+		if (object) // generated code is nobody's: its caller may be somebody's
 			thread->ns = object->ns;
 	}
 	return DWARF_CB_OK;

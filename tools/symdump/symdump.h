@@ -144,8 +144,11 @@ struct object {
 				  that have one together, only the first has this */
 	bool symfile_is_elf;   /* with SNAPSHOT_CHECKS */
 	uint32_t debug_kind;
-	size_t ns; /* index into snapshot.namespaces */
+	size_t ns; /* index into snapshot.namespaces, or NO_NS */
 };
+
+/* Of objects that only a JIT list has. They come after all others. */
+#define NO_NS SIZE_MAX
 
 struct namespace
 {
@@ -170,6 +173,8 @@ struct snapshot {
 	size_t ns_count;
 	struct object *objects;
 	size_t object_count;
+	size_t listed_count;      /* of these, in namespaces */
+	struct address_set starts; /* of those, and of generated code beside them */
 	uint64_t symfile_bytes;   /* in symfile_data of all */
 	struct address_set symfiles_read;
 	struct object **by_start; /* those with a range, sorted */
@@ -207,12 +212,17 @@ bool snapshot_read_root(struct target *target, uint64_t root, unsigned flags,
 			struct snapshot *snapshot);
 /* Sequence of a jitreg_debug_root; its descriptor goes to @descriptor. False: it is none. */
 bool jitreg_read(struct target *target, uint64_t addr, uint64_t *sequence, uint64_t *descriptor);
-/* One attempt at all JIT lists. Objects are added only if @objects. */
-bool jitlist_read(struct target *target, const struct heads *heads, bool objects, unsigned flags,
+/*
+ * One attempt at all JIT lists. @beside a registry only what that does not have is added:
+ * generated code.
+ */
+bool jitlist_read(struct target *target, const struct heads *heads, bool beside, unsigned flags,
 		  struct snapshot *snapshot);
 
 /* For the two readers. */
 struct object *snapshot_add_object(struct snapshot *snapshot);
+/* The last one. */
+void snapshot_drop_object(struct snapshot *snapshot);
 void snapshot_read_symfile(struct target *target, struct snapshot *snapshot, struct object *object,
 			   unsigned flags);
 void snapshot_reset(struct snapshot *snapshot);

@@ -73,7 +73,7 @@ int print_table(struct dump *dump)
 		interps += snapshot->namespaces[i].interp != GORGON_DEBUG_NO_INTERP;
 	if (snapshot->source == SOURCE_GORGON)
 		printf("%s: interpreters: %zu, private objects: %zu\n\n", dump->target.name,
-		       interps, snapshot->object_count);
+		       interps, snapshot->listed_count);
 	else
 		printf("%s: no interpreters; objects in JIT lists: %zu\n\n", dump->target.name,
 		       snapshot->object_count);
