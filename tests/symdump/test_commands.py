@@ -534,7 +534,9 @@ class OtherTargets(unittest.TestCase):
                 self.assertRegex(session.output(process.pid, "--find", "generated"),
                                  r"  jit  jit@0x\w+!generated\+0x0  generated\.x:10\n$")
                 self.assertRegex(session.output(process.pid, "--stacks"),
-                                 r"!\w*pause.*\n#1 +\w+  jit  jit@0x\w+!generated\+0x\w+  generated\.x:12\n")
+                                 r"!\w*pause.*\n#1 +\w+  jit  jit@0x\w+!generated\+0x\w+  generated\.x:12\n"
+                                 r"\(cut off: generated code is not unwound\)\n")
+                self.assertRegex(session.output(process.pid, "--gdb"), r"\n# left out: generated code at 0x\w+\n$")
 
     def test_libjitreg_alone(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Calls @print for objects that have a file; the others become comments.
+// Calls @print for objects that have a file; the others become comments. Generated code has
+// none to miss.
 static int each_file(struct dump *dump, void (*print)(const struct dump *, const struct object *,
 						      const char *label, const char *file))
 {
@@ -22,9 +23,11 @@ static int each_file(struct dump *dump, void (*print)(const struct dump *, const
 		ns_label(&dump->snapshot, object->ns, label);
 		if (places_has_file(dump->places, object)) {
 			print(dump, object, label, file);
+		} else if (!*object->path) {
+			printf("# left out: generated code at 0x%lx\n", object->start);
 		} else {
-			printf("# left out, for want of its file: %s of %s\n",
-			       *object->path ? object->path : "(no name)", label);
+			printf("# left out, for want of its file: %s of %s\n", object->path,
+			       label);
 			status = STATUS_FOUND_NOTHING;
 		}
 		free(file);

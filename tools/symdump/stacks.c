@@ -254,6 +254,15 @@ static int add_frame(Dwfl_Frame *state, void *arg)
 	return DWARF_CB_OK;
 }
 
+// Is its last frame in code that no file has?
+static bool is_in_generated(const struct snapshot *snapshot, const struct thread *thread)
+{
+	const struct frame *last = thread->count ? &thread->frames[thread->count - 1] : NULL;
+	const struct object *object = last ? snapshot_find(snapshot, last->pc - last->after) : NULL;
+
+	return object && !*object->path;
+}
+
 static int add_thread(Dwfl_Thread *state, void *arg)
 {
 	struct stacks *stacks = arg;
@@ -271,6 +280,8 @@ static int add_thread(Dwfl_Thread *state, void *arg)
 	if (thread->count == FRAME_MAX || !stacks->frames_left)
 		thread->why_cut =
 			format("more than %d frames, or %d of all threads", FRAME_MAX, FRAMES_MAX);
+	else if (err && is_in_generated(snapshot, thread))
+		thread->why_cut = format("generated code is not unwound");
 	else if (err)
 		thread->why_cut = format("%s", err < 0 ? dwfl_errmsg(-1) : "no pc");
 	for (size_t i = 0; i < thread->count && thread->ns == NO_NS; i++) {
