@@ -63,8 +63,8 @@ class List(Subcommand):
 
     Num is the interpreter's number, Thread the one that runs its program, libpython the
     address range of its own copy of libpython, State "live" or "unloading", GIL the thread
-    that holds it ("-": nobody; "?": no debug information of libpython says where it is). A
-    private namespace without an interpreter shows as "ns ID".
+    that holds it ("-": nobody; "?": it cannot be read, so the file of libpython is missing, or
+    its version is not known here). A private namespace without an interpreter shows as "ns ID".
 
     Example:
       (gdb) gorgon list

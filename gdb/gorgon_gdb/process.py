@@ -6,7 +6,7 @@ filter or a breakpoint condition costs one read of 64 bytes."""
 
 import gdb
 
-from . import root
+from . import files, python, root
 
 SYMBOL = "gorgon_debug_root"
 
@@ -114,9 +114,23 @@ def interp_of_selected_frame():
 def thread_name(lwp):
     """How gdb calls the thread with this kernel id."""
     for thread in gdb.selected_inferior().threads():
-        if lwp in (thread.ptid[1], thread.ptid[0] if not thread.ptid[1] else None):
+        if kernel_id(thread) == lwp:
             return f"{thread.num} (LWP {lwp})"
     return f"LWP {lwp}"
+
+
+def kernel_id(thread):
+    return thread.ptid[1] or thread.ptid[0]
+
+
+def python_of(namespace):
+    """What CPython itself says in a namespace, as python.Python. Raises root.RootError."""
+    libpython = namespace.libpython
+    runtime = files.read(libpython).symbols.get("_PyRuntime") if libpython else None
+    if runtime is None:
+        raise root.RootError(f"the file of {libpython.label}, {libpython.path}, is not here" if libpython else
+                             f"{namespace.label} has no libpython")
+    return python.Python(read_memory, libpython.bias + runtime.value, namespace.python_minor)
 
 
 def own_global(name):

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: MIT
 """gorgon bt, gorgon apply: the threads of an interpreter, native and Python frames together.
 
-Which Python frames a native frame runs, CPython's own helper knows (python_helper.py): since
-3.11 one _PyEval_EvalFrameDefault runs a whole chain of them."""
+Each call of CPython's evaluation function runs a chain of Python frames; which, the copy's own
+thread state says (python.py). So nothing but the file of libpython is needed, and versions of
+CPython may be mixed."""
 
 import contextlib
-import io
+import itertools
 import re
-import sys
 
 import gdb
 
-from . import commands, functions, process, root, symbols, tables
+from . import commands, files, functions, process, python, root, symbols, tables
 
+EVALUATE = "_PyEval_EvalFrameDefault"
 FRAME_LINE = re.compile(r"^#(\d+) ", re.M)
 
 
@@ -45,7 +46,7 @@ def frame_of(namespace):
 def threads_of(namespace):
     """The threads that work for a namespace, that of its program first. Selects each on the way."""
     def order(thread):
-        return (thread.ptid[1] or thread.ptid[0]) != namespace.thread, thread.num
+        return process.kernel_id(thread) != namespace.thread, thread.num
 
     for thread in sorted(gdb.selected_inferior().threads(), key=order):
         if thread.is_stopped():
@@ -56,39 +57,73 @@ def threads_of(namespace):
 
 def title(namespace, thread):
     return f"{'Interpreter ' if namespace.interp is not None else ''}{tables.number(namespace)}, " \
-           f"thread {process.thread_name(thread.ptid[1] or thread.ptid[0])}:\n"
+           f"thread {process.thread_name(process.kernel_id(thread))}:\n"
 
 
-def python_frames(frame):
-    """The lines of CPython's helper about a native frame; "" when it runs no Python code."""
-    helper = getattr(sys.modules["__main__"], "Frame", None)
-    if helper is None or not helper(frame).is_evalframe():
-        return ""
-    text = io.StringIO()
+def python_calls(namespace, tid):
+    """(for each call of the evaluation function its Python frames, why there are no more); innermost first."""
+    calls, call = [], []
     try:
-        with contextlib.redirect_stdout(text):
-            helper(frame).print_traceback()
-    except (gdb.error, RuntimeError) as error:
-        text.write(f"  (Python frames cannot be read: {error})\n")
-    return re.sub(r"^", "    ", text.getvalue(), flags=re.M).rstrip(" ")
+        for frame in process.python_of(namespace).frames(tid):
+            if frame is python.CALL:
+                calls.append(call)
+                call = []
+            else:
+                call.append(frame)
+    except (root.RootError, root.MemoryProblem) as error:
+        return calls + [call], f"(Python frames of {namespace.label}: {error})\n"
+    return calls + [call] if call else calls, ""
+
+
+def text_of(frames):
+    return "".join(f'      File "{frame.file}", line {frame.line or "?"}, in {frame.function}\n{source_line(frame)}'
+                   for frame in frames)
+
+
+def source_line(frame):
+    """The line itself, where its file is here."""
+    with contextlib.suppress(OSError), open(files.find(frame.file), encoding="utf-8", errors="replace") as file:
+        text = next(itertools.islice(file, frame.line - 1, None), "").strip() if frame.line else ""
+        return f"        {text}\n" if text else ""
+    return ""
+
+
+def evaluating():
+    """{namespace: [level of each native frame that runs Python code]} of the selected thread, innermost first."""
+    snapshot, found = process.snapshot(), {}
+    frame, level = gdb.newest_frame(), 0
+    while frame:
+        obj = snapshot.find_object(frame.pc())
+        if obj and frame.type() == gdb.NORMAL_FRAME and (frame.name() or "").startswith(EVALUATE):
+            found.setdefault(obj.namespace, []).append(level)
+        frame, level = frame.older(), level + 1
+    return found
+
+
+def python_frames():
+    """({level of a native frame: text of the Python frames that it runs}, text of others, what went wrong)"""
+    texts, others, problems = {}, "", ""
+    for namespace, levels in evaluating().items():
+        calls, problem = python_calls(namespace, process.kernel_id(gdb.selected_thread()))
+        # At its very beginning a call has no frames of its own yet.
+        begun = levels if problem else levels[max(len(levels) - len(calls), 0):]
+        texts.update(zip(begun, map(text_of, calls)))
+        # Where gdb has not found its way further, Python has.
+        others += "".join(map(text_of, calls[len(begun):]))
+        problems += problem
+    return texts, others, problems
 
 
 def backtrace(options):
     """gdb's backtrace of the selected thread, each native frame followed by the Python frames that it runs."""
     symbols.attach_stack()
     native = gdb.execute(f"bt {options}", to_string=True)
+    texts, others, problems = python_frames()
     starts = list(FRAME_LINE.finditer(native))
-    frames, frame = {}, gdb.newest_frame()
-    while frame and starts and len(frames) <= max(int(start[1]) for start in starts):
-        frames[frame.level()] = frame
-        frame = frame.older()
     text = native[:starts[0].start()] if starts else native
     for start, end in zip(starts, [s.start() for s in starts[1:]] + [len(native)]):
-        text += native[start.start():end]
-        number = int(start[1])
-        if number in frames:
-            text += python_frames(frames[number])
-    return text
+        text += native[start.start():end] + texts.pop(int(start[1]), "")
+    return text + (others if not texts else "") + problems
 
 
 class Backtrace(commands.Subcommand):
@@ -100,8 +135,8 @@ class Backtrace(commands.Subcommand):
     innermost first. Without -i, the selected thread; with it, every thread that works for
     interpreter N, that of its program first. BT-ARGUMENTs are those of "backtrace".
 
-    Python frames need CPython's own helper for gdb, which comes with the debug information
-    of libpython ("help py-bt" says whether it is there).
+    They are read out of the copy's own structures, so neither debug information nor CPython's
+    helper for gdb ("py-bt") is needed, only the file of libpython.
 
     Example:
       (gdb) gorgon bt -i 2 -frame-arguments none"""
@@ -116,21 +151,15 @@ class Backtrace(commands.Subcommand):
         interp, options = commands.interp_option(self.name, arg)
         if interp is None:
             gdb.selected_frame()  # or gdb's error
-            gdb.write(backtrace(options) + without_helper())
+            gdb.write(backtrace(options))
             return
         namespace = tables.parse_interp(process.snapshot(), str(interp))
         with selection():
             text = "".join(f"\n{title(namespace, thread)}{backtrace(options)}" for thread in threads_of(namespace))
-        gdb.write((text or f"No thread works for interpreter {interp}.\n") + without_helper())
+        gdb.write(text or f"No thread works for interpreter {interp}.\n")
 
     def complete(self, text, word):
         return commands.complete_interp_option(text, word)
-
-
-def without_helper():
-    if hasattr(sys.modules["__main__"], "Frame"):
-        return ""
-    return "(Python frames are not shown: CPython's helper for gdb, libpython...-gdb.py, is not loaded.)\n"
 
 
 class Apply(commands.Subcommand):

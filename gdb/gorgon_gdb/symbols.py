@@ -15,7 +15,7 @@ import os
 
 import gdb
 
-from . import breakpoints, commands, elf, gil, process, root, tables
+from . import breakpoints, commands, elf, process, root, tables
 
 AUTO_MAX = 8
 FRAMES_MAX = 64
@@ -67,7 +67,6 @@ def add(obj, by_itself=False):
         return "there is no such file here"
     gdb.execute(f'add-symbol-file "{obj.path}" -o {obj.bias:#x}', to_string=True)
     _added[key] = Addition(obj, by_itself)
-    gil.forget()
     return "added"
 
 

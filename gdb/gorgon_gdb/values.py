@@ -15,7 +15,7 @@ import re
 
 import gdb
 
-from . import commands, elf, process, root, symbols, tables
+from . import commands, elf, files, process, root, symbols, tables
 
 MASK = 0xFFFFFFFFFFFFFFFF
 
@@ -117,7 +117,7 @@ def moved(value, linkage_name, copy):
 
 def named_by_file(name, copy):
     for obj in copy.objects:
-        entry = elf.read(obj.path).symbols.get(name)
+        entry = files.read(obj).symbols.get(name)
         if entry and entry.kind != elf.STT_TLS:
             return Variable(obj.bias + entry.value, None)
     return None
@@ -126,7 +126,7 @@ def named_by_file(name, copy):
 def find_thread_local(name, symbol, copy):
     """(object, ELF symbol) of a thread-local variable, or None."""
     for obj in copy.objects:
-        entries = elf.read(obj.path).thread_local()
+        entries = files.read(obj).thread_local()
         for wanted in filter(None, (name, symbol and symbol.linkage_name)):
             for entry in entries:
                 if entry.name == wanted:
@@ -151,8 +151,7 @@ def thread_local_address(obj, entry, snapshot):
     thread = gdb.selected_thread()
     if thread is None:
         raise root.RootError("no thread is selected")
-    tid = thread.ptid[1] or thread.ptid[0]
-    block = root.tls_block(process.read_memory, snapshot, obj, tid, thread_pointer())
+    block = root.tls_block(process.read_memory, snapshot, obj, process.kernel_id(thread), thread_pointer())
     if block is None:
         raise root.RootError(f"thread {thread.num} has no thread-local variables of {obj.label} yet: it has used none")
     return (block + entry.value) & MASK

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+"""Files of the process on this machine: below "set sysroot" where that names a folder, else, or where
+it is not there, under the name that the process knows."""
+
+import os
+
+import gdb
+
+from . import elf
+
+
+def candidates(path):
+    sysroot = (gdb.parameter("sysroot") or "").removeprefix("target:").rstrip("/")
+    return ([sysroot + path] if sysroot and path.startswith("/") else []) + [path]
+
+
+def find(path):
+    """Where a file is; its own name when it is nowhere."""
+    return next((c for c in candidates(path) if os.path.isfile(c)), path)
+
+
+def read(obj):
+    """The symbol tables of a private object's file; without symbols when the file is not here or is another one."""
+    found = (elf.read(c) for c in candidates(obj.path))
+    return next((f for f in found if f.symbols and f.build_id == obj.build_id), elf.File(b""))
