@@ -59,8 +59,9 @@ def run(*command, timeout=TIMEOUT, env=None, **kwargs):
                           env=environment, stdin=subprocess.DEVNULL, check=False, **kwargs)
 
 
-def gdb(commands, *command, script=False, options=(), timeout=TIMEOUT):
-    """Run gdb with these lines on a program (or on nothing); returns what it printed."""
+def gdb(commands, *command, script=False, options=(), timeout=TIMEOUT, before=()):
+    """Run gdb, after a command that it is an argument of, with these lines on a program (or on nothing); returns
+    what it printed."""
     text = ["set pagination off", "set width 0", "set confirm off", "set breakpoint pending on",
             "set debuginfod enabled off", "set python print-stack full"]
     if script:
@@ -69,7 +70,7 @@ def gdb(commands, *command, script=False, options=(), timeout=TIMEOUT):
     with tempfile.NamedTemporaryFile("w", suffix=".gdb") as file:
         file.write("\n".join(text) + "\n")
         file.flush()
-        args = [GDB, "-nx", "-q", "-batch", *options, "-x", file.name]
+        args = [*before, GDB, "-nx", "-q", "-batch", *options, "-x", file.name]
         if command:
             args += ["--args", *command]
         result = run(*args, timeout=timeout)

@@ -7,7 +7,7 @@ import re
 
 import gdb
 
-from . import breakpoints, commands, elf, process, root
+from . import breakpoints, commands, elf, files, process, root
 
 Mapping = collections.namedtuple("Mapping", "start end path")
 MAPPING = re.compile(r"^\s+(0x[0-9a-f]+)\s+(0x[0-9a-f]+)\s+0x[0-9a-f]+\s+0x[0-9a-f]+(?:\s+[r-][w-][x-][ps-])?[ \t]*(.*)$", re.M)
@@ -30,9 +30,13 @@ def check_counts(snapshot):
             yield f"gorgon_debug_root: {found} {what} in the list, {expected} expected"
 
 
+def real(path):
+    return os.path.realpath(files.find(path))
+
+
 def check_mapping(obj, maps):
     inside = [m for m in maps if m.start < obj.end and obj.start < m.end and m.path]
-    others = [m.path for m in inside if os.path.realpath(m.path) != os.path.realpath(obj.path)]
+    others = [m.path for m in inside if real(m.path) != real(obj.path)]
     if others:
         yield f"{others[0]} is mapped at {obj.start:#x}-{obj.end:#x}, {obj.path} expected"
     elif not inside:
@@ -55,12 +59,13 @@ def check_symfile(obj, known):
 
 
 def check_file(obj):
-    if not os.path.isfile(obj.path):
-        yield f"{obj.path}: there is no such file here: no lines, no variables"
+    path = files.find(obj.path)
+    if not os.path.isfile(path):
+        yield f"{path}: there is no such file here: no lines, no variables"
         return
-    found = elf.read(obj.path).build_id
+    found = elf.read(path).build_id
     if obj.build_id and found != obj.build_id:
-        yield f"{obj.path}: build-id is {found.hex() or 'missing'}, {obj.build_id.hex()} was loaded"
+        yield f"{path}: build-id is {found.hex() or 'missing'}, {obj.build_id.hex()} was loaded"
 
 
 def check_thread(namespace):

@@ -3,7 +3,7 @@
 
 import gdb
 
-from . import breakpoints, check, commands, frames, functions, process, python_helper, stacks, symbols, values
+from . import breakpoints, check, commands, debuglinks, frames, functions, process, python_helper, stacks, symbols, values
 
 _events = []
 
@@ -13,6 +13,7 @@ def on_stop(event=None):
     functions.update_variable(event)
     breakpoints.on_stop(event)
     symbols.remove_stale()
+    debuglinks.on_stop(event)
     if event is not None:
         symbols.on_stop(event)
 
@@ -35,6 +36,7 @@ def register(_objfile=None):
         connect("clear_objfiles", process.forget)
         connect("new_objfile", python_helper.on_new_objfile)
         connect("new_objfile", breakpoints.on_new_objfile)
+        connect("new_objfile", debuglinks.on_new_objfile)
         connect("free_objfile", breakpoints.on_free_objfile)
         connect("new_objfile", symbols.on_new_objfile)
         connect("free_objfile", symbols.on_free_objfile)

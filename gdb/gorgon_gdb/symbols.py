@@ -15,7 +15,7 @@ import os
 
 import gdb
 
-from . import breakpoints, commands, elf, process, root, tables
+from . import breakpoints, commands, files, process, root, tables
 
 AUTO_MAX = 8
 FRAMES_MAX = 64
@@ -28,7 +28,7 @@ class Addition:
         self.interp = obj.namespace.label
         self.start = obj.start
         self.end = obj.end
-        self.code = obj.bias + elf.read(obj.path).code  # by which gdb removes it
+        self.code = obj.bias + files.read(obj.path).code  # by which gdb removes it
         self.told = bool(obj.symfile)
         self.by_itself = by_itself
         self.stale = False  # gdb has let go of the object; another may come to its place
@@ -63,9 +63,10 @@ def add(obj, by_itself=False):
         return "added before"
     if obj.symfile and not obj.lacks_dwarf:
         return f"gdb has it: {obj.debug}"
-    if not os.path.isfile(obj.path):
+    path = files.find(obj.path)
+    if not os.path.isfile(path):
         return "there is no such file here"
-    gdb.execute(f'add-symbol-file "{obj.path}" -o {obj.bias:#x}', to_string=True)
+    gdb.execute(f'add-symbol-file "{path}" -o {obj.bias:#x}', to_string=True)
     _added[key] = Addition(obj, by_itself)
     return "added"
 

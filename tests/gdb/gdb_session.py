@@ -117,8 +117,10 @@ def threads(output):
     return {int(lwp): text for lwp, text in zip(parts[1::2], parts[2::2])}
 
 
-# What gdb says of cores by gcore in general: of the vsyscall page and of the command line.
-HARMLESS = re.compile(r"unexpected null characters|Memory read failed for corefile section")
+# What gdb says of cores in general: by gcore of the vsyscall page and of the command line, by a kernel that knows more
+# registers than gdb, of a copy of the program with its own time.
+HARMLESS = re.compile(r"unexpected null characters|Memory read failed for corefile section|"
+                      r"Unexpected size of section `\.reg-xstate/|exec file is newer than core file")
 
 
 def complaints(output):

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""Debug information of private objects that gdb finds only where the process ran.
+
+A private object whose DWARF is in its own file, or in one that this names, refers to it by an
+absolute path. gdb looks a build-id up below "set sysroot" too, but never such a path. So where
+the sysroot has the file, it is added here, when gdb hears of the object."""
+
+import gdb
+
+from . import breakpoints, elf, files, process
+
+IN_LIBRARY, LINK = 2, 3  # enum jitreg_debug_kind
+
+_known = None, {}     # a Snapshot, and its objects by symfile
+_settled = None, None # the Snapshot and the sysroot that nothing is left to do for
+
+
+def file_of(obj):
+    """Where the debug information that a private object refers to by a path is on this machine, or None."""
+    if obj.debug_kind not in (IN_LIBRARY, LINK):
+        return None
+    name = obj.path if obj.debug_kind == IN_LIBRARY else obj.debug_path
+    return next((c for c in files.candidates(name) if elf.read(c).symbols and elf.read(c).build_id == obj.build_id), None)
+
+
+def is_wanted():
+    return bool((gdb.parameter("sysroot") or "").removeprefix("target:"))
+
+
+def object_of(objfile):
+    """The private object that an object file of gdb's describes, or None."""
+    global _known
+    match = breakpoints.SYMFILE.match(objfile.filename or "")
+    snapshot = process.try_snapshot() if match else None
+    if not snapshot:
+        return None
+    if _known[0] is not snapshot:
+        _known = snapshot, {obj.symfile: obj for obj in snapshot.objects}
+    return _known[1].get(int(match[1], 16))
+
+
+def attach(objfile):
+    obj = object_of(objfile)
+    path = file_of(obj) if obj and not any(other.owner is objfile for other in gdb.objfiles()) else None
+    if path:
+        objfile.add_separate_debug_file(path)
+
+
+def on_new_objfile(event):
+    if is_wanted():
+        attach(event.new_objfile)
+
+
+def on_stop(_event=None):
+    """While an object is being loaded the process does not say yet what it is; and the sysroot may be another now."""
+    global _settled
+    state = process.try_snapshot(), gdb.parameter("sysroot")
+    if is_wanted() and state != _settled:
+        _settled = state
+        for objfile in gdb.objfiles():
+            attach(objfile)

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: MIT
+"""Cores that the kernel has written, with its default filter: what gdb shows of the process before and of
+its core, here and on another machine with the same files under a sysroot, side by side."""
+
+import glob
+import os
+import re
+import signal
+import sys
+import tempfile
+import unittest
+
+import harness
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.dirname(harness.GDB_SCRIPT))
+import elsewhere  # noqa: E402
+import gdb_session as session  # noqa: E402
+from gorgon_gdb import elf  # noqa: E402
+
+COUNT = 3
+WAIT_LINE = harness.source_line(session.WALK, "// where attached sessions find it")
+MAIN_LINE = harness.source_line(session.WALKER, "# the main thread's line")
+SECOND_LINE = harness.source_line(session.WALKER, "# the second thread's line")
+CRASH = os.path.join(session.HERE, "crash.py")
+CRASH_LINE = harness.source_line(CRASH, "# the last line")
+PATTERN = "/proc/sys/kernel/core_pattern"
+
+BACKTRACES = [f"gorgon bt -i {i}" for i in range(COUNT)]
+WORDS = ["gorgon list", "gorgon modules", "gorgon check", "gorgon apply all gorgon whose $pc", *BACKTRACES,
+         *(f"gorgon print -i {i} walk_counter" for i in range(COUNT)),
+         *(f"gorgon print -i {i} (int) walk_plain_count" for i in range(COUNT)),
+         "gorgon apply all gorgon tls walk_depth", "gorgon apply all gorgon tls (int) walk_plain_tls",
+         "gorgon apply all print local", "gorgon apply all info source"]
+PLAIN = ["thread apply all -s bt"]
+# Names of files that the process knows.
+OBJECTS = "python from gorgon_gdb import process; list(map(print, [o.path for o in process.snapshot().objects]))"
+SHARED = "info sharedlibrary"
+
+
+def kernel_writes_cores():
+    """Into the current folder."""
+    with open(PATTERN) as file:
+        return not re.match(r"[|/]", file.read())
+
+
+def commands(words):
+    return [line for word in words for line in (f"echo \\n=== {word}\\n", word, "echo \\n=== after\\n")]
+
+
+def answers(output):
+    """{word: answer}, without numbers that gdb gives to threads and values, threads in the order of their ids."""
+    parts = re.split(r"^=== (.*)\n", output, flags=re.M)
+    return {word: settled(text) for word, text in zip(parts[1::2], parts[2::2])}
+
+
+def settled(text):
+    text = "\n".join(line for line in text.splitlines() if not session.HARMLESS.search(line))
+    text = re.sub(r"\b\d+ +\((?:Thread 0x\w+ \()?LWP (\d+)\)*(?: \"\w+\"\))?", r"LWP \1", text)
+    text = re.sub(r"^\$\d+", "$", text, flags=re.M)
+    first, *threads = re.split(r"^(?=Thread LWP)", text, flags=re.M)
+    return re.sub(r"\s*\n", "\n", first + "".join(sorted(thread + "\n" for thread in threads))).strip()
+
+
+@harness.needs_gdb
+@unittest.skipUnless(kernel_writes_cores(), f"{PATTERN} does not put cores into the current folder")
+class Aborted(unittest.TestCase):
+    """Both threads of each interpreter wait in their steps; a signal ends the process."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        start = f'cd {cls.folder.name} && ulimit -c unlimited && exec "$@"'
+        with harness.Background("sh", "-c", start, "sh", harness.HOST, "-n", COUNT, session.walk(wait=600, with_numpy=1),
+                                until=r"(?s)(walk: number.*){6}") as host:
+            cls.steps = session.steps(host.output)
+            with open(f"/proc/{host.pid}/maps") as file:
+                mapped = {line.split()[-1] for line in file if " /" in line}
+            cls.live = answers(harness.gdb(commands([*WORDS, OBJECTS]), script=True, options=["-p", str(host.pid)]))
+            cls.live_plain = answers(harness.gdb(commands([*PLAIN, SHARED]), options=["-p", str(host.pid)]))
+            os.kill(host.pid, signal.SIGABRT)
+            host.process.wait()
+        (core,) = glob.glob(f"{cls.folder.name}/core*")
+        cls.core = answers(cls.gdb([], core, WORDS, script=True))
+        cls.core_plain = answers(cls.gdb([], core, PLAIN))
+        names = mapped | set(re.findall(r"(?:^| )(/\S+)$", cls.live.pop(OBJECTS) + cls.live_plain.pop(SHARED), re.M))
+        cls.make_elsewhere(core, [*filter(os.path.isfile, sorted(names)), session.WALKER])
+
+    @classmethod
+    def gdb(cls, settings, core, words, host=harness.HOST, run=harness.gdb, **options):
+        return run([*settings, f"file {host}", f"core-file {core}", *commands(words)], **options)
+
+    @classmethod
+    def make_elsewhere(cls, core, files):
+        cls.elsewhere = elsewhere.available()
+        if not cls.elsewhere:
+            return
+        sysroot = os.path.join(cls.folder.name, "sysroot")
+        elsewhere.copy(sysroot, files, lambda path: elf.read(path).build_id.hex())
+
+        def there(settings, words, **options):
+            output = cls.gdb(settings, core, words, sysroot + harness.HOST,
+                             lambda lines, **more: elsewhere.gdb(sysroot, files, lines, **more), **options)
+            return answers(output.replace(sysroot, ""))
+
+        cls.there = there([], WORDS, script=True)
+        cls.there_plain = there([], PLAIN)
+        cls.there_told = there([f"set debug-file-directory {sysroot}{elsewhere.DEBUG}:{sysroot}"], PLAIN)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def assert_same(self, expected, found):
+        for word in expected.keys() - {"after"}:
+            with self.subTest(word):
+                self.assertEqual(found[word].splitlines(), expected[word].splitlines())
+
+    def test_live_session_says_what_the_program_does(self):
+        """Otherwise the comparisons compare nothing."""
+        for i in range(COUNT):
+            text = self.live[BACKTRACES[i]]
+            self.assertEqual(text.count(f" in walk_step from walk.so [interp {i}] "), 2)
+            self.assertEqual(text.count(f" at tests/modules/walk.cc:{WAIT_LINE}\n"), 2)
+            for line, function in ((MAIN_LINE, "<module>"), (SECOND_LINE, "second")):
+                self.assertRegex(text, rf'File "{session.WALKER}", line {line}, in {function}\n +.*walk\.go\(')
+        self.assertTrue(self.live["gorgon check"].endswith(": consistent."))
+
+    def test_core_says_the_same(self):
+        self.assert_same(self.live, self.core)
+
+    def test_core_says_the_same_to_plain_gdb(self):
+        self.assertGreater(self.live_plain[PLAIN[0]].count(f"walk.cc:{WAIT_LINE}"), COUNT)
+        self.assert_same(self.live_plain, self.core_plain)
+
+    def needs_elsewhere(self):
+        if not self.elsewhere:
+            self.skipTest("unshare is not installed, or not allowed")
+
+    def test_core_says_the_same_on_another_machine(self):
+        self.needs_elsewhere()
+        self.assert_same(self.live, self.there)
+
+    def test_plain_gdb_misses_debug_links_on_another_machine(self):
+        """Names and callers are there. When a newer gdb finds these files, the scripts need not."""
+        self.needs_elsewhere()
+        found, expected = self.there_plain[PLAIN[0]], self.live_plain[PLAIN[0]]
+        # gdb says the arguments' types where it knows no more of a function in C++.
+        self.assertEqual([name.partition("(")[0] for name in session.frames(found)], session.frames(expected))
+        self.assertIn("walk.cc", expected)
+        self.assertNotIn("walk.cc", found)
+        self.assertIn("ceval.c:", found, "a build-id is enough")
+
+    def test_plain_gdb_finds_debug_links_where_it_is_told_to_look(self):
+        self.needs_elsewhere()
+        self.assert_same(self.live_plain, self.there_told)
+
+
+@harness.needs_gdb
+@unittest.skipUnless(kernel_writes_cores(), f"{PATTERN} does not put cores into the current folder")
+class Crashed(unittest.TestCase):
+    """A fault in a private extension module."""
+
+    def test_core_says_whose_fault_it_was(self):
+        with tempfile.TemporaryDirectory() as folder:
+            ended = harness.run("sh", "-c", f'cd {folder} && ulimit -c unlimited && exec "$@"', "sh",
+                                harness.GORGON, "run", "-n", COUNT, CRASH)
+            self.assertEqual(ended.returncode, -signal.SIGSEGV, ended.stderr)
+            (core,) = glob.glob(f"{folder}/core*")
+            output = harness.gdb([f"core-file {core}", *commands(["gorgon whose $pc", "gorgon bt", "gorgon bt -i 0"])],
+                                 harness.GORGON, script=True)
+        found = answers(output)
+        self.assertIn("Program terminated with signal SIGSEGV", output)
+        self.assertRegex(found["gorgon whose $pc"], r": interpreter 1, _ctypes\.cpython-311-x86_64-linux-gnu\.so, "
+                         r"O_get\+\d+, (cfield\.c|object\.h):\d+$")
+        self.assertRegex(found["gorgon bt"], r"(?s)^#0 .*\bO_get from _ctypes\S+ \[interp 1\] .* in _PyEval_EvalFrameDefault from "
+                         rf'[^\n]*\n +File "{CRASH}", line {CRASH_LINE}, in crash\n +return ctypes\.cast.*\n'
+                         rf' +File "{CRASH}", line \d+, in <module>\n')
+        self.assertRegex(found["gorgon bt -i 0"], rf'(?s)time_sleep from .* \[interp 0\].*File "{CRASH}", line \d+, in <module>\n')
+
+
+if __name__ == "__main__":
+    unittest.main()
