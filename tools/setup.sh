@@ -12,7 +12,7 @@ packages="
 	libelf-dev libdwarf-dev libdw-dev libcmocka-dev libjson-c-dev
 	libpython3.11 libpython3.11-dev libpython3.11-dbg python3.11-dbg
 	python3 python3-numpy python3-venv python3-cffi python3-pytest python3-hypothesis
-	gdb libc6-dbg lldb-19 python3-lldb-19 elfutils valgrind linux-perf
+	gdb gdbserver libc6-dbg lldb-19 python3-lldb-19 elfutils valgrind linux-perf
 "
 [ "${2:-}" != long ] || packages="$packages
 	python3-torch python3-scipy python3-pandas python3-lxml python3-pil python3-matplotlib

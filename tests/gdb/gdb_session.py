@@ -127,3 +127,34 @@ def complaints(output):
     """Lines in which gdb says that something went wrong with breakpoints or files."""
     return [line for line in output.splitlines() if not HARMLESS.search(line) and
             re.match(r"warning|Cannot|Error in re-setting|.*internal-error|Traceback \(most recent call last\)", line)]
+
+
+def backtraces(count):
+    return [f"gorgon bt -i {i}" for i in range(count)]
+
+
+def words(count):
+    """Every command that asks something, for `count` interpreters whose threads wait in steps of walker.py."""
+    return ["gorgon list", "gorgon modules", "gorgon check", "gorgon apply all gorgon whose $pc", *backtraces(count),
+            *(f"gorgon print -i {i} walk_counter" for i in range(count)),
+            *(f"gorgon print -i {i} (int) walk_plain_count" for i in range(count)),
+            "gorgon apply all gorgon tls walk_depth", "gorgon apply all gorgon tls (int) walk_plain_tls",
+            "gorgon apply all print local", "gorgon apply all info source"]
+
+
+def commands(asked):
+    return [line for word in asked for line in (f"echo \\n=== {word}\\n", word, "echo \\n=== after\\n")]
+
+
+def answers(output):
+    """{word: answer}, without numbers that gdb gives to threads and values, threads in the order of their ids."""
+    parts = re.split(r"^=== (.*)\n", output, flags=re.M)
+    return {word: settled(text) for word, text in zip(parts[1::2], parts[2::2])}
+
+
+def settled(text):
+    text = "\n".join(line for line in text.splitlines() if not HARMLESS.search(line))
+    text = re.sub(r"\b\d+ +\((?:Thread 0x\w+ \()?LWP (\d+)\)*(?: \"\w+\"\))?", r"LWP \1", text)
+    text = re.sub(r"^\$\d+", "$", text, flags=re.M)
+    first, *threads = re.split(r"^(?=Thread LWP)", text, flags=re.M)
+    return re.sub(r"\s*\n", "\n", first + "".join(sorted(thread + "\n" for thread in threads))).strip()

@@ -26,12 +26,8 @@ CRASH = os.path.join(session.HERE, "crash.py")
 CRASH_LINE = harness.source_line(CRASH, "# the last line")
 PATTERN = "/proc/sys/kernel/core_pattern"
 
-BACKTRACES = [f"gorgon bt -i {i}" for i in range(COUNT)]
-WORDS = ["gorgon list", "gorgon modules", "gorgon check", "gorgon apply all gorgon whose $pc", *BACKTRACES,
-         *(f"gorgon print -i {i} walk_counter" for i in range(COUNT)),
-         *(f"gorgon print -i {i} (int) walk_plain_count" for i in range(COUNT)),
-         "gorgon apply all gorgon tls walk_depth", "gorgon apply all gorgon tls (int) walk_plain_tls",
-         "gorgon apply all print local", "gorgon apply all info source"]
+BACKTRACES = session.backtraces(COUNT)
+WORDS = session.words(COUNT)
 PLAIN = ["thread apply all -s bt"]
 # Names of files that the process knows.
 OBJECTS = "python from gorgon_gdb import process; list(map(print, [o.path for o in process.snapshot().objects]))"
@@ -42,24 +38,6 @@ def kernel_writes_cores():
     """Into the current folder."""
     with open(PATTERN) as file:
         return not re.match(r"[|/]", file.read())
-
-
-def commands(words):
-    return [line for word in words for line in (f"echo \\n=== {word}\\n", word, "echo \\n=== after\\n")]
-
-
-def answers(output):
-    """{word: answer}, without numbers that gdb gives to threads and values, threads in the order of their ids."""
-    parts = re.split(r"^=== (.*)\n", output, flags=re.M)
-    return {word: settled(text) for word, text in zip(parts[1::2], parts[2::2])}
-
-
-def settled(text):
-    text = "\n".join(line for line in text.splitlines() if not session.HARMLESS.search(line))
-    text = re.sub(r"\b\d+ +\((?:Thread 0x\w+ \()?LWP (\d+)\)*(?: \"\w+\"\))?", r"LWP \1", text)
-    text = re.sub(r"^\$\d+", "$", text, flags=re.M)
-    first, *threads = re.split(r"^(?=Thread LWP)", text, flags=re.M)
-    return re.sub(r"\s*\n", "\n", first + "".join(sorted(thread + "\n" for thread in threads))).strip()
 
 
 @harness.needs_gdb
@@ -76,19 +54,19 @@ class Aborted(unittest.TestCase):
             cls.steps = session.steps(host.output)
             with open(f"/proc/{host.pid}/maps") as file:
                 mapped = {line.split()[-1] for line in file if " /" in line}
-            cls.live = answers(harness.gdb(commands([*WORDS, OBJECTS]), script=True, options=["-p", str(host.pid)]))
-            cls.live_plain = answers(harness.gdb(commands([*PLAIN, SHARED]), options=["-p", str(host.pid)]))
+            cls.live = session.answers(harness.gdb(session.commands([*WORDS, OBJECTS]), script=True, options=["-p", str(host.pid)]))
+            cls.live_plain = session.answers(harness.gdb(session.commands([*PLAIN, SHARED]), options=["-p", str(host.pid)]))
             os.kill(host.pid, signal.SIGABRT)
             host.process.wait()
         (core,) = glob.glob(f"{cls.folder.name}/core*")
-        cls.core = answers(cls.gdb([], core, WORDS, script=True))
-        cls.core_plain = answers(cls.gdb([], core, PLAIN))
+        cls.core = session.answers(cls.gdb([], core, WORDS, script=True))
+        cls.core_plain = session.answers(cls.gdb([], core, PLAIN))
         names = mapped | set(re.findall(r"(?:^| )(/\S+)$", cls.live.pop(OBJECTS) + cls.live_plain.pop(SHARED), re.M))
         cls.make_elsewhere(core, [*filter(os.path.isfile, sorted(names)), session.WALKER])
 
     @classmethod
     def gdb(cls, settings, core, words, host=harness.HOST, run=harness.gdb, **options):
-        return run([*settings, f"file {host}", f"core-file {core}", *commands(words)], **options)
+        return run([*settings, f"file {host}", f"core-file {core}", *session.commands(words)], **options)
 
     @classmethod
     def make_elsewhere(cls, core, files):
@@ -101,7 +79,7 @@ class Aborted(unittest.TestCase):
         def there(settings, words, **options):
             output = cls.gdb(settings, core, words, sysroot + harness.HOST,
                              lambda lines, **more: elsewhere.gdb(sysroot, files, lines, **more), **options)
-            return answers(output.replace(sysroot, ""))
+            return session.answers(output.replace(sysroot, ""))
 
         cls.there = there([], WORDS, script=True)
         cls.there_plain = there([], PLAIN)
@@ -167,9 +145,9 @@ class Crashed(unittest.TestCase):
                                 harness.GORGON, "run", "-n", COUNT, CRASH)
             self.assertEqual(ended.returncode, -signal.SIGSEGV, ended.stderr)
             (core,) = glob.glob(f"{folder}/core*")
-            output = harness.gdb([f"core-file {core}", *commands(["gorgon whose $pc", "gorgon bt", "gorgon bt -i 0"])],
+            output = harness.gdb([f"core-file {core}", *session.commands(["gorgon whose $pc", "gorgon bt", "gorgon bt -i 0"])],
                                  harness.GORGON, script=True)
-        found = answers(output)
+        found = session.answers(output)
         self.assertIn("Program terminated with signal SIGSEGV", output)
         self.assertRegex(found["gorgon whose $pc"], r": interpreter 1, _ctypes\.cpython-311-x86_64-linux-gnu\.so, "
                          r"O_get\+\d+, (cfield\.c|object\.h):\d+$")

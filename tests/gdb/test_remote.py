@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""gdbserver: a process that it starts, and one that it attaches to. What gdb shows through it is what the
+program says, and what gdb shows without it."""
+
+import os
+import re
+import shutil
+import sys
+import unittest
+
+import harness
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import gdb_session as session  # noqa: E402
+
+COUNT = 3
+LINE = harness.source_line(session.WALK, "// where the walk stops")
+SERVER = shutil.which("gdbserver")
+LISTENING = r"Listening on port \d+"
+BUSY = "import gorgon, time; print('ready', gorgon.interpreter, flush=True)\nwhile True: time.sleep(0.02)"
+
+needs_gdbserver = unittest.skipUnless(harness.GDB and SERVER, "gdb or gdbserver is not installed")
+
+
+def port(server):
+    return re.search(LISTENING, server.output)[0].split()[-1]
+
+
+@needs_gdbserver
+class Started(unittest.TestCase):
+    """target remote: every step of every thread of a walk."""
+
+    COMMANDS = ["gorgon list", "gorgon bt", "gorgon print walk_counter", "gorgon tls walk_depth",
+                "gorgon tls (int) walk_plain_tls", "print $_gorgon_interp"]
+
+    @classmethod
+    def setUpClass(cls):
+        with harness.Background(SERVER, "--once", "localhost:0", harness.HOST, "-n", COUNT, session.walk(),
+                                until=LISTENING) as server:
+            cls.output = harness.gdb(
+                [f"target remote localhost:{port(server)}", f"break walk.cc:{LINE}", "gorgon break walk_dep_twice",
+                 session.LOOP, "continue", f"python drive({{1: {cls.COMMANDS!r}}})"], harness.HOST, script=True)
+            cls.steps = session.steps(server.output)
+        cls.stops = session.stops(cls.output, 1)
+        assert len(cls.stops) == len(cls.steps) == 2 * COUNT, cls.output
+
+    def test_variables_are_those_of_the_copy_and_of_the_thread(self):
+        for stop in self.stops:
+            (step,) = self.steps[stop.lwp]
+            for name, command in (("walk_counter", "gorgon print walk_counter"), ("walk_depth", "gorgon tls walk_depth"),
+                                  ("walk_plain_tls", "gorgon tls (int) walk_plain_tls")):
+                self.assertEqual(session.value(stop.output[command]), step[name], command)
+
+    def test_frames_native_and_of_python(self):
+        for stop in self.stops:
+            text = stop.output["gorgon bt"]
+            self.assertEqual(session.frames(text)[0], "walk_step")
+            self.assertEqual(session.frames(text)[-2:], ["start_thread", "clone3"])
+            self.assertIn("walk.go(", text)
+
+    def test_the_interpreter_and_who_holds_its_gil(self):
+        for stop in self.stops:
+            interp = int(session.value(stop.output["print $_gorgon_interp"]))
+            (row,) = [line for line in stop.output["gorgon list"].splitlines() if line.startswith(f"{interp} ")]
+            self.assertTrue(row.endswith(f"live   {stop.thread} (LWP {stop.lwp})"), row)
+
+    def test_breakpoint_of_gorgon_stops_in_every_copy(self):
+        hits = session.stops(self.output, session.GORGON + 1)
+        self.assertEqual({stop.lwp for stop in hits}, set(self.steps))
+        self.assertIn("exited normally", self.output)
+
+
+@needs_gdbserver
+class Attached(unittest.TestCase):
+    """target extended-remote and attach."""
+
+    def serve(self, lines, **options):
+        with harness.Background(SERVER, "--multi", "localhost:0", until=LISTENING) as server:
+            return harness.gdb([f"target extended-remote localhost:{port(server)}", *lines], script=True, **options)
+
+    def test_every_word_says_what_it_says_without_a_server(self):
+        words = session.words(COUNT)
+        with harness.Background(harness.HOST, "-n", COUNT, session.walk(wait=600), until=r"(?s)(walk: number.*){6}") as host:
+            native = session.answers(harness.gdb(session.commands(words), script=True, options=["-p", str(host.pid)]))
+            through = session.answers(self.serve([f"attach {host.pid}", *session.commands(words)]))
+        self.assertTrue(native["gorgon check"].endswith(": consistent."))
+        for word in words:
+            with self.subTest(word):
+                self.assertEqual(through[word].splitlines(), native[word].splitlines())
+
+    def test_breakpoints_stop_in_every_copy(self):
+        with harness.Background(harness.HOST, "-n", COUNT, BUSY, until=r"(?s)(ready.*){3}") as host:
+            output = self.serve([f"attach {host.pid}", "break time_sleep", "gorgon break -i 1 PyList_Append", session.LOOP,
+                                 "continue", "python drive({1: ['print $gorgon_interp()']}, limit=30)", "detach"], timeout=60)
+        found = {session.value(stop.output["print $gorgon_interp()"]) for stop in session.stops(output, 1)}
+        self.assertEqual(found, {str(i) for i in range(COUNT)}, output)
+        self.assertRegex(output, r"Gorgon breakpoint 1: PyList_Append, \d+ places? in interp 1\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
