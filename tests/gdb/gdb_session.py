@@ -59,10 +59,10 @@ def code(**variables):
     return f"{setting}exec(compile(open('{PROGRAM}').read(), '{PROGRAM}', 'exec'))"
 
 
-def walk(**variables):
+def walk(program=WALKER, **variables):
     """The text that makes the host's interpreters walk."""
     setting = "".join(f"{name} = {value!r}; " for name, value in dict(variables, modules=harness.MODULES).items())
-    return f"{setting}exec(compile(open('{WALKER}').read(), '{WALKER}', 'exec'))"
+    return f"{setting}exec(compile(open('{program}').read(), '{program}', 'exec'))"
 
 
 def steps(output):
