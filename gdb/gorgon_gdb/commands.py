@@ -33,7 +33,10 @@ class Gorgon(gdb.Command):
 
     N is an interpreter's number, as "gorgon list" shows it. Functions for expressions
     and conditions: $gorgon_interp(ADDRESS) and $gorgon_interp(); see "help function".
-    The commands read memory only, so they work in core files."""
+    The commands read memory only, so they work in core files.
+
+    Plain "print" shows some other memory for thread-local variables of private code, and the
+    first copy's variable for external ones: "gorgon print" and "gorgon tls" do not."""
 
     name = "gorgon"
 

@@ -3,7 +3,8 @@
 
 import gdb
 
-from . import breakpoints, check, commands, debuglinks, frames, functions, process, python_helper, stacks, symbols, values
+from . import (breakpoints, check, commands, debuglinks, frames, functions, hints, process, python_helper, stacks,
+               symbols, values)
 
 _events = []
 
@@ -30,6 +31,7 @@ def register(_objfile=None):
         part.register()
     functions.register()
     frames.register()
+    hints.register()
     if not _events:
         connect("exited", breakpoints.on_exited)
         connect("exited", process.forget)
@@ -43,4 +45,5 @@ def register(_objfile=None):
         connect("breakpoint_deleted", breakpoints.on_deleted)
         connect("stop", on_stop)
         connect("before_prompt", on_stop)
+        connect("before_prompt", hints.on_prompt)
     on_stop()

@@ -247,8 +247,8 @@ class Tls(Print):
     The copy is that of the selected frame; with -i, of interpreter N. VARIABLE may be an
     expression around it. Without debug information it needs its type: (TYPE) VARIABLE.
 
-    Plain "print VARIABLE" shows a wrong value, and gdb does not say so: it asks the C
-    library, which knows nothing of private objects.
+    Plain "print VARIABLE" shows a wrong value: gdb asks the C library, which knows nothing of
+    private objects. It does not say so; these scripts do, of a "print" that was typed.
 
     Example:
       (gdb) thread apply all gorgon tls -i 1 my_errno

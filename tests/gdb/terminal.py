@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""gdb at a terminal, as somebody types into it."""
+
+import os
+import pty
+import re
+import select
+import subprocess
+import time
+
+import harness
+
+PROMPT = "(gdb) "
+
+
+class Terminal:
+    """A session; ask() types a line and returns what comes until the next prompt."""
+
+    def __init__(self, *command):
+        self.terminal, slave = pty.openpty()
+        environment = dict(os.environ, TERM="dumb")
+        environment.pop("DEBUGINFOD_URLS", None)
+        self.process = subprocess.Popen([harness.GDB, "-nx", "-q", "--args", *map(str, command)], stdin=slave,
+                                        stdout=slave, stderr=slave, env=environment, start_new_session=True)
+        os.close(slave)
+        self.read()
+        for line in ("set pagination off", "set width 0", "set confirm off", "set breakpoint pending on",
+                     "set debuginfod enabled off"):
+            self.ask(line)
+
+    def read(self, timeout=60):
+        text, end = "", time.monotonic() + timeout
+        while not text.endswith(PROMPT):
+            if not select.select([self.terminal], [], [], max(end - time.monotonic(), 0))[0]:
+                raise AssertionError(f"gdb has not come back to its prompt but said:\n{text}")
+            text += os.read(self.terminal, 65536).decode("utf-8", "replace")
+        return re.sub(r"\x1b\[[^a-zA-Z]*[a-zA-Z]|\r", "", text[:-len(PROMPT)])
+
+    def ask(self, line):
+        os.write(self.terminal, f"{line}\n".encode())
+        return self.read().partition("\n")[2]  # what was typed comes first
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.write(self.terminal, b"kill\nquit\n")
+        self.process.wait()
+        os.close(self.terminal)
