@@ -20,7 +20,7 @@ import re
 
 import gdb
 
-from . import commands, elf, process, reference, root, tables, values
+from . import commands, elf, files, process, reference, root, tables, values
 
 _breakpoints = {}  # number -> Breakpoint
 _places = {}       # (path of a library, location) -> [address in the file]
@@ -128,7 +128,7 @@ def may_have(obj, location):
     if not obj.symfile or obj.debug_kind:
         return True
     words = re.findall(r"[A-Za-z_]\w*", location)
-    return not words or any(words[-1] in name for name in elf.read(obj.path).symbols)
+    return not words or any(words[-1] in name for name in files.read(obj).symbols)
 
 
 def refresh():

@@ -23,10 +23,6 @@ def file_of(obj):
     return next((c for c in files.candidates(name) if elf.read(c).symbols and elf.read(c).build_id == obj.build_id), None)
 
 
-def is_wanted():
-    return bool((gdb.parameter("sysroot") or "").removeprefix("target:"))
-
-
 def object_of(objfile):
     """The private object that an object file of gdb's describes, or None."""
     global _known
@@ -47,15 +43,15 @@ def attach(objfile):
 
 
 def on_new_objfile(event):
-    if is_wanted():
+    if files.sysroot():
         attach(event.new_objfile)
 
 
 def on_stop(_event=None):
     """While an object is being loaded the process does not say yet what it is; and the sysroot may be another now."""
     global _settled
-    state = process.try_snapshot(), gdb.parameter("sysroot")
-    if is_wanted() and state != _settled:
+    state = process.try_snapshot(), files.sysroot()
+    if files.sysroot() and state != _settled:
         _settled = state
         for objfile in gdb.objfiles():
             attach(objfile)

@@ -9,9 +9,13 @@ import gdb
 from . import elf
 
 
+def sysroot():
+    """A folder, or "": the files are where the process ran."""
+    return (gdb.parameter("sysroot") or "").removeprefix("target:").rstrip("/")
+
+
 def candidates(path):
-    sysroot = (gdb.parameter("sysroot") or "").removeprefix("target:").rstrip("/")
-    return ([sysroot + path] if sysroot and path.startswith("/") else []) + [path]
+    return ([sysroot() + path] if sysroot() and path.startswith("/") else []) + [path]
 
 
 def find(path):
@@ -20,6 +24,7 @@ def find(path):
 
 
 def read(obj):
-    """The symbol tables of a private object's file; without symbols when the file is not here or is another one."""
+    """The symbol tables of a private object's file; without symbols when the file is not here or is another one. (While
+    an object is being loaded the process does not say its build-id yet.)"""
     found = (elf.read(c) for c in candidates(obj.path))
-    return next((f for f in found if f.symbols and f.build_id == obj.build_id), elf.File(b""))
+    return next((f for f in found if f.symbols and obj.build_id in (b"", f.build_id)), elf.File(b""))

@@ -14,7 +14,7 @@ import tempfile
 
 import gdb
 
-from . import elf, root
+from . import elf, files, root
 
 # Libraries in the second gdb are this far apart.
 SPACING = 1 << 36
@@ -49,7 +49,7 @@ def place(paths, answer):
     for address in answer:
         path, vaddr = paths[address // SPACING], address % SPACING
         # Where nobody defines a name, gdb takes the way to it, which every caller has one of.
-        if not elf.read(path).is_linkage(vaddr):
+        if not elf.read(files.find(path)).is_linkage(vaddr):
             found.setdefault(path, []).append(vaddr)
     return found
 
@@ -63,15 +63,18 @@ def ask(paths, locations):
             for name in ("debug-file-directory", "sysroot"):
                 file.write(f"set {name} {gdb.parameter(name) or ''}\n")
             # The first as the program: else gdb has no code to find the ends of prologues in.
-            file.write(f'file "{paths[0]}"\n')
+            file.write(f'file "{files.find(paths[0])}"\n')
             for i, path in enumerate(paths[1:], 1):
-                file.write(f'add-symbol-file "{path}" -o {i * SPACING:#x}\n')
+                file.write(f'add-symbol-file "{files.find(path)}" -o {i * SPACING:#x}\n')
             file.write(SCRIPT % (question, MARK))
         # The program that runs this script, whatever its name is.
         command = ["/proc/self/exe", "-nx", "-nh", "-batch", "-iex", "set debuginfod enabled off",
                    "-iex", "set auto-load off", "-x", script]
-        result = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                                timeout=SECONDS, check=False)
+        try:
+            result = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                                    timeout=SECONDS, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise root.RootError(f"the second gdb, which looks locations up: {error}") from None
     for line in result.stdout.splitlines():
         if line.startswith(MARK):
             return json.loads(line[len(MARK):])

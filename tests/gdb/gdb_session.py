@@ -139,7 +139,7 @@ def words(count):
             *(f"gorgon print -i {i} walk_counter" for i in range(count)),
             *(f"gorgon print -i {i} (int) walk_plain_count" for i in range(count)),
             "gorgon apply all gorgon tls walk_depth", "gorgon apply all gorgon tls (int) walk_plain_tls",
-            "gorgon apply all print local", "gorgon apply all info source"]
+            "gorgon apply all print local", "gorgon apply all info source", "gorgon symbols 1"]
 
 
 def commands(asked):

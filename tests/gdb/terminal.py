@@ -16,12 +16,12 @@ PROMPT = "(gdb) "
 class Terminal:
     """A session; ask() types a line and returns what comes until the next prompt."""
 
-    def __init__(self, *command):
+    def __init__(self, *command, before=()):
         self.terminal, slave = pty.openpty()
         environment = dict(os.environ, TERM="dumb")
         environment.pop("DEBUGINFOD_URLS", None)
-        self.process = subprocess.Popen([harness.GDB, "-nx", "-q", "--args", *map(str, command)], stdin=slave,
-                                        stdout=slave, stderr=slave, env=environment, start_new_session=True)
+        self.process = subprocess.Popen([*before, harness.GDB, "-nx", "-q", "--args", *map(str, command)], env=environment,
+                                        stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
         os.close(slave)
         self.read()
         for line in ("set pagination off", "set width 0", "set confirm off", "set breakpoint pending on",

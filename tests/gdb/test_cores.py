@@ -13,10 +13,9 @@ import unittest
 import harness
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, os.path.dirname(harness.GDB_SCRIPT))
 import elsewhere  # noqa: E402
 import gdb_session as session  # noqa: E402
-from gorgon_gdb import elf  # noqa: E402
+from terminal import Terminal  # noqa: E402
 
 COUNT = 3
 WAIT_LINE = harness.source_line(session.WALK, "// where attached sessions find it")
@@ -29,9 +28,15 @@ PATTERN = "/proc/sys/kernel/core_pattern"
 BACKTRACES = session.backtraces(COUNT)
 WORDS = session.words(COUNT)
 PLAIN = ["thread apply all -s bt"]
+CRASH = os.path.join(session.HERE, "crash.py")
+CRASH_LINE = harness.source_line(CRASH, "# the last line")
+PATTERN = "/proc/sys/kernel/core_pattern"
+
+BACKTRACES = session.backtraces(COUNT)
+WORDS = session.words(COUNT)
+PLAIN = ["thread apply all -s bt"]
 # Names of files that the process knows.
 OBJECTS = "python from gorgon_gdb import process; list(map(print, [o.path for o in process.snapshot().objects]))"
-SHARED = "info sharedlibrary"
 
 
 def kernel_writes_cores():
@@ -52,17 +57,15 @@ class Aborted(unittest.TestCase):
         with harness.Background("sh", "-c", start, "sh", harness.HOST, "-n", COUNT, session.walk(wait=600, with_numpy=1),
                                 until=r"(?s)(walk: number.*){6}") as host:
             cls.steps = session.steps(host.output)
-            with open(f"/proc/{host.pid}/maps") as file:
-                mapped = {line.split()[-1] for line in file if " /" in line}
-            cls.live = session.answers(harness.gdb(session.commands([*WORDS, OBJECTS]), script=True, options=["-p", str(host.pid)]))
-            cls.live_plain = session.answers(harness.gdb(session.commands([*PLAIN, SHARED]), options=["-p", str(host.pid)]))
+            cls.live = session.answers(harness.gdb(session.commands(WORDS), script=True, options=["-p", str(host.pid)]))
+            cls.live_plain = session.answers(harness.gdb(session.commands(PLAIN), options=["-p", str(host.pid)]))
+            files = [*elsewhere.files_of(host.pid), session.WALKER]
             os.kill(host.pid, signal.SIGABRT)
             host.process.wait()
         (core,) = glob.glob(f"{cls.folder.name}/core*")
         cls.core = session.answers(cls.gdb([], core, WORDS, script=True))
         cls.core_plain = session.answers(cls.gdb([], core, PLAIN))
-        names = mapped | set(re.findall(r"(?:^| )(/\S+)$", cls.live.pop(OBJECTS) + cls.live_plain.pop(SHARED), re.M))
-        cls.make_elsewhere(core, [*filter(os.path.isfile, sorted(names)), session.WALKER])
+        cls.make_elsewhere(core, files)
 
     @classmethod
     def gdb(cls, settings, core, words, host=harness.HOST, run=harness.gdb, **options):
@@ -73,8 +76,8 @@ class Aborted(unittest.TestCase):
         cls.elsewhere = elsewhere.available()
         if not cls.elsewhere:
             return
-        sysroot = os.path.join(cls.folder.name, "sysroot")
-        elsewhere.copy(sysroot, files, lambda path: elf.read(path).build_id.hex())
+        sysroot = cls.sysroot = os.path.join(cls.folder.name, "sysroot")
+        elsewhere.copy(sysroot, files)
 
         def there(settings, words, **options):
             output = cls.gdb(settings, core, words, sysroot + harness.HOST,
@@ -83,7 +86,18 @@ class Aborted(unittest.TestCase):
 
         cls.there = there([], WORDS, script=True)
         cls.there_plain = there([], PLAIN)
+        cls.there_late = cls.set_late(core, files).replace(sysroot, "")
         cls.there_told = there([f"set debug-file-directory {sysroot}{elsewhere.DEBUG}:{sysroot}"], PLAIN)
+
+    @classmethod
+    def set_late(cls, core, files):
+        """Somebody who has forgotten the sysroot at first: gdb reads the JIT interface's list with the core only."""
+        with tempfile.NamedTemporaryFile("w", suffix=".hidden") as listing, \
+                Terminal(cls.sysroot + harness.HOST, before=elsewhere.UNSHARE) as gdb:
+            for line in (elsewhere.hiding(listing, files), f"source {harness.GDB_SCRIPT}", f"core-file {core}",
+                         f"set sysroot {cls.sysroot}", f"core-file {core}"):
+                gdb.ask(line)
+            return gdb.ask(BACKTRACES[1])
 
     @classmethod
     def tearDownClass(cls):
@@ -118,6 +132,10 @@ class Aborted(unittest.TestCase):
     def test_core_says_the_same_on_another_machine(self):
         self.needs_elsewhere()
         self.assert_same(self.live, self.there)
+
+    def test_a_core_that_is_loaded_again_when_the_sysroot_is_known(self):
+        self.needs_elsewhere()
+        self.assertEqual(session.settled(self.there_late).splitlines(), self.live[BACKTRACES[1]].splitlines())
 
     def test_plain_gdb_misses_debug_links_on_another_machine(self):
         """Names and callers are there. When a newer gdb finds these files, the scripts need not."""

@@ -6,11 +6,13 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 import unittest
 
 import harness
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import elsewhere  # noqa: E402
 import gdb_session as session  # noqa: E402
 
 COUNT = 3
@@ -95,6 +97,56 @@ class Attached(unittest.TestCase):
         found = {session.value(stop.output["print $gorgon_interp()"]) for stop in session.stops(output, 1)}
         self.assertEqual(found, {str(i) for i in range(COUNT)}, output)
         self.assertRegex(output, r"Gorgon breakpoint 1: PyList_Append, \d+ places? in interp 1\n")
+
+
+@needs_gdbserver
+@unittest.skipUnless(elsewhere.available(), "unshare is not installed, or not allowed")
+class Elsewhere(unittest.TestCase):
+    """gdb on another machine, with the same files under a sysroot."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.sysroot = cls.folder.name
+        cls.words = session.words(COUNT)
+        with harness.Background(harness.HOST, "-n", COUNT, session.walk(wait=600), until=r"(?s)(walk: number.*){6}") as host, \
+                harness.Background(SERVER, "--multi", "localhost:0", until=LISTENING) as server:
+            cls.files = [*elsewhere.files_of(host.pid), session.WALKER]
+            elsewhere.copy(cls.sysroot, cls.files)
+            cls.native = harness.gdb(session.commands(cls.words), script=True, options=["-p", str(host.pid)])
+            cls.attached = cls.gdb([f"target extended-remote localhost:{port(server)}", f"attach {host.pid}",
+                                    *session.commands(cls.words)])
+        with harness.Background(SERVER, "--once", "localhost:0", harness.HOST, "-n", COUNT, session.walk(),
+                                until=LISTENING) as server:
+            cls.started = cls.gdb([f"target remote localhost:{port(server)}", f"gorgon break walk.cc:{LINE}", session.LOOP,
+                                   "continue", f"python drive({{{session.GORGON + 1}: {Started.COMMANDS!r}}})"],
+                                  system=False)
+            cls.steps = session.steps(server.output)
+
+    @classmethod
+    def gdb(cls, lines, **options):
+        return elsewhere.gdb(cls.sysroot, cls.files, [f"file {cls.sysroot}{harness.HOST}", *lines], script=True, **options)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_attached_every_word_says_what_it_says_there(self):
+        native, through = session.answers(self.native), session.answers(self.attached.replace(self.sysroot, ""))
+        for word in self.words:
+            with self.subTest(word):
+                self.assertEqual(through[word].splitlines(), native[word].splitlines())
+
+    def test_started_it_stops_in_every_copy_with_lines_and_variables(self):
+        stops = session.stops(self.started, session.GORGON + 1)
+        self.assertEqual({stop.lwp for stop in stops}, set(self.steps), self.started)
+        self.assertEqual(len(self.steps), 2 * COUNT)
+        for stop in stops:
+            (step,) = self.steps[stop.lwp]
+            self.assertEqual(session.value(stop.output["gorgon print walk_counter"]), step["walk_counter"])
+            self.assertEqual(session.value(stop.output["gorgon tls walk_depth"]), step["walk_depth"])
+            self.assertRegex(stop.output["gorgon bt"], rf"^#0 .*walk_step from walk\.so .* at tests/modules/walk\.cc:{LINE}\n")
+            self.assertIn("walk.go(", stop.output["gorgon bt"])
 
 
 if __name__ == "__main__":
