@@ -89,13 +89,15 @@ def source_line(frame):
 
 
 def evaluating():
-    """{namespace: [level of each native frame that runs Python code]} of the selected thread, innermost first."""
+    """{namespace: [level of each native frame that runs Python code]} of the selected thread, innermost first, for those
+    of which it has any frame."""
     snapshot, found = process.snapshot(), {}
     frame, level = gdb.newest_frame(), 0
     while frame:
         obj = snapshot.find_object(frame.pc())
-        if obj and frame.type() == gdb.NORMAL_FRAME and (frame.name() or "").startswith(EVALUATE):
-            found.setdefault(obj.namespace, []).append(level)
+        levels = found.setdefault(obj.namespace, []) if obj and obj.namespace.libpython else []
+        if frame.type() == gdb.NORMAL_FRAME and (frame.name() or "").startswith(EVALUATE):
+            levels.append(level)
         frame, level = frame.older(), level + 1
     return found
 

@@ -66,7 +66,9 @@ class Case(unittest.TestCase):
 class Live(Case):
     @classmethod
     def setUpClass(cls):
-        commands = ["gorgon list", "gorgon bt -frame-arguments none", "gorgon bt 1", *EACH, APPLY, "gorgon apply 1 no_such_command",
+        broken = ["set $sp_before = $rsp", "set $bp_before = $rbp", "set $rsp = 0", "set $rbp = 0", "gorgon bt 50",
+                  "set $rsp = $sp_before", "set $rbp = $bp_before"]
+        commands = [*broken, "gorgon list", "gorgon bt -frame-arguments none", "gorgon bt 1", *EACH, APPLY, "gorgon apply 1 no_such_command",
                     "gorgon apply all no_such_command", *MISTAKES, "up", "gorgon apply 0 gorgon whose $pc", "frame",
                     "print $_gorgon_interp", "complete gorgon apply ", "complete gorgon bt -i 2", "help gorgon bt"]
         cls.output = harness.gdb(
@@ -85,6 +87,14 @@ class Live(Case):
     def test_native_and_python_frames_are_merged(self):
         for stop in self.stops:
             self.assert_merged(stop.output["gorgon bt -frame-arguments none"], self.steps[stop.lwp][0])
+
+    def test_python_frames_are_there_when_the_stack_is_broken(self):
+        for stop in self.stops:
+            native, _, frames = stop.output["gorgon bt 50"].partition('      File "')
+            self.assertEqual(session.frames(native)[0], "walk_step")
+            self.assertNotIn("_PyEval_EvalFrameDefault", native)
+            line, function = CALLS[10 if int(self.steps[stop.lwp][0]["number"]) >= 10 else 1]
+            self.assertTrue(frames.startswith(f'{session.WALKER}", line {line}, in {function}\n'), frames)
 
     def test_arguments_are_those_of_bt(self):
         for stop in self.stops:
