@@ -18,9 +18,7 @@ def plain_errors(invoke):
     def wrapped(self, arg, from_tty):
         try:
             invoke(self, arg, from_tty)
-        except root.RootError as error:
-            raise gdb.GdbError(f"{self.name}: {error}") from None
-        except gdb.error as error:
+        except (root.RootError, root.MemoryProblem, gdb.error) as error:
             raise gdb.GdbError(f"{self.name}: {error}") from None
 
     return wrapped

@@ -64,8 +64,8 @@ def on_prompt(_event=None):
         copy = values.copy_of()
         for name, problem in misread(found[2], copy) if copy else ():
             gdb.write(f'gorgon: {name}: {problem}; see "help gorgon print"\n')
-    except gdb.error:
-        pass  # of the expression, and gdb has said it
+    except (gdb.error, root.RootError, root.MemoryProblem):
+        pass  # what is wrong with the expression gdb has said
 
 
 def register():

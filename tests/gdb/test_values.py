@@ -152,5 +152,24 @@ class Afterwards(Case):
         self.check(self.core)
 
 
+# offsetof(slots) in a thread's entry, and the sequence number that readers go by, of debug_root.h.
+DAMAGE = """python
+from gorgon_gdb import process
+thread = process.snapshot().find_thread(gdb.selected_thread().ptid[1])
+inferior = gdb.selected_inferior()
+inferior.write_memory(thread.address + 16, (8).to_bytes(8, "little"))
+inferior.write_memory(process.snapshot().address + 16, (process.snapshot().sequence + 2).to_bytes(8, "little"))
+end"""
+
+
+@harness.needs_gdb
+class Damaged(unittest.TestCase):
+    def test_a_threads_list_that_leads_nowhere_is_one_clear_line(self):
+        output = harness.gdb([f"break walk.cc:{LINE}", "run", DAMAGE, "gorgon tls walk_depth"], harness.HOST, "-n", 1,
+                             session.walk(), script=True)
+        self.assertIn("gorgon tls: cannot read 16 bytes at 0x8\n", output)
+        self.assertNotIn("Traceback", output)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""Help, completion and the README name every command of gdb's scripts."""
+
+import os
+import re
+import sys
+import unittest
+
+import harness
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import gdb_session as session  # noqa: E402
+
+WORDS = ["apply", "break", "bt", "check", "delete", "list", "modules", "print", "symbols", "tbreak", "tls", "whose"]
+# What completes after each in a process with two interpreters.
+COMPLETED = {"gorgon modules ": ["0", "1"], "gorgon bt -i ": ["0", "1"], "gorgon apply ": ["0", "1", "all"],
+             "gorgon symbols ": ["0", "1", "all", "off"], "gorgon symbols 0 libpy": ["libpython3.11.so.1.0"],
+             "gorgon break -i 1": ["1"], "gorgon delete ": ["1"], "gorgon whose PyList_Appen": ["PyList_Append"],
+             "gorgon print host_create": ["host_created"], "gorgon list ": [], "gorgon check ": []}
+
+
+@harness.needs_gdb
+class Help(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        asked = ["help gorgon", "complete gorgon ", *(f"help gorgon {word}" for word in WORDS),
+                 *(f"complete {text}" for text in COMPLETED)]
+        output = harness.gdb(["break host_created", "run", "gorgon break PyList_Append", *session.commands(asked), "kill"],
+                             harness.HOST, "-n", 2, "pass", script=True)
+        parts = re.split(r"^=== (.*)\n", output, flags=re.M)
+        # As it came, blanks at the end of a command included.
+        cls.answers = dict(zip(parts[1::2], parts[2::2]))
+
+    def test_the_list_of_commands(self):
+        listed = re.findall(r"^gorgon (\w+) -- \S.*\.$", self.answers["help gorgon"], re.M)
+        self.assertEqual(listed, WORDS)
+
+    def test_each_has_a_usage(self):
+        for word in WORDS:
+            with self.subTest(word):
+                text = self.answers[f"help gorgon {word}"]
+                self.assertRegex(text, rf"^[A-Z].*\.\n\n *Usage: gorgon {word}\b")
+
+    def test_help_says_what_print_gets_wrong(self):
+        self.assertIn('Plain "print" shows some other memory for thread-local variables', self.answers["help gorgon"])
+
+    def test_completion_of_words(self):
+        self.assertEqual(self.answers["complete gorgon "].split("\n")[:len(WORDS)], [f"gorgon {word}" for word in WORDS])
+
+    def test_completion_of_arguments(self):
+        for text, expected in COMPLETED.items():
+            with self.subTest(text):
+                before = text.rpartition(" ")[0]
+                self.assertEqual(self.answers[f"complete {text}"].split("\n\n")[0].strip("\n").split("\n"),
+                                 [f"{before} {word}" for word in expected] or [""])
+
+    def test_the_readme_has_each(self):
+        for name in ("README.md", "gdb/README.md"):
+            with open(os.path.join(harness.ROOT, name)) as file:
+                text = file.read()
+            for word in WORDS:
+                self.assertRegex(text, rf"`gorgon {word}\b", name)
+
+
+if __name__ == "__main__":
+    unittest.main()
