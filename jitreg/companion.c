@@ -120,7 +120,7 @@ static int add_frames(struct companion *c)
 
 		if (!from || from->sh_type == SHT_NOBITS)
 			continue;
-		r = jitreg_frames_append(&c->frames, 0, 0,
+		r = jitreg_frames_append(&c->frames, 0, JITREG_FRAMES_DEBUG,
 					 m->template->bytes + from->sh_offset, from->sh_size,
 					 from->sh_addr, m->delta);
 		if (r)

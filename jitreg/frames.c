@@ -6,12 +6,13 @@
  *     FDE   length, CIE, first address, size of the range, rules
  *
  * The rules are copied. Addresses are rewritten. Personality routines and tables of
- * handlers are for exceptions and left out. Of the augmentation remain 'S' (a signal frame)
- * and, with addresses that count from their place, 'R' (form of addresses); that is usual in
- * an .eh_frame, and debuggers understand it in a .debug_frame.
+ * handlers are for exceptions and left out. Of the augmentation remain 'S' (a signal frame),
+ * which debuggers understand in a .debug_frame, too, and in an .eh_frame 'R' (form of
+ * addresses).
  *
  * DW_CFA_set_loc in the rules would have an address in the form of the augmentation. No
- * compiler writes it (they advance from the first address); such data is refused.
+ * compiler writes it (they advance from the first address); such data is refused. So are
+ * entries with lengths of 64 bits: nobody writes them, and readers do not agree what they mean.
  *
  * Specifications: DWARF 5 section 6.4; Linux Standard Base, "Exception Frames".
  */
@@ -28,6 +29,7 @@ enum {
 	PE_SDATA4 = 0x0b,
 	PE_SDATA8 = 0x0c,
 	PE_PCREL = 0x10,
+	PE_ALIGNED = 0x50,
 	PE_OMIT = 0xff,
 };
 
@@ -70,7 +72,7 @@ struct cursor {
 
 struct cie {
 	size_t from;	 // offset in the old section
-	uint32_t to;	 // in the new one
+	uint32_t to;	  // in the new one
 	uint8_t encoding; // of addresses in its FDEs
 	bool has_size;	 // its FDEs have an augmentation that says how long it is
 	bool signal;
@@ -85,11 +87,11 @@ struct head {
 struct move {
 	struct jitreg_bytes *to;
 	uint64_t to_vaddr;
-	unsigned form;
+	enum jitreg_frames_form form;
 	const uint8_t *from;
 	size_t size;
 	uint64_t vaddr, delta;
-	struct cie *cies;
+	struct cie *cies; // in the order of the old section
 	size_t cie_count, cie_capacity;
 };
 
@@ -243,7 +245,7 @@ static int append_entry(const struct move *m, const struct head *head, const str
 			uint32_t *off)
 {
 	static const uint8_t padding[8];
-	size_t align = m->form & JITREG_FRAMES_PCREL ? 4 : 8;
+	size_t align = m->form == JITREG_FRAMES_EH ? 4 : 8;
 	size_t rules_size = (size_t)(rules->end - rules->at);
 	size_t content = head->size + rules_size;
 	uint32_t length = (uint32_t)((content + 4 + align - 1) / align * align - 4);
@@ -294,7 +296,7 @@ static bool read_augmentation(struct cursor *c, struct cie *cie, uint64_t *code_
 		case 'P': {
 			uint8_t encoding = (uint8_t)read_fixed(&data, 1);
 
-			if (encoding == PE_OMIT || !encoded_size(encoding))
+			if (encoding == PE_OMIT || encoding == PE_ALIGNED || !encoded_size(encoding))
 				return false;
 			skip(&data, encoded_size(encoding));
 			break;
@@ -330,7 +332,7 @@ static int move_cie(struct move *m, size_t off, struct cursor c)
 	uint64_t code_align, return_register;
 	struct cursor data_align;
 	uint8_t version = (uint8_t)read_fixed(&c, 1);
-	bool pcrel = m->form & JITREG_FRAMES_PCREL;
+	bool eh = m->form == JITREG_FRAMES_EH;
 	struct head head = {0};
 	int r;
 
@@ -339,37 +341,37 @@ static int move_cie(struct move *m, size_t off, struct cursor c)
 	    data_align.end - data_align.at > MAX_LEB || return_register > UINT8_MAX ||
 	    !rules_can_move(c))
 		return -ENOEXEC;
-	put(&head, m->form & JITREG_FRAMES_EH ? 0 : UINT32_MAX, 4);
+	put(&head, eh ? 0 : UINT32_MAX, 4);
 	put(&head, 1, 1);
-	if (pcrel)
+	if (eh)
 		put_bytes(&head, cie.signal ? "zRS" : "zR", cie.signal ? 4 : 3);
 	else
 		put_bytes(&head, cie.signal ? "zS" : "", cie.signal ? 3 : 1);
 	put_leb(&head, code_align);
 	put_bytes(&head, data_align.at, (size_t)(data_align.end - data_align.at));
 	put(&head, return_register, 1);
-	if (pcrel || cie.signal)
-		put(&head, pcrel, 1); // size of the augmentation
-	if (pcrel)
+	if (eh || cie.signal)
+		put(&head, eh, 1); // size of the augmentation
+	if (eh)
 		put(&head, PE_PCREL | PE_SDATA4, 1);
 	r = append_entry(m, &head, &c, &cie.to);
 	return r ? r : add_cie(m, &cie);
 }
 
-static const struct cie *find_cie(const struct move *m, size_t off)
+static int by_place(const void *key, const void *cie)
 {
-	// the last one, nearly always
-	for (size_t i = m->cie_count; i-- > 0;)
-		if (m->cies[i].from == off)
-			return &m->cies[i];
-	return NULL;
+	size_t off = *(const size_t *)key, from = ((const struct cie *)cie)->from;
+
+	return off < from ? -1 : off > from;
 }
 
 static int move_fde(struct move *m, size_t cie_off, struct cursor c)
 {
-	const struct cie *cie = find_cie(m, cie_off);
+	const struct cie *cie = m->cie_count ? bsearch(&cie_off, m->cies, m->cie_count,
+						       sizeof(*cie), by_place) : NULL;
+	bool eh = m->form == JITREG_FRAMES_EH;
 	uint64_t here = m->to->size + 4, start, size; // behind the length
-	size_t address_size = m->form & JITREG_FRAMES_PCREL ? 4 : 8;
+	int64_t distance;
 	struct head head = {0};
 	uint32_t off;
 
@@ -381,15 +383,16 @@ static int move_fde(struct move *m, size_t cie_off, struct cursor c)
 		skip(&c, read_leb(&c));
 	if (c.bad || !rules_can_move(c))
 		return -ENOEXEC;
-	if (m->form & JITREG_FRAMES_PCREL && m->to_vaddr + here - start > INT32_MAX)
-		return -ERANGE;
 	// Functions that the linker has dropped keep an entry at 0 or thereabouts.
 	if (!size)
 		return 0;
-	put(&head, m->form & JITREG_FRAMES_EH ? here - cie->to : cie->to, 4);
-	put(&head, m->form & JITREG_FRAMES_PCREL ? start - (m->to_vaddr + here + 4) : start, address_size);
-	put(&head, size, address_size);
-	if (m->form & JITREG_FRAMES_PCREL || cie->signal)
+	distance = (int64_t)(start - (m->to_vaddr + here + 4));
+	if (eh && (distance != (int32_t)distance || size > UINT32_MAX))
+		return -ERANGE;
+	put(&head, eh ? here - cie->to : cie->to, 4);
+	put(&head, eh ? (uint64_t)distance : start, eh ? 4 : 8);
+	put(&head, size, eh ? 4 : 8);
+	if (eh || cie->signal)
 		put(&head, 0, 1); // size of the augmentation
 	return append_entry(m, &head, &c, &off);
 }
@@ -406,13 +409,11 @@ static int move_all(struct move *m)
 
 		if (!length) // a terminator, or padding at the end
 			break;
-		if (length == UINT32_MAX)
-			length = read_fixed(&c, 8);
 		entry.at = c.at;
 		entry.bad = false;
 		skip(&c, length);
 		entry.end = c.at;
-		if (c.bad)
+		if (c.bad || length == UINT32_MAX) // which announces one of 64 bits
 			return -ENOEXEC;
 		id_off = (size_t)(entry.at - m->from);
 		id = read_fixed(&entry, 4);
@@ -423,8 +424,9 @@ static int move_all(struct move *m)
 	return r || !c.bad ? r : -ENOEXEC;
 }
 
-int jitreg_frames_append(struct jitreg_bytes *to, uint64_t to_vaddr, unsigned form,
-			 const uint8_t *from, size_t size, uint64_t vaddr, uint64_t delta)
+int jitreg_frames_append(struct jitreg_bytes *to, uint64_t to_vaddr,
+			 enum jitreg_frames_form form, const uint8_t *from, size_t size,
+			 uint64_t vaddr, uint64_t delta)
 {
 	struct move m = {
 		.to = to,
@@ -444,7 +446,7 @@ int jitreg_frames_append(struct jitreg_bytes *to, uint64_t to_vaddr, unsigned fo
 int jitreg_frames_check(const uint8_t *from, size_t size, uint64_t vaddr)
 {
 	struct jitreg_bytes to = {0};
-	int r = jitreg_frames_append(&to, 0, 0, from, size, vaddr, 0);
+	int r = jitreg_frames_append(&to, 0, JITREG_FRAMES_DEBUG, from, size, vaddr, 0);
 
 	jitreg_bytes_deinit(&to);
 	return r;

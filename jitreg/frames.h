@@ -5,26 +5,28 @@
 
 #include "writer.h"
 
-/** What the section is to be: a `.debug_frame` unless JITREG_FRAMES_EH says `.eh_frame`. */
-enum {
-	JITREG_FRAMES_EH = 1,
-	JITREG_FRAMES_PCREL = 2, /**< Addresses count from their place: the same in every copy. */
+/** What the section is to be. */
+enum jitreg_frames_form {
+	JITREG_FRAMES_DEBUG, /**< `.debug_frame`, with absolute addresses */
+	JITREG_FRAMES_EH,    /**< `.eh_frame`; addresses count from their place: the same in every copy */
 };
 
 /**
  * Append what an `.eh_frame` says about functions, but not what it says about exceptions.
  *
  * @param to     The section that is being made; it is to be placed at @p to_vaddr.
- * @param form   JITREG_FRAMES_..., of that section.
+ * @param form   Of that section.
  * @param from   The `.eh_frame`, which belongs at @p vaddr.
  * @param delta  What its addresses are to be increased by.
  *
- * @retval -ERANGE   with JITREG_FRAMES_PCREL, more than 2 GiB from the section to a function
+ * @retval -ERANGE   with JITREG_FRAMES_EH, more than 2 GiB from the section to a function, or
+ *                   a function of more than 4 GiB
  * @retval -ENOEXEC  contradicts itself, or uses what cannot be moved; @p to has a part of it
  * @retval -ENOMEM
  */
-int jitreg_frames_append(struct jitreg_bytes *to, uint64_t to_vaddr, unsigned form,
-			 const uint8_t *from, size_t size, uint64_t vaddr, uint64_t delta);
+int jitreg_frames_append(struct jitreg_bytes *to, uint64_t to_vaddr,
+			 enum jitreg_frames_form form, const uint8_t *from, size_t size,
+			 uint64_t vaddr, uint64_t delta);
 
 /** Whether that would work. */
 int jitreg_frames_check(const uint8_t *from, size_t size, uint64_t vaddr);

@@ -236,7 +236,6 @@ static int add_names(struct pack *p)
  */
 static int add_frames(struct pack *p)
 {
-	unsigned form = JITREG_FRAMES_EH | JITREG_FRAMES_PCREL;
 	GElf_Shdr shdr = {.sh_type = SHT_PROGBITS, .sh_addralign = 8};
 
 	shdr.sh_addr = p->runs[p->run_count - 1].end;
@@ -247,7 +246,7 @@ static int add_frames(struct pack *p)
 
 		if (!from || from->sh_type == SHT_NOBITS)
 			continue;
-		r = jitreg_frames_append(&p->frames, shdr.sh_addr, form,
+		r = jitreg_frames_append(&p->frames, shdr.sh_addr, JITREG_FRAMES_EH,
 					 m->template->bytes + from->sh_offset, from->sh_size,
 					 from->sh_addr, m->delta);
 		if (r)
