@@ -13,14 +13,19 @@
 #define _GNU_SOURCE 1
 #include "jitreg_util.h"
 
+#include "../jitreg/descriptor.h"
+
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 static char dir[] = "/tmp/jitreg-test-XXXXXX";
@@ -136,6 +141,7 @@ int util_setup(void **state)
 		die(dir);
 	made = true;
 	atexit(remove_dir);
+	setenv("XDG_CACHE_HOME", dir, 1); // companions of packs
 	return build_libraries();
 }
 
@@ -166,6 +172,52 @@ size_t util_symfile_bytes(void)
 	if (f)
 		fclose(f);
 	return sum;
+}
+
+/* A breakpoint instruction over the first byte, and a handler that returns for the function. */
+static void (*watcher)(void);
+static struct sigaction before_watch;
+static uint8_t covered_byte;
+
+static void on_trap(int signo, siginfo_t *info, void *context)
+{
+	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+	uint64_t *sp = (uint64_t *)regs[REG_RSP];
+
+	(void)signo;
+	(void)info;
+	watcher();
+	regs[REG_RIP] = (greg_t)*sp; // do what "ret" does
+	regs[REG_RSP] += 8;
+}
+
+static uint8_t set_byte(uint8_t byte)
+{
+	uint8_t *at = (uint8_t *)__jit_debug_register_code, old;
+	uintptr_t page = (uintptr_t)at & ~(uintptr_t)4095;
+
+	if (mprotect((void *)page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC))
+		die("mprotect");
+	old = *at;
+	*at = byte;
+	if (mprotect((void *)page, 8192, PROT_READ | PROT_EXEC))
+		die("mprotect");
+	return old;
+}
+
+void util_watch(void (*fn)(void))
+{
+	struct sigaction act = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
+
+	watcher = fn;
+	sigaction(SIGTRAP, &act, &before_watch);
+	covered_byte = set_byte(0xcc);
+}
+
+void util_watch_end(void)
+{
+	set_byte(covered_byte);
+	sigaction(SIGTRAP, &before_watch, NULL);
 }
 
 uint32_t util_crc32(const uint8_t *data, size_t size)

@@ -39,6 +39,14 @@ size_t util_fd_count(void);
 /** Bytes of anonymous read-only memory, which is what symfiles are in. */
 size_t util_symfile_bytes(void);
 
+/**
+ * Play a debugger: until util_watch_end(), @p fn is called where a debugger would stop, at
+ * each call of __jit_debug_register_code. Not under a thread sanitizer, which delivers
+ * signals later. (x86-64 only.)
+ */
+void util_watch(void (*fn)(void));
+void util_watch_end(void);
+
 /** The CRC of .gnu_debuglink. */
 uint32_t util_crc32(const uint8_t *data, size_t size);
 

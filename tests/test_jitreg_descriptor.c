@@ -2,10 +2,6 @@
 /*
  * The list of the descriptor and its lock: what a debugger sees at each event, and
  * what a reader sees that stops nobody.
- *
- * A debugger is played by a breakpoint instruction written over the first byte of
- * __jit_debug_register_code and a SIGTRAP handler that looks around and returns for
- * the function. (x86-64 only.)
  */
 #define _GNU_SOURCE 1
 #include <setjmp.h>
@@ -15,16 +11,14 @@
 
 #include <cmocka.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include "../jitreg/descriptor.h"
+#include "../jitreg/group.h"
 #include "../jitreg/jitreg.h"
 #include "jitreg_util.h"
 
@@ -62,63 +56,43 @@ static bool is_linked(const struct jit_code_entry *entry)
 	return e;
 }
 
-static void on_trap(int signo, siginfo_t *info, void *context)
+static void on_stop(void)
 {
-	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
 	struct stop *stop = &stops[stop_count++ % 8];
-	uint64_t *sp = (uint64_t *)regs[REG_RSP];
 
-	(void)signo;
-	(void)info;
 	stop->action = __jit_debug_descriptor.action_flag;
 	stop->entry = __jit_debug_descriptor.relevant_entry;
 	stop->sequence = jitreg_debug_root.sequence;
 	stop->count = jitreg_debug_root.entry_count;
 	stop->linked = is_linked(stop->entry);
 	memcpy(stop->magic, stop->entry->symfile_addr, sizeof(stop->magic));
-	regs[REG_RIP] = (greg_t)*sp; // do what "ret" does
-	regs[REG_RSP] += 8;
-}
-
-static uint8_t set_byte(uint8_t byte)
-{
-	uint8_t *at = (uint8_t *)__jit_debug_register_code, old;
-	uintptr_t page = (uintptr_t)at & ~(uintptr_t)4095;
-
-	assert_int_equal(mprotect((void *)page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC), 0);
-	old = *at;
-	*at = byte;
-	assert_int_equal(mprotect((void *)page, 8192, PROT_READ | PROT_EXEC), 0);
-	return old;
 }
 
 static void register_debugger_attached_sees_one_whole_entry_per_event(void **state)
 {
-	struct sigaction act = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO}, before;
+	const struct jitreg_listing *listing;
 	struct jitreg_entry *entry;
 	uint64_t sequence = jitreg_debug_root.sequence;
-	uint8_t old;
 
 	(void)state;
 	SKIP_UNDER_TSAN(); // it delivers signals later, to a place that is not the function
 	stop_count = 0;
-	sigaction(SIGTRAP, &act, &before);
-	old = set_byte(0xcc);
+	util_watch(on_stop);
 	assert_int_equal(util_register(util_path("self.so"), BIAS, &entry), 0);
+	listing = entry->listing;
 	jitreg_unregister(entry);
-	set_byte(old);
-	sigaction(SIGTRAP, &before, NULL);
+	util_watch_end();
 
 	assert_int_equal(stop_count, 4);
 	assert_int_equal(stops[0].action, JIT_REGISTER_FN);
-	assert_ptr_equal(stops[0].entry, entry);
+	assert_ptr_equal(stops[0].entry, listing);
 	assert_true(stops[0].linked);
 	assert_int_equal(stops[0].count, 1);
 	assert_int_equal(stops[0].sequence, sequence + 2); // even: whole
 	assert_memory_equal(stops[0].magic, "\177ELF", 4);
 
 	assert_int_equal(stops[1].action, JIT_UNREGISTER_FN);
-	assert_ptr_equal(stops[1].entry, entry);
+	assert_ptr_equal(stops[1].entry, listing);
 	assert_false(stops[1].linked);
 	assert_int_equal(stops[1].count, 0);
 	assert_int_equal(stops[1].sequence, sequence + 4);
@@ -126,7 +100,7 @@ static void register_debugger_attached_sees_one_whole_entry_per_event(void **sta
 
 	// something empty comes and goes, which makes gdb look at its breakpoints again
 	assert_int_equal(stops[2].action, JIT_REGISTER_FN);
-	assert_ptr_not_equal(stops[2].entry, entry);
+	assert_ptr_not_equal(stops[2].entry, listing);
 	assert_false(stops[2].linked);
 	assert_memory_equal(stops[2].magic, "\177ELF", 4);
 	assert_int_equal(stops[3].action, JIT_UNREGISTER_FN);
@@ -182,7 +156,7 @@ static void assert_list(struct jitreg_entry **entries, size_t count)
 	struct jit_code_entry *e = __jit_debug_descriptor.first_entry, *prev = NULL;
 
 	for (size_t i = 0; i < count; i++) {
-		assert_ptr_equal(e, entries[i]);
+		assert_ptr_equal(e, entries[i]->listing);
 		assert_ptr_equal(e->prev_entry, prev);
 		prev = e;
 		e = e->next_entry;
