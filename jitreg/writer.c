@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 uint32_t jitreg_bytes_append(struct jitreg_bytes *bytes, const void *data, size_t size)
@@ -213,6 +214,7 @@ static int place_sections(const struct jitreg_writer *w, const Elf_Scn *first, b
 static int lay_out(struct jitreg_writer *w, const Elf_Scn *first, size_t *private_size)
 {
 	uint64_t off = sizeof(Elf64_Ehdr);
+	struct rlimit limit;
 	size_t section_count;
 	int r;
 
@@ -231,6 +233,9 @@ static int lay_out(struct jitreg_writer *w, const Elf_Scn *first, size_t *privat
 	r = place_sections(w, first, false, &off);
 	if (r)
 		return r;
+	// Where a process may not write as much, it gets a signal that ends it.
+	if (!getrlimit(RLIMIT_FSIZE, &limit) && off > limit.rlim_cur)
+		return -EFBIG;
 	return gelf_update_ehdr(w->elf, &w->ehdr) ? 0 : -ENOMEM;
 }
 
