@@ -33,13 +33,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define KEY_SECTION ".gorgon.key"
+#define SUFFIX      ".debug"
 #define FILES_MAX   64
 /* Files whose keys have the same checksum. */
 #define SAME_NAME_MAX 8
+/* The name may be that of a FIFO. */
+#define OPEN_FLAGS (O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
 
 struct companion {
 	const struct jitreg_member *members;
@@ -211,8 +215,9 @@ static bool read_file(struct companion *c, const char *path)
 	bool same = false;
 	GElf_Shdr shdr;
 
-	c->fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	c->fd = open(path, OPEN_FLAGS);
 	if (c->fd < 0 || flock(c->fd, LOCK_SH | LOCK_NB) || jitreg_object_open(path, c->fd, &object) ||
+	    !object->st.st_nlink || // somebody removed it before we had the lock
 	    !jitreg_object_find_section(object, KEY_SECTION, &shdr) || shdr.sh_size != c->key_size)
 		return false;
 	c->size = (size_t)object->st.st_size;
@@ -232,9 +237,19 @@ static void forget_file(struct companion *c)
 	c->fd = -1;
 }
 
+/* Where a process may not write as much, it gets a signal that ends it. */
+static int check_limit(size_t size)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_FSIZE, &limit) && size > limit.rlim_cur ? -EFBIG : 0;
+}
+
 static int write_all(int fd, const uint8_t *bytes, size_t size)
 {
-	while (size) {
+	int r = check_limit(size);
+
+	while (!r && size) {
 		ssize_t n = write(fd, bytes, size);
 
 		if (n < 0 && errno == EINTR)
@@ -244,25 +259,28 @@ static int write_all(int fd, const uint8_t *bytes, size_t size)
 		bytes += n;
 		size -= (size_t)n;
 	}
-	return 0;
+	return r;
 }
 
-/* Under a temporary name first, so that nobody ever reads half of it. */
-static int write_file(struct companion *c, const char *path)
+/*
+ * Under a temporary name first, so that nobody ever reads half of it. -EEXIST: another
+ * process has written the same in the meantime; that one may be in use and stays.
+ */
+static int write_file(struct companion *c, const char *folder_path, const char *path)
 {
 	char *temporary;
 	int r = 0;
 
-	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
+	if (asprintf(&temporary, "%s/new-XXXXXX" SUFFIX, folder_path) < 0)
 		return -ENOMEM;
-	c->fd = mkostemp(temporary, O_CLOEXEC);
+	c->fd = mkostemps(temporary, strlen(SUFFIX), O_CLOEXEC);
 	if (c->fd < 0 || flock(c->fd, LOCK_SH))
 		r = -errno;
 	if (!r)
 		r = write_all(c->fd, c->bytes, c->size);
-	if (!r && rename(temporary, path))
+	if (!r && link(temporary, path))
 		r = -errno;
-	if (r && c->fd >= 0)
+	if (c->fd >= 0)
 		unlink(temporary);
 	free(temporary);
 	return r;
@@ -275,15 +293,15 @@ struct old_file {
 
 static bool is_companion(const char *name)
 {
-	size_t size = strlen(name);
+	size_t size = strlen(name), suffix_size = strlen(SUFFIX);
 
-	return size > 6 && !strcmp(name + size - 6, ".debug");
+	return size > suffix_size && !strcmp(name + size - suffix_size, SUFFIX);
 }
 
 /* Remove a file that no process has locked. */
 static bool remove_unused(int folder, const char *name)
 {
-	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = openat(folder, name, OPEN_FLAGS);
 	bool unused = fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB) && !unlinkat(folder, name, 0);
 
 	if (fd >= 0)
@@ -328,27 +346,41 @@ static void remove_oldest(int folder)
 		left -= remove_unused(folder, files[i].name);
 }
 
+/* Nothing has that name, or another process is about to write the same. */
+static int make_file(struct companion *c, int folder, const char *folder_path, const char *path)
+{
+	int r = build(c);
+
+	if (r)
+		return r;
+	remove_oldest(folder);
+	r = write_file(c, folder_path, path);
+	if (r != -EEXIST)
+		return r;
+	forget_file(c);
+	return read_file(c, path) ? 0 : r;
+}
+
 static int find_in(struct companion *c, int folder, const char *folder_path, char **path)
 {
 	uint32_t name;
+	struct stat st;
 	int r = -EEXIST;
 
 	if (!jitreg_crc32(c->key, c->key_size, &name))
 		return -ENOTSUP;
 	for (unsigned i = 0; i < SAME_NAME_MAX; i++) {
-		if (asprintf(path, "%s/%08" PRIx32 "-%u.debug", folder_path, name, i) < 0)
+		if (asprintf(path, "%s/%08" PRIx32 "-%u" SUFFIX, folder_path, name, i) < 0) {
+			*path = NULL;
 			return -ENOMEM;
+		}
 		if (read_file(c, *path)) {
-			utimensat(AT_FDCWD, *path, NULL, 0); // in use: not the oldest any more
+			futimens(c->fd, NULL); // in use: not the oldest any more
 			return 0;
 		}
 		forget_file(c);
-		if (access(*path, F_OK)) {
-			r = build(c);
-			if (!r) {
-				remove_oldest(folder);
-				r = write_file(c, *path);
-			}
+		if (lstat(*path, &st)) { // nothing there, not even somebody else's
+			r = make_file(c, folder, folder_path, *path);
 			break;
 		}
 		free(*path);
