@@ -390,6 +390,7 @@ static bool same_members(const struct jitreg_template *t, const struct jitreg_me
 		return false;
 	for (size_t i = 0; i < count; i++)
 		if (t->members[i].delta != members[i].delta ||
+		    t->members[i].start != members[i].start || t->members[i].end != members[i].end ||
 		    !jitreg_template_same_file(t->members[i].template, members[i].template))
 			return false;
 	return true;
