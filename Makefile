@@ -174,6 +174,8 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,$(UNIT_LIB_SRC)) $(BUILD)/li
 # Calls that go through the test program, so that the n-th can be made to fail.
 $(BUILD)/tests/test_jitreg_damage: private WRAP := malloc calloc realloc reallocarray strdup mmap mprotect \
 	memfd_create pread open
+$(BUILD)/tests/test_jitreg_group: private WRAP := malloc calloc realloc reallocarray strdup mmap mprotect \
+	memfd_create pread write flock link mkostemps open_memstream
 $(BUILD)/tests/test_jitreg_debuginfo: private WRAP := dlopen
 
 # Objects that the tests load; see tests/modules/README.md.

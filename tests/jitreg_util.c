@@ -29,11 +29,11 @@
 #include <unistd.h>
 
 static char dir[] = "/tmp/jitreg-test-XXXXXX";
-static bool made;
+static pid_t made_by;
 
 static void remove_dir(void)
 {
-	if (made)
+	if (made_by == getpid()) // not a child
 		util_run("rm -rf %s", dir);
 }
 
@@ -135,11 +135,11 @@ static int build_libraries(void)
 int util_setup(void **state)
 {
 	(void)state;
-	if (made)
+	if (made_by)
 		return 0;
 	if (!mkdtemp(dir))
 		die(dir);
-	made = true;
+	made_by = getpid();
 	atexit(remove_dir);
 	setenv("XDG_CACHE_HOME", dir, 1); // companions of packs
 	return build_libraries();
