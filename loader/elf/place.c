@@ -30,39 +30,41 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-// 2^32 bytes for the libraries of one namespace, 2^13 namespaces at once.
-#define ZONE_SIZE  (UINT64_C(1) << 32)
-#define ZONE_COUNT 8192
+#ifdef __SANITIZE_THREAD__ // its runtime ends a process that maps something elsewhere
+#define ZONES_LOW  UINT64_C(0x1000000000)
+#define ZONES_HIGH UINT64_C(0x8000000000)
+#else
 #define ZONES_LOW  UINT64_C(0x200000000000)
 #define ZONES_HIGH UINT64_C(0x500000000000)
+#endif
 // Debuggers sort sections slowly when one has the address 0.
 #define FIRST_OFFSET UINT64_C(0x10000)
 
-static bool used[ZONE_COUNT];
+static bool used[GORGON_ZONE_COUNT];
 static uint64_t zones; // address of the first; 0 before first use
 static struct gorgon_image *placed; // by offset
 
 static uint64_t choose_zones(void)
 {
-	uint64_t room = (ZONES_HIGH - ZONES_LOW) / ZONE_SIZE - ZONE_COUNT, random = 0;
+	uint64_t room = (ZONES_HIGH - ZONES_LOW) / GORGON_ZONE_SIZE - GORGON_ZONE_COUNT, random = 0;
 
 	// Debuggers switch randomness off, so that addresses are the same in the next run.
 	// Without it zones are where anybody can guess, and work.
 	if (personality(UINT32_MAX) & ADDR_NO_RANDOMIZE ||
 	    getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
 		random = 0;
-	return ZONES_LOW + random % room * ZONE_SIZE;
+	return ZONES_LOW + random % room * GORGON_ZONE_SIZE;
 }
 
 static uint64_t find_zone(struct gorgon_ns *ns)
 {
 	if (!zones)
 		zones = choose_zones();
-	for (size_t i = 0; !ns->zone && i < ZONE_COUNT; i++) {
+	for (size_t i = 0; !ns->zone && i < GORGON_ZONE_COUNT; i++) {
 		if (used[i])
 			continue;
 		used[i] = true;
-		ns->zone = zones + i * ZONE_SIZE;
+		ns->zone = zones + i * GORGON_ZONE_SIZE;
 	}
 	return ns->zone;
 }
@@ -87,7 +89,7 @@ static void place_image(struct gorgon_image *image)
 			break;
 		offset = (*link)->place + span(*link);
 	}
-	if (aligned + span(image) > ZONE_SIZE || image->align > ZONE_SIZE)
+	if (aligned + span(image) > GORGON_ZONE_SIZE || image->align > GORGON_ZONE_SIZE)
 		return;
 	image->place = aligned;
 	image->next_placed = *link;
@@ -116,6 +118,6 @@ void gorgon_place_drop_image(struct gorgon_image *image)
 void gorgon_place_drop_ns(struct gorgon_ns *ns)
 {
 	if (ns->zone)
-		used[(ns->zone - zones) / ZONE_SIZE] = false;
+		used[(ns->zone - zones) / GORGON_ZONE_SIZE] = false;
 	ns->zone = 0;
 }

@@ -5,6 +5,14 @@
 
 #include <stdint.h>
 
+/* 2^32 bytes for the libraries of one namespace, 2^13 namespaces at once. */
+#define GORGON_ZONE_SIZE (UINT64_C(1) << 32)
+#ifdef __SANITIZE_THREAD__
+#define GORGON_ZONE_COUNT 64
+#else
+#define GORGON_ZONE_COUNT 8192
+#endif
+
 struct gorgon_image;
 struct gorgon_ns;
 

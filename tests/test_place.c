@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: MIT
+// loader/elf/place.c: the same offsets in all namespaces, and what happens where that cannot be.
+
+#define _GNU_SOURCE
+#include "helpers.h"
+
+#include "../loader/elf/image.h"
+#include "../loader/elf/lock.h"
+#include "../loader/elf/ns.h"
+#include "../loader/elf/place.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define ZONE_SIZE  GORGON_ZONE_SIZE
+#define ZONE_COUNT GORGON_ZONE_COUNT
+
+// Distance from the start of the zone.
+static uint64_t offset_of(const struct gorgon_object *object)
+{
+	return object->start - object->ns->zone;
+}
+
+static bool in_zone(const struct gorgon_object *object)
+{
+	return object->ns->zone && offset_of(object) < ZONE_SIZE;
+}
+
+static void open_same_files_have_the_same_offsets(void **state)
+{
+	static const char *const modules[] = {"libtop.so", "libbasic.so", "libthrow.so", "libtls.so"};
+	struct gorgon_ns *ns[3];
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		ns[i] = test_ns();
+		for (size_t k = 0; k < 4; k++) // in another order in each
+			test_open(ns[i], modules[(k + i) % 4]);
+	}
+	for (const struct gorgon_object *a = ns[0]->first; a; a = a->next) {
+		assert_true(in_zone(a));
+		for (size_t i = 1; i < 3; i++) {
+			const struct gorgon_object *b = gorgon_ns_find_name(ns[i], a->path);
+
+			assert_non_null(b);
+			assert_ptr_equal(a->image, b->image);
+			assert_int_equal(offset_of(a), offset_of(b));
+		}
+	}
+	assert_true(ns[0]->zone != ns[1]->zone && ns[1]->zone != ns[2]->zone);
+	assert_int_equal(ns[0]->zone % ZONE_SIZE, ns[1]->zone % ZONE_SIZE);
+	for (size_t i = 0; i < 3; i++)
+		test_ns_destroy(ns[i]);
+}
+
+// Side by side from the start, and a page without access behind each.
+static void open_objects_lie_close_and_apart(void **state)
+{
+	uint64_t page = (uint64_t)getpagesize();
+	struct gorgon_ns *ns = test_ns();
+	uint64_t low = UINT64_MAX, high = 0, sum = 0;
+
+	(void)state;
+	test_open(ns, "libtop.so");
+	test_open(ns, "libbasic.so");
+	for (const struct gorgon_object *a = ns->first; a; a = a->next) {
+		unsigned char resident;
+
+		for (const struct gorgon_object *b = ns->first; b; b = b->next)
+			assert_true(a == b || a->end + page <= b->start || b->end + page <= a->start);
+		assert_int_not_equal(mincore((void *)a->end, page, &resident), 0); // nothing there
+		low = a->start < low ? a->start : low;
+		high = a->end > high ? a->end : high;
+		sum += a->end + page - a->start;
+	}
+	assert_int_equal(low - ns->zone, 0x10000);
+	assert_int_equal(high + page - low, sum); // no other gaps
+	test_ns_destroy(ns);
+}
+
+static void open_place_taken_goes_anywhere(void **state)
+{
+	struct gorgon_ns *first = test_ns(), *second = test_ns();
+	struct gorgon_object *a, *b, *c;
+	void *taken;
+
+	(void)state;
+	a = test_open(first, "libbasic.so");
+	test_open(second, "libthrow.so"); // so that it has a zone
+	taken = mmap((void *)(second->zone + offset_of(a) + 0x1000), 1, PROT_NONE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	assert_ptr_not_equal(taken, MAP_FAILED);
+	b = test_open(second, "libbasic.so");
+	assert_false(in_zone(b));
+	assert_int_equal(SYMBOL(b, int (*)(int, int), "basic_sum")(1, 2), 3);
+	c = test_open(second, "libtls.so"); // what comes later is in its place again
+	assert_true(in_zone(c));
+	test_ns_destroy(second);
+	munmap(taken, 1);
+	second = test_ns();
+	b = test_open(second, "libbasic.so");
+	assert_int_equal(offset_of(a), offset_of(b));
+	test_ns_destroy(second);
+	test_ns_destroy(first);
+}
+
+static void destroy_zone_is_used_again(void **state)
+{
+	struct gorgon_ns *first = test_ns(), *second = test_ns();
+	uint64_t zone;
+
+	(void)state;
+	test_open(first, "libbasic.so");
+	test_open(second, "libbasic.so");
+	zone = first->zone;
+	test_ns_destroy(first);
+	for (int i = 0; i < 3; i++) {
+		first = test_ns();
+		assert_int_equal(first->zone, 0); // until it loads something
+		test_open(first, "libthrow.so");
+		assert_int_equal(first->zone, zone);
+		test_ns_destroy(first);
+	}
+	test_ns_destroy(second);
+}
+
+static void open_large_alignment_is_kept(void **state)
+{
+	struct gorgon_ns *ns[2] = {test_ns(), test_ns()};
+	struct gorgon_object *object[2];
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		test_open(ns[i], "libbasic.so");
+		object[i] = test_open(ns[i], "libbasic_align.so");
+		assert_int_equal(object[i]->image->align, 0x200000);
+		assert_int_equal(object[i]->bias % 0x200000, 0);
+		assert_true(in_zone(object[i]));
+	}
+	assert_int_equal(offset_of(object[0]), offset_of(object[1]));
+	test_ns_destroy(ns[0]);
+	test_ns_destroy(ns[1]);
+}
+
+// While a namespace has the old file, the new one gets a place of its own.
+static void open_changed_file_has_another_place(void **state)
+{
+	const char *path = test_temp("libchanged.so");
+	struct gorgon_ns *ns[3] = {test_ns(), test_ns(), test_ns()};
+	struct gorgon_object *object[3];
+	size_t size;
+	uint8_t *bytes = test_read(test_module("libbasic.so"), &size);
+
+	(void)state;
+	test_write(path, bytes, size);
+	free(bytes);
+	assert_ok(gorgon_object_open(ns[0], path, 0, &object[0]));
+	assert_int_equal(unlink(path), 0);
+	bytes = test_read(test_module("libthrow.so"), &size);
+	test_write(path, bytes, size);
+	free(bytes);
+	for (size_t i = 1; i < 3; i++)
+		assert_ok(gorgon_object_open(ns[i], path, 0, &object[i]));
+	assert_ptr_not_equal(object[0]->image, object[1]->image);
+	assert_true(in_zone(object[1]) && in_zone(object[2]));
+	assert_int_equal(offset_of(object[1]), offset_of(object[2]));
+	assert_true(offset_of(object[1]) >= offset_of(object[0]) + (object[0]->end - object[0]->start));
+	for (size_t i = 0; i < 3; i++)
+		test_ns_destroy(ns[i]);
+}
+
+static void close_place_is_free_for_others(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	struct gorgon_object *object;
+	uint64_t offset;
+
+	(void)state;
+	object = test_open(ns, "libbasic.so");
+	offset = offset_of(object);
+	for (int i = 0; i < 3; i++) {
+		gorgon_object_close(object);
+		object = test_open(ns, "libbasic.so");
+		assert_int_equal(offset_of(object), offset);
+	}
+	gorgon_object_close(object);
+	object = test_open(ns, "libthrow.so");
+	assert_int_equal(offset_of(object), offset);
+	test_ns_destroy(ns);
+}
+
+// What a real file would need gigabytes for: images and namespaces with nothing else to them.
+static void find_no_zone_left_is_anywhere(void **state)
+{
+	struct gorgon_ns *ns = calloc(ZONE_COUNT + 1, sizeof(*ns));
+	struct gorgon_image image = {.vaddr_end = 0x5000, .align = 0x1000};
+	uint64_t first, low = UINT64_MAX, high = 0;
+
+	(void)state;
+	assert_non_null(ns);
+	gorgon_lock();
+	for (size_t i = 0; i < ZONE_COUNT; i++) {
+		uint64_t address = gorgon_place_find(&ns[i], &image);
+
+		assert_int_equal(address, ns[i].zone + image.place);
+		low = address < low ? address : low;
+		high = address > high ? address : high;
+	}
+	assert_int_equal(high - low, (ZONE_COUNT - 1) * ZONE_SIZE); // all different
+	assert_int_equal(gorgon_place_find(&ns[ZONE_COUNT], &image), 0);
+	first = ns[77].zone;
+	gorgon_place_drop_ns(&ns[77]);
+	assert_int_equal(ns[77].zone, 0);
+	assert_int_equal(gorgon_place_find(&ns[ZONE_COUNT], &image), first + image.place);
+	assert_int_equal(gorgon_place_find(&ns[77], &image), 0);
+	for (size_t i = 0; i <= ZONE_COUNT; i++)
+		gorgon_place_drop_ns(&ns[i]);
+	gorgon_place_drop_image(&image);
+	gorgon_unlock();
+	free(ns);
+}
+
+static void find_no_room_in_the_zone_is_anywhere(void **state)
+{
+	const uint64_t page = 0x1000, half = ZONE_SIZE / 2;
+	struct gorgon_ns ns = {0};
+	struct gorgon_image images[] = {
+		{.vaddr_end = half, .align = page},
+		{.vaddr_end = half, .align = page}, // a bit too much
+		{.vaddr_end = half / 2, .align = half / 4},
+		{.vaddr_start = 0x400000, .vaddr_end = 0x402000, .align = 0x200000},
+		{.vaddr_end = page, .align = 2 * ZONE_SIZE},
+		{.vaddr_end = UINT64_C(1) << 46, .align = page},
+		{.vaddr_start = 0x3000, .vaddr_end = 0x5000, .align = page},
+	};
+	uint64_t addresses[7];
+
+	(void)state;
+	gorgon_lock();
+	for (size_t i = 0; i < 7; i++)
+		addresses[i] = gorgon_place_find(&ns, &images[i]);
+	assert_int_equal(addresses[0], ns.zone + 0x10000);
+	assert_int_equal(addresses[1], 0);
+	assert_int_equal(addresses[2] % (half / 4), 0);
+	assert_true(addresses[2] >= addresses[0] + half + page);
+	assert_int_equal((addresses[3] - 0x400000) % 0x200000, 0);
+	assert_int_equal(addresses[4], 0);
+	assert_int_equal(addresses[5], 0);
+	assert_int_equal(addresses[6], addresses[0] + half + page); // the lowest room
+	gorgon_place_drop_image(&images[0]);
+	assert_int_equal(gorgon_place_find(&ns, &images[1]), ns.zone + 0x10000);
+	for (size_t i = 0; i < 7; i++)
+		gorgon_place_drop_image(&images[i]); // nothing, for those that have none
+	gorgon_place_drop_ns(&ns);
+	gorgon_place_drop_ns(&ns);
+	gorgon_unlock();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(open_same_files_have_the_same_offsets),
+		cmocka_unit_test(open_objects_lie_close_and_apart),
+		cmocka_unit_test(open_place_taken_goes_anywhere),
+		cmocka_unit_test(destroy_zone_is_used_again),
+		cmocka_unit_test(open_large_alignment_is_kept),
+		cmocka_unit_test(open_changed_file_has_another_place),
+		cmocka_unit_test(close_place_is_free_for_others),
+		cmocka_unit_test(find_no_zone_left_is_anywhere),
+		cmocka_unit_test(find_no_room_in_the_zone_is_anywhere),
+	};
+
+	return cmocka_run_group_tests_name("place", tests, test_warm_up, NULL);
+}
