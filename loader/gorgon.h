@@ -101,8 +101,7 @@ struct gorgon_provider {
 
 /** What debuggers are told about private objects. */
 enum gorgon_debug_mode {
-	/** as FULL with up to 8 namespaces and 400 objects in the process; beyond that as LAZY,
-	 * but for the oldest namespace */
+	/** as FULL with up to 8 namespaces and 400 objects in the process; beyond that as LAZY */
 	GORGON_DEBUG_AUTO = 0,
 	GORGON_DEBUG_FULL = 1, /**< a symfile for each object, referring to its DWARF */
 	/** one symfile for all objects of a namespace once it has loaded nothing for a while:

@@ -49,7 +49,7 @@ struct gorgon_ns {
 	struct jitreg_group *jit_group; /* its objects in libjitreg, or NULL: no zone */
 	struct gorgon_ns *next_waiting, *prev_waiting; /* see packing.c, here and below */
 	uint64_t changed_at; /* gorgon_now() of the last load */
-	bool waiting;
+	bool waiting, lean;
 	struct gorgon_heap heap; /* what libpython has allocated */
 	struct gorgon_range *mappings; /* made by private code, sorted; see memory.c */
 	size_t mapping_count, mapping_capacity;

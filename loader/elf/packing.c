@@ -7,7 +7,7 @@
 //
 //	few    up to FEW_NAMESPACES with up to FEW_OBJECTS: each object its own
 //	many   all objects of a namespace have one, without DWARF; scripts attach that to
-//	       the copies that matter
+//	       the copies that matter. A namespace that was loading something then stays so
 //
 // Packing a namespace after each object that it loads would be a lot of work for nothing.
 // Objects get symfiles of their own first, and when a namespace has been quiet for a while
@@ -78,13 +78,14 @@ static void count(void)
 	many = !few;
 }
 
-static bool is_packed(const struct gorgon_ns *ns)
+static bool is_packed(struct gorgon_ns *ns)
 {
 	switch (ns->opts.debug) {
 	case GORGON_DEBUG_LAZY:
 		return true;
 	case GORGON_DEBUG_AUTO:
-		return many;
+		ns->lean |= many;
+		return ns->lean;
 	default:
 		return false;
 	}
@@ -110,8 +111,9 @@ static void pack_quiet(void)
 	}
 }
 
-bool gorgon_packing_is_lean(const struct gorgon_ns *ns)
+bool gorgon_packing_is_lean(struct gorgon_ns *ns)
 {
+	count(); // namespaces may have gone
 	return is_packed(ns);
 }
 

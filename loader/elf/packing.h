@@ -10,7 +10,7 @@ struct gorgon_ns;
 /* All of these: the lock is held. */
 
 /* Whether an object that is loaded into @ns now is described without its DWARF. */
-bool gorgon_packing_is_lean(const struct gorgon_ns *ns);
+bool gorgon_packing_is_lean(struct gorgon_ns *ns);
 
 /* Objects of @ns have come. */
 void gorgon_packing_changed(struct gorgon_ns *ns);
