@@ -194,11 +194,11 @@ check-unit check-run check-jitreg check-symdump check-gdb check-lldb: all $(UNIT
 # Benchmarks; JSON=1 for figures to work with.
 BENCH_LOADER := $(BUILD)/bench/listing $(BUILD)/bench/registering
 bench: $(BUILD)/bench/throws $(BENCH_LOADER) $(BUILD)/bench/libthrow.so $(PRODUCTS)
-	@BUILD=$(abspath $(BUILD)) $(PYTHON3) tests/bench/run.py $(if $(JSON),--json) $(TESTS)
+	@BUILD=$(abspath $(BUILD)) XDG_CACHE_HOME=$(abspath $(BUILD))/cache $(PYTHON3) tests/bench/run.py $(if $(JSON),--json) $(TESTS)
 
 # What debuggers pay: minutes, and gigabytes at 100. COUNTS=1,10 for less, TESTS='lldb attach' for a part.
 bench-debug: all $(BUILD)/bench/ordinary
-	@BUILD=$(abspath $(BUILD)) $(PYTHON3) tests/bench/debug.py $(if $(JSON),--json) $(COUNTS:%=--counts %) $(TESTS)
+	@BUILD=$(abspath $(BUILD)) XDG_CACHE_HOME=$(abspath $(BUILD))/cache $(PYTHON3) tests/bench/debug.py $(if $(JSON),--json) $(COUNTS:%=--counts %) $(TESTS)
 
 $(BUILD)/obj/tests/bench/ordinary.o: EXTRA = $(PYTHON_CFLAGS)
 $(BUILD)/bench/ordinary: $(BUILD)/obj/tests/bench/ordinary.o

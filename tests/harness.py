@@ -42,6 +42,9 @@ def find_lldb():
     return None
 
 
+# What debuggers are told can be kept in the user's cache; tests have one of their own.
+os.environ["XDG_CACHE_HOME"] = os.path.join(BUILD, "cache")
+
 GDB = shutil.which("gdb")
 LLDB = find_lldb()
 

@@ -224,6 +224,19 @@ int test_in_child(int (*fn)(void *arg), void *arg)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
+// What debuggers are told can be kept in the user's cache; tests have one of their own.
+__attribute__((constructor)) static void use_own_cache(void)
+{
+	char exe[PATH_MAX] = "", cache[PATH_MAX + 16];
+
+	if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) < 0)
+		exit(2);
+	for (int i = 0; i < 2; i++)
+		*strrchr(exe, '/') = 0;
+	snprintf(cache, sizeof(cache), "%s/cache", exe);
+	setenv("XDG_CACHE_HOME", cache, 1);
+}
+
 // --- namespaces ------------------------------------------------------------------------------
 
 int test_warm_up(void **state)
