@@ -2,22 +2,29 @@
 // What it costs to tell debuggers about copies of a library while none is attached.
 //
 //	registering LIBRARY COUNT
+//	registering --pack SIZE LIBRARY COUNT
 //
 // Prints nanoseconds per copy for loading LIBRARY into a namespace, for registering and for
 // unregistering it, and the bytes of memory that each registered copy needs. COUNT copies
 // are registered at made-up addresses: nobody looks there, and so many mappings a process
 // cannot have everywhere.
+//
+// With --pack there are COUNT groups of SIZE copies, each packed once it is whole. All but the
+// first, whose pack is built, find it: registering is that, too.
 
 #define _GNU_SOURCE
 #include <gorgon.h>
 #include <jitreg.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #define LOADS 20
+// At most, each.
+#define LIBRARY_SIZE UINT64_C(0x1000000)
 
 static double now(void)
 {
@@ -57,57 +64,113 @@ static void load(const char *library)
 	}
 }
 
-static struct jitreg_entry *enter(const char *library, long number)
+static void check(int err, const char *library)
 {
-	uint64_t bias = UINT64_C(0x100000000000) + (uint64_t)number * 0x10000000;
+	if (!err)
+		return;
+	fprintf(stderr, "registering: %s: %s\n", library, strerror(-err));
+	exit(3);
+}
+
+static struct jitreg_entry *enter(const char *library, uint64_t bias, struct jitreg_group *group)
+{
 	struct jitreg_image image = {
 		.size = sizeof(image),
 		.path = library,
 		.fd = -1,
+		.flags = group ? JITREG_LEAN : 0,
 		.bias = bias,
 		.start = bias,
-		.end = bias + 0x10000000,
+		.end = bias + LIBRARY_SIZE,
+		.group = group,
 	};
 	struct jitreg_entry *entry;
-	int err = jitreg_register(&image, &entry);
 
-	if (err) {
-		fprintf(stderr, "registering: %s: %s\n", library, strerror(-err));
-		exit(3);
-	}
+	check(jitreg_register(&image, &entry), library);
 	return entry;
 }
 
-int main(int argc, char **argv)
-{
-	long count = argc == 3 ? atol(argv[2]) : 0;
-	struct jitreg_entry **entries = calloc((size_t)count + 1, sizeof(*entries));
-	double loaded, registered, unregistered, used;
+// What is registered at once: a copy, or a group of them that is packed.
+struct unit {
+	struct jitreg_group *group;
+	struct jitreg_entry **entries;
+};
 
-	if (count < 1 || !entries) {
-		fputs("usage: registering LIBRARY COUNT\n", stderr);
-		return 2;
+static void enter_unit(struct unit *unit, const char *library, long number, long size)
+{
+	uint64_t base = UINT64_C(0x100000000000) + ((uint64_t)number << 32);
+
+	if (size > 1)
+		check(jitreg_group_create(base, &unit->group), library);
+	for (long i = 0; i < size; i++)
+		unit->entries[i] = enter(library, base + (uint64_t)(i + 1) * LIBRARY_SIZE, unit->group);
+	if (unit->group)
+		check(jitreg_group_pack(unit->group), library);
+}
+
+static void leave_unit(struct unit *unit, long size)
+{
+	if (unit->group)
+		jitreg_group_close(unit->group);
+	for (long i = 0; i < size; i++)
+		jitreg_unregister(unit->entries[i]);
+	jitreg_group_destroy(unit->group);
+}
+
+// No memory of ours comes in between: all of it has been written to.
+static struct unit *create_units(long count, long size)
+{
+	struct unit *units = malloc((size_t)count * sizeof(*units));
+	struct jitreg_entry **entries = malloc((size_t)(count * size) * sizeof(*entries));
+
+	if (!units || !entries) {
+		fputs("registering: no memory\n", stderr);
+		exit(3);
 	}
-	load(argv[1]); // what only the first one does
-	loaded = -now();
-	for (int i = 0; i < LOADS; i++)
-		load(argv[1]);
-	loaded += now();
-	entries[count] = enter(argv[1], count);
-	memset(entries, 1, (size_t)count * sizeof(*entries)); // no memory of ours comes in between
+	memset(entries, 1, (size_t)(count * size) * sizeof(*entries));
+	for (long i = 0; i < count; i++)
+		units[i] = (struct unit){.entries = entries + i * size};
+	return units;
+}
+
+static void measure(const char *library, long count, long size, double loaded)
+{
+	struct unit *units = create_units(count + 1, size);
+	double items = (double)(count * size), registered, unregistered, used;
+
+	enter_unit(&units[count], library, count, size);
 	used = -memory();
 	registered = -now();
 	for (long i = 0; i < count; i++)
-		entries[i] = enter(argv[1], i);
+		enter_unit(&units[i], library, i, size);
 	registered += now();
 	used += memory();
 	unregistered = -now();
 	for (long i = 0; i < count; i++)
-		jitreg_unregister(entries[i]);
+		leave_unit(&units[i], size);
 	unregistered += now();
-	jitreg_unregister(entries[count]);
-	printf("%.0f %.0f %.0f %.0f\n", loaded / LOADS, registered / (double)count,
-	       unregistered / (double)count, used / (double)count);
-	free(entries);
+	leave_unit(&units[count], size);
+	printf("%.0f %.0f %.0f %.0f\n", loaded, registered / items, unregistered / items, used / items);
+	free(units->entries);
+	free(units);
+}
+
+int main(int argc, char **argv)
+{
+	bool pack = argc == 5 && !strcmp(argv[1], "--pack");
+	long size = pack ? atol(argv[2]) : 1, count = argc == 3 || pack ? atol(argv[argc - 1]) : 0;
+	const char *library = argv[argc - 2];
+	double loaded;
+
+	if (count < 1 || (pack && size < 2)) {
+		fputs("usage: registering [--pack SIZE] LIBRARY COUNT\n", stderr);
+		return 2;
+	}
+	load(library); // what only the first one does
+	loaded = -now();
+	for (int i = 0; i < LOADS; i++)
+		load(library);
+	loaded += now();
+	measure(library, count, size, loaded / LOADS);
 	return 0;
 }

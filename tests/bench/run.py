@@ -30,6 +30,7 @@ REGISTERED = 1000
 # Interpreters to dump: 1,000 with numpy are 18 GB.
 DUMPED = (("bare", "", 1000), ("numpy", "import numpy; ", int(os.environ.get("NUMPY", "200"))))
 DUMPS = ("", "--json", "--check", "--stacks")
+PACKED = 20  # libraries of each of as many namespaces
 
 
 def progress(text):
@@ -125,29 +126,33 @@ def print_listing(rows):
           f"({row['load_ns'] / 1000:.0f} us): {row['ratio']:.2%}; taking it out again: {row['unlist_ns']:.0f} ns")
 
 
-def registering():
-    rows = []
-    for library in (MODULE, LIBPYTHON):
-        runs = []
-        for i in range(5):
-            progress(f"registering {os.path.basename(library)}: {i}/5")
-            output = subprocess.run([os.path.join(BUILD, "bench", "registering"), library, str(REGISTERED)], check=True,
-                                    capture_output=True, text=True).stdout
-            runs.append([float(word) for word in output.split()])
-        load, register, unregister, memory = (statistics.median(column) for column in zip(*runs))
-        rows.append({"benchmark": "registering", "library": os.path.basename(library), "copies": REGISTERED,
-                     "load_ns": load, "register_ns": register, "unregister_ns": unregister, "bytes": memory,
-                     "ratio": statistics.median(run[1] / run[0] for run in runs)})
+def registering_row(library, pack):
+    options = ["--pack", str(pack)] if pack else []
+    runs = []
+    for i in range(5):
+        progress(f"registering {' '.join([*options, os.path.basename(library)])}: {i}/5")
+        output = subprocess.run([os.path.join(BUILD, "bench", "registering"), *options, library, str(REGISTERED)],
+                                check=True, capture_output=True, text=True).stdout
+        runs.append([float(word) for word in output.split()])
     progress("")
-    return rows
+    load, register, unregister, memory = (statistics.median(column) for column in zip(*runs))
+    return {"benchmark": "registering", "library": os.path.basename(library), "packed": pack,
+            "copies": REGISTERED * (pack or 1), "load_ns": load, "register_ns": register,
+            "unregister_ns": unregister, "bytes": memory, "ratio": statistics.median(run[1] / run[0] for run in runs)}
+
+
+def registering():
+    return [registering_row(library, pack) for pack in (0, PACKED) for library in (MODULE, LIBPYTHON)]
 
 
 def print_registering(rows):
-    print(f"Telling debuggers about each of {REGISTERED} copies, nobody attached (aim: 20 us, 4 KiB), and that\n"
-          "as a part of loading the copy\n")
+    print(f"Telling debuggers about each of {REGISTERED} copies, or of the copies in {REGISTERED} namespaces that are\n"
+          f"packed with {PACKED} copies each; nobody attached (aim: 20 us, 4 KiB); and that as a part of loading\n"
+          "the copy\n")
     print(f"{'library':28}{'register':>12}{'unregister':>12}{'memory':>12}{'of loading':>12}")
     for row in rows:
-        print(f"{row['library']:28}{row['register_ns'] / 1000:9.1f} us{row['unregister_ns'] / 1000:9.1f} us"
+        name = f"{PACKED} x {row['library']}" if row["packed"] else row["library"]
+        print(f"{name:28}{row['register_ns'] / 1000:9.1f} us{row['unregister_ns'] / 1000:9.1f} us"
               f"{row['bytes'] / 1024:8.1f} KiB{row['ratio']:12.1%}")
 
 
