@@ -203,6 +203,8 @@ JITREG_API void jitreg_group_destroy(struct jitreg_group *group);
  *
  * @retval 0, also when there is nothing to pack
  * @retval -ENOMEM
+ * @retval -ERANGE  there is too much unwind data for one section
+ * @retval -errno   a file in memory could not be made or written
  */
 JITREG_API int jitreg_group_pack(struct jitreg_group *group)
 	__attribute__((warn_unused_result, nonnull));
