@@ -22,7 +22,6 @@
 #include "companion.h"
 
 #include "debuginfo.h"
-#include "frames.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -116,20 +115,11 @@ static int add_names(struct companion *c)
 static int add_frames(struct companion *c)
 {
 	GElf_Shdr shdr = {.sh_type = SHT_PROGBITS, .sh_addralign = 8};
+	int r = jitreg_pack_move_frames(c->members, c->member_count, 0, JITREG_FRAMES_DEBUG,
+					&c->frames);
 
-	for (size_t i = 0; i < c->member_count; i++) {
-		const struct jitreg_member *m = &c->members[i];
-		const Elf64_Shdr *from = jitreg_file_section(m->template->bytes, ".eh_frame");
-		int r;
-
-		if (!from || from->sh_type == SHT_NOBITS)
-			continue;
-		r = jitreg_frames_append(&c->frames, 0, JITREG_FRAMES_DEBUG,
-					 m->template->bytes + from->sh_offset, from->sh_size,
-					 from->sh_addr, m->delta);
-		if (r)
-			return r;
-	}
+	if (r)
+		return r;
 	shdr.sh_size = c->frames.size;
 	return jitreg_writer_add(&c->file, ".debug_frame", &shdr, c->frames.data, ELF_T_BYTE) ? 0 :
 											       -ENOMEM;

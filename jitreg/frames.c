@@ -88,9 +88,7 @@ struct move {
 	struct jitreg_bytes *to;
 	uint64_t to_vaddr;
 	enum jitreg_frames_form form;
-	const uint8_t *from;
-	size_t size;
-	uint64_t vaddr, delta;
+	const struct jitreg_frames *from;
 	struct cie *cies; // in the order of the old section
 	size_t cie_count, cie_capacity;
 };
@@ -155,7 +153,7 @@ static bool is_known(uint8_t encoding)
 
 static uint64_t read_encoded(const struct move *m, struct cursor *c, uint8_t encoding)
 {
-	uint64_t place = m->vaddr + (uint64_t)(c->at - m->from);
+	uint64_t place = m->from->vaddr + (uint64_t)(c->at - m->from->data);
 	uint64_t value = read_fixed(c, encoded_size(encoding));
 
 	if ((encoding & 0x0f) == PE_SDATA4)
@@ -377,14 +375,14 @@ static int move_fde(struct move *m, size_t cie_off, struct cursor c)
 
 	if (!cie)
 		return -ENOEXEC;
-	start = read_encoded(m, &c, cie->encoding) + m->delta;
+	start = read_encoded(m, &c, cie->encoding) + m->from->delta;
 	size = read_fixed(&c, encoded_size(cie->encoding));
 	if (cie->has_size)
 		skip(&c, read_leb(&c));
 	if (c.bad || !rules_can_move(c))
 		return -ENOEXEC;
-	// Functions that the linker has dropped keep an entry at 0 or thereabouts.
-	if (!size)
+	// Functions that the linker has dropped can keep an entry.
+	if (!size || start < m->from->start || start >= m->from->end)
 		return 0;
 	distance = (int64_t)(start - (m->to_vaddr + here + 4));
 	if (eh && (distance != (int32_t)distance || size > UINT32_MAX))
@@ -399,11 +397,11 @@ static int move_fde(struct move *m, size_t cie_off, struct cursor c)
 
 static int move_all(struct move *m)
 {
-	struct cursor c = {.at = m->from, .end = m->from + m->size};
+	struct cursor c = {.at = m->from->data, .end = m->from->data + m->from->size};
 	int r = 0;
 
 	while (!r && c.at < c.end) {
-		size_t off = (size_t)(c.at - m->from), id_off;
+		size_t off = (size_t)(c.at - m->from->data), id_off;
 		uint64_t length = read_fixed(&c, 4), id;
 		struct cursor entry;
 
@@ -415,7 +413,7 @@ static int move_all(struct move *m)
 		entry.end = c.at;
 		if (c.bad || length == UINT32_MAX) // which announces one of 64 bits
 			return -ENOEXEC;
-		id_off = (size_t)(entry.at - m->from);
+		id_off = (size_t)(entry.at - m->from->data);
 		id = read_fixed(&entry, 4);
 		if (entry.bad || id > id_off)
 			return -ENOEXEC;
@@ -425,17 +423,13 @@ static int move_all(struct move *m)
 }
 
 int jitreg_frames_append(struct jitreg_bytes *to, uint64_t to_vaddr,
-			 enum jitreg_frames_form form, const uint8_t *from, size_t size,
-			 uint64_t vaddr, uint64_t delta)
+			 enum jitreg_frames_form form, const struct jitreg_frames *from)
 {
 	struct move m = {
 		.to = to,
 		.to_vaddr = to_vaddr,
 		.form = form,
 		.from = from,
-		.size = size,
-		.vaddr = vaddr,
-		.delta = delta,
 	};
 	int r = move_all(&m);
 
@@ -445,8 +439,10 @@ int jitreg_frames_append(struct jitreg_bytes *to, uint64_t to_vaddr,
 
 int jitreg_frames_check(const uint8_t *from, size_t size, uint64_t vaddr)
 {
+	const struct jitreg_frames frames = {
+		.data = from, .size = size, .vaddr = vaddr, .end = UINT64_MAX};
 	struct jitreg_bytes to = {0};
-	int r = jitreg_frames_append(&to, 0, JITREG_FRAMES_DEBUG, from, size, vaddr, 0);
+	int r = jitreg_frames_append(&to, 0, JITREG_FRAMES_DEBUG, &frames);
 
 	jitreg_bytes_deinit(&to);
 	return r;

@@ -11,13 +11,20 @@ enum jitreg_frames_form {
 	JITREG_FRAMES_EH,    /**< `.eh_frame`; addresses count from their place: the same in every copy */
 };
 
+/** The `.eh_frame` of an object, and where that goes. */
+struct jitreg_frames {
+	const uint8_t *data;
+	size_t size;
+	uint64_t vaddr;      /**< Where it belongs. */
+	uint64_t delta;      /**< What its addresses are to be increased by. */
+	uint64_t start, end; /**< Functions that are then outside are none of the object's. */
+};
+
 /**
  * Append what an `.eh_frame` says about functions, but not what it says about exceptions.
  *
  * @param to     The section that is being made; it is to be placed at @p to_vaddr.
  * @param form   Of that section.
- * @param from   The `.eh_frame`, which belongs at @p vaddr.
- * @param delta  What its addresses are to be increased by.
  *
  * @retval -ERANGE   with JITREG_FRAMES_EH, more than 2 GiB from the section to a function, or
  *                   a function of more than 4 GiB
@@ -25,8 +32,7 @@ enum jitreg_frames_form {
  * @retval -ENOMEM
  */
 int jitreg_frames_append(struct jitreg_bytes *to, uint64_t to_vaddr,
-			 enum jitreg_frames_form form, const uint8_t *from, size_t size,
-			 uint64_t vaddr, uint64_t delta);
+			 enum jitreg_frames_form form, const struct jitreg_frames *from);
 
 /** Whether that would work. */
 int jitreg_frames_check(const uint8_t *from, size_t size, uint64_t vaddr);

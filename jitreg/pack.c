@@ -39,7 +39,6 @@
 
 #include "companion.h"
 #include "descriptor.h"
-#include "frames.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -230,6 +229,27 @@ static int add_names(struct pack *p)
 	return r ? r : jitreg_writer_add_symtab(&p->file, &p->symtab);
 }
 
+int jitreg_pack_move_frames(const struct jitreg_member *members, size_t count, uint64_t vaddr,
+			    enum jitreg_frames_form form, struct jitreg_bytes *ret)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct jitreg_member *m = &members[i];
+		const Elf64_Shdr *shdr = jitreg_file_section(m->template->bytes, ".eh_frame");
+		struct jitreg_frames from = {.delta = m->delta, .start = m->start, .end = m->end};
+		int r;
+
+		if (!shdr || shdr->sh_type == SHT_NOBITS)
+			continue;
+		from.data = m->template->bytes + shdr->sh_offset;
+		from.size = shdr->sh_size;
+		from.vaddr = shdr->sh_addr;
+		r = jitreg_frames_append(ret, vaddr, form, &from);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
 /*
  * Not allocated, so that it is in nobody's way. It has an address nonetheless, which what it
  * says counts from.
@@ -238,20 +258,13 @@ static int add_frames(struct pack *p)
 {
 	GElf_Shdr shdr = {.sh_type = SHT_PROGBITS, .sh_addralign = 8};
 
-	shdr.sh_addr = p->runs[p->run_count - 1].end;
-	for (size_t i = 0; i < p->member_count; i++) {
-		const struct jitreg_member *m = &p->members[i];
-		const Elf64_Shdr *from = jitreg_file_section(m->template->bytes, ".eh_frame");
-		int r;
+	int r;
 
-		if (!from || from->sh_type == SHT_NOBITS)
-			continue;
-		r = jitreg_frames_append(&p->frames, shdr.sh_addr, JITREG_FRAMES_EH,
-					 m->template->bytes + from->sh_offset, from->sh_size,
-					 from->sh_addr, m->delta);
-		if (r)
-			return r;
-	}
+	shdr.sh_addr = p->runs[p->run_count - 1].end;
+	r = jitreg_pack_move_frames(p->members, p->member_count, shdr.sh_addr, JITREG_FRAMES_EH,
+				    &p->frames);
+	if (r)
+		return r;
 	shdr.sh_size = p->frames.size;
 	return jitreg_writer_add(&p->file, ".eh_frame", &shdr, p->frames.data, ELF_T_BYTE) ? 0 : -ENOMEM;
 }

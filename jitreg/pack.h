@@ -6,6 +6,7 @@
 #ifndef JITREG_PACK_H
 #define JITREG_PACK_H
 
+#include "frames.h"
 #include "symfile.h"
 #include "writer.h"
 
@@ -60,6 +61,10 @@ int jitreg_pack_add_name(struct jitreg_symtab *table, const struct jitreg_run *r
 typedef int (*jitreg_name_fn)(void *ctx, const char *text, uint64_t vaddr, const Elf64_Sym *sym);
 
 int jitreg_pack_for_each_name(const struct jitreg_template *template, jitreg_name_fn fn, void *ctx);
+
+/** Append the unwind data of all members to a section that is placed at @p vaddr. */
+int jitreg_pack_move_frames(const struct jitreg_member *members, size_t count, uint64_t vaddr,
+			    enum jitreg_frames_form form, struct jitreg_bytes *ret);
 
 /** Add the sections of the stretches: `.text`, `.text.1` and so on, with @p flags besides. */
 int jitreg_pack_add_runs(struct jitreg_writer *w, const struct jitreg_run *runs, size_t count,

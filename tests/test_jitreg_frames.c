@@ -28,6 +28,15 @@
 /* x86-64: 16 registers and the return address. */
 #define REGISTERS 17
 
+static int move_frames(struct jitreg_bytes *to, enum jitreg_frames_form form, uint64_t to_vaddr,
+		       const uint8_t *data, size_t size, uint64_t vaddr, uint64_t delta)
+{
+	const struct jitreg_frames from = {
+		.data = data, .size = size, .vaddr = vaddr, .delta = delta, .end = UINT64_MAX};
+
+	return jitreg_frames_append(to, to_vaddr, form, &from);
+}
+
 /* Unwind data in an object file, as libdw wants it. */
 struct view {
 	struct jitreg_writer file;
@@ -200,9 +209,8 @@ static size_t check_moved(const uint8_t *frames, size_t size, uint64_t vaddr)
 		struct view from, to;
 
 		for (uint64_t delta = 0; delta <= DELTA; delta += DELTA)
-			assert_int_equal(jitreg_frames_append(&bytes, TO_VADDR,
-							      (enum jitreg_frames_form)form, frames,
-							      size, vaddr, delta), 0);
+			assert_int_equal(move_frames(&bytes, (enum jitreg_frames_form)form, TO_VADDR,
+						     frames, size, vaddr, delta), 0);
 		view_init(&from, frames, size, vaddr, JITREG_FRAMES_EH);
 		view_init(&to, bytes.data, bytes.size, TO_VADDR, (enum jitreg_frames_form)form);
 		count = compare(&from, &to);
@@ -353,7 +361,7 @@ static void append_no_unwind_tables_moves_nothing(void **state)
 
 	(void)state;
 	assert_int_equal(size, 0); // the section may be there
-	assert_int_equal(jitreg_frames_append(&to, TO_VADDR, JITREG_FRAMES_EH, frames, size, vaddr, 0), 0);
+	assert_int_equal(move_frames(&to, JITREG_FRAMES_EH, TO_VADDR, frames, size, vaddr, 0), 0);
 	assert_int_equal(to.size, 0);
 	free(frames);
 }
@@ -454,7 +462,7 @@ static int append(const struct text *t, enum jitreg_frames_form form, uint64_t t
 	int r;
 
 	memcpy(exact, t->data, t->size);
-	r = jitreg_frames_append(&bytes, to_vaddr, form, exact, t->size, VADDR, DELTA);
+	r = move_frames(&bytes, form, to_vaddr, exact, t->size, VADDR, DELTA);
 	jitreg_bytes_deinit(&bytes);
 	free(exact);
 	return r;
@@ -531,6 +539,32 @@ static void append_empty_function_is_dropped(void **state)
 	assert_int_equal(check_moved(t.data, t.size, VADDR), 1);
 }
 
+static void append_function_outside_is_dropped(void **state)
+{
+	struct jitreg_frames from = {.delta = DELTA, .vaddr = VADDR};
+	struct text t = {0};
+
+	(void)state;
+	put_cie(&t, 1, "", "", 0);
+	for (uint64_t start = 0x1000; start < 0x1100; start += 0x40)
+		put_fde(&t, start, 8, false, some_rules, sizeof(some_rules));
+	put_fde(&t, UINT64_C(1) << 40, 8, false, some_rules, sizeof(some_rules));
+	from.data = t.data;
+	from.size = t.size;
+	from.start = DELTA + 0x1040;
+	from.end = DELTA + 0x10c0;
+	for (int form = JITREG_FRAMES_DEBUG; form <= JITREG_FRAMES_EH; form++) {
+		struct jitreg_bytes to = {0};
+		struct view view;
+
+		assert_int_equal(jitreg_frames_append(&to, TO_VADDR, (enum jitreg_frames_form)form, &from), 0);
+		view_init(&view, to.data, to.size, TO_VADDR, (enum jitreg_frames_form)form);
+		assert_int_equal(count_functions(&view), 2);
+		view_deinit(&view);
+		jitreg_bytes_deinit(&to);
+	}
+}
+
 static void append_nothing_is_nothing(void **state)
 {
 	struct text t = {0};
@@ -551,7 +585,7 @@ static void append_too_far_away_is_a_range_error(void **state)
 	(void)state;
 	put_cie(&t, 1, "", "", 0);
 	cie_size = t.size;
-	assert_int_equal(jitreg_frames_append(&cie, 0, JITREG_FRAMES_EH, t.data, t.size, VADDR, 0), 0);
+	assert_int_equal(move_frames(&cie, JITREG_FRAMES_EH, 0, t.data, t.size, VADDR, 0), 0);
 	field = cie.size + 8; // where the address will be
 	jitreg_bytes_deinit(&cie);
 	put_fde(&t, 0x1000, 8, false, some_rules, sizeof(some_rules));
@@ -688,7 +722,7 @@ static void append_truncated_is_refused(void **state)
 			int r;
 
 			memcpy(exact, frames, cut);
-			r = jitreg_frames_append(&to, TO_VADDR, JITREG_FRAMES_EH, exact, cut, vaddr, 0);
+			r = move_frames(&to, JITREG_FRAMES_EH, TO_VADDR, exact, cut, vaddr, 0);
 			if (r != (is_boundary(frames, size, cut) ? 0 : -ENOEXEC))
 				fail_msg("%s, %zu of %zu bytes: %d", names[n], cut, size, r);
 			assert_int_equal(jitreg_frames_check(exact, cut, vaddr), r);
@@ -717,7 +751,7 @@ static void append_each_byte_damaged_stays_in_bounds(void **state)
 
 			memcpy(exact, frames, size);
 			exact[at] = values[v];
-			r = jitreg_frames_append(&to, TO_VADDR, JITREG_FRAMES_EH, exact, size, vaddr, 0);
+			r = move_frames(&to, JITREG_FRAMES_EH, TO_VADDR, exact, size, vaddr, 0);
 			if (r) {
 				assert_true(r == -ENOEXEC || r == -ERANGE);
 				refused++;
@@ -749,6 +783,7 @@ int main(void)
 		cmocka_unit_test(append_each_form_of_addresses_has_the_same_rows),
 		cmocka_unit_test(append_padded_numbers_have_the_same_rows),
 		cmocka_unit_test(append_empty_function_is_dropped),
+		cmocka_unit_test(append_function_outside_is_dropped),
 		cmocka_unit_test(append_nothing_is_nothing),
 		cmocka_unit_test(append_too_far_away_is_a_range_error),
 		cmocka_unit_test(append_contradictions_are_refused),

@@ -180,7 +180,8 @@ static void lazy_a_few_more_objects_stay_loose(void **state)
 		test_open(ns, more[i]);
 		make_quiet(ns);
 		something_else_loads();
-		assert_int_equal(ns->last->debug.symfile_kind, i < 7 ? JITREG_SYMFILE_LEAN : JITREG_SYMFILE_PACK);
+		assert_int_equal(ns->last->debug.symfile_kind,
+				 i < 7 ? JITREG_SYMFILE_LEAN : JITREG_SYMFILE_PACK);
 	}
 	assert_kind(ns, JITREG_SYMFILE_PACK); // one for all: nobody is attached
 	assert_int_equal(jitreg_count(), 1);
