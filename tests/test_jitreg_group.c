@@ -82,10 +82,41 @@ WRAP(int, mprotect, (void *a, size_t b, int c), (a, b, c), -1, ENOMEM)
 WRAP(int, memfd_create, (const char *a, unsigned b), (a, b), -1, EMFILE)
 WRAP(ssize_t, pread, (int a, void *b, size_t c, off_t d), (a, b, c, d), -1, EIO)
 WRAP(ssize_t, write, (int a, const void *b, size_t c), (a, b, c), -1, ENOSPC)
-WRAP(int, flock, (int a, int b), (a, b), -1, ENOLCK)
-WRAP(int, link, (const char *a, const char *b), (a, b), -1, EMLINK)
 WRAP(int, mkostemps, (char *a, int b, int c), (a, b, c), -1, EROFS)
 WRAP(FILE *, open_memstream, (char **a, size_t *b), (a, b), NULL, ENOMEM)
+
+/* What another process does just before a file is locked, or gets its name; once. */
+static void (*before_lock)(void), (*before_link)(const char *path);
+
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation)
+{
+	void (*other)(void) = before_lock;
+
+	before_lock = NULL;
+	if (other)
+		other();
+	if (!fails())
+		return __real_flock(fd, operation);
+	errno = ENOLCK;
+	return -1;
+}
+
+int __real_link(const char *from, const char *to);
+int __wrap_link(const char *from, const char *to);
+int __wrap_link(const char *from, const char *to)
+{
+	void (*other)(const char *path) = before_link;
+
+	before_link = NULL;
+	if (other)
+		other(to);
+	if (!fails())
+		return __real_link(from, to);
+	errno = EMLINK;
+	return -1;
+}
 
 /* --- what happens ---------------------------------------------------------------------- */
 
@@ -834,6 +865,67 @@ static void pack_again_takes_the_file_that_is_there(void **state)
 	world_leave(&w);
 }
 
+static char removed[300];
+
+static void remove_file(void)
+{
+	unlink(removed);
+}
+
+static void pack_file_removed_before_it_is_locked_is_made_again(void **state)
+{
+	const char *folder = use_cache("removed");
+	struct world w;
+
+	(void)state;
+	world_pack(&w, 0);
+	strcpy(removed, companion_of(&w.images[0].info));
+	world_leave(&w);
+	before_lock = remove_file;
+	world_pack(&w, 0);
+	assert_null(before_lock);
+	assert_string_equal(companion_of(&w.images[0].info), removed);
+	assert_int_equal(access(removed, R_OK), 0);
+	assert_int_equal(count_companions(folder), 1);
+	world_leave(&w);
+}
+
+static ino_t others_inode;
+
+/* The same contents; there is one other file in the folder, the temporary one. */
+static void write_same(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(util_run("cp $XDG_CACHE_HOME/gorgon/new-*.debug %s", path), 0);
+	assert_int_equal(stat(path, &st), 0);
+	others_inode = st.st_ino;
+}
+
+static void write_other(const char *path)
+{
+	util_write(path, "other", 5);
+}
+
+static void pack_file_written_by_another_meanwhile_stays(void **state)
+{
+	const char *folder = use_cache("meanwhile");
+	struct stat st;
+	struct world w;
+
+	(void)state;
+	before_link = write_same;
+	world_pack(&w, 0);
+	assert_int_equal(stat(companion_of(&w.images[0].info), &st), 0);
+	assert_int_equal(st.st_ino, others_inode);
+	assert_int_equal(count_companions(folder), 1);
+	world_leave(&w);
+	assert_int_equal(util_run("rm %s/*", folder), 0);
+	before_link = write_other;
+	check_pack_without_companion();
+	assert_int_equal(count_companions(folder), 1); // the other's
+}
+
 static void pack_changed_library_has_another_companion(void **state)
 {
 	const char *folder = use_cache("changed");
@@ -1164,6 +1256,8 @@ int main(void)
 		cmocka_unit_test(pack_read_only_or_full_file_system_does_without),
 		cmocka_unit_test(pack_something_else_by_the_name_is_left_alone),
 		cmocka_unit_test(pack_again_takes_the_file_that_is_there),
+		cmocka_unit_test(pack_file_removed_before_it_is_locked_is_made_again),
+		cmocka_unit_test(pack_file_written_by_another_meanwhile_stays),
 		cmocka_unit_test(pack_changed_library_has_another_companion),
 		cmocka_unit_test(pack_processes_at_once_make_one_file),
 		cmocka_unit_test(pack_many_companions_removes_the_oldest_unused),
