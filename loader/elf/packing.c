@@ -23,6 +23,7 @@
 #include "ns.h"
 
 #include <jitreg.h>
+#include <string.h>
 
 #define FEW_NAMESPACES 8
 #define FEW_OBJECTS    400
@@ -91,11 +92,14 @@ static bool is_packed(struct gorgon_ns *ns)
 	}
 }
 
-// Without memory they stay as they are; the next change tries again.
+// After a failure they stay as they are; the next change tries again.
 static void pack(struct gorgon_ns *ns, int (*how)(struct jitreg_group *group))
 {
-	if (ns->jit_group && how(ns->jit_group))
-		gorgon_ns_log(ns, "no memory to pack what debuggers see");
+	int r = ns->jit_group ? how(ns->jit_group) : 0;
+
+	if (r)
+		gorgon_ns_log(ns, "what debuggers see is not packed: %s",
+			      strerrordesc_np(-r) ?: "unknown error");
 }
 
 static void pack_quiet(void)
