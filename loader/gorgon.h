@@ -69,6 +69,7 @@ enum gorgon_error_code {
 	GORGON_ERROR_PYTHON = 8,     /**< no usable CPython, or it refused to start */
 	GORGON_ERROR_BUSY = 9,       /**< still in use: threads run in it, or a wrong state */
 	GORGON_ERROR_ARGUMENT = 10,  /**< the caller's arguments are wrong */
+	GORGON_ERROR_EXCEPTION = 11, /**< Python code raised; see gorgon_error_exception() */
 };
 
 /** Code of @p err; GORGON_OK for NULL. */
@@ -77,6 +78,16 @@ GORGON_API enum gorgon_error_code gorgon_error_code(const struct gorgon_error *e
 GORGON_API const char *gorgon_error_message(const struct gorgon_error *err);
 /** The errno value of GORGON_ERROR_OS, otherwise 0. */
 GORGON_API int gorgon_error_errno(const struct gorgon_error *err);
+
+/** A Python exception as text, in UTF-8. */
+struct gorgon_exception {
+	const char *type;      /**< `ValueError`, `json.decoder.JSONDecodeError` */
+	const char *message;   /**< str() of it; may be empty, may have several lines */
+	const char *traceback; /**< what python3 would print; ends with a newline */
+};
+
+/** The exception of GORGON_ERROR_EXCEPTION, otherwise NULL. Lives as long as @p err. Since 0.1. */
+GORGON_API const struct gorgon_exception *gorgon_error_exception(const struct gorgon_error *err);
 /** Release an error. NULL is ignored. */
 GORGON_API void gorgon_error_destroy(struct gorgon_error *err);
 
@@ -408,15 +419,182 @@ gorgon_interp_create(const struct gorgon_interp_opts *opts, struct gorgon_interp
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_interp_main(struct gorgon_interp *interp, int argc, const char *const *argv, int *status);
 
+/** Options of gorgon_interp_start(). The strings are copied; lists end with NULL. */
+struct gorgon_start_opts {
+	size_t size;	/**< sizeof(struct gorgon_start_opts) */
+	const char *const *argv; /**< sys.argv; NULL for one empty string */
+	const char *const *path; /**< folders to put before the others in sys.path, or NULL */
+	/** Options of python3's command line, as `-X`, `utf8`, `-W`, `error`, or NULL. */
+	const char *const *options;
+	bool isolated;		 /**< As `-I`: no environment variables, no user's site-packages. */
+	bool ignore_environment; /**< As `-E`: PYTHONPATH and the like play no part. */
+	bool no_site;		 /**< As `-S`: the module `site` is not imported. */
+};
+
 /**
- * Unload the interpreter's namespace and free everything. Debuggers drop its
- * breakpoint locations.
+ * Start Python, and return with it ready for gorgon_interp_run_string() and the others: the
+ * other way to use an interpreter than gorgon_interp_main(). The same start as python3's;
+ * nothing of its command line is run, and no folder of a script is in sys.path.
  *
- * @return GORGON_ERROR_BUSY while its program or threads that its libraries
- *         started still run; see gorgon_ns_destroy().
+ * The calling thread is Python's main thread as long as the interpreter is started: there
+ * signal handlers run, and blocking calls can be interrupted. It does not hold the GIL on
+ * return. It must not block SIGINT if it is to be interrupted.
+ *
+ * Signals that Python handles reach a started interpreter like one that runs a program. A
+ * Ctrl-C that comes while the main thread is in no call is a KeyboardInterrupt in its next
+ * one. A host that does not want this sets @c no_signals in struct gorgon_ns_opts, which
+ * leaves gorgon_interp_interrupt() as it is.
+ *
+ * @param opts  NULL for defaults.
+ * @return GORGON_ERROR_BUSY (it was started before, or has run a program), GORGON_ERROR_PYTHON
+ *         (Python refused: the message has its own), GORGON_ERROR_ARGUMENT (opts->size unknown),
+ *         GORGON_ERROR_EXCEPTION, GORGON_ERROR_NOMEM. After a failure, unless the arguments were
+ *         wrong, the interpreter can only be destroyed. Since 0.1.
+ */
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *
+gorgon_interp_start(struct gorgon_interp *interp, const struct gorgon_start_opts *opts);
+
+/**
+ * Finalise a started interpreter as python3 does at its end: join its non-daemon threads, run
+ * what atexit has. New calls are refused from the moment this is called.
+ *
+ * Best on the thread that started it. Another one may, which atexit functions then see.
+ *
+ * @param timeout_ms  How long to wait for calls that other threads have made: 0 not at all,
+ *                    -1 for ever.
+ * @return GORGON_ERROR_BUSY: not started, called from inside the interpreter, or calls were
+ *         still running in the end; then it is as if nothing had happened. GORGON_ERROR_PYTHON:
+ *         its code called exit() at the end; it has ended. Since 0.1.
+ */
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_interp_stop(struct gorgon_interp *interp,
+								     int timeout_ms);
+
+/**
+ * Unload the interpreter's namespace and free everything. A started one is stopped first, as
+ * gorgon_interp_stop() with 0 does; to wait for calls of other threads, call that before.
+ * Debuggers drop its breakpoint locations.
+ *
+ * @return GORGON_ERROR_BUSY while its program, calls, or threads that its libraries
+ *         started still run; see gorgon_ns_destroy(). The call may be repeated.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_interp_destroy(struct gorgon_interp *interp);
+
+/* ---- calls into a started interpreter -------------------------------------- */
+
+/*
+ * Any thread may call; each takes the GIL of that interpreter for the length of the call, so
+ * calls into one interpreter take turns and calls into several run at once. A host function
+ * that Python has called may call again, into the same interpreter or another. Locks of the
+ * host: none that a host function needs may be held while it calls, since calls wait for the
+ * GIL.
+ *
+ * On a thread other than the main one Python's thread-local variables live for one call.
+ *
+ * Errors that all of them return: GORGON_ERROR_BUSY (the interpreter is not started),
+ * GORGON_ERROR_EXCEPTION (Python code raised; SystemExit of sys.exit() is one of these, and
+ * KeyboardInterrupt of an interrupt), GORGON_ERROR_PYTHON (its code has called the C function
+ * exit(): the host goes on, the interpreter has ended and can only be destroyed),
+ * GORGON_ERROR_NOMEM. After an exception the interpreter is as Python code left it.
+ */
+
+/** What a value is. */
+enum gorgon_value_kind {
+	GORGON_VALUE_NONE = 0,
+	GORGON_VALUE_BOOL = 1,
+	GORGON_VALUE_INT = 2,	 /**< from -2^63 to 2^63-1; others do not cross: str() them */
+	GORGON_VALUE_FLOAT = 3,
+	GORGON_VALUE_STRING = 4, /**< UTF-8 without surrogates; zero bytes are allowed */
+	GORGON_VALUE_BYTES = 5,	 /**< a bytearray becomes one, too */
+	GORGON_VALUE_LIST = 6,	 /**< a tuple becomes one, too */
+	GORGON_VALUE_DICT = 7,
+};
+
+/** Lists and dicts within each other, at most. One that contains itself is refused by it. */
+#define GORGON_VALUE_DEPTH_MAX 64
+/** Values in one tree, at most. More numbers than that are an array's matter. */
+#define GORGON_VALUE_COUNT_MAX 1048576
+
+/**
+ * A plain value, or a tree of them, that crosses the border by value. What is passed in stays
+ * the caller's, and nothing of it is kept. What comes out is the caller's, to be given back
+ * with gorgon_value_deinit(); a zero byte follows its strings and bytes. Subclasses cross as
+ * what they are derived from (numpy.float64 as a float, an IntEnum as an int).
+ */
+struct gorgon_value {
+	enum gorgon_value_kind kind;
+	union {
+		bool boolean;
+		int64_t integer;
+		double number;
+		struct {
+			const char *data;
+			size_t size; /**< bytes */
+		} text; /**< STRING and BYTES */
+		struct {
+			struct gorgon_value *items; /**< of a dict: key, value, key, value, ... */
+			size_t count;	/**< items of a list, entries of a dict */
+		} list;
+	};
+};
+
+/** Release what a value that came from an interpreter holds; it is None then. */
+GORGON_API void gorgon_value_deinit(struct gorgon_value *value);
+
+/**
+ * Run statements in the module `__main__`.
+ *
+ * @param name  File name to show in tracebacks; NULL for `<string>`. Since 0.1.
+ */
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *
+gorgon_interp_run_string(struct gorgon_interp *interp, const char *source, const char *name);
+
+/**
+ * Run a file of source code in the module `__main__`, whose `__file__` it becomes. What it
+ * defines stays. A file that cannot be read is an OSError, one that cannot be compiled a
+ * SyntaxError. Since 0.1.
+ */
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *
+gorgon_interp_run_file(struct gorgon_interp *interp, const char *path);
+
+/** Run a module by its name, as `-m` does: with `__name__` `__main__`. Since 0.1. */
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *
+gorgon_interp_run_module(struct gorgon_interp *interp, const char *name);
+
+/**
+ * Call a function with plain values.
+ *
+ * @param      module    Imported if need be; NULL for `__main__`.
+ * @param      function  Attributes of it, separated by dots: `sqrt`, `JSONEncoder.encode`.
+ * @param      args      A LIST, or NULL for no positional arguments.
+ * @param      kwargs    A DICT with strings as keys, or NULL.
+ * @param[out] ret       What it returned, as a value; NULL: whatever it is, is dropped.
+ * @return and GORGON_ERROR_ARGUMENT (@p args or @p kwargs is not what it must be, or exceeds
+ *         the limits above), GORGON_ERROR_UNSUPPORTED (what it returned cannot cross: the
+ *         message says which part of it). Since 0.1.
+ */
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *
+gorgon_interp_call(struct gorgon_interp *interp, const char *module, const char *function,
+		   const struct gorgon_value *args, const struct gorgon_value *kwargs,
+		   struct gorgon_value *ret);
+
+/**
+ * Interrupt what runs in an interpreter: KeyboardInterrupt in each call that is under way,
+ * gorgon_interp_main() included. From any thread; does not wait for what it interrupts to
+ * end. When nothing runs, nothing happens: no call that begins later is interrupted.
+ *
+ * A call on the interpreter's main thread is interrupted in blocking system calls, too; to
+ * that end its thread gets a SIGINT that only this interpreter sees. Calls on other threads
+ * are interrupted before their next bytecode; for these the caller waits for the GIL, which
+ * C code that computes may keep. Threads that Python has started are not interrupted. Programs
+ * may catch the exception or handle SIGINT in another way: the call may be repeated.
+ *
+ * @return GORGON_ERROR_UNSUPPORTED: Python's main thread runs and has no handler for SIGINT,
+ *         or the host has set one of its own since. GORGON_ERROR_BUSY: it ended meanwhile.
+ *         Since 0.1.
+ */
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *
+gorgon_interp_interrupt(struct gorgon_interp *interp);
 
 /** Number of the interpreter, from 0. */
 GORGON_API unsigned gorgon_interp_number(const struct gorgon_interp *interp);

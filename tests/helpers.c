@@ -304,6 +304,15 @@ struct gorgon_interp *test_interp_create(const struct gorgon_interp_opts *opts)
 	return interp;
 }
 
+struct gorgon_interp *test_interp_start(const struct gorgon_interp_opts *opts,
+					const struct gorgon_start_opts *start_opts)
+{
+	struct gorgon_interp *interp = test_interp_create(opts);
+
+	assert_ok(gorgon_interp_start(interp, start_opts));
+	return interp;
+}
+
 struct gorgon_error *test_interp_main(struct gorgon_interp *interp, int argc,
 				      const char *const *argv, int *status)
 {

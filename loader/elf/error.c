@@ -18,6 +18,7 @@ struct gorgon_error {
 	enum gorgon_error_code code;
 	int errnum;
 	char *message;
+	struct gorgon_exception exception; // of GORGON_ERROR_EXCEPTION; owned
 };
 
 static char nomem_message[] = "no memory";
@@ -66,6 +67,32 @@ struct gorgon_error *gorgon_error_create_os(int errnum, const char *format, ...)
 	return create(GORGON_ERROR_OS, errnum, message);
 }
 
+static void free_exception(const struct gorgon_exception *exception)
+{
+	free((char *)exception->type);
+	free((char *)exception->message);
+	free((char *)exception->traceback);
+}
+
+struct gorgon_error *gorgon_error_create_exception(const char *prefix,
+						   const struct gorgon_exception *exception)
+{
+	bool whole = exception->type && exception->message && exception->traceback;
+	struct gorgon_error *err;
+	char *message = NULL;
+
+	if (whole && asprintf(&message, "%s: %s%s%.*s", prefix, exception->type,
+			      *exception->message ? ": " : "",
+			      (int)strcspn(exception->message, "\n"), exception->message) < 0)
+		message = NULL;
+	err = create(GORGON_ERROR_EXCEPTION, 0, message);
+	if (err == &gorgon_error_nomem)
+		free_exception(exception);
+	else
+		err->exception = *exception;
+	return err;
+}
+
 struct gorgon_error *gorgon_error_prefix(struct gorgon_error *err, const char *text)
 {
 	struct gorgon_error *ret;
@@ -76,6 +103,10 @@ struct gorgon_error *gorgon_error_prefix(struct gorgon_error *err, const char *t
 	if (asprintf(&message, "%s: %s", text, err->message) < 0)
 		message = NULL;
 	ret = create(err->code, err->errnum, message);
+	if (ret != &gorgon_error_nomem) {
+		ret->exception = err->exception;
+		err->exception = (struct gorgon_exception){0};
+	}
 	gorgon_error_destroy(err);
 	return ret;
 }
@@ -95,10 +126,16 @@ int gorgon_error_errno(const struct gorgon_error *err)
 	return err ? err->errnum : 0;
 }
 
+const struct gorgon_exception *gorgon_error_exception(const struct gorgon_error *err)
+{
+	return err && err->code == GORGON_ERROR_EXCEPTION ? &err->exception : NULL;
+}
+
 void gorgon_error_destroy(struct gorgon_error *err)
 {
 	if (!err || err == &gorgon_error_nomem)
 		return;
+	free_exception(&err->exception);
 	free(err->message);
 	free(err);
 }

@@ -144,16 +144,19 @@ void gorgon_locale_destroy(struct gorgon_locale *locale)
 	free(locale);
 }
 
-void gorgon_locale_enter(struct gorgon_locale *locale)
+void *gorgon_locale_enter(struct gorgon_locale *locale)
 {
+	locale_t outer;
+
 	pthread_mutex_lock(&lock);
-	uselocale(locale->now->object);
+	outer = uselocale(locale->now->object);
 	pthread_mutex_unlock(&lock);
+	return outer;
 }
 
-void gorgon_locale_leave(void)
+void gorgon_locale_leave(void *outer)
 {
-	uselocale(LC_GLOBAL_LOCALE);
+	uselocale(outer);
 }
 
 void gorgon_locale_before_fork(void)

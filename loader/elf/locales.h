@@ -10,9 +10,10 @@ struct gorgon_locale;
 struct gorgon_locale *gorgon_locale_create(void);
 void gorgon_locale_destroy(struct gorgon_locale *locale);
 
-/* The calling thread uses the namespace's locale, or the process's again. */
-void gorgon_locale_enter(struct gorgon_locale *locale);
-void gorgon_locale_leave(void);
+/* The calling thread uses the namespace's locale until it leaves. Returns what leave()
+ * puts back: the process's, or another namespace's. */
+void *gorgon_locale_enter(struct gorgon_locale *locale);
+void gorgon_locale_leave(void *outer);
 
 void gorgon_locale_before_fork(void);
 void gorgon_locale_after_fork(void);

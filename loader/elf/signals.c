@@ -21,7 +21,9 @@
 //   of the thread it happened on only, then to the host. faulthandler of the right
 //   copy answers;
 // - what is sent to one thread (raise(), pthread_kill()) goes to the view of that thread
-//   only, or else to the host.
+//   only, or else to the host;
+// - what the library sends to an interpreter (gorgon_signals_send()) goes to its view only,
+//   also while its main thread is in a call into another interpreter.
 //
 // SIG_IGN in a view (CPython ignores SIGPIPE) holds for the process while the host
 // has the default, as with any embedded CPython.
@@ -160,16 +162,33 @@ static void give_to_thread(int number, siginfo_t *info, void *context,
 	     context);
 }
 
+// What was sent on to views of this thread; false when there was nothing. More than one
+// view when interpreters call each other through the host.
+static bool give_pending(int number, siginfo_t *info, void *context)
+{
+	struct gorgon_signals *view = __atomic_load_n(&views, __ATOMIC_ACQUIRE);
+	bool any = false;
+
+	for (; mine && view; view = __atomic_load_n(&view->next, __ATOMIC_ACQUIRE)) {
+		if (!__atomic_load_n(&view->has_thread, __ATOMIC_ACQUIRE) ||
+		    !pthread_equal(view->thread, pthread_self()) ||
+		    !(__atomic_fetch_and(&view->pending, ~bit(number), __ATOMIC_ACQ_REL) & bit(number)))
+			continue;
+		any = true;
+		if (has_function(view, number))
+			call(&view->actions[number], number, info, context);
+	}
+	return any;
+}
+
 static void dispatch(int number, siginfo_t *info, void *context)
 {
-	struct gorgon_signals *own = mine;
 	int saved = errno;
 
 	__atomic_add_fetch(&running, 1, __ATOMIC_ACQ_REL);
 	depth++;
-	if (own && __atomic_fetch_and(&own->pending, ~bit(number), __ATOMIC_ACQ_REL) & bit(number)) {
-		if (has_function(own, number))
-			call(&own->actions[number], number, info, context);
+	if (give_pending(number, info, context)) {
+		// That was all of it.
 	} else if (is_fault(number, info)) {
 		give_fault(number, info, context);
 	} else if (info->si_code == SI_TKILL && view_of_thread()) {
@@ -282,19 +301,42 @@ void gorgon_signals_destroy(struct gorgon_signals *view)
 	free(view);
 }
 
-void gorgon_signals_enter(struct gorgon_signals *view)
+struct gorgon_signals *gorgon_signals_enter(struct gorgon_signals *view)
 {
+	struct gorgon_signals *outer = mine;
+
 	mine = view;
 	view->thread = pthread_self();
 	__atomic_store_n(&view->has_thread, true, __ATOMIC_RELEASE);
+	return outer;
 }
 
-void gorgon_signals_leave(struct gorgon_signals *view)
+void gorgon_signals_leave(struct gorgon_signals *view, struct gorgon_signals *outer, bool last)
 {
-	__atomic_store_n(&view->has_thread, false, __ATOMIC_RELEASE);
-	// Nobody may be about to send to this thread once it may end.
-	wait_for_dispatchers();
-	mine = NULL;
+	if (last) {
+		__atomic_store_n(&view->has_thread, false, __ATOMIC_RELEASE);
+		// Nobody may be about to send to this thread once it may end.
+		wait_for_dispatchers();
+	}
+	mine = outer;
+}
+
+bool gorgon_signals_send(struct gorgon_signals *view, int number)
+{
+	struct sigaction now;
+	sigset_t saved;
+	bool ret;
+
+	take_lock(&saved);
+	// A host that has put its own action in place of the dispatcher would be killed by it.
+	ret = has_function(view, number) && !sigaction(number, NULL, &now) &&
+	      now.sa_sigaction == dispatch;
+	if (ret) {
+		__atomic_or_fetch(&view->pending, bit(number), __ATOMIC_ACQ_REL);
+		pthread_kill(view->thread, number);
+	}
+	release_lock(&saved);
+	return ret;
 }
 
 void gorgon_signals_before_fork(void)

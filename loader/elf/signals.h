@@ -15,9 +15,15 @@ struct gorgon_signals *gorgon_signals_create(bool deliver);
 /* Withdraw its handlers, wait until none is running on another thread, and free. */
 void gorgon_signals_destroy(struct gorgon_signals *signals);
 
-/* The calling thread is (is no longer) the one that handlers of this view run on. */
-void gorgon_signals_enter(struct gorgon_signals *signals);
-void gorgon_signals_leave(struct gorgon_signals *signals);
+/* The calling thread is the one that handlers of this view run on, until it leaves. Nests,
+ * on one thread, also with other views; returns what leave() puts back. @last: the first
+ * that entered leaves. */
+struct gorgon_signals *gorgon_signals_enter(struct gorgon_signals *signals);
+void gorgon_signals_leave(struct gorgon_signals *signals, struct gorgon_signals *outer, bool last);
+
+/* Let the view's thread, which it must have, run its handler of a signal. False: there is
+ * no such handler, or the host has put its own in place of our dispatcher. */
+bool gorgon_signals_send(struct gorgon_signals *signals, int number);
 
 /* Around fork(); the loader's lock is held. In the child only the calling thread's view
  * goes on receiving: the other interpreters do not exist there. */

@@ -7,18 +7,15 @@
 // status, and finalises at the end.
 //
 // Py_BytesMain() calls exit() for sys.exit() in -c programs, and libraries call it
-// when they give up. In a private copy exit() comes to on_exit(): on the interpreter's
-// main thread it jumps back into gorgon_interp_main(). That skips the frames of
-// CPython in between, as a real exit() would, after Py_FinalizeEx() has run.
+// when they give up: see call.c. A host that wants to call functions itself starts
+// Python in another way: see start.c.
 
 #define _GNU_SOURCE
 #include "interp.h"
 #include "../elf/error.h"
 #include "../elf/symbol.h"
-#include "../elf/locales.h"
 #include "../elf/lock.h"
 #include "../elf/ns.h"
-#include "../elf/signals.h"
 #include "../elf/thunk.h"
 
 #include <stdio.h>
@@ -30,24 +27,6 @@
 static unsigned next_number;
 static unsigned alive;
 
-static void on_exit_called(void *ctx, int status)
-{
-	struct gorgon_interp *interp = ctx;
-	bool on_main_thread;
-
-	// In a forked child the process is the program's to end.
-	if (interp->pid != getpid())
-		exit(status);
-	gorgon_lock();
-	interp->exit_status = status & 0xff;
-	interp->exit_called = true;
-	on_main_thread = interp->state == GORGON_INTERP_RUNNING &&
-			 pthread_equal(interp->main_thread, pthread_self());
-	gorgon_unlock();
-	if (on_main_thread)
-		longjmp(interp->exit_env, 1);
-}
-
 // Frees what creation made; the namespace, if any, was never run or is gone.
 static void interp_free(struct gorgon_interp *interp)
 {
@@ -56,6 +35,8 @@ static void interp_free(struct gorgon_interp *interp)
 	free(interp->argv);
 	free(interp->module);
 	free(interp->data_handler);
+	free(interp->api);
+	pthread_cond_destroy(&interp->call_ended);
 	gorgon_python_deinit(&interp->python);
 	free(interp);
 }
@@ -83,7 +64,7 @@ static struct gorgon_error *load(struct gorgon_interp *interp, const struct gorg
 				    &interp->ns);
 	if (err)
 		return err;
-	interp->ns->on_exit = on_exit_called;
+	interp->ns->on_exit = gorgon_call_exit;
 	interp->ns->on_exit_ctx = interp;
 	// The number comes before the load: a breakpoint in libpython's constructors
 	// already shows it.
@@ -102,6 +83,7 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 					  struct gorgon_interp **ret)
 {
 	struct gorgon_interp *interp;
+	pthread_condattr_t attr;
 	struct gorgon_error *err;
 
 	if (opts && opts->size != sizeof(*opts))
@@ -112,6 +94,10 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 	if (!interp)
 		return &gorgon_error_nomem;
 	gorgon_holdings_init(&interp->holdings);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&interp->call_ended, &attr);
+	pthread_condattr_destroy(&attr);
 	interp->timing = opts && opts->timing;
 	err = gorgon_python_find(opts ? opts->python : NULL, &interp->python);
 	if (!err)
@@ -157,45 +143,33 @@ static int note_first_event(const char *event, void *args, void *ctx)
 	return 0;
 }
 
-static void set_state(struct gorgon_interp *interp, enum gorgon_interp_state state)
+void gorgon_interp_show_thread(struct gorgon_interp *interp, uint64_t tid)
 {
 	gorgon_lock();
-	interp->state = state;
-	interp->main_thread = pthread_self();
 	gorgon_debug_begin();
-	interp->ns->debug.thread = state == GORGON_INTERP_RUNNING ? (uint64_t)gettid() : 0;
+	interp->ns->debug.thread = tid;
 	gorgon_debug_touch(&interp->ns->debug);
 	gorgon_debug_end();
 	gorgon_unlock();
 }
 
-// Its own function, so that no local of the caller lives across the jump.
-static __attribute__((noinline)) int run(struct gorgon_interp *interp, int argc)
+// What gorgon_interp_main() was asked to do.
+struct program {
+	int argc;
+	const char *const *argv;
+	int status;
+};
+
+static struct gorgon_error *run(struct gorgon_interp *interp, void *ctx)
 {
-	int (*bytes_main)(int, char **) =
+	__typeof__(int(int, char **)) *bytes_main =
 		(int (*)(int, char **))gorgon_interp_find_symbol(interp, "Py_BytesMain");
-
-	if (setjmp(interp->exit_env))
-		return interp->exit_status;
-	return bytes_main(argc, interp->argv);
-}
-
-struct gorgon_error *gorgon_interp_main(struct gorgon_interp *interp, int argc,
-					const char *const *argv, int *status)
-{
 	int (*add_hook)(int (*)(const char *, void *, void *), void *);
+	struct program *program = ctx;
 	struct gorgon_error *err;
-	bool ran;
 
-	gorgon_lock();
-	ran = interp->argv != NULL;
-	err = ran ? gorgon_error_create(GORGON_ERROR_BUSY,
-					"interpreter %u: has run its program; one program per interpreter",
-					interp->number)
-		  : copy_argv(interp, argc, argv);
-	gorgon_unlock();
 	// Not earlier: CPython frees its table of built-in modules only if it was started.
-	if (err || (err = gorgon_module_add(interp)))
+	if ((err = copy_argv(interp, program->argc, program->argv)) || (err = gorgon_module_add(interp)))
 		return err;
 	interp->start_ns = gorgon_now();
 	add_hook = (int (*)(int (*)(const char *, void *, void *), void *))gorgon_interp_find_symbol(
@@ -204,37 +178,57 @@ struct gorgon_error *gorgon_interp_main(struct gorgon_interp *interp, int argc,
 		return gorgon_error_create(GORGON_ERROR_PYTHON,
 					   "interpreter %u: refused the audit hook that --timing needs",
 					   interp->number);
-	set_state(interp, GORGON_INTERP_RUNNING);
-	gorgon_signals_enter(interp->ns->signals);
-	gorgon_locale_enter(interp->ns->locale);
-	interp->pid = getpid();
-	*status = run(interp, argc + 1);
+	gorgon_interp_show_thread(interp, (uint64_t)gettid());
+	program->status = bytes_main(program->argc + 1, interp->argv);
+	return NULL;
+}
+
+struct gorgon_error *gorgon_interp_main(struct gorgon_interp *interp, int argc,
+					const char *const *argv, int *status)
+{
+	static const struct gorgon_transition states = {GORGON_INTERP_CREATED, GORGON_INTERP_RUNNING,
+							GORGON_INTERP_ENDED, GORGON_INTERP_ENDED};
+	struct program program = {argc, argv, 0};
+	struct gorgon_error *err;
+
+	if ((err = gorgon_call_protect(interp, &states, run, &program, &program.status)))
+		return err;
 	// The end of the program in a child that it forked: of the host only this thread
 	// is there, and nobody waits for it. Do what python3 does.
 	if (interp->pid != getpid())
-		exit(*status);
-	gorgon_locale_leave();
-	gorgon_signals_leave(interp->ns->signals);
-	set_state(interp, GORGON_INTERP_ENDED);
+		exit(program.status);
+	gorgon_interp_show_thread(interp, 0);
 	// What its C code has printed, as at the end of a python3. Not all streams: a thread
 	// of the host that waits for input holds the lock of its own.
 	fflush(stdout);
 	interp->end_ns = gorgon_now();
+	*status = program.status;
 	return NULL;
+}
+
+// A started interpreter is stopped; one that is busy is refused.
+static struct gorgon_error *end(struct gorgon_interp *interp)
+{
+	enum gorgon_interp_state state;
+	bool busy;
+
+	pthread_mutex_lock(&interp->ns->heap.lock);
+	state = interp->state;
+	busy = state == GORGON_INTERP_RUNNING || state == GORGON_INTERP_STARTING ||
+	       state == GORGON_INTERP_STOPPING || (state == GORGON_INTERP_ENDED && interp->calls);
+	pthread_mutex_unlock(&interp->ns->heap.lock);
+	if (busy)
+		return gorgon_call_refuse(interp, state);
+	return state == GORGON_INTERP_STARTED ? gorgon_interp_stop(interp, 0) : NULL;
 }
 
 struct gorgon_error *gorgon_interp_destroy(struct gorgon_interp *interp)
 {
-	struct gorgon_error *err = NULL;
+	struct gorgon_error *err;
 
 	if (!interp)
 		return NULL;
-	gorgon_lock();
-	if (interp->state == GORGON_INTERP_RUNNING)
-		err = gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: its program is running",
-					  interp->number);
-	gorgon_unlock();
-	if (err || (err = gorgon_ns_destroy(interp->ns)))
+	if ((err = end(interp)) || (err = gorgon_ns_destroy(interp->ns)))
 		return err;
 	gorgon_lock();
 	alive--;

@@ -11,8 +11,32 @@
 
 enum gorgon_interp_state {
 	GORGON_INTERP_CREATED,
-	GORGON_INTERP_RUNNING,
-	GORGON_INTERP_ENDED,
+	GORGON_INTERP_RUNNING, /* gorgon_interp_main() */
+	GORGON_INTERP_STARTING,
+	GORGON_INTERP_STARTED, /* the host may call */
+	GORGON_INTERP_STOPPING,
+	GORGON_INTERP_ENDED, /* finalised, or its code has called exit() */
+};
+
+/* From which state, in which, and into which something is done. */
+struct gorgon_transition {
+	enum gorgon_interp_state from, during, after, failed;
+};
+
+/* Code of an interpreter on a thread of the host; on that thread's stack. See call.c. */
+struct gorgon_call {
+	struct gorgon_call *next;  /* older, of the interpreter */
+	struct gorgon_call *outer; /* older, of the thread */
+	struct gorgon_interp *interp;
+	pthread_t thread;
+	bool on_main_thread;
+	bool first;	  /* of the interpreter on its thread */
+	bool entered;	  /* signals reach it */
+	bool closed;	  /* not to be interrupted any more */
+	bool interrupted;
+	bool thrown;	  /* by an asynchronous exception */
+	jmp_buf exit_env; /* where exit() on this thread goes */
+	int exit_status;
 };
 
 /* What it holds of memory that is shared; see holdings.c. */
@@ -29,7 +53,6 @@ struct gorgon_received {
 
 struct gorgon_interp {
 	unsigned number;
-	enum gorgon_interp_state state; /* under the loader's lock */
 	struct gorgon_python python;
 	struct gorgon_ns *ns;
 	struct gorgon_object *libpython;
@@ -38,16 +61,48 @@ struct gorgon_interp {
 	void *data_handler; /* numpy's, once it was used, owned here; see data_handler.c */
 	struct gorgon_holdings holdings;
 	char **argv; /* what Python was started with; kept because it may point there */
+	struct gorgon_api *api; /* its C API while it is STARTED; see api.h */
 
-	pid_t pid;	       /* process that started the program */
-	pthread_t main_thread; /* valid while RUNNING */
-	jmp_buf exit_env;      /* where exit() on the main thread goes */
-	int exit_status;       /* of exit() on any thread */
-	bool exit_called;
+	/* Under the lock of the namespace's heap, as the holdings are. */
+	enum gorgon_interp_state state;
+	struct gorgon_call *calls; /* newest first */
+	pthread_cond_t call_ended; /* somebody waits for it when STOPPING */
+	pthread_t main_thread; /* that has started Python */
+
+	pid_t pid; /* process that started it */
 
 	bool timing;
 	uint64_t start_ns, first_event_ns, end_ns; /* CLOCK_MONOTONIC, 0: not yet */
 };
+
+/* --- call.c: entering and leaving ---------------------------------------------- */
+
+/* A function that runs code of the interpreter. */
+typedef struct gorgon_error *gorgon_call_fn(struct gorgon_interp *interp, void *ctx);
+
+/* The error of an interpreter that is in the wrong state. */
+struct gorgon_error *gorgon_call_refuse(const struct gorgon_interp *interp,
+					enum gorgon_interp_state state);
+/*
+ * Call @fn as code of the interpreter: with its signals and locale, and an exit() that comes
+ * back here. That leaves the interpreter ENDED and is an error, unless the caller wants the
+ * status; otherwise it is what @fn returns.
+ */
+struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
+					 const struct gorgon_transition *states,
+					 gorgon_call_fn *fn, void *ctx, int *exit_status);
+/* Call @fn with the GIL of a started interpreter. */
+struct gorgon_error *gorgon_call_python(struct gorgon_interp *interp, gorgon_call_fn *fn,
+					void *ctx);
+/* Whether the calling thread is in the interpreter. */
+bool gorgon_call_is_inside(const struct gorgon_interp *interp);
+/* What exit() of private code does. */
+void gorgon_call_exit(void *ctx, int status);
+
+/* --- interp.c ------------------------------------------------------------------------ */
+
+/* Tell debuggers which thread is Python's main one; 0 for none. */
+void gorgon_interp_show_thread(struct gorgon_interp *interp, uint64_t tid);
 
 /* --- module.c: the built-in module `gorgon` ------------------------------------ */
 

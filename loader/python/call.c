@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT
+// Entering and leaving an interpreter: which threads of the host are in it, what exit()
+// does there, and how they are interrupted.
+//
+// Each entry is a record on the stack of its thread, in a list of the interpreter. While
+// the list is not empty nothing finalises or unloads the interpreter; whoever wants to
+// (start.c) closes the door first, so that no thread is left waiting for the GIL of
+// something that is gone.
+//
+// exit() in private code comes to gorgon_call_exit(): it jumps back to the first entry of
+// its thread. That skips the frames of CPython in between, and those of host functions that
+// it had called; the interpreter has ended then. On a thread that is in no call exit()
+// ends the thread.
+//
+// Interrupts. On Python's main thread it is SIGINT, given to this interpreter's view alone:
+// it ends system calls (EINTR), and Python makes a KeyboardInterrupt of it when it looks,
+// which it does in blocking calls too. Other threads get an asynchronous KeyboardInterrupt
+// with their next bytecode. An entry is interrupted, not the thread: what would arrive after
+// its end is taken back, see finish().
+//
+// Lock: that of the namespace's heap, a leaf. CPython's own locks are never taken under it:
+// CPython allocates while it holds them.
+
+#define _GNU_SOURCE
+#include "api.h"
+#include "exception.h"
+#include "../elf/error.h"
+#include "../elf/locales.h"
+#include "../elf/ns.h"
+#include "../elf/signals.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void lock(struct gorgon_interp *interp)
+{
+	pthread_mutex_lock(&interp->ns->heap.lock);
+}
+
+static void unlock(struct gorgon_interp *interp)
+{
+	pthread_mutex_unlock(&interp->ns->heap.lock);
+}
+
+struct gorgon_error *gorgon_call_refuse(const struct gorgon_interp *interp,
+					enum gorgon_interp_state state)
+{
+	static const char *const texts[] = {
+		[GORGON_INTERP_CREATED] = "is not started",
+		[GORGON_INTERP_RUNNING] = "its program is running",
+		[GORGON_INTERP_STARTING] = "is being started",
+		[GORGON_INTERP_STARTED] = "is started",
+		[GORGON_INTERP_STOPPING] = "is being stopped",
+		[GORGON_INTERP_ENDED] = "has run its program; one program per interpreter",
+	};
+
+	return gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: %s", interp->number,
+				   texts[state]);
+}
+
+// The newest entry of this thread, into whichever interpreter.
+static __thread struct gorgon_call *newest __attribute__((tls_model("initial-exec")));
+
+// The first entry of this thread into an interpreter, or NULL.
+static struct gorgon_call *find_own(const struct gorgon_interp *interp)
+{
+	struct gorgon_call *ret = NULL;
+
+	for (struct gorgon_call *call = newest; call; call = call->outer)
+		if (call->interp == interp)
+			ret = call;
+	return ret;
+}
+
+bool gorgon_call_is_inside(const struct gorgon_interp *interp)
+{
+	return find_own(interp);
+}
+
+void gorgon_call_exit(void *ctx, int status)
+{
+	struct gorgon_interp *interp = ctx;
+	struct gorgon_call *call = find_own(interp);
+
+	// In a forked child the process is the program's to end.
+	if (interp->pid != getpid())
+		exit(status);
+	if (!call)
+		return;
+	call->exit_status = status & 0xff;
+	longjmp(call->exit_env, 1);
+}
+
+// --- entries --------------------------------------------------------------------------
+
+static struct gorgon_error *push(struct gorgon_interp *interp, struct gorgon_call *call,
+				 const struct gorgon_transition *states)
+{
+	lock(interp);
+	if (interp->state != states->from) {
+		enum gorgon_interp_state state = interp->state;
+
+		unlock(interp);
+		return gorgon_call_refuse(interp, state);
+	}
+	interp->state = states->during;
+	if (states->from == GORGON_INTERP_CREATED) {
+		interp->main_thread = pthread_self();
+		interp->pid = getpid();
+	}
+	*call = (struct gorgon_call){
+		.next = interp->calls,
+		.outer = newest,
+		.interp = interp,
+		.thread = pthread_self(),
+		.on_main_thread = pthread_equal(interp->main_thread, pthread_self()),
+		.first = !find_own(interp),
+		.closed = states->during == GORGON_INTERP_STOPPING,
+	};
+	interp->calls = newest = call;
+	unlock(interp);
+	return NULL;
+}
+
+// The state becomes @to, unless somebody else has changed it meanwhile.
+static void pop(struct gorgon_call *call, enum gorgon_interp_state during,
+		enum gorgon_interp_state to)
+{
+	struct gorgon_interp *interp = call->interp;
+	struct gorgon_call **p = &interp->calls;
+
+	lock(interp);
+	while (*p != call)
+		p = &(*p)->next;
+	*p = call->next;
+	newest = call->outer;
+	if (interp->state == during || to == GORGON_INTERP_ENDED)
+		interp->state = to;
+	pthread_cond_broadcast(&interp->call_ended);
+	unlock(interp);
+}
+
+// Its own function, so that no local of the caller lives across the jump.
+static __attribute__((noinline)) bool run(struct gorgon_call *call, gorgon_call_fn *fn, void *ctx,
+					  struct gorgon_error **err)
+{
+	if (setjmp(call->exit_env))
+		return true;
+	*err = fn(call->interp, ctx);
+	return false;
+}
+
+// The code that called exit() may have held the GIL, and other calls wait for it: this copy
+// of CPython is not finalised. Threads of a program (gorgon_interp_main()) stay where they
+// are, as they would end with a python3.
+static void release_gil(struct gorgon_interp *interp)
+{
+	// Not of the stable ABI, and in all versions.
+	int (*has_gil)(void) = (int (*)(void))gorgon_interp_find_symbol(interp, "PyGILState_Check");
+
+	if (interp->api && API(interp, Py_IsInitialized)() && has_gil && has_gil())
+		API(interp, PyEval_SaveThread)();
+}
+
+// After an exit(): what the jump has skipped, other interpreters' entries included, ends with
+// it. Their copies of CPython cannot go on without their frames.
+static void abandon(struct gorgon_call *call)
+{
+	while (newest != call) {
+		release_gil(newest->interp);
+		pop(newest, GORGON_INTERP_ENDED, GORGON_INTERP_ENDED);
+	}
+	release_gil(call->interp);
+}
+
+static void enter(struct gorgon_call *call, struct gorgon_signals **outer)
+{
+	if (!call->on_main_thread)
+		return;
+	*outer = gorgon_signals_enter(call->interp->ns->signals);
+	lock(call->interp);
+	call->entered = true;
+	unlock(call->interp);
+}
+
+// Nobody sends signals to what is closed.
+static void leave(struct gorgon_call *call, struct gorgon_signals *outer)
+{
+	lock(call->interp);
+	call->closed = true;
+	unlock(call->interp);
+	if (call->on_main_thread)
+		gorgon_signals_leave(call->interp->ns->signals, outer, call->first);
+}
+
+struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
+					 const struct gorgon_transition *states,
+					 gorgon_call_fn *fn, void *ctx, int *exit_status)
+{
+	struct gorgon_signals *outer_signals = NULL;
+	struct gorgon_error *err;
+	struct gorgon_call call;
+	void *outer_locale;
+	bool exited;
+
+	if ((err = push(interp, &call, states)))
+		return err;
+	enter(&call, &outer_signals);
+	outer_locale = gorgon_locale_enter(interp->ns->locale);
+	exited = run(&call, fn, ctx, &err);
+	if (exited)
+		abandon(&call);
+	gorgon_locale_leave(outer_locale);
+	leave(&call, outer_signals);
+	pop(&call, states->during,
+	    exited ? GORGON_INTERP_ENDED : err ? states->failed : states->after);
+	if (!exited)
+		return err;
+	if (!exit_status)
+		return gorgon_error_create(GORGON_ERROR_PYTHON,
+					   "interpreter %u: its code has called exit(%d)",
+					   interp->number, call.exit_status);
+	*exit_status = call.exit_status;
+	return NULL;
+}
+
+// --- with the GIL ---------------------------------------------------------------------
+
+struct python_call {
+	gorgon_call_fn *fn;
+	void *ctx;
+};
+
+static bool is_interrupted(struct gorgon_interp *interp, const struct gorgon_call *call)
+{
+	bool ret;
+
+	lock(interp);
+	ret = call->interrupted;
+	unlock(interp);
+	return ret;
+}
+
+// No interrupt comes after this, and none of this entry is left for the next one. The GIL
+// is held, which orders this with throw_into_threads().
+static void finish(struct gorgon_interp *interp, struct gorgon_call *call)
+{
+	lock(interp);
+	call->closed = true;
+	unlock(interp);
+	if (!call->interrupted || !call->on_main_thread || !call->first)
+		return;
+	// The signal was queued before the lock was released: any system call delivers it.
+	sched_yield();
+	if (interp->api->PyErr_CheckSignals())
+		interp->api->PyErr_Clear();
+}
+
+static struct gorgon_error *with_gil(struct gorgon_interp *interp, void *ctx)
+{
+	const struct gorgon_api *api = interp->api;
+	const struct python_call *inner = ctx;
+	struct gorgon_call *call = newest;
+	PyGILState_STATE gil = api->PyGILState_Ensure();
+	struct gorgon_error *err;
+
+	if (is_interrupted(interp, call)) {
+		api->PyErr_SetNone(*api->PyExc_KeyboardInterrupt);
+		err = gorgon_exception_take(interp);
+	} else {
+		err = inner->fn(interp, inner->ctx);
+	}
+	finish(interp, call);
+	api->PyGILState_Release(gil);
+	return err;
+}
+
+struct gorgon_error *gorgon_call_python(struct gorgon_interp *interp, gorgon_call_fn *fn,
+					void *ctx)
+{
+	static const struct gorgon_transition states = {GORGON_INTERP_STARTED, GORGON_INTERP_STARTED,
+							GORGON_INTERP_STARTED, GORGON_INTERP_STARTED};
+	struct python_call call = {fn, ctx};
+
+	return gorgon_call_protect(interp, &states, with_gil, &call, NULL);
+}
+
+// --- interrupts -----------------------------------------------------------------------
+
+// An entry on another thread than Python's main one that is interrupted and does not know
+// it yet. Under the lock.
+static struct gorgon_call *find_unthrown(struct gorgon_interp *interp)
+{
+	struct gorgon_call *call = interp->calls;
+
+	while (call && (call->on_main_thread || call->closed || !call->interrupted || call->thrown))
+		call = call->next;
+	return call;
+}
+
+// An entry ends with the GIL, which is ours here: each that is found is still there. One that
+// waits for its GIL has no state in Python yet and looks for itself when it gets it.
+static struct gorgon_error *throw_into_threads(struct gorgon_interp *interp, void *ctx)
+{
+	const struct gorgon_api *api = interp->api;
+
+	(void)ctx;
+	for (;;) {
+		struct gorgon_call *call;
+		unsigned long thread = 0;
+
+		lock(interp);
+		call = find_unthrown(interp);
+		if (call) {
+			call->thrown = true;
+			thread = (unsigned long)call->thread;
+		}
+		unlock(interp);
+		if (!call)
+			return NULL;
+		api->PyThreadState_SetAsyncExc(thread, *api->PyExc_KeyboardInterrupt);
+	}
+}
+
+struct gorgon_error *gorgon_interp_interrupt(struct gorgon_interp *interp)
+{
+	bool on_main = false, sent = false, threads;
+
+	lock(interp);
+	for (struct gorgon_call *call = interp->calls; call; call = call->next) {
+		call->interrupted |= !call->closed;
+		// One that has not come so far looks for itself before it begins.
+		on_main |= call->on_main_thread && call->entered && !call->closed;
+	}
+	if (on_main)
+		sent = gorgon_signals_send(interp->ns->signals, SIGINT);
+	threads = find_unthrown(interp) != NULL;
+	unlock(interp);
+	if (on_main && !sent)
+		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					   "interpreter %u: cannot be interrupted: it has no handler "
+					   "for SIGINT, or the host has set one over it",
+					   interp->number);
+	return threads ? gorgon_call_python(interp, throw_into_threads, NULL) : NULL;
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Exceptions of Python as errors: type, message and traceback as text.
+//
+// The object itself stays behind: it belongs to its interpreter. What cannot be had as text
+// (an exception whose __str__ raises, no memory) is said in its place, in parentheses.
+
+#define _GNU_SOURCE
+#include "exception.h"
+#include "api.h"
+#include "../elf/error.h"
+
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+
+// UTF-8 of a Python string, which is given back; @instead when there is none. NULL: no memory.
+static char *take_text(struct gorgon_interp *interp, PyObject *string, const char *instead)
+{
+	const struct gorgon_api *api = interp->api;
+	const char *text = string ? api->PyUnicode_AsUTF8AndSize(string, NULL) : NULL;
+	char *ret = strdup(text ?: instead);
+
+	api->PyErr_Clear();
+	api->Py_DecRef(string);
+	return ret;
+}
+
+// "ValueError", "json.decoder.JSONDecodeError".
+static char *type_name(struct gorgon_interp *interp, PyObject *type)
+{
+	const struct gorgon_api *api = interp->api;
+	char *module, *name, *ret = NULL;
+	bool plain;
+
+	module = take_text(interp, api->PyObject_GetAttrString(type, "__module__"), "builtins");
+	name = take_text(interp, api->PyObject_GetAttrString(type, "__qualname__"), "(no name)");
+	plain = module && (!strcmp(module, "builtins") || !strcmp(module, "__main__"));
+	if (module && name && asprintf(&ret, "%s%s%s", plain ? "" : module, plain ? "" : ".", name) < 0)
+		ret = NULL;
+	free(module);
+	free(name);
+	return ret;
+}
+
+// What python3 would print.
+static char *traceback_text(struct gorgon_interp *interp, PyObject *value)
+{
+	const struct gorgon_api *api = interp->api;
+	PyObject *module = api->PyImport_ImportModule("traceback"), *lines = NULL, *joined = NULL;
+	PyObject *empty = api->PyUnicode_FromStringAndSize("", 0);
+
+	if (module && empty)
+		lines = api->PyObject_CallMethod(module, "format_exception", "(O)", value);
+	if (lines)
+		joined = api->PyObject_CallMethod(empty, "join", "(O)", lines);
+	api->Py_DecRef(lines);
+	api->Py_DecRef(empty);
+	api->Py_DecRef(module);
+	return take_text(interp, joined, "(the traceback cannot be shown)\n");
+}
+
+struct gorgon_error *gorgon_exception_take(struct gorgon_interp *interp)
+{
+	const struct gorgon_api *api = interp->api;
+	PyObject *type, *value, *traceback;
+	struct gorgon_exception texts;
+	char prefix[32];
+
+	api->PyErr_Fetch(&type, &value, &traceback);
+	api->PyErr_NormalizeException(&type, &value, &traceback);
+	if (traceback)
+		api->PyException_SetTraceback(value, traceback);
+	texts = (struct gorgon_exception){
+		.type = type_name(interp, type),
+		.message = take_text(interp, api->PyObject_Str(value), "(the message cannot be shown)"),
+		.traceback = traceback_text(interp, value),
+	};
+	api->Py_DecRef(type);
+	api->Py_DecRef(value);
+	api->Py_DecRef(traceback);
+	snprintf(prefix, sizeof(prefix), "interpreter %u", interp->number);
+	return gorgon_error_create_exception(prefix, &texts);
+}

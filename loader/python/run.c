@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+// What a host does in a started interpreter: run a string, a file, a module; call a function.
+//
+// All of it happens with the GIL, in calls (call.c), through functions of the stable ABI.
+
+#define _GNU_SOURCE
+#include "exception.h"
+#include "value.h"
+#include "../elf/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// An object that was made, or the exception that says why not.
+static struct gorgon_error *made(struct gorgon_interp *interp, PyObject *object, PyObject **ret)
+{
+	*ret = object;
+	return object ? NULL : gorgon_exception_take(interp);
+}
+
+// Run a code object, which is given back, in `__main__`.
+static struct gorgon_error *run_code(struct gorgon_interp *interp, PyObject *code)
+{
+	const struct gorgon_api *api = interp->api;
+	PyObject *module = api->PyImport_AddModule("__main__"); // borrowed
+	PyObject *globals = module ? api->PyModule_GetDict(module) : NULL;
+	PyObject *result = globals ? api->PyEval_EvalCode(code, globals, globals) : NULL;
+	struct gorgon_error *err = result ? NULL : gorgon_exception_take(interp);
+
+	api->Py_DecRef(result);
+	api->Py_DecRef(code);
+	return err;
+}
+
+// --- run ----------------------------------------------------------------------------------
+
+struct source {
+	const char *text, *name;
+};
+
+static struct gorgon_error *run_string(struct gorgon_interp *interp, void *ctx)
+{
+	const struct source *source = ctx;
+	struct gorgon_error *err;
+	PyObject *code;
+
+	err = made(interp,
+		   interp->api->Py_CompileString(source->text, source->name ?: "<string>",
+						 Py_file_input),
+		   &code);
+	return err ?: run_code(interp, code);
+}
+
+struct gorgon_error *gorgon_interp_run_string(struct gorgon_interp *interp, const char *source,
+					      const char *name)
+{
+	struct source string = {source, name};
+
+	return gorgon_call_python(interp, run_string, &string);
+}
+
+// The bytes of a file: compile() finds out about its encoding.
+static struct gorgon_error *read_file(struct gorgon_interp *interp, PyObject *path, PyObject **ret)
+{
+	const struct gorgon_api *api = interp->api;
+	PyObject *io = api->PyImport_ImportModule("io"), *file = NULL, *closed = NULL, *bytes = NULL;
+
+	if (io)
+		file = api->PyObject_CallMethod(io, "open_code", "(O)", path);
+	if (file)
+		bytes = api->PyObject_CallMethod(file, "read", NULL);
+	if (bytes)
+		closed = api->PyObject_CallMethod(file, "close", NULL);
+	api->Py_DecRef(io);
+	api->Py_DecRef(file);
+	if (!closed) {
+		api->Py_DecRef(bytes);
+		return gorgon_exception_take(interp);
+	}
+	api->Py_DecRef(closed);
+	*ret = bytes;
+	return NULL;
+}
+
+static struct gorgon_error *compile(struct gorgon_interp *interp, PyObject *source, PyObject *path,
+				    PyObject **ret)
+{
+	const struct gorgon_api *api = interp->api;
+	PyObject *builtins = api->PyImport_ImportModule("builtins"), *code = NULL;
+
+	if (builtins)
+		code = api->PyObject_CallMethod(builtins, "compile", "(OOs)", source, path, "exec");
+	api->Py_DecRef(builtins);
+	return made(interp, code, ret);
+}
+
+static struct gorgon_error *run_path(struct gorgon_interp *interp, PyObject *path)
+{
+	const struct gorgon_api *api = interp->api;
+	PyObject *source = NULL, *code, *module = api->PyImport_AddModule("__main__");
+	struct gorgon_error *err = read_file(interp, path, &source);
+
+	if (err)
+		return err;
+	err = compile(interp, source, path, &code);
+	api->Py_DecRef(source);
+	if (err)
+		return err;
+	if (!module || api->PyObject_SetAttrString(module, "__file__", path)) {
+		api->Py_DecRef(code);
+		return gorgon_exception_take(interp);
+	}
+	return run_code(interp, code);
+}
+
+static struct gorgon_error *run_file(struct gorgon_interp *interp, void *ctx)
+{
+	struct gorgon_error *err;
+	PyObject *path;
+
+	err = made(interp, interp->api->PyUnicode_DecodeFSDefault(ctx), &path);
+	if (err)
+		return err;
+	err = run_path(interp, path);
+	interp->api->Py_DecRef(path);
+	return err;
+}
+
+struct gorgon_error *gorgon_interp_run_file(struct gorgon_interp *interp, const char *path)
+{
+	return gorgon_call_python(interp, run_file, (void *)path);
+}
+
+struct gorgon_error *gorgon_interp_run_module(struct gorgon_interp *interp, const char *name)
+{
+	struct gorgon_value args = {.kind = GORGON_VALUE_LIST}, items[3] = {
+		{.kind = GORGON_VALUE_STRING, .text = {name, strlen(name)}},
+		{.kind = GORGON_VALUE_NONE},
+		{.kind = GORGON_VALUE_STRING, .text = {"__main__", 8}},
+	};
+	struct gorgon_value alter_sys[2] = {
+		{.kind = GORGON_VALUE_STRING, .text = {"alter_sys", 9}},
+		{.kind = GORGON_VALUE_BOOL, .boolean = true},
+	};
+	struct gorgon_value kwargs = {.kind = GORGON_VALUE_DICT, .list = {alter_sys, 1}};
+
+	args.list.items = items;
+	args.list.count = 3;
+	return gorgon_interp_call(interp, "runpy", "run_module", &args, &kwargs, NULL);
+}
+
+// --- call ---------------------------------------------------------------------------------
+
+struct function_call {
+	const char *module, *function;
+	const struct gorgon_value *args, *kwargs;
+	struct gorgon_value *ret;
+};
+
+// The attribute that is called. @name is cut into its parts.
+static struct gorgon_error *find_function(struct gorgon_interp *interp, const char *module,
+					  char *name, PyObject **ret)
+{
+	const struct gorgon_api *api = interp->api;
+	PyObject *object = api->PyImport_ImportModule(module ?: "__main__");
+
+	for (char *rest, *part = strtok_r(name, ".", &rest); object && part;
+	     part = strtok_r(NULL, ".", &rest)) {
+		PyObject *attribute = api->PyObject_GetAttrString(object, part);
+
+		api->Py_DecRef(object);
+		object = attribute;
+	}
+	return made(interp, object, ret);
+}
+
+// Positional arguments as the tuple that Python wants.
+static struct gorgon_error *make_args(struct gorgon_interp *interp, const struct gorgon_value *args,
+				      PyObject **ret)
+{
+	const struct gorgon_api *api = interp->api;
+	struct gorgon_error *err;
+	PyObject *list;
+
+	if (!args)
+		return made(interp, api->PyTuple_New(0), ret);
+	if ((err = gorgon_value_to_python(interp, args, "args", &list)))
+		return err;
+	err = made(interp, api->PyList_AsTuple(list), ret);
+	api->Py_DecRef(list);
+	return err;
+}
+
+static struct gorgon_error *call_object(struct gorgon_interp *interp, PyObject *function,
+					const struct function_call *call)
+{
+	const struct gorgon_api *api = interp->api;
+	PyObject *args = NULL, *kwargs = NULL, *result = NULL;
+	struct gorgon_error *err = make_args(interp, call->args, &args);
+
+	if (!err && call->kwargs)
+		err = gorgon_value_to_python(interp, call->kwargs, "kwargs", &kwargs);
+	if (!err)
+		err = made(interp, api->PyObject_Call(function, args, kwargs), &result);
+	if (!err && call->ret)
+		err = gorgon_value_from_python(interp, result, "result", call->ret);
+	api->Py_DecRef(args);
+	api->Py_DecRef(kwargs);
+	api->Py_DecRef(result);
+	return err;
+}
+
+static struct gorgon_error *call_function(struct gorgon_interp *interp, void *ctx)
+{
+	const struct function_call *call = ctx;
+	char *name = strdup(call->function);
+	struct gorgon_error *err;
+	PyObject *function;
+
+	if (!name)
+		return &gorgon_error_nomem;
+	err = find_function(interp, call->module, name, &function);
+	free(name);
+	if (err)
+		return err;
+	err = call_object(interp, function, call);
+	interp->api->Py_DecRef(function);
+	return err;
+}
+
+struct gorgon_error *gorgon_interp_call(struct gorgon_interp *interp, const char *module,
+					const char *function, const struct gorgon_value *args,
+					const struct gorgon_value *kwargs, struct gorgon_value *ret)
+{
+	struct function_call call = {module, function, args, kwargs, ret};
+
+	if (args && args->kind != GORGON_VALUE_LIST)
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					   "%s: args is of kind %d, expected a list (%d)", function,
+					   (int)args->kind, GORGON_VALUE_LIST);
+	if (kwargs && kwargs->kind != GORGON_VALUE_DICT)
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					   "%s: kwargs is of kind %d, expected a dict (%d)", function,
+					   (int)kwargs->kind, GORGON_VALUE_DICT);
+	return gorgon_call_python(interp, call_function, &call);
+}

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: MIT
+// Starting Python for a host, and stopping it again.
+//
+// It is python3's own start: its command line is made from the host's options and read by
+// PyConfig_SetBytesArgv(), which knows virtual environments, -I and the rest in every version.
+// A PyConfig has other members in each version, so nothing here looks into one: it is memory,
+// with much more room than any version takes (about 450 bytes). PyStatus has been the same,
+// and documented, since it came to be.
+
+#define _GNU_SOURCE
+#include "exception.h"
+#include "value.h"
+#include "../elf/error.h"
+#include "../elf/ns.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CONFIG_SIZE 16384
+
+struct status {
+	int type; // 0 success, 1 error, 2 exit
+	const char *function, *message;
+	int exit_status;
+};
+
+// Not of the stable ABI.
+struct config_api {
+	void (*init)(void *config);
+	struct status (*set_argv)(void *config, Py_ssize_t argc, char *const *argv);
+	struct status (*initialize)(const void *config);
+	void (*clear)(void *config);
+};
+
+struct start {
+	const struct gorgon_start_opts *opts;
+	struct config_api config;
+};
+
+static struct gorgon_error *missing(const struct gorgon_interp *interp, const char *name)
+{
+	return gorgon_error_create(GORGON_ERROR_PYTHON, "%s: has no %s", interp->python.libpython,
+				   name);
+}
+
+static struct gorgon_error *find_api(struct gorgon_interp *interp)
+{
+	struct gorgon_api *api = calloc(1, sizeof(*api));
+
+	if (!api)
+		return &gorgon_error_nomem;
+	interp->api = api;
+#define FIND(name)                                                                                 \
+	if (!(api->name = API(interp, name)))                                                      \
+		return missing(interp, #name);
+	GORGON_API_NAMES(FIND)
+#undef FIND
+	return NULL;
+}
+
+static struct gorgon_error *find_config(struct gorgon_interp *interp, struct config_api *config)
+{
+	const struct {
+		const char *name;
+		void *pointer;
+	} list[] = {
+		{"PyConfig_InitPythonConfig", &config->init},
+		{"PyConfig_SetBytesArgv", &config->set_argv},
+		{"Py_InitializeFromConfig", &config->initialize},
+		{"PyConfig_Clear", &config->clear},
+	};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
+		void *address = gorgon_interp_find_symbol(interp, list[i].name);
+
+		if (!address)
+			return missing(interp, list[i].name);
+		memcpy(list[i].pointer, &address, sizeof(address));
+	}
+	return NULL;
+}
+
+// --- start ----------------------------------------------------------------------------------
+
+static size_t count_strings(const char *const *list)
+{
+	size_t ret = 0;
+
+	while (list && list[ret])
+		ret++;
+	return ret;
+}
+
+// python3's command line for the options, with an empty program that nobody runs.
+static struct gorgon_error *make_command_line(struct gorgon_interp *interp,
+					      const struct gorgon_start_opts *opts)
+{
+	char **argv = calloc(count_strings(opts->options) + 7, sizeof(*argv));
+	const char *const *option = opts->options;
+	size_t count = 0;
+	bool whole;
+
+	if (!argv)
+		return &gorgon_error_nomem;
+	whole = (argv[count++] = strdup(interp->python.executable));
+	if (opts->isolated)
+		whole &= !!(argv[count++] = strdup("-I"));
+	if (opts->ignore_environment)
+		whole &= !!(argv[count++] = strdup("-E"));
+	if (opts->no_site)
+		whole &= !!(argv[count++] = strdup("-S"));
+	for (; option && *option; option++)
+		whole &= !!(argv[count++] = strdup(*option));
+	whole &= !!(argv[count++] = strdup("-c"));
+	whole &= !!(argv[count++] = strdup(""));
+	interp->argv = argv;
+	return whole ? NULL : &gorgon_error_nomem;
+}
+
+static struct gorgon_error *refused(const struct gorgon_interp *interp, const struct status *status)
+{
+	if (status->type == 2)
+		return gorgon_error_create(GORGON_ERROR_PYTHON,
+					   "interpreter %u: Python ended with status %d instead of "
+					   "starting",
+					   interp->number, status->exit_status);
+	return gorgon_error_create(GORGON_ERROR_PYTHON, "interpreter %u: Python did not start: %s",
+				   interp->number, status->message ?: "no reason given");
+}
+
+static struct gorgon_error *initialize(struct gorgon_interp *interp, const struct config_api *api)
+{
+	void *config = calloc(1, CONFIG_SIZE);
+	Py_ssize_t argc = (Py_ssize_t)count_strings((const char *const *)interp->argv);
+	struct gorgon_error *err = NULL;
+	struct status status;
+
+	if (!config)
+		return &gorgon_error_nomem;
+	api->init(config);
+	status = api->set_argv(config, argc, interp->argv);
+	if (!status.type)
+		status = api->initialize(config);
+	if (status.type)
+		err = refused(interp, &status);
+	api->clear(config);
+	free(config);
+	return err;
+}
+
+// A string from the command line as Python has it: undecodable bytes are surrogates.
+static PyObject *list_of(const struct gorgon_api *api, const char *const *strings)
+{
+	PyObject *list = api->PyList_New(0);
+
+	for (; list && *strings; strings++) {
+		PyObject *string = api->PyUnicode_DecodeFSDefault(*strings);
+		bool failed = !string || api->PyList_Append(list, string);
+
+		api->Py_DecRef(string);
+		if (failed) {
+			api->Py_DecRef(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+// sys.argv, and what comes before the rest of sys.path.
+static struct gorgon_error *set_up_sys(struct gorgon_interp *interp,
+				       const struct gorgon_start_opts *opts)
+{
+	static const char *const no_argv[] = {"", NULL}, *const no_path[] = {NULL};
+	const struct gorgon_api *api = interp->api;
+	PyObject *argv = list_of(api, opts->argv ?: no_argv);
+	PyObject *path = list_of(api, opts->path ?: no_path), *old = api->PySys_GetObject("path");
+	PyObject *extended = NULL;
+	bool done;
+
+	if (path && old)
+		extended = api->PySequence_InPlaceConcat(path, old);
+	done = argv && extended && !api->PySys_SetObject("argv", argv) &&
+	       !api->PySys_SetObject("path", extended);
+	api->Py_DecRef(argv);
+	api->Py_DecRef(path);
+	api->Py_DecRef(extended);
+	return done ? NULL : gorgon_exception_take(interp);
+}
+
+// The module `threading` takes the thread that imports it first for the main one.
+static struct gorgon_error *import_threading(struct gorgon_interp *interp)
+{
+	PyObject *module = interp->api->PyImport_ImportModule("threading");
+
+	interp->api->Py_DecRef(module);
+	return module ? NULL : gorgon_exception_take(interp);
+}
+
+static struct gorgon_error *start(struct gorgon_interp *interp, void *ctx)
+{
+	const struct start *start = ctx;
+	struct gorgon_error *err;
+
+	if ((err = find_api(interp)) || (err = make_command_line(interp, start->opts)) ||
+	    (err = gorgon_module_add(interp)) || (err = initialize(interp, &start->config)))
+		return err;
+	if (!(err = set_up_sys(interp, start->opts)))
+		err = import_threading(interp);
+	interp->api->PyEval_SaveThread();
+	return err;
+}
+
+struct gorgon_error *gorgon_interp_start(struct gorgon_interp *interp,
+					 const struct gorgon_start_opts *opts)
+{
+	static const struct gorgon_transition states = {GORGON_INTERP_CREATED, GORGON_INTERP_STARTING,
+							GORGON_INTERP_STARTED, GORGON_INTERP_ENDED};
+	static const struct gorgon_start_opts defaults = {.size = sizeof(defaults)};
+	struct start ctx = {.opts = opts ?: &defaults};
+	struct gorgon_error *err;
+
+	if (ctx.opts->size != sizeof(defaults))
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					   "gorgon_start_opts: size is %zu, expected %zu",
+					   ctx.opts->size, sizeof(defaults));
+	if ((err = find_config(interp, &ctx.config)))
+		return err;
+	interp->start_ns = gorgon_now();
+	err = gorgon_call_protect(interp, &states, start, &ctx, NULL);
+	if (!err)
+		gorgon_interp_show_thread(interp, (uint64_t)gettid());
+	return err;
+}
+
+// --- stop -----------------------------------------------------------------------------------
+
+static struct timespec deadline(int timeout_ms)
+{
+	struct timespec ret;
+
+	clock_gettime(CLOCK_MONOTONIC, &ret);
+	ret.tv_sec += timeout_ms / 1000;
+	ret.tv_nsec += timeout_ms % 1000 * 1000000L;
+	if (ret.tv_nsec >= 1000000000L) {
+		ret.tv_nsec -= 1000000000L;
+		ret.tv_sec++;
+	}
+	return ret;
+}
+
+// Shut the door, then wait until nobody is inside. An exit() of one of them ends the
+// interpreter here: then there is nothing left to finalise.
+static struct gorgon_error *wait_for_calls(struct gorgon_interp *interp, int timeout_ms, bool *ended)
+{
+	pthread_mutex_t *lock = &interp->ns->heap.lock;
+	struct timespec until = deadline(timeout_ms);
+	enum gorgon_interp_state state;
+	bool timed_out = false;
+
+	pthread_mutex_lock(lock);
+	state = interp->state;
+	if (state != GORGON_INTERP_STARTED) {
+		pthread_mutex_unlock(lock);
+		return gorgon_call_refuse(interp, state);
+	}
+	interp->state = GORGON_INTERP_STOPPING;
+	while (interp->calls && !timed_out)
+		timed_out = timeout_ms < 0 ? pthread_cond_wait(&interp->call_ended, lock)
+					   : pthread_cond_timedwait(&interp->call_ended, lock, &until);
+	timed_out = interp->calls;
+	if (timed_out && interp->state == GORGON_INTERP_STOPPING)
+		interp->state = GORGON_INTERP_STARTED;
+	*ended = interp->state == GORGON_INTERP_ENDED;
+	pthread_mutex_unlock(lock);
+	if (timed_out)
+		return gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: calls are running in it",
+					   interp->number);
+	return NULL;
+}
+
+// Before CPython 3.13 `threading` waits for the main thread, as it knows it, when another one
+// finalises: so it is told that this is the main one now. Later versions do not care, and
+// need not have the method.
+static void become_main_thread(const struct gorgon_api *api)
+{
+	PyObject *module = api->PyImport_ImportModule("threading"), *thread = NULL, *result = NULL;
+
+	if (module)
+		thread = api->PyObject_CallMethod(module, "main_thread", NULL);
+	if (thread)
+		result = api->PyObject_CallMethod(thread, "_set_ident", NULL);
+	api->PyErr_Clear();
+	api->Py_DecRef(result);
+	api->Py_DecRef(thread);
+	api->Py_DecRef(module);
+}
+
+// With a thread state for this thread, which ends with all others.
+static struct gorgon_error *finalize(struct gorgon_interp *interp, void *ctx)
+{
+	(void)ctx;
+	interp->api->PyGILState_Ensure();
+	if (!pthread_equal(interp->main_thread, pthread_self()))
+		become_main_thread(interp->api);
+	interp->api->Py_FinalizeEx();
+	return NULL;
+}
+
+struct gorgon_error *gorgon_interp_stop(struct gorgon_interp *interp, int timeout_ms)
+{
+	static const struct gorgon_transition states = {GORGON_INTERP_STOPPING, GORGON_INTERP_STOPPING,
+							GORGON_INTERP_ENDED, GORGON_INTERP_ENDED};
+	struct gorgon_error *err;
+	bool ended = false;
+
+	if (gorgon_call_is_inside(interp))
+		return gorgon_error_create(GORGON_ERROR_BUSY,
+					   "interpreter %u: cannot be stopped from inside a call",
+					   interp->number);
+	if ((err = wait_for_calls(interp, timeout_ms, &ended)))
+		return err;
+	if (!ended)
+		err = gorgon_call_protect(interp, &states, finalize, NULL, NULL);
+	gorgon_interp_show_thread(interp, 0);
+	// What its C code has printed, as at the end of a python3. Not all streams: a thread
+	// of the host that waits for input holds the lock of its own.
+	fflush(stdout);
+	interp->end_ns = gorgon_now();
+	return err;
+}

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: MIT
+// Plain values between the host and an interpreter, by value.
+//
+// Both directions go through the tree depth first. They are limited in depth, which is also
+// what refuses a list that contains itself, and in the number of values, which refuses one
+// that contains another twice, and that again, until there is no memory.
+//
+// Errors say where: "result[2][0]" is the first item of the third. Entries of a dict count
+// in their order; a key is named as its entry.
+
+#define _GNU_SOURCE
+#include "value.h"
+#include "exception.h"
+#include "../elf/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Of PyType_GetFlags(); part of the stable ABI as the macros that test them.
+#define FLAGS_TUPLE  (1ul << 26)
+#define FLAGS_LIST   (1ul << 25)
+#define FLAGS_LONG   (1ul << 24)
+#define FLAGS_BYTES  (1ul << 27)
+#define FLAGS_STRING (1ul << 28)
+#define FLAGS_DICT   (1ul << 29)
+
+// One crossing of a tree.
+struct crossing {
+	struct gorgon_interp *interp;
+	const struct gorgon_api *api;
+	const char *what;
+	size_t count;
+	unsigned depth;
+	size_t path[GORGON_VALUE_DEPTH_MAX]; // index at each depth
+};
+
+// An error at the first @depth steps of where we are.
+static struct gorgon_error *refuse_at(const struct crossing *crossing, unsigned depth,
+				      enum gorgon_error_code code, const char *text)
+{
+	struct gorgon_error *err;
+	char *path = NULL;
+	size_t size;
+	FILE *out = open_memstream(&path, &size);
+
+	if (!out)
+		return &gorgon_error_nomem;
+	for (unsigned i = 0; i < depth; i++)
+		fprintf(out, "[%zu]", crossing->path[i]);
+	if (fclose(out)) {
+		free(path);
+		return &gorgon_error_nomem;
+	}
+	err = gorgon_error_create(code, "interpreter %u: %s%s: %s", crossing->interp->number,
+				  crossing->what, path, text);
+	free(path);
+	return err;
+}
+
+static struct gorgon_error *refuse(const struct crossing *crossing, enum gorgon_error_code code,
+				   const char *text)
+{
+	return refuse_at(crossing, crossing->depth, code, text);
+}
+
+static struct gorgon_error *count_one(struct crossing *crossing, enum gorgon_error_code code)
+{
+	if (++crossing->count <= GORGON_VALUE_COUNT_MAX)
+		return NULL;
+	return refuse_at(crossing, 0, code, "more than 1048576 values at once");
+}
+
+static struct gorgon_error *descend(struct crossing *crossing, enum gorgon_error_code code)
+{
+	if (crossing->depth < GORGON_VALUE_DEPTH_MAX) {
+		crossing->depth++;
+		return NULL;
+	}
+	// Three steps are enough to find it by.
+	return refuse_at(crossing, 3, code, "nested deeper than 64, or within itself");
+}
+
+// --- to Python --------------------------------------------------------------------------
+
+static struct gorgon_error *to_python(struct crossing *crossing, const struct gorgon_value *value,
+				      PyObject **ret);
+
+static struct gorgon_error *list_to_python(struct crossing *crossing,
+					   const struct gorgon_value *value, PyObject **ret)
+{
+	const struct gorgon_api *api = crossing->api;
+	PyObject *list = api->PyList_New(0), *item;
+	struct gorgon_error *err = NULL;
+
+	if (!list)
+		return gorgon_exception_take(crossing->interp);
+	for (size_t i = 0; i < value->list.count && !err; i++) {
+		crossing->path[crossing->depth - 1] = i;
+		if ((err = to_python(crossing, &value->list.items[i], &item)))
+			break;
+		if (api->PyList_Append(list, item))
+			err = gorgon_exception_take(crossing->interp);
+		api->Py_DecRef(item);
+	}
+	if (err)
+		api->Py_DecRef(list);
+	else
+		*ret = list;
+	return err;
+}
+
+static struct gorgon_error *entry_to_python(struct crossing *crossing,
+					    const struct gorgon_value *entry, PyObject *dict)
+{
+	const struct gorgon_api *api = crossing->api;
+	PyObject *key = NULL, *item = NULL;
+	struct gorgon_error *err = to_python(crossing, &entry[0], &key);
+
+	if (!err)
+		err = to_python(crossing, &entry[1], &item);
+	if (!err && api->PyDict_SetItem(dict, key, item))
+		err = gorgon_exception_take(crossing->interp);
+	api->Py_DecRef(key);
+	api->Py_DecRef(item);
+	return err;
+}
+
+static struct gorgon_error *dict_to_python(struct crossing *crossing,
+					   const struct gorgon_value *value, PyObject **ret)
+{
+	PyObject *dict = crossing->api->PyDict_New();
+	struct gorgon_error *err = NULL;
+
+	if (!dict)
+		return gorgon_exception_take(crossing->interp);
+	for (size_t i = 0; i < value->list.count && !err; i++) {
+		crossing->path[crossing->depth - 1] = i;
+		err = entry_to_python(crossing, &value->list.items[2 * i], dict);
+	}
+	if (err)
+		crossing->api->Py_DecRef(dict);
+	else
+		*ret = dict;
+	return err;
+}
+
+static struct gorgon_error *tree_to_python(struct crossing *crossing,
+					   const struct gorgon_value *value, PyObject **ret)
+{
+	struct gorgon_error *err = descend(crossing, GORGON_ERROR_ARGUMENT);
+
+	if (err)
+		return err;
+	err = value->kind == GORGON_VALUE_LIST ? list_to_python(crossing, value, ret)
+					       : dict_to_python(crossing, value, ret);
+	crossing->depth--;
+	return err;
+}
+
+// A new object, or NULL with an exception.
+static PyObject *leaf_to_python(const struct gorgon_api *api, const struct gorgon_value *value)
+{
+	switch (value->kind) {
+	case GORGON_VALUE_NONE:
+		api->Py_IncRef(api->_Py_NoneStruct);
+		return api->_Py_NoneStruct;
+	case GORGON_VALUE_BOOL:
+		return api->PyBool_FromLong(value->boolean);
+	case GORGON_VALUE_INT:
+		return api->PyLong_FromLongLong(value->integer);
+	case GORGON_VALUE_FLOAT:
+		return api->PyFloat_FromDouble(value->number);
+	case GORGON_VALUE_STRING:
+		return api->PyUnicode_FromStringAndSize(value->text.data,
+							(Py_ssize_t)value->text.size);
+	default:
+		return api->PyBytes_FromStringAndSize(value->text.data, (Py_ssize_t)value->text.size);
+	}
+}
+
+static struct gorgon_error *to_python(struct crossing *crossing, const struct gorgon_value *value,
+				      PyObject **ret)
+{
+	struct gorgon_error *err = count_one(crossing, GORGON_ERROR_ARGUMENT);
+	bool has_text = value->kind == GORGON_VALUE_STRING || value->kind == GORGON_VALUE_BYTES;
+	PyObject *object;
+
+	if (err)
+		return err;
+	if ((unsigned)value->kind > GORGON_VALUE_DICT)
+		return refuse(crossing, GORGON_ERROR_ARGUMENT, "unknown kind of value");
+	if (has_text && value->text.size > PTRDIFF_MAX)
+		return refuse(crossing, GORGON_ERROR_ARGUMENT, "larger than memory can be");
+	if (value->kind == GORGON_VALUE_LIST || value->kind == GORGON_VALUE_DICT)
+		return tree_to_python(crossing, value, ret);
+	object = leaf_to_python(crossing->api, value);
+	if (!object)
+		return gorgon_exception_take(crossing->interp);
+	*ret = object;
+	return NULL;
+}
+
+struct gorgon_error *gorgon_value_to_python(struct gorgon_interp *interp,
+					    const struct gorgon_value *value, const char *what,
+					    PyObject **ret)
+{
+	struct crossing crossing = {.interp = interp, .api = interp->api, .what = what};
+
+	return to_python(&crossing, value, ret);
+}
+
+// --- from Python ------------------------------------------------------------------------
+
+static struct gorgon_error *from_python(struct crossing *crossing, PyObject *object,
+					struct gorgon_value *ret);
+
+static struct gorgon_error *refuse_type(const struct crossing *crossing, PyObject *object)
+{
+	const struct gorgon_api *api = crossing->api;
+	PyObject *name = api->PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__qualname__");
+	const char *text = name ? api->PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+	struct gorgon_error *err;
+	char *message;
+
+	if (asprintf(&message,
+		     "a value of type %s, expected None, bool, int, float, str, bytes, bytearray, "
+		     "list, tuple or dict",
+		     text ?: "without a name") < 0)
+		message = NULL;
+	api->PyErr_Clear();
+	api->Py_DecRef(name);
+	err = message ? refuse(crossing, GORGON_ERROR_UNSUPPORTED, message) : &gorgon_error_nomem;
+	free(message);
+	return err;
+}
+
+static struct gorgon_error *copy_text(const char *data, Py_ssize_t size,
+				      enum gorgon_value_kind kind, struct gorgon_value *ret)
+{
+	char *copy = malloc((size_t)size + 1);
+
+	if (!copy)
+		return &gorgon_error_nomem;
+	memcpy(copy, data, (size_t)size);
+	copy[size] = 0;
+	ret->kind = kind;
+	ret->text.data = copy;
+	ret->text.size = (size_t)size;
+	return NULL;
+}
+
+static struct gorgon_error *text_from_python(struct crossing *crossing, PyObject *object,
+					     unsigned long flags, struct gorgon_value *ret)
+{
+	const struct gorgon_api *api = crossing->api;
+	Py_ssize_t size;
+	const char *data;
+	char *bytes;
+
+	if (flags & FLAGS_STRING) {
+		data = api->PyUnicode_AsUTF8AndSize(object, &size);
+		if (!data)
+			return gorgon_exception_take(crossing->interp);
+		return copy_text(data, size, GORGON_VALUE_STRING, ret);
+	}
+	if (!(flags & FLAGS_BYTES))
+		return copy_text(api->PyByteArray_AsString(object), api->PyByteArray_Size(object),
+				 GORGON_VALUE_BYTES, ret);
+	if (api->PyBytes_AsStringAndSize(object, &bytes, &size))
+		return gorgon_exception_take(crossing->interp);
+	return copy_text(bytes, size, GORGON_VALUE_BYTES, ret);
+}
+
+static struct gorgon_error *int_from_python(struct crossing *crossing, PyObject *object,
+					    struct gorgon_value *ret)
+{
+	int overflow;
+
+	ret->integer = crossing->api->PyLong_AsLongLongAndOverflow(object, &overflow);
+	if (overflow)
+		return refuse(crossing, GORGON_ERROR_UNSUPPORTED,
+			      "an int that needs more than 64 bits; str() or bytes can carry it");
+	ret->kind = GORGON_VALUE_INT;
+	return NULL;
+}
+
+// Room for @count values, all None, in a list or dict that owns them from now on.
+static struct gorgon_error *make_room(struct gorgon_value *ret, enum gorgon_value_kind kind,
+				      size_t count)
+{
+	struct gorgon_value *items = calloc(count ?: 1, sizeof(*items));
+
+	if (!items)
+		return &gorgon_error_nomem;
+	ret->kind = kind;
+	ret->list.items = items;
+	ret->list.count = kind == GORGON_VALUE_DICT ? count / 2 : count;
+	return NULL;
+}
+
+// Nothing here runs Python code: the sizes stay as they are.
+static struct gorgon_error *sequence_from_python(struct crossing *crossing, PyObject *object,
+						 bool is_list, struct gorgon_value *ret)
+{
+	const struct gorgon_api *api = crossing->api;
+	Py_ssize_t count = is_list ? api->PyList_Size(object) : api->PyTuple_Size(object);
+	struct gorgon_error *err;
+
+	if ((size_t)count > GORGON_VALUE_COUNT_MAX - crossing->count) {
+		crossing->count = GORGON_VALUE_COUNT_MAX;
+		return count_one(crossing, GORGON_ERROR_UNSUPPORTED);
+	}
+	err = make_room(ret, GORGON_VALUE_LIST, (size_t)count);
+	for (Py_ssize_t i = 0; i < count && !err; i++) {
+		crossing->path[crossing->depth - 1] = (size_t)i;
+		err = from_python(crossing,
+				  is_list ? api->PyList_GetItem(object, i)
+					  : api->PyTuple_GetItem(object, i),
+				  &ret->list.items[i]);
+	}
+	return err;
+}
+
+static struct gorgon_error *dict_from_python(struct crossing *crossing, PyObject *object,
+					     struct gorgon_value *ret)
+{
+	const struct gorgon_api *api = crossing->api;
+	size_t count = 2 * (size_t)api->PyDict_Size(object), i = 0;
+	PyObject *key, *value;
+	struct gorgon_error *err;
+	Py_ssize_t position = 0;
+
+	if (count > GORGON_VALUE_COUNT_MAX - crossing->count) {
+		crossing->count = GORGON_VALUE_COUNT_MAX;
+		return count_one(crossing, GORGON_ERROR_UNSUPPORTED);
+	}
+	err = make_room(ret, GORGON_VALUE_DICT, count);
+	for (; !err && i < count && api->PyDict_Next(object, &position, &key, &value); i += 2) {
+		crossing->path[crossing->depth - 1] = i / 2;
+		err = from_python(crossing, key, &ret->list.items[i]);
+		if (!err)
+			err = from_python(crossing, value, &ret->list.items[i + 1]);
+	}
+	return err;
+}
+
+static struct gorgon_error *tree_from_python(struct crossing *crossing, PyObject *object,
+					     unsigned long flags, struct gorgon_value *ret)
+{
+	struct gorgon_error *err = descend(crossing, GORGON_ERROR_UNSUPPORTED);
+
+	if (err)
+		return err;
+	err = flags & FLAGS_DICT ? dict_from_python(crossing, object, ret)
+				 : sequence_from_python(crossing, object, flags & FLAGS_LIST, ret);
+	crossing->depth--;
+	return err;
+}
+
+static bool is_a(const struct gorgon_api *api, PyObject *object, PyTypeObject *type)
+{
+	return Py_TYPE(object) == type || api->PyType_IsSubtype(Py_TYPE(object), type);
+}
+
+// @ret is None, and stays something that can be released.
+static struct gorgon_error *from_python(struct crossing *crossing, PyObject *object,
+					struct gorgon_value *ret)
+{
+	const struct gorgon_api *api = crossing->api;
+	unsigned long flags = api->PyType_GetFlags(Py_TYPE(object));
+	struct gorgon_error *err = count_one(crossing, GORGON_ERROR_UNSUPPORTED);
+
+	if (err || object == api->_Py_NoneStruct)
+		return err;
+	if (Py_TYPE(object) == api->PyBool_Type) {
+		ret->kind = GORGON_VALUE_BOOL;
+		ret->boolean = object == (PyObject *)api->_Py_TrueStruct;
+		return NULL;
+	}
+	if (flags & FLAGS_LONG)
+		return int_from_python(crossing, object, ret);
+	if (is_a(api, object, api->PyFloat_Type)) {
+		ret->kind = GORGON_VALUE_FLOAT;
+		ret->number = api->PyFloat_AsDouble(object);
+		return NULL;
+	}
+	if (flags & (FLAGS_STRING | FLAGS_BYTES) || is_a(api, object, api->PyByteArray_Type))
+		return text_from_python(crossing, object, flags, ret);
+	if (flags & (FLAGS_LIST | FLAGS_TUPLE | FLAGS_DICT))
+		return tree_from_python(crossing, object, flags, ret);
+	return refuse_type(crossing, object);
+}
+
+struct gorgon_error *gorgon_value_from_python(struct gorgon_interp *interp, PyObject *object,
+					      const char *what, struct gorgon_value *ret)
+{
+	struct crossing crossing = {.interp = interp, .api = interp->api, .what = what};
+	struct gorgon_value value = {.kind = GORGON_VALUE_NONE};
+	struct gorgon_error *err = from_python(&crossing, object, &value);
+
+	if (err)
+		gorgon_value_deinit(&value);
+	else
+		*ret = value;
+	return err;
+}
+
+// --- memory -------------------------------------------------------------------------------
+
+void gorgon_value_deinit(struct gorgon_value *value)
+{
+	size_t count = value->kind == GORGON_VALUE_DICT ? 2 * value->list.count
+		       : value->kind == GORGON_VALUE_LIST ? value->list.count
+							  : 0;
+
+	if (value->kind == GORGON_VALUE_STRING || value->kind == GORGON_VALUE_BYTES)
+		free((char *)value->text.data);
+	for (size_t i = 0; i < count; i++)
+		gorgon_value_deinit(&value->list.items[i]);
+	if (value->kind == GORGON_VALUE_LIST || value->kind == GORGON_VALUE_DICT)
+		free(value->list.items);
+	*value = (struct gorgon_value){.kind = GORGON_VALUE_NONE};
+}
