@@ -429,6 +429,14 @@ struct gorgon_start_opts {
 	bool isolated;		 /**< As `-I`: no environment variables, no user's site-packages. */
 	bool ignore_environment; /**< As `-E`: PYTHONPATH and the like play no part. */
 	bool no_site;		 /**< As `-S`: the module `site` is not imported. */
+	/**
+	 * Bytes that the interpreter may hold: heap_bytes and mapped_bytes of struct
+	 * gorgon_interp_stats together. 0 for no limit. A soft one: when it is passed, the main
+	 * thread collects garbage before its next bytecode, and raises MemoryError if that did
+	 * not help. Allocations that would pass it by more than a quarter fail, on all threads.
+	 * Other interpreters do not notice.
+	 */
+	uint64_t memory_limit;
 };
 
 /**
@@ -614,12 +622,20 @@ struct gorgon_interp_stats {
 	uint64_t relocate_ns; /**< symbol look-up, relocation, protection */
 	uint64_t register_ns; /**< telling debuggers and the unwinder */
 	uint64_t init_ns;     /**< Python's start-up; 0 without the option `timing` */
-	uint64_t run_ns;      /**< the program, its imports and its finalisation */
+	uint64_t run_ns;      /**< the program, its imports and its finalisation; with
+				   gorgon_interp_start() from the start to the end or until now */
 	uint64_t object_count; /**< private objects loaded */
 	uint64_t relaxed_count; /**< of these, without RELRO and separate constants, because
 				     the process comes near the limit of mappings */
 	uint64_t private_bytes; /**< resident pages of its objects that only it has */
 	uint64_t shared_bytes;  /**< resident pages of its objects that are file-backed and clean */
+	uint64_t heap_bytes;    /**< that CPython has from malloc(): its domain `raw`, and large
+				     blocks of `mem` and `obj`. What extensions allocate with
+				     malloc() (arrays of numpy) is not known here. */
+	uint64_t mapped_bytes;  /**< anonymous memory that its code has mapped: arenas with the
+				     small blocks of CPython's domains `mem` and `obj` */
+	uint64_t call_count;    /**< calls of the host into it that have ended; start and stop count */
+	uint64_t cpu_ns;        /**< processor time of these, on the threads that called */
 };
 
 /** Read the counters; any thread, any time. Times are in nanoseconds of CLOCK_MONOTONIC. */

@@ -313,16 +313,22 @@ struct gorgon_interp *test_interp_start(const struct gorgon_interp_opts *opts,
 	return interp;
 }
 
+void test_hide_leaks(bool hide)
+{
+	if (hide && __lsan_disable)
+		__lsan_disable();
+	if (!hide && __lsan_enable)
+		__lsan_enable();
+}
+
 struct gorgon_error *test_interp_main(struct gorgon_interp *interp, int argc,
 				      const char *const *argv, int *status)
 {
 	struct gorgon_error *err;
 
-	if (__lsan_disable)
-		__lsan_disable();
+	test_hide_leaks(true);
 	err = gorgon_interp_main(interp, argc, argv, status);
-	if (__lsan_enable)
-		__lsan_enable();
+	test_hide_leaks(false);
 	return err;
 }
 

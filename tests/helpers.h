@@ -104,6 +104,8 @@ struct gorgon_interp *test_interp_create(const struct gorgon_interp_opts *opts);
 /* The same, and gorgon_interp_start(). */
 struct gorgon_interp *test_interp_start(const struct gorgon_interp_opts *opts,
 					const struct gorgon_start_opts *start_opts);
+/* From now on, until false: what this thread allocates is hidden from a leak checker. */
+void test_hide_leaks(bool hide);
 /* gorgon_interp_main(), its memory hidden from a leak checker: what CPython keeps for the
  * life of the process is CPython's, and becomes unreachable when its copy is unmapped. */
 struct gorgon_error *test_interp_main(struct gorgon_interp *interp, int argc,

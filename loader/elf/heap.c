@@ -25,6 +25,7 @@
 #include "ns.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -82,6 +83,8 @@ static void insert(struct gorgon_heap *heap, struct gorgon_heap_block *block)
 		heap->blocks->prev = block;
 	heap->blocks = block;
 	pthread_mutex_unlock(&heap->lock);
+	__atomic_add_fetch(&heap->usage.heap_bytes, malloc_usable_size(base_of(block)),
+			   __ATOMIC_RELAXED);
 }
 
 static void remove_block(struct gorgon_heap_block *block)
@@ -96,7 +99,15 @@ static void remove_block(struct gorgon_heap_block *block)
 	if (block->next)
 		block->next->prev = block->prev;
 	pthread_mutex_unlock(&heap->lock);
+	__atomic_sub_fetch(&heap->usage.heap_bytes, malloc_usable_size(base_of(block)),
+			   __ATOMIC_RELAXED);
 	block->mark = 0;
+}
+
+// May it be so much? The header comes on top.
+static bool allowed(struct gorgon_heap *heap, size_t size)
+{
+	return size <= PTRDIFF_MAX && gorgon_usage_allow(&heap->usage, size + OVERHEAD);
 }
 
 // Header and list for what malloc() gave; returns the caller's part.
@@ -114,7 +125,7 @@ static void *adopt(struct gorgon_heap *heap, void *base)
 
 void *gorgon_heap_malloc(size_t size, struct gorgon_ns *ns)
 {
-	void *base = size <= PTRDIFF_MAX ? malloc(size + OVERHEAD) : NULL;
+	void *base = allowed(&ns->heap, size) ? malloc(size + OVERHEAD) : NULL;
 
 	if (base)
 		return adopt(&ns->heap, base);
@@ -127,7 +138,7 @@ void *gorgon_heap_calloc(size_t count, size_t size, struct gorgon_ns *ns)
 	size_t bytes;
 	void *base;
 
-	base = !__builtin_mul_overflow(count, size, &bytes) && bytes <= PTRDIFF_MAX
+	base = !__builtin_mul_overflow(count, size, &bytes) && allowed(&ns->heap, bytes)
 		       ? calloc(1, bytes + OVERHEAD)
 		       : NULL;
 	if (base)
@@ -141,10 +152,11 @@ void *gorgon_heap_calloc(size_t count, size_t size, struct gorgon_ns *ns)
 static void *resize(struct gorgon_heap_block *block, size_t size)
 {
 	struct gorgon_heap *heap = block->heap;
-	size_t old_off = block->mark & 1 ? GAP : 0, new_off;
+	size_t old_off = block->mark & 1 ? GAP : 0, new_off, old_size;
 	char *base;
 
-	if (size > PTRDIFF_MAX) {
+	old_size = malloc_usable_size((char *)block - old_off);
+	if (size > PTRDIFF_MAX || (size > old_size && !allowed(heap, size - old_size))) {
 		errno = ENOMEM;
 		return NULL;
 	}
@@ -194,6 +206,7 @@ void gorgon_heap_init(struct gorgon_heap *heap)
 {
 	pthread_mutex_init(&heap->lock, NULL);
 	heap->blocks = NULL;
+	heap->usage = (struct gorgon_usage){0};
 }
 
 void gorgon_heap_release(struct gorgon_heap *heap)

@@ -3,6 +3,8 @@
 #ifndef GORGON_ELF_HEAP_H
 #define GORGON_ELF_HEAP_H
 
+#include "usage.h"
+
 #include <pthread.h>
 #include <stddef.h>
 
@@ -12,6 +14,7 @@ struct gorgon_heap_block;
 struct gorgon_heap {
 	pthread_mutex_t lock; /* a leaf; ../python/holdings.c has its lists under it, too */
 	struct gorgon_heap_block *blocks;
+	struct gorgon_usage usage;
 };
 
 void gorgon_heap_init(struct gorgon_heap *heap);

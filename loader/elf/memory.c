@@ -20,6 +20,7 @@
 #include "registrar.h"
 #include "unwind.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -119,6 +120,16 @@ static void remember(struct gorgon_ns *ns, uint64_t start, uint64_t end)
 	insert(ns, find(ns, start), start, end);
 }
 
+// Under the lock.
+static void count(struct gorgon_ns *ns)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < ns->mapping_count; i++)
+		sum += ns->mappings[i].end - ns->mappings[i].start;
+	__atomic_store_n(&ns->heap.usage.mapped_bytes, sum, __ATOMIC_RELAXED);
+}
+
 void *gorgon_memory_map(void *addr, size_t size, int prot, int flags, int fd, off_t off)
 {
 	struct gorgon_ns *ns = gorgon_unwind_ns_at((uintptr_t)__builtin_return_address(0));
@@ -126,11 +137,16 @@ void *gorgon_memory_map(void *addr, size_t size, int prot, int flags, int fd, of
 
 	if (!ns || (flags & (MAP_ANONYMOUS | MAP_PRIVATE)) != (MAP_ANONYMOUS | MAP_PRIVATE))
 		return mmap(addr, size, prot, flags, fd, off);
+	if (size <= PTRDIFF_MAX && !gorgon_usage_allow(&ns->heap.usage, size)) {
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
 	// The list changes with the mapping: another thread may get the address next.
 	pthread_mutex_lock(&lock);
 	ret = mmap(addr, size, prot, flags, fd, off);
 	if (ret != MAP_FAILED)
 		remember(ns, (uintptr_t)ret, (uintptr_t)ret + page_up(size));
+	count(ns);
 	pthread_mutex_unlock(&lock);
 	return ret;
 }
@@ -144,6 +160,7 @@ int gorgon_memory_unmap(void *addr, size_t size, struct gorgon_ns *ns)
 	ret = munmap(addr, size);
 	if (!ret)
 		forget(ns, (uintptr_t)addr, (uintptr_t)addr + page_up(size));
+	count(ns);
 	pthread_mutex_unlock(&lock);
 	return ret;
 }
@@ -168,6 +185,7 @@ void *gorgon_memory_remap(void *addr, size_t size, size_t new_size, int flags, v
 		forget(ns, start, start + page_up(size));
 		remember(ns, (uintptr_t)ret, (uintptr_t)ret + page_up(new_size));
 	}
+	count(ns);
 	pthread_mutex_unlock(&lock);
 	return ret;
 }

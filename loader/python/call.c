@@ -31,6 +31,7 @@
 
 #include <sched.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 static void lock(struct gorgon_interp *interp)
@@ -194,12 +195,22 @@ static void leave(struct gorgon_call *call, struct gorgon_signals *outer)
 		gorgon_signals_leave(call->interp->ns->signals, outer, call->first);
 }
 
+// Of the calling thread.
+static uint64_t cpu_time(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
 struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 					 const struct gorgon_transition *states,
 					 gorgon_call_fn *fn, void *ctx, int *exit_status)
 {
 	struct gorgon_signals *outer_signals = NULL;
 	struct gorgon_error *err;
+	uint64_t cpu_ns = cpu_time();
 	struct gorgon_call call;
 	void *outer_locale;
 	bool exited;
@@ -213,6 +224,9 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 		abandon(&call);
 	gorgon_locale_leave(outer_locale);
 	leave(&call, outer_signals);
+	__atomic_add_fetch(&interp->call_count, 1, __ATOMIC_RELAXED);
+	if (call.first)
+		__atomic_add_fetch(&interp->cpu_ns, cpu_time() - cpu_ns, __ATOMIC_RELAXED);
 	pop(&call, states->during,
 	    exited ? GORGON_INTERP_ENDED : err ? states->failed : states->after);
 	if (!exited)
@@ -262,9 +276,12 @@ static struct gorgon_error *with_gil(struct gorgon_interp *interp, void *ctx)
 	const struct gorgon_api *api = interp->api;
 	const struct python_call *inner = ctx;
 	struct gorgon_call *call = newest;
+	// It makes a state for the thread, and ends the process without memory for that.
+	bool exempt = gorgon_usage_exempt(true);
 	PyGILState_STATE gil = api->PyGILState_Ensure();
 	struct gorgon_error *err;
 
+	gorgon_usage_exempt(exempt);
 	if (is_interrupted(interp, call)) {
 		api->PyErr_SetNone(*api->PyExc_KeyboardInterrupt);
 		err = gorgon_exception_take(interp);

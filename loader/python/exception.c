@@ -8,6 +8,7 @@
 #include "exception.h"
 #include "api.h"
 #include "../elf/error.h"
+#include "../elf/usage.h"
 
 #include <stdlib.h>
 #include <stdio.h>
@@ -64,6 +65,8 @@ struct gorgon_error *gorgon_exception_take(struct gorgon_interp *interp)
 	const struct gorgon_api *api = interp->api;
 	PyObject *type, *value, *traceback;
 	struct gorgon_exception texts;
+	// The text of a MemoryError needs some.
+	bool exempt = gorgon_usage_exempt(true);
 	char prefix[32];
 
 	api->PyErr_Fetch(&type, &value, &traceback);
@@ -78,6 +81,7 @@ struct gorgon_error *gorgon_exception_take(struct gorgon_interp *interp)
 	api->Py_DecRef(type);
 	api->Py_DecRef(value);
 	api->Py_DecRef(traceback);
+	gorgon_usage_exempt(exempt);
 	snprintf(prefix, sizeof(prefix), "interpreter %u", interp->number);
 	return gorgon_error_create_exception(prefix, &texts);
 }

@@ -268,6 +268,11 @@ void *gorgon_interp_find_symbol(struct gorgon_interp *interp, const char *name)
 	return gorgon_object_find_symbol(interp->libpython, name, NULL);
 }
 
+static uint64_t counter(const uint64_t *value)
+{
+	return __atomic_load_n(value, __ATOMIC_RELAXED);
+}
+
 static bool count_object(void *ctx, struct gorgon_object *object)
 {
 	struct gorgon_interp_stats *stats = ctx;
@@ -292,6 +297,10 @@ struct gorgon_error *gorgon_interp_get_stats(struct gorgon_interp *interp,
 		.load_ns = interp->ns->load_ns,
 		.relocate_ns = interp->ns->relocate_ns,
 		.register_ns = interp->ns->register_ns,
+		.heap_bytes = counter(&interp->ns->heap.usage.heap_bytes),
+		.mapped_bytes = counter(&interp->ns->heap.usage.mapped_bytes),
+		.call_count = counter(&interp->call_count),
+		.cpu_ns = counter(&interp->cpu_ns),
 	};
 	gorgon_unlock();
 	if (start && !end)

@@ -72,6 +72,7 @@ struct gorgon_interp {
 	pid_t pid; /* process that started it */
 
 	bool timing;
+	uint64_t call_count, cpu_ns; /* atomic */
 	uint64_t start_ns, first_event_ns, end_ns; /* CLOCK_MONOTONIC, 0: not yet */
 };
 

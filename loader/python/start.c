@@ -213,6 +213,37 @@ static struct gorgon_error *start(struct gorgon_interp *interp, void *ctx)
 	return err;
 }
 
+// --- the limit of memory --------------------------------------------------------------------
+
+// Between two bytecodes of the main thread.
+static int collect(void *ctx)
+{
+	struct gorgon_interp *interp = ctx;
+
+	interp->api->PyGC_Collect();
+	if (!gorgon_usage_is_exceeded(&interp->ns->heap.usage))
+		return 0;
+	interp->api->PyErr_NoMemory();
+	return -1;
+}
+
+// From inside an allocation: nothing can be collected here, but asked for.
+static void ask_to_collect(void *ctx)
+{
+	struct gorgon_interp *interp = ctx;
+
+	interp->api->Py_AddPendingCall(collect, interp);
+}
+
+static void limit_memory(struct gorgon_interp *interp, uint64_t limit)
+{
+	struct gorgon_usage *usage = &interp->ns->heap.usage;
+
+	usage->exceeded = ask_to_collect;
+	usage->ctx = interp;
+	gorgon_usage_set_limit(usage, limit);
+}
+
 struct gorgon_error *gorgon_interp_start(struct gorgon_interp *interp,
 					 const struct gorgon_start_opts *opts)
 {
@@ -230,9 +261,12 @@ struct gorgon_error *gorgon_interp_start(struct gorgon_interp *interp,
 		return err;
 	interp->start_ns = gorgon_now();
 	err = gorgon_call_protect(interp, &states, start, &ctx, NULL);
-	if (!err)
-		gorgon_interp_show_thread(interp, (uint64_t)gettid());
-	return err;
+	if (err)
+		return err;
+	gorgon_interp_show_thread(interp, (uint64_t)gettid());
+	if (ctx.opts->memory_limit)
+		limit_memory(interp, ctx.opts->memory_limit);
+	return NULL;
 }
 
 // --- stop -----------------------------------------------------------------------------------
@@ -302,6 +336,7 @@ static void become_main_thread(const struct gorgon_api *api)
 static struct gorgon_error *finalize(struct gorgon_interp *interp, void *ctx)
 {
 	(void)ctx;
+	gorgon_usage_set_limit(&interp->ns->heap.usage, 0);
 	interp->api->PyGILState_Ensure();
 	if (!pthread_equal(interp->main_thread, pthread_self()))
 		become_main_thread(interp->api);
