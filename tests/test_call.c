@@ -914,6 +914,24 @@ static void interrupt_while_in_another_interpreter_comes_afterwards(void **state
 	alarm(0);
 }
 
+// Python in it handles SIGINT and does not get it: the process ends as without Python.
+static int send_ctrl_c(void *arg)
+{
+	struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = {.size = sizeof(opts.ns),
+								      .no_signals = true}};
+
+	test_interp_start(arg ? NULL : &opts, NULL);
+	kill(getpid(), SIGINT);
+	return 7;
+}
+
+static void signals_kept_from_interpreters_are_the_hosts(void **state)
+{
+	(void)state;
+	assert_int_equal(test_in_child(send_ctrl_c, NULL), -SIGINT);
+	assert_int_equal(test_in_child(send_ctrl_c, ""), 7);
+}
+
 static void interrupt_without_a_handler_is_refused(void **state)
 {
 	struct gorgon_interp *interp = test_interp_create(NULL);
@@ -1087,6 +1105,7 @@ int main(void)
 		cmocka_unit_test(interrupt_of_nothing_is_nothing),
 		cmocka_unit_test(interrupt_at_any_time_stays_with_its_call),
 		cmocka_unit_test(interrupt_while_in_another_interpreter_comes_afterwards),
+		cmocka_unit_test(signals_kept_from_interpreters_are_the_hosts),
 		cmocka_unit_test(interrupt_without_a_handler_is_refused),
 		cmocka_unit_test(stats_count_memory_and_calls),
 		cmocka_unit_test(limit_passed_is_a_memory_error_there_only),

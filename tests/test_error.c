@@ -89,6 +89,8 @@ static void error_code_values_are_fixed(void **state)
 	assert_int_equal(GORGON_ERROR_PYTHON, 8);
 	assert_int_equal(GORGON_ERROR_BUSY, 9);
 	assert_int_equal(GORGON_ERROR_ARGUMENT, 10);
+	assert_int_equal(GORGON_ERROR_EXCEPTION, 11);
+	assert_int_equal(GORGON_ERROR_CANCELLED, 12);
 }
 
 int main(void)

@@ -54,13 +54,7 @@ bool gorgon_lock_wait(int milliseconds)
 
 	if (milliseconds < 0)
 		return pthread_cond_wait(&changed, &lock) == 0;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += milliseconds / 1000;
-	until.tv_nsec += milliseconds % 1000 * 1000000L;
-	if (until.tv_nsec >= 1000000000L) {
-		until.tv_nsec -= 1000000000L;
-		until.tv_sec++;
-	}
+	until = gorgon_deadline(milliseconds);
 	return pthread_cond_timedwait(&changed, &lock, &until) != ETIMEDOUT;
 }
 

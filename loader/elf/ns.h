@@ -9,6 +9,7 @@
 #include "policy.h"
 
 #include <sys/types.h>
+#include <time.h>
 
 struct gorgon_thunk;
 struct jitreg_group;
@@ -109,5 +110,7 @@ void gorgon_ns_after_fork(void);
 
 /* CLOCK_MONOTONIC in nanoseconds. */
 uint64_t gorgon_now(void);
+/* The same clock in so many milliseconds. */
+struct timespec gorgon_deadline(int timeout_ms);
 
 #endif

@@ -122,16 +122,23 @@ static void give_fault_to_host(int number, siginfo_t *info, void *context)
 static void spread(int number, siginfo_t *info, void *context)
 {
 	struct gorgon_signals *view = __atomic_load_n(&views, __ATOMIC_ACQUIRE);
+	bool taken = false;
 
 	for (; view; view = __atomic_load_n(&view->next, __ATOMIC_ACQUIRE)) {
 		if (!view->deliver || !has_function(view, number))
 			continue;
+		taken = true;
 		if (view == mine || !__atomic_load_n(&view->has_thread, __ATOMIC_ACQUIRE)) {
 			call(&view->actions[number], number, info, context);
 			continue;
 		}
 		__atomic_or_fetch(&view->pending, bit(number), __ATOMIC_ACQ_REL);
 		pthread_kill(view->thread, number);
+	}
+	// Only views that keep out of it: a Ctrl-C ends the process as it would without them.
+	if (!taken && number == SIGINT && host[number].sa_handler == SIG_DFL) {
+		sigaction(number, &host[number], NULL);
+		raise(number);
 	}
 	call(&host[number], number, info, context);
 }

@@ -118,7 +118,9 @@ static struct gorgon_error *push(struct gorgon_interp *interp, struct gorgon_cal
 		.on_main_thread = pthread_equal(interp->main_thread, pthread_self()),
 		.first = !find_own(interp),
 		.closed = states->during == GORGON_INTERP_STOPPING,
+		.interrupted = interp->interrupt_next,
 	};
+	interp->interrupt_next = false;
 	interp->calls = newest = call;
 	unlock(interp);
 	return NULL;
@@ -342,9 +344,15 @@ static struct gorgon_error *throw_into_threads(struct gorgon_interp *interp, voi
 
 struct gorgon_error *gorgon_interp_interrupt(struct gorgon_interp *interp)
 {
+	return gorgon_call_interrupt(interp, false);
+}
+
+struct gorgon_error *gorgon_call_interrupt(struct gorgon_interp *interp, bool or_next)
+{
 	bool on_main = false, sent = false, threads;
 
 	lock(interp);
+	interp->interrupt_next |= or_next && !interp->calls;
 	for (struct gorgon_call *call = interp->calls; call; call = call->next) {
 		call->interrupted |= !call->closed;
 		// One that has not come so far looks for itself before it begins.

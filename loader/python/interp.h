@@ -66,6 +66,7 @@ struct gorgon_interp {
 	/* Under the lock of the namespace's heap, as the holdings are. */
 	enum gorgon_interp_state state;
 	struct gorgon_call *calls; /* newest first */
+	bool interrupt_next; /* the next entry begins interrupted */
 	pthread_cond_t call_ended; /* somebody waits for it when STOPPING */
 	pthread_t main_thread; /* that has started Python */
 
@@ -97,6 +98,8 @@ struct gorgon_error *gorgon_call_python(struct gorgon_interp *interp, gorgon_cal
 					void *ctx);
 /* Whether the calling thread is in the interpreter. */
 bool gorgon_call_is_inside(const struct gorgon_interp *interp);
+/* gorgon_interp_interrupt(); @or_next: when nothing runs, what is about to be called. */
+struct gorgon_error *gorgon_call_interrupt(struct gorgon_interp *interp, bool or_next);
 /* What exit() of private code does. */
 void gorgon_call_exit(void *ctx, int status);
 

@@ -271,26 +271,12 @@ struct gorgon_error *gorgon_interp_start(struct gorgon_interp *interp,
 
 // --- stop -----------------------------------------------------------------------------------
 
-static struct timespec deadline(int timeout_ms)
-{
-	struct timespec ret;
-
-	clock_gettime(CLOCK_MONOTONIC, &ret);
-	ret.tv_sec += timeout_ms / 1000;
-	ret.tv_nsec += timeout_ms % 1000 * 1000000L;
-	if (ret.tv_nsec >= 1000000000L) {
-		ret.tv_nsec -= 1000000000L;
-		ret.tv_sec++;
-	}
-	return ret;
-}
-
 // Shut the door, then wait until nobody is inside. An exit() of one of them ends the
 // interpreter here: then there is nothing left to finalise.
 static struct gorgon_error *wait_for_calls(struct gorgon_interp *interp, int timeout_ms, bool *ended)
 {
 	pthread_mutex_t *lock = &interp->ns->heap.lock;
-	struct timespec until = deadline(timeout_ms);
+	struct timespec until = gorgon_deadline(timeout_ms);
 	enum gorgon_interp_state state;
 	bool timed_out = false;
 

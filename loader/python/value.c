@@ -27,7 +27,7 @@
 
 // One crossing of a tree.
 struct crossing {
-	struct gorgon_interp *interp;
+	struct gorgon_interp *interp; // NULL between two places of the host
 	const struct gorgon_api *api;
 	const char *what;
 	size_t count;
@@ -52,8 +52,10 @@ static struct gorgon_error *refuse_at(const struct crossing *crossing, unsigned 
 		free(path);
 		return &gorgon_error_nomem;
 	}
-	err = gorgon_error_create(code, "interpreter %u: %s%s: %s", crossing->interp->number,
-				  crossing->what, path, text);
+	err = crossing->interp ? gorgon_error_create(code, "interpreter %u: %s%s: %s",
+						     crossing->interp->number, crossing->what, path,
+						     text)
+			       : gorgon_error_create(code, "%s%s: %s", crossing->what, path, text);
 	free(path);
 	return err;
 }
@@ -79,6 +81,18 @@ static struct gorgon_error *descend(struct crossing *crossing, enum gorgon_error
 	}
 	// Three steps are enough to find it by.
 	return refuse_at(crossing, 3, code, "nested deeper than 64, or within itself");
+}
+
+// A value of the host's, before it is looked into.
+static struct gorgon_error *check(struct crossing *crossing, const struct gorgon_value *value)
+{
+	bool has_text = value->kind == GORGON_VALUE_STRING || value->kind == GORGON_VALUE_BYTES;
+
+	if ((unsigned)value->kind > GORGON_VALUE_DICT)
+		return refuse(crossing, GORGON_ERROR_ARGUMENT, "unknown kind of value");
+	if (has_text && value->text.size > PTRDIFF_MAX)
+		return refuse(crossing, GORGON_ERROR_ARGUMENT, "larger than memory can be");
+	return count_one(crossing, GORGON_ERROR_ARGUMENT);
 }
 
 // --- to Python --------------------------------------------------------------------------
@@ -182,16 +196,11 @@ static PyObject *leaf_to_python(const struct gorgon_api *api, const struct gorgo
 static struct gorgon_error *to_python(struct crossing *crossing, const struct gorgon_value *value,
 				      PyObject **ret)
 {
-	struct gorgon_error *err = count_one(crossing, GORGON_ERROR_ARGUMENT);
-	bool has_text = value->kind == GORGON_VALUE_STRING || value->kind == GORGON_VALUE_BYTES;
+	struct gorgon_error *err = check(crossing, value);
 	PyObject *object;
 
 	if (err)
 		return err;
-	if ((unsigned)value->kind > GORGON_VALUE_DICT)
-		return refuse(crossing, GORGON_ERROR_ARGUMENT, "unknown kind of value");
-	if (has_text && value->text.size > PTRDIFF_MAX)
-		return refuse(crossing, GORGON_ERROR_ARGUMENT, "larger than memory can be");
 	if (value->kind == GORGON_VALUE_LIST || value->kind == GORGON_VALUE_DICT)
 		return tree_to_python(crossing, value, ret);
 	object = leaf_to_python(crossing->api, value);
@@ -421,4 +430,62 @@ void gorgon_value_deinit(struct gorgon_value *value)
 	if (value->kind == GORGON_VALUE_LIST || value->kind == GORGON_VALUE_DICT)
 		free(value->list.items);
 	*value = (struct gorgon_value){.kind = GORGON_VALUE_NONE};
+}
+
+static struct gorgon_error *copy(struct crossing *crossing, const struct gorgon_value *value,
+				 struct gorgon_value *ret);
+
+static struct gorgon_error *copy_tree(struct crossing *crossing, const struct gorgon_value *value,
+				      struct gorgon_value *ret)
+{
+	size_t count = value->list.count, per_entry = value->kind == GORGON_VALUE_DICT ? 2 : 1;
+	struct gorgon_error *err = descend(crossing, GORGON_ERROR_ARGUMENT);
+
+	if (err)
+		return err;
+	if (count > GORGON_VALUE_COUNT_MAX - crossing->count) {
+		crossing->count = GORGON_VALUE_COUNT_MAX;
+		return count_one(crossing, GORGON_ERROR_ARGUMENT);
+	}
+	err = make_room(ret, value->kind, count * per_entry);
+	for (size_t i = 0; i < count * per_entry && !err; i++) {
+		crossing->path[crossing->depth - 1] = i / per_entry;
+		err = copy(crossing, &value->list.items[i], &ret->list.items[i]);
+	}
+	crossing->depth--;
+	return err;
+}
+
+static struct gorgon_error *copy(struct crossing *crossing, const struct gorgon_value *value,
+				 struct gorgon_value *ret)
+{
+	struct gorgon_error *err = check(crossing, value);
+
+	if (err)
+		return err;
+	switch (value->kind) {
+	case GORGON_VALUE_STRING:
+	case GORGON_VALUE_BYTES:
+		return copy_text(value->text.data, (Py_ssize_t)value->text.size, value->kind, ret);
+	case GORGON_VALUE_LIST:
+	case GORGON_VALUE_DICT:
+		return copy_tree(crossing, value, ret);
+	default:
+		*ret = *value;
+		return NULL;
+	}
+}
+
+struct gorgon_error *gorgon_value_copy(const struct gorgon_value *value, const char *what,
+				       struct gorgon_value *ret)
+{
+	struct crossing crossing = {.what = what};
+	struct gorgon_value made = {.kind = GORGON_VALUE_NONE};
+	struct gorgon_error *err = copy(&crossing, value, &made);
+
+	if (err)
+		gorgon_value_deinit(&made);
+	else
+		*ret = made;
+	return err;
 }

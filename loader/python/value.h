@@ -13,5 +13,8 @@ struct gorgon_error *gorgon_value_to_python(struct gorgon_interp *interp,
 /* The opposite; to be given back with gorgon_value_deinit(). */
 struct gorgon_error *gorgon_value_from_python(struct gorgon_interp *interp, PyObject *object,
 					      const char *what, struct gorgon_value *ret);
+/* Without Python: a copy, under the same limits. */
+struct gorgon_error *gorgon_value_copy(const struct gorgon_value *value, const char *what,
+				       struct gorgon_value *ret);
 
 #endif
