@@ -27,6 +27,14 @@
 #define TEST_SANITIZED 0
 #endif
 
+/* Statements that never end. A thread sanitizer delivers signals only in functions of the C
+ * library that it knows. */
+#ifdef __SANITIZE_THREAD__
+#define TEST_LOOP "import time\nwhile True: time.sleep(0)\n"
+#else
+#define TEST_LOOP "while True: pass\n"
+#endif
+
 /* --- errors ----------------------------------------------------------------- */
 
 /* @err has @code and its message contains @text. Prints the message when not. Destroys it. */

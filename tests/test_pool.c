@@ -143,7 +143,8 @@ static void pool_exceptions_come_back_and_the_interpreter_stays(void **state)
 	int64_t number = call(pool, "number");
 	struct gorgon_value key[] = {VALUE_STRING("indent"), VALUE_INT(0)};
 	struct gorgon_value kwargs = {.kind = GORGON_VALUE_DICT, .list = {key, 1}}, ret;
-	struct gorgon_value item = VALUE_STRING("x"), args = {.kind = GORGON_VALUE_LIST, .list = {&item, 1}};
+	struct gorgon_value item = VALUE_STRING("x");
+	struct gorgon_value args = {.kind = GORGON_VALUE_LIST, .list = {&item, 1}};
 	struct gorgon_job *job;
 
 	(void)state;
@@ -164,8 +165,8 @@ static void pool_full_queue_pushes_back(void **state)
 	(void)state;
 	sem_wait(&reached);
 	waiting = submit(pool, "number");
-	assert_error(gorgon_pool_submit(pool, NULL, "number", NULL, NULL, 0, &refused), GORGON_ERROR_BUSY,
-		     "pool: 1 jobs wait already");
+	assert_error(gorgon_pool_submit(pool, NULL, "number", NULL, NULL, 0, &refused),
+		     GORGON_ERROR_BUSY, "pool: 1 jobs wait already");
 	assert_error(gorgon_pool_submit(pool, NULL, "number", NULL, NULL, 20, &refused),
 		     GORGON_ERROR_BUSY, "pool: 1 jobs wait already");
 	assert_null(refused);

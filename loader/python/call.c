@@ -262,10 +262,13 @@ static bool is_interrupted(struct gorgon_interp *interp, const struct gorgon_cal
 // is held, which orders this with throw_into_threads().
 static void finish(struct gorgon_interp *interp, struct gorgon_call *call)
 {
+	bool interrupted;
+
 	lock(interp);
 	call->closed = true;
+	interrupted = call->interrupted;
 	unlock(interp);
-	if (!call->interrupted || !call->on_main_thread || !call->first)
+	if (!interrupted || !call->on_main_thread || !call->first)
 		return;
 	// The signal was queued before the lock was released: any system call delivers it.
 	sched_yield();
