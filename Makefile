@@ -59,8 +59,8 @@ LIBGORGON := $(BUILD)/libgorgon.so
 PRODUCTS := $(BUILD)/gorgon $(BUILD)/gorgon-symdump $(LIBGORGON) $(BUILD)/libgorgon.a $(LIBJITREG) $(BUILD)/libjitreg.a
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
-.PHONY: all check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump check-gdb \
-	check-lldb bench-debug fuzzers demo setup venv \
+.PHONY: all examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
+	check-gdb check-lldb bench-debug fuzzers demo setup venv \
 	bench format lint compile_commands.json install install-jitreg uninstall clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -182,14 +182,42 @@ $(BUILD)/tests/test_jitreg_debuginfo: private WRAP := dlopen
 # Objects that the tests load; see tests/modules/README.md.
 include tests/modules/modules.mk
 
+# Hosts in C and C++; see examples/README.md.
+EXAMPLE_NAMES := python_api symbol_provider custom_library pool
+EXAMPLES := $(EXAMPLE_NAMES:%=$(BUILD)/examples/%) $(EXAMPLE_NAMES:%=$(BUILD)/examples/%_cc) \
+	$(BUILD)/examples/librunner.so $(BUILD)/examples/librunner_cc.so
+EXAMPLE_HEADERS := loader/gorgon.h loader/gorgon.hpp examples/runner.h
+EXAMPLE_FLAGS = -Wall -Wextra $(if $(CI),-Werror) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS)
+
+examples: $(EXAMPLES)
+
+# $(1) compiler, $(2) libraries.
+define example
+	@mkdir -p $(@D)
+	@$(if $(Q),echo "  LD      $@")
+	$(Q)$(1) $(EXAMPLE_FLAGS) -o $@ $(filter %.c %.cc,$^) $(2)
+endef
+
+$(BUILD)/examples/librunner.so: examples/runner.c $(EXAMPLE_HEADERS)
+	$(call example,$(CC) -shared -fPIC,$(PYTHON_CFLAGS))
+
+$(BUILD)/examples/librunner_cc.so: examples/runner.cc $(EXAMPLE_HEADERS)
+	$(call example,$(CXX) -std=c++17 -shared -fPIC,$(PYTHON_CFLAGS))
+
+$(BUILD)/examples/%_cc: examples/%.cc $(EXAMPLE_HEADERS) $(LIBGORGON)
+	$(call example,$(CXX) -std=c++17 -Iloader $(SANFLAGS),$(LINK_GORGON))
+
+$(BUILD)/examples/%: examples/%.c $(EXAMPLE_HEADERS) $(LIBGORGON)
+	$(call example,$(CC) -Iloader $(SANFLAGS),$(LINK_GORGON))
+
 check:
 	@tools/setup.sh $(DEPS)
 	+@$(MAKE) --no-print-directory check-all
 
-check-all: all $(UNITS) $(MODULES) venv
+check-all: all $(UNITS) $(MODULES) $(EXAMPLES) venv
 	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/run.py $(TESTS)
 
-check-unit check-run check-jitreg check-symdump check-gdb check-lldb: all $(UNITS) $(MODULES) venv
+check-unit check-run check-jitreg check-symdump check-gdb check-lldb: all $(UNITS) $(MODULES) $(EXAMPLES) venv
 	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/run.py $(@:check-%=%) $(TESTS)
 
 # Benchmarks; JSON=1 for figures to work with.
@@ -273,7 +301,7 @@ install-jitreg: $(LIBJITREG) $(BUILD)/libjitreg.a
 	$(call install_library,jitreg/jitreg.h,libjitreg)
 
 install: all install-jitreg
-	$(call install_library,loader/gorgon.h loader/elf/debug_root.h,libgorgon)
+	$(call install_library,loader/gorgon.h loader/gorgon.hpp loader/elf/debug_root.h,libgorgon)
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(BUILD)/gorgon $(BUILD)/gorgon-symdump $(DESTDIR)$(PREFIX)/bin
 	install -D -m 644 tools/gorgon-symdump.1 $(DESTDIR)$(DATADIR)/man/man1/gorgon-symdump.1
@@ -284,7 +312,7 @@ install: all install-jitreg
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/gorgon $(DESTDIR)$(PREFIX)/bin/gorgon-symdump
-	rm -f $(DESTDIR)$(DATADIR)/man/man1/gorgon-symdump.1 $(addprefix $(DESTDIR)$(INCLUDEDIR)/,gorgon.h jitreg.h debug_root.h)
+	rm -f $(DESTDIR)$(DATADIR)/man/man1/gorgon-symdump.1 $(addprefix $(DESTDIR)$(INCLUDEDIR)/,gorgon.h gorgon.hpp jitreg.h debug_root.h)
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,$(foreach l,libgorgon libjitreg,$(l).a $(l).so $(l).so.$(SOVERSION) pkgconfig/$(l).pc))
 	rm -rf $(DESTDIR)$(DATADIR)/gorgon $(DESTDIR)$(DATADIR)/gdb/auto-load$(LIBDIR)/libgorgon.so.$(SOVERSION)-gdb.py
 
@@ -293,6 +321,7 @@ clean:
 
 help:
 	@echo "all      build everything into $(BUILD)"
+	@echo "examples hosts in C and C++"
 	@echo "demo     set up, build, show: numpy in several interpreters; gdb and lldb in each"
 	@echo "check    set up, build, run all tests (TESTS='gdb lldb' for some)"
 	@echo "check-unit check-run check-jitreg check-symdump check-gdb check-lldb    one kind of test"

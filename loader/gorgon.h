@@ -113,6 +113,18 @@ struct gorgon_provider {
 	void *ctx;
 };
 
+/** A name and its address, for gorgon_table_find(). */
+struct gorgon_table_entry {
+	const char *name; /**< NULL after the last */
+	void *addr;
+};
+
+/**
+ * The @c find of a provider that is a table: its @c ctx is an array of struct
+ * gorgon_table_entry, which ends with a NULL name. Versions play no part. Since 0.1.
+ */
+GORGON_API bool gorgon_table_find(void *ctx, const char *name, const char *version, void **addr);
+
 /** What debuggers are told about private objects. */
 enum gorgon_debug_mode {
 	/** as FULL with up to 8 namespaces and 400 objects in the process; beyond that as LAZY */

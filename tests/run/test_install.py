@@ -20,6 +20,50 @@ def readme_block(language, containing):
     return found[0]
 
 
+CPP_HOST = r"""
+#include <gorgon.hpp>
+#include <cassert>
+#include <cstdio>
+#include <cstring>
+
+int main()
+{
+	gorgon::interpreter interp;
+	interp.run_string("def f(*args, **kwargs): return [list(args), kwargs]\n"
+			  "def g(x): return {'a': (x, 2.5), 'b': bytearray(b'c\\0')}\n");
+	gorgon::value all = gorgon::list{nullptr, true, -7, 0.5, "text", gorgon::bytes{"by"}, gorgon::dict{{1, "one"}}};
+	gorgon::value back = interp.call("f", {all}, {{"key", all}});
+	assert(back.get<gorgon::list>()[0].get<gorgon::list>()[0].get<gorgon::list>().size() == 7);
+	// What comes back is the same in Python's eyes.
+	assert(interp.call_in("builtins", "str", {back.get<gorgon::list>()[0]}).get<std::string>() ==
+	       "[[None, True, -7, 0.5, 'text', b'by', {1: 'one'}]]");
+	assert(interp.call_in("builtins", "str", {back.get<gorgon::list>()[1]}).get<std::string>() ==
+	       "{'key': [None, True, -7, 0.5, 'text', b'by', {1: 'one'}]}");
+	gorgon::value entries = interp.call("g", {nullptr});
+	const gorgon::dict &dict = entries.get<gorgon::dict>();
+	assert(dict[0].first.get<std::string>() == "a" && dict[1].first.get<std::string>() == "b");
+	assert(dict[0].second.get<gorgon::list>()[1].get<double>() == 2.5);
+	assert(dict[1].second.get<gorgon::bytes>().data == std::string("c\0", 2));
+	try {
+		interp.call("g");
+		assert(false);
+	} catch (const gorgon::error &error) {
+		assert(error.code() == GORGON_ERROR_EXCEPTION);
+		assert(!std::strcmp(error.exception()->type, "TypeError"));
+	}
+	interp.close();
+	try {
+		gorgon::interpreter none(nullptr, nullptr);
+		gorgon::library library(none, "/nonexistent.so");
+		assert(false);
+	} catch (const gorgon::error &error) {
+		assert(error.code() == GORGON_ERROR_OS && !error.exception());
+	}
+	std::puts(gorgon_interp_count() ? "left" : "right");
+}
+"""
+
+
 @unittest.skipIf(SANITIZED, "installs what users get")
 class Installed(unittest.TestCase):
     @classmethod
@@ -46,6 +90,17 @@ class Installed(unittest.TestCase):
         result = run(self.host)
         self.assertEqual((sorted(result.stdout.splitlines()), result.stderr, result.returncode),
                          ([f"interpreter {i}: 3.0" for i in range(3)], "", 0))
+
+    def test_host_in_cpp_passes_values_and_catches_errors(self):
+        flags = run("pkg-config", "--cflags", "--libs", "libgorgon",
+                    env={"PKG_CONFIG_PATH": f"{self.prefix}/lib/pkgconfig"}).stdout.split()
+        program = os.path.join(self.prefix, "cpp")
+        with open(program + ".cc", "w") as file:
+            file.write(CPP_HOST)
+        subprocess.run(["g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-pthread", program + ".cc", "-o", program,
+                        *flags, f"-Wl,-rpath,{self.prefix}/lib"], check=True)
+        result = run(program)
+        self.assertEqual((result.stdout, result.stderr, result.returncode), ("right\n", "", 0))
 
     def test_installed_command_finds_its_scripts(self):
         result = run(f"{self.prefix}/bin/gorgon", "info")

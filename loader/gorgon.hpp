@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: MIT
+/**
+ * @file
+ * gorgon.h for C++17: owners, values and exceptions. What things mean is said there.
+ *
+ * Errors are thrown as gorgon::error. Owners are moved, not copied. A destructor cannot
+ * report that something is still in use: it leaves it alive; close() reports it.
+ */
+#ifndef GORGON_HPP
+#define GORGON_HPP
+
+#include "gorgon.h"
+
+#include <exception>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace gorgon
+{
+
+/** An error of the library, or an exception of Python. */
+class error : public std::exception
+{
+public:
+	explicit error(gorgon_error *err) : err_(err, gorgon_error_destroy)
+	{
+	}
+	const char *what() const noexcept override
+	{
+		return gorgon_error_message(err_.get());
+	}
+	enum ::gorgon_error_code code() const noexcept
+	{
+		return ::gorgon_error_code(err_.get());
+	}
+	/** Type, message and traceback if Python code raised, otherwise nullptr. */
+	const gorgon_exception *exception() const noexcept
+	{
+		return gorgon_error_exception(err_.get());
+	}
+
+private:
+	std::shared_ptr<gorgon_error> err_;
+};
+
+inline void check(gorgon_error *err)
+{
+	if (err)
+		throw error(err);
+}
+
+/** Bytes, where a std::string is text. */
+struct bytes {
+	std::string data;
+};
+
+class value;
+using list = std::vector<value>;
+/** Entries in their order; keys may be any value. */
+using dict = std::vector<std::pair<value, value>>;
+
+/** None, bool, int, float, str, bytes, list or dict. */
+class value
+	: public std::variant<std::nullptr_t, bool, int64_t, double, std::string, bytes, list, dict>
+{
+public:
+	using variant::variant;
+	value() : variant(nullptr)
+	{
+	}
+	value(int number) : variant(int64_t(number))
+	{
+	}
+	value(const char *text) : variant(std::string(text))
+	{
+	}
+	/** What it holds; std::bad_variant_access if it is something else. */
+	template <typename T> const T &get() const
+	{
+		return std::get<T>(static_cast<const variant &>(*this));
+	}
+};
+
+namespace detail
+{
+
+/** A tree as the C interface has it, over the memory of a value. */
+class tree
+{
+public:
+	explicit tree(const value &from)
+	{
+		fill(root, from);
+	}
+	tree(const tree &) = delete;
+	gorgon_value root{};
+
+private:
+	static gorgon_value text(gorgon_value_kind kind, const std::string &from)
+	{
+		gorgon_value ret{};
+		ret.kind = kind;
+		ret.text.data = from.data();
+		ret.text.size = from.size();
+		return ret;
+	}
+	gorgon_value *room(gorgon_value &to, gorgon_value_kind kind, size_t count, size_t per_entry)
+	{
+		items_.push_back(std::make_unique<gorgon_value[]>(count * per_entry));
+		to.kind = kind;
+		to.list.items = items_.back().get();
+		to.list.count = count;
+		return to.list.items;
+	}
+	void fill(gorgon_value &to, const value &from)
+	{
+		switch (from.index()) {
+		case GORGON_VALUE_NONE:
+			break;
+		case GORGON_VALUE_BOOL:
+			to.boolean = from.get<bool>();
+			break;
+		case GORGON_VALUE_INT:
+			to.integer = from.get<int64_t>();
+			break;
+		case GORGON_VALUE_FLOAT:
+			to.number = from.get<double>();
+			break;
+		case GORGON_VALUE_STRING:
+			to = text(GORGON_VALUE_STRING, from.get<std::string>());
+			break;
+		case GORGON_VALUE_BYTES:
+			to = text(GORGON_VALUE_BYTES, from.get<bytes>().data);
+			break;
+		case GORGON_VALUE_LIST: {
+			gorgon_value *item = room(to, GORGON_VALUE_LIST, from.get<list>().size(), 1);
+			for (const value &each : from.get<list>())
+				fill(*item++, each);
+			break;
+		}
+		case GORGON_VALUE_DICT: {
+			gorgon_value *item = room(to, GORGON_VALUE_DICT, from.get<dict>().size(), 2);
+			for (const auto &entry : from.get<dict>()) {
+				fill(*item++, entry.first);
+				fill(*item++, entry.second);
+			}
+			break;
+		}
+		}
+		// The alternatives are in the order of the kinds.
+		to.kind = static_cast<gorgon_value_kind>(from.index());
+	}
+	std::vector<std::unique_ptr<gorgon_value[]>> items_;
+};
+
+inline value from_c(const gorgon_value &from)
+{
+	switch (from.kind) {
+	case GORGON_VALUE_BOOL:
+		return from.boolean;
+	case GORGON_VALUE_INT:
+		return from.integer;
+	case GORGON_VALUE_FLOAT:
+		return from.number;
+	case GORGON_VALUE_STRING:
+		return std::string(from.text.data, from.text.size);
+	case GORGON_VALUE_BYTES:
+		return bytes{std::string(from.text.data, from.text.size)};
+	case GORGON_VALUE_LIST: {
+		list ret;
+		for (size_t i = 0; i < from.list.count; i++)
+			ret.push_back(from_c(from.list.items[i]));
+		return ret;
+	}
+	case GORGON_VALUE_DICT: {
+		dict ret;
+		for (size_t i = 0; i < from.list.count; i++)
+			ret.emplace_back(from_c(from.list.items[2 * i]),
+					 from_c(from.list.items[2 * i + 1]));
+		return ret;
+	}
+	default:
+		return nullptr;
+	}
+}
+
+/** Take over what the C interface returned. */
+inline value take(gorgon_value &from)
+{
+	std::unique_ptr<gorgon_value, void (*)(gorgon_value *)> owner(&from, gorgon_value_deinit);
+
+	return from_c(from);
+}
+
+} // namespace detail
+
+/** An interpreter that was started; the thread that makes it is Python's main thread. */
+class interpreter
+{
+public:
+	explicit interpreter(const gorgon_interp_opts *opts = nullptr,
+			     const gorgon_start_opts *start_opts = nullptr)
+	{
+		gorgon_interp *made;
+
+		check(gorgon_interp_create(opts, &made));
+		interp_.reset(made);
+		check(gorgon_interp_start(made, start_opts));
+	}
+	/** Stop and destroy it: as gorgon_interp_stop() with this time-out says. */
+	void close(int timeout_ms = 0)
+	{
+		check(gorgon_interp_stop(interp_.get(), timeout_ms));
+		check(gorgon_interp_destroy(interp_.get()));
+		interp_.release();
+	}
+	gorgon_interp *get() const
+	{
+		return interp_.get();
+	}
+	void run_string(const std::string &source, const char *name = nullptr)
+	{
+		check(gorgon_interp_run_string(get(), source.c_str(), name));
+	}
+	void run_file(const std::string &path)
+	{
+		check(gorgon_interp_run_file(get(), path.c_str()));
+	}
+	void run_module(const std::string &name)
+	{
+		check(gorgon_interp_run_module(get(), name.c_str()));
+	}
+	/** A function of `__main__`. */
+	value call(const std::string &function, list args = {}, dict kwargs = {})
+	{
+		return call_in(nullptr, function, std::move(args), std::move(kwargs));
+	}
+	/** A function of a module. */
+	value call_in(const char *module, const std::string &function, list args = {},
+		      dict kwargs = {})
+	{
+		const value owned_args(std::move(args)), owned_kwargs(std::move(kwargs));
+		detail::tree c_args(owned_args), c_kwargs(owned_kwargs);
+		gorgon_value ret;
+
+		check(gorgon_interp_call(get(), module, function.c_str(), &c_args.root,
+					 &c_kwargs.root, &ret));
+		return detail::take(ret);
+	}
+	void interrupt()
+	{
+		check(gorgon_interp_interrupt(get()));
+	}
+	/** A function or variable of its C API: symbol<const char *()>("Py_GetVersion"). */
+	template <typename T> T *symbol(const char *name) const
+	{
+		return reinterpret_cast<T *>(gorgon_interp_find_symbol(get(), name));
+	}
+
+private:
+	struct destroy {
+		void operator()(gorgon_interp *interp) const
+		{
+			gorgon_error_destroy(gorgon_interp_destroy(interp));
+		}
+	};
+	std::unique_ptr<gorgon_interp, destroy> interp_;
+};
+
+/** A library that is loaded privately beside an interpreter, which must outlive it. */
+class library
+{
+public:
+	library(const interpreter &interp, const std::string &path)
+	{
+		gorgon_object *opened;
+
+		check(gorgon_object_open(gorgon_interp_ns(interp.get()), path.c_str(), 0, &opened));
+		object_.reset(opened);
+	}
+	/** nullptr when it has none. */
+	template <typename T> T *symbol(const char *name) const
+	{
+		return reinterpret_cast<T *>(gorgon_object_find_symbol(object_.get(), name, nullptr));
+	}
+
+private:
+	struct close {
+		void operator()(gorgon_object *object) const
+		{
+			gorgon_object_close(object);
+		}
+	};
+	std::unique_ptr<gorgon_object, close> object_;
+};
+
+/** Host functions for private code; must outlive the interpreters that use it. */
+class provider
+{
+public:
+	provider(std::initializer_list<gorgon_table_entry> entries) : table_(entries)
+	{
+		table_.push_back({nullptr, nullptr});
+		provider_ = {gorgon_table_find, table_.data()};
+	}
+	provider(const provider &) = delete;
+	/** For struct gorgon_ns_opts. */
+	const gorgon_provider *get() const
+	{
+		return &provider_;
+	}
+
+private:
+	std::vector<gorgon_table_entry> table_;
+	gorgon_provider provider_;
+};
+
+/** A job of a pool. Dropped without finish(), it is cancelled and waited for. */
+class job
+{
+public:
+	explicit job(gorgon_job *submitted) : job_(submitted)
+	{
+	}
+	bool wait(int timeout_ms = -1)
+	{
+		return gorgon_job_wait(job_.get(), timeout_ms);
+	}
+	void cancel()
+	{
+		check(gorgon_job_cancel(job_.get()));
+	}
+	/** Its result, once. */
+	value finish()
+	{
+		gorgon_value ret;
+
+		check(gorgon_job_finish(job_.release(), &ret));
+		return detail::take(ret);
+	}
+
+private:
+	struct drop {
+		void operator()(gorgon_job *unwanted) const
+		{
+			gorgon_error_destroy(gorgon_job_cancel(unwanted));
+			gorgon_error_destroy(gorgon_job_finish(unwanted, nullptr));
+		}
+	};
+	std::unique_ptr<gorgon_job, drop> job_;
+};
+
+/** A pool of interpreters; its jobs must be gone before it. */
+class pool
+{
+public:
+	explicit pool(const gorgon_pool_opts *opts = nullptr)
+	{
+		gorgon_pool *made;
+
+		check(gorgon_pool_create(opts, &made));
+		pool_.reset(made);
+	}
+	job submit(const std::string &function, list args = {}, int timeout_ms = -1)
+	{
+		const value owned_args(std::move(args));
+		detail::tree c_args(owned_args);
+		gorgon_job *submitted;
+
+		check(gorgon_pool_submit(pool_.get(), nullptr, function.c_str(), &c_args.root,
+					 nullptr, timeout_ms, &submitted));
+		return job(submitted);
+	}
+
+private:
+	struct destroy {
+		void operator()(gorgon_pool *pool) const
+		{
+			gorgon_error_destroy(gorgon_pool_destroy(pool));
+		}
+	};
+	std::unique_ptr<gorgon_pool, destroy> pool_;
+};
+
+} // namespace gorgon
+
+#endif

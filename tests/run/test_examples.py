@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""The examples print what their first comments say, in C and in C++."""
+
+import re
+import unittest
+
+from harness import BUILD, ROOT, SANITIZER_ENV, run
+
+EXAMPLES = f"{BUILD}/examples"
+
+
+def promised(example):
+    """The indented block of the first comment of an example in C."""
+    with open(f"{ROOT}/examples/{example}.c") as file:
+        comment = re.match(r"(?://.*\n)+", file.read())[0]
+    lines = re.findall(r"^//\t(.*)$", comment, re.M)
+    assert lines, example
+    return "\n".join(lines) + "\n"
+
+
+class Examples(unittest.TestCase):
+    def check(self, example, *arguments):
+        for program in (example, f"{example}_cc"):
+            with self.subTest(program, arguments=arguments):
+                result = run(f"{EXAMPLES}/{program}", *arguments, env=SANITIZER_ENV)
+                self.assertEqual((result.stdout, result.stderr, result.returncode), (promised(example), "", 0))
+
+    def test_python_api(self):
+        self.check("python_api")
+
+    def test_symbol_provider(self):
+        self.check("symbol_provider")
+
+    def test_custom_library_in_c_and_in_cpp(self):
+        self.check("custom_library", f"{EXAMPLES}/librunner.so")
+        self.check("custom_library", f"{EXAMPLES}/librunner_cc.so")
+
+    def test_pool(self):
+        self.check("pool")
+
+    def test_custom_library_that_is_absent_says_so(self):
+        for program in ("custom_library", "custom_library_cc"):
+            result = run(f"{EXAMPLES}/{program}", "/nonexistent.so", env=SANITIZER_ENV)
+            self.assertEqual((result.stdout, result.returncode), ("", 1))
+            self.assertIn("/nonexistent.so: No such file or directory", result.stderr)
