@@ -363,10 +363,59 @@ static void scenario_nth_call_fails_leaves_nothing(void **state)
 	assert_true(n == 1 || errors > 0);
 }
 
+// A tree in and out, and an exception with all its text. CPython allocates through the loader,
+// too: its own failures are MemoryErrors, or none where it gets along without.
+static struct gorgon_error *call(struct gorgon_interp *interp, const char *function)
+{
+	struct gorgon_value entry[] = {{.kind = GORGON_VALUE_STRING, .text = {"key", 3}},
+				       {.kind = GORGON_VALUE_INT, .integer = 1}};
+	struct gorgon_value item = {.kind = GORGON_VALUE_DICT, .list = {entry, 1}};
+	struct gorgon_value args = {.kind = GORGON_VALUE_LIST, .list = {&item, 1}}, ret;
+	struct gorgon_error *err = gorgon_interp_call(interp, NULL, function, &args, NULL, &ret);
+
+	disarm();
+	if (!err)
+		gorgon_value_deinit(&ret);
+	return err;
+}
+
+static void interp_call_nth_allocation_fails_is_an_error_and_no_more(void **state)
+{
+	struct gorgon_interp *interp = test_interp_start(NULL, NULL);
+	long errors = 0;
+
+	(void)state;
+	assert_ok(gorgon_interp_run_string(interp,
+					   "def f(x): return [x, 'text', b'bytes', (x, [x]), 'y' * 9999]\n"
+					   "def g(x): raise ValueError(x)\n",
+					   NULL));
+	for (int raises = 0; raises < 2; raises++) {
+		for (long n = 1;; n++) {
+			struct gorgon_error *err;
+			enum gorgon_error_code code;
+
+			arm(MEMORY, n);
+			err = call(interp, raises ? "g" : "f");
+			code = gorgon_error_code(err);
+			if (hit && code != GORGON_OK && code != GORGON_ERROR_NOMEM &&
+			    code != GORGON_ERROR_EXCEPTION)
+				fail_msg("call %ld (%s): error %d \"%s\"", n, hit_name, code,
+					 gorgon_error_message(err));
+			errors += hit && err;
+			gorgon_error_destroy(err);
+			if (!hit)
+				break;
+		}
+		assert_ok(call(interp, "f"));
+	}
+	assert_true(errors > 10);
+	assert_ok(gorgon_interp_destroy(interp));
+}
+
 int main(void)
 {
 	static struct row rows[SCENARIOS * GROUPS];
-	static struct CMUnitTest tests[SCENARIOS * GROUPS];
+	static struct CMUnitTest tests[SCENARIOS * GROUPS + 1];
 	static char names[SCENARIOS * GROUPS][80];
 
 	for (size_t i = 0; i < SCENARIOS * GROUPS; i++) {
@@ -379,5 +428,7 @@ int main(void)
 			.initial_state = &rows[i],
 		};
 	}
+	tests[SCENARIOS * GROUPS] = (struct CMUnitTest)cmocka_unit_test(
+		interp_call_nth_allocation_fails_is_an_error_and_no_more);
 	return cmocka_run_group_tests_name("inject", tests, test_warm_up, NULL);
 }
