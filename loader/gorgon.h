@@ -125,6 +125,20 @@ struct gorgon_table_entry {
  */
 GORGON_API bool gorgon_table_find(void *ctx, const char *name, const char *version, void **addr);
 
+/**
+ * The @c find of a provider that is a library of the system's: its @c ctx is a handle of
+ * dlopen(3), which stays the host's and must be open as long as the provider is used. The
+ * library's dependencies are asked, too, as dlsym(3) does. A thread-local variable is answered
+ * with the address for the thread that loads: bind no private code to one. Since 0.1.
+ */
+GORGON_API bool gorgon_handle_find(void *ctx, const char *name, const char *version, void **addr);
+
+/**
+ * The @c find of several providers, which are asked in their order: its @c ctx is an array of
+ * struct gorgon_provider, which ends with one whose @c find is NULL. Since 0.1.
+ */
+GORGON_API bool gorgon_chain_find(void *ctx, const char *name, const char *version, void **addr);
+
 /** What debuggers are told about private objects. */
 enum gorgon_debug_mode {
 	/** as FULL with up to 8 namespaces and 400 objects in the process; beyond that as LAZY */
