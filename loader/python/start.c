@@ -205,7 +205,10 @@ static struct gorgon_error *start(struct gorgon_interp *interp, void *ctx)
 	struct gorgon_error *err;
 
 	if ((err = find_api(interp)) || (err = make_command_line(interp, start->opts)) ||
-	    (err = gorgon_module_add(interp)) || (err = initialize(interp, &start->config)))
+	    (err = gorgon_module_add(interp)))
+		return err;
+	gorgon_interp_show_thread(interp, (uint64_t)gettid());
+	if ((err = initialize(interp, &start->config)))
 		return err;
 	if (!(err = set_up_sys(interp, start->opts)))
 		err = import_threading(interp);
@@ -261,9 +264,10 @@ struct gorgon_error *gorgon_interp_start(struct gorgon_interp *interp,
 		return err;
 	interp->start_ns = gorgon_now();
 	err = gorgon_call_protect(interp, &states, start, &ctx, NULL);
-	if (err)
+	if (err) {
+		gorgon_interp_show_thread(interp, 0);
 		return err;
-	gorgon_interp_show_thread(interp, (uint64_t)gettid());
+	}
 	if (ctx.opts->memory_limit)
 		limit_memory(interp, ctx.opts->memory_limit);
 	return NULL;
