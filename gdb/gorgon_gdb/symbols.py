@@ -28,7 +28,7 @@ class Addition:
         self.interp = obj.namespace.label
         self.start = obj.start
         self.end = obj.end
-        self.code = obj.bias + files.read(obj.path).code  # by which gdb removes it
+        self.code = obj.bias + files.read(obj).code  # by which gdb removes it
         self.told = bool(obj.symfile)
         self.by_itself = by_itself
         self.stale = False  # gdb has let go of the object; another may come to its place
