@@ -63,12 +63,25 @@ def try_snapshot(target):
         return None
 
 
+def jit_name(symfile):
+    """How lldb calls the module that it makes from a symfile."""
+    return f"JIT({symfile:#x})"
+
+
 def objects_of_module(target, module):
-    """The private objects that a module of lldb's stands for; none for a module of the system's."""
+    """The private objects that a module of lldb's stands for; none for a module of the system's.
+
+    A symfile may describe several. While it replaces others lldb has modules of both; the objects
+    are those of the new one then."""
     starts = [section.GetLoadAddress(target) for section in module.sections if section.GetByteSize()]
     starts = [start for start in starts if start != lldb.LLDB_INVALID_ADDRESS]
     known = try_snapshot(target) if starts else None  # not loaded, or not any more
-    found = (known.find_object(start) for start in starts) if known else ()
+    if not known:
+        return []
+    name = module.GetFileSpec().GetFilename() or ""
+    if name.startswith("JIT("):
+        return [o for o in known.objects if jit_name(o.symfile) == name]
+    found = (known.find_object(start) for start in starts)
     return list(dict.fromkeys(o for o in found if o))
 
 

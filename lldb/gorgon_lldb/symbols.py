@@ -4,7 +4,9 @@
 The symfile that lldb reads of each copy has addresses and exported names; lldb takes no
 further debug file for it. So the library file itself is added as one more module per copy,
 and the module made from the symfile is removed: two modules at one address make breakpoints
-double and backtraces show the poorer one.
+double and backtraces show the poorer one. Where the symfile is a pack, which describes other
+objects too, a module for those takes its place. settle() brings that about, also when the
+process has replaced symfiles by a pack since.
 
 lldb gives the same module back for the same path, and for the same UUID if one is passed.
 So every copy gets a symbolic link of its own to the file, and no UUID; the link's name is
@@ -15,37 +17,29 @@ and that it knows from DWARF: a backtrace ends there, in any process. In CPython
 _PyEval_EvalFrameDefault. With exported names alone the backtrace goes on, so there is a way
 back: remove() reads the symfile again."""
 
+import collections
 import contextlib
 import fnmatch
 import os
-import struct
 import tempfile
 
 import lldb
 
-from . import process
+from . import process, root, symfiles
 
-_added = {}    # key of a process -> {identity of a copy: SBModule of its file}
-_restored = {}  # the same, for modules that remove() has made from symfiles
+# Of objects without symbols of their own: which, and the module that has been made from their symfile.
+Rest = collections.namedtuple("Rest", "which module")
+
+_added = {}  # key of a process -> {identity of a copy: SBModule of its file}
+_rests = {}  # key of a process -> {address of a symfile: Rest}
 
 
 @contextlib.contextmanager
-def link_to(o):
-    """A link for one copy, for as long as lldb opens it: what it reads later it has mapped, and
+def folder_for_link():
+    """A folder for as long as lldb opens what is in it: what it reads later it has mapped, and
     lldb does not run Python's exit handlers that could remove the folder."""
     with tempfile.TemporaryDirectory(prefix="gorgon-lldb-") as folder:
-        link = os.path.join(folder, o.label)
-        os.symlink(o.path, link)
-        yield link
-
-
-def find_jit_module(target, o):
-    """The module that lldb has made from the symfile of a copy, or None."""
-    again = _restored.get(process.key(target.GetProcess()), {}).pop(identity(o), None)
-    if again:
-        return again
-    name = f"JIT({o.symfile:#x})"
-    return next((m for m in target.module_iter() if m.GetFileSpec().GetFilename() == name), None)
+        yield folder
 
 
 def identity(o):
@@ -61,24 +55,84 @@ def has_symbols(target, o):
     return identity(o) in _added.get(process.key(target.GetProcess()), {})
 
 
-def add_one(target, o):
-    """Returns (module, None) or (None, why not)."""
+def open_file(target, o):
+    """The module of a copy's file, at no address yet. Returns (module, None) or (None, why not)."""
     if not os.path.isfile(o.path):
         return None, f"{o.path} is not there"
     debug = o.debug_path if o.debug_path and os.path.isfile(o.debug_path) and o.debug_path != o.path else None
-    with link_to(o) as link:
+    with folder_for_link() as folder:
+        link = os.path.join(folder, o.label)
+        os.symlink(o.path, link)
         module = target.AddModule(link, None, None, debug)
         module.GetNumSymbols()  # opens what it needs, while the link is there
-    if not module.IsValid():
-        return None, f"lldb cannot read {o.path}"
-    jit = find_jit_module(target, o)
-    if jit:
-        target.RemoveModule(jit)
-    error = target.SetModuleLoadAddress(module, o.bias)
-    if error.Fail():
+    if not module.IsValid() or not module.GetNumSections():
         target.RemoveModule(module)
-        return None, error.GetCString()
+        return None, f"lldb cannot read {o.path}"
     return module, None
+
+
+def open_symfile(target, objects):
+    """What lldb does by itself when a symfile is registered, for these of its objects. None: it cannot be read."""
+    o = objects[0]
+    error = lldb.SBError()
+    data = target.GetProcess().ReadMemory(o.symfile, o.symfile_size, error)
+    if not data:
+        return None
+    data = symfiles.part_of_pack(data, [(o.start, o.end) for o in objects]) if o.symfile_kind == root.PACK else \
+        symfiles.as_library(data)
+    with folder_for_link() as folder:
+        path = os.path.join(folder, o.label if o.symfile_kind != root.PACK else f"pack [{o.namespace.label}]")
+        with open(path, "wb") as file:
+            file.write(data)
+        module = target.AddModule(path, None, None)
+        module.GetNumSymbols()
+    return module
+
+
+def settle(target, snapshot):
+    """Where objects have symbols see to it that lldb has of their symfile what concerns the others, and
+    nothing else. Symfiles without such objects are lldb's own business."""
+    key = process.key(target.GetProcess())
+    added, rests = _added.setdefault(key, {}), _rests.setdefault(key, {})
+    if not added and not rests:
+        return
+    modules = {module.GetFileSpec().GetFilename(): module for module in target.module_iter()}
+    for symfile, objects in by_symfile(snapshot).items():
+        chosen = [o for o in objects if identity(o) in added]
+        others = [o for o in objects if identity(o) not in added]
+        jit, old = modules.get(process.jit_name(symfile)), rests.get(symfile)
+        which = frozenset(map(identity, others))
+        if not chosen and (jit or not old):
+            rest = None
+        elif old and old.which == which and not jit:
+            continue
+        else:
+            rest = Rest(which, open_symfile(target, others) if others else None)
+            if jit:
+                target.RemoveModule(jit)
+        if old and old.module:
+            target.RemoveModule(old.module)
+        rests.pop(symfile, None)
+        if rest:
+            rests[symfile] = rest
+            place(target, rest.module, 0)  # its addresses are absolute
+        for o in chosen:
+            place(target, added[identity(o)], o.bias)
+
+
+def by_symfile(snapshot):
+    found = collections.defaultdict(list)
+    for o in snapshot.objects:
+        if o.symfile:
+            found[o.symfile].append(o)
+    return found
+
+
+def place(target, module, slide):
+    """Also again: lldb forgets whose an address is when it hears of another module there."""
+    if module:
+        target.ClearModuleLoadAddress(module)
+        target.SetModuleLoadAddress(module, slide)
 
 
 def add(target, namespaces, pattern):
@@ -90,92 +144,50 @@ def add(target, namespaces, pattern):
         if has_symbols(target, o):
             count["there"] += 1
             continue
-        module, problem = add_one(target, o)
+        module, problem = open_file(target, o)
         if module is None:
             text += f"{o.label}: {problem}\n"
             continue
         added[identity(o)] = module
         count["added"] += 1
+        if not o.symfile:
+            place(target, module, o.bias)
+    settle(target, process.snapshot(target))
     if not sum(count.values()) and not text:
         return f"No object's name fits {pattern}.\n" if pattern else "No objects.\n"
     there = f", {count['there']} had them already" if count["there"] else ""
     return text + f"Symbols added to {count['added']} objects{there}.\n"
 
 
-def as_library(data):
-    """A symfile as a shared library with absolute names. When it is a relocatable file, lldb gives
-    its sections addresses of its own as soon as it comes from disk."""
-    if struct.unpack_from("<H", data, 0x10) != (1,):  # e_type: ET_REL
-        return data
-    data = bytearray(data)
-    table, = struct.unpack_from("<Q", data, 0x28)  # e_shoff
-    count, = struct.unpack_from("<H", data, 0x3C)  # e_shnum
-    headers = [struct.unpack_from("<IIQQQQ", data, table + 64 * i) for i in range(count)]
-    for _, kind, _, _, start, size in headers:
-        for at in range(start, start + size, 24) if kind == 2 else ():  # SHT_SYMTAB
-            index, = struct.unpack_from("<H", data, at + 6)
-            value, = struct.unpack_from("<Q", data, at + 8)
-            struct.pack_into("<Q", data, at + 8, (value + headers[index][3]) % 2**64)
-    struct.pack_into("<H", data, 0x10, 3)  # e_type: ET_DYN
-    return data
-
-
-def read_symfile(target, o):
-    """What lldb does by itself when a symfile is registered. By way of a file: of a module
-    that scripts make from memory it reads the first page only."""
-    error = lldb.SBError()
-    data = target.GetProcess().ReadMemory(o.symfile, o.symfile_size, error) if o.symfile else None
-    if not data:
-        return None
-    with tempfile.TemporaryDirectory(prefix="gorgon-lldb-") as folder:
-        path = os.path.join(folder, o.label)
-        with open(path, "wb") as file:
-            file.write(as_library(data))
-        module = target.AddModule(path, None, None)
-        module.GetNumSymbols()
-    # The addresses in a symfile are absolute.
-    target.SetModuleLoadAddress(module, 0)
-    return module
-
-
 def remove(target):
     """gorgon symbols off: every copy as lldb knows it by itself. Returns the text to print."""
-    key = process.key(target.GetProcess())
-    added = _added.pop(key, {})
-    restored = _restored.setdefault(key, {})
-    objects = {identity(o): o for o in process.snapshot(target).objects}
-    for which, module in added.items():
+    added = _added.pop(process.key(target.GetProcess()), {})
+    for module in added.values():
         target.RemoveModule(module)
-        module = read_symfile(target, objects[which]) if which in objects else None
-        if module:
-            restored[which] = module
+    settle(target, process.snapshot(target))
     return f"Symbols removed from {len(added)} objects.\n"
 
 
 def drop_stale(target):
-    """Remove modules whose copy has been unloaded, or whose process is gone."""
+    """Remove modules whose copy or symfile is no more, or whose process is gone; before each command."""
     current = process.key(target.GetProcess()) if target.GetProcess().IsValid() else None
     snapshot = process.try_snapshot(target)
     if snapshot is None and current is not None and target.GetProcess().is_alive:
         return  # running, or unreadable: nothing is known
-    alive = {identity(o): o for o in snapshot.objects} if snapshot else {}
-    drop_late(target, _added.get(current, {}), alive)
-    if snapshot and (snapshot.changing or snapshot.problems):
-        return  # what is missing here may still be there
-    for modules in (_added, _restored):
-        for process_key, added in list(modules.items()):
-            for which in [w for w in added if process_key != current or w not in alive]:
-                target.RemoveModule(added.pop(which))
+    if not snapshot or not snapshot.changing and not snapshot.problems:  # else what is missing may be there
+        drop_missing(target, current, snapshot)
+    if snapshot:
+        settle(target, snapshot)
 
 
-def drop_late(target, added, alive):
-    """Remove modules made of symfiles that lldb has heard of after the copy had got symbols, because
-    another thread was registering it: they would win."""
-    late = {f"JIT({alive[which].symfile:#x})": which for which in added if which in alive}
-    for module in list(target.module_iter()) if late else ():
-        which = late.get(module.GetFileSpec().GetFilename())
-        if which:
-            target.RemoveModule(module)
-            # lldb has forgotten whose the addresses were before.
-            target.ClearModuleLoadAddress(added[which])
-            target.SetModuleLoadAddress(added[which], alive[which].bias)
+def drop_missing(target, current, snapshot):
+    alive = {identity(o) for o in snapshot.objects} if snapshot else set()
+    symfiles_there = {o.symfile for o in snapshot.objects} if snapshot else set()
+    for key, added in _added.items():
+        for which in [w for w in added if key != current or w not in alive]:
+            target.RemoveModule(added.pop(which))
+    for key, rests in _rests.items():
+        for symfile in [s for s in rests if key != current or s not in symfiles_there]:
+            rest = rests.pop(symfile)
+            if rest.module:
+                target.RemoveModule(rest.module)

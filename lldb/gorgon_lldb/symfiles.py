@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""Symfiles, from the process's memory to a file that lldb reads as a library.
+
+Of a module that scripts make from memory lldb reads the first page only; so it goes by way of
+a file. When a relocatable file comes from disk lldb gives its sections addresses of its own; so
+it becomes a shared library with absolute values.
+
+The symfile of a pack describes many objects by segments that cover all of them. Where some
+have modules of their own the pack's must not cover those: lldb knows one module for an address,
+and the breakpoints of both would count. So it gets a segment for each of the others, and loses
+the names that are in none."""
+
+import bisect
+import struct
+
+PT_LOAD, READ_EXECUTE = 1, 5
+SHT_SYMTAB, SHT_NOBITS = 2, 8
+ET_REL, ET_DYN = 1, 3
+
+HEADER_SIZE, SEGMENT_SIZE = 64, 56
+# Of the ELF header: type, machine, version, entry, tables of segments and sections.
+TABLES = struct.Struct("<HHIQQQIHHHHHH")
+TABLES_AT = 0x10
+SECTION = struct.Struct("<IIQQQQIIQQ")  # name, type, flags, address, offset, size, link, info, align, entry size
+SEGMENT = struct.Struct("<IIQQQQQQ")
+SYMBOL = struct.Struct("<IBBHQQ")
+
+
+class Symfile:
+    def __init__(self, data):
+        self.data = bytearray(data)
+        self.head = list(TABLES.unpack_from(self.data, TABLES_AT))
+        self.sections_at, count = self.head[5], self.head[11]
+        self.sections = [list(SECTION.unpack_from(self.data, self.sections_at + i * SECTION.size))
+                         for i in range(count)]
+
+    def finish(self):
+        """The bytes of the shared library."""
+        self.head[0] = ET_DYN
+        TABLES.pack_into(self.data, TABLES_AT, *self.head)
+        for i, section in enumerate(self.sections):
+            SECTION.pack_into(self.data, self.sections_at + i * SECTION.size, *section)
+        return bytes(self.data)
+
+    def symbols(self, table):
+        """(offset, fields with an absolute value) of each symbol."""
+        start, size = table[4], table[5]
+        for at in range(start, start + size, SYMBOL.size):
+            name, info, other, index, value, symbol_size = SYMBOL.unpack_from(self.data, at)
+            if self.head[0] == ET_REL:
+                value = (value + self.sections[index][3]) % 2**64
+            yield at, (name, info, other, index, value, symbol_size)
+
+    def make_absolute(self):
+        for table in (s for s in self.sections if s[1] == SHT_SYMTAB):
+            for at, symbol in self.symbols(table):
+                SYMBOL.pack_into(self.data, at, *symbol)
+
+    def keep_names(self, ranges):
+        """Only symbols within ranges remain. They belong to the first section, a pack's .text."""
+        starts = [start for start, _ in ranges]
+        for table in (s for s in self.sections if s[1] == SHT_SYMTAB):
+            kept = [bytes(SYMBOL.size)]
+            for _, (name, info, other, _, value, size) in self.symbols(table):
+                i = bisect.bisect_right(starts, value) - 1
+                if i >= 0 and value < ranges[i][1]:
+                    kept.append(SYMBOL.pack(name, info, other, 1, value, size))
+            table[5] = len(kept) * SYMBOL.size
+            self.data[table[4]:table[4] + table[5]] = b"".join(kept)
+
+    def keep_addresses(self, ranges):
+        """No section covers anything; a segment for each range does."""
+        for section in self.sections:
+            if section[1] == SHT_NOBITS or section is self.sections[1]:
+                section[1:6] = 0, 0, 0, 0, 0
+        # lldb wants a section that names count from, and it has to be in a segment and in the file.
+        self.sections[1][2:6] = 6, ranges[0][0], 0, HEADER_SIZE  # allocated, executable
+        self.head[4], self.head[8], self.head[9] = len(self.data), SEGMENT_SIZE, len(ranges)
+        for start, end in ranges:
+            self.data += SEGMENT.pack(PT_LOAD, READ_EXECUTE, 0, start, start, 0, end - start, 1)
+
+
+def as_library(data):
+    """Of one object, or of all."""
+    symfile = Symfile(data)
+    symfile.make_absolute()
+    return symfile.finish()
+
+
+def part_of_pack(data, ranges):
+    """Of the objects of a pack in these ranges (start, end)."""
+    symfile, ranges = Symfile(data), sorted(ranges)
+    symfile.keep_names(ranges)
+    symfile.keep_addresses(ranges)
+    return symfile.finish()
