@@ -97,8 +97,11 @@ LEDGER, RISK, PLAIN, OBJECTS = (os.path.join(FIXTURE, name)
                                 for name in ("ledger.c", "risk.cc", "plain.c", "objects.c"))
 
 
+SPARES = [f"libspare{i}.so" for i in range(9)]  # the loader packs no fewer than eight beside a pack
+
+
 def build_fixture(folder):
-    """libledger.so, librisk.so and libobjects.so, and libplain.so without debug information."""
+    """libledger.so, librisk.so and libobjects.so, libplain.so without debug information, and the spares."""
     link = ["-shared", "-fPIC", "-Wl,-rpath,$ORIGIN", "-L", folder]
     for command in (["g++", "-g", "-O0", *link, "-o", f"{folder}/librisk.so", RISK],
                     ["gcc", "-O2", "-s", *link, "-o", f"{folder}/libplain.so", PLAIN],
@@ -106,6 +109,8 @@ def build_fixture(folder):
                     ["gcc", "-g", "-O0", *link, "-o", f"{folder}/libledger.so", LEDGER, "-lrisk", "-lplain"]):
         made = harness.run(*command)
         assert made.returncode == 0, made.stderr
+    for name in SPARES:
+        shutil.copy(f"{folder}/libobjects.so", f"{folder}/{name}")
 
 
 def fixture_code(folder, name="program.py", **variables):

@@ -41,19 +41,29 @@ def interp(text):
 
 
 def locations(listing):
-    return {int(address, 16) for address in re.findall(r"address = (0x\w+), ", listing)}
+    """The addresses of a breakpoint that the process knows; no two are the same."""
+    found = [int(address, 16) for address in re.findall(r"address = (0x\w+), ", listing)]
+    assert len(set(found)) == len(found), listing
+    return set(found)
+
+
+def packs(images):
+    """The interpreters that have symbols beside a pack."""
+    return {int(i) for i in re.findall(r"/pack \[interp (\d+)\]", images)}
 
 
 class Walk(session.Case):
     """A session with a host; `commands` and `actions` are the walker's."""
+
+    host, variables = HOST, {}
 
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         session.build_fixture(cls.folder.name)
         cls.output = harness.lldb(
-            [*cls.commands, session.DRIVER, "run", session.drive(cls.actions)], *HOST,
-            session.fixture_code(cls.folder.name, rounds=ROUNDS, in_turn=True), script=True)
+            [*cls.commands, session.DRIVER, "run", session.drive(cls.actions)], *cls.host,
+            session.fixture_code(cls.folder.name, rounds=ROUNDS, in_turn=True, **cls.variables), script=True)
         cls.after = session.expectations(cls.output, "after")
         assert sorted(cls.after) == sorted(RAN), cls.output
 
@@ -84,7 +94,7 @@ class Steps(Walk):
         1: [*SYMBOLS, "bt 2", "frame variable owner", "frame variable amount", "up", "frame variable owner amount",
             "frame info", "down", "frame select 0", "finish", "thread info", "next", "thread list", "step", "bt 3",
             "gorgon bt", "frame variable amount ", "finish ", "register read rip", "next ", *VALUES,
-            "frame variable risk", "thread backtrace -c 1"],
+            "frame variable risk", "thread backtrace -c 1", "image list -f"],
         2: ["bt 1"], 3: ["bt 1"], 4: ["gorgon list", "breakpoint list 2"], 5: ["gorgon list", "breakpoint list 2"]}
 
     def each(self):
@@ -167,6 +177,18 @@ class Steps(Walk):
 
 
 @harness.needs_lldb
+class PackedSteps(Steps):
+    """Four symfiles become one while the walk goes on, and libraries come after that."""
+
+    host, variables = [*HOST, "-l"], {"spares": session.SPARES}
+
+    def test_symfiles_were_packed_meanwhile(self):
+        seen = [packs(stop.output["image list -f"]) for stop in session.stops(self.output, 1)]
+        self.assertLess(len(seen[0]), len(LIVING))
+        self.assertLessEqual(set(LIVING), seen[-1])
+
+
+@harness.needs_lldb
 class Stops(Walk):
     """Watchpoints, conditions, exceptions, and code without debug information."""
 
@@ -228,21 +250,27 @@ class Stops(Walk):
 
 
 @harness.needs_lldb
+class PackedStops(Stops):
+    host, variables = [*HOST, "-l"], {"spares": session.SPARES}
+
+
+@harness.needs_lldb
 class Afterwards(session.Case):
     """The same without running: attached, and from a core."""
 
     COUNT = 4
+    options, variables = [], {}
 
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         session.build_fixture(cls.folder.name)
         core = os.path.join(cls.folder.name, "core")
-        cls.commands = ["gorgon list", *SYMBOLS, "gorgon apply all frame variable",
+        cls.commands = ["gorgon list", *SYMBOLS, "image list -f", "gorgon apply all frame variable",
                         *(f"gorgon apply all {command}" for command in VALUES), "gorgon apply all gorgon bt",
-                        "gorgon apply all bt 2", "gorgon check"]
-        code = session.fixture_code(cls.folder.name, wait=600)
-        with harness.Background(harness.HOST, "-n", cls.COUNT, code, until=r"(?s)(ready.*){%d}" % cls.COUNT) as host:
+                        "gorgon apply all bt 2", "gorgon check", "gorgon symbols off", "gorgon apply all bt"]
+        code = session.fixture_code(cls.folder.name, wait=600, **cls.variables)
+        with harness.Background(harness.HOST, *cls.options, "-n", cls.COUNT, code, until=r"(?s)(ready.*){%d}" % cls.COUNT) as host:
             time.sleep(0.5)  # from saying so into ledger_wait()
             cls.ready = session.expectations(host.output, "ready")
             made = harness.run("gcore", "-o", core, host.pid)
@@ -273,13 +301,29 @@ class Afterwards(session.Case):
             self.assertRegex(self.applied(output, "bt 2")[i], r"clock_nanosleep")
             self.assertRegex(backtraces[i], rf"in ledger_wait.*libledger\.so \[interp {i}\]  ledger\.c:{sleeps}\n")
             self.assertEqual(re.findall(r"^      py (\S+)  ", backtraces[i], re.M), ["<module>", "<module>"])
+            whole = self.applied(output, "bt")[i]
+            self.assertEqual([m for m, f in session.frames(whole) if f in ("ledger_wait", "Py_BytesMain")],
+                             [f"libledger.so [interp {i}]", f"{session.PYTHON} [interp {i}]"])
         self.assertRegex(output, rf"(?m)^{self.COUNT} interpreters, \d+ objects: no problems\.$")
+        self.check_packs(packs(output))
+
+    def check_packs(self, found):
+        self.assertEqual(found, set())
 
     def test_attached(self):
         self.check(self.attached)
 
     def test_core(self):
         self.check(self.core)
+
+
+@harness.needs_lldb
+class PackedAfterwards(Afterwards):
+    options, variables = ["-l"], {"spares": session.SPARES}
+
+    def check_packs(self, found):
+        # The last to load something is left alone.
+        self.assertGreaterEqual(len(found), self.COUNT - 1)
 
 
 if __name__ == "__main__":
