@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""lldb: packs, which describe all libraries of an interpreter in one symfile. They come while lldb looks
+on, interpreters load more after that, and end."""
+
+import os
+import re
+import sys
+import tempfile
+import unittest
+
+import harness
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import lldb_session as session  # noqa: E402
+
+COUNT = 3
+ROUNDS = 2
+
+
+def rows(modules, name):
+    """{interpreter: (start, end)} of a library, of "gorgon modules"."""
+    found = re.findall(rf"^(\d+) +{re.escape(name)} +(0x\w+)-(0x\w+) ", modules, re.M)
+    return {int(i): (int(start, 16), int(end, 16)) for i, start, end in found}
+
+
+def copies(listing, ranges):
+    """The interpreters in which a breakpoint has a location, one for each location."""
+    addresses = [int(address, 16) for address in re.findall(r"address = (0x\w+), resolved", listing)]
+    return sorted(next(i for i, (start, end) in ranges.items() if start <= a < end) for a in addresses)
+
+
+@harness.needs_lldb
+class Replaced(session.Case):
+    """Each copy has exactly one location, whichever symfiles describe it."""
+
+    @classmethod
+    def setUpClass(cls):
+        listings = ["gorgon modules", "breakpoint list 1", "breakpoint list 2", "image list -f"]
+        with tempfile.TemporaryDirectory() as folder:
+            session.build_fixture(folder)
+            cls.output = harness.lldb(
+                ["gorgon break enter", "breakpoint set -n risk_of", "breakpoint set -n host_created",
+                 "breakpoint set -n gorgon_interp_destroy", session.DRIVER, "run",
+                 session.drive({1: ["bt 2", *listings], 2: ["bt 1"], 3: listings, 4: [*listings, "gorgon list"]})],
+                harness.HOST, "-l", "-n", str(COUNT), "-d", "1", "-a",
+                session.fixture_code(folder, rounds=ROUNDS, in_turn=True, spares=session.SPARES), script=True)
+
+    def test_session_is_whole(self):
+        self.assertTrue(session.ended(self.output), self.output[-2000:])
+        self.assert_clean(self.output)
+
+    def test_one_location_in_each_copy(self):
+        seen = []
+        for stop in session.stops(self.output, 1, 3, 4):
+            for breakpoint, library in ((1, "libledger.so"), (2, "librisk.so")):
+                there = rows(stop.output["gorgon modules"], library)
+                self.assertEqual(copies(stop.output[f"breakpoint list {breakpoint}"], there), sorted(there))
+            seen.append(sorted(there))
+        self.assertEqual(seen[0], [])
+        self.assertIn([0, 2], seen)
+        # In the end the host destroys all in order; of 1, which is gone, it does so in vain.
+        self.assertEqual(seen[-4:], [[0, 2, 3], [2, 3], [2, 3], [3]])
+
+    def test_each_call_stops_once(self):
+        for number, library, function in ((1, "libledger.so", "enter"), (2, "librisk.so", "risk_of")):
+            found = [session.frames(stop.output["bt 2" if number == 1 else "bt 1"])[0]
+                     for stop in session.stops(self.output, number)]
+            labels = sorted(label for label, _ in found)
+            self.assertEqual(labels, sorted(f"{library} [interp {i}]" for i in (0, 2, 3) for _ in range(ROUNDS)))
+            if number == 2:  # static functions have no name in a symfile
+                self.assertEqual({name for _, name in found}, {function})
+
+    def test_packs_have_replaced_what_was_there(self):
+        # Modules that lldb has of private code: fewer than one for each library, once there are packs.
+        stop = session.stops(self.output, 4)[1]
+        modules = len(re.findall(r"JIT\(0x\w+\)", stop.output["image list -f"]))
+        objects = len(re.findall(r"^\d+ +\S+ +0x\w+-0x\w+", stop.output["gorgon modules"], re.M))
+        self.assertEqual(len(re.findall(r"^\d+ +3\.11 ", stop.output["gorgon list"], re.M)), 3)
+        self.assertLess(modules, objects / 2)
+
+
+@harness.needs_lldb
+class Symbols(session.Case):
+    """Of one library in one interpreter; the others of its pack stay what they were."""
+
+    @classmethod
+    def setUpClass(cls):
+        commands = ["gorgon modules", "gorgon break enter", "gorgon break -i 2 ledger_wait", "breakpoint set -n risk_of",
+                    "breakpoint set -n ledger_report", "script print('=== before')", "gorgon apply all bt",
+                    "gorgon symbols 1 librisk", "image list -f", "breakpoint list", "gorgon apply all bt",
+                    "gorgon whose risk_of", "gorgon check", "script print('=== off')", "gorgon symbols off",
+                    "image list -f", "breakpoint list", "gorgon apply all bt", "gorgon whose risk_of", "gorgon check",
+                    "detach"]
+        with tempfile.TemporaryDirectory() as folder:
+            session.build_fixture(folder)
+            code = session.fixture_code(folder, wait=600, in_turn=True, spares=session.SPARES)
+            with harness.Background(harness.HOST, "-l", "-n", COUNT, code,
+                                    until=r"(?s)(ready.*){%d}" % COUNT) as host:
+                output = harness.lldb(commands, script=True, options=["-p", str(host.pid)])
+        cls.output = output
+        cls.before, rest = output.split("=== before\n")
+        cls.with_symbols, cls.without = rest.split("=== off\n")
+
+    def places(self, output, number, library):
+        listing = re.search(rf"^{number}: .*\n(?:  .*\n)*", output, re.M)[0]
+        return copies(listing, rows(self.before, library))
+
+    def test_nothing_is_complained_about(self):
+        self.assert_clean(self.output)
+
+    def test_modules(self):
+        self.assertEqual(re.findall(r"/([^/\n]+ \[interp \d+\])", self.with_symbols),
+                         ["librisk.so [interp 1]", "pack [interp 1]"])
+        self.assertEqual(re.findall(r"/([^/\n]+ \[interp \d+\])", self.without), ["pack [interp 1]"])
+
+    def test_breakpoints_of_all_libraries(self):
+        everywhere = list(range(COUNT))
+        self.assertIn(f"enter in all interpreters, {COUNT} locations.\n", self.before)
+        self.assertIn("ledger_wait in interpreter 2, 1 location.\n", self.before)
+        for output in (self.with_symbols, self.without):
+            self.assertEqual(self.places(output, 1, "libledger.so"), everywhere)
+            self.assertEqual(self.places(output, 2, "libledger.so"), [2])
+            self.assertEqual(self.places(output, 3, "librisk.so"), everywhere)
+            self.assertEqual(self.places(output, 4, "libledger.so"), everywhere)
+
+    def test_backtraces_are_whole(self):
+        def backtraces(output):
+            texts = re.split(r"^interp (\d+), thread .*\n", output, flags=re.M)
+            return {int(i): session.frames(text.split("(lldb)")[0]) for i, text in zip(texts[1::2], texts[2::2])}
+
+        def named(frames):
+            # lldb counts functions without a name for each module anew.
+            return [(module, re.sub(r"^___lldb_unnamed_symbol\d+$", "?", function)) for module, function in frames]
+
+        before = backtraces(self.with_symbols.split("gorgon symbols")[0])
+        self.assertEqual(sorted(before), list(range(COUNT)))
+        for i, frames in before.items():
+            self.assertIn((f"libledger.so [interp {i}]", "ledger_wait"), frames)
+            self.assertIn((f"{session.PYTHON} [interp {i}]", "Py_BytesMain"), frames)
+            for output in (self.with_symbols.split("gorgon symbols")[1], self.without):
+                self.assertEqual(named(backtraces(output)[i]), named(frames))
+
+    def test_lines_in_that_copy_only(self):
+        line = harness.source_line(session.RISK, "double risk_of(int amount)") + 1  # the brace
+        found = re.findall(r"interpreter (\d), librisk\.so, risk_of\+0(, risk\.cc:\d+)?$", self.with_symbols, re.M)
+        self.assertEqual(found, [("0", ""), ("1", f", risk.cc:{line}"), ("2", "")])
+        self.assertEqual(re.findall(r"interpreter (\d), librisk\.so, risk_of\+0$", self.without, re.M),
+                         ["0", "1", "2"])
+
+    def test_check(self):
+        for output in (self.with_symbols, self.without):
+            self.assertRegex(output, rf"(?m)^{COUNT} interpreters, \d+ objects: no problems\.$")
+
+
+if __name__ == "__main__":
+    unittest.main()
