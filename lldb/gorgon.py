@@ -15,6 +15,7 @@ from gorgon_lldb import labels, registration, summaries  # noqa: E402
 from gorgon_lldb.breaks import Resolver  # noqa: E402,F401
 from gorgon_lldb.commands import (  # noqa: E402,F401
     Apply, Break, Bt, Check, Label, List, Modules, Print, Symbols, Tbreak, Tls, Whose)
+from gorgon_lldb.symbols import StopHook  # noqa: E402,F401
 
 
 def frame_label(frame, _dict):

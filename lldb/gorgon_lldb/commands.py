@@ -143,15 +143,17 @@ class Symbols(Command):
     the library file with its debug information once for each copy. N is an
     interpreter's number; LIB limits it to objects whose name contains LIB or
     fits it as a pattern. The copies then are modules with names such as
-    "libpython3.11.so.1.0 [interp 1]", also for "breakpoint set --shlib".
-    Copies loaded later need the command again. "off" takes all of it back.
+    "libpython3.11.so.1.0 [interp 1]", also for "breakpoint set --shlib"; what
+    else was described together with them is "pack [interp 1]". Copies loaded
+    later need the command again. "off" takes all of it back. A stop hook of
+    the target follows what the process loads, packs and unloads.
 
     lldb 19 ends a backtrace at a function that the compiler has split when
     it has that function's debug information; in CPython that is
     _PyEval_EvalFrameDefault. Without symbols the backtrace is whole.
 
-    Each copy of libpython costs lldb a tenth of a second and tens of
-    megabytes.
+    Each copy of libpython costs lldb a tenth of a second or two and tens of
+    megabytes, what is left of a pack a fifth of that.
 
     With --dwarf it is the process that does it: the library puts the debug
     information into the object that lldb reads of a copy, all addresses

@@ -120,6 +120,26 @@ def settle(target, snapshot):
             place(target, added[identity(o)], o.bias)
 
 
+class StopHook:
+    """At each stop, before lldb shows it: the process may have packed or unloaded something meanwhile."""
+
+    def __init__(self, target, _args, _dict):
+        self.target = target
+
+    def handle_stop(self, _context, _stream):
+        drop_stale(self.target)
+        return True  # it is a stop
+
+
+def add_stop_hook(target):
+    """Once for each target."""
+    interpreter, context = target.GetDebugger().GetCommandInterpreter(), lldb.SBExecutionContext(target)
+    result = lldb.SBCommandReturnObject()
+    interpreter.HandleCommand("target stop-hook list", context, result)
+    if "gorgon.StopHook" not in (result.GetOutput() or ""):
+        interpreter.HandleCommand("target stop-hook add -P gorgon.StopHook", context, result)
+
+
 def by_symfile(snapshot):
     found = collections.defaultdict(list)
     for o in snapshot.objects:
@@ -153,6 +173,7 @@ def add(target, namespaces, pattern):
         if not o.symfile:
             place(target, module, o.bias)
     settle(target, process.snapshot(target))
+    add_stop_hook(target)
     if not sum(count.values()) and not text:
         return f"No object's name fits {pattern}.\n" if pattern else "No objects.\n"
     there = f", {count['there']} had them already" if count["there"] else ""

@@ -152,5 +152,36 @@ class Symbols(session.Case):
             self.assertRegex(output, rf"(?m)^{COUNT} interpreters, \d+ objects: no problems\.$")
 
 
+@harness.needs_lldb
+class PackedAfterSymbols(session.Case):
+    """Symbols for libraries that have symfiles of their own, which are packed then. No command follows."""
+
+    def test_lines_at_every_stop(self):
+        line = harness.source_line(session.RISK, "risk_of: has caught")
+        with tempfile.TemporaryDirectory() as folder:
+            session.build_fixture(folder)
+            output = harness.lldb(
+                ["gorgon break enter", f"gorgon break risk.cc:{line}", session.DRIVER, "run",
+                 session.drive({1: ["gorgon symbols all librisk", "breakpoint disable 1"],
+                                2: ["bt 1", "frame variable amount", "image list -f"]})],
+                harness.HOST, "-l", "-n", str(COUNT),
+                session.fixture_code(folder, rounds=ROUNDS, in_turn=True, spares=session.SPARES), script=True)
+        after = session.expectations(output, "after")
+        self.assertEqual(sorted(after), list(range(COUNT)))
+        seen, packed = {}, set()
+        for stop in session.stops(output, 2):
+            found = re.search(rf"librisk\.so \[interp (\d)\]`risk_of\(amount=(-?\d+)\) at risk\.cc:{line}:",
+                              stop.output["bt 1"])
+            self.assertTrue(found, stop.output["bt 1"])
+            self.assertEqual(stop.output["frame variable amount"], f"(int) amount = {found[2]}\n")
+            seen.setdefault(int(found[1]), []).append(int(found[2]))
+            if f"/pack [interp {found[1]}]" in stop.output["image list -f"]:
+                packed.add(int(found[1]))
+        self.assertEqual(seen, {i: [values["ledger_total"] for values in rounds] for i, rounds in after.items()})
+        self.assertTrue(packed)
+        self.assertTrue(session.ended(output), output[-2000:])
+        self.assert_clean(output)
+
+
 if __name__ == "__main__":
     unittest.main()
