@@ -161,19 +161,31 @@ static uint64_t read_encoded(const struct move *m, struct cursor *c, uint8_t enc
 	return encoding & PE_PCREL ? place + value : value;
 }
 
-/* Only to see whether there is an address among the rules. */
-static bool rules_can_move(struct cursor c)
+bool jitreg_frames_read_rules(const uint8_t *rules, size_t size, struct jitreg_rules *ret)
 {
-	while (c.at < c.end && !c.bad) {
+	struct cursor c = {.at = rules, .end = rules + size};
+
+	*ret = (struct jitreg_rules){0};
+	while (c.at < c.end) {
 		uint8_t op = (uint8_t)read_fixed(&c, 1);
 
 		switch (op & 0xc0 ? op & 0xc0 : op) {
 		case 0x00: // nop, padding
-		case 0x40: // advance
+			continue;
+		case 0x40:
+			ret->advance += op & 0x3f;
+			break;
 		case 0xc0: // restore
-		case CFA_REMEMBER_STATE:
-		case CFA_RESTORE_STATE:
 		case CFA_GNU_WINDOW_SAVE:
+			break;
+		case CFA_REMEMBER_STATE:
+			ret->open++;
+			break;
+		case CFA_RESTORE_STATE:
+			if (ret->open)
+				ret->open--;
+			else
+				ret->odd = true;
 			break;
 		case 0x80: // offset
 		case CFA_RESTORE_EXTENDED:
@@ -186,13 +198,13 @@ static bool rules_can_move(struct cursor c)
 			read_leb(&c);
 			break;
 		case CFA_ADVANCE_LOC1:
-			skip(&c, 1);
+			ret->advance += read_fixed(&c, 1);
 			break;
 		case CFA_ADVANCE_LOC2:
-			skip(&c, 2);
+			ret->advance += read_fixed(&c, 2);
 			break;
 		case CFA_ADVANCE_LOC4:
-			skip(&c, 4);
+			ret->advance += read_fixed(&c, 4);
 			break;
 		case CFA_OFFSET_EXTENDED:
 		case CFA_REGISTER:
@@ -216,9 +228,20 @@ static bool rules_can_move(struct cursor c)
 		default: // CFA_SET_LOC, and what this does not know
 			return false;
 		}
+		if (c.bad)
+			return false;
+		ret->size = (size_t)(c.at - rules);
 	}
-	return !c.bad;
+	return true;
 }
+
+static bool rules_can_move(const struct cursor *c)
+{
+	struct jitreg_rules rules;
+
+	return jitreg_frames_read_rules(c->at, (size_t)(c->end - c->at), &rules);
+}
+
 
 static void put_bytes(struct head *head, const void *data, size_t size)
 {
@@ -337,7 +360,7 @@ static int move_cie(struct move *m, size_t off, struct cursor c)
 	if ((version != 1 && version != 3) ||
 	    !read_augmentation(&c, &cie, &code_align, &data_align, &return_register, version) ||
 	    data_align.end - data_align.at > MAX_LEB || return_register > UINT8_MAX ||
-	    !rules_can_move(c))
+	    !rules_can_move(&c))
 		return -ENOEXEC;
 	put(&head, eh ? 0 : UINT32_MAX, 4);
 	put(&head, 1, 1);
@@ -379,7 +402,7 @@ static int move_fde(struct move *m, size_t cie_off, struct cursor c)
 	size = read_fixed(&c, encoded_size(cie->encoding));
 	if (cie->has_size)
 		skip(&c, read_leb(&c));
-	if (c.bad || !rules_can_move(c))
+	if (c.bad || !rules_can_move(&c))
 		return -ENOEXEC;
 	// Functions that the linker has dropped can keep an entry.
 	if (!size || start < m->from->start || start >= m->from->end)

@@ -34,7 +34,35 @@ struct jitreg_frames {
 int jitreg_frames_append(struct jitreg_bytes *to, uint64_t to_vaddr,
 			 enum jitreg_frames_form form, const struct jitreg_frames *from);
 
-/** Whether that would work. */
+/** What is among the rules of a function. */
+struct jitreg_rules {
+	uint64_t advance; /**< How far they get, in units of the CIE. */
+	size_t open;      /**< States that are remembered at the end. */
+	size_t size;      /**< In bytes, without padding. */
+	bool odd;         /**< A state is restored that was not remembered. */
+};
+
+/** False when there is something among them that cannot be moved. */
+bool jitreg_frames_read_rules(const uint8_t *rules, size_t size, struct jitreg_rules *ret);
+
+/** Sorted. */
+struct jitreg_addresses {
+	uint64_t *items;
+	size_t count;
+};
+
+/**
+ * Make one entry for a row of neighbouring functions without a name; see merge.c.
+ *
+ * @param frames  What jitreg_frames_append() has made for @p vaddr with
+ *                JITREG_FRAMES_EH | JITREG_FRAMES_PCREL. Unchanged on failure.
+ * @param names   The addresses of symbols.
+ * @retval 0 or -ENOMEM
+ */
+int jitreg_frames_merge(struct jitreg_bytes *frames, uint64_t vaddr,
+			const struct jitreg_addresses *names);
+
+/** Whether jitreg_frames_append() would work. */
 int jitreg_frames_check(const uint8_t *from, size_t size, uint64_t vaddr);
 
 #endif

@@ -22,7 +22,8 @@
  *                  with very many (libcrypto) none: each costs both debuggers 100 bytes and more.
  *     .eh_frame    has the type SHT_NULL, which GDB passes over; LLDB goes by the name. (A
  *                  .debug_frame would not do: LLDB wants a symbol for each function that it
- *                  unwinds, and makes them up from .eh_frame only.)
+ *                  unwinds, and makes them up from .eh_frame only. Neighbours without a name
+ *                  share one, merge.c.)
  *     .text        GDB gets one that is marked as thread-local: it says where the companion's
  *                  .text belongs and does not stand for addresses itself, for GDB would take
  *                  it for the .text of the first companion only, and find names in no other.
@@ -226,7 +227,31 @@ static int add_names(struct pack *p)
 		r = jitreg_pack_for_each_name(p->current->template, add_name, p);
 	}
 	free(shares);
-	return r ? r : jitreg_writer_add_symtab(&p->file, &p->symtab);
+	return r;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static int merge_frames(struct pack *p, uint64_t vaddr)
+{
+	const Elf64_Sym *syms = (const Elf64_Sym *)p->symtab.syms.data;
+	size_t count = p->symtab.syms.size / sizeof(*syms);
+	struct jitreg_addresses names = {.items = calloc(count + 1, sizeof(*names.items))};
+	int r;
+
+	if (!names.items)
+		return -ENOMEM;
+	for (size_t i = 1; i < count; i++) // the first one is none
+		names.items[names.count++] = p->runs[syms[i].st_shndx - 1].start + syms[i].st_value;
+	qsort(names.items, names.count, sizeof(*names.items), by_value);
+	r = jitreg_frames_merge(&p->frames, vaddr, &names);
+	free(names.items);
+	return r;
 }
 
 int jitreg_pack_move_frames(const struct jitreg_member *members, size_t count, uint64_t vaddr,
@@ -257,12 +282,13 @@ int jitreg_pack_move_frames(const struct jitreg_member *members, size_t count, u
 static int add_frames(struct pack *p)
 {
 	GElf_Shdr shdr = {.sh_type = SHT_PROGBITS, .sh_addralign = 8};
-
 	int r;
 
 	shdr.sh_addr = p->runs[p->run_count - 1].end;
 	r = jitreg_pack_move_frames(p->members, p->member_count, shdr.sh_addr, JITREG_FRAMES_EH,
 				    &p->frames);
+	if (!r && p->companion)
+		r = merge_frames(p, shdr.sh_addr);
 	if (r)
 		return r;
 	shdr.sh_size = p->frames.size;
@@ -332,7 +358,9 @@ static int write_file(struct pack *p)
 	int r;
 
 	if ((r = jitreg_writer_begin(&p->file, ET_REL, like)) ||
-	    (r = add_sections(p)) || (r = add_frames(p)) || (r = add_names(p)) || (r = p->companion ? add_reference(p) : 0) ||
+	    (r = add_sections(p)) || (r = add_names(p)) || (r = add_frames(p)) ||
+	    (r = jitreg_writer_add_symtab(&p->file, &p->symtab)) ||
+	    (r = p->companion ? add_reference(p) : 0) ||
 	    (r = jitreg_writer_finish(&p->file, NULL, &t->private_size, &t->bytes, &t->size)))
 		return r;
 	if (p->companion)
