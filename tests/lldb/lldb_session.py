@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 import unittest
 
 import harness
