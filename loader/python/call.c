@@ -177,7 +177,7 @@ static void abandon(struct gorgon_call *call)
 	release_gil(call->interp);
 }
 
-static void enter(struct gorgon_call *call, struct gorgon_signals **outer)
+static void enter_call(struct gorgon_call *call, struct gorgon_signals **outer)
 {
 	if (!call->on_main_thread)
 		return;
@@ -219,7 +219,7 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 
 	if ((err = push(interp, &call, states)))
 		return err;
-	enter(&call, &outer_signals);
+	enter_call(&call, &outer_signals);
 	outer_locale = gorgon_locale_enter(interp->ns->locale);
 	exited = run(&call, fn, ctx, &err);
 	if (exited)
