@@ -35,12 +35,14 @@
 
 #include "../jitreg/descriptor.h"
 #include "../jitreg/group.h"
+#include "../jitreg/pack.h"
 #include "../jitreg/symfile.h"
 #include "../jitreg/writer.h"
 #include "jitreg_util.h"
 
 #define BASE(n)    (UINT64_C(0x200000000000) + (uint64_t)(n) * (UINT64_C(1) << 32))
 #define IMAGE_SIZE UINT64_C(0x8000)
+#define LARGE_SIZE UINT64_C(0x200000)
 #define THREADS    6
 #define REPEATS    20
 
@@ -120,20 +122,37 @@ int __wrap_link(const char *from, const char *to)
 
 /* --- what happens ---------------------------------------------------------------------- */
 
-/* As text: "self.so:pack " an image has moved, "+pack " and "-self.so " events, "|" the two
- * that make debuggers look at their breakpoints. */
-static char events[1024];
+/* As text: "self.so:pack " an image has moved; "+self.so " and "-[self.so link.so] " debuggers
+ * hear of its own symfile and of a pack, "+self.so:dwarf " of one with DWARF; "( ) " the two
+ * that make them look at their breakpoints. */
+static char events[4096];
 
-static void note(const char *what, const char *name, const char *more)
+__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
 {
 	size_t size = strlen(events);
+	va_list args;
 
-	snprintf(events + size, sizeof(events) - size, "%s%s%s ", what, name, more);
+	va_start(args, format);
+	vsnprintf(events + size, sizeof(events) - size, format, args);
+	va_end(args);
 }
 
 static const char *base_name(const char *path)
 {
 	return strrchr(path, '/') + 1;
+}
+
+static void note_listing(const struct jitreg_listing *listing)
+{
+	const struct jitreg_template *t = listing->template;
+
+	if (t->kind != JITREG_SYMFILE_PACK) {
+		note("%s%s ", base_name(t->path), listing->whole.bytes ? ":dwarf" : "");
+		return;
+	}
+	for (size_t i = 0; i < t->member_count; i++)
+		note("%s%s", i ? " " : "[", base_name(t->members[i].template->path));
+	note("] ");
 }
 
 static void on_stop(void)
@@ -144,11 +163,12 @@ static void on_stop(void)
 
 	assert_int_equal(jitreg_debug_root.sequence % 2, 0);
 	assert_memory_equal(listing->debug.base.symfile_addr, "\177ELF", 4);
-	if (listing->debug.base.symfile_size < 256) // without content, in no list
-		note(comes ? "(" : ")", "", "");
-	else
-		note(comes ? "+" : "-",
-		     listing->template->path ? base_name(listing->template->path) : "pack", "");
+	if (listing->debug.base.symfile_size < 256) { // without content, in no list
+		note(comes ? "( " : ") ");
+		return;
+	}
+	note(comes ? "+" : "-");
+	note_listing(listing);
 }
 
 /* An image and what its owner was told of it. */
@@ -166,7 +186,7 @@ static void on_moved(void *ctx, const struct jitreg_info *info)
 
 	image->info = *info;
 	image->moves++;
-	note("", image->name, info->symfile ? kinds[info->symfile_kind] : ":gone");
+	note("%s%s ", image->name, info->symfile ? kinds[info->symfile_kind] : ":gone");
 }
 
 #define assert_events(text)                                                                        \
@@ -176,8 +196,8 @@ static void on_moved(void *ctx, const struct jitreg_info *info)
 	} while (0)
 
 /* Register @name at @off from the start of a group. */
-static int try_enter(struct jitreg_group *group, uint64_t base, uint64_t off, const char *name,
-		     uint32_t flags, struct image *ret)
+static int try_enter(struct jitreg_group *group, uint64_t base, uint64_t off, uint64_t size,
+		     const char *name, uint32_t flags, struct image *ret)
 {
 	struct jitreg_image image = {
 		.size = sizeof(image),
@@ -186,7 +206,7 @@ static int try_enter(struct jitreg_group *group, uint64_t base, uint64_t off, co
 		.flags = flags,
 		.bias = base + off,
 		.start = base + off,
-		.end = base + off + IMAGE_SIZE,
+		.end = base + off + size,
 		.group = group,
 		.moved = on_moved,
 		.ctx = ret,
@@ -199,7 +219,7 @@ static int try_enter(struct jitreg_group *group, uint64_t base, uint64_t off, co
 static void enter_at(struct jitreg_group *group, uint64_t base, uint64_t off, const char *name,
 		     uint32_t flags, struct image *ret)
 {
-	assert_int_equal(try_enter(group, base, off, name, flags, ret), 0);
+	assert_int_equal(try_enter(group, base, off, IMAGE_SIZE, name, flags, ret), 0);
 	assert_int_equal(ret->moves, 1);
 }
 
@@ -215,11 +235,34 @@ struct world {
 	struct image images[SIDE_BY_SIDE];
 };
 
+/* None is described together with another. */
+static void assert_apart(const struct image *images, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		assert_non_null(images[i].info.symfile);
+		for (size_t k = 0; k < i; k++)
+			assert_ptr_not_equal(images[i].info.symfile, images[k].info.symfile);
+	}
+}
+
+static void assert_together(const struct image *images, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(images[i].info.symfile_kind, JITREG_SYMFILE_PACK);
+		assert_non_null(images[i].info.symfile);
+		assert_ptr_equal(images[i].info.symfile, images[0].info.symfile);
+	}
+}
+
+/* Each has a pack of its own. */
 static void world_enter(struct world *w, unsigned number)
 {
 	assert_int_equal(jitreg_group_create(BASE(number), &w->group), 0);
-	for (size_t i = 0; i < SIDE_BY_SIDE; i++)
+	for (size_t i = 0; i < SIDE_BY_SIDE; i++) {
 		enter_at(w->group, BASE(number), layout[i].off, layout[i].name, JITREG_LEAN, &w->images[i]);
+		assert_int_equal(w->images[i].info.symfile_kind, JITREG_SYMFILE_PACK);
+	}
+	assert_apart(w->images, SIDE_BY_SIDE);
 }
 
 static void world_leave(struct world *w)
@@ -230,16 +273,17 @@ static void world_leave(struct world *w)
 	jitreg_group_destroy(w->group);
 }
 
+static void world_join(struct world *w)
+{
+	assert_int_equal(jitreg_group_pack(w->group), 0);
+	assert_together(w->images, SIDE_BY_SIDE);
+}
+
 /* Entered, and packed into one symfile that all images have. */
 static void world_pack(struct world *w, unsigned number)
 {
 	world_enter(w, number);
-	assert_int_equal(jitreg_group_pack(w->group), 0);
-	assert_int_equal(jitreg_group_count_loose(w->group), 0);
-	for (size_t i = 0; i < SIDE_BY_SIDE; i++) {
-		assert_int_equal(w->images[i].info.symfile_kind, JITREG_SYMFILE_PACK);
-		assert_ptr_equal(w->images[i].info.symfile, w->images[0].info.symfile);
-	}
+	world_join(w);
 }
 
 static void assert_nothing_left(void)
@@ -270,7 +314,8 @@ static int pack_in_child(unsigned number)
 	int r = jitreg_group_create(BASE(number), &group);
 
 	for (size_t i = 0; !r && i < SIDE_BY_SIDE; i++)
-		r = try_enter(group, BASE(number), layout[i].off, layout[i].name, JITREG_LEAN, &images[i]);
+		r = try_enter(group, BASE(number), layout[i].off, IMAGE_SIZE, layout[i].name,
+			      JITREG_LEAN, &images[i]);
 	if (!r)
 		r = jitreg_group_pack(group);
 	if (r || !companion_of(&images[0].info))
@@ -310,7 +355,80 @@ static uint64_t vaddr_of(const char *library, const char *name)
 	return address;
 }
 
+/* Link-time addresses of a fixture's .text; none has other code. */
+static struct jitreg_run text_of(const char *library)
+{
+	struct jitreg_run text;
+	const Elf64_Shdr *shdr;
+	size_t size;
+	uint8_t *bytes = util_read(util_path(library), &size);
+
+	shdr = jitreg_file_section(bytes, ".text");
+	assert_non_null(shdr);
+	text = (struct jitreg_run){shdr->sh_addr, shdr->sh_addr + shdr->sh_size};
+	free(bytes);
+	return text;
+}
+
 /* --- packing --------------------------------------------------------------------------- */
+
+static void register_lean_image_is_a_pack_of_its_own(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_enter(&w, 0);
+	for (size_t i = 0; i < SIDE_BY_SIDE; i++) {
+		const struct jitreg_info *info = &w.images[i].info;
+		const Elf64_Ehdr *ehdr = info->symfile;
+		const Elf64_Phdr *phdr = (const Elf64_Phdr *)((const uint8_t *)ehdr + ehdr->e_phoff);
+
+		assert_int_equal(ehdr->e_phnum, 1);
+		assert_int_equal(phdr->p_vaddr, BASE(0) + layout[i].off);
+		assert_int_equal(phdr->p_memsz, IMAGE_SIZE);
+		assert_null(section(info, ".text.1"));
+		assert_non_null(companion_of(info));
+		for (size_t k = 0; k < i; k++)
+			assert_string_not_equal(companion_of(info), companion_of(&w.images[k].info));
+	}
+	world_leave(&w);
+	assert_nothing_left();
+}
+
+static void register_lean_image_of_no_group_is_no_pack(void **state)
+{
+	struct image image;
+
+	(void)state;
+	enter_at(NULL, BASE(0), 0x10000, "self.so", JITREG_LEAN, &image);
+	assert_int_equal(image.info.symfile_kind, JITREG_SYMFILE_LEAN);
+	assert_null(companion_of(&image.info));
+	jitreg_unregister(image.entry);
+	assert_nothing_left();
+}
+
+static void pack_single_image_stays_as_it_is(void **state)
+{
+	struct jitreg_group *group;
+	struct image image;
+
+	(void)state;
+	assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
+	enter_at(group, BASE(0), 0x10000, "self.so", JITREG_LEAN, &image);
+	assert_int_equal(jitreg_group_pack(group), 0);
+	assert_int_equal(jitreg_group_pack_if_known(group), 0);
+	assert_int_equal(image.moves, 1);
+	jitreg_unregister(image.entry);
+
+	enter_at(group, BASE(0), 0x10000, "self.so", 0, &image);
+	assert_int_equal(image.info.symfile_kind, JITREG_SYMFILE_FULL);
+	assert_int_equal(jitreg_group_pack(group), 0);
+	assert_int_equal(image.info.symfile_kind, JITREG_SYMFILE_PACK);
+	assert_int_equal(jitreg_count(), 1);
+	jitreg_unregister(image.entry);
+	jitreg_group_destroy(group);
+	assert_nothing_left();
+}
 
 static void pack_images_have_one_symfile(void **state)
 {
@@ -320,8 +438,6 @@ static void pack_images_have_one_symfile(void **state)
 	events[0] = '\0';
 	world_enter(&w, 0);
 	assert_int_equal(jitreg_count(), 3);
-	assert_int_equal(jitreg_group_count_loose(w.group), 3);
-	assert_int_equal(w.images[0].info.symfile_kind, JITREG_SYMFILE_LEAN);
 	assert_int_equal(jitreg_group_pack(w.group), 0);
 	assert_int_equal(jitreg_count(), 1);
 	for (size_t i = 0; i < 3; i++) {
@@ -352,25 +468,27 @@ static void pack_events_come_new_before_old(void **state)
 	util_watch(on_stop);
 	events[0] = '\0';
 	world_enter(&w, 0);
-	assert_events("self.so:lean +self.so names.so:lean +names.so link.so:lean +link.so ");
+	assert_events("self.so:pack +[self.so] names.so:pack +[names.so] link.so:pack +[link.so] ");
 	assert_int_equal(jitreg_group_pack(w.group), 0);
-	assert_events("self.so:pack names.so:pack link.so:pack +pack -link.so -names.so -self.so ( ) ");
+	assert_events("self.so:pack names.so:pack link.so:pack +[self.so names.so link.so] "
+		      "-[link.so] -[names.so] -[self.so] ( ) ");
 	assert_int_equal(jitreg_group_pack(w.group), 0);
 	assert_events("");
 
 	enter_at(w.group, BASE(0), 0x200000, "tls.so", 0, &more);
 	assert_events("tls.so:full +tls.so ");
-	assert_int_equal(jitreg_group_count_loose(w.group), 1);
 	assert_int_equal(jitreg_group_pack(w.group), 0);
-	assert_events("self.so:pack names.so:pack link.so:pack tls.so:pack +pack -tls.so -pack ( ) ");
+	assert_events("self.so:pack names.so:pack link.so:pack tls.so:pack "
+		      "+[self.so names.so link.so tls.so] -tls.so -[self.so names.so link.so] ( ) ");
 	assert_int_equal(jitreg_count(), 1);
 
 	// the old one goes first: both begin at the same address
 	jitreg_unregister(w.images[0].entry);
-	assert_events("-pack ( ) names.so:pack link.so:pack tls.so:pack +pack ");
+	assert_events("-[self.so names.so link.so tls.so] ( ) names.so:pack link.so:pack tls.so:pack "
+		      "+[names.so link.so tls.so] ");
 	w.images[0].entry = NULL;
 	jitreg_group_close(w.group);
-	assert_events("tls.so:gone link.so:gone names.so:gone -pack ( ) ");
+	assert_events("tls.so:gone link.so:gone names.so:gone -[names.so link.so tls.so] ( ) ");
 	jitreg_unregister(more.entry);
 	world_leave(&w);
 	assert_events("( ) "); // closed again
@@ -424,12 +542,13 @@ static void pack_if_known_packs_what_another_group_has(void **state)
 	world_enter(&first, 0);
 	assert_int_equal(jitreg_group_pack_if_known(first.group), 0);
 	assert_int_equal(jitreg_count(), 3); // nobody has such a pack
+	assert_apart(first.images, SIDE_BY_SIDE);
 	assert_int_equal(jitreg_group_pack(first.group), 0);
 	world_enter(&second, 1);
 	assert_int_equal(jitreg_count(), 4);
 	assert_int_equal(jitreg_group_pack_if_known(second.group), 0);
 	assert_int_equal(jitreg_count(), 2);
-	assert_int_equal(second.images[0].info.symfile_kind, JITREG_SYMFILE_PACK);
+	assert_together(second.images, SIDE_BY_SIDE);
 	assert_string_equal(companion_of(&second.images[0].info), companion_of(&first.images[0].info));
 	world_leave(&first);
 	world_leave(&second);
@@ -448,8 +567,9 @@ static void pack_same_files_at_other_distances_is_another_pack(void **state)
 	enter_at(group, BASE(1), 0x10000, "self.so", JITREG_LEAN, &image[0]);
 	enter_at(group, BASE(1), 0x1a000, "names.so", JITREG_LEAN, &image[1]);
 	assert_int_equal(jitreg_group_pack_if_known(group), 0);
-	assert_int_equal(jitreg_group_count_loose(group), 2);
+	assert_apart(image, 2);
 	assert_int_equal(jitreg_group_pack(group), 0);
+	assert_together(image, 2);
 	assert_string_not_equal(companion_of(&image[0].info), companion_of(&first.images[0].info));
 	jitreg_unregister(image[0].entry);
 	jitreg_unregister(image[1].entry);
@@ -470,13 +590,15 @@ static void pack_image_too_far_away_keeps_its_own(void **state)
 	enter_at(group, BASE(4), limit - IMAGE_SIZE + 0x1000, "link.so", JITREG_LEAN, &image[1]);
 	enter_at(group, BASE(4), -limit, "names.so", JITREG_LEAN, &image[2]);
 	enter_at(group, BASE(4), 0x10000, "tls.so", JITREG_LEAN, &image[3]);
-	assert_int_equal(jitreg_group_count_loose(group), 2);
-	assert_int_equal(jitreg_group_pack(group), 0);
-	assert_int_equal(jitreg_count(), 3);
-	assert_int_equal(image[0].info.symfile_kind, JITREG_SYMFILE_PACK);
-	assert_int_equal(image[1].info.symfile_kind, JITREG_SYMFILE_LEAN);
-	assert_int_equal(image[2].info.symfile_kind, JITREG_SYMFILE_LEAN);
-	assert_int_equal(image[3].info.symfile_kind, JITREG_SYMFILE_PACK);
+	for (int packed = 0; packed < 2; packed++) {
+		assert_int_equal(jitreg_count(), packed ? 3 : 4);
+		assert_int_equal(image[0].info.symfile_kind, JITREG_SYMFILE_PACK);
+		assert_int_equal(image[1].info.symfile_kind, JITREG_SYMFILE_LEAN);
+		assert_int_equal(image[2].info.symfile_kind, JITREG_SYMFILE_LEAN);
+		assert_int_equal(image[3].info.symfile_kind, JITREG_SYMFILE_PACK);
+		assert_int_equal(image[0].info.symfile == image[3].info.symfile, packed);
+		assert_int_equal(jitreg_group_pack(group), 0);
+	}
 	for (size_t i = 0; i < 4; i++)
 		jitreg_unregister(image[i].entry);
 	jitreg_group_destroy(group);
@@ -495,9 +617,10 @@ static void pack_writable_unwind_data_keeps_its_own(void **state)
 	assert_ptr_not_equal(memory, MAP_FAILED);
 	assert_int_equal(jitreg_group_create(base, &group), 0);
 	enter_at(group, base, 0x10000, "live.so", JITREG_LEAN, &image);
-	assert_int_equal(jitreg_group_count_loose(group), 0);
+	assert_int_equal(image.info.symfile_kind, JITREG_SYMFILE_LEAN);
 	assert_int_equal(jitreg_group_pack(group), 0);
 	assert_int_equal(image.info.symfile_kind, JITREG_SYMFILE_LEAN);
+	assert_int_equal(image.moves, 1);
 	jitreg_unregister(image.entry);
 	jitreg_group_destroy(group);
 	munmap(memory, IMAGE_SIZE);
@@ -525,9 +648,9 @@ static void pack_unwind_data_of_elsewhere_is_left_out(void **state)
 	assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
 	enter_at(group, BASE(0), 0x10000, "lies.so", JITREG_LEAN, &images[0]);
 	enter_at(group, BASE(0), 0x20000, "names.so", JITREG_LEAN, &images[1]);
-	assert_int_equal(jitreg_group_count_loose(group), 2);
+	assert_apart(images, 2);
 	assert_int_equal(jitreg_group_pack(group), 0);
-	assert_int_equal(images[1].info.symfile_kind, JITREG_SYMFILE_PACK);
+	assert_together(images, 2);
 	assert_non_null(companion_of(&images[1].info));
 	jitreg_unregister(images[0].entry);
 	jitreg_unregister(images[1].entry);
@@ -535,12 +658,122 @@ static void pack_unwind_data_of_elsewhere_is_left_out(void **state)
 	assert_nothing_left();
 }
 
+/* --- one of a pack with its DWARF --------------------------------------------------------- */
+
+static void set_dwarf(const struct image *image, bool whole)
+{
+	const char *reason = "none";
+	int r = jitreg_entry_set_dwarf(image->entry, whole, &reason);
+
+	if (r)
+		fail_msg("%s: %s: %s", image->name, strerror(-r), reason);
+}
+
+static void set_dwarf_image_leaves_its_pack_and_comes_back(void **state)
+{
+	struct world w;
+
+	(void)state;
+	SKIP_UNDER_TSAN();
+	world_pack(&w, 0);
+	util_watch(on_stop);
+	events[0] = '\0';
+	set_dwarf(&w.images[0], false); // it has none
+	assert_events("");
+	set_dwarf(&w.images[0], true);
+	assert_events("self.so:full -[self.so names.so link.so] ( ) "
+		      "names.so:pack link.so:pack +[names.so link.so] +self.so:dwarf ");
+	assert_together(w.images + 1, 2);
+	assert_int_equal(section(&w.images[1].info, ".text")->sh_addr, BASE(0) + layout[1].off);
+	assert_in_range(section(&w.images[0].info, ".debug_info")->sh_size, 100, 100000);
+	assert_int_equal(jitreg_count(), 2);
+
+	set_dwarf(&w.images[0], true);
+	assert_int_equal(jitreg_group_pack(w.group), 0);
+	assert_int_equal(jitreg_group_pack_if_known(w.group), 0);
+	assert_events("");
+
+	set_dwarf(&w.images[0], false);
+	assert_events("self.so:pack -self.so:dwarf ( ) +[self.so] ");
+	assert_int_equal(jitreg_group_pack(w.group), 0);
+	assert_events("self.so:pack names.so:pack link.so:pack +[self.so names.so link.so] "
+		      "-[names.so link.so] -[self.so] ( ) ");
+	util_watch_end();
+	assert_together(w.images, SIDE_BY_SIDE);
+	world_leave(&w);
+	assert_nothing_left();
+}
+
+/* What comes later is packed around it. */
+static void pack_image_with_dwarf_is_left_alone(void **state)
+{
+	struct image more[2];
+	struct world w;
+
+	(void)state;
+	SKIP_UNDER_TSAN();
+	world_enter(&w, 0);
+	enter_at(w.group, BASE(0), 0x200000, "self.so", 0, &more[0]);
+	enter_at(w.group, BASE(0), 0x300000, "tls.so", JITREG_LEAN, &more[1]);
+	util_watch(on_stop);
+	events[0] = '\0';
+	set_dwarf(&w.images[2], true); // alone until now
+	assert_events("link.so:full -[link.so] ( ) +link.so:dwarf ");
+	set_dwarf(&more[0], true); // was described in full
+	assert_events("self.so:full -self.so ( ) +self.so:dwarf ");
+	assert_int_equal(jitreg_group_pack(w.group), 0);
+	assert_events("self.so:pack names.so:pack tls.so:pack +[self.so names.so tls.so] "
+		      "-[tls.so] -[names.so] -[self.so] ( ) ");
+	set_dwarf(&more[0], false);
+	assert_events("self.so:full -self.so:dwarf ( ) +self.so ");
+	assert_int_equal(jitreg_group_pack(w.group), 0);
+	assert_events("self.so:pack names.so:pack self.so:pack tls.so:pack "
+		      "+[self.so names.so self.so tls.so] -[self.so names.so tls.so] -self.so ( ) ");
+
+	// both ways out
+	jitreg_unregister(w.images[2].entry);
+	assert_events("-link.so:dwarf ( ) ");
+	w.images[2].entry = NULL;
+	set_dwarf(&more[1], true);
+	assert_events("tls.so:full -[self.so names.so self.so tls.so] ( ) "
+		      "self.so:pack names.so:pack self.so:pack +[self.so names.so self.so] +tls.so:dwarf ");
+	jitreg_group_close(w.group);
+	assert_events("tls.so:gone -tls.so:dwarf self.so:gone names.so:gone self.so:gone "
+		      "-[self.so names.so self.so] ( ) ");
+	util_watch_end();
+	jitreg_unregister(more[0].entry);
+	jitreg_unregister(more[1].entry);
+	world_leave(&w);
+	assert_nothing_left();
+}
+
+static void set_dwarf_that_is_missing_leaves_the_pack(void **state)
+{
+	const char *reason = NULL;
+	struct world w;
+
+	(void)state;
+	world_pack(&w, 0);
+	assert_int_equal(jitreg_entry_set_dwarf(w.images[1].entry, true, &reason), -ENODATA);
+	assert_non_null(reason);
+	assert_int_equal(jitreg_count(), 1);
+	assert_together(w.images, SIDE_BY_SIDE);
+	assert_int_equal(w.images[1].moves, 2);
+
+	jitreg_group_close(w.group);
+	assert_int_equal(jitreg_entry_set_dwarf(w.images[0].entry, true, &reason), -ENODATA);
+	assert_string_equal(reason, "the object is about to go");
+	world_leave(&w);
+	assert_nothing_left();
+}
+
 /* --- what is in it ---------------------------------------------------------------------- */
 
 static void pack_symfile_has_stretches_names_and_a_reference(void **state)
 {
-	static const char *const names[] = {".text", ".text.1", ".text", ".text.1", ".eh_frame", ".strtab",
-					    ".symtab", ".gnu_debuglink", ".debug_info", ".shstrtab"};
+	static const char *const names[] = {".text", ".text.1", ".text", ".text.1", ".text.2", ".eh_frame",
+					    ".strtab", ".symtab", ".gnu_debuglink", ".debug_info",
+					    ".shstrtab"};
 	struct world w[2];
 
 	(void)state;
@@ -559,8 +792,8 @@ static void pack_symfile_has_stretches_names_and_a_reference(void **state)
 		shdrs = (const Elf64_Shdr *)(bytes + ehdr->e_shoff);
 		phdrs = (const Elf64_Phdr *)(bytes + ehdr->e_phoff);
 		assert_int_equal(ehdr->e_type, ET_REL);
-		assert_int_equal(ehdr->e_shnum, 11);
-		for (size_t i = 0; i < 10; i++)
+		assert_int_equal(ehdr->e_shnum, 12);
+		for (size_t i = 0; i < 11; i++)
 			assert_string_equal((const char *)bytes + shdrs[ehdr->e_shstrndx].sh_offset +
 						    shdrs[i + 1].sh_name, names[i]);
 		// what names count from, for lldb
@@ -568,27 +801,32 @@ static void pack_symfile_has_stretches_names_and_a_reference(void **state)
 		assert_int_equal(shdrs[1].sh_addr, start);
 		assert_int_equal(shdrs[2].sh_type, SHT_NULL);
 		assert_int_equal(shdrs[2].sh_addr, next);
-		// the addresses, for gdb and for lldb; self.so and names.so are side by side
-		assert_int_equal(shdrs[3].sh_flags, SHF_ALLOC | SHF_EXECINSTR | SHF_TLS);
-		assert_int_equal(shdrs[3].sh_addr, start);
-		assert_int_equal(shdrs[3].sh_size, 0x19000 - 0x10000 + IMAGE_SIZE);
-		assert_int_equal(shdrs[4].sh_addr, next);
-		assert_int_equal(shdrs[4].sh_size, IMAGE_SIZE);
+		// the code of each library, for gdb
+		for (size_t i = 0; i < SIDE_BY_SIDE; i++) {
+			struct jitreg_run text = text_of(layout[i].name);
+
+			assert_int_equal(shdrs[3 + i].sh_type, SHT_NOBITS);
+			assert_int_equal(shdrs[3 + i].sh_flags, SHF_ALLOC | SHF_EXECINSTR | SHF_TLS);
+			assert_int_equal(shdrs[3 + i].sh_addr, BASE(n) + layout[i].off + text.start);
+			assert_int_equal(shdrs[3 + i].sh_size, text.end - text.start);
+		}
+		// all addresses, for lldb; self.so and names.so are side by side
 		assert_int_equal(ehdr->e_phnum, 2);
 		assert_int_equal(phdrs[0].p_vaddr, start);
-		assert_int_equal(phdrs[0].p_memsz, shdrs[3].sh_size);
+		assert_int_equal(phdrs[0].p_memsz, 0x19000 - 0x10000 + IMAGE_SIZE);
 		assert_int_equal(phdrs[1].p_vaddr, next);
 		assert_int_equal(phdrs[1].p_memsz, IMAGE_SIZE);
-		assert_int_equal(shdrs[5].sh_type, SHT_NULL);
-		assert_int_equal(shdrs[5].sh_addr, next + IMAGE_SIZE);
-		for (size_t i = 5; i <= 10; i++)
+		assert_int_equal(shdrs[6].sh_type, SHT_NULL);
+		assert_int_equal(shdrs[6].sh_addr, next + IMAGE_SIZE);
+		for (size_t i = 6; i <= 11; i++)
 			assert_true(shdrs[i].sh_offset + shdrs[i].sh_size <=
 				    w[n].images[0].info.symfile_size);
-		assert_int_equal(shdrs[9].sh_size, 16);
+		assert_int_equal(shdrs[10].sh_size, 16);
 
 		assert_true(find_name(bytes, true, "snake_leaf", &binding, &address));
 		assert_int_equal(binding, STB_LOPROC);
 		assert_int_equal(address, start + vaddr_of("self.so", "snake_leaf"));
+		assert_false(find_name(bytes, true, "snake_static", &binding, &address)); // not exported
 	}
 	// what is common is at different distances and the same
 	assert_string_equal(companion_of(&w[0].images[0].info), companion_of(&w[1].images[0].info));
@@ -599,6 +837,7 @@ static void pack_symfile_has_stretches_names_and_a_reference(void **state)
 
 static void pack_companion_has_functions_and_unwind_data(void **state)
 {
+	static const char *const texts[SIDE_BY_SIDE] = {".text", ".text.1", ".text.2"};
 	const Elf64_Shdr *link, *symtab, *frames, *text;
 	const Elf64_Sym *syms;
 	uint64_t address;
@@ -621,10 +860,16 @@ static void pack_companion_has_functions_and_unwind_data(void **state)
 	assert_int_equal(crc, util_crc32(bytes, size));
 
 	assert_int_equal(((const Elf64_Ehdr *)bytes)->e_type, ET_DYN);
-	text = jitreg_file_section(bytes, ".text.1");
-	assert_non_null(text);
-	assert_int_equal(text->sh_addr, 0x100000);
-	assert_int_equal(text->sh_type, SHT_NOBITS);
+	for (size_t i = 0; i < SIDE_BY_SIDE; i++) {
+		struct jitreg_run want = text_of(layout[i].name);
+
+		text = jitreg_file_section(bytes, texts[i]);
+		assert_non_null(text);
+		assert_int_equal(text->sh_type, SHT_NOBITS);
+		assert_int_equal(text->sh_flags, SHF_ALLOC | SHF_EXECINSTR);
+		assert_int_equal(text->sh_addr, layout[i].off + want.start);
+		assert_int_equal(text->sh_size, want.end - want.start);
+	}
 	frames = jitreg_file_section(bytes, ".debug_frame");
 	assert_non_null(frames);
 	assert_in_range(frames->sh_size, 100, 100000);
@@ -640,7 +885,117 @@ static void pack_companion_has_functions_and_unwind_data(void **state)
 	assert_nothing_left();
 }
 
+/* gdb is to take .plt from another object file; code behind .text belongs to it. */
+static void pack_code_is_from_text_on_without_plt(void **state)
+{
+	static const char source[] = "void elsewhere(void);\n"
+				     "void calls_elsewhere(void);\n"
+				     "void calls_elsewhere(void) { elsewhere(); }\n"
+				     "__attribute__((section(\".text_behind\"))) void behind(void);\n"
+				     "void behind(void) { elsewhere(); }\n";
+	const Elf64_Shdr *plt, *text, *behind, *got;
+	struct jitreg_group *group;
+	struct image image;
+	uint8_t *file, *companion;
+	size_t size;
+
+	(void)state;
+	util_write(util_path("plt.c"), source, sizeof(source) - 1);
+	assert_int_equal(util_run("gcc -fPIC -shared -nostdlib -Wl,-z,lazy plt.c -o plt.so"), 0);
+	file = util_read(util_path("plt.so"), &size);
+	plt = jitreg_file_section(file, ".plt");
+	text = jitreg_file_section(file, ".text");
+	behind = jitreg_file_section(file, ".text_behind");
+	assert_non_null(plt);
+	assert_true(plt->sh_addr < text->sh_addr);
+	assert_true(text->sh_addr < behind->sh_addr);
+
+	assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
+	enter_at(group, BASE(0), 0x10000, "plt.so", JITREG_LEAN, &image);
+	got = (const Elf64_Shdr *)((const uint8_t *)image.info.symfile +
+				   ((const Elf64_Ehdr *)image.info.symfile)->e_shoff) + 2;
+	assert_int_equal(got->sh_flags, SHF_ALLOC | SHF_EXECINSTR | SHF_TLS);
+	assert_int_equal(got->sh_addr, BASE(0) + 0x10000 + text->sh_addr);
+	assert_int_equal(got->sh_size, behind->sh_addr + behind->sh_size - text->sh_addr);
+	companion = util_read(companion_of(&image.info), &size);
+	got = jitreg_file_section(companion, ".text");
+	assert_int_equal(got->sh_addr, 0x10000 + text->sh_addr);
+	assert_int_equal(got->sh_size, behind->sh_addr + behind->sh_size - text->sh_addr);
+	free(companion);
+	free(file);
+	jitreg_unregister(image.entry);
+	jitreg_group_destroy(group);
+	assert_nothing_left();
+}
+
+/* Functions f1, f2 ... that are exported, and one that is not. */
+static void build_many_names(const char *name, unsigned count)
+{
+	assert_int_equal(util_run("{ echo 'static __attribute__((used)) void hidden(void) {}'; "
+				  "for i in $(seq %u); do echo \"void f$i(void) {}\"; done; } > many.c && "
+				  "gcc -fPIC -shared -nostdlib many.c -o %s", count, name), 0);
+}
+
+static void enter_large(struct jitreg_group *group, uint64_t off, const char *name, struct image *ret)
+{
+	assert_int_equal(try_enter(group, BASE(0), off, LARGE_SIZE, name, JITREG_LEAN, ret), 0);
+	assert_int_equal(ret->info.symfile_kind, JITREG_SYMFILE_PACK);
+}
+
+static size_t name_count(const struct jitreg_info *info)
+{
+	return section(info, ".symtab")->sh_size / sizeof(Elf64_Sym) - 1;
+}
+
+static bool has_name(const uint8_t *bytes, const char *name)
+{
+	uint64_t address;
+	unsigned binding;
+
+	return find_name(bytes, false, name, &binding, &address);
+}
+
+/* 4,096 names of all libraries together, those with few first. */
+static void pack_names_of_large_libraries_are_for_gdb_only(void **state)
+{
+	unsigned count = 4096 - 3; // self.so has three
+	struct jitreg_group *group;
+	struct image images[2];
+	uint8_t *companion;
+	char last[16];
+	size_t size;
+
+	(void)state;
+	for (int fits = 1; fits >= 0; fits--, count++) {
+		build_many_names("many.so", count);
+		assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
+		enter_large(group, 0x10000, "many.so", &images[0]);
+		enter_large(group, 0x10000 + LARGE_SIZE, "self.so", &images[1]);
+		assert_int_equal(name_count(&images[0].info), count); // alone it has all
+		assert_int_equal(name_count(&images[1].info), 3);
+		assert_int_equal(jitreg_group_pack(group), 0);
+		assert_together(images, 2);
+		assert_int_equal(name_count(&images[0].info), fits ? 4096 : 3);
+		assert_true(has_name(images[0].info.symfile, "snake_leaf"));
+
+		snprintf(last, sizeof(last), "f%u", count);
+		companion = util_read(companion_of(&images[0].info), &size);
+		assert_true(has_name(companion, "snake_leaf"));
+		assert_true(has_name(companion, "f1"));
+		assert_true(has_name(companion, last));
+		assert_true(has_name(companion, "hidden"));
+		free(companion);
+		jitreg_unregister(images[0].entry);
+		jitreg_unregister(images[1].entry);
+		jitreg_group_destroy(group);
+		assert_nothing_left();
+	}
+}
+
 /* --- the folder --------------------------------------------------------------------------- */
+
+/* Of a world that is packed: of each image alone, and of all. */
+#define WORLD_COMPANIONS (SIDE_BY_SIDE + 1)
 
 static size_t count_companions(const char *folder)
 {
@@ -667,15 +1022,12 @@ static const char *use_cache(const char *name)
 }
 
 /* All by itself: what is else in the companion is there for both debuggers. */
-static void check_pack_without_companion(void)
+static void check_without_companion(const struct world *w)
 {
-	const struct jitreg_info *info;
+	const struct jitreg_info *info = &w->images[0].info;
 	uint64_t address;
 	unsigned binding;
-	struct world w;
 
-	world_pack(&w, 0);
-	info = &w.images[0].info;
 	assert_null(companion_of(info));
 	assert_null(section(info, ".debug_info"));
 	assert_int_equal(((const Elf64_Ehdr *)info->symfile)->e_phnum, 0);
@@ -688,6 +1040,14 @@ static void check_pack_without_companion(void)
 	assert_true(find_name(info->symfile, true, "snake_leaf", &binding, &address));
 	assert_int_equal(binding, STB_GLOBAL);
 	assert_int_equal(address, BASE(0) + 0x10000 + vaddr_of("self.so", "snake_leaf"));
+}
+
+static void check_pack_without_companion(void)
+{
+	struct world w;
+
+	world_pack(&w, 0);
+	check_without_companion(&w);
 	world_leave(&w);
 	assert_nothing_left();
 }
@@ -764,10 +1124,11 @@ static void pack_limit_of_file_sizes_does_without(void **state)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
 	assert_int_equal(jitreg_group_pack(w.group), -EFBIG); // and no signal
 	assert_int_equal(jitreg_count(), 3);
-	assert_int_equal(count_companions(folder), 0);
+	assert_apart(w.images, SIDE_BY_SIDE);
+	assert_int_equal(count_companions(folder), SIDE_BY_SIDE);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	assert_int_equal(jitreg_group_pack(w.group), 0);
-	assert_int_equal(count_companions(folder), 1);
+	assert_int_equal(count_companions(folder), WORLD_COMPANIONS);
 	world_leave(&w);
 	assert_nothing_left();
 }
@@ -831,7 +1192,7 @@ static void pack_something_else_by_the_name_is_left_alone(void **state)
 		world_pack(&w, 0);
 		assert_string_equal(companion_of(&w.images[0].info) + strlen(name) - strlen("-0.debug"),
 				    "-1.debug");
-		assert_int_equal(count_companions(folder), 2);
+		assert_int_equal(count_companions(folder), WORLD_COMPANIONS + 1);
 		world_leave(&w);
 		assert_int_equal(util_run("rm -rf %s; mv old %s", name, name), 0);
 	}
@@ -839,7 +1200,7 @@ static void pack_something_else_by_the_name_is_left_alone(void **state)
 	assert_int_equal(util_run("rm -f %s/*; for i in 0 1 2 3 4 5 6 7; do echo > %.*s$i.debug; done",
 				  folder, (int)(strlen(name) - strlen("0.debug")), name), 0);
 	check_pack_without_companion();
-	assert_int_equal(count_companions(folder), 8);
+	assert_int_equal(count_companions(folder), 8 + SIDE_BY_SIDE);
 }
 
 static void pack_again_takes_the_file_that_is_there(void **state)
@@ -861,7 +1222,7 @@ static void pack_again_takes_the_file_that_is_there(void **state)
 	assert_int_equal(stat(name, &after), 0);
 	assert_int_equal(after.st_ino, before.st_ino);
 	assert_true(after.st_mtim.tv_sec > before.st_mtim.tv_sec); // not the oldest any more
-	assert_int_equal(count_companions(folder), 1);
+	assert_int_equal(count_companions(folder), WORLD_COMPANIONS);
 	world_leave(&w);
 }
 
@@ -881,12 +1242,13 @@ static void pack_file_removed_before_it_is_locked_is_made_again(void **state)
 	world_pack(&w, 0);
 	strcpy(removed, companion_of(&w.images[0].info));
 	world_leave(&w);
+	world_enter(&w, 0);
 	before_lock = remove_file;
-	world_pack(&w, 0);
+	world_join(&w);
 	assert_null(before_lock);
 	assert_string_equal(companion_of(&w.images[0].info), removed);
 	assert_int_equal(access(removed, R_OK), 0);
-	assert_int_equal(count_companions(folder), 1);
+	assert_int_equal(count_companions(folder), WORLD_COMPANIONS);
 	world_leave(&w);
 }
 
@@ -914,16 +1276,21 @@ static void pack_file_written_by_another_meanwhile_stays(void **state)
 	struct world w;
 
 	(void)state;
+	world_enter(&w, 0);
 	before_link = write_same;
-	world_pack(&w, 0);
+	world_join(&w);
 	assert_int_equal(stat(companion_of(&w.images[0].info), &st), 0);
 	assert_int_equal(st.st_ino, others_inode);
-	assert_int_equal(count_companions(folder), 1);
+	assert_int_equal(count_companions(folder), WORLD_COMPANIONS);
 	world_leave(&w);
+	world_enter(&w, 0);
 	assert_int_equal(util_run("rm %s/*", folder), 0);
 	before_link = write_other;
-	check_pack_without_companion();
+	world_join(&w);
+	check_without_companion(&w);
 	assert_int_equal(count_companions(folder), 1); // the other's
+	world_leave(&w);
+	assert_nothing_left();
 }
 
 static void pack_changed_library_has_another_companion(void **state)
@@ -939,7 +1306,6 @@ static void pack_changed_library_has_another_companion(void **state)
 					  i ? "tls.so" : "self.so"), 0);
 		assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
 		enter_at(group, BASE(0), 0x10000, "changing.so", JITREG_LEAN, &image);
-		assert_int_equal(jitreg_group_pack(group), 0);
 		assert_non_null(companion_of(&image.info));
 		if (i)
 			assert_string_not_equal(companion_of(&image.info), name);
@@ -975,7 +1341,7 @@ static void pack_processes_at_once_make_one_file(void **state)
 			assert_int_equal(status, 0);
 		}
 		close(start[0]);
-		assert_int_equal(count_companions(folder), 1);
+		assert_int_equal(count_companions(folder), WORLD_COMPANIONS);
 		assert_int_equal(util_run("rm -f %s/*", folder), 0);
 	}
 }
@@ -997,7 +1363,7 @@ static void pack_many_companions_removes_the_oldest_unused(void **state)
 	assert_non_null(companion_of(&w.images[0].info));
 	assert_int_equal(count_companions(folder), 64 + 1);
 	assert_int_equal(util_run("cd %s && test -f notes && test -f 100.debug && ! test -e 101.debug "
-				  "&& ! test -e 107.debug && test -f 108.debug && test -f 169.debug",
+				  "&& ! test -e 110.debug && test -f 111.debug && test -f 169.debug",
 				  folder), 0);
 	world_leave(&w);
 
@@ -1010,7 +1376,6 @@ static void pack_many_companions_removes_the_oldest_unused(void **state)
 
 		assert_int_equal(jitreg_group_create(BASE(1), &group), 0);
 		enter_at(group, BASE(1), 0x10000, "tls.so", JITREG_LEAN, &image);
-		assert_int_equal(jitreg_group_pack(group), 0);
 		assert_non_null(companion_of(&image.info));
 		jitreg_unregister(image.entry);
 		jitreg_group_destroy(group);
@@ -1058,41 +1423,87 @@ static void stop_tracer(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
+/* What debuggers have work with is done seldom. */
+#define TRACED_MIN 8
+
+static void enter_eight(struct jitreg_group *group, uint64_t base, uint64_t off, struct image *ret)
+{
+	static const char *const names[TRACED_MIN] = {"self.so", "names.so", "link.so", "tls.so",
+						      "tls.so", "link.so", "names.so", "self.so"};
+
+	for (size_t i = 0; i < TRACED_MIN; i++)
+		enter_at(group, base, off + i * 0x10000, names[i], JITREG_LEAN, &ret[i]);
+}
+
+static void leave_all(struct jitreg_group *group, struct image *images, size_t count)
+{
+	jitreg_group_close(group);
+	for (size_t i = 0; i < count; i++)
+		jitreg_unregister(images[i].entry);
+	jitreg_group_destroy(group);
+}
+
 static void pack_traced_keeps_the_packs_that_are_there(void **state)
 {
-	struct image more[2];
-	struct world w, other;
+	struct jitreg_group *group, *other;
+	struct image images[2 * TRACED_MIN], others[TRACED_MIN], last;
 	pid_t tracer;
 
 	(void)state;
 	SKIP_UNDER_TSAN();
-	world_pack(&other, 1);
-	world_enter(&w, 0);
+	assert_int_equal(jitreg_group_create(BASE(1), &other), 0);
+	enter_eight(other, BASE(1), 0x10000, others);
+	assert_int_equal(jitreg_group_pack(other), 0);
+	assert_together(others, TRACED_MIN);
+	assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
+	enter_eight(group, BASE(0), 0x10000, images);
 	tracer = start_tracer();
 	if (!tracer) {
-		world_leave(&w);
-		world_leave(&other);
+		leave_all(group, images, TRACED_MIN);
+		leave_all(other, others, TRACED_MIN);
 		print_message("ptrace is not permitted here\n");
 		skip();
 	}
 	util_watch(on_stop);
 	events[0] = '\0';
-	assert_int_equal(jitreg_group_pack_if_known(w.group), 0);
-	assert_events(""); // debuggers have work with it
-	assert_int_equal(jitreg_group_pack(w.group), 0);
-	assert_events("self.so:pack names.so:pack link.so:pack +pack -link.so -names.so -self.so ( ) ");
-	enter_at(w.group, BASE(0), 0x200000, "tls.so", JITREG_LEAN, &more[0]);
-	enter_at(w.group, BASE(0), 0x300000, "self.so", JITREG_LEAN, &more[1]);
-	assert_events("tls.so:lean +tls.so self.so:lean +self.so ");
-	assert_int_equal(jitreg_group_pack(w.group), 0);
-	assert_events("tls.so:pack self.so:pack +pack -self.so -tls.so ( ) ");
+	assert_int_equal(jitreg_group_pack_if_known(group), 0);
+	assert_events(""); // it is known, but debuggers would have work with it
+	assert_int_equal(jitreg_group_pack(group), 0);
+	assert_events("self.so:pack names.so:pack link.so:pack tls.so:pack "
+		      "tls.so:pack link.so:pack names.so:pack self.so:pack "
+		      "+[self.so names.so link.so tls.so tls.so link.so names.so self.so] "
+		      "-[self.so] -[names.so] -[link.so] -[tls.so] "
+		      "-[tls.so] -[link.so] -[names.so] -[self.so] ( ) ");
+	enter_eight(group, BASE(0), 0x200000, images + TRACED_MIN);
+	jitreg_unregister(images[2 * TRACED_MIN - 1].entry);
+	events[0] = '\0';
+	assert_int_equal(jitreg_group_pack(group), 0);
+	assert_events(""); // seven
+	enter_at(group, BASE(0), 0x400000, "self.so", 0, &images[2 * TRACED_MIN - 1]);
+	assert_events("self.so:full +self.so ");
+	assert_int_equal(jitreg_group_pack(group), 0);
+	assert_events("self.so:pack names.so:pack link.so:pack tls.so:pack "
+		      "tls.so:pack link.so:pack names.so:pack self.so:pack "
+		      "+[self.so names.so link.so tls.so tls.so link.so names.so self.so] "
+		      "-self.so -[names.so] -[link.so] -[tls.so] "
+		      "-[tls.so] -[link.so] -[names.so] -[self.so] ( ) ");
+	assert_together(images, TRACED_MIN);
+	assert_together(images + TRACED_MIN, TRACED_MIN);
+	enter_at(group, BASE(0), 0x500000, "tls.so", JITREG_LEAN, &last);
+	events[0] = '\0';
+	assert_int_equal(jitreg_group_pack(group), 0);
+	assert_events("");
 	util_watch_end();
+	assert_int_equal(jitreg_count(), 4);
+
 	stop_tracer(tracer);
-	assert_int_equal(jitreg_count(), 3);
-	jitreg_unregister(more[0].entry);
-	jitreg_unregister(more[1].entry);
-	world_leave(&w);
-	world_leave(&other);
+	assert_int_equal(jitreg_group_pack(group), 0); // nobody is disturbed by one for all
+	assert_together(images, 2 * TRACED_MIN);
+	assert_ptr_equal(last.info.symfile, images[0].info.symfile);
+	assert_int_equal(jitreg_count(), 2);
+	jitreg_unregister(last.entry);
+	leave_all(group, images, 2 * TRACED_MIN);
+	leave_all(other, others, TRACED_MIN);
 	assert_nothing_left();
 }
 
@@ -1106,9 +1517,58 @@ static void check_consistent(const struct world *w, int r)
 
 		jitreg_entry_get_info(w->images[i].entry, &info);
 		assert_memory_equal(&info, &w->images[i].info, sizeof(info));
-		assert_int_equal(info.symfile_kind, r ? JITREG_SYMFILE_LEAN : JITREG_SYMFILE_PACK);
+		assert_int_equal(info.symfile_kind, JITREG_SYMFILE_PACK);
+		assert_int_equal(w->images[i].moves, r ? 1 : 2);
 	}
+	if (r)
+		assert_apart(w->images, SIDE_BY_SIDE);
+	else
+		assert_together(w->images, SIDE_BY_SIDE);
 	assert_int_equal(jitreg_count(), r ? 3 : 1);
+}
+
+/* Refused; or described by itself, if not as a pack with a companion. */
+static void register_lean_any_call_failing_does_with_less(void **state)
+{
+	const char *folder = use_cache("nomem0");
+	long at, refused = 0, lean = 0, without = 0;
+	struct jitreg_group *group;
+
+	(void)state;
+	check_pack_with_companion(folder); // what stays: libdwarf
+	for (at = 1; at < 2000; at++) {
+		size_t fds = util_fd_count(), bytes = util_symfile_bytes();
+		struct image image;
+		int r;
+
+		assert_int_equal(util_run("rm -f %s/*", folder), 0);
+		assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
+		call_count = 0;
+		fail_at = at;
+		r = try_enter(group, BASE(0), 0x10000, IMAGE_SIZE, "self.so", JITREG_LEAN, &image);
+		fail_at = 0;
+		assert_int_equal(image.moves, !r);
+		assert_int_equal(jitreg_count(), !r);
+		refused += r != 0;
+		if (!r && image.info.symfile_kind == JITREG_SYMFILE_LEAN)
+			lean++;
+		else if (!r) {
+			assert_int_equal(image.info.symfile_kind, JITREG_SYMFILE_PACK);
+			without += !companion_of(&image.info);
+		}
+		if (!r)
+			jitreg_unregister(image.entry);
+		jitreg_group_destroy(group);
+		assert_nothing_left();
+		assert_int_equal(util_fd_count(), fds);
+		assert_int_equal(util_symfile_bytes(), bytes);
+		if (call_count < at)
+			break;
+	}
+	assert_true(at < 2000);
+	assert_in_range(refused, 10, 1000);
+	assert_in_range(lean, 10, 1000);
+	assert_in_range(without, 10, 1000);
 }
 
 static void pack_any_call_failing_leaves_all_as_before(void **state)
@@ -1132,7 +1592,7 @@ static void pack_any_call_failing_leaves_all_as_before(void **state)
 		check_consistent(&w, r);
 		refused += r != 0;
 		without += !r && !companion_of(&w.images[0].info);
-		assert_true(count_companions(folder) <= 1);
+		assert_in_range(count_companions(folder), SIDE_BY_SIDE, WORLD_COMPANIONS);
 		world_leave(&w);
 		assert_nothing_left();
 		assert_int_equal(util_fd_count(), fds);
@@ -1172,6 +1632,84 @@ static void unregister_any_call_failing_forgets_the_rest_at_most(void **state)
 	}
 	assert_true(at < 2000);
 	assert_in_range(forgotten, 5, 1000);
+}
+
+/* The image has its DWARF or is where it was; the others are together, or forgotten. */
+static void set_dwarf_any_call_failing_forgets_the_others_at_most(void **state)
+{
+	long at, refused = 0, forgotten = 0;
+	struct world w;
+
+	(void)state;
+	use_cache("nomem3");
+	for (at = 1; at < 4000; at++) {
+		size_t fds = util_fd_count();
+		const char *reason = NULL;
+		int r;
+
+		world_pack(&w, 0);
+		call_count = 0;
+		fail_at = at;
+		r = jitreg_entry_set_dwarf(w.images[0].entry, true, &reason);
+		fail_at = 0;
+		if (r) {
+			assert_non_null(reason);
+			assert_together(w.images, SIDE_BY_SIDE);
+			assert_int_equal(w.images[0].moves, 2);
+			assert_int_equal(jitreg_count(), 1);
+			refused++;
+		} else {
+			assert_int_equal(w.images[0].info.symfile_kind, JITREG_SYMFILE_FULL);
+			assert_ptr_equal(w.images[1].info.symfile, w.images[2].info.symfile);
+			assert_int_equal(jitreg_count(), w.images[1].info.symfile ? 2 : 1);
+			forgotten += !w.images[1].info.symfile;
+		}
+		world_leave(&w);
+		assert_nothing_left();
+		assert_int_equal(util_fd_count(), fds);
+		if (call_count < at)
+			break;
+	}
+	assert_true(at < 4000);
+	assert_in_range(refused, 10, 4000);
+	assert_in_range(forgotten, 5, 1000);
+}
+
+/* And back: without memory for a pack of its own it is lean, until it is packed with others. */
+static void set_dwarf_away_any_call_failing_describes_it_still(void **state)
+{
+	long at, lean = 0;
+	struct world w;
+
+	(void)state;
+	use_cache("nomem4");
+	for (at = 1; at < 2000; at++) {
+		size_t fds = util_fd_count();
+		const char *reason = NULL;
+		int r;
+
+		world_pack(&w, 0);
+		set_dwarf(&w.images[0], true);
+		call_count = 0;
+		fail_at = at;
+		r = jitreg_entry_set_dwarf(w.images[0].entry, false, &reason);
+		fail_at = 0;
+		assert_int_equal(r, 0);
+		assert_non_null(w.images[0].info.symfile);
+		assert_int_equal(w.images[0].moves, 4);
+		assert_int_not_equal(w.images[0].info.symfile_kind, JITREG_SYMFILE_FULL);
+		lean += w.images[0].info.symfile_kind == JITREG_SYMFILE_LEAN;
+		assert_together(w.images + 1, 2);
+		assert_int_equal(jitreg_count(), 2);
+		world_join(&w);
+		world_leave(&w);
+		assert_nothing_left();
+		assert_int_equal(util_fd_count(), fds);
+		if (call_count < at)
+			break;
+	}
+	assert_true(at < 2000);
+	assert_in_range(lean, 5, 1000);
 }
 
 /* --- threads --------------------------------------------------------------------------------- */
@@ -1239,6 +1777,9 @@ static void pack_many_threads_leave_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(register_lean_image_is_a_pack_of_its_own),
+		cmocka_unit_test(register_lean_image_of_no_group_is_no_pack),
+		cmocka_unit_test(pack_single_image_stays_as_it_is),
 		cmocka_unit_test(pack_images_have_one_symfile),
 		cmocka_unit_test(pack_events_come_new_before_old),
 		cmocka_unit_test(unregister_last_of_pack_removes_it),
@@ -1248,8 +1789,13 @@ int main(void)
 		cmocka_unit_test(pack_image_too_far_away_keeps_its_own),
 		cmocka_unit_test(pack_writable_unwind_data_keeps_its_own),
 		cmocka_unit_test(pack_unwind_data_of_elsewhere_is_left_out),
+		cmocka_unit_test(set_dwarf_image_leaves_its_pack_and_comes_back),
+		cmocka_unit_test(pack_image_with_dwarf_is_left_alone),
+		cmocka_unit_test(set_dwarf_that_is_missing_leaves_the_pack),
 		cmocka_unit_test(pack_symfile_has_stretches_names_and_a_reference),
 		cmocka_unit_test(pack_companion_has_functions_and_unwind_data),
+		cmocka_unit_test(pack_code_is_from_text_on_without_plt),
+		cmocka_unit_test(pack_names_of_large_libraries_are_for_gdb_only),
 		cmocka_unit_test(pack_no_cache_folder_does_without),
 		cmocka_unit_test(pack_folder_of_others_is_not_used),
 		cmocka_unit_test(pack_limit_of_file_sizes_does_without),
@@ -1262,8 +1808,11 @@ int main(void)
 		cmocka_unit_test(pack_processes_at_once_make_one_file),
 		cmocka_unit_test(pack_many_companions_removes_the_oldest_unused),
 		cmocka_unit_test(pack_traced_keeps_the_packs_that_are_there),
+		cmocka_unit_test(register_lean_any_call_failing_does_with_less),
 		cmocka_unit_test(pack_any_call_failing_leaves_all_as_before),
 		cmocka_unit_test(unregister_any_call_failing_forgets_the_rest_at_most),
+		cmocka_unit_test(set_dwarf_any_call_failing_forgets_the_others_at_most),
+		cmocka_unit_test(set_dwarf_away_any_call_failing_describes_it_still),
 		cmocka_unit_test(pack_many_threads_leave_nothing),
 	};
 
