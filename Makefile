@@ -176,7 +176,7 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,$(UNIT_LIB_SRC)) $(BUILD)/li
 $(BUILD)/tests/test_jitreg_damage: private WRAP := malloc calloc realloc reallocarray strdup mmap mprotect \
 	memfd_create pread open
 $(BUILD)/tests/test_jitreg_group: private WRAP := malloc calloc realloc reallocarray strdup mmap mprotect \
-	memfd_create pread write flock link mkostemps open_memstream
+	memfd_create pread write open flock link mkostemps open_memstream
 $(BUILD)/tests/test_jitreg_debuginfo: private WRAP := dlopen
 
 # Objects that the tests load; see tests/modules/README.md.

@@ -360,6 +360,8 @@ static int find_in(struct companion *c, int folder, const char *folder_path, cha
 	if (!jitreg_crc32(c->key, c->key_size, &name))
 		return -ENOTSUP;
 	for (unsigned i = 0; i < SAME_NAME_MAX; i++) {
+		bool missing;
+
 		if (asprintf(path, "%s/%08" PRIx32 "-%u" SUFFIX, folder_path, name, i) < 0) {
 			*path = NULL;
 			return -ENOMEM;
@@ -368,8 +370,10 @@ static int find_in(struct companion *c, int folder, const char *folder_path, cha
 			futimens(c->fd, NULL); // in use: not the oldest any more
 			return 0;
 		}
+		// Another process may make it now: what was missing is not looked for again.
+		missing = c->fd < 0 && errno == ENOENT;
 		forget_file(c);
-		if (lstat(*path, &st)) { // nothing there, not even somebody else's
+		if (missing || lstat(*path, &st)) { // nothing there, not even somebody else's
 			r = make_file(c, folder, folder_path, *path);
 			break;
 		}

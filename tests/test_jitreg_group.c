@@ -87,8 +87,24 @@ WRAP(ssize_t, write, (int a, const void *b, size_t c), (a, b, c), -1, ENOSPC)
 WRAP(int, mkostemps, (char *a, int b, int c), (a, b, c), -1, EROFS)
 WRAP(FILE *, open_memstream, (char **a, size_t *b), (a, b), NULL, ENOMEM)
 
-/* What another process does just before a file is locked, or gets its name; once. */
-static void (*before_lock)(void), (*before_link)(const char *path);
+/* What another process does just before a file is locked, or gets its name, or just after
+ * nothing was found by a name; once. */
+static void (*before_lock)(void), (*before_link)(const char *path), (*after_missing)(const char *path);
+
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...)
+{
+	int fd = __real_open(path, flags); // jitreg makes files by another call
+	void (*other)(const char *path) = after_missing;
+
+	if (fd < 0 && errno == ENOENT && other) {
+		after_missing = NULL;
+		other(path);
+		errno = ENOENT;
+	}
+	return fd;
+}
 
 int __real_flock(int fd, int operation);
 int __wrap_flock(int fd, int operation);
@@ -1266,6 +1282,32 @@ static void write_same(const char *path)
 	others_inode = st.st_ino;
 }
 
+static void move_back(const char *path)
+{
+	assert_int_equal(util_run("mv same %s", path), 0);
+}
+
+static void pack_file_that_comes_while_it_is_looked_for_is_taken(void **state)
+{
+	const char *folder = use_cache("comes");
+	char name[300];
+	struct world w;
+
+	(void)state;
+	world_pack(&w, 0);
+	strcpy(name, companion_of(&w.images[0].info));
+	world_leave(&w);
+	assert_int_equal(util_run("mv %s same", name), 0);
+	world_enter(&w, 0);
+	after_missing = move_back;
+	world_join(&w);
+	assert_null(after_missing);
+	assert_string_equal(companion_of(&w.images[0].info), name);
+	assert_int_equal(count_companions(folder), WORLD_COMPANIONS);
+	world_leave(&w);
+	assert_nothing_left();
+}
+
 static void write_other(const char *path)
 {
 	util_write(path, "other", 5);
@@ -1805,6 +1847,7 @@ int main(void)
 		cmocka_unit_test(pack_something_else_by_the_name_is_left_alone),
 		cmocka_unit_test(pack_again_takes_the_file_that_is_there),
 		cmocka_unit_test(pack_file_removed_before_it_is_locked_is_made_again),
+		cmocka_unit_test(pack_file_that_comes_while_it_is_looked_for_is_taken),
 		cmocka_unit_test(pack_file_written_by_another_meanwhile_stays),
 		cmocka_unit_test(pack_changed_library_has_another_companion),
 		cmocka_unit_test(pack_processes_at_once_make_one_file),
