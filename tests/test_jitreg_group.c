@@ -89,7 +89,8 @@ WRAP(FILE *, open_memstream, (char **a, size_t *b), (a, b), NULL, ENOMEM)
 
 /* What another process does just before a file is locked, or gets its name, or just after
  * nothing was found by a name; once. */
-static void (*before_lock)(void), (*before_link)(const char *path), (*after_missing)(const char *path);
+static void (*before_lock)(void), (*before_link)(const char *path);
+static void (*after_missing)(const char *path);
 
 int __real_open(const char *path, int flags, ...);
 int __wrap_open(const char *path, int flags, ...);
@@ -405,7 +406,8 @@ static void register_lean_image_is_a_pack_of_its_own(void **state)
 		assert_null(section(info, ".text.1"));
 		assert_non_null(companion_of(info));
 		for (size_t k = 0; k < i; k++)
-			assert_string_not_equal(companion_of(info), companion_of(&w.images[k].info));
+			assert_string_not_equal(companion_of(info),
+						companion_of(&w.images[k].info));
 	}
 	world_leave(&w);
 	assert_nothing_left();
@@ -752,7 +754,8 @@ static void pack_image_with_dwarf_is_left_alone(void **state)
 	w.images[2].entry = NULL;
 	set_dwarf(&more[1], true);
 	assert_events("tls.so:full -[self.so names.so self.so tls.so] ( ) "
-		      "self.so:pack names.so:pack self.so:pack +[self.so names.so self.so] +tls.so:dwarf ");
+		      "self.so:pack names.so:pack self.so:pack +[self.so names.so self.so] "
+		      "+tls.so:dwarf ");
 	jitreg_group_close(w.group);
 	assert_events("tls.so:gone -tls.so:dwarf self.so:gone names.so:gone self.so:gone "
 		      "-[self.so names.so self.so] ( ) ");
@@ -787,9 +790,9 @@ static void set_dwarf_that_is_missing_leaves_the_pack(void **state)
 
 static void pack_symfile_has_stretches_names_and_a_reference(void **state)
 {
-	static const char *const names[] = {".text", ".text.1", ".text", ".text.1", ".text.2", ".eh_frame",
-					    ".strtab", ".symtab", ".gnu_debuglink", ".debug_info",
-					    ".shstrtab"};
+	static const char *const names[] = {".text", ".text.1", ".text", ".text.1", ".text.2",
+					    ".eh_frame", ".strtab", ".symtab", ".gnu_debuglink",
+					    ".debug_info", ".shstrtab"};
 	struct world w[2];
 
 	(void)state;
@@ -842,7 +845,8 @@ static void pack_symfile_has_stretches_names_and_a_reference(void **state)
 		assert_true(find_name(bytes, true, "snake_leaf", &binding, &address));
 		assert_int_equal(binding, STB_LOPROC);
 		assert_int_equal(address, start + vaddr_of("self.so", "snake_leaf"));
-		assert_false(find_name(bytes, true, "snake_static", &binding, &address)); // not exported
+		// not exported
+		assert_false(find_name(bytes, true, "snake_static", &binding, &address));
 	}
 	// what is common is at different distances and the same
 	assert_string_equal(companion_of(&w[0].images[0].info), companion_of(&w[1].images[0].info));
@@ -952,7 +956,8 @@ static void build_many_names(const char *name, unsigned count)
 				  "gcc -fPIC -shared -nostdlib many.c -o %s", count, name), 0);
 }
 
-static void enter_large(struct jitreg_group *group, uint64_t off, const char *name, struct image *ret)
+static void enter_large(struct jitreg_group *group, uint64_t off, const char *name,
+			struct image *ret)
 {
 	assert_int_equal(try_enter(group, BASE(0), off, LARGE_SIZE, name, JITREG_LEAN, ret), 0);
 	assert_int_equal(ret->info.symfile_kind, JITREG_SYMFILE_PACK);
