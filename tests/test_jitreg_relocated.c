@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "../jitreg/descriptor.h"
+#include "../jitreg/group.h"
 #include "../jitreg/fixups.h"
 #include "../jitreg/jitreg.h"
 #include "jitreg_util.h"
@@ -383,9 +384,9 @@ static void set_dwarf_there_and_back_replaces_the_entry_in_the_list(void **state
 	assert_true(whole.symfile_size > small.symfile_size);
 	assert_int_equal(jitreg_count(), count);
 	// what comes again comes last
-	assert_ptr_equal(((struct jit_code_entry *)second)->next_entry, first);
-	assert_ptr_equal(((struct jit_code_entry *)first)->symfile_addr, whole.symfile);
-	assert_int_equal(((struct jitreg_debug_entry *)first)->serial, jitreg_debug_root.serial);
+	assert_ptr_equal(second->listing->debug.base.next_entry, &first->listing->debug.base);
+	assert_ptr_equal(first->listing->debug.base.symfile_addr, whole.symfile);
+	assert_int_equal(first->listing->debug.serial, jitreg_debug_root.serial);
 	set_dwarf(first, true);
 	jitreg_entry_get_info(first, &again);
 	assert_ptr_equal(again.symfile, whole.symfile);
@@ -586,9 +587,9 @@ static void set_dwarf_after_file_has_changed_is_refused(void **state)
 	assert_int_equal(util_run("cp self.so changing.so"), 0);
 	assert_int_equal(util_register(util_path("changing.so"), BIAS, &entry), 0);
 	assert_int_equal(util_run("echo >> changing.so"), 0);
-	assert_refused(entry, -ESTALE, "has changed");
+	assert_refused(entry, -ESTALE, "is another one by now");
 	assert_int_equal(util_run("rm changing.so"), 0);
-	assert_refused(entry, -ENOENT, "cannot be opened");
+	assert_refused(entry, -ENOENT, "cannot be read again");
 	jitreg_unregister(entry);
 }
 
