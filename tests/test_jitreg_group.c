@@ -113,9 +113,10 @@ int __wrap_flock(int fd, int operation)
 {
 	void (*other)(void) = before_lock;
 
-	before_lock = NULL;
-	if (other)
+	if (other) { // not written to where threads are
+		before_lock = NULL;
 		other();
+	}
 	if (!fails())
 		return __real_flock(fd, operation);
 	errno = ENOLCK;
@@ -128,9 +129,10 @@ int __wrap_link(const char *from, const char *to)
 {
 	void (*other)(const char *path) = before_link;
 
-	before_link = NULL;
-	if (other)
+	if (other) {
+		before_link = NULL;
 		other(to);
+	}
 	if (!fails())
 		return __real_link(from, to);
 	errno = EMLINK;
