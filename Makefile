@@ -225,9 +225,11 @@ BENCH_LOADER := $(BUILD)/bench/listing $(BUILD)/bench/registering
 bench: $(BUILD)/bench/throws $(BENCH_LOADER) $(BUILD)/bench/libthrow.so $(PRODUCTS)
 	@BUILD=$(abspath $(BUILD)) XDG_CACHE_HOME=$(abspath $(BUILD))/cache $(PYTHON3) tests/bench/run.py $(if $(JSON),--json) $(TESTS)
 
-# What debuggers pay: minutes, and gigabytes at 100. COUNTS=1,10 for less, TESTS='lldb attach' for a part.
+# What debuggers pay: minutes, and gigabytes at 100. COUNTS=1,10 for less, TESTS='lldb attach' for a part;
+# REPORT=tests/bench/DEBUG writes DEBUG.md and DEBUG.svg.
 bench-debug: all $(BUILD)/bench/ordinary
-	@BUILD=$(abspath $(BUILD)) XDG_CACHE_HOME=$(abspath $(BUILD))/cache $(PYTHON3) tests/bench/debug.py $(if $(JSON),--json) $(COUNTS:%=--counts %) $(TESTS)
+	@BUILD=$(abspath $(BUILD)) XDG_CACHE_HOME=$(abspath $(BUILD))/cache $(PYTHON3) tests/bench/debug.py $(if $(JSON),--json) $(COUNTS:%=--counts %) \
+		$(REPORT:%=--report %) $(TESTS)
 
 $(BUILD)/obj/tests/bench/ordinary.o: EXTRA = $(PYTHON_CFLAGS)
 $(BUILD)/bench/ordinary: $(BUILD)/obj/tests/bench/ordinary.o

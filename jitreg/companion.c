@@ -15,7 +15,7 @@
  *
  * The file is made once and stays: in gorgon/ below $XDG_CACHE_HOME or ~/.cache, where
  * cores of this process still find it. Only in a folder that is ours and that nobody else
- * can write to, since debuggers trust it. The oldest go when there are more than 64, except
+ * can write to, since debuggers trust it. The oldest go when there are more than 256, except
  * those in use: each process that has a pack holds a shared lock (flock) on its companion.
  */
 #define _GNU_SOURCE 1
@@ -38,7 +38,7 @@
 
 #define KEY_SECTION ".gorgon.key"
 #define SUFFIX      ".debug"
-#define FILES_MAX   64
+#define FILES_MAX   256
 /* Files whose keys have the same checksum. */
 #define SAME_NAME_MAX 8
 /* The name may be that of a FIFO. */
@@ -314,14 +314,17 @@ static void remove_oldest(int folder)
 {
 	int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
-	struct old_file files[2 * FILES_MAX];
+	struct old_file *files = calloc(2 * FILES_MAX, sizeof(*files));
 	struct dirent *entry;
 	size_t count = 0;
 	struct stat st;
 
-	if (!dir) {
-		if (copy >= 0)
+	if (!dir || !files) {
+		if (dir)
+			closedir(dir);
+		else if (copy >= 0)
 			close(copy);
+		free(files);
 		return;
 	}
 	while (count < 2 * FILES_MAX && (entry = readdir(dir))) {
@@ -334,6 +337,7 @@ static void remove_oldest(int folder)
 	qsort(files, count, sizeof(*files), by_age);
 	for (size_t i = 0, left = count; i < count && left >= FILES_MAX; i++)
 		left -= remove_unused(folder, files[i].name);
+	free(files);
 }
 
 /* Nothing has that name, or another process is about to write the same. */

@@ -1405,16 +1405,16 @@ static void pack_many_companions_removes_the_oldest_unused(void **state)
 	int locked;
 
 	(void)state;
-	assert_int_equal(util_run("mkdir -p %s && cd %s && echo > notes && for i in $(seq 100 169); do "
+	assert_int_equal(util_run("mkdir -p %s && cd %s && echo > notes && for i in $(seq 100 361); do "
 				  "echo > $i.debug && touch -d @$i $i.debug; done", folder, folder), 0);
 	snprintf(name, sizeof(name), "%s/100.debug", folder);
 	locked = open(name, O_RDONLY | O_CLOEXEC);
 	assert_int_equal(flock(locked, LOCK_SH), 0);
 	world_pack(&w, 0);
 	assert_non_null(companion_of(&w.images[0].info));
-	assert_int_equal(count_companions(folder), 64 + 1);
+	assert_int_equal(count_companions(folder), 256 + 1);
 	assert_int_equal(util_run("cd %s && test -f notes && test -f 100.debug && ! test -e 101.debug "
-				  "&& ! test -e 110.debug && test -f 111.debug && test -f 169.debug",
+				  "&& ! test -e 110.debug && test -f 111.debug && test -f 361.debug",
 				  folder), 0);
 	world_leave(&w);
 
@@ -1432,7 +1432,7 @@ static void pack_many_companions_removes_the_oldest_unused(void **state)
 		jitreg_group_destroy(group);
 	}
 	assert_int_equal(access(companion_of(&w.images[0].info), R_OK), 0);
-	assert_int_equal(count_companions(folder), 64 + 1);
+	assert_int_equal(count_companions(folder), 256 + 1);
 	close(locked);
 	world_leave(&w);
 	assert_nothing_left();

@@ -8,8 +8,8 @@ reading the debug information of each copy takes it seconds; and nothing of obje
 copy that matters.
 
 At a stop those are the copies in the stack of the selected thread and, so that one can step
-into them, the others of the innermost interpreter. What was added by itself goes again when
-AUTO_MAX interpreters have come after it."""
+into them, the others of the innermost interpreter, unless breakpoints have very many places.
+What was added by itself goes again when AUTO_MAX interpreters have come after it."""
 
 import os
 
@@ -19,6 +19,7 @@ from . import breakpoints, commands, files, process, root, tables
 
 AUTO_MAX = 8
 FRAMES_MAX = 64
+PLACES_MAX = 200
 
 _added = {}  # (path, bias) -> Addition, the latest last
 
@@ -148,8 +149,13 @@ def objects_in_stack():
             frame = frame.older()
     except gdb.error:
         pass  # no thread, or a stack that cannot be followed further
-    innermost = next((obj.namespace.objects for obj in objects if obj), [])
-    return list(dict.fromkeys([obj for obj in objects if obj] + innermost))
+    around = next((obj.namespace.objects for obj in objects if obj), []) if is_cheap() else []
+    return list(dict.fromkeys([obj for obj in objects if obj] + around))
+
+
+def is_cheap():
+    """gdb looks for all places of all breakpoints whenever it gets a file: a second for a thousand of them."""
+    return sum(len(b.locations) for b in gdb.breakpoints() if b.is_valid() and b.type == gdb.BP_BREAKPOINT) < PLACES_MAX
 
 
 def attach_stack():

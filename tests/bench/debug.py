@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: MIT
 """What a debugger pays for N interpreters, beside an ordinary host.
 
-Usage: debug.py [--json] [--counts N,N...] [--rounds R] [--timeout S] [gdb] [lldb] [attach] [start]
+Usage: debug.py [--json] [--counts N,N...] [--rounds R] [--timeout S] [--add FILE] [--report FILE] [gdb] [lldb] [attach] [start]
+
+--json prints figures to work with; --add takes such from a file, too. --report writes the tables with
+date and versions (FILE.md) and a plot (FILE.svg, with matplotlib) beside printing them.
 
 attach: the host runs N interpreters, each with numpy and a thread that waits; the ordinary host
 has one Python with numpy and as many threads. The debugger attaches, sets a breakpoint on
 PyList_Append, continues, stops there and prints a backtrace: without scripts of ours, and gdb with
-them, which then shows lines in the copy that has stopped, too. Sessions with the two hosts
+them, which then takes gorgon break and shows lines in the copy that has stopped, too. Sessions with the two hosts
 alternate. Times are of the debugger's processor time, step by step, without its own start-up;
 `whole` is the process with it.
 
@@ -52,8 +55,10 @@ for thread in threads:
     thread.join()
 """
 
-MARK = ("import time, resource; print('\\nMARK {} %f %f %d' % (time.monotonic(), time.process_time(), "
-        "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss), flush=True)")
+# The processor time of programs that it runs, too: gorgon break has another gdb look a location up.
+MARK = ("import time, resource; own, others = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)); "
+        "print('\\nMARK {} %f %f %d' % (time.monotonic(), sum((own.ru_utime, own.ru_stime, others.ru_utime, "
+        "others.ru_stime)), own.ru_maxrss), flush=True)")
 
 SETTINGS = {"gdb": ["set pagination off", "set width 0", "set confirm off", "set debuginfod enabled off",
                     "set breakpoint pending on", "set print thread-events off"],
@@ -129,6 +134,7 @@ class Target:
                         "lldb": (f"process attach -p {self.process.pid}", "breakpoint set -n PyList_Append")}[kind]
         wake = {"gdb": "python ", "lldb": "script "}[kind] + f"open('{self.pipes[0]}', 'w').write('x')"
         load = [f"source {SCRIPTS[kind]}"] if scripts else []
+        stop = f"gorgon {stop}" if scripts else stop
         commands = [*load, mark(kind, "start"), attach, mark(kind, "attach"), stop, mark(kind, "break"), wake, "continue",
                     mark(kind, "stop"), "bt", mark(kind, "backtrace"),
                     {"gdb": "delete", "lldb": "breakpoint delete --force"}[kind], "detach", mark(kind, "end")]
@@ -150,7 +156,7 @@ class Target:
             raise SystemExit(f"bench-debug: the {kind} session went wrong:\n{text[-3000:]}")
         row = {step: marks[step][0] - marks[before][0] for before, step in zip(["start", *STEPS], STEPS) if step in marks}
         if not slow:
-            row.update(work=sum(row.values()), whole=marks["backtrace"][0], memory=marks["backtrace"][1] / 1024)
+            row.update(use=sum(row[step] for step in STEPS[1:]), work=sum(row.values()), whole=marks["backtrace"][0], memory=marks["backtrace"][1] / 1024)
         return row
 
     def end(self):
@@ -266,28 +272,69 @@ def started(kind, count, timeout):
     return rows
 
 
-def print_attach(rows):
-    print("Attached: multiples of an ordinary host with one Python and as many threads; in brackets seconds of the\n"
-          "debugger's processor time, or MiB, with the ordinary host and with Gorgon.\n")
-    print("| debugger | interpreters | attach | break PyList_Append | to the stop | backtrace | work in all | whole process"
-          " | peak memory |")
-    print("|---|---|---|---|---|---|---|---|---|")
+def attach_table(rows):
+    lines = ["Attached: multiples of an ordinary host with one Python and as many threads; in brackets seconds of the",
+             "debugger's processor time, or MiB, with the ordinary host and with Gorgon.", "",
+             "| debugger | interpreters | attach | break PyList_Append | to the stop | backtrace | break to backtrace"
+             " | work in all | whole process | peak memory |", "|---|---|---|---|---|---|---|---|---|---|"]
     for row in rows:
         cells = []
-        for key in (*STEPS, "work", "whole", "memory"):
+        for key in (*STEPS, "use", "work", "whole", "memory"):
             a, b = row["ordinary"].get(key), row["gorgon"].get(key)
             cells.append(f"over {row['timeout']} s" if a is None or b is None else f"{b / a:.2f} ({a:.2f}, {b:.2f})")
-        print(f"| {row['debugger']} | {row['interpreters']} | " + " | ".join(cells) + " |")
+        lines.append(f"| {row['debugger']} | {row['interpreters']} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
 
 
-def print_start(rows):
-    print("Started by the debugger: what creating an interpreter takes, in milliseconds of the wall.\n")
-    print("| debugger | interpreters | breakpoint | first tenth | last tenth | last to first | all, s |")
-    print("|---|---|---|---|---|---|---|")
+def start_table(rows):
+    lines = ["Started by the debugger: what creating an interpreter takes, in milliseconds of the wall.", "",
+             "| debugger | interpreters | breakpoint | first tenth | last tenth | last to first | all, s |",
+             "|---|---|---|---|---|---|---|"]
     for row in rows:
         tenths = f"{row['first']:.1f} | {row['last']:.1f} | {row['last'] / row['first']:.2f}" if "first" in row else "| |"
         total = f"over {row['timeout']} s" if row["all"] is None else f"{row['all']:.2f}"
-        print(f"| {row['debugger']} | {row['interpreters']} | {row['way']} | {tenths} | {total} |")
+        lines.append(f"| {row['debugger']} | {row['interpreters']} | {row['way']} | {tenths} | {total} |")
+    return "\n".join(lines) + "\n"
+
+
+def tables(results):
+    text = ""
+    for name, table in (("attach", attach_table), ("start", start_table)):
+        rows = [row for row in results if row["benchmark"] == name]
+        text += table(rows) + "\n" if rows else ""
+    return text
+
+
+def version(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()[0]
+
+
+def report(name, results):
+    """FILE.md and FILE.svg."""
+    tools = [version(tool, "--version") for tool in (harness.GDB, harness.LLDB, harness.PYTHON3) if tool]
+    with open(f"{name}.md", "w") as file:
+        file.write(f"# What debuggers pay\n\n{time.strftime('%Y-%m-%d')}; {'; '.join(tools)}; {os.cpu_count()} processors. Made by "
+                   f"`make bench-debug`.\n\n![ratios]({os.path.basename(name)}.svg)\n\n{tables(results)}")
+    plot(f"{name}.svg", [row for row in results if row["benchmark"] == "attach"])
+
+
+def plot(name, rows):
+    """Ratios over the number of interpreters."""
+    import matplotlib
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "gorgon"
+    from matplotlib import pyplot
+    figure, axes = pyplot.subplots(1, 3, figsize=(12, 4), sharex=True)
+    for axis, key, title in zip(axes, ("attach", "work", "memory"), ("attach", "attach to backtrace", "memory")):
+        for debugger in dict.fromkeys(row["debugger"] for row in rows):
+            points = [(row["interpreters"], row["gorgon"][key] / row["ordinary"][key]) for row in rows
+                      if row["debugger"] == debugger and key in row["ordinary"] and key in row["gorgon"]]
+            axis.plot(*zip(*sorted(points)), marker="o", label=debugger)
+        axis.axhline(1, color="gray", linewidth=0.5)
+        axis.set(title=f"{title}, times an ordinary host", xscale="log", yscale="log", xlabel="interpreters with numpy")
+    axes[0].legend()
+    figure.tight_layout()
+    figure.savefig(name, metadata={"Date": None})
 
 
 def main():
@@ -296,6 +343,8 @@ def main():
     parser.add_argument("--counts", default="1,10,100")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--timeout", type=int, default=600, help="seconds for one session")
+    parser.add_argument("--add", action="append", default=[], metavar="FILE", help="results of --json")
+    parser.add_argument("--report", metavar="FILE", help="write FILE.md and FILE.svg")
     parser.add_argument("words", nargs="*", metavar="WORD")
     args = parser.parse_args()
     unknown = set(args.words) - {"gdb", "lldb", "attach", "start"}
@@ -308,20 +357,22 @@ def main():
     counts = [int(word) for word in args.counts.split(",")]
     both = not {"attach", "start"} & set(args.words)
     results = []
-    for measure, show, wanted in (
+    for name in args.add:
+        with open(name) as file:
+            results += json.load(file)
+    for measure, wanted in (
             (lambda kind, count: [attach_to(kind, scripts, count, args.rounds, args.timeout)
-                                  for scripts in (False, True) if kind in SCRIPTS or not scripts],
-             print_attach, "attach"),
-            (lambda kind, count: started(kind, count, args.timeout), print_start, "start")):
+                                  for scripts in (False, True) if kind in SCRIPTS or not scripts], "attach"),
+            (lambda kind, count: started(kind, count, args.timeout), "start")):
         if not both and wanted not in args.words:
             continue
-        rows = [row for kind in kinds for count in counts for row in measure(kind, count)]
-        results += rows
-        if not args.json:
-            show(rows)
-            print(flush=True)
+        results += [row for kind in kinds for count in counts for row in measure(kind, count)]
     if args.json:
         print(json.dumps(results, indent=1))
+    else:
+        print(tables(results), end="")
+    if args.report:
+        report(args.report, results)
 
 
 if __name__ == "__main__":
