@@ -65,7 +65,7 @@ static bool is_loose(const struct jitreg_entry *entry)
 	return entry->listing && entry->listing->image_count == 1;
 }
 
-static bool can_pack(const struct jitreg_entry *entry)
+bool jitreg_group_can_pack(const struct jitreg_entry *entry)
 {
 	uint64_t base = entry->group->base;
 
@@ -103,17 +103,22 @@ struct selection {
 	size_t count;
 };
 
-static int select_entries(const struct jitreg_group *group, bool packed_too, struct selection *ret)
+static int allocate_selection(const struct jitreg_group *group, struct selection *ret)
 {
 	size_t capacity = 0;
 
 	for (const struct jitreg_entry *e = group->first; e; e = e->next)
 		capacity++;
 	*ret = (struct selection){.entries = calloc(capacity + 1, sizeof(*ret->entries))};
-	if (!ret->entries)
+	return ret->entries ? 0 : -ENOMEM;
+}
+
+static int select_entries(const struct jitreg_group *group, bool packed_too, struct selection *ret)
+{
+	if (allocate_selection(group, ret))
 		return -ENOMEM;
 	for (struct jitreg_entry *e = group->first; e; e = e->next)
-		if (e->listing && !e->listing->whole.bytes && can_pack(e) && (packed_too || is_loose(e)))
+		if (e->listing && !e->listing->whole.bytes && jitreg_group_can_pack(e) && (packed_too || is_loose(e)))
 			ret->entries[ret->count++] = e;
 	qsort(ret->entries, ret->count, sizeof(*ret->entries), by_address);
 	return 0;
@@ -159,7 +164,7 @@ int jitreg_group_create_single(struct jitreg_entry *entry)
 {
 	struct selection selection = {.entries = &entry, .count = 1};
 
-	return can_pack(entry) ? create_pack(entry->group, &selection, true, &entry->listing) : -ENOTSUP;
+	return jitreg_group_can_pack(entry) ? create_pack(entry->group, &selection, true, &entry->listing) : -ENOTSUP;
 }
 
 /* Hand the entries over to their new listing; the old ones that nobody has are chained. */
@@ -192,16 +197,16 @@ static void drop(struct jitreg_listing *empty)
 	}
 }
 
+/* More than one symfile, or one that is no pack. */
 static bool is_worth_packing(const struct selection *selection, bool traced)
 {
-	bool single = selection->count == 1;
-
-	if (traced && selection->count < TRACED_MIN)
+	if (!selection->count || (traced && selection->count < TRACED_MIN))
 		return false;
 	for (size_t i = 0; i < selection->count; i++) {
 		const struct jitreg_entry *e = selection->entries[i];
 
-		if (is_loose(e) && !(single && e->listing->template->kind == JITREG_SYMFILE_PACK))
+		if (e->listing != selection->entries[0]->listing ||
+		    e->listing->template->kind != JITREG_SYMFILE_PACK)
 			return true;
 	}
 	return false;
@@ -232,6 +237,41 @@ static int pack(struct jitreg_group *group, bool build)
 	drop(empty);
 	free(selection.entries);
 	return 0;
+}
+
+static int select_waiting(const struct jitreg_group *group, struct selection *ret)
+{
+	int r = allocate_selection(group, ret);
+
+	for (struct jitreg_entry *e = group->first; !r && e; e = e->next)
+		if (e->waiting)
+			ret->entries[ret->count++] = e;
+	if (!r)
+		qsort(ret->entries, ret->count, sizeof(*ret->entries), by_address);
+	return r;
+}
+
+int jitreg_group_list(struct jitreg_group *group)
+{
+	struct jitreg_listing *pack;
+	struct selection selection;
+	int r = select_waiting(group, &selection);
+
+	if (!r && selection.count)
+		r = create_pack(group, &selection, true, &pack);
+	if (!r && selection.count) {
+		jitreg_lock();
+		pack->image_count = selection.count;
+		for (size_t i = 0; i < selection.count; i++) {
+			selection.entries[i]->listing = pack;
+			selection.entries[i]->waiting = false;
+			jitreg_entry_tell(selection.entries[i]);
+		}
+		jitreg_descriptor_add(&pack->debug);
+		jitreg_unlock();
+	}
+	free(selection.entries);
+	return r;
 }
 
 int jitreg_group_pack(struct jitreg_group *group)

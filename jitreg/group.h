@@ -22,7 +22,8 @@ _Static_assert(offsetof(struct jitreg_listing, debug) == 0, "one address for bot
 
 /** A registered image. */
 struct jitreg_entry {
-	struct jitreg_listing *listing; // NULL: debuggers have let go of it, the group ends
+	struct jitreg_listing *listing; // NULL: it waits, or debuggers have let go of it
+	bool waiting; // for jitreg_group_list()
 	struct jitreg_template *template; // of this image alone; NULL as above
 	uint64_t bias, start, end;
 	struct jitreg_group *group;
@@ -42,6 +43,9 @@ void jitreg_listing_destroy(struct jitreg_listing *listing);
 void jitreg_entry_tell(struct jitreg_entry *entry);
 
 void jitreg_group_add(struct jitreg_entry *entry);
+
+/** Whether an entry of a group can be in a pack. */
+bool jitreg_group_can_pack(const struct jitreg_entry *entry);
 
 /** Give an entry that is in no list yet a pack of its own. -ENOTSUP: it cannot be packed. */
 int jitreg_group_create_single(struct jitreg_entry *entry);

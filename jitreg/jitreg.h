@@ -67,6 +67,9 @@ enum jitreg_debug_kind {
 enum {
 	/** Names and unwind data only, without a reference to the DWARF: cheap for debuggers. */
 	JITREG_LEAN = 1,
+	/** With JITREG_LEAN and a group: debuggers hear of it in jitreg_group_list(). (What cannot be
+	 * packed they hear of at once.) */
+	JITREG_LATER = 2,
 };
 
 /** An object to register. Everything is copied or read before the call returns. */
@@ -191,6 +194,17 @@ JITREG_API int jitreg_group_create(uint64_t base, struct jitreg_group **ret)
 
 /** Free a group all of whose images are unregistered. NULL is ignored. */
 JITREG_API void jitreg_group_destroy(struct jitreg_group *group);
+
+/**
+ * Tell debuggers of all images that were registered with JITREG_LATER since the last time, with
+ * one symfile and one event: much of what a debugger does is done for each event. When this
+ * fails they wait on.
+ *
+ * @retval 0, also when there are none
+ * @retval -ENOMEM
+ */
+JITREG_API int jitreg_group_list(struct jitreg_group *group)
+	__attribute__((warn_unused_result, nonnull));
 
 /**
  * Replace the symfiles of the group's images by one, which has names and does not refer to

@@ -74,8 +74,8 @@ static void list_entry(struct jitreg_entry *entry)
 
 static bool is_valid(const struct jitreg_image *image)
 {
-	return image->size == sizeof(*image) && !(image->flags & ~(uint32_t)JITREG_LEAN) && image->path &&
-	       image->path[0] == '/' && image->start < image->end;
+	return image->size == sizeof(*image) && !(image->flags & ~(uint32_t)(JITREG_LEAN | JITREG_LATER)) &&
+	       image->path && image->path[0] == '/' && image->start < image->end;
 }
 
 static enum jitreg_symfile_kind wanted_kind(const struct jitreg_image *image)
@@ -115,6 +115,8 @@ int jitreg_register(const struct jitreg_image *image, struct jitreg_entry **ret)
 	entry->ctx = image->ctx;
 	r = jitreg_template_acquire(image->path, image->fd, wanted_kind(image), &entry->template);
 	if (!r)
+		entry->waiting = image->flags & JITREG_LATER && image->group && jitreg_group_can_pack(entry);
+	if (!r && !entry->waiting)
 		r = create_first_listing(entry, image);
 	if (r) {
 		jitreg_template_release(entry->template);
@@ -123,7 +125,8 @@ int jitreg_register(const struct jitreg_image *image, struct jitreg_entry **ret)
 	}
 	if (entry->group)
 		jitreg_group_add(entry);
-	list_entry(entry);
+	if (!entry->waiting)
+		list_entry(entry);
 	*ret = entry;
 	return 0;
 }
@@ -250,7 +253,7 @@ int jitreg_entry_set_dwarf(struct jitreg_entry *entry, bool whole, const char **
 	jitreg_unlock();
 	if (!entry->template || !entry->listing) {
 		*reason = entry->listing ? "the object file was made by somebody else" :
-					   "the object is about to go";
+					   "debuggers know nothing of the object now";
 		return -ENODATA;
 	}
 	if (whole == (entry->listing->whole.bytes != NULL))

@@ -77,11 +77,37 @@ static void debug_root_header_describes_the_format(void **state)
 	(void)state;
 	assert_memory_equal(root->magic, "GORGONDR", 8);
 	assert_int_equal(root->version, 1);
-	assert_int_equal(root->size, 80);
-	assert_int_equal(root->ns_size, 72);
+	assert_int_equal(root->size, 88);
+	assert_int_equal(root->ns_size, 96);
 	assert_int_equal(root->object_size, 128);
 	assert_int_equal(root->thread_size, 48);
 	test_ns_destroy(ns);
+}
+
+static void debug_root_namespaces_are_chained_by_their_last_change(void **state)
+{
+	struct gorgon_ns *ns[3] = {test_ns(), test_ns(), test_ns()};
+	const struct gorgon_debug_ns *last, *first, *middle;
+	uint64_t sequence = gorgon_debug_root.sequence;
+
+	(void)state;
+	test_open(ns[0], "libbasic.so");
+	first = ns_at(gorgon_debug_root.changed_head);
+	last = ns_at(first->changed_next);
+	middle = ns_at(last->changed_next);
+	assert_int_equal(first->id, gorgon_ns_id(ns[0]));
+	assert_int_equal(last->id, gorgon_ns_id(ns[2]));
+	assert_int_equal(middle->id, gorgon_ns_id(ns[1]));
+	assert_int_equal(middle->changed_next, 0);
+	assert_true(first->sequence > sequence);
+	assert_true(last->sequence <= sequence); // a reader stops here
+	assert_true(middle->sequence < last->sequence);
+	test_ns_destroy(ns[2]);
+	assert_int_equal(first->changed_next, (uintptr_t)middle);
+	assert_int_equal(middle->changed_prev, (uintptr_t)first);
+	test_ns_destroy(ns[0]);
+	test_ns_destroy(ns[1]);
+	assert_int_equal(gorgon_debug_root.changed_head, 0);
 }
 
 static void debug_root_namespaces_are_listed_oldest_first(void **state)
@@ -312,6 +338,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(debug_root_header_describes_the_format),
+		cmocka_unit_test(debug_root_namespaces_are_chained_by_their_last_change),
 		cmocka_unit_test(debug_root_namespaces_are_listed_oldest_first),
 		cmocka_unit_test(debug_root_objects_match_their_info_in_load_order),
 		cmocka_unit_test(debug_root_object_has_symfile_build_id_and_tls),

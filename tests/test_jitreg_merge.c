@@ -18,7 +18,6 @@
 #include "../jitreg/frames.h"
 #include "../jitreg/object.h"
 
-#define FORM      (JITREG_FRAMES_EH | JITREG_FRAMES_PCREL)
 #define VADDR     0x10000000u // of the section: beyond all of the libraries
 #define REGISTERS 17	      // 16, and the return address
 
@@ -177,7 +176,14 @@ static bool library_open(struct library *l, const char *path)
 	assert_int_equal(jitreg_object_find_section(l->object, ".eh_frame", &shdr), 1);
 	from = malloc(shdr.sh_size);
 	assert_int_equal(jitreg_object_read(l->object, shdr.sh_offset, from, shdr.sh_size), 0);
-	assert_int_equal(jitreg_frames_append(&l->frames, VADDR, FORM, from, shdr.sh_size, shdr.sh_addr, 0), 0);
+	assert_int_equal(jitreg_frames_append(&l->frames, VADDR, JITREG_FRAMES_EH,
+					      &(struct jitreg_frames){
+						      .data = from,
+						      .size = shdr.sh_size,
+						      .vaddr = shdr.sh_addr,
+						      .end = VADDR,
+					      }),
+			 0);
 	free(from);
 	assert_int_equal(jitreg_names_read(l->object, &names), 0);
 	l->names.items = calloc(names.count + 1, sizeof(*l->names.items));

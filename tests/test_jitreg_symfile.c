@@ -747,7 +747,7 @@ static void register_bad_image_is_refused(void **state)
 	bad[0].size = 8;
 	bad[1].path = NULL;
 	bad[2].path = "self.so";
-	bad[3].flags = 2; // no such flag
+	bad[3].flags = 4; // no such flag
 	bad[4].end = bad[4].start;
 	bad[5].end = bad[5].start - 1;
 	for (size_t i = 0; i < 6; i++)

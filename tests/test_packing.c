@@ -25,11 +25,19 @@ static struct gorgon_ns *create(enum gorgon_debug_mode mode)
 }
 
 // With libtop.so and the two that it needs.
+// One by one: what is loaded together is described together.
+static void open_top(struct gorgon_ns *ns)
+{
+	test_open(ns, "dep/libbottom.so");
+	test_open(ns, "dep/libmiddle.so");
+	test_open(ns, "libtop.so");
+}
+
 static struct gorgon_ns *create_top(enum gorgon_debug_mode mode)
 {
 	struct gorgon_ns *ns = create(mode);
 
-	test_open(ns, "libtop.so");
+	open_top(ns);
 	return ns;
 }
 
@@ -113,6 +121,26 @@ static void off_nothing_is_registered(void **state)
 		assert_int_equal(o->debug.symfile, 0);
 		assert_int_equal(o->debug.symfile_kind, 0);
 	}
+	test_ns_destroy(ns);
+}
+
+static void lazy_objects_loaded_together_are_described_together(void **state)
+{
+	struct gorgon_ns *ns = create(GORGON_DEBUG_LAZY);
+	const struct gorgon_object *alone;
+
+	(void)state;
+	test_open(ns, "libtop.so");
+	assert_int_equal(ns->load_count, 3);
+	assert_described(ns, TOGETHER);
+	assert_int_equal(jitreg_count(), 1);
+	alone = test_open(ns, "libbasic.so");
+	assert_last_is_apart(ns);
+	assert_ptr_equal(alone, ns->last);
+	make_quiet(ns);
+	something_else_loads();
+	assert_described(ns, TOGETHER);
+	assert_int_equal(jitreg_count(), 1);
 	test_ns_destroy(ns);
 }
 
@@ -295,7 +323,7 @@ static void auto_many_for_a_moment_is_packed_nonetheless(void **state)
 	(void)state;
 	for (size_t i = 0; i < FEW + 1; i++)
 		ns[i] = create(GORGON_DEBUG_AUTO);
-	test_open(ns[0], "libtop.so");
+	open_top(ns[0]);
 	assert_described(ns[0], APART);
 	for (size_t i = 1; i < FEW + 1; i++)
 		test_ns_destroy(ns[i]);
@@ -387,6 +415,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(full_many_namespaces_stay_full),
 		cmocka_unit_test(off_nothing_is_registered),
+		cmocka_unit_test(lazy_objects_loaded_together_are_described_together),
 		cmocka_unit_test(lazy_namespace_is_packed_when_quiet),
 		cmocka_unit_test(lazy_namespace_not_quiet_is_left_alone),
 		cmocka_unit_test(lazy_namespace_loading_more_waits_again),

@@ -65,7 +65,8 @@ static struct gorgon_error *group_link(struct gorgon_group *group)
 	for (size_t i = 0; i < group->count; i++)
 		if ((err = gorgon_object_link(group->objects[i])))
 			return err;
-	return NULL;
+	// Those that were linked without telling debuggers: all of them at once.
+	return gorgon_packing_list(group->ns);
 }
 
 // Depth first, dependencies before dependents; cycles are cut where they are met.

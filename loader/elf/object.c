@@ -170,7 +170,7 @@ struct gorgon_error *gorgon_object_link(struct gorgon_object *object)
 		.bias = object->bias,
 		.start = object->start,
 		.end = object->end,
-		.flags = gorgon_packing_is_lean(object->ns) ? JITREG_LEAN : 0,
+		.flags = gorgon_packing_is_lean(object->ns) ? JITREG_LEAN | JITREG_LATER : 0,
 		.moved = describe_symfile,
 		.ctx = object,
 	};

@@ -20,8 +20,10 @@
 
 #define _GNU_SOURCE
 #include "packing.h"
+#include "error.h"
 #include "ns.h"
 
+#include <errno.h>
 #include <jitreg.h>
 #include <string.h>
 
@@ -119,6 +121,18 @@ bool gorgon_packing_is_lean(struct gorgon_ns *ns)
 {
 	count(); // namespaces may have gone
 	return is_packed(ns);
+}
+
+struct gorgon_error *gorgon_packing_list(struct gorgon_ns *ns)
+{
+	int r = ns->jit_group ? jitreg_group_list(ns->jit_group) : 0;
+
+	if (r == -ENOMEM)
+		return &gorgon_error_nomem;
+	if (r)
+		gorgon_ns_log(ns, "debuggers were not told of what was loaded: %s",
+			      strerrordesc_np(-r) ?: "unknown error");
+	return NULL;
 }
 
 void gorgon_packing_changed(struct gorgon_ns *ns)

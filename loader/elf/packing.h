@@ -5,12 +5,16 @@
 
 #include <stdbool.h>
 
+struct gorgon_error;
 struct gorgon_ns;
 
 /* All of these: the lock is held. */
 
 /* Whether an object that is loaded into @ns now is described without its DWARF. */
 bool gorgon_packing_is_lean(struct gorgon_ns *ns);
+
+/* Tell debuggers of objects that have been linked and are lean. */
+struct gorgon_error *gorgon_packing_list(struct gorgon_ns *ns);
 
 /* Objects of @ns have come. */
 void gorgon_packing_changed(struct gorgon_ns *ns);
