@@ -335,7 +335,7 @@ static void snapshot_of_damaged_field_says_what_is_wrong(void **state)
 		FIELD(root.magic, 1, "does not begin with GORGONDR", 0),
 		FIELD(root.version, 2, "has version 2; this program knows version 1", 0),
 		FIELD(root.object_size, 8, "object size is 8; 128 to 4096 expected", 0),
-		FIELD(root.ns_size, UINT32_MAX, "namespace size is 4294967295; 72 to 4096 expected",
+		FIELD(root.ns_size, UINT32_MAX, "namespace size is 4294967295; 96 to 4096 expected",
 		      0),
 		FIELD(root.ns_count, 9, "the root counts 9 and 12", COUNT),
 		FIELD(root.ns_head, 16, "a namespace at 0x10 cannot be read", 0),
