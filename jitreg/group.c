@@ -251,24 +251,44 @@ static int select_waiting(const struct jitreg_group *group, struct selection *re
 	return r;
 }
 
+static void list_waiting(const struct selection *selection, struct jitreg_listing *pack)
+{
+	jitreg_lock();
+	pack->image_count = selection->count;
+	for (size_t i = 0; i < selection->count; i++) {
+		selection->entries[i]->listing = pack;
+		selection->entries[i]->waiting = false;
+		jitreg_entry_tell(selection->entries[i]);
+	}
+	jitreg_descriptor_add(&pack->debug);
+	jitreg_unlock();
+}
+
+/* One that cannot be described is not to take the others with it, now or the next time. */
+static void list_one_by_one(const struct jitreg_group *group, const struct selection *selection)
+{
+	for (size_t i = 0; i < selection->count; i++) {
+		struct selection one = {.entries = &selection->entries[i], .count = 1};
+		struct jitreg_listing *pack;
+
+		selection->entries[i]->waiting = false;
+		if (!create_pack(group, &one, true, &pack))
+			list_waiting(&one, pack);
+	}
+}
+
 int jitreg_group_list(struct jitreg_group *group)
 {
 	struct jitreg_listing *pack;
 	struct selection selection;
 	int r = select_waiting(group, &selection);
 
-	if (!r && selection.count)
-		r = create_pack(group, &selection, true, &pack);
 	if (!r && selection.count) {
-		jitreg_lock();
-		pack->image_count = selection.count;
-		for (size_t i = 0; i < selection.count; i++) {
-			selection.entries[i]->listing = pack;
-			selection.entries[i]->waiting = false;
-			jitreg_entry_tell(selection.entries[i]);
-		}
-		jitreg_descriptor_add(&pack->debug);
-		jitreg_unlock();
+		r = create_pack(group, &selection, true, &pack);
+		if (!r)
+			list_waiting(&selection, pack);
+		else if (r != -ENOMEM)
+			list_one_by_one(group, &selection);
 	}
 	free(selection.entries);
 	return r;

@@ -197,11 +197,11 @@ JITREG_API void jitreg_group_destroy(struct jitreg_group *group);
 
 /**
  * Tell debuggers of all images that were registered with JITREG_LATER since the last time, with
- * one symfile and one event: much of what a debugger does is done for each event. When this
- * fails they wait on.
+ * one symfile and one event: much of what a debugger does is done for each event.
  *
  * @retval 0, also when there are none
- * @retval -ENOMEM
+ * @retval -ENOMEM  nothing was told; they wait on
+ * @retval -errno   one cannot be described; the others were told one by one
  */
 JITREG_API int jitreg_group_list(struct jitreg_group *group)
 	__attribute__((warn_unused_result, nonnull));

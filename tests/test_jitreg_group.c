@@ -450,6 +450,40 @@ static void pack_single_image_stays_as_it_is(void **state)
 	assert_nothing_left();
 }
 
+static void list_images_that_waited_have_one_symfile(void **state)
+{
+	struct world w;
+
+	(void)state;
+	assert_int_equal(jitreg_group_create(BASE(0), &w.group), 0);
+	assert_int_equal(jitreg_group_list(w.group), 0); // there are none
+	for (size_t i = 0; i < SIDE_BY_SIDE; i++) {
+		struct jitreg_info info;
+
+		assert_int_equal(try_enter(w.group, BASE(0), layout[i].off, IMAGE_SIZE, layout[i].name,
+					   JITREG_LEAN | JITREG_LATER, &w.images[i]), 0);
+		jitreg_entry_get_info(w.images[i].entry, &info);
+		assert_int_equal(w.images[i].moves, 0);
+		assert_null(info.symfile);
+	}
+	assert_int_equal(jitreg_count(), 0);
+	assert_int_equal(jitreg_group_pack(w.group), 0); // not its business
+	assert_int_equal(jitreg_count(), 0);
+	jitreg_unregister(w.images[2].entry); // debuggers never hear of it
+	assert_int_equal(jitreg_group_list(w.group), 0);
+	assert_int_equal(jitreg_count(), 1);
+	assert_int_equal(w.images[2].moves, 0);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(w.images[i].moves, 1);
+	assert_together(w.images, 2);
+	assert_int_equal(jitreg_group_list(w.group), 0); // not again
+	assert_int_equal(jitreg_count(), 1);
+	jitreg_unregister(w.images[0].entry);
+	jitreg_unregister(w.images[1].entry);
+	jitreg_group_destroy(w.group);
+	assert_nothing_left();
+}
+
 static void pack_images_have_one_symfile(void **state)
 {
 	struct world w;
@@ -1833,6 +1867,7 @@ int main(void)
 		cmocka_unit_test(register_lean_image_is_a_pack_of_its_own),
 		cmocka_unit_test(register_lean_image_of_no_group_is_no_pack),
 		cmocka_unit_test(pack_single_image_stays_as_it_is),
+		cmocka_unit_test(list_images_that_waited_have_one_symfile),
 		cmocka_unit_test(pack_images_have_one_symfile),
 		cmocka_unit_test(pack_events_come_new_before_old),
 		cmocka_unit_test(unregister_last_of_pack_removes_it),

@@ -4,14 +4,10 @@
 import os
 import re
 import shutil
-import sys
 import tempfile
 import unittest
 
 import harness
-
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import gdb_session as session  # noqa: E402
 
 COUNT = 2
 # Members of the first object, at their offsets in debug_root.h.

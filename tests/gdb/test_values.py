@@ -2,7 +2,6 @@
 """gorgon print and gorgon tls: the variables of each copy and of each thread, as the program has printed them."""
 
 import os
-import re
 import sys
 import tempfile
 import unittest
