@@ -187,12 +187,27 @@ static void enter_call(struct gorgon_call *call, struct gorgon_signals **outer)
 	unlock(call->interp);
 }
 
-// Nobody sends signals to what is closed.
+// No interrupt comes to the entry after this. Signals are sent without the lock, or somebody
+// who interrupts without pause would keep the entry from it. So the last entry of the main
+// thread waits for those that are under way: no more can begin. A forked child has only this
+// thread. Returns whether the entry was interrupted.
+static bool close_call(struct gorgon_call *call)
+{
+	struct gorgon_interp *interp = call->interp;
+	bool ret;
+
+	lock(interp);
+	call->closed = true;
+	while (call->on_main_thread && call->first && interp->senders && interp->pid == getpid())
+		pthread_cond_wait(&interp->call_ended, &interp->ns->heap.lock);
+	ret = call->interrupted;
+	unlock(interp);
+	return ret;
+}
+
 static void leave(struct gorgon_call *call, struct gorgon_signals *outer)
 {
-	lock(call->interp);
-	call->closed = true;
-	unlock(call->interp);
+	close_call(call);
 	if (call->on_main_thread)
 		gorgon_signals_leave(call->interp->ns->signals, outer, call->first);
 }
@@ -262,15 +277,9 @@ static bool is_interrupted(struct gorgon_interp *interp, const struct gorgon_cal
 // is held, which orders this with throw_into_threads().
 static void finish(struct gorgon_interp *interp, struct gorgon_call *call)
 {
-	bool interrupted;
-
-	lock(interp);
-	call->closed = true;
-	interrupted = call->interrupted;
-	unlock(interp);
-	if (!interrupted || !call->on_main_thread || !call->first)
+	if (!close_call(call) || !call->on_main_thread || !call->first)
 		return;
-	// The signal was queued before the lock was released: any system call delivers it.
+	// The signals were queued before that returned: any system call delivers them.
 	sched_yield();
 	if (interp->api->PyErr_CheckSignals())
 		interp->api->PyErr_Clear();
@@ -352,7 +361,7 @@ struct gorgon_error *gorgon_interp_interrupt(struct gorgon_interp *interp)
 
 struct gorgon_error *gorgon_call_interrupt(struct gorgon_interp *interp, bool or_next)
 {
-	bool on_main = false, sent = false, threads;
+	bool on_main = false, sent = true, threads;
 
 	lock(interp);
 	interp->interrupt_next |= or_next && !interp->calls;
@@ -361,11 +370,17 @@ struct gorgon_error *gorgon_call_interrupt(struct gorgon_interp *interp, bool or
 		// One that has not come so far looks for itself before it begins.
 		on_main |= call->on_main_thread && call->entered && !call->closed;
 	}
-	if (on_main)
-		sent = gorgon_signals_send(interp->ns->signals, SIGINT);
 	threads = find_unthrown(interp) != NULL;
+	interp->senders += on_main;
 	unlock(interp);
-	if (on_main && !sent)
+	if (on_main) {
+		sent = gorgon_signals_send(interp->ns->signals, SIGINT);
+		lock(interp);
+		interp->senders--;
+		pthread_cond_broadcast(&interp->call_ended);
+		unlock(interp);
+	}
+	if (!sent)
 		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
 					   "interpreter %u: cannot be interrupted: it has no handler "
 					   "for SIGINT, or the host has set one over it",

@@ -67,7 +67,8 @@ struct gorgon_interp {
 	enum gorgon_interp_state state;
 	struct gorgon_call *calls; /* newest first */
 	bool interrupt_next; /* the next entry begins interrupted */
-	pthread_cond_t call_ended; /* somebody waits for it when STOPPING */
+	unsigned senders; /* who send a signal to the main thread's entries just now */
+	pthread_cond_t call_ended; /* or the last sender has; for what is STOPPING or closed */
 	pthread_t main_thread; /* that has started Python */
 
 	pid_t pid; /* process that started it */
