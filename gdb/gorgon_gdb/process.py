@@ -144,7 +144,7 @@ def own_global(name):
     value = symbol.value()
     ns = namespace_of_selected_frame()
     theirs = find_object(int(value.address))
-    if ns is None or theirs is None or theirs.namespace is ns:
+    if ns is None or theirs is None or theirs.namespace.id == ns.id:
         return value
     mine = next((o for o in ns.objects if o.path == theirs.path), None)
     if mine is None:

@@ -36,7 +36,7 @@ def frame_of(namespace):
     """The innermost frame of the selected thread that runs this namespace's code, if that is whom it works for."""
     frame = gdb.newest_frame()
     found = process.object_of_frame(frame)
-    if not found or found.namespace is not namespace:
+    if not found or found.namespace.id != namespace.id:  # they may be of different snapshots
         return None
     while not process.find_object(frame.pc()):
         frame = frame.older()
