@@ -112,8 +112,9 @@ class Breakpoint:
 
 def look_up(objects, locations):
     """Fill _places for the libraries of these objects and for these locations."""
-    missing = {(obj.path, location): may_have(obj, location) for obj in objects for location in locations
-               if (obj.path, location) not in _places}
+    one = {obj.path: obj for obj in objects}  # of thousands
+    missing = {(path, location): may_have(obj, location) for path, obj in one.items() for location in locations
+               if (path, location) not in _places}
     paths = sorted({path for (path, _), maybe in missing.items() if maybe})
     asked = sorted({location for (_, location), maybe in missing.items() if maybe})
     found = dict(zip(asked, reference.find(paths, asked)))
