@@ -15,8 +15,8 @@
  *
  * The file is made once and stays: in gorgon/ below $XDG_CACHE_HOME or ~/.cache, where
  * cores of this process still find it. Only in a folder that is ours and that nobody else
- * can write to, since debuggers trust it. The oldest go when there are more than 256, except
- * those in use: each process that has a pack holds a shared lock (flock) on its companion.
+ * can write to, since debuggers trust it. The oldest go when there are more than 256 or they
+ * have more than 512 MiB, except those in use: each process that has a pack holds a shared lock (flock) on its companion.
  */
 #define _GNU_SOURCE 1
 #include "companion.h"
@@ -39,6 +39,7 @@
 #define KEY_SECTION ".gorgon.key"
 #define SUFFIX      ".debug"
 #define FILES_MAX   256
+#define BYTES_MAX   (UINT64_C(1) << 29)
 /* Files whose keys have the same checksum. */
 #define SAME_NAME_MAX 8
 /* The name may be that of a FIFO. */
@@ -278,6 +279,7 @@ static int write_file(struct companion *c, const char *folder_path, const char *
 
 struct old_file {
 	struct timespec when;
+	uint64_t size;
 	char name[NAME_MAX + 1];
 };
 
@@ -316,6 +318,7 @@ static void remove_oldest(int folder)
 	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
 	struct old_file *files = calloc(2 * FILES_MAX, sizeof(*files));
 	struct dirent *entry;
+	uint64_t bytes = 0;
 	size_t count = 0;
 	struct stat st;
 
@@ -331,12 +334,18 @@ static void remove_oldest(int folder)
 		if (!is_companion(entry->d_name) || fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW))
 			continue;
 		files[count].when = st.st_mtim;
+		files[count].size = (uint64_t)st.st_size;
+		bytes += files[count].size;
 		strcpy(files[count++].name, entry->d_name);
 	}
 	closedir(dir);
 	qsort(files, count, sizeof(*files), by_age);
-	for (size_t i = 0, left = count; i < count && left >= FILES_MAX; i++)
-		left -= remove_unused(folder, files[i].name);
+	for (size_t i = 0, left = count; i < count && (left >= FILES_MAX || bytes > BYTES_MAX); i++) {
+		if (!remove_unused(folder, files[i].name))
+			continue;
+		left--;
+		bytes -= files[i].size;
+	}
 	free(files);
 }
 

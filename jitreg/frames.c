@@ -374,7 +374,7 @@ static int move_cie(struct move *m, size_t off, struct cursor c)
 	if (eh || cie.signal)
 		put(&head, eh, 1); // size of the augmentation
 	if (eh)
-		put(&head, PE_PCREL | PE_SDATA4, 1);
+		put(&head, PE_PCREL | PE_SDATA8, 1);
 	r = append_entry(m, &head, &c, &cie.to);
 	return r ? r : add_cie(m, &cie);
 }
@@ -392,7 +392,6 @@ static int move_fde(struct move *m, size_t cie_off, struct cursor c)
 						       sizeof(*cie), by_place) : NULL;
 	bool eh = m->form == JITREG_FRAMES_EH;
 	uint64_t here = m->to->size + 4, start, size; // behind the length
-	int64_t distance;
 	struct head head = {0};
 	uint32_t off;
 
@@ -407,12 +406,9 @@ static int move_fde(struct move *m, size_t cie_off, struct cursor c)
 	// Functions that the linker has dropped can keep an entry.
 	if (!size || start < m->from->start || start >= m->from->end)
 		return 0;
-	distance = (int64_t)(start - (m->to_vaddr + here + 4));
-	if (eh && (distance != (int32_t)distance || size > UINT32_MAX))
-		return -ERANGE;
 	put(&head, eh ? here - cie->to : cie->to, 4);
-	put(&head, eh ? (uint64_t)distance : start, eh ? 4 : 8);
-	put(&head, size, eh ? 4 : 8);
+	put(&head, eh ? start - (m->to_vaddr + here + 4) : start, 8);
+	put(&head, size, 8);
 	if (eh || cie->signal)
 		put(&head, 0, 1); // size of the augmentation
 	return append_entry(m, &head, &c, &off);

@@ -26,8 +26,6 @@ struct jitreg_frames {
  * @param to     The section that is being made; it is to be placed at @p to_vaddr.
  * @param form   Of that section.
  *
- * @retval -ERANGE   with JITREG_FRAMES_EH, more than 2 GiB from the section to a function, or
- *                   a function of more than 4 GiB
  * @retval -ENOEXEC  contradicts itself, or uses what cannot be moved; @p to has a part of it
  * @retval -ENOMEM
  */
@@ -55,7 +53,7 @@ struct jitreg_addresses {
  * Make one entry for a row of neighbouring functions without a name; see merge.c.
  *
  * @param frames  What jitreg_frames_append() has made for @p vaddr with
- *                JITREG_FRAMES_EH | JITREG_FRAMES_PCREL. Unchanged on failure.
+ *                JITREG_FRAMES_EH. Unchanged on failure.
  * @param names   The addresses of symbols.
  * @retval 0 or -ENOMEM
  */

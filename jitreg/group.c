@@ -5,12 +5,14 @@
  *     image      an object that the caller has registered (struct jitreg_entry)
  *     listing    what debuggers have: a symfile for one image, or for several
  *     group      images that lie at the same distances in other groups
+ *     joint      a listing for the images of several groups, which are in a ring then
  *
  * jitreg_group_pack() replaces the listings of a group's images by one. While a debugger
  * is attached the new one comes before the old ones go, so that no breakpoint is missing
  * for a moment; both describe the same addresses until then, which debuggers do not mind.
  * Packs that are there already stay as they are in that case: LLDB forgets the addresses
- * of a section when another one that begins at the same address goes.
+ * of a section when another one that begins at the same address goes. (pack.c has different
+ * beginnings for packs of one image, of several, and of several groups.)
  *
  * The caller sees to it that functions for one group do not run at the same time; the lock
  * is taken around changes of the list only, because building a symfile reads files.
@@ -27,7 +29,7 @@
 #include <unistd.h>
 
 /* What members of a pack can be away from the start of their group. */
-#define GROUP_SIZE (UINT64_C(1) << 31)
+#define GROUP_SIZE (UINT64_C(1) << 32)
 
 /* While a debugger is attached each change costs it time: not for fewer images. */
 #define TRACED_MIN 8
@@ -35,6 +37,8 @@
 struct jitreg_group {
 	uint64_t base;
 	struct jitreg_entry *first;
+	struct jitreg_group *next; // in the ring; itself when it is alone
+	struct jitreg_template *pack; // while it is joined: what it had before, kept for afterwards
 };
 
 int jitreg_group_create(uint64_t base, struct jitreg_group **ret)
@@ -44,12 +48,15 @@ int jitreg_group_create(uint64_t base, struct jitreg_group **ret)
 	if (!group)
 		return -ENOMEM;
 	group->base = base;
+	group->next = group;
 	*ret = group;
 	return 0;
 }
 
 void jitreg_group_destroy(struct jitreg_group *group)
 {
+	if (group)
+		jitreg_template_release(group->pack);
 	free(group);
 }
 
@@ -103,34 +110,39 @@ struct selection {
 	size_t count;
 };
 
-static int allocate_selection(const struct jitreg_group *group, struct selection *ret)
+typedef bool choose_fn(const struct jitreg_entry *entry, const void *ctx);
+
+/* Those of a group that are chosen, in the order of their addresses. */
+static int select_entries(const struct jitreg_group *group, choose_fn *choose, const void *ctx,
+			  struct selection *ret)
 {
 	size_t capacity = 0;
 
 	for (const struct jitreg_entry *e = group->first; e; e = e->next)
 		capacity++;
 	*ret = (struct selection){.entries = calloc(capacity + 1, sizeof(*ret->entries))};
-	return ret->entries ? 0 : -ENOMEM;
-}
-
-static int select_entries(const struct jitreg_group *group, bool packed_too, struct selection *ret)
-{
-	if (allocate_selection(group, ret))
+	if (!ret->entries)
 		return -ENOMEM;
 	for (struct jitreg_entry *e = group->first; e; e = e->next)
-		if (e->listing && !e->listing->whole.bytes && jitreg_group_can_pack(e) && (packed_too || is_loose(e)))
+		if (choose(e, ctx))
 			ret->entries[ret->count++] = e;
 	qsort(ret->entries, ret->count, sizeof(*ret->entries), by_address);
 	return 0;
 }
 
-/* The listing for a selection, in no list yet. -ENOENT: there is no such pack and it is not to be built. */
-static int create_pack(const struct jitreg_group *group, const struct selection *selection, bool build,
+static bool is_listed_small(const struct jitreg_entry *entry)
+{
+	return entry->listing && !entry->listing->whole.bytes && jitreg_group_can_pack(entry);
+}
+
+/* What @group_count groups have in one listing, in no list yet. -ENOENT: there is no such pack and it is
+ * not to be built. */
+static int create_pack(uint64_t base, size_t group_count, const struct selection *selection, bool build,
 		       struct jitreg_listing **ret)
 {
 	struct jitreg_member *members = calloc(selection->count, sizeof(*members));
 	struct jitreg_template *template;
-	struct jitreg_image image = {.bias = group->base};
+	struct jitreg_image image = {.bias = base};
 	int r = 0;
 
 	if (!members)
@@ -140,13 +152,13 @@ static int create_pack(const struct jitreg_group *group, const struct selection 
 
 		members[i] = (struct jitreg_member){
 			.template = e->template,
-			.delta = e->bias - group->base,
-			.start = e->start - group->base,
-			.end = e->end - group->base,
+			.delta = e->bias - base,
+			.start = e->start - base,
+			.end = e->end - base,
 		};
 	}
 	if (build)
-		r = jitreg_pack_acquire(members, selection->count, &template);
+		r = jitreg_pack_acquire(members, selection->count, group_count, &template);
 	else if (!(template = jitreg_pack_find(members, selection->count)))
 		r = -ENOENT;
 	free(members);
@@ -157,6 +169,8 @@ static int create_pack(const struct jitreg_group *group, const struct selection 
 	r = jitreg_listing_create(template, &image, ret);
 	if (r)
 		jitreg_template_release(template);
+	else
+		(*ret)->joint = group_count > 1;
 	return r;
 }
 
@@ -164,15 +178,16 @@ int jitreg_group_create_single(struct jitreg_entry *entry)
 {
 	struct selection selection = {.entries = &entry, .count = 1};
 
-	return jitreg_group_can_pack(entry) ? create_pack(entry->group, &selection, true, &entry->listing) : -ENOTSUP;
+	return jitreg_group_can_pack(entry) ?
+		       create_pack(entry->group->base, 1, &selection, true, &entry->listing) : -ENOTSUP;
 }
 
-/* Hand the entries over to their new listing; the old ones that nobody has are chained. */
-static struct jitreg_listing *hand_over(const struct selection *selection, struct jitreg_listing *to)
+/* Hand the entries over to their new listing, or to none; the old ones that nobody has are chained. */
+static void hand_over(const struct selection *selection, struct jitreg_listing *to,
+		      struct jitreg_listing **empty)
 {
-	struct jitreg_listing *empty = NULL;
-
-	to->image_count = selection->count;
+	if (to)
+		to->image_count = selection->count;
 	for (size_t i = 0; i < selection->count; i++) {
 		struct jitreg_entry *e = selection->entries[i];
 		struct jitreg_listing *old = e->listing;
@@ -181,10 +196,29 @@ static struct jitreg_listing *hand_over(const struct selection *selection, struc
 		jitreg_entry_tell(e);
 		if (--old->image_count)
 			continue;
-		old->next_empty = empty;
-		empty = old;
+		old->next_empty = *empty;
+		*empty = old;
 	}
-	return empty;
+}
+
+/* No listing for some of a group any more. The choice is to be the same before and after the others. */
+static void forget(const struct jitreg_group *group, choose_fn *choose, const void *ctx,
+		   struct jitreg_listing **empty)
+{
+	for (struct jitreg_entry *e = group->first; e; e = e->next) {
+		struct selection one = {.entries = &e, .count = 1};
+
+		if (choose(e, ctx))
+			hand_over(&one, NULL, empty);
+	}
+}
+
+/* The last of what is done to the list under the lock. */
+static void remove_empty(struct jitreg_listing *empty)
+{
+	for (struct jitreg_listing *l = empty; l; l = l->next_empty)
+		jitreg_descriptor_remove(&l->debug);
+	jitreg_descriptor_settle();
 }
 
 static void drop(struct jitreg_listing *empty)
@@ -212,43 +246,22 @@ static bool is_worth_packing(const struct selection *selection, bool traced)
 	return false;
 }
 
-static int pack(struct jitreg_group *group, bool build)
+static void list_pack(const struct selection *selection, struct jitreg_listing *pack)
 {
-	bool traced = is_traced();
-	struct jitreg_listing *pack, *empty;
-	struct selection selection;
-	int r = select_entries(group, !traced, &selection);
+	struct jitreg_listing *empty = NULL;
 
-	if (!r && (!is_worth_packing(&selection, traced) || (traced && !build)))
-		r = -ENOENT;
-	if (!r)
-		r = create_pack(group, &selection, build, &pack);
-	if (r) {
-		free(selection.entries);
-		return r == -ENOENT ? 0 : r;
-	}
 	jitreg_lock();
-	empty = hand_over(&selection, pack);
+	hand_over(selection, pack, &empty);
 	jitreg_descriptor_add(&pack->debug);
-	for (struct jitreg_listing *l = empty; l; l = l->next_empty)
-		jitreg_descriptor_remove(&l->debug);
-	jitreg_descriptor_settle();
+	remove_empty(empty);
 	jitreg_unlock();
 	drop(empty);
-	free(selection.entries);
-	return 0;
 }
 
-static int select_waiting(const struct jitreg_group *group, struct selection *ret)
+static bool is_waiting(const struct jitreg_entry *entry, const void *ctx)
 {
-	int r = allocate_selection(group, ret);
-
-	for (struct jitreg_entry *e = group->first; !r && e; e = e->next)
-		if (e->waiting)
-			ret->entries[ret->count++] = e;
-	if (!r)
-		qsort(ret->entries, ret->count, sizeof(*ret->entries), by_address);
-	return r;
+	(void)ctx;
+	return entry->waiting;
 }
 
 static void list_waiting(const struct selection *selection, struct jitreg_listing *pack)
@@ -272,7 +285,7 @@ static void list_one_by_one(const struct jitreg_group *group, const struct selec
 		struct jitreg_listing *pack;
 
 		selection->entries[i]->waiting = false;
-		if (!create_pack(group, &one, true, &pack))
+		if (!create_pack(group->base, 1, &one, true, &pack))
 			list_waiting(&one, pack);
 	}
 }
@@ -281,10 +294,10 @@ int jitreg_group_list(struct jitreg_group *group)
 {
 	struct jitreg_listing *pack;
 	struct selection selection;
-	int r = select_waiting(group, &selection);
+	int r = select_entries(group, is_waiting, NULL, &selection);
 
 	if (!r && selection.count) {
-		r = create_pack(group, &selection, true, &pack);
+		r = create_pack(group->base, 1, &selection, true, &pack);
 		if (!r)
 			list_waiting(&selection, pack);
 		else if (r != -ENOMEM)
@@ -292,6 +305,188 @@ int jitreg_group_list(struct jitreg_group *group)
 	}
 	free(selection.entries);
 	return r;
+}
+
+/* --- several groups ------------------------------------------------------------------- */
+
+static bool can_join(const struct jitreg_entry *entry, const void *ctx)
+{
+	const bool *traced = ctx;
+
+	return is_listed_small(entry) && (!*traced || !entry->listing->joint);
+}
+
+/* The same images at the same distances. */
+static bool is_alike(const struct jitreg_group *a, const struct selection *as, const struct jitreg_group *b,
+		     const struct selection *bs)
+{
+	if (as->count != bs->count)
+		return false;
+	for (size_t i = 0; i < as->count; i++) {
+		const struct jitreg_entry *x = as->entries[i], *y = bs->entries[i];
+
+		if (x->bias - a->base != y->bias - b->base || x->start - a->base != y->start - b->base ||
+		    x->end - a->base != y->end - b->base ||
+		    !jitreg_template_same_file(x->template, y->template))
+			return false;
+	}
+	return true;
+}
+
+/* All of several groups, or none when the groups differ. */
+static int select_alike(struct jitreg_group *const *groups, size_t count, bool traced, struct selection *ret)
+{
+	struct selection *parts = calloc(count, sizeof(*parts));
+	bool alike = true;
+	int r = parts ? 0 : -ENOMEM;
+
+	*ret = (struct selection){0};
+	for (size_t i = 0; !r && alike && i < count; i++) {
+		r = select_entries(groups[i], can_join, &traced, &parts[i]);
+		alike = !r && is_alike(groups[0], &parts[0], groups[i], &parts[i]);
+	}
+	if (!r && alike)
+		ret->entries = calloc(count * parts[0].count + 1, sizeof(*ret->entries));
+	if (!r && alike && !ret->entries)
+		r = -ENOMEM;
+	for (size_t i = 0; ret->entries && i < count; i++) {
+		memcpy(ret->entries + ret->count, parts[i].entries, parts[i].count * sizeof(*ret->entries));
+		ret->count += parts[i].count;
+	}
+	for (size_t i = 0; parts && i < count; i++)
+		free(parts[i].entries);
+	free(parts);
+	return r;
+}
+
+static size_t count_listings(const struct selection *selection)
+{
+	size_t n = 0;
+
+	// Those of a listing need not be neighbours: then it is counted too often, which does no harm.
+	for (size_t i = 0; i < selection->count; i++)
+		n += !i || selection->entries[i]->listing != selection->entries[i - 1]->listing;
+	return n;
+}
+
+static void keep_pack(struct jitreg_group *group, const struct selection *selection)
+{
+	for (size_t i = 0; i < selection->count; i++) {
+		const struct jitreg_entry *e = selection->entries[i];
+
+		if (e->group != group || e->listing->joint || e->listing->template == group->pack)
+			continue;
+		jitreg_template_release(group->pack);
+		group->pack = e->listing->template;
+		jitreg_template_hold(group->pack);
+	}
+}
+
+static int join(struct jitreg_group *const *groups, size_t count, bool build)
+{
+	bool traced = is_traced();
+	struct jitreg_listing *pack;
+	struct selection selection;
+	int r = select_alike(groups, count, traced, &selection);
+
+	if (!r && (count_listings(&selection) < (traced ? TRACED_MIN : 2) || (traced && !build)))
+		r = -ENOENT;
+	if (!r)
+		r = create_pack(groups[0]->base, count, &selection, build, &pack);
+	for (size_t i = 0; !r && i < count; i++) {
+		keep_pack(groups[i], &selection);
+		groups[i]->next = groups[(i + 1) % count];
+	}
+	if (!r)
+		list_pack(&selection, pack);
+	free(selection.entries);
+	return r == -ENOENT ? 0 : r;
+}
+
+int jitreg_group_join(struct jitreg_group *const *groups, size_t count)
+{
+	return join(groups, count, true);
+}
+
+int jitreg_group_join_if_known(struct jitreg_group *const *groups, size_t count)
+{
+	return join(groups, count, false);
+}
+
+static bool is_joint(const struct jitreg_entry *entry, const void *ctx)
+{
+	(void)ctx;
+	return entry->listing && entry->listing->joint;
+}
+
+/* What a group gets in place of its part of a joint listing. Without memory it gets none. */
+struct part {
+	struct selection selection;
+	struct jitreg_listing *pack;
+};
+
+/* Each group of a ring has its own symfiles again, but for one that is about to go. */
+static void part(struct jitreg_group *group, const struct jitreg_group *leaving)
+{
+	struct jitreg_listing *empty = NULL;
+	struct jitreg_group *next = group->next;
+
+	if (next == group)
+		return;
+	for (struct jitreg_group *g = group;; g = next) {
+		struct part own = {0};
+
+		next = g->next;
+		if (!select_entries(g, is_joint, NULL, &own.selection) && own.selection.count && g != leaving &&
+		    create_pack(g->base, 1, &own.selection, true, &own.pack))
+			own.pack = NULL;
+		jitreg_lock();
+		if (own.pack) {
+			hand_over(&own.selection, own.pack, &empty);
+			jitreg_descriptor_add(&own.pack->debug);
+		} else {
+			forget(g, is_joint, NULL, &empty);
+		}
+		jitreg_unlock();
+		free(own.selection.entries);
+		jitreg_template_release(g->pack);
+		g->pack = NULL;
+		g->next = g;
+		if (next == group)
+			break;
+	}
+	jitreg_lock();
+	remove_empty(empty);
+	jitreg_unlock();
+	drop(empty);
+}
+
+static bool can_pack_now(const struct jitreg_entry *entry, const void *ctx)
+{
+	const bool *traced = ctx;
+
+	return is_listed_small(entry) && !entry->listing->joint && (!*traced || is_loose(entry));
+}
+
+static int pack(struct jitreg_group *group, bool build)
+{
+	bool traced = is_traced();
+	struct jitreg_listing *pack;
+	struct selection selection;
+	int r;
+
+	// It is not like its neighbours now.
+	if (!traced)
+		part(group, NULL);
+	r = select_entries(group, can_pack_now, &traced, &selection);
+	if (!r && (!is_worth_packing(&selection, traced) || (traced && !build)))
+		r = -ENOENT;
+	if (!r)
+		r = create_pack(group->base, 1, &selection, build, &pack);
+	if (!r)
+		list_pack(&selection, pack);
+	free(selection.entries);
+	return r == -ENOENT ? 0 : r;
 }
 
 int jitreg_group_pack(struct jitreg_group *group)
@@ -304,28 +499,25 @@ int jitreg_group_pack_if_known(struct jitreg_group *group)
 	return pack(group, false);
 }
 
+static bool is_listed(const struct jitreg_entry *entry, const void *ctx)
+{
+	(void)ctx;
+	return entry->listing;
+}
+
 void jitreg_group_close(struct jitreg_group *group)
 {
 	struct jitreg_listing *empty = NULL;
 
+	part(group, group);
 	jitreg_lock();
-	for (struct jitreg_entry *e = group->first; e; e = e->next) {
-		struct jitreg_listing *listing = e->listing;
-
-		if (!listing)
-			continue;
-		e->listing = NULL;
-		jitreg_entry_tell(e);
-		if (--listing->image_count)
-			continue;
-		jitreg_descriptor_remove(&listing->debug);
-		listing->next_empty = empty;
-		empty = listing;
-	}
-	jitreg_descriptor_settle();
+	forget(group, is_listed, NULL, &empty);
+	remove_empty(empty);
 	jitreg_unlock();
 	drop(empty);
 }
+
+/* --- one image less -------------------------------------------------------------------- */
 
 static void unlink_entry(struct jitreg_entry *entry)
 {
@@ -336,18 +528,9 @@ static void unlink_entry(struct jitreg_entry *entry)
 	*link = entry->next;
 }
 
-/* The others of a pack that one has left. */
-static int select_mates(const struct jitreg_group *group, const struct jitreg_listing *listing,
-			struct selection *ret)
+static bool is_in(const struct jitreg_entry *entry, const void *listing)
 {
-	size_t kept = 0;
-	int r = select_entries(group, true, ret);
-
-	for (size_t i = 0; !r && i < ret->count; i++)
-		if (ret->entries[i]->listing == listing)
-			ret->entries[kept++] = ret->entries[i];
-	ret->count = kept;
-	return r;
+	return entry->listing == listing;
 }
 
 /*
@@ -356,29 +539,25 @@ static int select_mates(const struct jitreg_group *group, const struct jitreg_li
  */
 static void remake_pack(struct jitreg_group *group, struct jitreg_listing *listing)
 {
-	struct jitreg_listing *pack = NULL;
-	struct selection selection;
+	struct jitreg_listing *pack = NULL, *empty = NULL;
+	struct selection mates;
 
 	// Without memory the images that are left are not described any more.
-	if (!select_mates(group, listing, &selection) && create_pack(group, &selection, true, &pack))
+	if (!select_entries(group, is_in, listing, &mates) &&
+	    create_pack(group->base, 1, &mates, true, &pack))
 		pack = NULL;
 	jitreg_lock();
 	jitreg_descriptor_remove(&listing->debug);
 	jitreg_descriptor_settle();
 	if (pack) {
-		hand_over(&selection, pack);
+		hand_over(&mates, pack, &empty);
 		jitreg_descriptor_add(&pack->debug);
 	} else {
-		for (struct jitreg_entry *e = group->first; e; e = e->next) {
-			if (e->listing != listing)
-				continue;
-			e->listing = NULL;
-			jitreg_entry_tell(e);
-		}
+		forget(group, is_in, listing, &empty);
 	}
 	jitreg_unlock();
 	jitreg_listing_destroy(listing);
-	free(selection.entries);
+	free(mates.entries);
 }
 
 /* One entry less has the listing. */
@@ -397,8 +576,11 @@ static void leave(struct jitreg_group *group, struct jitreg_listing *listing)
 
 void jitreg_group_remove(struct jitreg_entry *entry)
 {
-	struct jitreg_listing *listing = entry->listing;
+	struct jitreg_listing *listing;
 
+	if (is_joint(entry, NULL))
+		part(entry->group, NULL);
+	listing = entry->listing;
 	unlink_entry(entry);
 	entry->listing = NULL;
 	if (listing)
@@ -408,8 +590,11 @@ void jitreg_group_remove(struct jitreg_entry *entry)
 // The old one goes first: LLDB forgets the addresses of both when it goes second.
 void jitreg_entry_list_anew(struct jitreg_entry *entry, struct jitreg_listing *listing)
 {
-	struct jitreg_listing *old = entry->listing;
+	struct jitreg_listing *old;
 
+	if (is_joint(entry, NULL))
+		part(entry->group, NULL);
+	old = entry->listing;
 	jitreg_lock();
 	entry->listing = listing;
 	jitreg_entry_tell(entry);

@@ -15,7 +15,7 @@
  * The rules at every address are what they were. LLDB counts offsets from the start of a
  * symbol, and takes the entry around that for them; so no symbol may lie inside of a row.
  *
- * What is read is what frames.c has written: JITREG_FRAMES_EH | JITREG_FRAMES_PCREL.
+ * What is read is what frames.c has written: JITREG_FRAMES_EH.
  */
 #include "frames.h"
 
@@ -65,12 +65,25 @@ static uint32_t read_u32(const uint8_t *at)
 	return value;
 }
 
+static uint64_t read_u64(const uint8_t *at)
+{
+	uint64_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
 static int append(struct merge *m, const void *data, size_t size)
 {
 	return jitreg_bytes_append(&m->to, data, size) == UINT32_MAX ? -ENOMEM : 0;
 }
 
 static int append_u32(struct merge *m, uint32_t value)
+{
+	return append(m, &value, sizeof(value));
+}
+
+static int append_u64(struct merge *m, uint64_t value)
 {
 	return append(m, &value, sizeof(value));
 }
@@ -106,11 +119,11 @@ static void add_function(struct merge *m, uint32_t off, size_t size)
 	const uint8_t *fde = m->from + off;
 
 	m->functions[m->function_count++] = (struct function){
-		.start = m->vaddr + off + 8 + (uint64_t)(int64_t)(int32_t)read_u32(fde + 8),
-		.size = read_u32(fde + 12),
+		.start = m->vaddr + off + 8 + read_u64(fde + 8),
+		.size = read_u64(fde + 16),
 		.cie = find_cie(m, off + 4 - read_u32(fde + 4)),
-		.rules = fde + 17, // behind the size of the augmentation, 0
-		.rules_size = size - 17,
+		.rules = fde + 25, // behind the size of the augmentation, 0
+		.rules_size = size - 25,
 	};
 }
 
@@ -201,8 +214,8 @@ static int append_row(struct merge *m, const struct function *first, size_t coun
 	int r;
 
 	if ((r = append_u32(m, 0)) || (r = append_u32(m, (uint32_t)(off + 4 - first->cie->to))) ||
-	    (r = append_u32(m, (uint32_t)(first->start - (m->vaddr + off + 8)))) ||
-	    (r = append_u32(m, (uint32_t)(last->start + last->size - first->start))) ||
+	    (r = append_u64(m, first->start - (m->vaddr + off + 8))) ||
+	    (r = append_u64(m, last->start + last->size - first->start)) ||
 	    (r = append(m, zeros, 1)))
 		return r;
 	if (count == 1)

@@ -49,13 +49,13 @@
 
 #define STB_FOR_LLDB STB_LOPROC
 
-/* Names for LLDB in a pack of several. */
+/* Names for LLDB in a pack of several, for each group. */
 #define NAMES_MAX 4096
 
 struct pack {
 	struct jitreg_template *template;
 	const struct jitreg_member *members;
-	size_t member_count;
+	size_t member_count, group_count;
 	struct jitreg_run *runs;
 	size_t run_count;
 	struct jitreg_run *texts; // as many as members
@@ -67,9 +67,10 @@ struct pack {
 	const struct jitreg_member *current; // while its names are added
 };
 
-size_t jitreg_pack_find_runs(const struct jitreg_member *members, size_t count,
+size_t jitreg_pack_find_runs(const struct jitreg_member *members, size_t count, size_t group_count,
 			     struct jitreg_run *runs)
 {
+	size_t margin = group_count > 1 ? 2 : count > 1;
 	// Room for a smaller object is not smaller than a page for it and one in between.
 	uint64_t gap = 2 * (uint64_t)getpagesize();
 	size_t n = 0;
@@ -81,9 +82,10 @@ size_t jitreg_pack_find_runs(const struct jitreg_member *members, size_t count,
 			runs[n++] = (struct jitreg_run){members[i].start, members[i].end};
 	}
 	// LLDB forgets whose an address is when something else that begins there goes, as packs of
-	// one do after the pack of all has come. An ELF header is nobody's code.
-	for (size_t i = 0; i < n && count > 1; i++)
-		runs[i].start += sizeof(Elf64_Ehdr);
+	// one do after the pack of all has come, and those after the pack of several groups. ELF and
+	// program headers are nobody's code.
+	for (size_t i = 0; i < n; i++)
+		runs[i].start += margin * sizeof(Elf64_Ehdr);
 	return n;
 }
 
@@ -138,22 +140,26 @@ int jitreg_pack_add_runs(struct jitreg_writer *w, const struct jitreg_run *runs,
 	return 0;
 }
 
+static int by_run(const void *key, const void *item)
+{
+	const uint64_t *address = key;
+	const struct jitreg_run *run = item;
+
+	return *address < run->start ? -1 : *address >= run->end;
+}
+
 int jitreg_pack_add_name(struct jitreg_symtab *table, const struct jitreg_run *runs, size_t count,
 			 const char *text, size_t text_size, uint64_t address, bool relative,
 			 uint64_t size, uint8_t info)
 {
-	for (size_t i = 0; i < count; i++) {
-		Elf64_Sym sym = {
-			.st_info = info,
-			.st_shndx = (Elf64_Section)(i + 1),
-			.st_value = relative ? address - runs[i].start : address,
-			.st_size = size,
-		};
+	const struct jitreg_run *run = bsearch(&address, runs, count, sizeof(*runs), by_run);
+	Elf64_Sym sym = {.st_info = info, .st_size = size};
 
-		if (address >= runs[i].start && address < runs[i].end)
-			return jitreg_symtab_append(table, text, text_size, &sym);
-	}
-	return 0;
+	if (!run)
+		return 0;
+	sym.st_shndx = (Elf64_Section)(run - runs + 1);
+	sym.st_value = relative ? address - run->start : address;
+	return jitreg_symtab_append(table, text, text_size, &sym);
 }
 
 int jitreg_pack_for_each_name(const struct jitreg_template *template, jitreg_name_fn fn, void *ctx)
@@ -225,7 +231,7 @@ static int add_names(struct pack *p)
 	qsort(shares, p->member_count, sizeof(*shares), by_count);
 	for (size_t i = 0; !r && i < p->member_count; i++) {
 		total += shares[i].count;
-		if (p->companion && total > NAMES_MAX && p->member_count > 1)
+		if (p->companion && total > NAMES_MAX * p->group_count && p->member_count > 1)
 			break;
 		p->current = shares[i].member;
 		r = jitreg_pack_for_each_name(p->current->template, add_name, p);
@@ -396,9 +402,10 @@ static int copy_members(struct jitreg_template *t, const struct jitreg_member *m
 	return 0;
 }
 
-static int create(const struct jitreg_member *members, size_t count, struct jitreg_template **ret)
+static int create(const struct jitreg_member *members, size_t count, size_t group_count,
+		  struct jitreg_template **ret)
 {
-	struct pack p = {.members = members, .member_count = count, .file.fd = -1};
+	struct pack p = {.members = members, .member_count = count, .group_count = group_count, .file.fd = -1};
 	int r = 0;
 
 	p.template = calloc(1, sizeof(*p.template));
@@ -411,7 +418,7 @@ static int create(const struct jitreg_member *members, size_t count, struct jitr
 	if (!r)
 		r = copy_members(p.template, members, count);
 	if (!r) {
-		p.run_count = jitreg_pack_find_runs(members, count, p.runs);
+		p.run_count = jitreg_pack_find_runs(members, count, group_count, p.runs);
 		if (jitreg_companion_find(members, count, &p.companion, &p.crc, &p.template->companion))
 			p.companion = NULL;
 		r = write_file(&p);
@@ -462,7 +469,7 @@ struct jitreg_template *jitreg_pack_find(const struct jitreg_member *members, si
 	return found;
 }
 
-int jitreg_pack_acquire(const struct jitreg_member *members, size_t count,
+int jitreg_pack_acquire(const struct jitreg_member *members, size_t count, size_t group_count,
 			struct jitreg_template **ret)
 {
 	struct jitreg_template *built = NULL;
@@ -471,7 +478,7 @@ int jitreg_pack_acquire(const struct jitreg_member *members, size_t count,
 	*ret = jitreg_pack_find(members, count);
 	if (*ret)
 		return 0;
-	r = create(members, count, &built);
+	r = create(members, count, group_count, &built);
 	if (r)
 		return r;
 	jitreg_lock();

@@ -10,7 +10,7 @@
 #include "symfile.h"
 #include "writer.h"
 
-/** An object in a pack. All addresses count from the start of the group. */
+/** An object in a pack. All addresses count from the start of the group, or of the first one. */
 struct jitreg_member {
 	struct jitreg_template *template;
 	uint64_t delta;      /**< What is added to addresses in the file; wraps around. */
@@ -22,8 +22,8 @@ struct jitreg_run {
 	uint64_t start, end;
 };
 
-/** Stretches of members that are sorted by address; @p runs has room for as many. */
-size_t jitreg_pack_find_runs(const struct jitreg_member *members, size_t count,
+/** Stretches of members of @p group_count groups, sorted by address; @p runs has room for as many. */
+size_t jitreg_pack_find_runs(const struct jitreg_member *members, size_t count, size_t group_count,
 			     struct jitreg_run *runs);
 
 /** Only find it: NULL when no group has such a pack now. */
@@ -33,10 +33,11 @@ struct jitreg_template *jitreg_pack_find(const struct jitreg_member *members, si
  * Find or build the template of a pack. Give it back with jitreg_template_release(); its
  * symfiles are made and destroyed like others, with the group's address as the bias.
  *
- * @param members  Sorted by address, of templates that can be packed.
+ * @param members      Sorted by address, of templates that can be packed.
+ * @param group_count  They are of so many groups.
  * @retval 0, -ENOMEM, or the errno of a file that could not be read
  */
-int jitreg_pack_acquire(const struct jitreg_member *members, size_t count,
+int jitreg_pack_acquire(const struct jitreg_member *members, size_t count, size_t group_count,
 			struct jitreg_template **ret);
 
 /**
@@ -48,7 +49,7 @@ void jitreg_pack_find_texts(const struct jitreg_member *members, size_t count,
 			    struct jitreg_run *texts);
 
 /**
- * Append a symbol. Nothing when it is in no stretch.
+ * Append a symbol. Nothing when it is in no stretch; those are sorted.
  *
  * @param address   From the start of the group.
  * @param relative  The value is to count from the start of the stretch, as in ET_REL.

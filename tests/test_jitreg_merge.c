@@ -57,6 +57,15 @@ static void table_close(struct table *t)
 	jitreg_writer_deinit(&t->file);
 }
 
+static uint64_t u64_at(const struct jitreg_bytes *frames, size_t off)
+{
+	uint64_t value;
+
+	assert_true(off + sizeof(value) <= frames->size);
+	memcpy(&value, frames->data + off, sizeof(value));
+	return value;
+}
+
 static uint32_t u32_at(const struct jitreg_bytes *frames, size_t off)
 {
 	uint32_t value;
@@ -74,8 +83,8 @@ static bool next_function(const struct jitreg_bytes *frames, size_t *off, uint64
 		*off += u32_at(frames, at) + 4;
 		if (!u32_at(frames, at + 4))
 			continue;
-		*start = VADDR + at + 8 + (uint64_t)(int64_t)(int32_t)u32_at(frames, at + 8);
-		*end = *start + u32_at(frames, at + 12);
+		*start = VADDR + at + 8 + u64_at(frames, at + 8);
+		*end = *start + u64_at(frames, at + 16);
 		return true;
 	}
 	return false;

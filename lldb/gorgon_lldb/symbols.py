@@ -81,12 +81,18 @@ def open_symfile(target, objects):
     data = symfiles.part_of_pack(data, [(o.start, o.end) for o in objects]) if o.symfile_kind == root.PACK else \
         symfiles.as_library(data)
     with folder_for_link() as folder:
-        path = os.path.join(folder, o.label if o.symfile_kind != root.PACK else f"pack [{o.namespace.label}]")
+        path = os.path.join(folder, o.label if o.symfile_kind != root.PACK else pack_label(objects))
         with open(path, "wb") as file:
             file.write(data)
         module = target.AddModule(path, None, None)
         module.GetNumSymbols()
     return module
+
+
+def pack_label(objects):
+    """Very many interpreters have packs of several of them."""
+    first, last = objects[0].namespace, objects[-1].namespace
+    return f"pack [{first.label}]" if first is last else f"pack [{first.label} to {last.label}]"
 
 
 def settle(target, snapshot):

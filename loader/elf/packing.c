@@ -9,6 +9,9 @@
 //	many   all objects of a namespace have one, without DWARF; scripts attach that to
 //	       the copies that matter. A namespace that was loading something then stays so
 //
+//	very   more than MANY_NAMESPACES, and of those that are side by side in a block and
+//	many   have the same objects: one for the block
+//
 // Packing a namespace after each object that it loads would be a lot of work for nothing.
 // Objects get symfiles of their own first, and when a namespace has been quiet for a while
 // they are replaced. Nobody waits for that moment: it is looked for whenever some
@@ -22,6 +25,7 @@
 #include "packing.h"
 #include "error.h"
 #include "ns.h"
+#include "place.h"
 
 #include <errno.h>
 #include <jitreg.h>
@@ -29,10 +33,11 @@
 
 #define FEW_NAMESPACES 8
 #define FEW_OBJECTS    400
+#define MANY_NAMESPACES 128
 #define QUIET_NS       200000000u
 
 static struct gorgon_ns *first_waiting, *last_waiting;
-static bool many;
+static enum { FEW, MANY, VERY_MANY } amount;
 
 static void leave_queue(struct gorgon_ns *ns)
 {
@@ -75,10 +80,11 @@ static void count(void)
 {
 	const struct gorgon_debug_root *root = &gorgon_debug_root;
 	bool few = root->ns_count <= FEW_NAMESPACES && root->object_count <= FEW_OBJECTS;
+	unsigned before = amount;
 
-	if (!few && !many)
+	amount = few ? FEW : root->ns_count <= MANY_NAMESPACES ? MANY : VERY_MANY;
+	if (amount > before)
 		queue_all();
-	many = !few;
 }
 
 static bool is_packed(struct gorgon_ns *ns)
@@ -87,7 +93,7 @@ static bool is_packed(struct gorgon_ns *ns)
 	case GORGON_DEBUG_LAZY:
 		return true;
 	case GORGON_DEBUG_AUTO:
-		ns->lean |= many;
+		ns->lean |= amount != FEW;
 		return ns->lean;
 	default:
 		return false;
@@ -104,6 +110,37 @@ static void pack(struct gorgon_ns *ns, int (*how)(struct jitreg_group *group))
 			      strerrordesc_np(-r) ?: "unknown error");
 }
 
+// Where all namespaces of a block are packed.
+static void join_block(struct gorgon_ns *ns, int (*how)(struct jitreg_group *const *groups, size_t count))
+{
+	struct gorgon_ns *const *block = gorgon_place_find_block(ns);
+	struct jitreg_group *groups[GORGON_BLOCK_SIZE];
+	int r;
+
+	if (!block || (amount != VERY_MANY && ns->opts.debug != GORGON_DEBUG_LAZY))
+		return;
+	for (size_t i = 0; i < GORGON_BLOCK_SIZE; i++) {
+		if (!block[i] || !block[i]->jit_group || !is_packed(block[i]))
+			return;
+		groups[i] = block[i]->jit_group;
+	}
+	r = how(groups, GORGON_BLOCK_SIZE);
+	if (r)
+		gorgon_ns_log(ns, "what debuggers see is not packed with its neighbours: %s",
+			      strerrordesc_np(-r) ?: "unknown error");
+}
+
+// All of the block that it is in.
+static bool is_quiet(const struct gorgon_ns *ns)
+{
+	struct gorgon_ns *const *block = gorgon_place_find_block(ns);
+
+	for (size_t i = 0; block && i < GORGON_BLOCK_SIZE; i++)
+		if (block[i] && block[i]->waiting)
+			return false;
+	return true;
+}
+
 static void pack_quiet(void)
 {
 	uint64_t now = gorgon_now();
@@ -112,8 +149,11 @@ static void pack_quiet(void)
 		struct gorgon_ns *ns = first_waiting;
 
 		leave_queue(ns);
-		if (is_packed(ns))
-			pack(ns, jitreg_group_pack);
+		if (!is_packed(ns))
+			continue;
+		pack(ns, jitreg_group_pack);
+		if (is_quiet(ns))
+			join_block(ns, jitreg_group_join);
 	}
 }
 
@@ -139,8 +179,10 @@ void gorgon_packing_changed(struct gorgon_ns *ns)
 {
 	count();
 	ns->changed_at = gorgon_now();
-	if (is_packed(ns))
+	if (is_packed(ns)) {
 		pack(ns, jitreg_group_pack_if_known);
+		join_block(ns, jitreg_group_join_if_known);
+	}
 	join_queue(ns);
 	pack_quiet();
 }

@@ -40,7 +40,7 @@
 // Debuggers sort sections slowly when one has the address 0.
 #define FIRST_OFFSET UINT64_C(0x10000)
 
-static bool used[GORGON_ZONE_COUNT];
+static struct gorgon_ns *owners[GORGON_ZONE_COUNT];
 static uint64_t zones; // address of the first; 0 before first use
 static struct gorgon_image *placed; // by offset
 
@@ -61,9 +61,9 @@ static uint64_t find_zone(struct gorgon_ns *ns)
 	if (!zones)
 		zones = choose_zones();
 	for (size_t i = 0; !ns->zone && i < GORGON_ZONE_COUNT; i++) {
-		if (used[i])
+		if (owners[i])
 			continue;
-		used[i] = true;
+		owners[i] = ns;
 		ns->zone = zones + i * GORGON_ZONE_SIZE;
 	}
 	return ns->zone;
@@ -118,6 +118,16 @@ void gorgon_place_drop_image(struct gorgon_image *image)
 void gorgon_place_drop_ns(struct gorgon_ns *ns)
 {
 	if (ns->zone)
-		used[(ns->zone - zones) / GORGON_ZONE_SIZE] = false;
+		owners[(ns->zone - zones) / GORGON_ZONE_SIZE] = NULL;
 	ns->zone = 0;
+}
+
+struct gorgon_ns *const *gorgon_place_find_block(const struct gorgon_ns *ns)
+{
+	size_t i;
+
+	if (!ns->zone)
+		return NULL;
+	i = (ns->zone - zones) / GORGON_ZONE_SIZE;
+	return &owners[i - i % GORGON_BLOCK_SIZE];
 }

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""Seventeen interpreters of which the first sixteen are a block: zones side by side that one symfile describes, once all
+have loaded the same and are quiet. The last one looks after that: something has to change, for then the others are
+looked at. For the sessions of both debuggers."""
+
+import os
+
+import harness
+
+COUNT = 17
+STOP = "_PyEval_SetSwitchInterval"  # exported: both debuggers have its name
+
+PROGRAM = """
+import gorgon, os, sys, time
+folder, count = {folder!r}, {count}
+def tell(what):
+    open(os.path.join(folder, what), "w").close()
+def wait_for(*names):
+    while not all(os.path.exists(os.path.join(folder, name)) for name in names):
+        time.sleep(0.01)
+sys.setswitchinterval(0.005)
+import _json, _queue
+tell(str(gorgon.interpreter))
+if gorgon.interpreter == count - 1:
+    wait_for(*map(str, range(count)))
+    time.sleep(0.3)
+    import mmap
+    tell("done")
+wait_for("done")
+sys.setswitchinterval(0.005)
+print("ready", flush=True)
+if {wait}:
+    time.sleep(600)
+"""
+
+
+def host(folder, wait):
+    """The command that runs them."""
+    path = os.path.join(folder, "program.py")
+    with open(path, "w") as file:
+        file.write(PROGRAM.format(folder=folder, count=COUNT, wait=wait))
+    return [harness.HOST, "-l", "-n", str(COUNT), f"exec(compile(open('{path}').read(), '{path}', 'exec'))"]
+
+
+def interpreters(addresses, pcs):
+    """In which interpreters these are: each has a zone of 4 GiB."""
+    zones = {address >> 32: i for i, address in addresses.items()}
+    return [zones[pc >> 32] for pc in pcs]

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""gdb: one symfile for a block of interpreters."""
+
+import re
+import tempfile
+import unittest
+
+import blocks
+import harness
+
+SYMFILES = "python print('symfiles', sum(o.filename.startswith('<in-memory') for o in gdb.objfiles() if o.filename))"
+
+
+@harness.needs_gdb
+class Live(unittest.TestCase):
+    """It comes while gdb looks on; breakpoints stay where they are, also when the first interpreter goes."""
+
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as folder:
+            cls.output = harness.gdb(
+                ["set print thread-events off", f"break {blocks.STOP}", "commands", "silent",
+                 "printf \"stop %#lx\\n\", $pc", "bt 2", "continue", "end", "break gorgon_interp_destroy", "commands",
+                 "silent", SYMFILES, "continue", "end", "run"],
+                *blocks.host(folder, False))
+        cls.addresses = harness.host_addresses(cls.output)
+
+    def test_session_is_whole(self):
+        self.assertRegex(self.output, r"\[Inferior 1 \(process \d+\) exited normally\]")
+        self.assertNotRegex(self.output, r"(?i)warning|error|cannot")
+
+    def test_each_interpreter_stops_each_time(self):
+        pcs = [int(pc, 16) for pc in re.findall(r"^stop (0x[0-9a-f]+)$", self.output, re.M)]
+        found = blocks.interpreters(self.addresses, pcs)
+        self.assertEqual(sorted(found), sorted(2 * list(range(blocks.COUNT))))
+        frames = re.findall(rf"^#0 +0x\w+ in {blocks.STOP} \(\)\n#1 +0x\w+ in (\w+)[.\w]* \(\)", self.output, re.M)
+        self.assertEqual(frames, ["sys_setswitchinterval"] * len(pcs))
+
+    def test_one_symfile_for_the_block_until_one_goes(self):
+        counts = [int(count) for count in re.findall(r"^symfiles (\d+)$", self.output, re.M)]
+        self.assertEqual(len(counts), blocks.COUNT)
+        # The block's, then one for each that is left; and libpython and three modules of the last one.
+        self.assertEqual(counts, [4 + 1, *(4 + left for left in range(15, -1, -1))])
+
+
+@harness.needs_gdb
+class Attached(unittest.TestCase):
+    """It is there when gdb comes."""
+
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as folder, \
+                harness.Background(*blocks.host(folder, True), until=rf"(?s)(ready.*){{{blocks.COUNT}}}") as host:
+            cls.addresses = harness.host_addresses(host.output)
+            names = [f"x/i {address:#x}" for address in cls.addresses.values()]
+            cls.plain = harness.gdb([SYMFILES, *names, "thread apply all bt"], options=["-p", str(host.pid)])
+            cls.scripts = harness.gdb(["gorgon check", f"gorgon break {blocks.STOP}", "gorgon apply all gorgon bt 4",
+                                       "gorgon apply 5 gorgon print _PyRuntime.main_thread == 0"], script=True,
+                                      options=["-p", str(host.pid)])
+
+    def test_names_and_backtraces_of_each(self):
+        self.assertRegex(self.plain, r"(?m)^symfiles [2-5]$")
+        self.assertEqual(len(re.findall(r"^ +0x\w+ <PyList_Append>:", self.plain, re.M)), blocks.COUNT)
+        threads = [t for t in re.split(r"^Thread ", self.plain, flags=re.M)[1:] if " in time_sleep ()" in t]
+        found = [int(re.search(r"(0x\w+) in time_sleep \(\)", t)[1], 16) for t in threads]
+        self.assertEqual(sorted(blocks.interpreters(self.addresses, found)), list(range(blocks.COUNT)))
+        for thread in threads:
+            self.assertRegex(thread, r"(?s) in time_sleep \(\).* in _PyEval_EvalFrameDefault \(.* in start_thread \(")
+
+    def test_scripts(self):
+        self.assertRegex(self.scripts, rf"(?m)^{blocks.COUNT} namespaces, \d+ objects: consistent\.$")
+        self.assertRegex(self.scripts, rf"(?m)^Gorgon breakpoint 1: {blocks.STOP}, {blocks.COUNT} places in ")
+        self.assertRegex(self.scripts, r"(?m)^\$\d+ = 0$")
+        self.assertEqual(len(re.findall(r"\btime_sleep\b", self.scripts)), blocks.COUNT)
