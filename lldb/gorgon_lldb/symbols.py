@@ -15,22 +15,31 @@ what lldb shows: libpython3.11.so.1.0 [interp 3].
 lldb 19 takes the unwind rules of the wrong part for a function that the compiler has split
 and that it knows from DWARF: a backtrace ends there, in any process. In CPython that is
 _PyEval_EvalFrameDefault. With exported names alone the backtrace goes on, so there is a way
-back: remove() reads the symfile again."""
+back: remove() reads the symfile again.
+
+When a module goes whose file is not what it was, lldb forgets the types that the results of all
+expressions have: each condition that it has evaluated before fails then ("can't get size of type
+<invalid>"), and $variables are gone. A file that is not there is one to lldb that was written at
+the beginning of time. So the files that we write say that they were, and links are there again
+while their module goes."""
 
 import collections
 import contextlib
 import fnmatch
 import os
+import shutil
 import tempfile
 
 import lldb
 
 from . import process, root, symfiles
 
+# A copy's file: the module, and the file that it is a link to.
+Added = collections.namedtuple("Added", "module path")
 # Of objects without symbols of their own: which, and the module that has been made from their symfile.
 Rest = collections.namedtuple("Rest", "which module")
 
-_added = {}  # key of a process -> {identity of a copy: SBModule of its file}
+_added = {}  # key of a process -> {identity of a copy: Added}
 _rests = {}  # key of a process -> {address of a symfile: Rest}
 
 
@@ -56,7 +65,7 @@ def has_symbols(target, o):
 
 
 def open_file(target, o):
-    """The module of a copy's file, at no address yet. Returns (module, None) or (None, why not)."""
+    """A copy's file as a module, at no address yet. Returns (Added, None) or (None, why not)."""
     if not os.path.isfile(o.path):
         return None, f"{o.path} is not there"
     debug = o.debug_path if o.debug_path and os.path.isfile(o.debug_path) and o.debug_path != o.path else None
@@ -68,7 +77,17 @@ def open_file(target, o):
     if not module.IsValid() or not module.GetNumSections():
         target.RemoveModule(module)
         return None, f"lldb cannot read {o.path}"
-    return module, None
+    return Added(module, o.path), None
+
+
+def close_file(target, added):
+    link = added.module.GetFileSpec().fullpath
+    os.mkdir(os.path.dirname(link), 0o700)
+    try:
+        os.symlink(added.path, link)
+        target.RemoveModule(added.module)
+    finally:
+        shutil.rmtree(os.path.dirname(link))
 
 
 def open_symfile(target, objects):
@@ -84,6 +103,7 @@ def open_symfile(target, objects):
         path = os.path.join(folder, o.label if o.symfile_kind != root.PACK else pack_label(objects))
         with open(path, "wb") as file:
             file.write(data)
+        os.utime(path, (0, 0))
         module = target.AddModule(path, None, None)
         module.GetNumSymbols()
     return module
@@ -123,7 +143,7 @@ def settle(target, snapshot):
             rests[symfile] = rest
             place(target, rest.module, 0)  # its addresses are absolute
         for o in chosen:
-            place(target, added[identity(o)], o.bias)
+            place(target, added[identity(o)].module, o.bias)
 
 
 class StopHook:
@@ -170,14 +190,14 @@ def add(target, namespaces, pattern):
         if has_symbols(target, o):
             count["there"] += 1
             continue
-        module, problem = open_file(target, o)
-        if module is None:
+        opened, problem = open_file(target, o)
+        if opened is None:
             text += f"{o.label}: {problem}\n"
             continue
-        added[identity(o)] = module
+        added[identity(o)] = opened
         count["added"] += 1
         if not o.symfile:
-            place(target, module, o.bias)
+            place(target, opened.module, o.bias)
     settle(target, process.snapshot(target))
     add_stop_hook(target)
     if not sum(count.values()) and not text:
@@ -189,8 +209,8 @@ def add(target, namespaces, pattern):
 def remove(target):
     """gorgon symbols off: every copy as lldb knows it by itself. Returns the text to print."""
     added = _added.pop(process.key(target.GetProcess()), {})
-    for module in added.values():
-        target.RemoveModule(module)
+    for opened in added.values():
+        close_file(target, opened)
     settle(target, process.snapshot(target))
     return f"Symbols removed from {len(added)} objects.\n"
 
@@ -212,7 +232,7 @@ def drop_missing(target, current, snapshot):
     symfiles_there = {o.symfile for o in snapshot.objects} if snapshot else set()
     for key, added in _added.items():
         for which in [w for w in added if key != current or w not in alive]:
-            target.RemoveModule(added.pop(which))
+            close_file(target, added.pop(which))
     for key, rests in _rests.items():
         for symfile in [s for s in rests if key != current or s not in symfiles_there]:
             rest = rests.pop(symfile)

@@ -253,6 +253,35 @@ class PackedStops(Stops):
 
 
 @harness.needs_lldb
+class Conditions(Walk):
+    """What lldb has made of expressions stays good while modules come and go between two uses."""
+
+    commands = ["expression int $kept = 5",
+                f"gorgon break ledger.c:{line(session.LEDGER, 'ledger_add: has returned')} if $rsp != 0"]
+    actions = {1: ["bt 1", "expression $kept", "gorgon symbols all libledger", "image list -f", "gorgon symbols off"]}
+
+    def test_session_is_whole(self):
+        self.assert_whole()
+
+    def test_each_evaluation_after_the_first(self):
+        found = self.visits(1, "bt 1")
+        self.assertEqual([i for i, _, _ in found], sorted(RAN * ROUNDS))
+        for i, output, _ in found:
+            self.assertEqual(output["expression $kept"], "(int) $kept = 5\n")
+            self.assertIn(f"/libledger.so [interp {i}]", output["image list -f"])
+            self.assertRegex(output["gorgon symbols off"], r"^Symbols removed from [1-9]")
+        self.assertNotIn("error evaluating condition", self.output)
+
+
+@harness.needs_lldb
+class PackedConditions(Conditions):
+    host, variables = [*HOST, "-l"], {"spares": session.SPARES}
+
+    def test_parts_of_packs_came_and_went(self):
+        self.assertLessEqual(set(LIVING), packs(session.stops(self.output, 1)[-1].output["image list -f"]))
+
+
+@harness.needs_lldb
 class Afterwards(session.Case):
     """The same without running: attached, and from a core."""
 
