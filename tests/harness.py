@@ -80,13 +80,18 @@ def gdb(commands, *command, script=False, options=(), timeout=TIMEOUT, before=()
     return result.stdout + result.stderr
 
 
+# A thread of lldb's own says this, between a command and its answer too.
+WHENEVER = re.compile(r"^\d+ locations? added to breakpoint \d+\n", re.M)
+
+
 def lldb(commands, *command, script=False, options=(), timeout=TIMEOUT):
-    """The same for lldb."""
+    """The same for lldb. Lines that lldb prints whenever it gets round to it are left out."""
     text = ["settings set auto-confirm true", "settings set use-color false",
             "settings set stop-line-count-before 0", "settings set stop-line-count-after 0"]
     if script:
         text.append(f"command script import {LLDB_SCRIPT}")
     text += [commands] if isinstance(commands, str) else list(commands)
+    assert not any(re.match(r"thread select|t \d", line) for line in text), "select_thread() says nothing at odd times"
     with tempfile.NamedTemporaryFile("w", suffix=".lldb") as file:
         file.write("\n".join(text) + "\n")
         file.flush()
@@ -94,7 +99,12 @@ def lldb(commands, *command, script=False, options=(), timeout=TIMEOUT):
         if command:
             args += ["--", *command]
         result = run(*args, timeout=timeout)
-    return result.stdout + result.stderr
+    return WHENEVER.sub("", result.stdout) + result.stderr
+
+
+def select_thread(number):
+    """For lldb. What "thread select" prints comes from that thread, too: maybe in the middle of the next answers."""
+    return f"script lldb.debugger.GetSelectedTarget().process.SetSelectedThreadByIndexID({number})"
 
 
 class Background:

@@ -143,7 +143,7 @@ class Afterwards(session.Case):
         commands = [f"gorgon apply all {command}" for command in SHOW]
         commands += ["gorgon apply all gorgon print ledger_constants[1]",
                      "gorgon apply 1 gorgon print -i 2 ledger_total",
-                     "gorgon apply 1 gorgon tls -i 2 ledger_thread", "thread select 1",
+                     "gorgon apply 1 gorgon tls -i 2 ledger_thread", harness.select_thread(1),
                      "gorgon apply 1 thread info", "thread info", "gorgon apply 1 frame info",
                      "gorgon apply 2 gorgon nothing"]
         code = session.fixture_code(cls.folder.name, wait=600)
