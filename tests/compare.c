@@ -192,7 +192,7 @@ static __attribute__((noreturn)) void run_child(const struct compare_case *test,
 	// cmocka's handlers would go on with the next test, here.
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		signal(signals[i], SIG_DFL);
-	alarm(60); // a child that hangs is a failure too
+	alarm(120); // a child that hangs is a failure too
 	pthread_barrier_init(&old_start, NULL, 2);
 	pthread_barrier_init(&old_end, NULL, 2);
 	if (pthread_create(&thread, NULL, old_thread, NULL))

@@ -26,7 +26,7 @@ PYENV = os.path.join(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv")
 GDB_SCRIPT = os.path.join(ROOT, "gdb", "gorgon.py")
 LLDB_SCRIPT = os.path.join(ROOT, "lldb", "gorgon.py")
 SANITIZED = bool(os.environ.get("SAN"))
-TIMEOUT = 300
+TIMEOUT = 600  # of what hangs; the slowest session takes a minute on a machine that has other things to do
 
 # Python's own arenas are invisible to a leak checker; see tests/lsan.supp for the rest.
 SANITIZER_ENV = {
@@ -58,8 +58,12 @@ def run(*command, timeout=TIMEOUT, env=None, **kwargs):
     environment = dict(os.environ, **(env or {}))
     environment = {name: value for name, value in environment.items() if value is not None}
     environment.pop("DEBUGINFOD_URLS", None)
-    return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=timeout,
-                          env=environment, stdin=subprocess.DEVNULL, check=False, **kwargs)
+    try:
+        return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=timeout,
+                              env=environment, stdin=subprocess.DEVNULL, check=False, **kwargs)
+    except subprocess.TimeoutExpired as error:
+        output = b"".join((error.stdout or b"", error.stderr or b"")).decode(errors="replace")
+        raise AssertionError(f"{command[0]} has not ended after {timeout} s but said:\n{output}") from None
 
 
 def gdb(commands, *command, script=False, options=(), timeout=TIMEOUT, before=()):
@@ -107,20 +111,34 @@ def select_thread(number):
     return f"script lldb.debugger.GetSelectedTarget().process.SetSelectedThreadByIndexID({number})"
 
 
+def sleepers(pid):
+    """How many threads of a process are in pause(), nanosleep() or clock_nanosleep()."""
+    count = 0
+    for path in glob.glob(f"/proc/{pid}/task/*/syscall"):
+        try:
+            with open(path) as file:
+                count += file.read().split()[0] in ("34", "35", "230")
+        except OSError:
+            pass  # it has ended
+    return count
+
+
 class Background:
     """A program that runs while a test looks at it; its output collects in .output."""
 
-    def __init__(self, *command, until, timeout=60):
-        """Start, and wait until @until (a regular expression) was printed."""
+    def __init__(self, *command, until, asleep=0, timeout=TIMEOUT):
+        """Start, and wait until @until (a regular expression) was printed and that many threads are @asleep:
+        to say that one goes to sleep and to do so are two things."""
         self.file = tempfile.NamedTemporaryFile("w+", suffix=".out")
         self.process = subprocess.Popen([str(c) for c in command], stdout=self.file, stderr=self.file,
                                         stdin=subprocess.DEVNULL, start_new_session=True)
         end = time.monotonic() + timeout
-        while not re.search(until, self.output):
+        while not re.search(until, self.output) or sleepers(self.pid) < asleep:
             if self.process.poll() is not None or time.monotonic() > end:
-                output = self.output
+                output, sleeping = self.output, sleepers(self.pid)
                 self.stop()
-                raise AssertionError(f"{command[0]} did not print {until!r} but:\n{output}")
+                raise AssertionError(f"{command[0]} did not print {until!r} and have {asleep} threads asleep but:\n"
+                                     f"{output}\n({sleeping} threads asleep)")
             time.sleep(0.05)
 
     @property

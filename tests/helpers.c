@@ -215,7 +215,7 @@ int test_in_child(int (*fn)(void *arg), void *arg)
 	if (pid < 0)
 		fail_msg("cannot fork");
 	if (!pid) {
-		alarm(60); // a child that hangs is a failure too
+		alarm(120); // a child that hangs is a failure too
 		pthread_mutex_init(&notes_lock, NULL); // another thread may have held it
 		_exit(fn(arg));
 	}

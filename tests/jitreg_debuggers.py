@@ -177,7 +177,7 @@ def gdb_attach(directory, kind, cores):
         commands.insert(3, f"gcore {core}")
         cores[kind] = core
     with Background(os.path.join(directory, "host"), library, str(COPIES), "wait",
-                    until="waiting") as process:
+                    until="waiting", asleep=1) as process:
         output = gdb(commands, options=("-p", str(process.pid)))
         places = [address for address, _ in GDB_LOCATIONS.findall(output)]
         check(f"{name} attached: backtrace goes through the copy",
@@ -264,7 +264,7 @@ def lldb_live(directory, kind, host="host", label=""):
 def lldb_attach(directory, kind):
     host = os.path.join(directory, "host")
     library = os.path.join(directory, kind + ".so")
-    with Background(host, library, str(COPIES), "wait", until="waiting") as process:
+    with Background(host, library, str(COPIES), "wait", until="waiting", asleep=1) as process:
         lldb_still(f"lldb {kind} attached", f"target create {host}",
                    f"process attach -p {process.pid}")
 

@@ -167,7 +167,7 @@ static void heap_threads_and_forks(void **state)
 		pid_t pid = fork();
 
 		if (!pid) {
-			alarm(20);
+			alarm(120);
 			gorgon_heap_free(gorgon_heap_malloc(100, ns));
 			_exit(0);
 		}

@@ -274,7 +274,7 @@ static int open_fifo(void *path)
 	struct gorgon_image *image;
 	struct gorgon_error *err;
 
-	alarm(5);
+	alarm(120);
 	err = open_image(path, &image);
 	return err && gorgon_error_code(err) == GORGON_ERROR_FORMAT ? 0 : 1;
 }

@@ -392,7 +392,7 @@ static void interp_main_host_waits_for_input_ends_all_the_same(void **state)
 	sem_init(&reader.go_on, 0, 0);
 	assert_int_equal(pthread_create(&thread, NULL, hold_stream, &reader), 0);
 	sem_wait(&reader.locked);
-	alarm(60); // instead of a hang
+	alarm(120); // instead of a hang
 	assert_int_equal(run_once("pass"), 0);
 	alarm(0);
 	sem_post(&reader.go_on);

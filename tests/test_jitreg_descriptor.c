@@ -335,7 +335,7 @@ static void fork_child_inherits_list_and_usable_lock(void **state)
 			size_t count = jitreg_count();
 			bool ok = count >= 1 && jitreg_debug_root.sequence % 2 == 0;
 
-			alarm(20); // a lock left behind must not hang the test
+			alarm(120); // a lock left behind must not hang the test
 			ok = ok && !util_register(util_path("names.so"), BIAS, &second) &&
 			     jitreg_count() == count + 1;
 			if (ok)
@@ -370,7 +370,7 @@ static void fork_user_prepare_handler_may_register(void **state)
 	SKIP_UNDER_TSAN();
 	assert_int_equal(pthread_atfork(user_prepare, NULL, NULL), 0);
 	prepare_enabled = true;
-	alarm(20);
+	alarm(120);
 	pid = fork();
 	if (pid == 0)
 		_exit(jitreg_count() == 1 ? 0 : 1);

@@ -28,7 +28,7 @@ class Terminal:
                      "set debuginfod enabled off"):
             self.ask(line)
 
-    def read(self, timeout=60):
+    def read(self, timeout=harness.TIMEOUT):
         text, end = "", time.monotonic() + timeout
         while not text.endswith(PROMPT):
             if not select.select([self.terminal], [], [], max(end - time.monotonic(), 0))[0]:

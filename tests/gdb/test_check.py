@@ -84,7 +84,7 @@ class Core(unittest.TestCase):
             for name in ("walk.so", "libwalk_dep.so", "libwalk_plain.so"):
                 shutil.copy(os.path.join(harness.MODULES, name), folder)
             code = f"import sys, time; sys.path.insert(0, {folder!r}); import walk; print('ready', flush=True); time.sleep(600)"
-            with harness.Background(harness.HOST, "-n", COUNT, code, until=r"(?s)(ready.*){2}") as host:
+            with harness.Background(harness.HOST, "-n", COUNT, code, until=r"(?s)(ready.*){2}", asleep=2) as host:
                 core = os.path.join(folder, f"core.{host.pid}")
                 harness.run("gcore", "-o", os.path.join(folder, "core"), host.pid).check_returncode()
             commands = [f"core-file {core}", "gorgon check"]

@@ -55,7 +55,7 @@ class Aborted(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         start = f'cd {cls.folder.name} && ulimit -c unlimited && exec "$@"'
         with harness.Background("sh", "-c", start, "sh", harness.HOST, "-n", COUNT, session.walk(wait=600, with_numpy=1),
-                                until=r"(?s)(walk: number.*){6}") as host:
+                                until=r"(?s)(walk: number.*){6}", asleep=6) as host:
             cls.steps = session.steps(host.output)
             cls.live = session.answers(harness.gdb(session.commands(WORDS), script=True, options=["-p", str(host.pid)]))
             cls.live_plain = session.answers(harness.gdb(session.commands(PLAIN), options=["-p", str(host.pid)]))

@@ -252,7 +252,7 @@ class Afterwards(Case):
         cls.folder = tempfile.TemporaryDirectory()
         core = os.path.join(cls.folder.name, "core")
         commands = ["thread apply all bt"]
-        with harness.Background(harness.HOST, "-n", COUNT, session.code(wait=600), until=r"(?s)(ready.*){3}") as host:
+        with harness.Background(harness.HOST, "-n", COUNT, session.code(wait=600), until=r"(?s)(ready.*){3}", asleep=3) as host:
             cls.addresses = harness.host_addresses(host.output)
             made = harness.run("gcore", "-o", core, host.pid)
             cls.attached = harness.gdb(commands, options=["-p", str(host.pid)])

@@ -29,7 +29,7 @@ class Record(unittest.TestCase):
             output = harness.gdb(
                 [f"break walk.cc:{CALL} if number == {interp + 1}", "run", "set scheduler-locking on",
                  *session.commands(FORTH + BACK), "kill"],
-                harness.HOST, "-n", COUNT, session.walk(TURNS, folder=folder, count=COUNT), script=True, timeout=60)
+                harness.HOST, "-n", COUNT, session.walk(TURNS, folder=folder, count=COUNT), script=True)
         self.assertEqual(session.complaints(output), [])
         return session.answers(output)
 

@@ -75,7 +75,7 @@ class Afterwards(Case):
         core = os.path.join(cls.folder.name, "core")
         commands = ["thread apply all bt"] + [f"info symbol again_{i}" for i in range(COUNT)] + ["info address gone_1"]
         with harness.Background(harness.HOST, "-n", COUNT, harness.compiled_code("libjit_direct.so", wait=600),
-                                until=r"(?s)(ready.*){3}") as host:
+                                until=r"(?s)(ready.*){3}", asleep=3) as host:
             made = harness.run("gcore", "-o", core, host.pid)
             cls.attached = harness.gdb(commands, options=["-p", str(host.pid)])
         assert made.returncode == 0, made.stderr

@@ -82,7 +82,7 @@ class Attached(unittest.TestCase):
 
     def test_every_word_says_what_it_says_without_a_server(self):
         words = session.words(COUNT)
-        with harness.Background(harness.HOST, "-n", COUNT, session.walk(wait=600), until=r"(?s)(walk: number.*){6}") as host:
+        with harness.Background(harness.HOST, "-n", COUNT, session.walk(wait=600), until=r"(?s)(walk: number.*){6}", asleep=6) as host:
             native = session.answers(harness.gdb(session.commands(words), script=True, options=["-p", str(host.pid)]))
             through = session.answers(self.serve([f"attach {host.pid}", *session.commands(words)]))
         self.assertTrue(native["gorgon check"].endswith(": consistent."))
@@ -93,7 +93,7 @@ class Attached(unittest.TestCase):
     def test_breakpoints_stop_in_every_copy(self):
         with harness.Background(harness.HOST, "-n", COUNT, BUSY, until=r"(?s)(ready.*){3}") as host:
             output = self.serve([f"attach {host.pid}", "break time_sleep", "gorgon break -i 1 PyList_Append", session.LOOP,
-                                 "continue", "python drive({1: ['print $gorgon_interp()']}, limit=30)", "detach"], timeout=60)
+                                 "continue", "python drive({1: ['print $gorgon_interp()']}, limit=30)", "detach"])
         found = {session.value(stop.output["print $gorgon_interp()"]) for stop in session.stops(output, 1)}
         self.assertEqual(found, {str(i) for i in range(COUNT)}, output)
         self.assertRegex(output, r"Gorgon breakpoint 1: PyList_Append, \d+ places? in interp 1\n")
@@ -109,7 +109,7 @@ class Elsewhere(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cls.sysroot = cls.folder.name
         cls.words = session.words(COUNT)
-        with harness.Background(harness.HOST, "-n", COUNT, session.walk(wait=600), until=r"(?s)(walk: number.*){6}") as host, \
+        with harness.Background(harness.HOST, "-n", COUNT, session.walk(wait=600), until=r"(?s)(walk: number.*){6}", asleep=6) as host, \
                 harness.Background(SERVER, "--multi", "localhost:0", until=LISTENING) as server:
             cls.files = [*elsewhere.files_of(host.pid), session.WALKER]
             elsewhere.copy(cls.sysroot, cls.files)

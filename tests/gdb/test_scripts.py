@@ -206,7 +206,7 @@ class Afterwards(Case):
         commands = ["gorgon list", "gorgon modules", "complete gorgon modules ",
                     "thread apply all -s print $gorgon_interp()", "echo \\n=backtraces\\n",
                     "thread apply all bt", "echo \\n=python\\n", "thread apply all py-bt"]
-        with harness.Background(harness.HOST, "-n", COUNT, session.code(wait=600), until=r"(?s)(ready.*){3}") as host:
+        with harness.Background(harness.HOST, "-n", COUNT, session.code(wait=600), until=r"(?s)(ready.*){3}", asleep=3) as host:
             cls.addresses = harness.host_addresses(host.output)
             made = harness.run("gcore", "-o", core, host.pid)
             cls.attached = harness.gdb(commands, script=True, options=["-p", str(host.pid)])

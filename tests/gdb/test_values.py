@@ -121,7 +121,7 @@ class Afterwards(Case):
                     f"    for command in {ask!r}:", "        print('--- ' + command, flush=True)",
                     "        gdb.execute(command)", "end"]
         with harness.Background(harness.HOST, "-n", COUNT, session.walk(wait=600),
-                                until=r"(?s)(walk: number.*){6}") as host:
+                                until=r"(?s)(walk: number.*){6}", asleep=6) as host:
             cls.steps = session.steps(host.output)
             made = harness.run("gcore", "-o", core, host.pid)
             cls.attached = harness.gdb(commands, script=True, options=["-p", str(host.pid)])

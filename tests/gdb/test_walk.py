@@ -185,7 +185,7 @@ class Afterwards(Case):
                     f"    for command in {ask!r}:", "        print('--- ' + command, flush=True)",
                     "        gdb.execute(command)", "end"]
         with harness.Background(harness.HOST, *cls.mode, "-n", COUNT, session.walk(wait=600, with_numpy=True),
-                                until=r"(?s)(walk: number.*){8}") as host:
+                                until=r"(?s)(walk: number.*){8}", asleep=8) as host:
             cls.steps = session.steps(host.output)
             made = harness.run("gcore", "-o", core, host.pid)
             cls.attached = harness.gdb(commands, script=True, options=["-p", str(host.pid)])

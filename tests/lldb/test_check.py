@@ -47,7 +47,7 @@ class Check(session.Case):
         with tempfile.TemporaryDirectory() as folder:
             core = os.path.join(folder, "core")
             with harness.Background(harness.HOST, "-n", COUNT, session.code(wait=600),
-                                    until=r"(?s)(ready.*){%d}" % COUNT) as host:
+                                    until=r"(?s)(ready.*){%d}" % COUNT, asleep=COUNT) as host:
                 harness.run("gcore", "-o", core, host.pid).check_returncode()
             output = harness.lldb([f"target create {harness.HOST} --core {core}.{host.pid}", "gorgon check"],
                                   script=True)

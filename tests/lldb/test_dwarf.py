@@ -92,7 +92,7 @@ class Attached(session.Case):
         code = session.fixture_code(cls.folder.name, rounds=2, wait=600)
         cls.line = harness.source_line(session.LEDGER, "ledger_wait: sleeps")
         line = harness.source_line(session.LEDGER, "enter: variables")
-        with harness.Background(harness.HOST, "-n", COUNT, code, until=r"(?s)(expect \d ready.*){3}") as host:
+        with harness.Background(harness.HOST, "-n", COUNT, code, until=r"(?s)(expect \d ready.*){3}", asleep=3) as host:
             attach = ["-p", str(host.pid)]
             cls.attached = harness.lldb(
                 [f"breakpoint set -f ledger.c -l {line}", "gorgon symbols --dwarf all libledger",

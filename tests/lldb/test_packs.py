@@ -95,7 +95,7 @@ class Symbols(session.Case):
             session.build_fixture(folder)
             code = session.fixture_code(folder, wait=600, in_turn=True, spares=session.SPARES)
             with harness.Background(harness.HOST, "-l", "-n", COUNT, code,
-                                    until=r"(?s)(ready.*){%d}" % COUNT) as host:
+                                    until=r"(?s)(ready.*){%d}" % COUNT, asleep=COUNT) as host:
                 output = harness.lldb(commands, script=True, options=["-p", str(host.pid)])
         cls.output = output
         cls.before, rest = output.split("=== before\n")

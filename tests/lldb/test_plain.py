@@ -173,7 +173,7 @@ class Afterwards(Case):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         core = os.path.join(cls.folder.name, "core")
-        with harness.Background(harness.HOST, "-n", COUNT, session.code(wait=600), until=r"(?s)(ready.*){3}") as host:
+        with harness.Background(harness.HOST, "-n", COUNT, session.code(wait=600), until=r"(?s)(ready.*){3}", asleep=3) as host:
             cls.addresses = harness.host_addresses(host.output)
             made = harness.run("gcore", "-o", core, host.pid)
             cls.attached = harness.lldb(["bt all", "detach"], options=["-p", str(host.pid)])

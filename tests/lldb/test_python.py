@@ -65,7 +65,7 @@ class Versions:
         core = os.path.join(cls.folder.name, "core")
         commands = ["gorgon list", *(f"gorgon bt -i {i}" for i in EVERY), "gorgon apply all gorgon print seen"]
         with harness.Background(*host, session.fixture_code(cls.folder.name, "python.py", wait=600),
-                                until=r"(?s)(ready.*){%d}" % COUNT) as process:
+                                until=r"(?s)(ready.*){%d}" % COUNT, asleep=COUNT) as process:
             cls.waiting = process.output
             made = harness.run("gcore", "-o", core, process.pid)
             cls.attached = harness.lldb([*commands, "detach"], script=True, options=["-p", str(process.pid)])

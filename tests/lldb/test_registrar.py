@@ -54,7 +54,7 @@ class Live(unittest.TestCase):
 class Attached(unittest.TestCase):
     def test_functions_that_are_there_have_names(self):
         with harness.Background(harness.HOST, "-n", str(COUNT), harness.compiled_code("libjit_direct.so", wait=600),
-                                until=r"(?s)(ready.*){3}") as host:
+                                until=r"(?s)(ready.*){3}", asleep=3) as host:
             output = harness.lldb(["bt all", "image lookup -n again_1", "image lookup -n gone_1"],
                                   options=["-p", str(host.pid)])
         inside = [session.functions(text) for text in session.threads(output) if "`compiled_" in text]

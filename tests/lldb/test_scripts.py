@@ -298,7 +298,7 @@ class Afterwards(session.Case):
         commands = ["gorgon list", "gorgon modules", "bt all", "script print('=== symbols')",
                     "gorgon symbols all libpython", "bt all", "script print('=== off')", "gorgon symbols off",
                     "bt all", "gorgon symbols 1", "gorgon whose time_sleep"]
-        with harness.Background(harness.HOST, "-n", COUNT, session.code(wait=600), until=r"(?s)(ready.*){3}") as host:
+        with harness.Background(harness.HOST, "-n", COUNT, session.code(wait=600), until=r"(?s)(ready.*){3}", asleep=3) as host:
             cls.addresses = harness.host_addresses(host.output)
             made = harness.run("gcore", "-o", core, host.pid)
             cls.attached = harness.lldb([*commands, "detach"], script=True, options=["-p", str(host.pid)])

@@ -147,7 +147,7 @@ class Afterwards(session.Case):
                      "gorgon apply 1 thread info", "thread info", "gorgon apply 1 frame info",
                      "gorgon apply 2 gorgon nothing"]
         code = session.fixture_code(cls.folder.name, wait=600)
-        with harness.Background(harness.HOST, "-n", COUNT, code, until=r"(?s)(ready.*){3}") as host:
+        with harness.Background(harness.HOST, "-n", COUNT, code, until=r"(?s)(ready.*){3}", asleep=3) as host:
             cls.ready = session.expectations(host.output, "ready")
             cls.other = session.expectations(host.output, "other")
             made = harness.run("gcore", "-o", core, host.pid)

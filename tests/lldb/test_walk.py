@@ -7,7 +7,6 @@ import os
 import re
 import sys
 import tempfile
-import time
 import unittest
 
 import harness
@@ -297,8 +296,8 @@ class Afterwards(session.Case):
                         *(f"gorgon apply all {command}" for command in VALUES), "gorgon apply all gorgon bt",
                         "gorgon apply all bt 2", "gorgon check", "gorgon symbols off", "gorgon apply all bt"]
         code = session.fixture_code(cls.folder.name, wait=600, **cls.variables)
-        with harness.Background(harness.HOST, *cls.options, "-n", cls.COUNT, code, until=r"(?s)(ready.*){%d}" % cls.COUNT) as host:
-            time.sleep(0.5)  # from saying so into ledger_wait()
+        with harness.Background(harness.HOST, *cls.options, "-n", cls.COUNT, code, until=r"(?s)(ready.*){%d}" % cls.COUNT,
+                                asleep=cls.COUNT) as host:
             cls.ready = session.expectations(host.output, "ready")
             made = harness.run("gcore", "-o", core, host.pid)
             cls.attached = harness.lldb([*cls.commands, "detach"], script=True, options=["-p", str(host.pid)])

@@ -226,12 +226,11 @@ class Run(unittest.TestCase):
 
     def test_interrupt_reaches_every_interpreter(self):
         code = ("import time, gorgon\n"
-                "print('ready', flush=True)\n"
-                "try: time.sleep(60)\n"
+                "try: print('ready', flush=True); time.sleep(600)\n"
                 "except KeyboardInterrupt: print('interrupted', gorgon.interpreter)\n")
         with Background(GORGON, "run", "-n", "3", "-c", code, until="(ready\\s+){3}") as program:
             program.process.send_signal(signal.SIGINT)
-            status = program.process.wait(timeout=30)
+            status = program.process.wait(timeout=300)
             lines = program.output.split("\n")
         self.assertEqual(sorted(line for line in lines if line.startswith("inter")),
                          [f"interrupted {i}" for i in range(3)])

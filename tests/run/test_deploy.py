@@ -224,7 +224,7 @@ class Hosts(unittest.TestCase):
     def test_host_python3_forks_and_ends_while_interpreters_are_there(self):
         for state, statuses in (("unused", []), ("ended", [0]), ("waiting", []), ("working", [])):
             with self.subTest(state=state):
-                result = run(PYTHON3, "-c", ENDING, os.path.join(BUILD, "libgorgon.so"), state, timeout=60)
+                result = run(PYTHON3, "-c", ENDING, os.path.join(BUILD, "libgorgon.so"), state)
                 self.assertEqual((result.stdout, result.stderr, result.returncode), (f"ends {statuses}\n", "", 0))
 
     @NOT_SANITIZED

@@ -26,9 +26,9 @@ sorted([1], key=key)
 """
 
 
-def start_host(folder, program=PROGRAM, count=COUNT):
+def start_host(folder, program=PROGRAM, count=COUNT, asleep=COUNT):
     return harness.Background(harness.HOST, "-n", count, program.format(folder=folder),
-                              until=rf"(?s)(ready.*){{{count}}}")
+                              until=rf"(?s)(ready.*){{{count}}}", asleep=asleep)
 
 
 def symdump(*words, **kwargs):
@@ -107,7 +107,7 @@ def pages(path):
             (max(int(a, 16) + int(size, 16) for a, size in loads) + 0xFFF) & ~0xFFF)
 
 
-def wait_until(condition, timeout=60):
+def wait_until(condition, timeout=harness.TIMEOUT):
     end = time.monotonic() + timeout
     while not condition():
         assert time.monotonic() < end

@@ -506,7 +506,7 @@ class OtherTargets(unittest.TestCase):
     def test_generated_code_of_private_compilers(self):
         """Beside the registry: what compilers in two interpreters have registered, and have not taken back."""
         code = harness.compiled_code("libjit_direct.so", wait=600)
-        with harness.Background(harness.HOST, "-n", 2, code, until=r"(?s)(ready.*){2}") as process:
+        with harness.Background(harness.HOST, "-n", 2, code, until=r"(?s)(ready.*){2}", asleep=2) as process:
             addresses = {f"{name}_{i}": address for name in ("again", "compiled")
                          for i, address in harness.compiled_addresses(process.output, name).items()}
             self.assertEqual(len(addresses), 4)
@@ -602,7 +602,7 @@ class OtherTargets(unittest.TestCase):
                                "-lgcc_s", "-ldl", "-pthread", "-o", program)
             self.assertEqual(made.returncode, 0, made.stderr)
             code = "import time; print('ready', flush=True); time.sleep(600)"
-            with harness.Background(program, "-n", "2", code, until=r"(?s)(ready.*){2}") as process:
+            with harness.Background(program, "-n", "2", code, until=r"(?s)(ready.*){2}", asleep=2) as process:
                 addresses = harness.host_addresses(process.output)
                 found = re.findall(r"^(0x\w+) .*  interp (\d)  ",
                                    session.output(process.pid, "--find", "PyList_Append"), re.M)
@@ -676,7 +676,7 @@ class OtherTargets(unittest.TestCase):
         consistent = 0
         seen = set()
         with tempfile.TemporaryDirectory() as folder:
-            with session.start_host(folder, RESTLESS) as host:
+            with session.start_host(folder, RESTLESS, asleep=0) as host:
                 maps = session.mappings(host.pid)
                 files = {}  # what each has always
                 staying = None
