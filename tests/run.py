@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Run the tests: one line per case, a summary, exit status 1 when a case failed.
+"""Run the tests: one line per case, then what has failed, a summary, exit status 1 when a case failed.
 
 Usage: run.py [KIND | PATTERN]...
 
@@ -16,6 +16,7 @@ import re
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 import unittest
 
@@ -24,12 +25,16 @@ sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
 
 import harness  # noqa: E402
+from excerpt import excerpt  # noqa: E402
 
 KINDS = ["unit", "run", "jitreg", "symdump", "gdb", "lldb"]
 
+# Lines of why a case has failed: where it happens; at the end for one, for all together, and for each at least.
+AT_ONCE, ONE, ALL, LEAST = 200, 40, 60, 10
+
 
 class Report:
-    """Counts, and prints a line per case as it ends."""
+    """Counts, prints a line per case as it ends, and at the end why some have failed."""
 
     def __init__(self, patterns):
         self.patterns = patterns
@@ -42,11 +47,20 @@ class Report:
     def add(self, name, outcome, seconds=None, detail=""):
         self.counts[outcome] += 1
         if outcome == "FAILED":
-            self.failed.append(name)
+            self.failed.append((name, detail))
         took = f"  {seconds:.1f} s" if seconds is not None and seconds >= 0.1 else ""
         print(f"{outcome:8}{name}{took}{'  ' + detail if outcome == 'skipped' else ''}", flush=True)
-        if outcome == "FAILED" and detail:
-            print("    " + detail.rstrip().replace("\n", "\n    "), flush=True)
+        if outcome == "FAILED":
+            print(self.indented(detail, AT_ONCE), flush=True)
+
+    def explain(self):
+        for name, detail in self.failed:
+            limit = min(ONE, max(LEAST, ALL // len(self.failed)))
+            print(f"\nfailed: {name}\n{self.indented(detail, limit)}")
+
+    @staticmethod
+    def indented(detail, limit):
+        return textwrap.indent(excerpt(detail, limit), "    ")
 
 
 class Result(unittest.TestResult):
@@ -113,6 +127,7 @@ def cases(suite):
 
 
 def run_python(kind, report):
+    unittest.TestCase.maxDiff = None  # excerpt() shortens
     for path in sorted(glob.glob(os.path.join(HERE, kind, "test_*.py"))):
         result = Result(report)
         selected = [case for case in cases(load(path)) if report.wants(Result.name(case))]
@@ -136,14 +151,15 @@ def run_unit(report):
         except subprocess.TimeoutExpired as error:
             output, status = (error.stdout or b"").decode(errors="replace"), "time-out"
         failures = 0
-        for line in output.splitlines():
-            # cmocka: "ok 1 - name", "not ok 1 - name", "not ok 1 # SKIP name"
+        # cmocka: "ok 1 - name", "not ok 1 - name" and why, "not ok 1 # SKIP name"; before each what the case has printed.
+        parts = re.split(r"^((?:not )?ok \d+ .*)\n", output, flags=re.M)
+        for before, line, after in zip(parts[0::2], parts[1::2], parts[2::2]):
             match = re.match(r"(ok|not ok) \d+ (?:- |# (SKIP) )(\w+)", line)
             if not match:
                 continue
             outcome = "skipped" if match[2] else "ok" if match[1] == "ok" else "FAILED"
             failures += outcome == "FAILED"
-            report.add(f"{name}:{match[3]}", outcome, detail=output if outcome == "FAILED" else "")
+            report.add(f"{name}:{match[3]}", outcome, detail=before + after if outcome == "FAILED" else "")
         if status and not failures:
             report.add(name, "FAILED", time.monotonic() - started, f"exit status {status}\n{output}")
 
@@ -155,13 +171,10 @@ def run_jitreg(report):
     process = subprocess.run([sys.executable, os.path.join(HERE, f"{name}.py")], stdout=subprocess.PIPE, text=True,
                              stderr=subprocess.STDOUT, env=dict(os.environ, BUILD=harness.BUILD), check=False)
     failures = 0
-    for line in process.stdout.splitlines():
-        outcome, _, case = line.partition(" ")
-        if outcome == "ok":
-            report.add(f"{name}:{case.strip()}", "ok")
-        elif outcome == "FAILED":
-            failures += 1
-            report.add(f"{name}:{case.strip()}", "FAILED", detail=process.stdout)
+    # "ok     what", "FAILED what" and why.
+    for outcome, case, detail in re.findall(r"^(ok|FAILED) +(.*)\n((?:    .*\n)*)", process.stdout, re.M):
+        failures += outcome == "FAILED"
+        report.add(f"{name}:{case}", outcome, detail=detail)
     if process.returncode and not failures:
         report.add(name, "FAILED", detail=process.stdout)
 
@@ -179,8 +192,7 @@ def main(words):
             run_jitreg(report)
         else:
             run_python(kind, report)
-    for name in report.failed:
-        print(f"failed: {name}")
+    report.explain()
     counts = report.counts
     print(f"in {time.monotonic() - started:.0f} s")
     print(f"{counts['ok']} passed, {counts['FAILED']} failed, {counts['skipped']} skipped")
