@@ -27,7 +27,6 @@ import collections
 import contextlib
 import fnmatch
 import os
-import shutil
 import tempfile
 
 import lldb
@@ -82,12 +81,16 @@ def open_file(target, o):
 
 def close_file(target, added):
     link = added.module.GetFileSpec().fullpath
-    os.mkdir(os.path.dirname(link), 0o700)
-    try:
-        os.symlink(added.path, link)
+    folder = os.path.dirname(link)
+    with contextlib.ExitStack() as undo:
+        try:
+            os.mkdir(folder, 0o700)
+            undo.callback(os.rmdir, folder)
+            os.symlink(added.path, link)
+            undo.callback(os.unlink, link)
+        except OSError:
+            pass  # no room for it: lldb says which conditions it cannot evaluate any more
         target.RemoveModule(added.module)
-    finally:
-        shutil.rmtree(os.path.dirname(link))
 
 
 def open_symfile(target, objects):
