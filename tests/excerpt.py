@@ -8,9 +8,11 @@ not be there, around each difference; otherwise its beginning and, more of it, i
 
 import ast
 import re
+import time
 
 WIDTH = 240
 CONTEXT = 2  # lines around a difference
+SECONDS = 5  # to look for beginnings of a pattern: some that do not match take their time
 
 LITERAL = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 # unittest's words; in the named group is what to look for in the text.
@@ -63,7 +65,10 @@ def unfold(message):
 
 def place(sought, text, is_pattern):
     """Where the longest beginning of what was sought ends; the end of the text if none is there."""
+    late = time.monotonic() + SECONDS
     for end in range(len(sought), 3, -1):
+        if time.monotonic() > late:
+            break
         try:
             found = re.search(sought[:end] if is_pattern else re.escape(sought[:end]), text, re.M)
         except re.error:
