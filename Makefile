@@ -47,8 +47,8 @@ GORGON_ASM := loader/elf/tlsdesc_x86_64.S
 TOOL_SRC := $(wildcard tools/*.c)
 SYMDUMP_SRC := $(wildcard tools/symdump/*.c)
 UNIT_SRC := $(wildcard tests/test_*.c)
-UNIT_LIB_SRC := tests/elf_builder.c tests/helpers.c tests/compare.c
-JITREG_UNIT_LIB_SRC := tests/jitreg_util.c
+UNIT_LIB_SRC := tests/elf_builder.c tests/helpers.c tests/calls.c tests/compare.c
+JITREG_UNIT_LIB_SRC := tests/jitreg_util.c tests/jitreg_world.c
 HOSTS := $(BUILD)/host $(BUILD)/host_python $(BUILD)/soak
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
@@ -175,8 +175,9 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,$(UNIT_LIB_SRC)) $(BUILD)/li
 # Calls that go through the test program, so that the n-th can be made to fail.
 $(BUILD)/tests/test_jitreg_damage: private WRAP := malloc calloc realloc reallocarray strdup mmap mprotect \
 	memfd_create pread open
-$(BUILD)/tests/test_jitreg_group: private WRAP := malloc calloc realloc reallocarray strdup mmap mprotect \
-	memfd_create pread write open flock link mkostemps open_memstream
+$(BUILD)/tests/test_jitreg_group_damage: private WRAP := malloc calloc realloc reallocarray strdup mmap mprotect \
+	memfd_create pread write flock link mkostemps open_memstream
+$(BUILD)/tests/test_jitreg_folder: private WRAP := open flock link
 $(BUILD)/tests/test_jitreg_debuginfo: private WRAP := dlopen
 
 # Objects that the tests load; see tests/modules/README.md.

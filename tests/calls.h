@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* What the tests of calls into interpreters share: starting one, values, code on threads. */
+#ifndef TESTS_CALLS_H
+#define TESTS_CALLS_H
+
+#include "helpers.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+
+#define VALUE_INT(n)	{.kind = GORGON_VALUE_INT, .integer = (n)}
+#define VALUE_STRING(s) {.kind = GORGON_VALUE_STRING, .text = {(s), sizeof(s) - 1}}
+#define VALUE_LIST(items)                                                                          \
+	{.kind = GORGON_VALUE_LIST, .list = {(items), sizeof(items) / sizeof(*(items))}}
+
+/* All of these must succeed. */
+struct gorgon_interp *start(void);
+void destroy(struct gorgon_interp *interp);
+void run(struct gorgon_interp *interp, const char *source);
+
+/* The error is an exception of @type whose message contains @message. Destroys it. */
+void assert_raised(struct gorgon_error *err, const char *type, const char *message);
+
+/* Call f of __main__ with one argument. */
+struct gorgon_error *call_f(struct gorgon_interp *interp, struct gorgon_value *arg,
+			    struct gorgon_value *ret);
+/* An interpreter whose f gives back what it got. */
+struct gorgon_interp *start_with_identity(void);
+
+/* --- threads ------------------------------------------------------------------ */
+
+/* Python code on a thread of its own. */
+struct thread {
+	pthread_t thread;
+	struct gorgon_interp *interp;
+	const char *source;
+	struct gorgon_error *err;
+};
+
+void spawn(struct thread *thread, struct gorgon_interp *interp, const char *source);
+/* What such a thread does. */
+void *run_thread(void *thread);
+struct gorgon_error *join(struct thread *thread);
+
+/* Statements that post @reached, and that wait for @go_on afterwards. */
+extern sem_t reached, go_on;
+#define REACHED "import ctypes; ctypes.CDLL(None).test_call_reached()\n"
+#define WAIT	"import ctypes; ctypes.CDLL(None).test_call_wait()\n"
+
+void init_waiting(void);
+
+#endif

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+// loader/python/call.c: interrupts, which reach the calls that they are meant for.
+
+#define _GNU_SOURCE
+#include "calls.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct gorgon_interp *inner, *outer;
+static struct gorgon_error *from_inside;
+
+struct interrupter {
+	struct gorgon_interp *interp;
+	struct gorgon_error *err;
+};
+
+static void *interrupt_when_reached(void *arg)
+{
+	struct interrupter *interrupter = arg;
+
+	sem_wait(&reached);
+	usleep(50000); // into the loop or the system call
+	interrupter->err = gorgon_interp_interrupt(interrupter->interp);
+	return NULL;
+}
+
+// Run @source on this thread, Python's main one, and interrupt it.
+static void interrupt_main(struct gorgon_interp *interp, const char *source)
+{
+	struct interrupter interrupter = {.interp = interp};
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, interrupt_when_reached, &interrupter);
+	assert_raised(gorgon_interp_run_string(interp, source, NULL), "KeyboardInterrupt", "");
+	pthread_join(thread, NULL);
+	assert_ok(interrupter.err);
+	// Nothing of it is left.
+	run(interp, "for i in range(1000): pass\nimport time; time.sleep(0.001)");
+}
+
+static void interrupt_main_thread_in_a_loop_and_in_system_calls(void **state)
+{
+	static const char *const sources[] = {
+		REACHED TEST_LOOP,
+		REACHED "import time; time.sleep(1000)\n",
+		REACHED "import os; r, w = os.pipe(); os.read(r, 1)\n",
+		REACHED "import threading; threading.Lock().acquire() and threading.Event().wait()\n",
+	};
+	struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = {.size = sizeof(opts.ns),
+								      .no_signals = true}};
+	struct gorgon_interp *interp;
+
+	(void)state;
+	alarm(60); // instead of a hang
+	for (int quiet = 0; quiet < 2; quiet++) {
+		init_waiting();
+		interp = test_interp_start(quiet ? &opts : NULL, NULL);
+		for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++)
+			interrupt_main(interp, sources[i]);
+		destroy(interp);
+	}
+	alarm(0);
+}
+
+static void interrupt_other_threads_in_a_loop(void **state)
+{
+	struct gorgon_interp *interp = start(), *other = start();
+	struct thread loops[2], bystander;
+
+	(void)state;
+	alarm(60);
+	init_waiting();
+	spawn(&bystander, other, REACHED "import time\n"
+				 "until = time.monotonic() + 0.5\n"
+				 "while time.monotonic() < until: pass\n");
+	for (int i = 0; i < 2; i++)
+		spawn(&loops[i], interp, REACHED TEST_LOOP);
+	for (int i = 0; i < 3; i++)
+		sem_wait(&reached);
+	assert_ok(gorgon_interp_interrupt(interp));
+	for (int i = 0; i < 2; i++)
+		assert_raised(join(&loops[i]), "KeyboardInterrupt", "");
+	run(interp, "for i in range(1000): pass");
+	assert_ok(join(&bystander));
+	destroy(interp);
+	destroy(other);
+	alarm(0);
+}
+
+// Processor time of a thread from the interrupt to its end.
+static void *time_loop(void *arg)
+{
+	struct thread *thread = arg;
+
+	assert_ok(gorgon_interp_start(thread->interp, NULL));
+	return run_thread(arg);
+}
+
+static void interrupt_runaway_among_others_ends_soon(void **state)
+{
+	struct gorgon_interp *interp = test_interp_create(NULL), *other = start();
+	struct thread runaway = {.interp = interp, .source = REACHED TEST_LOOP}, busy;
+	struct timespec before, after;
+	clockid_t clock;
+	double spent;
+
+	(void)state;
+	alarm(60);
+	init_waiting();
+	pthread_create(&runaway.thread, NULL, time_loop, &runaway);
+	spawn(&busy, other, REACHED TEST_LOOP);
+	sem_wait(&reached);
+	sem_wait(&reached);
+	assert_int_equal(pthread_getcpuclockid(runaway.thread, &clock), 0);
+	clock_gettime(clock, &before);
+	assert_ok(gorgon_interp_interrupt(interp));
+	// The thread's clock can be read as long as it is not joined and not at its end.
+	after = before;
+	while (!clock_gettime(clock, &after) && !__atomic_load_n(&runaway.err, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	spent = (double)(after.tv_sec - before.tv_sec) + (double)(after.tv_nsec - before.tv_nsec) / 1e9;
+	if (spent > 0.1 && !TEST_SANITIZED)
+		fail_msg("took %.3f s of processor time, expected less than 0.1", spent);
+	assert_raised(join(&runaway), "KeyboardInterrupt", "");
+	assert_ok(gorgon_interp_interrupt(other));
+	assert_raised(join(&busy), "KeyboardInterrupt", "");
+	destroy(interp);
+	destroy(other);
+	alarm(0);
+}
+
+static void interrupt_of_nothing_is_nothing(void **state)
+{
+	struct gorgon_interp *interp = test_interp_create(NULL);
+
+	(void)state;
+	assert_ok(gorgon_interp_interrupt(interp));
+	assert_ok(gorgon_interp_start(interp, NULL));
+	assert_ok(gorgon_interp_interrupt(interp));
+	run(interp, "for i in range(1000): pass");
+	assert_ok(gorgon_interp_stop(interp, 0));
+	assert_ok(gorgon_interp_interrupt(interp));
+	destroy(interp);
+}
+
+static int enough;
+
+static void *keep_interrupting(void *arg)
+{
+	while (!__atomic_load_n(&enough, __ATOMIC_RELAXED))
+		gorgon_error_destroy(gorgon_interp_interrupt(arg));
+	return NULL;
+}
+
+// Interrupts that come at any moment of short calls: each call ends in one of two ways, and
+// none sees an interrupt of another.
+static void interrupt_at_any_time_stays_with_its_call(void **state)
+{
+	struct gorgon_interp *interp = start();
+	pthread_t thread;
+	int interrupted = 0;
+
+	(void)state;
+	alarm(120);
+	pthread_create(&thread, NULL, keep_interrupting, interp);
+	for (int calls = 0; calls < 2000 || !interrupted; calls++) {
+		struct gorgon_error *err = gorgon_interp_run_string(interp, "x = 1", NULL);
+
+		if (err)
+			assert_raised(err, "KeyboardInterrupt", "");
+		interrupted += err != NULL;
+	}
+	__atomic_store_n(&enough, 1, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	run(interp, "for i in range(100000): pass");
+	destroy(interp);
+	alarm(0);
+}
+
+static struct interrupter nested;
+
+TEST_EXPORT void test_call_nested(void);
+TEST_EXPORT void test_call_nested(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, interrupt_when_reached, &nested);
+	// In the inner interpreter while the outer one is interrupted.
+	from_inside =
+		gorgon_interp_run_string(inner, REACHED "import time; time.sleep(0.2)\n", NULL);
+	pthread_join(thread, NULL);
+}
+
+static void interrupt_while_in_another_interpreter_comes_afterwards(void **state)
+{
+	(void)state;
+	alarm(60);
+	init_waiting();
+	outer = start();
+	inner = start();
+	nested = (struct interrupter){.interp = outer};
+	assert_raised(gorgon_interp_run_string(outer,
+					       "import ctypes; ctypes.CDLL(None).test_call_nested()\n"
+					       TEST_LOOP, NULL),
+		      "KeyboardInterrupt", "");
+	assert_ok(nested.err);
+	assert_ok(from_inside);
+	destroy(inner);
+	destroy(outer);
+	alarm(0);
+}
+
+// Python in it handles SIGINT and does not get it: the process ends as without Python.
+static int send_ctrl_c(void *arg)
+{
+	struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = {.size = sizeof(opts.ns),
+								      .no_signals = true}};
+
+	test_interp_start(arg ? NULL : &opts, NULL);
+	kill(getpid(), SIGINT);
+	usleep(1000); // where a sanitizer delivers it
+	return 7;
+}
+
+static void signals_kept_from_interpreters_are_the_hosts(void **state)
+{
+	(void)state;
+	assert_int_equal(test_in_child(send_ctrl_c, NULL), -SIGINT);
+	assert_int_equal(test_in_child(send_ctrl_c, ""), 7);
+}
+
+static void interrupt_without_a_handler_is_refused(void **state)
+{
+	struct gorgon_interp *interp = test_interp_create(NULL);
+	struct thread thread = {
+		.interp = interp,
+		.source = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" WAIT,
+	};
+
+	(void)state;
+	init_waiting();
+	pthread_create(&thread.thread, NULL, time_loop, &thread);
+	sem_wait(&reached);
+	assert_error(gorgon_interp_interrupt(interp), GORGON_ERROR_UNSUPPORTED,
+		     "cannot be interrupted: it has no handler for SIGINT");
+	sem_post(&go_on);
+	assert_ok(join(&thread));
+	destroy(interp);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(interrupt_main_thread_in_a_loop_and_in_system_calls),
+		cmocka_unit_test(interrupt_other_threads_in_a_loop),
+		cmocka_unit_test(interrupt_runaway_among_others_ends_soon),
+		cmocka_unit_test(interrupt_of_nothing_is_nothing),
+		cmocka_unit_test(interrupt_at_any_time_stays_with_its_call),
+		cmocka_unit_test(interrupt_while_in_another_interpreter_comes_afterwards),
+		cmocka_unit_test(signals_kept_from_interpreters_are_the_hosts),
+		cmocka_unit_test(interrupt_without_a_handler_is_refused),
+	};
+
+	return cmocka_run_group_tests_name("interrupt", tests, test_warm_up, NULL);
+}

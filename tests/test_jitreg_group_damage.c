@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Groups without memory, files or descriptors: each call in the Makefile's list is made to
+ * fail in turn.
+ */
+#define _GNU_SOURCE 1
+#include "jitreg_world.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+
+static long call_count, fail_at;
+
+static bool fails(void)
+{
+	return fail_at && ++call_count == fail_at;
+}
+
+#define WRAP(type, name, params, args, failure, error)                                             \
+	type __real_##name params;                                                                 \
+	type __wrap_##name params;                                                                 \
+	type __wrap_##name params                                                                  \
+	{                                                                                          \
+		if (fails()) {                                                                     \
+			errno = error;                                                             \
+			return failure;                                                            \
+		}                                                                                  \
+		return __real_##name args;                                                         \
+	}
+
+WRAP(void *, malloc, (size_t a), (a), NULL, ENOMEM)
+WRAP(void *, calloc, (size_t a, size_t b), (a, b), NULL, ENOMEM)
+WRAP(void *, realloc, (void *a, size_t b), (a, b), NULL, ENOMEM)
+WRAP(void *, reallocarray, (void *a, size_t b, size_t c), (a, b, c), NULL, ENOMEM)
+WRAP(char *, strdup, (const char *a), (a), NULL, ENOMEM)
+WRAP(void *, mmap, (void *a, size_t b, int c, int d, int e, off_t f), (a, b, c, d, e, f),
+     MAP_FAILED, ENOMEM)
+WRAP(int, mprotect, (void *a, size_t b, int c), (a, b, c), -1, ENOMEM)
+WRAP(int, memfd_create, (const char *a, unsigned b), (a, b), -1, EMFILE)
+WRAP(ssize_t, pread, (int a, void *b, size_t c, off_t d), (a, b, c, d), -1, EIO)
+WRAP(ssize_t, write, (int a, const void *b, size_t c), (a, b, c), -1, ENOSPC)
+WRAP(int, mkostemps, (char *a, int b, int c), (a, b, c), -1, EROFS)
+WRAP(FILE *, open_memstream, (char **a, size_t *b), (a, b), NULL, ENOMEM)
+WRAP(int, flock, (int a, int b), (a, b), -1, ENOLCK)
+WRAP(int, link, (const char *a, const char *b), (a, b), -1, EMLINK)
+
+/* Packed or as before, never in between. */
+static void check_consistent(const struct world *w, int r)
+{
+	for (size_t i = 0; i < SIDE_BY_SIDE; i++) {
+		struct jitreg_info info;
+
+		jitreg_entry_get_info(w->images[i].entry, &info);
+		assert_memory_equal(&info, &w->images[i].info, sizeof(info));
+		assert_int_equal(info.symfile_kind, JITREG_SYMFILE_PACK);
+		assert_int_equal(w->images[i].moves, r ? 1 : 2);
+	}
+	if (r)
+		assert_apart(w->images, SIDE_BY_SIDE);
+	else
+		assert_together(w->images, SIDE_BY_SIDE);
+	assert_int_equal(jitreg_count(), r ? 3 : 1);
+}
+
+/* Refused; or described by itself, if not as a pack with a companion. */
+static void register_lean_any_call_failing_does_with_less(void **state)
+{
+	const char *folder = use_cache("nomem0");
+	long at, refused = 0, lean = 0, without = 0;
+	struct jitreg_group *group;
+
+	(void)state;
+	check_pack_with_companion(folder); // what stays: libdwarf
+	for (at = 1; at < 2000; at++) {
+		size_t fds = util_fd_count(), bytes = util_symfile_bytes();
+		struct image image;
+		int r;
+
+		assert_int_equal(util_run("rm -f %s/*", folder), 0);
+		assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
+		call_count = 0;
+		fail_at = at;
+		r = try_enter(group, BASE(0), 0x10000, IMAGE_SIZE, "self.so", JITREG_LEAN, &image);
+		fail_at = 0;
+		assert_int_equal(image.moves, !r);
+		assert_int_equal(jitreg_count(), !r);
+		refused += r != 0;
+		if (!r && image.info.symfile_kind == JITREG_SYMFILE_LEAN)
+			lean++;
+		else if (!r) {
+			assert_int_equal(image.info.symfile_kind, JITREG_SYMFILE_PACK);
+			without += !companion_of(&image.info);
+		}
+		if (!r)
+			jitreg_unregister(image.entry);
+		jitreg_group_destroy(group);
+		assert_nothing_left();
+		assert_int_equal(util_fd_count(), fds);
+		assert_int_equal(util_symfile_bytes(), bytes);
+		if (call_count < at)
+			break;
+	}
+	assert_true(at < 2000);
+	assert_in_range(refused, 10, 1000);
+	assert_in_range(lean, 10, 1000);
+	assert_in_range(without, 10, 1000);
+}
+
+static void pack_any_call_failing_leaves_all_as_before(void **state)
+{
+	const char *folder = use_cache("nomem");
+	long at, refused = 0, without = 0;
+
+	(void)state;
+	check_pack_with_companion(folder); // what stays: libdwarf
+	for (at = 1; at < 2000; at++) {
+		size_t fds = util_fd_count(), bytes = util_symfile_bytes();
+		struct world w;
+		int r;
+
+		assert_int_equal(util_run("rm -f %s/*", folder), 0);
+		world_enter(&w, 0);
+		call_count = 0;
+		fail_at = at;
+		r = jitreg_group_pack(w.group);
+		fail_at = 0;
+		check_consistent(&w, r);
+		refused += r != 0;
+		without += !r && !companion_of(&w.images[0].info);
+		assert_in_range(count_companions(folder), SIDE_BY_SIDE, WORLD_COMPANIONS);
+		world_leave(&w);
+		assert_nothing_left();
+		assert_int_equal(util_fd_count(), fds);
+		assert_int_equal(util_symfile_bytes(), bytes);
+		if (call_count < at)
+			break;
+	}
+	assert_true(at < 2000);
+	assert_in_range(refused, 10, 1000);
+	assert_in_range(without, 10, 1000);
+}
+
+static void unregister_any_call_failing_forgets_the_rest_at_most(void **state)
+{
+	long at, forgotten = 0;
+
+	(void)state;
+	use_cache("nomem2");
+	for (at = 1; at < 2000; at++) {
+		size_t fds = util_fd_count();
+		struct world w;
+
+		world_pack(&w, 0);
+		call_count = 0;
+		fail_at = at;
+		jitreg_unregister(w.images[1].entry);
+		fail_at = 0;
+		w.images[1].entry = NULL;
+		assert_ptr_equal(w.images[0].info.symfile, w.images[2].info.symfile);
+		assert_int_equal(jitreg_count(), w.images[0].info.symfile ? 1 : 0);
+		forgotten += !w.images[0].info.symfile;
+		world_leave(&w);
+		assert_nothing_left();
+		assert_int_equal(util_fd_count(), fds);
+		if (call_count < at)
+			break;
+	}
+	assert_true(at < 2000);
+	assert_in_range(forgotten, 5, 1000);
+}
+
+/* The image has its DWARF or is where it was; the others are together, or forgotten. */
+static void set_dwarf_any_call_failing_forgets_the_others_at_most(void **state)
+{
+	long at, refused = 0, forgotten = 0;
+	struct world w;
+
+	(void)state;
+	use_cache("nomem3");
+	for (at = 1; at < 4000; at++) {
+		size_t fds = util_fd_count();
+		const char *reason = NULL;
+		int r;
+
+		world_pack(&w, 0);
+		call_count = 0;
+		fail_at = at;
+		r = jitreg_entry_set_dwarf(w.images[0].entry, true, &reason);
+		fail_at = 0;
+		if (r) {
+			assert_non_null(reason);
+			assert_together(w.images, SIDE_BY_SIDE);
+			assert_int_equal(w.images[0].moves, 2);
+			assert_int_equal(jitreg_count(), 1);
+			refused++;
+		} else {
+			assert_int_equal(w.images[0].info.symfile_kind, JITREG_SYMFILE_FULL);
+			assert_ptr_equal(w.images[1].info.symfile, w.images[2].info.symfile);
+			assert_int_equal(jitreg_count(), w.images[1].info.symfile ? 2 : 1);
+			forgotten += !w.images[1].info.symfile;
+		}
+		world_leave(&w);
+		assert_nothing_left();
+		assert_int_equal(util_fd_count(), fds);
+		if (call_count < at)
+			break;
+	}
+	assert_true(at < 4000);
+	assert_in_range(refused, 10, 4000);
+	assert_in_range(forgotten, 5, 1000);
+}
+
+/* And back: without memory for a pack of its own it is lean, until it is packed with others. */
+static void set_dwarf_away_any_call_failing_describes_it_still(void **state)
+{
+	long at, lean = 0;
+	struct world w;
+
+	(void)state;
+	use_cache("nomem4");
+	for (at = 1; at < 2000; at++) {
+		size_t fds = util_fd_count();
+		const char *reason = NULL;
+		int r;
+
+		world_pack(&w, 0);
+		set_dwarf(&w.images[0], true);
+		call_count = 0;
+		fail_at = at;
+		r = jitreg_entry_set_dwarf(w.images[0].entry, false, &reason);
+		fail_at = 0;
+		assert_int_equal(r, 0);
+		assert_non_null(w.images[0].info.symfile);
+		assert_int_equal(w.images[0].moves, 4);
+		assert_int_not_equal(w.images[0].info.symfile_kind, JITREG_SYMFILE_FULL);
+		lean += w.images[0].info.symfile_kind == JITREG_SYMFILE_LEAN;
+		assert_together(w.images + 1, 2);
+		assert_int_equal(jitreg_count(), 2);
+		world_join(&w);
+		world_leave(&w);
+		assert_nothing_left();
+		assert_int_equal(util_fd_count(), fds);
+		if (call_count < at)
+			break;
+	}
+	assert_true(at < 2000);
+	assert_in_range(lean, 5, 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(register_lean_any_call_failing_does_with_less),
+		cmocka_unit_test(pack_any_call_failing_leaves_all_as_before),
+		cmocka_unit_test(unregister_any_call_failing_forgets_the_rest_at_most),
+		cmocka_unit_test(set_dwarf_any_call_failing_forgets_the_others_at_most),
+		cmocka_unit_test(set_dwarf_away_any_call_failing_describes_it_still),
+	};
+
+	return cmocka_run_group_tests_name("jitreg/group_damage", tests, util_setup, NULL);
+}

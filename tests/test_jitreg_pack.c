@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What is in the symfile of a pack and in its companion.
+ */
+#define _GNU_SOURCE 1
+#include "jitreg_world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static void pack_symfile_has_stretches_names_and_a_reference(void **state)
+{
+	static const char *const names[] = {".text", ".text.1", ".text", ".text.1", ".text.2",
+					    ".eh_frame", ".strtab", ".symtab", ".gnu_debuglink",
+					    ".debug_info", ".shstrtab"};
+	struct world w[2];
+
+	(void)state;
+	for (unsigned n = 0; n < 2; n++) {
+		const uint64_t start = BASE(n) + 0x10000, next = BASE(n) + 0x100000;
+		const uint64_t header = sizeof(Elf64_Ehdr); // not where packs of one begin
+		const uint8_t *bytes;
+		const Elf64_Ehdr *ehdr;
+		const Elf64_Shdr *shdrs;
+		const Elf64_Phdr *phdrs;
+		uint64_t address;
+		unsigned binding;
+
+		world_pack(&w[n], n);
+		bytes = w[n].images[0].info.symfile;
+		ehdr = (const Elf64_Ehdr *)bytes;
+		shdrs = (const Elf64_Shdr *)(bytes + ehdr->e_shoff);
+		phdrs = (const Elf64_Phdr *)(bytes + ehdr->e_phoff);
+		assert_int_equal(ehdr->e_type, ET_REL);
+		assert_int_equal(ehdr->e_shnum, 12);
+		for (size_t i = 0; i < 11; i++)
+			assert_string_equal((const char *)bytes + shdrs[ehdr->e_shstrndx].sh_offset +
+						    shdrs[i + 1].sh_name, names[i]);
+		// what names count from, for lldb
+		assert_int_equal(shdrs[1].sh_type, SHT_NULL);
+		assert_int_equal(shdrs[1].sh_addr, start + header);
+		assert_int_equal(shdrs[2].sh_type, SHT_NULL);
+		assert_int_equal(shdrs[2].sh_addr, next + header);
+		// the code of each library, for gdb
+		for (size_t i = 0; i < SIDE_BY_SIDE; i++) {
+			struct jitreg_run text = text_of(layout[i].name);
+
+			assert_int_equal(shdrs[3 + i].sh_type, SHT_NOBITS);
+			assert_int_equal(shdrs[3 + i].sh_flags, SHF_ALLOC | SHF_EXECINSTR | SHF_TLS);
+			assert_int_equal(shdrs[3 + i].sh_addr, BASE(n) + layout[i].off + text.start);
+			assert_int_equal(shdrs[3 + i].sh_size, text.end - text.start);
+		}
+		// all addresses, for lldb; self.so and names.so are side by side
+		assert_int_equal(ehdr->e_phnum, 2);
+		assert_int_equal(phdrs[0].p_vaddr, start + header);
+		assert_int_equal(phdrs[0].p_memsz, 0x19000 - 0x10000 + IMAGE_SIZE - header);
+		assert_int_equal(phdrs[1].p_vaddr, next + header);
+		assert_int_equal(phdrs[1].p_memsz, IMAGE_SIZE - header);
+		assert_int_equal(shdrs[6].sh_type, SHT_NULL);
+		assert_int_equal(shdrs[6].sh_addr, next + IMAGE_SIZE);
+		for (size_t i = 6; i <= 11; i++)
+			assert_true(shdrs[i].sh_offset + shdrs[i].sh_size <=
+				    w[n].images[0].info.symfile_size);
+		assert_int_equal(shdrs[10].sh_size, 16);
+
+		assert_true(find_name(bytes, true, "snake_leaf", &binding, &address));
+		assert_int_equal(binding, STB_LOPROC);
+		assert_int_equal(address, start + vaddr_of("self.so", "snake_leaf"));
+		// not exported
+		assert_false(find_name(bytes, true, "snake_static", &binding, &address));
+	}
+	// what is common is at different distances and the same
+	assert_string_equal(companion_of(&w[0].images[0].info), companion_of(&w[1].images[0].info));
+	world_leave(&w[0]);
+	world_leave(&w[1]);
+	assert_nothing_left();
+}
+
+static void pack_companion_has_functions_and_unwind_data(void **state)
+{
+	static const char *const texts[SIDE_BY_SIDE] = {".text", ".text.1", ".text.2"};
+	const Elf64_Shdr *link, *symtab, *frames, *text;
+	const Elf64_Sym *syms;
+	uint64_t address;
+	unsigned binding;
+	uint32_t crc;
+	struct world w;
+	uint8_t *bytes;
+	size_t size;
+	struct stat st;
+
+	(void)state;
+	world_pack(&w, 0);
+	assert_non_null(companion_of(&w.images[0].info));
+	assert_int_equal(stat(companion_of(&w.images[0].info), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_int_equal(st.st_nlink, 1);
+	bytes = util_read(companion_of(&w.images[0].info), &size);
+	link = section(&w.images[0].info, ".gnu_debuglink");
+	memcpy(&crc, (const uint8_t *)w.images[0].info.symfile + link->sh_offset + link->sh_size - 4, 4);
+	assert_int_equal(crc, util_crc32(bytes, size));
+
+	assert_int_equal(((const Elf64_Ehdr *)bytes)->e_type, ET_DYN);
+	for (size_t i = 0; i < SIDE_BY_SIDE; i++) {
+		struct jitreg_run want = text_of(layout[i].name);
+
+		text = jitreg_file_section(bytes, texts[i]);
+		assert_non_null(text);
+		assert_int_equal(text->sh_type, SHT_NOBITS);
+		assert_int_equal(text->sh_flags, SHF_ALLOC | SHF_EXECINSTR);
+		assert_int_equal(text->sh_addr, layout[i].off + want.start);
+		assert_int_equal(text->sh_size, want.end - want.start);
+	}
+	frames = jitreg_file_section(bytes, ".debug_frame");
+	assert_non_null(frames);
+	assert_in_range(frames->sh_size, 100, 100000);
+	symtab = jitreg_file_section(bytes, ".symtab");
+	syms = (const Elf64_Sym *)(bytes + symtab->sh_offset);
+	assert_in_range(symtab->sh_size / sizeof(*syms), 4, 1000);
+	for (size_t i = 1; i < symtab->sh_size / sizeof(*syms); i++)
+		assert_int_equal(syms[i].st_info, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC));
+	assert_true(find_name(bytes, false, "snake_leaf", &binding, &address));
+	assert_int_equal(address, 0x10000 + vaddr_of("self.so", "snake_leaf"));
+	free(bytes);
+	world_leave(&w);
+	assert_nothing_left();
+}
+
+/* gdb is to take .plt from another object file; code behind .text belongs to it. */
+static void pack_code_is_from_text_on_without_plt(void **state)
+{
+	static const char source[] = "void elsewhere(void);\n"
+				     "void calls_elsewhere(void);\n"
+				     "void calls_elsewhere(void) { elsewhere(); }\n"
+				     "__attribute__((section(\".text_behind\"))) void behind(void);\n"
+				     "void behind(void) { elsewhere(); }\n";
+	const Elf64_Shdr *plt, *text, *behind, *got;
+	struct jitreg_group *group;
+	struct image image;
+	uint8_t *file, *companion;
+	size_t size;
+
+	(void)state;
+	util_write(util_path("plt.c"), source, sizeof(source) - 1);
+	assert_int_equal(util_run("gcc -fPIC -shared -nostdlib -Wl,-z,lazy plt.c -o plt.so"), 0);
+	file = util_read(util_path("plt.so"), &size);
+	plt = jitreg_file_section(file, ".plt");
+	text = jitreg_file_section(file, ".text");
+	behind = jitreg_file_section(file, ".text_behind");
+	assert_non_null(plt);
+	assert_true(plt->sh_addr < text->sh_addr);
+	assert_true(text->sh_addr < behind->sh_addr);
+
+	assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
+	enter_at(group, BASE(0), 0x10000, "plt.so", JITREG_LEAN, &image);
+	got = (const Elf64_Shdr *)((const uint8_t *)image.info.symfile +
+				   ((const Elf64_Ehdr *)image.info.symfile)->e_shoff) + 2;
+	assert_int_equal(got->sh_flags, SHF_ALLOC | SHF_EXECINSTR | SHF_TLS);
+	assert_int_equal(got->sh_addr, BASE(0) + 0x10000 + text->sh_addr);
+	assert_int_equal(got->sh_size, behind->sh_addr + behind->sh_size - text->sh_addr);
+	companion = util_read(companion_of(&image.info), &size);
+	got = jitreg_file_section(companion, ".text");
+	assert_int_equal(got->sh_addr, 0x10000 + text->sh_addr);
+	assert_int_equal(got->sh_size, behind->sh_addr + behind->sh_size - text->sh_addr);
+	free(companion);
+	free(file);
+	jitreg_unregister(image.entry);
+	jitreg_group_destroy(group);
+	assert_nothing_left();
+}
+
+/* Functions f1, f2 ... that are exported, and one that is not. */
+static void build_many_names(const char *name, unsigned count)
+{
+	assert_int_equal(util_run("{ echo 'static __attribute__((used)) void hidden(void) {}'; "
+				  "for i in $(seq %u); do echo \"void f$i(void) {}\"; done; } > many.c && "
+				  "gcc -fPIC -shared -nostdlib many.c -o %s", count, name), 0);
+}
+
+static void enter_large(struct jitreg_group *group, uint64_t off, const char *name,
+			struct image *ret)
+{
+	assert_int_equal(try_enter(group, BASE(0), off, LARGE_SIZE, name, JITREG_LEAN, ret), 0);
+	assert_int_equal(ret->info.symfile_kind, JITREG_SYMFILE_PACK);
+}
+
+static size_t name_count(const struct jitreg_info *info)
+{
+	return section(info, ".symtab")->sh_size / sizeof(Elf64_Sym) - 1;
+}
+
+static bool has_name(const uint8_t *bytes, const char *name)
+{
+	uint64_t address;
+	unsigned binding;
+
+	return find_name(bytes, false, name, &binding, &address);
+}
+
+/* 4,096 names of all libraries together, those with few first. */
+static void pack_names_of_large_libraries_are_for_gdb_only(void **state)
+{
+	static const unsigned counts[] = {4096 - 3, 4096 - 2, 4096 + 1}; // self.so has three
+	struct jitreg_group *group;
+	struct image images[2];
+	uint8_t *companion;
+	char last[16];
+	size_t size;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+		unsigned count = counts[i];
+
+		build_many_names("many.so", count);
+		assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
+		enter_large(group, 0x10000, "many.so", &images[0]);
+		enter_large(group, 0x10000 + LARGE_SIZE, "self.so", &images[1]);
+		assert_int_equal(name_count(&images[0].info), count); // alone it has all
+		assert_int_equal(name_count(&images[1].info), 3);
+		assert_int_equal(jitreg_group_pack(group), 0);
+		assert_together(images, 2);
+		assert_int_equal(name_count(&images[0].info), i ? 3 : 4096);
+		assert_true(has_name(images[0].info.symfile, "snake_leaf"));
+
+		snprintf(last, sizeof(last), "f%u", count);
+		companion = util_read(companion_of(&images[0].info), &size);
+		assert_true(has_name(companion, "snake_leaf"));
+		assert_true(has_name(companion, "f1"));
+		assert_true(has_name(companion, last));
+		assert_true(has_name(companion, "hidden"));
+		free(companion);
+		jitreg_unregister(images[0].entry);
+		jitreg_unregister(images[1].entry);
+		jitreg_group_destroy(group);
+		assert_nothing_left();
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pack_symfile_has_stretches_names_and_a_reference),
+		cmocka_unit_test(pack_companion_has_functions_and_unwind_data),
+		cmocka_unit_test(pack_code_is_from_text_on_without_plt),
+		cmocka_unit_test(pack_names_of_large_libraries_are_for_gdb_only),
+	};
+
+	return cmocka_run_group_tests_name("jitreg/pack", tests, util_setup, NULL);
+}

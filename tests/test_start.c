@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+// loader/python/start.c: options of a start, and the states of an interpreter until it is
+// destroyed.
+
+#define _GNU_SOURCE
+#include "calls.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void start_options_are_what_python_sees(void **state)
+{
+	static const char *const argv[] = {"-host", "gr\303\274n", NULL};
+	static const char *const path[] = {"/a", "/b", NULL};
+	static const char *const options[] = {"-X", "host=yes", "-W", "error", NULL};
+	struct gorgon_start_opts opts = {.size = sizeof(opts), .argv = argv, .path = path,
+					 .options = options, .isolated = true, .no_site = true};
+	struct gorgon_interp *interp = test_interp_start(NULL, &opts);
+
+	(void)state;
+	run(interp, "import sys\n"
+		    "assert sys.argv == ['-host', 'gr\\xfcn'], sys.argv\n"
+		    "assert sys.path[:2] == ['/a', '/b'] and len(sys.path) > 3, sys.path\n"
+		    "assert sys._xoptions == {'host': 'yes'} and sys.warnoptions == ['error']\n"
+		    "assert sys.flags.isolated and sys.flags.no_site and 'site' not in sys.modules\n");
+	destroy(interp);
+}
+
+static void start_defaults_are_python3s(void **state)
+{
+	struct gorgon_start_opts ignore = {.size = sizeof(ignore), .ignore_environment = true};
+	struct gorgon_interp *interp;
+
+	(void)state;
+	setenv("PYTHONPATH", "/of/the/environment", 1);
+	interp = start();
+	run(interp, "import sys, os, __main__\n"
+		    "assert sys.argv == [''] and 'site' in sys.modules\n"
+		    "assert not sys.flags.isolated and not sys.flags.no_site\n"
+		    "assert sys.path[0] == '/of/the/environment', sys.path\n"
+		    "assert os.path.exists(sys.executable)\n"
+		    "import gorgon; assert gorgon.count() == 1\n");
+	destroy(interp);
+	interp = test_interp_start(NULL, &ignore);
+	run(interp, "import sys; assert '/of/the/environment' not in sys.path");
+	destroy(interp);
+	unsetenv("PYTHONPATH");
+}
+
+static void start_virtual_environment_is_found(void **state)
+{
+	struct gorgon_interp_opts opts = {.size = sizeof(opts), .python = "build/venv/bin/python"};
+	struct gorgon_value arg = VALUE_INT(10), ret;
+	struct gorgon_interp *interp;
+
+	(void)state;
+	if (access(opts.python, X_OK))
+		skip_because("no build/venv in the current directory (make venv)");
+	test_hide_leaks(true); // of numpy's
+	interp = test_interp_start(&opts, NULL);
+	run(interp, "import sys, numpy\n"
+		    "assert sys.prefix.endswith('/build/venv') and sys.prefix != sys.base_prefix\n"
+		    "def f(x): return numpy.arange(x, dtype=float).sum()\n");
+	assert_ok(call_f(interp, &arg, &ret));
+	assert_true(ret.kind == GORGON_VALUE_FLOAT && ret.number == 45);
+	destroy(interp);
+	test_hide_leaks(false);
+}
+
+static void start_refused_options_say_why(void **state)
+{
+	static const char *const unknown[] = {"--nothing-like-it", NULL};
+	static const char *const version[] = {"-V", NULL};
+	struct gorgon_start_opts opts = {.size = 1};
+	struct gorgon_interp *interp = test_interp_create(NULL);
+
+	(void)state;
+	assert_error(gorgon_interp_start(interp, &opts), GORGON_ERROR_ARGUMENT,
+		     "gorgon_start_opts: size is 1, expected");
+	opts = (struct gorgon_start_opts){.size = sizeof(opts), .options = unknown};
+	assert_error(gorgon_interp_start(interp, &opts), GORGON_ERROR_PYTHON,
+		     "Python ended with status 2 instead of starting");
+	assert_error(gorgon_interp_start(interp, NULL), GORGON_ERROR_BUSY,
+		     "one program per interpreter");
+	destroy(interp);
+	interp = test_interp_create(NULL);
+	opts.options = version;
+	assert_error(gorgon_interp_start(interp, &opts), GORGON_ERROR_PYTHON,
+		     "Python ended with status 0 instead of starting");
+	destroy(interp);
+}
+
+// --- states -------------------------------------------------------------------------------
+
+static void call_wrong_state_is_refused(void **state)
+{
+	const char *const argv[] = {"-c", "pass"};
+	struct gorgon_interp *interp = test_interp_create(NULL);
+	int status;
+
+	(void)state;
+	assert_error(gorgon_interp_run_string(interp, "pass", NULL), GORGON_ERROR_BUSY,
+		     "is not started");
+	assert_error(gorgon_interp_stop(interp, 0), GORGON_ERROR_BUSY, "is not started");
+	assert_ok(gorgon_interp_start(interp, NULL));
+	assert_error(gorgon_interp_start(interp, NULL), GORGON_ERROR_BUSY, "is started");
+	assert_error(gorgon_interp_main(interp, 2, argv, &status), GORGON_ERROR_BUSY, "is started");
+	assert_ok(gorgon_interp_stop(interp, 0));
+	assert_error(gorgon_interp_run_string(interp, "pass", NULL), GORGON_ERROR_BUSY,
+		     "one program per interpreter");
+	assert_error(gorgon_interp_stop(interp, 0), GORGON_ERROR_BUSY, "one program per interpreter");
+	destroy(interp);
+}
+
+static void stop_runs_atexit_and_joins_threads(void **state)
+{
+	struct gorgon_interp *interp = start();
+	const char *path = test_temp("atexit");
+	char source[600];
+	uint8_t *text;
+	size_t size;
+
+	(void)state;
+	snprintf(source, sizeof(source),
+		 "import atexit, threading, time\n"
+		 "def note(x):\n"
+		 "    with open('%s', 'a') as out: out.write(x)\n"
+		 "def late(): time.sleep(0.2); note('thread ')\n"
+		 "atexit.register(note, 'atexit ')\n"
+		 "threading.Thread(target=late).start()\n",
+		 path);
+	run(interp, source);
+	destroy(interp);
+	text = test_read(path, &size);
+	assert_int_equal(size, 14);
+	assert_memory_equal(text, "thread atexit ", 14);
+	free(text);
+}
+
+static void destroy_loop_leaves_nothing(void **state)
+{
+	struct test_snapshot before, now;
+
+	(void)state;
+	destroy(start_with_identity());
+	before = test_snapshot();
+	for (int i = 0; i < 5; i++)
+		destroy(start_with_identity());
+	now = test_snapshot();
+	assert_int_equal(now.file_maps, before.file_maps);
+	assert_int_equal(now.fds, before.fds);
+	assert_int_equal(now.objects, before.objects);
+	assert_int_equal(now.jit_entries, before.jit_entries);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(start_options_are_what_python_sees),
+		cmocka_unit_test(start_defaults_are_python3s),
+		cmocka_unit_test(start_virtual_environment_is_found),
+		cmocka_unit_test(start_refused_options_say_why),
+		cmocka_unit_test(call_wrong_state_is_refused),
+		cmocka_unit_test(stop_runs_atexit_and_joins_threads),
+		cmocka_unit_test(destroy_loop_leaves_nothing),
+	};
+
+	return cmocka_run_group_tests_name("start", tests, test_warm_up, NULL);
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// loader/elf/usage.c: what an interpreter holds, and what becomes of one that holds too much.
+
+#define _GNU_SOURCE
+#include "calls.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <string.h>
+
+#define MIB (1024 * 1024)
+
+static struct gorgon_interp_stats stats_of(struct gorgon_interp *interp)
+{
+	struct gorgon_interp_stats stats = {.size = sizeof(stats)};
+
+	assert_ok(gorgon_interp_get_stats(interp, &stats));
+	return stats;
+}
+
+static struct gorgon_interp *start_limited(uint64_t limit)
+{
+	struct gorgon_start_opts opts = {.size = sizeof(opts), .memory_limit = limit};
+
+	return test_interp_start(NULL, &opts);
+}
+
+static void stats_count_memory_and_calls(void **state)
+{
+	struct gorgon_interp *interp = start();
+	struct gorgon_interp_stats first = stats_of(interp), now;
+
+	(void)state;
+	assert_true(first.heap_bytes > 0 && first.mapped_bytes > 0);
+	run(interp, "large = bytearray(20 << 20)");
+	now = stats_of(interp);
+	assert_int_equal((now.heap_bytes - first.heap_bytes) / MIB, 20);
+	run(interp, "del large; small = [object() for i in range(1000000)]");
+	now = stats_of(interp);
+	assert_true(now.mapped_bytes > first.mapped_bytes + 15 * MIB);
+	run(interp, "del small\n"
+		    "import time\n"
+		    "until = time.thread_time() + 0.1\n"
+		    "while time.thread_time() < until: pass\n");
+	now = stats_of(interp);
+	assert_true(now.mapped_bytes < first.mapped_bytes + 8 * MIB);
+	assert_true(now.heap_bytes < first.heap_bytes + 8 * MIB);
+	assert_int_equal(now.call_count - first.call_count, 3);
+	assert_true(now.cpu_ns - first.cpu_ns >= 100000000);
+	destroy(interp);
+}
+
+static void limit_passed_is_a_memory_error_there_only(void **state)
+{
+	static const char *const sources[] = {
+		"x = [object() for i in range(10**8)]\n", // small blocks, in arenas
+		"x = []\nwhile True: x.append(bytes(10**6))\n",
+		"x = bytes(10**9)\n", // at once
+		"def f():\n"
+		"    x = {}\n"
+		"    while True: x[len(x)] = str(len(x))\n"
+		"f()\n",
+	};
+	struct gorgon_interp *limited = start_limited(64 * MIB), *other = start();
+	struct thread bystander;
+
+	(void)state;
+	init_waiting();
+	run(other, "y = bytearray(100 << 20)");
+	spawn(&bystander, other, WAIT "y += bytes(10**8)\n");
+	sem_wait(&reached);
+	for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
+		struct gorgon_error *err = gorgon_interp_run_string(limited, sources[i], "host.py");
+
+		assert_int_equal(gorgon_error_code(err), GORGON_ERROR_EXCEPTION);
+		assert_non_null(strstr(gorgon_error_exception(err)->traceback,
+				       "File \"host.py\", line "));
+		assert_raised(err, "MemoryError", "");
+		run(limited, "x = None; y = bytes(20 << 20)"); // it goes on
+	}
+	sem_post(&go_on);
+	assert_ok(join(&bystander));
+	destroy(limited);
+	destroy(other);
+}
+
+// A hundred times 4 MiB in cycles, which only a collection gives back.
+static void limit_near_collects_first(void **state)
+{
+	struct gorgon_interp *interp = start_limited(64 * MIB);
+
+	(void)state;
+	run(interp, "import gc; gc.set_threshold(0)\n"
+		    "for i in range(100):\n"
+		    "    cycle = [bytes(4 << 20)]\n"
+		    "    cycle.append(cycle)\n");
+	destroy(interp);
+}
+
+// What is held for good stays too much, but does not fail each call: there is room to clean up.
+static void limit_passed_for_good_leaves_room_to_clean_up(void **state)
+{
+	static const char fill[] = "x = []\nwhile True: x.append(bytes(100000))\n";
+	struct gorgon_interp *interp = start_limited(64 * MIB);
+
+	(void)state;
+	assert_raised(gorgon_interp_run_string(interp, fill, NULL), "MemoryError", "");
+	run(interp, "y = [bytes(1000) for i in range(1000)]\n"
+		    "assert len(x) > 500; del x\n");
+	assert_raised(gorgon_interp_run_string(interp, fill, NULL), "MemoryError", "");
+	destroy(interp);
+}
+
+static void limit_passed_on_another_thread_is_a_memory_error(void **state)
+{
+	struct gorgon_interp *interp = start_limited(64 * MIB);
+	struct thread thread;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		spawn(&thread, interp, "def f():\n"
+				       "    x = []\n"
+				       "    while True: x.append(object())\n"
+				       "f()\n");
+		assert_raised(join(&thread), "MemoryError", "");
+	}
+	destroy(interp);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stats_count_memory_and_calls),
+		cmocka_unit_test(limit_passed_is_a_memory_error_there_only),
+		cmocka_unit_test(limit_near_collects_first),
+		cmocka_unit_test(limit_passed_for_good_leaves_room_to_clean_up),
+		cmocka_unit_test(limit_passed_on_another_thread_is_a_memory_error),
+	};
+
+	return cmocka_run_group_tests_name("usage", tests, test_warm_up, NULL);
+}
