@@ -30,7 +30,7 @@ void host_log(const char *expression)
 }
 
 static struct gorgon_table_entry table[] = {{"host_log", (void *)host_log}, {NULL, NULL}};
-static const struct gorgon_provider provider = {gorgon_table_find, table};
+static const struct gorgon_provider provider = {.find = gorgon_table_find, .ctx = table};
 
 static void run(const char *which, const char *program, const char *library)
 {

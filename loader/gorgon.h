@@ -105,13 +105,32 @@ struct gorgon_provider {
 	 * @param      ctx      As given below.
 	 * @param      name     The symbol.
 	 * @param      version  Its version, or NULL.
-	 * @param[out] addr     Set when found.
+	 * @param[out] addr     Set when found. Of a thread-local variable: that of the calling
+	 *                      thread, in which the variable of all others is recognised.
 	 * @return true when found. Called with the loader's lock held: it must
 	 *         not call back into this library.
 	 */
 	bool (*find)(void *ctx, const char *name, const char *version, void **addr);
 	void *ctx;
+	/** Gives back what @c ctx holds; see gorgon_provider_close(). May be NULL. */
+	void (*close)(void *ctx);
 };
+
+/**
+ * Ask a provider for a name, in any thread.
+ *
+ * @param version  NULL for the default version.
+ * @return The address, of a thread-local variable the calling thread's; NULL when there is
+ *         none. Since 0.1.
+ */
+GORGON_API void *gorgon_provider_find_symbol(const struct gorgon_provider *provider,
+					     const char *name, const char *version);
+
+/**
+ * Call the provider's @c close, if it has one. For the host to call when no namespace uses it
+ * any more: namespaces borrow providers, and several may have the same. Since 0.1.
+ */
+GORGON_API void gorgon_provider_close(const struct gorgon_provider *provider);
 
 /** A name and its address, for gorgon_table_find(). */
 struct gorgon_table_entry {
@@ -125,19 +144,40 @@ struct gorgon_table_entry {
  */
 GORGON_API bool gorgon_table_find(void *ctx, const char *name, const char *version, void **addr);
 
+/** A thread-local variable of the host, for gorgon_tls_table_find(). */
+struct gorgon_tls_table_entry {
+	const char *name;   /**< NULL after the last */
+	void *(*addr)(void); /**< returns the address of the calling thread's */
+};
+
+/**
+ * The @c find of a provider that is a table of thread-local variables: its @c ctx is an array
+ * of struct gorgon_tls_table_entry, which ends with a NULL name. Since 0.1.
+ */
+GORGON_API bool gorgon_tls_table_find(void *ctx, const char *name, const char *version,
+				      void **addr);
+
 /**
  * The @c find of a provider that is a library of the system's: its @c ctx is a handle of
- * dlopen(3), which stays the host's and must be open as long as the provider is used. The
- * library's dependencies are asked, too, as dlsym(3) does. A thread-local variable is answered
- * with the address for the thread that loads: bind no private code to one. Since 0.1.
+ * dlopen(3), which must be open as long as the provider is used. The library's dependencies
+ * are asked, too, as dlsym(3) does. Its thread-local variables are found like its functions.
+ *
+ * The handle stays the host's, unless gorgon_handle_close() is the provider's @c close.
+ * Since 0.1.
  */
 GORGON_API bool gorgon_handle_find(void *ctx, const char *name, const char *version, void **addr);
+
+/** The @c close of a provider that has taken a handle over: dlclose(3). Since 0.1. */
+GORGON_API void gorgon_handle_close(void *ctx);
 
 /**
  * The @c find of several providers, which are asked in their order: its @c ctx is an array of
  * struct gorgon_provider, which ends with one whose @c find is NULL. Since 0.1.
  */
 GORGON_API bool gorgon_chain_find(void *ctx, const char *name, const char *version, void **addr);
+
+/** The @c close of such a provider: closes each of them, the last one first. Since 0.1. */
+GORGON_API void gorgon_chain_close(void *ctx);
 
 /** What debuggers are told about private objects. */
 enum gorgon_debug_mode {
@@ -256,6 +296,39 @@ enum gorgon_open_flags {
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_object_open(struct gorgon_ns *ns, const char *path, unsigned flags,
 		   struct gorgon_object **ret);
+
+/** Options of gorgon_object_open_with(). */
+struct gorgon_open_opts {
+	size_t size;	/**< sizeof(struct gorgon_open_opts) */
+	unsigned flags; /**< enum gorgon_open_flags */
+	/**
+	 * Objects of the same namespace in the order in which they are searched, ended by NULL;
+	 * or NULL. What an object does not define itself is looked for in each of these, without
+	 * their dependencies, before global objects and what else this call loads. They stay
+	 * loaded as long as something is bound to them. (A reference whose version names a
+	 * shared library is bound there first, as always.)
+	 */
+	struct gorgon_object *const *search;
+	/** Asked before the namespace's provider, or NULL. */
+	const struct gorgon_provider *provider;
+	/** What constructors get as argc, argv and envp, each ended by NULL. NULL for the
+	 * process's arguments and environment. Constructors may keep these pointers. */
+	const char *const *argv;
+	const char *const *envp;
+};
+
+/**
+ * gorgon_object_open() with options for what this call loads: the object, and its private
+ * dependencies that are not loaded yet. What is loaded stays as it is, and what its code
+ * opens itself, then or later, is loaded without them.
+ *
+ * @param opts  NULL for defaults. Not used after the call.
+ * @return every error of gorgon_object_open(), and GORGON_ERROR_ARGUMENT (opts->size unknown,
+ *         an object of another namespace in @c search). Since 0.1.
+ */
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *
+gorgon_object_open_with(struct gorgon_ns *ns, const char *path,
+			const struct gorgon_open_opts *opts, struct gorgon_object **ret);
 
 /**
  * Give back one gorgon_object_open(). With the last one the object, and

@@ -305,7 +305,7 @@ public:
 	provider(std::initializer_list<gorgon_table_entry> entries) : table_(entries)
 	{
 		table_.push_back({nullptr, nullptr});
-		provider_ = {gorgon_table_find, table_.data()};
+		provider_ = {gorgon_table_find, table_.data(), nullptr};
 	}
 	provider(const provider &) = delete;
 	/** For struct gorgon_ns_opts. */

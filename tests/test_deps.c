@@ -132,7 +132,7 @@ static bool provide(void *ctx, const char *name, const char *version, void **add
 
 static void imports_for_each_provider_answers_before_the_system(void **state)
 {
-	struct gorgon_provider provider = {provide, &provider};
+	struct gorgon_provider provider = {.find = provide, .ctx = &provider};
 	struct gorgon_ns_opts opts = {.size = sizeof(opts), .provider = &provider};
 	struct seen with = {0}, without = {0};
 	const char *path = test_module("libundefined.so");

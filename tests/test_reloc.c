@@ -423,7 +423,7 @@ static void scope_process_symbols_are_seen(void **state)
 static void scope_provider_wins_over_the_process(void **state)
 {
 	int calls = 0;
-	struct gorgon_provider provider = {find_provided, &calls};
+	struct gorgon_provider provider = {.find = find_provided, .ctx = &calls};
 	struct gorgon_ns_opts opts = {.size = sizeof(opts), .provider = &provider};
 	struct gorgon_ns *ns = NULL;
 	struct gorgon_object *object;

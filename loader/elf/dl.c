@@ -157,6 +157,7 @@ void *gorgon_dl_open(const char *path, int flags, struct gorgon_ns *ns)
 	// Search paths are those of the object that called. A call from elsewhere (a
 	// pointer that went through a shared library) has none.
 	uint64_t caller = (uintptr_t)__builtin_return_address(0);
+	struct gorgon_open_opts opts = {.size = sizeof(opts)};
 	struct gorgon_object *requester, *object = NULL;
 	struct gorgon_error *err;
 	bool shared;
@@ -179,13 +180,12 @@ void *gorgon_dl_open(const char *path, int flags, struct gorgon_ns *ns)
 		return open_shared(path, flags);
 	gorgon_lock();
 	requester = gorgon_ns_object_at(ns, caller);
+	opts.flags = (flags & RTLD_GLOBAL ? GORGON_OPEN_GLOBAL : 0) |
+		     (flags & RTLD_DEEPBIND ? GORGON_OPEN_DEEPBIND : 0);
 	if (flags & RTLD_NOLOAD)
 		err = open_loaded(ns, path, requester, flags, &object);
 	else
-		err = gorgon_ns_load(ns, path, requester,
-				     (flags & RTLD_GLOBAL ? GORGON_OPEN_GLOBAL : 0) |
-					     (flags & RTLD_DEEPBIND ? GORGON_OPEN_DEEPBIND : 0),
-				     &object);
+		err = gorgon_ns_load(ns, path, requester, &opts, &object);
 	if (object && flags & RTLD_NODELETE)
 		object->nodelete = true;
 	gorgon_unlock();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Constructors and destructors (gABI chapter 5, "Initialization and Termination
 // Functions"): DT_INIT, then DT_INIT_ARRAY upwards; DT_FINI_ARRAY downwards, then
-// DT_FINI. They get the process's argc, argv and envp, as the C library's do.
+// DT_FINI. Constructors get argc, argv and envp as the C library gives them: the
+// process's, unless the host has said otherwise for this load.
 //
 // They run without the loader's lock, because they may load, look up and start
 // threads that do. An object is INITIALISING meanwhile: another thread that wants it
@@ -30,16 +31,39 @@ __attribute__((constructor(201))) static void save_args(int argc, char **argv)
 	host_argv = argv;
 }
 
-static void call_init(const struct gorgon_object *object)
+struct arguments {
+	int argc;
+	char **argv, **envp;
+};
+
+// The lock is held, and the load that brought the object goes on.
+static struct arguments arguments_of(const struct gorgon_object *object)
+{
+	const struct gorgon_open_opts *opts = object->opts;
+	struct arguments ret = {host_argc, host_argv, environ};
+
+	if (opts && opts->argv) {
+		ret.argv = (char **)opts->argv;
+		for (ret.argc = 0; ret.argv[ret.argc];)
+			ret.argc++;
+	}
+	if (opts && opts->envp)
+		ret.envp = (char **)opts->envp;
+	return ret;
+}
+
+static void call_init(const struct gorgon_object *object, const struct arguments *arguments)
 {
 	const struct gorgon_image *image = object->image;
+	int argc = arguments->argc;
+	char **argv = arguments->argv, **envp = arguments->envp;
 	const uint64_t *array = (const uint64_t *)(uintptr_t)(object->bias + image->init_array);
 
 	if (image->init)
-		((init_fn)(uintptr_t)(object->bias + image->init))(host_argc, host_argv, environ);
+		((init_fn)(uintptr_t)(object->bias + image->init))(argc, argv, envp);
 	for (uint64_t i = 0; i < image->init_array_count; i++)
 		if (array[i] && array[i] != UINT64_MAX)
-			((init_fn)(uintptr_t)array[i])(host_argc, host_argv, environ);
+			((init_fn)(uintptr_t)array[i])(argc, argv, envp);
 }
 
 // A thread that waits for another one's constructors.
@@ -133,14 +157,17 @@ void gorgon_init_run(struct gorgon_object **objects, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct gorgon_object *object = objects[i];
+		struct arguments arguments;
 
 		if (!must_init(object))
 			continue;
+		arguments = arguments_of(object);
+		object->opts = NULL;
 		object->state = GORGON_OBJECT_INITIALISING;
 		object->init_thread = pthread_self();
 		object->init_order = ++object->ns->init_counter;
 		leave_lock();
-		call_init(object);
+		call_init(object, &arguments);
 		enter_lock();
 		object->state = GORGON_OBJECT_READY;
 		gorgon_lock_broadcast();

@@ -115,7 +115,8 @@ static struct gorgon_error *group_commit(struct gorgon_group *group,
 }
 
 static struct gorgon_error *group_load(struct gorgon_group *group, const char *name,
-				       struct gorgon_object *requester, unsigned flags,
+				       struct gorgon_object *requester,
+				       const struct gorgon_open_opts *opts,
 				       struct gorgon_object **ret)
 {
 	struct gorgon_object **closure = NULL, **order = NULL, *root;
@@ -130,8 +131,10 @@ static struct gorgon_error *group_load(struct gorgon_group *group, const char *n
 		root->loader = NULL;
 	if ((err = gorgon_group_read_dependencies(group)) || (err = group_map(group)))
 		return err;
-	for (size_t i = 0; i < group->count; i++)
-		group->objects[i]->deepbind = flags & GORGON_OPEN_DEEPBIND;
+	for (size_t i = 0; i < group->count; i++) {
+		group->objects[i]->deepbind = opts->flags & GORGON_OPEN_DEEPBIND;
+		group->objects[i]->opts = opts;
+	}
 	group->ns->load_ns += gorgon_now() - start;
 	closure = gorgon_object_closure(root, &count);
 	order = closure ? calloc(count, sizeof(*order)) : NULL;
@@ -144,7 +147,7 @@ static struct gorgon_error *group_load(struct gorgon_group *group, const char *n
 	// Nothing fails from here on.
 	group->count = 0;
 	root->open_count++;
-	for (size_t i = 0; flags & GORGON_OPEN_GLOBAL && i < count; i++)
+	for (size_t i = 0; opts->flags & GORGON_OPEN_GLOBAL && i < count; i++)
 		closure[i]->global = true;
 	order_for_init(closure, count, order);
 	gorgon_init_run(order, count);
@@ -155,11 +158,12 @@ static struct gorgon_error *group_load(struct gorgon_group *group, const char *n
 }
 
 struct gorgon_error *gorgon_ns_load(struct gorgon_ns *ns, const char *name,
-				    struct gorgon_object *requester, unsigned flags,
+				    struct gorgon_object *requester,
+				    const struct gorgon_open_opts *opts,
 				    struct gorgon_object **ret)
 {
 	struct gorgon_group group = {.ns = ns};
-	struct gorgon_error *err = group_load(&group, name, requester, flags, ret);
+	struct gorgon_error *err = group_load(&group, name, requester, opts, ret);
 
 	gorgon_group_deinit(&group);
 	return err;

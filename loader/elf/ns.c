@@ -330,15 +330,36 @@ struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 	return NULL;
 }
 
+struct gorgon_error *gorgon_object_open_with(struct gorgon_ns *ns, const char *path,
+					     const struct gorgon_open_opts *opts,
+					     struct gorgon_object **ret)
+{
+	static const struct gorgon_open_opts defaults = {.size = sizeof(defaults)};
+	struct gorgon_error *err;
+
+	opts = opts ?: &defaults;
+	if (opts->size != sizeof(*opts))
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					   "gorgon_open_opts: size is %zu, expected %zu", opts->size,
+					   sizeof(*opts));
+	for (struct gorgon_object *const *p = opts->search; p && *p; p++)
+		if ((*p)->ns != ns)
+			return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+						   "gorgon_open_opts: search has %s of namespace %lu, "
+						   "expected objects of namespace %lu",
+						   (*p)->path, (*p)->ns->debug.id, ns->debug.id);
+	gorgon_lock();
+	err = gorgon_ns_load(ns, path, NULL, opts, ret);
+	gorgon_unlock();
+	return err;
+}
+
 struct gorgon_error *gorgon_object_open(struct gorgon_ns *ns, const char *path, unsigned flags,
 					struct gorgon_object **ret)
 {
-	struct gorgon_error *err;
+	struct gorgon_open_opts opts = {.size = sizeof(opts), .flags = flags};
 
-	gorgon_lock();
-	err = gorgon_ns_load(ns, path, NULL, flags, ret);
-	gorgon_unlock();
-	return err;
+	return gorgon_object_open_with(ns, path, &opts, ret);
 }
 
 void gorgon_object_close(struct gorgon_object *object)

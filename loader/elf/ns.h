@@ -98,7 +98,8 @@ bool gorgon_ns_has_system(const struct gorgon_ns *ns, const char *name);
  * or NULL. On success the object's open_count was raised.
  */
 struct gorgon_error *gorgon_ns_load(struct gorgon_ns *ns, const char *name,
-				    struct gorgon_object *requester, unsigned flags,
+				    struct gorgon_object *requester,
+				    const struct gorgon_open_opts *opts,
 				    struct gorgon_object **ret);
 
 /* Give back one open_count and unload what nothing uses any more. Lock as above. */

@@ -9,6 +9,7 @@
 #include <link.h>
 #include <pthread.h>
 
+struct gorgon_open_opts;
 struct jitreg_entry;
 struct gorgon_registrar;
 struct gorgon_static_tls;
@@ -44,6 +45,7 @@ struct gorgon_object {
 	struct gorgon_object **refs; /* others that symbols were bound to */
 	size_t ref_count;
 	struct gorgon_object *loader; /* whose DT_NEEDED brought it in, or NULL */
+	const struct gorgon_open_opts *opts; /* of the load that brings it; NULL once it is initialised */
 
 	unsigned open_count; /* dlopen()s that have not been closed */
 	bool global;	     /* in every later look-up */

@@ -107,12 +107,12 @@ static const struct {
 
 #define COUNT (sizeof(replacements) / sizeof(*replacements))
 
-static bool host_provides_malloc(const struct gorgon_ns *ns)
+static bool host_provides_malloc(const struct gorgon_ns *ns, const struct gorgon_object *object)
 {
-	void *addr;
+	const struct gorgon_provider *own = object && object->opts ? object->opts->provider : NULL;
 
-	return ns->opts.provider &&
-	       ns->opts.provider->find(ns->opts.provider->ctx, "malloc", NULL, &addr);
+	return (own && gorgon_provider_find_symbol(own, "malloc", NULL)) ||
+	       (ns->opts.provider && gorgon_provider_find_symbol(ns->opts.provider, "malloc", NULL));
 }
 
 static bool is_python(const struct gorgon_object *object)
@@ -134,9 +134,9 @@ static bool applies(const struct gorgon_ns *ns, const struct gorgon_object *obje
 	case WITH_OUTPUT:
 		return ns->opts.write_output != NULL;
 	case HEAP:
-		return !host_provides_malloc(ns);
+		return !host_provides_malloc(ns, object);
 	case HEAP_OF_PYTHON:
-		return is_python(object) && !host_provides_malloc(ns);
+		return is_python(object) && !host_provides_malloc(ns, object);
 	case REGISTRAR:
 		return has_registrar(ns, object);
 	case DEFINED:

@@ -2,13 +2,15 @@
 // Which definition a reference gets.
 //
 // Private scope, as the system's linker orders it: the object itself when it is
-// DT_SYMBOLIC; then the namespace's global objects in load order (the libpython
+// DT_SYMBOLIC; then, where the host has given a list for this load, the object itself and
+// the objects of that list; then the namespace's global objects in load order (the libpython
 // group, and what was opened with RTLD_GLOBAL); then the group that is being loaded,
 // breadth first. RTLD_DEEPBIND puts the group before the global objects.
 //
 // A few private definitions are replaced as well (replace.c).
 //
-// Outside: the replacements of replace.c, the host's provider, the system.
+// Outside: the replacements of replace.c, the host's providers - of the load, of the
+// namespace -, the system.
 //
 // A reference whose version names a shared library goes outside first: a private
 // libunwind must not capture _Unwind_* that are wanted of libgcc_s. All others look
@@ -79,6 +81,19 @@ static bool is_global(const struct gorgon_ns *ns, const struct gorgon_object *ob
 	       (!object->doomed || ns->debug.state == GORGON_DEBUG_NS_UNLOADING);
 }
 
+static struct gorgon_binding find_in_search(struct gorgon_ns *ns, struct gorgon_object *object,
+					    const struct gorgon_symbol_query *query)
+{
+	struct gorgon_object *const *search = object->opts->search;
+	struct gorgon_binding ret = {0};
+
+	if (find_in(ns, object, query, &ret))
+		return ret;
+	while (*search && !find_in(ns, *search, query, &ret))
+		search++;
+	return ret;
+}
+
 static struct gorgon_binding find_inside(struct gorgon_ns *ns, struct gorgon_object *object,
 					 struct gorgon_object *const *local, size_t local_count,
 					 const struct gorgon_symbol_query *query)
@@ -87,6 +102,11 @@ static struct gorgon_binding find_inside(struct gorgon_ns *ns, struct gorgon_obj
 
 	if (object && object->image->symbolic && find_in(ns, object, query, &ret))
 		return ret;
+	if (object && object->opts && object->opts->search) {
+		ret = find_in_search(ns, object, query);
+		if (ret.found || ret.no_memory)
+			return ret;
+	}
 	if (object && object->deepbind) {
 		ret = gorgon_scope_find_private(ns, local, local_count, query);
 		if (ret.found || ret.no_memory)
@@ -98,18 +118,25 @@ static struct gorgon_binding find_inside(struct gorgon_ns *ns, struct gorgon_obj
 	return gorgon_scope_find_private(ns, local, local_count, query);
 }
 
+static bool ask(const struct gorgon_provider *provider, const struct gorgon_symbol_query *query,
+		struct gorgon_binding *ret)
+{
+	return provider &&
+	       provider->find(provider->ctx, query->name, query->version, &ret->system.addr);
+}
+
 struct gorgon_binding gorgon_scope_find_outside(struct gorgon_ns *ns,
 						const struct gorgon_object *object,
 						const struct gorgon_symbol_query *query)
 {
-	const struct gorgon_provider *provider = ns->opts.provider;
 	struct gorgon_binding ret = {.found = true};
 
 	ret.source = GORGON_BOUND_REPLACED;
 	if ((ret.system.addr = gorgon_replace_find(ns, object, query->name)))
 		return ret;
 	ret.source = GORGON_BOUND_PROVIDER;
-	if (provider && provider->find(provider->ctx, query->name, query->version, &ret.system.addr))
+	if ((object && object->opts && ask(object->opts->provider, query, &ret)) ||
+	    ask(ns->opts.provider, query, &ret))
 		return ret;
 	ret.source = GORGON_BOUND_SYSTEM;
 	// Under-linked objects: what the rest of the namespace needs, last.

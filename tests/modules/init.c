@@ -11,6 +11,8 @@
 void init_old(void);
 void fini_old(void);
 void init_probe(void);
+char **init_argv(void);
+char **init_envp(void);
 
 static int given_argc;
 static char **given_argv, **given_envp;
@@ -60,4 +62,14 @@ void init_probe(void)
 	note_value("name", given_argv[0] == program_invocation_name);
 	note_value("end", !given_argv[given_argc]);
 	note_value("envp", given_envp == environ);
+}
+
+char **init_argv(void)
+{
+	return given_argv;
+}
+
+char **init_envp(void)
+{
+	return given_envp;
 }

@@ -6,7 +6,7 @@ int global_answer(void);
 #ifdef GLOBAL_PROVIDER
 int global_answer(void)
 {
-	return 42;
+	return GLOBAL_PROVIDER;
 }
 #else
 int late_answer(void);

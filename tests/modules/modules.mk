@@ -106,9 +106,11 @@ $(MOD)/libcycle_a.so: $(MOD_SRC)/cycle.c $(MOD)/libcycle_b.so
 	$(MOD_CC) $< -DCYCLE_A -lcycle_b $(ORIGIN)' -Wl,--allow-shlib-undefined
 
 # A name that another library has made global, or not.
-MODULES += $(MOD)/libprovider.so $(MOD)/liblate.so
+MODULES += $(MOD)/libprovider.so $(MOD)/libprovider_other.so $(MOD)/liblate.so
 $(MOD)/libprovider.so: $(MOD_SRC)/late.c
-	$(MOD_CC) $< -DGLOBAL_PROVIDER
+	$(MOD_CC) $< -DGLOBAL_PROVIDER=42
+$(MOD)/libprovider_other.so: $(MOD_SRC)/late.c
+	$(MOD_CC) $< -DGLOBAL_PROVIDER=7
 $(MOD)/liblate.so: $(MOD_SRC)/late.c
 	$(MOD_CC) $<
 
@@ -165,7 +167,9 @@ $(MOD)/libtls_small.so: $(MOD_SRC)/tls.c
 	$(MOD_CC) $< -DTLS_LARGE=64
 $(MOD)/libtls_ie_user.so: $(MOD_SRC)/tls_user.c $(MOD)/libtls_small.so
 	$(MOD_CC) $< -ftls-model=initial-exec -ltls_small $(ORIGIN)' -Wl,--enable-new-dtags
-MODULES += $(MOD)/libtls_user.so $(MOD)/libtls_host_ie.so $(MOD)/libtls_dtor.so
+MODULES += $(MOD)/libtls_user.so $(MOD)/libtls_anyone.so $(MOD)/libtls_host_ie.so $(MOD)/libtls_dtor.so
+$(MOD)/libtls_anyone.so: $(MOD_SRC)/tls_user.c
+	$(MOD_CC) $<
 $(MOD)/libtls_host_ie.so: $(MOD_SRC)/tls_user.c
 	$(MOD_CC) $< -DHOST_ONLY -ftls-model=initial-exec
 $(MOD)/libtls_user.so: $(MOD_SRC)/tls_user.c $(MOD)/libtls.so
