@@ -218,6 +218,14 @@ struct gorgon_ns_opts {
 	 * run. By default a signal reaches every interpreter that handles it, on the
 	 * interpreter's main thread, and the host's own handler. */
 	bool no_signals;
+	/** The environment that its code begins with, `NAME=value` each, ended by NULL; copied.
+	 * NULL for the process's, which all such namespaces have in common. With one of its
+	 * own, getenv(3), setenv(3), `environ` and programs that its code starts (execv(3),
+	 * execvp(3), system(3)) know that one alone, so os.environ and variables like
+	 * PYTHONPATH differ from interpreter to interpreter. What the C library and shared
+	 * libraries read themselves is the process's: TZ, LANG, TMPDIR, sizes of a shared
+	 * BLAS's thread pool. */
+	const char *const *environment;
 	/** Threads that pools of its libraries (BLAS, OpenMP) are told to have, through
 	 * OPENBLAS_NUM_THREADS, OMP_NUM_THREADS and the like where the environment does not
 	 * set them. 0: the processors divided by the number of namespaces that exist when a
@@ -528,7 +536,8 @@ struct gorgon_start_opts {
 	size_t size;	/**< sizeof(struct gorgon_start_opts) */
 	const char *const *argv; /**< sys.argv; NULL for one empty string */
 	const char *const *path; /**< folders to put before the others in sys.path, or NULL */
-	/** Options of python3's command line, as `-X`, `utf8`, `-W`, `error`, or NULL. */
+	/** Options of python3's command line, as `-X`, `utf8`, `-W`, `error`, or NULL. What has
+	 * no option there has a variable: see @c environment in struct gorgon_ns_opts. */
 	const char *const *options;
 	bool isolated;		 /**< As `-I`: no environment variables, no user's site-packages. */
 	bool ignore_environment; /**< As `-E`: PYTHONPATH and the like play no part. */

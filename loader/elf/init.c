@@ -2,7 +2,7 @@
 // Constructors and destructors (gABI chapter 5, "Initialization and Termination
 // Functions"): DT_INIT, then DT_INIT_ARRAY upwards; DT_FINI_ARRAY downwards, then
 // DT_FINI. Constructors get argc, argv and envp as the C library gives them: the
-// process's, unless the host has said otherwise for this load.
+// process's, or the namespace's environment, unless the host has said otherwise for this load.
 //
 // They run without the loader's lock, because they may load, look up and start
 // threads that do. An object is INITIALISING meanwhile: another thread that wants it
@@ -10,6 +10,7 @@
 // waits for those of other threads.
 
 #define _GNU_SOURCE
+#include "environment.h"
 #include "lock.h"
 #include "ns.h"
 #include "object.h"
@@ -42,6 +43,8 @@ static struct arguments arguments_of(const struct gorgon_object *object)
 	const struct gorgon_open_opts *opts = object->opts;
 	struct arguments ret = {host_argc, host_argv, environ};
 
+	if (object->ns->environment)
+		ret.envp = *gorgon_environment_list(object->ns->environment);
 	if (opts && opts->argv) {
 		ret.argv = (char **)opts->argv;
 		for (ret.argc = 0; ret.argv[ret.argc];)

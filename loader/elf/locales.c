@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A locale per namespace, and one lock for the environment.
+// A locale per namespace.
 //
 // setlocale() changes the locale of the process under every other thread, and CPython
 // calls it several times while it starts: copies that start at once would decode their
@@ -11,11 +11,6 @@
 //
 // Locale objects are shared by name and kept: a thread may still use one, and a process
 // has few.
-//
-// The environment stays the process's (CPython's os.environ is a copy of its own). The C
-// library's setenv() may move the array under a getenv() of another thread, so private
-// code takes one lock around both. Host code that changes the environment while
-// interpreters run has the problem that it always has with threads.
 
 #define _GNU_SOURCE
 #include "locales.h"
@@ -229,38 +224,4 @@ char *gorgon_setlocale(int category, const char *name, struct gorgon_ns *ns)
 		ret = answer(ns->locale, category);
 	pthread_mutex_unlock(&lock);
 	return ret;
-}
-
-// The value of a call that is made under the lock.
-#define LOCKED(call)                                                                               \
-	({                                                                                         \
-		pthread_mutex_lock(&lock);                                                         \
-		__auto_type value_of_call = (call);                                                \
-		pthread_mutex_unlock(&lock);                                                       \
-		value_of_call;                                                                     \
-	})
-
-char *gorgon_getenv(const char *name)
-{
-	return LOCKED(getenv(name));
-}
-
-char *gorgon_secure_getenv(const char *name)
-{
-	return LOCKED(secure_getenv(name));
-}
-
-int gorgon_setenv(const char *name, const char *value, int overwrite)
-{
-	return LOCKED(setenv(name, value, overwrite));
-}
-
-int gorgon_unsetenv(const char *name)
-{
-	return LOCKED(unsetenv(name));
-}
-
-int gorgon_putenv(char *text)
-{
-	return LOCKED(putenv(text));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A locale per namespace, and the environment's lock. See locales.c. */
+/* A locale per namespace. See locales.c. */
 #ifndef GORGON_ELF_LOCALES_H
 #define GORGON_ELF_LOCALES_H
 
@@ -21,10 +21,5 @@ void gorgon_locale_after_fork(void);
 /* --- replacements (see replace.c) -------------------------------------------- */
 
 char *gorgon_setlocale(int category, const char *name, struct gorgon_ns *ns);
-char *gorgon_getenv(const char *name);
-char *gorgon_secure_getenv(const char *name);
-int gorgon_setenv(const char *name, const char *value, int overwrite);
-int gorgon_unsetenv(const char *name);
-int gorgon_putenv(char *text);
 
 #endif

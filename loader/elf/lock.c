@@ -10,7 +10,7 @@
 // an import's fifty, registering with a debugger is serial by nature, and fork and
 // the debug root stay simple.
 //
-// Fork: prepare takes the lock and those of locales.c, memory.c, heap.c and signals.c,
+// Fork: prepare takes the lock and those of locales.c, environment.c, memory.c, heap.c and signals.c,
 // which are leaves, and registrar.c's, which has only libjitreg's below it; parent and
 // child release them, so that the child's lists are whole.
 // libjitreg registers its own handlers in an earlier constructor;
@@ -18,6 +18,7 @@
 
 #define _GNU_SOURCE
 #include "lock.h"
+#include "environment.h"
 #include "locales.h"
 #include "memory.h"
 #include "ns.h"
@@ -78,6 +79,7 @@ static void before_fork(void)
 	gorgon_lock();
 	gorgon_init_wait_for_others();
 	gorgon_locale_before_fork();
+	gorgon_environment_before_fork();
 	gorgon_memory_before_fork();
 	gorgon_heaps_before_fork();
 	gorgon_signals_before_fork();
@@ -90,6 +92,7 @@ static void after_fork_parent(void)
 	gorgon_signals_after_fork(false);
 	gorgon_heaps_after_fork();
 	gorgon_memory_after_fork();
+	gorgon_environment_after_fork();
 	gorgon_locale_after_fork();
 	gorgon_unlock();
 }
@@ -100,6 +103,7 @@ static void after_fork_child(void)
 	gorgon_signals_after_fork(true);
 	gorgon_heaps_after_fork();
 	gorgon_memory_after_fork();
+	gorgon_environment_after_fork();
 	gorgon_locale_after_fork();
 	gorgon_unwind_after_fork();
 	// Waiters of the parent do not exist here, but the condition counts them.

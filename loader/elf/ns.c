@@ -11,6 +11,7 @@
 #define _GNU_SOURCE
 #include "ns.h"
 #include "dl.h"
+#include "environment.h"
 #include "error.h"
 #include "keys.h"
 #include "locales.h"
@@ -117,6 +118,7 @@ static void ns_free(struct gorgon_ns *ns)
 {
 	gorgon_signals_destroy(ns->signals);
 	gorgon_locale_destroy(ns->locale);
+	gorgon_environment_destroy(ns->environment);
 	gorgon_thunks_destroy(ns->thunks);
 	gorgon_policy_deinit(&ns->policy);
 	gorgon_heap_release(&ns->heap);
@@ -144,7 +146,9 @@ struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 	gorgon_heap_init(&ns->heap);
 	ns->signals = gorgon_signals_create(!ns->opts.no_signals);
 	ns->locale = gorgon_locale_create();
-	if (!ns->signals || !ns->locale ||
+	if (ns->opts.environment)
+		ns->environment = gorgon_environment_create(ns->opts.environment);
+	if (!ns->signals || !ns->locale || (ns->opts.environment && !ns->environment) ||
 	    !gorgon_policy_init(&ns->policy, ns->opts.share, ns->opts.keep_private)) {
 		ns_free(ns);
 		return &gorgon_error_nomem;

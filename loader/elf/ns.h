@@ -13,6 +13,7 @@
 
 struct gorgon_thunk;
 struct jitreg_group;
+struct gorgon_environment;
 struct gorgon_locale;
 struct gorgon_registrar;
 struct gorgon_signals;
@@ -39,6 +40,7 @@ struct gorgon_ns {
 	struct gorgon_thunks *thunks;
 	struct gorgon_signals *signals;
 	struct gorgon_locale *locale;
+	struct gorgon_environment *environment; /* NULL: the process's */
 
 	/* Shared libraries that objects of this namespace need, in the order met. */
 	struct gorgon_system_library **system;

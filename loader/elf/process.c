@@ -4,7 +4,7 @@
 // replace.c for the table.
 
 #define _GNU_SOURCE
-#include "locales.h"
+#include "environment.h"
 #include "lock.h"
 #include "replace.h"
 #include "signals.h"
@@ -80,7 +80,7 @@ char *gorgon_process_getenv(const char *name, struct gorgon_ns *ns)
 	static const char *const names[] = {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS",
 					    "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
 					    "NUMEXPR_NUM_THREADS"};
-	char *ret = gorgon_getenv(name);
+	char *ret = gorgon_getenv(name, ns);
 	unsigned size;
 
 	for (size_t i = 0; !ret && i < sizeof(names) / sizeof(*names); i++) {

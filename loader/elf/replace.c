@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "replace.h"
 #include "dl.h"
+#include "environment.h"
 #include "error.h"
 #include "heap.h"
 #include "keys.h"
@@ -21,11 +22,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PLAIN UINT32_MAX // bound directly, without a namespace
+#define PLAIN UINT32_MAX	  // bound directly, without a namespace
+#define DATA  (UINT32_MAX - 1) // the namespace's `environ`
 
 enum when {
 	ALWAYS,
 	WITH_OUTPUT,	// the host wants what is written
+	WITH_ENVIRONMENT, // the namespace has one of its own
 	HEAP,		// unless the host provides a malloc
 	HEAP_OF_PYTHON, // the same, for libpython's own calls
 	REGISTRAR,	// for calls from an object with a JIT descriptor
@@ -35,7 +38,7 @@ enum when {
 static const struct {
 	const char *name;
 	void *target;
-	unsigned args; // of the function itself, or PLAIN
+	unsigned args; // of the function itself, PLAIN or DATA
 	enum when when;
 	const char *reason;
 } replacements[] = {
@@ -78,10 +81,18 @@ static const struct {
 	 "copies that start at once would decode in each other's locale"},
 	{"getenv", gorgon_process_getenv, 1, ALWAYS,
 	 "CPython's start-up sets variables while others read; sizes of thread pools"},
-	{"secure_getenv", gorgon_secure_getenv, PLAIN, ALWAYS, "as setenv"},
-	{"setenv", gorgon_setenv, PLAIN, ALWAYS, "does not move the environment under a getenv"},
-	{"unsetenv", gorgon_unsetenv, PLAIN, ALWAYS, "as setenv"},
-	{"putenv", gorgon_putenv, PLAIN, ALWAYS, "as setenv"},
+	{"secure_getenv", gorgon_secure_getenv, 1, ALWAYS, "as setenv"},
+	{"setenv", gorgon_setenv, 3, ALWAYS,
+	 "does not move the environment under a getenv; works on the copy's own"},
+	{"unsetenv", gorgon_unsetenv, 1, ALWAYS, "as setenv"},
+	{"putenv", gorgon_putenv, 1, ALWAYS, "as setenv"},
+	{"clearenv", gorgon_clearenv, 0, ALWAYS, "as setenv"},
+	{"environ", NULL, DATA, WITH_ENVIRONMENT, "the host has given the copy an environment"},
+	{"__environ", NULL, DATA, WITH_ENVIRONMENT, "as environ"},
+	{"_environ", NULL, DATA, WITH_ENVIRONMENT, "as environ"},
+	{"execv", gorgon_execv, 2, WITH_ENVIRONMENT, "programs get the copy's environment"},
+	{"execvp", gorgon_execvp, 2, WITH_ENVIRONMENT, "as execv"},
+	{"system", gorgon_system, 1, WITH_ENVIRONMENT, "as execv"},
 	{"kill", gorgon_process_kill, 2, ALWAYS,
 	 "CPython ends after an unhandled Ctrl-C by sending itself SIGINT: not the host"},
 	{"malloc", gorgon_heap_malloc, 1, HEAP_OF_PYTHON,
@@ -133,6 +144,8 @@ static bool applies(const struct gorgon_ns *ns, const struct gorgon_object *obje
 	switch (when) {
 	case WITH_OUTPUT:
 		return ns->opts.write_output != NULL;
+	case WITH_ENVIRONMENT:
+		return ns->environment != NULL;
 	case HEAP:
 		return !host_provides_malloc(ns, object);
 	case HEAP_OF_PYTHON:
@@ -155,7 +168,7 @@ struct gorgon_error *gorgon_replace_init(struct gorgon_ns *ns, const struct gorg
 	if (!list)
 		return &gorgon_error_nomem;
 	for (size_t i = 0; i < COUNT; i++) {
-		bool plain = replacements[i].args == PLAIN;
+		bool plain = replacements[i].args == PLAIN || replacements[i].args == DATA;
 
 		list[i] = (struct gorgon_thunk){replacements[i].target,
 						plain ? 0 : replacements[i].args, ns};
@@ -179,6 +192,8 @@ void *gorgon_replace_find(const struct gorgon_ns *ns, const struct gorgon_object
 		if (strcmp(replacements[i].name, name) ||
 		    !applies(ns, object, replacements[i].when))
 			continue;
+		if (replacements[i].args == DATA)
+			return gorgon_environment_list(ns->environment);
 		return replacements[i].args == PLAIN ? replacements[i].target
 						     : gorgon_thunks_get(ns->thunks, i);
 	}

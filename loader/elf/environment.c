@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+// The environment: the process's, or the namespace's own when the host has given it one.
+//
+// The process's: the C library's setenv() may move the array under a getenv() of another
+// thread, so private code takes one lock around both. Host code that changes the environment
+// while interpreters run has the problem that it always has with threads.
+//
+// A namespace's own is an array that private code finds under the name `environ`, and
+// functions that work on it. As with the C library code may put another array there, and
+// strings that were once returned stay: what was allocated is freed with the namespace. Not
+// reached by it is what the C library and shared libraries read themselves (TZ, LANG, TMPDIR).
+
+#define _GNU_SOURCE
+#include "environment.h"
+#include "ns.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct block {
+	struct block *next;
+	char *data[];
+};
+
+struct gorgon_environment {
+	char **list;   // `environ`; NULL: empty
+	char **own;    // the newest array of ours
+	size_t room;   // entries that it may have, the final NULL included
+	struct block *blocks;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // a leaf
+
+void gorgon_environment_before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void gorgon_environment_after_fork(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+static void *allocate(struct gorgon_environment *environment, size_t size)
+{
+	struct block *block = malloc(sizeof(*block) + size);
+
+	if (!block)
+		return NULL;
+	block->next = environment->blocks;
+	environment->blocks = block;
+	return block->data;
+}
+
+static size_t count(char *const *list)
+{
+	size_t ret = 0;
+
+	while (list && list[ret])
+		ret++;
+	return ret;
+}
+
+static char **find(const struct gorgon_environment *environment, const char *name, size_t size)
+{
+	char **entry = environment->list;
+
+	while (entry && *entry && (strncmp(*entry, name, size) || (*entry)[size] != '='))
+		entry++;
+	return entry && *entry ? entry : NULL;
+}
+
+// Room for one entry more, in an array of ours.
+static bool grow(struct gorgon_environment *environment)
+{
+	size_t used = count(environment->list) + 1, room = 2 * used + 16;
+	char **grown;
+
+	if (environment->list && environment->list == environment->own && used < environment->room)
+		return true;
+	grown = allocate(environment, room * sizeof(*grown));
+	if (!grown)
+		return false;
+	if (used > 1)
+		memcpy(grown, environment->list, (used - 1) * sizeof(*grown));
+	grown[used - 1] = NULL;
+	environment->list = environment->own = grown;
+	environment->room = room;
+	return true;
+}
+
+// @text is `NAME=value`, NAME of @size bytes.
+static bool put(struct gorgon_environment *environment, char *text, size_t size)
+{
+	char **entry = find(environment, text, size);
+	size_t used;
+
+	if (entry) {
+		*entry = text;
+		return true;
+	}
+	if (!grow(environment))
+		return false;
+	used = count(environment->list);
+	environment->list[used + 1] = NULL;
+	environment->list[used] = text;
+	return true;
+}
+
+static bool set(struct gorgon_environment *environment, const char *name, const char *value)
+{
+	size_t size = strlen(name), value_size = strlen(value) + 1;
+	char *text = allocate(environment, size + 1 + value_size);
+
+	if (!text)
+		return false;
+	memcpy(text, name, size);
+	text[size] = '=';
+	memcpy(text + size + 1, value, value_size);
+	return put(environment, text, size);
+}
+
+static void unset(struct gorgon_environment *environment, const char *name)
+{
+	size_t size = strlen(name);
+	char **entry;
+
+	while ((entry = find(environment, name, size)))
+		do
+			entry[0] = entry[1];
+		while (*entry++);
+}
+
+struct gorgon_environment *gorgon_environment_create(const char *const *list)
+{
+	struct gorgon_environment *ret = calloc(1, sizeof(*ret));
+	bool whole = ret && grow(ret);
+
+	for (; whole && *list; list++) {
+		char *text = allocate(ret, strlen(*list) + 1);
+
+		whole = text && put(ret, strcpy(text, *list), strcspn(*list, "="));
+	}
+	if (whole)
+		return ret;
+	gorgon_environment_destroy(ret);
+	return NULL;
+}
+
+void gorgon_environment_destroy(struct gorgon_environment *environment)
+{
+	struct block *next;
+
+	for (struct block *block = environment ? environment->blocks : NULL; block; block = next) {
+		next = block->next;
+		free(block);
+	}
+	free(environment);
+}
+
+char ***gorgon_environment_list(struct gorgon_environment *environment)
+{
+	return &environment->list;
+}
+
+// --- functions of the C library's names --------------------------------------------------------
+
+// The value of a call that is made under the lock.
+#define LOCKED(call)                                                                               \
+	({                                                                                         \
+		pthread_mutex_lock(&lock);                                                         \
+		__auto_type value_of_call = (call);                                                \
+		pthread_mutex_unlock(&lock);                                                       \
+		value_of_call;                                                                     \
+	})
+
+static char *get(struct gorgon_environment *environment, const char *name)
+{
+	size_t size = strlen(name);
+	char **entry = find(environment, name, size);
+
+	return entry ? *entry + size + 1 : NULL;
+}
+
+char *gorgon_getenv(const char *name, struct gorgon_ns *ns)
+{
+	return LOCKED(ns->environment ? get(ns->environment, name) : getenv(name));
+}
+
+char *gorgon_secure_getenv(const char *name, struct gorgon_ns *ns)
+{
+	return LOCKED(ns->environment ? get(ns->environment, name) : secure_getenv(name));
+}
+
+static bool is_name(const char *name)
+{
+	return name && *name && !strchr(name, '=');
+}
+
+static int failure(int number)
+{
+	errno = number;
+	return -1;
+}
+
+int gorgon_setenv(const char *name, const char *value, int overwrite, struct gorgon_ns *ns)
+{
+	if (!ns->environment)
+		return LOCKED(setenv(name, value, overwrite));
+	if (!is_name(name))
+		return failure(EINVAL);
+	return LOCKED((!overwrite && get(ns->environment, name)) || set(ns->environment, name, value))
+		       ? 0
+		       : failure(ENOMEM);
+}
+
+int gorgon_unsetenv(const char *name, struct gorgon_ns *ns)
+{
+	if (!ns->environment)
+		return LOCKED(unsetenv(name));
+	if (!is_name(name))
+		return failure(EINVAL);
+	pthread_mutex_lock(&lock);
+	unset(ns->environment, name);
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+int gorgon_putenv(char *text, struct gorgon_ns *ns)
+{
+	size_t size = strcspn(text, "=");
+
+	if (!ns->environment)
+		return LOCKED(putenv(text));
+	if (!text[size])
+		return gorgon_unsetenv(text, ns);
+	return LOCKED(put(ns->environment, text, size)) ? 0 : failure(ENOMEM);
+}
+
+int gorgon_clearenv(struct gorgon_ns *ns)
+{
+	if (!ns->environment)
+		return LOCKED(clearenv());
+	pthread_mutex_lock(&lock);
+	ns->environment->list = NULL;
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+// Without the lock: the caller may be a child that shares the memory (vfork).
+static char *const *for_program(struct gorgon_ns *ns)
+{
+	static char *const none[] = {NULL};
+
+	return ns->environment->list ?: (char **)none;
+}
+
+int gorgon_execv(const char *path, char *const *argv, struct gorgon_ns *ns)
+{
+	return execve(path, argv, for_program(ns));
+}
+
+int gorgon_execvp(const char *file, char *const *argv, struct gorgon_ns *ns)
+{
+	return execvpe(file, argv, for_program(ns));
+}
+
+// As system(3), but SIGINT and SIGQUIT, which are the process's, stay as they are.
+int gorgon_system(const char *command, struct gorgon_ns *ns)
+{
+	char *argv[] = {"sh", "-c", "--", (char *)command, NULL};
+	int number, status;
+	pid_t pid, ended;
+
+	if (!command)
+		return 1; // there is a shell
+	number = posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, for_program(ns));
+	if (number)
+		return failure(number);
+	do
+		ended = waitpid(pid, &status, 0);
+	while (ended < 0 && errno == EINTR);
+	return ended < 0 ? -1 : status;
+}
