@@ -66,7 +66,7 @@ SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.
 .SUFFIXES:
 .SECONDARY:
 
-all: $(PRODUCTS) $(HOSTS) $(BUILD)/rewrite
+all: $(PRODUCTS) $(HOSTS) $(BUILD)/rewrite $(BUILD)/man/gorgon.3
 
 # ---- libraries and tools ----------------------------------------------------
 
@@ -130,6 +130,11 @@ $(HOSTS): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(LIBGORGON)
 $(BUILD)/rewrite: $(BUILD)/obj/tests/rewrite.o $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
 	@$(if $(Q),echo "  LD      $@")
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ -lelf -lgcc_s -ldl -pthread
+
+# Pages of section 3, out of the header; see tools/manual.py.
+$(BUILD)/man/gorgon.3: loader/gorgon.h tools/manual.py
+	@$(if $(Q),echo "  MAN     $(@D)")
+	$(Q)rm -rf $(@D) && $(PYTHON3) tools/manual.py $< $(VERSION) $(@D)
 
 # ---- tests --------------------------------------------------------------------
 
@@ -308,6 +313,8 @@ install: all install-jitreg
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(BUILD)/gorgon $(BUILD)/gorgon-symdump $(DESTDIR)$(PREFIX)/bin
 	install -D -m 644 tools/gorgon-symdump.1 $(DESTDIR)$(DATADIR)/man/man1/gorgon-symdump.1
+	install -d $(DESTDIR)$(DATADIR)/man/man3
+	install -m 644 $(BUILD)/man/*.3 $(DESTDIR)$(DATADIR)/man/man3
 	for script in $(SCRIPTS); do \
 		install -D -m 644 $$script $(DESTDIR)$(DATADIR)/gorgon/$$script; done
 	install -d $(DESTDIR)$(DATADIR)/gdb/auto-load$(LIBDIR)
@@ -315,6 +322,7 @@ install: all install-jitreg
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/gorgon $(DESTDIR)$(PREFIX)/bin/gorgon-symdump
+	rm -f $(DESTDIR)$(DATADIR)/man/man3/gorgon.3 $(DESTDIR)$(DATADIR)/man/man3/gorgon[-_]*.3
 	rm -f $(DESTDIR)$(DATADIR)/man/man1/gorgon-symdump.1 $(addprefix $(DESTDIR)$(INCLUDEDIR)/,gorgon.h gorgon.hpp jitreg.h debug_root.h)
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,$(foreach l,libgorgon libjitreg,$(l).a $(l).so $(l).so.$(SOVERSION) pkgconfig/$(l).pc))
 	rm -rf $(DESTDIR)$(DATADIR)/gorgon $(DESTDIR)$(DATADIR)/gdb/auto-load$(LIBDIR)/libgorgon.so.$(SOVERSION)-gdb.py

@@ -56,7 +56,7 @@ struct gorgon_job;
 /** Version of the library that runs: major << 16 | minor << 8 | patch. */
 GORGON_API unsigned gorgon_version(void);
 
-/* ---- errors ------------------------------------------------------------ */
+/* ---- errors: what went wrong, as an object ------------------------------ */
 
 /** What kind of thing went wrong. Values never change; new ones go last. */
 enum gorgon_error_code {
@@ -94,7 +94,7 @@ GORGON_API const struct gorgon_exception *gorgon_error_exception(const struct go
 /** Release an error. NULL is ignored. */
 GORGON_API void gorgon_error_destroy(struct gorgon_error *err);
 
-/* ---- namespaces -------------------------------------------------------- */
+/* ---- providers: names that the host gives to private code --------------- */
 
 /**
  * A table of host functions, or anything else that can answer a symbol name.
@@ -179,6 +179,15 @@ GORGON_API bool gorgon_chain_find(void *ctx, const char *name, const char *versi
 /** The @c close of such a provider: closes each of them, the last one first. Since 0.1. */
 GORGON_API void gorgon_chain_close(void *ctx);
 
+/* ---- debugging: what gdb and lldb are told ------------------------------ */
+
+/*
+ * Every private object is described to debuggers through GDB's JIT interface: plain gdb and
+ * lldb set breakpoints by name and show backtraces in all copies. `gorgon info` prints the line
+ * that enables the scripts which add the rest; gorgon-symdump(1) answers without a debugger.
+ * What they all read is in debug_root.h.
+ */
+
 /** What debuggers are told about private objects. */
 enum gorgon_debug_mode {
 	/** as FULL with up to 8 namespaces and 400 objects in the process; beyond that as LAZY */
@@ -191,6 +200,8 @@ enum gorgon_debug_mode {
 	GORGON_DEBUG_LAZY = 3,
 	GORGON_DEBUG_OFF = 2,  /**< nothing through the JIT interface; the debug root remains */
 };
+
+/* ---- namespaces: private worlds ----------------------------------------- */
 
 /** Options of gorgon_ns_create(). */
 struct gorgon_ns_opts {
@@ -262,7 +273,7 @@ GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_ns_destroy(struct gorgo
 /** Identity of a namespace in this process, as debuggers show it; never reused. */
 GORGON_API uint64_t gorgon_ns_id(const struct gorgon_ns *ns);
 
-/* ---- objects ----------------------------------------------------------- */
+/* ---- objects: files loaded into a namespace ----------------------------- */
 
 /** Flags of gorgon_object_open(). */
 enum gorgon_open_flags {
@@ -398,7 +409,7 @@ GORGON_API void gorgon_policy_for_each(void (*fn)(void *ctx, const char *pattern
 						  const char *reason),
 				       void *ctx);
 
-/* ---- looking before loading ---------------------------------------------- */
+/* ---- dependencies: what a load would bring ------------------------------ */
 
 /** One library of a closure; see gorgon_deps_for_each(). Strings live during the call. */
 struct gorgon_dep {
@@ -464,7 +475,7 @@ GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_imports_for_each(const struct gorgon_ns_opts *opts, const char *base, const char *path,
 			bool (*fn)(void *ctx, const struct gorgon_import *import), void *ctx);
 
-/* ---- interpreters ------------------------------------------------------ */
+/* ---- interpreters: private copies of CPython ---------------------------- */
 
 /** A CPython that was found; see gorgon_python_find(). */
 struct gorgon_python {
@@ -601,7 +612,7 @@ GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_interp_stop(struct gorg
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_interp_destroy(struct gorgon_interp *interp);
 
-/* ---- calls into a started interpreter -------------------------------------- */
+/* ---- calls: running code of a started interpreter, and plain values ----- */
 
 /*
  * Any thread may call; each takes the GIL of that interpreter for the length of the call, so
@@ -717,6 +728,8 @@ gorgon_interp_call(struct gorgon_interp *interp, const char *module, const char 
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_interp_interrupt(struct gorgon_interp *interp);
 
+/* ---- inspection: what an interpreter is and holds ----------------------- */
+
 /** Number of the interpreter, from 0. */
 GORGON_API unsigned gorgon_interp_number(const struct gorgon_interp *interp);
 /** Interpreters alive in the process. */
@@ -755,7 +768,7 @@ struct gorgon_interp_stats {
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_interp_get_stats(struct gorgon_interp *interp, struct gorgon_interp_stats *stats);
 
-/* ---- a pool of interpreters ------------------------------------------------ */
+/* ---- pools: warmed interpreters for work from any thread ---------------- */
 
 /** Options of gorgon_pool_create(). */
 struct gorgon_pool_opts {
@@ -840,7 +853,7 @@ GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_job_cancel(struct gorgo
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_job_finish(struct gorgon_job *job,
 								    struct gorgon_value *ret);
 
-/* ---- arrays -------------------------------------------------------------- */
+/* ---- arrays: memory that interpreters look at together ------------------ */
 
 /*
  * An array lies in memory that the host and any number of interpreters look at at once,

@@ -102,6 +102,10 @@ class Installed(unittest.TestCase):
         result = run(program)
         self.assertEqual((result.stdout, result.stderr, result.returncode), ("right\n", "", 0))
 
+    def test_manual_pages_are_found_by_their_functions_names(self):
+        for section, name in ((1, "gorgon-symdump"), (3, "gorgon"), (3, "gorgon-pools"), (3, "gorgon_pool_submit")):
+            self.assertTrue(os.path.exists(f"{self.prefix}/share/man/man{section}/{name}.{section}"), name)
+
     def test_installed_command_finds_its_scripts(self):
         result = run(f"{self.prefix}/bin/gorgon", "info")
         self.assertIn(f"source {self.prefix}/share/gorgon/gdb/gorgon.py", result.stdout)
