@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -181,6 +182,39 @@ static void interrupt_at_any_time_stays_with_its_call(void **state)
 	alarm(0);
 }
 
+// The text of an exception is made by Python code, with imports: an interrupt in the middle of
+// these would leave CPython's import lock behind, and an error without its traceback.
+static void interrupt_while_an_error_is_made_comes_too_late(void **state)
+{
+	(void)state;
+	alarm(120);
+	for (int round = 0; round < 20; round++) {
+		struct gorgon_interp *interp = start();
+		struct thread other;
+		pthread_t thread;
+
+		__atomic_store_n(&enough, 0, __ATOMIC_RELAXED);
+		pthread_create(&thread, NULL, keep_interrupting, interp);
+		spawn(&other, interp, "1 / 0");
+		for (int i = 0; i < 2; i++) {
+			struct gorgon_error *err =
+				i ? join(&other) : gorgon_interp_run_string(interp, "1 / 0", NULL);
+			const struct gorgon_exception *exception = gorgon_error_exception(err);
+
+			assert_non_null(exception);
+			if (strcmp(exception->type, "KeyboardInterrupt"))
+				assert_string_equal(exception->type, "ZeroDivisionError");
+			assert_null(strstr(exception->traceback, "cannot be shown"));
+			gorgon_error_destroy(err);
+		}
+		__atomic_store_n(&enough, 1, __ATOMIC_RELAXED);
+		pthread_join(thread, NULL);
+		run(interp, "import traceback, sched");
+		destroy(interp);
+	}
+	alarm(0);
+}
+
 static struct interrupter nested;
 
 TEST_EXPORT void test_call_nested(void);
@@ -260,6 +294,7 @@ int main(void)
 		cmocka_unit_test(interrupt_runaway_among_others_ends_soon),
 		cmocka_unit_test(interrupt_of_nothing_is_nothing),
 		cmocka_unit_test(interrupt_at_any_time_stays_with_its_call),
+		cmocka_unit_test(interrupt_while_an_error_is_made_comes_too_late),
 		cmocka_unit_test(interrupt_while_in_another_interpreter_comes_afterwards),
 		cmocka_unit_test(signals_kept_from_interpreters_are_the_hosts),
 		cmocka_unit_test(interrupt_without_a_handler_is_refused),

@@ -16,7 +16,7 @@
 // it ends system calls (EINTR), and Python makes a KeyboardInterrupt of it when it looks,
 // which it does in blocking calls too. Other threads get an asynchronous KeyboardInterrupt
 // with their next bytecode. An entry is interrupted, not the thread: what would arrive after
-// its end is taken back, see finish().
+// its end is taken back, see gorgon_call_close().
 //
 // Lock: that of the namespace's heap, a leaf. CPython's own locks are never taken under it:
 // CPython allocates while it holds them.
@@ -273,16 +273,23 @@ static bool is_interrupted(struct gorgon_interp *interp, const struct gorgon_cal
 	return ret;
 }
 
-// No interrupt comes after this, and none of this entry is left for the next one. The GIL
-// is held, which orders this with throw_into_threads().
-static void finish(struct gorgon_interp *interp, struct gorgon_call *call)
+// The GIL is held, which orders this with throw_into_threads(). What the thread's first entry
+// was sent and has not noticed is taken back; an entry within another leaves it to that.
+void gorgon_call_close(struct gorgon_interp *interp)
 {
-	if (!close_call(call) || !call->on_main_thread || !call->first)
+	const struct gorgon_api *api = interp->api;
+	struct gorgon_call *call = newest;
+
+	if (!close_call(call) || !call->first)
 		return;
-	// The signals were queued before that returned: any system call delivers them.
+	if (!call->on_main_thread) {
+		api->PyThreadState_SetAsyncExc((unsigned long)call->thread, NULL);
+		return;
+	}
+	// The signals were queued before close_call() returned: any system call delivers them.
 	sched_yield();
-	if (interp->api->PyErr_CheckSignals())
-		interp->api->PyErr_Clear();
+	if (api->PyErr_CheckSignals())
+		api->PyErr_Clear();
 }
 
 static struct gorgon_error *with_gil(struct gorgon_interp *interp, void *ctx)
@@ -302,7 +309,7 @@ static struct gorgon_error *with_gil(struct gorgon_interp *interp, void *ctx)
 	} else {
 		err = inner->fn(interp, inner->ctx);
 	}
-	finish(interp, call);
+	gorgon_call_close(interp);
 	api->PyGILState_Release(gil);
 	return err;
 }

@@ -3,6 +3,9 @@
 //
 // The object itself stays behind: it belongs to its interpreter. What cannot be had as text
 // (an exception whose __str__ raises, no memory) is said in its place, in parentheses.
+//
+// Making the text runs Python code, with imports: an interrupt in the middle of one can leave
+// CPython's import lock behind. A call that has failed is over, and is not interrupted any more.
 
 #define _GNU_SOURCE
 #include "exception.h"
@@ -70,6 +73,7 @@ struct gorgon_error *gorgon_exception_take(struct gorgon_interp *interp)
 	char prefix[32];
 
 	api->PyErr_Fetch(&type, &value, &traceback);
+	gorgon_call_close(interp);
 	api->PyErr_NormalizeException(&type, &value, &traceback);
 	if (traceback)
 		api->PyException_SetTraceback(value, traceback);

@@ -97,6 +97,9 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 /* Call @fn with the GIL of a started interpreter. */
 struct gorgon_error *gorgon_call_python(struct gorgon_interp *interp, gorgon_call_fn *fn,
 					void *ctx);
+/* No interrupt comes to the running entry of this thread any more, and none of those that were
+ * sent to it is left. With the GIL; a Python error must not be set. */
+void gorgon_call_close(struct gorgon_interp *interp);
 /* Whether the calling thread is in the interpreter. */
 bool gorgon_call_is_inside(const struct gorgon_interp *interp);
 /* gorgon_interp_interrupt(); @or_next: when nothing runs, what is about to be called. */
