@@ -97,6 +97,7 @@ static void start_refused_options_say_why(void **state)
 static void call_wrong_state_is_refused(void **state)
 {
 	const char *const argv[] = {"-c", "pass"};
+	struct gorgon_interp_stats stats = {.size = sizeof(stats)};
 	struct gorgon_interp *interp = test_interp_create(NULL);
 	int status;
 
@@ -105,7 +106,10 @@ static void call_wrong_state_is_refused(void **state)
 		     "is not started");
 	assert_error(gorgon_interp_stop(interp, 0), GORGON_ERROR_BUSY, "is not started");
 	assert_ok(gorgon_interp_start(interp, NULL));
+	usleep(20000);
 	assert_error(gorgon_interp_start(interp, NULL), GORGON_ERROR_BUSY, "is started");
+	assert_ok(gorgon_interp_get_stats(interp, &stats));
+	assert_true(stats.run_ns >= 20000000); // since the first one
 	assert_error(gorgon_interp_main(interp, 2, argv, &status), GORGON_ERROR_BUSY, "is started");
 	assert_ok(gorgon_interp_stop(interp, 0));
 	assert_error(gorgon_interp_run_string(interp, "pass", NULL), GORGON_ERROR_BUSY,

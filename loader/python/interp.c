@@ -139,8 +139,13 @@ static int note_first_event(const char *event, void *args, void *ctx)
 
 	(void)args;
 	if (!interp->first_event_ns && !strncmp(event, "cpython.run_", 12))
-		interp->first_event_ns = gorgon_now();
+		gorgon_interp_stamp(&interp->first_event_ns);
 	return 0;
+}
+
+void gorgon_interp_stamp(uint64_t *time_ns)
+{
+	__atomic_store_n(time_ns, gorgon_now(), __ATOMIC_RELAXED);
 }
 
 void gorgon_interp_show_thread(struct gorgon_interp *interp, uint64_t tid)
@@ -171,7 +176,7 @@ static struct gorgon_error *run(struct gorgon_interp *interp, void *ctx)
 	// Not earlier: CPython frees its table of built-in modules only if it was started.
 	if ((err = copy_argv(interp, program->argc, program->argv)) || (err = gorgon_module_add(interp)))
 		return err;
-	interp->start_ns = gorgon_now();
+	gorgon_interp_stamp(&interp->start_ns);
 	add_hook = (int (*)(int (*)(const char *, void *, void *), void *))gorgon_interp_find_symbol(
 		interp, "PySys_AddAuditHook");
 	if (interp->timing && add_hook && add_hook(note_first_event, interp))
@@ -201,7 +206,7 @@ struct gorgon_error *gorgon_interp_main(struct gorgon_interp *interp, int argc,
 	// What its C code has printed, as at the end of a python3. Not all streams: a thread
 	// of the host that waits for input holds the lock of its own.
 	fflush(stdout);
-	interp->end_ns = gorgon_now();
+	gorgon_interp_stamp(&interp->end_ns);
 	*status = program.status;
 	return NULL;
 }
@@ -285,7 +290,8 @@ static bool count_object(void *ctx, struct gorgon_object *object)
 struct gorgon_error *gorgon_interp_get_stats(struct gorgon_interp *interp,
 					     struct gorgon_interp_stats *stats)
 {
-	uint64_t start = interp->start_ns, first = interp->first_event_ns, end = interp->end_ns;
+	uint64_t start = counter(&interp->start_ns), first = counter(&interp->first_event_ns);
+	uint64_t end = counter(&interp->end_ns);
 
 	if (stats->size != sizeof(*stats))
 		return gorgon_error_create(GORGON_ERROR_ARGUMENT,

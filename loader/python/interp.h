@@ -75,7 +75,7 @@ struct gorgon_interp {
 
 	bool timing;
 	uint64_t call_count, cpu_ns; /* atomic */
-	uint64_t start_ns, first_event_ns, end_ns; /* CLOCK_MONOTONIC, 0: not yet */
+	uint64_t start_ns, first_event_ns, end_ns; /* gorgon_now(), 0: not yet; atomic */
 };
 
 /* --- call.c: entering and leaving ---------------------------------------------- */
@@ -109,6 +109,8 @@ void gorgon_call_exit(void *ctx, int status);
 
 /* --- interp.c ------------------------------------------------------------------------ */
 
+/* It is now: for the statistics, which any thread reads at any time. */
+void gorgon_interp_stamp(uint64_t *time_ns);
 /* Tell debuggers which thread is Python's main one; 0 for none. */
 void gorgon_interp_show_thread(struct gorgon_interp *interp, uint64_t tid);
 

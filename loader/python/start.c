@@ -204,6 +204,7 @@ static struct gorgon_error *start(struct gorgon_interp *interp, void *ctx)
 	const struct start *start = ctx;
 	struct gorgon_error *err;
 
+	gorgon_interp_stamp(&interp->start_ns);
 	if ((err = find_api(interp)) || (err = make_command_line(interp, start->opts)) ||
 	    (err = gorgon_module_add(interp)))
 		return err;
@@ -262,7 +263,6 @@ struct gorgon_error *gorgon_interp_start(struct gorgon_interp *interp,
 					   ctx.opts->size, sizeof(defaults));
 	if ((err = find_config(interp, &ctx.config)))
 		return err;
-	interp->start_ns = gorgon_now();
 	err = gorgon_call_protect(interp, &states, start, &ctx, NULL);
 	if (err) {
 		gorgon_interp_show_thread(interp, 0);
@@ -353,6 +353,6 @@ struct gorgon_error *gorgon_interp_stop(struct gorgon_interp *interp, int timeou
 	// What its C code has printed, as at the end of a python3. Not all streams: a thread
 	// of the host that waits for input holds the lock of its own.
 	fflush(stdout);
-	interp->end_ns = gorgon_now();
+	gorgon_interp_stamp(&interp->end_ns);
 	return err;
 }
