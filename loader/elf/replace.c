@@ -5,6 +5,7 @@
 
 #define _GNU_SOURCE
 #include "replace.h"
+#include "altstack.h"
 #include "dl.h"
 #include "environment.h"
 #include "error.h"
@@ -77,6 +78,8 @@ static const struct {
 	{"sigaction", gorgon_signal_action, 3, ALWAYS,
 	 "each copy has its own handlers; the process has one"},
 	{"signal", gorgon_signal_set, 2, ALWAYS, "as sigaction"},
+	{"sigaltstack", gorgon_altstack_set, PLAIN, ALWAYS,
+	 "a thread's stack outlives the copy that has asked for it"},
 	{"setlocale", gorgon_setlocale, 2, ALWAYS,
 	 "copies that start at once would decode in each other's locale"},
 	{"getenv", gorgon_process_getenv, 1, ALWAYS,

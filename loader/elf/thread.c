@@ -18,6 +18,7 @@
 
 #define _GNU_SOURCE
 #include "thread.h"
+#include "altstack.h"
 #include "keys.h"
 #include "locales.h"
 #include "lock.h"
@@ -92,6 +93,7 @@ static void free_thread(struct gorgon_thread *thread)
 	free(thread->values);
 	free(thread->dl_error);
 	free(thread->dl_error_shown);
+	gorgon_altstack_free(thread);
 	free(thread);
 }
 
@@ -110,6 +112,7 @@ static void at_thread_exit(void *arg)
 	}
 	gorgon_unlock();
 	gorgon_thread_current = NULL;
+	gorgon_altstack_disable(thread);
 	free_thread(thread);
 }
 

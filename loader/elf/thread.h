@@ -41,6 +41,8 @@ struct gorgon_thread {
 	void **values; /* of keys; see keys.c */
 	size_t value_count;
 	unsigned exit_round;
+	void *altstack; /* its alternate signal stack, if we have made it; see altstack.c */
+	size_t altstack_size;
 };
 
 #define GORGON_SAME_OFFSET(member)                                                                 \
