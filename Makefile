@@ -126,6 +126,8 @@ $(HOSTS): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(LIBGORGON)
 	@$(if $(Q),echo "  LD      $@")
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LINK_GORGON) $(HOST_LIBS)
 
+$(BUILD)/soak: $(call obj,tests/soak_calls.c)
+
 # A function that is not exported.
 $(BUILD)/rewrite: $(BUILD)/obj/tests/rewrite.o $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
 	@$(if $(Q),echo "  LD      $@")

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
 // A host that creates, runs and destroys interpreters on many threads, for hours if asked.
 //
-//	soak [-t THREADS] [-s SECONDS] [-r ROUNDS] FILE
+//	soak [-c] [-t THREADS] [-s SECONDS] [-r ROUNDS] FILE
 //
 // Runs ROUNDS rounds (default 5) of SECONDS seconds (10) on THREADS threads (8). Each
 // thread, until its round is over: creates an interpreter, runs FILE in it with a random
 // number as argument, destroys it; now and then it creates one more and destroys it
-// unused. All threads end with their round; then nothing of any interpreter should be
-// left, and one line says what the process holds:
+// unused. With -c all threads use the same few interpreters instead, and call what FILE
+// defines: soak_calls.c. All threads end with their round; then nothing of any interpreter
+// should be left, and one line says what the process holds:
 //
 //	soak: round 1 cycles 83 resident 30412 heap 9120 mappings 101 descriptors 5
 //
 // (KiB). Exit status 0, or 1 when a call of the library or a program failed.
 
 #define _GNU_SOURCE
-#include <gorgon.h>
+#include "soak.h"
 
 #include <dirent.h>
 #include <malloc.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,9 +30,11 @@
 // CPython's recursion limits are made for the 8 MiB that a main thread has.
 #define STACK_SIZE (8u << 20)
 
-static const char *file;
+const char *soak_file;
+atomic_uint soak_cycles;
+static bool calls;
 static time_t round_end;
-static atomic_uint cycles, failures;
+static atomic_uint failures;
 
 static time_t now(void)
 {
@@ -42,26 +44,31 @@ static time_t now(void)
 	return ts.tv_sec;
 }
 
-static bool failed(struct gorgon_error *err)
+void soak_fail(const char *what)
+{
+	fprintf(stderr, "soak: %s\n", what);
+	failures++;
+}
+
+bool soak_failed(struct gorgon_error *err)
 {
 	if (!err)
 		return false;
-	fprintf(stderr, "soak: %s\n", gorgon_error_message(err));
+	soak_fail(gorgon_error_message(err));
 	gorgon_error_destroy(err);
-	failures++;
 	return true;
 }
 
 static void run_program(struct gorgon_interp *interp, unsigned seed)
 {
 	char number[16];
-	const char *const argv[] = {file, number};
+	const char *const argv[] = {soak_file, number};
 	int status = -1;
 
 	snprintf(number, sizeof(number), "%u", seed);
-	if (failed(gorgon_interp_main(interp, 2, argv, &status)) || !status)
+	if (soak_failed(gorgon_interp_main(interp, 2, argv, &status)) || !status)
 		return;
-	fprintf(stderr, "soak: %s %s: status %d, expected 0\n", file, number, status);
+	fprintf(stderr, "soak: %s %s: status %d, expected 0\n", soak_file, number, status);
 	failures++;
 }
 
@@ -69,14 +76,14 @@ static void cycle(unsigned *random)
 {
 	struct gorgon_interp *interp, *unused = NULL;
 
-	if (failed(gorgon_interp_create(NULL, &interp)))
+	if (soak_failed(gorgon_interp_create(NULL, &interp)))
 		return;
 	if (rand_r(random) % 4 == 0)
-		failed(gorgon_interp_create(NULL, &unused));
+		soak_failed(gorgon_interp_create(NULL, &unused));
 	run_program(interp, (unsigned)rand_r(random));
-	failed(gorgon_interp_destroy(interp));
-	failed(gorgon_interp_destroy(unused));
-	cycles++;
+	soak_failed(gorgon_interp_destroy(interp));
+	soak_failed(gorgon_interp_destroy(unused));
+	soak_cycles++;
 }
 
 static void *run_thread(void *arg)
@@ -84,7 +91,10 @@ static void *run_thread(void *arg)
 	unsigned *random = arg;
 
 	while (now() < round_end && !failures)
-		cycle(random);
+		if (calls)
+			soak_call(random);
+		else
+			cycle(random);
 	return NULL;
 }
 
@@ -101,6 +111,7 @@ static void run_round(unsigned count, unsigned *seeds)
 	pthread_attr_destroy(&attr);
 	for (unsigned i = 0; i < count; i++)
 		pthread_join(threads[i], NULL);
+	soak_end_calls();
 }
 
 // Lines of a file under /proc, or the number behind @name in one of them.
@@ -142,7 +153,7 @@ static void show(unsigned round)
 	}
 	malloc_trim(0);
 	printf("soak: round %u cycles %u resident %ld heap %zu mappings %ld descriptors %u\n", round,
-	       cycles, read_proc("/proc/self/status", "VmRSS:"), (info.uordblks + info.hblkhd) / 1024,
+	       soak_cycles, read_proc("/proc/self/status", "VmRSS:"), (info.uordblks + info.hblkhd) / 1024,
 	       read_proc("/proc/self/maps", NULL), count_descriptors());
 	fflush(stdout);
 }
@@ -152,8 +163,10 @@ int main(int argc, char **argv)
 	unsigned count = 8, seconds = 10, rounds = 5, seeds[THREADS_MAX];
 	int opt;
 
-	while ((opt = getopt(argc, argv, "t:s:r:")) != -1) {
-		if (opt == 't')
+	while ((opt = getopt(argc, argv, "ct:s:r:")) != -1) {
+		if (opt == 'c')
+			calls = true;
+		else if (opt == 't')
 			count = (unsigned)atoi(optarg);
 		else if (opt == 's')
 			seconds = (unsigned)atoi(optarg);
@@ -163,10 +176,10 @@ int main(int argc, char **argv)
 			return 2;
 	}
 	if (optind != argc - 1 || !count || count > THREADS_MAX) {
-		fprintf(stderr, "usage: soak [-t THREADS] [-s SECONDS] [-r ROUNDS] FILE\n");
+		fprintf(stderr, "usage: soak [-c] [-t THREADS] [-s SECONDS] [-r ROUNDS] FILE\n");
 		return 2;
 	}
-	file = argv[optind];
+	soak_file = argv[optind];
 	for (unsigned i = 0; i < count; i++)
 		seeds[i] = i;
 	for (unsigned round = 1; round <= rounds && !failures; round++) {
