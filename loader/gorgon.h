@@ -558,7 +558,8 @@ struct gorgon_start_opts {
 	 * gorgon_interp_stats together. 0 for no limit. A soft one: when it is passed, the main
 	 * thread collects garbage before its next bytecode, and raises MemoryError if that did
 	 * not help. Allocations that would pass it by more than a quarter fail, on all threads.
-	 * Other interpreters do not notice.
+	 * Other interpreters do not notice. What extensions allocate themselves
+	 * (extension_bytes, and their small blocks) is no part of it.
 	 */
 	uint64_t memory_limit;
 };
@@ -756,10 +757,13 @@ struct gorgon_interp_stats {
 	uint64_t private_bytes; /**< resident pages of its objects that only it has */
 	uint64_t shared_bytes;  /**< resident pages of its objects that are file-backed and clean */
 	uint64_t heap_bytes;    /**< that CPython has from malloc(): its domain `raw`, and large
-				     blocks of `mem` and `obj`. What extensions allocate with
-				     malloc() (arrays of numpy) is not known here. */
+				     blocks of `mem` and `obj` */
 	uint64_t mapped_bytes;  /**< anonymous memory that its code has mapped: arenas with the
 				     small blocks of CPython's domains `mem` and `obj` */
+	uint64_t extension_bytes; /**< blocks of 64 KiB and more that extensions have from malloc()
+				       and its like, such as arrays of numpy. Not what the shared C++
+				       library allocates for them; and a block that shared code
+				       frees counts until its address is given again. */
 	uint64_t call_count;    /**< calls of the host into it that have ended; start and stop count */
 	uint64_t cpu_ns;        /**< processor time of these, on the threads that called */
 };

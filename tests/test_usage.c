@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MIB (1024 * 1024)
@@ -47,6 +48,98 @@ static void stats_count_memory_and_calls(void **state)
 	assert_true(now.heap_bytes < first.heap_bytes + 8 * MIB);
 	assert_int_equal(now.call_count - first.call_count, 3);
 	assert_true(now.cpu_ns - first.cpu_ns >= 100000000);
+	destroy(interp);
+}
+
+static uint64_t extension_mib(struct gorgon_interp *interp)
+{
+	return (stats_of(interp).extension_bytes + MIB / 2) / MIB;
+}
+
+// A handle of ctypes is what an extension is bound to.
+static void stats_count_large_blocks_of_extensions(void **state)
+{
+	struct gorgon_interp *interp = start(), *other = start();
+
+	(void)state;
+	run(interp, "import ctypes\n"
+		    "c = ctypes.CDLL(None)\n"
+		    "for name in 'malloc', 'calloc', 'realloc', 'aligned_alloc':\n"
+		    "    getattr(c, name).restype = ctypes.c_void_p\n"
+		    "size, free = ctypes.c_size_t, lambda p: c.free(ctypes.c_void_p(p))\n"
+		    "x = c.malloc(size(3 << 20))\n"
+		    "y = c.calloc(size(5), size(1 << 20))\n");
+	assert_int_equal(extension_mib(interp), 8);
+	run(interp, "x = c.realloc(ctypes.c_void_p(x), size(10 << 20))");
+	assert_int_equal(extension_mib(interp), 15);
+	if (!TEST_SANITIZED) // which ends the process for it
+		run(interp, "assert not c.realloc(ctypes.c_void_p(x), size(1 << 62))"); // stays
+	assert_int_equal(extension_mib(interp), 15);
+	run(interp, "free(y)\n"
+		    "z = c.aligned_alloc(size(4096), size(2 << 20))\n"
+		    "w = ctypes.c_void_p()\n"
+		    "assert not c.posix_memalign(ctypes.byref(w), size(64), size(4 << 20))\n");
+	assert_int_equal(extension_mib(interp), 16);
+	run(interp, "x = c.realloc(ctypes.c_void_p(x), size(100))\n"
+		    "free(x); free(z); free(w.value); free(None)\n"
+		    "small = [c.malloc(size(65536 - 4096)) for i in range(100)]\n"
+		    "for p in small: free(p)\n");
+	assert_int_equal(stats_of(interp).extension_bytes, 0);
+	run(interp, "x = c.malloc(size(20 << 20))");
+	assert_int_equal(extension_mib(interp), 20);
+	assert_int_equal(stats_of(other).extension_bytes, 0);
+	run(interp, "free(x)");
+	destroy(interp);
+	destroy(other);
+}
+
+// By the C library, which we do not see, and then given again to another interpreter.
+static void stats_of_blocks_freed_elsewhere_follow_the_address(void **state)
+{
+	struct gorgon_interp *one = start(), *two = start();
+	const struct gorgon_value size = {.kind = GORGON_VALUE_INT, .integer = 100000};
+	struct gorgon_value arg = size, first, second;
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		run(i ? two : one, "import ctypes\n"
+				   "c = ctypes.CDLL(None)\n"
+				   "c.malloc.restype = ctypes.c_void_p\n"
+				   "def f(size): return c.malloc(ctypes.c_size_t(size))\n");
+	assert_ok(call_f(one, &arg, &first));
+	assert_true(stats_of(one).extension_bytes >= 100000);
+	free((void *)(uintptr_t)first.integer);
+	assert_true(stats_of(one).extension_bytes >= 100000);
+	assert_ok(call_f(two, &arg, &second));
+	if (first.integer != second.integer)
+		skip_because("malloc() has given another address");
+	assert_int_equal(stats_of(one).extension_bytes, 0);
+	assert_true(stats_of(two).extension_bytes >= 100000);
+	destroy(two);
+	destroy(one);
+	free((void *)(uintptr_t)second.integer);
+}
+
+static void stats_count_arrays_of_numpy(void **state)
+{
+	struct gorgon_interp *interp = start();
+	struct gorgon_error *err;
+	uint64_t before;
+
+	(void)state;
+	test_hide_leaks(true); // of numpy's
+	err = gorgon_interp_run_string(interp, "import numpy", NULL);
+	test_hide_leaks(false);
+	if (err) {
+		gorgon_error_destroy(err);
+		destroy(interp);
+		skip_because("numpy is not installed");
+	}
+	before = extension_mib(interp);
+	run(interp, "x = numpy.zeros(5 << 20, 'u1'); y = numpy.ones(1 << 20)");
+	assert_int_equal(extension_mib(interp) - before, 13);
+	run(interp, "del x, y");
+	assert_int_equal(extension_mib(interp), before);
 	destroy(interp);
 }
 
@@ -131,6 +224,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stats_count_memory_and_calls),
+		cmocka_unit_test(stats_count_large_blocks_of_extensions),
+		cmocka_unit_test(stats_of_blocks_freed_elsewhere_follow_the_address),
+		cmocka_unit_test(stats_count_arrays_of_numpy),
 		cmocka_unit_test(limit_passed_is_a_memory_error_there_only),
 		cmocka_unit_test(limit_near_collects_first),
 		cmocka_unit_test(limit_passed_for_good_leaves_room_to_clean_up),

@@ -22,6 +22,7 @@
 
 #define _GNU_SOURCE
 #include "heap.h"
+#include "large.h"
 #include "ns.h"
 
 #include <errno.h>
@@ -66,6 +67,11 @@ listed(const void *p)
 	if (!((uintptr_t)p % PAGE) || (uintptr_t)p % 16)
 		return NULL;
 	return (block->mark & ~UINT64_C(15)) == mark_of(block) ? block : NULL;
+}
+
+bool gorgon_heap_is_listed(const void *p)
+{
+	return listed(p);
 }
 
 static void *base_of(const struct gorgon_heap_block *block)
@@ -180,7 +186,11 @@ void *gorgon_heap_resize(void *p, size_t size)
 		gorgon_heap_free(p);
 		return NULL;
 	}
-	return block ? resize(block, size) : realloc(p, size);
+	if (block)
+		return resize(block, size);
+	if (p)
+		gorgon_large_forget(p);
+	return realloc(p, size);
 }
 
 void *gorgon_heap_realloc(void *p, size_t size, struct gorgon_ns *ns)
@@ -193,7 +203,10 @@ void gorgon_heap_free(void *p)
 	struct gorgon_heap_block *block = p ? listed(p) : NULL;
 	void *base;
 
+	if (!p)
+		return;
 	if (!block) {
+		gorgon_large_forget(p);
 		free(p);
 		return;
 	}
@@ -221,6 +234,7 @@ void gorgon_heap_release(struct gorgon_heap *heap)
 		free(base);
 	}
 	heap->blocks = NULL;
+	gorgon_large_release(heap);
 	pthread_mutex_destroy(&heap->lock);
 }
 
@@ -236,9 +250,11 @@ static void for_each_heap(int (*fn)(pthread_mutex_t *))
 void gorgon_heaps_before_fork(void)
 {
 	for_each_heap(pthread_mutex_lock);
+	gorgon_large_before_fork();
 }
 
 void gorgon_heaps_after_fork(void)
 {
+	gorgon_large_after_fork();
 	for_each_heap(pthread_mutex_unlock);
 }

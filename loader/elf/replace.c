@@ -11,6 +11,7 @@
 #include "error.h"
 #include "heap.h"
 #include "keys.h"
+#include "large.h"
 #include "locales.h"
 #include "memory.h"
 #include "registrar.h"
@@ -102,7 +103,11 @@ static const struct {
 	 "what CPython leaves behind goes with its namespace"},
 	{"calloc", gorgon_heap_calloc, 2, HEAP_OF_PYTHON, "as malloc"},
 	{"realloc", gorgon_heap_realloc, 2, HEAP_OF_PYTHON, "as malloc"},
-	{"realloc", gorgon_heap_resize, PLAIN, HEAP, "knows the blocks of both"},
+	{"malloc", gorgon_large_malloc, 1, HEAP, "large blocks of extensions are counted"},
+	{"calloc", gorgon_large_calloc, 2, HEAP, "as malloc"},
+	{"realloc", gorgon_large_realloc, 2, HEAP, "as malloc; knows the blocks of both"},
+	{"aligned_alloc", gorgon_large_aligned_alloc, 2, HEAP, "as malloc"},
+	{"posix_memalign", gorgon_large_posix_memalign, 3, HEAP, "as malloc"},
 	{"free", gorgon_heap_free, PLAIN, HEAP, "knows the blocks of both"},
 	{"mmap", gorgon_memory_map, PLAIN, ALWAYS,
 	 "memory goes with the namespace that has mapped it"},

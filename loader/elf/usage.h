@@ -11,6 +11,7 @@
 struct gorgon_usage {
 	uint64_t heap_bytes;   /* see heap.c */
 	uint64_t mapped_bytes; /* see memory.c */
+	uint64_t extension_bytes; /* see large.c; no part of what the limit is about */
 	uint64_t limit;	       /* 0: none */
 	uint64_t alarm;	       /* where @exceeded is called next */
 	/* Too much is held. Called from inside malloc() or mmap(), on any thread, and not again
