@@ -160,7 +160,9 @@ GORGON_API bool gorgon_tls_table_find(void *ctx, const char *name, const char *v
 /**
  * The @c find of a provider that is a library of the system's: its @c ctx is a handle of
  * dlopen(3), which must be open as long as the provider is used. The library's dependencies
- * are asked, too, as dlsym(3) does. Its thread-local variables are found like its functions.
+ * are asked, too, as dlsym(3) does. Its thread-local variables are found like its functions;
+ * code that refers to one as initial-exec can be loaded only if the library was there when the
+ * program started.
  *
  * The handle stays the host's, unless gorgon_handle_close() is the provider's @c close.
  * Since 0.1.

@@ -193,6 +193,52 @@ static void object_open_binds_to_thread_local_variables_of_providers(void **stat
 	dlclose(handle);
 }
 
+static void *host_variable_is_own(void *host)
+{
+	return ((int *(*)(void))host)() == &host_variable ? NULL : "wrong";
+}
+
+static void object_open_binds_initial_exec_to_variables_of_the_program(void **state)
+{
+	struct gorgon_provider provider = {.find = gorgon_tls_table_find, .ctx = variables};
+	struct gorgon_ns_opts opts = {.size = sizeof(opts), .provider = &provider};
+	struct gorgon_ns *ns;
+	pthread_t thread;
+	void *failure, *host;
+
+	(void)state;
+	assert_ok(gorgon_ns_create(&opts, &ns));
+	host = test_symbol(test_open(ns, "libtls_host_ie.so"), "tls_user_host");
+	assert_int_equal(pthread_create(&thread, NULL, host_variable_is_own, host), 0);
+	pthread_join(thread, &failure);
+	assert_null(failure);
+	assert_null(host_variable_is_own(host));
+	test_ns_destroy(ns);
+}
+
+// A variable of a library that was loaded late, which is somewhere else in each thread.
+static bool find_late(void *handle, const char *name, const char *version, void **addr)
+{
+	return !strcmp(name, "test_host_tls") &&
+	       gorgon_handle_find(handle, "tls_value", version, addr);
+}
+
+static void object_open_initial_exec_to_a_late_library_is_refused(void **state)
+{
+	void *handle = dlopen(test_module("libtls.so"), RTLD_NOW | RTLD_LOCAL);
+	struct gorgon_provider provider = {.find = find_late, .ctx = handle};
+	struct gorgon_ns_opts opts = {.size = sizeof(opts), .provider = &provider};
+	struct gorgon_object *object;
+	struct gorgon_ns *ns;
+
+	(void)state;
+	assert_ok(gorgon_ns_create(&opts, &ns));
+	assert_error(gorgon_object_open(ns, test_module("libtls_host_ie.so"), 0, &object),
+		     GORGON_ERROR_UNSUPPORTED, "test_host_tls: referred to as initial-exec");
+	test_ns_destroy(ns);
+	dlclose(handle);
+}
+
 static void object_open_function_as_thread_local_variable_is_refused(void **state)
 {
 	struct gorgon_table_entry table[] = {{"test_host_tls", (void *)first}, {NULL, NULL}};
@@ -352,6 +398,8 @@ int main(void)
 		cmocka_unit_test(object_open_binds_to_what_the_chain_answers),
 		cmocka_unit_test(provider_close_gives_back_what_it_has_taken_over),
 		cmocka_unit_test(object_open_binds_to_thread_local_variables_of_providers),
+		cmocka_unit_test(object_open_binds_initial_exec_to_variables_of_the_program),
+		cmocka_unit_test(object_open_initial_exec_to_a_late_library_is_refused),
 		cmocka_unit_test(object_open_function_as_thread_local_variable_is_refused),
 		cmocka_unit_test(object_open_searches_its_list_in_order_then_others),
 		cmocka_unit_test(object_open_provider_of_the_load_comes_before_the_namespaces),

@@ -148,8 +148,11 @@ static struct gorgon_error *tls_value(struct pass *pass, enum gorgon_reloc_kind 
 			return static_tls_value(pass, binding->object,
 						(index ? binding->sym->st_value : 0) + addend, value);
 		// Static TLS of the system: the same distance in every thread. The
-		// system's linker decides at its own load whether a block is static;
-		// a reference compiled as initial-exec has made it so.
+		// system's linker decides at its own load whether a block is static.
+		if (!gorgon_system_tls_is_static(&binding->system))
+			return tls_error(object, index,
+					 "referred to as initial-exec, but its library was loaded "
+					 "without room for it in every thread's static block");
 		*value = (uintptr_t)binding->system.addr - (uintptr_t)__builtin_thread_pointer() +
 			 addend;
 		return NULL;

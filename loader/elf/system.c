@@ -25,6 +25,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,6 +155,42 @@ static int match_tls_block(struct dl_phdr_info *info, size_t size, void *ctx)
 bool gorgon_system_find_tls(struct gorgon_system_symbol *symbol)
 {
 	return dl_iterate_phdr(match_tls_block, symbol) == 1;
+}
+
+// Where a module's block is, for the calling thread; 0: it has none yet.
+struct tls_place {
+	uint64_t module;
+	uintptr_t from_pointer;
+};
+
+static int place_tls_block(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	struct tls_place *place = ctx;
+
+	(void)size;
+	if (info->dlpi_tls_modid != place->module || !info->dlpi_tls_data)
+		return 0;
+	place->from_pointer = (uintptr_t)info->dlpi_tls_data - (uintptr_t)__builtin_thread_pointer();
+	return 1;
+}
+
+static void *place_elsewhere(void *ctx)
+{
+	dl_iterate_phdr(place_tls_block, ctx);
+	return NULL;
+}
+
+// A new thread has all static blocks, and of the others only those that it has used.
+bool gorgon_system_tls_is_static(const struct gorgon_system_symbol *symbol)
+{
+	struct tls_place here = {.module = symbol->tls_module}, there = here;
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, place_elsewhere, &there))
+		return false;
+	pthread_join(thread, NULL);
+	dl_iterate_phdr(place_tls_block, &here);
+	return here.from_pointer && here.from_pointer == there.from_pointer;
 }
 
 bool gorgon_system_find_in(const struct gorgon_symbol_query *query,

@@ -54,4 +54,7 @@ bool gorgon_system_is_handle(const void *handle);
  * library's block of this thread contains it. */
 bool gorgon_system_find_tls(struct gorgon_system_symbol *symbol);
 
+/* Whether that block is at the same distance from the thread pointer in every thread. */
+bool gorgon_system_tls_is_static(const struct gorgon_system_symbol *symbol);
+
 #endif
