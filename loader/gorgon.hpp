@@ -275,11 +275,12 @@ private:
 class library
 {
 public:
-	library(const interpreter &interp, const std::string &path)
+	library(const interpreter &interp, const std::string &path,
+		const gorgon_open_opts *opts = nullptr)
 	{
 		gorgon_object *opened;
 
-		check(gorgon_object_open(gorgon_interp_ns(interp.get()), path.c_str(), 0, &opened));
+		check(gorgon_object_open_with(gorgon_interp_ns(interp.get()), path.c_str(), opts, &opened));
 		object_.reset(opened);
 	}
 	/** nullptr when it has none. */

@@ -78,7 +78,7 @@ static struct gorgon_error *create_with_wrong_size(void)
 	return gorgon_ns_create(&opts, &ns);
 }
 
-static struct gorgon_error *raise(void)
+static struct gorgon_error *raise_exception(void)
 {
 	struct gorgon_interp *interp = start();
 	struct gorgon_error *err = gorgon_interp_run_string(interp, "1 / 0", NULL);
@@ -137,7 +137,7 @@ static struct gorgon_error *provoke(enum gorgon_error_code code)
 	case GORGON_ERROR_ARGUMENT:
 		return create_with_wrong_size();
 	case GORGON_ERROR_EXCEPTION:
-		return raise();
+		return raise_exception();
 	case GORGON_ERROR_CANCELLED:
 		return cancel_job();
 	}

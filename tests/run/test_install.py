@@ -59,6 +59,14 @@ int main()
 	} catch (const gorgon::error &error) {
 		assert(error.code() == GORGON_ERROR_OS && !error.exception());
 	}
+	try {
+		gorgon::interpreter none(nullptr, nullptr);
+		gorgon_open_opts opts{};
+		gorgon::library library(none, "/nonexistent.so", &opts);
+		assert(false);
+	} catch (const gorgon::error &error) {
+		assert(error.code() == GORGON_ERROR_ARGUMENT);
+	}
 	std::puts(gorgon_interp_count() ? "left" : "right");
 }
 """
