@@ -56,7 +56,7 @@ static void interrupt_main_thread_in_a_loop_and_in_system_calls(void **state)
 	struct gorgon_interp *interp;
 
 	(void)state;
-	alarm(60); // instead of a hang
+	alarm(120); // instead of a hang
 	for (int quiet = 0; quiet < 2; quiet++) {
 		init_waiting();
 		interp = test_interp_start(quiet ? &opts : NULL, NULL);
@@ -73,7 +73,7 @@ static void interrupt_other_threads_in_a_loop(void **state)
 	struct thread loops[2], bystander;
 
 	(void)state;
-	alarm(60);
+	alarm(120);
 	init_waiting();
 	spawn(&bystander, other, REACHED "import time\n"
 				 "until = time.monotonic() + 0.5\n"
@@ -110,7 +110,7 @@ static void interrupt_runaway_among_others_ends_soon(void **state)
 	double spent;
 
 	(void)state;
-	alarm(60);
+	alarm(120);
 	init_waiting();
 	pthread_create(&runaway.thread, NULL, time_loop, &runaway);
 	spawn(&busy, other, REACHED TEST_LOOP);
@@ -232,7 +232,7 @@ TEST_EXPORT void test_call_nested(void)
 static void interrupt_while_in_another_interpreter_comes_afterwards(void **state)
 {
 	(void)state;
-	alarm(60);
+	alarm(120);
 	init_waiting();
 	outer = start();
 	inner = start();
