@@ -9,8 +9,8 @@ Parts come when gdb hears of an object, which is before its first instruction ru
 gdb drops the object, while its memory is still there: a breakpoint that stays in memory that
 is unmapped is an error at the next stop. At the first moment gorgon_debug_root lists the object
 with its symfile, at the second without it, unless another symfile describes the object now.
-Objects that debuggers are not told of (--debug off) bring no events: there parts follow at the
-next stop.
+Objects that debuggers are not told of (--debug off) bring no events, and those of the system's linker
+are listed after gdb has heard of them: there parts follow at the next stop.
 
 With a thousand interpreters there are events for each of them, so an event looks at nothing
 but the namespaces that have changed."""

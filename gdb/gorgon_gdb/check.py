@@ -109,7 +109,7 @@ class Check(commands.Subcommand):
         if snapshot.changing:
             lines.insert(0, "the list is being changed at this moment")
         gdb.write("".join(f"{line}\n" for line in lines))
-        hidden = sum(not obj.symfile for obj in snapshot.objects)
+        hidden = sum(not obj.symfile and not obj.link_map for obj in snapshot.objects)
         gdb.write(f"{len(snapshot.namespaces)} namespaces, {len(snapshot.objects)} objects"
                   f"{f', {hidden} of them not told to debuggers' if hidden else ''}: "
                   f"{f'{len(lines)} problems' if len(lines) > 1 else '1 problem' if lines else 'consistent'}.\n")

@@ -29,7 +29,8 @@ FULL, LEAN, PACK = range(3)
 
 ROOT = struct.Struct("<8sIIQQIIQQIIQIIQ")
 NS = struct.Struct("<QQQIIQQIIQQQQQ")
-OBJECT = struct.Struct("<QQQQIIQQQQQQQIIQqII")
+OBJECT = struct.Struct("<QQQQIIQQQQQQQIIQqIIQ")
+OBJECT_LEAST = 128  # of processes whose objects have no link_map
 THREAD = struct.Struct("<QQQQQQ")
 SLOT = struct.Struct("<QQ")
 
@@ -56,7 +57,7 @@ class Object:
     def __init__(self, address, fields, strings):
         (self.next, _, self.ns_address, path, path_size, build_id_size, build_id, self.bias, self.start,
          self.end, self.symfile, self.symfile_size, debug_path, debug_path_size, self.debug_kind,
-         self.tls_module, self.static_tls, self.symfile_kind, _) = fields
+         self.tls_module, self.static_tls, self.symfile_kind, _, self.link_map) = fields
         self.address = address
         self.namespace = None
         self.path = strings.text(path, path_size)
@@ -80,6 +81,8 @@ class Object:
     @property
     def debug(self):
         """Where a debugger finds its lines and variables, for people."""
+        if self.link_map:
+            return "as any library of the system's linker"
         kind = DEBUG_KINDS.get(self.debug_kind, f"kind {self.debug_kind}")
         return f"{self.debug_path} ({kind})" if self.debug_path and self.debug_kind != 2 else kind
 
@@ -227,7 +230,7 @@ class Header:
         if version != VERSION:
             raise RootError(f"gorgon_debug_root has version {version}; these scripts know version {VERSION}")
         for what, value, least in (("header", size, ROOT.size), ("namespace", self.ns_size, NS.size),
-                                   ("object", self.object_size, OBJECT.size),
+                                   ("object", self.object_size, OBJECT_LEAST),
                                    ("thread", self.thread_size, THREAD.size)):
             if not least <= value <= ENTRY_SIZE_MAX:
                 raise RootError(f"gorgon_debug_root is damaged: {what} size {value}, at least {least} expected")
@@ -243,8 +246,9 @@ def read_header(read, address):
 class Reader:
     """Reads entries of the lists."""
 
-    def __init__(self, read, problems):
+    def __init__(self, read, header, problems):
         self.read = read
+        self.object_size = min(header.object_size, OBJECT.size)
         self.problems = problems
         self.strings = Strings(read, problems)
 
@@ -252,7 +256,7 @@ class Reader:
         return Namespace(at, NS.unpack(bytes(self.read(at, NS.size))))
 
     def an_object(self, at):
-        return Object(at, OBJECT.unpack(bytes(self.read(at, OBJECT.size))), self.strings)
+        return Object(at, OBJECT.unpack(bytes(self.read(at, self.object_size)).ljust(OBJECT.size, b"\0")), self.strings)
 
     def read_objects(self, ns):
         ns.objects = walk(ns.object_head, self.an_object, OBJECT_MAX, f"objects of {ns.label}", self.problems)
@@ -266,7 +270,7 @@ def read_snapshot(read, address, known=None):
     From `known`, an older snapshot of the same process, namespaces are taken that have not changed."""
     header = read_header(read, address)
     snapshot = Snapshot(address, header, read)
-    reader = Reader(read, snapshot.problems)
+    reader = Reader(read, header, snapshot.problems)
     usable = known and not known.changing and not known.problems and header.changed_head
     if usable and update(snapshot, header, known, reader):
         return snapshot

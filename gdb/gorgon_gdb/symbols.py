@@ -62,7 +62,7 @@ def add(obj, by_itself=False):
     if key in _added:
         _added[key].by_itself &= by_itself
         return "added before"
-    if obj.symfile and not obj.lacks_dwarf:
+    if obj.link_map or (obj.symfile and not obj.lacks_dwarf):
         return f"gdb has it: {obj.debug}"
     path = files.find(obj.path)
     if not os.path.isfile(path):
@@ -127,7 +127,7 @@ def describe(objects):
     missing = {obj.path: obj for obj in objects if obj.lacks_dwarf}
     if missing:
         known = {path for path, _ in _added}
-        known.update(o.path for o in process.snapshot().objects if o.symfile and not o.lacks_dwarf)
+        known.update(o.path for o in process.snapshot().objects if o.link_map or (o.symfile and not o.lacks_dwarf))
         attach([obj for path, obj in missing.items() if path not in known])
 
 

@@ -96,6 +96,9 @@ struct gorgon_debug_object {
 				   complement) when it is the same in all threads, else 0 */
 	uint32_t symfile_kind;  /* enum jitreg_symfile_kind */
 	uint32_t reserved;      /* 0 */
+	uint64_t link_map;      /* the struct link_map of one that the system's linker has loaded:
+				   debuggers know it from there, and it has no symfile. 0 for
+				   those of our loader */
 };
 
 /*
@@ -121,9 +124,10 @@ _Static_assert(offsetof(struct gorgon_debug_root, sequence) == 16, "format");
 _Static_assert(offsetof(struct gorgon_debug_root, ns_head) == 40, "format");
 _Static_assert(sizeof(struct gorgon_debug_ns) == 96, "format");
 _Static_assert(offsetof(struct gorgon_debug_ns, object_head) == 32, "format");
-_Static_assert(sizeof(struct gorgon_debug_object) == 128, "format");
+_Static_assert(sizeof(struct gorgon_debug_object) == 136, "format");
 _Static_assert(offsetof(struct gorgon_debug_object, bias) == 48, "format");
 _Static_assert(offsetof(struct gorgon_debug_object, tls_module) == 104, "format");
+_Static_assert(offsetof(struct gorgon_debug_object, link_map) == 128, "format");
 
 extern struct gorgon_debug_root gorgon_debug_root;
 

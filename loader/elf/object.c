@@ -196,6 +196,13 @@ struct gorgon_error *gorgon_object_link(struct gorgon_object *object)
 	return gorgon_registrar_create(object);
 }
 
+void gorgon_object_link_foreign(struct gorgon_object *object)
+{
+	describe(object);
+	append_to_ns(object);
+	object->state = GORGON_OBJECT_LINKED;
+}
+
 static void forget_symfile(struct gorgon_object *object)
 {
 	struct jitreg_entry *jit = object->jit;
@@ -235,7 +242,8 @@ void gorgon_object_destroy(struct gorgon_object *object)
 	if (object->ns)
 		forget_uniques(object);
 	gorgon_tls_module_destroy(object);
-	gorgon_unmap(object);
+	if (!object->debug.link_map)
+		gorgon_unmap(object);
 	gorgon_image_close(object->image);
 	free(object->deps);
 	free(object->system);

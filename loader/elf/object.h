@@ -76,6 +76,10 @@ void gorgon_object_destroy(struct gorgon_object *object);
 /* Tell unwinder, debug root and debuggers. After a failure it is to be destroyed. */
 struct gorgon_error *gorgon_object_link(struct gorgon_object *object);
 
+/* The same for one that the system's linker has loaded and that debuggers know from there, with
+ * bias, range and debug.link_map filled in. */
+void gorgon_object_link_foreign(struct gorgon_object *object);
+
 /* All objects that @root reaches through DT_NEEDED, breadth first, itself included.
  * NULL when there is no memory. */
 struct gorgon_object **gorgon_object_closure(struct gorgon_object *root, size_t *count);

@@ -296,7 +296,7 @@ class Garbage(Case):
                  "            print('error: %s' % error)",
                  "def copies():",
                  "    i = gdb.selected_inferior()",
-                 f"    for at, size in (('(char *)&gorgon_debug_root', 88), ('{NS}', 96), ('{OBJECT}', 128)):",
+                 f"    for at, size in (('(char *)&gorgon_debug_root', 88), ('{NS}', 96), ('{OBJECT}', 136)):",
                  "        a = int(gdb.parse_and_eval(at))",
                  "        yield a, i.read_memory(a, size).tobytes()",
                  "end"]

@@ -59,6 +59,8 @@ static struct json_object *object_json(const struct object *object)
 		add_number(symfile, "size", object->symfile_size);
 	}
 	json_object_object_add(ret, "symfile", symfile);
+	if (object->link_map)
+		add_address(ret, "link_map", object->link_map);
 	debug = json_object_new_object();
 	add_string(debug, "kind", kind_name(object->debug_kind));
 	add_string(debug, "path", object->debug_path);

@@ -128,6 +128,7 @@ static void fill_object(struct target *target, struct snapshot *snapshot, struct
 	object->symfile = entry->symfile;
 	object->symfile_size = entry->symfile_size;
 	object->debug_kind = entry->debug_kind;
+	object->link_map = entry->link_map;
 }
 
 struct walk {
@@ -137,6 +138,7 @@ struct walk {
 	struct address_set seen; // entries of all lists: no entry is in two
 	uint64_t name_budget;
 	size_t total; // of objects, as the root has it
+	size_t object_size; // of an entry, as far as it is known here
 };
 
 // False: the list ends here, and a problem says so.
@@ -157,7 +159,7 @@ static void read_objects(struct walk *walk, size_t ns, uint64_t head, uint32_t e
 {
 	struct snapshot *snapshot = walk->snapshot;
 	uint64_t prev = 0, ns_addr = snapshot->namespaces[ns].addr;
-	struct gorgon_debug_object entry;
+	struct gorgon_debug_object entry = {0};
 	char label[32];
 
 	ns_label(snapshot, ns, label);
@@ -167,7 +169,7 @@ static void read_objects(struct walk *walk, size_t ns, uint64_t head, uint32_t e
 
 		if (!may_step(walk, "objects", addr, snapshot->object_count, OBJECT_MAX))
 			break;
-		if (!target_read(walk->target, addr, &entry, sizeof(entry))) {
+		if (!target_read(walk->target, addr, &entry, walk->object_size)) {
 			problem(&snapshot->problems, "%s: an object at 0x%lx cannot be read", label,
 				addr);
 			break;
@@ -241,7 +243,8 @@ static bool check_root(const struct gorgon_debug_root *root, struct problems *pr
 	} sizes[] = {
 		{"root", root->size, sizeof(*root)},
 		{"namespace", root->ns_size, sizeof(struct gorgon_debug_ns)},
-		{"object", root->object_size, sizeof(struct gorgon_debug_object)},
+		// Older processes have no link_map.
+		{"object", root->object_size, offsetof(struct gorgon_debug_object, link_map)},
 	};
 
 	if (memcmp(root->magic, GORGON_DEBUG_MAGIC, sizeof(root->magic))) {
@@ -277,6 +280,9 @@ bool snapshot_read_root(struct target *target, uint64_t addr, unsigned flags,
 	if (!target_read(target, addr, &root, sizeof(root)) ||
 	    !check_root(&root, &snapshot->problems))
 		return false;
+	walk.object_size = root.object_size < sizeof(struct gorgon_debug_object)
+				   ? root.object_size
+				   : sizeof(struct gorgon_debug_object);
 	snapshot->source = SOURCE_GORGON;
 	snapshot->sequence = root.sequence;
 	if (!(root.sequence & 1) || flags & SNAPSHOT_ANYWAY)

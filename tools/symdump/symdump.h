@@ -140,6 +140,7 @@ struct object {
 	size_t build_id_size;
 	uint64_t bias, start, end;
 	uint64_t symfile, symfile_size;
+	uint64_t link_map; /* of the system's linker's, or 0 */
 	uint8_t *symfile_data; /* with SNAPSHOT_SYMFILES, if it could be read; of several objects
 				  that have one together, only the first has this */
 	bool symfile_is_elf;   /* with SNAPSHOT_CHECKS */

@@ -38,6 +38,8 @@ static void print_namespaces(const struct snapshot *snapshot)
 
 static char *debug_text(const struct object *object)
 {
+	if (object->link_map)
+		return format("as any library of the system's linker");
 	switch (object->debug_kind) {
 	case JITREG_DEBUG_SELF:
 		return format("in the library");
