@@ -503,6 +503,16 @@ GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_python_find(const char 
 /** Release the strings of a struct gorgon_python. */
 GORGON_API void gorgon_python_deinit(struct gorgon_python *python);
 
+/** How the libraries of an interpreter are made private. docs/isolation.md compares. */
+enum gorgon_isolate {
+	GORGON_ISOLATE_LOADER = 0, /**< this library's loader */
+	/** a link namespace of the system's, see dlmopen(3): 15 at most. Everything is private,
+	 * the C library too, so @c share, @c provider and @c pool_threads of struct
+	 * gorgon_ns_opts are refused; @c debug plays no part, debuggers know the objects from the
+	 * system's linker. */
+	GORGON_ISOLATE_DLMOPEN = 1,
+};
+
 /** Options of gorgon_interp_create(). */
 struct gorgon_interp_opts {
 	size_t size;          /**< sizeof(struct gorgon_interp_opts) */
@@ -511,6 +521,9 @@ struct gorgon_interp_opts {
 	/** Tell start-up from running in the statistics. Costs an audit hook (PEP 578),
 	 * which slows the events that Python audits. */
 	bool timing;
+	/** Beside interpreters that the loader does not isolate no objects can be opened with
+	 * gorgon_object_open(), and their memory cannot be limited. Processes may mix. */
+	enum gorgon_isolate isolate;
 };
 
 /**
@@ -520,7 +533,8 @@ struct gorgon_interp_opts {
  * @param      opts  NULL for defaults.
  * @param[out] ret   To be released with gorgon_interp_destroy().
  * @return every error of gorgon_python_find(), gorgon_ns_create() and
- *         gorgon_object_open(). Since 0.1.
+ *         gorgon_object_open(); GORGON_ERROR_UNSUPPORTED for what the isolation asked for
+ *         cannot do. Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_interp_create(const struct gorgon_interp_opts *opts, struct gorgon_interp **ret);

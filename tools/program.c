@@ -35,6 +35,7 @@ static struct gorgon_error *create_one(struct job *job)
 		.python = job->program->python,
 		.ns = job->program->ns,
 		.timing = job->program->timing,
+		.isolate = job->program->isolate,
 	};
 	struct gorgon_error *err;
 

@@ -80,6 +80,17 @@ static int parse_debug(struct run *run, const char *mode)
 	return 0;
 }
 
+static int parse_isolate(struct run *run, const char *strategy)
+{
+	if (!strcmp(strategy, "loader"))
+		run->program.isolate = GORGON_ISOLATE_LOADER;
+	else if (!strcmp(strategy, "dlmopen"))
+		run->program.isolate = GORGON_ISOLATE_DLMOPEN;
+	else
+		return tool_usage("--isolate %s: expected loader or dlmopen", strategy);
+	return 0;
+}
+
 static int parse_option(struct run *run, int opt)
 {
 	switch (opt) {
@@ -95,7 +106,7 @@ static int parse_option(struct run *run, int opt)
 		run->program.python = optarg;
 		return 0;
 	case OPT_ISOLATE:
-		return strcmp(optarg, "loader") ? tool_usage("--isolate %s: expected loader", optarg) : 0;
+		return parse_isolate(run, optarg);
 	case OPT_SHARE:
 		append(run->share, optarg);
 		return 0;

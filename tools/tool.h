@@ -42,6 +42,7 @@ struct program {
 	const char *python; /* or NULL */
 	struct gorgon_ns_opts ns;
 	bool timing, label, progress;
+	enum gorgon_isolate isolate;
 	bool last; /* leave the interpreters to the end of the process */
 	int argc;
 	const char *const *argv; /* for gorgon_interp_main() */

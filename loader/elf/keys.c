@@ -26,7 +26,7 @@
 #include <string.h>
 #include <threads.h>
 
-#define FIRST	   (1u << 24) // far above PTHREAD_KEYS_MAX, positive as an int
+#define FIRST	   GORGON_KEY_FIRST
 #define CHUNK_SIZE 256
 #define CHUNKS	   1024
 

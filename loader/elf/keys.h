@@ -6,6 +6,9 @@
 
 #include <stdbool.h>
 
+/* Of the numbers of our keys: far above PTHREAD_KEYS_MAX, positive as an int. */
+#define GORGON_KEY_FIRST (1u << 24)
+
 struct gorgon_ns;
 struct gorgon_thread;
 

@@ -74,7 +74,7 @@ static void init_cond(void)
 	pthread_condattr_destroy(&attr);
 }
 
-static void before_fork(void)
+void gorgon_before_fork(void)
 {
 	gorgon_lock();
 	gorgon_init_wait_for_others();
@@ -86,37 +86,38 @@ static void before_fork(void)
 	gorgon_registrars_before_fork();
 }
 
-static void after_fork_parent(void)
+void gorgon_after_fork(bool child)
 {
 	gorgon_registrars_after_fork();
-	gorgon_signals_after_fork(false);
+	gorgon_signals_after_fork(child);
 	gorgon_heaps_after_fork();
 	gorgon_memory_after_fork();
 	gorgon_environment_after_fork();
 	gorgon_locale_after_fork();
+	if (child) {
+		gorgon_unwind_after_fork();
+		// Waiters of the parent do not exist here, but the condition counts them.
+		init_cond();
+		gorgon_thread_after_fork();
+		gorgon_ns_after_fork();
+		gorgon_init_after_fork();
+	}
 	gorgon_unlock();
+}
+
+static void after_fork_parent(void)
+{
+	gorgon_after_fork(false);
 }
 
 static void after_fork_child(void)
 {
-	gorgon_registrars_after_fork();
-	gorgon_signals_after_fork(true);
-	gorgon_heaps_after_fork();
-	gorgon_memory_after_fork();
-	gorgon_environment_after_fork();
-	gorgon_locale_after_fork();
-	gorgon_unwind_after_fork();
-	// Waiters of the parent do not exist here, but the condition counts them.
-	init_cond();
-	gorgon_thread_after_fork();
-	gorgon_ns_after_fork();
-	gorgon_init_after_fork();
-	gorgon_unlock();
+	gorgon_after_fork(true);
 }
 
 // 200: after libjitreg's constructor, before those of our users.
 __attribute__((constructor(200))) static void init(void)
 {
 	init_cond();
-	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+	pthread_atfork(gorgon_before_fork, after_fork_parent, after_fork_child);
 }

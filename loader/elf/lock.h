@@ -18,4 +18,8 @@ bool gorgon_trylock(void);
 bool gorgon_lock_wait(int milliseconds);
 void gorgon_lock_broadcast(void);
 
+/* What is done around fork(), for a fork() that does not know of it. */
+void gorgon_before_fork(void);
+void gorgon_after_fork(bool child);
+
 #endif

@@ -273,7 +273,7 @@ void gorgon_ns_after_fork(void)
 		ns->thread_count = thread && thread->ns == ns;
 }
 
-static struct gorgon_error *wait_for_threads(struct gorgon_ns *ns)
+struct gorgon_error *gorgon_ns_wait_for_threads(struct gorgon_ns *ns)
 {
 	uint64_t until = gorgon_now() + THREAD_WAIT_MS * 1000000ull;
 
@@ -315,7 +315,7 @@ struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 	while (doom_all(ns)) // again for what destructors have loaded
 		finalise_doomed(ns);
 	ns->unloading--;
-	if ((err = wait_for_threads(ns))) {
+	if ((err = gorgon_ns_wait_for_threads(ns))) {
 		gorgon_unlock();
 		return err;
 	}
@@ -346,6 +346,11 @@ struct gorgon_error *gorgon_object_open_with(struct gorgon_ns *ns, const char *p
 		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
 					   "gorgon_open_opts: size is %zu, expected %zu", opts->size,
 					   sizeof(*opts));
+	if (ns->linked)
+		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					   "%s: namespace %lu is the system's linker's: objects can be "
+					   "loaded only beside interpreters that the loader isolates",
+					   path, ns->debug.id);
 	for (struct gorgon_object *const *p = opts->search; p && *p; p++)
 		if ((*p)->ns != ns)
 			return gorgon_error_create(GORGON_ERROR_ARGUMENT,

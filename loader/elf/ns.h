@@ -11,6 +11,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+struct gorgon_linked;
 struct gorgon_thunk;
 struct jitreg_group;
 struct gorgon_environment;
@@ -41,6 +42,7 @@ struct gorgon_ns {
 	struct gorgon_signals *signals;
 	struct gorgon_locale *locale;
 	struct gorgon_environment *environment; /* NULL: the process's */
+	struct gorgon_linked *linked; /* the system's linker loads its objects; see ../isolate */
 
 	/* Shared libraries that objects of this namespace need, in the order met. */
 	struct gorgon_system_library **system;
@@ -106,6 +108,10 @@ struct gorgon_error *gorgon_ns_load(struct gorgon_ns *ns, const char *name,
 
 /* Give back one open_count and unload what nothing uses any more. Lock as above. */
 void gorgon_ns_close(struct gorgon_ns *ns, struct gorgon_object *object);
+
+/* Wait until the threads that its code has started have ended, for a while; otherwise an error.
+ * The lock is held. */
+struct gorgon_error *gorgon_ns_wait_for_threads(struct gorgon_ns *ns);
 
 /* In a forked child: of the threads that private code has started only the calling one,
  * if it is one, is left. The lock is held. */

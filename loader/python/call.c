@@ -236,6 +236,7 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 		return err;
 	enter_call(&call, &outer_signals);
 	outer_locale = gorgon_locale_enter(interp->ns->locale);
+	interp->isolation->enter(interp->ns);
 	exited = run(&call, fn, ctx, &err);
 	if (exited)
 		abandon(&call);

@@ -59,6 +59,13 @@ static struct gorgon_error *load(struct gorgon_interp *interp, const struct gorg
 	struct gorgon_thunk thunks[GORGON_MODULE_THUNKS];
 	struct gorgon_error *err;
 
+	interp->isolation = gorgon_isolation_find(opts ? opts->isolate : GORGON_ISOLATE_LOADER);
+	if (!interp->isolation)
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					   "gorgon_interp_opts: isolate is %d, no strategy has that number",
+					   (int)opts->isolate);
+	if (opts && (err = interp->isolation->check(&opts->ns)))
+		return err;
 	gorgon_module_thunks(interp, thunks);
 	err = gorgon_ns_create_with(opts ? &opts->ns : NULL, thunks, GORGON_MODULE_THUNKS,
 				    &interp->ns);
@@ -71,12 +78,18 @@ static struct gorgon_error *load(struct gorgon_interp *interp, const struct gorg
 	gorgon_lock();
 	describe(interp);
 	gorgon_unlock();
-	err = gorgon_object_open(interp->ns, interp->python.libpython, GORGON_OPEN_GLOBAL,
-				 &interp->libpython);
+	err = interp->isolation->open(interp->ns, interp->python.libpython, &interp->libpython);
 	if (!err && !gorgon_symbol_find(interp->libpython->image, &entry))
 		err = gorgon_error_create(GORGON_ERROR_PYTHON, "%s: has no Py_BytesMain: not a libpython",
 					  interp->python.libpython);
 	return err;
+}
+
+static struct gorgon_error *unload(struct gorgon_interp *interp)
+{
+	struct gorgon_error *err = interp->ns ? interp->isolation->close(interp->ns) : NULL;
+
+	return err ?: gorgon_ns_destroy(interp->ns);
 }
 
 struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
@@ -104,7 +117,7 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 		err = load(interp, opts);
 	if (err) {
 		// No thread has run in it, so this cannot be refused.
-		gorgon_error_destroy(gorgon_ns_destroy(interp->ns));
+		gorgon_error_destroy(unload(interp));
 		interp_free(interp);
 		return err;
 	}
@@ -203,9 +216,7 @@ struct gorgon_error *gorgon_interp_main(struct gorgon_interp *interp, int argc,
 	if (interp->pid != getpid())
 		exit(program.status);
 	gorgon_interp_show_thread(interp, 0);
-	// What its C code has printed, as at the end of a python3. Not all streams: a thread
-	// of the host that waits for input holds the lock of its own.
-	fflush(stdout);
+	interp->isolation->flush(interp->ns); // as at the end of a python3
 	gorgon_interp_stamp(&interp->end_ns);
 	*status = program.status;
 	return NULL;
@@ -233,7 +244,7 @@ struct gorgon_error *gorgon_interp_destroy(struct gorgon_interp *interp)
 
 	if (!interp)
 		return NULL;
-	if ((err = end(interp)) || (err = gorgon_ns_destroy(interp->ns)))
+	if ((err = end(interp)) || (err = unload(interp)))
 		return err;
 	gorgon_lock();
 	alive--;

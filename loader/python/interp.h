@@ -4,6 +4,7 @@
 #define GORGON_PYTHON_INTERP_H
 
 #include "../gorgon.h"
+#include "../isolate/isolate.h"
 #include "block.h"
 
 #include <pthread.h>
@@ -55,6 +56,7 @@ struct gorgon_interp {
 	unsigned number;
 	struct gorgon_python python;
 	struct gorgon_ns *ns;
+	const struct gorgon_isolation *isolation;
 	struct gorgon_object *libpython;
 	void *module; /* definition of the module `gorgon`, owned here; see module.c */
 	void *array_type; /* Python's type of received arrays; see share.c */

@@ -261,6 +261,11 @@ struct gorgon_error *gorgon_interp_start(struct gorgon_interp *interp,
 		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
 					   "gorgon_start_opts: size is %zu, expected %zu",
 					   ctx.opts->size, sizeof(defaults));
+	if (ctx.opts->memory_limit && !interp->isolation->counts_memory)
+		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					   "interpreter %u: memory_limit: isolation by %s does not know "
+					   "what it allocates; by the loader does",
+					   interp->number, interp->isolation->name);
 	if ((err = find_config(interp, &ctx.config)))
 		return err;
 	err = gorgon_call_protect(interp, &states, start, &ctx, NULL);
@@ -350,9 +355,7 @@ struct gorgon_error *gorgon_interp_stop(struct gorgon_interp *interp, int timeou
 	if (!ended)
 		err = gorgon_call_protect(interp, &states, finalize, NULL, NULL);
 	gorgon_interp_show_thread(interp, 0);
-	// What its C code has printed, as at the end of a python3. Not all streams: a thread
-	// of the host that waits for input holds the lock of its own.
-	fflush(stdout);
+	interp->isolation->flush(interp->ns); // as at the end of a python3
 	gorgon_interp_stamp(&interp->end_ns);
 	return err;
 }

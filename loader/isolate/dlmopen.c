@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// Isolation by dlmopen(3): a link namespace of the system's linker for each interpreter.
+//
+// Everything in it is private, the C library included; only the linker itself is shared. The
+// first object, libpython, and what it needs are the global scope of a namespace, so that
+// extensions find the C API although they do not name libpython.
+//
+// Limits, all of them the C library's: 16 namespaces; room for initial-exec thread-local
+// variables, of which each copy of the C library takes some; no RTLD_GLOBAL; a namespace that
+// has something that cannot be unloaded is never free again.
+//
+// Documentation: dlmopen(3); docs/isolation.md compares the strategies.
+
+#define _GNU_SOURCE
+#include "linked.h"
+#include "../elf/error.h"
+#include "../elf/ns.h"
+
+#include <string.h>
+
+static struct gorgon_error *refuse(const char *what)
+{
+	return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+				   "isolation by dlmopen: %s; isolation by the loader can do that", what);
+}
+
+static struct gorgon_error *check(const struct gorgon_ns_opts *opts)
+{
+	if (opts->share && *opts->share)
+		return refuse("no library can be shared with the process, all are private");
+	if (opts->provider)
+		return refuse("names cannot come from a provider, the system's linker finds them");
+	if (opts->pool_threads)
+		return refuse("sizes of thread pools cannot be told, its C library has the environment");
+	return NULL;
+}
+
+// What the linker says of its limits does not say what to do.
+static struct gorgon_error *explain(const char *text)
+{
+	if (strstr(text, "static TLS"))
+		return gorgon_error_create(
+			GORGON_ERROR_UNSUPPORTED,
+			"dlmopen: %s: every namespace takes of it for its C library; "
+			"GLIBC_TUNABLES=glibc.rtld.optional_static_tls=N makes it larger", text);
+	if (strstr(text, "no more namespaces"))
+		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					   "dlmopen: %s: the C library has 16, the process's own is one", text);
+	return gorgon_error_create(GORGON_ERROR_MISSING, "%s", text);
+}
+
+// The linker keeps a list of link namespaces for debuggers, which outlives each of them. To ask
+// it for a namespace by number is no way to see whether it is still there: dlmopen() into one
+// that has gone fails with the linker's lock held (glibc 2.36).
+static struct gorgon_error *note_world(struct gorgon_linked *linked, void **handle)
+{
+	const struct r_debug_extended *world = (const struct r_debug_extended *)&_r_debug;
+	struct link_map *map;
+
+	dlinfo(*handle, RTLD_DI_LMID, &linked->lmid);
+	dlinfo(*handle, RTLD_DI_LINKMAP, &map);
+	for (; world && world->base.r_version >= 2; world = world->r_next) {
+		if (world->base.r_map != map)
+			continue;
+		linked->world = &world->base;
+		return NULL;
+	}
+	dlclose(*handle);
+	return refuse("the C library does not list its namespaces (glibc 2.35 does)");
+}
+
+static struct gorgon_error *open_file(struct gorgon_ns *ns, const char *path, int flags, void **handle)
+{
+	struct gorgon_linked *linked = ns->linked;
+	const char *text;
+
+	if (flags & RTLD_GLOBAL)
+		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					   "%s: RTLD_GLOBAL is not possible with isolation by dlmopen", path);
+	*handle = dlmopen(linked->handle_count ? linked->lmid : LM_ID_NEWLM, path, flags);
+	if (!*handle)
+		return (text = dlerror()) ? explain(text) : NULL;
+	return linked->handle_count ? NULL : note_world(linked, handle);
+}
+
+static struct link_map *first_map(const struct gorgon_ns *ns)
+{
+	return ns->linked->world ? ns->linked->world->r_map : NULL;
+}
+
+// The linker is listed in each namespace, and is the process's.
+static const char *file_of(const struct gorgon_ns *ns, const struct link_map *map)
+{
+	const char *slash = strrchr(map->l_name, '/');
+
+	(void)ns;
+	return slash && strncmp(slash + 1, "ld-linux", 8) ? map->l_name : NULL;
+}
+
+static const struct gorgon_linker linker = {
+	.name = "dlmopen",
+	.own_libc = true,
+	.open = open_file,
+	.first_map = first_map,
+	.file_of = file_of,
+};
+
+static struct gorgon_error *open_python(struct gorgon_ns *ns, const char *path,
+					struct gorgon_object **ret)
+{
+	return gorgon_linked_open(ns, &linker, path, ret);
+}
+
+const struct gorgon_isolation gorgon_isolation_dlmopen = {
+	.name = "dlmopen",
+	.check = check,
+	.open = open_python,
+	.close = gorgon_linked_close,
+	.enter = gorgon_linked_enter,
+	.flush = gorgon_linked_flush,
+};

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT
+// Functions of ours that objects of the system's linker call instead of the C library's.
+//
+// The linker has bound their references by the time that we see them, so the words that it
+// has written (JUMP_SLOT, GLOB_DAT and plain addresses of functions) are written again. Far
+// fewer names than ../elf/replace.c has: what the linker and the C library know of these objects
+// (thread-local storage, unwinding, memory, dlsym) needs nobody in between.
+//
+// In a namespace with a C library of its own our functions, which use the host's, leave
+// errno in the wrong one: it is carried over.
+
+#define _GNU_SOURCE
+#include "linked.h"
+#include "../elf/arch.h"
+#include "../elf/dl.h"
+#include "../elf/error.h"
+#include "../elf/keys.h"
+#include "../elf/lock.h"
+#include "../elf/locales.h"
+#include "../elf/replace.h"
+#include "../elf/signals.h"
+#include "../elf/thread.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+// --- the functions ------------------------------------------------------------------------
+
+static void carry_errno(const struct gorgon_ns *ns)
+{
+	if (ns->linked->linker->own_libc)
+		*ns->linked->libc.errno_location() = errno;
+}
+
+static void set_dl_error(struct gorgon_error *err)
+{
+	gorgon_dl_set_error(strdup(gorgon_error_message(err)));
+	gorgon_error_destroy(err);
+}
+
+static void *hook_dlopen(const char *path, int flags, struct gorgon_ns *ns)
+{
+	struct gorgon_error *err;
+	void *handle = NULL;
+
+	gorgon_dl_clear_error();
+	if ((err = gorgon_linked_dlopen(ns, path, flags, &handle)))
+		set_dl_error(err);
+	return handle;
+}
+
+static int hook_dlclose(void *handle, struct gorgon_ns *ns)
+{
+	struct gorgon_error *err;
+
+	gorgon_dl_clear_error();
+	if (!(err = gorgon_linked_dlclose(ns, handle)))
+		return 0;
+	set_dl_error(err);
+	return -1;
+}
+
+// Of dlsym() and the like only the C library knows.
+static char *hook_dlerror(struct gorgon_ns *ns)
+{
+	return gorgon_dl_error(ns) ?: ns->linked->libc.dlerror();
+}
+
+static void hook_exit(int status, struct gorgon_ns *ns)
+{
+	gorgon_linked_flush(ns);
+	gorgon_process_exit(status, ns);
+}
+
+static int hook_kill(pid_t pid, int number, struct gorgon_ns *ns)
+{
+	int ret = gorgon_process_kill(pid, number, ns);
+
+	carry_errno(ns);
+	return ret;
+}
+
+static int hook_sigaction(int number, const struct sigaction *action, struct sigaction *old,
+			  struct gorgon_ns *ns)
+{
+	int ret = gorgon_signal_action(number, action, old, ns);
+
+	carry_errno(ns);
+	return ret;
+}
+
+static sighandler_t hook_signal(int number, sighandler_t handler, struct gorgon_ns *ns)
+{
+	sighandler_t ret = gorgon_signal_set(number, handler, ns);
+
+	carry_errno(ns);
+	return ret;
+}
+
+static ssize_t hook_write(int fd, const void *data, size_t size, struct gorgon_ns *ns)
+{
+	ssize_t ret = gorgon_process_write(fd, data, size, ns);
+
+	carry_errno(ns);
+	return ret;
+}
+
+struct start {
+	void *(*fn)(void *);
+	void *arg;
+	struct gorgon_ns *ns;
+};
+
+static void *start_thread(void *arg)
+{
+	struct start start = *(struct start *)arg;
+
+	free(arg);
+	gorgon_linked_enter(start.ns);
+	return start.fn(start.arg);
+}
+
+static int hook_pthread_create(void *thread, const void *attr, void *(*fn)(void *), void *arg,
+			       struct gorgon_ns *ns)
+{
+	struct start *start = malloc(sizeof(*start));
+	int err;
+
+	if (!start)
+		return EAGAIN;
+	*start = (struct start){fn, arg, ns};
+	err = gorgon_thread_create(thread, attr, start_thread, start, ns);
+	if (err)
+		free(start);
+	return err;
+}
+
+// Each C library numbers keys from 0, and looks for their values in one array of the thread: a
+// value of one would be destroyed as that of another. Keys that a constructor has made before
+// its object was bound are still its C library's.
+static int hook_key_delete(unsigned key, struct gorgon_ns *ns)
+{
+	return key < GORGON_KEY_FIRST ? ns->linked->libc.key_delete(key) : gorgon_key_delete(key);
+}
+
+static void *hook_key_get(unsigned key, struct gorgon_ns *ns)
+{
+	return key < GORGON_KEY_FIRST ? ns->linked->libc.key_get(key) : gorgon_key_get(key);
+}
+
+static int hook_key_set(unsigned key, const void *value, struct gorgon_ns *ns)
+{
+	return key < GORGON_KEY_FIRST ? ns->linked->libc.key_set(key, value)
+				      : gorgon_key_set(key, value);
+}
+
+// The fork() of its C library knows nothing of what the host's library calls around one.
+static pid_t hook_fork(struct gorgon_ns *ns)
+{
+	pid_t pid;
+
+	gorgon_linked_before_fork();
+	gorgon_before_fork();
+	pid = ns->linked->libc.fork();
+	gorgon_after_fork(!pid);
+	gorgon_linked_after_fork(!pid);
+	return pid;
+}
+
+// --- the table ------------------------------------------------------------------------------
+
+enum where {
+	EVERYWHERE,
+	WITH_OUTPUT,	// the host wants what is written
+	OWN_LIBC,	// the namespace has a C library of its own
+	SHARED_LIBC,
+};
+
+// Without a target: that of ../elf/replace.c.
+static const struct {
+	const char *name;
+	void *target;
+	unsigned args;
+	enum where where;
+	const char *reason;
+} hooks[] = {
+	{"dlopen", hook_dlopen, 2, EVERYWHERE, "the strategy's, and what it brings is listed"},
+	{"dlclose", hook_dlclose, 1, EVERYWHERE, "what has gone is forgotten"},
+	{"dlerror", hook_dlerror, 0, EVERYWHERE, "tells of failures of our dlopen()"},
+	{"exit", hook_exit, 1, EVERYWHERE, "ends the interpreter, never the host"},
+	{"kill", hook_kill, 2, EVERYWHERE,
+	 "CPython ends after an unhandled Ctrl-C by sending itself SIGINT: not the host"},
+	{"sigaction", hook_sigaction, 3, EVERYWHERE, "each copy has its own handlers"},
+	{"signal", hook_signal, 2, EVERYWHERE, "as sigaction"},
+	{"pthread_create", hook_pthread_create, 4, EVERYWHERE,
+	 "an interpreter is not unloaded under threads that its code has started"},
+	{"write", hook_write, 3, WITH_OUTPUT, "output goes where the host says"},
+	{"fork", hook_fork, 0, OWN_LIBC, "locks of ours, signals of the child"},
+	{"pthread_key_create", NULL, 0, OWN_LIBC, "C libraries use the same numbers and places"},
+	{"pthread_key_delete", hook_key_delete, 1, OWN_LIBC, "as pthread_key_create"},
+	{"pthread_getspecific", hook_key_get, 1, OWN_LIBC, "as pthread_key_create"},
+	{"pthread_setspecific", hook_key_set, 2, OWN_LIBC, "as pthread_key_create"},
+	{"setlocale", NULL, 0, SHARED_LIBC, "copies would decode in each other's locale"},
+	{"getenv", NULL, 0, SHARED_LIBC, "sizes of thread pools; orders readers and writers"},
+	{"secure_getenv", NULL, 0, SHARED_LIBC, "as setenv"},
+	{"setenv", NULL, 0, SHARED_LIBC, "does not move the environment under a getenv"},
+	{"unsetenv", NULL, 0, SHARED_LIBC, "as setenv"},
+	{"putenv", NULL, 0, SHARED_LIBC, "as setenv"},
+};
+
+#define COUNT (sizeof(hooks) / sizeof(*hooks))
+
+struct gorgon_error *gorgon_hooks_create(struct gorgon_ns *ns)
+{
+	struct gorgon_thunk list[COUNT];
+
+	for (size_t i = 0; i < COUNT; i++)
+		list[i] = (struct gorgon_thunk){hooks[i].target, hooks[i].args, ns};
+	return gorgon_thunks_create(list, COUNT, &ns->linked->thunks);
+}
+
+static bool applies(const struct gorgon_object *object, enum where where)
+{
+	bool own_libc = object->ns->linked->linker->own_libc;
+
+	switch (where) {
+	case WITH_OUTPUT:
+		return object->ns->opts.write_output != NULL;
+	case OWN_LIBC:
+		return own_libc;
+	case SHARED_LIBC:
+		return !own_libc;
+	default:
+		return true;
+	}
+}
+
+static void *find_hook(const struct gorgon_object *object, const char *name)
+{
+	for (size_t i = 0; i < COUNT; i++)
+		if (!strcmp(hooks[i].name, name) && applies(object, hooks[i].where))
+			return hooks[i].target ? gorgon_thunks_get(object->ns->linked->thunks, i)
+					       : gorgon_replace_find(object->ns, NULL, name);
+	return NULL;
+}
+
+// --- binding --------------------------------------------------------------------------------
+
+static bool keep_patch(struct gorgon_linked *linked, void **slot)
+{
+	if (linked->patch_count == linked->patch_capacity) {
+		size_t capacity = linked->patch_capacity ? 2 * linked->patch_capacity : 64;
+		struct gorgon_patch *grown = reallocarray(linked->patches, capacity, sizeof(*grown));
+
+		if (!grown)
+			return false;
+		linked->patches = grown;
+		linked->patch_capacity = capacity;
+	}
+	linked->patches[linked->patch_count++] = (struct gorgon_patch){slot, *slot};
+	return true;
+}
+
+static bool is_relro(const struct gorgon_object *object, uint64_t addr, uint64_t page_size)
+{
+	uint64_t start = object->bias + object->image->relro_vaddr;
+	uint64_t end = start + object->image->relro_size;
+
+	// As the linker rounds them.
+	return addr >= (start & -page_size) && addr < (end & -page_size);
+}
+
+// Returns false with errno set.
+static bool write_slot(const struct gorgon_object *object, void **slot, void *value)
+{
+	uint64_t page_size = (uint64_t)getpagesize(), page = (uintptr_t)slot & -page_size;
+
+	if (!is_relro(object, (uintptr_t)slot, page_size)) {
+		__atomic_store_n(slot, value, __ATOMIC_RELAXED);
+		return true;
+	}
+	if (mprotect((void *)page, page_size, PROT_READ | PROT_WRITE))
+		return false;
+	__atomic_store_n(slot, value, __ATOMIC_RELAXED);
+	return !mprotect((void *)page, page_size, PROT_READ);
+}
+
+static struct gorgon_error *bind_list(struct gorgon_object *object, const Elf64_Rela *list,
+				      uint64_t count)
+{
+	const struct gorgon_image *image = object->image;
+
+	for (uint64_t i = 0; i < count; i++) {
+		uint32_t type = (uint32_t)ELF64_R_TYPE(list[i].r_info);
+		uint64_t symbol = ELF64_R_SYM(list[i].r_info), vaddr = list[i].r_offset;
+		void **slot = (void **)(object->bias + vaddr), *hook;
+		const struct gorgon_segment *segment;
+
+		if (gorgon_arch_reloc_kind(type) != GORGON_RELOC_SYMBOL ||
+		    gorgon_arch_reloc_width(type) != sizeof(*slot) || !symbol ||
+		    symbol >= image->symbol_count ||
+		    image->symbols[symbol].st_shndx != SHN_UNDEF)
+			continue;
+		segment = gorgon_image_segment(image, vaddr, sizeof(*slot));
+		hook = find_hook(object, image->strtab + image->symbols[symbol].st_name);
+		if (!hook || !segment || !(segment->prot & PROT_WRITE) || vaddr % sizeof(*slot))
+			continue;
+		if (!keep_patch(object->ns->linked, slot))
+			return &gorgon_error_nomem;
+		if (!write_slot(object, slot, hook))
+			return gorgon_error_create_os(errno, "%s: cannot bind %s", object->path,
+						      image->strtab +
+							      image->symbols[symbol].st_name);
+	}
+	return NULL;
+}
+
+struct gorgon_error *gorgon_hooks_bind(struct gorgon_object *object)
+{
+	const struct gorgon_image *image = object->image;
+	struct gorgon_error *err = bind_list(object, image->rela, image->rela_count);
+
+	return err ?: bind_list(object, image->jmprel, image->jmprel_count);
+}
+
+void gorgon_hooks_unbind(struct gorgon_object *object)
+{
+	const struct gorgon_linked *linked = object->ns->linked;
+
+	for (size_t i = 0; i < linked->patch_count; i++) {
+		uint64_t addr = (uintptr_t)linked->patches[i].slot;
+
+		if (addr >= object->start && addr < object->end)
+			write_slot(object, linked->patches[i].slot, linked->patches[i].before);
+	}
+}

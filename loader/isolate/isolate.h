@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* How the libraries of an interpreter are made private: the strategies. See isolate.c. */
+#ifndef GORGON_ISOLATE_H
+#define GORGON_ISOLATE_H
+
+#include "../gorgon.h"
+
+struct gorgon_isolation {
+	const char *name; /* as in `gorgon run --isolate` */
+	bool counts_memory; /* knows what an interpreter allocates, so that it can be limited */
+
+	/* Refuse options of a namespace that the strategy cannot have. */
+	struct gorgon_error *(*check)(const struct gorgon_ns_opts *opts);
+	/* Load a libpython, the first of all objects, into an empty namespace. */
+	struct gorgon_error *(*open)(struct gorgon_ns *ns, const char *path,
+				     struct gorgon_object **ret);
+	/* Undo that, and every dlopen() of private code since; gorgon_ns_destroy() follows. May
+	 * be repeated after an error. */
+	struct gorgon_error *(*close)(struct gorgon_ns *ns);
+	/* The calling thread is about to run private code. */
+	void (*enter)(struct gorgon_ns *ns);
+	/* Write what private C code has printed so far. */
+	void (*flush)(struct gorgon_ns *ns);
+};
+
+/* NULL: there is none of that number. */
+const struct gorgon_isolation *gorgon_isolation_find(enum gorgon_isolate isolate);
+
+#endif

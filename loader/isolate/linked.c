@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: MIT
+// Namespaces whose objects the system's linker loads: what dlmopen.c and copy.c have in
+// common.
+//
+// The linker maps, relocates and initialises, and debuggers know its objects from it. What is
+// left to do after each dlopen() and dlclose() of private code is to look at the linker's list
+// (take_stock()): what has come is listed in the namespace like an object of our own, which
+// makes it an entry for debuggers, and is bound to our hooks (hooks.c); what has gone is
+// forgotten.
+//
+// So constructors of a library run before it is bound, and libraries that the C library loads
+// for itself (iconv, nss) are seen at the next dlopen() of the program.
+//
+// Locks: one for all of these namespaces is held around the linker's work and the stock-taking
+// after it, which is before the loader's lock. It is recursive: constructors may load.
+
+#define _GNU_SOURCE
+#include "linked.h"
+#include "../elf/error.h"
+#include "../elf/keys.h"
+#include "../elf/lock.h"
+#include "../elf/ns.h"
+#include "../elf/signals.h"
+#include "../elf/thunk.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_mutex_t loading = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+void gorgon_linked_before_fork(void)
+{
+	pthread_mutex_lock(&loading);
+}
+
+void gorgon_linked_after_fork(bool child)
+{
+	// The thread has another number there, by which such a mutex knows its owner.
+	if (child)
+		loading = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+	else
+		pthread_mutex_unlock(&loading);
+}
+
+static void after_fork_parent(void)
+{
+	gorgon_linked_after_fork(false);
+}
+
+static void after_fork_child(void)
+{
+	gorgon_linked_after_fork(true);
+}
+
+// 201: after that of lock.c, so that this lock is taken first.
+__attribute__((constructor(201))) static void init(void)
+{
+	pthread_atfork(gorgon_linked_before_fork, after_fork_parent, after_fork_child);
+}
+
+// --- the linker's list ------------------------------------------------------------------
+
+struct found {
+	struct link_map *map;
+	char *path, *file;
+};
+
+struct stock {
+	const struct gorgon_ns *ns;
+	struct found *list;
+	size_t count, capacity;
+	bool no_memory;
+};
+
+static bool note(struct stock *stock, struct link_map *map)
+{
+	const char *file = stock->ns->linked->linker->file_of(stock->ns, map);
+	struct found *grown;
+
+	if (!file)
+		return true;
+	if (stock->count == stock->capacity) {
+		size_t capacity = stock->capacity ? 2 * stock->capacity : 64;
+
+		grown = reallocarray(stock->list, capacity, sizeof(*grown));
+		if (!grown)
+			return false;
+		stock->list = grown;
+		stock->capacity = capacity;
+	}
+	stock->list[stock->count] = (struct found){map, strdup(map->l_name), strdup(file)};
+	stock->count++;
+	return stock->list[stock->count - 1].path && stock->list[stock->count - 1].file;
+}
+
+// Called for the first object only, for the lock that the system holds meanwhile: the list
+// does not change under us.
+static int walk(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	struct stock *stock = ctx;
+
+	(void)info;
+	(void)size;
+	for (struct link_map *map = stock->ns->linked->linker->first_map(stock->ns);
+	     map && !stock->no_memory; map = map->l_next)
+		stock->no_memory = !note(stock, map);
+	return 1;
+}
+
+static void stock_deinit(struct stock *stock)
+{
+	for (size_t i = 0; i < stock->count; i++) {
+		free(stock->list[i].path);
+		free(stock->list[i].file);
+	}
+	free(stock->list);
+}
+
+static bool is(const struct gorgon_object *object, const struct found *found)
+{
+	return object->debug.link_map == (uintptr_t)found->map &&
+	       object->bias == found->map->l_addr && !strcmp(object->path, found->path);
+}
+
+static bool has(const struct stock *stock, const struct gorgon_object *object)
+{
+	for (size_t i = 0; i < stock->count; i++)
+		if (is(object, &stock->list[i]))
+			return true;
+	return false;
+}
+
+static struct gorgon_object *find(const struct gorgon_ns *ns, const struct found *found)
+{
+	struct gorgon_object *object = ns->first;
+
+	while (object && !is(object, found))
+		object = object->next;
+	return object;
+}
+
+static struct gorgon_error *add(struct gorgon_ns *ns, const struct found *found)
+{
+	struct gorgon_image *image;
+	struct gorgon_error *err = gorgon_image_open(found->file, &image);
+	struct gorgon_object *object;
+
+	if (err)
+		return err;
+	object = gorgon_object_create(ns, found->path, image);
+	if (!object) {
+		gorgon_image_close(image);
+		return &gorgon_error_nomem;
+	}
+	object->bias = found->map->l_addr;
+	object->start = object->bias + image->vaddr_start;
+	object->end = object->bias + image->vaddr_end;
+	object->debug.link_map = (uintptr_t)found->map;
+	gorgon_object_link_foreign(object);
+	return gorgon_hooks_bind(object);
+}
+
+// The lock of this file is held. After an error some of what has come may be missing.
+static struct gorgon_error *take_stock(struct gorgon_ns *ns)
+{
+	struct stock stock = {.ns = ns};
+	struct gorgon_error *err = NULL;
+	struct gorgon_object *next;
+
+	dl_iterate_phdr(walk, &stock);
+	gorgon_lock();
+	gorgon_debug_begin();
+	for (struct gorgon_object *object = ns->first; object && !stock.no_memory; object = next) {
+		next = object->next;
+		if (!has(&stock, object))
+			gorgon_object_destroy(object);
+	}
+	if (stock.no_memory)
+		err = &gorgon_error_nomem;
+	for (size_t i = 0; i < stock.count && !err; i++)
+		if (!find(ns, &stock.list[i]))
+			err = add(ns, &stock.list[i]);
+	gorgon_debug_end();
+	gorgon_unlock();
+	stock_deinit(&stock);
+	return err;
+}
+
+// --- opening and closing ------------------------------------------------------------------
+
+static struct link_map *map_of(void *handle)
+{
+	struct link_map *map = NULL;
+
+	return dlinfo(handle, RTLD_DI_LINKMAP, &map) ? NULL : map;
+}
+
+static bool keep_handle(struct gorgon_linked *linked, void *handle)
+{
+	if (linked->handle_count == linked->handle_capacity) {
+		size_t capacity = linked->handle_capacity ? 2 * linked->handle_capacity : 32;
+		void **grown = reallocarray(linked->handles, capacity, sizeof(*grown));
+
+		if (!grown)
+			return false;
+		linked->handles = grown;
+		linked->handle_capacity = capacity;
+	}
+	linked->handles[linked->handle_count++] = handle;
+	return true;
+}
+
+static void forget_handle(struct gorgon_linked *linked, const void *handle)
+{
+	for (size_t i = linked->handle_count; i-- > 1;) {
+		if (linked->handles[i] != handle)
+			continue;
+		memmove(linked->handles + i, linked->handles + i + 1,
+			(--linked->handle_count - i) * sizeof(*linked->handles));
+		return;
+	}
+}
+
+// NULL and no error, too: see struct gorgon_linker.
+static struct gorgon_error *open_locked(struct gorgon_ns *ns, const char *path, int flags,
+					void **ret)
+{
+	struct gorgon_linked *linked = ns->linked;
+	struct gorgon_error *err;
+	void *handle = NULL;
+
+	// The program: what an interpreter knows as that is its libpython.
+	if (!path || !*path)
+		handle = dlmopen(linked->lmid, map_of(linked->handles[0])->l_name,
+				 RTLD_NOW | RTLD_NOLOAD);
+	else if ((err = linked->linker->open(ns, path, flags, &handle)))
+		return err;
+	*ret = handle;
+	if (!handle)
+		return NULL;
+	if (!keep_handle(linked, handle)) {
+		dlclose(handle);
+		return &gorgon_error_nomem;
+	}
+	if (!(err = take_stock(ns)))
+		return NULL;
+	// The first one stays in the list, for gorgon_linked_close().
+	if (linked->handle_count > 1) {
+		forget_handle(linked, handle);
+		dlclose(handle);
+		gorgon_error_destroy(take_stock(ns));
+	}
+	return err;
+}
+
+struct gorgon_error *gorgon_linked_dlopen(struct gorgon_ns *ns, const char *path, int flags,
+					  void **handle)
+{
+	uint64_t start = gorgon_now();
+	struct gorgon_error *err;
+
+	pthread_mutex_lock(&loading);
+	err = open_locked(ns, path, flags, handle);
+	ns->load_ns += gorgon_now() - start;
+	pthread_mutex_unlock(&loading);
+	return err;
+}
+
+struct gorgon_error *gorgon_linked_dlclose(struct gorgon_ns *ns, void *handle)
+{
+	struct gorgon_error *err;
+
+	pthread_mutex_lock(&loading);
+	if (dlclose(handle)) {
+		err = gorgon_error_create(GORGON_ERROR_ARGUMENT, "%s", dlerror());
+	} else {
+		forget_handle(ns->linked, handle);
+		err = take_stock(ns);
+	}
+	pthread_mutex_unlock(&loading);
+	return err;
+}
+
+static void find_libc(struct gorgon_linked *linked)
+{
+	const struct {
+		const char *name;
+		void *pointer;
+	} list[] = {
+		{"__errno_location", &linked->libc.errno_location},
+		{"dlerror", &linked->libc.dlerror},
+		{"fflush", &linked->libc.fflush},
+		{"stdout", &linked->libc.out},
+		{"fork", &linked->libc.fork},
+		{"pthread_key_delete", &linked->libc.key_delete},
+		{"pthread_getspecific", &linked->libc.key_get},
+		{"pthread_setspecific", &linked->libc.key_set},
+		{"uselocale", &linked->libc.uselocale},
+	};
+
+	// All are there in any C library that this one runs with.
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
+		void *addr = dlsym(linked->handles[0], list[i].name);
+
+		memcpy(list[i].pointer, &addr, sizeof(addr));
+	}
+}
+
+struct gorgon_error *gorgon_linked_open(struct gorgon_ns *ns, const struct gorgon_linker *linker,
+					const char *path, struct gorgon_object **ret)
+{
+	struct gorgon_linked *linked = calloc(1, sizeof(*linked));
+	struct gorgon_error *err;
+	const struct link_map *map;
+	void *handle;
+
+	if (!linked)
+		return &gorgon_error_nomem;
+	linked->linker = linker;
+	ns->linked = linked;
+	if ((err = gorgon_hooks_create(ns)) ||
+	    (err = gorgon_linked_dlopen(ns, path, RTLD_NOW | RTLD_LOCAL, &handle)))
+		return err;
+	find_libc(linked);
+	map = map_of(handle);
+	gorgon_lock();
+	for (struct gorgon_object *object = ns->first; object; object = object->next)
+		if (object->debug.link_map == (uintptr_t)map)
+			*ret = object;
+	gorgon_unlock();
+	return NULL;
+}
+
+// Handlers and destructors go before the code that they are in.
+static struct gorgon_error *detach(struct gorgon_ns *ns)
+{
+	struct gorgon_signals *none = gorgon_signals_create(false);
+	struct gorgon_error *err;
+
+	if (!none)
+		return &gorgon_error_nomem;
+	gorgon_lock();
+	if ((err = gorgon_ns_wait_for_threads(ns))) {
+		gorgon_signals_destroy(none);
+	} else {
+		gorgon_keys_drop(ns);
+		gorgon_signals_destroy(ns->signals);
+		ns->signals = none;
+	}
+	gorgon_unlock();
+	return err;
+}
+
+// What the linker keeps (a definition that is unique in the process, RTLD_NODELETE) calls the
+// system's functions again. Returns how many objects that are.
+static size_t unbind_all(struct gorgon_ns *ns)
+{
+	size_t count = 0;
+
+	gorgon_lock();
+	for (struct gorgon_object *object = ns->first; object; object = object->next, count++)
+		gorgon_hooks_unbind(object);
+	gorgon_unlock();
+	return count;
+}
+
+struct gorgon_error *gorgon_linked_close(struct gorgon_ns *ns)
+{
+	struct gorgon_linked *linked = ns->linked;
+	struct gorgon_error *err;
+	size_t left = 0;
+
+	if (!linked)
+		return NULL;
+	if ((err = detach(ns)))
+		return err;
+	pthread_mutex_lock(&loading);
+	while (linked->handle_count)
+		dlclose(linked->handles[--linked->handle_count]);
+	if (!(err = take_stock(ns)))
+		left = unbind_all(ns);
+	if (left)
+		gorgon_ns_log(ns, "%zu objects stay loaded: the system's linker cannot unload them", left);
+	if (!err && linked->linker->closed)
+		linked->linker->closed(ns, left);
+	pthread_mutex_unlock(&loading);
+	if (err)
+		return err;
+	gorgon_thunks_destroy(linked->thunks);
+	free(linked->handles);
+	free(linked->patches);
+	free(linked);
+	ns->linked = NULL;
+	return NULL;
+}
+
+// --- running ------------------------------------------------------------------------------
+
+// A thread that another C library has started lacks what this one keeps for each thread
+// about characters; to choose a locale sets it up.
+void gorgon_linked_enter(struct gorgon_ns *ns)
+{
+	if (ns->linked->linker->own_libc)
+		ns->linked->libc.uselocale(LC_GLOBAL_LOCALE);
+}
+
+void gorgon_linked_flush(struct gorgon_ns *ns)
+{
+	ns->linked->libc.fflush(*ns->linked->libc.out);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* Interpreters whose objects the system's linker loads. See linked.c and hooks.c. */
+#ifndef GORGON_ISOLATE_LINKED_H
+#define GORGON_ISOLATE_LINKED_H
+
+#include "isolate.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <locale.h>
+#include <pthread.h>
+#include <stdio.h>
+
+struct gorgon_thunks;
+
+/* What differs between the strategies that use the system's linker. */
+struct gorgon_linker {
+	const char *name; /* of the strategy */
+	bool own_libc;	  /* each namespace has a C library of its own */
+	/* Open a file. A NULL handle without an error: RTLD_NOLOAD, and it is not loaded. */
+	struct gorgon_error *(*open)(struct gorgon_ns *ns, const char *path, int flags,
+				     void **handle);
+	/* The linker's list that its objects are in; NULL when there is none any more. */
+	struct link_map *(*first_map)(const struct gorgon_ns *ns);
+	/* The file to read about an object of the linker's; NULL: it is not the namespace's. */
+	const char *(*file_of)(const struct gorgon_ns *ns, const struct link_map *map);
+	/* Or NULL. After the last dlclose(); @left: objects that the linker has kept all the same. */
+	void (*closed)(struct gorgon_ns *ns, size_t left);
+};
+
+/* A word of an object that was changed. */
+struct gorgon_patch {
+	void **slot, *before;
+};
+
+/* Of a namespace whose objects the system's linker loads. */
+struct gorgon_linked {
+	const struct gorgon_linker *linker;
+	struct gorgon_thunks *thunks;
+	void *own; /* the strategy's */
+	Lmid_t lmid; /* link namespace that private code is in */
+	const struct r_debug *world; /* what debuggers read of that */
+
+	/* Handles of dlopen(), the first is libpython's. Under the lock of linked.c. */
+	void **handles;
+	size_t handle_count, handle_capacity;
+	struct gorgon_patch *patches;
+	size_t patch_count, patch_capacity;
+
+	/* Of the C library that private code uses. */
+	struct {
+		int *(*errno_location)(void);
+		char *(*dlerror)(void);
+		int (*fflush)(FILE *stream);
+		FILE **out;
+		pid_t (*fork)(void);
+		int (*key_delete)(pthread_key_t key);
+		void *(*key_get)(pthread_key_t key);
+		int (*key_set)(pthread_key_t key, const void *value);
+		locale_t (*uselocale)(locale_t locale);
+	} libc;
+};
+
+extern const struct gorgon_isolation gorgon_isolation_dlmopen;
+
+/* --- linked.c ------------------------------------------------------------------------ */
+
+struct gorgon_error *gorgon_linked_open(struct gorgon_ns *ns, const struct gorgon_linker *linker,
+					const char *path, struct gorgon_object **ret);
+struct gorgon_error *gorgon_linked_close(struct gorgon_ns *ns);
+void gorgon_linked_enter(struct gorgon_ns *ns);
+void gorgon_linked_flush(struct gorgon_ns *ns);
+
+/* dlopen() and dlclose() of private code. */
+struct gorgon_error *gorgon_linked_dlopen(struct gorgon_ns *ns, const char *path, int flags,
+					  void **handle);
+struct gorgon_error *gorgon_linked_dlclose(struct gorgon_ns *ns, void *handle);
+
+/* Around fork(), besides what lock.c does. */
+void gorgon_linked_before_fork(void);
+void gorgon_linked_after_fork(bool child);
+
+/* --- hooks.c ------------------------------------------------------------------------- */
+
+/* Make the thunks of a namespace's hooks. */
+struct gorgon_error *gorgon_hooks_create(struct gorgon_ns *ns);
+/* Let an object call them. The loader's lock is held. */
+struct gorgon_error *gorgon_hooks_bind(struct gorgon_object *object);
+/* Put back what it called before. */
+void gorgon_hooks_unbind(struct gorgon_object *object);
+
+#endif

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""gorgon run --isolate: the same programs under each strategy, and what each says at its limits."""
+
+import signal
+import unittest
+
+from harness import Background, GORGON, SANITIZED, run
+
+NUMPY = "import numpy; print(numpy.ones(3).sum())"
+# A python3's environment has nothing that is the host's to keep apart, but for the room for thread-local variables.
+MUCH_ROOM = {"GLIBC_TUNABLES": "glibc.rtld.optional_static_tls=20000"}
+
+
+class Strategy:
+    """What a program sees is the same whoever has made the copies."""
+
+    isolate = None
+    maxDiff = None
+
+    def gorgon(self, *args, **kwargs):
+        return run(GORGON, "run", "--isolate", self.isolate, *args, **kwargs)
+
+    def check(self, result, lines, status=0):
+        self.assertEqual((sorted(result.stdout.splitlines()), result.stderr, result.returncode),
+                         (sorted(lines), "", status))
+
+    def fails(self, result, *fragments):
+        self.assertEqual((result.stdout, result.returncode), ("", 3), result.stderr)
+        self.assertRegex(result.stderr, r"\Agorgon: [^\n]+\n\Z")
+        for fragment in fragments:
+            self.assertIn(fragment, result.stderr)
+
+    def test_numpy_runs_in_each(self):
+        self.check(self.gorgon("-n", "2", "-c", NUMPY), ["3.0"] * 2)
+
+    def test_objects_of_copies_are_their_own(self):
+        result = self.gorgon("-n", "3", "-c", "print(id(None))")
+        self.assertEqual((len(set(result.stdout.split())), result.returncode), (3, 0), result.stderr)
+
+    def test_modules_with_libraries_of_their_own(self):
+        code = ("import decimal, hashlib, sqlite3, ssl, threading, xml.parsers.expat, zlib\n"
+                "got = []\n"
+                "thread = threading.Thread(target=lambda: got.append(decimal.Decimal(2).sqrt()))\n"
+                "thread.start(); thread.join()\n"
+                "print(got[0], sqlite3.connect(':memory:').execute('select 1+1').fetchone()[0], "
+                "hashlib.sha256(b'x').hexdigest()[:8], zlib.crc32(b'x'))\n")
+        self.check(self.gorgon("-n", "2", "-c", code), ["1.414213562373095048801688724 2 2d711642 2363233923"] * 2)
+
+    def test_module_gorgon_tells_numbers_and_shares_arrays(self):
+        code = ("import gorgon, numpy, time\n"
+                "if gorgon.interpreter == 0:\n"
+                "    gorgon.use_data_handler()\n"
+                "    gorgon.share(numpy.arange(5), 'numbers')\n"
+                "while True:\n"
+                "    try: numbers = gorgon.receive('numbers'); break\n"
+                "    except KeyError: time.sleep(0.01)\n"
+                "print(gorgon.interpreter, gorgon.count(), numbers.sum())\n")
+        self.check(self.gorgon("-n", "2", "-c", code), ["0 2 10", "1 2 10"])
+
+    def test_exit_ends_one_interpreter(self):
+        code = "import gorgon, sys, time\nif gorgon.interpreter == 0: sys.exit(7)\ntime.sleep(0.3); print('alive')\n"
+        self.check(self.gorgon("-n", "2", "-c", code), ["alive"], 7)
+
+    def test_output_is_the_host_s_to_label(self):
+        self.check(self.gorgon("-n", "2", "--label", "-c", "print('line'); import os; os.write(1, b'raw\\n')"),
+                   ["[0] line", "[0] raw", "[1] line", "[1] raw"])
+
+    def test_what_c_code_has_printed_is_written(self):
+        code = "import ctypes, gorgon; ctypes.CDLL(None).printf(b'from C %d\\n', gorgon.interpreter)"
+        self.check(self.gorgon("-n", "2", "-c", code), ["from C 0", "from C 1"])
+
+    def test_ctypes_answers_from_its_own_copy(self):
+        code = ("import ctypes\n"
+                "ctypes.pythonapi.PyLong_FromLong.restype = ctypes.py_object\n"
+                "assert ctypes.pythonapi.PyLong_FromLong(5) is 5 + 0\n"
+                "print(ctypes.cast(ctypes.CDLL(None).PyList_Append, ctypes.c_void_p).value)\n")
+        result = self.gorgon("-n", "3", "-c", code)
+        self.assertEqual((len(set(result.stdout.split())), result.returncode), (3, 0), result.stderr)
+
+    def test_missing_library_and_name_are_exceptions(self):
+        code = ("import ctypes\n"
+                "for call in (lambda: ctypes.CDLL('libnothing.so'), lambda: ctypes.CDLL('libz.so.1').nothing):\n"
+                "    try: call()\n"
+                "    except (OSError, AttributeError) as error: print(type(error).__name__, 'nothing' in str(error))\n")
+        self.check(self.gorgon("-n", "2", "-c", code), ["AttributeError True", "OSError True"] * 2)
+
+    def test_each_has_its_own_signal_handlers(self):
+        code = ("import gorgon, signal, time\n"
+                "print('ready', flush=True)\n"
+                "try: time.sleep(60)\n"
+                "except KeyboardInterrupt: print('interrupted', gorgon.interpreter)\n"
+                "try: signal.signal(signal.SIGKILL, print)\n"
+                "except OSError as error: print(error)\n")
+        with Background(GORGON, "run", "--isolate", self.isolate, "-n", "2", "-c", code, until="(ready\\s+){2}") as program:
+            program.process.send_signal(signal.SIGINT)
+            status = program.process.wait(timeout=30)
+            lines = sorted(program.output.splitlines())
+        self.assertEqual((lines, status), (["[Errno 22] Invalid argument"] * 2 + ["interrupted 0", "interrupted 1",
+                                                                                 "ready", "ready"], 0))
+
+    def test_unhandled_interrupt_ends_one_interpreter_only(self):
+        code = "import gorgon, time\nif gorgon.interpreter == 0: raise KeyboardInterrupt\ntime.sleep(0.3); print('alive')\n"
+        result = self.gorgon("-n", "2", "-c", code)
+        self.assertEqual((result.stdout, result.returncode), ("alive\n", 130), result.stderr)
+
+    def test_fork_leaves_a_usable_child(self):
+        code = ("import os, sys\n"
+                "pid = os.fork()\n"
+                "if pid == 0:\n"
+                "    import numpy\n"
+                "    sys.exit(int(numpy.arange(5).sum()))\n"
+                "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n")
+        self.check(self.gorgon("-n", "2", "-c", code), ["10"] * 2)
+
+    def test_interpreters_come_and_go(self):
+        code = "import decimal, json, threading; t = threading.Thread(target=print, args=('x',)); t.start(); t.join()"
+        self.check(self.gorgon("-n", "2", "--repeat", "5", "-c", code), ["x"] * 10)
+
+    def test_statistics_count_objects(self):
+        result = self.gorgon("--timing", "-c", "import _decimal")
+        self.assertRegex(result.stderr, r"(?m)^ +0 +[1-9]\d* .*[1-9]")
+
+
+class Loader(Strategy, unittest.TestCase):
+    isolate = "loader"
+
+
+@unittest.skipIf(SANITIZED, "each namespace would have a sanitizer's runtime of its own")
+class Dlmopen(Strategy, unittest.TestCase):
+    isolate = "dlmopen"
+
+    def test_limits_are_named(self):
+        self.fails(self.gorgon("-n", "16", "-c", "1"), "static TLS", "glibc.rtld.optional_static_tls")
+        self.fails(self.gorgon("-n", "16", "-c", "1", env=MUCH_ROOM), "no more namespaces", "16")
+        self.check(self.gorgon("-n", "15", "-c", NUMPY, env=MUCH_ROOM), ["3.0"] * 15)
+
+    def test_options_that_it_cannot_have_are_refused(self):
+        self.fails(self.gorgon("--share", "libz*", "-c", "1"), "dlmopen", "no library can be shared")
+
+    def test_a_damaged_libpython_is_one_line(self):
+        self.fails(self.gorgon("--python", "/nonexistent", "-c", "1"), "/nonexistent")
+
+    def test_global_scope_is_refused(self):
+        code = ("import ctypes\n"
+                "try: ctypes.CDLL('libz.so.1', mode=ctypes.RTLD_GLOBAL)\n"
+                "except OSError as error: print(error)\n")
+        self.check(self.gorgon("-c", code), ["libz.so.1: RTLD_GLOBAL is not possible with isolation by dlmopen"])
+
+
+if __name__ == "__main__":
+    unittest.main()

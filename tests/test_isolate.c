@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// loader/isolate: the strategies as a host sees them.
+
+#define _GNU_SOURCE
+#include "helpers.h"
+
+#include "../loader/elf/debug_root.h"
+#include "../loader/elf/ns.h"
+#include "../loader/elf/object.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <string.h>
+
+#define WITH(test, isolate) cmocka_unit_test_prestate(test, &(enum gorgon_isolate){isolate})
+#define LINKED(test)	    WITH(test, GORGON_ISOLATE_DLMOPEN)
+#define STRATEGIES(test)    WITH(test, GORGON_ISOLATE_LOADER), LINKED(test)
+
+static struct gorgon_interp_opts options(void *const *state)
+{
+	return (struct gorgon_interp_opts){.size = sizeof(struct gorgon_interp_opts),
+					   .isolate = *(const enum gorgon_isolate *)*state};
+}
+
+static struct gorgon_interp *start(void *const *state)
+{
+	struct gorgon_interp_opts opts = options(state);
+
+	return test_interp_start(&opts, NULL);
+}
+
+static int64_t call(struct gorgon_interp *interp, const char *function)
+{
+	struct gorgon_value value;
+	int64_t ret;
+
+	assert_ok(gorgon_interp_call(interp, NULL, function, NULL, NULL, &value));
+	assert_int_equal(value.kind, GORGON_VALUE_INT);
+	ret = value.integer;
+	gorgon_value_deinit(&value);
+	return ret;
+}
+
+// --- every strategy ------------------------------------------------------------------------
+
+static void interp_call_two_interpreters_keep_their_own_state(void **state)
+{
+	struct gorgon_interp *interp[2] = {start(state), start(state)};
+
+	for (int i = 0; i < 2; i++)
+		assert_ok(gorgon_interp_run_string(interp[i],
+						   i ? "import decimal\ndef f(): return 41"
+						     : "import decimal\ndef f(): return 40",
+						   NULL));
+	// One thread in both: what each keeps per thread is its own.
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(call(interp[i], "f"), 40 + i);
+	assert_ptr_not_equal(gorgon_interp_find_symbol(interp[0], "PyList_Append"),
+			     gorgon_interp_find_symbol(interp[1], "PyList_Append"));
+	for (int i = 0; i < 2; i++)
+		assert_ok(gorgon_interp_destroy(interp[i]));
+}
+
+static void *call_on_thread(void *interp)
+{
+	// Functions of <ctype.h> need what a C library keeps for each thread.
+	assert_ok(gorgon_interp_run_string(interp,
+					   "import ctypes\n"
+					   "assert ctypes.CDLL(None).isalpha(ord('x'))\n",
+					   NULL));
+	return NULL;
+}
+
+static void interp_call_other_thread_has_a_whole_c_library(void **state)
+{
+	struct gorgon_interp *interp = start(state);
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, call_on_thread, interp), 0);
+	pthread_join(thread, NULL);
+	assert_ok(gorgon_interp_run_string(interp,
+					   "import ctypes, threading\n"
+					   "got = []\n"
+					   "thread = threading.Thread(target=lambda: got.append("
+					   "ctypes.CDLL(None).isalpha(ord('x'))))\n"
+					   "thread.start(); thread.join()\n"
+					   "assert got[0]\n",
+					   NULL));
+	assert_ok(gorgon_interp_stop(interp, -1));
+	assert_ok(gorgon_interp_destroy(interp));
+}
+
+static void interp_run_exception_and_exit_are_errors(void **state)
+{
+	struct gorgon_interp *interp = start(state);
+
+	assert_error(gorgon_interp_run_string(interp, "1/0", NULL), GORGON_ERROR_EXCEPTION,
+		     "division by zero");
+	assert_error(gorgon_interp_run_string(interp, "import ctypes; ctypes.pythonapi.Py_Exit(3)", NULL),
+		     GORGON_ERROR_PYTHON, "exit(3)");
+	assert_ok(gorgon_interp_destroy(interp));
+}
+
+static void interp_destroy_leaves_no_object(void **state)
+{
+	struct gorgon_interp_opts opts = options(state);
+	uint32_t count = gorgon_debug_root.object_count;
+
+	for (int i = 0; i < 20; i++) {
+		struct gorgon_interp *interp = test_interp_start(&opts, NULL);
+
+		assert_ok(gorgon_interp_run_string(interp, "import decimal", NULL));
+		assert_true(gorgon_debug_root.object_count > count);
+		assert_ok(gorgon_interp_destroy(interp));
+		assert_int_equal(gorgon_debug_root.object_count, count);
+	}
+}
+
+// --- those of the system's linker ------------------------------------------------------------
+
+static bool check_link_map(void *ctx, struct gorgon_object *object)
+{
+	const struct link_map *map = (const struct link_map *)(uintptr_t)object->debug.link_map;
+
+	assert_non_null(map);
+	assert_int_equal(map->l_addr, object->debug.bias);
+	assert_string_equal(map->l_name, (const char *)(uintptr_t)object->debug.path);
+	assert_int_equal(object->debug.symfile, 0);
+	++*(unsigned *)ctx;
+	return true;
+}
+
+static void interp_create_linked_objects_are_listed_with_link_maps(void **state)
+{
+	struct gorgon_interp *interp = start(state);
+	struct gorgon_ns *ns = gorgon_interp_ns(interp);
+	struct gorgon_interp_stats stats = {.size = sizeof(stats)};
+	unsigned before = 0, after = 0;
+
+	gorgon_ns_for_each_object(ns, check_link_map, &before);
+	assert_ok(gorgon_interp_run_string(interp, "import _decimal", NULL));
+	gorgon_ns_for_each_object(ns, check_link_map, &after);
+	assert_true(before && after > before);
+	assert_ok(gorgon_interp_get_stats(interp, &stats));
+	assert_int_equal(stats.object_count, after);
+	assert_true(stats.private_bytes && stats.shared_bytes);
+	assert_ok(gorgon_interp_destroy(interp));
+}
+
+static void interp_create_linked_refuses_what_needs_the_loader(void **state)
+{
+	struct gorgon_provider provider = {gorgon_table_find, NULL};
+	struct gorgon_interp_opts opts = options(state);
+	struct gorgon_start_opts limit = {.size = sizeof(limit), .memory_limit = 1 << 30};
+	struct gorgon_interp *interp;
+	struct gorgon_object *object;
+
+	opts.ns = (struct gorgon_ns_opts){.size = sizeof(opts.ns), .provider = &provider};
+	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_UNSUPPORTED, "provider");
+	opts.ns.provider = NULL;
+	interp = test_interp_create(&opts);
+	assert_error(gorgon_interp_start(interp, &limit), GORGON_ERROR_UNSUPPORTED, "memory_limit");
+	assert_error(gorgon_object_open(gorgon_interp_ns(interp), "build/modules/libbasic.so", 0, &object),
+		     GORGON_ERROR_UNSUPPORTED, "libbasic.so: namespace");
+	assert_ok(gorgon_interp_destroy(interp));
+}
+
+static void interp_create_unknown_strategy_is_refused(void **state)
+{
+	struct gorgon_interp_opts opts = {.size = sizeof(opts), .isolate = (enum gorgon_isolate)99};
+	struct gorgon_interp *interp;
+
+	(void)state;
+	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_ARGUMENT, "isolate is 99");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STRATEGIES(interp_call_two_interpreters_keep_their_own_state),
+		STRATEGIES(interp_call_other_thread_has_a_whole_c_library),
+		STRATEGIES(interp_run_exception_and_exit_are_errors),
+		STRATEGIES(interp_destroy_leaves_no_object),
+		LINKED(interp_create_linked_objects_are_listed_with_link_maps),
+		LINKED(interp_create_linked_refuses_what_needs_the_loader),
+		cmocka_unit_test(interp_create_unknown_strategy_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
