@@ -511,6 +511,10 @@ enum gorgon_isolate {
 	 * gorgon_ns_opts are refused; @c debug plays no part, debuggers know the objects from the
 	 * system's linker. */
 	GORGON_ISOLATE_DLMOPEN = 1,
+	/** copies of the files of private libraries, in a folder under TMPDIR, which the system's
+	 * linker loads; @c provider of struct gorgon_ns_opts is refused, and a process that
+	 * has a Python in its global scope. @c debug plays no part, as above. */
+	GORGON_ISOLATE_COPY = 2,
 };
 
 /** Options of gorgon_interp_create(). */

@@ -12,9 +12,10 @@
 #include <link.h>
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #define WITH(test, isolate) cmocka_unit_test_prestate(test, &(enum gorgon_isolate){isolate})
-#define LINKED(test)	    WITH(test, GORGON_ISOLATE_DLMOPEN)
+#define LINKED(test)	    WITH(test, GORGON_ISOLATE_DLMOPEN), WITH(test, GORGON_ISOLATE_COPY)
 #define STRATEGIES(test)    WITH(test, GORGON_ISOLATE_LOADER), LINKED(test)
 
 static struct gorgon_interp_opts options(void *const *state)
@@ -125,7 +126,9 @@ static bool check_link_map(void *ctx, struct gorgon_object *object)
 
 	assert_non_null(map);
 	assert_int_equal(map->l_addr, object->debug.bias);
-	assert_string_equal(map->l_name, (const char *)(uintptr_t)object->debug.path);
+	// The linker's may be a copy; debuggers are told the original, which stays.
+	assert_string_equal(strrchr(map->l_name, '/'), strrchr(object->path, '/'));
+	assert_int_equal(access(object->path, R_OK), 0);
 	assert_int_equal(object->debug.symfile, 0);
 	++*(unsigned *)ctx;
 	return true;

@@ -86,8 +86,10 @@ static int parse_isolate(struct run *run, const char *strategy)
 		run->program.isolate = GORGON_ISOLATE_LOADER;
 	else if (!strcmp(strategy, "dlmopen"))
 		run->program.isolate = GORGON_ISOLATE_DLMOPEN;
+	else if (!strcmp(strategy, "copy"))
+		run->program.isolate = GORGON_ISOLATE_COPY;
 	else
-		return tool_usage("--isolate %s: expected loader or dlmopen", strategy);
+		return tool_usage("--isolate %s: expected loader, copy or dlmopen", strategy);
 	return 0;
 }
 

@@ -60,7 +60,9 @@ def matches(o, pattern):
 
 
 def has_symbols(target, o):
-    return identity(o) in _added.get(process.key(target.GetProcess()), {})
+    # Of what the system's linker has loaded lldb knows all in its own list, which dlmopen(3) does not add to.
+    known = o.link_map and target.ResolveLoadAddress(o.start).GetModule().IsValid()
+    return known or identity(o) in _added.get(process.key(target.GetProcess()), {})
 
 
 def open_file(target, o):

@@ -4,6 +4,7 @@
 // loader   the loader of this library maps and relocates them itself (../elf); everything
 //	    else in the documentation speaks of it
 // dlmopen  the system's linker loads them into a link namespace (dlmopen.c)
+// copy     the system's linker loads copies of their files under other names (copy.c)
 //
 // Whoever uses an interpreter sees a namespace with objects in all of them: its lock,
 // signals, locale and thunks, its entry for debuggers.
@@ -60,6 +61,7 @@ const struct gorgon_isolation *gorgon_isolation_find(enum gorgon_isolate isolate
 	static const struct gorgon_isolation *const list[] = {
 		[GORGON_ISOLATE_LOADER] = &loader,
 		[GORGON_ISOLATE_DLMOPEN] = &gorgon_isolation_dlmopen,
+		[GORGON_ISOLATE_COPY] = &gorgon_isolation_copy,
 	};
 
 	return (size_t)isolate < sizeof(list) / sizeof(*list) ? list[isolate] : NULL;

@@ -63,7 +63,7 @@ __attribute__((constructor(201))) static void init(void)
 
 struct found {
 	struct link_map *map;
-	char *path, *file;
+	char *file;
 };
 
 struct stock {
@@ -89,9 +89,8 @@ static bool note(struct stock *stock, struct link_map *map)
 		stock->list = grown;
 		stock->capacity = capacity;
 	}
-	stock->list[stock->count] = (struct found){map, strdup(map->l_name), strdup(file)};
-	stock->count++;
-	return stock->list[stock->count - 1].path && stock->list[stock->count - 1].file;
+	stock->list[stock->count] = (struct found){map, strdup(file)};
+	return stock->list[stock->count++].file;
 }
 
 // Called for the first object only, for the lock that the system holds meanwhile: the list
@@ -110,17 +109,15 @@ static int walk(struct dl_phdr_info *info, size_t size, void *ctx)
 
 static void stock_deinit(struct stock *stock)
 {
-	for (size_t i = 0; i < stock->count; i++) {
-		free(stock->list[i].path);
+	for (size_t i = 0; i < stock->count; i++)
 		free(stock->list[i].file);
-	}
 	free(stock->list);
 }
 
 static bool is(const struct gorgon_object *object, const struct found *found)
 {
 	return object->debug.link_map == (uintptr_t)found->map &&
-	       object->bias == found->map->l_addr && !strcmp(object->path, found->path);
+	       object->bias == found->map->l_addr && !strcmp(object->path, found->file);
 }
 
 static bool has(const struct stock *stock, const struct gorgon_object *object)
@@ -148,7 +145,7 @@ static struct gorgon_error *add(struct gorgon_ns *ns, const struct found *found)
 
 	if (err)
 		return err;
-	object = gorgon_object_create(ns, found->path, image);
+	object = gorgon_object_create(ns, found->file, image);
 	if (!object) {
 		gorgon_image_close(image);
 		return &gorgon_error_nomem;

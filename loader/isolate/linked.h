@@ -22,7 +22,8 @@ struct gorgon_linker {
 				     void **handle);
 	/* The linker's list that its objects are in; NULL when there is none any more. */
 	struct link_map *(*first_map)(const struct gorgon_ns *ns);
-	/* The file to read about an object of the linker's; NULL: it is not the namespace's. */
+	/* The file that an object of the linker's is, or is a copy of: debuggers are told that one,
+	 * which stays. NULL: the object is not the namespace's. */
 	const char *(*file_of)(const struct gorgon_ns *ns, const struct link_map *map);
 	/* Or NULL. After the last dlclose(); @left: objects that the linker has kept all the same. */
 	void (*closed)(struct gorgon_ns *ns, size_t left);
@@ -61,7 +62,7 @@ struct gorgon_linked {
 	} libc;
 };
 
-extern const struct gorgon_isolation gorgon_isolation_dlmopen;
+extern const struct gorgon_isolation gorgon_isolation_dlmopen, gorgon_isolation_copy;
 
 /* --- linked.c ------------------------------------------------------------------------ */
 

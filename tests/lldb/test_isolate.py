@@ -12,10 +12,39 @@ SLEEP = "import os, sys, time; print('ready', flush=True); time.sleep(60)"
 class Strategy(Case):
     isolate = None
 
+    def command(self, program):
+        return [harness.GORGON, "run", "--isolate", self.isolate, "-n", "2", "-c", program]
+
     def session(self, commands):
-        command = [harness.GORGON, "run", "--isolate", self.isolate, "-n", "2", "-c", SLEEP]
-        with harness.Background(*command, until="(ready\\s+){2}") as program:
+        with harness.Background(*self.command(SLEEP), until="(ready\\s+){2}") as program:
             return harness.lldb([f"process attach -p {program.pid}", *commands, "process detach"], script=True)
+
+    def test_lists_name_interpreters(self):
+        output = self.session(["gorgon list", "gorgon modules 1"])
+        self.assert_clean(output)
+        self.assertEqual(re.findall(r"^(\d) +3\.11 ", output, re.M), ["0", "1"], output)
+        self.assertRegex(output, r"(?m)^1 +libpython3\.11\.so\.1\.0 .* as any library of the system's linker$")
+
+
+@harness.needs_lldb
+class Copy(Strategy):
+    """lldb knows the copies as it knows any library."""
+
+    isolate = "copy"
+
+    def test_a_breakpoint_stops_in_each_with_line_and_number(self):
+        program = "import gorgon, time; time.sleep(0.2 + gorgon.interpreter)"
+        output = harness.lldb(["breakpoint set -n time_sleep", "run", "continue", "continue"], *self.command(program), script=True)
+        found = re.findall(r"^ +frame #0: 0x\w+ libpython3\.11\.so\.1\.0 \[interp (\d)\]`time_sleep\(.*\) at timemodule\.c:\d+",
+                           output, re.M)
+        self.assertEqual(sorted(found), ["0", "1"], output)
+        self.assertIn("exited with status = 0", output)
+
+    def test_symbols_are_there_and_check_agrees(self):
+        output = self.session(["gorgon symbols all", "gorgon check"])
+        self.assert_clean(output)
+        self.assertRegex(output, r"Symbols added to 0 objects, \d+ had them already\.")
+        self.assertRegex(output, r"2 interpreters, \d+ objects: no problems\.")
 
 
 @harness.needs_lldb
@@ -23,12 +52,6 @@ class Dlmopen(Strategy):
     """lldb reads the list of the process's own link namespace only; the scripts add the others' files."""
 
     isolate = "dlmopen"
-
-    def test_lists_name_interpreters(self):
-        output = self.session(["gorgon list", "gorgon modules 1"])
-        self.assert_clean(output)
-        self.assertEqual(re.findall(r"^(\d) +3\.11 ", output, re.M), ["0", "1"], output)
-        self.assertRegex(output, r"(?m)^1 +libpython3\.11\.so\.1\.0 .* as any library of the system's linker$")
 
     def test_symbols_make_backtraces(self):
         output = self.session(["gorgon symbols all", "thread select 2", "thread backtrace", "thread select 3",

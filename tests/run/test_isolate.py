@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: MIT
 """gorgon run --isolate: the same programs under each strategy, and what each says at its limits."""
 
+import os
+import re
+import shutil
 import signal
+import tempfile
 import unittest
 
-from harness import Background, GORGON, SANITIZED, run
+from harness import Background, GORGON, LIBPYTHON, SANITIZED, run
 
 NUMPY = "import numpy; print(numpy.ones(3).sum())"
 # A python3's environment has nothing that is the host's to keep apart, but for the room for thread-local variables.
 MUCH_ROOM = {"GLIBC_TUNABLES": "glibc.rtld.optional_static_tls=20000"}
+
+# It adds the size of a relocation's symbol to its place; see loader/copy/rewrite.c.
+OF_LARGE_SYMBOLS = re.compile(r"^section .*: read-only section modified but text relocation flag not set\n?", re.M)
 
 
 class Strategy:
@@ -123,6 +130,87 @@ class Strategy:
 
 class Loader(Strategy, unittest.TestCase):
     isolate = "loader"
+
+
+class Copy(Strategy, unittest.TestCase):
+    isolate = "copy"
+
+    def test_copies_are_private_and_gone_at_the_end(self):
+        code = ("import glob, os, numpy\n"
+                "folder, = glob.glob(os.path.join(os.environ['TMPDIR'], 'gorgon-*'))\n"
+                "copies = glob.glob(folder + '/*/*/*')\n"
+                "print(oct(os.stat(folder).st_mode)[-3:], *{oct(os.stat(c).st_mode)[-3:] for c in copies},"
+                " *(any(name in c for c in copies) for name in ('libpython3', '_multiarray_umath', 'libc.so')))\n")
+        with tempfile.TemporaryDirectory() as folder:
+            result = self.gorgon("-c", code, env={"TMPDIR": folder})
+            self.assertEqual(os.listdir(folder), [])
+        self.check(result, ["700 600 True True False"])
+
+    @unittest.skipUnless(shutil.which("eu-elflint"), "eu-elflint is not installed")
+    def test_copies_are_as_well_formed_as_their_originals(self):
+        code = ("import _decimal, glob, os, subprocess\n"
+                "for copy in glob.glob(os.environ['TMPDIR'] + '/gorgon-*/*/*/*'):\n"
+                "    result = subprocess.run(['eu-elflint', '--gnu-ld', copy], capture_output=True, text=True)\n"
+                "    print('===', copy, result.stdout + result.stderr, sep='\\n')\n")
+        with tempfile.TemporaryDirectory() as folder:
+            output = self.gorgon("-c", code, env={"TMPDIR": folder}).stdout
+        found = {os.path.basename(path): text.strip() for path, text in re.findall(r"===\n(.*)\n((?:(?!===\n).*\n)*)", output)}
+        # What the original has in its notes is beyond the checker, too.
+        original = run("eu-elflint", "--gnu-ld", LIBPYTHON)
+        self.assertEqual(found.pop(os.path.basename(LIBPYTHON)), (original.stdout + original.stderr).strip())
+        self.assertEqual(({OF_LARGE_SYMBOLS.sub("", text) for text in found.values()}, len(found) > 2), ({"", "No errors"}, True),
+                         found)
+
+    def test_a_slot_s_copies_serve_the_next_interpreter(self):
+        code = ("import glob, os\n"
+                "import _decimal\n"
+                "print(*sorted(os.stat(c).st_ino for c in glob.glob(os.environ['TMPDIR'] + '/gorgon-*/*/*/*')))\n")
+        with tempfile.TemporaryDirectory() as folder:
+            result = self.gorgon("--repeat", "3", "-c", code, env={"TMPDIR": folder})
+        self.assertEqual((len(result.stdout.splitlines()), len(set(result.stdout.splitlines()))), (3, 1), result.stderr)
+
+    def test_a_kept_library_does_not_come_again(self):
+        # libcrypto keeps itself loaded: another interpreter in that slot would get its old state.
+        code = "import glob, os, ssl; print(*(os.path.basename(d) for d in glob.glob(os.environ['TMPDIR'] + '/gorgon-*/*')))"
+        with tempfile.TemporaryDirectory() as folder:
+            result = self.gorgon("--private", "libcrypto*", "--private", "libssl*", "--repeat", "2", "-c", code,
+                                 env={"TMPDIR": folder})
+            self.assertEqual(os.listdir(folder), [])
+        self.assertEqual([sorted(line.split()) for line in result.stdout.splitlines()], [["0"], ["0", "1"]], result.stderr)
+
+    def test_where_copies_cannot_be_written_is_one_line(self):
+        self.fails(self.gorgon("-c", "1", env={"TMPDIR": "/nonexistent"}), "/nonexistent/gorgon-", "No such file")
+
+    def test_a_damaged_libpython_is_one_line(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "libpython3.11.so.1.0")
+            shutil.copyfile(LIBPYTHON, path)
+            os.truncate(path, 5000000)
+            self.fails(self.gorgon("--python", path, "-c", "1"), path)
+
+    def test_a_forked_child_leaves_the_folder_alone(self):
+        code = ("import os, sys\n"
+                "pid = os.fork()\n"
+                "if pid == 0: sys.exit(0)\n"
+                "os.waitpid(pid, 0)\n"
+                "import _decimal\n"
+                "print(len(os.listdir(os.environ['TMPDIR'])))\n")
+        with tempfile.TemporaryDirectory() as folder:
+            self.check(self.gorgon("-c", code, env={"TMPDIR": folder}), ["1"])
+
+    def test_global_scope_is_refused(self):
+        code = ("import ctypes\n"
+                "try: ctypes.CDLL('libz.so.1', mode=ctypes.RTLD_GLOBAL)\n"
+                "except OSError as error: print(error)\n")
+        self.check(self.gorgon("-c", code), ["libz.so.1: RTLD_GLOBAL is not possible with isolation by copy"])
+
+    def test_locales_are_their_own(self):
+        code = ("import gorgon, locale, time\n"
+                "before = locale.setlocale(locale.LC_CTYPE)\n"
+                "if gorgon.interpreter == 0: locale.setlocale(locale.LC_CTYPE, 'C')\n"
+                "time.sleep(0.3)\n"
+                "print(gorgon.interpreter, locale.setlocale(locale.LC_CTYPE) == ('C' if gorgon.interpreter == 0 else before))\n")
+        self.check(self.gorgon("-n", "2", "-c", code, env={"LC_ALL": "C.UTF-8"}), ["0 True", "1 True"])
 
 
 @unittest.skipIf(SANITIZED, "each namespace would have a sanitizer's runtime of its own")

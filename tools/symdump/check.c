@@ -37,6 +37,14 @@ static bool is_file_of(const struct target *target, const struct mapping *mappin
 	return same;
 }
 
+// What the system's linker has loaded may be a copy under the same name.
+static bool is_copy_of(const char *mapped, const char *path)
+{
+	const char *name = strrchr(mapped, '/'), *original = strrchr(path, '/');
+
+	return name && original && !strncmp(name, original, strlen(original));
+}
+
 static void check_mapping(const struct dump *dump, const struct object *object, const char *label,
 			  struct problems *problems)
 {
@@ -48,7 +56,8 @@ static void check_mapping(const struct dump *dump, const struct object *object, 
 		problem(problems, "%s: %s: no file is mapped at 0x%lx", label, object->path,
 			object->start);
 	else if (strncmp(mapped, object->path, strlen(object->path)) &&
-		 !is_file_of(&dump->target, mapping, object->path))
+		 !is_file_of(&dump->target, mapping, object->path) &&
+		 !(object->link_map && is_copy_of(mapped, object->path)))
 		problem(problems, "%s: %s: at 0x%lx %s is mapped", label, object->path,
 			object->start, mapped);
 	free(mapped);

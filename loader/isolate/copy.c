@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: MIT
+// Isolation by copies of files: each private library is written anew for each interpreter
+// (../copy/rewrite.c), so that the system's linker takes it for another library, and loaded
+// with RTLD_LOCAL.
+//
+// A copy has a DT_SONAME of its own and needs, by path, the copies of the private libraries that
+// the original needs; one that uses CPython's API needs its interpreter's libpython besides, which
+// extensions do not name. What is private is decided by the loader's rules, and read by the
+// first step of its loads (../elf/group.c).
+//
+// Copies belong to a slot, which an interpreter has while it lives, in a private folder of the
+// process:
+//
+//	TMPDIR/gorgon-XXXXXX/SLOT/NUMBER/libfoo.so.1
+//
+// The next interpreter in a slot finds the copies of the one before, if it has the same libpython
+// and the same rules. A slot of which the linker keeps something is not used again: its library
+// would not start afresh. The folder goes at the end of the process; one that is killed leaves
+// it. Files are known by device, inode and time, as not all have a build-id.
+//
+// Debuggers are told the originals' names: the copies have the same addresses and build-ids, and
+// are gone when somebody looks at a core.
+//
+// Limits: names that the host's global scope has come first, so a host that has a libpython
+// there is refused; no RTLD_GLOBAL, which would reach all interpreters; code that looks for
+// files beside itself (dladdr) finds the folder.
+
+#define _GNU_SOURCE
+#include "linked.h"
+#include "../copy/rewrite.h"
+#include "../elf/closure.h"
+#include "../elf/error.h"
+#include "../elf/group.h"
+#include "../elf/lock.h"
+#include "../elf/system.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct copy {
+	struct copy *next;
+	char *from, *to;
+	struct stat st; /* of the original */
+	bool written;
+};
+
+struct slot {
+	struct slot *next;
+	unsigned number;
+	char *folder;
+	char *python; /* original of its libpython */
+	bool used, spoilt;
+	struct copy *copies; /* newest first */
+	unsigned copy_count;
+};
+
+// Under the lock of linked.c.
+static char *folder;
+static pid_t folder_pid;
+static struct slot *slots;
+static unsigned slot_count;
+
+// Not in a forked child: the folder is its parent's.
+__attribute__((destructor)) static void remove_folder(void)
+{
+	if (!folder || folder_pid != getpid())
+		return;
+	for (struct slot *slot = slots; slot; slot = slot->next) {
+		for (struct copy *copy = slot->copies; copy; copy = copy->next) {
+			unlink(copy->to);
+			*strrchr(copy->to, '/') = 0;
+			rmdir(copy->to);
+		}
+		rmdir(slot->folder);
+	}
+	rmdir(folder);
+}
+
+static struct gorgon_error *make_folder(const char *path)
+{
+	return mkdir(path, 0700) ? gorgon_error_create_os(errno, "%s", path) : NULL;
+}
+
+static struct gorgon_error *make_process_folder(void)
+{
+	const char *base = secure_getenv("TMPDIR");
+	char *path;
+
+	if (folder && folder_pid == getpid())
+		return NULL;
+	if (asprintf(&path, "%s/gorgon-XXXXXX", base && *base ? base : "/tmp") < 0)
+		return &gorgon_error_nomem;
+	if (!mkdtemp(path)) {
+		struct gorgon_error *err = gorgon_error_create_os(errno, "%s", path);
+
+		free(path);
+		return err;
+	}
+	// A forked child begins anew: what it has inherited is in its parent's folder.
+	for (struct slot *slot = slots; slot; slot = slot->next)
+		slot->spoilt = true;
+	free(folder);
+	folder = path;
+	folder_pid = getpid();
+	return NULL;
+}
+
+// ---- slots --------------------------------------------------------------------------
+
+static void free_slot(struct slot *slot)
+{
+	free(slot->folder);
+	free(slot->python);
+	free(slot);
+}
+
+static struct gorgon_error *create_slot(const char *python, struct slot **ret)
+{
+	struct slot *slot = calloc(1, sizeof(*slot));
+	struct gorgon_error *err;
+
+	if (!slot)
+		return &gorgon_error_nomem;
+	slot->number = slot_count;
+	slot->python = strdup(python);
+	if (!slot->python || asprintf(&slot->folder, "%s/%u", folder, slot->number) < 0) {
+		slot->folder = NULL;
+		err = &gorgon_error_nomem;
+	} else {
+		err = make_folder(slot->folder);
+	}
+	if (err) {
+		free_slot(slot);
+		return err;
+	}
+	slot_count++;
+	slot->next = slots;
+	slots = slot;
+	*ret = slot;
+	return NULL;
+}
+
+// Rules of its own decide what its libraries need: such a slot is for one interpreter.
+static bool has_rules(const struct gorgon_ns *ns)
+{
+	return (ns->policy.share && *ns->policy.share) ||
+	       (ns->policy.keep_private && *ns->policy.keep_private);
+}
+
+static struct gorgon_error *take_slot(struct gorgon_ns *ns, const char *python)
+{
+	struct gorgon_error *err = make_process_folder();
+	struct slot *slot;
+
+	if (err)
+		return err;
+	slot = slots;
+	while (slot && (slot->used || slot->spoilt || has_rules(ns) || strcmp(slot->python, python)))
+		slot = slot->next;
+	if (!slot && (err = create_slot(python, &slot)))
+		return err;
+	slot->used = true;
+	ns->linked->own = slot;
+	return NULL;
+}
+
+static void closed(struct gorgon_ns *ns, size_t left)
+{
+	struct slot *slot = ns->linked->own;
+
+	if (!slot)
+		return;
+	slot->used = false;
+	slot->spoilt |= left || has_rules(ns);
+}
+
+// ---- copies -------------------------------------------------------------------------
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static struct copy *find_copy(const struct slot *slot, const struct gorgon_object *object)
+{
+	struct copy *copy = slot->copies;
+
+	while (copy && !is_same_file(&copy->st, &object->image->st))
+		copy = copy->next;
+	return copy;
+}
+
+static void free_copy(struct copy *copy)
+{
+	free(copy->from);
+	free(copy->to);
+	free(copy);
+}
+
+// A place for the copy of an object, without the file.
+static struct gorgon_error *plan_copy(struct slot *slot, const struct gorgon_object *object)
+{
+	const char *slash = strrchr(object->path, '/');
+	struct gorgon_error *err = NULL;
+	struct copy *copy;
+	char *place;
+
+	if (find_copy(slot, object))
+		return NULL;
+	if (!(copy = calloc(1, sizeof(*copy))))
+		return &gorgon_error_nomem;
+	copy->st = object->image->st;
+	copy->from = strdup(object->path);
+	if (asprintf(&place, "%s/%u", slot->folder, slot->copy_count) < 0)
+		place = NULL;
+	if (!place || asprintf(&copy->to, "%s/%s", place, slash ? slash + 1 : object->path) < 0) {
+		copy->to = NULL;
+		err = &gorgon_error_nomem;
+	}
+	if (!err && !copy->from)
+		err = &gorgon_error_nomem;
+	if (!err)
+		err = make_folder(place);
+	free(place);
+	if (err) {
+		free_copy(copy);
+		return err;
+	}
+	slot->copy_count++;
+	copy->next = slot->copies;
+	slot->copies = copy;
+	return NULL;
+}
+
+static bool uses_python(const struct gorgon_image *image)
+{
+	for (uint32_t i = 1; i < image->symbol_count; i++)
+		if (image->symbols[i].st_shndx == SHN_UNDEF &&
+		    gorgon_policy_is_python_symbol(image->strtab + image->symbols[i].st_name))
+			return true;
+	return false;
+}
+
+// What each DT_NEEDED becomes. The loader's lists of private and of shared dependencies are
+// both in the order of DT_NEEDED. The lock is held.
+static struct gorgon_error *name_needs(const struct slot *slot, const struct gorgon_object *object,
+				       struct gorgon_rewrite_name *replace)
+{
+	size_t dep = 0, system = 0;
+	struct gorgon_error *err;
+	bool shared;
+
+	for (size_t i = 0; i < object->image->needed_count; i++) {
+		const char *name = object->image->needed[i];
+
+		if ((err = gorgon_closure_shares(object->ns, name, object, &shared)))
+			return err;
+		replace[i] = (struct gorgon_rewrite_name){
+			name, shared ? object->system[system++]->name
+				     : find_copy(slot, object->deps[dep++])->to};
+	}
+	return NULL;
+}
+
+static struct gorgon_error *write_copy(struct slot *slot, const struct gorgon_object *object)
+{
+	const struct gorgon_ns *ns = object->ns;
+	const char *add[] = {NULL, NULL};
+	struct copy *copy = find_copy(slot, object);
+	struct gorgon_rewrite_opts opts = {.add = add};
+	struct gorgon_rewrite_name *replace;
+	struct gorgon_error *err;
+	char *soname;
+
+	if (copy->written)
+		return NULL;
+	// The first object is libpython.
+	if (ns->first && uses_python(object->image))
+		add[0] = find_copy(slot, ns->first)->to;
+	replace = calloc(object->image->needed_count + 1, sizeof(*replace));
+	if (!replace)
+		return &gorgon_error_nomem;
+	if (asprintf(&soname, "gorgon-%s", copy->to + strlen(folder) + 1) < 0) {
+		free(replace);
+		return &gorgon_error_nomem;
+	}
+	for (char *p = soname; *p; p++)
+		if (*p == '/')
+			*p = '-';
+	opts.replace = replace;
+	opts.soname = soname;
+	gorgon_lock();
+	err = name_needs(slot, object, replace);
+	gorgon_unlock();
+	if (!err)
+		err = gorgon_rewrite(copy->from, copy->to, &opts);
+	copy->written = !err;
+	free(soname);
+	free(replace);
+	return err;
+}
+
+// Copies of a file and of everything private that it needs and that is not loaded yet.
+static struct gorgon_error *make_copies(struct gorgon_ns *ns, const char *path, const char **ret)
+{
+	struct gorgon_group group = {.ns = ns};
+	struct slot *slot = ns->linked->own;
+	struct gorgon_object *root = NULL;
+	struct gorgon_error *err;
+
+	gorgon_lock();
+	if (!(err = gorgon_group_read_name(&group, path, NULL, &root)))
+		err = gorgon_group_read_dependencies(&group);
+	gorgon_unlock();
+	// All have their places before the first names those that it needs.
+	for (size_t i = 0; i < group.count && !err; i++)
+		err = plan_copy(slot, group.objects[i]);
+	for (size_t i = 0; i < group.count && !err; i++)
+		err = write_copy(slot, group.objects[i]);
+	if (!err)
+		*ret = find_copy(slot, root)->to;
+	gorgon_lock();
+	gorgon_group_deinit(&group);
+	gorgon_unlock();
+	return err;
+}
+
+// ---- the strategy -------------------------------------------------------------------
+
+static struct gorgon_error *check(const struct gorgon_ns_opts *opts)
+{
+	if (opts->provider)
+		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					   "isolation by copy: names cannot come from a provider, the "
+					   "system's linker finds them; isolation by the loader can do that");
+	if (dlsym(RTLD_DEFAULT, "Py_GetVersion"))
+		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					   "isolation by copy: the process has a Python of its own, which "
+					   "copies would use; isolation by the loader can do that");
+	dlerror(); // do not leave our miss to the host's next one
+	return NULL;
+}
+
+static struct gorgon_error *explain(const char *text)
+{
+	if (strstr(text, "static TLS"))
+		return gorgon_error_create(
+			GORGON_ERROR_UNSUPPORTED,
+			"%s: each copy takes of it; GLIBC_TUNABLES=glibc.rtld.optional_static_tls=N "
+			"makes it larger", text);
+	return gorgon_error_create(GORGON_ERROR_MISSING, "%s", text);
+}
+
+static struct gorgon_error *open_shared(const char *path, int flags, void **handle)
+{
+	if (!(flags & RTLD_NOLOAD))
+		return gorgon_system_dlopen(path, flags, handle);
+	*handle = dlopen(path, flags);
+	dlerror(); // not being there is no error
+	return NULL;
+}
+
+static struct gorgon_error *open_file(struct gorgon_ns *ns, const char *path, int flags, void **handle)
+{
+	struct gorgon_error *err;
+	const char *to, *text;
+	bool shared = false;
+
+	if (!ns->linked->own && (err = take_slot(ns, path)))
+		return err;
+	gorgon_lock();
+	err = gorgon_closure_shares(ns, path, NULL, &shared);
+	gorgon_unlock();
+	if (err || shared)
+		return err ?: open_shared(path, flags, handle);
+	if (flags & RTLD_GLOBAL)
+		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					   "%s: RTLD_GLOBAL is not possible with isolation by copy", path);
+	if ((err = make_copies(ns, path, &to)))
+		return err;
+	*handle = dlopen(to, flags);
+	if (*handle)
+		return NULL;
+	return (text = dlerror()) ? explain(text) : NULL;
+}
+
+static struct link_map *first_map(const struct gorgon_ns *ns)
+{
+	(void)ns;
+	return _r_debug.r_map;
+}
+
+static const char *file_of(const struct gorgon_ns *ns, const struct link_map *map)
+{
+	const struct slot *slot = ns->linked->own;
+	const struct copy *copy = slot ? slot->copies : NULL;
+
+	while (copy && strcmp(copy->to, map->l_name))
+		copy = copy->next;
+	return copy ? copy->from : NULL;
+}
+
+static const struct gorgon_linker linker = {
+	.name = "copy",
+	.open = open_file,
+	.first_map = first_map,
+	.file_of = file_of,
+	.closed = closed,
+};
+
+static struct gorgon_error *open_python(struct gorgon_ns *ns, const char *path,
+					struct gorgon_object **ret)
+{
+	return gorgon_linked_open(ns, &linker, path, ret);
+}
+
+const struct gorgon_isolation gorgon_isolation_copy = {
+	.name = "copy",
+	.check = check,
+	.open = open_python,
+	.close = gorgon_linked_close,
+	.enter = gorgon_linked_enter,
+	.flush = gorgon_linked_flush,
+};
