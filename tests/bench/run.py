@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Run the benchmarks and print ratios.
 
-Usage: run.py [--json] [NAME]...      (throws, listing, registering, symdump; default: all)
+Usage: run.py [--json] [NAME]...      (throws, listing, registering, isolate, symdump; default: all)
 
 A ratio compares things that were measured in turn within one run: the machine may be
 busy with something else, and then is so for both. Times are of the processor, not of
@@ -11,9 +11,11 @@ the wall; but those of symdump, which has nothing to be compared with."""
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 BUILD = os.environ["BUILD"]
@@ -31,6 +33,9 @@ REGISTERED = 1000
 DUMPED = (("bare", "", 1000), ("numpy", "import numpy; ", int(os.environ.get("NUMPY", "200"))))
 DUMPS = ("", "--json", "--check", "--stacks")
 PACKED = 20  # libraries of each of as many namespaces
+ISOLATED = 6  # interpreters; dlmopen has room for 11
+ISOLATE_ROUNDS = 5
+STRATEGIES = ("loader", "copy", "dlmopen")
 
 
 def progress(text):
@@ -209,8 +214,69 @@ def print_symdump(rows):
               f"{row['megabytes']:7.0f} MB")
 
 
+class Isolated:
+    """What a process with interpreters of one strategy has taken when the programs of all have come so far."""
+
+    def __init__(self, strategy, count, prologue):
+        code = f"{prologue}import os, time; os.write(1, b'ready\\n'); time.sleep(3600)"
+        with tempfile.TemporaryDirectory() as folder:
+            started = time.monotonic()
+            process = subprocess.Popen([GORGON, "run", "--isolate", strategy, "-n", str(count), "-c", code],
+                                       stdout=subprocess.PIPE, text=True, env=dict(os.environ, TMPDIR=folder))
+            lines = [process.stdout.readline() for _ in range(count)]
+            self.wall = time.monotonic() - started
+            if lines != ["ready\n"] * count:
+                raise SystemExit(f"bench: {strategy}: {lines}")
+            with open(f"/proc/{process.pid}/stat") as file:
+                self.cpu = sum(map(int, file.read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+            with open(f"/proc/{process.pid}/smaps_rollup") as file:
+                sizes = dict(re.findall(r"^(\w+): +(\d+) kB", file.read(), re.M))
+            self.memory = (int(sizes["Private_Dirty"]) + int(sizes["Private_Clean"])) / 1024
+            with open(f"/proc/{process.pid}/maps") as file:
+                self.mappings = len(file.readlines())
+            paths = [os.path.join(place, name) for place, _, names in os.walk(folder) for name in names]
+            self.disk = sum(os.stat(path).st_blocks for path in paths) / 2048
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
+
+ISOLATE_COLUMNS = {"cpu": "processor", "wall": "wall", "memory": "memory", "mappings": "mappings", "disk": "disk"}
+
+
+def isolate():
+    """What each further interpreter takes, by strategy: what several take less what one takes. The strategies take turns."""
+    rows = []
+    for kind, prologue in (("bare", ""), ("numpy", "import numpy; ")):
+        found = {strategy: [] for strategy in STRATEGIES}
+        for i in range(ISOLATE_ROUNDS):
+            for strategy in STRATEGIES:
+                progress(f"isolate, {kind}, {strategy}, round {i + 1} of {ISOLATE_ROUNDS}")
+                one, several = Isolated(strategy, 1, prologue), Isolated(strategy, ISOLATED, prologue)
+                found[strategy].append({name: (getattr(several, name) - getattr(one, name)) / (ISOLATED - 1)
+                                        for name in ISOLATE_COLUMNS})
+        for strategy, rounds in found.items():
+            rows.append({"benchmark": "isolate", "kind": kind, "strategy": strategy,
+                         **{name: statistics.median(values[name] for values in rounds) for name in ISOLATE_COLUMNS}})
+    progress("")
+    return rows
+
+
+def print_isolate(rows):
+    print(f"each further interpreter, from 1 to {ISOLATED}, by strategy; in brackets the multiple of the loader's\n")
+    print(f"{'with':6} {'strategy':9}{'processor':>18}{'wall':>18}{'private memory':>20}{'mappings':>14}{'disk':>10}")
+    for row in rows:
+        peer = next(peer for peer in rows if peer["kind"] == row["kind"] and peer["strategy"] == "loader")
+
+        def cell(name, unit, factor=1, digits=1):
+            return f"{row[name] * factor:.{digits}f}{unit} ({row[name] / peer[name]:.2f})"
+
+        print(f"{row['kind']:6} {row['strategy']:9}{cell('cpu', ' ms', 1000, 0):>18}{cell('wall', ' ms', 1000, 0):>18}"
+              f"{cell('memory', ' MiB'):>20}{cell('mappings', '', 1, 0):>14}{row['disk']:>6.1f} MiB")
+
+
 BENCHMARKS = {"throws": (throws, print_throws), "listing": (listing, print_listing),
-              "registering": (registering, print_registering),
+              "registering": (registering, print_registering), "isolate": (isolate, print_isolate),
               "symdump": (symdump, print_symdump)}
 
 
