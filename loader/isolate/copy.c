@@ -9,14 +9,13 @@
 // first step of its loads (../elf/group.c).
 //
 // Copies belong to a slot, which an interpreter has while it lives, in a private folder of the
-// process:
+// process (folder.c):
 //
 //	TMPDIR/gorgon-XXXXXX/SLOT/NUMBER/libfoo.so.1
 //
 // The next interpreter in a slot finds the copies of the one before, if it has the same libpython
 // and the same rules. A slot of which the linker keeps something is not used again: its library
-// would not start afresh. The folder goes at the end of the process; one that is killed leaves
-// it. Files are known by device, inode and time, as not all have a build-id.
+// would not start afresh. Files are known by device, inode and time, as not all have a build-id.
 //
 // Debuggers are told the originals' names: the copies have the same addresses and build-ids, and
 // are gone when somebody looks at a core.
@@ -26,6 +25,7 @@
 // files beside itself (dladdr) finds the folder.
 
 #define _GNU_SOURCE
+#include "folder.h"
 #include "linked.h"
 #include "../copy/rewrite.h"
 #include "../elf/closure.h"
@@ -44,6 +44,7 @@ struct copy {
 	struct copy *next;
 	char *from, *to;
 	struct stat st; /* of the original */
+	unsigned number;
 	bool written;
 };
 
@@ -58,54 +59,12 @@ struct slot {
 };
 
 // Under the lock of linked.c.
-static char *folder;
-static pid_t folder_pid;
 static struct slot *slots;
 static unsigned slot_count;
-
-// Not in a forked child: the folder is its parent's.
-__attribute__((destructor)) static void remove_folder(void)
-{
-	if (!folder || folder_pid != getpid())
-		return;
-	for (struct slot *slot = slots; slot; slot = slot->next) {
-		for (struct copy *copy = slot->copies; copy; copy = copy->next) {
-			unlink(copy->to);
-			*strrchr(copy->to, '/') = 0;
-			rmdir(copy->to);
-		}
-		rmdir(slot->folder);
-	}
-	rmdir(folder);
-}
 
 static struct gorgon_error *make_folder(const char *path)
 {
 	return mkdir(path, 0700) ? gorgon_error_create_os(errno, "%s", path) : NULL;
-}
-
-static struct gorgon_error *make_process_folder(void)
-{
-	const char *base = secure_getenv("TMPDIR");
-	char *path;
-
-	if (folder && folder_pid == getpid())
-		return NULL;
-	if (asprintf(&path, "%s/gorgon-XXXXXX", base && *base ? base : "/tmp") < 0)
-		return &gorgon_error_nomem;
-	if (!mkdtemp(path)) {
-		struct gorgon_error *err = gorgon_error_create_os(errno, "%s", path);
-
-		free(path);
-		return err;
-	}
-	// A forked child begins anew: what it has inherited is in its parent's folder.
-	for (struct slot *slot = slots; slot; slot = slot->next)
-		slot->spoilt = true;
-	free(folder);
-	folder = path;
-	folder_pid = getpid();
-	return NULL;
 }
 
 // ---- slots --------------------------------------------------------------------------
@@ -117,7 +76,7 @@ static void free_slot(struct slot *slot)
 	free(slot);
 }
 
-static struct gorgon_error *create_slot(const char *python, struct slot **ret)
+static struct gorgon_error *create_slot(const char *folder, const char *python, struct slot **ret)
 {
 	struct slot *slot = calloc(1, sizeof(*slot));
 	struct gorgon_error *err;
@@ -152,15 +111,20 @@ static bool has_rules(const struct gorgon_ns *ns)
 
 static struct gorgon_error *take_slot(struct gorgon_ns *ns, const char *python)
 {
-	struct gorgon_error *err = make_process_folder();
+	struct gorgon_error *err;
 	struct slot *slot;
+	const char *folder;
+	bool created;
 
-	if (err)
+	if ((err = gorgon_folder_get(&folder, &created)))
 		return err;
+	// What a forked child has inherited is in its parent's folder.
+	for (slot = slots; slot && created; slot = slot->next)
+		slot->spoilt = true;
 	slot = slots;
 	while (slot && (slot->used || slot->spoilt || has_rules(ns) || strcmp(slot->python, python)))
 		slot = slot->next;
-	if (!slot && (err = create_slot(python, &slot)))
+	if (!slot && (err = create_slot(folder, python, &slot)))
 		return err;
 	slot->used = true;
 	ns->linked->own = slot;
@@ -214,8 +178,9 @@ static struct gorgon_error *plan_copy(struct slot *slot, const struct gorgon_obj
 	if (!(copy = calloc(1, sizeof(*copy))))
 		return &gorgon_error_nomem;
 	copy->st = object->image->st;
+	copy->number = slot->copy_count;
 	copy->from = strdup(object->path);
-	if (asprintf(&place, "%s/%u", slot->folder, slot->copy_count) < 0)
+	if (asprintf(&place, "%s/%u", slot->folder, copy->number) < 0)
 		place = NULL;
 	if (!place || asprintf(&copy->to, "%s/%s", place, slash ? slash + 1 : object->path) < 0) {
 		copy->to = NULL;
@@ -284,13 +249,11 @@ static struct gorgon_error *write_copy(struct slot *slot, const struct gorgon_ob
 	replace = calloc(object->image->needed_count + 1, sizeof(*replace));
 	if (!replace)
 		return &gorgon_error_nomem;
-	if (asprintf(&soname, "gorgon-%s", copy->to + strlen(folder) + 1) < 0) {
+	if (asprintf(&soname, "gorgon-%u-%u-%s", slot->number, copy->number,
+		     strrchr(copy->to, '/') + 1) < 0) {
 		free(replace);
 		return &gorgon_error_nomem;
 	}
-	for (char *p = soname; *p; p++)
-		if (*p == '/')
-			*p = '-';
 	opts.replace = replace;
 	opts.soname = soname;
 	gorgon_lock();

@@ -7,6 +7,7 @@ import shutil
 import signal
 import tempfile
 import unittest
+from unittest import mock
 
 from harness import Background, GORGON, LIBPYTHON, SANITIZED, run
 
@@ -171,12 +172,27 @@ class Copy(Strategy, unittest.TestCase):
 
     def test_a_kept_library_does_not_come_again(self):
         # libcrypto keeps itself loaded: another interpreter in that slot would get its old state.
-        code = "import glob, os, ssl; print(*(os.path.basename(d) for d in glob.glob(os.environ['TMPDIR'] + '/gorgon-*/*')))"
+        code = "import glob, os, ssl; print(*(os.path.basename(d) for d in glob.glob(os.environ['TMPDIR'] + '/gorgon-*/[0-9]*')))"
         with tempfile.TemporaryDirectory() as folder:
             result = self.gorgon("--private", "libcrypto*", "--private", "libssl*", "--repeat", "2", "-c", code,
                                  env={"TMPDIR": folder})
             self.assertEqual(os.listdir(folder), [])
         self.assertEqual([sorted(line.split()) for line in result.stdout.splitlines()], [["0"], ["0", "1"]], result.stderr)
+
+    def test_the_folder_of_a_killed_process_goes_with_the_next(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with mock.patch.dict(os.environ, TMPDIR=folder):
+                with Background(GORGON, "run", "--isolate", "copy", "-c", "import time; print('ready', flush=True); time.sleep(60)",
+                                until="ready") as program:
+                    alive = os.listdir(folder)
+                    # That of a process that runs stays.
+                    self.check(self.gorgon("-c", "1"), [])
+                    self.assertEqual(os.listdir(folder), alive)
+                    program.process.kill()
+                    program.process.wait()
+                    self.assertEqual(os.listdir(folder), alive)
+                self.check(self.gorgon("-c", "1"), [])
+            self.assertEqual(os.listdir(folder), [])
 
     def test_where_copies_cannot_be_written_is_one_line(self):
         self.fails(self.gorgon("-c", "1", env={"TMPDIR": "/nonexistent"}), "/nonexistent/gorgon-", "No such file")

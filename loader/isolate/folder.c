@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// A folder of this process below TMPDIR, gone at its end:
+//
+//	TMPDIR/gorgon-XXXXXX        mode 0700
+//	TMPDIR/gorgon-XXXXXX/lock   flock(2)ed as long as the process lives
+//
+// A process that was killed leaves its folder behind, without the lock. The next one that makes
+// a folder beside it removes it: debugged programs are killed often. Only folders that are the
+// user's own and nobody else's to write are looked into. One whose lock is not there yet is just
+// being made.
+
+#define _GNU_SOURCE
+#include "folder.h"
+#include "../elf/error.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PREFIX "gorgon-"
+#define DEPTH  16 // descriptors for walking
+
+static char *folder;
+static pid_t folder_pid;
+static int folder_lock = -1;
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *place)
+{
+	(void)st;
+	(void)type;
+	(void)place;
+	return remove(path) && errno != ENOENT;
+}
+
+static void remove_tree(const char *path)
+{
+	nftw(path, remove_entry, DEPTH, FTW_DEPTH | FTW_PHYS);
+}
+
+// Not in a forked child: the folder is its parent's.
+__attribute__((destructor)) static void remove_own(void)
+{
+	if (folder && folder_pid == getpid())
+		remove_tree(folder);
+}
+
+static void remove_if_left(const char *path)
+{
+	struct stat st;
+	char *name;
+	int fd;
+
+	if (lstat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+	    (st.st_mode & 0777) != 0700 || asprintf(&name, "%s/lock", path) < 0)
+		return;
+	fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	free(name);
+	if (fd < 0)
+		return;
+	if (!flock(fd, LOCK_EX | LOCK_NB))
+		remove_tree(path);
+	close(fd);
+}
+
+// What cannot be read or removed is left to somebody else.
+static void remove_left(const char *base)
+{
+	DIR *dir = opendir(base);
+	struct dirent *entry;
+	char *path;
+
+	while (dir && (entry = readdir(dir))) {
+		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) ||
+		    asprintf(&path, "%s/%s", base, entry->d_name) < 0)
+			continue;
+		remove_if_left(path);
+		free(path);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+// It has its name only when it is locked.
+static struct gorgon_error *lock_folder(const char *path, int *ret)
+{
+	struct gorgon_error *err = NULL;
+	char *name, *early;
+	int fd = -1;
+
+	if (asprintf(&name, "%s/lock", path) < 0)
+		return &gorgon_error_nomem;
+	if (asprintf(&early, "%s.new", name) < 0) {
+		free(name);
+		return &gorgon_error_nomem;
+	}
+	fd = open(early, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) || rename(early, name))
+		err = gorgon_error_create_os(errno, "%s", name);
+	free(early);
+	free(name);
+	if (err && fd >= 0)
+		close(fd);
+	else if (!err)
+		*ret = fd;
+	return err;
+}
+
+static struct gorgon_error *make_folder(char *path)
+{
+	struct gorgon_error *err;
+	int fd;
+
+	if (!mkdtemp(path))
+		return gorgon_error_create_os(errno, "%s", path);
+	if ((err = lock_folder(path, &fd))) {
+		remove_tree(path);
+		return err;
+	}
+	// The lock of a parent stays the parent's.
+	if (folder_lock >= 0)
+		close(folder_lock);
+	free(folder);
+	folder = path;
+	folder_lock = fd;
+	folder_pid = getpid();
+	return NULL;
+}
+
+struct gorgon_error *gorgon_folder_get(const char **ret, bool *created)
+{
+	const char *base = secure_getenv("TMPDIR");
+	struct gorgon_error *err;
+	char *path;
+
+	*created = !folder || folder_pid != getpid();
+	if (*created) {
+		base = base && *base ? base : "/tmp";
+		remove_left(base);
+		if (asprintf(&path, "%s/" PREFIX "XXXXXX", base) < 0)
+			return &gorgon_error_nomem;
+		if ((err = make_folder(path))) {
+			free(path);
+			return err;
+		}
+	}
+	*ret = folder;
+	return NULL;
+}
