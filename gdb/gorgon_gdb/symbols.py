@@ -56,13 +56,20 @@ class AutoSymbols(gdb.Parameter):
         return f"Copies in the stack get lines and variables at a stop: {value}."
 
 
+def is_known(obj):
+    """gdb has lines and variables of it, as far as there are any."""
+    if obj.link_map:  # unless gdb does not find the file, which may have been a copy and is gone
+        return gdb.solib_name(obj.bias + files.read(obj).code) is not None
+    return bool(obj.symfile) and not obj.lacks_dwarf
+
+
 def add(obj, by_itself=False):
     """One line of what was done."""
     key = (obj.path, obj.bias)
     if key in _added:
         _added[key].by_itself &= by_itself
         return "added before"
-    if obj.link_map or (obj.symfile and not obj.lacks_dwarf):
+    if is_known(obj):
         return f"gdb has it: {obj.debug}"
     path = files.find(obj.path)
     if not os.path.isfile(path):
@@ -127,7 +134,7 @@ def describe(objects):
     missing = {obj.path: obj for obj in objects if obj.lacks_dwarf}
     if missing:
         known = {path for path, _ in _added}
-        known.update(o.path for o in process.snapshot().objects if o.link_map or (o.symfile and not o.lacks_dwarf))
+        known.update(o.path for o in process.snapshot().objects if is_known(o))
         attach([obj for path, obj in missing.items() if path not in known])
 
 

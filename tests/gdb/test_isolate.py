@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: MIT
 """gdb and interpreters that the system's linker has loaded: it knows their objects by itself, the scripts whose they are."""
 
+import os
 import re
+import shutil
+import tempfile
 import unittest
+from unittest import mock
 
 import harness
 
@@ -51,3 +55,23 @@ class Dlmopen(Strategy, unittest.TestCase):
 @harness.needs_gdb
 class Copy(Strategy, unittest.TestCase):
     isolate = "copy"
+
+    @unittest.skipUnless(shutil.which("gcore"), "gcore is not installed")
+    def test_a_core_outlives_the_copies(self):
+        sleep = "import time; print('ready', flush=True); time.sleep(60)"
+        command = [harness.GORGON, "run", "--isolate", "copy"]
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, TMPDIR=folder):
+            core = os.path.join(folder, "core")
+            with harness.Background(*command, "-n", "2", "-c", sleep, until="(ready\\s+){2}") as program:
+                harness.run("gcore", "-o", core, program.pid).check_returncode()
+            harness.run(*command, "-c", "1").check_returncode()  # removes what the killed process has left
+            core = f"{core}.{program.pid}"
+            self.assertEqual(os.listdir(folder), [os.path.basename(core)])
+            output = harness.gdb(["gorgon list", "gorgon symbols all", "thread apply all backtrace 3", "gorgon check"],
+                                 script=True, options=[harness.GORGON, core])
+            found = harness.run(harness.SYMDUMP, core, "--find", "time_sleep").stdout
+        self.assertEqual(sorted(re.findall(r"^(\d)    libpython3\.11\.so\.1\.0 +added$", output, re.M)), ["0", "1"], output)
+        self.assertEqual(sorted(re.findall(r"^#\d .*time_sleep from libpython3\.11\.so\.1\.0 \[interp (\d)\] .* at \S*/timemodule\.c:\d+$",
+                                           output, re.M)), ["0", "1"], output)
+        self.assertRegex(output, r"(?m)^2 namespaces, \d+ objects: consistent\.$")
+        self.assertEqual(re.findall(r"interp (\d)  libpython3\.11\.so\.1\.0!time_sleep\+0x0  timemodule\.c:\d+$", found, re.M), ["0", "1"])
