@@ -99,6 +99,56 @@ static void interp_call_other_thread_has_a_whole_c_library(void **state)
 	assert_ok(gorgon_interp_destroy(interp));
 }
 
+static void *interrupt(void *ctx)
+{
+	struct gorgon_interp *interp = ctx;
+	struct gorgon_interp_stats stats = {.size = sizeof(stats)};
+	uint64_t ended;
+
+	// Again until the call has ended: it may not have begun to sleep.
+	assert_ok(gorgon_interp_get_stats(interp, &stats));
+	ended = stats.call_count;
+	while (stats.call_count == ended) {
+		assert_ok(gorgon_interp_interrupt(interp));
+		usleep(10000);
+		assert_ok(gorgon_interp_get_stats(interp, &stats));
+	}
+	return NULL;
+}
+
+static void interp_interrupt_ends_a_blocking_call_of_one(void **state)
+{
+	struct gorgon_interp *interp[2] = {start(state), start(state)};
+	pthread_t thread;
+
+	assert_ok(gorgon_interp_run_string(interp[0], "import time", NULL));
+	assert_int_equal(pthread_create(&thread, NULL, interrupt, interp[0]), 0);
+	assert_error(gorgon_interp_run_string(interp[0], "time.sleep(60)", NULL),
+		     GORGON_ERROR_EXCEPTION, "KeyboardInterrupt");
+	pthread_join(thread, NULL);
+	assert_ok(gorgon_interp_run_string(interp[1], "x = 1", NULL));
+	for (int i = 0; i < 2; i++)
+		assert_ok(gorgon_interp_destroy(interp[i]));
+}
+
+static void interp_destroy_waits_for_threads_of_its_libraries(void **state)
+{
+	struct gorgon_interp *interp = start(state);
+
+	// A thread that Python does not know, in C code that sleeps for a second.
+	assert_ok(gorgon_interp_run_string(
+		interp,
+		"import ctypes\n"
+		"start = ctypes.cast(ctypes.pythonapi.PyThread_start_new_thread, ctypes.c_void_p).value\n"
+		"call = ctypes.CFUNCTYPE(ctypes.c_ulong, ctypes.c_void_p, ctypes.c_void_p)(start)\n"
+		"sleep = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p).value\n"
+		"assert call(sleep, 900000)\n",
+		NULL));
+	assert_error(gorgon_interp_destroy(interp), GORGON_ERROR_BUSY, "1 threads");
+	usleep(900000);
+	assert_ok(gorgon_interp_destroy(interp));
+}
+
 static void interp_run_exception_and_exit_are_errors(void **state)
 {
 	struct gorgon_interp *interp = start(state);
@@ -190,6 +240,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		STRATEGIES(interp_call_two_interpreters_keep_their_own_state),
 		STRATEGIES(interp_call_other_thread_has_a_whole_c_library),
+		STRATEGIES(interp_interrupt_ends_a_blocking_call_of_one),
+		STRATEGIES(interp_destroy_waits_for_threads_of_its_libraries),
 		STRATEGIES(interp_run_exception_and_exit_are_errors),
 		STRATEGIES(interp_destroy_leaves_no_object),
 		LINKED(interp_create_linked_objects_are_listed_with_link_maps),

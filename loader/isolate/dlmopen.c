@@ -98,7 +98,6 @@ static const char *file_of(const struct gorgon_ns *ns, const struct link_map *ma
 }
 
 static const struct gorgon_linker linker = {
-	.name = "dlmopen",
 	.own_libc = true,
 	.open = open_file,
 	.first_map = first_map,

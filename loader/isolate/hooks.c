@@ -185,30 +185,33 @@ static const struct {
 	void *target;
 	unsigned args;
 	enum where where;
-	const char *reason;
 } hooks[] = {
-	{"dlopen", hook_dlopen, 2, EVERYWHERE, "the strategy's, and what it brings is listed"},
-	{"dlclose", hook_dlclose, 1, EVERYWHERE, "what has gone is forgotten"},
-	{"dlerror", hook_dlerror, 0, EVERYWHERE, "tells of failures of our dlopen()"},
-	{"exit", hook_exit, 1, EVERYWHERE, "ends the interpreter, never the host"},
-	{"kill", hook_kill, 2, EVERYWHERE,
-	 "CPython ends after an unhandled Ctrl-C by sending itself SIGINT: not the host"},
-	{"sigaction", hook_sigaction, 3, EVERYWHERE, "each copy has its own handlers"},
-	{"signal", hook_signal, 2, EVERYWHERE, "as sigaction"},
-	{"pthread_create", hook_pthread_create, 4, EVERYWHERE,
-	 "an interpreter is not unloaded under threads that its code has started"},
-	{"write", hook_write, 3, WITH_OUTPUT, "output goes where the host says"},
-	{"fork", hook_fork, 0, OWN_LIBC, "locks of ours, signals of the child"},
-	{"pthread_key_create", NULL, 0, OWN_LIBC, "C libraries use the same numbers and places"},
-	{"pthread_key_delete", hook_key_delete, 1, OWN_LIBC, "as pthread_key_create"},
-	{"pthread_getspecific", hook_key_get, 1, OWN_LIBC, "as pthread_key_create"},
-	{"pthread_setspecific", hook_key_set, 2, OWN_LIBC, "as pthread_key_create"},
-	{"setlocale", NULL, 0, SHARED_LIBC, "copies would decode in each other's locale"},
-	{"getenv", NULL, 0, SHARED_LIBC, "sizes of thread pools; orders readers and writers"},
-	{"secure_getenv", NULL, 0, SHARED_LIBC, "as setenv"},
-	{"setenv", NULL, 0, SHARED_LIBC, "does not move the environment under a getenv"},
-	{"unsetenv", NULL, 0, SHARED_LIBC, "as setenv"},
-	{"putenv", NULL, 0, SHARED_LIBC, "as setenv"},
+	// The strategy's, and what comes and goes is listed.
+	{"dlopen", hook_dlopen, 2, EVERYWHERE},
+	{"dlclose", hook_dlclose, 1, EVERYWHERE},
+	{"dlerror", hook_dlerror, 0, EVERYWHERE},
+	// Ends the interpreter, never the host; so does the SIGINT that CPython sends itself.
+	{"exit", hook_exit, 1, EVERYWHERE},
+	{"kill", hook_kill, 2, EVERYWHERE},
+	// Each copy has its own handlers.
+	{"sigaction", hook_sigaction, 3, EVERYWHERE},
+	{"signal", hook_signal, 2, EVERYWHERE},
+	// An interpreter is not unloaded under threads that its code has started.
+	{"pthread_create", hook_pthread_create, 4, EVERYWHERE},
+	{"write", hook_write, 3, WITH_OUTPUT},
+	{"fork", hook_fork, 0, OWN_LIBC},
+	{"pthread_key_create", NULL, 0, OWN_LIBC},
+	{"pthread_key_delete", hook_key_delete, 1, OWN_LIBC},
+	{"pthread_getspecific", hook_key_get, 1, OWN_LIBC},
+	{"pthread_setspecific", hook_key_set, 2, OWN_LIBC},
+	// Copies would decode in each other's locale.
+	{"setlocale", NULL, 0, SHARED_LIBC},
+	// Sizes of thread pools; readers and writers of the environment take turns.
+	{"getenv", NULL, 0, SHARED_LIBC},
+	{"secure_getenv", NULL, 0, SHARED_LIBC},
+	{"setenv", NULL, 0, SHARED_LIBC},
+	{"unsetenv", NULL, 0, SHARED_LIBC},
+	{"putenv", NULL, 0, SHARED_LIBC},
 };
 
 #define COUNT (sizeof(hooks) / sizeof(*hooks))

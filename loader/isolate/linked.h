@@ -15,8 +15,7 @@ struct gorgon_thunks;
 
 /* What differs between the strategies that use the system's linker. */
 struct gorgon_linker {
-	const char *name; /* of the strategy */
-	bool own_libc;	  /* each namespace has a C library of its own */
+	bool own_libc; /* each namespace has a C library of its own */
 	/* Open a file. A NULL handle without an error: RTLD_NOLOAD, and it is not loaded. */
 	struct gorgon_error *(*open)(struct gorgon_ns *ns, const char *path, int flags,
 				     void **handle);
