@@ -52,6 +52,7 @@ struct slot {
 	struct slot *next;
 	unsigned number;
 	char *folder;
+	pid_t pid; /* of the process that has made the folder */
 	char *python; /* original of its libpython */
 	bool used, spoilt;
 	struct copy *copies; /* newest first */
@@ -69,30 +70,42 @@ static struct gorgon_error *make_folder(const char *path)
 
 // ---- slots --------------------------------------------------------------------------
 
-static void free_slot(struct slot *slot)
+// A folder for what comes next. A forked child writes into one of its own: copies that it has
+// inherited stay where they are.
+static struct gorgon_error *give_folder(struct slot *slot)
 {
+	struct gorgon_error *err;
+	const char *folder;
+	char *path;
+
+	if (slot->pid == getpid())
+		return NULL;
+	if ((err = gorgon_folder_get(&folder)))
+		return err;
+	if (asprintf(&path, "%s/%u", folder, slot->number) < 0)
+		return &gorgon_error_nomem;
+	if ((err = make_folder(path))) {
+		free(path);
+		return err;
+	}
 	free(slot->folder);
-	free(slot->python);
-	free(slot);
+	slot->folder = path;
+	slot->pid = getpid();
+	return NULL;
 }
 
-static struct gorgon_error *create_slot(const char *folder, const char *python, struct slot **ret)
+static struct gorgon_error *create_slot(const char *python, struct slot **ret)
 {
 	struct slot *slot = calloc(1, sizeof(*slot));
-	struct gorgon_error *err;
+	struct gorgon_error *err = &gorgon_error_nomem;
 
 	if (!slot)
-		return &gorgon_error_nomem;
+		return err;
 	slot->number = slot_count;
 	slot->python = strdup(python);
-	if (!slot->python || asprintf(&slot->folder, "%s/%u", folder, slot->number) < 0) {
-		slot->folder = NULL;
-		err = &gorgon_error_nomem;
-	} else {
-		err = make_folder(slot->folder);
-	}
-	if (err) {
-		free_slot(slot);
+	if (!slot->python || (err = give_folder(slot))) {
+		free(slot->python);
+		free(slot);
 		return err;
 	}
 	slot_count++;
@@ -100,6 +113,12 @@ static struct gorgon_error *create_slot(const char *folder, const char *python, 
 	slots = slot;
 	*ret = slot;
 	return NULL;
+}
+
+// What a forked child has inherited is its parent's.
+static bool may_take(const struct slot *slot, const char *python)
+{
+	return !slot->used && !slot->spoilt && slot->pid == getpid() && !strcmp(slot->python, python);
 }
 
 // Rules of its own decide what its libraries need: such a slot is for one interpreter.
@@ -111,20 +130,12 @@ static bool has_rules(const struct gorgon_ns *ns)
 
 static struct gorgon_error *take_slot(struct gorgon_ns *ns, const char *python)
 {
+	struct slot *slot = has_rules(ns) ? NULL : slots;
 	struct gorgon_error *err;
-	struct slot *slot;
-	const char *folder;
-	bool created;
 
-	if ((err = gorgon_folder_get(&folder, &created)))
-		return err;
-	// What a forked child has inherited is in its parent's folder.
-	for (slot = slots; slot && created; slot = slot->next)
-		slot->spoilt = true;
-	slot = slots;
-	while (slot && (slot->used || slot->spoilt || has_rules(ns) || strcmp(slot->python, python)))
+	while (slot && !may_take(slot, python))
 		slot = slot->next;
-	if (!slot && (err = create_slot(folder, python, &slot)))
+	if (!slot && (err = create_slot(python, &slot)))
 		return err;
 	slot->used = true;
 	ns->linked->own = slot;
@@ -279,6 +290,8 @@ static struct gorgon_error *make_copies(struct gorgon_ns *ns, const char *path, 
 	if (!(err = gorgon_group_read_name(&group, path, NULL, &root)))
 		err = gorgon_group_read_dependencies(&group);
 	gorgon_unlock();
+	if (!err)
+		err = give_folder(slot);
 	// All have their places before the first names those that it needs.
 	for (size_t i = 0; i < group.count && !err; i++)
 		err = plan_copy(slot, group.objects[i]);

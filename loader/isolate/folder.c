@@ -12,6 +12,7 @@
 #define _GNU_SOURCE
 #include "folder.h"
 #include "../elf/error.h"
+#include "../elf/locales.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -133,23 +134,23 @@ static struct gorgon_error *make_folder(char *path)
 	return NULL;
 }
 
-struct gorgon_error *gorgon_folder_get(const char **ret, bool *created)
+struct gorgon_error *gorgon_folder_get(const char **ret)
 {
-	const char *base = secure_getenv("TMPDIR");
+	const char *base = gorgon_secure_getenv("TMPDIR");
 	struct gorgon_error *err;
 	char *path;
 
-	*created = !folder || folder_pid != getpid();
-	if (*created) {
-		base = base && *base ? base : "/tmp";
-		remove_left(base);
-		if (asprintf(&path, "%s/" PREFIX "XXXXXX", base) < 0)
-			return &gorgon_error_nomem;
-		if ((err = make_folder(path))) {
-			free(path);
-			return err;
-		}
+	if (folder && folder_pid == getpid()) {
+		*ret = folder;
+		return NULL;
 	}
-	*ret = folder;
-	return NULL;
+	base = base && *base ? base : "/tmp";
+	remove_left(base);
+	if (asprintf(&path, "%s/" PREFIX "XXXXXX", base) < 0)
+		return &gorgon_error_nomem;
+	if ((err = make_folder(path)))
+		free(path);
+	else
+		*ret = folder;
+	return err;
 }

@@ -6,9 +6,9 @@
 #include "../gorgon.h"
 
 /*
- * The folder, made when it is first asked for; a forked child gets one of its own (@created).
- * The caller sees to it that one thread asks at a time.
+ * The folder, made when it is first asked for; a forked child gets one of its own. The caller
+ * sees to it that one thread asks at a time.
  */
-struct gorgon_error *gorgon_folder_get(const char **ret, bool *created);
+struct gorgon_error *gorgon_folder_get(const char **ret);
 
 #endif

@@ -329,14 +329,29 @@ struct gorgon_error *gorgon_hooks_bind(struct gorgon_object *object)
 	return err ?: bind_list(object, image->jmprel, image->jmprel_count);
 }
 
+static bool is_in(const struct gorgon_patch *patch, const struct gorgon_object *object)
+{
+	uint64_t addr = (uintptr_t)patch->slot;
+
+	return addr >= object->start && addr < object->end;
+}
+
 void gorgon_hooks_unbind(struct gorgon_object *object)
 {
 	const struct gorgon_linked *linked = object->ns->linked;
 
-	for (size_t i = 0; i < linked->patch_count; i++) {
-		uint64_t addr = (uintptr_t)linked->patches[i].slot;
-
-		if (addr >= object->start && addr < object->end)
+	for (size_t i = 0; i < linked->patch_count; i++)
+		if (is_in(&linked->patches[i], object))
 			write_slot(object, linked->patches[i].slot, linked->patches[i].before);
-	}
+}
+
+void gorgon_hooks_forget(const struct gorgon_object *object)
+{
+	struct gorgon_linked *linked = object->ns->linked;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < linked->patch_count; i++)
+		if (!is_in(&linked->patches[i], object))
+			linked->patches[kept++] = linked->patches[i];
+	linked->patch_count = kept;
 }

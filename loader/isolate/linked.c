@@ -62,7 +62,8 @@ __attribute__((constructor(201))) static void init(void)
 // --- the linker's list ------------------------------------------------------------------
 
 struct found {
-	struct link_map *map;
+	const struct link_map *map;
+	uint64_t bias;
 	char *file;
 };
 
@@ -89,7 +90,7 @@ static bool note(struct stock *stock, struct link_map *map)
 		stock->list = grown;
 		stock->capacity = capacity;
 	}
-	stock->list[stock->count] = (struct found){map, strdup(file)};
+	stock->list[stock->count] = (struct found){map, map->l_addr, strdup(file)};
 	return stock->list[stock->count++].file;
 }
 
@@ -117,7 +118,7 @@ static void stock_deinit(struct stock *stock)
 static bool is(const struct gorgon_object *object, const struct found *found)
 {
 	return object->debug.link_map == (uintptr_t)found->map &&
-	       object->bias == found->map->l_addr && !strcmp(object->path, found->file);
+	       object->bias == found->bias && !strcmp(object->path, found->file);
 }
 
 static bool has(const struct stock *stock, const struct gorgon_object *object)
@@ -150,7 +151,7 @@ static struct gorgon_error *add(struct gorgon_ns *ns, const struct found *found)
 		gorgon_image_close(image);
 		return &gorgon_error_nomem;
 	}
-	object->bias = found->map->l_addr;
+	object->bias = found->bias;
 	object->start = object->bias + image->vaddr_start;
 	object->end = object->bias + image->vaddr_end;
 	object->debug.link_map = (uintptr_t)found->map;
@@ -170,8 +171,10 @@ static struct gorgon_error *take_stock(struct gorgon_ns *ns)
 	gorgon_debug_begin();
 	for (struct gorgon_object *object = ns->first; object && !stock.no_memory; object = next) {
 		next = object->next;
-		if (!has(&stock, object))
-			gorgon_object_destroy(object);
+		if (has(&stock, object))
+			continue;
+		gorgon_hooks_forget(object);
+		gorgon_object_destroy(object);
 	}
 	if (stock.no_memory)
 		err = &gorgon_error_nomem;
@@ -227,6 +230,9 @@ static struct gorgon_error *open_locked(struct gorgon_ns *ns, const char *path, 
 	struct gorgon_error *err;
 	void *handle = NULL;
 
+	if (linked->closing)
+		return gorgon_error_create(GORGON_ERROR_BUSY, "namespace %lu is being unloaded",
+					   ns->debug.id);
 	// The program: what an interpreter knows as that is its libpython.
 	if (!path || !*path)
 		handle = dlmopen(linked->lmid, map_of(linked->handles[0])->l_name,
@@ -373,6 +379,7 @@ struct gorgon_error *gorgon_linked_close(struct gorgon_ns *ns)
 	if ((err = detach(ns)))
 		return err;
 	pthread_mutex_lock(&loading);
+	linked->closing = true; // destructors run
 	while (linked->handle_count)
 		dlclose(linked->handles[--linked->handle_count]);
 	if (!(err = take_stock(ns)))

@@ -44,6 +44,7 @@ struct gorgon_linked {
 	/* Handles of dlopen(), the first is libpython's. Under the lock of linked.c. */
 	void **handles;
 	size_t handle_count, handle_capacity;
+	bool closing;
 	struct gorgon_patch *patches;
 	size_t patch_count, patch_capacity;
 
@@ -88,5 +89,7 @@ struct gorgon_error *gorgon_hooks_create(struct gorgon_ns *ns);
 struct gorgon_error *gorgon_hooks_bind(struct gorgon_object *object);
 /* Put back what it called before. */
 void gorgon_hooks_unbind(struct gorgon_object *object);
+/* It is not mapped any more. */
+void gorgon_hooks_forget(const struct gorgon_object *object);
 
 #endif

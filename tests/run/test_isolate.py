@@ -123,8 +123,10 @@ class Strategy:
                 "if pid == 0:\n"
                 "    import numpy\n"
                 "    sys.exit(int(numpy.arange(5).sum()))\n"
-                "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n")
-        self.check(self.gorgon("-n", "2", "-c", code), ["10"] * 2)
+                "status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])\n"
+                "import numpy\n"
+                "print(status, numpy.arange(5).sum())\n")
+        self.check(self.gorgon("-n", "2", "-c", code), ["10 10"] * 2)
 
     def test_interpreters_come_and_go(self):
         code = "import decimal, json, threading; t = threading.Thread(target=print, args=('x',)); t.start(); t.join()"
