@@ -226,6 +226,29 @@ static void interp_create_linked_refuses_what_needs_the_loader(void **state)
 	assert_ok(gorgon_interp_destroy(interp));
 }
 
+// Names of its libpython would come before those of copies.
+static void interp_create_copy_beside_a_python_of_the_host_is_refused(void **state)
+{
+	struct gorgon_interp_opts opts = {.size = sizeof(opts), .isolate = GORGON_ISOLATE_COPY};
+	struct gorgon_python python;
+	struct gorgon_interp *interp;
+	void *handle;
+
+	(void)state;
+	assert_ok(gorgon_python_find(NULL, &python));
+	handle = dlopen(python.libpython, RTLD_NOW | RTLD_GLOBAL);
+	assert_non_null(handle);
+	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_UNSUPPORTED,
+		     "the process has a Python of its own");
+	opts.isolate = GORGON_ISOLATE_DLMOPEN;
+	assert_ok(gorgon_interp_create(&opts, &interp));
+	assert_ptr_not_equal(gorgon_interp_find_symbol(interp, "Py_GetVersion"),
+			     dlsym(handle, "Py_GetVersion"));
+	assert_ok(gorgon_interp_destroy(interp));
+	dlclose(handle);
+	gorgon_python_deinit(&python);
+}
+
 static void interp_create_unknown_strategy_is_refused(void **state)
 {
 	struct gorgon_interp_opts opts = {.size = sizeof(opts), .isolate = (enum gorgon_isolate)99};
@@ -246,6 +269,7 @@ int main(void)
 		STRATEGIES(interp_destroy_leaves_no_object),
 		LINKED(interp_create_linked_objects_are_listed_with_link_maps),
 		LINKED(interp_create_linked_refuses_what_needs_the_loader),
+		cmocka_unit_test(interp_create_copy_beside_a_python_of_the_host_is_refused),
 		cmocka_unit_test(interp_create_unknown_strategy_is_refused),
 	};
 

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-from harness import Background, GORGON, LIBPYTHON, run
+from harness import Background, GORGON, LIBPYTHON, VENV_PYTHON, find_python, run
 
 NUMPY = "import numpy; print(numpy.ones(3).sum())"
 # A python3's environment has nothing that is the host's to keep apart, but for the room for thread-local variables.
@@ -46,6 +46,16 @@ class Strategy:
 
     def test_numpy_runs_in_each(self):
         self.check(self.gorgon("-n", "2", "-c", NUMPY), ["3.0"] * 2)
+
+    @unittest.skipUnless(os.path.exists(VENV_PYTHON), "the virtual environment is not built")
+    def test_wheels_with_libraries_of_their_own(self):
+        code = "import numpy, sys; print(sys.prefix != sys.base_prefix, numpy.linalg.inv(numpy.eye(3)).sum())"
+        self.check(self.gorgon("--python", VENV_PYTHON, "-n", "2", "-c", code), ["True 3.0"] * 2)
+
+    @unittest.skipUnless(find_python("3.13"), "there is no CPython 3.13")
+    def test_a_libpython_with_thread_local_variables(self):
+        code = "import sys, threading; t = threading.Thread(target=lambda: print(sys.version_info[:2])); t.start(); t.join()"
+        self.check(self.gorgon("--python", find_python("3.13"), "-n", "2", "-c", code), ["(3, 13)"] * 2)
 
     def test_objects_of_copies_are_their_own(self):
         result = self.gorgon("-n", "3", "-c", "print(id(None))")
