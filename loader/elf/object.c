@@ -249,6 +249,7 @@ void gorgon_object_destroy(struct gorgon_object *object)
 	free(object->system);
 	free(object->refs);
 	free(object->tls_indices);
+	free(object->foreign_build_id);
 	free(object->path);
 	free(object);
 }

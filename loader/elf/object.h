@@ -61,6 +61,7 @@ struct gorgon_object {
 	struct gorgon_static_tls *static_tls; /* its block has one place in every thread */
 	bool static_tls_pending; /* relocations wait for somebody's static_tls */
 	struct jitreg_entry *jit;
+	uint8_t *foreign_build_id; /* of one that the system's linker has loaded, or NULL */
 	struct gorgon_registrar *registrar; /* its own JIT descriptor, or NULL */
 	bool unwind_listed, frames_registered;
 };

@@ -23,9 +23,12 @@
 #include "../elf/signals.h"
 #include "../elf/thunk.h"
 
+#include <gelf.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define BUILD_ID_MAX 64 // as ../elf/debug_root.h says
 
 static pthread_mutex_t loading = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
@@ -138,6 +141,38 @@ static struct gorgon_object *find(const struct gorgon_ns *ns, const struct found
 	return object;
 }
 
+// For readers that compare it with a file. What libelf returns is not in every core: a copy is.
+// False: no memory.
+static bool note_build_id(struct gorgon_object *object)
+{
+	const struct gorgon_image *image = object->image;
+	size_t name, desc, at, next;
+	GElf_Nhdr note;
+
+	for (size_t i = 0; i < image->phdr_count; i++) {
+		const Elf64_Phdr *ph = &image->phdrs[i];
+		Elf_Data *data = ph->p_type != PT_NOTE
+					 ? NULL
+					 : elf_getdata_rawchunk(image->elf, (int64_t)ph->p_offset, ph->p_filesz,
+								ph->p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+
+		for (at = 0; data && (next = gelf_getnote(data, at, &note, &name, &desc)); at = next) {
+			if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != sizeof("GNU") ||
+			    memcmp((char *)data->d_buf + name, "GNU", sizeof("GNU")) || !note.n_descsz ||
+			    note.n_descsz > BUILD_ID_MAX)
+				continue;
+			object->foreign_build_id = malloc(note.n_descsz);
+			if (!object->foreign_build_id)
+				return false;
+			memcpy(object->foreign_build_id, (char *)data->d_buf + desc, note.n_descsz);
+			object->debug.build_id = (uintptr_t)object->foreign_build_id;
+			object->debug.build_id_size = note.n_descsz;
+			return true;
+		}
+	}
+	return true;
+}
+
 static struct gorgon_error *add(struct gorgon_ns *ns, const struct found *found)
 {
 	struct gorgon_image *image;
@@ -155,6 +190,10 @@ static struct gorgon_error *add(struct gorgon_ns *ns, const struct found *found)
 	object->start = object->bias + image->vaddr_start;
 	object->end = object->bias + image->vaddr_end;
 	object->debug.link_map = (uintptr_t)found->map;
+	if (!note_build_id(object)) {
+		gorgon_object_destroy(object);
+		return &gorgon_error_nomem;
+	}
 	gorgon_object_link_foreign(object);
 	return gorgon_hooks_bind(object);
 }
