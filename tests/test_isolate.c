@@ -175,6 +175,58 @@ static void interp_destroy_leaves_no_object(void **state)
 	}
 }
 
+static void pool_submit_works_under_each_strategy(void **state)
+{
+	struct gorgon_pool_opts opts = {.size = sizeof(opts), .interp = options(state), .count = 2,
+					.warm_up = "import decimal\ndef f(x): return x + 1"};
+	struct gorgon_value one = {.kind = GORGON_VALUE_INT, .integer = 1}, ret;
+	struct gorgon_value args = {.kind = GORGON_VALUE_LIST, .list = {&one, 1}};
+	struct gorgon_pool *pool;
+	struct gorgon_job *job[8];
+
+	assert_ok(gorgon_pool_create(&opts, &pool));
+	for (int i = 0; i < 8; i++)
+		assert_ok(gorgon_pool_submit(pool, NULL, "f", &args, NULL, -1, &job[i]));
+	for (int i = 0; i < 8; i++) {
+		assert_ok(gorgon_job_finish(job[i], &ret));
+		assert_int_equal(ret.integer, 2);
+	}
+	assert_ok(gorgon_pool_destroy(pool));
+}
+
+static void *come_and_go(void *ctx)
+{
+	struct gorgon_interp_opts opts = {.size = sizeof(opts), .isolate = *(enum gorgon_isolate *)ctx};
+
+	for (int i = 0; i < 10; i++) {
+		struct gorgon_interp *interp = test_interp_start(&opts, NULL);
+
+		assert_ok(gorgon_interp_run_string(
+			interp, "import decimal, json, threading, zlib\n"
+				"thread = threading.Thread(target=decimal.Decimal, args=(2,))\n"
+				"thread.start(); thread.join()\n", NULL));
+		assert_ok(gorgon_interp_destroy(interp));
+	}
+	return NULL;
+}
+
+static void interp_create_all_strategies_at_once_on_several_threads(void **state)
+{
+	// One with dlmopen(): the C library gets room for thread-local variables back only when
+	// the namespace that came last goes first.
+	enum gorgon_isolate isolate[] = {GORGON_ISOLATE_LOADER, GORGON_ISOLATE_COPY, GORGON_ISOLATE_DLMOPEN,
+					 GORGON_ISOLATE_LOADER, GORGON_ISOLATE_COPY};
+	uint32_t count = gorgon_debug_root.object_count;
+	pthread_t threads[5];
+
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, &isolate[i]), 0);
+	for (int i = 0; i < 5; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(gorgon_debug_root.object_count, count);
+}
+
 // --- those of the system's linker ------------------------------------------------------------
 
 static bool check_link_map(void *ctx, struct gorgon_object *object)
@@ -267,6 +319,8 @@ int main(void)
 		STRATEGIES(interp_destroy_waits_for_threads_of_its_libraries),
 		STRATEGIES(interp_run_exception_and_exit_are_errors),
 		STRATEGIES(interp_destroy_leaves_no_object),
+		STRATEGIES(pool_submit_works_under_each_strategy),
+		cmocka_unit_test(interp_create_all_strategies_at_once_on_several_threads),
 		LINKED(interp_create_linked_objects_are_listed_with_link_maps),
 		LINKED(interp_create_linked_refuses_what_needs_the_loader),
 		cmocka_unit_test(interp_create_copy_beside_a_python_of_the_host_is_refused),
