@@ -507,13 +507,12 @@ GORGON_API void gorgon_python_deinit(struct gorgon_python *python);
 enum gorgon_isolate {
 	GORGON_ISOLATE_LOADER = 0, /**< this library's loader */
 	/** a link namespace of the system's, see dlmopen(3): 15 at most. Everything is private,
-	 * the C library too, so @c share, @c provider and @c pool_threads of struct
-	 * gorgon_ns_opts are refused; @c debug plays no part, debuggers know the objects from the
-	 * system's linker. */
+	 * the C library too, so @c share, @c provider, @c pool_threads and @c debug of struct
+	 * gorgon_ns_opts are refused; debuggers know the objects from the system's linker. */
 	GORGON_ISOLATE_DLMOPEN = 1,
 	/** copies of the files of private libraries, in a folder under TMPDIR, which the system's
-	 * linker loads; @c provider of struct gorgon_ns_opts is refused, and a process that
-	 * has a Python in its global scope. @c debug plays no part, as above. */
+	 * linker loads; @c provider and @c debug of struct gorgon_ns_opts are refused, and
+	 * a process that has a Python in its global scope. */
 	GORGON_ISOLATE_COPY = 2,
 };
 

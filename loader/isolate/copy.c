@@ -309,16 +309,11 @@ static struct gorgon_error *make_copies(struct gorgon_ns *ns, const char *path, 
 
 static struct gorgon_error *check(const struct gorgon_ns_opts *opts)
 {
-	if (opts->provider)
-		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-					   "isolation by copy: names cannot come from a provider, the "
-					   "system's linker finds them; isolation by the loader can do that");
 	if (dlsym(RTLD_DEFAULT, "Py_GetVersion"))
-		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-					   "isolation by copy: the process has a Python of its own, which "
-					   "copies would use; isolation by the loader can do that");
+		return gorgon_linked_refuse(
+			"copy", "the process has a Python of its own, which copies would use");
 	dlerror(); // do not leave our miss to the host's next one
-	return NULL;
+	return gorgon_linked_check("copy", opts);
 }
 
 static struct gorgon_error *explain(const char *text)

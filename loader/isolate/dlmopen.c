@@ -14,25 +14,24 @@
 #define _GNU_SOURCE
 #include "linked.h"
 #include "../elf/error.h"
+#include "../elf/image.h"
+#include "../elf/lock.h"
 #include "../elf/ns.h"
 
 #include <string.h>
 
 static struct gorgon_error *refuse(const char *what)
 {
-	return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-				   "isolation by dlmopen: %s; isolation by the loader can do that", what);
+	return gorgon_linked_refuse("dlmopen", what);
 }
 
 static struct gorgon_error *check(const struct gorgon_ns_opts *opts)
 {
 	if (opts->share && *opts->share)
 		return refuse("no library can be shared with the process, all are private");
-	if (opts->provider)
-		return refuse("names cannot come from a provider, the system's linker finds them");
 	if (opts->pool_threads)
 		return refuse("sizes of thread pools cannot be told, its C library has the environment");
-	return NULL;
+	return gorgon_linked_check("dlmopen", opts);
 }
 
 // What the linker says of its limits does not say what to do.
@@ -69,14 +68,30 @@ static struct gorgon_error *note_world(struct gorgon_linked *linked, void **hand
 	return refuse("the C library does not list its namespaces (glibc 2.35 does)");
 }
 
+// The linker believes what a file says, and dies of one that is cut off.
+static struct gorgon_error *validate(const char *path)
+{
+	struct gorgon_image *image = NULL;
+	struct gorgon_error *err;
+
+	gorgon_lock();
+	err = gorgon_image_open(path, &image);
+	gorgon_image_close(image);
+	gorgon_unlock();
+	return err;
+}
+
 static struct gorgon_error *open_file(struct gorgon_ns *ns, const char *path, int flags, void **handle)
 {
 	struct gorgon_linked *linked = ns->linked;
+	struct gorgon_error *err;
 	const char *text;
 
 	if (flags & RTLD_GLOBAL)
 		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
 					   "%s: RTLD_GLOBAL is not possible with isolation by dlmopen", path);
+	if (strchr(path, '/') && (err = validate(path)))
+		return err;
 	*handle = dlmopen(linked->handle_count ? linked->lmid : LM_ID_NEWLM, path, flags);
 	if (!*handle)
 		return (text = dlerror()) ? explain(text) : NULL;

@@ -62,6 +62,25 @@ __attribute__((constructor(201))) static void init(void)
 	pthread_atfork(gorgon_linked_before_fork, after_fork_parent, after_fork_child);
 }
 
+// --- what cannot be had -------------------------------------------------------------------
+
+struct gorgon_error *gorgon_linked_refuse(const char *how, const char *what)
+{
+	return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+				   "isolation by %s: %s; isolation by the loader can do that", how, what);
+}
+
+struct gorgon_error *gorgon_linked_check(const char *how, const struct gorgon_ns_opts *opts)
+{
+	if (opts->provider)
+		return gorgon_linked_refuse(
+			how, "names cannot come from a provider, the system's linker finds them");
+	if (opts->debug != GORGON_DEBUG_AUTO)
+		return gorgon_linked_refuse(
+			how, "what debuggers are told cannot be chosen, the system's linker tells them");
+	return NULL;
+}
+
 // --- the linker's list ------------------------------------------------------------------
 
 struct found {

@@ -66,6 +66,11 @@ extern const struct gorgon_isolation gorgon_isolation_dlmopen, gorgon_isolation_
 
 /* --- linked.c ------------------------------------------------------------------------ */
 
+/* The error of something that a strategy cannot do; @how is its name. */
+struct gorgon_error *gorgon_linked_refuse(const char *how, const char *what);
+/* Of what none of these strategies can do. */
+struct gorgon_error *gorgon_linked_check(const char *how, const struct gorgon_ns_opts *opts);
+
 struct gorgon_error *gorgon_linked_open(struct gorgon_ns *ns, const struct gorgon_linker *linker,
 					const char *path, struct gorgon_object **ret);
 struct gorgon_error *gorgon_linked_close(struct gorgon_ns *ns);

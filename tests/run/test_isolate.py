@@ -151,7 +151,40 @@ class Loader(Strategy, unittest.TestCase):
     isolate = "loader"
 
 
-class Copy(Strategy, unittest.TestCase):
+class Linked(Strategy):
+    """The system's linker loads."""
+
+    def test_what_debuggers_are_told_cannot_be_chosen(self):
+        for mode in ("full", "lazy", "off"):
+            self.fails(self.gorgon("--debug", mode, "-c", "1"), f"isolation by {self.isolate}", "debuggers")
+
+    def test_a_damaged_libpython_is_one_line(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "libpython3.11.so.1.0")
+            shutil.copyfile(LIBPYTHON, path)
+            for size in (5000000, 100000, 4000, 10):
+                os.truncate(path, size)
+                with self.subTest(size=size):
+                    self.fails(self.gorgon("-n", "2", "--python", path, "-c", "1"), path)
+
+    def test_a_damaged_extension_is_an_exception(self):
+        code = ("import sys; sys.path.insert(0, sys.argv[1])\n"
+                "try: import damaged\n"
+                "except ImportError as error: print('damaged' in str(error))\n")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "damaged.so")
+            shutil.copyfile(LIBPYTHON, path)
+            os.truncate(path, 5000000)
+            self.check(self.gorgon("-n", "2", "-c", code, folder), ["True"] * 2)
+
+    def test_global_scope_is_refused(self):
+        code = ("import ctypes\n"
+                "try: ctypes.CDLL('libz.so.1', mode=ctypes.RTLD_GLOBAL)\n"
+                "except OSError as error: print(error)\n")
+        self.check(self.gorgon("-c", code), [f"libz.so.1: RTLD_GLOBAL is not possible with isolation by {self.isolate}"])
+
+
+class Copy(Linked, unittest.TestCase):
     isolate = "copy"
 
     def test_copies_are_private_and_gone_at_the_end(self):
@@ -215,13 +248,6 @@ class Copy(Strategy, unittest.TestCase):
     def test_where_copies_cannot_be_written_is_one_line(self):
         self.fails(self.gorgon("-c", "1", env={"TMPDIR": "/nonexistent"}), "/nonexistent/gorgon-", "No such file")
 
-    def test_a_damaged_libpython_is_one_line(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "libpython3.11.so.1.0")
-            shutil.copyfile(LIBPYTHON, path)
-            os.truncate(path, 5000000)
-            self.fails(self.gorgon("--python", path, "-c", "1"), path)
-
     def test_a_forked_child_leaves_the_folder_alone(self):
         code = ("import os, sys\n"
                 "pid = os.fork()\n"
@@ -232,12 +258,6 @@ class Copy(Strategy, unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             self.check(self.gorgon("-c", code, env={"TMPDIR": folder}), ["1"])
 
-    def test_global_scope_is_refused(self):
-        code = ("import ctypes\n"
-                "try: ctypes.CDLL('libz.so.1', mode=ctypes.RTLD_GLOBAL)\n"
-                "except OSError as error: print(error)\n")
-        self.check(self.gorgon("-c", code), ["libz.so.1: RTLD_GLOBAL is not possible with isolation by copy"])
-
     def test_locales_are_their_own(self):
         code = ("import gorgon, locale, time\n"
                 "before = locale.setlocale(locale.LC_CTYPE)\n"
@@ -247,7 +267,7 @@ class Copy(Strategy, unittest.TestCase):
         self.check(self.gorgon("-n", "2", "-c", code, env={"LC_ALL": "C.UTF-8"}), ["0 True", "1 True"])
 
 
-class Dlmopen(Strategy, unittest.TestCase):
+class Dlmopen(Linked, unittest.TestCase):
     isolate = "dlmopen"
 
     def test_limits_are_named(self):
@@ -257,16 +277,3 @@ class Dlmopen(Strategy, unittest.TestCase):
 
     def test_options_that_it_cannot_have_are_refused(self):
         self.fails(self.gorgon("--share", "libz*", "-c", "1"), "dlmopen", "no library can be shared")
-
-    def test_a_damaged_libpython_is_one_line(self):
-        self.fails(self.gorgon("--python", "/nonexistent", "-c", "1"), "/nonexistent")
-
-    def test_global_scope_is_refused(self):
-        code = ("import ctypes\n"
-                "try: ctypes.CDLL('libz.so.1', mode=ctypes.RTLD_GLOBAL)\n"
-                "except OSError as error: print(error)\n")
-        self.check(self.gorgon("-c", code), ["libz.so.1: RTLD_GLOBAL is not possible with isolation by dlmopen"])
-
-
-if __name__ == "__main__":
-    unittest.main()
