@@ -280,7 +280,9 @@ static void interp_create_linked_refuses_what_needs_the_loader(void **state)
 
 	opts.ns = (struct gorgon_ns_opts){.size = sizeof(opts.ns), .provider = &provider};
 	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_UNSUPPORTED, "provider");
-	opts.ns.provider = NULL;
+	opts.ns = (struct gorgon_ns_opts){.size = sizeof(opts.ns), .environment = (const char *const[]){NULL}};
+	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_UNSUPPORTED, "environ");
+	opts.ns.environment = NULL;
 	interp = test_interp_create(&opts);
 	assert_error(gorgon_interp_start(interp, &limit), GORGON_ERROR_UNSUPPORTED, "memory_limit");
 	assert_error(gorgon_object_open(gorgon_interp_ns(interp), "build/modules/libbasic.so", 0, &object),

@@ -196,7 +196,7 @@ char *gorgon_getenv(const char *name, struct gorgon_ns *ns)
 
 char *gorgon_secure_getenv(const char *name, struct gorgon_ns *ns)
 {
-	return LOCKED(ns->environment ? get(ns->environment, name) : secure_getenv(name));
+	return LOCKED(ns && ns->environment ? get(ns->environment, name) : secure_getenv(name));
 }
 
 static bool is_name(const char *name)

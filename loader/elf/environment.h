@@ -19,6 +19,7 @@ void gorgon_environment_after_fork(void);
 /* --- replacements (see replace.c) -------------------------------------------- */
 
 char *gorgon_getenv(const char *name, struct gorgon_ns *ns);
+/* @ns may be NULL: the environment of the process. */
 char *gorgon_secure_getenv(const char *name, struct gorgon_ns *ns);
 int gorgon_setenv(const char *name, const char *value, int overwrite, struct gorgon_ns *ns);
 int gorgon_unsetenv(const char *name, struct gorgon_ns *ns);

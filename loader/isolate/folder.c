@@ -11,8 +11,8 @@
 
 #define _GNU_SOURCE
 #include "folder.h"
+#include "../elf/environment.h"
 #include "../elf/error.h"
-#include "../elf/locales.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -136,7 +136,7 @@ static struct gorgon_error *make_folder(char *path)
 
 struct gorgon_error *gorgon_folder_get(const char **ret)
 {
-	const char *base = gorgon_secure_getenv("TMPDIR");
+	const char *base = gorgon_secure_getenv("TMPDIR", NULL);
 	struct gorgon_error *err;
 	char *path;
 

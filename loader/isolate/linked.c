@@ -75,6 +75,9 @@ struct gorgon_error *gorgon_linked_check(const char *how, const struct gorgon_ns
 	if (opts->provider)
 		return gorgon_linked_refuse(
 			how, "names cannot come from a provider, the system's linker finds them");
+	if (opts->environment)
+		return gorgon_linked_refuse(
+			how, "it has no environment of its own, `environ` is the C library's");
 	if (opts->debug != GORGON_DEBUG_AUTO)
 		return gorgon_linked_refuse(
 			how, "what debuggers are told cannot be chosen, the system's linker tells them");
