@@ -183,14 +183,6 @@ def compiled_addresses(output, name):
     return {int(n): int(a, 16) for n, a in re.findall(rf"{name}_(\d+) is at (0x[0-9a-f]{{12}})", output)}
 
 
-def find_python(version):
-    """An executable of that CPython of which Gorgon can load the libpython, or None."""
-    versions = os.path.join(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv")), "versions")
-    candidates = [shutil.which(f"python{version}"), *glob.glob(f"{versions}/{version}.*/bin/python{version}")]
-    usable = (c for c in candidates if c and run(GORGON, "info", "--python", c).returncode == 0)
-    return next(usable, None)
-
-
 def source_line(path, text):
     """Number of the only line of a file that contains text."""
     with open(path) as file:

@@ -31,7 +31,7 @@ LIBPYTHON = "/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0"
 REGISTERED = 1000
 # Interpreters to dump: 1,000 with numpy are 18 GB.
 DUMPED = (("bare", "", 1000), ("numpy", "import numpy; ", int(os.environ.get("NUMPY", "200"))))
-DUMPS = ("", "--json", "--check", "--stacks")
+DUMPS = ("", "--json", "--check", "--stacks", "--stacks --json")
 PACKED = 20  # libraries of each of as many namespaces
 ISOLATED = 6  # interpreters; dlmopen has room for 11
 ISOLATE_ROUNDS = 5
@@ -208,9 +208,9 @@ def symdump():
 
 def print_symdump(rows):
     print("gorgon-symdump on a process with many interpreters (aim for 1000: 1 s, 100 MB)\n")
-    print(f"{'interpreters':>12}  {'with':8}{'option':10}{'time':>10}{'memory':>10}")
+    print(f"{'interpreters':>12}  {'with':8}{'option':17}{'time':>10}{'memory':>10}")
     for row in rows:
-        print(f"{row['interpreters']:12}  {row['kind']:8}{row['option'] or 'table':10}{row['seconds']:8.2f} s"
+        print(f"{row['interpreters']:12}  {row['kind']:8}{row['option'] or 'table':17}{row['seconds']:8.2f} s"
               f"{row['megabytes']:7.0f} MB")
 
 

@@ -384,6 +384,14 @@ class Commands(unittest.TestCase):
         self.assertEqual({int(interp): int(address, 16) for address, _, interp in rows}, self.scene.addresses)
         self.assertTrue(all(int(size, 16) for _, size, _ in rows))
 
+    def test_json_of_names_with_quotes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, 'a "b" \\c\\ \u00e4.so')
+            shutil.copy("/usr/lib/python3.11/lib-dynload/_contextvars.cpython-311-x86_64-linux-gnu.so", path)
+            code = f"import _ctypes, time; _ctypes.dlopen({path!r}); print('ready', flush=True); time.sleep(600)"
+            with harness.Background(harness.HOST, "-n", 1, code, until="ready") as host:
+                self.assertEqual(session.dump(host.pid)["namespaces"][0]["objects"][-1]["path"], path)
+
     def test_a_symbol_that_nobody_has(self):
         for words in (["--find", "no_such_name"], ["--symbols", "no_such_*"]):
             result = session.symdump(self.pid, *words)
@@ -396,7 +404,8 @@ class Commands(unittest.TestCase):
             for words, status, message in (
                     ([], 2, "PID or CORE expected (gorgon-symdump --help)"),
                     ([self.pid, "--what"], 2, "--what: no such option, or its value is missing (gorgon-symdump --help)"),
-                    ([self.pid, "--json", "--gdb"], 2, "--gdb: one of these at a time (gorgon-symdump --help)"),
+                    ([self.pid, "--stacks", "--gdb"], 2, "--gdb: one of these at a time (gorgon-symdump --help)"),
+                    ([self.pid, "--gdb", "--json"], 2, "--json: only alone or with --stacks (gorgon-symdump --help)"),
                     ([self.pid, "--addr"], 2, "--addr: an address expected (gorgon-symdump --help)"),
                     ([self.pid, "--addr", "PyList"], 2, "--addr PyList: expected a number, as 0x7f0012345678"),
                     ([self.pid, "12"], 2, "12: one PID or CORE expected (gorgon-symdump --help)"),

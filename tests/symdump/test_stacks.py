@@ -2,6 +2,7 @@
 """--stacks: the right functions in the right order for each interpreter, C and Python, live and from its
 cores."""
 
+import json
 import os
 import re
 import subprocess
@@ -129,6 +130,24 @@ def python_frames(text):
     return result
 
 
+def as_text(document):
+    """What --stacks prints of what it gives as JSON."""
+    lines = []
+    for thread in document["threads"]:
+        label = "no interpreter" if thread["interpreter"] is None else f"interp {thread['interpreter']}"
+        lines.append(f"{label}, thread {thread['thread']}{', holds the GIL' if thread['holds_gil'] else ''}")
+        for i, frame in enumerate(thread["frames"]):
+            label = {"private": f"interp {frame['interpreter']}", "generated": "jit", "system": "system"}[frame["kind"]]
+            name = f"{os.path.basename(frame['path'])}"
+            name += f"!{frame['function']}+{frame['offset']:#x}" if frame["function"] else f"+{frame['vaddr']}"
+            line = f"  {os.path.basename(frame['file'])}:{frame['line']}" if frame["file"] else ""
+            lines.append(f"#{i:<3} {frame['addr']}  {label}  {name}{line}")
+            lines += [f"       Python  {f['function']}  {f['file']}:{f['line']}" for f in frame["python"]]
+        assert (thread["cut_off"], thread["python_rest"]) == (None, []), thread
+        lines.append("")
+    return "".join(line + "\n" for line in lines)
+
+
 class Stacks(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -136,15 +155,19 @@ class Stacks(unittest.TestCase):
         cls.addClassCleanup(cls.scene.close)
         pid = cls.scene.host.pid
         # "ready" comes before the sleep.
-        session.wait_until(lambda: session.output(pid, "--stacks").count("!time_sleep+") == session.COUNT)
+        session.wait_until(lambda: session.output(pid, "--stacks").count("!time_sleep") == session.COUNT)
         cls.snapshot = session.dump(pid)
-        cls.texts = {"live": session.output(pid, "--stacks"),
-                     "gcore": session.output(cls.scene.gcore(), "--stacks")}
+        gcore = cls.scene.gcore()
+        cls.texts = {"live": session.output(pid, "--stacks"), "gcore": session.output(gcore, "--stacks")}
+        cls.documents = {"live": session.output(pid, "--stacks", "--json"),
+                         "gcore": session.output(gcore, "--json", "--stacks")}
         with open(f"/proc/{pid}/stat") as file:
             cls.state = file.read().rsplit(")", 1)[1].split()[0]
         cls.threads = {int(tid) for tid in os.listdir(f"/proc/{pid}/task")}
         if session.kernel_writes_cores_into_files():
-            cls.texts["kernel"] = session.output(cls.scene.kernel_core(), "--stacks")
+            core = cls.scene.kernel_core()
+            cls.texts["kernel"] = session.output(core, "--stacks")
+            cls.documents["kernel"] = session.output(core, "--stacks", "--json")
         cls.stacks = {source: stacks(text) for source, text in cls.texts.items()}
 
     def test_every_thread_is_there_and_the_process_goes_on(self):
@@ -181,6 +204,14 @@ class Stacks(unittest.TestCase):
                 for key, frames in self.stacks["live"].items():
                     self.assertEqual(self.stacks[source][key], frames)
 
+    def test_json_says_the_same(self):
+        for source, text in self.documents.items():
+            with self.subTest(source):
+                document = json.loads(text)
+                self.assertEqual([document[name] for name in ("schema", "version", "target", "source", "consistent", "problems")],
+                                 ["gorgon-symdump --stacks", 1, "process" if source == "live" else "core", "gorgon", True, []])
+                self.assertEqual(as_text(document), self.texts[source])
+
     def test_python_frames_are_below_the_c_call_that_runs_them(self):
         for source, text in self.texts.items():
             found = python_frames(text)
@@ -195,7 +226,7 @@ class Stacks(unittest.TestCase):
 
     def test_the_holder_of_a_gil_is_marked(self):
         with harness.Background(harness.HOST, "-n", session.COUNT, BUSY, until=r"(?s)(ready.*){3}") as host:
-            session.wait_until(lambda: session.output(host.pid, "--stacks").count("!time_sleep+") == 2)
+            session.wait_until(lambda: session.output(host.pid, "--stacks").count("!time_sleep") == 2)
             text = session.output(host.pid, "--stacks")
         holders = re.findall(r"^(interp \d), thread \d+, holds the GIL$", text, re.M)
         self.assertEqual(holders, ["interp 1"])
@@ -244,7 +275,7 @@ class Versions(unittest.TestCase):
         if not python:
             self.skipTest(f"no CPython {version} with a libpython")
         with harness.Background(harness.HOST, "-n", 3, "-p", python, VERSIONS, until=r"(?s)(ready.*){3}") as host:
-            session.wait_until(lambda: session.output(host.pid, "--stacks").count("!time_sleep+") == 2)
+            session.wait_until(lambda: session.output(host.pid, "--stacks").count("!time_sleep") == 2)
             with tempfile.TemporaryDirectory() as folder:
                 made = harness.run("gcore", "-o", os.path.join(folder, "core"), host.pid)
                 self.assertEqual(made.returncode, 0, made.stderr)

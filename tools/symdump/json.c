@@ -1,34 +1,68 @@
 // SPDX-License-Identifier: MIT
-// The table as JSON. The schema is described in gorgon-symdump(1); VERSION counts changes
-// that a reader of the earlier one would not survive. Addresses are strings, because many
-// readers keep numbers in 53 bits.
+// The table as JSON, and what --stacks needs to write JSON, too. A document is written as it is
+// made, an object to a line, and never in memory as a whole. The schema is described in
+// gorgon-symdump(1); VERSION counts changes that a reader of the earlier one would not survive.
+// Addresses are strings, because many readers keep numbers in 53 bits.
 
 #define _GNU_SOURCE
 #include "symdump.h"
 
 #include "jitreg.h"
 
-#include <json.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define VERSION 1
 
-static void add_string(struct json_object *to, const char *name, const char *value)
+// Names are clean: valid UTF-8 without control characters.
+void json_string(const char *text)
 {
-	json_object_object_add(to, name, value ? json_object_new_string(value) : NULL);
+	if (!text) {
+		fputs("null", stdout);
+		return;
+	}
+	putchar('"');
+	for (size_t plain; *text; text += plain + !!text[plain]) {
+		plain = strcspn(text, "\"\\");
+		fwrite(text, 1, plain, stdout);
+		if (text[plain])
+			printf("\\%c", text[plain]);
+	}
+	putchar('"');
 }
 
-static void add_address(struct json_object *to, const char *name, uint64_t addr)
+void json_namespace(const struct snapshot *snapshot, size_t ns, const char *name)
 {
-	char text[24];
+	const struct namespace *namespace = ns == NO_NS ? NULL : &snapshot->namespaces[ns];
 
-	snprintf(text, sizeof(text), "0x%lx", addr);
-	add_string(to, name, text);
+	if (namespace)
+		printf("\"%s\": %lu, \"interpreter\": ", name, namespace->id);
+	else
+		printf("\"%s\": null, \"interpreter\": ", name);
+	if (namespace && namespace->interp != GORGON_DEBUG_NO_INTERP)
+		printf("%u", namespace->interp);
+	else
+		printf("null");
 }
 
-static void add_number(struct json_object *to, const char *name, uint64_t value)
+void json_begin(const struct dump *dump, const char *schema)
 {
-	json_object_object_add(to, name, json_object_new_uint64(value));
+	static const char *const sources[] = {"gorgon", "jitreg", "jit"};
+	const struct snapshot *snapshot = &dump->snapshot;
+
+	printf("{\n\"schema\": \"%s\", \"version\": %d,\n", schema, VERSION);
+	if (dump->target.pid)
+		printf("\"target\": \"process\", \"pid\": %d,\n", dump->target.pid);
+	else
+		printf("\"target\": \"core\", \"pid\": null,\n");
+	printf("\"source\": \"%s\", \"sequence\": %lu, \"consistent\": %s,\n\"problems\": [",
+	       sources[snapshot->source], snapshot->sequence,
+	       snapshot->consistent ? "true" : "false");
+	for (size_t i = 0; i < snapshot->problems.kept; i++) {
+		fputs(i ? ",\n" : "\n", stdout);
+		json_string(snapshot->problems.lines[i]);
+	}
+	printf("],\n");
 }
 
 static const char *kind_name(uint32_t kind)
@@ -43,92 +77,72 @@ static const char *kind_name(uint32_t kind)
 	return kind < sizeof(names) / sizeof(*names) ? names[kind] : "unknown";
 }
 
-static struct json_object *object_json(const struct object *object)
+static void put_object(const struct object *object)
 {
-	struct json_object *ret = json_object_new_object(), *symfile = NULL, *debug;
 	char *id = hex(object->build_id, object->build_id_size);
 
-	add_string(ret, "path", *object->path ? object->path : NULL);
-	add_address(ret, "start", object->start);
-	add_address(ret, "end", object->end);
-	add_address(ret, "bias", object->bias);
-	add_string(ret, "build_id", *id ? id : NULL);
-	if (object->symfile) {
-		symfile = json_object_new_object();
-		add_address(symfile, "address", object->symfile);
-		add_number(symfile, "size", object->symfile_size);
-	}
-	json_object_object_add(ret, "symfile", symfile);
+	printf("{\"path\": ");
+	json_string(*object->path ? object->path : NULL);
+	printf(", \"start\": \"0x%lx\", \"end\": \"0x%lx\", \"bias\": \"0x%lx\", \"build_id\": ",
+	       object->start, object->end, object->bias);
+	json_string(*id ? id : NULL);
+	if (object->symfile)
+		printf(", \"symfile\": {\"address\": \"0x%lx\", \"size\": %lu}", object->symfile,
+		       object->symfile_size);
+	else
+		printf(", \"symfile\": null");
 	if (object->link_map)
-		add_address(ret, "link_map", object->link_map);
-	debug = json_object_new_object();
-	add_string(debug, "kind", kind_name(object->debug_kind));
-	add_string(debug, "path", object->debug_path);
-	json_object_object_add(ret, "debug", debug);
+		printf(", \"link_map\": \"0x%lx\"", object->link_map);
+	printf(", \"debug\": {\"kind\": \"%s\", \"path\": ", kind_name(object->debug_kind));
+	json_string(object->debug_path);
+	printf("}}");
 	free(id);
-	return ret;
 }
 
-static struct json_object *objects_json(const struct snapshot *snapshot, size_t first, size_t count)
+static void put_objects(const struct snapshot *snapshot, size_t first, size_t count)
 {
-	struct json_object *ret = json_object_new_array();
-
-	for (size_t i = first; i < first + count; i++)
-		json_object_array_add(ret, object_json(&snapshot->objects[i]));
-	return ret;
+	printf("\"objects\": [");
+	for (size_t i = first; i < first + count; i++) {
+		fputs(i > first ? ",\n" : "\n", stdout);
+		put_object(&snapshot->objects[i]);
+	}
+	putchar(']');
 }
 
-static struct json_object *namespace_json(const struct snapshot *snapshot,
-					  const struct namespace *ns)
+static void put_namespace(const struct snapshot *snapshot, size_t i)
 {
-	struct json_object *ret = json_object_new_object();
-	char python[16];
+	const struct namespace *ns = &snapshot->namespaces[i];
 
-	add_number(ret, "id", ns->id);
-	json_object_object_add(
-		ret, "interpreter",
-		ns->interp == GORGON_DEBUG_NO_INTERP ? NULL : json_object_new_int64(ns->interp));
-	snprintf(python, sizeof(python), "3.%u", ns->python_minor);
-	add_string(ret, "python", ns->python_minor ? python : NULL);
-	add_string(ret, "state",
-		   ns->state == GORGON_DEBUG_NS_LIVE        ? "live"
-		   : ns->state == GORGON_DEBUG_NS_UNLOADING ? "unloading"
-							    : "unknown");
-	json_object_object_add(ret, "thread",
-			       ns->thread ? json_object_new_uint64(ns->thread) : NULL);
-	json_object_object_add(ret, "objects",
-			       objects_json(snapshot, ns->first_object, ns->object_count));
-	return ret;
+	putchar('{');
+	json_namespace(snapshot, i, "id");
+	if (ns->python_minor)
+		printf(", \"python\": \"3.%u\"", ns->python_minor);
+	else
+		printf(", \"python\": null");
+	printf(", \"state\": \"%s\"", ns->state == GORGON_DEBUG_NS_LIVE        ? "live"
+				      : ns->state == GORGON_DEBUG_NS_UNLOADING ? "unloading"
+									       : "unknown");
+	if (ns->thread)
+		printf(", \"thread\": %lu, ", ns->thread);
+	else
+		printf(", \"thread\": null, ");
+	put_objects(snapshot, ns->first_object, ns->object_count);
+	putchar('}');
 }
 
 int print_json(struct dump *dump)
 {
-	static const char *const sources[] = {"gorgon", "jitreg", "jit"};
 	const struct snapshot *snapshot = &dump->snapshot;
-	struct json_object *ret = json_object_new_object(), *list = json_object_new_array();
 
-	add_string(ret, "schema", "gorgon-symdump");
-	add_number(ret, "version", VERSION);
-	add_string(ret, "target", dump->target.pid ? "process" : "core");
-	json_object_object_add(ret, "pid",
-			       dump->target.pid ? json_object_new_int(dump->target.pid) : NULL);
-	add_string(ret, "source", sources[snapshot->source]);
-	add_number(ret, "sequence", snapshot->sequence);
-	json_object_object_add(ret, "consistent", json_object_new_boolean(snapshot->consistent));
-	for (size_t i = 0; i < snapshot->problems.kept; i++)
-		json_object_array_add(list, json_object_new_string(snapshot->problems.lines[i]));
-	json_object_object_add(ret, "problems", list);
-	list = json_object_new_array();
-	for (size_t i = 0; i < snapshot->ns_count; i++)
-		json_object_array_add(list, namespace_json(snapshot, &snapshot->namespaces[i]));
-	json_object_object_add(ret, "namespaces", list);
+	json_begin(dump, "gorgon-symdump");
+	printf("\"namespaces\": [");
+	for (size_t i = 0; i < snapshot->ns_count; i++) {
+		fputs(i ? ",\n" : "\n", stdout);
+		put_namespace(snapshot, i);
+	}
+	printf("],\n");
 	// Those that only a JIT list has belong to no namespace.
-	json_object_object_add(
-		ret, "objects",
-		objects_json(snapshot, snapshot->listed_count,
-			     snapshot->object_count - snapshot->listed_count));
-	puts(json_object_to_json_string_ext(ret, JSON_C_TO_STRING_PRETTY |
-							 JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(ret);
+	put_objects(snapshot, snapshot->listed_count, snapshot->object_count - snapshot->listed_count);
+	printf("\n}\n");
 	return STATUS_OK;
 }

@@ -22,7 +22,7 @@ static const char help[] =
 	"  --extract DIR      write each symfile into a file\n"
 	"  --gdb, --lldb      commands that load everything into a debugger\n"
 	"  --perf-map         functions in the format of /tmp/perf-PID.map\n"
-	"  --json             the table, for programs\n"
+	"  --json             the table, or with --stacks that, for programs\n"
 	"  --sysroot DIR      look for the target's files below DIR\n"
 	"  --help, --version\n"
 	"\n"
@@ -30,10 +30,12 @@ static const char help[] =
 	"3 when the target cannot be read.\n"
 	"\n"
 	"Examples: gorgon-symdump 4711 --addr 0x7f4d42ffeb70\n"
-	"          gorgon-symdump core.4711 --gdb > all.gdb; gdb -core core.4711 -x all.gdb\n";
+	"          gorgon-symdump core.4711 --gdb > all.gdb; gdb -core core.4711 -x all.gdb\n"
+	"          gorgon-symdump 4711 --stacks --json > stacks.json\n";
 
 enum {
 	OPT_SYSROOT = 256,
+	OPT_JSON,
 	OPT_HELP,
 	OPT_VERSION,
 	OPT_MODE, // and the index of the mode
@@ -55,14 +57,14 @@ static const struct mode {
 	{"gdb", print_gdb, no_argument, false, 0},
 	{"lldb", print_lldb, no_argument, false, 0},
 	{"perf-map", print_perf_map, no_argument, false, 0},
-	{"json", print_json, no_argument, false, 0},
 };
 
 enum {
 	MODE_COUNT = sizeof(modes) / sizeof(*modes),
 };
 
-static const struct mode table = {"", print_table, no_argument, false, 0};
+static const struct mode table = {"", print_table, no_argument, false, 0},
+			 table_json = {"", print_json, no_argument, false, 0};
 
 static int usage(const char *what, const char *why)
 {
@@ -126,8 +128,9 @@ static int parse_words(struct dump *dump, const struct mode *mode, char **words,
 
 int main(int argc, char **argv)
 {
-	struct option options[MODE_COUNT + 4] = {
+	struct option options[MODE_COUNT + 5] = {
 		{"sysroot", required_argument, NULL, OPT_SYSROOT},
+		{"json", no_argument, NULL, OPT_JSON},
 		{"help", no_argument, NULL, OPT_HELP},
 		{"version", no_argument, NULL, OPT_VERSION},
 	};
@@ -138,7 +141,7 @@ int main(int argc, char **argv)
 	int opt, status;
 
 	for (int i = 0; i < MODE_COUNT; i++)
-		options[3 + i] =
+		options[4 + i] =
 			(struct option){modes[i].name, modes[i].has_arg, NULL, OPT_MODE + i};
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
@@ -154,6 +157,10 @@ int main(int argc, char **argv)
 			sysroot = optarg;
 			continue;
 		}
+		if (opt == OPT_JSON) {
+			dump.json = true;
+			continue;
+		}
 		if (opt < OPT_MODE)
 			return usage(argv[optind - 1], ": no such option, or its value is missing");
 		if (mode != &table)
@@ -161,6 +168,10 @@ int main(int argc, char **argv)
 		mode = &modes[opt - OPT_MODE];
 		dump.pattern = optarg;
 	}
+	if (dump.json && mode == &table)
+		mode = &table_json;
+	else if (dump.json && mode->run != print_stacks)
+		return usage("--json: only alone or with --stacks", "");
 	status = parse_words(&dump, mode, argv + optind, argc - optind);
 	if (status)
 		return status;

@@ -6,13 +6,13 @@
 // thread at a time, for as long as that thread's frames take (dwfl_linux_proc_attach()).
 // libdwfl compares each object that is reported with all before it, and most objects have
 // no frame: at first it gets the libpythons only, and all is read again with the objects
-// that frames were in, until there are no others.
-// A thread's Python frames are read at the same moment, and shown below the C call of the
-// bytecode loop that runs them. Not handled: a second interpreter in one thread, a thread that
-// runs its first Python code while we read; and frames behind code that no file has, as a JIT's.
+// that frames were in, until there are no others. A thread's Python frames are read at the same
+// moment. stacks_print.c shows all of it. Not handled: a second interpreter in one thread, a
+// thread that runs its first Python code while we read; and frames behind code that no file has,
+// as a JIT's.
 
 #define _GNU_SOURCE
-#include "symdump.h"
+#include "stacks.h"
 
 #include <elfutils/libdwfl.h>
 #include <stdlib.h>
@@ -23,21 +23,6 @@
 #define FRAMES_MAX 500000 // of all
 #define THREAD_MAX 100000
 #define ROUND_MAX  8
-
-struct frame {
-	uint64_t pc;
-	bool after; // a return address
-};
-
-struct thread {
-	pid_t tid;
-	size_t ns; // of the innermost private frame
-	size_t python_ns;
-	struct python_stack python;
-	struct frame *frames;
-	size_t count;
-	char *why_cut; // or NULL
-};
 
 // One libpython file, with however many copies.
 struct python {
@@ -294,55 +279,6 @@ static int add_thread(Dwfl_Thread *state, void *arg)
 	return DWARF_CB_OK;
 }
 
-static bool runs_bytecode(const struct thread *thread, const struct place *place)
-{
-	static const char loop[] = "_PyEval_EvalFrameDefault";
-
-	// The compiler may have split it: ".cold".
-	return place->object && place->object->ns == thread->python_ns && place->symbol &&
-	       !strncmp(place->symbol->name, loop, sizeof(loop) - 1);
-}
-
-// From frame @i on to the entry of this C call; returns where the next begins.
-static size_t print_python(const struct thread *thread, size_t i)
-{
-	for (bool last = false; i < thread->python.count && !last; i++) {
-		const struct python_frame *frame = &thread->python.frames[i];
-
-		printf("       Python  %s  %s:%d\n", frame->function, frame->file, frame->line);
-		last = frame->is_entry;
-	}
-	return i;
-}
-
-static void print_thread(struct stacks *stacks, const struct thread *thread)
-{
-	char label[32] = "no interpreter";
-	size_t python = 0;
-
-	if (thread->ns != NO_NS)
-		ns_label(&stacks->dump->snapshot, thread->ns, label);
-	printf("%s%s, thread %d%s%s\n", heading_begin(), label, thread->tid,
-	       thread->python.holds_gil ? ", holds the GIL" : "", colour_end());
-	for (size_t i = 0; i < thread->count; i++) {
-		const struct frame *frame = &thread->frames[i];
-		struct place place = {0};
-		char *text;
-
-		if (place_find(stacks->dump->places, frame->pc, frame->after, &place))
-			text = place_text(stacks->dump->places, &place);
-		else
-			text = format("in no loaded file");
-		printf("#%-3zu 0x%lx  %s\n", i, frame->pc, text);
-		free(text);
-		if (runs_bytecode(thread, &place))
-			python = print_python(thread, python);
-	}
-	if (thread->why_cut)
-		printf("(cut off: %s)\n", thread->why_cut);
-	putchar('\n');
-}
-
 static int compare_threads(const void *a, const void *b)
 {
 	const struct thread *x = a, *y = b;
@@ -426,8 +362,10 @@ int print_stacks(struct dump *dump)
 	done = collect(&stacks);
 	if (stacks.count)
 		qsort(stacks.threads, stacks.count, sizeof(*stacks.threads), compare_threads);
-	for (size_t i = 0; i < stacks.count; i++)
-		print_thread(&stacks, &stacks.threads[i]);
+	if (dump->json)
+		print_threads_json(dump, stacks.threads, stacks.count);
+	else
+		print_threads(dump, stacks.threads, stacks.count);
 	drop_threads(&stacks);
 	for (size_t i = 0; i < stacks.file_count; i++) {
 		elf_end(stacks.files[i].elf);

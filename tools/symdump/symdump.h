@@ -7,7 +7,8 @@
  *     library.c                    names and lines of one file, at its own addresses
  *     place.c                      from an address to interpreter, library, function, line
  *     python_layout.c python.c     Python frames
- *     table.c json.c script.c extract.c check.c stacks.c    what is printed
+ *     stacks.c                     native frames of all threads
+ *     table.c json.c script.c extract.c check.c stacks_print.c    what is printed
  *     text.c terminal.c main.c
  *
  * Everything that is read may be garbage or made up: sizes, counts, lists and names are
@@ -337,7 +338,14 @@ struct dump {
 	const char *pattern;    /* of --symbols, --find, --extract */
 	char *const *addresses; /* of --addr */
 	int address_count;
+	bool json; /* with --stacks */
 };
+
+/* Parts of a JSON document, printed: a name that is clean, or null; the number of a namespace as
+ * @name, and of its interpreter; an object's beginning, with what is said of every snapshot. */
+void json_string(const char *text);
+void json_namespace(const struct snapshot *snapshot, size_t ns, const char *name);
+void json_begin(const struct dump *dump, const char *schema);
 
 int print_table(struct dump *dump);
 int print_json(struct dump *dump);

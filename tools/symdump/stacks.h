@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* What stacks.c has read of the threads, for stacks_print.c. */
+#ifndef GORGON_SYMDUMP_STACKS_H
+#define GORGON_SYMDUMP_STACKS_H
+
+#include "symdump.h"
+
+struct frame {
+	uint64_t pc;
+	bool after; // a return address
+};
+
+struct thread {
+	pid_t tid;
+	size_t ns;        // of the innermost private frame
+	size_t python_ns; // of the Python frames
+	struct python_stack python;
+	struct frame *frames;
+	size_t count;
+	char *why_cut; // or NULL
+};
+
+void print_threads(struct dump *dump, const struct thread *threads, size_t count);
+void print_threads_json(struct dump *dump, const struct thread *threads, size_t count);
+
+#endif
