@@ -67,11 +67,11 @@ def kernel_writes_cores_into_files():
 
 
 class Scene:
-    """A host with three interpreters that run numpy: live, and its cores by gcore and the kernel."""
+    """A host whose interpreters run numpy: live, and its cores by gcore and the kernel."""
 
-    def __init__(self, program=PROGRAM):
+    def __init__(self, program=PROGRAM, count=COUNT):
         self.folder = tempfile.TemporaryDirectory()
-        self.host = start_host(self.folder.name, program)
+        self.host = start_host(self.folder.name, program, count)
         self.addresses = harness.host_addresses(self.host.output)
         self.mappings = mappings(self.host.pid)
         self.live = dump(self.host.pid)

@@ -15,9 +15,11 @@ import harness
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import symdump_session as session  # noqa: E402
 
-# Interpreter 0 sleeps, 1 compares in numpy's sort, 2 calls back from C, deep in Python.
+# Interpreter 0 sleeps, 1 compares in numpy's sort, 2 calls back from C, deep in Python, 3 is in a C++ module.
+COUNT = 4
 PROGRAM = """
 import ctypes, gorgon, numpy, os, resource, sys, time
+sys.path.append("MODULES")
 resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 os.chdir({folder!r})
 
@@ -37,9 +39,13 @@ def deep(n=500):
     else:
         sorted([1], key=lambda item: time.sleep(600))
 
+def in_cpp():
+    import walk
+    walk.go(1, 600)
+
 print("ready", flush=True)
-[sleep, in_numpy, deep][gorgon.interpreter]()
-"""
+[sleep, in_numpy, deep, in_cpp][gorgon.interpreter]()
+""".replace("MODULES", harness.MODULES)
 # Interpreter 1 keeps its GIL, the others wait without it.
 BUSY = """
 import gorgon, time
@@ -55,13 +61,15 @@ LIBPYTHON = "libpython3.11.so.1.0"
 # Debian's numpy is stripped: of its frames only the library is known.
 INNERMOST = [["time_sleep", "_PyEval_EvalFrameDefault"],
              ["time_sleep", "slot_tp_richcompare", "PyObject_RichCompareBool", "_multiarray_umath"],
-             ["time_sleep", "list_sort_impl", "builtin_sorted.lto_priv.0"]]
+             ["time_sleep", "list_sort_impl", "builtin_sorted.lto_priv.0"],
+             ["libc.so.6!sleep", "walk.so!_ZL9walk_stepiij", "walk.so!_ZL7walk_goP7_objectS0_", "cfunction_call"]]
 # [(function, beginning of its line)], those of each C call of the bytecode loop apart.
-PYTHON = [[[("sleep", "    time.sleep(600)"), ("<module>", "[sleep, in_numpy, deep]")]],
+PYTHON = [[[("sleep", "    time.sleep(600)"), ("<module>", "[sleep, in_numpy, deep, ")]],
           [[("Slow.__lt__", "        time.sleep(600)")], [("sort", None)],
-           [("in_numpy", "    numpy.sort("), ("<module>", "[sleep, in_numpy, deep]")]],
+           [("in_numpy", "    numpy.sort("), ("<module>", "[sleep, in_numpy, deep, ")]],
           [[("deep.<locals>.<lambda>", "        sorted([1]")],
-           [("deep", "        sorted([1]"), *[("deep", "        deep(n - 1)")] * 500, ("<module>", "[sleep, in_numpy, deep]")]]]
+           [("deep", "        sorted([1]"), *[("deep", "        deep(n - 1)")] * 500, ("<module>", "[sleep, in_numpy, deep, ")]],
+          [[("in_cpp", "    walk.go(1"), ("<module>", "[sleep, in_numpy, deep, ")]]]
 OUTERMOST = ["Py_RunMain", "Py_BytesMain", "run", "gorgon_interp_main", "run_interpreter", "start_thread"]
 
 
@@ -151,11 +159,11 @@ def as_text(document):
 class Stacks(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.scene = session.Scene(PROGRAM)
+        cls.scene = session.Scene(PROGRAM, COUNT)
         cls.addClassCleanup(cls.scene.close)
         pid = cls.scene.host.pid
         # "ready" comes before the sleep.
-        session.wait_until(lambda: session.output(pid, "--stacks").count("!time_sleep") == session.COUNT)
+        session.wait_until(lambda: session.output(pid, "--stacks").count("!clock_nanosleep+") == COUNT)
         cls.snapshot = session.dump(pid)
         gcore = cls.scene.gcore()
         cls.texts = {"live": session.output(pid, "--stacks"), "gcore": session.output(gcore, "--stacks")}
@@ -176,8 +184,8 @@ class Stacks(unittest.TestCase):
 
     def test_threads_are_grouped_by_interpreter(self):
         labels = [label for label, _ in self.stacks["live"]]
-        self.assertEqual(labels[:3], ["interp 0", "interp 1", "interp 2"])
-        self.assertEqual(set(labels[3:]), {"no interpreter"})
+        self.assertEqual(labels[:COUNT], [f"interp {i}" for i in range(COUNT)])
+        self.assertEqual(set(labels[COUNT:]), {"no interpreter"})
 
     def test_functions_in_order(self):
         for source, found in self.stacks.items():
@@ -195,8 +203,9 @@ class Stacks(unittest.TestCase):
                 frames = found[f"interp {ns['interpreter']}", ns["thread"]]
                 self.assertEqual({frame[1] for frame in frames if frame[2] == LIBPYTHON},
                                  {f"interp {ns['interpreter']}"})
-                self.assertIn("time_sleep", frames[1][3])
-                self.assertRegex(frames[1][4], r"^timemodule\.c:\d+$")
+                first = next(frame for frame in frames if frame[1] != "system")
+                self.assertEqual(first[1], f"interp {ns['interpreter']}")
+                self.assertRegex(first[4], r"^(timemodule\.c|walk\.cc):\d+$")
 
     def test_cores_have_the_same_stacks(self):
         for source in set(self.stacks) - {"live"}:
