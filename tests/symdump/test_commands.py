@@ -732,6 +732,9 @@ class Scripts(unittest.TestCase):
         cls.addClassCleanup(cls.scene.close)
         cls.threads = {ns["thread"]: ns["interpreter"] for ns in cls.scene.live["namespaces"]}
         cls.live = harness.gdb(["thread apply all -s bt"], options=["-p", str(cls.scene.host.pid)])
+        if harness.LLDB:
+            cls.live_lldb = harness.lldb([f"process attach -p {cls.scene.host.pid}", "gorgon symbols all",
+                                          "thread backtrace all", "detach"], script=True)
         cls.cores = {"gcore": cls.scene.gcore()}
         if session.kernel_writes_cores_into_files():
             cls.cores["kernel"] = cls.scene.kernel_core()
@@ -762,8 +765,21 @@ class Scripts(unittest.TestCase):
                     self.assertIn("time_sleep", loaded[lwp])
                     self.assertEqual(loaded[lwp], live[lwp])
 
+    @staticmethod
+    def lldb_frames(output):
+        """{interpreter: [(library, function, place)]} of the last backtraces, innermost first."""
+        found = {}
+        for part in re.split(r"^[* ]+thread #\d+.*\n", output, flags=re.M)[1:]:
+            frames = re.findall(r"^[* ]+frame #\d+: 0x\w+ ([^`\n]+)`([^( ]+)[^\n]*?(?: at (\S+:\d+):\d+)?$", part, re.M)
+            interp = re.search(r" \[interp (\d)\]`", part)
+            if interp:
+                found[int(interp[1])] = frames
+        return found
+
     @harness.needs_lldb
-    def test_lldb_script_gives_functions_lines_and_copies(self):
+    def test_lldb_script_gives_the_backtrace_of_the_live_session_with_lines(self):
+        live = self.lldb_frames(self.live_lldb)
+        self.assertEqual(sorted(live), EVERY, self.live_lldb)
         core = self.cores["gcore"]
         with tempfile.NamedTemporaryFile("w", suffix=".lldb") as script:
             script.write(session.output(core, "--lldb"))
@@ -771,8 +787,12 @@ class Scripts(unittest.TestCase):
             output = harness.lldb(["settings set plugin.jit-loader.gdb.enable off",
                                    f"target create {harness.HOST} -c {core}",
                                    f"command source -s true {script.name}", "thread backtrace all"])
-        found = re.findall(r"libpython3\.11\.so\.1\.0 \[interp (\d)\]`time_sleep\(.* at timemodule\.c:\d+", output)
-        self.assertEqual(sorted(map(int, found)), EVERY, output)
+        for interp, frames in self.lldb_frames(output).items():
+            self.assertEqual(frames, live[interp])
+            library = f"libpython3.11.so.1.0 [interp {interp}]"
+            place = next(place for name, function, place in frames if (name, function) == (library, "time_sleep"))
+            self.assertRegex(place, r"^timemodule\.c:\d+$")
+        self.assertEqual(sorted(self.lldb_frames(output)), EVERY, output)
 
 
 if __name__ == "__main__":
