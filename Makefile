@@ -34,9 +34,10 @@ SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer $(if $(findstr
 BASE := -std=gnu11 -fPIC -fvisibility=hidden -pthread $(WARN) $(SANFLAGS) -MMD -MP
 INCLUDES := -Iloader -Ijitreg -Iloader/elf
 # Any CPython's headers from 3.11 on: only the stable ABI's structures are used.
-PYTHON_CFLAGS = $(shell for p in python3-embed python-3.11 python-3.12 python-3.13; do \
+PYTHON_MINORS := 11 12 13 14 15
+PYTHON_CFLAGS = $(shell for p in python3-embed $(PYTHON_MINORS:%=python-3.%); do \
 	pkg-config --cflags $$p 2>/dev/null && break; done)
-PYTHON_LIBS = $(shell for p in python3-embed python-3.11-embed python-3.12-embed python-3.13-embed; do \
+PYTHON_LIBS = $(shell for p in python3-embed $(PYTHON_MINORS:%=python-3.%-embed); do \
 	pkg-config --libs $$p 2>/dev/null && break; done)
 JSON_CFLAGS = $(shell pkg-config --cflags json-c)
 JSON_LIBS = $(shell pkg-config --libs json-c)

@@ -154,11 +154,9 @@ static Dwarf_Debug open_dwarf(const struct jitreg_libdwarf *lib,
 	int r;
 
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", object->fd);
-	r = lib->dwarf_init_path(name, NULL, 0, DW_DLC_READ, DW_GROUPNUMBER_ANY, NULL, NULL, &dbg,
-				 NULL, 0, NULL, &error);
+	r = jitreg_libdwarf_open(lib, name, &dbg, &error);
 	if (r == DW_DLV_NO_ENTRY && is_named_by_path(object))
-		r = lib->dwarf_init_path(object->path, NULL, 0, DW_DLC_READ, DW_GROUPNUMBER_ANY,
-					 NULL, NULL, &dbg, NULL, 0, NULL, &error);
+		r = jitreg_libdwarf_open(lib, object->path, &dbg, &error);
 	if (r == DW_DLV_ERROR)
 		jitreg_libdwarf_drop_error(lib, dbg, error);
 	return r == DW_DLV_OK ? dbg : NULL;
@@ -187,7 +185,7 @@ static const char *judge(const struct jitreg_object *object, uint32_t *crc)
 	if (crc ? has_sound_lists(object) && has_unit(lib, dbg) && compute_crc(lib, dbg, crc)
 		: has_section(lib, dbg))
 		reason = NULL;
-	lib->dwarf_finish(dbg, NULL);
+	jitreg_libdwarf_close(lib, dbg);
 	return reason;
 }
 

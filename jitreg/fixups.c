@@ -410,11 +410,10 @@ static int open_and_search(struct search *s)
 	if (fd < 0)
 		return fd;
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	r = s->lib->dwarf_init_path(name, NULL, 0, DW_DLC_READ, DW_GROUPNUMBER_ANY, NULL, NULL,
-				    &s->dbg, NULL, 0, NULL, &error);
+	r = jitreg_libdwarf_open(s->lib, name, &s->dbg, &error);
 	if (r == DW_DLV_OK) {
 		r = search(s);
-		s->lib->dwarf_finish(s->dbg, NULL);
+		jitreg_libdwarf_close(s->lib, s->dbg);
 	} else {
 		if (r == DW_DLV_ERROR)
 			jitreg_libdwarf_drop_error(s->lib, s->dbg, error);

@@ -2,7 +2,7 @@
 /*
  * Loading libdwarf.
  *
- * It is loaded when the first debug information turns up and stays loaded. Two things
+ * It is loaded when the first debug information turns up and stays loaded. Three things
  * need care:
  *  - libdw exports 34 of the same names, and may already be in the process with
  *    global scope. RTLD_DEEPBIND makes libdwarf prefer its own. The sanitizers
@@ -11,6 +11,8 @@
  *    inside a constructor, holds that lock and wants ours. So no lock of ours is
  *    held here; two threads may both load the library, and the second one to
  *    finish drops its reference again.
+ *  - of two functions there are two kinds, which have the same names. dwarf_init() went
+ *    when the newer ones came.
  */
 #define _GNU_SOURCE 1
 #include "load_libdwarf.h"
@@ -18,6 +20,16 @@
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdlib.h>
+
+typedef int init_path(const char *path, char *real_path, unsigned int real_size,
+		      unsigned int group, Dwarf_Handler handler, Dwarf_Ptr handler_arg,
+		      Dwarf_Debug *ret, Dwarf_Error *error);
+typedef int init_path_old(const char *path, char *real_path, unsigned int real_size,
+			  Dwarf_Unsigned access, unsigned int group, Dwarf_Handler handler,
+			  Dwarf_Ptr handler_arg, Dwarf_Debug *ret, char *reserved1,
+			  Dwarf_Unsigned reserved2, Dwarf_Unsigned *reserved3, Dwarf_Error *error);
+typedef int finish(Dwarf_Debug dbg);
+typedef int finish_old(Dwarf_Debug dbg, Dwarf_Error *error);
 
 static struct jitreg_libdwarf *loaded; // set once, atomically
 
@@ -29,7 +41,10 @@ static bool resolve_functions(struct jitreg_libdwarf *lib)
 		return false;
 	JITREG_LIBDWARF_FUNCTIONS(RESOLVE)
 #undef RESOLVE
-	return true;
+	lib->init_path = dlsym(lib->handle, "dwarf_init_path");
+	lib->finish = dlsym(lib->handle, "dwarf_finish");
+	lib->is_old = dlsym(lib->handle, "dwarf_init");
+	return lib->init_path && lib->finish;
 }
 
 static struct jitreg_libdwarf *load(void)
@@ -67,6 +82,24 @@ const struct jitreg_libdwarf *jitreg_libdwarf_get(void)
 	dlclose(lib->handle); // another thread was faster; the handle is counted
 	free(lib);
 	return first;
+}
+
+int jitreg_libdwarf_open(const struct jitreg_libdwarf *lib, const char *path, Dwarf_Debug *ret,
+			 Dwarf_Error *error)
+{
+	if (lib->is_old) // 0: for reading
+		return ((init_path_old *)lib->init_path)(path, NULL, 0, 0, DW_GROUPNUMBER_ANY, NULL,
+							 NULL, ret, NULL, 0, NULL, error);
+	return ((init_path *)lib->init_path)(path, NULL, 0, DW_GROUPNUMBER_ANY, NULL, NULL, ret,
+					     error);
+}
+
+void jitreg_libdwarf_close(const struct jitreg_libdwarf *lib, Dwarf_Debug dbg)
+{
+	if (lib->is_old)
+		((finish_old *)lib->finish)(dbg, NULL);
+	else
+		((finish *)lib->finish)(dbg);
 }
 
 void jitreg_libdwarf_drop_error(const struct jitreg_libdwarf *lib, Dwarf_Debug dbg,
