@@ -415,7 +415,7 @@ static struct row row_of_gdb(Dwarf_Lines *lines, size_t last)
 		i--;
 	for (size_t first = i; i <= last; i++) {
 		struct row row = get_row(lines, i);
-		bool other_file = i == first || !is_same_file(&row, &kept);
+		bool other_file = !kept.file || !is_same_file(&row, &kept); // none is kept yet
 		bool other_addr = i == first || row.addr != before.addr;
 
 		stmt_here &= !other_addr;
