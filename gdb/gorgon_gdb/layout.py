@@ -78,7 +78,7 @@ def find(read, runtime, minor):
     """{name: offset} for CPython 3.minor whose _PyRuntime is at an address. Raises root.RootError and
     root.MemoryProblem."""
     if minor in MEASURED:
-        return {**MEASURED[minor], "unicode_object.kind_bit": 2}
+        return MEASURED[minor]
     if minor not in TABLE_MINORS:
         raise root.RootError(f"the structures of CPython 3.{minor} are not known here; those of 3.11 to 3.14 are")
     names = [f"{name}.{member}" for name, members in TABLE.items() for member in members_of(members, minor)]
@@ -92,8 +92,6 @@ def find(read, runtime, minor):
         raise root.RootError("a free-threaded CPython is not read")
     offsets = dict(zip(names, struct.unpack_from(f"<{len(names)}Q", data, HEADER.size)))
     check(offsets)
-    # 2 bits of "interned", from 3.14 on 16, come first.
-    offsets["unicode_object.kind_bit"] = 16 if minor >= 14 else 2
     offsets["unicode_object.compact_size"] = offsets["unicode_object.asciiobject_size"] + 2 * WORD
     return offsets
 

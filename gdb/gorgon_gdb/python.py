@@ -20,6 +20,7 @@ LINE_TABLE_MAX = 10_000_000
 
 # Owners of frames without code: FRAME_OWNED_BY_CSTACK and, since 3.14, FRAME_OWNED_BY_INTERPRETER.
 OWNER_NO_CODE = 3
+KIND_BIT = 2         # of a str's state: two bits of "interned" come first
 NO_LINE = 15         # kinds of entries in a line table
 LONG, NO_COLUMNS = 14, 13
 ONE_LINE = (10, 11, 12)
@@ -125,7 +126,7 @@ class Python:
 
     def text(self, address):
         """A str of the compiler's: its characters follow the structure."""
-        state = self.get(address, "unicode_object.state", 4) >> self.offsets["unicode_object.kind_bit"]
+        state = self.get(address, "unicode_object.state", 4) >> KIND_BIT
         kind, compact, ascii_only = state & 7, state & 8, state & 16
         length = min(self.get(address, "unicode_object.length"), TEXT_MAX)
         if kind not in (1, 2, 4) or not compact:

@@ -110,6 +110,11 @@ class Python313(Versions, unittest.TestCase):
     version = "3.13"
 
 
+@harness.needs_gdb
+class Python314(Versions, unittest.TestCase):
+    version = "3.14"
+
+
 class Memory:
     """Structures of a CPython 3.14, at offsets that no build has: only _Py_DebugOffsets says them.
 
@@ -172,7 +177,7 @@ class Memory:
         self.put(address + self.AT["owner"], bytes([owner]))
 
     def text(self, address, text, kind, ascii_only):
-        self.put(address + 40, struct.pack("<HH", 1, kind | 8 | ascii_only << 4))
+        self.put(address + 40, struct.pack("<I", 1 | kind << 2 | 1 << 5 | ascii_only << 6))  # 1: interned
         self.word(address, "length", len(text))
         self.put(address + 96 + (0 if ascii_only else 16), text.encode("latin-1"))
 
