@@ -174,6 +174,11 @@ class Python313(Versions, session.Case):
 
 
 @harness.needs_lldb
+class Python314(Versions, session.Case):
+    version = "3.14"
+
+
+@harness.needs_lldb
 class WithSymbols(session.Case):
     """lldb's unwinding ends early in a copy with symbols; Python's frames are all there."""
 
