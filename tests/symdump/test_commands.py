@@ -531,21 +531,28 @@ class OtherTargets(unittest.TestCase):
                 f"{process.pid}: interpreters: 2, private objects: {count}\n"))
             self.assertIn(f"consistent: 2 namespaces, {count + 4} objects", session.output(process.pid, "--check"))
 
-    def test_lines_of_llvm(self):
+    def test_llvm(self):
+        """Its names and lines, and the stack through them: by its unwind data, or as far as there is none."""
         lli = next((path for path in map(shutil.which, ("lli-19", "lli-16", "lli-14", "lli")) if path), None)
         if not lli:
             self.skipTest("lli is not installed")
-        with tempfile.NamedTemporaryFile("w", suffix=".ll") as file:
-            file.write(LLVM)
-            file.flush()
-            with harness.Background(lli, file.name, until="") as process:
-                session.wait_until(lambda: "!generated" in session.symdump(process.pid, "--stacks").stdout)
-                self.assertRegex(session.output(process.pid, "--find", "generated"),
-                                 r"  jit  jit@0x\w+!generated\+0x0  generated\.x:10\n$")
-                self.assertRegex(session.output(process.pid, "--stacks"),
-                                 r"!\w*pause.*\n#1 +\w+  jit  jit@0x\w+!generated\+0x\w+  generated\.x:12\n"
-                                 r"\(cut off: generated code is not unwound\)\n")
-                self.assertRegex(session.output(process.pid, "--gdb"), r"\n# left out: generated code at 0x\w+\n$")
+        generated = r"!\w*pause.*\n#1 +\w+  jit  jit@0x\w+!generated\+0x\w+  generated\.x:12\n"
+        for program, behind in ((LLVM, r"#2 +\w+  jit  jit@0x\w+!main\+0x\w+\n(#\d+ .*\n)*#\d+ +\w+  system  lli\S*!main\+0x"),
+                                (LLVM.replace(") !dbg !4", ") nounwind !dbg !4").replace("@main() {", "@main() nounwind {"),
+                                 r"\(cut off: this generated code has no unwind data\)\n")):
+            with self.subTest(behind), tempfile.TemporaryDirectory() as folder:
+                source = os.path.join(folder, "generated.ll")
+                with open(source, "w") as file:
+                    file.write(program)
+                with harness.Background(lli, source, until="") as process:
+                    session.wait_until(lambda: "!generated" in session.symdump(process.pid, "--stacks").stdout)
+                    self.assertRegex(session.output(process.pid, "--find", "generated"),
+                                     r"  jit  jit@0x\w+!generated\+0x0  generated\.x:10\n$")
+                    stack = session.output(process.pid, "--stacks")
+                    self.assertRegex(stack, generated + behind)
+                    self.assertRegex(session.output(process.pid, "--gdb"), r"\n# left out: generated code at 0x\w+\n$")
+                    harness.run("gcore", "-o", os.path.join(folder, "core"), process.pid).check_returncode()
+                    self.assertEqual(session.output(os.path.join(folder, f"core.{process.pid}"), "--stacks"), stack)
 
     def test_libjitreg_alone(self):
         with tempfile.TemporaryDirectory() as folder:

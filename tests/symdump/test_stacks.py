@@ -260,6 +260,36 @@ int main(void)
 """
 
 
+# Goes through code that nobody has heard of and that has no frame pointer.
+UNKNOWN = """
+import ctypes, mmap
+# push %rbp; xor %ebp,%ebp; call *%rdi; pop %rbp; ret
+code = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS,
+                 prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+code.write(bytes.fromhex("5531edffd75dc3"))
+address = ctypes.addressof(ctypes.c_char.from_buffer(code))
+pause = ctypes.cast(ctypes.CDLL(None).pause, ctypes.c_void_p)
+def wait():
+    ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(address)(pause)
+print("ready", flush=True)
+wait()
+"""
+
+
+class Unknown(unittest.TestCase):
+    def test_python_frames_stand_at_the_end_of_a_stack_that_ends_too_early(self):
+        with harness.Background(harness.HOST, "-n", 1, UNKNOWN, until="ready") as host:
+            session.wait_until(lambda: "!pause+" in session.output(host.pid, "--stacks"))
+            text = session.output(host.pid, "--stacks")
+            document = json.loads(session.output(host.pid, "--stacks", "--json"))
+        self.assertRegex(text, r"(?m)^interp 0, thread \d+\n#0 +0x\w+  system  libc\.so\.6!pause\+.*\n"
+                               r"#1 +0x\w+  in no loaded file\n(\(cut off: .*\n)?"
+                               r"       Python  wait  <string>:10\n       Python  <module>  <string>:12\n$")
+        (thread,) = (thread for thread in document["threads"] if thread["interpreter"] == 0)
+        self.assertEqual([frame["kind"] for frame in thread["frames"]], ["system", "unknown"])
+        self.assertEqual([(f["function"], f["line"]) for f in thread["python_rest"]], [("wait", 10), ("<module>", 12)])
+
+
 class Vdso(unittest.TestCase):
     def test_frames_of_the_vdso_have_names(self):
         """Live and in a core; taken again until the program is in the vdso, where it is most of the time."""

@@ -2,14 +2,15 @@
 // --stacks: the frames of every thread, grouped by the interpreter whose code it runs.
 //
 // libdwfl unwinds; our objects are reported to it at their addresses beside the system's
-// files, and each file is opened only when a frame is in it, and once for all its copies. A live process is stopped one
-// thread at a time, for as long as that thread's frames take (dwfl_linux_proc_attach()).
+// files, and each file is opened only when a frame is in it, and once for all its copies. A live
+// process is stopped one thread at a time, for as long as that thread's frames take
+// (dwfl_linux_proc_attach()).
 // libdwfl compares each object that is reported with all before it, and most objects have
 // no frame: at first it gets the libpythons only, and all is read again with the objects
 // that frames were in, until there are no others. A thread's Python frames are read at the same
-// moment. stacks_print.c shows all of it. Not handled: a second interpreter in one thread, a
-// thread that runs its first Python code while we read; and frames behind code that no file has,
-// as a JIT's.
+// moment. generated.c makes a file for code that has none; stacks_print.c shows all of it. Not
+// handled: a second interpreter in one thread, a thread that runs its first Python code while we
+// read.
 
 #define _GNU_SOURCE
 #include "stacks.h"
@@ -36,10 +37,12 @@ struct user {
 	size_t ns;
 };
 
-// A file that frames are in.
+// A file that frames are in, or what stands for one of generated code.
 struct file {
-	const char *path; // of a mapping
+	const char *path;            // of a mapping
+	const struct object *object; // or generated code
 	int fd;
+	void *data;
 	Elf *elf;
 };
 
@@ -59,39 +62,63 @@ struct stacks {
 	size_t count;
 };
 
-static struct file *find_file(struct stacks *stacks, const struct mapping *mapping)
+static struct file *add_file(struct stacks *stacks)
+{
+	stacks->files = grow(stacks->files, stacks->file_count, sizeof(*stacks->files));
+	stacks->files[stacks->file_count] = (struct file){.fd = -1};
+	return &stacks->files[stacks->file_count++];
+}
+
+static struct file *find_mapped(struct stacks *stacks, const struct mapping *mapping)
 {
 	struct file *file;
 
 	for (size_t i = 0; i < stacks->file_count; i++)
-		if (!strcmp(stacks->files[i].path, mapping->path))
+		if (stacks->files[i].path && !strcmp(stacks->files[i].path, mapping->path))
 			return &stacks->files[i];
-	stacks->files = grow(stacks->files, stacks->file_count, sizeof(*stacks->files));
-	file = &stacks->files[stacks->file_count++];
-	*file = (struct file){mapping->path, target_open_mapping(&stacks->dump->target, mapping),
-			      NULL};
+	file = add_file(stacks);
+	file->path = mapping->path;
+	file->fd = target_open_mapping(&stacks->dump->target, mapping);
 	if (file->fd >= 0)
 		file->elf = elf_begin(file->fd, ELF_C_READ_MMAP, NULL);
 	return file;
 }
 
-// A module's userdata; a mapping's address serves for both kinds.
+static struct file *find_generated(struct stacks *stacks, const struct object *object)
+{
+	struct file *file;
+
+	for (size_t i = 0; i < stacks->file_count; i++)
+		if (stacks->files[i].object == object)
+			return &stacks->files[i];
+	file = add_file(stacks);
+	file->object = object;
+	file->elf = generated_elf(&stacks->dump->target, object, &file->data);
+	return file;
+}
+
+// A module's userdata; its address says which it is.
 static int find_elf(Dwfl_Module *module __attribute__((unused)), void **userdata,
-		    const char *name __attribute__((unused)), Dwarf_Addr base, char **file_name,
-		    Elf **elf)
+		    const char *name, Dwarf_Addr base, char **file_name, Elf **elf)
 {
 	struct stacks *stacks = *userdata;
 	const struct mapping *mapping = target_find_mapping(&stacks->dump->target, base);
-	struct file *file = mapping ? find_file(stacks, mapping) : NULL;
+	const struct object *object = snapshot_find(&stacks->dump->snapshot, base);
+	struct file *file = NULL;
 
+	if (mapping)
+		file = find_mapped(stacks, mapping);
+	else if (object)
+		file = find_generated(stacks, object);
 	if (file && file->elf) { // one more reference to the same
 		*elf = elf_begin(-1, ELF_C_READ_MMAP, file->elf);
-		*file_name = strdup(mapping->path);
+		*file_name = strdup(mapping ? mapping->path : name);
 	}
 	return -1;
 }
 
-static void report(Dwfl *dwfl, struct stacks *stacks, const char *path, uint64_t start, uint64_t end)
+static void report(Dwfl *dwfl, struct stacks *stacks, const char *path, uint64_t start,
+		   uint64_t end)
 {
 	Dwfl_Module *module = dwfl_report_module(dwfl, base_name(path), start, end);
 	void **userdata;
@@ -266,7 +293,7 @@ static int add_thread(Dwfl_Thread *state, void *arg)
 		thread->why_cut =
 			format("more than %d frames, or %d of all threads", FRAME_MAX, FRAMES_MAX);
 	else if (err && is_in_generated(snapshot, thread))
-		thread->why_cut = format("generated code is not unwound");
+		thread->why_cut = format("this generated code has no unwind data");
 	else if (err)
 		thread->why_cut = format("%s", err < 0 ? dwfl_errmsg(-1) : "no pc");
 	for (size_t i = 0; i < thread->count && thread->ns == NO_NS; i++) {
@@ -276,6 +303,8 @@ static int add_thread(Dwfl_Thread *state, void *arg)
 		if (object) // generated code is nobody's: its caller may be somebody's
 			thread->ns = object->ns;
 	}
+	if (thread->ns == NO_NS && thread->python.count) // cut off before its private frames
+		thread->ns = thread->python_ns;
 	return DWARF_CB_OK;
 }
 
@@ -369,6 +398,7 @@ int print_stacks(struct dump *dump)
 	drop_threads(&stacks);
 	for (size_t i = 0; i < stacks.file_count; i++) {
 		elf_end(stacks.files[i].elf);
+		free(stacks.files[i].data);
 		if (stacks.files[i].fd >= 0)
 			close(stacks.files[i].fd);
 	}

@@ -12,13 +12,16 @@ struct frame {
 
 struct thread {
 	pid_t tid;
-	size_t ns;        // of the innermost private frame
+	size_t ns;        // of the innermost private frame, or of Python's
 	size_t python_ns; // of the Python frames
 	struct python_stack python;
 	struct frame *frames;
 	size_t count;
 	char *why_cut; // or NULL
 };
+
+/* An object file with unwind data of generated code, or NULL; both are the caller's. */
+Elf *generated_elf(const struct target *target, const struct object *object, void **data);
 
 void print_threads(struct dump *dump, const struct thread *threads, size_t count);
 void print_threads_json(struct dump *dump, const struct thread *threads, size_t count);

@@ -7,7 +7,7 @@
  *     library.c                    names and lines of one file, at its own addresses
  *     place.c                      from an address to interpreter, library, function, line
  *     python_layout.c python.c     Python frames
- *     stacks.c                     native frames of all threads
+ *     stacks.c generated.c         native frames of all threads
  *     table.c json.c script.c extract.c check.c stacks_print.c    what is printed
  *     text.c terminal.c main.c
  *
