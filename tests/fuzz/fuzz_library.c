@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// An ELF file: names, lines, build-id. The same bytes as a symfile in memory, and as a file
-// with DWARF of its own.
+// An ELF file: names, lines, build-id. The same bytes as a symfile in memory, of generated code
+// with unwind data, and as a file with DWARF of its own.
 
 #include "fuzz.h"
+
+#include "../../tools/symdump/stacks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +27,16 @@ static void ask(struct library *library)
 	library_destroy(library);
 }
 
+static void ask_for_unwind_data(const struct target *target, uint8_t *data, size_t size)
+{
+	const struct object object = {
+		.symfile_data = data, .symfile_size = size, .start = 0x1000, .end = 0x2000};
+	void *bytes = NULL;
+
+	elf_end(generated_elf(target, &object, &bytes));
+	free(bytes);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct target target = {.name = "fuzz", .root = -1, .memory = -1, .root_name = "/no/files"};
@@ -41,6 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!copy)
 		abort();
 	memcpy(copy, data, size);
+	ask_for_unwind_data(&target, copy, size);
 	ask(library_create(&target, -1, copy, size, "fuzz", NULL));
 	ask(library_create(&target, fd, NULL, 0, "fuzz", NULL));
 	return 0;
