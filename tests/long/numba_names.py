@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Code that numba has compiled, in several interpreters, under gdb and lldb: each function has its
-name there, a breakpoint on it stops, and the backtrace goes on into Python.
+name there, a breakpoint on it stops, and the backtrace goes on into Python. So do gorgon-symdump's stacks.
 
 numba tells debuggers when NUMBA_ENABLE_PROFILING is set. Its LLVM is linked statically
 into llvmlite, with a registrar that nobody outside can call or replace."""
@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 from report import Report
 import harness
@@ -38,8 +39,8 @@ def install():
     return os.path.join(VENV, "bin", "python")
 
 
-def command(python):
-    return [harness.HOST, "-n", str(COUNT), "-p", python, f"exec(compile(open('{PROGRAM}').read(), '{PROGRAM}', 'exec'))"]
+def command(python, before=""):
+    return [harness.HOST, "-n", str(COUNT), "-p", python, f"{before}exec(compile(open('{PROGRAM}').read(), '{PROGRAM}', 'exec'))"]
 
 
 def answers(output):
@@ -87,6 +88,23 @@ def check_lldb(report, python):
     check_output(report, "lldb", output)
 
 
+def stack_goes_through(text, interp):
+    """From the compiled function, without a frame pointer, through Python to where the thread begins."""
+    return re.search(rf"(?m)^interp {interp}, thread .*\n"
+                     r"#0 +\w+  jit  jit@\w+!\w*stay_here\w*\+\w+  numba_program\.py:\d+\n(#\d+ .*\n)+"
+                     r"#\d+ .*!_PyEval_EvalFrameDefault.*\n       Python  stay_below .*\n(.+\n)*#\d+ .*clone3.*\n(\n|$)", text)
+
+
+def check_symdump(report, python):
+    with harness.Background(*command(python, "stay = True; "), until=r"(?s)(ready.*){3}", timeout=harness.TIMEOUT) as process:
+        text, end = "", time.monotonic() + harness.TIMEOUT
+        while text.count("!_ZN8__main__9stay_here") < COUNT and time.monotonic() < end:
+            text = harness.run(harness.SYMDUMP, process.pid, "--stacks").stdout
+    found = [interp for interp in range(COUNT) if stack_goes_through(text, interp)]
+    report.check("gorgon-symdump: stacks from compiled code through Python to the thread, by interpreter",
+                 found == list(range(COUNT)), list(range(COUNT)), found, text)
+
+
 def main():
     report = Report("numba's compiled code in debuggers")
     os.environ["NUMBA_ENABLE_PROFILING"] = "1"
@@ -98,6 +116,7 @@ def main():
     else:
         report.skip("gdb", "gdb is not installed")
     check_lldb(report, python)
+    check_symdump(report, python)
     return report.finish()
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the interpreters of the numba sessions run: each compiles a function of which the name ends
-with the interpreter's number."""
+with the interpreter's number. The code that reads this file may set `stay`: then another never returns."""
 
 import sys
 
@@ -19,3 +19,21 @@ def sum_of(count, more):
 
 sum_of.__name__ = sum_of.__qualname__ = f"sum_of_{me}"
 sys.stdout.write(f"answer {me} {numba.njit(sum_of)(10, me)}\n")
+
+
+def stay_here(number):
+    total = 0
+    while number >= 0:
+        total += number & total
+        number = 0 if number > 1 << 40 else number + 1
+    return total
+
+
+def stay_below():
+    numba.njit(nogil=True)(stay_here)(me)
+
+
+if "stay" in globals():
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    stay_below()
