@@ -34,6 +34,15 @@ def gdb_names(path, vaddrs):
     return names
 
 
+def gdb_sections(pid):
+    """{address of a symfile: [(name, start, end) of a section]} that gdb has taken from memory."""
+    text = harness.gdb(["maintenance info sections -all-objects"], options=["-p", pid])
+    parts = re.split(r"^Object file: `(.*?)'.*\n", text, flags=re.M)
+    return {name[len("<in-memory@"):-1]: [(section, int(start, 16), int(end, 16)) for start, end, section in
+                                          re.findall(r"(0x\w+)->(0x\w+) at 0x\w+: (\S+) ALLOC", part)]
+            for name, part in zip(parts[1::2], parts[2::2]) if name.startswith("<in-memory@")}
+
+
 def aliases(path):
     """{name: address}, by nm, of the file and of its detached debug file."""
     build_id = re.search(r"Build ID: (\w+)", harness.run("readelf", "-n", path).stdout)[1]
@@ -60,6 +69,7 @@ class Registry(unittest.TestCase):
         words = ["--addr", *(hex(a) for _, _, a in cls.samples)]
         cls.named = {"live": session.output(cls.scene.host.pid, *words)}
         cls.checks = {"live": session.symdump(cls.scene.host.pid, "--check")}
+        cls.gdb_sections = gdb_sections(cls.scene.host.pid)
         cls.cores = {"gcore": cls.scene.gcore()}
         if session.kernel_writes_cores_into_files():
             cls.cores["kernel"] = cls.scene.kernel_core()
@@ -93,6 +103,15 @@ class Registry(unittest.TestCase):
             bias = int(o["bias"], 16)
             self.assertEqual((start - bias, end - bias), session.pages(path))
             self.assertGreaterEqual(inside[-1].end, end)
+
+    def test_objects_are_where_gdb_has_them(self):
+        """gdb without any script: each symfile is one of its files, all of it inside the object's range."""
+        for o, sections in ((o, self.gdb_sections.pop(o["symfile"]["address"])) for _, o in session.objects(self.scene.live)):
+            text = [tuple(a - int(o["bias"], 16) for a in addresses) for name, *addresses in sections if name == ".text"]
+            self.assertEqual(text, [text_range(os.path.realpath(o["path"]))], o["path"])
+            for name, start, end in sections:
+                self.assertTrue(int(o["start"], 16) <= start <= end <= int(o["end"], 16), (o["path"], name))
+        self.assertEqual(self.gdb_sections, {})  # and nothing else
 
     def test_every_executable_mapping_of_a_private_file_belongs_to_one_object(self):
         ranges = [(int(o["start"], 16), int(o["end"], 16)) for _, o in session.objects(self.scene.live)]
