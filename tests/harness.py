@@ -183,6 +183,12 @@ def compiled_addresses(output, name):
     return {int(n): int(a, 16) for n, a in re.findall(rf"{name}_(\d+) is at (0x[0-9a-f]{{12}})", output)}
 
 
+def python_headers(minor):
+    """The folders of headers, with CPython's internal ones, of each CPython 3.@minor that is here."""
+    return [folder for pattern in (f"/usr/include/python3.{minor}", f"{PYENV}/3.{minor}.*/include/python3.{minor}")
+            for folder in glob.glob(pattern) if os.path.exists(f"{folder}/internal/pycore_frame.h")]
+
+
 def source_line(path, text):
     """Number of the only line of a file that contains text."""
     with open(path) as file:

@@ -5,7 +5,9 @@ CPython's helper; and what the structures say when they are of a later version, 
 import os
 import re
 import struct
+import subprocess
 import sys
+import tempfile
 import unittest
 
 import harness
@@ -13,7 +15,7 @@ import harness
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.dirname(harness.GDB_SCRIPT))
 import gdb_session as session  # noqa: E402
-from gorgon_gdb import python, root  # noqa: E402
+from gorgon_gdb import layout, python, root  # noqa: E402
 
 COUNT = 2
 PROGRAM = os.path.join(session.HERE, "frames.py")
@@ -235,6 +237,61 @@ class Structures(unittest.TestCase):
         table = bytes([128 | 11 << 3 | 2, 0, 0, 128 | 13 << 3 | 1, 4, 128 | 14 << 3, 0x41, 2, 0, 0, 0])
         self.assertEqual([python.find_line(table, 100, unit) for unit in range(7)], [101, 101, 101, 103, 103, 39, 39])
         self.assertEqual(python.find_line(b"", 7, 3), 7)
+
+
+HEADERS = """
+#define Py_BUILD_CORE 1
+#include <Python.h>
+#include <internal/pycore_runtime.h>
+#include <string.h>
+int main(void)
+{
+	PyASCIIObject text = {.state.kind = 1};
+	uint32_t state;
+	memcpy(&state, &text.state, sizeof(state));
+	printf("%u", state);
+	size_t offsets[] = {OFFSETS};
+	for (size_t i = 0; i < sizeof(offsets) / sizeof(*offsets); i++)
+		printf(" %zu", offsets[i]);
+	return 0;
+}
+"""
+
+
+class Headers(unittest.TestCase):
+    """What is written down here of CPython's structures, against the headers that are here."""
+
+    def check(self, minor, *names):
+        folders = harness.python_headers(minor)
+        if not folders:
+            self.skipTest(f"no headers of CPython 3.{minor}")
+        offsets = ", ".join(f"offsetof(_Py_DebugOffsets, {name})" for name in names) or "0"
+        for folder in folders:
+            with self.subTest(folder), tempfile.TemporaryDirectory() as output:
+                program = os.path.join(output, "headers")
+                made = subprocess.run(["gcc", "-w", "-x", "c", "-", f"-I{folder}", f"-I{folder}/internal", "-o", program],
+                                      input=HEADERS.replace("OFFSETS", offsets), text=True, check=False)
+                self.assertEqual(made.returncode, 0)
+                state, *found = map(int, harness.run(program).stdout.split())
+                self.assertEqual(state, 1 << python.KIND_BIT)
+                for i, name in enumerate(names):
+                    self.assertEqual(found[i], layout.HEADER.size + layout.WORD * i, name)
+
+    def check_table(self, minor):
+        self.check(minor, *(f"{name}.{member}" for name, members in layout.TABLE.items()
+                            for member in layout.members_of(members, minor)))
+
+    def test_3_11(self):
+        self.check(11)
+
+    def test_3_12(self):
+        self.check(12)
+
+    def test_3_13(self):
+        self.check_table(13)
+
+    def test_3_14(self):
+        self.check_table(14)
 
 
 if __name__ == "__main__":

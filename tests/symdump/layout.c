@@ -106,9 +106,20 @@ static void compare_all(void)
 }
 #endif
 
+// python.c takes a str's width from its state.
+static void compare_state(void)
+{
+	PyASCIIObject text = {.state.kind = 7, .state.compact = 1, .state.ascii = 1};
+	uint32_t word;
+
+	memcpy(&word, &text.state, sizeof(word));
+	compare("PyASCIIObject.state", 7u << 2 | 1u << 5 | 1u << 6, word);
+}
+
 int main(void)
 {
 	compare_all();
+	compare_state();
 	printf("compared: %d\n", compared);
 	return 0;
 }
