@@ -209,7 +209,6 @@ static int set_up(void **state)
 	good.thread.status.pr_reg[19] = WORLD;        // rsp
 	fill_file_note(&good.file);
 	good.root = (struct gorgon_debug_root){
-		.magic = "GORGONDR",
 		.version = GORGON_DEBUG_VERSION,
 		.size = sizeof(struct gorgon_debug_root),
 		.sequence = 2,
@@ -221,6 +220,7 @@ static int set_up(void **state)
 		.ns_count = NS_COUNT,
 		.object_count = COUNT,
 	};
+	memcpy(good.root.magic, GORGON_DEBUG_MAGIC, sizeof(good.root.magic));
 	fill_world(&good.world);
 	fd = mkstemp(core_path);
 	assert_true(fd >= 0);
