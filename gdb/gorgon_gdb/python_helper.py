@@ -7,8 +7,8 @@ PATH-gdb.py beside the library, or below a directory of "show auto-load scripts-
 only with "set auto-load python-scripts on", and only where "show auto-load safe-path" allows.
 
 The helper finds types by name, which are the same in all copies of one build, and frames
-through gdb, which are each copy's own. The one global variable it asks for is redirected to
-the copy of the selected frame."""
+through gdb, which are each copy's own. What it asks for by the name of a variable is redirected
+to the copy of the selected frame."""
 
 import fnmatch
 import os
@@ -17,7 +17,7 @@ import sys
 
 import gdb
 
-from . import process
+from . import process, root
 
 _seen_libraries = set()
 _seen_build_ids = set()
@@ -71,6 +71,29 @@ def use_own_globals():
         cls._dummy_key = staticmethod(lambda: process.own_global("_PySet_Dummy"))
 
 
+def thread_state(namespace):
+    """The selected thread's PyThreadState in a copy, or None."""
+    try:
+        address = process.python_of(namespace).thread_state(process.kernel_id(gdb.selected_thread()))
+    except (root.RootError, root.MemoryProblem):
+        return None
+    return gdb.Value(address).cast(gdb.lookup_type("PyThreadState").pointer()) if address else None
+
+
+def use_own_thread_state():
+    """Since 3.14 the helper begins with the thread's state. It would take it from a thread-local variable, for which
+    gdb shows other memory in private copies, or call a function in the process, which then goes on."""
+    cls = getattr(sys.modules["__main__"], "PyFramePtr", None)
+    theirs = getattr(cls, "get_thread_state", None)
+    if not theirs or theirs.__module__ == __name__:
+        return
+
+    def get_thread_state():
+        namespace = process.namespace_of_selected_frame()
+        return thread_state(namespace) if namespace else theirs()
+    cls.get_thread_state = staticmethod(get_thread_state)
+
+
 def load(library):
     """Load the helper for a library, once per library."""
     if library in _seen_libraries:
@@ -90,6 +113,7 @@ def load(library):
             gdb.write(f"gorgon: {script}: {error}\n")
             return
     use_own_globals()
+    use_own_thread_state()
 
 
 def check(_event=None):

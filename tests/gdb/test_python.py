@@ -117,6 +117,22 @@ class Python314(Versions, unittest.TestCase):
     version = "3.14"
 
 
+@harness.needs_gdb
+class Helper(unittest.TestCase):
+    def test_helper_of_3_14_reads_the_copy_and_calls_nothing(self):
+        path = harness.find_python("3.14")
+        if not path or not os.path.exists("/usr/share/gdb/auto-load/usr/lib/x86_64-linux-gnu/libpython3.14.so.1.0-gdb.py"):
+            self.skipTest("no CPython 3.14 with a libpython and its helper")
+        code = "import time\ndef outer():\n    time.sleep(9)\nouter()\n"
+        output = harness.gdb(["break time_sleep", "run", "py-bt"], harness.GORGON, "run", "--python",
+                             path, "-n", COUNT, "-c", code, script=True)
+        self.assertIn("\nTraceback (most recent call first):\n", output)
+        self.assertIn('\n  File "<string>", line 3, in outer\n', output)
+        self.assertIn('\n  File "<string>", line 4, in <module>\n', output)
+        self.assertEqual(output.count(" hit Breakpoint "), 1)  # a call in the process would let the other thread stop, too
+        self.assertNotIn("Error occurred in Python", output)
+
+
 class Memory:
     """Structures of a CPython 3.14, at offsets that no build has: only _Py_DebugOffsets says them.
 
