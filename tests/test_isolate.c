@@ -272,7 +272,7 @@ static void interp_create_linked_objects_are_listed_with_link_maps(void **state)
 
 static void interp_create_linked_refuses_what_needs_the_loader(void **state)
 {
-	struct gorgon_provider provider = {gorgon_table_find, NULL};
+	struct gorgon_provider provider = {.find = gorgon_table_find};
 	struct gorgon_interp_opts opts = options(state);
 	struct gorgon_start_opts limit = {.size = sizeof(limit), .memory_limit = 1 << 30};
 	struct gorgon_interp *interp;
