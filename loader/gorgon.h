@@ -660,6 +660,11 @@ enum gorgon_value_kind {
 	GORGON_VALUE_BYTES = 5,	 /**< a bytearray becomes one, too */
 	GORGON_VALUE_LIST = 6,	 /**< a tuple becomes one, too */
 	GORGON_VALUE_DICT = 7,
+	/** Memory that both sides look at: an ndarray there (a memoryview without numpy), writable
+	 * if the array is. From there every other object with the buffer protocol becomes one:
+	 * over its memory if that is the host's (see gorgon.use_data_handler()), otherwise as a
+	 * copy that is made once; numpy's scalars that are no float are arrays without dimensions. */
+	GORGON_VALUE_ARRAY = 8,
 };
 
 /** Lists and dicts within each other, at most. One that contains itself is refused by it. */
@@ -687,6 +692,7 @@ struct gorgon_value {
 			struct gorgon_value *items; /**< of a dict: key, value, key, value, ... */
 			size_t count;	/**< items of a list, entries of a dict */
 		} list;
+		struct gorgon_array *array; /**< what comes out is held once, for the caller */
 	};
 };
 

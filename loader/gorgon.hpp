@@ -58,14 +58,46 @@ struct bytes {
 	std::string data;
 };
 
+/** Memory that interpreters and the host look at; copies hold it, too. */
+class array
+{
+public:
+	/** Takes over the hold. */
+	explicit array(gorgon_array *held) : array_(held, gorgon_array_release)
+	{
+	}
+	explicit array(const gorgon_array_opts &opts)
+	{
+		gorgon_array *made;
+
+		check(gorgon_array_create(&opts, &made));
+		array_.reset(made, gorgon_array_release);
+	}
+	gorgon_array *get() const
+	{
+		return array_.get();
+	}
+	gorgon_array_info info() const
+	{
+		gorgon_array_info ret;
+
+		gorgon_array_get_info(get(), &ret);
+		return ret;
+	}
+
+private:
+	std::shared_ptr<gorgon_array> array_;
+};
+
 class value;
 using list = std::vector<value>;
 /** Entries in their order; keys may be any value. */
 using dict = std::vector<std::pair<value, value>>;
 
-/** None, bool, int, float, str, bytes, list or dict. */
+/** None, bool, int, float, str, bytes, list, dict or array. */
 class value
-	: public std::variant<std::nullptr_t, bool, int64_t, double, std::string, bytes, list, dict>
+	: public std::variant<std::nullptr_t, bool, int64_t, double, std::string, bytes, list, dict,
+			      array>
 {
 public:
 	using variant::variant;
@@ -150,6 +182,9 @@ private:
 			}
 			break;
 		}
+		case GORGON_VALUE_ARRAY:
+			to.array = from.get<array>().get();
+			break;
 		}
 		// The alternatives are in the order of the kinds.
 		to.kind = static_cast<gorgon_value_kind>(from.index());
@@ -183,6 +218,8 @@ inline value from_c(const gorgon_value &from)
 					 from_c(from.list.items[2 * i + 1]));
 		return ret;
 	}
+	case GORGON_VALUE_ARRAY:
+		return array(gorgon_array_retain(from.array));
 	default:
 		return nullptr;
 	}

@@ -30,6 +30,7 @@ TEST_EXPORT void test_pool_reached(void)
 
 static const char warm_up[] =
 	"import ctypes, gorgon, os, time\n"
+	"memoryview = memoryview\n"
 	"host = ctypes.CDLL(None)\n"
 	"def square(x): return x * x\n"
 	"def number(): return gorgon.interpreter\n"
@@ -339,6 +340,33 @@ static void *keep_submitting(void *arg)
 	return NULL;
 }
 
+static void pool_jobs_hold_their_arrays(void **state)
+{
+	double numbers[] = {3, 4};
+	struct gorgon_array_opts opts = {
+		.size = sizeof(opts),
+		.layout = {.format = "d", .ndim = 1, .shape = (ptrdiff_t[]){2}},
+		.writable = true,
+		.data = numbers,
+	};
+	struct gorgon_pool *pool = create(1, 2);
+	struct gorgon_value item = {.kind = GORGON_VALUE_ARRAY}, ret;
+	struct gorgon_value args = {.kind = GORGON_VALUE_LIST, .list = {&item, 1}};
+	struct gorgon_array_info info;
+	struct gorgon_job *job;
+
+	(void)state;
+	assert_ok(gorgon_array_create(&opts, &item.array));
+	assert_ok(gorgon_pool_submit(pool, NULL, "memoryview", &args, NULL, 0, &job));
+	gorgon_array_release(item.array);
+	assert_ok(gorgon_job_finish(job, &ret));
+	assert_int_equal(ret.kind, GORGON_VALUE_ARRAY);
+	gorgon_array_get_info(ret.array, &info);
+	assert_ptr_equal(info.data, numbers);
+	destroy(pool);
+	gorgon_value_deinit(&ret);
+}
+
 static void pool_any_thread_submits(void **state)
 {
 	struct gorgon_pool *pool = create(2, 2);
@@ -370,6 +398,7 @@ int main(void)
 		cmocka_unit_test(pool_create_failures_say_why),
 		cmocka_unit_test(pool_destroy_cancels_what_waits),
 		cmocka_unit_test(pool_arguments_beyond_the_limits_are_refused),
+		cmocka_unit_test(pool_jobs_hold_their_arrays),
 		cmocka_unit_test(pool_any_thread_submits),
 	};
 

@@ -98,24 +98,21 @@ static struct gorgon_block *find_block(struct gorgon_interp *interp, PyObject *o
 	return ret;
 }
 
-// The view's memory as an array without copying it.
-static struct gorgon_array *array_over(struct gorgon_interp *interp, PyObject *object,
+// How an object becomes an array.
+struct manner {
+	bool copy;     // whatever memory it has
+	bool or_copy;  // only if its memory is not the host's
+	bool writable; // for receivers
+};
+
+// The view's memory, which lies in @block, as an array.
+static struct gorgon_array *array_over(struct gorgon_interp *interp, struct gorgon_block *block,
 				       const Py_buffer *view,
 				       const struct gorgon_array_layout *layout, bool writable)
 {
-	struct gorgon_block *block = view->suboffsets ? NULL : find_block(interp, object);
 	struct gorgon_array *ret = NULL;
 	struct gorgon_error *err;
 
-	if (API(interp, PyErr_Occurred)())
-		return NULL;
-	if (!block) {
-		API(interp, PyErr_SetString)
-		(*API(interp, PyExc_ValueError),
-		 "the array's memory belongs to this interpreter alone: share a copy with copy=True, or "
-		 "call gorgon.use_data_handler() before numpy makes it");
-		return NULL;
-	}
 	if (writable && view->readonly) {
 		API(interp, PyErr_SetString)(*API(interp, PyExc_ValueError),
 					     "the array is read-only and cannot be shared with writable=True");
@@ -146,9 +143,31 @@ static struct gorgon_array *array_copied(struct gorgon_interp *interp, const Py_
 	return NULL;
 }
 
-static struct gorgon_array *make_array(struct gorgon_interp *interp, PyObject *object,
-				       const Py_buffer *view, const char *typestr, bool copy,
-				       bool writable)
+static struct gorgon_array *array_of_layout(struct gorgon_interp *interp, PyObject *object,
+					    const Py_buffer *view,
+					    const struct gorgon_array_layout *layout,
+					    const struct manner *manner)
+{
+	struct gorgon_block *block = NULL;
+
+	if (!manner->copy && !view->suboffsets)
+		block = find_block(interp, object);
+	if (API(interp, PyErr_Occurred)())
+		return NULL;
+	if (block)
+		return array_over(interp, block, view, layout, manner->writable);
+	if (manner->copy || manner->or_copy)
+		return array_copied(interp, view, layout, manner->writable);
+	API(interp, PyErr_SetString)
+	(*API(interp, PyExc_ValueError),
+	 "the array's memory belongs to this interpreter alone: share a copy with copy=True, or "
+	 "call gorgon.use_data_handler() before numpy makes it");
+	return NULL;
+}
+
+static struct gorgon_array *array_of_view(struct gorgon_interp *interp, PyObject *object,
+					  const Py_buffer *view, const char *typestr,
+					  const struct manner *manner)
 {
 	struct gorgon_array_layout layout = {
 		.format = typestr ?: view->format ?: "B",
@@ -164,8 +183,7 @@ static struct gorgon_array *make_array(struct gorgon_interp *interp, PyObject *o
 					     "belong to one interpreter");
 		return NULL;
 	}
-	return copy ? array_copied(interp, view, &layout, writable)
-		    : array_over(interp, object, view, &layout, writable);
+	return array_of_layout(interp, object, view, &layout, manner);
 }
 
 // The object whose buffer to take, which is a view as integers for an ndarray of dates: then
@@ -192,32 +210,52 @@ static PyObject *buffer_owner(struct gorgon_interp *interp, PyObject *object, Py
 	return object;
 }
 
-PyObject *gorgon_share_share(PyObject *self, PyObject *args, PyObject *kwargs,
-			     struct gorgon_interp *interp)
+// Writable as the object is, when @manner is NULL.
+static struct gorgon_array *array_of(struct gorgon_interp *interp, PyObject *object,
+				     const struct manner *manner)
 {
-	static char *keywords[] = {"array", "name", "copy", "writable", NULL};
-	PyObject *object, *owner, *dtype;
-	struct gorgon_array *array = NULL;
-	int copy = 0, writable = 0;
-	struct gorgon_error *err;
-	const char *name;
+	struct manner crossing = {.or_copy = true};
+	struct gorgon_array *ret = NULL;
+	PyObject *owner, *dtype;
 	Py_buffer view;
 
-	(void)self;
-	if (!API(interp, PyArg_ParseTupleAndKeywords)(args, kwargs, "Os|$pp:share", keywords,
-						      &object, &name, &copy, &writable))
-		return NULL;
 	owner = buffer_owner(interp, object, &dtype);
 	if (owner && !API(interp, PyObject_GetBuffer)(owner, &view, PyBUF_FULL_RO)) {
 		const char *typestr =
 			dtype ? API(interp, PyUnicode_AsUTF8AndSize)(dtype, NULL) : NULL;
 
+		crossing.writable = !view.readonly;
 		if (typestr || !dtype)
-			array = make_array(interp, object, &view, typestr, copy, writable);
+			ret = array_of_view(interp, owner, &view, typestr, manner ?: &crossing);
 		API(interp, PyBuffer_Release)(&view);
 	}
 	API(interp, Py_DecRef)(owner);
 	API(interp, Py_DecRef)(dtype);
+	return ret;
+}
+
+struct gorgon_array *gorgon_share_array_of(struct gorgon_interp *interp, PyObject *object)
+{
+	return array_of(interp, object, NULL);
+}
+
+PyObject *gorgon_share_share(PyObject *self, PyObject *args, PyObject *kwargs,
+			     struct gorgon_interp *interp)
+{
+	static char *keywords[] = {"array", "name", "copy", "writable", NULL};
+	struct gorgon_array *array;
+	int copy = 0, writable = 0;
+	struct gorgon_error *err;
+	struct manner manner;
+	PyObject *object;
+	const char *name;
+
+	(void)self;
+	if (!API(interp, PyArg_ParseTupleAndKeywords)(args, kwargs, "Os|$pp:share", keywords,
+						      &object, &name, &copy, &writable))
+		return NULL;
+	manner = (struct manner){.copy = copy, .writable = writable};
+	array = array_of(interp, object, &manner);
 	if (!array)
 		return NULL;
 	err = gorgon_array_share(array, name);
@@ -239,19 +277,28 @@ PyObject *gorgon_share_withdraw(PyObject *self, PyObject *args, struct gorgon_in
 
 // --- receive ----------------------------------------------------------------------------
 
+// The type comes with the module, which the program need not have imported when the host
+// passes it an array.
+static bool has_type(struct gorgon_interp *interp)
+{
+	if (!interp->array_type)
+		API(interp, Py_DecRef)(API(interp, PyImport_ImportModule)("gorgon"));
+	return interp->array_type;
+}
+
 // Takes over the caller's hold.
 static PyObject *create_object(struct gorgon_interp *interp, struct gorgon_array *array,
 			       bool writable)
 {
 	struct gorgon_received *received = calloc(1, sizeof(*received));
-	struct array_object *ret;
+	struct array_object *ret = NULL;
 
-	ret = (struct array_object *)API(interp, PyType_GenericAlloc)(interp->array_type, 0);
-	if (!received || !ret) {
+	if (received && has_type(interp))
+		ret = (struct array_object *)API(interp, PyType_GenericAlloc)(interp->array_type, 0);
+	if (!ret) {
 		gorgon_array_release(array);
 		free(received);
-		API(interp, Py_DecRef)((PyObject *)ret);
-		return API(interp, PyErr_NoMemory)();
+		return API(interp, PyErr_Occurred)() ? NULL : API(interp, PyErr_NoMemory)();
 	}
 	received->array = array;
 	gorgon_holdings_add(interp, &interp->holdings.arrays, &received->link);
@@ -356,11 +403,25 @@ static PyObject *as_ndarray(struct gorgon_interp *interp, PyObject *numpy, PyObj
 	return ret;
 }
 
+PyObject *gorgon_share_object_of(struct gorgon_interp *interp, struct gorgon_array *array,
+				 bool writable)
+{
+	PyObject *object = create_object(interp, array, writable), *numpy, *ret = NULL;
+
+	numpy = object ? import_numpy(interp) : NULL;
+	if (numpy == API(interp, _Py_NoneStruct))
+		ret = API(interp, PyMemoryView_FromObject)(object);
+	else if (numpy)
+		ret = as_ndarray(interp, numpy, object, array);
+	API(interp, Py_DecRef)(numpy);
+	API(interp, Py_DecRef)(object);
+	return ret;
+}
+
 PyObject *gorgon_share_receive(PyObject *self, PyObject *args, PyObject *kwargs,
 			       struct gorgon_interp *interp)
 {
 	static char *keywords[] = {"name", "writable", NULL};
-	PyObject *object, *numpy, *ret = NULL;
 	struct gorgon_array *array;
 	struct gorgon_error *err;
 	const char *name;
@@ -377,15 +438,7 @@ PyObject *gorgon_share_receive(PyObject *self, PyObject *args, PyObject *kwargs,
 		return API(interp, PyErr_Format)(*API(interp, PyExc_PermissionError),
 						 "array \"%s\": was not shared with writable=True", name);
 	}
-	object = create_object(interp, array, writable);
-	numpy = object ? import_numpy(interp) : NULL;
-	if (numpy == API(interp, _Py_NoneStruct))
-		ret = API(interp, PyMemoryView_FromObject)(object);
-	else if (numpy)
-		ret = as_ndarray(interp, numpy, object, array);
-	API(interp, Py_DecRef)(numpy);
-	API(interp, Py_DecRef)(object);
-	return ret;
+	return gorgon_share_object_of(interp, array, writable);
 }
 
 bool gorgon_share_init(struct gorgon_interp *interp)

@@ -21,6 +21,13 @@ void gorgon_share_dealloc(PyObject *self, struct gorgon_interp *interp);
 int gorgon_share_getbuffer(PyObject *self, Py_buffer *view, int flags,
 			   struct gorgon_interp *interp);
 
+/* An object's memory as an array, held once: without a copy if it is the host's. NULL: a Python
+ * exception is set. */
+struct gorgon_array *gorgon_share_array_of(struct gorgon_interp *interp, PyObject *object);
+/* What gorgon.receive() makes of an array, whose hold it takes over. */
+PyObject *gorgon_share_object_of(struct gorgon_interp *interp, struct gorgon_array *array,
+				 bool writable);
+
 /* An attribute; NULL without an exception when there is none, with one after other failures. */
 PyObject *gorgon_share_attribute(struct gorgon_interp *interp, PyObject *object, const char *name);
 

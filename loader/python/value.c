@@ -10,7 +10,9 @@
 
 #define _GNU_SOURCE
 #include "value.h"
+#include "array.h"
 #include "exception.h"
+#include "share.h"
 #include "../elf/error.h"
 
 #include <stdio.h>
@@ -88,7 +90,7 @@ static struct gorgon_error *check(struct crossing *crossing, const struct gorgon
 {
 	bool has_text = value->kind == GORGON_VALUE_STRING || value->kind == GORGON_VALUE_BYTES;
 
-	if ((unsigned)value->kind > GORGON_VALUE_DICT)
+	if ((unsigned)value->kind > GORGON_VALUE_ARRAY)
 		return refuse(crossing, GORGON_ERROR_ARGUMENT, "unknown kind of value");
 	if (has_text && value->text.size > PTRDIFF_MAX)
 		return refuse(crossing, GORGON_ERROR_ARGUMENT, "larger than memory can be");
@@ -173,8 +175,10 @@ static struct gorgon_error *tree_to_python(struct crossing *crossing,
 }
 
 // A new object, or NULL with an exception.
-static PyObject *leaf_to_python(const struct gorgon_api *api, const struct gorgon_value *value)
+static PyObject *leaf_to_python(struct gorgon_interp *interp, const struct gorgon_value *value)
 {
+	const struct gorgon_api *api = interp->api;
+
 	switch (value->kind) {
 	case GORGON_VALUE_NONE:
 		api->Py_IncRef(api->_Py_NoneStruct);
@@ -188,6 +192,9 @@ static PyObject *leaf_to_python(const struct gorgon_api *api, const struct gorgo
 	case GORGON_VALUE_STRING:
 		return api->PyUnicode_FromStringAndSize(value->text.data,
 							(Py_ssize_t)value->text.size);
+	case GORGON_VALUE_ARRAY:
+		return gorgon_share_object_of(interp, gorgon_array_retain(value->array),
+					      value->array->writable);
 	default:
 		return api->PyBytes_FromStringAndSize(value->text.data, (Py_ssize_t)value->text.size);
 	}
@@ -203,7 +210,7 @@ static struct gorgon_error *to_python(struct crossing *crossing, const struct go
 		return err;
 	if (value->kind == GORGON_VALUE_LIST || value->kind == GORGON_VALUE_DICT)
 		return tree_to_python(crossing, value, ret);
-	object = leaf_to_python(crossing->api, value);
+	object = leaf_to_python(crossing->interp, value);
 	if (!object)
 		return gorgon_exception_take(crossing->interp);
 	*ret = object;
@@ -234,7 +241,7 @@ static struct gorgon_error *refuse_type(const struct crossing *crossing, PyObjec
 
 	if (asprintf(&message,
 		     "a value of type %s, expected None, bool, int, float, str, bytes, bytearray, "
-		     "list, tuple or dict",
+		     "list, tuple, dict or an object with the buffer protocol",
 		     text ?: "without a name") < 0)
 		message = NULL;
 	api->PyErr_Clear();
@@ -367,6 +374,18 @@ static struct gorgon_error *tree_from_python(struct crossing *crossing, PyObject
 	return err;
 }
 
+static struct gorgon_error *array_from_python(struct crossing *crossing, PyObject *object,
+					      struct gorgon_value *ret)
+{
+	struct gorgon_array *array = gorgon_share_array_of(crossing->interp, object);
+
+	if (!array)
+		return gorgon_exception_take(crossing->interp);
+	ret->kind = GORGON_VALUE_ARRAY;
+	ret->array = array;
+	return NULL;
+}
+
 static bool is_a(const struct gorgon_api *api, PyObject *object, PyTypeObject *type)
 {
 	return Py_TYPE(object) == type || api->PyType_IsSubtype(Py_TYPE(object), type);
@@ -398,6 +417,8 @@ static struct gorgon_error *from_python(struct crossing *crossing, PyObject *obj
 		return text_from_python(crossing, object, flags, ret);
 	if (flags & (FLAGS_LIST | FLAGS_TUPLE | FLAGS_DICT))
 		return tree_from_python(crossing, object, flags, ret);
+	if (api->PyObject_CheckBuffer(object))
+		return array_from_python(crossing, object, ret);
 	return refuse_type(crossing, object);
 }
 
@@ -429,6 +450,8 @@ void gorgon_value_deinit(struct gorgon_value *value)
 		gorgon_value_deinit(&value->list.items[i]);
 	if (value->kind == GORGON_VALUE_LIST || value->kind == GORGON_VALUE_DICT)
 		free(value->list.items);
+	if (value->kind == GORGON_VALUE_ARRAY)
+		gorgon_array_release(value->array);
 	*value = (struct gorgon_value){.kind = GORGON_VALUE_NONE};
 }
 
@@ -470,6 +493,9 @@ static struct gorgon_error *copy(struct crossing *crossing, const struct gorgon_
 	case GORGON_VALUE_LIST:
 	case GORGON_VALUE_DICT:
 		return copy_tree(crossing, value, ret);
+	case GORGON_VALUE_ARRAY:
+		gorgon_array_retain(value->array);
+		// fall through
 	default:
 		*ret = *value;
 		return NULL;

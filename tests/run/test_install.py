@@ -51,6 +51,17 @@ int main()
 		assert(error.code() == GORGON_ERROR_EXCEPTION);
 		assert(!std::strcmp(error.exception()->type, "TypeError"));
 	}
+	double number = 1.5;
+	gorgon_array_opts opts{};
+	ptrdiff_t shape = 1;
+	opts.size = sizeof(opts);
+	opts.layout.format = "d";
+	opts.layout.ndim = 1;
+	opts.layout.shape = &shape;
+	opts.data = &number;
+	gorgon::value same = interp.call("f", {gorgon::array(opts)});
+	const gorgon::list &args = same.get<gorgon::list>()[0].get<gorgon::list>();
+	assert(args[0].get<gorgon::array>().info().data == &number);
 	interp.close();
 	try {
 		gorgon::interpreter none(nullptr, nullptr);
