@@ -9,7 +9,8 @@
 //
 // What a view sees of a signal that it has not set is the host's disposition, never
 // another view's: each CPython finds SIGINT at its default and installs its
-// KeyboardInterrupt.
+// KeyboardInterrupt. A view that keeps out of the process's signals sees the default: a
+// host with a handler of its own can interrupt it all the same.
 //
 // Delivery:
 // - a signal from outside (Ctrl-C, kill, a timer) goes to every view that has a
@@ -379,8 +380,8 @@ int gorgon_signal_action(int number, const struct sigaction *action, struct siga
 	    getpid() != __atomic_load_n(&process, __ATOMIC_RELAXED))
 		return sigaction(number, action, old);
 	take_lock(&saved);
-	if (view->set & bit(number))
-		before = view->actions[number];
+	if (view->set & bit(number) || !view->deliver)
+		before = view->actions[number]; // at first zero: the default
 	else if ((dispatched | ignored) & bit(number))
 		before = host[number];
 	else
