@@ -81,7 +81,7 @@ $(BUILD)/obj/%_asm.o: %.S
 	@$(if $(Q),echo "  AS      $<")
 	$(Q)$(CC) $(CPPFLAGS) -g -MMD -MP -c -o $@ $<
 
-$(addprefix $(BUILD)/obj/loader/python/,module.o share.o data_handler.o call.o exception.o pool.o run.o start.o value.o): \
+$(addprefix $(BUILD)/obj/loader/python/,module.o share.o own.o data_handler.o call.o exception.o pool.o run.o start.o value.o): \
 	EXTRA = $(PYTHON_CFLAGS)
 $(call obj,$(TOOL_SRC)): EXTRA = $(JSON_CFLAGS) -DGORGON_VERSION='"$(VERSION)"' \
 	-DGORGON_DATADIR='"$(DATADIR)/gorgon"'
@@ -291,7 +291,7 @@ format:
 	clang-format -i $(C_FILES)
 
 lint:
-	$(PYTHON3) -m compileall -q gdb lldb tests tools
+	$(PYTHON3) -m compileall -q gdb lldb python tests tools
 	cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr $(INCLUDES) $(JITREG_SRC) $(GORGON_SRC) $(TOOL_SRC) $(SYMDUMP_SRC)
 
 compile_commands.json:
@@ -341,7 +341,7 @@ help:
 	@echo "check-unit check-run check-jitreg check-symdump check-gdb check-lldb    one kind of test"
 	@echo "check-long  tests that take long (TESTS='forks' for some); writes tests/long/RESULTS.md"
 	@echo "fuzzers  libFuzzer programs, into $(BUILD)/fuzz (CLANG=$(CLANG))"
-	@echo "bench    benchmarks, as ratios (TESTS='throws symdump' for some, JSON=1 for figures)"
+	@echo "bench    benchmarks, as ratios (TESTS='throws executor' for some, JSON=1 for figures)"
 	@echo "bench-debug  what debuggers pay (COUNTS=1,10,100, TESTS='gdb lldb attach start', JSON=1)"
 	@echo "install  DESTDIR= PREFIX=$(PREFIX)    uninstall takes it back"
 	@echo "install-jitreg  libjitreg alone"

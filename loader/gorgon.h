@@ -52,6 +52,7 @@ struct gorgon_interp;
 struct gorgon_array;
 struct gorgon_pool;
 struct gorgon_job;
+struct gorgon_value;
 
 /** Version of the library that runs: major << 16 | minor << 8 | patch. */
 GORGON_API unsigned gorgon_version(void);
@@ -581,6 +582,14 @@ struct gorgon_start_opts {
 	 * (extension_bytes, and their small blocks) is no part of it.
 	 */
 	uint64_t memory_limit;
+	/**
+	 * Called with what a program gives to gorgon.progress(), on the program's thread, which
+	 * does not hold its GIL then; @c value lives during the call. False: it is to stop, and
+	 * progress() raises KeyboardInterrupt. NULL: nobody listens, and progress() returns False
+	 * where it returns True otherwise.
+	 */
+	bool (*progress)(void *ctx, const struct gorgon_value *value);
+	void *progress_ctx;
 };
 
 /**
@@ -881,6 +890,18 @@ GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_job_cancel(struct gorgo
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_job_finish(struct gorgon_job *job,
 								    struct gorgon_value *ret);
+
+/* ---- a host that is a python3 -------------------------------------------------- */
+
+/**
+ * The module that makes a CPython, the one that the process itself runs, a host: an extension
+ * module's PyInit function returns it. It has the functions for arrays that programs inside
+ * have, and what the Python package `gorgon` is made from. The caller holds the GIL.
+ *
+ * @param find  Answers names of that CPython's C API, at any time later, too.
+ * @return a new PyObject, or NULL with a Python exception set. Since 0.1.
+ */
+GORGON_API void *gorgon_module_create(void *(*find)(const char *name));
 
 /* ---- arrays: memory that interpreters look at together ------------------ */
 

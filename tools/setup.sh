@@ -11,7 +11,7 @@ packages="
 	gcc g++ make pkg-config git
 	libelf-dev libdwarf-dev libdw-dev libcmocka-dev libjson-c-dev
 	libpython3.11 libpython3.11-dev libpython3.11-dbg python3.11-dbg
-	python3 python3-numpy python3-venv python3-cffi python3-pytest python3-hypothesis
+	python3 python3-pip python3-setuptools python3-wheel python3-numpy python3-venv python3-cffi python3-pytest python3-hypothesis
 	gdb gdbserver libc6-dbg lldb-19 python3-lldb-19 elfutils valgrind linux-perf
 "
 [ "${2:-}" != long ] || packages="$packages

@@ -21,11 +21,12 @@
 #define GORGON_API_NAMES(X) \
 	X(Py_AddPendingCall) X(Py_CompileString) X(Py_DecRef) X(Py_FinalizeEx) X(Py_IncRef) \
 	X(_Py_NoneStruct) X(_Py_TrueStruct) X(PyBool_FromLong) X(PyBool_Type) \
+	X(PyBuffer_Release) \
 	X(PyByteArray_AsString) X(PyByteArray_Size) X(PyByteArray_Type) \
 	X(PyBytes_AsStringAndSize) X(PyBytes_FromStringAndSize) X(PyDict_New) X(PyDict_Next) \
 	X(PyDict_SetItem) X(PyDict_Size) X(PyErr_CheckSignals) X(PyErr_Clear) X(PyErr_Fetch) \
 	X(PyErr_NoMemory) X(PyErr_NormalizeException) X(PyErr_SetNone) X(PyEval_EvalCode) \
-	X(PyEval_SaveThread) X(PyExc_KeyboardInterrupt) X(PyException_SetTraceback) \
+	X(PyEval_RestoreThread) X(PyEval_SaveThread) X(PyExc_KeyboardInterrupt) X(PyException_SetTraceback) \
 	X(PyFloat_AsDouble) X(PyFloat_FromDouble) X(PyFloat_Type) X(PyGC_Collect) \
 	X(PyGILState_Ensure) X(PyGILState_Release) X(PyImport_AddModule) \
 	X(PyImport_ImportModule) X(PyList_Append) X(PyList_AsTuple) X(PyList_GetItem) \
@@ -42,5 +43,8 @@ struct gorgon_api {
 	GORGON_API_NAMES(GORGON_API_MEMBER)
 #undef GORGON_API_MEMBER
 };
+
+/* Look them up. */
+struct gorgon_error *gorgon_api_init(struct gorgon_interp *interp);
 
 #endif

@@ -86,6 +86,7 @@ struct gorgon_error *gorgon_exception_take(struct gorgon_interp *interp)
 	api->Py_DecRef(value);
 	api->Py_DecRef(traceback);
 	gorgon_usage_exempt(exempt);
-	snprintf(prefix, sizeof(prefix), "interpreter %u", interp->number);
+	snprintf(prefix, sizeof(prefix), interp->own ? "this Python" : "interpreter %u",
+		 interp->number);
 	return gorgon_error_create_exception(prefix, &texts);
 }

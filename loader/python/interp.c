@@ -281,7 +281,8 @@ const struct gorgon_python *gorgon_interp_python(const struct gorgon_interp *int
 
 void *gorgon_interp_find_symbol(struct gorgon_interp *interp, const char *name)
 {
-	return gorgon_object_find_symbol(interp->libpython, name, NULL);
+	return interp->own ? interp->find(name)
+			   : gorgon_object_find_symbol(interp->libpython, name, NULL);
 }
 
 static uint64_t counter(const uint64_t *value)

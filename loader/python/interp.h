@@ -53,6 +53,9 @@ struct gorgon_received {
 };
 
 struct gorgon_interp {
+	bool own; /* not a copy: the CPython that the process itself runs; see own.c */
+	void *(*find)(const char *name); /* only then: its C API */
+	void *error_type; /* only then: gorgon.Error */
 	unsigned number;
 	struct gorgon_python python;
 	struct gorgon_ns *ns;
@@ -74,6 +77,10 @@ struct gorgon_interp {
 	pthread_t main_thread; /* that has started Python */
 
 	pid_t pid; /* process that started it */
+
+	/* of struct gorgon_start_opts */
+	bool (*progress)(void *ctx, const struct gorgon_value *value);
+	void *progress_ctx;
 
 	bool timing;
 	uint64_t call_count, cpu_ns; /* atomic */
@@ -126,6 +133,12 @@ enum gorgon_module_thunk {
 	GORGON_THUNK_RECEIVE,
 	GORGON_THUNK_WITHDRAW,
 	GORGON_THUNK_USE_DATA_HANDLER,
+	GORGON_THUNK_PROGRESS,
+	GORGON_THUNK_EXECUTOR,
+	GORGON_THUNK_OWN_CREATE,
+	GORGON_THUNK_OWN_CALL,
+	GORGON_THUNK_OWN_INTERRUPT,
+	GORGON_THUNK_OWN_DESTROY,
 	GORGON_THUNK_ARRAY_DEALLOC,
 	GORGON_THUNK_ARRAY_GETBUFFER,
 	GORGON_MODULE_THUNKS,

@@ -3,13 +3,20 @@
 //
 //	gorgon.interpreter    number of this interpreter
 //	gorgon.count()        interpreters alive in the process
+//	gorgon.progress()     tell the host how far one is
 //	gorgon.share() ...    arrays; see share.c and data_handler.c
+//
+// and what the package of that name is made from in a python3 that is the host (own.c): the
+// same surface, so that one program runs here and there.
 //
 // The module's C functions have no room for a pointer to the interpreter, so they are
 // thunks of its namespace (../elf/thunk.c).
 
 #define _GNU_SOURCE
+#include "exception.h"
+#include "own.h"
 #include "share.h"
+#include "value.h"
 #include "../elf/error.h"
 #include "../elf/ns.h"
 #include "../elf/thunk.h"
@@ -23,36 +30,60 @@ struct module {
 	PyMethodDef methods[];
 };
 
+enum place {
+	INSIDE = 1, // an interpreter
+	HOST = 2,   // the process's own CPython
+	ANYWHERE = INSIDE | HOST,
+};
+
 // Methods, with a thunk's number for the function.
 static const struct method {
 	const char *name;
 	enum gorgon_module_thunk thunk;
 	int flags;
 	const char *doc;
+	enum place place;
 } methods[] = {
 	{"count", GORGON_THUNK_COUNT, METH_NOARGS,
-	 "count()\n--\n\nNumber of interpreters alive in this process."},
+	 "count()\n--\n\nNumber of interpreters alive in this process.", ANYWHERE},
 	{"share", GORGON_THUNK_SHARE, METH_VARARGS | METH_KEYWORDS,
 	 "share(array, name, *, copy=False, writable=False)\n--\n\n"
 	 "Let every interpreter receive an array under a name, without a copy.\n\n"
 	 "The array's memory must be the host's: an ndarray that was made after\n"
-	 "use_data_handler(), or one that was received. Everything else with the buffer\n"
-	 "protocol is shared with copy=True, as it is now. Receivers may write to it with\n"
-	 "writable=True. The name holds the memory until withdraw(), also after the end of\n"
-	 "this interpreter. ValueError if the name is taken, TypeError for Python objects."},
+	 "use_data_handler(), or one that was received; in a python3 that is the host all\n"
+	 "memory is. Everything else with the buffer protocol is shared with copy=True, as it\n"
+	 "is now. Receivers may write to it with writable=True. The name holds the memory until\n"
+	 "withdraw(), also after the end of this interpreter. ValueError if the name is taken,\n"
+	 "TypeError for Python objects.", ANYWHERE},
 	{"receive", GORGON_THUNK_RECEIVE, METH_VARARGS | METH_KEYWORDS,
 	 "receive(name, *, writable=False)\n--\n\n"
 	 "The array that was shared under a name: an ndarray over the same memory, or a\n"
 	 "memoryview where numpy is not installed. Read-only unless writable=True, which is a\n"
-	 "PermissionError if it was not shared so. KeyError if nobody has shared the name."},
+	 "PermissionError if it was not shared so. KeyError if nobody has shared the name.",
+	 ANYWHERE},
 	{"withdraw", GORGON_THUNK_WITHDRAW, METH_VARARGS,
 	 "withdraw(name)\n--\n\n"
-	 "Take a name back; who has received the array keeps it. KeyError if there is none."},
+	 "Take a name back; who has received the array keeps it. KeyError if there is none.",
+	 ANYWHERE},
 	{"use_data_handler", GORGON_THUNK_USE_DATA_HANDLER, METH_VARARGS,
 	 "use_data_handler([handler])\n--\n\n"
 	 "Let numpy allocate new arrays in memory that can be shared (NEP 49), in this context:\n"
 	 "each thread begins with numpy's default. Returns the handler that was in use, to be\n"
-	 "put back by another call; None as handler is numpy's default."},
+	 "put back by another call; None as handler is numpy's default.", ANYWHERE},
+	{"progress", GORGON_THUNK_PROGRESS, METH_O,
+	 "progress(value)\n--\n\n"
+	 "Tell the host how far a call is: a plain value or an array. True if somebody listens.\n"
+	 "KeyboardInterrupt if the host wants no more of it.", ANYWHERE},
+	{"InterpreterPoolExecutor", GORGON_THUNK_EXECUTOR, METH_VARARGS | METH_KEYWORDS,
+	 "InterpreterPoolExecutor(...)\n--\n\nOnly in the host: RuntimeError.", INSIDE},
+	{"_create", GORGON_THUNK_OWN_CREATE, METH_VARARGS,
+	 "_create(python, options, progress)\n--\n\nStart an interpreter on this thread.", HOST},
+	{"_call", GORGON_THUNK_OWN_CALL, METH_VARARGS,
+	 "_call(interpreter, module, function, args)\n--\n\nCall a function in it.", HOST},
+	{"_interrupt", GORGON_THUNK_OWN_INTERRUPT, METH_O,
+	 "_interrupt(interpreter)\n--\n\nInterrupt what runs in it.", HOST},
+	{"_destroy", GORGON_THUNK_OWN_DESTROY, METH_O,
+	 "_destroy(interpreter)\n--\n\nEnd it. Error with code 9 while it is busy.", HOST},
 };
 
 enum { METHOD_COUNT = sizeof(methods) / sizeof(*methods) };
@@ -64,7 +95,56 @@ static PyObject *count(PyObject *self, PyObject *args, struct gorgon_interp *int
 	return API(interp, PyLong_FromUnsignedLong)(gorgon_interp_count());
 }
 
-static PyObject *init(struct gorgon_interp *interp)
+// Without the GIL: the host takes whatever lock it wants to.
+static bool report(struct gorgon_interp *interp, const struct gorgon_value *value)
+{
+	void *thread = API(interp, PyEval_SaveThread)();
+	bool ret = interp->progress(interp->progress_ctx, value);
+
+	API(interp, PyEval_RestoreThread)(thread);
+	return ret;
+}
+
+static PyObject *progress(PyObject *self, PyObject *object, struct gorgon_interp *interp)
+{
+	struct gorgon_value value;
+	struct gorgon_error *err;
+	bool go_on;
+
+	(void)self;
+	if (!interp->progress)
+		return API(interp, PyBool_FromLong)(false);
+	err = gorgon_value_from_python(interp, object, "progress", &value);
+	if (err)
+		return gorgon_share_raise(interp, err);
+	go_on = report(interp, &value);
+	gorgon_value_deinit(&value);
+	if (go_on)
+		return API(interp, PyBool_FromLong)(true);
+	API(interp, PyErr_SetNone)(*API(interp, PyExc_KeyboardInterrupt));
+	return NULL;
+}
+
+static PyObject *executor(PyObject *self, PyObject *args, PyObject *kwargs,
+			  struct gorgon_interp *interp)
+{
+	(void)self;
+	(void)args;
+	(void)kwargs;
+	API(interp, PyErr_Format)(*API(interp, PyExc_RuntimeError),
+				  "InterpreterPoolExecutor: this is interpreter %u, pools are made in "
+				  "the host (in a program: under if __name__ == '__main__')",
+				  interp->number);
+	return NULL;
+}
+
+static PyObject *get_number(struct gorgon_interp *interp)
+{
+	return interp->own ? gorgon_none(interp)
+			   : API(interp, PyLong_FromUnsignedLong)(interp->number);
+}
+
+PyObject *gorgon_module_init(struct gorgon_interp *interp)
 {
 	static const struct PyModuleDef def = {
 		PyModuleDef_HEAD_INIT,
@@ -74,40 +154,54 @@ static PyObject *init(struct gorgon_interp *interp)
 	};
 	struct module *module =
 		calloc(1, sizeof(*module) + (METHOD_COUNT + 1) * sizeof(*module->methods));
-	PyObject *ret;
+	enum place place = interp->own ? HOST : INSIDE;
+	PyObject *ret, *number;
+	size_t filled = 0;
 
 	if (!module)
 		return API(interp, PyErr_NoMemory)();
 	module->def = def;
 	module->def.m_methods = module->methods;
-	for (size_t i = 0; i < METHOD_COUNT; i++)
-		module->methods[i] = (PyMethodDef){
+	for (size_t i = 0; i < METHOD_COUNT; i++) {
+		if (!(methods[i].place & place))
+			continue;
+		module->methods[filled++] = (PyMethodDef){
 			.ml_name = methods[i].name,
 			.ml_meth = (PyCFunction)gorgon_replace_thunk(interp->ns, methods[i].thunk),
 			.ml_flags = methods[i].flags,
 			.ml_doc = methods[i].doc,
 		};
+	}
 	ret = API(interp, PyModule_Create2)(&module->def, PYTHON_ABI_VERSION);
 	if (!ret) {
 		free(module);
 		return NULL;
 	}
 	interp->module = module;
-	if (!gorgon_share_init(interp) ||
-	    API(interp, PyModule_AddIntConstant)(ret, "interpreter", (long)interp->number))
-		return NULL;
+	number = gorgon_share_init(interp) ? get_number(interp) : NULL;
+	if (!number || API(interp, PyObject_SetAttrString)(ret, "interpreter", number) ||
+	    (interp->own &&
+	     API(interp, PyObject_SetAttrString)(ret, "Error", interp->error_type)))
+		ret = NULL;
+	API(interp, Py_DecRef)(number);
 	return ret;
 }
 
 void gorgon_module_thunks(struct gorgon_interp *interp, struct gorgon_thunk *list)
 {
-	list[GORGON_THUNK_INIT] = (struct gorgon_thunk){init, 0, interp};
+	list[GORGON_THUNK_INIT] = (struct gorgon_thunk){gorgon_module_init, 0, interp};
 	list[GORGON_THUNK_COUNT] = (struct gorgon_thunk){count, 2, interp};
 	list[GORGON_THUNK_SHARE] = (struct gorgon_thunk){gorgon_share_share, 3, interp};
 	list[GORGON_THUNK_RECEIVE] = (struct gorgon_thunk){gorgon_share_receive, 3, interp};
 	list[GORGON_THUNK_WITHDRAW] = (struct gorgon_thunk){gorgon_share_withdraw, 2, interp};
 	list[GORGON_THUNK_USE_DATA_HANDLER] =
 		(struct gorgon_thunk){gorgon_data_handler_use, 2, interp};
+	list[GORGON_THUNK_PROGRESS] = (struct gorgon_thunk){progress, 2, interp};
+	list[GORGON_THUNK_EXECUTOR] = (struct gorgon_thunk){executor, 3, interp};
+	list[GORGON_THUNK_OWN_CREATE] = (struct gorgon_thunk){gorgon_own_create, 2, interp};
+	list[GORGON_THUNK_OWN_CALL] = (struct gorgon_thunk){gorgon_own_call, 2, interp};
+	list[GORGON_THUNK_OWN_INTERRUPT] = (struct gorgon_thunk){gorgon_own_interrupt, 2, interp};
+	list[GORGON_THUNK_OWN_DESTROY] = (struct gorgon_thunk){gorgon_own_destroy, 2, interp};
 	list[GORGON_THUNK_ARRAY_DEALLOC] = (struct gorgon_thunk){gorgon_share_dealloc, 1, interp};
 	list[GORGON_THUNK_ARRAY_GETBUFFER] =
 		(struct gorgon_thunk){gorgon_share_getbuffer, 3, interp};

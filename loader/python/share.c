@@ -14,6 +14,7 @@
 #define _GNU_SOURCE
 #include "share.h"
 #include "array.h"
+#include "own.h"
 #include "../elf/error.h"
 #include "../elf/ns.h"
 #include "../elf/replace.h"
@@ -30,7 +31,7 @@ struct array_object {
 };
 
 // Hand an error of the library on as an exception.
-static PyObject *raise_error(struct gorgon_interp *interp, struct gorgon_error *err)
+PyObject *gorgon_share_raise(struct gorgon_interp *interp, struct gorgon_error *err)
 {
 	PyObject *type;
 
@@ -48,7 +49,7 @@ static PyObject *raise_error(struct gorgon_interp *interp, struct gorgon_error *
 	return NULL;
 }
 
-static PyObject *none(struct gorgon_interp *interp)
+PyObject *gorgon_none(struct gorgon_interp *interp)
 {
 	PyObject *ret = API(interp, _Py_NoneStruct);
 
@@ -113,14 +114,9 @@ static struct gorgon_array *array_over(struct gorgon_interp *interp, struct gorg
 	struct gorgon_array *ret = NULL;
 	struct gorgon_error *err;
 
-	if (writable && view->readonly) {
-		API(interp, PyErr_SetString)(*API(interp, PyExc_ValueError),
-					     "the array is read-only and cannot be shared with writable=True");
-		return NULL;
-	}
 	err = gorgon_array_create_in(block, view->buf, layout, writable, &ret);
 	if (err)
-		raise_error(interp, err);
+		gorgon_share_raise(interp, err);
 	return ret;
 }
 
@@ -134,7 +130,7 @@ static struct gorgon_array *array_copied(struct gorgon_interp *interp, const Py_
 	opts.layout.strides = NULL;
 	err = gorgon_array_create(&opts, &ret);
 	if (err) {
-		raise_error(interp, err);
+		gorgon_share_raise(interp, err);
 		return NULL;
 	}
 	if (!API(interp, PyBuffer_ToContiguous)(ret->data, view, view->len, 'C'))
@@ -148,15 +144,24 @@ static struct gorgon_array *array_of_layout(struct gorgon_interp *interp, PyObje
 					    const struct gorgon_array_layout *layout,
 					    const struct manner *manner)
 {
-	struct gorgon_block *block = NULL;
+	struct gorgon_block *block;
 
-	if (!manner->copy && !view->suboffsets)
-		block = find_block(interp, object);
+	if (manner->copy)
+		return array_copied(interp, view, layout, manner->writable);
+	block = view->suboffsets ? NULL : find_block(interp, object);
 	if (API(interp, PyErr_Occurred)())
 		return NULL;
+	if (manner->writable && view->readonly) {
+		API(interp, PyErr_SetString)(*API(interp, PyExc_ValueError),
+					     "the array is read-only and cannot be shared with writable=True");
+		return NULL;
+	}
 	if (block)
 		return array_over(interp, block, view, layout, manner->writable);
-	if (manner->copy || manner->or_copy)
+	if (interp->own && view->len && !view->suboffsets)
+		return gorgon_own_pin(interp, object, layout, manner->writable);
+	// Nothing to look at in place, or nothing that may be.
+	if (manner->or_copy || interp->own)
 		return array_copied(interp, view, layout, manner->writable);
 	API(interp, PyErr_SetString)
 	(*API(interp, PyExc_ValueError),
@@ -260,7 +265,7 @@ PyObject *gorgon_share_share(PyObject *self, PyObject *args, PyObject *kwargs,
 		return NULL;
 	err = gorgon_array_share(array, name);
 	gorgon_array_release(array);
-	return err ? raise_error(interp, err) : none(interp);
+	return err ? gorgon_share_raise(interp, err) : gorgon_none(interp);
 }
 
 PyObject *gorgon_share_withdraw(PyObject *self, PyObject *args, struct gorgon_interp *interp)
@@ -272,7 +277,7 @@ PyObject *gorgon_share_withdraw(PyObject *self, PyObject *args, struct gorgon_in
 	if (!API(interp, PyArg_ParseTuple)(args, "s:withdraw", &name))
 		return NULL;
 	err = gorgon_array_withdraw(name);
-	return err ? raise_error(interp, err) : none(interp);
+	return err ? gorgon_share_raise(interp, err) : gorgon_none(interp);
 }
 
 // --- receive ----------------------------------------------------------------------------
@@ -432,7 +437,7 @@ PyObject *gorgon_share_receive(PyObject *self, PyObject *args, PyObject *kwargs,
 						      &writable))
 		return NULL;
 	if ((err = gorgon_array_receive(name, &array)))
-		return raise_error(interp, err);
+		return gorgon_share_raise(interp, err);
 	if (writable && !array->writable) {
 		gorgon_array_release(array);
 		return API(interp, PyErr_Format)(*API(interp, PyExc_PermissionError),

@@ -8,6 +8,11 @@
 
 /* --- share.c --------------------------------------------------------------------- */
 
+/* An error of the library, which is given back, as an exception; returns NULL. */
+PyObject *gorgon_share_raise(struct gorgon_interp *interp, struct gorgon_error *err);
+/* None, for a function to return. */
+PyObject *gorgon_none(struct gorgon_interp *interp);
+
 /* Make the type of received arrays. False: a Python exception is set. */
 bool gorgon_share_init(struct gorgon_interp *interp);
 

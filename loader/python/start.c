@@ -42,11 +42,11 @@ struct start {
 
 static struct gorgon_error *missing(const struct gorgon_interp *interp, const char *name)
 {
-	return gorgon_error_create(GORGON_ERROR_PYTHON, "%s: has no %s", interp->python.libpython,
-				   name);
+	return gorgon_error_create(GORGON_ERROR_PYTHON, "%s: has no %s",
+				   interp->python.libpython ?: "this process", name);
 }
 
-static struct gorgon_error *find_api(struct gorgon_interp *interp)
+struct gorgon_error *gorgon_api_init(struct gorgon_interp *interp)
 {
 	struct gorgon_api *api = calloc(1, sizeof(*api));
 
@@ -205,7 +205,9 @@ static struct gorgon_error *start(struct gorgon_interp *interp, void *ctx)
 	struct gorgon_error *err;
 
 	gorgon_interp_stamp(&interp->start_ns);
-	if ((err = find_api(interp)) || (err = make_command_line(interp, start->opts)) ||
+	interp->progress = start->opts->progress;
+	interp->progress_ctx = start->opts->progress_ctx;
+	if ((err = gorgon_api_init(interp)) || (err = make_command_line(interp, start->opts)) ||
 	    (err = gorgon_module_add(interp)))
 		return err;
 	gorgon_interp_show_thread(interp, (uint64_t)gettid());

@@ -54,7 +54,7 @@ static struct gorgon_error *refuse_at(const struct crossing *crossing, unsigned 
 		free(path);
 		return &gorgon_error_nomem;
 	}
-	err = crossing->interp ? gorgon_error_create(code, "interpreter %u: %s%s: %s",
+	err = crossing->interp && !crossing->interp->own ? gorgon_error_create(code, "interpreter %u: %s%s: %s",
 						     crossing->interp->number, crossing->what, path,
 						     text)
 			       : gorgon_error_create(code, "%s%s: %s", crossing->what, path, text);

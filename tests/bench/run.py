@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Run the benchmarks and print ratios.
 
-Usage: run.py [--json] [NAME]...      (throws, listing, registering, isolate, symdump; default: all)
+Usage: run.py [--json] [NAME]...      (throws, listing, registering, isolate, symdump, executor; default: all)
 
 A ratio compares things that were measured in turn within one run: the machine may be
 busy with something else, and then is so for both. Times are of the processor, not of
-the wall; but those of symdump, which has nothing to be compared with."""
+the wall; but those of symdump, which has nothing to be compared with, and of executor,
+which is about more than one processor."""
 
 import argparse
 import json
@@ -18,6 +19,8 @@ import sys
 import tempfile
 import time
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+PYTHON3 = "/usr/bin/python3"
 BUILD = os.environ["BUILD"]
 MODULE = os.path.join(BUILD, "bench", "libthrow.so")
 GORGON = os.path.join(BUILD, "gorgon")
@@ -275,9 +278,29 @@ def print_isolate(rows):
               f"{cell('memory', ' MiB'):>20}{cell('mappings', '', 1, 0):>14}{row['disk']:>6.1f} MiB")
 
 
+def executor():
+    progress("executor")
+    with tempfile.TemporaryDirectory() as site:
+        subprocess.run([PYTHON3, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "--no-index",
+                        "--root-user-action=ignore", "--target", site, "."], check=True,
+                       cwd=os.path.join(HERE, "..", "..", "python"), env=dict(os.environ, GORGON_BUILD=BUILD))
+        output = subprocess.run([PYTHON3, os.path.join(HERE, "executor.py")], check=True, stdout=subprocess.PIPE,
+                                text=True, env=dict(os.environ, PYTHONPATH=site)).stdout
+    progress("")
+    return json.loads(output)
+
+
+def print_executor(rows):
+    print(f"numpy in small steps, by {rows[0]['workers']} workers of a plain python3: time as a multiple of one thread's,\n"
+          "processors that worked; and a call with an array of 100 MB\n")
+    print(f"{'workers are':14}{'time':>8}{'processors':>12}{'call':>12}")
+    for row in rows:
+        print(f"{row['kind']:14}{row['ratio']:8.2f}{row['processors']:12.2f}{row['call_us']:9.0f} us")
+
+
 BENCHMARKS = {"throws": (throws, print_throws), "listing": (listing, print_listing),
               "registering": (registering, print_registering), "isolate": (isolate, print_isolate),
-              "symdump": (symdump, print_symdump)}
+              "symdump": (symdump, print_symdump), "executor": (executor, print_executor)}
 
 
 def main():

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: MIT
+"""Private CPythons, each with its own GIL and with numpy, in this process.
+
+    from gorgon import InterpreterPoolExecutor
+    with InterpreterPoolExecutor() as pool:
+        print(list(pool.map(work, items)))
+
+The module of the same name that programs inside an interpreter import has the same surface."""
+
+from ._crossing import RemoteError, RemoteTraceback
+from ._executor import BrokenInterpreterPool, InterpreterPoolExecutor
+from ._gorgon import Error, count, interpreter, progress, receive, share, use_data_handler, withdraw
+
+__all__ = ["BrokenInterpreterPool", "Error", "InterpreterPoolExecutor", "RemoteError", "RemoteTraceback", "count",
+           "interpreter", "progress", "receive", "share", "use_data_handler", "withdraw"]
