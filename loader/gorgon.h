@@ -670,7 +670,7 @@ enum gorgon_value_kind {
 	GORGON_VALUE_LIST = 6,	 /**< a tuple becomes one, too */
 	GORGON_VALUE_DICT = 7,
 	/** Memory that both sides look at: an ndarray there (a memoryview without numpy), writable
-	 * if the array is. From there every other object with the buffer protocol becomes one:
+	 * if the array is. From there every other object with a buffer, or DLPack's, becomes one:
 	 * over its memory if that is the host's (see gorgon.use_data_handler()), otherwise as a
 	 * copy that is made once; numpy's scalars that are no float are arrays without dimensions. */
 	GORGON_VALUE_ARRAY = 8,

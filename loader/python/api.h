@@ -31,7 +31,7 @@
 	X(PyGILState_Ensure) X(PyGILState_Release) X(PyImport_AddModule) \
 	X(PyImport_ImportModule) X(PyList_Append) X(PyList_AsTuple) X(PyList_GetItem) \
 	X(PyList_New) X(PyList_Size) X(PyLong_AsLongLongAndOverflow) X(PyLong_FromLongLong) \
-	X(PyModule_GetDict) X(PyObject_Call) X(PyObject_CallMethod) X(PyObject_CheckBuffer) \
+	X(PyModule_GetDict) X(PyObject_Call) X(PyObject_CallMethod) \
 	X(PyObject_GetAttrString) X(PyObject_SetAttrString) X(PyObject_Str) \
 	X(PySequence_InPlaceConcat) X(PySys_GetObject) X(PySys_SetObject) \
 	X(PyThreadState_SetAsyncExc) X(PyTuple_GetItem) X(PyTuple_New) X(PyTuple_Size) \

@@ -41,6 +41,33 @@ void gorgon_holdings_remove(struct gorgon_interp *interp, struct gorgon_link *li
 	pthread_mutex_unlock(&interp->ns->heap.lock);
 }
 
+static bool contains(const struct gorgon_block *block, const void *data)
+{
+	return (uintptr_t)data - (uintptr_t)block->data < block->size;
+}
+
+// What is in a list is held by it, so it can be held once more.
+struct gorgon_block *gorgon_holdings_find(struct gorgon_interp *interp, const void *data)
+{
+	struct gorgon_holdings *holdings = &interp->holdings;
+	struct gorgon_block *ret = NULL;
+	struct gorgon_link *link;
+
+	pthread_mutex_lock(&interp->ns->heap.lock);
+	for (link = holdings->blocks.next; !ret && link != &holdings->blocks; link = link->next)
+		if (contains((struct gorgon_block *)link, data))
+			ret = (struct gorgon_block *)link;
+	for (link = holdings->arrays.next; !ret && link != &holdings->arrays; link = link->next) {
+		struct gorgon_block *block = ((struct gorgon_received *)link)->array->block;
+
+		ret = contains(block, data) ? block : NULL;
+	}
+	if (ret)
+		gorgon_block_hold(ret);
+	pthread_mutex_unlock(&interp->ns->heap.lock);
+	return ret;
+}
+
 void gorgon_holdings_release(struct gorgon_holdings *holdings)
 {
 	struct gorgon_link *link, *next;

@@ -34,6 +34,7 @@ static void interp_free(struct gorgon_interp *interp)
 		free(*p);
 	free(interp->argv);
 	free(interp->module);
+	free(interp->array_methods);
 	free(interp->data_handler);
 	free(interp->api);
 	pthread_cond_destroy(&interp->call_ended);

@@ -63,6 +63,7 @@ struct gorgon_interp {
 	struct gorgon_object *libpython;
 	void *module; /* definition of the module `gorgon`, owned here; see module.c */
 	void *array_type; /* Python's type of received arrays; see share.c */
+	void *array_methods; /* of that type, owned here */
 	void *data_handler; /* numpy's, once it was used, owned here; see data_handler.c */
 	struct gorgon_holdings holdings;
 	char **argv; /* what Python was started with; kept because it may point there */
@@ -139,6 +140,9 @@ enum gorgon_module_thunk {
 	GORGON_THUNK_OWN_CALL,
 	GORGON_THUNK_OWN_INTERRUPT,
 	GORGON_THUNK_OWN_DESTROY,
+	GORGON_THUNK_DLPACK,
+	GORGON_THUNK_DLPACK_DEVICE,
+	GORGON_THUNK_DLPACK_FREE,
 	GORGON_THUNK_ARRAY_DEALLOC,
 	GORGON_THUNK_ARRAY_GETBUFFER,
 	GORGON_MODULE_THUNKS,
@@ -155,6 +159,8 @@ void gorgon_holdings_init(struct gorgon_holdings *holdings);
 void gorgon_holdings_add(struct gorgon_interp *interp, struct gorgon_link *head,
 			 struct gorgon_link *link);
 void gorgon_holdings_remove(struct gorgon_interp *interp, struct gorgon_link *link);
+/* The block that it has and that this address is in, held once more, or NULL. Looks at all of them. */
+struct gorgon_block *gorgon_holdings_find(struct gorgon_interp *interp, const void *data);
 /* Let go of what is left; no code of the interpreter runs any more. */
 void gorgon_holdings_release(struct gorgon_holdings *holdings);
 

@@ -51,15 +51,17 @@ static const struct method {
 	 "Let every interpreter receive an array under a name, without a copy.\n\n"
 	 "The array's memory must be the host's: an ndarray that was made after\n"
 	 "use_data_handler(), or one that was received; in a python3 that is the host all\n"
-	 "memory is. Everything else with the buffer protocol is shared with copy=True, as it\n"
-	 "is now. Receivers may write to it with writable=True. The name holds the memory until\n"
+	 "memory is. Everything else with a buffer, or DLPack's, is shared with copy=True, as\n"
+	 "it is now. Receivers may write to it with writable=True. The name holds the memory until\n"
 	 "withdraw(), also after the end of this interpreter. ValueError if the name is taken,\n"
 	 "TypeError for Python objects.", ANYWHERE},
 	{"receive", GORGON_THUNK_RECEIVE, METH_VARARGS | METH_KEYWORDS,
-	 "receive(name, *, writable=False)\n--\n\n"
+	 "receive(name, *, writable=False, plain=False)\n--\n\n"
 	 "The array that was shared under a name: an ndarray over the same memory, or a\n"
 	 "memoryview where numpy is not installed. Read-only unless writable=True, which is a\n"
-	 "PermissionError if it was not shared so. KeyError if nobody has shared the name.",
+	 "PermissionError if it was not shared so. KeyError if nobody has shared the name.\n"
+	 "With plain=True an object with the buffer protocol and DLPack, for other libraries.",
+
 	 ANYWHERE},
 	{"withdraw", GORGON_THUNK_WITHDRAW, METH_VARARGS,
 	 "withdraw(name)\n--\n\n"
@@ -202,6 +204,9 @@ void gorgon_module_thunks(struct gorgon_interp *interp, struct gorgon_thunk *lis
 	list[GORGON_THUNK_OWN_CALL] = (struct gorgon_thunk){gorgon_own_call, 2, interp};
 	list[GORGON_THUNK_OWN_INTERRUPT] = (struct gorgon_thunk){gorgon_own_interrupt, 2, interp};
 	list[GORGON_THUNK_OWN_DESTROY] = (struct gorgon_thunk){gorgon_own_destroy, 2, interp};
+	list[GORGON_THUNK_DLPACK] = (struct gorgon_thunk){gorgon_dlpack_method, 3, interp};
+	list[GORGON_THUNK_DLPACK_DEVICE] = (struct gorgon_thunk){gorgon_dlpack_device, 2, interp};
+	list[GORGON_THUNK_DLPACK_FREE] = (struct gorgon_thunk){gorgon_dlpack_free, 1, interp};
 	list[GORGON_THUNK_ARRAY_DEALLOC] = (struct gorgon_thunk){gorgon_share_dealloc, 1, interp};
 	list[GORGON_THUNK_ARRAY_GETBUFFER] =
 		(struct gorgon_thunk){gorgon_share_getbuffer, 3, interp};

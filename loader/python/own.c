@@ -35,6 +35,7 @@ static struct gorgon_interp own_interp = {.own = true};
 
 struct pin {
 	struct pin *next;
+	PyObject *object; // NULL: it is the view's
 	Py_buffer view;
 };
 
@@ -42,6 +43,15 @@ static struct pin *unpinned; // atomic
 static bool asked;	     // the main thread is, to drop them; atomic
 
 // With the GIL.
+static void give_up(struct gorgon_interp *own, struct pin *pin)
+{
+	if (pin->object)
+		own->api->Py_DecRef(pin->object);
+	else
+		own->api->PyBuffer_Release(&pin->view);
+	free(pin);
+}
+
 static int drop(void *ctx)
 {
 	struct pin *pin, *next;
@@ -50,8 +60,7 @@ static int drop(void *ctx)
 	__atomic_store_n(&asked, false, __ATOMIC_RELEASE);
 	for (pin = __atomic_exchange_n(&unpinned, NULL, __ATOMIC_ACQUIRE); pin; pin = next) {
 		next = pin->next;
-		own_interp.api->PyBuffer_Release(&pin->view);
-		free(pin);
+		give_up(&own_interp, pin);
 	}
 	return 0;
 }
@@ -82,6 +91,21 @@ static void *lowest(const Py_buffer *view)
 	return ret;
 }
 
+static struct gorgon_array *pinned(struct gorgon_interp *own, struct pin *pin,
+				   struct gorgon_array_opts *opts)
+{
+	struct gorgon_array *ret;
+	struct gorgon_error *err;
+
+	opts->destroy = unpin;
+	opts->ctx = pin;
+	err = gorgon_array_create(opts, &ret);
+	if (!err)
+		return ret;
+	give_up(own, pin);
+	return (void *)gorgon_share_raise(own, err);
+}
+
 struct gorgon_array *gorgon_own_pin(struct gorgon_interp *own, PyObject *object,
 				    const struct gorgon_array_layout *layout, bool writable)
 {
@@ -90,11 +114,7 @@ struct gorgon_array *gorgon_own_pin(struct gorgon_interp *own, PyObject *object,
 		.size = sizeof(opts),
 		.layout = *layout,
 		.writable = writable,
-		.destroy = unpin,
-		.ctx = pin,
 	};
-	struct gorgon_array *ret;
-	struct gorgon_error *err;
 
 	if (!pin || API(own, PyObject_GetBuffer)(object, &pin->view,
 						 writable ? PyBUF_FULL : PyBUF_FULL_RO)) {
@@ -104,12 +124,25 @@ struct gorgon_array *gorgon_own_pin(struct gorgon_interp *own, PyObject *object,
 	opts.layout.shape = pin->view.shape;
 	opts.layout.strides = pin->view.strides;
 	opts.data = lowest(&pin->view);
-	err = gorgon_array_create(&opts, &ret);
-	if (!err)
-		return ret;
-	own->api->PyBuffer_Release(&pin->view);
-	free(pin);
-	return (void *)gorgon_share_raise(own, err);
+	return pinned(own, pin, &opts);
+}
+
+struct gorgon_array *gorgon_own_hold(struct gorgon_interp *own, PyObject *object, void *lowest_item,
+				     const struct gorgon_array_layout *layout, bool writable)
+{
+	struct pin *pin = calloc(1, sizeof(*pin));
+	struct gorgon_array_opts opts = {
+		.size = sizeof(opts),
+		.layout = *layout,
+		.writable = writable,
+		.data = lowest_item,
+	};
+
+	if (!pin)
+		return (void *)API(own, PyErr_NoMemory)();
+	own->api->Py_IncRef(object);
+	pin->object = object;
+	return pinned(own, pin, &opts);
 }
 
 // --- private interpreters ----------------------------------------------------------------

@@ -12,6 +12,9 @@ PyObject *gorgon_module_init(struct gorgon_interp *interp);
  * as long as the array is held. NULL: a Python exception is set. */
 struct gorgon_array *gorgon_own_pin(struct gorgon_interp *own, PyObject *object,
 				    const struct gorgon_array_layout *layout, bool writable);
+/* The same for memory at @lowest_item that an object keeps alive. */
+struct gorgon_array *gorgon_own_hold(struct gorgon_interp *own, PyObject *object, void *lowest_item,
+				     const struct gorgon_array_layout *layout, bool writable);
 
 /* Functions of its module; each is behind a thunk. */
 PyObject *gorgon_own_create(PyObject *self, PyObject *args, struct gorgon_interp *own);

@@ -99,13 +99,6 @@ static struct gorgon_block *find_block(struct gorgon_interp *interp, PyObject *o
 	return ret;
 }
 
-// How an object becomes an array.
-struct manner {
-	bool copy;     // whatever memory it has
-	bool or_copy;  // only if its memory is not the host's
-	bool writable; // for receivers
-};
-
 // The view's memory, which lies in @block, as an array.
 static struct gorgon_array *array_over(struct gorgon_interp *interp, struct gorgon_block *block,
 				       const Py_buffer *view,
@@ -139,10 +132,19 @@ static struct gorgon_array *array_copied(struct gorgon_interp *interp, const Py_
 	return NULL;
 }
 
+void *gorgon_share_refuse(struct gorgon_interp *interp)
+{
+	API(interp, PyErr_SetString)
+	(*API(interp, PyExc_ValueError),
+	 "the array's memory belongs to this interpreter alone: share a copy with copy=True, or "
+	 "call gorgon.use_data_handler() before numpy makes it");
+	return NULL;
+}
+
 static struct gorgon_array *array_of_layout(struct gorgon_interp *interp, PyObject *object,
 					    const Py_buffer *view,
 					    const struct gorgon_array_layout *layout,
-					    const struct manner *manner)
+					    const struct gorgon_manner *manner)
 {
 	struct gorgon_block *block;
 
@@ -158,21 +160,25 @@ static struct gorgon_array *array_of_layout(struct gorgon_interp *interp, PyObje
 	}
 	if (block)
 		return array_over(interp, block, view, layout, manner->writable);
+	// Through libraries that do not say what their objects are views of.
+	block = view->suboffsets ? NULL : gorgon_holdings_find(interp, view->buf);
+	if (block) {
+		struct gorgon_array *ret = array_over(interp, block, view, layout, manner->writable);
+
+		gorgon_block_release(block);
+		return ret;
+	}
 	if (interp->own && view->len && !view->suboffsets)
 		return gorgon_own_pin(interp, object, layout, manner->writable);
 	// Nothing to look at in place, or nothing that may be.
 	if (manner->or_copy || interp->own)
 		return array_copied(interp, view, layout, manner->writable);
-	API(interp, PyErr_SetString)
-	(*API(interp, PyExc_ValueError),
-	 "the array's memory belongs to this interpreter alone: share a copy with copy=True, or "
-	 "call gorgon.use_data_handler() before numpy makes it");
-	return NULL;
+	return gorgon_share_refuse(interp);
 }
 
 static struct gorgon_array *array_of_view(struct gorgon_interp *interp, PyObject *object,
 					  const Py_buffer *view, const char *typestr,
-					  const struct manner *manner)
+					  const struct gorgon_manner *manner)
 {
 	struct gorgon_array_layout layout = {
 		.format = typestr ?: view->format ?: "B",
@@ -215,15 +221,17 @@ static PyObject *buffer_owner(struct gorgon_interp *interp, PyObject *object, Py
 	return object;
 }
 
-// Writable as the object is, when @manner is NULL.
-static struct gorgon_array *array_of(struct gorgon_interp *interp, PyObject *object,
-				     const struct manner *manner)
+struct gorgon_array *gorgon_share_array_of(struct gorgon_interp *interp, PyObject *object,
+					   const struct gorgon_manner *manner)
 {
-	struct manner crossing = {.or_copy = true};
+	static const struct gorgon_manner tensors = {.or_copy = true, .writable = true};
+	struct gorgon_manner crossing = {.or_copy = true};
 	struct gorgon_array *ret = NULL;
 	PyObject *owner, *dtype;
 	Py_buffer view;
 
+	if (!API(interp, PyObject_CheckBuffer)(object) && gorgon_dlpack_is_offered(interp, object))
+		return gorgon_dlpack_array_of(interp, object, manner ?: &tensors);
 	owner = buffer_owner(interp, object, &dtype);
 	if (owner && !API(interp, PyObject_GetBuffer)(owner, &view, PyBUF_FULL_RO)) {
 		const char *typestr =
@@ -239,9 +247,9 @@ static struct gorgon_array *array_of(struct gorgon_interp *interp, PyObject *obj
 	return ret;
 }
 
-struct gorgon_array *gorgon_share_array_of(struct gorgon_interp *interp, PyObject *object)
+bool gorgon_share_is_array(struct gorgon_interp *interp, PyObject *object)
 {
-	return array_of(interp, object, NULL);
+	return API(interp, PyObject_CheckBuffer)(object) || gorgon_dlpack_is_offered(interp, object);
 }
 
 PyObject *gorgon_share_share(PyObject *self, PyObject *args, PyObject *kwargs,
@@ -251,7 +259,7 @@ PyObject *gorgon_share_share(PyObject *self, PyObject *args, PyObject *kwargs,
 	struct gorgon_array *array;
 	int copy = 0, writable = 0;
 	struct gorgon_error *err;
-	struct manner manner;
+	struct gorgon_manner manner;
 	PyObject *object;
 	const char *name;
 
@@ -259,8 +267,8 @@ PyObject *gorgon_share_share(PyObject *self, PyObject *args, PyObject *kwargs,
 	if (!API(interp, PyArg_ParseTupleAndKeywords)(args, kwargs, "Os|$pp:share", keywords,
 						      &object, &name, &copy, &writable))
 		return NULL;
-	manner = (struct manner){.copy = copy, .writable = writable};
-	array = array_of(interp, object, &manner);
+	manner = (struct gorgon_manner){.copy = copy, .writable = writable};
+	array = gorgon_share_array_of(interp, object, &manner);
 	if (!array)
 		return NULL;
 	err = gorgon_array_share(array, name);
@@ -291,9 +299,8 @@ static bool has_type(struct gorgon_interp *interp)
 	return interp->array_type;
 }
 
-// Takes over the caller's hold.
-static PyObject *create_object(struct gorgon_interp *interp, struct gorgon_array *array,
-			       bool writable)
+PyObject *gorgon_share_plain_object_of(struct gorgon_interp *interp, struct gorgon_array *array,
+				       bool writable)
 {
 	struct gorgon_received *received = calloc(1, sizeof(*received));
 	struct array_object *ret = NULL;
@@ -310,6 +317,14 @@ static PyObject *create_object(struct gorgon_interp *interp, struct gorgon_array
 	ret->received = received;
 	ret->writable = writable;
 	return (PyObject *)ret;
+}
+
+struct gorgon_array *gorgon_share_held(PyObject *self, bool *writable)
+{
+	struct array_object *object = (struct array_object *)self;
+
+	*writable = object->writable;
+	return object->received->array;
 }
 
 void gorgon_share_dealloc(PyObject *self, struct gorgon_interp *interp)
@@ -411,7 +426,7 @@ static PyObject *as_ndarray(struct gorgon_interp *interp, PyObject *numpy, PyObj
 PyObject *gorgon_share_object_of(struct gorgon_interp *interp, struct gorgon_array *array,
 				 bool writable)
 {
-	PyObject *object = create_object(interp, array, writable), *numpy, *ret = NULL;
+	PyObject *object = gorgon_share_plain_object_of(interp, array, writable), *numpy, *ret = NULL;
 
 	numpy = object ? import_numpy(interp) : NULL;
 	if (numpy == API(interp, _Py_NoneStruct))
@@ -426,15 +441,15 @@ PyObject *gorgon_share_object_of(struct gorgon_interp *interp, struct gorgon_arr
 PyObject *gorgon_share_receive(PyObject *self, PyObject *args, PyObject *kwargs,
 			       struct gorgon_interp *interp)
 {
-	static char *keywords[] = {"name", "writable", NULL};
+	static char *keywords[] = {"name", "writable", "plain", NULL};
 	struct gorgon_array *array;
 	struct gorgon_error *err;
 	const char *name;
-	int writable = 0;
+	int writable = 0, plain = 0;
 
 	(void)self;
-	if (!API(interp, PyArg_ParseTupleAndKeywords)(args, kwargs, "s|$p:receive", keywords, &name,
-						      &writable))
+	if (!API(interp, PyArg_ParseTupleAndKeywords)(args, kwargs, "s|$pp:receive", keywords,
+						      &name, &writable, &plain))
 		return NULL;
 	if ((err = gorgon_array_receive(name, &array)))
 		return gorgon_share_raise(interp, err);
@@ -443,12 +458,32 @@ PyObject *gorgon_share_receive(PyObject *self, PyObject *args, PyObject *kwargs,
 		return API(interp, PyErr_Format)(*API(interp, PyExc_PermissionError),
 						 "array \"%s\": was not shared with writable=True", name);
 	}
-	return gorgon_share_object_of(interp, array, writable);
+	return plain ? gorgon_share_plain_object_of(interp, array, writable)
+		     : gorgon_share_object_of(interp, array, writable);
+}
+
+// What the type keeps a pointer to.
+static PyMethodDef *create_methods(struct gorgon_interp *interp)
+{
+	PyMethodDef *ret = calloc(3, sizeof(*ret));
+
+	if (!ret)
+		return NULL;
+	ret[0] = (PyMethodDef){
+		"__dlpack__", (PyCFunction)gorgon_replace_thunk(interp->ns, GORGON_THUNK_DLPACK),
+		METH_VARARGS | METH_KEYWORDS, "For from_dlpack() of other libraries."};
+	ret[1] = (PyMethodDef){
+		"__dlpack_device__",
+		(PyCFunction)gorgon_replace_thunk(interp->ns, GORGON_THUNK_DLPACK_DEVICE),
+		METH_NOARGS, "The CPU: (1, 0)."};
+	return ret;
 }
 
 bool gorgon_share_init(struct gorgon_interp *interp)
 {
+	PyMethodDef *methods = interp->array_methods ?: create_methods(interp);
 	PyType_Slot slots[] = {
+		{Py_tp_methods, methods},
 		{Py_tp_doc, "Memory that was received from another interpreter or the host."},
 		{Py_tp_dealloc, gorgon_replace_thunk(interp->ns, GORGON_THUNK_ARRAY_DEALLOC)},
 		{Py_bf_getbuffer, gorgon_replace_thunk(interp->ns, GORGON_THUNK_ARRAY_GETBUFFER)},
@@ -461,6 +496,11 @@ bool gorgon_share_init(struct gorgon_interp *interp)
 		.slots = slots,
 	};
 
+	interp->array_methods = methods;
+	if (!methods) {
+		API(interp, PyErr_NoMemory)();
+		return false;
+	}
 	interp->array_type = API(interp, PyType_FromSpec)(&spec);
 	return interp->array_type;
 }

@@ -26,15 +26,44 @@ void gorgon_share_dealloc(PyObject *self, struct gorgon_interp *interp);
 int gorgon_share_getbuffer(PyObject *self, Py_buffer *view, int flags,
 			   struct gorgon_interp *interp);
 
-/* An object's memory as an array, held once: without a copy if it is the host's. NULL: a Python
- * exception is set. */
-struct gorgon_array *gorgon_share_array_of(struct gorgon_interp *interp, PyObject *object);
+/* How an object becomes an array. */
+struct gorgon_manner {
+	bool copy;     /* whatever memory it has */
+	bool or_copy;  /* only if its memory is not the host's */
+	bool writable; /* for receivers */
+};
+
+/* An array of an object, held once; writable as the object is and copied if need be when @manner is
+ * NULL. NULL: a Python exception is set. */
+struct gorgon_array *gorgon_share_array_of(struct gorgon_interp *interp, PyObject *object,
+					   const struct gorgon_manner *manner);
+/* Whether an object has memory that can be an array: a buffer, or DLPack's. */
+bool gorgon_share_is_array(struct gorgon_interp *interp, PyObject *object);
+/* The exception for memory that is not to be shared in place; returns NULL. */
+void *gorgon_share_refuse(struct gorgon_interp *interp);
+
 /* What gorgon.receive() makes of an array, whose hold it takes over. */
 PyObject *gorgon_share_object_of(struct gorgon_interp *interp, struct gorgon_array *array,
 				 bool writable);
+/* The object of our own that is behind it; takes over the hold, too. */
+PyObject *gorgon_share_plain_object_of(struct gorgon_interp *interp, struct gorgon_array *array,
+				       bool writable);
+/* The array of such an object, which holds it. */
+struct gorgon_array *gorgon_share_held(PyObject *self, bool *writable);
 
 /* An attribute; NULL without an exception when there is none, with one after other failures. */
 PyObject *gorgon_share_attribute(struct gorgon_interp *interp, PyObject *object, const char *name);
+
+/* --- dlpack.c ---------------------------------------------------------------------- */
+
+bool gorgon_dlpack_is_offered(struct gorgon_interp *interp, PyObject *object);
+struct gorgon_array *gorgon_dlpack_array_of(struct gorgon_interp *interp, PyObject *object,
+					    const struct gorgon_manner *manner);
+/* Methods of received arrays, and the destructor of what they return; behind thunks. */
+PyObject *gorgon_dlpack_method(PyObject *self, PyObject *args, PyObject *kwargs,
+			       struct gorgon_interp *interp);
+PyObject *gorgon_dlpack_device(PyObject *self, PyObject *args, struct gorgon_interp *interp);
+void gorgon_dlpack_free(PyObject *capsule, struct gorgon_interp *interp);
 
 /* --- data_handler.c ---------------------------------------------------------------- */
 

@@ -241,7 +241,7 @@ static struct gorgon_error *refuse_type(const struct crossing *crossing, PyObjec
 
 	if (asprintf(&message,
 		     "a value of type %s, expected None, bool, int, float, str, bytes, bytearray, "
-		     "list, tuple, dict or an object with the buffer protocol",
+		     "list, tuple, dict or an array",
 		     text ?: "without a name") < 0)
 		message = NULL;
 	api->PyErr_Clear();
@@ -377,7 +377,7 @@ static struct gorgon_error *tree_from_python(struct crossing *crossing, PyObject
 static struct gorgon_error *array_from_python(struct crossing *crossing, PyObject *object,
 					      struct gorgon_value *ret)
 {
-	struct gorgon_array *array = gorgon_share_array_of(crossing->interp, object);
+	struct gorgon_array *array = gorgon_share_array_of(crossing->interp, object, NULL);
 
 	if (!array)
 		return gorgon_exception_take(crossing->interp);
@@ -417,7 +417,7 @@ static struct gorgon_error *from_python(struct crossing *crossing, PyObject *obj
 		return text_from_python(crossing, object, flags, ret);
 	if (flags & (FLAGS_LIST | FLAGS_TUPLE | FLAGS_DICT))
 		return tree_from_python(crossing, object, flags, ret);
-	if (api->PyObject_CheckBuffer(object))
+	if (gorgon_share_is_array(crossing->interp, object))
 		return array_from_python(crossing, object, ret);
 	return refuse_type(crossing, object);
 }

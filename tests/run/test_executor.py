@@ -273,7 +273,7 @@ with Pool(1) as pool:
     print(pool.submit(work, 2).result(), work(2))
 """, "[True, True, True] [(True, [0, 3]), (True, [1, 3]), (True, [2, 3])]", "LookupError: enough 2",
                    "ValueError: interpreter 0: progress: a value of type set, expected None, bool, int, float, str, "
-                   "bytes, bytearray, list, tuple, dict or an object with the buffer protocol", "[True, True] [False, False]")
+                   "bytes, bytearray, list, tuple, dict or an array", "[True, True] [False, False]")
 
 
 class Arrays(Package):
@@ -339,6 +339,29 @@ with Pool(1) as pool:
                         "BufferError: Existing exports of data: object cannot be re-sized",
                         "[] TypeError: an array of Python objects cannot be shared: objects belong to one interpreter",
                         "True 1000.0", "True None bytearray(b'\\x07bc\\x01')")
+
+    def test_tensors_of_the_host_are_shared_without_a_copy(self):
+        self.check_both("""
+import numpy
+class Tensor:
+    def __init__(self, a):
+        self.a = a
+    def __dlpack__(self, **kwargs):
+        return self.a.__dlpack__(**kwargs)
+def write(name):
+    import gorgon
+    gorgon.receive(name, writable=True)[0] = 7
+a = numpy.arange(6.)
+gorgon.share(Tensor(a[::-1]), "tensor", writable=True)
+del Tensor
+with Pool(1) as pool:
+    pool.submit(write, "tensor").result()
+print(a.tolist())
+before = sys.getrefcount(a)
+gorgon.withdraw("tensor")
+for i in range(100): pass    # pending calls
+print(before - sys.getrefcount(a) > 0)
+""", "[0.0, 1.0, 2.0, 3.0, 4.0, 7.0]", "True")
 
     def test_arguments_are_let_go_of(self):
         self.check_both("""

@@ -269,6 +269,116 @@ else:
 """, "100 {0}", count=3)
 
 
+class Libraries(Program):
+    """Memory that other libraries look at, by DLPack or by its address."""
+
+    TENSOR = NUMPY + """
+class Tensor:
+    def __init__(self, a, device=(1, 0)):
+        self.a, self.device = a, device
+    def __dlpack__(self, **kwargs):
+        return self.a.__dlpack__(**kwargs)
+    def __dlpack_device__(self):
+        return self.device
+gorgon.use_data_handler()
+"""
+
+    def test_tensors_are_received_and_shared(self):
+        self.check_both(self.TENSOR + """
+base = numpy.arange(24.).reshape(2, 3, 4)
+arrays = [base, base.T, base[::-1, :, ::2], base[1, 1, 1:], base[0, 0, 0, ...], numpy.zeros((0, 3))]
+arrays += [numpy.arange(5).astype(code) for code in "bBhHiIlLqQefdFD"]
+for a in arrays:
+    gorgon.share(a, "a", writable=True)
+    b = numpy.from_dlpack(gorgon.receive("a", writable=True, plain=True))
+    check(a.dtype, (a.dtype, a.shape) == (b.dtype, b.shape) and a.tobytes() == b.tobytes())
+    check(a.dtype, numpy.shares_memory(a, b) == (a.size > 0))
+    gorgon.withdraw("a")
+    for copy in (False, True):
+        gorgon.share(Tensor(a), "b", copy=copy, writable=True)
+        c = gorgon.receive("b", writable=True)
+        check(a.dtype, (a.dtype, a.shape) == (c.dtype, c.shape) and a.tobytes() == c.tobytes())
+        check(a.dtype, numpy.shares_memory(a, c) == (not copy and a.size > 0))
+        gorgon.withdraw("b")
+print(len(arrays), gorgon.receive.__name__)
+""", "21 receive")
+
+    def test_tensors_hold_and_let_go(self):
+        self.check_both(self.TENSOR + """
+gorgon.share(bytes(8), "a", copy=True, writable=True)
+plain = gorgon.receive("a", writable=True, plain=True)
+unused = [plain.__dlpack__(), plain.__dlpack__(max_version=(1, 0)), plain.__dlpack__(max_version=(0, 8))]
+print([repr(capsule).split('"')[1] for capsule in unused], plain.__dlpack_device__())
+b = numpy.from_dlpack(plain)
+memoryview(plain)[:] = b"\\7" * 8
+gorgon.withdraw("a")
+del plain, unused
+print(b.tolist(), b.dtype)
+""", "['dltensor', 'dltensor_versioned', 'dltensor'] (1, 0)", "[7, 7, 7, 7, 7, 7, 7, 7] uint8")
+
+    def test_refusals_say_why(self):
+        self.check_both(self.TENSOR + """
+gorgon.share(numpy.arange(3), "read")
+gorgon.share(numpy.array(["2020-02-29"], "M8[D]"), "dates", writable=True)
+gorgon.share(numpy.zeros(3, "i1,f8")["f1"], "gaps", writable=True)
+gorgon.share(numpy.zeros(3, ">i4"), "swapped", writable=True)
+print(fails(gorgon.receive("read", plain=True).__dlpack__))
+for name in ("dates", "gaps", "swapped"):
+    print(fails(gorgon.receive(name, writable=True, plain=True).__dlpack__))
+plain = gorgon.receive("read", plain=True)
+print(fails(plain.__dlpack__, stream=1), fails(plain.__dlpack__, dl_device=(2, 0)), fails(plain.__dlpack__, copy=True),
+      sep="; ")
+gorgon.use_data_handler(None)
+print(fails(gorgon.share, Tensor(numpy.arange(3)), "own"))
+class Odd:
+    def __dlpack__(self):
+        return 5
+print(fails(gorgon.share, Odd(), "odd"))
+""", "BufferError: the array was received read-only, which this DLPack cannot say",
+                        *["BufferError: the array's items or strides have no name in DLPack"] * 3,
+                        "BufferError: the array is in memory of the CPU, which has no streams; BufferError: the array "
+                        "is in memory of the CPU, and is not moved; BufferError: the array is not copied", ALONE,
+                        "ValueError: PyCapsule_GetPointer called with invalid PyCapsule object")
+
+    def test_memory_is_found_by_its_address(self):
+        """As a library has it that keeps the pointer and says nothing of numpy."""
+        self.check_both(NUMPY + """
+import ctypes
+gorgon.use_data_handler()
+a = numpy.arange(10.)
+gorgon.share((ctypes.c_double * 4).from_address(a.ctypes.data + 16), "a", writable=True)
+b = gorgon.receive("a", writable=True)
+b[0] = 20
+print(a[2], b.tolist())
+del a
+gorgon.share((ctypes.c_double * 2).from_address(b.ctypes.data + 8), "b")
+print(gorgon.receive("b").tolist())
+print(fails(gorgon.share, (ctypes.c_double * 2)(), "c"))
+""", "20.0 [20.0, 3.0, 4.0, 5.0]", "[3.0, 4.0]", ALONE)
+
+    def test_torch_looks_at_the_same_memory(self):
+        if run(PYTHON3, "-c", "import torch").returncode:
+            self.skipTest("torch is not installed for /usr/bin/python3 (python3-torch)")
+        self.check(NUMPY + """
+import torch
+gorgon.use_data_handler()
+a = numpy.arange(6.).reshape(2, 3)
+gorgon.share(a, "a", writable=True)
+t = torch.from_numpy(gorgon.receive("a", writable=True))
+t[0, 0] = 10
+u = torch.from_dlpack(gorgon.receive("a", writable=True, plain=True))
+u[1, 2] = 50
+print(a.tolist(), t.T.shape)
+gorgon.share(t.T, "t", writable=True)
+b = gorgon.receive("t", writable=True)
+b[0, 1] = 30
+print(a[1, 0], numpy.shares_memory(a, b), b.dtype)
+gorgon.share(torch.ones(3, dtype=torch.int32), "own", copy=True)
+print(gorgon.receive("own").tolist(), fails(gorgon.share, torch.ones(3, dtype=torch.bfloat16), "x"))
+""", "[[10.0, 1.0, 2.0], [3.0, 4.0, 50.0]] torch.Size([3, 2])", "30.0 True float64",
+                   "[1, 1, 1] BufferError: the tensor's items or dimensions have no name in the array interface")
+
+
 class DataHandler(Program):
     """gorgon.use_data_handler(): what NEP 49 asks of a handler."""
 
