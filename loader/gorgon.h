@@ -935,6 +935,11 @@ struct gorgon_array_opts {
 	bool writable;
 	/** For new memory: tell the system to use huge pages (madvise(2), MADV_HUGEPAGE). */
 	bool huge_pages;
+	/** For new memory: the NUMA nodes that its pages come from, bit 0 for node 0; 0 for what
+	 * the process's policy says (mbind(2), MPOL_BIND). GORGON_ERROR_UNSUPPORTED where the
+	 * kernel has no such policies, GORGON_ERROR_ARGUMENT if none of them is a node that the
+	 * process may use, or with @c data. */
+	uint64_t numa_nodes;
 	/** Memory of the host's, or NULL for new memory: zeroed, aligned to 64 bytes. It
 	 * begins with the item of the lowest address, the first one unless strides are
 	 * negative. */

@@ -7,10 +7,17 @@
 #include "../loader/python/array.h"
 #include "../loader/python/block.h"
 
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/mempolicy.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 // How often memory of ours was given back, and the last time with what.
 static unsigned destroyed;
@@ -221,6 +228,81 @@ static void array_create_without_items_or_dimensions(void **state)
 	*(double *)info_of(array).data = 1.5;
 	assert_int_equal(info_of(array).layout.ndim, 0);
 	gorgon_array_release(array);
+}
+
+static void array_create_numa_nodes_has_its_pages_there(void **state)
+{
+	ptrdiff_t shape[] = {3, 4096};
+	struct gorgon_array_opts opts = options("B", 2, shape);
+	struct gorgon_array *array;
+	struct gorgon_error *err;
+	struct test_snapshot before;
+	uint64_t nodes = 0;
+	int node = -1;
+
+	(void)state;
+	if (syscall(SYS_get_mempolicy, &nodes, NULL, 0, NULL, 0) && errno == ENOSYS)
+		skip_because("this kernel has no memory policies");
+	before = test_snapshot();
+	opts.numa_nodes = 1;
+	opts.huge_pages = true;
+	array = create(&opts);
+	for (int i = 0; i < 3; i++) {
+		char *page = info_of(array).data;
+
+		page += 4096 * i;
+		assert_int_equal(*page, 0);
+		*page = 1;
+		assert_int_equal(syscall(SYS_get_mempolicy, &node, NULL, 0, page,
+					 MPOL_F_NODE | MPOL_F_ADDR), 0);
+		assert_int_equal(node, 0);
+	}
+	gorgon_array_release(array);
+	assert_unchanged(&before);
+	opts.layout.shape = (ptrdiff_t[]){0, 5};
+	gorgon_array_release(create(&opts));
+	opts.numa_nodes = UINT64_C(1) << 63;
+	err = gorgon_array_create(&opts, &array);
+	assert_error(err, GORGON_ERROR_ARGUMENT,
+		     "array: NUMA nodes 0x8000000000000000: none of them is a node that this process may use");
+	assert_unchanged(&before);
+	opts.data = &node;
+	assert_error(gorgon_array_create(&opts, &array), GORGON_ERROR_ARGUMENT,
+		     "for memory that is there already");
+}
+
+// A kernel without mbind(), as far as this process can tell. On the stack of a child.
+static int create_without_mbind(void *arg)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mbind, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
+	struct gorgon_array_opts opts = options("d", 1, (ptrdiff_t[]){3});
+	struct gorgon_array *array;
+	struct gorgon_error *err;
+	int ret;
+
+	(void)arg;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0))
+		return 77;
+	opts.numa_nodes = 1;
+	err = gorgon_array_create(&opts, &array);
+	ret = gorgon_error_code(err) != GORGON_ERROR_UNSUPPORTED ||
+	      strcmp(gorgon_error_message(err),
+		     "array: NUMA nodes 0x1: this kernel has no memory policies (mbind)") != 0;
+	gorgon_error_destroy(err);
+	return ret;
+}
+
+static void array_create_numa_nodes_without_policies_is_unsupported(void **state)
+{
+	(void)state;
+	assert_int_equal(test_in_child(create_without_mbind, NULL), 0);
 }
 
 static void array_create_huge_pages_is_memory_like_other(void **state)
@@ -493,6 +575,8 @@ int main(void)
 		cmocka_unit_test(array_create_new_memory_is_zeroed_and_in_c_order),
 		cmocka_unit_test(array_create_negative_strides_start_inside),
 		cmocka_unit_test(array_create_without_items_or_dimensions),
+		cmocka_unit_test(array_create_numa_nodes_has_its_pages_there),
+		cmocka_unit_test(array_create_numa_nodes_without_policies_is_unsupported),
 		cmocka_unit_test(array_create_huge_pages_is_memory_like_other),
 		cmocka_unit_test(array_create_wrong_options_are_refused),
 		cmocka_unit_test(array_create_more_than_there_is_is_no_memory),

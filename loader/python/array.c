@@ -143,13 +143,26 @@ static struct gorgon_error *create(const struct gorgon_array_layout *layout, boo
 	return NULL;
 }
 
+static struct gorgon_error *create_block(const struct gorgon_array_opts *opts, size_t size,
+					 struct gorgon_block **ret)
+{
+	if (opts->numa_nodes && opts->data)
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					   "array: NUMA nodes %#lx for memory that is there already, expected "
+					   "none or new memory", opts->numa_nodes);
+	if (opts->numa_nodes)
+		return gorgon_block_create_on_nodes(size, opts->numa_nodes, ret);
+	*ret = opts->data ? gorgon_block_wrap(opts->data, size, opts->destroy, opts->ctx)
+			  : gorgon_block_create(size, true);
+	return *ret ? NULL : &gorgon_error_nomem;
+}
+
 struct gorgon_error *gorgon_array_create(const struct gorgon_array_opts *opts,
 					 struct gorgon_array **ret)
 {
 	struct gorgon_array *array;
 	struct gorgon_error *err;
 	struct extent extent;
-	size_t size;
 
 	if (opts->size != sizeof(*opts))
 		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
@@ -157,12 +170,9 @@ struct gorgon_error *gorgon_array_create(const struct gorgon_array_opts *opts,
 					   sizeof(*opts));
 	if ((err = create(&opts->layout, opts->writable, &extent, &array)))
 		return err;
-	size = extent.below + extent.above;
-	array->block = opts->data ? gorgon_block_wrap(opts->data, size, opts->destroy, opts->ctx)
-				  : gorgon_block_create(size, true);
-	if (!array->block) {
+	if ((err = create_block(opts, extent.below + extent.above, &array->block))) {
 		free(array);
-		return &gorgon_error_nomem;
+		return err;
 	}
 	array->data = array->block->data + extent.below;
 	if (opts->huge_pages && !opts->data)

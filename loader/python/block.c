@@ -15,10 +15,14 @@
 
 #define _GNU_SOURCE
 #include "block.h"
+#include "../elf/error.h"
 
+#include <errno.h>
+#include <linux/mempolicy.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define ALIGN	 64
@@ -79,6 +83,48 @@ struct gorgon_block *gorgon_block_wrap(void *data, size_t size,
 	foreign->destroy = destroy;
 	foreign->ctx = ctx;
 	return &foreign->block;
+}
+
+// The system call: libnuma would be a dependency for this alone.
+static struct gorgon_error *bind_to_nodes(void *data, size_t size, uint64_t nodes)
+{
+	// It takes the number of bits plus one.
+	if (!syscall(SYS_mbind, data, size, MPOL_BIND, &nodes, 8 * sizeof(nodes) + 1, 0))
+		return NULL;
+	if (errno == ENOSYS)
+		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					   "array: NUMA nodes %#lx: this kernel has no memory policies (mbind)",
+					   nodes);
+	if (errno == EINVAL)
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					   "array: NUMA nodes %#lx: none of them is a node that this process "
+					   "may use", nodes);
+	return gorgon_error_create_os(errno, "array: NUMA nodes %#lx: mbind", nodes);
+}
+
+static void unmap(void *size, void *data)
+{
+	munmap(data, (size_t)size);
+}
+
+// A policy belongs to pages: in malloc()'s it would outlive the block.
+struct gorgon_error *gorgon_block_create_on_nodes(size_t size, uint64_t nodes,
+						  struct gorgon_block **ret)
+{
+	size_t mapped = size ?: 1;
+	void *data = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct gorgon_error *err;
+
+	if (data == MAP_FAILED)
+		return &gorgon_error_nomem;
+	err = bind_to_nodes(data, mapped, nodes);
+	if (!err) {
+		*ret = gorgon_block_wrap(data, size, unmap, (void *)mapped);
+		err = *ret ? NULL : &gorgon_error_nomem;
+	}
+	if (err)
+		munmap(data, mapped);
+	return err;
 }
 
 void gorgon_block_hold(struct gorgon_block *block)

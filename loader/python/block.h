@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct gorgon_error;
+
 struct gorgon_link {
 	struct gorgon_link *prev, *next;
 };
@@ -25,6 +27,10 @@ struct gorgon_block *gorgon_block_create(size_t size, bool zeroed);
 /* Over memory of somebody else, who is told by @destroy (may be NULL) when nobody holds it. */
 struct gorgon_block *gorgon_block_wrap(void *data, size_t size,
 				       void (*destroy)(void *ctx, void *data), void *ctx);
+
+/* New memory, zeroed, in pages of its own that come from these NUMA nodes (a bit for each). */
+struct gorgon_error *gorgon_block_create_on_nodes(size_t size, uint64_t nodes,
+						  struct gorgon_block **ret);
 
 void gorgon_block_hold(struct gorgon_block *block);
 /* The last one frees, in whichever thread. NULL is ignored. */
