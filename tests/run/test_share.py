@@ -5,7 +5,7 @@ import os
 import tempfile
 import unittest
 
-from harness import GORGON, PYTHON3, SANITIZED, SANITIZER_ENV, VENV_PYTHON, run
+from harness import GORGON, PYTHON3, ROOT, SANITIZED, SANITIZER_ENV, VENV_PYTHON, run
 
 # What the programs below begin with. The error of a call by its type and text; numpy's functions by
 # the names of either version; and what another interpreter shares, as soon as it does.
@@ -457,6 +457,52 @@ gorgon.withdraw("a")
 a.resize(3, refcheck=False)
 print(b.tolist(), a.tolist())
 """, "[0, 1, 2, 3, 4]", "[0, 1, 2, 3, 4] [-1, -1, -1]")
+
+    def test_handler_of_an_extension_works_beside_it(self):
+        """One as in NEP 49, which knows its memory by 64 bytes before it; in each interpreter its own."""
+        code = NUMPY + """
+import aligned_handler
+barrier("start")
+default = aligned_handler.use()
+old = numpy.arange(1000)
+theirs = numpy.zeros(10)
+aligned = gorgon.use_data_handler()
+ours = old + 1
+check("names", [handler(a) for a in (old, theirs, ours)] == ["aligned", "aligned", "gorgon"])
+check("share", fails(gorgon.share, old, "x").startswith("ValueError: the array's memory belongs to this interpreter alone"))
+gorgon.share(ours[::2], f"ours {gorgon.interpreter}", writable=True)
+gorgon.share(old, f"old {gorgon.interpreter}", copy=True)
+theirs.resize(1000, refcheck=False)
+theirs += ours
+gorgon.use_data_handler(aligned)
+more = [old * i for i in range(5)] + [gorgon.receive(f"ours {gorgon.interpreter}").copy()]
+ours.resize(3, refcheck=False)
+check("names", {handler(a) for a in more} == {"aligned"} and handler(theirs) == "aligned" and handler(ours) == "gorgon")
+print(int(theirs.sum()), ours.tolist(), int(more[5].sum()), aligned_handler.counts()[0])
+del more, theirs
+gorgon.use_data_handler(default)
+other = (gorgon.interpreter + 1) % gorgon.count()
+print(int(wait(f"ours {other}").sum()), int(wait(f"old {other}").sum()), handler(numpy.ones(3)))
+del old
+live, made, unknown = aligned_handler.counts()
+print(live, made > 8, unknown)
+barrier("end")
+"""
+        lines = ["500500 [1, 2, 3] 250000 8", "250000 499500 default_allocator", "0 True 0"]
+        source = os.path.join(ROOT, "tests", "modules", "aligned_handler.c")
+        for python in (PYTHON3, VENV_PYTHON):
+            with self.subTest(python), tempfile.TemporaryDirectory() as folder:
+                headers = run(python, "-c", "import numpy, sysconfig; print(numpy.get_include(), "
+                              "sysconfig.get_path('include'))").stdout.split()
+                compiled = run("gcc", "-shared", "-fPIC", "-O1", "-Wall", *[f"-I{header}" for header in headers],
+                               source, "-o", os.path.join(folder, "aligned_handler.so"))
+                self.assertEqual((compiled.stderr, compiled.returncode), ("", 0))
+                result = run(GORGON, "run", "-n", "4", "--label", "--python", python, "-c", code,
+                             env={**SANITIZER_ENV, "PYTHONPATH": folder})
+                self.assertEqual((result.stderr, result.returncode), ("", 0), result.stdout)
+                for i in range(4):
+                    self.assertEqual([line[4:] for line in result.stdout.splitlines() if line.startswith(f"[{i}] ")],
+                                     lines)
 
     def test_numpy_s_own_handlers_work_beside_it(self):
         """numpy's tests build handlers as in NEP 49: 64 bytes before the data, checked in free()."""
