@@ -189,6 +189,13 @@ def python_headers(minor):
             for folder in glob.glob(pattern) if os.path.exists(f"{folder}/internal/pycore_frame.h")]
 
 
+def install_package(folder):
+    """pip install of python/, for PYTHONPATH."""
+    subprocess.run([PYTHON3, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "--no-index",
+                    "--root-user-action=ignore", "--target", folder, "."], check=True,
+                   cwd=os.path.join(ROOT, "python"), env=dict(os.environ, GORGON_BUILD=BUILD))
+
+
 def source_line(path, text):
     """Number of the only line of a file that contains text."""
     with open(path) as file:

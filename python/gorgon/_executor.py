@@ -29,6 +29,7 @@ module.set_up(sys_path)
 """
 
 executors = weakref.WeakSet()
+staying = []  # interpreters that could not be ended
 
 
 class BrokenInterpreterPool(BrokenExecutor):
@@ -128,11 +129,18 @@ class Worker:
 
 
 def destroy(handle):
-    """End an interpreter. One that cannot, because threads of its libraries go on, stays with a warning."""
-    try:
-        _gorgon._destroy(handle)
-    except _gorgon.Error as error:
-        warnings.warn(f"an interpreter stays: {error}", ResourceWarning, stacklevel=2)
+    """End an interpreter. One that cannot, because threads of its libraries go on, stays with a warning until another one
+    is ended."""
+    handles = [handle]
+    while staying:
+        handles.append(staying.pop())
+    for each in handles:
+        try:
+            _gorgon._destroy(each)
+        except _gorgon.Error as error:
+            staying.append(each)
+            if each is handle:
+                warnings.warn(f"an interpreter stays: {error}", ResourceWarning, stacklevel=2)
 
 
 def unpack_error(answer):
@@ -284,9 +292,9 @@ class InterpreterPoolExecutor(Executor):
                 self.interrupt()
             if not wait:
                 return
-            # A call may catch an interrupt, so it is not the last.
+            # A call may catch an interrupt to tidy up, and go on: then it is not the last.
             for thread in threads:
-                thread.join(0.1 if interrupt else None)
+                thread.join(1 if interrupt else None)
             if not any(thread.is_alive() for thread in threads):
                 return
 

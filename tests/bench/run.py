@@ -20,7 +20,10 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PYTHON3 = "/usr/bin/python3"
+sys.path.insert(0, os.path.dirname(HERE))
+
+import harness  # noqa: E402
+
 BUILD = os.environ["BUILD"]
 MODULE = os.path.join(BUILD, "bench", "libthrow.so")
 GORGON = os.path.join(BUILD, "gorgon")
@@ -281,10 +284,8 @@ def print_isolate(rows):
 def executor():
     progress("executor")
     with tempfile.TemporaryDirectory() as site:
-        subprocess.run([PYTHON3, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "--no-index",
-                        "--root-user-action=ignore", "--target", site, "."], check=True,
-                       cwd=os.path.join(HERE, "..", "..", "python"), env=dict(os.environ, GORGON_BUILD=BUILD))
-        output = subprocess.run([PYTHON3, os.path.join(HERE, "executor.py")], check=True, stdout=subprocess.PIPE,
+        harness.install_package(site)
+        output = subprocess.run([harness.PYTHON3, os.path.join(HERE, "executor.py")], check=True, stdout=subprocess.PIPE,
                                 text=True, env=dict(os.environ, PYTHONPATH=site)).stdout
     progress("")
     return json.loads(output)

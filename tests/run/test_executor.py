@@ -8,10 +8,9 @@ import signal
 import subprocess
 import tempfile
 import textwrap
-import time
 import unittest
 
-from harness import BUILD, GORGON, PYTHON3, ROOT, SANITIZED, VENV_PYTHON, Background, run
+from harness import GORGON, PYTHON3, ROOT, SANITIZED, VENV_PYTHON, find_python, install_package, run
 
 PRELUDE = """
 import gorgon, os, sys, time
@@ -32,9 +31,7 @@ class Package(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.site = tempfile.mkdtemp(prefix="gorgon-site-")
-        subprocess.run([PYTHON3, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "--no-index",
-                        "--root-user-action=ignore", "--target", cls.site, "."], check=True,
-                       cwd=os.path.join(ROOT, "python"), env=dict(os.environ, GORGON_BUILD=BUILD))
+        install_package(cls.site)
 
     @classmethod
     def tearDownClass(cls):
@@ -433,6 +430,29 @@ for i in range(4):
 print((pages() - size) / 4 < 8000)
 """, "[True, True, True] True False 1 0", "True")
 
+    def test_interpreter_with_a_thread_stays_until_it_can_go(self):
+        self.check("""
+import warnings
+def stay():
+    import threading, time
+    threading.Thread(target=time.sleep, args=(3,), daemon=True).start()
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    with Pool(1) as pool:
+        pool.submit(stay).result()
+print(gorgon.count(), [f"{warning.category.__name__}: {warning.message}" for warning in caught])
+time.sleep(3)
+with Pool(1) as pool:
+    pool.submit(len, "").result()
+print(gorgon.count())
+""", "1 ['ResourceWarning: an interpreter stays: namespace 1: 1 threads that its libraries started still run']", "0")
+
+    def test_python_that_is_not_there_breaks_the_pool(self):
+        self.check("""
+with Pool(1, python="/nonexistent/python") as pool:
+    print(fails(pool.submit(len, "").result))
+""", "BrokenInterpreterPool: /nonexistent/python: No such file or directory")
+
     def test_ctrl_c_stops_calls_that_run(self):
         code = textwrap.dedent("""
 def spin():
@@ -537,6 +557,29 @@ print(sorted(here - set(inside)))
         code = "from gorgon import InterpreterPoolExecutor\nInterpreterPoolExecutor(3)"
         result = run(GORGON, "run", "-c", code)
         self.assertRegex(result.stderr, "RuntimeError: InterpreterPoolExecutor: this is interpreter 0, pools are made")
+
+    def test_one_build_serves_other_versions(self):
+        for version in ("3.12", "3.13"):
+            with self.subTest(version):
+                python = find_python(version)
+                if not python:
+                    self.skipTest(f"no CPython {version} with a libpython")
+                self.check("""
+def work(a, x):
+    import gorgon, sys
+    gorgon.progress(x)
+    return gorgon.interpreter, sys.version_info[:2] == VERSION, a[0] + x
+VERSION = sys.version_info[:2]
+def fail():
+    raise KeyError(1)
+seen = []
+with Pool(1, progress=lambda future, value: seen.append(value)) as pool:
+    print([pool.submit(work, bytes([5]), i).result() for i in range(3)], seen, fails(pool.submit(fail).result))
+a = bytearray(3)
+gorgon.share(a, "a", writable=True)
+memoryview(gorgon.receive("a", writable=True))[1] = 7
+print(list(a), gorgon.count())
+""", "[(0, True, 5), (0, True, 6), (0, True, 7)] [0, 1, 2] KeyError: 1", "[0, 7, 0] 0", python=python)
 
     def test_readme_program_runs(self):
         with open(f"{ROOT}/python/README.md") as file:

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""gdb on an ordinary python3 whose executor has private interpreters: its own Python and theirs in one backtrace."""
+
+import os
+import os
+import re
+import shutil
+import tempfile
+import unittest
+
+import harness
+
+PROGRAM = """
+from gorgon import InterpreterPoolExecutor
+def outer(x):
+    return nap(x)
+def nap(x):
+    import time
+    time.sleep(x)
+    return x
+with InterpreterPoolExecutor(2) as pool:
+    print(sorted(pool.map(outer, [0.25, 0.5])))
+"""
+# What py-bt shows above the thread of the host's: the call inside, then the worker that has made it.
+NAMES = ["sleep", "nap", "outer", "run", "_call", "run", "call", "work_off", "run", "_bootstrap_inner", "_bootstrap"]
+
+
+@harness.needs_gdb
+class HostPython(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.site = tempfile.mkdtemp(prefix="gorgon-site-")
+        harness.install_package(cls.site)
+        program = os.path.join(cls.site, "program.py")
+        with open(program, "w") as file:
+            file.write(PROGRAM)
+        cls.output = harness.gdb(
+            [f"set environment PYTHONPATH {cls.site}", "break time_sleep", "run", "echo first\\n", "gorgon list", "gorgon whose $pc", "bt 1", "py-bt", "gorgon check",
+             "continue", "echo second\\n", "py-bt", "continue"],
+            harness.PYTHON3, program, script=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.site)
+
+    def test_breakpoint_stops_in_each_interpreter(self):
+        stops = re.findall(r'^Thread \d+ "python3" hit Breakpoint 1(?:\.\d+)?, time_sleep \(self=.*timeout_obj=<float', self.output,
+                           re.M)
+        self.assertEqual(len(stops), 2, self.output)
+        self.assertIn("\n[0.25, 0.5]\n", self.output)
+
+    def test_interpreters_and_frames_are_labelled(self):
+        first = self.output.split("first\n")[1].split("second\n")[0]
+        self.assertRegex(first, r"\n[01] +3\.11 .* live .*")
+        number = re.search(r"interpreter ([01]), libpython3\.11\.so\.1\.0, time_sleep\+\d+, timemodule\.c:376", first)[1]
+        self.assertIn(f"#0  time_sleep from libpython3.11.so.1.0 [interp {number}] (", first)
+        self.assertRegex(first, r"(?m)^\d+ namespaces?, \d+ objects: consistent\.$")
+
+    def test_python_frames_of_both_are_in_one_backtrace(self):
+        for part in self.output.split("first\n")[1].split("second\n"):
+            trace = part.split("Traceback (most recent call first):\n")[1]
+            names = re.findall(r"^  (?:<built-in method (\w+) |File \"[^\"]+\", line \d+, in (\w+))", trace, re.M)
+            self.assertEqual([builtin or name for builtin, name in names], NAMES, self.output)
