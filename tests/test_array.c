@@ -539,6 +539,40 @@ static void *share_at_random(void *arg)
 	return NULL;
 }
 
+// One of its holders; nothing but the count orders the threads.
+static void *hold_and_release(void *arg)
+{
+	struct gorgon_block *block = arg;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		gorgon_block_hold(block);
+		gorgon_block_release(block);
+	}
+	gorgon_block_release(block);
+	return NULL;
+}
+
+static void block_threads_hold_and_release(void **state)
+{
+	pthread_t threads[THREADS];
+	struct gorgon_block *block;
+
+	(void)state;
+	for (int life = 0; life < 20; life++) {
+		destroyed = 0;
+		block = gorgon_block_wrap(malloc(16), 16, free_memory, NULL);
+		assert_non_null(block);
+		for (unsigned i = 0; i < THREADS; i++) {
+			gorgon_block_hold(block);
+			assert_int_equal(pthread_create(&threads[i], NULL, hold_and_release, block), 0);
+		}
+		gorgon_block_release(block);
+		for (unsigned i = 0; i < THREADS; i++)
+			pthread_join(threads[i], NULL);
+		assert_int_equal(destroyed, 1);
+	}
+}
+
 static void array_threads_share_and_release(void **state)
 {
 	struct worker workers[THREADS] = {0};
@@ -585,6 +619,7 @@ int main(void)
 		cmocka_unit_test(array_share_name_holds_until_withdrawn),
 		cmocka_unit_test(array_names_unknown_and_taken_are_refused),
 		cmocka_unit_test(array_names_are_many),
+		cmocka_unit_test(block_threads_hold_and_release),
 		cmocka_unit_test(array_threads_share_and_release),
 	};
 
