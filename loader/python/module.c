@@ -13,7 +13,6 @@
 // thunks of its namespace (../elf/thunk.c).
 
 #define _GNU_SOURCE
-#include "exception.h"
 #include "own.h"
 #include "share.h"
 #include "value.h"

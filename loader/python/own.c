@@ -18,7 +18,6 @@
 #define _GNU_SOURCE
 #include "own.h"
 #include "array.h"
-#include "exception.h"
 #include "share.h"
 #include "value.h"
 #include "../elf/error.h"

@@ -129,8 +129,8 @@ class Worker:
 
 
 def destroy(handle):
-    """End an interpreter. One that cannot, because threads of its libraries go on, stays with a warning until another one
-    is ended."""
+    """End an interpreter. One that cannot, because threads of its libraries go on, stays with a warning until another
+    one is ended."""
     handles = [handle]
     while staying:
         handles.append(staying.pop())

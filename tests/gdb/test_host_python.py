@@ -35,8 +35,8 @@ class HostPython(unittest.TestCase):
         with open(program, "w") as file:
             file.write(PROGRAM)
         cls.output = harness.gdb(
-            [f"set environment PYTHONPATH {cls.site}", "break time_sleep", "run", "echo first\\n", "gorgon list", "gorgon whose $pc", "bt 1", "py-bt", "gorgon check",
-             "continue", "echo second\\n", "py-bt", "continue"],
+            [f"set environment PYTHONPATH {cls.site}", "break time_sleep", "run", "echo first\\n", "gorgon list",
+             "gorgon whose $pc", "bt 1", "py-bt", "gorgon check", "continue", "echo second\\n", "py-bt", "continue"],
             harness.PYTHON3, program, script=True)
 
     @classmethod
@@ -44,8 +44,8 @@ class HostPython(unittest.TestCase):
         shutil.rmtree(cls.site)
 
     def test_breakpoint_stops_in_each_interpreter(self):
-        stops = re.findall(r'^Thread \d+ "python3" hit Breakpoint 1(?:\.\d+)?, time_sleep \(self=.*timeout_obj=<float', self.output,
-                           re.M)
+        stops = re.findall(r'^Thread \d+ "python3" hit Breakpoint 1(?:\.\d+)?, time_sleep \(self=.*timeout_obj=<float',
+                           self.output, re.M)
         self.assertEqual(len(stops), 2, self.output)
         self.assertIn("\n[0.25, 0.5]\n", self.output)
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Shared arrays at size and in number.
 
-One of 1 GB, which four interpreters sum at once: how often it is in memory, what sharing it costs. Then SHARES (100,000, from
-the environment) shares from eight interpreters whose owners die at random (tests/test_share.c), and threads of a host
-(tests/test_array.c), plain and with each set of sanitizers, which see libgorgon and libjitreg. In the latter nothing else
+One of 1 GB, which four interpreters sum at once: how often it is in memory, what sharing it costs. Then SHARES (100,000,
+from the environment) shares from eight interpreters whose owners die at random (tests/test_share.c), and threads of a host
+(tests/test_array.c), plain and with each set of sanitizers, which see libgorgon and libjitreg. In the host nothing else
 orders the threads: a count that is not atomic is a report."""
 
 import os
@@ -19,7 +19,8 @@ from harness import GORGON, ROOT, run  # noqa: E402
 
 PROGRAM = os.path.join(ROOT, "tests", "long", "programs", "arrays.py")
 SHARES = os.environ.get("SHARES", "100000")
-CASES = {"test_share": ("share_owners_die_at_random", "share_destroyed_interpreter_lets_go", "share_destroyed_owner_leaves"),
+CASES = {"test_share": ("share_owners_die_at_random", "share_destroyed_interpreter_lets_go",
+                        "share_destroyed_owner_leaves"),
          "test_array": ("block_threads_hold_and_release", "array_threads_share_and_release")}
 
 

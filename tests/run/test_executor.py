@@ -220,15 +220,23 @@ def read():
     return builtins.prepared
 def broken():
     raise ValueError("no model")
+model = None
+def load():
+    global model
+    model = [1, 2]
+def predict(x):
+    return model[x]
 with Pool(2, initializer=prepare, initargs=("ready",)) as pool:
     print({pool.submit(read).result() for i in range(6)})
+with Pool(2, initializer=load) as pool:
+    print(list(pool.map(predict, [0, 1, 0])), model)
 with Pool(2, initializer=broken) as pool:
     futures = [pool.submit(read) for i in range(4)]
     print({fails(future.result) for future in futures})
     print(fails(pool.submit, read), type(futures[0].exception().__cause__).__name__)
 print(fails(Pool, 0), fails(Pool, 1, initializer=3), sep="; ")
 print(gorgon.count(), hasattr(builtins, "prepared"))
-""", "{'ready'}", "{'BrokenInterpreterPool: no model'}", "BrokenInterpreterPool: no model ValueError",
+""", "{'ready'}", "[1, 2, 1] None", "{'BrokenInterpreterPool: no model'}", "BrokenInterpreterPool: no model ValueError",
                    "ValueError: max_workers is 0, expected a number greater than 0; "
                    "TypeError: initializer must be a callable", "0 False")
 
