@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""lldb on an ordinary python3 whose executor has private interpreters."""
+
+import os
+import re
+import shutil
+import tempfile
+import unittest
+
+import harness
+
+PROGRAM = """
+from gorgon import InterpreterPoolExecutor
+def outer(x):
+    return nap(x)
+def nap(x):
+    import time
+    time.sleep(x)
+    return x
+with InterpreterPoolExecutor(2) as pool:
+    print(sorted(pool.map(outer, [0.25, 0.5])))
+"""
+
+
+@harness.needs_lldb
+class HostPython(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.site = tempfile.mkdtemp(prefix="gorgon-site-")
+        harness.install_package(cls.site)
+        program = os.path.join(cls.site, "program.py")
+        with open(program, "w") as file:
+            file.write(PROGRAM)
+        cls.output = harness.lldb(
+            [f"settings set target.env-vars PYTHONPATH={cls.site}", "gorgon break time_sleep", "run", "gorgon list",
+             "gorgon bt", "gorgon check", "continue", "gorgon bt", "continue"], harness.PYTHON3, program, script=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.site)
+
+    def test_breakpoint_stops_in_each_interpreter(self):
+        stops = re.findall(r"^\* thread #\d+, name = 'python3', stop reason = breakpoint 1\.\d+\n"
+                           r" +frame #0: 0x[0-9a-f]+ libpython3\.11\.so\.1\.0 \[interp (\d)\]`", self.output, re.M)
+        self.assertEqual(sorted(stops), ["0", "1"], self.output)
+        self.assertRegex(self.output, r"exited with status = 0")
+        self.assertRegex(self.output, r"(?m)^0 +3\.11 .* live ")
+
+    def test_backtrace_goes_from_python_to_the_host(self):
+        """As far as lldb unwinds Debian's python3."""
+        traces = self.output.split("(lldb) gorgon bt\n")[1:]
+        self.assertEqual(len(traces), 2, self.output)
+        for trace in traces:
+            names = re.findall(r"^ +py (\w+) +(\w+\.py):\d+|^#\d+ +0x[0-9a-f]+ in (\w+) +(?:libgorgon\.so\.0|python3) ", trace, re.M)
+            self.assertEqual([python or native for python, _, native in names][:9],
+                             ["nap", "outer", "run", "call_object", "call_function", "with_gil", "run", "gorgon_call_protect",
+                              "gorgon_call_python"], trace)
+            self.assertIn("gorgon_own_call  libgorgon.so.0  own.c:", trace)
