@@ -7,6 +7,8 @@
 #define _GNU_SOURCE
 #include "helpers.h"
 
+#include "../loader/python/array.h"
+
 #include "../loader/copy/rewrite.h"
 #include "../loader/elf/lock.h"
 #include "../loader/elf/object.h"
@@ -363,14 +365,16 @@ static void scenario_nth_call_fails_leaves_nothing(void **state)
 	assert_true(n == 1 || errors > 0);
 }
 
-// A tree in and out, and an exception with all its text. CPython allocates through the loader,
+// A tree and an array in and out, and an exception with all its text. CPython allocates through the loader,
 // too: its own failures are MemoryErrors, or none where it gets along without.
-static struct gorgon_error *call(struct gorgon_interp *interp, const char *function)
+static struct gorgon_error *call(struct gorgon_interp *interp, const char *function,
+				 struct gorgon_array *array)
 {
 	struct gorgon_value entry[] = {{.kind = GORGON_VALUE_STRING, .text = {"key", 3}},
 				       {.kind = GORGON_VALUE_INT, .integer = 1}};
-	struct gorgon_value item = {.kind = GORGON_VALUE_DICT, .list = {entry, 1}};
-	struct gorgon_value args = {.kind = GORGON_VALUE_LIST, .list = {&item, 1}}, ret;
+	struct gorgon_value items[] = {{.kind = GORGON_VALUE_DICT, .list = {entry, 1}},
+				       {.kind = GORGON_VALUE_ARRAY, .array = array}};
+	struct gorgon_value args = {.kind = GORGON_VALUE_LIST, .list = {items, 2}}, ret;
 	struct gorgon_error *err = gorgon_interp_call(interp, NULL, function, &args, NULL, &ret);
 
 	disarm();
@@ -381,13 +385,28 @@ static struct gorgon_error *call(struct gorgon_interp *interp, const char *funct
 
 static void interp_call_nth_allocation_fails_is_an_error_and_no_more(void **state)
 {
-	struct gorgon_interp *interp = test_interp_start(NULL, NULL);
+	// Without numpy: its import does not survive them.
+	struct gorgon_start_opts start_opts = {.size = sizeof(start_opts), .no_site = true};
+	struct gorgon_array_opts opts = {
+		.size = sizeof(opts),
+		.layout = {.format = "d", .ndim = 1, .shape = (ptrdiff_t[]){3}},
+		.writable = true,
+	};
+	struct gorgon_interp *interp = test_interp_start(NULL, &start_opts);
+	struct gorgon_array *array;
 	long errors = 0;
 
 	(void)state;
+	assert_ok(gorgon_array_create(&opts, &array));
 	assert_ok(gorgon_interp_run_string(interp,
-					   "def f(x): return [x, 'text', b'bytes', (x, [x]), 'y' * 9999]\n"
-					   "def g(x): raise ValueError(x)\n",
+					   "import array\n"
+					   "class Tensor: pass\n"
+					   "own = array.array('d', [1, 2])\n"
+					   "def f(x, a):\n"
+					   "    Tensor.__dlpack__ = lambda self: a.obj.__dlpack__()\n"
+					   "    ret = [x, 'text', b'bytes', (x, [x]), 'y' * 9999]\n"
+					   "    return ret + [a, a[::-2], own, Tensor()]\n"
+					   "def g(x, a): raise ValueError(x)\n",
 					   NULL));
 	for (int raises = 0; raises < 2; raises++) {
 		for (long n = 1;; n++) {
@@ -395,7 +414,7 @@ static void interp_call_nth_allocation_fails_is_an_error_and_no_more(void **stat
 			enum gorgon_error_code code;
 
 			arm(MEMORY, n);
-			err = call(interp, raises ? "g" : "f");
+			err = call(interp, raises ? "g" : "f", array);
 			code = gorgon_error_code(err);
 			if (hit && code != GORGON_OK && code != GORGON_ERROR_NOMEM &&
 			    code != GORGON_ERROR_EXCEPTION)
@@ -406,10 +425,13 @@ static void interp_call_nth_allocation_fails_is_an_error_and_no_more(void **stat
 			if (!hit)
 				break;
 		}
-		assert_ok(call(interp, "f"));
+		assert_ok(call(interp, "f", array));
 	}
 	assert_true(errors > 10);
 	assert_ok(gorgon_interp_destroy(interp));
+	// Nobody else holds it, whatever failed.
+	assert_int_equal(array->count, 1);
+	gorgon_array_release(array);
 }
 
 int main(void)

@@ -280,10 +280,26 @@ const struct gorgon_python *gorgon_interp_python(const struct gorgon_interp *int
 	return &interp->python;
 }
 
+// A name of the C API, which libpython itself defines. That needs neither the loader's lock nor
+// memory: callers count on functions that are found while there is none.
+static void *find_api(const struct gorgon_interp *interp, const char *name)
+{
+	struct gorgon_symbol_query query = gorgon_symbol_query(name, NULL);
+	const Elf64_Sym *symbol = NULL;
+
+	if (!strncmp(name, "Py", 2) || !strncmp(name, "_Py", 3))
+		symbol = gorgon_symbol_find(interp->libpython->image, &query);
+	if (!symbol || (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC &&
+			ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT))
+		return NULL;
+	return (void *)(uintptr_t)(interp->libpython->bias + symbol->st_value);
+}
+
 void *gorgon_interp_find_symbol(struct gorgon_interp *interp, const char *name)
 {
-	return interp->own ? interp->find(name)
-			   : gorgon_object_find_symbol(interp->libpython, name, NULL);
+	if (interp->own)
+		return interp->find(name);
+	return find_api(interp, name) ?: gorgon_object_find_symbol(interp->libpython, name, NULL);
 }
 
 static uint64_t counter(const uint64_t *value)
