@@ -145,7 +145,8 @@ static PyObject *get_number(struct gorgon_interp *interp)
 			   : API(interp, PyLong_FromUnsignedLong)(interp->number);
 }
 
-PyObject *gorgon_module_init(struct gorgon_interp *interp)
+// NULL: no memory.
+static struct module *create_definition(struct gorgon_interp *interp)
 {
 	static const struct PyModuleDef def = {
 		PyModuleDef_HEAD_INIT,
@@ -153,38 +154,52 @@ PyObject *gorgon_module_init(struct gorgon_interp *interp)
 		.m_doc = "This interpreter's place among the interpreters of its process.",
 		.m_size = -1,
 	};
-	struct module *module =
-		calloc(1, sizeof(*module) + (METHOD_COUNT + 1) * sizeof(*module->methods));
+	struct module *ret = calloc(1, sizeof(*ret) + (METHOD_COUNT + 1) * sizeof(*ret->methods));
 	enum place place = interp->own ? HOST : INSIDE;
-	PyObject *ret, *number;
 	size_t filled = 0;
 
-	if (!module)
-		return API(interp, PyErr_NoMemory)();
-	module->def = def;
-	module->def.m_methods = module->methods;
+	if (!ret)
+		return NULL;
+	ret->def = def;
+	ret->def.m_methods = ret->methods;
 	for (size_t i = 0; i < METHOD_COUNT; i++) {
 		if (!(methods[i].place & place))
 			continue;
-		module->methods[filled++] = (PyMethodDef){
+		ret->methods[filled++] = (PyMethodDef){
 			.ml_name = methods[i].name,
 			.ml_meth = (PyCFunction)gorgon_replace_thunk(interp->ns, methods[i].thunk),
 			.ml_flags = methods[i].flags,
 			.ml_doc = methods[i].doc,
 		};
 	}
-	ret = API(interp, PyModule_Create2)(&module->def, PYTHON_ABI_VERSION);
-	if (!ret) {
-		free(module);
+	return ret;
+}
+
+static bool fill(struct gorgon_interp *interp, PyObject *module)
+{
+	PyObject *number = gorgon_share_init(interp) ? get_number(interp) : NULL;
+	bool ret = number && !API(interp, PyObject_SetAttrString)(module, "interpreter", number);
+
+	if (ret && interp->own)
+		ret = !API(interp, PyObject_SetAttrString)(module, "Error", interp->error_type);
+	API(interp, Py_DecRef)(number);
+	return ret;
+}
+
+// May fail, and be tried again with the same definition.
+PyObject *gorgon_module_init(struct gorgon_interp *interp)
+{
+	struct module *definition = interp->module ?: create_definition(interp);
+	PyObject *ret;
+
+	interp->module = definition;
+	if (!definition)
+		return API(interp, PyErr_NoMemory)();
+	ret = API(interp, PyModule_Create2)(&definition->def, PYTHON_ABI_VERSION);
+	if (ret && !fill(interp, ret)) {
+		API(interp, Py_DecRef)(ret);
 		return NULL;
 	}
-	interp->module = module;
-	number = gorgon_share_init(interp) ? get_number(interp) : NULL;
-	if (!number || API(interp, PyObject_SetAttrString)(ret, "interpreter", number) ||
-	    (interp->own &&
-	     API(interp, PyObject_SetAttrString)(ret, "Error", interp->error_type)))
-		ret = NULL;
-	API(interp, Py_DecRef)(number);
 	return ret;
 }
 
