@@ -10,6 +10,7 @@
 #include "../loader/python/array.h"
 
 #include "../loader/copy/rewrite.h"
+#include "../loader/elf/environment.h"
 #include "../loader/elf/lock.h"
 #include "../loader/elf/object.h"
 #include "../loader/elf/unwind.h"
@@ -186,13 +187,40 @@ static struct gorgon_error *load_registrar(void)
 static struct gorgon_error *create_ns(void)
 {
 	static const char *const share[] = {"libfoo.so*", "libbar.so*", NULL};
-	struct gorgon_ns_opts opts = {.size = sizeof(opts), .share = share, .keep_private = share};
+	static const char *const environment[] = {"SPAM=1", "EGGS=2", NULL};
+	struct gorgon_ns_opts opts = {.size = sizeof(opts),
+				      .share = share,
+				      .keep_private = share,
+				      .environment = environment};
 	struct gorgon_ns *other = NULL;
 	struct gorgon_error *err = gorgon_ns_create(&opts, &other);
 
+	// The variable is there, or the reason is that there is no memory.
+	if (!err && gorgon_setenv("MORE", "3", 1, other))
+		assert_int_equal(errno, ENOMEM);
+	else if (!err)
+		assert_string_equal(gorgon_getenv("MORE", other), "3");
 	disarm();
 	if (!err)
 		err = gorgon_ns_destroy(other);
+	return err;
+}
+
+static struct gorgon_error *load_with_search(void)
+{
+	struct gorgon_object *provider = NULL, *object = NULL;
+	struct gorgon_object *search[] = {NULL, NULL};
+	struct gorgon_open_opts opts = {.size = sizeof(opts), .search = search};
+	struct gorgon_error *err = gorgon_object_open(ns, test_module("libprovider.so"), 0, &provider);
+
+	search[0] = provider;
+	if (!err)
+		err = gorgon_object_open_with(ns, test_module("liblate.so"), &opts, &object);
+	disarm();
+	if (object)
+		gorgon_object_close(object);
+	if (provider)
+		gorgon_object_close(provider);
 	return err;
 }
 
@@ -303,7 +331,7 @@ static const struct scenario scenarios[] = {
 	{"interp_create", create_interp}, {"deps_for_each", list_deps},
 	{"imports_for_each", list_imports}, {"unwind_register", list_frames},
 	{"registrar", load_registrar},
-	{"rewrite", rewrite},
+	{"rewrite", rewrite}, {"object_open_with", load_with_search},
 };
 
 #define SCENARIOS (sizeof(scenarios) / sizeof(*scenarios))

@@ -74,7 +74,8 @@ statuses = []
 
 class NsOpts(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("unused", ctypes.c_void_p * 3), ("debug", ctypes.c_int),
-                ("callbacks", ctypes.c_void_p * 4), ("no_signals", ctypes.c_bool), ("pool_threads", ctypes.c_uint)]
+                ("callbacks", ctypes.c_void_p * 4), ("no_signals", ctypes.c_bool), ("environment", ctypes.c_void_p),
+                ("pool_threads", ctypes.c_uint)]
 
 class Opts(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("python", ctypes.c_char_p), ("ns", NsOpts), ("timing", ctypes.c_bool)]
