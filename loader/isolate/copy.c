@@ -35,6 +35,7 @@
 #include "../elf/system.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -53,7 +54,7 @@ struct slot {
 	unsigned number;
 	char *folder;
 	pid_t pid; /* of the process that has made the folder */
-	char *python; /* original of its libpython */
+	char *key; /* its interpreters' libpython and rules */
 	bool used, spoilt;
 	struct copy *copies; /* newest first */
 	unsigned copy_count;
@@ -94,20 +95,43 @@ static struct gorgon_error *give_folder(struct slot *slot)
 	return NULL;
 }
 
-static struct gorgon_error *create_slot(const char *python, struct slot **ret)
+// What decides which libraries are private and what they need; a file that was replaced is another.
+static char *make_key(const struct gorgon_ns *ns, const char *python)
+{
+	struct stat st = {0}; // as it is when there is no such file, which is for the load to say
+	size_t size;
+	char *key = NULL;
+	FILE *file = open_memstream(&key, &size);
+
+	if (!file)
+		return NULL;
+	stat(python, &st);
+	fprintf(file, "%s %lu %lu %ld.%09ld", python, st.st_dev, st.st_ino, st.st_mtim.tv_sec,
+		st.st_mtim.tv_nsec);
+	for (char **p = ns->policy.share; p && *p; p++)
+		fprintf(file, "\nshare %s", *p);
+	for (char **p = ns->policy.keep_private; p && *p; p++)
+		fprintf(file, "\nprivate %s", *p);
+	if (!fclose(file))
+		return key;
+	free(key);
+	return NULL;
+}
+
+// The key is the slot's on success.
+static struct gorgon_error *create_slot(char *key, struct slot **ret)
 {
 	struct slot *slot = calloc(1, sizeof(*slot));
-	struct gorgon_error *err = &gorgon_error_nomem;
+	struct gorgon_error *err;
 
 	if (!slot)
-		return err;
+		return &gorgon_error_nomem;
 	slot->number = slot_count;
-	slot->python = strdup(python);
-	if (!slot->python || (err = give_folder(slot))) {
-		free(slot->python);
+	if ((err = give_folder(slot))) {
 		free(slot);
 		return err;
 	}
+	slot->key = key;
 	slot_count++;
 	slot->next = slots;
 	slots = slot;
@@ -116,26 +140,24 @@ static struct gorgon_error *create_slot(const char *python, struct slot **ret)
 }
 
 // What a forked child has inherited is its parent's.
-static bool may_take(const struct slot *slot, const char *python)
+static bool may_take(const struct slot *slot, const char *key)
 {
-	return !slot->used && !slot->spoilt && slot->pid == getpid() && !strcmp(slot->python, python);
-}
-
-// Rules of its own decide what its libraries need: such a slot is for one interpreter.
-static bool has_rules(const struct gorgon_ns *ns)
-{
-	return (ns->policy.share && *ns->policy.share) ||
-	       (ns->policy.keep_private && *ns->policy.keep_private);
+	return !slot->used && !slot->spoilt && slot->pid == getpid() && !strcmp(slot->key, key);
 }
 
 static struct gorgon_error *take_slot(struct gorgon_ns *ns, const char *python)
 {
-	struct slot *slot = has_rules(ns) ? NULL : slots;
-	struct gorgon_error *err;
+	char *key = make_key(ns, python);
+	struct gorgon_error *err = NULL;
+	struct slot *slot = slots;
 
-	while (slot && !may_take(slot, python))
+	if (!key)
+		return &gorgon_error_nomem;
+	while (slot && !may_take(slot, key))
 		slot = slot->next;
-	if (!slot && (err = create_slot(python, &slot)))
+	if (slot || (err = create_slot(key, &slot)))
+		free(key);
+	if (err)
 		return err;
 	slot->used = true;
 	ns->linked->own = slot;
@@ -149,7 +171,7 @@ static void closed(struct gorgon_ns *ns, size_t left)
 	if (!slot)
 		return;
 	slot->used = false;
-	slot->spoilt |= left || has_rules(ns);
+	slot->spoilt |= left;
 }
 
 // ---- copies -------------------------------------------------------------------------

@@ -217,9 +217,11 @@ class Copy(Linked, unittest.TestCase):
         code = ("import glob, os\n"
                 "import _decimal\n"
                 "print(*sorted(os.stat(c).st_ino for c in glob.glob(os.environ['TMPDIR'] + '/gorgon-*/*/*/*')))\n")
-        with tempfile.TemporaryDirectory() as folder:
-            result = self.gorgon("--repeat", "3", "-c", code, env={"TMPDIR": folder})
-        self.assertEqual((len(result.stdout.splitlines()), len(set(result.stdout.splitlines()))), (3, 1), result.stderr)
+        for options in ((), ("--private", "libz*")):
+            with self.subTest(options=options), tempfile.TemporaryDirectory() as folder:
+                result = self.gorgon(*options, "--repeat", "3", "-c", code, env={"TMPDIR": folder})
+                lines = result.stdout.splitlines()
+                self.assertEqual((len(lines), len(set(lines))), (3, 1), result.stderr)
 
     def test_a_kept_library_does_not_come_again(self):
         # libcrypto keeps itself loaded: another interpreter in that slot would get its old state.
