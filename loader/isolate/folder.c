@@ -6,8 +6,8 @@
 //
 // A process that was killed leaves its folder behind, without the lock. The next one that makes
 // a folder beside it removes it: debugged programs are killed often. Only folders that are the
-// user's own and nobody else's to write are looked into. One whose lock is not there yet is just
-// being made.
+// user's own and nobody else's to write are looked into. One without a lock is just being made,
+// or, when that was a while ago, left by a process that ended while its threads still wrote.
 
 #define _GNU_SOURCE
 #include "folder.h"
@@ -23,10 +23,14 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PREFIX "gorgon-"
 #define DEPTH  16 // descriptors for walking
+
+// Far more than a process needs from making a folder to locking it.
+#define MAKING_S 60
 
 static char *folder;
 static pid_t folder_pid;
@@ -55,6 +59,7 @@ __attribute__((destructor)) static void remove_own(void)
 static void remove_if_left(const char *path)
 {
 	struct stat st;
+	bool missing;
 	char *name;
 	int fd;
 
@@ -62,9 +67,13 @@ static void remove_if_left(const char *path)
 	    (st.st_mode & 0777) != 0700 || asprintf(&name, "%s/lock", path) < 0)
 		return;
 	fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	missing = fd < 0 && errno == ENOENT;
 	free(name);
-	if (fd < 0)
+	if (fd < 0) {
+		if (missing && time(NULL) - st.st_mtime > MAKING_S)
+			remove_tree(path);
 		return;
+	}
 	if (!flock(fd, LOCK_EX | LOCK_NB))
 		remove_tree(path);
 	close(fd);

@@ -247,6 +247,19 @@ class Copy(Linked, unittest.TestCase):
                 self.check(self.gorgon("-c", "1"), [])
             self.assertEqual(os.listdir(folder), [])
 
+    def test_a_folder_without_a_lock_goes_when_it_is_old(self):
+        with tempfile.TemporaryDirectory() as folder:
+            old, young, other = (os.path.join(folder, name) for name in ("gorgon-older1", "gorgon-young1", "gorgon-other1"))
+            for path, mode in ((old, 0o700), (young, 0o700), (other, 0o755)):
+                os.mkdir(path)
+                os.chmod(path, mode)
+            with open(os.path.join(old, "file"), "w") as file:
+                file.write("left")
+            for path in (old, other):
+                os.utime(path, (1, 1))
+            self.check(self.gorgon("-c", "1", env={"TMPDIR": folder}), [])
+            self.assertEqual(sorted(os.listdir(folder)), ["gorgon-other1", "gorgon-young1"])
+
     def test_where_copies_cannot_be_written_is_one_line(self):
         self.fails(self.gorgon("-c", "1", env={"TMPDIR": "/nonexistent"}), "/nonexistent/gorgon-", "No such file")
 
