@@ -84,12 +84,13 @@ def gdb(commands, *command, script=False, options=(), timeout=TIMEOUT, before=()
     return result.stdout + result.stderr
 
 
-# A thread of lldb's own says this, between a command and its answer too.
-WHENEVER = re.compile(r"^\d+ locations? added to breakpoint \d+\n", re.M)
+# A thread of lldb's own prints this, between a command and its answer too: how many locations a breakpoint has been
+# given, and what the program has said (host.c, lldb/fixture/) before it stopped.
+WHENEVER = re.compile(r"^(?:\d+ locations? added to breakpoint \d+|(?:host: |expect \d).*)\n", re.M)
 
 
 def lldb(commands, *command, script=False, options=(), timeout=TIMEOUT):
-    """The same for lldb. Lines that lldb prints whenever it gets round to it are left out."""
+    """The same for lldb. Lines that it prints whenever it gets round to it come first."""
     text = ["settings set auto-confirm true", "settings set use-color false",
             "settings set stop-line-count-before 0", "settings set stop-line-count-after 0"]
     if script:
@@ -103,7 +104,7 @@ def lldb(commands, *command, script=False, options=(), timeout=TIMEOUT):
         if command:
             args += ["--", *command]
         result = run(*args, timeout=timeout)
-    return WHENEVER.sub("", result.stdout) + result.stderr
+    return "".join(WHENEVER.findall(result.stdout)) + WHENEVER.sub("", result.stdout) + result.stderr
 
 
 def select_thread(number):
