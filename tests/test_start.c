@@ -10,6 +10,38 @@
 #include <string.h>
 #include <unistd.h>
 
+// Wants no more than one.
+static bool note_progress(void *ctx, const struct gorgon_value *value)
+{
+	int *count = ctx;
+
+	assert_int_equal(value->kind, GORGON_VALUE_LIST);
+	assert_int_equal(value->list.items[0].integer, *count);
+	return !(*count)++;
+}
+
+static void start_progress_reaches_the_host_which_may_stop_it(void **state)
+{
+	int count = 0;
+	struct gorgon_start_opts opts = {.size = sizeof(opts), .progress = note_progress,
+					 .progress_ctx = &count};
+	struct gorgon_interp *interp = test_interp_start(NULL, &opts);
+
+	(void)state;
+	assert_raised(gorgon_interp_run_string(interp,
+					       "import gorgon\n"
+					       "assert gorgon.progress([0]) is True\n"
+					       "gorgon.progress([1])\n"
+					       "gorgon.progress([2])\n",
+					       NULL),
+		      "KeyboardInterrupt", "");
+	assert_int_equal(count, 2);
+	destroy(interp);
+	interp = start();
+	run(interp, "import gorgon; assert gorgon.progress({1}) is False"); // nobody looks
+	destroy(interp);
+}
+
 static void start_options_are_what_python_sees(void **state)
 {
 	static const char *const argv[] = {"-host", "gr\303\274n", NULL};
@@ -162,6 +194,7 @@ static void destroy_loop_leaves_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(start_progress_reaches_the_host_which_may_stop_it),
 		cmocka_unit_test(start_options_are_what_python_sees),
 		cmocka_unit_test(start_defaults_are_python3s),
 		cmocka_unit_test(start_virtual_environment_is_found),

@@ -48,6 +48,52 @@ static void call_each_kind_of_value_comes_back_as_it_went(void **state)
 	destroy(interp);
 }
 
+static void call_arrays_cross_without_a_copy(void **state)
+{
+	double numbers[] = {1, 2, 3};
+	struct gorgon_array_opts opts = {
+		.size = sizeof(opts),
+		.layout = {.format = "d", .ndim = 1, .shape = (ptrdiff_t[]){3}},
+		.writable = true,
+		.data = numbers,
+	};
+	struct gorgon_interp *interp;
+	struct gorgon_value array = {.kind = GORGON_VALUE_ARRAY}, ret, *items;
+	struct gorgon_array_info info;
+
+	(void)state;
+	test_hide_leaks(true); // of numpy's
+	interp = start();
+	run(interp, "import numpy, gorgon\n"
+		    "gorgon.use_data_handler()\n"
+		    "def f(x):\n"
+		    "    x[0] = 10\n"
+		    "    y = numpy.arange(4)\n"
+		    "    return [x[1:], y, numpy.frombuffer(b'ab', 'u1'), memoryview(x), y[2]]\n");
+	assert_ok(gorgon_array_create(&opts, &array.array));
+	assert_ok(call_f(interp, &array, &ret));
+	gorgon_array_release(array.array);
+	assert_true(numbers[0] == 10);
+	items = ret.list.items;
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(items[i].kind, GORGON_VALUE_ARRAY);
+	gorgon_array_get_info(items[0].array, &info);
+	assert_true(info.data == numbers + 1 && info.layout.shape[0] == 2 && info.writable);
+	gorgon_array_get_info(items[3].array, &info);
+	assert_true(info.data == numbers);
+	// What lives in the interpreter's own memory is copied.
+	gorgon_array_get_info(items[2].array, &info);
+	assert_memory_equal(info.data, "ab", 2);
+	gorgon_array_get_info(items[4].array, &info);
+	assert_true(info.layout.ndim == 0 && *(int64_t *)info.data == 2);
+	destroy(interp);
+	test_hide_leaks(false);
+	// The interpreter is gone, its array is not.
+	gorgon_array_get_info(items[1].array, &info);
+	assert_true(info.layout.shape[0] == 4 && ((int64_t *)info.data)[3] == 3);
+	gorgon_value_deinit(&ret);
+}
+
 static void call_subclasses_cross_as_their_base(void **state)
 {
 	struct gorgon_interp *interp = start();
@@ -136,7 +182,7 @@ static void call_arguments_that_cannot_cross_are_refused(void **state)
 {
 	struct gorgon_interp *interp = start_with_identity();
 	struct gorgon_value cyclic = {.kind = GORGON_VALUE_LIST, .list = {&cyclic, 1}};
-	struct gorgon_value unknown = {.kind = (enum gorgon_value_kind)8};
+	struct gorgon_value unknown = {.kind = (enum gorgon_value_kind)9};
 	struct gorgon_value huge = {.kind = GORGON_VALUE_BYTES, .text = {"x", SIZE_MAX}};
 	struct gorgon_value utf8 = VALUE_STRING("\377");
 	struct gorgon_value one = VALUE_INT(1);
@@ -183,6 +229,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(call_each_kind_of_value_comes_back_as_it_went),
+		cmocka_unit_test(call_arrays_cross_without_a_copy),
 		cmocka_unit_test(call_subclasses_cross_as_their_base),
 		cmocka_unit_test(call_result_that_cannot_cross_is_refused),
 		cmocka_unit_test(call_largest_values_cross),
