@@ -54,7 +54,7 @@ class Dlmopen(Strategy):
     isolate = "dlmopen"
 
     def test_symbols_make_backtraces(self):
-        output = self.session(["gorgon symbols all", "thread select 2", "thread backtrace", "thread select 3",
+        output = self.session(["gorgon symbols all", harness.select_thread(2), "thread backtrace", harness.select_thread(3),
                                "thread backtrace"])
         self.assert_clean(output)
         self.assertRegex(output, r"Symbols added to \d+ objects\.")
