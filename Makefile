@@ -116,10 +116,10 @@ $(BUILD)/gorgon: $(call obj,$(TOOL_SRC)) $(LIBGORGON)
 
 # Reads other processes: nothing of our libraries is in it. libdw and libdwarf have names
 # in common, so it never has the latter.
-$(call obj,$(SYMDUMP_SRC)): EXTRA = -DGORGON_VERSION='"$(VERSION)"'
+$(call obj,$(SYMDUMP_SRC)): EXTRA = $(JSON_CFLAGS) -DGORGON_VERSION='"$(VERSION)"'
 $(BUILD)/gorgon-symdump: $(call obj,$(SYMDUMP_SRC))
 	@$(if $(Q),echo "  LD      $@")
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ -ldw -lelf
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ -ldw -lelf $(JSON_LIBS)
 
 $(BUILD)/obj/tests/host_python.o: EXTRA = $(PYTHON_CFLAGS)
 $(BUILD)/host_python: HOST_LIBS = $(PYTHON_LIBS)
@@ -150,14 +150,14 @@ endef
 
 # gorgon-symdump's have all of it but main().
 SYMDUMP_UNITS := $(BUILD)/tests/test_symdump $(BUILD)/tests/test_symdump_python
-$(SYMDUMP_UNITS): private UNIT_LIBS := -ldw
+$(SYMDUMP_UNITS): private UNIT_LIBS := -ldw $(JSON_LIBS)
 $(SYMDUMP_UNITS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,$(filter-out %/main.c,$(SYMDUMP_SRC)))
 	$(unit)
 
 # The corpus of each fuzz target.
 FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 UNITS += $(FUZZ:%=$(BUILD)/tests/test_fuzz_%)
-$(FUZZ:%=$(BUILD)/tests/test_fuzz_%): private UNIT_LIBS := -ldw
+$(FUZZ:%=$(BUILD)/tests/test_fuzz_%): private UNIT_LIBS := -ldw $(JSON_LIBS)
 $(FUZZ:%=$(BUILD)/tests/test_fuzz_%): $(BUILD)/tests/test_fuzz_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o \
 		$(BUILD)/obj/tests/fuzz/fuzz.o $(BUILD)/obj/tests/fuzz/replay.o $(call obj,$(filter-out %/main.c,$(SYMDUMP_SRC)))
 	$(unit)
@@ -169,8 +169,8 @@ $(FUZZERS): $(BUILD)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.c tests/fuzz/fuzz.h 
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  CLANG   $@")
 	$(Q)$(CLANG) -std=gnu11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-		-fno-omit-frame-pointer $(INCLUDES) -o $@ $(filter-out %/main.c,$(filter %.c,$^)) \
-		-ldw -lelf
+		-fno-omit-frame-pointer $(INCLUDES) $(JSON_CFLAGS) -o $@ $(filter-out %/main.c,$(filter %.c,$^)) \
+		-ldw -lelf $(JSON_LIBS)
 
 # libjitreg's own units link nothing of the loader. libdw reads what frames.c writes.
 $(BUILD)/tests/test_jitreg_frames $(BUILD)/tests/test_jitreg_merge: private UNIT_LIBS := -ldw

@@ -57,7 +57,10 @@ def split_stack(message):
 def unfold(message):
     """Long literals get their lines back."""
     def text(found):
-        value = ast.literal_eval(found[0])
+        try:
+            value = ast.literal_eval(found[0])
+        except (SyntaxError, ValueError):
+            return found[0]  # quotes of another kind of text
         return "\n  | " + value.rstrip("\n").replace("\n", "\n  | ") + "\n" if value.count("\n") > 1 else found[0]
 
     return re.sub(LITERAL, lambda found: text(found) if len(found[0]) > 80 else found[0], message, flags=re.S)

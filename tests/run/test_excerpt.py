@@ -60,6 +60,10 @@ class Excerpt(unittest.TestCase):
     def test_of_a_short_message_everything_is_shown(self):
         self.assertEqual(excerpt("exit status 1\nnothing to see\n"), "exit status 1\nnothing to see")
 
+    def test_quotes_of_a_compilers_message_are_left_alone(self):
+        message = "a.c: In function 'main':\na.c:1: undefined reference to `f'\n" + 80 * "x" + "'\n:1: error: 'y'"
+        self.assertIn("undefined reference to `f'", excerpt(message, 40))
+
     def test_a_long_line_loses_its_middle(self):
         self.assertLess(len(excerpt("x" * 10000 + "end")), 300)
         self.assertTrue(excerpt("x" * 10000 + "end").endswith("xend"))

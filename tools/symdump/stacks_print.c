@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "stacks.h"
 
+#include <json.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,19 +76,20 @@ void print_threads(struct dump *dump, const struct thread *threads, size_t count
 		print_thread(dump, &threads[i]);
 }
 
-static void put_python(const struct thread *thread, size_t first, size_t end)
+static struct json_object *python_json(const struct thread *thread, size_t first, size_t end)
 {
-	putchar('[');
+	struct json_object *ret = json_object_new_array();
+
 	for (size_t i = first; i < end; i++) {
 		const struct python_frame *frame = &thread->python.frames[i];
+		struct json_object *item = json_object_new_object();
 
-		fputs(i > first ? ", {\"function\": " : "{\"function\": ", stdout);
-		json_string(frame->function);
-		printf(", \"file\": ");
-		json_string(frame->file);
-		printf(frame->line ? ", \"line\": %d}" : ", \"line\": null}", frame->line);
+		json_add_string(item, "function", frame->function);
+		json_add_string(item, "file", frame->file);
+		json_object_object_add(item, "line", frame->line ? json_object_new_int(frame->line) : NULL);
+		json_object_array_add(ret, item);
 	}
-	putchar(']');
+	return ret;
 }
 
 static const char *kind_of(const struct place *place)
@@ -97,66 +99,67 @@ static const char *kind_of(const struct place *place)
 	return place->path ? "system" : "unknown";
 }
 
-static void put_place(const struct dump *dump, const struct place *place)
+static void add_clean(struct json_object *to, const char *name, const char *text)
 {
-	char *path = place->path && *place->path ? clean_text(place->path, strlen(place->path))
-						 : NULL,
-	     *function = place->symbol ? symbol_name(place->symbol) : NULL,
-	     *file = place->file ? clean_text(place->file, strlen(place->file)) : NULL;
+	char *clean = text && *text ? clean_text(text, strlen(text)) : NULL;
 
-	printf("\"kind\": \"%s\", ", kind_of(place));
-	json_namespace(&dump->snapshot, place->object ? place->object->ns : NO_NS, "namespace");
-	printf(", \"path\": ");
-	json_string(path);
-	printf(", \"vaddr\": \"0x%lx\", \"function\": ", place->vaddr);
-	json_string(function);
-	if (function)
-		printf(", \"offset\": %lu, \"file\": ", place->vaddr - place->symbol->vaddr);
-	else
-		printf(", \"offset\": null, \"file\": ");
-	json_string(file);
-	printf(file ? ", \"line\": %d" : ", \"line\": null", place->line);
-	free(path);
-	free(function);
-	free(file);
+	json_add_string(to, name, clean);
+	free(clean);
 }
 
-static void put_thread(struct dump *dump, const struct thread *thread)
+static struct json_object *frame_json(const struct dump *dump, const struct frame *frame,
+				      const struct place *place)
 {
+	struct json_object *ret = json_object_new_object();
+	char *function = place->symbol ? symbol_name(place->symbol) : NULL;
+
+	json_add_address(ret, "addr", frame->pc);
+	json_add_string(ret, "kind", kind_of(place));
+	json_add_namespace(ret, "namespace", &dump->snapshot, place->object ? place->object->ns : NO_NS);
+	add_clean(ret, "path", place->path);
+	json_add_address(ret, "vaddr", place->vaddr);
+	json_add_string(ret, "function", function);
+	json_object_object_add(ret, "offset", function ? json_object_new_uint64(place->vaddr - place->symbol->vaddr)
+						       : NULL);
+	add_clean(ret, "file", place->file);
+	json_object_object_add(ret, "line", place->file ? json_object_new_int(place->line) : NULL);
+	free(function);
+	return ret;
+}
+
+static struct json_object *thread_json(struct dump *dump, const struct thread *thread)
+{
+	struct json_object *ret = json_object_new_object(), *frames = json_object_new_array();
 	size_t python = 0;
 
-	printf("{\"thread\": %d, ", thread->tid);
-	json_namespace(&dump->snapshot, thread->ns, "namespace");
-	printf(", \"holds_gil\": %s, \"frames\": [", thread->python.holds_gil ? "true" : "false");
+	json_object_object_add(ret, "thread", json_object_new_int(thread->tid));
+	json_add_namespace(ret, "namespace", &dump->snapshot, thread->ns);
+	json_object_object_add(ret, "holds_gil", json_object_new_boolean(thread->python.holds_gil));
 	for (size_t i = 0; i < thread->count; i++) {
 		const struct frame *frame = &thread->frames[i];
+		struct json_object *item;
 		struct place place = {0};
 		size_t end = python;
 
 		place_find(dump->places, frame->pc, frame->after, &place);
-		printf("%s{\"addr\": \"0x%lx\", ", i ? ",\n" : "\n", frame->pc);
-		put_place(dump, &place);
+		item = frame_json(dump, frame, &place);
 		if (runs_bytecode(thread, &place))
 			end = entry_end(thread, python);
-		printf(", \"python\": ");
-		put_python(thread, python, end);
-		putchar('}');
+		json_object_object_add(item, "python", python_json(thread, python, end));
+		json_object_array_add(frames, item);
 		python = end;
 	}
-	printf("], \"cut_off\": ");
-	json_string(thread->why_cut);
-	printf(", \"python_rest\": ");
-	put_python(thread, python, thread->python.count);
-	putchar('}');
+	json_object_object_add(ret, "frames", frames);
+	json_add_string(ret, "cut_off", thread->why_cut);
+	json_object_object_add(ret, "python_rest", python_json(thread, python, thread->python.count));
+	return ret;
 }
 
 void print_threads_json(struct dump *dump, const struct thread *threads, size_t count)
 {
-	json_begin(dump, "gorgon-symdump --stacks");
-	printf("\"threads\": [");
-	for (size_t i = 0; i < count; i++) {
-		fputs(i ? ",\n" : "\n", stdout);
-		put_thread(dump, &threads[i]);
-	}
-	printf("\n]\n}\n");
+	json_begin(dump, "gorgon-symdump --stacks", "threads");
+	for (size_t i = 0; i < count; i++)
+		json_print_item(thread_json(dump, &threads[i]), !i);
+	json_end_list();
+	json_end();
 }

@@ -341,11 +341,23 @@ struct dump {
 	bool json; /* with --stacks */
 };
 
-/* Parts of a JSON document, printed: a name that is clean, or null; the number of a namespace as
- * @name, and of its interpreter; an object's beginning, with what is said of every snapshot. */
-void json_string(const char *text);
-void json_namespace(const struct snapshot *snapshot, size_t ns, const char *name);
-void json_begin(const struct dump *dump, const char *schema);
+/* --- JSON (json.c) ------------------------------------------------------------------ */
+
+struct json_object;
+
+/* Members; a NULL is null. json_add_namespace() adds the number of a namespace as @name, and
+ * that of its interpreter. */
+void json_add_string(struct json_object *to, const char *name, const char *value);
+void json_add_address(struct json_object *to, const char *name, uint64_t addr);
+void json_add_number(struct json_object *to, const char *name, uint64_t value);
+void json_add_namespace(struct json_object *to, const char *name, const struct snapshot *snapshot,
+			size_t ns);
+/* A document: what is said of every snapshot, then lists whose items are freed one by one. */
+void json_begin(const struct dump *dump, const char *schema, const char *list);
+void json_print_item(struct json_object *item, bool first);
+void json_end_list(void);
+void json_next_list(const char *name);
+void json_end(void);
 
 int print_table(struct dump *dump);
 int print_json(struct dump *dump);
