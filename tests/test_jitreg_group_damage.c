@@ -172,6 +172,14 @@ static void unregister_any_call_failing_forgets_the_rest_at_most(void **state)
 	assert_in_range(forgotten, 5, 1000);
 }
 
+static void pack_two(struct world *w, struct jitreg_group **groups)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		world_pack(&w[i], i);
+		groups[i] = w[i].group;
+	}
+}
+
 /* Each group has what it had, or all have the new one. */
 static void join_any_call_failing_leaves_all_as_before(void **state)
 {
@@ -185,10 +193,7 @@ static void join_any_call_failing_leaves_all_as_before(void **state)
 		struct world w[2];
 		int r;
 
-		for (unsigned i = 0; i < 2; i++) {
-			world_pack(&w[i], i);
-			groups[i] = w[i].group;
-		}
+		pack_two(w, groups);
 		call_count = 0;
 		fail_at = at;
 		r = jitreg_group_join(groups, 2);
@@ -221,10 +226,7 @@ static void close_joined_any_call_failing_forgets_the_others_at_most(void **stat
 		struct jitreg_group *groups[2];
 		struct world w[2];
 
-		for (unsigned i = 0; i < 2; i++) {
-			world_pack(&w[i], i);
-			groups[i] = w[i].group;
-		}
+		pack_two(w, groups);
 		assert_int_equal(jitreg_group_join(groups, 2), 0);
 		call_count = 0;
 		fail_at = at;
