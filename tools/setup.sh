@@ -16,7 +16,7 @@ packages="
 "
 [ "${2:-}" != long ] || packages="$packages
 	python3-torch python3-scipy python3-pandas python3-lxml python3-pil python3-matplotlib
-	python3-cryptography python3-greenlet
+	python3-cryptography python3-greenlet debootstrap
 	clang-16 libclang-rt-16-dev
 "
 

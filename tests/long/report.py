@@ -2,7 +2,8 @@
 """What the long tests share: cases with what was expected and seen, progress, and a file for run.py.
 
 A long test is a program of its own: tests/long/NAME.py. It makes one Report, calls check()
-for each case and ends with sys.exit(report.finish())."""
+for each case and ends with sys.exit(report.finish()). What users want to look up (does my
+package work?) goes into tables besides: docs/compatibility.md has those."""
 
 import json
 import os
@@ -16,6 +17,7 @@ class Report:
     def __init__(self, title):
         self.title = title
         self.rows = []
+        self.tables = []
         self.started = time.monotonic()
         self.line = False
 
@@ -49,11 +51,20 @@ class Report:
         self.rows.append({"case": case, "ok": None, "expected": "", "seen": f"skipped: {reason}"})
         print(f"skipped {self.title}: {case}: {reason}", flush=True)
 
+    def table(self, title, columns, text=""):
+        """Begin a table of docs/compatibility.md, with a line of @text above it."""
+        self.tables.append({"title": title, "text": text, "columns": columns, "rows": []})
+
+    def entry(self, *cells):
+        """A row of the last table."""
+        assert len(cells) == len(self.tables[-1]["columns"]), cells
+        self.tables[-1]["rows"].append([str(cell) for cell in cells])
+
     def finish(self):
         """Exit status; run.py finds the rows in the file that it names in $REPORT."""
         self._clear()
         if os.environ.get("REPORT"):
             with open(os.environ["REPORT"], "w") as file:
                 json.dump({"title": self.title, "seconds": round(time.monotonic() - self.started, 1),
-                           "rows": self.rows}, file)
+                           "rows": self.rows, "tables": self.tables}, file)
         return 0 if self.rows and all(row["ok"] is not False for row in self.rows) else 1

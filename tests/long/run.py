@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Run the long tests, or those that are named, and write the table of results.
+"""Run the long tests, or those that are named, and write the tables of results.
 
 Usage: run.py [NAME]...
 
-Each test is a program beside this one (report.py says how). tests/long/RESULTS.md is
+Each test is a program beside this one (report.py says how). tests/long/RESULTS.md has a
+section for each, docs/compatibility.md for each that has something to look up. Both are
 written anew after each test: the sections of tests that did not run stay as they were."""
 
 import datetime
@@ -18,10 +19,16 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-RESULTS = os.path.join(HERE, "RESULTS.md")
-NOT_TESTS = {"run", "report"}
+ROOT = os.path.dirname(os.path.dirname(HERE))
+NOT_TESTS = {"run", "report", "root"}
 PACKAGES = ["libc6", "libpython3.11", "python3-numpy", "gdb", "lldb-19"]
-HEAD = "# Results of the long tests\n\nWritten by `make check-long`. Each section has the day and the versions it ran with.\n"
+RESULTS = os.path.join(HERE, "RESULTS.md")
+RESULTS_HEAD = "# Results of the long tests\n\nWritten by `make check-long`. Each section has the day and the versions it ran with.\n"
+COMPATIBILITY = os.path.join(ROOT, "docs", "compatibility.md")
+COMPATIBILITY_HEAD = """# What works in private copies
+
+Written by `make check-long`. Each part has the day and the versions it was made with. "ok" is what plain python3 does, too.
+"""
 
 
 def tests():
@@ -43,33 +50,60 @@ def cell(text):
     return str(text).replace("|", "\\|").replace("\n", " ")
 
 
-def section(name, report, status):
+def markdown(columns, rows):
+    lines = [columns, ["---"] * len(columns), *rows]
+    return ["| " + " | ".join(map(cell, line)) + " |" for line in lines]
+
+
+def day(report):
+    return f"{datetime.date.today().isoformat()}, {report['seconds']} s; {versions()}."
+
+
+def results_section(name, report, status):
     """The Markdown of one test."""
-    today = datetime.date.today().isoformat()
-    lines = [f"## {name}", "", f"{report['title']}. {today}, {report['seconds']} s; {versions()}.", "",
-             "| case | expected | seen | |", "|---|---|---|---|"]
-    for row in report["rows"]:
-        outcome = {True: "ok", False: "FAILED", None: "skipped"}[row["ok"]]
-        lines.append(f"| {cell(row['case'])} | {cell(row['expected'])} | {cell(row['seen'])} | {outcome} |")
+    outcomes = {True: "ok", False: "FAILED", None: "skipped"}
+    rows = [[row["case"], row["expected"], row["seen"], outcomes[row["ok"]]] for row in report["rows"]]
+    lines = [f"## {name}", "", f"{report['title']}. {day(report)}", "", *markdown(["case", "expected", "seen", ""], rows)]
     if status and all(row["ok"] is not False for row in report["rows"]):
         lines.append(f"\nThe test ended with status {status}.")
     return "\n".join(lines) + "\n"
 
 
-def read_sections():
-    """{name: text} of the table as it is."""
-    if not os.path.exists(RESULTS):
-        return {}
-    with open(RESULTS) as file:
-        parts = re.split(r"(?m)^## ", file.read())[1:]
-    return {part.split("\n", 1)[0]: ("## " + part).rstrip() + "\n" for part in parts}
+def compatibility_section(name, report):
+    """The Markdown of what one test has to look up."""
+    lines = [f"## {report['title']}", "", f"`make check-long TESTS={name}`, {day(report)}"]
+    for table in report["tables"]:
+        lines += ["", f"### {table['title']}", "", *([table["text"], ""] if table["text"] else []),
+                  *markdown(table["columns"], table["rows"])]
+    return "\n".join(lines) + "\n"
 
 
-def write_section(name, text):
-    sections = dict(read_sections(), **{name: text})
-    kept = [sections[n] for n in sorted(sections) if n in tests()]
-    with open(RESULTS, "w") as file:
-        file.write("\n".join([HEAD, *kept]))
+class Page:
+    """A file whose sections begin with a line "## ...", after a head."""
+
+    def __init__(self, path, head):
+        self.path, self.head = path, head
+
+    def read(self):
+        """The sections' texts."""
+        if not os.path.exists(self.path):
+            return []
+        with open(self.path) as file:
+            return [("## " + part).rstrip() + "\n" for part in re.split(r"(?m)^## ", file.read())[1:]]
+
+    def write(self, text, key, known):
+        """Replace the section with the same @key(text) by @text; those that are not @known go."""
+        sections = {key(section): section for section in [*self.read(), text]}
+        with open(self.path, "w") as file:
+            file.write("\n".join([self.head, *(sections[k] for k in sorted(sections) if k in known)]))
+
+
+def results_key(text):
+    return text[3:].split("\n", 1)[0]
+
+
+def compatibility_key(text):
+    return re.search(r"^`make check-long TESTS=(\w+)`", text, re.M)[1]
 
 
 def run(name):
@@ -77,8 +111,10 @@ def run(name):
         env = dict(os.environ, REPORT=file.name)
         status = subprocess.run([sys.executable, os.path.join(HERE, f"{name}.py")], env=env, check=False).returncode
         text = file.read()
-    report = json.loads(text) if text else {"title": "Did not end", "seconds": 0, "rows": []}
-    write_section(name, section(name, report, status))
+    report = json.loads(text) if text else {"title": "Did not end", "seconds": 0, "rows": [], "tables": []}
+    Page(RESULTS, RESULTS_HEAD).write(results_section(name, report, status), results_key, tests())
+    if report["tables"]:
+        Page(COMPATIBILITY, COMPATIBILITY_HEAD).write(compatibility_section(name, report), compatibility_key, tests())
     return status
 
 

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""Debian systems in folders of their own, so that hundreds of packages leave the machine as it is.
+
+A root lies in build/roots/NAME, is made by debootstrap (as root) and kept: a second run finds it.
+Commands in it run in a mount namespace of their own, so that its /proc and /dev go with them."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from harness import ROOT as SOURCES  # noqa: E402
+
+ROOTS = os.path.join(SOURCES, "build", "roots")
+INSIDE = "/gorgon"  # where the sources are in a root
+# A mount namespace's first program: what a running system has besides files, then the command.
+ENTER = """set -e
+mount --make-rprivate /
+for part in proc sys dev; do mount --rbind /$part "$0/$part"; done
+mount -t tmpfs -o mode=1777 tmpfs "$0/dev/shm"
+exec chroot "$0" "$@"
+"""
+
+
+class Unavailable(Exception):
+    """This machine cannot make or enter roots; the text says why."""
+
+
+def mirror():
+    """Where this machine gets Debian from; debootstrap's own choice otherwise."""
+    targets = subprocess.run(["apt-get", "indextargets", "--format", "$(ORIGIN) $(SITE)", "Created-By: Packages"],
+                             capture_output=True, text=True, check=False).stdout.splitlines()
+    sites = [line.split()[1] for line in targets if line.startswith("Debian ") and "security" not in line]
+    return sites[:1]
+
+
+class Root:
+    def __init__(self, name, suite):
+        if os.geteuid():
+            raise Unavailable("a root needs the rights of root")
+        for tool in ("debootstrap", "unshare", "chroot"):
+            if not shutil.which(tool, path=os.environ["PATH"] + ":/usr/sbin:/sbin"):
+                raise Unavailable(f"{tool} is not installed")
+        self.suite, self.path = suite, os.path.join(ROOTS, name)
+        if not os.path.exists(self.path):
+            self._make()
+
+    def _make(self):
+        print(f"roots: making {self.path} (Debian {self.suite})", flush=True)
+        unfinished = self.path + ".unfinished"
+        shutil.rmtree(unfinished, ignore_errors=True)
+        os.makedirs(unfinished)
+        result = subprocess.run(["/usr/sbin/debootstrap", "--variant=minbase", "--include=ca-certificates", self.suite, unfinished, *mirror()],
+                                capture_output=True, text=True, check=False)
+        if result.returncode:
+            raise Unavailable(f"debootstrap {self.suite}: {(result.stdout + result.stderr).strip().splitlines()[-1]}")
+        os.rename(unfinished, self.path)
+
+    def run(self, *command, env=None, timeout=None, cwd="/", **kwargs):
+        """Run a command in the root; returns the CompletedProcess, with text output unless @kwargs say otherwise."""
+        if os.path.exists("/etc/resolv.conf"):
+            shutil.copyfile("/etc/resolv.conf", os.path.join(self.path, "etc/resolv.conf"))
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8",
+                       "DEBIAN_FRONTEND": "noninteractive", **(env or {})}
+        kwargs = {"capture_output": True, "text": True, "errors": "replace", "stdin": subprocess.DEVNULL, **kwargs}
+        return subprocess.run(["unshare", "--mount", "sh", "-c", ENTER, self.path, "env", "-C", cwd, *map(str, command)],
+                              env=environment, timeout=timeout, check=False, **kwargs)
+
+    def installed(self):
+        """{package: version}."""
+        lines = self.run("dpkg-query", "-W", "-f", "${Package} ${Version} ${db:Status-Abbrev}\n").stdout.splitlines()
+        return {words[0]: words[1] for words in map(str.split, lines) if words[2:] == ["ii"]}
+
+    def install(self, packages):
+        missing = sorted(set(packages) - self.installed().keys())
+        if not missing:
+            return
+        print(f"roots: installing {len(missing)} packages in {self.path}", flush=True)
+        self.run("apt-get", "update", "-qq")
+        result = self.run("apt-get", "install", "-y", "-qq", "--no-install-recommends", *missing)
+        if result.returncode:
+            raise Unavailable(f"apt-get install in {self.path}: {result.stderr.strip()[-500:]}")
+
+    def build(self):
+        """Copy the sources, as they are, set up what they need and build; again only what has changed."""
+        names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=SOURCES,
+                               capture_output=True, check=True).stdout.split(b"\0")
+        for name in filter(None, names):
+            source, copy = os.path.join(SOURCES.encode(), name), os.path.join(self.path.encode() + INSIDE.encode(), name)
+            if not os.path.exists(source):
+                continue  # deleted, not yet committed
+            if not os.path.exists(copy) or os.path.getmtime(source) != os.path.getmtime(copy):
+                os.makedirs(os.path.dirname(copy), exist_ok=True)
+                shutil.copy2(source, copy)
+        for command in (["tools/setup.sh", "yes"], ["make", "-j", str(os.cpu_count())]):
+            result = self.run(*command, cwd=INSIDE)
+            if result.returncode:
+                raise Unavailable(f"{' '.join(command)} in {self.path}: {(result.stdout + result.stderr)[-1500:]}")
