@@ -31,14 +31,17 @@ void gorgon_process_exit(int status, struct gorgon_ns *ns)
 
 // An interpreter that a KeyboardInterrupt has ended restores SIGINT's default and kills
 // itself with it, so that a shell sees why it ended. Here that is exit() with the status
-// that a shell would show.
+// that a shell would show. Any other signal to the process itself has come when kill()
+// returns.
 int gorgon_process_kill(pid_t pid, int number, struct gorgon_ns *ns)
 {
 	struct sigaction action;
 
-	if (pid != getpid() || number != SIGINT || !ns->on_exit ||
-	    gorgon_signal_action(SIGINT, NULL, &action, ns) || action.sa_handler != SIG_DFL)
+	if (pid != getpid())
 		return kill(pid, number);
+	if (number != SIGINT || !ns->on_exit ||
+	    gorgon_signal_action(SIGINT, NULL, &action, ns) || action.sa_handler != SIG_DFL)
+		return gorgon_signals_take(ns->signals, number) ? 0 : kill(pid, number);
 	gorgon_process_exit(128 + SIGINT, ns);
 	return 0;
 }

@@ -47,6 +47,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 struct gorgon_signals {
@@ -345,6 +346,23 @@ bool gorgon_signals_send(struct gorgon_signals *view, int number)
 	}
 	release_lock(&saved);
 	return ret;
+}
+
+// kill() of the own process returns when the signal has been delivered, if no other thread
+// takes it (POSIX). The kernel gives it to the process's first thread: a program in one of
+// our interpreters would go on before its handler has run. What it looks like is as from
+// kill(), which a process may say of what it sends to itself.
+bool gorgon_signals_take(struct gorgon_signals *view, int number)
+{
+	siginfo_t info = {.si_signo = number, .si_code = SI_USER};
+	sigset_t blocked;
+
+	if (mine != view || number < 1 || number >= NSIG || pthread_sigmask(SIG_BLOCK, NULL, &blocked) ||
+	    sigismember(&blocked, number))
+		return false;
+	info.si_pid = getpid();
+	info.si_uid = getuid();
+	return !syscall(SYS_rt_tgsigqueueinfo, info.si_pid, gettid(), number, &info);
 }
 
 void gorgon_signals_before_fork(void)

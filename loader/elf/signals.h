@@ -25,6 +25,11 @@ void gorgon_signals_leave(struct gorgon_signals *signals, struct gorgon_signals 
  * no such handler, or the host has put its own in place of our dispatcher. */
 bool gorgon_signals_send(struct gorgon_signals *signals, int number);
 
+/* A signal from the process to itself, taken by the calling thread before this returns, and
+ * spread from there. False when that is not for this thread: it is not the view's, or does not
+ * let the signal through. */
+bool gorgon_signals_take(struct gorgon_signals *signals, int number);
+
 /* Around fork(); the loader's lock is held. In the child only the calling thread's view
  * goes on receiving: the other interpreters do not exist there. */
 void gorgon_signals_before_fork(void);

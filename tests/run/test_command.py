@@ -284,6 +284,19 @@ class Run(unittest.TestCase):
             result = gorgon("run", "-n", "3", "-c", code, folder)
         self.assertEqual(sorted(result.stdout.splitlines()), ["0 3", "1 0", "2 0"], result.stderr)
 
+    def test_signal_to_the_own_process_has_come_when_kill_returns(self):
+        code = ("import os, signal\n"
+                "got = []\n"
+                "signal.signal(signal.SIGUSR1, lambda n, f: got.append(n))\n"
+                "for i in range(500):\n"
+                "    os.kill(os.getpid(), signal.SIGUSR1)\n"
+                "    assert len(got) == i + 1, i\n"
+                "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])\n"
+                "os.kill(os.getpid(), signal.SIGUSR1)\n"
+                "print(len(got), signal.sigwait([signal.SIGUSR1]) == signal.SIGUSR1)\n")
+        result = gorgon("run", "-c", code)
+        self.assertEqual((result.stdout, result.stderr), ("500 True\n", ""))
+
     def test_handlers_survive_a_subprocess(self):
         # Between vfork() and exec the child resets signals, in its parent's memory.
         code = ("import signal, subprocess\n"
