@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""Run tests and note how each ends; in a second interpreter, work beside them until they have ended.
+
+usage: suite.py FOLDER BESIDE (pytest|unittest|regrtest) WORD...
+
+BESIDE is a function of beside.py. FOLDER gets the files `tests`, a line of JSON for each event,
+and `beside`, what the second interpreter has done. The words are what pytest takes, files of
+unittest's tests in a folder, or one of CPython's own test files. tests/long/suites.py reads it."""
+
+import importlib.util
+import json
+import os
+import sys
+import time
+
+import beside
+
+# What regrtest's own tests may use; the others want a network, a sound card, or many minutes.
+RESOURCES = "decimal,subprocess,curses"
+
+
+class Events:
+    """Lines are written at once, so that they tell which test a crash was in; never by a child."""
+
+    def __init__(self, path):
+        self.fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self.pid = os.getpid()
+
+    def write(self, **fields):
+        if os.getpid() == self.pid:
+            os.write(self.fd, (json.dumps(fields) + "\n").encode())
+
+
+class Plugin:
+    """A plug-in of pytest."""
+
+    def __init__(self, events):
+        self.write = events.write
+
+    def pytest_collection_finish(self, session):
+        self.write(collected=len(session.items))
+
+    def pytest_collectreport(self, report):
+        if not report.passed:
+            self.write(test=report.nodeid, outcome="error" if report.failed else "skipped", detail=report.longreprtext)
+
+    def pytest_runtest_logstart(self, nodeid):
+        self.write(test=nodeid, outcome="did not end", detail="")
+
+    def pytest_runtest_logreport(self, report):
+        expected_failure = hasattr(report, "wasxfail")
+        if report.skipped:
+            outcome = "xfailed" if expected_failure else "skipped"
+            detail = report.wasxfail if expected_failure else report.longrepr[2]
+        elif report.failed:
+            outcome, detail = "failed" if report.when == "call" else "error", report.longreprtext
+        elif report.when == "call":
+            outcome, detail = "xpassed" if expected_failure else "passed", ""
+        else:
+            return  # set up, or torn down, as it should be
+        self.write(test=report.nodeid, outcome=outcome, detail=detail)
+
+
+def recording(base, events):
+    """A class of results like @base that notes them."""
+    class Result(base):
+        def note(self, test, outcome, detail=""):
+            events.write(test=test.id() if callable(getattr(test, "id", None)) else str(test), outcome=outcome, detail=detail)
+
+        def startTest(self, test):
+            self.note(test, "did not end")
+            super().startTest(test)
+
+        def addSuccess(self, test):
+            self.note(test, "passed")
+            super().addSuccess(test)
+
+        def addError(self, test, err):
+            super().addError(test, err)
+            self.note(test, "error", self.errors[-1][1])
+
+        def addFailure(self, test, err):
+            super().addFailure(test, err)
+            self.note(test, "failed", self.failures[-1][1])
+
+        def addSkip(self, test, reason):
+            # A part of a test that is skipped is noted for the test that it is a part of.
+            self.note(getattr(test, "test_case", test), "skipped", reason)
+            super().addSkip(test, reason)
+
+        def addExpectedFailure(self, test, err):
+            self.note(test, "xfailed")
+            super().addExpectedFailure(test, err)
+
+        def addUnexpectedSuccess(self, test):
+            self.note(test, "xpassed")
+            super().addUnexpectedSuccess(test)
+
+        def addSubTest(self, test, subtest, err):
+            super().addSubTest(test, subtest, err)
+            if err is not None:
+                kind = "failed" if issubclass(err[0], test.failureException) else "error"
+                self.note(test, kind, (self.failures if kind == "failed" else self.errors)[-1][1])
+    return Result
+
+
+def run_pytest(events, words):
+    import pytest
+    return int(pytest.main(["-q", "-p", "no:cacheprovider", *words], plugins=[Plugin(events)]))
+
+
+def run_unittest(events, words):
+    import unittest
+    tests = unittest.TestLoader().discover(words[0], words[1], top_level_dir=words[2])
+    events.write(collected=tests.countTestCases())
+    result = unittest.TextTestRunner(resultclass=recording(unittest.TextTestResult, events)).run(tests)
+    return 0 if result.wasSuccessful() else 1
+
+
+def run_regrtest(events, words):
+    """One file, as `python3 -m test` runs it; its own outcome, by its own name, is one more test."""
+    from test import support
+    from test.libregrtest import cmdline, runtest, setup
+    from test.support import os_helper, testresult
+    result_class = recording(testresult.RegressionTestResult, events)
+
+    class Runner:
+        def __init__(self, stream, *_, **__):
+            self.result = result_class(stream, None, 0)
+            self.result.buffer = False
+
+        def run(self, test):
+            test(self.result)
+            return self.result
+
+    support.get_test_runner = Runner
+    sys.argv[1:] = []
+    options = cmdline._parse_args(["-u", RESOURCES, *words])
+    setup.setup_tests(options)
+    with os_helper.temp_cwd(os.path.join(os.environ["TMPDIR"], "cwd")):
+        result = runtest.runtest(options, words[0])
+    events.write(test=words[0], outcome=type(result).__name__, detail="")
+    return 0
+
+
+RUNNERS = {"pytest": run_pytest, "unittest": run_unittest, "regrtest": run_regrtest}
+
+
+def peak_memory():
+    """MiB of this process, without its children."""
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) // 1024
+
+
+def run_suite(folder, runner, words):
+    events = Events(f"{folder}/tests")
+    status = RUNNERS[runner](events, words)
+    events.write(status=status, peak=peak_memory())
+
+
+def work_until_tests_end(folder, work):
+    import signal
+    # Tests send Ctrl-C to the process, which is for all of its interpreters.
+    signal.signal(signal.SIGINT, lambda *_: None)
+    count = wrong = 0
+    while not os.path.exists(f"{folder}/ended"):
+        wrong += not work(count)
+        count += 1
+        if count == 1:
+            open(f"{folder}/working", "w").close()
+        time.sleep(0.01)  # the tests need the processor
+    with open(f"{folder}/beside", "w") as file:
+        json.dump({"count": count, "wrong": wrong}, file)
+
+
+def main(folder, work, runner, *words):
+    # Not by an exception: tests would find it in what they raise themselves.
+    if not importlib.util.find_spec("gorgon"):
+        return run_suite(folder, runner, words)  # python3 itself
+    if importlib.import_module("gorgon").interpreter:
+        return work_until_tests_end(folder, getattr(beside, work))
+    end = time.monotonic() + 60
+    while not os.path.exists(f"{folder}/working") and time.monotonic() < end:
+        time.sleep(0.01)
+    try:
+        run_suite(folder, runner, words)
+    finally:
+        open(f"{folder}/ended", "w").close()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

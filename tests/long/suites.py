@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: MIT
+"""Suites of tests in python3 and in a private copy, beside a second interpreter that works: compared test by test.
+
+What the suites' long tests (numpy_suite.py, ...) share. programs/suite.py is the program that
+both run. A test may end otherwise for a reason, which is in a table of the suite:
+{name of a test, or a pattern of names: (its outcome in a private copy, why)}. A row of it that
+does not hold any more fails, too."""
+
+import fnmatch
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from harness import GORGON, PYTHON3  # noqa: E402
+
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "suite.py")
+OUTCOMES = ["passed", "failed", "error", "skipped", "xfailed", "xpassed", "did not end"]
+NOT_RUN = "not run", ""
+# The same tests whatever else the machine does: names of parameters that come from a set.
+ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def python3():
+    return [PYTHON3]
+
+
+def private_copy(*options):
+    """Interpreter 0 runs the tests, interpreter 1 works beside them."""
+    return [GORGON, "run", "-n", "2", "--python", PYTHON3, *options]
+
+
+class Run:
+    """One run of the program: {test: (outcome, detail)} in .tests, the status of the tests and of the process."""
+
+    def __init__(self, command, words, env=None, limit=3600, progress=lambda done, total: None):
+        self.tests, self.status, self.peak, self.beside = {}, None, 0, {"count": 0, "wrong": 0}
+        with tempfile.TemporaryDirectory(prefix="suite-", ignore_cleanup_errors=True) as folder:
+            os.mkdir(f"{folder}/tmp")
+            environment = {**os.environ, **ENVIRONMENT, "TMPDIR": f"{folder}/tmp", **(env or {})}
+            environment = {name: value for name, value in environment.items() if value is not None}
+            started = time.monotonic()
+            with open(f"{folder}/output", "w+", errors="replace") as output:
+                self.process_status = self.wait(folder, subprocess.Popen(
+                    [*command, PROGRAM, folder, *words], cwd=f"{folder}/tmp", stdin=subprocess.DEVNULL, stdout=output,
+                    stderr=output, env=environment, start_new_session=True), limit, progress)
+                output.seek(0)
+                self.output = output.read()
+            self.seconds = time.monotonic() - started
+            for event in self.events(folder):
+                if "test" in event:
+                    self.note(**event)
+                elif "status" in event:
+                    self.status, self.peak = event["status"], event["peak"]
+            if os.path.exists(f"{folder}/beside"):
+                with open(f"{folder}/beside") as file:
+                    self.beside = json.load(file)
+
+    def note(self, test, outcome, detail):
+        """The last one counts; a failure stays one (of a tear-down after the test itself passed), and a skipped part."""
+        before = self.tests.get(test, NOT_RUN)[0]
+        if before not in ("failed", "error") and (before, outcome) != ("skipped", "passed"):
+            self.tests[test] = outcome, detail
+
+    @staticmethod
+    def events(folder):
+        if not os.path.exists(f"{folder}/tests"):
+            return
+        with open(f"{folder}/tests") as file:
+            for line in file:
+                if line.endswith("\n"):
+                    yield json.loads(line)
+
+    def wait(self, folder, process, limit, progress):
+        end = time.monotonic() + limit
+        try:
+            while process.poll() is None and time.monotonic() < end:
+                events = list(self.events(folder))
+                progress(sum(event.get("outcome") == "did not end" for event in events),
+                         max((event.get("collected", 0) for event in events), default=0))
+                try:
+                    process.wait(2)
+                except subprocess.TimeoutExpired:
+                    pass
+        finally:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)  # what its tests have left behind, too
+            except ProcessLookupError:
+                pass
+        return process.wait()
+
+    def ended(self):
+        return self.process_status == 0 and self.status is not None
+
+    def running(self):
+        return [test for test, (outcome, _) in self.tests.items() if outcome == "did not end"]
+
+    def unfinished(self):
+        """What is worth knowing when it did not end."""
+        return f"in {self.running()}\n{self.output[-3000:]}"
+
+
+def counts(tests):
+    outcomes = [outcome for outcome, _ in tests.values()]
+    names = [*OUTCOMES, *sorted(set(outcomes) - set(OUTCOMES))]
+    return ", ".join(f"{outcomes.count(name)} {name}" for name in names if name in outcomes) or "no tests"
+
+
+class Difference:
+    def __init__(self, test, before, after):
+        self.test, self.before, self.after = test, before, after
+
+    def __str__(self):
+        return f"{self.test}\n  python3: {': '.join(self.before)}\n  private copy: {': '.join(self.after)}"
+
+
+def reason(outcome):
+    """Why a test was skipped; names of temporary files have the process's number."""
+    return re.sub(r"_\d+_tmp", "_PID_tmp", outcome[1])
+
+
+def compare(plain, private):
+    """The Differences of two dictionaries of tests."""
+    differences = []
+    for test in sorted(plain.keys() | private.keys()):
+        before, after = plain.get(test, NOT_RUN), private.get(test, NOT_RUN)
+        # Texts of failures have addresses: outcomes count there, reasons only for what was skipped.
+        if before[0] != after[0] or (before[0] == "skipped" and reason(before) != reason(after)):
+            differences.append(Difference(test, before, after))
+    return differences
+
+
+def explain(differences, allowed):
+    """([(Difference, reason)], Differences without, rows of @allowed that none needs)."""
+    explained, left, used = [], [], set()
+    for difference in differences:
+        for pattern, (outcome, reason) in allowed.items():
+            # Brackets are of names of parameters.
+            if outcome == difference.after[0] and fnmatch.fnmatchcase(difference.test, pattern.replace("[", "[[]")):
+                used.add(pattern)
+                explained.append((difference, reason))
+                break
+        else:
+            left.append(difference)
+    return explained, left, [pattern for pattern in allowed if pattern not in used]
+
+
+class Suite:
+    """Rows of the report, and of docs/compatibility.md, about one suite; @allowed as above."""
+
+    def __init__(self, report, name, version, allowed):
+        self.report, self.name, self.version, self.allowed = report, name, version, allowed
+
+    def check_ended(self, case, run, statuses):
+        both = "" if case == "python3" else " (both interpreters)"
+        return self.report.check(f"{case}: the tests end", run.ended() and run.status in statuses, "status 0",
+                                 f"status {run.process_status}, {counts(run.tests)}, peak {run.peak} MiB{both}", run.unfinished())
+
+    def check_beside(self, case, beside, idle=()):
+        """@idle: runs in which it did nothing at all."""
+        self.report.check(f"{case}: the second interpreter works beside them", beside["count"] and not beside["wrong"] and not idle,
+                          "0 wrong results", f"{beside['wrong']} wrong of {beside['count']} results", f"none in {' '.join(idle)}")
+
+    def check_same(self, case, plain, private, complete=True):
+        """Compare two dictionaries of tests. Not @complete: not all that @allowed is about has run."""
+        explained, left, unused = explain(compare(plain, private), self.allowed)
+        for difference, reason in explained:
+            self.report.check(f"{case}: {difference.test}", True, f"{difference.after[0]}: {reason}", difference.after[0])
+        self.report.check(f"{case}: tests that end otherwise than in python3", not left, "0", len(left), "\n".join(map(str, left)))
+        if complete:
+            self.report.check(f"{case}: tests that are said to differ and do not", not unused, "0", len(unused), "\n".join(unused))
+        self.numbers = [len(plain.keys() | private.keys()), counts(plain), counts(private), len(explained) + len(left)]
+        self.differences = [*explained, *((difference, "not explained") for difference in left)]
+
+
+def tables(report, suites):
+    """What docs/compatibility.md has of suites that were compared."""
+    report.table("Suites", ["suite", "version", "tests", "python3", "private copy, beside a second one", "differences"])
+    for suite in suites:
+        report.entry(suite.name, suite.version, *suite.numbers)
+    rows = [(suite, *pair) for suite in suites for pair in suite.differences]
+    if rows:
+        report.table("What differs", ["suite", "test", "python3", "private copy", "reason"])
+    for suite, difference, reason in rows:
+        report.entry(suite.name, difference.test, difference.before[0], difference.after[0], reason)
