@@ -16,6 +16,7 @@ process dies or hangs, which always counts."""
 
 import os
 import re
+import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
@@ -118,6 +119,8 @@ def check(report, names, complete):
 
 
 def main(words):
+    # Started in the background, a shell has Ctrl-C ignored, and programs keep that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     report = Report("CPython's own tests")
     if not os.path.exists(FOLDER) or not files():
         report.skip("CPython's tests", f"{PACKAGE} is not installed")

@@ -38,7 +38,7 @@ def private_copy(*options):
 class Run:
     """One run of the program: {test: (outcome, detail)} in .tests, the status of the tests and of the process."""
 
-    def __init__(self, command, words, env=None, limit=3600, progress=lambda done, total: None):
+    def __init__(self, command, words, env=None, limit=3600, progress=lambda done, total: None, cwd=None):
         self.tests, self.status, self.peak, self.beside = {}, None, 0, {"count": 0, "wrong": 0}
         with tempfile.TemporaryDirectory(prefix="suite-", ignore_cleanup_errors=True) as folder:
             os.mkdir(f"{folder}/tmp")
@@ -47,7 +47,7 @@ class Run:
             started = time.monotonic()
             with open(f"{folder}/output", "w+", errors="replace") as output:
                 self.process_status = self.wait(folder, subprocess.Popen(
-                    [*command, PROGRAM, folder, *words], cwd=f"{folder}/tmp", stdin=subprocess.DEVNULL, stdout=output,
+                    [*command, PROGRAM, folder, *words], cwd=cwd or f"{folder}/tmp", stdin=subprocess.DEVNULL, stdout=output,
                     stderr=output, env=environment, start_new_session=True), limit, progress)
                 output.seek(0)
                 self.output = output.read()
@@ -157,7 +157,7 @@ class Suite:
         self.report, self.name, self.version, self.allowed = report, name, version, allowed
 
     def check_ended(self, case, run, statuses):
-        both = "" if case == "python3" else " (both interpreters)"
+        both = "" if "python3" in case else " (both interpreters)"
         return self.report.check(f"{case}: the tests end", run.ended() and run.status in statuses, "status 0",
                                  f"status {run.process_status}, {counts(run.tests)}, peak {run.peak} MiB{both}", run.unfinished())
 

@@ -4,8 +4,9 @@
 usage: suite.py FOLDER BESIDE (pytest|unittest|regrtest) WORD...
 
 BESIDE is a function of beside.py. FOLDER gets the files `tests`, a line of JSON for each event,
-and `beside`, what the second interpreter has done. The words are what pytest takes, files of
-unittest's tests in a folder, or one of CPython's own test files. tests/long/suites.py reads it."""
+and `beside`, what the second interpreter has done. The words are what pytest takes, a
+folder and a package in it with tests of unittest, or one of CPython's own test files and options
+of `python3 -m test`. tests/long/suites.py reads what is noted."""
 
 import importlib.util
 import json
@@ -17,6 +18,9 @@ import beside
 
 # What regrtest's own tests may use; the others want a network, a sound card, or many minutes.
 RESOURCES = "decimal,subprocess,curses"
+# What regrtest calls the outcomes of files; others go by its word.
+FILE_OUTCOMES = {"Passed": "passed", "DidNotRun": "passed", "Skipped": "skipped", "ResourceDenied": "skipped", "Failed": "failed",
+                 "UncaughtException": "error", "EnvChanged": "environment changed", "Interrupted": "interrupted"}
 
 
 class Events:
@@ -63,9 +67,13 @@ class Plugin:
 
 def recording(base, events):
     """A class of results like @base that notes them."""
+    import unittest
+
     class Result(base):
         def note(self, test, outcome, detail=""):
-            events.write(test=test.id() if callable(getattr(test, "id", None)) else str(test), outcome=outcome, detail=detail)
+            # Some tests have another `id` of their own.
+            name = unittest.TestCase.id(test) if isinstance(test, unittest.TestCase) and not callable(test.id) else test.id()
+            events.write(test=name, outcome=outcome, detail=detail)
 
         def startTest(self, test):
             self.note(test, "did not end")
@@ -110,8 +118,16 @@ def run_pytest(events, words):
 
 
 def run_unittest(events, words):
+    """The package of tests in a folder; a file may say itself what its tests are, with test_suite()."""
     import unittest
-    tests = unittest.TestLoader().discover(words[0], words[1], top_level_dir=words[2])
+    folder, package = words
+    sys.path.insert(0, folder)
+    tests = unittest.TestSuite()
+    for name in sorted(os.listdir(f"{folder}/{package}")):
+        if name.startswith("test_") and name.endswith(".py"):
+            module = importlib.import_module(f"{package}.{name[:-3]}")
+            own = getattr(module, "test_suite", None)
+            tests.addTest(own() if own else unittest.defaultTestLoader.loadTestsFromModule(module))
     events.write(collected=tests.countTestCases())
     result = unittest.TextTestRunner(resultclass=recording(unittest.TextTestResult, events)).run(tests)
     return 0 if result.wasSuccessful() else 1
@@ -139,7 +155,10 @@ def run_regrtest(events, words):
     setup.setup_tests(options)
     with os_helper.temp_cwd(os.path.join(os.environ["TMPDIR"], "cwd")):
         result = runtest.runtest(options, words[0])
-    events.write(test=words[0], outcome=type(result).__name__, detail="")
+    outcome = FILE_OUTCOMES.get(type(result).__name__, type(result).__name__)
+    if getattr(result, "errors", None) or getattr(result, "failures", None):
+        outcome = "passed"  # its tests tell of themselves
+    events.write(test=words[0], outcome=outcome, detail="")
     return 0
 
 
