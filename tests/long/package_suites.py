@@ -83,7 +83,7 @@ def lxml():
 
 def cryptography():
     folder = sources("cryptography", "tests")
-    return ["pytest", "--rootdir", folder, f"{folder}/tests"], None
+    return ["pytest", "--rootdir", folder, f"{folder}/tests", "--ignore", f"{folder}/tests/bench"], None  # how fast it is
 
 
 PACKAGES = {function.__name__: function for function in (scipy, pandas, lxml, cryptography)}
