@@ -3,7 +3,10 @@
 //
 // Bytes are collected until a line is whole and then written at once: an unbuffered
 // Python writes a line and its end separately, and lines of several interpreters would
-// tear. A carriage return ends a piece too, for those who draw progress with it.
+// tear. A carriage return ends a piece too, for those who draw progress with it. All this is
+// for the output that the interpreters share: once a program has put another file in its
+// place, bytes go there as they are, and what is left of a line waits for the place to be
+// put back.
 
 #define _GNU_SOURCE
 #include "tool.h"
@@ -12,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct label {
@@ -21,6 +25,8 @@ struct label {
 	struct {
 		char *data;
 		size_t size;
+		bool open;
+		struct stat file; // that all of the run's interpreters write to
 	} pending[2]; // of descriptors 1 and 2
 };
 
@@ -31,6 +37,8 @@ struct label *label_create(bool prefix)
 	if (!label)
 		return NULL;
 	label->prefix = prefix;
+	for (int fd = 1; fd <= 2; fd++)
+		label->pending[fd - 1].open = !fstat(fd, &label->pending[fd - 1].file);
 	pthread_mutex_init(&label->lock, NULL);
 	return label;
 }
@@ -77,6 +85,15 @@ static char *find_end(char *from, size_t size)
 	return NULL;
 }
 
+static bool is_redirected(const struct label *label, int fd)
+{
+	const struct stat *before = &label->pending[fd - 1].file;
+	struct stat now;
+
+	return fstat(fd, &now) || !label->pending[fd - 1].open || now.st_dev != before->st_dev ||
+	       now.st_ino != before->st_ino;
+}
+
 // Called on any thread of the interpreter, in place of write(2).
 ssize_t label_write(void *ctx, int fd, const void *data, size_t size)
 {
@@ -86,6 +103,8 @@ ssize_t label_write(void *ctx, int fd, const void *data, size_t size)
 	char *all, *line, *end;
 	bool ok = true;
 
+	if (is_redirected(label, fd))
+		return write(fd, data, size);
 	pthread_mutex_lock(&label->lock);
 	all = realloc(*pending, *pending_size + size + 1);
 	if (!all) {

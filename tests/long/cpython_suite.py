@@ -12,7 +12,7 @@ it is compared, too.
 
 What a test expects of time fails on a machine that has other things to do. Files that differ run
 once more, in both, with nothing beside them, and that counts; not so when a private copy's
-process dies or hangs, which always counts."""
+process dies or hangs, which always counts. JOBS in the environment is how many run at once."""
 
 import os
 import re
@@ -27,7 +27,11 @@ from harness import run
 FOLDER = "/usr/lib/python3.11/test"
 PACKAGE = "libpython3.11-testsuite"
 LIMIT = 1200  # seconds for one file
-AT_ONCE = 2
+JOBS = int(os.environ.get("JOBS") or os.cpu_count())
+# First, so that none of them runs alone at the end.
+LONGEST = ["test_asyncio", "test_concurrent_futures", "test_multiprocessing_forkserver", "test_multiprocessing_fork",
+           "test_multiprocessing_spawn", "test_signal", "test_gdb", "test_ssl", "test_imaplib", "test_socket", "test_subprocess",
+           "test_io", "test_venv", "test_threading"]
 # CPython's tests count with compiled files, and with a locale.
 ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": None, "LANG": "C.UTF-8", "LC_ALL": None}
 # {file: why it is not run}
@@ -74,9 +78,9 @@ class File:
 def run_all(report, names):
     """{name: File}."""
     done = {}
-    # The machine's own order would leave a processor without work at the end.
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        for future in as_completed([pool.submit(File, name) for name in names]):
+    order = [name for name in LONGEST if name in names] + [name for name in names if name not in LONGEST]
+    with ThreadPoolExecutor(JOBS) as pool:
+        for future in as_completed([pool.submit(File, name) for name in order]):
             done[future.result().name] = future.result()
             report.progress(len(done), len(names), future.result().name)
     for file in done.values():

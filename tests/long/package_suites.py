@@ -22,7 +22,7 @@ from harness import PYTHON3, ROOT
 SOURCES = os.path.join(ROOT, "build", "suites")
 LIMIT = 5400  # seconds for one run of one package
 SCIPY = ["fft", "integrate", "interpolate", "linalg", "ndimage", "sparse", "spatial", "special"]
-PANDAS = ["arithmetic", "frame", "groupby", "indexing", "io/parser", "reshape", "strings", "window"]
+PANDAS = ["arithmetic", "frame/methods", "groupby", "io/parser"]
 
 
 class Unavailable(Exception):

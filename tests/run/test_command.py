@@ -121,6 +121,19 @@ class Run(unittest.TestCase):
             self.assertEqual(lines, [f"line {i}" for i in range(50)])
         self.assertEqual(sorted(result.stderr.splitlines()), ["[0] error"] * 50 + ["[1] error"] * 50)
 
+    def test_what_a_program_puts_in_place_of_the_output_gets_bytes_as_they_are(self):
+        code = ("import os, tempfile\n"
+                "os.write(1, b'begun, ')\n"
+                "with tempfile.TemporaryFile() as file:\n"
+                "    output = os.dup(1)\n"
+                "    os.dup2(file.fileno(), 1)\n"
+                "    os.write(1, b'part')\n"
+                "    os.dup2(output, 1)\n"
+                "    file.seek(0)\n"
+                "    assert file.read() == b'part'\n"
+                "os.write(1, b'ended\\n')\n")
+        self.check(gorgon("run", "--label", "-c", code), "[0] begun, ended\n")
+
     def test_label_completes_an_unfinished_line(self):
         self.check(gorgon("run", "--label", "-c", "print('x', end='')"), "[0] x\n")
 
