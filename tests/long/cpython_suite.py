@@ -30,7 +30,7 @@ LIMIT = 1200  # seconds for one file
 JOBS = int(os.environ.get("JOBS") or os.cpu_count())
 # First, so that none of them runs alone at the end.
 LONGEST = ["test_asyncio", "test_concurrent_futures", "test_multiprocessing_forkserver", "test_multiprocessing_fork",
-           "test_multiprocessing_spawn", "test_signal", "test_gdb", "test_ssl", "test_imaplib", "test_socket", "test_subprocess",
+           "test_multiprocessing_spawn", "test_signal", "test_ssl", "test_imaplib", "test_socket", "test_subprocess",
            "test_io", "test_venv", "test_threading"]
 # CPython's tests count with compiled files, and with a locale.
 ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": None, "LANG": "C.UTF-8", "LC_ALL": None}
@@ -40,9 +40,13 @@ LEFT_OUT = {
 }
 # {file: {pattern of tests: why they are not run}}
 IGNORED = {
+    "test_socket": {
+        "*.ThreadedVSOCKSocketStreamTest.*": "a socket between a virtual machine and its host; in python3, too, it waits for "
+        "ever where there is no way back",
+    },
     "test_signal": {
-        "*.PidfdSignalTest.test_pidfd_send_signal": "the kernel gives what is sent through a pidfd to the process's first "
-        "thread, which passes it on: KeyboardInterrupt comes after the call, and ends the run",
+        "*.PidfdSignalTest.test_pidfd_send_signal": "the kernel gives what is sent through a pidfd to the process's "
+        "first thread, which passes it on: KeyboardInterrupt comes after the call, and ends the run",
     },
 }
 # {test or pattern: (its outcome in a private copy, why)}
@@ -98,7 +102,8 @@ def merged(runs):
 def check_ends(report, case, runs):
     """Every process ends by itself, with status 0."""
     wrong = {name: run for name, run in runs.items() if not run.ended()}
-    report.check(f"{case}: {len(runs)} files end", not wrong, "all", f"{len(runs) - len(wrong)}: {suites.counts(merged(runs.values()))}",
+    report.check(f"{case}: {len(runs)} files end", not wrong, "all",
+                 f"{len(runs) - len(wrong)}: {suites.counts(merged(runs.values()))}",
                  "\n".join(f"{name}: status {run.process_status}, {run.unfinished()}" for name, run in wrong.items()))
 
 
@@ -109,7 +114,8 @@ def check(report, names, complete):
     check_ends(report, "python3", plain)
     check_ends(report, "private copy", private)
     suite = suites.Suite(report, "CPython's own", version, ALLOWED)
-    suite.check_beside("private copy", {key: sum(one.beside[key] for one in private.values()) for key in ("count", "wrong")},
+    beside = {key: sum(one.beside[key] for one in private.values()) for key in ("count", "wrong")}
+    suite.check_beside("private copy", beside,
                        [name for name, one in private.items() if not one.beside["count"]])
     suite.check_same("private copy", merged(plain.values()), merged(private.values()), complete)
     again = [name for name, file in done.items() if file.again]

@@ -50,15 +50,17 @@ def sources(package, *parts):
     os.makedirs(SOURCES, exist_ok=True)
     archive = os.path.join(SOURCES, f"{name}.tar.gz")
     if not os.path.exists(archive):
-        result = subprocess.run([PYTHON3, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", "-d", SOURCES,
-                                 name.replace("-", "==")], capture_output=True, text=True, check=False)
+        result = subprocess.run([PYTHON3, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:",
+                                 "-d", SOURCES, name.replace("-", "==")], capture_output=True, text=True, check=False)
         if result.returncode or not os.path.exists(archive):
-            raise Unavailable(f"pip does not fetch {name}.tar.gz: {(result.stderr.strip().splitlines() or ['it says nothing'])[-1]}")
+            said = result.stderr.strip().splitlines() or ["it says nothing"]
+            raise Unavailable(f"pip does not fetch {name}.tar.gz: {said[-1]}")
     unfinished = f"{folder}.unfinished"
     shutil.rmtree(unfinished, ignore_errors=True)
     with tarfile.open(archive) as file:
-        members = [member for member in file.getmembers() if re.match(f"{re.escape(name)}/({'|'.join(parts)})/", member.name)]
-        file.extractall(unfinished, members, filter="data") if hasattr(tarfile, "data_filter") else file.extractall(unfinished, members)
+        wanted = re.compile(f"{re.escape(name)}/({'|'.join(parts)})/")
+        file.extraction_filter = getattr(tarfile, "data_filter", None)  # newer ones want to be told
+        file.extractall(unfinished, [member for member in file.getmembers() if wanted.match(member.name)])
     os.rename(os.path.join(unfinished, name), folder)
     os.rmdir(unfinished)
     return folder
@@ -83,7 +85,8 @@ def lxml():
 
 def cryptography():
     folder = sources("cryptography", "tests")
-    return ["pytest", "--rootdir", folder, f"{folder}/tests", "--ignore", f"{folder}/tests/bench"], None  # how fast it is
+    # Without the measurements of how fast it is.
+    return ["pytest", "--rootdir", folder, f"{folder}/tests", "--ignore", f"{folder}/tests/bench"], None
 
 
 PACKAGES = {function.__name__: function for function in (scipy, pandas, lxml, cryptography)}

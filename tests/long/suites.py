@@ -44,14 +44,12 @@ class Run:
             os.mkdir(f"{folder}/tmp")
             environment = {**os.environ, **ENVIRONMENT, "TMPDIR": f"{folder}/tmp", **(env or {})}
             environment = {name: value for name, value in environment.items() if value is not None}
-            started = time.monotonic()
             with open(f"{folder}/output", "w+", errors="replace") as output:
                 self.process_status = self.wait(folder, subprocess.Popen(
-                    [*command, PROGRAM, folder, *words], cwd=cwd or f"{folder}/tmp", stdin=subprocess.DEVNULL, stdout=output,
-                    stderr=output, env=environment, start_new_session=True), limit, progress)
+                    [*command, PROGRAM, folder, *words], cwd=cwd or f"{folder}/tmp", stdin=subprocess.DEVNULL,
+                    stdout=output, stderr=output, env=environment, start_new_session=True), limit, progress)
                 output.seek(0)
                 self.output = output.read()
-            self.seconds = time.monotonic() - started
             for event in self.events(folder):
                 if "test" in event:
                     self.note(**event)
@@ -62,7 +60,7 @@ class Run:
                     self.beside = json.load(file)
 
     def note(self, test, outcome, detail):
-        """The last one counts; a failure stays one (of a tear-down after the test itself passed), and a skipped part."""
+        """The last one counts; a failure stays one (of a tear-down after the test itself passed), and so does a skip."""
         before = self.tests.get(test, NOT_RUN)[0]
         if before not in ("failed", "error") and (before, outcome) != ("skipped", "passed"):
             self.tests[test] = outcome, detail
@@ -158,22 +156,27 @@ class Suite:
 
     def check_ended(self, case, run, statuses):
         both = "" if "python3" in case else " (both interpreters)"
-        return self.report.check(f"{case}: the tests end", run.ended() and run.status in statuses, "status 0",
-                                 f"status {run.process_status}, {counts(run.tests)}, peak {run.peak} MiB{both}", run.unfinished())
+        seen = f"status {run.process_status}, {counts(run.tests)}, peak {run.peak} MiB{both}"
+        self.report.check(f"{case}: the tests end", run.ended() and run.status in statuses, "status 0", seen,
+                          run.unfinished())
 
     def check_beside(self, case, beside, idle=()):
         """@idle: runs in which it did nothing at all."""
-        self.report.check(f"{case}: the second interpreter works beside them", beside["count"] and not beside["wrong"] and not idle,
-                          "0 wrong results", f"{beside['wrong']} wrong of {beside['count']} results", f"none in {' '.join(idle)}")
+        self.report.check(f"{case}: the second interpreter works beside them",
+                          beside["count"] and not beside["wrong"] and not idle, "0 wrong results",
+                          f"{beside['wrong']} wrong of {beside['count']} results", f"none in {' '.join(idle)}")
 
     def check_same(self, case, plain, private, complete=True):
         """Compare two dictionaries of tests. Not @complete: not all that @allowed is about has run."""
         explained, left, unused = explain(compare(plain, private), self.allowed)
         for difference, reason in explained:
-            self.report.check(f"{case}: {difference.test}", True, f"{difference.after[0]}: {reason}", difference.after[0])
-        self.report.check(f"{case}: tests that end otherwise than in python3", not left, "0", len(left), "\n".join(map(str, left)))
+            outcome = difference.after[0]
+            self.report.check(f"{case}: {difference.test}", True, f"{outcome}: {reason}", outcome)
+        self.report.check(f"{case}: tests that end otherwise than in python3", not left, "0", len(left),
+                          "\n".join(map(str, left)))
         if complete:
-            self.report.check(f"{case}: tests that are said to differ and do not", not unused, "0", len(unused), "\n".join(unused))
+            self.report.check(f"{case}: tests that are said to differ and do not", not unused, "0", len(unused),
+                              "\n".join(unused))
         self.numbers = [len(plain.keys() | private.keys()), counts(plain), counts(private), len(explained) + len(left)]
         self.differences = [*explained, *((difference, "not explained") for difference in left)]
 

@@ -4,8 +4,6 @@
 Each is given the number of the call and returns whether what it computed is right. None opens
 files or depends on the directory: tests count descriptors, and change the directory of both."""
 
-import functools
-
 
 def cpython(count):
     """Text, numbers, threads, a compiled program; extension modules of the standard library."""
@@ -22,9 +20,12 @@ def cpython(count):
     text = json.dumps({str(i): [i, {"half": i / 2}] for i in range(n)})
     names = {}
     exec(compile(f"def f(x): return sum(range(x))\ntotal = f({n})", "<beside>", "exec"), names)
-    return (sum(numbers) == n * (n - 1) // 2 == names["total"] and json.loads(text)[str(n - 1)][1]["half"] == (n - 1) / 2 and
-            len(re.findall(r'"half"', text)) == n and
-            hashlib.sha256(b"a" * n).digest() == functools.reduce(lambda h, _: (h.update(b"a"), h)[1], range(n), hashlib.sha256()).digest())
+    piecewise = hashlib.sha256()
+    for _ in range(n):
+        piecewise.update(b"a")
+    return (sum(numbers) == n * (n - 1) // 2 == names["total"] and len(re.findall(r'"half"', text)) == n and
+            json.loads(text)[str(n - 1)][1]["half"] == (n - 1) / 2 and
+            hashlib.sha256(b"a" * n).digest() == piecewise.digest())
 
 
 def numpy(count):
@@ -65,7 +66,8 @@ def lxml(count):
     from lxml import etree
     n = 2 + count % 100
     tree = etree.XML("<r>" + "<e>1</e>" * n + "</r>")
-    twice = etree.XPath("f:twice(count(//e))", namespaces={"f": "urn:f"}, extensions={("urn:f", "twice"): lambda _, value: 2 * value})
+    twice = etree.XPath("f:twice(count(//e))", namespaces={"f": "urn:f"},
+                        extensions={("urn:f", "twice"): lambda _, value: 2 * value})
     try:
         etree.XML("<a>\n<b></a>")
         return False

@@ -19,8 +19,9 @@ import beside
 # What regrtest's own tests may use; the others want a network, a sound card, or many minutes.
 RESOURCES = "decimal,subprocess,curses"
 # What regrtest calls the outcomes of files; others go by its word.
-FILE_OUTCOMES = {"Passed": "passed", "DidNotRun": "passed", "Skipped": "skipped", "ResourceDenied": "skipped", "Failed": "failed",
-                 "UncaughtException": "error", "EnvChanged": "environment changed", "Interrupted": "interrupted"}
+FILE_OUTCOMES = {"Passed": "passed", "DidNotRun": "passed", "Skipped": "skipped", "ResourceDenied": "skipped",
+                 "Failed": "failed", "UncaughtException": "error", "EnvChanged": "environment changed",
+                 "Interrupted": "interrupted"}
 
 
 class Events:
@@ -72,7 +73,7 @@ def recording(base, events):
     class Result(base):
         def note(self, test, outcome, detail=""):
             # Some tests have another `id` of their own.
-            name = unittest.TestCase.id(test) if isinstance(test, unittest.TestCase) and not callable(test.id) else test.id()
+            name = test.id() if callable(test.id) else unittest.TestCase.id(test)
             events.write(test=name, outcome=outcome, detail=detail)
 
         def startTest(self, test):
