@@ -60,7 +60,7 @@ class Run:
                     self.beside = json.load(file)
 
     def note(self, test, outcome, detail):
-        """The last one counts; a failure stays one (of a tear-down after the test itself passed), and so does a skip."""
+        """The last one counts; a failure stays one (of a tear-down after the test itself passed), as does a skip."""
         before = self.tests.get(test, NOT_RUN)[0]
         if before not in ("failed", "error") and (before, outcome) != ("skipped", "passed"):
             self.tests[test] = outcome, detail
@@ -179,6 +179,23 @@ class Suite:
                               "\n".join(unused))
         self.numbers = [len(plain.keys() | private.keys()), counts(plain), counts(private), len(explained) + len(left)]
         self.differences = [*explained, *((difference, "not explained") for difference in left)]
+
+
+def check(report, package, version, words, slices=(), cwd=None, env=None, options=(), allowed=None, case="",
+          complete=True):
+    """Run a package's tests in both and compare; returns the Suite. @words, @cwd and @env are as for a Run; @slices:
+    it is not all of its tests, but these; @options: of `gorgon run`, for a @case of this name."""
+    name = f"{package}: {', '.join(slices)}" if slices else package
+    suite = Suite(report, f"{name}{case and ', '}{case}", version, allowed or {})
+    runs = []
+    for which, command in ("python3", python3()), ("private copy", private_copy(*options)):
+        which = f"{which}{case and ', '}{case}"
+        runs.append(Run(command, [package, *words], env, cwd=cwd,
+                        progress=lambda done, total, which=which: report.progress(done, total, which)))
+        suite.check_ended(which, runs[-1], (runs[0].status,) if runs[1:] else (0, 1))
+    suite.check_beside(which, runs[1].beside)
+    suite.check_same(which, runs[0].tests, runs[1].tests, complete)
+    return suite
 
 
 def tables(report, suites):
