@@ -31,12 +31,16 @@ void gorgon_process_exit(int status, struct gorgon_ns *ns)
 
 // An interpreter that a KeyboardInterrupt has ended restores SIGINT's default and kills
 // itself with it, so that a shell sees why it ended. Here that is exit() with the status
-// that a shell would show. Any other signal to the process itself has come when kill()
-// returns.
+// that a shell would show. A fault that a program reports to itself by kill() (cysignals,
+// for errors of C libraries) is this thread's, which the kernel need not know: it takes
+// the process's main thread if it can. Any other signal to the process itself has come when
+// kill() returns.
 int gorgon_process_kill(pid_t pid, int number, struct gorgon_ns *ns)
 {
 	struct sigaction action;
 
+	if (pid == getpid() && gorgon_signal_is_fault(number))
+		return raise(number);
 	if (pid != getpid())
 		return kill(pid, number);
 	if (number != SIGINT || !ns->on_exit ||

@@ -98,7 +98,7 @@ static const struct {
 	{"execvp", gorgon_execvp, 2, WITH_ENVIRONMENT, "as execv"},
 	{"system", gorgon_system, 1, WITH_ENVIRONMENT, "as execv"},
 	{"kill", gorgon_process_kill, 2, ALWAYS,
-	 "CPython ends after an unhandled Ctrl-C by sending itself SIGINT: not the host"},
+	 "CPython ends after an unhandled Ctrl-C by sending itself SIGINT: not the host; faults are the thread's"},
 	{"malloc", gorgon_heap_malloc, 1, HEAP_OF_PYTHON,
 	 "what CPython leaves behind goes with its namespace"},
 	{"calloc", gorgon_heap_calloc, 2, HEAP_OF_PYTHON, "as malloc"},

@@ -34,7 +34,9 @@
 //
 // The dispatcher runs at any time on any thread and takes no lock. Views are in a list
 // that only grows at its head with release stores; a view that goes is unlinked, and
-// freed once no dispatcher is running elsewhere that may have seen it. `lock` orders
+// freed once no dispatcher is running elsewhere that may have seen it. A handler may leave
+// by siglongjmp() (cysignals' do, for each error that PARI reports): a dispatcher that calls
+// the one of its own thread's view has finished with all views before. `lock` orders
 // writers; it is a leaf, and all signals are blocked while it is held.
 
 #define _GNU_SOURCE
@@ -66,7 +68,7 @@ static struct gorgon_signals *views; // atomic
 static struct sigaction host[NSIG];
 static uint64_t dispatched; // bit per signal: our dispatcher is installed
 static uint64_t ignored;    // bit per signal: SIG_IGN is installed for a view
-static unsigned running;    // dispatchers at work; atomic
+static unsigned running;    // dispatchers that look at views; atomic
 static sigset_t before_fork; // the forking thread's mask, under `lock`
 static pid_t process;	    // the one whose dispositions these are; atomic
 
@@ -78,9 +80,7 @@ static uint64_t bit(int number)
 	return UINT64_C(1) << (number - 1);
 }
 
-// From the kernel, or raised by this thread itself (abort(), faulthandler's way on to the
-// next handler), not by kill().
-static bool is_fault(int number, const siginfo_t *info)
+bool gorgon_signal_is_fault(int number)
 {
 	switch (number) {
 	case SIGSEGV:
@@ -89,10 +89,17 @@ static bool is_fault(int number, const siginfo_t *info)
 	case SIGILL:
 	case SIGTRAP:
 	case SIGABRT:
-		return info->si_code > 0 || info->si_code == SI_TKILL;
+		return true;
 	default:
 		return false;
 	}
+}
+
+// From the kernel, or raised by this thread itself (abort(), faulthandler's way on to the
+// next handler), not by kill().
+static bool is_fault(int number, const siginfo_t *info)
+{
+	return gorgon_signal_is_fault(number) && (info->si_code > 0 || info->si_code == SI_TKILL);
 }
 
 static void call(const struct sigaction *action, int number, siginfo_t *info, void *context)
@@ -111,6 +118,19 @@ static bool has_function(const struct gorgon_signals *view, int number)
 	return __atomic_load_n(&view->function, __ATOMIC_ACQUIRE) & bit(number);
 }
 
+// While views are looked at.
+static void begin_look(void)
+{
+	__atomic_add_fetch(&running, 1, __ATOMIC_ACQ_REL);
+	depth++;
+}
+
+static void end_look(void)
+{
+	depth--;
+	__atomic_sub_fetch(&running, 1, __ATOMIC_ACQ_REL);
+}
+
 // Nobody but the host is left for a fault: its handler, or the default, which takes
 // effect when the instruction runs again (or abort() raises again).
 static void give_fault_to_host(int number, siginfo_t *info, void *context)
@@ -123,26 +143,33 @@ static void give_fault_to_host(int number, siginfo_t *info, void *context)
 
 static void spread(int number, siginfo_t *info, void *context)
 {
-	struct gorgon_signals *view = __atomic_load_n(&views, __ATOMIC_ACQUIRE);
+	struct sigaction own = {.sa_handler = SIG_DFL};
+	struct gorgon_signals *view;
 	bool taken = false;
 
+	begin_look();
+	view = __atomic_load_n(&views, __ATOMIC_ACQUIRE);
 	for (; view; view = __atomic_load_n(&view->next, __ATOMIC_ACQUIRE)) {
 		if (!view->deliver || !has_function(view, number))
 			continue;
 		taken = true;
-		if (view == mine || !__atomic_load_n(&view->has_thread, __ATOMIC_ACQUIRE)) {
+		if (view == mine) {
+			own = view->actions[number];
+		} else if (!__atomic_load_n(&view->has_thread, __ATOMIC_ACQUIRE)) {
 			call(&view->actions[number], number, info, context);
-			continue;
+		} else {
+			__atomic_or_fetch(&view->pending, bit(number), __ATOMIC_ACQ_REL);
+			pthread_kill(view->thread, number);
 		}
-		__atomic_or_fetch(&view->pending, bit(number), __ATOMIC_ACQ_REL);
-		pthread_kill(view->thread, number);
 	}
+	end_look();
 	// Only views that keep out of it: a Ctrl-C ends the process as it would without them.
 	if (!taken && number == SIGINT && host[number].sa_handler == SIG_DFL) {
 		sigaction(number, &host[number], NULL);
 		raise(number);
 	}
 	call(&host[number], number, info, context);
+	call(&own, number, info, context);
 }
 
 // The view whose code runs on this thread: of the interpreter's main thread, or of one
@@ -154,9 +181,10 @@ static struct gorgon_signals *view_of_thread(void)
 	return mine ?: thread && thread->ns ? thread->ns->signals : NULL;
 }
 
+// Views of this thread's own code live as long as that runs: nothing to look for.
 static void give_fault(int number, siginfo_t *info, void *context)
 {
-	struct gorgon_signals *view = view_of_thread();
+	const struct gorgon_signals *view = view_of_thread();
 
 	if (view && has_function(view, number))
 		call(&view->actions[number], number, info, context);
@@ -171,21 +199,37 @@ static void give_to_thread(int number, siginfo_t *info, void *context,
 	     context);
 }
 
+// The next view of this thread that has been sent this signal, and its action; false when
+// there is none.
+static bool take_pending(int number, struct sigaction *ret)
+{
+	struct gorgon_signals *view;
+	bool found = false;
+
+	begin_look();
+	view = __atomic_load_n(&views, __ATOMIC_ACQUIRE);
+	for (; view && !found; view = __atomic_load_n(&view->next, __ATOMIC_ACQUIRE)) {
+		found = __atomic_load_n(&view->has_thread, __ATOMIC_ACQUIRE) &&
+			pthread_equal(view->thread, pthread_self()) &&
+			__atomic_fetch_and(&view->pending, ~bit(number), __ATOMIC_ACQ_REL) & bit(number);
+		if (found && has_function(view, number))
+			*ret = view->actions[number];
+	}
+	end_look();
+	return found;
+}
+
 // What was sent on to views of this thread; false when there was nothing. More than one
 // view when interpreters call each other through the host.
 static bool give_pending(int number, siginfo_t *info, void *context)
 {
-	struct gorgon_signals *view = __atomic_load_n(&views, __ATOMIC_ACQUIRE);
+	struct sigaction action = {.sa_handler = SIG_DFL};
 	bool any = false;
 
-	for (; mine && view; view = __atomic_load_n(&view->next, __ATOMIC_ACQUIRE)) {
-		if (!__atomic_load_n(&view->has_thread, __ATOMIC_ACQUIRE) ||
-		    !pthread_equal(view->thread, pthread_self()) ||
-		    !(__atomic_fetch_and(&view->pending, ~bit(number), __ATOMIC_ACQ_REL) & bit(number)))
-			continue;
+	while (mine && take_pending(number, &action)) {
 		any = true;
-		if (has_function(view, number))
-			call(&view->actions[number], number, info, context);
+		call(&action, number, info, context);
+		action.sa_handler = SIG_DFL;
 	}
 	return any;
 }
@@ -194,8 +238,6 @@ static void dispatch(int number, siginfo_t *info, void *context)
 {
 	int saved = errno;
 
-	__atomic_add_fetch(&running, 1, __ATOMIC_ACQ_REL);
-	depth++;
 	if (give_pending(number, info, context)) {
 		// That was all of it.
 	} else if (is_fault(number, info)) {
@@ -205,8 +247,6 @@ static void dispatch(int number, siginfo_t *info, void *context)
 	} else {
 		spread(number, info, context);
 	}
-	depth--;
-	__atomic_sub_fetch(&running, 1, __ATOMIC_ACQ_REL);
 	errno = saved;
 }
 

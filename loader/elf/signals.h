@@ -12,7 +12,8 @@ struct gorgon_signals;
 /* A namespace's view; @deliver false: its handlers are recorded and never run. NULL: no
  * memory. */
 struct gorgon_signals *gorgon_signals_create(bool deliver);
-/* Withdraw its handlers, wait until none is running on another thread, and free. */
+/* Withdraw its handlers, wait until nobody on another thread is looking at the view, and free. No
+ * thread runs its code any more. */
 void gorgon_signals_destroy(struct gorgon_signals *signals);
 
 /* The calling thread is the one that handlers of this view run on, until it leaves. Nests,
@@ -29,6 +30,9 @@ bool gorgon_signals_send(struct gorgon_signals *signals, int number);
  * spread from there. False when that is not for this thread: it is not the view's, or does not
  * let the signal through. */
 bool gorgon_signals_take(struct gorgon_signals *signals, int number);
+
+/* What the kernel sends a thread for what it has done; or the thread itself, by abort(). */
+bool gorgon_signal_is_fault(int number);
 
 /* Around fork(); the loader's lock is held. In the child only the calling thread's view
  * goes on receiving: the other interpreters do not exist there. */
