@@ -2,7 +2,8 @@
 """Debian systems in folders of their own, so that hundreds of packages leave the machine as it is.
 
 A root lies in build/roots/NAME, is made by debootstrap (as root) and kept: a second run finds it.
-Commands in it run in a mount namespace of their own, so that its /proc and /dev go with them."""
+Commands in it run in a mount and a process namespace of their own, so that its /proc and /dev and
+what they have started (gpg-agent, a bus) go with them, after a timeout too."""
 
 import os
 import shutil
@@ -14,12 +15,16 @@ from harness import ROOT as SOURCES  # noqa: E402
 
 ROOTS = os.path.join(SOURCES, "build", "roots")
 INSIDE = "/gorgon"  # where the sources are in a root
-# A mount namespace's first program: what a running system has besides files, then the command.
+# The namespaces' first program: what a running system has besides files, then the command, which
+# is not process 1: that one ignores signals.
 ENTER = """set -e
 mount --make-rprivate /
-for part in proc sys dev; do mount --rbind /$part "$0/$part"; done
+mount -t proc proc "$0/proc"
+for part in sys dev; do mount --rbind /$part "$0/$part"; done
 mount -t tmpfs -o mode=1777 tmpfs "$0/dev/shm"
-exec chroot "$0" "$@"
+set +e
+chroot "$0" "$@"
+exit $?
 """
 
 
@@ -64,8 +69,8 @@ class Root:
         environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8",
                        "DEBIAN_FRONTEND": "noninteractive", **(env or {})}
         kwargs = {"capture_output": True, "text": True, "errors": "replace", "stdin": subprocess.DEVNULL, **kwargs}
-        return subprocess.run(["unshare", "--mount", "sh", "-c", ENTER, self.path, "env", "-C", cwd, *map(str, command)],
-                              env=environment, timeout=timeout, check=False, **kwargs)
+        enter = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", ENTER, self.path, "env", "-C", cwd]
+        return subprocess.run([*enter, *map(str, command)], env=environment, timeout=timeout, check=False, **kwargs)
 
     def installed(self):
         """{package: version}."""
@@ -78,7 +83,10 @@ class Root:
             return
         print(f"roots: installing {len(missing)} packages in {self.path}", flush=True)
         self.run("apt-get", "update", "-qq")
-        result = self.run("apt-get", "install", "-y", "-qq", "--no-install-recommends", *missing)
+        # A root that is lost with the power is made again.
+        result = self.run("apt-get", "install", "-y", "-qq", "--no-install-recommends", "-o",
+                          "Dpkg::Options::=--force-unsafe-io", *missing)
+        self.run("apt-get", "clean")
         if result.returncode:
             raise Unavailable(f"apt-get install in {self.path}: {result.stderr.strip()[-500:]}")
 
