@@ -39,10 +39,10 @@ int gorgon_process_kill(pid_t pid, int number, struct gorgon_ns *ns)
 {
 	struct sigaction action;
 
-	if (pid == getpid() && gorgon_signal_is_fault(number))
-		return raise(number);
 	if (pid != getpid())
 		return kill(pid, number);
+	if (gorgon_signal_is_fault(number))
+		return raise(number);
 	if (number != SIGINT || !ns->on_exit ||
 	    gorgon_signal_action(SIGINT, NULL, &action, ns) || action.sa_handler != SIG_DFL)
 		return gorgon_signals_take(ns->signals, number) ? 0 : kill(pid, number);
