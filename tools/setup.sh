@@ -1,25 +1,68 @@
 #!/usr/bin/env bash
-# Install what building and testing need on Debian 12. Prints what it does, asks
-# nothing, and does nothing when everything is there.
+# Install what building and testing need, under the names of this release of Debian: 12, 13
+# and sid are tested. Prints what it does, asks nothing, and does nothing when everything is
+# there.
 #
 # usage: tools/setup.sh [yes|no] [long]
 #	no	only name what is missing, and fail if so
 #	long	what `make check-long` needs, too
 set -eu
 
+fail() {
+	echo "setup: $1" >&2
+	exit 1
+}
+
+sudo=""
+[ "$(id -u)" = 0 ] || sudo="sudo"
+
+# Lists of packages, when they are needed and at most once.
+updated=""
+update() {
+	[ -z "$updated" ] || return 0
+	updated=yes
+	[ -z "$sudo" ] || command -v sudo >/dev/null || fail "neither root nor sudo; install what is missing: $1"
+	$sudo apt-get update -qq
+}
+
+# The upstream version of a package: of the one that is installed, otherwise of the one that would be.
+version() {
+	local found
+	found=$(dpkg-query -W -f '${Status} ${Version}' "$1" 2>/dev/null | sed -n 's/^install ok installed //p')
+	[ -n "$found" ] || found=$(apt-cache show --no-all-versions "$1" 2>/dev/null | sed -n 's/^Version: //p')
+	echo "$found" | sed 's/^[0-9]*://'
+}
+
+for tool in dpkg-query apt-cache apt-get; do
+	command -v $tool >/dev/null || fail "no $tool: this is not Debian; install what tools/setup.sh names"
+done
+# An image without lists knows no versions.
+[ -n "$(version python3)" ] || [ "${1:-yes}" = no ] || update python3
+
+python=python$(version python3 | sed 's/^\([0-9]*\.[0-9]*\).*/\1/')
+[ "$python" != python ] || fail "no package python3 is known; apt-get update may help"
+# The release's own lldb, from 19 on: older ones find no private code.
+lldb=$(version lldb | sed 's/\..*//')
+[ "${lldb:-0}" -ge 19 ] || lldb=19
+# A linker that came with binutils until Debian 12.
+gold=""
+[ -z "$(version binutils-gold)" ] || gold=binutils-gold
+clang=16
+[ -n "$(version clang-$clang)" ] || clang=$lldb
+
 packages="
-	gcc g++ make pkg-config git
+	gcc g++ $gold make pkg-config git
 	libelf-dev libdwarf-dev libdw-dev libcmocka-dev libjson-c-dev
-	libpython3.11 libpython3.11-dev libpython3.11-dbg python3.11-dbg
+	lib$python lib$python-dev lib$python-dbg $python-dbg
 	python3 python3-pip python3-setuptools python3-wheel python3-numpy python3-venv python3-cffi python3-pytest python3-hypothesis
-	gdb gdbserver libc6-dbg lldb-19 python3-lldb-19 elfutils valgrind linux-perf
+	gdb gdbserver libc6-dbg lldb-$lldb python3-lldb-$lldb elfutils valgrind linux-perf
 "
 [ "${2:-}" != long ] || packages="$packages
 	python3-torch python3-scipy python3-pandas python3-lxml python3-pil python3-matplotlib
 	python3-cryptography python3-greenlet debootstrap
-	libpython3.11-testsuite python3-cryptography-vectors python3-pretend python3-iso8601 python3-tz
+	lib$python-testsuite python3-cryptography-vectors python3-pretend python3-iso8601 python3-tz
 	python3-pytest-subtests python3-cssselect python3-bs4 python3-html5lib
-	clang-16 libclang-rt-16-dev
+	clang-$clang libclang-rt-$clang-dev
 "
 
 missing=""
@@ -29,22 +72,7 @@ for package in $packages; do
 done
 [ -n "$missing" ] || exit 0
 
-if [ "${1:-yes}" = no ]; then
-	echo "setup: missing packages:$missing" >&2
-	exit 1
-fi
-if ! command -v apt-get >/dev/null; then
-	echo "setup: no apt-get; install what corresponds to:$missing" >&2
-	exit 1
-fi
-sudo=""
-if [ "$(id -u)" != 0 ]; then
-	if ! command -v sudo >/dev/null; then
-		echo "setup: neither root nor sudo; install:$missing" >&2
-		exit 1
-	fi
-	sudo="sudo"
-fi
+[ "${1:-yes}" != no ] || fail "missing packages:$missing"
+update "$missing"
 echo "setup: installing$missing"
-$sudo apt-get update -qq
 DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null
