@@ -24,6 +24,7 @@
 #include "../elf/thunk.h"
 
 #include <gelf.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -416,6 +417,27 @@ static struct gorgon_error *detach(struct gorgon_ns *ns)
 	return err;
 }
 
+// What the C library knows of a key of thread-specific data: its number is odd while it is in use.
+struct system_key {
+	uintptr_t sequence;
+	void (*destructor)(void *);
+};
+
+// Constructors make keys before their calls are ours, and libpython's, of its allocator (since
+// CPython 3.13), is never deleted: a thread that ends later would call a destructor that is gone.
+// A C library without this name keeps such keys.
+static void delete_keys(struct gorgon_ns *ns)
+{
+	struct gorgon_linked *linked = ns->linked;
+	const struct system_key *keys = dlvsym(linked->handles[0], "__pthread_keys", "GLIBC_PRIVATE");
+
+	gorgon_lock();
+	for (pthread_key_t key = 0; keys && key < PTHREAD_KEYS_MAX; key++)
+		if (keys[key].sequence & 1 && gorgon_ns_object_at(ns, (uintptr_t)keys[key].destructor))
+			linked->libc.key_delete(key);
+	gorgon_unlock();
+}
+
 // What the linker keeps (a definition that is unique in the process, RTLD_NODELETE) calls the
 // system's functions again. Returns how many objects that are.
 static size_t unbind_all(struct gorgon_ns *ns)
@@ -440,6 +462,8 @@ struct gorgon_error *gorgon_linked_close(struct gorgon_ns *ns)
 	if ((err = detach(ns)))
 		return err;
 	pthread_mutex_lock(&loading);
+	if (linked->handle_count)
+		delete_keys(ns);
 	linked->closing = true; // destructors run
 	while (linked->handle_count)
 		dlclose(linked->handles[--linked->handle_count]);
