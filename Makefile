@@ -54,6 +54,8 @@ HOSTS := $(BUILD)/host $(BUILD)/host_python $(BUILD)/soak
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
 UNITS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(UNIT_SRC))
+# "3.11": the distribution's own, which tests are about.
+TEST_PYTHON := $(shell $(PYTHON3) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
 LIBJITREG := $(BUILD)/libjitreg.so
 LIBGORGON := $(BUILD)/libgorgon.so
@@ -147,6 +149,8 @@ define unit
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) $(WRAP:%=-Wl$(comma)--wrap=%) -rdynamic -o $@ $(filter %.o %.a,$^) \
 		-lcmocka $(UNIT_LIBS) -lelf -lgcc_s -ldl -pthread
 endef
+
+$(BUILD)/obj/tests/test_%.o $(BUILD)/obj/tests/jitreg_%.o: EXTRA = -DTEST_PYTHON='"$(TEST_PYTHON)"'
 
 # gorgon-symdump's have all of it but main().
 SYMDUMP_UNITS := $(BUILD)/tests/test_symdump $(BUILD)/tests/test_symdump_python

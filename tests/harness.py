@@ -21,7 +21,15 @@ HOST = os.path.join(BUILD, "host")
 MODULES = os.path.join(BUILD, "modules")
 VENV_PYTHON = os.path.join(ROOT, "build", "venv", "bin", "python")
 PYTHON3 = "/usr/bin/python3"
-LIBPYTHON = "/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0"
+# Of the distribution's own Python, whichever that is.
+PYTHON = os.path.realpath(PYTHON3)
+VERSION = os.path.basename(PYTHON).removeprefix("python")
+SONAME = f"libpython{VERSION}.so.1.0"
+SONAME_RE = re.escape(SONAME)
+LIBPYTHON = f"/usr/lib/x86_64-linux-gnu/{SONAME}"
+DYNLOAD = f"/usr/lib/python{VERSION}/lib-dynload"
+NUMPY_CORE = "_core" if os.path.exists("/usr/lib/python3/dist-packages/numpy/_core") else "core"  # since numpy 2
+EXT_SUFFIX = f".cpython-{VERSION.replace('.', '')}-x86_64-linux-gnu.so"
 PYENV = os.path.join(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv")), "versions")
 GDB_SCRIPT = os.path.join(ROOT, "gdb", "gorgon.py")
 LLDB_SCRIPT = os.path.join(ROOT, "lldb", "gorgon.py")
@@ -42,6 +50,8 @@ def find_lldb():
     return None
 
 
+# Since 3.12 CPython warns of every fork() in a process with other threads, as all are here.
+os.environ["PYTHONWARNINGS"] = "ignore:This process:DeprecationWarning"
 # What debuggers are told can be kept in the user's cache; tests have one of their own.
 os.environ["XDG_CACHE_HOME"] = os.path.join(BUILD, "cache")
 

@@ -19,7 +19,7 @@ from harness import (BUILD, GDB, LIBPYTHON, LLDB, SANITIZED, Background, gdb, ll
 
 TESTS = os.path.dirname(os.path.abspath(__file__))
 FIXTURE = os.path.join(TESTS, "jitreg_fixture.c")
-LIBPYTHON_DEBUG = LIBPYTHON.replace("3.11.so", "3.11d.so")
+LIBPYTHON_DEBUG = LIBPYTHON.replace(".so", "d.so", 1)
 COPIES = 3
 CC = ["gcc", "-g"]
 SHARED = ["-O0", "-fPIC", "-shared", "-nostdlib", "-fasynchronous-unwind-tables", "-Wl,-Bsymbolic",

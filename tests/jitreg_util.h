@@ -19,7 +19,7 @@
 #endif
 
 /** The system's stripped libpython, whose debug file is found by build-id. */
-#define SYSTEM_LIBPYTHON "/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0"
+#define SYSTEM_LIBPYTHON "/usr/lib/x86_64-linux-gnu/libpython" TEST_PYTHON ".so.1.0"
 
 /** Make the directory and the libraries in it; removes it at exit. */
 int util_setup(void **state);

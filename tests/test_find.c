@@ -9,8 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LIBRARY	   "/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0"
-#define EXECUTABLE "/usr/bin/python3.11"
+#define LIBRARY	   "/usr/lib/x86_64-linux-gnu/libpython" TEST_PYTHON ".so.1.0"
+#define EXECUTABLE "/usr/bin/python" TEST_PYTHON
+#define MINOR	   ((unsigned)atoi(strchr(TEST_PYTHON, '.') + 1))
 
 static void assert_found(const char *path, const char *library, const char *executable)
 {
@@ -19,7 +20,7 @@ static void assert_found(const char *path, const char *library, const char *exec
 
 	assert_ok(gorgon_python_find(path, &python));
 	same = !strcmp(python.libpython, library) && !strcmp(python.executable, executable) &&
-	       python.minor == 11 && !python.debug;
+	       python.minor == MINOR && !python.debug;
 	if (!same)
 		print_error("%s: %s, %s, 3.%u%s\n", path, python.libpython, python.executable,
 			    python.minor, python.debug ? "d" : "");
@@ -57,9 +58,9 @@ static void python_find_library_is_itself(void **state)
 {
 	(void)state;
 	assert_found(LIBRARY, LIBRARY, EXECUTABLE);
-	assert_found("/usr/lib/x86_64-linux-gnu/libpython3.11.so.1", LIBRARY, EXECUTABLE);
+	assert_found("/usr/lib/x86_64-linux-gnu/libpython" TEST_PYTHON ".so.1", LIBRARY, EXECUTABLE);
 	// Merged /usr: the directory is a link, the name the caller's.
-	assert_found("/lib/x86_64-linux-gnu/libpython3.11.so.1.0", LIBRARY, EXECUTABLE);
+	assert_found("/lib/x86_64-linux-gnu/libpython" TEST_PYTHON ".so.1.0", LIBRARY, EXECUTABLE);
 }
 
 static void python_find_executable_gives_library_of_its_prefix(void **state)
@@ -74,11 +75,11 @@ static void python_find_debug_build_is_recognised(void **state)
 	struct gorgon_python python = {0};
 
 	(void)state;
-	if (access("/usr/bin/python3.11d", X_OK))
-		skip_because("python3.11-dbg is not installed");
-	assert_ok(gorgon_python_find("/usr/bin/python3.11d", &python));
+	if (access(EXECUTABLE "d", X_OK))
+		skip_because("python" TEST_PYTHON "-dbg is not installed");
+	assert_ok(gorgon_python_find(EXECUTABLE "d", &python));
 	assert_true(python.debug);
-	assert_string_equal(python.libpython, "/usr/lib/x86_64-linux-gnu/libpython3.11d.so.1.0");
+	assert_string_equal(python.libpython, "/usr/lib/x86_64-linux-gnu/libpython" TEST_PYTHON "d.so.1.0");
 	gorgon_python_deinit(&python);
 }
 
@@ -106,7 +107,7 @@ static void python_find_venv_of_copies_follows_its_configuration(void **state)
 // The copy has a version in its name, but no library in its prefix.
 static void python_find_venv_of_copies_versioned_name_is_found_too(void **state)
 {
-	const char *path = test_temp("copies/bin/python3.11");
+	const char *path = test_temp("copies/bin/python" TEST_PYTHON);
 
 	(void)state;
 	make_venv("copies", "--copies");
@@ -140,7 +141,7 @@ static void python_find_relative_name_becomes_absolute(void **state)
 
 	(void)state;
 	assert_int_equal(chdir("/usr/bin"), 0);
-	assert_found("python3.11", LIBRARY, EXECUTABLE);
+	assert_found("python" TEST_PYTHON, LIBRARY, EXECUTABLE);
 	assert_int_equal(chdir(cwd), 0);
 	free(cwd);
 }
@@ -205,18 +206,18 @@ static void python_find_static_python_tells_what_to_install(void **state)
 	(void)state;
 	mkdir(test_temp("static"), 0700);
 	mkdir(test_temp("static/bin"), 0700);
-	test_run("cp /usr/bin/python3.11 %s", test_temp("static/bin/python3.11"));
-	refuse(test_temp("static/bin/python3.11"), GORGON_ERROR_PYTHON,
-	       "found no libpython3.11.so.1.0");
-	refuse(test_temp("static/bin/python3.11"), GORGON_ERROR_PYTHON,
-	       "install the distribution's libpython3.11, or a Python that was configured with");
+	test_run("cp " EXECUTABLE " %s", test_temp("static/bin/python" TEST_PYTHON));
+	refuse(test_temp("static/bin/python" TEST_PYTHON), GORGON_ERROR_PYTHON,
+	       "found no libpython" TEST_PYTHON ".so.1.0");
+	refuse(test_temp("static/bin/python" TEST_PYTHON), GORGON_ERROR_PYTHON,
+	       "install the distribution's libpython" TEST_PYTHON ", or a Python that was configured with");
 }
 
 // Finding does not read all of the file; loading it does.
 static void interp_create_truncated_libpython_is_refused(void **state)
 {
 	struct gorgon_interp_opts opts = {.size = sizeof(opts)};
-	const char *path = test_temp("libpython3.11.so.1.0");
+	const char *path = test_temp("libpython" TEST_PYTHON ".so.1.0");
 	struct gorgon_interp *interp = NULL;
 	struct test_snapshot before = test_snapshot();
 	size_t size;
@@ -235,7 +236,7 @@ static void interp_create_truncated_libpython_is_refused(void **state)
 static void interp_create_library_without_python_is_refused(void **state)
 {
 	struct gorgon_interp_opts opts = {.size = sizeof(opts)};
-	const char *path = test_temp("libpython3.11.so.1.0");
+	const char *path = test_temp("libpython" TEST_PYTHON ".so.1.0");
 	struct gorgon_interp *interp = NULL;
 	struct test_snapshot before = test_snapshot();
 

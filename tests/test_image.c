@@ -199,7 +199,7 @@ static void image_open_real_libraries_are_accepted(void **state)
 		"/lib/x86_64-linux-gnu/libc.so.6",
 		"/lib/x86_64-linux-gnu/libm.so.6",
 		"/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
-		"/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0",
+		"/usr/lib/x86_64-linux-gnu/libpython" TEST_PYTHON ".so.1.0",
 		"/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
 	};
 	struct gorgon_image *image;

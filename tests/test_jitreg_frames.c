@@ -375,7 +375,7 @@ static void append_numpy_has_the_same_rows(void **state)
 	glob_t found;
 
 	(void)state;
-	if (glob("/usr/lib/python3/dist-packages/numpy/core/_multiarray_umath*.so", 0, NULL, &found)) {
+	if (glob("/usr/lib/python3/dist-packages/numpy/*core/_multiarray_umath*.so", 0, NULL, &found)) {
 		globfree(&found);
 		skip();
 	}

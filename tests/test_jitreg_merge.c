@@ -218,7 +218,7 @@ static void copy(const struct jitreg_bytes *from, struct jitreg_bytes *to)
 
 /* C with static functions; C++ with exceptions; assembly with rules by hand, a signal frame. */
 static const char *const LIBRARIES[] = {
-	"/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0",
+	"/usr/lib/x86_64-linux-gnu/libpython" TEST_PYTHON ".so.1.0",
 	"/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
 	"/usr/lib/x86_64-linux-gnu/libc.so.6",
 	"/usr/lib/x86_64-linux-gnu/libcrypto.so.3",

@@ -15,7 +15,7 @@ WALKER = os.path.join(HERE, "walker.py")
 WALK = os.path.join(harness.ROOT, "tests", "modules", "walk.cc")
 STOP_LINE = harness.source_line(PROGRAM, "# where the sessions stop")
 WAIT_LINE = harness.source_line(PROGRAM, "# where attached sessions find them")
-DECIMAL = "_decimal.cpython-311-x86_64-linux-gnu.so"
+DECIMAL = f"_decimal{harness.EXT_SUFFIX}"
 
 # Numbers that the loop gives to breakpoints of "gorgon break": theirs and this.
 GORGON = 1000

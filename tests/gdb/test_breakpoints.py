@@ -188,7 +188,7 @@ class Commands(Case):
         tail = self.output[self.output.index("=== again"):]
         self.assertIn("Gorgon breakpoint 5: Py_RunMain, pending: no private library has it yet\n", tail)
         self.assertRegex(tail, rf"\n5 +keep +all +{COUNT} +0 +Py_RunMain")
-        self.assertRegex(tail, r"\n#0  Py_RunMain from libpython3\.11\.so\.1\.0 \[interp \d\] \(")
+        self.assertRegex(tail, rf"\n#0  Py_RunMain from {harness.SONAME_RE} \[interp \d\] \(")
         self.assert_clean(tail)
 
 

@@ -25,17 +25,17 @@ class Check(unittest.TestCase):
     # What is written over, and what is said then; {python} is libpython's label in interpreter 0.
     DAMAGE = {
         "range": ([poke(OBJECT, 56, "+= 0x100000000000"), poke(OBJECT, 64, "+= 0x100000000000")],
-                  r"^{python}: nothing of /\S+/libpython3\.11\.so\.1\.0 is mapped at 0x\w+-0x\w+$"),
+                  rf"^{{python}}: nothing of /\S+/{harness.SONAME_RE} is mapped at 0x\w+-0x\w+$"),
         "neighbour": ([poke(OBJECT, 56, "= (unsigned long)&gorgon_debug_root"),
                        poke(OBJECT, 64, "= (unsigned long)&gorgon_debug_root + 8")],
-                      r"^{python}: /\S+/libgorgon\.so\.0 is mapped at 0x\w+-0x\w+, /\S+/libpython3\.11\.so\.1\.0 expected$"),
+                      rf"^{{python}}: /\S+/libgorgon\.so\.0 is mapped at 0x\w+-0x\w+, /\S+/{harness.SONAME_RE} expected$"),
         "symfile": ([poke(OBJECT, 72, "= 8")], r"^{python}: symfile: cannot read 4 bytes at 0x8$"),
         "content": ([poke(OBJECT, 72, "= (unsigned long)&gorgon_debug_root"), poke(OBJECT, 80, "= 64")],
                     r"^{python}: symfile: begins with b'GORG', b'\\x7fELF' expected$"),
         "other": ([poke(OBJECT, 72, f"= *(unsigned long *)({OBJECT} + 56)"), poke(OBJECT, 80, "= 64")],
                   r"^{python}: symfile: gdb has no object file at 0x\w+$"),
         "build-id": ([f"set variable **(char **)({OBJECT} + 40) += 1"],
-                     r"^libpython3\.11\.so\.1\.0 \[interp \d\]: /\S+: build-id is [0-9a-f]{{40}}, [0-9a-f]{{40}} was loaded$"),
+                     rf"^{harness.SONAME_RE} \[interp \d\]: /\S+: build-id is [0-9a-f]{{{{40}}}}, [0-9a-f]{{{{40}}}} was loaded$"),
         "count": ([poke("((char *)&gorgon_debug_root)", 56, "+= 1")],
                   rf"^gorgon_debug_root: {COUNT} namespaces in the list, {COUNT + 1} expected$"),
         "thread": ([poke(NS, 64, "= 1")], r"^interp 0: its thread, LWP 1, is not in the process$"),
@@ -71,7 +71,7 @@ class Check(unittest.TestCase):
                 # Copies of a file share the bytes of its build-id.
                 self.assertEqual(len(lines), COUNT if name == "build-id" else 1, lines)
                 for line in lines:
-                    self.assertRegex(line, expected.format(python=r"libpython3\.11\.so\.1\.0 \[interp 0\]"))
+                    self.assertRegex(line, expected.format(python=rf"{harness.SONAME_RE} \[interp 0\]"))
                 self.assertRegex(summary, rf"^{COUNT} namespaces, \d+ objects: ({COUNT} problems|1 problem)\.$")
 
 
@@ -126,7 +126,7 @@ class Symbols(unittest.TestCase):
 
     def test_files_are_added_to_the_chosen_copies(self):
         self.assertIn('Function "time_sleep" not defined.', self.said("info line time_sleep"))
-        self.assertEqual(self.rows(self.said("gorgon symbols 0 libpython")), [["0", "libpython3.11.so.1.0", "added"]])
+        self.assertEqual(self.rows(self.said("gorgon symbols 0 libpython")), [["0", harness.SONAME, "added"]])
         self.assertEqual(self.said("info line time_sleep", 1).count('of "../Modules/timemodule.c" starts'), 1)
         self.assertEqual([row[2] for row in self.rows(self.said("gorgon symbols all libpython"))],
                          ["added before", "added"])
@@ -140,13 +140,13 @@ class Symbols(unittest.TestCase):
 
     def test_a_breakpoint_finds_places_all_the_same(self):
         self.assertIn("2 places in interp 0, interp 1\n", self.said("gorgon break time_sleep"))
-        self.assertRegex(self.said("bt 1"), r"^#0  time_sleep from libpython3\.11\.so\.1\.0 \[interp \d\] \(")
+        self.assertRegex(self.said("bt 1"), rf"^#0  time_sleep from {harness.SONAME_RE} \[interp \d\] \(")
 
     def test_known_copies_are_left_alone(self):
         output = harness.gdb(["break host_created", "run", "gorgon symbols 1 libpython", "complete gorgon symbols 1 libp",
                               "complete gorgon symbols a"], harness.HOST, "-n", COUNT, "pass", script=True)
-        self.assertRegex(output, r"\n1 +libpython3\.11\.so\.1\.0 +gdb has it: /\S+ \(build-id\)\n"
-                         r"gorgon symbols 1 libpython3\.11\.so\.1\.0\ngorgon symbols all\n$")
+        self.assertRegex(output, rf"\n1 +{harness.SONAME_RE} +gdb has it: /\S+ \(build-id\)\n"
+                         rf"gorgon symbols 1 {harness.SONAME_RE}\ngorgon symbols all\n$")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import gdb_session as session  # noqa: E402
 WORDS = ["apply", "break", "bt", "check", "delete", "list", "modules", "print", "symbols", "tbreak", "tls", "whose"]
 # What completes after each in a process with two interpreters.
 COMPLETED = {"gorgon modules ": ["0", "1"], "gorgon bt -i ": ["0", "1"], "gorgon apply ": ["0", "1", "all"],
-             "gorgon symbols ": ["0", "1", "all", "off"], "gorgon symbols 0 libpy": ["libpython3.11.so.1.0"],
+             "gorgon symbols ": ["0", "1", "all", "off"], "gorgon symbols 0 libpy": [harness.SONAME],
              "gorgon break -i 1": ["1"], "gorgon delete ": ["1"], "gorgon whose PyList_Appen": ["PyList_Append"],
              "gorgon print host_create": ["host_created"], "gorgon list ": [], "gorgon check ": []}
 

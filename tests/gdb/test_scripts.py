@@ -80,7 +80,7 @@ class Live(Case):
         self.assertEqual([row[0] for row in table], ["0", "1", "2"])
         self.assertTrue(self.start["gorgon list"].startswith("Num  Python  Objects  Thread  libpython"))
         for row in table:
-            self.assertEqual(row[1], "3.11")
+            self.assertEqual(row[1], harness.VERSION)
             self.assertGreaterEqual(int(row[2]), 1)
             self.assertEqual((row[3], row[5]), ("-", "live"))  # no thread runs in it yet
             start, end = (int(a, 16) for a in row[4].split("-"))
@@ -94,7 +94,7 @@ class Live(Case):
     def test_modules_shows_objects_with_ranges_and_debug_info(self):
         table = rows(self.start["gorgon modules"])
         self.assertEqual([row[0] for row in table], sorted(row[0] for row in table))
-        pythons = {int(row[0]): row for row in table if row[1].startswith("libpython3.11.so")}
+        pythons = {int(row[0]): row for row in table if row[1].startswith(f"libpython{harness.VERSION}.so")}
         self.assertEqual(sorted(pythons), list(EVERY))
         for i, row in pythons.items():
             start, end = (int(a, 16) for a in row[2].split("-"))
@@ -124,17 +124,17 @@ class Live(Case):
     def test_whose_names_interpreter_library_function_and_line(self):
         for i, stop in self.sleeps.items():
             self.assertRegex(stop.output["gorgon whose $pc"], rf"^{stop.pc:#x}: interpreter {i}, "
-                             r"libpython3\.11\.so\.1\.0, time_sleep\+0, timemodule\.c:\d+\n$")
+                             rf"{harness.SONAME_RE}, time_sleep\+0, timemodule\.c:\d+\n$")
 
     def test_whose_knows_data_of_each_copy(self):
         for i, stop in self.sleeps.items():
             self.assertRegex(stop.output["gorgon whose timeout_obj->ob_type"],
-                             rf"^0x\w+: interpreter {i}, libpython3\.11\.so\.1\.0, PyFloat_Type\+0\n$")
+                             rf"^0x\w+: interpreter {i}, {harness.SONAME_RE}, PyFloat_Type\+0\n$")
 
     def test_whose_of_other_addresses(self):
         self.assertEqual(self.start["gorgon whose 1"], "0x1 is in no private object\n")
         self.assertRegex(self.start["gorgon whose PyList_Append"],
-                         r"^0x\w+: interpreter \d, libpython3\.11\.so\.1\.0, PyList_Append\+0")
+                         rf"^0x\w+: interpreter \d, {harness.SONAME_RE}, PyList_Append\+0")
 
     def test_interp_function_and_variable(self):
         for i, stop in self.sleeps.items():
@@ -157,7 +157,7 @@ class Live(Case):
             last = names.index("Py_BytesMain")
             self.assertEqual(names[0], "time_sleep")
             self.assertEqual({label and label[1] for label in labels[:last + 1]},
-                             {f"libpython3.11.so.1.0 [interp {i}]"})
+                             {f"{harness.SONAME} [interp {i}]"})
             self.assertEqual(set(labels[last + 1:]), {None})
             self.assertEqual(names[-2:], ["start_thread", "clone3"])
         self.assertNotIn("[interp", self.start["bt"])
@@ -223,14 +223,14 @@ class Afterwards(Case):
         self.assert_clean(output)
         head, _, rest = output.partition("\n=backtraces\n")
         native, _, python = rest.partition("\n=python\n")
-        table = re.findall(r"^(\d)\s+3\.11\s+\d+\s+\d+ \(LWP (\d+)\)\s+(0x\w+)-(0x\w+)\s+live\s+-$", head, re.M)
+        table = re.findall(rf"^(\d)\s+{harness.VERSION}\s+\d+\s+\d+ \(LWP (\d+)\)\s+(0x\w+)-(0x\w+)\s+live\s+-$", head, re.M)
         self.assertEqual([row[0] for row in table], ["0", "1", "2"], head)
         interps = {lwp: number(text) for lwp, text in session.threads(head).items()}
         backtraces, pythons = session.threads(native), session.threads(python)
         for i, lwp, start, end in ((int(i), int(lwp), int(s, 16), int(e, 16)) for i, lwp, s, e in table):
             self.assertTrue(start < self.addresses[i] < end)
             self.assertEqual(interps[lwp], i)
-            self.assertRegex(backtraces[lwp], rf"time_sleep from libpython3\.11\.so\.1\.0 \[interp {i}\] \(")
+            self.assertRegex(backtraces[lwp], rf"time_sleep from {harness.SONAME_RE} \[interp {i}\] \(")
             self.assertEqual(set(re.findall(r"\[interp (\d)\]", backtraces[lwp])), {str(i)})
             self.assertEqual(session.frames(backtraces[lwp])[-2:], ["start_thread", "clone3"])
             self.assertIn(f'File "{session.PROGRAM}", line {session.WAIT_LINE}, in <module>\n', pythons[lwp])
@@ -406,7 +406,7 @@ class AutoLoad(Case):
 
     def test_helper_is_declined_by_the_safe_path(self):
         output = self.helper("set auto-load safe-path /nowhere")
-        self.assertRegex(output, r"gorgon: \S+/libpython3\.11\.so\.1\.0-gdb\.py is not loaded: "
+        self.assertRegex(output, rf"gorgon: \S+/{harness.SONAME_RE}-gdb\.py is not loaded: "
                          r"your auto-load safe-path declines it\. To allow it: add-auto-load-safe-path \S+\n")
         self.assertIn('Undefined command: "py-bt"', output)
 

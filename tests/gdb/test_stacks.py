@@ -207,7 +207,7 @@ class Without(Case):
         text = self.stop.output["gorgon bt"]
         self.assertEqual(session.frames(text)[0], "walk_go")
         self.assertNotIn('  File "', text)
-        self.assertIn("\n(Python frames of interp 0: the file of libpython3.11.so.1.0 [interp 0], "
+        self.assertIn(f"\n(Python frames of interp 0: the file of {harness.SONAME} [interp 0], "
                       f"{self.libpython}, is not here)\n", text)
 
 

@@ -13,8 +13,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # The same program as in the gdb sessions.
 PROGRAM = os.path.join(os.path.dirname(HERE), "gdb", "program.py")
 DRIVER = f"command script import {os.path.join(HERE, 'driver.py')}"
-DECIMAL = "_decimal.cpython-311-x86_64-linux-gnu.so"
-PYTHON = "libpython3.11.so.1.0"
+DECIMAL = f"_decimal{harness.EXT_SUFFIX}"
+PYTHON = harness.SONAME
 # What a user sees of errors is one line; this never.
 TRACEBACK = re.compile(r"Traceback \(most recent call last\)|gorgon_lldb/\w+\.py")
 # lldb 19 says so of arrays in unions of any C program, when it completes such a type.

@@ -74,7 +74,7 @@ class Attached(session.Case):
         threads = re.split(r"^ *\*? thread #", self.output.split("bt all")[1].split("(lldb)")[0], flags=re.M)[1:]
         found = []
         for thread in threads:
-            frame = re.search(r"(0x\w+) libpython3\.11\.so\.1\.0 \[interp (\d+)\]`PyObject_Vectorcall ", thread)
+            frame = re.search(rf"(0x\w+) {harness.SONAME_RE} \[interp (\d+)\]`PyObject_Vectorcall ", thread)
             if frame:
                 self.assertRegex(thread, r"(?s)clock_nanosleep.*`_PyEval_EvalFrameDefault .*`start_thread")
                 self.assertEqual(blocks.interpreters(self.addresses, [int(frame[1], 16)]), [int(frame[2])])
@@ -84,5 +84,5 @@ class Attached(session.Case):
     def test_symbols_for_one_leave_the_others(self):
         listed = re.findall(r"^\[ *\d+\] .*\[interp 3\]|^\[ *\d+\] .*/pack \[[^]]*\]", self.output, re.M)
         self.assertEqual([os.path.basename(line) for line in listed],
-                         ["libpython3.11.so.1.0 [interp 3]", "pack [interp 0 to interp 15]"])
+                         [f"{harness.SONAME} [interp 3]", "pack [interp 0 to interp 15]"])
         self.assertRegex(self.output, r"(?s)gorgon apply 3 bt.*`time_sleep\(.* at timemodule\.c:\d+")

@@ -158,7 +158,7 @@ class Destroyed(session.Case):
         expected = sorted(a + offset for a in harness.host_addresses(output).values())
         with_symbols, without = output.split("Current breakpoints:")[1:]
         self.assertEqual(sorted(locations(with_symbols, 2)), expected)
-        named = re.findall(r"where = libpython3\.11\.so\.1\.0 \[interp \d\]`time_sleep", with_symbols)
+        named = re.findall(rf"where = {harness.SONAME_RE} \[interp \d\]`time_sleep", with_symbols)
         self.assertEqual(len(named), COUNT)
         self.assertEqual(sorted(locations(without, 2)), expected)
         self.assert_clean(output)

@@ -41,10 +41,10 @@ class HostPython(unittest.TestCase):
 
     def test_breakpoint_stops_in_each_interpreter(self):
         stops = re.findall(r"^\* thread #\d+, name = 'python3', stop reason = breakpoint 1\.\d+\n"
-                           r" +frame #0: 0x[0-9a-f]+ libpython3\.11\.so\.1\.0 \[interp (\d)\]`", self.output, re.M)
+                           rf" +frame #0: 0x[0-9a-f]+ {harness.SONAME_RE} \[interp (\d)\]`", self.output, re.M)
         self.assertEqual(sorted(stops), ["0", "1"], self.output)
         self.assertRegex(self.output, r"exited with status = 0")
-        self.assertRegex(self.output, r"(?m)^0 +3\.11 .* live ")
+        self.assertRegex(self.output, rf"(?m)^0 +{harness.VERSION} .* live ")
 
     def test_backtrace_goes_from_python_to_the_host(self):
         """As far as lldb unwinds Debian's python3."""

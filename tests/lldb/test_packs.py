@@ -75,7 +75,7 @@ class Replaced(session.Case):
         stop = session.stops(self.output, 4)[1]
         modules = len(re.findall(r"JIT\(0x\w+\)", stop.output["image list -f"]))
         objects = len(re.findall(r"^\d+ +\S+ +0x\w+-0x\w+", stop.output["gorgon modules"], re.M))
-        self.assertEqual(len(re.findall(r"^\d+ +3\.11 ", stop.output["gorgon list"], re.M)), 3)
+        self.assertEqual(len(re.findall(rf"^\d+ +{harness.VERSION} ", stop.output["gorgon list"], re.M)), 3)
         self.assertLess(modules, objects / 2)
 
 

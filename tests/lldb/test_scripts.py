@@ -52,7 +52,7 @@ class Names(session.Case):
         self.assertEqual([row[0] for row in table], ["0", "1", "2"])
         self.assertTrue(self.start["gorgon list"].startswith("Num  Python  Objects  Thread  libpython"))
         for row in table:
-            self.assertEqual((row[1], row[3], row[5]), ("3.11", "-", "live"))
+            self.assertEqual((row[1], row[3], row[5]), (harness.VERSION, "-", "live"))
             start, end = (int(a, 16) for a in row[4].split("-"))
             self.assertTrue(start < self.addresses[int(row[0])] < end)
 
@@ -177,10 +177,10 @@ class Symbols(session.Case):
     def test_whose_knows_lines_and_data(self):
         for i, stop in self.sleeps.items():
             self.assertRegex(stop.output["gorgon whose $pc"],
-                             rf"^{stop.pc:#x}: interpreter {i}, libpython3\.11\.so\.1\.0, "
+                             rf"^{stop.pc:#x}: interpreter {i}, {harness.SONAME_RE}, "
                              rf"time_sleep\+(0|0x\w+), timemodule\.c:{self.line}\n$")
             self.assertRegex(stop.output["gorgon whose timeout_obj->ob_type"],
-                             rf"^0x\w+: interpreter {i}, libpython3\.11\.so\.1\.0, PyFloat_Type\+0\n$")
+                             rf"^0x\w+: interpreter {i}, {harness.SONAME_RE}, PyFloat_Type\+0\n$")
 
     def test_breakpoint_in_one_copy(self):
         stops = session.stops(self.output, 3)
@@ -325,7 +325,7 @@ class Afterwards(session.Case):
     def check(self, output):
         names, lines = output.split("=== symbols\n", 1)
         lines, off = lines.split("=== off\n", 1)
-        table = re.findall(r"^(\d)\s+3\.11\s+\d+\s+\d+ \(tid \d+\)\s+(0x\w+)-(0x\w+)\s+live   -$", names, re.M)
+        table = re.findall(rf"^(\d)\s+{harness.VERSION}\s+\d+\s+\d+ \(tid \d+\)\s+(0x\w+)-(0x\w+)\s+live   -$", names, re.M)
         self.assertEqual([row[0] for row in table], ["0", "1", "2"], names)
         for i, start, end in table:
             self.assertTrue(int(start, 16) < self.addresses[int(i)] < int(end, 16))
@@ -336,7 +336,7 @@ class Afterwards(session.Case):
         self.check_backtraces(lines, "time_sleep", None)
         self.check_backtraces(off, "_PyEval_EvalFrameDefault", bottom)
         self.assertIn(f"Symbols removed from {COUNT} objects.", off)
-        self.assertRegex(off, r"\n0x\w+: interpreter 1, libpython3\.11\.so\.1\.0, time_sleep\+0, timemodule\.c:\d+\n")
+        self.assertRegex(off, rf"\n0x\w+: interpreter 1, {harness.SONAME_RE}, time_sleep\+0, timemodule\.c:\d+\n")
         self.assertEqual(len(re.findall(r"time_sleep\(self=.*timeout_obj=.*\) at timemodule\.c:\d+", lines)), COUNT)
         self.assertNotRegex(output, session.TRACEBACK)
 

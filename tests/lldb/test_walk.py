@@ -166,7 +166,7 @@ class Steps(Walk):
 
     def test_interpreters_come_and_go(self):
         stops = session.stops(self.output, 4, 5)
-        there = [[int(n) for n in re.findall(r"^(\d+) +3\.11 ", stop.output["gorgon list"], re.M)] for stop in stops]
+        there = [[int(n) for n in re.findall(rf"^(\d+) +{harness.VERSION} ", stop.output["gorgon list"], re.M)] for stop in stops]
         self.assertEqual(there, [[0, 1, 2, 3, 4], [0, 2, 3, 4], [0, 2, 3, 4, 5]])
         placed = [locations(stop.output["breakpoint list 2"]) for stop in stops]
         self.assertEqual([len(found) for found in placed], [5, 4, 5])

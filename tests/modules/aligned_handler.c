@@ -8,6 +8,7 @@
 #include <Python.h>
 
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
+#define NPY_TARGET_VERSION NPY_1_22_API_VERSION // the first with data handlers
 #include <numpy/arrayobject.h>
 #include <stdint.h>
 #include <stdlib.h>

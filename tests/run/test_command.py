@@ -10,7 +10,7 @@ import signal
 import tempfile
 import unittest
 
-from harness import (Background, GORGON, LIBPYTHON, PYTHON3, ROOT, SANITIZED, SANITIZER_ENV, VENV_PYTHON,
+from harness import (Background, GORGON, LIBPYTHON, PYTHON, PYTHON3, ROOT, SANITIZED, SANITIZER_ENV, SONAME, VENV_PYTHON,
                      run)
 
 NUMPY = "import numpy as np; print((np.arange(6.).reshape(2,3) @ np.arange(6.).reshape(3,2)).tolist())"
@@ -93,7 +93,7 @@ class Run(unittest.TestCase):
 
     def test_python_is_what_the_named_executable_says(self):
         code = "import sys; print(sys.executable, sys.prefix, sys.base_prefix, sys.path)"
-        for python in ("/usr/bin/python3.11", VENV_PYTHON):
+        for python in (PYTHON, VENV_PYTHON):
             with self.subTest(python=python):
                 expected = run(python, "-c", code)
                 # A launcher on PATH and a wrong PYTHONHOME's neighbour play no part.
@@ -144,7 +144,7 @@ class Run(unittest.TestCase):
         for number, line in enumerate(lines[2:]):
             fields = line.split()
             self.assertEqual(int(fields[0]), number)
-            self.assertGreater(int(fields[1]), 10)
+            self.assertGreater(int(fields[1]), 5)
             for value in fields[2:]:
                 self.assertGreater(float(value), 0, line)
         self.assertEqual(len(lines), 4)
@@ -185,7 +185,7 @@ class Run(unittest.TestCase):
 
     def test_damaged_libpython_is_one_line(self):
         with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "libpython3.11.so.1.0")
+            path = os.path.join(folder, SONAME)
             for size in (0, 10, 64, 4000, 100000, 5000000):
                 shutil.copyfile(LIBPYTHON, path)
                 os.truncate(path, size)
@@ -357,7 +357,7 @@ class Info(unittest.TestCase):
     def test_says_where_things_are(self):
         info = json.loads(gorgon("info", "--json").stdout)
         self.assertEqual(info["libpython"], LIBPYTHON)
-        self.assertEqual(info["executable"], "/usr/bin/python3.11")
+        self.assertEqual(info["executable"], PYTHON)
         notes = run("readelf", "-n", LIBPYTHON).stdout
         self.assertIn(f"Build ID: {info['build_id']}", notes)
         self.assertTrue(os.path.isfile(info["debug_file"]))

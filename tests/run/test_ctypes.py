@@ -55,7 +55,7 @@ def show(question, answer):
 """
 
 SYMBOLS = r"""
-for name in "m", "c", "z", "ssl", "python3.11", "nope":
+for name in "m", "c", "z", "ssl", "python%d.%d" % sys.version_info[:2], "nope":
     show(f"find_library {name}", lambda: find_library(name))
 libm = CDLL("libm.so.6")
 libm.cos.restype, libm.cos.argtypes = c_double, [c_double]

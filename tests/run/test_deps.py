@@ -7,10 +7,10 @@ import os
 import re
 import unittest
 
-from harness import GORGON, LIBPYTHON, MODULES, run
+from harness import DYNLOAD, EXT_SUFFIX, GORGON, LIBPYTHON, MODULES, NUMPY_CORE, run
 
-NUMPY = "/usr/lib/python3/dist-packages/numpy/core/_multiarray_umath.cpython-311-x86_64-linux-gnu.so"
-SSL = glob.glob("/usr/lib/python3.11/lib-dynload/_ssl.cpython-311-*.so")[0]
+NUMPY = f"/usr/lib/python3/dist-packages/numpy/{NUMPY_CORE}/_multiarray_umath{EXT_SUFFIX}"
+SSL = f"{DYNLOAD}/_ssl{EXT_SUFFIX}"
 CATCH = os.path.join(MODULES, "libcatch.so")
 TOP = os.path.join(MODULES, "libtop.so")
 

@@ -514,7 +514,7 @@ def wait(s):
     return s
 pool = Pool(1)
 futures = [pool.submit(wait, 0.3), pool.submit(wait, 0.1), pool.submit(wait, 0)]
-time.sleep(0.1)
+while not futures[0].running(): time.sleep(0.01)
 pool.shutdown(wait=False, cancel_futures=True)
 print(fails(pool.submit, wait, 0))
 print(futures[0].result(), [future.cancelled() for future in futures])

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-from harness import Background, GORGON, LIBPYTHON, VENV_PYTHON, find_python, run
+from harness import Background, GORGON, LIBPYTHON, SONAME, VENV_PYTHON, find_python, run
 
 NUMPY = "import numpy; print(numpy.ones(3).sum())"
 # A python3's environment has nothing that is the host's to keep apart, but for the room for thread-local variables.
@@ -160,7 +160,7 @@ class Linked(Strategy):
 
     def test_a_damaged_libpython_is_one_line(self):
         with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "libpython3.11.so.1.0")
+            path = os.path.join(folder, SONAME)
             shutil.copyfile(LIBPYTHON, path)
             for size in (5000000, 100000, 4000, 10):
                 os.truncate(path, size)

@@ -6,16 +6,16 @@ All of numpy's tests are a long test, which does the comparing here, too."""
 import os
 import unittest
 
-from harness import PYTHON3, ROOT, run
+from harness import NUMPY_CORE, PYTHON3, ROOT, run
 
 MODULES = [
     "numpy.tests.test_ctypeslib",
-    "numpy.core.tests.test_dtype::TestFromCTypes",
-    "numpy.core.tests.test_multiarray::TestCTypes",
-    "numpy.core.tests.test_array_interface",  # these three build extensions
-    "numpy.core.tests.test_limited_api",
-    "numpy.core.tests.test_mem_policy::test_set_policy",
-    "numpy.core.tests.test_dlpack",
+    f"numpy.{NUMPY_CORE}.tests.test_dtype::TestFromCTypes",
+    f"numpy.{NUMPY_CORE}.tests.test_multiarray::TestCTypes",
+    f"numpy.{NUMPY_CORE}.tests.test_array_interface",  # these three build extensions
+    f"numpy.{NUMPY_CORE}.tests.test_limited_api",
+    f"numpy.{NUMPY_CORE}.tests.test_mem_policy::test_set_policy",
+    f"numpy.{NUMPY_CORE}.tests.test_dlpack",
     "numpy.linalg.tests.test_linalg::test_sdot_bug_8577",
     "numpy.linalg.tests.test_linalg::test_xerbla_override",
     "numpy.tests.test_scripts",

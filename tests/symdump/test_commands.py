@@ -300,10 +300,10 @@ int main(void)
 """
 
 # Loads and unloads a private object without pause.
-RESTLESS = """
+RESTLESS = f"""
 import _ctypes, os
 print("ready", flush=True)
-name = "/usr/lib/python3.11/lib-dynload/_decimal.cpython-311-x86_64-linux-gnu.so"
+name = "{harness.DYNLOAD}/_decimal{harness.EXT_SUFFIX}"
 while True:
     _ctypes.dlclose(_ctypes.dlopen(name))
 """
@@ -335,7 +335,7 @@ class Commands(unittest.TestCase):
         text = session.output(self.pid)
         count = len(session.objects(self.scene.live))
         self.assertTrue(text.startswith(f"{self.pid}: interpreters: 3, private objects: {count}\n"))
-        rows = re.findall(r"^(\d)          3\.11    (\d+) +(\d+) +live$", text, re.M)
+        rows = re.findall(rf"^(\d)          {harness.VERSION}    (\d+) +(\d+) +live$", text, re.M)
         self.assertEqual([(int(n), int(objects), int(thread)) for n, objects, thread in rows],
                          [(ns["interpreter"], len(ns["objects"]), ns["thread"])
                           for ns in self.scene.live["namespaces"]])
@@ -374,12 +374,12 @@ class Commands(unittest.TestCase):
             outside = os.path.join(folder, "outside")
             inside = os.path.join(folder, "inside")
             os.mkdir(inside)
-            os.symlink(outside, os.path.join(inside, "interp-0.0.libpython3.11.so.1.0.symfile"))
+            os.symlink(outside, os.path.join(inside, f"interp-0.0.{harness.SONAME}.symfile"))
             self.assertEqual(session.symdump(self.pid, "--extract", inside).returncode, 3)
             self.assertFalse(os.path.exists(outside))
 
     def test_perf_map_has_every_copy_of_a_function(self):
-        rows = re.findall(r"^(\w+) (\w+) PyList_Append \[libpython3\.11\.so\.1\.0 interp (\d)\]$",
+        rows = re.findall(rf"^(\w+) (\w+) PyList_Append \[{harness.SONAME_RE} interp (\d)\]$",
                           session.output(self.pid, "--perf-map"), re.M)
         self.assertEqual({int(interp): int(address, 16) for address, _, interp in rows}, self.scene.addresses)
         self.assertTrue(all(int(size, 16) for _, size, _ in rows))
@@ -387,7 +387,7 @@ class Commands(unittest.TestCase):
     def test_json_of_names_with_quotes(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, 'a "b" \\c\\ \u00e4.so')
-            shutil.copy("/usr/lib/python3.11/lib-dynload/_contextvars.cpython-311-x86_64-linux-gnu.so", path)
+            shutil.copy(f"{harness.DYNLOAD}/_contextvars{harness.EXT_SUFFIX}", path)
             code = f"import _ctypes, time; _ctypes.dlopen({path!r}); print('ready', flush=True); time.sleep(600)"
             with harness.Background(harness.HOST, "-n", 1, code, until="ready") as host:
                 self.assertEqual(session.dump(host.pid)["namespaces"][0]["objects"][-1]["path"], path)
@@ -433,7 +433,7 @@ class Commands(unittest.TestCase):
         self.assertNotIn("\033", plain)
         status, coloured = at_a_terminal(self.pid)
         self.assertEqual(status, 0)
-        self.assertIn("\033[1mNum        Python  Objects  Thread   State\033[0m\n\033[36m0        \033[0m  3.11", coloured)
+        self.assertIn(f"\033[1mNum        Python  Objects  Thread   State\033[0m\n\033[36m0        \033[0m  {harness.VERSION}", coloured)
         self.assertEqual(coloured.count("\033[36minterp 2 "), len(self.scene.live["namespaces"][2]["objects"]))
         self.assertEqual(re.sub(r"\033\[\d*m", "", coloured), plain)
         for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
@@ -722,7 +722,7 @@ class OtherTargets(unittest.TestCase):
                     staying = staying or snapshot["namespaces"]
                     self.assertEqual(snapshot["namespaces"], staying)
         for ns in staying:
-            self.assertEqual(os.path.basename(ns["objects"][0]["path"]), "libpython3.11.so.1.0")
+            self.assertEqual(os.path.basename(ns["objects"][0]["path"]), harness.SONAME)
             for o in ns["objects"]:
                 self.assertIn((int(o["start"], 16), os.path.realpath(o["path"])), {(m.start, m.path) for m in maps})
         self.assertGreater(consistent, 500)
@@ -796,7 +796,7 @@ class Scripts(unittest.TestCase):
                                    f"command source -s true {script.name}", "thread backtrace all"])
         for interp, frames in self.lldb_frames(output).items():
             self.assertEqual(frames, live[interp])
-            library = f"libpython3.11.so.1.0 [interp {interp}]"
+            library = f"{harness.SONAME} [interp {interp}]"
             place = next(place for name, function, place in frames if (name, function) == (library, "time_sleep"))
             self.assertRegex(place, r"^timemodule\.c:\d+$")
         self.assertEqual(sorted(self.lldb_frames(output)), EVERY, output)

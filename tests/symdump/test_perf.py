@@ -69,7 +69,7 @@ class Perf(unittest.TestCase):
                 harness.Background(harness.GORGON, "run", "-n", 2, "-c", SQUARES, until=r"(?s)(ready.*){2}") as process:
             rows = report(process.pid, folder)
         loops = {comm for _, comm, dso, name in rows
-                 if dso == "libpython3.11.so.1.0" and name == "_PyEval_EvalFrameDefault"}
+                 if dso == harness.SONAME and name == "_PyEval_EvalFrameDefault"}
         self.assertEqual(loops, {"interp 0", "interp 1"}, rows)
 
     def test_generated_code_has_names_from_the_map(self):

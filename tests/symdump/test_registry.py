@@ -125,9 +125,9 @@ class Registry(unittest.TestCase):
     def test_each_interpreter_has_libpython_and_numpy(self):
         for ns in self.scene.live["namespaces"]:
             names = [os.path.basename(o["path"]) for o in ns["objects"]]
-            self.assertEqual(names[0], "libpython3.11.so.1.0")
+            self.assertEqual(names[0], harness.SONAME)
             self.assertEqual(sum(name.startswith("_multiarray_umath") for name in names), 1)
-            self.assertEqual((ns["python"], ns["state"]), ("3.11", "live"))
+            self.assertEqual((ns["python"], ns["state"]), (harness.VERSION, "live"))
 
     def test_snapshot_says_what_it_is(self):
         live = self.scene.live
@@ -185,7 +185,7 @@ class Registry(unittest.TestCase):
     def test_find_names_every_copy(self):
         for source, where in [*self.cores.items()]:
             lines = session.output(where, "--find", "PyList_Append").splitlines()
-            found = [re.fullmatch(r"(0x\w+) +\d+  interp (\d)  libpython3\.11\.so\.1\.0!PyList_Append\+0x0"
+            found = [re.fullmatch(rf"(0x\w+) +\d+  interp (\d)  {harness.SONAME_RE}!PyList_Append\+0x0"
                                   r"  listobject\.c:\d+", line) for line in lines]
             self.assertEqual({int(f[2]): int(f[1], 16) for f in found}, self.scene.addresses, source)
 
@@ -211,12 +211,12 @@ class Registry(unittest.TestCase):
             address = hex(self.scene.addresses[1])
             result = session.symdump(self.cores["gcore"], "--sysroot", root, "--addr", address)
             self.assertEqual(result.returncode, 0)
-            self.assertEqual(result.stdout, f"{address}  interp 1  libpython3.11.so.1.0!PyList_Append+0x0\n")
+            self.assertEqual(result.stdout, f"{address}  interp 1  {harness.SONAME}!PyList_Append+0x0\n")
             self.assertEqual(result.stderr, f"gorgon-symdump: {harness.LIBPYTHON}: no such file; see --sysroot\n")
             os.remove(root + harness.LIBPYTHON)
             put(harness.LIBPYTHON)
             result = session.symdump(self.cores["gcore"], "--sysroot", root, "--addr", address)
-            self.assertRegex(result.stdout, rf"^{address}  interp 1  libpython3\.11\.so\.1\.0!PyList_Append\+0x0  \S+:\d+\n$")
+            self.assertRegex(result.stdout, rf"^{address}  interp 1  {harness.SONAME_RE}!PyList_Append\+0x0  \S+:\d+\n$")
 
     def test_another_file_at_the_same_place_is_not_believed(self):
         with tempfile.TemporaryDirectory() as root:

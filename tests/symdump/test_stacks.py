@@ -57,7 +57,6 @@ def wait():
 print("ready", flush=True)
 spin() if gorgon.interpreter == 1 else wait()
 """
-LIBPYTHON = "libpython3.11.so.1.0"
 # Debian's numpy is stripped: of its frames only the library is known.
 INNERMOST = [["time_sleep", "_PyEval_EvalFrameDefault"],
              ["time_sleep", "slot_tp_richcompare", "PyObject_RichCompareBool", "_multiarray_umath"],
@@ -201,7 +200,7 @@ class Stacks(unittest.TestCase):
         for found in self.stacks.values():
             for ns in self.snapshot["namespaces"]:
                 frames = found[f"interp {ns['interpreter']}", ns["thread"]]
-                self.assertEqual({frame[1] for frame in frames if frame[2] == LIBPYTHON},
+                self.assertEqual({frame[1] for frame in frames if frame[2] == harness.SONAME},
                                  {f"interp {ns['interpreter']}"})
                 first = next(frame for frame in frames if frame[1] != "system")
                 self.assertEqual(first[1], f"interp {ns['interpreter']}")
