@@ -102,10 +102,10 @@ static void fill(struct memory *memory, uint64_t tag)
 // As CPython 3.@minor has them, in words.
 static void fill_offsets(struct memory *memory, unsigned minor)
 {
-	bool is_3_14 = minor == 14;
+	bool is_3_14 = minor >= 14, is_3_15 = minor >= 15;
 	uint64_t *interp = memory->offsets + 6, *thread = interp + (is_3_14 ? 16 : 13),
-		 *frame = thread + 9, *code = frame + (is_3_14 ? 8 : 6),
-		 *bytes = code + (is_3_14 ? 35 : 30), *text = bytes + 3;
+		 *frame = thread + (is_3_15 ? 17 : 9), *code = frame + (is_3_14 ? 8 : 6),
+		 *bytes = code + (is_3_15 ? 39 : is_3_14 ? 35 : 30), *text = bytes + 3;
 	uint64_t *gil = interp + (is_3_14 ? 9 : 8);
 
 	memcpy(memory->offsets, "xdebugpy", 8);
@@ -119,7 +119,7 @@ static void fill_offsets(struct memory *memory, unsigned minor)
 	gil[4] = 32;
 	thread[2] = 0;
 	thread[4] = 8;
-	thread[6] = 16;
+	thread[is_3_15 ? 9 : 6] = 16;
 	frame[1] = offsetof(struct frame, previous);
 	frame[2] = offsetof(struct frame, code);
 	frame[3] = offsetof(struct frame, instr);
@@ -182,12 +182,12 @@ static void check_frame(const struct python_frame *frame, const char *function, 
 static void read_of_version_has_frames_lines_and_holder(void **state)
 {
 	(void)state;
-	for (unsigned minor = 13; minor <= 14; minor++) {
+	for (unsigned minor = 13; minor <= 15; minor++) {
 		struct memory memory;
 		struct python_stack stack;
 		char why_not[200];
 
-		fill(&memory, minor == 14 ? 1 : 0);
+		fill(&memory, minor >= 14 ? 1 : 0);
 		fill_offsets(&memory, minor);
 		assert_true(read_stack(&memory, minor, &stack, why_not));
 		assert_string_equal(why_not, "");
@@ -219,8 +219,8 @@ static void read_of_damaged_offsets_says_what_is_wrong(void **state)
 		{5, 1 << 24, 14,
 		 "its _PyRuntime has an offset of 0x1000000; less than 0x1000000 expected"},
 		{18, 8, 14, "its _PyRuntime has the GIL at 0x18 and its members before"},
-		{5, 0, 15, "it is CPython 3.15; 3.11 to 3.14 are known"},
-		{5, 0, 10, "it is CPython 3.10; 3.11 to 3.14 are known"},
+		{5, 0, 16, "it is CPython 3.16; 3.11 to 3.15 are known"},
+		{5, 0, 10, "it is CPython 3.10; 3.11 to 3.15 are known"},
 	};
 
 	(void)state;

@@ -24,12 +24,16 @@ TABLE = {
     "interpreter_state": "size id next threads_head 14 threads_main 13 gc imports_modules sysdict builtins ceval_gil "
                          "gil_runtime_state gil_runtime_state_enabled gil_runtime_state_locked "
                          "gil_runtime_state_holder 14 code_object_generation tlbc_generation",
-    "thread_state": "size prev next interp current_frame thread_id native_thread_id datastack_chunk status",
+    "thread_state": "size prev next interp current_frame 15 base_frame last_profiled_frame last_profiled_frame_seq "
+                    "13 thread_id native_thread_id datastack_chunk status "
+                    "15 holds_gil gil_requested current_exception exc_state",
+    "err_stackitem": "15 exc_value",
     "interpreter_frame": "size previous executable instr_ptr localsplus owner 14 stackpointer tlbc_index",
     "code_object": "size filename name qualname linetable firstlineno argcount localsplusnames localspluskinds "
                    "co_code_adaptive 14 co_tlbc",
     "pyobject": "size ob_type",
-    "type_object": "size tp_name tp_repr tp_flags",
+    "type_object": "size tp_name tp_repr tp_flags 15 tp_basicsize tp_dictoffset",
+    "heap_type_object": "15 size ht_cached_keys",
     "tuple_object": "size ob_item ob_size",
     "list_object": "size ob_item ob_size",
     "set_object": "14 size used table mask",
@@ -39,7 +43,7 @@ TABLE = {
     "bytes_object": "size ob_size ob_sval",
     "unicode_object": "size state length asciiobject_size",
 }
-TABLE_MINORS = (13, 14)
+TABLE_MINORS = (13, 14, 15)
 
 # What 3.11 and 3.12 have in common.
 COMMON = {
@@ -80,7 +84,7 @@ def find(read, runtime, minor):
     if minor in MEASURED:
         return MEASURED[minor]
     if minor not in TABLE_MINORS:
-        raise root.RootError(f"the structures of CPython 3.{minor} are not known here; those of 3.11 to 3.14 are")
+        raise root.RootError(f"the structures of CPython 3.{minor} are not known here; those of 3.11 to 3.15 are")
     names = [f"{name}.{member}" for name, members in TABLE.items() for member in members_of(members, minor)]
     data = bytes(read(runtime, HEADER.size + WORD * len(names)))
     cookie, version, free_threaded = HEADER.unpack_from(data)
@@ -108,6 +112,6 @@ def members_of(text, minor):
 def check(offsets):
     """A table of another shape has numbers in it that cannot be."""
     for name, offset in offsets.items():
-        size = offsets[name.partition(".")[0] + ".size"]
+        size = offsets.get(name.partition(".")[0] + ".size", STRUCTURE_MAX)
         if not offset <= size <= STRUCTURE_MAX:
             raise root.RootError(f"_Py_DebugOffsets is damaged: {name} is {offset}, at most {size} expected")

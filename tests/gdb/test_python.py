@@ -118,6 +118,11 @@ class Python314(Versions, unittest.TestCase):
 
 
 @harness.needs_gdb
+class Python315(Versions, unittest.TestCase):
+    version = "3.15"
+
+
+@harness.needs_gdb
 class Helper(unittest.TestCase):
     def test_helper_of_3_14_reads_the_copy_and_calls_nothing(self):
         path = harness.find_python("3.14")
@@ -228,7 +233,7 @@ class Structures(unittest.TestCase):
                 ({"version": 0x030D00F0}, 14, r"of version 0x30d00f0, one of 3\.14 expected"),
                 ({"free_threaded": 1}, 14, r"a free-threaded CPython is not read"),
                 ({"owner": 1 << 40}, 14, rf"interpreter_frame\.owner is {1 << 40}, at most {Memory.SIZE} expected"),
-                ({}, 15, r"the structures of CPython 3\.15 are not known here; those of 3\.11 to 3\.14 are")):
+                ({}, 16, r"the structures of CPython 3\.16 are not known here; those of 3\.11 to 3\.15 are")):
             with self.subTest(text), self.assertRaisesRegex(root.RootError, text):
                 self.python(minor, **changed)
 
@@ -308,6 +313,9 @@ class Headers(unittest.TestCase):
 
     def test_3_14(self):
         self.check_table(14)
+
+    def test_3_15(self):
+        self.check_table(15)
 
 
 if __name__ == "__main__":

@@ -179,6 +179,11 @@ class Python314(Versions, session.Case):
 
 
 @harness.needs_lldb
+class Python315(Versions, session.Case):
+    version = "3.15"
+
+
+@harness.needs_lldb
 class WithSymbols(session.Case):
     """lldb's unwinding ends early in a copy with symbols; Python's frames are all there."""
 

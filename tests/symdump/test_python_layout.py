@@ -42,6 +42,9 @@ class PythonLayout(unittest.TestCase):
     def test_3_14(self):
         self.check(14)
 
+    def test_3_15(self):
+        self.check(15)
+
 
 if __name__ == "__main__":
     unittest.main()

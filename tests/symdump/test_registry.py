@@ -38,8 +38,8 @@ def gdb_sections(pid):
     """{address of a symfile: [(name, start, end) of a section]} that gdb has taken from memory."""
     text = harness.gdb(["maintenance info sections -all-objects"], options=["-p", pid])
     parts = re.split(r"^Object file: `(.*?)'.*\n", text, flags=re.M)
-    return {name[len("<in-memory@"):-1]: [(section, int(start, 16), int(end, 16)) for start, end, section in
-                                          re.findall(r"(0x\w+)->(0x\w+) at 0x\w+: (\S+) ALLOC", part)]
+    return {re.match(r"<in-memory@(0x\w+)", name)[1]: [(section, int(start, 16), int(end, 16)) for start, end, section in
+                                                     re.findall(r"(0x\w+)->(0x\w+) at 0x\w+: (\S+) ALLOC", part)]
             for name, part in zip(parts[1::2], parts[2::2]) if name.startswith("<in-memory@")}
 
 

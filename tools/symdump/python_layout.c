@@ -2,7 +2,7 @@
 // Where CPython's structures have their members, without debug information.
 //
 // From 3.13 on _PyRuntime begins with a table of offsets for readers like this one
-// (_Py_DebugOffsets). Its own members have moved between 3.13 and 3.14, and are fixed within a
+// (_Py_DebugOffsets). Its own members have moved in 3.14 and 3.15, and are fixed within a
 // version. Of 3.11 and 3.12 the offsets are written down here; they are the same in all their
 // releases, and in debug builds. tests/symdump/test_python_layout.py compares all of it with the
 // headers that are installed. Not handled: builds without a GIL.
@@ -96,6 +96,7 @@ enum {
 static const struct table tables[] = {
 	{5, 8, 9, 14, 15, 17, 18, 21, 23, 25, 29, 30, 31, 33, 35, 37, 38, 39, 43, 65, 66, 68, 69, 70},
 	{5, 8, 9, 15, 16, 18, 19, 24, 26, 28, 32, 33, 34, 36, 40, 42, 43, 44, 48, 75, 76, 78, 79, 80},
+	{5, 8, 9, 15, 16, 18, 19, 24, 26, 31, 40, 41, 42, 44, 48, 50, 51, 52, 56, 87, 88, 90, 91, 92},
 };
 
 static char *read_table(struct target *target, const struct table *table, uint64_t runtime,
@@ -168,8 +169,8 @@ static char *fill(struct python_layout *layout, struct target *target, struct li
 			runtime = symbols[i].vaddr;
 	if (!runtime)
 		return format("it has no _PyRuntime");
-	if (minor < 11 || minor > 14)
-		return format("it is CPython 3.%u; 3.11 to 3.14 are known", minor);
+	if (minor < 11 || minor > 15)
+		return format("it is CPython 3.%u; 3.11 to 3.15 are known", minor);
 	if (minor < 13)
 		*layout = known[minor - 11];
 	layout->runtime = runtime;
