@@ -8,7 +8,7 @@ import os
 import harness
 
 COUNT = 17
-STOP = "_PyEval_SetSwitchInterval"  # exported: both debuggers have its name
+STOP = "Py_SetRecursionLimit"  # exported: both debuggers have its name
 
 PROGRAM = """
 import gorgon, os, sys, time
@@ -18,8 +18,8 @@ def tell(what):
 def wait_for(*names):
     while not all(os.path.exists(os.path.join(folder, name)) for name in names):
         time.sleep(0.01)
-sys.setswitchinterval(0.005)
-import _json, _queue
+sys.setrecursionlimit(1000)
+import _queue, termios
 tell(str(gorgon.interpreter))
 if gorgon.interpreter == count - 1:
     wait_for(*map(str, range(count)))
@@ -27,7 +27,7 @@ if gorgon.interpreter == count - 1:
     import mmap
     tell("done")
 wait_for("done")
-sys.setswitchinterval(0.005)
+sys.setrecursionlimit(1000)
 print("ready", flush=True)
 if {wait}:
     time.sleep(600)

@@ -10,7 +10,7 @@ import gdb
 from . import breakpoints, commands, elf, files, process, root
 
 Mapping = collections.namedtuple("Mapping", "start end path")
-MAPPING = re.compile(r"^\s+(0x[0-9a-f]+)\s+(0x[0-9a-f]+)\s+0x[0-9a-f]+\s+0x[0-9a-f]+(?:\s+[r-][w-][x-][ps-])?[ \t]*(.*)$", re.M)
+MAPPING = re.compile(r"^\s*(0x[0-9a-f]+)\s+(0x[0-9a-f]+)\s+0x[0-9a-f]+\s+0x[0-9a-f]+(?:\s+[r-][w-][x-][ps-])?[ \t]*(.*)$", re.M)
 ELF_MAGIC = b"\x7fELF"
 
 

@@ -34,7 +34,7 @@ class Live(unittest.TestCase):
         found = blocks.interpreters(self.addresses, pcs)
         self.assertEqual(sorted(found), sorted(2 * list(range(blocks.COUNT))))
         frames = re.findall(rf"^#0 +0x\w+ in {blocks.STOP} \(\)\n#1 +0x\w+ in (\w+)[.\w]* \(\)", self.output, re.M)
-        self.assertEqual(frames, ["sys_setswitchinterval"] * len(pcs))
+        self.assertEqual(frames, ["sys_setrecursionlimit"] * len(pcs))
 
     def test_one_symfile_for_the_block_until_one_goes(self):
         counts = [int(count) for count in re.findall(r"^symfiles (\d+)$", self.output, re.M)]
