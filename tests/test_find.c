@@ -4,6 +4,8 @@
 #define _GNU_SOURCE
 #include "helpers.h"
 
+#include <elf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -116,6 +118,31 @@ static void python_find_venv_of_copies_versioned_name_is_found_too(void **state)
 	assert_found(path, LIBRARY, path);
 }
 
+static void python_find_venv_of_a_venv_of_copies_follows_both(void **state)
+{
+	(void)state;
+	make_venv("first", "--copies");
+	assert_int_equal(test_run("%s -m venv --without-pip --copies %s", test_temp("first/bin/python"),
+				  test_temp("second")), 0);
+	assert_found(test_temp("second/bin/python"), LIBRARY, test_temp("second/bin/python"));
+}
+
+// virtualenv has names of its own; and an environment that says it comes from itself.
+static void python_find_virtualenv_of_copies_follows_its_configuration(void **state)
+{
+	static const char text[] = "home = /usr/bin\nversion_info = 3.11.2.final.0\n"
+				   "base-executable = " EXECUTABLE "\n";
+	char itself[4200];
+	int size = snprintf(itself, sizeof(itself), "executable = %s\n", test_temp("v/bin/python"));
+
+	(void)state;
+	make_venv("v", "--copies");
+	test_write(test_temp("v/pyvenv.cfg"), text, sizeof(text) - 1);
+	assert_found(test_temp("v/bin/python"), LIBRARY, test_temp("v/bin/python"));
+	test_write(test_temp("v/pyvenv.cfg"), itself, (size_t)size);
+	refuse(test_temp("v/bin/python"), GORGON_ERROR_PYTHON, "cannot tell which CPython");
+}
+
 static void python_find_venv_without_configuration_is_refused(void **state)
 {
 	(void)state;
@@ -200,6 +227,62 @@ static void python_find_old_version_is_refused(void **state)
 	refuse(path, GORGON_ERROR_UNSUPPORTED, "is CPython 3.9, expected 3.11 or newer");
 }
 
+static void python_find_free_threaded_python_is_refused(void **state)
+{
+	const char *library = test_temp("libpython3.13t.so.1.0");
+	const char *executable = test_temp("python3.14td");
+
+	(void)state;
+	test_run("cp %s %s", test_module("libbasic.so"), library);
+	test_run("cp /usr/bin/true %s", executable);
+	refuse(library, GORGON_ERROR_UNSUPPORTED, "is a free-threaded CPython, expected one with");
+	refuse(executable, GORGON_ERROR_UNSUPPORTED, "is a free-threaded CPython, expected one with");
+}
+
+// An executable that was linked with it says what it needs, whatever it is called.
+static void python_find_executable_that_needs_a_libpython_may_have_any_name(void **state)
+{
+	const char *path = test_temp("snake");
+
+	(void)state;
+	test_run("cp %s %s", test_module("../host_python"), path);
+	assert_found(path, LIBRARY, path);
+	// What it needs counts, not what it is called.
+	test_run("cp %s %s", path, test_temp("python3.12"));
+	assert_found(test_temp("python3.12"), LIBRARY, test_temp("python3.12"));
+}
+
+static void python_find_damaged_executable_is_refused(void **state)
+{
+	const char *path = test_temp("python3.11");
+	size_t size;
+	uint8_t *data = test_read(test_module("../host_python"), &size);
+	Elf64_Phdr *ph = (Elf64_Phdr *)(data + ((Elf64_Ehdr *)data)->e_phoff);
+	Elf64_Dyn *dyn;
+
+	(void)state;
+	while (ph->p_type != PT_DYNAMIC)
+		ph++;
+	test_write(path, data, sizeof(Elf64_Ehdr));
+	refuse(path, GORGON_ERROR_FORMAT, path);
+	test_write(path, data, (size_t)ph->p_offset);
+	refuse(path, GORGON_ERROR_FORMAT, path);
+	for (dyn = (Elf64_Dyn *)(data + ph->p_offset); dyn->d_tag != DT_NEEDED;)
+		dyn++;
+	dyn->d_un.d_val = 1u << 30;
+	test_write(path, data, size);
+	refuse(path, GORGON_ERROR_FORMAT, "a name of PT_DYNAMIC is not in DT_STRTAB");
+	while (dyn->d_tag != DT_STRTAB)
+		dyn++;
+	dyn->d_un.d_ptr = 1u << 30;
+	test_write(path, data, size);
+	refuse(path, GORGON_ERROR_FORMAT, "DT_STRTAB is not in the file");
+	((Elf64_Ehdr *)data)->e_machine = EM_AARCH64;
+	test_write(path, data, size);
+	refuse(path, GORGON_ERROR_MACHINE, "e_machine 183");
+	free(data);
+}
+
 // A python that was built without --enable-shared.
 static void python_find_static_python_tells_what_to_install(void **state)
 {
@@ -260,6 +343,8 @@ int main(void)
 		cmocka_unit_test(python_find_venv_of_links_keeps_its_executable),
 		cmocka_unit_test(python_find_venv_of_copies_follows_its_configuration),
 		cmocka_unit_test(python_find_venv_of_copies_versioned_name_is_found_too),
+		cmocka_unit_test(python_find_venv_of_a_venv_of_copies_follows_both),
+		cmocka_unit_test(python_find_virtualenv_of_copies_follows_its_configuration),
 		cmocka_unit_test(python_find_venv_without_configuration_is_refused),
 		cmocka_unit_test(python_find_venv_configuration_with_absent_python_is_refused),
 		cmocka_unit_test(python_find_relative_name_becomes_absolute),
@@ -270,6 +355,9 @@ int main(void)
 		cmocka_unit_test(python_find_other_library_is_refused),
 		cmocka_unit_test(python_find_other_executable_is_refused),
 		cmocka_unit_test(python_find_old_version_is_refused),
+		cmocka_unit_test(python_find_free_threaded_python_is_refused),
+		cmocka_unit_test(python_find_executable_that_needs_a_libpython_may_have_any_name),
+		cmocka_unit_test(python_find_damaged_executable_is_refused),
 		cmocka_unit_test(python_find_static_python_tells_what_to_install),
 		cmocka_unit_test(interp_create_truncated_libpython_is_refused),
 		cmocka_unit_test(interp_create_library_without_python_is_refused),

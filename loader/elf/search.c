@@ -165,6 +165,12 @@ static bool search_all(const char *name, const struct gorgon_object *requester, 
 	return true;
 }
 
+bool gorgon_search_path(const char *path, const char *name, const char *origin, char **ret)
+{
+	*ret = NULL;
+	return search_path(path, name, origin, ret);
+}
+
 // Debuggers and $ORIGIN need names that do not depend on the current directory. Links
 // are kept: $ORIGIN is where the name says, as with the system's linker.
 static struct gorgon_error *make_absolute(char *file, char **ret)

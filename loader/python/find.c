@@ -6,17 +6,21 @@
 // standard library gives failures that nobody can read.
 //
 //	libpython3.11.so.1.0     itself; the executable is bin/python3.11 of its prefix
-//	python3.11               lib/[multiarch/]libpython3.11.so.1.0 of its prefix
+//	python3.11               the libpython that it needs, from where its DT_RUNPATH says;
+//				 lib/[multiarch/]libpython3.11.so.1.0 of its prefix; the
+//				 system's, if it needs one
 //	venv/bin/python          a link: as above, for where it leads; the link's own
 //				 name stays the executable, so that pyvenv.cfg is found
-//	venv/bin/python (copy)   `executable = ...` of pyvenv.cfg
+//	venv/bin/python (copy)   `executable = ...` of pyvenv.cfg, which may be a copy again
 //	nothing                  the newest libpython3.N in the system's library cache
 //
 // Distributions link python3.11 statically and ship the library beside it; both come
-// from one build.
+// from one build. An executable that needs a libpython may have any name.
 
 #define _GNU_SOURCE
+#include "find.h"
 #include "../elf/error.h"
+#include "../elf/needs.h"
 #include "../elf/search.h"
 #include "../gorgon.h"
 
@@ -32,9 +36,16 @@
 
 #define MINOR_MIN 11
 #define MULTIARCH "x86_64-linux-gnu"
+#define VENV_DEPTH 16 // copies of copies
 
-// "3.11", "3.11d" at @s: minor version, whether a debug build, and what follows.
-static bool parse_version(const char *s, unsigned *minor, bool *debug, const char **rest)
+// What the name of a file says.
+struct version {
+	unsigned minor;
+	bool debug, free_threaded;
+};
+
+// "3.11", "3.11d", "3.13td" at @s, and what follows.
+static bool parse_version(const char *s, struct version *version, const char **rest)
 {
 	char *end;
 	unsigned long value;
@@ -44,9 +55,11 @@ static bool parse_version(const char *s, unsigned *minor, bool *debug, const cha
 	value = strtoul(s + 2, &end, 10);
 	if (value > 99)
 		return false;
-	*minor = (unsigned)value;
-	*debug = *end == 'd' || !strncmp(end, "-dbg", 4);
-	end += *end == 'd' ? 1 : *debug ? 4 : 0;
+	version->minor = (unsigned)value;
+	version->free_threaded = *end == 't';
+	end += version->free_threaded;
+	version->debug = *end == 'd' || !strncmp(end, "-dbg", 4);
+	end += *end == 'd' ? 1 : version->debug ? 4 : 0;
 	*rest = end;
 	return true;
 }
@@ -58,28 +71,32 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static bool parse_library(const char *path, unsigned *minor, bool *debug)
+static bool parse_library(const char *path, struct version *version)
 {
 	const char *name = base_name(path), *rest;
 
-	return !strncmp(name, "libpython", 9) && parse_version(name + 9, minor, debug, &rest) &&
+	return !strncmp(name, "libpython", 9) && parse_version(name + 9, version, &rest) &&
 	       !strncmp(rest, ".so", 3);
 }
 
-static bool parse_executable(const char *path, unsigned *minor, bool *debug)
+static bool parse_executable(const char *path, struct version *version)
 {
 	const char *name = base_name(path), *rest;
 
-	return !strncmp(name, "python", 6) && parse_version(name + 6, minor, debug, &rest) && !*rest;
+	return !strncmp(name, "python", 6) && parse_version(name + 6, version, &rest) && !*rest;
 }
 
-static struct gorgon_error *check_minor(const char *path, unsigned minor)
+static struct gorgon_error *check_version(const char *path, const struct version *version)
 {
-	if (minor >= MINOR_MIN)
-		return NULL;
-	return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-				   "%s: is CPython 3.%u, expected 3.%u or newer", path, minor,
-				   MINOR_MIN);
+	if (version->minor < MINOR_MIN)
+		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					   "%s: is CPython 3.%u, expected 3.%u or newer", path,
+					   version->minor, MINOR_MIN);
+	if (version->free_threaded)
+		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					   "%s: is a free-threaded CPython, expected one with a GIL",
+					   path);
+	return NULL;
 }
 
 // The directory @levels above a file; "" for the root.
@@ -119,13 +136,16 @@ static struct gorgon_error *fill_from_library(struct gorgon_python *python)
 static struct gorgon_error *from_library(const char *path, struct gorgon_python *python)
 {
 	struct gorgon_error *err;
+	struct version version;
 
-	if (!parse_library(path, &python->minor, &python->debug))
+	if (!parse_library(path, &version))
 		return gorgon_error_create(
 			GORGON_ERROR_PYTHON,
 			"%s: a shared object whose name is not libpython3.N.so", path);
-	if ((err = check_minor(path, python->minor)))
+	if ((err = check_version(path, &version)))
 		return err;
+	python->minor = version.minor;
+	python->debug = version.debug;
 	python->libpython = realpath(path, NULL);
 	if (!python->libpython)
 		return gorgon_error_create_os(errno, "%s", path);
@@ -134,20 +154,20 @@ static struct gorgon_error *from_library(const char *path, struct gorgon_python 
 	return fill_from_library(python);
 }
 
-// @ret: NULL when there is none.
-static struct gorgon_error *find_library(const char *real, unsigned minor, bool debug, char **ret)
+// The one in lib of a prefix. False: no memory.
+static bool find_in_prefix(const char *real, const struct version *version, char **ret)
 {
 	static const char *const dirs[] = {"lib/" MULTIARCH, "lib", "lib64"};
 	char *prefix = parent(real, 2), *file;
 
 	*ret = NULL;
 	if (!prefix)
-		return &gorgon_error_nomem;
+		return false;
 	for (size_t i = 0; !*ret && i < sizeof(dirs) / sizeof(*dirs); i++) {
-		if (asprintf(&file, "%s/%s/libpython3.%u%s.so.1.0", prefix, dirs[i], minor,
-			     debug ? "d" : "") < 0) {
+		if (asprintf(&file, "%s/%s/libpython3.%u%s.so.1.0", prefix, dirs[i], version->minor,
+			     version->debug ? "d" : "") < 0) {
 			free(prefix);
-			return &gorgon_error_nomem;
+			return false;
 		}
 		if (!access(file, R_OK))
 			*ret = file;
@@ -155,10 +175,97 @@ static struct gorgon_error *find_library(const char *real, unsigned minor, bool 
 			free(file);
 	}
 	free(prefix);
-	return NULL;
+	return true;
 }
 
-// `executable = PATH` of an open pyvenv.cfg; @ret: NULL when there is none.
+static struct gorgon_error *unknown(const char *path)
+{
+	return gorgon_error_create(GORGON_ERROR_PYTHON,
+				   "%s: cannot tell which CPython this is: neither a libpython nor an "
+				   "executable named python3.N",
+				   path);
+}
+
+static struct gorgon_error *no_library(const char *path, const struct version *version)
+{
+	return gorgon_error_create(
+		GORGON_ERROR_PYTHON,
+		"%s: found no libpython3.%u%s.so.1.0 in lib, lib/" MULTIARCH
+		" or lib64 of its prefix; install the distribution's libpython3.%u%s, or a Python "
+		"that was configured with --enable-shared",
+		path, version->minor, version->debug ? "d" : "", version->minor,
+		version->debug ? "-dbg" : "");
+}
+
+// That of an executable that needs none.
+static struct gorgon_error *find_beside(const char *path, const char *real,
+					struct gorgon_python *python)
+{
+	struct gorgon_error *err;
+	struct version version;
+
+	if (!parse_executable(real, &version))
+		return unknown(path);
+	if ((err = check_version(path, &version)))
+		return err;
+	python->minor = version.minor;
+	python->debug = version.debug;
+	if (!find_in_prefix(real, &version, &python->libpython))
+		return &gorgon_error_nomem;
+	return python->libpython ? NULL : no_library(path, &version);
+}
+
+// That of an executable that needs @name and looks for it in @search_path. The system's comes
+// last: LD_LIBRARY_PATH and the cache may know another build of that version.
+static struct gorgon_error *find_needed(const char *path, const char *real, const char *name,
+					const char *search_path, struct gorgon_python *python)
+{
+	struct gorgon_error *err;
+	struct version version;
+	char *file;
+
+	parse_library(name, &version);
+	if ((err = check_version(path, &version)))
+		return err;
+	python->minor = version.minor;
+	python->debug = version.debug;
+	if (!gorgon_search_path(search_path, name, real, &file) ||
+	    (!file && !find_in_prefix(real, &version, &file)))
+		return &gorgon_error_nomem;
+	if (!file && (err = gorgon_search(name, NULL, &file)))
+		return err;
+	python->libpython = realpath(file, NULL); // $ORIGIN/../lib
+	if (!python->libpython)
+		err = gorgon_error_create_os(errno, "%s", file);
+	free(file);
+	return err;
+}
+
+static bool is_libpython(const char *name)
+{
+	struct version version;
+
+	return parse_library(name, &version);
+}
+
+// The libpython of an executable; @real is its name without links.
+static struct gorgon_error *find_library(const char *path, const char *real,
+					 struct gorgon_python *python)
+{
+	struct gorgon_error *err;
+	char *name, *search_path;
+
+	if ((err = gorgon_needs_find(real, is_libpython, &name, &search_path)))
+		return err;
+	err = name ? find_needed(path, real, name, search_path, python)
+		   : find_beside(path, real, python);
+	free(name);
+	free(search_path);
+	return err;
+}
+
+// Where an open pyvenv.cfg says that the environment comes from; @ret: NULL when it does not.
+// venv and virtualenv have a name for it each.
 static struct gorgon_error *read_executable(FILE *in, char **ret)
 {
 	struct gorgon_error *err = NULL;
@@ -166,7 +273,9 @@ static struct gorgon_error *read_executable(FILE *in, char **ret)
 	size_t size = 0;
 
 	while (!err && !*ret && getline(&line, &size, in) > 0)
-		if (sscanf(line, " executable = %4095[^\n]", value) == 1 && !(*ret = strdup(value)))
+		if ((sscanf(line, " executable = %4095[^\n]", value) == 1 ||
+		     sscanf(line, " base-executable = %4095[^\n]", value) == 1) &&
+		    !(*ret = strdup(value)))
 			err = &gorgon_error_nomem;
 	free(line);
 	return err;
@@ -195,61 +304,35 @@ static struct gorgon_error *venv_executable(const char *path, char **ret)
 	return err;
 }
 
-static struct gorgon_error *no_library(const char *path, unsigned minor, bool debug)
+// The executable that was there before any virtual environment, without links.
+static struct gorgon_error *base_executable(const char *path, char **ret)
 {
-	return gorgon_error_create(
-		GORGON_ERROR_PYTHON,
-		"%s: found no libpython3.%u%s.so.1.0 in lib, lib/" MULTIARCH
-		" or lib64 of its prefix; install the distribution's libpython3.%u%s, or a Python "
-		"that was configured with --enable-shared",
-		path, minor, debug ? "d" : "", minor, debug ? "-dbg" : "");
-}
+	char *real = realpath(path, NULL), *name = strdup(path), *next, *next_real;
+	struct gorgon_error *err = NULL;
 
-static struct gorgon_error *from_executable(const char *path, struct gorgon_python *python)
-{
-	char *real = realpath(path, NULL), *from_venv, *base;
-	struct gorgon_error *err;
-
-	if (!real)
-		return gorgon_error_create_os(errno, "%s", path);
-	// First, because a copy may be called python3.11 and is not in its prefix.
-	if ((err = venv_executable(path, &from_venv))) {
+	if (!real || !name)
+		err = real ? &gorgon_error_nomem : gorgon_error_create_os(errno, "%s", path);
+	for (unsigned i = 0; !err && i < VENV_DEPTH; i++) {
+		// First, because a copy may be called python3.11 and is not in its prefix.
+		if ((err = venv_executable(name, &next)))
+			break;
+		next_real = next ? realpath(next, NULL) : NULL;
+		if (!next_real || !strcmp(next_real, real)) {
+			free(next_real);
+			free(next);
+			break;
+		}
+		free(name);
 		free(real);
-		return err;
+		name = next;
+		real = next_real;
 	}
-	base = from_venv ? realpath(from_venv, NULL) : NULL;
-	free(from_venv);
-	if (base) {
-		free(real);
-		real = base;
-	}
-	if (!parse_executable(real, &python->minor, &python->debug)) {
-		free(real);
-		return gorgon_error_create(
-			GORGON_ERROR_PYTHON,
-			"%s: cannot tell which CPython this is: neither a libpython nor an "
-			"executable named python3.N",
-			path);
-	}
-	err = check_minor(path, python->minor);
-	if (!err)
-		err = find_library(real, python->minor, python->debug, &python->libpython);
-	if (!err && !python->libpython)
-		err = no_library(path, python->minor, python->debug);
-	free(real);
+	free(name);
 	if (err)
-		return err;
-	// Made absolute, links kept: pyvenv.cfg lies beside the link.
-	if (*path == '/') {
-		python->executable = strdup(path);
-	} else {
-		char *cwd = getcwd(NULL, 0);
-
-		if (!cwd || asprintf(&python->executable, "%s/%s", cwd, path) < 0)
-			python->executable = NULL;
-		free(cwd);
-	}
-	return python->executable ? NULL : &gorgon_error_nomem;
+		free(real);
+	else
+		*ret = real;
+	return err;
 }
 
 // What kind of file: ELF type, or an error that says what it is instead.
@@ -279,6 +362,36 @@ static struct gorgon_error *classify(const char *path, uint16_t *type)
 	return NULL;
 }
 
+// Made absolute, links kept: pyvenv.cfg lies beside the link.
+static struct gorgon_error *make_absolute(const char *path, char **ret)
+{
+	char *cwd;
+
+	if (*path == '/') {
+		*ret = strdup(path);
+	} else {
+		cwd = getcwd(NULL, 0);
+		if (!cwd || asprintf(ret, "%s/%s", cwd, path) < 0)
+			*ret = NULL;
+		free(cwd);
+	}
+	return *ret ? NULL : &gorgon_error_nomem;
+}
+
+static struct gorgon_error *from_executable(const char *path, struct gorgon_python *python)
+{
+	struct gorgon_error *err;
+	uint16_t type;
+	char *real;
+
+	if ((err = base_executable(path, &real)))
+		return err;
+	if (!(err = classify(real, &type)))
+		err = find_library(path, real, python);
+	free(real);
+	return err ?: make_absolute(path, &python->executable);
+}
+
 struct newest {
 	unsigned minor;
 	char *path;
@@ -287,15 +400,15 @@ struct newest {
 static bool keep_newest(void *ctx, const char *name, const char *path)
 {
 	struct newest *newest = ctx;
-	unsigned minor;
-	bool debug;
+	struct version version;
 	char *copy;
 
-	if (!parse_library(name, &minor, &debug) || debug || minor < MINOR_MIN ||
-	    minor <= newest->minor || access(path, R_OK) || !(copy = strdup(path)))
+	if (!parse_library(name, &version) || version.debug || version.free_threaded ||
+	    version.minor < MINOR_MIN || version.minor <= newest->minor || access(path, R_OK) ||
+	    !(copy = strdup(path)))
 		return true;
 	free(newest->path);
-	*newest = (struct newest){minor, copy};
+	*newest = (struct newest){version.minor, copy};
 	return true;
 }
 
@@ -321,14 +434,13 @@ struct gorgon_error *gorgon_python_find(const char *path, struct gorgon_python *
 	struct gorgon_python python = {0};
 	struct gorgon_error *err;
 	uint16_t type = ET_NONE;
-	unsigned minor;
-	bool debug;
+	struct version version;
 
 	if (!path) {
 		err = from_system(&python);
 	} else if (!(err = classify(path, &type))) {
 		// A position-independent python3.N is ET_DYN as well: the name decides.
-		bool library = parse_library(path, &minor, &debug) ||
+		bool library = parse_library(path, &version) ||
 			       (type == ET_DYN && strstr(base_name(path), ".so"));
 
 		err = library ? from_library(path, &python) : from_executable(path, &python);
@@ -345,4 +457,22 @@ void gorgon_python_deinit(struct gorgon_python *python)
 	free(python->libpython);
 	free(python->executable);
 	*python = (struct gorgon_python){0};
+}
+
+// Debian's and pyenv's lib/python3.11 of the prefix, Fedora's lib64/python3.11 beside the library.
+bool gorgon_python_is_whole(const struct gorgon_python *python)
+{
+	char *dir = parent(python->libpython, 1), *slash, *file;
+	bool whole = false;
+
+	if (dir && !strcmp(base_name(dir), MULTIARCH) && (slash = strrchr(dir, '/')))
+		*slash = 0;
+	for (unsigned i = 0; dir && !whole && i < 2; i++) {
+		if (asprintf(&file, "%s/%spython3.%u/os.py", dir, i ? "../lib/" : "", python->minor) < 0)
+			break;
+		whole = !access(file, R_OK);
+		free(file);
+	}
+	free(dir);
+	return whole;
 }
