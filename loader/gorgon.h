@@ -493,11 +493,14 @@ struct gorgon_python {
  *
  * @param      path  A python executable (a virtual environment's too), a
  *                   libpython, or NULL for the newest that the system's library
- *                   cache has. PATH and PYTHONHOME play no part.
+ *                   cache has. PATH and PYTHONHOME play no part. An executable
+ *                   that needs a libpython may have any name, others must be
+ *                   called python3.N.
  * @param[out] ret   To be released with gorgon_python_deinit().
- * @return GORGON_ERROR_MISSING, GORGON_ERROR_FORMAT, GORGON_ERROR_PYTHON (an
- *         executable without libpython: the message says what to install),
- *         GORGON_ERROR_OS, GORGON_ERROR_NOMEM. Since 0.1.
+ * @return GORGON_ERROR_MISSING, GORGON_ERROR_FORMAT, GORGON_ERROR_MACHINE,
+ *         GORGON_ERROR_PYTHON (an executable without libpython: the message says
+ *         what to install), GORGON_ERROR_UNSUPPORTED (older than 3.11, or
+ *         free-threaded), GORGON_ERROR_OS, GORGON_ERROR_NOMEM. Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_python_find(const char *path,
 								     struct gorgon_python *ret);
@@ -520,7 +523,10 @@ enum gorgon_isolate {
 /** Options of gorgon_interp_create(). */
 struct gorgon_interp_opts {
 	size_t size;          /**< sizeof(struct gorgon_interp_opts) */
-	const char *python;   /**< As for gorgon_python_find(); NULL for the default. */
+	/** As for gorgon_python_find(); NULL for the default. It finds its standard library as the
+	 * executable does, but for PYTHONHOME in the process's environment, which is for others
+	 * unless there is no standard library where the libpython is. */
+	const char *python;
 	struct gorgon_ns_opts ns; /**< ns.size 0 means defaults. */
 	/** Tell start-up from running in the statistics. Costs an audit hook (PEP 578),
 	 * which slows the events that Python audits. */

@@ -81,6 +81,29 @@ static void start_defaults_are_python3s(void **state)
 	unsetenv("PYTHONPATH");
 }
 
+// It is about some other Python; children get it all the same. In an environment of the
+// interpreter's own it is meant.
+static void start_home_of_the_process_is_for_others(void **state)
+{
+	static const char *const own[] = {"PYTHONHOME=/nonexistent", NULL};
+	struct gorgon_interp_opts opts = {.size = sizeof(opts)};
+	struct gorgon_interp *interp;
+
+	(void)state;
+	setenv("PYTHONHOME", "/nonexistent", 1);
+	interp = start();
+	run(interp, "import sys, os, subprocess\n"
+		    "assert sys.prefix == sys.exec_prefix == '/usr', sys.prefix\n"
+		    "assert os.environ['PYTHONHOME'] == '/nonexistent'\n"
+		    "assert subprocess.check_output(['printenv', 'PYTHONHOME']) == b'/nonexistent\\n'\n");
+	destroy(interp);
+	unsetenv("PYTHONHOME");
+	opts.ns = (struct gorgon_ns_opts){.size = sizeof(opts.ns), .environment = own};
+	interp = test_interp_create(&opts);
+	assert_error(gorgon_interp_start(interp, NULL), GORGON_ERROR_PYTHON, "Python did not start");
+	destroy(interp);
+}
+
 static void start_virtual_environment_is_found(void **state)
 {
 	struct gorgon_interp_opts opts = {.size = sizeof(opts), .python = "build/venv/bin/python"};
@@ -197,6 +220,7 @@ int main(void)
 		cmocka_unit_test(start_progress_reaches_the_host_which_may_stop_it),
 		cmocka_unit_test(start_options_are_what_python_sees),
 		cmocka_unit_test(start_defaults_are_python3s),
+		cmocka_unit_test(start_home_of_the_process_is_for_others),
 		cmocka_unit_test(start_virtual_environment_is_found),
 		cmocka_unit_test(start_refused_options_say_why),
 		cmocka_unit_test(call_wrong_state_is_refused),

@@ -189,13 +189,24 @@ static char *get(struct gorgon_environment *environment, const char *name)
 	return entry ? *entry + size + 1 : NULL;
 }
 
+// Whether a variable of the process's is not for this namespace. `environ` has it: programs that
+// are started from here get it as they would from anywhere else in the process.
+bool gorgon_environment_hides(const struct gorgon_ns *ns, const char *name)
+{
+	return ns && !ns->environment && ns->hidden_variable && !strcmp(name, ns->hidden_variable);
+}
+
 char *gorgon_getenv(const char *name, struct gorgon_ns *ns)
 {
+	if (gorgon_environment_hides(ns, name))
+		return NULL;
 	return LOCKED(ns->environment ? get(ns->environment, name) : getenv(name));
 }
 
 char *gorgon_secure_getenv(const char *name, struct gorgon_ns *ns)
 {
+	if (gorgon_environment_hides(ns, name))
+		return NULL;
 	return LOCKED(ns && ns->environment ? get(ns->environment, name) : secure_getenv(name));
 }
 

@@ -3,6 +3,8 @@
 #ifndef GORGON_ELF_ENVIRONMENT_H
 #define GORGON_ELF_ENVIRONMENT_H
 
+#include <stdbool.h>
+
 struct gorgon_environment;
 struct gorgon_ns;
 
@@ -12,6 +14,9 @@ void gorgon_environment_destroy(struct gorgon_environment *environment);
 
 /* What its code knows as `environ`. */
 char ***gorgon_environment_list(struct gorgon_environment *environment);
+
+/* @ns may be NULL. */
+bool gorgon_environment_hides(const struct gorgon_ns *ns, const char *name);
 
 void gorgon_environment_before_fork(void);
 void gorgon_environment_after_fork(void);

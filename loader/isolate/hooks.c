@@ -13,6 +13,7 @@
 #include "linked.h"
 #include "../elf/arch.h"
 #include "../elf/dl.h"
+#include "../elf/environment.h"
 #include "../elf/error.h"
 #include "../elf/keys.h"
 #include "../elf/lock.h"
@@ -138,6 +139,11 @@ static int hook_pthread_create(void *thread, const void *attr, void *(*fn)(void 
 	return err;
 }
 
+static char *hook_getenv(const char *name, struct gorgon_ns *ns)
+{
+	return gorgon_environment_hides(ns, name) ? NULL : ns->linked->libc.getenv(name);
+}
+
 // Each C library numbers keys from 0, and looks for their values in one array of the thread: a
 // value of one would be destroyed as that of another. Keys that a constructor has made before
 // its object was bound are still its C library's.
@@ -200,6 +206,7 @@ static const struct {
 	{"pthread_create", hook_pthread_create, 4, EVERYWHERE},
 	{"write", hook_write, 3, WITH_OUTPUT},
 	{"fork", hook_fork, 0, OWN_LIBC},
+	{"getenv", hook_getenv, 1, OWN_LIBC},
 	{"pthread_key_create", NULL, 0, OWN_LIBC},
 	{"pthread_key_delete", hook_key_delete, 1, OWN_LIBC},
 	{"pthread_getspecific", hook_key_get, 1, OWN_LIBC},

@@ -362,6 +362,7 @@ static void find_libc(struct gorgon_linked *linked)
 		{"pthread_getspecific", &linked->libc.key_get},
 		{"pthread_setspecific", &linked->libc.key_set},
 		{"uselocale", &linked->libc.uselocale},
+		{"getenv", &linked->libc.getenv},
 	};
 
 	// All are there in any C library that this one runs with.

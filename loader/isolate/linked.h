@@ -59,6 +59,7 @@ struct gorgon_linked {
 		void *(*key_get)(pthread_key_t key);
 		int (*key_set)(pthread_key_t key, const void *value);
 		locale_t (*uselocale)(locale_t locale);
+		char *(*getenv)(const char *name);
 	} libc;
 };
 

@@ -11,6 +11,7 @@
 // Python in another way: see start.c.
 
 #define _GNU_SOURCE
+#include "find.h"
 #include "interp.h"
 #include "../elf/error.h"
 #include "../elf/symbol.h"
@@ -74,6 +75,10 @@ static struct gorgon_error *load(struct gorgon_interp *interp, const struct gorg
 		return err;
 	interp->ns->on_exit = gorgon_call_exit;
 	interp->ns->on_exit_ctx = interp;
+	// It is about the Python that the host's environment is for; with it this one would take
+	// the other's standard library. One that would find none without it needs it.
+	if (gorgon_python_is_whole(&interp->python))
+		interp->ns->hidden_variable = "PYTHONHOME";
 	// The number comes before the load: a breakpoint in libpython's constructors
 	// already shows it.
 	gorgon_lock();
