@@ -397,8 +397,8 @@ bool gorgon_signals_take(struct gorgon_signals *view, int number)
 	siginfo_t info = {.si_signo = number, .si_code = SI_USER};
 	sigset_t blocked;
 
-	if (mine != view || number < 1 || number >= NSIG || pthread_sigmask(SIG_BLOCK, NULL, &blocked) ||
-	    sigismember(&blocked, number))
+	if (!view || mine != view || number < 1 || number >= NSIG ||
+	    pthread_sigmask(SIG_BLOCK, NULL, &blocked) || sigismember(&blocked, number))
 		return false;
 	info.si_pid = getpid();
 	info.si_uid = getuid();

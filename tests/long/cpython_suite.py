@@ -41,8 +41,8 @@ LEFT_OUT = {
 # {file: {pattern of tests: why they are not run}}
 IGNORED = {
     "test_socket": {
-        "*.ThreadedVSOCKSocketStreamTest.*": "a socket between a virtual machine and its host; in python3, too, it waits "
-        "for ever where there is no way back",
+        "*.ThreadedVSOCKSocketStreamTest.*": "a socket between a virtual machine and its host; in python3, too, it "
+        "waits for ever where there is no way back",
     },
     "test_signal": {
         "*.PidfdSignalTest.test_pidfd_send_signal": "the kernel gives what is sent through a pidfd to the process's "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The sources of installed packages whose tests are not installed: of the same version, fetched by pip into build/suites."""
+"""The sources of installed packages whose tests are not: the same version, as pip has it, in build/suites."""
 
 import os
 import re
