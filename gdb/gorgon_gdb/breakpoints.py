@@ -324,7 +324,7 @@ class Break(commands.Subcommand):
         else:
             gdb.write(overview())
 
-    def complete(self, text, word):
+    def completions(self, text, word):
         return commands.complete_interp_option(text, word) or gdb.COMPLETE_LOCATION
 
 
@@ -361,7 +361,7 @@ class Delete(commands.Subcommand):
             if number in _breakpoints:
                 _breakpoints[number].delete()
 
-    def complete(self, text, word):
+    def completions(self, text, word):
         return [str(number) for number in _breakpoints if str(number).startswith(word)]
 
 

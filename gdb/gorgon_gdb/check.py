@@ -119,7 +119,7 @@ class Check(commands.Subcommand):
                   f"{f', {hidden} of them not told to debuggers' if hidden else ''}: "
                   f"{f'{len(lines)} problems' if len(lines) > 1 else '1 problem' if lines else 'consistent'}.\n")
 
-    def complete(self, text, word):
+    def completions(self, text, word):
         return []
 
 

@@ -56,6 +56,13 @@ class Subcommand(gdb.Command):
             raise gdb.GdbError(f'{self.name}: too many arguments; see "help {self.name}"')
         return argv
 
+    def complete(self, text, word):
+        # Newer gdb asks without a word, too, to learn where words end.
+        return self.completions(text, word or "")
+
+    def completions(self, text, word):
+        return []
+
 
 class List(Subcommand):
     """Show the interpreters of the process.
@@ -79,9 +86,6 @@ class List(Subcommand):
         self.arguments(arg, 0)
         gdb.write(tables.interpreters(process.snapshot(), process.thread_name, gil.text))
 
-    def complete(self, text, word):
-        return []
-
 
 class Modules(Subcommand):
     """Show the privately loaded objects: libpython, extension modules and their libraries.
@@ -103,7 +107,7 @@ class Modules(Subcommand):
         wanted = [tables.parse_interp(snapshot, argv[0])] if argv else snapshot.namespaces
         gdb.write(tables.modules(snapshot, wanted))
 
-    def complete(self, text, word):
+    def completions(self, text, word):
         return complete_interp(text, word)
 
 

@@ -160,7 +160,7 @@ class Backtrace(commands.Subcommand):
             text = "".join(f"\n{title(namespace, thread)}{backtrace(options)}" for thread in threads_of(namespace))
         gdb.write(text or f"No thread works for interpreter {interp}.\n")
 
-    def complete(self, text, word):
+    def completions(self, text, word):
         return commands.complete_interp_option(text, word)
 
 
@@ -208,7 +208,7 @@ class Apply(commands.Subcommand):
             gdb.write(f"\n{title(namespace, thread)}")
             gdb.execute(command)
 
-    def complete(self, text, word):
+    def completions(self, text, word):
         if text.strip() == word:
             return commands.interp_numbers(word) + [w for w in ("all",) if w.startswith(word)]
         return gdb.COMPLETE_COMMAND

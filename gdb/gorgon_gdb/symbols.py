@@ -217,7 +217,7 @@ class Symbols(commands.Subcommand):
         gdb.write(tables.table(["Num", "Name", "Symbols"],
                                [[tables.number(o.namespace), o.name, add(o)] for o in objects]))
 
-    def complete(self, text, word):
+    def completions(self, text, word):
         words = text.split()
         if len(words) <= 1 and text.strip() == word:
             return [w for w in ("all", "off") if w.startswith(word)] + commands.interp_numbers(word)
