@@ -63,7 +63,7 @@ PRODUCTS := $(BUILD)/gorgon $(BUILD)/gorgon-symdump $(LIBGORGON) $(BUILD)/libgor
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
 .PHONY: all examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
-	check-gdb check-lldb bench-debug fuzzers demo setup venv \
+	check-gdb check-lldb bench-debug check-roots fuzzers demo setup venv \
 	bench format lint compile_commands.json install install-jitreg uninstall clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -266,6 +266,10 @@ check-long:
 	@tools/setup.sh $(DEPS) long
 	+@$(MAKE) --no-print-directory check-long-all
 
+# The same in Debian 13 and sid, each in a root of its own: gigabytes, and the rights of root.
+check-roots:
+	+@$(MAKE) --no-print-directory check-long TESTS=roots
+
 fuzzers: $(FUZZERS)
 
 check-long-all: all $(UNITS) $(MODULES) $(FUZZERS) venv
@@ -344,6 +348,7 @@ help:
 	@echo "check    set up, build, run all tests (TESTS='gdb lldb' for some)"
 	@echo "check-unit check-run check-jitreg check-symdump check-gdb check-lldb    one kind of test"
 	@echo "check-long  tests that take long (TESTS='forks' for some); writes tests/long/RESULTS.md"
+	@echo "check-roots  all tests in Debian 13 and sid, in roots made by debootstrap (as root)"
 	@echo "fuzzers  libFuzzer programs, into $(BUILD)/fuzz (CLANG=$(CLANG))"
 	@echo "bench    benchmarks, as ratios (TESTS='throws executor' for some, JSON=1 for figures)"
 	@echo "bench-debug  what debuggers pay (COUNTS=1,10,100, TESTS='gdb lldb attach start', JSON=1)"
