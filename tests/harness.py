@@ -20,8 +20,8 @@ SYMDUMP = os.path.join(BUILD, "gorgon-symdump")
 HOST = os.path.join(BUILD, "host")
 MODULES = os.path.join(BUILD, "modules")
 VENV_PYTHON = os.path.join(ROOT, "build", "venv", "bin", "python")
-PYTHON3 = "/usr/bin/python3"
-# Of the distribution's own Python, whichever that is.
+# The distribution's own Python, whichever that is; $PYTHON3 is another of its.
+PYTHON3 = os.environ.get("PYTHON3", "/usr/bin/python3")
 PYTHON = os.path.realpath(PYTHON3)
 VERSION = os.path.basename(PYTHON).removeprefix("python")
 SONAME = f"libpython{VERSION}.so.1.0"

@@ -120,7 +120,8 @@ def threads(output):
 # What gdb says of cores in general: by gcore of the vsyscall page and of the command line, by a kernel that knows more
 # registers than gdb, of a copy of the program with its own time.
 HARMLESS = re.compile(r"unexpected null characters|Memory read failed for corefile section|"
-                      r"Unexpected size of section `\.reg-xstate/|exec file is newer than core file")
+                      r"[Ss]ection `\.reg-xstate/|exec file is newer than core file|"
+                      r"^warning: \d+\t\S+: No such file or directory$")  # source lines of libraries, since gdb 14
 
 
 def complaints(output):

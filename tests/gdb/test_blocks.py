@@ -54,7 +54,7 @@ class Attached(unittest.TestCase):
             cls.addresses = harness.host_addresses(host.output)
             names = [f"x/i {address:#x}" for address in cls.addresses.values()]
             cls.plain = harness.gdb([SYMFILES, *names, "thread apply all bt"], options=["-p", str(host.pid)])
-            cls.scripts = harness.gdb(["gorgon check", f"gorgon break {blocks.STOP}", "gorgon apply all gorgon bt 4",
+            cls.scripts = harness.gdb(["gorgon check", f"gorgon break {blocks.STOP}", "gorgon apply all gorgon bt 9",
                                        "gorgon apply 5 gorgon print _PyRuntime.main_thread == 0"], script=True,
                                       options=["-p", str(host.pid)])
 

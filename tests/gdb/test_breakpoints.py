@@ -59,7 +59,7 @@ class Live(Case):
         cls.created, cls.last = session.stops(cls.output, 1)
         (cls.destroyed,) = session.stops(cls.output, 2)
         cls.start, cls.sleep = offsets("Py_InitializeFromConfig"), offsets("time_sleep")
-        assert len(cls.start) > 1 and len(cls.sleep) == 1
+        assert cls.start and len(cls.sleep) == 1  # the former has several on Debian 12
         cls.steps = session.steps(cls.output)
 
     def test_session_is_whole(self):
