@@ -146,6 +146,25 @@ void *gorgon_key_get(unsigned number)
 	return __atomic_load_n(&thread->values[index], __ATOMIC_RELAXED);
 }
 
+bool gorgon_key_find(const struct gorgon_ns *ns, const void *value, unsigned *ret)
+{
+	struct key *key;
+
+	for (unsigned i = 0; (key = key_at(i)); i++) {
+		if (__atomic_load_n(&key->ns, __ATOMIC_ACQUIRE) == ns && gorgon_key_get(FIRST + i) == value) {
+			*ret = FIRST + i;
+			return true;
+		}
+	}
+	for (unsigned i = 0; i < PTHREAD_KEYS_MAX; i++) {
+		if (pthread_getspecific(i) == value) {
+			*ret = i;
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool grow_values(struct gorgon_thread *thread, unsigned index)
 {
 	size_t count = (index | 15) + 1;

@@ -18,6 +18,9 @@ void gorgon_keys_drop(const struct gorgon_ns *ns);
 /* At the end of the calling thread: destructors of its values, and of those they set. */
 void gorgon_keys_at_thread_exit(struct gorgon_thread *thread);
 
+/* A key of @ns, or one of the C library's, that has this value on the calling thread. */
+bool gorgon_key_find(const struct gorgon_ns *ns, const void *value, unsigned *ret);
+
 /* Number of keys there are, for tests. */
 unsigned gorgon_keys_count(void);
 

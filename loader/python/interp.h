@@ -76,6 +76,12 @@ struct gorgon_interp {
 	unsigned senders; /* who send a signal to the main thread's entries just now */
 	pthread_cond_t call_ended; /* or the last sender has; for what is STOPPING or closed */
 	pthread_t main_thread; /* that has started Python */
+	struct gorgon_first_state {
+		void *state; /* its PyThreadState */
+		enum { GORGON_STATE_NOWHERE, GORGON_STATE_IN_KEY, GORGON_STATE_IN_VARIABLE } place;
+		unsigned key;
+		size_t index; /* among libpython's thread-local words */
+	} first_state; /* from CPython 3.13 on; see state.c */
 
 	pid_t pid; /* process that started it */
 

@@ -9,6 +9,7 @@
 
 #define _GNU_SOURCE
 #include "exception.h"
+#include "state.h"
 #include "value.h"
 #include "../elf/error.h"
 #include "../elf/ns.h"
@@ -203,6 +204,7 @@ static struct gorgon_error *start(struct gorgon_interp *interp, void *ctx)
 {
 	const struct start *start = ctx;
 	struct gorgon_error *err;
+	void *state;
 
 	gorgon_interp_stamp(&interp->start_ns);
 	interp->progress = start->opts->progress;
@@ -215,7 +217,9 @@ static struct gorgon_error *start(struct gorgon_interp *interp, void *ctx)
 		return err;
 	if (!(err = set_up_sys(interp, start->opts)))
 		err = import_threading(interp);
-	interp->api->PyEval_SaveThread();
+	state = interp->api->PyEval_SaveThread();
+	if (interp->python.minor >= GORGON_STATE_MINOR)
+		gorgon_state_remember(interp, state);
 	return err;
 }
 
@@ -332,10 +336,18 @@ static void become_main_thread(const struct gorgon_api *api)
 // With a thread state for this thread, which ends with all others.
 static struct gorgon_error *finalize(struct gorgon_interp *interp, void *ctx)
 {
+	bool other = !pthread_equal(interp->main_thread, pthread_self());
+	struct gorgon_error *err;
+
 	(void)ctx;
 	gorgon_usage_set_limit(&interp->ns->heap.usage, 0);
-	interp->api->PyGILState_Ensure();
-	if (!pthread_equal(interp->main_thread, pthread_self()))
+	if (other && interp->python.minor >= GORGON_STATE_MINOR) {
+		if ((err = gorgon_state_attach(interp)))
+			return err;
+	} else {
+		interp->api->PyGILState_Ensure();
+	}
+	if (other)
 		become_main_thread(interp->api);
 	interp->api->Py_FinalizeEx();
 	return NULL;

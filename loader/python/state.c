@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// The thread state that Python was started with, on another thread.
+//
+// From CPython 3.13 on Py_FinalizeEx() finalises under that one, whichever thread calls and
+// whatever state it has: the caller's own is freed while it is in use, and when a finaliser
+// lets go of the GIL (closing a file or a database does) CPython takes the caller for a
+// daemon thread, which it ends, or from 3.14 on holds for ever. So the caller gets the first
+// thread state as its own: attached, and where PyGILState_Ensure() looks for the thread's.
+// That is a key of thread-specific data, from 3.15 on a thread-local variable; neither has
+// a name that we could ask for. They are known by their value on the starting thread.
+
+#define _GNU_SOURCE
+#include "state.h"
+#include "../elf/error.h"
+#include "../elf/keys.h"
+#include "../elf/ns.h"
+#include "../elf/tls.h"
+
+// libpython's thread-local variables as words, on the calling thread. NULL: it has none, or
+// the system's linker has loaded it.
+static void **own_variables(const struct gorgon_interp *interp, size_t *count)
+{
+	const struct gorgon_object *libpython = interp->libpython;
+	struct gorgon_tls_index index = {libpython->tls_module, 0};
+
+	*count = libpython->tls_module ? libpython->image->tls.mem_size / sizeof(void *) : 0;
+	return *count ? gorgon_tls_get_addr(&index) : NULL;
+}
+
+void gorgon_state_remember(struct gorgon_interp *interp, void *state)
+{
+	struct gorgon_first_state *first = &interp->first_state;
+	void **variables;
+	size_t count;
+
+	first->state = state;
+	if (gorgon_key_find(interp->ns, state, &first->key)) {
+		first->place = GORGON_STATE_IN_KEY;
+		return;
+	}
+	variables = own_variables(interp, &count);
+	for (size_t i = 0; i < count; i++) {
+		if (variables[i] != state)
+			continue;
+		first->place = GORGON_STATE_IN_VARIABLE;
+		first->index = i;
+		return;
+	}
+}
+
+struct gorgon_error *gorgon_state_attach(struct gorgon_interp *interp)
+{
+	const struct gorgon_first_state *first = &interp->first_state;
+	size_t count;
+
+	switch (first->place) {
+	case GORGON_STATE_IN_KEY:
+		if (gorgon_key_set(first->key, first->state))
+			return &gorgon_error_nomem;
+		break;
+	case GORGON_STATE_IN_VARIABLE:
+		own_variables(interp, &count)[first->index] = first->state;
+		break;
+	default:
+		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					   "interpreter %u: CPython 3.%u ends only on the thread that has "
+					   "started it", interp->number, interp->python.minor);
+	}
+	interp->api->PyEval_RestoreThread(first->state);
+	return NULL;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The thread state that Python was started with. See state.c. */
+#ifndef GORGON_PYTHON_STATE_H
+#define GORGON_PYTHON_STATE_H
+
+#include "api.h"
+#include "interp.h"
+
+/* The first CPython that wants it for its end. */
+#define GORGON_STATE_MINOR 13
+
+/* Right after PyEval_SaveThread() has returned @state to the thread that has started Python. */
+void gorgon_state_remember(struct gorgon_interp *interp, void *state);
+
+/* Take the GIL with it, on any other thread, for Py_FinalizeEx(). */
+struct gorgon_error *gorgon_state_attach(struct gorgon_interp *interp);
+
+#endif
