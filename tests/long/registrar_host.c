@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Registers COUNT copies of LIBRARY at made-up addresses and takes them back, ROUNDS times.
 //
-//	registrar_host LIBRARY COUNT ROUNDS
+//	registrar_host LIBRARY COUNT ROUNDS [SIZE]
+//
+// With SIZE, debuggers are told of groups of so many copies, each with one symfile and one event.
 //
 // After each step it prints what it needs in memory and raises SIGUSR1, where debuggers stop
 // without a breakpoint, which they would look at again with every copy.
@@ -10,6 +12,7 @@
 #include "../../jitreg/jitreg.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,46 +38,81 @@ static void step(const char *name)
 	raise(SIGUSR1);
 }
 
-static struct jitreg_entry *enter(const char *library, long number)
+static void check(const char *what, long number, int err)
 {
-	uint64_t bias = UINT64_C(0x100000000000) + (uint64_t)number * 0x1000000;
+	if (!err)
+		return;
+	printf("%s %ld: %s\n", what, number, strerror(-err));
+	exit(3);
+}
+
+static uint64_t address(long number)
+{
+	return UINT64_C(0x100000000000) + (uint64_t)number * 0x1000000;
+}
+
+static struct jitreg_entry *enter(const char *library, long number, struct jitreg_group *group)
+{
 	struct jitreg_image image = {
 		.size = sizeof(image),
 		.path = library,
 		.fd = -1,
-		.bias = bias,
-		.start = bias,
-		.end = bias + 0x1000000,
+		.flags = group ? JITREG_LEAN | JITREG_LATER : 0,
+		.bias = address(number),
+		.start = address(number),
+		.end = address(number + 1),
+		.group = group,
 	};
 	struct jitreg_entry *entry;
-	int err = jitreg_register(&image, &entry);
 
-	if (err) {
-		printf("copy %ld: %s\n", number, strerror(-err));
-		exit(3);
-	}
+	check("copy", number, jitreg_register(&image, &entry));
 	return entry;
+}
+
+static void enter_all(const char *library, long count, long size, struct jitreg_entry **entries,
+		      struct jitreg_group **groups)
+{
+	for (long i = 0; i < count; i++) {
+		if (size && i % size == 0)
+			check("group", i / size, jitreg_group_create(address(i), &groups[i / size]));
+		entries[i] = enter(library, i, size ? groups[i / size] : NULL);
+		if (size && (i + 1 == count || (i + 1) % size == 0))
+			check("list", i / size, jitreg_group_list(groups[i / size]));
+	}
+}
+
+static void leave_all(long count, long size, struct jitreg_entry **entries, struct jitreg_group **groups)
+{
+	for (long i = 0; i < count; i++) {
+		if (size && i % size == 0)
+			jitreg_group_close(groups[i / size]);
+		jitreg_unregister(entries[i]);
+		if (size && (i + 1 == count || (i + 1) % size == 0))
+			jitreg_group_destroy(groups[i / size]);
+	}
 }
 
 int main(int argc, char **argv)
 {
-	long count = argc == 4 ? atol(argv[2]) : 0, rounds = argc == 4 ? atol(argv[3]) : 0;
+	bool enough = argc == 4 || argc == 5;
+	long count = enough ? atol(argv[2]) : 0, rounds = enough ? atol(argv[3]) : 0, size = argc == 5 ? atol(argv[4]) : 0;
 	struct jitreg_entry **entries = calloc((size_t)count + 1, sizeof(*entries));
+	struct jitreg_group **groups = calloc((size_t)count + 1, sizeof(*groups));
 
-	if (count < 1 || !entries) {
-		fputs("usage: registrar_host LIBRARY COUNT ROUNDS\n", stderr);
+	if (count < 1 || size < 0 || !entries || !groups) {
+		fputs("usage: registrar_host LIBRARY COUNT ROUNDS [SIZE]\n", stderr);
 		return 2;
 	}
 	signal(SIGUSR1, SIG_IGN);
-	memset(entries, 1, (size_t)count * sizeof(*entries)); // its memory counts from the start
+	memset(entries, 1, (size_t)count * sizeof(*entries)); // their memory counts from the start
+	memset(groups, 1, (size_t)count * sizeof(*groups));
 	for (long round = 0; round < rounds; round++) {
-		for (long i = 0; i < count; i++)
-			entries[i] = enter(argv[1], i);
+		enter_all(argv[1], count, size, entries, groups);
 		step("registered");
-		for (long i = 0; i < count; i++)
-			jitreg_unregister(entries[i]);
+		leave_all(count, size, entries, groups);
 		step("unregistered");
 	}
 	free(entries);
+	free(groups);
 	return 0;
 }
