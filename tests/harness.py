@@ -44,6 +44,12 @@ SANITIZER_ENV = {
 
 
 def find_lldb():
+    """$LLDB is another one than the machine's: tests/long/lldb16.py has one in a folder."""
+    if os.environ.get("LLDB"):
+        found = shutil.which(os.environ["LLDB"])
+        if not found:
+            raise SystemExit(f"LLDB={os.environ['LLDB']}: there is no such program")
+        return found
     for name in ("lldb-19", "lldb-21", "lldb-20", "lldb"):
         if shutil.which(name):
             return name
@@ -57,6 +63,14 @@ os.environ["XDG_CACHE_HOME"] = os.path.join(BUILD, "cache")
 
 GDB = shutil.which("gdb")
 LLDB = find_lldb()
+
+
+def lldb_version():
+    """The major version, or 0."""
+    told = subprocess.run([LLDB, "--version"], capture_output=True, text=True, check=False).stdout
+    found = re.search(r"version (\d+)", told)
+    return int(found[1]) if found else 0
+
 
 needs_gdb = unittest.skipUnless(GDB, "gdb is not installed")
 needs_lldb = unittest.skipUnless(LLDB, "lldb is not installed")

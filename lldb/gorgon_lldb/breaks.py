@@ -21,8 +21,8 @@ class Resolver:
     def __init__(self, breakpoint, args, _dict=None):
         self.breakpoint = breakpoint
         self.location = args.GetValueForKey("location").GetStringValue(4096)
-        interp = args.GetValueForKey("interp")
-        self.interp = interp.GetUnsignedIntegerValue() if interp.IsValid() else None
+        interp = args.GetValueForKey("interp").GetStringValue(32)
+        self.interp = int(interp) if interp else None
 
     def __get_depth__(self):
         return lldb.eSearchDepthModule
@@ -67,7 +67,8 @@ def whom(interp):
 def create(target, location, interp, condition, once):
     """gorgon break and tbreak. Returns the text to print."""
     args = lldb.SBStructuredData()
-    args.SetFromJSON(json.dumps({"location": location} | ({} if interp is None else {"interp": interp})))
+    # As texts: lldb 16 and later do not have the same functions for numbers.
+    args.SetFromJSON(json.dumps({"location": location, "interp": "" if interp is None else str(interp)}))
     breakpoint = target.BreakpointCreateFromScript("gorgon.Resolver", args, lldb.SBFileSpecList(),
                                                    lldb.SBFileSpecList())
     breakpoint.SetOneShot(once)

@@ -40,7 +40,7 @@ def visit(debugger, process, thread, actions):
         elif command.startswith("watch "):
             shown = run(debugger, thread, command.replace("watch ", "gorgon print &"))
             address = re.search(r"= (0x\w+)", shown)[1]
-            run(debugger, thread, f"watchpoint set expression -w modify -s 4 -- {address}")
+            run(debugger, thread, f"watchpoint set expression -s 4 -- {address}")
         else:
             run(debugger, thread, command)
 
