@@ -2,7 +2,8 @@
 """Programs that import a package and assert something that it does: in python3 and in private copies.
 
 A program is a file use_NAME.py. Lines at its beginning say what it needs: `# packages:` the packages'
-names, `# options:` and `# remark:` what `gorgon run` is given and what the table says. Where it
+names, `# options:` and `# remark:` what `gorgon run` is given and what the table says. Interpreters
+share the current folder, which is new and goes afterwards: a program makes one in it for its files. Where it
 runs - in a Debian root, in a virtual environment - is a place: an object with
 
     programs    the folder programs/ as the place sees it
@@ -28,10 +29,10 @@ class Program:
     def __init__(self, folder, name):
         self.name, self.file = name, f"{folder}/use_{name}.py"
         with open(os.path.join(PROGRAMS, self.file)) as file:
-            fields = dict(re.findall(r"^# (packages|options|remark): (.*)$", file.read(), re.M))
-        self.packages = fields["packages"].split()
-        self.options = fields.get("options", "").split()
-        self.remark = " ".join(filter(None, [" ".join(self.options), fields.get("remark", "")]))
+            lines = re.findall(r"^# (packages|options|remark): (.*)$", file.read(), re.M)
+        fields = {field: " ".join(text for key, text in lines if key == field) for field in ("packages", "options", "remark")}
+        self.packages, self.options = fields["packages"].split(), fields["options"].split()
+        self.remark = " ".join(filter(None, [fields["options"], fields["remark"]]))
 
     def run(self, place, interpreters, rounds):
         """None when every run of the program did its work, otherwise what happened. 0 @interpreters is python3."""

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-folder, count, program = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+folder, count, program = os.path.abspath(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 sys.argv[:] = [program]
 try:
     runpy.run_path(program, run_name="__main__")

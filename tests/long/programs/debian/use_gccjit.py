@@ -1,4 +1,7 @@
 # packages: python3-gccjit
+# options: --share libgccjit.so* --share libisl.so* --share libgmp.so* --share libmpc.so*
+# options: --share libmpfr.so* --share libz.so* --share libzstd.so*
+# remark: the compiler changes the environment, under a lock that must be one for all
 import ctypes
 
 import gccjit

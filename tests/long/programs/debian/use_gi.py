@@ -21,7 +21,7 @@ assert seen == [7, "count"], seen
 loop = GLib.MainLoop()
 ticks = []
 GLib.timeout_add(5, lambda: ticks.append(1) or len(ticks) < 3)
-threading.Thread(target=lambda: GLib.timeout_add(60, loop.quit)).start()
+GLib.timeout_add(1, lambda: len(ticks) < 3 or threading.Thread(target=loop.quit).start())
 loop.run()
 assert len(ticks) == 3
 file = Gio.File.new_for_path(f"{folder}/file")

@@ -1,8 +1,10 @@
 # packages: python3-jpy openjdk-17-jre-headless
+# remark: a JVM in each, whose threads keep its interpreter mapped; without -XX:-UsePerfData it changes the current
+# remark: folder for a moment
 import jpyutil
 
 jvm = "/usr/lib/jvm/java-17-openjdk-amd64/lib/server/libjvm.so"
-jpyutil.init_jvm(jvm_dll=jvm, jvm_maxmem="64M", jvm_options=["-Xrs"])
+jpyutil.init_jvm(jvm_dll=jvm, jvm_maxmem="64M", jvm_options=["-Xrs", "-XX:-UsePerfData"])
 import jpy  # noqa: E402
 
 items = jpy.get_type("java.util.ArrayList")()
