@@ -123,7 +123,7 @@ static void ns_free(struct gorgon_ns *ns)
 	gorgon_policy_deinit(&ns->policy);
 	gorgon_heap_release(&ns->heap);
 	free(ns->system);
-	free(ns->uniques);
+	gorgon_unique_deinit(&ns->uniques);
 	free(ns);
 }
 

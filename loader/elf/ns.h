@@ -7,6 +7,7 @@
 #include "heap.h"
 #include "object.h"
 #include "policy.h"
+#include "unique.h"
 
 #include <sys/types.h>
 #include <time.h>
@@ -20,13 +21,6 @@ struct gorgon_registrar;
 struct gorgon_signals;
 struct gorgon_thunks;
 struct gorgon_system_library;
-
-/* A GNU_UNIQUE name's one definition in a namespace: the first that was loaded. */
-struct gorgon_unique {
-	const char *name; /* in the defining object's string table */
-	struct gorgon_object *object;
-	const Elf64_Sym *sym;
-};
 
 /* Addresses, end exclusive. */
 struct gorgon_range {
@@ -48,8 +42,7 @@ struct gorgon_ns {
 	/* Shared libraries that objects of this namespace need, in the order met. */
 	struct gorgon_system_library **system;
 	size_t system_count;
-	struct gorgon_unique *uniques;
-	size_t unique_count;
+	struct gorgon_uniques uniques;
 	struct gorgon_registrar *registrars; /* see registrar.c */
 	uint64_t zone; /* address, 0: none yet. See place.c */
 	struct jitreg_group *jit_group; /* its objects in libjitreg, or NULL: no zone */

@@ -217,17 +217,6 @@ static void forget_symfile(struct gorgon_object *object)
 	jitreg_unregister(jit);
 }
 
-static void forget_uniques(struct gorgon_object *object)
-{
-	struct gorgon_ns *ns = object->ns;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < ns->unique_count; i++)
-		if (ns->uniques[i].object != object)
-			ns->uniques[kept++] = ns->uniques[i];
-	ns->unique_count = kept;
-}
-
 void gorgon_object_destroy(struct gorgon_object *object)
 {
 	if (!object)
@@ -240,7 +229,7 @@ void gorgon_object_destroy(struct gorgon_object *object)
 		gorgon_unwind_unregister(object);
 	}
 	if (object->ns)
-		forget_uniques(object);
+		gorgon_unique_forget(&object->ns->uniques, object);
 	gorgon_tls_module_destroy(object);
 	if (!object->debug.link_map)
 		gorgon_unmap(object);

@@ -25,27 +25,20 @@
 
 // One definition per namespace of a GNU_UNIQUE name: the first that was loaded. It stays
 // for good, as with the system's linker: later loads must see the same value.
-static void bind_unique(struct gorgon_ns *ns, struct gorgon_binding *binding)
+static void bind_unique(struct gorgon_ns *ns, uint32_t hash, struct gorgon_binding *binding)
 {
 	const char *name = binding->object->image->strtab + binding->sym->st_name;
-	struct gorgon_unique *grown;
+	const struct gorgon_unique *unique =
+		gorgon_unique_bind(&ns->uniques, name, hash, binding->object, binding->sym);
 
-	for (size_t i = 0; i < ns->unique_count; i++) {
-		if (strcmp(ns->uniques[i].name, name))
-			continue;
-		binding->object = ns->uniques[i].object;
-		binding->sym = ns->uniques[i].sym;
-		return;
-	}
-	grown = reallocarray(ns->uniques, ns->unique_count + 1, sizeof(*grown));
-	if (!grown) {
+	if (!unique) {
 		// Two definitions would go unnoticed until they differ.
 		*binding = (struct gorgon_binding){.no_memory = true};
 		return;
 	}
-	ns->uniques = grown;
+	binding->object = unique->object;
+	binding->sym = unique->sym;
 	binding->object->nodelete = true;
-	grown[ns->unique_count++] = (struct gorgon_unique){name, binding->object, binding->sym};
 }
 
 static bool find_in(struct gorgon_ns *ns, struct gorgon_object *object,
@@ -57,7 +50,7 @@ static bool find_in(struct gorgon_ns *ns, struct gorgon_object *object,
 		return false;
 	*ret = (struct gorgon_binding){.found = true, .object = object, .sym = sym};
 	if (ELF64_ST_BIND(sym->st_info) == STB_GNU_UNIQUE)
-		bind_unique(ns, ret);
+		bind_unique(ns, query->gnu_hash, ret);
 	return true;
 }
 
