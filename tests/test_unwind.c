@@ -271,6 +271,28 @@ static void unwind_table_of_many_objects_finds_each(void **state)
 	test_ns_destroy(ns);
 }
 
+extern const void *_Unwind_Find_FDE(void *pc, void *bases);
+
+// What private code has registered and left behind is not read after its memory has gone.
+static void unwind_frames_that_private_code_registers_go_with_it(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	struct gorgon_object *object = test_open(ns, "libframes.so");
+	void *(*make)(void) = SYMBOL(object, void *(*)(void), "frames_make");
+	void *bases[3], *code[2] = {make(), make()};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		assert_non_null(code[i]);
+		assert_non_null(_Unwind_Find_FDE(code[i], bases));
+	}
+	SYMBOL(object, void (*)(void *), "frames_take_back")(code[0]);
+	assert_null(_Unwind_Find_FDE(code[0], bases));
+	assert_non_null(_Unwind_Find_FDE(code[1], bases));
+	test_ns_destroy(ns);
+	assert_null(_Unwind_Find_FDE(code[1], bases));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -284,6 +306,7 @@ int main(void)
 		cmocka_unit_test(unwind_threads_throw_while_others_load),
 		cmocka_unit_test(unwind_backtrace_passes_private_frames),
 		cmocka_unit_test(unwind_thread_exit_below_private_frame_runs_cleanup),
+		cmocka_unit_test(unwind_frames_that_private_code_registers_go_with_it),
 	};
 
 	return cmocka_run_group_tests_name("unwind", tests, test_warm_up, NULL);

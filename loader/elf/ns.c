@@ -13,6 +13,7 @@
 #include "dl.h"
 #include "environment.h"
 #include "error.h"
+#include "frames.h"
 #include "keys.h"
 #include "locales.h"
 #include "memory.h"
@@ -320,6 +321,7 @@ struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 		return err;
 	}
 	gorgon_keys_drop(ns);
+	gorgon_frames_drop(ns);
 	// Handlers go before the code that they are in.
 	gorgon_signals_destroy(ns->signals);
 	ns->signals = NULL;

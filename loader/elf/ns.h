@@ -43,6 +43,8 @@ struct gorgon_ns {
 	struct gorgon_system_library **system;
 	size_t system_count;
 	struct gorgon_uniques uniques;
+	void **frames; /* registered with the unwinder; see frames.c */
+	size_t frames_count;
 	struct gorgon_registrar *registrars; /* see registrar.c */
 	uint64_t zone; /* address, 0: none yet. See place.c */
 	struct jitreg_group *jit_group; /* its objects in libjitreg, or NULL: no zone */

@@ -9,6 +9,7 @@
 #include "dl.h"
 #include "environment.h"
 #include "error.h"
+#include "frames.h"
 #include "heap.h"
 #include "keys.h"
 #include "large.h"
@@ -57,6 +58,9 @@ static const struct {
 	 "private objects come after the system's; unwinders and profilers ask"},
 	{"_dl_find_object", gorgon_unwind_find_object, PLAIN, ALWAYS,
 	 "unwinders that were linked into a module ask it for private frames"},
+	{"__register_frame", gorgon_frames_register, 1, ALWAYS,
+	 "a compiler that does not take it back leaves the unwinder with unmapped memory"},
+	{"__deregister_frame", gorgon_frames_deregister, 1, ALWAYS, "as __register_frame"},
 	{"__tls_get_addr", gorgon_tls_get_addr, PLAIN, ALWAYS, "blocks of private TLS modules"},
 	{"__cxa_thread_atexit_impl", gorgon_thread_atexit, PLAIN, ALWAYS,
 	 "the C library would call a thread_local's destructor after the unload"},
