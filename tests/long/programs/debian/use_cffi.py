@@ -1,5 +1,8 @@
-# packages: python3-cffi gcc libc6-dev python3-dev
+# packages: python3-cffi gcc libc6-dev libpython3.11-dev
 import importlib.util
+import subprocess
+import sysconfig
+import tempfile
 import threading
 
 import cffi
@@ -8,7 +11,11 @@ ffi = cffi.FFI()
 ffi.cdef("int twice(int); extern \"Python\" int back(int); int call(int); struct pair { int a; double b; };")
 ffi.set_source("_heads", "static int twice(int x) { return 2 * x; } static int back(int);"
                "static int call(int x) { return back(x) + 1; } struct pair { int a; double b; };")
-spec = importlib.util.spec_from_file_location("_heads", ffi.compile())
+path = tempfile.mkdtemp(dir=".") + "/_heads"
+ffi.emit_c_code(path + ".c")
+flags = ["-I" + sysconfig.get_path("include"), "-shared", "-fPIC"]
+subprocess.run(["gcc", *flags, path + ".c", "-o", path + ".so"], check=True)
+spec = importlib.util.spec_from_file_location("_heads", path + ".so")
 heads = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(heads)
 heads.ffi.def_extern("back")(lambda x: 10 * x)

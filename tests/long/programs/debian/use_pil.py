@@ -1,7 +1,7 @@
 # packages: python3-pil
 import io
 
-from PIL import Image, ImageCms, ImageDraw, ImageFilter, features
+from PIL import Image, ImageCms, ImageDraw, ImageFilter
 
 image = Image.new("RGB", (64, 64), "red")
 ImageDraw.Draw(image).rectangle((10, 10, 20, 20), fill="blue")

@@ -1,7 +1,5 @@
-# packages: python3-renderpm python3-reportlab fonts-dejavu-core
-from reportlab.graphics import _renderPM, renderPM
-from reportlab.graphics.shapes import Drawing, Rect
-from reportlab.lib.colors import red
+# packages: python3-renderpm python3-reportlab
+from reportlab.graphics import _renderPM
 
 gstate = _renderPM.gstate(8, 8, depth=3, bg=0xFFFFFF)
 gstate.fillColor = 0xFF0000

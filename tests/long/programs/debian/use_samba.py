@@ -1,5 +1,4 @@
 # packages: python3-samba
-import samba
 from samba import crypto, param
 from samba.credentials import Credentials
 from samba.dcerpc import security
