@@ -93,7 +93,11 @@ class Python:
             innermost = self.get(self.get(state, "thread_state.cframe"), "cframe.current_frame")
         else:
             innermost = self.get(state, "thread_state.current_frame")
+        # Since 3.15 a frame that no call runs is the last one.
+        base = self.get(state, "thread_state.base_frame") if "thread_state.base_frame" in self.offsets else 0
         for frame in self.chain(innermost, "interpreter_frame.previous", FRAMES_MAX):
+            if frame == base:
+                return
             if self.has_code(frame):
                 yield self.frame(frame)
             if self.ends_call(frame):

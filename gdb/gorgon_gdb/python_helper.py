@@ -112,8 +112,14 @@ def load(library):
         except gdb.error as error:
             gdb.write(f"gorgon: {script}: {error}\n")
             return
-    use_own_globals()
-    use_own_thread_state()
+    adapt()
+
+
+def adapt():
+    """The helper reads the copy of the selected frame. gdb loads it anew with each file that it fits, as it is."""
+    if is_loaded():
+        use_own_globals()
+        use_own_thread_state()
 
 
 def check(_event=None):

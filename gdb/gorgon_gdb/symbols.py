@@ -15,11 +15,12 @@ import os
 
 import gdb
 
-from . import breakpoints, commands, files, process, root, tables
+from . import breakpoints, commands, files, process, python_helper, root, tables
 
 AUTO_MAX = 8
 FRAMES_MAX = 64
 PLACES_MAX = 200
+REGISTRAR = "__jit_debug_register_code"
 
 _added = {}  # (path, bias) -> Addition, the latest last
 
@@ -60,7 +61,14 @@ def is_known(obj):
     """gdb has lines and variables of it, as far as there are any."""
     if obj.link_map:  # unless gdb does not find the file, which may have been a copy and is gone
         return gdb.solib_name(obj.bias + files.read(obj).code) is not None
-    return bool(obj.symfile) and not obj.lacks_dwarf
+    return bool(obj.symfile) and not lacks_dwarf(obj)
+
+
+def lacks_dwarf(obj):
+    """Since 3.15 CPython has the names of GDB's JIT interface itself. libjitreg refers gdb to no debug information that
+    has them: gdb would look for them at their addresses in the file. A file that is added by its bias is right."""
+    return obj.lacks_dwarf or (bool(obj.symfile) and not obj.debug_kind and obj.name.startswith("libpython")
+                               and REGISTRAR in files.read(obj).symbols)
 
 
 def add(obj, by_itself=False):
@@ -76,6 +84,7 @@ def add(obj, by_itself=False):
         return "there is no such file here"
     gdb.execute(f'add-symbol-file "{path}" -o {obj.bias:#x}', to_string=True)
     _added[key] = Addition(obj, by_itself)
+    python_helper.adapt()
     return "added"
 
 
@@ -125,13 +134,13 @@ def on_new_objfile(event):
 
 def attach(objects):
     """Add the files of objects that gdb knows by names only. Whether there were any."""
-    missing = [obj for obj in objects if obj.lacks_dwarf and (obj.path, obj.bias) not in _added]
+    missing = [obj for obj in objects if lacks_dwarf(obj) and (obj.path, obj.bias) not in _added]
     return [obj for obj in missing if add(obj, by_itself=True) == "added"]
 
 
 def describe(objects):
     """Have gdb know the types and variables of these libraries, from whichever copy."""
-    missing = {obj.path: obj for obj in objects if obj.lacks_dwarf}
+    missing = {obj.path: obj for obj in objects if lacks_dwarf(obj)}
     if missing:
         known = {path for path, _ in _added}
         known.update(o.path for o in process.snapshot().objects if is_known(o))

@@ -138,6 +138,27 @@ class Helper(unittest.TestCase):
         self.assertNotIn("Error occurred in Python", output)
 
 
+@harness.needs_gdb
+class Registrar(unittest.TestCase):
+    def test_python_with_a_jit_interface_of_its_own_has_lines_in_each_copy(self):
+        """Since 3.15; libjitreg tells gdb names only of it."""
+        path = harness.find_python("3.15")
+        if not path:
+            self.skipTest("no CPython 3.15 with a libpython")
+        output = harness.gdb(
+            ["break host_created", session.LOOP, "run", "gorgon symbols all libpython", "gorgon symbols 1 libpython",
+             "break time_sleep", "python drive({2: ['bt 1', 'info locals', 'py-bt']})"],
+            harness.HOST, "-n", COUNT, "-p", path, "import time\ndef outer():\n    time.sleep(0.1)\nouter()\n", script=True)
+        self.assertEqual(re.findall(r"^(\d) +libpython3\.15\.so\.1\.0 +(.*)$", output, re.M),
+                         [*((str(i), "added") for i in range(COUNT)), ("1", "added before")])
+        stops = session.stops(output, 2)
+        frames = [re.search(r"^#0 +time_sleep from libpython3\.15\.so\.1\.0 \[interp (\d)\] \(self=.* at \S*/timemodule\.c:\d+",
+                            stop.output["bt 1"], re.M) for stop in stops]
+        self.assertEqual(sorted(frame[1] for frame in frames), [str(i) for i in range(COUNT)])
+        for stop in stops:
+            self.assertIn('\n  File "<string>", line 3, in outer\n', stop.output["py-bt"])
+
+
 class Memory:
     """Structures of a CPython 3.14, at offsets that no build has: only _Py_DebugOffsets says them.
 
