@@ -20,8 +20,8 @@ SYMDUMP = os.path.join(BUILD, "gorgon-symdump")
 HOST = os.path.join(BUILD, "host")
 MODULES = os.path.join(BUILD, "modules")
 VENV_PYTHON = os.path.join(ROOT, "build", "venv", "bin", "python")
-# The distribution's own Python, whichever that is; $PYTHON3 is another of its.
-PYTHON3 = os.environ.get("PYTHON3", "/usr/bin/python3")
+# The distribution's own Python, whichever that is.
+PYTHON3 = "/usr/bin/python3"
 PYTHON = os.path.realpath(PYTHON3)
 VERSION = os.path.basename(PYTHON).removeprefix("python")
 SONAME = f"libpython{VERSION}.so.1.0"
@@ -116,7 +116,8 @@ WHENEVER = re.compile(r"^(?:\d+ locations? added to breakpoint \d+|(?:host: |exp
 def lldb(commands, *command, script=False, options=(), timeout=TIMEOUT):
     """The same for lldb. Lines that it prints whenever it gets round to it come first."""
     text = ["settings set auto-confirm true", "settings set use-color false",
-            "settings set stop-line-count-before 0", "settings set stop-line-count-after 0"]
+            "settings set stop-line-count-before 0", "settings set stop-line-count-after 0",
+            "settings set target.max-children-count 256"]  # lldb 21 shows fewer
     if script:
         text.append(f"command script import {LLDB_SCRIPT}")
     text += [commands] if isinstance(commands, str) else list(commands)

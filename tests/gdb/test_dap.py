@@ -84,7 +84,7 @@ class Dap(unittest.TestCase):
         adapter = Adapter("-iex", "set debuginfod enabled off", "-x", harness.GDB_SCRIPT)
         try:
             adapter.request("initialize", clientID="test", adapterID="gdb")
-            launched = adapter.send("launch", program=harness.HOST, args=["-n", str(COUNT), SLEEP])
+            launched = adapter.send("launch", program=harness.HOST, args=["-n", str(COUNT), "-p", harness.PYTHON3, SLEEP])
             adapter.request("setFunctionBreakpoints", breakpoints=[{"name": "time_sleep"}])
             adapter.request("configurationDone")
             adapter.answer(launched)

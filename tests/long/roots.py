@@ -5,7 +5,7 @@
 Usage: roots.py [SUITE]...
 
 A release's own Python, gdb and lldb run the demonstration and `make check-KIND`; each further
-Python that it has libraries for runs numpy, scipy and the sessions.
+Python that it has libraries for runs numpy, scipy and the sessions that are about versions.
 
 `gorgon run` takes the newest by default: further ones are removed before the tests of the
 first, and installed again after those."""
@@ -23,7 +23,8 @@ RELEASES = {
     "sid": ("Debian sid", ["3.15"]),
 }
 KINDS = ["unit", "run", "jitreg", "symdump", "gdb", "lldb"]
-SESSIONS = ["symdump", "gdb", "lldb"]
+# Cases that are the same for each CPython that is there.
+VERSIONS = {"symdump": "test_3_", "gdb": "gdb/test_python", "lldb": "lldb/test_python"}
 KIND_TIMEOUT = 2 * 3600  # of a kind, on a machine that has other things to do
 INTERPRETERS = 3
 NUMPY = """
@@ -115,9 +116,8 @@ class Release:
         self.root.install(further(version))
         python = self.numpy(version)
         debuggers = self.versions()
-        results = [self.kind(f"check-{kind} with CPython {version}",
-                             f"PYTHON3=/usr/bin/python{version} python3 -B tests/run.py {kind}") if kind in SESSIONS else "-"
-                   for kind in KINDS]
+        results = [self.kind(f"check-{kind} with CPython {version}, too", f"make check-{kind} TESTS={VERSIONS[kind]} DEPS=no")
+                   if kind in VERSIONS else "-" for kind in KINDS]
         return [*python, debuggers["gdb"], debuggers["lldb"], "-", *results]
 
 
@@ -128,7 +128,7 @@ def main(words):
         sys.exit(f"roots.py: no such release: {' '.join(sorted(unknown))} (there are: {' '.join(RELEASES)})")
     report.table("Debian's releases", ["release", "CPython", "numpy", "scipy", "gdb", "lldb", "make demo",
                                        *(f"check-{kind}" for kind in KINDS)],
-                 "Cases that pass, of those that are not skipped.")
+                 "Cases that pass, of those that are not skipped. Of a further CPython: of those that each version runs.")
     for suite in words or RELEASES:
         try:
             release = Release(report, suite)
