@@ -50,7 +50,7 @@ def find_lldb():
         if not found:
             raise SystemExit(f"LLDB={os.environ['LLDB']}: there is no such program")
         return found
-    for name in ("lldb-19", "lldb-21", "lldb-20", "lldb"):
+    for name in ("lldb-19", *(f"lldb-{n}" for n in range(20, 30)), "lldb"):
         if shutil.which(name):
             return name
     return None

@@ -34,7 +34,7 @@ title "1. $build/gorgon demo"
 
 title "2. gdb on a host with three interpreters: one breakpoint by name, one by line, one on a static function"
 line=$(gdb -nx -batch -ex 'set debuginfod enabled off' -ex 'info line PyList_New' \
-	"$(readlink -f /usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0)" 2>/dev/null |
+	"$("$build/gorgon" info | sed -n 's/^libpython *//p')" 2>/dev/null |
 	sed -n 's/.*Line \([0-9]*\) of "[^"]*listobject.c".*/\1/p' | tail -n 1)
 cat > "$work/session.gdb" <<END
 set pagination off
@@ -103,7 +103,7 @@ gdb -nx -q -batch -x "$work/session.gdb" --args "$build/host" -n 3 "$program" 2>
 expect gdb 4 "stopped in interpreters .0, 1, 2."
 
 title "3. lldb on the same host: by name with nothing loaded, by line after 'gorgon symbols all'"
-lldb=$(command -v lldb-19 || command -v lldb)
+lldb=$(command -v lldb-19 lldb-2{0..9} lldb | head -n 1)
 cat > "$work/stops.py" <<'END'
 """lldb command "stops N": continue until breakpoint N has stopped in three interpreters."""
 import gorgon

@@ -73,7 +73,8 @@ class Python(session.Case):
             self.assertRegex(text, rf"\[interp {i}\]`cfunction_vectorcall_O\(.*\) at methodobject\.c:\d+:\d+\n")
             # lldb 16 knows no arguments of functions that the compiler has split, in no process.
             arguments = r"\(.*\)" if harness.lldb_version() > 16 else ""
-            self.assertRegex(text, rf"\[interp {i}\]`_PyEval_EvalFrameDefault{arguments} at ceval\.c:\d+:\d+\n")
+            self.assertRegex(text, rf"\[interp {i}\]`_PyEval_EvalFrameDefault{arguments} at "
+                                   r"(?:ceval\.c|generated_cases\.c\.h):\d+:\d+\n")
             self.assertEqual(set(re.findall(r"\[interp (\d)\]", text)), {str(i)})
             self.assertEqual(float(re.search(r"= ([\d.]+)", stop.output[VALUE])[1]), 0.125 * (i + 1))
             self.assertRegex(stop.output["frame variable"], rf"\(PyObject \*\) timeout_obj = 0x\w+ {seconds}\n")
