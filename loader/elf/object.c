@@ -6,6 +6,7 @@
 
 #define _GNU_SOURCE
 #include "error.h"
+#include "fork.h"
 #include "lock.h"
 #include "ns.h"
 #include "object.h"
@@ -230,6 +231,7 @@ void gorgon_object_destroy(struct gorgon_object *object)
 	}
 	if (object->ns)
 		gorgon_unique_forget(&object->ns->uniques, object);
+	gorgon_fork_drop(object);
 	gorgon_tls_module_destroy(object);
 	if (!object->debug.link_map)
 		gorgon_unmap(object);

@@ -9,6 +9,7 @@
 #include "dl.h"
 #include "environment.h"
 #include "error.h"
+#include "fork.h"
 #include "frames.h"
 #include "heap.h"
 #include "keys.h"
@@ -68,6 +69,10 @@ static const struct {
 	 "libstdc++'s name of it, which would call the C library's directly"},
 	{"pthread_create", gorgon_thread_create, 4, ALWAYS,
 	 "a namespace is not unmapped under threads that its code has started"},
+	{"fork", gorgon_fork, 0, ALWAYS, "handlers of other copies would wait for threads that are not there"},
+	{"forkpty", gorgon_forkpty, 4, ALWAYS, "as fork"},
+	{"__register_atfork", gorgon_register_atfork, 4, ALWAYS, "as fork; pthread_atfork calls it"},
+	{"pthread_atfork", gorgon_pthread_atfork, 3, ALWAYS, "its older name"},
 	{"pthread_key_create", gorgon_key_create, 2, ALWAYS,
 	 "there are 1024 in a process; one that outlives the unload calls into unmapped memory"},
 	{"pthread_key_delete", gorgon_key_delete, PLAIN, ALWAYS, "as pthread_key_create"},

@@ -13,6 +13,7 @@ import importlib.metadata
 import glob
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -56,8 +57,16 @@ class Venv:
         open(done, "w").close()
 
     def run(self, *command, env, timeout):
-        return subprocess.run(list(map(str, command)), env={**os.environ, **env}, timeout=timeout, check=False, capture_output=True,
-                              text=True, errors="replace", stdin=subprocess.DEVNULL)
+        """Nothing of what hangs is left behind."""
+        process = subprocess.Popen(list(map(str, command)), env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   stdin=subprocess.DEVNULL, text=True, errors="replace", start_new_session=True)
+        try:
+            stdout, stderr = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired as error:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            raise error
+        return subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
 
     def version(self, name):
         return self.packages[self._key(name)].version

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// loader/elf/fork.c: whose handlers a fork() runs.
+
+#define _GNU_SOURCE
+#include "helpers.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct copy {
+	struct gorgon_ns *ns;
+	struct gorgon_object *object;
+	int (*probe)(void), (*fork)(void), (*ran)(int phase);
+};
+
+static struct copy make_copy(void)
+{
+	struct copy copy = {.ns = test_ns()};
+
+	copy.object = test_open(copy.ns, "libforks.so");
+	copy.probe = SYMBOL(copy.object, int (*)(void), "forks_register");
+	copy.fork = SYMBOL(copy.object, int (*)(void), "forks_fork");
+	copy.ran = SYMBOL(copy.object, int (*)(int), "forks_ran");
+	assert_int_equal(copy.probe(), 0);
+	return copy;
+}
+
+// 100 * prepare + 10 * parent; a child ends with its own, + child.
+static void assert_ran(const struct copy *copy, int expected)
+{
+	assert_int_equal(100 * copy->ran(0) + 10 * copy->ran(1) + copy->ran(2), expected);
+}
+
+static void fork_runs_the_handlers_of_the_namespace_that_forks(void **state)
+{
+	struct copy one = make_copy(), other = make_copy();
+	struct test_snapshot before = test_snapshot();
+
+	(void)state;
+	assert_int_equal(one.fork(), 101);
+	assert_ran(&one, 110);
+	assert_ran(&other, 0);
+	assert_int_equal(other.fork(), 101);
+	assert_ran(&one, 110);
+	assert_ran(&other, 110);
+	assert_unchanged(&before);
+	test_ns_destroy(one.ns);
+	test_ns_destroy(other.ns);
+}
+
+static int child_of_the_host(const struct copy *one, const struct copy *other)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(10 * one->ran(2) + other->ran(2));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WEXITSTATUS(status);
+}
+
+static void fork_of_the_host_runs_all_handlers_that_are_loaded(void **state)
+{
+	struct copy one = make_copy(), other = make_copy();
+
+	(void)state;
+	assert_int_equal(child_of_the_host(&one, &other), 11);
+	assert_ran(&one, 110);
+	assert_ran(&other, 110);
+	test_ns_destroy(one.ns);
+	assert_int_equal(other.fork(), 201);
+	assert_ran(&other, 220);
+	test_ns_destroy(other.ns);
+}
+
+// In reverse order before, in order after; a handler that is registered meanwhile waits.
+static void fork_keeps_the_order_of_handlers(void **state)
+{
+	struct copy copy = make_copy();
+	const char *(*order)(void) = SYMBOL(copy.object, const char *(*)(void), "forks_order");
+
+	(void)state;
+	SYMBOL(copy.object, int (*)(void), "forks_register_two")();
+	assert_int_equal(copy.fork(), 101);
+	assert_string_equal(order(), "bapq");
+	test_ns_destroy(copy.ns);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fork_runs_the_handlers_of_the_namespace_that_forks),
+		cmocka_unit_test(fork_of_the_host_runs_all_handlers_that_are_loaded),
+		cmocka_unit_test(fork_keeps_the_order_of_handlers),
+	};
+
+	return cmocka_run_group_tests_name("fork", tests, test_warm_up, NULL);
+}
