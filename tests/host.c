@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // A host with several interpreters, for the debugger sessions and the demonstration.
 //
-//	host [-n N] [-p PYTHON] [-d K] [-a] [-l] CODE
+//	host [-n N] [-p PYTHON]... [-d K] [-a] [-l] CODE
 //
 // Creates N interpreters (default 3), prints for each the address of its own
 // PyList_Append, which debugger tests compare with what they see, calls
 // host_created(), runs CODE in all of them at once on a thread each, and destroys
 // them. -d K: destroys interpreter K before the programs start and calls
-// host_destroyed(). -a: after the programs have ended creates one more and runs CODE in it.
+// host_destroyed(). Of several PYTHONs the interpreters take turns. -a: after the programs have ended creates one more and runs CODE in it.
 // -l: debuggers are told as little as with very many interpreters (GORGON_DEBUG_LAZY).
 
 #define _GNU_SOURCE
@@ -18,7 +18,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define COUNT_MAX 1001 // a thousand, and one more with -a
+#define COUNT_MAX   1001 // a thousand, and one more with -a
+#define PYTHONS_MAX 4
 
 static struct gorgon_interp *interps[COUNT_MAX];
 static const char *code;
@@ -94,15 +95,15 @@ static long run(int first, int last)
 
 int main(int argc, char **argv)
 {
-	const char *python = NULL;
-	int opt, count = 3, doomed = -1, again = 0;
+	const char *pythons[PYTHONS_MAX] = {NULL};
+	int opt, count = 3, doomed = -1, again = 0, python_count = 0;
 	long status;
 
 	while ((opt = getopt(argc, argv, "n:p:d:al")) != -1) {
 		if (opt == 'n')
 			count = atoi(optarg);
-		else if (opt == 'p')
-			python = optarg;
+		else if (opt == 'p' && python_count < PYTHONS_MAX)
+			pythons[python_count++] = optarg;
 		else if (opt == 'd')
 			doomed = atoi(optarg);
 		else if (opt == 'a')
@@ -113,12 +114,13 @@ int main(int argc, char **argv)
 			return 2;
 	}
 	if (optind != argc - 1 || count < 1 || count >= COUNT_MAX || doomed >= count) {
-		fprintf(stderr, "usage: host [-n N] [-p PYTHON] [-d K] [-a] [-l] CODE\n");
+		fprintf(stderr, "usage: host [-n N] [-p PYTHON]... [-d K] [-a] [-l] CODE\n");
 		return 2;
 	}
 	code = argv[optind];
+	python_count = python_count ? python_count : 1; // the default
 	for (int i = 0; i < count; i++)
-		create(i, python);
+		create(i, pythons[i % python_count]);
 	host_created(count);
 	if (doomed >= 0) {
 		check(gorgon_interp_destroy(interps[doomed]));
@@ -127,7 +129,7 @@ int main(int argc, char **argv)
 	}
 	status = run(0, count);
 	if (again) {
-		create(count, python);
+		create(count, pythons[count % python_count]);
 		host_created(count + 1);
 		status = status ? status : run(count, count + 1);
 		count++;

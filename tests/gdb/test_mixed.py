@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""gdb: interpreters of different CPythons in one process. Each has its own structures: names, Python frames
+and the helper's backtraces are right in all. A release and a debug build wherever Debian's packages are."""
+
+import os
+import re
+import sys
+import unittest
+
+import harness
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import gdb_session as session  # noqa: E402
+
+PROGRAM = os.path.join(session.HERE, "frames.py")
+FRAME = re.compile(rf'^ +File "{PROGRAM}", line (\d+), in (\S+)', re.M)
+RELEASE, DEBUG = "/usr/bin/python3.11", "/usr/bin/python3.11d"
+
+
+class Mixed:
+    """Both threads of each interpreter stop in the same function of C, below the same functions of Python."""
+
+    commands = ["gorgon list", "gorgon bt"]
+
+    @classmethod
+    def pythons(cls):
+        """[(executable, version, name of its libpython)], or a SkipTest."""
+        raise NotImplementedError
+
+    @classmethod
+    def setUpClass(cls):
+        cls.members = cls.pythons()
+        code = f"exec(compile(open('{PROGRAM}').read(), '{PROGRAM}', 'exec'))"
+        options = [word for python, _, _ in cls.members for word in ("-p", python)]
+        cls.output = harness.gdb(
+            ["break getpgrp if $gorgon_interp() >= 0", session.LOOP, "run",
+             f"python drive({{1: {cls.commands}}})"],
+            harness.HOST, "-n", len(cls.members), *options, code, script=True)
+        # The other frames are of Python's own threading, and of the line that has read the program.
+        cls.expected = {int(lwp): (int(interp), [frame for frame in found.split() if ":Thread." not in frame and
+                                                 frame != "1:<module>"])
+                        for interp, lwp, found in re.findall(r"expect (\d+) (\d+) (.*)", cls.output)}
+        cls.stops = session.stops(cls.output, 1)
+        assert len(cls.stops) == len(cls.expected) == 2 * len(cls.members), cls.output
+
+    def frames(self, text):
+        return [f"{line}:{name}" for line, name in FRAME.findall(text)]
+
+    def test_python_frames_are_those_that_each_program_sees(self):
+        for stop in self.stops:
+            interp, expected = self.expected[stop.lwp]
+            with self.subTest(python=self.members[interp][0], lwp=stop.lwp):
+                self.assertGreaterEqual(len(expected), 8)
+                self.assertEqual(self.frames(stop.output["gorgon bt"]), expected)
+
+    def test_native_frames_are_of_each_interpreter_s_own_library(self):
+        for stop in self.stops:
+            interp = self.expected[stop.lwp][0]
+            found = set(re.findall(r" from (libpython\S+ \[interp \d+\])", stop.output["gorgon bt"]))
+            self.assertEqual(found, {f"{self.members[interp][2]} [interp {interp}]"})
+
+    def test_the_list_has_a_version_for_each(self):
+        for stop in self.stops:
+            rows = [line.split()[:2] for line in stop.output["gorgon list"].splitlines() if re.match(r"\d", line)]
+            self.assertEqual(rows, [[str(i), version] for i, (_, version, _) in enumerate(self.members)])
+
+    def test_nothing_is_complained_of(self):
+        self.assertEqual(session.complaints(self.output), [])
+
+
+@harness.needs_gdb
+class Builds(Mixed, unittest.TestCase):
+    """Members of objects are elsewhere in a debug build."""
+
+    commands = ["gorgon list", "gorgon bt", "py-bt"]
+
+    @classmethod
+    def pythons(cls):
+        if not os.path.exists(DEBUG):
+            raise unittest.SkipTest("python3.11-dbg is not installed")
+        return [(RELEASE, "3.11", "libpython3.11.so.1.0"), (DEBUG, "3.11", "libpython3.11d.so.1.0")]
+
+    def test_the_helper_knows_both(self):
+        for stop in self.stops:
+            names = [frame.split(":")[1].split(".")[-1] for frame in self.expected[stop.lwp][1]]
+            self.assertEqual([name for _, name in FRAME.findall(stop.output["py-bt"])], names)
+
+
+@harness.needs_gdb
+class Versions(Mixed, unittest.TestCase):
+    """Without CPython's helper, which reads the structures of one version."""
+
+    @classmethod
+    def pythons(cls):
+        found = [(harness.find_python(version), version, f"libpython{version}.so.1.0") for version in
+                 ("3.11", "3.12", "3.13", "3.14")]
+        found = [member for member in found if member[0]]
+        if len(found) < 2:
+            raise unittest.SkipTest("there is one version of CPython only")
+        return found
+
+
+if __name__ == "__main__":
+    unittest.main()
