@@ -23,14 +23,15 @@ Symbol = collections.namedtuple("Symbol", "name kind value size")
 
 
 class File:
-    """Defined variables and functions by name, where calls to other libraries go through, the build-id, and an
-    address of code, or 0."""
+    """Defined variables and functions by name, where calls to other libraries go through, the build-id, an
+    address of code, or 0, and whether debug information is in the file."""
 
     def __init__(self, data):
         self.symbols = {}
         self.build_id = b""
         self.linkage = []  # (start, end) of each .plt
         self.code = 0
+        self.has_dwarf = False
         if data[:6] != IDENT or len(data) < EHDR.size:
             return
         header = EHDR.unpack_from(data)
@@ -49,6 +50,8 @@ class File:
                 self._read_note(data[section[4]:section[4] + section[5]])
             if data.startswith(b".plt", sections[shstrndx][4] + section[0]):
                 self.linkage.append((section[3], section[3] + section[5]))
+            if data.startswith((b".debug_info\0", b".zdebug_info\0"), sections[shstrndx][4] + section[0]):
+                self.has_dwarf = True
 
     def _read_symbols(self, data, table, strings):
         names = data[strings[4]:strings[4] + strings[5]]

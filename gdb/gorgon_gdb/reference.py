@@ -5,7 +5,9 @@ gdb looks a name or a line up in every object file that it knows, and reads the 
 information of each copy on the way: a second and 80 MB for each copy of an optimised
 libpython. So a second gdb, the same program, gets one copy of each library, at an address
 that says which it is, and answers with gdb's own rules: inlined instances, overloads, ends of
-prologues, the nearest line with code. Adding a copy's bias gives the place in that copy."""
+prologues, the nearest line with code. Of an optimised library it reads only what has code of a function that
+is looked for (narrow.py). Adding a copy's bias gives the place in that copy. What it has
+answered is kept (answers.py)."""
 
 import json
 import os
@@ -14,7 +16,7 @@ import tempfile
 
 import gdb
 
-from . import elf, files, root
+from . import answers, elf, files, narrow, root
 
 # Libraries in the second gdb are this far apart.
 SPACING = 1 << 36
@@ -38,8 +40,18 @@ end
 def find(paths, locations):
     """For each location, {path: [address in the file]} of the libraries that have it. Raises
     root.RootError for a location that no library could ever have."""
-    answers = ask(paths, locations) if paths and locations else [[]] * len(locations)
-    return [place(paths, answer) for answer in answers]
+    if not paths or not locations:
+        return [{}] * len(locations)
+    keys = {location: answers.key(paths, [SCRIPT, SPACING, location]) for location in locations}
+    found = {location: answers.read(keys[location]) for location in locations}
+    missing = [location for location in locations if found[location] is None]
+    if missing:
+        told, doubts = ask(paths, missing)
+        found.update(zip(missing, told))
+        for location, answer in zip(missing, told):
+            if isinstance(answer, list) and not doubts:
+                answers.write(keys[location], answer)
+    return [place(paths, found[location]) for location in locations]
 
 
 def place(paths, answer):
@@ -54,14 +66,36 @@ def place(paths, answer):
     return found
 
 
+def write_indexes(folder, paths, locations):
+    """Spare gdb reading what has nothing of these locations. Whether that is possible: of a library that needs
+    gdb's own index gdb would write that one, too, which takes long."""
+    indexes = {}
+    for path in paths:
+        file = elf.read(files.find(path))
+        debug = files.find(path) if file.has_dwarf else answers.debug_file(file.build_id) if file.build_id else None
+        if not debug:
+            continue
+        indexes[file.build_id.hex()] = narrow.index(debug, locations) if file.build_id else None
+    if not indexes or None in indexes.values():
+        return False
+    os.mkdir(folder)
+    for build_id, content in indexes.items():
+        with open(os.path.join(folder, f"{build_id}.gdb-index"), "wb") as file:
+            file.write(content)
+    return True
+
+
 def ask(paths, locations):
+    """The second gdb's answers, and whether it has warned: of debug information that is not there today, maybe."""
     with tempfile.TemporaryDirectory() as folder:
-        question, script = (os.path.join(folder, name) for name in ("locations", "script.gdb"))
+        question, script, indexes = (os.path.join(folder, name) for name in ("locations", "script.gdb", "indexes"))
         with open(question, "w") as file:
             json.dump(locations, file)
         with open(script, "w") as file:
             for name in ("debug-file-directory", "sysroot"):
                 file.write(f"set {name} {gdb.parameter(name) or ''}\n")
+            if write_indexes(indexes, paths, locations):
+                file.write(f"set index-cache directory {indexes}\nset index-cache enabled on\n")
             # The first as the program: else gdb has no code to find the ends of prologues in.
             file.write(f'file "{files.find(paths[0])}"\n')
             for i, path in enumerate(paths[1:], 1):
@@ -77,6 +111,6 @@ def ask(paths, locations):
             raise root.RootError(f"the second gdb, which looks locations up: {error}") from None
     for line in result.stdout.splitlines():
         if line.startswith(MARK):
-            return json.loads(line[len(MARK):])
+            return json.loads(line[len(MARK):]), "warning" in result.stderr.lower()
     raise root.RootError("the second gdb, which looks locations up, says: " +
                        " ".join((result.stderr or result.stdout).split()))

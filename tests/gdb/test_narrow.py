@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""gorgon break spares the second gdb what has nothing of a function, and loses no place by that."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import harness
+
+sys.path.insert(0, os.path.join(harness.ROOT, "gdb"))
+from gorgon_gdb import narrow  # noqa: E402
+
+HEADER = """
+int work(int i);
+extern volatile int total;
+static inline __attribute__((always_inline)) int small(int i)
+{
+	total += i;
+	return total * i;
+}
+"""
+SOURCES = {
+    "work.c": """
+volatile int total;
+static __attribute__((noinline)) int hidden(int i)
+{
+	total += 2;
+	return total + i;
+}
+__attribute__((noinline)) int work(int i)
+{
+	return hidden(i) + small(i) + hidden(i + 1);
+}
+""",
+    "twice.c": "int twice(int i) { return work(i) + small(i + 3); }\n",
+    "thrice.c": "int thrice(int i) { return work(i) + work(i + 1) + work(i + 2); }\n",
+}
+NAMES = ["work", "hidden", "small", "twice", "thrice"]
+# Units of link-time optimisation refer to those of each source.
+LTO = ["-O2", "-flto", "-flto-partition=1to1"]
+COMPARE = """python
+import json, gorgon_gdb.reference as reference
+def ask(path, names):
+    return [sorted(answer) if isinstance(answer, list) else answer for answer in reference.ask([path], names)[0]]
+def compare(path, names):
+    narrow, written = ask(path, names), reference.write_indexes
+    reference.write_indexes = lambda *_: False
+    print("compare", json.dumps([narrow, ask(path, names)]))
+    reference.write_indexes = written
+end"""
+
+
+def build(folder, *flags, compiler="gcc", name="libwork.so"):
+    path = os.path.join(folder, name)
+    for file, text in SOURCES.items():
+        with open(os.path.join(folder, file), "w") as out:
+            out.write(HEADER + text)
+    sources = [os.path.join(folder, file) for file in SOURCES]
+    language = ["-x", "c++"] if compiler == "g++" else []
+    harness.run(compiler, "-g", "-shared", "-fPIC", "-Wl,--build-id", *flags, "-o", path, *language,
+                *sources).check_returncode()
+    return path
+
+
+def compare(path, *names):
+    """[(places with the index, and without)] of functions."""
+    output = harness.gdb([COMPARE, f"python compare({path!r}, {list(names)!r})"], script=True)
+    return list(zip(*json.loads(re.search(r"^compare (.*)$", output, re.M)[1])))
+
+
+class Search(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def units(self, path, name):
+        """How many of all units have code of a function."""
+        library = narrow.Library(path)
+        return len(library.units_of(name)), len(library.units)
+
+    def test_units_are_those_with_code(self):
+        for flags in (["-O2"], ["-O2", "-gdwarf-4"], ["-O2", "-gz"], ["-O0"]):
+            with self.subTest(flags):
+                path = build(self.folder, *flags)
+                self.assertEqual([self.units(path, name) for name in NAMES],
+                                 [(1, 3), (1, 3), (2, 3), (1, 3), (1, 3)])
+
+    def test_units_that_only_call_are_none_after_link_time_optimisation(self):
+        path = build(self.folder, *LTO)
+        found, count = self.units(path, "work")
+        self.assertEqual(found, 1)
+        self.assertGreaterEqual(count, 6)
+        self.assertEqual(self.units(path, "small")[0], 2)
+
+    def test_what_is_not_certain_is_left_to_gdb(self):
+        path = build(self.folder, "-O2")
+        self.assertIsNotNone(narrow.index(path, ["work"]))
+        self.assertIsNotNone(narrow.index(path, ["nowhere"]))
+        for names in (["work", "work.c:12"], ["work.c:12"], ["*work"], ["work if i"], ["wörk"]):
+            self.assertIsNone(narrow.index(path, names), names)
+        for flags, compiler in ((["-O2"], "g++"), (["-gdwarf-2", "-gstrict-dwarf"], "gcc"), (["-s"], "gcc"),
+                                (["-gdwarf64"], "gcc")):
+            with self.subTest(flags):
+                self.assertIsNone(narrow.index(build(self.folder, *flags, compiler=compiler), ["work"]))
+        self.assertIsNone(narrow.index(os.path.join(self.folder, "no such file"), ["work"]))
+
+    def test_a_damaged_file_is_left_to_gdb_or_found_in(self):
+        path = build(self.folder, *LTO)
+        with open(path, "rb") as file:
+            whole = file.read()
+        for size in range(0, len(whole), len(whole) // 97):
+            with open(path, "wb") as file:
+                file.write(whole[:size])
+            self.assertIsNone(narrow.index(path, ["work"]), size)
+        for at in range(64, len(whole), len(whole) // 197):
+            with open(path, "wb") as file:
+                file.write(whole[:at] + bytes(byte ^ 0xFF for byte in whole[at:at + 16]) + whole[at + 16:])
+            narrow.index(path, ["work", "small"])  # and no exception
+
+
+@harness.needs_gdb
+class Places(unittest.TestCase):
+    def test_places_are_the_same_in_a_library(self):
+        for flags in (LTO, ["-O2"], ["-O0"]):
+            with self.subTest(flags), tempfile.TemporaryDirectory() as folder:
+                path = build(folder, *flags)
+                self.assertIsNotNone(narrow.index(path, NAMES))
+                *found, nowhere = compare(path, *NAMES, "nowhere")
+                for name, (narrowed, plain) in zip(NAMES, found):
+                    self.assertTrue(plain, name)
+                    self.assertEqual(narrowed, plain, name)
+                self.assertEqual(nowhere, ([], []))
+
+    def test_places_are_the_same_in_libpython(self):
+        names = ["PyList_Append", "list_append", "time_sleep", "_PyEval_EvalFrameDefault", "PyTuple_New"]
+        notes = subprocess.run(["readelf", "-n", harness.LIBPYTHON], capture_output=True, text=True, check=True).stdout
+        build_id = re.search(r"Build ID: (\w+)", notes)[1]
+        path = f"/usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug"
+        library = narrow.Library(path)
+        found = [len(library.units_of(name)) for name in names]
+        self.assertLess(max(found), len(library.units) / 4)
+        for name, (narrowed, plain) in zip(names, compare(harness.LIBPYTHON, *names)):
+            self.assertTrue(plain, name)
+            self.assertEqual(narrowed, plain, name)
+
+
+if __name__ == "__main__":
+    unittest.main()
