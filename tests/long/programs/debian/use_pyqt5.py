@@ -1,15 +1,8 @@
-# packages: python3-pyqt5 python3-pyqt5.qtsvg
-from PyQt5.QtCore import QObject, QThread, QTimer, pyqtSignal
+# packages: python3-pyqt5
+from PyQt5.QtCore import QCoreApplication, QObject, QThread, QTimer, pyqtSignal
 from PyQt5.QtGui import QColor, QImage, QPainter
-from PyQt5.QtWidgets import QApplication, QPushButton
 
-app = QApplication([])
-clicks = []
-button = QPushButton("press")
-button.clicked.connect(lambda: clicks.append(button.text()))
-button.show()
-button.click()
-assert clicks == ["press"] and button.grab().width() > 0
+app = QCoreApplication([])
 image = QImage(32, 32, QImage.Format_RGB32)
 painter = QPainter(image)
 painter.fillRect(0, 0, 32, 32, QColor("red"))

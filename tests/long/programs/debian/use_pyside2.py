@@ -1,14 +1,8 @@
-# packages: python3-pyside2.qtcore python3-pyside2.qtgui python3-pyside2.qtwidgets
-from PySide2.QtCore import QObject, QTimer, Signal
+# packages: python3-pyside2.qtcore python3-pyside2.qtgui
+from PySide2.QtCore import QCoreApplication, QObject, QTimer, Signal
 from PySide2.QtGui import QColor, QImage
-from PySide2.QtWidgets import QApplication, QLineEdit
 
-app = QApplication([])
-typed = []
-line = QLineEdit()
-line.textChanged.connect(typed.append)
-line.setText("gorgon")
-assert typed == ["gorgon"] and line.sizeHint().height() > 0
+app = QCoreApplication([])
 
 
 class Sender(QObject):
