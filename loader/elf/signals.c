@@ -118,6 +118,11 @@ static bool has_function(const struct gorgon_signals *view, int number)
 	return __atomic_load_n(&view->function, __ATOMIC_ACQUIRE) & bit(number);
 }
 
+static bool ignores(const struct gorgon_signals *view, int number)
+{
+	return view->set & bit(number) && view->actions[number].sa_handler == SIG_IGN;
+}
+
 // While views are looked at.
 static void begin_look(void)
 {
@@ -150,6 +155,7 @@ static void spread(int number, siginfo_t *info, void *context)
 	begin_look();
 	view = __atomic_load_n(&views, __ATOMIC_ACQUIRE);
 	for (; view; view = __atomic_load_n(&view->next, __ATOMIC_ACQUIRE)) {
+		taken |= view->deliver && ignores(view, number);
 		if (!view->deliver || !has_function(view, number))
 			continue;
 		taken = true;
@@ -163,7 +169,7 @@ static void spread(int number, siginfo_t *info, void *context)
 		}
 	}
 	end_look();
-	// Only views that keep out of it: a Ctrl-C ends the process as it would without them.
+	// Only views that keep out of it, none that ignores it: a Ctrl-C ends the process as it would without them.
 	if (!taken && number == SIGINT && host[number].sa_handler == SIG_DFL) {
 		sigaction(number, &host[number], NULL);
 		raise(number);
@@ -412,12 +418,24 @@ void gorgon_signals_before_fork(void)
 
 void gorgon_signals_after_fork(bool child)
 {
+	const struct gorgon_signals *own = view_of_thread();
 	sigset_t saved = before_fork;
+	uint64_t dropped = 0;
 
 	for (struct gorgon_signals *view = views; child && view; view = view->next) {
 		view->deliver &= view == mine;
 		view->has_thread &= view == mine;
+		if (view == own)
+			continue;
+		dropped |= view->set;
+		view->set = 0;
+		view->function = 0;
 	}
+	// A handler of an interpreter that is not there would keep the default, which ends the
+	// child, and what the child ignores, from being installed.
+	for (int number = 1; number < NSIG; number++)
+		if (dropped & bit(number))
+			install(number);
 	if (child) {
 		running = depth;
 		__atomic_store_n(&process, getpid(), __ATOMIC_RELAXED);

@@ -310,6 +310,36 @@ class Run(unittest.TestCase):
         result = gorgon("run", "-c", code)
         self.assertEqual((result.stdout, result.stderr), ("500 True\n", ""))
 
+    def test_handlers_of_other_copies_are_not_in_a_child(self):
+        # Interpreter 1 has handlers; a child of interpreter 0 ignores one signal and has the other's default.
+        code = ("import gorgon, os, signal, sys, time\n"
+                "def wait(name):\n"
+                "    while not os.path.exists(f'{sys.argv[1]}/{name}'): time.sleep(0.01)\n"
+                "def say(name): open(f'{sys.argv[1]}/{name}', 'w').close()\n"
+                "def fork():\n"
+                "    child = os.fork()\n"
+                "    if not child:\n"
+                "        signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+                "        say('child')\n"
+                "        for _ in range(3000): time.sleep(0.01)\n"
+                "        os._exit(1)\n"
+                "    wait('child')\n"
+                "    os.kill(child, signal.SIGINT)\n"
+                "    time.sleep(0.1)\n"
+                "    print('alive', os.waitpid(child, os.WNOHANG) == (0, 0))\n"
+                "    os.kill(child, signal.SIGTERM)\n"
+                "    print('ended by', os.waitpid(child, 0)[1])\n"
+                "if gorgon.interpreter == 1:\n"
+                "    for number in signal.SIGINT, signal.SIGTERM: signal.signal(number, lambda *_: print('called'))\n"
+                "    say('ready'); wait('done')\n"
+                "else:\n"
+                "    wait('ready')\n"
+                "    try: fork()\n"
+                "    finally: say('done')\n")
+        with tempfile.TemporaryDirectory() as folder:
+            result = gorgon("run", "-n", "2", "-c", code, folder)
+        self.assertEqual((result.stdout, result.stderr), (f"alive True\nended by {signal.SIGTERM}\n", ""))
+
     def test_handlers_survive_a_subprocess(self):
         # Between vfork() and exec the child resets signals, in its parent's memory.
         code = ("import signal, subprocess\n"
