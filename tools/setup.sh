@@ -47,6 +47,9 @@ lldb=$(version lldb | sed 's/\..*//')
 # A linker that came with binutils until Debian 12.
 gold=""
 [ -z "$(version binutils-gold)" ] || gold=binutils-gold
+# What numpy 2 builds the extensions of its own tests with.
+meson=""
+case $(version python3-numpy) in 1.*) ;; *) meson=meson ;; esac
 clang=16
 [ -n "$(version clang-$clang)" ] || clang=$lldb
 
@@ -54,7 +57,7 @@ packages="
 	gcc g++ $gold make pkg-config git
 	libelf-dev libdwarf-dev libdw-dev libcmocka-dev libjson-c-dev
 	lib$python lib$python-dev lib$python-dbg $python-dbg
-	python3 python3-pip python3-setuptools python3-wheel python3-numpy python3-venv python3-cffi python3-pytest python3-hypothesis
+	python3 python3-pip python3-setuptools python3-wheel python3-numpy $meson python3-venv python3-cffi python3-pytest python3-hypothesis
 	gdb gdbserver libc6-dbg lldb-$lldb python3-lldb-$lldb elfutils valgrind linux-perf
 "
 [ "${2:-}" != long ] || packages="$packages
