@@ -2,13 +2,16 @@
 """gdb on an ordinary python3 whose executor has private interpreters: its own Python and theirs in one backtrace."""
 
 import os
-import os
 import re
 import shutil
+import sys
 import tempfile
 import unittest
 
 import harness
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import gdb_session as session  # noqa: E402
 
 PROGRAM = """
 from gorgon import InterpreterPoolExecutor
@@ -56,6 +59,7 @@ class HostPython(unittest.TestCase):
         self.assertIn(f"#0  time_sleep from {harness.SONAME} [interp {number}] (", first)
         self.assertRegex(first, r"(?m)^\d+ namespaces?, \d+ objects: consistent\.$")
 
+    @session.needs_frames_of_helper
     def test_python_frames_of_both_are_in_one_backtrace(self):
         for part in self.output.split("first\n")[1].split("second\n"):
             trace = part.split("Traceback (most recent call first):\n")[1]

@@ -189,7 +189,7 @@ class Afterwards(Case):
         self.assertEqual(len(sleeping), COUNT, output)
         pcs = []
         for text in sleeping:
-            self.assertIn("PyRun_SimpleStringFlags", session.functions(text))
+            self.assertIn("Py_RunMain", session.functions(text))
             self.assert_bottom(text)
             pcs.append(int(re.search(r"(0x\w+) [^`]*`PyObject_Vectorcall", text)[1], 16))
         # Each thread is in a copy of its own: the same place relative to what the host has printed.
