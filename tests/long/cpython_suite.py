@@ -118,6 +118,9 @@ def check(report, names, complete):
     suite.check_beside("private copy", beside,
                        [name for name, one in private.items() if not one.beside["count"]])
     suite.check_same("private copy", merged(plain.values()), merged(private.values()), complete)
+    failing = sorted(test for test, (outcome, _) in merged(plain.values()).items() if outcome in ("failed", "error"))
+    report.check("tests that fail in python3, too", True, "(how they end is compared)",
+                 f"{len(failing)}: {' '.join(failing)}")
     again = [name for name, file in done.items() if file.again]
     report.check("files that ran a second time, by themselves", True, "(those that time disturbs)",
                  f"{len(again)}: {' '.join(again)}" if again else "0")
