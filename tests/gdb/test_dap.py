@@ -84,17 +84,20 @@ class Dap(unittest.TestCase):
         adapter = Adapter("-iex", "set debuginfod enabled off", "-x", harness.GDB_SCRIPT)
         try:
             adapter.request("initialize", clientID="test", adapterID="gdb")
-            launched = adapter.send("launch", program=harness.HOST, args=["-n", str(COUNT), "-p", harness.PYTHON3, SLEEP])
+            launched = adapter.send("launch", program=harness.HOST,
+                                    args=["-n", str(COUNT), "-p", harness.PYTHON3, SLEEP])
             adapter.request("setFunctionBreakpoints", breakpoints=[{"name": "time_sleep"}])
             adapter.request("configurationDone")
             adapter.answer(launched)
             while (event := adapter.event("stopped", "exited"))["event"] == "stopped":
                 thread = event["body"]["threadId"]
                 frames = adapter.request("stackTrace", threadId=thread)["stackFrames"]
-                interp = adapter.request("evaluate", expression="$gorgon_interp($pc)", frameId=frames[0]["id"])["result"]
-                scopes = adapter.request("scopes", frameId=frames[0]["id"])["scopes"]
-                names = [variable["name"] for scope in scopes if scope["name"] == "Arguments"
-                         for variable in adapter.request("variables", variablesReference=scope["variablesReference"])["variables"]]
+                frame = frames[0]["id"]
+                interp = adapter.request("evaluate", expression="$gorgon_interp($pc)", frameId=frame)["result"]
+                scopes = adapter.request("scopes", frameId=frame)["scopes"]
+                place = next(scope["variablesReference"] for scope in scopes if scope["name"] == "Arguments")
+                variables = adapter.request("variables", variablesReference=place)["variables"]
+                names = [variable["name"] for variable in variables]
                 cls.stops.append((event["body"]["reason"], int(interp), frames, names))
                 adapter.request("continue", threadId=thread)
             cls.exit = event["body"]["exitCode"]
