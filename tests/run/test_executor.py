@@ -602,5 +602,6 @@ print(list(a), gorgon.count())
                 "def flags(): import sys; return sys.flags.utf8_mode, sys.warnoptions, sys.path, sys.executable\n"
                 "with Pool(1) as pool: there = pool.submit(flags).result()\n"
                 "print(there == flags(), there[:2])")
-        result = run(PYTHON3, "-X", "utf8", "-W", "error::UserWarning", "-c", code, env={"PYTHONPATH": self.site})
+        result = run(PYTHON3, "-X", "utf8", "-W", "error::UserWarning", "-c", code,
+                     env={"PYTHONPATH": self.site, "PYTHONWARNINGS": None})
         self.assertEqual((result.stderr, result.stdout), ("", "True (1, ['error::UserWarning'])\n"))
