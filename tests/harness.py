@@ -238,7 +238,8 @@ def copy_stripped(folder):
 
 
 def find_python(version):
-    """An executable of that CPython of which Gorgon can load the libpython, or None."""
-    candidates = [shutil.which(f"python{version}"), *glob.glob(f"{PYENV}/{version}.*/bin/python{version}")]
+    """An executable of that CPython of which Gorgon can load the libpython, or None: the distribution's where it has one,
+    whatever PATH says."""
+    candidates = [shutil.which(f"python{version}", path=f"/usr/bin:{os.environ['PATH']}"), *glob.glob(f"{PYENV}/{version}.*/bin/python{version}")]
     usable = (c for c in candidates if c and run(GORGON, "info", "--python", c).returncode == 0)
     return next(usable, None)
