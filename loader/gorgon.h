@@ -357,7 +357,8 @@ gorgon_object_open_with(struct gorgon_ns *ns, const char *path,
  * dependencies that nothing else uses, are finalised and unmapped. As with
  * dlclose(3) an object stays that must (DF_1_NODELETE, a GNU_UNIQUE definition in
  * use), and one whose thread_local variables some thread has yet to destroy stays
- * until the next close after that.
+ * until the next close after that. What is closed while destructors run, by one of
+ * them or on another thread, is finalised after those.
  */
 GORGON_API void gorgon_object_close(struct gorgon_object *object);
 

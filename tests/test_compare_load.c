@@ -413,6 +413,11 @@ static void order_nested(const struct linker *linker)
 	linker->close(handle);
 }
 
+static void order_closing_destructor(const struct linker *linker)
+{
+	linker->close(compare_open(linker, "libnested_user.so", 0));
+}
+
 static void order_self(const struct linker *linker)
 {
 	say("%d", *FIND(linker, compare_open(linker, "libself.so", 0), int *, "self_seen"));
@@ -541,7 +546,9 @@ static const struct compare_case cases[] = {
 	 .says = "+bottom1 +bottom2 +middle1 +middle2 +top1 +top2 "
 		 "-top2 -top1 -middle2 -middle1 | -bottom2 -bottom1"},
 	{.name = "order_constructor_may_load", .run = order_nested, .by_caller = true,
-	 .says = "+nested +basic =nested 5 -nested -basic"},
+	 .says = "+nested +basic =nested 5 -nested ~nested -basic"},
+	{.name = "order_destructor_may_close", .run = order_closing_destructor, .by_caller = true,
+	 .says = "+bottom1 +bottom2 +nested +basic =nested -nested ~nested -bottom2 -bottom1 -basic"},
 	{.name = "order_constructor_may_open_its_own", .run = order_self, .says = "1"},
 	{.name = "order_destructor_may_load", .run = order_loading_destructor, .by_caller = true,
 	 .says = "-fini_open +basic"},

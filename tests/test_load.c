@@ -365,7 +365,7 @@ static void object_open_constructor_may_load(void **state)
 	assert_string_equal(test_notes(), "+nested +basic =nested ");
 	assert_int_equal(*SYMBOL(object, int *, "nested_result"), 5);
 	gorgon_object_close(object);
-	assert_string_equal(test_notes(), "-nested -basic ");
+	assert_string_equal(test_notes(), "-nested ~nested -basic ");
 	assert_unchanged(&before);
 	test_ns_destroy(ns);
 }

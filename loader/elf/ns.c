@@ -255,11 +255,19 @@ void gorgon_ns_close(struct gorgon_ns *ns, struct gorgon_object *object)
 {
 	if (object->open_count)
 		object->open_count--;
-	// A destructor that closes something dooms more; whoever is outermost unmaps,
-	// so that no frame of a destructor is still running in what goes.
+	// From a destructor, or while another thread runs one: what is doomed already has its
+	// turn in the unload that is under way, and what this close dooms comes after that. An
+	// object that the running destructor needs would be finalised here, before it returns.
+	if (ns->unloading) {
+		ns->unload_again = true;
+		return;
+	}
 	ns->unloading++;
-	if (doom(ns))
-		finalise_doomed(ns);
+	do {
+		ns->unload_again = false;
+		if (doom(ns))
+			finalise_doomed(ns);
+	} while (ns->unload_again);
 	if (!--ns->unloading)
 		destroy_doomed(ns);
 }
@@ -312,10 +320,10 @@ struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 	ns->debug.state = GORGON_DEBUG_NS_UNLOADING;
 	gorgon_debug_touch(&ns->debug);
 	gorgon_debug_end();
+	// For good: when threads live on, a dlclose() of theirs must not unmap what they run in.
 	ns->unloading++;
 	while (doom_all(ns)) // again for what destructors have loaded
 		finalise_doomed(ns);
-	ns->unloading--;
 	if ((err = gorgon_ns_wait_for_threads(ns))) {
 		gorgon_unlock();
 		return err;

@@ -56,7 +56,8 @@ struct gorgon_ns {
 	size_t mapping_count, mapping_capacity;
 	uint64_t init_counter;
 	uint64_t load_count, unload_count; /* of objects, ever: dl_iterate_phdr's counters */
-	unsigned unloading;    /* depth of unloads: destructors that are running */
+	unsigned unloading;    /* unloads that are under way; more than one with gorgon_ns_destroy() */
+	bool unload_again;     /* something was closed meanwhile */
 	unsigned thread_count; /* alive, started by private code, or in its key destructors */
 
 	/* What exit() from private code does; set by loader/python. It returns when the

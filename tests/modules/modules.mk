@@ -318,6 +318,11 @@ MODULES += $(MOD_LOADERS:%=$(MOD)/lib%.so)
 $(MOD_LOADERS:%=$(MOD)/lib%.so): $(MOD)/lib%.so: $(MOD_SRC)/%.c $(MOD_SRC)/note.h $(MOD)/libbasic.so
 	$(MOD_CC) $< $(ORIGIN)' -Wl,--enable-new-dtags
 
+# The same with a dependency, which goes too.
+MODULES += $(MOD)/libnested_user.so
+$(MOD)/libnested_user.so: $(MOD_SRC)/nested.c $(MOD_SRC)/note.h $(MOD)/libbasic.so $(MOD)/dep/libbottom.so
+	$(MOD_CC) $< -Wl,--no-as-needed -L$(MOD)/dep -lbottom $(ORIGIN):$$ORIGIN/dep' -Wl,--enable-new-dtags
+
 # Flags are here, and decide what is tested.
 $(MODULES): $(MOD_SRC)/modules.mk
 

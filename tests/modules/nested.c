@@ -29,4 +29,5 @@ __attribute__((destructor)) static void stop(void)
 	test_note("-nested");
 	if (handle)
 		dlclose(handle);
+	test_note("~nested");
 }
