@@ -260,8 +260,10 @@ GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_ns_create(const struct gorgon_ns_opts *opts, struct gorgon_ns **ret);
 
 /**
- * Run the destructors of everything in the namespace in reverse order of
- * initialisation, tell the debugger, unmap and free it.
+ * Finalise everything in the namespace in the order of exit(3): thread_local
+ * variables of the calling thread, what was registered with atexit() and the like,
+ * static C++ objects among it, across libraries, the last first, then destructors in
+ * reverse order of initialisation. Tell the debugger, unmap and free it.
  *
  * Pointers into its objects are invalid afterwards. The caller sees to it that
  * no code of the namespace is running. Threads that private code has started

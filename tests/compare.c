@@ -67,7 +67,14 @@ static void system_close(void *handle)
 	}
 }
 
-static const struct linker system_linker = {"system", system_open, system_find, system_close};
+// Notes come until the very end of the process.
+static void system_end(void)
+{
+	test_notes_go_to(record_fd);
+	exit(0);
+}
+
+static const struct linker system_linker = {"system", system_open, system_find, system_close, system_end};
 
 static struct gorgon_ns *ns;
 
@@ -92,7 +99,16 @@ static void private_close(void *handle)
 	gorgon_object_close(handle);
 }
 
-static const struct linker private_linker = {"private", private_open, private_find, private_close};
+static void private_end(void)
+{
+	struct gorgon_error *err = gorgon_ns_destroy(ns);
+
+	if (err)
+		say("%s", gorgon_error_message(err));
+	leave();
+}
+
+static const struct linker private_linker = {"private", private_open, private_find, private_close, private_end};
 
 // --- for cases -----------------------------------------------------------------------
 

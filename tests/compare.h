@@ -18,6 +18,8 @@ struct linker {
 	const char *(*open)(const char *path, int flags, void **ret);
 	void *(*find)(void *handle, const char *symbol);
 	void (*close)(void *handle);
+	/* exit(), or the end of the namespace; then the case is over. */
+	void (*end)(void);
 };
 
 struct compare_case {
@@ -27,8 +29,8 @@ struct compare_case {
 	const char *module, *probe;
 	const char *share; /* a library's name to take from the system, for a private namespace */
 
-	/* Depends on who calls dlopen(). A sanitizer's runtime stands between a module and the
-	 * system's, so that with one only ours is run. */
+	/* Depends on who calls dlopen(), or ends with exit(). A sanitizer's runtime stands between
+	 * a module and the system's, and has its say at the end, so that with one only ours is run. */
 	bool by_caller;
 
 	const char *says; /* what the system's linker, and ours too, make the case record */

@@ -335,6 +335,19 @@ struct gorgon_error *test_interp_main(struct gorgon_interp *interp, int argc,
 // --- the modules' record -----------------------------------------------------------------------
 
 static char notes[8192], shown[8192];
+static int notes_fd = -1;
+
+// What was noted, once there is a place for it. The lock is held.
+static void write_notes(void)
+{
+	size_t size = strlen(notes);
+
+	if (notes_fd < 0)
+		return;
+	if (write(notes_fd, notes, size) != (ssize_t)size)
+		abort();
+	notes[0] = 0;
+}
 
 void test_note(const char *what)
 {
@@ -343,6 +356,15 @@ void test_note(const char *what)
 	pthread_mutex_lock(&notes_lock);
 	used = strlen(notes);
 	snprintf(notes + used, sizeof(notes) - used, "%s ", what);
+	write_notes();
+	pthread_mutex_unlock(&notes_lock);
+}
+
+void test_notes_go_to(int fd)
+{
+	pthread_mutex_lock(&notes_lock);
+	notes_fd = fd;
+	write_notes();
 	pthread_mutex_unlock(&notes_lock);
 }
 

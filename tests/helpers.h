@@ -125,5 +125,7 @@ struct gorgon_error *test_interp_main(struct gorgon_interp *interp, int argc,
 TEST_EXPORT void test_note(const char *what);
 /* What was noted since the last call, each followed by a space. Valid until the next. */
 const char *test_notes(void);
+/* Write what was noted to @fd, and from now on each note at once. */
+void test_notes_go_to(int fd);
 
 #endif

@@ -124,14 +124,14 @@ static bool must_init(struct gorgon_object *object)
 	return object->state == GORGON_OBJECT_LINKED;
 }
 
-static void leave_lock(void)
+void gorgon_init_leave_lock(void)
 {
 	running++;
 	running_here++;
 	gorgon_unlock();
 }
 
-static void enter_lock(void)
+void gorgon_init_enter_lock(void)
 {
 	gorgon_lock();
 	running--;
@@ -169,9 +169,9 @@ void gorgon_init_run(struct gorgon_object **objects, size_t count)
 		object->state = GORGON_OBJECT_INITIALISING;
 		object->init_thread = pthread_self();
 		object->init_order = ++object->ns->init_counter;
-		leave_lock();
+		gorgon_init_leave_lock();
 		call_init(object, &arguments);
-		enter_lock();
+		gorgon_init_enter_lock();
 		object->state = GORGON_OBJECT_READY;
 		gorgon_lock_broadcast();
 	}
@@ -187,11 +187,11 @@ void gorgon_fini_run(struct gorgon_object *object)
 	object->state = GORGON_OBJECT_FINALISED;
 	// As at the end of a program: this thread's thread_local variables first.
 	gorgon_thread_drop_dtors(object);
-	leave_lock();
+	gorgon_init_leave_lock();
 	for (uint64_t i = image->fini_array_count; i-- > 0;)
 		if (array[i] && array[i] != UINT64_MAX)
 			((fini_fn)(uintptr_t)array[i])();
 	if (image->fini)
 		((fini_fn)(uintptr_t)(object->bias + image->fini))();
-	enter_lock();
+	gorgon_init_enter_lock();
 }

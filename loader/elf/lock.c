@@ -10,7 +10,7 @@
 // an import's fifty, registering with a debugger is serial by nature, and fork and
 // the debug root stay simple.
 //
-// Fork: prepare takes the lock and those of locales.c, environment.c, memory.c, heap.c, large.c and signals.c,
+// Fork: prepare takes the lock and those of locales.c, environment.c, memory.c, heap.c, large.c, exits.c and signals.c,
 // which are leaves, and registrar.c's, which has only libjitreg's below it; parent and
 // child release them, so that the child's lists are whole.
 // libjitreg registers its own handlers in an earlier constructor;
@@ -19,6 +19,7 @@
 #define _GNU_SOURCE
 #include "lock.h"
 #include "environment.h"
+#include "exits.h"
 #include "locales.h"
 #include "memory.h"
 #include "ns.h"
@@ -84,10 +85,12 @@ void gorgon_before_fork(void)
 	gorgon_heaps_before_fork();
 	gorgon_signals_before_fork();
 	gorgon_registrars_before_fork();
+	gorgon_exits_before_fork();
 }
 
 void gorgon_after_fork(bool child)
 {
+	gorgon_exits_after_fork();
 	gorgon_registrars_after_fork();
 	gorgon_signals_after_fork(child);
 	gorgon_heaps_after_fork();

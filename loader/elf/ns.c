@@ -307,7 +307,8 @@ static bool doom_all(struct gorgon_ns *ns)
 	return any;
 }
 
-// Destructors may join threads (an OpenBLAS ends its pool), so they come before the
+// In exit()'s order: this thread's thread_local variables, what was registered for the end,
+// destructors. Those may join threads (an OpenBLAS ends its pool), so they come before the
 // threads are counted. A second call after BUSY finds nothing left to finalise.
 struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 {
@@ -320,10 +321,14 @@ struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 	ns->debug.state = GORGON_DEBUG_NS_UNLOADING;
 	gorgon_debug_touch(&ns->debug);
 	gorgon_debug_end();
+	gorgon_thread_run_dtors(ns);
+	gorgon_exits_run(ns);
 	// For good: when threads live on, a dlclose() of theirs must not unmap what they run in.
 	ns->unloading++;
 	while (doom_all(ns)) // again for what destructors have loaded
 		finalise_doomed(ns);
+	gorgon_exits_run(ns); // of objects without a destructor that calls __cxa_finalize()
+	gorgon_exits_forget(ns);
 	if ((err = gorgon_ns_wait_for_threads(ns))) {
 		gorgon_unlock();
 		return err;

@@ -4,6 +4,7 @@
 #define GORGON_ELF_NS_H
 
 #include "debug_root.h"
+#include "exits.h"
 #include "heap.h"
 #include "object.h"
 #include "policy.h"
@@ -54,6 +55,7 @@ struct gorgon_ns {
 	struct gorgon_heap heap; /* what libpython has allocated */
 	struct gorgon_range *mappings; /* made by private code, sorted; see memory.c */
 	size_t mapping_count, mapping_capacity;
+	struct gorgon_exits exits; /* registered with __cxa_atexit() */
 	uint64_t init_counter;
 	uint64_t load_count, unload_count; /* of objects, ever: dl_iterate_phdr's counters */
 	unsigned unloading;    /* unloads that are under way; more than one with gorgon_ns_destroy() */

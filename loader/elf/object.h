@@ -112,5 +112,8 @@ void gorgon_fini_run(struct gorgon_object *object);
  * a moment to end. */
 void gorgon_init_wait_for_others(void);
 void gorgon_init_after_fork(void);
+/* Release the lock for a constructor, a destructor or the like, and take it again. */
+void gorgon_init_leave_lock(void);
+void gorgon_init_enter_lock(void);
 
 #endif

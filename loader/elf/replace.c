@@ -9,6 +9,7 @@
 #include "dl.h"
 #include "environment.h"
 #include "error.h"
+#include "exits.h"
 #include "fork.h"
 #include "frames.h"
 #include "heap.h"
@@ -67,6 +68,8 @@ static const struct {
 	 "the C library would call a thread_local's destructor after the unload"},
 	{"__cxa_thread_atexit", gorgon_thread_atexit, PLAIN, ALWAYS,
 	 "libstdc++'s name of it, which would call the C library's directly"},
+	{"__cxa_atexit", gorgon_exits_register, 3, ALWAYS,
+	 "at the end of a namespace the last one first, across its objects, as exit() does"},
 	{"pthread_create", gorgon_thread_create, 4, ALWAYS,
 	 "a namespace is not unmapped under threads that its code has started"},
 	{"fork", gorgon_fork, 0, ALWAYS, "handlers of other copies would wait for threads that are not there"},

@@ -169,6 +169,25 @@ static bool belongs(const struct gorgon_thread_dtor *dtor, const struct gorgon_o
 	return dtor->dso >= object->start && dtor->dso < object->end;
 }
 
+static bool is_of_object(const struct gorgon_thread_dtor *dtor, void *object)
+{
+	return belongs(dtor, object);
+}
+
+static bool is_of_ns(const struct gorgon_thread_dtor *dtor, void *ns)
+{
+	return gorgon_ns_object_at(ns, dtor->dso);
+}
+
+static bool is_any(const struct gorgon_thread_dtor *dtor, void *ctx)
+{
+	(void)dtor;
+	(void)ctx;
+	return true;
+}
+
+typedef bool dtor_filter(const struct gorgon_thread_dtor *dtor, void *ctx);
+
 bool gorgon_thread_has_dtors(const struct gorgon_object *object)
 {
 	for (struct gorgon_thread *thread = first_thread(); thread; thread = thread->next)
@@ -178,14 +197,14 @@ bool gorgon_thread_has_dtors(const struct gorgon_object *object)
 	return false;
 }
 
-// Take the first destructor of @object, or of any when NULL, from a thread's list.
-static struct gorgon_thread_dtor *take_dtor(struct gorgon_thread *thread,
-					    const struct gorgon_object *object)
+// Take the first destructor that @filter wants from a thread's list.
+static struct gorgon_thread_dtor *take_dtor(struct gorgon_thread *thread, dtor_filter *filter,
+					    void *ctx)
 {
 	for (struct gorgon_thread_dtor **p = &thread->dtors; *p; p = &(*p)->next) {
 		struct gorgon_thread_dtor *dtor = *p;
 
-		if (object && !belongs(dtor, object))
+		if (!filter(dtor, ctx))
 			continue;
 		*p = dtor->next;
 		return dtor;
@@ -202,7 +221,7 @@ static void run_all_dtors(void *arg)
 		struct gorgon_thread_dtor *dtor;
 
 		gorgon_lock();
-		dtor = take_dtor(thread, NULL);
+		dtor = take_dtor(thread, is_any, NULL);
 		gorgon_unlock();
 		if (!dtor)
 			return;
@@ -211,18 +230,30 @@ static void run_all_dtors(void *arg)
 	}
 }
 
-void gorgon_thread_drop_dtors(struct gorgon_object *object)
+static void run_dtors(dtor_filter *filter, void *ctx)
 {
 	struct gorgon_thread_dtor *dtor;
 
-	while (gorgon_thread_current && (dtor = take_dtor(gorgon_thread_current, object))) {
+	while (gorgon_thread_current && (dtor = take_dtor(gorgon_thread_current, filter, ctx))) {
 		gorgon_unlock();
 		dtor->fn(dtor->arg);
 		free(dtor);
 		gorgon_lock();
 	}
+}
+
+void gorgon_thread_run_dtors(struct gorgon_ns *ns)
+{
+	run_dtors(is_of_ns, ns);
+}
+
+void gorgon_thread_drop_dtors(struct gorgon_object *object)
+{
+	struct gorgon_thread_dtor *dtor;
+
+	run_dtors(is_of_object, object);
 	for (struct gorgon_thread *thread = first_thread(); thread; thread = thread->next)
-		while ((dtor = take_dtor(thread, object)))
+		while ((dtor = take_dtor(thread, is_of_object, object)))
 			free(dtor);
 }
 

@@ -323,6 +323,13 @@ MODULES += $(MOD)/libnested_user.so
 $(MOD)/libnested_user.so: $(MOD_SRC)/nested.c $(MOD_SRC)/note.h $(MOD)/libbasic.so $(MOD)/dep/libbottom.so
 	$(MOD_CC) $< -Wl,--no-as-needed -L$(MOD)/dep -lbottom $(ORIGIN):$$ORIGIN/dep' -Wl,--enable-new-dtags
 
+# What libraries leave for the end.
+MODULES += $(MOD)/libends_a.so $(MOD)/libends_b.so
+$(MOD)/libends_a.so: $(MOD_SRC)/ends.cc $(MOD_SRC)/note.h $(MOD)/libbasic.so
+	$(MOD_CXX) $< -DNAME='"a"' $(ORIGIN)' -Wl,--enable-new-dtags
+$(MOD)/libends_b.so: $(MOD_SRC)/ends.cc $(MOD_SRC)/note.h $(MOD)/libbasic.so $(MOD)/libends_a.so
+	$(MOD_CXX) $< -DNAME='"b"' -Wl,--no-as-needed -lends_a $(ORIGIN)' -Wl,--enable-new-dtags
+
 # Flags are here, and decide what is tested.
 $(MODULES): $(MOD_SRC)/modules.mk
 

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// Functions that private code has registered with __cxa_atexit(): by atexit(), and the
+// destructors of C++'s static objects (Itanium C++ ABI 3.3.6).
+//
+// exit() calls them in the reverse order of registration across all objects, and only then
+// the destructors of one object after the other. A static object that is made late may use
+// objects of libraries that were loaded after its own: the end of a namespace keeps that
+// order. dlclose() is about one object: its destructor calls __cxa_finalize(), for it alone.
+//
+// Each is in a list of ours, for the end of the namespace, and in the C library's, for
+// __cxa_finalize() and the end of the process. Whoever comes first calls it. The C library
+// comes once for each, and then it is freed.
+
+#include "exits.h"
+#include "ns.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+// Of the C++ ABI and the C library; declared by no public header.
+extern int __cxa_atexit(void (*fn)(void *), void *arg, void *dso);
+extern void __cxa_finalize(void *dso);
+
+struct gorgon_exit {
+	struct gorgon_exit *next, *prev;
+	struct gorgon_exit **list; // the one that it is in
+	void (*fn)(void *); // NULL: has been called, or is being
+	void *arg, *dso;
+};
+
+// A leaf: guards all lists.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void link_first(struct gorgon_exit *exit, struct gorgon_exit **list)
+{
+	exit->list = list;
+	exit->prev = NULL;
+	exit->next = *list;
+	if (exit->next)
+		exit->next->prev = exit;
+	*list = exit;
+}
+
+static void unlink_exit(struct gorgon_exit *exit)
+{
+	if (exit->prev)
+		exit->prev->next = exit->next;
+	else
+		*exit->list = exit->next;
+	if (exit->next)
+		exit->next->prev = exit->prev;
+}
+
+// What the C library calls. Not under the loader's lock: a callback of the host that runs
+// under it may call exit().
+static void at_end(void *arg)
+{
+	struct gorgon_exit *exit = arg;
+
+	pthread_mutex_lock(&lock);
+	unlink_exit(exit);
+	pthread_mutex_unlock(&lock);
+	if (exit->fn)
+		exit->fn(exit->arg);
+	free(exit);
+}
+
+int gorgon_exits_register(void (*fn)(void *), void *arg, void *dso, struct gorgon_ns *ns)
+{
+	struct gorgon_exit *exit = malloc(sizeof(*exit));
+
+	if (!exit)
+		return -1;
+	// Without an object of its own it is the namespace's: __cxa_finalize(NULL) would be
+	// about the whole process.
+	*exit = (struct gorgon_exit){.fn = fn, .arg = arg, .dso = dso ?: ns};
+	pthread_mutex_lock(&lock);
+	link_first(exit, &ns->exits.pending);
+	pthread_mutex_unlock(&lock);
+	if (!__cxa_atexit(at_end, exit, exit->dso))
+		return 0;
+	pthread_mutex_lock(&lock);
+	unlink_exit(exit);
+	pthread_mutex_unlock(&lock);
+	free(exit);
+	return -1;
+}
+
+// Move the last one that has not been called to the others.
+static bool take_pending(struct gorgon_exits *exits, void (**fn)(void *), void **arg)
+{
+	struct gorgon_exit *exit;
+
+	pthread_mutex_lock(&lock);
+	exit = exits->pending;
+	if (exit) {
+		*fn = exit->fn;
+		*arg = exit->arg;
+		exit->fn = NULL;
+		unlink_exit(exit);
+		link_first(exit, &exits->done);
+	}
+	pthread_mutex_unlock(&lock);
+	return exit;
+}
+
+void gorgon_exits_run(struct gorgon_ns *ns)
+{
+	void (*fn)(void *);
+	void *arg;
+
+	while (take_pending(&ns->exits, &fn, &arg)) {
+		gorgon_init_leave_lock();
+		fn(arg);
+		gorgon_init_enter_lock();
+	}
+}
+
+static void *first_done(const struct gorgon_exits *exits)
+{
+	void *dso;
+
+	pthread_mutex_lock(&lock);
+	dso = exits->done ? exits->done->dso : NULL;
+	pthread_mutex_unlock(&lock);
+	return dso;
+}
+
+void gorgon_exits_forget(struct gorgon_ns *ns)
+{
+	void *dso;
+
+	while ((dso = first_done(&ns->exits))) {
+		gorgon_init_leave_lock();
+		__cxa_finalize(dso);
+		gorgon_init_enter_lock();
+	}
+}
+
+void gorgon_exits_before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void gorgon_exits_after_fork(void)
+{
+	pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Functions that private code has registered for the end. See exits.c. */
+#ifndef GORGON_ELF_EXITS_H
+#define GORGON_ELF_EXITS_H
+
+struct gorgon_exit;
+struct gorgon_ns;
+
+/* Those of a namespace. */
+struct gorgon_exits {
+	struct gorgon_exit *pending, *done; /* newest first */
+};
+
+/* Call all that @ns has registered, the last one first, those too that they register. The
+ * lock is held on entry and exit and released around each call. */
+void gorgon_exits_run(struct gorgon_ns *ns);
+/* Make the C library forget those that have been called. The same about the lock. */
+void gorgon_exits_forget(struct gorgon_ns *ns);
+
+/* Around fork(), which must find the lists whole. */
+void gorgon_exits_before_fork(void);
+void gorgon_exits_after_fork(void);
+
+/* --- replacement (see replace.c) -------------------------------------------- */
+
+int gorgon_exits_register(void (*fn)(void *), void *arg, void *dso, struct gorgon_ns *ns);
+
+#endif

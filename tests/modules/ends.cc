@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// What a library leaves for the end: static objects, made when it is loaded and later, a
+// thread_local one, a destructor, and a static object that closes a library. One source for
+// several libraries: NAME is what they report.
+
+#include "note.h"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+
+using abi::__cxa_atexit;
+
+namespace
+{
+struct noted {
+	const char *note;
+
+	explicit noted(const char *what) : note(what)
+	{
+	}
+	~noted()
+	{
+		test_note(note);
+	}
+};
+
+struct closer {
+	void *handle = dlopen("libbasic.so", RTLD_NOW);
+
+	~closer()
+	{
+		test_note("-" NAME ".closer");
+		dlclose(handle);
+		test_note("~" NAME ".closer");
+	}
+};
+
+noted global("-" NAME ".global");
+} // namespace
+
+extern "C" bool ends_late()
+{
+	static noted late("-" NAME ".late");
+
+	return late.note;
+}
+
+extern "C" bool ends_thread()
+{
+	static thread_local noted here("-" NAME ".thread");
+
+	return here.note;
+}
+
+extern "C" bool ends_closer()
+{
+	static closer late;
+
+	return late.handle;
+}
+
+static void report(void *what)
+{
+	test_note(static_cast<const char *>(what));
+}
+
+// As code that a compiler has made in memory: of no library.
+extern "C" bool ends_nameless()
+{
+	static char what[] = "-" NAME ".nameless";
+
+	return !__cxa_atexit(report, what, nullptr);
+}
+
+__attribute__((destructor)) static void stop()
+{
+	test_note("-" NAME ".stop");
+}
