@@ -1,8 +1,12 @@
 # packages: python3-pyqt5
-from PyQt5.QtCore import QCoreApplication, QObject, QThread, QTimer, pyqtSignal
+from PyQt5.QtCore import QObject, QThread, QTimer, pyqtSignal
 from PyQt5.QtGui import QColor, QImage, QPainter
+from PyQt5.QtWidgets import QApplication, QLabel
 
-app = QCoreApplication([])
+app = QApplication([])
+label = QLabel("text")
+label.show()
+assert label.sizeHint().width() > 0
 image = QImage(32, 32, QImage.Format_RGB32)
 painter = QPainter(image)
 painter.fillRect(0, 0, 32, 32, QColor("red"))

@@ -1,8 +1,12 @@
-# packages: python3-pyside2.qtcore python3-pyside2.qtgui
-from PySide2.QtCore import QCoreApplication, QObject, QTimer, Signal
+# packages: python3-pyside2.qtcore python3-pyside2.qtgui python3-pyside2.qtwidgets
+from PySide2.QtCore import QObject, QTimer, Signal
 from PySide2.QtGui import QColor, QImage
+from PySide2.QtWidgets import QApplication, QLabel
 
-app = QCoreApplication([])
+app = QApplication([])
+label = QLabel("text")
+label.show()
+assert label.sizeHint().width() > 0
 
 
 class Sender(QObject):
