@@ -16,6 +16,7 @@
 #include "../loader/elf/dl.h"
 #include "../loader/elf/lock.h"
 #include "../loader/elf/ns.h"
+#include "../loader/elf/system.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -42,11 +43,11 @@ static void start(const char *name)
 }
 
 // A library with a function and, perhaps, an undefined name.
-static void write_library(const char *name, const char *const *needed, const char *undefined)
+static void write_file(const char *name, const char *soname, const char *const *needed, const char *undefined)
 {
 	const struct elf_builder_symbol with[] = {{.name = undefined, .undefined = true},
 						  {.name = "answer"}, {0}};
-	struct elf_builder builder = {.soname = name,
+	struct elf_builder builder = {.soname = soname,
 				      .needed = needed,
 				      .runpath = "$ORIGIN",
 				      .symbols = undefined ? with : with + 1};
@@ -54,6 +55,11 @@ static void write_library(const char *name, const char *const *needed, const cha
 
 	test_write(in_dir(name), file.data, file.size);
 	elf_file_deinit(&file);
+}
+
+static void write_library(const char *name, const char *const *needed, const char *undefined)
+{
+	write_file(name, name, needed, undefined);
 }
 
 static struct gorgon_ns *ns_with(const char *share, const char *keep_private)
@@ -284,6 +290,69 @@ static void closure_dlopen_of_private_code_follows_the_rule(void **state)
 	test_ns_destroy(ns);
 }
 
+static bool opens_privately(struct gorgon_ns *ns, const char *name, int flags)
+{
+	void *handle = gorgon_dl_open(in_dir(name), RTLD_NOW | flags, ns);
+	bool private;
+
+	assert_non_null(handle);
+	gorgon_lock();
+	private = gorgon_dl_find_handle(ns, handle) != NULL;
+	gorgon_unlock();
+	assert_int_not_equal(private, gorgon_system_is_handle(handle));
+	return private;
+}
+
+// As programs open what dl_iterate_phdr() or realpath() has told them: libgomp.so.1.0.0.
+static void closure_path_is_judged_by_its_soname(void **state)
+{
+	struct gorgon_ns *ns = ns_with(NULL, NULL), *other = ns_with(NULL, NULL);
+	struct gorgon_ns *keep = ns_with(NULL, "libgomp-soname-*");
+
+	(void)state;
+	start("soname");
+	write_file("real.so.1.0.0", "libgomp-soname-outer.so", NULL, NULL);
+	assert_int_equal(symlink("real.so.1.0.0", in_dir("libgomp-soname-outer.so")), 0);
+	write_library("libuser.so", NAMES("libgomp-soname-outer.so"), NULL);
+	assert_null(gorgon_dl_open(in_dir("real.so.1.0.0"), RTLD_NOW | RTLD_NOLOAD, ns));
+	assert_null(gorgon_dl_error(ns));
+	assert_ok(open_user(ns));
+	assert_false(is_private(ns, "libgomp-soname-outer.so"));
+	assert_false(opens_privately(ns, "real.so.1.0.0", RTLD_NOLOAD));
+	assert_false(opens_privately(other, "real.so.1.0.0", 0));
+	assert_true(opens_privately(keep, "real.so.1.0.0", 0));
+	assert_true(opens_privately(keep, "real.so.1.0.0", RTLD_NOLOAD));
+	test_ns_destroy(ns);
+	test_ns_destroy(other);
+	test_ns_destroy(keep);
+}
+
+// Neither file is on the list by its own names, but by those that they are needed under
+// (libblas.so.3, which is a link to somebody's libmkl_rt.so).
+static void closure_path_of_a_file_that_is_shared_is_shared(void **state)
+{
+	struct gorgon_ns *ns = ns_with(NULL, NULL), *other = ns_with(NULL, NULL);
+	struct gorgon_ns *keep = ns_with(NULL, "inner.so");
+
+	(void)state;
+	start("file");
+	write_file("inner.so", "libinner.so", NULL, NULL);
+	write_file("outer.so", "libouter.so", NAMES("libgomp-file-inner.so"), NULL);
+	assert_int_equal(symlink("inner.so", in_dir("libgomp-file-inner.so")), 0);
+	assert_int_equal(symlink("outer.so", in_dir("libgomp-file-outer.so")), 0);
+	write_library("libuser.so", NAMES("libgomp-file-outer.so"), NULL);
+	assert_ok(open_user(ns));
+	assert_false(opens_privately(ns, "outer.so", RTLD_NOLOAD));
+	assert_false(opens_privately(ns, "outer.so", 0));
+	assert_false(opens_privately(ns, "inner.so", 0));
+	assert_ok(open_user(keep));
+	assert_true(opens_privately(keep, "inner.so", 0));
+	assert_true(opens_privately(other, "inner.so", 0)); // which needs neither
+	test_ns_destroy(ns);
+	test_ns_destroy(other);
+	test_ns_destroy(keep);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +366,8 @@ int main(void)
 		cmocka_unit_test(closure_missing_library_is_the_system_s_to_report),
 		cmocka_unit_test(closure_unreadable_library_stays_shared),
 		cmocka_unit_test(closure_dlopen_of_private_code_follows_the_rule),
+		cmocka_unit_test(closure_path_is_judged_by_its_soname),
+		cmocka_unit_test(closure_path_of_a_file_that_is_shared_is_shared),
 	};
 
 	return cmocka_run_group_tests_name("closure", tests, test_warm_up, NULL);

@@ -9,6 +9,7 @@
 #include <elf.h>
 #include <link.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 // Wrappers in libdl.so.
@@ -159,6 +160,62 @@ static void dlopen_noload_finds_only_what_is_there(void **state)
 		assert_int_equal(dl.close(handle), 0);
 	}
 	assert_string_equal(test_notes(), "+basic -basic ");
+}
+
+struct names {
+	char *paths[64];
+	size_t count;
+};
+
+static int keep_path(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	struct names *names = ctx;
+
+	(void)size;
+	if (*info->dlpi_name == '/' && names->count < sizeof(names->paths) / sizeof(*names->paths))
+		names->paths[names->count++] = strdup(info->dlpi_name);
+	return 0;
+}
+
+// As programs do that look for libraries of a kind (threadpoolctl).
+static void dlopen_noload_opens_what_dl_iterate_phdr_shows(void **state)
+{
+	int (*iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *) =
+		SYMBOL(dl.object, int (*)(int (*)(struct dl_phdr_info *, size_t, void *), void *),
+		       "user_dl_iterate_phdr");
+	struct names names = {0};
+	size_t private = 0;
+
+	(void)state;
+	assert_int_equal(iterate(keep_path, &names), 0);
+	for (size_t i = 0; i < names.count; i++) {
+		void *handle = dl.open(names.paths[i], RTLD_LAZY | RTLD_NOLOAD);
+
+		if (!handle)
+			fail_msg("%s: %s", names.paths[i], dl.error() ?: "not loaded");
+		private += handle == dl.object;
+		assert_int_equal(dl.close(handle), 0);
+		free(names.paths[i]);
+	}
+	assert_int_equal(private, 1);
+	assert_true(names.count > 3);
+}
+
+// The host's copy of a library by its path only, and not when there is a private one.
+static void dlopen_noload_finds_a_library_of_the_host(void **state)
+{
+	const char *path = test_module("libbasic.so");
+	void *host = dlopen(path, RTLD_NOW), *handle;
+
+	(void)state;
+	assert_ptr_equal(dl.open(path, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL), host);
+	assert_null(dlsym(RTLD_DEFAULT, "basic_sum"));
+	assert_null(dl.open("libbasic.so", RTLD_NOW | RTLD_NOLOAD));
+	assert_int_equal(dl.close(host), 0);
+	handle = dl.open(path, RTLD_NOW);
+	assert_ptr_not_equal(handle, host);
+	assert_ptr_equal(dl.open(path, RTLD_NOW | RTLD_NOLOAD), handle);
+	dlclose(host);
 }
 
 static void dlopen_noload_with_global_promotes(void **state)
@@ -388,6 +445,8 @@ int main(void)
 		case(dlopen_absent_file_tells_and_returns_null),
 		case(dlopen_without_mode_is_invalid),
 		case(dlopen_noload_finds_only_what_is_there),
+		case(dlopen_noload_opens_what_dl_iterate_phdr_shows),
+		case(dlopen_noload_finds_a_library_of_the_host),
 		case(dlopen_noload_with_global_promotes),
 		case(dlopen_nodelete_stays_after_close),
 		case(dlsym_default_looks_at_global_objects_and_process),

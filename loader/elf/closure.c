@@ -15,6 +15,10 @@
 // by the system stays for good, too. Whether that fits the built-in list is kept beside
 // it, so that namespaces without patterns of their own walk nothing.
 //
+// A path may name a file otherwise than those do that need it (libgomp.so.1.0.0, where the
+// list has libgomp.so.1): programs have such paths of dl_iterate_phdr() or realpath(). Then
+// its SONAME counts, or that the namespace has this very file from the system already.
+//
 // A file that cannot be found or read is no obstacle: it goes to the system's linker,
 // whose error says more.
 
@@ -29,6 +33,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 // Libraries that any requester finds under a name.
 struct known_name {
@@ -76,6 +81,8 @@ static struct gorgon_closure_file *file_create(const char *path, const struct go
 
 	if (!file)
 		return NULL;
+	file->dev = image->st.st_dev;
+	file->ino = image->st.st_ino;
 	file->needs = calloc(image->needed_count + 1, sizeof(*file->needs));
 	if (!file->needs || !copy_string(path, &file->path) ||
 	    !copy_string(image->rpath, &file->rpath) ||
@@ -312,6 +319,31 @@ static struct gorgon_error *judge_file(const struct gorgon_ns *ns, struct gorgon
 	return err;
 }
 
+// A path that says nothing by itself: who opens the file says why it cannot, if so.
+static struct gorgon_error *find_rule_of_file(const struct gorgon_ns *ns, const char *name,
+					      const struct gorgon_object *requester,
+					      struct gorgon_policy_rule *ret)
+{
+	struct gorgon_image *image;
+	struct gorgon_error *err;
+	char *path;
+
+	if ((err = gorgon_search(name, requester, &path)))
+		return err;
+	err = gorgon_image_open(path, &image);
+	free(path);
+	if (gorgon_error_code(err) == GORGON_ERROR_NOMEM)
+		return err;
+	if (err) {
+		gorgon_error_destroy(err);
+		return NULL;
+	}
+	if (image->soname)
+		*ret = gorgon_policy_find(&ns->policy, image->soname);
+	gorgon_image_close(image);
+	return NULL;
+}
+
 struct gorgon_error *gorgon_closure_judge(const struct gorgon_ns *ns, const char *name,
 					  const struct gorgon_object *requester,
 					  struct gorgon_verdict *ret)
@@ -319,7 +351,9 @@ struct gorgon_error *gorgon_closure_judge(const struct gorgon_ns *ns, const char
 	struct gorgon_verdict verdict = {.rule = gorgon_policy_find(&ns->policy, name)};
 	struct gorgon_error *err = NULL;
 
-	if (verdict.rule.shared)
+	if (!verdict.rule.shared && !verdict.rule.by_option && strchr(name, '/'))
+		err = find_rule_of_file(ns, name, requester, &verdict.rule);
+	if (!err && verdict.rule.shared)
 		err = find_shared(ns, name, requester, &verdict.file);
 	if (!err && verdict.file)
 		err = judge_file(ns, verdict.file, &verdict.obstacle);
@@ -340,6 +374,50 @@ void gorgon_verdict_deinit(struct gorgon_verdict *verdict)
 	verdict->obstacle = NULL;
 }
 
+// Whether @st is a file of this closure. What has not been searched has not been met.
+static bool has_file(struct gorgon_closure_file *file, const struct stat *st)
+{
+	if (!file || file->mark)
+		return false;
+	file->mark = true;
+	if (file->dev == st->st_dev && file->ino == st->st_ino)
+		return true;
+	for (size_t i = 0; i < file->need_count; i++)
+		if (has_file(file->needs[i].file, st))
+			return true;
+	return false;
+}
+
+static struct gorgon_closure_file *file_of(const struct gorgon_system_library *library)
+{
+	struct gorgon_closure_file *file = files;
+
+	for (struct known_name *known = names; known; known = known->next)
+		if (!strcmp(known->name, library->name))
+			return known->file;
+	while (file && strcmp(file->path, library->name))
+		file = file->next;
+	return file;
+}
+
+static struct gorgon_error *has_from_system(const struct gorgon_ns *ns, const char *name,
+					    const struct gorgon_object *requester, bool *ret)
+{
+	struct gorgon_error *err;
+	struct stat st;
+	char *path;
+
+	if ((err = gorgon_search(name, requester, &path)))
+		return err;
+	*ret = false;
+	if (!stat(path, &st))
+		for (size_t i = 0; i < ns->system_count && !*ret; i++)
+			*ret = has_file(file_of(ns->system[i]), &st);
+	clear_marks();
+	free(path);
+	return NULL;
+}
+
 struct gorgon_error *gorgon_closure_shares(const struct gorgon_ns *ns, const char *name,
 					   const struct gorgon_object *requester, bool *ret)
 {
@@ -353,6 +431,8 @@ struct gorgon_error *gorgon_closure_shares(const struct gorgon_ns *ns, const cha
 	if ((err = gorgon_closure_judge(ns, name, requester, &verdict)))
 		return err;
 	*ret = verdict.shared;
+	if (!verdict.shared && !verdict.rule.by_option && strchr(name, '/'))
+		err = has_from_system(ns, name, requester, ret);
 	gorgon_verdict_deinit(&verdict);
-	return NULL;
+	return err;
 }

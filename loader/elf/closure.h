@@ -5,6 +5,8 @@
 
 #include "policy.h"
 
+#include <sys/types.h>
+
 struct gorgon_ns;
 struct gorgon_object;
 
@@ -19,6 +21,8 @@ struct gorgon_closure_file {
 	struct gorgon_closure_file *next;
 	char *path, *rpath, *runpath; /* the last two may be NULL */
 	char *python; /* a name of CPython's that it leaves undefined, or NULL */
+	dev_t dev; /* what it is, whatever it is called */
+	ino_t ino;
 	struct gorgon_closure_need *needs;
 	size_t need_count;
 	bool fits; /* nothing in its closure is private by the built-in list */
@@ -28,7 +32,7 @@ struct gorgon_closure_file {
 /* How a library is to be loaded. */
 struct gorgon_verdict {
 	bool shared;
-	struct gorgon_policy_rule rule; /* what the name alone says */
+	struct gorgon_policy_rule rule; /* what the name says, or the SONAME of a path */
 	char *obstacle; /* why it is private although the rule shares it, or NULL */
 	struct gorgon_closure_file *file; /* of one that is shared, or NULL: not found */
 };
@@ -44,7 +48,10 @@ struct gorgon_error *gorgon_closure_judge(const struct gorgon_ns *ns, const char
 					  struct gorgon_verdict *ret);
 void gorgon_verdict_deinit(struct gorgon_verdict *verdict);
 
-/* The same, when only the answer counts: quick for what @ns has opened already. */
+/*
+ * The same, when only the answer counts: quick for what @ns has opened already. A file that
+ * shared libraries of @ns are or need is shared by whatever path it is opened.
+ */
 struct gorgon_error *gorgon_closure_shares(const struct gorgon_ns *ns, const char *name,
 					   const struct gorgon_object *requester, bool *ret);
 

@@ -71,16 +71,15 @@ static struct gorgon_error *add(struct survey *survey, size_t parent, struct ent
 }
 
 static struct gorgon_error *add_shared(struct survey *survey, size_t parent, const char *name,
-				       struct gorgon_closure_file *file)
+				       struct gorgon_closure_file *file,
+				       const struct gorgon_policy_rule *rule)
 {
-	struct gorgon_policy_rule rule = gorgon_policy_find(&survey->group.ns->policy, name);
-
 	return add(survey, parent,
 		   (struct entry){.dep = {.name = name,
 					  .path = file ? file->path : NULL,
 					  .shared = true,
-					  .pattern = rule.pattern,
-					  .reason = file ? rule.reason : "not found by the system"},
+					  .pattern = rule->pattern,
+					  .reason = file ? rule->reason : "not found by the system"},
 				  .file = file});
 }
 
@@ -126,7 +125,7 @@ static struct gorgon_error *add_library(struct survey *survey, size_t parent, co
 
 	if (err)
 		return requester ? gorgon_error_prefix(err, requester->path) : err;
-	err = verdict.shared ? add_shared(survey, parent, name, verdict.file)
+	err = verdict.shared ? add_shared(survey, parent, name, verdict.file, &verdict.rule)
 			     : add_private(survey, parent, name, requester, &verdict);
 	gorgon_verdict_deinit(&verdict);
 	return err;
@@ -140,8 +139,13 @@ static struct gorgon_error *add_needs(struct survey *survey, size_t index)
 
 	for (size_t i = 0; object && !err && i < object->image->needed_count; i++)
 		err = add_library(survey, index, object->image->needed[i], object);
-	for (size_t i = 0; file && !err && i < file->need_count; i++)
-		err = add_shared(survey, index, file->needs[i].name, file->needs[i].file);
+	for (size_t i = 0; file && !err && i < file->need_count; i++) {
+		struct gorgon_closure_need *need = &file->needs[i];
+		struct gorgon_policy_rule rule =
+			gorgon_policy_find(&survey->group.ns->policy, need->name);
+
+		err = add_shared(survey, index, need->name, need->file, &rule);
+	}
 	return err;
 }
 

@@ -93,6 +93,21 @@ static void *open_shared(const char *path, int flags)
 	return NULL;
 }
 
+// RTLD_NOLOAD with the path of a library that the host has, and this namespace has not:
+// dl_iterate_phdr() shows it to private code, and what that shows can be opened. But nothing
+// that leads to another Python; and not for everybody who asks for the name alone.
+static void *open_host_s(const char *path, int flags)
+{
+	void *handle = dlopen(path, flags & ~(RTLD_GLOBAL | RTLD_NODELETE));
+
+	if (!handle || !dlsym(handle, "Py_GetVersion")) {
+		dlerror(); // as in gorgon_system_dlopen()
+		return handle;
+	}
+	dlclose(handle);
+	return NULL;
+}
+
 // An object by its name, or by the file that the name leads to.
 static struct gorgon_error *find_loaded(struct gorgon_ns *ns, const char *name,
 					const struct gorgon_object *requester,
@@ -191,6 +206,8 @@ void *gorgon_dl_open(const char *path, int flags, struct gorgon_ns *ns)
 	gorgon_unlock();
 	if (err)
 		set_error_from(err);
+	else if (!object && strchr(path, '/'))
+		return open_host_s(path, flags);
 	return object;
 }
 

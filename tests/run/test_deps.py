@@ -100,6 +100,14 @@ class Deps(Reader):
         self.assertEqual((kinds[os.path.basename(LIBPYTHON)], kinds["libexpat.so.1"], kinds["libm.so.6"]),
                          ("private", "private", "shared"))
 
+    def test_path_of_a_shared_library_is_judged_by_its_soname(self):
+        library = self.rows("libgfortran.so.5")["libgfortran.so.5"]["path"]
+        file = os.path.realpath(library)
+        self.assertNotEqual(os.path.basename(file), os.path.basename(library))
+        row = self.rows(file)[file]
+        self.assertEqual((row["shared"], row["pattern"]), (True, "libgfortran.so.5"))
+        self.assertFalse(self.rows(file, "--private", "libgfortran.so.*")[file]["shared"])
+
     def test_file_here_needs_no_slash(self):
         result = deps("libtop.so", cwd=MODULES)
         self.assertTrue(result.stdout.startswith(f"private  libtop.so => {TOP} ("), result.stdout)
