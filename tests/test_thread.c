@@ -136,6 +136,25 @@ static void ns_destroy_thread_running_is_busy_and_repeatable(void **state)
 	assert_int_equal(test_snapshot().namespaces, before.namespaces);
 }
 
+// What a refused end has finalised is not unmapped by whoever closes something after it.
+static void object_close_after_busy_unmaps_nothing(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	struct gorgon_object *object = test_open(ns, "libthread.so");
+	struct gorgon_object *other = test_open(ns, "libversion.so");
+	size_t maps;
+
+	(void)state;
+	assert_int_equal(call(object, "thread_start"), 0);
+	assert_error(gorgon_ns_destroy(ns), GORGON_ERROR_BUSY, "still run");
+	maps = test_snapshot().file_maps;
+	gorgon_object_close(other);
+	assert_int_equal(test_snapshot().file_maps, maps);
+	SYMBOL(object, void (*)(void), "thread_release")();
+	assert_int_equal(call(object, "thread_join"), 0);
+	test_ns_destroy(ns);
+}
+
 static void ns_destroy_thread_about_to_end_is_waited_for(void **state)
 {
 	struct gorgon_ns *ns = test_ns();
@@ -419,6 +438,7 @@ int main(void)
 		cmocka_unit_test(thread_atexit_destructor_of_other_thread_is_dropped_at_unload),
 		cmocka_unit_test(thread_atexit_destructors_run_in_reverse_order),
 		cmocka_unit_test(ns_destroy_thread_running_is_busy_and_repeatable),
+		cmocka_unit_test(object_close_after_busy_unmaps_nothing),
 		cmocka_unit_test(ns_destroy_thread_about_to_end_is_waited_for),
 		cmocka_unit_test(ns_destroy_other_namespaces_threads_do_not_count),
 		cmocka_unit_test(key_destructor_runs_at_thread_exit),
