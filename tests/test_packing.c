@@ -7,10 +7,13 @@
 #include "../jitreg/jitreg.h"
 #include "../loader/elf/lock.h"
 #include "../loader/elf/ns.h"
+#include "../loader/elf/packing.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define QUIET_NS UINT64_C(200000000)
 #define FEW      8
@@ -193,6 +196,63 @@ static void lazy_namespace_loading_more_waits_again(void **state)
 	assert_true(ns->changed_at >= before + QUIET_NS);
 	assert_described(ns, APART);
 	assert_described(other, TOGETHER);
+	test_ns_destroy(ns);
+	test_ns_destroy(other);
+}
+
+static void *load_missing(void *ns)
+{
+	struct gorgon_object *object;
+
+	return gorgon_object_open(ns, "/nonexistent/libx.so", 0, &object);
+}
+
+// Its thread has come to a load and waits for the one who packs.
+static void lazy_namespace_about_to_load_is_left_alone(void **state)
+{
+	struct gorgon_ns *ns = create_top(GORGON_DEBUG_LAZY), *other = create(GORGON_DEBUG_OFF);
+	pthread_t thread;
+	void *err;
+
+	(void)state;
+	make_quiet(ns);
+	gorgon_lock();
+	assert_int_equal(pthread_create(&thread, NULL, load_missing, ns), 0);
+	while (!__atomic_load_n(&ns->about_to_load, __ATOMIC_RELAXED))
+		usleep(1000);
+	gorgon_packing_changed(other);
+	gorgon_unlock();
+	pthread_join(thread, &err);
+	assert_non_null(err);
+	gorgon_error_destroy(err);
+	assert_described(ns, APART);
+	assert_int_equal(ns->about_to_load, 0);
+	something_else_loads(); // it has not lost its place
+	assert_described(ns, TOGETHER);
+	test_ns_destroy(ns);
+	test_ns_destroy(other);
+}
+
+// Nobody could load anything while a pack was made.
+static void lazy_time_of_packing_is_no_pause(void **state)
+{
+	struct gorgon_ns *ns = create_top(GORGON_DEBUG_LAZY), *other = create(GORGON_DEBUG_OFF);
+	uint64_t start, first, took, counted;
+
+	(void)state;
+	test_open(ns, "libthrow.so"); // a set that no other case has
+	make_quiet(ns);
+	gorgon_lock();
+	start = gorgon_now();
+	gorgon_packing_changed(other);
+	first = other->changed_at;
+	took = gorgon_now() - start;
+	gorgon_packing_changed(other);
+	counted = other->changed_at - first;
+	gorgon_unlock();
+	assert_described(ns, TOGETHER);
+	if (counted >= took / 2)
+		fail_msg("%lu of %lu ns of packing count as a pause", counted, took);
 	test_ns_destroy(ns);
 	test_ns_destroy(other);
 }
@@ -419,6 +479,8 @@ int main(void)
 		cmocka_unit_test(lazy_namespace_is_packed_when_quiet),
 		cmocka_unit_test(lazy_namespace_not_quiet_is_left_alone),
 		cmocka_unit_test(lazy_namespace_loading_more_waits_again),
+		cmocka_unit_test(lazy_namespace_about_to_load_is_left_alone),
+		cmocka_unit_test(lazy_time_of_packing_is_no_pause),
 		cmocka_unit_test(lazy_set_that_is_known_is_packed_at_once),
 		cmocka_unit_test(lazy_further_objects_are_packed_when_quiet_again),
 		cmocka_unit_test(lazy_object_with_dwarf_is_left_alone),

@@ -14,6 +14,7 @@
 #include "closure.h"
 #include "error.h"
 #include "lock.h"
+#include "packing.h"
 #include "replace.h"
 #include "dl.h"
 #include "scope.h"
@@ -184,28 +185,22 @@ void *gorgon_dl_open(const char *path, int flags, struct gorgon_ns *ns)
 	gorgon_dl_clear_error();
 	if (!path || !*path)
 		return ns;
-	gorgon_lock();
-	err = gorgon_closure_shares(ns, path, gorgon_ns_object_at(ns, caller), &shared);
-	gorgon_unlock();
-	if (err) {
-		set_error_from(err);
-		return NULL;
-	}
-	if (shared)
-		return open_shared(path, flags);
-	gorgon_lock();
-	requester = gorgon_ns_object_at(ns, caller);
 	opts.flags = (flags & RTLD_GLOBAL ? GORGON_OPEN_GLOBAL : 0) |
 		     (flags & RTLD_DEEPBIND ? GORGON_OPEN_DEEPBIND : 0);
-	if (flags & RTLD_NOLOAD)
+	gorgon_packing_lock(ns);
+	requester = gorgon_ns_object_at(ns, caller);
+	err = gorgon_closure_shares(ns, path, requester, &shared);
+	if (!err && !shared && flags & RTLD_NOLOAD)
 		err = open_loaded(ns, path, requester, flags, &object);
-	else
+	else if (!err && !shared)
 		err = gorgon_ns_load(ns, path, requester, &opts, &object);
 	if (object && flags & RTLD_NODELETE)
 		object->nodelete = true;
 	gorgon_unlock();
 	if (err)
 		set_error_from(err);
+	else if (shared)
+		return open_shared(path, flags);
 	else if (!object && strchr(path, '/'))
 		return open_host_s(path, flags);
 	return object;

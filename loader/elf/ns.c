@@ -372,7 +372,7 @@ struct gorgon_error *gorgon_object_open_with(struct gorgon_ns *ns, const char *p
 						   "gorgon_open_opts: search has %s of namespace %lu, "
 						   "expected objects of namespace %lu",
 						   (*p)->path, (*p)->ns->debug.id, ns->debug.id);
-	gorgon_lock();
+	gorgon_packing_lock(ns);
 	err = gorgon_ns_load(ns, path, NULL, opts, ret);
 	gorgon_unlock();
 	return err;

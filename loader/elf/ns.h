@@ -50,7 +50,8 @@ struct gorgon_ns {
 	uint64_t zone; /* address, 0: none yet. See place.c */
 	struct jitreg_group *jit_group; /* its objects in libjitreg, or NULL: no zone */
 	struct gorgon_ns *next_waiting, *prev_waiting; /* see packing.c, here and below */
-	uint64_t changed_at; /* gorgon_now() of the last load */
+	uint64_t changed_at; /* when it loaded last, in packing.c's time */
+	unsigned about_to_load; /* threads that wait for the lock to load; atomic */
 	bool waiting, lean;
 	struct gorgon_heap heap; /* what libpython has allocated */
 	struct gorgon_range *mappings; /* made by private code, sorted; see memory.c */

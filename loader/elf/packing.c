@@ -19,11 +19,17 @@
 // packed elsewhere is packed at once, for then there is next to nothing to do. So what
 // is left alone is the last to come with a set of its own.
 //
+// Who waits for the lock is not quiet. To pack hundreds of libraries takes a while with the
+// lock held, on a slow machine as long as the pause that is waited for: then each pack would
+// make the next one due, of a namespace in the middle of its imports. So that time does not
+// count, and a namespace with a thread that waits to load something is passed over.
+//
 // Namespaces that wait are in a queue, the one that has changed last at its end.
 
 #define _GNU_SOURCE
 #include "packing.h"
 #include "error.h"
+#include "lock.h"
 #include "ns.h"
 #include "place.h"
 
@@ -38,6 +44,13 @@
 
 static struct gorgon_ns *first_waiting, *last_waiting;
 static enum { FEW, MANY, VERY_MANY } amount;
+static uint64_t packing_ns; // how long the lock has been held for it
+
+// The time that counts for pauses.
+static uint64_t free_time(void)
+{
+	return gorgon_now() - packing_ns;
+}
 
 static void leave_queue(struct gorgon_ns *ns)
 {
@@ -141,20 +154,36 @@ static bool is_quiet(const struct gorgon_ns *ns)
 	return true;
 }
 
+static void pack_now(struct gorgon_ns *ns)
+{
+	uint64_t start = gorgon_now();
+
+	pack(ns, jitreg_group_pack);
+	if (is_quiet(ns))
+		join_block(ns, jitreg_group_join);
+	packing_ns += gorgon_now() - start;
+}
+
 static void pack_quiet(void)
 {
-	uint64_t now = gorgon_now();
+	struct gorgon_ns *ns = first_waiting, *next;
+	uint64_t now = free_time();
 
-	while (first_waiting && now - first_waiting->changed_at >= QUIET_NS) {
-		struct gorgon_ns *ns = first_waiting;
-
-		leave_queue(ns);
-		if (!is_packed(ns))
+	for (; ns && now - ns->changed_at >= QUIET_NS; ns = next) {
+		next = ns->next_waiting;
+		if (__atomic_load_n(&ns->about_to_load, __ATOMIC_RELAXED))
 			continue;
-		pack(ns, jitreg_group_pack);
-		if (is_quiet(ns))
-			join_block(ns, jitreg_group_join);
+		leave_queue(ns);
+		if (is_packed(ns))
+			pack_now(ns);
 	}
+}
+
+void gorgon_packing_lock(struct gorgon_ns *ns)
+{
+	__atomic_add_fetch(&ns->about_to_load, 1, __ATOMIC_RELAXED);
+	gorgon_lock();
+	__atomic_sub_fetch(&ns->about_to_load, 1, __ATOMIC_RELAXED);
 }
 
 bool gorgon_packing_is_lean(struct gorgon_ns *ns)
@@ -178,11 +207,11 @@ struct gorgon_error *gorgon_packing_list(struct gorgon_ns *ns)
 void gorgon_packing_changed(struct gorgon_ns *ns)
 {
 	count();
-	ns->changed_at = gorgon_now();
 	if (is_packed(ns)) {
 		pack(ns, jitreg_group_pack_if_known);
 		join_block(ns, jitreg_group_join_if_known);
 	}
+	ns->changed_at = free_time();
 	join_queue(ns);
 	pack_quiet();
 }

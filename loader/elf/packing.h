@@ -8,6 +8,9 @@
 struct gorgon_error;
 struct gorgon_ns;
 
+/* Take the lock in order to load something into @ns: it is not quiet while it waits. */
+void gorgon_packing_lock(struct gorgon_ns *ns);
+
 /* All of these: the lock is held. */
 
 /* Whether an object that is loaded into @ns now is described without its DWARF. */
