@@ -68,6 +68,10 @@ class Venv:
             raise error
         return subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
 
+    def has(self, name):
+        """Not what the requirements leave out for this Python."""
+        return self._key(name) in self.packages
+
     def version(self, name):
         return self.packages[self._key(name)].version
 
@@ -85,7 +89,13 @@ def newest_of_pyenv():
 
 
 def check(report, title, venv, words):
-    found = programs.load("wheels", words)
+    found = []
+    for program in programs.load("wheels", words):
+        missing = [name for name in program.packages if not venv.has(name)]
+        if missing:
+            report.skip(f"{title}: {program.name}", f"requirements-wheels.txt leaves {missing[0]} out for this Python")
+        else:
+            found.append(program)
     versions = {name: venv.version(name) for program in found for name in program.packages}
     programs.check(report, title, venv, found, versions, COLUMNS,
                    lambda program: "; ".join(filter(None, [program.remark, venv.layout(program)])))
