@@ -29,6 +29,8 @@
 #define FUNCTIONS_MAX 16
 
 enum {
+	CFA_ADVANCE_LOC1 = 0x02,
+	CFA_ADVANCE_LOC2 = 0x03,
 	CFA_ADVANCE_LOC4 = 0x04,
 	CFA_REMEMBER_STATE = 0x0a,
 	CFA_RESTORE_STATE = 0x0b,
@@ -191,17 +193,23 @@ static size_t count_row(const struct merge *m, const struct function *first, str
 	return n ? n : 1;
 }
 
+/* In as few bytes as it takes: LLDB copies every byte of every pack several times. */
+static int append_advance(struct merge *m, uint64_t distance)
+{
+	size_t size = distance <= UINT8_MAX ? 1 : distance <= UINT16_MAX ? 2 : 4;
+	uint8_t op = size == 1 ? CFA_ADVANCE_LOC1 : size == 2 ? CFA_ADVANCE_LOC2 : CFA_ADVANCE_LOC4;
+
+	return append(m, &op, 1) ?: append(m, &distance, size); // little-endian
+}
+
 static int append_next(struct merge *m, const struct jitreg_rules *before, uint64_t distance)
 {
-	static const uint8_t advance = CFA_ADVANCE_LOC4, restore = CFA_RESTORE_STATE,
-			     remember = CFA_REMEMBER_STATE;
-	int r = append(m, &advance, 1);
+	static const uint8_t restore = CFA_RESTORE_STATE, remember = CFA_REMEMBER_STATE;
+	int r = append_advance(m, distance - before->advance);
 
-	if (!r)
-		r = append_u32(m, (uint32_t)(distance - before->advance));
 	for (size_t i = 0; !r && i <= before->open; i++)
 		r = append(m, &restore, 1);
-	return r ? r : append(m, &remember, 1);
+	return r ?: append(m, &remember, 1);
 }
 
 static int append_row(struct merge *m, const struct function *first, size_t count,

@@ -198,7 +198,7 @@ enum gorgon_debug_mode {
 	GORGON_DEBUG_FULL = 1, /**< a symfile for each object, referring to its DWARF */
 	/** one symfile for all objects of a namespace once it has loaded nothing for a while:
 	 * names and unwind data. Debuggers' scripts attach DWARF to the copies that matter.
-	 * Sixteen namespaces side by side that have loaded the same have one together; with AUTO
+	 * 32 namespaces side by side that have loaded the same have one together; with AUTO
 	 * when there are more than 128 */
 	GORGON_DEBUG_LAZY = 3,
 	GORGON_DEBUG_OFF = 2,  /**< nothing through the JIT interface; the debug root remains */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Seventeen interpreters of which the first sixteen are a block: zones side by side that one symfile describes, once all
+"""33 interpreters of which the first 32 are a block: zones side by side that one symfile describes, once all
 have loaded the same and are quiet. The last one looks after that: something has to change, for then the others are
 looked at. For the sessions of both debuggers."""
 
@@ -7,7 +7,7 @@ import os
 
 import harness
 
-COUNT = 17
+COUNT = 33
 STOP = "Py_SetRecursionLimit"  # exported: both debuggers have its name
 
 PROGRAM = """

@@ -14,7 +14,7 @@
 #endif
 
 /* Zones side by side that debuggers can be told of with one description (packing.c). */
-#define GORGON_BLOCK_SIZE 16
+#define GORGON_BLOCK_SIZE 32
 
 _Static_assert(GORGON_ZONE_COUNT % GORGON_BLOCK_SIZE == 0, "whole blocks");
 
