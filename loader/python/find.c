@@ -365,16 +365,13 @@ static struct gorgon_error *classify(const char *path, uint16_t *type)
 // Made absolute, links kept: pyvenv.cfg lies beside the link.
 static struct gorgon_error *make_absolute(const char *path, char **ret)
 {
-	char *cwd;
+	char *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
 
-	if (*path == '/') {
-		*ret = strdup(path);
-	} else {
-		cwd = getcwd(NULL, 0);
-		if (!cwd || asprintf(ret, "%s/%s", cwd, path) < 0)
-			*ret = NULL;
-		free(cwd);
-	}
+	if (*path != '/' && !cwd)
+		return gorgon_error_create_os(errno, "%s: the current folder", path);
+	if (asprintf(ret, "%s%s%s", cwd ?: "", cwd ? "/" : "", path) < 0)
+		*ret = NULL;
+	free(cwd);
 	return *ret ? NULL : &gorgon_error_nomem;
 }
 
