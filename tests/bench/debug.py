@@ -194,8 +194,7 @@ def attach_to(kind, scripts, count, rounds, timeout):
             target.end()
     row = {"benchmark": "attach", "debugger": kind + scripts, "interpreters": count,
            "timeout": timeout}
-    for name, found in sessions.items():
-        row[name] = {key: statistics.median(one[key] for one in found) for key in found[-1]}
+    row.update({name: medians(found) for name, found in sessions.items()})
     return row
 
 
@@ -264,24 +263,33 @@ def alone(count):
     return times
 
 
-def started(kind, count, timeout):
-    """A row for each way: milliseconds for an interpreter in the first and in the last tenth."""
-    rows = []
+def started(kind, count, rounds, timeout):
+    """A row for each way, medians: milliseconds for an interpreter in the first and in the last tenth."""
+    sessions = {way: [] for way in ("no debugger", *WAYS[kind])}
     tenth = count // 10
-    for way in ("no debugger", *WAYS[kind]):
-        progress(f"{kind}, start, {count} interpreters: {way}")
-        row = {"benchmark": "start", "debugger": kind, "interpreters": count, "way": way, "timeout": timeout}
-        try:
-            times = alone(count) if way == "no debugger" else start(kind, count, way, timeout)
-            row["all"] = times[-1] - times[0]
+    for i in range(rounds):
+        for way, found in sessions.items():
+            progress(f"{kind}, start, {count} interpreters: {way} {i + 1}/{rounds}")
+            if found and found[-1]["all"] is None:
+                continue
+            try:
+                times = alone(count) if way == "no debugger" else start(kind, count, way, timeout)
+            except Slow:
+                found.append({"all": None})
+                continue
+            found.append({"all": times[-1] - times[0]})
             if tenth > 1:  # a tenth of 10 interpreters says nothing
-                row["first"] = (times[tenth - 1] - times[0]) * 1000 / (tenth - 1)
-                row["last"] = (times[-1] - times[-tenth]) * 1000 / (tenth - 1)
-        except Slow:
-            row["all"] = None
-        rows.append(row)
+                found[-1].update(first=(times[tenth - 1] - times[0]) * 1000 / (tenth - 1),
+                                 last=(times[-1] - times[-tenth]) * 1000 / (tenth - 1))
     progress("")
-    return rows
+    return [{"benchmark": "start", "debugger": kind, "interpreters": count, "way": way, "timeout": timeout,
+             **medians(found)} for way, found in sessions.items()]
+
+
+def medians(found):
+    """Of what the last session came to."""
+    return {key: None if value is None else statistics.median(one[key] for one in found)
+            for key, value in found[-1].items()}
 
 
 def attach_table(rows):
@@ -375,7 +383,7 @@ def main():
     for measure, wanted in (
             (lambda kind, count: [attach_to(kind, scripts, count, args.rounds, args.timeout)
                                   for scripts in (PLAIN, FIRST, AGAIN) if kind in SCRIPTS or not scripts], "attach"),
-            (lambda kind, count: started(kind, count, args.timeout), "start")):
+            (lambda kind, count: started(kind, count, args.rounds, args.timeout), "start")):
         if not both and wanted not in args.words:
             continue
         results += [row for kind in kinds for count in counts for row in measure(kind, count)]
