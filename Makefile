@@ -184,7 +184,8 @@ $(BUILD)/tests/test_jitreg_%: $(BUILD)/obj/tests/test_jitreg_%.o $(call obj,$(JI
 $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,$(UNIT_LIB_SRC)) $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
 	$(unit)
 
-# Calls that go through the test program, so that the n-th can be made to fail.
+# Calls that go through the test program, so that the n-th can be made to fail, or to take longer.
+$(BUILD)/tests/test_packing: private WRAP := jitreg_group_pack
 $(BUILD)/tests/test_jitreg_damage: private WRAP := malloc calloc realloc reallocarray strdup mmap mprotect \
 	memfd_create pread open
 $(BUILD)/tests/test_jitreg_group_damage: private WRAP := malloc calloc realloc reallocarray strdup mmap mprotect \

@@ -23,7 +23,7 @@ import _queue, termios
 tell(str(gorgon.interpreter))
 if gorgon.interpreter == count - 1:
     wait_for(*map(str, range(count)))
-    time.sleep(0.3)
+    time.sleep(2)
     import mmap
     tell("done")
 wait_for("done")

@@ -15,8 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define QUIET_NS UINT64_C(200000000)
-#define FEW      8
+#define QUIET_NS     UINT64_C(200000000)
+#define QUIET_MAX_NS UINT64_C(5000000000)
+#define FEW          8
 
 static struct gorgon_ns *create(enum gorgon_debug_mode mode)
 {
@@ -44,12 +45,18 @@ static struct gorgon_ns *create_top(enum gorgon_debug_mode mode)
 	return ns;
 }
 
-// As if it had loaded nothing for long enough.
-static void make_quiet(struct gorgon_ns *ns)
+// As if it had loaded nothing for so long.
+static void make_older(struct gorgon_ns *ns, uint64_t time)
 {
 	gorgon_lock();
-	ns->changed_at -= QUIET_NS;
+	ns->changed_at -= time;
 	gorgon_unlock();
+}
+
+// Long enough, however slow the machine was when packs were made.
+static void make_quiet(struct gorgon_ns *ns)
+{
+	make_older(ns, QUIET_MAX_NS);
 }
 
 // Something happens elsewhere, which debuggers are not told of.
@@ -255,6 +262,69 @@ static void lazy_time_of_packing_is_no_pause(void **state)
 		fail_msg("%lu of %lu ns of packing count as a pause", counted, took);
 	test_ns_destroy(ns);
 	test_ns_destroy(other);
+}
+
+// In the place of libjitreg's: what it does takes longer where others want the processors.
+static unsigned pack_takes_us;
+
+int __wrap_jitreg_group_pack(struct jitreg_group *group);
+int __real_jitreg_group_pack(struct jitreg_group *group);
+
+int __wrap_jitreg_group_pack(struct jitreg_group *group)
+{
+	usleep(pack_takes_us);
+	return __real_jitreg_group_pack(group);
+}
+
+// The pause that is waited for grows with what packing takes, up to a limit.
+static void lazy_slow_packing_needs_longer_pauses(void **state)
+{
+	static const struct {
+		unsigned takes_us;
+		uint64_t too_short, long_enough;
+	} cases[] = {
+		{1000000, 2 * QUIET_NS, QUIET_MAX_NS},
+		{2600000, QUIET_MAX_NS / 2, QUIET_MAX_NS},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct gorgon_ns *ns = create_top(GORGON_DEBUG_LAZY), *next;
+
+		make_quiet(ns);
+		pack_takes_us = cases[i].takes_us;
+		something_else_loads();
+		pack_takes_us = 0;
+		assert_described(ns, TOGETHER);
+		next = create(GORGON_DEBUG_LAZY);
+		test_open(next, "dep/libbottom.so");
+		test_open(next, "dep/libmiddle.so");
+		make_older(next, cases[i].too_short);
+		something_else_loads();
+		assert_described(next, APART);
+		make_older(next, cases[i].long_enough - cases[i].too_short);
+		something_else_loads();
+		assert_described(next, TOGETHER);
+		test_ns_destroy(next);
+		test_ns_destroy(ns);
+	}
+}
+
+// And shrinks again.
+static void lazy_quick_packing_needs_no_longer_pauses(void **state)
+{
+	(void)state;
+	pack_takes_us = 1000000;
+	for (int i = 0; i < 10; i++) {
+		struct gorgon_ns *ns = create_top(GORGON_DEBUG_LAZY);
+
+		make_older(ns, i < 9 ? QUIET_MAX_NS : 2 * QUIET_NS);
+		assert_described(ns, APART);
+		something_else_loads();
+		pack_takes_us = 0;
+		assert_described(ns, TOGETHER);
+		test_ns_destroy(ns);
+	}
 }
 
 static void lazy_set_that_is_known_is_packed_at_once(void **state)
@@ -489,6 +559,8 @@ int main(void)
 		cmocka_unit_test(auto_many_for_a_moment_is_packed_nonetheless),
 		cmocka_unit_test(auto_eight_namespaces_stay_full),
 		cmocka_unit_test(auto_many_objects_convert_all),
+		cmocka_unit_test(lazy_slow_packing_needs_longer_pauses),
+		cmocka_unit_test(lazy_quick_packing_needs_no_longer_pauses),
 		cmocka_unit_test(destroy_waiting_namespaces_are_forgotten),
 	};
 

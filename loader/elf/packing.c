@@ -24,6 +24,12 @@
 // make the next one due, of a namespace in the middle of its imports. So that time does not
 // count, and a namespace with a thread that waits to load something is passed over.
 //
+// Where others want the processors, too, a pause in the middle of the imports is easily longer
+// than any time that is fixed here. But so is packing. Therefore a namespace is quiet when its
+// pause was twice as long as a pack has taken of late, and all packs together cannot take more
+// than a part of the time. That is forgotten as further ones take less, and there is a limit to
+// it: a debugger may have stopped us.
+//
 // Namespaces that wait are in a queue, the one that has changed last at its end.
 
 #define _GNU_SOURCE
@@ -41,10 +47,12 @@
 #define FEW_OBJECTS    400
 #define MANY_NAMESPACES 128
 #define QUIET_NS       200000000u
+#define QUIET_MAX_NS   5000000000u
 
 static struct gorgon_ns *first_waiting, *last_waiting;
 static enum { FEW, MANY, VERY_MANY } amount;
 static uint64_t packing_ns; // how long the lock has been held for it
+static uint64_t quiet_ns = QUIET_NS;
 
 // The time that counts for pauses.
 static uint64_t free_time(void)
@@ -154,14 +162,23 @@ static bool is_quiet(const struct gorgon_ns *ns)
 	return true;
 }
 
+static uint64_t pause_after(uint64_t took)
+{
+	uint64_t pause = 2 * took > quiet_ns / 2 ? 2 * took : quiet_ns / 2;
+
+	return pause < QUIET_NS ? QUIET_NS : pause < QUIET_MAX_NS ? pause : QUIET_MAX_NS;
+}
+
 static void pack_now(struct gorgon_ns *ns)
 {
-	uint64_t start = gorgon_now();
+	uint64_t start = gorgon_now(), took;
 
 	pack(ns, jitreg_group_pack);
+	took = gorgon_now() - start;
 	if (is_quiet(ns))
 		join_block(ns, jitreg_group_join);
 	packing_ns += gorgon_now() - start;
+	quiet_ns = pause_after(took);
 }
 
 static void pack_quiet(void)
@@ -169,7 +186,7 @@ static void pack_quiet(void)
 	struct gorgon_ns *ns = first_waiting, *next;
 	uint64_t now = free_time();
 
-	for (; ns && now - ns->changed_at >= QUIET_NS; ns = next) {
+	for (; ns && now - ns->changed_at >= quiet_ns; ns = next) {
 		next = ns->next_waiting;
 		if (__atomic_load_n(&ns->about_to_load, __ATOMIC_RELAXED))
 			continue;
