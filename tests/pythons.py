@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 
-from harness import GORGON, run
+from harness import GORGON, LIBPYTHON, run
 
 SAY = """
 import json, os, site, sys, sysconfig
@@ -77,6 +77,25 @@ def surroundings(folder, other):
         "options by variables": ({"PYTHONOPTIMIZE": "1", "PYTHONUTF8": "1", "PYTHONWARNINGS": "error", "PYTHONDEVMODE": "1",
                                   "PYTHONPYCACHEPREFIX": "/nonexistent", "LC_ALL": "C"}, "/"),
     }
+
+
+# Every file of the folder of libraries stays where it is, but as a link: there is no moment without a C library.
+HIDE = 'mount --rbind "$1" "$2/real" && mount --bind "$2/links" "$1" && shift 2 && exec "$@"'
+
+
+def can_hide():
+    return bool(shutil.which("unshare")) and run("unshare", "-rm", "true").returncode == 0
+
+
+def without_libpython(folder, *command, **kwargs):
+    """Run a command where the system's libpythons are not installed. @folder is empty."""
+    libraries = os.path.dirname(LIBPYTHON)
+    os.makedirs(f"{folder}/real")
+    os.makedirs(f"{folder}/links")
+    for name in os.listdir(libraries):
+        if not name.startswith("libpython"):
+            os.symlink(f"{folder}/real/{name}", f"{folder}/links/{name}")
+    return run("unshare", "-rm", "sh", "-c", HIDE, "-", libraries, folder, *command, **kwargs)
 
 
 def forms(folder):

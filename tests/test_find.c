@@ -293,7 +293,7 @@ static void python_find_static_python_tells_what_to_install(void **state)
 	refuse(test_temp("static/bin/python" TEST_PYTHON), GORGON_ERROR_PYTHON,
 	       "found no libpython" TEST_PYTHON ".so.1.0");
 	refuse(test_temp("static/bin/python" TEST_PYTHON), GORGON_ERROR_PYTHON,
-	       "install the distribution's libpython" TEST_PYTHON ", or a Python that was configured with");
+	       "/static; install a Python that was configured with --enable-shared");
 }
 
 // Finding does not read all of the file; loading it does.

@@ -186,15 +186,30 @@ static struct gorgon_error *unknown(const char *path)
 				   path);
 }
 
-static struct gorgon_error *no_library(const char *path, const struct version *version)
+// Distributions have the library in a package of its own; who builds a Python has to ask for it.
+static struct gorgon_error *no_library(const char *path, const char *real,
+				       const struct version *version)
 {
-	return gorgon_error_create(
+	char *prefix = parent(real, 2);
+	bool distribution = prefix && (!*prefix || !strcmp(prefix, "/usr"));
+	char package[48];
+	struct gorgon_error *err;
+
+	if (!prefix)
+		return &gorgon_error_nomem;
+	snprintf(package, sizeof(package), "libpython3.%u%s", version->minor,
+		 version->debug ? "-dbg" : "");
+	err = gorgon_error_create(
 		GORGON_ERROR_PYTHON,
 		"%s: found no libpython3.%u%s.so.1.0 in lib, lib/" MULTIARCH
-		" or lib64 of its prefix; install the distribution's libpython3.%u%s, or a Python "
-		"that was configured with --enable-shared",
-		path, version->minor, version->debug ? "d" : "", version->minor,
-		version->debug ? "-dbg" : "");
+		" or lib64 of %s; install %s%s",
+		path, version->minor, version->debug ? "d" : "", *prefix ? prefix : "/",
+		distribution ? "the distribution's " : "",
+		distribution ? package
+			     : "a Python that was configured with --enable-shared (pyenv: "
+			       "PYTHON_CONFIGURE_OPTS=--enable-shared pyenv install)");
+	free(prefix);
+	return err;
 }
 
 // That of an executable that needs none.
@@ -212,7 +227,7 @@ static struct gorgon_error *find_beside(const char *path, const char *real,
 	python->debug = version.debug;
 	if (!find_in_prefix(real, &version, &python->libpython))
 		return &gorgon_error_nomem;
-	return python->libpython ? NULL : no_library(path, &version);
+	return python->libpython ? NULL : no_library(path, real, &version);
 }
 
 // That of an executable that needs @name and looks for it in @search_path. The system's comes
@@ -409,6 +424,17 @@ static bool keep_newest(void *ctx, const char *name, const char *path)
 	return true;
 }
 
+// That of /usr/bin/python3, whose libpython is what can be installed.
+static unsigned distributions_minor(void)
+{
+	char *real = realpath("/usr/bin/python3", NULL);
+	struct version version;
+	bool known = real && parse_executable(real, &version) && version.minor >= MINOR_MIN;
+
+	free(real);
+	return known ? version.minor : MINOR_MIN;
+}
+
 static struct gorgon_error *from_system(struct gorgon_python *python)
 {
 	struct newest newest = {0};
@@ -420,7 +446,7 @@ static struct gorgon_error *from_system(struct gorgon_python *python)
 			GORGON_ERROR_MISSING,
 			"no libpython3.%u.so.1.0 or newer in /etc/ld.so.cache; install the "
 			"distribution's libpython3.%u, or name a python",
-			MINOR_MIN, MINOR_MIN);
+			MINOR_MIN, distributions_minor());
 	err = from_library(newest.path, python);
 	free(newest.path);
 	return err;

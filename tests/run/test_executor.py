@@ -10,7 +10,8 @@ import tempfile
 import textwrap
 import unittest
 
-from harness import GORGON, PYTHON3, ROOT, SANITIZED, VENV_PYTHON, find_python, install_package, run
+import pythons
+from harness import GORGON, PYTHON3, ROOT, SANITIZED, VENV_PYTHON, VERSION, find_python, install_package, run
 
 PRELUDE = """
 import gorgon, os, sys, time
@@ -460,6 +461,18 @@ print(gorgon.count())
 with Pool(1, python="/nonexistent/python") as pool:
     print(fails(pool.submit(len, "").result))
 """, "BrokenInterpreterPool: /nonexistent/python: No such file or directory")
+
+    @unittest.skipUnless(pythons.can_hide(), "unshare is not installed, or not allowed")
+    def test_libpython_that_is_not_installed_is_named(self):
+        code = PRELUDE + textwrap.dedent("""
+            with Pool(1) as pool:
+                print(fails(pool.submit(abs, -1).result))
+            """)
+        with tempfile.TemporaryDirectory() as folder:
+            result = pythons.without_libpython(folder, PYTHON3, "-c", code, env={"PYTHONPATH": self.site})
+        self.assertRegex(result.stdout, rf"^BrokenInterpreterPool: {PYTHON3}: "
+                         rf".* install the distribution's libpython{VERSION}$")
+        self.assertEqual(result.returncode, 0)
 
     def test_ctrl_c_stops_calls_that_run(self):
         code = textwrap.dedent("""

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 import pythons
-from harness import GORGON, LIBPYTHON, run
+from harness import GORGON, LIBPYTHON, PYTHON3, SONAME, VERSION, run
 
 RELEASE, DEBUG = "/usr/bin/python3.11", "/usr/bin/python3.11d"
 
@@ -60,6 +60,37 @@ class Named(unittest.TestCase):
             result = run(GORGON, "run", "--python", library, "-c", code, env={"PYTHONHOME": "/nonexistent"})
             self.assertIn("No module named 'encodings'", result.stderr)
             self.assertEqual(result.returncode, 1)
+
+
+@unittest.skipUnless(pythons.can_hide(), "unshare is not installed, or not allowed")
+class NotInstalled(unittest.TestCase):
+    """Distributions have libpython in a package that nothing else needs: their python3 is linked statically."""
+
+    def refused(self, message, *options):
+        with tempfile.TemporaryDirectory() as folder:
+            result = pythons.without_libpython(folder, GORGON, "run", *options, "-c", "print(1)")
+        self.assertEqual((result.stdout, result.stderr, result.returncode), ("", f"gorgon: {message}\n", 3))
+
+    def test_nothing_named(self):
+        for isolate in ("loader", "copy", "dlmopen"):
+            self.refused("no libpython3.11.so.1.0 or newer in /etc/ld.so.cache; install the distribution's "
+                         f"libpython{VERSION}, or name a python", "--isolate", isolate)
+
+    def test_executable_of_the_distribution(self):
+        self.refused(f"{PYTHON3}: found no {SONAME} in lib, lib/x86_64-linux-gnu or lib64 of /usr; "
+                     f"install the distribution's libpython{VERSION}", "--python", PYTHON3)
+
+    def test_environments_name_the_package_too(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for way in ("--symlinks", "--copies"):
+                python = pythons.venv(PYTHON3, f"{folder}/{way}", way)
+                self.refused(f"{python}: found no {SONAME} in lib, lib/x86_64-linux-gnu or lib64 of /usr; "
+                             f"install the distribution's libpython{VERSION}", "--python", python)
+
+    @unittest.skipUnless(os.path.exists(DEBUG), "python3.11-dbg is not installed")
+    def test_debug_build_has_another_package(self):
+        self.refused(f"{DEBUG}: found no libpython3.11d.so.1.0 in lib, lib/x86_64-linux-gnu or lib64 of /usr; "
+                     "install the distribution's libpython3.11-dbg", "--python", DEBUG)
 
 
 if __name__ == "__main__":
