@@ -252,6 +252,21 @@ static void python_find_executable_that_needs_a_libpython_may_have_any_name(void
 	assert_found(test_temp("python3.12"), LIBRARY, test_temp("python3.12"));
 }
 
+// python-build-standalone's: not a DT_RUNPATH says where, but what is needed.
+static void python_find_executable_that_needs_a_libpython_beside_it(void **state)
+{
+	const char *library = test_temp("built/lib/libpython" TEST_PYTHON ".so.1.0");
+	const char *path = test_temp("built/bin/snake");
+
+	(void)state;
+	test_run("mkdir -p %s %s", test_temp("built/lib"), test_temp("built/bin"));
+	test_run("echo | cc -shared -x c -o %s -Wl,-soname,'$ORIGIN/../lib/libpython" TEST_PYTHON ".so.1.0' -",
+		 library);
+	test_run("echo 'int main(void) { return 0; }' | cc -x c -o %s - -x none -Wl,--no-as-needed %s", path,
+		 library);
+	assert_found(path, library, path);
+}
+
 static void python_find_damaged_executable_is_refused(void **state)
 {
 	const char *path = test_temp("python3.11");
@@ -357,6 +372,7 @@ int main(void)
 		cmocka_unit_test(python_find_old_version_is_refused),
 		cmocka_unit_test(python_find_free_threaded_python_is_refused),
 		cmocka_unit_test(python_find_executable_that_needs_a_libpython_may_have_any_name),
+		cmocka_unit_test(python_find_executable_that_needs_a_libpython_beside_it),
 		cmocka_unit_test(python_find_damaged_executable_is_refused),
 		cmocka_unit_test(python_find_static_python_tells_what_to_install),
 		cmocka_unit_test(interp_create_truncated_libpython_is_refused),
