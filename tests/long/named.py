@@ -27,6 +27,12 @@ def installed():
             if os.path.exists(path) and harness.run(harness.GORGON, "info", "--python", path).returncode == 0]
 
 
+def label(python):
+    """What the table calls it: where somebody's pyenv is says nothing."""
+    version, _, rest = os.path.relpath(python, harness.PYENV).partition("/")
+    return f"pyenv's {version}" if rest and version != ".." else python
+
+
 def relocated(python, folder):
     """A copy of the whole installation, without what is installed in it."""
     prefix = os.path.dirname(os.path.dirname(python))
@@ -57,7 +63,7 @@ def main(words):
                 report.progress(number, len(installed()), f"{python}, {way}")
                 found = [f"{name}: {differences}" for name, (env, cwd) in surroundings.items()
                          if (differences := pythons.differences(executable, program, env, cwd))]
-                report.check(f"{python}: {way}", not found, f"the same in {len(surroundings)} surroundings",
+                report.check(f"{label(python)}: {way}", not found, f"the same in {len(surroundings)} surroundings",
                              f"the same in {len(surroundings) - len(found)}", "\n".join(found)[:4000])
     return report.finish()
 
