@@ -40,8 +40,10 @@ class Run:
 
     def __init__(self, command, words, env=None, limit=3600, progress=lambda done, total: None, cwd=None):
         self.tests, self.status, self.peak, self.beside = {}, None, 0, {"count": 0, "wrong": 0}
+        self.collected = 0
         with tempfile.TemporaryDirectory(prefix="suite-", ignore_cleanup_errors=True) as folder:
             os.mkdir(f"{folder}/tmp")
+            open(f"{folder}/tests", "w").close()
             environment = {**os.environ, **ENVIRONMENT, "TMPDIR": f"{folder}/tmp", **(env or {})}
             environment = {name: value for name, value in environment.items() if value is not None}
             with open(f"{folder}/output", "w+", errors="replace") as output:
@@ -50,11 +52,6 @@ class Run:
                     stdout=output, stderr=output, env=environment, start_new_session=True), limit, progress)
                 output.seek(0)
                 self.output = output.read()
-            for event in self.events(folder):
-                if "test" in event:
-                    self.note(**event)
-                elif "status" in event:
-                    self.status, self.peak = event["status"], event["peak"]
             if os.path.exists(f"{folder}/beside"):
                 with open(f"{folder}/beside") as file:
                     self.beside = json.load(file)
@@ -65,32 +62,39 @@ class Run:
         if before not in ("failed", "error") and (before, outcome) != ("skipped", "passed"):
             self.tests[test] = outcome, detail
 
-    @staticmethod
-    def events(folder):
-        if not os.path.exists(f"{folder}/tests"):
-            return
-        with open(f"{folder}/tests") as file:
-            for line in file:
-                if line.endswith("\n"):
-                    yield json.loads(line)
+    def read(self, file):
+        """What has been written to @file since the last time, whole lines of it."""
+        for line in file:
+            if not line.endswith(b"\n"):
+                file.seek(-len(line), os.SEEK_CUR)
+                return
+            event = json.loads(line)
+            if "test" in event:
+                self.note(**event)
+            elif "status" in event:
+                self.status, self.peak = event["status"], event["peak"]
+            else:
+                self.collected = event["collected"]
 
     def wait(self, folder, process, limit, progress):
         end = time.monotonic() + limit
-        try:
-            while process.poll() is None and time.monotonic() < end:
-                events = list(self.events(folder))
-                progress(sum(event.get("outcome") == "did not end" for event in events),
-                         max((event.get("collected", 0) for event in events), default=0))
-                try:
-                    process.wait(2)
-                except subprocess.TimeoutExpired:
-                    pass
-        finally:
+        with open(f"{folder}/tests", "rb") as events:
             try:
-                os.killpg(process.pid, signal.SIGKILL)  # what its tests have left behind, too
-            except ProcessLookupError:
-                pass
-        return process.wait()
+                while process.poll() is None and time.monotonic() < end:
+                    self.read(events)
+                    progress(len(self.tests), self.collected)
+                    try:
+                        process.wait(2)
+                    except subprocess.TimeoutExpired:
+                        pass
+            finally:
+                try:
+                    os.killpg(process.pid, signal.SIGKILL)  # what its tests have left behind, too
+                except ProcessLookupError:
+                    pass
+            status = process.wait()
+            self.read(events)
+        return status
 
     def ended(self):
         return self.process_status == 0 and self.status is not None
