@@ -4,7 +4,9 @@
 What the suites' long tests (numpy_suite.py, ...) share. programs/suite.py is the program that
 both run. A test may end otherwise for a reason, which is in a table of the suite:
 {name of a test, or a pattern of names: (its outcome in a private copy, why)}. A row of it that
-does not hold any more fails, too."""
+does not hold any more fails, too.
+
+JOBS=2 in the environment runs both at once, which takes twice the memory."""
 
 import fnmatch
 import json
@@ -15,11 +17,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from harness import GORGON, PYTHON3  # noqa: E402
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "suite.py")
+JOBS = int(os.environ.get("JOBS") or 1)
 OUTCOMES = ["passed", "failed", "error", "skipped", "xfailed", "xpassed", "did not end"]
 NOT_RUN = "not run", ""
 # The same tests whatever else the machine does: names of parameters that come from a set.
@@ -191,12 +195,17 @@ def check(report, package, version, words, slices=(), cwd=None, env=None, option
     it is not all of its tests, but these; @options: of `gorgon run`, for a @case of this name."""
     name = f"{package}: {', '.join(slices)}" if slices else package
     suite = Suite(report, f"{name}{case and ', '}{case}", version, allowed or {})
-    runs = []
-    for which, command in ("python3", python3()), ("private copy", private_copy(*options)):
-        which = f"{which}{case and ', '}{case}"
-        runs.append(Run(command, [package, *words], env, cwd=cwd,
-                        progress=lambda done, total, which=which: report.progress(done, total, which)))
-        suite.check_ended(which, runs[-1], (runs[0].status,) if runs[1:] else (0, 1))
+    commands = {"python3": python3(), "private copy": private_copy(*options)}
+    cases = [f"{which}{case and ', '}{case}" for which in commands]
+
+    def run(which, command):
+        return Run(command, [package, *words], env, cwd=cwd,
+                   progress=lambda done, total: report.progress(done, total, which))
+    with ThreadPoolExecutor(JOBS) as pool:
+        runs = list(pool.map(run, cases, commands.values()))
+    for which, one, statuses in zip(cases, runs, ((0, 1), (runs[0].status,))):
+        suite.check_ended(which, one, statuses)
+    which = cases[1]
     suite.check_beside(which, runs[1].beside)
     suite.check_same(which, runs[0].tests, runs[1].tests, complete)
     return suite
