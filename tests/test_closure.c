@@ -93,22 +93,29 @@ static struct gorgon_error *open_user(struct gorgon_ns *ns)
 	return gorgon_object_open(ns, in_dir("libuser.so"), 0, &object);
 }
 
-// The chain that judging the case's libgomp-CASE-outer.so gives; valid until the next call.
-static const char *obstacle(struct gorgon_ns *ns)
+// Why a file that matches @pattern is private; valid until the next call.
+static const char *judge(struct gorgon_ns *ns, const char *name, const char *pattern)
 {
 	static char text[512];
-	char name[64];
 	struct gorgon_verdict verdict;
 
-	snprintf(name, sizeof(name), "libgomp-%s-outer.so", dir);
 	gorgon_lock();
 	assert_ok(gorgon_closure_judge(ns, in_dir(name), NULL, &verdict));
 	gorgon_unlock();
-	assert_string_equal(verdict.rule.pattern, "libgomp-*.so*");
+	assert_string_equal(verdict.rule.pattern, pattern);
 	assert_int_equal(verdict.shared, !verdict.obstacle);
 	snprintf(text, sizeof(text), "%s", verdict.obstacle ?: "none");
 	gorgon_verdict_deinit(&verdict);
 	return text;
+}
+
+// The chain that judging the case's libgomp-CASE-outer.so gives.
+static const char *obstacle(struct gorgon_ns *ns)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "libgomp-%s-outer.so", dir);
+	return judge(ns, name, "libgomp-*.so*");
 }
 
 static void closure_all_shared_is_shared(void **state)
@@ -353,6 +360,25 @@ static void closure_path_of_a_file_that_is_shared_is_shared(void **state)
 	test_ns_destroy(keep);
 }
 
+static void closure_blas_without_threads_is_private(void **state)
+{
+	struct gorgon_ns *ns = ns_with(NULL, NULL), *share = ns_with("lib*blas.so.3", NULL);
+
+	(void)state;
+	start("blas");
+	write_library("libblas.so.3", NAMES("libc.so.6"), "dgemm_thread_nn");
+	write_library("libcblas.so.3", NAMES("libc.so.6"), "pthread_create");
+	write_library("liblapack.so.3", NAMES("libc.so.6"), "GOMP_parallel_end");
+	write_library("libopenblas-serial.so.0", NULL, NULL); // has buffers, if no threads
+	assert_string_equal(judge(ns, "libblas.so.3", "libblas.so.3"), "starts no threads");
+	assert_string_equal(judge(ns, "libcblas.so.3", "libcblas.so.3"), "none");
+	assert_string_equal(judge(ns, "liblapack.so.3", "liblapack.so.3"), "none");
+	assert_string_equal(judge(ns, "libopenblas-serial.so.0", "libopenblas*.so.0"), "none");
+	assert_string_equal(judge(share, "libblas.so.3", "lib*blas.so.3"), "none");
+	test_ns_destroy(ns);
+	test_ns_destroy(share);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -368,6 +394,7 @@ int main(void)
 		cmocka_unit_test(closure_dlopen_of_private_code_follows_the_rule),
 		cmocka_unit_test(closure_path_is_judged_by_its_soname),
 		cmocka_unit_test(closure_path_of_a_file_that_is_shared_is_shared),
+		cmocka_unit_test(closure_blas_without_threads_is_private),
 	};
 
 	return cmocka_run_group_tests_name("closure", tests, test_warm_up, NULL);

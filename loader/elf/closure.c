@@ -15,6 +15,10 @@
 // by the system stays for good, too. Whether that fits the built-in list is kept beside
 // it, so that namespaces without patterns of their own walk nothing.
 //
+// Nor is one shared that the list has for its pool of threads and that starts none
+// (policy.c says why). A shared library that needs it has the system's: two of them do no
+// harm, they know nothing.
+//
 // A path may name a file otherwise than those do that need it (libgomp.so.1.0.0, where the
 // list has libgomp.so.1): programs have such paths of dl_iterate_phdr() or realpath(). Then
 // its SONAME counts, or that the namespace has this very file from the system already.
@@ -74,6 +78,24 @@ static const char *python_symbol(const struct gorgon_image *image)
 	return NULL;
 }
 
+// By itself, or with what it opens.
+static bool may_start_threads(const struct gorgon_image *image)
+{
+	static const char *const starts[] = {"pthread_create", "thrd_create", "GOMP_parallel",
+					     "__kmpc_fork", "dlopen", "dlmopen"};
+
+	for (uint32_t i = 1; i < image->symbol_count; i++) {
+		const char *name = image->strtab + image->symbols[i].st_name;
+
+		if (image->symbols[i].st_shndx != SHN_UNDEF)
+			continue;
+		for (size_t j = 0; j < sizeof(starts) / sizeof(*starts); j++)
+			if (!strncmp(name, starts[j], strlen(starts[j])))
+				return true;
+	}
+	return false;
+}
+
 // What an image says, NULL when there is no memory.
 static struct gorgon_closure_file *file_create(const char *path, const struct gorgon_image *image)
 {
@@ -81,6 +103,7 @@ static struct gorgon_closure_file *file_create(const char *path, const struct go
 
 	if (!file)
 		return NULL;
+	file->threads = may_start_threads(image);
 	file->dev = image->st.st_dev;
 	file->ino = image->st.st_ino;
 	file->needs = calloc(image->needed_count + 1, sizeof(*file->needs));
@@ -357,6 +380,9 @@ struct gorgon_error *gorgon_closure_judge(const struct gorgon_ns *ns, const char
 		err = find_shared(ns, name, requester, &verdict.file);
 	if (!err && verdict.file)
 		err = judge_file(ns, verdict.file, &verdict.obstacle);
+	if (!err && verdict.file && !verdict.obstacle && verdict.rule.for_its_pool &&
+	    !verdict.file->threads && !(verdict.obstacle = strdup("starts no threads")))
+		err = &gorgon_error_nomem;
 	if (!err && verdict.obstacle && verdict.rule.by_option)
 		err = cannot_share(ns, name, &verdict);
 	if (err) {

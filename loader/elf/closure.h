@@ -21,6 +21,7 @@ struct gorgon_closure_file {
 	struct gorgon_closure_file *next;
 	char *path, *rpath, *runpath; /* the last two may be NULL */
 	char *python; /* a name of CPython's that it leaves undefined, or NULL */
+	bool threads; /* it may start some */
 	dev_t dev; /* what it is, whatever it is called */
 	ino_t ino;
 	struct gorgon_closure_need *needs;

@@ -16,6 +16,13 @@
 // list. Those of the list that call dlopen() at all open parts of themselves
 // (libgomp its offloading, libc its NSS and iconv modules).
 //
+// A BLAS is shared for its threads and their buffers. Debian's libblas.so.3 may be all of
+// one (BLIS, MKL), or have no threads: the reference implementation, or the interface of
+// another library (OpenBLAS's, ATLAS's), which stays shared. One that starts none is
+// private: it calls xerbla_() when an argument is wrong, which numpy defines. A shared one
+// would call its own, which ends the process (the reference implementation's) or prints a
+// line. A copy of both libraries costs 0.2 MB and nine mappings.
+//
 // Not shared although it could be: OpenSSL. Its locks are not reset in a forked child,
 // which hangs when another interpreter was in it; a copy each costs 0.4 MB.
 
@@ -60,6 +67,9 @@ static const struct {
 	{"libubsan.so.*", "a sanitizer's runtime: one per process"},
 };
 
+// Those of the list that are shared for their threads, if they have any.
+static const char *const pools[] = {"libblas.so.3", "libcblas.so.3", "liblapack.so.3", NULL};
+
 static const char *match(const char *const *patterns, const char *name)
 {
 	for (; patterns && *patterns; patterns++)
@@ -76,14 +86,22 @@ static struct gorgon_policy_rule find_rule(const char *name, const char *const *
 	if (slash)
 		name = slash + 1;
 	if ((pattern = match(keep_private, name)))
-		return (struct gorgon_policy_rule){false, true, pattern, "private by option"};
+		return (struct gorgon_policy_rule){
+			.by_option = true, .pattern = pattern, .reason = "private by option"};
 	if ((pattern = match(share, name)))
-		return (struct gorgon_policy_rule){true, true, pattern, "shared by option"};
+		return (struct gorgon_policy_rule){.shared = true,
+						   .by_option = true,
+						   .pattern = pattern,
+						   .reason = "shared by option"};
 	for (size_t i = 0; i < sizeof(shared) / sizeof(*shared); i++)
 		if (!fnmatch(shared[i].pattern, name, 0))
-			return (struct gorgon_policy_rule){true, false, shared[i].pattern,
-							   shared[i].reason};
-	return (struct gorgon_policy_rule){false, false, NULL, "private by default"};
+			return (struct gorgon_policy_rule){
+				.shared = true,
+				.pattern = shared[i].pattern,
+				.reason = shared[i].reason,
+				.for_its_pool = match(pools, name),
+			};
+	return (struct gorgon_policy_rule){.reason = "private by default"};
 }
 
 bool gorgon_policy_is_shared(const char *name, const char *const *share,

@@ -22,6 +22,7 @@ struct gorgon_policy_rule {
 	bool by_option;	     /* of the namespace, not of the built-in list */
 	const char *pattern; /* that matched, or NULL */
 	const char *reason;  /* one line, static */
+	bool for_its_pool;   /* of threads: a file that starts none is private */
 };
 
 /* The rule for the library called @name, or for a path of which the last part counts. */

@@ -39,13 +39,15 @@ class Deps(Reader):
         return {os.path.basename(name): "shared" if row["shared"] else "private"
                 for name, row in self.rows(*args, **kwargs).items()}
 
-    def test_numpy_is_private_and_its_blas_is_shared(self):
+    def test_numpy_is_private_and_so_is_a_blas_without_threads(self):
         rows = self.rows(NUMPY)
         self.assertEqual((rows[NUMPY]["shared"], rows[NUMPY]["path"], rows[NUMPY]["reason"]),
                          (False, NUMPY, "private by default"))
-        self.assertEqual((rows["libblas.so.3"]["shared"], rows["libblas.so.3"]["pattern"]), (True, "libblas.so.3"))
-        self.assertIn("BLAS", rows["libblas.so.3"]["reason"])
-        self.assertTrue(all(row["shared"] for name, row in rows.items() if name != NUMPY), rows)
+        self.assertEqual((rows["libblas.so.3"]["shared"], rows["libblas.so.3"]["reason"]),
+                         (False, "on the list of shared libraries, but starts no threads"))
+        self.assertTrue(all(row["shared"] for name, row in rows.items() if name not in (NUMPY, "libblas.so.3")), rows)
+        shared = self.rows(NUMPY, "--share", "libblas.so.3")["libblas.so.3"]
+        self.assertEqual((shared["shared"], shared["reason"]), (True, "shared by option"))
 
     def test_files_are_those_that_ldd_finds(self):
         for file in NUMPY, SSL:
@@ -135,18 +137,14 @@ class Names(Reader):
         return {row["name"]: (row["source"], os.path.basename(row["from"] or ""))
                 for row in self.read(*args, "--names")["names"]}
 
-    def test_numpy_takes_blas_and_libc_from_the_system(self):
+    def test_numpy_takes_libc_from_the_system_and_blas_where_it_is_shared(self):
         names = self.names(NUMPY)
-        self.assertEqual(names["cblas_dgemm"][0], "system")
+        self.assertNotIn("cblas_dgemm", names)
         self.assertEqual(names["localeconv"], ("system", "libc.so.6"))
         self.assertEqual(names["sin"], ("system", "libm.so.6"))
         self.assertEqual([name for name in names if name.startswith(("Py", "_Py"))], [])
         self.assertEqual([name for name, (source, _) in names.items() if source == "unresolved"], [])
-
-    def test_private_blas_crosses_no_more(self):
-        names = self.names(NUMPY, "--private", "libblas*", "--private", "libopenblas*")
-        self.assertNotIn("cblas_dgemm", names)
-        self.assertIn("malloc", names)
+        self.assertEqual(self.names(NUMPY, "--share", "libblas.so.3")["cblas_dgemm"][0], "system")
 
     def test_replaced_names_have_reasons(self):
         rows = {row["name"]: row for row in self.read(LIBPYTHON, "--names")["names"]}
