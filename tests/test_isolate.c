@@ -11,6 +11,8 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -199,6 +201,75 @@ static void pool_submit_works_under_each_strategy(void **state)
 	assert_ok(gorgon_pool_destroy(pool));
 }
 
+#define HOST_KEYS  16
+#define EARLY_KEYS 8 // of modules/early_keys.c, and as many that are not set
+
+static pthread_key_t host_keys[HOST_KEYS];
+static int host_values[HOST_KEYS], host_destroyed[HOST_KEYS];
+
+static void destroy_host_value(void *value)
+{
+	host_destroyed[(int *)value - host_values]++;
+}
+
+static void assert_host_keys(void)
+{
+	for (int i = 0; i < HOST_KEYS; i++)
+		assert_ptr_equal(pthread_getspecific(host_keys[i]), i % 2 ? &host_values[i] : NULL);
+}
+
+static void *load_early_keys(void *interp)
+{
+	char *text;
+
+	for (int i = 0; i < HOST_KEYS; i++)
+		assert_int_equal(pthread_setspecific(host_keys[i], i % 2 ? &host_values[i] : NULL), 0);
+	assert_true(asprintf(&text, "import ctypes\nlib = ctypes.CDLL('%s')\ncount = lib.early_keys_count()\n"
+			     "def count_here(): return lib.early_keys_count()\n"
+			     "def set_here(): return lib.early_keys_set()\n"
+			     "def destroyed(): return lib.early_keys_destroyed()\n"
+			     "def delete(): return lib.early_keys_delete()\n",
+			     test_module("libearly_keys.so")) > 0);
+	assert_ok(gorgon_interp_run_string(interp, text, NULL));
+	free(text);
+	assert_host_keys();
+	assert_int_equal(call(interp, "count_here"), EARLY_KEYS);
+	assert_host_keys();
+	return NULL;
+}
+
+static void *set_early_keys(void *interp)
+{
+	assert_int_equal(call(interp, "set_here"), EARLY_KEYS);
+	for (int i = 0; i < HOST_KEYS; i++)
+		assert_null(pthread_getspecific(host_keys[i]));
+	return NULL;
+}
+
+static void interp_call_keys_of_constructors_and_of_the_host_keep_their_values(void **state)
+{
+	struct gorgon_interp *interp = start(state);
+	pthread_t thread;
+
+	memset(host_destroyed, 0, sizeof(host_destroyed));
+	// Made once, as those of another C library: one that was made again has another sequence number.
+	for (int i = 0; i < HOST_KEYS && !host_keys[HOST_KEYS - 1]; i++)
+		assert_int_equal(pthread_key_create(&host_keys[i], destroy_host_value), 0);
+	assert_int_equal(pthread_create(&thread, NULL, load_early_keys, interp), 0);
+	pthread_join(thread, NULL);
+	for (int i = 0; i < HOST_KEYS; i++)
+		assert_int_equal(host_destroyed[i], i % 2);
+	assert_int_equal(call(interp, "destroyed"), EARLY_KEYS);
+	assert_int_equal(call(interp, "count_here"), 0);
+	assert_int_equal(pthread_create(&thread, NULL, set_early_keys, interp), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(call(interp, "destroyed"), 2 * EARLY_KEYS);
+	assert_int_equal(call(interp, "delete"), 0);
+	for (int i = 0; i < HOST_KEYS; i++)
+		assert_int_equal(host_destroyed[i], i % 2);
+	assert_ok(gorgon_interp_destroy(interp));
+}
+
 static void *come_and_go(void *ctx)
 {
 	struct gorgon_interp_opts opts = {.size = sizeof(opts), .isolate = *(enum gorgon_isolate *)ctx};
@@ -334,6 +405,7 @@ int main(void)
 		STRATEGIES(interp_run_exception_and_exit_are_errors),
 		STRATEGIES(interp_destroy_leaves_no_object),
 		STRATEGIES(pool_submit_works_under_each_strategy),
+		STRATEGIES(interp_call_keys_of_constructors_and_of_the_host_keep_their_values),
 		cmocka_unit_test(interp_create_all_strategies_at_once_on_several_threads),
 		LINKED(interp_create_linked_objects_are_listed_with_link_maps),
 		LINKED(interp_create_linked_refuses_what_needs_the_loader),

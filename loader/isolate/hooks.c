@@ -145,20 +145,22 @@ static char *hook_getenv(const char *name, struct gorgon_ns *ns)
 }
 
 // Each C library numbers keys from 0, and looks for their values in one array of the thread: a
-// value of one would be destroyed as that of another. Keys that a constructor has made before
-// its object was bound are still its C library's.
+// value of one would be destroyed as that of another. Those that a constructor has made before
+// its object was bound have one of ours each, see early_keys.c; only while it runs they have none.
 static int hook_key_delete(unsigned key, struct gorgon_ns *ns)
 {
-	return key < GORGON_KEY_FIRST ? ns->linked->libc.key_delete(key) : gorgon_key_delete(key);
+	return key < GORGON_KEY_FIRST ? gorgon_early_keys_delete(ns, key) : gorgon_key_delete(key);
 }
 
 static void *hook_key_get(unsigned key, struct gorgon_ns *ns)
 {
+	key = gorgon_early_keys_find(ns, key);
 	return key < GORGON_KEY_FIRST ? ns->linked->libc.key_get(key) : gorgon_key_get(key);
 }
 
 static int hook_key_set(unsigned key, const void *value, struct gorgon_ns *ns)
 {
+	key = gorgon_early_keys_find(ns, key);
 	return key < GORGON_KEY_FIRST ? ns->linked->libc.key_set(key, value)
 				      : gorgon_key_set(key, value);
 }

@@ -284,6 +284,51 @@ static void forget_handle(struct gorgon_linked *linked, const void *handle)
 	}
 }
 
+static void find_libc(struct gorgon_linked *linked, void *handle)
+{
+	const struct {
+		const char *name;
+		void *pointer;
+	} list[] = {
+		{"__errno_location", &linked->libc.errno_location},
+		{"dlerror", &linked->libc.dlerror},
+		{"fflush", &linked->libc.fflush},
+		{"stdout", &linked->libc.out},
+		{"fork", &linked->libc.fork},
+		{"pthread_key_delete", &linked->libc.key_delete},
+		{"pthread_getspecific", &linked->libc.key_get},
+		{"pthread_setspecific", &linked->libc.key_set},
+		{"uselocale", &linked->libc.uselocale},
+		{"getenv", &linked->libc.getenv},
+	};
+
+	// All are there in any C library that this one runs with.
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
+		void *addr = dlsym(handle, list[i].name);
+
+		memcpy(list[i].pointer, &addr, sizeof(addr));
+	}
+	linked->libc.keys = dlvsym(handle, "__pthread_keys", "GLIBC_PRIVATE");
+}
+
+static struct gorgon_error *open_file(struct gorgon_ns *ns, const char *path, int flags, void **handle)
+{
+	struct gorgon_linked *linked = ns->linked;
+	struct gorgon_error *err = gorgon_early_keys_begin(ns), *keys_err;
+
+	if (err)
+		return err;
+	err = linked->linker->open(ns, path, flags, handle);
+	if (!err && *handle && !linked->libc.errno_location)
+		find_libc(linked, *handle);
+	keys_err = gorgon_early_keys_end(ns, !err && *handle);
+	if (!keys_err)
+		return err;
+	dlclose(*handle);
+	*handle = NULL;
+	return keys_err;
+}
+
 // NULL and no error, too: see struct gorgon_linker.
 static struct gorgon_error *open_locked(struct gorgon_ns *ns, const char *path, int flags,
 					void **ret)
@@ -299,7 +344,7 @@ static struct gorgon_error *open_locked(struct gorgon_ns *ns, const char *path, 
 	if (!path || !*path)
 		handle = dlmopen(linked->lmid, map_of(linked->handles[0])->l_name,
 				 RTLD_NOW | RTLD_NOLOAD);
-	else if ((err = linked->linker->open(ns, path, flags, &handle)))
+	else if ((err = open_file(ns, path, flags, &handle)))
 		return err;
 	*ret = handle;
 	if (!handle)
@@ -347,32 +392,6 @@ struct gorgon_error *gorgon_linked_dlclose(struct gorgon_ns *ns, void *handle)
 	return err;
 }
 
-static void find_libc(struct gorgon_linked *linked)
-{
-	const struct {
-		const char *name;
-		void *pointer;
-	} list[] = {
-		{"__errno_location", &linked->libc.errno_location},
-		{"dlerror", &linked->libc.dlerror},
-		{"fflush", &linked->libc.fflush},
-		{"stdout", &linked->libc.out},
-		{"fork", &linked->libc.fork},
-		{"pthread_key_delete", &linked->libc.key_delete},
-		{"pthread_getspecific", &linked->libc.key_get},
-		{"pthread_setspecific", &linked->libc.key_set},
-		{"uselocale", &linked->libc.uselocale},
-		{"getenv", &linked->libc.getenv},
-	};
-
-	// All are there in any C library that this one runs with.
-	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
-		void *addr = dlsym(linked->handles[0], list[i].name);
-
-		memcpy(list[i].pointer, &addr, sizeof(addr));
-	}
-}
-
 struct gorgon_error *gorgon_linked_open(struct gorgon_ns *ns, const struct gorgon_linker *linker,
 					const char *path, struct gorgon_object **ret)
 {
@@ -388,7 +407,6 @@ struct gorgon_error *gorgon_linked_open(struct gorgon_ns *ns, const struct gorgo
 	if ((err = gorgon_hooks_create(ns)) ||
 	    (err = gorgon_linked_dlopen(ns, path, RTLD_NOW | RTLD_LOCAL, &handle)))
 		return err;
-	find_libc(linked);
 	map = map_of(handle);
 	gorgon_lock();
 	for (struct gorgon_object *object = ns->first; object; object = object->next)
@@ -418,19 +436,13 @@ static struct gorgon_error *detach(struct gorgon_ns *ns)
 	return err;
 }
 
-// What the C library knows of a key of thread-specific data: its number is odd while it is in use.
-struct system_key {
-	uintptr_t sequence;
-	void (*destructor)(void *);
-};
-
 // Constructors make keys before their calls are ours, and libpython's, of its allocator (since
 // CPython 3.13), is never deleted: a thread that ends later would call a destructor that is gone.
 // A C library without this name keeps such keys.
 static void delete_keys(struct gorgon_ns *ns)
 {
 	struct gorgon_linked *linked = ns->linked;
-	const struct system_key *keys = dlvsym(linked->handles[0], "__pthread_keys", "GLIBC_PRIVATE");
+	const struct gorgon_system_key *keys = linked->libc.keys;
 
 	gorgon_lock();
 	for (pthread_key_t key = 0; keys && key < PTHREAD_KEYS_MAX; key++)
@@ -480,6 +492,7 @@ struct gorgon_error *gorgon_linked_close(struct gorgon_ns *ns)
 	gorgon_thunks_destroy(linked->thunks);
 	free(linked->handles);
 	free(linked->patches);
+	free(linked->early);
 	free(linked);
 	ns->linked = NULL;
 	return NULL;

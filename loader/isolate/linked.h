@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
+struct gorgon_early_keys;
 struct gorgon_thunks;
 
 /* What differs between the strategies that use the system's linker. */
@@ -33,6 +34,12 @@ struct gorgon_patch {
 	void **slot, *before;
 };
 
+/* What the C library knows of a key of thread-specific data: its number is odd while it is in use. */
+struct gorgon_system_key {
+	uintptr_t sequence;
+	void (*destructor)(void *);
+};
+
 /* Of a namespace whose objects the system's linker loads. */
 struct gorgon_linked {
 	const struct gorgon_linker *linker;
@@ -47,6 +54,7 @@ struct gorgon_linked {
 	bool closing;
 	struct gorgon_patch *patches;
 	size_t patch_count, patch_capacity;
+	struct gorgon_early_keys *early; /* with a C library of its own */
 
 	/* Of the C library that private code uses. */
 	struct {
@@ -56,6 +64,7 @@ struct gorgon_linked {
 		FILE **out;
 		pid_t (*fork)(void);
 		int (*key_delete)(pthread_key_t key);
+		const struct gorgon_system_key *keys; /* all of them; NULL: it has no such name */
 		void *(*key_get)(pthread_key_t key);
 		int (*key_set)(pthread_key_t key, const void *value);
 		locale_t (*uselocale)(locale_t locale);
@@ -86,6 +95,17 @@ struct gorgon_error *gorgon_linked_dlclose(struct gorgon_ns *ns, void *handle);
 /* Around fork(), besides what lock.c does. */
 void gorgon_linked_before_fork(void);
 void gorgon_linked_after_fork(bool child);
+
+/* --- early_keys.c -------------------------------------------------------------------- */
+
+/* Around each dlopen(), with the lock of linked.c; the second only after the first has succeeded.
+ * @opened: something may have come. */
+struct gorgon_error *gorgon_early_keys_begin(struct gorgon_ns *ns);
+struct gorgon_error *gorgon_early_keys_end(struct gorgon_ns *ns, bool opened);
+/* Of a namespace with a C library of its own: the key of ours that private code means by @key, or
+ * @key, when there is none; and its end. */
+unsigned gorgon_early_keys_find(const struct gorgon_ns *ns, unsigned key);
+int gorgon_early_keys_delete(struct gorgon_ns *ns, unsigned key);
 
 /* --- hooks.c ------------------------------------------------------------------------- */
 

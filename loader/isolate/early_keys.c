@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// Keys of thread-specific data that constructors make in a C library of the namespace's own.
+//
+// Each C library numbers its keys from 0, and all of them look for values in one array of the
+// thread: they are of one version, so each takes it for its own. Our hooks (hooks.c) give private
+// code other keys, but constructors run before their objects are bound to those. libpython's
+// (since CPython 3.13) makes a key for its allocator and sets a value, in the place of one of the
+// host's: its destructor would get that value when the thread ends.
+//
+// So what a thread has under the host's keys is kept while it loads. Afterwards a key that the
+// other C library has made gets one of ours, which the hooks take for it, with the value; and the
+// host has its own value back. The number stays in use in the other library.
+//
+// Not handled: a constructor that looks for a value before it sets one finds the host's; more than
+// 32 keys, for whose values a C library allocates memory that the host's would free; keys of objects
+// that the C library loads for itself.
+
+#define _GNU_SOURCE
+#include "linked.h"
+#include "../elf/error.h"
+#include "../elf/keys.h"
+#include "../elf/ns.h"
+#include "../elf/thread.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+struct gorgon_early_keys {
+	struct {
+		uintptr_t sequence; // what is known of the key; another one: constructors used it
+		unsigned number;    // ours; 0: none; atomic
+	} list[PTHREAD_KEYS_MAX];
+	void *kept[PTHREAD_KEYS_MAX]; // the thread's values under the host's keys
+	unsigned depth;		      // constructors may load
+};
+
+struct gorgon_error *gorgon_early_keys_begin(struct gorgon_ns *ns)
+{
+	struct gorgon_linked *linked = ns->linked;
+
+	if (!linked->linker->own_libc)
+		return NULL;
+	if (!linked->early)
+		linked->early = calloc(1, sizeof(*linked->early));
+	// Its own key and value are there from now on.
+	if (!linked->early || !gorgon_thread_get())
+		return &gorgon_error_nomem;
+	if (linked->early->depth++)
+		return NULL;
+	for (pthread_key_t key = 0; key < PTHREAD_KEYS_MAX; key++)
+		linked->early->kept[key] = pthread_getspecific(key);
+	return NULL;
+}
+
+static bool is_used(const struct gorgon_linked *linked, pthread_key_t key)
+{
+	return linked->libc.keys[key].sequence != linked->early->list[key].sequence;
+}
+
+static void forget(struct gorgon_early_keys *early, pthread_key_t key)
+{
+	unsigned number = early->list[key].number;
+
+	__atomic_store_n(&early->list[key].number, 0, __ATOMIC_RELEASE);
+	if (number)
+		gorgon_key_delete(number);
+}
+
+static struct gorgon_error *adopt(struct gorgon_ns *ns, pthread_key_t key)
+{
+	struct gorgon_linked *linked = ns->linked;
+	const struct gorgon_system_key *system = &linked->libc.keys[key];
+	const void *value;
+	unsigned number;
+
+	forget(linked->early, key);
+	if (!(system->sequence & 1))
+		return NULL;
+	if (gorgon_key_create(&number, system->destructor, ns))
+		return &gorgon_error_nomem;
+	__atomic_store_n(&linked->early->list[key].number, number, __ATOMIC_RELEASE);
+	value = linked->libc.key_get(key);
+	// The host's: nobody has set this one yet.
+	if (value == linked->early->kept[key])
+		return NULL;
+	return value && gorgon_key_set(number, value) ? &gorgon_error_nomem : NULL;
+}
+
+struct gorgon_error *gorgon_early_keys_end(struct gorgon_ns *ns, bool opened)
+{
+	struct gorgon_linked *linked = ns->linked;
+	struct gorgon_early_keys *early = linked->early;
+	struct gorgon_error *err = NULL;
+
+	if (!linked->linker->own_libc || --early->depth || !opened)
+		return NULL;
+	if (!linked->libc.keys)
+		return gorgon_linked_refuse("dlmopen", "the C library does not show its keys (__pthread_keys)");
+	for (pthread_key_t key = 0; key < PTHREAD_KEYS_MAX && !err; key++)
+		if (is_used(linked, key))
+			err = adopt(ns, key);
+	for (pthread_key_t key = 0; key < PTHREAD_KEYS_MAX; key++) {
+		if (!is_used(linked, key))
+			continue;
+		// Each of them writes if the key is one of its own.
+		linked->libc.key_set(key, NULL);
+		pthread_setspecific(key, early->kept[key]);
+		if (err)
+			forget(early, key);
+		early->list[key].sequence = linked->libc.keys[key].sequence;
+	}
+	return err;
+}
+
+unsigned gorgon_early_keys_find(const struct gorgon_ns *ns, unsigned key)
+{
+	unsigned number = key < PTHREAD_KEYS_MAX
+				  ? __atomic_load_n(&ns->linked->early->list[key].number, __ATOMIC_ACQUIRE)
+				  : 0;
+
+	return number ?: key;
+}
+
+int gorgon_early_keys_delete(struct gorgon_ns *ns, unsigned key)
+{
+	struct gorgon_linked *linked = ns->linked;
+	int ret;
+
+	if (key < PTHREAD_KEYS_MAX)
+		forget(linked->early, key);
+	ret = linked->libc.key_delete(key);
+	if (!ret)
+		linked->early->list[key].sequence = linked->libc.keys[key].sequence;
+	return ret;
+}
