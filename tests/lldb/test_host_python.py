@@ -9,16 +9,23 @@ import unittest
 
 import harness
 
+# One sleeps after the other: on a slow machine both would have stopped by the time that lldb looks.
 PROGRAM = """
+import os
 from gorgon import InterpreterPoolExecutor
-def outer(x):
-    return nap(x)
-def nap(x):
-    import time
+def outer(job):
+    return nap(*job)
+def nap(x, wait_for, then_write):
+    import os, time
+    if wait_for is not None:
+        os.read(wait_for, 1)
     time.sleep(x)
+    if then_write is not None:
+        os.write(then_write, b"x")
     return x
+read, write = os.pipe()
 with InterpreterPoolExecutor(2) as pool:
-    print(sorted(pool.map(outer, [0.25, 0.5])))
+    print(sorted(pool.map(outer, [(0.25, read, None), (0.5, None, write)])))
 """
 
 
