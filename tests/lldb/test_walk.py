@@ -87,7 +87,7 @@ class Walk(session.Case):
 class Steps(Walk):
     """From a breakpoint out of a function, over a call, into another private library and back."""
 
-    commands = ["gorgon break enter", "gorgon break PyRun_SimpleStringFlags", "gorgon break PyInit__multiarray_umath",
+    commands = ["gorgon break enter", "gorgon break Py_BytesMain", "gorgon break PyInit__multiarray_umath",
                 "breakpoint set -n host_created", "breakpoint set -n host_destroyed"]
     actions = {
         1: [*SYMBOLS, "bt 2", "frame variable owner", "frame variable amount", "up", "frame variable owner amount",
