@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define RELEASE "/usr/bin/python3.11"
-#define DEBUG	"/usr/bin/python3.11d"
+#define RELEASE "/usr/bin/python" TEST_PYTHON
+#define DEBUG	RELEASE "d"
 #define COUNT_MAX 5
 
 // f(n) does a bit of everything in threads, and says which CPython has done it.
@@ -137,7 +137,7 @@ static void mixed_release_and_debug_build_live_together(void **state)
 
 	(void)state;
 	if (access(DEBUG, X_OK))
-		skip_because("python3.11-dbg is not installed");
+		skip_because("python" TEST_PYTHON "-dbg is not installed");
 	test_hide_leaks(true);
 	live_together(members, 2, 0);
 	live_together(members, 2, 1);

@@ -14,7 +14,7 @@ import gdb_session as session  # noqa: E402
 
 PROGRAM = os.path.join(session.HERE, "frames.py")
 FRAME = re.compile(rf'^ +File "{PROGRAM}", line (\d+), in (\S+)', re.M)
-RELEASE, DEBUG = "/usr/bin/python3.11", "/usr/bin/python3.11d"
+RELEASE, DEBUG = harness.PYTHON, harness.PYTHON + "d"
 
 
 class Mixed:
@@ -77,9 +77,11 @@ class Builds(Mixed, unittest.TestCase):
     @classmethod
     def pythons(cls):
         if not os.path.exists(DEBUG):
-            raise unittest.SkipTest("python3.11-dbg is not installed")
-        return [(RELEASE, "3.11", "libpython3.11.so.1.0"), (DEBUG, "3.11", "libpython3.11d.so.1.0")]
+            raise unittest.SkipTest(f"python{harness.VERSION}-dbg is not installed")
+        return [(RELEASE, harness.VERSION, harness.SONAME),
+                (DEBUG, harness.VERSION, f"libpython{harness.VERSION}d.so.1.0")]
 
+    @session.needs_frames_of_helper
     def test_the_helper_knows_both(self):
         for stop in self.stops:
             names = [frame.split(":")[1].split(".")[-1] for frame in self.expected[stop.lwp][1]]

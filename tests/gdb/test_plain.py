@@ -97,7 +97,7 @@ class Live(Case):
                              rf"at \S*Modules/timemodule\.c:{self.line}\n")
             names = session.frames(stop.output["bt"])
             self.assertIn("_PyEval_EvalFrameDefault", names)
-            self.assertIn("PyRun_SimpleStringFlags", names)
+            self.assertIn("Py_RunMain", names)
             self.assert_bottom(stop.output["bt"])
 
     def test_arguments_have_the_values_of_their_interpreter(self):

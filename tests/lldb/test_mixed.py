@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lldb_session as session  # noqa: E402
 import test_python as single  # noqa: E402
 
-RELEASE, DEBUG = "/usr/bin/python3.11", "/usr/bin/python3.11d"
+RELEASE, DEBUG = harness.PYTHON, harness.PYTHON + "d"
 
 
 class Mixed:
@@ -66,8 +66,9 @@ class Builds(Mixed, unittest.TestCase):
     @classmethod
     def pythons(cls):
         if not os.path.exists(DEBUG):
-            raise unittest.SkipTest("python3.11-dbg is not installed")
-        return [(RELEASE, "3.11", "libpython3.11.so.1.0"), (DEBUG, "3.11", "libpython3.11d.so.1.0")]
+            raise unittest.SkipTest(f"python{harness.VERSION}-dbg is not installed")
+        return [(RELEASE, harness.VERSION, harness.SONAME),
+                (DEBUG, harness.VERSION, f"libpython{harness.VERSION}d.so.1.0")]
 
 
 @harness.needs_lldb

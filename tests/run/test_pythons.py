@@ -7,9 +7,9 @@ import tempfile
 import unittest
 
 import pythons
-from harness import GORGON, LIBPYTHON, PYTHON3, SONAME, VERSION, run
+from harness import GORGON, LIBPYTHON, PYTHON, PYTHON3, SONAME, VERSION, run
 
-RELEASE, DEBUG = "/usr/bin/python3.11", "/usr/bin/python3.11d"
+RELEASE, DEBUG = PYTHON, PYTHON + "d"
 
 
 class Named(unittest.TestCase):
@@ -31,7 +31,7 @@ class Named(unittest.TestCase):
             self.same(executable, "-c", "another python on PATH")
             self.same(executable, "-c", "PYTHONHOME of nobody")
 
-    @unittest.skipUnless(os.path.exists(DEBUG), "python3.11-dbg is not installed")
+    @unittest.skipUnless(os.path.exists(DEBUG), f"python{VERSION}-dbg is not installed")
     def test_debug_build_by_every_name(self):
         ways = pythons.ways(DEBUG, f"{self.folder}/debug")
         # venv copies the release build here, and writes down that it was the debug build.
