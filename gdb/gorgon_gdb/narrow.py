@@ -28,7 +28,7 @@ COMPILE_UNIT, SUBPROGRAM, INLINED_SUBROUTINE = 0x11, 0x2E, 0x1D
 NAME, LANGUAGE, LOW_PC, ENTRY_PC, RANGES, ORIGIN, SPECIFICATION = 0x03, 0x13, 0x11, 0x52, 0x55, 0x31, 0x47
 HAS_CODE = {LOW_PC, ENTRY_PC, RANGES}
 STRING, STRP, REF_ADDR, REF4, IMPLICIT_CONST = 0x08, 0x0E, 0x10, 0x13, 0x21
-DATA1, DATA2 = 0x0B, 0x05
+DATA1, DATA2, UDATA, SDATA = 0x0B, 0x05, 0x0F, 0x0D
 LANGUAGES = {0x01, 0x02, 0x0C, 0x1D, 0x2C, 0x8001}  # C, and assembler
 # Sizes of forms in 32-bit DWARF with addresses of 8 bytes.
 SIZES = {0x01: 8, DATA1: 1, DATA2: 2, 0x06: 4, 0x07: 8, 0x0C: 1, 0x11: 1, 0x12: 2, REF4: 4, 0x14: 8, STRP: 4,
@@ -151,12 +151,18 @@ class Unit:
         root = next((a for a in abbreviations if info.startswith(a.code, self.root)), None)
         if not root or root.tag != COMPILE_UNIT:
             raise Unsure
-        for attribute, form, off, value in root.attributes:
-            if attribute == LANGUAGE and off is not None and form in (DATA1, DATA2, IMPLICIT_CONST):
-                at = self.root + len(root.code) + off
+        at = self.root + len(root.code)
+        for attribute, form, _, value in root.attributes:
+            if attribute == LANGUAGE and form in (DATA1, DATA2, IMPLICIT_CONST):
                 language = value if form == IMPLICIT_CONST else int.from_bytes(info[at:at + SIZES[form]], "little")
                 if language in LANGUAGES:
                     return
+            if form in SIZES:
+                at += SIZES[form]
+            elif form in (UDATA, SDATA):  # what assemblers write for a size
+                at = skip_leb(info, at)
+            else:
+                break
         raise Unsure
 
 

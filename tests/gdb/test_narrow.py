@@ -39,6 +39,29 @@ __attribute__((noinline)) int work(int i)
     "twice.c": "int twice(int i) { return work(i) + small(i + 3); }\n",
     "thrice.c": "int thrice(int i) { return work(i) + work(i + 1) + work(i + 2); }\n",
 }
+# A unit of binutils 2.44: the size of its code (DW_AT_high_pc) is an uleb128, and comes before its language.
+ASSEMBLER = """
+	.text
+by_hand:
+	ret
+	.section .debug_abbrev, "", @progbits
+.Labbrev:
+	.uleb128 1, 0x11
+	.byte 0
+	.uleb128 0x11, 0x01, 0x12, 0x0f, 0x13, 0x05, 0, 0, 0
+	.section .debug_info, "", @progbits
+	.long .Lend - .Lstart
+.Lstart:
+	.value 5
+	.byte 1, 8
+	.long .Labbrev
+	.uleb128 1
+	.quad by_hand
+	.uleb128 300
+	.value LANGUAGE
+.Lend:
+	.section .note.GNU-stack, "", @progbits
+"""
 NAMES = ["work", "hidden", "small", "twice", "thrice"]
 # Units of link-time optimisation refer to those of each source.
 LTO = ["-O2", "-flto", "-flto-partition=1to1"]
@@ -108,6 +131,18 @@ class Search(unittest.TestCase):
             with self.subTest(flags):
                 self.assertIsNone(narrow.index(build(self.folder, *flags, compiler=compiler), ["work"]))
         self.assertIsNone(narrow.index(os.path.join(self.folder, "no such file"), ["work"]))
+
+    def test_the_language_of_a_unit_is_found_behind_a_number_of_any_length(self):
+        assembler = os.path.join(self.folder, "by_hand.s")
+        for language, count in ((0x8001, 4), (4, None)):  # assembler, and C++
+            with open(assembler, "w") as file:
+                file.write(ASSEMBLER.replace("LANGUAGE", str(language)))
+            path = build(self.folder, "-O2", assembler)
+            with self.subTest(language):
+                if count:
+                    self.assertEqual(self.units(path, "work"), (1, count))
+                else:
+                    self.assertIsNone(narrow.index(path, ["work"]))
 
     def test_a_damaged_file_is_left_to_gdb_or_found_in(self):
         path = build(self.folder, *LTO)
