@@ -111,8 +111,9 @@ def whose(addresses, pc, offset=0):
 
 
 def frames(backtrace):
-    """Function names of a backtrace, innermost first."""
-    return re.findall(r"^#\d+\s+(?:0x[0-9a-f]+ in )?(\S+)", backtrace, re.M)
+    """Function names of a backtrace, innermost first; the C library's own names for what it exports (__GI___clone3) are
+    those names."""
+    return re.findall(r"^#\d+\s+(?:0x[0-9a-f]+ in )?(?:__GI_+)?(\S+)", backtrace, re.M)
 
 
 def threads(output):
