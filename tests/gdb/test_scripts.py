@@ -36,7 +36,7 @@ def sleep_offset():
 
 
 def number(text):
-    found = re.match(r"\$\d+ = (-?\d+)\n", text)
+    found = re.search(r"^\$\d+ = (-?\d+)$", text, re.M)  # of a core gdb may complain first
     return int(found[1]) if found else None
 
 
