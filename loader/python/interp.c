@@ -203,7 +203,8 @@ static struct gorgon_error *run(struct gorgon_interp *interp, void *ctx)
 					   "interpreter %u: refused the audit hook that --timing needs",
 					   interp->number);
 	gorgon_interp_show_thread(interp, (uint64_t)gettid());
-	program->status = bytes_main(program->argc + 1, interp->argv);
+	// As a process has it: CPython 3.14 and newer return all bits of what sys.exit() was given.
+	program->status = bytes_main(program->argc + 1, interp->argv) & 0xff;
 	return NULL;
 }
 
