@@ -100,6 +100,14 @@ def find(read, runtime, minor):
     return offsets
 
 
+def minor_of(read, runtime):
+    """Of which CPython, from 3.13 on, a _PyRuntime is. Raises as find() does."""
+    cookie, version, _ = HEADER.unpack(bytes(read(runtime, HEADER.size)))
+    if cookie != COOKIE:
+        raise root.RootError(f"_PyRuntime begins with {cookie!r}, {COOKIE!r} expected")
+    return version >> 16 & 0xff
+
+
 def members_of(text, minor):
     since = 0
     for word in text.split():

@@ -17,7 +17,7 @@ import sys
 
 import gdb
 
-from . import process, root
+from . import layout, process, python, root
 
 _seen_libraries = set()
 _seen_build_ids = set()
@@ -71,11 +71,24 @@ def use_own_globals():
         cls._dummy_key = staticmethod(lambda: process.own_global("_PySet_Dummy"))
 
 
-def thread_state(namespace):
-    """The selected thread's PyThreadState in a copy, or None."""
+def python_of_host():
+    """What the host's own CPython says, for a frame that is not of private code; None where there is none."""
     try:
-        address = process.python_of(namespace).thread_state(process.kernel_id(gdb.selected_thread()))
-    except (root.RootError, root.MemoryProblem):
+        runtime = int(gdb.parse_and_eval("(unsigned long)&_PyRuntime"))
+    except gdb.error:
+        return None
+    if process.find_object(runtime):  # gdb takes a copy's where the host has none
+        return None
+    return python.Python(process.read_memory, runtime, layout.minor_of(process.read_memory, runtime))
+
+
+def thread_state(namespace):
+    """The selected thread's PyThreadState in a copy, or in the host's own CPython; None when it has none. Raises
+    root.RootError for one that is not known here."""
+    found = process.python_of(namespace) if namespace else python_of_host()
+    try:
+        address = found.thread_state(process.kernel_id(gdb.selected_thread())) if found else 0
+    except root.MemoryProblem:
         return None
     return gdb.Value(address).cast(gdb.lookup_type("PyThreadState").pointer()) if address else None
 
@@ -90,8 +103,61 @@ def use_own_thread_state():
 
     def get_thread_state():
         namespace = process.namespace_of_selected_frame()
-        return thread_state(namespace) if namespace else theirs()
+        try:
+            return thread_state(namespace)
+        except root.RootError:
+            return None if namespace else theirs()
     cls.get_thread_state = staticmethod(get_thread_state)
+    use_frames_of_each(sys.modules["__main__"].Frame, cls)
+
+
+def use_frames_of_each(cls, interpreter_frame):
+    """Where the compiler has left nothing of a call's variables the helper goes on with the Python frame's own caller. So
+    it ends where one interpreter, or the host's Python, has called another."""
+    theirs = cls.get_pyop
+
+    def get_pyop(self):
+        return theirs(self) or frame_of_caller(self, interpreter_frame)
+    cls.get_pyop = get_pyop
+
+
+def frame_of_caller(frame, interpreter_frame):
+    """The Python frame of a call of the evaluation function, when the next one further in is another interpreter's."""
+    def namespace_of(call):
+        found = process.find_object(call._gdbframe.pc())
+        return found.namespace if found else None
+
+    def is_own(call):
+        theirs = namespace_of(call)
+        return theirs.id == own.id if theirs and own else theirs is own
+
+    own = namespace_of(frame)
+    inner = (each for each in newer(frame) if each.is_evalframe())
+    nearest = next(inner, None)
+    if not nearest or is_own(nearest):
+        return None
+    selected = gdb.selected_frame()
+    frame._gdbframe.select()  # there gdb finds the host's variables
+    try:
+        state = thread_state(own)
+    except root.RootError:
+        return None
+    finally:
+        selected.select()
+    found = interpreter_frame(state["current_frame"]) if state and int(state["current_frame"]) else None
+    for _ in filter(is_own, inner):
+        while found and not found.is_shim():
+            found = found.previous()
+        found = found and found.previous()
+    return found
+
+
+def newer(frame):
+    """Those that it has called, from the next one to the innermost."""
+    frame = frame.newer()
+    while frame:
+        yield frame
+        frame = frame.newer()
 
 
 def load(library):
