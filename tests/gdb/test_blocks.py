@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: MIT
 """gdb: one symfile for a block of interpreters."""
 
+import os
 import re
+import sys
 import tempfile
 import unittest
 
 import blocks
 import harness
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import gdb_session as session  # noqa: E402
+
 SYMFILES = "python print('symfiles', sum(o.filename.startswith('<in-memory') for o in gdb.objfiles() if o.filename))"
+
+# Names of a symbol table are as the compiler has changed them.
+SLEEP = r" in time_sleep(?:\.\w+)* \(\)"
 
 
 @harness.needs_gdb
@@ -19,9 +27,8 @@ class Live(unittest.TestCase):
     def setUpClass(cls):
         with tempfile.TemporaryDirectory() as folder:
             cls.output = harness.gdb(
-                ["set print thread-events off", f"break {blocks.STOP}", "commands", "silent",
-                 "printf \"stop %#lx\\n\", $pc", "bt 2", "continue", "end", "break gorgon_interp_destroy", "commands",
-                 "silent", SYMFILES, "continue", "end", "run"],
+                ["set print thread-events off", f"break {blocks.STOP}", "break gorgon_interp_destroy", session.LOOP, "run",
+                 f"python drive({{1: ['bt 2'], 2: [{SYMFILES!r}]}})"],
                 *blocks.host(folder, False))
         cls.addresses = harness.host_addresses(cls.output)
 
@@ -30,7 +37,7 @@ class Live(unittest.TestCase):
         self.assertNotRegex(self.output, r"(?i)warning|error|cannot")
 
     def test_each_interpreter_stops_each_time(self):
-        pcs = [int(pc, 16) for pc in re.findall(r"^stop (0x[0-9a-f]+)$", self.output, re.M)]
+        pcs = [stop.pc for stop in session.stops(self.output, 1)]
         found = blocks.interpreters(self.addresses, pcs)
         self.assertEqual(sorted(found), sorted(2 * list(range(blocks.COUNT))))
         frames = re.findall(rf"^#0 +0x\w+ in {blocks.STOP} \(\)\n#1 +0x\w+ in (\w+)[.\w]* \(\)", self.output, re.M)
@@ -61,11 +68,11 @@ class Attached(unittest.TestCase):
     def test_names_and_backtraces_of_each(self):
         self.assertRegex(self.plain, r"(?m)^symfiles [2-5]$")
         self.assertEqual(len(re.findall(r"^ +0x\w+ <PyList_Append>:", self.plain, re.M)), blocks.COUNT)
-        threads = [t for t in re.split(r"^Thread ", self.plain, flags=re.M)[1:] if " in time_sleep ()" in t]
-        found = [int(re.search(r"(0x\w+) in time_sleep \(\)", t)[1], 16) for t in threads]
+        threads = [t for t in re.split(r"^Thread ", self.plain, flags=re.M)[1:] if re.search(SLEEP, t)]
+        found = [int(re.search(rf"(0x\w+){SLEEP}", t)[1], 16) for t in threads]
         self.assertEqual(sorted(blocks.interpreters(self.addresses, found)), list(range(blocks.COUNT)))
         for thread in threads:
-            self.assertRegex(thread, r"(?s) in time_sleep \(\).* in _PyEval_EvalFrameDefault \(.* in start_thread \(")
+            self.assertRegex(thread, rf"(?s){SLEEP}.* in _PyEval_EvalFrameDefault \(.* in start_thread \(")
 
     def test_scripts(self):
         self.assertRegex(self.scripts, rf"(?m)^{blocks.COUNT} namespaces, \d+ objects: consistent\.$")

@@ -168,7 +168,7 @@ class Crashed(unittest.TestCase):
         found = session.answers(output)
         self.assertIn("Program terminated with signal SIGSEGV", output)
         self.assertRegex(found["gorgon whose $pc"], rf": interpreter 1, _ctypes{re.escape(harness.EXT_SUFFIX)}, "
-                         r"O_get\+\d+, (cfield\.c|object\.h):\d+$")
+                         r"O_get\+\d+, (cfield\.c|object\.h|refcount\.h):\d+$")
         self.assertRegex(found["gorgon bt"], r"(?s)^#0 .*\bO_get from _ctypes\S+ \[interp 1\] .* in _PyEval_EvalFrameDefault from "
                          rf'[^\n]*\n +File "{CRASH}", line {CRASH_LINE}, in crash\n +return ctypes\.cast.*\n'
                          rf' +File "{CRASH}", line \d+, in <module>\n')

@@ -24,7 +24,8 @@ def nap(x):
 with InterpreterPoolExecutor(2) as pool:
     print(sorted(pool.map(outer, [0.25, 0.5])))
 """
-# What py-bt shows above the thread of the host's: the call inside, then the worker that has made it.
+# What py-bt shows above the thread of the host's: the call inside, then the worker that has made it. The first is not to be
+# seen where the compiler has left nothing of the call but a jump.
 NAMES = ["sleep", "nap", "outer", "run", "_call", "run", "call", "work_off", "run", "_bootstrap_inner", "_bootstrap"]
 
 
@@ -47,7 +48,7 @@ class HostPython(unittest.TestCase):
         shutil.rmtree(cls.site)
 
     def test_breakpoint_stops_in_each_interpreter(self):
-        stops = re.findall(r'^Thread \d+ "python3" hit Breakpoint 1(?:\.\d+)?, time_sleep \(self=.*timeout_obj=<float',
+        stops = re.findall(r'^Thread \d+ "(?:python3|gorgon-\d)" hit Breakpoint 1(?:\.\d+)?, time_sleep \(self=.*timeout_obj=<float',
                            self.output, re.M)
         self.assertEqual(len(stops), 2, self.output)
         self.assertIn("\n[0.25, 0.5]\n", self.output)
@@ -64,4 +65,5 @@ class HostPython(unittest.TestCase):
         for part in self.output.split("first\n")[1].split("second\n"):
             trace = part.split("Traceback (most recent call first):\n")[1]
             names = re.findall(r"^  (?:<built-in method (\w+) |File \"[^\"]+\", line \d+, in (\w+))", trace, re.M)
-            self.assertEqual([builtin or name for builtin, name in names], NAMES, self.output)
+            names = [builtin or name for builtin, name in names]
+            self.assertEqual(names[names[0] == "sleep":], NAMES[1:], self.output)

@@ -167,8 +167,10 @@ class Places(unittest.TestCase):
                 self.assertIsNotNone(narrow.index(path, NAMES))
                 *found, nowhere = compare(path, *NAMES, "nowhere")
                 for name, (narrowed, plain) in zip(NAMES, found):
-                    self.assertTrue(plain, name)
-                    self.assertEqual(narrowed, plain, name)
+                    # gdb 18 by itself misses what gcc 16 has inlined everywhere when it optimised at link time.
+                    self.assertTrue(plain or (name, flags) == ("small", LTO), name)
+                    self.assertEqual(narrowed, plain or narrowed, name)
+                    self.assertTrue(narrowed, name)
                 self.assertEqual(nowhere, ([], []))
 
     def test_places_are_the_same_in_libpython(self):

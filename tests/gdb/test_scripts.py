@@ -24,8 +24,8 @@ AT_START = ["gorgon list", "gorgon modules", "gorgon modules 1", "gorgon modules
             "print $gorgon_interp()", "print $_gorgon_interp", "print $gorgon_interp(1, 2)",
             "print $gorgon_interp(main)", "bt"]
 AT_SLEEP = ["gorgon list", "gorgon whose $pc", "gorgon whose timeout_obj->ob_type",
-            "print $gorgon_interp()", "print $_gorgon_interp", "print $gorgon_interp($pc)", "bt", "py-bt", "py-up",
-            "py-list", "py-locals", "py-print me", "frame function run_interpreter", "print $gorgon_interp() + 10",
+            "print $gorgon_interp()", "print $_gorgon_interp", "print $gorgon_interp($pc)", "bt", "py-bt",
+            "frame function _PyEval_EvalFrameDefault", "py-list", "py-locals", "py-print me", "py-up", "frame function run_interpreter", "print $gorgon_interp() + 10",
             "disable frame-filter global gorgon", "bt 2", "enable frame-filter global gorgon"]
 
 
@@ -170,7 +170,8 @@ class Live(Case):
     def test_py_bt_shows_python_frames_of_each_copy(self):
         for stop in self.sleeps.values():
             text = stop.output["py-bt"]
-            self.assertIn("built-in method sleep", text)
+            # Some compilers have left nothing of the call but a jump.
+            self.assertEqual("built-in method sleep" in text, "cfunction_vectorcall" in stop.output["bt"])
             self.assertRegex(text, rf'File "{session.PROGRAM}", line {session.STOP_LINE}, in inner\n'
                              r"    time\.sleep\(0\.125")
             self.assertLess(text.index("in inner"), text.index("in <module>"))
@@ -179,6 +180,7 @@ class Live(Case):
     def test_py_list_shows_the_line(self):
         for stop in self.sleeps.values():
             self.assertRegex(stop.output["py-list"], rf">{session.STOP_LINE}\s+time\.sleep\(0\.125")
+            self.assertIn("file <string>, line 1, in <module> ", stop.output["py-up"])
 
     @session.needs_frames_of_helper
     def test_py_locals_and_py_print_have_values_of_their_interpreter(self):

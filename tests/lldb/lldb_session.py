@@ -91,6 +91,14 @@ def libpython_symbol(name):
     return int(re.search(r"\$1 = (-?\d+)", output)[1]), int(re.search(r"^Line (\d+) of", output, re.M)[1])
 
 
+def libpython_places(name):
+    """Link-time addresses of all code of a function that debug information knows, relative to PyList_Append: compilers take parts
+    out of functions and put them back."""
+    output = harness.gdb(["print (long)&PyList_Append", f"info line {name}"], harness.LIBPYTHON)
+    append = int(re.search(r"\$1 = (\d+)", output)[1])
+    return {int(address, 16) - append for address in re.findall(r"^Line .* starts at address (0x\w+)", output, re.M)}
+
+
 # ---- the libraries in fixture/ -------------------------------------------------
 
 FIXTURE = os.path.join(HERE, "fixture")

@@ -70,7 +70,8 @@ class Python(session.Case):
             text = stop.output["bt"]
             self.assertRegex(text, rf"\[interp {i}\]`time_sleep\(self=<module>, timeout_obj={seconds}\) "
                              rf"at timemodule\.c:{self.line}:\d+\n")
-            self.assertRegex(text, rf"\[interp {i}\]`cfunction_vectorcall_O\(.*\) at methodobject\.c:\d+:\d+\n")
+            self.assertRegex(text, rf"\[interp {i}\]`(cfunction_vectorcall_O\(.*\) at methodobject|"
+                             r"_PyObject_VectorcallTstate\(.*\) at pycore_call)\.[ch]:\d+:\d+")
             # lldb 16 knows no arguments of functions that the compiler has split, in no process.
             arguments = r"\(.*\)" if harness.lldb_version() > 16 else ""
             self.assertRegex(text, rf"\[interp {i}\]`_PyEval_EvalFrameDefault{arguments} at "

@@ -145,8 +145,9 @@ class Stripped(Case):
     def test_exported_function_stops_in_each_copy_and_unwinds(self):
         output = harness.lldb(
             ["breakpoint set -n PyInit__multiarray_umath", session.DRIVER, "run",
-             session.drive({1: ["bt", "breakpoint set --one-shot true -n PyModule_Create2"], 0: ["bt"]})],
-            harness.HOST, "-n", str(COUNT), "import sys, numpy; sys.stdout.write('sum %d\\n' % numpy.arange(5).sum())")
+             session.drive({1: ["bt", "breakpoint set --one-shot true -n Py_SetRecursionLimit"], 0: ["bt"]})],
+            harness.HOST, "-n", str(COUNT), "import sys, numpy; called = numpy.frompyfunc(lambda i: sys.setrecursionlimit(1000 + i), 1, 1); "
+            "called(numpy.arange(1)); sys.stdout.write('sum %d\\n' % numpy.arange(5).sum())")
         stops = session.stops(output, 1)
         self.assertEqual(len({stop.lwp for stop in stops}), COUNT, output)
         self.assertEqual(len({stop.pc for stop in stops}), COUNT)
