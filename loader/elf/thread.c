@@ -42,6 +42,7 @@ __thread struct gorgon_thread *gorgon_thread_current __attribute__((tls_model("i
 static pthread_key_t key;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static int key_error;
+static uint64_t serials; // given so far; under the lock
 
 static struct gorgon_thread *first_thread(void)
 {
@@ -144,9 +145,17 @@ struct gorgon_thread *gorgon_thread_get(void)
 	thread->tp = __builtin_thread_pointer();
 	gorgon_thread_current = thread;
 	gorgon_lock();
+	thread->serial = ++serials;
 	link_thread(thread);
 	gorgon_unlock();
 	return thread;
+}
+
+uint64_t gorgon_thread_serial(void)
+{
+	const struct gorgon_thread *thread = gorgon_thread_get();
+
+	return thread ? thread->serial : 0;
 }
 
 void gorgon_thread_after_fork(void)

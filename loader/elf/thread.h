@@ -34,6 +34,7 @@ struct gorgon_thread {
 	size_t slot_count;
 	uint64_t tid;
 	const void *tp; /* thread pointer */
+	uint64_t serial; /* see gorgon_thread_serial() */
 	struct gorgon_thread_dtor *dtors; /* newest first */
 	char *dl_error;	      /* pending message for dlerror(), or NULL */
 	char *dl_error_shown; /* the last one returned; lives until the next dlerror() */
@@ -65,6 +66,8 @@ extern __thread struct gorgon_thread *gorgon_thread_current;
 struct gorgon_thread *gorgon_thread_get(void);
 /* The calling thread's record if it exists. */
 struct gorgon_thread *gorgon_thread_peek(void);
+/* Which thread this is: unlike a pthread_t or a kernel id, never another one's later. 0: no memory. */
+uint64_t gorgon_thread_serial(void);
 
 /* In a forked child: only the calling thread is left. The lock is held. */
 void gorgon_thread_after_fork(void);

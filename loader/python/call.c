@@ -28,6 +28,7 @@
 #include "../elf/locales.h"
 #include "../elf/ns.h"
 #include "../elf/signals.h"
+#include "../elf/thread.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -79,6 +80,13 @@ bool gorgon_call_is_inside(const struct gorgon_interp *interp)
 	return find_own(interp);
 }
 
+bool gorgon_call_is_main(const struct gorgon_interp *interp)
+{
+	uint64_t thread = gorgon_thread_serial();
+
+	return thread && interp->main_thread == thread;
+}
+
 void gorgon_call_exit(void *ctx, int status)
 {
 	struct gorgon_interp *interp = ctx;
@@ -98,6 +106,8 @@ void gorgon_call_exit(void *ctx, int status)
 static struct gorgon_error *push(struct gorgon_interp *interp, struct gorgon_call *call,
 				 const struct gorgon_transition *states)
 {
+	uint64_t thread = gorgon_thread_serial(); // may take the loader's lock
+
 	lock(interp);
 	if (interp->state != states->from) {
 		enum gorgon_interp_state state = interp->state;
@@ -107,7 +117,7 @@ static struct gorgon_error *push(struct gorgon_interp *interp, struct gorgon_cal
 	}
 	interp->state = states->during;
 	if (states->from == GORGON_INTERP_CREATED) {
-		interp->main_thread = pthread_self();
+		interp->main_thread = thread;
 		interp->pid = getpid();
 	}
 	*call = (struct gorgon_call){
@@ -115,7 +125,7 @@ static struct gorgon_error *push(struct gorgon_interp *interp, struct gorgon_cal
 		.outer = newest,
 		.interp = interp,
 		.thread = pthread_self(),
-		.on_main_thread = pthread_equal(interp->main_thread, pthread_self()),
+		.on_main_thread = thread && interp->main_thread == thread,
 		.first = !find_own(interp),
 		.closed = states->during == GORGON_INTERP_STOPPING,
 		.interrupted = interp->interrupt_next,

@@ -75,7 +75,7 @@ struct gorgon_interp {
 	bool interrupt_next; /* the next entry begins interrupted */
 	unsigned senders; /* who send a signal to the main thread's entries just now */
 	pthread_cond_t call_ended; /* or the last sender has; for what is STOPPING or closed */
-	pthread_t main_thread; /* that has started Python */
+	uint64_t main_thread; /* serial of the one that has started Python; 0: none */
 	struct gorgon_first_state {
 		void *state; /* its PyThreadState */
 		enum { GORGON_STATE_NOWHERE, GORGON_STATE_IN_KEY, GORGON_STATE_IN_VARIABLE } place;
@@ -118,6 +118,8 @@ struct gorgon_error *gorgon_call_python(struct gorgon_interp *interp, gorgon_cal
 void gorgon_call_close(struct gorgon_interp *interp);
 /* Whether the calling thread is in the interpreter. */
 bool gorgon_call_is_inside(const struct gorgon_interp *interp);
+/* Whether the calling thread is the one that has started Python, not a later one with its pthread_t. */
+bool gorgon_call_is_main(const struct gorgon_interp *interp);
 /* gorgon_interp_interrupt(); @or_next: when nothing runs, what is about to be called. */
 struct gorgon_error *gorgon_call_interrupt(struct gorgon_interp *interp, bool or_next);
 /* What exit() of private code does. */

@@ -336,7 +336,7 @@ static void become_main_thread(const struct gorgon_api *api)
 // With a thread state for this thread, which ends with all others.
 static struct gorgon_error *finalize(struct gorgon_interp *interp, void *ctx)
 {
-	bool other = !pthread_equal(interp->main_thread, pthread_self());
+	bool other = !gorgon_call_is_main(interp);
 	struct gorgon_error *err;
 
 	(void)ctx;
