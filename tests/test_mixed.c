@@ -145,18 +145,23 @@ static void mixed_release_and_debug_build_live_together(void **state)
 	assert_int_equal(gorgon_interp_count(), 0);
 }
 
-// Of pyenv: Debian has one version.
+// Of pyenv, and where that has none the distribution's: Debian's releases have one version, or two.
 static size_t find_versions(glob_t *found, struct member *members)
 {
 	const char *home = getenv("HOME") ?: "";
 	size_t count = 0;
-	char pattern[4096];
+	char pattern[4096], library[64];
 
 	for (unsigned minor = 11; minor <= 15 && count < COUNT_MAX; minor++) {
 		snprintf(pattern, sizeof(pattern), "%s/.pyenv/versions/3.%u.*/bin/python3.%u", home, minor,
 			 minor);
-		if (glob(pattern, found->gl_pathc ? GLOB_APPEND : 0, NULL, found))
-			continue;
+		if (glob(pattern, found->gl_pathc ? GLOB_APPEND : 0, NULL, found)) {
+			snprintf(pattern, sizeof(pattern), "/usr/bin/python3.%u", minor);
+			snprintf(library, sizeof(library), "/usr/lib/x86_64-linux-gnu/libpython3.%u.so.1.0", minor);
+			if (access(library, R_OK) ||
+			    glob(pattern, found->gl_pathc ? GLOB_APPEND : 0, NULL, found))
+				continue;
+		}
 		members[count++].python = found->gl_pathv[found->gl_pathc - 1];
 	}
 	return count;
@@ -171,7 +176,7 @@ static void mixed_versions_live_together(void **state)
 	(void)state;
 	if (count < 2) {
 		globfree(&found);
-		skip_because("no pyenv with two CPythons from 3.11 on");
+		skip_because("there are no two CPythons from 3.11 on");
 	}
 	test_hide_leaks(true);
 	for (size_t first = 0; first < count; first++)

@@ -78,8 +78,7 @@ class Builds(Mixed, unittest.TestCase):
     def pythons(cls):
         if not os.path.exists(DEBUG):
             raise unittest.SkipTest(f"python{harness.VERSION}-dbg is not installed")
-        return [(RELEASE, harness.VERSION, harness.SONAME),
-                (DEBUG, harness.VERSION, f"libpython{harness.VERSION}d.so.1.0")]
+        return [(python, harness.VERSION, f"lib{os.path.basename(python)}.so.1.0") for python in (RELEASE, DEBUG)]
 
     @session.needs_frames_of_helper
     def test_the_helper_knows_both(self):
@@ -95,7 +94,7 @@ class Versions(Mixed, unittest.TestCase):
     @classmethod
     def pythons(cls):
         found = [(harness.find_python(version), version, f"libpython{version}.so.1.0") for version in
-                 ("3.11", "3.12", "3.13", "3.14")]
+                 ("3.11", "3.12", "3.13", "3.14", "3.15")]
         found = [member for member in found if member[0]]
         if len(found) < 2:
             raise unittest.SkipTest("there is one version of CPython only")
