@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 # What each interpreter runs: a list grows; numpy calls back into Python, which calls a
 # static C function of a standard extension. One line, for lldb's command line.
 program='import decimal, numpy; one = decimal.Decimal(1); names = []; names.append(one); '
-program+='print(numpy.frompyfunc(lambda x: decimal.Decimal(x).quantize(one), 1, 1)(numpy.arange(3)))'
+program+='print(numpy.frompyfunc(lambda x: decimal.Decimal(x) + one, 1, 1)(numpy.arange(3)))'
 
 title() {
 	printf '\n==== %s\n\n' "$1"
@@ -82,14 +82,14 @@ def show(command, only=""):
     lines = gdb.execute(command, to_string=True).splitlines()
     gdb.write("".join(line[:150] + "\\n" for line in lines if only in line))
 
-points = [Once(spec) for spec in ("PyInit__multiarray_umath", "PyList_Append", "listobject.c:$line", "dec_mpd_qquantize")]
+points = [Once(spec) for spec in ("PyInit__multiarray_umath", "PyList_Append", "listobject.c:$line", "nm_mpd_qadd")]
 while gdb.selected_inferior().pid and not all(len(p.seen) == 3 for p in points):
     gdb.execute("continue")
     if not gdb.selected_inferior().pid:
         break
     show("gorgon whose \$pc")
     show("bt 2")
-    if gdb.selected_frame().name() == "dec_mpd_qquantize":
+    if gdb.selected_frame().name() == "nm_mpd_qadd":
         gdb.write("frames of numpy in between:\\n")
         show("bt", only="_multiarray_umath")
     show("bt -2")
