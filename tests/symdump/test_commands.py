@@ -387,7 +387,7 @@ class Commands(unittest.TestCase):
     def test_json_of_names_with_quotes(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, 'a "b" \\c\\ \u00e4.so')
-            shutil.copy(f"{harness.DYNLOAD}/_contextvars{harness.EXT_SUFFIX}", path)
+            shutil.copy(f"{harness.DYNLOAD}/_queue{harness.EXT_SUFFIX}", path)
             code = f"import _ctypes, time; _ctypes.dlopen({path!r}); print('ready', flush=True); time.sleep(600)"
             with harness.Background(harness.HOST, "-n", 1, code, until="ready") as host:
                 self.assertEqual(session.dump(host.pid)["namespaces"][0]["objects"][-1]["path"], path)

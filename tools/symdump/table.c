@@ -122,14 +122,21 @@ int print_addresses(struct dump *dump)
 	return status;
 }
 
+// A version, or what a compiler adds when it makes a function another way (.lto_priv.0, .constprop.0); not
+// its pieces.
+static bool is_addition(const char *text)
+{
+	return !*text || *text == '@' || (*text == '.' && !strstr(text, ".cold") && !strstr(text, ".part."));
+}
+
 static bool matches(const struct symbol *symbol, const char *pattern, bool exact)
 {
-	size_t length = 1 + strcspn(symbol->name + 1, "@");
+	size_t length = strlen(pattern);
 	char *name;
 	bool ret;
 
 	if (exact) // without a copy: this is asked of every name in every copy
-		return !strncmp(symbol->name, pattern, length) && !pattern[length];
+		return length && !strncmp(symbol->name, pattern, length) && is_addition(symbol->name + length);
 	name = symbol_name(symbol);
 	ret = !fnmatch(pattern, name, 0);
 	free(name);
