@@ -20,8 +20,9 @@ SYMDUMP = os.path.join(BUILD, "gorgon-symdump")
 HOST = os.path.join(BUILD, "host")
 MODULES = os.path.join(BUILD, "modules")
 VENV_PYTHON = os.path.join(ROOT, "build", "venv", "bin", "python")
-# The distribution's own Python, whichever that is.
-PYTHON3 = "/usr/bin/python3"
+# The distribution's own Python, whichever that is, or another one that it has: TEST_PYTHON=3.15. What `gorgon run` and the
+# hosts take by default, the newest with a libpython, has to be the same one.
+PYTHON3 = f"/usr/bin/python{os.environ.get('TEST_PYTHON') or '3'}"
 PYTHON = os.path.realpath(PYTHON3)
 VERSION = os.path.basename(PYTHON).removeprefix("python")
 SONAME = f"libpython{VERSION}.so.1.0"
