@@ -10,6 +10,7 @@ import tempfile
 import textwrap
 import unittest
 
+import harness
 import pythons
 from harness import GORGON, PYTHON3, ROOT, SANITIZED, VENV_PYTHON, VERSION, find_python, install_package, run
 
@@ -440,6 +441,8 @@ print((pages() - size) / 4 < 8000)
 """, "[True, True, True] True False 1 0", "True")
 
     def test_interpreter_with_a_thread_stays_until_it_can_go(self):
+        # Since 3.14 CPython holds such a thread for ever when it comes back: it never can.
+        left = int(tuple(map(int, harness.VERSION.split("."))) >= (3, 14))
         self.check("""
 import warnings
 def stay():
@@ -454,7 +457,7 @@ time.sleep(3)
 with Pool(1) as pool:
     pool.submit(len, "").result()
 print(gorgon.count())
-""", "1 ['ResourceWarning: an interpreter stays: namespace 1: 1 threads that its libraries started still run']", "0")
+""", "1 ['ResourceWarning: an interpreter stays: namespace 1: 1 threads that its libraries started still run']", str(left))
 
     def test_python_that_is_not_there_breaks_the_pool(self):
         self.check("""
