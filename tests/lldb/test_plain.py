@@ -154,15 +154,18 @@ class Stripped(Case):
         for stop in stops:
             self.assertEqual(session.functions(stop.output["bt"])[0], "PyInit__multiarray_umath")
             self.assert_bottom(stop.output["bt"])
-        inside = [stop.output["bt"] for stop in session.stops(output, 0, 2, 3, 4)
-                  if "PyInit__multiarray_umath" in stop.output["bt"]]
+        modules = {stop.lwp: session.frames(stop.output["bt"])[0][0] for stop in stops}
+        inside = session.stops(output, 0, 2, 3, 4)
         self.assertTrue(inside, output)
-        for backtrace in inside:
-            # Its first call, or one from a module that it imports meanwhile.
-            found = session.functions(backtrace)
-            self.assertEqual(found[0], "PyModule_Create2")
-            self.assertIn("_PyEval_EvalFrameDefault", found[found.index("PyInit__multiarray_umath"):])
-            self.assert_bottom(backtrace)
+        for stop in inside:
+            # numpy calls back into Python.
+            found = session.functions(stop.output["bt"])
+            self.assertEqual(found[0], "Py_SetRecursionLimit")
+            numpy = [i for i, (module, _) in enumerate(session.frames(stop.output["bt"])) if module == modules[stop.lwp]]
+            self.assertTrue(numpy, stop.output["bt"])
+            for part in found[:numpy[0]], found[numpy[-1]:]:
+                self.assertIn("_PyEval_EvalFrameDefault", part)
+            self.assert_bottom(stop.output["bt"])
         self.assertEqual(output.count("sum 10"), COUNT)
 
 
