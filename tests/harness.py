@@ -244,3 +244,28 @@ def find_python(version):
     candidates = [shutil.which(f"python{version}", path=f"/usr/bin:{os.environ['PATH']}"), *glob.glob(f"{PYENV}/{version}.*/bin/python{version}")]
     usable = (c for c in candidates if c and run(GORGON, "info", "--python", c).returncode == 0)
     return next(usable, None)
+
+
+class Builds:
+    """For sessions with interpreters of the distribution's Python, and of its debug build."""
+
+    @classmethod
+    def pythons(cls):
+        """[(executable, version, name of its libpython)], or a SkipTest."""
+        if not os.path.exists(f"{PYTHON}d"):
+            raise unittest.SkipTest(f"python{VERSION}-dbg is not installed")
+        return [(python, VERSION, f"lib{os.path.basename(python)}.so.1.0") for python in (PYTHON, f"{PYTHON}d")]
+
+
+class Versions:
+    """For sessions with interpreters of each CPython that there is."""
+
+    @classmethod
+    def pythons(cls):
+        """As above."""
+        found = [(find_python(version), version, f"libpython{version}.so.1.0")
+                 for version in ("3.11", "3.12", "3.13", "3.14", "3.15")]
+        found = [member for member in found if member[0]]
+        if len(found) < 2:
+            raise unittest.SkipTest("there is one version of CPython only")
+        return found

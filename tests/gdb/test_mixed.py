@@ -14,18 +14,12 @@ import gdb_session as session  # noqa: E402
 
 PROGRAM = os.path.join(session.HERE, "frames.py")
 FRAME = re.compile(rf'^ +File "{PROGRAM}", line (\d+), in (\S+)', re.M)
-RELEASE, DEBUG = harness.PYTHON, harness.PYTHON + "d"
 
 
 class Mixed:
     """Both threads of each interpreter stop in the same function of C, below the same functions of Python."""
 
     commands = ["gorgon list", "gorgon bt"]
-
-    @classmethod
-    def pythons(cls):
-        """[(executable, version, name of its libpython)], or a SkipTest."""
-        raise NotImplementedError
 
     @classmethod
     def setUpClass(cls):
@@ -69,16 +63,10 @@ class Mixed:
 
 
 @harness.needs_gdb
-class Builds(Mixed, unittest.TestCase):
+class Builds(harness.Builds, Mixed, unittest.TestCase):
     """Members of objects are elsewhere in a debug build."""
 
     commands = ["gorgon list", "gorgon bt", "py-bt"]
-
-    @classmethod
-    def pythons(cls):
-        if not os.path.exists(DEBUG):
-            raise unittest.SkipTest(f"python{harness.VERSION}-dbg is not installed")
-        return [(python, harness.VERSION, f"lib{os.path.basename(python)}.so.1.0") for python in (RELEASE, DEBUG)]
 
     @session.needs_frames_of_helper
     def test_the_helper_knows_both(self):
@@ -88,17 +76,9 @@ class Builds(Mixed, unittest.TestCase):
 
 
 @harness.needs_gdb
-class Versions(Mixed, unittest.TestCase):
+class Versions(harness.Versions, Mixed, unittest.TestCase):
     """Without CPython's helper, which reads the structures of one version."""
 
-    @classmethod
-    def pythons(cls):
-        found = [(harness.find_python(version), version, f"libpython{version}.so.1.0") for version in
-                 ("3.11", "3.12", "3.13", "3.14", "3.15")]
-        found = [member for member in found if member[0]]
-        if len(found) < 2:
-            raise unittest.SkipTest("there is one version of CPython only")
-        return found
 
 
 if __name__ == "__main__":

@@ -14,15 +14,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lldb_session as session  # noqa: E402
 import test_python as single  # noqa: E402
 
-RELEASE, DEBUG = harness.PYTHON, harness.PYTHON + "d"
 
 
 class Mixed:
-    @classmethod
-    def pythons(cls):
-        """[(executable, version, name of its libpython)], or a SkipTest."""
-        raise NotImplementedError
-
     @classmethod
     def setUpClass(cls):
         cls.members = cls.pythons()
@@ -60,26 +54,13 @@ class Mixed:
 
 
 @harness.needs_lldb
-class Builds(Mixed, unittest.TestCase):
+class Builds(harness.Builds, Mixed, unittest.TestCase):
     """Members of objects are elsewhere in a debug build."""
-
-    @classmethod
-    def pythons(cls):
-        if not os.path.exists(DEBUG):
-            raise unittest.SkipTest(f"python{harness.VERSION}-dbg is not installed")
-        return [(python, harness.VERSION, f"lib{os.path.basename(python)}.so.1.0") for python in (RELEASE, DEBUG)]
 
 
 @harness.needs_lldb
-class Versions(Mixed, unittest.TestCase):
-    @classmethod
-    def pythons(cls):
-        found = [(harness.find_python(version), version, f"libpython{version}.so.1.0") for version in
-                 ("3.11", "3.12", "3.13", "3.14", "3.15")]
-        found = [member for member in found if member[0]]
-        if len(found) < 2:
-            raise unittest.SkipTest("there is one version of CPython only")
-        return found
+class Versions(harness.Versions, Mixed, unittest.TestCase):
+    """Each is read by its own structures."""
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ import tempfile
 import textwrap
 import unittest
 
-import harness
 import pythons
 from harness import GORGON, PYTHON3, ROOT, SANITIZED, VENV_PYTHON, VERSION, find_python, install_package, run
 
@@ -442,7 +441,7 @@ print((pages() - size) / 4 < 8000)
 
     def test_interpreter_with_a_thread_stays_until_it_can_go(self):
         # Since 3.14 CPython holds such a thread for ever when it comes back: it never can.
-        left = int(tuple(map(int, harness.VERSION.split("."))) >= (3, 14))
+        left = int(tuple(map(int, VERSION.split("."))) >= (3, 14))
         self.check("""
 import warnings
 def stay():
