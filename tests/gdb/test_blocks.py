@@ -28,7 +28,7 @@ class Live(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             cls.output = harness.gdb(
                 ["set print thread-events off", f"break {blocks.STOP}", "break gorgon_interp_destroy", session.LOOP, "run",
-                 f"python drive({{1: ['bt 2'], 2: [{SYMFILES!r}]}})"],
+                 f"python drive({{1: ['bt 2'], 2: [{SYMFILES!r}]}}, limit={4 * blocks.COUNT})"],
                 *blocks.host(folder, False))
         cls.addresses = harness.host_addresses(cls.output)
 

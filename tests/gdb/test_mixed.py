@@ -80,6 +80,5 @@ class Versions(harness.Versions, Mixed, unittest.TestCase):
     """Without CPython's helper, which reads the structures of one version."""
 
 
-
 if __name__ == "__main__":
     unittest.main()
