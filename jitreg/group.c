@@ -135,15 +135,14 @@ static bool is_listed_small(const struct jitreg_entry *entry)
 	return entry->listing && !entry->listing->whole.bytes && jitreg_group_can_pack(entry);
 }
 
-/* What @group_count groups have in one listing, in no list yet. -ENOENT: there is no such pack and it is
- * not to be built. */
-static int create_pack(uint64_t base, size_t group_count, const struct selection *selection, bool build,
+/* What @group_count groups have in one listing, in no list yet. */
+static int create_pack(uint64_t base, size_t group_count, const struct selection *selection,
 		       struct jitreg_listing **ret)
 {
 	struct jitreg_member *members = calloc(selection->count, sizeof(*members));
 	struct jitreg_template *template;
 	struct jitreg_image image = {.bias = base};
-	int r = 0;
+	int r;
 
 	if (!members)
 		return -ENOMEM;
@@ -157,10 +156,7 @@ static int create_pack(uint64_t base, size_t group_count, const struct selection
 			.end = e->end - base,
 		};
 	}
-	if (build)
-		r = jitreg_pack_acquire(members, selection->count, group_count, &template);
-	else if (!(template = jitreg_pack_find(members, selection->count)))
-		r = -ENOENT;
+	r = jitreg_pack_acquire(members, selection->count, group_count, &template);
 	free(members);
 	if (r)
 		return r;
@@ -179,7 +175,7 @@ int jitreg_group_create_single(struct jitreg_entry *entry)
 	struct selection selection = {.entries = &entry, .count = 1};
 
 	return jitreg_group_can_pack(entry) ?
-		       create_pack(entry->group->base, 1, &selection, true, &entry->listing) : -ENOTSUP;
+		       create_pack(entry->group->base, 1, &selection, &entry->listing) : -ENOTSUP;
 }
 
 /* Hand the entries over to their new listing, or to none; the old ones that nobody has are chained. */
@@ -285,7 +281,7 @@ static void list_one_by_one(const struct jitreg_group *group, const struct selec
 		struct jitreg_listing *pack;
 
 		selection->entries[i]->waiting = false;
-		if (!create_pack(group->base, 1, &one, true, &pack))
+		if (!create_pack(group->base, 1, &one, &pack))
 			list_waiting(&one, pack);
 	}
 }
@@ -297,7 +293,7 @@ int jitreg_group_list(struct jitreg_group *group)
 	int r = select_entries(group, is_waiting, NULL, &selection);
 
 	if (!r && selection.count) {
-		r = create_pack(group->base, 1, &selection, true, &pack);
+		r = create_pack(group->base, 1, &selection, &pack);
 		if (!r)
 			list_waiting(&selection, pack);
 		else if (r != -ENOMEM)
@@ -382,17 +378,17 @@ static void keep_pack(struct jitreg_group *group, const struct selection *select
 	}
 }
 
-static int join(struct jitreg_group *const *groups, size_t count, bool build)
+int jitreg_group_join(struct jitreg_group *const *groups, size_t count)
 {
 	bool traced = is_traced();
 	struct jitreg_listing *pack;
 	struct selection selection;
 	int r = select_alike(groups, count, traced, &selection);
 
-	if (!r && (count_listings(&selection) < (traced ? TRACED_MIN : 2) || (traced && !build)))
+	if (!r && count_listings(&selection) < (traced ? TRACED_MIN : 2))
 		r = -ENOENT;
 	if (!r)
-		r = create_pack(groups[0]->base, count, &selection, build, &pack);
+		r = create_pack(groups[0]->base, count, &selection, &pack);
 	for (size_t i = 0; !r && i < count; i++) {
 		keep_pack(groups[i], &selection);
 		groups[i]->next = groups[(i + 1) % count];
@@ -401,16 +397,6 @@ static int join(struct jitreg_group *const *groups, size_t count, bool build)
 		list_pack(&selection, pack);
 	free(selection.entries);
 	return r == -ENOENT ? 0 : r;
-}
-
-int jitreg_group_join(struct jitreg_group *const *groups, size_t count)
-{
-	return join(groups, count, true);
-}
-
-int jitreg_group_join_if_known(struct jitreg_group *const *groups, size_t count)
-{
-	return join(groups, count, false);
 }
 
 static bool is_joint(const struct jitreg_entry *entry, const void *ctx)
@@ -438,7 +424,7 @@ static void part(struct jitreg_group *group, const struct jitreg_group *leaving)
 
 		next = g->next;
 		if (!select_entries(g, is_joint, NULL, &own.selection) && own.selection.count && g != leaving &&
-		    create_pack(g->base, 1, &own.selection, true, &own.pack))
+		    create_pack(g->base, 1, &own.selection, &own.pack))
 			own.pack = NULL;
 		jitreg_lock();
 		if (own.pack) {
@@ -468,35 +454,34 @@ static bool can_pack_now(const struct jitreg_entry *entry, const void *ctx)
 	return is_listed_small(entry) && !entry->listing->joint && (!*traced || is_loose(entry));
 }
 
-static int pack(struct jitreg_group *group, bool build)
+static bool has_any(const struct jitreg_group *group, choose_fn *choose, const void *ctx)
+{
+	const struct jitreg_entry *e = group->first;
+
+	while (e && !choose(e, ctx))
+		e = e->next;
+	return e;
+}
+
+int jitreg_group_pack(struct jitreg_group *group)
 {
 	bool traced = is_traced();
 	struct jitreg_listing *pack;
 	struct selection selection;
 	int r;
 
-	// It is not like its neighbours now.
-	if (!traced)
+	// With what has come since it is not like its neighbours.
+	if (!traced && has_any(group, can_pack_now, &traced))
 		part(group, NULL);
 	r = select_entries(group, can_pack_now, &traced, &selection);
-	if (!r && (!is_worth_packing(&selection, traced) || (traced && !build)))
+	if (!r && !is_worth_packing(&selection, traced))
 		r = -ENOENT;
 	if (!r)
-		r = create_pack(group->base, 1, &selection, build, &pack);
+		r = create_pack(group->base, 1, &selection, &pack);
 	if (!r)
 		list_pack(&selection, pack);
 	free(selection.entries);
 	return r == -ENOENT ? 0 : r;
-}
-
-int jitreg_group_pack(struct jitreg_group *group)
-{
-	return pack(group, true);
-}
-
-int jitreg_group_pack_if_known(struct jitreg_group *group)
-{
-	return pack(group, false);
 }
 
 static bool is_listed(const struct jitreg_entry *entry, const void *ctx)
@@ -544,7 +529,7 @@ static void remake_pack(struct jitreg_group *group, struct jitreg_listing *listi
 
 	// Without memory the images that are left are not described any more.
 	if (!select_entries(group, is_in, listing, &mates) &&
-	    create_pack(group->base, 1, &mates, true, &pack))
+	    create_pack(group->base, 1, &mates, &pack))
 		pack = NULL;
 	jitreg_lock();
 	jitreg_descriptor_remove(&listing->debug);

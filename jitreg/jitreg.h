@@ -223,18 +223,9 @@ JITREG_API int jitreg_group_pack(struct jitreg_group *group)
 	__attribute__((warn_unused_result, nonnull));
 
 /**
- * The same, at once and cheaply, if another group has the same images packed and no debugger is
- * attached. Else nothing happens, but for the end of a pack that it was joined in, see below.
- *
- * @retval 0 or -ENOMEM
- */
-JITREG_API int jitreg_group_pack_if_known(struct jitreg_group *group)
-	__attribute__((warn_unused_result, nonnull));
-
-/**
  * Replace the symfiles of several groups that have the same images by one. What debuggers do at
- * an event often takes as long as they have object files. Each gets its own again when one is
- * packed while no debugger is attached, or is closed, or an image in that symfile goes.
+ * an event often takes as long as they have object files. Each gets its own again when one that
+ * has more by now is packed while no debugger is attached, or is closed, or an image in that symfile goes.
  *
  * While a debugger is attached, only for eight symfiles or more. After a failure all is as before.
  *
@@ -245,15 +236,6 @@ JITREG_API int jitreg_group_pack_if_known(struct jitreg_group *group)
  * @retval -errno  a file in memory could not be made or written
  */
 JITREG_API int jitreg_group_join(struct jitreg_group *const *groups, size_t count)
-	__attribute__((warn_unused_result, nonnull));
-
-/**
- * The same, at once and cheaply, if other groups with the same images are joined and no debugger
- * is attached. Else nothing happens.
- *
- * @retval 0 or -ENOMEM
- */
-JITREG_API int jitreg_group_join_if_known(struct jitreg_group *const *groups, size_t count)
 	__attribute__((warn_unused_result, nonnull));
 
 /**

@@ -459,7 +459,7 @@ static struct jitreg_template *find_locked(const struct jitreg_member *members, 
 	return NULL;
 }
 
-struct jitreg_template *jitreg_pack_find(const struct jitreg_member *members, size_t count)
+static struct jitreg_template *find(const struct jitreg_member *members, size_t count)
 {
 	struct jitreg_template *found;
 
@@ -475,7 +475,7 @@ int jitreg_pack_acquire(const struct jitreg_member *members, size_t count, size_
 	struct jitreg_template *built = NULL;
 	int r;
 
-	*ret = jitreg_pack_find(members, count);
+	*ret = find(members, count);
 	if (*ret)
 		return 0;
 	r = create(members, count, group_count, &built);

@@ -26,9 +26,6 @@ struct jitreg_run {
 size_t jitreg_pack_find_runs(const struct jitreg_member *members, size_t count, size_t group_count,
 			     struct jitreg_run *runs);
 
-/** Only find it: NULL when no group has such a pack now. */
-struct jitreg_template *jitreg_pack_find(const struct jitreg_member *members, size_t count);
-
 /**
  * Find or build the template of a pack. Give it back with jitreg_template_release(); its
  * symfiles are made and destroyed like others, with the group's address as the bias.

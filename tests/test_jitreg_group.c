@@ -65,7 +65,6 @@ static void pack_single_image_stays_as_it_is(void **state)
 	assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
 	enter_at(group, BASE(0), 0x10000, "self.so", JITREG_LEAN, &image);
 	assert_int_equal(jitreg_group_pack(group), 0);
-	assert_int_equal(jitreg_group_pack_if_known(group), 0);
 	assert_int_equal(image.moves, 1);
 	jitreg_unregister(image.entry);
 
@@ -217,19 +216,18 @@ static void close_entries_remain_without_symfile(void **state)
 	assert_nothing_left();
 }
 
-static void pack_if_known_packs_what_another_group_has(void **state)
+static void pack_what_another_group_has_shares_its_companion(void **state)
 {
 	struct world first, second;
 
 	(void)state;
 	world_enter(&first, 0);
-	assert_int_equal(jitreg_group_pack_if_known(first.group), 0);
-	assert_int_equal(jitreg_count(), 3); // nobody has such a pack
+	assert_int_equal(jitreg_count(), 3);
 	assert_apart(first.images, SIDE_BY_SIDE);
 	assert_int_equal(jitreg_group_pack(first.group), 0);
 	world_enter(&second, 1);
 	assert_int_equal(jitreg_count(), 4);
-	assert_int_equal(jitreg_group_pack_if_known(second.group), 0);
+	assert_int_equal(jitreg_group_pack(second.group), 0);
 	assert_int_equal(jitreg_count(), 2);
 	assert_together(second.images, SIDE_BY_SIDE);
 	assert_string_equal(companion_of(&second.images[0].info), companion_of(&first.images[0].info));
@@ -249,7 +247,6 @@ static void pack_same_files_at_other_distances_is_another_pack(void **state)
 	assert_int_equal(jitreg_group_create(BASE(1), &group), 0);
 	enter_at(group, BASE(1), 0x10000, "self.so", JITREG_LEAN, &image[0]);
 	enter_at(group, BASE(1), 0x1a000, "names.so", JITREG_LEAN, &image[1]);
-	assert_int_equal(jitreg_group_pack_if_known(group), 0);
 	assert_apart(image, 2);
 	assert_int_equal(jitreg_group_pack(group), 0);
 	assert_together(image, 2);
@@ -365,7 +362,6 @@ static void set_dwarf_image_leaves_its_pack_and_comes_back(void **state)
 
 	set_dwarf(&w.images[0], true);
 	assert_int_equal(jitreg_group_pack(w.group), 0);
-	assert_int_equal(jitreg_group_pack_if_known(w.group), 0);
 	assert_events("");
 
 	set_dwarf(&w.images[0], false);
@@ -522,8 +518,6 @@ static void pack_traced_keeps_the_packs_that_are_there(void **state)
 	}
 	util_watch(on_stop);
 	events[0] = '\0';
-	assert_int_equal(jitreg_group_pack_if_known(group), 0);
-	assert_events(""); // it is known, but debuggers would have work with it
 	assert_int_equal(jitreg_group_pack(group), 0);
 	assert_events("self.so:pack names.so:pack link.so:pack tls.so:pack "
 		      "tls.so:pack link.so:pack names.so:pack self.so:pack "
@@ -596,7 +590,7 @@ static void *pack_repeatedly(void *arg)
 			if (jitreg_register(&image, &entries[k]))
 				return "no entry";
 		}
-		if (i % 2 ? jitreg_group_pack_if_known(group) : jitreg_group_pack(group))
+		if (jitreg_group_pack(group))
 			return "no pack";
 		if (i % 3 == 0)
 			jitreg_group_close(group);
@@ -639,7 +633,7 @@ int main(void)
 		cmocka_unit_test(pack_events_come_new_before_old),
 		cmocka_unit_test(unregister_last_of_pack_removes_it),
 		cmocka_unit_test(close_entries_remain_without_symfile),
-		cmocka_unit_test(pack_if_known_packs_what_another_group_has),
+		cmocka_unit_test(pack_what_another_group_has_shares_its_companion),
 		cmocka_unit_test(pack_same_files_at_other_distances_is_another_pack),
 		cmocka_unit_test(pack_image_too_far_away_keeps_its_own),
 		cmocka_unit_test(pack_writable_unwind_data_keeps_its_own),

@@ -15,9 +15,9 @@
 // Packing a namespace after each object that it loads would be a lot of work for nothing.
 // Objects get symfiles of their own first, and when a namespace has been quiet for a while
 // they are replaced. Nobody waits for that moment: it is looked for whenever some
-// namespace loads something or ends. A namespace that has come to a set of libraries that is
-// packed elsewhere is packed at once, for then there is next to nothing to do. So what
-// is left alone is the last to come with a set of its own.
+// namespace loads something or ends. A namespace that has come to a set of libraries at which
+// another one has been quiet is packed at once: it will load no more, either. So what is
+// left alone is the last to come with a set of its own, and what all of them pay is one pause.
 //
 // Who waits for the lock is not quiet. To pack hundreds of libraries takes a while with the
 // lock held, on a slow machine as long as the pause that is waited for: then each pack would
@@ -48,11 +48,14 @@
 #define MANY_NAMESPACES 128
 #define QUIET_NS       200000000u
 #define QUIET_MAX_NS   5000000000u
+#define RESTED_COUNT   256
 
 static struct gorgon_ns *first_waiting, *last_waiting;
 static enum { FEW, MANY, VERY_MANY } amount;
+static bool more; // than before: what is packed already can be packed further
 static uint64_t packing_ns; // how long the lock has been held for it
 static uint64_t quiet_ns = QUIET_NS;
+static uint64_t rested[RESTED_COUNT]; // sets of images at which namespaces were quiet, by their numbers
 
 // The time that counts for pauses.
 static uint64_t free_time(void)
@@ -88,24 +91,31 @@ static void join_queue(struct gorgon_ns *ns)
 	last_waiting = ns;
 }
 
-// The debug root's entry is the first member of each namespace.
-static void queue_all(void)
+// A number for the images of @ns, in whatever order they came. A set that gets the number of
+// one that is gone is packed too early, no more.
+static uint64_t set_of(const struct gorgon_ns *ns)
 {
-	struct gorgon_ns *ns = (struct gorgon_ns *)(uintptr_t)gorgon_debug_root.ns_head;
+	uint64_t sum = 0, x;
 
-	for (; ns; ns = (struct gorgon_ns *)(uintptr_t)ns->debug.next)
-		join_queue(ns);
+	for (const struct gorgon_object *o = ns->first; o; o = o->next) {
+		x = (uintptr_t)o->image * UINT64_C(0x9e3779b97f4a7c15);
+		sum += x ^ x >> 32;
+	}
+	return sum;
 }
 
-static void count(void)
+static bool has_rested(const struct gorgon_ns *ns)
 {
-	const struct gorgon_debug_root *root = &gorgon_debug_root;
-	bool few = root->ns_count <= FEW_NAMESPACES && root->object_count <= FEW_OBJECTS;
-	unsigned before = amount;
+	uint64_t set = set_of(ns);
 
-	amount = few ? FEW : root->ns_count <= MANY_NAMESPACES ? MANY : VERY_MANY;
-	if (amount > before)
-		queue_all();
+	return set && rested[set % RESTED_COUNT] == set;
+}
+
+static void remember(const struct gorgon_ns *ns)
+{
+	uint64_t set = set_of(ns);
+
+	rested[set % RESTED_COUNT] = set;
 }
 
 static bool is_packed(struct gorgon_ns *ns)
@@ -122,9 +132,9 @@ static bool is_packed(struct gorgon_ns *ns)
 }
 
 // After a failure they stay as they are; the next change tries again.
-static void pack(struct gorgon_ns *ns, int (*how)(struct jitreg_group *group))
+static void pack(struct gorgon_ns *ns)
 {
-	int r = ns->jit_group ? how(ns->jit_group) : 0;
+	int r = ns->jit_group ? jitreg_group_pack(ns->jit_group) : 0;
 
 	if (r)
 		gorgon_ns_log(ns, "what debuggers see is not packed: %s",
@@ -132,7 +142,7 @@ static void pack(struct gorgon_ns *ns, int (*how)(struct jitreg_group *group))
 }
 
 // Where all namespaces of a block are packed.
-static void join_block(struct gorgon_ns *ns, int (*how)(struct jitreg_group *const *groups, size_t count))
+static void join_block(struct gorgon_ns *ns)
 {
 	struct gorgon_ns *const *block = gorgon_place_find_block(ns);
 	struct jitreg_group *groups[GORGON_BLOCK_SIZE];
@@ -145,7 +155,7 @@ static void join_block(struct gorgon_ns *ns, int (*how)(struct jitreg_group *con
 			return;
 		groups[i] = block[i]->jit_group;
 	}
-	r = how(groups, GORGON_BLOCK_SIZE);
+	r = jitreg_group_join(groups, GORGON_BLOCK_SIZE);
 	if (r)
 		gorgon_ns_log(ns, "what debuggers see is not packed with its neighbours: %s",
 			      strerrordesc_np(-r) ?: "unknown error");
@@ -173,10 +183,11 @@ static void pack_now(struct gorgon_ns *ns)
 {
 	uint64_t start = gorgon_now(), took;
 
-	pack(ns, jitreg_group_pack);
+	leave_queue(ns);
+	pack(ns);
 	took = gorgon_now() - start;
 	if (is_quiet(ns))
-		join_block(ns, jitreg_group_join);
+		join_block(ns);
 	packing_ns += gorgon_now() - start;
 	quiet_ns = pause_after(took);
 }
@@ -191,9 +202,44 @@ static void pack_quiet(void)
 		if (__atomic_load_n(&ns->about_to_load, __ATOMIC_RELAXED))
 			continue;
 		leave_queue(ns);
-		if (is_packed(ns))
-			pack_now(ns);
+		if (!is_packed(ns))
+			continue;
+		remember(ns);
+		pack_now(ns);
 	}
+}
+
+// The debug root's entry is the first member of each namespace.
+static struct gorgon_ns *first_ns(void)
+{
+	return (struct gorgon_ns *)(uintptr_t)gorgon_debug_root.ns_head;
+}
+
+static struct gorgon_ns *ns_after(const struct gorgon_ns *ns)
+{
+	return (struct gorgon_ns *)(uintptr_t)ns->debug.next;
+}
+
+// All wait before the first is packed: a block is joined when none of it does any more.
+static void pack_anew(void)
+{
+	more = false;
+	for (struct gorgon_ns *ns = first_ns(); ns; ns = ns_after(ns))
+		join_queue(ns);
+	for (struct gorgon_ns *ns = first_ns(); ns; ns = ns_after(ns))
+		if (is_packed(ns) && has_rested(ns))
+			pack_now(ns);
+}
+
+// Also in the middle of a load, when nothing can be packed.
+static void count(void)
+{
+	const struct gorgon_debug_root *root = &gorgon_debug_root;
+	bool few = root->ns_count <= FEW_NAMESPACES && root->object_count <= FEW_OBJECTS;
+	unsigned before = amount;
+
+	amount = few ? FEW : root->ns_count <= MANY_NAMESPACES ? MANY : VERY_MANY;
+	more |= amount > before;
 }
 
 void gorgon_packing_lock(struct gorgon_ns *ns)
@@ -224,12 +270,13 @@ struct gorgon_error *gorgon_packing_list(struct gorgon_ns *ns)
 void gorgon_packing_changed(struct gorgon_ns *ns)
 {
 	count();
-	if (is_packed(ns)) {
-		pack(ns, jitreg_group_pack_if_known);
-		join_block(ns, jitreg_group_join_if_known);
-	}
+	if (more)
+		pack_anew();
 	ns->changed_at = free_time();
-	join_queue(ns);
+	if (is_packed(ns) && has_rested(ns))
+		pack_now(ns);
+	else
+		join_queue(ns);
 	pack_quiet();
 }
 
@@ -246,4 +293,6 @@ void gorgon_packing_forget(struct gorgon_ns *ns)
 	leave_queue(ns); // its destructors may have loaded something
 	jitreg_group_destroy(ns->jit_group);
 	ns->jit_group = NULL;
+	if (gorgon_debug_root.ns_count == 1) // it is the last
+		memset(rested, 0, sizeof(rested));
 }
