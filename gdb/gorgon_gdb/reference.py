@@ -101,8 +101,8 @@ def ask(paths, locations):
             for i, path in enumerate(paths[1:], 1):
                 file.write(f'add-symbol-file "{files.find(path)}" -o {i * SPACING:#x}\n')
             file.write(SCRIPT % (question, MARK))
-        # The program that runs this script, whatever its name is.
-        command = ["/proc/self/exe", "-nx", "-nh", "-batch", "-iex", "set debuginfod enabled off",
+        # The program that runs this script, whatever its name is, with its own Python files.
+        command = ["/proc/self/exe", "-data-directory", os.path.dirname(gdb.PYTHONDIR), "-nx", "-nh", "-batch", "-iex", "set debuginfod enabled off",
                    "-iex", "set auto-load off", "-x", script]
         try:
             result = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL,
