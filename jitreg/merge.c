@@ -34,6 +34,8 @@ enum {
 	CFA_ADVANCE_LOC4 = 0x04,
 	CFA_REMEMBER_STATE = 0x0a,
 	CFA_RESTORE_STATE = 0x0b,
+	CFA_ADVANCE_LOC = 0x40, // with the distance in the lower six bits
+	CFA_ADVANCE_MAX = 0x3f,
 };
 
 struct cie {
@@ -199,6 +201,10 @@ static int append_advance(struct merge *m, uint64_t distance)
 	size_t size = distance <= UINT8_MAX ? 1 : distance <= UINT16_MAX ? 2 : 4;
 	uint8_t op = size == 1 ? CFA_ADVANCE_LOC1 : size == 2 ? CFA_ADVANCE_LOC2 : CFA_ADVANCE_LOC4;
 
+	if (distance <= CFA_ADVANCE_MAX) {
+		op = CFA_ADVANCE_LOC | (uint8_t)distance;
+		return append(m, &op, 1);
+	}
 	return append(m, &op, 1) ?: append(m, &distance, size); // little-endian
 }
 

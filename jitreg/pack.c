@@ -23,7 +23,8 @@
  *     .eh_frame    has the type SHT_NULL, which GDB passes over; LLDB goes by the name. (A
  *                  .debug_frame would not do: LLDB wants a symbol for each function that it
  *                  unwinds, and makes them up from .eh_frame only. Neighbours without a name
- *                  share one, merge.c.)
+ *                  share one, merge.c.) Compressed: LLDB copies each byte that it reads several
+ *                  times, which takes longer.
  *     .text        GDB gets one that is marked as thread-local: it says where the companion's
  *                  .text belongs and does not stand for addresses itself, for GDB would take
  *                  it for the .text of the first companion only, and find names in no other.
@@ -292,6 +293,7 @@ int jitreg_pack_move_frames(const struct jitreg_member *members, size_t count, u
 static int add_frames(struct pack *p)
 {
 	GElf_Shdr shdr = {.sh_type = SHT_PROGBITS, .sh_addralign = 8};
+	Elf_Scn *scn;
 	int r;
 
 	shdr.sh_addr = p->runs[p->run_count - 1].end;
@@ -302,7 +304,11 @@ static int add_frames(struct pack *p)
 	if (r)
 		return r;
 	shdr.sh_size = p->frames.size;
-	return jitreg_writer_add(&p->file, ".eh_frame", &shdr, p->frames.data, ELF_T_BYTE) ? 0 : -ENOMEM;
+	scn = jitreg_writer_add(&p->file, ".eh_frame", &shdr, p->frames.data, ELF_T_BYTE);
+	if (!scn)
+		return -ENOMEM;
+	// A joint one would take a second, and LLDB is slow with thousands of copies in any case.
+	return p->companion && p->group_count == 1 && elf_compress(scn, ELFCOMPRESS_ZLIB, 0) < 0 ? -ENOMEM : 0;
 }
 
 /* For LLDB, see above. */

@@ -12,8 +12,8 @@
  * much further away the common part is than in the template.
  *
  * LLDB reads a symfile as a whole, so the slots nearest to the common part are used
- * first, and a row has no more of them than treble what there is to read. More would
- * save less and less memory.
+ * first, and a row has no more of them than add a quarter to what there is to read. More
+ * would save less and less memory.
  *
  * Not a shared mapping of one file behind each slot: that makes GDB warn about every
  * core ("Can't open file /memfd:... (deleted)", the same for /dev/zero), and costs
@@ -38,7 +38,7 @@ static size_t common_size(const struct jitreg_template *template)
 
 static size_t count_slots(const struct jitreg_template *template)
 {
-	size_t count = 2 * common_size(template) / template->private_size;
+	size_t count = common_size(template) / 4 / template->private_size;
 
 	if (count < MIN_SLOTS)
 		return MIN_SLOTS;

@@ -89,6 +89,8 @@ int jitreg_writer_begin(struct jitreg_writer *w, unsigned type, const GElf_Ehdr 
 	w->ehdr.e_machine = like->e_machine;
 	w->ehdr.e_version = EV_CURRENT;
 	w->ehdr.e_flags = like->e_flags;
+	if (!gelf_update_ehdr(w->elf, &w->ehdr)) // whoever compresses a section looks at it
+		return -ENOMEM;
 	return jitreg_bytes_append(&w->shstrtab, "", 1) == UINT32_MAX ? -ENOMEM : 0;
 }
 

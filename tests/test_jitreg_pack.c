@@ -199,6 +199,69 @@ static bool has_name(const uint8_t *bytes, const char *name)
 	return find_name(bytes, false, name, &binding, &address);
 }
 
+/* What is in the .eh_frame of a pack, as LLDB reads it: it looks at the name, not at the type. */
+static uint8_t *inflate_frames(const struct jitreg_info *info, size_t *size, uint64_t *vaddr)
+{
+	const Elf64_Shdr *section_of_frames = section(info, ".eh_frame");
+	uint8_t *bytes = malloc(info->symfile_size), *frames;
+	size_t at = (size_t)((const uint8_t *)section_of_frames - (const uint8_t *)info->symfile);
+	Elf_Scn *scn;
+	Elf_Data *data;
+	Elf *elf;
+
+	assert_true(section_of_frames->sh_flags & SHF_COMPRESSED);
+	memcpy(bytes, info->symfile, info->symfile_size);
+	((Elf64_Shdr *)(bytes + at))->sh_type = SHT_PROGBITS;
+	*vaddr = section_of_frames->sh_addr;
+	elf = elf_memory((char *)bytes, info->symfile_size);
+	assert_non_null(elf);
+	scn = gelf_offscn(elf, section_of_frames->sh_offset);
+	assert_non_null(scn);
+	assert_int_equal(elf_compress(scn, 0, 0), 1);
+	data = elf_getdata(scn, NULL);
+	assert_non_null(data);
+	assert_true(data->d_size > section_of_frames->sh_size);
+	*size = data->d_size;
+	frames = malloc(*size);
+	memcpy(frames, data->d_buf, *size);
+	elf_end(elf);
+	free(bytes);
+	return frames;
+}
+
+static void pack_unwind_data_is_compressed_for_lldb(void **state)
+{
+	struct jitreg_group *group;
+	struct image image;
+	uint8_t *frames;
+	uint64_t vaddr, address;
+	size_t size, count = 0;
+	unsigned binding;
+	bool found = false;
+	uint32_t length, id;
+	int64_t distance;
+
+	(void)state;
+	build_many_names("many.so", 1000);
+	assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
+	enter_large(group, 0x10000, "many.so", &image);
+	frames = inflate_frames(&image.info, &size, &vaddr);
+	assert_true(find_name(image.info.symfile, true, "f500", &binding, &address));
+	for (size_t off = 0; off < size; off += length + 4) {
+		memcpy(&length, frames + off, sizeof(length));
+		memcpy(&id, frames + off + 4, sizeof(id));
+		memcpy(&distance, frames + off + 8, sizeof(distance));
+		count += id != 0;
+		found |= id && vaddr + off + 8 + (uint64_t)distance == address;
+	}
+	assert_int_equal(count, 1001);
+	assert_true(found);
+	free(frames);
+	jitreg_unregister(image.entry);
+	jitreg_group_destroy(group);
+	assert_nothing_left();
+}
+
 /* 4,096 names of all libraries together, those with few first. */
 static void pack_names_of_large_libraries_are_for_gdb_only(void **state)
 {
@@ -244,6 +307,7 @@ int main(void)
 		cmocka_unit_test(pack_symfile_has_stretches_names_and_a_reference),
 		cmocka_unit_test(pack_companion_has_functions_and_unwind_data),
 		cmocka_unit_test(pack_code_is_from_text_on_without_plt),
+		cmocka_unit_test(pack_unwind_data_is_compressed_for_lldb),
 		cmocka_unit_test(pack_names_of_large_libraries_are_for_gdb_only),
 	};
 
