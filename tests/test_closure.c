@@ -362,21 +362,37 @@ static void closure_path_of_a_file_that_is_shared_is_shared(void **state)
 
 static void closure_blas_without_threads_is_private(void **state)
 {
+	static const char none[] = "neither starts threads nor needs a library that does";
 	struct gorgon_ns *ns = ns_with(NULL, NULL), *share = ns_with("lib*blas.so.3", NULL);
 
 	(void)state;
 	start("blas");
 	write_library("libblas.so.3", NAMES("libc.so.6"), "dgemm_thread_nn");
 	write_library("libcblas.so.3", NAMES("libc.so.6"), "pthread_create");
-	write_library("liblapack.so.3", NAMES("libc.so.6"), "GOMP_parallel_end");
+	write_library("liblapack.so.3", NAMES("libblas.so.3"), NULL);
 	write_library("libopenblas-serial.so.0", NULL, NULL); // has buffers, if no threads
-	assert_string_equal(judge(ns, "libblas.so.3", "libblas.so.3"), "starts no threads");
+	assert_string_equal(judge(ns, "libblas.so.3", "libblas.so.3"), none);
 	assert_string_equal(judge(ns, "libcblas.so.3", "libcblas.so.3"), "none");
-	assert_string_equal(judge(ns, "liblapack.so.3", "liblapack.so.3"), "none");
+	assert_string_equal(judge(ns, "liblapack.so.3", "liblapack.so.3"), none);
 	assert_string_equal(judge(ns, "libopenblas-serial.so.0", "libopenblas*.so.0"), "none");
 	assert_string_equal(judge(share, "libblas.so.3", "lib*blas.so.3"), "none");
 	test_ns_destroy(ns);
 	test_ns_destroy(share);
+}
+
+// As OpenBLAS's and ATLAS's; also a LAPACK that needs a BLAS which is one.
+static void closure_interface_of_a_blas_is_shared_with_it(void **state)
+{
+	struct gorgon_ns *ns = ns_with(NULL, NULL);
+
+	(void)state;
+	start("interface");
+	write_library("libopenblas.so.0", NULL, NULL);
+	write_library("libblas.so.3", NAMES("libopenblas.so.0"), NULL);
+	write_library("liblapack.so.3", NAMES("libc.so.6", "libblas.so.3"), NULL);
+	assert_string_equal(judge(ns, "liblapack.so.3", "liblapack.so.3"), "none");
+	assert_string_equal(judge(ns, "libblas.so.3", "libblas.so.3"), "none");
+	test_ns_destroy(ns);
 }
 
 int main(void)
@@ -395,6 +411,7 @@ int main(void)
 		cmocka_unit_test(closure_path_is_judged_by_its_soname),
 		cmocka_unit_test(closure_path_of_a_file_that_is_shared_is_shared),
 		cmocka_unit_test(closure_blas_without_threads_is_private),
+		cmocka_unit_test(closure_interface_of_a_blas_is_shared_with_it),
 	};
 
 	return cmocka_run_group_tests_name("closure", tests, test_warm_up, NULL);

@@ -15,9 +15,9 @@
 // by the system stays for good, too. Whether that fits the built-in list is kept beside
 // it, so that namespaces without patterns of their own walk nothing.
 //
-// Nor is one shared that the list has for its pool of threads and that starts none
-// (policy.c says why). A shared library that needs it has the system's: two of them do no
-// harm, they know nothing.
+// Nor is one shared that the list has for a pool of threads when neither it nor what it needs
+// has one (policy.c says why). A shared library that needs it has the system's: two of them do
+// no harm, they know nothing.
 //
 // A path may name a file otherwise than those do that need it (libgomp.so.1.0.0, where the
 // list has libgomp.so.1): programs have such paths of dl_iterate_phdr() or realpath(). Then
@@ -367,6 +367,34 @@ static struct gorgon_error *find_rule_of_file(const struct gorgon_ns *ns, const 
 	return NULL;
 }
 
+// Of a library whose needs have been searched.
+static bool has_pool(const struct gorgon_ns *ns, struct gorgon_closure_file *file)
+{
+	bool found = file->threads;
+
+	file->mark = true;
+	for (size_t i = 0; i < file->need_count && !found; i++) {
+		const struct gorgon_closure_need *need = &file->needs[i];
+		struct gorgon_policy_rule rule = gorgon_policy_find(&ns->policy, need->name);
+
+		found = rule.is_pool ||
+			(rule.for_a_pool && need->file && !need->file->mark && has_pool(ns, need->file));
+	}
+	return found;
+}
+
+// The list has it for a pool, and there is none.
+static struct gorgon_error *judge_pool(const struct gorgon_ns *ns, struct gorgon_verdict *verdict)
+{
+	bool found = has_pool(ns, verdict->file);
+
+	clear_marks();
+	if (found)
+		return NULL;
+	verdict->obstacle = strdup("neither starts threads nor needs a library that does");
+	return verdict->obstacle ? NULL : &gorgon_error_nomem;
+}
+
 struct gorgon_error *gorgon_closure_judge(const struct gorgon_ns *ns, const char *name,
 					  const struct gorgon_object *requester,
 					  struct gorgon_verdict *ret)
@@ -380,9 +408,8 @@ struct gorgon_error *gorgon_closure_judge(const struct gorgon_ns *ns, const char
 		err = find_shared(ns, name, requester, &verdict.file);
 	if (!err && verdict.file)
 		err = judge_file(ns, verdict.file, &verdict.obstacle);
-	if (!err && verdict.file && !verdict.obstacle && verdict.rule.for_its_pool &&
-	    !verdict.file->threads && !(verdict.obstacle = strdup("starts no threads")))
-		err = &gorgon_error_nomem;
+	if (!err && verdict.file && !verdict.obstacle && verdict.rule.for_a_pool)
+		err = judge_pool(ns, &verdict);
 	if (!err && verdict.obstacle && verdict.rule.by_option)
 		err = cannot_share(ns, name, &verdict);
 	if (err) {

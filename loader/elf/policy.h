@@ -22,7 +22,8 @@ struct gorgon_policy_rule {
 	bool by_option;	     /* of the namespace, not of the built-in list */
 	const char *pattern; /* that matched, or NULL */
 	const char *reason;  /* one line, static */
-	bool for_its_pool;   /* of threads: a file that starts none is private */
+	bool for_a_pool; /* of threads: private when neither it nor what it needs has one */
+	bool is_pool;
 };
 
 /* The rule for the library called @name, or for a path of which the last part counts. */

@@ -13,6 +13,8 @@ NUMPY = f"/usr/lib/python3/dist-packages/numpy/{NUMPY_CORE}/_multiarray_umath{EX
 SSL = f"{DYNLOAD}/_ssl{EXT_SUFFIX}"
 CATCH = os.path.join(MODULES, "libcatch.so")
 TOP = os.path.join(MODULES, "libtop.so")
+# Debian's reference implementation of BLAS needs none of them.
+POOL = {"libopenblas.so.0", "libblis.so.4", "libatlas.so.3"}
 
 
 def deps(*args, **kwargs):
@@ -39,12 +41,17 @@ class Deps(Reader):
         return {os.path.basename(name): "shared" if row["shared"] else "private"
                 for name, row in self.rows(*args, **kwargs).items()}
 
-    def test_numpy_is_private_and_so_is_a_blas_without_threads(self):
+    def test_numpy_is_private_and_a_blas_with_threads_is_shared(self):
         rows = self.rows(NUMPY)
         self.assertEqual((rows[NUMPY]["shared"], rows[NUMPY]["path"], rows[NUMPY]["reason"]),
                          (False, NUMPY, "private by default"))
-        self.assertEqual((rows["libblas.so.3"]["shared"], rows["libblas.so.3"]["reason"]),
-                         (False, "on the list of shared libraries, but starts no threads"))
+        blas = rows["libblas.so.3"]
+        if POOL & rows.keys():
+            self.assertEqual((blas["shared"], blas["pattern"]), (True, "libblas.so.3"))
+            self.assertIn("BLAS", blas["reason"])
+        else:
+            self.assertEqual((blas["shared"], blas["reason"]), (
+                False, "on the list of shared libraries, but neither starts threads nor needs a library that does"))
         self.assertTrue(all(row["shared"] for name, row in rows.items() if name not in (NUMPY, "libblas.so.3")), rows)
         shared = self.rows(NUMPY, "--share", "libblas.so.3")["libblas.so.3"]
         self.assertEqual((shared["shared"], shared["reason"]), (True, "shared by option"))
@@ -137,14 +144,18 @@ class Names(Reader):
         return {row["name"]: (row["source"], os.path.basename(row["from"] or ""))
                 for row in self.read(*args, "--names")["names"]}
 
-    def test_numpy_takes_libc_from_the_system_and_blas_where_it_is_shared(self):
-        names = self.names(NUMPY)
-        self.assertNotIn("cblas_dgemm", names)
+    def test_numpy_takes_libc_and_a_shared_blas_from_the_system(self):
+        names = self.names(NUMPY, "--share", "libblas.so.3")
+        self.assertEqual(names["cblas_dgemm"][0], "system")
         self.assertEqual(names["localeconv"], ("system", "libc.so.6"))
         self.assertEqual(names["sin"], ("system", "libm.so.6"))
         self.assertEqual([name for name in names if name.startswith(("Py", "_Py"))], [])
         self.assertEqual([name for name, (source, _) in names.items() if source == "unresolved"], [])
-        self.assertEqual(self.names(NUMPY, "--share", "libblas.so.3")["cblas_dgemm"][0], "system")
+
+    def test_private_blas_crosses_no_more(self):
+        names = self.names(NUMPY, "--private", "libblas*", "--private", "libopenblas*")
+        self.assertNotIn("cblas_dgemm", names)
+        self.assertIn("malloc", names)
 
     def test_replaced_names_have_reasons(self):
         rows = {row["name"]: row for row in self.read(LIBPYTHON, "--names")["names"]}
