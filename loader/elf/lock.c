@@ -10,7 +10,7 @@
 // an import's fifty, registering with a debugger is serial by nature, and fork and
 // the debug root stay simple.
 //
-// Fork: prepare takes the lock and those of locales.c, environment.c, memory.c, heap.c, large.c, exits.c and signals.c,
+// Fork: prepare takes the lock and those of locales.c, environment.c, memory.c, own_file.c, heap.c, large.c, exits.c and signals.c,
 // which are leaves, and registrar.c's, which has only libjitreg's below it; parent and
 // child release them, so that the child's lists are whole.
 // libjitreg registers its own handlers in an earlier constructor;
@@ -23,6 +23,7 @@
 #include "locales.h"
 #include "memory.h"
 #include "ns.h"
+#include "own_file.h"
 #include "registrar.h"
 #include "signals.h"
 #include "thread.h"
@@ -82,6 +83,7 @@ void gorgon_before_fork(void)
 	gorgon_locale_before_fork();
 	gorgon_environment_before_fork();
 	gorgon_memory_before_fork();
+	gorgon_own_file_before_fork();
 	gorgon_heaps_before_fork();
 	gorgon_signals_before_fork();
 	gorgon_registrars_before_fork();
@@ -94,6 +96,7 @@ void gorgon_after_fork(bool child)
 	gorgon_registrars_after_fork();
 	gorgon_signals_after_fork(child);
 	gorgon_heaps_after_fork();
+	gorgon_own_file_after_fork();
 	gorgon_memory_after_fork();
 	gorgon_environment_after_fork();
 	gorgon_locale_after_fork();

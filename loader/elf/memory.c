@@ -17,6 +17,7 @@
 #define _GNU_SOURCE
 #include "memory.h"
 #include "ns.h"
+#include "own_file.h"
 #include "registrar.h"
 #include "unwind.h"
 
@@ -132,11 +133,16 @@ static void count(struct gorgon_ns *ns)
 
 void *gorgon_memory_map(void *addr, size_t size, int prot, int flags, int fd, off_t off)
 {
-	struct gorgon_ns *ns = gorgon_unwind_ns_at((uintptr_t)__builtin_return_address(0));
+	uint64_t caller = (uintptr_t)__builtin_return_address(0);
+	struct gorgon_ns *ns = gorgon_unwind_ns_at(caller);
 	void *ret;
 
-	if (!ns || (flags & (MAP_ANONYMOUS | MAP_PRIVATE)) != (MAP_ANONYMOUS | MAP_PRIVATE))
-		return mmap(addr, size, prot, flags, fd, off);
+	if (!ns || (flags & (MAP_ANONYMOUS | MAP_PRIVATE)) != (MAP_ANONYMOUS | MAP_PRIVATE)) {
+		ret = mmap(addr, size, prot, flags, fd, off);
+		if (ns && ret != MAP_FAILED && !(flags & MAP_ANONYMOUS) && prot & PROT_EXEC)
+			gorgon_own_file_mapped(caller, fd);
+		return ret;
+	}
 	if (size <= PTRDIFF_MAX && !gorgon_usage_allow(&ns->heap.usage, size)) {
 		errno = ENOMEM;
 		return MAP_FAILED;

@@ -10,6 +10,7 @@
 #include "lock.h"
 #include "ns.h"
 #include "object.h"
+#include "own_file.h"
 #include "packing.h"
 #include "registrar.h"
 #include "tls.h"
@@ -232,6 +233,7 @@ void gorgon_object_destroy(struct gorgon_object *object)
 	if (object->ns)
 		gorgon_unique_forget(&object->ns->uniques, object);
 	gorgon_fork_drop(object);
+	gorgon_own_file_close(object);
 	gorgon_tls_module_destroy(object);
 	if (!object->debug.link_map)
 		gorgon_unmap(object);

@@ -135,6 +135,15 @@ struct gorgon_ns *gorgon_unwind_ns_at(uint64_t addr)
 	return look_up(addr, &range) ? range.ns : NULL;
 }
 
+struct gorgon_object *gorgon_unwind_object_at(uint64_t addr)
+{
+	struct range range;
+
+	if (!look_up(addr, &range))
+		return NULL;
+	return (struct gorgon_object *)((char *)range.map - offsetof(struct gorgon_object, map));
+}
+
 // The function that ours stands before. Found on first use, not by a constructor:
 // libraries that are initialised before this one throw, too. RTLD_NEXT is what comes
 // behind this library or, linked to the archive, behind the program.

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// loader/elf/own_file.c
+
+#define _GNU_SOURCE
+#include "helpers.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define NAME "libown_file.so"
+#define CODE (PROT_READ | PROT_EXEC)
+
+// The descriptor that a library of @ns has opened of @path and keeps.
+static int keep(struct gorgon_ns *ns, const char *path, int prot)
+{
+	struct gorgon_object *object = test_open(ns, NAME);
+	int fd = SYMBOL(object, int (*)(const char *, int), "own_file_open")(path, prot);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static bool is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+static void destroy_own_file_s_descriptor_is_closed(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	int one = keep(ns, test_module(NAME), CODE), two = keep(ns, test_module(NAME), CODE);
+
+	(void)state;
+	assert_true(is_open(one) && is_open(two));
+	test_ns_destroy(ns);
+	assert_false(is_open(one) || is_open(two));
+}
+
+static void close_own_file_s_descriptor_is_closed(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	struct gorgon_object *object = test_open(ns, NAME);
+	int fd = SYMBOL(object, int (*)(const char *, int), "own_file_open")(test_module(NAME), CODE);
+
+	(void)state;
+	gorgon_object_close(object);
+	assert_false(is_open(fd));
+	test_ns_destroy(ns);
+}
+
+static void destroy_another_file_s_descriptor_stays(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	int fd = keep(ns, test_module("libmemory.so"), CODE);
+
+	(void)state;
+	test_ns_destroy(ns);
+	assert_int_equal(close(fd), 0);
+}
+
+static void destroy_descriptor_without_code_stays(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	int fd = keep(ns, test_module(NAME), PROT_READ);
+
+	(void)state;
+	test_ns_destroy(ns);
+	assert_int_equal(close(fd), 0);
+}
+
+static void destroy_same_file_opened_by_the_host_stays(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	int fd = keep(ns, test_module(NAME), CODE);
+
+	(void)state;
+	// Somebody closes what is not his, and the number is the host's.
+	close(fd);
+	assert_int_equal(open(test_module(NAME), O_RDONLY | O_CLOEXEC), fd);
+	test_ns_destroy(ns);
+	assert_int_equal(close(fd), 0);
+}
+
+static void destroy_same_file_opened_by_another_copy_stays_with_that(void **state)
+{
+	struct gorgon_ns *one = test_ns(), *two = test_ns();
+	int fd = keep(one, test_module(NAME), CODE);
+
+	(void)state;
+	// Loaded before the number is free: the loader opens files, too.
+	gorgon_object_close(test_open(two, NAME));
+	close(fd);
+	assert_int_equal(keep(two, test_module(NAME), CODE), fd);
+	test_ns_destroy(one);
+	assert_true(is_open(fd));
+	test_ns_destroy(two);
+	assert_false(is_open(fd));
+}
+
+static void destroy_descriptor_that_was_closed_is_no_error(void **state)
+{
+	struct test_snapshot before = test_snapshot();
+	struct gorgon_ns *ns = test_ns();
+
+	(void)state;
+	close(keep(ns, test_module(NAME), CODE));
+	test_ns_destroy(ns);
+	assert_unchanged(&before);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(destroy_own_file_s_descriptor_is_closed),
+		cmocka_unit_test(close_own_file_s_descriptor_is_closed),
+		cmocka_unit_test(destroy_another_file_s_descriptor_stays),
+		cmocka_unit_test(destroy_descriptor_without_code_stays),
+		cmocka_unit_test(destroy_same_file_opened_by_the_host_stays),
+		cmocka_unit_test(destroy_same_file_opened_by_another_copy_stays_with_that),
+		cmocka_unit_test(destroy_descriptor_that_was_closed_is_no_error),
+	};
+
+	return cmocka_run_group_tests_name("own_file", tests, NULL, NULL);
+}
