@@ -85,12 +85,10 @@ static int add_template_name(void *ctx, const char *text, uint64_t vaddr, const 
 static bool add_detached_names(struct companion *c, int *r)
 {
 	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;
-	const struct jitreg_debug *debug = &c->current->template->debug;
 	struct jitreg_names names = {0};
 
-	if ((debug->kind != JITREG_DEBUG_BUILD_ID && debug->kind != JITREG_DEBUG_LINK) ||
-	    jitreg_object_open(debug->path, -1, &object) || jitreg_object_read_layout(object) ||
-	    jitreg_names_read(object, &names))
+	object = jitreg_debuginfo_open_detached(&c->current->template->debug);
+	if (!object || jitreg_object_read_layout(object) || jitreg_names_read(object, &names))
 		return false;
 	for (size_t i = 0; !*r && i < names.count; i++) {
 		const struct jitreg_name *name = &names.items[i];

@@ -11,7 +11,8 @@
  * A file that defines __jit_debug_register_code (CPython 3.15, LLVM) is no use: GDB takes
  * the name from the detached file but the load bias from the symfile, whose addresses are
  * absolute, and cannot set its breakpoint at the sum (seen in GDB 13; its jit.c, function
- * jit_breakpoint_re_set_internal). After that it sets none at all.
+ * jit_breakpoint_re_set_internal). After that it sets none at all. Such a file that belongs to
+ * the object still has names for it (names.c).
  *
  * Candidates are regular files, inspected with libelf before libdwarf sees them.
  *
@@ -110,6 +111,15 @@ static bool has_section(const struct jitreg_libdwarf *lib, Dwarf_Debug dbg)
 	return r == DW_DLV_OK && size;
 }
 
+struct jitreg_object *jitreg_debuginfo_open_detached(const struct jitreg_debug *debug)
+{
+	bool referred = debug->kind == JITREG_DEBUG_BUILD_ID || debug->kind == JITREG_DEBUG_LINK;
+	const char *path = referred ? debug->path : debug->names_path;
+	struct jitreg_object *object = NULL;
+
+	return path && !jitreg_object_open(path, -1, &object) ? object : NULL;
+}
+
 bool jitreg_crc32(const void *bytes, size_t size, uint32_t *ret)
 {
 	const struct jitreg_libdwarf *lib = jitreg_libdwarf_get();
@@ -174,8 +184,6 @@ static const char *judge(const struct jitreg_object *object, uint32_t *crc)
 
 	if (!has_debug_section(object))
 		return reason_none;
-	if (jitreg_names_have_registrar(object))
-		return reason_registrar;
 	lib = jitreg_libdwarf_get();
 	if (!lib)
 		return reason_no_library;
@@ -186,6 +194,14 @@ static const char *judge(const struct jitreg_object *object, uint32_t *crc)
 		: has_section(lib, dbg))
 		reason = NULL;
 	jitreg_libdwarf_close(lib, dbg);
+	return !reason && jitreg_names_have_registrar(object) ? reason_registrar : reason;
+}
+
+/* The first one of those that belong to the object. Without memory it is as if there was none. */
+static const char *keep_names(struct jitreg_debug *debug, const char *path, const char *reason)
+{
+	if (reason == reason_registrar && !debug->names_path)
+		debug->names_path = strdup(path);
 	return reason;
 }
 
@@ -236,7 +252,7 @@ static const char *try_build_id(struct jitreg_debug *debug)
 	    memcmp(id, debug->build_id, debug->build_id_size) != 0)
 		reason = reason_none;
 	else
-		reason = judge(candidate, NULL);
+		reason = keep_names(debug, path, judge(candidate, NULL));
 	if (reason) {
 		free(path);
 		return reason;
@@ -285,10 +301,12 @@ static const char *try_link_candidate(const struct jitreg_object *object, char *
 	if (candidate->st.st_dev == object->st.st_dev && candidate->st.st_ino == object->st.st_ino)
 		return reason_none; // a link to oneself
 	reason = judge(candidate, &crc);
-	if (reason)
+	if (reason && reason != reason_registrar)
 		return reason;
 	if (crc != want)
 		return reason_none;
+	if (reason)
+		return keep_names(debug, path, reason);
 	debug->path = path;
 	debug->kind = JITREG_DEBUG_LINK;
 	return NULL;
@@ -352,10 +370,12 @@ int jitreg_debuginfo_find(const struct jitreg_object *object, struct jitreg_debu
 	if (first == reason_none)
 		first = reason;
 
-	if (debug.kind == JITREG_DEBUG_NAMES)
+	if (debug.kind == JITREG_DEBUG_NAMES) {
 		debug.reason = first;
-	else if (!debug.path)
+	} else if (!debug.path) {
+		jitreg_debug_deinit(&debug);
 		return -ENOMEM;
+	}
 	if (debug.kind == JITREG_DEBUG_NAMES || debug.kind == JITREG_DEBUG_BUILD_ID)
 		*crc = 0;
 	*ret = debug;
@@ -379,5 +399,6 @@ int jitreg_find_debug(const char *path, int fd, struct jitreg_debug *ret)
 void jitreg_debug_deinit(struct jitreg_debug *debug)
 {
 	free(debug->path);
+	free(debug->names_path);
 	*debug = (struct jitreg_debug){0};
 }

@@ -26,6 +26,9 @@
 int jitreg_debuginfo_find(const struct jitreg_object *object, struct jitreg_debug *ret,
 			  uint32_t *crc);
 
+/** Open the detached file of an object, for the names in it, referred to or not. NULL: there is none. */
+struct jitreg_object *jitreg_debuginfo_open_detached(const struct jitreg_debug *debug);
+
 /** The checksum of .gnu_debuglink. False: there is no libdwarf to compute it. */
 bool jitreg_crc32(const void *bytes, size_t size, uint32_t *ret);
 

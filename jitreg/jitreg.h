@@ -125,6 +125,8 @@ struct jitreg_debug {
 	size_t build_id_size;     /**< 0 when there is none. */
 	/** Why there is no DWARF when kind is NAMES: one static line; otherwise NULL. */
 	const char *reason;
+	/** malloc()ed detached file of the object that is good for its names only; or NULL. */
+	char *names_path;
 };
 
 /**

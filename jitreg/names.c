@@ -12,6 +12,10 @@
  * would print whatever lies at that offset from zero. The pair of a registrar inside the
  * object (LLVM) is left out as well: GDB would follow it as a second list of the process.
  *
+ * A detached file that cannot be referred to (debuginfo.c says why) still gives the static
+ * functions of a stripped library, and those only: its static variables would all be the
+ * first copy's.
+ *
  * Variables are taken although GDB finds an external variable of every copy in the
  * first one: that comes from the variables in the .symtab of the detached debug
  * file (GDB 13 does it with and without them here, and gets it right with a debug
@@ -328,6 +332,43 @@ int jitreg_names_read(const struct jitreg_object *object, struct jitreg_names *r
 	if (r)
 		jitreg_names_deinit(ret);
 	return r;
+}
+
+static int add_detached(const struct jitreg_object *object, const GElf_Sym *sym, const char *text,
+			struct jitreg_names *names)
+{
+	GElf_Sym placed = *sym;
+
+	if (GELF_ST_BIND(sym->st_info) != STB_LOCAL || GELF_ST_TYPE(sym->st_info) != STT_FUNC ||
+	    sym->st_shndx == SHN_UNDEF || sym->st_shndx >= SHN_LORESERVE)
+		return 0;
+	// Sections may have other numbers there: the address says which one it is.
+	placed.st_shndx = SHN_XINDEX;
+	return add_symbol(object, names, &placed, text);
+}
+
+int jitreg_names_add_detached(const struct jitreg_object *object, const struct jitreg_object *detached,
+			      struct jitreg_names *names)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+	GElf_Sym sym;
+	int r = 0;
+
+	while ((scn = elf_nextscn(detached->elf, scn))) {
+		Elf_Data *data;
+
+		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_SYMTAB)
+			continue;
+		data = elf_getdata(scn, NULL);
+		if (!data || data->d_size / sizeof(Elf64_Sym) > INT32_MAX)
+			return 0; // the object's own names are good without
+		for (int i = 1; !r && gelf_getsym(data, i, &sym); i++)
+			r = add_detached(object, &sym,
+					 elf_strptr(detached->elf, shdr.sh_link, sym.st_name), names);
+		return r;
+	}
+	return 0;
 }
 
 void jitreg_names_deinit(struct jitreg_names *names)

@@ -94,6 +94,13 @@ size_t jitreg_object_build_id(const struct jitreg_object *object, uint8_t *buf, 
 /** Collect the names of `.symtab`, else of `.dynsym`, else of the dynamic segment. */
 int jitreg_names_read(const struct jitreg_object *object, struct jitreg_names *ret);
 
+/**
+ * Add the static functions that are in the `.symtab` of @p object's @p detached file. Their texts
+ * live as long as @p detached.
+ */
+int jitreg_names_add_detached(const struct jitreg_object *object, const struct jitreg_object *detached,
+			      struct jitreg_names *names);
+
 /** Whether `.symtab` or `.dynsym` define one of the two names of the GDB JIT interface. */
 bool jitreg_names_have_registrar(const struct jitreg_object *object);
 

@@ -61,6 +61,7 @@ struct writer {
 	struct jitreg_template *template;
 	uint32_t crc;
 	struct jitreg_names names;
+	struct jitreg_object *detached; // some of them are from it
 	struct jitreg_symtab symtab;
 	char **contents; // of allocated sections, in the order of the object; NULL: none
 	uint64_t contents_size;
@@ -192,6 +193,11 @@ static int add_names(struct writer *w)
 {
 	int r = jitreg_names_read(w->object, &w->names);
 
+	// What a debugger will not find by itself. Packs have it in their companion.
+	if (w->template->kind != JITREG_SYMFILE_LEAN && w->template->debug.kind == JITREG_DEBUG_NAMES)
+		w->detached = jitreg_debuginfo_open_detached(&w->template->debug);
+	if (!r && w->detached)
+		r = jitreg_names_add_detached(w->object, w->detached, &w->names);
 	if (!r)
 		r = convert_names(w);
 	return r ? r : jitreg_writer_add_symtab(&w->file, &w->symtab);
@@ -266,6 +272,7 @@ static void writer_deinit(struct writer *w)
 {
 	jitreg_writer_deinit(&w->file);
 	jitreg_names_deinit(&w->names);
+	jitreg_object_close(w->detached);
 	jitreg_symtab_deinit(&w->symtab);
 	for (size_t i = 0; w->contents && i < w->object->section_count; i++)
 		free(w->contents[i]);

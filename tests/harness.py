@@ -28,6 +28,9 @@ VERSION = os.path.basename(PYTHON).removeprefix("python")
 SONAME = f"libpython{VERSION}.so.1.0"
 SONAME_RE = re.escape(SONAME)
 LIBPYTHON = f"/usr/lib/x86_64-linux-gnu/{SONAME}"
+# Debuggers are told no more than names of a library that has those of GDB's JIT interface: jitreg/debuginfo.c.
+NAMES_ONLY = tuple(map(int, VERSION.split("."))) >= (3, 15)
+LIBPYTHON_DEBUG = r"^names only$" if NAMES_ONLY else r"^/usr/lib/debug/\S+ \(build-id\)$"
 DYNLOAD = f"/usr/lib/python{VERSION}/lib-dynload"
 NUMPY_CORE = "_core" if os.path.exists("/usr/lib/python3/dist-packages/numpy/_core") else "core"  # since numpy 2
 EXT_SUFFIX = f".cpython-{VERSION.replace('.', '')}-x86_64-linux-gnu.so"

@@ -312,6 +312,34 @@ static void register_registrar_names_are_left_out(void **state)
 	subject_close(&s);
 }
 
+/* Its debug file must not be referred to, and has what the library was stripped of. */
+static void register_registrar_static_functions_are_those_of_its_debug_file(void **state)
+{
+	static const char source[] = "struct { int words[6]; } __jit_debug_descriptor;\n"
+				     "void __jit_debug_register_code(void) {}\n"
+				     "static int snake_count;\n"
+				     "__attribute__((noipa)) static int snake_static(void) { return ++snake_count; }\n"
+				     "int snake_other(void) { return snake_static(); }\n";
+	static const char *const wanted[] = {"snake_static", "snake_other"};
+	static const char *const unwanted[] = {"__jit_debug_descriptor", "__jit_debug_register_code", "snake_count"};
+	struct subject s;
+	GElf_Sym sym;
+
+	(void)state;
+	util_write(util_path("detached.c"), source, sizeof(source) - 1);
+	assert_int_equal(util_run("gcc -g -fPIC -shared -Wl,--build-id detached.c -o whole.so && "
+				  "objcopy --only-keep-debug whole.so whole.debug && "
+				  "objcopy --strip-all --add-gnu-debuglink=whole.debug whole.so detached.so"),
+			 0);
+	subject_open(&s, util_path("detached.so"), BIAS);
+	assert_int_equal(s.info.debug_kind, JITREG_DEBUG_NAMES);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+		assert_true(find_sym(s.sym, ".symtab", wanted[i], &sym));
+	for (size_t i = 0; i < sizeof(unwanted) / sizeof(*unwanted); i++)
+		assert_false(find_sym(s.sym, ".symtab", unwanted[i], &sym));
+	subject_close(&s);
+}
+
 /* One after the other, which puts both at the same place. */
 static void register_two_biases_differ_by_bias_only(void **state)
 {
@@ -826,6 +854,7 @@ int main(void)
 		cmocka_unit_test(register_versioned_name_loses_default_version),
 		cmocka_unit_test(register_thread_local_variables_are_left_out),
 		cmocka_unit_test(register_registrar_names_are_left_out),
+		cmocka_unit_test(register_registrar_static_functions_are_those_of_its_debug_file),
 		cmocka_unit_test(register_two_biases_differ_by_bias_only),
 		cmocka_unit_test(register_copies_share_what_is_the_same),
 		cmocka_unit_test(register_wrapping_bias_wraps_addresses),

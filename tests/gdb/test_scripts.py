@@ -15,6 +15,7 @@ import gdb_session as session  # noqa: E402
 
 COUNT = 3
 EVERY = range(COUNT)
+IS_NAN = "_decimal_Decimal_is_nan" if harness.NAMES_ONLY else "dec_mpd_isnan"  # static, of an extension
 # What a user sees of errors is one line; this never.
 TRACEBACK = re.compile(r'Traceback \(most recent call last\)|Python Exception|File ".*/gorgon_gdb/')
 
@@ -56,7 +57,7 @@ class Live(Case):
     @classmethod
     def setUpClass(cls):
         cls.output = harness.gdb(
-            ["break time_sleep", "break host_created", "break dec_mpd_isnan if $gorgon_interp() == 1", session.LOOP,
+            ["break time_sleep", "break host_created", f"break {IS_NAN} if $gorgon_interp() == 1", session.LOOP,
              "run", f"python drive({{1: {AT_SLEEP!r}, 2: {AT_START!r}, 3: []}})"],
             harness.HOST, "-n", COUNT, session.code(), script=True)
         cls.addresses = harness.host_addresses(cls.output)
@@ -71,8 +72,10 @@ class Live(Case):
     def test_session_is_whole(self):
         self.assertIn("exited normally", self.output)
         # At the end gdb says this of any breakpoint that was pending with a condition.
-        gone = 'Error in re-setting breakpoint 3: Function "dec_mpd_isnan" not defined.'
-        self.assertEqual([line for line in session.complaints(self.output) if line != gone], [])
+        expected = re.escape(f'Error in re-setting breakpoint 3: Function "{IS_NAN}" not defined.')
+        if harness.NAMES_ONLY:  # see gdb/README.md: lines come at a stop
+            expected += "|warning: location number not found for breakpoint 1 address 0x[0-9a-f]+\\."
+        self.assertEqual([line for line in session.complaints(self.output) if not re.fullmatch(expected, line)], [])
         self.assert_clean(self.output)
 
     def test_list_shows_each_interpreter_in_order(self):
@@ -100,7 +103,7 @@ class Live(Case):
             start, end = (int(a, 16) for a in row[2].split("-"))
             self.assertTrue(start < self.addresses[i] < end)
             self.assertEqual(self.addresses[i] - int(row[3], 16), self.addresses[0] - int(pythons[0][3], 16))
-            self.assertRegex(" ".join(row[4:]), r"^/usr/lib/debug/\S+ \(build-id\)$")
+            self.assertRegex(" ".join(row[4:]), harness.LIBPYTHON_DEBUG)
 
     def test_modules_of_one_interpreter(self):
         self.assertEqual({row[0] for row in rows(self.start["gorgon modules 1"])}, {"1"})

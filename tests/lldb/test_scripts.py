@@ -68,7 +68,7 @@ class Names(session.Case):
             start, end = (int(a, 16) for a in row[2].split("-"))
             self.assertTrue(start < self.addresses[i] < end)
             self.assertEqual(self.addresses[i] - int(row[3], 16), self.addresses[0] - int(pythons[0][3], 16))
-            self.assertRegex(" ".join(row[4:]), r"^/usr/lib/debug/\S+ \(build-id\)$")
+            self.assertRegex(" ".join(row[4:]), harness.LIBPYTHON_DEBUG)
         self.assertEqual(rows(self.start["gorgon modules 1"]), [row for row in table if row[0] == "1"])
 
     def test_mistakes_get_one_clear_line(self):
