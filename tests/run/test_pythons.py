@@ -87,10 +87,10 @@ class NotInstalled(unittest.TestCase):
                 self.refused(f"{python}: found no {SONAME} in lib, lib/x86_64-linux-gnu or lib64 of /usr; "
                              f"install the distribution's libpython{VERSION}", "--python", python)
 
-    @unittest.skipUnless(os.path.exists(DEBUG), "python3.11-dbg is not installed")
+    @unittest.skipUnless(os.path.exists(DEBUG), f"python{VERSION}-dbg is not installed")
     def test_debug_build_has_another_package(self):
-        self.refused(f"{DEBUG}: found no libpython3.11d.so.1.0 in lib, lib/x86_64-linux-gnu or lib64 of /usr; "
-                     "install the distribution's libpython3.11-dbg", "--python", DEBUG)
+        self.refused(f"{DEBUG}: found no libpython{VERSION}d.so.1.0 in lib, lib/x86_64-linux-gnu or lib64 of /usr; "
+                     f"install the distribution's libpython{VERSION}-dbg", "--python", DEBUG)
 
 
 if __name__ == "__main__":
