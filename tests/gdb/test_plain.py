@@ -15,6 +15,8 @@ import gdb_session as session  # noqa: E402
 COUNT = 3
 # Functions that every backtrace of an interpreter's thread ends with.
 BOTTOM = ["Py_BytesMain", "run", "run", "gorgon_call_protect", "gorgon_interp_main", "run_interpreter", "start_thread", "clone3"]
+# What has called a method without arguments and is a function of its own; 3.14 calls the method from there.
+CALLER = "PyObject_Vectorcall" if tuple(map(int, harness.VERSION.split("."))) >= (3, 14) else "method_vectorcall_NOARGS"
 
 CONSTRUCTOR = """
 #include <string.h>
@@ -55,7 +57,7 @@ class Live(Case):
             ["break PyList_Append", f"break timemodule.c:{cls.line}", "break dec_mpd_isnan", session.LOOP, "run",
              'python drive({1: ["once", "bt"],'
              ' 2: ["bt", "print ((PyFloatObject *)timeout_obj)->ob_fval", "info locals"],'
-             ' 3: ["bt", "frame function method_vectorcall_NOARGS", "print ((PyDecObject *)args[0])->dec.data[0]"]})'],
+             f' 3: ["bt", "frame function {CALLER}", "print ((PyDecObject *)args[0])->dec.data[0]"]}})'],
             harness.HOST, "-n", COUNT, session.code())
         cls.addresses = harness.host_addresses(cls.output)
         cls.appends = session.stops(cls.output, 1)
