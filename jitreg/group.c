@@ -177,6 +177,7 @@ static int create_pack(uint64_t base, size_t group_count, const struct selection
 			.delta = e->bias - base,
 			.start = e->start - base,
 			.end = e->end - base,
+			.oldest = !e->next,
 		};
 	}
 	r = jitreg_pack_acquire(members, selection->count, group_count, for_now, &template);

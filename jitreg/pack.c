@@ -19,7 +19,7 @@
  *
  *     names        have a binding that only processors may define. GDB takes local, global,
  *                  weak and unique symbols, LLDB all. Only exported ones, and of libraries
- *                  with very many (libcrypto) none: each costs both debuggers 100 bytes and more.
+ *                  with very many (libcrypto) none, unless it is a group's first: each costs both debuggers 100 bytes and more.
  *     .eh_frame    has the type SHT_NULL, which GDB passes over; LLDB goes by the name. (A
  *                  .debug_frame would not do: LLDB wants a symbol for each function that it
  *                  unwinds, and makes them up from .eh_frame only. Neighbours without a name
@@ -209,14 +209,19 @@ struct share {
 	size_t count;
 };
 
-static int by_count(const void *a, const void *b)
+static int by_rank(const void *a, const void *b)
 {
-	size_t x = ((const struct share *)a)->count, y = ((const struct share *)b)->count;
+	const struct share *x = a, *y = b;
 
-	return x < y ? -1 : x > y;
+	if (x->member->oldest != y->member->oldest)
+		return x->member->oldest ? -1 : 1;
+	return x->count < y->count ? -1 : x->count > y->count;
 }
 
-/* GDB reads LLDB's names, too, before it passes over them: libraries with few go first. */
+/*
+ * GDB reads LLDB's names, too, before it passes over them: a group's first library comes first (an
+ * interpreter without libpython's names shows nothing), then those with few.
+ */
 static int add_names(struct pack *p)
 {
 	struct share *shares = calloc(p->member_count, sizeof(*shares));
@@ -229,11 +234,12 @@ static int add_names(struct pack *p)
 		shares[i].member = &p->members[i];
 		jitreg_pack_for_each_name(shares[i].member->template, count_name, &shares[i].count);
 	}
-	qsort(shares, p->member_count, sizeof(*shares), by_count);
+	qsort(shares, p->member_count, sizeof(*shares), by_rank);
 	for (size_t i = 0; !r && i < p->member_count; i++) {
+		if (p->companion && p->member_count > 1 &&
+		    total + shares[i].count > NAMES_MAX * p->group_count)
+			continue;
 		total += shares[i].count;
-		if (p->companion && total > NAMES_MAX * p->group_count && p->member_count > 1)
-			break;
 		p->current = shares[i].member;
 		r = jitreg_pack_for_each_name(p->current->template, add_name, p);
 	}

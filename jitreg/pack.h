@@ -15,6 +15,7 @@ struct jitreg_member {
 	struct jitreg_template *template;
 	uint64_t delta;      /**< What is added to addresses in the file; wraps around. */
 	uint64_t start, end; /**< Its mapped range. */
+	bool oldest;         /**< Of its group: what the others were loaded for, as a rule. */
 };
 
 /** A stretch of addresses without a gap that another object could be put into. */

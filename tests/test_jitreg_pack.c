@@ -262,10 +262,17 @@ static void pack_unwind_data_is_compressed_for_lldb(void **state)
 	assert_nothing_left();
 }
 
-/* 4,096 names of all libraries together, those with few first. */
+/* 4,096 names of all libraries together: those of the group's first library, then those with few. */
 static void pack_names_of_large_libraries_are_for_gdb_only(void **state)
 {
-	static const unsigned counts[] = {4096 - 3, 4096 - 2, 4096 + 1}; // self.so has three
+	static const struct {
+		unsigned count;
+		bool is_first;
+		unsigned expected; // self.so has three
+	} cases[] = {
+		{4096 - 3, false, 4096}, {4096 - 2, false, 3}, {4096 + 1, false, 3},
+		{4096 - 3, true, 4096},	 {4096 - 2, true, 4096 - 2}, {4096 + 1, true, 3},
+	};
 	struct jitreg_group *group;
 	struct image images[2];
 	uint8_t *companion;
@@ -273,19 +280,21 @@ static void pack_names_of_large_libraries_are_for_gdb_only(void **state)
 	size_t size;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
-		unsigned count = counts[i];
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		unsigned count = cases[i].count, expected = cases[i].expected;
+		bool is_first = cases[i].is_first;
 
 		build_many_names("many.so", count);
 		assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
-		enter_large(group, 0x10000, "many.so", &images[0]);
-		enter_large(group, 0x10000 + LARGE_SIZE, "self.so", &images[1]);
-		assert_int_equal(name_count(&images[0].info), count); // alone it has all
-		assert_int_equal(name_count(&images[1].info), 3);
+		enter_large(group, 0x10000, is_first ? "many.so" : "self.so", &images[0]);
+		enter_large(group, 0x10000 + LARGE_SIZE, is_first ? "self.so" : "many.so", &images[1]);
+		assert_int_equal(name_count(&images[!is_first].info), count); // alone it has all
+		assert_int_equal(name_count(&images[is_first].info), 3);
 		assert_int_equal(jitreg_group_pack(group), 0);
 		assert_together(images, 2);
-		assert_int_equal(name_count(&images[0].info), i ? 3 : 4096);
-		assert_true(has_name(images[0].info.symfile, "snake_leaf"));
+		assert_int_equal(name_count(&images[0].info), expected);
+		assert_int_equal(has_name(images[0].info.symfile, "snake_leaf"), expected != 4096 - 2);
+		assert_int_equal(has_name(images[0].info.symfile, "f1"), expected != 3);
 
 		snprintf(last, sizeof(last), "f%u", count);
 		companion = util_read(companion_of(&images[0].info), &size);
