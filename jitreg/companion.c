@@ -55,6 +55,8 @@ struct companion {
 	struct jitreg_symtab symtab;
 	struct jitreg_bytes frames;
 	const struct jitreg_member *current; // while its names are added
+	struct jitreg_named *named; // as many as members, for those of different libraries
+	size_t named_count;
 	uint8_t *bytes;
 	size_t size;
 	int fd;
@@ -99,15 +101,29 @@ static bool add_detached_names(struct companion *c, int *r)
 	return names.count > 0;
 }
 
+static int add_names_of(struct companion *c, const struct jitreg_member *member)
+{
+	struct jitreg_named *new = &c->named[c->named_count];
+	int r = jitreg_pack_repeat_names(&c->symtab, c->texts, c->member_count, false, c->named, c->named_count,
+					 member);
+
+	if (r)
+		return r < 0 ? r : 0;
+	*new = (struct jitreg_named){.member = member, .first = jitreg_pack_count_symbols(&c->symtab)};
+	c->current = member;
+	if (!add_detached_names(c, &r))
+		r = jitreg_pack_for_each_name(member->template, add_template_name, c);
+	new->count = jitreg_pack_count_symbols(&c->symtab) - new->first;
+	c->named_count++;
+	return r;
+}
+
 static int add_names(struct companion *c)
 {
 	int r = 0;
 
-	for (size_t i = 0; !r && i < c->member_count; i++) {
-		c->current = &c->members[i];
-		if (!add_detached_names(c, &r))
-			r = jitreg_pack_for_each_name(c->current->template, add_template_name, c);
-	}
+	for (size_t i = 0; !r && i < c->member_count; i++)
+		r = add_names_of(c, &c->members[i]);
 	return r ? r : jitreg_writer_add_symtab(&c->file, &c->symtab);
 }
 
@@ -410,7 +426,8 @@ int jitreg_companion_find(const struct jitreg_member *members, size_t count, cha
 	if (r)
 		return r;
 	c.texts = calloc(count, sizeof(*c.texts));
-	if (!c.texts)
+	c.named = calloc(count, sizeof(*c.named));
+	if (!c.texts || !c.named)
 		r = -ENOMEM;
 	if (!r) {
 		jitreg_pack_find_texts(members, count, c.texts);
@@ -430,6 +447,7 @@ int jitreg_companion_find(const struct jitreg_member *members, size_t count, cha
 	jitreg_bytes_deinit(&c.frames);
 	free(c.key);
 	free(c.texts);
+	free(c.named);
 	free(folder_path);
 	close(folder);
 	return r;

@@ -66,6 +66,8 @@ struct pack {
 	char *companion;
 	uint32_t crc;
 	const struct jitreg_member *current; // while its names are added
+	struct jitreg_named *named; // as many as members, for those of different libraries
+	size_t named_count;
 };
 
 size_t jitreg_pack_find_runs(const struct jitreg_member *members, size_t count, size_t group_count,
@@ -163,6 +165,41 @@ int jitreg_pack_add_name(struct jitreg_symtab *table, const struct jitreg_run *r
 	return jitreg_symtab_append(table, text, text_size, &sym);
 }
 
+size_t jitreg_pack_count_symbols(const struct jitreg_symtab *table)
+{
+	return table->syms.size ? table->syms.size / sizeof(Elf64_Sym) : 1;
+}
+
+static int repeat_name(struct jitreg_symtab *table, const struct jitreg_run *runs, size_t run_count, bool relative,
+		       Elf64_Sym sym, uint64_t distance)
+{
+	uint64_t address = sym.st_value + (relative ? runs[sym.st_shndx - 1].start : 0) + distance;
+	const struct jitreg_run *run = bsearch(&address, runs, run_count, sizeof(*runs), by_run);
+
+	if (!run)
+		return 0;
+	sym.st_shndx = (Elf64_Section)(run - runs + 1);
+	sym.st_value = relative ? address - run->start : address;
+	return jitreg_bytes_append(&table->syms, &sym, sizeof(sym)) == UINT32_MAX ? -ENOMEM : 0;
+}
+
+int jitreg_pack_repeat_names(struct jitreg_symtab *table, const struct jitreg_run *runs, size_t run_count,
+			     bool relative, const struct jitreg_named *named, size_t named_count,
+			     const struct jitreg_member *member)
+{
+	const struct jitreg_named *end = named + named_count;
+	int r = 0;
+
+	while (named < end && named->member->template != member->template)
+		named++;
+	if (named == end)
+		return 0;
+	for (size_t i = named->first; !r && i < named->first + named->count; i++)
+		r = repeat_name(table, runs, run_count, relative, ((const Elf64_Sym *)table->syms.data)[i],
+				member->delta - named->member->delta);
+	return r ? r : 1;
+}
+
 int jitreg_pack_for_each_name(const struct jitreg_template *template, jitreg_name_fn fn, void *ctx)
 {
 	const uint8_t *bytes = template->bytes;
@@ -218,6 +255,21 @@ static int by_rank(const void *a, const void *b)
 	return x->count < y->count ? -1 : x->count > y->count;
 }
 
+static int add_names_of(struct pack *p, const struct jitreg_member *member)
+{
+	struct jitreg_named *new = &p->named[p->named_count];
+	int r = jitreg_pack_repeat_names(&p->symtab, p->runs, p->run_count, true, p->named, p->named_count, member);
+
+	if (r)
+		return r < 0 ? r : 0;
+	*new = (struct jitreg_named){.member = member, .first = jitreg_pack_count_symbols(&p->symtab)};
+	p->current = member;
+	r = jitreg_pack_for_each_name(member->template, add_name, p);
+	new->count = jitreg_pack_count_symbols(&p->symtab) - new->first;
+	p->named_count++;
+	return r;
+}
+
 /*
  * GDB reads LLDB's names, too, before it passes over them: a group's first library comes first (an
  * interpreter without libpython's names shows nothing), then those with few.
@@ -240,8 +292,7 @@ static int add_names(struct pack *p)
 		    total + shares[i].count > NAMES_MAX * p->group_count)
 			continue;
 		total += shares[i].count;
-		p->current = shares[i].member;
-		r = jitreg_pack_for_each_name(p->current->template, add_name, p);
+		r = add_names_of(p, shares[i].member);
 	}
 	free(shares);
 	return r;
@@ -257,7 +308,7 @@ static int by_value(const void *a, const void *b)
 static int merge_frames(struct pack *p, uint64_t vaddr)
 {
 	const Elf64_Sym *syms = (const Elf64_Sym *)p->symtab.syms.data;
-	size_t count = p->symtab.syms.size / sizeof(*syms);
+	size_t count = jitreg_pack_count_symbols(&p->symtab);
 	struct jitreg_addresses names = {.items = calloc(count + 1, sizeof(*names.items))};
 	int r;
 
@@ -423,7 +474,8 @@ static int create(const struct jitreg_member *members, size_t count, size_t grou
 	p.template = calloc(1, sizeof(*p.template));
 	p.runs = calloc(count, sizeof(*p.runs));
 	p.texts = calloc(count, sizeof(*p.texts));
-	if (!p.template || !p.runs || !p.texts)
+	p.named = calloc(count, sizeof(*p.named));
+	if (!p.template || !p.runs || !p.texts || !p.named)
 		r = -ENOMEM;
 	if (p.template)
 		p.template->companion = -1;
@@ -442,6 +494,7 @@ static int create(const struct jitreg_member *members, size_t count, size_t grou
 	free(p.companion);
 	free(p.runs);
 	free(p.texts);
+	free(p.named);
 	if (r && p.template)
 		jitreg_template_destroy(p.template);
 	else

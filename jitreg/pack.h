@@ -57,6 +57,27 @@ int jitreg_pack_add_name(struct jitreg_symtab *table, const struct jitreg_run *r
 			 const char *text, size_t text_size, uint64_t address, bool relative,
 			 uint64_t size, uint8_t info);
 
+/** Where the names of a member are in a symbol table. */
+struct jitreg_named {
+	const struct jitreg_member *member;
+	size_t first, count; /**< Symbols. */
+};
+
+/**
+ * Give a member the names of another one of the same library, which is in another group: the
+ * same strings.
+ *
+ * @param named  Of those that have names already.
+ * @retval 1  done; 0 there is no such member
+ * @retval -ENOMEM
+ */
+int jitreg_pack_repeat_names(struct jitreg_symtab *table, const struct jitreg_run *runs, size_t run_count,
+			     bool relative, const struct jitreg_named *named, size_t named_count,
+			     const struct jitreg_member *member);
+
+/** The number of symbols, with the first, which is none. */
+size_t jitreg_pack_count_symbols(const struct jitreg_symtab *table);
+
 /** What is done with each name of a template; @p vaddr is in the file. Not 0: it ends there. */
 typedef int (*jitreg_name_fn)(void *ctx, const char *text, uint64_t vaddr, const Elf64_Sym *sym);
 
