@@ -184,7 +184,8 @@ static uint64_t pause_after(uint64_t took)
 	return pause < QUIET_NS ? QUIET_NS : pause < QUIET_MAX_NS ? pause : QUIET_MAX_NS;
 }
 
-static void pack_now(struct gorgon_ns *ns)
+// The time that the pack took, without that of the block.
+static uint64_t pack_now(struct gorgon_ns *ns)
 {
 	uint64_t start = gorgon_now(), took;
 
@@ -194,7 +195,7 @@ static void pack_now(struct gorgon_ns *ns)
 	if (is_quiet(ns))
 		join_block(ns);
 	packing_ns += gorgon_now() - start;
-	quiet_ns = pause_after(took);
+	return took;
 }
 
 static void pack_quiet(void)
@@ -210,7 +211,7 @@ static void pack_quiet(void)
 		if (!is_packed(ns))
 			continue;
 		remember(ns);
-		pack_now(ns);
+		quiet_ns = pause_after(pack_now(ns));
 	}
 }
 
