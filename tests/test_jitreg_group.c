@@ -442,8 +442,7 @@ static void set_dwarf_that_is_missing_leaves_the_pack(void **state)
 /* --- a debugger is attached ------------------------------------------------------------------ */
 
 /* A child that traces this process until it is killed, and lets all signals through. */
-/* 0: not permitted here. */
-static pid_t start_tracer(const char *name)
+static pid_t start_tracer(void)
 {
 	pid_t parent = getpid(), pid;
 	int ready[2], status;
@@ -454,7 +453,6 @@ static pid_t start_tracer(const char *name)
 	pid = fork();
 	assert_true(pid >= 0);
 	if (!pid) {
-		prctl(PR_SET_NAME, name);
 		byte = !ptrace(PTRACE_SEIZE, parent, NULL, NULL);
 		if (write(ready[1], &byte, 1) != 1 || !byte)
 			_exit(1);
@@ -497,44 +495,6 @@ static void leave_all(struct jitreg_group *group, struct image *images, size_t c
 	jitreg_group_destroy(group);
 }
 
-/* GDB sets breakpoints anew for each file, LLDB reads less of a symfile that is for it alone. */
-static void list_for_now_has_all_by_itself_under_gdb_only(void **state)
-{
-	static const struct {
-		const char *tracer; // NULL: nobody
-		bool for_now, companion;
-	} cases[] = {
-		{"gdb", true, false}, {"gdbserver", true, false}, {"gdb", false, true},
-		{"lldb-server", true, true}, {NULL, true, true},
-	};
-
-	(void)state;
-	SKIP_UNDER_TSAN();
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		pid_t tracer = cases[i].tracer ? start_tracer(cases[i].tracer) : 0;
-		struct jitreg_group *group;
-		struct image images[2];
-
-		if (cases[i].tracer && !tracer) {
-			print_message("ptrace is not permitted here\n");
-			skip();
-		}
-		assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
-		for (size_t k = 0; k < 2; k++)
-			assert_int_equal(try_enter(group, BASE(0), layout[k].off, IMAGE_SIZE, layout[k].name,
-						   JITREG_LEAN | JITREG_LATER, &images[k]), 0);
-		assert_int_equal(jitreg_group_list(group, cases[i].for_now), 0);
-		assert_together(images, 2);
-		assert_int_equal(companion_of(&images[0].info) != NULL, cases[i].companion);
-		assert_int_equal(section(&images[0].info, ".eh_frame")->sh_type,
-				 cases[i].companion ? SHT_NULL : SHT_PROGBITS);
-		if (tracer)
-			stop_tracer(tracer);
-		leave_all(group, images, 2);
-	}
-	assert_nothing_left();
-}
-
 static void pack_traced_keeps_the_packs_that_are_there(void **state)
 {
 	struct jitreg_group *group, *other;
@@ -549,7 +509,7 @@ static void pack_traced_keeps_the_packs_that_are_there(void **state)
 	assert_together(others, TRACED_MIN);
 	assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
 	enter_eight(group, BASE(0), 0x10000, images);
-	tracer = start_tracer("lldb-server");
+	tracer = start_tracer();
 	if (!tracer) {
 		leave_all(group, images, TRACED_MIN);
 		leave_all(other, others, TRACED_MIN);
@@ -681,7 +641,6 @@ int main(void)
 		cmocka_unit_test(set_dwarf_image_leaves_its_pack_and_comes_back),
 		cmocka_unit_test(pack_image_with_dwarf_is_left_alone),
 		cmocka_unit_test(set_dwarf_that_is_missing_leaves_the_pack),
-		cmocka_unit_test(list_for_now_has_all_by_itself_under_gdb_only),
 		cmocka_unit_test(pack_traced_keeps_the_packs_that_are_there),
 		cmocka_unit_test(pack_many_threads_leave_nothing),
 	};
