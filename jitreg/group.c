@@ -24,7 +24,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -80,43 +79,21 @@ bool jitreg_group_can_pack(const struct jitreg_entry *entry)
 	return entry->template->packable && entry->start >= base && entry->end - base <= GROUP_SIZE;
 }
 
-enum tracer {
-	NOBODY,
-	GDB,
-	SOMEBODY,
-};
-
-static bool read_text(const char *path, char *text, size_t size)
+/* The process that traces this one, from /proc/self/status. Not known: as if somebody did. */
+static bool is_traced(void)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	char text[2048];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	const char *found;
 
 	if (fd >= 0)
 		close(fd);
-	text[n < 0 ? 0 : n] = '\0';
-	return n >= 0;
-}
-
-/* Not known: as if somebody did. gdbserver is GDB, too. */
-static enum tracer find_tracer(void)
-{
-	static const char key[] = "\nTracerPid:\t";
-	char text[2048], path[32];
-	const char *found;
-	long pid;
-
-	if (!read_text("/proc/self/status", text, sizeof(text)) || !(found = strstr(text, key)))
-		return SOMEBODY;
-	pid = strtol(found + strlen(key), NULL, 10);
-	if (!pid)
-		return NOBODY;
-	snprintf(path, sizeof(path), "/proc/%ld/comm", pid);
-	return read_text(path, text, sizeof(text)) && strstr(text, "gdb") ? GDB : SOMEBODY;
-}
-
-static bool is_traced(void)
-{
-	return find_tracer() != NOBODY;
+	if (n < 0)
+		return true;
+	text[n] = '\0';
+	found = strstr(text, "\nTracerPid:\t");
+	return !found || strncmp(found + strlen("\nTracerPid:\t"), "0\n", 2) != 0;
 }
 
 static int by_address(const void *a, const void *b)
@@ -159,7 +136,7 @@ static bool is_listed_small(const struct jitreg_entry *entry)
 }
 
 /* What @group_count groups have in one listing, in no list yet. */
-static int create_pack(uint64_t base, size_t group_count, const struct selection *selection, bool for_now,
+static int create_pack(uint64_t base, size_t group_count, const struct selection *selection,
 		       struct jitreg_listing **ret)
 {
 	struct jitreg_member *members = calloc(selection->count, sizeof(*members));
@@ -180,7 +157,7 @@ static int create_pack(uint64_t base, size_t group_count, const struct selection
 			.oldest = !e->next,
 		};
 	}
-	r = jitreg_pack_acquire(members, selection->count, group_count, for_now, &template);
+	r = jitreg_pack_acquire(members, selection->count, group_count, &template);
 	free(members);
 	if (r)
 		return r;
@@ -199,7 +176,7 @@ int jitreg_group_create_single(struct jitreg_entry *entry)
 	struct selection selection = {.entries = &entry, .count = 1};
 
 	return jitreg_group_can_pack(entry) ?
-		       create_pack(entry->group->base, 1, &selection, false, &entry->listing) : -ENOTSUP;
+		       create_pack(entry->group->base, 1, &selection, &entry->listing) : -ENOTSUP;
 }
 
 /* Hand the entries over to their new listing, or to none; the old ones that nobody has are chained. */
@@ -298,31 +275,30 @@ static void list_waiting(const struct selection *selection, struct jitreg_listin
 }
 
 /* One that cannot be described is not to take the others with it, now or the next time. */
-static void list_one_by_one(const struct jitreg_group *group, const struct selection *selection, bool for_now)
+static void list_one_by_one(const struct jitreg_group *group, const struct selection *selection)
 {
 	for (size_t i = 0; i < selection->count; i++) {
 		struct selection one = {.entries = &selection->entries[i], .count = 1};
 		struct jitreg_listing *pack;
 
 		selection->entries[i]->waiting = false;
-		if (!create_pack(group->base, 1, &one, for_now, &pack))
+		if (!create_pack(group->base, 1, &one, &pack))
 			list_waiting(&one, pack);
 	}
 }
 
-int jitreg_group_list(struct jitreg_group *group, bool for_now)
+int jitreg_group_list(struct jitreg_group *group)
 {
 	struct jitreg_listing *pack;
 	struct selection selection;
 	int r = select_entries(group, is_waiting, NULL, &selection);
 
 	if (!r && selection.count) {
-		for_now = for_now && find_tracer() == GDB;
-		r = create_pack(group->base, 1, &selection, for_now, &pack);
+		r = create_pack(group->base, 1, &selection, &pack);
 		if (!r)
 			list_waiting(&selection, pack);
 		else if (r != -ENOMEM)
-			list_one_by_one(group, &selection, for_now);
+			list_one_by_one(group, &selection);
 	}
 	free(selection.entries);
 	return r;
@@ -395,8 +371,7 @@ static void keep_pack(struct jitreg_group *group, const struct selection *select
 	for (size_t i = 0; i < selection->count; i++) {
 		const struct jitreg_entry *e = selection->entries[i];
 
-		if (e->group != group || e->listing->joint || e->listing->template == group->pack ||
-		    e->listing->template->for_now)
+		if (e->group != group || e->listing->joint || e->listing->template == group->pack)
 			continue;
 		jitreg_template_release(group->pack);
 		group->pack = e->listing->template;
@@ -414,7 +389,7 @@ int jitreg_group_join(struct jitreg_group *const *groups, size_t count)
 	if (!r && count_listings(&selection) < (traced ? TRACED_MIN : 2))
 		r = -ENOENT;
 	if (!r)
-		r = create_pack(groups[0]->base, count, &selection, false, &pack);
+		r = create_pack(groups[0]->base, count, &selection, &pack);
 	for (size_t i = 0; !r && i < count; i++) {
 		keep_pack(groups[i], &selection);
 		groups[i]->next = groups[(i + 1) % count];
@@ -450,7 +425,7 @@ static void part(struct jitreg_group *group, const struct jitreg_group *leaving)
 
 		next = g->next;
 		if (!select_entries(g, is_joint, NULL, &own.selection) && own.selection.count && g != leaving &&
-		    create_pack(g->base, 1, &own.selection, false, &own.pack))
+		    create_pack(g->base, 1, &own.selection, &own.pack))
 			own.pack = NULL;
 		jitreg_lock();
 		if (own.pack) {
@@ -503,7 +478,7 @@ int jitreg_group_pack(struct jitreg_group *group)
 	if (!r && !is_worth_packing(&selection, traced))
 		r = -ENOENT;
 	if (!r)
-		r = create_pack(group->base, 1, &selection, false, &pack);
+		r = create_pack(group->base, 1, &selection, &pack);
 	if (!r)
 		list_pack(&selection, pack);
 	free(selection.entries);
@@ -555,7 +530,7 @@ static void remake_pack(struct jitreg_group *group, struct jitreg_listing *listi
 
 	// Without memory the images that are left are not described any more.
 	if (!select_entries(group, is_in, listing, &mates) &&
-	    create_pack(group->base, 1, &mates, false, &pack))
+	    create_pack(group->base, 1, &mates, &pack))
 		pack = NULL;
 	jitreg_lock();
 	jitreg_descriptor_remove(&listing->debug);

@@ -201,14 +201,11 @@ JITREG_API void jitreg_group_destroy(struct jitreg_group *group);
  * Tell debuggers of all images that were registered with JITREG_LATER since the last time, with
  * one symfile and one event: much of what a debugger does is done for each event.
  *
- * @param for_now  They are to be joined with others before long. While GDB is attached their symfile
- *                 has all names and unwind data by itself then: more memory for a while, but GDB sets
- *                 all breakpoints anew once, not a second time for a file that the symfile refers to.
  * @retval 0, also when there are none
  * @retval -ENOMEM  nothing was told; they wait on
  * @retval -errno   one cannot be described; the others were told one by one
  */
-JITREG_API int jitreg_group_list(struct jitreg_group *group, bool for_now)
+JITREG_API int jitreg_group_list(struct jitreg_group *group)
 	__attribute__((warn_unused_result, nonnull));
 
 /**

@@ -31,8 +31,8 @@
  *     segments     stand for the addresses in LLDB. Its names count from a .text of type
  *                  SHT_NULL.
  *
- * Without a companion (no folder to write it to, or the pack will not stay for long) the binding
- * and the type are the common ones. That works and does not scale.
+ * Without a companion (no folder to write it to) the binding and the type are the common
+ * ones. That works and does not scale.
  *
  * There is no reference to DWARF: a debugger's script adds that to the copies that matter.
  */
@@ -465,7 +465,7 @@ static int copy_members(struct jitreg_template *t, const struct jitreg_member *m
 	return 0;
 }
 
-static int create(const struct jitreg_member *members, size_t count, size_t group_count, bool for_now,
+static int create(const struct jitreg_member *members, size_t count, size_t group_count,
 		  struct jitreg_template **ret)
 {
 	struct pack p = {.members = members, .member_count = count, .group_count = group_count, .file.fd = -1};
@@ -483,8 +483,7 @@ static int create(const struct jitreg_member *members, size_t count, size_t grou
 		r = copy_members(p.template, members, count);
 	if (!r) {
 		p.run_count = jitreg_pack_find_runs(members, count, group_count, p.runs);
-		p.template->for_now = for_now;
-		if (for_now || jitreg_companion_find(members, count, &p.companion, &p.crc, &p.template->companion))
+		if (jitreg_companion_find(members, count, &p.companion, &p.crc, &p.template->companion))
 			p.companion = NULL;
 		r = write_file(&p);
 	}
@@ -502,10 +501,9 @@ static int create(const struct jitreg_member *members, size_t count, size_t grou
 	return r;
 }
 
-static bool same_members(const struct jitreg_template *t, const struct jitreg_member *members, size_t count,
-			 bool for_now)
+static bool same_members(const struct jitreg_template *t, const struct jitreg_member *members, size_t count)
 {
-	if (t->member_count != count || t->for_now != for_now)
+	if (t->member_count != count)
 		return false;
 	for (size_t i = 0; i < count; i++)
 		if (t->members[i].delta != members[i].delta ||
@@ -515,10 +513,10 @@ static bool same_members(const struct jitreg_template *t, const struct jitreg_me
 	return true;
 }
 
-static struct jitreg_template *find_locked(const struct jitreg_member *members, size_t count, bool for_now)
+static struct jitreg_template *find_locked(const struct jitreg_member *members, size_t count)
 {
 	for (struct jitreg_template *t = jitreg_template_first(); t; t = t->next) {
-		if (same_members(t, members, count, for_now)) {
+		if (same_members(t, members, count)) {
 			t->ref_count++;
 			return t;
 		}
@@ -526,30 +524,30 @@ static struct jitreg_template *find_locked(const struct jitreg_member *members, 
 	return NULL;
 }
 
-static struct jitreg_template *find(const struct jitreg_member *members, size_t count, bool for_now)
+static struct jitreg_template *find(const struct jitreg_member *members, size_t count)
 {
 	struct jitreg_template *found;
 
 	jitreg_lock();
-	found = find_locked(members, count, for_now);
+	found = find_locked(members, count);
 	jitreg_unlock();
 	return found;
 }
 
-int jitreg_pack_acquire(const struct jitreg_member *members, size_t count, size_t group_count, bool for_now,
+int jitreg_pack_acquire(const struct jitreg_member *members, size_t count, size_t group_count,
 			struct jitreg_template **ret)
 {
 	struct jitreg_template *built = NULL;
 	int r;
 
-	*ret = find(members, count, for_now);
+	*ret = find(members, count);
 	if (*ret)
 		return 0;
-	r = create(members, count, group_count, for_now, &built);
+	r = create(members, count, group_count, &built);
 	if (r)
 		return r;
 	jitreg_lock();
-	*ret = find_locked(members, count, for_now); // another thread's
+	*ret = find_locked(members, count); // another thread's
 	if (!*ret)
 		jitreg_template_add(built);
 	jitreg_unlock();

@@ -33,10 +33,9 @@ size_t jitreg_pack_find_runs(const struct jitreg_member *members, size_t count, 
  *
  * @param members      Sorted by address, of templates that can be packed.
  * @param group_count  They are of so many groups.
- * @param for_now      Without a companion.
  * @retval 0, -ENOMEM, or the errno of a file that could not be read
  */
-int jitreg_pack_acquire(const struct jitreg_member *members, size_t count, size_t group_count, bool for_now,
+int jitreg_pack_acquire(const struct jitreg_member *members, size_t count, size_t group_count,
 			struct jitreg_template **ret);
 
 /**

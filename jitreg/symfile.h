@@ -43,7 +43,6 @@ struct jitreg_template {
 	enum jitreg_symfile_kind kind;
 	struct jitreg_member *members; /**< Of a pack (pack.c), which has no path. */
 	size_t member_count;
-	bool for_now; /**< A pack's: it is to have no companion. */
 	int companion; /**< A pack's: a descriptor whose lock keeps the file. Else -1. */
 	struct jitreg_row *rows; /**< Those with an empty slot. */
 	struct jitreg_dwarf *dwarf; /**< NULL until somebody wants it (relocated.c). */

@@ -84,7 +84,7 @@ static void list_images_that_waited_have_one_symfile(void **state)
 
 	(void)state;
 	assert_int_equal(jitreg_group_create(BASE(0), &w.group), 0);
-	assert_int_equal(jitreg_group_list(w.group, false), 0); // there are none
+	assert_int_equal(jitreg_group_list(w.group), 0); // there are none
 	for (size_t i = 0; i < SIDE_BY_SIDE; i++) {
 		struct jitreg_info info;
 
@@ -98,13 +98,13 @@ static void list_images_that_waited_have_one_symfile(void **state)
 	assert_int_equal(jitreg_group_pack(w.group), 0); // not its business
 	assert_int_equal(jitreg_count(), 0);
 	jitreg_unregister(w.images[2].entry); // debuggers never hear of it
-	assert_int_equal(jitreg_group_list(w.group, false), 0);
+	assert_int_equal(jitreg_group_list(w.group), 0);
 	assert_int_equal(jitreg_count(), 1);
 	assert_int_equal(w.images[2].moves, 0);
 	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(w.images[i].moves, 1);
 	assert_together(w.images, 2);
-	assert_int_equal(jitreg_group_list(w.group, false), 0); // not again
+	assert_int_equal(jitreg_group_list(w.group), 0); // not again
 	assert_int_equal(jitreg_count(), 1);
 	jitreg_unregister(w.images[0].entry);
 	jitreg_unregister(w.images[1].entry);

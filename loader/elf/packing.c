@@ -141,11 +141,6 @@ static void pack(struct gorgon_ns *ns)
 			      strerrordesc_np(-r) ?: "unknown error");
 }
 
-static bool joins_blocks(const struct gorgon_ns *ns)
-{
-	return amount == VERY_MANY || ns->opts.debug == GORGON_DEBUG_LAZY;
-}
-
 // Where all namespaces of a block are packed.
 static void join_block(struct gorgon_ns *ns)
 {
@@ -153,7 +148,7 @@ static void join_block(struct gorgon_ns *ns)
 	struct jitreg_group *groups[GORGON_BLOCK_SIZE];
 	int r;
 
-	if (!block || !joins_blocks(ns))
+	if (!block || (amount != VERY_MANY && ns->opts.debug != GORGON_DEBUG_LAZY))
 		return;
 	for (size_t i = 0; i < GORGON_BLOCK_SIZE; i++) {
 		if (!block[i] || !block[i]->jit_group || !is_packed(block[i]))
@@ -263,7 +258,7 @@ bool gorgon_packing_is_lean(struct gorgon_ns *ns)
 
 struct gorgon_error *gorgon_packing_list(struct gorgon_ns *ns)
 {
-	int r = ns->jit_group ? jitreg_group_list(ns->jit_group, joins_blocks(ns)) : 0;
+	int r = ns->jit_group ? jitreg_group_list(ns->jit_group) : 0;
 
 	if (r == -ENOMEM)
 		return &gorgon_error_nomem;

@@ -77,7 +77,7 @@ static void enter_all(const char *library, long count, long size, struct jitreg_
 			check("group", i / size, jitreg_group_create(address(i), &groups[i / size]));
 		entries[i] = enter(library, i, size ? groups[i / size] : NULL);
 		if (size && (i + 1 == count || (i + 1) % size == 0))
-			check("list", i / size, jitreg_group_list(groups[i / size], false));
+			check("list", i / size, jitreg_group_list(groups[i / size]));
 	}
 }
 
