@@ -98,7 +98,7 @@ define shared
 endef
 
 $(LIBJITREG): $(call obj,$(JITREG_SRC)) jitreg/libjitreg.map
-	$(call shared,libjitreg,-lelf -ldl,jitreg/libjitreg.map)
+	$(call shared,libjitreg,-lelf -lz -ldl,jitreg/libjitreg.map)
 
 $(LIBGORGON): $(call obj,$(GORGON_SRC)) $(GORGON_ASM:%.S=$(BUILD)/obj/%_asm.o) loader/libgorgon.map $(LIBJITREG)
 	$(call shared,libgorgon,-L$(BUILD) -ljitreg -lelf -lgcc_s -ldl -Wl$(comma)-rpath$(comma)'$$ORIGIN',loader/libgorgon.map)
@@ -134,7 +134,7 @@ $(BUILD)/soak: $(call obj,tests/soak_calls.c)
 # A function that is not exported.
 $(BUILD)/rewrite: $(BUILD)/obj/tests/rewrite.o $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
 	@$(if $(Q),echo "  LD      $@")
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ -lelf -lgcc_s -ldl -pthread
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ -lelf -lz -lgcc_s -ldl -pthread
 
 # Pages of section 3, out of the header; see tools/manual.py.
 $(BUILD)/man/gorgon.3: loader/gorgon.h tools/manual.py
@@ -147,7 +147,7 @@ define unit
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  LD      $@")
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) $(WRAP:%=-Wl$(comma)--wrap=%) -rdynamic -o $@ $(filter %.o %.a,$^) \
-		-lcmocka $(UNIT_LIBS) -lelf -lgcc_s -ldl -pthread
+		-lcmocka $(UNIT_LIBS) -lelf -lz -lgcc_s -ldl -pthread
 endef
 
 $(BUILD)/obj/tests/test_%.o $(BUILD)/obj/tests/jitreg_%.o: EXTRA = -DTEST_PYTHON='"$(TEST_PYTHON)"'
@@ -256,7 +256,7 @@ $(BUILD)/bench/throws: $(BUILD)/obj/tests/bench/throws.o
 
 $(BENCH_LOADER): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -rdynamic -o $@ $^ -lelf -lgcc_s -ldl -pthread
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -rdynamic -o $@ $^ -lelf -lz -lgcc_s -ldl -pthread
 
 # As few mappings as can be: a thousand copies stay below vm.max_map_count.
 $(BUILD)/bench/libthrow.so: $(MOD_SRC)/throw.cc $(MOD_SRC)/throw.h

@@ -136,8 +136,8 @@ static int add_frames(struct companion *c)
 	if (r)
 		return r;
 	shdr.sh_size = c->frames.size;
-	return jitreg_writer_add(&c->file, ".debug_frame", &shdr, c->frames.data, ELF_T_BYTE) ? 0 :
-											       -ENOMEM;
+	// GDB computes the checksum of the whole file when it attaches, and reads this when it unwinds.
+	return jitreg_writer_add_compressed(&c->file, ".debug_frame", &shdr, c->frames.data, 1);
 }
 
 static int add_key(struct companion *c)
@@ -167,7 +167,7 @@ static int make_key(struct companion *c)
 
 	if (!out)
 		return -ENOMEM;
-	fputs("companion 5\n", out);
+	fputs("companion 6\n", out);
 	for (size_t i = 0; i < c->member_count; i++) {
 		const struct jitreg_member *m = &c->members[i];
 		const struct jitreg_template *t = m->template;

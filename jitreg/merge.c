@@ -26,7 +26,7 @@
 /* Padding between functions. */
 #define GAP_MAX 64
 /* In a row; "disassemble --frame" shows all of them. */
-#define FUNCTIONS_MAX 16
+#define FUNCTIONS_MAX 32
 
 enum {
 	CFA_ADVANCE_LOC1 = 0x02,

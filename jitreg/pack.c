@@ -50,8 +50,9 @@
 
 #define STB_FOR_LLDB STB_LOPROC
 
-/* Names for LLDB in a pack of several, for each group. */
-#define NAMES_MAX 4096
+/* Names for LLDB in a pack of several libraries, for each group. Joint packs are for thousands of names. */
+#define NAMES_MAX       4096
+#define JOINT_NAMES_MAX 2048
 
 struct pack {
 	struct jitreg_template *template;
@@ -277,7 +278,7 @@ static int add_names_of(struct pack *p, const struct jitreg_member *member)
 static int add_names(struct pack *p)
 {
 	struct share *shares = calloc(p->member_count, sizeof(*shares));
-	size_t total = 0;
+	size_t total = 0, max = p->group_count * (p->group_count > 1 ? JOINT_NAMES_MAX : NAMES_MAX);
 	int r = 0;
 
 	if (!shares)
@@ -289,7 +290,7 @@ static int add_names(struct pack *p)
 	qsort(shares, p->member_count, sizeof(*shares), by_rank);
 	for (size_t i = 0; !r && i < p->member_count; i++) {
 		if (p->companion && p->member_count > 1 &&
-		    total + shares[i].count > NAMES_MAX * p->group_count)
+		    total + shares[i].count > max)
 			continue;
 		total += shares[i].count;
 		r = add_names_of(p, shares[i].member);
@@ -350,7 +351,6 @@ int jitreg_pack_move_frames(const struct jitreg_member *members, size_t count, u
 static int add_frames(struct pack *p)
 {
 	GElf_Shdr shdr = {.sh_type = SHT_PROGBITS, .sh_addralign = 8};
-	Elf_Scn *scn;
 	int r;
 
 	shdr.sh_addr = p->runs[p->run_count - 1].end;
@@ -361,11 +361,10 @@ static int add_frames(struct pack *p)
 	if (r)
 		return r;
 	shdr.sh_size = p->frames.size;
-	scn = jitreg_writer_add(&p->file, ".eh_frame", &shdr, p->frames.data, ELF_T_BYTE);
-	if (!scn)
-		return -ENOMEM;
 	// A joint one would take a second, and LLDB is slow with thousands of copies in any case.
-	return p->companion && p->group_count == 1 && elf_compress(scn, ELFCOMPRESS_ZLIB, 0) < 0 ? -ENOMEM : 0;
+	if (p->companion && p->group_count == 1)
+		return jitreg_writer_add_compressed(&p->file, ".eh_frame", &shdr, p->frames.data, 6);
+	return jitreg_writer_add(&p->file, ".eh_frame", &shdr, p->frames.data, ELF_T_BYTE) ? 0 : -ENOMEM;
 }
 
 /* For LLDB, see above. */

@@ -12,7 +12,7 @@
  * much further away the common part is than in the template.
  *
  * LLDB reads a symfile as a whole, so the slots nearest to the common part are used
- * first, and a row has no more of them than add a quarter to what there is to read. More
+ * first, and a row has no more of them than add an eighth to what there is to read. More
  * would save less and less memory.
  *
  * Not a shared mapping of one file behind each slot: that makes GDB warn about every
@@ -38,7 +38,7 @@ static size_t common_size(const struct jitreg_template *template)
 
 static size_t count_slots(const struct jitreg_template *template)
 {
-	size_t count = common_size(template) / 4 / template->private_size;
+	size_t count = common_size(template) / 8 / template->private_size;
 
 	if (count < MIN_SLOTS)
 		return MIN_SLOTS;

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <zlib.h>
 
 uint32_t jitreg_bytes_append(struct jitreg_bytes *bytes, const void *data, size_t size)
 {
@@ -89,8 +90,6 @@ int jitreg_writer_begin(struct jitreg_writer *w, unsigned type, const GElf_Ehdr 
 	w->ehdr.e_machine = like->e_machine;
 	w->ehdr.e_version = EV_CURRENT;
 	w->ehdr.e_flags = like->e_flags;
-	if (!gelf_update_ehdr(w->elf, &w->ehdr)) // whoever compresses a section looks at it
-		return -ENOMEM;
 	return jitreg_bytes_append(&w->shstrtab, "", 1) == UINT32_MAX ? -ENOMEM : 0;
 }
 
@@ -112,6 +111,27 @@ Elf_Scn *jitreg_writer_add(struct jitreg_writer *w, const char *name, const GElf
 	d->d_align = shdr->sh_addralign;
 	d->d_version = EV_CURRENT;
 	return scn;
+}
+
+int jitreg_writer_add_compressed(struct jitreg_writer *w, const char *name, const GElf_Shdr *shdr, const void *data,
+				 int level)
+{
+	const Elf64_Chdr head = {.ch_type = ELFCOMPRESS_ZLIB, .ch_size = shdr->sh_size,
+				 .ch_addralign = shdr->sh_addralign};
+	uLongf size = compressBound(shdr->sh_size);
+	GElf_Shdr to = *shdr;
+
+	// Not elf_compress(): it has no level, and its own takes ten times as long as the fastest.
+	w->compressed = malloc(sizeof(head) + size);
+	if (!w->compressed || compress2(w->compressed + sizeof(head), &size, data, shdr->sh_size, level) != Z_OK)
+		return -ENOMEM;
+	memcpy(w->compressed, &head, sizeof(head));
+	to.sh_size = sizeof(head) + size;
+	to.sh_flags |= SHF_COMPRESSED;
+	to.sh_addralign = _Alignof(Elf64_Chdr);
+	if (to.sh_size < shdr->sh_size)
+		return jitreg_writer_add(w, name, &to, w->compressed, ELF_T_BYTE) ? 0 : -ENOMEM;
+	return jitreg_writer_add(w, name, shdr, data, ELF_T_BYTE) ? 0 : -ENOMEM;
 }
 
 int jitreg_writer_set_segments(struct jitreg_writer *w, const GElf_Phdr *phdrs, size_t count)
@@ -286,6 +306,7 @@ void jitreg_writer_deinit(struct jitreg_writer *w)
 		close(w->fd);
 	jitreg_bytes_deinit(&w->shstrtab);
 	free(w->link);
+	free(w->compressed);
 }
 
 const Elf64_Shdr *jitreg_file_section(const uint8_t *bytes, const char *name)

@@ -45,6 +45,7 @@ struct jitreg_writer {
 	GElf_Ehdr ehdr;
 	struct jitreg_bytes shstrtab;
 	char *link;
+	uint8_t *compressed;
 };
 
 /** Begin a file of @p type (ET_...) for the machine of @p like. To be released in any case. */
@@ -56,6 +57,13 @@ Elf_Scn *jitreg_writer_add(struct jitreg_writer *w, const char *name, const GElf
 
 /** Give the file these program headers. */
 int jitreg_writer_set_segments(struct jitreg_writer *w, const GElf_Phdr *phdrs, size_t count);
+
+/**
+ * Add a section that is compressed with zlib (gABI, SHF_COMPRESSED), or as it is when that makes
+ * it no smaller. One in a file. @p level is zlib's, from 1, fast, to 9, small.
+ */
+int jitreg_writer_add_compressed(struct jitreg_writer *w, const char *name, const GElf_Shdr *shdr, const void *data,
+				 int level);
 
 /** Add .strtab and .symtab. */
 int jitreg_writer_add_symtab(struct jitreg_writer *w, struct jitreg_symtab *table);

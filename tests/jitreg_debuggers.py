@@ -73,7 +73,7 @@ def build(directory):
     sanitize = ["-fsanitize=" + os.environ["SAN"]] if os.environ.get("SAN") else []
     host = [*CC, "-O1", *sanitize, os.path.join(TESTS, "jitreg_host.c")]
     must(*host, "-o", at("host"), f"-L{BUILD}", "-ljitreg", f"-Wl,-rpath,{BUILD}")
-    must(*host, "-o", at("host-static"), os.path.join(BUILD, "libjitreg.a"), "-lelf", *EXPORTS)
+    must(*host, "-o", at("host-static"), os.path.join(BUILD, "libjitreg.a"), "-lelf", "-lz", *EXPORTS)
     must("strip", at("host-static"))
     os.mkdir(at("stripped"))
     must("strip", "-o", at("stripped/libjitreg.so.0"), os.path.join(BUILD, "libjitreg.so"))

@@ -614,7 +614,7 @@ class OtherTargets(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             program = os.path.join(folder, "host")
             made = harness.run("gcc", f"-I{harness.ROOT}/loader", f"{harness.ROOT}/tests/host.c",
-                               f"{harness.BUILD}/libgorgon.a", f"{harness.BUILD}/libjitreg.a", "-s", "-rdynamic", "-lelf",
+                               f"{harness.BUILD}/libgorgon.a", f"{harness.BUILD}/libjitreg.a", "-s", "-rdynamic", "-lelf", "-lz",
                                "-lgcc_s", "-ldl", "-pthread", "-o", program)
             self.assertEqual(made.returncode, 0, made.stderr)
             code = "import time; print('ready', flush=True); time.sleep(600)"
