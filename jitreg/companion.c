@@ -16,7 +16,8 @@
  * The file is made once and stays: in gorgon/ below $XDG_CACHE_HOME or ~/.cache, where
  * cores of this process still find it. Only in a folder that is ours and that nobody else
  * can write to, since debuggers trust it. The oldest go when there are more than 256 or they
- * have more than 512 MiB, except those in use: each process that has a pack holds a shared lock (flock) on its companion.
+ * have more than 512 MiB, except those in use: each process that has a pack holds a shared lock
+ * (flock) on its companion.
  */
 #define _GNU_SOURCE 1
 #include "companion.h"

@@ -19,7 +19,8 @@
  *
  *     names        have a binding that only processors may define. GDB takes local, global,
  *                  weak and unique symbols, LLDB all. Only exported ones, and of libraries
- *                  with very many (libcrypto) none, unless it is a group's first: each costs both debuggers 100 bytes and more.
+ *                  with very many (libcrypto) none, unless it is a group's first: each costs both
+ *                  debuggers 100 bytes and more.
  *     .eh_frame    has the type SHT_NULL, which GDB passes over; LLDB goes by the name. (A
  *                  .debug_frame would not do: LLDB wants a symbol for each function that it
  *                  unwinds, and makes them up from .eh_frame only. Neighbours without a name
@@ -50,7 +51,7 @@
 
 #define STB_FOR_LLDB STB_LOPROC
 
-/* Names for LLDB in a pack of several libraries, for each group. Joint packs are for thousands of names. */
+/* Names for LLDB in a pack of several libraries, for each group. GDB keeps 100 bytes for each, passed over or not. */
 #define NAMES_MAX       4096
 #define JOINT_NAMES_MAX 2048
 
@@ -289,8 +290,7 @@ static int add_names(struct pack *p)
 	}
 	qsort(shares, p->member_count, sizeof(*shares), by_rank);
 	for (size_t i = 0; !r && i < p->member_count; i++) {
-		if (p->companion && p->member_count > 1 &&
-		    total + shares[i].count > max)
+		if (p->companion && p->member_count > 1 && total + shares[i].count > max)
 			continue;
 		total += shares[i].count;
 		r = add_names_of(p, shares[i].member);

@@ -10,9 +10,9 @@
 // an import's fifty, registering with a debugger is serial by nature, and fork and
 // the debug root stay simple.
 //
-// Fork: prepare takes the lock and those of locales.c, environment.c, memory.c, own_file.c, heap.c, large.c, exits.c and signals.c,
-// which are leaves, and registrar.c's, which has only libjitreg's below it; parent and
-// child release them, so that the child's lists are whole.
+// Fork: prepare takes the lock and those of locales.c, environment.c, memory.c, own_file.c,
+// heap.c, large.c, exits.c and signals.c, which are leaves, and registrar.c's, which has only
+// libjitreg's below it; parent and child release them, so that the child's lists are whole.
 // libjitreg registers its own handlers in an earlier constructor;
 // prepare handlers run last-registered first, which gives the order above.
 

@@ -22,7 +22,7 @@
 // xerbla_() when an argument is wrong, which numpy defines, and shared would call its own, which
 // ends the process. The others' own prints a line. (Interfaces could be private, too; but
 // OpenBLAS's LAPACK is 6 MB of code and 2,300 names, which debuggers pay for in each copy:
-// LLDB attached to 100 interpreters in 2.7 times the time of one instead of 1.7 times.)
+// LLDB attached to 100 interpreters in 2.7 times the time of one instead of 2 times.)
 //
 // Not shared although it could be: OpenSSL. Its locks are not reset in a forked child,
 // which hangs when another interpreter was in it; a copy each costs 0.4 MB.
