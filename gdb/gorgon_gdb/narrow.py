@@ -27,19 +27,24 @@ DW_UT_COMPILE = 1
 COMPILE_UNIT, SUBPROGRAM, INLINED_SUBROUTINE = 0x11, 0x2E, 0x1D
 NAME, LANGUAGE, LOW_PC, ENTRY_PC, RANGES, ORIGIN, SPECIFICATION = 0x03, 0x13, 0x11, 0x52, 0x55, 0x31, 0x47
 HAS_CODE = {LOW_PC, ENTRY_PC, RANGES}
-STRING, STRP, REF_ADDR, REF4, IMPLICIT_CONST = 0x08, 0x0E, 0x10, 0x13, 0x21
-DATA1, DATA2, UDATA, SDATA = 0x0B, 0x05, 0x0F, 0x0D
+ADDR, STRING, STRP, REF_ADDR, REF4, IMPLICIT_CONST = 0x01, 0x08, 0x0E, 0x10, 0x13, 0x21
+DATA1, DATA2, DATA4, UDATA, SDATA = 0x0B, 0x05, 0x06, 0x0F, 0x0D
 LANGUAGES = {0x01, 0x02, 0x0C, 0x1D, 0x2C, 0x8001}  # C, and assembler
 # Sizes of forms in 32-bit DWARF with addresses of 8 bytes.
-SIZES = {0x01: 8, DATA1: 1, DATA2: 2, 0x06: 4, 0x07: 8, 0x0C: 1, 0x11: 1, 0x12: 2, REF4: 4, 0x14: 8, STRP: 4,
+SIZES = {ADDR: 8, DATA1: 1, DATA2: 2, DATA4: 4, 0x07: 8, 0x0C: 1, 0x11: 1, 0x12: 2, REF4: 4, 0x14: 8, STRP: 4,
          REF_ADDR: 4, 0x17: 4, 0x19: 0, 0x1E: 16, 0x1F: 4, 0x20: 8, IMPLICIT_CONST: 0}
 # Made otherwise: by dwz, split, with types apart, or with an index that gdb takes first.
 OTHERS = {".gnu_debugaltlink", ".debug_types", ".gdb_index", ".debug_names", ".debug_str_offsets"}
+SECTIONS = {".debug_info", ".debug_abbrev", ".debug_str", ".debug_ranges", ".debug_rnglists"}
 FUNCTION = 3 << 28  # in .gdb_index
 
 
 class Unsure(Exception):
     """This debug information is not of the kind that can be searched."""
+
+
+# The first, and what others are when a file is damaged.
+FAILURES = (Unsure, OSError, struct.error, IndexError, ValueError, zlib.error)
 
 
 def read_sections(data):
@@ -55,7 +60,7 @@ def read_sections(data):
         name = data[start:data.index(b"\0", start)].decode("ascii", "replace")
         if name in OTHERS or name.startswith(".zdebug"):
             raise Unsure
-        if name in (".debug_info", ".debug_abbrev", ".debug_str"):
+        if name in SECTIONS:
             content = data[section[4]:section[4] + section[5]]
             if section[2] & SHF_COMPRESSED:
                 if struct.unpack_from("<I", content)[0] != ELFCOMPRESS_ZLIB:
@@ -74,6 +79,11 @@ def uleb(data, at):
         shift += 7
         if byte < 0x80:
             return value, at
+
+
+def sleb(data, at):
+    value, end = uleb(data, at)
+    return value - (1 << 7 * (end - at) if data[end - 1] & 0x40 else 0), end
 
 
 def skip_leb(data, at):
@@ -107,7 +117,7 @@ def read_abbreviations(data, at):
             form, at = uleb(data, at)
             value = None
             if form == IMPLICIT_CONST:
-                value, at = data[at], skip_leb(data, at)
+                value, at = sleb(data, at)
             if not attribute and not form:
                 break
             attributes.append((attribute, form, off, value))
@@ -118,11 +128,11 @@ def read_abbreviations(data, at):
 class Unit:
     def __init__(self, info, off):
         self.off = off
-        size, version = struct.unpack_from("<IH", info, off)
-        if version == 5:
+        size, self.version = struct.unpack_from("<IH", info, off)
+        if self.version == 5:
             kind, address_size, self.abbrev_off = struct.unpack_from("<BBI", info, off + 6)
             self.root = off + 12
-        elif version in (3, 4):
+        elif self.version in (3, 4):
             kind, (self.abbrev_off, address_size) = DW_UT_COMPILE, struct.unpack_from("<IB", info, off + 6)
             self.root = off + 11
         else:
@@ -148,7 +158,7 @@ class Unit:
         self.check_root(info, abbreviations)
 
     def check_root(self, info, abbreviations):
-        root = next((a for a in abbreviations if info.startswith(a.code, self.root)), None)
+        self.root_abbreviation = root = next((a for a in abbreviations if info.startswith(a.code, self.root)), None)
         if not root or root.tag != COMPILE_UNIT:
             raise Unsure
         at = self.root + len(root.code)
@@ -178,10 +188,10 @@ class Library:
 
     def __init__(self, path):
         with open(path, "rb") as file:
-            sections = read_sections(file.read())
+            self.sections = read_sections(file.read())
         try:
-            self.info, self.strings = sections[".debug_info"], sections[".debug_str"]
-            abbrev = sections[".debug_abbrev"]
+            self.info, self.strings = self.sections[".debug_info"], self.sections[".debug_str"]
+            abbrev = self.sections[".debug_abbrev"]
         except KeyError:
             raise Unsure from None
         self.units, at = [], 0
@@ -280,13 +290,20 @@ def make_index(units, functions):
         + list_of_units + hash_table + bytes(pool)
 
 
-def index(path, names):
-    """A .gdb_index for a file with debug information, with these functions only, or None: gdb has to make its own."""
+def read(path):
+    """The debug information in a file, or None: it cannot be searched."""
+    try:
+        return Library(path)
+    except FAILURES:
+        return None
+
+
+def index(library, names):
+    """A .gdb_index with these functions only, or None: gdb has to make its own."""
     if not all(re.fullmatch(r"[A-Za-z_][A-Za-z_0-9]*", name) for name in names):
         return None
     try:
-        library = Library(path)
         functions = {name: library.units_of(name) for name in names}
-    except (Unsure, OSError, struct.error, IndexError, ValueError, zlib.error):
+    except FAILURES:
         return None
     return make_index(library.units, {name: units for name, units in functions.items() if units})

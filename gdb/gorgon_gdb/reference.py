@@ -6,7 +6,8 @@ information of each copy on the way: a second and 80 MB for each copy of an opti
 libpython. So a second gdb, the same program, gets one copy of each library, at an address
 that says which it is, and answers with gdb's own rules: inlined instances, overloads, ends of
 prologues, the nearest line with code. Of an optimised library it reads only what has code of a function that
-is looked for (narrow.py). Adding a copy's bias gives the place in that copy. What it has
+is looked for (narrow.py). Parts of a function that the compiler has split off and put back into it are left out
+(put_back.py). Adding a copy's bias gives the place in that copy. What it has
 answered is kept (answers.py)."""
 
 import json
@@ -16,7 +17,7 @@ import tempfile
 
 import gdb
 
-from . import answers, elf, files, narrow, root
+from . import answers, elf, files, narrow, put_back, root
 
 # Libraries in the second gdb are this far apart.
 SPACING = 1 << 36
@@ -25,11 +26,24 @@ MARK = "gorgon reference: "
 SCRIPT = """
 python
 import json
+with open(%r) as file:
+    question = json.load(file)
+
+not_called = set(question["not called"])
+
+def is_called(address):
+    block, blocks = gdb.block_for_pc(address), []
+    while block:
+        if block.function:
+            blocks.append((block.function.name, block.function.line, block.start))
+        block = block.superblock
+    return not any(inner[:2] == outer[:2] and inner[2] in not_called for inner, outer in zip(blocks, blocks[1:]))
+
 answers = []
-for location in json.load(open(%r)):
+for location in question["locations"]:
     try:
-        places = gdb.Breakpoint(location).locations
-        answers.append([place.address for place in places])
+        places = [place.address for place in gdb.Breakpoint(location).locations]
+        answers.append([address for address in places if is_called(address)])
     except gdb.error as error:
         answers.append(str(error))
 print(%r + json.dumps(answers))
@@ -66,35 +80,39 @@ def place(paths, answer):
     return found
 
 
-def write_indexes(folder, paths, locations):
-    """Spare gdb reading what has nothing of these locations. Whether that is possible: of a library that needs
-    gdb's own index gdb would write that one, too, which takes long."""
-    indexes = {}
-    for path in paths:
+def search(folder, paths, locations):
+    """Spare gdb reading what has nothing of these locations: whether that is possible, and which places are none. Of a
+    library that needs gdb's own index gdb would write that one, too, which takes long."""
+    found, not_called = {}, []
+    for i, path in enumerate(paths):
         file = elf.read(files.find(path))
         debug = files.find(path) if file.has_dwarf else answers.debug_file(file.build_id) if file.build_id else None
         if not debug:
             continue
-        indexes[file.build_id.hex()] = narrow.index(debug, locations) if file.build_id else None
-    if not indexes or None in indexes.values():
-        return False
+        library = narrow.read(debug) if file.build_id else None
+        index = narrow.index(library, locations) if library else None
+        if not index:
+            return False, []
+        found[file.build_id.hex()] = index
+        not_called += [i * SPACING + vaddr for name in locations for vaddr in put_back.find(library, name)]
     os.mkdir(folder)
-    for build_id, content in indexes.items():
+    for build_id, content in found.items():
         with open(os.path.join(folder, f"{build_id}.gdb-index"), "wb") as file:
             file.write(content)
-    return True
+    return bool(found), not_called
 
 
 def ask(paths, locations):
     """The second gdb's answers, and whether it has warned: of debug information that is not there today, maybe."""
     with tempfile.TemporaryDirectory() as folder:
         question, script, indexes = (os.path.join(folder, name) for name in ("locations", "script.gdb", "indexes"))
+        narrowed, not_called = search(indexes, paths, locations)
         with open(question, "w") as file:
-            json.dump(locations, file)
+            json.dump({"locations": locations, "not called": not_called}, file)
         with open(script, "w") as file:
             for name in ("debug-file-directory", "sysroot"):
                 file.write(f"set {name} {gdb.parameter(name) or ''}\n")
-            if write_indexes(indexes, paths, locations):
+            if narrowed:
                 file.write(f"set index-cache directory {indexes}\nset index-cache enabled on\n")
             # The first as the program: else gdb has no code to find the ends of prologues in.
             file.write(f'file "{files.find(paths[0])}"\n')
@@ -102,8 +120,8 @@ def ask(paths, locations):
                 file.write(f'add-symbol-file "{files.find(path)}" -o {i * SPACING:#x}\n')
             file.write(SCRIPT % (question, MARK))
         # The program that runs this script, whatever its name is, with its own Python files.
-        command = ["/proc/self/exe", "-data-directory", os.path.dirname(gdb.PYTHONDIR), "-nx", "-nh", "-batch", "-iex", "set debuginfod enabled off",
-                   "-iex", "set auto-load off", "-x", script]
+        command = ["/proc/self/exe", "-data-directory", os.path.dirname(gdb.PYTHONDIR), "-nx", "-nh", "-batch",
+                   "-iex", "set debuginfod enabled off", "-iex", "set auto-load off", "-x", script]
         try:
             result = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL,
                                     timeout=SECONDS, check=False)

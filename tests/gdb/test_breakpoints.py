@@ -153,9 +153,10 @@ class Commands(Case):
                 self.assertRegex(self.start[command], rf"^error: {text}[^\n]*\n$")
 
     def test_setting_says_where(self):
-        count = COUNT * len(session.offsets("PyList_Append"))
-        self.assertEqual(self.start["gorgon break PyList_Append"],
-                         f"Gorgon breakpoint 1: PyList_Append, {count} places in interp 0, interp 1, interp 2\n")
+        # In each the function itself; of gdb's places some may be none (test_narrow.py).
+        found = re.fullmatch(r"Gorgon breakpoint 1: PyList_Append, (\d+) places in interp 0, interp 1, interp 2\n",
+                             self.start["gorgon break PyList_Append"])
+        self.assertIn(int(found[1]), [COUNT * (i + 1) for i in range(len(session.offsets("PyList_Append")))])
 
     def test_deleting_takes_all_parts(self):
         self.assertEqual([row.split()[0] for row in self.start["gorgon break"].splitlines()], ["Num", "2"])

@@ -12,7 +12,7 @@ import unittest
 import harness
 
 sys.path.insert(0, os.path.join(harness.ROOT, "gdb"))
-from gorgon_gdb import narrow  # noqa: E402
+from gorgon_gdb import narrow, put_back  # noqa: E402
 
 HEADER = """
 int work(int i);
@@ -39,6 +39,29 @@ __attribute__((noinline)) int work(int i)
     "twice.c": "int twice(int i) { return work(i) + small(i + 3); }\n",
     "thrice.c": "int thrice(int i) { return work(i) + work(i + 1) + work(i + 2); }\n",
 }
+# GCC splits the unlikely end off append and puts it back; walk calls itself, which is inlined some times.
+PARTS = """
+extern void complain(const char *text, int line);
+int
+append(int *list, int item)
+{
+	if (list && item) {
+		list[list[0]++] = item;
+		return 0;
+	}
+	complain("append", 12);
+	return -1;
+}
+int several(int *list) { return append(list, 1) + append(list, 2); }
+struct node { struct node *left, *right; int value; };
+int
+walk(const struct node *n)
+{
+	if (!n)
+		return 0;
+	return walk(n->left) + 3 * walk(n->right) + n->value;
+}
+"""
 # A unit of binutils 2.44: the size of its code (DW_AT_high_pc) is an uleb128, and comes before its language.
 ASSEMBLER = """
 	.text
@@ -70,10 +93,10 @@ import json, gorgon_gdb.reference as reference
 def ask(path, names):
     return [sorted(answer) if isinstance(answer, list) else answer for answer in reference.ask([path], names)[0]]
 def compare(path, names):
-    narrow, written = ask(path, names), reference.write_indexes
-    reference.write_indexes = lambda *_: False
+    narrow, search = ask(path, names), reference.search
+    reference.search = lambda *_: (False, [])
     print("compare", json.dumps([narrow, ask(path, names)]))
-    reference.write_indexes = written
+    reference.search = search
 end"""
 
 
@@ -93,6 +116,11 @@ def compare(path, *names):
     """[(places with the index, and without)] of functions."""
     output = harness.gdb([COMPARE, f"python compare({path!r}, {list(names)!r})"], script=True)
     return list(zip(*json.loads(re.search(r"^compare (.*)$", output, re.M)[1])))
+
+
+def index(path, names):
+    library = narrow.read(path)
+    return narrow.index(library, names) if library else None
 
 
 class Search(unittest.TestCase):
@@ -122,15 +150,15 @@ class Search(unittest.TestCase):
 
     def test_what_is_not_certain_is_left_to_gdb(self):
         path = build(self.folder, "-O2")
-        self.assertIsNotNone(narrow.index(path, ["work"]))
-        self.assertIsNotNone(narrow.index(path, ["nowhere"]))
+        self.assertIsNotNone(index(path, ["work"]))
+        self.assertIsNotNone(index(path, ["nowhere"]))
         for names in (["work", "work.c:12"], ["work.c:12"], ["*work"], ["work if i"], ["wörk"]):
-            self.assertIsNone(narrow.index(path, names), names)
+            self.assertIsNone(index(path, names), names)
         for flags, compiler in ((["-O2"], "g++"), (["-gdwarf-2", "-gstrict-dwarf"], "gcc"), (["-s"], "gcc"),
                                 (["-gdwarf64"], "gcc")):
             with self.subTest(flags):
-                self.assertIsNone(narrow.index(build(self.folder, *flags, compiler=compiler), ["work"]))
-        self.assertIsNone(narrow.index(os.path.join(self.folder, "no such file"), ["work"]))
+                self.assertIsNone(index(build(self.folder, *flags, compiler=compiler), ["work"]))
+        self.assertIsNone(index(os.path.join(self.folder, "no such file"), ["work"]))
 
     def test_the_language_of_a_unit_is_found_behind_a_number_of_any_length(self):
         assembler = os.path.join(self.folder, "by_hand.s")
@@ -142,7 +170,7 @@ class Search(unittest.TestCase):
                 if count:
                     self.assertEqual(self.units(path, "work"), (1, count))
                 else:
-                    self.assertIsNone(narrow.index(path, ["work"]))
+                    self.assertIsNone(index(path, ["work"]))
 
     def test_a_damaged_file_is_left_to_gdb_or_found_in(self):
         path = build(self.folder, *LTO)
@@ -151,11 +179,11 @@ class Search(unittest.TestCase):
         for size in range(0, len(whole), len(whole) // 97):
             with open(path, "wb") as file:
                 file.write(whole[:size])
-            self.assertIsNone(narrow.index(path, ["work"]), size)
+            self.assertIsNone(index(path, ["work"]), size)
         for at in range(64, len(whole), len(whole) // 197):
             with open(path, "wb") as file:
                 file.write(whole[:at] + bytes(byte ^ 0xFF for byte in whole[at:at + 16]) + whole[at + 16:])
-            narrow.index(path, ["work", "small"])  # and no exception
+            index(path, ["work", "small"])  # and no exception
 
 
 @harness.needs_gdb
@@ -164,7 +192,7 @@ class Places(unittest.TestCase):
         for flags in (LTO, ["-O2"], ["-O0"]):
             with self.subTest(flags), tempfile.TemporaryDirectory() as folder:
                 path = build(folder, *flags)
-                self.assertIsNotNone(narrow.index(path, NAMES))
+                self.assertIsNotNone(index(path, NAMES))
                 *found, nowhere = compare(path, *NAMES, "nowhere")
                 for name, (narrowed, plain) in zip(NAMES, found):
                     # gdb 18 by itself misses what gcc 16 has inlined everywhere when it optimised at link time.
@@ -174,6 +202,7 @@ class Places(unittest.TestCase):
                 self.assertEqual(nowhere, ([], []))
 
     def test_places_are_the_same_in_libpython(self):
+        # Of PyList_Append GCC has put a part back.
         names = ["PyList_Append", "list_append", "time_sleep", "_PyEval_EvalFrameDefault", "PyTuple_New"]
         notes = subprocess.run(["readelf", "-n", harness.LIBPYTHON], capture_output=True, text=True, check=True).stdout
         build_id = re.search(r"Build ID: (\w+)", notes)[1]
@@ -183,7 +212,29 @@ class Places(unittest.TestCase):
         self.assertLess(max(found), len(library.units) / 4)
         for name, (narrowed, plain) in zip(names, compare(harness.LIBPYTHON, *names)):
             self.assertTrue(plain, name)
-            self.assertEqual(narrowed, plain, name)
+            if put_back.find(library, name):
+                self.assertLess(set(narrowed), set(plain), name)
+            else:
+                self.assertEqual(narrowed, plain, name)
+
+    def test_a_part_that_was_split_off_and_put_back_is_no_place(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source, path = os.path.join(folder, "parts.c"), os.path.join(folder, "libparts.so")
+            with open(source, "w") as file:
+                file.write(PARTS)
+            for flags in (["-O2"], ["-O2", "-gdwarf-4"], LTO):
+                with self.subTest(flags):
+                    harness.run("gcc", "-g", "-shared", "-fPIC", "-Wl,--build-id", *flags, "-o", path,
+                                source).check_returncode()
+                    (append, append_of_gdb), (walk, walk_of_gdb) = compare(path, "append", "walk")
+                    self.assertEqual(len(append), 1)
+                    if len(append_of_gdb) == 1:
+                        self.skipTest("the compiler puts nothing back")
+                    self.assertLess(set(append), set(append_of_gdb))
+                    self.assertLessEqual(set(walk), set(walk_of_gdb))
+                    if flags != LTO:  # real calls
+                        self.assertEqual(walk, walk_of_gdb)
+                        self.assertGreater(len(walk), 2)
 
 
 if __name__ == "__main__":

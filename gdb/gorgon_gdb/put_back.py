@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""Inlined instances of a function that nobody calls.
+
+GCC splits the unlikely part off a function (-fipa-partial-inlining, from -O2), so that the rest can be inlined into
+callers. Where such a part comes back into the function it is described as an instance of the function, inlined into
+itself, with the position of the function's own name as that of the call. gdb has a breakpoint there, too, and would
+stop in the middle of a call as if it were another one. A function that does call itself does so at another
+position.
+
+What is found here are the lowest addresses of such instances, which is where gdb has them begin. DWARF 5, sections
+2.17.3 and 3.3.8; ranges are read in the forms that GCC writes."""
+
+import struct
+
+from . import narrow
+
+CALL_LINE, CALL_COLUMN, DECL_LINE, DECL_COLUMN = 0x59, 0x57, 0x3B, 0x39
+SEC_OFFSET = 0x17
+FIXED = {narrow.ADDR, narrow.DATA1, narrow.DATA2, narrow.DATA4, SEC_OFFSET}
+END_OF_LIST, OFFSET_PAIR, BASE_ADDRESS, START_END, START_LENGTH = 0, 4, 5, 6, 7
+NEW_BASE = 2 ** 64 - 1
+
+
+def number(library, abbreviation, entry, attribute):
+    """An attribute of an entry, or None: there is none, or not at the same place in all such entries."""
+    for other, form, off, constant in abbreviation.attributes:
+        if other == attribute and form == narrow.IMPLICIT_CONST:
+            return constant
+        if other == attribute and form in FIXED and off is not None:
+            at = entry + len(abbreviation.code) + off
+            return int.from_bytes(library.info[at:at + narrow.SIZES[form]], "little")
+    return None
+
+
+def position(library, abbreviation, entry, *attributes):
+    found = [number(library, abbreviation, entry, attribute) for attribute in attributes]
+    return None if None in found else found
+
+
+def ranges_3(data, at, base):
+    """(start, end) of DWARF 3 and 4, section 2.17.3."""
+    while True:
+        start, end = struct.unpack_from("<QQ", data, at)
+        at += 16
+        if start == NEW_BASE:
+            base = end
+        elif start or end:
+            yield base + start, base + end
+        else:
+            return
+
+
+def ranges_5(data, at, base):
+    while True:
+        kind = data[at]
+        at += 1
+        if kind == END_OF_LIST:
+            return
+        if kind == OFFSET_PAIR:
+            start, at = narrow.uleb(data, at)
+            end, at = narrow.uleb(data, at)
+            yield base + start, base + end
+            continue
+        if kind not in (BASE_ADDRESS, START_END, START_LENGTH):
+            raise narrow.Unsure
+        start, at = struct.unpack_from("<Q", data, at)[0], at + 8
+        if kind == BASE_ADDRESS:
+            base = start
+        elif kind == START_END:
+            yield start, struct.unpack_from("<Q", data, at)[0]
+            at += 8
+        else:
+            size, at = narrow.uleb(data, at)
+            yield start, start + size
+
+
+def lowest(library, unit, abbreviation, entry):
+    """The first address of an instance, or None."""
+    ranges = number(library, abbreviation, entry, narrow.RANGES)
+    if ranges is None:
+        return number(library, abbreviation, entry, narrow.LOW_PC)
+    base = number(library, unit.root_abbreviation, unit.root, narrow.LOW_PC)
+    if base is None:
+        if any(attribute == narrow.LOW_PC for attribute, *_ in unit.root_abbreviation.attributes):
+            return None
+        base = 0
+    found = ranges_5(library.sections[".debug_rnglists"], ranges, base) if unit.version == 5 else \
+        ranges_3(library.sections[".debug_ranges"], ranges, base)
+    return min((start for start, end in found if start < end), default=None)
+
+
+def find(library, name):
+    """Addresses, in a library that narrow.py has read. Not all where that cannot be told for sure."""
+    found = set()
+    try:
+        for abbreviation, entry in library.named(name):
+            declared = position(library, abbreviation, entry, DECL_LINE, DECL_COLUMN)
+            for unit, other, at in library.references_to(entry) if declared else ():
+                if other.tag == narrow.INLINED_SUBROUTINE and at is not None and \
+                        position(library, other, at, CALL_LINE, CALL_COLUMN) == declared:
+                    found.add(lowest(library, unit, other, at))
+    except (*narrow.FAILURES, KeyError):
+        pass
+    return found - {None}
