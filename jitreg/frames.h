@@ -60,6 +60,15 @@ struct jitreg_addresses {
 int jitreg_frames_merge(struct jitreg_bytes *frames, uint64_t vaddr,
 			const struct jitreg_addresses *names);
 
+/** What is done with each function, or row of them. Not 0: it ends there. */
+typedef int (*jitreg_function_fn)(void *ctx, uint64_t start, uint64_t size);
+
+/** For all that jitreg_frames_merge() has left, in the order of addresses. */
+int jitreg_frames_for_each(const struct jitreg_bytes *frames, uint64_t vaddr, jitreg_function_fn fn, void *ctx);
+
+/** Make what jitreg_frames_merge() has left the content of a `.debug_frame`; addresses count from their place still. */
+void jitreg_frames_make_debug(struct jitreg_bytes *frames);
+
 /** Whether jitreg_frames_append() would work. */
 int jitreg_frames_check(const uint8_t *from, size_t size, uint64_t vaddr);
 

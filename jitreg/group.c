@@ -4,11 +4,11 @@
  *
  *     image      an object that the caller has registered (struct jitreg_entry)
  *     listing    what debuggers have: a symfile for one image, or for several
- *     group      images that lie at the same distances in other groups
+ *     group      images that lie at the same distances in other groups; has a pack, or two
  *     joint      a listing for the images of several groups, which are in a ring then
  *
- * jitreg_group_pack() replaces the listings of a group's images by one. While a debugger
- * is attached the new one comes before the old ones go, so that no breakpoint is missing
+ * jitreg_group_pack() replaces the listings of a group's images by one, or by two (split()). While
+ * a debugger is attached the new one comes before the old ones go, so that no breakpoint is missing
  * for a moment; both describe the same addresses until then, which debuggers do not mind.
  * Packs that are there already stay as they are in that case: LLDB forgets the addresses
  * of a section when another one that begins at the same address goes. (pack.c has different
@@ -31,6 +31,10 @@
 /* What members of a pack can be away from the start of their group. */
 #define GROUP_SIZE (UINT64_C(1) << 32)
 
+/* A group has one pack, and with so many images two: see split(). */
+#define PACKS     2
+#define SPLIT_MIN 16
+
 /* While a debugger is attached each change costs it time: not for fewer images. */
 #define TRACED_MIN 8
 
@@ -38,7 +42,7 @@ struct jitreg_group {
 	uint64_t base;
 	struct jitreg_entry *first;
 	struct jitreg_group *next; // in the ring; itself when it is alone
-	struct jitreg_template *pack; // while it is joined: what it had before, kept for afterwards
+	struct jitreg_template *packs[PACKS]; // while it is joined: what it had before, kept for afterwards
 };
 
 int jitreg_group_create(uint64_t base, struct jitreg_group **ret)
@@ -53,10 +57,18 @@ int jitreg_group_create(uint64_t base, struct jitreg_group **ret)
 	return 0;
 }
 
+static void forget_packs(struct jitreg_group *group)
+{
+	for (size_t i = 0; i < PACKS; i++) {
+		jitreg_template_release(group->packs[i]);
+		group->packs[i] = NULL;
+	}
+}
+
 void jitreg_group_destroy(struct jitreg_group *group)
 {
 	if (group)
-		jitreg_template_release(group->pack);
+		forget_packs(group);
 	free(group);
 }
 
@@ -228,19 +240,38 @@ static void drop(struct jitreg_listing *empty)
 	}
 }
 
-/* More than one symfile, or one that is no pack. */
+/* They have not exactly one symfile for themselves, or it is no pack. */
 static bool is_worth_packing(const struct selection *selection, bool traced)
 {
 	if (!selection->count || (traced && selection->count < TRACED_MIN))
 		return false;
 	for (size_t i = 0; i < selection->count; i++) {
-		const struct jitreg_entry *e = selection->entries[i];
+		const struct jitreg_listing *listing = selection->entries[i]->listing;
 
-		if (e->listing != selection->entries[0]->listing ||
-		    e->listing->template->kind != JITREG_SYMFILE_PACK)
+		if (listing != selection->entries[0]->listing || listing->image_count != selection->count ||
+		    listing->template->kind != JITREG_SYMFILE_PACK)
 			return true;
 	}
 	return false;
+}
+
+/*
+ * The oldest image of a group, and all others when they are many: LLDB unwinds the former in
+ * nearly every stack, and reads unwind data of the latter when it gets there (pack.c). While a
+ * debugger is attached they stay together, since each object file costs it time. The
+ * parts are the caller's to free, after a failure, too.
+ */
+static int split(const struct selection *all, bool traced, struct selection ret[PACKS])
+{
+	bool whole = traced || all->count < SPLIT_MIN;
+
+	for (size_t i = 0; i < PACKS; i++) {
+		ret[i] = (struct selection){.entries = calloc(all->count + 1, sizeof(*ret[i].entries))};
+		for (size_t j = 0; ret[i].entries && j < all->count; j++)
+			if ((whole || !all->entries[j]->next) != i)
+				ret[i].entries[ret[i].count++] = all->entries[j];
+	}
+	return ret[0].entries && ret[1].entries ? 0 : -ENOMEM;
 }
 
 static void list_pack(const struct selection *selection, struct jitreg_listing *pack)
@@ -366,16 +397,18 @@ static size_t count_listings(const struct selection *selection)
 	return n;
 }
 
-static void keep_pack(struct jitreg_group *group, const struct selection *selection)
+static void keep_packs(struct jitreg_group *group, const struct selection *selection)
 {
-	for (size_t i = 0; i < selection->count; i++) {
+	size_t kept = 0;
+
+	for (size_t i = 0; kept < PACKS && i < selection->count; i++) {
 		const struct jitreg_entry *e = selection->entries[i];
 
-		if (e->group != group || e->listing->joint || e->listing->template == group->pack)
+		if (e->group != group || e->listing->joint || (kept && e->listing->template == group->packs[0]))
 			continue;
-		jitreg_template_release(group->pack);
-		group->pack = e->listing->template;
-		jitreg_template_hold(group->pack);
+		jitreg_template_hold(e->listing->template);
+		jitreg_template_release(group->packs[kept]);
+		group->packs[kept++] = e->listing->template;
 	}
 }
 
@@ -391,7 +424,7 @@ int jitreg_group_join(struct jitreg_group *const *groups, size_t count)
 	if (!r)
 		r = create_pack(groups[0]->base, count, &selection, &pack);
 	for (size_t i = 0; !r && i < count; i++) {
-		keep_pack(groups[i], &selection);
+		keep_packs(groups[i], &selection);
 		groups[i]->next = groups[(i + 1) % count];
 	}
 	if (!r)
@@ -407,37 +440,43 @@ static bool is_joint(const struct jitreg_entry *entry, const void *ctx)
 }
 
 /* What a group gets in place of its part of a joint listing. Without memory it gets none. */
-struct part {
-	struct selection selection;
-	struct jitreg_listing *pack;
-};
+static void part_one(struct jitreg_group *group, bool leaving, bool traced, struct jitreg_listing **empty)
+{
+	struct selection own = {0}, parts[PACKS] = {{0}};
+	struct jitreg_listing *packs[PACKS] = {NULL};
+
+	if (!leaving && !select_entries(group, is_joint, NULL, &own) && !split(&own, traced, parts))
+		for (size_t i = 0; i < PACKS; i++)
+			if (parts[i].count && create_pack(group->base, 1, &parts[i], &packs[i]))
+				packs[i] = NULL;
+	jitreg_lock();
+	for (size_t i = 0; i < PACKS; i++) {
+		if (!packs[i])
+			continue;
+		hand_over(&parts[i], packs[i], empty);
+		jitreg_descriptor_add(&packs[i]->debug);
+	}
+	forget(group, is_joint, NULL, empty);
+	jitreg_unlock();
+	for (size_t i = 0; i < PACKS; i++)
+		free(parts[i].entries);
+	free(own.entries);
+}
 
 /* Each group of a ring has its own symfiles again, but for one that is about to go. */
 static void part(struct jitreg_group *group, const struct jitreg_group *leaving)
 {
 	struct jitreg_listing *empty = NULL;
 	struct jitreg_group *next = group->next;
+	bool traced;
 
 	if (next == group)
 		return;
+	traced = is_traced();
 	for (struct jitreg_group *g = group;; g = next) {
-		struct part own = {0};
-
 		next = g->next;
-		if (!select_entries(g, is_joint, NULL, &own.selection) && own.selection.count && g != leaving &&
-		    create_pack(g->base, 1, &own.selection, &own.pack))
-			own.pack = NULL;
-		jitreg_lock();
-		if (own.pack) {
-			hand_over(&own.selection, own.pack, &empty);
-			jitreg_descriptor_add(&own.pack->debug);
-		} else {
-			forget(g, is_joint, NULL, &empty);
-		}
-		jitreg_unlock();
-		free(own.selection.entries);
-		jitreg_template_release(g->pack);
-		g->pack = NULL;
+		part_one(g, g == leaving, traced, &empty);
+		forget_packs(g);
 		g->next = g;
 		if (next == group)
 			break;
@@ -467,22 +506,28 @@ static bool has_any(const struct jitreg_group *group, choose_fn *choose, const v
 int jitreg_group_pack(struct jitreg_group *group)
 {
 	bool traced = is_traced();
-	struct jitreg_listing *pack;
-	struct selection selection;
+	struct jitreg_listing *packs[PACKS] = {NULL};
+	struct selection all, parts[PACKS] = {{0}};
 	int r;
 
 	// With what has come since it is not like its neighbours.
 	if (!traced && has_any(group, can_pack_now, &traced))
 		part(group, NULL);
-	r = select_entries(group, can_pack_now, &traced, &selection);
-	if (!r && !is_worth_packing(&selection, traced))
-		r = -ENOENT;
+	r = select_entries(group, can_pack_now, &traced, &all);
 	if (!r)
-		r = create_pack(group->base, 1, &selection, &pack);
-	if (!r)
-		list_pack(&selection, pack);
-	free(selection.entries);
-	return r == -ENOENT ? 0 : r;
+		r = split(&all, traced, parts);
+	for (size_t i = 0; !r && i < PACKS; i++)
+		if (is_worth_packing(&parts[i], traced))
+			r = create_pack(group->base, 1, &parts[i], &packs[i]);
+	for (size_t i = 0; i < PACKS; i++) {
+		if (!r && packs[i])
+			list_pack(&parts[i], packs[i]);
+		else
+			jitreg_listing_destroy(packs[i]);
+		free(parts[i].entries);
+	}
+	free(all.entries);
+	return r;
 }
 
 static bool is_listed(const struct jitreg_entry *entry, const void *ctx)

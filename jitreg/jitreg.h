@@ -182,7 +182,7 @@ JITREG_API void jitreg_entry_get_info(const struct jitreg_entry *entry, struct j
  * Begin a group: images that lie at the same distances from each other as in other groups,
  * because a loader puts each library at the same offset from the start of a stretch of
  * addresses. Debuggers pay for each object file; jitreg_group_pack() gives them one for all
- * images of a group.
+ * images of a group, or two.
  *
  * Functions for one group, jitreg_register() and jitreg_unregister() of its images included,
  * are not to run at the same time; nor those for groups that are joined.
@@ -212,7 +212,9 @@ JITREG_API int jitreg_group_list(struct jitreg_group *group)
  * Replace the symfiles of the group's images by one, which has names and does not refer to
  * DWARF. Unwind data, and more names for GDB, are in a file that all groups with the same
  * images share; it is kept in gorgon/ below `$XDG_CACHE_HOME` or `~/.cache`. When it cannot be
- * written there the symfile has all by itself and takes debuggers longer.
+ * written there the symfile has all by itself and takes debuggers longer. Of sixteen images or more
+ * the first that was registered has one and all others have one: LLDB reads the unwind data of the others when
+ * a stack gets there. While a debugger is attached they have one together.
  *
  * While a debugger is attached only images with a symfile of their own are packed, if they
  * are eight or more; breakpoints are in place all the time. After a failure all is as before.

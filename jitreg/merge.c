@@ -272,3 +272,26 @@ int jitreg_frames_merge(struct jitreg_bytes *frames, uint64_t vaddr, const struc
 	*frames = m.to;
 	return 0;
 }
+
+int jitreg_frames_for_each(const struct jitreg_bytes *frames, uint64_t vaddr, jitreg_function_fn fn, void *ctx)
+{
+	int r = 0;
+
+	for (size_t off = 0; !r && off < frames->size; off += read_u32(frames->data + off) + 4) {
+		const uint8_t *entry = frames->data + off;
+
+		if (read_u32(entry + 4))
+			r = fn(ctx, vaddr + off + 8 + read_u64(entry + 8), read_u64(entry + 16));
+	}
+	return r;
+}
+
+void jitreg_frames_make_debug(struct jitreg_bytes *frames)
+{
+	for (size_t off = 0; off < frames->size; off += read_u32(frames->data + off) + 4) {
+		uint32_t back = read_u32(frames->data + off + 4);
+		uint32_t id = back ? (uint32_t)off + 4 - back : UINT32_MAX; // of the CIE, or that it is one
+
+		memcpy(frames->data + off + 4, &id, sizeof(id));
+	}
+}

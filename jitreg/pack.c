@@ -8,7 +8,7 @@
  *
  *     ELF header            ET_REL, as in template.c
  *     .text, .text.1 ...    NOBITS, each over objects that lie side by side
- *     .eh_frame             unwind data, see below
+ *     .eh_frame             unwind data, or .debug_frame, see below
  *     .symtab, .strtab      names, see below
  *     .gnu_debuglink        the companion (companion.c): names and unwind data for GDB
  *     .debug_info           16 zero bytes, against LLDB, as in template.c
@@ -21,11 +21,14 @@
  *                  weak and unique symbols, LLDB all. Only exported ones, and of libraries
  *                  with very many (libcrypto) none, unless it is a group's first: each costs both
  *                  debuggers 100 bytes and more.
- *     .eh_frame    has the type SHT_NULL, which GDB passes over; LLDB goes by the name. (A
- *                  .debug_frame would not do: LLDB wants a symbol for each function that it
- *                  unwinds, and makes them up from .eh_frame only. Neighbours without a name
- *                  share one, merge.c.) Compressed: LLDB copies each byte that it reads several
- *                  times, which takes longer.
+ *     .eh_frame    has the type SHT_NULL, which GDB passes over; LLDB goes by the name. LLDB
+ *                  wants a symbol for each function that it unwinds, and makes one up for each
+ *                  entry here at which there is none. (Neighbours without a name share an entry,
+ *                  merge.c.) It does so when it hears of the symfile, needed or not.
+ *     .debug_frame the same, in place of it, where a group's first library is in another symfile
+ *                  (group.c): LLDB reads this when it comes to unwind. It makes up no symbols
+ *                  from it, so they are there: [libm.so.6] is what has no name in that library.
+ *     compressed   are both: LLDB copies each byte that it reads several times, which takes longer.
  *     .text        GDB gets one that is marked as thread-local: it says where the companion's
  *                  .text belongs and does not stand for addresses itself, for GDB would take
  *                  it for the .text of the first companion only, and find names in no other.
@@ -44,6 +47,7 @@
 #include "descriptor.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +58,15 @@
 /* Names for LLDB in a pack of several libraries, for each group. GDB keeps 100 bytes for each, passed over or not. */
 #define NAMES_MAX       4096
 #define JOINT_NAMES_MAX 2048
+
+/* Above what processes have. */
+#define NOWHERE (UINT64_C(1) << 63)
+
+/* What functions of a library are called that have no name. */
+struct label {
+	const struct jitreg_template *template;
+	uint32_t name;
+};
 
 struct pack {
 	struct jitreg_template *template;
@@ -70,7 +83,16 @@ struct pack {
 	const struct jitreg_member *current; // while its names are added
 	struct jitreg_named *named; // as many as members, for those of different libraries
 	size_t named_count;
+	struct jitreg_addresses names; // of symbols
+	struct label *labels; // as many as members
+	size_t label_count;
+	bool aside; // see above: LLDB does not need it at once
 };
+
+static const char *frames_name(const struct pack *p)
+{
+	return p->aside ? ".debug_frame" : ".eh_frame";
+}
 
 size_t jitreg_pack_find_runs(const struct jitreg_member *members, size_t count, size_t group_count,
 			     struct jitreg_run *runs)
@@ -306,21 +328,73 @@ static int by_value(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-static int merge_frames(struct pack *p, uint64_t vaddr)
+static int find_names(const struct pack *p, struct jitreg_addresses *ret)
 {
 	const Elf64_Sym *syms = (const Elf64_Sym *)p->symtab.syms.data;
 	size_t count = jitreg_pack_count_symbols(&p->symtab);
-	struct jitreg_addresses names = {.items = calloc(count + 1, sizeof(*names.items))};
-	int r;
 
-	if (!names.items)
+	*ret = (struct jitreg_addresses){.items = calloc(count + 1, sizeof(*ret->items))};
+	if (!ret->items)
 		return -ENOMEM;
 	for (size_t i = 1; i < count; i++) // the first one is none
-		names.items[names.count++] = p->runs[syms[i].st_shndx - 1].start + syms[i].st_value;
-	qsort(names.items, names.count, sizeof(*names.items), by_value);
-	r = jitreg_frames_merge(&p->frames, vaddr, &names);
-	free(names.items);
+		ret->items[ret->count++] = p->runs[syms[i].st_shndx - 1].start + syms[i].st_value;
+	qsort(ret->items, ret->count, sizeof(*ret->items), by_value);
+	return 0;
+}
+
+static int by_member(const void *key, const void *item)
+{
+	const uint64_t *address = key;
+	const struct jitreg_member *member = item;
+
+	return *address < member->start ? -1 : *address >= member->end;
+}
+
+static const struct label *find_label(const struct pack *p, const struct jitreg_template *template)
+{
+	const struct label *label = p->labels, *end = label + p->label_count;
+
+	while (label < end && label->template != template)
+		label++;
+	return label < end ? label : NULL;
+}
+
+/* The first symbol that is called by its library: [libm.so.6]. */
+static int add_first_label(struct pack *p, const struct jitreg_template *template, const Elf64_Sym *sym)
+{
+	const char *slash = strrchr(template->path, '/');
+	char text[NAME_MAX + sizeof("[]")];
+	int size = snprintf(text, sizeof(text), "[%s]", slash ? slash + 1 : template->path);
+	int r = jitreg_symtab_append(&p->symtab, text, (size_t)size, sym);
+
+	if (!r)
+		p->labels[p->label_count++] = (struct label){
+			.template = template,
+			.name = ((const Elf64_Sym *)(p->symtab.syms.data + p->symtab.syms.size))[-1].st_name,
+		};
 	return r;
+}
+
+/* A symbol for an entry of unwind data at which there is none. */
+static int add_label_at(void *ctx, uint64_t start, uint64_t size)
+{
+	struct pack *p = ctx;
+	const struct jitreg_run *run = bsearch(&start, p->runs, p->run_count, sizeof(*p->runs), by_run);
+	const struct jitreg_member *member =
+		bsearch(&start, p->members, p->member_count, sizeof(*p->members), by_member);
+	Elf64_Sym sym = {.st_info = ELF64_ST_INFO(STB_FOR_LLDB, STT_FUNC), .st_size = size};
+
+	const struct label *label;
+
+	if (!run || !member || bsearch(&start, p->names.items, p->names.count, sizeof(*p->names.items), by_value))
+		return 0;
+	sym.st_shndx = (Elf64_Section)(run - p->runs + 1);
+	sym.st_value = start - run->start;
+	label = find_label(p, member->template);
+	if (!label)
+		return add_first_label(p, member->template, &sym);
+	sym.st_name = label->name;
+	return jitreg_bytes_append(&p->symtab.syms, &sym, sizeof(sym)) == UINT32_MAX ? -ENOMEM : 0;
 }
 
 int jitreg_pack_move_frames(const struct jitreg_member *members, size_t count, uint64_t vaddr,
@@ -346,25 +420,29 @@ int jitreg_pack_move_frames(const struct jitreg_member *members, size_t count, u
 
 /*
  * Not allocated, so that it is in nobody's way. It has an address nonetheless, which what it
- * says counts from.
+ * says counts from. What LLDB reads later on it would read from there, if there was anything.
  */
 static int add_frames(struct pack *p)
 {
 	GElf_Shdr shdr = {.sh_type = SHT_PROGBITS, .sh_addralign = 8};
 	int r;
 
-	shdr.sh_addr = p->runs[p->run_count - 1].end;
+	shdr.sh_addr = p->runs[p->run_count - 1].end + (p->aside ? NOWHERE : 0);
 	r = jitreg_pack_move_frames(p->members, p->member_count, shdr.sh_addr, JITREG_FRAMES_EH,
 				    &p->frames);
-	if (!r && p->companion)
-		r = merge_frames(p, shdr.sh_addr);
+	if (!r && p->companion && !(r = find_names(p, &p->names)))
+		r = jitreg_frames_merge(&p->frames, shdr.sh_addr, &p->names);
+	if (!r && p->aside) {
+		r = jitreg_frames_for_each(&p->frames, shdr.sh_addr, add_label_at, p);
+		jitreg_frames_make_debug(&p->frames);
+	}
 	if (r)
 		return r;
 	shdr.sh_size = p->frames.size;
 	// A joint one would take a second, and LLDB is slow with thousands of copies in any case.
 	if (p->companion && p->group_count == 1)
-		return jitreg_writer_add_compressed(&p->file, ".eh_frame", &shdr, p->frames.data, 6);
-	return jitreg_writer_add(&p->file, ".eh_frame", &shdr, p->frames.data, ELF_T_BYTE) ? 0 : -ENOMEM;
+		return jitreg_writer_add_compressed(&p->file, frames_name(p), &shdr, p->frames.data, 6);
+	return jitreg_writer_add(&p->file, frames_name(p), &shdr, p->frames.data, ELF_T_BYTE) ? 0 : -ENOMEM;
 }
 
 /* For LLDB, see above. */
@@ -413,7 +491,7 @@ static void hide(const struct pack *p)
 		shdrs[i].sh_offset = 0;
 		shdrs[i].sh_size = sizeof(*ehdr);
 	}
-	((Elf64_Shdr *)jitreg_file_section(p->template->bytes, ".eh_frame"))->sh_type = SHT_NULL;
+	((Elf64_Shdr *)jitreg_file_section(p->template->bytes, frames_name(p)))->sh_type = SHT_NULL;
 }
 
 static int add_reference(struct pack *p)
@@ -464,6 +542,14 @@ static int copy_members(struct jitreg_template *t, const struct jitreg_member *m
 	return 0;
 }
 
+static bool has_oldest(const struct jitreg_member *members, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (members[i].oldest)
+			return true;
+	return false;
+}
+
 static int create(const struct jitreg_member *members, size_t count, size_t group_count,
 		  struct jitreg_template **ret)
 {
@@ -474,7 +560,8 @@ static int create(const struct jitreg_member *members, size_t count, size_t grou
 	p.runs = calloc(count, sizeof(*p.runs));
 	p.texts = calloc(count, sizeof(*p.texts));
 	p.named = calloc(count, sizeof(*p.named));
-	if (!p.template || !p.runs || !p.texts || !p.named)
+	p.labels = calloc(count, sizeof(*p.labels));
+	if (!p.template || !p.runs || !p.texts || !p.named || !p.labels)
 		r = -ENOMEM;
 	if (p.template)
 		p.template->companion = -1;
@@ -484,6 +571,7 @@ static int create(const struct jitreg_member *members, size_t count, size_t grou
 		p.run_count = jitreg_pack_find_runs(members, count, group_count, p.runs);
 		if (jitreg_companion_find(members, count, &p.companion, &p.crc, &p.template->companion))
 			p.companion = NULL;
+		p.aside = p.companion && !has_oldest(members, count);
 		r = write_file(&p);
 	}
 	jitreg_writer_deinit(&p.file);
@@ -493,6 +581,8 @@ static int create(const struct jitreg_member *members, size_t count, size_t grou
 	free(p.runs);
 	free(p.texts);
 	free(p.named);
+	free(p.labels);
+	free(p.names.items);
 	if (r && p.template)
 		jitreg_template_destroy(p.template);
 	else

@@ -495,6 +495,46 @@ static void leave_all(struct jitreg_group *group, struct image *images, size_t c
 	jitreg_group_destroy(group);
 }
 
+static void pack_many_images_have_two_symfiles(void **state)
+{
+	struct jitreg_group *groups[2];
+	struct image images[2][2 * TRACED_MIN];
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(jitreg_group_create(BASE(i), &groups[i]), 0);
+		enter_eight(groups[i], BASE(i), 0x10000, images[i]);
+		enter_eight(groups[i], BASE(i), 0x200000, images[i] + TRACED_MIN);
+		assert_int_equal(jitreg_group_pack(groups[i]), 0);
+		assert_int_equal(jitreg_count(), 2 * (i + 1));
+		assert_together(images[i] + 1, 2 * TRACED_MIN - 1);
+		assert_apart(images[i], 2);
+	}
+	util_watch(on_stop);
+	events[0] = '\0';
+	assert_int_equal(jitreg_group_pack(groups[0]), 0);
+	assert_events(""); // nothing to do
+	assert_int_equal(jitreg_group_join(groups, 2), 0);
+	assert_int_equal(jitreg_count(), 1);
+	assert_ptr_equal(images[0][0].info.symfile, images[1][1].info.symfile);
+	// One of the others goes, so neither is joined any more.
+	jitreg_unregister(images[0][5].entry);
+	images[0][5].entry = NULL;
+	assert_int_equal(jitreg_count(), 4);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_apart(images[i], 2);
+		assert_ptr_equal(images[i][1].info.symfile, images[i][2 * TRACED_MIN - 1].info.symfile);
+	}
+	// The oldest goes: the next one is no other for that.
+	jitreg_unregister(images[1][0].entry);
+	images[1][0].entry = NULL;
+	assert_int_equal(jitreg_count(), 3);
+	assert_together(images[1] + 1, 2 * TRACED_MIN - 1);
+	for (unsigned i = 0; i < 2; i++)
+		leave_all(groups[i], images[i], 2 * TRACED_MIN);
+	assert_nothing_left();
+}
+
 static void pack_traced_keeps_the_packs_that_are_there(void **state)
 {
 	struct jitreg_group *group, *other;
@@ -547,10 +587,11 @@ static void pack_traced_keeps_the_packs_that_are_there(void **state)
 	assert_int_equal(jitreg_count(), 4);
 
 	stop_tracer(tracer);
-	assert_int_equal(jitreg_group_pack(group), 0); // nobody is disturbed by one for all
-	assert_together(images, 2 * TRACED_MIN);
-	assert_ptr_equal(last.info.symfile, images[0].info.symfile);
-	assert_int_equal(jitreg_count(), 2);
+	assert_int_equal(jitreg_group_pack(group), 0); // nobody is disturbed by those for all
+	assert_together(images + 1, 2 * TRACED_MIN - 1);
+	assert_ptr_equal(last.info.symfile, images[1].info.symfile);
+	assert_apart(images, 2);
+	assert_int_equal(jitreg_count(), 3);
 	jitreg_unregister(last.entry);
 	leave_all(group, images, 2 * TRACED_MIN);
 	leave_all(other, others, TRACED_MIN);
@@ -641,6 +682,7 @@ int main(void)
 		cmocka_unit_test(set_dwarf_image_leaves_its_pack_and_comes_back),
 		cmocka_unit_test(pack_image_with_dwarf_is_left_alone),
 		cmocka_unit_test(set_dwarf_that_is_missing_leaves_the_pack),
+		cmocka_unit_test(pack_many_images_have_two_symfiles),
 		cmocka_unit_test(pack_traced_keeps_the_packs_that_are_there),
 		cmocka_unit_test(pack_many_threads_leave_nothing),
 	};

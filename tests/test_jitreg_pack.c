@@ -199,10 +199,10 @@ static bool has_name(const uint8_t *bytes, const char *name)
 	return find_name(bytes, false, name, &binding, &address);
 }
 
-/* What is in the .eh_frame of a pack, as LLDB reads it: it looks at the name, not at the type. */
-static uint8_t *inflate_frames(const struct jitreg_info *info, size_t *size, uint64_t *vaddr)
+/* What is in the unwind data of a pack, as LLDB reads it: it looks at the name, not at the type. */
+static uint8_t *inflate_frames(const struct jitreg_info *info, const char *name, size_t *size, uint64_t *vaddr)
 {
-	const Elf64_Shdr *section_of_frames = section(info, ".eh_frame");
+	const Elf64_Shdr *section_of_frames = section(info, name);
 	uint8_t *bytes = malloc(info->symfile_size), *frames;
 	size_t at = (size_t)((const uint8_t *)section_of_frames - (const uint8_t *)info->symfile);
 	Elf_Scn *scn;
@@ -245,7 +245,7 @@ static void pack_unwind_data_is_compressed_for_lldb(void **state)
 	build_many_names("many.so", 1000);
 	assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
 	enter_large(group, 0x10000, "many.so", &image);
-	frames = inflate_frames(&image.info, &size, &vaddr);
+	frames = inflate_frames(&image.info, ".eh_frame", &size, &vaddr);
 	assert_true(find_name(image.info.symfile, true, "f500", &binding, &address));
 	for (size_t off = 0; off < size; off += length + 4) {
 		memcpy(&length, frames + off, sizeof(length));
@@ -258,6 +258,53 @@ static void pack_unwind_data_is_compressed_for_lldb(void **state)
 	assert_true(found);
 	free(frames);
 	jitreg_unregister(image.entry);
+	jitreg_group_destroy(group);
+	assert_nothing_left();
+}
+
+#define MANY 16 /* so many have two symfiles */
+
+/* LLDB makes up no symbols from a .debug_frame, and reads it when it unwinds: from the file, not from memory. */
+static void pack_unwind_data_of_later_images_is_for_later(void **state)
+{
+	struct jitreg_group *group;
+	struct image images[MANY];
+	const struct jitreg_info *first = &images[0].info, *others = &images[1].info;
+	uint8_t *frames;
+	uint64_t vaddr, address;
+	size_t size, labels = 0;
+	unsigned binding;
+	uint32_t length, id;
+	int64_t distance;
+
+	(void)state;
+	build_many_names("many.so", 0); // but a static function
+	assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
+	for (size_t i = 0; i < MANY; i++)
+		enter_at(group, BASE(0), (i + 1) * 0x10000, i ? "many.so" : "names.so", JITREG_LEAN, &images[i]);
+	assert_int_equal(jitreg_group_pack(group), 0);
+	assert_true(jitreg_file_section(first->symfile, ".eh_frame"));
+	assert_null(jitreg_file_section(first->symfile, ".debug_frame"));
+	assert_null(jitreg_file_section(others->symfile, ".eh_frame"));
+	assert_int_equal(section(others, ".debug_frame")->sh_type, SHT_NULL);
+	frames = inflate_frames(others, ".debug_frame", &size, &vaddr);
+	assert_true(vaddr >> 63);
+	memcpy(&id, frames + 4, sizeof(id));
+	assert_int_equal(id, UINT32_MAX);
+	assert_true(find_name(others->symfile, true, "[many.so]", &binding, &address));
+	assert_int_equal(binding, STB_LOPROC);
+	for (size_t off = 0; off < size; off += length + 4) {
+		memcpy(&length, frames + off, sizeof(length));
+		memcpy(&id, frames + off + 4, sizeof(id));
+		memcpy(&distance, frames + off + 8, sizeof(distance));
+		assert_true(id == UINT32_MAX || id == 0); // there is one CIE
+		labels += id == 0 && vaddr + off + 8 + (uint64_t)distance == address;
+	}
+	assert_int_equal(labels, 1);
+	free(frames);
+	jitreg_group_close(group);
+	for (size_t i = 0; i < MANY; i++)
+		jitreg_unregister(images[i].entry);
 	jitreg_group_destroy(group);
 	assert_nothing_left();
 }
@@ -317,6 +364,7 @@ int main(void)
 		cmocka_unit_test(pack_companion_has_functions_and_unwind_data),
 		cmocka_unit_test(pack_code_is_from_text_on_without_plt),
 		cmocka_unit_test(pack_unwind_data_is_compressed_for_lldb),
+		cmocka_unit_test(pack_unwind_data_of_later_images_is_for_later),
 		cmocka_unit_test(pack_names_of_large_libraries_are_for_gdb_only),
 	};
 

@@ -132,9 +132,9 @@ def symbol_at(target, address):
     context = target.ResolveSymbolContextForAddress(resolved, lldb.eSymbolContextEverything)
     name, start = None, None
     for scope in (context.GetFunction(), context.GetSymbol()):
-        # lldb makes up names for functions that have unwind data and no symbol, and gives extern "C" functions
-        # of C++ their types: ::name(int).
-        if scope.IsValid() and scope.GetName() and not scope.GetName().startswith(("___lldb_unnamed", "::")):
+        # lldb makes up names for functions that have unwind data and no symbol, our packs call them by their library,
+        # [libm.so.6], and lldb gives extern "C" functions of C++ their types: ::name(int).
+        if scope.IsValid() and scope.GetName() and not scope.GetName().startswith(("___lldb_unnamed", "[", "::")):
             name, start = scope.GetName(), scope.GetStartAddress().GetLoadAddress(target)
             break
     line = context.GetLineEntry()
