@@ -54,8 +54,9 @@ class Live(Case):
 
     def test_what_a_function_calls_has_it_in_the_backtrace(self):
         output = self.session("libjit_direct.so")
-        (stop,) = session.stops(output, 1 + 2 * COUNT)
-        self.assert_backtrace(stop.output["bt"], "jit_bottom", "compiled_0", "jit_call")
+        stops = session.stops(output, 1 + 2 * COUNT)
+        self.assertEqual(len(stops), 1, output)
+        self.assert_backtrace(stops[0].output["bt"], "jit_bottom", "compiled_0", "jit_call")
 
     def test_removed_function_is_gone(self):
         output = self.session("libjit_direct.so")
