@@ -144,7 +144,9 @@ def run_unit(report):
             continue
         started = time.monotonic()
         try:
-            process = subprocess.run([path], env=dict(os.environ, CMOCKA_MESSAGE_OUTPUT="TAP"), cwd=harness.ROOT,
+            env = dict(os.environ, CMOCKA_MESSAGE_OUTPUT="TAP",
+                       LSAN_OPTIONS=harness.SANITIZER_ENV.get("LSAN_OPTIONS", ""))
+            process = subprocess.run([path], env=env, cwd=harness.ROOT,
                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600,
                                      stdin=subprocess.DEVNULL, errors="replace", check=False)
             output, status = process.stdout, process.returncode
