@@ -40,10 +40,11 @@ LLDB_SCRIPT = os.path.join(ROOT, "lldb", "gorgon.py")
 SANITIZED = bool(os.environ.get("SAN"))
 TIMEOUT = 600  # of what hangs; the slowest session takes a minute on a machine that has other things to do
 
-# Python's own arenas are invisible to a leak checker; see tests/lsan.supp for the rest.
+# Python's own arenas are invisible to a leak checker; see tests/lsan.supp and tests/tsan.supp for the rest.
 SANITIZER_ENV = {
     "PYTHONMALLOC": "malloc",
     "LSAN_OPTIONS": f"suppressions={ROOT}/tests/lsan.supp:print_suppressions=0",
+    "TSAN_OPTIONS": f"suppressions={ROOT}/tests/tsan.supp:print_suppressions=0:history_size=4",
 } if SANITIZED else {}
 
 

@@ -27,13 +27,14 @@
 #define TEST_SANITIZED 0
 #endif
 
-/* Statements that never end. A thread sanitizer delivers signals only in functions of the C
- * library that it knows. */
+/* What a loop that never ends does each time, with "import time" before, and statements that
+ * never end. A thread sanitizer delivers signals only in functions of the C library that it knows. */
 #ifdef __SANITIZE_THREAD__
-#define TEST_LOOP "import time\nwhile True: time.sleep(0)\n"
+#define TEST_TURN "time.sleep(0)"
 #else
-#define TEST_LOOP "while True: pass\n"
+#define TEST_TURN "pass"
 #endif
+#define TEST_LOOP "import time\nwhile True: " TEST_TURN "\n"
 
 /* --- errors ----------------------------------------------------------------- */
 

@@ -144,8 +144,8 @@ def run_unit(report):
             continue
         started = time.monotonic()
         try:
-            env = dict(os.environ, CMOCKA_MESSAGE_OUTPUT="TAP",
-                       LSAN_OPTIONS=harness.SANITIZER_ENV.get("LSAN_OPTIONS", ""))
+            options = {name: text for name, text in harness.SANITIZER_ENV.items() if name != "PYTHONMALLOC"}
+            env = dict(os.environ, CMOCKA_MESSAGE_OUTPUT="TAP", **options)
             process = subprocess.run([path], env=env, cwd=harness.ROOT,
                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600,
                                      stdin=subprocess.DEVNULL, errors="replace", check=False)

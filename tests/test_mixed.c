@@ -106,10 +106,10 @@ static void check(struct member *member)
 static void all(struct member *members, size_t count, void *(*fn)(void *))
 {
 	for (size_t i = 0; i < count; i++)
-		if (members[i].interp || fn == begin)
+		if (fn == begin || members[i].interp)
 			assert_int_equal(pthread_create(&members[i].thread, NULL, fn, &members[i]), 0);
 	for (size_t i = 0; i < count; i++)
-		if (members[i].interp || fn == begin)
+		if (fn == begin || members[i].interp)
 			pthread_join(members[i].thread, NULL);
 	for (size_t i = 0; i < count; i++)
 		assert_ok(members[i].err);

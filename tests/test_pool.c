@@ -37,7 +37,7 @@ static const char warm_up[] =
 	"def wait(): host.test_pool_wait()\n"
 	"def loop():\n"
 	"    host.test_pool_reached()\n"
-	"    while True: pass\n"
+	"    while True: " TEST_TURN "\n"
 	"def sleep():\n"
 	"    host.test_pool_reached()\n"
 	"    time.sleep(1000)\n"

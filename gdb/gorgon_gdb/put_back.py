@@ -7,7 +7,8 @@ itself, with the position of the function's own name as that of the call. gdb ha
 stop in the middle of a call as if it were another one. A function that does call itself does so at another
 position.
 
-What is found here are the lowest addresses of such instances, which is where gdb has them begin. DWARF 5, sections
+What is found here are the lowest addresses of such instances and those that they are entered at: gdb has them begin at
+one or the other (18, with an empty range there). DWARF 5, sections
 2.17.3 and 3.3.8; ranges are read in the forms that GCC writes."""
 
 import struct
@@ -98,7 +99,7 @@ def find(library, name):
             for unit, other, at in library.references_to(entry) if declared else ():
                 if other.tag == narrow.INLINED_SUBROUTINE and at is not None and \
                         position(library, other, at, CALL_LINE, CALL_COLUMN) == declared:
-                    found.add(lowest(library, unit, other, at))
+                    found |= {lowest(library, unit, other, at), number(library, other, at, narrow.ENTRY_PC)}
     except (*narrow.FAILURES, KeyError):
         pass
     return found - {None}
