@@ -415,14 +415,55 @@ static int find_in(struct companion *c, int folder, const char *folder_path, cha
 	return r;
 }
 
-int jitreg_companion_find(const struct jitreg_member *members, size_t count, char **path,
-			  uint32_t *crc, int *fd)
+static int hand_out(struct companion *c, char *path, struct jitreg_companion *ret)
+{
+	struct stat st;
+
+	if (fstat(c->fd, &st))
+		return -errno;
+	*ret = (struct jitreg_companion){path, st.st_dev, st.st_ino, st.st_size, c->fd};
+	c->fd = -1;
+	return 0;
+}
+
+void jitreg_companion_let_go(struct jitreg_companion *companion)
+{
+	if (companion->path && companion->fd >= 0)
+		close(companion->fd);
+	companion->fd = -1;
+}
+
+/* Its name says what is in it, so the same file has not changed. */
+bool jitreg_companion_hold(struct jitreg_companion *companion)
+{
+	struct stat st;
+
+	if (!companion->path)
+		return true;
+	companion->fd = open(companion->path, OPEN_FLAGS);
+	if (companion->fd >= 0 && !flock(companion->fd, LOCK_SH | LOCK_NB) && !fstat(companion->fd, &st) &&
+	    st.st_nlink && st.st_dev == companion->dev && st.st_ino == companion->ino &&
+	    st.st_size == companion->size)
+		return true;
+	jitreg_companion_let_go(companion);
+	return false;
+}
+
+void jitreg_companion_deinit(struct jitreg_companion *companion)
+{
+	jitreg_companion_let_go(companion);
+	free(companion->path);
+	companion->path = NULL;
+}
+
+int jitreg_companion_find(const struct jitreg_member *members, size_t count, struct jitreg_companion *ret,
+			  uint32_t *crc)
 {
 	struct companion c = {.members = members, .member_count = count, .file.fd = -1, .fd = -1};
-	char *folder_path = NULL;
+	char *folder_path = NULL, *path = NULL;
 	int folder, r;
 
-	*path = NULL;
+	*ret = (struct jitreg_companion){.fd = -1};
 	r = open_folder(&folder_path, &folder);
 	if (r)
 		return r;
@@ -435,13 +476,13 @@ int jitreg_companion_find(const struct jitreg_member *members, size_t count, cha
 		r = make_key(&c);
 	}
 	if (!r)
-		r = find_in(&c, folder, folder_path, path);
+		r = find_in(&c, folder, folder_path, &path);
 	if (!r && !jitreg_crc32(c.bytes, c.size, crc))
 		r = -ENOTSUP;
-	if (!r) {
-		*fd = c.fd;
-		c.fd = -1;
-	}
+	if (!r)
+		r = hand_out(&c, path, ret);
+	if (r)
+		free(path);
 	forget_file(&c);
 	jitreg_writer_deinit(&c.file);
 	jitreg_symtab_deinit(&c.symtab);

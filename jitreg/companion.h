@@ -8,15 +8,22 @@
 /**
  * Find or write the companion of a pack.
  *
- * @param[out] path  malloc()ed, absolute.
- * @param[out] crc   Its checksum, for .gnu_debuglink.
- * @param[out] fd    The open file. As long as it is, nobody removes it.
+ * @param[out] ret  Has no path after a failure. As long as its descriptor is open nobody removes the file.
+ * @param[out] crc  Its checksum, for .gnu_debuglink.
  *
  * @retval -ENOTDIR  there is no folder for it that is ours alone
  * @retval -ENOTSUP  no libdwarf, which has the checksum
  * @retval -errno    it could not be written
  */
-int jitreg_companion_find(const struct jitreg_member *members, size_t count, char **path,
-			  uint32_t *crc, int *fd);
+int jitreg_companion_find(const struct jitreg_member *members, size_t count, struct jitreg_companion *ret,
+			  uint32_t *crc);
+
+/** Nobody needs the file for now: it may be removed. */
+void jitreg_companion_let_go(struct jitreg_companion *companion);
+
+/** Keep the file again. False: it is gone. Without a companion nothing is to be done. */
+bool jitreg_companion_hold(struct jitreg_companion *companion);
+
+void jitreg_companion_deinit(struct jitreg_companion *companion);
 
 #endif

@@ -147,7 +147,10 @@ static bool is_listed_small(const struct jitreg_entry *entry)
 	return entry->listing && !entry->listing->whole.bytes && jitreg_group_can_pack(entry);
 }
 
-/* What @group_count groups have in one listing, in no list yet. */
+/*
+ * What @group_count groups have in one listing, in no list yet. A pack of one is the same
+ * wherever the object lies.
+ */
 static int create_pack(uint64_t base, size_t group_count, const struct selection *selection,
 		       struct jitreg_listing **ret)
 {
@@ -158,6 +161,8 @@ static int create_pack(uint64_t base, size_t group_count, const struct selection
 
 	if (!members)
 		return -ENOMEM;
+	if (selection->count == 1)
+		base = image.bias = selection->entries[0]->bias;
 	for (size_t i = 0; i < selection->count; i++) {
 		const struct jitreg_entry *e = selection->entries[i];
 

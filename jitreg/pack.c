@@ -78,8 +78,7 @@ struct pack {
 	struct jitreg_writer file;
 	struct jitreg_symtab symtab;
 	struct jitreg_bytes frames;
-	char *companion;
-	uint32_t crc;
+	uint32_t crc; // of the companion
 	const struct jitreg_member *current; // while its names are added
 	struct jitreg_named *named; // as many as members, for those of different libraries
 	size_t named_count;
@@ -88,6 +87,11 @@ struct pack {
 	size_t label_count;
 	bool aside; // see above: LLDB does not need it at once
 };
+
+static bool has_companion(const struct pack *p)
+{
+	return p->template->companion.path;
+}
 
 static const char *frames_name(const struct pack *p)
 {
@@ -247,9 +251,9 @@ static bool is_for_lldb(const Elf64_Sym *sym)
 static int add_name(void *ctx, const char *text, uint64_t vaddr, const Elf64_Sym *sym)
 {
 	struct pack *p = ctx;
-	unsigned binding = p->companion ? STB_FOR_LLDB : STB_GLOBAL;
+	unsigned binding = has_companion(p) ? STB_FOR_LLDB : STB_GLOBAL;
 
-	if (p->companion && !is_for_lldb(sym))
+	if (has_companion(p) && !is_for_lldb(sym))
 		return 0;
 	return jitreg_pack_add_name(&p->symtab, p->runs, p->run_count, text, strlen(text),
 				    vaddr + p->current->delta, true, sym->st_size,
@@ -312,7 +316,7 @@ static int add_names(struct pack *p)
 	}
 	qsort(shares, p->member_count, sizeof(*shares), by_rank);
 	for (size_t i = 0; !r && i < p->member_count; i++) {
-		if (p->companion && p->member_count > 1 && total + shares[i].count > max)
+		if (has_companion(p) && p->member_count > 1 && total + shares[i].count > max)
 			continue;
 		total += shares[i].count;
 		r = add_names_of(p, shares[i].member);
@@ -383,7 +387,6 @@ static int add_label_at(void *ctx, uint64_t start, uint64_t size)
 	const struct jitreg_member *member =
 		bsearch(&start, p->members, p->member_count, sizeof(*p->members), by_member);
 	Elf64_Sym sym = {.st_info = ELF64_ST_INFO(STB_FOR_LLDB, STT_FUNC), .st_size = size};
-
 	const struct label *label;
 
 	if (!run || !member || bsearch(&start, p->names.items, p->names.count, sizeof(*p->names.items), by_value))
@@ -430,7 +433,7 @@ static int add_frames(struct pack *p)
 	shdr.sh_addr = p->runs[p->run_count - 1].end + (p->aside ? NOWHERE : 0);
 	r = jitreg_pack_move_frames(p->members, p->member_count, shdr.sh_addr, JITREG_FRAMES_EH,
 				    &p->frames);
-	if (!r && p->companion && !(r = find_names(p, &p->names)))
+	if (!r && has_companion(p) && !(r = find_names(p, &p->names)))
 		r = jitreg_frames_merge(&p->frames, shdr.sh_addr, &p->names);
 	if (!r && p->aside) {
 		r = jitreg_frames_for_each(&p->frames, shdr.sh_addr, add_label_at, p);
@@ -440,7 +443,7 @@ static int add_frames(struct pack *p)
 		return r;
 	shdr.sh_size = p->frames.size;
 	// A joint one would take a second, and LLDB is slow with thousands of copies in any case.
-	if (p->companion && p->group_count == 1)
+	if (has_companion(p) && p->group_count == 1)
 		return jitreg_writer_add_compressed(&p->file, frames_name(p), &shdr, p->frames.data, 6);
 	return jitreg_writer_add(&p->file, frames_name(p), &shdr, p->frames.data, ELF_T_BYTE) ? 0 : -ENOMEM;
 }
@@ -470,7 +473,7 @@ static int add_sections(struct pack *p)
 {
 	int r = jitreg_pack_add_runs(&p->file, p->runs, p->run_count, 0);
 
-	if (r || !p->companion)
+	if (r || !has_companion(p))
 		return r;
 	jitreg_pack_find_texts(p->members, p->member_count, p->texts);
 	r = jitreg_pack_add_runs(&p->file, p->texts, p->member_count, SHF_TLS);
@@ -496,7 +499,7 @@ static void hide(const struct pack *p)
 
 static int add_reference(struct pack *p)
 {
-	int r = jitreg_writer_add_debuglink(&p->file, p->companion, p->crc);
+	int r = jitreg_writer_add_debuglink(&p->file, p->template->companion.path, p->crc);
 
 	return r ? r : jitreg_writer_add_dummy_debug_info(&p->file);
 }
@@ -510,15 +513,15 @@ static int write_file(struct pack *p)
 	if ((r = jitreg_writer_begin(&p->file, ET_REL, like)) ||
 	    (r = add_sections(p)) || (r = add_names(p)) || (r = add_frames(p)) ||
 	    (r = jitreg_writer_add_symtab(&p->file, &p->symtab)) ||
-	    (r = p->companion ? add_reference(p) : 0) ||
+	    (r = has_companion(p) ? add_reference(p) : 0) ||
 	    (r = jitreg_writer_finish(&p->file, NULL, &t->private_size, &t->bytes, &t->size)))
 		return r;
-	if (p->companion)
+	if (has_companion(p))
 		hide(p);
 	t->fixups[JITREG_FIXUP_SECTIONS] = (struct jitreg_fixup){
 		.off = sizeof(Elf64_Ehdr) + sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_addr),
 		.stride = sizeof(Elf64_Shdr),
-		.count = p->run_count + (p->companion ? p->member_count : 0) + 1,
+		.count = p->run_count + (has_companion(p) ? p->member_count : 0) + 1,
 	};
 	t->fixups[JITREG_FIXUP_SEGMENTS] = (struct jitreg_fixup){
 		.off = p->file.ehdr.e_phoff + offsetof(Elf64_Phdr, p_vaddr),
@@ -550,8 +553,8 @@ static bool has_oldest(const struct jitreg_member *members, size_t count)
 	return false;
 }
 
-static int create(const struct jitreg_member *members, size_t count, size_t group_count,
-		  struct jitreg_template **ret)
+int jitreg_pack_create(const struct jitreg_member *members, size_t count, size_t group_count,
+		       struct jitreg_template **ret)
 {
 	struct pack p = {.members = members, .member_count = count, .group_count = group_count, .file.fd = -1};
 	int r = 0;
@@ -563,21 +566,17 @@ static int create(const struct jitreg_member *members, size_t count, size_t grou
 	p.labels = calloc(count, sizeof(*p.labels));
 	if (!p.template || !p.runs || !p.texts || !p.named || !p.labels)
 		r = -ENOMEM;
-	if (p.template)
-		p.template->companion = -1;
 	if (!r)
 		r = copy_members(p.template, members, count);
 	if (!r) {
 		p.run_count = jitreg_pack_find_runs(members, count, group_count, p.runs);
-		if (jitreg_companion_find(members, count, &p.companion, &p.crc, &p.template->companion))
-			p.companion = NULL;
-		p.aside = p.companion && !has_oldest(members, count);
+		jitreg_companion_find(members, count, &p.template->companion, &p.crc);
+		p.aside = has_companion(&p) && !has_oldest(members, count);
 		r = write_file(&p);
 	}
 	jitreg_writer_deinit(&p.file);
 	jitreg_symtab_deinit(&p.symtab);
 	jitreg_bytes_deinit(&p.frames);
-	free(p.companion);
 	free(p.runs);
 	free(p.texts);
 	free(p.named);
@@ -588,61 +587,4 @@ static int create(const struct jitreg_member *members, size_t count, size_t grou
 	else
 		*ret = p.template;
 	return r;
-}
-
-static bool same_members(const struct jitreg_template *t, const struct jitreg_member *members, size_t count)
-{
-	if (t->member_count != count)
-		return false;
-	for (size_t i = 0; i < count; i++)
-		if (t->members[i].delta != members[i].delta ||
-		    t->members[i].start != members[i].start || t->members[i].end != members[i].end ||
-		    !jitreg_template_same_file(t->members[i].template, members[i].template))
-			return false;
-	return true;
-}
-
-static struct jitreg_template *find_locked(const struct jitreg_member *members, size_t count)
-{
-	for (struct jitreg_template *t = jitreg_template_first(); t; t = t->next) {
-		if (same_members(t, members, count)) {
-			t->ref_count++;
-			return t;
-		}
-	}
-	return NULL;
-}
-
-static struct jitreg_template *find(const struct jitreg_member *members, size_t count)
-{
-	struct jitreg_template *found;
-
-	jitreg_lock();
-	found = find_locked(members, count);
-	jitreg_unlock();
-	return found;
-}
-
-int jitreg_pack_acquire(const struct jitreg_member *members, size_t count, size_t group_count,
-			struct jitreg_template **ret)
-{
-	struct jitreg_template *built = NULL;
-	int r;
-
-	*ret = find(members, count);
-	if (*ret)
-		return 0;
-	r = create(members, count, group_count, &built);
-	if (r)
-		return r;
-	jitreg_lock();
-	*ret = find_locked(members, count); // another thread's
-	if (!*ret)
-		jitreg_template_add(built);
-	jitreg_unlock();
-	if (*ret)
-		jitreg_template_destroy(built);
-	else
-		*ret = built;
-	return 0;
 }

@@ -28,7 +28,7 @@ size_t jitreg_pack_find_runs(const struct jitreg_member *members, size_t count, 
 			     struct jitreg_run *runs);
 
 /**
- * Find or build the template of a pack. Give it back with jitreg_template_release(); its
+ * Find or build the template of a pack (packs.c). Give it back with jitreg_template_release(); its
  * symfiles are made and destroyed like others, with the group's address as the bias.
  *
  * @param members      Sorted by address, of templates that can be packed.
@@ -37,6 +37,16 @@ size_t jitreg_pack_find_runs(const struct jitreg_member *members, size_t count, 
  */
 int jitreg_pack_acquire(const struct jitreg_member *members, size_t count, size_t group_count,
 			struct jitreg_template **ret);
+
+/** Build one (pack.c), which is in no cache. Parameters and errors as above. */
+int jitreg_pack_create(const struct jitreg_member *members, size_t count, size_t group_count,
+		       struct jitreg_template **ret);
+
+/** Nobody has the template of a pack any more: takes it over, and has it for the next who wants the same. */
+void jitreg_packs_keep(struct jitreg_template *template);
+
+/** Keep no packs once debuggers have nothing of ours. */
+void jitreg_packs_settle(void);
 
 /**
  * The code of members, for GDB: from .text on, without .plt. GDB takes the lowest of the sections

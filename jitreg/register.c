@@ -12,6 +12,7 @@
 #include "descriptor.h"
 #include "foreign.h"
 #include "group.h"
+#include "pack.h"
 #include "symfile.h"
 
 #include <errno.h>
@@ -168,6 +169,7 @@ void jitreg_unregister(struct jitreg_entry *entry)
 	}
 	jitreg_template_release(entry->template);
 	free(entry);
+	jitreg_packs_settle();
 }
 
 /* What describes a registered image, but for its file. */

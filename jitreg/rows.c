@@ -12,8 +12,8 @@
  * much further away the common part is than in the template.
  *
  * LLDB reads a symfile as a whole, so the slots nearest to the common part are used
- * first, and a row has no more of them than add an eighth to what there is to read. More
- * would save less and less memory.
+ * first, and a row has no more of them than it takes to make the common part small, divided
+ * by the objects that it describes.
  *
  * Not a shared mapping of one file behind each slot: that makes GDB warn about every
  * core ("Can't open file /memfd:... (deleted)", the same for /dev/zero), and costs
@@ -28,6 +28,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What each object may cost of the common part, in bytes. */
+#define COMMON_SIZE 2048
+
 #define MIN_SLOTS 8
 #define MAX_SLOTS 256
 
@@ -38,7 +41,8 @@ static size_t common_size(const struct jitreg_template *template)
 
 static size_t count_slots(const struct jitreg_template *template)
 {
-	size_t count = common_size(template) / 8 / template->private_size;
+	size_t objects = template->member_count ? template->member_count : 1;
+	size_t count = common_size(template) / objects / COMMON_SIZE;
 
 	if (count < MIN_SLOTS)
 		return MIN_SLOTS;

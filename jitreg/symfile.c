@@ -16,6 +16,7 @@
 #include "symfile.h"
 
 #include "descriptor.h"
+#include "pack.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -114,7 +115,11 @@ void jitreg_template_release(struct jitreg_template *template)
 		*link = template->next;
 	}
 	jitreg_unlock();
-	if (!left)
+	if (left)
+		return;
+	if (template->kind == JITREG_SYMFILE_PACK)
+		jitreg_packs_keep(template);
+	else
 		jitreg_template_destroy(template);
 }
 

@@ -31,6 +31,15 @@ enum {
 	JITREG_FIXUP_COUNT
 };
 
+/** The file on disk that a pack refers to, if any (companion.c). */
+struct jitreg_companion {
+	char *path; /**< malloc()ed; NULL: none. */
+	dev_t dev;
+	ino_t ino;
+	off_t size;
+	int fd; /**< Its lock keeps the file. -1: nothing does. */
+};
+
 struct jitreg_template {
 	/* Key and cache, guarded by jitreg_lock(). */
 	struct jitreg_template *next;
@@ -43,11 +52,11 @@ struct jitreg_template {
 	enum jitreg_symfile_kind kind;
 	struct jitreg_member *members; /**< Of a pack (pack.c), which has no path. */
 	size_t member_count;
-	int companion; /**< A pack's: a descriptor whose lock keeps the file. Else -1. */
 	struct jitreg_row *rows; /**< Those with an empty slot. */
 	struct jitreg_dwarf *dwarf; /**< NULL until somebody wants it (relocated.c). */
 
-	/* Constant once built. */
+	/* Constant once built, but for the companion's descriptor (packs.c). */
+	struct jitreg_companion companion;
 	struct jitreg_debug debug;
 	uint8_t *bytes;
 	size_t size;
@@ -76,7 +85,7 @@ void jitreg_template_release(struct jitreg_template *template);
 
 /** The cache, for packs; the lock is held. */
 struct jitreg_template *jitreg_template_first(void);
-void jitreg_template_add(struct jitreg_template *template);
+void jitreg_template_add(struct jitreg_template *template); /**< With one reference. */
 
 /** Number of templates alive. */
 size_t jitreg_template_count(void);

@@ -41,6 +41,7 @@
 #define _GNU_SOURCE 1
 #include "symfile.h"
 
+#include "companion.h"
 #include "debuginfo.h"
 #include "dwarf_sections.h"
 #include "frames.h"
@@ -289,7 +290,6 @@ int jitreg_template_create(struct jitreg_object *object, enum jitreg_symfile_kin
 	if (!t)
 		return -ENOMEM;
 	t->kind = kind;
-	t->companion = -1;
 	t->dev = object->st.st_dev;
 	t->ino = object->st.st_ino;
 	t->file_size = object->st.st_size;
@@ -312,8 +312,7 @@ int jitreg_template_create(struct jitreg_object *object, enum jitreg_symfile_kin
 void jitreg_template_destroy(struct jitreg_template *template)
 {
 	jitreg_debug_deinit(&template->debug);
-	if (template->companion >= 0)
-		close(template->companion);
+	jitreg_companion_deinit(&template->companion);
 	for (size_t i = 0; i < template->member_count; i++)
 		jitreg_template_release(template->members[i].template);
 	free(template->members);

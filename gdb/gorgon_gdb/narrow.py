@@ -28,11 +28,11 @@ COMPILE_UNIT, SUBPROGRAM, INLINED_SUBROUTINE = 0x11, 0x2E, 0x1D
 NAME, LANGUAGE, LOW_PC, ENTRY_PC, RANGES, ORIGIN, SPECIFICATION = 0x03, 0x13, 0x11, 0x52, 0x55, 0x31, 0x47
 HAS_CODE = {LOW_PC, ENTRY_PC, RANGES}
 ADDR, STRING, STRP, REF_ADDR, REF4, IMPLICIT_CONST = 0x01, 0x08, 0x0E, 0x10, 0x13, 0x21
-DATA1, DATA2, DATA4, UDATA, SDATA = 0x0B, 0x05, 0x06, 0x0F, 0x0D
+DATA1, DATA2, DATA4, UDATA, SDATA, SEC_OFFSET = 0x0B, 0x05, 0x06, 0x0F, 0x0D, 0x17
 LANGUAGES = {0x01, 0x02, 0x0C, 0x1D, 0x2C, 0x8001}  # C, and assembler
 # Sizes of forms in 32-bit DWARF with addresses of 8 bytes.
 SIZES = {ADDR: 8, DATA1: 1, DATA2: 2, DATA4: 4, 0x07: 8, 0x0C: 1, 0x11: 1, 0x12: 2, REF4: 4, 0x14: 8, STRP: 4,
-         REF_ADDR: 4, 0x17: 4, 0x19: 0, 0x1E: 16, 0x1F: 4, 0x20: 8, IMPLICIT_CONST: 0}
+         REF_ADDR: 4, SEC_OFFSET: 4, 0x19: 0, 0x1E: 16, 0x1F: 4, 0x20: 8, IMPLICIT_CONST: 0}
 # Made otherwise: by dwz, split, with types apart, or with an index that gdb takes first.
 OTHERS = {".gnu_debugaltlink", ".debug_types", ".gdb_index", ".debug_names", ".debug_str_offsets"}
 SECTIONS = {".debug_info", ".debug_abbrev", ".debug_str", ".debug_ranges", ".debug_rnglists"}

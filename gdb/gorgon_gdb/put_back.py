@@ -8,16 +8,15 @@ stop in the middle of a call as if it were another one. A function that does cal
 position.
 
 What is found here are the lowest addresses of such instances and those that they are entered at: gdb has them begin at
-one or the other (18, with an empty range there). DWARF 5, sections
-2.17.3 and 3.3.8; ranges are read in the forms that GCC writes."""
+one or the other (18, with an empty range there). DWARF 5, sections 2.17.3 and 3.3.8; ranges are read in the forms that
+GCC writes."""
 
 import struct
 
 from . import narrow
 
 CALL_LINE, CALL_COLUMN, DECL_LINE, DECL_COLUMN = 0x59, 0x57, 0x3B, 0x39
-SEC_OFFSET = 0x17
-FIXED = {narrow.ADDR, narrow.DATA1, narrow.DATA2, narrow.DATA4, SEC_OFFSET}
+FIXED = {narrow.ADDR, narrow.DATA1, narrow.DATA2, narrow.DATA4, narrow.SEC_OFFSET}
 END_OF_LIST, OFFSET_PAIR, BASE_ADDRESS, START_END, START_LENGTH = 0, 4, 5, 6, 7
 NEW_BASE = 2 ** 64 - 1
 

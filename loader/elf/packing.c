@@ -7,7 +7,7 @@
 //
 //	few    up to FEW_NAMESPACES with up to FEW_OBJECTS: each object its own
 //	many   all objects of a namespace have one, without DWARF; scripts attach that to
-//	       the copies that matter. A namespace that was loading something then stays so
+//	       the copies that matter. A namespace that there was then stays so
 //
 //	very   more than MANY_NAMESPACES, and of those that are side by side in a block and
 //	many   have the same objects: one for the block
@@ -29,6 +29,10 @@
 // pause was twice as long as a pack has taken of late, and all packs together cannot take more
 // than a part of the time. That is forgotten as further ones take less, and there is a limit to
 // it: a debugger may have stopped us.
+//
+// When few become many, all of them are packed at once, quiet or not: perhaps nobody loads anything
+// after that, and what they have is what debuggers pay most for. They pay once more when they are
+// quiet, if they have loaded more.
 //
 // Namespaces that wait are in a queue, the one that has changed last at its end.
 
@@ -53,6 +57,7 @@
 static struct gorgon_ns *first_waiting, *last_waiting;
 static enum { FEW, MANY, VERY_MANY } amount;
 static bool more; // than before: what is packed already can be packed further
+static bool many; // for the first time: what is there has symfiles with DWARF
 static uint64_t packing_ns; // how long the lock has been held for it
 static uint64_t quiet_ns = QUIET_NS;
 static uint64_t rested[RESTED_COUNT]; // sets of images at which namespaces were quiet, by their numbers
@@ -221,15 +226,27 @@ static struct gorgon_ns *ns_after(const struct gorgon_ns *ns)
 	return (struct gorgon_ns *)(uintptr_t)ns->debug.next;
 }
 
+// It still waits for its pause.
+static void pack_early(struct gorgon_ns *ns)
+{
+	uint64_t start = gorgon_now();
+
+	pack(ns);
+	packing_ns += gorgon_now() - start;
+}
+
 // All wait before the first is packed: a block is joined when none of it does any more.
 static void pack_anew(void)
 {
-	more = false;
 	for (struct gorgon_ns *ns = first_ns(); ns; ns = ns_after(ns))
 		join_queue(ns);
-	for (struct gorgon_ns *ns = first_ns(); ns; ns = ns_after(ns))
+	for (struct gorgon_ns *ns = first_ns(); ns; ns = ns_after(ns)) {
 		if (is_packed(ns) && has_rested(ns))
 			pack_now(ns);
+		else if (is_packed(ns) && many)
+			pack_early(ns);
+	}
+	more = many = false;
 }
 
 // Also in the middle of a load, when nothing can be packed.
@@ -241,6 +258,7 @@ static void count(void)
 
 	amount = few ? FEW : root->ns_count <= MANY_NAMESPACES ? MANY : VERY_MANY;
 	more |= amount > before;
+	many |= amount > before && before == FEW;
 }
 
 void gorgon_packing_lock(struct gorgon_ns *ns)

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Which packs are built, and which are found: in use, or kept since somebody had them.
+ */
+#define _GNU_SOURCE 1
+#include "jitreg_world.h"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ANY_BIAS UINT64_C(0x300000000000)
+#define KEPT     ((size_t)16 << 20)
+
+static struct jitreg_template *template_of(const struct image *image)
+{
+	return image->entry->listing->template;
+}
+
+/* Alone in a group that lies at BASE(@number). */
+static void enter_alone(struct jitreg_group **group, unsigned number, uint64_t off, const char *name,
+			struct image *ret)
+{
+	assert_int_equal(jitreg_group_create(BASE(number), group), 0);
+	enter_at(*group, BASE(number), off, name, JITREG_LEAN, ret);
+	assert_int_equal(ret->info.symfile_kind, JITREG_SYMFILE_PACK);
+}
+
+static void leave_alone(struct jitreg_group *group, const struct image *image)
+{
+	jitreg_unregister(image->entry);
+	jitreg_group_destroy(group);
+}
+
+static void packs_of_one_object_are_the_same_at_any_distance(void **state)
+{
+	static const uint64_t offs[] = {0x10000, 0x90000, 0x7f0000};
+	struct jitreg_group *groups[3];
+	struct image images[3];
+	uint64_t address;
+	unsigned binding;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		enter_alone(&groups[i], i, offs[i], "self.so", &images[i]);
+		assert_ptr_equal(template_of(&images[i]), template_of(&images[0]));
+		assert_true(find_name(images[i].info.symfile, true, "snake_leaf", &binding, &address));
+		assert_int_equal(address, BASE(i) + offs[i] + vaddr_of("self.so", "snake_leaf"));
+	}
+	assert_int_equal(jitreg_template_count(), 2); // the library's own, and the pack
+	for (unsigned i = 0; i < 3; i++)
+		leave_alone(groups[i], &images[i]);
+	assert_nothing_left();
+}
+
+/* As long as it is registered packs are kept. */
+static void enter_other(struct image *ret)
+{
+	enter_at(NULL, ANY_BIAS, 0, "link.so", 0, ret);
+}
+
+static void packs_nobody_has_are_found_again(void **state)
+{
+	struct jitreg_template *templates[2];
+	struct image other, images[2];
+	struct jitreg_group *groups[2];
+
+	(void)state;
+	enter_other(&other);
+	enter_alone(&groups[0], 0, 0x10000, "self.so", &images[0]);
+	enter_alone(&groups[1], 1, 0x10000, "names.so", &images[1]);
+	for (size_t i = 0; i < 2; i++) {
+		templates[i] = template_of(&images[i]);
+		leave_alone(groups[i], &images[i]);
+	}
+	// with the libraries' own, which they need
+	assert_int_equal(jitreg_template_count(), 3);
+	enter_alone(&groups[0], 2, 0x20000, "self.so", &images[0]);
+	assert_ptr_equal(template_of(&images[0]), templates[0]);
+	enter_alone(&groups[1], 3, 0x20000, "names.so", &images[1]);
+	assert_ptr_equal(template_of(&images[1]), templates[1]);
+	for (size_t i = 0; i < 2; i++)
+		leave_alone(groups[i], &images[i]);
+	jitreg_unregister(other.entry);
+	assert_nothing_left();
+}
+
+/* A companion that somebody has open is locked, and stays. */
+static size_t count_descriptors(void)
+{
+	size_t count = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+static void packs_nobody_has_need_no_descriptors(void **state)
+{
+	struct jitreg_group *group;
+	struct image other, image;
+	size_t before, with;
+
+	(void)state;
+	enter_other(&other);
+	before = count_descriptors();
+	enter_alone(&group, 0, 0x10000, "self.so", &image);
+	with = count_descriptors();
+	assert_int_equal(with, before + 1);
+	leave_alone(group, &image);
+	assert_int_equal(count_descriptors(), before);
+	enter_alone(&group, 0, 0x10000, "self.so", &image);
+	assert_int_equal(count_descriptors(), with);
+	leave_alone(group, &image);
+	jitreg_unregister(other.entry);
+	assert_nothing_left();
+}
+
+static void replace_companion(const char *path)
+{
+	assert_int_equal(unlink(path), 0);
+	util_write(path, "another", 7);
+}
+
+static void remove_companion(const char *path)
+{
+	assert_int_equal(unlink(path), 0);
+}
+
+/* The oldest are removed by any process that needs the room. */
+static void packs_whose_companion_is_gone_are_built_again(void **state)
+{
+	static void (*const accidents[])(const char *path) = {remove_companion, replace_companion};
+	struct jitreg_group *group;
+	struct image other, image;
+	struct stat st;
+	char *path;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(accidents) / sizeof(*accidents); i++) {
+		enter_other(&other);
+		enter_alone(&group, 0, 0x10000, "self.so", &image);
+		path = strdup(companion_of(&image.info));
+		leave_alone(group, &image);
+		accidents[i](path);
+		enter_alone(&group, 0, 0x10000, "self.so", &image);
+		assert_int_equal(stat(companion_of(&image.info), &st), 0);
+		assert_true(st.st_size > 7);
+		leave_alone(group, &image);
+		jitreg_unregister(other.entry);
+		assert_nothing_left();
+		unlink(path);
+		free(path);
+	}
+}
+
+/* As if no folder for companions was there: a pack has all by itself. */
+static void packs_are_kept_up_to_a_limit(void **state)
+{
+	struct jitreg_group *group;
+	struct image other, images[2];
+	size_t before, size = 0;
+	unsigned number = 0;
+
+	(void)state;
+	if (!mallinfo2().uordblks)
+		skip(); // a sanitizer's malloc counts by itself
+	assert_int_equal(util_run("{ for i in $(seq 2000); do echo \"void f$i(void) {}\"; done; } > many.c && "
+				  "gcc -fPIC -shared -nostdlib many.c -o many.so"), 0);
+	setenv("XDG_CACHE_HOME", "/dev/null", 1);
+	enter_other(&other);
+	before = mallinfo2().uordblks + mallinfo2().hblkhd;
+	for (; size < 3 * KEPT; number++) {
+		assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
+		enter_at(group, BASE(0), 0x10000, "self.so", JITREG_LEAN, &images[0]);
+		assert_int_equal(try_enter(group, BASE(0), 0x100000 + number * 0x10000, LARGE_SIZE, "many.so",
+					   JITREG_LEAN, &images[1]), 0);
+		assert_int_equal(jitreg_group_pack(group), 0);
+		assert_null(companion_of(&images[0].info));
+		size += template_of(&images[0])->size;
+		jitreg_group_close(group);
+		jitreg_unregister(images[0].entry);
+		leave_alone(group, &images[1]);
+	}
+	assert_in_range(mallinfo2().uordblks + mallinfo2().hblkhd - before, KEPT * 3 / 4, KEPT * 3 / 2);
+	jitreg_unregister(other.entry);
+	assert_nothing_left();
+	assert_in_range(mallinfo2().uordblks + mallinfo2().hblkhd, 0, before + 100000);
+	use_cache("afterwards");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(packs_of_one_object_are_the_same_at_any_distance),
+		cmocka_unit_test(packs_nobody_has_are_found_again),
+		cmocka_unit_test(packs_nobody_has_need_no_descriptors),
+		cmocka_unit_test(packs_whose_companion_is_gone_are_built_again),
+		cmocka_unit_test(packs_are_kept_up_to_a_limit),
+	};
+
+	return cmocka_run_group_tests_name("jitreg/packs", tests, util_setup, NULL);
+}
