@@ -35,7 +35,7 @@
 #define PACKS     2
 #define SPLIT_MIN 16
 
-/* While a debugger is attached each change costs it time: not for fewer images. */
+/* While a debugger is attached each change costs it time: not for fewer images without DWARF. */
 #define TRACED_MIN 8
 
 struct jitreg_group {
@@ -245,19 +245,19 @@ static void drop(struct jitreg_listing *empty)
 	}
 }
 
-/* They have not exactly one symfile for themselves, or it is no pack. */
+/* They have not exactly one symfile for themselves, or DWARF, which costs debuggers most. */
 static bool is_worth_packing(const struct selection *selection, bool traced)
 {
-	if (!selection->count || (traced && selection->count < TRACED_MIN))
-		return false;
+	bool apart = false, full = false;
+
 	for (size_t i = 0; i < selection->count; i++) {
 		const struct jitreg_listing *listing = selection->entries[i]->listing;
 
-		if (listing != selection->entries[0]->listing || listing->image_count != selection->count ||
-		    listing->template->kind != JITREG_SYMFILE_PACK)
-			return true;
+		apart |= listing != selection->entries[0]->listing || listing->image_count != selection->count ||
+			 listing->template->kind != JITREG_SYMFILE_PACK;
+		full |= listing->template->kind == JITREG_SYMFILE_FULL;
 	}
-	return false;
+	return full || (apart && (!traced || selection->count >= TRACED_MIN));
 }
 
 /*

@@ -540,7 +540,7 @@ static void pack_many_images_have_two_symfiles(void **state)
 static void pack_traced_keeps_the_packs_that_are_there(void **state)
 {
 	struct jitreg_group *group, *other;
-	struct image images[2 * TRACED_MIN], others[TRACED_MIN], last;
+	struct image images[2 * TRACED_MIN], others[TRACED_MIN], last, full;
 	pid_t tracer;
 
 	(void)state;
@@ -585,6 +585,13 @@ static void pack_traced_keeps_the_packs_that_are_there(void **state)
 	events[0] = '\0';
 	assert_int_equal(jitreg_group_pack(group), 0);
 	assert_events("");
+	// What costs debuggers most goes, however few.
+	enter_at(group, BASE(0), 0x600000, "names.so", 0, &full);
+	assert_events("names.so:full +names.so ");
+	assert_int_equal(jitreg_group_pack(group), 0);
+	assert_events("tls.so:pack names.so:pack +[tls.so names.so] -names.so -[tls.so] ( ) ");
+	assert_int_equal(jitreg_group_pack(group), 0);
+	assert_events("");
 	util_watch_end();
 	assert_int_equal(jitreg_count(), 4);
 
@@ -595,6 +602,7 @@ static void pack_traced_keeps_the_packs_that_are_there(void **state)
 	assert_apart(images, 2);
 	assert_int_equal(jitreg_count(), 3);
 	jitreg_unregister(last.entry);
+	jitreg_unregister(full.entry);
 	leave_all(group, images, 2 * TRACED_MIN);
 	leave_all(other, others, TRACED_MIN);
 	assert_nothing_left();

@@ -4,7 +4,7 @@
 
 Usage: debug.py [--json] [--counts N,N...] [--rounds R] [--timeout S] [--add FILE] [--report FILE] [gdb] [lldb] [attach] [start]
 
---json prints figures to work with; --add takes such from a file, too. --report writes the tables with
+--json prints figures to work with; --add takes such from a file, too (with --counts '' nothing else). --report writes the tables with
 date and versions (FILE.md) and a plot (FILE.svg, with matplotlib) beside printing them.
 
 attach: the host runs N interpreters, each with numpy and a thread that waits; the ordinary host
@@ -374,7 +374,7 @@ def main():
     kinds = [kind for kind in there if kind in args.words] or [kind for kind in there if not {"gdb", "lldb"} & set(args.words)]
     if not kinds:
         parser.error("the debugger is not installed")
-    counts = [int(word) for word in args.counts.split(",")]
+    counts = [int(word) for word in args.counts.split(",") if word]
     both = not {"attach", "start"} & set(args.words)
     results = []
     for name in args.add:
@@ -387,6 +387,7 @@ def main():
         if not both and wanted not in args.words:
             continue
         results += [row for kind in kinds for count in counts for row in measure(kind, count)]
+    results.sort(key=lambda row: (row["debugger"].split(",")[0], row["interpreters"]))  # with what was added in its place
     if args.json:
         print(json.dumps(results, indent=1))
     else:
