@@ -61,6 +61,11 @@ static void exit_nameless(const struct linker *linker)
 	leave_two(linker, "ends_nameless");
 }
 
+static void exit_with_status(const struct linker *linker)
+{
+	leave_two(linker, "ends_status");
+}
+
 static const struct compare_case cases[] = {
 	{.name = "exit_close_from_destructor_changes_no_order", .run = exit_with_destructor_that_closes,
 	 .by_caller = true,
@@ -71,6 +76,8 @@ static const struct compare_case cases[] = {
 	 .says = "| -b.thread -a.thread -a.late -b.late -b.global -a.global -b.stop -a.stop"},
 	{.name = "exit_runs_what_is_of_no_library_in_its_turn", .run = exit_nameless, .by_caller = true,
 	 .says = "| -b.thread -a.thread -a.late -b.nameless -b.late -b.global -a.global -b.stop -a.stop"},
+	{.name = "exit_runs_what_wants_the_status_in_its_turn", .run = exit_with_status, .by_caller = true,
+	 .says = "| -b.thread -a.thread -a.late -b.ended -b.late -b.global -a.global -b.stop -a.stop"},
 	{.name = "exit_handler_that_closes_finalises_at_once", .run = exit_handler_that_closes, .by_caller = true,
 	 .says = "+basic | -b.thread -a.thread -a.late -b.closer -basic ~b.closer -b.late -b.global -a.global "
 		 "-b.stop -a.stop"},

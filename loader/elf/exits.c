@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Functions that private code has registered with __cxa_atexit(): by atexit(), and the
-// destructors of C++'s static objects (Itanium C++ ABI 3.3.6).
+// destructors of C++'s static objects (Itanium C++ ABI 3.3.6). Those of on_exit() are the same,
+// but get the status. (at_quick_exit()'s are forgotten by __cxa_finalize().)
 //
 // exit() calls them in the reverse order of registration across all objects, and only then
 // the destructors of one object after the other. A static object that is made late may use
@@ -9,8 +10,9 @@
 //
 // Each is in a list of ours, for the end of the namespace, and in the C library's, for
 // __cxa_finalize() and the end of the process. Whoever comes first calls it. The C library
-// comes once for each, and then it is freed.
+// comes once for each, and then it is freed. About on_exit() it comes at the end of the process only.
 
+#define _GNU_SOURCE
 #include "exits.h"
 #include "ns.h"
 
@@ -23,8 +25,9 @@ extern void __cxa_finalize(void *dso);
 
 struct gorgon_exit {
 	struct gorgon_exit *next, *prev;
-	struct gorgon_exit **list; // the one that it is in
+	struct gorgon_exit **list; // the one that it is in, or NULL
 	void (*fn)(void *); // NULL: has been called, or is being
+	void (*status_fn)(int, void *); // instead, of on_exit()
 	void *arg, *dso;
 };
 
@@ -49,35 +52,47 @@ static void unlink_exit(struct gorgon_exit *exit)
 		*exit->list = exit->next;
 	if (exit->next)
 		exit->next->prev = exit->prev;
+	exit->list = NULL;
+}
+
+static void call(const struct gorgon_exit *exit, int status)
+{
+	if (exit->fn)
+		exit->fn(exit->arg);
+	if (exit->status_fn)
+		exit->status_fn(status, exit->arg);
 }
 
 // What the C library calls. Not under the loader's lock: a callback of the host that runs
 // under it may call exit().
-static void at_end(void *arg)
+static void at_end_with_status(int status, void *arg)
 {
 	struct gorgon_exit *exit = arg;
 
 	pthread_mutex_lock(&lock);
-	unlink_exit(exit);
+	if (exit->list)
+		unlink_exit(exit);
 	pthread_mutex_unlock(&lock);
-	if (exit->fn)
-		exit->fn(exit->arg);
+	call(exit, status);
 	free(exit);
 }
 
-int gorgon_exits_register(void (*fn)(void *), void *arg, void *dso, struct gorgon_ns *ns)
+static void at_end(void *arg)
+{
+	at_end_with_status(0, arg);
+}
+
+static int add(const struct gorgon_exit *like, struct gorgon_ns *ns)
 {
 	struct gorgon_exit *exit = malloc(sizeof(*exit));
 
 	if (!exit)
 		return -1;
-	// Without an object of its own it is the namespace's: __cxa_finalize(NULL) would be
-	// about the whole process.
-	*exit = (struct gorgon_exit){.fn = fn, .arg = arg, .dso = dso ?: ns};
+	*exit = *like;
 	pthread_mutex_lock(&lock);
 	link_first(exit, &ns->exits.pending);
 	pthread_mutex_unlock(&lock);
-	if (!__cxa_atexit(at_end, exit, exit->dso))
+	if (!(exit->fn ? __cxa_atexit(at_end, exit, exit->dso) : on_exit(at_end_with_status, exit)))
 		return 0;
 	pthread_mutex_lock(&lock);
 	unlink_exit(exit);
@@ -86,19 +101,33 @@ int gorgon_exits_register(void (*fn)(void *), void *arg, void *dso, struct gorgo
 	return -1;
 }
 
-// Move the last one that has not been called to the others.
-static bool take_pending(struct gorgon_exits *exits, void (**fn)(void *), void **arg)
+int gorgon_exits_register(void (*fn)(void *), void *arg, void *dso, struct gorgon_ns *ns)
+{
+	// Without an object of its own it is the namespace's: __cxa_finalize(NULL) would be
+	// about the whole process.
+	return add(&(struct gorgon_exit){.fn = fn, .arg = arg, .dso = dso ?: ns}, ns);
+}
+
+int gorgon_exits_register_with_status(void (*fn)(int, void *), void *arg, struct gorgon_ns *ns)
+{
+	return add(&(struct gorgon_exit){.status_fn = fn, .arg = arg}, ns);
+}
+
+// Take the last one that has not been called, as it is; it counts as called then. The C library
+// still has it.
+static bool take_pending(struct gorgon_exits *exits, struct gorgon_exit *ret)
 {
 	struct gorgon_exit *exit;
 
 	pthread_mutex_lock(&lock);
 	exit = exits->pending;
 	if (exit) {
-		*fn = exit->fn;
-		*arg = exit->arg;
-		exit->fn = NULL;
+		*ret = *exit;
 		unlink_exit(exit);
-		link_first(exit, &exits->done);
+		if (exit->fn)
+			link_first(exit, &exits->done);
+		exit->fn = NULL;
+		exit->status_fn = NULL;
 	}
 	pthread_mutex_unlock(&lock);
 	return exit;
@@ -106,12 +135,11 @@ static bool take_pending(struct gorgon_exits *exits, void (**fn)(void *), void *
 
 void gorgon_exits_run(struct gorgon_ns *ns)
 {
-	void (*fn)(void *);
-	void *arg;
+	struct gorgon_exit taken;
 
-	while (take_pending(&ns->exits, &fn, &arg)) {
+	while (take_pending(&ns->exits, &taken)) {
 		gorgon_init_leave_lock();
-		fn(arg);
+		call(&taken, 0);
 		gorgon_init_enter_lock();
 	}
 }

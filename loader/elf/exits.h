@@ -11,8 +11,8 @@ struct gorgon_exits {
 	struct gorgon_exit *pending, *done; /* newest first */
 };
 
-/* Call all that @ns has registered, the last one first, those too that they register. The
- * lock is held on entry and exit and released around each call. */
+/* Call all that @ns has registered, the last one first, those too that they register; the status
+ * is 0. The lock is held on entry and exit and released around each call. */
 void gorgon_exits_run(struct gorgon_ns *ns);
 /* Make the C library forget those that have been called. The same about the lock. */
 void gorgon_exits_forget(struct gorgon_ns *ns);
@@ -24,5 +24,6 @@ void gorgon_exits_after_fork(void);
 /* --- replacement (see replace.c) -------------------------------------------- */
 
 int gorgon_exits_register(void (*fn)(void *), void *arg, void *dso, struct gorgon_ns *ns);
+int gorgon_exits_register_with_status(void (*fn)(int, void *), void *arg, struct gorgon_ns *ns);
 
 #endif

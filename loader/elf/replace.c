@@ -70,6 +70,7 @@ static const struct {
 	 "libstdc++'s name of it, which would call the C library's directly"},
 	{"__cxa_atexit", gorgon_exits_register, 3, ALWAYS,
 	 "at the end of a namespace the last one first, across its objects, as exit() does"},
+	{"on_exit", gorgon_exits_register_with_status, 2, ALWAYS, "as __cxa_atexit"},
 	{"pthread_create", gorgon_thread_create, 4, ALWAYS,
 	 "a namespace is not unmapped under threads that its code has started"},
 	{"fork", gorgon_fork, 0, ALWAYS, "handlers of other copies would wait for threads that are not there"},

@@ -5,6 +5,7 @@
 
 #include "note.h"
 
+#include <cstdlib>
 #include <cxxabi.h>
 #include <dlfcn.h>
 
@@ -70,6 +71,21 @@ extern "C" bool ends_nameless()
 	static char what[] = "-" NAME ".nameless";
 
 	return !__cxa_atexit(report, what, nullptr);
+}
+
+static void report_status(int status, void *)
+{
+	test_note(status ? "-" NAME ".failed" : "-" NAME ".ended");
+}
+
+extern "C" bool ends_status()
+{
+	return !on_exit(report_status, nullptr);
+}
+
+extern "C" bool ends_quick()
+{
+	return !at_quick_exit([] { test_note("-" NAME ".quick"); });
 }
 
 __attribute__((destructor)) static void stop()
