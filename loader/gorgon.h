@@ -559,8 +559,10 @@ gorgon_interp_create(const struct gorgon_interp_opts *opts, struct gorgon_interp
  *
  * `sys.exit` and the C function exit() end this call, not the process; an
  * uncaught exception is printed as python3 prints it. In a child process that
- * the program forks, its end is the end of that process: there the call ends
- * with exit() and does not return.
+ * the program forks, its end is the end of that process: there the call does not
+ * return. What the interpreter's libraries have registered for the end runs,
+ * output is flushed; functions that the host or other interpreters have
+ * registered do not run, nor destructors of shared libraries.
  *
  * @param      argc,argv  Arguments after python's own name: `-c CODE ARG...`,
  *                        `-m MODULE`, `FILE`, or python's own options.

@@ -1,17 +1,42 @@
 // SPDX-License-Identifier: MIT
 // loader/elf/exits.c: what private code has registered for the end, at the end of the process: in
-// exit() and in quick_exit(), while its namespace is there and after that.
+// exit() and in quick_exit(), while its namespace is there and after that, and in a child that
+// an interpreter has forked.
 
 #define _GNU_SOURCE
 #include "helpers.h"
 
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-// A module registers by @symbol; then the process ends by @end with status 3. Returns what was noted.
-static const char *end_with(const char *symbol, bool destroy, void (*end)(int status))
+static sem_t stream_is_held;
+
+struct way {
+	const char *symbol; // by which a module registers something
+	bool destroy;
+	void (*end)(int status);
+};
+
+static void go(const struct way *way, int fd)
+{
+	struct gorgon_ns *ns = test_ns();
+	struct gorgon_object *object = test_open(ns, "libends_a.so");
+
+	if (!SYMBOL(object, bool (*)(void), way->symbol)())
+		_exit(1);
+	if (way->destroy)
+		test_ns_destroy(ns);
+	test_notes_go_to(fd);
+	way->end(3);
+}
+
+// A child ends by @run with status 3. Returns what was noted.
+static const char *notes_of(void (*run)(const struct way *way, int fd), const struct way *way)
 {
 	static char notes[256];
 	int pipe_fds[2], status;
@@ -21,17 +46,8 @@ static const char *end_with(const char *symbol, bool destroy, void (*end)(int st
 	assert_int_equal(pipe(pipe_fds), 0);
 	pid = fork();
 	assert_true(pid >= 0);
-	if (!pid) {
-		struct gorgon_ns *ns = test_ns();
-		struct gorgon_object *object = test_open(ns, "libends_a.so");
-
-		if (!SYMBOL(object, bool (*)(void), symbol)())
-			_exit(1);
-		if (destroy)
-			test_ns_destroy(ns);
-		test_notes_go_to(pipe_fds[1]);
-		end(3);
-	}
+	if (!pid)
+		run(way, pipe_fds[1]);
 	close(pipe_fds[1]);
 	size = read(pipe_fds[0], notes, sizeof(notes) - 1);
 	for (ssize_t n = size; n > 0; size += n)
@@ -42,6 +58,11 @@ static const char *end_with(const char *symbol, bool destroy, void (*end)(int st
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 3)
 		fail_msg("status %#x after \"%s\"", (unsigned)status, notes);
 	return notes;
+}
+
+static const char *end_with(const char *symbol, bool destroy, void (*end)(int status))
+{
+	return notes_of(go, &(struct way){symbol, destroy, end});
 }
 
 static void exit_calls_what_is_there_with_the_status(void **state)
@@ -77,6 +98,92 @@ static void quick_exit_after_the_namespace_calls_nothing(void **state)
 	assert_string_equal(end_with("ends_status", true, quick_exit), "-a.ended -a.global -a.stop ");
 }
 
+static void note_host(void)
+{
+	test_note("host");
+}
+
+static int run_python(struct gorgon_interp *interp, const char *code, const char *module)
+{
+	const char *argv[] = {"-I", "-c", code, test_module(module)};
+	int status = -1;
+
+	assert_ok(gorgon_interp_main(interp, 4, argv, &status));
+	return status;
+}
+
+static void *hold_stream(void *in)
+{
+	flockfile(in);
+	sem_post(&stream_is_held);
+	pause();
+	return NULL;
+}
+
+// The host has something registered, and a thread in the middle of reading.
+static void fork_from_python(const struct way *way, int fd)
+{
+	struct gorgon_interp *one = test_interp_create(NULL), *other = test_interp_create(NULL);
+	pthread_t thread;
+	int status;
+
+	(void)way;
+	alarm(120); // instead of a hang
+	atexit(note_host);
+	sem_init(&stream_is_held, 0, 0);
+	if (pthread_create(&thread, NULL, hold_stream, stdin))
+		_exit(1);
+	sem_wait(&stream_is_held);
+	test_notes_go_to(fd);
+	if (run_python(other, "import ctypes, sys; ctypes.CDLL(sys.argv[1]).ends_late()", "libends_b.so"))
+		_exit(1);
+	status = run_python(one,
+			    "import ctypes, os, sys\n"
+			    "ends = ctypes.CDLL(sys.argv[1])\n"
+			    "ends.ends_late(); ends.ends_status()\n"
+			    "for leave in sys.exit, ctypes.CDLL(None).exit:\n"
+			    "    child = os.fork()\n"
+			    "    if not child:\n"
+			    "        leave(7)\n"
+			    "    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7\n",
+			    "libends_a.so");
+	_exit(status ?: 3);
+}
+
+// A child that the host has made: handlers of all are there to run.
+static void fork_from_host(const struct way *way, int fd)
+{
+	struct gorgon_interp *interp = test_interp_create(NULL);
+	int status;
+	pid_t pid;
+
+	(void)way;
+	if (run_python(interp, "import ctypes, sys; ctypes.CDLL(sys.argv[1]).ends_late()", "libends_a.so"))
+		_exit(1);
+	test_notes_go_to(fd);
+	pid = fork();
+	if (!pid) {
+		atexit(note_host);
+		exit(3);
+	}
+	_exit(waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
+// As the program of interpreter one ends, not as the host does.
+static void exit_of_an_interpreters_child_runs_what_is_its_own(void **state)
+{
+	(void)state;
+	assert_string_equal(notes_of(fork_from_python, NULL),
+			    "-a.failed -a.late -a.global -a.failed -a.late -a.global ");
+}
+
+// The host's own children end as ever.
+static void exit_of_the_hosts_child_runs_all(void **state)
+{
+	(void)state;
+	assert_string_equal(notes_of(fork_from_host, NULL), "host -a.late -a.global ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -84,6 +191,8 @@ int main(void)
 		cmocka_unit_test(exit_after_the_namespace_calls_nothing_again),
 		cmocka_unit_test(quick_exit_calls_what_is_there),
 		cmocka_unit_test(quick_exit_after_the_namespace_calls_nothing),
+		cmocka_unit_test(exit_of_an_interpreters_child_runs_what_is_its_own),
+		cmocka_unit_test(exit_of_the_hosts_child_runs_all),
 	};
 
 	return cmocka_run_group_tests_name("exits", tests, NULL, NULL);

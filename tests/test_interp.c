@@ -350,8 +350,6 @@ static void interp_main_python_threads_and_subprocess_work(void **state)
 static void interp_main_forked_child_ends_by_itself(void **state)
 {
 	(void)state;
-	if (TEST_SANITIZED)
-		skip_because("a child that exits would report this process's memory as leaks");
 	assert_int_equal(run_once("import os, sys, multiprocessing\n"
 				  "child = os.fork()\n"
 				  "if not child:\n"

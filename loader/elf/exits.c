@@ -14,10 +14,15 @@
 
 #define _GNU_SOURCE
 #include "exits.h"
+#include "fork.h"
+#include "lock.h"
 #include "ns.h"
+#include "thread.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 // Of the C++ ABI and the C library; declared by no public header.
 extern int __cxa_atexit(void (*fn)(void *), void *arg, void *dso);
@@ -142,6 +147,24 @@ void gorgon_exits_run(struct gorgon_ns *ns)
 		call(&taken, 0);
 		gorgon_init_enter_lock();
 	}
+}
+
+// Of the process only this copy goes on in a child of it. exit() would run what others have
+// registered, whose threads are not there, and destructors of shared libraries: that of OpenBLAS
+// waits for a lock that another interpreter's thread had at the fork.
+void gorgon_exits_leave(struct gorgon_ns *ns, int status)
+{
+	struct gorgon_exit taken;
+
+	if (!gorgon_fork_has_made_us(ns))
+		exit(status);
+	gorgon_lock();
+	gorgon_thread_run_dtors(ns);
+	gorgon_unlock();
+	while (take_pending(&ns->exits, &taken))
+		call(&taken, status);
+	fflush(NULL);
+	_exit(status);
 }
 
 static void *first_done(const struct gorgon_exits *exits)

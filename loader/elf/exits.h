@@ -17,6 +17,10 @@ void gorgon_exits_run(struct gorgon_ns *ns);
 /* Make the C library forget those that have been called. The same about the lock. */
 void gorgon_exits_forget(struct gorgon_ns *ns);
 
+/* The end of a child process that code of @ns has forked: what is its own runs, and nobody else's. In
+ * any other process it is exit(). */
+_Noreturn void gorgon_exits_leave(struct gorgon_ns *ns, int status);
+
 /* Around fork(), which must find the lists whole. */
 void gorgon_exits_before_fork(void);
 void gorgon_exits_after_fork(void);

@@ -35,6 +35,7 @@ static struct handler {
 static size_t handler_count, handler_capacity;
 static uint64_t last_number;
 
+static const struct gorgon_ns *forked_by; // whose code has made this process; NULL: somebody else's
 static _Thread_local const struct gorgon_ns *forking; // whose code forks; NULL: somebody else
 static _Thread_local uint64_t last_before;	      // handlers up to this one know of the fork
 
@@ -144,7 +145,13 @@ static void run_parent(void)
 
 static void run_child(void)
 {
+	forked_by = forking;
 	run(CHILD, 0);
+}
+
+bool gorgon_fork_has_made_us(const struct gorgon_ns *ns)
+{
+	return forked_by == ns;
 }
 
 pid_t gorgon_fork(struct gorgon_ns *ns)

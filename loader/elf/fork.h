@@ -3,6 +3,7 @@
 #ifndef GORGON_ELF_FORK_H
 #define GORGON_ELF_FORK_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct gorgon_ns;
@@ -12,6 +13,9 @@ struct winsize;
 
 /* Forget the handlers of an object that is unloaded. */
 void gorgon_fork_drop(const struct gorgon_object *object);
+
+/* This process is a child that code of @ns has forked. */
+bool gorgon_fork_has_made_us(const struct gorgon_ns *ns);
 
 /* --- replacements (see replace.c) ------------------------------------------ */
 

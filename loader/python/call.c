@@ -25,6 +25,7 @@
 #include "api.h"
 #include "exception.h"
 #include "../elf/error.h"
+#include "../elf/exits.h"
 #include "../elf/locales.h"
 #include "../elf/ns.h"
 #include "../elf/signals.h"
@@ -94,7 +95,7 @@ void gorgon_call_exit(void *ctx, int status)
 
 	// In a forked child the process is the program's to end.
 	if (interp->pid != getpid())
-		exit(status);
+		gorgon_exits_leave(interp->ns, status);
 	if (!call)
 		return;
 	call->exit_status = status & 0xff;

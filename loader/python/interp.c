@@ -14,6 +14,7 @@
 #include "find.h"
 #include "interp.h"
 #include "../elf/error.h"
+#include "../elf/exits.h"
 #include "../elf/symbol.h"
 #include "../elf/lock.h"
 #include "../elf/ns.h"
@@ -221,7 +222,7 @@ struct gorgon_error *gorgon_interp_main(struct gorgon_interp *interp, int argc,
 	// The end of the program in a child that it forked: of the host only this thread
 	// is there, and nobody waits for it. Do what python3 does.
 	if (interp->pid != getpid())
-		exit(program.status);
+		gorgon_exits_leave(interp->ns, program.status);
 	gorgon_interp_show_thread(interp, 0);
 	interp->isolation->flush(interp->ns); // as at the end of a python3
 	gorgon_interp_stamp(&interp->end_ns);
