@@ -24,6 +24,7 @@ from . import commands, elf, files, process, reference, root, tables, values
 
 _breakpoints = {}  # number -> Breakpoint
 _places = {}       # (path of a library, location) -> [address in the file]
+_failed = set()    # of these keys: not known, and not asked again for each interpreter that comes
 _dropped = []      # (start, end) of objects that gdb has let go of, while they may still be listed
 _handled = {}      # address of a namespace -> the Namespace, as of some snapshot, that the parts are for
 _last_number = 0
@@ -117,7 +118,12 @@ def look_up(objects, locations):
                if (path, location) not in _places}
     paths = sorted({path for (path, _), maybe in missing.items() if maybe})
     asked = sorted({location for (_, location), maybe in missing.items() if maybe})
-    found = dict(zip(asked, reference.find(paths, asked)))
+    try:
+        found = dict(zip(asked, reference.find(paths, asked)))
+    except root.RootError:
+        _failed.update(missing)
+        _places.update(dict.fromkeys(missing, []))
+        raise
     for path, location in missing:
         _places[path, location] = found.get(location, {}).get(path, [])
 
@@ -160,6 +166,9 @@ def start_again():
     global _refreshed
     _refreshed = None
     _handled.clear()
+    for key in _failed:
+        _places.pop(key, None)
+    _failed.clear()
 
 
 def create(location, interp, condition, temporary):

@@ -125,7 +125,9 @@ def ask(paths, locations):
         try:
             result = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL,
                                     timeout=SECONDS, check=False)
-        except (OSError, subprocess.TimeoutExpired) as error:
+        except subprocess.TimeoutExpired:
+            raise root.RootError(f"the second gdb, which looks locations up, has no answer after {SECONDS} s") from None
+        except OSError as error:
             raise root.RootError(f"the second gdb, which looks locations up: {error}") from None
     for line in result.stdout.splitlines():
         if line.startswith(MARK):

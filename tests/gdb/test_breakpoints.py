@@ -186,5 +186,29 @@ class Commands(Case):
         self.assert_clean(tail)
 
 
+@harness.needs_gdb
+class NoAnswer(Case):
+    """The gdb that looks locations up fails while interpreters come, and works later."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.output = harness.gdb(
+            ["gorgon break PyList_Insert", "python from gorgon_gdb import answers, reference",
+             "python answers.read, seconds, reference.SECONDS = lambda key: None, reference.SECONDS, 0",
+             "break host_created", session.LOOP, "run", "gorgon break",
+             "python reference.SECONDS = seconds", "gorgon break PyList_Reverse", "gorgon break"],
+            harness.HOST, "-n", COUNT, "pass", script=True)
+
+    def test_it_is_said_once_not_for_each_interpreter(self):
+        self.assertEqual(re.findall(r"^gorgon break: (.*)$", self.output, re.M),
+                         ["the second gdb, which looks locations up, has no answer after 0 s"])
+
+    def test_it_is_asked_again_for_the_next_breakpoint(self):
+        before, after = self.output.split("Gorgon breakpoint 2: ")
+        self.assertRegex(before, r"\n1 +keep +all +pending +0 +PyList_Insert +-")
+        self.assertRegex(after, rf"^PyList_Reverse, {COUNT} places in interp 0, interp 1, interp 2\n")
+        self.assertRegex(after, rf"\n1 +keep +all +{COUNT} +0 +PyList_Insert +-")
+
+
 if __name__ == "__main__":
     unittest.main()
