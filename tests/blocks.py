@@ -19,10 +19,12 @@ def wait_for(*names):
     while not all(os.path.exists(os.path.join(folder, name)) for name in names):
         time.sleep(0.01)
 sys.setrecursionlimit(1000)
+last = gorgon.interpreter == count - 1
+if last:  # or it would have the others looked at before they have loaded all: they would be joined twice
+    wait_for(*map(str, range(count - 1)))
 import _queue, termios
 tell(str(gorgon.interpreter))
-if gorgon.interpreter == count - 1:
-    wait_for(*map(str, range(count)))
+if last:
     time.sleep(2)
     import mmap
     tell("done")
