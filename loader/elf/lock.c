@@ -11,8 +11,8 @@
 // the debug root stay simple.
 //
 // Fork: prepare takes the lock and those of locales.c, environment.c, memory.c, own_file.c,
-// heap.c, large.c, exits.c and signals.c, which are leaves, and registrar.c's, which has only
-// libjitreg's below it; parent and child release them, so that the child's lists are whole.
+// heap.c, large.c, exits.c and signals.c and of ../process, which are leaves, and registrar.c's,
+// which has only libjitreg's below it; parent and child release them, so that the child's lists are whole.
 // libjitreg registers its own handlers in an earlier constructor;
 // prepare handlers run last-registered first, which gives the order above.
 
@@ -28,6 +28,7 @@
 #include "signals.h"
 #include "thread.h"
 #include "unwind.h"
+#include "../process/part.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -88,10 +89,12 @@ void gorgon_before_fork(void)
 	gorgon_signals_before_fork();
 	gorgon_registrars_before_fork();
 	gorgon_exits_before_fork();
+	gorgon_parts_before_fork();
 }
 
 void gorgon_after_fork(bool child)
 {
+	gorgon_parts_after_fork(child);
 	gorgon_exits_after_fork();
 	gorgon_registrars_after_fork();
 	gorgon_signals_after_fork(child);

@@ -25,6 +25,7 @@
 #include "system.h"
 #include "thread.h"
 #include "thunk.h"
+#include "../process/part.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -120,6 +121,7 @@ static void ns_free(struct gorgon_ns *ns)
 	gorgon_signals_destroy(ns->signals);
 	gorgon_locale_destroy(ns->locale);
 	gorgon_environment_destroy(ns->environment);
+	gorgon_parts_end(ns->parts);
 	gorgon_thunks_destroy(ns->thunks);
 	gorgon_policy_deinit(&ns->policy);
 	gorgon_heap_release(&ns->heap);
@@ -149,7 +151,8 @@ struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 	ns->locale = gorgon_locale_create();
 	if (ns->opts.environment)
 		ns->environment = gorgon_environment_create(ns->opts.environment);
-	if (!ns->signals || !ns->locale || (ns->opts.environment && !ns->environment) ||
+	ns->parts = gorgon_parts_begin(ns);
+	if (!ns->signals || !ns->locale || !ns->parts || (ns->opts.environment && !ns->environment) ||
 	    !gorgon_policy_init(&ns->policy, ns->opts.share, ns->opts.keep_private)) {
 		ns_free(ns);
 		return &gorgon_error_nomem;
@@ -278,8 +281,10 @@ void gorgon_ns_after_fork(void)
 	struct gorgon_ns *ns = (struct gorgon_ns *)(uintptr_t)gorgon_debug_root.ns_head;
 
 	// The debug root's entry is the first member of each namespace.
-	for (; ns; ns = (struct gorgon_ns *)(uintptr_t)ns->debug.next)
+	for (; ns; ns = (struct gorgon_ns *)(uintptr_t)ns->debug.next) {
 		ns->thread_count = thread && thread->ns == ns;
+		gorgon_parts_in_child(ns->parts);
+	}
 }
 
 struct gorgon_error *gorgon_ns_wait_for_threads(struct gorgon_ns *ns)
@@ -333,6 +338,7 @@ struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 		gorgon_unlock();
 		return err;
 	}
+	gorgon_parts_stop(ns->parts);
 	gorgon_keys_drop(ns);
 	gorgon_frames_drop(ns);
 	// Handlers go before the code that they are in.

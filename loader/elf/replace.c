@@ -23,7 +23,9 @@
 #include "thread.h"
 #include "tls.h"
 #include "unwind.h"
+#include "../process/part.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,38 +182,134 @@ static bool applies(const struct gorgon_ns *ns, const struct gorgon_object *obje
 	}
 }
 
+// --- all of them: those above, and those of the parts of ../process ----------------------------
+
+// Where an entry stands, so that a name is found without looking at all of them.
+struct known {
+	const char *name;
+	size_t index; // of its thunk: the order of the tables
+};
+
+static struct known *known; // by name, and by index where a name is in a table twice
+static size_t known_count;
+
+static int compare_known(const void *a, const void *b)
+{
+	const struct known *first = a, *second = b;
+	int order = strcmp(first->name, second->name);
+
+	return order ?: first->index < second->index ? -1 : first->index > second->index;
+}
+
+// Without memory the list stays empty, and gorgon_replace_init() says so.
+static void make_known(void)
+{
+	size_t count = COUNT, n = 0;
+	struct known *list;
+
+	for (size_t p = 0; p < gorgon_part_count; p++)
+		count += gorgon_parts[p]->bound_count;
+	list = calloc(count, sizeof(*list));
+	if (!list)
+		return;
+	for (; n < COUNT; n++)
+		list[n] = (struct known){replacements[n].name, n};
+	for (size_t p = 0; p < gorgon_part_count; p++)
+		for (size_t i = 0; i < gorgon_parts[p]->bound_count; i++, n++)
+			list[n] = (struct known){gorgon_parts[p]->bound[i].name, n};
+	qsort(list, count, sizeof(*list), compare_known);
+	known = list;
+	known_count = count;
+}
+
+// The first entry of that name, or NULL.
+static const struct known *find_known(const char *name)
+{
+	size_t low = 0, high = known_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (strcmp(known[middle].name, name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < known_count && !strcmp(known[low].name, name) ? &known[low] : NULL;
+}
+
+// The entry of a part that has the @index-th thunk, and the number of that part.
+static const struct gorgon_bound *bound_at(size_t index, size_t *part)
+{
+	index -= COUNT;
+	for (*part = 0; index >= gorgon_parts[*part]->bound_count; ++*part)
+		index -= gorgon_parts[*part]->bound_count;
+	return &gorgon_parts[*part]->bound[index];
+}
+
+static bool is_function(unsigned args)
+{
+	return args != PLAIN && args != DATA;
+}
+
+_Static_assert(PLAIN == GORGON_BOUND_PLAIN && DATA == GORGON_BOUND_DATA, "one meaning");
+
 struct gorgon_error *gorgon_replace_init(struct gorgon_ns *ns, const struct gorgon_thunk *more,
 					 size_t count)
 {
-	struct gorgon_thunk *list = calloc(COUNT + count, sizeof(*list));
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct gorgon_thunk *list;
 	struct gorgon_error *err;
 
+	pthread_once(&once, make_known);
+	list = known_count ? calloc(known_count + count, sizeof(*list)) : NULL;
 	if (!list)
 		return &gorgon_error_nomem;
-	for (size_t i = 0; i < COUNT; i++) {
-		bool plain = replacements[i].args == PLAIN || replacements[i].args == DATA;
+	for (size_t i = 0; i < COUNT; i++)
+		list[i] = (struct gorgon_thunk){
+			replacements[i].target,
+			is_function(replacements[i].args) ? replacements[i].args : 0, ns};
+	for (size_t i = COUNT, part; i < known_count; i++) {
+		const struct gorgon_bound *bound = bound_at(i, &part);
 
-		list[i] = (struct gorgon_thunk){replacements[i].target,
-						plain ? 0 : replacements[i].args, ns};
+		list[i] = (struct gorgon_thunk){
+			bound->target, is_function(bound->args) ? bound->args : 0,
+			ns->parts ? ns->parts[part] : NULL};
 	}
 	if (count)
-		memcpy(list + COUNT, more, count * sizeof(*list));
-	err = gorgon_thunks_create(list, COUNT + count, &ns->thunks);
+		memcpy(list + known_count, more, count * sizeof(*list));
+	err = gorgon_thunks_create(list, known_count + count, &ns->thunks);
 	free(list);
 	return err;
 }
 
 void *gorgon_replace_thunk(const struct gorgon_ns *ns, size_t index)
 {
-	return gorgon_thunks_get(ns->thunks, COUNT + index);
+	return gorgon_thunks_get(ns->thunks, known_count + index);
+}
+
+static void *address_of_part(const struct gorgon_ns *ns, size_t index)
+{
+	size_t part;
+	const struct gorgon_bound *bound = bound_at(index, &part);
+
+	if (bound->args == GORGON_BOUND_DATA)
+		return (char *)ns->parts[part] + bound->offset;
+	return bound->args == GORGON_BOUND_PLAIN ? bound->target
+						 : gorgon_thunks_get(ns->thunks, index);
 }
 
 void *gorgon_replace_find(const struct gorgon_ns *ns, const struct gorgon_object *object,
 			  const char *name)
 {
-	for (size_t i = 0; i < COUNT; i++) {
-		if (strcmp(replacements[i].name, name) ||
-		    !applies(ns, object, replacements[i].when))
+	const struct known *entry = find_known(name);
+
+	for (; entry && entry < known + known_count && !strcmp(entry->name, name); entry++) {
+		size_t i = entry->index;
+
+		if (i >= COUNT)
+			return address_of_part(ns, i);
+		if (!applies(ns, object, replacements[i].when))
 			continue;
 		if (replacements[i].args == DATA)
 			return gorgon_environment_list(ns->environment);
@@ -219,6 +317,13 @@ void *gorgon_replace_find(const struct gorgon_ns *ns, const struct gorgon_object
 						     : gorgon_thunks_get(ns->thunks, i);
 	}
 	return NULL;
+}
+
+void *gorgon_replace_of_part(const struct gorgon_ns *ns, const char *name)
+{
+	const struct known *entry = find_known(name);
+
+	return entry && entry->index >= COUNT ? address_of_part(ns, entry->index) : NULL;
 }
 
 void *gorgon_replace_defined(const struct gorgon_ns *ns, const struct gorgon_object *definer,
@@ -234,8 +339,11 @@ void *gorgon_replace_defined(const struct gorgon_ns *ns, const struct gorgon_obj
 
 const char *gorgon_replace_reason(const char *name)
 {
-	for (size_t i = 0; i < COUNT; i++)
-		if (!strcmp(replacements[i].name, name))
-			return replacements[i].reason;
-	return NULL;
+	const struct known *entry = find_known(name);
+	size_t part;
+
+	if (!entry)
+		return NULL;
+	return entry->index < COUNT ? replacements[entry->index].reason
+				    : bound_at(entry->index, &part)->reason;
 }

@@ -18,6 +18,9 @@ void *gorgon_replace_thunk(const struct gorgon_ns *ns, size_t index);
 void *gorgon_replace_find(const struct gorgon_ns *ns, const struct gorgon_object *object,
 			  const char *name);
 
+/* Our address for @name when a part of ../process has it, or NULL. */
+void *gorgon_replace_of_part(const struct gorgon_ns *ns, const char *name);
+
 /* Our address for @name although the private @definer defines it, or NULL. */
 void *gorgon_replace_defined(const struct gorgon_ns *ns, const struct gorgon_object *definer,
 			     const char *name);

@@ -4,7 +4,8 @@
 // The linker has bound their references by the time that we see them, so the words that it
 // has written (JUMP_SLOT, GLOB_DAT and plain addresses of functions) are written again. Far
 // fewer names than ../elf/replace.c has: what the linker and the C library know of these objects
-// (thread-local storage, unwinding, memory, dlsym) needs nobody in between.
+// (thread-local storage, unwinding, memory, dlsym) needs nobody in between. To them come the names
+// of ../process, where the C library is shared.
 //
 // In a namespace with a C library of its own our functions, which use the host's, leave
 // errno in the wrong one: it is carried over.
@@ -256,7 +257,7 @@ static void *find_hook(const struct gorgon_object *object, const char *name)
 		if (!strcmp(hooks[i].name, name) && applies(object, hooks[i].where))
 			return hooks[i].target ? gorgon_thunks_get(object->ns->linked->thunks, i)
 					       : gorgon_replace_find(object->ns, NULL, name);
-	return NULL;
+	return object->ns->linked->linker->own_libc ? NULL : gorgon_replace_of_part(object->ns, name);
 }
 
 // --- binding --------------------------------------------------------------------------------

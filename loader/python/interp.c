@@ -19,6 +19,7 @@
 #include "../elf/lock.h"
 #include "../elf/ns.h"
 #include "../elf/thunk.h"
+#include "../process/part.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -225,6 +226,7 @@ struct gorgon_error *gorgon_interp_main(struct gorgon_interp *interp, int argc,
 		gorgon_exits_leave(interp->ns, program.status);
 	gorgon_interp_show_thread(interp, 0);
 	interp->isolation->flush(interp->ns); // as at the end of a python3
+	gorgon_parts_stop(interp->ns->parts);
 	gorgon_interp_stamp(&interp->end_ns);
 	*status = program.status;
 	return NULL;

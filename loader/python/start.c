@@ -13,6 +13,7 @@
 #include "value.h"
 #include "../elf/error.h"
 #include "../elf/ns.h"
+#include "../process/part.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -370,6 +371,7 @@ struct gorgon_error *gorgon_interp_stop(struct gorgon_interp *interp, int timeou
 		err = gorgon_call_protect(interp, &states, finalize, NULL, NULL);
 	gorgon_interp_show_thread(interp, 0);
 	interp->isolation->flush(interp->ns); // as at the end of a python3
+	gorgon_parts_stop(interp->ns->parts);
 	gorgon_interp_stamp(&interp->end_ns);
 	return err;
 }

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A part of the process that every namespace believes is its own: what of it is kept per
+ * namespace, and the C library's functions that private code gets instead of the system's.
+ *
+ * Each file of this folder describes itself by one `struct gorgon_part`; parts.c lists them.
+ * A part knows its own state and nothing of other parts.
+ */
+#ifndef GORGON_PROCESS_PART_H
+#define GORGON_PROCESS_PART_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct gorgon_ns;
+
+#define GORGON_BOUND_PLAIN ((unsigned)-1) /* bound directly: the function needs no state */
+#define GORGON_BOUND_DATA  ((unsigned)-2) /* a variable: `offset` bytes into the state */
+
+/* What is decided about a name; docs/process.md is made from it. What stays the process's for a
+ * reason is in shared.def. */
+enum gorgon_decision {
+	GORGON_OWN,	/* each namespace has its own */
+	GORGON_ORDERED, /* the process has one, used by one caller at a time: results do not mix */
+};
+
+/* A name of the C library, and what private code finds under it. */
+struct gorgon_bound {
+	const char *name;
+	void *target;  /* the function; it gets the part's state behind its own arguments */
+	unsigned args; /* how many of its own it has, at most 5; or a GORGON_BOUND_ value */
+	size_t offset; /* of a variable */
+	enum gorgon_decision decision;
+	const char *reason; /* why private code does not get the system's, and what it sees */
+};
+
+struct gorgon_part {
+	const struct gorgon_bound *bound;
+	size_t bound_count;
+	/* Of each namespace's state, which begins zeroed. 0: the functions get the namespace. */
+	size_t state_size;
+
+	/* Each of these may be NULL. */
+
+	/* A namespace begins. False: no memory; `end` is not called then. */
+	bool (*begin)(void *state, struct gorgon_ns *ns);
+	/* The interpreter's program has ended: give back what the kernel holds for it. Code of the
+	 * namespace may run after this (destructors, threads that live on). May come twice. */
+	void (*stop)(void *state);
+	/* The namespace ends; no code of it runs any more. */
+	void (*end)(void *state);
+
+	/* Around fork(), for locks of the part's own. They are leaves. */
+	void (*before_fork)(void);
+	void (*after_fork)(bool child);
+	/* In a forked child, for each namespace: what the parent held is not the child's. */
+	void (*in_child)(void *state);
+};
+
+/* --- parts.c: all of them ----------------------------------------------------------- */
+
+extern const struct gorgon_part *const gorgon_parts[];
+extern const size_t gorgon_part_count;
+
+/* The states of a new namespace, one for each part in the order of the list; NULL: no memory. */
+void **gorgon_parts_begin(struct gorgon_ns *ns);
+void gorgon_parts_stop(void **states);
+/* NULL is ignored. */
+void gorgon_parts_end(void **states);
+
+/* The state of @part among @states. */
+void *gorgon_parts_state(void **states, const struct gorgon_part *part);
+
+void gorgon_parts_before_fork(void);
+void gorgon_parts_after_fork(bool child);
+void gorgon_parts_in_child(void **states);
+
+#endif

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// The list of parts, and their states in a namespace.
+
+#include "part.h"
+
+#include <stdlib.h>
+
+// In the order in which their locks are taken around fork().
+const struct gorgon_part *const gorgon_parts[] = {
+	NULL,
+};
+const size_t gorgon_part_count = sizeof(gorgon_parts) / sizeof(*gorgon_parts) - 1;
+
+// Of the first @count parts, the last one first.
+static void end(void **states, size_t count)
+{
+	while (count--) {
+		if (gorgon_parts[count]->end)
+			gorgon_parts[count]->end(states[count]);
+		if (gorgon_parts[count]->state_size)
+			free(states[count]);
+	}
+	free(states);
+}
+
+void **gorgon_parts_begin(struct gorgon_ns *ns)
+{
+	void **states = calloc(gorgon_part_count + 1, sizeof(*states));
+
+	for (size_t i = 0; states && i < gorgon_part_count; i++) {
+		const struct gorgon_part *part = gorgon_parts[i];
+
+		states[i] = part->state_size ? calloc(1, part->state_size) : ns;
+		if (states[i] && (!part->begin || part->begin(states[i], ns)))
+			continue;
+		if (part->state_size)
+			free(states[i]);
+		end(states, i);
+		return NULL;
+	}
+	return states;
+}
+
+void gorgon_parts_stop(void **states)
+{
+	for (size_t i = gorgon_part_count; i-- > 0;)
+		if (gorgon_parts[i]->stop)
+			gorgon_parts[i]->stop(states[i]);
+}
+
+void gorgon_parts_end(void **states)
+{
+	if (states)
+		end(states, gorgon_part_count);
+}
+
+void *gorgon_parts_state(void **states, const struct gorgon_part *part)
+{
+	size_t i = 0;
+
+	while (gorgon_parts[i] != part)
+		i++;
+	return states[i];
+}
+
+void gorgon_parts_before_fork(void)
+{
+	for (size_t i = 0; i < gorgon_part_count; i++)
+		if (gorgon_parts[i]->before_fork)
+			gorgon_parts[i]->before_fork();
+}
+
+void gorgon_parts_after_fork(bool child)
+{
+	for (size_t i = gorgon_part_count; i-- > 0;)
+		if (gorgon_parts[i]->after_fork)
+			gorgon_parts[i]->after_fork(child);
+}
+
+void gorgon_parts_in_child(void **states)
+{
+	for (size_t i = 0; i < gorgon_part_count; i++)
+		if (gorgon_parts[i]->in_child)
+			gorgon_parts[i]->in_child(states[i]);
+}
