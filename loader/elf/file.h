@@ -4,6 +4,7 @@
 #define GORGON_ELF_FILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/stat.h>
 
 /* As it was when it was opened. */
@@ -19,6 +20,9 @@ struct gorgon_file {
 
 /* Open @path, a regular file or any other, for reading. 0 or an errno value; @ret is then closed. */
 int gorgon_file_open(const char *path, struct gorgon_file *ret);
+
+/* A file in memory with @size bytes of @bytes. 0 or an errno value. */
+int gorgon_file_create(const char *name, const void *bytes, size_t size, struct gorgon_file *ret);
 
 /* Whether the number still is this open file. What was done with it since it was opened was
  * done with this file when it is. */
