@@ -19,6 +19,7 @@
 #include <pty.h>
 #include <pwd.h>
 #include <rpc/netdb.h>
+#include <sched.h>
 #include <shadow.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -347,6 +348,55 @@ static void child_walks_whatever_other_threads_did(void **state)
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
 	free(expected);
+}
+
+struct own_descriptors {
+	int fd; // the host's
+	char *users;
+};
+
+// The number of the host's descriptor is another file in the thread's own table.
+static void *walk_with_own_descriptors(void *of)
+{
+	const struct own_descriptors *own = of;
+	char *groups = walk(-1, &walked[1]), *text, byte = 0;
+	int fd = own->fd, file = open(test_temp("own"), O_RDWR | O_CREAT, 0600);
+	const char *failed = NULL;
+
+	if (unshare(CLONE_FILES) || write(file, "own:x:1:\n", 9) != 9 || dup2(file, fd) < 0 ||
+	    lseek(fd, 4, SEEK_SET) != 4)
+		return "cannot begin";
+	text = walk(0, &walked[0]);
+	if (strcmp(text, own->users))
+		failed = "not the list of users";
+	free(text);
+	text = walk(0, &walked[1]);
+	if (strcmp(text, groups))
+		failed = "not the list of groups";
+	free(text);
+	if (read(fd, &byte, 1) != 1 || byte != 'x')
+		failed = "closed, or read from";
+	free(groups);
+	return (void *)failed;
+}
+
+static void walk_with_own_descriptors_leaves_them_alone(void **state)
+{
+	struct own_descriptors own = {dup(0), walk(-1, &walked[0])};
+	pthread_t thread;
+	void *failed;
+
+	(void)state;
+	close(own.fd); // the number that the C library gets now
+	assert_non_null(getpwent());
+	assert_int_not_equal(fcntl(own.fd, F_GETFD), -1);
+	assert_int_equal(pthread_create(&thread, NULL, walk_with_own_descriptors, &own), 0);
+	pthread_join(thread, &failed);
+	if (failed)
+		fail_msg("%s", (char *)failed);
+	endpwent();
+	close(own.fd); // which the C library has forgotten
+	free(own.users);
 }
 
 // --- look-ups ---------------------------------------------------------------------------------
@@ -692,6 +742,7 @@ int main(void)
 		cmocka_unit_test(get_r_fills_the_callers_buffer),
 		cmocka_unit_test(results_stay_until_the_next),
 		cmocka_unit_test(child_walks_whatever_other_threads_did),
+		cmocka_unit_test(walk_with_own_descriptors_leaves_them_alone),
 		cmocka_unit_test(lookups_answer_in_a_place_of_the_namespace),
 		cmocka_unit_test(hosts_answer_in_a_place_of_the_namespace),
 		cmocka_unit_test(lookup_of_nothing_says_so_as_the_c_library),

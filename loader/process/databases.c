@@ -12,7 +12,8 @@
 //
 // The host's own calls are not bound to us. A walk of the host's that is under way while we read
 // is rewound, and one that goes on meanwhile takes entries from our copy. While nothing walks but
-// private code, or the host between its walks, all lists are whole.
+// private code, or the host between its walks, all lists are whole. A thread whose descriptors
+// are not the host's reads on another one, whose table is empty.
 //
 // Locks: one for each database while it is read, then `lock` for copies and results; leaves
 // both, although the former is held while modules of the name service switch work. fork() waits
@@ -33,9 +34,12 @@
 #include <pwd.h>
 #include <rpc/netdb.h>
 #include <shadow.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <ttyent.h>
 #include <unistd.h>
 
@@ -178,8 +182,7 @@ static const char *fstab_type(const struct mntent *mount)
 	return "??";
 }
 
-static int read_fstab(union entry *ret, struct gorgon_buffer *buffer, void **found,
-		      int *host_error)
+static int read_fstab(union entry *ret, struct gorgon_buffer *buffer, void **found, int *host_error)
 {
 	struct mntent mount;
 
@@ -290,7 +293,7 @@ static bool read_entries(const struct database *database, struct gorgon_buffer *
 	if (!gorgon_buffer_grow(buffer))
 		return false;
 	for (;;) {
-		errno = 0;
+		errno = 0; // only what this call says is repeated at the end of a walk
 		found = NULL;
 		copy->host_error = 0;
 		copy->code = database->read(&entry, buffer, &found, &copy->host_error);
@@ -307,31 +310,95 @@ static bool read_entries(const struct database *database, struct gorgon_buffer *
 	}
 }
 
+struct errand {
+	struct database *database;
+	const char *name;
+	struct copy *copy;
+	bool done; // otherwise there is none, or no memory
+	int errnum;
+};
+
+static void do_errand(struct errand *errand)
+{
+	struct gorgon_buffer buffer = {0};
+
+	errno = 0;
+	if (errand->database->open(errand->name)) {
+		errand->done = read_entries(errand->database, &buffer, errand->copy);
+		errand->errnum = errno;
+		errand->database->close();
+	} else {
+		errand->errnum = errno;
+	}
+	gorgon_buffer_free(&buffer);
+}
+
+// Whether descriptors of this thread are those of the process's first one, the host's. What
+// /proc/self/fd shows is that one's table.
+static bool has_hosts_descriptors(void)
+{
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	char name[sizeof("/proc/self/fd/") + 11];
+	struct stat mine, hosts;
+	bool ret;
+
+	if (fd < 0)
+		return true;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	ret = !fstat(fd, &mine) && !stat(name, &hosts) && mine.st_dev == hosts.st_dev &&
+	      mine.st_ino == hosts.st_ino;
+	close(fd);
+	return ret;
+}
+
+// A walk that the host has left open has a descriptor of the host's table. The C library would
+// read from the same number in ours, and close it. In an empty table it stands for nothing.
+static void *do_errand_apart(void *of)
+{
+	struct errand *errand = of;
+
+	if (close_range(0, ~0U, CLOSE_RANGE_UNSHARE)) {
+		errand->errnum = errno;
+		return NULL;
+	}
+	errand->database->close();
+	do_errand(errand);
+	return NULL;
+}
+
+static void send_errand(struct errand *errand)
+{
+	sigset_t all, before;
+	pthread_t thread;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	errand->errnum = pthread_create(&thread, NULL, do_errand_apart, errand);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!errand->errnum)
+		pthread_join(thread, NULL);
+}
+
 // Between set...ent() and end...ent() nobody else may come; nor may a thread be cancelled there.
 // False with errno set: there is none, or no memory.
 static bool read_database(struct database *database, const char *name, struct copy *copy)
 {
-	struct gorgon_buffer buffer = {0};
-	bool done = false;
-	int before, errnum;
+	struct errand errand = {database, name, copy, false, 0};
+	int before;
 
 	*copy = (struct copy){0};
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	pthread_mutex_lock(&database->lock);
-	if (database->open(name)) {
-		done = read_entries(database, &buffer, copy);
-		errnum = errno;
-		database->close();
-	} else {
-		errnum = errno;
-	}
+	if (has_hosts_descriptors())
+		do_errand(&errand);
+	else
+		send_errand(&errand);
 	pthread_mutex_unlock(&database->lock);
 	pthread_setcancelstate(before, NULL);
-	gorgon_buffer_free(&buffer);
-	if (!done)
+	if (!errand.done)
 		gorgon_list_free(&copy->list);
-	errno = errnum;
-	return done;
+	errno = errand.errnum;
+	return errand.done;
 }
 
 // Drop the copy. The result that was given last stays.

@@ -201,8 +201,7 @@ void gorgon_kept_free(struct gorgon_kept *kept)
 	*kept = (struct gorgon_kept){0};
 }
 
-bool gorgon_list_add(struct gorgon_list *list, const struct gorgon_record *record,
-		     const void *from)
+bool gorgon_list_add(struct gorgon_list *list, const struct gorgon_record *record, const void *from)
 {
 	size_t size = whole_size(record, from);
 	struct gorgon_listed *listed = malloc(sizeof(*listed) + size);
