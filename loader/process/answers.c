@@ -269,7 +269,7 @@ static const struct gorgon_bound bound[] = {
 	 "what getdate() has said to this program"},
 };
 
-const struct gorgon_part gorgon_answers = {
+const struct gorgon_part gorgon_answers_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct state),

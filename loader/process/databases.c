@@ -702,7 +702,7 @@ static const struct gorgon_bound bound[] = {
 	BOUND("getnetgrent_r", next_netgroup_r, 5, NETGROUP, WHY),
 };
 
-const struct gorgon_part gorgon_databases = {
+const struct gorgon_part gorgon_databases_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct state),

@@ -39,7 +39,7 @@ static const struct gorgon_bound bound[] = {
 	{"hdestroy", own_destroy, 0, 0, GORGON_OWN, WHY},
 };
 
-const struct gorgon_part gorgon_hash_table = {
+const struct gorgon_part gorgon_hash_table_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct hsearch_data),

@@ -173,7 +173,7 @@ static const struct gorgon_bound bound[] = {
 	{"getmntent", own_getmntent, 1, 0, GORGON_OWN, WHY},
 };
 
-const struct gorgon_part gorgon_lookups = {
+const struct gorgon_part gorgon_lookups_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct state),

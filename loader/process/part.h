@@ -59,11 +59,11 @@ struct gorgon_part {
 
 /* --- parts.c: all of them ----------------------------------------------------------- */
 
-extern const struct gorgon_part gorgon_databases;
-extern const struct gorgon_part gorgon_lookups;
-extern const struct gorgon_part gorgon_utmp;
-extern const struct gorgon_part gorgon_answers;
-extern const struct gorgon_part gorgon_hash_table;
+extern const struct gorgon_part gorgon_databases_part;
+extern const struct gorgon_part gorgon_lookups_part;
+extern const struct gorgon_part gorgon_utmp_part;
+extern const struct gorgon_part gorgon_answers_part;
+extern const struct gorgon_part gorgon_hash_table_part;
 
 extern const struct gorgon_part *const gorgon_parts[];
 extern const size_t gorgon_part_count;

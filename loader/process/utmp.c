@@ -408,7 +408,7 @@ static const struct gorgon_bound bound[] = {
 	BOUND("utmpxname", own_utmpname, 1),
 };
 
-const struct gorgon_part gorgon_utmp = {
+const struct gorgon_part gorgon_utmp_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct state),
