@@ -87,7 +87,7 @@ struct database {
 	// The next one in *@found; @ret and @buffer are there for it. Otherwise an error, ENOENT at
 	// the end, ERANGE when the buffer is too small, and an h_errno where the database has one.
 	int (*read)(union entry *ret, struct gorgon_buffer *buffer, void **found, int *host_error);
-	void (*close)(void);
+	void (*close)(void); // also where nothing is open
 	pthread_mutex_t lock;
 };
 
@@ -163,7 +163,7 @@ static int read_netgroup(union entry *ret, struct gorgon_buffer *buffer, void **
 }
 
 // The C library's getfsent() would keep the file open for the process.
-static FILE *fstab; // while it is read
+static FILE *fstab; // while it is read, otherwise NULL
 
 static bool open_fstab(const char *unused)
 {
@@ -201,7 +201,9 @@ static int read_fstab(union entry *ret, struct gorgon_buffer *buffer, void **fou
 
 static void close_fstab(void)
 {
-	endmntent(fstab);
+	if (fstab)
+		endmntent(fstab);
+	fstab = NULL;
 }
 
 static bool open_ttys(const char *unused)
