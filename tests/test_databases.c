@@ -533,7 +533,7 @@ static void use_file(int i, const char *path)
 static void utmp_has_a_file_and_a_position_of_the_namespace(void **state)
 {
 	const char *path = test_temp("utmp"), *other = test_temp("other_utmp");
-	struct utmpx wanted = {.ut_type = USER_PROCESS, .ut_line = "tty2"};
+	struct utmpx wanted = {.ut_type = USER_PROCESS, .ut_line = "tty2"}, *found;
 
 	(void)state;
 	test_write(path, "", 0);
@@ -560,8 +560,8 @@ static void utmp_has_a_file_and_a_position_of_the_namespace(void **state)
 	assert_non_null(put(1, DEAD_PROCESS, "1", "tty1", "eve")); // over ann
 	CALL(0, void (*)(void), "setutxent")();
 	assert_string_equal(next_user(0), "eve");
-	assert_string_equal(CALL(1, struct utmpx *(*)(const struct utmpx *), "getutxline")(&wanted)->ut_user,
-			    "bob");
+	found = CALL(1, struct utmpx *(*)(const struct utmpx *), "getutxline")(&wanted);
+	assert_string_equal(found->ut_user, "bob");
 	wanted.ut_id[0] = '7';
 	errno = 0;
 	assert_null(CALL(1, struct utmpx *(*)(const struct utmpx *), "getutxid")(&wanted));

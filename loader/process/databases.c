@@ -13,7 +13,8 @@
 // The host's own calls are not bound to us. A walk of the host's that is under way while we read
 // is rewound, and one that goes on meanwhile takes entries from our copy. While nothing walks but
 // private code, or the host between its walks, all lists are whole. A thread whose descriptors
-// are not the host's reads on another one, whose table is empty.
+// are not the host's reads on another one, whose table is empty. Not handled: a child that it
+// has forked, where it is the first thread and takes a walk that the host had open for its own.
 //
 // Locks: one for each database while it is read, then `lock` for copies and results; leaves
 // both, although the former is held while modules of the name service switch work. fork() waits
