@@ -97,6 +97,9 @@ define shared
 	$(Q)ln -sf $(1).so.$(SOVERSION) $@
 endef
 
+# The C library has a <search.h>, too.
+$(BUILD)/obj/loader/process/hash_table.o: INCLUDES :=
+
 $(LIBJITREG): $(call obj,$(JITREG_SRC)) jitreg/libjitreg.map
 	$(call shared,libjitreg,-lelf -lz -ldl,jitreg/libjitreg.map)
 

@@ -274,7 +274,7 @@ struct gorgon_error *gorgon_replace_init(struct gorgon_ns *ns, const struct gorg
 
 		list[i] = (struct gorgon_thunk){
 			bound->target, is_function(bound->args) ? bound->args : 0,
-			ns->parts ? ns->parts[part] : NULL};
+			ns->parts ? (char *)ns->parts[part] + bound->offset : NULL};
 	}
 	if (count)
 		memcpy(list + known_count, more, count * sizeof(*list));

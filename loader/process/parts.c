@@ -14,6 +14,11 @@ const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_files_part,
 	&gorgon_proc_paths_part,
 	&gorgon_exchange_part,
+	&gorgon_databases_part,
+	&gorgon_lookups_part,
+	&gorgon_utmp_part,
+	&gorgon_answers_part,
+	&gorgon_hash_table_part,
 	NULL,
 };
 const size_t gorgon_part_count = sizeof(gorgon_parts) / sizeof(*gorgon_parts) - 1;
