@@ -6,7 +6,10 @@
 #include <stdlib.h>
 
 // In the order in which their locks are taken around fork().
+extern const struct gorgon_part gorgon_time_zone;
+
 const struct gorgon_part *const gorgon_parts[] = {
+	&gorgon_time_zone,
 	NULL,
 };
 const size_t gorgon_part_count = sizeof(gorgon_parts) / sizeof(*gorgon_parts) - 1;
