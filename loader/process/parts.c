@@ -2,14 +2,14 @@
 // The list of parts, and their states in a namespace.
 
 #include "part.h"
+#include "syslog.h"
+#include "time_zone.h"
 
 #include <stdlib.h>
 
 // In the order in which their locks are taken around fork().
-extern const struct gorgon_part gorgon_time_zone;
-
 const struct gorgon_part *const gorgon_parts[] = {
-	&gorgon_time_zone,
+	&gorgon_time_zone, &gorgon_syslog,
 	NULL,
 };
 const size_t gorgon_part_count = sizeof(gorgon_parts) / sizeof(*gorgon_parts) - 1;

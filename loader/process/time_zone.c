@@ -15,6 +15,7 @@
 // or read. %s in a format of strptime() begins the parse anew behind it.
 
 #define _GNU_SOURCE
+#include "time_zone.h"
 #include "part.h"
 #include "zone.h"
 #include "../elf/environment.h"
@@ -136,6 +137,11 @@ static struct tm *to_local(const time_t *time, struct tm *tm, bool again, struct
 static struct tm *zone_localtime_r(const time_t *time, struct tm *tm, struct time_zone *state)
 {
 	return to_local(time, tm, false, state);
+}
+
+struct tm *gorgon_time_zone_local(struct gorgon_ns *ns, const time_t *time, struct tm *tm)
+{
+	return to_local(time, tm, false, gorgon_parts_state(ns->parts, &gorgon_time_zone));
 }
 
 static struct tm *zone_localtime(const time_t *time, struct time_zone *state)
