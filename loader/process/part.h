@@ -61,6 +61,13 @@ struct gorgon_part {
 
 /* --- parts.c: all of them ----------------------------------------------------------- */
 
+extern const struct gorgon_part gorgon_time_zone;
+extern const struct gorgon_part gorgon_syslog;
+extern const struct gorgon_part gorgon_text_domains;
+extern const struct gorgon_part gorgon_random_numbers;
+extern const struct gorgon_part gorgon_multibyte;
+extern const struct gorgon_part gorgon_small_state;
+
 extern const struct gorgon_part *const gorgon_parts[];
 extern const size_t gorgon_part_count;
 

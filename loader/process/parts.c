@@ -2,14 +2,13 @@
 // The list of parts, and their states in a namespace.
 
 #include "part.h"
-#include "syslog.h"
-#include "time_zone.h"
 
 #include <stdlib.h>
 
 // In the order in which their locks are taken around fork().
 const struct gorgon_part *const gorgon_parts[] = {
-	&gorgon_time_zone, &gorgon_syslog,
+	&gorgon_time_zone, &gorgon_syslog, &gorgon_text_domains, &gorgon_random_numbers,
+	&gorgon_multibyte, &gorgon_small_state,
 	NULL,
 };
 const size_t gorgon_part_count = sizeof(gorgon_parts) / sizeof(*gorgon_parts) - 1;

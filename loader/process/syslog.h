@@ -7,8 +7,6 @@
 
 struct log;
 
-extern const struct gorgon_part gorgon_syslog;
-
 /* Where the daemon listens; tests have one of their own. */
 extern const char *gorgon_syslog_path;
 

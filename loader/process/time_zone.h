@@ -7,8 +7,6 @@
 
 struct gorgon_ns;
 
-extern const struct gorgon_part gorgon_time_zone;
-
 /* As its code's localtime_r(). */
 struct tm *gorgon_time_zone_local(struct gorgon_ns *ns, const time_t *time, struct tm *tm);
 
