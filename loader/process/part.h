@@ -67,6 +67,7 @@ extern const struct gorgon_part gorgon_text_domains;
 extern const struct gorgon_part gorgon_random_numbers;
 extern const struct gorgon_part gorgon_multibyte;
 extern const struct gorgon_part gorgon_small_state;
+extern const struct gorgon_part gorgon_options;
 
 extern const struct gorgon_part *const gorgon_parts[];
 extern const size_t gorgon_part_count;

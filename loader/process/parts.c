@@ -8,7 +8,7 @@
 // In the order in which their locks are taken around fork().
 const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_time_zone, &gorgon_syslog, &gorgon_text_domains, &gorgon_random_numbers,
-	&gorgon_multibyte, &gorgon_small_state,
+	&gorgon_multibyte, &gorgon_small_state, &gorgon_options,
 	NULL,
 };
 const size_t gorgon_part_count = sizeof(gorgon_parts) / sizeof(*gorgon_parts) - 1;

@@ -177,15 +177,13 @@ class AtOnce(unittest.TestCase):
 # What arrives, and what the program says.
 DAEMON = r"""
 import os, socket, subprocess, sys, threading, time
-kind, end = getattr(socket, sys.argv[1]), b"the end"
+kind = getattr(socket, sys.argv[1])
 listener = socket.socket(socket.AF_UNIX, kind)
 listener.bind("/dev/log")
-arrived, ended = [], threading.Event()
+arrived = []
 def read(connection):
     while data := connection.recv(70000):
         arrived.append(data)
-        if end in data:
-            ended.set()
 def accept():
     while True:
         threading.Thread(target=read, args=[listener.accept()[0]], daemon=True).start()
@@ -194,8 +192,10 @@ if kind == socket.SOCK_STREAM:
 threading.Thread(target=accept if kind == socket.SOCK_STREAM else read, args=[listener][:kind == socket.SOCK_DGRAM],
                  daemon=True).start()
 result = subprocess.run(sys.argv[2:], capture_output=True, text=True)
-ended.wait(60)
-time.sleep(0.2)
+seen = -1
+while len(arrived) != seen:
+    seen = len(arrived)
+    time.sleep(0.3)
 sys.stdout.buffer.write(result.stdout.encode() + result.stderr.encode())
 sys.stdout.buffer.write(b"".join(d if kind == socket.SOCK_STREAM else d + b"\0\n" for d in arrived).replace(b"\0", b"\n"))
 os.unlink("/dev/log")
@@ -239,6 +239,20 @@ log.openlog("four")
 log.syslog("the end")
 """
 
+# Only its own messages, under its own name.
+LOGGERS = WHO + r"""
+import syslog as log
+log.openlog(f"name{who}", 0, [log.LOG_LOCAL0, log.LOG_LOCAL1, log.LOG_LOCAL2, log.LOG_LOCAL3][who])
+log.setlogmask(log.LOG_UPTO(log.LOG_ERR) if who % 2 else log.LOG_UPTO(log.LOG_DEBUG))
+for _ in range(300):
+    log.syslog(log.LOG_ERR, f"from {who}")
+    log.syslog(log.LOG_DEBUG, f"more from {who}")
+    if who == 3:
+        log.closelog()
+        log.openlog(f"name{who}", 0, log.LOG_LOCAL3)
+log.syslog(log.LOG_ERR, "the end")
+"""
+
 
 class Log(unittest.TestCase):
     """What the system's log hears, in a /dev of the test's own."""
@@ -260,6 +274,16 @@ class Log(unittest.TestCase):
         other = tempfile.NamedTemporaryFile("r")
         self.addCleanup(other.close)
         self.program = LOGGER.replace("OTHER", other.name)
+
+    def test_each_has_its_name_and_mask(self):
+        expected = []
+        for who in range(COUNT):
+            expected += 300 * [f"<{(16 + who) * 8 + 3}>TIME name{who}: from {who}"]
+            expected += 300 * [f"<{(16 + who) * 8 + 7}>TIME name{who}: more from {who}"] * (who % 2 == 0)
+            expected += [f"<{(16 + who) * 8 + 3}>TIME name{who}: the end"]
+        for isolate in "loader", "copy":
+            said = self.heard("SOCK_DGRAM", GORGON, "run", "-n", COUNT, "--isolate", isolate, "-c", LOGGERS)
+            self.assertEqual(sorted(line for line in said.splitlines() if line), sorted(expected), isolate)
 
     def test_messages_are_those_of_a_process(self):
         for kind in "SOCK_DGRAM", "SOCK_STREAM":
