@@ -185,7 +185,7 @@ static void compare_grid(struct pair *pair)
 {
 	static const int years[] = {-2000000000, -100000, -1, 0, 1, 1600, 1900, 1969, 1970, 1971, 2024,
 				    2037, 2038, 2100, 2400, 5000, 9999, 10000, 3000000};
-	int64_t step = pair->thorough ? 1 : 9;
+	int64_t step = pair->thorough ? 3 : 9;
 
 	for (size_t i = 0; i < sizeof(years) / sizeof(*years); i++) {
 		struct tm tm = {.tm_year = years[i] - 1900};
@@ -199,7 +199,7 @@ static void compare_grid(struct pair *pair)
 		}
 		tm = (struct tm){.tm_year = years[i] - 1900, .tm_mday = 1};
 		start = timegm(&tm);
-		for (int hour = 0; hour < 366 * 24; hour += pair->thorough ? 1 : 35)
+		for (int hour = 0; hour < 366 * 24; hour += pair->thorough ? 7 : 35)
 			compare_convert(pair, start + hour * 3600);
 	}
 }
@@ -302,9 +302,10 @@ static void convert_files_are_the_c_librarys(void **state)
 	assert_int_equal(different, 0);
 }
 
-static int visit(const char *path, const struct stat *status, int type)
+static int visit(const char *path, const struct stat *status, int type, struct FTW *at)
 {
 	(void)status;
+	(void)at;
 	if (type == FTW_F)
 		compare(path);
 	return 0;
@@ -316,7 +317,7 @@ static void convert_all_files_are_the_c_librarys(void **state)
 	if (!getenv("GORGON_ALL_ZONES"))
 		skip_because("takes minutes: GORGON_ALL_ZONES=1");
 	different = 0;
-	assert_int_equal(ftw(DIRECTORY, visit, 10), 0);
+	assert_int_equal(nftw(DIRECTORY, visit, 10, FTW_PHYS), 0);
 	assert_int_equal(different, 0);
 }
 
