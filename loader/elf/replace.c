@@ -323,7 +323,10 @@ void *gorgon_replace_of_part(const struct gorgon_ns *ns, const char *name)
 {
 	const struct known *entry = find_known(name);
 
-	return entry && entry->index >= COUNT ? address_of_part(ns, entry->index) : NULL;
+	for (; entry && entry < known + known_count && !strcmp(entry->name, name); entry++)
+		if (entry->index >= COUNT)
+			return address_of_part(ns, entry->index);
+	return NULL;
 }
 
 void *gorgon_replace_defined(const struct gorgon_ns *ns, const struct gorgon_object *definer,

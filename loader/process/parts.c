@@ -19,6 +19,13 @@ const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_utmp_part,
 	&gorgon_answers_part,
 	&gorgon_hash_table_part,
+	&gorgon_time_zone,
+	&gorgon_syslog,
+	&gorgon_text_domains,
+	&gorgon_random_numbers,
+	&gorgon_multibyte,
+	&gorgon_small_state,
+	&gorgon_options,
 	NULL,
 };
 const size_t gorgon_part_count = sizeof(gorgon_parts) / sizeof(*gorgon_parts) - 1;
