@@ -28,7 +28,9 @@
 // - the signal of a timer that a view has made (../process/timers.c) goes to that view only. The
 //   kernel says which timer it is of. While a view has timers the dispatcher is installed for
 //   their signals. Where the view has no handler for one that would end a process, its program
-//   is interrupted as by SIGINT, and ends with this signal's status if it lets that end it.
+//   is interrupted as by SIGINT, and ends with this signal's status if it lets that end it. A
+//   program without a handler for SIGINT (one that is being finalised has none) has that
+//   status when it ends.
 //
 // SIG_IGN in a view (CPython ignores SIGPIPE) holds for the process while the host
 // has the default, as with any embedded CPython. Not for SIGCHLD: the kernel would keep no
@@ -68,6 +70,7 @@ struct gorgon_signals {
 	pthread_t thread;
 	pid_t tid;	 // of the last one that was `thread`, or 0; atomic
 	int ended_by;	 // the signal whose default has interrupted the program, or 0; atomic
+	int missed;	 // the same that could not interrupt it; atomic
 	bool has_thread; // atomic
 	bool deliver;
 };
@@ -318,12 +321,14 @@ static void choose(struct gorgon_signals *view, int *number, struct sigaction *r
 			pthread_kill(view->thread, *number);
 		}
 	} else if (!ignores(view, *number) && ends_by_default(*number)) {
-		__atomic_store_n(&view->ended_by, *number, __ATOMIC_RELAXED);
 		if (has_function(view, SIGINT)) {
+			__atomic_store_n(&view->ended_by, *number, __ATOMIC_RELAXED);
 			*number = SIGINT;
 			*ret = view->actions[SIGINT];
+		} else if (gorgon_signals_tid(view)) {
+			__atomic_store_n(&view->missed, *number, __ATOMIC_RELAXED);
 		} else {
-			sigaction(*number, ret, NULL);
+			sigaction(*number, ret, NULL); // of nobody's program
 			raise(*number);
 		}
 	}
@@ -562,6 +567,11 @@ pid_t gorgon_signals_tid(const struct gorgon_signals *view)
 int gorgon_signals_ended_by(const struct gorgon_signals *view)
 {
 	return __atomic_load_n(&view->ended_by, __ATOMIC_RELAXED);
+}
+
+int gorgon_signals_missed(const struct gorgon_signals *view)
+{
+	return __atomic_load_n(&view->missed, __ATOMIC_RELAXED);
 }
 
 bool gorgon_signals_ignores(const struct gorgon_signals *view, int number)

@@ -55,6 +55,8 @@ bool gorgon_signals_delivers(const struct gorgon_signals *signals);
 pid_t gorgon_signals_tid(const struct gorgon_signals *signals);
 /* The signal of a timer that has interrupted the program because it has no handler; or 0. */
 int gorgon_signals_ended_by(const struct gorgon_signals *signals);
+/* The same that has not, because there is no handler for SIGINT either; or 0. */
+int gorgon_signals_missed(const struct gorgon_signals *signals);
 /* Whether the view ignores a signal. */
 bool gorgon_signals_ignores(const struct gorgon_signals *signals, int number);
 

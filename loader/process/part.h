@@ -28,7 +28,9 @@ enum gorgon_decision {
 struct gorgon_bound {
 	const char *name;
 	void *target;  /* the function; it gets the part's state behind its own arguments */
-	unsigned args; /* how many of its own it has, at most 5; or a GORGON_BOUND_ value */
+	/* How many of its own it has, at most 6; or a GORGON_BOUND_ value. With 6 the state is in r10,
+	 * where only assembly finds it. */
+	unsigned args;
 	size_t offset; /* of a variable */
 	enum gorgon_decision decision;
 	const char *reason; /* why private code does not get the system's, and what it sees */

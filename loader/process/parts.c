@@ -2,12 +2,14 @@
 // The list of parts, and their states in a namespace.
 
 #include "part.h"
+#include "children.h"
 #include "timers.h"
 
 #include <stdlib.h>
 
 // In the order in which their locks are taken around fork().
 const struct gorgon_part *const gorgon_parts[] = {
+	&gorgon_children_part,
 	&gorgon_timers_part,
 	NULL,
 };

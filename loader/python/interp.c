@@ -18,6 +18,7 @@
 #include "../elf/symbol.h"
 #include "../elf/lock.h"
 #include "../elf/ns.h"
+#include "../elf/signals.h"
 #include "../elf/thunk.h"
 #include "../process/part.h"
 
@@ -217,6 +218,7 @@ struct gorgon_error *gorgon_interp_main(struct gorgon_interp *interp, int argc,
 							GORGON_INTERP_ENDED, GORGON_INTERP_ENDED};
 	struct program program = {argc, argv, 0};
 	struct gorgon_error *err;
+	int missed;
 
 	if ((err = gorgon_call_protect(interp, &states, run, &program, &program.status)))
 		return err;
@@ -228,6 +230,8 @@ struct gorgon_error *gorgon_interp_main(struct gorgon_interp *interp, int argc,
 	interp->isolation->flush(interp->ns); // as at the end of a python3
 	gorgon_parts_stop(interp->ns->parts);
 	gorgon_interp_stamp(&interp->end_ns);
+	if ((missed = gorgon_signals_missed(interp->ns->signals)))
+		program.status = 128 + missed; // a process would have ended by it
 	*status = program.status;
 	return NULL;
 }
