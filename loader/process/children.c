@@ -40,6 +40,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 struct record {
@@ -55,8 +56,8 @@ static sigset_t before_fork; // the forking thread's mask, under `lock`
 static struct record *first, *last; // by serial
 static struct record *unused;
 static uint64_t serials;
-static unsigned making; // atomic
-static uint64_t begun;	// atomic
+static unsigned making[2]; // children that are being made, by the parity of `epoch` then; atomic
+static unsigned epoch;	   // atomic
 static bool watched;	// the thread exists
 static pid_t watcher;	// its number, once it has looked
 
@@ -247,10 +248,22 @@ size_t gorgon_children_list(const struct gorgon_children *children, uint64_t aft
 	return n;
 }
 
-unsigned gorgon_children_making(uint64_t *ret)
+bool gorgon_children_settle(void)
 {
-	*ret = __atomic_load_n(&begun, __ATOMIC_ACQUIRE);
-	return __atomic_load_n(&making, __ATOMIC_ACQUIRE);
+	const struct timespec moment = {0, 1000000};
+
+	// One after the other: what begins meanwhile counts for the other one.
+	for (unsigned parity = 0, tries = 0; parity < 2; tries++) {
+		if (!__atomic_load_n(&making[parity], __ATOMIC_SEQ_CST)) {
+			parity++;
+			continue;
+		}
+		if (tries == 40)
+			return false;
+		__atomic_store_n(&epoch, !parity, __ATOMIC_SEQ_CST);
+		nanosleep(&moment, NULL);
+	}
+	return true;
 }
 
 bool gorgon_children_sleep(struct gorgon_children *children)
@@ -318,19 +331,21 @@ bool gorgon_children_tell_end(struct gorgon_child child)
 
 // --- making children -----------------------------------------------------------------------------
 
-static void begin_making(void)
+static unsigned begin_making(void)
 {
-	__atomic_add_fetch(&begun, 1, __ATOMIC_ACQ_REL);
-	__atomic_add_fetch(&making, 1, __ATOMIC_ACQ_REL);
+	unsigned parity = __atomic_load_n(&epoch, __ATOMIC_SEQ_CST);
+
+	__atomic_add_fetch(&making[parity], 1, __ATOMIC_SEQ_CST);
+	return parity;
 }
 
-static void end_making(struct gorgon_children *children, pid_t pid)
+static void end_making(struct gorgon_children *children, unsigned parity, pid_t pid)
 {
 	int saved = errno;
 
 	if (pid > 0)
 		gorgon_children_note(children, pid);
-	__atomic_sub_fetch(&making, 1, __ATOMIC_ACQ_REL);
+	__atomic_sub_fetch(&making[parity], 1, __ATOMIC_SEQ_CST);
 	errno = saved;
 }
 
@@ -360,16 +375,17 @@ static pid_t fork_of(struct gorgon_ns *ns)
 
 static pid_t children_fork(struct gorgon_children *children)
 {
+	unsigned parity;
 	sigset_t saved;
 	pid_t pid;
 
 	if (!gorgon_children_are_ours(children))
 		return fork_of(children->ns);
 	block_signals(&saved);
-	begin_making();
+	parity = begin_making();
 	pid = fork_of(children->ns);
 	if (pid)
-		end_making(children, pid);
+		end_making(children, parity, pid);
 	restore_signals(&saved);
 	return pid;
 }
@@ -377,49 +393,56 @@ static pid_t children_fork(struct gorgon_children *children)
 // Calls no handlers.
 static pid_t children_raw_fork(struct gorgon_children *children)
 {
+	unsigned parity;
 	sigset_t saved;
 	pid_t pid;
 
 	if (!gorgon_children_are_ours(children))
 		return _Fork();
 	block_signals(&saved);
-	begin_making();
+	parity = begin_making();
 	pid = _Fork();
 	if (pid)
-		end_making(children, pid);
+		end_making(children, parity, pid);
 	restore_signals(&saved);
 	return pid;
+}
+
+static pid_t forkpty_of(int *master, char *name, const struct termios *termios,
+			const struct winsize *size, struct gorgon_ns *ns)
+{
+	return ns->linked ? forkpty(master, name, termios, size)
+			  : gorgon_forkpty(master, name, termios, size, ns);
 }
 
 static int children_forkpty(int *master, char *name, const struct termios *termios,
 			    const struct winsize *size, struct gorgon_children *children)
 {
-	struct gorgon_ns *ns = children->ns;
+	unsigned parity;
 	sigset_t saved;
 	pid_t pid;
 
+	if (!gorgon_children_are_ours(children))
+		return forkpty_of(master, name, termios, size, children->ns);
 	block_signals(&saved);
-	if (gorgon_children_are_ours(children))
-		begin_making();
-	pid = ns->linked ? forkpty(master, name, termios, size)
-			 : gorgon_forkpty(master, name, termios, size, ns);
-	if (pid && gorgon_children_are_ours(children))
-		end_making(children, pid);
+	parity = begin_making();
+	pid = forkpty_of(master, name, termios, size, children->ns);
+	if (pid)
+		end_making(children, parity, pid);
 	restore_signals(&saved);
 	return pid;
 }
 
-void gorgon_children_before_vfork(struct gorgon_children *children)
+unsigned gorgon_children_before_vfork(struct gorgon_children *children)
 {
-	if (gorgon_children_are_ours(children))
-		begin_making();
+	return gorgon_children_are_ours(children) ? begin_making() : 0;
 }
 
 // In the parent, with what the system call returned.
-pid_t gorgon_children_after_vfork(struct gorgon_children *children, long result)
+pid_t gorgon_children_after_vfork(struct gorgon_children *children, long result, unsigned parity)
 {
 	if (gorgon_children_are_ours(children))
-		end_making(children, (pid_t)result);
+		end_making(children, parity, (pid_t)result);
 	if (result > 0)
 		return (pid_t)result;
 	errno = (int)-result;
@@ -433,6 +456,7 @@ static int run_spawn(spawn_fn *fn, pid_t *ret, const char *path,
 		     const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
 		     char *const *argv, char *const *envp, struct gorgon_children *children)
 {
+	unsigned parity;
 	sigset_t saved;
 	pid_t pid = 0;
 	int err;
@@ -440,10 +464,10 @@ static int run_spawn(spawn_fn *fn, pid_t *ret, const char *path,
 	if (!gorgon_children_are_ours(children))
 		return fn(ret, path, actions, attributes, argv, envp);
 	// The program inherits the mask, which is therefore left alone.
-	begin_making();
+	parity = begin_making();
 	err = fn(&pid, path, actions, attributes, argv, envp);
 	block_signals(&saved);
-	end_making(children, err ? 0 : pid);
+	end_making(children, parity, err ? 0 : pid);
 	restore_signals(&saved);
 	if (!err && ret)
 		*ret = pid;
@@ -525,7 +549,7 @@ static void release_after_fork(bool child)
 	if (child) {
 		watched = false;
 		watcher = 0;
-		making = 0;
+		making[0] = making[1] = 0;
 	}
 	release_lock(&saved);
 }

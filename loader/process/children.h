@@ -48,8 +48,9 @@ struct gorgon_children *gorgon_children_owner(pid_t pid, struct gorgon_child *re
 /* Up to @count of theirs that come after serial @after, in order. */
 size_t gorgon_children_list(const struct gorgon_children *children, uint64_t after,
 			    struct gorgon_child *list, size_t count);
-/* How many children private code has begun to make, ever, and is making. */
-unsigned gorgon_children_making(uint64_t *begun);
+/* Wait until each child that private code was making has been noted, for some milliseconds. False:
+ * some have not. */
+bool gorgon_children_settle(void);
 
 /* A thread begins or ceases to sleep until @ended changes. False: nobody would tell it. */
 bool gorgon_children_sleep(struct gorgon_children *children);
@@ -91,8 +92,8 @@ void gorgon_children_spawn(void);
 void gorgon_children_spawnp(void);
 
 /* What these call; see children.c. */
-void gorgon_children_before_vfork(struct gorgon_children *children);
-pid_t gorgon_children_after_vfork(struct gorgon_children *children, long result);
+unsigned gorgon_children_before_vfork(struct gorgon_children *children);
+pid_t gorgon_children_after_vfork(struct gorgon_children *children, long result, unsigned parity);
 int gorgon_children_run_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *actions,
 			      const posix_spawnattr_t *attributes, char *const *argv,
 			      char *const *envp, struct gorgon_children *children);

@@ -140,19 +140,21 @@ static bool sleep_until_change(struct gorgon_children *children, uint32_t ended,
 	       errno != EINTR;
 }
 
+// @refresh: called before each look, or NULL; false when it does not know all of them.
 static pid_t wait_any(struct gorgon_children *children, const struct request *request,
-		      void (*refresh)(struct gorgon_children *))
+		      bool (*refresh)(struct gorgon_children *))
 {
-	bool limited = refresh || request->options & (WUNTRACED | WCONTINUED), sleeps = false;
+	bool limited = refresh || request->options & (WUNTRACED | WCONTINUED), sleeps = false, all;
 	int saved;
 	pid_t ret;
 
 	for (;;) {
 		uint32_t ended = __atomic_load_n(&children->ended, __ATOMIC_ACQUIRE);
 
-		if (refresh)
-			refresh(children);
+		all = !refresh || refresh(children);
 		ret = look(children, request);
+		if (ret < 0 && errno == ECHILD && !all)
+			ret = 0;
 		if (ret || request->options & WNOHANG)
 			break;
 		if (!sleeps) {
@@ -187,7 +189,7 @@ static bool is_anothers(pid_t pid, const struct gorgon_children *children, struc
 }
 
 static pid_t wait_with(pid_t pid, const struct request *request, struct gorgon_children *children,
-		       void (*refresh)(struct gorgon_children *))
+		       bool (*refresh)(struct gorgon_children *))
 {
 	struct request of_group = *request;
 	struct gorgon_child child;
@@ -287,56 +289,56 @@ int gorgon_children_waitid(idtype_t type, id_t id, siginfo_t *info, int options,
 
 static struct gorgon_children host;
 
-// Numbers in a list that is read piece by piece.
-struct numbers {
-	pid_t pid; // its digits so far
-	uint64_t begun; // children that interpreters had begun to make before
+#define ADOPTED 512 // in one go, at most
+
+// Children that nobody has noted.
+struct unknown {
+	pid_t pids[ADOPTED];
+	size_t count;
 };
 
-// A child that nobody has noted is the host's, unless an interpreter is making one.
-static bool adopt(struct numbers *numbers)
+static void add_unknown(struct unknown *unknown, pid_t pid)
 {
-	uint64_t now;
-	bool sure = !gorgon_children_making(&now) && now == numbers->begun;
+	struct gorgon_child child;
 
-	if (sure && numbers->pid)
-		gorgon_children_note_unknown(&host, numbers->pid);
-	numbers->pid = 0;
-	return sure;
+	if (!pid || unknown->count == ADOPTED)
+		return;
+	gorgon_children_owner(pid, &child);
+	if (!child.serial)
+		unknown->pids[unknown->count++] = pid;
 }
 
-// All numbers of an open file. False: some were not adopted.
-static bool adopt_all(int fd, struct numbers *numbers)
+// From an open file: numbers with a space behind each.
+static void read_children(int fd, struct unknown *unknown)
 {
-	bool sure = true;
 	char text[512];
+	pid_t pid = 0;
 	ssize_t size;
 
 	while ((size = read(fd, text, sizeof(text))) > 0) {
 		for (ssize_t i = 0; i < size; i++) {
-			if (text[i] >= '0' && text[i] <= '9')
-				numbers->pid = numbers->pid * 10 + (text[i] - '0');
-			else
-				sure &= adopt(numbers);
+			if (text[i] >= '0' && text[i] <= '9') {
+				pid = pid * 10 + (text[i] - '0');
+				continue;
+			}
+			add_unknown(unknown, pid);
+			pid = 0;
 		}
 	}
-	return sure;
 }
 
-// The children of one thread, whose folder in @tasks is @name.
-static bool adopt_of_thread(int tasks, const char *name, struct numbers *numbers)
+// Of one thread, whose folder in @tasks is @name. One that has ended has left them to another.
+static void read_thread(int tasks, const char *name, struct unknown *unknown)
 {
 	char path[NAME_MAX + 16];
-	bool sure;
 	int fd;
 
 	stpcpy(stpcpy(path, name), "/children");
 	fd = openat(tasks, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return true; // the thread has ended, its children are another's
-	sure = adopt_all(fd, numbers);
+		return;
+	read_children(fd, unknown);
 	close(fd);
-	return sure;
 }
 
 // opendir() allocates, and the host may ask in a signal handler.
@@ -348,44 +350,37 @@ struct entry {
 	char name[];
 };
 
-static bool adopt_of_threads(int tasks)
+static void read_threads(int tasks, struct unknown *unknown)
 {
-	struct numbers numbers = {0};
 	_Alignas(struct entry) char buffer[2048];
-	bool sure = true;
 	long size;
 
-	if (gorgon_children_making(&numbers.begun))
-		return false;
 	while ((size = syscall(SYS_getdents64, tasks, buffer, sizeof(buffer))) > 0) {
 		for (long at = 0; at < size;) {
 			const struct entry *entry = (const void *)(buffer + at);
 
 			if (*entry->name != '.')
-				sure &= adopt_of_thread(tasks, entry->name, &numbers);
+				read_thread(tasks, entry->name, unknown);
 			at += entry->size;
 		}
 	}
-	return sure;
 }
 
-// Note the host's children. Where interpreters are making some, it is tried again: what is missed
-// is found by who waits, and looks again, but for WNOHANG.
-static void refresh_host(struct gorgon_children *children)
+// What no interpreter has noted, when all have noted what they were making, is the host's.
+static bool refresh_host(struct gorgon_children *children)
 {
-	const struct timespec moment = {0, 1000000};
+	int tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct unknown unknown = {.count = 0};
 
-	(void)children;
-	for (int tries = 0; tries < 20; tries++) {
-		int tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		bool sure = tasks < 0 || adopt_of_threads(tasks);
-
-		if (tasks >= 0)
-			close(tasks);
-		if (sure)
-			return;
-		nanosleep(&moment, NULL);
-	}
+	if (tasks < 0)
+		return true;
+	read_threads(tasks, &unknown);
+	close(tasks);
+	if (unknown.count && !gorgon_children_settle())
+		return false;
+	for (size_t i = 0; i < unknown.count; i++)
+		gorgon_children_note_unknown(children, unknown.pids[i]);
+	return unknown.count < ADOPTED;
 }
 
 pid_t gorgon_waitpid(pid_t pid, int *status, int options)

@@ -10,7 +10,8 @@
  * pid_t gorgon_children_vfork(struct gorgon_children *)
  *
  * The child returns first and runs on this stack: what is at or below the return address is lost
- * by then, so the parent keeps that in rdx and the state in rdi, which the kernel preserves.
+ * by then, so the parent keeps that in r8, the state in rdi, and what is done before in rdx: the
+ * kernel preserves them.
  *
  * With shadow stacks both share one. Only the parent pops it: the child goes back by a jump, and
  * must not return further, as vfork() demands.
@@ -28,12 +29,13 @@ gorgon_children_vfork:
 	call	gorgon_children_before_vfork
 	popq	%rdi
 	.cfi_adjust_cfa_offset -8
-	popq	%rdx
+	movl	%eax, %edx
+	popq	%r8
 	.cfi_adjust_cfa_offset -8
-	.cfi_register %rip, %rdx
+	.cfi_register %rip, %r8
 	movl	$SYS_vfork, %eax
 	syscall
-	pushq	%rdx
+	pushq	%r8
 	.cfi_adjust_cfa_offset 8
 	.cfi_rel_offset %rip, 0
 	testq	%rax, %rax
