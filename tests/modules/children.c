@@ -32,6 +32,7 @@ long timers_left(int which);
 unsigned timers_alarm(unsigned seconds);
 int timers_create(int notify, int value, timer_t *ret);
 int timers_start(timer_t timer, long usec);
+int timers_delete(timer_t timer);
 extern int timers_seen[3], timers_value, timers_code;
 
 static pid_t spawn(int status, int (*fn)(pid_t *, const char *, const posix_spawn_file_actions_t *,
@@ -182,7 +183,12 @@ int timers_create(int notify, int value, timer_t *ret)
 
 int timers_start(timer_t timer, long usec)
 {
-	struct itimerspec value = {{0, 0}, {0, usec * 1000}};
+	struct itimerspec value = {{0, 0}, {usec / 1000000, usec % 1000000 * 1000}};
 
 	return timer_settime(timer, 0, &value, NULL);
+}
+
+int timers_delete(timer_t timer)
+{
+	return timer_delete(timer);
 }
