@@ -13,8 +13,9 @@
 // host with a handler of its own can interrupt it all the same.
 //
 // Delivery:
-// - a signal from outside (Ctrl-C, kill, a timer) goes to every view that has a
-//   function for it, and to the host's own handler. A view of an interpreter gets it
+// - a signal from outside (Ctrl-C, kill, the host's timers) goes to every view that has a
+//   function for it, and to the host's own handler; SIGCHLD not to a view whose children it
+//   cannot be about (../process/children.c). A view of an interpreter gets it
 //   on the interpreter's main thread: that is where blocking calls must be interrupted
 //   (EINTR) for Python to notice. The dispatcher sends it on with pthread_kill(), after
 //   marking it as pending for that view, so that it is not spread again;
@@ -73,6 +74,8 @@ struct gorgon_signals {
 	int missed;	 // the same that could not interrupt it; atomic
 	bool has_thread; // atomic
 	bool deliver;
+	gorgon_signals_filter *concerns; // NULL: each SIGCHLD does
+	void *concerns_ctx;
 };
 
 // Whose signals those of a timer are. Entries stay for good and are used again: a signal may
@@ -189,6 +192,15 @@ static void give_fault_to_host(int number, siginfo_t *info, void *context)
 		sigaction(number, &host[number], NULL);
 }
 
+// What the kernel tells of another program's child is not for this view.
+static bool may_concern(const struct gorgon_signals *view, int number, const siginfo_t *info)
+{
+	gorgon_signals_filter *concerns = __atomic_load_n(&view->concerns, __ATOMIC_ACQUIRE);
+
+	return number != SIGCHLD || info->si_code <= 0 || !concerns ||
+	       concerns(view->concerns_ctx, info->si_pid);
+}
+
 static void spread(int number, siginfo_t *info, void *context)
 {
 	struct sigaction own = {.sa_handler = SIG_DFL};
@@ -199,7 +211,7 @@ static void spread(int number, siginfo_t *info, void *context)
 	view = __atomic_load_n(&views, __ATOMIC_ACQUIRE);
 	for (; view; view = __atomic_load_n(&view->next, __ATOMIC_ACQUIRE)) {
 		taken |= view->deliver && ignores(view, number);
-		if (!view->deliver || !has_function(view, number))
+		if (!view->deliver || !has_function(view, number) || !may_concern(view, number, info))
 			continue;
 		taken = true;
 		if (view == mine) {
@@ -572,6 +584,12 @@ int gorgon_signals_ended_by(const struct gorgon_signals *view)
 int gorgon_signals_missed(const struct gorgon_signals *view)
 {
 	return __atomic_load_n(&view->missed, __ATOMIC_RELAXED);
+}
+
+void gorgon_signals_filter_children(struct gorgon_signals *view, gorgon_signals_filter *concerns, void *ctx)
+{
+	view->concerns_ctx = ctx;
+	__atomic_store_n(&view->concerns, concerns, __ATOMIC_RELEASE);
 }
 
 bool gorgon_signals_ignores(const struct gorgon_signals *view, int number)

@@ -60,6 +60,12 @@ int gorgon_signals_missed(const struct gorgon_signals *signals);
 /* Whether the view ignores a signal. */
 bool gorgon_signals_ignores(const struct gorgon_signals *signals, int number);
 
+/* Whether a SIGCHLD about a child may be for the view, too. Called by the dispatcher: it is safe in
+ * signal handlers. @ctx must outlive the view. */
+typedef bool gorgon_signals_filter(void *ctx, pid_t pid);
+void gorgon_signals_filter_children(struct gorgon_signals *signals, gorgon_signals_filter *concerns,
+				    void *ctx);
+
 /* What the kernel sends a thread for what it has done; or the thread itself, by abort(). */
 bool gorgon_signal_is_fault(int number);
 

@@ -488,6 +488,35 @@ int gorgon_children_run_spawnp(pid_t *ret, const char *path, const posix_spawn_f
 	return run_spawn(posix_spawnp, ret, path, actions, attributes, argv, envp, children);
 }
 
+// --- SIGCHLD -------------------------------------------------------------------------------------
+
+#define ASKED 64 // of a namespace's children, at most
+
+static bool has_news(pid_t pid)
+{
+	siginfo_t info = {.si_pid = 0};
+
+	return !waitid(P_PID, (id_t)pid, &info, WEXITED | WSTOPPED | WCONTINUED | WNOHANG | WNOWAIT) &&
+	       info.si_pid;
+}
+
+// One signal may stand for several that came at once: it is about one of ours, too, when the
+// kernel has something to tell of it. About one that nobody has noted it may be anybody's.
+static bool concerns(void *ctx, pid_t pid)
+{
+	struct gorgon_child child, list[ASKED];
+	const struct gorgon_children *owner = gorgon_children_owner(pid, &child);
+	size_t count;
+
+	if (owner == ctx || !child.serial)
+		return true;
+	count = gorgon_children_list(ctx, 0, list, ASKED);
+	for (size_t i = 0; i < count; i++)
+		if (has_news(list[i].pid))
+			return true;
+	return count == ASKED;
+}
+
 // --- the part ------------------------------------------------------------------------------------
 
 static bool begin(void *state, struct gorgon_ns *ns)
@@ -496,6 +525,8 @@ static bool begin(void *state, struct gorgon_ns *ns)
 
 	children->ns = ns;
 	children->pid = getpid();
+	if (ns->signals)
+		gorgon_signals_filter_children(ns->signals, concerns, children);
 	return true;
 }
 

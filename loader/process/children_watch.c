@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -168,6 +169,13 @@ static void run(struct watch *watch)
 	}
 }
 
+// A program's current directory is not kept in use.
+static void leave_folder(void)
+{
+	if (!unshare(CLONE_FS))
+		(void)!chdir("/");
+}
+
 static void *watch_children(void *arg)
 {
 	struct watch watch = {0};
@@ -176,6 +184,7 @@ static void *watch_children(void *arg)
 	(void)arg;
 	pthread_setname_np(pthread_self(), "gorgon-children");
 	close_range(0, ~0U, CLOSE_RANGE_UNSHARE);
+	leave_folder();
 	sigemptyset(&set);
 	sigaddset(&set, SIGURG);
 	while (!grow(&watch, 1))
