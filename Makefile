@@ -44,7 +44,7 @@ JSON_LIBS = $(shell pkg-config --libs json-c)
 
 JITREG_SRC := $(wildcard jitreg/*.c)
 GORGON_SRC := $(wildcard loader/elf/*.c loader/process/*.c loader/copy/*.c loader/isolate/*.c loader/python/*.c)
-GORGON_ASM := loader/elf/tlsdesc_x86_64.S loader/process/syslog_x86_64.S
+GORGON_ASM := loader/elf/tlsdesc_x86_64.S loader/process/children_x86_64.S loader/process/syslog_x86_64.S
 TOOL_SRC := $(wildcard tools/*.c)
 SYMDUMP_SRC := $(wildcard tools/symdump/*.c)
 UNIT_SRC := $(wildcard tests/test_*.c)

@@ -75,8 +75,6 @@ static const struct {
 	{"on_exit", gorgon_exits_register_with_status, 2, ALWAYS, "as __cxa_atexit"},
 	{"pthread_create", gorgon_thread_create, 4, ALWAYS,
 	 "a namespace is not unmapped under threads that its code has started"},
-	{"fork", gorgon_fork, 0, ALWAYS, "handlers of other copies would wait for threads that are not there"},
-	{"forkpty", gorgon_forkpty, 4, ALWAYS, "as fork"},
 	{"__register_atfork", gorgon_register_atfork, 4, ALWAYS, "as fork; pthread_atfork calls it"},
 	{"pthread_atfork", gorgon_pthread_atfork, 3, ALWAYS, "its older name"},
 	{"pthread_key_create", gorgon_key_create, 2, ALWAYS,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The list of parts, and their states in a namespace.
 
+#include "children.h"
 #include "exchange.h"
 #include "files.h"
 #include "part.h"
+#include "timers.h"
 #include "../elf/ns.h"
 
 #include <stdlib.h>
@@ -26,6 +28,8 @@ const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_multibyte,
 	&gorgon_small_state,
 	&gorgon_options,
+	&gorgon_children_part,
+	&gorgon_timers_part,
 	NULL,
 };
 const size_t gorgon_part_count = sizeof(gorgon_parts) / sizeof(*gorgon_parts) - 1;
