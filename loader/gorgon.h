@@ -219,8 +219,9 @@ struct gorgon_ns_opts {
 	/** Answers names before the system does. NULL for none. Must outlive the namespace. */
 	const struct gorgon_provider *provider;
 	enum gorgon_debug_mode debug;
-	/** Receives a debug line now and then (no newline). NULL for silence. Called with
-	 * the loader's lock held. */
+	/** Receives a debug line now and then (no newline). NULL for silence. Called with locks
+	 * held, the loader's or those of private code, and by several threads at once: calls
+	 * nothing of this library. */
 	void (*log)(void *ctx, const char *line);
 	void *log_ctx;
 	/** Receives what private code writes to descriptors 1 and 2 through write().

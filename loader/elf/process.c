@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Functions through which private code would reach the whole process: exit, the
-// descriptors of standard output, signals to itself, sizes of thread pools. See
+// descriptors of standard output, signals to itself, settings of libraries. See
 // replace.c for the table.
 
 #define _GNU_SOURCE
@@ -81,25 +81,44 @@ static unsigned pool_size(const struct gorgon_ns *ns)
 
 // Libraries size their thread pools by these variables when they are loaded, and by the
 // number of processors without them: that many for each copy would leave nobody time to
-// work. What the user has set counts.
+// work.
+static char *size_of_pool(struct gorgon_ns *ns)
+{
+	unsigned size;
+	char *ret;
+
+	// Written once: the result must stay as it is for whoever keeps it.
+	gorgon_lock();
+	size = pool_size(ns);
+	if (size && !*ns->pool_text)
+		snprintf(ns->pool_text, sizeof(ns->pool_text), "%u", size);
+	ret = *ns->pool_text ? ns->pool_text : NULL;
+	gorgon_unlock();
+	return ret;
+}
+
+// What the user has set counts, before this.
+static const struct {
+	const char *name;
+	const char *value; // NULL: size of a pool of threads
+} settings[] = {
+	{"OPENBLAS_NUM_THREADS", NULL},
+	{"OMP_NUM_THREADS", NULL},
+	{"MKL_NUM_THREADS", NULL},
+	{"BLIS_NUM_THREADS", NULL},
+	{"NUMEXPR_NUM_THREADS", NULL},
+	// To patch the C library is refused (../process/patch.c). UCX would say so in two lines
+	// of stderr each time; Open MPI does not look whether it may, and writes.
+	{"UCX_MEM_MMAP_HOOK_MODE", "none"},
+	{"OMPI_MCA_patcher", "^overwrite"},
+};
+
 char *gorgon_process_getenv(const char *name, struct gorgon_ns *ns)
 {
-	static const char *const names[] = {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS",
-					    "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
-					    "NUMEXPR_NUM_THREADS"};
 	char *ret = gorgon_getenv(name, ns);
-	unsigned size;
 
-	for (size_t i = 0; !ret && i < sizeof(names) / sizeof(*names); i++) {
-		if (strcmp(name, names[i]))
-			continue;
-		// Written once: the result must stay as it is for whoever keeps it.
-		gorgon_lock();
-		size = pool_size(ns);
-		if (size && !*ns->pool_text)
-			snprintf(ns->pool_text, sizeof(ns->pool_text), "%u", size);
-		ret = *ns->pool_text ? ns->pool_text : NULL;
-		gorgon_unlock();
-	}
+	for (size_t i = 0; !ret && i < sizeof(settings) / sizeof(*settings); i++)
+		if (!strcmp(name, settings[i].name))
+			ret = settings[i].value ? (char *)settings[i].value : size_of_pool(ns);
 	return ret;
 }

@@ -7,6 +7,7 @@
 
 // In the order in which their locks are taken around fork().
 const struct gorgon_part *const gorgon_parts[] = {
+	&gorgon_part_patch,
 	NULL,
 };
 const size_t gorgon_part_count = sizeof(gorgon_parts) / sizeof(*gorgon_parts) - 1;
