@@ -107,6 +107,17 @@ char *tool_script_dir(void)
 	return ret ?: script_dir_at("%s", GORGON_DATADIR);
 }
 
+// The kernel's own are what setproctitle() and the like write to: a title for ps.
+static char **copy_arguments(int argc, char **argv)
+{
+	char **ret = calloc((size_t)argc + 1, sizeof(*ret));
+
+	for (int i = 0; ret && i < argc; i++)
+		if (!(ret[i] = strdup(argv[i])))
+			return NULL;
+	return ret;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -115,6 +126,10 @@ int main(int argc, char **argv)
 	} commands[] = {{"run", tool_run}, {"demo", tool_demo}, {"info", tool_info}};
 	const char *command = argc > 1 ? argv[1] : "";
 
+	if (!(argv = copy_arguments(argc, argv))) {
+		fputs("gorgon: no memory\n", stderr);
+		return TOOL_FAILED;
+	}
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
 		if (!strcmp(command, commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
