@@ -62,8 +62,6 @@ struct gorgon_part {
 extern const struct gorgon_part *const gorgon_parts[];
 extern const size_t gorgon_part_count;
 
-extern const struct gorgon_part gorgon_part_patch;
-
 /* The states of a new namespace, one for each part in the order of the list; NULL: no memory. */
 void **gorgon_parts_begin(struct gorgon_ns *ns);
 void gorgon_parts_stop(void **states);

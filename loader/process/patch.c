@@ -25,7 +25,7 @@
 // ends behind it.
 
 #define _GNU_SOURCE
-#include "part.h"
+#include "patch.h"
 
 #include "../elf/lock.h"
 #include "../elf/ns.h"
@@ -188,7 +188,7 @@ static const struct gorgon_bound bound[] = {
 	{"pkey_mprotect", protect_with_key, 4, 0, GORGON_OWN, "as mprotect"},
 };
 
-const struct gorgon_part gorgon_part_patch = {
+const struct gorgon_part gorgon_patch_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 };

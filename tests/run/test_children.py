@@ -41,12 +41,12 @@ import gorgon, multiprocessing
 
 def refused(name):
     try:
-        getattr(gorgon, name)(*{"share": (b"", "x")}.get(name, ("x",)))
+        getattr(gorgon, name)(*{"share": (b"", "x"), "send_fd": (0, "x")}.get(name, ("x",)))
     except RuntimeError as error:
         return str(error)
 
 if __name__ == "__main__":
-    names = "share", "receive", "withdraw", "InterpreterPoolExecutor"
+    names = "share", "receive", "withdraw", "send_fd", "receive_fd", "InterpreterPoolExecutor"
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         for name, text in zip(names, pool.map(refused, names)):
             print(text.startswith(f"gorgon.{name}(): this is a process of its own"))
@@ -125,7 +125,7 @@ class Children(unittest.TestCase):
         self.check(["--python", PYTHON3], JOBLIB, expected="(0, None) (1, None) (4, None) (9, None)\n")
 
     def test_what_needs_interpreters_says_so(self):
-        self.check([], REFUSED, expected="True\n" * 4)
+        self.check([], REFUSED, expected="True\n" * 6)
 
     def test_surface_is_the_same(self):
         self.check([], SURFACE, expected="True []\n")

@@ -10,7 +10,7 @@ interpreter = None
 
 def _refuse(what):
     raise RuntimeError(f"gorgon.{what}: this is a process of its own, which a program in an interpreter has started: it has "
-                       "no interpreters; arrays come and go with the calls that it is given")
+                       "no interpreters; arrays and descriptors come and go with its calls")
 
 
 def count():
@@ -41,6 +41,16 @@ def receive(name, *, writable=False, plain=False):
 def withdraw(name):
     """RuntimeError: only inside an interpreter and in its host."""
     _refuse("withdraw()")
+
+
+def send_fd(fd, name):
+    """RuntimeError: only inside an interpreter and in its host."""
+    _refuse("send_fd()")
+
+
+def receive_fd(name):
+    """RuntimeError: only inside an interpreter and in its host."""
+    _refuse("receive_fd()")
 
 
 def InterpreterPoolExecutor(*args, **kwargs):
