@@ -127,10 +127,10 @@ static const struct {
 	{"mmap64", gorgon_memory_map, PLAIN, ALWAYS, "as mmap"},
 	{"munmap", gorgon_memory_unmap, 2, ALWAYS, "as mmap"},
 	{"mremap", gorgon_memory_remap, PLAIN, ALWAYS, "as mmap"},
-	{"mprotect", gorgon_registrar_mprotect, 3, ALWAYS,
+	{"pthread_mutex_unlock", gorgon_registrar_mutex_unlock, 1, REGISTRAR,
 	 "what a compiler has registered with debuggers is handed on before it can run"},
-	{"pthread_mutex_unlock", gorgon_registrar_mutex_unlock, 1, REGISTRAR, "as mprotect"},
-	{"__jit_debug_register_code", gorgon_registrar_register_code, 0, DEFINED, "as mprotect"},
+	{"__jit_debug_register_code", gorgon_registrar_register_code, 0, DEFINED,
+	 "as pthread_mutex_unlock"},
 	{"exit", gorgon_process_exit, 1, ALWAYS, "ends the interpreter, never the host"},
 	// In the way of every byte.
 	{"write", gorgon_process_write, 3, WITH_OUTPUT,

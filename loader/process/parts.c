@@ -6,6 +6,7 @@
 #include "files.h"
 #include "part.h"
 #include "timers.h"
+#include "patch.h"
 #include "../elf/ns.h"
 
 #include <stdlib.h>
@@ -30,6 +31,7 @@ const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_options,
 	&gorgon_children_part,
 	&gorgon_timers_part,
+	&gorgon_patch_part,
 	NULL,
 };
 const size_t gorgon_part_count = sizeof(gorgon_parts) / sizeof(*gorgon_parts) - 1;
