@@ -96,8 +96,13 @@ int jitreg_object_open(const char *path, int fd, struct jitreg_object **ret)
 	if (object->fd < 0)
 		return object->fd;
 	object->fd_flags = fcntl(object->fd, F_GETFL);
-	if (fstat(object->fd, &object->st))
-		return -errno;
+	if (fstat(object->fd, &object->st)) {
+		r = -errno;
+		if (r != -EBADF)
+			close(object->fd);
+		object->fd = -1;
+		return r;
+	}
 	if (!S_ISREG(object->st.st_mode))
 		return -ENOEXEC;
 

@@ -33,6 +33,16 @@
 // reader and is our mark, where the system tells it back.
 #define FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_DSYNC)
 
+// What was just opened, and cannot be looked at.
+static int give_up(int fd)
+{
+	int errnum = errno;
+
+	if (errnum != EBADF)
+		close(fd);
+	return errnum;
+}
+
 int gorgon_file_open(const char *path, struct gorgon_file *ret)
 {
 	struct gorgon_file file;
@@ -44,9 +54,10 @@ int gorgon_file_open(const char *path, struct gorgon_file *ret)
 			return errno;
 		file.flags = fcntl(file.fd, F_GETFL);
 		// Whatever else has taken its place is not to be closed.
-		if (file.flags < 0 || (file.flags & (O_ACCMODE | O_NONBLOCK)) != (O_RDONLY | O_NONBLOCK) ||
-		    fstat(file.fd, &file.st))
+		if (file.flags < 0 || (file.flags & (O_ACCMODE | O_NONBLOCK)) != (O_RDONLY | O_NONBLOCK))
 			continue;
+		if (fstat(file.fd, &file.st))
+			return give_up(file.fd);
 		*ret = file;
 		return 0;
 	}
@@ -62,7 +73,7 @@ int gorgon_file_adopt(int fd, struct gorgon_file *ret)
 		return errno;
 	file.flags = fcntl(fd, F_GETFL);
 	if (fstat(fd, &file.st))
-		return errno;
+		return give_up(fd);
 	*ret = file;
 	return 0;
 }
