@@ -93,8 +93,7 @@ static bool is_ours(const struct open_file *file)
 
 static void close_file(struct open_file *file)
 {
-	if (is_ours(file))
-		close(file->fd);
+	jitreg_fd_close(file->fd, file->flags, &file->st);
 	file->fd = -1;
 }
 

@@ -117,8 +117,12 @@ bool gorgon_file_is_same(const struct stat *a, const struct stat *b)
 void gorgon_file_close(struct gorgon_file *file)
 {
 	int saved_errno = errno;
+	struct stat st;
 
-	if (gorgon_file_is_ours(file))
+	// One that cannot be looked at, but is open with these flags, is taken for ours.
+	if (file->fd >= 0 && fcntl(file->fd, F_GETFL) == file->flags &&
+	    (fstat(file->fd, &st) ? errno != EBADF
+				  : st.st_dev == file->st.st_dev && st.st_ino == file->st.st_ino))
 		close(file->fd);
 	file->fd = -1;
 	errno = saved_errno;
