@@ -44,7 +44,7 @@ JSON_LIBS = $(shell pkg-config --libs json-c)
 
 JITREG_SRC := $(wildcard jitreg/*.c)
 GORGON_SRC := $(wildcard loader/elf/*.c loader/process/*.c loader/copy/*.c loader/isolate/*.c loader/python/*.c)
-GORGON_ASM := loader/elf/tlsdesc_x86_64.S
+GORGON_ASM := loader/elf/tlsdesc_x86_64.S loader/process/children_x86_64.S loader/process/syslog_x86_64.S
 TOOL_SRC := $(wildcard tools/*.c)
 SYMDUMP_SRC := $(wildcard tools/symdump/*.c)
 UNIT_SRC := $(wildcard tests/test_*.c)
@@ -99,6 +99,9 @@ define shared
 		-o $(BUILD)/$(1).so.$(SOVERSION) $(filter %.o,$^) $(2)
 	$(Q)ln -sf $(1).so.$(SOVERSION) $@
 endef
+
+# The C library has a <search.h>, too.
+$(BUILD)/obj/loader/process/hash_table.o: INCLUDES :=
 
 $(LIBJITREG): $(call obj,$(JITREG_SRC)) jitreg/libjitreg.map
 	$(call shared,libjitreg,-lelf -lz -ldl,jitreg/libjitreg.map)

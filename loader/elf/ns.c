@@ -121,6 +121,7 @@ static void ns_free(struct gorgon_ns *ns)
 	gorgon_signals_destroy(ns->signals);
 	gorgon_locale_destroy(ns->locale);
 	gorgon_environment_destroy(ns->environment);
+	gorgon_environment_destroy(ns->time_zone);
 	gorgon_parts_end(ns->parts);
 	gorgon_thunks_destroy(ns->thunks);
 	gorgon_policy_deinit(&ns->policy);

@@ -31,7 +31,8 @@ void gorgon_process_exit(int status, struct gorgon_ns *ns)
 
 // An interpreter that a KeyboardInterrupt has ended restores SIGINT's default and kills
 // itself with it, so that a shell sees why it ended. Here that is exit() with the status
-// that a shell would show. A fault that a program reports to itself by kill() (cysignals,
+// that a shell would show; so it is when a timer's signal, for which it had no handler, has
+// interrupted it (signals.c). A fault that a program reports to itself by kill() (cysignals,
 // for errors of C libraries) is this thread's, which the kernel need not know: it takes
 // the process's main thread if it can. Any other signal to the process itself has come when
 // kill() returns.
@@ -46,7 +47,7 @@ int gorgon_process_kill(pid_t pid, int number, struct gorgon_ns *ns)
 	if (number != SIGINT || !ns->on_exit ||
 	    gorgon_signal_action(SIGINT, NULL, &action, ns) || action.sa_handler != SIG_DFL)
 		return gorgon_signals_take(ns->signals, number) ? 0 : kill(pid, number);
-	gorgon_process_exit(128 + SIGINT, ns);
+	gorgon_process_exit(128 + (gorgon_signals_ended_by(ns->signals) ?: SIGINT), ns);
 	return 0;
 }
 
