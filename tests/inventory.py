@@ -157,7 +157,7 @@ class Decisions:
 
     def __init__(self, topics, entries):
         self.groups = process.groups(topics)
-        self.bound = {entry["name"]: entry["decision"] for entry in entries}
+        self.bound = {entry["name"]: entry["decision"] for entry in reversed(entries)}  # the first counts
         self.exact = {name: group for group in self.groups for name in group.names if re.fullmatch(r"\w+", name)}
 
     def find(self, name, library=None):

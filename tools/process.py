@@ -107,24 +107,33 @@ def bound(program):
     return json.loads(subprocess.run([program], check=True, capture_output=True, text=True).stdout)
 
 
+def told_with(entry, by_name):
+    """The entry that has the reason: another one's, where it is "as NAME"."""
+    seen = set()
+    while like := re.match(r"as (\w+)(?:;|$)", entry["reason"]):
+        seen.add(entry["name"])
+        if like[1] not in by_name or like[1] in seen:
+            raise Malformed(f"{entry['name']}: its reason is that of {like[1]}, which has none")
+        entry = by_name[like[1]]
+    return entry
+
+
 def bound_rows(entries, described):
-    """[(title of the part, [names], decision, reason)]; "as NAME" goes into the row of that name."""
-    rows = {}
-    of_name = {}
+    """[(title of the part, [names], decision, reason)] of those that are not @described; an entry whose reason is "as NAME"
+    is in the row of that name."""
+    rows, by_name = {}, {}
+    for entry in entries:
+        by_name.setdefault(entry["name"], entry)
     for entry in entries:
         if entry["name"] in described:
-            of_name.setdefault(entry["name"], None)
             continue
-        like = re.match(r"as (\w+)(?:;|$)", entry["reason"])
-        row = of_name.get(like[1]) if like else None
-        if like and like[1] not in of_name:
-            raise Malformed(f"{entry['name']}: its reason is that of {like[1]}, which is not before it")
-        if row is None:
-            row = rows.setdefault((entry["part"], entry["decision"], entry["reason"]),
-                                  (entry["title"], [], entry["decision"], entry["reason"]))
-        of_name.setdefault(entry["name"], row)
-        if entry["name"] not in row[1]:
-            row[1].append(entry["name"])
+        told = told_with(entry, by_name)
+        if told["name"] in described:
+            told = entry
+        key = (entry["part"], entry["decision"], told["reason"])
+        names = rows.setdefault(key, (entry["title"], [], entry["decision"], told["reason"]))[1]
+        if entry["name"] not in names:
+            names.append(entry["name"])
     return list(rows.values())
 
 

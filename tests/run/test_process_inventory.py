@@ -139,10 +139,12 @@ class Inventory(unittest.TestCase):
         self.assertNotEqual(process.page(without(self.topics, "umask"), self.entries), page)
         entry = {"name": "getpwnam", "decision": "own", "reason": "its answer is its own", "part": 1, "title": "Databases"}
         like = {**entry, "name": "getpwuid", "reason": "as getpwnam"}
-        with_part = process.page(self.topics, self.entries + [entry, like])
+        with_part = process.page(self.topics, self.entries + [like, entry])
         self.assertIn("### Databases\n", with_part)
-        self.assertIn("| own | its answer is its own. | `getpwnam` `getpwuid` |", with_part.replace("Its", "its"))
+        self.assertIn("| own | its answer is its own. | `getpwuid` `getpwnam` |", with_part.replace("Its", "its"))
         self.assertEqual(with_part.count("`getpwnam`"), 1)
+        with self.assertRaisesRegex(process.Malformed, "getpwuid: its reason is that of getpwnam, which has none"):
+            process.page(self.topics, self.entries + [like])
 
     def test_source_that_nobody_understands_is_refused(self):
         for text, message in (("shared: why\n\t: a\n", "nothing stands before the first title"),
