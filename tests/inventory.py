@@ -44,7 +44,7 @@ def symbols(option, files):
 def defined():
     """{name: {library: addresses}} of the C library's names that others may import."""
     names = collections.defaultdict(lambda: collections.defaultdict(set))
-    for library in C_LIBRARY:
+    for library in filter(lambda name: os.path.exists(f"{LIBRARIES}/{name}"), C_LIBRARY):
         told = subprocess.run(["nm", "-D", "--defined-only", f"{LIBRARIES}/{library}"], capture_output=True, text=True,
                               check=True)
         for line in told.stdout.splitlines():
@@ -86,8 +86,8 @@ def imports(names):
 # --- the manual ---------------------------------------------------------------------------------
 
 def unformatted(text):
-    """troff without changes of font, and comments; one space for each that may not break."""
-    text = re.sub(r'^[.\']\\".*\n', "", text, flags=re.M)
+    """troff without changes of font, of filling, and comments; one space for each that may not break."""
+    text = re.sub(r'^[.\'](?:\\"|(?:ad|hy|na|nh|sp)\b).*\n', "", text, flags=re.M)
     text = re.sub(r'^\.(?:BI|BR|B|IB|IR|I|RB|RI) +|"', "", text, flags=re.M)
     return re.sub(r"\\f.|\\[&%:c]|\\,|\\/", "", text).replace("\\ ", " ").replace("\\-", "-")
 
