@@ -4,6 +4,7 @@
 #include "exchange.h"
 #include "files.h"
 #include "part.h"
+#include "streams.h"
 #include "../elf/ns.h"
 
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 // stops first, and its descriptors are closed last.
 const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_files_part,
+	&gorgon_streams_part,
 	&gorgon_proc_paths_part,
 	&gorgon_exchange_part,
 	NULL,
