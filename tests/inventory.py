@@ -158,6 +158,9 @@ class Decisions:
     def __init__(self, topics, entries):
         self.groups = process.groups(topics)
         self.bound = {entry["name"]: entry["decision"] for entry in reversed(entries)}  # the first counts
+        self.parts = collections.defaultdict(set)
+        for entry in entries:
+            self.parts[entry["name"]].add(entry.get("part", 0))
         self.exact = {name: group for group in self.groups for name in group.names if re.fullmatch(r"\w+", name)}
 
     def find(self, name, library=None):
@@ -201,6 +204,8 @@ def contradictions(decisions):
     problems = []
     counts = collections.Counter(name for group in decisions.groups for name in group.names)
     problems += [f"{name}: decided {count} times" for name, count in sorted(counts.items()) if count > 1]
+    problems += [f"{name}: bound by {len(parts - {0})} parts, of which only the first is called"
+                 for name, parts in sorted(decisions.parts.items()) if len(parts - {0}) > 1]
     for group in decisions.groups:
         for name in group.names:
             ours = decisions.bound.get(name)

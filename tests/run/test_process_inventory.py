@@ -120,11 +120,14 @@ class Inventory(unittest.TestCase):
                           "pthread_creat: bound, but no such name in the C library"])
 
     def test_contradictions_are_told(self):
-        topics = self.topics + [("", [group("shared", "umask", "sigaction"), group("own", "nice"),
+        topics = self.topics + [("", [group("shared", "umask", "sigaction"), group("own", "nice", "dup"),
                                       group("ordered", "dlopen")])]
-        problems = inventory.contradictions(inventory.Decisions(topics, self.entries))
+        twice = [{"name": "nice", "decision": "ordered", "part": part} for part in (50, 51)]
+        problems = inventory.contradictions(inventory.Decisions(topics, self.entries + twice))
         for problem in ("umask: decided 2 times", "sigaction: shared, but private code gets ours",
-                        "nice: own, but for private code it is the system's",
+                        "nice: own, but for private code it is ordered",
+                        "dup: own, but for private code it is the system's",
+                        "nice: bound by 2 parts, of which only the first is called",
                         "dlopen: ordered, but for private code it is own"):
             self.assertIn(problem, problems)
 
