@@ -139,6 +139,13 @@ static const struct {
 
 #define COUNT (sizeof(replacements) / sizeof(*replacements))
 
+// Those of them whose state is one in the process, used by one at a time. Of all others each
+// namespace has its own.
+static const char *const ordered[] = {
+	"getenv", "secure_getenv", "setenv", "unsetenv", "putenv", "clearenv",
+	"fork", "forkpty", "mprotect", "pthread_mutex_unlock",
+};
+
 static bool host_provides_malloc(const struct gorgon_ns *ns, const struct gorgon_object *object)
 {
 	const struct gorgon_provider *own = object && object->opts ? object->opts->provider : NULL;
@@ -347,4 +354,37 @@ const char *gorgon_replace_reason(const char *name)
 		return NULL;
 	return entry->index < COUNT ? replacements[entry->index].reason
 				    : bound_at(entry->index, &part)->reason;
+}
+
+static enum gorgon_decision decision_on(const char *name)
+{
+	for (size_t i = 0; i < sizeof(ordered) / sizeof(*ordered); i++)
+		if (!strcmp(ordered[i], name))
+			return GORGON_ORDERED;
+	return GORGON_OWN;
+}
+
+bool gorgon_replace_list(size_t index, struct gorgon_replaced *ret)
+{
+	const struct gorgon_bound *bound;
+	size_t count = COUNT;
+
+	for (size_t p = 0; p < gorgon_part_count; p++)
+		count += gorgon_parts[p]->bound_count;
+	if (index >= count)
+		return false;
+	*ret = (struct gorgon_replaced){0};
+	if (index < COUNT) {
+		ret->name = replacements[index].name;
+		ret->reason = replacements[index].reason;
+		ret->decision = decision_on(ret->name);
+		ret->is_private = replacements[index].when == DEFINED;
+		return true;
+	}
+	bound = bound_at(index, &ret->part);
+	ret->name = bound->name;
+	ret->reason = bound->reason;
+	ret->decision = bound->decision;
+	ret->title = gorgon_parts[ret->part++]->title;
+	return true;
 }

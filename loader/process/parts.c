@@ -5,8 +5,9 @@
 #include "exchange.h"
 #include "files.h"
 #include "part.h"
-#include "timers.h"
 #include "patch.h"
+#include "streams.h"
+#include "timers.h"
 #include "../elf/ns.h"
 
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 // stops first, and its descriptors are closed last.
 const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_files_part,
+	&gorgon_streams_part,
 	&gorgon_proc_paths_part,
 	&gorgon_exchange_part,
 	&gorgon_databases_part,

@@ -439,7 +439,6 @@ static const struct gorgon_bound bound[] = {
 	{"__wcsftime_l", zone_wcsftime_l, 5, 0, GORGON_OWN, "as strftime"},
 	OWN(strptime, 3, "as tzset, for %s"),
 	OWN(strptime_l, 4, "as strptime"),
-	{"__strptime_l", zone_strptime_l, 4, 0, GORGON_OWN, "as strptime"},
 	// Where the environment is its own ../elf/replace.c has these.
 	OWN(execv, 2, "programs get the TZ of the one that starts them"),
 	OWN(execvp, 2, "as execv"),
