@@ -283,20 +283,7 @@ int gorgon_execvp(const char *file, char *const *argv, struct gorgon_ns *ns)
 	return execvpe(file, argv, for_program(ns));
 }
 
-// As system(3), but SIGINT and SIGQUIT, which are the process's, stay as they are.
-int gorgon_system(const char *command, struct gorgon_ns *ns)
+char *const *gorgon_environment_for_program(struct gorgon_ns *ns)
 {
-	char *argv[] = {"sh", "-c", "--", (char *)command, NULL};
-	int number, status;
-	pid_t pid, ended;
-
-	if (!command)
-		return 1; // there is a shell
-	number = posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, for_program(ns));
-	if (number)
-		return failure(number);
-	do
-		ended = waitpid(pid, &status, 0);
-	while (ended < 0 && errno == EINTR);
-	return ended < 0 ? -1 : status;
+	return ns->environment ? for_program(ns) : environ;
 }

@@ -34,6 +34,8 @@ int gorgon_clearenv(struct gorgon_ns *ns);
 /* Of namespaces with an environment of their own: a new program gets it. */
 int gorgon_execv(const char *path, char *const *argv, struct gorgon_ns *ns);
 int gorgon_execvp(const char *file, char *const *argv, struct gorgon_ns *ns);
-int gorgon_system(const char *command, struct gorgon_ns *ns);
+
+/* What a new program gets: the namespace's own, or the process's. */
+char *const *gorgon_environment_for_program(struct gorgon_ns *ns);
 
 #endif
