@@ -209,18 +209,20 @@ enum gorgon_debug_mode {
 /** Options of gorgon_ns_create(). */
 struct gorgon_ns_opts {
 	size_t size; /**< sizeof(struct gorgon_ns_opts) */
-	/** NULL-terminated shell patterns of library names (`libfoo.so.1`) to take from the
+	/** NULL-terminated shell patterns of library names (`libfoo.so.1`, no folders) to take from the
 	 * system although they would be private by default. NULL for none. A library can be
 	 * shared only with all that it needs: to load one of these that needs a private
-	 * library is GORGON_ERROR_ARGUMENT. */
+	 * library is GORGON_ERROR_ARGUMENT. So is the name of a libpython. */
 	const char *const *share;
-	/** The opposite; wins over @c share. */
+	/** The opposite; wins over @c share. A pattern that takes in the C library, the dynamic
+	 * linker or a sanitizer's runtime ("*", "libc*") is GORGON_ERROR_ARGUMENT. */
 	const char *const *keep_private;
 	/** Answers names before the system does. NULL for none. Must outlive the namespace. */
 	const struct gorgon_provider *provider;
 	enum gorgon_debug_mode debug;
-	/** Receives a debug line now and then (no newline). NULL for silence. Called with
-	 * the loader's lock held. */
+	/** Receives a debug line now and then (no newline). NULL for silence. Called with locks
+	 * held, the loader's or those of private code, and by several threads at once: calls
+	 * nothing of this library. */
 	void (*log)(void *ctx, const char *line);
 	void *log_ctx;
 	/** Receives what private code writes to descriptors 1 and 2 through write().
@@ -254,7 +256,7 @@ struct gorgon_ns_opts {
  * @param      opts  NULL for defaults.
  * @param[out] ret   To be released with gorgon_ns_destroy().
  * @return GORGON_ERROR_NOMEM, GORGON_ERROR_OS (no memory map left),
- *         GORGON_ERROR_ARGUMENT (opts->size unknown). Since 0.1.
+ *         GORGON_ERROR_ARGUMENT (opts->size unknown, a pattern that cannot be obeyed). Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_ns_create(const struct gorgon_ns_opts *opts, struct gorgon_ns **ret);
