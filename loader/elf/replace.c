@@ -109,7 +109,6 @@ static const struct {
 	{"_environ", NULL, DATA, WITH_ENVIRONMENT, "as environ"},
 	{"execv", gorgon_execv, 2, WITH_ENVIRONMENT, "programs get the copy's environment"},
 	{"execvp", gorgon_execvp, 2, WITH_ENVIRONMENT, "as execv"},
-	{"system", gorgon_system, 1, WITH_ENVIRONMENT, "as execv"},
 	{"kill", gorgon_process_kill, 2, ALWAYS,
 	 "CPython ends after an unhandled Ctrl-C by sending itself SIGINT: not the host; faults are the thread's"},
 	{"malloc", gorgon_heap_malloc, 1, HEAP_OF_PYTHON,

@@ -381,11 +381,6 @@ static int zone_execvp(const char *file, char *const *argv, struct time_zone *st
 	return gorgon_execvp(file, argv, state->ns);
 }
 
-static int zone_system(const char *command, struct time_zone *state)
-{
-	return gorgon_system(command, state->ns);
-}
-
 // --- the part ------------------------------------------------------------------------------------
 
 static bool begin(void *arg, struct gorgon_ns *ns)
@@ -440,10 +435,9 @@ static const struct gorgon_bound bound[] = {
 	{"__wcsftime_l", zone_wcsftime_l, 5, 0, GORGON_OWN, "as strftime"},
 	OWN(strptime, 3, "as tzset, for %s"),
 	OWN(strptime_l, 4, "as strptime"),
-	// Where the environment is its own ../elf/replace.c has these.
+	// Where the environment is its own ../elf/replace.c has these. system() is in children.c.
 	OWN(execv, 2, "programs get the TZ of the one that starts them"),
 	OWN(execvp, 2, "as execv"),
-	OWN(system, 1, "as execv"),
 	VARIABLE(tzname, name, "as tzset"),
 	VARIABLE(__tzname, name, "as tzset"),
 	VARIABLE(timezone, west, "as tzset"),
