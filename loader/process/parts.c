@@ -2,11 +2,13 @@
 // The list of parts, and their states in a namespace.
 
 #include "part.h"
+#include "record_locks.h"
 
 #include <stdlib.h>
 
 // In the order in which their locks are taken around fork().
 const struct gorgon_part *const gorgon_parts[] = {
+	&gorgon_record_locks,
 	NULL,
 };
 const size_t gorgon_part_count = sizeof(gorgon_parts) / sizeof(*gorgon_parts) - 1;
