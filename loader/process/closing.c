@@ -18,14 +18,15 @@
 //
 // What a program can see of that: the number of a parked descriptor is not given out, and reading
 // or writing it is no EBADF (closing it again is); another locker may be refused for the
-// microsecond in which the whole file is locked; dup2() onto a number that would have to be parked
-// fails with EBUSY.
+// microsecond in which the whole file is locked; dup2() onto the descriptor of a file of which the
+// host has a lock fails with EBUSY.
 //
 // A file that nobody was ever seen to lock is closed after one look (F_OFD_GETLK): all that
 // other closes cost. Not handled: a lock that the host gets between that look and the close(), when
 // neither a namespace nor such a look has met a lock of the file before; files that we cannot
 // open for writing, which are looked at only; closing by other ways than the C library's
-// functions (syscall(2), io_uring, shared libraries like libstdc++).
+// functions (syscall(2), io_uring, shared libraries like libstdc++); a lock that the host gets while
+// dup2() closes a file that others have locks of.
 
 #define _GNU_SOURCE
 #include "record_locks.h"
@@ -36,6 +37,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -168,6 +170,38 @@ static void release_locks(int fd)
 
 	flock(fd, LOCK_UN);
 	fcntl(fd, F_OFD_SETLK, &whole);
+}
+
+static bool has_posix_lock(int fd)
+{
+	char path[64], line[256];
+	bool found = false;
+	FILE *info;
+
+	snprintf(path, sizeof(path), "/proc/thread-self/fdinfo/%d", fd);
+	info = fopen(path, "re");
+	while (info && !found && fgets(line, sizeof(line), info))
+		found = !strncmp(line, "lock:", 5) && strstr(line, ": POSIX ");
+	if (info)
+		fclose(info);
+	return found;
+}
+
+// Whether the table's owner, the host, has a lock now; the kernel lists it with the descriptor
+// that it was set through. True when it cannot be known.
+static bool host_has_lock(const struct stat *st)
+{
+	DIR *list = opendir("/proc/thread-self/fd");
+	bool found = !list;
+	struct stat other;
+	int next;
+
+	while (!found && (next = next_open(list, 0, INT_MAX)) >= 0)
+		found = !fstat(next, &other) && other.st_ino == st->st_ino &&
+			other.st_dev == st->st_dev && has_posix_lock(next);
+	if (list)
+		closedir(list);
+	return found;
 }
 
 // Without memory the descriptor is lost: that is less than the host's locks are.
@@ -396,7 +430,8 @@ static int duplicate_onto(int fd, int number, int flags, bool is_dup2,
 		errno = EBUSY;
 		return -1;
 	}
-	if (closing.must_park)
+	// There is no parking: the number is wanted now.
+	if (closing.must_park && host_has_lock(&closing.st))
 		errno = EBUSY;
 	else
 		ret = duplicate(fd, number, flags, is_dup2);
