@@ -96,6 +96,7 @@ static void *run_interpreter(void *number)
 struct victim {
 	struct gorgon_interp *interp;
 	unsigned number;
+	atomic_bool ended;
 };
 
 static void *run_victim(void *arg)
@@ -111,7 +112,17 @@ static void *run_victim(void *arg)
 	if (!exception || strcmp(exception->type, "KeyboardInterrupt"))
 		fail(err ? gorgon_error_message(err) : "the victim's work has ended");
 	gorgon_error_destroy(err);
+	victim->ended = true;
 	return NULL;
+}
+
+// Until it has ended: it may not have begun, and a KeyboardInterrupt may be lost in a destructor.
+static void interrupt(struct victim *victim)
+{
+	while (!victim->ended) {
+		failed(gorgon_interp_interrupt(victim->interp));
+		usleep(20000);
+	}
 }
 
 static void run_victims(void)
@@ -122,9 +133,10 @@ static void run_victims(void)
 	for (; !done; victim.number++) {
 		if (!(victim.interp = start()))
 			return;
+		victim.ended = false;
 		pthread_create(&thread, NULL, run_victim, &victim);
 		usleep(20000 + victim.number % 7 * 30000);
-		failed(gorgon_interp_interrupt(victim.interp));
+		interrupt(&victim);
 		pthread_join(thread, NULL);
 		failed(gorgon_interp_destroy(victim.interp));
 	}

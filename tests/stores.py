@@ -206,27 +206,32 @@ def is_there(store):
     return importlib.util.find_spec(STORES[store].module) is not None
 
 
+def finish(process, timeout, what):
+    """Wait for a process; complaints."""
+    try:
+        output = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        return [f"{what} hangs"]
+    if process.returncode:
+        return [f"{what}: status {process.returncode}: {output[1][-2000:]}"]
+    return output[0].splitlines() if what == "check" else []
+
+
 def run_store(host, python, store, count, interpreters=4, options=(), timeout=3600):
     """Complaints: none when @interpreters, the host and another process have done @count transactions each."""
-    kind = STORES[store]()
+    def start(*words):
+        return subprocess.Popen([*map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
     here = os.path.abspath(__file__)
+    names = [*(f"interp{number}" for number in range(interpreters)), "outside", *(["host"] if STORES[store].host else [])]
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([python, here, store, folder], check=True, timeout=timeout)
-        outside = subprocess.Popen([python, here, store, folder, "outside", str(count)], stderr=subprocess.PIPE, text=True)
-        inside = subprocess.run([host, "-n", str(interpreters), *options, here, store, folder, str(count)],
-                                capture_output=True, text=True, timeout=timeout, check=False)
-        complaints = [] if not inside.returncode else [f"host: status {inside.returncode}: {inside.stderr[-2000:]}"]
-        errors = outside.communicate(timeout=timeout)[1]
-        if outside.returncode:
-            complaints.append(f"outside: status {outside.returncode}: {errors[-2000:]}")
-        names = [*(f"interp{number}" for number in range(interpreters)), "outside", *(["host"] if kind.host else [])]
-        try:
-            checked = subprocess.run([python, here, store, folder, ",".join(names), str(count), "check"],
-                                     capture_output=True, text=True, timeout=timeout, check=False)
-        except subprocess.TimeoutExpired:
-            return [*complaints, "the check hangs"]
-        complaints += checked.stdout.splitlines() + ([checked.stderr[-2000:]] if checked.returncode else [])
-        return complaints
+        complaints = finish(start(python, here, store, folder), timeout, "making it")
+        outside = start(python, here, store, folder, "outside", count)
+        inside = start(host, "-n", interpreters, *options, here, store, folder, count)
+        complaints += finish(inside, timeout, "host") + finish(outside, timeout, "outside")
+        return complaints + finish(start(python, here, store, folder, ",".join(names), count, "check"), timeout, "check")
 
 
 def main(store, folder, name=None, count=0, check=None):
