@@ -2,9 +2,9 @@
 """Files that several use at once and that rely on record locks: what each does, and whether nothing was lost.
 
 build/stores (tests/stores.c) calls work() in interpreters, `python3 stores.py STORE FOLDER NAME COUNT` is a process that
-takes part. run_store() is what the tests want: it makes a store, lets all of them work and looks at the result."""
+takes part. run_store() is what the tests want: it makes a store, lets all of them work and looks at the result. run_executor()
+does so with the package's executor: there the host is a python3."""
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -201,9 +201,9 @@ def work(store, folder, name, count):
     STORES[store]().work(folder, name, count)
 
 
-def is_there(store):
-    """Whether the distribution's Python has the module."""
-    return importlib.util.find_spec(STORES[store].module) is not None
+def is_there(store, python):
+    """Whether @python has the module."""
+    return subprocess.run([python, "-c", f"import {STORES[store].module}"], stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
 def finish(process, timeout, what):
@@ -219,19 +219,51 @@ def finish(process, timeout, what):
     return output[0].splitlines() if what == "check" else []
 
 
-def run_store(host, python, store, count, interpreters=4, options=(), timeout=3600):
-    """Complaints: none when @interpreters, the host and another process have done @count transactions each."""
-    def start(*words):
-        return subprocess.Popen([*map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def start(*words, env=None):
+    return subprocess.Popen([*map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1", **(env or {})))
 
+
+def run_beside(python, store, count, names, timeout, command, env=None):
+    """Complaints. @command is given the store, its folder and @count, and does the work of @names."""
     here = os.path.abspath(__file__)
-    names = [*(f"interp{number}" for number in range(interpreters)), "outside", *(["host"] if STORES[store].host else [])]
     with tempfile.TemporaryDirectory() as folder:
         complaints = finish(start(python, here, store, folder), timeout, "making it")
         outside = start(python, here, store, folder, "outside", count)
-        inside = start(host, "-n", interpreters, *options, here, store, folder, count)
+        inside = start(*command, store, folder, count, env=env)
         complaints += finish(inside, timeout, "host") + finish(outside, timeout, "outside")
-        return complaints + finish(start(python, here, store, folder, ",".join(names), count, "check"), timeout, "check")
+        names = ",".join([*names, "outside"])
+        return complaints + finish(start(python, here, store, folder, names, count, "check"), timeout, "check")
+
+
+def run_store(host, python, store, count, interpreters=4, options=(), timeout=3600):
+    """Complaints: none when @interpreters, the host and another process have done @count transactions each."""
+    names = [*(f"interp{number}" for number in range(interpreters)), *(["host"] if STORES[store].host else [])]
+    return run_beside(python, store, count, names, timeout, [host, "-n", interpreters, *options, os.path.abspath(__file__)])
+
+
+EXECUTOR = """
+import sys, threading
+from gorgon import InterpreterPoolExecutor
+
+path, store, folder, count = sys.argv[1:]
+
+def work(path, store, folder, name, count):
+    import runpy
+    runpy.run_path(path)["work"](store, folder, name, count)
+
+with InterpreterPoolExecutor(4) as pool:
+    futures = [pool.submit(work, path, store, folder, f"interp{i}", int(count)) for i in range(4)]
+    work(path, store, folder, "host", int(count))
+    for future in futures:
+        future.result()
+"""
+
+
+def run_executor(python, site, store, count, timeout=3600):
+    """The same with an InterpreterPoolExecutor of @python, which finds the package in @site and works itself."""
+    return run_beside(python, store, count, [*(f"interp{number}" for number in range(4)), "host"], timeout,
+                      [python, "-c", EXECUTOR, os.path.abspath(__file__)], {"PYTHONPATH": site})
 
 
 def main(store, folder, name=None, count=0, check=None):
