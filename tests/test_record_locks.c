@@ -394,25 +394,6 @@ static void other_commands_are_the_kernel_s(void **state)
 	one.close(fd);
 }
 
-static void lmdb_s_mark_of_a_living_process_is_one_for_all(void **state)
-{
-	static const uint32_t magic = 0xbeefc0de;
-	off_t pid = getpid();
-
-	(void)state;
-	assert_int_equal(lock_one(F_WRLCK, pid, 1), 0);
-	assert_int_equal(lock_two(F_WRLCK, pid, 1), EAGAIN);
-	lock_one(F_UNLCK, pid, 1);
-	assert_int_equal(pwrite(fd_host, &magic, sizeof(magic), 0), sizeof(magic));
-	assert_int_equal(lock_one(F_WRLCK, pid, 1), 0);
-	assert_int_equal(lock_two(F_WRLCK, pid, 1), 0);
-	assert_int_equal(lock_outside(F_WRLCK, pid, 1), EAGAIN);
-	lock_one(F_UNLCK, pid, 1);
-	assert_int_equal(lock_outside(F_WRLCK, pid, 1), EAGAIN);
-	assert_int_equal(lock_one(F_WRLCK, pid + 1, 1), 0);
-	assert_int_equal(lock_two(F_WRLCK, pid + 1, 1), EAGAIN);
-}
-
 // --- closing ------------------------------------------------------------------------------
 
 static void close_any(int fd)
@@ -1005,7 +986,6 @@ int main(void)
 		CASE(errors_are_the_kernel_s),
 		CASE(a_file_opened_for_reading_is_locked_and_then_for_writing),
 		CASE(other_commands_are_the_kernel_s),
-		CASE(lmdb_s_mark_of_a_living_process_is_one_for_all),
 		CASE(closing_any_descriptor_drops_the_namespace_s_locks),
 		CASE(closing_another_file_drops_nothing),
 		CASE(dup2_onto_itself_closes_nothing),

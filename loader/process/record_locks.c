@@ -36,21 +36,6 @@ bool gorgon_record_locks_are_native(const struct gorgon_record_locks *owner)
 	       !gorgon_lock_files_are_ours();
 }
 
-// --- LMDB ---------------------------------------------------------------------------------
-
-// LMDB locks the byte with the number of its process for as long as it reads, so that others
-// see that the process lives. That is one lock for all of this process, whoever holds it:
-// a shared one is seen by the others in the same way. Told by the first word of the file.
-static bool marks_process(int fd, const struct flock *lock)
-{
-	static const uint32_t magic = 0xbeefc0de;
-	uint32_t word;
-
-	return lock->l_type == F_WRLCK && lock->l_whence == SEEK_SET && lock->l_len == 1 &&
-	       lock->l_start == getpid() && pread(fd, &word, sizeof(word), 0) == sizeof(word) &&
-	       word == magic;
-}
-
 // --- deadlocks ------------------------------------------------------------------------------
 
 // A thread that waits, or is about to.
@@ -316,23 +301,14 @@ static int get(struct gorgon_record_locks *owner, int fd, const struct stat *st,
 
 // --- the functions ----------------------------------------------------------------------------
 
-static int native(int fd, int cmd, const struct flock *lock, struct flock *ret)
-{
-	struct flock copy = *lock;
-
-	return fcntl(fd, cmd, cmd == F_GETLK ? ret : &copy);
-}
-
 static int lock_record(struct gorgon_record_locks *owner, int fd, int cmd, struct flock *arg)
 {
 	struct flock lock = *arg;
 	struct stat st;
 
-	if (cmd != F_GETLK && marks_process(fd, &lock))
-		lock.l_type = F_RDLCK;
 	if (gorgon_record_locks_are_native(owner) || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
 	    fcntl(fd, F_GETFL) & O_PATH)
-		return native(fd, cmd, &lock, arg);
+		return fcntl(fd, cmd, arg);
 	if (!make_absolute(fd, &lock))
 		return -1;
 	return cmd == F_GETLK ? get(owner, fd, &st, lock, arg)
