@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "helpers.h"
 #include "../loader/elf/ns.h"
+#include "../loader/process/files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -219,13 +220,15 @@ static void a_file_is_known_by_all_of_its_names(void **state)
 
 static void a_program_with_its_own_table_has_the_kernel_s_locks(void **state)
 {
+	struct gorgon_own_files *files = gorgon_parts_state(two.ns->parts, &gorgon_files_part);
+
 	(void)state;
-	two.ns->own_files = true;
+	files->own = true;
 	// The table is the host's here: its locks are.
 	assert_int_equal(lock_two(F_WRLCK, 0, 10), 0);
 	assert_int_equal(lock_host(F_WRLCK, 0, 10), 0);
 	assert_int_equal(lock_one(F_WRLCK, 0, 10), EAGAIN);
-	two.ns->own_files = false;
+	files->own = false;
 }
 
 // --- what fcntl() and lockf() say --------------------------------------------------------------

@@ -38,6 +38,8 @@ static const char help[] =
 	"  --isolate HOW        who makes copies: loader (the default, gorgon's own), copy (copies of\n"
 	"                       files, for the system's linker) or dlmopen (namespaces of the\n"
 	"                       system's linker, 15 at most)\n"
+	"  --shared-files       descriptors, current directory, umask are the process's; otherwise each\n"
+	"                       interpreter has its own, as a process has\n"
 	"\n"
 	"info options:\n"
 	"  --deps FILE          what loading a module or library would bring: private or shared, why\n"

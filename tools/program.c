@@ -36,6 +36,7 @@ static struct gorgon_error *create_one(struct job *job)
 		.ns = job->program->ns,
 		.timing = job->program->timing,
 		.isolate = job->program->isolate,
+		.files = job->program->files,
 	};
 	struct gorgon_error *err;
 

@@ -88,21 +88,25 @@ static struct gorgon_error *group_read(struct gorgon_group *group, const char *p
 				       struct gorgon_object *loader, struct gorgon_object **ret)
 {
 	struct gorgon_image *image;
-	struct gorgon_error *err = gorgon_image_open(path, &image);
+	struct gorgon_file file;
+	struct gorgon_error *err = gorgon_image_open_file(path, &image, &file);
 	struct gorgon_object *object;
 
 	if (err)
 		return err;
 	if ((object = find_image(group, image))) {
+		gorgon_file_close(&file);
 		gorgon_image_close(image);
 		*ret = object;
 		return NULL;
 	}
 	object = gorgon_object_create(group->ns, path, image);
 	if (!object) {
+		gorgon_file_close(&file);
 		gorgon_image_close(image);
 		return &gorgon_error_nomem;
 	}
+	object->file = file;
 	object->loader = loader;
 	if (!group_add(group, object)) {
 		gorgon_object_destroy(object);

@@ -34,7 +34,6 @@ struct gorgon_ns {
 	struct gorgon_policy policy;
 	struct gorgon_ns_opts opts; /* callbacks; its pattern pointers are not used */
 	struct gorgon_thunks *thunks;
-	bool own_files; /* its program's threads have a descriptor table of their own; atomic */
 	void **parts; /* states of what each namespace has of the process; see ../process/part.h */
 	struct gorgon_signals *signals;
 	struct gorgon_locale *locale;

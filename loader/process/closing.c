@@ -324,7 +324,7 @@ static bool concerns_us(const struct closing *closing, int fd)
 }
 
 // False: the number is ours, and not open for the program.
-static bool begin(struct closing *closing, int fd, const struct gorgon_record_locks *owner)
+static bool begin(struct closing *closing, int fd, struct gorgon_record_locks *owner)
 {
 	*closing = (struct closing){0};
 	if (!needs_care(fd, owner) || fstat(fd, &closing->st) || !S_ISREG(closing->st.st_mode))
@@ -337,6 +337,7 @@ static bool begin(struct closing *closing, int fd, const struct gorgon_record_lo
 	}
 	closing->own = gorgon_lock_file_find(owner, &closing->st);
 	closing->entered = concerns_us(closing, fd);
+	__atomic_add_fetch(&owner->closings, 1, __ATOMIC_SEQ_CST);
 	if (closing->entered)
 		guard(closing, fd);
 	else
@@ -369,14 +370,21 @@ static void finish(struct closing *closing)
 
 void gorgon_closing_drop(const struct gorgon_record_locks *owner)
 {
-	struct gorgon_lock_file *file = NULL;
+	struct gorgon_lock_file *file, *next;
 
-	if (!gorgon_lock_files_count())
+	if (!gorgon_lock_files_count() || gorgon_record_locks_are_native(owner))
 		return;
 	gorgon_lock_files_enter();
-	while ((file = gorgon_lock_file_next_of(file, owner)))
-		give_back(file);
-	drain();
+	next = gorgon_lock_file_next_of(NULL, owner);
+	while ((file = next)) {
+		next = gorgon_lock_file_next_of(file, owner);
+		if (gorgon_files_are_own()) // the numbers are those of another table
+			file->owner = NULL;
+		else
+			give_back(file);
+	}
+	if (!gorgon_files_are_own())
+		drain();
 	gorgon_lock_files_leave();
 }
 
@@ -589,14 +597,13 @@ static int take_parked(const struct stat *st, int flags)
 	return -1;
 }
 
-// One that is parked, or -1.
-static int reuse(int dir, const char *path, int flags, const struct gorgon_record_locks *owner)
+int gorgon_closing_reuse(int dir, const char *path, int flags)
 {
 	int saved_errno = errno, fd = -1;
 	struct stat st;
 
 	if (!__atomic_load_n(&parked_count, __ATOMIC_RELAXED) || !may_reuse(flags) ||
-	    gorgon_record_locks_are_native(owner))
+	    !gorgon_lock_files_are_ours())
 		return -1;
 	if (!fstatat(dir, path, &st, flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0) &&
 	    S_ISREG(st.st_mode) && may_access(dir, path, flags)) {
@@ -606,30 +613,4 @@ static int reuse(int dir, const char *path, int flags, const struct gorgon_recor
 	}
 	errno = saved_errno;
 	return fd;
-}
-
-int gorgon_closing_openat(int dir, const char *path, int flags, mode_t mode,
-			  struct gorgon_record_locks *owner)
-{
-	int fd = reuse(dir, path, flags, owner);
-
-	return fd >= 0 ? fd : openat(dir, path, flags, mode);
-}
-
-int gorgon_closing_open(const char *path, int flags, mode_t mode,
-			struct gorgon_record_locks *owner)
-{
-	return gorgon_closing_openat(AT_FDCWD, path, flags, mode, owner);
-}
-
-// The names of _FORTIFY_SOURCE, for calls without a mode.
-int gorgon_closing_open_2(const char *path, int flags, struct gorgon_record_locks *owner)
-{
-	return gorgon_closing_open(path, flags, 0, owner);
-}
-
-int gorgon_closing_openat_2(int dir, const char *path, int flags,
-			    struct gorgon_record_locks *owner)
-{
-	return gorgon_closing_openat(dir, path, flags, 0, owner);
 }

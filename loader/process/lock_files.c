@@ -85,8 +85,10 @@ static bool is_there(const struct gorgon_lock_file *file)
 {
 	struct stat st;
 
-	return !fstat(file->fd, &st) && is_inode(file, &st) &&
-	       (file->borrowed || gorgon_lock_file_is_marked(file->fd));
+	if (fstat(file->fd, &st) || !is_inode(file, &st))
+		return false;
+	// Nobody else is given so high a number.
+	return file->borrowed || file->fd >= HIGH || gorgon_lock_file_is_marked(file->fd);
 }
 
 static void drop(struct gorgon_lock_file *file)

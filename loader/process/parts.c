@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: MIT
 // The list of parts, and their states in a namespace.
 
+#include "exchange.h"
+#include "files.h"
 #include "part.h"
 #include "record_locks.h"
+#include "../elf/ns.h"
 
 #include <stdlib.h>
 
-// In the order in which their locks are taken around fork().
+// In the order in which their locks are taken around fork(). At a program's end the last one
+// stops first, and its descriptors are closed last.
 const struct gorgon_part *const gorgon_parts[] = {
+	&gorgon_files_part,
+	&gorgon_proc_paths_part,
+	&gorgon_exchange_part,
 	&gorgon_record_locks,
 	NULL,
 };
@@ -29,6 +36,7 @@ void **gorgon_parts_begin(struct gorgon_ns *ns)
 {
 	void **states = calloc(gorgon_part_count + 1, sizeof(*states));
 
+	ns->parts = states; // where a part finds those before it
 	for (size_t i = 0; states && i < gorgon_part_count; i++) {
 		const struct gorgon_part *part = gorgon_parts[i];
 
@@ -38,6 +46,7 @@ void **gorgon_parts_begin(struct gorgon_ns *ns)
 		if (part->state_size)
 			free(states[i]);
 		end(states, i);
+		ns->parts = NULL;
 		return NULL;
 	}
 	return states;

@@ -32,7 +32,7 @@
 
 bool gorgon_record_locks_are_native(const struct gorgon_record_locks *owner)
 {
-	return __atomic_load_n(&owner->ns->own_files, __ATOMIC_RELAXED) ||
+	return __atomic_load_n(&owner->files->own, __ATOMIC_RELAXED) ||
 	       !gorgon_lock_files_are_ours();
 }
 
@@ -226,20 +226,19 @@ static int check_still_open(struct gorgon_record_locks *owner, int fd, const str
 	return -1;
 }
 
-static bool allows(int fd, short type)
+static bool allows(int mode, short type)
 {
-	int mode = fcntl(fd, F_GETFL) & O_ACCMODE;
-
 	return !(type == F_WRLCK && mode == O_RDONLY) && !(type == F_RDLCK && mode == O_WRONLY);
 }
 
 static int set(struct gorgon_record_locks *owner, int fd, bool wait, const struct stat *st,
-	       struct flock lock)
+	       struct flock lock, int mode)
 {
+	unsigned closings = __atomic_load_n(&owner->closings, __ATOMIC_SEQ_CST);
 	bool unlock = lock.l_type == F_UNLCK;
 	struct gorgon_lock_file *file;
 
-	if (!allows(fd, lock.l_type)) {
+	if (!allows(mode, lock.l_type)) {
 		if (!check_arguments(fd, lock))
 			errno = EBADF;
 		return -1;
@@ -249,7 +248,9 @@ static int set(struct gorgon_record_locks *owner, int fd, bool wait, const struc
 		return unlock ? check_arguments(fd, lock) : -1;
 	if (set_through(owner, file, wait, st, &lock))
 		return -1;
-	return unlock ? 0 : check_still_open(owner, fd, st, lock);
+	if (unlock || closings == __atomic_load_n(&owner->closings, __ATOMIC_SEQ_CST))
+		return 0;
+	return check_still_open(owner, fd, st, lock);
 }
 
 // --- asking ---------------------------------------------------------------------------------
@@ -305,14 +306,15 @@ static int lock_record(struct gorgon_record_locks *owner, int fd, int cmd, struc
 {
 	struct flock lock = *arg;
 	struct stat st;
+	int flags;
 
 	if (gorgon_record_locks_are_native(owner) || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
-	    fcntl(fd, F_GETFL) & O_PATH)
+	    (flags = fcntl(fd, F_GETFL)) < 0 || flags & O_PATH)
 		return fcntl(fd, cmd, arg);
 	if (!make_absolute(fd, &lock))
 		return -1;
 	return cmd == F_GETLK ? get(owner, fd, &st, lock, arg)
-			      : set(owner, fd, cmd == F_SETLKW, &st, lock);
+			      : set(owner, fd, cmd == F_SETLKW, &st, lock, flags & O_ACCMODE);
 }
 
 static int record_fcntl(int fd, int cmd, void *arg, struct gorgon_record_locks *owner)
@@ -358,7 +360,8 @@ static int record_lockf(int fd, int cmd, off_t size, struct gorgon_record_locks 
 
 static bool begin(void *state, struct gorgon_ns *ns)
 {
-	((struct gorgon_record_locks *)state)->ns = ns;
+	((struct gorgon_record_locks *)state)->files =
+		gorgon_parts_state(ns->parts, &gorgon_files_part);
 	return true;
 }
 
@@ -384,9 +387,6 @@ static void after_fork(bool child)
 	{name, target, args, 0, GORGON_OWN,                                                        \
 	 "drops the interpreter's record locks of the file, and never the host's: while that has "  \
 	 "any the number stays in use"}
-#define OPENS(name, target, args)                                                                  \
-	{name, target, args, 0, GORGON_OWN,                                                        \
-	 "a descriptor whose closing had to wait for the host's record locks is used again"}
 
 static const struct gorgon_bound bound[] = {
 	LOCKS("fcntl", record_fcntl, 3),
@@ -405,16 +405,6 @@ static const struct gorgon_bound bound[] = {
 	CLOSES("_IO_fclose", gorgon_closing_fclose, 1),
 	CLOSES("freopen", gorgon_closing_freopen, 3),
 	CLOSES("freopen64", gorgon_closing_freopen, 3),
-	OPENS("open", gorgon_closing_open, 3),
-	OPENS("open64", gorgon_closing_open, 3),
-	OPENS("__open", gorgon_closing_open, 3),
-	OPENS("__open64", gorgon_closing_open, 3),
-	OPENS("__open_2", gorgon_closing_open_2, 2),
-	OPENS("__open64_2", gorgon_closing_open_2, 2),
-	OPENS("openat", gorgon_closing_openat, 4),
-	OPENS("openat64", gorgon_closing_openat, 4),
-	OPENS("__openat_2", gorgon_closing_openat_2, 3),
-	OPENS("__openat64_2", gorgon_closing_openat_2, 3),
 };
 
 const struct gorgon_part gorgon_record_locks = {

@@ -3,6 +3,7 @@
 #ifndef GORGON_PROCESS_RECORD_LOCKS_H
 #define GORGON_PROCESS_RECORD_LOCKS_H
 
+#include "files.h"
 #include "part.h"
 
 #include <stdbool.h>
@@ -11,7 +12,8 @@
 
 /* The state of the part: who owns locks. */
 struct gorgon_record_locks {
-	struct gorgon_ns *ns;
+	const struct gorgon_own_files *files;
+	unsigned closings; /* of files with locks, so far; atomic */
 };
 
 extern const struct gorgon_part gorgon_record_locks;
@@ -31,13 +33,10 @@ void gorgon_closing_closefrom(int first, struct gorgon_record_locks *owner);
 int gorgon_closing_fclose(FILE *stream, struct gorgon_record_locks *owner);
 FILE *gorgon_closing_freopen(const char *path, const char *mode, FILE *stream,
 			     struct gorgon_record_locks *owner);
-int gorgon_closing_open(const char *path, int flags, mode_t mode,
-			struct gorgon_record_locks *owner);
-int gorgon_closing_openat(int dir, const char *path, int flags, mode_t mode,
-			  struct gorgon_record_locks *owner);
-int gorgon_closing_open_2(const char *path, int flags, struct gorgon_record_locks *owner);
-int gorgon_closing_openat_2(int dir, const char *path, int flags,
-			    struct gorgon_record_locks *owner);
+
+/* What open() or openat() gives instead of opening the file, or -1. For a namespace without a
+ * descriptor table of its own. */
+int gorgon_closing_reuse(int dir, const char *path, int flags);
 
 /* All locks of @owner go. */
 void gorgon_closing_drop(const struct gorgon_record_locks *owner);
