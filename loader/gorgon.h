@@ -20,7 +20,7 @@
  *   holds the system's own loader lock, which comes after ours.
  * - Fork: the lock is taken around fork(); the child keeps every namespace.
  *   Of the interpreters only the one whose thread forked can go on running.
- * - Signals: nothing here is async-signal-safe.
+ * - Signals: nothing here is async-signal-safe but gorgon_waitpid() with WNOHANG.
  * - Strings that are passed in are copied. Addresses are run-time addresses.
  * - The library never prints and never ends the process.
  * - Option structures start with their own size; a zeroed structure with the
@@ -209,18 +209,20 @@ enum gorgon_debug_mode {
 /** Options of gorgon_ns_create(). */
 struct gorgon_ns_opts {
 	size_t size; /**< sizeof(struct gorgon_ns_opts) */
-	/** NULL-terminated shell patterns of library names (`libfoo.so.1`) to take from the
+	/** NULL-terminated shell patterns of library names (`libfoo.so.1`, no folders) to take from the
 	 * system although they would be private by default. NULL for none. A library can be
 	 * shared only with all that it needs: to load one of these that needs a private
-	 * library is GORGON_ERROR_ARGUMENT. */
+	 * library is GORGON_ERROR_ARGUMENT. So is the name of a libpython. */
 	const char *const *share;
-	/** The opposite; wins over @c share. */
+	/** The opposite; wins over @c share. A pattern that takes in the C library, the dynamic
+	 * linker or a sanitizer's runtime ("*", "libc*") is GORGON_ERROR_ARGUMENT. */
 	const char *const *keep_private;
 	/** Answers names before the system does. NULL for none. Must outlive the namespace. */
 	const struct gorgon_provider *provider;
 	enum gorgon_debug_mode debug;
-	/** Receives a debug line now and then (no newline). NULL for silence. Called with
-	 * the loader's lock held. */
+	/** Receives a debug line now and then (no newline). NULL for silence. Called with locks
+	 * held, the loader's or those of private code, and by several threads at once: calls
+	 * nothing of this library. */
 	void (*log)(void *ctx, const char *line);
 	void *log_ctx;
 	/** Receives what private code writes to descriptors 1 and 2 through write().
@@ -254,7 +256,7 @@ struct gorgon_ns_opts {
  * @param      opts  NULL for defaults.
  * @param[out] ret   To be released with gorgon_ns_destroy().
  * @return GORGON_ERROR_NOMEM, GORGON_ERROR_OS (no memory map left),
- *         GORGON_ERROR_ARGUMENT (opts->size unknown). Since 0.1.
+ *         GORGON_ERROR_ARGUMENT (opts->size unknown, a pattern that cannot be obeyed). Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_ns_create(const struct gorgon_ns_opts *opts, struct gorgon_ns **ret);
@@ -834,6 +836,34 @@ gorgon_interp_call(struct gorgon_interp *interp, const char *module, const char 
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_interp_interrupt(struct gorgon_interp *interp);
+
+/* ---- process: what the host and its interpreters have together -------- */
+
+/**
+ * waitpid(2) about the host's own children: all that no interpreter has made. Interpreters see
+ * their own alone, by os.wait() and everything that rests on it.
+ *
+ * The kernel does not know of this. A host that calls wait(), waitpid(-1) or waitid(P_ALL) takes
+ * interpreters' children, too, and their programs learn nothing of how they ended (Python's
+ * `Popen.wait()` returns 0 then). Such a host calls this function instead. waitpid() for one
+ * child that the host has made itself needs no change. A host that ignores SIGCHLD does the same
+ * harm: the kernel keeps no child's status for anybody.
+ *
+ * Children of interpreters that have ended are waited for by the library.
+ *
+ * To be used in a handler of SIGCHLD: with WNOHANG it is async-signal-safe.
+ *
+ * @param      pid      As of waitpid(): a child, -1 for any, 0 or less for those of a process
+ *                      group. A child that an interpreter has made is none: ECHILD. What C
+ *                      libraries of an interpreter start by popen(), clone() or syscall() counts as
+ *                      the host's.
+ * @param[out] status   How it ended, or NULL.
+ * @param      options  As of waitpid(). Without WNOHANG any handler of a signal ends the call
+ *                      (EINTR) when it waits for more than one child.
+ * @return the child, 0, or -1 with errno set, as waitpid() says. ENOSYS: @p pid is not one
+ *         child's, and /proc has no lists of children. Since 0.1.
+ */
+GORGON_API pid_t gorgon_waitpid(pid_t pid, int *status, int options);
 
 /* ---- inspection: what an interpreter is and holds ----------------------- */
 

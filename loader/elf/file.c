@@ -53,19 +53,31 @@ int gorgon_file_open(const char *path, struct gorgon_file *ret)
 	return EBADF;
 }
 
+int gorgon_file_adopt(int fd, struct gorgon_file *ret)
+{
+	struct gorgon_file file = {.fd = fd};
+
+	ret->fd = -1;
+	if (fd < 0)
+		return errno;
+	file.flags = fcntl(fd, F_GETFL);
+	if (fstat(fd, &file.st))
+		return errno;
+	*ret = file;
+	return 0;
+}
+
 // Looked at before it is written to: nobody else's file has no name, no contents and no seals
 // to come.
 int gorgon_file_create(const char *name, const void *bytes, size_t size, struct gorgon_file *ret)
 {
-	struct gorgon_file file = {.fd = memfd_create(name, MFD_CLOEXEC)};
+	struct gorgon_file file;
 	ssize_t written;
+	int errnum = gorgon_file_adopt(memfd_create(name, MFD_CLOEXEC), &file);
 
 	ret->fd = -1;
-	if (file.fd < 0)
-		return errno;
-	file.flags = fcntl(file.fd, F_GETFL);
-	if (fstat(file.fd, &file.st))
-		return errno;
+	if (errnum)
+		return errnum;
 	if (fcntl(file.fd, F_GET_SEALS) != F_SEAL_SEAL || file.st.st_nlink || file.st.st_size)
 		return EBADF;
 	written = write(file.fd, bytes, size); // all or nothing, but for memory

@@ -21,6 +21,9 @@ struct gorgon_file {
 /* Open @path, a regular file or any other, for reading. 0 or an errno value; @ret is then closed. */
 int gorgon_file_open(const char *path, struct gorgon_file *ret);
 
+/* The file that was just opened as @fd; with a negative number errno is the result. */
+int gorgon_file_adopt(int fd, struct gorgon_file *ret);
+
 /* A file in memory with @size bytes of @bytes. 0 or an errno value. */
 int gorgon_file_create(const char *name, const void *bytes, size_t size, struct gorgon_file *ret);
 

@@ -83,6 +83,16 @@ static struct gorgon_object *find_image(const struct gorgon_group *group,
 	return object;
 }
 
+static struct gorgon_error *check_image(const char *path, const struct gorgon_image *image)
+{
+	const char *reason = image->soname ? gorgon_policy_must_share(image->soname) : NULL;
+
+	return reason ? gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					    "%s: %s, which cannot be private: %s", path, image->soname,
+					    reason)
+		      : NULL;
+}
+
 // Read one file into the group, unless the namespace or the group has it already.
 static struct gorgon_error *group_read(struct gorgon_group *group, const char *path,
 				       struct gorgon_object *loader, struct gorgon_object **ret)
@@ -99,6 +109,10 @@ static struct gorgon_error *group_read(struct gorgon_group *group, const char *p
 		gorgon_image_close(image);
 		*ret = object;
 		return NULL;
+	}
+	if ((err = check_image(path, image))) {
+		gorgon_image_close(image);
+		return err;
 	}
 	object = gorgon_object_create(group->ns, path, image);
 	if (!object) {

@@ -468,11 +468,9 @@ static struct gorgon_error *reopen(const struct gorgon_image *image, const char 
 // One attempt; done unless the file was lost.
 static void try_step(struct stepping *s)
 {
-	if (!gorgon_file_is_ours(s->file)) {
-		if ((s->err = reopen(s->image, s->path, s->file))) {
-			s->done = true;
-			return;
-		}
+	if (s->file->fd < 0 && (s->err = reopen(s->image, s->path, s->file))) {
+		s->done = true;
+		return;
 	}
 	s->err = s->step(s->ctx, s->file->fd);
 	s->done = gorgon_file_is_ours(s->file);
@@ -480,6 +478,7 @@ static void try_step(struct stepping *s)
 		return;
 	gorgon_error_destroy(s->err);
 	s->err = NULL;
+	s->file->fd = -1;
 }
 
 static void step_apart(void *ctx)

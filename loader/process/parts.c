@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The list of parts, and their states in a namespace.
 
+#include "children.h"
 #include "exchange.h"
 #include "files.h"
 #include "part.h"
 #include "record_locks.h"
+#include "timers.h"
+#include "patch.h"
 #include "../elf/ns.h"
 
 #include <stdlib.h>
@@ -16,6 +19,21 @@ const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_proc_paths_part,
 	&gorgon_exchange_part,
 	&gorgon_record_locks,
+	&gorgon_databases_part,
+	&gorgon_lookups_part,
+	&gorgon_utmp_part,
+	&gorgon_answers_part,
+	&gorgon_hash_table_part,
+	&gorgon_time_zone,
+	&gorgon_syslog,
+	&gorgon_text_domains,
+	&gorgon_random_numbers,
+	&gorgon_multibyte,
+	&gorgon_small_state,
+	&gorgon_options,
+	&gorgon_children_part,
+	&gorgon_timers_part,
+	&gorgon_patch_part,
 	NULL,
 };
 const size_t gorgon_part_count = sizeof(gorgon_parts) / sizeof(*gorgon_parts) - 1;

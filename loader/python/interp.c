@@ -19,6 +19,7 @@
 #include "../elf/symbol.h"
 #include "../elf/lock.h"
 #include "../elf/ns.h"
+#include "../elf/signals.h"
 #include "../elf/thunk.h"
 #include "../process/files.h"
 
@@ -247,6 +248,7 @@ static void run_main(void *ctx)
 							GORGON_INTERP_ENDED, GORGON_INTERP_ENDED};
 	struct main *main = ctx;
 	struct gorgon_interp *interp = main->interp;
+	int missed;
 
 	main->err = gorgon_call_protect(interp, &states, run, &main->program, &main->program.status);
 	if (main->err)
@@ -259,6 +261,8 @@ static void run_main(void *ctx)
 	interp->isolation->flush(interp->ns); // as at the end of a python3
 	gorgon_parts_stop(interp->ns->parts);
 	gorgon_interp_stamp(&interp->end_ns);
+	if ((missed = gorgon_signals_missed(interp->ns->signals)))
+		main->program.status = 128 + missed; // a process would have ended by it
 }
 
 struct gorgon_error *gorgon_interp_main(struct gorgon_interp *interp, int argc,

@@ -14,6 +14,7 @@
 // thunks of its namespace (../elf/thunk.c).
 
 #define _GNU_SOURCE
+#include "children.h"
 #include "descriptors.h"
 #include "own.h"
 #include "share.h"
@@ -194,6 +195,8 @@ static bool fill(struct gorgon_interp *interp, PyObject *module)
 
 	if (ret && interp->own)
 		ret = !API(interp, PyObject_SetAttrString)(module, "Error", interp->error_type);
+	else if (ret)
+		ret = gorgon_children_add_path(interp);
 	API(interp, Py_DecRef)(number);
 	return ret;
 }
