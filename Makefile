@@ -50,7 +50,7 @@ SYMDUMP_SRC := $(wildcard tools/symdump/*.c)
 UNIT_SRC := $(wildcard tests/test_*.c)
 UNIT_LIB_SRC := tests/elf_builder.c tests/helpers.c tests/calls.c tests/compare.c
 JITREG_UNIT_LIB_SRC := tests/jitreg_util.c tests/jitreg_world.c
-HOSTS := $(BUILD)/host $(BUILD)/host_python $(BUILD)/soak
+HOSTS := $(BUILD)/host $(BUILD)/host_python $(BUILD)/soak $(BUILD)/stores
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
 UNITS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(UNIT_SRC))

@@ -23,6 +23,7 @@
 #include "thread.h"
 #include "tls.h"
 #include "unwind.h"
+#include "../process/lmdb.h"
 #include "../process/part.h"
 
 #include <pthread.h>
@@ -39,6 +40,7 @@ enum when {
 	HEAP,		// unless the host provides a malloc
 	HEAP_OF_PYTHON, // the same, for libpython's own calls
 	REGISTRAR,	// for calls from an object with a JIT descriptor
+	LMDB,		// for calls from LMDB
 	DEFINED,	// although a private object defines it; never instead of the system's
 };
 
@@ -111,6 +113,8 @@ static const struct {
 	{"execvp", gorgon_execvp, 2, WITH_ENVIRONMENT, "as execv"},
 	{"kill", gorgon_process_kill, 2, ALWAYS,
 	 "CPython ends after an unhandled Ctrl-C by sending itself SIGINT: not the host; faults are the thread's"},
+	{"getpid", gorgon_lmdb_getpid, 0, LMDB,
+	 "LMDB would take the readers of other copies for its own"},
 	{"malloc", gorgon_heap_malloc, 1, HEAP_OF_PYTHON,
 	 "what CPython leaves behind goes with its namespace"},
 	{"calloc", gorgon_heap_calloc, 2, HEAP_OF_PYTHON, "as malloc"},
@@ -179,6 +183,8 @@ static bool applies(const struct gorgon_ns *ns, const struct gorgon_object *obje
 		return is_python(object) && !host_provides_malloc(ns, object);
 	case REGISTRAR:
 		return has_registrar(ns, object);
+	case LMDB:
+		return object && gorgon_lmdb_is(object->image);
 	case DEFINED:
 		return false;
 	default:

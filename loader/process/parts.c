@@ -6,6 +6,7 @@
 #include "files.h"
 #include "part.h"
 #include "patch.h"
+#include "record_locks.h"
 #include "streams.h"
 #include "timers.h"
 #include "../elf/ns.h"
@@ -19,6 +20,7 @@ const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_streams_part,
 	&gorgon_proc_paths_part,
 	&gorgon_exchange_part,
+	&gorgon_record_locks,
 	&gorgon_databases_part,
 	&gorgon_lookups_part,
 	&gorgon_utmp_part,

@@ -13,6 +13,7 @@
 
 #define _GNU_SOURCE
 #include "files.h"
+#include "record_locks.h"
 #include "streams.h"
 #include "../elf/ns.h"
 
@@ -118,9 +119,21 @@ static const char *translate(const struct state *state, const char *path, char *
 
 #define ST const struct state *state
 
-FUNCTION(int, open, (const char *path, int flags, mode_t mode, ST), path, path, flags, mode)
-FUNCTION(int, openat, (int at, const char *path, int flags, mode_t mode, ST), path, at, path, flags,
-	 mode)
+// A descriptor that could not be closed yet is taken before a new one: see closing.c.
+static int own_openat(int at, const char *path, int flags, mode_t mode, ST)
+{
+	bool own = __atomic_load_n(&state->files->own, __ATOMIC_RELAXED);
+	int fd = own ? -1 : gorgon_closing_reuse(at, path, flags);
+	char buffer[NAME_SIZE];
+
+	return fd >= 0 ? fd : openat(at, translate(state, path, buffer), flags, mode);
+}
+
+static int own_open(const char *path, int flags, mode_t mode, ST)
+{
+	return own_openat(AT_FDCWD, path, flags, mode, state);
+}
+
 FUNCTION(int, creat, (const char *path, mode_t mode, ST), path, path, mode)
 FUNCTION(DIR *, opendir, (const char *path, ST), path, path)
 FUNCTION(ssize_t, readlink, (const char *path, char *target, size_t size, ST), path, path, target,
