@@ -19,6 +19,7 @@ const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_files_part,
 	&gorgon_streams_part,
 	&gorgon_proc_paths_part,
+	&gorgon_aio_part,
 	&gorgon_exchange_part,
 	&gorgon_record_locks,
 	&gorgon_databases_part,
