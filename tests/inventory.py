@@ -211,7 +211,7 @@ def contradictions(decisions):
             ours = decisions.bound.get(name)
             if group.decision in process.OURS and ours != group.decision:
                 problems.append(f"{name}: {group.decision}, but for private code it is {ours or 'the system' + chr(39) + 's'}")
-            elif ours and group.decision not in (*process.OURS, "undecided"):
+            elif ours and group.decision not in process.OURS:
                 problems.append(f"{name}: {group.decision}, but private code gets ours")
     return problems
 

