@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // A host whose interpreters share a file with it: a database, or one with record locks.
 //
-//	stores [-c] [-n INTERPRETERS] [-v] FILE STORE FOLDER COUNT
+//	stores [-c] [-n INTERPRETERS] [-o] [-v] FILE STORE FOLDER COUNT
 //
 // Each interpreter (default 4) is started and called on a thread of the host's own: work(STORE,
 // FOLDER, NAME, COUNT), which FILE defines, does COUNT transactions. The host does as many
 // meanwhile where it knows the store: sqlite-* with a libsqlite3 of its own, and counter. With -v
 // there is a victim besides: an interpreter that is interrupted in the middle of its
 // work and destroyed, and a next one, until the others are done; one line says how many there were.
-// With -c the system's linker loads copies (GORGON_ISOLATE_COPY). Exit status 0, or 1 when a
+// With -c the system's linker loads copies (GORGON_ISOLATE_COPY), with -o each interpreter has
+// descriptors of its own (GORGON_FILES_THREAD). Exit status 0, or 1 when a
 // call has failed. tests/stores.py looks at what came of it.
 
 #define _GNU_SOURCE
@@ -18,6 +19,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +32,7 @@
 static const char *file, *store, *folder;
 static int64_t transactions;
 static enum gorgon_isolate isolate = GORGON_ISOLATE_LOADER;
+static enum gorgon_files files = GORGON_FILES_AUTO;
 static atomic_bool done;
 static atomic_uint failures;
 
@@ -52,7 +55,7 @@ static bool failed(struct gorgon_error *err)
 
 static struct gorgon_interp *start(void)
 {
-	struct gorgon_interp_opts opts = {.size = sizeof(opts), .isolate = isolate};
+	struct gorgon_interp_opts opts = {.size = sizeof(opts), .isolate = isolate, .files = files};
 	struct gorgon_interp *interp;
 
 	if (failed(gorgon_interp_create(&opts, &interp)))
@@ -96,9 +99,11 @@ static void *run_interpreter(void *number)
 struct victim {
 	struct gorgon_interp *interp;
 	unsigned number;
+	sem_t started, let_go; // the latter: nobody interrupts it any more
 	atomic_bool ended;
 };
 
+// All on one thread: with -o it is the interpreter's.
 static void *run_victim(void *arg)
 {
 	struct victim *victim = arg;
@@ -106,6 +111,10 @@ static void *run_victim(void *arg)
 	struct gorgon_error *err;
 	char name[24];
 
+	victim->interp = start();
+	sem_post(&victim->started);
+	if (!victim->interp)
+		return NULL;
 	snprintf(name, sizeof(name), "victim%u", victim->number);
 	err = work(victim->interp, name, INT64_MAX);
 	exception = gorgon_error_exception(err);
@@ -113,6 +122,8 @@ static void *run_victim(void *arg)
 		fail(err ? gorgon_error_message(err) : "the victim's work has ended");
 	gorgon_error_destroy(err);
 	victim->ended = true;
+	sem_wait(&victim->let_go);
+	failed(gorgon_interp_destroy(victim->interp));
 	return NULL;
 }
 
@@ -123,6 +134,7 @@ static void interrupt(struct victim *victim)
 		failed(gorgon_interp_interrupt(victim->interp));
 		usleep(20000);
 	}
+	sem_post(&victim->let_go);
 }
 
 static void run_victims(void)
@@ -130,15 +142,19 @@ static void run_victims(void)
 	struct victim victim = {0};
 	pthread_t thread;
 
+	sem_init(&victim.started, 0, 0);
+	sem_init(&victim.let_go, 0, 0);
 	for (; !done; victim.number++) {
-		if (!(victim.interp = start()))
-			return;
 		victim.ended = false;
 		pthread_create(&thread, NULL, run_victim, &victim);
-		usleep(20000 + victim.number % 7 * 30000);
-		interrupt(&victim);
+		sem_wait(&victim.started);
+		if (victim.interp) {
+			usleep(20000 + victim.number % 7 * 30000);
+			interrupt(&victim);
+		}
 		pthread_join(thread, NULL);
-		failed(gorgon_interp_destroy(victim.interp));
+		if (!victim.interp)
+			return;
 	}
 	printf("victims %u\n", victim.number);
 }
@@ -270,11 +286,13 @@ int main(int argc, char **argv)
 	bool victims = false;
 	pthread_t thread;
 
-	while ((option = getopt(argc, argv, "cn:v")) != -1) {
+	while ((option = getopt(argc, argv, "cn:ov")) != -1) {
 		if (option == 'c')
 			isolate = GORGON_ISOLATE_COPY;
 		else if (option == 'n')
 			count = atoi(optarg);
+		else if (option == 'o')
+			files = GORGON_FILES_THREAD;
 		else if (option == 'v')
 			victims = true;
 		else

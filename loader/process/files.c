@@ -128,6 +128,11 @@ bool gorgon_files_are_own(void)
 	return own != NOTHING;
 }
 
+bool gorgon_files_have_directory(void)
+{
+	return own == ALL;
+}
+
 void gorgon_files_close_from(int first)
 {
 	struct rlimit limit = {.rlim_cur = 1024};

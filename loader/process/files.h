@@ -33,8 +33,9 @@ extern const struct gorgon_part gorgon_files_part, gorgon_proc_paths_part, gorgo
  */
 int gorgon_files_unshare(void);
 
-/* Whether the calling thread did that. */
+/* Whether the calling thread did that, and whether it got its own current directory, too. */
 bool gorgon_files_are_own(void);
+bool gorgon_files_have_directory(void);
 
 /* Close all descriptors from @first on. */
 void gorgon_files_close_from(int first);

@@ -269,17 +269,12 @@ struct gorgon_error *gorgon_interp_main(struct gorgon_interp *interp, int argc,
 					const char *const *argv, int *status)
 {
 	struct main main = {.interp = interp, .program = {argc, argv, 0}};
-	struct gorgon_home *home;
 	struct gorgon_error *err;
 
-	if (interp->files != GORGON_FILES_AUTO) {
+	if (interp->files != GORGON_FILES_AUTO)
 		run_main(&main);
-	} else {
-		if ((err = gorgon_home_create(&home)))
-			return err;
-		gorgon_home_run(home, run_main, &main);
-		gorgon_home_destroy(home);
-	}
+	else if ((err = gorgon_home_run(run_main, &main)))
+		return err;
 	if (!main.err)
 		*status = main.program.status;
 	return main.err;

@@ -89,9 +89,12 @@ static const struct method {
 	 "nobody has sent it.", ANYWHERE},
 	{"InterpreterPoolExecutor", GORGON_THUNK_EXECUTOR, METH_VARARGS | METH_KEYWORDS,
 	 "InterpreterPoolExecutor(...)\n--\n\nOnly in the host: RuntimeError.", INSIDE},
+	{"_own_files", GORGON_THUNK_OWN_FILES, METH_NOARGS,
+	 "_own_files()\n--\n\n"
+	 "Give this thread descriptors of its own, for good. Whether it has a current directory\n"
+	 "of its own, too.", HOST},
 	{"_create", GORGON_THUNK_OWN_CREATE, METH_VARARGS,
-	 "_create(python, options, progress, share_files)\n--\n\n"
-	 "Start an interpreter, on a thread with descriptors of its own or on this one.", HOST},
+	 "_create(python, options, progress)\n--\n\nStart an interpreter on this thread.", HOST},
 	{"_call", GORGON_THUNK_OWN_CALL, METH_VARARGS,
 	 "_call(interpreter, module, function, args)\n--\n\nCall a function in it.", HOST},
 	{"_interrupt", GORGON_THUNK_OWN_INTERRUPT, METH_O,
@@ -232,6 +235,7 @@ void gorgon_module_thunks(struct gorgon_interp *interp, struct gorgon_thunk *lis
 	list[GORGON_THUNK_RECEIVE_FD] =
 		(struct gorgon_thunk){gorgon_descriptors_receive, 2, interp};
 	list[GORGON_THUNK_EXECUTOR] = (struct gorgon_thunk){executor, 3, interp};
+	list[GORGON_THUNK_OWN_FILES] = (struct gorgon_thunk){gorgon_own_files, 2, interp};
 	list[GORGON_THUNK_OWN_CREATE] = (struct gorgon_thunk){gorgon_own_create, 2, interp};
 	list[GORGON_THUNK_OWN_CALL] = (struct gorgon_thunk){gorgon_own_call, 2, interp};
 	list[GORGON_THUNK_OWN_INTERRUPT] = (struct gorgon_thunk){gorgon_own_interrupt, 2, interp};

@@ -17,6 +17,7 @@ struct gorgon_array *gorgon_own_hold(struct gorgon_interp *own, PyObject *object
 				     const struct gorgon_array_layout *layout, bool writable);
 
 /* Functions of its module; each is behind a thunk. */
+PyObject *gorgon_own_files(PyObject *self, PyObject *unused, struct gorgon_interp *own);
 PyObject *gorgon_own_create(PyObject *self, PyObject *args, struct gorgon_interp *own);
 PyObject *gorgon_own_call(PyObject *self, PyObject *args, struct gorgon_interp *own);
 PyObject *gorgon_own_interrupt(PyObject *self, PyObject *args, struct gorgon_interp *own);

@@ -3,9 +3,14 @@
 
 Each worker is a daemon thread of this Python, which is the main thread of an interpreter of its own and calls into it
 without holding this Python's GIL. Work is pickled by the thread that submits it (see _crossing.py); so the worker has
-nothing to do under the GIL but to hand bytes on."""
+nothing to do under the GIL but to hand bytes on.
+
+A worker's thread has descriptors and a current directory of its own, which are its interpreter's. What this Python's code
+does - results are unpickled, callbacks of futures run, progress is told - must not see them: a second thread, the desk,
+does it while the worker waits."""
 
 import atexit
+import contextlib
 import os
 import queue
 import subprocess
@@ -42,26 +47,86 @@ class Work:
         self.progress_error = None
 
 
+class Desk:
+    """A thread beside a worker's, with this process's descriptors, for what is not the interpreter's."""
+
+    def __init__(self, number):
+        self.tasks = queue.SimpleQueue()
+        self.thread = threading.Thread(target=self.live, daemon=True, name=f"gorgon-{number}-desk")
+        self.thread.start()
+
+    def live(self):
+        while task := self.tasks.get():
+            task()
+
+    def call(self, function, *args):
+        """What it returns or raises there."""
+        reply = queue.SimpleQueue()
+
+        def task():
+            try:
+                reply.put((function(*args), None))
+            except BaseException as error:
+                reply.put((None, error))
+
+        self.tasks.put(task)
+        value, error = reply.get()
+        if error:
+            raise error
+        return value
+
+    def close(self):
+        self.tasks.put(None)
+
+
+class NoDesk:
+    """With descriptors that are shared the worker does all of it itself."""
+    thread = None
+
+    def call(self, function, *args):
+        return function(*args)
+
+    def close(self):
+        pass
+
+
 class Worker:
     """An interpreter; all but interrupt() on the thread that made it."""
 
-    def __init__(self, options, initializer):
+    def __init__(self, options, initializer, number):
         self.options, self.initializer = options, initializer
+        # Before this worker's thread, which would hand it the wrong descriptors.
+        self.desk = NoDesk() if options["share_files"] else Desk(number)
+        self.place = None
         self.lock = threading.Lock()  # of both: nobody interrupts what is gone
         self.handle = None
         self.calling = False
         self.work = None
 
+    def take_files(self):
+        """On the worker's thread, first of all."""
+        if not self.options["share_files"] and _gorgon._own_files():
+            mask = os.umask(0)
+            os.umask(mask)
+            self.place = os.getcwd(), mask
+
+    def put_back_files(self):
+        """For the next interpreter on this thread, which begins where the first one has."""
+        if self.place:
+            directory, mask = self.place
+            os.umask(mask)
+            with contextlib.suppress(OSError):  # it is gone
+                os.chdir(directory)
+
     def start(self):
-        self.handle = _gorgon._create(self.options["python"], self.options["flags"], self.report,
-                                      self.options["share_files"])
+        self.handle = _gorgon._create(self.options["python"], self.options["flags"], self.report)
         try:
             _gorgon._call(self.handle, "builtins", "exec",
                           [START, {"path": _crossing.__file__, "sys_path": self.options["path"]}])
             if self.initializer:
                 done, *answer = self.run(self.initializer)
                 if not done:
-                    raise unpack_error(answer)
+                    raise self.desk.call(unpack_error, answer)
         except BaseException:
             self.end()
             raise
@@ -76,12 +141,12 @@ class Worker:
                 self.calling = False
 
     def report(self, value):
-        """gorgon.progress() inside; on this worker's thread."""
+        """gorgon.progress() inside."""
         work, progress = self.work, self.options["progress"]
         if not (progress and work):
             return True
         try:
-            progress(work.future, value)
+            self.desk.call(progress, work.future, value)
             return True
         except BaseException as error:
             work.progress_error = error
@@ -89,25 +154,18 @@ class Worker:
 
     def call(self, work):
         """Do the work. Returns whether the interpreter may go on."""
+        answer = failure = None
         self.work = work
         try:
-            done, *answer = self.run(work.call)
+            answer = self.run(work.call)
             work.call = None
-            value = _crossing.load(*answer) if done else unpack_error(answer)
-        except _gorgon.Error as error:
-            done, value = False, KeyboardInterrupt() if error.exception == "KeyboardInterrupt" else error
         except BaseException as error:
-            done, value = False, error
+            failure = error
         self.work = None
-        ended = not done and isinstance(value, _gorgon.Error) and value.code in (PYTHON, BUSY)
+        ended = isinstance(failure, _gorgon.Error) and failure.code in (PYTHON, BUSY)
         if ended:
-            value = BrokenInterpreterPool(str(value))
-        # A callback that raised has stopped the call: its exception says why.
-        value = work.progress_error or value
-        if done and not work.progress_error:
-            work.future.set_result(value)
-        else:
-            work.future.set_exception(value)
+            failure = BrokenInterpreterPool(str(failure))
+        self.desk.call(deliver, work, answer, failure)
         return not ended
 
     def interrupt(self):
@@ -127,6 +185,26 @@ class Worker:
         handle, self.handle = self.handle, None
         if handle:
             destroy(handle)
+
+
+def deliver(work, answer, failure):
+    """Let the future have what came of the work: what the interpreter has answered, or why it has not."""
+    try:
+        done, *answer = answer if failure is None else (False,)
+        if failure is None:
+            value = _crossing.load(*answer) if done else unpack_error(answer)
+        elif isinstance(failure, _gorgon.Error) and failure.exception == "KeyboardInterrupt":
+            value = KeyboardInterrupt()
+        else:
+            value = failure
+    except BaseException as error:
+        done, value = False, error
+    # A callback that raised has stopped the call: its exception says why.
+    value = work.progress_error or value
+    if done and not work.progress_error:
+        work.future.set_result(value)
+    else:
+        work.future.set_exception(value)
 
 
 def destroy(handle):
@@ -156,26 +234,32 @@ def unpack_error(answer):
 def work_off(reference, tasks, worker):
     """The life of a worker's thread. It does not keep its executor alive."""
     try:
+        take_work(reference, tasks, worker)
+    finally:
+        worker.desk.close()
+
+
+def take_work(reference, tasks, worker):
+    try:
+        worker.take_files()
         worker.start()
     except BaseException as error:
-        executor = reference()
-        if executor:
-            executor._break(error)
+        break_executor(reference, worker, error)
         return
     while work := tasks.get():
         if not work.future.set_running_or_notify_cancel():
             continue
         sound = worker.call(work)
         del work
-        executor = reference()
         if not sound:
             worker.end()
+            worker.put_back_files()
             try:
                 worker.start()
             except BaseException as error:
-                if executor:
-                    executor._break(error)
+                break_executor(reference, worker, error)
                 break
+        executor = reference()
         if executor:
             executor._idle.release()
         del executor
@@ -183,13 +267,19 @@ def work_off(reference, tasks, worker):
     worker.end()
 
 
+def break_executor(reference, worker, error):
+    executor = reference()
+    if executor:
+        worker.desk.call(executor._break, error)
+
+
 class InterpreterPoolExecutor(Executor):
     """Run calls in private interpreters of this process, as many at once as there are workers.
 
     max_workers   how many; by default as many as this process may use processors
     initializer   a function that each interpreter calls with *initargs before its first work
-    progress      called as progress(future, value) for each gorgon.progress(value) of a call, on its worker's thread;
-                  an exception that it raises stops the call
+    progress      called as progress(future, value) for each gorgon.progress(value) of a call, which waits for it; an
+                  exception that it raises stops the call
     python        executable of the interpreters' CPython, instead of this one's
     share_files   True: calls see this process's open descriptors, current directory and umask as they are now, and may
                   change them; by default an interpreter begins with copies, as a process does
@@ -247,7 +337,7 @@ class InterpreterPoolExecutor(Executor):
     def _add_worker(self):
         if self._idle.acquire(blocking=False) or len(self._threads) == self._max_workers:
             return
-        worker = Worker(self._options, self._initializer)
+        worker = Worker(self._options, self._initializer, len(self._threads))
         thread = threading.Thread(target=work_off, args=(weakref.ref(self), self._tasks, worker), daemon=True,
                                   name=f"gorgon-{len(self._threads)}")
         self._workers.append(worker)
@@ -289,7 +379,9 @@ class InterpreterPoolExecutor(Executor):
         for work in waiting:
             work.future.cancel()
             work.future.set_running_or_notify_cancel()
-        threads = [thread for thread in self._threads if thread is not threading.current_thread()]
+        pairs = [(thread, worker.desk.thread) for thread, worker in zip(self._threads, self._workers)]
+        # A callback of a future may be what calls this: its worker waits for it.
+        threads = [thread for pair in pairs if threading.current_thread() not in pair for thread in pair if thread]
         while True:
             if interrupt:
                 self.interrupt()

@@ -50,7 +50,8 @@ def check_executor(report, store):
 
 def main():
     report = Report("Record locks: stores that interpreters and their host share")
-    for isolation, option in (("loader", []), ("copy", ["-c"])):
+    for isolation, option in (("loader", []), ("copy", ["-c"]), ("loader, descriptors of their own", ["-o"]),
+                              ("copy, descriptors of their own", ["-c", "-o"])):
         for store in stores.STORES:
             check_host(report, store, isolation, option)
     for store in EXECUTED:

@@ -19,7 +19,7 @@ class Stores(unittest.TestCase):
         self.assertEqual(stores.run_store(HOST, PYTHON3, store, COUNT, interpreters, options, TIMEOUT), [])
 
     def check_both(self, store, *options):
-        for number, isolation in ((2, []), (4, []), (2, ["-c"])):
+        for number, isolation in ((2, []), (4, []), (2, ["-c"]), (4, ["-o"])):
             with self.subTest(interpreters=number, isolation=isolation):
                 self.check(store, number, [*isolation, *options])
 
@@ -32,6 +32,8 @@ class Stores(unittest.TestCase):
     def test_sqlite_while_interpreters_are_interrupted_and_destroyed(self):
         self.check("sqlite-kept", options=["-v"])
         self.check("sqlite-kept-wal", options=["-v"])
+        self.check("sqlite-kept", options=["-o", "-v"])
+        self.check("sqlite-kept-wal", options=["-o", "-v"])
 
     def test_lockf(self):
         self.check_both("counter")
