@@ -15,7 +15,7 @@ from . import process, root, values
 HISTORY = re.compile(r"^\s*(\d+)  (.*)\n\Z", re.M)
 PRINT = re.compile(r"(?:p|print|inspect|call|output|display)\b(?:\s*/(\S+))?\s*(.*)", re.S)
 
-_last = None  # number of the newest command that was looked at
+_last = None  # the newest command that was looked at, or that was there before
 
 
 def newest_command():
@@ -53,10 +53,10 @@ def misread(expression, copy):
 
 def on_prompt(_event=None):
     global _last
-    newest = newest_command()
-    if newest is None or newest == _last:
+    newest, before = newest_command(), _last
+    _last = newest or ()
+    if before is None or newest in (None, before):
         return
-    _last = newest
     found = PRINT.fullmatch(newest[1])
     if not found or not process.try_snapshot():
         return
@@ -69,6 +69,6 @@ def on_prompt(_event=None):
 
 
 def register():
-    """What was typed before the scripts came is not looked at."""
+    """What was typed before the scripts came is not looked at: that is the newest before the next prompt."""
     global _last
-    _last = newest_command()
+    _last = None
