@@ -17,7 +17,7 @@ import sys
 
 import gdb
 
-from . import layout, process, python, root
+from . import helper_types, layout, process, python, root
 
 _seen_libraries = set()
 _seen_build_ids = set()
@@ -198,6 +198,7 @@ def adapt():
     if is_loaded():
         use_own_globals()
         use_own_thread_state()
+        helper_types.adapt(sys.modules["__main__"].PyObjectPtr)
 
 
 def check(_event=None):

@@ -3,8 +3,8 @@
 
 import gdb
 
-from . import (breakpoints, check, commands, debuglinks, execute, frames, functions, hints, process, python_helper, stacks,
-               symbols, values)
+from . import (breakpoints, check, commands, debuglinks, execute, frames, functions, helper_types, hints, process,
+               python_helper, stacks, symbols, values)
 
 _events = []
 
@@ -34,6 +34,8 @@ def register(_objfile=None):
     hints.register()
     if not _events:
         connect("exited", breakpoints.on_exited)
+        connect("exited", helper_types.forget)
+        connect("clear_objfiles", helper_types.forget)
         connect("exited", process.forget)
         connect("clear_objfiles", process.forget)
         connect("new_objfile", python_helper.on_new_objfile)

@@ -44,6 +44,9 @@ class Typed:
             gdb.block("commands", "echo never\\n", "continue")
             cls.once = gdb.ask("run")
             cls.finished = gdb.ask("bt 1")
+            cls.types = gdb.ask("python o = PyObjectPtr.from_pyobject_ptr(gdb.parse_and_eval('func')); t = o.type(); "
+                                "print([v._gdbval.type.target().code == gdb.TYPE_CODE_STRUCT for v in (o, t)],"
+                                " type(o).__name__, t.field('tp_name').string(), t.type().field('tp_name').string())")
             cls.second = gdb.ask("continue")
             cls.frame = gdb.ask("frame")
             gdb.ask("delete")
@@ -72,6 +75,10 @@ class Typed:
         self.assertRegex(self.finished, r"^#0 +(0x\w+ in )?cfunction_vectorcall_O from \S+ \[interp 0\]")
         self.assertEqual(self.second.count("first\n"), 1, self.second)
         self.assertRegex(self.frame, r"^#0 +(0x\w+ in )?cfunction_vectorcall_O ")
+
+    def test_cpythons_helper_has_whole_types(self):
+        """Those that are only names gdb would look for in all copies, each time."""
+        self.assertEqual(self.types, "[True, True] PyCFunctionObjectPtr builtin_function_or_method type\n")
 
     def test_a_loop_of_the_users(self):
         self.assertEqual(self.loop.count("hit\n"), TURNS + self.count - 1, self.loop)
