@@ -44,7 +44,7 @@ JSON_LIBS = $(shell pkg-config --libs json-c)
 
 JITREG_SRC := $(wildcard jitreg/*.c)
 GORGON_SRC := $(wildcard loader/elf/*.c loader/process/*.c loader/copy/*.c loader/isolate/*.c loader/python/*.c)
-GORGON_ASM := loader/elf/tlsdesc_x86_64.S
+GORGON_ASM := loader/elf/tlsdesc_x86_64.S loader/process/children_x86_64.S loader/process/syslog_x86_64.S
 TOOL_SRC := $(wildcard tools/*.c)
 SYMDUMP_SRC := $(wildcard tools/symdump/*.c)
 UNIT_SRC := $(wildcard tests/test_*.c)
@@ -60,6 +60,8 @@ TEST_PYTHON := $(shell $(PYTHON3) -c 'import sys; print("%d.%d" % sys.version_in
 LIBJITREG := $(BUILD)/libjitreg.so
 LIBGORGON := $(BUILD)/libgorgon.so
 PRODUCTS := $(BUILD)/gorgon $(BUILD)/gorgon-symdump $(LIBGORGON) $(BUILD)/libgorgon.a $(LIBJITREG) $(BUILD)/libjitreg.a
+# What processes that a program starts import; libgorgon looks for it there.
+CHILDREN := $(BUILD)/share/gorgon/children/gorgon.py
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
 .PHONY: all examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
@@ -69,7 +71,7 @@ SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.
 .SUFFIXES:
 .SECONDARY:
 
-all: $(PRODUCTS) $(HOSTS) $(BUILD)/rewrite $(BUILD)/man/gorgon.3
+all: $(PRODUCTS) $(HOSTS) $(BUILD)/rewrite $(BUILD)/man/gorgon.3 $(CHILDREN)
 
 # ---- libraries and tools ----------------------------------------------------
 
@@ -83,8 +85,9 @@ $(BUILD)/obj/%_asm.o: %.S
 	@$(if $(Q),echo "  AS      $<")
 	$(Q)$(CC) $(CPPFLAGS) -g -MMD -MP -c -o $@ $<
 
-$(addprefix $(BUILD)/obj/loader/python/,module.o share.o dlpack.o own.o data_handler.o call.o exception.o pool.o run.o start.o state.o value.o): \
+$(addprefix $(BUILD)/obj/loader/python/,children.o descriptors.o module.o share.o dlpack.o own.o data_handler.o call.o exception.o pool.o run.o start.o state.o value.o): \
 	EXTRA = $(PYTHON_CFLAGS)
+$(BUILD)/obj/loader/python/children.o: EXTRA += -DGORGON_DATADIR='"$(DATADIR)/gorgon"'
 $(call obj,$(TOOL_SRC)): EXTRA = $(JSON_CFLAGS) -DGORGON_VERSION='"$(VERSION)"' \
 	-DGORGON_DATADIR='"$(DATADIR)/gorgon"'
 
@@ -97,8 +100,15 @@ define shared
 	$(Q)ln -sf $(1).so.$(SOVERSION) $@
 endef
 
+# The C library has a <search.h>, too.
+$(BUILD)/obj/loader/process/hash_table.o: INCLUDES :=
+
 $(LIBJITREG): $(call obj,$(JITREG_SRC)) jitreg/libjitreg.map
 	$(call shared,libjitreg,-lelf -lz -ldl,jitreg/libjitreg.map)
+
+$(CHILDREN): loader/python/children/gorgon.py
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
 
 $(LIBGORGON): $(call obj,$(GORGON_SRC)) $(GORGON_ASM:%.S=$(BUILD)/obj/%_asm.o) loader/libgorgon.map $(LIBJITREG)
 	$(call shared,libgorgon,-L$(BUILD) -ljitreg -lelf -lgcc_s -ldl -Wl$(comma)-rpath$(comma)'$$ORIGIN',loader/libgorgon.map)
@@ -327,6 +337,7 @@ install: all install-jitreg
 	install -D -m 644 tools/gorgon-symdump.1 $(DESTDIR)$(DATADIR)/man/man1/gorgon-symdump.1
 	install -d $(DESTDIR)$(DATADIR)/man/man3
 	install -m 644 $(BUILD)/man/*.3 $(DESTDIR)$(DATADIR)/man/man3
+	install -D -m 644 $(CHILDREN) $(DESTDIR)$(DATADIR)/gorgon/children/gorgon.py
 	for script in $(SCRIPTS); do \
 		install -D -m 644 $$script $(DESTDIR)$(DATADIR)/gorgon/$$script; done
 	install -d $(DESTDIR)$(DATADIR)/gdb/auto-load$(LIBDIR)

@@ -18,6 +18,11 @@
  * can write to, since debuggers trust it. The oldest go when there are more than 256 or they
  * have more than 512 MiB, except those in use: each process that has a pack holds a shared lock
  * (flock) on its companion.
+ *
+ * Such a lock belongs to the open file and not to its descriptor, and a mapping keeps the file open.
+ * So a page of it is mapped, without access, and no descriptor kept: another thread could close it
+ * (a daemon's start does), and a thread may have a table of descriptors of its own. While there
+ * is one, it is asked before and after each use whether it still is what was opened.
  */
 #define _GNU_SOURCE 1
 #include "companion.h"
@@ -33,6 +38,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,6 +51,13 @@
 #define SAME_NAME_MAX 8
 /* The name may be that of a FIFO. */
 #define OPEN_FLAGS (O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+
+/* A descriptor, and by what it is known again. */
+struct open_file {
+	int fd; // -1: none
+	int flags;
+	struct stat st;
+};
 
 struct companion {
 	const struct jitreg_member *members;
@@ -60,8 +73,49 @@ struct companion {
 	size_t named_count;
 	uint8_t *bytes;
 	size_t size;
-	int fd;
+	struct open_file open;
+	void *hold;
 };
+
+static bool note_file(struct open_file *file, int fd)
+{
+	*file = (struct open_file){.fd = fd};
+	if (fd < 0)
+		return false;
+	file->flags = fcntl(fd, F_GETFL);
+	return !fstat(fd, &file->st);
+}
+
+static bool is_ours(const struct open_file *file)
+{
+	return jitreg_fd_is(file->fd, file->flags, &file->st);
+}
+
+static void close_file(struct open_file *file)
+{
+	if (is_ours(file))
+		close(file->fd);
+	file->fd = -1;
+}
+
+/* Keeps the open file, and its lock, without a descriptor. NULL: somebody has closed that. */
+static void *hold_file(const struct open_file *file)
+{
+	void *page = mmap(NULL, 1, PROT_NONE, MAP_PRIVATE, file->fd, 0);
+
+	if (page == MAP_FAILED)
+		return NULL;
+	if (is_ours(file))
+		return page;
+	munmap(page, 1);
+	return NULL;
+}
+
+static void release_file(void *page)
+{
+	if (page)
+		munmap(page, 1);
+}
 
 static bool is_function(unsigned type)
 {
@@ -183,11 +237,10 @@ static int make_key(struct companion *c)
 	return fclose(out) ? -ENOMEM : 0;
 }
 
-/* 0 or -errno; *ret is a descriptor of the folder, and path (malloc()ed) its name. */
-static int open_folder(char **path, int *ret)
+/* 0 or -errno; *ret is the folder, and path (malloc()ed) its name. */
+static int open_folder(char **path, struct open_file *ret)
 {
 	const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
-	struct stat st;
 	char *parent;
 
 	if (cache && *cache == '/')
@@ -205,11 +258,10 @@ static int open_folder(char **path, int *ret)
 	if (!*path)
 		return -ENOMEM;
 	mkdir(*path, 0700);
-	*ret = open(*path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (*ret >= 0 && !fstat(*ret, &st) && st.st_uid == geteuid() && !(st.st_mode & 022))
+	if (note_file(ret, open(*path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) &&
+	    S_ISDIR(ret->st.st_mode) && ret->st.st_uid == geteuid() && !(ret->st.st_mode & 022))
 		return 0;
-	if (*ret >= 0)
-		close(*ret);
+	close_file(ret);
 	free(*path);
 	return -ENOTDIR;
 }
@@ -221,8 +273,8 @@ static bool read_file(struct companion *c, const char *path)
 	bool same = false;
 	GElf_Shdr shdr;
 
-	c->fd = open(path, OPEN_FLAGS);
-	if (c->fd < 0 || flock(c->fd, LOCK_SH | LOCK_NB) || jitreg_object_open(path, c->fd, &object) ||
+	if (!note_file(&c->open, open(path, OPEN_FLAGS)) || flock(c->open.fd, LOCK_SH | LOCK_NB) ||
+	    !(c->hold = hold_file(&c->open)) || jitreg_object_open(path, c->open.fd, &object) ||
 	    !object->st.st_nlink || // somebody removed it before we had the lock
 	    !jitreg_object_find_section(object, KEY_SECTION, &shdr) || shdr.sh_size != c->key_size)
 		return false;
@@ -231,16 +283,16 @@ static bool read_file(struct companion *c, const char *path)
 	if (c->bytes && !jitreg_object_read(object, 0, c->bytes, c->size) &&
 	    jitreg_range_ok(shdr.sh_offset, shdr.sh_size, c->size))
 		same = !memcmp(c->bytes + shdr.sh_offset, c->key, c->key_size);
-	return same;
+	return same && jitreg_object_is_intact(object) && is_ours(&c->open);
 }
 
 static void forget_file(struct companion *c)
 {
 	free(c->bytes);
 	c->bytes = NULL;
-	if (c->fd >= 0)
-		close(c->fd);
-	c->fd = -1;
+	release_file(c->hold);
+	c->hold = NULL;
+	close_file(&c->open);
 }
 
 /* Where a process may not write as much, it gets a signal that ends it. */
@@ -251,12 +303,16 @@ static int check_limit(size_t size)
 	return !getrlimit(RLIMIT_FSIZE, &limit) && size > limit.rlim_cur ? -EFBIG : 0;
 }
 
-static int write_all(int fd, const uint8_t *bytes, size_t size)
+static int write_all(const struct open_file *file, const uint8_t *bytes, size_t size)
 {
 	int r = check_limit(size);
 
 	while (!r && size) {
-		ssize_t n = write(fd, bytes, size);
+		ssize_t n;
+
+		if (!is_ours(file)) // not into somebody else's
+			return -EBADF;
+		n = write(file->fd, bytes, size);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -279,14 +335,15 @@ static int write_file(struct companion *c, const char *folder_path, const char *
 
 	if (asprintf(&temporary, "%s/new-XXXXXX" SUFFIX, folder_path) < 0)
 		return -ENOMEM;
-	c->fd = mkostemps(temporary, strlen(SUFFIX), O_CLOEXEC);
-	if (c->fd < 0 || flock(c->fd, LOCK_SH))
+	if (!note_file(&c->open, mkostemps(temporary, strlen(SUFFIX), O_CLOEXEC)) || flock(c->open.fd, LOCK_SH))
 		r = -errno;
 	if (!r)
-		r = write_all(c->fd, c->bytes, c->size);
+		r = write_all(&c->open, c->bytes, c->size);
+	if (!r && !(c->hold = hold_file(&c->open)))
+		r = -EBADF;
 	if (!r && link(temporary, path))
 		r = -errno;
-	if (c->fd >= 0)
+	if (c->open.fd >= 0)
 		unlink(temporary);
 	free(temporary);
 	return r;
@@ -308,11 +365,14 @@ static bool is_companion(const char *name)
 /* Remove a file that no process has locked. */
 static bool remove_unused(int folder, const char *name)
 {
-	int fd = openat(folder, name, OPEN_FLAGS);
-	bool unused = fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB) && !unlinkat(folder, name, 0);
+	struct open_file file;
+	struct stat st;
+	bool unused = note_file(&file, openat(folder, name, OPEN_FLAGS)) &&
+		      !flock(file.fd, LOCK_EX | LOCK_NB) && is_ours(&file) &&
+		      !fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) && st.st_dev == file.st.st_dev &&
+		      st.st_ino == file.st.st_ino && !unlinkat(folder, name, 0);
 
-	if (fd >= 0)
-		close(fd);
+	close_file(&file);
 	return unused;
 }
 
@@ -395,11 +455,11 @@ static int find_in(struct companion *c, int folder, const char *folder_path, cha
 			return -ENOMEM;
 		}
 		if (read_file(c, *path)) {
-			futimens(c->fd, NULL); // in use: not the oldest any more
+			futimens(c->open.fd, NULL); // in use: not the oldest any more
 			return 0;
 		}
 		// Another process may make it now: what was missing is not looked for again.
-		missing = c->fd < 0 && errno == ENOENT;
+		missing = c->open.fd < 0 && errno == ENOENT;
 		forget_file(c);
 		if (missing || lstat(*path, &st)) { // nothing there, not even somebody else's
 			r = make_file(c, folder, folder_path, *path);
@@ -415,38 +475,31 @@ static int find_in(struct companion *c, int folder, const char *folder_path, cha
 	return r;
 }
 
-static int hand_out(struct companion *c, char *path, struct jitreg_companion *ret)
+static void hand_out(struct companion *c, char *path, struct jitreg_companion *ret)
 {
-	struct stat st;
-
-	if (fstat(c->fd, &st))
-		return -errno;
-	*ret = (struct jitreg_companion){path, st.st_dev, st.st_ino, st.st_size, c->fd};
-	c->fd = -1;
-	return 0;
+	*ret = (struct jitreg_companion){path, c->open.st.st_dev, c->open.st.st_ino, (off_t)c->size, c->hold};
+	c->hold = NULL;
 }
 
 void jitreg_companion_let_go(struct jitreg_companion *companion)
 {
-	if (companion->path && companion->fd >= 0)
-		close(companion->fd);
-	companion->fd = -1;
+	release_file(companion->hold);
+	companion->hold = NULL;
 }
 
 /* Its name says what is in it, so the same file has not changed. */
 bool jitreg_companion_hold(struct jitreg_companion *companion)
 {
-	struct stat st;
+	struct open_file file;
 
 	if (!companion->path)
 		return true;
-	companion->fd = open(companion->path, OPEN_FLAGS);
-	if (companion->fd >= 0 && !flock(companion->fd, LOCK_SH | LOCK_NB) && !fstat(companion->fd, &st) &&
-	    st.st_nlink && st.st_dev == companion->dev && st.st_ino == companion->ino &&
-	    st.st_size == companion->size)
-		return true;
-	jitreg_companion_let_go(companion);
-	return false;
+	if (note_file(&file, open(companion->path, OPEN_FLAGS)) && !flock(file.fd, LOCK_SH | LOCK_NB) &&
+	    !fstat(file.fd, &file.st) && file.st.st_nlink && file.st.st_dev == companion->dev &&
+	    file.st.st_ino == companion->ino && file.st.st_size == companion->size)
+		companion->hold = hold_file(&file);
+	close_file(&file);
+	return companion->hold;
 }
 
 void jitreg_companion_deinit(struct jitreg_companion *companion)
@@ -459,11 +512,12 @@ void jitreg_companion_deinit(struct jitreg_companion *companion)
 int jitreg_companion_find(const struct jitreg_member *members, size_t count, struct jitreg_companion *ret,
 			  uint32_t *crc)
 {
-	struct companion c = {.members = members, .member_count = count, .file.fd = -1, .fd = -1};
+	struct companion c = {.members = members, .member_count = count, .open.fd = -1};
 	char *folder_path = NULL, *path = NULL;
-	int folder, r;
+	struct open_file folder;
+	int r;
 
-	*ret = (struct jitreg_companion){.fd = -1};
+	*ret = (struct jitreg_companion){0};
 	r = open_folder(&folder_path, &folder);
 	if (r)
 		return r;
@@ -476,12 +530,12 @@ int jitreg_companion_find(const struct jitreg_member *members, size_t count, str
 		r = make_key(&c);
 	}
 	if (!r)
-		r = find_in(&c, folder, folder_path, &path);
+		r = find_in(&c, folder.fd, folder_path, &path);
 	if (!r && !jitreg_crc32(c.bytes, c.size, crc))
 		r = -ENOTSUP;
 	if (!r)
-		r = hand_out(&c, path, ret);
-	if (r)
+		hand_out(&c, path, ret);
+	else
 		free(path);
 	forget_file(&c);
 	jitreg_writer_deinit(&c.file);
@@ -491,6 +545,6 @@ int jitreg_companion_find(const struct jitreg_member *members, size_t count, str
 	free(c.texts);
 	free(c.named);
 	free(folder_path);
-	close(folder);
+	close_file(&folder);
 	return r;
 }

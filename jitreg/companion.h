@@ -8,7 +8,7 @@
 /**
  * Find or write the companion of a pack.
  *
- * @param[out] ret  Has no path after a failure. As long as its descriptor is open nobody removes the file.
+ * @param[out] ret  Has no path after a failure. As long as it is held nobody removes the file.
  * @param[out] crc  Its checksum, for .gnu_debuglink.
  *
  * @retval -ENOTDIR  there is no folder for it that is ours alone

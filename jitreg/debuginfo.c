@@ -153,17 +153,18 @@ static bool is_named_by_path(const struct jitreg_object *object)
 /*
  * libdwarf opens the file by name: only then does it have a descriptor to compute
  * the checksum from, and its offset is its own. The name in /proc leads to the very
- * file that is open here; where /proc is missing the real name may do.
+ * file that is open here, in this thread's table of descriptors, which need not be that of
+ * the process's first thread; where /proc is missing the real name may do.
  */
 static Dwarf_Debug open_dwarf(const struct jitreg_libdwarf *lib,
 			      const struct jitreg_object *object)
 {
 	Dwarf_Error error = NULL;
 	Dwarf_Debug dbg = NULL;
-	char name[32];
+	char name[40];
 	int r;
 
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", object->fd);
+	snprintf(name, sizeof(name), "/proc/thread-self/fd/%d", object->fd);
 	r = jitreg_libdwarf_open(lib, name, &dbg, &error);
 	if (r == DW_DLV_NO_ENTRY && is_named_by_path(object))
 		r = jitreg_libdwarf_open(lib, object->path, &dbg, &error);

@@ -15,9 +15,11 @@
 #include "machine.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static const char *const names[JITREG_DWARF_COUNT] = {
@@ -145,7 +147,8 @@ int jitreg_dwarf_append(struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *f
 #define SHDR_MAX (JITREG_DWARF_COUNT + 2)
 
 struct output {
-	int fd;
+	int fd, flags;
+	struct stat st;
 	uint64_t at;
 	Elf64_Shdr shdrs[SHDR_MAX];
 	size_t count;
@@ -153,12 +156,20 @@ struct output {
 	size_t names_size;
 };
 
-static int write_at(int fd, uint64_t at, const void *bytes, size_t size)
+static int write_at(const struct output *out, uint64_t at, const void *bytes, size_t size)
 {
 	const uint8_t *from = bytes;
+	struct rlimit limit;
 
+	// Where a process may not write as much, it gets a signal that ends it.
+	if (!getrlimit(RLIMIT_FSIZE, &limit) && at + size > limit.rlim_cur)
+		return -EFBIG;
 	while (size) {
-		ssize_t n = pwrite(fd, from, size, (off_t)at);
+		ssize_t n;
+
+		if (!jitreg_fd_is(out->fd, out->flags, &out->st)) // not into somebody else's
+			return -EBADF;
+		n = pwrite(out->fd, from, size, (off_t)at);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -174,7 +185,7 @@ static int write_at(int fd, uint64_t at, const void *bytes, size_t size)
 static int write_section(struct output *out, uint32_t type, const char *name, const void *bytes,
 			 size_t size)
 {
-	int r = write_at(out->fd, out->at, bytes, size);
+	int r = write_at(out, out->at, bytes, size);
 
 	out->shdrs[out->count++] = (Elf64_Shdr){
 		.sh_name = (Elf64_Word)out->names_size,
@@ -225,9 +236,9 @@ static int write_headers(const struct output *out)
 		.e_shnum = (Elf64_Half)out->count,
 		.e_shstrndx = (Elf64_Half)(out->count - 1),
 	};
-	int r = write_at(out->fd, 0, &ehdr, sizeof(ehdr));
+	int r = write_at(out, 0, &ehdr, sizeof(ehdr));
 
-	return r ? r : write_at(out->fd, sizeof(ehdr), out->shdrs, sizeof(out->shdrs));
+	return r ? r : write_at(out, sizeof(ehdr), out->shdrs, sizeof(out->shdrs));
 }
 
 int jitreg_dwarf_write(const struct jitreg_dwarf *dwarf)
@@ -237,12 +248,16 @@ int jitreg_dwarf_write(const struct jitreg_dwarf *dwarf)
 
 	if (out.fd < 0)
 		return -errno;
+	out.flags = fcntl(out.fd, F_GETFL);
+	if (fstat(out.fd, &out.st) || out.st.st_nlink || out.st.st_size)
+		return -EBADF; // somebody else's by now
 	r = write_sections(&out, dwarf);
 	if (!r)
 		r = write_headers(&out);
 	if (!r)
 		return out.fd;
-	close(out.fd);
+	if (jitreg_fd_is(out.fd, out.flags, &out.st))
+		close(out.fd);
 	return r;
 }
 

@@ -404,12 +404,12 @@ static int search(struct search *s)
 static int open_and_search(struct search *s)
 {
 	Dwarf_Error error = NULL;
-	char name[32];
+	char name[40];
 	int fd = jitreg_dwarf_write(s->sites.dwarf), r;
 
 	if (fd < 0)
 		return fd;
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	snprintf(name, sizeof(name), "/proc/thread-self/fd/%d", fd);
 	r = jitreg_libdwarf_open(s->lib, name, &s->dbg, &error);
 	if (r == DW_DLV_OK) {
 		r = search(s);

@@ -4,7 +4,8 @@
  *
  * The file is read with pread(), by libelf and here: the caller's descriptor keeps
  * its offset. It is never mapped, because a file that shrinks under a mapping kills
- * the process.
+ * the process. So it is open while it is read, and who has read it asks afterwards whether it
+ * was the same file all the time: other threads may close any number.
  *
  * Everything the rest of jitreg uses has been range-checked here: segments lie
  * in the file, sections lie in segments. An allocated section outside every
@@ -94,6 +95,7 @@ int jitreg_object_open(const char *path, int fd, struct jitreg_object **ret)
 	object->fd = open_file(path, fd);
 	if (object->fd < 0)
 		return object->fd;
+	object->fd_flags = fcntl(object->fd, F_GETFL);
 	if (fstat(object->fd, &object->st))
 		return -errno;
 	if (!S_ISREG(object->st.st_mode))
@@ -113,6 +115,19 @@ int jitreg_object_open(const char *path, int fd, struct jitreg_object **ret)
 	return 0;
 }
 
+bool jitreg_fd_is(int fd, int flags, const struct stat *st)
+{
+	struct stat now;
+
+	return fd >= 0 && !fstat(fd, &now) && now.st_dev == st->st_dev && now.st_ino == st->st_ino &&
+	       fcntl(fd, F_GETFL) == flags;
+}
+
+bool jitreg_object_is_intact(const struct jitreg_object *object)
+{
+	return jitreg_fd_is(object->fd, object->fd_flags, &object->st);
+}
+
 void jitreg_object_close(struct jitreg_object *object)
 {
 	if (!object)
@@ -121,7 +136,7 @@ void jitreg_object_close(struct jitreg_object *object)
 	free(object->sections);
 	if (object->elf)
 		elf_end(object->elf);
-	if (object->fd >= 0)
+	if (jitreg_object_is_intact(object))
 		close(object->fd);
 	free(object->path);
 	free(object);

@@ -32,6 +32,7 @@ struct jitreg_section {
 struct jitreg_object {
 	char *path;
 	int fd; /**< Ours to close. Its offset may be somebody else's: pread() only. */
+	int fd_flags; /**< F_GETFL, by which it is known again, with st. */
 	struct stat st;
 	Elf *elf;
 	GElf_Ehdr ehdr;
@@ -65,6 +66,13 @@ struct jitreg_names {
 
 /** Open and check the header. @p fd may be -1; it is borrowed and never moved. */
 int jitreg_object_open(const char *path, int fd, struct jitreg_object **ret);
+
+/** Whether what has been read was read from the file that was opened: another thread may have
+ * closed its descriptor, and have opened something else since. */
+bool jitreg_object_is_intact(const struct jitreg_object *object);
+
+/** The same of any descriptor. */
+bool jitreg_fd_is(int fd, int flags, const struct stat *st);
 
 /** Close and free; NULL is ignored. */
 void jitreg_object_close(struct jitreg_object *object);

@@ -556,7 +556,7 @@ static bool has_oldest(const struct jitreg_member *members, size_t count)
 int jitreg_pack_create(const struct jitreg_member *members, size_t count, size_t group_count,
 		       struct jitreg_template **ret)
 {
-	struct pack p = {.members = members, .member_count = count, .group_count = group_count, .file.fd = -1};
+	struct pack p = {.members = members, .member_count = count, .group_count = group_count};
 	int r = 0;
 
 	p.template = calloc(1, sizeof(*p.template));

@@ -5,9 +5,9 @@
  * While an interpreter imports its modules there is a pack for each of them, until all of its
  * objects have one together. The next interpreter imports the same ones, and to build a
  * pack takes milliseconds. So those that nobody has any more are kept, the newest KEPT_BYTES of
- * them, as long as debuggers have anything of ours. They do not keep their companion's
- * descriptor, of which a process has few: whoever takes one up again looks whether
- * the file is still there.
+ * them, as long as debuggers have anything of ours. They do not hold their companion,
+ * which other processes may remove: whoever takes one up again looks whether the file is still
+ * there.
  *
  * Packs are built outside the lock, so two threads can build the same one; the second drops its
  * own.

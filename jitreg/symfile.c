@@ -25,6 +25,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+/* How often a file is read again when somebody has closed its descriptor in between. */
+#define TRIES 4
+
 static struct jitreg_template *templates; // under jitreg_lock()
 
 static struct jitreg_template *find_locked(const char *path, const struct stat *st, enum jitreg_symfile_kind kind)
@@ -65,25 +68,44 @@ void jitreg_template_add(struct jitreg_template *template)
 	templates = template;
 }
 
-int jitreg_template_acquire(const char *path, int fd, enum jitreg_symfile_kind kind, struct jitreg_template **ret)
+/* -EAGAIN: another file was read in between. */
+static int build(const char *path, int fd, enum jitreg_symfile_kind kind, struct jitreg_template **ret)
 {
 	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;
-	struct jitreg_template *built, *cached;
-	int r;
+	struct jitreg_template *built = NULL;
+	int r = jitreg_object_open(path, fd, &object);
+
+	if (r)
+		return r;
+	r = jitreg_template_create(object, kind, &built);
+	if (jitreg_object_is_intact(object)) {
+		*ret = built;
+		return r;
+	}
+	if (built)
+		jitreg_template_destroy(built);
+	return -EAGAIN;
+}
+
+int jitreg_template_acquire(const char *path, int fd, enum jitreg_symfile_kind kind, struct jitreg_template **ret)
+{
+	struct jitreg_template *built = NULL, *cached;
+	int r = -EAGAIN;
 
 	*ret = find_cached(path, fd, kind);
 	if (*ret)
 		return 0;
-
-	r = jitreg_object_open(path, fd, &object);
-	if (!r)
-		r = jitreg_template_create(object, kind, &built);
+	for (unsigned i = 0; r == -EAGAIN && i < TRIES; i++)
+		r = build(path, fd, kind, &built);
 	if (r)
 		return r;
 
 	jitreg_lock();
-	cached = find_locked(path, &object->st, kind);
-	if (!cached)
+	for (cached = templates; cached && !(cached->kind == kind && jitreg_template_same_file(cached, built));)
+		cached = cached->next;
+	if (cached)
+		cached->ref_count++;
+	else
 		jitreg_template_add(built);
 	jitreg_unlock();
 

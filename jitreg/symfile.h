@@ -37,7 +37,7 @@ struct jitreg_companion {
 	dev_t dev;
 	ino_t ino;
 	off_t size;
-	int fd; /**< Its lock keeps the file. -1: nothing does. */
+	void *hold; /**< A page of it, whose lock keeps the file. NULL: nothing does. */
 };
 
 struct jitreg_template {
@@ -55,7 +55,7 @@ struct jitreg_template {
 	struct jitreg_row *rows; /**< Those with an empty slot. */
 	struct jitreg_dwarf *dwarf; /**< NULL until somebody wants it (relocated.c). */
 
-	/* Constant once built, but for the companion's descriptor (packs.c). */
+	/* Constant once built, but for the hold on the companion (packs.c). */
 	struct jitreg_companion companion;
 	struct jitreg_debug debug;
 	uint8_t *bytes;

@@ -282,7 +282,7 @@ static void writer_deinit(struct writer *w)
 
 int jitreg_template_create(struct jitreg_object *object, enum jitreg_symfile_kind kind, struct jitreg_template **ret)
 {
-	struct writer w = {.object = object, .file.fd = -1};
+	struct writer w = {.object = object};
 	struct jitreg_template *t;
 	int r;
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * Writing ELF files with libelf: into a memfd, read back.
+ * Writing ELF files with libelf, into memory and without a descriptor: libelf writes to files
+ * only, so it lays out and checks, and the bytes are put together here. It begins with headers
+ * in memory, as if it had read those.
  *
  * In the file the headers come first, then what differs from copy to copy, then the rest
  * (rows.c has the use of that).
  */
-#define _GNU_SOURCE 1
 #include "writer.h"
+
+#include "machine.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
 #include <zlib.h>
 
 uint32_t jitreg_bytes_append(struct jitreg_bytes *bytes, const void *data, size_t size)
@@ -78,11 +78,23 @@ void jitreg_symtab_deinit(struct jitreg_symtab *table)
 
 int jitreg_writer_begin(struct jitreg_writer *w, unsigned type, const GElf_Ehdr *like)
 {
-	*w = (struct jitreg_writer){.fd = memfd_create("jitreg", MFD_CLOEXEC)};
-	if (w->fd < 0)
-		return -errno;
-	w->elf = elf_begin(w->fd, ELF_C_WRITE, NULL);
-	if (!w->elf || !gelf_newehdr(w->elf, ELFCLASS64) || !gelf_getehdr(w->elf, &w->ehdr))
+	*w = (struct jitreg_writer){
+		.read.ehdr = {
+			.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, JITREG_HOST_DATA, EV_CURRENT},
+			.e_type = ET_NONE,
+			.e_machine = like->e_machine,
+			.e_version = EV_CURRENT,
+			.e_ehsize = sizeof(Elf64_Ehdr),
+			.e_phentsize = sizeof(Elf64_Phdr),
+			.e_shentsize = sizeof(Elf64_Shdr),
+			.e_shoff = sizeof(Elf64_Ehdr),
+			.e_shnum = 1,
+		},
+	};
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return -ENOEXEC;
+	w->elf = elf_memory((char *)&w->read, sizeof(w->read));
+	if (!w->elf || !gelf_getehdr(w->elf, &w->ehdr))
 		return -ENOMEM;
 	w->ehdr.e_ident[EI_DATA] = like->e_ident[EI_DATA];
 	w->ehdr.e_ident[EI_OSABI] = like->e_ident[EI_OSABI]; // GNU when there are ifuncs
@@ -236,7 +248,6 @@ static int place_sections(const struct jitreg_writer *w, const Elf_Scn *first, b
 static int lay_out(struct jitreg_writer *w, const Elf_Scn *first, size_t *private_size)
 {
 	uint64_t off = sizeof(Elf64_Ehdr);
-	struct rlimit limit;
 	size_t section_count;
 	int r;
 
@@ -255,22 +266,31 @@ static int lay_out(struct jitreg_writer *w, const Elf_Scn *first, size_t *privat
 	r = place_sections(w, first, false, &off);
 	if (r)
 		return r;
-	// Where a process may not write as much, it gets a signal that ends it.
-	if (!getrlimit(RLIMIT_FSIZE, &limit) && off > limit.rlim_cur)
-		return -EFBIG;
 	return gelf_update_ehdr(w->elf, &w->ehdr) ? 0 : -ENOMEM;
 }
 
-static int read_back(const struct jitreg_writer *w, uint8_t *bytes, size_t size)
+/* All of it is in the byte order of this machine already. */
+static int put_together(const struct jitreg_writer *w, uint8_t *bytes)
 {
-	size_t done = 0;
+	Elf64_Shdr *shdrs = (Elf64_Shdr *)(bytes + w->ehdr.e_shoff);
+	Elf_Scn *scn = NULL;
+	GElf_Phdr phdr;
 
-	while (done < size) {
-		ssize_t n = pread(w->fd, bytes + done, size - done, (off_t)done);
+	if (!gelf_getehdr(w->elf, (GElf_Ehdr *)bytes))
+		return -ENOMEM;
+	for (size_t i = 0; i < w->ehdr.e_phnum; i++) {
+		if (!gelf_getphdr(w->elf, (int)i, &phdr))
+			return -ENOMEM;
+		memcpy(bytes + w->ehdr.e_phoff + i * sizeof(phdr), &phdr, sizeof(phdr));
+	}
+	while ((scn = elf_nextscn(w->elf, scn))) {
+		const Elf_Data *data = elf_getdata(scn, NULL);
+		Elf64_Shdr *shdr = &shdrs[elf_ndxscn(scn)];
 
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		done += (size_t)n;
+		if (!data || !gelf_getshdr(scn, shdr))
+			return -ENOMEM;
+		if (shdr->sh_type != SHT_NOBITS && shdr->sh_size)
+			memcpy(bytes + shdr->sh_offset, data->d_buf, shdr->sh_size);
 	}
 	return 0;
 }
@@ -278,19 +298,19 @@ static int read_back(const struct jitreg_writer *w, uint8_t *bytes, size_t size)
 int jitreg_writer_finish(struct jitreg_writer *w, const Elf_Scn *first, size_t *private_size,
 			 uint8_t **bytes, size_t *size)
 {
-	int64_t written;
+	int64_t laid_out;
 	int r;
 
 	if ((r = add_section_names(w)) || (r = lay_out(w, first, private_size)))
 		return r;
-	written = elf_update(w->elf, ELF_C_WRITE);
-	if (written < 0)
-		return -ENOMEM; // memfds fail to grow for no other reason
-	*size = (size_t)written;
-	*bytes = malloc(*size);
+	laid_out = elf_update(w->elf, ELF_C_NULL);
+	if (laid_out < 0)
+		return -ENOMEM; // what we have laid out is right
+	*size = (size_t)laid_out;
+	*bytes = calloc(1, *size);
 	if (!*bytes)
 		return -ENOMEM;
-	r = read_back(w, *bytes, *size);
+	r = put_together(w, *bytes);
 	if (r) {
 		free(*bytes);
 		*bytes = NULL;
@@ -302,8 +322,6 @@ void jitreg_writer_deinit(struct jitreg_writer *w)
 {
 	if (w->elf)
 		elf_end(w->elf);
-	if (w->fd >= 0)
-		close(w->fd);
 	jitreg_bytes_deinit(&w->shstrtab);
 	free(w->link);
 	free(w->compressed);

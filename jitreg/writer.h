@@ -40,7 +40,10 @@ int jitreg_symtab_append(struct jitreg_symtab *table, const char *text, size_t t
 void jitreg_symtab_deinit(struct jitreg_symtab *table);
 
 struct jitreg_writer {
-	int fd;
+	struct {
+		Elf64_Ehdr ehdr;
+		Elf64_Shdr null;
+	} read; /**< What libelf believes to have read. */
 	Elf *elf;
 	GElf_Ehdr ehdr;
 	struct jitreg_bytes shstrtab;
@@ -75,7 +78,7 @@ int jitreg_writer_add_debuglink(struct jitreg_writer *w, const char *path, uint3
 int jitreg_writer_add_dummy_debug_info(struct jitreg_writer *w);
 
 /**
- * Add .shstrtab, lay the file out and write it.
+ * Add .shstrtab, lay the file out and put it together.
  *
  * @param      first         A section that comes before all others, or NULL.
  * @param[out] private_size  Bytes from the start to the end of headers and @p first.

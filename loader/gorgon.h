@@ -20,7 +20,7 @@
  *   holds the system's own loader lock, which comes after ours.
  * - Fork: the lock is taken around fork(); the child keeps every namespace.
  *   Of the interpreters only the one whose thread forked can go on running.
- * - Signals: nothing here is async-signal-safe.
+ * - Signals: nothing here is async-signal-safe but gorgon_waitpid() with WNOHANG.
  * - Strings that are passed in are copied. Addresses are run-time addresses.
  * - The library never prints and never ends the process.
  * - Option structures start with their own size; a zeroed structure with the
@@ -209,18 +209,20 @@ enum gorgon_debug_mode {
 /** Options of gorgon_ns_create(). */
 struct gorgon_ns_opts {
 	size_t size; /**< sizeof(struct gorgon_ns_opts) */
-	/** NULL-terminated shell patterns of library names (`libfoo.so.1`) to take from the
+	/** NULL-terminated shell patterns of library names (`libfoo.so.1`, no folders) to take from the
 	 * system although they would be private by default. NULL for none. A library can be
 	 * shared only with all that it needs: to load one of these that needs a private
-	 * library is GORGON_ERROR_ARGUMENT. */
+	 * library is GORGON_ERROR_ARGUMENT. So is the name of a libpython. */
 	const char *const *share;
-	/** The opposite; wins over @c share. */
+	/** The opposite; wins over @c share. A pattern that takes in the C library, the dynamic
+	 * linker or a sanitizer's runtime ("*", "libc*") is GORGON_ERROR_ARGUMENT. */
 	const char *const *keep_private;
 	/** Answers names before the system does. NULL for none. Must outlive the namespace. */
 	const struct gorgon_provider *provider;
 	enum gorgon_debug_mode debug;
-	/** Receives a debug line now and then (no newline). NULL for silence. Called with
-	 * the loader's lock held. */
+	/** Receives a debug line now and then (no newline). NULL for silence. Called with locks
+	 * held, the loader's or those of private code, and by several threads at once: calls
+	 * nothing of this library. */
 	void (*log)(void *ctx, const char *line);
 	void *log_ctx;
 	/** Receives what private code writes to descriptors 1 and 2 through write().
@@ -254,7 +256,7 @@ struct gorgon_ns_opts {
  * @param      opts  NULL for defaults.
  * @param[out] ret   To be released with gorgon_ns_destroy().
  * @return GORGON_ERROR_NOMEM, GORGON_ERROR_OS (no memory map left),
- *         GORGON_ERROR_ARGUMENT (opts->size unknown). Since 0.1.
+ *         GORGON_ERROR_ARGUMENT (opts->size unknown, a pattern that cannot be obeyed). Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_ns_create(const struct gorgon_ns_opts *opts, struct gorgon_ns **ret);
@@ -523,6 +525,34 @@ enum gorgon_isolate {
 	GORGON_ISOLATE_COPY = 2,
 };
 
+/**
+ * Whose descriptors, current directory, umask and record locks an interpreter has.
+ *
+ * One of its own has what it would have as a process after execve(2): copies of the descriptors
+ * that its starter has, but for those that are close-on-exec. What it opens, closes, moves or
+ * locks from then on is its own affair, and what the host opens is not there. At its end all of
+ * it is closed. Threads that it starts share it; so does what the host's functions do that run on
+ * its threads. See clone(2), CLONE_FILES and CLONE_FS. Where a filter of system calls forbids
+ * unshare(2) (containers have such), it has descriptors of its own and the host's current
+ * directory and umask.
+ */
+enum gorgon_files {
+	/**
+	 * Its own for programs: gorgon_interp_main() runs on a thread of ours while the calling one
+	 * waits, and so do a pool's jobs. The host's where functions of the host run on the
+	 * interpreter's threads: with @c write_output, @c provider or @c progress set, and for
+	 * gorgon_interp_start() on a thread of the host.
+	 */
+	GORGON_FILES_AUTO = 0,
+	/** The host's. Record locks keep interpreters and the host apart all the same. */
+	GORGON_FILES_SHARED = 1,
+	/**
+	 * Its own, and the calling thread's for good: for a thread of the host that does nothing
+	 * else. Later calls into the interpreter come from that thread.
+	 */
+	GORGON_FILES_THREAD = 2,
+};
+
 /** Options of gorgon_interp_create(). */
 struct gorgon_interp_opts {
 	size_t size;          /**< sizeof(struct gorgon_interp_opts) */
@@ -537,6 +567,7 @@ struct gorgon_interp_opts {
 	/** Beside interpreters that the loader does not isolate no objects can be opened with
 	 * gorgon_object_open(), and their memory cannot be limited. Processes may mix. */
 	enum gorgon_isolate isolate;
+	enum gorgon_files files;
 };
 
 /**
@@ -553,9 +584,11 @@ GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_interp_create(const struct gorgon_interp_opts *opts, struct gorgon_interp **ret);
 
 /**
- * Be python3: start the interpreter on the calling thread, do what the
- * arguments say, finalise it. Blocks until the program has ended. The calling
- * thread is Python's main thread.
+ * Be python3: start the interpreter, do what the arguments say, finalise it. Blocks until the
+ * program has ended. Python's main thread is the calling one with GORGON_FILES_SHARED and
+ * GORGON_FILES_THREAD; by default it is a thread of ours, with the calling one's name, signal
+ * mask and size of stack, so that the program has descriptors of its own (enum gorgon_files). The
+ * calling thread is not cancelled before the program ends.
  *
  * `sys.exit` and the C function exit() end this call, not the process; an
  * uncaught exception is printed as python3 prints it. In a child process that
@@ -568,7 +601,8 @@ gorgon_interp_create(const struct gorgon_interp_opts *opts, struct gorgon_interp
  *                        `-m MODULE`, `FILE`, or python's own options.
  * @param[out] status     Exit status that python3 would have had.
  * @return GORGON_ERROR_BUSY when it was called before on this interpreter: one
- *         program per interpreter. GORGON_ERROR_NOMEM. Since 0.1.
+ *         program per interpreter. GORGON_ERROR_OS: no thread, or descriptors of its own are
+ *         forbidden; then nothing has run. GORGON_ERROR_NOMEM. Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_interp_main(struct gorgon_interp *interp, int argc, const char *const *argv, int *status);
@@ -651,6 +685,35 @@ GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_interp_stop(struct gorg
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_interp_destroy(struct gorgon_interp *interp);
+
+/* ---- descriptors: handed on between those who have their own ------------ */
+
+/**
+ * Put what a descriptor of the calling thread stands for under a name, for whoever asks for it
+ * with gorgon_descriptor_receive() or, in a program, `gorgon.receive_fd(name)`: the host, or a
+ * program with descriptors of its own (enum gorgon_files), in either direction. The caller's
+ * descriptor stays open, and may be closed at once. As with unix(7), SCM_RIGHTS, both then refer
+ * to one open file: its offset and its status flags are common.
+ *
+ * The first call starts a thread that keeps such files, for the rest of the process's life. A
+ * child of fork() has none of what its parent keeps.
+ *
+ * @param name  1 to 255 bytes.
+ * @return GORGON_ERROR_BUSY: the name has one that nobody has received. GORGON_ERROR_OS: no open
+ *         descriptor, or none left for a moment's socket. GORGON_ERROR_ARGUMENT: the name.
+ *         Since 0.1.
+ */
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_descriptor_send(const char *name, int fd);
+
+/**
+ * Take what was sent under a name: a new descriptor of the calling thread, close-on-exec. The
+ * name is free again.
+ *
+ * @return GORGON_ERROR_MISSING: nobody has sent it. GORGON_ERROR_OS: no descriptor left; what was
+ *         sent can still be received. GORGON_ERROR_ARGUMENT: the name. Since 0.1.
+ */
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_descriptor_receive(const char *name,
+									     int *fd);
 
 /* ---- calls: running code of a started interpreter, and plain values ----- */
 
@@ -773,6 +836,34 @@ gorgon_interp_call(struct gorgon_interp *interp, const char *module, const char 
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_interp_interrupt(struct gorgon_interp *interp);
+
+/* ---- process: what the host and its interpreters have together -------- */
+
+/**
+ * waitpid(2) about the host's own children: all that no interpreter has made. Interpreters see
+ * their own alone, by os.wait() and everything that rests on it.
+ *
+ * The kernel does not know of this. A host that calls wait(), waitpid(-1) or waitid(P_ALL) takes
+ * interpreters' children, too, and their programs learn nothing of how they ended (Python's
+ * `Popen.wait()` returns 0 then). Such a host calls this function instead. waitpid() for one
+ * child that the host has made itself needs no change. A host that ignores SIGCHLD does the same
+ * harm: the kernel keeps no child's status for anybody.
+ *
+ * Children of interpreters that have ended are waited for by the library.
+ *
+ * To be used in a handler of SIGCHLD: with WNOHANG it is async-signal-safe.
+ *
+ * @param      pid      As of waitpid(): a child, -1 for any, 0 or less for those of a process
+ *                      group. A child that an interpreter has made is none: ECHILD. What C
+ *                      libraries of an interpreter start by popen(), clone() or syscall() counts as
+ *                      the host's.
+ * @param[out] status   How it ended, or NULL.
+ * @param      options  As of waitpid(). Without WNOHANG any handler of a signal ends the call
+ *                      (EINTR) when it waits for more than one child.
+ * @return the child, 0, or -1 with errno set, as waitpid() says. ENOSYS: @p pid is not one
+ *         child's, and /proc has no lists of children. Since 0.1.
+ */
+GORGON_API pid_t gorgon_waitpid(pid_t pid, int *status, int options);
 
 /* ---- inspection: what an interpreter is and holds ----------------------- */
 

@@ -157,12 +157,12 @@ def sleepers(pid):
 class Background:
     """A program that runs while a test looks at it; its output collects in .output."""
 
-    def __init__(self, *command, until, asleep=0, timeout=TIMEOUT):
+    def __init__(self, *command, until, asleep=0, timeout=TIMEOUT, cwd=None):
         """Start, and wait until @until (a regular expression) was printed and that many threads are @asleep:
         to say that one goes to sleep and to do so are two things."""
         self.file = tempfile.NamedTemporaryFile("w+", suffix=".out")
         self.process = subprocess.Popen([str(c) for c in command], stdout=self.file, stderr=self.file,
-                                        stdin=subprocess.DEVNULL, start_new_session=True)
+                                        stdin=subprocess.DEVNULL, start_new_session=True, cwd=cwd)
         end = time.monotonic() + timeout
         while not re.search(until, self.output) or sleepers(self.pid) < asleep:
             if self.process.poll() is not None or time.monotonic() > end:

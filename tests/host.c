@@ -55,7 +55,11 @@ static void check(struct gorgon_error *err)
 static void create(int i, const char *python)
 {
 	struct gorgon_interp_opts opts = {
-		.size = sizeof(opts), .python = python, .ns.debug = debug};
+		.size = sizeof(opts),
+		.python = python,
+		.ns.debug = debug,
+		.files = GORGON_FILES_THREAD, // the threads below do nothing else
+	};
 
 	check(gorgon_interp_create(&opts, &interps[i]));
 	host_append_at[i] = gorgon_interp_find_symbol(interps[i], "PyList_Append");

@@ -40,7 +40,7 @@ static void table_open(struct table *t, const struct jitreg_bytes *frames, const
 	};
 	size_t private_size, size;
 
-	*t = (struct table){.file.fd = -1};
+	*t = (struct table){0};
 	assert_int_equal(jitreg_writer_begin(&t->file, ET_DYN, like), 0);
 	assert_non_null(jitreg_writer_add(&t->file, ".eh_frame", &shdr, frames->data, ELF_T_BYTE));
 	assert_int_equal(jitreg_writer_finish(&t->file, NULL, &private_size, &t->bytes, &size), 0);

@@ -5,6 +5,8 @@
 #define _GNU_SOURCE 1
 #include "jitreg_world.h"
 
+#include <sys/wait.h>
+#include <sys/file.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -88,7 +90,6 @@ static void packs_nobody_has_are_found_again(void **state)
 	assert_nothing_left();
 }
 
-/* A companion that somebody has open is locked, and stays. */
 static size_t count_descriptors(void)
 {
 	size_t count = 0;
@@ -98,24 +99,69 @@ static size_t count_descriptors(void)
 	return count;
 }
 
-static void packs_nobody_has_need_no_descriptors(void **state)
+/* By the processes that have a pack of it, so that nobody removes it. */
+static bool is_locked(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool locked;
+
+	assert_true(fd >= 0);
+	locked = flock(fd, LOCK_EX | LOCK_NB);
+	close(fd);
+	return locked;
+}
+
+/* What is kept when nobody has it can be removed. */
+static void packs_hold_their_companion_without_a_descriptor(void **state)
 {
 	struct jitreg_group *group;
 	struct image other, image;
-	size_t before, with;
+	size_t before;
+	char *path;
 
 	(void)state;
 	enter_other(&other);
 	before = count_descriptors();
-	enter_alone(&group, 0, 0x10000, "self.so", &image);
-	with = count_descriptors();
-	assert_int_equal(with, before + 1);
-	leave_alone(group, &image);
-	assert_int_equal(count_descriptors(), before);
-	enter_alone(&group, 0, 0x10000, "self.so", &image);
-	assert_int_equal(count_descriptors(), with);
-	leave_alone(group, &image);
+	for (int i = 0; i < 2; i++) {
+		enter_alone(&group, 0, 0x10000, "self.so", &image);
+		assert_int_equal(count_descriptors(), before);
+		path = strdup(companion_of(&image.info));
+		assert_true(is_locked(path));
+		leave_alone(group, &image);
+		assert_int_equal(count_descriptors(), before);
+		assert_false(is_locked(path));
+		free(path);
+	}
 	jitreg_unregister(other.entry);
+	assert_nothing_left();
+}
+
+/* A child has the packs as well: the file is in use until it is gone, too. */
+static void packs_hold_their_companion_in_a_forked_child(void **state)
+{
+	struct jitreg_group *group;
+	struct image image;
+	int end[2], status;
+	char *path, byte;
+	pid_t child;
+
+	(void)state;
+	enter_alone(&group, 0, 0x10000, "self.so", &image);
+	path = strdup(companion_of(&image.info));
+	assert_int_equal(pipe(end), 0);
+	child = fork();
+	if (!child) {
+		close(end[1]);
+		_exit(read(end[0], &byte, 1) ? 1 : 0);
+	}
+	close(end[0]);
+	leave_alone(group, &image);
+	assert_true(is_locked(path));
+	close(end[1]);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_false(is_locked(path));
+	free(path);
 	assert_nothing_left();
 }
 
@@ -197,7 +243,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(packs_of_one_object_are_the_same_at_any_distance),
 		cmocka_unit_test(packs_nobody_has_are_found_again),
-		cmocka_unit_test(packs_nobody_has_need_no_descriptors),
+		cmocka_unit_test(packs_hold_their_companion_without_a_descriptor),
+		cmocka_unit_test(packs_hold_their_companion_in_a_forked_child),
 		cmocka_unit_test(packs_whose_companion_is_gone_are_built_again),
 		cmocka_unit_test(packs_are_kept_up_to_a_limit),
 	};

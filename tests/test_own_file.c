@@ -5,6 +5,8 @@
 #include "helpers.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -109,6 +111,61 @@ static void destroy_descriptor_that_was_closed_is_no_error(void **state)
 	assert_unchanged(&before);
 }
 
+// Two copies have the same number, each in the table of its thread.
+static void *keep_apart(void *arg)
+{
+	struct gorgon_ns *one = arg, *two = test_ns();
+	int first = keep(one, test_module(NAME), CODE), second;
+
+	gorgon_object_close(test_open(two, NAME));
+	unshare(CLONE_FILES);
+	close(first);
+	second = keep(two, test_module(NAME), CODE);
+	test_ns_destroy(one); // its descriptor is in the other table
+	return second == first && is_open(second) ? two : NULL;
+}
+
+static void destroy_on_a_thread_with_another_table_closes_nobody_elses(void **state)
+{
+	struct gorgon_ns *one = test_ns();
+	pthread_t thread;
+	void *two;
+	int fd;
+
+	(void)state;
+	fd = keep(one, test_module("libmemory.so"), PROT_READ); // the number is the next one's
+	assert_int_equal(close(fd), 0);
+	assert_int_equal(pthread_create(&thread, NULL, keep_apart, one), 0);
+	pthread_join(thread, &two);
+	assert_non_null(two);
+	assert_true(is_open(fd));
+	test_ns_destroy(two); // here the number is that of the first copy, which is gone
+	assert_true(is_open(fd));
+	assert_int_equal(close(fd), 0);
+}
+
+static void map_again_is_the_own_file_whatever_has_the_number(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	const unsigned char *(*map_again)(int) =
+		SYMBOL(test_open(ns, NAME), const unsigned char *(*)(int), "own_file_map_again");
+	int fd = keep(ns, test_module(NAME), CODE);
+	const unsigned char *code = map_again(fd);
+
+	(void)state;
+	assert_non_null(code);
+	assert_memory_equal(code, "\177ELF", 4);
+	munmap((void *)code, 4096);
+	close(fd);
+	assert_int_equal(open("/etc/passwd", O_RDONLY | O_CLOEXEC), fd);
+	code = map_again(fd);
+	assert_non_null(code);
+	assert_memory_equal(code, "\177ELF", 4);
+	munmap((void *)code, 4096);
+	test_ns_destroy(ns);
+	assert_int_equal(close(fd), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -119,6 +176,8 @@ int main(void)
 		cmocka_unit_test(destroy_same_file_opened_by_the_host_stays),
 		cmocka_unit_test(destroy_same_file_opened_by_another_copy_stays_with_that),
 		cmocka_unit_test(destroy_descriptor_that_was_closed_is_no_error),
+		cmocka_unit_test(destroy_on_a_thread_with_another_table_closes_nobody_elses),
+		cmocka_unit_test(map_again_is_the_own_file_whatever_has_the_number),
 	};
 
 	return cmocka_run_group_tests_name("own_file", tests, NULL, NULL);

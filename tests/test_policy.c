@@ -113,6 +113,57 @@ static struct gorgon_ns *ns_with(const char *share, const char *keep_private)
 	return ns;
 }
 
+static void assert_refused(const char *share, const char *keep_private, const char *text)
+{
+	const char *shares[] = {share, NULL}, *keeps[] = {keep_private, NULL};
+	struct gorgon_ns_opts opts = {.size = sizeof(opts), .share = shares, .keep_private = keeps};
+	struct gorgon_ns *ns = NULL;
+
+	assert_error(gorgon_ns_create(&opts, &ns), GORGON_ERROR_ARGUMENT, text);
+	assert_null(ns);
+}
+
+static void ns_create_what_must_be_shared_cannot_be_private(void **state)
+{
+	static const char *const patterns[] = {"libc.so.6", "ld-linux*", "*", "lib*", "libc*", "*.so.?"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++)
+		assert_refused(NULL, patterns[i], patterns[i]);
+	assert_refused(NULL, "libc*",
+		       "private \"libc*\": takes in libc.so.6, which cannot be private: owns malloc");
+	test_ns_destroy(ns_with(NULL, "lib[!c]*"));
+	test_ns_destroy(ns_with(NULL, "libcrypto*"));
+}
+
+// A sanitizer's own start-up would end the process.
+static void open_what_must_be_shared_is_refused(void **state)
+{
+	struct gorgon_ns *ns = ns_with(NULL, "lib[alt]san*");
+	struct gorgon_object *object = NULL;
+
+	(void)state;
+	assert_error(gorgon_object_open(ns, "libc.so.6", 0, &object), GORGON_ERROR_ARGUMENT,
+		     "libc.so.6, which cannot be private: owns malloc");
+	assert_error(gorgon_object_open(ns, "libasan.so.8", 0, &object), GORGON_ERROR_ARGUMENT,
+		     "libasan.so.8, which cannot be private: a sanitizer's runtime");
+	test_ns_destroy(ns);
+}
+
+static void ns_create_libpython_cannot_be_shared(void **state)
+{
+	(void)state;
+	assert_refused("libpython3*", NULL, "a libpython cannot be shared");
+	test_ns_destroy(ns_with("lib*", NULL));
+}
+
+static void ns_create_pattern_with_a_folder_is_refused(void **state)
+{
+	(void)state;
+	assert_refused("/usr/lib/libz.so.1", NULL, "share \"/usr/lib/libz.so.1\": matches nothing");
+	assert_refused(NULL, "*/libz.so.1", "private \"*/libz.so.1\": matches nothing");
+}
+
 static void ns_create_keep_private_makes_a_copy(void **state)
 {
 	struct gorgon_ns *ns = ns_with(NULL, "libm.so.*");
@@ -168,6 +219,10 @@ int main(void)
 		cmocka_unit_test(policy_is_shared_options_override_and_private_wins),
 		cmocka_unit_test(policy_for_each_gives_patterns_with_reasons),
 		cmocka_unit_test(policy_is_python_symbol_by_prefix),
+		cmocka_unit_test(ns_create_what_must_be_shared_cannot_be_private),
+		cmocka_unit_test(open_what_must_be_shared_is_refused),
+		cmocka_unit_test(ns_create_libpython_cannot_be_shared),
+		cmocka_unit_test(ns_create_pattern_with_a_folder_is_refused),
 		cmocka_unit_test(ns_create_keep_private_makes_a_copy),
 		cmocka_unit_test(ns_create_share_asks_the_system),
 		cmocka_unit_test(ns_create_share_follows_the_run_path),

@@ -35,7 +35,8 @@ static const char numpy_program[] =
 static struct gorgon_error *run(unsigned count, const char *code, int *status)
 {
 	const char *const argv[] = {"-c", code};
-	struct program program = {.count = count, .argc = 2, .argv = argv};
+	struct program program = {.count = count, .argc = 2, .argv = argv,
+				  .files = GORGON_FILES_THREAD};
 	struct result *results = calloc(count, sizeof(*results));
 	struct gorgon_error *err;
 

@@ -31,13 +31,16 @@ static const char help[] =
 	"  --timing             print where the time went, for each interpreter, on stderr\n"
 	"  --json               the same as JSON, on stderr\n"
 	"  --share GLOB         take matching libraries from the system (repeatable)\n"
-	"  --private GLOB       keep matching libraries private (repeatable; wins)\n"
+	"  --private GLOB       keep matching libraries private (repeatable; wins); not one that\n"
+	"                       takes in the C library or the dynamic linker\n"
 	"  --debug MODE         what debuggers are told: full (lines and locals in each copy), lazy\n"
 	"                       (names and unwind data, for hundreds of interpreters), off, or auto\n"
 	"                       (the default: full up to 8 interpreters, then lazy)\n"
 	"  --isolate HOW        who makes copies: loader (the default, gorgon's own), copy (copies of\n"
 	"                       files, for the system's linker) or dlmopen (namespaces of the\n"
 	"                       system's linker, 15 at most)\n"
+	"  --shared-files       descriptors, current directory, umask are the process's; otherwise each\n"
+	"                       interpreter has its own, as a process has\n"
 	"\n"
 	"info options:\n"
 	"  --deps FILE          what loading a module or library would bring: private or shared, why\n"
@@ -106,6 +109,17 @@ char *tool_script_dir(void)
 	return ret ?: script_dir_at("%s", GORGON_DATADIR);
 }
 
+// The kernel's own are what setproctitle() and the like write to: a title for ps.
+static char **copy_arguments(int argc, char **argv)
+{
+	char **ret = calloc((size_t)argc + 1, sizeof(*ret));
+
+	for (int i = 0; ret && i < argc; i++)
+		if (!(ret[i] = strdup(argv[i])))
+			return NULL;
+	return ret;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -114,6 +128,10 @@ int main(int argc, char **argv)
 	} commands[] = {{"run", tool_run}, {"demo", tool_demo}, {"info", tool_info}};
 	const char *command = argc > 1 ? argv[1] : "";
 
+	if (!(argv = copy_arguments(argc, argv))) {
+		fputs("gorgon: no memory\n", stderr);
+		return TOOL_FAILED;
+	}
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
 		if (!strcmp(command, commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,6 +29,22 @@ struct job {
 	bool started;
 };
 
+// Something is not as it should be, often for all of them: it is said once.
+static void print_line(void *ctx, const char *line)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static char *last;
+
+	(void)ctx;
+	pthread_mutex_lock(&lock);
+	if (!last || strcmp(last, line)) {
+		fprintf(stderr, "gorgon: %s\n", line);
+		free(last);
+		last = strdup(line);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
 static struct gorgon_error *create_one(struct job *job)
 {
 	struct gorgon_interp_opts opts = {
@@ -36,10 +53,14 @@ static struct gorgon_error *create_one(struct job *job)
 		.ns = job->program->ns,
 		.timing = job->program->timing,
 		.isolate = job->program->isolate,
+		.files = job->program->files,
 	};
 	struct gorgon_error *err;
 
 	opts.ns.size = sizeof(opts.ns);
+	// The other strategies say of each end that the system's linker keeps objects loaded.
+	if (job->program->isolate == GORGON_ISOLATE_LOADER)
+		opts.ns.log = print_line;
 	if (job->program->label || job->program->count > 1) {
 		job->label = label_create(job->program->label);
 		opts.ns.write_output = job->label ? label_write : NULL;

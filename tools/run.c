@@ -23,6 +23,7 @@ enum {
 	OPT_LABEL,
 	OPT_TIMING,
 	OPT_JSON,
+	OPT_SHARED_FILES,
 };
 
 static const struct option options[] = {
@@ -35,6 +36,7 @@ static const struct option options[] = {
 	{"label", no_argument, NULL, OPT_LABEL},
 	{"timing", no_argument, NULL, OPT_TIMING},
 	{"json", no_argument, NULL, OPT_JSON},
+	{"shared-files", no_argument, NULL, OPT_SHARED_FILES},
 	{0},
 };
 
@@ -122,6 +124,9 @@ static int parse_option(struct run *run, int opt)
 		return 0;
 	case OPT_JSON:
 		run->json = run->program.timing = true;
+		return 0;
+	case OPT_SHARED_FILES:
+		run->program.files = GORGON_FILES_SHARED;
 		return 0;
 	case OPT_TIMING:
 		run->table = run->program.timing = true;
@@ -242,7 +247,7 @@ static int run_once(struct run *run, bool last)
 
 int tool_run(int argc, char **argv)
 {
-	struct run run = {.program = {.count = 1}, .repeat = 1};
+	struct run run = {.program = {.count = 1, .files = GORGON_FILES_THREAD}, .repeat = 1};
 	int status;
 
 	run.share = calloc((size_t)argc + 1, sizeof(*run.share));

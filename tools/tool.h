@@ -43,6 +43,7 @@ struct program {
 	struct gorgon_ns_opts ns;
 	bool timing, label, progress;
 	enum gorgon_isolate isolate;
+	enum gorgon_files files; /* of its threads, each of which runs nothing else */
 	bool last; /* leave the interpreters to the end of the process */
 	int argc;
 	const char *const *argv; /* for gorgon_interp_main() */

@@ -565,19 +565,30 @@ static struct gorgon_error *write_file(const struct rewrite *rw, const char *to)
 	return gorgon_error_create_os(errnum, "%s", to);
 }
 
-static struct gorgon_error *rewrite(const struct gorgon_image *image, const char *to,
+// A view whose pages are copied when they are changed.
+static struct gorgon_error *map_file(void *ctx, int fd)
+{
+	struct rewrite *rw = ctx;
+	void *p = mmap(rw->file, rw->image->file_size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_NORESERVE | (rw->file ? MAP_FIXED : 0), fd, 0);
+
+	if (p == MAP_FAILED)
+		return gorgon_error_create_os(errno, "%s", rw->image->path);
+	rw->file = p;
+	return NULL;
+}
+
+static struct gorgon_error *rewrite(const struct gorgon_image *image, const char *from,
+				    struct gorgon_file *file, const char *to,
 				    const struct gorgon_rewrite_opts *opts)
 {
 	struct rewrite rw = {.image = image, .opts = opts};
-	struct gorgon_error *err;
+	struct gorgon_error *err = gorgon_image_with_file(image, from, file, map_file, &rw);
 
-	rw.file = mmap(NULL, image->file_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
-		       image->fd, 0);
-	if (rw.file == MAP_FAILED)
-		return gorgon_error_create_os(errno, "%s", image->path);
-	if (!(err = edit(&rw)))
+	if (!err && !(err = edit(&rw)))
 		err = write_file(&rw, to);
-	munmap(rw.file, image->file_size);
+	if (rw.file)
+		munmap(rw.file, image->file_size);
 	free(rw.phdrs);
 	free(rw.strings);
 	free(rw.dyn);
@@ -589,15 +600,17 @@ struct gorgon_error *gorgon_rewrite(const char *from, const char *to,
 {
 	struct gorgon_image *image;
 	struct gorgon_error *err;
+	struct gorgon_file file;
 
 	if ((err = check_opts(from, opts)))
 		return err;
 	gorgon_lock();
-	err = gorgon_image_open(from, &image);
+	err = gorgon_image_open_file(from, &image, &file);
 	gorgon_unlock();
 	if (err)
 		return err;
-	err = rewrite(image, to, opts);
+	err = rewrite(image, from, &file, to, opts);
+	gorgon_file_close(&file);
 	gorgon_lock();
 	gorgon_image_close(image);
 	gorgon_unlock();

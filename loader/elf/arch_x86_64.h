@@ -109,19 +109,20 @@ static inline const char *gorgon_arch_reloc_hint(uint32_t type)
  *	movabs $context, %rsi|%rdx|...
  *	movabs $target, %r11
  *	jmp    *%r11
+ * With all six taken it is r10, the static chain pointer, where the callee must look for it.
  * r11 is scratch at every call (psABI, "Registers"), and so is an argument
  * register that the call does not use; al, which counts vector registers of a
  * variadic call, is left alone.
  */
 #define GORGON_ARCH_THUNK_SIZE     32
-#define GORGON_ARCH_THUNK_ARGS_MAX 5
+#define GORGON_ARCH_THUNK_ARGS_MAX 6
 
 static inline void gorgon_arch_thunk_write(uint8_t *at, unsigned args, const void *context,
 					   const void *target)
 {
-	/* REX prefix and opcode of movabs for rdi, rsi, rdx, rcx, r8, r9. */
-	static const uint8_t move[6][2] = {{0x48, 0xbf}, {0x48, 0xbe}, {0x48, 0xba},
-					   {0x48, 0xb9}, {0x49, 0xb8}, {0x49, 0xb9}};
+	/* REX prefix and opcode of movabs for rdi, rsi, rdx, rcx, r8, r9, r10. */
+	static const uint8_t move[7][2] = {{0x48, 0xbf}, {0x48, 0xbe}, {0x48, 0xba},
+					   {0x48, 0xb9}, {0x49, 0xb8}, {0x49, 0xb9}, {0x49, 0xba}};
 
 	memset(at, 0xcc, GORGON_ARCH_THUNK_SIZE);
 	memcpy(at, move[args], 2);

@@ -8,12 +8,16 @@
 // A namespace's own is an array that private code finds under the name `environ`, and
 // functions that work on it. As with the C library code may put another array there, and
 // strings that were once returned stay: what was allocated is freed with the namespace. Not
-// reached by it is what the C library and shared libraries read themselves (TZ, LANG, TMPDIR).
+// reached by it is what the C library and shared libraries read themselves (LANG, TMPDIR).
+//
+// TZ is a namespace's own in either case, from when its code changes it: localtime() of the host
+// and of other programs follows the process's at once. Programs that it starts get its own.
 
 #define _GNU_SOURCE
 #include "environment.h"
 #include "ns.h"
 
+#include <alloca.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -21,6 +25,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,6 +51,23 @@ void gorgon_environment_before_fork(void)
 void gorgon_environment_after_fork(void)
 {
 	pthread_mutex_unlock(&lock);
+}
+
+void gorgon_environment_tzset(void)
+{
+	pthread_mutex_lock(&lock);
+	tzset();
+	pthread_mutex_unlock(&lock);
+}
+
+time_t gorgon_environment_mktime(struct tm *tm)
+{
+	time_t ret;
+
+	pthread_mutex_lock(&lock);
+	ret = mktime(tm);
+	pthread_mutex_unlock(&lock);
+	return ret;
 }
 
 static void *allocate(struct gorgon_environment *environment, size_t size)
@@ -189,27 +211,6 @@ static char *get(struct gorgon_environment *environment, const char *name)
 	return entry ? *entry + size + 1 : NULL;
 }
 
-// Whether a variable of the process's is not for this namespace. `environ` has it: programs that
-// are started from here get it as they would from anywhere else in the process.
-bool gorgon_environment_hides(const struct gorgon_ns *ns, const char *name)
-{
-	return ns && !ns->environment && ns->hidden_variable && !strcmp(name, ns->hidden_variable);
-}
-
-char *gorgon_getenv(const char *name, struct gorgon_ns *ns)
-{
-	if (gorgon_environment_hides(ns, name))
-		return NULL;
-	return LOCKED(ns->environment ? get(ns->environment, name) : getenv(name));
-}
-
-char *gorgon_secure_getenv(const char *name, struct gorgon_ns *ns)
-{
-	if (gorgon_environment_hides(ns, name))
-		return NULL;
-	return LOCKED(ns && ns->environment ? get(ns->environment, name) : secure_getenv(name));
-}
-
 static bool is_name(const char *name)
 {
 	return name && *name && !strchr(name, '=');
@@ -221,8 +222,129 @@ static int failure(int number)
 	return -1;
 }
 
+// --- TZ ------------------------------------------------------------------------------------------
+
+static bool is_time_zone(const char *name, size_t size)
+{
+	return size == 2 && !memcmp(name, "TZ", 2);
+}
+
+bool gorgon_environment_has_time_zone(const struct gorgon_ns *ns)
+{
+	return ns->environment || __atomic_load_n(&ns->time_zone, __ATOMIC_ACQUIRE);
+}
+
+// Where TZ of the namespace is, or NULL: in the process's environment.
+static struct gorgon_environment *time_zone_of(const struct gorgon_ns *ns)
+{
+	return ns ? ns->environment ?: __atomic_load_n(&ns->time_zone, __ATOMIC_ACQUIRE) : NULL;
+}
+
+char *gorgon_environment_time_zone(struct gorgon_ns *ns)
+{
+	struct gorgon_environment *environment = time_zone_of(ns);
+
+	return environment ? LOCKED(get(environment, "TZ")) : NULL;
+}
+
+// From now on the namespace's own. NULL: no memory. The lock is held.
+static struct gorgon_environment *own_time_zone(struct gorgon_ns *ns)
+{
+	struct gorgon_environment *environment = ns->time_zone;
+	const char *value = getenv("TZ");
+
+	if (environment)
+		return environment;
+	environment = gorgon_environment_create((const char *const[]){NULL});
+	if (environment && value && !set(environment, "TZ", value)) {
+		gorgon_environment_destroy(environment);
+		return NULL;
+	}
+	__atomic_store_n(&ns->time_zone, environment, __ATOMIC_RELEASE);
+	return environment;
+}
+
+// Strings stay until the namespace ends, so that one which comes again is taken again.
+static bool set_time_zone(struct gorgon_environment *environment, const char *value)
+{
+	for (struct block *block = environment->blocks; block; block = block->next) {
+		char *text = (char *)block->data;
+
+		if (block->data != environment->own && !strncmp(text, "TZ=", 3) &&
+		    !strcmp(text + 3, value))
+			return put(environment, text, 2);
+	}
+	return set(environment, "TZ", value);
+}
+
+// These return 0, or -1 with errno.
+static int setenv_time_zone(const char *value, int overwrite, struct gorgon_ns *ns)
+{
+	struct gorgon_environment *own;
+	bool done;
+
+	pthread_mutex_lock(&lock);
+	own = own_time_zone(ns);
+	done = own && ((!overwrite && get(own, "TZ")) || set_time_zone(own, value));
+	pthread_mutex_unlock(&lock);
+	return done ? 0 : failure(ENOMEM);
+}
+
+static int unsetenv_time_zone(struct gorgon_ns *ns)
+{
+	struct gorgon_environment *own;
+
+	pthread_mutex_lock(&lock);
+	own = own_time_zone(ns);
+	if (own)
+		unset(own, "TZ");
+	pthread_mutex_unlock(&lock);
+	return own ? 0 : failure(ENOMEM);
+}
+
+static int putenv_time_zone(char *text, struct gorgon_ns *ns)
+{
+	struct gorgon_environment *own;
+	bool done;
+
+	pthread_mutex_lock(&lock);
+	own = own_time_zone(ns);
+	done = own && put(own, text, 2);
+	pthread_mutex_unlock(&lock);
+	return done ? 0 : failure(ENOMEM);
+}
+
+// --- others --------------------------------------------------------------------------------------
+
+// Whether a variable of the process's is not for this namespace. `environ` has it: programs that
+// are started from here get it as they would from anywhere else in the process.
+bool gorgon_environment_hides(const struct gorgon_ns *ns, const char *name)
+{
+	return ns && !ns->environment && ns->hidden_variable && !strcmp(name, ns->hidden_variable);
+}
+
+char *gorgon_getenv(const char *name, struct gorgon_ns *ns)
+{
+	if (gorgon_environment_hides(ns, name))
+		return NULL;
+	if (is_time_zone(name, strlen(name)) && time_zone_of(ns))
+		return gorgon_environment_time_zone(ns);
+	return LOCKED(ns->environment ? get(ns->environment, name) : getenv(name));
+}
+
+char *gorgon_secure_getenv(const char *name, struct gorgon_ns *ns)
+{
+	if (gorgon_environment_hides(ns, name))
+		return NULL;
+	if (is_time_zone(name, strlen(name)) && time_zone_of(ns) && !getauxval(AT_SECURE))
+		return gorgon_environment_time_zone(ns);
+	return LOCKED(ns && ns->environment ? get(ns->environment, name) : secure_getenv(name));
+}
+
 int gorgon_setenv(const char *name, const char *value, int overwrite, struct gorgon_ns *ns)
 {
+	if (!ns->environment && name && is_time_zone(name, strlen(name)))
+		return setenv_time_zone(value, overwrite, ns);
 	if (!ns->environment)
 		return LOCKED(setenv(name, value, overwrite));
 	if (!is_name(name))
@@ -234,6 +356,8 @@ int gorgon_setenv(const char *name, const char *value, int overwrite, struct gor
 
 int gorgon_unsetenv(const char *name, struct gorgon_ns *ns)
 {
+	if (!ns->environment && name && is_time_zone(name, strlen(name)))
+		return unsetenv_time_zone(ns);
 	if (!ns->environment)
 		return LOCKED(unsetenv(name));
 	if (!is_name(name))
@@ -248,6 +372,8 @@ int gorgon_putenv(char *text, struct gorgon_ns *ns)
 {
 	size_t size = strcspn(text, "=");
 
+	if (!ns->environment && is_time_zone(text, size))
+		return text[size] ? putenv_time_zone(text, ns) : unsetenv_time_zone(ns);
 	if (!ns->environment)
 		return LOCKED(putenv(text));
 	if (!text[size])
@@ -258,29 +384,50 @@ int gorgon_putenv(char *text, struct gorgon_ns *ns)
 int gorgon_clearenv(struct gorgon_ns *ns)
 {
 	if (!ns->environment)
-		return LOCKED(clearenv());
+		return unsetenv_time_zone(ns) ? -1 : LOCKED(clearenv());
 	pthread_mutex_lock(&lock);
 	ns->environment->list = NULL;
 	pthread_mutex_unlock(&lock);
 	return 0;
 }
 
-// Without the lock: the caller may be a child that shares the memory (vfork).
-static char *const *for_program(struct gorgon_ns *ns)
+// The process's with the namespace's TZ. @room has two entries more than the process's.
+static char *const *with_time_zone(const struct gorgon_environment *own, char **room)
+{
+	char **entry = find(own, "TZ", 2), **next = room;
+
+	for (char **from = environ; from && *from; from++)
+		if (strncmp(*from, "TZ=", 3))
+			*next++ = *from;
+	if (entry)
+		*next++ = *entry;
+	*next = NULL;
+	return room;
+}
+
+// Without the lock, and without malloc(): the caller may be a child that shares the memory
+// (vfork).
+#define FOR_PROGRAM(ns)                                                                            \
+	((ns)->environment ? own_list((ns)->environment)                                           \
+	 : (ns)->time_zone ? with_time_zone((ns)->time_zone,                                       \
+					    alloca((count(environ) + 2) * sizeof(char *)))         \
+			   : environ)
+
+static char *const *own_list(const struct gorgon_environment *own)
 {
 	static char *const none[] = {NULL};
 
-	return ns->environment->list ?: (char **)none;
+	return own->list ?: (char **)none;
 }
 
 int gorgon_execv(const char *path, char *const *argv, struct gorgon_ns *ns)
 {
-	return execve(path, argv, for_program(ns));
+	return execve(path, argv, FOR_PROGRAM(ns));
 }
 
 int gorgon_execvp(const char *file, char *const *argv, struct gorgon_ns *ns)
 {
-	return execvpe(file, argv, for_program(ns));
+	return execvpe(file, argv, FOR_PROGRAM(ns));
 }
 
 // As system(3), but SIGINT and SIGQUIT, which are the process's, stay as they are.
@@ -290,9 +437,11 @@ int gorgon_system(const char *command, struct gorgon_ns *ns)
 	int number, status;
 	pid_t pid, ended;
 
+	if (!gorgon_environment_has_time_zone(ns))
+		return system(command);
 	if (!command)
 		return 1; // there is a shell
-	number = posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, for_program(ns));
+	number = posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, FOR_PROGRAM(ns));
 	if (number)
 		return failure(number);
 	do

@@ -4,6 +4,7 @@
 #define GORGON_ELF_ENVIRONMENT_H
 
 #include <stdbool.h>
+#include <time.h>
 
 struct gorgon_environment;
 struct gorgon_ns;
@@ -18,6 +19,14 @@ char ***gorgon_environment_list(struct gorgon_environment *environment);
 /* @ns may be NULL. */
 bool gorgon_environment_hides(const struct gorgon_ns *ns, const char *name);
 
+/* Whether TZ is the namespace's own, and its value, or NULL. */
+bool gorgon_environment_has_time_zone(const struct gorgon_ns *ns);
+char *gorgon_environment_time_zone(struct gorgon_ns *ns);
+
+/* The C library's, which read the process's environment: no variable of it changes meanwhile. */
+void gorgon_environment_tzset(void);
+time_t gorgon_environment_mktime(struct tm *tm);
+
 void gorgon_environment_before_fork(void);
 void gorgon_environment_after_fork(void);
 
@@ -31,7 +40,7 @@ int gorgon_unsetenv(const char *name, struct gorgon_ns *ns);
 int gorgon_putenv(char *text, struct gorgon_ns *ns);
 int gorgon_clearenv(struct gorgon_ns *ns);
 
-/* Of namespaces with an environment of their own: a new program gets it. */
+/* A new program gets the namespace's environment, and its TZ. */
 int gorgon_execv(const char *path, char *const *argv, struct gorgon_ns *ns);
 int gorgon_execvp(const char *file, char *const *argv, struct gorgon_ns *ns);
 int gorgon_system(const char *command, struct gorgon_ns *ns);

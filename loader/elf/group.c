@@ -83,26 +83,44 @@ static struct gorgon_object *find_image(const struct gorgon_group *group,
 	return object;
 }
 
+static struct gorgon_error *check_image(const char *path, const struct gorgon_image *image)
+{
+	const char *reason = image->soname ? gorgon_policy_must_share(image->soname) : NULL;
+
+	return reason ? gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					    "%s: %s, which cannot be private: %s", path, image->soname,
+					    reason)
+		      : NULL;
+}
+
 // Read one file into the group, unless the namespace or the group has it already.
 static struct gorgon_error *group_read(struct gorgon_group *group, const char *path,
 				       struct gorgon_object *loader, struct gorgon_object **ret)
 {
 	struct gorgon_image *image;
-	struct gorgon_error *err = gorgon_image_open(path, &image);
+	struct gorgon_file file;
+	struct gorgon_error *err = gorgon_image_open_file(path, &image, &file);
 	struct gorgon_object *object;
 
 	if (err)
 		return err;
 	if ((object = find_image(group, image))) {
+		gorgon_file_close(&file);
 		gorgon_image_close(image);
 		*ret = object;
 		return NULL;
 	}
+	if ((err = check_image(path, image))) {
+		gorgon_image_close(image);
+		return err;
+	}
 	object = gorgon_object_create(group->ns, path, image);
 	if (!object) {
+		gorgon_file_close(&file);
 		gorgon_image_close(image);
 		return &gorgon_error_nomem;
 	}
+	object->file = file;
 	object->loader = loader;
 	if (!group_add(group, object)) {
 		gorgon_object_destroy(object);

@@ -8,7 +8,8 @@
 // cost is paid once per file instead of once per copy.
 //
 // libelf maps the file read-only; the tables are used from that view. A thousand
-// copies of a library thus share one symbol table in one place.
+// copies of a library thus share one symbol table in one place. No descriptor is kept:
+// who maps a copy opens the file again and compares (file.c).
 //
 // This file: identity and cache, ELF header, program headers. image_dynamic.c:
 // what PT_DYNAMIC leads to. Specification: gABI chapters 4 and 5, psABI x86-64.
@@ -23,7 +24,6 @@
 #include "place.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -280,8 +280,6 @@ static void image_destroy(struct gorgon_image *image)
 		return;
 	if (image->elf)
 		elf_end(image->elf);
-	if (image->fd >= 0)
-		close(image->fd);
 	free(image->segments);
 	free(image->versions);
 	free(image->needed);
@@ -289,22 +287,35 @@ static void image_destroy(struct gorgon_image *image)
 	free(image);
 }
 
-static struct gorgon_error *open_file(const char *path, int *fd, struct stat *st)
+static struct gorgon_error *open_file(const char *path, struct gorgon_file *ret)
 {
-	// O_NONBLOCK: a pipe that nobody writes to must not hold us.
-	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (*fd < 0)
-		return gorgon_error_create_os(errno, "%s", path);
-	if (fstat(*fd, st)) {
-		int errnum = errno;
+	int errnum = gorgon_file_open(path, ret);
 
-		close(*fd);
+	if (errnum)
 		return gorgon_error_create_os(errnum, "%s", path);
-	}
-	if (S_ISREG(st->st_mode))
+	if (S_ISREG(ret->st.st_mode))
 		return NULL;
-	close(*fd);
+	gorgon_file_close(ret);
 	return gorgon_error_create(GORGON_ERROR_FORMAT, "%s: not a regular file", path);
+}
+
+static struct gorgon_error *lost_file(const char *path)
+{
+	return gorgon_error_create_os(EBADF, "%s: somebody closes all descriptors of the process",
+				      path);
+}
+
+// libelf's view of the file, which needs no descriptor afterwards.
+static void image_view(struct gorgon_image *image, const struct gorgon_file *file)
+{
+	elf_version(EV_CURRENT);
+	// Not ELF_C_READ_MMAP_PRIVATE: the view is never written, so its pages stay
+	// those of the page cache.
+	image->elf = elf_begin(file->fd, ELF_C_READ_MMAP, NULL);
+	if (image->elf && elf_cntl(image->elf, ELF_C_FDREAD)) {
+		elf_end(image->elf);
+		image->elf = NULL;
+	}
 }
 
 static struct gorgon_error *image_read(struct gorgon_image *image)
@@ -312,12 +323,6 @@ static struct gorgon_error *image_read(struct gorgon_image *image)
 	struct gorgon_error *err;
 	size_t size = 0;
 
-	if (image->st.st_size < EI_NIDENT)
-		return bad(image, "not an ELF file (%lld bytes)", (long long)image->st.st_size);
-	elf_version(EV_CURRENT);
-	// Not ELF_C_READ_MMAP_PRIVATE: the view is never written, so its pages stay
-	// those of the page cache.
-	image->elf = elf_begin(image->fd, ELF_C_READ_MMAP, NULL);
 	if (!image->elf)
 		return bad(image, "libelf: %s", elf_errmsg(-1));
 	image->file = (const uint8_t *)elf_rawfile(image->elf, &size);
@@ -336,41 +341,43 @@ bool gorgon_image_is_file(const struct gorgon_image *image, const struct stat *s
 
 // The same file with the same contents: a library that was replaced in place since
 // (same inode, new size or time) is another image.
-static bool is_current(const struct gorgon_image *image, const struct stat *st)
+static struct gorgon_image *find_cached(const struct stat *st)
 {
-	return gorgon_image_is_file(image, st) && image->st.st_size == st->st_size &&
-	       image->st.st_mtim.tv_sec == st->st_mtim.tv_sec &&
-	       image->st.st_mtim.tv_nsec == st->st_mtim.tv_nsec;
+	struct gorgon_image *image = cache;
+
+	while (image && !gorgon_file_is_same(&image->st, st))
+		image = image->next;
+	return image;
 }
 
-struct gorgon_error *gorgon_image_open(const char *path, struct gorgon_image **ret)
+// A new image of @file, or none in @ret: what was read may be another one's.
+static struct gorgon_error *image_create(const char *path, const struct gorgon_file *file,
+					 struct gorgon_image **ret)
 {
+	struct gorgon_image *image = calloc(1, sizeof(*image));
 	struct gorgon_error *err;
-	struct gorgon_image *image;
-	struct stat st;
-	int fd;
 
-	if ((err = open_file(path, &fd, &st)))
-		return err;
-	for (image = cache; image; image = image->next) {
-		if (!is_current(image, &st))
-			continue;
-		close(fd);
-		image->refs++;
-		*ret = image;
-		return NULL;
-	}
-	image = calloc(1, sizeof(*image));
-	if (!image) {
-		close(fd);
+	*ret = NULL;
+	if (!image)
 		return &gorgon_error_nomem;
-	}
-	image->fd = fd;
-	image->st = st;
+	image->st = file->st;
 	image->refs = 1;
 	image->path = strdup(path);
-	err = image->path ? image_read(image) : &gorgon_error_nomem;
-	if (err) {
+	if (!image->path) {
+		image_destroy(image);
+		return &gorgon_error_nomem;
+	}
+	if (image->st.st_size < EI_NIDENT) {
+		err = bad(image, "not an ELF file (%lld bytes)", (long long)image->st.st_size);
+		image_destroy(image);
+		return err;
+	}
+	image_view(image, file);
+	if (!gorgon_file_is_ours(file)) {
+		image_destroy(image);
+		return NULL;
+	}
+	if ((err = image_read(image))) {
 		image_destroy(image);
 		return err;
 	}
@@ -378,6 +385,124 @@ struct gorgon_error *gorgon_image_open(const char *path, struct gorgon_image **r
 	cache = image;
 	*ret = image;
 	return NULL;
+}
+
+// Once. Without an error and without an image @file was lost.
+static struct gorgon_error *try_open(const char *path, struct gorgon_image **ret,
+				     struct gorgon_file *file)
+{
+	struct gorgon_error *err = open_file(path, file);
+
+	*ret = NULL;
+	if (err)
+		return err;
+	if ((*ret = find_cached(&file->st))) {
+		(*ret)->refs++;
+		return NULL;
+	}
+	err = image_create(path, file, ret);
+	if (!*ret)
+		gorgon_file_close(file);
+	return err;
+}
+
+struct opening {
+	const char *path;
+	struct gorgon_image **ret;
+	struct gorgon_error *err;
+};
+
+static void open_apart(void *ctx)
+{
+	struct opening *opening = ctx;
+	struct gorgon_file file;
+
+	opening->err = try_open(opening->path, opening->ret, &file);
+	gorgon_file_close(&file);
+}
+
+struct gorgon_error *gorgon_image_open_file(const char *path, struct gorgon_image **ret,
+					    struct gorgon_file *file)
+{
+	struct opening opening = {.path = path, .ret = ret};
+	struct gorgon_error *err;
+
+	for (unsigned i = 0; i < GORGON_FILE_TRIES; i++)
+		if ((err = try_open(path, ret, file)) || *ret)
+			return err;
+	if (gorgon_file_apart(open_apart, &opening) || (!opening.err && !*ret))
+		return lost_file(path);
+	return opening.err;
+}
+
+struct gorgon_error *gorgon_image_open(const char *path, struct gorgon_image **ret)
+{
+	struct gorgon_file file;
+	struct gorgon_error *err = gorgon_image_open_file(path, ret, &file);
+
+	gorgon_file_close(&file);
+	return err;
+}
+
+struct stepping {
+	const struct gorgon_image *image;
+	const char *path;
+	struct gorgon_file *file;
+	struct gorgon_error *(*step)(void *ctx, int fd);
+	void *ctx;
+	struct gorgon_error *err;
+	bool done;
+};
+
+static struct gorgon_error *reopen(const struct gorgon_image *image, const char *path,
+				   struct gorgon_file *file)
+{
+	struct gorgon_error *err = open_file(path, file);
+
+	if (err || gorgon_file_is_same(&image->st, &file->st))
+		return err;
+	gorgon_file_close(file);
+	return bad(image, "was replaced by another file while it was being loaded");
+}
+
+// One attempt; done unless the file was lost.
+static void try_step(struct stepping *s)
+{
+	if (s->file->fd < 0 && (s->err = reopen(s->image, s->path, s->file))) {
+		s->done = true;
+		return;
+	}
+	s->err = s->step(s->ctx, s->file->fd);
+	s->done = gorgon_file_is_ours(s->file);
+	if (s->done)
+		return;
+	gorgon_error_destroy(s->err);
+	s->err = NULL;
+	s->file->fd = -1;
+}
+
+static void step_apart(void *ctx)
+{
+	struct stepping *s = ctx;
+	struct gorgon_file file = {.fd = -1};
+
+	s->file = &file;
+	try_step(s);
+	gorgon_file_close(&file);
+}
+
+struct gorgon_error *gorgon_image_with_file(const struct gorgon_image *image, const char *path,
+					    struct gorgon_file *file,
+					    struct gorgon_error *(*step)(void *ctx, int fd),
+					    void *ctx)
+{
+	struct stepping s = {image, path, file, step, ctx, NULL, false};
+
+	for (unsigned i = 0; i < GORGON_FILE_TRIES && !s.done; i++)
+		try_step(&s);
+	if (!s.done && (gorgon_file_apart(step_apart, &s) || !s.done))
+		return lost_file(path);
+	return s.err;
 }
 
 void gorgon_image_close(struct gorgon_image *image)

@@ -6,6 +6,7 @@
 #ifndef GORGON_ELF_IMAGE_H
 #define GORGON_ELF_IMAGE_H
 
+#include "file.h"
 #include "../gorgon.h"
 
 #include <elf.h>
@@ -46,7 +47,6 @@ struct gorgon_image {
 	struct gorgon_image *next; /* cache list */
 	unsigned refs;
 	char *path;
-	int fd;
 	struct stat st; /* identity: st_dev, st_ino, st_size, st_mtim */
 	Elf *elf;
 	const uint8_t *file;
@@ -102,6 +102,21 @@ struct gorgon_image {
  * Errors as of gorgon_object_open(); the message starts with @path.
  */
 struct gorgon_error *gorgon_image_open(const char *path, struct gorgon_image **ret);
+
+/* The same, with the open file that goes with it, for who will map it. It may not be ours any
+ * more, see file.h. After an error it is closed. */
+struct gorgon_error *gorgon_image_open_file(const char *path, struct gorgon_image **ret,
+					    struct gorgon_file *file);
+
+/*
+ * Do with the file behind @image what needs a descriptor. @file is open already, or not; @step is
+ * repeated when its descriptor was not that of the file to the end, so what it does must be
+ * possible twice. @path is for messages, and to open the file again.
+ */
+struct gorgon_error *gorgon_image_with_file(const struct gorgon_image *image, const char *path,
+					    struct gorgon_file *file,
+					    struct gorgon_error *(*step)(void *ctx, int fd),
+					    void *ctx);
 
 /* Give back one reference; NULL is ignored. The loader's lock is held. */
 void gorgon_image_close(struct gorgon_image *image);

@@ -114,12 +114,12 @@ static struct gorgon_error *reserve_anywhere(struct gorgon_object *object)
 }
 
 static struct gorgon_error *read_segment(const struct gorgon_object *object,
-					 const struct gorgon_segment *seg)
+					 const struct gorgon_segment *seg, int fd)
 {
 	uint64_t done = 0;
 
 	while (done < seg->file_size) {
-		ssize_t n = pread(object->image->fd, pointer(object->bias + seg->vaddr + done),
+		ssize_t n = pread(fd, pointer(object->bias + seg->vaddr + done),
 				  seg->file_size - done, (off_t)(seg->off + done));
 
 		if (n < 0 && errno == EINTR)
@@ -137,7 +137,7 @@ static struct gorgon_error *read_segment(const struct gorgon_object *object,
 }
 
 static struct gorgon_error *map_segment(struct gorgon_object *object,
-					const struct gorgon_segment *seg)
+					const struct gorgon_segment *seg, int fd)
 {
 	uint64_t start = page_down(object->bias + seg->vaddr);
 	uint64_t end = page_up(object->bias + seg->vaddr + seg->mem_size);
@@ -146,10 +146,10 @@ static struct gorgon_error *map_segment(struct gorgon_object *object,
 	// Only writable segments have zeros behind the file's bytes (image.c).
 	if (mmap(pointer(start), end - start, seg->prot,
 		 MAP_PRIVATE | MAP_FIXED | (writable ? MAP_ANONYMOUS : 0),
-		 writable ? -1 : object->image->fd,
+		 writable ? -1 : fd,
 		 writable ? 0 : (off_t)page_down(seg->off)) == MAP_FAILED)
 		return map_error(object, errno);
-	return writable ? read_segment(object, seg) : NULL;
+	return writable ? read_segment(object, seg, fd) : NULL;
 }
 
 static void tell_leak_checker(const struct gorgon_object *object,
@@ -163,12 +163,24 @@ static void tell_leak_checker(const struct gorgon_object *object,
 	}
 }
 
+// Over what is there, so that it can be done again.
+static struct gorgon_error *map_segments(void *ctx, int fd)
+{
+	struct gorgon_object *object = ctx;
+	struct gorgon_error *err = NULL;
+
+	for (size_t i = 0; !err && i < object->image->segment_count; i++)
+		err = map_segment(object, &object->image->segments[i], fd);
+	return err;
+}
+
 struct gorgon_error *gorgon_map(struct gorgon_object *object)
 {
 	struct gorgon_error *err = reserve_place(object) ? NULL : reserve_anywhere(object);
 
-	for (size_t i = 0; !err && i < object->image->segment_count; i++)
-		err = map_segment(object, &object->image->segments[i]);
+	if (!err)
+		err = gorgon_image_with_file(object->image, object->path, &object->file,
+					     map_segments, object);
 	if (err && object->start) {
 		munmap(pointer(object->start), object->end - object->start);
 		object->start = object->end = 0;

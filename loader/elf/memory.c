@@ -17,6 +17,7 @@
 #define _GNU_SOURCE
 #include "memory.h"
 #include "ns.h"
+#include "file.h"
 #include "own_file.h"
 #include "registrar.h"
 #include "unwind.h"
@@ -131,6 +132,27 @@ static void count(struct gorgon_ns *ns)
 	__atomic_store_n(&ns->heap.usage.mapped_bytes, sum, __ATOMIC_RELAXED);
 }
 
+// Code of a file: a library's own is what it says it is, see own_file.c.
+static void *map_code(uint64_t caller, void *addr, size_t size, int prot, int flags, int fd, off_t off)
+{
+	struct gorgon_file file;
+	int own = gorgon_own_file_find(caller, fd, size, off, &file);
+	void *ret = mmap(addr, size, prot, flags, own, off);
+
+	if (ret == MAP_FAILED) {
+		gorgon_file_close(&file);
+	} else if (own == fd) {
+		gorgon_own_file_mapped(caller, fd, size, off);
+	} else if (gorgon_file_is_ours(&file)) {
+		gorgon_file_close(&file);
+	} else {
+		munmap(ret, size);
+		errno = EBADF;
+		ret = MAP_FAILED;
+	}
+	return ret;
+}
+
 void *gorgon_memory_map(void *addr, size_t size, int prot, int flags, int fd, off_t off)
 {
 	uint64_t caller = (uintptr_t)__builtin_return_address(0);
@@ -138,10 +160,9 @@ void *gorgon_memory_map(void *addr, size_t size, int prot, int flags, int fd, of
 	void *ret;
 
 	if (!ns || (flags & (MAP_ANONYMOUS | MAP_PRIVATE)) != (MAP_ANONYMOUS | MAP_PRIVATE)) {
-		ret = mmap(addr, size, prot, flags, fd, off);
-		if (ns && ret != MAP_FAILED && !(flags & MAP_ANONYMOUS) && prot & PROT_EXEC)
-			gorgon_own_file_mapped(caller, fd);
-		return ret;
+		if (ns && !(flags & MAP_ANONYMOUS) && prot & PROT_EXEC)
+			return map_code(caller, addr, size, prot, flags, fd, off);
+		return mmap(addr, size, prot, flags, fd, off);
 	}
 	if (size <= PTRDIFF_MAX && !gorgon_usage_allow(&ns->heap.usage, size)) {
 		errno = ENOMEM;

@@ -121,6 +121,7 @@ static void ns_free(struct gorgon_ns *ns)
 	gorgon_signals_destroy(ns->signals);
 	gorgon_locale_destroy(ns->locale);
 	gorgon_environment_destroy(ns->environment);
+	gorgon_environment_destroy(ns->time_zone);
 	gorgon_parts_end(ns->parts);
 	gorgon_thunks_destroy(ns->thunks);
 	gorgon_policy_deinit(&ns->policy);
@@ -141,6 +142,8 @@ struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
 					   "gorgon_ns_opts: size is %zu, expected %zu", opts->size,
 					   sizeof(*opts));
+	if (opts && (err = gorgon_policy_check(opts->share, opts->keep_private)))
+		return err;
 	ns = calloc(1, sizeof(*ns));
 	if (!ns)
 		return &gorgon_error_nomem;

@@ -38,6 +38,7 @@ struct gorgon_ns {
 	struct gorgon_signals *signals;
 	struct gorgon_locale *locale;
 	struct gorgon_environment *environment; /* NULL: the process's */
+	struct gorgon_environment *time_zone; /* its own TZ, beside the process's; or NULL */
 	const char *hidden_variable; /* which getenv() does not find in the process's; or NULL */
 	struct gorgon_linked *linked; /* the system's linker loads its objects; see ../isolate */
 

@@ -30,6 +30,7 @@ struct gorgon_object *gorgon_object_create(struct gorgon_ns *ns, const char *pat
 
 	if (!object)
 		return NULL;
+	object->file.fd = -1;
 	object->path = strdup(path);
 	// One slot each more than needed, so that calloc never gets a size of zero.
 	object->deps = calloc(image->needed_count + 1, sizeof(*object->deps));
@@ -161,50 +162,6 @@ gorgon_debug_set_dwarf(uint64_t address, bool whole, const char **reason)
 	return err;
 }
 
-// Debug root first: at the stop that jitreg_register() causes, scripts already find
-// the object.
-struct gorgon_error *gorgon_object_link(struct gorgon_object *object)
-{
-	struct jitreg_image image = {
-		.size = sizeof(image),
-		.path = object->image->path,
-		.fd = object->image->fd,
-		.bias = object->bias,
-		.start = object->start,
-		.end = object->end,
-		.flags = gorgon_packing_is_lean(object->ns) ? JITREG_LEAN | JITREG_LATER : 0,
-		.moved = describe_symfile,
-		.ctx = object,
-	};
-	struct gorgon_error *unwind_err = gorgon_unwind_register(object);
-	int err;
-
-	if (unwind_err)
-		return unwind_err;
-	describe(object);
-	append_to_ns(object);
-	object->state = GORGON_OBJECT_LINKED;
-	if (object->ns->opts.debug == GORGON_DEBUG_OFF)
-		return NULL;
-	image.group = find_group(object);
-	err = jitreg_register(&image, &object->jit);
-	if (err == -ENOMEM)
-		return &gorgon_error_nomem; // the group's rollback unlinks it
-	// A file that runs although its section headers are damaged is still loaded:
-	// the debug root says that it has no symfile.
-	if (err)
-		gorgon_ns_log(object->ns, "%s: not registered with debuggers: %s", object->path,
-			      strerrordesc_np(-err) ?: "unknown error");
-	return gorgon_registrar_create(object);
-}
-
-void gorgon_object_link_foreign(struct gorgon_object *object)
-{
-	describe(object);
-	append_to_ns(object);
-	object->state = GORGON_OBJECT_LINKED;
-}
-
 static void forget_symfile(struct gorgon_object *object)
 {
 	struct jitreg_entry *jit = object->jit;
@@ -217,6 +174,73 @@ static void forget_symfile(struct gorgon_object *object)
 	gorgon_debug_end();
 	object->jit = NULL;
 	jitreg_unregister(jit);
+}
+
+// Once more when the descriptor was another file's in between: what debuggers then have is
+// of that one.
+static struct gorgon_error *register_file(void *ctx, int fd)
+{
+	struct gorgon_object *object = ctx;
+	struct jitreg_image image = {
+		.size = sizeof(image),
+		.path = object->image->path,
+		.fd = fd,
+		.bias = object->bias,
+		.start = object->start,
+		.end = object->end,
+		.group = find_group(object),
+		.flags = gorgon_packing_is_lean(object->ns) ? JITREG_LEAN | JITREG_LATER : 0,
+		.moved = describe_symfile,
+		.ctx = object,
+	};
+	int err;
+
+	if (object->jit)
+		forget_symfile(object);
+	err = jitreg_register(&image, &object->jit);
+	if (err == -ENOMEM)
+		return &gorgon_error_nomem; // the group's rollback unlinks it
+	return err ? gorgon_error_create(GORGON_ERROR_OS, "%s", strerrordesc_np(-err) ?: "unknown error")
+		   : NULL;
+}
+
+// Debug root first: at the stop that jitreg_register() causes, scripts already find
+// the object.
+struct gorgon_error *gorgon_object_link(struct gorgon_object *object)
+{
+	struct gorgon_error *err = gorgon_unwind_register(object);
+
+	if (err)
+		return err;
+	describe(object);
+	append_to_ns(object);
+	object->state = GORGON_OBJECT_LINKED;
+	if (object->ns->opts.debug == GORGON_DEBUG_OFF) {
+		gorgon_file_close(&object->file);
+		return NULL;
+	}
+	err = gorgon_image_with_file(object->image, object->path, &object->file, register_file,
+				     object);
+	gorgon_file_close(&object->file);
+	if (gorgon_error_code(err) == GORGON_ERROR_NOMEM)
+		return err;
+	// A file that runs although its section headers are damaged is still loaded:
+	// the debug root says that it has no symfile.
+	if (err) {
+		gorgon_ns_log(object->ns, "%s: not registered with debuggers: %s", object->path,
+			      gorgon_error_message(err));
+		gorgon_error_destroy(err);
+		if (object->jit)
+			forget_symfile(object);
+	}
+	return gorgon_registrar_create(object);
+}
+
+void gorgon_object_link_foreign(struct gorgon_object *object)
+{
+	describe(object);
+	append_to_ns(object);
+	object->state = GORGON_OBJECT_LINKED;
 }
 
 void gorgon_object_destroy(struct gorgon_object *object)
@@ -237,6 +261,7 @@ void gorgon_object_destroy(struct gorgon_object *object)
 	gorgon_tls_module_destroy(object);
 	if (!object->debug.link_map)
 		gorgon_unmap(object);
+	gorgon_file_close(&object->file);
 	gorgon_image_close(object->image);
 	free(object->deps);
 	free(object->system);

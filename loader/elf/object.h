@@ -32,6 +32,7 @@ struct gorgon_object {
 	struct gorgon_ns *ns;
 	struct link_map map; /* the public part, for dlinfo() and dladdr1() */
 	struct gorgon_image *image;
+	struct gorgon_file file; /* while it is being loaded, for who maps and reads it */
 	char *path; /* as it was asked for; image->path may be another name of the file */
 	uint64_t bias, start, end;
 	enum gorgon_object_state state;

@@ -11,11 +11,19 @@
 // host. But a library that maps code of its own file has opened that file to do so. Those
 // are listed, and closed with the library when they still are what they were. A number
 // alone does not say that: somebody may have closed it (a daemon closes all), and have
-// opened the same file since. So the open file is marked, with what F_SETSIG keeps of it:
-// a signal that the kernel never sends without O_ASYNC.
+// opened the same file since; and a thread may have a table of descriptors of its own, where
+// the number is that of another copy of the library. So the open file is marked with something
+// that belongs to it alone and that nobody notices: a lock (F_OFD_SETLK) on a byte far behind
+// the file's end, at a place nobody else knows.
+//
+// When the library maps the same code again and the number is another file's, because of a
+// daemon or because another thread with another table calls, it gets what it has asked for from
+// its file, which is opened for that.
 //
 // Not handled: libffi without /proc writes its trampolines to a memfd, and a descriptor of
 // that stays open. Strategies that leave loading to the system's linker do not see mmap().
+// A descriptor in a table other than that of the thread that unloads the library stays there
+// until the table goes.
 //
 // `lock` is a leaf.
 
@@ -27,20 +35,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define MARK SIGURG // ignored by default, should somebody set O_ASYNC
 
 struct own_file {
 	int fd;
 	const struct gorgon_object *object;
+	off_t mark;
+	size_t size; // of the code that was mapped, and where it is in the file
+	off_t off;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct own_file *list; // a number is in it once
+static struct own_file *list; // an object has a number once
 static size_t count, capacity;
 
 void gorgon_own_file_before_fork(void)
@@ -61,13 +71,65 @@ static bool is_own(const struct gorgon_object *object, int fd)
 	       (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
 }
 
-// The entry of @fd, a new one if need be, or NULL: no memory. The descriptor then stays
-// open, which is what would have happened without us.
-static struct own_file *entry(int fd)
+static struct flock one_byte(short type, off_t at)
+{
+	return (struct flock){.l_type = type, .l_whence = SEEK_SET, .l_start = at, .l_len = 1};
+}
+
+static bool set_mark(int fd, off_t *ret)
+{
+	uint64_t place;
+	struct flock byte;
+
+	if (getrandom(&place, sizeof(place), GRND_NONBLOCK) != sizeof(place))
+		return false;
+	*ret = (off_t)(place >> 2 | UINT64_C(1) << 61);
+	byte = one_byte(F_RDLCK, *ret);
+	return !fcntl(fd, F_OFD_SETLK, &byte);
+}
+
+// Somebody else than @fd's open file has the mark.
+static bool is_elsewhere(int fd, off_t mark)
+{
+	struct flock byte = one_byte(F_WRLCK, mark);
+
+	return fcntl(fd, F_OFD_GETLK, &byte) || byte.l_type != F_UNLCK;
+}
+
+// Nobody but this open file has the mark, and somebody has.
+static bool has_mark(int fd, off_t mark)
+{
+	char name[40];
+	bool marked;
+	int other;
+
+	if (is_elsewhere(fd, mark))
+		return false;
+	snprintf(name, sizeof(name), "/proc/thread-self/fd/%d", fd);
+	other = open(name, O_RDONLY | O_CLOEXEC);
+	if (other < 0)
+		return false;
+	marked = is_elsewhere(other, mark);
+	close(other);
+	return marked;
+}
+
+static struct own_file *find_entry(const struct gorgon_object *object, int fd)
 {
 	for (size_t i = 0; i < count; i++)
-		if (list[i].fd == fd)
+		if (list[i].object == object && list[i].fd == fd)
 			return &list[i];
+	return NULL;
+}
+
+// The entry of @fd, a new one if need be, or NULL: no memory. The descriptor then stays
+// open, which is what would have happened without us.
+static struct own_file *add_entry(const struct gorgon_object *object, int fd)
+{
+	struct own_file *own = find_entry(object, fd);
+
+	if (own)
+		return own;
 	if (count == capacity) {
 		size_t grown_capacity = capacity ? 2 * capacity : 8;
 		struct own_file *grown = reallocarray(list, grown_capacity, sizeof(*grown));
@@ -80,17 +142,41 @@ static struct own_file *entry(int fd)
 	return &list[count++];
 }
 
-void gorgon_own_file_mapped(uint64_t caller, int fd)
+int gorgon_own_file_find(uint64_t caller, int fd, size_t size, off_t off, struct gorgon_file *ret)
+{
+	const struct gorgon_object *object = gorgon_unwind_object_at(caller);
+	const struct own_file *own;
+	bool again;
+
+	ret->fd = -1;
+	if (!object || is_own(object, fd))
+		return fd;
+	pthread_mutex_lock(&lock);
+	own = find_entry(object, fd);
+	again = own && own->size == size && own->off == off;
+	pthread_mutex_unlock(&lock);
+	if (!again || gorgon_file_open(object->image->path, ret))
+		return fd;
+	if (gorgon_file_is_same(&ret->st, &object->image->st))
+		return ret->fd;
+	gorgon_file_close(ret);
+	return -1; // the right file is gone
+}
+
+void gorgon_own_file_mapped(uint64_t caller, int fd, size_t size, off_t off)
 {
 	const struct gorgon_object *object = gorgon_unwind_object_at(caller);
 	int saved_errno = errno;
 	struct own_file *own;
+	off_t mark;
 
 	if (object && is_own(object, fd)) {
 		pthread_mutex_lock(&lock);
+		own = find_entry(object, fd);
 		// Without a mark it could not be known again, and is not listed.
-		if (!fcntl(fd, F_SETSIG, MARK) && (own = entry(fd)))
-			*own = (struct own_file){fd, object};
+		if (!(own && has_mark(fd, own->mark)) && set_mark(fd, &mark) &&
+		    (own = add_entry(object, fd)))
+			*own = (struct own_file){fd, object, mark, size, off};
 		pthread_mutex_unlock(&lock);
 	}
 	errno = saved_errno;
@@ -104,7 +190,7 @@ void gorgon_own_file_close(const struct gorgon_object *object)
 	for (size_t i = 0; i < count; i++) {
 		if (list[i].object != object)
 			list[kept++] = list[i];
-		else if (is_own(object, list[i].fd) && fcntl(list[i].fd, F_GETSIG) == MARK)
+		else if (is_own(object, list[i].fd) && has_mark(list[i].fd, list[i].mark))
 			close(list[i].fd);
 	}
 	count = kept;

@@ -3,12 +3,19 @@
 #ifndef GORGON_ELF_OWN_FILE_H
 #define GORGON_ELF_OWN_FILE_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
+struct gorgon_file;
 struct gorgon_object;
 
-/* The code at @caller has mapped code through @fd. */
-void gorgon_own_file_mapped(uint64_t caller, int fd);
+/* The code at @caller is about to map code through @fd. Returns which descriptor to take: @fd, or, when
+ * that is not the caller's own file any more, that file as @ret, to be closed afterwards, or -1. */
+int gorgon_own_file_find(uint64_t caller, int fd, size_t size, off_t off, struct gorgon_file *ret);
+
+/* It has. */
+void gorgon_own_file_mapped(uint64_t caller, int fd, size_t size, off_t off);
 
 /* Close what @object, whose code runs no more, has left open. */
 void gorgon_own_file_close(const struct gorgon_object *object);

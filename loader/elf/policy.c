@@ -24,11 +24,17 @@
 // OpenBLAS's LAPACK is 6 MB of code and 2,300 names, which debuggers pay for in each copy:
 // LLDB attached to 100 interpreters in 2.7 times the time of one instead of 2 times.)
 //
+// Some must be shared. To load one privately is an error, and so is an option to do so, when the
+// namespace is created: a second C library or dynamic linker knows nothing of the threads, the memory and
+// the objects of the first, and a sanitizer's runtime ends the process. All others on the list
+// work as copies. Nor can a libpython be shared, which is what an interpreter is.
+//
 // Not shared although it could be: OpenSSL. Its locks are not reset in a forked child,
 // which hangs when another interpreter was in it; a copy each costs 0.4 MB.
 
 #define _GNU_SOURCE
 #include "policy.h"
+#include "error.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -72,6 +78,11 @@ static const struct {
 static const char *const interfaces[] = {"libblas.so.3", "libcblas.so.3", "liblapack.so.3", NULL};
 static const char *const pools[] = {"libopenblas*.so.0", "libblis*.so.4", "libatlas.so.3", NULL};
 
+// Those of the list that must be. A pattern of an option that takes in one that each program
+// needs is refused before anything is loaded.
+static const char *const musts[] = {"ld-linux*.so.*", "libc.so.6", "lib[alt]san.so.*", NULL};
+static const char *const needed[] = {"ld-linux-x86-64.so.2", "libc.so.6", NULL};
+
 static const char *match(const char *const *patterns, const char *name)
 {
 	for (; patterns && *patterns; patterns++)
@@ -88,8 +99,9 @@ static struct gorgon_policy_rule find_rule(const char *name, const char *const *
 	if (slash)
 		name = slash + 1;
 	if ((pattern = match(keep_private, name)))
-		return (struct gorgon_policy_rule){
-			.by_option = true, .pattern = pattern, .reason = "private by option"};
+		return (struct gorgon_policy_rule){.by_option = true,
+						   .pattern = pattern,
+						   .reason = "private by option"};
 	if ((pattern = match(share, name)))
 		return (struct gorgon_policy_rule){.shared = true,
 						   .by_option = true,
@@ -177,6 +189,47 @@ struct gorgon_policy_rule gorgon_policy_find(const struct gorgon_policy *policy,
 {
 	return find_rule(name, (const char *const *)policy->share,
 			 (const char *const *)policy->keep_private);
+}
+
+const char *gorgon_policy_must_share(const char *name)
+{
+	return match(musts, name) ? find_rule(name, NULL, NULL).reason : NULL;
+}
+
+static struct gorgon_error *check_names(const char *const *patterns, const char *option)
+{
+	for (; patterns && *patterns; patterns++)
+		if (strchr(*patterns, '/'))
+			return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+						   "%s \"%s\": matches nothing: patterns are of "
+						   "libraries' names, without folders",
+						   option, *patterns);
+	return NULL;
+}
+
+struct gorgon_error *gorgon_policy_check(const char *const *share, const char *const *keep_private)
+{
+	struct gorgon_error *err = check_names(share, "share");
+	const char *const *name;
+
+	if (err || (err = check_names(keep_private, "private")))
+		return err;
+	for (; keep_private && *keep_private; keep_private++)
+		for (name = needed; *name; name++)
+			if (!fnmatch(*keep_private, *name, 0))
+				return gorgon_error_create(
+					GORGON_ERROR_ARGUMENT,
+					"private \"%s\": takes in %s, which cannot be private: %s; "
+					"take patterns that leave it out",
+					*keep_private, *name, gorgon_policy_must_share(*name));
+	// What only takes it in means libraries, and an interpreter is none.
+	for (; share && *share; share++)
+		if (!strncmp(*share, "libpython", 9))
+			return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+						   "share \"%s\": a libpython cannot be shared: each "
+						   "interpreter is a copy of it",
+						   *share);
+	return NULL;
 }
 
 bool gorgon_policy_is_python_symbol(const char *name)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Functions through which private code would reach the whole process: exit, the
-// descriptors of standard output, signals to itself, sizes of thread pools. See
+// descriptors of standard output, signals to itself, settings of libraries. See
 // replace.c for the table.
 
 #define _GNU_SOURCE
@@ -31,7 +31,8 @@ void gorgon_process_exit(int status, struct gorgon_ns *ns)
 
 // An interpreter that a KeyboardInterrupt has ended restores SIGINT's default and kills
 // itself with it, so that a shell sees why it ended. Here that is exit() with the status
-// that a shell would show. A fault that a program reports to itself by kill() (cysignals,
+// that a shell would show; so it is when a timer's signal, for which it had no handler, has
+// interrupted it (signals.c). A fault that a program reports to itself by kill() (cysignals,
 // for errors of C libraries) is this thread's, which the kernel need not know: it takes
 // the process's main thread if it can. Any other signal to the process itself has come when
 // kill() returns.
@@ -46,7 +47,7 @@ int gorgon_process_kill(pid_t pid, int number, struct gorgon_ns *ns)
 	if (number != SIGINT || !ns->on_exit ||
 	    gorgon_signal_action(SIGINT, NULL, &action, ns) || action.sa_handler != SIG_DFL)
 		return gorgon_signals_take(ns->signals, number) ? 0 : kill(pid, number);
-	gorgon_process_exit(128 + SIGINT, ns);
+	gorgon_process_exit(128 + (gorgon_signals_ended_by(ns->signals) ?: SIGINT), ns);
 	return 0;
 }
 
@@ -64,42 +65,76 @@ static unsigned cpu_count(void)
 	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned)CPU_COUNT(&set);
 }
 
+static unsigned ns_count(void)
+{
+	return __atomic_load_n(&gorgon_debug_root.ns_count, __ATOMIC_RELAXED);
+}
+
 // How many threads a pool of this namespace may have: the host's word, or the
 // processors shared out over the namespaces that there are now. 0: say nothing.
 static unsigned pool_size(const struct gorgon_ns *ns)
 {
-	unsigned others = __atomic_load_n(&gorgon_debug_root.ns_count, __ATOMIC_RELAXED);
-	unsigned share;
+	unsigned all = ns_count(), share;
 
 	if (ns->opts.pool_threads)
 		return ns->opts.pool_threads;
-	if (others < 2)
+	if (all < 2)
 		return 0;
-	share = cpu_count() / others;
+	share = cpu_count() / all;
 	return share ? share : 1;
 }
 
 // Libraries size their thread pools by these variables when they are loaded, and by the
 // number of processors without them: that many for each copy would leave nobody time to
-// work. What the user has set counts.
+// work.
+static char *size_of_pool(struct gorgon_ns *ns)
+{
+	unsigned size;
+	char *ret;
+
+	// Written once: the result must stay as it is for whoever keeps it.
+	gorgon_lock();
+	size = pool_size(ns);
+	if (size && !*ns->pool_text)
+		snprintf(ns->pool_text, sizeof(ns->pool_text), "%u", size);
+	ret = *ns->pool_text ? ns->pool_text : NULL;
+	gorgon_unlock();
+	return ret;
+}
+
+// What the user has set counts, before this.
+static const struct {
+	const char *name;
+	const char *value; // NULL: size of a pool of threads
+	bool in_company;   // where there are several namespaces
+} settings[] = {
+	{"OPENBLAS_NUM_THREADS", NULL, true},
+	{"OMP_NUM_THREADS", NULL, true},
+	{"MKL_NUM_THREADS", NULL, true},
+	{"BLIS_NUM_THREADS", NULL, true},
+	{"NUMEXPR_NUM_THREADS", NULL, true},
+	// To patch the C library is refused (../process/patch.c). UCX would say so in two lines
+	// of stderr each time; Open MPI does not look whether it may, and writes.
+	{"UCX_MEM_MMAP_HOOK_MODE", "none", false},
+	{"OMPI_MCA_patcher", "^overwrite", false},
+	// A program without mpirun starts a daemon, of which variables of the process's environment
+	// tell: a second one takes it for its own, and is refused. It costs MPI_Comm_spawn().
+	{"OMPI_MCA_ess_singleton_isolated", "1", true},
+};
+
+static char *find_setting(struct gorgon_ns *ns, size_t i)
+{
+	if (!settings[i].value)
+		return size_of_pool(ns);
+	return !settings[i].in_company || ns_count() > 1 ? (char *)settings[i].value : NULL;
+}
+
 char *gorgon_process_getenv(const char *name, struct gorgon_ns *ns)
 {
-	static const char *const names[] = {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS",
-					    "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
-					    "NUMEXPR_NUM_THREADS"};
 	char *ret = gorgon_getenv(name, ns);
-	unsigned size;
 
-	for (size_t i = 0; !ret && i < sizeof(names) / sizeof(*names); i++) {
-		if (strcmp(name, names[i]))
-			continue;
-		// Written once: the result must stay as it is for whoever keeps it.
-		gorgon_lock();
-		size = pool_size(ns);
-		if (size && !*ns->pool_text)
-			snprintf(ns->pool_text, sizeof(ns->pool_text), "%u", size);
-		ret = *ns->pool_text ? ns->pool_text : NULL;
-		gorgon_unlock();
-	}
+	for (size_t i = 0; !ret && i < sizeof(settings) / sizeof(*settings); i++)
+		if (!strcmp(name, settings[i].name))
+			ret = find_setting(ns, i);
 	return ret;
 }

@@ -365,10 +365,3 @@ int gorgon_registrar_mutex_unlock(pthread_mutex_t *mutex, struct gorgon_ns *ns)
 	gorgon_registrar_look(ns);
 	return pthread_mutex_unlock(mutex);
 }
-
-int gorgon_registrar_mprotect(void *addr, size_t size, int prot, struct gorgon_ns *ns)
-{
-	if (prot & PROT_EXEC)
-		gorgon_registrar_look(ns);
-	return mprotect(addr, size, prot);
-}

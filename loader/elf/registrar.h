@@ -24,7 +24,6 @@ void gorgon_registrar_before_unmap(struct gorgon_ns *ns, uint64_t start, uint64_
 
 void gorgon_registrar_register_code(struct gorgon_ns *ns);
 int gorgon_registrar_mutex_unlock(pthread_mutex_t *mutex, struct gorgon_ns *ns);
-int gorgon_registrar_mprotect(void *addr, size_t size, int prot, struct gorgon_ns *ns);
 
 void gorgon_registrars_before_fork(void);
 void gorgon_registrars_after_fork(void);

@@ -75,8 +75,6 @@ static const struct {
 	{"on_exit", gorgon_exits_register_with_status, 2, ALWAYS, "as __cxa_atexit"},
 	{"pthread_create", gorgon_thread_create, 4, ALWAYS,
 	 "a namespace is not unmapped under threads that its code has started"},
-	{"fork", gorgon_fork, 0, ALWAYS, "handlers of other copies would wait for threads that are not there"},
-	{"forkpty", gorgon_forkpty, 4, ALWAYS, "as fork"},
 	{"__register_atfork", gorgon_register_atfork, 4, ALWAYS, "as fork; pthread_atfork calls it"},
 	{"pthread_atfork", gorgon_pthread_atfork, 3, ALWAYS, "its older name"},
 	{"pthread_key_create", gorgon_key_create, 2, ALWAYS,
@@ -129,10 +127,10 @@ static const struct {
 	{"mmap64", gorgon_memory_map, PLAIN, ALWAYS, "as mmap"},
 	{"munmap", gorgon_memory_unmap, 2, ALWAYS, "as mmap"},
 	{"mremap", gorgon_memory_remap, PLAIN, ALWAYS, "as mmap"},
-	{"mprotect", gorgon_registrar_mprotect, 3, ALWAYS,
+	{"pthread_mutex_unlock", gorgon_registrar_mutex_unlock, 1, REGISTRAR,
 	 "what a compiler has registered with debuggers is handed on before it can run"},
-	{"pthread_mutex_unlock", gorgon_registrar_mutex_unlock, 1, REGISTRAR, "as mprotect"},
-	{"__jit_debug_register_code", gorgon_registrar_register_code, 0, DEFINED, "as mprotect"},
+	{"__jit_debug_register_code", gorgon_registrar_register_code, 0, DEFINED,
+	 "as pthread_mutex_unlock"},
 	{"exit", gorgon_process_exit, 1, ALWAYS, "ends the interpreter, never the host"},
 	// In the way of every byte.
 	{"write", gorgon_process_write, 3, WITH_OUTPUT,
@@ -274,7 +272,7 @@ struct gorgon_error *gorgon_replace_init(struct gorgon_ns *ns, const struct gorg
 
 		list[i] = (struct gorgon_thunk){
 			bound->target, is_function(bound->args) ? bound->args : 0,
-			ns->parts ? ns->parts[part] : NULL};
+			ns->parts ? (char *)ns->parts[part] + bound->offset : NULL};
 	}
 	if (count)
 		memcpy(list + known_count, more, count * sizeof(*list));
@@ -323,7 +321,10 @@ void *gorgon_replace_of_part(const struct gorgon_ns *ns, const char *name)
 {
 	const struct known *entry = find_known(name);
 
-	return entry && entry->index >= COUNT ? address_of_part(ns, entry->index) : NULL;
+	for (; entry && entry < known + known_count && !strcmp(entry->name, name); entry++)
+		if (entry->index >= COUNT)
+			return address_of_part(ns, entry->index);
+	return NULL;
 }
 
 void *gorgon_replace_defined(const struct gorgon_ns *ns, const struct gorgon_object *definer,

@@ -13,8 +13,9 @@
 // host with a handler of its own can interrupt it all the same.
 //
 // Delivery:
-// - a signal from outside (Ctrl-C, kill, a timer) goes to every view that has a
-//   function for it, and to the host's own handler. A view of an interpreter gets it
+// - a signal from outside (Ctrl-C, kill, the host's timers) goes to every view that has a
+//   function for it, and to the host's own handler; SIGCHLD not to a view whose children it
+//   cannot be about (../process/children.c). A view of an interpreter gets it
 //   on the interpreter's main thread: that is where blocking calls must be interrupted
 //   (EINTR) for Python to notice. The dispatcher sends it on with pthread_kill(), after
 //   marking it as pending for that view, so that it is not spread again;
@@ -24,10 +25,17 @@
 // - what is sent to one thread (raise(), pthread_kill()) goes to the view of that thread
 //   only, or else to the host;
 // - what the library sends to an interpreter (gorgon_signals_send()) goes to its view only,
-//   also while its main thread is in a call into another interpreter.
+//   also while its main thread is in a call into another interpreter;
+// - the signal of a timer that a view has made (../process/timers.c) goes to that view only. The
+//   kernel says which timer it is of. While a view has timers the dispatcher is installed for
+//   their signals. Where the view has no handler for one that would end a process, its program
+//   is interrupted as by SIGINT, and ends with this signal's status if it lets that end it. A
+//   program without a handler for SIGINT (one that is being finalised has none) has that
+//   status when it ends.
 //
 // SIG_IGN in a view (CPython ignores SIGPIPE) holds for the process while the host
-// has the default, as with any embedded CPython.
+// has the default, as with any embedded CPython. Not for SIGCHLD: the kernel would keep no
+// child's status for anybody (../process/children.c).
 //
 // A vfork() child (subprocess makes one) runs in this memory but has dispositions of its
 // own, which it resets before it executes something: it goes to the kernel directly.
@@ -49,6 +57,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -58,13 +67,32 @@ struct gorgon_signals {
 	uint64_t set;	   // bit per signal: the view has an opinion
 	uint64_t function; // bit per signal: that is a function; atomic
 	uint64_t pending;  // bit per signal: sent on to `thread`; atomic
+	uint64_t timed;	   // bit per signal: timers of the view send it
 	pthread_t thread;
+	pid_t tid;	 // of the last one that was `thread`, or 0; atomic
+	int ended_by;	 // the signal whose default has interrupted the program, or 0; atomic
+	int missed;	 // the same that could not interrupt it; atomic
 	bool has_thread; // atomic
 	bool deliver;
+	gorgon_signals_filter *concerns; // NULL: each SIGCHLD does
+	void *concerns_ctx;
 };
+
+// Whose signals those of a timer are. Entries stay for good and are used again: a signal may
+// arrive when its timer has gone, and is then still its view's, or nobody's.
+struct timer {
+	struct timer *next;
+	int id; // the kernel's, or -1; atomic
+	enum gorgon_timer_look look;
+	struct gorgon_signals *view; // NULL: gone; atomic
+	bool alive;
+};
+
+#define DEAD_TIMERS 8 // of a view, that are kept before one is used again
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gorgon_signals *views; // atomic
+static struct timer *timers;	     // atomic
 static struct sigaction host[NSIG];
 static uint64_t dispatched; // bit per signal: our dispatcher is installed
 static uint64_t ignored;    // bit per signal: SIG_IGN is installed for a view
@@ -123,6 +151,24 @@ static bool ignores(const struct gorgon_signals *view, int number)
 	return view->set & bit(number) && view->actions[number].sa_handler == SIG_IGN;
 }
 
+// What a process does that has no handler.
+static bool ends_by_default(int number)
+{
+	switch (number) {
+	case SIGCHLD:
+	case SIGCONT:
+	case SIGURG:
+	case SIGWINCH:
+	case SIGSTOP:
+	case SIGTSTP:
+	case SIGTTIN:
+	case SIGTTOU:
+		return false;
+	default:
+		return true;
+	}
+}
+
 // While views are looked at.
 static void begin_look(void)
 {
@@ -146,6 +192,15 @@ static void give_fault_to_host(int number, siginfo_t *info, void *context)
 		sigaction(number, &host[number], NULL);
 }
 
+// What the kernel tells of another program's child is not for this view.
+static bool may_concern(const struct gorgon_signals *view, int number, const siginfo_t *info)
+{
+	gorgon_signals_filter *concerns = __atomic_load_n(&view->concerns, __ATOMIC_ACQUIRE);
+
+	return number != SIGCHLD || info->si_code <= 0 || !concerns ||
+	       concerns(view->concerns_ctx, info->si_pid);
+}
+
 static void spread(int number, siginfo_t *info, void *context)
 {
 	struct sigaction own = {.sa_handler = SIG_DFL};
@@ -156,7 +211,7 @@ static void spread(int number, siginfo_t *info, void *context)
 	view = __atomic_load_n(&views, __ATOMIC_ACQUIRE);
 	for (; view; view = __atomic_load_n(&view->next, __ATOMIC_ACQUIRE)) {
 		taken |= view->deliver && ignores(view, number);
-		if (!view->deliver || !has_function(view, number))
+		if (!view->deliver || !has_function(view, number) || !may_concern(view, number, info))
 			continue;
 		taken = true;
 		if (view == mine) {
@@ -169,8 +224,9 @@ static void spread(int number, siginfo_t *info, void *context)
 		}
 	}
 	end_look();
-	// Only views that keep out of it, none that ignores it: a Ctrl-C ends the process as it would without them.
-	if (!taken && number == SIGINT && host[number].sa_handler == SIG_DFL) {
+	// Only views that keep out of it or have timers, none that ignores it: it ends the process as
+	// it would without them.
+	if (!taken && ends_by_default(number) && host[number].sa_handler == SIG_DFL) {
 		sigaction(number, &host[number], NULL);
 		raise(number);
 	}
@@ -240,11 +296,83 @@ static bool give_pending(int number, siginfo_t *info, void *context)
 	return any;
 }
 
+// The timer of ours that has that number, or NULL. Dispatchers look without the lock.
+static const struct timer *find_timer(int id)
+{
+	const struct timer *timer = __atomic_load_n(&timers, __ATOMIC_ACQUIRE);
+
+	while (timer && __atomic_load_n(&timer->id, __ATOMIC_ACQUIRE) != id)
+		timer = timer->next;
+	return timer;
+}
+
+// As the kernel tells it of an interval timer, or of a timer that was made without a value.
+static void dress(siginfo_t *info, enum gorgon_timer_look look)
+{
+	if (look == GORGON_TIMER_INTERVAL) {
+		info->si_code = SI_KERNEL;
+		info->si_timerid = 0;
+		info->si_overrun = 0;
+		info->si_value.sival_ptr = NULL;
+	} else if (look == GORGON_TIMER_NUMBERED) {
+		info->si_value.sival_ptr = NULL;
+		info->si_value.sival_int = info->si_timerid;
+	}
+}
+
+// What a view does about its timer's signal on this thread: @ret stays the default for nothing.
+static void choose(struct gorgon_signals *view, int *number, struct sigaction *ret)
+{
+	if (has_function(view, *number)) {
+		bool has_thread = __atomic_load_n(&view->has_thread, __ATOMIC_ACQUIRE);
+
+		if (!has_thread || view_of_thread() == view || pthread_equal(view->thread, pthread_self())) {
+			*ret = view->actions[*number];
+		} else {
+			__atomic_or_fetch(&view->pending, bit(*number), __ATOMIC_ACQ_REL);
+			pthread_kill(view->thread, *number);
+		}
+	} else if (!ignores(view, *number) && ends_by_default(*number)) {
+		if (has_function(view, SIGINT)) {
+			__atomic_store_n(&view->ended_by, *number, __ATOMIC_RELAXED);
+			*number = SIGINT;
+			*ret = view->actions[SIGINT];
+		} else if (gorgon_signals_tid(view)) {
+			__atomic_store_n(&view->missed, *number, __ATOMIC_RELAXED);
+		} else {
+			sigaction(*number, ret, NULL); // of nobody's program
+			raise(*number);
+		}
+	}
+}
+
+// The signal of a view's timer; false when it is not one.
+static bool give_timer(int number, siginfo_t *info, void *context)
+{
+	struct sigaction action = {.sa_handler = SIG_DFL};
+	const struct timer *timer;
+	struct gorgon_signals *view;
+
+	begin_look();
+	timer = find_timer(info->si_timerid);
+	if (timer) {
+		view = __atomic_load_n(&timer->view, __ATOMIC_ACQUIRE);
+		dress(info, timer->look);
+		if (view)
+			choose(view, &number, &action);
+	}
+	end_look();
+	call(&action, number, info, context);
+	return timer;
+}
+
 static void dispatch(int number, siginfo_t *info, void *context)
 {
 	int saved = errno;
 
-	if (give_pending(number, info, context)) {
+	if (info->si_code == SI_TIMER && give_timer(number, info, context)) {
+		// That was all of it.
+	} else if (give_pending(number, info, context)) {
 		// That was all of it.
 	} else if (is_fault(number, info)) {
 		give_fault(number, info, context);
@@ -267,6 +395,11 @@ static void install(int number)
 	for (struct gorgon_signals *view = views; view; view = view->next) {
 		const struct sigaction *wanted = &view->actions[number];
 
+		if (view->timed & bit(number) && !(view->set & bit(number) && wanted->sa_handler != SIG_DFL)) {
+			function = true;
+			flags &= ~SA_RESTART; // its default ends calls, too
+		}
+		function |= (view->timed & bit(number)) != 0;
 		if (!(view->set & bit(number)))
 			continue;
 		if (view->function & bit(number)) {
@@ -289,7 +422,7 @@ static void install(int number)
 		dispatched |= bit(number);
 		action.sa_flags = flags;
 		action.sa_sigaction = dispatch;
-	} else if (ignore && host[number].sa_handler == SIG_DFL) {
+	} else if (ignore && number != SIGCHLD && host[number].sa_handler == SIG_DFL) {
 		ignored |= bit(number);
 		action.sa_handler = SIG_IGN;
 	} else {
@@ -321,6 +454,151 @@ static void wait_for_dispatchers(void)
 		sched_yield();
 }
 
+// --- timers ---------------------------------------------------------------------------------
+
+// The entry for a timer that the kernel has just given this number: the old one of that number,
+// one of nobody, the longest dead one of the view when it has many, or NULL.
+static struct timer *find_free(const struct gorgon_signals *view, int id)
+{
+	struct timer *nobodys = NULL, *dead = NULL;
+	size_t count = 0;
+
+	for (struct timer *timer = timers; timer; timer = timer->next) {
+		if (timer->id == id)
+			return timer;
+		if (!timer->view)
+			nobodys = timer;
+		if (timer->view != view || timer->alive)
+			continue;
+		count++;
+		if (!dead || timer->id < dead->id) // numbers grow
+			dead = timer;
+	}
+	return nobodys ?: count < DEAD_TIMERS ? NULL : dead;
+}
+
+// Entries by the page: setitimer() may be called in a signal handler, malloc() may not.
+static struct timer *grow_timers(void)
+{
+	size_t count = (size_t)getpagesize() / sizeof(struct timer);
+	struct timer *list = mmap(NULL, (size_t)getpagesize(), PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (list == MAP_FAILED)
+		return NULL;
+	for (size_t i = 0; i < count; i++) {
+		list[i].id = -1;
+		list[i].next = i + 1 < count ? &list[i + 1] : timers;
+	}
+	__atomic_store_n(&timers, list, __ATOMIC_RELEASE);
+	return list;
+}
+
+bool gorgon_signals_add_timer(struct gorgon_signals *view, int id, int number,
+			      enum gorgon_timer_look look)
+{
+	struct timer *timer;
+	sigset_t saved;
+
+	take_lock(&saved);
+	timer = find_free(view, id) ?: grow_timers();
+	if (timer) {
+		__atomic_store_n(&timer->id, -1, __ATOMIC_RELEASE);
+		timer->look = look;
+		timer->alive = true;
+		__atomic_store_n(&timer->view, view, __ATOMIC_RELEASE);
+		__atomic_store_n(&timer->id, id, __ATOMIC_RELEASE);
+		if (!(view->timed & bit(number))) {
+			view->timed |= bit(number);
+			install(number);
+		}
+	}
+	release_lock(&saved);
+	return timer;
+}
+
+void gorgon_signals_end_timer(struct gorgon_signals *view, int id)
+{
+	sigset_t saved;
+
+	take_lock(&saved);
+	for (struct timer *timer = timers; timer; timer = timer->next)
+		if (timer->id == id && timer->view == view)
+			timer->alive = false;
+	release_lock(&saved);
+}
+
+// Their signals that are still to come are nobody's. Under the lock.
+static void drop_timers(const struct gorgon_signals *view)
+{
+	for (struct timer *timer = timers; timer; timer = timer->next)
+		if (timer->view == view)
+			__atomic_store_n(&timer->view, NULL, __ATOMIC_RELEASE);
+}
+
+// What the calling thread does not let through would meet the process's default later.
+static void discard(int number, const sigset_t *blocked)
+{
+	const struct timespec now = {0, 0};
+	sigset_t one;
+
+	sigemptyset(&one);
+	sigaddset(&one, number);
+	while (sigismember(blocked, number) && sigtimedwait(&one, NULL, &now) == number)
+		continue;
+}
+
+void gorgon_signals_stop_timers(struct gorgon_signals *view)
+{
+	sigset_t saved;
+	uint64_t timed;
+
+	take_lock(&saved);
+	timed = view->timed;
+	view->timed = 0;
+	drop_timers(view);
+	for (int number = 1; number < NSIG; number++) {
+		if (!(timed & bit(number)))
+			continue;
+		discard(number, &saved);
+		install(number);
+	}
+	release_lock(&saved);
+}
+
+bool gorgon_signals_delivers(const struct gorgon_signals *view)
+{
+	return view->deliver;
+}
+
+pid_t gorgon_signals_tid(const struct gorgon_signals *view)
+{
+	return __atomic_load_n(&view->tid, __ATOMIC_RELAXED);
+}
+
+int gorgon_signals_ended_by(const struct gorgon_signals *view)
+{
+	return __atomic_load_n(&view->ended_by, __ATOMIC_RELAXED);
+}
+
+int gorgon_signals_missed(const struct gorgon_signals *view)
+{
+	return __atomic_load_n(&view->missed, __ATOMIC_RELAXED);
+}
+
+void gorgon_signals_filter_children(struct gorgon_signals *view, gorgon_signals_filter *concerns, void *ctx)
+{
+	view->concerns_ctx = ctx;
+	__atomic_store_n(&view->concerns, concerns, __ATOMIC_RELEASE);
+}
+
+bool gorgon_signals_ignores(const struct gorgon_signals *view, int number)
+{
+	return ignores(view, number);
+}
+
+// --- views ----------------------------------------------------------------------------------
+
 struct gorgon_signals *gorgon_signals_create(bool deliver)
 {
 	struct gorgon_signals *view = calloc(1, sizeof(*view));
@@ -348,8 +626,9 @@ void gorgon_signals_destroy(struct gorgon_signals *view)
 	while (*p != view)
 		p = &(*p)->next;
 	__atomic_store_n(p, view->next, __ATOMIC_RELEASE);
+	drop_timers(view);
 	for (int number = 1; number < NSIG; number++)
-		if (view->set & bit(number))
+		if ((view->set | view->timed) & bit(number))
 			install(number);
 	release_lock(&saved);
 	wait_for_dispatchers();
@@ -362,6 +641,7 @@ struct gorgon_signals *gorgon_signals_enter(struct gorgon_signals *view)
 
 	mine = view;
 	view->thread = pthread_self();
+	__atomic_store_n(&view->tid, gettid(), __ATOMIC_RELAXED);
 	__atomic_store_n(&view->has_thread, true, __ATOMIC_RELEASE);
 	return outer;
 }
@@ -425,11 +705,18 @@ void gorgon_signals_after_fork(bool child)
 	for (struct gorgon_signals *view = views; child && view; view = view->next) {
 		view->deliver &= view == mine;
 		view->has_thread &= view == mine;
+		dropped |= view->timed; // a child has no timers
+		view->timed = 0;
+		view->tid = gettid();
 		if (view == own)
 			continue;
 		dropped |= view->set;
 		view->set = 0;
 		view->function = 0;
+	}
+	for (struct timer *timer = child ? timers : NULL; timer; timer = timer->next) {
+		timer->id = -1;
+		timer->view = NULL;
 	}
 	// A handler of an interpreter that is not there would keep the default, which ends the
 	// child, and what the child ignores, from being installed.

@@ -11,6 +11,11 @@
 //
 //	Ehdr | Phdrs | dynamic, symbol, hash, strings, relocation | TPOFF64 slot | TLS image
 //
+// It is loaded by the name of its descriptor in /proc, that of the calling thread's table, and closed
+// at once: only the mapping stays. The C library knows what it has by names, so each file has
+// one that no other one has had. Afterwards the name in its list is empty, which debuggers
+// take for nothing to look at; they would find whatever has the number by then.
+//
 // The room is what the C library keeps for libraries that are loaded late (about 1.6 KB,
 // glibc.rtld.optional_static_tls makes it larger). It takes room back only from its end
 // and only where there is no padding between blocks: files are therefore closed newest
@@ -21,6 +26,7 @@
 #include "static_tls.h"
 #include "arch.h"
 #include "error.h"
+#include "file.h"
 #include "thread.h"
 
 #include <dlfcn.h>
@@ -29,19 +35,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 struct gorgon_static_tls {
 	struct gorgon_static_tls *older;
 	void *handle;
-	int fd; // open as long as the file is loaded: debuggers want to read it
 	int64_t offset;
 	bool unused;
 };
 
 static struct gorgon_static_tls *newest; // under the loader's lock
-static int64_t lowest;			 // smallest offset ever seen; never positive
+static uint32_t newest_serial;
+static int64_t lowest; // smallest offset ever seen; never positive
 
 #define ALIGN 64 // what the C library gives at least
 
@@ -112,36 +117,91 @@ static uint64_t misalignment(const struct gorgon_image *image)
 	return image->tls.align ? image->tls.vaddr % image->tls.align : 0;
 }
 
-// Write the file for @object; returns a descriptor, or -1.
-static int write_file(const struct gorgon_object *object)
+// The contents of the file for @object, *@size bytes, malloc()ed, or NULL: no memory.
+static struct file *compose(const struct gorgon_object *object, size_t *size)
 {
 	const struct gorgon_image *image = object->image;
 	uint64_t align = image->tls.align > ALIGN ? image->tls.align : ALIGN;
 	uint64_t misalign = misalignment(image), off = round_up(sizeof(struct file), align);
 	uint64_t file_size = misalign + image->tls.file_size;
-	struct file file = file_template;
-	int fd;
+	struct file *file = calloc(1, off + file_size);
 
-	file.phdrs[SEGMENT_LOAD] =
+	if (!file)
+		return NULL;
+	*file = file_template;
+	file->phdrs[SEGMENT_LOAD] =
 		segment(PT_LOAD, 0, off + file_size, off + file_size, (uint64_t)getpagesize());
-	file.phdrs[SEGMENT_DYNAMIC] =
-		segment(PT_DYNAMIC, offsetof(struct file, dynamic), sizeof(file.dynamic),
-			sizeof(file.dynamic), sizeof(uint64_t));
-	file.phdrs[SEGMENT_TLS] =
+	file->phdrs[SEGMENT_DYNAMIC] =
+		segment(PT_DYNAMIC, offsetof(struct file, dynamic), sizeof(file->dynamic),
+			sizeof(file->dynamic), sizeof(uint64_t));
+	file->phdrs[SEGMENT_TLS] =
 		segment(PT_TLS, off, file_size, round_up(misalign + image->tls.mem_size, align), align);
-	file.phdrs[SEGMENT_STACK] = segment(PT_GNU_STACK, 0, 0, 0, 16);
-
-	fd = memfd_create("gorgon static TLS", MFD_CLOEXEC);
-	if (fd < 0)
-		return -1;
+	file->phdrs[SEGMENT_STACK] = segment(PT_GNU_STACK, 0, 0, 0, 16);
 	// From this copy's memory: relocations of the initialisation image apply.
-	if (pwrite(fd, &file, sizeof(file), 0) != (ssize_t)sizeof(file) ||
-	    pwrite(fd, (const void *)(uintptr_t)(object->bias + image->tls.vaddr),
-		   image->tls.file_size, (off_t)(off + misalign)) != (ssize_t)image->tls.file_size) {
-		close(fd);
-		return -1;
+	memcpy((uint8_t *)file + off + misalign,
+	       (const void *)(uintptr_t)(object->bias + image->tls.vaddr), image->tls.file_size);
+	*size = off + file_size;
+	return file;
+}
+
+// Not /proc/self: that is the table of the process's first thread, and debuggers that look
+// while the file is being loaded are other processes. The number in /proc has one name only, but
+// slashes can be written in many ways: there is one for each bit of @serial.
+static char *name_of(int fd, uint32_t serial)
+{
+	char *name = NULL;
+	size_t size;
+	FILE *out = open_memstream(&name, &size);
+
+	if (!out)
+		return NULL;
+	fprintf(out, "/proc/%d/task/%d/fd", getpid(), gettid());
+	for (unsigned bit = 0; bit < 32; bit++)
+		fputs(serial & UINT32_C(1) << bit ? "/." : "/", out);
+	fprintf(out, "/%d", fd);
+	if (!fclose(out))
+		return name;
+	free(name);
+	return NULL;
+}
+
+struct loading {
+	const struct file *file;
+	size_t size;
+	uint32_t serial;
+	void *handle;
+	const struct link_map *map;
+	int errnum; // 0 without a handle: the C library refuses it
+};
+
+// The handle of the composed file; one of another file, which had its number, is closed again.
+static void load(void *ctx)
+{
+	struct loading *loading = ctx;
+	struct gorgon_file open;
+	char *name;
+
+	loading->handle = NULL;
+	loading->errnum = gorgon_file_create("gorgon static TLS", loading->file, loading->size, &open);
+	if (loading->errnum)
+		return;
+	name = name_of(open.fd, ++loading->serial);
+	if (name)
+		loading->handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	else
+		loading->errnum = ENOMEM;
+	free(name);
+	if (loading->handle) {
+		dlinfo(loading->handle, RTLD_DI_LINKMAP, &loading->map);
+		*loading->map->l_name = 0;
 	}
-	return fd;
+	if (!gorgon_file_is_ours(&open)) {
+		if (loading->handle)
+			dlclose(loading->handle);
+		loading->handle = NULL;
+		loading->errnum = EBADF;
+	}
+	gorgon_file_close(&open);
 }
 
 static struct gorgon_error *no_room(const struct gorgon_object *object)
@@ -154,12 +214,33 @@ static struct gorgon_error *no_room(const struct gorgon_object *object)
 		object->path, object->image->tls.mem_size, object->image->tls.align);
 }
 
+// As often as somebody closes the descriptor in between.
+static struct gorgon_error *load_file(const struct gorgon_object *object, struct loading *ret)
+{
+	struct file *file = compose(object, &ret->size);
+	int errnum = 0;
+
+	if (!file)
+		return &gorgon_error_nomem;
+	ret->file = file;
+	ret->serial = newest_serial;
+	ret->errnum = EBADF;
+	for (unsigned i = 0; ret->errnum == EBADF && i < GORGON_FILE_TRIES; i++)
+		load(ret);
+	if (ret->errnum == EBADF)
+		errnum = gorgon_file_apart(load, ret);
+	free(file);
+	newest_serial = ret->serial;
+	if (errnum || ret->errnum)
+		return gorgon_error_create_os(errnum ?: ret->errnum, "%s: static TLS", object->path);
+	return ret->handle ? NULL : no_room(object);
+}
+
 struct gorgon_error *gorgon_static_tls_create(struct gorgon_object *object)
 {
+	struct loading loading = {0};
 	struct gorgon_static_tls *tls;
-	const struct link_map *map;
-	const struct file *loaded;
-	char path[48];
+	struct gorgon_error *err;
 
 	if (gorgon_thread_has_tls(object->tls_module))
 		return gorgon_error_create(
@@ -170,22 +251,13 @@ struct gorgon_error *gorgon_static_tls_create(struct gorgon_object *object)
 	tls = calloc(1, sizeof(*tls));
 	if (!tls)
 		return &gorgon_error_nomem;
-	tls->fd = write_file(object);
-	if (tls->fd < 0) {
+	if ((err = load_file(object, &loading))) {
 		free(tls);
-		return gorgon_error_create_os(errno, "%s: static TLS", object->path);
+		return err;
 	}
-	// Not /proc/self: debuggers read the name, and their descriptors are others.
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), tls->fd);
-	tls->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!tls->handle) {
-		close(tls->fd);
-		free(tls);
-		return no_room(object);
-	}
-	dlinfo(tls->handle, RTLD_DI_LINKMAP, &map);
-	loaded = (const struct file *)map->l_addr;
-	tls->offset = (int64_t)(loaded->slot + misalignment(object->image));
+	tls->handle = loading.handle;
+	tls->offset = (int64_t)(((const struct file *)loading.map->l_addr)->slot +
+				misalignment(object->image));
 	if (tls->offset < lowest)
 		lowest = tls->offset;
 	tls->older = newest;
@@ -207,7 +279,6 @@ void gorgon_static_tls_destroy(struct gorgon_object *object)
 
 		newest = tls->older;
 		dlclose(tls->handle);
-		close(tls->fd);
 		free(tls);
 	}
 }

@@ -15,12 +15,12 @@
 #include "thunk.h"
 #include "arch.h"
 #include "error.h"
+#include "file.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 struct gorgon_thunks {
 	uint8_t *code;
@@ -31,21 +31,22 @@ struct gorgon_thunks {
 static struct gorgon_error *map_from_file(const uint8_t *code, size_t size, uint8_t **ret)
 {
 	struct gorgon_error *err = NULL;
+	struct gorgon_file file;
 	void *mapped;
-	int fd = memfd_create("gorgon-thunks", MFD_CLOEXEC);
+	int errnum = gorgon_file_create("gorgon-thunks", code, size, &file);
 
-	if (fd < 0)
-		return gorgon_error_create_os(errno, "memfd_create");
-	if (write(fd, code, size) != (ssize_t)size) {
-		err = gorgon_error_create_os(errno, "memfd of thunks");
+	if (errnum)
+		return gorgon_error_create_os(errnum, "memfd of thunks");
+	mapped = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE, file.fd, 0);
+	if (mapped == MAP_FAILED) {
+		err = gorgon_error_create_os(errno, "cannot map thunks");
+	} else if (!gorgon_file_is_ours(&file)) {
+		munmap(mapped, size);
+		err = gorgon_error_create_os(EBADF, "memfd of thunks");
 	} else {
-		mapped = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
-		if (mapped == MAP_FAILED)
-			err = gorgon_error_create_os(errno, "cannot map thunks");
-		else
-			*ret = mapped;
+		*ret = mapped;
 	}
-	close(fd);
+	gorgon_file_close(&file);
 	return err;
 }
 

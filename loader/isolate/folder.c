@@ -4,6 +4,9 @@
 //	TMPDIR/gorgon-XXXXXX        mode 0700
 //	TMPDIR/gorgon-XXXXXX/lock   flock(2)ed as long as the process lives
 //
+// The lock belongs to the open file, and that is kept by a mapping of it: programs close
+// descriptors that they do not know.
+//
 // A process that was killed leaves its folder behind, without the lock. The next one that makes
 // a folder beside it removes it: debugged programs are killed often. Only folders that are the
 // user's own and nobody else's to write are looked into. One without a lock is just being made,
@@ -13,6 +16,7 @@
 #include "folder.h"
 #include "../elf/environment.h"
 #include "../elf/error.h"
+#include "../elf/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,7 +39,7 @@
 
 static char *folder;
 static pid_t folder_pid;
-static int folder_lock = -1;
+static void *folder_lock; // a page without access
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *place)
 {
@@ -97,12 +102,32 @@ static void remove_left(const char *base)
 		closedir(dir);
 }
 
+// Map and lock @file, which is open.
+static bool lock_file(const struct gorgon_file *file, void **ret)
+{
+	void *page;
+
+	if (flock(file->fd, LOCK_EX | LOCK_NB))
+		return false;
+	page = mmap(NULL, 1, PROT_NONE, MAP_PRIVATE, file->fd, 0);
+	if (page == MAP_FAILED)
+		return false;
+	if (gorgon_file_is_ours(file)) {
+		*ret = page;
+		return true;
+	}
+	munmap(page, 1);
+	errno = EBADF;
+	return false;
+}
+
 // It has its name only when it is locked.
-static struct gorgon_error *lock_folder(const char *path, int *ret)
+static struct gorgon_error *lock_folder(const char *path, void **ret)
 {
 	struct gorgon_error *err = NULL;
+	struct gorgon_file file;
 	char *name, *early;
-	int fd = -1;
+	int errnum;
 
 	if (asprintf(&name, "%s/lock", path) < 0)
 		return &gorgon_error_nomem;
@@ -110,35 +135,37 @@ static struct gorgon_error *lock_folder(const char *path, int *ret)
 		free(name);
 		return &gorgon_error_nomem;
 	}
-	fd = open(early, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) || rename(early, name))
-		err = gorgon_error_create_os(errno, "%s", name);
+	// For writing: some file systems want that for the lock.
+	errnum = gorgon_file_adopt(open(early, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600), &file);
+	if (!errnum && (!lock_file(&file, ret) || rename(early, name)))
+		errnum = errno;
+	if (errnum)
+		err = gorgon_error_create_os(errnum, "%s", name);
+	gorgon_file_close(&file);
 	free(early);
 	free(name);
-	if (err && fd >= 0)
-		close(fd);
-	else if (!err)
-		*ret = fd;
 	return err;
 }
 
 static struct gorgon_error *make_folder(char *path)
 {
 	struct gorgon_error *err;
-	int fd;
+	void *lock = NULL;
 
 	if (!mkdtemp(path))
 		return gorgon_error_create_os(errno, "%s", path);
-	if ((err = lock_folder(path, &fd))) {
+	if ((err = lock_folder(path, &lock))) {
+		if (lock)
+			munmap(lock, 1);
 		remove_tree(path);
 		return err;
 	}
 	// The lock of a parent stays the parent's.
-	if (folder_lock >= 0)
-		close(folder_lock);
+	if (folder_lock)
+		munmap(folder_lock, 1);
 	free(folder);
 	folder = path;
-	folder_lock = fd;
+	folder_lock = lock;
 	folder_pid = getpid();
 	return NULL;
 }

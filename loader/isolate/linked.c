@@ -22,6 +22,7 @@
 #include "../elf/ns.h"
 #include "../elf/signals.h"
 #include "../elf/thunk.h"
+#include "../process/part.h"
 
 #include <gelf.h>
 #include <limits.h>
@@ -428,6 +429,7 @@ static struct gorgon_error *detach(struct gorgon_ns *ns)
 	if ((err = gorgon_ns_wait_for_threads(ns))) {
 		gorgon_signals_destroy(none);
 	} else {
+		gorgon_parts_stop(ns->parts);
 		gorgon_keys_drop(ns);
 		gorgon_signals_destroy(ns->signals);
 		ns->signals = none;

@@ -27,9 +27,11 @@ enum gorgon_decision {
 /* A name of the C library, and what private code finds under it. */
 struct gorgon_bound {
 	const char *name;
-	void *target;  /* the function; it gets the part's state behind its own arguments */
-	unsigned args; /* how many of its own it has, at most 5; or a GORGON_BOUND_ value */
-	size_t offset; /* of a variable */
+	void *target; /* the function; it gets @offset of the state behind its own arguments */
+	/* How many of its own it has, at most 6; or a GORGON_BOUND_ value. With 6 the state is in r10,
+	 * where only assembly finds it. */
+	unsigned args;
+	size_t offset; /* into the state, of a variable or of what the function gets */
 	enum gorgon_decision decision;
 	const char *reason; /* why private code does not get the system's, and what it sees */
 };
@@ -58,6 +60,19 @@ struct gorgon_part {
 };
 
 /* --- parts.c: all of them ----------------------------------------------------------- */
+
+extern const struct gorgon_part gorgon_databases_part;
+extern const struct gorgon_part gorgon_lookups_part;
+extern const struct gorgon_part gorgon_utmp_part;
+extern const struct gorgon_part gorgon_answers_part;
+extern const struct gorgon_part gorgon_hash_table_part;
+extern const struct gorgon_part gorgon_time_zone;
+extern const struct gorgon_part gorgon_syslog;
+extern const struct gorgon_part gorgon_text_domains;
+extern const struct gorgon_part gorgon_random_numbers;
+extern const struct gorgon_part gorgon_multibyte;
+extern const struct gorgon_part gorgon_small_state;
+extern const struct gorgon_part gorgon_options;
 
 extern const struct gorgon_part *const gorgon_parts[];
 extern const size_t gorgon_part_count;

@@ -1,12 +1,37 @@
 // SPDX-License-Identifier: MIT
 // The list of parts, and their states in a namespace.
 
+#include "children.h"
+#include "exchange.h"
+#include "files.h"
 #include "part.h"
+#include "timers.h"
+#include "patch.h"
+#include "../elf/ns.h"
 
 #include <stdlib.h>
 
-// In the order in which their locks are taken around fork().
+// In the order in which their locks are taken around fork(). At a program's end the last one
+// stops first, and its descriptors are closed last.
 const struct gorgon_part *const gorgon_parts[] = {
+	&gorgon_files_part,
+	&gorgon_proc_paths_part,
+	&gorgon_exchange_part,
+	&gorgon_databases_part,
+	&gorgon_lookups_part,
+	&gorgon_utmp_part,
+	&gorgon_answers_part,
+	&gorgon_hash_table_part,
+	&gorgon_time_zone,
+	&gorgon_syslog,
+	&gorgon_text_domains,
+	&gorgon_random_numbers,
+	&gorgon_multibyte,
+	&gorgon_small_state,
+	&gorgon_options,
+	&gorgon_children_part,
+	&gorgon_timers_part,
+	&gorgon_patch_part,
 	NULL,
 };
 const size_t gorgon_part_count = sizeof(gorgon_parts) / sizeof(*gorgon_parts) - 1;
@@ -27,6 +52,7 @@ void **gorgon_parts_begin(struct gorgon_ns *ns)
 {
 	void **states = calloc(gorgon_part_count + 1, sizeof(*states));
 
+	ns->parts = states; // where a part finds those before it
 	for (size_t i = 0; states && i < gorgon_part_count; i++) {
 		const struct gorgon_part *part = gorgon_parts[i];
 
@@ -36,6 +62,7 @@ void **gorgon_parts_begin(struct gorgon_ns *ns)
 		if (part->state_size)
 			free(states[i]);
 		end(states, i);
+		ns->parts = NULL;
 		return NULL;
 	}
 	return states;

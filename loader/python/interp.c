@@ -12,14 +12,16 @@
 
 #define _GNU_SOURCE
 #include "find.h"
+#include "home.h"
 #include "interp.h"
 #include "../elf/error.h"
 #include "../elf/exits.h"
 #include "../elf/symbol.h"
 #include "../elf/lock.h"
 #include "../elf/ns.h"
+#include "../elf/signals.h"
 #include "../elf/thunk.h"
-#include "../process/part.h"
+#include "../process/files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,7 +122,16 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 	pthread_cond_init(&interp->call_ended, &attr);
 	pthread_condattr_destroy(&attr);
 	interp->timing = opts && opts->timing;
-	err = gorgon_python_find(opts ? opts->python : NULL, &interp->python);
+	interp->files = opts ? opts->files : GORGON_FILES_AUTO;
+	// The host's functions would find the interpreter's descriptors in place of the host's.
+	if (opts && opts->files == GORGON_FILES_AUTO && (opts->ns.write_output || opts->ns.provider))
+		interp->files = GORGON_FILES_SHARED;
+	if (interp->files > GORGON_FILES_THREAD)
+		err = gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					  "gorgon_interp_opts: files is %d, expected 0 to %d",
+					  (int)interp->files, (int)GORGON_FILES_THREAD);
+	else
+		err = gorgon_python_find(opts ? opts->python : NULL, &interp->python);
 	if (!err)
 		err = load(interp, opts);
 	if (err) {
@@ -179,6 +190,18 @@ void gorgon_interp_show_thread(struct gorgon_interp *interp, uint64_t tid)
 	gorgon_unlock();
 }
 
+struct gorgon_error *gorgon_interp_take_files(struct gorgon_interp *interp)
+{
+	int err = interp->files == GORGON_FILES_THREAD ? gorgon_files_unshare() : 0;
+
+	if (err)
+		return gorgon_error_create_os(
+			-err, "interpreter %u: this thread cannot have descriptors of its own",
+			interp->number);
+	gorgon_files_begin(gorgon_parts_state(interp->ns->parts, &gorgon_files_part));
+	return NULL;
+}
+
 // What gorgon_interp_main() was asked to do.
 struct program {
 	int argc;
@@ -194,6 +217,8 @@ static struct gorgon_error *run(struct gorgon_interp *interp, void *ctx)
 	struct program *program = ctx;
 	struct gorgon_error *err;
 
+	if ((err = gorgon_interp_take_files(interp)))
+		return err;
 	// Not earlier: CPython frees its table of built-in modules only if it was started.
 	if ((err = copy_argv(interp, program->argc, program->argv)) || (err = gorgon_module_add(interp)))
 		return err;
@@ -210,26 +235,54 @@ static struct gorgon_error *run(struct gorgon_interp *interp, void *ctx)
 	return NULL;
 }
 
-struct gorgon_error *gorgon_interp_main(struct gorgon_interp *interp, int argc,
-					const char *const *argv, int *status)
+// What gorgon_interp_main() does, on the thread where the program is to run.
+struct main {
+	struct gorgon_interp *interp;
+	struct program program;
+	struct gorgon_error *err;
+};
+
+static void run_main(void *ctx)
 {
 	static const struct gorgon_transition states = {GORGON_INTERP_CREATED, GORGON_INTERP_RUNNING,
 							GORGON_INTERP_ENDED, GORGON_INTERP_ENDED};
-	struct program program = {argc, argv, 0};
-	struct gorgon_error *err;
+	struct main *main = ctx;
+	struct gorgon_interp *interp = main->interp;
+	int missed;
 
-	if ((err = gorgon_call_protect(interp, &states, run, &program, &program.status)))
-		return err;
+	main->err = gorgon_call_protect(interp, &states, run, &main->program, &main->program.status);
+	if (main->err)
+		return;
 	// The end of the program in a child that it forked: of the host only this thread
 	// is there, and nobody waits for it. Do what python3 does.
 	if (interp->pid != getpid())
-		gorgon_exits_leave(interp->ns, program.status);
+		gorgon_exits_leave(interp->ns, main->program.status);
 	gorgon_interp_show_thread(interp, 0);
 	interp->isolation->flush(interp->ns); // as at the end of a python3
 	gorgon_parts_stop(interp->ns->parts);
 	gorgon_interp_stamp(&interp->end_ns);
-	*status = program.status;
-	return NULL;
+	if ((missed = gorgon_signals_missed(interp->ns->signals)))
+		main->program.status = 128 + missed; // a process would have ended by it
+}
+
+struct gorgon_error *gorgon_interp_main(struct gorgon_interp *interp, int argc,
+					const char *const *argv, int *status)
+{
+	struct main main = {.interp = interp, .program = {argc, argv, 0}};
+	struct gorgon_home *home;
+	struct gorgon_error *err;
+
+	if (interp->files != GORGON_FILES_AUTO) {
+		run_main(&main);
+	} else {
+		if ((err = gorgon_home_create(&home)))
+			return err;
+		gorgon_home_run(home, run_main, &main);
+		gorgon_home_destroy(home);
+	}
+	if (!main.err)
+		*status = main.program.status;
+	return main.err;
 }
 
 // A started interpreter is stopped; one that is busy is refused.

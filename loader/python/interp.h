@@ -89,6 +89,7 @@ struct gorgon_interp {
 	bool (*progress)(void *ctx, const struct gorgon_value *value);
 	void *progress_ctx;
 
+	enum gorgon_files files; /* as its creator has asked; AUTO is not SHARED for a reason */
 	bool timing;
 	uint64_t call_count, cpu_ns; /* atomic */
 	uint64_t start_ns, first_event_ns, end_ns; /* gorgon_now(), 0: not yet; atomic */
@@ -132,6 +133,10 @@ void gorgon_interp_stamp(uint64_t *time_ns);
 /* Tell debuggers which thread is Python's main one; 0 for none. */
 void gorgon_interp_show_thread(struct gorgon_interp *interp, uint64_t tid);
 
+/* The interpreter's code begins on the calling thread, which with GORGON_FILES_THREAD gets
+ * descriptors of its own before. */
+struct gorgon_error *gorgon_interp_take_files(struct gorgon_interp *interp);
+
 /* --- module.c: the built-in module `gorgon` ------------------------------------ */
 
 /* The thunks that the module needs in its namespace, and how to fill them in. */
@@ -143,6 +148,8 @@ enum gorgon_module_thunk {
 	GORGON_THUNK_WITHDRAW,
 	GORGON_THUNK_USE_DATA_HANDLER,
 	GORGON_THUNK_PROGRESS,
+	GORGON_THUNK_SEND_FD,
+	GORGON_THUNK_RECEIVE_FD,
 	GORGON_THUNK_EXECUTOR,
 	GORGON_THUNK_OWN_CREATE,
 	GORGON_THUNK_OWN_CALL,

@@ -4,6 +4,7 @@
 //	gorgon.interpreter    number of this interpreter
 //	gorgon.count()        interpreters alive in the process
 //	gorgon.progress()     tell the host how far one is
+//	gorgon.send_fd() ...  descriptors; see descriptors.c
 //	gorgon.share() ...    arrays; see share.c and data_handler.c
 //
 // and what the package of that name is made from in a python3 that is the host (own.c): the
@@ -13,6 +14,8 @@
 // thunks of its namespace (../elf/thunk.c).
 
 #define _GNU_SOURCE
+#include "children.h"
+#include "descriptors.h"
 #include "own.h"
 #include "share.h"
 #include "value.h"
@@ -75,10 +78,20 @@ static const struct method {
 	 "progress(value)\n--\n\n"
 	 "Tell the host how far a call is: a plain value or an array. True if somebody listens.\n"
 	 "KeyboardInterrupt if the host wants no more of it.", ANYWHERE},
+	{"send_fd", GORGON_THUNK_SEND_FD, METH_VARARGS,
+	 "send_fd(fd, name)\n--\n\n"
+	 "Let the host or another interpreter receive what a descriptor stands for, under a name:\n"
+	 "programs have descriptors of their own. This one stays open, and may be closed.\n"
+	 "ValueError while nobody has received the last one of that name.", ANYWHERE},
+	{"receive_fd", GORGON_THUNK_RECEIVE_FD, METH_VARARGS,
+	 "receive_fd(name)\n--\n\n"
+	 "A new descriptor for what was sent under a name, which is free again. KeyError if\n"
+	 "nobody has sent it.", ANYWHERE},
 	{"InterpreterPoolExecutor", GORGON_THUNK_EXECUTOR, METH_VARARGS | METH_KEYWORDS,
 	 "InterpreterPoolExecutor(...)\n--\n\nOnly in the host: RuntimeError.", INSIDE},
 	{"_create", GORGON_THUNK_OWN_CREATE, METH_VARARGS,
-	 "_create(python, options, progress)\n--\n\nStart an interpreter on this thread.", HOST},
+	 "_create(python, options, progress, share_files)\n--\n\n"
+	 "Start an interpreter, on a thread with descriptors of its own or on this one.", HOST},
 	{"_call", GORGON_THUNK_OWN_CALL, METH_VARARGS,
 	 "_call(interpreter, module, function, args)\n--\n\nCall a function in it.", HOST},
 	{"_interrupt", GORGON_THUNK_OWN_INTERRUPT, METH_O,
@@ -182,6 +195,8 @@ static bool fill(struct gorgon_interp *interp, PyObject *module)
 
 	if (ret && interp->own)
 		ret = !API(interp, PyObject_SetAttrString)(module, "Error", interp->error_type);
+	else if (ret)
+		ret = gorgon_children_add_path(interp);
 	API(interp, Py_DecRef)(number);
 	return ret;
 }
@@ -213,6 +228,9 @@ void gorgon_module_thunks(struct gorgon_interp *interp, struct gorgon_thunk *lis
 	list[GORGON_THUNK_USE_DATA_HANDLER] =
 		(struct gorgon_thunk){gorgon_data_handler_use, 2, interp};
 	list[GORGON_THUNK_PROGRESS] = (struct gorgon_thunk){progress, 2, interp};
+	list[GORGON_THUNK_SEND_FD] = (struct gorgon_thunk){gorgon_descriptors_send, 2, interp};
+	list[GORGON_THUNK_RECEIVE_FD] =
+		(struct gorgon_thunk){gorgon_descriptors_receive, 2, interp};
 	list[GORGON_THUNK_EXECUTOR] = (struct gorgon_thunk){executor, 3, interp};
 	list[GORGON_THUNK_OWN_CREATE] = (struct gorgon_thunk){gorgon_own_create, 2, interp};
 	list[GORGON_THUNK_OWN_CALL] = (struct gorgon_thunk){gorgon_own_call, 2, interp};

@@ -13,18 +13,23 @@
 // CPython's main thread, or a thread that comes back from a call, drops it.
 //
 // Private interpreters are capsules here. Who uses them (the package) sees to it that none
-// is destroyed while it is called or interrupted.
+// is destroyed while it is called or interrupted. Each runs on a thread of its own (home.c), which
+// has descriptors and a current directory of its own: the thread of this CPython that calls it
+// waits there, and keeps its own for what it does next.
 
 #define _GNU_SOURCE
 #include "own.h"
 #include "array.h"
+#include "home.h"
 #include "share.h"
 #include "value.h"
 #include "../elf/error.h"
+#include "../elf/exits.h"
 #include "../elf/ns.h"
 #include "../elf/replace.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #define CAPSULE "gorgon.interpreter"
 
@@ -165,11 +170,18 @@ static PyObject *raise_error(struct gorgon_interp *own, struct gorgon_error *err
 	return NULL;
 }
 
-// gorgon.progress() of an interpreter, for the callable that its creator has given.
-static bool report(void *ctx, const struct gorgon_value *value)
+// What a capsule has.
+struct guest {
+	struct gorgon_interp *interp;
+	struct gorgon_home *home; // NULL: it runs on the threads that call it
+	PyObject *progress;
+	pid_t pid;
+};
+
+// With the GIL.
+static bool report_here(struct guest *guest, const struct gorgon_value *value)
 {
 	const struct gorgon_api *api = own_interp.api;
-	PyGILState_STATE gil = api->PyGILState_Ensure();
 	PyObject *object, *result = NULL;
 	struct gorgon_error *err = gorgon_value_to_python(&own_interp, value, "progress", &object);
 	bool ret;
@@ -177,15 +189,48 @@ static bool report(void *ctx, const struct gorgon_value *value)
 	if (err) {
 		gorgon_share_raise(&own_interp, err);
 	} else {
-		result = API(&own_interp, PyObject_CallFunctionObjArgs)(ctx, object, NULL);
+		result = API(&own_interp, PyObject_CallFunctionObjArgs)(guest->progress, object, NULL);
 		api->Py_DecRef(object);
 	}
 	ret = result && API(&own_interp, PyObject_IsTrue)(result) > 0;
 	if (API(&own_interp, PyErr_Occurred)())
-		API(&own_interp, PyErr_WriteUnraisable)(ctx);
+		API(&own_interp, PyErr_WriteUnraisable)(guest->progress);
 	api->Py_DecRef(result);
-	api->PyGILState_Release(gil);
 	return ret;
+}
+
+struct report {
+	struct guest *guest;
+	const struct gorgon_value *value;
+	bool ret;
+};
+
+static void report_with_gil(void *ctx)
+{
+	struct report *report = ctx;
+	PyGILState_STATE gil = own_interp.api->PyGILState_Ensure();
+
+	report->ret = report_here(report->guest, report->value);
+	own_interp.api->PyGILState_Release(gil);
+}
+
+// gorgon.progress() of an interpreter, for the callable that its creator has given.
+static bool report(void *ctx, const struct gorgon_value *value)
+{
+	struct report report = {.guest = ctx, .value = value};
+
+	if (report.guest->home)
+		gorgon_home_call_back(report.guest->home, report_with_gil, &report);
+	else
+		report_with_gil(&report);
+	return report.ret;
+}
+
+// Without the GIL. What is to be done while a call runs - to interrupt it - cannot wait for its end.
+static void at_home(struct guest *guest, void (*fn)(void *ctx), void *ctx)
+{
+	if (!guest->home || !gorgon_home_run(guest->home, fn, ctx))
+		fn(ctx);
 }
 
 // Pointers into the strings of a list, with NULL behind them; to be freed. NULL: an exception.
@@ -206,72 +251,139 @@ static const char **strings_of(struct gorgon_interp *own, PyObject *list)
 	return ret;
 }
 
-static struct gorgon_error *start(const struct gorgon_interp_opts *opts,
-				  const struct gorgon_start_opts *start_opts,
-				  struct gorgon_interp **ret)
-{
-	struct gorgon_error *err = gorgon_interp_create(opts, ret);
+struct start {
+	struct guest *guest;
+	const struct gorgon_interp_opts *opts;
+	const struct gorgon_start_opts *start_opts;
+	struct gorgon_error *err;
+};
 
-	if (err)
-		return err;
-	err = gorgon_interp_start(*ret, start_opts);
+static void start(void *ctx)
+{
+	struct start *start = ctx;
+	struct gorgon_interp *interp;
+
+	if ((start->err = gorgon_interp_create(start->opts, &interp)))
+		return;
+	start->err = gorgon_interp_start(interp, start->start_opts);
 	// Nothing has run in it that could keep it.
-	if (err)
-		gorgon_error_destroy(gorgon_interp_destroy(*ret));
-	return err;
+	if (start->err)
+		gorgon_error_destroy(gorgon_interp_destroy(interp));
+	else
+		start->guest->interp = interp;
+}
+
+static struct gorgon_error *start_at_home(struct start *ctx, bool share_files)
+{
+	struct gorgon_error *err = NULL;
+
+	if (!share_files && (err = gorgon_home_create(&ctx->guest->home)))
+		return err;
+	at_home(ctx->guest, start, ctx);
+	if (ctx->err)
+		gorgon_home_destroy(ctx->guest->home);
+	return ctx->err;
+}
+
+// With the GIL.
+static void guest_free(struct gorgon_interp *own, struct guest *guest)
+{
+	own->api->Py_DecRef(guest->progress);
+	free(guest);
+}
+
+static PyObject *create(struct gorgon_interp *own, const char *python, const char **options,
+			PyObject *progress, bool share_files)
+{
+	struct guest *guest = calloc(1, sizeof(*guest));
+	// Signals are this CPython's matter.
+	struct gorgon_interp_opts opts = {
+		.size = sizeof(opts),
+		.python = python,
+		.ns = {.size = sizeof(opts.ns), .no_signals = true},
+	};
+	struct gorgon_start_opts start_opts = {
+		.size = sizeof(start_opts),
+		.progress = report,
+		.progress_ctx = guest,
+		.options = options,
+	};
+	struct start ctx = {.guest = guest, .opts = &opts, .start_opts = &start_opts};
+	struct gorgon_error *err;
+	void *thread;
+
+	if (!guest)
+		return API(own, PyErr_NoMemory)();
+	guest->pid = getpid();
+	guest->progress = progress;
+	own->api->Py_IncRef(progress);
+	thread = own->api->PyEval_SaveThread();
+	err = start_at_home(&ctx, share_files);
+	own->api->PyEval_RestoreThread(thread);
+	if (!err)
+		return API(own, PyCapsule_New)(guest, CAPSULE, NULL);
+	guest_free(own, guest);
+	return raise_error(own, err);
 }
 
 PyObject *gorgon_own_create(PyObject *self, PyObject *args, struct gorgon_interp *own)
 {
-	struct gorgon_interp_opts opts = {.size = sizeof(opts)};
-	struct gorgon_start_opts start_opts = {.size = sizeof(start_opts), .progress = report};
-	PyObject *options, *progress;
-	struct gorgon_interp *interp;
-	struct gorgon_error *err;
-	const char **list;
-	void *thread;
+	PyObject *options, *progress, *ret;
+	const char *python, **list;
+	int share_files;
 
 	(void)self;
-	if (!API(own, PyArg_ParseTuple)(args, "sOO:_create", &opts.python, &options, &progress) ||
+	if (!API(own, PyArg_ParseTuple)(args, "sOOp:_create", &python, &options, &progress,
+					&share_files) ||
 	    !(list = strings_of(own, options)))
 		return NULL;
-	// Signals are this CPython's matter.
-	opts.ns = (struct gorgon_ns_opts){.size = sizeof(opts.ns), .no_signals = true};
-	start_opts.options = list;
-	start_opts.progress_ctx = progress;
-	thread = own->api->PyEval_SaveThread();
-	err = start(&opts, &start_opts, &interp);
-	own->api->PyEval_RestoreThread(thread);
+	ret = create(own, python, list, progress, share_files);
 	free(list);
-	if (err)
-		return raise_error(own, err);
-	own->api->Py_IncRef(progress);
-	return API(own, PyCapsule_New)(interp, CAPSULE, NULL);
+	return ret;
+}
+
+struct own_call {
+	struct guest *guest;
+	const char *module, *function;
+	struct gorgon_value *args, *result;
+	struct gorgon_error *err;
+};
+
+static void call(void *ctx)
+{
+	struct own_call *call = ctx;
+	struct gorgon_interp *interp = call->guest->interp;
+
+	call->err = gorgon_interp_call(interp, call->module, call->function, call->args, NULL,
+				       call->result);
+	// A child that it has forked has nobody who waits for the result.
+	if (call->guest->home && call->guest->pid != getpid())
+		gorgon_exits_leave(interp->ns, call->err != NULL);
 }
 
 PyObject *gorgon_own_call(PyObject *self, PyObject *args, struct gorgon_interp *own)
 {
 	struct gorgon_value values, result;
-	const char *module, *function;
 	PyObject *capsule, *list, *ret = NULL;
-	struct gorgon_interp *interp;
+	struct own_call ctx = {.args = &values, .result = &result};
 	struct gorgon_error *err;
 	void *thread;
 
 	(void)self;
-	if (!API(own, PyArg_ParseTuple)(args, "OssO:_call", &capsule, &module, &function, &list) ||
-	    !(interp = API(own, PyCapsule_GetPointer)(capsule, CAPSULE)))
+	if (!API(own, PyArg_ParseTuple)(args, "OssO:_call", &capsule, &ctx.module, &ctx.function,
+					&list) ||
+	    !(ctx.guest = API(own, PyCapsule_GetPointer)(capsule, CAPSULE)))
 		return NULL;
 	err = gorgon_value_from_python(own, list, "args", &values);
 	if (err)
 		return raise_error(own, err);
 	thread = own->api->PyEval_SaveThread();
-	err = gorgon_interp_call(interp, module, function, &values, NULL, &result);
+	at_home(ctx.guest, call, &ctx);
 	gorgon_value_deinit(&values);
 	own->api->PyEval_RestoreThread(thread);
 	drop(NULL);
-	if (err)
-		return raise_error(own, err);
+	if (ctx.err)
+		return raise_error(own, ctx.err);
 	err = gorgon_value_to_python(own, &result, "result", &ret);
 	gorgon_value_deinit(&result);
 	return err ? raise_error(own, err) : ret;
@@ -279,37 +391,50 @@ PyObject *gorgon_own_call(PyObject *self, PyObject *args, struct gorgon_interp *
 
 PyObject *gorgon_own_interrupt(PyObject *self, PyObject *capsule, struct gorgon_interp *own)
 {
-	struct gorgon_interp *interp = API(own, PyCapsule_GetPointer)(capsule, CAPSULE);
+	struct guest *guest = API(own, PyCapsule_GetPointer)(capsule, CAPSULE);
 	struct gorgon_error *err;
 	void *thread;
 
 	(void)self;
-	if (!interp)
+	if (!guest)
 		return NULL;
 	thread = own->api->PyEval_SaveThread();
-	err = gorgon_interp_interrupt(interp);
+	err = gorgon_interp_interrupt(guest->interp);
 	own->api->PyEval_RestoreThread(thread);
 	return err ? raise_error(own, err) : gorgon_none(own);
 }
 
+struct end {
+	struct gorgon_interp *interp;
+	struct gorgon_error *err;
+};
+
+static void end(void *ctx)
+{
+	struct end *end = ctx;
+
+	end->err = gorgon_interp_destroy(end->interp);
+}
+
 PyObject *gorgon_own_destroy(PyObject *self, PyObject *capsule, struct gorgon_interp *own)
 {
-	struct gorgon_interp *interp = API(own, PyCapsule_GetPointer)(capsule, CAPSULE);
-	PyObject *progress;
-	struct gorgon_error *err;
+	struct guest *guest = API(own, PyCapsule_GetPointer)(capsule, CAPSULE);
+	struct end ctx;
 	void *thread;
 
 	(void)self;
-	if (!interp)
+	if (!guest)
 		return NULL;
-	progress = interp->progress_ctx;
+	ctx = (struct end){.interp = guest->interp};
 	thread = own->api->PyEval_SaveThread();
-	err = gorgon_interp_destroy(interp);
+	at_home(guest, end, &ctx);
+	if (!ctx.err)
+		gorgon_home_destroy(guest->home);
 	own->api->PyEval_RestoreThread(thread);
 	drop(NULL);
-	if (err)
-		return raise_error(own, err);
-	own->api->Py_DecRef(progress);
+	if (ctx.err)
+		return raise_error(own, ctx.err);
+	guest_free(own, guest);
 	// Nobody gets the pointer out of it any more.
 	API(own, PyCapsule_SetName)(capsule, NULL);
 	return gorgon_none(own);

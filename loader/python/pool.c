@@ -14,6 +14,7 @@
 #include "value.h"
 #include "../elf/error.h"
 #include "../elf/ns.h"
+#include "../process/files.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -46,6 +47,7 @@ struct gorgon_job {
 struct worker {
 	struct gorgon_pool *pool;
 	pthread_t thread;
+	struct gorgon_starting_place place; // of its first interpreter
 	struct gorgon_interp *interp;  // NULL: could not be made; the next job tries again
 	struct gorgon_error *err;      // of the first time
 };
@@ -256,6 +258,27 @@ static bool run_job(struct worker *worker, struct gorgon_job *job)
 	return sound;
 }
 
+// The functions that the host has given would run on the workers' threads.
+static bool has_own_files(const struct gorgon_pool *pool)
+{
+	const struct gorgon_interp_opts *interp = &pool->interp;
+
+	if (interp->files != GORGON_FILES_AUTO)
+		return interp->files == GORGON_FILES_THREAD;
+	return !interp->ns.write_output && !interp->ns.provider && !pool->start.progress;
+}
+
+static struct gorgon_error *take_files(struct worker *worker)
+{
+	int err = gorgon_files_unshare();
+
+	if (err)
+		return gorgon_error_create_os(-err,
+					      "pool: a worker cannot have descriptors of its own");
+	gorgon_files_note_place(&worker->place);
+	return NULL;
+}
+
 static void *work(void *arg)
 {
 	struct worker *worker = arg;
@@ -267,7 +290,9 @@ static void *work(void *arg)
 	sigemptyset(&interrupt);
 	sigaddset(&interrupt, SIGINT);
 	pthread_sigmask(SIG_UNBLOCK, &interrupt, NULL);
-	worker->err = make_interp(pool, &worker->interp);
+	worker->err = has_own_files(pool) ? take_files(worker) : NULL;
+	if (!worker->err)
+		worker->err = make_interp(pool, &worker->interp);
 	pthread_mutex_lock(&pool->lock);
 	pool->ready_count++;
 	pthread_cond_broadcast(&pool->changed);
@@ -278,11 +303,13 @@ static void *work(void *arg)
 		if (worker->interp)
 			retire(pool, worker->interp);
 		worker->interp = NULL;
+		gorgon_files_go_back(&worker->place);
 		worker->err = make_interp(pool, &worker->interp);
 		__atomic_add_fetch(&pool->replaced_count, !worker->err, __ATOMIC_RELAXED);
 	}
 	if (worker->interp)
 		retire(pool, worker->interp);
+	free(worker->place.directory);
 	return NULL;
 }
 

@@ -210,7 +210,8 @@ static struct gorgon_error *start(struct gorgon_interp *interp, void *ctx)
 	gorgon_interp_stamp(&interp->start_ns);
 	interp->progress = start->opts->progress;
 	interp->progress_ctx = start->opts->progress_ctx;
-	if ((err = gorgon_api_init(interp)) || (err = make_command_line(interp, start->opts)) ||
+	if ((err = gorgon_interp_take_files(interp)) || (err = gorgon_api_init(interp)) ||
+	    (err = make_command_line(interp, start->opts)) ||
 	    (err = gorgon_module_add(interp)))
 		return err;
 	gorgon_interp_show_thread(interp, (uint64_t)gettid());

@@ -9,7 +9,8 @@ The module of the same name that programs inside an interpreter import has the s
 
 from ._crossing import RemoteError, RemoteTraceback
 from ._executor import BrokenInterpreterPool, InterpreterPoolExecutor
-from ._gorgon import Error, count, interpreter, progress, receive, share, use_data_handler, withdraw
+from ._gorgon import (Error, count, interpreter, progress, receive, receive_fd, send_fd, share, use_data_handler,
+                      withdraw)
 
 __all__ = ["BrokenInterpreterPool", "Error", "InterpreterPoolExecutor", "RemoteError", "RemoteTraceback", "count",
-           "interpreter", "progress", "receive", "share", "use_data_handler", "withdraw"]
+           "interpreter", "progress", "receive", "receive_fd", "send_fd", "share", "use_data_handler", "withdraw"]

@@ -53,7 +53,8 @@ class Worker:
         self.work = None
 
     def start(self):
-        self.handle = _gorgon._create(self.options["python"], self.options["flags"], self.report)
+        self.handle = _gorgon._create(self.options["python"], self.options["flags"], self.report,
+                                      self.options["share_files"])
         try:
             _gorgon._call(self.handle, "builtins", "exec",
                           [START, {"path": _crossing.__file__, "sys_path": self.options["path"]}])
@@ -190,12 +191,14 @@ class InterpreterPoolExecutor(Executor):
     progress      called as progress(future, value) for each gorgon.progress(value) of a call, on its worker's thread;
                   an exception that it raises stops the call
     python        executable of the interpreters' CPython, instead of this one's
+    share_files   True: calls see this process's open descriptors, current directory and umask as they are now, and may
+                  change them; by default an interpreter begins with copies, as a process does
 
     Functions, arguments and results cross as _crossing.py says. Contiguous arrays, and all else that pickles its
     memory out of band, are not copied: a call sees the caller's memory, read-only; a result is memory that its
     interpreter had from the host, writable."""
 
-    def __init__(self, max_workers=None, *, initializer=None, initargs=(), progress=None, python=None):
+    def __init__(self, max_workers=None, *, initializer=None, initargs=(), progress=None, python=None, share_files=False):
         if max_workers is None:
             max_workers = len(os.sched_getaffinity(0))
         if not isinstance(max_workers, int) or max_workers <= 0:
@@ -205,7 +208,7 @@ class InterpreterPoolExecutor(Executor):
         if not (python or sys.executable):
             raise ValueError("sys.executable does not say which CPython this is: name one with python=")
         self._max_workers = max_workers
-        self._options = {"python": python or sys.executable, "progress": progress, "path": list(sys.path),
+        self._options = {"python": python or sys.executable, "progress": progress, "path": list(sys.path), "share_files": share_files,
                          "flags": subprocess._args_from_interpreter_flags()}
         self._initializer = initializer and _crossing.dump((initializer, tuple(initargs), {}), writable=False)
         self._tasks = queue.SimpleQueue()

@@ -14,7 +14,7 @@ import gdb_session as session  # noqa: E402
 
 COUNT = 3
 # Functions that every backtrace of an interpreter's thread ends with.
-BOTTOM = ["Py_BytesMain", "run", "run", "gorgon_call_protect", "gorgon_interp_main", "run_interpreter", "start_thread", "clone3"]
+BOTTOM = ["Py_BytesMain", "run", "run", "gorgon_call_protect", "run_main", "gorgon_interp_main", "run_interpreter", "start_thread", "clone3"]
 # What has called a method without arguments and is a function of its own; 3.14 calls the method from there.
 CALLER = "PyObject_Vectorcall" if tuple(map(int, harness.VERSION.split("."))) >= (3, 14) else "method_vectorcall_NOARGS"
 

@@ -14,7 +14,7 @@ import lldb_session as session  # noqa: E402
 
 COUNT = 3
 # What every backtrace of an interpreter's thread ends with.
-BOTTOM = ["Py_BytesMain", "run", "run", "gorgon_call_protect", "gorgon_interp_main", "run_interpreter", "start_thread", "__clone3"]
+BOTTOM = ["Py_BytesMain", "run", "run", "gorgon_call_protect", "run_main", "gorgon_interp_main", "run_interpreter", "start_thread", "__clone3"]
 
 CONSTRUCTOR = """
 #include <string.h>

@@ -94,9 +94,24 @@ class Deps(Reader):
                                         r"libbottom.so, which is private by default[^\n]*\n\Z")
 
     def test_run_refuses_what_cannot_be_shared(self):
-        result = run(GORGON, "run", "--share", "libz.so.*", "--private", "libc.so.6", "-c", "1")
-        self.assertEqual((result.stdout, result.returncode), ("", 3))
-        self.assertIn("libz.so.1: is to be shared by option (libz.so.*), but needs libc.so.6", result.stderr)
+        result = run(GORGON, "run", "--share", "libssl.so.*", "-c", "import _ssl")
+        self.assertEqual((result.stdout, result.returncode), ("", 1))
+        self.assertRegex(result.stderr, r"libssl.so.\d+: is to be shared by option \(libssl.so.\*\), but needs "
+                                        r"libcrypto.so.\d+, which is private by default")
+
+    def test_patterns_that_cannot_be_obeyed_are_one_line(self):
+        for option, pattern, text in (("--private", "libc.so.6", "libc.so.6, which cannot be private: owns malloc"),
+                                      ("--private", "ld-linux*", "ld-linux-x86-64.so.2, which cannot be private"),
+                                      ("--private", "*", "take patterns that leave it out"),
+                                      ("--share", "libpython*", "a libpython cannot be shared"),
+                                      ("--private", "/lib/libz.so.1", "without folders")):
+            for command in ("run", option, pattern, "-c", "1"), ("info", "--deps", TOP, option, pattern):
+                with self.subTest(command=command):
+                    result = run(GORGON, *command)
+                    self.assertEqual((result.stdout, result.returncode), ("", 3))
+                    self.assertRegex(result.stderr, r"\Agorgon: [^\n]+\n\Z")
+                    self.assertIn(f'{option[2:]} "{pattern}": ', result.stderr)
+                    self.assertIn(text, result.stderr)
 
     def test_missing_library_is_listed_and_is_status_1(self):
         row = self.rows(os.path.join(MODULES, "libmissing.so"), status=1)["libnowhere.so"]

@@ -60,6 +60,67 @@ class Package(unittest.TestCase):
 
 
 class Calls(Package):
+    def test_interpreters_have_descriptors_and_a_directory_of_their_own(self):
+        """And what the host's functions do is done with the host's."""
+        self.assertEqual(self.run_file("""
+            import tempfile
+
+            def leave():
+                os.closerange(3, 300)
+                os.chdir("/usr")
+                return os.getcwd()
+
+            def see(fd):
+                try:
+                    return os.fstat(fd).st_ino
+                except OSError:
+                    return None
+
+            def report():
+                import gorgon
+                return gorgon.progress("from inside")
+
+            if __name__ == "__main__":
+                here = os.getcwd()
+                with Pool(1, progress=lambda future, value: os.write(writer, value.encode())) as pool:
+                    pool.submit(int).result()
+                    reader, writer = os.pipe()  # later than the interpreter
+                    print(pool.submit(leave).result(), os.getcwd() == here)
+                    print(pool.submit(see, reader).result(), pool.submit(report).result(), os.read(reader, 99))
+                with Pool(1, share_files=True) as pool:
+                    pool.submit(int).result()
+                    with open("/etc/passwd") as file:
+                        print(pool.submit(see, file.fileno()).result() == os.fstat(file.fileno()).st_ino)
+            """).stdout.splitlines(), ["/usr True", "None True b'from inside'", "True"])
+
+    def test_interpreters_and_host_insert_into_one_sqlite_file(self):
+        for options in "", "share_files=True":
+            with self.subTest(options=options):
+                self.assertEqual(self.run_file(f"""
+                    import sqlite3, tempfile
+
+                    def insert(path, who):
+                        database = sqlite3.connect(path, timeout=120)
+                        database.execute("pragma synchronous = off")
+                        for i in range(100):
+                            with database:
+                                database.execute("insert into t values (?, ?)", (who, i))
+                        database.close()
+
+                    if __name__ == "__main__":
+                        with tempfile.TemporaryDirectory() as folder, Pool(3, {options}) as pool:
+                            path = folder + "/database"
+                            database = sqlite3.connect(path, timeout=120)
+                            database.execute("create table t (a, b)")
+                            database.commit()
+                            futures = [pool.submit(insert, path, i) for i in range(3)]
+                            insert(path, 3)
+                            for future in futures:
+                                future.result()
+                            print(database.execute("pragma integrity_check").fetchone(),
+                                  database.execute("select count(*) from t").fetchone())
+                    """).stdout, "('ok',) (400,)\n")
+
     def test_work_is_done_in_interpreters_in_order(self):
         self.check("""
 def work(x):
@@ -574,8 +635,8 @@ with Pool(1) as pool:
     inside, here = pool.submit(names).result(), set(gorgon.__all__)
 print(inside)
 print(sorted(here - set(inside)))
-""", "['InterpreterPoolExecutor', 'count', 'interpreter', 'progress', 'receive', 'share', 'use_data_handler', "
-                   "'withdraw']", "['BrokenInterpreterPool', 'Error', 'RemoteError', 'RemoteTraceback']")
+""", "['InterpreterPoolExecutor', 'count', 'interpreter', 'progress', 'receive', 'receive_fd', 'send_fd', 'share', "
+                   "'use_data_handler', 'withdraw']", "['BrokenInterpreterPool', 'Error', 'RemoteError', 'RemoteTraceback']")
 
     def test_pools_inside_are_refused(self):
         code = "from gorgon import InterpreterPoolExecutor\nInterpreterPoolExecutor(3)"

@@ -129,6 +129,10 @@ class Installed(unittest.TestCase):
         result = run(f"{self.prefix}/bin/gorgon", "info")
         self.assertIn(f"source {self.prefix}/share/gorgon/gdb/gorgon.py", result.stdout)
 
+    def test_installed_library_knows_what_children_of_programs_import(self):
+        result = run(f"{self.prefix}/bin/gorgon", "run", "-c", "import gorgon, os, sys; print(sys.path[-1], *os.listdir(sys.path[-1]))")
+        self.assertEqual(result.stdout, f"{os.path.realpath(self.prefix)}/share/gorgon/children gorgon.py\n", result.stderr)
+
     @unittest.skipUnless(GDB, "gdb is not installed")
     def test_gdb_loads_the_scripts_by_itself_from_a_safe_directory(self):
         scripts = f"{self.prefix}/share/gdb/auto-load"

@@ -13,12 +13,11 @@ import harness
 
 COUNT = 3
 
-# Working directory and limits belong to the process: any interpreter may set them. All wait
-# in C called by Python called by C: sorted() calls key(), which sleeps.
+# Limits belong to the process: any interpreter may set them. All wait in C called by Python called
+# by C: sorted() calls key(), which sleeps.
 PROGRAM = """
-import numpy, os, resource, sys, time
+import numpy, resource, sys, time
 resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-os.chdir({folder!r})
 def key(item):
     print("ready", flush=True)
     time.sleep(600)
@@ -27,7 +26,7 @@ sorted([1], key=key)
 
 
 def start_host(folder, program=PROGRAM, count=COUNT, asleep=COUNT):
-    return harness.Background(harness.HOST, "-n", count, program.format(folder=folder),
+    return harness.Background(harness.HOST, "-n", count, program, cwd=folder,
                               until=rf"(?s)(ready.*){{{count}}}", asleep=asleep)
 
 

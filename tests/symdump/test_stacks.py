@@ -18,10 +18,9 @@ import symdump_session as session  # noqa: E402
 # Interpreter 0 sleeps, 1 compares in numpy's sort, 2 calls back from C, deep in Python, 3 is in a C++ module.
 COUNT = 4
 PROGRAM = """
-import ctypes, gorgon, numpy, os, resource, sys, time
+import ctypes, gorgon, numpy, resource, sys, time
 sys.path.append("MODULES")
 resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-os.chdir({folder!r})
 
 class Slow:
     def __lt__(self, other):

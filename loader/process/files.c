@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+// Descriptors, current directory and umask of a program's own.
+//
+// The kernel keeps these for each thread (credentials(7) calls them attributes of the process;
+// clone(2) tells which of them threads share). A thread that calls unshare(2), which needs no
+// privilege for this, has its own from then on, and hands them to the threads that it creates.
+// So a program that begins on such a thread has what it would have as a process: another
+// program's closerange() or chdir() does not reach it. POSIX record locks belong to the table of
+// descriptors, so two programs that lock one file keep each other out, as two processes do.
+//
+// What is close-on-exec is not inherited, as after execve(2): an end of a pipe that the host
+// meant for itself would keep the pipe open.
+//
+// At the program's end its descriptors are closed, although the table may live on: threads that
+// shared libraries have started on the program's threads (a BLAS has a pool of them) keep the
+// table, and whoever reads from the program's pipes waits for their end. The standard ones stay
+// as long as they are the host's.
+//
+// Not handled: /proc/self, which shows the process's first thread; see proc_paths.c. FILE
+// structures are the C library's, one stdout for all: what one program's C code has left in its
+// buffer may be written by another's thread.
+
+#define _GNU_SOURCE
+#include "files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// Of linux/close_range.h, which comes with Linux 5.9.
+#define UNSHARE_TABLE (1u << 1)
+
+// What the calling thread has of its own.
+static __thread enum {
+	NOTHING,
+	DESCRIPTORS,
+	ALL, // the current directory and the umask, too
+} own __attribute__((tls_model("initial-exec")));
+
+static void close_if_not_inherited(int fd)
+{
+	int flags = fcntl(fd, F_GETFD);
+
+	if (flags >= 0 && flags & FD_CLOEXEC)
+		close(fd);
+}
+
+// linux_dirent64 of getdents64(2).
+struct entry {
+	uint64_t inode;
+	int64_t offset;
+	uint16_t size;
+	uint8_t type;
+	char name[];
+};
+
+// False: there is no /proc.
+static bool close_listed(void)
+{
+	_Alignas(struct entry) char buffer[4096];
+	int fd = open("/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	long size;
+
+	if (fd < 0)
+		return false;
+	while ((size = syscall(SYS_getdents64, fd, buffer, sizeof(buffer))) > 0) {
+		for (long at = 0; at < size;) {
+			const struct entry *entry = (const struct entry *)(buffer + at);
+			int listed = atoi(entry->name); // "." and ".." are 0
+
+			if (listed > STDERR_FILENO && listed != fd)
+				close_if_not_inherited(listed);
+			at += entry->size;
+		}
+	}
+	close(fd);
+	for (int standard = 0; standard <= STDERR_FILENO; standard++)
+		close_if_not_inherited(standard);
+	return true;
+}
+
+// Ask for 256 numbers at once which of them are open.
+static void close_counted(void)
+{
+	struct rlimit limit = {.rlim_cur = 1024};
+	struct pollfd polled[256];
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	for (rlim_t first = 0; first < limit.rlim_cur; first += 256) {
+		nfds_t count = 0;
+
+		for (; count < 256 && first + count < limit.rlim_cur; count++)
+			polled[count] = (struct pollfd){.fd = (int)(first + count)};
+		if (poll(polled, count, 0) < 0)
+			return;
+		for (nfds_t i = 0; i < count; i++)
+			if (!(polled[i].revents & POLLNVAL))
+				close_if_not_inherited(polled[i].fd);
+	}
+}
+
+int gorgon_files_unshare(void)
+{
+	int saved = errno, ret = 0;
+
+	if (own != NOTHING)
+		return 0;
+	if (!unshare(CLONE_FILES | CLONE_FS | CLONE_SYSVSEM))
+		own = ALL;
+	else if (!syscall(SYS_close_range, ~0u, ~0u, UNSHARE_TABLE))
+		own = DESCRIPTORS;
+	else
+		ret = -errno;
+	if (own != NOTHING && !close_listed())
+		close_counted();
+	errno = saved;
+	return ret;
+}
+
+bool gorgon_files_are_own(void)
+{
+	return own != NOTHING;
+}
+
+void gorgon_files_close_from(int first)
+{
+	struct rlimit limit = {.rlim_cur = 1024};
+
+	if (!syscall(SYS_close_range, first, ~0u, 0))
+		return;
+	getrlimit(RLIMIT_NOFILE, &limit);
+	for (rlim_t fd = (rlim_t)first; fd < limit.rlim_cur; fd++)
+		close((int)fd);
+}
+
+void gorgon_files_note_place(struct gorgon_starting_place *place)
+{
+	if (own != ALL)
+		return; // to ask for the umask is to change it
+	place->directory = getcwd(NULL, 0);
+	place->mask = umask(0);
+	umask(place->mask);
+}
+
+void gorgon_files_go_back(const struct gorgon_starting_place *place)
+{
+	if (own != ALL)
+		return;
+	umask(place->mask);
+	if (!place->directory || chdir(place->directory))
+		return; // it is gone: whoever is next begins in "/"
+}
+
+void gorgon_files_begin(struct gorgon_own_files *files)
+{
+	struct stat st;
+
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if ((files->standard[fd].open = !fstat(fd, &st))) {
+			files->standard[fd].device = st.st_dev;
+			files->standard[fd].inode = st.st_ino;
+		}
+	__atomic_store_n(&files->own, own != NOTHING, __ATOMIC_RELEASE);
+}
+
+static bool is_inherited(const struct gorgon_standard_file *file, int fd)
+{
+	struct stat st;
+
+	return file->open && !fstat(fd, &st) && st.st_dev == file->device &&
+	       st.st_ino == file->inode;
+}
+
+// On the thread that the program had, and only there: a host that destroys the interpreter from
+// another thread has descriptors that are none of the program's.
+static void stop(void *state)
+{
+	struct gorgon_own_files *files = state;
+
+	if (own == NOTHING || !files->own)
+		return;
+	gorgon_files_close_from(STDERR_FILENO + 1);
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (!is_inherited(&files->standard[fd], fd))
+			close(fd);
+	// Nothing is left to look at relative names; a folder that stays in use could not be unmounted.
+	if (own == ALL && chdir("/"))
+		return; // nothing else to do about it
+}
+
+const struct gorgon_part gorgon_files_part = {
+	.state_size = sizeof(struct gorgon_own_files),
+	.stop = stop,
+};

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+// Look-ups in the C library's databases that answer in one place of the process: getpwnam(),
+// getservbyname(), gethostbyname() and the like, and those that read one entry of a file.
+//
+// The C library's reentrant function does the work, without a lock of ours, because it may ask a
+// server and take half a minute. Its result is copied to a place of the namespace, one for each
+// function as in the C library, where it stays until the next call.
+//
+// Not handled: lckpwdf(), one lock of the process by design.
+
+#define _GNU_SOURCE
+#include "part.h"
+#include "records.h"
+
+#include <aliases.h>
+#include <errno.h>
+#include <grp.h>
+#include <gshadow.h>
+#include <mntent.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <pwd.h>
+#include <rpc/netdb.h>
+#include <shadow.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+// One place each. @F(function, type, parameters, arguments) without, @H with an h_errno. Results
+// of all of them are of `struct type`, whose record has the same name.
+#define LOOKUPS(F, H)                                                                              \
+	F(getpwnam, passwd, (const char *name, struct state *state), name)                         \
+	F(getpwuid, passwd, (uid_t uid, struct state *state), uid)                                 \
+	F(fgetpwent, passwd, (FILE *file, struct state *state), file)                              \
+	F(getgrnam, group, (const char *name, struct state *state), name)                          \
+	F(getgrgid, group, (gid_t gid, struct state *state), gid)                                  \
+	F(fgetgrent, group, (FILE *file, struct state *state), file)                               \
+	F(getspnam, spwd, (const char *name, struct state *state), name)                           \
+	F(fgetspent, spwd, (FILE *file, struct state *state), file)                                \
+	F(sgetspent, spwd, (const char *line, struct state *state), line)                          \
+	F(getsgnam, sgrp, (const char *name, struct state *state), name)                           \
+	F(fgetsgent, sgrp, (FILE *file, struct state *state), file)                                \
+	F(sgetsgent, sgrp, (const char *line, struct state *state), line)                          \
+	F(getservbyname, servent, (const char *name, const char *protocol, struct state *state),   \
+	  name, protocol)                                                                          \
+	F(getservbyport, servent, (int port, const char *protocol, struct state *state), port,     \
+	  protocol)                                                                                \
+	F(getprotobyname, protoent, (const char *name, struct state *state), name)                 \
+	F(getprotobynumber, protoent, (int number, struct state *state), number)                   \
+	F(getrpcbyname, rpcent, (const char *name, struct state *state), name)                     \
+	F(getrpcbynumber, rpcent, (int number, struct state *state), number)                       \
+	F(getaliasbyname, aliasent, (const char *name, struct state *state), name)                 \
+	H(getnetbyname, netent, (const char *name, struct state *state), name)                     \
+	H(getnetbyaddr, netent, (uint32_t net, int type, struct state *state), net, type)          \
+	H(gethostbyname, hostent, (const char *name, struct state *state), name)                   \
+	H(gethostbyname2, hostent, (const char *name, int family, struct state *state), name,      \
+	  family)                                                                                  \
+	H(gethostbyaddr, hostent,                                                                  \
+	  (const void *addr, socklen_t size, int family, struct state *state), addr, size, family)
+
+#define PLACE(function, type, parameters, ...) struct gorgon_kept function;
+
+struct state {
+	LOOKUPS(PLACE, PLACE)
+	struct gorgon_kept getmntent;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // what namespaces keep; a leaf
+
+// @found, or NULL, as it stays.
+static void *keep(struct gorgon_kept *kept, const struct gorgon_record *record, const void *found)
+{
+	void *ret;
+
+	if (!found)
+		return NULL;
+	pthread_mutex_lock(&lock);
+	ret = gorgon_kept_set(kept, record, found);
+	pthread_mutex_unlock(&lock);
+	return ret;
+}
+
+#define LOOKUP(function, type, parameters, ...)                                                    \
+	static struct type *own_##function parameters                                              \
+	{                                                                                          \
+		struct gorgon_buffer buffer = {0};                                                 \
+		struct type entry, *found, *ret;                                                   \
+		int code;                                                                          \
+                                                                                                   \
+		do {                                                                               \
+			found = NULL;                                                              \
+			if (!gorgon_buffer_grow(&buffer))                                          \
+				return NULL;                                                       \
+			code = function##_r(__VA_ARGS__, &entry, buffer.data, buffer.size,         \
+					    &found);                                               \
+		} while (code == ERANGE);                                                          \
+		ret = keep(&state->function, &gorgon_record_##type, found);                        \
+		gorgon_buffer_free(&buffer);                                                       \
+		return ret;                                                                        \
+	}
+
+#define LOOKUP_WITH_HOST_ERROR(function, type, parameters, ...)                                    \
+	static struct type *own_##function parameters                                              \
+	{                                                                                          \
+		struct gorgon_buffer buffer = {0};                                                 \
+		struct type entry, *found, *ret;                                                   \
+		int code, host_error;                                                              \
+                                                                                                   \
+		do {                                                                               \
+			found = NULL;                                                              \
+			host_error = 0;                                                            \
+			if (!gorgon_buffer_grow(&buffer)) {                                        \
+				h_errno = NETDB_INTERNAL;                                          \
+				return NULL;                                                       \
+			}                                                                          \
+			code = function##_r(__VA_ARGS__, &entry, buffer.data, buffer.size, &found, \
+					    &host_error);                                          \
+		} while (code == ERANGE && host_error == NETDB_INTERNAL);                          \
+		if (host_error)                                                                    \
+			h_errno = host_error;                                                      \
+		ret = keep(&state->function, &gorgon_record_##type, found);                        \
+		gorgon_buffer_free(&buffer);                                                       \
+		return ret;                                                                        \
+	}
+
+LOOKUPS(LOOKUP, LOOKUP_WITH_HOST_ERROR)
+
+#define MOUNT_LINE 4096 // the rest of a longer line is lost, as in the C library
+
+static struct mntent *own_getmntent(FILE *file, struct state *state)
+{
+	char line[MOUNT_LINE];
+	struct mntent entry;
+
+	return keep(&state->getmntent, &gorgon_record_mntent,
+		    getmntent_r(file, &entry, line, sizeof(line)));
+}
+
+// --- the part ---------------------------------------------------------------------------------
+
+static void end(void *of)
+{
+	struct state *state = of;
+
+#define FREE(function, type, parameters, ...) gorgon_kept_free(&state->function);
+	LOOKUPS(FREE, FREE)
+	gorgon_kept_free(&state->getmntent);
+}
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void after_fork(bool child)
+{
+	(void)child;
+	pthread_mutex_unlock(&lock);
+}
+
+#define WHY                                                                                        \
+	"the C library answers in one place of the process; each program has its own, until its "  \
+	"next call"
+
+// A function's arguments are counted by those of its call.
+#define COUNT_(a, b, c, count, ...) count
+#define COUNT(...)		    COUNT_(__VA_ARGS__, 3, 2, 1, 0)
+#define BOUND(function, type, parameters, ...)                                                     \
+	{#function, own_##function, COUNT(__VA_ARGS__), 0, GORGON_OWN, WHY},
+
+static const struct gorgon_bound bound[] = {
+	LOOKUPS(BOUND, BOUND)
+	{"getmntent", own_getmntent, 1, 0, GORGON_OWN, WHY},
+};
+
+const struct gorgon_part gorgon_lookups_part = {
+	.bound = bound,
+	.bound_count = sizeof(bound) / sizeof(*bound),
+	.state_size = sizeof(struct state),
+	.end = end,
+	.before_fork = before_fork,
+	.after_fork = after_fork,
+};

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+// Random numbers of the C library: rand(), random() and drand48(), with their seeds.
+//
+// A program that sets a seed expects the numbers that follow from it, as in a process of its own:
+// the generators are the C library's, by its functions that take the state, and each namespace has
+// one of each, in the state in which a process begins. As in the C library those of random() may be
+// used by several threads, those of drand48() by one at a time.
+
+#define _GNU_SOURCE
+#include "part.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define FIRST_SIZE 128 // bytes: the kind of generator that a process has first
+#define FIRST_SEED 1
+
+struct random_numbers {
+	pthread_mutex_t lock; // the namespace's
+	struct random_data data;
+	char first[FIRST_SIZE] __attribute__((aligned(8)));
+	struct drand48_data data48;
+};
+
+static long next(struct random_numbers *state)
+{
+	int32_t number;
+
+	pthread_mutex_lock(&state->lock);
+	random_r(&state->data, &number);
+	pthread_mutex_unlock(&state->lock);
+	return number;
+}
+
+static int next_int(struct random_numbers *state)
+{
+	return (int)next(state);
+}
+
+static void seed(unsigned value, struct random_numbers *state)
+{
+	pthread_mutex_lock(&state->lock);
+	srandom_r(value, &state->data);
+	pthread_mutex_unlock(&state->lock);
+}
+
+// What setstate() takes to come back: it begins one word before the generator's.
+static char *before(struct random_numbers *state)
+{
+	return (char *)&state->data.state[-1];
+}
+
+static char *init(unsigned value, char *memory, size_t size, struct random_numbers *state)
+{
+	char *ret;
+
+	pthread_mutex_lock(&state->lock);
+	ret = before(state);
+	if (initstate_r(value, memory, size, &state->data))
+		ret = NULL;
+	pthread_mutex_unlock(&state->lock);
+	return ret;
+}
+
+static char *set(char *memory, struct random_numbers *state)
+{
+	char *ret;
+
+	pthread_mutex_lock(&state->lock);
+	ret = before(state);
+	if (setstate_r(memory, &state->data))
+		ret = NULL;
+	pthread_mutex_unlock(&state->lock);
+	return ret;
+}
+
+// --- 48 bits ---------------------------------------------------------------------------------------
+
+static double next_double(struct random_numbers *state)
+{
+	double number;
+
+	drand48_r(&state->data48, &number);
+	return number;
+}
+
+static double next_double_of(unsigned short *x, struct random_numbers *state)
+{
+	double number;
+
+	erand48_r(x, &state->data48, &number);
+	return number;
+}
+
+static long next_positive(struct random_numbers *state)
+{
+	long number;
+
+	lrand48_r(&state->data48, &number);
+	return number;
+}
+
+static long next_positive_of(unsigned short *x, struct random_numbers *state)
+{
+	long number;
+
+	nrand48_r(x, &state->data48, &number);
+	return number;
+}
+
+static long next_signed(struct random_numbers *state)
+{
+	long number;
+
+	mrand48_r(&state->data48, &number);
+	return number;
+}
+
+static long next_signed_of(unsigned short *x, struct random_numbers *state)
+{
+	long number;
+
+	jrand48_r(x, &state->data48, &number);
+	return number;
+}
+
+static void seed48_by_number(long value, struct random_numbers *state)
+{
+	srand48_r(value, &state->data48);
+}
+
+static unsigned short *seed48_by_words(unsigned short *words, struct random_numbers *state)
+{
+	seed48_r(words, &state->data48);
+	return state->data48.__old_x;
+}
+
+static void set_parameters(unsigned short *words, struct random_numbers *state)
+{
+	lcong48_r(words, &state->data48);
+}
+
+// --- the part ------------------------------------------------------------------------------------
+
+static bool begin(void *arg, struct gorgon_ns *ns)
+{
+	struct random_numbers *state = arg;
+
+	(void)ns;
+	pthread_mutex_init(&state->lock, NULL);
+	return !initstate_r(FIRST_SEED, state->first, FIRST_SIZE, &state->data);
+}
+
+// Whoever held it is not here.
+static void in_child(void *arg)
+{
+	struct random_numbers *state = arg;
+
+	pthread_mutex_init(&state->lock, NULL);
+}
+
+#define OWN(name, target, args, reason) {name, target, args, 0, GORGON_OWN, reason}
+
+static const struct gorgon_bound bound[] = {
+	OWN("random", next, 0, "a seed has the numbers that follow from it"),
+	OWN("srandom", seed, 1, "as random"),
+	OWN("rand", next_int, 0, "as random"),
+	OWN("srand", seed, 1, "as random"),
+	OWN("initstate", init, 3, "as random"),
+	OWN("setstate", set, 1, "as random"),
+	OWN("drand48", next_double, 0, "as random"),
+	OWN("erand48", next_double_of, 1, "as random: lcong48() changes its parameters"),
+	OWN("lrand48", next_positive, 0, "as random"),
+	OWN("nrand48", next_positive_of, 1, "as erand48"),
+	OWN("mrand48", next_signed, 0, "as random"),
+	OWN("jrand48", next_signed_of, 1, "as erand48"),
+	OWN("srand48", seed48_by_number, 1, "as random"),
+	OWN("seed48", seed48_by_words, 1, "as random"),
+	OWN("lcong48", set_parameters, 1, "as random"),
+};
+
+const struct gorgon_part gorgon_random_numbers = {
+	.bound = bound,
+	.bound_count = sizeof(bound) / sizeof(*bound),
+	.state_size = sizeof(struct random_numbers),
+	.begin = begin,
+	.in_child = in_child,
+};

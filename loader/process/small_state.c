@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+// What single functions of the C library keep in a variable of their own: where strtok() is, the
+// results of localeconv(), l64a(), ecvt() and the like. Each namespace has its own.
+//
+// The C library's localeconv() fills one structure for all, so ours is filled item by item.
+// strerror(), strsignal() and inet_ntoa() need nobody: their results are the thread's.
+
+#define _GNU_SOURCE
+#include "part.h"
+
+#include <langinfo.h>
+#include <limits.h>
+#include <locale.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DIGITS_SIZE 5000 // as many as a long double has before the point, and more
+
+struct small {
+	char *rest; // of strtok()
+	struct lconv convention;
+	char base64[8];
+	char *digits; // of ecvt() and fcvt(), then those of qecvt() and qfcvt()
+};
+
+static char *next_token(char *text, const char *delimiters, struct small *state)
+{
+	return strtok_r(text, delimiters, &state->rest);
+}
+
+// --- localeconv() ---------------------------------------------------------------------------------
+
+static char number_of(nl_item item)
+{
+	char number = *nl_langinfo(item);
+
+	return number == '\377' ? CHAR_MAX : number;
+}
+
+// No grouping at all is an empty text.
+static char *grouping_of(nl_item item)
+{
+	char *grouping = nl_langinfo(item);
+
+	return *grouping == CHAR_MAX || *grouping == '\377' ? "" : grouping;
+}
+
+static struct lconv *get_convention(struct small *state)
+{
+	state->convention = (struct lconv){
+		.decimal_point = nl_langinfo(RADIXCHAR),
+		.thousands_sep = nl_langinfo(THOUSEP),
+		.grouping = grouping_of(__GROUPING),
+		.int_curr_symbol = nl_langinfo(__INT_CURR_SYMBOL),
+		.currency_symbol = nl_langinfo(__CURRENCY_SYMBOL),
+		.mon_decimal_point = nl_langinfo(__MON_DECIMAL_POINT),
+		.mon_thousands_sep = nl_langinfo(__MON_THOUSANDS_SEP),
+		.mon_grouping = grouping_of(__MON_GROUPING),
+		.positive_sign = nl_langinfo(__POSITIVE_SIGN),
+		.negative_sign = nl_langinfo(__NEGATIVE_SIGN),
+		.int_frac_digits = number_of(__INT_FRAC_DIGITS),
+		.frac_digits = number_of(__FRAC_DIGITS),
+		.p_cs_precedes = number_of(__P_CS_PRECEDES),
+		.p_sep_by_space = number_of(__P_SEP_BY_SPACE),
+		.n_cs_precedes = number_of(__N_CS_PRECEDES),
+		.n_sep_by_space = number_of(__N_SEP_BY_SPACE),
+		.p_sign_posn = number_of(__P_SIGN_POSN),
+		.n_sign_posn = number_of(__N_SIGN_POSN),
+		.int_p_cs_precedes = number_of(__INT_P_CS_PRECEDES),
+		.int_p_sep_by_space = number_of(__INT_P_SEP_BY_SPACE),
+		.int_n_cs_precedes = number_of(__INT_N_CS_PRECEDES),
+		.int_n_sep_by_space = number_of(__INT_N_SEP_BY_SPACE),
+		.int_p_sign_posn = number_of(__INT_P_SIGN_POSN),
+		.int_n_sign_posn = number_of(__INT_N_SIGN_POSN),
+	};
+	return &state->convention;
+}
+
+// --- numbers as text -----------------------------------------------------------------------------
+
+// Six bits each, the lowest first.
+static char *to_base64(long number, struct small *state)
+{
+	static const char digits[] =
+		"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+	uint32_t rest = (uint32_t)number;
+	size_t used = 0;
+
+	for (; rest; rest >>= 6)
+		state->base64[used++] = digits[rest & 63];
+	state->base64[used] = '\0';
+	return state->base64;
+}
+
+// Room for those of a double, or, behind it, of a long double.
+static char *room_for_digits(struct small *state, bool is_long)
+{
+	char *digits = __atomic_load_n(&state->digits, __ATOMIC_ACQUIRE), *none = NULL;
+
+	if (!digits) {
+		digits = calloc(2, DIGITS_SIZE);
+		if (digits && !__atomic_compare_exchange_n(&state->digits, &none, digits, false,
+							   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+			free(digits);
+			digits = none;
+		}
+	}
+	return digits && is_long ? digits + DIGITS_SIZE : digits;
+}
+
+static char *write_ecvt(double value, int count, int *point, int *sign, struct small *state)
+{
+	char *to = room_for_digits(state, false);
+
+	return to && !ecvt_r(value, count, point, sign, to, DIGITS_SIZE) ? to : NULL;
+}
+
+static char *write_fcvt(double value, int count, int *point, int *sign, struct small *state)
+{
+	char *to = room_for_digits(state, false);
+
+	return to && !fcvt_r(value, count, point, sign, to, DIGITS_SIZE) ? to : NULL;
+}
+
+static char *write_qecvt(long double value, int count, int *point, int *sign, struct small *state)
+{
+	char *to = room_for_digits(state, true);
+
+	return to && !qecvt_r(value, count, point, sign, to, DIGITS_SIZE) ? to : NULL;
+}
+
+static char *write_qfcvt(long double value, int count, int *point, int *sign, struct small *state)
+{
+	char *to = room_for_digits(state, true);
+
+	return to && !qfcvt_r(value, count, point, sign, to, DIGITS_SIZE) ? to : NULL;
+}
+
+// --- the part ------------------------------------------------------------------------------------
+
+static void end(void *arg)
+{
+	struct small *state = arg;
+
+	free(state->digits);
+}
+
+#define OWN(name, target, args, reason) {name, target, args, 0, GORGON_OWN, reason}
+
+static const struct gorgon_bound bound[] = {
+	OWN("strtok", next_token, 2, "goes on in the program's own text"),
+	OWN("localeconv", get_convention, 0, "is not the result of another program's locale"),
+	OWN("l64a", to_base64, 1, "the result is the program's"),
+	OWN("ecvt", write_ecvt, 3, "the result is the program's"),
+	OWN("fcvt", write_fcvt, 3, "as ecvt"),
+	OWN("qecvt", write_qecvt, 3, "as ecvt"),
+	OWN("qfcvt", write_qfcvt, 3, "as ecvt"),
+};
+
+const struct gorgon_part gorgon_small_state = {
+	.bound = bound,
+	.bound_count = sizeof(bound) / sizeof(*bound),
+	.state_size = sizeof(struct small),
+	.end = end,
+};

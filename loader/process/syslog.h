@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* What of the system's log is a namespace's own. See syslog.c. */
+#ifndef GORGON_PROCESS_SYSLOG_H
+#define GORGON_PROCESS_SYSLOG_H
+
+#include <stdarg.h>
+
+struct log;
+
+/* Where the daemon listens; tests have one of their own. */
+extern const char *gorgon_syslog_path;
+
+/* syslog_x86_64.S, with the state in r10. */
+void gorgon_syslog_write(int priority, const char *format, ...);
+void gorgon_syslog_write_chk(int priority, int flag, const char *format, ...);
+
+/* What they call. */
+void gorgon_syslog_write_list(int priority, const char *format, va_list list, struct log *log);
+void gorgon_syslog_write_list_chk(int priority, int flag, const char *format, va_list list,
+				  struct log *log);
+
+#endif

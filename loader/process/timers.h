@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* Interval timers and timer_create() of a namespace. See timers.c. */
+#ifndef GORGON_PROCESS_TIMERS_H
+#define GORGON_PROCESS_TIMERS_H
+
+#include "part.h"
+
+extern const struct gorgon_part gorgon_timers_part;
+
+#endif

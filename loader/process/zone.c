@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+// What a value of TZ means, and local time.
+//
+// As in the C library: a file of that name, if there is one, otherwise a POSIX string, otherwise
+// universal time under the name that the string begins with; a colon in front does not matter; no
+// TZ means /etc/localtime, and an empty one universal time. A file is read again when another one
+// has taken its place.
+
+#define _GNU_SOURCE
+#include "zone.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+
+#define DEFAULT_FILE	  "/etc/localtime"
+#define DEFAULT_DIRECTORY "/usr/share/zoneinfo"
+#define DEFAULT_RULES	  "posixrules" // for strings that name two times and not when they begin
+
+struct name {
+	struct name *next;
+	char text[];
+};
+
+static struct name *all_names; // few: no zone has many, and each is here once
+
+const char *gorgon_zone_name(const char *text, size_t size)
+{
+	struct name *name = all_names;
+
+	while (name && (strncmp(name->text, text, size) || name->text[size]))
+		name = name->next;
+	if (name)
+		return name->text;
+	name = malloc(sizeof(*name) + size + 1);
+	if (!name)
+		return NULL;
+	name->next = all_names;
+	memcpy(name->text, text, size);
+	name->text[size] = '\0';
+	all_names = name;
+	return name->text;
+}
+
+// --- which one ---------------------------------------------------------------------------------
+
+// A program with more rights than its user reads no file of his choice.
+static bool is_forbidden(const char *file)
+{
+	return getauxval(AT_SECURE) &&
+	       ((*file == '/' && strcmp(file, DEFAULT_FILE) &&
+		 strncmp(file, DEFAULT_DIRECTORY, strlen(DEFAULT_DIRECTORY))) ||
+		strstr(file, "../"));
+}
+
+// The caller's to free; NULL: none, or no memory.
+static char *path_of(const char *file, const char *directory)
+{
+	char *path;
+
+	if (!*file || is_forbidden(file))
+		return NULL;
+	if (*file == '/')
+		return strdup(file);
+	if (!directory || !*directory)
+		directory = DEFAULT_DIRECTORY;
+	return asprintf(&path, "%s/%s", directory, file) < 0 ? NULL : path;
+}
+
+// Names and offsets of the string, days of the file that the system has for such strings. The C
+// library moves summer time's end by another amount each time that it reads the file; this is
+// what it means to.
+static void take_default_days(struct gorgon_zone *zone, const char *directory)
+{
+	struct gorgon_zone_rule standard = zone->rules[0], summer = zone->rules[1];
+	char *path = path_of(DEFAULT_RULES, directory);
+	bool is_summer = false;
+
+	if (!path || !gorgon_zone_read_file(zone, path) || zone->type_count < 2) {
+		zone->is_file = false;
+		free(path);
+		gorgon_zone_rule_names(zone->rules, &zone->names);
+		return;
+	}
+	free(path);
+	for (size_t i = 0; i < zone->time_count; i++) {
+		const struct gorgon_zone_type *type = &zone->types[zone->types_after[i]];
+
+		if (!type->is_universal)
+			zone->times[i] += is_summer && !type->is_standard
+						  ? summer.offset - zone->summer_offset
+						  : standard.offset - zone->standard_offset;
+		is_summer = type->dst;
+		zone->types_after[i] = is_summer;
+	}
+	zone->type_count = 2;
+	zone->types[0] = (struct gorgon_zone_type){.offset = standard.offset, .name = standard.name};
+	zone->types[1] = (struct gorgon_zone_type){
+		.offset = summer.offset, .dst = true, .name = summer.name};
+	zone->names.name[0] = standard.name;
+	zone->names.name[1] = summer.name;
+	zone->names.west = -(long)standard.offset;
+	zone->standard_offset = standard.offset;
+	zone->summer_offset = summer.offset;
+}
+
+static void read_string(struct gorgon_zone *zone, const char *text, const char *directory)
+{
+	bool lacks_days = gorgon_zone_parse(text, zone->rules);
+
+	zone->has_rules = true;
+	gorgon_zone_rule_names(zone->rules, &zone->names);
+	if (lacks_days)
+		take_default_days(zone, directory);
+}
+
+static struct gorgon_zone *create(const char *text, const char *file, const char *directory,
+				  const char *path)
+{
+	struct gorgon_zone *zone = calloc(1, sizeof(*zone));
+
+	if (!zone || (text && !(zone->text = strdup(text)))) {
+		free(zone);
+		return NULL;
+	}
+	if (path && gorgon_zone_read_file(zone, path))
+		return zone;
+	if (strcmp(file, DEFAULT_FILE) && *file) {
+		read_string(zone, file, directory);
+		return zone;
+	}
+	zone->has_rules = true;
+	zone->rules[0].name = zone->rules[1].name = "UTC";
+	gorgon_zone_rule_names(zone->rules, &zone->names);
+	return zone;
+}
+
+static bool is_unchanged(const struct gorgon_zone *zone, const char *path)
+{
+	struct stat status;
+
+	return zone->is_file && path && !stat(path, &status) && status.st_dev == zone->device &&
+	       status.st_ino == zone->inode && status.st_mtim.tv_sec == zone->changed.tv_sec &&
+	       status.st_mtim.tv_nsec == zone->changed.tv_nsec;
+}
+
+struct gorgon_zone *gorgon_zone_get(const char *text, const char *directory,
+				    struct gorgon_zone *previous)
+{
+	const char *file = !text ? DEFAULT_FILE : !*text ? "Universal" : text;
+	struct gorgon_zone *zone;
+	char *path;
+
+	if (text && previous && previous->text && !strcmp(text, previous->text))
+		return previous;
+	file += *file == ':';
+	path = path_of(file, directory);
+	if (!text && previous && !previous->text && is_unchanged(previous, path)) {
+		free(path);
+		return previous;
+	}
+	zone = create(text, file, directory, path);
+	free(path);
+	if (zone)
+		gorgon_zone_destroy(previous);
+	return zone;
+}
+
+void gorgon_zone_destroy(struct gorgon_zone *zone)
+{
+	if (!zone)
+		return;
+	free(zone->text);
+	free(zone->times);
+	free(zone->types_after);
+	free(zone->types);
+	free(zone->leaps);
+	free(zone);
+}
+
+// --- local time ------------------------------------------------------------------------------
+
+static bool convert_by_rules(const struct gorgon_zone *zone, time_t time, struct tm *tm,
+			     const struct gorgon_zone_names *names)
+{
+	bool dst;
+
+	if (!gorgon_zone_break_down(time, 0, tm))
+		return false;
+	dst = gorgon_zone_rule_is_dst(zone->rules, time, 1900 + tm->tm_year);
+	tm->tm_isdst = dst;
+	tm->tm_zone = names->name[dst];
+	tm->tm_gmtoff = zone->rules[dst].offset;
+	return true;
+}
+
+// The first that is not summer time holds before all transitions.
+static const struct gorgon_zone_type *find_first(const struct gorgon_zone *zone,
+						 struct gorgon_zone_names *names)
+{
+	const struct gorgon_zone_type *type = zone->types, *end = type + zone->type_count;
+
+	while (type < end && type->dst)
+		type++;
+	if (type == end)
+		type = zone->types;
+	names->name[0] = type->name;
+	for (const struct gorgon_zone_type *any = zone->types; any < end && !names->name[1]; any++)
+		if (any->dst)
+			names->name[1] = any->name;
+	return type;
+}
+
+// That of the last transition until @time; the other name is that of the next ones.
+static const struct gorgon_zone_type *find_at(const struct gorgon_zone *zone, time_t time,
+					      struct gorgon_zone_names *names)
+{
+	size_t low = 0, high = zone->time_count;
+	const struct gorgon_zone_type *type, *next;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (zone->times[middle] <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	type = &zone->types[zone->types_after[low - 1]];
+	names->name[type->dst] = type->name;
+	for (; low < zone->time_count && !names->name[!type->dst]; low++) {
+		next = &zone->types[zone->types_after[low]];
+		if (next->dst != type->dst)
+			names->name[next->dst] = next->name;
+	}
+	return type;
+}
+
+static void convert_by_file(const struct gorgon_zone *zone, time_t time, struct tm *tm,
+			    struct gorgon_zone_names *names)
+{
+	const struct gorgon_zone_type *type;
+
+	names->name[0] = names->name[1] = NULL;
+	if (zone->has_rules && zone->time_count && time >= zone->times[zone->time_count - 1]) {
+		gorgon_zone_rule_names(zone->rules, names);
+		if (convert_by_rules(zone, time, tm, names))
+			return;
+	}
+	type = !zone->time_count || time < zone->times[0] ? find_first(zone, names)
+							   : find_at(zone, time, names);
+	names->name[0] = names->name[0] ?: names->name[1];
+	names->name[1] = names->name[1] ?: names->name[0];
+	names->west = -(long)zone->standard_offset;
+	names->daylight = zone->names.daylight;
+	tm->tm_isdst = type->dst;
+	tm->tm_zone = type->name;
+	tm->tm_gmtoff = type->offset;
+}
+
+// How far the zone's clock is ahead for leap seconds, and how many are being inserted at @time.
+static int64_t find_leap(const struct gorgon_zone *zone, time_t time, int *inserted)
+{
+	const struct gorgon_zone_leap *list = zone->leaps;
+	size_t i = zone->leap_count;
+
+	*inserted = 0;
+	while (i && time < list[i - 1].at)
+		i--;
+	if (!i--)
+		return 0;
+	if (time == list[i].at && list[i].total > (i ? list[i - 1].total : 0)) {
+		size_t first = i;
+
+		while (first && list[first].at == list[first - 1].at + 1 &&
+		       list[first].total == list[first - 1].total + 1)
+			first--;
+		*inserted = (int)(i - first) + 1;
+	}
+	return list[i].total;
+}
+
+bool gorgon_zone_convert(const struct gorgon_zone *zone, time_t time, struct tm *tm,
+			 struct gorgon_zone_names *names)
+{
+	int64_t leap;
+	int inserted;
+
+	if (!names) {
+		tm->tm_isdst = 0;
+		tm->tm_zone = "GMT";
+		tm->tm_gmtoff = 0;
+	} else if (zone->is_file) {
+		convert_by_file(zone, time, tm, names);
+	} else if (!convert_by_rules(zone, time, tm, &zone->names)) {
+		return false;
+	}
+	leap = find_leap(zone, time, &inserted);
+	if (!gorgon_zone_break_down(time, tm->tm_gmtoff - leap, tm))
+		return false;
+	tm->tm_sec += inserted;
+	return true;
+}

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""Processes that a program in interpreters starts to run itself again: multiprocessing, concurrent.futures, joblib."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from harness import BUILD, GORGON, PYTHON3, Versions, run
+
+POOL = """
+import gorgon, multiprocessing, os, sys
+
+def square(x):
+    return x * x, gorgon.interpreter, gorgon.count(), gorgon.progress(x), os.getpid()
+
+if __name__ == "__main__":
+    with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:
+        results = pool.map(square, range(4))
+    print([result[0] for result in results], {result[1:4] for result in results},
+          os.getpid() in {result[4] for result in results}, gorgon.interpreter is None)
+"""
+POOL_SAYS = "[0, 1, 4, 9] {(None, 0, False)} False False\n"
+
+EXECUTOR = """
+import gorgon, multiprocessing, sys
+from concurrent.futures import ProcessPoolExecutor
+gorgon.use_data_handler()
+
+def square(x):
+    return x * x, gorgon.interpreter
+
+if __name__ == "__main__":
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context(sys.argv[1])) as pool:
+        print(*pool.map(square, range(4)))
+"""
+
+REFUSED = """
+import gorgon, multiprocessing
+
+def refused(name):
+    try:
+        getattr(gorgon, name)(*{"share": (b"", "x"), "send_fd": (0, "x")}.get(name, ("x",)))
+    except RuntimeError as error:
+        return str(error)
+
+if __name__ == "__main__":
+    names = "share", "receive", "withdraw", "send_fd", "receive_fd", "InterpreterPoolExecutor"
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        for name, text in zip(names, pool.map(refused, names)):
+            print(text.startswith(f"gorgon.{name}(): this is a process of its own"))
+"""
+
+JOBLIB = """
+import gorgon, joblib
+
+def square(x):
+    return x * x, gorgon.interpreter
+
+if __name__ == "__main__":
+    print(*joblib.Parallel(n_jobs=2)(joblib.delayed(square)(i) for i in range(4)))
+"""
+
+SURFACE = """
+import gorgon, inspect, multiprocessing
+
+# Built in, they have none, or one that nobody can parse.
+loose = {"InterpreterPoolExecutor": "(...)", "use_data_handler": "([handler])"}
+
+def surface():
+    return {name: loose.get(name) or str(inspect.signature(value)) for name, value in vars(gorgon).items()
+            if callable(value) and not name.startswith("_")}
+
+if __name__ == "__main__":
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        there = pool.apply(surface)
+    here = surface()
+    print(sorted(here) == sorted(there), [name for name in here if here[name] != there[name]])
+"""
+
+
+class Children(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="gorgon-children-")
+
+    def tearDown(self):
+        shutil.rmtree(self.folder)
+
+    def write(self, text):
+        path = os.path.join(self.folder, "program.py")
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def check(self, options, program, *args, expected):
+        # A child that cannot import its program is replaced for ever.
+        result = run(GORGON, "run", *options, self.write(program), *args, timeout=240)
+        self.assertEqual((result.stdout, result.stderr, result.returncode), (expected, "", 0))
+
+    def test_pools_in_two_interpreters(self):
+        for method in "spawn", "forkserver":
+            with self.subTest(method=method):
+                self.check(["-n", "2"], POOL, method, expected=POOL_SAYS * 2)
+
+    def test_pool_of_each_strategy_of_isolation(self):
+        for strategy in "copy", "dlmopen":
+            with self.subTest(strategy=strategy):
+                self.check(["--isolate", strategy], POOL, "spawn", expected=POOL_SAYS)
+
+    def test_pool_of_each_python(self):
+        for python, version, _ in Versions.pythons():
+            for method in "spawn", "forkserver":
+                with self.subTest(version=version, method=method):
+                    self.check(["--python", python], POOL, method, expected=POOL_SAYS)
+
+    def test_executor_of_processes(self):
+        for method in "spawn", "forkserver":
+            with self.subTest(method=method):
+                self.check(["-n", "2"], EXECUTOR, method, expected="(0, None) (1, None) (4, None) (9, None)\n" * 2)
+
+    @unittest.skipIf(subprocess.run([PYTHON3, "-c", "import joblib"], capture_output=True).returncode,
+                     "joblib is not installed")
+    def test_joblib(self):
+        self.check(["--python", PYTHON3], JOBLIB, expected="(0, None) (1, None) (4, None) (9, None)\n")
+
+    def test_what_needs_interpreters_says_so(self):
+        self.check([], REFUSED, expected="True\n" * 6)
+
+    def test_surface_is_the_same(self):
+        self.check([], SURFACE, expected="True []\n")
+
+    def test_path_is_as_it_was_until_gorgon_is_imported(self):
+        code = "import sys; before = sys.path[:]; import gorgon; print(sys.path[len(before):], sys.path[:-1] == before)"
+        result = run(GORGON, "run", "-c", code)
+        self.assertEqual(result.stdout, f"['{os.path.realpath(BUILD)}/share/gorgon/children'] True\n", result.stderr)
+
+    def test_package_that_is_installed_comes_first(self):
+        os.makedirs(f"{self.folder}/gorgon")
+        with open(f"{self.folder}/gorgon/__init__.py", "w") as file:
+            file.write("interpreter = 'package'\ndef count(): return 7\ndef progress(x): return x is None\n"
+                       "def use_data_handler(): pass\n")
+        self.check([], POOL, "spawn", expected="[0, 1, 4, 9] {('package', 7, False)} False False\n")

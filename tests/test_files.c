@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: MIT
+// loader/process/files.c and loader/python/home.c: whose descriptors, current directory and umask
+// an interpreter has, and that a host keeps its own.
+
+#define _GNU_SOURCE
+#include "calls.h"
+
+#include "../loader/process/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char here[PATH_MAX];
+
+static struct gorgon_interp *create(enum gorgon_files files)
+{
+	struct gorgon_interp_opts opts = {.size = sizeof(opts), .files = files};
+	struct gorgon_interp *interp;
+
+	assert_ok(gorgon_interp_create(&opts, &interp));
+	return interp;
+}
+
+static int run_main(struct gorgon_interp *interp, const char *code)
+{
+	const char *const argv[] = {"-c", code};
+	int status = -1;
+
+	assert_ok(gorgon_interp_main(interp, 2, argv, &status));
+	return status;
+}
+
+// 0 when the host still is where it was.
+static bool is_here(void)
+{
+	char now[PATH_MAX];
+
+	return getcwd(now, sizeof(now)) && !strcmp(now, here);
+}
+
+#define LEAVE                                                                                      \
+	"import os; os.closerange(3, 300); os.chdir('/usr'); os.umask(0o77); "                    \
+	"assert os.readlink('/proc/self/cwd') == '/usr'"
+
+static void interp_main_leaves_the_host_its_descriptors_and_directory(void **state)
+{
+	struct gorgon_interp *interp = create(GORGON_FILES_AUTO);
+	int fd = open("/etc/passwd", O_RDONLY);
+	mode_t mask = umask(022);
+
+	(void)state;
+	assert_int_equal(run_main(interp, LEAVE), 0);
+	assert_true(fcntl(fd, F_GETFD) >= 0);
+	assert_true(is_here());
+	assert_int_equal(umask(mask), 022);
+	assert_ok(gorgon_interp_destroy(interp));
+	close(fd);
+}
+
+static void interp_main_with_shared_files_changes_the_hosts(void **state)
+{
+	struct gorgon_interp *interp = create(GORGON_FILES_SHARED);
+	mode_t mask = umask(022);
+
+	(void)state;
+	assert_int_equal(run_main(interp, "import os; os.chdir('/usr'); os.umask(0o77)"), 0);
+	assert_false(is_here());
+	assert_int_equal(umask(mask), 077);
+	assert_int_equal(chdir(here), 0);
+	assert_ok(gorgon_interp_destroy(interp));
+}
+
+static ssize_t write_nowhere(void *ctx, int fd, const void *data, size_t size)
+{
+	(void)fd;
+	(void)data;
+	*(pthread_t *)ctx = pthread_self();
+	return (ssize_t)size;
+}
+
+// The host's function would otherwise find the program's descriptors.
+static void interp_main_with_a_function_of_the_host_runs_on_its_thread(void **state)
+{
+	pthread_t wrote;
+	struct gorgon_interp_opts opts = {.size = sizeof(opts)};
+	struct gorgon_interp *interp;
+
+	(void)state;
+	opts.ns = (struct gorgon_ns_opts){
+		.size = sizeof(opts.ns), .write_output = write_nowhere, .write_ctx = &wrote};
+	assert_ok(gorgon_interp_create(&opts, &interp));
+	assert_int_equal(run_main(interp, "print(1)"), 0);
+	assert_true(pthread_equal(wrote, pthread_self()));
+	assert_ok(gorgon_interp_destroy(interp));
+}
+
+static void *run_for_good(void *arg)
+{
+	int fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC), kept = open("/etc/passwd", O_RDONLY);
+	char now[PATH_MAX];
+
+	assert_int_equal(run_main(arg, LEAVE), 0);
+	assert_true(gorgon_files_are_own());
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	assert_int_equal(fcntl(kept, F_GETFD), -1);
+	// What the program had is given back, and the folder that it was in.
+	assert_string_equal(getcwd(now, sizeof(now)), "/");
+	return (void *)(intptr_t)kept;
+}
+
+static void interp_main_on_a_thread_of_its_own_keeps_that(void **state)
+{
+	struct gorgon_interp *interp = create(GORGON_FILES_THREAD);
+	pthread_t thread;
+	void *kept;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, run_for_good, interp), 0);
+	assert_int_equal(pthread_join(thread, &kept), 0);
+	// They were this thread's, too, until that one got its own.
+	assert_true(fcntl((int)(intptr_t)kept, F_GETFD) >= 0);
+	close((int)(intptr_t)kept);
+	assert_true(is_here());
+	assert_ok(gorgon_interp_destroy(interp));
+}
+
+static void interp_files_unknown_is_refused(void **state)
+{
+	struct gorgon_interp_opts opts = {.size = sizeof(opts), .files = (enum gorgon_files)7};
+	struct gorgon_interp *interp;
+
+	(void)state;
+	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_ARGUMENT,
+		     "gorgon_interp_opts: files is 7, expected 0 to 2");
+}
+
+// The program sees what a thread inherits: signals that are blocked, the name, room on the stack.
+static void interp_main_thread_is_like_the_callers(void **state)
+{
+	struct gorgon_interp *interp = create(GORGON_FILES_AUTO);
+	sigset_t blocked, before;
+
+	(void)state;
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGUSR2);
+	pthread_sigmask(SIG_BLOCK, &blocked, &before);
+	assert_int_equal(run_main(interp,
+				  "import signal, sys\n"
+				  "assert signal.SIGUSR2 in signal.pthread_sigmask(signal.SIG_BLOCK, [])\n"
+				  "assert open('/proc/thread-self/comm').read() == open('/proc/self/comm').read()\n"
+				  "sys.setrecursionlimit(10000)\n"
+				  "def f(n): return n and f(n - 1)\n"
+				  "f(9000)\n"),
+			 0);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	assert_ok(gorgon_interp_destroy(interp));
+}
+
+static void *run_cancelled(void *interp)
+{
+	assert_int_equal(run_main(interp, "import time; time.sleep(0.2)"), 0);
+	pthread_testcancel();
+	return NULL;
+}
+
+static void interp_main_is_not_cancelled_before_its_end(void **state)
+{
+	struct gorgon_interp *interp = create(GORGON_FILES_AUTO);
+	pthread_t thread;
+	void *ret;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, run_cancelled, interp), 0);
+	pthread_cancel(thread);
+	assert_int_equal(pthread_join(thread, &ret), 0);
+	assert_ptr_equal(ret, PTHREAD_CANCELED);
+	assert_ok(gorgon_interp_destroy(interp));
+}
+
+// --- pools ------------------------------------------------------------------------------------
+
+static struct gorgon_error *call_pool(struct gorgon_pool *pool, const char *function,
+				      struct gorgon_value *ret)
+{
+	struct gorgon_job *job;
+
+	assert_ok(gorgon_pool_submit(pool, NULL, function, NULL, NULL, -1, &job));
+	return gorgon_job_finish(job, ret);
+}
+
+static void assert_directory(struct gorgon_pool *pool, const char *expected)
+{
+	struct gorgon_value ret = {.kind = GORGON_VALUE_NONE};
+
+	assert_ok(call_pool(pool, "where", &ret));
+	assert_int_equal(ret.kind, GORGON_VALUE_STRING);
+	assert_string_equal(ret.text.data, expected);
+	gorgon_value_deinit(&ret);
+}
+
+static void pool_workers_have_their_own_files_and_begin_where_the_host_is(void **state)
+{
+	struct gorgon_pool_opts opts = {
+		.size = sizeof(opts),
+		.count = 1,
+		.warm_up = "import os\n"
+			   "def where(): return os.getcwd()\n"
+			   "def leave(): os.chdir('/usr'); os.closerange(3, 300)\n"
+			   "def open_one(): os.open('/etc/passwd', os.O_RDONLY)\n"
+			   "def count(): return len(os.listdir('/proc/self/fd'))\n"
+			   "def end(): import ctypes; ctypes.CDLL(None).exit(0)\n",
+	};
+	struct gorgon_value before, after;
+	struct gorgon_pool *pool;
+	int fd;
+
+	(void)state;
+	assert_ok(gorgon_pool_create(&opts, &pool));
+	fd = open("/etc/passwd", O_RDONLY);
+	assert_directory(pool, here);
+	assert_ok(call_pool(pool, "leave", NULL));
+	assert_directory(pool, "/usr");
+	assert_ok(call_pool(pool, "count", &before));
+	assert_ok(call_pool(pool, "open_one", NULL));
+	assert_error(call_pool(pool, "end", NULL), GORGON_ERROR_PYTHON, "exit(0)");
+	// The next interpreter on that thread.
+	assert_directory(pool, here);
+	assert_ok(call_pool(pool, "count", &after));
+	assert_true(after.integer <= before.integer);
+	assert_true(is_here());
+	assert_true(fcntl(fd, F_GETFD) >= 0);
+	close(fd);
+	assert_ok(gorgon_pool_destroy(pool));
+}
+
+// --- descriptors handed on ----------------------------------------------------------------------
+
+static void descriptor_goes_from_host_to_program_and_back(void **state)
+{
+	struct gorgon_interp *interp = create(GORGON_FILES_AUTO);
+	int there[2], back, none;
+	char text[8] = "";
+
+	(void)state;
+	assert_int_equal(pipe2(there, O_CLOEXEC), 0);
+	assert_ok(gorgon_descriptor_send("there", there[1]));
+	close(there[1]);
+	assert_int_equal(run_main(interp, "import gorgon, os\n"
+					  "os.write(gorgon.receive_fd('there'), b'hello')\n"
+					  "reader, writer = os.pipe()\n"
+					  "os.write(writer, b'back')\n"
+					  "gorgon.send_fd(reader, 'back')\n"),
+			 0);
+	assert_int_equal(read(there[0], text, sizeof(text)), 5);
+	assert_int_equal(read(there[0], text, sizeof(text)), 0);
+	assert_ok(gorgon_descriptor_receive("back", &back));
+	assert_true(fcntl(back, F_GETFD) & FD_CLOEXEC);
+	assert_int_equal(read(back, text, sizeof(text)), 4);
+	assert_error(gorgon_descriptor_receive("back", &none), GORGON_ERROR_MISSING, "'back'");
+	assert_error(gorgon_descriptor_send("back", -1), GORGON_ERROR_OS, "Bad file descriptor");
+	close(back);
+	close(there[0]);
+	assert_ok(gorgon_interp_destroy(interp));
+}
+
+static void descriptor_waits_while_there_is_no_room(void **state)
+{
+	struct rlimit before, none;
+	int got, spare = open("/dev/null", O_RDONLY);
+
+	(void)state;
+	assert_ok(gorgon_descriptor_send("kept", spare));
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = (rlim_t)spare + 1;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_error(gorgon_descriptor_receive("kept", &got), GORGON_ERROR_OS, "'kept'");
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_ok(gorgon_descriptor_receive("kept", &got));
+	close(got);
+	close(spare);
+}
+
+// The child has a keeper of its own.
+static void descriptor_of_a_parent_is_not_a_childs(void **state)
+{
+	int fd = open("/dev/null", O_RDONLY), got, status;
+	pid_t child;
+
+	(void)state;
+	assert_ok(gorgon_descriptor_send("parent's", fd));
+	child = fork();
+	if (!child) {
+		struct gorgon_error *err = gorgon_descriptor_receive("parent's", &got);
+
+		if (gorgon_error_code(err) != GORGON_ERROR_MISSING ||
+		    gorgon_descriptor_send("child's", fd) || gorgon_descriptor_receive("child's", &got))
+			_exit(1);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_ok(gorgon_descriptor_receive("parent's", &got));
+	close(got);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(interp_main_leaves_the_host_its_descriptors_and_directory),
+		cmocka_unit_test(interp_main_with_shared_files_changes_the_hosts),
+		cmocka_unit_test(interp_main_with_a_function_of_the_host_runs_on_its_thread),
+		cmocka_unit_test(interp_main_on_a_thread_of_its_own_keeps_that),
+		cmocka_unit_test(interp_files_unknown_is_refused),
+		cmocka_unit_test(interp_main_thread_is_like_the_callers),
+		cmocka_unit_test(interp_main_is_not_cancelled_before_its_end),
+		cmocka_unit_test(pool_workers_have_their_own_files_and_begin_where_the_host_is),
+		cmocka_unit_test(descriptor_goes_from_host_to_program_and_back),
+		cmocka_unit_test(descriptor_waits_while_there_is_no_room),
+		cmocka_unit_test(descriptor_of_a_parent_is_not_a_childs),
+	};
+
+	if (!getcwd(here, sizeof(here)))
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
