@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Says so when a plain "print" that was typed has shown another variable.
+"""Says so when a plain "print" that was typed has shown another variable, or "set var" has set one.
 
 gdb cannot be taught where thread-local variables of private objects are, nor which copy's
 external variable a name means; it shows other memory without a word. "define hook-print" gets no
@@ -13,7 +13,8 @@ import gdb
 from . import process, root, values
 
 HISTORY = re.compile(r"^\s*(\d+)  (.*)\n\Z", re.M)
-PRINT = re.compile(r"(?:p|print|inspect|call|output|display)\b(?:\s*/(\S+))?\s*(.*)", re.S)
+PRINT = re.compile(r"(?:p|print|inspect|call|output|display|x|set\s+var\w*|[ra]?watch)\b(?:\s*/(\S+))?\s*"
+                   r"(?:-\w+\s+)*(.*)", re.S)
 
 _last = None  # the newest command that was looked at, or that was there before
 
@@ -62,7 +63,7 @@ def on_prompt(_event=None):
         return
     try:
         copy = values.copy_of()
-        for name, problem in misread(found[2], copy) if copy else ():
+        for name, problem in dict(misread(found[2], copy) if copy else ()).items():
             gdb.write(f'gorgon: {name}: {problem}; see "help gorgon print"\n')
     except (gdb.error, root.RootError, root.MemoryProblem):
         pass  # what is wrong with the expression gdb has said

@@ -225,7 +225,8 @@ class Print(commands.Subcommand):
     ones.) Local variables are those of the selected frame, thread-local ones those of the
     selected thread. FMT is as in "print".
 
-    A variable that no debug information describes needs its type: (TYPE) NAME.
+    A variable that no debug information describes needs its type: (TYPE) NAME. EXPRESSION may
+    be an assignment, or call a function. To watch a variable, print &NAME, then "watch -l *$".
 
     Example:
       (gdb) gorgon print -i 2 _PyRuntime.main_thread
