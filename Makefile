@@ -50,7 +50,7 @@ SYMDUMP_SRC := $(wildcard tools/symdump/*.c)
 UNIT_SRC := $(wildcard tests/test_*.c)
 UNIT_LIB_SRC := tests/elf_builder.c tests/helpers.c tests/calls.c tests/compare.c
 JITREG_UNIT_LIB_SRC := tests/jitreg_util.c tests/jitreg_world.c
-HOSTS := $(BUILD)/host $(BUILD)/host_python $(BUILD)/soak
+HOSTS := $(BUILD)/host $(BUILD)/host_python $(BUILD)/soak $(BUILD)/stores
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
 UNITS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(UNIT_SRC))
@@ -64,14 +64,14 @@ PRODUCTS := $(BUILD)/gorgon $(BUILD)/gorgon-symdump $(LIBGORGON) $(BUILD)/libgor
 CHILDREN := $(BUILD)/share/gorgon/children/gorgon.py
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
-.PHONY: all examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
+.PHONY: all docs-process examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
 	check-gdb check-lldb bench-debug check-roots fuzzers demo setup venv \
 	bench format lint compile_commands.json install install-jitreg uninstall clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
 
-all: $(PRODUCTS) $(HOSTS) $(BUILD)/rewrite $(BUILD)/man/gorgon.3 $(CHILDREN)
+all: $(PRODUCTS) $(HOSTS) $(BUILD)/rewrite $(BUILD)/inventory $(BUILD)/man/gorgon.3 $(CHILDREN)
 
 # ---- libraries and tools ----------------------------------------------------
 
@@ -145,6 +145,15 @@ $(BUILD)/soak: $(call obj,tests/soak_calls.c)
 $(BUILD)/rewrite: $(BUILD)/obj/tests/rewrite.o $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
 	@$(if $(Q),echo "  LD      $@")
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ -lelf -lz -lgcc_s -ldl -pthread
+
+# The names that private code gets from us; docs/process.md is made of them and of what is decided on the others.
+$(call obj,tests/inventory.c): EXTRA = $(JSON_CFLAGS)
+$(BUILD)/inventory: $(BUILD)/obj/tests/inventory.o $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
+	@$(if $(Q),echo "  LD      $@")
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ -lelf -lz -lgcc_s -ldl $(JSON_LIBS) -pthread
+
+docs-process: $(BUILD)/inventory
+	$(PYTHON3) tools/process.py $< docs/process.md
 
 # Pages of section 3, out of the header; see tools/manual.py.
 $(BUILD)/man/gorgon.3: loader/gorgon.h tools/manual.py
@@ -364,6 +373,7 @@ help:
 	@echo "fuzzers  libFuzzer programs, into $(BUILD)/fuzz (CLANG=$(CLANG))"
 	@echo "bench    benchmarks, as ratios (TESTS='throws executor' for some, JSON=1 for figures)"
 	@echo "bench-debug  what debuggers pay (COUNTS=1,10,100, TESTS='gdb lldb attach start', JSON=1)"
+	@echo "docs-process  docs/process.md, out of loader/process and loader/elf/replace.c"
 	@echo "install  DESTDIR= PREFIX=$(PREFIX)    uninstall takes it back"
 	@echo "install-jitreg  libjitreg alone"
 	@echo "format lint compile_commands.json clean"

@@ -93,8 +93,7 @@ static bool is_ours(const struct open_file *file)
 
 static void close_file(struct open_file *file)
 {
-	if (is_ours(file))
-		close(file->fd);
+	jitreg_fd_close(file->fd, file->flags, &file->st);
 	file->fd = -1;
 }
 
@@ -152,6 +151,8 @@ static bool add_detached_names(struct companion *c, int *r)
 
 		*r = add_name(c, name->text, name->text_size, name->vaddr, name->size, name->info);
 	}
+	if (!*r && !jitreg_object_is_intact(object))
+		*r = -EAGAIN; // those may be another file's
 	jitreg_names_deinit(&names);
 	return names.count > 0;
 }
@@ -166,7 +167,7 @@ static int add_names_of(struct companion *c, const struct jitreg_member *member)
 		return r < 0 ? r : 0;
 	*new = (struct jitreg_named){.member = member, .first = jitreg_pack_count_symbols(&c->symtab)};
 	c->current = member;
-	if (!add_detached_names(c, &r))
+	if (!add_detached_names(c, &r) && !r)
 		r = jitreg_pack_for_each_name(member->template, add_template_name, c);
 	new->count = jitreg_pack_count_symbols(&c->symtab) - new->first;
 	c->named_count++;

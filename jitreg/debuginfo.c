@@ -195,6 +195,8 @@ static const char *judge(const struct jitreg_object *object, uint32_t *crc)
 		: has_section(lib, dbg))
 		reason = NULL;
 	jitreg_libdwarf_close(lib, dbg);
+	if (!jitreg_object_is_intact(object))
+		return reason_malformed; // what was read was another file
 	return !reason && jitreg_names_have_registrar(object) ? reason_registrar : reason;
 }
 

@@ -96,8 +96,13 @@ int jitreg_object_open(const char *path, int fd, struct jitreg_object **ret)
 	if (object->fd < 0)
 		return object->fd;
 	object->fd_flags = fcntl(object->fd, F_GETFL);
-	if (fstat(object->fd, &object->st))
-		return -errno;
+	if (fstat(object->fd, &object->st)) {
+		r = -errno;
+		if (r != -EBADF)
+			close(object->fd);
+		object->fd = -1;
+		return r;
+	}
 	if (!S_ISREG(object->st.st_mode))
 		return -ENOEXEC;
 
@@ -123,6 +128,16 @@ bool jitreg_fd_is(int fd, int flags, const struct stat *st)
 	       fcntl(fd, F_GETFL) == flags;
 }
 
+/* One that cannot be looked at, but is open with these flags, is taken for the same. */
+void jitreg_fd_close(int fd, int flags, const struct stat *st)
+{
+	struct stat now;
+
+	if (fd >= 0 && fcntl(fd, F_GETFL) == flags &&
+	    (fstat(fd, &now) ? errno != EBADF : now.st_dev == st->st_dev && now.st_ino == st->st_ino))
+		close(fd);
+}
+
 bool jitreg_object_is_intact(const struct jitreg_object *object)
 {
 	return jitreg_fd_is(object->fd, object->fd_flags, &object->st);
@@ -136,8 +151,7 @@ void jitreg_object_close(struct jitreg_object *object)
 	free(object->sections);
 	if (object->elf)
 		elf_end(object->elf);
-	if (jitreg_object_is_intact(object))
-		close(object->fd);
+	jitreg_fd_close(object->fd, object->fd_flags, &object->st);
 	free(object->path);
 	free(object);
 }

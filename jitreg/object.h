@@ -74,6 +74,9 @@ bool jitreg_object_is_intact(const struct jitreg_object *object);
 /** The same of any descriptor. */
 bool jitreg_fd_is(int fd, int flags, const struct stat *st);
 
+/** Close it if it is. */
+void jitreg_fd_close(int fd, int flags, const struct stat *st);
+
 /** Close and free; NULL is ignored. */
 void jitreg_object_close(struct jitreg_object *object);
 

@@ -199,6 +199,8 @@ static int add_names(struct writer *w)
 		w->detached = jitreg_debuginfo_open_detached(&w->template->debug);
 	if (!r && w->detached)
 		r = jitreg_names_add_detached(w->object, w->detached, &w->names);
+	if (!r && w->detached && !jitreg_object_is_intact(w->detached))
+		r = -EAGAIN;
 	if (!r)
 		r = convert_names(w);
 	return r ? r : jitreg_writer_add_symtab(&w->file, &w->symtab);

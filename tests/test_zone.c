@@ -285,6 +285,20 @@ static void convert_strings_are_the_c_librarys(void **state)
 	assert_int_equal(different, 0);
 }
 
+// Names and offsets only: the days are the United States' where the system has no file for them.
+static void convert_strings_without_days_are_the_c_librarys(void **state)
+{
+	static const char *const texts[] = {"AAA5BBB", "AAA-13BBB", "AAA5BBB,", "AAA5BBB4", "AAA-5junk"};
+
+	(void)state;
+	different = 0;
+	setenv("TZDIR", "/nowhere", 1);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		compare(texts[i]);
+	unsetenv("TZDIR");
+	assert_int_equal(different, 0);
+}
+
 static void convert_files_are_the_c_librarys(void **state)
 {
 	static const char *const texts[] = {
@@ -374,6 +388,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(convert_strings_are_the_c_librarys),
+		cmocka_unit_test(convert_strings_without_days_are_the_c_librarys),
 		cmocka_unit_test(convert_files_are_the_c_librarys),
 		cmocka_unit_test(convert_all_files_are_the_c_librarys),
 		cmocka_unit_test(read_damaged_file_is_no_zone_or_a_whole_one),

@@ -21,12 +21,10 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 struct block {
@@ -430,22 +428,7 @@ int gorgon_execvp(const char *file, char *const *argv, struct gorgon_ns *ns)
 	return execvpe(file, argv, FOR_PROGRAM(ns));
 }
 
-// As system(3), but SIGINT and SIGQUIT, which are the process's, stay as they are.
-int gorgon_system(const char *command, struct gorgon_ns *ns)
+int gorgon_environment_give(struct gorgon_ns *ns, int (*fn)(char *const *envp, void *ctx), void *ctx)
 {
-	char *argv[] = {"sh", "-c", "--", (char *)command, NULL};
-	int number, status;
-	pid_t pid, ended;
-
-	if (!gorgon_environment_has_time_zone(ns))
-		return system(command);
-	if (!command)
-		return 1; // there is a shell
-	number = posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, FOR_PROGRAM(ns));
-	if (number)
-		return failure(number);
-	do
-		ended = waitpid(pid, &status, 0);
-	while (ended < 0 && errno == EINTR);
-	return ended < 0 ? -1 : status;
+	return fn(FOR_PROGRAM(ns), ctx);
 }

@@ -43,6 +43,8 @@ int gorgon_clearenv(struct gorgon_ns *ns);
 /* A new program gets the namespace's environment, and its TZ. */
 int gorgon_execv(const char *path, char *const *argv, struct gorgon_ns *ns);
 int gorgon_execvp(const char *file, char *const *argv, struct gorgon_ns *ns);
-int gorgon_system(const char *command, struct gorgon_ns *ns);
+
+/* Call @fn with what a new program gets, which lives as long as the call; returns what it does. */
+int gorgon_environment_give(struct gorgon_ns *ns, int (*fn)(char *const *envp, void *ctx), void *ctx);
 
 #endif

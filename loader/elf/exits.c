@@ -14,6 +14,7 @@
 
 #define _GNU_SOURCE
 #include "exits.h"
+#include "../process/streams.h"
 #include "fork.h"
 #include "lock.h"
 #include "ns.h"
@@ -163,7 +164,11 @@ void gorgon_exits_leave(struct gorgon_ns *ns, int status)
 	gorgon_unlock();
 	while (take_pending(&ns->exits, &taken))
 		call(&taken, status);
-	fflush(NULL);
+	// Not fflush(NULL): other programs' streams are open in other tables of descriptors.
+	if (ns->parts)
+		gorgon_streams_flush(gorgon_parts_state(ns->parts, &gorgon_streams_part));
+	else
+		fflush(NULL);
 	_exit(status);
 }
 

@@ -33,6 +33,16 @@
 // reader and is our mark, where the system tells it back.
 #define FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_DSYNC)
 
+// What was just opened, and cannot be looked at.
+static int give_up(int fd)
+{
+	int errnum = errno;
+
+	if (errnum != EBADF)
+		close(fd);
+	return errnum;
+}
+
 int gorgon_file_open(const char *path, struct gorgon_file *ret)
 {
 	struct gorgon_file file;
@@ -44,9 +54,10 @@ int gorgon_file_open(const char *path, struct gorgon_file *ret)
 			return errno;
 		file.flags = fcntl(file.fd, F_GETFL);
 		// Whatever else has taken its place is not to be closed.
-		if (file.flags < 0 || (file.flags & (O_ACCMODE | O_NONBLOCK)) != (O_RDONLY | O_NONBLOCK) ||
-		    fstat(file.fd, &file.st))
+		if (file.flags < 0 || (file.flags & (O_ACCMODE | O_NONBLOCK)) != (O_RDONLY | O_NONBLOCK))
 			continue;
+		if (fstat(file.fd, &file.st))
+			return give_up(file.fd);
 		*ret = file;
 		return 0;
 	}
@@ -62,7 +73,7 @@ int gorgon_file_adopt(int fd, struct gorgon_file *ret)
 		return errno;
 	file.flags = fcntl(fd, F_GETFL);
 	if (fstat(fd, &file.st))
-		return errno;
+		return give_up(fd);
 	*ret = file;
 	return 0;
 }
@@ -106,8 +117,12 @@ bool gorgon_file_is_same(const struct stat *a, const struct stat *b)
 void gorgon_file_close(struct gorgon_file *file)
 {
 	int saved_errno = errno;
+	struct stat st;
 
-	if (gorgon_file_is_ours(file))
+	// One that cannot be looked at, but is open with these flags, is taken for ours.
+	if (file->fd >= 0 && fcntl(file->fd, F_GETFL) == file->flags &&
+	    (fstat(file->fd, &st) ? errno != EBADF
+				  : st.st_dev == file->st.st_dev && st.st_ino == file->st.st_ino))
 		close(file->fd);
 	file->fd = -1;
 	errno = saved_errno;

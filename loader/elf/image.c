@@ -478,7 +478,7 @@ static void try_step(struct stepping *s)
 		return;
 	gorgon_error_destroy(s->err);
 	s->err = NULL;
-	s->file->fd = -1;
+	gorgon_file_close(s->file);
 }
 
 static void step_apart(void *ctx)

@@ -23,6 +23,7 @@
 #include "thread.h"
 #include "tls.h"
 #include "unwind.h"
+#include "../process/lmdb.h"
 #include "../process/part.h"
 
 #include <pthread.h>
@@ -39,6 +40,7 @@ enum when {
 	HEAP,		// unless the host provides a malloc
 	HEAP_OF_PYTHON, // the same, for libpython's own calls
 	REGISTRAR,	// for calls from an object with a JIT descriptor
+	LMDB,		// for calls from LMDB
 	DEFINED,	// although a private object defines it; never instead of the system's
 };
 
@@ -109,9 +111,10 @@ static const struct {
 	{"_environ", NULL, DATA, WITH_ENVIRONMENT, "as environ"},
 	{"execv", gorgon_execv, 2, WITH_ENVIRONMENT, "programs get the copy's environment"},
 	{"execvp", gorgon_execvp, 2, WITH_ENVIRONMENT, "as execv"},
-	{"system", gorgon_system, 1, WITH_ENVIRONMENT, "as execv"},
 	{"kill", gorgon_process_kill, 2, ALWAYS,
 	 "CPython ends after an unhandled Ctrl-C by sending itself SIGINT: not the host; faults are the thread's"},
+	{"getpid", gorgon_lmdb_getpid, 0, LMDB,
+	 "LMDB would take the readers of other copies for its own"},
 	{"malloc", gorgon_heap_malloc, 1, HEAP_OF_PYTHON,
 	 "what CPython leaves behind goes with its namespace"},
 	{"calloc", gorgon_heap_calloc, 2, HEAP_OF_PYTHON, "as malloc"},
@@ -138,6 +141,13 @@ static const struct {
 };
 
 #define COUNT (sizeof(replacements) / sizeof(*replacements))
+
+// Those of them whose state is one in the process, used by one at a time. Of all others each
+// namespace has its own.
+static const char *const ordered[] = {
+	"getenv", "secure_getenv", "setenv", "unsetenv", "putenv", "clearenv",
+	"fork", "forkpty", "mprotect", "pthread_mutex_unlock",
+};
 
 static bool host_provides_malloc(const struct gorgon_ns *ns, const struct gorgon_object *object)
 {
@@ -173,6 +183,8 @@ static bool applies(const struct gorgon_ns *ns, const struct gorgon_object *obje
 		return is_python(object) && !host_provides_malloc(ns, object);
 	case REGISTRAR:
 		return has_registrar(ns, object);
+	case LMDB:
+		return object && gorgon_lmdb_is(object->image);
 	case DEFINED:
 		return false;
 	default:
@@ -347,4 +359,37 @@ const char *gorgon_replace_reason(const char *name)
 		return NULL;
 	return entry->index < COUNT ? replacements[entry->index].reason
 				    : bound_at(entry->index, &part)->reason;
+}
+
+static enum gorgon_decision decision_on(const char *name)
+{
+	for (size_t i = 0; i < sizeof(ordered) / sizeof(*ordered); i++)
+		if (!strcmp(ordered[i], name))
+			return GORGON_ORDERED;
+	return GORGON_OWN;
+}
+
+bool gorgon_replace_list(size_t index, struct gorgon_replaced *ret)
+{
+	const struct gorgon_bound *bound;
+	size_t count = COUNT;
+
+	for (size_t p = 0; p < gorgon_part_count; p++)
+		count += gorgon_parts[p]->bound_count;
+	if (index >= count)
+		return false;
+	*ret = (struct gorgon_replaced){0};
+	if (index < COUNT) {
+		ret->name = replacements[index].name;
+		ret->reason = replacements[index].reason;
+		ret->decision = decision_on(ret->name);
+		ret->is_private = replacements[index].when == DEFINED;
+		return true;
+	}
+	bound = bound_at(index, &ret->part);
+	ret->name = bound->name;
+	ret->reason = bound->reason;
+	ret->decision = bound->decision;
+	ret->title = gorgon_parts[ret->part++]->title;
+	return true;
 }

@@ -5,6 +5,7 @@
 
 #include "ns.h"
 #include "thunk.h"
+#include "../process/part.h"
 
 /* Make the namespace's thunks, and @count more behind them. */
 struct gorgon_error *gorgon_replace_init(struct gorgon_ns *ns, const struct gorgon_thunk *more,
@@ -27,6 +28,19 @@ void *gorgon_replace_defined(const struct gorgon_ns *ns, const struct gorgon_obj
 
 /* Why a name of the table is replaced; NULL for others. */
 const char *gorgon_replace_reason(const char *name);
+
+/* An entry of the tables, for docs/process.md. */
+struct gorgon_replaced {
+	const char *name;
+	enum gorgon_decision decision;
+	const char *reason;
+	size_t part;	   /* 0: replace.c's own; n: that of gorgon_parts[n - 1] */
+	const char *title; /* of that part; NULL: none */
+	bool is_private;   /* bound where private objects define it: no name of the system's */
+};
+
+/* The @index-th of all. False: there are fewer. */
+bool gorgon_replace_list(size_t index, struct gorgon_replaced *ret);
 
 /* --- process.c: what reaches for the whole process ------------------------------ */
 

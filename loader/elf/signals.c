@@ -480,10 +480,12 @@ static struct timer *find_free(const struct gorgon_signals *view, int id)
 // Entries by the page: setitimer() may be called in a signal handler, malloc() may not.
 static struct timer *grow_timers(void)
 {
-	size_t count = (size_t)getpagesize() / sizeof(struct timer);
-	struct timer *list = mmap(NULL, (size_t)getpagesize(), PROT_READ | PROT_WRITE,
-				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	static struct timer few[16];
+	size_t size = timers ? (size_t)getpagesize() : sizeof(few), count = size / sizeof(struct timer);
+	struct timer *list = few;
 
+	if (timers)
+		list = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (list == MAP_FAILED)
 		return NULL;
 	for (size_t i = 0; i < count; i++) {

@@ -214,25 +214,22 @@ static struct gorgon_error *no_room(const struct gorgon_object *object)
 		object->path, object->image->tls.mem_size, object->image->tls.align);
 }
 
-// As often as somebody closes the descriptor in between.
+// On a thread with a table of its own: the C library opens the file once more, and would not
+// notice if another thread put something else in its place. Where there can be no such thread, here.
 static struct gorgon_error *load_file(const struct gorgon_object *object, struct loading *ret)
 {
 	struct file *file = compose(object, &ret->size);
-	int errnum = 0;
 
 	if (!file)
 		return &gorgon_error_nomem;
 	ret->file = file;
 	ret->serial = newest_serial;
-	ret->errnum = EBADF;
-	for (unsigned i = 0; ret->errnum == EBADF && i < GORGON_FILE_TRIES; i++)
+	if (gorgon_file_apart(load, ret))
 		load(ret);
-	if (ret->errnum == EBADF)
-		errnum = gorgon_file_apart(load, ret);
 	free(file);
 	newest_serial = ret->serial;
-	if (errnum || ret->errnum)
-		return gorgon_error_create_os(errnum ?: ret->errnum, "%s: static TLS", object->path);
+	if (ret->errnum)
+		return gorgon_error_create_os(ret->errnum, "%s: static TLS", object->path);
 	return ret->handle ? NULL : no_room(object);
 }
 

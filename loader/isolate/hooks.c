@@ -222,6 +222,8 @@ static const struct {
 	{"setenv", NULL, 0, SHARED_LIBC},
 	{"unsetenv", NULL, 0, SHARED_LIBC},
 	{"putenv", NULL, 0, SHARED_LIBC},
+	// Of LMDB.
+	{"getpid", NULL, 0, SHARED_LIBC},
 };
 
 #define COUNT (sizeof(hooks) / sizeof(*hooks))
@@ -256,7 +258,7 @@ static void *find_hook(const struct gorgon_object *object, const char *name)
 	for (size_t i = 0; i < COUNT; i++)
 		if (!strcmp(hooks[i].name, name) && applies(object, hooks[i].where))
 			return hooks[i].target ? gorgon_thunks_get(object->ns->linked->thunks, i)
-					       : gorgon_replace_find(object->ns, NULL, name);
+					       : gorgon_replace_find(object->ns, object, name);
 	return object->ns->linked->linker->own_libc ? NULL : gorgon_replace_of_part(object->ns, name);
 }
 

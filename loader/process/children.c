@@ -7,8 +7,7 @@
 // and waiting is about a namespace's own (children_wait.c).
 //
 // What is not noted, because nobody says which it is: children of clone(2), of syscall(2), and those
-// of system() and popen(), which their own function waits for. waitpid() for one by its number is
-// the kernel's answer.
+// of popen(), which pclose() waits for. waitpid() for one by its number is the kernel's answer.
 //
 // When a program ends its children live on, as those of a process do. Those that have ended
 // are waited for then; the others are orphans, and the thread of children_watch.c waits for them
@@ -55,6 +54,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static sigset_t before_fork; // the forking thread's mask, under `lock`
 static struct record *first, *last; // by serial
 static struct record *unused;
+static struct record few[32]; // the first ones
 static uint64_t serials;
 static unsigned making[2]; // children that are being made, by the parity of `epoch` then; atomic
 static unsigned epoch;	   // atomic
@@ -78,17 +78,27 @@ static void release_lock(const sigset_t *saved)
 
 // --- records; under the lock ---------------------------------------------------------------------
 
-static bool grow(void)
+static void add_unused(struct record *list, size_t count)
 {
-	size_t size = (size_t)getpagesize();
-	struct record *list = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (list == MAP_FAILED)
-		return false;
-	for (size_t i = 0; i < size / sizeof(*list); i++) {
+	for (size_t i = 0; i < count; i++) {
 		list[i].next = unused;
 		unused = &list[i];
 	}
+}
+
+static bool grow(void)
+{
+	size_t size = (size_t)getpagesize();
+	struct record *list;
+
+	if (!serials) {
+		add_unused(few, sizeof(few) / sizeof(*few));
+		return true;
+	}
+	list = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (list == MAP_FAILED)
+		return false;
+	add_unused(list, size / sizeof(*list));
 	return true;
 }
 
@@ -600,6 +610,8 @@ static const struct gorgon_bound bound[] = {
 	{"vfork", gorgon_children_vfork, 0, 0, GORGON_OWN, "the child is the program's own"},
 	{"posix_spawn", gorgon_children_spawn, 6, 0, GORGON_OWN, "the child is the program's own"},
 	{"posix_spawnp", gorgon_children_spawnp, 6, 0, GORGON_OWN, "as posix_spawn"},
+	{"system", gorgon_children_system, 1, 0, GORGON_OWN,
+	 "the child is the program's own and has its environment; SIGINT is kept from the calling thread, not from other programs"},
 	{"wait", gorgon_children_wait, 1, 0, GORGON_OWN, "waits for the program's own children"},
 	{"wait3", gorgon_children_wait3, 3, 0, GORGON_OWN, "as wait"},
 	{"wait4", gorgon_children_wait4, 4, 0, GORGON_OWN, "as waitpid"},

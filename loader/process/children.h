@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Child processes of a namespace: which there are (children.c), waiting for them
- * (children_wait.c), and the thread that looks after them (children_watch.c).
+ * (children_wait.c), system() (children_system.c), and the thread that looks after them
+ * (children_watch.c).
  */
 #ifndef GORGON_PROCESS_CHILDREN_H
 #define GORGON_PROCESS_CHILDREN_H
@@ -75,6 +76,10 @@ pid_t gorgon_children_waitpid(pid_t pid, int *status, int options,
 			      struct gorgon_children *children);
 int gorgon_children_waitid(idtype_t type, id_t id, siginfo_t *info, int options,
 			   struct gorgon_children *children);
+
+/* --- children_system.c ---------------------------------------------------------------------- */
+
+int gorgon_children_system(const char *command, struct gorgon_children *children);
 
 /* --- children_watch.c ---------------------------------------------------------------------- */
 

@@ -16,9 +16,9 @@
 // table, and whoever reads from the program's pipes waits for their end. The standard ones stay
 // as long as they are the host's.
 //
-// Not handled: /proc/self, which shows the process's first thread; see proc_paths.c. FILE
-// structures are the C library's, one stdout for all: what one program's C code has left in its
-// buffer may be written by another's thread.
+// Not handled: /proc/self, which shows the process's first thread; see proc_paths.c. stdout and
+// stderr are the C library's, one for all: what one program's C code has left in their buffers
+// may be written by another's thread. Other streams: streams.c.
 
 #define _GNU_SOURCE
 #include "files.h"

@@ -18,7 +18,7 @@ struct gorgon_ns;
 #define GORGON_BOUND_DATA  ((unsigned)-2) /* a variable: `offset` bytes into the state */
 
 /* What is decided about a name; docs/process.md is made from it. What stays the process's for a
- * reason is in shared.def. */
+ * reason is in inventory.txt. */
 enum gorgon_decision {
 	GORGON_OWN,	/* each namespace has its own */
 	GORGON_ORDERED, /* the process has one, used by one caller at a time: results do not mix */
@@ -57,6 +57,8 @@ struct gorgon_part {
 	void (*after_fork)(bool child);
 	/* In a forked child, for each namespace: what the parent held is not the child's. */
 	void (*in_child)(void *state);
+
+	const char *title; /* in docs/process.md, over its names; NULL: none */
 };
 
 /* --- parts.c: all of them ----------------------------------------------------------- */

@@ -5,8 +5,10 @@
 #include "exchange.h"
 #include "files.h"
 #include "part.h"
-#include "timers.h"
 #include "patch.h"
+#include "record_locks.h"
+#include "streams.h"
+#include "timers.h"
 #include "../elf/ns.h"
 
 #include <stdlib.h>
@@ -15,8 +17,11 @@
 // stops first, and its descriptors are closed last.
 const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_files_part,
+	&gorgon_streams_part,
 	&gorgon_proc_paths_part,
+	&gorgon_aio_part,
 	&gorgon_exchange_part,
+	&gorgon_record_locks,
 	&gorgon_databases_part,
 	&gorgon_lookups_part,
 	&gorgon_utmp_part,

@@ -13,6 +13,8 @@
 
 #define _GNU_SOURCE
 #include "files.h"
+#include "record_locks.h"
+#include "streams.h"
 #include "../elf/ns.h"
 
 #include <dirent.h>
@@ -29,11 +31,15 @@
 
 struct state {
 	const struct gorgon_own_files *files;
+	struct gorgon_streams *streams;
 };
 
 static bool begin(void *state, struct gorgon_ns *ns)
 {
-	((struct state *)state)->files = gorgon_parts_state(ns->parts, &gorgon_files_part);
+	*(struct state *)state = (struct state){
+		.files = gorgon_parts_state(ns->parts, &gorgon_files_part),
+		.streams = gorgon_parts_state(ns->parts, &gorgon_streams_part),
+	};
 	return true;
 }
 
@@ -113,11 +119,22 @@ static const char *translate(const struct state *state, const char *path, char *
 
 #define ST const struct state *state
 
-FUNCTION(int, open, (const char *path, int flags, mode_t mode, ST), path, path, flags, mode)
-FUNCTION(int, openat, (int at, const char *path, int flags, mode_t mode, ST), path, at, path, flags,
-	 mode)
+// A descriptor that could not be closed yet is taken before a new one: see closing.c.
+static int own_openat(int at, const char *path, int flags, mode_t mode, ST)
+{
+	bool own = __atomic_load_n(&state->files->own, __ATOMIC_RELAXED);
+	int fd = own ? -1 : gorgon_closing_reuse(at, path, flags);
+	char buffer[NAME_SIZE];
+
+	return fd >= 0 ? fd : openat(at, translate(state, path, buffer), flags, mode);
+}
+
+static int own_open(const char *path, int flags, mode_t mode, ST)
+{
+	return own_openat(AT_FDCWD, path, flags, mode, state);
+}
+
 FUNCTION(int, creat, (const char *path, mode_t mode, ST), path, path, mode)
-FUNCTION(FILE *, fopen, (const char *path, const char *mode, ST), path, path, mode)
 FUNCTION(DIR *, opendir, (const char *path, ST), path, path)
 FUNCTION(ssize_t, readlink, (const char *path, char *target, size_t size, ST), path, path, target,
 	 size)
@@ -139,6 +156,13 @@ FUNCTION(int, scandir,
 	 (const char *path, struct dirent ***ret, int (*filter)(const struct dirent *),
 	  int (*compare)(const struct dirent **, const struct dirent **), ST),
 	 path, path, ret, filter, compare)
+
+static FILE *own_fopen(const char *path, const char *mode, const struct state *state)
+{
+	char buffer[NAME_SIZE];
+
+	return gorgon_streams_note(state->streams, fopen(translate(state, path, buffer), mode));
+}
 
 static int own_open_checked(const char *path, int flags, const struct state *state)
 {
@@ -246,4 +270,5 @@ const struct gorgon_part gorgon_proc_paths_part = {
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct state),
 	.begin = begin,
+	.title = "Files and directories by path",
 };

@@ -381,11 +381,6 @@ static int zone_execvp(const char *file, char *const *argv, struct time_zone *st
 	return gorgon_execvp(file, argv, state->ns);
 }
 
-static int zone_system(const char *command, struct time_zone *state)
-{
-	return gorgon_system(command, state->ns);
-}
-
 // --- the part ------------------------------------------------------------------------------------
 
 static bool begin(void *arg, struct gorgon_ns *ns)
@@ -425,6 +420,7 @@ static const struct gorgon_bound bound[] = {
 	OWN(localtime_r, 2, "as tzset"),
 	OWN(gmtime, 1, "the result is the program's; leap seconds are its zone's"),
 	OWN(gmtime_r, 2, "leap seconds are the zone's"),
+	{"__gmtime_r", zone_gmtime_r, 2, 0, GORGON_OWN, "as gmtime_r"},
 	OWN(asctime, 1, "the result is the program's"),
 	OWN(ctime, 1, "as localtime"),
 	OWN(ctime_r, 2, "as tzset"),
@@ -439,11 +435,9 @@ static const struct gorgon_bound bound[] = {
 	{"__wcsftime_l", zone_wcsftime_l, 5, 0, GORGON_OWN, "as strftime"},
 	OWN(strptime, 3, "as tzset, for %s"),
 	OWN(strptime_l, 4, "as strptime"),
-	{"__strptime_l", zone_strptime_l, 4, 0, GORGON_OWN, "as strptime"},
-	// Where the environment is its own ../elf/replace.c has these.
+	// Where the environment is its own ../elf/replace.c has these. system() is in children.c.
 	OWN(execv, 2, "programs get the TZ of the one that starts them"),
 	OWN(execvp, 2, "as execv"),
-	OWN(system, 1, "as execv"),
 	VARIABLE(tzname, name, "as tzset"),
 	VARIABLE(__tzname, name, "as tzset"),
 	VARIABLE(timezone, west, "as tzset"),

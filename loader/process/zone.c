@@ -81,6 +81,8 @@ static void take_default_days(struct gorgon_zone *zone, const char *directory)
 
 	if (!path || !gorgon_zone_read_file(zone, path) || zone->type_count < 2) {
 		zone->is_file = false;
+		zone->rules[0] = standard;
+		zone->rules[1] = summer;
 		free(path);
 		gorgon_zone_rule_names(zone->rules, &zone->names);
 		return;

@@ -52,7 +52,7 @@ def look(place, program):
     except subprocess.TimeoutExpired:
         return "hangs"
     lines = result.stdout.strip().splitlines()
-    if not lines or not lines[-1].startswith('{"code"'):
+    if result.returncode or not lines or not lines[-1].startswith('{"code"'):
         return f"status {result.returncode}: {result.stderr.strip()[-300:]}"
     return json.loads(lines[-1])
 

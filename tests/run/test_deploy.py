@@ -78,7 +78,8 @@ class NsOpts(ctypes.Structure):
                 ("pool_threads", ctypes.c_uint)]
 
 class Opts(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("python", ctypes.c_char_p), ("ns", NsOpts), ("timing", ctypes.c_bool)]
+    _fields_ = [("size", ctypes.c_size_t), ("python", ctypes.c_char_p), ("ns", NsOpts), ("timing", ctypes.c_bool),
+                ("isolate", ctypes.c_int), ("files", ctypes.c_int)]
 
 lib = ctypes.CDLL(sys.argv[1])
 for name in ("create", "main", "destroy"):

@@ -77,6 +77,20 @@ process.kill()
 print(os.waitid(os.P_ALL, 0, os.WEXITED).si_status, process.wait())
 """
 
+# Of what python3 does while a command runs.
+SYSTEM = """
+import os, signal, threading
+main = threading.get_ident()
+threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT)).start()
+got = [os.waitstatus_to_exitcode(os.system(text)) for text in ("sleep 0.6; exit 7", "exit 3")]
+assert os.system("kill -INT $$") == signal.SIGINT
+assert os.system("! grep -q 'SigBlk.*[1-9a-f]' /proc/self/status") == 0
+try:
+    os.wait()
+except ChildProcessError:
+    print(*got)
+"""
+
 # One watcher of each kind in each interpreter.
 WATCHERS = """
 import asyncio, sys, warnings
@@ -170,6 +184,9 @@ class Loader(unittest.TestCase):
 
     def test_wait_is_interrupted(self):
         self.check(2, CTRL_C, ["interrupted", "9 0"] * 2)
+
+    def test_system(self):
+        self.check(2, SYSTEM, ["7 3"] * 2)
 
     def test_watchers_of_asyncio(self):
         self.check(2, WATCHERS, ["all"] * 2)

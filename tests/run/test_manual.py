@@ -11,8 +11,8 @@ import unittest
 from harness import BUILD, ROOT, run
 
 MAN = f"{BUILD}/man"
-TOPICS = ["errors", "providers", "debugging", "namespaces", "objects", "dependencies", "interpreters", "calls",
-          "inspection", "pools", "arrays"]
+TOPICS = ["errors", "providers", "debugging", "namespaces", "objects", "dependencies", "interpreters",
+          "descriptors", "process", "calls", "inspection", "pools", "arrays"]
 
 
 def read(path):

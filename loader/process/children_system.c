@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// system(3) of a program.
+//
+// The C library's makes the process ignore SIGINT and SIGQUIT meanwhile: a Ctrl-C would reach no
+// other program, nor the host. Its child is nobody's that we know, and a host that waits for its
+// own could take it. Here the child is the program's, and the two signals are kept from the calling
+// thread alone: what comes for it is dropped. On the interpreter's main thread, where its handlers
+// run, that is what a process sees.
+//
+// To wait is no cancellation point.
+
+#define _GNU_SOURCE
+#include "children.h"
+#include "../elf/environment.h"
+#include "../elf/ns.h"
+#include "../elf/signals.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <time.h>
+
+static const int kept[] = {SIGINT, SIGQUIT};
+
+static pid_t wait_for(pid_t pid, int *status, struct gorgon_children *children)
+{
+	pid_t ret;
+
+	do
+		ret = gorgon_children_waitpid(pid, status, 0, children);
+	while (ret < 0 && errno == EINTR);
+	return ret;
+}
+
+// A shell that is to be started.
+struct shell {
+	const char *command;
+	const posix_spawnattr_t *attributes;
+	struct gorgon_children *children;
+	pid_t pid;
+};
+
+static int spawn(char *const *envp, void *ctx)
+{
+	struct shell *shell = ctx;
+	char *argv[] = {"sh", "-c", "--", (char *)shell->command, NULL};
+
+	return gorgon_children_run_spawn(&shell->pid, "/bin/sh", NULL, shell->attributes, argv, envp,
+					 shell->children);
+}
+
+// It has the caller's mask, and both signals at their default where they are not ignored.
+static int spawn_shell(const char *command, const sigset_t *mask, pid_t *pid,
+		       struct gorgon_children *children)
+{
+	posix_spawnattr_t attributes;
+	struct shell shell = {command, &attributes, children, 0};
+	sigset_t defaults;
+	int err;
+
+	if ((err = posix_spawnattr_init(&attributes)))
+		return err;
+	sigemptyset(&defaults);
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+		if (!gorgon_signals_ignores(children->ns->signals, kept[i]))
+			sigaddset(&defaults, kept[i]);
+	posix_spawnattr_setsigmask(&attributes, mask);
+	posix_spawnattr_setsigdefault(&attributes, &defaults);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	err = gorgon_environment_give(children->ns, spawn, &shell);
+	posix_spawnattr_destroy(&attributes);
+	*pid = shell.pid;
+	return err;
+}
+
+// What has come meanwhile, of signals that the caller does not block itself.
+static void drop_signals(const sigset_t *mask)
+{
+	const struct timespec now = {0, 0};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+		if (!sigismember(mask, kept[i]))
+			sigaddset(&set, kept[i]);
+	while (sigtimedwait(&set, NULL, &now) > 0)
+		continue;
+}
+
+int gorgon_children_system(const char *command, struct gorgon_children *children)
+{
+	sigset_t blocked, mask;
+	int err, saved, status = -1;
+	pid_t pid;
+
+	if (!command)
+		return 1; // there is a shell
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGCHLD);
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+		sigaddset(&blocked, kept[i]);
+	pthread_sigmask(SIG_BLOCK, &blocked, &mask);
+	err = spawn_shell(command, &mask, &pid, children);
+	if (err)
+		errno = err;
+	else if (wait_for(pid, &status, children) < 0)
+		status = -1;
+	saved = errno;
+	drop_signals(&mask);
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	errno = saved;
+	return status;
+}

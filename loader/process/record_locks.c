@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: MIT
+// POSIX record locks: fcntl() with F_SETLK, F_SETLKW, F_GETLK, and lockf().
+//
+// Their owner is the process: two copies of a library in two namespaces, each of which believes
+// that it is alone, would be granted the same lock. Here the owner is the namespace and the inode,
+// by open file description locks on a descriptor of our own (lock_files.c). So they conflict
+// with those of other namespaces, of the host and its libraries, and of other processes; they end
+// when the namespace closes a descriptor of the inode (closing.c), when its program ends, and a
+// forked child has none. A program with a descriptor table of its own gets the kernel's, which are
+// right there.
+//
+// What differs from the kernel is put right: access modes and SEEK_CUR are of the caller's
+// descriptor; EDEADLK, which open file description locks do not know, is found among our
+// own namespaces; F_GETLK names this process as the holder where it is another namespace.
+//
+// Not handled: files that are not regular (the process's locks); a deadlock that goes through the
+// host or another process; locks by syscall(2); in F_GETLK a lock of another process that is an
+// open file description's has -1, as ever.
+
+#define _GNU_SOURCE
+#include "record_locks.h"
+#include "lock_files.h"
+#include "../elf/ns.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+
+bool gorgon_record_locks_are_native(const struct gorgon_record_locks *owner)
+{
+	return __atomic_load_n(&owner->files->own, __ATOMIC_RELAXED) ||
+	       !gorgon_lock_files_are_ours();
+}
+
+// --- deadlocks ------------------------------------------------------------------------------
+
+// A thread that waits, or is about to.
+struct wait {
+	struct wait *next;
+	const void *owner;
+	struct gorgon_lock_file *file;
+	struct stat st;
+	struct gorgon_lock_range range;
+	bool seen; // by the search under way
+};
+
+static struct wait *waits; // with the lock of lock_files.h
+
+static bool conflicts(const struct gorgon_lock_range *held, const void *ctx)
+{
+	const struct gorgon_lock_range *wanted = ctx;
+
+	return held->first <= wanted->last && wanted->first <= held->last &&
+	       (held->exclusive || wanted->exclusive);
+}
+
+static bool waits_for(struct wait *wait, const void *owner);
+
+// Whether @other, or whom it waits for, waits for @owner.
+static bool leads_to(const void *other, const void *owner)
+{
+	if (other == owner)
+		return true;
+	for (struct wait *wait = waits; wait; wait = wait->next)
+		if (wait->owner == other && !wait->seen && waits_for(wait, owner))
+			return true;
+	return false;
+}
+
+static bool waits_for(struct wait *wait, const void *owner)
+{
+	struct gorgon_lock_file *file = NULL;
+
+	wait->seen = true;
+	while ((file = gorgon_lock_file_next(file, &wait->st)))
+		if (file->owner && file->owner != wait->owner &&
+		    gorgon_lock_file_any(file, conflicts, &wait->range) &&
+		    leads_to(file->owner, owner))
+			return true;
+	return false;
+}
+
+static bool is_deadlock(struct wait *wait)
+{
+	for (struct wait *other = waits; other; other = other->next)
+		other->seen = false;
+	return waits_for(wait, wait->owner);
+}
+
+// The bytes of a lock that the kernel has accepted.
+static struct gorgon_lock_range range_of(const struct flock *lock, const struct stat *st)
+{
+	int64_t first = lock->l_start + (lock->l_whence == SEEK_END ? st->st_size : 0);
+	struct gorgon_lock_range range = {first, INT64_MAX, lock->l_type == F_WRLCK};
+
+	if (lock->l_len > 0)
+		range.last = first + lock->l_len - 1;
+	if (lock->l_len < 0) {
+		range.last = first - 1;
+		range.first = first + lock->l_len;
+	}
+	return range;
+}
+
+static void end_wait(void *arg)
+{
+	struct wait **at = &waits, *wait = arg;
+
+	gorgon_lock_files_enter();
+	while (*at != wait)
+		at = &(*at)->next;
+	*at = wait->next;
+	wait->file->users--;
+	gorgon_lock_files_leave();
+}
+
+// Takes @file, which is in use by us, out of use.
+static int wait_on(struct gorgon_record_locks *owner, struct gorgon_lock_file *file,
+		   const struct stat *st, struct flock *lock)
+{
+	struct wait wait = {.owner = owner, .file = file, .st = *st, .range = range_of(lock, st)};
+	int ret;
+
+	gorgon_lock_files_enter();
+	if (is_deadlock(&wait)) {
+		file->users--;
+		gorgon_lock_files_leave();
+		errno = EDEADLK;
+		return -1;
+	}
+	wait.next = waits;
+	waits = &wait;
+	gorgon_lock_files_leave();
+	pthread_cleanup_push(end_wait, &wait);
+	ret = fcntl(file->fd, F_OFD_SETLKW, lock);
+	pthread_cleanup_pop(1);
+	return ret;
+}
+
+// --- setting ------------------------------------------------------------------------------
+
+static bool is_same(int fd, const struct stat *st)
+{
+	struct stat now;
+
+	return !fstat(fd, &now) && now.st_dev == st->st_dev && now.st_ino == st->st_ino;
+}
+
+// What is relative to the caller's descriptor is not for ours. False with errno.
+static bool make_absolute(int fd, struct flock *lock)
+{
+	off_t at;
+
+	lock->l_pid = 0;
+	if (lock->l_whence != SEEK_CUR)
+		return true;
+	at = lseek(fd, 0, SEEK_CUR);
+	if (__builtin_add_overflow(at, lock->l_start, &lock->l_start)) {
+		errno = EOVERFLOW;
+		return false;
+	}
+	lock->l_whence = SEEK_SET;
+	return true;
+}
+
+static struct gorgon_lock_file *use_file(struct gorgon_record_locks *owner, int fd,
+					 const struct stat *st, bool make, bool write)
+{
+	struct gorgon_lock_file *file;
+
+	gorgon_lock_files_enter();
+	file = make ? gorgon_lock_file_get(owner, fd, st, write) : gorgon_lock_file_find(owner, st);
+	if (file)
+		file->users++;
+	gorgon_lock_files_leave();
+	return file;
+}
+
+static void leave_file(struct gorgon_lock_file *file)
+{
+	gorgon_lock_files_enter();
+	file->users--;
+	gorgon_lock_files_leave();
+}
+
+// As for a lock that is not set.
+static int check_arguments(int fd, struct flock lock)
+{
+	lock.l_type = F_RDLCK;
+	return fcntl(fd, F_OFD_GETLK, &lock);
+}
+
+static int set_through(struct gorgon_record_locks *owner, struct gorgon_lock_file *file, bool wait,
+		       const struct stat *st, struct flock *lock)
+{
+	int saved_errno = errno, ret = fcntl(file->fd, F_OFD_SETLK, lock), errnum = errno;
+
+	if (ret && wait && (errnum == EAGAIN || errnum == EACCES)) {
+		errno = saved_errno;
+		return wait_on(owner, file, st, lock);
+	}
+	leave_file(file);
+	errno = errnum;
+	return ret;
+}
+
+// A lock that came when the descriptor had been closed would stay: closing has dropped them all.
+static int check_still_open(struct gorgon_record_locks *owner, int fd, const struct stat *st,
+			    struct flock lock)
+{
+	struct gorgon_lock_file *file;
+
+	if (is_same(fd, st))
+		return 0;
+	lock.l_type = F_UNLCK;
+	file = use_file(owner, fd, st, false, false);
+	if (file) {
+		fcntl(file->fd, F_OFD_SETLK, &lock);
+		leave_file(file);
+	}
+	errno = EBADF;
+	return -1;
+}
+
+static bool allows(int mode, short type)
+{
+	return !(type == F_WRLCK && mode == O_RDONLY) && !(type == F_RDLCK && mode == O_WRONLY);
+}
+
+static int set(struct gorgon_record_locks *owner, int fd, bool wait, const struct stat *st,
+	       struct flock lock, int mode)
+{
+	unsigned closings = __atomic_load_n(&owner->closings, __ATOMIC_SEQ_CST);
+	bool unlock = lock.l_type == F_UNLCK;
+	struct gorgon_lock_file *file;
+
+	if (!allows(mode, lock.l_type)) {
+		if (!check_arguments(fd, lock))
+			errno = EBADF;
+		return -1;
+	}
+	file = use_file(owner, fd, st, !unlock, lock.l_type == F_WRLCK);
+	if (!file)
+		return unlock ? check_arguments(fd, lock) : -1;
+	if (set_through(owner, file, wait, st, &lock))
+		return -1;
+	if (unlock || closings == __atomic_load_n(&owner->closings, __ATOMIC_SEQ_CST))
+		return 0;
+	return check_still_open(owner, fd, st, lock);
+}
+
+// --- asking ---------------------------------------------------------------------------------
+
+static bool begins_at(const struct gorgon_lock_range *held, const void *ctx)
+{
+	return held->first == *(const int64_t *)ctx;
+}
+
+// Whether the lock that was found is another namespace's.
+static bool is_neighbour(struct gorgon_record_locks *owner, const struct stat *st, int64_t first)
+{
+	struct gorgon_lock_file *file = NULL;
+	bool found = false;
+
+	gorgon_lock_files_enter();
+	while (!found && (file = gorgon_lock_file_next(file, st)))
+		found = file->owner && file->owner != owner &&
+			gorgon_lock_file_any(file, begins_at, &first);
+	gorgon_lock_files_leave();
+	return found;
+}
+
+static int get(struct gorgon_record_locks *owner, int fd, const struct stat *st, struct flock lock,
+	       struct flock *ret)
+{
+	struct gorgon_lock_file *file;
+	int status;
+
+	if (lock.l_type != F_RDLCK && lock.l_type != F_WRLCK) {
+		errno = EINVAL;
+		return -1;
+	}
+	file = use_file(owner, fd, st, false, false);
+	status = fcntl(file ? file->fd : fd, F_OFD_GETLK, &lock);
+	if (file)
+		leave_file(file);
+	if (status)
+		return status;
+	if (lock.l_type == F_UNLCK) {
+		ret->l_type = F_UNLCK;
+		return 0;
+	}
+	if (lock.l_pid == -1 && is_neighbour(owner, st, lock.l_start))
+		lock.l_pid = getpid();
+	*ret = lock;
+	return 0;
+}
+
+// --- the functions ----------------------------------------------------------------------------
+
+static int lock_record(struct gorgon_record_locks *owner, int fd, int cmd, struct flock *arg)
+{
+	struct flock lock = *arg;
+	struct stat st;
+	int flags;
+
+	if (gorgon_record_locks_are_native(owner) || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+	    (flags = fcntl(fd, F_GETFL)) < 0 || flags & O_PATH)
+		return fcntl(fd, cmd, arg);
+	if (!make_absolute(fd, &lock))
+		return -1;
+	return cmd == F_GETLK ? get(owner, fd, &st, lock, arg)
+			      : set(owner, fd, cmd == F_SETLKW, &st, lock, flags & O_ACCMODE);
+}
+
+static int record_fcntl(int fd, int cmd, void *arg, struct gorgon_record_locks *owner)
+{
+	if (cmd == F_SETLK || cmd == F_SETLKW || cmd == F_GETLK)
+		return lock_record(owner, fd, cmd, arg);
+	return fcntl(fd, cmd, arg);
+}
+
+static int test_record(int fd, struct flock lock, struct gorgon_record_locks *owner)
+{
+	lock.l_type = F_RDLCK;
+	if (lock_record(owner, fd, F_GETLK, &lock))
+		return -1;
+	// Its own are not found. By the C library's check of l_pid a neighbour's would be its own.
+	if (lock.l_type == F_UNLCK)
+		return 0;
+	errno = EACCES;
+	return -1;
+}
+
+static int record_lockf(int fd, int cmd, off_t size, struct gorgon_record_locks *owner)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_CUR, .l_len = size};
+
+	switch (cmd) {
+	case F_TEST:
+		return test_record(fd, lock, owner);
+	case F_ULOCK:
+		lock.l_type = F_UNLCK;
+		return lock_record(owner, fd, F_SETLK, &lock);
+	case F_LOCK:
+		return lock_record(owner, fd, F_SETLKW, &lock);
+	case F_TLOCK:
+		return lock_record(owner, fd, F_SETLK, &lock);
+	default:
+		errno = EINVAL;
+		return -1;
+	}
+}
+
+// --- the part -----------------------------------------------------------------------------
+
+static bool begin(void *state, struct gorgon_ns *ns)
+{
+	((struct gorgon_record_locks *)state)->files =
+		gorgon_parts_state(ns->parts, &gorgon_files_part);
+	return true;
+}
+
+static void stop(void *state)
+{
+	gorgon_closing_drop(state);
+}
+
+static void after_fork(bool child)
+{
+	if (child) {
+		waits = NULL; // of threads that are not here
+		gorgon_closing_forget();
+		gorgon_lock_files_forget();
+	}
+	gorgon_lock_files_leave();
+}
+
+#define LOCKS(name, target, args)                                                                  \
+	{name, target, args, 0, GORGON_OWN,                                                        \
+	 "record locks are the interpreter's: they conflict with those of others and the host"}
+#define CLOSES(name, target, args)                                                                 \
+	{name, target, args, 0, GORGON_OWN,                                                        \
+	 "drops the interpreter's record locks of the file, and never the host's: while that has "  \
+	 "any the number stays in use"}
+
+static const struct gorgon_bound bound[] = {
+	LOCKS("fcntl", record_fcntl, 3),
+	LOCKS("fcntl64", record_fcntl, 3),
+	LOCKS("__fcntl", record_fcntl, 3),
+	LOCKS("lockf", record_lockf, 3),
+	LOCKS("lockf64", record_lockf, 3),
+	CLOSES("close", gorgon_closing_close, 1),
+	CLOSES("__close", gorgon_closing_close, 1),
+	CLOSES("dup2", gorgon_closing_dup2, 2),
+	CLOSES("__dup2", gorgon_closing_dup2, 2),
+	CLOSES("dup3", gorgon_closing_dup3, 3),
+	CLOSES("close_range", gorgon_closing_close_range, 3),
+	CLOSES("closefrom", gorgon_closing_closefrom, 1),
+	CLOSES("fclose", gorgon_closing_fclose, 1),
+	CLOSES("_IO_fclose", gorgon_closing_fclose, 1),
+	CLOSES("freopen", gorgon_closing_freopen, 3),
+	CLOSES("freopen64", gorgon_closing_freopen, 3),
+};
+
+const struct gorgon_part gorgon_record_locks = {
+	.bound = bound,
+	.bound_count = COUNT(bound),
+	.state_size = sizeof(struct gorgon_record_locks),
+	.begin = begin,
+	.stop = stop,
+	.end = stop,
+	.before_fork = gorgon_lock_files_enter,
+	.after_fork = after_fork,
+};

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+// Streams (FILE) that a program has opened.
+//
+// The C library has one list of streams, and exit() flushes those on it. A program that ends here
+// does not end the process: what its C code has left in a stream would be written by the host's
+// thread at the process's end, to the host's descriptor of that number. So streams are flushed when
+// their program ends, by its thread, while its descriptors are there; and fflush(NULL) is about
+// the program's own, because those of others are open in other tables.
+//
+// A stream is known by its address and by its file. Nobody tells when it is closed: what has come
+// to its address since is another's, and not touched, unless it has the same number and file. A
+// stream that another thread is using then is left alone, as one that waits for input must be.
+//
+// Not handled: streams that were opened again (freopen()), and those without a descriptor
+// (fopencookie(), open_memstream()).
+
+#define _GNU_SOURCE
+#include "streams.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#define BUCKETS 64
+
+// Exported by the C library, and declared nowhere.
+extern void _IO_list_lock(void);
+extern void _IO_list_unlock(void);
+extern FILE *_IO_iter_begin(void);
+extern FILE *_IO_iter_end(void);
+extern FILE *_IO_iter_next(FILE *iter);
+extern FILE *_IO_iter_file(FILE *iter);
+
+struct known {
+	struct known *next;
+	FILE *stream;
+	int fd;
+	dev_t device;
+	ino_t inode;
+	unsigned long seen; // in which flush
+};
+
+struct gorgon_streams {
+	struct known **buckets; // NULL: no stream yet
+	unsigned long flushes;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // a leaf
+
+static struct known **bucket(const struct gorgon_streams *streams, const FILE *stream)
+{
+	return &streams->buckets[((uintptr_t)stream >> 4) % BUCKETS];
+}
+
+static struct known *find(const struct gorgon_streams *streams, const FILE *stream)
+{
+	struct known *known = streams->buckets ? *bucket(streams, stream) : NULL;
+
+	while (known && known->stream != stream)
+		known = known->next;
+	return known;
+}
+
+// NULL: no memory.
+static struct known *find_or_add(struct gorgon_streams *streams, FILE *stream)
+{
+	struct known *known = find(streams, stream);
+
+	if (!streams->buckets)
+		streams->buckets = calloc(BUCKETS, sizeof(*streams->buckets));
+	if (known || !streams->buckets)
+		return known;
+	known = calloc(1, sizeof(*known));
+	if (known) {
+		known->stream = stream;
+		known->next = *bucket(streams, stream);
+		*bucket(streams, stream) = known;
+	}
+	return known;
+}
+
+// Without memory it is flushed at the end of the process, as if nobody had noted it.
+FILE *gorgon_streams_note(struct gorgon_streams *streams, FILE *stream)
+{
+	int saved = errno;
+	struct known *known;
+	struct stat st;
+
+	if (!stream || fstat(fileno_unlocked(stream), &st)) {
+		errno = saved;
+		return stream;
+	}
+	pthread_mutex_lock(&lock);
+	known = find_or_add(streams, stream);
+	if (known) {
+		known->fd = fileno_unlocked(stream);
+		known->device = st.st_dev;
+		known->inode = st.st_ino;
+	}
+	pthread_mutex_unlock(&lock);
+	errno = saved;
+	return stream;
+}
+
+// Whether a stream of the C library's list is one of these, and has not been looked at in this
+// flush. Called with the lock.
+static bool take(struct gorgon_streams *streams, FILE *stream, unsigned long flush)
+{
+	struct known *known = find(streams, stream);
+	struct stat st;
+	bool ret = false;
+
+	if (known && known->seen != flush) {
+		known->seen = flush;
+		ret = known->fd == fileno_unlocked(stream) && !fstat(known->fd, &st) &&
+		      st.st_dev == known->device && st.st_ino == known->inode;
+	}
+	return ret;
+}
+
+// Both locks: that of the list of streams, and ours. A thread that forks has ours when it waits for
+// the list's.
+static void lock_list(void)
+{
+	for (;;) {
+		_IO_list_lock();
+		if (!pthread_mutex_trylock(&lock))
+			return;
+		_IO_list_unlock();
+		sched_yield();
+	}
+}
+
+// The next one that is not in use, locked: fclose() waits for that. NULL: there is no more.
+static FILE *lock_next(struct gorgon_streams *streams, unsigned long flush)
+{
+	FILE *found = NULL;
+
+	lock_list();
+	for (FILE *iter = _IO_iter_begin(); !found && iter != _IO_iter_end();
+	     iter = _IO_iter_next(iter)) {
+		FILE *stream = _IO_iter_file(iter);
+
+		if (take(streams, stream, flush) && !ftrylockfile(stream))
+			found = stream;
+	}
+	pthread_mutex_unlock(&lock);
+	_IO_list_unlock();
+	return found;
+}
+
+static int flush_all(struct gorgon_streams *streams)
+{
+	unsigned long flush;
+	FILE *stream;
+	int ret = 0;
+
+	pthread_mutex_lock(&lock);
+	flush = ++streams->flushes;
+	pthread_mutex_unlock(&lock);
+	while ((stream = lock_next(streams, flush))) {
+		ret |= fflush(stream);
+		funlockfile(stream);
+	}
+	return ret;
+}
+
+// --- what private code calls ---------------------------------------------------------------------
+
+static FILE *streams_fdopen(int fd, const char *mode, struct gorgon_streams *streams)
+{
+	return gorgon_streams_note(streams, fdopen(fd, mode));
+}
+
+static FILE *streams_tmpfile(struct gorgon_streams *streams)
+{
+	return gorgon_streams_note(streams, tmpfile());
+}
+
+static FILE *streams_popen(const char *command, const char *mode, struct gorgon_streams *streams)
+{
+	return gorgon_streams_note(streams, popen(command, mode));
+}
+
+int gorgon_streams_flush(struct gorgon_streams *streams)
+{
+	int ret = flush_all(streams);
+
+	ret |= fflush(stdout);
+	ret |= fflush(stderr);
+	return ret;
+}
+
+static int streams_fflush(FILE *stream, struct gorgon_streams *streams)
+{
+	return stream ? fflush(stream) : gorgon_streams_flush(streams);
+}
+
+// --- the part ------------------------------------------------------------------------------------
+
+static void stop(void *state)
+{
+	flush_all(state);
+}
+
+static void end(void *state)
+{
+	struct gorgon_streams *streams = state;
+
+	for (size_t i = 0; streams->buckets && i < BUCKETS; i++)
+		for (struct known *known = streams->buckets[i], *next; known; known = next) {
+			next = known->next;
+			free(known);
+		}
+	free(streams->buckets);
+}
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void after_fork(bool child)
+{
+	(void)child;
+	pthread_mutex_unlock(&lock);
+}
+
+static const struct gorgon_bound bound[] = {
+	{"fdopen", streams_fdopen, 2, 0, GORGON_OWN,
+	 "what a program leaves in a stream is written when it ends, as exit() does"},
+	{"tmpfile", streams_tmpfile, 0, 0, GORGON_OWN, "as fdopen"},
+	{"tmpfile64", streams_tmpfile, 0, 0, GORGON_OWN, "as fdopen"},
+	{"popen", streams_popen, 2, 0, GORGON_OWN,
+	 "written as those of fdopen(); the command has the process's environment, and in it the C "
+	 "library closes what has the numbers of other programs' popen() streams, too"},
+	{"fflush", streams_fflush, 1, 0, GORGON_OWN,
+	 "without a stream it writes what the program's own have, and stdout and stderr"},
+};
+
+const struct gorgon_part gorgon_streams_part = {
+	.bound = bound,
+	.bound_count = sizeof(bound) / sizeof(*bound),
+	.state_size = sizeof(struct gorgon_streams),
+	.stop = stop,
+	.end = end,
+	.before_fork = before_fork,
+	.after_fork = after_fork,
+	.title = "Streams of the C library",
+};
