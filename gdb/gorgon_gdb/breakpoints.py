@@ -282,10 +282,21 @@ def on_deleted(part):
 def describe(breakpoint):
     text = f"Gorgon {'temporary ' if breakpoint.temporary else ''}breakpoint {breakpoint.number}: {breakpoint.location}"
     if not breakpoint.parts:
-        return f"{text}, pending: no private library has it yet\n"
+        return f"{text}, pending: {reason(breakpoint)}\n"
     interps = list(dict.fromkeys(part.interp for part in breakpoint.parts.values()))
     count = len(breakpoint.parts)
     return f"{text}, {count} place{'s' if count > 1 else ''} in {', '.join(interps)}\n"
+
+
+def reason(breakpoint):
+    """Why it has no place."""
+    snapshot = process.try_snapshot()
+    interps = [ns.interp for ns in snapshot.interpreters] if snapshot else []
+    if interps and breakpoint.interp is not None:
+        if breakpoint.interp not in interps:
+            return f"there is no interpreter {breakpoint.interp} yet"
+        return f"no private library of interpreter {breakpoint.interp} has it yet"
+    return "no private library has it yet"
 
 
 def overview():

@@ -41,6 +41,11 @@ class Gorgon(gdb.Command):
     def __init__(self):
         super().__init__(self.name, gdb.COMMAND_FILES, gdb.COMPLETE_NONE, True)
 
+    def invoke(self, arg, from_tty):
+        if arg.strip():
+            raise gdb.GdbError(f'Undefined gorgon command: "{arg.strip()}".  Try "help gorgon".')
+        gdb.execute("help gorgon")
+
 
 class Subcommand(gdb.Command):
     """Base of the subcommands: registers itself under its name."""

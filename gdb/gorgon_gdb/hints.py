@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Says so when a plain "print" that was typed has shown another variable.
+"""Says so when a plain "print" that was typed has shown another variable, or "set var" has set one.
 
 gdb cannot be taught where thread-local variables of private objects are, nor which copy's
 external variable a name means; it shows other memory without a word. "define hook-print" gets no
@@ -13,9 +13,10 @@ import gdb
 from . import process, root, values
 
 HISTORY = re.compile(r"^\s*(\d+)  (.*)\n\Z", re.M)
-PRINT = re.compile(r"(?:p|print|inspect|call|output|display)\b(?:\s*/(\S+))?\s*(.*)", re.S)
+PRINT = re.compile(r"(?:p|print|inspect|call|output|display|x|set\s+var\w*|[ra]?watch)\b(?:\s*/(\S+))?\s*"
+                   r"(?:-\w+\s+)*(.*)", re.S)
 
-_last = None  # number of the newest command that was looked at
+_last = None  # the newest command that was looked at, or that was there before
 
 
 def newest_command():
@@ -53,22 +54,22 @@ def misread(expression, copy):
 
 def on_prompt(_event=None):
     global _last
-    newest = newest_command()
-    if newest is None or newest == _last:
+    newest, before = newest_command(), _last
+    _last = newest or ()
+    if before is None or newest in (None, before):
         return
-    _last = newest
     found = PRINT.fullmatch(newest[1])
     if not found or not process.try_snapshot():
         return
     try:
         copy = values.copy_of()
-        for name, problem in misread(found[2], copy) if copy else ():
+        for name, problem in dict(misread(found[2], copy) if copy else ()).items():
             gdb.write(f'gorgon: {name}: {problem}; see "help gorgon print"\n')
     except (gdb.error, root.RootError, root.MemoryProblem):
         pass  # what is wrong with the expression gdb has said
 
 
 def register():
-    """What was typed before the scripts came is not looked at."""
+    """What was typed before the scripts came is not looked at: that is the newest before the next prompt."""
     global _last
-    _last = newest_command()
+    _last = None

@@ -17,7 +17,7 @@ import sys
 
 import gdb
 
-from . import layout, process, python, root
+from . import helper_types, layout, process, python, root
 
 _seen_libraries = set()
 _seen_build_ids = set()
@@ -160,6 +160,18 @@ def newer(frame):
         frame = frame.newer()
 
 
+def run(script):
+    """What "source" does, which an event must not use (execute.py)."""
+    names = sys.modules["__main__"].__dict__
+    with open(script, "rb") as file:
+        code = compile(file.read(), script, "exec")
+    names["__file__"] = script
+    try:
+        exec(code, names)
+    finally:
+        names.pop("__file__", None)
+
+
 def load(library):
     """Load the helper for a library, once per library."""
     if library in _seen_libraries:
@@ -174,9 +186,9 @@ def load(library):
                       f"To allow it: add-auto-load-safe-path {script}\n")
             return
         try:
-            gdb.execute(f"source {script}", to_string=True)
-        except gdb.error as error:
-            gdb.write(f"gorgon: {script}: {error}\n")
+            run(script)
+        except Exception as error:  # whatever it may be: the script is not ours
+            gdb.write(f"gorgon: {script}: {type(error).__name__}: {error}\n")
             return
     adapt()
 
@@ -186,6 +198,7 @@ def adapt():
     if is_loaded():
         use_own_globals()
         use_own_thread_state()
+        helper_types.adapt(sys.modules["__main__"].PyObjectPtr)
 
 
 def check(_event=None):

@@ -3,8 +3,8 @@
 
 import gdb
 
-from . import (breakpoints, check, commands, debuglinks, frames, functions, hints, process, python_helper, stacks,
-               symbols, values)
+from . import (breakpoints, check, commands, debuglinks, execute, frames, functions, helper_types, hints, process,
+               python_helper, stacks, symbols, values)
 
 _events = []
 
@@ -22,8 +22,8 @@ def on_stop(event=None):
 def connect(name, handler):
     event = getattr(gdb.events, name, None)
     if event is not None:
-        event.connect(handler)
-        _events.append((event, handler))
+        event.connect(handler if name == "before_prompt" else execute.within_event(handler))
+        _events.append(event)
 
 
 def register(_objfile=None):
@@ -34,6 +34,8 @@ def register(_objfile=None):
     hints.register()
     if not _events:
         connect("exited", breakpoints.on_exited)
+        connect("exited", helper_types.forget)
+        connect("clear_objfiles", helper_types.forget)
         connect("exited", process.forget)
         connect("clear_objfiles", process.forget)
         connect("new_objfile", python_helper.on_new_objfile)
@@ -45,5 +47,6 @@ def register(_objfile=None):
         connect("breakpoint_deleted", breakpoints.on_deleted)
         connect("stop", on_stop)
         connect("before_prompt", on_stop)
+        connect("before_prompt", symbols.on_prompt)
         connect("before_prompt", hints.on_prompt)
-    on_stop()
+    execute.within_event(on_stop)()  # gdb may have read this by itself, when it heard of libgorgon

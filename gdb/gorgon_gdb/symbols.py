@@ -15,7 +15,7 @@ import os
 
 import gdb
 
-from . import breakpoints, commands, files, process, python_helper, root, tables
+from . import breakpoints, commands, execute, files, process, python_helper, root, tables
 
 AUTO_MAX = 8
 FRAMES_MAX = 64
@@ -23,6 +23,7 @@ PLACES_MAX = 200
 REGISTRAR = "__jit_debug_register_code"
 
 _added = {}  # (path, bias) -> Addition, the latest last
+_left = False  # what a stop has not been able to do is to be done before the prompt
 
 
 class Addition:
@@ -82,18 +83,26 @@ def add(obj, by_itself=False):
     path = files.find(obj.path)
     if not os.path.isfile(path):
         return "there is no such file here"
-    gdb.execute(f'add-symbol-file "{path}" -o {obj.bias:#x}', to_string=True)
+    if execute.run(f'add-symbol-file "{path}" -o {obj.bias:#x}') is None:
+        leave()
+        return "later"
     _added[key] = Addition(obj, by_itself)
     python_helper.adapt()
     return "added"
 
 
 def remove(key):
-    addition = _added.pop(key)
     try:
-        gdb.execute(f"remove-symbol-file -a {addition.code:#x}", to_string=True)
+        done = execute.run(f"remove-symbol-file -a {_added[key].code:#x}")
     except gdb.error:
-        pass  # "file" and "kill" have removed it already
+        done = ""  # "file" and "kill" have removed it already
+    if done is not None:
+        del _added[key]
+
+
+def leave():
+    global _left
+    _left = True
 
 
 def is_listed(snapshot, key):
@@ -182,10 +191,29 @@ def attach_stack():
     return False
 
 
-def on_stop(_event):
-    # gdb prints where it has stopped before or after this, whichever it is: without lines at first.
-    if attach_stack():
-        gdb.execute("frame")
+def show_frame():
+    """gdb prints where it has stopped before or after the stop's event, whichever it is: without lines at first."""
+    text = execute.run("frame")
+    if text is None:
+        leave()
+    else:
+        gdb.write(text)
+
+
+def on_stop(event):
+    global _left
+    _left = False
+    if attach_stack() and not any(is_silent(breakpoint) for breakpoint in getattr(event, "breakpoints", ())):
+        show_frame()
+
+
+def is_silent(breakpoint):
+    return breakpoint.silent or (breakpoint.commands or "").startswith("silent\n")
+
+
+def on_prompt(_event=None):
+    if _left:
+        on_stop(None)
 
 
 def matches(obj, library):

@@ -29,6 +29,9 @@ TOKEN = re.compile(r"""
 # gdb's names of the kinds of symbols that have no address.
 NO_ADDRESS = [getattr(gdb, f"SYMBOL_LOC_{kind}") for kind in ("UNDEF", "CONST", "CONST_BYTES", "TYPEDEF", "LABEL",
                                                              "OPTIMIZED_OUT")]
+# _ZL4name, _ZN5space5Class4nameE: the lengths of the parts of a name before each.
+MANGLED = re.compile(r"_Z(N?)(L?\d.*)")
+PART = re.compile(r"L?(\d+)")
 WORDS = {"sizeof", "unsigned", "signed", "int", "long", "short", "char", "float", "double", "void", "const",
          "volatile", "_Bool", "bool", "true", "false", "this", "typeof", "__typeof__", "decltype", "alignof", "_Alignof"}
 
@@ -142,9 +145,16 @@ def find_thread_local(name, symbol, copy):
 
 
 def demangled(name):
-    if not name.startswith("_Z"):
+    """The C++ name of a variable, without parameters of templates and what else an expression's name cannot have."""
+    found = MANGLED.match(name)
+    if not found:
         return name
-    return gdb.execute(f"demangle -l c++ -- {name}", to_string=True).strip()
+    parts, rest = [], found[2]
+    while part := PART.match(rest):
+        end = part.end() + int(part[1])
+        parts.append(rest[part.end():end])
+        rest = rest[end:]
+    return "::".join(parts) if rest == ("E" if found[1] else "") else name
 
 
 def thread_local_address(obj, entry, snapshot):
@@ -215,7 +225,8 @@ class Print(commands.Subcommand):
     ones.) Local variables are those of the selected frame, thread-local ones those of the
     selected thread. FMT is as in "print".
 
-    A variable that no debug information describes needs its type: (TYPE) NAME.
+    A variable that no debug information describes needs its type: (TYPE) NAME. EXPRESSION may
+    be an assignment, or call a function. To watch a variable, print &NAME, then "watch -l *$".
 
     Example:
       (gdb) gorgon print -i 2 _PyRuntime.main_thread

@@ -11,6 +11,7 @@ import time
 import harness
 
 PROMPT = "(gdb) "
+SECONDS = 60  # in which gdb ends
 
 
 class Terminal:
@@ -28,22 +29,34 @@ class Terminal:
                      "set debuginfod enabled off"):
             self.ask(line)
 
-    def read(self, timeout=harness.TIMEOUT):
+    def read(self, timeout=harness.TIMEOUT, prompt=PROMPT):
         text, end = "", time.monotonic() + timeout
-        while not text.endswith(PROMPT):
+        while not text.endswith(prompt):
             if not select.select([self.terminal], [], [], max(end - time.monotonic(), 0))[0]:
                 raise AssertionError(f"gdb has not come back to its prompt but said:\n{text}")
             text += os.read(self.terminal, 65536).decode("utf-8", "replace")
-        return re.sub(r"\x1b\[[^a-zA-Z]*[a-zA-Z]|\r", "", text[:-len(PROMPT)])
+        return re.sub(r"\x1b\[[^a-zA-Z]*[a-zA-Z]|\r", "", text[:-len(prompt)])
 
     def ask(self, line):
         os.write(self.terminal, f"{line}\n".encode())
         return self.read().partition("\n")[2]  # what was typed comes first
 
+    def block(self, *lines):
+        """Types the lines of "commands", "python" or "define", and "end"; what comes after it."""
+        for line in lines:
+            os.write(self.terminal, f"{line}\n".encode())
+            self.read(prompt=">")
+        return self.ask("end")
+
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
+        """Ends the session, and what hangs."""
         os.write(self.terminal, b"kill\nquit\n")
-        self.process.wait()
+        try:
+            self.process.wait(SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
         os.close(self.terminal)

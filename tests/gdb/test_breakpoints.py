@@ -132,12 +132,15 @@ class Commands(Case):
         "gorgon delete 99": 'gorgon delete: no gorgon breakpoint 99; "gorgon break" lists them',
     }
 
+    PENDING = {"gorgon break -i 9 PyList_Append": "there is no interpreter 9 yet",
+               "gorgon break -i 1 no_such_function": "no private library of interpreter 1 has it yet"}
+
     @classmethod
     def setUpClass(cls):
         at_start = [*cls.MISTAKES, "gorgon break PyList_Append", "gorgon break no_such_function", "gorgon break",
                     "gorgon delete 1", "gorgon break", "maint info breakpoints", "gorgon break *host_append_at[1]",
                     "gorgon break PyLong_FromLong if no_such_variable", "complete gorgon break -i 1",
-                    "complete gorgon delete 2", "complete gorgon break PyList_App", "help gorgon break"]
+                    "complete gorgon delete 2", "complete gorgon break PyList_App", "help gorgon break", *cls.PENDING]
         at_address = ["gorgon delete 3", "gorgon break", "gorgon delete", "gorgon break"]
         cls.output = harness.gdb(
             ["break host_created", session.LOOP, "run",
@@ -157,6 +160,10 @@ class Commands(Case):
         found = re.fullmatch(r"Gorgon breakpoint 1: PyList_Append, (\d+) places in interp 0, interp 1, interp 2\n",
                              self.start["gorgon break PyList_Append"])
         self.assertIn(int(found[1]), [COUNT * (i + 1) for i in range(len(session.offsets("PyList_Append")))])
+
+    def test_setting_says_why_there_is_no_place(self):
+        for command, why in self.PENDING.items():
+            self.assertRegex(self.start[command], rf"^Gorgon breakpoint \d: \w+, pending: {why}\n")
 
     def test_deleting_takes_all_parts(self):
         self.assertEqual([row.split()[0] for row in self.start["gorgon break"].splitlines()], ["Num", "2"])
@@ -180,8 +187,8 @@ class Commands(Case):
 
     def test_it_waits_for_the_next_run(self):
         tail = self.output[self.output.index("=== again"):]
-        self.assertIn("Gorgon breakpoint 5: Py_RunMain, pending: no private library has it yet\n", tail)
-        self.assertRegex(tail, rf"\n5 +keep +all +{COUNT} +0 +Py_RunMain")
+        self.assertIn("Gorgon breakpoint 7: Py_RunMain, pending: no private library has it yet\n", tail)
+        self.assertRegex(tail, rf"\n7 +keep +all +{COUNT} +0 +Py_RunMain")
         self.assertRegex(tail, rf"\n#0  Py_RunMain from {harness.SONAME_RE} \[interp \d\] \(")
         self.assert_clean(tail)
 

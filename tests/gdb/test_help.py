@@ -23,7 +23,7 @@ COMPLETED = {"gorgon modules ": ["0", "1"], "gorgon bt -i ": ["0", "1"], "gorgon
 class Help(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        asked = ["help gorgon", "complete gorgon ", *(f"help gorgon {word}" for word in WORDS),
+        asked = ["help gorgon", "gorgon", "complete gorgon ", *(f"help gorgon {word}" for word in WORDS),
                  *(f"complete {text}" for text in COMPLETED)]
         output = harness.gdb(["break host_created", "run", "gorgon break PyList_Append", *session.commands(asked), "kill"],
                              harness.HOST, "-n", 2, "pass", script=True)
@@ -34,6 +34,9 @@ class Help(unittest.TestCase):
     def test_the_list_of_commands(self):
         listed = re.findall(r"^gorgon (\w+) -- \S.*\.$", self.answers["help gorgon"], re.M)
         self.assertEqual(listed, WORDS)
+
+    def test_without_a_command_it_is_shown(self):
+        self.assertEqual(self.answers["gorgon"], self.answers["help gorgon"])
 
     def test_each_has_a_usage(self):
         for word in WORDS:

@@ -36,6 +36,17 @@ class Typed(unittest.TestCase):
             gdb.ask("define hook-print\necho my own hook\\n\nend")
             cls.hooked = gdb.ask("print walk_depth")
             cls.counter = gdb.ask("print walk_counter")
+            cls.same = {line: gdb.ask(line) for line in ("set var walk_counter = walk_counter", "x /dw &walk_counter",
+                                                         "watch -location walk_counter")}
+            gdb.ask("gorgon print walk_counter = 4711")
+            cls.assigned = gdb.ask("gorgon print walk_counter")
+            gdb.ask("gorgon print &walk_counter")
+            cls.watched = gdb.ask("watch -l *$")
+            gdb.ask("set var $where = (long) $")
+            cls.where = gdb.ask("print $gorgon_interp($where)")
+            gdb.ask("delete 1")
+            cls.changed = gdb.ask("continue")
+            gdb.ask("delete")
             gdb.ask("up-silently 40")
             cls.outside = gdb.ask("print host_append_at[0]")
 
@@ -59,6 +70,17 @@ class Typed(unittest.TestCase):
         self.assertRegex(right, r"^\$\d+ = 8\n")
         self.assertEqual(told, [] if re.search(r"= 7\n", self.counter) else
                          ['gorgon: walk_counter: that was not the one of interp 1; see "help gorgon print"\n'])
+
+    def test_the_same_of_what_sets_and_watches_it(self):
+        for line, text in self.same.items():
+            with self.subTest(line):
+                self.assertEqual(self.hints(text), self.hints(self.counter))
+
+    def test_what_help_says_for_these_is_right(self):
+        self.assertRegex(self.assigned, r"(?m)^\$\d+ = 4711\n")
+        self.assertRegex(self.watched, r"(?m)^Hardware watchpoint \d+: -location \*\$\n")
+        self.assertRegex(self.changed, r"Hardware watchpoint \d+: -location \*\$\n\nOld value = 4711\n")
+        self.assertRegex(self.where, r"(?m)^\$\d+ = 1\n")
 
     def test_nothing_is_said_elsewhere(self):
         self.assertEqual(self.hints(self.sourced), [])
