@@ -24,6 +24,8 @@ def nap(x, wait_for, then_write):
         os.write(then_write, b"x")
     return x
 read, write = os.pipe()
+for end in read, write:
+    os.set_inheritable(end, True)  # or interpreters would not have it
 with InterpreterPoolExecutor(2) as pool:
     print(sorted(pool.map(outer, [(0.25, read, None), (0.5, None, write)])))
 """

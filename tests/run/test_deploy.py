@@ -90,6 +90,13 @@ lib.gorgon_interp_find_symbol.restype = ctypes.c_void_p
 def check(err):
     assert not err, lib.gorgon_error_message(err)
 
+def pipe():
+    # Programs inherit its ends.
+    ends = os.pipe()
+    for end in ends:
+        os.set_inheritable(end, True)
+    return ends
+
 def create():
     interp, opts = ctypes.c_void_p(), Opts(size=ctypes.sizeof(Opts), python=sys.executable.encode())
     check(lib.gorgon_interp_create(ctypes.byref(opts), ctypes.byref(interp)))
@@ -128,7 +135,7 @@ starter = threading.Thread(target=int)                # with the first, the C li
 starter.start(); starter.join()
 before = state()
 for round in range(2):
-    interps, pipes = [create(), create()], [os.pipe(), os.pipe()]
+    interps, pipes = [create(), create()], [pipe(), pipe()]
     own = [lib.gorgon_interp_find_symbol(i, b"PyList_Append") for i in interps]
     assert len({host_append, *own}) == 3
     threads = [threading.Thread(target=main, args=(i, PROGRAM, id(None), host_append, o, p[1]))
@@ -157,7 +164,7 @@ print("undisturbed", sys.prefix)
 # What becomes of an interpreter when the host ends without a word: by argument.
 ENDING = PYTHON_HOST + """
 import subprocess
-interps, (r, w) = [create(), create()], os.pipe()
+interps, (r, w) = [create(), create()], pipe()
 if sys.argv[2] != "unused":
     ending = {"ended": "", "waiting": "time.sleep(1000)", "working": "while True: numpy.ones(1000).sum()"}[sys.argv[2]]
     code = f"import numpy, os, ssl, time\\nos.write({w}, b'x')\\n{ending}"
