@@ -35,8 +35,8 @@ def python3():
 
 
 def private_copy(*options):
-    """Interpreter 0 runs the tests, interpreter 1 works beside them."""
-    return [GORGON, "run", "-n", "2", "--python", PYTHON3, *options]
+    """Interpreter 0 runs the tests, interpreter 1 works beside them. $OPTIONS has more options of `gorgon run`."""
+    return [GORGON, "run", "-n", "2", "--python", PYTHON3, *options, *os.environ.get("OPTIONS", "").split()]
 
 
 class Run:
