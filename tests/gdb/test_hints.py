@@ -38,6 +38,7 @@ class Typed(unittest.TestCase):
             cls.counter = gdb.ask("print walk_counter")
             cls.same = {line: gdb.ask(line) for line in ("set var walk_counter = walk_counter", "x /dw &walk_counter",
                                                          "watch -location walk_counter")}
+            gdb.ask("python [b.delete() for b in gdb.breakpoints() if b.type != gdb.BP_BREAKPOINT]")  # another copy's
             gdb.ask("gorgon print walk_counter = 4711")
             cls.assigned = gdb.ask("gorgon print walk_counter")
             gdb.ask("gorgon print &walk_counter")
