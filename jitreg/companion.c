@@ -267,6 +267,20 @@ static int open_folder(char **path, struct open_file *ret)
 	return -ENOTDIR;
 }
 
+/* Of the file that has that name, if it is this one. NULL: it is not, or is gone. */
+static void *hold_path(const char *path, dev_t dev, ino_t ino, off_t size)
+{
+	struct open_file file;
+	void *hold = NULL;
+
+	if (note_file(&file, open(path, OPEN_FLAGS)) && !flock(file.fd, LOCK_SH | LOCK_NB) &&
+	    !fstat(file.fd, &file.st) && file.st.st_nlink && file.st.st_dev == dev &&
+	    file.st.st_ino == ino && file.st.st_size == size)
+		hold = hold_file(&file);
+	close_file(&file);
+	return hold;
+}
+
 /* The file as it is on disk, when it has our key. Locked, so that it stays. */
 static bool read_file(struct companion *c, const char *path)
 {
@@ -340,10 +354,11 @@ static int write_file(struct companion *c, const char *folder_path, const char *
 		r = -errno;
 	if (!r)
 		r = write_all(&c->open, c->bytes, c->size);
-	if (!r && !(c->hold = hold_file(&c->open)))
-		r = -EBADF;
 	if (!r && link(temporary, path))
 		r = -errno;
+	// By the name that stays: a mapping, and so each core, names the file as it was opened.
+	if (!r && !(c->hold = hold_path(path, c->open.st.st_dev, c->open.st.st_ino, (off_t)c->size)))
+		r = -EBADF;
 	if (c->open.fd >= 0)
 		unlink(temporary);
 	free(temporary);
@@ -491,15 +506,9 @@ void jitreg_companion_let_go(struct jitreg_companion *companion)
 /* Its name says what is in it, so the same file has not changed. */
 bool jitreg_companion_hold(struct jitreg_companion *companion)
 {
-	struct open_file file;
-
 	if (!companion->path)
 		return true;
-	if (note_file(&file, open(companion->path, OPEN_FLAGS)) && !flock(file.fd, LOCK_SH | LOCK_NB) &&
-	    !fstat(file.fd, &file.st) && file.st.st_nlink && file.st.st_dev == companion->dev &&
-	    file.st.st_ino == companion->ino && file.st.st_size == companion->size)
-		companion->hold = hold_file(&file);
-	close_file(&file);
+	companion->hold = hold_path(companion->path, companion->dev, companion->ino, companion->size);
 	return companion->hold;
 }
 

@@ -112,6 +112,22 @@ static bool is_locked(const char *path)
 }
 
 /* What is kept when nobody has it can be removed. */
+// What a core says of a mapping: debuggers look for a file of that name.
+static bool is_mapped(const char *path)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[4096];
+	bool found = false;
+
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps)) {
+		assert_null(strstr(line, ".debug (deleted)"));
+		found |= strstr(line, path) != NULL;
+	}
+	fclose(maps);
+	return found;
+}
+
 static void packs_hold_their_companion_without_a_descriptor(void **state)
 {
 	struct jitreg_group *group;
@@ -127,9 +143,11 @@ static void packs_hold_their_companion_without_a_descriptor(void **state)
 		assert_int_equal(count_descriptors(), before);
 		path = strdup(companion_of(&image.info));
 		assert_true(is_locked(path));
+		assert_true(is_mapped(path));
 		leave_alone(group, &image);
 		assert_int_equal(count_descriptors(), before);
 		assert_false(is_locked(path));
+		unlink(path); // the second one is made here
 		free(path);
 	}
 	jitreg_unregister(other.entry);
