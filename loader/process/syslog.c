@@ -223,7 +223,7 @@ static void log_text(struct log *log, int priority, const char *message)
 }
 
 // The lock is held while no other thread can end this one.
-static void enter(struct log *log, int *cancel)
+static void enter_log(struct log *log, int *cancel)
 {
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancel);
 	pthread_mutex_lock(&log->lock);
@@ -244,7 +244,7 @@ static void log_message(struct log *log, int priority, const char *message)
 {
 	int cancel;
 
-	enter(log, &cancel);
+	enter_log(log, &cancel);
 	if (is_wanted(log, priority))
 		log_text(log, priority, message);
 	leave(log, cancel);
@@ -287,7 +287,7 @@ static void log_open(const char *ident, int options, int facility, struct log *l
 {
 	int cancel;
 
-	enter(log, &cancel);
+	enter_log(log, &cancel);
 	if (ident)
 		log->ident = ident;
 	log->options = options;
@@ -302,7 +302,7 @@ static void log_close(struct log *log)
 {
 	int cancel;
 
-	enter(log, &cancel);
+	enter_log(log, &cancel);
 	disconnect(log);
 	log->ident = NULL;
 	log->type = SOCK_DGRAM;
@@ -313,7 +313,7 @@ static int log_set_mask(int mask, struct log *log)
 {
 	int cancel, before;
 
-	enter(log, &cancel);
+	enter_log(log, &cancel);
 	before = log->mask;
 	if (mask)
 		__atomic_store_n(&log->mask, mask, __ATOMIC_RELAXED);
@@ -341,7 +341,7 @@ static void stop(void *arg)
 	struct log *log = arg;
 	int cancel;
 
-	enter(log, &cancel);
+	enter_log(log, &cancel);
 	disconnect(log);
 	leave(log, cancel);
 }

@@ -79,7 +79,7 @@ static void take_over(struct time_zone *state, const char *text, const char *dir
 // Whether the namespace has a zone of its own; then the lock is taken and @zone is it. Without:
 // the process's is wanted, and the C library has looked at TZ if @again: what it does in tzset(),
 // localtime() and others, and elsewhere only once.
-static bool enter(struct time_zone *state, bool again, const struct gorgon_zone **zone)
+static bool enter_zone(struct time_zone *state, bool again, const struct gorgon_zone **zone)
 {
 	bool known = __atomic_exchange_n(&state->known, true, __ATOMIC_RELAXED);
 
@@ -112,7 +112,7 @@ static void zone_tzset(struct time_zone *state)
 {
 	const struct gorgon_zone *zone;
 
-	if (enter(state, true, &zone))
+	if (enter_zone(state, true, &zone))
 		leave();
 	else
 		take_names(state);
@@ -121,7 +121,7 @@ static void zone_tzset(struct time_zone *state)
 static struct tm *to_local(const time_t *time, struct tm *tm, bool again, struct time_zone *state)
 {
 	const struct gorgon_zone *zone;
-	bool own = enter(state, again, &zone);
+	bool own = enter_zone(state, again, &zone);
 	struct tm *ret;
 
 	if (!own) {
@@ -153,7 +153,7 @@ static struct tm *zone_localtime(const time_t *time, struct time_zone *state)
 static struct tm *zone_gmtime_r(const time_t *time, struct tm *tm, struct time_zone *state)
 {
 	const struct gorgon_zone *zone;
-	bool own = enter(state, false, &zone);
+	bool own = enter_zone(state, false, &zone);
 	struct tm *ret;
 
 	if (!own)
@@ -205,7 +205,7 @@ static char *zone_ctime_r(const time_t *time, char *text, struct time_zone *stat
 static time_t zone_mktime(struct tm *tm, struct time_zone *state)
 {
 	const struct gorgon_zone *zone;
-	bool own = enter(state, true, &zone);
+	bool own = enter_zone(state, true, &zone);
 	time_t ret;
 
 	if (!own) {
@@ -221,7 +221,7 @@ static time_t zone_mktime(struct tm *tm, struct time_zone *state)
 static time_t zone_timegm(struct tm *tm, struct time_zone *state)
 {
 	const struct gorgon_zone *zone;
-	bool own = enter(state, false, &zone);
+	bool own = enter_zone(state, false, &zone);
 	time_t ret;
 
 	if (!own)

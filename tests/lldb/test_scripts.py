@@ -102,7 +102,7 @@ class Names(session.Case):
             last = session.functions(stop.output["bt"]).index("Py_BytesMain")
             self.assertEqual({module for module, _ in found[:last + 1]}, {f"{session.PYTHON} [interp {i}]"})
             self.assertEqual([module for module, _ in found[last + 1:]],
-                             ["libgorgon.so.0"] * 4 + ["host"] + ["libc.so.6"] * 2)
+                             ["libgorgon.so.0"] * 5 + ["host"] + ["libc.so.6"] * 2)
             self.assertIn(f" {session.PYTHON} [interp {i}]`PyList_Append", stop.output["thread info"])
         self.assertNotIn("[interp", self.start["bt"])
 
