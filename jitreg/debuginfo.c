@@ -14,7 +14,9 @@
  * jit_breakpoint_re_set_internal). After that it sets none at all. Such a file that belongs to
  * the object still has names for it (names.c).
  *
- * Candidates are regular files, inspected with libelf before libdwarf sees them.
+ * Candidates are regular files, inspected with libelf before libdwarf sees them. All of a file's
+ * sections are looked at (recognized.c): one that GDB does not recognize would cost the user all
+ * private copies, not only that file's.
  *
  * Not handled: debuginfod, .gnu_debugaltlink (debuggers follow that one from the
  * debug file), and user-set debug-file-directory paths, which this process cannot
@@ -26,6 +28,7 @@
 #include "debuginfo.h"
 
 #include "load_libdwarf.h"
+#include "recognized.h"
 #include "sites.h"
 
 #include <errno.h>
@@ -39,6 +42,8 @@ static const char reason_none[] = "no debug information in the file, and no deta
 static const char reason_no_library[] = JITREG_LIBDWARF_SONAME " could not be loaded";
 static const char reason_malformed[] =
 	"libdwarf finds no compilation unit in the debug information";
+static const char reason_unrecognized[] =
+	"GDB would not recognize the file: the header of a section is damaged";
 static const char reason_sectionless[] =
 	"the file has no section headers, which a detached file would be matched with";
 static const char reason_registrar[] =
@@ -185,6 +190,8 @@ static const char *judge(const struct jitreg_object *object, uint32_t *crc)
 
 	if (!has_debug_section(object))
 		return reason_none;
+	if (!jitreg_object_is_recognized(object))
+		return reason_unrecognized;
 	lib = jitreg_libdwarf_get();
 	if (!lib)
 		return reason_no_library;
