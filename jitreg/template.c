@@ -301,7 +301,7 @@ int jitreg_template_create(struct jitreg_object *object, enum jitreg_symfile_kin
 	t->path = strdup(object->path);
 	r = t->path ? jitreg_object_read_layout(object) : -ENOMEM;
 	if (!r)
-		r = jitreg_debuginfo_find(object, &t->debug, &w.crc);
+		r = jitreg_debuginfo_find(object, &t->debug, kind == JITREG_SYMFILE_LEAN ? NULL : &w.crc);
 	if (!r)
 		r = write_file(&w);
 	writer_deinit(&w);
