@@ -189,8 +189,8 @@ struct snapshot {
 enum {
 	SNAPSHOT_SYMFILES = 1, /* copy the symfiles, too */
 	SNAPSHOT_MAPPINGS = 2, /* read the mappings of that moment, too */
-	SNAPSHOT_CHECKS =
-		4, /* look at the symfiles' headers, and at the JIT lists beside a registry */
+	/* look at the symfiles' headers, at the list of threads, and at the JIT lists beside a registry */
+	SNAPSHOT_CHECKS = 4,
 	SNAPSHOT_ANYWAY = 8, /* follow the lists although they are just being changed */
 };
 
@@ -227,6 +227,7 @@ struct object *snapshot_add_object(struct snapshot *snapshot);
 void snapshot_drop_object(struct snapshot *snapshot);
 void snapshot_read_symfile(struct target *target, struct snapshot *snapshot, struct object *object,
 			   unsigned flags);
+bool symfile_is_elf(struct target *target, uint64_t addr, uint64_t size);
 void snapshot_reset(struct snapshot *snapshot);
 void snapshot_index(struct snapshot *snapshot);
 
