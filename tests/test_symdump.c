@@ -433,6 +433,40 @@ static void snapshot_of_damaged_field_says_what_is_wrong(void **state)
 	}
 }
 
+// What is missing may be anything: nothing that is left says so.
+static void snapshot_of_core_that_was_cut_off_says_so(void **state)
+{
+	const struct {
+		size_t size, objects;
+		bool found;
+	} cases[] = {
+		{sizeof(good) - 1, COUNT, true},
+		{offsetof(struct core, world.symfile), COUNT, true},
+		{offsetof(struct core, world.object[5]), 5, true},
+		{offsetof(struct core, root) + 8, 0, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct problems problems = {0};
+		struct snapshot snapshot = {0};
+		struct target target;
+		char text[100];
+
+		write_core(&good);
+		assert_int_equal(truncate(core_path, (off_t)cases[i].size), 0);
+		snprintf(text, sizeof(text), "cut off: %zu bytes of it are missing", sizeof(good) - cases[i].size);
+		assert_true(target_open(&target, core_path, NULL, &problems));
+		assert_int_equal(snapshot_take(&target, SNAPSHOT_MAPPINGS, &snapshot), cases[i].found);
+		assert_true(has_line(&snapshot.problems, text));
+		assert_false(has_line(&snapshot.problems, "none of its files"));
+		assert_int_equal(snapshot.object_count, cases[i].objects);
+		snapshot_deinit(&snapshot);
+		target_close(&target);
+		problems_deinit(&problems);
+	}
+}
+
 // Everything that the program can do with a target, to /dev/null.
 static void do_everything(void)
 {
@@ -597,6 +631,7 @@ int main(void)
 		cmocka_unit_test(snapshot_of_sound_core_has_every_object),
 		cmocka_unit_test(snapshot_of_core_in_mid_change_is_not_consistent),
 		cmocka_unit_test(snapshot_of_damaged_field_says_what_is_wrong),
+		cmocka_unit_test(snapshot_of_core_that_was_cut_off_says_so),
 		cmocka_unit_test(every_output_of_mutated_cores_ends),
 	};
 

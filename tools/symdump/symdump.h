@@ -97,6 +97,7 @@ struct target {
 	int memory;       /* /proc/PID/mem, or the core */
 	bool no_readv;    /* process_vm_readv() is not to be had */
 	Elf *core;
+	uint64_t cut_off; /* bytes of the core that its file does not have */
 	struct segment *segments;
 	size_t segment_count;
 	struct mapping *mappings;
@@ -114,6 +115,11 @@ bool target_read(const struct target *target, uint64_t addr, void *bytes, size_t
 uint8_t *target_copy(const struct target *target, uint64_t addr, size_t size);
 /* Read the mappings of a live process anew. */
 bool target_update(struct target *target, struct problems *problems);
+/*
+ * Why a file that is there could not be opened (no descriptors, no memory), the first time; 0: that
+ * has not happened. What depends on the file is not all there then.
+ */
+int target_open_error(void);
 const struct mapping *target_find_mapping(const struct target *target, uint64_t addr);
 /*
  * Open a regular file by a name that came from the target: below its root, links
