@@ -14,7 +14,9 @@
  * jit_breakpoint_re_set_internal). After that it sets none at all. Such a file that belongs to
  * the object still has names for it (names.c).
  *
- * Candidates are regular files, inspected with libelf before libdwarf sees them.
+ * Candidates are regular files, inspected with libelf before libdwarf sees them. All of a file's
+ * sections are looked at (recognized.c): one that GDB does not recognize would cost the user all
+ * private copies, not only that file's.
  *
  * Not handled: debuginfod, .gnu_debugaltlink (debuggers follow that one from the
  * debug file), and user-set debug-file-directory paths, which this process cannot
@@ -25,7 +27,9 @@
 #define _GNU_SOURCE 1
 #include "debuginfo.h"
 
+#include "checksum.h"
 #include "load_libdwarf.h"
+#include "recognized.h"
 #include "sites.h"
 
 #include <errno.h>
@@ -39,11 +43,14 @@ static const char reason_none[] = "no debug information in the file, and no deta
 static const char reason_no_library[] = JITREG_LIBDWARF_SONAME " could not be loaded";
 static const char reason_malformed[] =
 	"libdwarf finds no compilation unit in the debug information";
+static const char reason_unrecognized[] =
+	"GDB would not recognize the file: the header of a section is damaged";
 static const char reason_sectionless[] =
 	"the file has no section headers, which a detached file would be matched with";
 static const char reason_registrar[] =
 	"the debug information has names of the GDB JIT interface, which GDB would look for at "
 	"their addresses in the file";
+static const char reason_unread[] = "the file with the debug information cannot be read to its end";
 static const char reason_renamed[] =
 	"the file has debug information, but its name is now that of another file";
 
@@ -129,18 +136,6 @@ bool jitreg_crc32(const void *bytes, size_t size, uint32_t *ret)
 	return lib;
 }
 
-static bool compute_crc(const struct jitreg_libdwarf *lib, Dwarf_Debug dbg, uint32_t *ret)
-{
-	Dwarf_Error error = NULL;
-	int r;
-
-	_Static_assert(sizeof(*ret) == 4, "dwarf_crc32() fills four bytes, in host order");
-	r = lib->dwarf_crc32(dbg, (unsigned char *)ret, &error);
-	if (r == DW_DLV_ERROR)
-		jitreg_libdwarf_drop_error(lib, dbg, error);
-	return r == DW_DLV_OK;
-}
-
 /* Does the name that debuggers will open still lead to the file that was mapped? */
 static bool is_named_by_path(const struct jitreg_object *object)
 {
@@ -151,8 +146,7 @@ static bool is_named_by_path(const struct jitreg_object *object)
 }
 
 /*
- * libdwarf opens the file by name: only then does it have a descriptor to compute
- * the checksum from, and its offset is its own. The name in /proc leads to the very
+ * libdwarf opens the file by name: only then is the descriptor's offset its own. The name in /proc leads to the very
  * file that is open here, in this thread's table of descriptors, which need not be that of
  * the process's first thread; where /proc is missing the real name may do.
  */
@@ -174,10 +168,10 @@ static Dwarf_Debug open_dwarf(const struct jitreg_libdwarf *lib,
 }
 
 /*
- * Let libdwarf judge. NULL when the file has DWARF, otherwise the reason why not.
- * The checksum is wanted for two kinds of reference only, and reads the whole file.
+ * Let libdwarf judge. NULL when the file has DWARF, otherwise the reason why not. One whose build-id
+ * says what it is, is known to be a debug file; others are looked into.
  */
-static const char *judge(const struct jitreg_object *object, uint32_t *crc)
+static const char *judge(const struct jitreg_object *object, bool look_into)
 {
 	const char *reason = reason_malformed;
 	const struct jitreg_libdwarf *lib;
@@ -185,14 +179,15 @@ static const char *judge(const struct jitreg_object *object, uint32_t *crc)
 
 	if (!has_debug_section(object))
 		return reason_none;
+	if (!jitreg_object_is_recognized(object))
+		return reason_unrecognized;
 	lib = jitreg_libdwarf_get();
 	if (!lib)
 		return reason_no_library;
 	dbg = open_dwarf(lib, object);
 	if (!dbg)
 		return reason;
-	if (crc ? has_sound_lists(object) && has_unit(lib, dbg) && compute_crc(lib, dbg, crc)
-		: has_section(lib, dbg))
+	if (look_into ? has_sound_lists(object) && has_unit(lib, dbg) : has_section(lib, dbg))
 		reason = NULL;
 	jitreg_libdwarf_close(lib, dbg);
 	if (!jitreg_object_is_intact(object))
@@ -211,12 +206,14 @@ static const char *keep_names(struct jitreg_debug *debug, const char *path, cons
 static const char *try_self(const struct jitreg_object *object, struct jitreg_debug *debug,
 			    uint32_t *crc)
 {
-	const char *reason = judge(object, crc);
+	const char *reason = judge(object, true);
 
 	if (reason)
 		return reason;
 	if (!is_named_by_path(object))
 		return reason_renamed;
+	if (crc && (jitreg_checksum(object, crc) || !jitreg_object_is_intact(object)))
+		return reason_unread;
 	debug->path = strdup(object->path);
 	debug->kind = JITREG_DEBUG_SELF;
 	return NULL;
@@ -255,7 +252,7 @@ static const char *try_build_id(struct jitreg_debug *debug)
 	    memcmp(id, debug->build_id, debug->build_id_size) != 0)
 		reason = reason_none;
 	else
-		reason = keep_names(debug, path, judge(candidate, NULL));
+		reason = keep_names(debug, path, judge(candidate, false));
 	if (reason) {
 		free(path);
 		return reason;
@@ -303,9 +300,11 @@ static const char *try_link_candidate(const struct jitreg_object *object, char *
 		return reason_none;
 	if (candidate->st.st_dev == object->st.st_dev && candidate->st.st_ino == object->st.st_ino)
 		return reason_none; // a link to oneself
-	reason = judge(candidate, &crc);
+	reason = judge(candidate, true);
 	if (reason && reason != reason_registrar)
 		return reason;
+	if (jitreg_checksum(candidate, &crc) || !jitreg_object_is_intact(candidate))
+		return reason_unread;
 	if (crc != want)
 		return reason_none;
 	if (reason)
@@ -316,15 +315,16 @@ static const char *try_link_candidate(const struct jitreg_object *object, char *
 }
 
 static const char *try_link(const struct jitreg_object *object, struct jitreg_debug *debug,
-			    uint32_t *crc)
+			    uint32_t *ret)
 {
 	static const char *const formats[] = {"%.*s/%s", "%.*s/.debug/%s",
 					      JITREG_DEBUG_DIR "%.*s/%s"};
 	const char *reason = reason_none, *one;
 	char *link, *real, *path;
+	uint32_t crc;
 	int dir_size;
 
-	link = read_debuglink(object, crc);
+	link = read_debuglink(object, &crc);
 	// like debuggers, search beside the file itself and not beside a symbolic link
 	real = link ? realpath(object->path, NULL) : NULL;
 	if (!real) {
@@ -335,12 +335,14 @@ static const char *try_link(const struct jitreg_object *object, struct jitreg_de
 	for (size_t i = 0; reason && i < sizeof(formats) / sizeof(*formats); i++) {
 		if (asprintf(&path, formats[i], dir_size, real, link) < 0)
 			break;
-		one = try_link_candidate(object, path, *crc, debug);
+		one = try_link_candidate(object, path, crc, debug);
 		if (one)
 			free(path);
 		if (!one || one != reason_none)
 			reason = one;
 	}
+	if (!reason && ret)
+		*ret = crc;
 	free(real);
 	free(link);
 	return reason;
@@ -352,7 +354,8 @@ int jitreg_debuginfo_find(const struct jitreg_object *object, struct jitreg_debu
 	struct jitreg_debug debug = {.kind = JITREG_DEBUG_NAMES};
 	const char *reason, *first;
 
-	*crc = 0;
+	if (crc)
+		*crc = 0;
 	debug.build_id_size =
 		jitreg_object_build_id(object, debug.build_id, sizeof(debug.build_id));
 
@@ -379,8 +382,6 @@ int jitreg_debuginfo_find(const struct jitreg_object *object, struct jitreg_debu
 		jitreg_debug_deinit(&debug);
 		return -ENOMEM;
 	}
-	if (debug.kind == JITREG_DEBUG_NAMES || debug.kind == JITREG_DEBUG_BUILD_ID)
-		*crc = 0;
 	*ret = debug;
 	return 0;
 }
@@ -388,7 +389,6 @@ int jitreg_debuginfo_find(const struct jitreg_object *object, struct jitreg_debu
 int jitreg_find_debug(const char *path, int fd, struct jitreg_debug *ret)
 {
 	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;
-	uint32_t crc;
 	int r;
 
 	if (path[0] != '/')
@@ -396,7 +396,7 @@ int jitreg_find_debug(const char *path, int fd, struct jitreg_debug *ret)
 	r = jitreg_object_open(path, fd, &object);
 	if (r)
 		return r;
-	return jitreg_debuginfo_find(object, ret, &crc);
+	return jitreg_debuginfo_find(object, ret, NULL);
 }
 
 void jitreg_debug_deinit(struct jitreg_debug *debug)

@@ -21,7 +21,8 @@
  * GDB takes them.
  *
  * @param[out] ret  Set on success only; release with jitreg_debug_deinit().
- * @param[out] crc  Checksum of the file for kinds SELF and LINK, otherwise 0.
+ * @param[out] crc  Checksum of the file for kinds SELF and LINK, otherwise of no meaning. NULL: it
+ *                  is not wanted; to compute it takes the whole file.
  */
 int jitreg_debuginfo_find(const struct jitreg_object *object, struct jitreg_debug *ret,
 			  uint32_t *crc);

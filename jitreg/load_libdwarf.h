@@ -14,7 +14,6 @@
 	X(dwarf_attrlist)                                                                          \
 	X(dwarf_child)                                                                             \
 	X(dwarf_basic_crc32)                                                                       \
-	X(dwarf_crc32)                                                                             \
 	X(dwarf_dealloc)                                                                           \
 	X(dwarf_get_form_class)                                                                    \
 	X(dwarf_get_section_info_by_name)                                                          \

@@ -130,6 +130,21 @@ static int add_symbol(const struct jitreg_object *object, struct jitreg_names *n
 			       });
 }
 
+/*
+ * The section with the symbols: one of the right kind, whatever else there is with its type. A
+ * .symtab is for debuggers, so nobody maps it.
+ */
+static Elf_Scn *find_table(const struct jitreg_object *object, uint32_t type, GElf_Shdr *shdr)
+{
+	Elf_Scn *scn = NULL;
+
+	while ((scn = elf_nextscn(object->elf, scn)))
+		if (gelf_getshdr(scn, shdr) && shdr->sh_type == type && shdr->sh_entsize == sizeof(Elf64_Sym) &&
+		    !(type == SHT_SYMTAB && shdr->sh_flags & SHF_ALLOC))
+			return scn;
+	return NULL;
+}
+
 static int read_table(const struct jitreg_object *object, Elf_Scn *scn, const GElf_Shdr *shdr,
 		      struct jitreg_names *names)
 {
@@ -151,14 +166,10 @@ static int read_table(const struct jitreg_object *object, Elf_Scn *scn, const GE
 static int read_sections_of_type(const struct jitreg_object *object, uint32_t type,
 				 struct jitreg_names *names)
 {
-	Elf_Scn *scn = NULL;
 	GElf_Shdr shdr;
+	Elf_Scn *scn = find_table(object, type, &shdr);
 
-	while ((scn = elf_nextscn(object->elf, scn))) {
-		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == type)
-			return read_table(object, scn, &shdr, names);
-	}
-	return 0;
+	return scn ? read_table(object, scn, &shdr, names) : 0;
 }
 
 /* What PT_DYNAMIC says about the symbol table; all are vaddrs except strtab_size. */
@@ -350,25 +361,17 @@ static int add_detached(const struct jitreg_object *object, const GElf_Sym *sym,
 int jitreg_names_add_detached(const struct jitreg_object *object, const struct jitreg_object *detached,
 			      struct jitreg_names *names)
 {
-	Elf_Scn *scn = NULL;
 	GElf_Shdr shdr;
+	Elf_Scn *scn = find_table(detached, SHT_SYMTAB, &shdr);
+	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
 	GElf_Sym sym;
 	int r = 0;
 
-	while ((scn = elf_nextscn(detached->elf, scn))) {
-		Elf_Data *data;
-
-		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_SYMTAB)
-			continue;
-		data = elf_getdata(scn, NULL);
-		if (!data || data->d_size / sizeof(Elf64_Sym) > INT32_MAX)
-			return 0; // the object's own names are good without
-		for (int i = 1; !r && gelf_getsym(data, i, &sym); i++)
-			r = add_detached(object, &sym,
-					 elf_strptr(detached->elf, shdr.sh_link, sym.st_name), names);
-		return r;
-	}
-	return 0;
+	if (!data || data->d_size / sizeof(Elf64_Sym) > INT32_MAX)
+		return 0; // the object's own names are good without
+	for (int i = 1; !r && gelf_getsym(data, i, &sym); i++)
+		r = add_detached(object, &sym, elf_strptr(detached->elf, shdr.sh_link, sym.st_name), names);
+	return r;
 }
 
 void jitreg_names_deinit(struct jitreg_names *names)

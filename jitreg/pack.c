@@ -122,7 +122,8 @@ size_t jitreg_pack_find_runs(const struct jitreg_member *members, size_t count, 
 
 static bool is_code(const Elf64_Shdr *shdr, const char *name)
 {
-	return shdr->sh_flags & SHF_ALLOC && shdr->sh_flags & SHF_EXECINSTR && strncmp(name, ".plt", 4) != 0;
+	return (shdr->sh_flags & (SHF_ALLOC | SHF_EXECINSTR | SHF_TLS)) == (SHF_ALLOC | SHF_EXECINSTR) &&
+	       strncmp(name, ".plt", 4) != 0;
 }
 
 static struct jitreg_run find_text(const struct jitreg_member *member)
@@ -132,7 +133,7 @@ static struct jitreg_run find_text(const struct jitreg_member *member)
 	const Elf64_Shdr *shdrs = (const Elf64_Shdr *)(bytes + ehdr->e_shoff);
 	const char *names = (const char *)bytes + shdrs[ehdr->e_shstrndx].sh_offset;
 	struct jitreg_run text = {member->start, member->end};
-	const Elf64_Shdr *shdr = jitreg_file_section(bytes, ".text");
+	const Elf64_Shdr *shdr = jitreg_file_text(bytes);
 
 	if (!shdr)
 		return text;
@@ -231,7 +232,7 @@ int jitreg_pack_repeat_names(struct jitreg_symtab *table, const struct jitreg_ru
 int jitreg_pack_for_each_name(const struct jitreg_template *template, jitreg_name_fn fn, void *ctx)
 {
 	const uint8_t *bytes = template->bytes;
-	const Elf64_Shdr *symtab = jitreg_file_section(bytes, ".symtab");
+	const Elf64_Shdr *symtab = jitreg_file_symtab(bytes);
 	const Elf64_Shdr *shdrs = (const Elf64_Shdr *)(bytes + ((const Elf64_Ehdr *)bytes)->e_shoff);
 	const char *strtab = (const char *)bytes + shdrs[symtab->sh_link].sh_offset;
 	const Elf64_Sym *syms = (const Elf64_Sym *)(bytes + symtab->sh_offset);
@@ -405,11 +406,11 @@ int jitreg_pack_move_frames(const struct jitreg_member *members, size_t count, u
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct jitreg_member *m = &members[i];
-		const Elf64_Shdr *shdr = jitreg_file_section(m->template->bytes, ".eh_frame");
+		const Elf64_Shdr *shdr = jitreg_file_frames(m->template->bytes);
 		struct jitreg_frames from = {.delta = m->delta, .start = m->start, .end = m->end};
 		int r;
 
-		if (!shdr || shdr->sh_type == SHT_NOBITS)
+		if (!shdr)
 			continue;
 		from.data = m->template->bytes + shdr->sh_offset;
 		from.size = shdr->sh_size;

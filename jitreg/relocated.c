@@ -45,7 +45,6 @@ static int open_debug_file(const struct jitreg_template *template, struct jitreg
 {
 	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;
 	struct jitreg_debug debug;
-	uint32_t crc;
 	int r = jitreg_object_open(template->path, -1, &object);
 
 	*reason = "the library's file cannot be opened any more";
@@ -55,7 +54,7 @@ static int open_debug_file(const struct jitreg_template *template, struct jitreg
 	if (!is_same_file(template, &object->st))
 		return -ESTALE;
 	*reason = "no memory";
-	r = jitreg_debuginfo_find(object, &debug, &crc);
+	r = jitreg_debuginfo_find(object, &debug, NULL);
 	if (r)
 		return r;
 	if (debug.kind == JITREG_DEBUG_NAMES) {

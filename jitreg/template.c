@@ -69,9 +69,11 @@ struct writer {
 	Elf_Scn *live_scn; // .eh_frame to be taken from memory, per copy
 };
 
+/* By name and type: x86-64 has one of its own. */
 static bool is_unwind(const struct jitreg_section *section)
 {
-	return !strcmp(section->name, ".eh_frame");
+	return !strcmp(section->name, ".eh_frame") &&
+	       (section->type == SHT_PROGBITS || section->type == SHT_X86_64_UNWIND);
 }
 
 /*
@@ -247,11 +249,11 @@ static int find_fixups(struct writer *w)
 
 static bool can_be_packed(const struct jitreg_template *t)
 {
-	const Elf64_Shdr *frames = jitreg_file_section(t->bytes, ".eh_frame");
+	const Elf64_Shdr *frames = jitreg_file_frames(t->bytes);
 
 	if (t->live_size)
 		return false;
-	return !frames || frames->sh_type == SHT_NOBITS ||
+	return !frames ||
 	       !jitreg_frames_check(t->bytes + frames->sh_offset, frames->sh_size, frames->sh_addr);
 }
 
@@ -299,7 +301,7 @@ int jitreg_template_create(struct jitreg_object *object, enum jitreg_symfile_kin
 	t->path = strdup(object->path);
 	r = t->path ? jitreg_object_read_layout(object) : -ENOMEM;
 	if (!r)
-		r = jitreg_debuginfo_find(object, &t->debug, &w.crc);
+		r = jitreg_debuginfo_find(object, &t->debug, kind == JITREG_SYMFILE_LEAN ? NULL : &w.crc);
 	if (!r)
 		r = write_file(&w);
 	writer_deinit(&w);

@@ -327,14 +327,50 @@ void jitreg_writer_deinit(struct jitreg_writer *w)
 	free(w->compressed);
 }
 
-const Elf64_Shdr *jitreg_file_section(const uint8_t *bytes, const char *name)
+static const Elf64_Shdr *find_section(const uint8_t *bytes, const char *name, bool (*is_it)(const Elf64_Shdr *))
 {
 	const Elf64_Ehdr *ehdr = (const Elf64_Ehdr *)bytes;
 	const Elf64_Shdr *shdrs = (const Elf64_Shdr *)(bytes + ehdr->e_shoff);
 	const char *names = (const char *)bytes + shdrs[ehdr->e_shstrndx].sh_offset;
 
 	for (size_t i = 1; i < ehdr->e_shnum; i++)
-		if (!strcmp(names + shdrs[i].sh_name, name))
+		if (!strcmp(names + shdrs[i].sh_name, name) && (!is_it || is_it(&shdrs[i])))
 			return &shdrs[i];
 	return NULL;
+}
+
+const Elf64_Shdr *jitreg_file_section(const uint8_t *bytes, const char *name)
+{
+	return find_section(bytes, name, NULL);
+}
+
+/* Allocated sections are NOBITS, PROGBITS or NOTE in what is written here. */
+static bool is_symtab(const Elf64_Shdr *shdr)
+{
+	return shdr->sh_type == SHT_SYMTAB;
+}
+
+const Elf64_Shdr *jitreg_file_symtab(const uint8_t *bytes)
+{
+	return find_section(bytes, ".symtab", is_symtab);
+}
+
+static bool is_text(const Elf64_Shdr *shdr)
+{
+	return (shdr->sh_flags & (SHF_ALLOC | SHF_EXECINSTR | SHF_TLS)) == (SHF_ALLOC | SHF_EXECINSTR);
+}
+
+const Elf64_Shdr *jitreg_file_text(const uint8_t *bytes)
+{
+	return find_section(bytes, ".text", is_text);
+}
+
+static bool is_frames(const Elf64_Shdr *shdr)
+{
+	return shdr->sh_type == SHT_PROGBITS && shdr->sh_flags & SHF_ALLOC;
+}
+
+const Elf64_Shdr *jitreg_file_frames(const uint8_t *bytes)
+{
+	return find_section(bytes, ".eh_frame", is_frames);
 }

@@ -92,7 +92,20 @@ void jitreg_writer_deinit(struct jitreg_writer *w);
 /** An alignment that a file in memory can have: a power of two, at most this. */
 #define JITREG_MAX_ALIGN 64
 
-/** In finished bytes, which are trusted: the header of a section by name, or NULL. */
+/**
+ * In finished bytes, which are trusted: the header of the first section with that name, or NULL. The
+ * sections of a library have names of its own choice, so in the file of one a name says nothing of
+ * what the section is; for that there are the functions below.
+ */
 const Elf64_Shdr *jitreg_file_section(const uint8_t *bytes, const char *name);
+
+/** The same: the table of symbols, which each file has. */
+const Elf64_Shdr *jitreg_file_symtab(const uint8_t *bytes);
+
+/** The same: a library's code, or NULL. */
+const Elf64_Shdr *jitreg_file_text(const uint8_t *bytes);
+
+/** The same: a library's unwind data, with contents, or NULL. */
+const Elf64_Shdr *jitreg_file_frames(const uint8_t *bytes);
 
 #endif

@@ -11,6 +11,7 @@ SAN set, the checks with cores (terabytes, from such a process) and LD_PRELOAD a
 import os
 import re
 import shutil
+import struct
 import sys
 import tempfile
 
@@ -52,6 +53,19 @@ def must(*command):
         sys.exit(f"{' '.join(map(str, command))}\n{result.stderr}")
 
 
+def damage_size(library, damaged):
+    """The strings of its debug information take a terabyte, as it says."""
+    with open(library, "rb") as file:
+        data = bytearray(file.read())
+    offset, = struct.unpack_from("<Q", data, 0x28)
+    count, names = struct.unpack_from("<HH", data, 0x3c)
+    sections = [struct.unpack_from("<IIQQQQ", data, offset + i * 64) for i in range(count)]
+    strings = next(section for section in sections if data.startswith(b".debug_str\0", sections[names][4] + section[0]))
+    struct.pack_into("<Q", data, strings[4] + 8, 1 << 40)  # ch_size
+    with open(damaged, "wb") as file:
+        file.write(data)
+
+
 def build(directory):
     """Libraries with DWARF inside, detached, without, without section headers; three hosts."""
     def at(name):
@@ -63,12 +77,20 @@ def build(directory):
     strip = ["objcopy", "--strip-debug", "--strip-unneeded"]
     must(*strip, at("self.so"), at("names.so"))
     must(*strip, "--add-gnu-debuglink=" + at("self.debug"), at("self.so"), at("link.so"))
+    with open(FIXTURE) as file:
+        source = file.read()
+    with open(at("many.c"), "w") as file:
+        file.write(source + "".join(f"struct s{i} {{ int member_of_{i}; }} v{i};\n" for i in range(400)))
+    must(*CC, *SHARED, at("many.c"), "-o", at("many.so"))
+    must("objcopy", "--compress-debug-sections=zlib", at("many.so"))
     with open(at("self.so"), "rb") as file:
         data = bytearray(file.read())
     data[0x28:0x30] = bytes(8)  # e_shoff
     data[0x3c:0x40] = bytes(4)  # e_shnum, e_shstrndx
     with open(at("nosec.so"), "wb") as file:
         file.write(data)
+
+    damage_size(at("many.so"), at("size.so"))
 
     sanitize = ["-fsanitize=" + os.environ["SAN"]] if os.environ.get("SAN") else []
     host = [*CC, "-O1", *sanitize, os.path.join(TESTS, "jitreg_host.c")]
@@ -367,6 +389,7 @@ def main():
         if GDB:
             for kind in ("self", "link", "names", "nosec"):
                 gdb_live(directory, kind)
+            gdb_live(directory, "size", label="debug information that gdb does not recognize")
             gdb_live(directory, "self", "host-stripped", "self, libjitreg stripped")
             gdb_live(directory, "self", "host-static", "self, host static and stripped")
             for kind in ("self", "dwarf4"):

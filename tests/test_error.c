@@ -38,6 +38,37 @@ static void error_create_os_unknown_errno_has_text(void **state)
 	assert_error(gorgon_error_create_os(99999, "x"), GORGON_ERROR_OS, "x: unknown error");
 }
 
+// One line, whatever a file is called or has in it; printable text of any language stays.
+static void error_message_is_printable(void **state)
+{
+	static const struct {
+		const char *text, *shown;
+	} cases[] = {
+		{"one\ntwo", "one\\x0atwo"},
+		{"\033[2Jgone", "\\x1b[2Jgone"},
+		{"\xff\xfe.so", "\\xff\\xfe.so"},
+		{"cut \xc3", "cut \\xc3"},
+		{"c1 \xc2\x9b", "c1 \\xc2\\x9b"},
+		{"turned \xe2\x80\xae", "turned \\xe2\\x80\\xae"},
+		{"surrogate \xed\xa0\x80", "surrogate \\xed\\xa0\\x80"},
+		{"\x7f\t", "\\x7f\\x09"},
+		{"Zürich 東京 🐍", "Zürich 東京 🐍"},
+		{"", ""},
+	};
+	struct gorgon_error *err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		err = gorgon_error_create(GORGON_ERROR_FORMAT, "%s", cases[i].text);
+		assert_string_equal(gorgon_error_message(err), cases[i].shown);
+		err = gorgon_error_prefix(err, "\n");
+		assert_memory_equal(gorgon_error_message(err), "\\x0a: ", 6);
+		gorgon_error_destroy(err);
+	}
+	assert_error(gorgon_error_create_os(ENOENT, "\r.so"), GORGON_ERROR_OS,
+		     "\\x0d.so: No such file or directory");
+}
+
 static void error_prefix_puts_text_before_and_keeps_the_rest(void **state)
 {
 	struct gorgon_error *err =
@@ -99,6 +130,7 @@ int main(void)
 		cmocka_unit_test(error_create_formatted_keeps_code_and_text),
 		cmocka_unit_test(error_create_os_appends_description_and_keeps_errno),
 		cmocka_unit_test(error_create_os_unknown_errno_has_text),
+		cmocka_unit_test(error_message_is_printable),
 		cmocka_unit_test(error_prefix_puts_text_before_and_keeps_the_rest),
 		cmocka_unit_test(error_prefix_no_memory_stays_the_static_one),
 		cmocka_unit_test(error_accessors_null_mean_no_error),

@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -99,6 +100,172 @@ static void find_debug_compressed_dwarf_counts(void **state)
 	(void)state;
 	assert_int_equal(util_run("objcopy --compress-debug-sections=zlib self.so zlib.so"), 0);
 	assert_kind(util_path("zlib.so"), JITREG_DEBUG_SELF, util_path("zlib.so"));
+}
+
+static Elf64_Shdr *find_header(uint8_t *bytes, const char *name)
+{
+	const Elf64_Ehdr *ehdr = (const Elf64_Ehdr *)bytes;
+	Elf64_Shdr *shdr = (Elf64_Shdr *)(bytes + ehdr->e_shoff);
+	const char *names = (const char *)bytes + shdr[ehdr->e_shstrndx].sh_offset;
+
+	for (size_t i = 0; i < ehdr->e_shnum; i++, shdr++)
+		if (!strcmp(names + shdr->sh_name, name))
+			return shdr;
+	fail_msg("no %s", name);
+	return NULL;
+}
+
+/* Sets bytes of a section's header, or of what is in it; the file has to be refused for that. */
+static void check_unrecognized(const char *path, const char *name, bool contents, size_t off, const void *value,
+			       size_t value_size)
+{
+	size_t size;
+	uint8_t *bytes = util_read(path, &size);
+	Elf64_Shdr *shdr = find_header(bytes, name);
+
+	memcpy((contents ? bytes + shdr->sh_offset : (uint8_t *)shdr) + off, value, value_size);
+	util_write(util_path("bad.so"), bytes, size);
+	free(bytes);
+	assert_reason(util_path("bad.so"), "not recognize");
+}
+
+/* GDB 13 says "file format not recognized" of all of these, and knows none of the private copies then. */
+static void find_debug_file_that_gdb_does_not_recognize_is_not_taken(void **state)
+{
+	static const struct {
+		const char *name;
+		size_t off, size;
+		uint64_t value;
+	} headers[] = {
+		{".debug_line", offsetof(Elf64_Shdr, sh_link), 4, 999},
+		{".comment", offsetof(Elf64_Shdr, sh_link), 4, 999},
+		{".text", offsetof(Elf64_Shdr, sh_addralign), 8, UINT64_C(1) << 63},
+		{".symtab", offsetof(Elf64_Shdr, sh_info), 4, 999},
+		{".symtab", offsetof(Elf64_Shdr, sh_entsize), 8, 7},
+		{".debug_str", offsetof(Elf64_Shdr, sh_type), 4, SHT_RELA},
+		{".debug_aranges", offsetof(Elf64_Shdr, sh_flags), 8, SHF_COMPRESSED},
+		{".debug_aranges", offsetof(Elf64_Shdr, sh_size), 8, UINT64_C(1) << 40},
+	}, compressed[] = {
+		{".debug_str", offsetof(Elf64_Chdr, ch_type), 4, 9},
+		{".debug_str", offsetof(Elf64_Chdr, ch_size), 8, UINT64_C(1) << 40},
+		{".debug_str", offsetof(Elf64_Chdr, ch_size), 8, UINT64_C(1) << 31},
+		{".debug_str", offsetof(Elf64_Chdr, ch_size), 8, 10},
+		{".debug_str", offsetof(Elf64_Chdr, ch_addralign), 8, 3},
+		{".debug_str", sizeof(Elf64_Chdr), 1, 0xff},
+	};
+	static const uint8_t old_style[12] = "ZLIB\0\0\1\0\0\0\0\0";
+
+	(void)state;
+	assert_int_equal(util_run("{ for i in $(seq 400); do echo \"struct t$i { int member_of_$i; } v$i;\"; done; "
+				  "echo \"int f(void) { return 1; }\"; } >many.c && gcc -g -fPIC -shared -nostdlib many.c -o many.so && "
+				  "objcopy --compress-debug-sections=zlib many.so packed.so && "
+				  "objcopy --compress-debug-sections=zlib-gnu many.so old.so"), 0);
+	assert_kind(util_path("packed.so"), JITREG_DEBUG_SELF, util_path("packed.so"));
+	assert_kind(util_path("old.so"), JITREG_DEBUG_SELF, util_path("old.so"));
+	for (size_t i = 0; i < sizeof(headers) / sizeof(*headers); i++)
+		check_unrecognized(util_path("many.so"), headers[i].name, false, headers[i].off, &headers[i].value,
+				   headers[i].size);
+	for (size_t i = 0; i < sizeof(compressed) / sizeof(*compressed); i++)
+		check_unrecognized(util_path("packed.so"), compressed[i].name, true, compressed[i].off,
+				   &compressed[i].value, compressed[i].size);
+	check_unrecognized(util_path("old.so"), ".zdebug_str", true, 0, old_style, sizeof(old_style));
+	check_unrecognized(util_path("old.so"), ".zdebug_str", true, 0, "XLIB", 4);
+}
+
+/* Bytes that this process has read from files so far. */
+static unsigned long long read_so_far(void)
+{
+	unsigned long long count = 0;
+	FILE *f = fopen("/proc/self/io", "r");
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "rchar: %llu", &count), 1);
+	fclose(f);
+	return count;
+}
+
+/* Files on this file system can have holes. */
+static bool has_hole(const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY);
+	off_t hole = lseek(fd, 1 << 20, SEEK_HOLE);
+
+	assert_int_equal(fstat(fd, &st), 0);
+	close(fd);
+	return hole >= 0 && hole < st.st_size;
+}
+
+/* What is behind the library in its file, nobody needs but for the checksum. */
+static void find_debug_large_file_is_not_read(void **state)
+{
+	unsigned long long before;
+	struct jitreg_entry *entry;
+	struct jitreg_debug debug;
+
+	(void)state;
+	assert_int_equal(util_run("cp self.so large.so && truncate -s 4G large.so"), 0);
+	before = read_so_far();
+	assert_int_equal(jitreg_find_debug(util_path("large.so"), -1, &debug), 0);
+	assert_int_equal(debug.kind, JITREG_DEBUG_SELF);
+	jitreg_debug_deinit(&debug);
+	assert_in_range(read_so_far() - before, 0, 1 << 20);
+	if (has_hole(util_path("large.so"))) {
+		before = read_so_far();
+		assert_int_equal(util_register(util_path("large.so"), UINT64_C(1) << 40, &entry), 0);
+		jitreg_unregister(entry);
+		assert_in_range(read_so_far() - before, 0, 2 << 20);
+	}
+	assert_int_equal(util_run("rm large.so"), 0);
+}
+
+static uint32_t crc_in_symfile(const char *path, int fd)
+{
+	struct jitreg_image image = {
+		.size = sizeof(image), .path = path, .fd = fd, .bias = 1 << 30, .start = 1 << 30, .end = 2u << 30,
+	};
+	struct jitreg_entry *entry;
+	struct jitreg_info info;
+	uint8_t *copy;
+	uint32_t crc;
+	Elf64_Shdr *link;
+
+	assert_int_equal(jitreg_register(&image, &entry), 0);
+	jitreg_entry_get_info(entry, &info);
+	copy = malloc(info.symfile_size);
+	memcpy(copy, info.symfile, info.symfile_size);
+	link = find_header(copy, ".gnu_debuglink");
+	memcpy(&crc, copy + link->sh_offset + link->sh_size - sizeof(crc), sizeof(crc));
+	free(copy);
+	jitreg_unregister(entry);
+	return crc;
+}
+
+/* Data, a hole, data, a hole, and the same without any; with a descriptor, whose offset stays. */
+static void find_debug_checksum_counts_holes(void **state)
+{
+	static const char *const commands[] = {
+		"cp self.so holes.so",
+		"truncate -s 3M holes.so && printf end >>holes.so",
+		"truncate -s 5000001 holes.so",
+		"dd if=holes.so of=solid.so bs=1M 2>&1 && mv solid.so holes.so",
+	};
+	size_t size;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+		uint8_t *bytes;
+		int fd;
+
+		assert_int_equal(util_run("%s", commands[i]), 0);
+		bytes = util_read(util_path("holes.so"), &size);
+		fd = open(util_path("holes.so"), O_RDONLY);
+		assert_int_equal(lseek(fd, 7, SEEK_SET), 7);
+		assert_int_equal(crc_in_symfile(util_path("holes.so"), fd), util_crc32(bytes, size));
+		assert_int_equal(lseek(fd, 0, SEEK_CUR), 7);
+		close(fd);
+		free(bytes);
+	}
 }
 
 static void find_debug_dwarf_4_and_5_count(void **state)
@@ -366,6 +533,9 @@ int main(void)
 		cmocka_unit_test(find_debug_libdwarf_missing_says_so),
 		cmocka_unit_test(find_debug_loaded_once_is_kept),
 		cmocka_unit_test(find_debug_compressed_dwarf_counts),
+		cmocka_unit_test(find_debug_file_that_gdb_does_not_recognize_is_not_taken),
+		cmocka_unit_test(find_debug_large_file_is_not_read),
+		cmocka_unit_test(find_debug_checksum_counts_holes),
 		cmocka_unit_test(find_debug_dwarf_4_and_5_count),
 		cmocka_unit_test(find_debug_link_is_searched_beside_object),
 		cmocka_unit_test(find_debug_link_is_searched_in_dot_debug),

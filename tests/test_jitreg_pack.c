@@ -357,11 +357,81 @@ static void pack_names_of_large_libraries_are_for_gdb_only(void **state)
 	}
 }
 
+/* The first allocated section with that name has this type; objcopy goes by the name. */
+static void set_type(const char *library, const char *name, uint32_t type)
+{
+	size_t size;
+	uint8_t *bytes = util_read(util_path(library), &size);
+	const Elf64_Ehdr *ehdr = (const Elf64_Ehdr *)bytes;
+	Elf64_Shdr *shdr = (Elf64_Shdr *)(bytes + ehdr->e_shoff);
+	const char *names = (const char *)bytes + shdr[ehdr->e_shstrndx].sh_offset;
+
+	while (strcmp(names + shdr->sh_name, name) != 0 || !(shdr->sh_flags & SHF_ALLOC))
+		shdr++;
+	shdr->sh_type = type;
+	util_write(util_path(library), bytes, size);
+	free(bytes);
+}
+
+static void check_named(void)
+{
+	struct image image, other;
+	struct jitreg_group *group;
+	const char *reason;
+	uint64_t address;
+	unsigned binding;
+	uint8_t *bytes;
+	size_t size;
+
+	assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
+	enter_at(group, BASE(0), 0x10000, "named.so", 0, &image);
+	enter_at(group, BASE(0), 0x19000, "names.so", 0, &other);
+	assert_int_equal(jitreg_group_pack(group), 0);
+	assert_ptr_equal(image.info.symfile, other.info.symfile);
+	assert_true(find_name(image.info.symfile, true, "snake_leaf", &binding, &address));
+	assert_non_null(companion_of(&image.info));
+	bytes = util_read(companion_of(&image.info), &size);
+	assert_true(find_name(bytes, false, "snake_leaf", &binding, &address));
+	assert_int_equal(address, 0x10000 + vaddr_of("self.so", "snake_leaf"));
+	free(bytes);
+	// one that is called as DWARF is may be a reason not to
+	if (!jitreg_entry_set_dwarf(image.entry, true, &reason))
+		set_dwarf(&image, false);
+	jitreg_group_close(group);
+	jitreg_unregister(image.entry);
+	jitreg_unregister(other.entry);
+	jitreg_group_destroy(group);
+}
+
+/*
+ * Sections of a library that have the names of those that a symfile has, or that are looked for
+ * by name, and are something else: .hash is neither code nor names nor unwind data.
+ */
+static void pack_takes_no_section_of_a_library_for_another(void **state)
+{
+	static const char *const names[] = {
+		".symtab", ".dynsym", ".strtab", ".shstrtab", ".text", ".debug_frame", ".gnu_debuglink",
+		".debug_info", ".debug_str", ".gorgon.key",
+	};
+	static const uint32_t types[] = {SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_NOBITS, SHT_NOTE};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		for (size_t t = 0; t < sizeof(types) / sizeof(*types); t++) {
+			assert_int_equal(util_run("objcopy --rename-section .hash=%s self.so named.so", names[i]), 0);
+			set_type("named.so", names[i], types[t]);
+			check_named();
+		}
+	}
+	assert_nothing_left();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pack_symfile_has_stretches_names_and_a_reference),
 		cmocka_unit_test(pack_companion_has_functions_and_unwind_data),
+		cmocka_unit_test(pack_takes_no_section_of_a_library_for_another),
 		cmocka_unit_test(pack_code_is_from_text_on_without_plt),
 		cmocka_unit_test(pack_unwind_data_is_compressed_for_lldb),
 		cmocka_unit_test(pack_unwind_data_of_later_images_is_for_later),

@@ -21,6 +21,7 @@
 #include <sys/procfs.h>
 #include <unistd.h>
 
+#include "../jitreg/descriptor.h"
 #include "../tools/symdump/symdump.h"
 #include "symfile.h"
 
@@ -31,14 +32,28 @@
 #define NS_COUNT  3
 #define PER_NS    4
 #define COUNT     (NS_COUNT * PER_NS)
+#define THREADS   2
 #define WITH_FILE 2 // index in a namespace
 
-__attribute__((used)) struct gorgon_debug_root gorgon_debug_root;
+// Side by side, whatever else there is.
+__attribute__((used)) struct {
+	struct gorgon_debug_root root;
+	struct jit_descriptor descriptor;
+} heads;
+extern __attribute__((alias("heads"))) struct gorgon_debug_root gorgon_debug_root;
+__asm__(".globl __jit_debug_descriptor\n"
+	".type __jit_debug_descriptor, @object\n"
+	".set __jit_debug_descriptor, heads + 88\n"
+	".size __jit_debug_descriptor, 24\n");
+_Static_assert(offsetof(typeof(heads), descriptor) == 88, "as above");
 
 // What lies at WORLD in the target.
 struct world {
 	struct gorgon_debug_ns ns[NS_COUNT];
 	struct gorgon_debug_object object[COUNT];
+	struct gorgon_debug_thread thread[THREADS];
+	struct gorgon_debug_slot slot[THREADS];
+	struct jit_code_entry entry[COUNT];
 	struct symfile symfile[COUNT];
 	char path[256], exe_path[256];
 	uint8_t build_id[64];
@@ -72,6 +87,7 @@ struct core {
 	struct note_thread thread;
 	struct note_file file;
 	struct gorgon_debug_root root;
+	struct jit_descriptor descriptor; // behind it, as in this program
 	struct world world;
 };
 
@@ -139,6 +155,25 @@ static void fill_world(struct world *world)
 	}
 }
 
+static void fill_lists(struct world *world)
+{
+	for (int i = 0; i < THREADS; i++)
+		world->thread[i] = (struct gorgon_debug_thread){
+			.next = i + 1 < THREADS ? world_addr(&world->thread[i + 1]) : 0,
+			.prev = i ? world_addr(&world->thread[i - 1]) : 0,
+			.slots = world_addr(&world->slot[i]),
+			.slot_count = 1,
+			.tid = 100 + (uint64_t)i,
+		};
+	for (int i = 0; i < COUNT; i++)
+		world->entry[i] = (struct jit_code_entry){
+			.next_entry = i + 1 < COUNT ? (void *)world_addr(&world->entry[i + 1]) : NULL,
+			.prev_entry = i ? (void *)world_addr(&world->entry[i - 1]) : NULL,
+			.symfile_addr = (void *)world_addr(&world->symfile[i]),
+			.symfile_size = sizeof(struct symfile),
+		};
+}
+
 static void fill_file_note(struct note_file *note)
 {
 	char *path = note->paths;
@@ -189,8 +224,8 @@ static int set_up(void **state)
 		.p_type = PT_LOAD,
 		.p_offset = offsetof(struct core, root),
 		.p_vaddr = EXE + (uintptr_t)&gorgon_debug_root - bias,
-		.p_filesz = sizeof(good.root),
-		.p_memsz = sizeof(good.root),
+		.p_filesz = sizeof(heads),
+		.p_memsz = sizeof(heads),
 	};
 	good.phdr[2] = (Elf64_Phdr){
 		.p_type = PT_LOAD,
@@ -219,9 +254,16 @@ static int set_up(void **state)
 		.ns_tail = world_addr(&good.world.ns[NS_COUNT - 1]),
 		.ns_count = NS_COUNT,
 		.object_count = COUNT,
+		.thread_head = world_addr(&good.world.thread[0]),
+		.thread_count = THREADS,
+	};
+	good.descriptor = (struct jit_descriptor){
+		.version = 1,
+		.first_entry = (void *)world_addr(&good.world.entry[0]),
 	};
 	memcpy(good.root.magic, GORGON_DEBUG_MAGIC, sizeof(good.root.magic));
 	fill_world(&good.world);
+	fill_lists(&good.world);
 	fd = mkstemp(core_path);
 	assert_true(fd >= 0);
 	close(fd);
@@ -332,11 +374,12 @@ static void snapshot_of_damaged_field_says_what_is_wrong(void **state)
 		const char *text;
 		size_t objects;
 	} cases[] = {
-		FIELD(root.magic, 1, "does not begin with GORGONDR", 0),
-		FIELD(root.version, 2, "has version 2; this program knows version 1", 0),
-		FIELD(root.object_size, 8, "object size is 8; 128 to 4096 expected", 0),
+		// Without a registry there is still the JIT list.
+		FIELD(root.magic, 1, "does not begin with GORGONDR", COUNT),
+		FIELD(root.version, 2, "has version 2; this program knows version 1", COUNT),
+		FIELD(root.object_size, 8, "object size is 8; 128 to 4096 expected", COUNT),
 		FIELD(root.ns_size, UINT32_MAX, "namespace size is 4294967295; 96 to 4096 expected",
-		      0),
+		      COUNT),
 		FIELD(root.ns_count, 9, "the root counts 9 and 12", COUNT),
 		FIELD(root.ns_head, 16, "a namespace at 0x10 cannot be read", 0),
 		FIELD(root.ns_head, UINT64_MAX - 7,
@@ -360,6 +403,24 @@ static void snapshot_of_damaged_field_says_what_is_wrong(void **state)
 		FIELD(world.object[3].symfile, 64, "symfile at 0x40", COUNT),
 		FIELD(world.object[3].symfile_size, UINT64_MAX, "bytes are too many", COUNT),
 		FIELD(world.object[3].ns, 0, "'ns' 0x0", COUNT),
+		FIELD(root.thread_head, 64, "a thread at 0x40 cannot be read", COUNT),
+		FIELD(root.thread_head, WORLD, "the list of threads leads to 0x700000000000 a second time", COUNT),
+		FIELD(root.thread_head, WORLD + 8, "threads in the list; the root counts 2", COUNT),
+		FIELD(root.thread_head, 0, "0 threads in the list; the root counts 2", COUNT),
+		FIELD(root.thread_size, 8, "thread size is 8; 48 to 4096 expected", COUNT),
+		FIELD(world.thread[0].next, WORLD + 1, "at 0x700000000001: ", COUNT),
+		FIELD(world.thread[1].prev, 0, "thread 101: 'prev' is 0x0", COUNT),
+		FIELD(world.thread[1].tid, 0, "0 is no thread's number", COUNT),
+		FIELD(world.thread[1].slots, 64, "thread 101: its 1 slots at 0x40 cannot be read", COUNT),
+		FIELD(world.thread[1].slot_count, UINT64_C(1) << 60, "slots at", COUNT),
+		FIELD(descriptor.version, 77, " has version 77; 1 expected", COUNT),
+		FIELD(descriptor.version, 0, " has version 0; 1 expected", COUNT),
+		FIELD(descriptor.first_entry, 64, "an entry at 0x40 cannot be read", COUNT),
+		FIELD(world.entry[4].symfile_size, UINT64_C(1) << 60, " of 1152921504606846976 bytes is no ELF64 file",
+		      COUNT),
+		FIELD(world.entry[4].symfile_size, UINT64_MAX, "is no ELF64 file", COUNT),
+		FIELD(world.entry[4].symfile_addr, 64, "its symfile 0x40 of", COUNT),
+		FIELD(world.entry[4].prev_entry, 0, "'prev' is (nil)", COUNT),
 	};
 
 	(void)state;
@@ -369,6 +430,40 @@ static void snapshot_of_damaged_field_says_what_is_wrong(void **state)
 		memcpy((char *)&core + cases[i].off, &cases[i].value,
 		       cases[i].size < 8 ? cases[i].size : 8);
 		read_core(&core, cases[i].text, cases[i].objects);
+	}
+}
+
+// What is missing may be anything: nothing that is left says so.
+static void snapshot_of_core_that_was_cut_off_says_so(void **state)
+{
+	const struct {
+		size_t size, objects;
+		bool found;
+	} cases[] = {
+		{sizeof(good) - 1, COUNT, true},
+		{offsetof(struct core, world.symfile), COUNT, true},
+		{offsetof(struct core, world.object[5]), 5, true},
+		{offsetof(struct core, root) + 8, 0, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct problems problems = {0};
+		struct snapshot snapshot = {0};
+		struct target target;
+		char text[100];
+
+		write_core(&good);
+		assert_int_equal(truncate(core_path, (off_t)cases[i].size), 0);
+		snprintf(text, sizeof(text), "cut off: %zu bytes of it are missing", sizeof(good) - cases[i].size);
+		assert_true(target_open(&target, core_path, NULL, &problems));
+		assert_int_equal(snapshot_take(&target, SNAPSHOT_MAPPINGS, &snapshot), cases[i].found);
+		assert_true(has_line(&snapshot.problems, text));
+		assert_false(has_line(&snapshot.problems, "none of its files"));
+		assert_int_equal(snapshot.object_count, cases[i].objects);
+		snapshot_deinit(&snapshot);
+		target_close(&target);
+		problems_deinit(&problems);
 	}
 }
 
@@ -536,6 +631,7 @@ int main(void)
 		cmocka_unit_test(snapshot_of_sound_core_has_every_object),
 		cmocka_unit_test(snapshot_of_core_in_mid_change_is_not_consistent),
 		cmocka_unit_test(snapshot_of_damaged_field_says_what_is_wrong),
+		cmocka_unit_test(snapshot_of_core_that_was_cut_off_says_so),
 		cmocka_unit_test(every_output_of_mutated_cores_ends),
 	};
 

@@ -13,11 +13,6 @@
 
 #define LINE_SIZE 100
 
-static void add(struct json_object *to, const char *name, const char *value)
-{
-	json_object_object_add(to, name, value ? json_object_new_string(value) : NULL);
-}
-
 static const char *get(struct json_object *from, const char *name)
 {
 	return json_object_get_string(json_object_object_get(from, name));
@@ -36,11 +31,11 @@ static bool collect_dep(void *ctx, const struct gorgon_dep *dep)
 {
 	struct json_object *row = json_object_new_object();
 
-	add(row, "name", dep->name);
-	add(row, "path", dep->path);
+	tool_add_text(row, "name", dep->name);
+	tool_add_text(row, "path", dep->path);
 	json_object_object_add(row, "shared", json_object_new_boolean(dep->shared));
-	add(row, "pattern", dep->pattern);
-	add(row, "reason", dep->reason);
+	tool_add_text(row, "pattern", dep->pattern);
+	tool_add_text(row, "reason", dep->reason);
 	json_object_object_add(row, "parent", json_object_new_int((int)dep->parent));
 	json_object_array_add(ctx, row);
 	return true;
@@ -80,11 +75,11 @@ static bool collect_name(void *ctx, const struct gorgon_import *import)
 {
 	struct json_object *row = json_object_new_object();
 
-	add(row, "name", import->name);
-	add(row, "version", import->version);
-	add(row, "object", import->object);
-	add(row, "source", sources[import->source]);
-	add(row, "from", import->from);
+	tool_add_text(row, "name", import->name);
+	tool_add_text(row, "version", import->version);
+	tool_add_text(row, "object", import->object);
+	tool_add_text(row, "source", sources[import->source]);
+	tool_add_text(row, "from", import->from);
 	json_object_array_add(ctx, row);
 	return true;
 }

@@ -19,11 +19,6 @@ static const char *const kinds[] = {
 	[JITREG_DEBUG_LINK] = "detached, by debug link",
 };
 
-static void add(struct json_object *to, const char *name, const char *value)
-{
-	json_object_object_add(to, name, value ? json_object_new_string(value) : NULL);
-}
-
 static void add_debug(struct json_object *to, const char *library)
 {
 	struct jitreg_debug debug;
@@ -31,15 +26,15 @@ static void add_debug(struct json_object *to, const char *library)
 	int err = jitreg_find_debug(library, -1, &debug);
 
 	if (err) {
-		add(to, "debug", strerror(-err));
+		tool_add_text(to, "debug", strerror(-err));
 		return;
 	}
 	for (size_t i = 0; i < debug.build_id_size; i++)
 		sprintf(hex + 2 * i, "%02x", debug.build_id[i]);
-	add(to, "build_id", *hex ? hex : NULL);
-	add(to, "debug", debug.kind == JITREG_DEBUG_NAMES && debug.reason ? debug.reason
+	tool_add_text(to, "build_id", *hex ? hex : NULL);
+	tool_add_text(to, "debug", debug.kind == JITREG_DEBUG_NAMES && debug.reason ? debug.reason
 									  : kinds[debug.kind]);
-	add(to, "debug_file", debug.path);
+	tool_add_text(to, "debug_file", debug.path);
 	jitreg_debug_deinit(&debug);
 }
 
@@ -48,16 +43,16 @@ static void add_scripts(struct json_object *to)
 	char *dir = tool_script_dir(), *line;
 
 	if (!dir) {
-		add(to, "scripts", NULL);
+		tool_add_text(to, "scripts", NULL);
 		return;
 	}
-	add(to, "scripts", dir);
+	tool_add_text(to, "scripts", dir);
 	if (asprintf(&line, "source %s/gdb/gorgon.py", dir) >= 0) {
-		add(to, "gdb", line);
+		tool_add_text(to, "gdb", line);
 		free(line);
 	}
 	if (asprintf(&line, "command script import %s/lldb/gorgon.py", dir) >= 0) {
-		add(to, "lldb", line);
+		tool_add_text(to, "lldb", line);
 		free(line);
 	}
 	free(dir);
@@ -67,8 +62,8 @@ static void add_pattern(void *ctx, const char *pattern, const char *reason)
 {
 	struct json_object *row = json_object_new_object();
 
-	add(row, "pattern", pattern);
-	add(row, "reason", reason);
+	tool_add_text(row, "pattern", pattern);
+	tool_add_text(row, "reason", reason);
 	json_object_array_add(ctx, row);
 }
 
@@ -90,10 +85,10 @@ static struct json_object *collect(const struct gorgon_python *python)
 	char version[32];
 
 	snprintf(version, sizeof(version), "3.%u%s", python->minor, python->debug ? " (debug build)" : "");
-	add(ret, "gorgon", GORGON_VERSION);
-	add(ret, "libpython", python->libpython);
-	add(ret, "executable", python->executable);
-	add(ret, "version", version);
+	tool_add_text(ret, "gorgon", GORGON_VERSION);
+	tool_add_text(ret, "libpython", python->libpython);
+	tool_add_text(ret, "executable", python->executable);
+	tool_add_text(ret, "version", version);
 	add_debug(ret, python->libpython);
 	add_scripts(ret);
 	add_mappings(ret);

@@ -16,6 +16,11 @@ int tool_run(int argc, char **argv);
 int tool_demo(int argc, char **argv);
 int tool_info(int argc, char **argv);
 
+/* text.c: a member of a JSON object, or a row to print; NULL: null. Names in files are any bytes:
+ * those that are no printable UTF-8 become \xNN. */
+struct json_object;
+void tool_add_text(struct json_object *to, const char *name, const char *value);
+
 /* Print "gorgon: " and the message on one line of stderr; takes @err. Returns @status. */
 int tool_fail(struct gorgon_error *err, int status);
 

@@ -19,6 +19,7 @@
 #include "dl.h"
 #include "scope.h"
 #include "search.h"
+#include "text.h"
 #include "thread.h"
 
 #include <dlfcn.h>
@@ -37,6 +38,7 @@ void gorgon_dl_set_error(char *message)
 		return;
 	}
 	free(thread->dl_error);
+	message = gorgon_text_clean(message);
 	thread->dl_error = message ?: strdup("no memory for the error's text");
 }
 

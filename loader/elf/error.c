@@ -4,10 +4,11 @@
 // An error is one allocation that belongs to whoever received it: no thread-local
 // "last error", which constructors and callbacks that run inside our calls would
 // overwrite. Running out of memory is one static object, so that reporting it
-// needs none.
+// needs none. A message is one line of printable text, whatever names files have (text.c).
 
 #define _GNU_SOURCE
 #include "error.h"
+#include "text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,8 +29,9 @@ struct gorgon_error gorgon_error_nomem = {
 	.message = nomem_message,
 };
 
-static struct gorgon_error *create(enum gorgon_error_code code, int errnum, char *message)
+static struct gorgon_error *create(enum gorgon_error_code code, int errnum, char *text)
 {
+	char *message = gorgon_text_clean(text);
 	struct gorgon_error *err = message ? malloc(sizeof(*err)) : NULL;
 
 	if (!err) {

@@ -23,6 +23,7 @@
 #include "replace.h"
 #include "signals.h"
 #include "system.h"
+#include "text.h"
 #include "thread.h"
 #include "thunk.h"
 #include "../process/part.h"
@@ -73,10 +74,10 @@ void gorgon_ns_log(const struct gorgon_ns *ns, const char *format, ...)
 	if (!ns->opts.log)
 		return;
 	va_start(args, format);
-	if (vasprintf(&line, format, args) >= 0) {
+	line = vasprintf(&line, format, args) < 0 ? NULL : gorgon_text_clean(line);
+	if (line)
 		ns->opts.log(ns->opts.log_ctx, line);
-		free(line);
-	}
+	free(line);
 	va_end(args);
 }
 

@@ -5,6 +5,9 @@ import glob
 import json
 import os
 import re
+import shutil
+import subprocess
+import tempfile
 import unittest
 
 from harness import DYNLOAD, EXT_SUFFIX, GORGON, LIBPYTHON, MODULES, NUMPY_CORE, run
@@ -55,6 +58,32 @@ class Deps(Reader):
         self.assertTrue(all(row["shared"] for name, row in rows.items() if name not in (NUMPY, "libblas.so.3")), rows)
         shared = self.rows(NUMPY, "--share", "libblas.so.3")["libblas.so.3"]
         self.assertEqual((shared["shared"], shared["reason"]), (True, "shared by option"))
+
+    def test_names_that_are_no_text_are_shown_as_bytes(self):
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        shown = r"Zürich\x1b[2J\x0a\xff.so"
+        name = os.fsencode(folder) + "/Zürich\x1b[2J\n".encode() + b"\xff.so"
+        with open(TOP, "rb") as file:
+            data = file.read().replace(b"libmiddle.so\0", b"lib\n\x1b\xffl.so\0\0\0\0"[:13])
+        with open(name, "wb") as file:
+            file.write(data)
+        for options in ([], ["--json"]):
+            result = subprocess.run([GORGON, "info", "--deps", name, *options], capture_output=True)
+            text = result.stdout.decode("utf-8")
+            self.assertNotIn("\x1b", text)
+            if "--json" not in options:
+                self.assertIn(shown, text.splitlines()[0])
+                continue
+            rows = json.loads(text)["deps"]
+            self.assertEqual(rows[0]["path"], f"{folder}/{shown}")
+            self.assertTrue(any(row["name"].startswith(r"lib\x0a\x1b\xff") for row in rows), rows)
+        with open(name, "wb") as file:
+            file.write(b"no library")
+        result = subprocess.run([GORGON, "info", "--deps", name], capture_output=True)
+        self.assertEqual(result.returncode, 3)
+        self.assertIn(shown, result.stderr.decode("utf-8"))
+        self.assertEqual(result.stderr.count(b"\n"), 1)
 
     def test_files_are_those_that_ldd_finds(self):
         for file in NUMPY, SSL:

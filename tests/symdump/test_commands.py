@@ -679,6 +679,20 @@ class OtherTargets(unittest.TestCase):
                 self.assertEqual((status, result.returncode, result.stdout, result.stderr),
                                  (1, 1, "0x1  in no loaded file\n", ""))
 
+    def test_no_descriptors_is_no_answer(self):
+        """What needs a file that cannot be opened is not left out without a word."""
+        with tempfile.TemporaryDirectory() as folder, session.start_host(folder) as host:
+            for count in range(5, 13):
+                limits = f"ulimit -n {count}; exec"
+                result = harness.run("sh", "-c", f'{limits} "$0" "$@"', harness.SYMDUMP, host.pid, "--stacks")
+                self.assertEqual(result.returncode, 3, (count, result))
+                self.assertRegex(result.stderr, "(?m): Too many open files$", count)
+            result = session.symdump(host.pid, "--stacks")
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            # The limit of a shell is not in the way.
+            result = harness.run("sh", "-c", 'ulimit -S -n 8; exec "$0" "$@"', harness.SYMDUMP, host.pid, "--stacks")
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+
     def test_program_without_any_list(self):
         with harness.Background("sh", "-c", "echo ready; sleep 600; true", until="ready") as process:
             result = session.symdump(process.pid)

@@ -97,6 +97,18 @@ static void read_notes(struct target *target, const GElf_Phdr *phdr, uint64_t *v
 	}
 }
 
+// A core that was cut off, for want of room, has the rest.
+static void keep_rest(struct target *target, uint64_t file_size, GElf_Phdr *phdr)
+{
+	uint64_t there = phdr->p_offset < file_size ? file_size - phdr->p_offset : 0;
+
+	if (phdr->p_filesz <= there)
+		return;
+	if (__builtin_add_overflow(target->cut_off, phdr->p_filesz - there, &target->cut_off))
+		target->cut_off = UINT64_MAX;
+	phdr->p_filesz = there;
+}
+
 bool core_open(struct target *target, struct problems *problems)
 {
 	struct stat st;
@@ -121,12 +133,11 @@ bool core_open(struct target *target, struct problems *problems)
 	for (size_t i = 0; i < count; i++) {
 		GElf_Phdr phdr;
 
-		if (!gelf_getphdr(target->core, (int)i, &phdr) || !phdr.p_filesz ||
-		    phdr.p_offset >= (uint64_t)st.st_size)
+		if (!gelf_getphdr(target->core, (int)i, &phdr) || !phdr.p_filesz)
 			continue;
-		// A core that was cut off, for want of room, has the rest.
-		if (phdr.p_filesz > (uint64_t)st.st_size - phdr.p_offset)
-			phdr.p_filesz = (uint64_t)st.st_size - phdr.p_offset;
+		keep_rest(target, (uint64_t)st.st_size, &phdr);
+		if (!phdr.p_filesz)
+			continue;
 		if (phdr.p_type == PT_NOTE)
 			read_notes(target, &phdr, &vdso, problems);
 		if (phdr.p_type != PT_LOAD || phdr.p_vaddr + phdr.p_filesz < phdr.p_vaddr)
@@ -145,8 +156,9 @@ bool core_open(struct target *target, struct problems *problems)
 		      compare_mappings);
 	target->mappings_given = true;
 	if (!target->segment_count || !target->mapping_count)
-		problem(problems, "%s: a core without %s", target->name,
-			target->segment_count ? "the names of mapped files" : "memory");
+		problem(problems, "%s: a core without %s%s", target->name,
+			target->segment_count ? "the names of mapped files" : "memory",
+			target->cut_off ? ": its file was cut off" : "");
 	return target->segment_count && target->mapping_count;
 }
 

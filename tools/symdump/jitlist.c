@@ -17,6 +17,8 @@
 #define ENTRY_MAX 500000
 #define HEAD_MAX  100000
 
+#define DESCRIPTOR_VERSION 1u // of GDB's manual
+
 static const char *const names[] = {"gorgon_debug_root", "jitreg_debug_root",
 				    "__jit_debug_descriptor"};
 
@@ -207,6 +209,35 @@ static void add_entry(struct target *target, struct snapshot *snapshot, bool is_
 		snapshot_drop_object(snapshot);
 }
 
+// As debuggers do, which know one version. All zeros: its owner has not used it yet. One that nobody
+// has written to is not in a core of the kernel's; libjitreg's has been written to.
+static bool read_descriptor(struct target *target, uint64_t addr, bool is_jitreg, unsigned flags,
+			    struct problems *problems, struct jit_descriptor *ret)
+{
+	if (!target_read(target, addr, ret, sizeof(*ret))) {
+		if (is_jitreg && flags & SNAPSHOT_CHECKS)
+			problem(problems, "the JIT descriptor at 0x%lx cannot be read", addr);
+		return false;
+	}
+	if (ret->version == DESCRIPTOR_VERSION || (!ret->version && !ret->first_entry))
+		return true;
+	// The file that says where it is may be another one than in the target.
+	if (flags & SNAPSHOT_CHECKS)
+		problem(problems, "the JIT descriptor at 0x%lx has version %u; %u expected", addr, ret->version,
+			DESCRIPTOR_VERSION);
+	return false;
+}
+
+static void check_entry(struct target *target, uint64_t addr, const struct jit_code_entry *entry,
+			struct problems *problems)
+{
+	uint64_t symfile = (uintptr_t)entry->symfile_addr;
+
+	if (!symfile_is_elf(target, symfile, entry->symfile_size))
+		problem(problems, "JIT entry at 0x%lx: its symfile 0x%lx of %lu bytes is no ELF64 file with sections",
+			addr, symfile, entry->symfile_size);
+}
+
 static bool read_list(struct target *target, uint64_t descriptor_addr, bool is_jitreg, enum use use,
 		      unsigned flags, struct address_set *seen, struct snapshot *snapshot,
 		      struct reading *reading)
@@ -215,8 +246,7 @@ static bool read_list(struct target *target, uint64_t descriptor_addr, bool is_j
 	struct jit_code_entry entry;
 	uint64_t prev = 0;
 
-	if (!target_read(target, descriptor_addr, &descriptor, sizeof(descriptor)) ||
-	    descriptor.version > 1)
+	if (!read_descriptor(target, descriptor_addr, is_jitreg, flags, &snapshot->problems, &descriptor))
 		return false;
 	for (uint64_t addr = (uintptr_t)descriptor.first_entry; addr;
 	     prev = addr, addr = (uintptr_t)entry.next_entry) {
@@ -245,6 +275,8 @@ static bool read_list(struct target *target, uint64_t descriptor_addr, bool is_j
 		reading->sum = (reading->sum ^ addr) * UINT64_C(0x100000001b3) ^
 			       (uintptr_t)entry.symfile_addr ^ entry.symfile_size;
 		address_set_add(&snapshot->jit_symfiles, (uintptr_t)entry.symfile_addr);
+		if (flags & SNAPSHOT_CHECKS)
+			check_entry(target, addr, &entry, &snapshot->problems);
 		if (use != COMPARE)
 			add_entry(target, snapshot, is_jitreg, use, flags, addr, &entry);
 	}

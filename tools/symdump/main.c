@@ -6,6 +6,7 @@
 
 #include <getopt.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <string.h>
 
 static const char help[] =
@@ -104,7 +105,11 @@ static int run(struct dump *dump, const struct mode *mode)
 	}
 	places_destroy(dump->places);
 	snapshot_deinit(&dump->snapshot);
-	return status;
+	if (!target_open_error())
+		return status;
+	fprintf(stderr, "gorgon-symdump: %s: files could not be opened, so this is not all: %s\n",
+		dump->target.name, strerror(target_open_error()));
+	return STATUS_NO_TARGET;
 }
 
 // Words after the options: the target, then what --addr and --symbols take.
@@ -124,6 +129,18 @@ static int parse_words(struct dump *dump, const struct mode *mode, char **words,
 	dump->addresses = words + 1;
 	dump->address_count = count - 1;
 	return STATUS_OK;
+}
+
+// Each file that a frame is in stays open, and a shell's limit is that of a program that waits for
+// events.
+static void raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 int main(int argc, char **argv)
@@ -176,6 +193,7 @@ int main(int argc, char **argv)
 	if (status)
 		return status;
 	elf_version(EV_CURRENT);
+	raise_limit();
 	if (target_open(&dump.target, argv[optind], sysroot, &problems)) {
 		print_problems(&problems); // a core's note may be damaged
 		status = run(&dump, mode);

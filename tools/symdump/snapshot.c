@@ -23,6 +23,8 @@
 #define NAMES_MAX      (256u << 20) // in all objects
 #define SYMFILE_MAX    (256u << 20)
 #define SYMFILES_MAX   (UINT64_C(2) << 30)
+#define THREAD_MAX     500000
+#define SLOT_MAX       (1u << 24) // of a thread
 #define TRY_SECONDS    2.0
 
 static double now(void)
@@ -70,16 +72,15 @@ void snapshot_drop_object(struct snapshot *snapshot)
 }
 
 // Its header, and its last byte: the rest lies between them.
-static bool is_elf(struct target *target, const struct object *object)
+bool symfile_is_elf(struct target *target, uint64_t addr, uint64_t size)
 {
 	Elf64_Ehdr ehdr;
 	char last;
 
-	return object->symfile_size >= sizeof(ehdr) &&
-	       target_read(target, object->symfile, &ehdr, sizeof(ehdr)) &&
-	       target_read(target, object->symfile + object->symfile_size - 1, &last, 1) &&
+	return size >= sizeof(ehdr) && addr + size > addr && target_read(target, addr, &ehdr, sizeof(ehdr)) &&
+	       target_read(target, addr + size - 1, &last, 1) &&
 	       !memcmp(ehdr.e_ident, ELFMAG, SELFMAG) && ehdr.e_ident[EI_CLASS] == ELFCLASS64 &&
-	       ehdr.e_shnum && ehdr.e_shoff < object->symfile_size;
+	       ehdr.e_shnum && ehdr.e_shoff < size;
 }
 
 void snapshot_read_symfile(struct target *target, struct snapshot *snapshot, struct object *object,
@@ -88,7 +89,7 @@ void snapshot_read_symfile(struct target *target, struct snapshot *snapshot, str
 	if (!object->symfile)
 		return;
 	if (flags & SNAPSHOT_CHECKS)
-		object->symfile_is_elf = is_elf(target, object);
+		object->symfile_is_elf = symfile_is_elf(target, object->symfile, object->symfile_size);
 	if (!(flags & SNAPSHOT_SYMFILES) ||
 	    !address_set_add(&snapshot->symfiles_read, object->symfile))
 		return;
@@ -234,6 +235,55 @@ static void read_namespaces(struct walk *walk, const struct gorgon_debug_root *r
 			root->object_count);
 }
 
+// The arrays change while threads run, without the sequence: what cannot be read has to be there still.
+static bool has_slots(const struct walk *walk, uint64_t addr, const struct gorgon_debug_thread *entry)
+{
+	struct gorgon_debug_thread again;
+	struct gorgon_debug_slot slot;
+	uint64_t last = entry->slots + (entry->slot_count - 1) * sizeof(slot);
+
+	if (!entry->slot_count)
+		return true;
+	if (entry->slot_count <= SLOT_MAX && target_read(walk->target, entry->slots, &slot, sizeof(slot)) &&
+	    target_read(walk->target, last, &slot, sizeof(slot)))
+		return true;
+	return walk->target->pid && target_read(walk->target, addr, &again, sizeof(again)) &&
+	       (again.slots != entry->slots || again.slot_count != entry->slot_count);
+}
+
+// Nothing here needs the threads, but debuggers' scripts do.
+static void check_threads(struct walk *walk, const struct gorgon_debug_root *root)
+{
+	struct problems *problems = &walk->snapshot->problems;
+	struct gorgon_debug_thread entry;
+	uint64_t prev = 0;
+	size_t count = 0;
+
+	if (root->thread_head && (root->thread_size < sizeof(entry) || root->thread_size > ENTRY_SIZE_MAX)) {
+		problem(problems, "gorgon_debug_root: thread size is %u; %zu to %u expected", root->thread_size,
+			sizeof(entry), ENTRY_SIZE_MAX);
+		return;
+	}
+	for (uint64_t addr = root->thread_head; addr; prev = addr, addr = entry.next) {
+		if (!may_step(walk, "threads", addr, count, THREAD_MAX))
+			return;
+		if (!target_read(walk->target, addr, &entry, sizeof(entry))) {
+			problem(problems, "a thread at 0x%lx cannot be read", addr);
+			return;
+		}
+		count++;
+		if (entry.prev != prev)
+			problem(problems, "thread %lu: 'prev' is 0x%lx; 0x%lx expected", entry.tid, entry.prev, prev);
+		if (!entry.tid || entry.tid > INT32_MAX)
+			problem(problems, "thread at 0x%lx: %lu is no thread's number", addr, entry.tid);
+		if (!has_slots(walk, addr, &entry))
+			problem(problems, "thread %lu: its %lu slots at 0x%lx cannot be read", entry.tid,
+				entry.slot_count, entry.slots);
+	}
+	if (count != root->thread_count)
+		problem(problems, "%zu threads in the list; the root counts %u", count, root->thread_count);
+}
+
 // True: its lists may be followed.
 static bool check_root(const struct gorgon_debug_root *root, struct problems *problems)
 {
@@ -287,6 +337,8 @@ bool snapshot_read_root(struct target *target, uint64_t addr, unsigned flags,
 	snapshot->sequence = root.sequence;
 	if (!(root.sequence & 1) || flags & SNAPSHOT_ANYWAY)
 		read_namespaces(&walk, &root);
+	if (flags & SNAPSHOT_CHECKS && (!(root.sequence & 1) || flags & SNAPSHOT_ANYWAY))
+		check_threads(&walk, &root);
 	progress_end();
 	address_set_deinit(&walk.seen);
 	snapshot->consistent = !(root.sequence & 1) &&
@@ -388,6 +440,16 @@ bool snapshot_take(struct target *target, unsigned flags, struct snapshot *snaps
 		usleep(200);
 	if (found && !snapshot->consistent)
 		found = take_once(target, &heads, flags | SNAPSHOT_ANYWAY, snapshot);
+	if (target->cut_off)
+		problem(&snapshot->problems, "%s: the core was cut off: %lu bytes of it are missing", target->name,
+			target->cut_off);
+	if (!found && !snapshot->problems.count && target_open_error())
+		problem(&snapshot->problems, "%s: its files cannot be opened: %s", target->name,
+			strerror(target_open_error()));
+	if (!found && !snapshot->problems.count && heads.root_count + heads.descriptor_count)
+		problem(&snapshot->problems,
+			"%s: gorgon_debug_root and __jit_debug_descriptor are not in use, or cannot be read",
+			target->name);
 	if (!found && !snapshot->problems.count)
 		problem(&snapshot->problems,
 			"%s: none of its files has gorgon_debug_root or "

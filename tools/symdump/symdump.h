@@ -97,6 +97,7 @@ struct target {
 	int memory;       /* /proc/PID/mem, or the core */
 	bool no_readv;    /* process_vm_readv() is not to be had */
 	Elf *core;
+	uint64_t cut_off; /* bytes of the core that its file does not have */
 	struct segment *segments;
 	size_t segment_count;
 	struct mapping *mappings;
@@ -114,6 +115,11 @@ bool target_read(const struct target *target, uint64_t addr, void *bytes, size_t
 uint8_t *target_copy(const struct target *target, uint64_t addr, size_t size);
 /* Read the mappings of a live process anew. */
 bool target_update(struct target *target, struct problems *problems);
+/*
+ * Why a file that is there could not be opened (no descriptors, no memory), the first time; 0: that
+ * has not happened. What depends on the file is not all there then.
+ */
+int target_open_error(void);
 const struct mapping *target_find_mapping(const struct target *target, uint64_t addr);
 /*
  * Open a regular file by a name that came from the target: below its root, links
@@ -189,8 +195,8 @@ struct snapshot {
 enum {
 	SNAPSHOT_SYMFILES = 1, /* copy the symfiles, too */
 	SNAPSHOT_MAPPINGS = 2, /* read the mappings of that moment, too */
-	SNAPSHOT_CHECKS =
-		4, /* look at the symfiles' headers, and at the JIT lists beside a registry */
+	/* look at the symfiles' headers, at the list of threads, and at the JIT lists beside a registry */
+	SNAPSHOT_CHECKS = 4,
 	SNAPSHOT_ANYWAY = 8, /* follow the lists although they are just being changed */
 };
 
@@ -227,6 +233,7 @@ struct object *snapshot_add_object(struct snapshot *snapshot);
 void snapshot_drop_object(struct snapshot *snapshot);
 void snapshot_read_symfile(struct target *target, struct snapshot *snapshot, struct object *object,
 			   unsigned flags);
+bool symfile_is_elf(struct target *target, uint64_t addr, uint64_t size);
 void snapshot_reset(struct snapshot *snapshot);
 void snapshot_index(struct snapshot *snapshot);
 

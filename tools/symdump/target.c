@@ -138,6 +138,21 @@ const struct mapping *target_find_mapping(const struct target *target, uint64_t 
 	return &target->mappings[low];
 }
 
+static int open_error;
+
+int target_open_error(void)
+{
+	return open_error;
+}
+
+// That it is not there, or not for us, is an answer; that we cannot look is none.
+static int note_error(int fd)
+{
+	if (fd < 0 && !open_error && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+		open_error = errno;
+	return fd;
+}
+
 // Opens what a descriptor of O_PATH stands for, which is closed. To open a device may start
 // something: so it is looked at first.
 static int open_regular(int at)
@@ -150,7 +165,7 @@ static int open_regular(int at)
 		return -1;
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", at);
 	if (!fstat(at, &st) && S_ISREG(st.st_mode))
-		fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+		fd = note_error(open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY));
 	close(at);
 	return fd;
 }
@@ -164,14 +179,14 @@ int target_open_file(const struct target *target, const char *path)
 
 	if (*path != '/')
 		return -1;
-	return open_regular((int)syscall(SYS_openat2, target->root, path, &how, sizeof(how)));
+	return open_regular(note_error((int)syscall(SYS_openat2, target->root, path, &how, sizeof(how))));
 }
 
 static int open_vdso(const struct target *target, const struct mapping *mapping)
 {
 	size_t size = mapping->end - mapping->start;
 	uint8_t *data = size <= VDSO_MAX ? target_copy(target, mapping->start, size) : NULL;
-	int fd = data ? memfd_create("vdso", MFD_CLOEXEC) : -1;
+	int fd = data ? note_error(memfd_create("vdso", MFD_CLOEXEC)) : -1;
 
 	if (fd >= 0 && write(fd, data, size) != (ssize_t)size) {
 		close(fd);
@@ -191,7 +206,7 @@ int target_open_mapping(const struct target *target, const struct mapping *mappi
 	if (target->pid && !*target->sysroot) {
 		snprintf(name, sizeof(name), "/proc/%d/map_files/%lx-%lx", target->pid,
 			 mapping->start, mapping->end);
-		fd = open_regular(open(name, O_PATH | O_CLOEXEC));
+		fd = open_regular(note_error(open(name, O_PATH | O_CLOEXEC)));
 	}
 	return fd >= 0 ? fd : target_open_file(target, mapping->path);
 }

@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include "symdump.h"
 
+#include "printable.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,43 +46,13 @@ char *format(const char *fmt, ...)
 	return check_memory(ret);
 }
 
-// Bytes of the UTF-8 character at @s, or 0 when there is none that may be printed.
-static size_t printable(const unsigned char *s, size_t size)
-{
-	uint32_t code = *s;
-	size_t length = code < 0x80       ? 1
-			: code >> 5 == 6  ? 2
-			: code >> 4 == 14 ? 3
-			: code >> 3 == 30 ? 4
-					  : 0;
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-
-	if (!length || length > size)
-		return 0;
-	if (length == 1)
-		return code >= 0x20 && code != 0x7f;
-	code &= 0x7fu >> length;
-	for (size_t i = 1; i < length; i++) {
-		if (s[i] >> 6 != 2)
-			return 0;
-		code = code << 6 | (s[i] & 0x3f);
-	}
-	if (code < least[length] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-		return 0;
-	// Controls, and the marks that turn the direction of writing.
-	if (code < 0xa0 || (code >= 0x200b && code < 0x2010) || (code >= 0x2028 && code < 0x2030) ||
-	    (code >= 0x2060 && code < 0x2070) || code == 0xfeff)
-		return 0;
-	return length;
-}
-
 char *clean_text(const char *bytes, size_t size)
 {
 	char *ret = zalloc(size + 1, 1);
 	size_t out = 0;
 
 	for (size_t i = 0; i < size && bytes[i];) {
-		size_t length = printable((const unsigned char *)bytes + i, size - i);
+		size_t length = gorgon_printable((const unsigned char *)bytes + i, size - i);
 
 		if (length)
 			memcpy(ret + out, bytes + i, length);

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Would GDB recognize this file?
+ *
+ * GDB opens a file that a symfile refers to when it reads the symfile. If BFD, its library, does
+ * not recognize the file ("can't read symbols: file format not recognized"), the error ends the
+ * reading of the whole list: none of the objects behind this one is known then. BFD looks at
+ * every section's header to find out, at those of sections that GDB never uses as well, and at
+ * how long it will be when inflated if it is compressed and has DWARF. So that is looked at here,
+ * and a file that fails has no reference to it: its object is described by its names.
+ *
+ * A little more is refused than BFD refuses (seen in that of GDB 13): sections beyond the file,
+ * and lengths that no compression of the data can have, over which GDB stumbles later.
+ *
+ * Not handled: that the data inflates to the length that the header states. That takes a tenth of
+ * a second for a libpython, and GDB loses the DWARF of one file when it does not.
+ *
+ * Specification: gABI chapter 4, "Section Header", "Compression Header".
+ */
+#include "recognized.h"
+
+#include <endian.h>
+#include <string.h>
+
+#ifndef ELFCOMPRESS_ZSTD
+#define ELFCOMPRESS_ZSTD 2
+#endif
+
+/* No byte of deflate's stands for more than that many. */
+#define ZLIB_RATIO_MAX 1032
+/* BFD asks for an exponent that is smaller than the number of bits. */
+#define ALIGN_MAX (UINT64_C(1) << 62)
+
+static bool is_debug_name(const char *name)
+{
+	return !strncmp(name, ".debug_", strlen(".debug_")) || !strncmp(name, ".zdebug_", strlen(".zdebug_"));
+}
+
+/* Can @size bytes be what @packed bytes of a zlib stream, the first of them @head, inflate to? */
+static bool is_zlib(const uint8_t head[2], uint64_t packed, uint64_t size)
+{
+	// method 8, and a checksum of the two bytes
+	if ((head[0] & 15) != 8 || (head[0] << 8 | head[1]) % 31 != 0)
+		return false;
+	// what does not get smaller is stored in blocks, with a few bytes for each
+	return size / ZLIB_RATIO_MAX <= packed && packed <= size + size / 8 + 64;
+}
+
+static bool is_sound_chdr(const struct jitreg_object *object, const GElf_Shdr *shdr)
+{
+	struct {
+		Elf64_Chdr chdr;
+		uint8_t data[2];
+	} head;
+
+	if (shdr->sh_size < sizeof(head.chdr) + sizeof(head.data) ||
+	    jitreg_object_read(object, shdr->sh_offset, &head, sizeof(head.chdr) + sizeof(head.data)))
+		return false;
+	if (head.chdr.ch_size > UINT32_MAX || head.chdr.ch_addralign & (head.chdr.ch_addralign - 1))
+		return false;
+	if (head.chdr.ch_type == ELFCOMPRESS_ZSTD)
+		return true;
+	return head.chdr.ch_type == ELFCOMPRESS_ZLIB &&
+	       is_zlib(head.data, shdr->sh_size - sizeof(head.chdr), head.chdr.ch_size);
+}
+
+/* "ZLIB", then the length, the most significant byte first: how binutils once did it. */
+static bool is_sound_old_style(const struct jitreg_object *object, const GElf_Shdr *shdr, bool must)
+{
+	uint8_t head[14];
+	uint64_t size;
+
+	if (shdr->sh_size < sizeof(head))
+		return !must;
+	if (jitreg_object_read(object, shdr->sh_offset, head, sizeof(head)))
+		return false;
+	if (memcmp(head, "ZLIB", 4) != 0)
+		return !must;
+	memcpy(&size, head + 4, sizeof(size));
+	size = be64toh(size);
+	return size <= UINT32_MAX && is_zlib(head + 12, shdr->sh_size - 12, size);
+}
+
+/* BFD takes any section with DWARF for an old-style one that begins like one; strings may. */
+static bool is_sound_debug(const struct jitreg_object *object, const char *name, const GElf_Shdr *shdr)
+{
+	if (shdr->sh_flags & SHF_COMPRESSED)
+		return is_sound_chdr(object, shdr);
+	return !strcmp(name, ".debug_str") || is_sound_old_style(object, shdr, name[1] == 'z');
+}
+
+static bool is_sound_table(const GElf_Shdr *shdr)
+{
+	switch (shdr->sh_type) {
+	case SHT_SYMTAB:
+	case SHT_DYNSYM:
+		return shdr->sh_entsize == sizeof(Elf64_Sym) && shdr->sh_info <= shdr->sh_size / sizeof(Elf64_Sym);
+	case SHT_REL:
+		return shdr->sh_entsize == sizeof(Elf64_Rel);
+	case SHT_RELA:
+		return shdr->sh_entsize == sizeof(Elf64_Rela);
+	default:
+		return true;
+	}
+}
+
+static bool is_sound(const struct jitreg_object *object, const char *name, const GElf_Shdr *shdr)
+{
+	bool has_target = shdr->sh_type == SHT_REL || shdr->sh_type == SHT_RELA || shdr->sh_flags & SHF_INFO_LINK;
+
+	if (!name || shdr->sh_link >= object->shdr_count || (has_target && shdr->sh_info >= object->shdr_count) ||
+	    shdr->sh_addralign > ALIGN_MAX || !is_sound_table(shdr))
+		return false;
+	if (shdr->sh_type == SHT_NOBITS)
+		return true;
+	return jitreg_range_ok(shdr->sh_offset, shdr->sh_size, (uint64_t)object->st.st_size) &&
+	       (!is_debug_name(name) || is_sound_debug(object, name, shdr));
+}
+
+bool jitreg_object_is_recognized(const struct jitreg_object *object)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+
+	if (object->shstrndx == SHN_UNDEF)
+		return false;
+	while ((scn = elf_nextscn(object->elf, scn)))
+		if (!gelf_getshdr(scn, &shdr) ||
+		    (shdr.sh_type != SHT_NULL &&
+		     !is_sound(object, elf_strptr(object->elf, object->shstrndx, shdr.sh_name), &shdr)))
+			return false;
+	return true;
+}
