@@ -135,6 +135,10 @@ $(MOD)/new/libversion.so: $(MOD_SRC)/version.c $(MOD_SRC)/version2.map
 	$(MOD_CC) $< -DVERSION_ONLY_2 -Wl,--version-script=$(MOD_SRC)/version2.map
 $(MOD)/libversion_user.so: $(MOD_SRC)/version_user.c $(MOD)/libversion.so
 	$(MOD_CC) $< -lversion $(ORIGIN)' -Wl,--enable-new-dtags
+# A version that is called like the library, as libjansson's: both have one name entry.
+MODULES += $(MOD)/libversion_own.so
+$(MOD)/libversion_own.so: $(MOD_SRC)/version.c
+	$(MOD_CC) $< -DVERSION_ONLY_2 -Wl,--default-symver
 $(MOD)/libversion_broken.so: $(MOD_SRC)/version_user.c $(MOD)/libversion.so $(MOD)/new/libversion.so
 	$(MOD_CC) $< -lversion $(ORIGIN)/new' -Wl,--enable-new-dtags
 
