@@ -16,6 +16,7 @@ typedef int get_fn(void);
 // Wrappers in libdl.so.
 static struct {
 	void *(*open)(const char *path, int mode);
+	void *(*mopen)(long id, const char *path, int mode);
 	void *(*sym)(void *handle, const char *name);
 	void *(*sym_default)(const char *name);
 	void *(*sym_next)(const char *name);
@@ -34,6 +35,7 @@ static void use(const struct linker *linker, const char *module)
 	void *handle = compare_open(linker, module, 0);
 
 	dl.open = compare_find(linker, handle, "user_dlopen");
+	dl.mopen = compare_find(linker, handle, "user_dlmopen");
 	dl.sym = compare_find(linker, handle, "user_dlsym");
 	dl.sym_default = compare_find(linker, handle, "user_dlsym_default");
 	dl.sym_next = compare_find(linker, handle, "user_dlsym_next");
@@ -132,6 +134,33 @@ static void open_noload_promotes(const struct linker *linker)
 	open_module("libtop.so", RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
 	tell("top", dl.sym_default("top_get"));
 	tell("bottom", dl.sym_default("bottom_get"));
+}
+
+// LM_ID_BASE is where the caller is.
+static void dlmopen_base(const struct linker *linker)
+{
+	void *handle, *null;
+	Lmid_t id = -2;
+
+	use(linker, "libdl.so");
+	handle = tell("open", dl.mopen(LM_ID_BASE, test_module("libbasic.so"), RTLD_NOW));
+	tell("sum", dl.sym(handle, "basic_sum"));
+	say("info %d", dl.info(handle, RTLD_DI_LMID, &id));
+	say("id %ld", id);
+	say("same %d", dl.open(test_module("libbasic.so"), RTLD_NOW) == handle);
+	close_handle(handle);
+	close_handle(handle);
+	null = tell("null", dl.mopen(LM_ID_BASE, NULL, RTLD_NOW));
+	tell("sum", dl.sym(null, "basic_sum"));
+	tell("mode", dl.mopen(LM_ID_BASE, test_module("libbasic.so"), 0));
+}
+
+static void dlmopen_elsewhere(const struct linker *linker)
+{
+	use(linker, "libdl.so");
+	tell("unused", dl.mopen(7, test_module("libbasic.so"), RTLD_NOW));
+	tell("null", dl.mopen(LM_ID_NEWLM, NULL, RTLD_NOW));
+	tell("new", dl.mopen(LM_ID_NEWLM, "libm.so.6", RTLD_NOW));
 }
 
 static void open_nodelete(const struct linker *linker)
@@ -588,6 +617,12 @@ static const struct compare_case cases[] = {
 	{.name = "dlopen_noload_global_promotes_with_dependencies", .run = open_noload_promotes,
 	 .says = "+bottom1 +bottom2 +middle1 +middle2 +top1 +top2 open yes local no! open yes "
 		 "top yes bottom yes"},
+	{.name = "dlmopen_of_the_base_namespace_is_dlopen", .run = dlmopen_base,
+	 .says = "+basic open yes sum yes info 0 id 0 same 1 close 0 -basic close 0 null yes sum no! "
+		 "mode no!"},
+	{.name = "dlmopen_of_another_namespace_fails", .run = dlmopen_elsewhere,
+	 .says = "unused no! null no! new yes", .private_says = "unused no! null no! new no!",
+	 .why = "what the system's linker loads into a new one outlives the private namespace"},
 	{.name = "dlopen_nodelete_stays", .run = open_nodelete,
 	 .says = "+basic open yes close 0 close 0 same 1"},
 	{.name = "dlopen_noload_nodelete_stays", .run = open_noload_nodelete,
