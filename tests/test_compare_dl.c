@@ -534,7 +534,8 @@ static void info_search(const struct linker *linker)
 
 struct walk {
 	int position, program_at, found;
-	unsigned long long adds, subs;
+	unsigned long long adds, subs, first_adds, first_subs;
+	bool differ; // entries of one walk
 };
 
 static int visit(struct dl_phdr_info *object, size_t size, void *arg)
@@ -549,6 +550,11 @@ static int visit(struct dl_phdr_info *object, size_t size, void *arg)
 		walk->adds = object->dlpi_adds;
 		walk->subs = object->dlpi_subs;
 	}
+	if (!walk->position) {
+		walk->first_adds = object->dlpi_adds;
+		walk->first_subs = object->dlpi_subs;
+	}
+	walk->differ |= object->dlpi_adds != walk->first_adds || object->dlpi_subs != walk->first_subs;
 	walk->position++;
 	return 0;
 }
@@ -577,6 +583,25 @@ static void iterate(const struct linker *linker)
 	dl.iterate(visit, &last);
 	say("found %d fewer %d", last.found, second.position - last.position);
 	say("%d", dl.iterate(stop_at_once, NULL));
+}
+
+// Who asks only the first entry, the program's, whether anything has changed (unwinders do).
+static void iterate_counters(const struct linker *linker)
+{
+	struct walk before = {0}, between = {0}, after = {0};
+	void *handle;
+
+	use(linker, "libdl.so");
+	dl.iterate(visit, &before);
+	handle = open_module("libbasic.so", RTLD_NOW);
+	dl.iterate(visit, &between);
+	close_handle(handle);
+	dl.iterate(visit, &after);
+	say("adds %llu %llu", between.first_adds - before.first_adds,
+	    after.first_adds - between.first_adds);
+	say("subs %llu %llu", between.first_subs - before.first_subs,
+	    after.first_subs - between.first_subs);
+	say("differ %d", before.differ || between.differ || after.differ);
 }
 
 static void say_object(void *address)
@@ -682,6 +707,8 @@ static const struct compare_case cases[] = {
 	{.name = "dlinfo_search_path_is_not_told", .run = info_search, .says = "+basic open yes 0",
 	 .private_says = "+basic open yes -1!",
 	 .why = "nothing that CPython or its extensions load asks for it"},
+	{.name = "dl_iterate_phdr_first_entry_counts_all", .run = iterate_counters,
+	 .says = "+basic open yes -basic close 0 adds 1 0 subs 0 1 differ 0"},
 	{.name = "dl_iterate_phdr_counts_objects", .run = iterate,
 	 .says = "+basic open yes 0 program 0 found 1 open yes! adds 1 subs 1 -basic close 0 "
 		 "found 0 fewer 1 5"},
