@@ -19,6 +19,7 @@
 
 #define _GNU_SOURCE
 #include "image.h"
+#include "eh_frame.h"
 #include "error.h"
 #include "arch.h"
 #include "place.h"
@@ -187,24 +188,6 @@ static struct gorgon_error *read_tls(struct gorgon_image *image, const GElf_Phdr
 	return NULL;
 }
 
-// Length-prefixed records up to a zero length (LSB "Exception Frames"). Registering
-// with the unwinder by hand walks to that terminator, so it must exist for that.
-static bool eh_frame_is_terminated(const uint8_t *p, uint64_t size)
-{
-	while (size >= 4) {
-		uint32_t length;
-
-		memcpy(&length, p, 4);
-		if (!length)
-			return true;
-		if (length == UINT32_MAX || length > size - 4)
-			return false;
-		p += 4 + (uint64_t)length;
-		size -= 4 + (uint64_t)length;
-	}
-	return false;
-}
-
 // .eh_frame_hdr: version 1, then the encoding of the pointer to .eh_frame, for
 // which every linker writes DW_EH_PE_pcrel | DW_EH_PE_sdata4.
 static void find_eh_frame(struct gorgon_image *image, const GElf_Phdr *ph)
@@ -225,8 +208,11 @@ static void find_eh_frame(struct gorgon_image *image, const GElf_Phdr *ph)
 	size = seg->file_size - (vaddr - seg->vaddr);
 	frame = gorgon_image_at(image, vaddr, size);
 	image->eh_frame_hdr_vaddr = ph->p_vaddr;
-	if (frame && eh_frame_is_terminated(frame, size))
+	// Registering with the unwinder by hand walks to the terminator.
+	if (frame && gorgon_eh_frame_is_terminated(frame, size)) {
 		image->eh_frame_vaddr = vaddr;
+		image->eh_frame_size = size;
+	}
 }
 
 static struct gorgon_error *read_phdrs(struct gorgon_image *image)

@@ -208,6 +208,9 @@ $(MOD)/libthrow_static.so: $(MOD_SRC)/throw.cc $(MOD_SRC)/throw.h
 MODULES += $(MOD)/libunwind_probe.so $(MOD)/libthrow_init.so
 $(MOD)/libunwind_probe.so: $(MOD_SRC)/unwind.cc $(MOD_SRC)/note.h
 	$(MOD_CXX) $< $(ORIGIN)'
+MODULES += $(MOD)/libunwind_late.so
+$(MOD)/libunwind_late.so: $(MOD_SRC)/unwind_late.cc
+	$(MOD_CXX) $<
 $(MOD)/libthrow_init.so: $(MOD_SRC)/throw_init.cc
 	$(MOD_CXX) $<
 $(MOD)/libcatch.so: $(MOD_SRC)/catch.cc $(MOD_SRC)/throw.h $(MOD)/libthrow.so
