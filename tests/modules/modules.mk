@@ -27,7 +27,8 @@ $(MOD)/libbasic_textrel.so: MOD_FLAGS = -fno-pic -mcmodel=large -Wl,-z,notext
 $(MOD)/libbasic_gnu.so: MOD_FLAGS = -Wl,--hash-style=gnu
 $(MOD)/libbasic_gold.so: MOD_FLAGS = -fuse-ld=gold
 $(MOD)/libbasic_strip.so: MOD_FLAGS = -Wl,--strip-all
-MOD_BASIC := relr sysv gnu align textrel gold strip
+$(MOD)/libbasic_isa.so: MOD_FLAGS = -Wl,-z,x86-64-v2
+MOD_BASIC := relr sysv gnu align textrel gold strip isa
 MODULES += $(MOD_BASIC:%=$(MOD)/libbasic_%.so)
 
 $(MOD_BASIC:%=$(MOD)/libbasic_%.so): $(MOD_SRC)/basic.c $(MOD_SRC)/note.h
