@@ -516,6 +516,25 @@ static void symbol_types(const struct linker *linker)
 	}
 }
 
+static void filters(const struct linker *linker)
+{
+	static const char *const modules[] = {"libfilter.so", "libauxiliary.so"};
+
+	for (size_t i = 0; i < 2; i++) {
+		void *handle = compare_try(linker, test_module(modules[i]));
+
+		if (handle)
+			say("%d", FIND(linker, handle, get_fn *, "filter_answer")());
+	}
+}
+
+static void shared_filter(const struct linker *linker)
+{
+	void *handle = compare_open(linker, "libfilter_user.so", 0);
+
+	say("%d", FIND(linker, handle, get_fn *, "filter_user")());
+}
+
 #define RELOC(test, function, text)                                                                \
 	{                                                                                          \
 		.name = test, .module = "libreloc.so", .probe = function, .says = text             \
@@ -571,6 +590,11 @@ static const struct compare_case cases[] = {
 		 "5 loaded found 7 loaded not found 9 loaded not found 11 loaded not found "
 		 "15 loaded not found"},
 
+	{.name = "scope_filter_is_refused", .run = filters, .says = "loaded 2 loaded 2",
+	 .private_says = "refused refused",
+	 .why = "nothing of today is one; shared it works, and what it has itself is never run"},
+	{.name = "scope_filter_that_is_shared_works", .run = shared_filter, .share = "libfilter.so",
+	 .says = "2"},
 	{.name = "scope_local_object_is_not_seen", .run = who_local, .says = "+first +plain plain"},
 	{.name = "scope_global_object_comes_first", .run = who_global,
 	 .says = "+first +plain first"},

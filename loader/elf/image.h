@@ -71,6 +71,7 @@ struct gorgon_image {
 	struct gorgon_hash_sysv sysv; /* likewise */
 
 	const char *soname, *rpath, *runpath; /* or NULL */
+	const char *filtee; /* of DT_FILTER or DT_AUXILIARY, or NULL */
 	const char **needed;
 	size_t needed_count;
 

@@ -154,6 +154,10 @@ static struct gorgon_error *read_names(struct gorgon_image *image, const struct 
 		case DT_RUNPATH:
 			image->runpath = name;
 			break;
+		case DT_FILTER:
+		case DT_AUXILIARY:
+			image->filtee = name;
+			break;
 		default:
 			continue;
 		}

@@ -136,6 +136,17 @@ $(MOD)/new/libversion.so: $(MOD_SRC)/version.c $(MOD_SRC)/version2.map
 	$(MOD_CC) $< -DVERSION_ONLY_2 -Wl,--version-script=$(MOD_SRC)/version2.map
 $(MOD)/libversion_user.so: $(MOD_SRC)/version_user.c $(MOD)/libversion.so
 	$(MOD_CC) $< -lversion $(ORIGIN)' -Wl,--enable-new-dtags
+# Two filters in front of one library.
+MODULES += $(MOD)/libfiltee.so $(MOD)/libfilter.so $(MOD)/libauxiliary.so \
+	$(MOD)/libfilter_user.so
+$(MOD)/libfilter_user.so: $(MOD_SRC)/filter.c $(MOD)/libfilter.so
+	$(MOD_CC) $< -DFILTER_USER -lfilter $(ORIGIN)'
+$(MOD)/libfiltee.so: $(MOD_SRC)/filter.c
+	$(MOD_CC) $< -DFILTER_ANSWER=2
+$(MOD)/libfilter.so: $(MOD_SRC)/filter.c $(MOD)/libfiltee.so
+	$(MOD_CC) $< -Wl,--filter=libfiltee.so $(ORIGIN)'
+$(MOD)/libauxiliary.so: $(MOD_SRC)/filter.c $(MOD)/libfiltee.so
+	$(MOD_CC) $< -Wl,--auxiliary=libfiltee.so $(ORIGIN)'
 # A version that is called like the library, as libjansson's: both have one name entry.
 MODULES += $(MOD)/libversion_own.so
 $(MOD)/libversion_own.so: $(MOD_SRC)/version.c
