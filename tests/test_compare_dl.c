@@ -16,6 +16,7 @@ typedef int get_fn(void);
 // Wrappers in libdl.so.
 static struct {
 	void *(*open)(const char *path, int mode);
+	void *(*mopen)(long id, const char *path, int mode);
 	void *(*sym)(void *handle, const char *name);
 	void *(*sym_default)(const char *name);
 	void *(*sym_next)(const char *name);
@@ -34,6 +35,7 @@ static void use(const struct linker *linker, const char *module)
 	void *handle = compare_open(linker, module, 0);
 
 	dl.open = compare_find(linker, handle, "user_dlopen");
+	dl.mopen = compare_find(linker, handle, "user_dlmopen");
 	dl.sym = compare_find(linker, handle, "user_dlsym");
 	dl.sym_default = compare_find(linker, handle, "user_dlsym_default");
 	dl.sym_next = compare_find(linker, handle, "user_dlsym_next");
@@ -132,6 +134,33 @@ static void open_noload_promotes(const struct linker *linker)
 	open_module("libtop.so", RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
 	tell("top", dl.sym_default("top_get"));
 	tell("bottom", dl.sym_default("bottom_get"));
+}
+
+// LM_ID_BASE is where the caller is.
+static void dlmopen_base(const struct linker *linker)
+{
+	void *handle, *null;
+	Lmid_t id = -2;
+
+	use(linker, "libdl.so");
+	handle = tell("open", dl.mopen(LM_ID_BASE, test_module("libbasic.so"), RTLD_NOW));
+	tell("sum", dl.sym(handle, "basic_sum"));
+	say("info %d", dl.info(handle, RTLD_DI_LMID, &id));
+	say("id %ld", id);
+	say("same %d", dl.open(test_module("libbasic.so"), RTLD_NOW) == handle);
+	close_handle(handle);
+	close_handle(handle);
+	null = tell("null", dl.mopen(LM_ID_BASE, NULL, RTLD_NOW));
+	tell("sum", dl.sym(null, "basic_sum"));
+	tell("mode", dl.mopen(LM_ID_BASE, test_module("libbasic.so"), 0));
+}
+
+static void dlmopen_elsewhere(const struct linker *linker)
+{
+	use(linker, "libdl.so");
+	tell("unused", dl.mopen(7, test_module("libbasic.so"), RTLD_NOW));
+	tell("null", dl.mopen(LM_ID_NEWLM, NULL, RTLD_NOW));
+	tell("new", dl.mopen(LM_ID_NEWLM, "libm.so.6", RTLD_NOW));
 }
 
 static void open_nodelete(const struct linker *linker)
@@ -505,7 +534,8 @@ static void info_search(const struct linker *linker)
 
 struct walk {
 	int position, program_at, found;
-	unsigned long long adds, subs;
+	unsigned long long adds, subs, first_adds, first_subs;
+	bool differ; // entries of one walk
 };
 
 static int visit(struct dl_phdr_info *object, size_t size, void *arg)
@@ -520,6 +550,11 @@ static int visit(struct dl_phdr_info *object, size_t size, void *arg)
 		walk->adds = object->dlpi_adds;
 		walk->subs = object->dlpi_subs;
 	}
+	if (!walk->position) {
+		walk->first_adds = object->dlpi_adds;
+		walk->first_subs = object->dlpi_subs;
+	}
+	walk->differ |= object->dlpi_adds != walk->first_adds || object->dlpi_subs != walk->first_subs;
 	walk->position++;
 	return 0;
 }
@@ -548,6 +583,25 @@ static void iterate(const struct linker *linker)
 	dl.iterate(visit, &last);
 	say("found %d fewer %d", last.found, second.position - last.position);
 	say("%d", dl.iterate(stop_at_once, NULL));
+}
+
+// Who asks only the first entry, the program's, whether anything has changed (unwinders do).
+static void iterate_counters(const struct linker *linker)
+{
+	struct walk before = {0}, between = {0}, after = {0};
+	void *handle;
+
+	use(linker, "libdl.so");
+	dl.iterate(visit, &before);
+	handle = open_module("libbasic.so", RTLD_NOW);
+	dl.iterate(visit, &between);
+	close_handle(handle);
+	dl.iterate(visit, &after);
+	say("adds %llu %llu", between.first_adds - before.first_adds,
+	    after.first_adds - between.first_adds);
+	say("subs %llu %llu", between.first_subs - before.first_subs,
+	    after.first_subs - between.first_subs);
+	say("differ %d", before.differ || between.differ || after.differ);
 }
 
 static void say_object(void *address)
@@ -588,6 +642,12 @@ static const struct compare_case cases[] = {
 	{.name = "dlopen_noload_global_promotes_with_dependencies", .run = open_noload_promotes,
 	 .says = "+bottom1 +bottom2 +middle1 +middle2 +top1 +top2 open yes local no! open yes "
 		 "top yes bottom yes"},
+	{.name = "dlmopen_of_the_base_namespace_is_dlopen", .run = dlmopen_base,
+	 .says = "+basic open yes sum yes info 0 id 0 same 1 close 0 -basic close 0 null yes sum no! "
+		 "mode no!"},
+	{.name = "dlmopen_of_another_namespace_fails", .run = dlmopen_elsewhere,
+	 .says = "unused no! null no! new yes", .private_says = "unused no! null no! new no!",
+	 .why = "what the system's linker loads into a new one outlives the private namespace"},
 	{.name = "dlopen_nodelete_stays", .run = open_nodelete,
 	 .says = "+basic open yes close 0 close 0 same 1"},
 	{.name = "dlopen_noload_nodelete_stays", .run = open_noload_nodelete,
@@ -647,6 +707,8 @@ static const struct compare_case cases[] = {
 	{.name = "dlinfo_search_path_is_not_told", .run = info_search, .says = "+basic open yes 0",
 	 .private_says = "+basic open yes -1!",
 	 .why = "nothing that CPython or its extensions load asks for it"},
+	{.name = "dl_iterate_phdr_first_entry_counts_all", .run = iterate_counters,
+	 .says = "+basic open yes -basic close 0 adds 1 0 subs 0 1 differ 0"},
 	{.name = "dl_iterate_phdr_counts_objects", .run = iterate,
 	 .says = "+basic open yes 0 program 0 found 1 open yes! adds 1 subs 1 -basic close 0 "
 		 "found 0 fewer 1 5"},

@@ -8,7 +8,9 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 // What libtls_host_ie.so refers to.
 TEST_EXPORT __thread int test_host_tls = 51;
@@ -436,6 +438,103 @@ static void cycle(const struct linker *linker)
 	linker->close(handle);
 }
 
+// A file that is right but for what @change says.
+static void try_built(const struct linker *linker, const char *name, const struct elf_builder *builder,
+		      const struct elf_change *changes, size_t count, const char *symbol)
+{
+	struct elf_file file = elf_build(builder);
+	const char *path = test_temp(name);
+	void *handle;
+
+	for (size_t i = 0; i < count; i++)
+		elf_apply(&file, &changes[i]);
+	test_write(path, file.data, file.size);
+	elf_file_deinit(&file);
+	handle = compare_try(linker, path);
+	if (handle && symbol)
+		say("%s", linker->find(handle, symbol) ? "found" : "not found");
+}
+
+static void osabi(const struct linker *linker)
+{
+	static const struct elf_builder plain = {0};
+	static const uint8_t kinds[][2] = {{0, 0}, {0, 1}, {3, 0}, {3, 1}, {3, 2}, {3, 3}, {3, 40}, {9, 0}, {255, 0}};
+	static const struct elf_change padding = IDENT(EI_PAD + 2, 1);
+	char name[32];
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		const struct elf_change changes[] = {IDENT(EI_OSABI, kinds[i][0]),
+						     IDENT(EI_ABIVERSION, kinds[i][1])};
+
+		snprintf(name, sizeof(name), "abi%zu.so", i);
+		say("%u/%u", kinds[i][0], kinds[i][1]);
+		try_built(linker, name, &plain, changes, 2, NULL);
+	}
+	say("padding");
+	try_built(linker, "padding.so", &plain, &padding, 1, NULL);
+}
+
+// A copy with other levels of the processor: the bits of GNU_PROPERTY_X86_ISA_1_NEEDED.
+static void try_isa(const struct linker *linker, const char *name, uint32_t isa)
+{
+	static const uint32_t property[] = {GNU_PROPERTY_X86_ISA_1_NEEDED, sizeof(isa)};
+	const char *path = test_temp(name);
+	size_t size;
+	uint8_t *data = test_read(test_module("libbasic_isa.so"), &size);
+	uint8_t *found = memmem(data, size, property, sizeof(property));
+
+	if (!found)
+		abort();
+	memcpy(found + sizeof(property), &isa, sizeof(isa));
+	test_write(path, data, size);
+	free(data);
+	say("%x", isa);
+	compare_try(linker, path);
+}
+
+static void isa_levels(const struct linker *linker)
+{
+	try_isa(linker, "isa1.so", GNU_PROPERTY_X86_ISA_1_BASELINE);
+	try_isa(linker, "isa2.so", 0x10000);
+	try_isa(linker, "isa3.so", GNU_PROPERTY_X86_ISA_1_BASELINE | 0x80000000);
+}
+
+static void symbol_types(const struct linker *linker)
+{
+	static const uint8_t types[] = {STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_SECTION, STT_FILE, STT_COMMON, 7, 9, 11, 15};
+	char name[32];
+
+	for (size_t i = 0; i < sizeof(types); i++) {
+		const struct elf_builder_symbol symbols[] = {
+			{.name = "typed", .info = ELF64_ST_INFO(STB_GLOBAL, types[i]), .value = ELF_BUILDER_DATA,
+			 .size = 8},
+			{0}};
+
+		snprintf(name, sizeof(name), "type%zu.so", i);
+		say("%u", types[i]);
+		try_built(linker, name, &(struct elf_builder){.symbols = symbols}, NULL, 0, "typed");
+	}
+}
+
+static void filters(const struct linker *linker)
+{
+	static const char *const modules[] = {"libfilter.so", "libauxiliary.so"};
+
+	for (size_t i = 0; i < 2; i++) {
+		void *handle = compare_try(linker, test_module(modules[i]));
+
+		if (handle)
+			say("%d", FIND(linker, handle, get_fn *, "filter_answer")());
+	}
+}
+
+static void shared_filter(const struct linker *linker)
+{
+	void *handle = compare_open(linker, "libfilter_user.so", 0);
+
+	say("%d", FIND(linker, handle, get_fn *, "filter_user")());
+}
+
 #define RELOC(test, function, text)                                                                \
 	{                                                                                          \
 		.name = test, .module = "libreloc.so", .probe = function, .says = text             \
@@ -481,6 +580,21 @@ static const struct compare_case cases[] = {
 	{.name = "layout_alignment_above_the_page_size_is_kept", .module = "libalign.so",
 	 .probe = "align_probe", .says = "data=1 zero=1"},
 
+	{.name = "file_of_another_abi_is_refused", .run = osabi,
+	 .says = "0/0 loaded 0/1 refused 3/0 loaded 3/1 loaded 3/2 loaded 3/3 loaded 3/40 refused "
+		 "9/0 refused 255/0 refused padding refused"},
+	{.name = "file_for_another_processor_is_refused", .run = isa_levels,
+	 .says = "1 +basic loaded 10000 refused 80000001 refused"},
+	{.name = "symbol_of_an_unknown_type_defines_nothing", .run = symbol_types,
+	 .says = "0 loaded found 1 loaded found 2 loaded found 3 loaded not found 4 loaded not found "
+		 "5 loaded found 7 loaded not found 9 loaded not found 11 loaded not found "
+		 "15 loaded not found"},
+
+	{.name = "scope_filter_is_refused", .run = filters, .says = "loaded 2 loaded 2",
+	 .private_says = "refused refused",
+	 .why = "nothing of today is one; shared it works, and what it has itself is never run"},
+	{.name = "scope_filter_that_is_shared_works", .run = shared_filter, .share = "libfilter.so",
+	 .says = "2"},
 	{.name = "scope_local_object_is_not_seen", .run = who_local, .says = "+first +plain plain"},
 	{.name = "scope_global_object_comes_first", .run = who_global,
 	 .says = "+first +plain first"},

@@ -15,6 +15,7 @@
 // Wrappers in libdl.so.
 static struct {
 	void *(*open)(const char *path, int mode);
+	void *(*mopen)(long id, const char *path, int mode);
 	void *(*sym)(void *handle, const char *name);
 	void *(*sym_default)(const char *name);
 	void *(*sym_next)(const char *name);
@@ -36,6 +37,7 @@ static int setup(void **state)
 		return -1;
 	o = dl.object;
 	dl.open = SYMBOL(o, void *(*)(const char *, int), "user_dlopen");
+	dl.mopen = SYMBOL(o, void *(*)(long, const char *, int), "user_dlmopen");
 	dl.sym = SYMBOL(o, void *(*)(void *, const char *), "user_dlsym");
 	dl.sym_default = SYMBOL(o, void *(*)(const char *), "user_dlsym_default");
 	dl.sym_next = SYMBOL(o, void *(*)(const char *), "user_dlsym_next");
@@ -78,6 +80,23 @@ static void dlopen_path_loads_into_the_callers_namespace(void **state)
 	assert_int_equal(sum(2, 2), 4);
 	assert_int_equal(dl.close(handle), 0);
 	assert_int_equal(test_snapshot().objects, count);
+	assert_string_equal(test_notes(), "+basic -basic ");
+}
+
+static void dlmopen_is_the_callers_namespace_or_an_error(void **state)
+{
+	size_t count = test_snapshot().objects;
+	void *handle = dl.mopen(LM_ID_BASE, test_module("libbasic.so"), RTLD_NOW);
+
+	(void)state;
+	assert_non_null(handle);
+	assert_int_equal(test_snapshot().objects, count + 1);
+	assert_non_null(dl.sym(handle, "basic_sum"));
+	assert_int_equal(dl.close(handle), 0);
+	assert_null(dl.mopen(LM_ID_NEWLM, test_module("libbasic.so"), RTLD_NOW));
+	assert_dlerror("libbasic.so: dlmopen: namespace -1: private code has LM_ID_BASE (0) only");
+	assert_null(dl.mopen(3, NULL, RTLD_NOW));
+	assert_dlerror("(program): dlmopen: namespace 3");
 	assert_string_equal(test_notes(), "+basic -basic ");
 }
 
@@ -439,6 +458,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		case(dlopen_path_loads_into_the_callers_namespace),
+		case(dlmopen_is_the_callers_namespace_or_an_error),
 		case(dlopen_same_library_twice_is_counted),
 		case(dlopen_null_is_the_namespace_then_the_process),
 		case(dlopen_shared_library_gives_the_systems),

@@ -509,7 +509,8 @@ static const struct damage damages[] = {
 	{"relr_address_read_only", {ELF_RELR, false, 0, 0, 8, 0x200}, F, "DT_RELR entry 0: 0x200"},
 	{"relr_address_misaligned", {ELF_RELR, false, 0, 0, 8, ELF_BUILDER_DATA + 4}, F,
 	 "DT_RELR entry 0"},
-	{"relr_starts_with_bitmap", {ELF_RELR, false, 0, 0, 8, 3}, F, "DT_RELR entry 0: 0x0"},
+	{"relr_starts_with_bitmap", {ELF_RELR, false, 0, 0, 8, 3}, F,
+	 "DT_RELR entry 0: a bitmap, expected an address first"},
 	{"relr_address_huge", {ELF_RELR, false, 0, 0, 8, UINT64_MAX - 7}, F, "DT_RELR entry 0"},
 	{"relr_bitmap_leaves", {ELF_RELR, false, 0, 0, 8, 0x3ff0}, F, "DT_RELR entry 1: 0x3ff8"},
 	// constructors and destructors

@@ -121,6 +121,37 @@ static void relocate_relr_adds_bias_to_each_named_word(void **state)
 	test_ns_destroy(ns);
 }
 
+// 63 words further, whether they are to be relocated or not.
+static void relocate_relr_empty_bitmap_advances(void **state)
+{
+	static const uint64_t relr[] = {D, 1, 3};
+	struct gorgon_ns *ns = test_ns();
+	struct gorgon_object *object = NULL;
+	struct elf_builder builder = {.relr = relr, .relr_count = 3};
+	uint64_t bias;
+
+	(void)state;
+	assert_ok(open_built(ns, &builder, &object));
+	bias = bias_of(object);
+	for (uint64_t i = 0; i < 0x320; i += 8)
+		assert_int_equal(at(bias + D + i), i == 0 || i == 64 * 8 ? bias : 0);
+	test_ns_destroy(ns);
+}
+
+// What is written was checked: words behind an empty bitmap are not where they would be without it.
+static void relocate_relr_behind_an_empty_bitmap_is_checked(void **state)
+{
+	static const uint64_t relr[] = {ELF_BUILDER_BSS + 0xe00, 1, 3};
+	struct elf_builder builder = {.relr = relr, .relr_count = 3};
+	struct gorgon_ns *ns = test_ns();
+	struct gorgon_object *object = NULL;
+
+	(void)state;
+	assert_error(open_built(ns, &builder, &object), GORGON_ERROR_FORMAT,
+		     "DT_RELR entry 2: 0x4000 is in no writable segment");
+	test_ns_destroy(ns);
+}
+
 static void relocate_32_bit_value_too_large_is_refused(void **state)
 {
 	static const Elf64_Rela rela[] = {REL(D, 3, 32, 0)};
@@ -441,6 +472,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(relocate_each_kind_gives_its_value),
 		cmocka_unit_test(relocate_relr_adds_bias_to_each_named_word),
+		cmocka_unit_test(relocate_relr_empty_bitmap_advances),
+		cmocka_unit_test(relocate_relr_behind_an_empty_bitmap_is_checked),
 		cmocka_unit_test(relocate_32_bit_value_too_large_is_refused),
 		cmocka_unit_test(relocate_tls_without_segment_is_refused),
 		cmocka_unit_test(relocate_plain_reference_to_tls_is_refused),

@@ -262,6 +262,7 @@ static const struct layout layouts[] = {
 	LAYOUTS("libbasic.so"),	      LAYOUTS("libbasic_relr.so"), LAYOUTS("libbasic_sysv.so"),
 	LAYOUTS("libbasic_gnu.so"),   LAYOUTS("libbasic_align.so"), LAYOUTS("libbasic_gold.so"),
 	LAYOUTS("libbasic_strip.so"), LAYOUTS("libcatch.so"),	    LAYOUTS("libversion.so"),
+	LAYOUTS("libunique_a.so"),    LAYOUTS("libversion_own.so"),
 	{"libtls.so", true}, // its array of 100000 bytes: see the note in rewrite.c
 };
 
@@ -432,6 +433,72 @@ static void dlopen_of_a_versioned_pair_binds_to_the_copy(void **state)
 	(void)state;
 	assert_int_equal(test_in_child(call_versions, NULL), 0);
 	assert_int_equal(test_in_child(call_versions, (void *)(uintptr_t)MANY_LIBRARIES), 0);
+}
+
+// libjansson's way: its one version is called like itself, and both have the same name entry.
+static void rewrite_version_called_like_the_library_keeps_its_name(void **state)
+{
+	const char *from = test_module("libversion_own.so");
+	const char *to = rewritten(from, &renamed);
+
+	(void)state;
+	assert_int_equal(test_run("readelf -VW %s | grep -q 'Flags: none .*Name: libversion_own.so$'", from),
+			 0);
+	assert_int_equal(test_run("readelf -VW %s | grep -q 'Flags: none .*Name: libversion_own.so$'", to),
+			 0);
+}
+
+static int call_own_version(void *arg)
+{
+	void *handle = dlopen(rewritten(test_module("libversion_own.so"), &renamed), RTLD_NOW);
+
+	(void)arg;
+	if (!handle || !dlvsym(handle, "version_number", "libversion_own.so")) {
+		print_error("%s\n", dlerror());
+		return 1;
+	}
+	return 0;
+}
+
+static void dlvsym_of_a_version_called_like_the_library_finds_it(void **state)
+{
+	(void)state;
+	assert_int_equal(test_in_child(call_own_version, NULL), 0);
+}
+
+// A definition that is unique in the process is each copy's own, and a copy of it can go.
+static int count_unique(void *arg)
+{
+	void *handles[2];
+	int *places[2];
+
+	for (int i = 0; i < 2; i++) {
+		const char *soname = i ? "libunique-2.so" : "libunique-1.so";
+		const char *path = rewritten(test_module("libunique_a.so"),
+					     &(struct gorgon_rewrite_opts){.soname = soname, .add = arg});
+		int *(*at)(void);
+
+		handles[i] = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+		if (!handles[i]) {
+			print_error("%s\n", dlerror());
+			return 1;
+		}
+		*(void **)&at = dlsym(handles[i], "unique_a_at");
+		places[i] = at();
+	}
+	if (places[0] == places[1])
+		return 2;
+	dlclose(handles[0]);
+	if (dlopen("libunique-1.so", RTLD_NOW | RTLD_NOLOAD))
+		return 3;
+	return *places[1] == 100 ? 0 : 4;
+}
+
+static void dlopen_of_copies_with_unique_names_has_one_in_each(void **state)
+{
+	(void)state;
+	assert_int_equal(test_in_child(count_unique, NULL), 0);
+	assert_int_equal(test_in_child(count_unique, (void *)(uintptr_t)MANY_LIBRARIES), 0);
 }
 
 // Exceptions across two copies: unwind data is found. TLS is each copy's.
@@ -791,6 +858,9 @@ int main(void)
 		cmocka_unit_test(rewrite_without_sections_is_loadable),
 		cmocka_unit_test(rewrite_base_version_is_the_new_name),
 		cmocka_unit_test(dlopen_of_a_versioned_pair_binds_to_the_copy),
+		cmocka_unit_test(rewrite_version_called_like_the_library_keeps_its_name),
+		cmocka_unit_test(dlvsym_of_a_version_called_like_the_library_finds_it),
+		cmocka_unit_test(dlopen_of_copies_with_unique_names_has_one_in_each),
 		cmocka_unit_test(dlopen_of_copies_with_exceptions_and_tls),
 		cmocka_unit_test(dlopen_of_two_libpythons_runs_two_interpreters),
 		cmocka_unit_test(rewrite_prelinked_is_refused),

@@ -3,6 +3,12 @@
 
 #define _GNU_SOURCE
 #include "helpers.h"
+
+#include "../loader/elf/lock.h"
+#include "../loader/elf/static_tls.h"
+
+#include <errno.h>
+#include <sys/resource.h>
 #include "ns.h"
 #include "symbol.h"
 
@@ -391,6 +397,37 @@ static void static_tls_variables_in_use_are_refused(void **state)
 	test_ns_destroy(ns);
 }
 
+// The reason is what is missing: a descriptor, here, and not room for the variables.
+static int open_without_descriptors(void *arg)
+{
+	struct gorgon_ns *ns = test_ns();
+	struct gorgon_object *object = test_open(ns, "libtls_small.so");
+	struct gorgon_error *err;
+	int ret = 0;
+
+	(void)arg;
+	if (setrlimit(RLIMIT_NOFILE, &(struct rlimit){1, 1}))
+		return 1;
+	gorgon_lock();
+	err = gorgon_static_tls_create(object);
+	gorgon_unlock();
+	if (!err)
+		return 2;
+	if (gorgon_error_code(err) != GORGON_ERROR_OS || gorgon_error_errno(err) != EMFILE ||
+	    strstr(gorgon_error_message(err), "no room")) {
+		print_error("%s\n", gorgon_error_message(err));
+		ret = 3;
+	}
+	gorgon_error_destroy(err);
+	return ret;
+}
+
+static void static_tls_without_descriptors_says_so(void **state)
+{
+	(void)state;
+	assert_int_equal(test_in_child(open_without_descriptors, NULL), 0);
+}
+
 // Four blocks fit; many more come and go, not in the order in which they came.
 static void static_tls_room_comes_back(void **state)
 {
@@ -450,6 +487,7 @@ int main(void)
 		cmocka_unit_test(tls_block_keeps_the_distance_from_its_alignment),
 		cmocka_unit_test(static_tls_variables_of_other_objects_are_reached),
 		cmocka_unit_test(static_tls_variables_in_use_are_refused),
+		cmocka_unit_test(static_tls_without_descriptors_says_so),
 		cmocka_unit_test(static_tls_room_comes_back),
 		cmocka_unit_test(tlsdesc_call_preserves_vector_registers),
 	};

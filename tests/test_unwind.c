@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include "helpers.h"
 
+#include "../loader/elf/eh_frame.h"
+#include "../loader/elf/image.h"
 #include "../loader/elf/lock.h"
 #include "../loader/elf/object.h"
 #include "../loader/elf/unwind.h"
@@ -293,6 +295,135 @@ static void unwind_frames_that_private_code_registers_go_with_it(void **state)
 	assert_null(_Unwind_Find_FDE(code[1], bases));
 }
 
+// --- which frames may be registered -------------------------------------------------------
+
+// A copy of a file's .eh_frame in a block of its size.
+static uint8_t *read_frames(const char *path, uint64_t *size, uint64_t *off)
+{
+	struct gorgon_image *image = NULL;
+	const uint8_t *start;
+	uint8_t *copy;
+
+	gorgon_lock();
+	assert_ok(gorgon_image_open(path, &image));
+	assert_int_not_equal(image->eh_frame_vaddr, 0);
+	*size = image->eh_frame_size;
+	start = gorgon_image_at(image, image->eh_frame_vaddr, *size);
+	*off = (uint64_t)(start - image->file);
+	copy = malloc(*size);
+	memcpy(copy, start, *size);
+	gorgon_image_close(image);
+	gorgon_unlock();
+	return copy;
+}
+
+static void eh_frame_of_libraries_is_sound(void **state)
+{
+	const char *const paths[] = {
+		test_module("libbasic.so"),   test_module("libthrow.so"), test_module("libcatch.so"),
+		test_module("libbasic_gold.so"), "/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
+		"/usr/lib/x86_64-linux-gnu/libpython" TEST_PYTHON ".so.1.0"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+		uint64_t size, off;
+		uint8_t *bytes = read_frames(paths[i], &size, &off);
+		bool sound = gorgon_eh_frame_is_sound(bytes, size);
+
+		free(bytes);
+		if (!sound)
+			fail_msg("%s", paths[i]);
+	}
+}
+
+// A CIE and an FDE as compilers write them, and a terminator.
+static const uint8_t small_frames[] = {
+	20, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1, 0, 0, // CIE
+	20, 0, 0, 0, 28, 0, 0, 0, 1, 2, 3, 4, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0};
+
+static const struct {
+	unsigned at, size;
+	uint32_t value;
+} frame_damages[] = {
+	{28, 4, 0x7ffffff0},		     // CIE far before the frames
+	{28, 4, 0xfffffff0}, {28, 4, 29},    // behind them; in the middle of one
+	{28, 4, 4},			     // an FDE for a CIE
+	{24, 4, 7}, {24, 4, 0x1000}, {24, 4, UINT32_MAX}, // an FDE without its addresses; one that leaves
+	{0, 4, 8}, {0, 4, 13},		     // a CIE that ends before its encoding
+	{8, 1, 9}, {8, 1, 4},		     // versions: unknown; without its sizes
+	{9, 1, 'x'}, {10, 1, 'x'}, // augmentations
+	{16, 1, 0xff}, {16, 1, 0x9b}, {16, 1, 0x01}, {16, 1, 0x50}, {16, 1, 0x3b}, {16, 1, 0x05},
+	{48, 4, 4},			     // no terminator
+};
+
+static void eh_frame_damaged_is_not_sound(void **state)
+{
+	uint8_t *bytes = malloc(sizeof(small_frames));
+
+	(void)state;
+	memcpy(bytes, small_frames, sizeof(small_frames));
+	assert_true(gorgon_eh_frame_is_sound(bytes, sizeof(small_frames)));
+	for (size_t i = 0; i < sizeof(frame_damages) / sizeof(*frame_damages); i++) {
+		memcpy(bytes, small_frames, sizeof(small_frames));
+		memcpy(bytes + frame_damages[i].at, &frame_damages[i].value, frame_damages[i].size);
+		if (gorgon_eh_frame_is_sound(bytes, sizeof(small_frames)))
+			fail_msg("damage %zu", i);
+	}
+	free(bytes);
+}
+
+// Whatever is in it and wherever it ends: no byte outside is read (under a sanitizer).
+static void eh_frame_of_any_bytes_is_read_inside(void **state)
+{
+	uint64_t size, off;
+	uint8_t *whole = read_frames(test_module("libcatch.so"), &size, &off);
+	unsigned sound = 0, seed = 1;
+
+	(void)state;
+	for (unsigned round = 0; round < 20000; round++) {
+		size_t length = round % 2 ? (size_t)rand_r(&seed) % size : size;
+		uint8_t *bytes = malloc(length + !length);
+
+		memcpy(bytes, whole, length);
+		for (unsigned i = 0; length && i < 1 + round % 3; i++)
+			bytes[(size_t)rand_r(&seed) % length] = (uint8_t)rand_r(&seed);
+		sound += gorgon_eh_frame_is_sound(bytes, length);
+		free(bytes);
+	}
+	free(whole);
+	assert_in_range(sound, 1, 19999);
+}
+
+// Where the library was opened late all frames are read for any throw of the host.
+static void unwind_of_the_host_passes_by_unsound_frames(void **state)
+{
+	const char *path = test_temp("unsound.so");
+	uint64_t frames_size, frames_off;
+	uint32_t length, pointer = 0x7ffffff0;
+	size_t size;
+	uint8_t *data = test_read(test_module("libunwind_late.so"), &size);
+
+	(void)state;
+	free(read_frames(test_module("libunwind_late.so"), &frames_size, &frames_off));
+	memcpy(&length, data + frames_off, 4);
+	memcpy(data + frames_off + 4 + length + 4, &pointer, 4); // of the first FDE, behind the CIE
+	test_write(path, data, size);
+	free(data);
+	if (TEST_SANITIZED) // whose runtime would have to be there from the start
+		skip();
+	assert_int_equal(test_run("/usr/bin/python3 -c '\n"
+				  "from ctypes import *\n"
+				  "gorgon = CDLL(\"%s\")\n"
+				  "host = CDLL(\"%s\", RTLD_GLOBAL)\n"
+				  "ns, object = c_void_p(), c_void_p()\n"
+				  "assert not gorgon.gorgon_ns_create(None, byref(ns))\n"
+				  "assert not gorgon.gorgon_object_open(ns, b\"%s\", 0, byref(object))\n"
+				  "assert host.unwind_here() == 5\n'",
+				  test_module("../libgorgon.so"), test_module("libunwind_late.so"), path),
+			 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,6 +438,10 @@ int main(void)
 		cmocka_unit_test(unwind_backtrace_passes_private_frames),
 		cmocka_unit_test(unwind_thread_exit_below_private_frame_runs_cleanup),
 		cmocka_unit_test(unwind_frames_that_private_code_registers_go_with_it),
+		cmocka_unit_test(eh_frame_of_libraries_is_sound),
+		cmocka_unit_test(eh_frame_damaged_is_not_sound),
+		cmocka_unit_test(eh_frame_of_any_bytes_is_read_inside),
+		cmocka_unit_test(unwind_of_the_host_passes_by_unsound_frames),
 	};
 
 	return cmocka_run_group_tests_name("unwind", tests, test_warm_up, NULL);

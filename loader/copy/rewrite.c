@@ -15,7 +15,8 @@
 // The old .dynstr is a prefix of the new one, so that every offset into it stays right. The
 // names of libraries in .gnu.version_r and the base definition of .gnu.version_d change in
 // place; so do the section headers of what moved and, with .dynamic, the symbol _DYNAMIC and
-// the first word of the global offset table. Notes stay: a debugger finds the same debug file.
+// the first word of the global offset table. STB_GNU_UNIQUE symbols become STB_GLOBAL. Notes stay: a
+// debugger finds the same debug file.
 //
 // The distance from file to memory is that of the first segment, so that program headers are
 // found at e_phoff from the load address, where unwinders and crash handlers look for them. A
@@ -24,9 +25,10 @@
 // What is read was validated by image.c; section headers, of which the loader knows nothing,
 // are checked here. Specification: gABI chapters 4 and 5; LSB, "Symbol Versioning".
 //
-// Not handled: a library whose code reads its own _DYNAMIC sees the old one where it moved. A
-// .dynamic that moved is not protected by RELRO, as there is one such range and it stays. A
-// core has the first page of a file only: build-ids are found in it no more without the file.
+// Not handled: libraries of one program that are opened apart, each with a definition of a unique
+// name, have one each, as with clang or -fno-gnu-unique. A library whose code reads its own
+// _DYNAMIC sees the old one where it moved. A .dynamic that moved is not protected by RELRO, as
+// there is one such range and it stays. A core has the first page of a file only: build-ids are found in it no more without the file.
 // eu-elflint adds the size of a relocation's symbol to its place: one that is larger than what
 // follows up to the new segment (a thread-local array) is taken for a relocation of that, which
 // is read-only where .dynamic stayed.
@@ -360,21 +362,42 @@ static void edit_verneed(struct rewrite *rw)
 	}
 }
 
-// The base definition is the library's name.
+// Whether another definition of @count at @vaddr has its name at @aux too: a library with one
+// version that is called like the library (libjansson).
+static bool shares_name(const struct gorgon_image *image, uint64_t vaddr, uint64_t count,
+			uint64_t aux)
+{
+	uint64_t users = 0;
+
+	for (; count; count--) {
+		const Elf64_Verdef *def = gorgon_image_at(image, vaddr, sizeof(*def));
+
+		users += vaddr + def->vd_aux == aux;
+		if (!def->vd_next)
+			break;
+		vaddr += def->vd_next;
+	}
+	return users > 1;
+}
+
+// The base definition is the library's name. Nobody looks it up, so it may keep the old one
+// where that is a version's, which others need by its name.
 static void edit_verdef(struct rewrite *rw)
 {
 	const struct gorgon_image *image = rw->image;
-	uint64_t vaddr = old_value(image, DT_VERDEF);
+	uint64_t vaddr = old_value(image, DT_VERDEF), first = vaddr;
+	uint64_t count = vaddr ? old_value(image, DT_VERDEFNUM) : 0;
 
 	if (!rw->opts->soname || !image->soname)
 		return;
-	for (uint64_t n = vaddr ? old_value(image, DT_VERDEFNUM) : 0; n; n--) {
+	for (uint64_t n = count; n; n--) {
 		const Elf64_Verdef *def = gorgon_image_at(image, vaddr, sizeof(*def));
 		const Elf64_Verdaux *aux =
 			gorgon_image_at(image, vaddr + def->vd_aux, sizeof(*aux));
 
 		if (def->vd_flags & VER_FLG_BASE && aux->vda_name < image->strtab_size &&
-		    !strcmp(image->strtab + aux->vda_name, image->soname)) {
+		    !strcmp(image->strtab + aux->vda_name, image->soname) &&
+		    !shares_name(image, first, count, vaddr + def->vd_aux)) {
 			((Elf64_Verdef *)writable(rw, def))->vd_hash =
 				gorgon_symbol_sysv_hash(rw->opts->soname);
 			((Elf64_Verdaux *)writable(rw, aux))->vda_name =
@@ -383,6 +406,19 @@ static void edit_verdef(struct rewrite *rw)
 		if (!def->vd_next)
 			break;
 		vaddr += def->vd_next;
+	}
+}
+
+// STB_GNU_UNIQUE is one definition in the process, whatever file it is from: a copy would use
+// the other's variables, and never be unloaded. A global one is looked up as any other.
+static void edit_unique(struct rewrite *rw)
+{
+	for (uint32_t i = 0; i < rw->image->symbol_count; i++) {
+		const Elf64_Sym *sym = &rw->image->symbols[i];
+
+		if (ELF64_ST_BIND(sym->st_info) == STB_GNU_UNIQUE)
+			((Elf64_Sym *)writable(rw, sym))->st_info =
+				ELF64_ST_INFO(STB_GLOBAL, ELF64_ST_TYPE(sym->st_info));
 	}
 }
 
@@ -511,6 +547,7 @@ static struct gorgon_error *edit(struct rewrite *rw)
 		return err;
 	edit_verneed(rw);
 	edit_verdef(rw);
+	edit_unique(rw);
 	if ((err = place(rw)) || (err = make_phdrs(rw)) || (err = edit_sections(rw)))
 		return err;
 	if (rw->dyn_moves)

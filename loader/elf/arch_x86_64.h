@@ -132,4 +132,15 @@ static inline void gorgon_arch_thunk_write(uint8_t *at, unsigned args, const voi
 	memcpy(at + 20, "\x41\xff\xe3", 3);
 }
 
+/* The levels that a file's ISA property names and this processor has. */
+#define GORGON_ARCH_PROPERTY_ISA GNU_PROPERTY_X86_ISA_1_NEEDED
+
+static inline uint32_t gorgon_arch_isa(void)
+{
+	return GNU_PROPERTY_X86_ISA_1_BASELINE |
+	       (__builtin_cpu_supports("x86-64-v2") ? GNU_PROPERTY_X86_ISA_1_V2 : 0) |
+	       (__builtin_cpu_supports("x86-64-v3") ? GNU_PROPERTY_X86_ISA_1_V3 : 0) |
+	       (__builtin_cpu_supports("x86-64-v4") ? GNU_PROPERTY_X86_ISA_1_V4 : 0);
+}
+
 #endif

@@ -170,11 +170,10 @@ static const char *invalid_mode(int flags)
 	return NULL;
 }
 
-void *gorgon_dl_open(const char *path, int flags, struct gorgon_ns *ns)
+// Search paths are those of the object at @caller. A call from elsewhere (a pointer that went
+// through a shared library) has none.
+static void *open_for(uint64_t caller, const char *path, int flags, struct gorgon_ns *ns)
 {
-	// Search paths are those of the object that called. A call from elsewhere (a
-	// pointer that went through a shared library) has none.
-	uint64_t caller = (uintptr_t)__builtin_return_address(0);
 	struct gorgon_open_opts opts = {.size = sizeof(opts)};
 	struct gorgon_object *requester, *object = NULL;
 	struct gorgon_error *err;
@@ -206,6 +205,26 @@ void *gorgon_dl_open(const char *path, int flags, struct gorgon_ns *ns)
 	else if (!object && strchr(path, '/'))
 		return open_host_s(path, flags);
 	return object;
+}
+
+void *gorgon_dl_open(const char *path, int flags, struct gorgon_ns *ns)
+{
+	return open_for((uintptr_t)__builtin_return_address(0), path, flags, ns);
+}
+
+// LM_ID_BASE is the private namespace, as RTLD_DI_LMID says of its objects. What the system's
+// linker puts into another one would outlive this one, and its handles would not be ours.
+void *gorgon_dlm_open(Lmid_t id, const char *path, int flags, struct gorgon_ns *ns)
+{
+	char *message;
+
+	if (id == LM_ID_BASE)
+		return open_for((uintptr_t)__builtin_return_address(0), path, flags, ns);
+	if (asprintf(&message, "%s: dlmopen: namespace %ld: private code has LM_ID_BASE (0) only",
+		     path ?: "(program)", id) < 0)
+		message = NULL;
+	gorgon_dl_set_error(message);
+	return NULL;
 }
 
 bool gorgon_dl_is_system_handle(const void *handle)

@@ -11,6 +11,7 @@
 /* --- dl.c ------------------------------------------------------------------- */
 
 void *gorgon_dl_open(const char *path, int flags, struct gorgon_ns *ns);
+void *gorgon_dlm_open(Lmid_t id, const char *path, int flags, struct gorgon_ns *ns);
 void *gorgon_dl_sym(void *handle, const char *name, struct gorgon_ns *ns);
 void *gorgon_dl_vsym(void *handle, const char *name, const char *version, struct gorgon_ns *ns);
 int gorgon_dl_close(void *handle, struct gorgon_ns *ns);

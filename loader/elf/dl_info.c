@@ -128,7 +128,26 @@ int gorgon_dl_info(void *handle, int request, void *arg, struct gorgon_ns *ns)
 	return -1;
 }
 
-static struct dl_phdr_info *snapshot(struct gorgon_ns *ns, size_t *count)
+// dlpi_adds and dlpi_subs are the same in all entries of one walk and differ after each change,
+// because unwinders keep what they have found until one of them does: both linkers' are added.
+struct walk {
+	int (*fn)(struct dl_phdr_info *info, size_t size, void *ctx);
+	void *ctx;
+	unsigned long long adds, subs;		// of the namespace
+	unsigned long long all_adds, all_subs;	// with the system's
+};
+
+static int visit_system(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	struct walk *walk = ctx;
+	struct dl_phdr_info entry = *info;
+
+	walk->all_adds = entry.dlpi_adds += walk->adds;
+	walk->all_subs = entry.dlpi_subs += walk->subs;
+	return walk->fn(&entry, size < sizeof(entry) ? size : sizeof(entry), walk->ctx);
+}
+
+static struct dl_phdr_info *snapshot(struct gorgon_ns *ns, const struct walk *walk, size_t *count)
 {
 	struct dl_phdr_info *list;
 	size_t n = 0;
@@ -141,8 +160,8 @@ static struct dl_phdr_info *snapshot(struct gorgon_ns *ns, size_t *count)
 			.dlpi_name = o->path,
 			.dlpi_phdr = o->image->phdrs,
 			.dlpi_phnum = (Elf64_Half)o->image->phdr_count,
-			.dlpi_adds = ns->load_count,
-			.dlpi_subs = ns->unload_count,
+			.dlpi_adds = walk->all_adds,
+			.dlpi_subs = walk->all_subs,
 			.dlpi_tls_modid = o->tls_module,
 			.dlpi_tls_data = tls_block(o),
 		};
@@ -155,13 +174,20 @@ static struct dl_phdr_info *snapshot(struct gorgon_ns *ns, size_t *count)
 int gorgon_dl_iterate_phdr(int (*fn)(struct dl_phdr_info *info, size_t size, void *ctx), void *ctx,
 			   struct gorgon_ns *ns)
 {
-	int ret = dl_iterate_phdr(fn, ctx);
+	struct walk walk = {.fn = fn, .ctx = ctx};
 	struct dl_phdr_info *list;
 	size_t count;
+	int ret;
 
+	// Before the entries: who keeps an old list with new numbers would never look again.
+	gorgon_lock();
+	walk.adds = ns->load_count;
+	walk.subs = ns->unload_count;
+	gorgon_unlock();
+	ret = dl_iterate_phdr(visit_system, &walk);
 	if (ret)
 		return ret;
-	list = snapshot(ns, &count);
+	list = snapshot(ns, &walk, &count);
 	for (size_t i = 0; i < count && !ret; i++)
 		ret = fn(&list[i], sizeof(list[i]), ctx);
 	free(list);

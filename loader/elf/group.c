@@ -87,10 +87,16 @@ static struct gorgon_error *check_image(const char *path, const struct gorgon_im
 {
 	const char *reason = image->soname ? gorgon_policy_must_share(image->soname) : NULL;
 
-	return reason ? gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					    "%s: %s, which cannot be private: %s", path, image->soname,
-					    reason)
-		      : NULL;
+	if (reason)
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT, "%s: %s, which cannot be private: %s",
+					   path, image->soname, reason);
+	// Its own definitions are placeholders: without the other library a wrong function would run.
+	if (image->filtee)
+		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					   "%s: is a filter in front of %s (DT_FILTER, DT_AUXILIARY), which "
+					   "cannot be private; take it from the system (--share)",
+					   path, image->filtee);
+	return NULL;
 }
 
 // Read one file into the group, unless the namespace or the group has it already.
@@ -111,6 +117,7 @@ static struct gorgon_error *group_read(struct gorgon_group *group, const char *p
 		return NULL;
 	}
 	if ((err = check_image(path, image))) {
+		gorgon_file_close(&file);
 		gorgon_image_close(image);
 		return err;
 	}

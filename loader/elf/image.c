@@ -19,7 +19,9 @@
 
 #define _GNU_SOURCE
 #include "image.h"
+#include "eh_frame.h"
 #include "error.h"
+#include "property.h"
 #include "arch.h"
 #include "place.h"
 
@@ -32,6 +34,7 @@
 
 // More program headers than any linker writes; a bound for hostile files.
 #define PHDR_MAX 512
+#define GNU_ABI_VERSION 4 // the last one of EI_ABIVERSION that glibc 2.36 knows
 
 // Addresses stay below this, so that sums of two of them cannot overflow.
 #define VADDR_MAX (UINT64_C(1) << 46)
@@ -66,6 +69,18 @@ const void *gorgon_image_at(const struct gorgon_image *image, uint64_t vaddr, ui
 	return NULL;
 }
 
+// As the system's linker, which knows GNU's extensions up to LIBC_ABI_MAX.
+static bool is_known_abi(const unsigned char *ident)
+{
+	static const unsigned char padding[EI_NIDENT - EI_PAD];
+
+	if (memcmp(ident + EI_PAD, padding, sizeof(padding)))
+		return false;
+	if (ident[EI_OSABI] == ELFOSABI_GNU)
+		return ident[EI_ABIVERSION] <= GNU_ABI_VERSION;
+	return ident[EI_OSABI] == ELFOSABI_SYSV && !ident[EI_ABIVERSION];
+}
+
 static struct gorgon_error *check_ehdr(struct gorgon_image *image)
 {
 	const unsigned char *ident = image->file;
@@ -87,6 +102,10 @@ static struct gorgon_error *check_ehdr(struct gorgon_image *image)
 					   "%s: e_machine is %u, this process is %s (%u)",
 					   image->path, ehdr.e_machine, GORGON_ARCH_NAME,
 					   GORGON_ARCH_MACHINE);
+	if (!is_known_abi(ident))
+		return gorgon_error_create(GORGON_ERROR_MACHINE,
+					   "%s: EI_OSABI is %u, version %u; expected System V (0) or GNU (3)",
+					   image->path, ident[EI_OSABI], ident[EI_ABIVERSION]);
 	if (ehdr.e_version != EV_CURRENT)
 		return bad(image, "e_version is %u, expected %u", ehdr.e_version, EV_CURRENT);
 	if (ehdr.e_type != ET_DYN)
@@ -166,7 +185,7 @@ static struct gorgon_error *read_segments(struct gorgon_image *image, size_t phd
 
 	image->vaddr_start = first->vaddr & -page;
 	image->vaddr_end = (last->vaddr + last->mem_size + page - 1) & -page;
-	return NULL;
+	return gorgon_property_check(image);
 }
 
 static struct gorgon_error *read_tls(struct gorgon_image *image, const GElf_Phdr *ph)
@@ -185,24 +204,6 @@ static struct gorgon_error *read_tls(struct gorgon_image *image, const GElf_Phdr
 	image->tls.mem_size = ph->p_memsz;
 	image->tls.align = ph->p_align ? ph->p_align : 1;
 	return NULL;
-}
-
-// Length-prefixed records up to a zero length (LSB "Exception Frames"). Registering
-// with the unwinder by hand walks to that terminator, so it must exist for that.
-static bool eh_frame_is_terminated(const uint8_t *p, uint64_t size)
-{
-	while (size >= 4) {
-		uint32_t length;
-
-		memcpy(&length, p, 4);
-		if (!length)
-			return true;
-		if (length == UINT32_MAX || length > size - 4)
-			return false;
-		p += 4 + (uint64_t)length;
-		size -= 4 + (uint64_t)length;
-	}
-	return false;
 }
 
 // .eh_frame_hdr: version 1, then the encoding of the pointer to .eh_frame, for
@@ -225,8 +226,11 @@ static void find_eh_frame(struct gorgon_image *image, const GElf_Phdr *ph)
 	size = seg->file_size - (vaddr - seg->vaddr);
 	frame = gorgon_image_at(image, vaddr, size);
 	image->eh_frame_hdr_vaddr = ph->p_vaddr;
-	if (frame && eh_frame_is_terminated(frame, size))
+	// Registering with the unwinder by hand walks to the terminator.
+	if (frame && gorgon_eh_frame_is_terminated(frame, size)) {
 		image->eh_frame_vaddr = vaddr;
+		image->eh_frame_size = size;
+	}
 }
 
 static struct gorgon_error *read_phdrs(struct gorgon_image *image)

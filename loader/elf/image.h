@@ -71,6 +71,7 @@ struct gorgon_image {
 	struct gorgon_hash_sysv sysv; /* likewise */
 
 	const char *soname, *rpath, *runpath; /* or NULL */
+	const char *filtee; /* of DT_FILTER or DT_AUXILIARY, or NULL */
 	const char **needed;
 	size_t needed_count;
 
@@ -90,6 +91,7 @@ struct gorgon_image {
 	uint64_t dynamic_vaddr;
 	uint64_t eh_frame_hdr_vaddr; /* PT_GNU_EH_FRAME, 0 when absent or not as expected */
 	uint64_t eh_frame_vaddr;     /* what it points to, 0 without a terminator */
+	uint64_t eh_frame_size;      /* up to the end of its segment's part of the file */
 	bool symbolic, nodelete;
 	uint64_t place; /* of its first page, from the start of a zone; 0: none. See place.c */
 	struct gorgon_image *next_placed;

@@ -10,6 +10,7 @@
 #include "image.h"
 #include "error.h"
 #include "arch.h"
+#include "relr.h"
 #include "symbol.h"
 
 #include <stdlib.h>
@@ -152,6 +153,10 @@ static struct gorgon_error *read_names(struct gorgon_image *image, const struct 
 			break;
 		case DT_RUNPATH:
 			image->runpath = name;
+			break;
+		case DT_FILTER:
+		case DT_AUXILIARY:
+			image->filtee = name;
 			break;
 		default:
 			continue;
@@ -452,31 +457,22 @@ static struct gorgon_error *check_rela(const struct gorgon_image *image, const E
 	return NULL;
 }
 
-// DT_RELR: an even word is an address, an odd one a bitmap for the 63 words after
-// the last address (gABI, "Relative Relocation Table").
 static struct gorgon_error *check_relr(const struct gorgon_image *image)
 {
-	uint64_t where = 0;
+	struct gorgon_relr_walk walk = {0};
+	struct gorgon_relr_step step;
 
 	for (uint64_t i = 0; i < image->relr_count; i++) {
-		uint64_t word = image->relr[i];
 		const struct gorgon_segment *seg;
 		uint64_t first, size;
 
-		if (!(word & 1)) {
-			first = word;
-			size = 8;
-			where = word + 8;
-		} else {
-			// From the first to the last set bit.
-			uint64_t bits = word >> 1;
-
-			if (!bits)
-				continue;
-			first = where + 8 * (uint64_t)__builtin_ctzll(bits);
-			size = 8 * (uint64_t)(64 - __builtin_clzll(bits) - __builtin_ctzll(bits));
-			where += 63 * 8;
-		}
+		if (!gorgon_relr_step(&walk, image->relr[i], &step))
+			return bad(image, "DT_RELR entry %lu: a bitmap, expected an address first", i);
+		if (!step.words)
+			continue;
+		// From the first to the last set bit.
+		first = step.vaddr + 8 * (uint64_t)__builtin_ctzll(step.words);
+		size = 8 * (uint64_t)(64 - __builtin_clzll(step.words) - __builtin_ctzll(step.words));
 		seg = gorgon_image_segment(image, first, size);
 		if (!seg || !(seg->prot & PROT_WRITE) || first % 8)
 			return bad(image, "DT_RELR entry %lu: 0x%lx is in no writable segment", i, first);

@@ -19,6 +19,8 @@
 struct file {
 	const char *path;
 	Elf *elf;
+	const char *start;
+	size_t size;
 	size_t phdr_count;
 	Elf_Data *dynamic; // or NULL: static
 	const char *strings;
@@ -28,6 +30,20 @@ struct file {
 static struct gorgon_error *bad(const struct file *file, const char *what)
 {
 	return gorgon_error_create(GORGON_ERROR_FORMAT, "%s: %s", file->path, what);
+}
+
+// libelf has not given something: the file's fault, unless there was no memory for it. errno was 0.
+static struct gorgon_error *failed(const struct file *file, const char *what)
+{
+	return errno == ENOMEM ? &gorgon_error_nomem : bad(file, what);
+}
+
+// All of the file, which libelf reads into memory where it could not map it.
+static struct gorgon_error *read_bytes(struct file *file)
+{
+	errno = 0;
+	file->start = elf_rawfile(file->elf, &file->size);
+	return file->start ? NULL : failed(file, "cannot be read");
 }
 
 static struct gorgon_error *check_machine(const struct file *file)
@@ -47,18 +63,16 @@ static struct gorgon_error *check_machine(const struct file *file)
 // The bytes from @vaddr to the end of its segment's part of the file, or NULL.
 static const char *at(const struct file *file, uint64_t vaddr, size_t *size)
 {
-	size_t file_size = 0;
-	const char *start = elf_rawfile(file->elf, &file_size);
 	GElf_Phdr ph;
 
-	for (size_t i = 0; start && i < file->phdr_count; i++) {
+	for (size_t i = 0; i < file->phdr_count; i++) {
 		if (!gelf_getphdr(file->elf, (int)i, &ph) || ph.p_type != PT_LOAD ||
 		    vaddr < ph.p_vaddr || vaddr - ph.p_vaddr >= ph.p_filesz)
 			continue;
-		if (ph.p_offset > file_size || ph.p_filesz > file_size - ph.p_offset)
+		if (ph.p_offset > file->size || ph.p_filesz > file->size - ph.p_offset)
 			return NULL;
 		*size = ph.p_filesz - (vaddr - ph.p_vaddr);
-		return start + ph.p_offset + (vaddr - ph.p_vaddr);
+		return file->start + ph.p_offset + (vaddr - ph.p_vaddr);
 	}
 	return NULL;
 }
@@ -68,16 +82,17 @@ static struct gorgon_error *read_dynamic(struct file *file)
 	GElf_Phdr ph = {0};
 	GElf_Dyn dyn;
 
+	errno = 0;
 	if (elf_getphdrnum(file->elf, &file->phdr_count))
-		return bad(file, "truncated program headers");
+		return failed(file, "truncated program headers");
 	for (size_t i = 0; i < file->phdr_count && ph.p_type != PT_DYNAMIC; i++)
 		if (!gelf_getphdr(file->elf, (int)i, &ph))
-			return bad(file, "truncated program headers");
+			return failed(file, "truncated program headers");
 	if (ph.p_type != PT_DYNAMIC)
 		return NULL;
 	file->dynamic = elf_getdata_rawchunk(file->elf, (int64_t)ph.p_offset, ph.p_filesz, ELF_T_DYN);
 	if (!file->dynamic)
-		return bad(file, "PT_DYNAMIC is not in the file");
+		return failed(file, "PT_DYNAMIC is not in the file");
 	for (int i = 0; gelf_getdyn(file->dynamic, i, &dyn) && dyn.d_tag != DT_NULL; i++)
 		if (dyn.d_tag == DT_STRTAB)
 			file->strings = at(file, dyn.d_un.d_ptr, &file->strings_size);
@@ -129,7 +144,7 @@ static struct gorgon_error *read_file(struct file *file, bool (*matches)(const c
 	const char *found = NULL, *found_path = NULL;
 	struct gorgon_error *err;
 
-	if ((err = check_machine(file)) || (err = read_dynamic(file)) ||
+	if ((err = check_machine(file)) || (err = read_bytes(file)) || (err = read_dynamic(file)) ||
 	    (file->dynamic && (err = find(file, matches, &found, &found_path))) ||
 	    (err = copy(found, name)))
 		return err;
@@ -148,10 +163,14 @@ struct gorgon_error *gorgon_needs_find(const char *path, bool (*matches)(const c
 	if (fd < 0)
 		return gorgon_error_create_os(errno, "%s", path);
 	elf_version(EV_CURRENT);
+	errno = 0;
 	file.elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	if (!file.elf) {
+		err = errno == ENOMEM ? &gorgon_error_nomem
+				      : gorgon_error_create(GORGON_ERROR_FORMAT, "%s: libelf: %s",
+							    path, elf_errmsg(-1));
 		close(fd);
-		return gorgon_error_create(GORGON_ERROR_FORMAT, "%s: libelf: %s", path, elf_errmsg(-1));
+		return err;
 	}
 	err = read_file(&file, matches, name, search_path);
 	elf_end(file.elf);

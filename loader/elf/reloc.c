@@ -16,6 +16,7 @@
 #include "reloc.h"
 #include "arch.h"
 #include "error.h"
+#include "relr.h"
 #include "scope.h"
 #include "static_tls.h"
 #include "tls.h"
@@ -289,24 +290,17 @@ static void apply_irelative(const struct gorgon_object *object, const Elf64_Rela
 
 static void apply_relr(const struct gorgon_object *object)
 {
-	uint64_t bias = object->bias, where = 0;
+	struct gorgon_relr_walk walk = {0};
+	struct gorgon_relr_step step;
+	uint64_t bias = object->bias;
 
 	for (uint64_t i = 0; i < object->image->relr_count; i++) {
-		uint64_t word = object->image->relr[i];
+		gorgon_relr_step(&walk, object->image->relr[i], &step); // image_dynamic.c has checked it
+		for (uint64_t words = step.words; words; words &= words - 1) {
+			uint64_t at = bias + step.vaddr + 8 * (uint64_t)__builtin_ctzll(words);
 
-		if (!(word & 1)) {
-			where = bias + word;
-			write_field(where, 8, read_field(where) + bias);
-			where += 8;
-			continue;
+			write_field(at, 8, read_field(at) + bias);
 		}
-		for (unsigned bit = 0; bit < 63; bit++) {
-			uint64_t at = where + 8 * bit;
-
-			if (word >> (bit + 1) & 1)
-				write_field(at, 8, read_field(at) + bias);
-		}
-		where += 63 * 8;
 	}
 }
 

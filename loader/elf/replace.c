@@ -53,6 +53,8 @@ static const struct {
 } replacements[] = {
 	{"dlopen", gorgon_dl_open, 2, ALWAYS,
 	 "CPython and its extensions load into their own namespace"},
+	{"dlmopen", gorgon_dlm_open, 3, ALWAYS,
+	 "the system's linker would load for the process, and its handles are not ours"},
 	{"dlsym", gorgon_dl_sym, 2, ALWAYS, "the system does not know private objects' symbols"},
 	{"dlvsym", gorgon_dl_vsym, 3, ALWAYS, "as dlsym"},
 	{"dlclose", gorgon_dl_close, 1, ALWAYS, "handles of private objects are ours"},

@@ -171,8 +171,22 @@ struct loading {
 	uint32_t serial;
 	void *handle;
 	const struct link_map *map;
-	int errnum; // 0 without a handle: the C library refuses it
+	int errnum;
+	char *refusal; // without a handle and errnum: the C library's reason, malloc()ed, or NULL
 };
+
+// Why the file was not loaded. That it cannot be opened by its name, without /proc or without a
+// descriptor for it, has a number; the rest is the C library's text.
+static void note_refusal(struct loading *loading, const char *name)
+{
+	const char *text = dlerror();
+	struct gorgon_file file;
+
+	loading->errnum = gorgon_file_open(name, &file);
+	gorgon_file_close(&file);
+	if (!loading->errnum && !(loading->refusal = strdup(text ?: "")))
+		loading->errnum = ENOMEM;
+}
 
 // The handle of the composed file; one of another file, which had its number, is closed again.
 static void load(void *ctx)
@@ -182,14 +196,16 @@ static void load(void *ctx)
 	char *name;
 
 	loading->handle = NULL;
+	free(loading->refusal);
+	loading->refusal = NULL;
 	loading->errnum = gorgon_file_create("gorgon static TLS", loading->file, loading->size, &open);
 	if (loading->errnum)
 		return;
 	name = name_of(open.fd, ++loading->serial);
-	if (name)
-		loading->handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-	else
+	if (!name)
 		loading->errnum = ENOMEM;
+	else if (!(loading->handle = dlopen(name, RTLD_NOW | RTLD_LOCAL)))
+		note_refusal(loading, name);
 	free(name);
 	if (loading->handle) {
 		dlinfo(loading->handle, RTLD_DI_LINKMAP, &loading->map);
@@ -204,8 +220,13 @@ static void load(void *ctx)
 	gorgon_file_close(&open);
 }
 
-static struct gorgon_error *no_room(const struct gorgon_object *object)
+// The text is in the locale's language, but in each of them a block of static TLS has its name.
+static struct gorgon_error *refused(const struct gorgon_object *object, const char *text)
 {
+	if (!strstr(text, "TLS"))
+		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					   "%s: static TLS for its initial-exec variables: %s",
+					   object->path, text);
 	return gorgon_error_create(
 		GORGON_ERROR_UNSUPPORTED,
 		"%s: no room for %lu bytes of initial-exec thread-local storage, aligned to %lu: raise "
@@ -219,6 +240,7 @@ static struct gorgon_error *no_room(const struct gorgon_object *object)
 static struct gorgon_error *load_file(const struct gorgon_object *object, struct loading *ret)
 {
 	struct file *file = compose(object, &ret->size);
+	struct gorgon_error *err = NULL;
 
 	if (!file)
 		return &gorgon_error_nomem;
@@ -229,8 +251,14 @@ static struct gorgon_error *load_file(const struct gorgon_object *object, struct
 	free(file);
 	newest_serial = ret->serial;
 	if (ret->errnum)
-		return gorgon_error_create_os(ret->errnum, "%s: static TLS", object->path);
-	return ret->handle ? NULL : no_room(object);
+		err = gorgon_error_create_os(ret->errnum,
+					     "%s: static TLS for its initial-exec variables: the "
+					     "file in memory, by its name in /proc",
+					     object->path);
+	else if (!ret->handle)
+		err = refused(object, ret->refusal);
+	free(ret->refusal);
+	return err;
 }
 
 struct gorgon_error *gorgon_static_tls_create(struct gorgon_object *object)

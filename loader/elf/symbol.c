@@ -63,12 +63,18 @@ struct gorgon_symbol_query gorgon_symbol_query_of(const struct gorgon_image *ima
 	return prepare(name, image->versions[ndx].name, image->versions[ndx].file);
 }
 
+// Types of code and data. The rest (sections, files, what is not known) defines nothing, as for
+// the system's linker.
+#define DEFINITIONS                                                                                \
+	(1u << STT_NOTYPE | 1u << STT_OBJECT | 1u << STT_FUNC | 1u << STT_COMMON | 1u << STT_TLS | \
+	 1u << STT_GNU_IFUNC)
+
 static bool is_definition(const Elf64_Sym *sym)
 {
 	unsigned bind = ELF64_ST_BIND(sym->st_info), type = ELF64_ST_TYPE(sym->st_info);
 	unsigned visibility = ELF64_ST_VISIBILITY(sym->st_other);
 
-	if (sym->st_shndx == SHN_UNDEF || (!sym->st_value && type != STT_TLS && sym->st_shndx != SHN_ABS))
+	if (!(DEFINITIONS >> type & 1) || sym->st_shndx == SHN_UNDEF || (!sym->st_value && type != STT_TLS && sym->st_shndx != SHN_ABS))
 		return false;
 	if (bind != STB_GLOBAL && bind != STB_WEAK && bind != STB_GNU_UNIQUE)
 		return false;

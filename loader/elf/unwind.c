@@ -12,7 +12,9 @@
 //
 // When ours is not reached (this library was itself loaded with dlopen()), objects are
 // registered with __register_frame. That puts a lock and a linear search into every
-// throw of the process and needs the terminating zero length in .eh_frame.
+// throw of the process, needs the terminating zero length in .eh_frame, and has the unwinder
+// read all of it whatever is thrown: an object whose frames are not sound (eh_frame.c) is not
+// registered.
 //
 // The table has two levels: entries are sorted by address and cut into chunks of at most
 // CHUNK, and an array of parts says where each chunk starts. A change makes a new chunk
@@ -28,6 +30,7 @@
 // Specification: LSB, "Exception Frames"; glibc manual, "Dynamic Linker Introspection".
 
 #define _GNU_SOURCE
+#include "eh_frame.h"
 #include "error.h"
 #include "object.h"
 #include "unwind.h"
@@ -334,7 +337,10 @@ struct gorgon_error *gorgon_unwind_register(struct gorgon_object *object)
 	if ((err = insert(object)))
 		return err;
 	object->unwind_listed = true;
-	if (!is_reached() && object->image->eh_frame_vaddr) {
+	// Its memory, not its file: relocations may have written there. Without frames an exception
+	// ends the program at this object's code; with unsound ones it ends at anybody's.
+	if (!is_reached() && object->image->eh_frame_vaddr &&
+	    gorgon_eh_frame_is_sound(frames(object), object->image->eh_frame_size)) {
 		__register_frame(frames(object));
 		object->frames_registered = true;
 	}

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 void *user_dlopen(const char *path, int mode);
+void *user_dlmopen(long id, const char *path, int mode);
 void *user_dlsym(void *handle, const char *name);
 void *user_dlsym_default(const char *name);
 void *user_dlsym_next(const char *name);
@@ -31,6 +32,14 @@ void *user_dlopen(const char *path, int mode)
 	void *ret = dlopen(path, mode);
 
 	// No tail call: the loader learns from the return address who called.
+	__asm__ volatile("" ::: "memory");
+	return ret;
+}
+
+void *user_dlmopen(long id, const char *path, int mode)
+{
+	void *ret = dlmopen(id, path, mode);
+
 	__asm__ volatile("" ::: "memory");
 	return ret;
 }

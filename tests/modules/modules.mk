@@ -27,7 +27,8 @@ $(MOD)/libbasic_textrel.so: MOD_FLAGS = -fno-pic -mcmodel=large -Wl,-z,notext
 $(MOD)/libbasic_gnu.so: MOD_FLAGS = -Wl,--hash-style=gnu
 $(MOD)/libbasic_gold.so: MOD_FLAGS = -fuse-ld=gold
 $(MOD)/libbasic_strip.so: MOD_FLAGS = -Wl,--strip-all
-MOD_BASIC := relr sysv gnu align textrel gold strip
+$(MOD)/libbasic_isa.so: MOD_FLAGS = -Wl,-z,x86-64-v2
+MOD_BASIC := relr sysv gnu align textrel gold strip isa
 MODULES += $(MOD_BASIC:%=$(MOD)/libbasic_%.so)
 
 $(MOD_BASIC:%=$(MOD)/libbasic_%.so): $(MOD_SRC)/basic.c $(MOD_SRC)/note.h
@@ -135,6 +136,21 @@ $(MOD)/new/libversion.so: $(MOD_SRC)/version.c $(MOD_SRC)/version2.map
 	$(MOD_CC) $< -DVERSION_ONLY_2 -Wl,--version-script=$(MOD_SRC)/version2.map
 $(MOD)/libversion_user.so: $(MOD_SRC)/version_user.c $(MOD)/libversion.so
 	$(MOD_CC) $< -lversion $(ORIGIN)' -Wl,--enable-new-dtags
+# Two filters in front of one library.
+MODULES += $(MOD)/libfiltee.so $(MOD)/libfilter.so $(MOD)/libauxiliary.so \
+	$(MOD)/libfilter_user.so
+$(MOD)/libfilter_user.so: $(MOD_SRC)/filter.c $(MOD)/libfilter.so
+	$(MOD_CC) $< -DFILTER_USER -lfilter $(ORIGIN)'
+$(MOD)/libfiltee.so: $(MOD_SRC)/filter.c
+	$(MOD_CC) $< -DFILTER_ANSWER=2
+$(MOD)/libfilter.so: $(MOD_SRC)/filter.c $(MOD)/libfiltee.so
+	$(MOD_CC) $< -Wl,--filter=libfiltee.so $(ORIGIN)'
+$(MOD)/libauxiliary.so: $(MOD_SRC)/filter.c $(MOD)/libfiltee.so
+	$(MOD_CC) $< -Wl,--auxiliary=libfiltee.so $(ORIGIN)'
+# A version that is called like the library, as libjansson's: both have one name entry.
+MODULES += $(MOD)/libversion_own.so
+$(MOD)/libversion_own.so: $(MOD_SRC)/version.c
+	$(MOD_CC) $< -DVERSION_ONLY_2 -Wl,--default-symver
 $(MOD)/libversion_broken.so: $(MOD_SRC)/version_user.c $(MOD)/libversion.so $(MOD)/new/libversion.so
 	$(MOD_CC) $< -lversion $(ORIGIN)/new' -Wl,--enable-new-dtags
 
@@ -204,6 +220,9 @@ $(MOD)/libthrow_static.so: $(MOD_SRC)/throw.cc $(MOD_SRC)/throw.h
 MODULES += $(MOD)/libunwind_probe.so $(MOD)/libthrow_init.so
 $(MOD)/libunwind_probe.so: $(MOD_SRC)/unwind.cc $(MOD_SRC)/note.h
 	$(MOD_CXX) $< $(ORIGIN)'
+MODULES += $(MOD)/libunwind_late.so
+$(MOD)/libunwind_late.so: $(MOD_SRC)/unwind_late.cc
+	$(MOD_CXX) $<
 $(MOD)/libthrow_init.so: $(MOD_SRC)/throw_init.cc
 	$(MOD_CXX) $<
 $(MOD)/libcatch.so: $(MOD_SRC)/catch.cc $(MOD_SRC)/throw.h $(MOD)/libthrow.so

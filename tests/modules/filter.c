@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// Filters and what is behind them: which of the two answers; and who asks.
+
+#ifndef FILTER_ANSWER
+#define FILTER_ANSWER 1
+#endif
+
+int filter_answer(void);
+int filter_user(void);
+
+#ifdef FILTER_USER
+int filter_user(void)
+{
+	return filter_answer();
+}
+#else
+int filter_answer(void)
+{
+	return FILTER_ANSWER;
+}
+#endif
