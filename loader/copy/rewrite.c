@@ -188,9 +188,6 @@ static struct gorgon_error *append_old(struct rewrite *rw, const Elf64_Dyn *entr
 	case DT_NEEDED:
 	case DT_AUXILIARY:
 	case DT_FILTER:
-		if (value >= rw->image->strtab_size)
-			return bad(rw->image, "dynamic entry 0x%lx: name at 0x%lx is outside of DT_STRTAB",
-				   tag, value);
 		value = replaced(rw, value);
 		break;
 	case DT_SONAME:
