@@ -535,6 +535,29 @@ static void shared_filter(const struct linker *linker)
 	say("%d", FIND(linker, handle, get_fn *, "filter_user")());
 }
 
+// No symbol refers to the version.
+static void version_needed(const struct linker *linker)
+{
+	static const uint16_t weak = VER_FLG_WEAK;
+	const struct elf_change flags = FIELD(ELF_VERNAUX, 0, Elf64_Vernaux, vna_flags, weak);
+	static const char *const libraries[] = {"libprovides.so", NULL};
+	static const char *const versions[] = {"P_1", "P_2", "P_2", "libprovides.so"};
+	struct elf_file file = elf_build(
+		&(struct elf_builder){.soname = "libprovides.so", .verdef = "P_1"});
+
+	test_write(test_temp("libprovides.so"), file.data, file.size);
+	elf_file_deinit(&file);
+	for (size_t i = 0; i < 4; i++) {
+		const struct elf_builder user = {.needed = libraries, .runpath = "$ORIGIN",
+						 .verneed_file = "libprovides.so",
+						 .verneed_name = versions[i]};
+		char name[32];
+
+		snprintf(name, sizeof(name), "needs%zu.so", i);
+		try_built(linker, name, &user, &flags, i == 2, NULL);
+	}
+}
+
 #define RELOC(test, function, text)                                                                \
 	{                                                                                          \
 		.name = test, .module = "libreloc.so", .probe = function, .says = text             \
@@ -620,6 +643,8 @@ static const struct compare_case cases[] = {
 	{.name = "version_reference_without_one_gets_the_oldest", .run = version_unversioned,
 	 .says = "1"},
 	{.name = "version_that_is_gone_is_refused", .run = version_gone, .says = "refused refused"},
+	{.name = "version_that_is_needed_must_be_there", .run = version_needed,
+	 .says = "loaded refused loaded loaded"},
 	{.name = "version_need_names_a_file_but_scope_decides", .run = version_elsewhere,
 	 .says = "old 11 new 12"},
 

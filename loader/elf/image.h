@@ -25,6 +25,7 @@ struct gorgon_version {
 	const char *name; /* NULL for indices without a version of their own */
 	const char *file; /* DT_NEEDED name that a need speaks of; NULL for definitions */
 	uint32_t hash;    /* System V hash of name */
+	bool weak;	  /* a need that may be unmet: VER_FLG_WEAK */
 };
 
 struct gorgon_hash_gnu {

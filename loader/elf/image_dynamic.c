@@ -389,6 +389,7 @@ static struct gorgon_error *read_verneed(struct gorgon_image *image, uint64_t va
 				return bad(image, "DT_VERNEED: need %u of %s is in no segment", j, file);
 			if ((err = set_version(image, aux->vna_other, aux->vna_name, file)))
 				return err;
+			image->versions[aux->vna_other & 0x7fff].weak = aux->vna_flags & VER_FLG_WEAK;
 			if (!aux->vna_next)
 				break;
 			at += aux->vna_next;

@@ -329,12 +329,57 @@ static struct gorgon_error *apply_tables(struct gorgon_object *object,
 	return err;
 }
 
+static bool defines_version(const struct gorgon_image *image, const struct gorgon_version *need)
+{
+	for (uint32_t i = 0; i < image->version_count; i++) {
+		const struct gorgon_version *version = &image->versions[i];
+
+		if (version->name && !version->file && version->hash == need->hash &&
+		    !strcmp(version->name, need->name))
+			return true;
+	}
+	return !strcmp(need->name, image->soname); // the base definition
+}
+
+// A need that no reference has shown to be unmet: the library is another release than the one
+// that was linked with. As the system's linker, one without versions has all of them.
+static struct gorgon_error *check_need(const struct gorgon_object *object,
+				       const struct gorgon_version *need)
+{
+	for (size_t i = 0; i < object->dep_count; i++) {
+		const struct gorgon_image *image = object->deps[i]->image;
+
+		if (image->soname && !strcmp(image->soname, need->file) && image->has_verdef &&
+		    !defines_version(image, need))
+			return gorgon_error_create(GORGON_ERROR_UNRESOLVED,
+						   "%s: needs version %s of %s, which %s has not",
+						   object->path, need->name, need->file,
+						   object->deps[i]->path);
+	}
+	return NULL;
+}
+
+// Of private libraries. What the system's linker has loaded answers symbol by symbol.
+static struct gorgon_error *check_needs(const struct gorgon_object *object)
+{
+	const struct gorgon_image *image = object->image;
+	struct gorgon_error *err;
+
+	for (uint32_t i = 0; i < image->version_count; i++)
+		if (image->versions[i].file && !image->versions[i].weak &&
+		    (err = check_need(object, &image->versions[i])))
+			return err;
+	return NULL;
+}
+
 struct gorgon_error *gorgon_relocate(struct gorgon_object *object,
 				     struct gorgon_object *const *local, size_t local_count)
 {
 	const struct gorgon_image *image = object->image;
 	struct gorgon_error *err;
 
+	if ((err = check_needs(object)))
+		return err;
 	apply_relr(object);
 	if ((err = apply_tables(object, local, local_count, false)))
 		return err;
