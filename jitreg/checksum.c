@@ -36,7 +36,12 @@ static int open_anew(const struct jitreg_object *object)
 	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return -1;
-	if (!fstat(fd, &st) && st.st_dev == object->st.st_dev && st.st_ino == object->st.st_ino)
+	if (fstat(fd, &st)) {
+		if (errno != EBADF) // else somebody has closed it
+			close(fd);
+		return -1;
+	}
+	if (st.st_dev == object->st.st_dev && st.st_ino == object->st.st_ino)
 		return fd;
 	jitreg_fd_close(fd, fcntl(fd, F_GETFL), &st);
 	return -1;
