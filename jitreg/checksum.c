@@ -37,7 +37,7 @@ static int open_anew(const struct jitreg_object *object)
 	if (fd < 0)
 		return -1;
 	if (fstat(fd, &st)) {
-		if (errno != EBADF) // it is ours, whatever it is
+		if (errno != EBADF) // else somebody has closed it
 			close(fd);
 		return -1;
 	}

@@ -59,6 +59,12 @@ struct open_file {
 	struct stat st;
 };
 
+/* Where a symbol is, and its name in .strtab. */
+struct known {
+	uint64_t address;
+	uint32_t name;
+};
+
 struct companion {
 	const struct jitreg_member *members;
 	size_t member_count;
@@ -71,6 +77,8 @@ struct companion {
 	const struct jitreg_member *current; // while its names are added
 	struct jitreg_named *named; // as many as members, for those of different libraries
 	size_t named_count;
+	struct known *known; // of the current one, from its detached file
+	size_t known_count;
 	uint8_t *bytes;
 	size_t size;
 	struct open_file open;
@@ -132,29 +140,80 @@ static int add_name(struct companion *c, const char *text, size_t text_size, uin
 				    vaddr + c->current->delta, false, size, ELF64_ST_INFO(STB_GLOBAL, type));
 }
 
-static int add_template_name(void *ctx, const char *text, uint64_t vaddr, const Elf64_Sym *sym)
+static int by_address(const void *a, const void *b)
 {
-	return add_name(ctx, text, strlen(text), vaddr, sym->st_size, sym->st_info);
+	const struct known *x = a, *y = b;
+
+	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* A detached file has the static functions of a stripped library. False: it gives nothing. */
-static bool add_detached_names(struct companion *c, int *r)
+/* Is that name at that address already, from the detached file? */
+static bool is_known(const struct companion *c, const char *text, uint64_t address)
+{
+	size_t low = 0, high = c->known_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (c->known[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < c->known_count && c->known[low].address == address; low++)
+		if (!strcmp((const char *)c->symtab.strtab.data + c->known[low].name, text))
+			return true;
+	return false;
+}
+
+static int add_template_name(void *ctx, const char *text, uint64_t vaddr, const Elf64_Sym *sym)
+{
+	struct companion *c = ctx;
+
+	if (is_known(c, text, vaddr + c->current->delta))
+		return 0;
+	return add_name(c, text, strlen(text), vaddr, sym->st_size, sym->st_info);
+}
+
+/* A detached file has the static functions of a stripped library, and as a rule the others, too. */
+static int add_detached_names(struct companion *c)
 {
 	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;
 	struct jitreg_names names = {0};
+	int r = 0;
 
 	object = jitreg_debuginfo_open_detached(&c->current->template->debug);
 	if (!object || jitreg_object_read_layout(object) || jitreg_names_read(object, &names))
-		return false;
-	for (size_t i = 0; !*r && i < names.count; i++) {
+		return 0; // the library's own are good without
+	for (size_t i = 0; !r && i < names.count; i++) {
 		const struct jitreg_name *name = &names.items[i];
 
-		*r = add_name(c, name->text, name->text_size, name->vaddr, name->size, name->info);
+		r = add_name(c, name->text, name->text_size, name->vaddr, name->size, name->info);
 	}
-	if (!*r && !jitreg_object_is_intact(object))
-		*r = -EAGAIN; // those may be another file's
+	if (!r && !jitreg_object_is_intact(object))
+		r = -EAGAIN; // those may be another file's
 	jitreg_names_deinit(&names);
-	return names.count > 0;
+	return r;
+}
+
+/* Those of the library that its detached file does not have: each name is there once. */
+static int add_missing_names(struct companion *c, size_t first)
+{
+	const Elf64_Sym *syms = (const Elf64_Sym *)c->symtab.syms.data;
+	size_t count = jitreg_pack_count_symbols(&c->symtab);
+	int r;
+
+	c->known = calloc(count - first + 1, sizeof(*c->known));
+	if (!c->known)
+		return -ENOMEM;
+	c->known_count = 0;
+	for (size_t i = first; i < count; i++)
+		c->known[c->known_count++] = (struct known){syms[i].st_value, syms[i].st_name};
+	qsort(c->known, c->known_count, sizeof(*c->known), by_address);
+	r = jitreg_pack_for_each_name(c->current->template, add_template_name, c);
+	free(c->known);
+	c->known = NULL;
+	return r;
 }
 
 static int add_names_of(struct companion *c, const struct jitreg_member *member)
@@ -167,8 +226,9 @@ static int add_names_of(struct companion *c, const struct jitreg_member *member)
 		return r < 0 ? r : 0;
 	*new = (struct jitreg_named){.member = member, .first = jitreg_pack_count_symbols(&c->symtab)};
 	c->current = member;
-	if (!add_detached_names(c, &r) && !r)
-		r = jitreg_pack_for_each_name(member->template, add_template_name, c);
+	r = add_detached_names(c);
+	if (!r)
+		r = add_missing_names(c, new->first);
 	new->count = jitreg_pack_count_symbols(&c->symtab) - new->first;
 	c->named_count++;
 	return r;
@@ -223,7 +283,7 @@ static int make_key(struct companion *c)
 
 	if (!out)
 		return -ENOMEM;
-	fputs("companion 6\n", out);
+	fputs("companion 7\n", out);
 	for (size_t i = 0; i < c->member_count; i++) {
 		const struct jitreg_member *m = &c->members[i];
 		const struct jitreg_template *t = m->template;

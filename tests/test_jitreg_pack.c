@@ -357,6 +357,54 @@ static void pack_names_of_large_libraries_are_for_gdb_only(void **state)
 	}
 }
 
+/* How often a function is in a finished file with absolute values, at that address or, 0, anywhere. */
+static size_t count_name(const uint8_t *bytes, const char *name, uint64_t address)
+{
+	const Elf64_Shdr *shdrs = (const Elf64_Shdr *)(bytes + ((const Elf64_Ehdr *)bytes)->e_shoff);
+	const Elf64_Shdr *symtab = jitreg_file_section(bytes, ".symtab");
+	const Elf64_Sym *syms = (const Elf64_Sym *)(bytes + symtab->sh_offset);
+	const char *strtab = (const char *)bytes + shdrs[symtab->sh_link].sh_offset;
+	size_t count = 0;
+
+	for (size_t i = 1; i < symtab->sh_size / sizeof(*syms); i++)
+		count += !strcmp(strtab + syms[i].st_name, name) && (!address || syms[i].st_value == address);
+	return count;
+}
+
+/* From the library, from its detached file, or from both of them, of which each has what the other lacks. */
+static void pack_companion_has_each_name_once(void **state)
+{
+	struct image images[2];
+	uint64_t address;
+	struct jitreg_group *group;
+	uint8_t *bytes;
+	size_t size;
+
+	(void)state;
+	assert_int_equal(util_run("echo 'static __attribute__((noipa)) int hidden(void) { return 1; } "
+				  "int both(void) { return hidden(); } int only(void) { return 2; }' >partly.c && "
+				  "gcc -g -fPIC -shared -nostdlib -Wl,--build-id partly.c -o whole.so && "
+				  "objcopy --only-keep-debug -N only whole.so partly.debug && truncate -s 64K partly.debug && "
+				  "objcopy --strip-all --add-gnu-debuglink=partly.debug whole.so partly.so"), 0);
+	address = 0x100000 + vaddr_of("whole.so", "both");
+	assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
+	enter_at(group, BASE(0), 0x10000, "link.so", JITREG_LEAN, &images[0]);
+	enter_at(group, BASE(0), 0x100000, "partly.so", JITREG_LEAN, &images[1]);
+	assert_int_equal(jitreg_group_pack(group), 0);
+	assert_non_null(companion_of(&images[0].info));
+	bytes = util_read(companion_of(&images[0].info), &size);
+	assert_int_equal(count_name(bytes, "snake_leaf", 0), 1);
+	assert_int_equal(count_name(bytes, "both", address), 1);
+	assert_int_equal(count_name(bytes, "hidden", 0), 1); // the detached file has it
+	assert_int_equal(count_name(bytes, "only", 0), 1); // it does not have that
+	free(bytes);
+	jitreg_group_close(group);
+	jitreg_unregister(images[0].entry);
+	jitreg_unregister(images[1].entry);
+	jitreg_group_destroy(group);
+	assert_nothing_left();
+}
+
 /* The first allocated section with that name has this type; objcopy goes by the name. */
 static void set_type(const char *library, const char *name, uint32_t type)
 {
@@ -431,6 +479,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pack_symfile_has_stretches_names_and_a_reference),
 		cmocka_unit_test(pack_companion_has_functions_and_unwind_data),
+		cmocka_unit_test(pack_companion_has_each_name_once),
 		cmocka_unit_test(pack_takes_no_section_of_a_library_for_another),
 		cmocka_unit_test(pack_code_is_from_text_on_without_plt),
 		cmocka_unit_test(pack_unwind_data_is_compressed_for_lldb),
