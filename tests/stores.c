@@ -20,6 +20,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -304,6 +305,8 @@ int main(int argc, char **argv)
 	store = argv[optind + 1];
 	folder = argv[optind + 2];
 	transactions = atoll(argv[optind + 3]);
+	// A shell ignores it for what it starts in the background, and then Python makes nothing of it.
+	signal(SIGINT, SIG_DFL);
 	pthread_create(&thread, NULL, run_all, &count);
 	if (victims)
 		run_victims();
