@@ -172,7 +172,7 @@ static const char *invalid_mode(int flags)
 
 // Search paths are those of the object at @caller. A call from elsewhere (a pointer that went
 // through a shared library) has none.
-static void *open_for(uint64_t caller, const char *path, int flags, struct gorgon_ns *ns)
+static void *dl_open_for(uint64_t caller, const char *path, int flags, struct gorgon_ns *ns)
 {
 	struct gorgon_open_opts opts = {.size = sizeof(opts)};
 	struct gorgon_object *requester, *object = NULL;
@@ -209,7 +209,7 @@ static void *open_for(uint64_t caller, const char *path, int flags, struct gorgo
 
 void *gorgon_dl_open(const char *path, int flags, struct gorgon_ns *ns)
 {
-	return open_for((uintptr_t)__builtin_return_address(0), path, flags, ns);
+	return dl_open_for((uintptr_t)__builtin_return_address(0), path, flags, ns);
 }
 
 // LM_ID_BASE is the private namespace, as RTLD_DI_LMID says of its objects. What the system's
@@ -219,7 +219,7 @@ void *gorgon_dlm_open(Lmid_t id, const char *path, int flags, struct gorgon_ns *
 	char *message;
 
 	if (id == LM_ID_BASE)
-		return open_for((uintptr_t)__builtin_return_address(0), path, flags, ns);
+		return dl_open_for((uintptr_t)__builtin_return_address(0), path, flags, ns);
 	if (asprintf(&message, "%s: dlmopen: namespace %ld: private code has LM_ID_BASE (0) only",
 		     path ?: "(program)", id) < 0)
 		message = NULL;

@@ -110,7 +110,7 @@ class Constructor(Case):
         for stop in stops:
             found = session.functions(stop.output["bt"])
             self.assertEqual(found[0], "ctor_start")
-            self.assertIn("gorgon_dl_open", found)
+            self.assertIn("dl_open_for", found)
             self.assertIn("_PyEval_EvalFrameDefault", found)
             self.assert_bottom(stop.output["bt"])
         self.assert_quiet(output)
