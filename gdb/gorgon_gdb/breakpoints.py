@@ -1,114 +1,47 @@
 # SPDX-License-Identifier: MIT
-"""gorgon break: one breakpoint for all copies of a library, or for those of one interpreter.
+"""gorgon break: one breakpoint of gdb's for all copies of a library, or for those of one interpreter.
 
-A location is looked up once per library (reference.py). Where it is in each copy follows from
-the copy's bias; there gdb gets an internal breakpoint at an address, a part. gdb's own
-breakpoint by name looks the name up anew in all copies whenever an object comes.
+A location is looked up once per library (reference.py). Where it is in each copy follows from the copy's bias. There
+it gets a name, LOCATION@all and, for interpreter 2, LOCATION@2 (marks.py), and "break" of that name is an ordinary
+breakpoint: gdb finds its places, as those of any other name, whenever it hears of an object, and counts, lists, saves and
+deletes it. Nothing is kept here but what names an object file of gdb's has been given: which ones are wanted is read from
+gdb's breakpoints, so that what "save breakpoints" has written does as well.
 
-Parts come when gdb hears of an object, which is before its first instruction runs, and go when
-gdb drops the object, while its memory is still there: a breakpoint that stays in memory that
-is unmapped is an error at the next stop. At the first moment gorgon_debug_root lists the object
-with its symfile, at the second without it, unless another symfile describes the object now.
-Objects that debuggers are not told of (--debug off) bring no events, and those of the system's linker
-are listed after gdb has heard of them: there parts follow at the next stop.
+Names come when gdb hears of an object, which is before its first instruction runs, and go with the object file that they
+were given to. At that moment gorgon_debug_root lists the object without its symfile. Objects that debuggers are not told
+of (--debug off) bring no events, and those of the system's linker are listed after gdb has heard of them: there
+names follow at the next stop."""
 
-With a thousand interpreters there are events for each of them, so an event looks at nothing
-but the namespaces that have changed."""
-
-import collections
+import os
 import re
+import tempfile
 
 import gdb
 
-from . import commands, elf, files, process, reference, root, tables, values
+from . import commands, elf, files, marks, process, reference, root, symbols, values
 
-_breakpoints = {}  # number -> Breakpoint
 _places = {}       # (path of a library, location) -> [address in the file]
 _failed = set()    # of these keys: not known, and not asked again for each interpreter that comes
-_dropped = []      # (start, end) of objects that gdb has let go of, while they may still be listed
-_handled = {}      # address of a namespace -> the Namespace, as of some snapshot, that the parts are for
-_last_number = 0
-_refreshed = None  # the Snapshot that the parts are for
+_given = {}        # object file -> {(name, address)}
+_settled = None    # (Snapshot, names wanted) that nothing is left to do for
+_folder = None     # of the files that hold the names
 
 SYMFILE = re.compile(r"<in-memory@(0x[0-9a-f]+)")
+# What gdb says a breakpoint's location is: as typed, or as an option.
+WANTED = re.compile(r"""(?:-(?:function|qualified)\s+)*(["']?)(.+)@(all|\d+)\1""", re.S)
+# What may follow a location.
+REST = re.compile(r"\s*(.*?)\s*((?:(?:^|\s)(?:thread|task|inferior)\s+\S+)*)\s*(?:(?:^|\s)if\b\s*(.*))?$", re.S)
+PLACE = re.compile(r"([^\s:]+)\+(0x[0-9a-f]+)")  # OBJECT+OFFSET, which is what *ADDRESS becomes
 
 
-class Part(gdb.Breakpoint):
-    """One address of a Breakpoint."""
-
-    def __init__(self, owner, address, obj):
-        super().__init__(f"*{address:#x}", internal=True)
-        self.owner = owner
-        self.interp = obj.namespace.label
-        self.stopped = False
-
-    def stop(self):
-        self.stopped = self.owner.wants_stop()
-        return self.stopped
+def wanted():
+    """{(location, "all" or a number)} of gdb's breakpoints."""
+    found = (WANTED.fullmatch(b.location or "") for b in gdb.breakpoints() if b.type == gdb.BP_BREAKPOINT)
+    return {(match[2], match[3]) for match in found if match}
 
 
-class Breakpoint:
-    """What "gorgon break" made."""
-
-    def __init__(self, number, location, interp, condition, temporary):
-        self.number = number
-        self.location = location
-        self.interp = interp
-        self.condition = condition
-        self.temporary = temporary
-        self.hits = 0
-        self.spent = False
-        self.parts = {}  # address -> Part
-        self.used = collections.defaultdict(set)  # address of a namespace -> addresses of its parts
-
-    def places_in(self, obj):
-        if self.interp is not None and obj.namespace.interp != self.interp:
-            return []
-        return [obj.bias + address for address in _places.get((obj.path, self.location), ())]
-
-    def wants_stop(self):
-        """Asked by gdb in the frame that has come to a part."""
-        if self.spent:
-            return False
-        if self.condition:
-            try:
-                if not gdb.parse_and_eval(values.in_own_copy(self.condition)):
-                    return False
-            except (gdb.error, root.RootError) as error:
-                gdb.write(f"Error in testing the condition of gorgon breakpoint {self.number}: {error}\n")
-        self.hits += 1
-        self.spent = self.temporary
-        return True
-
-    def update(self, namespace, objects):
-        """Have parts where these objects of a namespace have the location, and nowhere else in it."""
-        wanted = {address: obj for obj in objects for address in self.places_in(obj)}
-        used = self.used[namespace]
-        for address in [a for a in used if a not in wanted]:
-            self.remove(address)
-        for address, obj in wanted.items():
-            if address not in self.parts:
-                self.parts[address] = Part(self, address, obj)
-                used.add(address)
-
-    def remove(self, address):
-        part = self.parts.pop(address)
-        for used in self.used.values():
-            used.discard(address)
-        if part.is_valid():
-            part.delete()
-
-    def remove_all(self):
-        for address in list(self.parts):
-            self.remove(address)
-
-    def delete(self):
-        _breakpoints.pop(self.number, None)
-        self.remove_all()
-
-    @property
-    def interps(self):
-        return "all" if self.interp is None else f"interp {self.interp}"
+def is_ours(breakpoint):
+    return breakpoint.type == gdb.BP_BREAKPOINT and WANTED.fullmatch(breakpoint.location or "") is not None
 
 
 def look_up(objects, locations):
@@ -130,7 +63,7 @@ def look_up(objects, locations):
 
 def may_have(obj, location):
     """False when the names in the file say so: most libraries come without debug information."""
-    if location.startswith("*"):
+    if PLACE.fullmatch(location):
         return False
     if not obj.symfile or obj.debug_kind:
         return True
@@ -138,57 +71,145 @@ def may_have(obj, location):
     return not words or any(words[-1] in name for name in files.read(obj).symbols)
 
 
-def refresh():
-    """Bring all parts up to date with the process."""
-    global _refreshed
-    snapshot = process.try_snapshot() if _breakpoints else None
-    if snapshot is None or snapshot is _refreshed:
+def places_in(obj, location):
+    """Addresses of a location in an object."""
+    place = PLACE.fullmatch(location)
+    if place:
+        return [obj.bias + int(place[2], 16)] if place[1] == obj.name else []
+    return [obj.bias + address for address in _places.get((obj.path, location), ())]
+
+
+def names_for(objects, names):
+    """{(name, address)} that these objects are to have."""
+    return {(f"{location}@{scope}", address) for location, scope in names for obj in objects
+            if scope in ("all", str(obj.namespace.interp)) for address in places_in(obj, location)}
+
+
+def give(objfile, objects, names):
+    """Have an object file of gdb's know the places in these objects, which it is about."""
+    missing = names_for(objects, names) - _given.get(objfile, set())
+    if not missing:
         return
-    listed = {ns.address: ns for ns in snapshot.namespaces}
-    changed = [ns for ns in snapshot.namespaces if _handled.get(ns.address) is not ns]
-    objects = {ns.address: [obj for obj in ns.objects if (obj.start, obj.end) not in _dropped] for ns in changed}
-    look_up([obj for ns in changed for obj in objects[ns.address]], {b.location for b in _breakpoints.values()})
-    for breakpoint in list(_breakpoints.values()):
-        for address in [a for a in _handled if a not in listed]:
-            breakpoint.update(address, [])
-        for ns in changed:
-            breakpoint.update(ns.address, objects[ns.address])
-    if _dropped:
-        there = {(obj.start, obj.end) for obj in snapshot.objects}
-        _dropped[:] = [extent for extent in _dropped if extent in there]
-    _handled.clear()
-    _handled.update(listed)
-    _refreshed = None if snapshot.changing else snapshot
+    like = sections_in_memory(objfile) or sections_of_file(objfile)
+    if like:
+        _given.setdefault(objfile, set()).update(missing)
+        objfile.add_separate_debug_file(file_with(marks.build(like, sorted(missing))))
+
+
+def file_with(content):
+    global _folder
+    if not _folder:
+        _folder = tempfile.TemporaryDirectory(prefix="gorgon-gdb-")
+    handle, path = tempfile.mkstemp(".debug", dir=_folder.name)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+    return path
+
+
+def sections_in_memory(objfile):
+    """[(name, header)] of the symfile that an object file of gdb's describes, or None: it is of none."""
+    found = SYMFILE.match(objfile.filename or "")
+    if not found:
+        return None
+    try:
+        return marks.sections(lambda off, size: process.read_memory(int(found[1], 16) + off, size))
+    except (root.MemoryProblem, ValueError):
+        return None  # libjitreg announces objects without content, too, after one has gone
+
+
+def sections_of_file(objfile):
+    try:
+        with open(objfile.filename, "rb") as file:
+            data = file.read()
+        return marks.sections(lambda off, size: data[off:off + size])
+    except (OSError, ValueError, elf.struct.error):
+        return None
+
+
+def covered(objfile):
+    """(start, end) of the private code that an in-memory objfile of gdb describes, or None: it is none."""
+    like = sections_in_memory(objfile)
+    return (min(s[3] for _, s in like), max(s[3] + s[5] for _, s in like)) if like else None
+
+
+def refresh(names=None):
+    """Give names where they are missing, in all that gdb and the process know."""
+    global _settled
+    names = names or wanted()
+    snapshot = process.try_snapshot() if names else None
+    if snapshot is None or (snapshot, names) == _settled:
+        return
+    look_up(snapshot.objects, {location for location, _ in names})
+    groups = {}
+    for obj in snapshot.objects:
+        groups.setdefault(obj.symfile or obj.path, []).append(obj)
+    known = {}
+    for objfile in gdb.objfiles():
+        found = SYMFILE.match(objfile.filename or "")
+        known[int(found[1], 16) if found else objfile.filename] = objfile
+    for key, objects in groups.items():
+        # Of an object that gdb has not heard of the program itself has to know.
+        objfile = known.get(key) or (None if isinstance(key, int) else gdb.objfiles()[0])
+        if objfile:
+            give(objfile, objects, names)
+    forget_gone(snapshot)
+    _settled = None if snapshot.changing else (snapshot, names)
+
+
+def forget_gone(snapshot):
+    """Names that are not in a symfile do not go with their object; their places are left alone."""
+    for breakpoint in filter(is_ours, gdb.breakpoints()):
+        for place in breakpoint.locations:
+            if place.enabled and place.address and not snapshot.find_object(place.address):
+                place.enabled = False
 
 
 def start_again():
-    """What the parts are for is not known any more: a breakpoint is new, or the process is."""
-    global _refreshed
-    _refreshed = None
-    _handled.clear()
+    """A breakpoint is new, or the process is: what could not be looked up is tried once more."""
+    global _settled
+    _settled = None
     for key in _failed:
         _places.pop(key, None)
     _failed.clear()
 
 
-def create(location, interp, condition, temporary):
-    """A new Breakpoint. Raises gdb.error when its location can never be one."""
-    global _last_number
-    snapshot = process.try_snapshot()
-    location = absolute(location)
-    if location.startswith("*"):
-        at_address(location, snapshot)
-    else:
-        look_up(snapshot.objects if snapshot else [], [location])
-    _last_number += 1
-    breakpoint = _breakpoints[_last_number] = Breakpoint(_last_number, location, interp, condition, temporary)
+def on_new_objfile(event):
+    names = wanted()
+    extent = covered(event.new_objfile) if names else None
+    snapshot = process.try_snapshot() if extent else None
+    if not snapshot:
+        return
+    objects = snapshot.objects_between(*extent)
+    try:
+        look_up(objects, {location for location, _ in names})
+        give(event.new_objfile, objects, names)
+    except (gdb.error, root.RootError) as error:
+        gdb.write(f"gorgon break: {error}\n")
+
+
+def on_free_objfile(event):
+    _given.pop(event.objfile, None)
+
+
+def on_exited(_event):
     start_again()
-    refresh()
-    return breakpoint
 
 
-def absolute(location):
-    """A line number alone belongs to the file of the selected frame, as in gdb."""
+def on_stop(_event):
+    try:
+        refresh()
+    except (gdb.error, root.RootError) as error:
+        gdb.write(f"gorgon break: {error}\n")
+
+
+def absolute(location, snapshot):
+    """A location that means the same in each copy. Raises root.RootError, gdb.error."""
+    if location.startswith("*"):
+        address = commands.evaluate_address(values.in_own_copy(location[1:]))
+        obj = snapshot.find_object(address) if snapshot else None
+        if not obj:
+            raise root.RootError(f"{address:#x} is in no private object")
+        return f"{obj.name}+{address - obj.bias:#x}"
     if not re.fullmatch(r"[+-]?\d+", location):
         return location
     place = gdb.selected_frame().find_sal()
@@ -198,151 +219,85 @@ def absolute(location):
     return f"{place.symtab.filename}:{line}"
 
 
-def at_address(location, snapshot):
-    """*EXPRESSION: an address in one copy stands for the same place in all."""
-    address = commands.evaluate_address(values.in_own_copy(location[1:]))
-    obj = snapshot.find_object(address) if snapshot else None
-    if not obj:
-        raise root.RootError(f"{address:#x} is in no private object")
-    _places[obj.path, location] = [address - obj.bias]
+def quoted(text):
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def covered(objfile):
-    """(start, end) of the private code that an in-memory objfile of gdb describes, or None: it is none."""
-    found = SYMFILE.match(objfile.filename or "")
-    if not found:
-        return None
-    address = int(found[1], 16)
-    try:
-        header = elf.EHDR.unpack(process.read_memory(address, elf.EHDR.size))
-        table = process.read_memory(address + header[6], header[12] * elf.SHDR.size)
-    except root.MemoryProblem:
-        return None
-    sections = [s for s in elf.SHDR.iter_unpack(table) if s[2] & elf.SHF_ALLOC]
-    # libjitreg announces objects without content too, after one has gone.
-    return (min(s[3] for s in sections), max(s[3] + s[5] for s in sections)) if sections else None
-
-
-def on_new_objfile(event):
-    extent = covered(event.new_objfile) if _breakpoints else None
-    if not extent:
-        return
-    start, end = extent
-    _dropped[:] = [(s, e) for s, e in _dropped if e <= start or end <= s]
-    try_refresh()
-
-
-def on_free_objfile(event):
-    extent = covered(event.objfile) if _breakpoints else None
-    snapshot = process.try_snapshot() if extent else None
-    if not snapshot:
-        return
-    start, end = extent
-    for obj in snapshot.objects_between(start, end):
-        if not obj.symfile:
-            _dropped.append((obj.start, obj.end))
-            for breakpoint in _breakpoints.values():
-                for address in [a for a in breakpoint.parts if obj.start <= a < obj.end]:
-                    breakpoint.remove(address)
-
-
-def try_refresh():
-    try:
-        refresh()
-    except (gdb.error, root.RootError) as error:
-        gdb.write(f"gorgon break: {error}\n")
-
-
-def on_exited(_event):
-    """Addresses are others in the next run."""
+def create(command, location, interp, rest, condition):
+    """Have gdb make a breakpoint, which it announces. Raises gdb.error when its location can never be one."""
+    snapshot = process.try_snapshot()
+    location = absolute(location, snapshot)
+    scope = "all" if interp is None else str(interp)
     start_again()
-    _dropped.clear()
-    for breakpoint in _breakpoints.values():
-        breakpoint.remove_all()
+    look_up(snapshot.objects if snapshot else [], [location])
+    refresh(wanted() | {(location, scope)})
+    name = f"{location}@{scope}"
+    text = f"{command} -function {quoted(name) if re.search('[ ,]', name) else name} {rest}"
+    if condition:
+        text += f" if $gorgon_eval({quoted(condition)})"
+    gdb.execute(f"with breakpoint pending on -- {text}", from_tty=True)
+    breakpoint = max(filter(is_ours, gdb.breakpoints()), key=lambda b: b.number)
+    if breakpoint.pending:
+        gdb.write(f"gorgon break: {reason(interp)}\n")
+    elif PLACE.fullmatch(location):
+        check_place(breakpoint, names_for(snapshot.objects, {(location, scope)}))
 
 
-def on_stop(event):
-    # Among them are those at the same address that did not want to stop.
-    for part in getattr(event, "breakpoints", ()):
-        if isinstance(part, Part) and part.stopped:
-            owner = part.owner
-            kind = "temporary breakpoint" if owner.temporary else "breakpoint"
-            gdb.write(f"Gorgon {kind} {owner.number}, {owner.location}, {part.interp}\n")
-            if owner.spent:
-                owner.delete()
-    try_refresh()
+def check_place(breakpoint, names):
+    """gdb takes a name at the first instruction of a function for the function's."""
+    if {place.address for place in breakpoint.locations} - {address for _, address in names}:
+        breakpoint.delete()
+        raise root.RootError("at the first instruction of a function \"break *ADDRESS\" stops, in one copy")
 
 
-def on_deleted(part):
-    """One part deleted by hand: the breakpoint goes."""
-    if isinstance(part, Part) and part in part.owner.parts.values():
-        part.owner.delete()
-
-
-def describe(breakpoint):
-    text = f"Gorgon {'temporary ' if breakpoint.temporary else ''}breakpoint {breakpoint.number}: {breakpoint.location}"
-    if not breakpoint.parts:
-        return f"{text}, pending: {reason(breakpoint)}\n"
-    interps = list(dict.fromkeys(part.interp for part in breakpoint.parts.values()))
-    count = len(breakpoint.parts)
-    return f"{text}, {count} place{'s' if count > 1 else ''} in {', '.join(interps)}\n"
-
-
-def reason(breakpoint):
-    """Why it has no place."""
+def reason(interp):
+    """Why a breakpoint has no place."""
     snapshot = process.try_snapshot()
     interps = [ns.interp for ns in snapshot.interpreters] if snapshot else []
-    if interps and breakpoint.interp is not None:
-        if breakpoint.interp not in interps:
-            return f"there is no interpreter {breakpoint.interp} yet"
-        return f"no private library of interpreter {breakpoint.interp} has it yet"
+    if interps and interp is not None:
+        if interp not in interps:
+            return f"there is no interpreter {interp} yet"
+        return f"no private library of interpreter {interp} has it yet"
     return "no private library has it yet"
-
-
-def overview():
-    if not _breakpoints:
-        return "No gorgon breakpoints.\n"
-    rows = [[b.number, "del" if b.temporary else "keep", b.interps, len(b.parts) or "pending", b.hits, b.location,
-             b.condition or "-"] for b in _breakpoints.values()]
-    return tables.table(["Num", "Disp", "In", "Places", "Hits", "Location", "Condition"], rows)
 
 
 class Break(commands.Subcommand):
     """Set a breakpoint in every private copy of a library, those to come included.
 
-    Usage: gorgon break [-i N] LOCATION [if CONDITION]
+    Usage: gorgon break [-i N] LOCATION [thread THREAD] [if CONDITION]
            gorgon break
 
     LOCATION is a function, FILE:LINE, LINE, *ADDRESS or anything else that "break" takes.
-    It is looked up once per library and counts as one breakpoint, whatever the number of
-    copies; without a library that has it, it waits for one. With -i, only interpreter N,
-    which may be one that is yet to come. CONDITION is evaluated in the frame of the copy
-    that has come there, with that copy's global and thread-local variables, as "gorgon
-    print" does.
+    It is looked up once per library, whatever the number of copies; without a library that
+    has it, it waits for one. With -i, only interpreter N, which may be one that is yet to
+    come. CONDITION is evaluated in the frame of the copy that has come there, with that
+    copy's global and thread-local variables, as "gorgon print" does.
 
-    Without arguments: the breakpoints that were set so. They are not in "info
-    breakpoints"; delete them with "gorgon delete".
+    It is one of gdb's breakpoints, of a name that stands for its places: LOCATION@all, or
+    LOCATION@N. "info breakpoints", "delete", "condition", "commands", "ignore" and "save
+    breakpoints" know it. Without arguments: those that were set so.
 
     Example:
       (gdb) gorgon break -i 2 list_append if op->ob_type == &PyList_Type
       (gdb) gorgon break mymodule.c:120"""
 
     name = "gorgon break"
-    temporary = False
+    command = "break"
 
     def __init__(self):
         gdb.Command.__init__(self, self.name, gdb.COMMAND_BREAKPOINTS)
 
     @commands.plain_errors
     def invoke(self, arg, from_tty):
-        interp, rest = commands.interp_option(self.name, arg)
-        location, condition = split_condition(rest)
+        interp, text = commands.interp_option(self.name, arg)
+        location, rest, condition = split(text)
         if location:
-            gdb.write(describe(create(location, interp, condition, self.temporary)))
-        elif condition or interp is not None or self.temporary:
+            create(self.command, location, interp, rest, condition)
+        elif rest or condition or interp is not None or self.command != "break":
             raise gdb.GdbError(f'{self.name}: a LOCATION expected; see "help {self.name}"')
         else:
-            gdb.write(overview())
+            numbers = [str(b.number) for b in gdb.breakpoints() if is_ours(b)]
+            gdb.execute(f"info breakpoints {' '.join(numbers)}") if numbers else gdb.write("No gorgon breakpoints.\n")
 
     def completions(self, text, word):
         return commands.complete_interp_option(text, word) or gdb.COMPLETE_LOCATION
@@ -351,12 +306,12 @@ class Break(commands.Subcommand):
 class TemporaryBreak(Break):
     """Set a breakpoint in every private copy that is deleted when it is hit once.
 
-    Usage: gorgon tbreak [-i N] LOCATION [if CONDITION]
+    Usage: gorgon tbreak [-i N] LOCATION [thread THREAD] [if CONDITION]
 
     See "help gorgon break"."""
 
     name = "gorgon tbreak"
-    temporary = True
+    command = "tbreak"
 
 
 class Delete(commands.Subcommand):
@@ -364,7 +319,7 @@ class Delete(commands.Subcommand):
 
     Usage: gorgon delete [NUM]...
 
-    NUM as "gorgon break" shows it; without one, all of them."""
+    NUM as "info breakpoints" shows it; without one, all that were set so. "delete" does it, too."""
 
     name = "gorgon delete"
 
@@ -373,24 +328,48 @@ class Delete(commands.Subcommand):
 
     @commands.plain_errors
     def invoke(self, arg, from_tty):
-        words = arg.split()
-        for word in words:
-            if not word.isdigit() or int(word) not in _breakpoints:
+        known = {str(b.number): b for b in gdb.breakpoints() if is_ours(b)}
+        for word in arg.split():
+            if word not in known:
                 raise gdb.GdbError(f'{self.name}: no gorgon breakpoint {word}; "gorgon break" lists them')
-        for number in [int(word) for word in words] or list(_breakpoints):
-            if number in _breakpoints:
-                _breakpoints[number].delete()
+        for word in set(arg.split()) or known:
+            known[word].delete()
 
     def completions(self, text, word):
-        return [str(number) for number in _breakpoints if str(number).startswith(word)]
+        return [str(b.number) for b in gdb.breakpoints() if is_ours(b) and str(b.number).startswith(word)]
 
 
-def split_condition(text):
-    """LOCATION if CONDITION"""
-    location, _, condition = re.match(r"\s*(.*?)\s*(?:(^|\s)if\b\s*(.*))?$", text, re.S).groups()
-    return location, (condition or "").strip()
+class GorgonEval(gdb.Function):
+    """The value of an expression in the copy that the selected frame belongs to.
+
+    Usage: $gorgon_eval (STRING)
+
+    Global, static and thread-local variables in it are those of the frame's copy, as with
+    "gorgon print". In a condition it is evaluated in the frame that has come to the breakpoint;
+    where gdb knows names only, debug information is added first.
+
+    Example:
+      (gdb) break walk_step if $gorgon_eval("walk_counter == number")"""
+
+    def __init__(self):
+        super().__init__("gorgon_eval")
+
+    def invoke(self, text):
+        try:
+            obj = values.selected_object()
+            if obj and gdb.parameter("gorgon auto-symbols"):
+                symbols.attach([obj])
+            return gdb.parse_and_eval(values.in_own_copy(text.string()))
+        except (gdb.error, root.RootError, root.MemoryProblem) as error:
+            raise gdb.GdbError(str(error)) from None
+
+
+def split(text):
+    """LOCATION [thread N] [if CONDITION]"""
+    location, rest, condition = REST.match(text).groups()
+    return location, rest.strip(), (condition or "").strip()
 
 
 def register():
-    for command in (Break, TemporaryBreak, Delete):
-        command()
+    for part in (Break, TemporaryBreak, Delete, GorgonEval):
+        part()

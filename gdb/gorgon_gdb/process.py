@@ -24,6 +24,11 @@ def forget(_event=None):
     _snapshots.clear()
 
 
+def known():
+    """Snapshots of processes, as they were when somebody looked last; of one that has just ended, too."""
+    return list(_snapshots.values())
+
+
 def read_memory(address, size):
     try:
         return gdb.selected_inferior().read_memory(address, size).tobytes()

@@ -4,7 +4,7 @@
 import gdb
 
 from . import (breakpoints, check, commands, debuglinks, execute, frames, functions, helper_types, hints, process,
-               python_helper, stacks, symbols, values)
+               python_helper, reruns, stacks, symbols, values)
 
 _events = []
 
@@ -34,17 +34,20 @@ def register(_objfile=None):
     hints.register()
     if not _events:
         connect("exited", breakpoints.on_exited)
+        connect("exited", reruns.on_exited)
+        connect("new_thread", reruns.on_new_thread)
+        connect("breakpoint_modified", reruns.on_modified)
         connect("exited", helper_types.forget)
         connect("clear_objfiles", helper_types.forget)
         connect("exited", process.forget)
         connect("clear_objfiles", process.forget)
         connect("new_objfile", python_helper.on_new_objfile)
         connect("new_objfile", breakpoints.on_new_objfile)
+        connect("new_objfile", reruns.on_new_objfile)
         connect("new_objfile", debuglinks.on_new_objfile)
         connect("free_objfile", breakpoints.on_free_objfile)
         connect("new_objfile", symbols.on_new_objfile)
         connect("free_objfile", symbols.on_free_objfile)
-        connect("breakpoint_deleted", breakpoints.on_deleted)
         connect("stop", on_stop)
         connect("before_prompt", on_stop)
         connect("before_prompt", symbols.on_prompt)
