@@ -18,7 +18,7 @@ import tempfile
 
 import gdb
 
-from . import commands, elf, files, marks, process, reference, root, symbols, values
+from . import commands, elf, files, marks, process, reference, reruns, root, symbols, values
 
 _places = {}       # (path of a library, location) -> [address in the file]
 _failed = set()    # of these keys: not known, and not asked again for each interpreter that comes
@@ -189,6 +189,9 @@ def on_new_objfile(event):
 
 def on_free_objfile(event):
     _given.pop(event.objfile, None)
+    extent = covered(event.objfile)
+    if extent:
+        reruns.leave(extent)
 
 
 def on_exited(_event):

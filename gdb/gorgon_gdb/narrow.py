@@ -298,9 +298,14 @@ def read(path):
         return None
 
 
+def is_name(location):
+    """It can be searched for."""
+    return re.fullmatch(r"[A-Za-z_][A-Za-z_0-9]*", location) is not None
+
+
 def index(library, names):
     """A .gdb_index with these functions only, or None: gdb has to make its own."""
-    if not all(re.fullmatch(r"[A-Za-z_][A-Za-z_0-9]*", name) for name in names):
+    if not all(map(is_name, names)):
         return None
     try:
         functions = {name: library.units_of(name) for name in names}

@@ -83,18 +83,21 @@ def place(paths, answer):
 def search(folder, paths, locations):
     """Spare gdb reading what has nothing of these locations: whether that is possible, and which places are none. Of a
     library that needs gdb's own index gdb would write that one, too, which takes long."""
-    found, not_called = {}, []
+    found, not_called, possible = {}, [], True
     for i, path in enumerate(paths):
         file = elf.read(files.find(path))
         debug = files.find(path) if file.has_dwarf else answers.debug_file(file.build_id) if file.build_id else None
         if not debug:
             continue
         library = narrow.read(debug) if file.build_id else None
-        index = narrow.index(library, locations) if library else None
-        if not index:
-            return False, []
+        if library:
+            not_called += [i * SPACING + vaddr for name in filter(narrow.is_name, locations)
+                           for vaddr in put_back.find(library, name)]
+        index = narrow.index(library, locations) if library and possible else None
+        possible &= index is not None
         found[file.build_id.hex()] = index
-        not_called += [i * SPACING + vaddr for name in locations for vaddr in put_back.find(library, name)]
+    if not possible:
+        return False, not_called
     os.mkdir(folder)
     for build_id, content in found.items():
         with open(os.path.join(folder, f"{build_id}.gdb-index"), "wb") as file:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Breakpoints in private code outlive the process.
+"""Breakpoints outlive the private code that they are in.
 
 gdb keeps a breakpoint in a shared library that is gone, and waits for the library. Of what the JIT interface has told it
-does not: in the next run it looks the location up before there is any private code, says "Error in re-setting breakpoint 2"
-and disables it; but for one that was set before the code came and has no condition. So a breakpoint that has places in
-private code when the process ends is disabled here at the start of the next, which keeps gdb from complaining, and enabled
-again when gdb has found its places. What the user disables or enables meanwhile stays so."""
+does not: it looks the location up while there is no such code, in the next run or when the last copy has gone, says "Error in
+re-setting breakpoint 2" and disables it, but for one that was set before the code came and has no condition. So such a
+breakpoint is disabled here before gdb looks, which keeps it from complaining, and enabled again when gdb has found its
+places. What the user disables stays so."""
 
 import gdb
 
@@ -13,12 +13,21 @@ from . import process
 
 KINDS = (gdb.BP_BREAKPOINT, gdb.BP_HARDWARE_BREAKPOINT)
 
-_left = set()     # enabled, and with places in private code that has gone
-_waiting = set()  # disabled here
+_left = set()     # enabled, and with places in private code of a process that has ended
+_waiting = {}     # disabled here -> its places are not the old ones any more
 
 
 def in_private_code(breakpoint, snapshots):
     return any(snapshot.find_object(place.address) for place in breakpoint.locations for snapshot in snapshots)
+
+
+def enabled():
+    return [b for b in gdb.breakpoints() if b.enabled and b.type in KINDS]
+
+
+def wait(breakpoint):
+    breakpoint.enabled = False
+    _waiting[breakpoint] = breakpoint.pending
 
 
 def on_exited(_event):
@@ -28,23 +37,39 @@ def on_exited(_event):
         _left.add(breakpoint)
     _waiting.clear()
     snapshots = process.known()
-    _left.update(b for b in gdb.breakpoints() if b.enabled and b.type in KINDS and in_private_code(b, snapshots))
+    _left.update(b for b in enabled() if in_private_code(b, snapshots))
 
 
 def on_new_thread(_event):
     """The first of a process comes before gdb looks anything up."""
-    for breakpoint in [b for b in _left if b.is_valid() and b.enabled]:
-        breakpoint.enabled = False
-        _waiting.add(breakpoint)
+    if not _left and len(gdb.selected_inferior().threads()) > 1:
+        return
+    for breakpoint in enabled():
+        if breakpoint in _left or breakpoint.pending and breakpoint.condition:
+            wait(breakpoint)
     _left.clear()
+
+
+def leave(extent):
+    """gdb lets go of the code in (start, end)."""
+    start, end = extent
+    for breakpoint in enabled():
+        if breakpoint.locations and all(start <= place.address < end for place in breakpoint.locations):
+            wait(breakpoint)
+            _waiting[breakpoint] = False
 
 
 def on_new_objfile(_event):
     snapshot = process.try_snapshot() if _waiting else None
-    for breakpoint in [b for b in _waiting if b.is_valid() and in_private_code(b, [snapshot])] if snapshot else ():
-        breakpoint.enabled = True
+    for breakpoint, other in list(_waiting.items()):
+        if not breakpoint.is_valid():
+            del _waiting[breakpoint]
+        elif breakpoint.pending:
+            _waiting[breakpoint] = True
+        elif other or snapshot and in_private_code(breakpoint, [snapshot]):
+            breakpoint.enabled = True
 
 
 def on_modified(breakpoint):
     if breakpoint.enabled:
-        _waiting.discard(breakpoint)
+        _waiting.pop(breakpoint, None)

@@ -21,16 +21,10 @@ DECIMAL = f"_decimal{harness.EXT_SUFFIX}"
 # CPython's helper takes frames from a variable that Debian 13 has optimized out, in any process; since 3.14 it does not.
 needs_frames_of_helper = unittest.skipIf(harness.VERSION == "3.13", "CPython 3.13's own py-bt finds no frames here")
 
-# Numbers that the loop gives to breakpoints of "gorgon break": theirs and this.
-GORGON = 1000
-
 LOOP = r"""
 python
 _hits = []
-def _number(b):
-    return 1000 + b.owner.number if hasattr(b, "owner") else b.number
-gdb.events.stop.connect(lambda e: _hits.append([_number(b) for b in getattr(e, "breakpoints", [])
-                                                     if getattr(b, "stopped", True)]))
+gdb.events.stop.connect(lambda e: _hits.append([b.number for b in getattr(e, "breakpoints", [])]))
 
 def drive(actions, limit=60):
     # actions: {breakpoint number: commands}, 0 for all others; "once" disables the location that was hit.

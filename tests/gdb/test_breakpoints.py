@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""gorgon break: one breakpoint in all copies, present and to come, or in one."""
+"""gorgon break: one of gdb's breakpoints in all copies, present and to come, or in one."""
 
 import os
 import re
 import sys
+import tempfile
 import unittest
 
 import harness
@@ -13,21 +14,23 @@ import gdb_session as session  # noqa: E402
 
 COUNT = 3
 LINE = harness.source_line(session.WALK, "// where the walk stops")
-BY_NAME, ONE, LATER, CONDITION, ONCE, LINES = (session.GORGON + i for i in range(1, 7))
+CREATED, DESTROYED, BY_NAME, ONE, LATER, CONDITION, ONCE, LINES = range(1, 9)
 SET = ["gorgon break Py_InitializeFromConfig", "gorgon break -i 2 time_sleep", "gorgon break -i 3 time_sleep",
        "gorgon break walk_step if number + walk_counter == 5 + 2 * number && walk_depth == 2 + 3 * number && number > 1",
        "gorgon tbreak walk_dep_twice", f"gorgon break walk.cc:{LINE}"]
-LISTING = ["gorgon break", "info breakpoints", "maint info breakpoints"]
+LISTING = ["gorgon break", "info breakpoints"]
 
 
-def parts(stop):
-    """Addresses of the internal breakpoints that are not gdb's own."""
-    return {int(a, 16) for a in re.findall(r"^-\d+\s+breakpoint\s+keep y\s+(0x[0-9a-f]{16})",
-                                           stop.output["maint info breakpoints"], re.M)}
+def listed(text):
+    """{number: its lines} of the first "info breakpoints"."""
+    table = re.search(r"^Num +Type .*\n((?:[\d\t ].*\n)*)", text, re.M)
+    return {int(lines.split()[0]): lines for lines in re.split(r"^(?=\d+ )", table[1], flags=re.M)[1:]} if table else {}
 
 
-def table(stop):
-    return {int(row[0]): row for row in map(str.split, stop.output["gorgon break"].splitlines()[1:])}
+def places(text, *numbers):
+    """Addresses of breakpoints in "info breakpoints"."""
+    rows = listed(text)
+    return {int(a, 16) for number in numbers for a in re.findall(r"\sy\s+(0x[0-9a-f]{16})", rows.get(number, ""))}
 
 
 class Case(unittest.TestCase):
@@ -44,13 +47,14 @@ class Live(Case):
     def setUpClass(cls):
         code = "import time; time.sleep(0.01); " + session.walk()
         cls.output = harness.gdb(
-            [*SET, "break host_created", "break host_destroyed", session.LOOP, "gorgon break", "run",
-             f"python drive({{1: {LISTING!r}, 2: {LISTING!r}, {BY_NAME}: ['gorgon whose $pc'],"
-             f" {CONDITION}: ['print number'], {ONCE}: ['gorgon break'], {LINES}: ['bt 1'], 0: []}}, limit=400)"],
+            ["break host_created", "break host_destroyed", *SET, session.LOOP, "gorgon break", "run",
+             f"python drive({{{CREATED}: {LISTING!r}, {DESTROYED}: {LISTING!r}, {BY_NAME}: ['gorgon whose $pc'],"
+             f" {CONDITION}: ['print number'], {ONCE}: ['info breakpoints'], {LINES}: ['bt 1'], 0: []}}, limit=400)",
+             "info breakpoints"],
             harness.HOST, "-n", COUNT, "-d", 1, "-a", code, script=True)
         cls.addresses = harness.host_addresses(cls.output)
-        cls.created, cls.last = session.stops(cls.output, 1)
-        (cls.destroyed,) = session.stops(cls.output, 2)
+        cls.created, cls.last = session.stops(cls.output, CREATED)
+        (cls.destroyed,) = session.stops(cls.output, DESTROYED)
         cls.start, cls.sleep = session.offsets("Py_InitializeFromConfig"), session.offsets("time_sleep")
         assert cls.start and cls.sleep
         cls.steps = session.steps(cls.output)
@@ -61,30 +65,40 @@ class Live(Case):
         self.assert_clean(self.output)
 
     def test_setting_says_that_it_waits(self):
-        self.assertIn("Gorgon breakpoint 1: Py_InitializeFromConfig, pending: no private library has it yet\n", self.output)
-        self.assertIn("Gorgon temporary breakpoint 5: walk_dep_twice, pending", self.output)
+        self.assertIn("Breakpoint 3 (-function Py_InitializeFromConfig@all) pending.\n"
+                      "gorgon break: no private library has it yet\n", self.output)
+        self.assertIn("Temporary breakpoint 7 (-function walk_dep_twice@all) pending.\n", self.output)
 
-    def test_listing_has_one_line_for_each(self):
-        rows = table(self.created)
-        self.assertEqual(sorted(rows), [1, 2, 3, 4, 5, 6])
-        self.assertEqual([rows[n][2:4] for n in (2, 3)], [["interp", "2"], ["interp", "3"]])
-        self.assertEqual(rows[1][1:4], ["keep", "all", str(COUNT * len(self.start))])
-        self.assertEqual(rows[3][4], "pending")
-        self.assertEqual(rows[5][1], "del")
-        self.assertTrue(self.created.output["gorgon break"].splitlines()[4].endswith(SET[3].partition(" if ")[2]))
-        self.assertNotIn("Py_InitializeFromConfig", self.created.output["info breakpoints"])
+    def test_they_are_listed_among_the_others(self):
+        rows = listed(self.created.output["info breakpoints"])
+        self.assertEqual(sorted(rows), list(range(1, 9)))
+        self.assertEqual(sorted(listed(self.created.output["gorgon break"])), list(range(3, 9)))
+        self.assertRegex(rows[ONE], r"^4 +breakpoint +keep y .*time_sleep")
+        self.assertRegex(rows[LATER], r"^5 +breakpoint +keep y +<PENDING> +-function time_sleep@3\n")
+        self.assertRegex(rows[CONDITION], r"^6 +breakpoint +keep y +<PENDING> +-function walk_step@all")
+        self.assertRegex(rows[ONCE], r"^7 +breakpoint +del  y ")
 
-    def places(self, *interps):
-        return {self.addresses[i] + offset for i in interps for offset in self.start}
+    def test_hits_are_counted(self):
+        rows = listed(self.output[self.output.rindex("exited normally"):])
+        self.assertNotIn(ONCE, rows)
+        for number in (BY_NAME, ONE, LATER, CONDITION, LINES):
+            count = len(session.stops(self.output, number))
+            self.assertIn(f"\tbreakpoint already hit {count} time{'s' if count > 1 else ''}\n", rows[number])
 
     def test_places_are_those_of_gdb_in_each_living_copy(self):
+        # Of gdb's some may be none (test_narrow.py).
+        first = places(self.created.output["info breakpoints"], BY_NAME)
+        start = {a - self.addresses[0] for a in first} & self.start
         one = {self.addresses[2] + offset for offset in self.sleep}
-        self.assertEqual(parts(self.created), self.places(0, 1, 2) | one)
-        self.assertEqual(parts(self.destroyed), self.places(0, 2) | one)
-        # 3 is new; its walk.so is not loaded yet, those of 0 and 2 still are.
         late = {self.addresses[3] + offset for offset in self.sleep}
-        self.assertLess(self.places(0, 2, 3) | one | late, parts(self.last))
-        self.assertEqual(table(self.last)[1][3], str(3 * len(self.start)))
+        self.assertIn(min(self.start), start)
+        for stop, interps, ones, later in ((self.created, (0, 1, 2), one, set()), (self.destroyed, (0, 2), one, set()),
+                                           (self.last, (0, 2, 3), one, late)):
+            text = stop.output["info breakpoints"]
+            self.assertEqual(places(text, BY_NAME), {self.addresses[i] + offset for i in interps for offset in start})
+            self.assertLessEqual(places(text, ONE), ones)
+            self.assertEqual(bool(places(text, LATER)), bool(later))
+            self.assertLessEqual(places(text, LATER), later)
 
     def test_function_stops_in_each_copy(self):
         found = {int(re.search(r"interpreter (\d)", stop.output["gorgon whose $pc"])[1])
@@ -113,8 +127,8 @@ class Live(Case):
 
     def test_temporary_stops_once_and_is_gone(self):
         (stop,) = session.stops(self.output, ONCE)
-        self.assertNotIn("walk_dep_twice", stop.output["gorgon break"])
-        self.assertIn("Gorgon temporary breakpoint 5, walk_dep_twice, interp ", self.output)
+        self.assertNotIn("walk_dep_twice", stop.output["info breakpoints"])
+        self.assertRegex(self.output, r'hit Temporary breakpoint 7(\.\d)?, walk_dep_twice \(number=\d+\) at ')
 
 
 @harness.needs_gdb
@@ -138,14 +152,14 @@ class Commands(Case):
     @classmethod
     def setUpClass(cls):
         at_start = [*cls.MISTAKES, "gorgon break PyList_Append", "gorgon break no_such_function", "gorgon break",
-                    "gorgon delete 1", "gorgon break", "maint info breakpoints", "gorgon break *host_append_at[1]",
+                    "gorgon delete 2", "gorgon break", "gorgon break *host_append_at[1]+2",
                     "gorgon break PyLong_FromLong if no_such_variable", "complete gorgon break -i 1",
-                    "complete gorgon delete 2", "complete gorgon break PyList_App", "help gorgon break", *cls.PENDING]
-        at_address = ["gorgon delete 3", "gorgon break", "gorgon delete", "gorgon break"]
+                    "complete gorgon delete 3", "complete gorgon break PyList_App", "help gorgon break", *cls.PENDING]
+        at_address = ["gorgon delete 4", "info breakpoints", "gorgon delete", "gorgon break"]
         cls.output = harness.gdb(
             ["break host_created", session.LOOP, "run",
-             f"python drive({{1: {at_start!r}, {session.GORGON + 3}: {at_address!r}, 0: ['gorgon delete 4']}})",
-             "python print('=== again')", "gorgon break Py_RunMain", "run", "gorgon break", "continue", "bt 1"],
+             f"python drive({{1: {at_start!r}, 4: {at_address!r}, 0: ['gorgon delete 5']}})",
+             "python print('=== again')", "gorgon break Py_RunMain", "run", "info breakpoints", "continue", "bt 1"],
             harness.HOST, "-n", COUNT, "pass", script=True)
         cls.addresses = harness.host_addresses(cls.output)
         cls.start = session.stops(cls.output, 1)[0].output
@@ -157,40 +171,84 @@ class Commands(Case):
 
     def test_setting_says_where(self):
         # In each the function itself; of gdb's places some may be none (test_narrow.py).
-        found = re.fullmatch(r"Gorgon breakpoint 1: PyList_Append, (\d+) places in interp 0, interp 1, interp 2\n",
+        found = re.fullmatch(r"Breakpoint 2 at 0x\w+: -function PyList_Append@all\. \((\d+) locations\)\n",
                              self.start["gorgon break PyList_Append"])
         self.assertIn(int(found[1]), [COUNT * (i + 1) for i in range(len(session.offsets("PyList_Append")))])
 
     def test_setting_says_why_there_is_no_place(self):
         for command, why in self.PENDING.items():
-            self.assertRegex(self.start[command], rf"^Gorgon breakpoint \d: \w+, pending: {why}\n")
+            self.assertRegex(self.start[command], rf"Breakpoint \d \(-function \S+\) pending\.\ngorgon break: {why}\n")
 
-    def test_deleting_takes_all_parts(self):
-        self.assertEqual([row.split()[0] for row in self.start["gorgon break"].splitlines()], ["Num", "2"])
-        self.assertNotIn("PyList_Append", self.start["maint info breakpoints"])
-        self.assertEqual(self.start["complete gorgon delete 2"], "gorgon delete 2\n")
+    def test_deleting(self):
+        self.assertEqual(list(listed(self.start["gorgon break"])), [3])
+        self.assertEqual(self.start["complete gorgon delete 3"], "gorgon delete 3\n")
 
     def test_an_address_stands_for_its_place_in_all_copies(self):
-        stops = session.stops(self.output, session.GORGON + 3)
+        stops = session.stops(self.output, 4)
         self.assertTrue(stops)
-        self.assertIn(stops[0].pc, self.addresses.values())
-        self.assertRegex(self.start["gorgon break *host_append_at[1]"], rf", {COUNT} places in ")
+        self.assertIn(stops[0].pc - 2, self.addresses.values())
+        self.assertRegex(self.start["gorgon break *host_append_at[1]+2"], rf"\({COUNT} locations\)\n$")
+        self.assertNotIn(4, listed(stops[0].output["info breakpoints"]))
         self.assertTrue(stops[0].output["gorgon break"].startswith("No gorgon breakpoints.\n"))
 
     def test_a_condition_that_fails_stops_and_says_so(self):
-        self.assertIn('Error in testing the condition of gorgon breakpoint 4: No symbol "no_such_variable"', self.output)
+        self.assertRegex(self.output, "Error in testing (breakpoint )?condition( for breakpoint 5)?:\n"
+                         'No symbol "no_such_variable"')
+        self.assertRegex(self.output, r"hit Breakpoint 5\.\d, ")
 
     def test_completion_and_help(self):
         self.assertEqual(self.start["complete gorgon break -i 1"], "gorgon break -i 1\n")
         self.assertIn("gorgon break PyList_Append\n", self.start["complete gorgon break PyList_App"])
-        self.assertIn("Usage: gorgon break [-i N] LOCATION [if CONDITION]", self.start["help gorgon break"])
+        self.assertIn("Usage: gorgon break [-i N] LOCATION ", self.start["help gorgon break"])
 
     def test_it_waits_for_the_next_run(self):
         tail = self.output[self.output.index("=== again"):]
-        self.assertIn("Gorgon breakpoint 7: Py_RunMain, pending: no private library has it yet\n", tail)
-        self.assertRegex(tail, rf"\n7 +keep +all +{COUNT} +0 +Py_RunMain")
+        self.assertRegex(tail, r"Breakpoint \d+ \(-function Py_RunMain@all\) pending\.\n"
+                         "gorgon break: no private library has it yet\n")
+        self.assertEqual(len(re.findall(r"^\d+\.\d+ +y +0x\w+ in Py_RunMain ", tail, re.M)), COUNT)
         self.assertRegex(tail, rf"\n#0  Py_RunMain from {harness.SONAME_RE} \[interp \d\] \(")
-        self.assert_clean(tail)
+        self.assertEqual(session.complaints(tail), [])
+
+
+@harness.needs_gdb
+class Twice(Case):
+    """Set while the process runs; they are there in the next run, and in the next session."""
+
+    SETTING = ["break PyList_Append", "break timemodule.c:376 if timeout_obj != 0", "gorgon break time_sleep if self != 0",
+               "gorgon tbreak -i 1 PyList_Insert", "break list_extend", "disable 6"]
+
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as folder:
+            kept = os.path.join(folder, "kept")
+            cls.output = harness.gdb(
+                ["break host_created", "run", *cls.SETTING, "ignore 4 1", "commands 4\nsilent\nprint 6 * 7\nend",
+                 "python print('=== first')", "info breakpoints", "run", "python print('=== second')", "info breakpoints",
+                 f"save breakpoints {kept}", "delete 1 2 3", "python print('=== hits')", "continue", "continue", "info breakpoints"],
+                harness.HOST, "-n", COUNT, "import time; time.sleep(0.01)", script=True)
+            cls.later = harness.gdb([f"source {kept}", "run", "python print('=== later')", "info breakpoints"],
+                                    harness.HOST, "-n", COUNT, "pass", script=True)
+
+    def rows(self, output, name):
+        return listed(output[output.index(f"=== {name}"):])
+
+    def test_the_next_run_has_all_of_them(self):
+        self.assert_clean(self.output)
+        first, second = self.rows(self.output, "first"), self.rows(self.output, "second")
+        for number in (2, 3, 4, 5, 6):
+            self.assertEqual(second[number], first[number])
+        self.assertEqual([re.split(r"\s+", first[n])[3] for n in (2, 3, 4, 5, 6)], list("yyyyn"))
+
+    def test_what_gdb_has_saved_is_the_same_in_another_session(self):
+        self.assert_clean(self.later)
+        first, later = self.rows(self.output, "first"), self.rows(self.later, "later")
+        for number in (2, 3, 4, 5, 6):
+            self.assertEqual(later[number].replace("\tbreakpoint already hit 1 time\n", ""), first[number])
+
+    def test_condition_ignore_count_and_commands(self):
+        hits = self.output[self.output.index("=== hits"):]
+        self.assertEqual(re.findall(r"^\$\d+ = (\d+)$", hits, re.M), ["42"], hits)
+        self.assertIn("already hit 2 times", listed(hits)[4])
 
 
 @harness.needs_gdb
@@ -208,13 +266,13 @@ class NoAnswer(Case):
 
     def test_it_is_said_once_not_for_each_interpreter(self):
         self.assertEqual(re.findall(r"^gorgon break: (.*)$", self.output, re.M),
-                         ["the second gdb, which looks locations up, has no answer after 0 s"])
+                         ["no private library has it yet", "the second gdb, which looks locations up, has no answer after 0 s"])
 
     def test_it_is_asked_again_for_the_next_breakpoint(self):
-        before, after = self.output.split("Gorgon breakpoint 2: ")
-        self.assertRegex(before, r"\n1 +keep +all +pending +0 +PyList_Insert +-")
-        self.assertRegex(after, rf"^PyList_Reverse, {COUNT} places in interp 0, interp 1, interp 2\n")
-        self.assertRegex(after, rf"\n1 +keep +all +{COUNT} +0 +PyList_Insert +-")
+        before, after = self.output.split("Breakpoint 3 at ")
+        self.assertRegex(before, r"\n1 +breakpoint +keep y +<PENDING> +-function PyList_Insert@all\n")
+        self.assertRegex(after, rf"^0x\w+: -function PyList_Reverse@all. \({COUNT} locations\)\n")
+        self.assertEqual(len(re.findall(r"^1\.\d ", after, re.M)), COUNT)
 
 
 if __name__ == "__main__":
