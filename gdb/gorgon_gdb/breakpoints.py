@@ -91,7 +91,9 @@ def give(objfile, objects, names):
     if not missing:
         return
     like = sections_in_memory(objfile) or sections_of_file(objfile)
-    if like:
+    if not like and objfile is not owners()[0]:
+        give(owners()[0], objects, names)  # its file was a copy, and is gone
+    elif like:
         _given.setdefault(objfile, set()).update(missing)
         objfile.add_separate_debug_file(file_with(marks.build(like, sorted(missing))))
 
@@ -104,6 +106,15 @@ def file_with(content):
     with os.fdopen(handle, "wb") as file:
         file.write(content)
     return path
+
+
+def owners():
+    """Object files that may be given one of debug information: gdb ends when one is itself that of another."""
+    return [objfile for objfile in gdb.objfiles() if objfile.owner is None]
+
+
+def holds_names(objfile):
+    return bool(_folder) and (objfile.filename or "").startswith(_folder.name + "/")
 
 
 def sections_in_memory(objfile):
@@ -144,12 +155,12 @@ def refresh(names=None):
     for obj in snapshot.objects:
         groups.setdefault(obj.symfile or obj.path, []).append(obj)
     known = {}
-    for objfile in gdb.objfiles():
+    for objfile in owners():
         found = SYMFILE.match(objfile.filename or "")
         known[int(found[1], 16) if found else objfile.filename] = objfile
     for key, objects in groups.items():
         # Of an object that gdb has not heard of the program itself has to know.
-        objfile = known.get(key) or (None if isinstance(key, int) else gdb.objfiles()[0])
+        objfile = known.get(key) or (None if isinstance(key, int) else owners()[0])
         if objfile:
             give(objfile, objects, names)
     forget_gone(snapshot)

@@ -35,9 +35,13 @@ def object_of(objfile):
     return _known[1].get(int(match[1], 16))
 
 
+def is_debug_file(other, objfile):
+    return other.owner is objfile and not breakpoints.holds_names(other)
+
+
 def attach(objfile):
     obj = object_of(objfile)
-    path = file_of(obj) if obj and not any(other.owner is objfile for other in gdb.objfiles()) else None
+    path = file_of(obj) if obj and not any(is_debug_file(other, objfile) for other in gdb.objfiles()) else None
     if path:
         objfile.add_separate_debug_file(path)
 

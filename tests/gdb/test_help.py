@@ -15,7 +15,7 @@ WORDS = ["apply", "break", "bt", "check", "delete", "list", "modules", "print", 
 # What completes after each in a process with two interpreters.
 COMPLETED = {"gorgon modules ": ["0", "1"], "gorgon bt -i ": ["0", "1"], "gorgon apply ": ["0", "1", "all"],
              "gorgon symbols ": ["0", "1", "all", "off"], "gorgon symbols 0 libpy": [harness.SONAME],
-             "gorgon break -i 1": ["1"], "gorgon delete ": ["1"], "gorgon whose PyList_Appen": ["PyList_Append"],
+             "gorgon break -i 1": ["1"], "gorgon delete ": ["2"], "gorgon whose PyList_Inser": ["PyList_Insert"],
              "gorgon print host_create": ["host_created"], "gorgon list ": [], "gorgon check ": []}
 
 

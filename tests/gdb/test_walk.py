@@ -154,10 +154,10 @@ class Watch(Case):
         output = harness.gdb(
             ["gorgon tbreak -i 2 walk_plain_next", session.LOOP, "run", "echo =finish\\n", "finish", "echo =watch\\n",
              "gorgon print &walk_static", "watch -location *(int *) $", "continue",
-             "python drive({1: ['gorgon whose $pc', 'gorgon print walk_static']})"],
+             "python drive({2: ['gorgon whose $pc', 'gorgon print walk_static']})"],
             harness.HOST, *self.mode, "-n", 3, session.walk(), script=True)
         self.assertRegex(output.partition("=finish\n")[2].partition("=watch\n")[0], r"walk_go \(.*walk\.cc:\d+\n")
-        stops = session.stops(output, 1)
+        stops = session.stops(output, 2)
         steps = [step for each in session.steps(output).values() for step in each if interp(step) == 2]
         # The first step's write was before the watchpoint.
         self.assertEqual([session.value(stop.output["gorgon print walk_static"]) for stop in stops],
