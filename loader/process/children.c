@@ -23,6 +23,7 @@
 
 #define _GNU_SOURCE
 #include "children.h"
+#include "../elf/environment.h"
 #include "../elf/fork.h"
 #include "../elf/ns.h"
 #include "../elf/signals.h"
@@ -462,20 +463,39 @@ pid_t gorgon_children_after_vfork(struct gorgon_children *children, long result,
 typedef int spawn_fn(pid_t *, const char *, const posix_spawn_file_actions_t *,
 		     const posix_spawnattr_t *, char *const *, char *const *);
 
+struct spawn {
+	spawn_fn *fn;
+	pid_t *pid;
+	const char *path;
+	const posix_spawn_file_actions_t *actions;
+	const posix_spawnattr_t *attributes;
+	char *const *argv;
+};
+
+static int call_spawn(char *const *envp, void *ctx)
+{
+	const struct spawn *spawn = ctx;
+
+	return spawn->fn(spawn->pid, spawn->path, spawn->actions, spawn->attributes, spawn->argv, envp);
+}
+
 static int run_spawn(spawn_fn *fn, pid_t *ret, const char *path,
 		     const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
 		     char *const *argv, char *const *envp, struct gorgon_children *children)
 {
+	pid_t pid = 0;
+	struct spawn spawn = {fn, &pid, path, actions, attributes, argv};
 	unsigned parity;
 	sigset_t saved;
-	pid_t pid = 0;
 	int err;
 
-	if (!gorgon_children_are_ours(children))
-		return fn(ret, path, actions, attributes, argv, envp);
+	if (!gorgon_children_are_ours(children)) {
+		spawn.pid = ret;
+		return gorgon_environment_give(children->ns, envp, call_spawn, &spawn);
+	}
 	// The program inherits the mask, which is therefore left alone.
 	parity = begin_making();
-	err = fn(&pid, path, actions, attributes, argv, envp);
+	err = gorgon_environment_give(children->ns, envp, call_spawn, &spawn);
 	block_signals(&saved);
 	end_making(children, parity, err ? 0 : pid);
 	restore_signals(&saved);
