@@ -209,11 +209,14 @@ static void *run_cancelled(void *interp)
 
 static void interp_main_is_not_cancelled_before_its_end(void **state)
 {
-	struct gorgon_interp *interp = create(GORGON_FILES_AUTO);
+	struct gorgon_interp *interp;
 	pthread_t thread;
 	void *ret;
 
 	(void)state;
+	if (TEST_SANITIZED)
+		skip_because("its runtime takes frames that a cancelled thread leaves for damage");
+	interp = create(GORGON_FILES_AUTO);
 	assert_int_equal(pthread_create(&thread, NULL, run_cancelled, interp), 0);
 	pthread_cancel(thread);
 	assert_int_equal(pthread_join(thread, &ret), 0);

@@ -449,9 +449,19 @@ unsigned gorgon_children_before_vfork(struct gorgon_children *children)
 	return gorgon_children_are_ours(children) ? begin_making() : 0;
 }
 
-// In the parent, with what the system call returned.
+#ifdef __SANITIZE_ADDRESS__
+// Of the sanitizer's runtime, whose vfork() calls it: forget what was noted of the stack below @sp.
+void __asan_handle_vfork(void *sp);
+#define FORGET_CHILDS_FRAMES() __asan_handle_vfork(__builtin_frame_address(0))
+#else
+#define FORGET_CHILDS_FRAMES() ((void)0)
+#endif
+
+// In the parent, with what the system call returned. The child has used this stack, and left its
+// frames by execve(2).
 pid_t gorgon_children_after_vfork(struct gorgon_children *children, long result, unsigned parity)
 {
+	FORGET_CHILDS_FRAMES();
 	if (gorgon_children_are_ours(children))
 		end_making(children, parity, (pid_t)result);
 	if (result > 0)
