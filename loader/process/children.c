@@ -25,6 +25,7 @@
 #include "children.h"
 #include "../elf/environment.h"
 #include "../elf/fork.h"
+#include "../elf/masked_lock.h"
 #include "../elf/ns.h"
 #include "../elf/signals.h"
 
@@ -61,21 +62,6 @@ static unsigned making[2]; // children that are being made, by the parity of `ep
 static unsigned epoch;	   // atomic
 static bool watched;	// the thread exists
 static pid_t watcher;	// its number, once it has looked
-
-static void take_lock(sigset_t *saved)
-{
-	sigset_t all;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, saved);
-	pthread_mutex_lock(&lock);
-}
-
-static void release_lock(const sigset_t *saved)
-{
-	pthread_mutex_unlock(&lock);
-	pthread_sigmask(SIG_SETMASK, saved, NULL);
-}
 
 // --- records; under the lock ---------------------------------------------------------------------
 
@@ -166,17 +152,17 @@ static bool watch(void)
 	sigset_t saved;
 	bool start;
 
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	start = !watched;
 	watched = true;
 	if (watcher)
 		gorgon_children_watch_wake(watcher);
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	if (!start || !gorgon_children_watch_start())
 		return true;
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	watched = false;
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	return false;
 }
 
@@ -187,7 +173,7 @@ bool gorgon_children_note(struct gorgon_children *children, pid_t pid)
 	bool noted, wanted;
 	sigset_t saved;
 
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	record = find_record(pid);
 	if (record) // somebody else has waited for that one
 		remove_record(record);
@@ -198,7 +184,7 @@ bool gorgon_children_note(struct gorgon_children *children, pid_t pid)
 	wanted = noted && is_wanted(record);
 	if (wanted)
 		wake(children);
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	if (wanted)
 		watch();
 	return noted;
@@ -208,10 +194,10 @@ void gorgon_children_note_unknown(struct gorgon_children *children, pid_t pid)
 {
 	sigset_t saved;
 
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	if (!find_record(pid))
 		add_record(children, pid);
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 }
 
 void gorgon_children_forget(struct gorgon_child child)
@@ -221,11 +207,11 @@ void gorgon_children_forget(struct gorgon_child child)
 
 	if (!child.serial)
 		return;
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	record = find_child(child);
 	if (record)
 		remove_record(record);
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 }
 
 struct gorgon_children *gorgon_children_owner(pid_t pid, struct gorgon_child *ret)
@@ -235,13 +221,13 @@ struct gorgon_children *gorgon_children_owner(pid_t pid, struct gorgon_child *re
 	sigset_t saved;
 
 	*ret = (struct gorgon_child){0};
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	record = find_record(pid);
 	if (record) {
 		*ret = record->child;
 		owner = record->owner;
 	}
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	return owner;
 }
 
@@ -251,11 +237,11 @@ size_t gorgon_children_list(const struct gorgon_children *children, uint64_t aft
 	size_t n = 0;
 	sigset_t saved;
 
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	for (const struct record *record = first; record && n < count; record = record->next)
 		if (record->owner == children && record->child.serial > after)
 			list[n++] = record->child;
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	return n;
 }
 
@@ -281,9 +267,9 @@ bool gorgon_children_sleep(struct gorgon_children *children)
 {
 	sigset_t saved;
 
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	children->waiting++;
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	return watch();
 }
 
@@ -291,9 +277,9 @@ void gorgon_children_wake_up(struct gorgon_children *children)
 {
 	sigset_t saved;
 
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	children->waiting--;
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 }
 
 size_t gorgon_children_wanted(struct gorgon_child *list, size_t count)
@@ -301,7 +287,7 @@ size_t gorgon_children_wanted(struct gorgon_child *list, size_t count)
 	size_t n = 0;
 	sigset_t saved;
 
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	watcher = gettid();
 	for (const struct record *record = first; record; record = record->next) {
 		if (!is_wanted(record))
@@ -314,7 +300,7 @@ size_t gorgon_children_wanted(struct gorgon_child *list, size_t count)
 		watcher = 0;
 		watched = false;
 	}
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	return n;
 }
 
@@ -324,7 +310,7 @@ bool gorgon_children_tell_end(struct gorgon_child child)
 	bool nobodys = false;
 	sigset_t saved;
 
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	record = find_child(child);
 	if (record) {
 		struct gorgon_children *owner = record->owner;
@@ -336,7 +322,7 @@ bool gorgon_children_tell_end(struct gorgon_child child)
 		if (owner)
 			wake(owner);
 	}
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	return nobodys;
 }
 
@@ -594,12 +580,12 @@ static void stop(void *state)
 			gorgon_children_forget(child);
 			continue;
 		}
-		take_lock(&saved);
+		gorgon_masked_lock(&lock, &saved);
 		record = find_child(child);
 		if (record)
 			record->owner = NULL;
 		orphans |= record != NULL;
-		release_lock(&saved);
+		gorgon_masked_unlock(&lock, &saved);
 	}
 	if (orphans)
 		watch();
@@ -607,7 +593,7 @@ static void stop(void *state)
 
 static void take_for_fork(void)
 {
-	take_lock(&before_fork);
+	gorgon_masked_lock(&lock, &before_fork);
 }
 
 // A child has none of them, nor the thread.
@@ -622,7 +608,7 @@ static void release_after_fork(bool child)
 		watcher = 0;
 		making[0] = making[1] = 0;
 	}
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 }
 
 static void in_child(void *state)
