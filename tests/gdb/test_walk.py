@@ -84,7 +84,9 @@ class Live(Case):
 
     def test_the_program_is_not_disturbed(self):
         self.assertIn("exited normally", self.output)
-        self.assertEqual(session.complaints(self.output), [])
+        # gdb 13 says the second of copies that get lines at a stop (gdb/README.md).
+        known = "warning: location number not found for breakpoint" if self.mode else "none"
+        self.assertEqual([line for line in session.complaints(self.output) if not line.startswith(known)], [])
         self.assertNotRegex(self.output, r"Python Exception|Cannot remove|Error removing|Error in testing")
         sums = {int(i): int(s) for i, s in re.findall(r"numpy: interp (\d) sum (\d+)", self.output)}
         self.assertEqual(sums, {i: sum(range(10 * (i + 1))) for i in WALKING})
