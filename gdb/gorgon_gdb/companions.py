@@ -8,11 +8,15 @@ lines, where functions have neither arguments nor variables, and nothing can tak
 another companion: by the symfile's build-id, which it looks for before it follows the link. The build-id is
 67 and the name of a file in the cache, so a directory that gdb looks in needs one symbolic link: .build-id/67, to the cache.
 
-The cache is that of the user who runs gdb, or of the process that is debugged. Of a core that another user's process
-has left it is not known: gdb then has the lines, and no variables until "gorgon symbols" learns of it."""
+gdb has to be told before it hears of the interpreters. Where these scripts are read later, with a process attached or
+a core loaded, that is attached or loaded again; of a program that gdb has started the user is told.
+
+The cache is that of the user who runs gdb. Of a process of another user gdb has the lines, and of copies that have
+them no variables."""
 
 import atexit
 import os
+import re
 import shutil
 import tempfile
 
@@ -47,10 +51,32 @@ def add(directory):
     execute.run(f"set debug-file-directory {before}:{here}" if before else f"set debug-file-directory {here}")
 
 
+def has_lines():
+    """gdb has heard of interpreters already, and of their lines."""
+    return any(objfile.owner and objfile.filename and os.path.dirname(objfile.filename) in _directories
+               and (objfile.owner.build_id or "").startswith("67") for objfile in gdb.objfiles())
+
+
+def load_again():
+    inferior = gdb.selected_inferior()
+    core = re.search(r"^Local core dump file:\n\s*`(.*)', file type", gdb.execute("info files", to_string=True), re.M)
+    if core:
+        execute.run(f"core-file {core[1]}")
+    elif inferior.was_attached:
+        pid = inferior.pid
+        execute.run("detach")
+        execute.run(f"attach {pid}")
+    else:
+        gdb.write("gorgon: these scripts were read after the program's start: where there are more than eight "
+                  "interpreters, gdb shows no variables of theirs.\n")
+
+
 def register():
     directory = cache(os.environ)
     if directory and directory not in _directories:
         try:
             add(directory)
         except OSError:
-            pass  # without a place for the link gdb follows the other one
+            return  # without a place for the link gdb follows the other one
+        if has_lines():
+            load_again()
