@@ -196,7 +196,7 @@ $(FUZZERS): $(BUILD)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.c tests/fuzz/fuzz.h 
 		-ldw -lelf $(JSON_LIBS)
 
 # libjitreg's own units link nothing of the loader. libdw reads what frames.c writes.
-$(BUILD)/tests/test_jitreg_frames $(BUILD)/tests/test_jitreg_merge: private UNIT_LIBS := -ldw
+$(BUILD)/tests/test_jitreg_frames $(BUILD)/tests/test_jitreg_lines $(BUILD)/tests/test_jitreg_merge: private UNIT_LIBS := -ldw
 $(BUILD)/tests/test_jitreg_%: $(BUILD)/obj/tests/test_jitreg_%.o $(call obj,$(JITREG_UNIT_LIB_SRC)) $(BUILD)/libjitreg.a
 	$(unit)
 

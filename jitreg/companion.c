@@ -6,6 +6,7 @@
  *     .text, .text.1 ...    the code of each object, for an address of 0
  *     .symtab               functions, of the library or of its detached debug file
  *     .debug_frame          unwind data of all objects
+ *     .debug_info ...       functions and lines of all objects
  *     .gorgon.key           which objects, at which distances
  *
  * GDB opens a debug file once, however many object files refer to it, and keeps its names
@@ -13,51 +14,25 @@
  * copy from the first one. (.debug_frame and not .eh_frame, which GDB ignores in a debug
  * file.)
  *
- * The file is made once and stays: in gorgon/ below $XDG_CACHE_HOME or ~/.cache, where
- * cores of this process still find it. Only in a folder that is ours and that nobody else
- * can write to, since debuggers trust it. The oldest go when there are more than 256 or they
- * have more than 512 MiB, except those in use: each process that has a pack holds a shared lock
- * (flock) on its companion.
+ * The lines are what lines.c makes of each library, so that breakpoints by file and line, static functions and
+ * steps work in any number of copies without a script. A script that adds the whole DWARF to a copy has to be
+ * rid of them, since GDB takes what it knows first. Therefore there is a second file without
+ * lines, which GDB finds by build-id, before it follows the link, once a script has told it where
+ * to look. The build-id is the file's name, with JITREG_COMPANION_ID before it.
  *
- * Such a lock belongs to the open file and not to its descriptor, and a mapping keeps the file open.
- * So a page of it is mapped, without access, and no descriptor kept: another thread could close it
- * (a daemon's start does), and a thread may have a table of descriptors of its own. While there
- * is one, it is asked before and after each use whether it still is what was opened.
+ * The files are made once and stay (cache.c).
  */
 #define _GNU_SOURCE 1
 #include "companion.h"
 
 #include "debuginfo.h"
+#include "library_lines.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#define KEY_SECTION ".gorgon.key"
-#define SUFFIX      ".debug"
-#define FILES_MAX   256
-#define BYTES_MAX   (UINT64_C(1) << 29)
-/* Files whose keys have the same checksum. */
-#define SAME_NAME_MAX 8
-/* The name may be that of a FIFO. */
-#define OPEN_FLAGS (O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
-
-/* A descriptor, and by what it is known again. */
-struct open_file {
-	int fd; // -1: none
-	int flags;
-	struct stat st;
-};
 
 /* Where a symbol is, and its name in .strtab. */
 struct known {
@@ -79,50 +54,10 @@ struct companion {
 	size_t named_count;
 	struct known *known; // of the current one, from its detached file
 	size_t known_count;
-	uint8_t *bytes;
-	size_t size;
-	struct open_file open;
-	void *hold;
+	struct jitreg_lines lines;
+	bool with_lines;
+	const uint8_t *id; // NULL: nobody looks for it by that
 };
-
-static bool note_file(struct open_file *file, int fd)
-{
-	*file = (struct open_file){.fd = fd};
-	if (fd < 0)
-		return false;
-	file->flags = fcntl(fd, F_GETFL);
-	return !fstat(fd, &file->st);
-}
-
-static bool is_ours(const struct open_file *file)
-{
-	return jitreg_fd_is(file->fd, file->flags, &file->st);
-}
-
-static void close_file(struct open_file *file)
-{
-	jitreg_fd_close(file->fd, file->flags, &file->st);
-	file->fd = -1;
-}
-
-/* Keeps the open file, and its lock, without a descriptor. NULL: somebody has closed that. */
-static void *hold_file(const struct open_file *file)
-{
-	void *page = mmap(NULL, 1, PROT_NONE, MAP_PRIVATE, file->fd, 0);
-
-	if (page == MAP_FAILED)
-		return NULL;
-	if (is_ours(file))
-		return page;
-	munmap(page, 1);
-	return NULL;
-}
-
-static void release_file(void *page)
-{
-	if (page)
-		munmap(page, 1);
-}
 
 static bool is_function(unsigned type)
 {
@@ -260,20 +195,55 @@ static int add_key(struct companion *c)
 {
 	GElf_Shdr shdr = {.sh_type = SHT_PROGBITS, .sh_addralign = 1, .sh_size = c->key_size};
 
-	return jitreg_writer_add(&c->file, KEY_SECTION, &shdr, c->key, ELF_T_BYTE) ? 0 : -ENOMEM;
+	return jitreg_writer_add(&c->file, JITREG_CACHE_KEY, &shdr, c->key, ELF_T_BYTE) ? 0 : -ENOMEM;
 }
 
-static int build(struct companion *c)
+/* Of one library, for all members that are copies of it. */
+static int add_lines_of(struct companion *c, size_t first)
 {
+	struct jitreg_lines lines;
+	int r = jitreg_library_lines_find(c->members[first].template, &lines);
+
+	for (size_t i = first; !r && i < c->member_count; i++)
+		if (c->members[i].template == c->members[first].template)
+			r = jitreg_lines_append(&c->lines, &lines, c->members[i].delta);
+	jitreg_lines_deinit(&lines);
+	return r;
+}
+
+static bool is_first_of_library(const struct companion *c, size_t member)
+{
+	size_t i = 0;
+
+	while (c->members[i].template != c->members[member].template)
+		i++;
+	return i == member;
+}
+
+static int add_lines(struct companion *c)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && c->with_lines && i < c->member_count; i++)
+		if (is_first_of_library(c, i))
+			r = add_lines_of(c, i);
+	// GDB and this process compute the checksum of the whole file.
+	return r || !c->lines.sections[JITREG_LINES_INFO].size ? r : jitreg_lines_write(&c->file, &c->lines, 1);
+}
+
+static int build(void *ctx, uint8_t **bytes, size_t *size)
+{
+	struct companion *c = ctx;
 	const Elf64_Ehdr *like = (const Elf64_Ehdr *)c->members[0].template->bytes;
 	size_t private_size;
 	int r;
 
 	if ((r = jitreg_writer_begin(&c->file, ET_DYN, like)) ||
 	    (r = jitreg_pack_add_runs(&c->file, c->texts, c->member_count, 0)) || (r = add_names(c)) ||
-	    (r = add_frames(c)) || (r = add_key(c)))
+	    (r = add_frames(c)) || (r = add_lines(c)) || (r = add_key(c)))
 		return r;
-	return jitreg_writer_finish(&c->file, NULL, &private_size, &c->bytes, &c->size);
+	r = c->id ? jitreg_writer_add_build_id(&c->file, c->id, JITREG_COMPANION_ID_SIZE) : 0;
+	return r ? r : jitreg_writer_finish(&c->file, NULL, &private_size, bytes, size);
 }
 
 /* Everything that the contents depend on. */
@@ -283,7 +253,7 @@ static int make_key(struct companion *c)
 
 	if (!out)
 		return -ENOMEM;
-	fputs("companion 7\n", out);
+	fprintf(out, "companion 8%s\n", c->with_lines ? " with lines" : "");
 	for (size_t i = 0; i < c->member_count; i++) {
 		const struct jitreg_member *m = &c->members[i];
 		const struct jitreg_template *t = m->template;
@@ -298,323 +268,83 @@ static int make_key(struct companion *c)
 	return fclose(out) ? -ENOMEM : 0;
 }
 
-/* 0 or -errno; *ret is the folder, and path (malloc()ed) its name. */
-static int open_folder(char **path, struct open_file *ret)
+/* By which GDB finds the file without lines. A key that another one has gets none. */
+static void make_id(const struct companion *c, uint8_t id[JITREG_COMPANION_ID_SIZE])
 {
-	const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
-	char *parent;
+	uint64_t hash[2] = {UINT64_C(0xcbf29ce484222325), UINT64_C(0x9e3779b97f4a7c15)};
 
-	if (cache && *cache == '/')
-		parent = strdup(cache);
-	else if (!home || *home != '/')
-		return -ENOTDIR;
-	else if (asprintf(&parent, "%s/.cache", home) < 0)
-		parent = NULL;
-	if (!parent)
-		return -ENOMEM;
-	mkdir(parent, 0700); // it may be there; else what follows fails
-	if (asprintf(path, "%s/gorgon", parent) < 0)
-		*path = NULL;
-	free(parent);
-	if (!*path)
-		return -ENOMEM;
-	mkdir(*path, 0700);
-	if (note_file(ret, open(*path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) &&
-	    S_ISDIR(ret->st.st_mode) && ret->st.st_uid == geteuid() && !(ret->st.st_mode & 022))
-		return 0;
-	close_file(ret);
-	free(*path);
-	return -ENOTDIR;
+	for (size_t i = 0; i < c->key_size; i++) // FNV-1a, twice
+		for (size_t j = 0; j < 2; j++)
+			hash[j] = (hash[j] ^ (uint8_t)c->key[i]) * UINT64_C(0x100000001b3);
+	id[0] = JITREG_COMPANION_ID;
+	memcpy(id + 1, hash, sizeof(hash));
 }
 
-/* Of the file that has that name, if it is this one. NULL: it is not, or is gone. */
-static void *hold_path(const char *path, dev_t dev, ino_t ino, off_t size)
+static int find_file(struct companion *c, struct jitreg_cached *ret, uint8_t id[JITREG_COMPANION_ID_SIZE])
 {
-	struct open_file file;
-	void *hold = NULL;
+	char name[2 * JITREG_COMPANION_ID_SIZE];
+	int r = make_key(c);
 
-	if (note_file(&file, open(path, OPEN_FLAGS)) && !flock(file.fd, LOCK_SH | LOCK_NB) &&
-	    !fstat(file.fd, &file.st) && file.st.st_nlink && file.st.st_dev == dev &&
-	    file.st.st_ino == ino && file.st.st_size == size)
-		hold = hold_file(&file);
-	close_file(&file);
-	return hold;
-}
-
-/* The file as it is on disk, when it has our key. Locked, so that it stays. */
-static bool read_file(struct companion *c, const char *path)
-{
-	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;
-	bool same = false;
-	GElf_Shdr shdr;
-
-	if (!note_file(&c->open, open(path, OPEN_FLAGS)) || flock(c->open.fd, LOCK_SH | LOCK_NB) ||
-	    !(c->hold = hold_file(&c->open)) || jitreg_object_open(path, c->open.fd, &object) ||
-	    !object->st.st_nlink || // somebody removed it before we had the lock
-	    !jitreg_object_find_section(object, KEY_SECTION, &shdr) || shdr.sh_size != c->key_size)
-		return false;
-	c->size = (size_t)object->st.st_size;
-	c->bytes = malloc(c->size);
-	if (c->bytes && !jitreg_object_read(object, 0, c->bytes, c->size) &&
-	    jitreg_range_ok(shdr.sh_offset, shdr.sh_size, c->size))
-		same = !memcmp(c->bytes + shdr.sh_offset, c->key, c->key_size);
-	return same && jitreg_object_is_intact(object) && is_ours(&c->open);
-}
-
-static void forget_file(struct companion *c)
-{
-	free(c->bytes);
-	c->bytes = NULL;
-	release_file(c->hold);
-	c->hold = NULL;
-	close_file(&c->open);
-}
-
-/* Where a process may not write as much, it gets a signal that ends it. */
-static int check_limit(size_t size)
-{
-	struct rlimit limit;
-
-	return !getrlimit(RLIMIT_FSIZE, &limit) && size > limit.rlim_cur ? -EFBIG : 0;
-}
-
-static int write_all(const struct open_file *file, const uint8_t *bytes, size_t size)
-{
-	int r = check_limit(size);
-
-	while (!r && size) {
-		ssize_t n;
-
-		if (!is_ours(file)) // not into somebody else's
-			return -EBADF;
-		n = write(file->fd, bytes, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		bytes += n;
-		size -= (size_t)n;
+	if (!r && !c->with_lines && id) {
+		make_id(c, id);
+		c->id = id;
+		for (size_t i = 1; i < JITREG_COMPANION_ID_SIZE; i++)
+			sprintf(name + 2 * (i - 1), "%02x", id[i]);
 	}
-	return r;
-}
-
-/*
- * Under a temporary name first, so that nobody ever reads half of it. -EEXIST: another
- * process has written the same in the meantime; that one may be in use and stays.
- */
-static int write_file(struct companion *c, const char *folder_path, const char *path)
-{
-	char *temporary;
-	int r = 0;
-
-	if (asprintf(&temporary, "%s/new-XXXXXX" SUFFIX, folder_path) < 0)
-		return -ENOMEM;
-	if (!note_file(&c->open, mkostemps(temporary, strlen(SUFFIX), O_CLOEXEC)) || flock(c->open.fd, LOCK_SH))
-		r = -errno;
 	if (!r)
-		r = write_all(&c->open, c->bytes, c->size);
-	if (!r && link(temporary, path))
-		r = -errno;
-	// By the name that stays: a mapping, and so each core, names the file as it was opened.
-	if (!r && !(c->hold = hold_path(path, c->open.st.st_dev, c->open.st.st_ino, (off_t)c->size)))
-		r = -EBADF;
-	if (c->open.fd >= 0)
-		unlink(temporary);
-	free(temporary);
+		r = jitreg_cache_find(c->key, c->key_size, c->id ? name : NULL, JITREG_CACHE_DEBUG, build, c, ret);
+	jitreg_writer_deinit(&c->file);
+	jitreg_symtab_deinit(&c->symtab);
+	jitreg_bytes_deinit(&c->frames);
+	jitreg_lines_deinit(&c->lines);
+	free(c->key);
 	return r;
 }
 
-struct old_file {
-	struct timespec when;
-	uint64_t size;
-	char name[NAME_MAX + 1];
-};
-
-static bool is_companion(const char *name)
+/* @id: it is to be found by that. NULL: by its name. */
+static int find_companion(const struct jitreg_member *members, size_t count, bool with_lines,
+			  struct jitreg_cached *ret, uint8_t id[JITREG_COMPANION_ID_SIZE])
 {
-	size_t size = strlen(name), suffix_size = strlen(SUFFIX);
+	struct companion c = {.members = members, .member_count = count, .with_lines = with_lines};
+	int r = -ENOMEM;
 
-	return size > suffix_size && !strcmp(name + size - suffix_size, SUFFIX);
-}
-
-/* Remove a file that no process has locked. */
-static bool remove_unused(int folder, const char *name)
-{
-	struct open_file file;
-	struct stat st;
-	bool unused = note_file(&file, openat(folder, name, OPEN_FLAGS)) &&
-		      !flock(file.fd, LOCK_EX | LOCK_NB) && is_ours(&file) &&
-		      !fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) && st.st_dev == file.st.st_dev &&
-		      st.st_ino == file.st.st_ino && !unlinkat(folder, name, 0);
-
-	close_file(&file);
-	return unused;
-}
-
-static int by_age(const void *a, const void *b)
-{
-	const struct timespec *x = &((const struct old_file *)a)->when;
-	const struct timespec *y = &((const struct old_file *)b)->when;
-
-	if (x->tv_sec != y->tv_sec)
-		return x->tv_sec < y->tv_sec ? -1 : 1;
-	return x->tv_nsec < y->tv_nsec ? -1 : x->tv_nsec > y->tv_nsec;
-}
-
-/* Make room for one more. What cannot be read now is tried again another time. */
-static void remove_oldest(int folder)
-{
-	int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
-	struct old_file *files = calloc(2 * FILES_MAX, sizeof(*files));
-	struct dirent *entry;
-	uint64_t bytes = 0;
-	size_t count = 0;
-	struct stat st;
-
-	if (!dir || !files) {
-		if (dir)
-			closedir(dir);
-		else if (copy >= 0)
-			close(copy);
-		free(files);
-		return;
-	}
-	while (count < 2 * FILES_MAX && (entry = readdir(dir))) {
-		if (!is_companion(entry->d_name) || fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW))
-			continue;
-		files[count].when = st.st_mtim;
-		files[count].size = (uint64_t)st.st_size;
-		bytes += files[count].size;
-		strcpy(files[count++].name, entry->d_name);
-	}
-	closedir(dir);
-	qsort(files, count, sizeof(*files), by_age);
-	for (size_t i = 0, left = count; i < count && (left >= FILES_MAX || bytes > BYTES_MAX); i++) {
-		if (!remove_unused(folder, files[i].name))
-			continue;
-		left--;
-		bytes -= files[i].size;
-	}
-	free(files);
-}
-
-/* Nothing has that name, or another process is about to write the same. */
-static int make_file(struct companion *c, int folder, const char *folder_path, const char *path)
-{
-	int r = build(c);
-
-	if (r)
-		return r;
-	remove_oldest(folder);
-	r = write_file(c, folder_path, path);
-	if (r != -EEXIST)
-		return r;
-	forget_file(c);
-	return read_file(c, path) ? 0 : r;
-}
-
-static int find_in(struct companion *c, int folder, const char *folder_path, char **path)
-{
-	uint32_t name;
-	struct stat st;
-	int r = -EEXIST;
-
-	if (!jitreg_crc32(c->key, c->key_size, &name))
-		return -ENOTSUP;
-	for (unsigned i = 0; i < SAME_NAME_MAX; i++) {
-		bool missing;
-
-		if (asprintf(path, "%s/%08" PRIx32 "-%u" SUFFIX, folder_path, name, i) < 0) {
-			*path = NULL;
-			return -ENOMEM;
-		}
-		if (read_file(c, *path)) {
-			futimens(c->open.fd, NULL); // in use: not the oldest any more
-			return 0;
-		}
-		// Another process may make it now: what was missing is not looked for again.
-		missing = c->open.fd < 0 && errno == ENOENT;
-		forget_file(c);
-		if (missing || lstat(*path, &st)) { // nothing there, not even somebody else's
-			r = make_file(c, folder, folder_path, *path);
-			break;
-		}
-		free(*path);
-		*path = NULL;
-	}
-	if (r) {
-		free(*path);
-		*path = NULL;
-	}
-	return r;
-}
-
-static void hand_out(struct companion *c, char *path, struct jitreg_companion *ret)
-{
-	*ret = (struct jitreg_companion){path, c->open.st.st_dev, c->open.st.st_ino, (off_t)c->size, c->hold};
-	c->hold = NULL;
-}
-
-void jitreg_companion_let_go(struct jitreg_companion *companion)
-{
-	release_file(companion->hold);
-	companion->hold = NULL;
-}
-
-/* Its name says what is in it, so the same file has not changed. */
-bool jitreg_companion_hold(struct jitreg_companion *companion)
-{
-	if (!companion->path)
-		return true;
-	companion->hold = hold_path(companion->path, companion->dev, companion->ino, companion->size);
-	return companion->hold;
-}
-
-void jitreg_companion_deinit(struct jitreg_companion *companion)
-{
-	jitreg_companion_let_go(companion);
-	free(companion->path);
-	companion->path = NULL;
-}
-
-int jitreg_companion_find(const struct jitreg_member *members, size_t count, struct jitreg_companion *ret,
-			  uint32_t *crc)
-{
-	struct companion c = {.members = members, .member_count = count, .open.fd = -1};
-	char *folder_path = NULL, *path = NULL;
-	struct open_file folder;
-	int r;
-
-	*ret = (struct jitreg_companion){0};
-	r = open_folder(&folder_path, &folder);
-	if (r)
-		return r;
 	c.texts = calloc(count, sizeof(*c.texts));
 	c.named = calloc(count, sizeof(*c.named));
-	if (!c.texts || !c.named)
-		r = -ENOMEM;
-	if (!r) {
+	if (c.texts && c.named) {
 		jitreg_pack_find_texts(members, count, c.texts);
-		r = make_key(&c);
+		r = find_file(&c, ret, id);
 	}
-	if (!r)
-		r = find_in(&c, folder.fd, folder_path, &path);
-	if (!r && !jitreg_crc32(c.bytes, c.size, crc))
-		r = -ENOTSUP;
-	if (!r)
-		hand_out(&c, path, ret);
-	else
-		free(path);
-	forget_file(&c);
-	jitreg_writer_deinit(&c.file);
-	jitreg_symtab_deinit(&c.symtab);
-	jitreg_bytes_deinit(&c.frames);
-	free(c.key);
 	free(c.texts);
 	free(c.named);
-	free(folder_path);
-	close_file(&folder);
 	return r;
+}
+
+static void take_file(struct jitreg_cached *from, struct jitreg_companion *ret)
+{
+	*ret = from->file;
+	from->file = (struct jitreg_companion){0};
+	jitreg_cached_deinit(from);
+}
+
+int jitreg_companion_find(const struct jitreg_member *members, size_t count, bool with_lines,
+			  struct jitreg_companion *ret, uint32_t *crc, struct jitreg_companion *bare,
+			  uint8_t id[JITREG_COMPANION_ID_SIZE])
+{
+	struct jitreg_cached file;
+	int r = find_companion(members, count, with_lines, &file, NULL);
+	bool has_lines;
+
+	*ret = *bare = (struct jitreg_companion){0};
+	if (r)
+		return r;
+	has_lines = jitreg_file_section(file.bytes, jitreg_lines_section_name(JITREG_LINES_INFO));
+	if (!jitreg_crc32(file.bytes, file.size, crc)) {
+		jitreg_cached_deinit(&file);
+		return -ENOTSUP;
+	}
+	take_file(&file, ret);
+	// Without it scripts have the lines, too: then types and variables are not found first.
+	if (has_lines && !find_companion(members, count, false, &file, id))
+		take_file(&file, bare);
+	return 0;
 }

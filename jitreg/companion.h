@@ -3,27 +3,25 @@
 #ifndef JITREG_COMPANION_H
 #define JITREG_COMPANION_H
 
+#include "cache.h"
 #include "pack.h"
+
+/** A build-id begins with this; then it says what the file in the cache is called. */
+#define JITREG_COMPANION_ID      0x67
+#define JITREG_COMPANION_ID_SIZE 17
 
 /**
  * Find or write the companion of a pack.
  *
- * @param[out] ret  Has no path after a failure. As long as it is held nobody removes the file.
- * @param[out] crc  Its checksum, for .gnu_debuglink.
+ * @param      with_lines  Debuggers are to have lines, too.
+ * @param[out] ret         Has no path after a failure. As long as it is held nobody removes the file.
+ * @param[out] crc         Its checksum, for .gnu_debuglink.
+ * @param[out] bare        The one without lines, if the other has some, and @p id its build-id.
  *
- * @retval -ENOTDIR  there is no folder for it that is ours alone
- * @retval -ENOTSUP  no libdwarf, which has the checksum
- * @retval -errno    it could not be written
+ * @retval -errno  as for jitreg_cache_find()
  */
-int jitreg_companion_find(const struct jitreg_member *members, size_t count, struct jitreg_companion *ret,
-			  uint32_t *crc);
-
-/** Nobody needs the file for now: it may be removed. */
-void jitreg_companion_let_go(struct jitreg_companion *companion);
-
-/** Keep the file again. False: it is gone. Without a companion nothing is to be done. */
-bool jitreg_companion_hold(struct jitreg_companion *companion);
-
-void jitreg_companion_deinit(struct jitreg_companion *companion);
+int jitreg_companion_find(const struct jitreg_member *members, size_t count, bool with_lines,
+			  struct jitreg_companion *ret, uint32_t *crc, struct jitreg_companion *bare,
+			  uint8_t id[JITREG_COMPANION_ID_SIZE]);
 
 #endif

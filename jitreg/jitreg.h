@@ -210,7 +210,7 @@ JITREG_API int jitreg_group_list(struct jitreg_group *group)
 
 /**
  * Replace the symfiles of the group's images by one, which has names and does not refer to
- * DWARF. Unwind data, and more names for GDB, are in a file that all groups with the same
+ * DWARF. Unwind data, and more names and lines for GDB, are in a file that all groups with the same
  * images share; it is kept in gorgon/ below `$XDG_CACHE_HOME` or `~/.cache`. When it cannot be
  * written there the symfile has all by itself and takes debuggers longer. Of sixteen images or more
  * the first that was registered has one and all others have one: LLDB reads the unwind data of the others when

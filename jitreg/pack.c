@@ -79,6 +79,7 @@ struct pack {
 	struct jitreg_symtab symtab;
 	struct jitreg_bytes frames;
 	uint32_t crc; // of the companion
+	uint8_t id[JITREG_COMPANION_ID_SIZE]; // of the one without lines
 	const struct jitreg_member *current; // while its names are added
 	struct jitreg_named *named; // as many as members, for those of different libraries
 	size_t named_count;
@@ -502,6 +503,8 @@ static int add_reference(struct pack *p)
 {
 	int r = jitreg_writer_add_debuglink(&p->file, p->template->companion.path, p->crc);
 
+	if (!r && p->template->bare.path)
+		r = jitreg_writer_add_build_id(&p->file, p->id, sizeof(p->id));
 	return r ? r : jitreg_writer_add_dummy_debug_info(&p->file);
 }
 
@@ -571,7 +574,9 @@ int jitreg_pack_create(const struct jitreg_member *members, size_t count, size_t
 		r = copy_members(p.template, members, count);
 	if (!r) {
 		p.run_count = jitreg_pack_find_runs(members, count, group_count, p.runs);
-		jitreg_companion_find(members, count, &p.template->companion, &p.crc);
+		// In each copy of several groups they would be a file of a hundred megabytes.
+		jitreg_companion_find(members, count, group_count == 1, &p.template->companion, &p.crc,
+				      &p.template->bare, p.id);
 		p.aside = has_companion(&p) && !has_oldest(members, count);
 		r = write_file(&p);
 	}

@@ -92,6 +92,7 @@ void jitreg_packs_keep(struct jitreg_template *template)
 		return;
 	}
 	jitreg_companion_let_go(&template->companion);
+	jitreg_companion_let_go(&template->bare);
 	jitreg_lock();
 	template->next = kept;
 	kept = template;
@@ -124,7 +125,7 @@ static struct jitreg_template *find(const struct jitreg_member *members, size_t 
 	found = find_locked(members, count);
 	*ret_kept = found ? NULL : take_kept_locked(members, count);
 	jitreg_unlock();
-	if (*ret_kept && !jitreg_companion_hold(&(*ret_kept)->companion)) {
+	if (*ret_kept && (!jitreg_companion_hold(&(*ret_kept)->companion) || !jitreg_companion_hold(&(*ret_kept)->bare))) {
 		jitreg_template_destroy(*ret_kept);
 		*ret_kept = NULL;
 	}

@@ -87,7 +87,7 @@ static int open_candidate(char *path, const struct link *link, struct jitreg_obj
 	return 0;
 }
 
-static int open_supplement(const struct jitreg_object *object, struct jitreg_object **ret)
+int jitreg_supplement_open(const struct jitreg_object *object, struct jitreg_object **ret)
 {
 	struct link link;
 	int r = read_link(object, &link);
@@ -125,7 +125,7 @@ int jitreg_supplement_append(const struct jitreg_object *object, struct jitreg_d
 {
 	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *file = NULL;
 	struct jitreg_dwarf *supplement = NULL;
-	int r = open_supplement(object, &file);
+	int r = jitreg_supplement_open(object, &file);
 
 	*reason = "the supplementary file (dwz) that the debug information refers to is not there";
 	if (!r)

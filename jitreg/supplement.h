@@ -16,4 +16,7 @@
 int jitreg_supplement_append(const struct jitreg_object *object, struct jitreg_dwarf *dwarf,
 			     const char **reason);
 
+/** Open the supplementary file that @p object names. -ENOENT: it names none, or that is not there; -ENOMEM. */
+int jitreg_supplement_open(const struct jitreg_object *object, struct jitreg_object **ret);
+
 #endif

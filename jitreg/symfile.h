@@ -55,8 +55,9 @@ struct jitreg_template {
 	struct jitreg_row *rows; /**< Those with an empty slot. */
 	struct jitreg_dwarf *dwarf; /**< NULL until somebody wants it (relocated.c). */
 
-	/* Constant once built, but for the hold on the companion (packs.c). */
+	/* Constant once built, but for the hold on the companions (packs.c). */
 	struct jitreg_companion companion;
+	struct jitreg_companion bare; /**< Without lines, when the other has some. */
 	struct jitreg_debug debug;
 	uint8_t *bytes;
 	size_t size;

@@ -317,6 +317,7 @@ void jitreg_template_destroy(struct jitreg_template *template)
 {
 	jitreg_debug_deinit(&template->debug);
 	jitreg_companion_deinit(&template->companion);
+	jitreg_companion_deinit(&template->bare);
 	for (size_t i = 0; i < template->member_count; i++)
 		jitreg_template_release(template->members[i].template);
 	free(template->members);

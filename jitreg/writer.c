@@ -132,17 +132,21 @@ int jitreg_writer_add_compressed(struct jitreg_writer *w, const char *name, cons
 				 .ch_addralign = shdr->sh_addralign};
 	uLongf size = compressBound(shdr->sh_size);
 	GElf_Shdr to = *shdr;
+	uint8_t *bytes;
 
 	// Not elf_compress(): it has no level, and its own takes ten times as long as the fastest.
-	w->compressed = malloc(sizeof(head) + size);
-	if (!w->compressed || compress2(w->compressed + sizeof(head), &size, data, shdr->sh_size, level) != Z_OK)
+	if (w->compressed_count == JITREG_COMPRESSED_MAX)
 		return -ENOMEM;
-	memcpy(w->compressed, &head, sizeof(head));
+	bytes = malloc(sizeof(head) + size);
+	w->compressed[w->compressed_count++] = bytes;
+	if (!bytes || compress2(bytes + sizeof(head), &size, data, shdr->sh_size, level) != Z_OK)
+		return -ENOMEM;
+	memcpy(bytes, &head, sizeof(head));
 	to.sh_size = sizeof(head) + size;
 	to.sh_flags |= SHF_COMPRESSED;
 	to.sh_addralign = _Alignof(Elf64_Chdr);
 	if (to.sh_size < shdr->sh_size)
-		return jitreg_writer_add(w, name, &to, w->compressed, ELF_T_BYTE) ? 0 : -ENOMEM;
+		return jitreg_writer_add(w, name, &to, bytes, ELF_T_BYTE) ? 0 : -ENOMEM;
 	return jitreg_writer_add(w, name, shdr, data, ELF_T_BYTE) ? 0 : -ENOMEM;
 }
 
@@ -190,6 +194,21 @@ int jitreg_writer_add_debuglink(struct jitreg_writer *w, const char *path, uint3
 	strcpy(w->link, path);
 	memcpy(w->link + name_size, &crc, sizeof(crc));
 	return jitreg_writer_add(w, ".gnu_debuglink", &shdr, w->link, ELF_T_BYTE) ? 0 : -ENOMEM;
+}
+
+int jitreg_writer_add_build_id(struct jitreg_writer *w, const uint8_t *id, size_t size)
+{
+	static const uint8_t zeros[3];
+	Elf64_Nhdr head = {.n_namesz = sizeof(ELF_NOTE_GNU), .n_descsz = (Elf64_Word)size, .n_type = NT_GNU_BUILD_ID};
+	GElf_Shdr shdr = {.sh_type = SHT_NOTE, .sh_addralign = 4};
+
+	if (jitreg_bytes_append(&w->note, &head, sizeof(head)) == UINT32_MAX ||
+	    jitreg_bytes_append(&w->note, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == UINT32_MAX ||
+	    jitreg_bytes_append(&w->note, id, size) == UINT32_MAX ||
+	    jitreg_bytes_append(&w->note, zeros, -size & 3) == UINT32_MAX)
+		return -ENOMEM;
+	shdr.sh_size = w->note.size;
+	return jitreg_writer_add(w, ".note.gnu.build-id", &shdr, w->note.data, ELF_T_BYTE) ? 0 : -ENOMEM;
 }
 
 int jitreg_writer_add_dummy_debug_info(struct jitreg_writer *w)
@@ -324,7 +343,9 @@ void jitreg_writer_deinit(struct jitreg_writer *w)
 		elf_end(w->elf);
 	jitreg_bytes_deinit(&w->shstrtab);
 	free(w->link);
-	free(w->compressed);
+	jitreg_bytes_deinit(&w->note);
+	for (size_t i = 0; i < w->compressed_count; i++)
+		free(w->compressed[i]);
 }
 
 static const Elf64_Shdr *find_section(const uint8_t *bytes, const char *name, bool (*is_it)(const Elf64_Shdr *))

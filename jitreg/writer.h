@@ -39,6 +39,9 @@ int jitreg_symtab_append(struct jitreg_symtab *table, const char *text, size_t t
 
 void jitreg_symtab_deinit(struct jitreg_symtab *table);
 
+/** Sections of a file that can be compressed. */
+#define JITREG_COMPRESSED_MAX 8
+
 struct jitreg_writer {
 	struct {
 		Elf64_Ehdr ehdr;
@@ -48,7 +51,9 @@ struct jitreg_writer {
 	GElf_Ehdr ehdr;
 	struct jitreg_bytes shstrtab;
 	char *link;
-	uint8_t *compressed;
+	struct jitreg_bytes note;
+	uint8_t *compressed[JITREG_COMPRESSED_MAX];
+	size_t compressed_count;
 };
 
 /** Begin a file of @p type (ET_...) for the machine of @p like. To be released in any case. */
@@ -63,7 +68,7 @@ int jitreg_writer_set_segments(struct jitreg_writer *w, const GElf_Phdr *phdrs, 
 
 /**
  * Add a section that is compressed with zlib (gABI, SHF_COMPRESSED), or as it is when that makes
- * it no smaller. One in a file. @p level is zlib's, from 1, fast, to 9, small.
+ * it no smaller. @p level is zlib's, from 1, fast, to 9, small.
  */
 int jitreg_writer_add_compressed(struct jitreg_writer *w, const char *name, const GElf_Shdr *shdr, const void *data,
 				 int level);
@@ -73,6 +78,9 @@ int jitreg_writer_add_symtab(struct jitreg_writer *w, struct jitreg_symtab *tabl
 
 /** Add .gnu_debuglink. */
 int jitreg_writer_add_debuglink(struct jitreg_writer *w, const char *path, uint32_t crc);
+
+/** Add .note.gnu.build-id. */
+int jitreg_writer_add_build_id(struct jitreg_writer *w, const uint8_t *id, size_t size);
 
 /** Add a .debug_info of zeros, which keeps LLDB from looking elsewhere (template.c). */
 int jitreg_writer_add_dummy_debug_info(struct jitreg_writer *w);

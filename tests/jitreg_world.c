@@ -217,6 +217,7 @@ struct jitreg_run text_of(const char *library)
 	return text;
 }
 
+/* Neither libraries' lines nor the companions without, whose names are longer. */
 size_t count_companions(const char *folder)
 {
 	DIR *dir = opendir(folder);
@@ -224,7 +225,8 @@ size_t count_companions(const char *folder)
 	size_t count = 0;
 
 	while (dir && (entry = readdir(dir)))
-		count += entry->d_name[0] != '.';
+		count += entry->d_name[0] != '.' && !strstr(entry->d_name, ".lines") &&
+			 strlen(entry->d_name) != 32 + strlen(".debug");
 	if (dir)
 		closedir(dir);
 	return count;

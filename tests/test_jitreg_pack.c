@@ -14,7 +14,7 @@ static void pack_symfile_has_stretches_names_and_a_reference(void **state)
 {
 	static const char *const names[] = {".text", ".text.1", ".text", ".text.1", ".text.2",
 					    ".eh_frame", ".strtab", ".symtab", ".gnu_debuglink",
-					    ".debug_info", ".shstrtab"};
+					    ".note.gnu.build-id", ".debug_info", ".shstrtab"};
 	struct world w[2];
 
 	(void)state;
@@ -34,8 +34,8 @@ static void pack_symfile_has_stretches_names_and_a_reference(void **state)
 		shdrs = (const Elf64_Shdr *)(bytes + ehdr->e_shoff);
 		phdrs = (const Elf64_Phdr *)(bytes + ehdr->e_phoff);
 		assert_int_equal(ehdr->e_type, ET_REL);
-		assert_int_equal(ehdr->e_shnum, 12);
-		for (size_t i = 0; i < 11; i++)
+		assert_int_equal(ehdr->e_shnum, 13);
+		for (size_t i = 0; i < 12; i++)
 			assert_string_equal((const char *)bytes + shdrs[ehdr->e_shstrndx].sh_offset +
 						    shdrs[i + 1].sh_name, names[i]);
 		// what names count from, for lldb
@@ -60,10 +60,10 @@ static void pack_symfile_has_stretches_names_and_a_reference(void **state)
 		assert_int_equal(phdrs[1].p_memsz, IMAGE_SIZE - header);
 		assert_int_equal(shdrs[6].sh_type, SHT_NULL);
 		assert_int_equal(shdrs[6].sh_addr, next + IMAGE_SIZE);
-		for (size_t i = 6; i <= 11; i++)
+		for (size_t i = 6; i <= 12; i++)
 			assert_true(shdrs[i].sh_offset + shdrs[i].sh_size <=
 				    w[n].images[0].info.symfile_size);
-		assert_int_equal(shdrs[10].sh_size, 16);
+		assert_int_equal(shdrs[11].sh_size, 16);
 
 		assert_true(find_name(bytes, true, "snake_leaf", &binding, &address));
 		assert_int_equal(binding, STB_LOPROC);

@@ -3,7 +3,7 @@
 
 import gdb
 
-from . import (breakpoints, check, commands, debuglinks, execute, frames, functions, helper_types, hints, process,
+from . import (breakpoints, check, commands, companions, debuglinks, execute, frames, functions, helper_types, hints, process,
                python_helper, reruns, stacks, symbols, values)
 
 _events = []
@@ -27,7 +27,7 @@ def connect(name, handler):
 
 
 def register(_objfile=None):
-    for part in (commands, breakpoints, values, stacks, check, symbols):
+    for part in (commands, breakpoints, values, stacks, check, symbols, companions):
         part.register()
     functions.register()
     frames.register()

@@ -33,6 +33,24 @@ int ctor_size(void)
 """
 
 
+MANY = 20
+MODULE = """
+static int many_total;
+static int many_static(int n)
+{
+	int twice = 2 * n; /* the static function's first line */
+	many_total += twice;
+	return many_total;
+}
+int many_entry(int n)
+{
+	int before = n + 1;
+	before = many_static(before); /* the call */
+	return before - 1; /* after it */
+}
+"""
+
+
 def sleep_line():
     """The first line of time_sleep, as gdb sees it in the library file alone."""
     return int(re.search(r"^Line (\d+) of", harness.gdb(["info line time_sleep"], harness.LIBPYTHON), re.M)[1])
@@ -297,6 +315,72 @@ class Afterwards(Case):
         self.check(self.attached)
 
     def test_core_shows_names_lines_and_backtraces_of_each(self):
+        self.check(self.core)
+
+
+@harness.needs_gdb
+class Many(Case):
+    """More interpreters than gdb is given debug information of: lines and static functions nonetheless."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        source = os.path.join(cls.folder.name, "many.c")
+        library = os.path.join(cls.folder.name, "libmany.so")
+        core = os.path.join(cls.folder.name, "core")
+        with open(source, "w") as file:
+            file.write(MODULE)
+        cls.first, cls.call, cls.after = (harness.source_line(source, text) for text in
+                                          ("the static function's first line", "the call", "after it"))
+        made = harness.run("gcc", "-g", "-O0", "-shared", "-fPIC", "-o", library, source)
+        assert made.returncode == 0, made.stderr
+        code = f"import ctypes, sys, time; many = ctypes.CDLL('{library}'); many.many_entry(1)"
+        cls.live = harness.gdb(
+            [f"break many.c:{cls.call}", "break many_static", session.LOOP, "run",
+             'python drive({1: [], 2: ["bt 2", "set scheduler-locking on", "next", "finish", "set scheduler-locking off"]})'],
+            harness.GORGON, "run", "-n", MANY, "-c", code)
+        ask = ["break many_static", f"break many.c:{cls.after}", f"break timemodule.c:{sleep_line()}",
+               "thread apply all bt"]
+        with harness.Background(harness.GORGON, "run", "-n", MANY, "-c",
+                                code + "; sys.stdout.write('ready\\n'); sys.stdout.flush(); time.sleep(600)",
+                                until=rf"(?s)(ready.*){{{MANY}}}", asleep=MANY) as host:
+            made = harness.run("gcore", "-o", core, host.pid)
+            cls.attached = harness.gdb(ask, options=["-p", str(host.pid)])
+        assert made.returncode == 0, made.stderr
+        cls.core = harness.gdb(ask, options=[harness.GORGON, f"{core}.{host.pid}"])
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_a_line_and_a_static_function_stop_once_in_each(self):
+        lines, functions = session.stops(self.live, 1), session.stops(self.live, 2)
+        for stops in lines, functions:
+            self.assertEqual(len({stop.pc for stop in stops}), MANY, self.live)
+            self.assertEqual(len(stops), MANY, self.live)
+        for stop in functions:
+            self.assertRegex(stop.output["next"], rf"^{self.first + 1}\t")
+            self.assertRegex(stop.output["finish"], rf"many_entry \(.*\) at \S*many\.c:{self.call}\n")
+            self.assertRegex(stop.output["bt 2"], rf"^#0  many_static \(.*\) at \S*many\.c:{self.first}\n"
+                             rf"#1  0x\w+ in many_entry \(.*\) at \S*many\.c:{self.call}\n")
+        self.assertIn("exited normally", self.live)
+        self.assert_quiet(self.live)
+
+    def check(self, output):
+        for number, where in ((1, "many_static"), (2, f"many.c:{self.after}"), (3, "timemodule.c:")):
+            self.assertRegex(output, rf"(?m)^Breakpoint {number} at 0x\w+: {re.escape(where)}.*\({MANY} locations\)")
+        backtraces = session.threads(output)
+        sleeping = [text for text in backtraces.values() if "_PyEval_EvalFrameDefault" in text]
+        self.assertEqual(len(sleeping), MANY, output)
+        for text in sleeping:
+            self.assertRegex(text, r"(?m)^#\d+ .*\btime_sleep \(.*\) at \S*timemodule\.c:\d+$")
+            self.assertRegex(text, r"(?m)^#\d+ .*\b_PyEval_EvalFrameDefault \(.*\) at \S*ceval\.c:\d+$")
+            self.assertEqual(session.frames(text)[-2:], ["start_thread", "clone3"])
+
+    def test_attached_has_lines_of_each(self):
+        self.check(self.attached)
+
+    def test_core_has_lines_of_each(self):
         self.check(self.core)
 
 

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Files that debuggers read, made once and kept: in gorgon/ below $XDG_CACHE_HOME or ~/.cache,
+ * where cores of this process still find them. Only in a folder that is ours and that nobody else
+ * can write to, since debuggers trust it. A file is found by its key, which it has in a section; its
+ * name is the checksum of that. The oldest go when there are more than 256 or they
+ * have more than 512 MiB, except those in use: whoever uses a file holds a shared lock (flock) on it.
+ *
+ * Such a lock belongs to the open file and not to its descriptor, and a mapping keeps the file open.
+ * So a page of it is mapped, without access, and no descriptor kept: another thread could close it
+ * (a daemon's start does), and a thread may have a table of descriptors of its own. While there
+ * is one, it is asked before and after each use whether it still is what was opened.
+ */
+#define _GNU_SOURCE 1
+#include "cache.h"
+
+#include "debuginfo.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILES_MAX   256
+#define BYTES_MAX   (UINT64_C(1) << 29)
+/* Files whose keys have the same checksum. */
+#define SAME_NAME_MAX 8
+/* The name may be that of a FIFO. */
+#define OPEN_FLAGS (O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+
+/* A descriptor, and by what it is known again. */
+struct open_file {
+	int fd; // -1: none
+	int flags;
+	struct stat st;
+};
+
+/* What is looked for, and what has been found. */
+struct search {
+	const char *key;
+	size_t key_size;
+	const char *name, *suffix;
+	jitreg_cache_build_fn *build;
+	void *ctx;
+	uint8_t *bytes;
+	size_t size;
+	struct open_file open;
+	void *hold;
+};
+
+static bool note_file(struct open_file *file, int fd)
+{
+	*file = (struct open_file){.fd = fd};
+	if (fd < 0)
+		return false;
+	file->flags = fcntl(fd, F_GETFL);
+	return !fstat(fd, &file->st);
+}
+
+static bool is_ours(const struct open_file *file)
+{
+	return jitreg_fd_is(file->fd, file->flags, &file->st);
+}
+
+static void close_file(struct open_file *file)
+{
+	jitreg_fd_close(file->fd, file->flags, &file->st);
+	file->fd = -1;
+}
+
+/* Keeps the open file, and its lock, without a descriptor. NULL: somebody has closed that. */
+static void *hold_file(const struct open_file *file)
+{
+	void *page = mmap(NULL, 1, PROT_NONE, MAP_PRIVATE, file->fd, 0);
+
+	if (page == MAP_FAILED)
+		return NULL;
+	if (is_ours(file))
+		return page;
+	munmap(page, 1);
+	return NULL;
+}
+
+static void release_file(void *page)
+{
+	if (page)
+		munmap(page, 1);
+}
+
+/* 0 or -errno; *ret is the folder, and path (malloc()ed) its name. */
+static int open_folder(char **path, struct open_file *ret)
+{
+	const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
+	char *parent;
+
+	if (cache && *cache == '/')
+		parent = strdup(cache);
+	else if (!home || *home != '/')
+		return -ENOTDIR;
+	else if (asprintf(&parent, "%s/.cache", home) < 0)
+		parent = NULL;
+	if (!parent)
+		return -ENOMEM;
+	mkdir(parent, 0700); // it may be there; else what follows fails
+	if (asprintf(path, "%s/gorgon", parent) < 0)
+		*path = NULL;
+	free(parent);
+	if (!*path)
+		return -ENOMEM;
+	mkdir(*path, 0700);
+	if (note_file(ret, open(*path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) &&
+	    S_ISDIR(ret->st.st_mode) && ret->st.st_uid == geteuid() && !(ret->st.st_mode & 022))
+		return 0;
+	close_file(ret);
+	free(*path);
+	return -ENOTDIR;
+}
+
+/* Of the file that has that name, if it is this one. NULL: it is not, or is gone. */
+static void *hold_path(const char *path, dev_t dev, ino_t ino, off_t size)
+{
+	struct open_file file;
+	void *hold = NULL;
+
+	if (note_file(&file, open(path, OPEN_FLAGS)) && !flock(file.fd, LOCK_SH | LOCK_NB) &&
+	    !fstat(file.fd, &file.st) && file.st.st_nlink && file.st.st_dev == dev &&
+	    file.st.st_ino == ino && file.st.st_size == size)
+		hold = hold_file(&file);
+	close_file(&file);
+	return hold;
+}
+
+/* The file as it is on disk, when it has our key. Locked, so that it stays. */
+static bool read_file(struct search *c, const char *path)
+{
+	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;
+	bool same = false;
+	GElf_Shdr shdr;
+
+	if (!note_file(&c->open, open(path, OPEN_FLAGS)) || flock(c->open.fd, LOCK_SH | LOCK_NB) ||
+	    !(c->hold = hold_file(&c->open)) || jitreg_object_open(path, c->open.fd, &object) ||
+	    !object->st.st_nlink || // somebody removed it before we had the lock
+	    !jitreg_object_find_section(object, JITREG_CACHE_KEY, &shdr) || shdr.sh_size != c->key_size)
+		return false;
+	c->size = (size_t)object->st.st_size;
+	c->bytes = malloc(c->size);
+	if (c->bytes && !jitreg_object_read(object, 0, c->bytes, c->size) &&
+	    jitreg_range_ok(shdr.sh_offset, shdr.sh_size, c->size))
+		same = !memcmp(c->bytes + shdr.sh_offset, c->key, c->key_size);
+	return same && jitreg_object_is_intact(object) && is_ours(&c->open);
+}
+
+static void forget_file(struct search *c)
+{
+	free(c->bytes);
+	c->bytes = NULL;
+	release_file(c->hold);
+	c->hold = NULL;
+	close_file(&c->open);
+}
+
+/* Where a process may not write as much, it gets a signal that ends it. */
+static int check_limit(size_t size)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_FSIZE, &limit) && size > limit.rlim_cur ? -EFBIG : 0;
+}
+
+static int write_all(const struct open_file *file, const uint8_t *bytes, size_t size)
+{
+	int r = check_limit(size);
+
+	while (!r && size) {
+		ssize_t n;
+
+		if (!is_ours(file)) // not into somebody else's
+			return -EBADF;
+		n = write(file->fd, bytes, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		bytes += n;
+		size -= (size_t)n;
+	}
+	return r;
+}
+
+/*
+ * Under a temporary name first, so that nobody ever reads half of it. -EEXIST: another
+ * process has written the same in the meantime; that one may be in use and stays.
+ */
+static int write_file(struct search *c, const char *folder_path, const char *path)
+{
+	char *temporary;
+	int r = 0;
+
+	if (asprintf(&temporary, "%s/new-XXXXXX%s", folder_path, c->suffix) < 0)
+		return -ENOMEM;
+	if (!note_file(&c->open, mkostemps(temporary, (int)strlen(c->suffix), O_CLOEXEC)) || flock(c->open.fd, LOCK_SH))
+		r = -errno;
+	if (!r)
+		r = write_all(&c->open, c->bytes, c->size);
+	if (!r && link(temporary, path))
+		r = -errno;
+	// By the name that stays: a mapping, and so each core, names the file as it was opened.
+	if (!r && !(c->hold = hold_path(path, c->open.st.st_dev, c->open.st.st_ino, (off_t)c->size)))
+		r = -EBADF;
+	if (c->open.fd >= 0)
+		unlink(temporary);
+	free(temporary);
+	return r;
+}
+
+struct old_file {
+	struct timespec when;
+	uint64_t size;
+	char name[NAME_MAX + 1];
+};
+
+/* What others have there is not ours to remove. */
+static bool is_kept_here(const char *name)
+{
+	static const char *const suffixes[] = {JITREG_CACHE_DEBUG, JITREG_CACHE_LINES};
+	size_t size = strlen(name);
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++)
+		if (size > strlen(suffixes[i]) && !strcmp(name + size - strlen(suffixes[i]), suffixes[i]))
+			return true;
+	return false;
+}
+
+/* Remove a file that no process has locked. */
+static bool remove_unused(int folder, const char *name)
+{
+	struct open_file file;
+	struct stat st;
+	bool unused = note_file(&file, openat(folder, name, OPEN_FLAGS)) &&
+		      !flock(file.fd, LOCK_EX | LOCK_NB) && is_ours(&file) &&
+		      !fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) && st.st_dev == file.st.st_dev &&
+		      st.st_ino == file.st.st_ino && !unlinkat(folder, name, 0);
+
+	close_file(&file);
+	return unused;
+}
+
+static int by_age(const void *a, const void *b)
+{
+	const struct timespec *x = &((const struct old_file *)a)->when;
+	const struct timespec *y = &((const struct old_file *)b)->when;
+
+	if (x->tv_sec != y->tv_sec)
+		return x->tv_sec < y->tv_sec ? -1 : 1;
+	return x->tv_nsec < y->tv_nsec ? -1 : x->tv_nsec > y->tv_nsec;
+}
+
+/* Make room for one more. What cannot be read now is tried again another time. */
+static void remove_oldest(int folder)
+{
+	int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	struct old_file *files = calloc(2 * FILES_MAX, sizeof(*files));
+	struct dirent *entry;
+	uint64_t bytes = 0;
+	size_t count = 0;
+	struct stat st;
+
+	if (!dir || !files) {
+		if (dir)
+			closedir(dir);
+		else if (copy >= 0)
+			close(copy);
+		free(files);
+		return;
+	}
+	while (count < 2 * FILES_MAX && (entry = readdir(dir))) {
+		if (!is_kept_here(entry->d_name) || fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW))
+			continue;
+		files[count].when = st.st_mtim;
+		files[count].size = (uint64_t)st.st_size;
+		bytes += files[count].size;
+		strcpy(files[count++].name, entry->d_name);
+	}
+	closedir(dir);
+	qsort(files, count, sizeof(*files), by_age);
+	for (size_t i = 0, left = count; i < count && (left >= FILES_MAX || bytes > BYTES_MAX); i++) {
+		if (!remove_unused(folder, files[i].name))
+			continue;
+		left--;
+		bytes -= files[i].size;
+	}
+	free(files);
+}
+
+/* Nothing has that name, or another process is about to write the same. */
+static int make_file(struct search *c, int folder, const char *folder_path, const char *path)
+{
+	int r = c->build(c->ctx, &c->bytes, &c->size);
+
+	if (r)
+		return r;
+	remove_oldest(folder);
+	r = write_file(c, folder_path, path);
+	if (r != -EEXIST)
+		return r;
+	forget_file(c);
+	return read_file(c, path) ? 0 : r;
+}
+
+/* malloc()ed name of the file number @number with this key; NULL: no memory. */
+static char *format_path(const struct search *c, const char *folder_path, uint32_t checksum, unsigned number)
+{
+	char *path;
+	int r;
+
+	if (c->name)
+		r = asprintf(&path, "%s/%s%s", folder_path, c->name, c->suffix);
+	else
+		r = asprintf(&path, "%s/%08" PRIx32 "-%u%s", folder_path, checksum, number, c->suffix);
+	return r < 0 ? NULL : path;
+}
+
+static int find_in(struct search *c, int folder, const char *folder_path, char **path)
+{
+	unsigned count = c->name ? 1 : SAME_NAME_MAX;
+	uint32_t checksum;
+	struct stat st;
+	int r = -EEXIST;
+
+	if (!jitreg_crc32(c->key, c->key_size, &checksum))
+		return -ENOTSUP;
+	for (unsigned i = 0; i < count; i++) {
+		bool missing;
+
+		*path = format_path(c, folder_path, checksum, i);
+		if (!*path)
+			return -ENOMEM;
+		if (read_file(c, *path)) {
+			futimens(c->open.fd, NULL); // in use: not the oldest any more
+			return 0;
+		}
+		// Another process may make it now: what was missing is not looked for again.
+		missing = c->open.fd < 0 && errno == ENOENT;
+		forget_file(c);
+		if (missing || lstat(*path, &st)) { // nothing there, not even somebody else's
+			r = make_file(c, folder, folder_path, *path);
+			break;
+		}
+		free(*path);
+		*path = NULL;
+	}
+	if (r) {
+		free(*path);
+		*path = NULL;
+	}
+	return r;
+}
+
+int jitreg_cache_find(const char *key, size_t key_size, const char *name, const char *suffix,
+		      jitreg_cache_build_fn *build, void *ctx, struct jitreg_cached *ret)
+{
+	struct search c = {.key = key, .key_size = key_size, .name = name, .suffix = suffix,
+			   .build = build, .ctx = ctx, .open.fd = -1};
+	char *folder_path = NULL, *path = NULL;
+	struct open_file folder;
+	int r;
+
+	*ret = (struct jitreg_cached){0};
+	r = open_folder(&folder_path, &folder);
+	if (r)
+		return r;
+	r = find_in(&c, folder.fd, folder_path, &path);
+	if (!r) {
+		*ret = (struct jitreg_cached){{path, c.open.st.st_dev, c.open.st.st_ino, (off_t)c.size, c.hold},
+					      c.bytes, c.size};
+		c.bytes = NULL;
+		c.hold = NULL;
+	}
+	forget_file(&c);
+	free(folder_path);
+	close_file(&folder);
+	return r;
+}
+
+void jitreg_cached_deinit(struct jitreg_cached *cached)
+{
+	free(cached->bytes);
+	cached->bytes = NULL;
+	jitreg_companion_deinit(&cached->file);
+}
+
+void jitreg_companion_let_go(struct jitreg_companion *companion)
+{
+	release_file(companion->hold);
+	companion->hold = NULL;
+}
+
+/* Its name says what is in it, so the same file has not changed. */
+bool jitreg_companion_hold(struct jitreg_companion *companion)
+{
+	if (!companion->path)
+		return true;
+	companion->hold = hold_path(companion->path, companion->dev, companion->ino, companion->size);
+	return companion->hold;
+}
+
+void jitreg_companion_deinit(struct jitreg_companion *companion)
+{
+	jitreg_companion_let_go(companion);
+	free(companion->path);
+	companion->path = NULL;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file
+ * Reading bytes that somebody else has written. Internal to jitreg.
+ *
+ * A read never leaves [at, end). One that would sets bad and gives 0; so do all after it.
+ */
+#ifndef JITREG_CURSOR_H
+#define JITREG_CURSOR_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct jitreg_cursor {
+	const uint8_t *at, *end;
+	bool bad;
+};
+
+/** From @p off to the end of @p size bytes. */
+static inline struct jitreg_cursor jitreg_cursor_open(const uint8_t *bytes, uint64_t size, uint64_t off)
+{
+	if (!bytes || off > size)
+		return (struct jitreg_cursor){.bad = true};
+	return (struct jitreg_cursor){.at = bytes + off, .end = bytes + size};
+}
+
+static inline void jitreg_cursor_skip(struct jitreg_cursor *c, uint64_t size)
+{
+	if (c->bad || size > (uint64_t)(c->end - c->at))
+		c->bad = true;
+	else
+		c->at += size;
+}
+
+static inline bool jitreg_cursor_more(const struct jitreg_cursor *c)
+{
+	return !c->bad && c->at < c->end;
+}
+
+/** A number of at most 8 bytes, in the order of this machine, which is little-endian. */
+static inline uint64_t jitreg_cursor_number(struct jitreg_cursor *c, unsigned size)
+{
+	const uint8_t *from = c->at;
+	uint64_t ret = 0;
+
+	jitreg_cursor_skip(c, size);
+	if (!c->bad)
+		memcpy(&ret, from, size);
+	return ret;
+}
+
+static inline uint64_t jitreg_cursor_uleb(struct jitreg_cursor *c)
+{
+	uint64_t ret = 0;
+	unsigned shift = 0;
+	uint8_t byte;
+
+	do {
+		byte = (uint8_t)jitreg_cursor_number(c, 1);
+		if (shift < 64)
+			ret |= (uint64_t)(byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	return ret;
+}
+
+static inline int64_t jitreg_cursor_sleb(struct jitreg_cursor *c)
+{
+	uint64_t ret = 0;
+	unsigned shift = 0;
+	uint8_t byte;
+
+	do {
+		byte = (uint8_t)jitreg_cursor_number(c, 1);
+		if (shift < 64)
+			ret |= (uint64_t)(byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	if (shift < 64 && byte & 0x40)
+		ret |= UINT64_MAX << shift;
+	return (int64_t)ret;
+}
+
+/** A text up to its NUL; NULL: it has no end. */
+static inline const char *jitreg_cursor_text(struct jitreg_cursor *c)
+{
+	const char *ret = (const char *)c->at;
+	const uint8_t *nul = c->bad ? NULL : memchr(c->at, 0, (size_t)(c->end - c->at));
+
+	if (!nul) {
+		c->bad = true;
+		return NULL;
+	}
+	c->at = nul + 1;
+	return ret;
+}
+
+/** The length of a unit, after which the cursor ends with it; the size of its offsets. */
+static inline unsigned jitreg_cursor_length(struct jitreg_cursor *c)
+{
+	uint64_t length = jitreg_cursor_number(c, 4);
+	unsigned offset_size = 4;
+
+	if (length == UINT32_MAX) {
+		length = jitreg_cursor_number(c, 8);
+		offset_size = 8;
+	}
+	if (c->bad || length > (uint64_t)(c->end - c->at))
+		c->bad = true;
+	else
+		c->end = c->at + length;
+	return offset_size;
+}
+
+#endif

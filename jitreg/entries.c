@@ -1,0 +1,814 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The functions that a file's DWARF tells of: name, place of declaration, code.
+ *
+ * Not by libdwarf: that takes a millisecond for what takes ten microseconds here, because it
+ * allocates memory for each attribute, and what is read here may be damaged, which older versions
+ * of it do not survive. Entries are read one after the other as they lie in .debug_info; that they
+ * are a tree does not matter, since a function says itself what it is and refers to its declaration.
+ * An abbreviation tells how long an entry is, so what is not a function is passed over.
+ *
+ * An entry with code often has no name: an inlined function or a method refers to another entry,
+ * which can be in another unit (link-time optimisation), or in a supplementary file (dwz).
+ *
+ * What is not known (a form, a version) is -EOPNOTSUPP for the whole file: where the next entry
+ * begins would be a guess. Not handled: split DWARF, .debug_sup of DWARF 5, types' own sections
+ * (which have no code).
+ *
+ * Specification: DWARF 5 chapters 2, 3.3 and 7.5; DWARF 4 for older forms.
+ */
+#include "entries.h"
+
+#include <errno.h>
+#include <libdwarf/dwarf.h>
+#include <stdlib.h>
+
+#define ADDRESS_SIZE 8
+/* From one entry to the next that says more. */
+#define REFERENCES_MAX 8
+/* Names and forms have standard numbers below this, and a few of GNU's above. */
+#define NUMBER_MAX 0xffff
+
+struct attribute {
+	uint16_t name, form;
+	int64_t constant; // of DW_FORM_implicit_const
+};
+
+struct abbrev {
+	uint64_t code;
+	uint16_t tag;
+	uint32_t first, count; // attributes
+	int64_t size; // of what follows the code in an entry with offsets of four bytes; -1: that varies
+};
+
+struct jitreg_abbrev_table {
+	struct jitreg_abbrev_table *next;
+	const struct jitreg_dwarf *dwarf;
+	uint64_t off;
+	struct abbrev *items;
+	size_t count, capacity;
+	struct attribute *attributes;
+	size_t attribute_count, attribute_capacity;
+	bool has_lists;
+};
+
+/* What an attribute says. */
+struct value {
+	uint64_t number;
+	const char *text;
+	bool in_supplement; // a reference
+};
+
+/* A function's attributes, or a unit's, as they are needed. */
+struct entry {
+	const char *name, *linkage_name, *folder, *producer;
+	uint64_t low, high, ranges, file, line, language, lines, origin;
+	uint64_t str_offsets_base, addr_base, rnglists_base;
+	bool has_low, has_high, has_ranges, has_lines, external, high_is_address, has_origin;
+	bool origin_in_supplement, ranges_is_index, is_split;
+};
+
+struct finder {
+	struct jitreg_entries *ret;
+	const struct jitreg_dwarf *supplement;
+	struct jitreg_part text;
+};
+
+/* ---- abbreviations ------------------------------------------------------------------ */
+
+static void *grow(void *items, size_t count, size_t *capacity, size_t item_size)
+{
+	void *grown;
+
+	if (count < *capacity)
+		return items;
+	grown = reallocarray(items, *capacity * 2 + 64, item_size);
+	if (grown)
+		*capacity = *capacity * 2 + 64;
+	return grown;
+}
+
+/* Bytes of a value, with offsets of four bytes; -1: it varies; -2: unknown. */
+static int form_size(uint64_t form)
+{
+	switch (form) {
+	case DW_FORM_flag_present:
+	case DW_FORM_implicit_const:
+		return 0;
+	case DW_FORM_data1:
+	case DW_FORM_ref1:
+	case DW_FORM_flag:
+	case DW_FORM_strx1:
+	case DW_FORM_addrx1:
+		return 1;
+	case DW_FORM_data2:
+	case DW_FORM_ref2:
+	case DW_FORM_strx2:
+	case DW_FORM_addrx2:
+		return 2;
+	case DW_FORM_strx3:
+	case DW_FORM_addrx3:
+		return 3;
+	case DW_FORM_data4:
+	case DW_FORM_ref4:
+	case DW_FORM_strx4:
+	case DW_FORM_addrx4:
+	case DW_FORM_strp:
+	case DW_FORM_line_strp:
+	case DW_FORM_sec_offset:
+	case DW_FORM_ref_addr:
+	case DW_FORM_GNU_ref_alt:
+	case DW_FORM_GNU_strp_alt:
+		return 4;
+	case DW_FORM_addr:
+	case DW_FORM_data8:
+	case DW_FORM_ref8:
+	case DW_FORM_ref_sig8:
+		return 8;
+	case DW_FORM_data16:
+		return 16;
+	case DW_FORM_block:
+	case DW_FORM_block1:
+	case DW_FORM_block2:
+	case DW_FORM_block4:
+	case DW_FORM_exprloc:
+	case DW_FORM_sdata:
+	case DW_FORM_udata:
+	case DW_FORM_string:
+	case DW_FORM_ref_udata:
+	case DW_FORM_strx:
+	case DW_FORM_addrx:
+	case DW_FORM_loclistx:
+	case DW_FORM_rnglistx:
+	case DW_FORM_GNU_addr_index:
+	case DW_FORM_GNU_str_index:
+		return -1;
+	}
+	return -2;
+}
+
+static bool is_list(uint64_t name, uint64_t form)
+{
+	return name == DW_AT_location && (form == DW_FORM_loclistx || form == DW_FORM_sec_offset ||
+					  form == DW_FORM_data4);
+}
+
+/* One abbreviation's names and forms, up to two zeros. */
+static int read_attributes(struct jitreg_abbrev_table *table, struct abbrev *abbrev, struct jitreg_cursor *c)
+{
+	abbrev->first = (uint32_t)table->attribute_count;
+	for (;;) {
+		uint64_t name = jitreg_cursor_uleb(c), form = jitreg_cursor_uleb(c);
+		int64_t constant = form == DW_FORM_implicit_const ? jitreg_cursor_sleb(c) : 0;
+		int size = form_size(form);
+		struct attribute *grown;
+
+		if (c->bad)
+			return -ENOEXEC;
+		if (!name && !form)
+			return 0;
+		if (size == -2 || name > NUMBER_MAX)
+			return -EOPNOTSUPP;
+		grown = grow(table->attributes, table->attribute_count, &table->attribute_capacity, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		table->attributes = grown;
+		grown[table->attribute_count++] =
+			(struct attribute){(uint16_t)name, (uint16_t)form, constant};
+		abbrev->count++;
+		abbrev->size = size < 0 || abbrev->size < 0 ? -1 : abbrev->size + size;
+		table->has_lists |= is_list(name, form);
+	}
+}
+
+static int read_table(struct jitreg_abbrev_table *table)
+{
+	const struct jitreg_dwarf_section *section = &table->dwarf->sections[JITREG_DWARF_ABBREV];
+	struct jitreg_cursor c = jitreg_cursor_open(section->bytes, section->size, table->off);
+	uint64_t code;
+	int r;
+
+	while ((code = jitreg_cursor_uleb(&c)) && !c.bad) {
+		struct abbrev *grown = grow(table->items, table->count, &table->capacity, sizeof(*grown));
+		uint64_t tag = jitreg_cursor_uleb(&c);
+
+		if (!grown)
+			return -ENOMEM;
+		table->items = grown;
+		grown = &table->items[table->count++];
+		*grown = (struct abbrev){.code = code, .tag = tag > NUMBER_MAX ? NUMBER_MAX : (uint16_t)tag};
+		jitreg_cursor_skip(&c, 1); // whether there are entries inside
+		r = read_attributes(table, grown, &c);
+		if (r)
+			return r;
+	}
+	return c.bad ? -ENOEXEC : 0;
+}
+
+/* The table at an offset. Units of one library may share it. */
+static int find_table(struct finder *f, const struct jitreg_dwarf *dwarf, uint64_t off,
+		      const struct jitreg_abbrev_table **ret)
+{
+	struct jitreg_abbrev_table *table = f->ret->tables;
+
+	while (table && (table->dwarf != dwarf || table->off != off))
+		table = table->next;
+	if (!table) {
+		int r;
+
+		table = calloc(1, sizeof(*table));
+		if (!table)
+			return -ENOMEM;
+		table->dwarf = dwarf;
+		table->off = off;
+		table->next = f->ret->tables;
+		f->ret->tables = table;
+		r = read_table(table);
+		if (r)
+			return r;
+	}
+	*ret = table;
+	return 0;
+}
+
+/* Compilers number them from 1. */
+static const struct abbrev *find_abbrev(const struct jitreg_abbrev_table *table, uint64_t code)
+{
+	if (code - 1 < table->count && table->items[code - 1].code == code)
+		return &table->items[code - 1];
+	for (size_t i = 0; i < table->count; i++)
+		if (table->items[i].code == code)
+			return &table->items[i];
+	return NULL;
+}
+
+/* ---- values ------------------------------------------------------------------------- */
+
+static const char *text_at(const struct jitreg_dwarf *dwarf, enum jitreg_dwarf_index index, uint64_t off)
+{
+	const struct jitreg_dwarf_section *section = dwarf ? &dwarf->sections[index] : NULL;
+	struct jitreg_cursor c = jitreg_cursor_open(section ? section->bytes : NULL, section ? section->size : 0, off);
+
+	return jitreg_cursor_text(&c);
+}
+
+static uint64_t number_at(const struct jitreg_dwarf *dwarf, enum jitreg_dwarf_index index, uint64_t base,
+			  uint64_t number, unsigned size)
+{
+	const struct jitreg_dwarf_section *section = &dwarf->sections[index];
+	struct jitreg_cursor c;
+
+	if (number > section->size)
+		return UINT64_MAX;
+	c = jitreg_cursor_open(section->bytes, section->size, base + number * size);
+	number = jitreg_cursor_number(&c, size);
+	return c.bad ? UINT64_MAX : number;
+}
+
+static const char *indexed_text(const struct jitreg_cu *unit, uint64_t number)
+{
+	uint64_t off = number_at(unit->dwarf, JITREG_DWARF_STR_OFFSETS, unit->str_offsets_base, number,
+				 unit->offset_size);
+
+	return text_at(unit->dwarf, JITREG_DWARF_STR, off);
+}
+
+static uint64_t indexed_address(const struct jitreg_cu *unit, uint64_t number)
+{
+	return number_at(unit->dwarf, JITREG_DWARF_ADDR, unit->addr_base, number, ADDRESS_SIZE);
+}
+
+/* Fixed sizes are read by this; 0: it is none of those. */
+static unsigned number_size(const struct jitreg_cu *unit, uint64_t form)
+{
+	int size = form_size(form);
+
+	switch (form) {
+	case DW_FORM_strp:
+	case DW_FORM_line_strp:
+	case DW_FORM_sec_offset:
+	case DW_FORM_GNU_ref_alt:
+	case DW_FORM_GNU_strp_alt:
+		return unit->offset_size;
+	case DW_FORM_ref_addr:
+		return unit->version < 3 ? ADDRESS_SIZE : unit->offset_size;
+	}
+	return size > 0 && size <= 8 ? (unsigned)size : 0;
+}
+
+static void skip_varying(struct jitreg_cursor *c, uint64_t form, uint64_t *number)
+{
+	switch (form) {
+	case DW_FORM_block1:
+		jitreg_cursor_skip(c, jitreg_cursor_number(c, 1));
+		break;
+	case DW_FORM_block2:
+		jitreg_cursor_skip(c, jitreg_cursor_number(c, 2));
+		break;
+	case DW_FORM_block4:
+		jitreg_cursor_skip(c, jitreg_cursor_number(c, 4));
+		break;
+	case DW_FORM_block:
+	case DW_FORM_exprloc:
+		jitreg_cursor_skip(c, jitreg_cursor_uleb(c));
+		break;
+	case DW_FORM_data16:
+		jitreg_cursor_skip(c, 16);
+		break;
+	case DW_FORM_sdata:
+		*number = (uint64_t)jitreg_cursor_sleb(c);
+		break;
+	default:
+		*number = jitreg_cursor_uleb(c);
+	}
+}
+
+/* The value at the cursor, which stands behind it afterwards. */
+static struct value read_value(const struct jitreg_cu *unit, const struct jitreg_dwarf *supplement, uint64_t form,
+			       int64_t constant, struct jitreg_cursor *c)
+{
+	struct value v = {.number = (uint64_t)constant};
+	unsigned size = number_size(unit, form);
+
+	if (form == DW_FORM_string) {
+		v.text = jitreg_cursor_text(c);
+		return v;
+	}
+	if (form == DW_FORM_flag_present)
+		v.number = 1;
+	else if (size)
+		v.number = jitreg_cursor_number(c, size);
+	else if (form != DW_FORM_implicit_const)
+		skip_varying(c, form, &v.number);
+	switch (form) {
+	case DW_FORM_strp:
+		v.text = text_at(unit->dwarf, JITREG_DWARF_STR, v.number);
+		break;
+	case DW_FORM_line_strp:
+		v.text = text_at(unit->dwarf, JITREG_DWARF_LINE_STR, v.number);
+		break;
+	case DW_FORM_GNU_strp_alt:
+		v.text = text_at(supplement, JITREG_DWARF_STR, v.number);
+		break;
+	case DW_FORM_strx:
+	case DW_FORM_strx1 ... DW_FORM_strx4:
+	case DW_FORM_GNU_str_index:
+		v.text = indexed_text(unit, v.number);
+		break;
+	case DW_FORM_addrx:
+	case DW_FORM_addrx1 ... DW_FORM_addrx4:
+	case DW_FORM_GNU_addr_index:
+		v.number = indexed_address(unit, v.number);
+		break;
+	case DW_FORM_ref1:
+	case DW_FORM_ref2:
+	case DW_FORM_ref4:
+	case DW_FORM_ref8:
+	case DW_FORM_ref_udata:
+		v.number += unit->off;
+		break;
+	case DW_FORM_GNU_ref_alt:
+		v.in_supplement = true;
+		break;
+	}
+	return v;
+}
+
+int jitreg_entries_read_form(const struct jitreg_cu *unit, uint64_t form, struct jitreg_cursor *cursor,
+			     const char **text, uint64_t *number)
+{
+	struct value v;
+
+	if (form_size(form) == -2 || form == DW_FORM_implicit_const)
+		return -EOPNOTSUPP;
+	v = read_value(unit, NULL, form, 0, cursor);
+	*text = v.text;
+	*number = v.number;
+	return cursor->bad ? -ENOEXEC : 0;
+}
+
+/* ---- entries ------------------------------------------------------------------------ */
+
+static bool is_address(uint64_t form)
+{
+	return form == DW_FORM_addr || form == DW_FORM_addrx || (form >= DW_FORM_addrx1 && form <= DW_FORM_addrx4) ||
+	       form == DW_FORM_GNU_addr_index;
+}
+
+static void note(struct entry *e, const struct attribute *a, const struct value *v)
+{
+	switch (a->name) {
+	case DW_AT_name:
+		e->name = v->text;
+		break;
+	case DW_AT_linkage_name:
+	case DW_AT_MIPS_linkage_name:
+		e->linkage_name = v->text;
+		break;
+	case DW_AT_comp_dir:
+		e->folder = v->text;
+		break;
+	case DW_AT_producer:
+		e->producer = v->text;
+		break;
+	case DW_AT_language:
+		e->language = v->number;
+		break;
+	case DW_AT_stmt_list:
+		e->lines = v->number;
+		e->has_lines = true;
+		break;
+	case DW_AT_low_pc:
+		e->low = v->number;
+		e->has_low = true;
+		break;
+	case DW_AT_high_pc:
+		e->high = v->number;
+		e->has_high = true;
+		e->high_is_address = is_address(a->form);
+		break;
+	case DW_AT_ranges:
+		e->ranges = v->number;
+		e->has_ranges = true;
+		e->ranges_is_index = a->form == DW_FORM_rnglistx;
+		break;
+	case DW_AT_decl_file:
+		e->file = v->number;
+		break;
+	case DW_AT_decl_line:
+		e->line = v->number;
+		break;
+	case DW_AT_external:
+		e->external = v->number;
+		break;
+	case DW_AT_abstract_origin:
+	case DW_AT_specification:
+		e->has_origin = a->form != DW_FORM_ref_sig8;
+		e->origin = v->number;
+		e->origin_in_supplement = v->in_supplement;
+		break;
+	case DW_AT_str_offsets_base:
+		e->str_offsets_base = v->number;
+		break;
+	case DW_AT_addr_base:
+	case DW_AT_GNU_addr_base:
+		e->addr_base = v->number;
+		break;
+	case DW_AT_rnglists_base:
+		e->rnglists_base = v->number;
+		break;
+	case DW_AT_dwo_name:
+	case DW_AT_GNU_dwo_name:
+		e->is_split = true;
+		break;
+	}
+}
+
+/* The entry whose abbreviation has just been read. */
+static void read_entry(const struct finder *f, const struct jitreg_cu *unit, const struct abbrev *abbrev,
+		       struct jitreg_cursor *c, struct entry *ret)
+{
+	*ret = (struct entry){0};
+	for (uint32_t i = 0; i < abbrev->count; i++) {
+		const struct attribute *a = &unit->abbrevs->attributes[abbrev->first + i];
+		struct value v = read_value(unit, f->supplement, a->form, a->constant, c);
+
+		note(ret, a, &v);
+	}
+}
+
+static void skip_entry(const struct jitreg_cu *unit, const struct abbrev *abbrev, struct jitreg_cursor *c)
+{
+	if (abbrev->size >= 0 && unit->offset_size == 4 && unit->version > 2) {
+		jitreg_cursor_skip(c, (uint64_t)abbrev->size);
+		return;
+	}
+	for (uint32_t i = 0; i < abbrev->count; i++) {
+		uint64_t form = unit->abbrevs->attributes[abbrev->first + i].form, number;
+		unsigned size = number_size(unit, form);
+
+		if (size)
+			jitreg_cursor_skip(c, size);
+		else if (form == DW_FORM_string)
+			jitreg_cursor_text(c);
+		else if (form != DW_FORM_implicit_const && form != DW_FORM_flag_present)
+			skip_varying(c, form, &number);
+	}
+}
+
+static int by_place(const void *key, const void *item)
+{
+	const uint64_t *off = key;
+	const struct jitreg_cu *unit = item;
+
+	return *off < unit->off ? -1 : *off >= unit->end;
+}
+
+static const struct jitreg_cu *find_unit(const struct finder *f, bool in_supplement, uint64_t off)
+{
+	const struct jitreg_entries *e = f->ret;
+	size_t first = in_supplement ? e->own_count : 0;
+	size_t count = in_supplement ? e->unit_count - e->own_count : e->own_count;
+
+	return count ? bsearch(&off, e->units + first, count, sizeof(*e->units), by_place) : NULL;
+}
+
+/* The entry at an offset. False: there is none. */
+static bool read_entry_at(const struct finder *f, const struct jitreg_cu *unit, uint64_t off, struct entry *ret)
+{
+	const struct jitreg_dwarf_section *section = &unit->dwarf->sections[JITREG_DWARF_INFO];
+	struct jitreg_cursor c = jitreg_cursor_open(section->bytes, unit->end, off);
+	const struct abbrev *abbrev;
+
+	if (off < unit->root)
+		return false;
+	abbrev = find_abbrev(unit->abbrevs, jitreg_cursor_uleb(&c));
+	if (!abbrev)
+		return false;
+	read_entry(f, unit, abbrev, &c, ret);
+	return !c.bad;
+}
+
+/* ---- a function --------------------------------------------------------------------- */
+
+static void add_part(const struct finder *f, struct jitreg_function *function, uint64_t start, uint64_t end)
+{
+	if (start >= f->text.start && start < end && end <= f->text.end && end - start <= UINT32_MAX &&
+	    function->part_count < JITREG_PARTS_MAX)
+		function->parts[function->part_count++] = (struct jitreg_part){start, end};
+}
+
+static void add_list_4(const struct finder *f, const struct jitreg_cu *unit, uint64_t off,
+		       struct jitreg_function *function)
+{
+	const struct jitreg_dwarf_section *section = &unit->dwarf->sections[JITREG_DWARF_RANGES];
+	struct jitreg_cursor c = jitreg_cursor_open(section->bytes, section->size, off);
+	uint64_t base = unit->low_pc;
+
+	while (!c.bad && function->part_count < JITREG_PARTS_MAX) {
+		uint64_t start = jitreg_cursor_number(&c, ADDRESS_SIZE);
+		uint64_t end = jitreg_cursor_number(&c, ADDRESS_SIZE);
+
+		if (c.bad || (!start && !end))
+			break;
+		if (start == UINT64_MAX)
+			base = end;
+		else
+			add_part(f, function, base + start, base + end);
+	}
+}
+
+static void add_list_5(const struct finder *f, const struct jitreg_cu *unit, uint64_t off,
+		       struct jitreg_function *function)
+{
+	const struct jitreg_dwarf_section *section = &unit->dwarf->sections[JITREG_DWARF_RNGLISTS];
+	struct jitreg_cursor c = jitreg_cursor_open(section->bytes, section->size, off);
+	uint64_t base = unit->low_pc, start, kind;
+
+	while (!c.bad && function->part_count < JITREG_PARTS_MAX && (kind = jitreg_cursor_number(&c, 1))) {
+		switch (kind) {
+		case DW_RLE_base_addressx:
+			base = indexed_address(unit, jitreg_cursor_uleb(&c));
+			break;
+		case DW_RLE_startx_endx:
+			start = indexed_address(unit, jitreg_cursor_uleb(&c));
+			add_part(f, function, start, indexed_address(unit, jitreg_cursor_uleb(&c)));
+			break;
+		case DW_RLE_startx_length:
+			start = indexed_address(unit, jitreg_cursor_uleb(&c));
+			add_part(f, function, start, start + jitreg_cursor_uleb(&c));
+			break;
+		case DW_RLE_offset_pair:
+			start = base + jitreg_cursor_uleb(&c);
+			add_part(f, function, start, base + jitreg_cursor_uleb(&c));
+			break;
+		case DW_RLE_base_address:
+			base = jitreg_cursor_number(&c, ADDRESS_SIZE);
+			break;
+		case DW_RLE_start_end:
+			start = jitreg_cursor_number(&c, ADDRESS_SIZE);
+			add_part(f, function, start, jitreg_cursor_number(&c, ADDRESS_SIZE));
+			break;
+		case DW_RLE_start_length:
+			start = jitreg_cursor_number(&c, ADDRESS_SIZE);
+			add_part(f, function, start, start + jitreg_cursor_uleb(&c));
+			break;
+		default:
+			return;
+		}
+	}
+}
+
+static void add_code(const struct finder *f, const struct jitreg_cu *unit, const struct entry *e,
+		     struct jitreg_function *function)
+{
+	uint64_t off = e->ranges;
+
+	if (!e->has_ranges) {
+		if (e->has_low && e->has_high)
+			add_part(f, function, e->low, e->high_is_address ? e->high : e->low + e->high);
+		return;
+	}
+	if (e->ranges_is_index)
+		off = unit->rnglists_base + number_at(unit->dwarf, JITREG_DWARF_RNGLISTS, unit->rnglists_base, off,
+						      unit->offset_size);
+	if (unit->version < 5)
+		add_list_4(f, unit, off, function);
+	else
+		add_list_5(f, unit, off, function);
+}
+
+/* What an entry says that the ones that refer to it have not said. */
+static void add_words(const struct jitreg_cu *unit, const struct entry *e, struct jitreg_function *function)
+{
+	if (!function->name)
+		function->name = e->name;
+	if (!function->linkage_name)
+		function->linkage_name = e->linkage_name;
+	if (!function->line)
+		function->line = e->line;
+	if (!function->declared && e->file) {
+		function->file = e->file;
+		function->declared = unit;
+	}
+	function->external |= e->external;
+}
+
+static int add_function(struct finder *f, const struct jitreg_cu *unit, const struct entry *first)
+{
+	struct jitreg_entries *to = f->ret;
+	struct jitreg_function function = {.unit = unit}, *grown;
+	struct entry e = *first;
+
+	add_code(f, unit, first, &function);
+	add_words(unit, &e, &function);
+	for (unsigned i = 0; function.part_count && e.has_origin && i < REFERENCES_MAX; i++) {
+		unit = find_unit(f, e.origin_in_supplement || unit->dwarf == f->supplement, e.origin);
+		if (!unit || !read_entry_at(f, unit, e.origin, &e))
+			break;
+		add_words(unit, &e, &function);
+	}
+	if (!function.part_count || !function.name || !*function.name)
+		return 0;
+	grown = grow(to->functions, to->function_count, &to->function_capacity, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	to->functions = grown;
+	to->functions[to->function_count++] = function;
+	return 0;
+}
+
+/* ---- units -------------------------------------------------------------------------- */
+
+static int add_functions_of(struct finder *f, const struct jitreg_cu *unit)
+{
+	const struct jitreg_dwarf_section *section = &unit->dwarf->sections[JITREG_DWARF_INFO];
+	struct jitreg_cursor c = jitreg_cursor_open(section->bytes, unit->end, unit->root);
+	struct entry e;
+	int r = 0;
+
+	while (!r && jitreg_cursor_more(&c)) {
+		uint64_t code = jitreg_cursor_uleb(&c);
+		const struct abbrev *abbrev = code ? find_abbrev(unit->abbrevs, code) : NULL;
+
+		if (!code)
+			continue;
+		if (!abbrev)
+			return -ENOEXEC;
+		if (abbrev->tag != DW_TAG_subprogram) {
+			skip_entry(unit, abbrev, &c);
+			continue;
+		}
+		read_entry(f, unit, abbrev, &c, &e);
+		if (!c.bad && (e.has_low || e.has_ranges))
+			r = add_function(f, unit, &e);
+	}
+	return r ? r : c.bad ? -ENOEXEC : 0;
+}
+
+/* Version 5 has bases of all indexes; where there is none the first table is meant. */
+static void read_root(struct finder *f, struct jitreg_cu *unit, struct entry *ret)
+{
+	uint64_t head = unit->offset_size == 8 ? 16 : 8;
+
+	unit->str_offsets_base = unit->addr_base = head;
+	unit->rnglists_base = head + 4;
+	if (!read_entry_at(f, unit, unit->root, ret))
+		*ret = (struct entry){0};
+	if (ret->str_offsets_base)
+		unit->str_offsets_base = ret->str_offsets_base;
+	if (ret->addr_base)
+		unit->addr_base = ret->addr_base;
+	if (ret->rnglists_base)
+		unit->rnglists_base = ret->rnglists_base;
+}
+
+static int learn_unit(struct finder *f, struct jitreg_cu *unit)
+{
+	struct entry e;
+
+	read_root(f, unit, &e);
+	read_root(f, unit, &e); // names and addresses by the bases that come after them
+	if (e.is_split)
+		return -EOPNOTSUPP;
+	unit->low_pc = e.has_low ? e.low : 0;
+	unit->lines = e.has_lines ? e.lines : UINT64_MAX;
+	unit->language = e.language;
+	unit->name = e.name;
+	unit->folder = e.folder;
+	unit->producer = e.producer;
+	unit->has_lists = unit->abbrevs->has_lists;
+	return 0;
+}
+
+/* The header at the cursor. *kind: whether it is one with functions. */
+static int read_header(struct finder *f, const struct jitreg_dwarf *dwarf, struct jitreg_cursor *c,
+		       struct jitreg_cu *ret, bool *is_wanted)
+{
+	const uint8_t *start = dwarf->sections[JITREG_DWARF_INFO].bytes;
+	uint64_t abbrev, type = DW_UT_compile, address_size;
+
+	*ret = (struct jitreg_cu){.dwarf = dwarf, .off = (uint64_t)(c->at - start), .lines = UINT64_MAX};
+	ret->offset_size = jitreg_cursor_length(c);
+	ret->version = (unsigned)jitreg_cursor_number(c, 2);
+	if (c->bad)
+		return -ENOEXEC;
+	if (ret->version < 2 || ret->version > 5)
+		return -EOPNOTSUPP;
+	if (ret->version == 5) {
+		type = jitreg_cursor_number(c, 1);
+		address_size = jitreg_cursor_number(c, 1);
+		abbrev = jitreg_cursor_number(c, ret->offset_size);
+	} else {
+		abbrev = jitreg_cursor_number(c, ret->offset_size);
+		address_size = jitreg_cursor_number(c, 1);
+	}
+	ret->root = (uint64_t)(c->at - start);
+	ret->end = (uint64_t)(c->end - start);
+	if (c->bad)
+		return -ENOEXEC;
+	*is_wanted = type == DW_UT_compile || type == DW_UT_partial;
+	if (!*is_wanted && type != DW_UT_type)
+		return -EOPNOTSUPP;
+	if (address_size != ADDRESS_SIZE)
+		return -EOPNOTSUPP;
+	return *is_wanted ? find_table(f, dwarf, abbrev, &ret->abbrevs) : 0;
+}
+
+static int add_units(struct finder *f, const struct jitreg_dwarf *dwarf)
+{
+	const struct jitreg_dwarf_section *section = &dwarf->sections[JITREG_DWARF_INFO];
+	struct jitreg_cursor c = jitreg_cursor_open(section->bytes, section->size, 0);
+	struct jitreg_entries *to = f->ret;
+	int r = 0;
+
+	while (!r && jitreg_cursor_more(&c)) {
+		struct jitreg_cursor inside = c;
+		struct jitreg_cu unit, *grown;
+		bool is_wanted;
+
+		r = read_header(f, dwarf, &inside, &unit, &is_wanted);
+		c.at = inside.end;
+		if (r || !is_wanted)
+			continue;
+		grown = grow(to->units, to->unit_count, &to->unit_capacity, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		to->units = grown;
+		to->units[to->unit_count++] = unit;
+	}
+	return r;
+}
+
+int jitreg_entries_find(const struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *supplement,
+			const struct jitreg_part *text, struct jitreg_entries *ret)
+{
+	struct finder f = {.ret = ret, .supplement = supplement, .text = *text};
+	int r;
+
+	*ret = (struct jitreg_entries){0};
+	r = add_units(&f, dwarf);
+	ret->own_count = ret->unit_count;
+	if (!r && supplement)
+		r = add_units(&f, supplement);
+	for (size_t i = 0; !r && i < ret->unit_count; i++)
+		r = learn_unit(&f, &ret->units[i]);
+	for (size_t i = 0; !r && i < ret->own_count; i++)
+		r = add_functions_of(&f, &ret->units[i]);
+	return r;
+}
+
+void jitreg_entries_deinit(struct jitreg_entries *entries)
+{
+	while (entries->tables) {
+		struct jitreg_abbrev_table *table = entries->tables;
+
+		entries->tables = table->next;
+		free(table->items);
+		free(table->attributes);
+		free(table);
+	}
+	free(entries->functions);
+	free(entries->units);
+	*entries = (struct jitreg_entries){0};
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The lines of a library, made once and kept in a file (cache.c) for all packs that have the library:
+ * debug information of some tens of megabytes is inflated and read for them.
+ *
+ *     .debug_info, .debug_line, .debug_aranges ...   as lines.c makes them
+ *     .gorgon.sites                                  places in them that are different in each copy
+ *     .gorgon.key                                    of which state of which files
+ *
+ * For a library that has none the file has none of the former, so that it is not tried again.
+ *
+ * What is damaged gives no lines, and so does debug information of more than DWARF_MAX bytes: nobody is
+ * to wait for that, or to miss the memory.
+ */
+#define _GNU_SOURCE 1
+#include "library_lines.h"
+
+#include "cache.h"
+#include "debuginfo.h"
+#include "supplement.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DWARF_MAX (UINT64_C(256) << 20)
+#define SITES     ".gorgon.sites"
+
+/* What functions and lines are told by. */
+#define WANTED                                                                                                        \
+	(1u << JITREG_DWARF_INFO | 1u << JITREG_DWARF_ABBREV | 1u << JITREG_DWARF_LINE | 1u << JITREG_DWARF_LINE_STR | \
+	 1u << JITREG_DWARF_STR | 1u << JITREG_DWARF_STR_OFFSETS | 1u << JITREG_DWARF_ADDR |                           \
+	 1u << JITREG_DWARF_RANGES | 1u << JITREG_DWARF_RNGLISTS)
+
+struct maker {
+	const struct jitreg_template *template;
+	struct jitreg_object *object; // the file with the debug information
+	struct jitreg_dwarf *dwarf, *supplement;
+	char *key;
+	size_t key_size;
+};
+
+static bool is_same_file(const struct jitreg_template *t, const struct jitreg_object *object)
+{
+	const struct stat *st = &object->st;
+
+	return st->st_dev == t->dev && st->st_ino == t->ino && st->st_size == t->file_size &&
+	       st->st_mtim.tv_sec == t->mtime.tv_sec && st->st_mtim.tv_nsec == t->mtime.tv_nsec;
+}
+
+static bool has_build_id(const struct jitreg_object *object, const struct jitreg_debug *debug)
+{
+	uint8_t id[JITREG_BUILD_ID_MAX];
+
+	return jitreg_object_build_id(object, id, sizeof(id)) == debug->build_id_size &&
+	       !memcmp(id, debug->build_id, debug->build_id_size);
+}
+
+/* NULL: there is none, or it is not that any more. */
+static struct jitreg_object *open_debug_file(const struct jitreg_template *t)
+{
+	struct jitreg_object *object = NULL;
+	bool is_right;
+
+	if (t->debug.kind != JITREG_DEBUG_SELF)
+		object = jitreg_debuginfo_open_detached(&t->debug);
+	else if (jitreg_object_open(t->path, -1, &object))
+		return NULL;
+	if (!object)
+		return NULL;
+	is_right = t->debug.kind == JITREG_DEBUG_SELF ? is_same_file(t, object) :
+		   t->debug.kind == JITREG_DEBUG_LINK || has_build_id(object, &t->debug);
+	if (is_right)
+		return object;
+	jitreg_object_close(object);
+	return NULL;
+}
+
+/* Inflated. */
+static uint64_t dwarf_size(const struct jitreg_object *object)
+{
+	Elf_Scn *scn = NULL;
+	uint64_t sum = 0;
+	GElf_Shdr shdr;
+	GElf_Chdr chdr;
+
+	while ((scn = elf_nextscn(object->elf, scn))) {
+		const char *name;
+
+		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type == SHT_NOBITS)
+			continue;
+		name = elf_strptr(object->elf, object->shstrndx, shdr.sh_name);
+		if (!name || !strstr(name, "debug_"))
+			continue;
+		if (!(shdr.sh_flags & SHF_COMPRESSED))
+			sum += shdr.sh_size < DWARF_MAX ? shdr.sh_size : DWARF_MAX;
+		else if (gelf_getchdr(scn, &chdr))
+			sum += chdr.ch_size < DWARF_MAX ? chdr.ch_size : DWARF_MAX;
+	}
+	return sum;
+}
+
+/* 0 without a supplementary file, and without what is in one that is missing. */
+static int read_supplement(struct maker *m)
+{
+	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *file = NULL;
+	const char *reason;
+	int r = jitreg_supplement_open(m->object, &file);
+
+	if (r)
+		return r == -ENOENT ? 0 : r;
+	if (dwarf_size(file) > DWARF_MAX)
+		return -EOPNOTSUPP;
+	return jitreg_dwarf_read(file, WANTED, &m->supplement, &reason);
+}
+
+/* The code of a library in its file. */
+static struct jitreg_part find_text(const struct jitreg_template *t)
+{
+	const Elf64_Ehdr *ehdr = (const Elf64_Ehdr *)t->bytes;
+	const Elf64_Shdr *shdrs = (const Elf64_Shdr *)(t->bytes + ehdr->e_shoff);
+	struct jitreg_part text = {UINT64_MAX, 0};
+
+	for (size_t i = 1; i < ehdr->e_shnum; i++) {
+		const Elf64_Shdr *shdr = &shdrs[i];
+
+		if ((shdr->sh_flags & (SHF_ALLOC | SHF_EXECINSTR | SHF_TLS)) != (SHF_ALLOC | SHF_EXECINSTR))
+			continue;
+		if (shdr->sh_addr < text.start)
+			text.start = shdr->sh_addr;
+		if (shdr->sh_addr + shdr->sh_size > text.end)
+			text.end = shdr->sh_addr + shdr->sh_size;
+	}
+	return text;
+}
+
+static int make(struct maker *m, struct jitreg_lines *ret)
+{
+	struct jitreg_part text = find_text(m->template);
+	const char *reason;
+	int r = dwarf_size(m->object) > DWARF_MAX ? -EOPNOTSUPP :
+						    jitreg_dwarf_read(m->object, WANTED, &m->dwarf, &reason);
+
+	if (!r)
+		r = read_supplement(m);
+	if (!r && !jitreg_object_is_intact(m->object))
+		r = -ENOEXEC; // it may be another file's
+	if (!r)
+		r = jitreg_lines_make(m->dwarf, m->supplement, &text, ret);
+	if (r == -ENOEXEC || r == -EOPNOTSUPP) { // it has none
+		jitreg_lines_deinit(ret);
+		r = 0;
+	}
+	return r;
+}
+
+static int write_lines(struct jitreg_writer *w, const struct jitreg_lines *lines)
+{
+	GElf_Shdr shdr = {.sh_type = SHT_PROGBITS, .sh_addralign = _Alignof(struct jitreg_lines_site),
+			  .sh_size = lines->sites.size};
+	int r;
+
+	if (!lines->sites.size)
+		return 0;
+	r = jitreg_lines_write(w, lines, 0);
+	return r ? r : jitreg_writer_add(w, SITES, &shdr, lines->sites.data, ELF_T_BYTE) ? 0 : -ENOMEM;
+}
+
+static int build(void *ctx, uint8_t **bytes, size_t *size)
+{
+	struct maker *m = ctx;
+	const Elf64_Ehdr *like = (const Elf64_Ehdr *)m->template->bytes;
+	GElf_Shdr shdr = {.sh_type = SHT_PROGBITS, .sh_addralign = 1, .sh_size = m->key_size};
+	struct jitreg_lines lines = {0};
+	struct jitreg_writer w = {0};
+	size_t private_size;
+	int r = make(m, &lines);
+
+	if (!r)
+		r = jitreg_writer_begin(&w, ET_DYN, like);
+	if (!r)
+		r = write_lines(&w, &lines);
+	if (!r && !jitreg_writer_add(&w, JITREG_CACHE_KEY, &shdr, m->key, ELF_T_BYTE))
+		r = -ENOMEM;
+	if (!r)
+		r = jitreg_writer_finish(&w, NULL, &private_size, bytes, size);
+	jitreg_writer_deinit(&w);
+	jitreg_lines_deinit(&lines);
+	return r;
+}
+
+static int make_key(struct maker *m)
+{
+	const struct jitreg_template *t = m->template;
+	const struct stat *st = &m->object->st;
+	FILE *out = open_memstream(&m->key, &m->key_size);
+
+	if (!out)
+		return -ENOMEM;
+	fputs("lines 1\n", out);
+	for (size_t i = 0; i < t->debug.build_id_size; i++)
+		fprintf(out, "%02x", t->debug.build_id[i]);
+	fprintf(out, " %jd %jd.%09ld %s\n", (intmax_t)t->file_size, (intmax_t)t->mtime.tv_sec, t->mtime.tv_nsec, t->path);
+	fprintf(out, "%jd %jd.%09ld %s\n", (intmax_t)st->st_size, (intmax_t)st->st_mtim.tv_sec, st->st_mtim.tv_nsec,
+		m->object->path);
+	return fclose(out) ? -ENOMEM : 0;
+}
+
+/* A file of the cache is not damaged, unless the disk is. */
+static int read_section(const struct jitreg_cached *file, const char *name, struct jitreg_bytes *ret)
+{
+	const Elf64_Shdr *shdr = jitreg_file_section(file->bytes, name);
+
+	if (!shdr || !jitreg_range_ok(shdr->sh_offset, shdr->sh_size, file->size))
+		return 0;
+	return jitreg_bytes_append(ret, file->bytes + shdr->sh_offset, shdr->sh_size) == UINT32_MAX ? -ENOMEM : 0;
+}
+
+static int read_lines(const struct jitreg_cached *file, struct jitreg_lines *ret)
+{
+	int r = read_section(file, SITES, &ret->sites);
+
+	for (size_t i = 0; !r && i < JITREG_LINES_COUNT; i++)
+		r = read_section(file, jitreg_lines_section_name(i), &ret->sections[i]);
+	if (r || !jitreg_lines_are_sound(ret))
+		jitreg_lines_deinit(ret);
+	return r;
+}
+
+static void forget_dwarf(struct maker *m)
+{
+	jitreg_dwarf_destroy(m->dwarf);
+	jitreg_dwarf_destroy(m->supplement);
+	m->dwarf = m->supplement = NULL;
+}
+
+/* There is no room for the file, or another one has its name. */
+static int make_anew(struct maker *m, struct jitreg_lines *ret)
+{
+	forget_dwarf(m);
+	return make(m, ret);
+}
+
+int jitreg_library_lines_find(const struct jitreg_template *template, struct jitreg_lines *ret)
+{
+	struct maker m = {.template = template};
+	struct jitreg_cached file;
+	int r;
+
+	*ret = (struct jitreg_lines){0};
+	m.object = open_debug_file(template);
+	if (!m.object)
+		return 0;
+	r = make_key(&m);
+	if (!r)
+		r = jitreg_cache_find(m.key, m.key_size, NULL, JITREG_CACHE_LINES, build, &m, &file);
+	if (!r) {
+		r = read_lines(&file, ret);
+		jitreg_cached_deinit(&file);
+	}
+	else if (r != -ENOMEM)
+		r = make_anew(&m, ret);
+	forget_dwarf(&m);
+	jitreg_object_close(m.object);
+	free(m.key);
+	return r;
+}

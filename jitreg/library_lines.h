@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The lines of a library, made once. See library_lines.c. Internal to jitreg. */
+#ifndef JITREG_LIBRARY_LINES_H
+#define JITREG_LIBRARY_LINES_H
+
+#include "lines.h"
+#include "symfile.h"
+
+/**
+ * Find or make the lines of a library. A library without debug information, or with some that is not
+ * understood, has none.
+ *
+ * @param[out] ret  To be released in any case.
+ * @retval -ENOMEM
+ */
+int jitreg_library_lines_find(const struct jitreg_template *template, struct jitreg_lines *ret);
+
+#endif

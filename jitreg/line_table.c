@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The line table of a unit: which file and line an address belongs to.
+ *
+ * Not by libdwarf, for the reasons in entries.c. Columns, views and discriminators are passed over;
+ * a row that differs from the one before in nothing else is none for debuggers (gdb does so, too).
+ *
+ * Specification: DWARF 5 section 6.2.
+ */
+#define _GNU_SOURCE 1
+#include "line_table.h"
+
+#include <errno.h>
+#include <libdwarf/dwarf.h>
+#include <stdlib.h>
+
+#define FORMATS_MAX 16
+
+struct header {
+	unsigned version, offset_size;
+	uint8_t unit_size, line_range, opcode_base; // minimum_instruction_length first
+	int8_t line_base;
+	bool is_statement;
+	uint8_t lengths[256]; // of operands, by opcode
+};
+
+struct machine {
+	struct jitreg_line_row row;
+	bool discriminated; // since the line has changed
+	uint64_t discriminator;
+	size_t first; // row of the sequence
+	bool descends;
+};
+
+static int add_source(struct jitreg_line_table *table, const char *folder, const char *name)
+{
+	if (table->source_count == table->source_capacity) {
+		size_t capacity = table->source_capacity * 2 + 16;
+		struct jitreg_source *grown = reallocarray(table->sources, capacity, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		table->sources = grown;
+		table->source_capacity = capacity;
+	}
+	table->sources[table->source_count++] = (struct jitreg_source){folder, name ? name : ""};
+	return 0;
+}
+
+/* ---- the header --------------------------------------------------------------------- */
+
+struct format {
+	uint64_t content, form;
+};
+
+static int read_formats(struct jitreg_cursor *c, struct format *formats, size_t *count)
+{
+	*count = jitreg_cursor_number(c, 1);
+	if (*count > FORMATS_MAX)
+		return -EOPNOTSUPP;
+	for (size_t i = 0; i < *count; i++) {
+		formats[i].content = jitreg_cursor_uleb(c);
+		formats[i].form = jitreg_cursor_uleb(c);
+	}
+	return c->bad ? -ENOEXEC : 0;
+}
+
+/* Version 5: folders or files, each with what the formats say. Each takes a byte at least. */
+static int read_names(const struct jitreg_cu *unit, struct jitreg_cursor *c, const struct jitreg_line_table *folders,
+		      struct jitreg_line_table *ret)
+{
+	struct format formats[FORMATS_MAX];
+	size_t format_count;
+	uint64_t count;
+	int r = read_formats(c, formats, &format_count);
+
+	count = jitreg_cursor_uleb(c);
+	for (uint64_t i = 0; !r && !c->bad && i < count; i++) {
+		const char *name = NULL, *text;
+		uint64_t folder = 0, number;
+
+		if (!format_count || !jitreg_cursor_more(c))
+			return -ENOEXEC;
+		for (size_t j = 0; !r && j < format_count; j++) {
+			r = jitreg_entries_read_form(unit, formats[j].form, c, &text, &number);
+			if (formats[j].content == DW_LNCT_path)
+				name = text;
+			else if (formats[j].content == DW_LNCT_directory_index)
+				folder = number;
+		}
+		if (!r)
+			r = add_source(ret, folders && folder && folder < folders->source_count ?
+						    folders->sources[folder].name : "", name);
+	}
+	return r ? r : c->bad ? -ENOEXEC : 0;
+}
+
+static int read_names_5(const struct jitreg_cu *unit, struct jitreg_cursor *c, struct jitreg_line_table *table)
+{
+	struct jitreg_line_table folders = {0};
+	int r = read_names(unit, c, NULL, &folders);
+
+	if (!r)
+		r = read_names(unit, c, &folders, table);
+	jitreg_line_table_deinit(&folders);
+	return r;
+}
+
+/* Before version 5 folders and files are numbered from 1; 0 is the unit's. */
+static int read_names_4(const struct jitreg_cu *unit, struct jitreg_cursor *c, struct jitreg_line_table *table)
+{
+	struct jitreg_line_table folders = {0};
+	int r = add_source(&folders, "", "");
+	const char *name;
+
+	while (!r && (name = jitreg_cursor_text(c)) && *name)
+		r = add_source(&folders, "", name);
+	if (!r)
+		r = add_source(table, "", unit->name);
+	while (!r && (name = jitreg_cursor_text(c)) && *name) {
+		uint64_t folder = jitreg_cursor_uleb(c);
+
+		jitreg_cursor_uleb(c); // time
+		jitreg_cursor_uleb(c); // size
+		r = add_source(table, folder < folders.source_count ? folders.sources[folder].name : "", name);
+	}
+	jitreg_line_table_deinit(&folders);
+	return r ? r : c->bad ? -ENOEXEC : 0;
+}
+
+static int read_numbers(struct jitreg_cursor *c, struct header *h)
+{
+	h->unit_size = (uint8_t)jitreg_cursor_number(c, 1);
+	if (h->version >= 4)
+		jitreg_cursor_skip(c, 1); // operations per instruction
+	h->is_statement = jitreg_cursor_number(c, 1);
+	h->line_base = (int8_t)jitreg_cursor_number(c, 1);
+	h->line_range = (uint8_t)jitreg_cursor_number(c, 1);
+	h->opcode_base = (uint8_t)jitreg_cursor_number(c, 1);
+	for (unsigned i = 1; i < h->opcode_base; i++)
+		h->lengths[i] = (uint8_t)jitreg_cursor_number(c, 1);
+	return c->bad || !h->line_range || !h->opcode_base ? -ENOEXEC : 0;
+}
+
+/* Afterwards the cursor stands at the program and ends with it. */
+static int read_header(const struct jitreg_cu *unit, struct jitreg_cursor *c, struct header *h,
+		       struct jitreg_line_table *table)
+{
+	struct jitreg_cursor inside;
+	uint64_t size;
+	int r;
+
+	h->offset_size = jitreg_cursor_length(c);
+	h->version = (unsigned)jitreg_cursor_number(c, 2);
+	if (!c->bad && (h->version < 2 || h->version > 5))
+		return -EOPNOTSUPP;
+	if (h->version == 5)
+		jitreg_cursor_skip(c, 2); // sizes of addresses and segment selectors
+	size = jitreg_cursor_number(c, h->offset_size);
+	inside = *c;
+	jitreg_cursor_skip(c, size);
+	if (c->bad)
+		return -ENOEXEC;
+	inside.end = c->at;
+	r = read_numbers(&inside, h);
+	if (r)
+		return r;
+	return h->version < 5 ? read_names_4(unit, &inside, table) : read_names_5(unit, &inside, table);
+}
+
+/* ---- the program -------------------------------------------------------------------- */
+
+static bool says_nothing_new(const struct jitreg_line_table *t, const struct machine *m)
+{
+	const struct jitreg_line_row *last = &t->rows[t->row_count - 1];
+
+	return m->discriminated && t->row_count > m->first && last->source == m->row.source &&
+	       last->line == m->row.line && last->is_statement == m->row.is_statement;
+}
+
+static int add_row(struct jitreg_line_table *t, struct machine *m)
+{
+	if (t->row_count == t->row_capacity) {
+		size_t capacity = t->row_capacity * 2 + 256;
+		struct jitreg_line_row *grown = reallocarray(t->rows, capacity, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		t->rows = grown;
+		t->row_capacity = capacity;
+	}
+	m->descends |= t->row_count > m->first && t->rows[t->row_count - 1].address > m->row.address;
+	t->rows[t->row_count++] = m->row;
+	return 0;
+}
+
+static int emit(struct jitreg_line_table *t, struct machine *m)
+{
+	int r = says_nothing_new(t, m) ? 0 : add_row(t, m);
+
+	m->discriminator = 0;
+	return r;
+}
+
+static void begin_sequence(const struct jitreg_line_table *t, const struct header *h, struct machine *m)
+{
+	*m = (struct machine){.row = {.source = 1, .line = 1, .is_statement = h->is_statement}, .first = t->row_count};
+}
+
+/* One that descends is damaged, and one without rows says nothing. */
+static int end_sequence(struct jitreg_line_table *t, const struct header *h, struct machine *m)
+{
+	int r;
+
+	m->row.is_end = true;
+	r = add_row(t, m);
+	if (!r && t->sequence_count == t->sequence_capacity) {
+		size_t capacity = t->sequence_capacity * 2 + 16;
+		struct jitreg_sequence *grown = reallocarray(t->sequences, capacity, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		t->sequences = grown;
+		t->sequence_capacity = capacity;
+	}
+	if (!r && !m->descends && t->row_count - m->first > 1)
+		t->sequences[t->sequence_count++] = (struct jitreg_sequence){m->first, t->row_count - m->first};
+	begin_sequence(t, h, m);
+	return r;
+}
+
+static int run_extended(struct jitreg_line_table *t, const struct header *h, struct machine *m,
+			struct jitreg_cursor *c)
+{
+	uint64_t size = jitreg_cursor_uleb(c);
+	struct jitreg_cursor inside = *c;
+
+	jitreg_cursor_skip(c, size);
+	if (c->bad || !size)
+		return 0;
+	inside.end = c->at;
+	switch (jitreg_cursor_number(&inside, 1)) {
+	case DW_LNE_end_sequence:
+		return end_sequence(t, h, m);
+	case DW_LNE_set_address:
+		m->row.address = jitreg_cursor_number(&inside, size - 1 > 8 ? 8 : (unsigned)size - 1);
+		break;
+	case DW_LNE_set_discriminator:
+		m->discriminator = jitreg_cursor_uleb(&inside);
+		m->discriminated |= m->discriminator != 0;
+		break;
+	}
+	return 0;
+}
+
+static void advance_line(struct machine *m, int64_t by)
+{
+	m->row.line += (uint32_t)by;
+	if (by)
+		m->discriminated = m->discriminator != 0;
+}
+
+static int run_standard(struct jitreg_line_table *t, const struct header *h, struct machine *m, uint8_t op,
+			struct jitreg_cursor *c)
+{
+	switch (op) {
+	case DW_LNS_copy:
+		return emit(t, m);
+	case DW_LNS_advance_pc:
+		m->row.address += jitreg_cursor_uleb(c) * h->unit_size;
+		break;
+	case DW_LNS_advance_line:
+		advance_line(m, jitreg_cursor_sleb(c));
+		break;
+	case DW_LNS_set_file:
+		m->row.source = (uint32_t)jitreg_cursor_uleb(c);
+		break;
+	case DW_LNS_negate_stmt:
+		m->row.is_statement = !m->row.is_statement;
+		break;
+	case DW_LNS_const_add_pc:
+		m->row.address += (uint64_t)((255 - h->opcode_base) / h->line_range) * h->unit_size;
+		break;
+	case DW_LNS_fixed_advance_pc:
+		m->row.address += jitreg_cursor_number(c, 2);
+		break;
+	default:
+		for (unsigned i = 0; i < h->lengths[op]; i++)
+			jitreg_cursor_uleb(c);
+	}
+	return 0;
+}
+
+static int run(struct jitreg_line_table *t, const struct header *h, struct jitreg_cursor *c)
+{
+	struct machine m;
+	int r = 0;
+
+	begin_sequence(t, h, &m);
+	while (!r && jitreg_cursor_more(c)) {
+		uint8_t op = (uint8_t)jitreg_cursor_number(c, 1);
+
+		if (op >= h->opcode_base) {
+			op = (uint8_t)(op - h->opcode_base);
+			m.row.address += (uint64_t)(op / h->line_range) * h->unit_size;
+			advance_line(&m, h->line_base + op % h->line_range);
+			r = emit(t, &m);
+		} else if (op) {
+			r = run_standard(t, h, &m, op, c);
+		} else {
+			r = run_extended(t, h, &m, c);
+		}
+	}
+	return r ? r : c->bad ? -ENOEXEC : 0;
+}
+
+static int by_address(const void *a, const void *b, void *rows)
+{
+	const struct jitreg_line_row *x = (const struct jitreg_line_row *)rows + ((const struct jitreg_sequence *)a)->first;
+	const struct jitreg_line_row *y = (const struct jitreg_line_row *)rows + ((const struct jitreg_sequence *)b)->first;
+
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+int jitreg_line_table_read(const struct jitreg_cu *unit, bool with_rows, uint64_t *room,
+			   struct jitreg_line_table *ret)
+{
+	const struct jitreg_dwarf_section *section = &unit->dwarf->sections[JITREG_DWARF_LINE];
+	struct jitreg_cursor c = jitreg_cursor_open(section->bytes, section->size, unit->lines);
+	struct jitreg_cursor whole = c;
+	struct header h = {0};
+	uint64_t size;
+	int r;
+
+	*ret = (struct jitreg_line_table){0};
+	jitreg_cursor_length(&whole);
+	size = whole.bad ? 0 : (uint64_t)(whole.end - whole.at);
+	if (whole.bad || size > *room)
+		return -ENOEXEC;
+	*room -= size;
+	r = read_header(unit, &c, &h, ret);
+	if (!r && with_rows)
+		r = run(ret, &h, &c);
+	if (!r && ret->sequence_count)
+		qsort_r(ret->sequences, ret->sequence_count, sizeof(*ret->sequences), by_address, ret->rows);
+	return r;
+}
+
+void jitreg_line_table_deinit(struct jitreg_line_table *table)
+{
+	free(table->sources);
+	free(table->rows);
+	free(table->sequences);
+	*table = (struct jitreg_line_table){0};
+}

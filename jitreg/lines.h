@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file
+ * DWARF with functions and lines only. Internal to jitreg. See lines.c.
+ */
+#ifndef JITREG_LINES_H
+#define JITREG_LINES_H
+
+#include "entries.h"
+#include "writer.h"
+
+/** The sections that are different in each library. */
+enum jitreg_lines_index {
+	JITREG_LINES_INFO,
+	JITREG_LINES_LINE,
+	JITREG_LINES_ARANGES,
+	JITREG_LINES_COUNT
+};
+
+/** What a place is: an address, or an offset in the section of that number. */
+#define JITREG_LINES_ADDRESS JITREG_LINES_COUNT
+
+/** A place in a section that is different when the section is elsewhere, or the library. */
+struct jitreg_lines_site {
+	uint16_t section; /**< enum jitreg_lines_index */
+	uint16_t kind;    /**< The same, or JITREG_LINES_ADDRESS. */
+	uint32_t off;
+};
+
+struct jitreg_lines {
+	struct jitreg_bytes sections[JITREG_LINES_COUNT];
+	struct jitreg_bytes sites; /**< Of struct jitreg_lines_site. */
+};
+
+/**
+ * Make the lines of a library.
+ *
+ * @param      dwarf       All that jitreg_entries_find() and the line tables need.
+ * @param      supplement  What dwz has moved to another file, or NULL.
+ * @param      text        Where the code of the library is, in its file.
+ * @param[out] ret         To be released in any case. Empty when there are no functions with lines.
+ *
+ * @retval -EOPNOTSUPP, -ENOEXEC  DWARF that is not understood, or damaged
+ * @retval -ENOMEM
+ */
+int jitreg_lines_make(const struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *supplement,
+		      const struct jitreg_part *text, struct jitreg_lines *ret);
+
+/** Add the lines of a library whose addresses are @p delta higher than in its file. 0 or -ENOMEM. */
+int jitreg_lines_append(struct jitreg_lines *to, const struct jitreg_lines *from, uint64_t delta);
+
+/** Whether each site is where it can be. */
+bool jitreg_lines_are_sound(const struct jitreg_lines *lines);
+
+/** Add the sections to a file, those that all libraries share among them; @p level as for the writer, 0: as they are. */
+int jitreg_lines_write(struct jitreg_writer *w, const struct jitreg_lines *lines, int level);
+
+/** ".debug_info" and so on. */
+const char *jitreg_lines_section_name(enum jitreg_lines_index index);
+
+void jitreg_lines_deinit(struct jitreg_lines *lines);
+
+#endif
