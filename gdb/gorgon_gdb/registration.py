@@ -3,7 +3,7 @@
 
 import gdb
 
-from . import (breakpoints, check, commands, debuglinks, execute, frames, functions, helper_types, hints, process,
+from . import (breakpoints, check, commands, debuglinks, execute, frames, functions, helper_types, hints, ordinary, process,
                python_helper, stacks, symbols, values)
 
 _events = []
@@ -32,6 +32,8 @@ def register(_objfile=None):
     functions.register()
     frames.register()
     hints.register()
+    execute.within_event(ordinary.install)()
+    execute.within_event(hints.install)()
     if not _events:
         connect("exited", breakpoints.on_exited)
         connect("exited", helper_types.forget)
@@ -48,5 +50,6 @@ def register(_objfile=None):
         connect("stop", on_stop)
         connect("before_prompt", on_stop)
         connect("before_prompt", symbols.on_prompt)
+        connect("before_prompt", ordinary.install)
         connect("before_prompt", hints.on_prompt)
     execute.within_event(on_stop)()  # gdb may have read this by itself, when it heard of libgorgon
