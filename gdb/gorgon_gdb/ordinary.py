@@ -51,7 +51,8 @@ def lasting(expression, copy, write_name, only_wrong=False):
             return match[0]
         if variable.type is None:
             return values.cast_to(variable, match)
-        return (match["cast"] or "") + write_name(name, variable, copy)
+        text = write_name(name, variable, copy)
+        return text if match[0] == match.string else (match["cast"] or "") + (f"({text})" if text[0] == "*" else text)
 
     return values.replace_names(expression, copy, write) if copy else expression
 
@@ -66,11 +67,10 @@ def of_copy(name, _variable, copy):
     return of_frame(name, None, None) if copy.namespace.interp is None else f'$gorgon("{name}", {copy.namespace.interp})'
 
 
-def at_place(name, variable, copy):
-    """This variable of this thread; static ones cannot be named in frames of other files."""
-    if re.fullmatch(r"[\w:]+", name) and not variable.thread_local and gdb.lookup_global_symbol(name):
-        return of_copy(name, variable, copy)
-    return f"(*({variable.type.pointer()}) {variable.address:#x})"
+def at_place(_name, variable, _copy):
+    """This variable of this thread, as gdb writes it for "watch -location". (gdb 13 does not survive a function of
+    Python's in what it watches: it is called where no thread is selected.)"""
+    return f"* ({variable.type.pointer()}) {variable.address:#x}"
 
 
 def run(command, from_tty=False):
@@ -161,6 +161,8 @@ class Watch(Ordinary):
     @staticmethod
     def place(text):
         """The memory that an expression refers to now, as gdb writes it."""
+        if not re.search(r"[A-Za-z_$]", text):
+            return text  # a constant
         value = gdb.parse_and_eval(text)
         if value.type.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
             value = value.referenced_value()

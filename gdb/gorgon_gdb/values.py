@@ -296,13 +296,12 @@ class Print(commands.Subcommand):
     Usage: gorgon print [-i N] [/FMT] EXPRESSION
 
     Global, static and thread-local variables and functions in EXPRESSION are those of the
-    selected frame's copy; with -i, of interpreter N. ("print" takes external variables from
-    the first copy, whichever copy the frame is in, and shows a wrong value for thread-local
-    ones.) Local variables are those of the selected frame, thread-local ones those of the
-    selected thread. FMT is as in "print".
+    selected frame's copy, as in "print"; with -i, of interpreter N. Local variables are those
+    of the selected frame, thread-local ones those of the selected thread. FMT is as in "print".
 
     A variable that no debug information describes needs its type: (TYPE) NAME. EXPRESSION may
-    be an assignment, or call a function. To watch a variable, print &NAME, then "watch -l *$".
+    be an assignment, or call a function. To watch a variable of interpreter N, print &NAME, then
+    "watch -l *$".
 
     Example:
       (gdb) gorgon print -i 2 _PyRuntime.main_thread
@@ -334,8 +333,8 @@ class Tls(Print):
     The copy is that of the selected frame; with -i, of interpreter N. VARIABLE may be an
     expression around it. Without debug information it needs its type: (TYPE) VARIABLE.
 
-    Plain "print VARIABLE" shows a wrong value: gdb asks the C library, which knows nothing of
-    private objects. It does not say so; these scripts do, of a "print" that was typed.
+    "print VARIABLE" is right, too, in frames of the copy. gdb without these scripts shows a wrong
+    value: it asks the C library, which knows nothing of private objects.
 
     Example:
       (gdb) thread apply all gorgon tls -i 1 my_errno

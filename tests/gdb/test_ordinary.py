@@ -11,17 +11,16 @@ import harness
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import gdb_session as session  # noqa: E402
-from terminal import Terminal  # noqa: E402
 
-ASK = """python
+ASK = r"""python
 def ask(*commands):
     for command in commands:
-        print("=== " + command, flush=True)
+        print("\n=== " + command, flush=True)
         try:
             gdb.execute(command)
         except gdb.error as error:
             print("error: %s" % error, flush=True)
-    print("=== end", flush=True)
+    print("\n=== end", flush=True)
 end"""
 # Expressions that mean what walk.cc has printed.
 VALUES = {"walk_counter": "walk_counter", "walk_static": "walk_static", "walk_depth": "walk_depth",
@@ -33,12 +32,11 @@ WHOSE = ["&walk_counter", "walk_go", "walk_dep_twice", "&PyLong_Type", "PyObject
          '$gorgon("PyObject_Repr")', "&_PyRuntime"]
 # What is the same as without scripts: (command, answer).
 SAME = {"print 1 +": "error: A syntax error in expression, near `'.\n", "print nosuch": 'error: No symbol "nosuch" in current context.\n',
-        "print walk_plain_count": "error: 'walk_plain_count' has unknown type; cast it to its declared type\n",
         "print walk_plain_get()": "error: 'walk_plain_get' has unknown return type; cast the call to its declared return type\n",
-        "set var 5": "warning: Expression is not an assignment (and might have no effect)\n",
         "set var": "error: Argument required (expression to compute).\n", "watch 5": "error: Cannot watch constant value `5'.\n",
         "watch": "error: Argument required (expression to compute).\n",
-        "watch -l 5": "error: Attempt to take address of value not located in memory.\n",
+        "watch -l 5": "error: Cannot watch constant value `5'.\n",
+        "watch -l number + 1": "error: Attempt to take address of value not located in memory.\n",
         "output sizeof(walk_counter)": "4", "pipe output 6 | cat": "6", "with print address off -- output 7": "7"}
 TYPED = {"p walk_counter": r"^\$\d+ = \d+\n$", "p": r"^\$\d+ = \d+\n$", "p/x 17": r"^\$\d+ = 0x11\n$", "p $nothing": r"^\$\d+ = void\n$",
          "inspect -elements 2 -- \"abc\"": r'^\$\d+ = "ab"\.\.\.\n$', "p sizeof(walk_counter)": r"^\$\d+ = 4\n$",
@@ -61,12 +59,13 @@ class Frame:
                    "info watchpoints", "continue", "python print(gdb.parse_and_eval('number'))", "continue", "continue"]
         cls.output = harness.gdb([ASK, f"break walk_step if $gorgon_interp() == {cls.count - 1}", "run",
                                   f"python ask(*{asked + changes!r})"], harness.HOST, "-n", cls.count, session.walk(), script=True)
-        parts = re.split(r"^=== (.*)\n", cls.output, flags=re.M)
+        parts = re.split(r"\n?^=== (.*)\n", cls.output, flags=re.M)
         cls.answers = {}
         for command, text in zip(parts[1::2], parts[2::2]):
             cls.answers.setdefault(command, []).append(re.sub(r"warning: location number.*\n|\[(?:New T|T|Sw).*\n|walk: .*\n",
                                                               "", text))
-        (cls.step,) = [step for step in sum(session.steps(cls.output).values(), []) if int(step["number"]) == cls.count]
+        (cls.step,) = [step for step in sum(session.steps(cls.output).values(), [])
+                       if step["number"] == str(cls.count) and step["walk_counter"] == str(5 + cls.count)]
 
     def answer(self, command, number=0):
         self.assertIn(command, self.answers, self.output)
@@ -102,9 +101,9 @@ class Frame:
 
     def test_the_copys_own_is_watched(self):
         """The second thread of this interpreter takes a step with ten times the number."""
-        self.assertRegex(self.answer("info watchpoints"), r'hw watchpoint .* \$gorgon\("walk_counter", '
-                         rf'{self.count - 1}\)\n.*read watchpoint .*\* \(int \*\) 0x\w+\n.*acc watchpoint .*\(\*\(int \*\) 0x\w+\)\n'
-                         rf'.*stop only if \$gorgon\("walk_counter", {self.count - 1}\) > 0\n')
+        place = r" +\* \(int \*\) 0x\w+\n"
+        self.assertRegex(self.answer("info watchpoints"), rf"hw watchpoint .*{place}.*read watchpoint .*{place}.*acc watchpoint "
+                         rf".*{place}.*stop only if \(\* \(int \*\) 0x\w+\) > 0\n")
         self.assertIn(f"\nOld value = 5\nNew value = {5 + 10 * self.count}\n", self.answer("continue"))
         self.assertEqual(self.answer("python print(gdb.parse_and_eval('number'))"), f"{10 * self.count}\n")
         self.assertIn("read watchpoint", self.answer("continue", 1))
@@ -115,8 +114,7 @@ class Frame:
         self.assertRegex(self.answer("help set variable"), r"^set variable, set var\nEvaluate expression EXP")
 
     def test_nothing_goes_wrong(self):
-        self.assertEqual([line for line in session.complaints(self.output) if "location number not found" not in line and
-                          "not an assignment" not in line], [])
+        self.assertEqual([line for line in session.complaints(self.output) if "location number not found" not in line], [])
         self.assertNotIn("Traceback", self.output)
 
 
