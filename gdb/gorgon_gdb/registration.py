@@ -3,7 +3,7 @@
 
 import gdb
 
-from . import (breakpoints, check, commands, debuglinks, execute, frames, functions, helper_types, hints, ordinary, process,
+from . import (breakpoints, check, commands, companions, debuglinks, execute, frames, functions, helper_types, hints, ordinary, process,
                python_helper, stacks, symbols, values)
 
 _events = []
@@ -32,6 +32,7 @@ def register(_objfile=None):
     functions.register()
     frames.register()
     hints.register()
+    companions.register()
     execute.within_event(ordinary.install)()
     execute.within_event(hints.install)()
     if not _events:
@@ -43,6 +44,9 @@ def register(_objfile=None):
         connect("new_objfile", python_helper.on_new_objfile)
         connect("new_objfile", breakpoints.on_new_objfile)
         connect("new_objfile", debuglinks.on_new_objfile)
+        connect("new_objfile", companions.on_new_objfile)
+        connect("exited", companions.forget)
+        connect("clear_objfiles", companions.forget)
         connect("free_objfile", breakpoints.on_free_objfile)
         connect("new_objfile", symbols.on_new_objfile)
         connect("free_objfile", symbols.on_free_objfile)
