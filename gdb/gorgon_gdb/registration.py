@@ -3,8 +3,8 @@
 
 import gdb
 
-from . import (breakpoints, check, commands, companions, debuglinks, execute, frames, functions, helper_types, hints, ordinary, process,
-               python_helper, stacks, symbols, values)
+from . import (breakpoints, check, commands, companions, debuglinks, execute, frames, functions, helper_types, hints, ordinary,
+               process, python_helper, solibs, stacks, symbols, values)
 
 _events = []
 
@@ -33,6 +33,8 @@ def register(_objfile=None):
     frames.register()
     hints.register()
     companions.register()
+    solibs.register()
+    execute.within_event(solibs.install)()
     execute.within_event(ordinary.install)()
     execute.within_event(hints.install)()
     if not _events:
@@ -55,5 +57,6 @@ def register(_objfile=None):
         connect("before_prompt", on_stop)
         connect("before_prompt", symbols.on_prompt)
         connect("before_prompt", ordinary.install)
+        connect("before_prompt", solibs.install)
         connect("before_prompt", hints.on_prompt)
     execute.within_event(on_stop)()  # gdb may have read this by itself, when it heard of libgorgon
