@@ -33,8 +33,9 @@ class Gorgon(gdb.Command):
     and conditions: $gorgon_interp(ADDRESS) and $gorgon_interp(); see "help function".
     The commands read memory only, so they work in core files.
 
-    Plain "print" shows some other memory for thread-local variables of private code, and the
-    first copy's variable for external ones: "gorgon print" and "gorgon tls" do not."""
+    In a frame of private code "print", "set variable", "watch", "rwatch" and "awatch" mean that
+    copy's variables and functions. "x", "display", "printf", "output" and "call" are gdb's own, which takes
+    the first copy's: typed, they are refused then. Say $gorgon("NAME"); see "help function"."""
 
     name = "gorgon"
 

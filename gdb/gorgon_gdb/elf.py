@@ -17,9 +17,10 @@ SHT_SYMTAB, SHT_NOTE, SHT_DYNSYM = 2, 7, 11
 SHF_ALLOC, SHF_EXECINSTR = 2, 4
 SHN_UNDEF, SHN_ABS = 0, 0xFFF1
 STT_OBJECT, STT_FUNC, STT_TLS, STT_GNU_IFUNC = 1, 2, 6, 10
+STB_LOCAL = 0
 NT_GNU_BUILD_ID = 3
 
-Symbol = collections.namedtuple("Symbol", "name kind value size")
+Symbol = collections.namedtuple("Symbol", "name kind value size local")
 
 
 class File:
@@ -62,7 +63,7 @@ class File:
                 continue
             text = names[name:names.find(b"\0", name)].decode("utf-8", "replace")
             if text:
-                self.symbols.setdefault(text, Symbol(text, kind, value, size))
+                self.symbols.setdefault(text, Symbol(text, kind, value, size, info >> 4 == STB_LOCAL))
 
     def _read_note(self, note):
         if len(note) < 16:
@@ -74,6 +75,7 @@ class File:
     def is_linkage(self, address):
         return any(start <= address < end for start, end in self.linkage)
 
+    @functools.cached_property
     def thread_local(self):
         return [symbol for symbol in self.symbols.values() if symbol.kind == STT_TLS]
 

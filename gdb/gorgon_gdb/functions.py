@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""$gorgon_interp() for expressions and conditions, and the variable $_gorgon_interp."""
+"""$gorgon_interp() and $gorgon() for expressions and conditions, and the variable $_gorgon_interp."""
 
 import gdb
 
-from . import process
+from . import process, root, values
 
 VARIABLE = "_gorgon_interp"
 
@@ -38,9 +38,41 @@ class GorgonInterp(gdb.Function):
         return process.interp_of_address(int(value) & 0xFFFFFFFFFFFFFFFF)
 
 
+class Gorgon(gdb.Function):
+    """A variable or function of one private copy, by its name.
+
+    Usage: $gorgon (NAME[, N])
+
+    NAME is a string. The copy is that of the selected frame; with N, of interpreter N. The value can be
+    assigned to, called, watched, and its address taken. It is for what gdb evaluates by itself:
+    conditions, "display", "x", "printf", expressions of editors. "print", "set variable" and
+    "watch" need no such thing. "sizeof" and "ptype" do not look into what functions return.
+
+    Example:
+      (gdb) break helper if $gorgon("counter") == 3
+      (gdb) display $gorgon("counter", 2)"""
+
+    def __init__(self):
+        super().__init__("gorgon")
+
+    def invoke(self, name, interp=None):
+        text = name.string()
+        try:
+            copy = values.copy_of_frame() if interp is None else values.copy_of(int(interp))
+            variable = values.find(text, copy) if copy else None
+            if variable is None:
+                return gdb.parse_and_eval(text)
+            if variable.type is None:
+                raise values.NoType(f"nothing describes the type of {text}")
+            return variable.value
+        except (root.RootError, root.MemoryProblem, gdb.error) as error:
+            raise gdb.GdbError(f"$gorgon: {error}") from None
+
+
 def update_variable(_event=None):
     gdb.set_convenience_variable(VARIABLE, process.interp_of_selected_frame())
 
 
 def register():
     GorgonInterp()
+    Gorgon()

@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""Says so when a plain "print" that was typed has shown another variable, or "set var" has set one.
+"""call, output, printf, display, x and "set EXPRESSION" refuse to act on another copy, and say what to type.
 
-gdb cannot be taught where thread-local variables of private objects are, nor which copy's
-external variable a name means; it shows other memory without a word. "define hook-print" gets no
-arguments, and there is one, which is the user's. So what was typed is looked up in the history
-of commands when it has run, before the next prompt. Commands of scripts are not in it."""
+ordinary.py cannot put these right: gdb has no second command that does the same. A hook of gdb's stops a command before it
+acts, but is not told its arguments. What was typed is the newest in the history of commands. Commands of scripts are
+not in it: "call" is refused there in frames of private code, because it runs code, and of the others nothing is said.
+
+Each command has one hook, which is the user's when there is one. Then what was typed is looked at when it has run."""
 
 import re
 
 import gdb
 
-from . import process, root, values
+from . import execute, ordinary, process, root, values
 
 HISTORY = re.compile(r"^\s*(\d+)  (.*)\n\Z", re.M)
-PRINT = re.compile(r"(?:p|print|inspect|call|output|display|x|set\s+var\w*|[ra]?watch)\b(?:\s*/(\S+))?\s*"
-                   r"(?:-\w+\s+)*(.*)", re.S)
+COMMANDS = ("call", "output", "printf", "display", "x", "set")
+CHECK = "maintenance gorgon-check"
 
-_last = None  # the newest command that was looked at, or that was there before
+_tried = False  # hooks are defined, where there were none
+_last = None    # the newest command that was looked at, or that was there before
 
 
 def newest_command():
@@ -25,46 +27,88 @@ def newest_command():
     return (int(found[1]), found[2].strip()) if found else None
 
 
-def address_of(name):
-    """Where gdb's own expressions find a name."""
-    try:
-        return int(gdb.parse_and_eval(f"&({name})")) & values.MASK
-    except gdb.error:
+def arguments(name, line):
+    """(/FMT, expression) of a command in a line that was typed, maybe behind "pipe", "with" or "apply"; or None."""
+    found = re.search(rf"(?:^|\s){name}\b(?![-=])\s*(/\S+)?\s*(.*)", line, re.S)
+    return (found[1] or "", found[2]) if found else None
+
+
+def advice(name, line, copy):
+    """What to type instead of a line, or None: it is right, or not this command's. Raises what gdb and values.py do."""
+    found = arguments(name, line)
+    if not found:
         return None
+    shape, expression = found
+    text = ordinary.lasting(expression, copy, ordinary.of_copy if name == "display" else ordinary.of_frame, True)
+    if text == expression:
+        return None
+    if name in ("call", "set"):
+        return f"{'print' if name == 'call' else 'set var'}{shape} {expression}"
+    return f"{name}{shape} {text}"
 
 
-def misread(expression, copy):
-    """(name, what is wrong with what gdb has shown for it)"""
-    for match in values.TOKEN.finditer(expression):
-        name = match["name"]
-        if not name or name in values.WORDS:
-            continue
+class Check(gdb.Command):
+    """Part of the hooks that Gorgon's scripts define: refuse a command that would act on another copy.
+
+    Usage: maintenance gorgon-check COMMAND"""
+
+    name = CHECK
+
+    def __init__(self):
+        super().__init__(self.name, gdb.COMMAND_MAINTENANCE)
+
+    def invoke(self, arg, from_tty):
+        if ordinary.is_passing() or not process.try_snapshot():
+            return
         try:
-            variable = values.find(name, copy)
-        except root.RootError as error:
-            yield name, str(error)
-            continue
-        if variable is None or variable.type is None:
-            continue
-        if variable.thread_local:
-            yield name, "it is a thread-local variable of private code, and that was some other memory"
-        elif address_of(name) not in (None, variable.address):
-            yield name, f"that was not the one of {copy.namespace.label}"
+            copy = ordinary.selected_copy()
+            newest = newest_command() if copy else None
+            instead = advice(arg, newest[1], copy) if newest else None
+            unknown = copy and arg == "call" and not (newest and arguments(arg, newest[1]))
+        except (gdb.error, values.NoType):
+            return  # gdb says what is wrong
+        except (root.RootError, root.MemoryProblem) as error:
+            raise gdb.GdbError(f"gorgon: {error}") from None
+        if instead:
+            raise gdb.GdbError(f'gorgon: "{arg}" would not take what belongs to {copy.namespace.label}. Say: {instead}')
+        if unknown:
+            raise gdb.GdbError(f'gorgon: in code of {copy.namespace.label} "call" may run another copy\'s function. '
+                               'Say "print"')
+
+
+def hook(name):
+    """The lines of a command's hook, "" when it has none, or None: that cannot be asked now."""
+    try:
+        return execute.run(f"show user hook-{name}")
+    except gdb.error:
+        return ""
+
+
+def install():
+    """Define the hooks that the user has not. Where that is not possible yet, the next prompt does."""
+    global _tried
+    for name in COMMANDS if not _tried else ():
+        lines = hook(name)
+        if lines is None or lines == "" and execute.run(f"define hook-{name}\n{CHECK} {name}\nend") is None:
+            return
+    _tried = True
 
 
 def on_prompt(_event=None):
     global _last
+    install()
     newest, before = newest_command(), _last
     _last = newest or ()
     if before is None or newest in (None, before):
         return
-    found = PRINT.fullmatch(newest[1])
-    if not found or not process.try_snapshot():
+    name = re.match(r"[a-z]*", newest[1])[0]
+    if name not in COMMANDS or CHECK in (hook(name) or ""):
         return
     try:
-        copy = values.copy_of()
-        for name, problem in dict(misread(found[2], copy) if copy else ()).items():
-            gdb.write(f'gorgon: {name}: {problem}; see "help gorgon print"\n')
+        copy = ordinary.selected_copy()
+        instead = advice(name, newest[1], copy) if copy else None
+        if instead:
+            gdb.write(f"gorgon: that was not what belongs to {copy.namespace.label}. Say: {instead}\n")
     except (gdb.error, root.RootError, root.MemoryProblem):
         pass  # what is wrong with the expression gdb has said
 
@@ -73,3 +117,4 @@ def register():
     """What was typed before the scripts came is not looked at: that is the newest before the next prompt."""
     global _last
     _last = None
+    Check()

@@ -3,8 +3,8 @@
 
 import gdb
 
-from . import (breakpoints, check, commands, companions, debuglinks, execute, frames, functions, helper_types, hints, process,
-               python_helper, reruns, stacks, symbols, values)
+from . import (breakpoints, check, commands, companions, debuglinks, execute, frames, functions, helper_types, hints,
+               missing_files, ordinary, process, python_helper, reruns, solibs, stacks, symbols, values)
 
 _events = []
 
@@ -32,6 +32,11 @@ def register(_objfile=None):
     functions.register()
     frames.register()
     hints.register()
+    missing_files.register()
+    solibs.register()
+    execute.within_event(solibs.install)()
+    execute.within_event(ordinary.install)()
+    execute.within_event(hints.install)()
     if not _events:
         connect("exited", breakpoints.on_exited)
         connect("exited", reruns.on_exited)
@@ -45,11 +50,16 @@ def register(_objfile=None):
         connect("new_objfile", breakpoints.on_new_objfile)
         connect("new_objfile", reruns.on_new_objfile)
         connect("new_objfile", debuglinks.on_new_objfile)
+        connect("new_objfile", missing_files.on_new_objfile)
+        connect("exited", missing_files.forget)
+        connect("clear_objfiles", missing_files.forget)
         connect("free_objfile", breakpoints.on_free_objfile)
         connect("new_objfile", symbols.on_new_objfile)
         connect("free_objfile", symbols.on_free_objfile)
         connect("stop", on_stop)
         connect("before_prompt", on_stop)
         connect("before_prompt", symbols.on_prompt)
+        connect("before_prompt", ordinary.install)
+        connect("before_prompt", solibs.install)
         connect("before_prompt", hints.on_prompt)
     execute.within_event(on_stop)()  # gdb may have read this by itself, when it heard of libgorgon

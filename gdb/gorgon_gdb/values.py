@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gorgon print, gorgon tls: variables of one copy.
+"""gorgon print, gorgon tls, $gorgon(): variables and functions of one copy.
 
 gdb takes the name of an external variable from the first copy of a library, whichever copy
 the frame is in, and for a thread-local variable of a private object it shows some other
@@ -21,26 +21,29 @@ MASK = 0xFFFFFFFFFFFFFFFF
 
 # What may be a name of a variable in C and C++; strings and members of structures are skipped.
 TOKEN = re.compile(r"""
-      (?P<skip> "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])'
+      (?P<skip> "(?:\\.|[^"\\])*" | '(?:\\.[^']*|[^'\\])'
       | (?:\.|->)\s*[A-Za-z_]\w* | (?:struct|union|enum|class)\s+\w+ | \$\w+ | \b\d[\w.]* )
     | (?P<cast> \(\s*(?P<type>[A-Za-z_][\w\s:]*[\s*]*)\)\s* )?
-      (?P<name> (?:'[^']*'::)? (?:::)? [A-Za-z_]\w* (?:::[A-Za-z_]\w*)* ) (?!\s*::)
+      (?P<name> (?:'[^']*'::)? (?:::)? [A-Za-z_]\w* (?:::[A-Za-z_]\w*)* (?!\s*::|\w) | '[^']+' )
     """, re.X)
 # gdb's names of the kinds of symbols that have no address.
 NO_ADDRESS = [getattr(gdb, f"SYMBOL_LOC_{kind}") for kind in ("UNDEF", "CONST", "CONST_BYTES", "TYPEDEF", "LABEL",
                                                              "OPTIMIZED_OUT")]
 # _ZL4name, _ZN5space5Class4nameE: the lengths of the parts of a name before each.
 MANGLED = re.compile(r"_Z(N?)(L?\d.*)")
+STEM = re.compile(r"_ZN?")
 PART = re.compile(r"L?(\d+)")
 WORDS = {"sizeof", "unsigned", "signed", "int", "long", "short", "char", "float", "double", "void", "const",
          "volatile", "_Bool", "bool", "true", "false", "this", "typeof", "__typeof__", "decltype", "alignof", "_Alignof"}
 
 
 class Copy:
-    """Whose variables names mean: an object that comes first, and the namespace around it."""
+    """Whose variables names mean: an object that comes first, and the namespace around it. Of a frame of shared code
+    that private code has called, `inside` is false: what that code has of its own comes first there."""
 
-    def __init__(self, snapshot, namespace, obj=None):
+    def __init__(self, snapshot, namespace, obj=None, inside=True):
         self.snapshot = snapshot
+        self.inside = inside
         self.namespace = namespace
         self.objects = ([obj] if obj else []) + [o for o in namespace.objects if o is not obj]
 
@@ -63,6 +66,14 @@ def copy_of(interp=None):
     return copy
 
 
+def copy_of_frame():
+    """The Copy of the selected frame, or None. Nothing is added to what gdb knows."""
+    obj = selected_object()
+    if obj is None:
+        return None
+    return Copy(process.snapshot(), obj.namespace, obj, obj.start <= gdb.selected_frame().pc() < obj.end)
+
+
 def selected_object():
     try:
         return process.object_of_frame(gdb.selected_frame())
@@ -78,6 +89,10 @@ class Variable:
         self.type = kind
         self.thread_local = thread_local
 
+    @property
+    def value(self):
+        return gdb.Value(self.address).cast(self.type.pointer()).dereference()
+
 
 def lookup_symbol(name):
     """gdb's symbol for a name, as its own expressions would take it; or None."""
@@ -91,18 +106,52 @@ def lookup_symbol(name):
 def find(name, copy):
     """The Variable of a name in a Copy, or None: gdb's own answer is right."""
     file, _, plain = name.rpartition("'::")
-    plain = plain.removeprefix("::")
+    plain = plain.removeprefix("::").strip("'")
     symbol = None if file else lookup_symbol(plain)
     if symbol and (symbol.needs_frame or symbol.is_argument or symbol.addr_class in NO_ADDRESS):
+        return None
+    if not copy.inside and not is_private(plain, symbol, copy):
         return None
     if not file and (symbol is None or symbol.addr_class == gdb.SYMBOL_LOC_COMPUTED):
         entry = find_thread_local(plain, symbol, copy)
         if entry:
             return Variable(thread_local_address(*entry, copy.snapshot), symbol.type if symbol else None, True)
+    if symbol:
+        refuse_overloaded(plain, symbol, copy)
     if file or symbol:
         value = gdb.parse_and_eval(name) if file else symbol.value()
         return moved(value, symbol.linkage_name if symbol else plain, copy) if value.address is not None else None
     return named_by_file(plain, copy)
+
+
+def refuse_overloaded(name, symbol, copy):
+    """Which of several functions a call means gdb finds out from its arguments, but not by an address."""
+    if symbol.type is None or symbol.type.code != gdb.TYPE_CODE_FUNC or "(" in name or "(" not in symbol.name:
+        return
+    stem = stem_of(symbol.linkage_name)
+    for obj in copy.objects if stem else ():
+        symbols = files.read(obj).symbols
+        if symbol.linkage_name in symbols:
+            if any(other.startswith(stem) and other != symbol.linkage_name and "." not in other for other in symbols):
+                raise root.RootError(f"{name} is several functions; say which, like '{symbol.name}'")
+            return
+
+
+def is_private(name, symbol, copy):
+    """What gdb finds by a name is of a private object."""
+    if symbol and symbol.symtab:
+        objfile = symbol.symtab.objfile.owner or symbol.symtab.objfile
+        return objfile.filename.startswith("<in-memory@") or any(objfile.filename == o.path for o in copy.objects)
+    address = address_of(name)
+    return address is not None and copy.snapshot.find_object(address) is not None
+
+
+def address_of(name):
+    """Where gdb's own expressions find a name."""
+    try:
+        return int(gdb.parse_and_eval(f"&({name})")) & MASK
+    except gdb.error:
+        return None
 
 
 def moved(value, linkage_name, copy):
@@ -119,17 +168,27 @@ def moved(value, linkage_name, copy):
 
 
 def named_by_file(name, copy):
+    """The Variable of a name in the object that comes first, or of what others have for all."""
     for obj in copy.objects:
         entry = files.read(obj).symbols.get(name)
-        if entry and entry.kind != elf.STT_TLS:
-            return Variable(obj.bias + entry.value, None)
+        if entry and entry.kind != elf.STT_TLS and (obj is copy.objects[0] or not entry.local):
+            return Variable(obj.bias + entry.value, None if entry.kind != elf.STT_FUNC else text_type(name))
     return None
+
+
+def text_type(name):
+    """gdb's type of functions that nothing describes."""
+    try:
+        kind = gdb.parse_and_eval(f"'{name}'").type
+        return kind if kind.code == gdb.TYPE_CODE_FUNC else None
+    except gdb.error:
+        return None
 
 
 def find_thread_local(name, symbol, copy):
     """(object, ELF symbol) of a thread-local variable, or None."""
     for obj in copy.objects:
-        entries = files.read(obj).thread_local()
+        entries = files.read(obj).thread_local
         for wanted in filter(None, (name, symbol and symbol.linkage_name)):
             for entry in entries:
                 if entry.name == wanted:
@@ -157,6 +216,17 @@ def demangled(name):
     return "::".join(parts) if rest == ("E" if found[1] else "") else name
 
 
+def stem_of(name):
+    """What the mangled names of functions with different parameters have in common, or None."""
+    found = STEM.match(name)
+    if not found:
+        return None
+    end = found.end()
+    while part := PART.match(name, end):
+        end = part.end() + int(part[1])
+    return name[:end] if end > found.end() else None
+
+
 def thread_local_address(obj, entry, snapshot):
     thread = gdb.selected_thread()
     if thread is None:
@@ -174,44 +244,50 @@ def thread_pointer():
         return None
 
 
-def in_own_copy(expression, copy=None):
-    """The expression with the copy's addresses in place of names; a Copy of None is the selected frame's."""
-    return rewrite(expression, copy or copy_of())[0]
+def in_own_copy(expression):
+    """The expression with addresses of the selected frame's copy in place of names."""
+    return rewrite(expression, copy_of())[0]
 
 
-def rewrite(expression, copy):
-    """(expression, names of its thread-local variables)"""
-    if copy is None:
-        return expression, []
-    thread_local = []
+def replace_names(expression, copy, write):
+    """The expression with write(match, variable) in place of each name that is a Variable of a Copy."""
 
     def replace(match):
         name = match["name"]
-        if not name or name in WORDS:
-            return match[0]
-        cast = match["cast"] or ""
-        variable = find(name, copy)
-        if variable is None:
-            return match[0]
+        variable = find(name, copy) if name and name not in WORDS else None
+        return write(match, variable) if variable else match[0]
+
+    return TOKEN.sub(replace, expression)
+
+
+def rewrite(expression, copy):
+    """(expression with the copy's addresses in place of names, names of its thread-local variables)"""
+    thread_local = []
+
+    def write(match, variable):
         if variable.thread_local:
-            thread_local.append(name)
-        return cast_to(variable, name, cast, match["type"], expression, match.start())
+            thread_local.append(match["name"])
+        return cast_to(variable, match)
 
-    return TOKEN.sub(replace, expression), thread_local
+    return (replace_names(expression, copy, write) if copy else expression), thread_local
 
 
-def cast_to(variable, name, cast, target, expression, position):
+class NoType(root.RootError):
+    """A name is there, and nothing describes its type."""
+
+
+def cast_to(variable, match):
+    name, cast = match["name"], match["cast"] or ""
     if variable.type is not None:
         # An address with its type cannot be written in every language and for every type: a variable of gdb's can.
-        pointer = gdb.Value(variable.address).cast(variable.type.pointer())
-        slot = f"_gorgon_{position}"
-        gdb.set_convenience_variable(slot, pointer)
+        slot = f"_gorgon_{match.start()}"
+        gdb.set_convenience_variable(slot, gdb.Value(variable.address).cast(variable.type.pointer()))
         return f"{cast}(*${slot})"
     if cast:
-        return f"(*({target} *) {variable.address:#x})"
-    if expression[:position].rstrip().endswith("&"):
+        return f"(*({match['type']} *) {variable.address:#x})"
+    if match.string[:match.start()].rstrip().endswith("&"):
         return f"*(char *) {variable.address:#x}"
-    raise root.RootError(f"nothing describes the type of {name}; say (TYPE) {name}")
+    raise NoType(f"nothing describes the type of {name}; say (TYPE) {name}")
 
 
 class Print(commands.Subcommand):
@@ -220,13 +296,12 @@ class Print(commands.Subcommand):
     Usage: gorgon print [-i N] [/FMT] EXPRESSION
 
     Global, static and thread-local variables and functions in EXPRESSION are those of the
-    selected frame's copy; with -i, of interpreter N. ("print" takes external variables from
-    the first copy, whichever copy the frame is in, and shows a wrong value for thread-local
-    ones.) Local variables are those of the selected frame, thread-local ones those of the
-    selected thread. FMT is as in "print".
+    selected frame's copy, as in "print"; with -i, of interpreter N. Local variables are those
+    of the selected frame, thread-local ones those of the selected thread. FMT is as in "print".
 
     A variable that no debug information describes needs its type: (TYPE) NAME. EXPRESSION may
-    be an assignment, or call a function. To watch a variable, print &NAME, then "watch -l *$".
+    be an assignment, or call a function. To watch a variable of interpreter N, print &NAME, then
+    "watch -l *$".
 
     Example:
       (gdb) gorgon print -i 2 _PyRuntime.main_thread
@@ -258,8 +333,8 @@ class Tls(Print):
     The copy is that of the selected frame; with -i, of interpreter N. VARIABLE may be an
     expression around it. Without debug information it needs its type: (TYPE) VARIABLE.
 
-    Plain "print VARIABLE" shows a wrong value: gdb asks the C library, which knows nothing of
-    private objects. It does not say so; these scripts do, of a "print" that was typed.
+    "print VARIABLE" is right, too, in frames of the copy. gdb without these scripts shows a wrong
+    value: it asks the C library, which knows nothing of private objects.
 
     Example:
       (gdb) thread apply all gorgon tls -i 1 my_errno

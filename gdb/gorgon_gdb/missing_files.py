@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""Says so when a debug file that private objects refer to is not here: a core of another machine, or of another day.
+
+With more than eight interpreters names and unwind data of private code are in a companion file, in the cache of who
+started the process; without it frames are "??", and gdb says nothing. Where the library's own file is here,
+"gorgon symbols" gives gdb the same from that."""
+
+import os
+
+import gdb
+
+from . import breakpoints, elf, files, process, root
+
+LINK = b".gnu_debuglink\0"
+SECTION_MAX = 4096
+
+_said = False
+
+
+def forget(_event=None):
+    global _said
+    _said = False
+
+
+def link_of(address):
+    """The path in the .gnu_debuglink of a symfile in memory, or None. Raises root.MemoryProblem."""
+    header = elf.EHDR.unpack(process.read_memory(address, elf.EHDR.size))
+    shoff, shnum, shstrndx = header[6], header[12], header[13]
+    if header[0][:6] != elf.IDENT or not shstrndx < shnum <= SECTION_MAX:
+        return None
+    table = process.read_memory(address + shoff, shnum * elf.SHDR.size)
+    sections = list(elf.SHDR.iter_unpack(table))
+    names = process.read_memory(address + sections[shstrndx][4], min(sections[shstrndx][5], SECTION_MAX))
+    for section in sections:
+        if names.startswith(LINK, section[0]):
+            content = process.read_memory(address + section[4], min(section[5], root.PATH_MAX))
+            return content.partition(b"\0")[0].decode("utf-8", "replace")
+    return None
+
+
+def check(objfile):
+    global _said
+    match = breakpoints.SYMFILE.match(objfile.filename or "")
+    if _said or not match:
+        return
+    try:
+        path = link_of(int(match[1], 16))
+    except root.MemoryProblem:
+        return
+    if path and path.startswith("/") and not any(os.path.isfile(c) for c in files.candidates(path)):
+        _said = True
+        gdb.write(f"gorgon: {path} is not here: frames and names of private code will be missing. Copy it from where the "
+                  'process ran, and load the core again; or say "gorgon symbols all"\n')
+
+
+def on_new_objfile(event):
+    check(event.new_objfile)
+
+
+def register():
+    for objfile in gdb.objfiles():
+        check(objfile)

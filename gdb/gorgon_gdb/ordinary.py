@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: MIT
+"""print, set variable, watch, rwatch, awatch: in a frame of private code, names are that copy's.
+
+gdb takes a function or an external variable from the first copy of a library, whichever copy the frame is in, and shows
+other memory for thread-local variables. gdb forgets a command of its own when Python makes one of its name, so
+each of these needs another that does the same:
+
+    print           call, which differs only in that it does not show "void"
+    set variable    set (EXPRESSION)
+    watch ...       gdb.Breakpoint(), which has no -location: what that does is done here
+
+Their aliases, hooks and help stay. An expression without names of private code is handed on as it is, and so
+are mistakes, so that gdb says what it always says. What has no such other command is in hints.py."""
+
+import re
+
+import gdb
+
+from . import execute, process, root, values
+
+# (options before "--", /FMT, the expression)
+PRINT = re.compile(r"(\s*-.*?(?<!\S)--(?=\s)|)(\s*/\S*|)(.*)", re.S)
+WATCH = re.compile(r"(\s*-l(?:o|oc|oca|ocat|ocati|ocatio|ocation|)(?=\s)|)(?:\s*--(?=\s))?\s*(.*?)(\s+if\b.*?)?"
+                   r"((?:\s+(?:thread|task|mask)\s+\S+)*)", re.S)
+
+_help = {}        # name of a command -> what gdb says of it
+_commands = {}    # name -> ours, once it is there
+_passing = 0      # commands of gdb's that this file runs at the moment
+
+
+def selected_copy():
+    """The values.Copy of the selected frame, or None."""
+    return values.copy_of_frame() if process.try_snapshot() else None
+
+
+def own(expression):
+    """An expression for gdb to evaluate now, with what the selected frame's names mean."""
+    try:
+        return values.rewrite(expression, selected_copy())[0]
+    except (gdb.error, values.NoType):
+        return expression  # gdb says what is wrong with it
+
+
+def lasting(expression, copy, write_name, only_wrong=False):
+    """An expression that gdb can evaluate by itself later, with what write_name(name, variable, copy) returns for names;
+    for those that gdb gets wrong only, if wanted."""
+
+    def write(match, variable):
+        name = match["name"]
+        if only_wrong and not variable.thread_local and values.address_of(name) in (None, variable.address):
+            return match[0]
+        if variable.type is None:
+            return values.cast_to(variable, match)
+        text = write_name(name, variable, copy)
+        return text if match[0] == match.string else (match["cast"] or "") + (f"({text})" if text[0] == "*" else text)
+
+    return values.replace_names(expression, copy, write) if copy else expression
+
+
+def of_frame(name, _variable, _copy):
+    """In the copy of the frame that is selected then."""
+    return f'$gorgon("{name}")'
+
+
+def of_copy(name, _variable, copy):
+    """In this copy, for the thread that is selected then."""
+    return of_frame(name, None, None) if copy.namespace.interp is None else f'$gorgon("{name}", {copy.namespace.interp})'
+
+
+def at_place(_name, variable, _copy):
+    """This variable of this thread, as gdb writes it for "watch -location". (gdb 13 does not survive a function of
+    Python's in what it watches: it is called where no thread is selected.)"""
+    return f"* ({variable.type.pointer()}) {variable.address:#x}"
+
+
+def run(command, from_tty=False):
+    global _passing
+    _passing += 1
+    try:
+        gdb.execute(command, from_tty)
+    finally:
+        _passing -= 1
+
+
+def is_passing():
+    return _passing > 0
+
+
+class Ordinary(gdb.Command):
+    """Base: takes the place of a command of gdb's, with its help."""
+
+    name = None
+    kind = gdb.COMMAND_DATA
+
+    def __init__(self):
+        self.__doc__ = _help[self.name]
+        super().__init__(self.name, self.kind, gdb.COMPLETE_EXPRESSION)
+
+    def invoke(self, arg, from_tty):
+        try:
+            self.act(arg, from_tty)
+        except (gdb.error, root.RootError, root.MemoryProblem) as error:
+            raise gdb.GdbError(str(error)) from None
+
+
+class Print(Ordinary):
+    name = "print"
+
+    def act(self, arg, from_tty):
+        options, shape, expression = PRINT.fullmatch(arg).groups()
+        text = own(expression)
+        if self.is_void(text):
+            number = gdb.add_history(gdb.parse_and_eval(text))
+            gdb.write(f"${number} = void\n")
+        else:
+            run(f"call {options}{shape}{text}", from_tty)
+
+    @staticmethod
+    def is_void(text):
+        if "$" not in text and "(" not in text:
+            return False
+        try:
+            return gdb.execute(f"whatis {text}", to_string=True) == "type = void\n"
+        except gdb.error:
+            return False
+
+
+class SetVariable(Ordinary):
+    name = "set variable"
+
+    def act(self, arg, from_tty):
+        if not arg:
+            raise gdb.GdbError("Argument required (expression to compute).")
+        text = own(arg)
+        # What begins like a word could be one of gdb's settings.
+        run(f"set ({text})" if re.match(r"\s*\w", text) else f"set {text}", from_tty)
+
+
+class Watch(Ordinary):
+    name = "watch"
+    kind = gdb.COMMAND_BREAKPOINTS
+    access = gdb.WP_WRITE
+
+    def act(self, arg, from_tty):
+        if not arg:
+            raise gdb.GdbError("Argument required (expression to compute).")
+        location, expression, condition, rest = (part or "" for part in WATCH.fullmatch(arg).groups())
+        copy = selected_copy()
+        expression = self.place(own(expression)) if location else self.named(expression, copy)
+        gdb.Breakpoint(expression + self.named(condition, copy) + rest, gdb.BP_WATCHPOINT, self.access)
+
+    @staticmethod
+    def named(expression, copy):
+        try:
+            word = re.match(r"\s+if\b", expression)
+            start = word.end() if word else 0
+            return expression[:start] + lasting(expression[start:], copy, at_place)
+        except (gdb.error, values.NoType):
+            return expression
+
+    @staticmethod
+    def place(text):
+        """The memory that an expression refers to now, as gdb writes it."""
+        if not re.search(r"[A-Za-z_$]", text):
+            return text  # a constant
+        value = gdb.parse_and_eval(text)
+        if value.type.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
+            value = value.referenced_value()
+        if value.address is None:
+            raise gdb.GdbError("Attempt to take address of value not located in memory.")
+        return f"* ({value.type.strip_typedefs().pointer()}) {int(value.address):#x}"
+
+
+class ReadWatch(Watch):
+    name = "rwatch"
+    access = gdb.WP_READ
+
+
+class AccessWatch(Watch):
+    name = "awatch"
+    access = gdb.WP_ACCESS
+
+
+def read_help(name):
+    """What "help" says of a command, without its name and aliases. None: it cannot be asked now."""
+    text = execute.run(f"help {name}")
+    if text is None:
+        return None
+    first, _, rest = text.partition("\n")
+    return rest if first.startswith(f"{name},") else text
+
+
+def install():
+    """Take the places of gdb's commands. Where that is not possible yet, the next prompt does."""
+    for command in (Print, SetVariable, Watch, ReadWatch, AccessWatch):
+        if command.name not in _help:
+            text = read_help(command.name)
+            if text is None:
+                return
+            _help[command.name] = text.rstrip("\n")
+        if command.name not in _commands:
+            _commands[command.name] = command()

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""A core of many interpreters whose debug files in the cache are gone: one line says so, and what it says helps."""
+
+import os
+import re
+import tempfile
+import unittest
+
+import harness
+
+COUNT = 9
+CODE = "import time; print('ready', flush=True); time.sleep(600)"
+
+
+@harness.needs_gdb
+class Gone(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as folder:
+            cache, core = os.path.join(folder, "cache"), os.path.join(folder, "core")
+            with harness.Background("env", f"XDG_CACHE_HOME={cache}", harness.HOST, "-n", COUNT, CODE,
+                                    until=rf"(?s)(ready.*){{{COUNT}}}", asleep=COUNT) as host:
+                made = harness.run("gcore", "-o", core, host.pid)
+            assert made.returncode == 0, made.stderr
+            commands = [f"core-file {core}.{host.pid}", "thread apply all bt"]
+            cls.there = harness.gdb(commands, harness.HOST, script=True)
+            os.rename(cache, cache + ".gone")
+            cls.gone = harness.gdb(commands, harness.HOST, script=True)
+            cls.added = harness.gdb([commands[0], "gorgon symbols all libpython", commands[1]], harness.HOST, script=True)
+
+    def test_nothing_is_said_while_they_are_there(self):
+        self.assertNotIn("gorgon: ", self.there)
+        self.assertEqual(len(re.findall(r"^#\d+ .* in (?:pysleep|time_sleep) from ", self.there, re.M)), COUNT)
+
+    def test_one_line_says_what_is_missing(self):
+        self.assertEqual(len(re.findall(r"^gorgon: /.*/cache/gorgon/\S+\.debug is not here: .*gorgon symbols all", self.gone, re.M)), 1,
+                         self.gone)
+        self.assertNotIn("time_sleep", self.gone)
+
+    def test_what_it_says_helps(self):
+        self.assertEqual(len(re.findall(r"^#\d+ .*\btime_sleep from ", self.added, re.M)), COUNT, self.added[-3000:])
+
+
+if __name__ == "__main__":
+    unittest.main()
