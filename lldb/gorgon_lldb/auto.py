@@ -54,7 +54,20 @@ class Watch:
 def registered(frame, _location):
     """For lldb, in that function: False lets the thread go on."""
     follow(frame.GetThread().GetProcess().GetTarget())
+    prefer_others(frame.GetThread())
     return False
+
+
+def prefer_others(thread):
+    """When something else has stopped at the same time lldb selects the first thread with a reason: not to be ours."""
+    running = thread.GetProcess()
+    for other in running:
+        reason = other.GetStopReason()
+        if other.GetThreadID() == thread.GetThreadID() or reason in (lldb.eStopReasonNone, lldb.eStopReasonInvalid):
+            continue
+        if reason != lldb.eStopReasonBreakpoint or other.GetFrameAtIndex(0).GetFunctionName() != FUNCTION:
+            running.SetSelectedThread(other)
+            break
 
 
 def is_on(debugger):

@@ -10,6 +10,7 @@ from . import root
 
 SYMBOL = "gorgon_debug_root"
 
+ADDRESS_MAX = 2**64 - 1
 CALLERS_MAX = 64  # frames between shared code and the private code that has called it
 
 _snapshots = {}  # (debugger, unique id of a process) -> Snapshot
@@ -22,6 +23,8 @@ def key(process):
 
 def reader(process):
     def read(address, size):
+        if not 0 <= address <= ADDRESS_MAX - size:  # lldb raises what is not its own
+            raise root.MemoryProblem(f"cannot read {size} bytes at {address:#x}")
         error = lldb.SBError()
         data = process.ReadMemory(address, size, error) if size else b""
         if error.Fail() or data is None or len(data) != size:
