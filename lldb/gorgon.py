@@ -15,7 +15,7 @@ from gorgon_lldb import auto, labels, registration, summaries  # noqa: E402
 from gorgon_lldb.auto import Watch  # noqa: E402,F401
 from gorgon_lldb.breaks import Resolver  # noqa: E402,F401
 from gorgon_lldb.commands import (  # noqa: E402,F401
-    Apply, Break, Bt, Check, Label, List, Modules, Print, Symbols, Tbreak, Tls, Whose)
+    Apply, Break, Bt, Check, Here, Label, List, Modules, Print, Symbols, Tbreak, Tls, Whose)
 from gorgon_lldb.symbols import StopHook  # noqa: E402,F401
 
 

@@ -6,7 +6,7 @@ import re
 
 import lldb
 
-from . import auto, backtrace, breaks, check, dwarf, labels, process, python, root, symbols, tables, values
+from . import auto, backtrace, breaks, check, dwarf, here, labels, process, python, root, symbols, tables, values
 
 
 class Command:
@@ -31,7 +31,8 @@ class Command:
         except root.RootError as error:
             result.SetError(f"{self.name}: {error}")
             return
-        result.PutCString(text.rstrip("\n"))
+        if text:
+            result.PutCString(text.rstrip("\n"))
         result.SetStatus(lldb.eReturnStatusSuccessFinishResult)
 
     def run(self, debugger, target, exe_ctx, argument):
@@ -356,6 +357,22 @@ class Apply(Command):
         return f"{ns.label}, thread {thread.GetIndexID()} (tid {ns.thread}):\n{text.rstrip()}\n"
 
 
+class Here(Command):
+    """Make an ordinary command mean the copy of the selected frame.
+
+    Usage: gorgon here COMMAND
+
+    lldb runs it by itself before expression, dwim-print, target variable and
+    watchpoint set variable, and so before p, print, call and po: functions
+    and global variables that COMMAND names are those of the frame's
+    interpreter. lldb by itself takes the first copy. COMMAND is not run."""
+
+    name = "gorgon here"
+
+    def run(self, debugger, target, exe_ctx, argument):
+        return here.prepare(debugger, target, exe_ctx, argument)
+
+
 class Check(Command):
     """Look for what does not fit together.
 
@@ -430,4 +447,4 @@ def first_line(text):
     return lines[0].split("error:", 1)[1].strip() if lines else (text or "unknown").strip()
 
 
-CLASSES = (List, Modules, Whose, Symbols, Break, Tbreak, Print, Tls, Bt, Apply, Check, Label)
+CLASSES = (List, Modules, Whose, Symbols, Break, Tbreak, Print, Tls, Bt, Apply, Here, Check, Label)

@@ -88,6 +88,11 @@ def objects_of_module(target, module):
     return list(dict.fromkeys(o for o in found if o))
 
 
+def object_of_address(target, address):
+    known = try_snapshot(target)
+    return known.find_object(address) if known else None
+
+
 def object_of_frame(frame):
     """The private object a frame runs in or, for shared code, the nearest of its callers; or None."""
     if not frame.IsValid():
