@@ -14,8 +14,16 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lldb_session as session  # noqa: E402
 
 ADAPTER = dap_client.find_lldb_dap()
-PROGRAM = ("import sys; sys.path.insert(0, {folder!r}); import gorgon, time; me = gorgon.interpreter; import work, thrown; "
-           "work.count(10 * me + 2, 'of %d' % me); time.sleep(0.01); thrown.refuse(me + 6); ")
+# In turn, without sleeping: lldb-server 19 gets lost, with or without scripts, when dozens of threads stop at the same time.
+PROGRAM = """import sys; sys.path.insert(0, {folder!r})
+import gorgon, os, select, time
+me = gorgon.interpreter
+while me and not os.path.exists(f"{folder}/{{me - 1}}.done"):
+    select.select([], [], [], 0.01)
+import work, thrown
+work.count(10 * me + 2, 'of %d' % me); time.sleep(0.01); thrown.refuse(me + 6)
+open(f"{folder}/{{me}}.done", "w").close()
+"""
 
 
 def interp(frame):
@@ -49,6 +57,9 @@ class Dap(unittest.TestCase):
         return client
 
     def launch(self, client, **breakpoints):
+        for me in range(self.count):  # of the last session
+            if os.path.exists(f"{self.folder.name}/{me}.done"):
+                os.unlink(f"{self.folder.name}/{me}.done")
         client.launch(dap_client.launch_json("lldb-dap: launch", program=harness.HOST, cwd=self.folder.name,
                                              args=["-n", str(self.count), PROGRAM.format(folder=self.folder.name)]),
                       **breakpoints)
@@ -57,13 +68,10 @@ class Dap(unittest.TestCase):
         """[{interpreter: its variables}] of all that come to each place (function, line), to the end of the program."""
         found = [{} for _ in places]
         while stop := client.stopped():
-            for thread in client.threads():
-                # Other threads may stop at the same time, or a little before what they are stopped for.
-                frame = client.frames(dap_client.Stop("", thread), 1)[0]
-                if (function(frame), frame["line"]) in places:
-                    here = found[places.index((function(frame), frame["line"]))]
-                    if interp(frame) not in here:
-                        here[interp(frame)] = client.variables(frame, "Locals")
+            frame = client.frames(stop, 1)[0]
+            if (function(frame), frame["line"]) in places:
+                here = found[places.index((function(frame), frame["line"]))]
+                here[interp(frame)] = client.variables(frame, "Locals")
             client.resume(stop)
         return found
 
