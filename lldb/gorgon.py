@@ -11,16 +11,27 @@ _here = os.path.dirname(os.path.realpath(__file__))
 if _here not in sys.path:
     sys.path.insert(0, _here)
 
-from gorgon_lldb import labels, registration, summaries  # noqa: E402
+from gorgon_lldb import auto, labels, registration, summaries  # noqa: E402
+from gorgon_lldb.auto import Watch  # noqa: E402,F401
 from gorgon_lldb.breaks import Resolver  # noqa: E402,F401
 from gorgon_lldb.commands import (  # noqa: E402,F401
-    Apply, Break, Bt, Check, Label, List, Modules, Print, Symbols, Tbreak, Tls, Whose)
+    Apply, Break, Bt, Check, Here, Label, List, Modules, Print, Symbols, Tbreak, Tls, Whose)
 from gorgon_lldb.symbols import StopHook  # noqa: E402,F401
 
 
 def frame_label(frame, _dict):
     """Called by lldb's format settings; see gorgon_lldb/labels.py."""
     return labels.frame_label(frame)
+
+
+def thread_label(thread, _dict):
+    """The same for threads: ${script.thread:gorgon.thread_label}."""
+    return labels.thread_label(thread)
+
+
+def registered(frame, location, _extra, _dict):
+    """Called by lldb where a process registers private code; see gorgon_lldb/auto.py."""
+    return auto.registered(frame, location)
 
 
 def object_summary(value, _dict):

@@ -6,7 +6,7 @@ import re
 
 import lldb
 
-from . import backtrace, breaks, check, dwarf, labels, process, python, root, symbols, tables, values
+from . import auto, backtrace, breaks, check, dwarf, here, labels, process, python, root, symbols, tables, values
 
 
 class Command:
@@ -31,7 +31,8 @@ class Command:
         except root.RootError as error:
             result.SetError(f"{self.name}: {error}")
             return
-        result.PutCString(text.rstrip("\n"))
+        if text:
+            result.PutCString(text.rstrip("\n"))
         result.SetStatus(lldb.eReturnStatusSuccessFinishResult)
 
     def run(self, debugger, target, exe_ctx, argument):
@@ -138,6 +139,7 @@ class Symbols(Command):
 
     Usage: gorgon symbols [--dwarf] N|all [LIB]
            gorgon symbols [--dwarf] off
+           gorgon symbols auto
 
     lldb knows private copies by their exported names until this command adds
     the library file with its debug information once for each copy. N is an
@@ -147,6 +149,12 @@ class Symbols(Command):
     else was described together with them is "pack [interp 1]". Copies loaded
     later need the command again. "off" takes all of it back. A stop hook of
     the target follows what the process loads, packs and unloads.
+
+    "auto" is for all copies, those to come included, as soon as they are
+    registered: breakpoints by file and line have their places before a
+    constructor runs. It may be given before there is a program, in .lldbinit
+    or among an editor's initCommands. Give it before the program starts:
+    then lldb does not read symfiles at all, and nothing is there twice.
 
     lldb 19 ends a backtrace at a function that the compiler has split when
     it has that function's debug information; in CPython that is
@@ -173,13 +181,27 @@ class Symbols(Command):
     def run(self, debugger, target, exe_ctx, argument):
         called, rest = re.match(r"(--dwarf\b)?\s*(.*)", argument).groups()
         words = self.words(rest, 1, 2)
+        if words == ["auto"] and not called:
+            auto.switch(debugger, True)
+            auto.follow(target)
+            return "Copies have the symbols of their files as soon as they are there."
+        if words == ["off"] and not called:
+            if auto.switch(debugger, False) and not target.GetProcess().IsValid():
+                return "Copies to come have names."
+            return symbols.remove(target)
         if words == ["off"]:
-            return dwarf.remove(target, exe_ctx.GetFrame()) if called else symbols.remove(target)
-        snapshot = process.snapshot(target)
+            return dwarf.remove(target, exe_ctx.GetFrame())
+        snapshot = self.snapshot(target)
         wanted = snapshot.namespaces if words[0] == "all" else [tables.parse_interp(snapshot, words[0])]
         pattern = words[1] if len(words) > 1 else None
         return tables.remarks(snapshot) + (dwarf.add(target, exe_ctx.GetFrame(), wanted, pattern) if called else
                                            symbols.add(target, wanted, pattern))
+
+    def snapshot(self, target):
+        if not target.GetProcess().IsValid():
+            raise root.RootError('the program is not running, and there is no core file; "gorgon symbols auto" is for '
+                                 "copies to come")
+        return process.snapshot(target)
 
 
 class Break(Command):
@@ -335,6 +357,22 @@ class Apply(Command):
         return f"{ns.label}, thread {thread.GetIndexID()} (tid {ns.thread}):\n{text.rstrip()}\n"
 
 
+class Here(Command):
+    """Make an ordinary command mean the copy of the selected frame.
+
+    Usage: gorgon here COMMAND
+
+    lldb runs it by itself before expression, dwim-print, target variable and
+    watchpoint set variable, and so before p, print, call and po: functions
+    and global variables that COMMAND names are those of the frame's
+    interpreter. lldb by itself takes the first copy. COMMAND is not run."""
+
+    name = "gorgon here"
+
+    def run(self, debugger, target, exe_ctx, argument):
+        return here.prepare(debugger, target, exe_ctx, argument)
+
+
 class Check(Command):
     """Look for what does not fit together.
 
@@ -409,4 +447,4 @@ def first_line(text):
     return lines[0].split("error:", 1)[1].strip() if lines else (text or "unknown").strip()
 
 
-CLASSES = (List, Modules, Whose, Symbols, Break, Tbreak, Print, Tls, Bt, Apply, Check, Label)
+CLASSES = (List, Modules, Whose, Symbols, Break, Tbreak, Print, Tls, Bt, Apply, Here, Check, Label)

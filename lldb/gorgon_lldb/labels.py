@@ -21,6 +21,17 @@ def frame_label(frame):
     return found.label if found else frame.GetModule().GetFileSpec().GetFilename() or ""
 
 
+def thread_label(thread):
+    """A thread's name, and whose program it runs or whose code it is in: host [interp 1]."""
+    name, running = thread.GetName() or f"thread {thread.GetIndexID()}", thread.GetProcess()
+    snapshot = process.try_snapshot(running.GetTarget())
+    owners = [ns for ns in snapshot.namespaces if ns.thread == thread.GetThreadID()] if snapshot else []
+    if snapshot and not owners:
+        found = process.object_of_frame(thread.GetFrameAtIndex(0))
+        owners = [found.namespace] if found else []
+    return f"{name} [{owners[0].label}]" if owners else name
+
+
 def switch(debugger, on):
     """Change only this one word of each setting, so that the rest stays as the user has it."""
     old, new = (MODULE, LABEL) if on else (LABEL, MODULE)

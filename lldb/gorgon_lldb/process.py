@@ -10,6 +10,7 @@ from . import root
 
 SYMBOL = "gorgon_debug_root"
 
+ADDRESS_MAX = 2**64 - 1
 CALLERS_MAX = 64  # frames between shared code and the private code that has called it
 
 _snapshots = {}  # (debugger, unique id of a process) -> Snapshot
@@ -22,6 +23,8 @@ def key(process):
 
 def reader(process):
     def read(address, size):
+        if not 0 <= address <= ADDRESS_MAX - size:  # lldb raises what is not its own
+            raise root.MemoryProblem(f"cannot read {size} bytes at {address:#x}")
         error = lldb.SBError()
         data = process.ReadMemory(address, size, error) if size else b""
         if error.Fail() or data is None or len(data) != size:
@@ -83,6 +86,11 @@ def objects_of_module(target, module):
         return [o for o in known.objects if jit_name(o.symfile) == name]
     found = (known.find_object(start) for start in starts)
     return list(dict.fromkeys(o for o in found if o))
+
+
+def object_of_address(target, address):
+    known = try_snapshot(target)
+    return known.find_object(address) if known else None
 
 
 def object_of_frame(frame):

@@ -57,6 +57,19 @@ class Reference:
     def find_symbols(self, name):
         return [context.GetSymbol() for context in self.module.FindSymbols(name)]
 
+    def find_function(self, name):
+        """(link-time address, type of a pointer to it) of a function of C; (None, None): there is none."""
+        for context in self.module.FindFunctions(name, lldb.eFunctionNameTypeFull | lldb.eFunctionNameTypeBase):
+            function, symbol = context.GetFunction(), context.GetSymbol()
+            if function.IsValid() and function.GetName() == name:
+                result, taken = function.GetType().GetFunctionReturnType(), function.GetType().GetFunctionArgumentTypes()
+                arguments = [taken.GetTypeAtIndex(i).GetName() for i in range(taken.GetSize())]
+                return function.GetStartAddress().GetFileAddress(), \
+                    f"{result.GetName() or 'void'} (*)({', '.join(arguments) or 'void'})"
+            if symbol.IsValid() and not function.IsValid() and symbol.GetType() == lldb.eSymbolTypeCode:
+                return symbol.GetStartAddress().GetFileAddress(), "void (*)(void)"
+        return None, None
+
     def read_constant(self, vaddr, size):
         """Bytes of a section that the process cannot have written to, or None."""
         address = self.module.ResolveFileAddress(vaddr)

@@ -2,7 +2,7 @@
 """Make lldb know everything. May be repeated: a second time changes nothing."""
 
 
-from . import commands, labels, summaries
+from . import commands, here, labels, summaries
 
 HELP = "Look at private copies of CPython and their extension modules."
 LONG_HELP = """gorgon COMMAND. Names, breakpoints and backtraces of private code are there by themselves.
@@ -18,3 +18,4 @@ def register(debugger):
         debugger.HandleCommand(f"command script add --overwrite --class gorgon.{cls.__name__} {cls.name}")
     labels.switch(debugger, True)
     summaries.register(debugger)
+    here.register(debugger)

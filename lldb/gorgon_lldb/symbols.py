@@ -33,13 +33,16 @@ import lldb
 
 from . import process, root, symfiles
 
-# A copy's file: the module, and the file that it is a link to.
-Added = collections.namedtuple("Added", "module path")
+# A copy's file: the module, the file that it is a link to, and whether the copy had a symfile: it goes without one.
+Added = collections.namedtuple("Added", "module path listed")
 # Of objects without symbols of their own: which, and the module that has been made from their symfile.
 Rest = collections.namedtuple("Rest", "which module")
 
-_added = {}  # key of a process -> {identity of a copy: Added}
-_rests = {}  # key of a process -> {address of a symfile: Rest}
+_added = {}    # key of a process -> {identity of a copy: Added}
+_rests = {}    # key of a process -> {address of a symfile: Rest}
+_without = {}  # key of a process -> whether lldb makes no modules of symfiles there
+
+automatic = {}  # id of a debugger with "gorgon symbols auto" -> whether lldb would make them; see auto.py
 
 
 @contextlib.contextmanager
@@ -78,7 +81,7 @@ def open_file(target, o):
     if not module.IsValid() or not module.GetNumSections():
         target.RemoveModule(module)
         return None, f"lldb cannot read {o.path}"
-    return Added(module, o.path), None
+    return Added(module, o.path, bool(o.symfile)), None
 
 
 def close_file(target, added):
@@ -120,35 +123,46 @@ def pack_label(objects):
     return f"pack [{first.label}]" if first is last else f"pack [{first.label} to {last.label}]"
 
 
-def settle(target, snapshot):
-    """Where objects have symbols see to it that lldb has of their symfile what concerns the others, and
-    nothing else. Symfiles without such objects are lldb's own business."""
+def lacks_loader(target):
+    """Whether lldb makes no modules of symfiles in this process because "gorgon symbols auto" does. It has decided
+    when the process began, so this is to be asked early."""
     key = process.key(target.GetProcess())
+    if key not in _without:
+        _without[key] = target.GetDebugger().GetID() in automatic
+    return _without[key]
+
+
+def settle(target, snapshot, fresh=()):
+    """Where objects have symbols see to it that lldb has of their symfile what concerns the others, and
+    nothing else. Symfiles without such objects are lldb's own business, where it reads them. @fresh: identities
+    of the objects whose files have just been opened."""
+    key, alone = process.key(target.GetProcess()), lacks_loader(target)
     added, rests = _added.setdefault(key, {}), _rests.setdefault(key, {})
-    if not added and not rests:
+    if not added and not rests and not alone:
         return
-    modules = {module.GetFileSpec().GetFilename(): module for module in target.module_iter()}
+    modules = {} if alone else {module.GetFileSpec().GetFilename(): module for module in target.module_iter()}
     for symfile, objects in by_symfile(snapshot).items():
         chosen = [o for o in objects if identity(o) in added]
         others = [o for o in objects if identity(o) not in added]
         jit, old = modules.get(process.jit_name(symfile)), rests.get(symfile)
         which = frozenset(map(identity, others))
-        if not chosen and (jit or not old):
+        moved = False
+        if not old or old.which != which or jit:
             rest = None
-        elif old and old.which == which and not jit:
-            continue
-        else:
-            rest = Rest(which, open_symfile(target, others) if others else None)
-            if jit:
-                target.RemoveModule(jit)
-        if old and old.module:
-            target.RemoveModule(old.module)
-        rests.pop(symfile, None)
-        if rest:
-            rests[symfile] = rest
-            place(target, rest.module, 0)  # its addresses are absolute
+            if chosen or old and not jit or alone:
+                rest = Rest(which, open_symfile(target, others) if others else None)
+                if jit:
+                    target.RemoveModule(jit)
+            if old and old.module:
+                target.RemoveModule(old.module)
+            moved = jit or old and old.module or rest and rest.module
+            rests.pop(symfile, None)
+            if rest:
+                rests[symfile] = rest
+                place(target, rest.module, 0)  # its addresses are absolute
         for o in chosen:
-            place(target, added[identity(o)].module, o.bias)
+            if moved or identity(o) in fresh:
+                place(target, added[identity(o)].module, o.bias)
 
 
 class StopHook:
@@ -186,29 +200,47 @@ def place(target, module, slide):
         target.SetModuleLoadAddress(module, slide)
 
 
-def add(target, namespaces, pattern):
-    """gorgon symbols. Returns the text to print."""
+def open_files(target, objects):
+    """Returns (how many have been added, lines about those that cannot be)."""
     added = _added.setdefault(process.key(target.GetProcess()), {})
-    count = {"added": 0, "there": 0}
-    text = ""
-    for o in (o for ns in namespaces for o in ns.objects if matches(o, pattern)):
-        if has_symbols(target, o):
-            count["there"] += 1
-            continue
+    fresh, text = set(), ""
+    for o in objects:
         opened, problem = open_file(target, o)
         if opened is None:
             text += f"{o.label}: {problem}\n"
             continue
         added[identity(o)] = opened
-        count["added"] += 1
+        fresh.add(identity(o))
         if not o.symfile:
             place(target, opened.module, o.bias)
-    settle(target, process.snapshot(target))
-    add_stop_hook(target)
-    if not sum(count.values()) and not text:
+    settle(target, process.snapshot(target), fresh)
+    return len(fresh), text
+
+
+def add(target, namespaces, pattern):
+    """gorgon symbols. Returns the text to print."""
+    wanted = [o for ns in namespaces for o in ns.objects if matches(o, pattern)]
+    if not wanted:
         return f"No object's name fits {pattern}.\n" if pattern else "No objects.\n"
-    there = f", {count['there']} had them already" if count["there"] else ""
-    return text + f"Symbols added to {count['added']} objects{there}.\n"
+    new = [o for o in wanted if not has_symbols(target, o)]
+    count, text = open_files(target, new)
+    add_stop_hook(target)
+    there = f", {len(wanted) - len(new)} had them already" if len(wanted) > len(new) else ""
+    return text + f"Symbols added to {count} objects{there}.\n"
+
+
+def follow(target, everything):
+    """What has come and gone, where the process has just said so; with symbols for all that has come."""
+    snapshot = process.try_snapshot(target)
+    if snapshot is None:
+        return
+    if not everything:
+        drop_stale(target)
+        return
+    if not snapshot.changing and not snapshot.problems:
+        drop_missing(target, process.key(target.GetProcess()), snapshot)
+    with contextlib.suppress(root.RootError):
+        open_files(target, [o for o in snapshot.objects if o.symfile and not has_symbols(target, o)])
 
 
 def remove(target):
@@ -233,10 +265,10 @@ def drop_stale(target):
 
 
 def drop_missing(target, current, snapshot):
-    alive = {identity(o) for o in snapshot.objects} if snapshot else set()
-    symfiles_there = {o.symfile for o in snapshot.objects} if snapshot else set()
+    alive = {identity(o): o.symfile for o in snapshot.objects} if snapshot else {}
+    symfiles_there = set(alive.values())
     for key, added in _added.items():
-        for which in [w for w in added if key != current or w not in alive]:
+        for which in [w for w in added if key != current or w not in alive or added[w].listed and not alive[w]]:
             close_file(target, added.pop(which))
     for key, rests in _rests.items():
         for symfile in [s for s in rests if key != current or s not in symfiles_there]:

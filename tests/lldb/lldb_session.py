@@ -122,6 +122,18 @@ def build_fixture(folder):
         shutil.copy(f"{folder}/libobjects.so", f"{folder}/{name}")
 
 
+WORK, THROWN = (os.path.join(FIXTURE, name) for name in ("work.c", "thrown.cc"))
+
+
+def build_extensions(folder):
+    """The modules work and thrown, as somebody compiles what is to be debugged."""
+    headers = harness.run(harness.PYTHON3, "-c", "import sysconfig; print(sysconfig.get_path('include'))").stdout.strip()
+    for compiler, source in (("gcc", WORK), ("g++", THROWN)):
+        name = os.path.basename(source).partition(".")[0] + ".so"
+        made = harness.run(compiler, "-g", "-O0", "-shared", "-fPIC", f"-I{headers}", "-o", f"{folder}/{name}", source)
+        assert made.returncode == 0, made.stderr
+
+
 def fixture_code(folder, name="program.py", **variables):
     program = os.path.join(FIXTURE, name)
     setting = "".join(f"{name} = {value!r}; " for name, value in dict(variables, folder=folder).items())

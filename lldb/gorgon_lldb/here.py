@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""Ordinary commands mean the copy of the selected frame: expression, print (p, call, po), target variable and
+watchpoint set variable.
+
+lldb looks for functions and global variables in all modules, and takes the first copy of those that are not
+of the frame's own source file, or calls them ambiguous. So before it evaluates an expression such names are
+defined, for the preprocessor, as addresses in the frame's interpreter with their types: that is the
+setting target.expr-prefix, a file. It is taken back before the next expression. Names of local variables
+and of the source file are left alone: lldb has these right; so are all that no private object has.
+
+lldb asks override() before it runs one of these commands. It does not say in which thread and frame (those of
+"breakpoint command add" or "gorgon apply" are not the selected ones); a nested command hears of that,
+"gorgon here". A command that would act on another copy is refused, with the one that is right. To do it in
+lldb's place would count as a failure there, and end files of commands.
+
+Not handled: expressions that editors evaluate do not come as commands, and would see definitions of an
+earlier command; so adapters of editors have none of this. Conditions of breakpoints do not see them. Functions
+without types are functions without arguments, so that a call needs a cast, as in any program."""
+
+import os
+import re
+
+import lldb
+
+from . import process, reference, root, values
+
+EXPRESSIONS = ("expression", "dwim-print")
+COMMANDS = (*EXPRESSIONS, "target variable", "watchpoint set variable", "process save-core")
+PREFIX = "target.expr-prefix"
+# A text, a character, a member, or a name.
+TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|(?:\.|->|::)\s*[A-Za-z_]\w*|(?<![\w$.])[A-Za-z_]\w*(?!\w|\s*::)')
+PROGRAM = re.compile(r"(lldb|python)[-\d.]*$")  # not lldb-dap
+COPIES_MAX = 1000
+CORES = "lldb's cores lack what private code needs: gcore makes whole ones, gorgon-symdump says what is loaded.\n"
+
+_prefixes = {}  # id of a debugger -> (the file that was the setting before, descriptor of ours)
+_kept = []      # lldb does not hold the functions that it is given
+
+
+def register(debugger):
+    """Also again: the latest counts."""
+    if not PROGRAM.match(os.path.basename(os.path.realpath("/proc/self/exe"))):
+        return
+    interpreter = debugger.GetCommandInterpreter()
+
+    def override(*words):
+        result = lldb.SBCommandReturnObject()
+        interpreter.HandleCommand("gorgon here " + " ".join(words), result)
+        for text in (result.GetOutput(), result.GetError()):
+            if text:
+                debugger.GetErrorFile().Write(text.replace("gorgon here: ", "").encode())
+                debugger.GetErrorFile().Flush()
+        return not result.Succeeded()
+
+    _kept.append(override)
+    for command in COMMANDS:
+        interpreter.SetCommandOverrideCallback(command, override)
+
+
+def prepare(debugger, target, context, line):
+    """Returns what is to be said before lldb runs the command. Raises root.RootError when it must not."""
+    restore(debugger)
+    name = next((c for c in COMMANDS if line.startswith(c)), "")
+    words, frame = line[len(name):].strip(), context.GetFrame()
+    if name == "process save-core":
+        return CORES if process.try_snapshot(target) else ""
+    mine = process.object_of_frame(frame)
+    if not name or not mine:
+        return ""
+    objects = values.near_first(mine.namespace.objects, mine.path)
+    if name == "target variable":
+        return say_whose(target, words)
+    if name == "watchpoint set variable":
+        refuse_other_copy(target, frame, objects, words)
+        return ""
+    defined = definitions(target, frame, objects, expression_of(words))
+    if defined:
+        define(debugger, defined)
+    return ""
+
+
+def expression_of(words):
+    """counter + 1, of "-f x -- counter + 1"."""
+    if words.startswith("-"):
+        _, separator, expression = (" " + words).partition(" -- ")
+        if separator:
+            return expression
+    return words
+
+
+def definitions(target, frame, objects, expression):
+    """[(name, expression with its address)] of names that lldb might look for in another copy."""
+    tokens = TOKEN.findall(expression)
+    members = {re.sub(r"^\W+", "", token) for token in tokens if token[0] in ".-:"}
+    found = []
+    for name in dict.fromkeys(token for token in tokens if re.match(r"[A-Za-z_]", token)):
+        place = None if is_near(target, frame, name) else find(target, frame, objects, name)
+        if place and name in members:
+            raise root.RootError(f'{name} is a member and a global name here; "gorgon print &{name}" has its address')
+        if place:
+            found.append((name, place))
+    return found
+
+
+def is_near(target, frame, name):
+    """A variable of the function or of its source file."""
+    value = frame.GetValueForVariablePath(name)
+    if not value.IsValid() or value.GetError().Fail():
+        return False
+    o = process.object_of_address(target, value.GetLoadAddress())
+    return not o or o is process.object_of_frame(frame)
+
+
+def find(target, frame, objects, name):
+    """A name as an expression with its address, or None where no library of the interpreter has it."""
+    o, found = values.find_global(frame, objects, name)
+    if found:
+        vaddr, variable_type, size, _ = found[0]
+        kind = (variable_type or values.raw_type(target, size)).GetPointerType().GetName()
+        if not kind or re.search(r"unnamed|anonymous", kind):
+            raise root.RootError(f'the type of {name} has no name; "gorgon print {name}" shows it')
+        return f"(*({kind}){o.bias + vaddr:#x})"
+    for o, ref in reference.search(objects):
+        place, kind = ref.find_function(name)
+        if place is not None:
+            return f"(({kind}){o.bias + place:#x})"
+    return None
+
+
+def define(debugger, defined):
+    """For the next expression."""
+    instance = debugger.GetInstanceName()
+    before = (debugger.GetInternalVariableValue(PREFIX, instance).GetStringAtIndex(0) or "").strip('"')
+    text = "".join(f"#define {name} {place}\n" for name, place in defined)
+    if before and os.path.isfile(before):
+        with open(before) as file:
+            text = file.read() + "\n" + text
+    # In no folder, where it would stay when lldb ends.
+    ours = os.memfd_create("gorgon-here")
+    os.write(ours, text.encode())
+    _prefixes[debugger.GetID()] = before, ours
+    debugger.SetInternalVariable(PREFIX, f"/proc/{os.getpid()}/fd/{ours}", instance)
+
+
+def restore(debugger):
+    before, ours = _prefixes.pop(debugger.GetID(), ("", None))
+    if ours is not None:
+        if before:
+            debugger.SetInternalVariable(PREFIX, before, debugger.GetInstanceName())
+        else:
+            debugger.HandleCommand(f"settings clear {PREFIX}")
+        os.close(ours)
+
+
+def say_whose(target, words):
+    """Above what lldb shows of all copies, in this order."""
+    text = ""
+    for name in (word for word in words.split() if re.fullmatch(r"[\w:]+", word)):
+        found = [process.object_of_address(target, value.GetLoadAddress())
+                 for value in target.FindGlobalVariables(name, COPIES_MAX)]
+        labels = [o.label if o else "the host" for o in found]
+        if len(labels) > 1:
+            text += f'{name} of {", ".join(labels)}; "gorgon print {name}" shows the frame\'s.\n'
+    return text
+
+
+def refuse_other_copy(target, frame, objects, words):
+    """watchpoint set variable [-w KIND] [-s SIZE] NAME: lldb has those of the frame's source file right."""
+    name = words.split()[-1] if words else ""
+    variable = re.match(r"[\w:]*", name)[0]
+    if not variable or is_near(target, frame, variable):
+        return
+    o, found = values.find_global(frame, objects, variable)
+    if found:
+        vaddr, variable_type, size, _ = found[0]
+        size = variable_type.GetByteSize() if variable_type else size
+        right = f"watchpoint set expression {words[:-len(name)]}-s {size} -- {o.bias + vaddr:#x}" if name == variable \
+            else f'"gorgon print &{name}", and "watchpoint set expression"'
+        raise root.RootError(f"lldb takes the first copy's {variable}; that of {o.label} is watched by: {right}")

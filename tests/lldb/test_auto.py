@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""lldb: "gorgon symbols auto", said before there is a program: ordinary breakpoints have their places when copies come."""
+
+import os
+import re
+import sys
+import tempfile
+import unittest
+
+import harness
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import lldb_session as session  # noqa: E402
+
+AUTO = "gorgon symbols auto"
+PROGRAM = ("import sys; sys.path.insert(0, {folder!r}); import gorgon, time; me = gorgon.interpreter; import work; "
+           "work.count(10 * me + 2, 'of %d' % me); time.sleep(0.01)")
+
+
+def places(listing, number):
+    """[(module, function, file:line, whether it is in memory)] of a breakpoint's locations."""
+    return [(module, function, place, at.startswith("0x")) for module, function, place, at in re.findall(
+        rf"^  {number}\.\d+: where = ([^`\n]+)`(\S+)(?: \+ \d+)? at (\S+?:\d+)\S*, address = (.*?), (?:un)?resolved",
+        listing, re.M)]
+
+
+class Session(session.Case):
+    """Breakpoints are numbered from 2: the first one is how we hear of copies."""
+
+    count = 3
+    before = [AUTO]
+    commands = []
+    options = ()
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        session.build_extensions(cls.folder.name)
+        cls.line = harness.source_line(session.WORK, "count: end")
+        cls.sleep_line = session.libpython_symbol("time_sleep")[1]
+        cls.output = harness.lldb(
+            [*cls.before, f"breakpoint set -f work.c -l {cls.line}", f"breakpoint set -f timemodule.c -l {cls.sleep_line}",
+             "breakpoint set -n helper", "breakpoint set -n PyInit_work", "breakpoint list", session.DRIVER, "run",
+             session.drive({2: ["frame variable", "bt 3"], 3: ["bt 1"], 4: ["frame variable", "breakpoint list"],
+                            5: ["bt 1"]}), "breakpoint list", *cls.commands],
+            harness.HOST, "-n", str(cls.count), *cls.options, PROGRAM.format(folder=cls.folder.name), script=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def interps(self, number, command="bt 1"):
+        return sorted(int(re.search(r"\[interp (\d+)\]`", stop.output[command])[1])
+                      for stop in session.stops(self.output, number))
+
+
+@harness.needs_lldb
+class Before(Session):
+    def test_session_is_whole(self):
+        self.assertTrue(session.ended(self.output), self.output[-500:])
+        self.assert_clean(self.output)
+
+    def test_line_of_an_extension_that_was_not_loaded_yet_stops_in_each(self):
+        self.assertEqual(self.interps(2, "bt 3"), list(range(self.count)))
+        for stop in session.stops(self.output, 2):
+            me = int(re.search(r"\[interp (\d+)\]`", stop.output["bt 3"])[1])
+            self.assertIn(f"(int) n = {10 * me + 2}\n", stop.output["frame variable"])
+            self.assertIn(f"'of {me}'", stop.output["frame variable"])
+
+    def test_line_of_cpython_stops_in_each(self):
+        self.assertEqual(self.interps(3), list(range(self.count)))
+        for stop in session.stops(self.output, 3):
+            self.assertIn(f"time_sleep(self=<module>, timeout_obj=0.01) at timemodule.c:{self.sleep_line}",
+                          stop.output["bt 1"])
+
+    def test_static_function_stops_behind_its_prologue(self):
+        found = [int(re.search(r"\(int\) n = (-?\d+)", stop.output["frame variable"])[1])
+                 for stop in session.stops(self.output, 4)]
+        self.assertEqual(sorted(found), sorted([1, 2] * self.count))
+
+    def test_function_that_runs_once_when_a_module_is_imported(self):
+        self.assertEqual(self.interps(5), list(range(self.count)))
+
+    def test_ours_is_in_no_list_and_others_have_no_dead_locations(self):
+        for listing in self.output.split("Current breakpoints:")[1:]:
+            self.assertNotIn("gorgon", listing.partition("\n\n---")[0].partition("(lldb)")[0])
+        for stop in session.stops(self.output, 4):
+            self.assertNotIn("unresolved", stop.output["breakpoint list"])
+        listing = session.stops(self.output, 4)[-1].output["breakpoint list"]
+        self.assertEqual(sorted(module for module, *_ in places(listing, 4)),
+                         sorted(f"work.so [interp {i}]" for i in range(self.count)))
+
+
+@harness.needs_lldb
+class Many(Before):
+    """So many that each has a pack."""
+
+    count = 20
+
+
+@harness.needs_lldb
+class Goes(session.Case):
+    """Interpreters come and go; breakpoints follow, and "off" leaves names."""
+
+    def test_modules_follow_the_interpreters(self):
+        listing = ["breakpoint list", "gorgon check"]
+        output = harness.lldb(
+            [AUTO, "breakpoint set -n main", "breakpoint delete -f", "breakpoint set -n host_created",
+             "breakpoint set -n host_destroyed", "breakpoint set -n list_vectorcall", session.DRIVER, "run",
+             session.drive({3: listing, 4: listing, 5: ["once"]})],
+            harness.HOST, "-n", "3", "-d", "1", "-a", session.code(), script=True)
+        self.assert_clean(output)
+        self.assertTrue(session.ended(output), output[-500:])
+        found = [sorted(module[-2] for module, _, _, there in places(stop.output["breakpoint list"], 5) if there)
+                 for stop in session.stops(output, 3, 4)]
+        self.assertEqual(found, [["0", "1", "2"], ["0", "2"], ["0", "2", "3"]])
+        for stop in session.stops(output, 3, 4):
+            self.assertIn(": no problems.\n", stop.output["gorgon check"])
+
+    def test_off_leaves_names_and_on_again_brings_lines(self):
+        output = harness.lldb(
+            [AUTO, "breakpoint set -n builtin_repr", "run", "bt 1", "gorgon symbols off", "bt 1", "gorgon check", AUTO,
+             "bt 1", "gorgon check", "breakpoint delete -f", "continue"], harness.HOST, "-n", "2",
+            "repr(1)", script=True)
+        self.assert_clean(output)
+        said = re.findall(r"frame #0: 0x\w+ (.*)", output)
+        # At the stop itself, and three times by bt.
+        self.assertRegex(said[1], r"`builtin_repr\(.*\) at bltinmodule\.c:\d+")
+        self.assertRegex(said[2], r"\[interp \d\]`")
+        self.assertNotIn("bltinmodule", said[2])
+        self.assertRegex(said[3], r"`builtin_repr\(.*\) at bltinmodule\.c:\d+")
+        self.assertEqual(output.count(": no problems.\n"), 2)
+        self.assertIn("exited with status = 0", output)
+
+
+@harness.needs_lldb
+class Attached(session.Case):
+    """The process is there already."""
+
+    def test_copies_have_lines_at_once_and_those_to_come(self):
+        code = "import time; print('ready', flush=True); time.sleep(1000)"
+        with harness.Background(harness.HOST, "-n", "2", code, until=r"(?s)(ready.*){2}", asleep=2) as host:
+            output = harness.lldb([AUTO, f"process attach -p {host.pid}", "gorgon apply all bt 2",
+                                   "breakpoint set -n time_sleep", "breakpoint list", "detach"], script=True)
+        self.assert_clean(output)
+        self.assertEqual(sorted(m for m, *_ in places(output, 2)), [f"{harness.SONAME} [interp {i}]" for i in (0, 1)])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""lldb: expression, print, watchpoints and target variable mean the copy of the frame, or say so."""
+
+import os
+import re
+import sys
+import tempfile
+import unittest
+
+import harness
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import lldb_session as session  # noqa: E402
+
+COUNT = 3
+# All have loaded it before one goes on.
+PROGRAM = ("import sys, os, time; sys.path.insert(0, {folder!r}); import gorgon, work; me = gorgon.interpreter; "
+           "open(os.path.join({folder!r}, f'{{me}}.loaded'), 'w').close()\n"
+           "while sum(name.endswith('.loaded') for name in os.listdir({folder!r})) < gorgon.count(): time.sleep(0.01)\n"
+           "if me == 1: work.count(12, 'name')")
+COMMANDS = ["expression work_calls", "expression work_calls = 7", "expression -- PyList_New(3)", "p PyObject_Repr(name)",
+            "p/x n", "call helper(self, 4)", "print doubled_total", "expression -- &_PyRuntime", "gorgon print &_PyRuntime",
+            "p &PyList_Type", "gorgon whose &PyList_Type", "p \"PyList_New\"", "p self->ob_refcnt > 0",
+            "target variable work_calls", "watchpoint set variable work_calls", "watchpoint set variable _Py_NoneStruct",
+            "gorgon print &work_calls", "gorgon apply all p &_PyRuntime", "expression (PyObject *)0xfffffffffffffff8",
+            "p PyList_New(1)", "settings show target.expr-prefix", "p n", "settings show target.expr-prefix",
+            "process save-core {folder}/core"]
+
+
+@harness.needs_lldb
+class Here(session.Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        session.build_extensions(cls.folder.name)
+        line = harness.source_line(session.WORK, "count: call")
+        code = PROGRAM.format(folder=cls.folder.name).replace("\n", "\\n")
+        cls.output = harness.lldb(
+            ["gorgon symbols auto", f"breakpoint set -f work.c -l {line} -c 'i == 0'",
+             f"breakpoint set -f work.c -l {harness.source_line(session.WORK, 'count: end')}",
+             "breakpoint command add -o 'p PyLong_FromLong(5)' 3", session.DRIVER, "run",
+             session.drive({2: [command.format(folder=cls.folder.name) for command in COMMANDS]})],
+            harness.HOST, "-n", str(COUNT), f'exec("""{code}""")', script=True)
+        cls.said = session.stops(cls.output, 2)[0].output
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def address(self, command):
+        return re.search(r"0x(\w+)", self.said[command])[1].lstrip("0")
+
+    def test_session_is_whole(self):
+        self.assertTrue(session.ended(self.output), self.output[-500:])
+        self.assertNotRegex(self.output, session.TRACEBACK)
+
+    def test_globals_of_the_source_file(self):
+        self.assertIn(" = 101\n", self.said["expression work_calls"])
+        self.assertIn(" = 7\n", self.said["expression work_calls = 7"])
+        self.assertIn("(int) 8\n", self.said["print doubled_total"])
+
+    def test_functions_are_those_of_the_frames_interpreter(self):
+        self.assertRegex(self.said["expression -- PyList_New(3)"], r"\(PyObject \*\) \$\d+ = 0x\w+ list of 3\n")
+        self.assertIn("\"'name'\"", self.said["p PyObject_Repr(name)"])
+        self.assertRegex(self.said["call helper(self, 4)"], r"\(int\) \$\d+ = 8\n")
+
+    def test_global_of_another_library(self):
+        self.assertEqual(self.address("expression -- &_PyRuntime"), self.address("gorgon print &_PyRuntime"))
+        self.assertIn("<class 'list'>", self.said["p &PyList_Type"])
+
+    def test_formats_texts_and_members_are_as_ever(self):
+        self.assertIn("(int) 0x0000000c\n", self.said["p/x n"])
+        self.assertIn('(const char[11]) "PyList_New"', self.said['p "PyList_New"'])
+        self.assertIn("(bool) true", self.said["p self->ob_refcnt > 0"])
+
+    def test_apply_means_the_frame_that_it_chooses(self):
+        found = re.findall(r"0x(\w+)", self.said["gorgon apply all p &_PyRuntime"])
+        self.assertEqual(len(set(found)), COUNT)
+        self.assertEqual(found[1].lstrip("0"), self.address("gorgon print &_PyRuntime"))
+
+    def test_breakpoint_commands_go_on(self):
+        self.assertRegex(self.output, r"\(lldb\)  p PyLong_FromLong\(5\)\n\(PyObject \*\) 0x\w+ 5\n")
+
+    def test_target_variable_says_whose(self):
+        # The line comes to the debugger's error file before the values.
+        found = re.search(r'^work_calls of (.*); "gorgon print work_calls" shows', self.output, re.M)
+        self.assertEqual(sorted(found[1].split(", ")), [f"work.so [interp {i}]" for i in range(COUNT)])
+        order = [int(n) for n in re.findall(r"interp (\d)", found[1])]
+        values = re.findall(r"= (\d+)\n", self.said["target variable work_calls"])
+        self.assertEqual(values, ["7" if i == 1 else "100" for i in order])
+
+    def test_watchpoints(self):
+        self.assertIn(f"addr = 0x{self.address('gorgon print &work_calls')} ",
+                      self.said["watchpoint set variable work_calls"])
+        self.assertRegex(self.output, r"error: lldb takes the first copy's _Py_NoneStruct; that of \S+ \[interp 1\] is watched "
+                         r"by: watchpoint set expression -s 16 -- 0x\w+\n")
+        self.assertNotIn("Watchpoint created", self.said["watchpoint set variable _Py_NoneStruct"])
+
+    def test_the_users_setting_comes_back(self):
+        # Its name is asked for twice: after one that needs definitions, and after one that does not.
+        found = re.findall(r"^target.expr-prefix \(file\) ?=? ?(.*)$", self.output, re.M)
+        self.assertEqual(len(found), 2)
+        self.assertIn("/proc/", found[0])
+        self.assertNotIn("/proc/", found[1])
+
+    def test_cores_of_lldb(self):
+        self.assertRegex(self.output, r"(?m)^lldb's cores lack what private code needs: gcore ")
+
+
+if __name__ == "__main__":
+    unittest.main()
