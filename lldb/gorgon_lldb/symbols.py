@@ -53,6 +53,20 @@ def folder_for_link():
         yield folder
 
 
+@contextlib.contextmanager
+def reading_late(target):
+    """lldb indexes all debug information of a module that is added, unless this says no: then breakpoints, and the
+    user, have what they ask for read, which for one more copy of libpython is a tenth of the time, or half."""
+    debugger, name = target.GetDebugger(), "target.preload-symbols"
+    instance = debugger.GetInstanceName()
+    before = debugger.GetInternalVariableValue(name, instance).GetStringAtIndex(0)
+    debugger.SetInternalVariable(name, "false", instance)
+    try:
+        yield
+    finally:
+        debugger.SetInternalVariable(name, before, instance)
+
+
 def identity(o):
     # All three: an address may be used again for another object.
     return o.address, o.start, o.label
@@ -76,7 +90,8 @@ def open_file(target, o):
     with folder_for_link() as folder:
         link = os.path.join(folder, o.label)
         os.symlink(o.path, link)
-        module = target.AddModule(link, None, None, debug)
+        with reading_late(target):
+            module = target.AddModule(link, None, None, debug)
         module.GetNumSymbols()  # opens what it needs, while the link is there
     if not module.IsValid() or not module.GetNumSections():
         target.RemoveModule(module)
