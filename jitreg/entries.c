@@ -195,6 +195,8 @@ static int read_table(struct jitreg_abbrev_table *table)
 		if (!grown)
 			return -ENOMEM;
 		table->items = grown;
+		if (table->count && grown[table->count - 1].code >= code)
+			return -EOPNOTSUPP; // to look for one among all would take too long
 		grown = &table->items[table->count++];
 		*grown = (struct abbrev){.code = code, .tag = tag > NUMBER_MAX ? NUMBER_MAX : (uint16_t)tag};
 		jitreg_cursor_skip(&c, 1); // whether there are entries inside
@@ -231,15 +233,20 @@ static int find_table(struct finder *f, const struct jitreg_dwarf *dwarf, uint64
 	return 0;
 }
 
+static int by_code(const void *key, const void *item)
+{
+	const uint64_t *code = key;
+	const struct abbrev *abbrev = item;
+
+	return *code < abbrev->code ? -1 : *code > abbrev->code;
+}
+
 /* Compilers number them from 1. */
 static const struct abbrev *find_abbrev(const struct jitreg_abbrev_table *table, uint64_t code)
 {
 	if (code - 1 < table->count && table->items[code - 1].code == code)
 		return &table->items[code - 1];
-	for (size_t i = 0; i < table->count; i++)
-		if (table->items[i].code == code)
-			return &table->items[i];
-	return NULL;
+	return table->count ? bsearch(&code, table->items, table->count, sizeof(*table->items), by_code) : NULL;
 }
 
 /* ---- values ------------------------------------------------------------------------- */

@@ -172,10 +172,13 @@ static int read_header(const struct jitreg_cu *unit, struct jitreg_cursor *c, st
 
 static bool says_nothing_new(const struct jitreg_line_table *t, const struct machine *m)
 {
-	const struct jitreg_line_row *last = &t->rows[t->row_count - 1];
+	const struct jitreg_line_row *last;
 
-	return m->discriminated && t->row_count > m->first && last->source == m->row.source &&
-	       last->line == m->row.line && last->is_statement == m->row.is_statement;
+	if (!m->discriminated || t->row_count == m->first)
+		return false;
+	last = &t->rows[t->row_count - 1];
+	return last->source == m->row.source && last->line == m->row.line &&
+	       last->is_statement == m->row.is_statement;
 }
 
 static int add_row(struct jitreg_line_table *t, struct machine *m)

@@ -59,7 +59,7 @@ def has_lines():
 
 def load_again():
     inferior = gdb.selected_inferior()
-    core = re.search(r"^Local core dump file:\n\s*`(.*)', file type", gdb.execute("info files", to_string=True), re.M)
+    core = re.search(r"^Local core dump file:\n\s*`(.*)', file type", execute.run("info files") or "", re.M)
     if core:
         execute.run(f"core-file {core[1]}")
     elif inferior.was_attached:
