@@ -19,6 +19,18 @@ def on_stop(event=None):
         symbols.on_stop(event)
 
 
+def install(_event=None):
+    """What needs commands of gdb's to be put in place."""
+    for part in (ordinary, hints, solibs):
+        part.install()
+
+
+def install_at_stop(_event):
+    """Not where the commands of a breakpoint wait; the next prompt is soon."""
+    if not execute.can_have_commands():
+        install()
+
+
 def connect(name, handler):
     event = getattr(gdb.events, name, None)
     if event is not None:
@@ -26,7 +38,7 @@ def connect(name, handler):
         _events.append(event)
 
 
-def register(_objfile=None):
+def register(objfile=None):
     for part in (commands, breakpoints, values, stacks, check, symbols):
         part.register()
     functions.register()
@@ -34,9 +46,6 @@ def register(_objfile=None):
     hints.register()
     companions.register()
     solibs.register()
-    execute.within_event(solibs.install)()
-    execute.within_event(ordinary.install)()
-    execute.within_event(hints.install)()
     if not _events:
         connect("exited", breakpoints.on_exited)
         connect("exited", helper_types.forget)
@@ -54,9 +63,11 @@ def register(_objfile=None):
         connect("free_objfile", symbols.on_free_objfile)
         connect("breakpoint_deleted", breakpoints.on_deleted)
         connect("stop", on_stop)
+        connect("stop", install_at_stop)
         connect("before_prompt", on_stop)
         connect("before_prompt", symbols.on_prompt)
-        connect("before_prompt", ordinary.install)
-        connect("before_prompt", solibs.install)
+        connect("before_prompt", install)
         connect("before_prompt", hints.on_prompt)
+    if objfile is None:
+        install()  # else gdb reads this while the program runs, and a command would end gdb's waiting for it
     execute.within_event(on_stop)()  # gdb may have read this by itself, when it heard of libgorgon
