@@ -71,7 +71,15 @@ def load_again():
                   "interpreters, gdb shows no variables of theirs.\n")
 
 
-def register():
+def register(running):
+    """@running: gdb reads these scripts by itself, while it waits for the program. A command would end its waiting."""
+    if running:
+        gdb.post_event(register_now)
+    else:
+        register_now()
+
+
+def register_now():
     directory = cache(os.environ)
     if directory and directory not in _directories:
         try:

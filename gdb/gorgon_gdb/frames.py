@@ -26,6 +26,10 @@ class PrivateFrame(FrameDecorator):
         # gdb's own backtraces leave out.
         return f"{self.inferior_frame().name() or '??'} from {self.label}"
 
+    def filename(self):
+        # The decorator takes the library's for a function without lines; the label has that.
+        return super().filename() if self.inferior_frame().find_sal().symtab else None
+
 
 class Filter:
     """Switch it with: disable frame-filter global gorgon"""

@@ -96,7 +96,6 @@ def install():
 
 def on_prompt(_event=None):
     global _last
-    install()
     newest, before = newest_command(), _last
     _last = newest or ()
     if before is None or newest in (None, before):

@@ -19,6 +19,18 @@ def on_stop(event=None):
         symbols.on_stop(event)
 
 
+def install(_event=None):
+    """What needs commands of gdb's to be put in place."""
+    for part in (ordinary, hints, solibs):
+        part.install()
+
+
+def install_at_stop(_event):
+    """Not where the commands of a breakpoint wait; the next prompt is soon."""
+    if not execute.can_have_commands():
+        install()
+
+
 def connect(name, handler):
     event = getattr(gdb.events, name, None)
     if event is not None:
@@ -26,17 +38,15 @@ def connect(name, handler):
         _events.append(event)
 
 
-def register(_objfile=None):
-    for part in (commands, breakpoints, values, stacks, check, symbols, companions):
+def register(objfile=None):
+    for part in (commands, breakpoints, values, stacks, check, symbols):
         part.register()
+    companions.register(objfile is not None)
     functions.register()
     frames.register()
     hints.register()
     missing_files.register()
     solibs.register()
-    execute.within_event(solibs.install)()
-    execute.within_event(ordinary.install)()
-    execute.within_event(hints.install)()
     if not _events:
         connect("exited", breakpoints.on_exited)
         connect("exited", reruns.on_exited)
@@ -57,9 +67,11 @@ def register(_objfile=None):
         connect("new_objfile", symbols.on_new_objfile)
         connect("free_objfile", symbols.on_free_objfile)
         connect("stop", on_stop)
+        connect("stop", install_at_stop)
         connect("before_prompt", on_stop)
         connect("before_prompt", symbols.on_prompt)
-        connect("before_prompt", ordinary.install)
-        connect("before_prompt", solibs.install)
+        connect("before_prompt", install)
         connect("before_prompt", hints.on_prompt)
+    if objfile is None:
+        install()  # else gdb reads this while the program runs, and a command would end gdb's waiting for it
     execute.within_event(on_stop)()  # gdb may have read this by itself, when it heard of libgorgon
