@@ -257,8 +257,7 @@ class Print(Command):
     NAME is a global or static variable of the library that the selected
     frame is in, or of another library of the same interpreter. MEMBERS may
     follow: book.entries[1], list->next. & shows the address, for "watchpoint
-    set expression" and so on. lldb's own commands show the first copy's
-    variable, wherever the frame is.
+    set expression" and so on. "print" means the same one.
 
     Example:
       (lldb) gorgon print -i 2 _PyRuntime.initialized

@@ -17,6 +17,7 @@ Not handled: expressions that editors evaluate do not come as commands, and woul
 earlier command; so adapters of editors have none of this. Conditions of breakpoints do not see them. Functions
 without types are functions without arguments, so that a call needs a cast, as in any program."""
 
+import contextlib
 import os
 import re
 
@@ -53,8 +54,10 @@ def register(debugger):
         return not result.Succeeded()
 
     _kept.append(override)
-    for command in COMMANDS:
-        interpreter.SetCommandOverrideCallback(command, override)
+    # Where lldb does not take functions of Python here its commands remain as they are.
+    with contextlib.suppress(AttributeError, NotImplementedError, TypeError):
+        for command in COMMANDS:
+            interpreter.SetCommandOverrideCallback(command, override)
 
 
 def prepare(debugger, target, context, line):

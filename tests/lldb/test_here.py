@@ -13,11 +13,12 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lldb_session as session  # noqa: E402
 
 COUNT = 3
-# All have loaded it before one goes on.
+# All have loaded it before one goes on, and are there until it has done so.
 PROGRAM = ("import sys, os, time; sys.path.insert(0, {folder!r}); import gorgon, work; me = gorgon.interpreter; "
            "open(os.path.join({folder!r}, f'{{me}}.loaded'), 'w').close()\n"
            "while sum(name.endswith('.loaded') for name in os.listdir({folder!r})) < gorgon.count(): time.sleep(0.01)\n"
-           "if me == 1: work.count(12, 'name')")
+           "if me == 1: work.count(12, 'name'); open(os.path.join({folder!r}, 'done'), 'w').close()\n"
+           "while not os.path.exists(os.path.join({folder!r}, 'done')): time.sleep(0.01)")
 COMMANDS = ["expression work_calls", "expression work_calls = 7", "expression -- PyList_New(3)", "p PyObject_Repr(name)",
             "p/x n", "call helper(self, 4)", "print doubled_total", "expression -- &_PyRuntime", "gorgon print &_PyRuntime",
             "p &PyList_Type", "gorgon whose &PyList_Type", "p \"PyList_New\"", "p self->ob_refcnt > 0",
