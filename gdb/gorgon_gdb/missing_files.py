@@ -38,6 +38,13 @@ def link_of(address):
     return None
 
 
+def by_build_id(objfile):
+    """Files that gdb looks for before it follows the link (companions.py)."""
+    name = objfile.build_id or ""
+    folders = (gdb.parameter("debug-file-directory") or "").split(":")
+    return [f"{folder}/.build-id/{name[:2]}/{name[2:]}.debug" for folder in folders if name]
+
+
 def check(objfile):
     global _said
     match = breakpoints.SYMFILE.match(objfile.filename or "")
@@ -47,7 +54,7 @@ def check(objfile):
         path = link_of(int(match[1], 16))
     except root.MemoryProblem:
         return
-    if path and path.startswith("/") and not any(os.path.isfile(c) for c in files.candidates(path)):
+    if path and path.startswith("/") and not any(map(os.path.isfile, files.candidates(path) + by_build_id(objfile))):
         _said = True
         gdb.write(f"gorgon: {path} is not here: frames and names of private code will be missing. Copy it from where the "
                   'process ran, and load the core again; or say "gorgon symbols all"\n')

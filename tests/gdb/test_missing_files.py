@@ -24,9 +24,12 @@ class Gone(unittest.TestCase):
             assert made.returncode == 0, made.stderr
             commands = [f"core-file {core}.{host.pid}", "thread apply all bt"]
             cls.there = harness.gdb(commands, harness.HOST, script=True)
+            # Nor is there what another session here has left in gdb's own user's cache.
             os.rename(cache, cache + ".gone")
-            cls.gone = harness.gdb(commands, harness.HOST, script=True)
-            cls.added = harness.gdb([commands[0], "gorgon symbols all libpython", commands[1]], harness.HOST, script=True)
+            elsewhere = ["env", f"XDG_CACHE_HOME={folder}/other"]
+            cls.gone = harness.gdb(commands, harness.HOST, script=True, before=elsewhere)
+            cls.added = harness.gdb([commands[0], "gorgon symbols all libpython", commands[1]], harness.HOST, script=True,
+                                    before=elsewhere)
 
     def test_nothing_is_said_while_they_are_there(self):
         self.assertNotIn("gorgon: ", self.there)
