@@ -214,6 +214,7 @@ $(BUILD)/tests/test_jitreg_debuginfo: private WRAP := dlopen
 
 # Objects that the tests load; see tests/modules/README.md.
 include tests/modules/modules.mk
+include tests/parity/parity.mk
 
 # Hosts in C and C++; see examples/README.md.
 EXAMPLE_NAMES := python_api symbol_provider custom_library pool
