@@ -333,13 +333,14 @@ static int walk_in_child(void *expected)
 
 static void child_walks_whatever_other_threads_did(void **state)
 {
-	char *expected = walk(-1, &walked[0]);
 	pthread_t threads[2];
 	bool stop = false;
+	char *expected;
 
 	(void)state;
 	if (TEST_SANITIZED)
 		skip_because("forks among threads");
+	expected = walk(-1, &walked[0]);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, walk_until_told, &stop), 0);
 	for (int n = 0; n < 50; n++)

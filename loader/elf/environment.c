@@ -403,14 +403,6 @@ static char *const *with_time_zone(const struct gorgon_environment *own, char **
 	return room;
 }
 
-// Without the lock, and without malloc(): the caller may be a child that shares the memory
-// (vfork).
-#define FOR_PROGRAM(ns)                                                                            \
-	((ns)->environment ? own_list((ns)->environment)                                           \
-	 : (ns)->time_zone ? with_time_zone((ns)->time_zone,                                       \
-					    alloca((count(environ) + 2) * sizeof(char *)))         \
-			   : environ)
-
 static char *const *own_list(const struct gorgon_environment *own)
 {
 	static char *const none[] = {NULL};
@@ -418,17 +410,59 @@ static char *const *own_list(const struct gorgon_environment *own)
 	return own->list ?: (char **)none;
 }
 
+// Without the lock, and without malloc(): the caller may be a child that shares the memory
+// (vfork).
+int gorgon_environment_give(struct gorgon_ns *ns, char *const *envp,
+			    int (*fn)(char *const *envp, void *ctx), void *ctx)
+{
+	if (!ns || envp != environ)
+		return fn(envp, ctx);
+	if (ns->environment)
+		return fn(own_list(ns->environment), ctx);
+	if (!ns->time_zone)
+		return fn(environ, ctx);
+	return fn(with_time_zone(ns->time_zone, alloca((count(environ) + 2) * sizeof(char *))), ctx);
+}
+
+struct program {
+	const char *file;
+	char *const *argv;
+	int (*run)(const char *file, char *const *argv, char *const *envp);
+	int fd; // instead of @file
+};
+
+static int run_program(char *const *envp, void *ctx)
+{
+	const struct program *program = ctx;
+
+	return program->run ? program->run(program->file, program->argv, envp)
+			    : fexecve(program->fd, program->argv, envp);
+}
+
+int gorgon_execve(const char *path, char *const *argv, char *const *envp, struct gorgon_ns *ns)
+{
+	return gorgon_environment_give(ns, envp, run_program,
+				       &(struct program){path, argv, execve, -1});
+}
+
+int gorgon_execvpe(const char *file, char *const *argv, char *const *envp, struct gorgon_ns *ns)
+{
+	return gorgon_environment_give(ns, envp, run_program,
+				       &(struct program){file, argv, execvpe, -1});
+}
+
+int gorgon_fexecve(int fd, char *const *argv, char *const *envp, struct gorgon_ns *ns)
+{
+	return gorgon_environment_give(ns, envp, run_program,
+				       &(struct program){NULL, argv, NULL, fd});
+}
+
 int gorgon_execv(const char *path, char *const *argv, struct gorgon_ns *ns)
 {
-	return execve(path, argv, FOR_PROGRAM(ns));
+	return gorgon_execve(path, argv, environ, ns);
 }
 
 int gorgon_execvp(const char *file, char *const *argv, struct gorgon_ns *ns)
 {
-	return execvpe(file, argv, FOR_PROGRAM(ns));
-}
-
-int gorgon_environment_give(struct gorgon_ns *ns, int (*fn)(char *const *envp, void *ctx), void *ctx)
-{
-	return fn(FOR_PROGRAM(ns), ctx);
+	return gorgon_execvpe(file, argv, environ, ns);
 }

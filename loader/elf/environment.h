@@ -40,11 +40,17 @@ int gorgon_unsetenv(const char *name, struct gorgon_ns *ns);
 int gorgon_putenv(char *text, struct gorgon_ns *ns);
 int gorgon_clearenv(struct gorgon_ns *ns);
 
-/* A new program gets the namespace's environment, and its TZ. */
+/* A new program gets the namespace's environment, and its TZ, where it is given `environ`. */
+int gorgon_execve(const char *path, char *const *argv, char *const *envp, struct gorgon_ns *ns);
+int gorgon_execvpe(const char *file, char *const *argv, char *const *envp, struct gorgon_ns *ns);
+int gorgon_fexecve(int fd, char *const *argv, char *const *envp, struct gorgon_ns *ns);
 int gorgon_execv(const char *path, char *const *argv, struct gorgon_ns *ns);
 int gorgon_execvp(const char *file, char *const *argv, struct gorgon_ns *ns);
 
-/* Call @fn with what a new program gets, which lives as long as the call; returns what it does. */
-int gorgon_environment_give(struct gorgon_ns *ns, int (*fn)(char *const *envp, void *ctx), void *ctx);
+/* Call @fn with what a new program gets that private code gives @envp; returns what @fn does. Where
+ * @envp is the C library's `environ`, it is the namespace's environment, or has the namespace's TZ,
+ * and lives as long as the call. @ns may be NULL: the host. */
+int gorgon_environment_give(struct gorgon_ns *ns, char *const *envp,
+			    int (*fn)(char *const *envp, void *ctx), void *ctx);
 
 #endif

@@ -49,6 +49,7 @@
 
 #define _GNU_SOURCE
 #include "signals.h"
+#include "masked_lock.h"
 #include "ns.h"
 #include "thread.h"
 
@@ -432,21 +433,6 @@ static void install(int number)
 		sigaction(number, &action, NULL);
 }
 
-static void take_lock(sigset_t *saved)
-{
-	sigset_t all;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, saved);
-	pthread_mutex_lock(&lock);
-}
-
-static void release_lock(const sigset_t *saved)
-{
-	pthread_mutex_unlock(&lock);
-	pthread_sigmask(SIG_SETMASK, saved, NULL);
-}
-
 // Until every dispatcher but those on this thread's own stack has left.
 static void wait_for_dispatchers(void)
 {
@@ -502,7 +488,7 @@ bool gorgon_signals_add_timer(struct gorgon_signals *view, int id, int number,
 	struct timer *timer;
 	sigset_t saved;
 
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	timer = find_free(view, id) ?: grow_timers();
 	if (timer) {
 		__atomic_store_n(&timer->id, -1, __ATOMIC_RELEASE);
@@ -515,7 +501,7 @@ bool gorgon_signals_add_timer(struct gorgon_signals *view, int id, int number,
 			install(number);
 		}
 	}
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	return timer;
 }
 
@@ -523,11 +509,11 @@ void gorgon_signals_end_timer(struct gorgon_signals *view, int id)
 {
 	sigset_t saved;
 
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	for (struct timer *timer = timers; timer; timer = timer->next)
 		if (timer->id == id && timer->view == view)
 			timer->alive = false;
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 }
 
 // Their signals that are still to come are nobody's. Under the lock.
@@ -555,7 +541,7 @@ void gorgon_signals_stop_timers(struct gorgon_signals *view)
 	sigset_t saved;
 	uint64_t timed;
 
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	timed = view->timed;
 	view->timed = 0;
 	drop_timers(view);
@@ -565,7 +551,7 @@ void gorgon_signals_stop_timers(struct gorgon_signals *view)
 		discard(number, &saved);
 		install(number);
 	}
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 }
 
 bool gorgon_signals_delivers(const struct gorgon_signals *view)
@@ -609,11 +595,11 @@ struct gorgon_signals *gorgon_signals_create(bool deliver)
 	if (!view)
 		return NULL;
 	view->deliver = deliver;
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	__atomic_store_n(&process, getpid(), __ATOMIC_RELAXED);
 	view->next = views;
 	__atomic_store_n(&views, view, __ATOMIC_RELEASE);
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	return view;
 }
 
@@ -624,7 +610,7 @@ void gorgon_signals_destroy(struct gorgon_signals *view)
 
 	if (!view)
 		return;
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	while (*p != view)
 		p = &(*p)->next;
 	__atomic_store_n(p, view->next, __ATOMIC_RELEASE);
@@ -632,7 +618,7 @@ void gorgon_signals_destroy(struct gorgon_signals *view)
 	for (int number = 1; number < NSIG; number++)
 		if ((view->set | view->timed) & bit(number))
 			install(number);
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	wait_for_dispatchers();
 	free(view);
 }
@@ -664,7 +650,7 @@ bool gorgon_signals_send(struct gorgon_signals *view, int number)
 	sigset_t saved;
 	bool ret;
 
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	// A host that has put its own action in place of the dispatcher would be killed by it.
 	ret = has_function(view, number) && !sigaction(number, NULL, &now) &&
 	      now.sa_sigaction == dispatch;
@@ -672,7 +658,7 @@ bool gorgon_signals_send(struct gorgon_signals *view, int number)
 		__atomic_or_fetch(&view->pending, bit(number), __ATOMIC_ACQ_REL);
 		pthread_kill(view->thread, number);
 	}
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	return ret;
 }
 
@@ -695,7 +681,7 @@ bool gorgon_signals_take(struct gorgon_signals *view, int number)
 
 void gorgon_signals_before_fork(void)
 {
-	take_lock(&before_fork);
+	gorgon_masked_lock(&lock, &before_fork);
 }
 
 void gorgon_signals_after_fork(bool child)
@@ -729,7 +715,7 @@ void gorgon_signals_after_fork(bool child)
 		running = depth;
 		__atomic_store_n(&process, getpid(), __ATOMIC_RELAXED);
 	}
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 }
 
 int gorgon_signal_action(int number, const struct sigaction *action, struct sigaction *old,
@@ -744,7 +730,7 @@ int gorgon_signal_action(int number, const struct sigaction *action, struct siga
 	    (number > SIGSYS && number < SIGRTMIN) ||
 	    getpid() != __atomic_load_n(&process, __ATOMIC_RELAXED))
 		return sigaction(number, action, old);
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	if (view->set & bit(number) || !view->deliver)
 		before = view->actions[number]; // at first zero: the default
 	else if ((dispatched | ignored) & bit(number))
@@ -761,7 +747,7 @@ int gorgon_signal_action(int number, const struct sigaction *action, struct siga
 			__atomic_or_fetch(&view->function, bit(number), __ATOMIC_ACQ_REL);
 		install(number);
 	}
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	if (old)
 		*old = before;
 	return 0;

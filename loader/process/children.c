@@ -23,7 +23,9 @@
 
 #define _GNU_SOURCE
 #include "children.h"
+#include "../elf/environment.h"
 #include "../elf/fork.h"
+#include "../elf/masked_lock.h"
 #include "../elf/ns.h"
 #include "../elf/signals.h"
 
@@ -60,21 +62,6 @@ static unsigned making[2]; // children that are being made, by the parity of `ep
 static unsigned epoch;	   // atomic
 static bool watched;	// the thread exists
 static pid_t watcher;	// its number, once it has looked
-
-static void take_lock(sigset_t *saved)
-{
-	sigset_t all;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, saved);
-	pthread_mutex_lock(&lock);
-}
-
-static void release_lock(const sigset_t *saved)
-{
-	pthread_mutex_unlock(&lock);
-	pthread_sigmask(SIG_SETMASK, saved, NULL);
-}
 
 // --- records; under the lock ---------------------------------------------------------------------
 
@@ -165,17 +152,17 @@ static bool watch(void)
 	sigset_t saved;
 	bool start;
 
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	start = !watched;
 	watched = true;
 	if (watcher)
 		gorgon_children_watch_wake(watcher);
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	if (!start || !gorgon_children_watch_start())
 		return true;
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	watched = false;
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	return false;
 }
 
@@ -186,7 +173,7 @@ bool gorgon_children_note(struct gorgon_children *children, pid_t pid)
 	bool noted, wanted;
 	sigset_t saved;
 
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	record = find_record(pid);
 	if (record) // somebody else has waited for that one
 		remove_record(record);
@@ -197,7 +184,7 @@ bool gorgon_children_note(struct gorgon_children *children, pid_t pid)
 	wanted = noted && is_wanted(record);
 	if (wanted)
 		wake(children);
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	if (wanted)
 		watch();
 	return noted;
@@ -207,10 +194,10 @@ void gorgon_children_note_unknown(struct gorgon_children *children, pid_t pid)
 {
 	sigset_t saved;
 
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	if (!find_record(pid))
 		add_record(children, pid);
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 }
 
 void gorgon_children_forget(struct gorgon_child child)
@@ -220,11 +207,11 @@ void gorgon_children_forget(struct gorgon_child child)
 
 	if (!child.serial)
 		return;
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	record = find_child(child);
 	if (record)
 		remove_record(record);
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 }
 
 struct gorgon_children *gorgon_children_owner(pid_t pid, struct gorgon_child *ret)
@@ -234,13 +221,13 @@ struct gorgon_children *gorgon_children_owner(pid_t pid, struct gorgon_child *re
 	sigset_t saved;
 
 	*ret = (struct gorgon_child){0};
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	record = find_record(pid);
 	if (record) {
 		*ret = record->child;
 		owner = record->owner;
 	}
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	return owner;
 }
 
@@ -250,11 +237,11 @@ size_t gorgon_children_list(const struct gorgon_children *children, uint64_t aft
 	size_t n = 0;
 	sigset_t saved;
 
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	for (const struct record *record = first; record && n < count; record = record->next)
 		if (record->owner == children && record->child.serial > after)
 			list[n++] = record->child;
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	return n;
 }
 
@@ -280,9 +267,9 @@ bool gorgon_children_sleep(struct gorgon_children *children)
 {
 	sigset_t saved;
 
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	children->waiting++;
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	return watch();
 }
 
@@ -290,9 +277,9 @@ void gorgon_children_wake_up(struct gorgon_children *children)
 {
 	sigset_t saved;
 
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	children->waiting--;
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 }
 
 size_t gorgon_children_wanted(struct gorgon_child *list, size_t count)
@@ -300,7 +287,7 @@ size_t gorgon_children_wanted(struct gorgon_child *list, size_t count)
 	size_t n = 0;
 	sigset_t saved;
 
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	watcher = gettid();
 	for (const struct record *record = first; record; record = record->next) {
 		if (!is_wanted(record))
@@ -313,7 +300,7 @@ size_t gorgon_children_wanted(struct gorgon_child *list, size_t count)
 		watcher = 0;
 		watched = false;
 	}
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	return n;
 }
 
@@ -323,7 +310,7 @@ bool gorgon_children_tell_end(struct gorgon_child child)
 	bool nobodys = false;
 	sigset_t saved;
 
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	record = find_child(child);
 	if (record) {
 		struct gorgon_children *owner = record->owner;
@@ -335,7 +322,7 @@ bool gorgon_children_tell_end(struct gorgon_child child)
 		if (owner)
 			wake(owner);
 	}
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	return nobodys;
 }
 
@@ -448,9 +435,19 @@ unsigned gorgon_children_before_vfork(struct gorgon_children *children)
 	return gorgon_children_are_ours(children) ? begin_making() : 0;
 }
 
-// In the parent, with what the system call returned.
+#ifdef __SANITIZE_ADDRESS__
+// Of the sanitizer's runtime, whose vfork() calls it: forget what was noted of the stack below @sp.
+void __asan_handle_vfork(void *sp);
+#define FORGET_CHILDS_FRAMES() __asan_handle_vfork(__builtin_frame_address(0))
+#else
+#define FORGET_CHILDS_FRAMES() ((void)0)
+#endif
+
+// In the parent, with what the system call returned. The child has used this stack, and left its
+// frames by execve(2).
 pid_t gorgon_children_after_vfork(struct gorgon_children *children, long result, unsigned parity)
 {
+	FORGET_CHILDS_FRAMES();
 	if (gorgon_children_are_ours(children))
 		end_making(children, parity, (pid_t)result);
 	if (result > 0)
@@ -462,20 +459,39 @@ pid_t gorgon_children_after_vfork(struct gorgon_children *children, long result,
 typedef int spawn_fn(pid_t *, const char *, const posix_spawn_file_actions_t *,
 		     const posix_spawnattr_t *, char *const *, char *const *);
 
+struct spawn {
+	spawn_fn *fn;
+	pid_t *pid;
+	const char *path;
+	const posix_spawn_file_actions_t *actions;
+	const posix_spawnattr_t *attributes;
+	char *const *argv;
+};
+
+static int call_spawn(char *const *envp, void *ctx)
+{
+	const struct spawn *spawn = ctx;
+
+	return spawn->fn(spawn->pid, spawn->path, spawn->actions, spawn->attributes, spawn->argv, envp);
+}
+
 static int run_spawn(spawn_fn *fn, pid_t *ret, const char *path,
 		     const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
 		     char *const *argv, char *const *envp, struct gorgon_children *children)
 {
+	pid_t pid = 0;
+	struct spawn spawn = {fn, &pid, path, actions, attributes, argv};
 	unsigned parity;
 	sigset_t saved;
-	pid_t pid = 0;
 	int err;
 
-	if (!gorgon_children_are_ours(children))
-		return fn(ret, path, actions, attributes, argv, envp);
+	if (!gorgon_children_are_ours(children)) {
+		spawn.pid = ret;
+		return gorgon_environment_give(children->ns, envp, call_spawn, &spawn);
+	}
 	// The program inherits the mask, which is therefore left alone.
 	parity = begin_making();
-	err = fn(&pid, path, actions, attributes, argv, envp);
+	err = gorgon_environment_give(children->ns, envp, call_spawn, &spawn);
 	block_signals(&saved);
 	end_making(children, parity, err ? 0 : pid);
 	restore_signals(&saved);
@@ -564,12 +580,12 @@ static void stop(void *state)
 			gorgon_children_forget(child);
 			continue;
 		}
-		take_lock(&saved);
+		gorgon_masked_lock(&lock, &saved);
 		record = find_child(child);
 		if (record)
 			record->owner = NULL;
 		orphans |= record != NULL;
-		release_lock(&saved);
+		gorgon_masked_unlock(&lock, &saved);
 	}
 	if (orphans)
 		watch();
@@ -577,7 +593,7 @@ static void stop(void *state)
 
 static void take_for_fork(void)
 {
-	take_lock(&before_fork);
+	gorgon_masked_lock(&lock, &before_fork);
 }
 
 // A child has none of them, nor the thread.
@@ -592,7 +608,7 @@ static void release_after_fork(bool child)
 		watcher = 0;
 		making[0] = making[1] = 0;
 	}
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 }
 
 static void in_child(void *state)

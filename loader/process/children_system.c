@@ -11,7 +11,6 @@
 
 #define _GNU_SOURCE
 #include "children.h"
-#include "../elf/environment.h"
 #include "../elf/ns.h"
 #include "../elf/signals.h"
 
@@ -31,29 +30,12 @@ static pid_t wait_for(pid_t pid, int *status, struct gorgon_children *children)
 	return ret;
 }
 
-// A shell that is to be started.
-struct shell {
-	const char *command;
-	const posix_spawnattr_t *attributes;
-	struct gorgon_children *children;
-	pid_t pid;
-};
-
-static int spawn(char *const *envp, void *ctx)
-{
-	struct shell *shell = ctx;
-	char *argv[] = {"sh", "-c", "--", (char *)shell->command, NULL};
-
-	return gorgon_children_run_spawn(&shell->pid, "/bin/sh", NULL, shell->attributes, argv, envp,
-					 shell->children);
-}
-
 // It has the caller's mask, and both signals at their default where they are not ignored.
 static int spawn_shell(const char *command, const sigset_t *mask, pid_t *pid,
 		       struct gorgon_children *children)
 {
 	posix_spawnattr_t attributes;
-	struct shell shell = {command, &attributes, children, 0};
+	char *argv[] = {"sh", "-c", "--", (char *)command, NULL};
 	sigset_t defaults;
 	int err;
 
@@ -66,9 +48,9 @@ static int spawn_shell(const char *command, const sigset_t *mask, pid_t *pid,
 	posix_spawnattr_setsigmask(&attributes, mask);
 	posix_spawnattr_setsigdefault(&attributes, &defaults);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	err = gorgon_environment_give(children->ns, spawn, &shell);
+	*pid = 0;
+	err = gorgon_children_run_spawn(pid, "/bin/sh", NULL, &attributes, argv, environ, children);
 	posix_spawnattr_destroy(&attributes);
-	*pid = shell.pid;
 	return err;
 }
 

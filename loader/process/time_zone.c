@@ -376,6 +376,22 @@ static int zone_execv(const char *path, char *const *argv, struct time_zone *sta
 	return gorgon_execv(path, argv, state->ns);
 }
 
+static int zone_execve(const char *path, char *const *argv, char *const *envp, struct time_zone *state)
+{
+	return gorgon_execve(path, argv, envp, state->ns);
+}
+
+static int zone_execvpe(const char *file, char *const *argv, char *const *envp,
+			struct time_zone *state)
+{
+	return gorgon_execvpe(file, argv, envp, state->ns);
+}
+
+static int zone_fexecve(int fd, char *const *argv, char *const *envp, struct time_zone *state)
+{
+	return gorgon_fexecve(fd, argv, envp, state->ns);
+}
+
 static int zone_execvp(const char *file, char *const *argv, struct time_zone *state)
 {
 	return gorgon_execvp(file, argv, state->ns);
@@ -435,9 +451,13 @@ static const struct gorgon_bound bound[] = {
 	{"__wcsftime_l", zone_wcsftime_l, 5, 0, GORGON_OWN, "as strftime"},
 	OWN(strptime, 3, "as tzset, for %s"),
 	OWN(strptime_l, 4, "as strptime"),
-	// Where the environment is its own ../elf/replace.c has these. system() is in children.c.
+	// Where the environment is its own ../elf/replace.c has the first two. What starts a child
+	// is in children.c.
 	OWN(execv, 2, "programs get the TZ of the one that starts them"),
 	OWN(execvp, 2, "as execv"),
+	OWN(execve, 3, "as execv, for a caller that passes `environ` on"),
+	OWN(execvpe, 3, "as execve"),
+	OWN(fexecve, 3, "as execve"),
 	VARIABLE(tzname, name, "as tzset"),
 	VARIABLE(__tzname, name, "as tzset"),
 	VARIABLE(timezone, west, "as tzset"),

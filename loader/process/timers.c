@@ -28,6 +28,7 @@
 #include "timers.h"
 #include "../elf/locales.h"
 #include "../elf/lock.h"
+#include "../elf/masked_lock.h"
 #include "../elf/ns.h"
 #include "../elf/signals.h"
 #include "../elf/thread.h"
@@ -75,21 +76,6 @@ static sigset_t before_fork; // the forking thread's mask, under `lock`
 static struct timer *deleted;
 static size_t deleted_count;
 #define DELETED_KEPT 64
-
-static void take_lock(sigset_t *saved)
-{
-	sigset_t all;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, saved);
-	pthread_mutex_lock(&lock);
-}
-
-static void release_lock(const sigset_t *saved)
-{
-	pthread_mutex_unlock(&lock);
-	pthread_sigmask(SIG_SETMASK, saved, NULL);
-}
 
 static bool are_ours(const struct timers *timers)
 {
@@ -209,14 +195,14 @@ static bool choose(struct timers *timers, int which, struct interval *new, struc
 	pid_t tid = main_tid(timers);
 	bool right;
 
-	take_lock(saved);
+	gorgon_masked_lock(&lock, saved);
 	right = now->made && now->tid == tid;
 	if (right)
 		return true;
-	release_lock(saved);
+	gorgon_masked_unlock(&lock, saved);
 	if (!make(timers, which, new))
 		return false;
-	take_lock(saved);
+	gorgon_masked_lock(&lock, saved);
 	*replaced = *now;
 	*now = *new;
 	return true;
@@ -249,7 +235,7 @@ static int set_interval(struct timers *timers, int which, const struct itimerval
 	if (!choose(timers, which, &new, &replaced, &saved))
 		return -1;
 	ret = kernel_set(timers->intervals[which].id, 0, &spec, &before);
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	stop_replaced(timers, &replaced, &before);
 	*old = to_itimerval(&before);
 	return ret;
@@ -287,10 +273,10 @@ static int timers_getitimer(int which, struct itimerval *ret, struct timers *tim
 		errno = EINVAL;
 		return -1;
 	}
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	if (timers->intervals[which].made)
 		err = (int)syscall(SYS_timer_gettime, timers->intervals[which].id, &now);
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	if (err) // the clock of a thread that has ended
 		memset(&now, 0, sizeof(now));
 	*ret = to_itimerval(&now);
@@ -334,11 +320,11 @@ static void call_function(union sigval arg)
 	sigset_t saved;
 
 	gorgon_lock();
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	ns = thread ? timer->ns : NULL;
 	fn = timer->fn;
 	value = timer->value;
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	if (ns) {
 		ns->thread_count++;
 		thread->ns = ns;
@@ -405,10 +391,10 @@ static int timers_create(clockid_t clock, struct sigevent *event, timer_t *ret, 
 		return -1;
 	}
 	*ret = timer->timer;
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	timer->next = timers->first;
 	timers->first = timer;
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	return 0;
 }
 
@@ -449,12 +435,12 @@ static int delete_timer(struct timers *timers, timer_t which)
 	sigset_t saved;
 	int ret, id;
 
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	timer = take_timer(timers, which);
 	id = timer ? timer->id : -1;
 	if (timer && id < 0)
 		timer = retire(timer);
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	free(timer);
 	ret = timer_delete(which); // also one that somebody else has made and handed on
 	if (id >= 0)
@@ -486,10 +472,10 @@ static void stop(void *state)
 
 	if (!are_ours(timers))
 		return;
-	take_lock(&saved);
+	gorgon_masked_lock(&lock, &saved);
 	memcpy(old, timers->intervals, sizeof(old));
 	memcpy(timers->intervals, none, sizeof(none));
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 	for (int i = 0; i < INTERVALS; i++)
 		drop(timers, &old[i]);
 	while (timers->first)
@@ -499,7 +485,7 @@ static void stop(void *state)
 
 static void take_for_fork(void)
 {
-	take_lock(&before_fork);
+	gorgon_masked_lock(&lock, &before_fork);
 }
 
 static void release_after_fork(bool child)
@@ -507,7 +493,7 @@ static void release_after_fork(bool child)
 	sigset_t saved = before_fork;
 
 	(void)child;
-	release_lock(&saved);
+	gorgon_masked_unlock(&lock, &saved);
 }
 
 // The kernel gives a child none.

@@ -192,7 +192,8 @@ static bool convert_by_rules(const struct gorgon_zone *zone, time_t time, struct
 
 	if (!gorgon_zone_break_down(time, 0, tm))
 		return false;
-	dst = gorgon_zone_rule_is_dst(zone->rules, time, 1900 + tm->tm_year);
+	// In the last 1,900 years that fit the C library's sum wraps.
+	dst = gorgon_zone_rule_is_dst(zone->rules, time, (int)(1900u + (unsigned)tm->tm_year));
 	tm->tm_isdst = dst;
 	tm->tm_zone = names->name[dst];
 	tm->tm_gmtoff = zone->rules[dst].offset;

@@ -42,10 +42,11 @@ static int64_t days_to_year(int64_t year)
 
 bool gorgon_zone_break_down(time_t time, int64_t offset, struct tm *tm)
 {
-	int64_t days = floor_div(time, DAY), rest = time - days * DAY + offset, year;
+	int64_t days = floor_div(time, DAY), rest = time % DAY, year;
 	const unsigned short *before;
 	int month = 0;
 
+	rest += (rest < 0 ? DAY : 0) + offset;
 	days += floor_div(rest, DAY);
 	rest -= floor_div(rest, DAY) * DAY;
 	// 400 years have 146,097 days. The guess is wrong by a year at most, either way.

@@ -15,6 +15,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import corpus
 import programs
 import wheels
 from report import Report
@@ -99,16 +100,22 @@ def check_here(report, words):
     check(report, "this machine", place, found)
 
 
-def check_all(report, words):
-    found = programs.load("debian", [word for word in words if word in programs.names("debian")] if words else [])
+def check_root(report, title, name, suite, words):
+    found = programs.load("debian", words)
     try:
-        root = Root("corpus", "bookworm")
+        root = Root(name, suite)
         root.install({package for program in found for package in program.packages})
         root.build()
-        place = type("Place", (), {"programs": f"{INSIDE}/tests/long/programs", "python": ["python3"], "run": staticmethod(root.run)})
-        check(report, "Debian 12", place, found)
     except Unavailable as error:
-        report.skip("a root of Debian's packages", error)
+        report.skip(f"a root of {title}'s packages", error)
+        return
+    place = type("Place", (), {"programs": f"{INSIDE}/tests/long/programs", "python": ["python3"], "run": staticmethod(root.run)})
+    check(report, title, place, found)
+
+
+def check_all(report, words):
+    check_root(report, "Debian 12", "corpus", "bookworm", [word for word in words if word in programs.names("debian")])
+    check_root(report, "Debian 13", "trixie", "trixie", corpus.NEWER)
     venv = wheels.Venv("venv-wheels", harness.PYTHON3)
     found = programs.load("wheels", [word for word in words if word in programs.names("wheels")] if words else [])
     check(report, "wheels", venv, [program for program in found if all(map(venv.has, program.packages))])

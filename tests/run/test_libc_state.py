@@ -65,7 +65,19 @@ for turn in range(60):
     if turn < 3:
         print(said[:6], said[-3:])
     digest.update(repr(said).encode())
-print(who, digest.hexdigest(), os.environ.get("TZ"), os.popen("echo $TZ").read(), end="")
+print(who, digest.hexdigest(), os.environ.get("TZ"), os.popen("echo $TZ").read(), end="", flush=True)
+if C:
+    # Whoever passes the C library's list on means what the program has put there.
+    given, pid = ctypes.c_void_p.in_dll(c, "environ"), ctypes.c_int()
+    words = [f"printf 'spawn {who} %s\\n' \"$TZ\"", f"printf 'execve {who} %s\\n' \"$TZ\""]
+    spawn, execve = [(ctypes.c_char_p * 4)(b"sh", b"-c", text.encode(), None) for text in words]
+    assert c.posix_spawn(ctypes.byref(pid), b"/bin/sh", None, None, spawn, given) == 0
+    os.waitpid(pid.value, 0)
+    pid = os.fork()
+    if not pid:
+        c.execve(b"/bin/sh", execve, given)
+        os._exit(1)
+    os.waitpid(pid, 0)
 """
 
 SMALL = WHO + r"""

@@ -2,6 +2,7 @@
 """Libraries that write into the C library's code: refused, and everybody goes on."""
 
 import ctypes
+import glob
 import os
 import unittest
 
@@ -32,6 +33,11 @@ def has_ucx():
         return None
 
 
+def opens_plug_ins():
+    """UCX 1.18 does, while it is loaded: docs/isolation.md has what becomes of that under the system's linker."""
+    return glob.glob("/usr/lib/*/ucx/libucs_fuse.so.0")
+
+
 class Patchers(unittest.TestCase):
     def test_jump_into_the_c_library_is_refused_and_said_once(self):
         for options in (["-n", "2"], ["--repeat", "2"]):
@@ -56,6 +62,7 @@ class Patchers(unittest.TestCase):
         self.assertRegex(result.stderr, r"gorgon: \S+/libucm\.so\.0 was kept from writing to code or tables of ")
 
     @unittest.skipUnless(has_ucx(), "libucx0 is not installed")
+    @unittest.skipIf(opens_plug_ins(), "its constructor opens plug-ins, which the system's linker does not give the copies")
     def test_ucx_under_the_system_s_linker(self):
         for strategy in "copy", "dlmopen":
             with self.subTest(strategy=strategy):
