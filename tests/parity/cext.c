@@ -90,7 +90,7 @@ static int shadow(int n)
 static int helper(int n, const char *name, struct point *where)
 {
 	int local = n + 1; // first line of helper
-	char text[16];
+	char text[16] = "";
 	union either either = {.number = 0x41424344};
 	struct point copy = *where;
 
@@ -132,7 +132,7 @@ static PyObject *cext_work(PyObject *self, PyObject *args)
 {
 	struct point here = {3, 4, "here", BLUE, 1, 2, &corner};
 	const char *name;
-	int n, result;
+	int n, result = 0;
 
 	if (!PyArg_ParseTuple(args, "is", &n, &name))
 		return NULL;

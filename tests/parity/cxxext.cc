@@ -104,7 +104,7 @@ static int collect(int n)
 
 static PyObject *cxx_work(PyObject *, PyObject *args)
 {
-	int n, result;
+	int n, result = 0;
 
 	if (!PyArg_ParseTuple(args, "i", &n))
 		return nullptr;

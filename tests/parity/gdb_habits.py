@@ -249,7 +249,7 @@ HABITS = [
         delete
         shell cat {folder}/saved""", BREAK),
     H("break ... thread N", """
-        break factorial thread $_thread
+        python gdb.execute("break factorial thread %d" % gdb.selected_thread().num)
         continue
         print n""", BREAK),
     H("until LOCATION", """
@@ -562,7 +562,7 @@ HABITS = [
         info line cext.c:[in the loop]
         tbreak cext_square
         continue
-        info line""", CODE),
+        info line""", CODE, excuses=("a line each",)),
     H("info symbol", """
         tbreak cext_twice
         continue
@@ -663,7 +663,7 @@ HABITS = [
     H("bt, down to the thread's start", """
         tbreak cext_twice
         continue
-        bt""", STACK, keep=r"cext|cfunction|_PyEval_EvalFrameDefault|PyEval_EvalCode|turn|start_thread|clone3|^Backtrace|#\d+ +0x0+ in"),
+        bt""", STACK, keep=r"^#\w+ +(ADDR in )?(cext\w+|helper|cfunction\w+|_PyEval_EvalFrameDefault|start_thread|clone3) "),
     H("bt full", """
         tbreak cext_twice
         continue
@@ -704,8 +704,7 @@ HABITS = [
         continue
         up-silently
         print local
-        frame apply 2 print n
-        faas print name""", STACK, keep=r"\$N|#[012] "),
+        frame apply 2 print n""", STACK, keep=r"\$N|#[012] "),
     H("info frame of a caller", """
         tbreak cext_twice
         continue
@@ -856,7 +855,7 @@ HABITS = [
         continue
         tbreak cext.c:[in cext_twice]
         jump cext.c:[in cext_twice]
-        bt 1""", STEP),
+        bt 1""", STEP, excuses=("a note each",)),
     H("skip function", """
         skip function cext_twice
         tbreak cext.c:[helper calls cext_twice]
@@ -910,7 +909,7 @@ HABITS = [
     H("py-bt", """
         tbreak time_sleep
         continue
-        py-bt""", PYTHON, keep=r"compute|sleep|Trace|Undefined|File"),
+        py-bt""", PYTHON, keep=r"compute|sleep|Trace|Undefined|File", excuses=("built-in functions",)),
     H("py-list", """
         tbreak time_sleep
         continue

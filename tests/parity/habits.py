@@ -4,7 +4,7 @@
 A habit is a few lines that somebody types into a debugger, from turn_sync() of host.c on. Its answers in Gorgon's host are
 compared with its answers in the ordinary one, whole, after normal.py has taken out what differs between any two
 runs. A difference is allowed where the habit names an excuse: a text is made out of both answers by the excuse,
-and those must be the same. Everything else is broken, and has to say so in `known`."""
+and those must be the same. Everything else is broken, and has to say so in known.py."""
 
 import re
 import textwrap
@@ -28,7 +28,6 @@ class Habit:
     fresh: str = ""
     keep: str = ""
     excuses: tuple = ()
-    known: str = ""
 
     @property
     def lines(self):

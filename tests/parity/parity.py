@@ -27,7 +27,8 @@ sys.dont_write_bytecode = True
 import harness  # noqa: E402
 import gdb_habits  # noqa: E402
 import lldb_habits  # noqa: E402
-from excuses import EXCUSES  # noqa: E402
+from excuses import EXCUSES, GENERAL  # noqa: E402
+from known import why  # noqa: E402
 from normal import normal  # noqa: E402
 from sessions import DEBUGGERS, VARIANTS, Bench, progress  # noqa: E402
 
@@ -44,12 +45,18 @@ def answer(debugger, habit, found):
     return "\n".join(line for line in text.splitlines() if re.match("> ", line) or re.search(habit.keep, line))
 
 
+# What Bench says of a session that was lost.
+LOST = "> (the debugger does not answer)"
+
+
 def outcome(habit, variant, expected, seen):
     """(one of ORDER, the names of the excuses that were needed)"""
+    if LOST in expected:  # nothing was learnt
+        return "broken", ()
     if expected == seen:
         return "same", ()
     used = []
-    for name in habit.excuses:
+    for name in (*habit.excuses, *GENERAL):
         excuse = EXCUSES[name]
         if variant.kind not in excuse.kinds:
             continue
@@ -152,7 +159,7 @@ def worse(trials):
     for trial in trials:
         row = results.get(trial.debugger, {}).get("rows", {}).get(trial.habit.name, {})
         known = row.get(str(trial.variant), ["same"])[0]
-        if ORDER.index(trial.outcome) > ORDER.index(known) or trial.outcome == "broken" and not trial.habit.known:
+        if ORDER.index(trial.outcome) > ORDER.index(known) or trial.outcome == "broken" and not why(trial.debugger, trial.habit.name):
             found.append(trial)
     return found
 
