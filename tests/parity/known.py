@@ -7,7 +7,6 @@ OBJECT = "gdb does not know a private object as a shared library, nor by its fil
 PLT = "entries of the PLT have no names in private objects"
 HELPERS = "CPython's own commands are not there without our scripts"
 ENDED = "breakpoints in private code lose their places when the program ends"
-LINES = "lldb knows names only; lines, arguments and variables take `gorgon symbols`"
 
 KNOWN = {"gdb": {
     "break *ADDRESS of a function": COPY,
@@ -47,4 +46,4 @@ KNOWN = {"gdb": {
 
 def why(debugger, habit):
     """The reason, or None."""
-    return LINES if debugger == "lldb" else KNOWN[debugger].get(habit)
+    return KNOWN.get(debugger, {}).get(habit)
