@@ -65,7 +65,7 @@ CHILDREN := $(BUILD)/share/gorgon/children/gorgon.py
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
 .PHONY: all docs-process examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
-	check-gdb check-lldb bench-debug check-roots fuzzers demo setup venv \
+	check-gdb check-lldb check-parity parity docs-parity bench-debug check-roots fuzzers demo setup venv \
 	bench format lint compile_commands.json install install-jitreg uninstall clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -155,6 +155,13 @@ $(BUILD)/inventory: $(BUILD)/obj/tests/inventory.o $(BUILD)/libgorgon.a $(BUILD)
 docs-process: $(BUILD)/inventory
 	$(PYTHON3) tools/process.py $< docs/process.md
 
+# The whole table, an hour; TESTS as tests/parity/parity.py takes them.
+parity: all $(PARITY)
+	BUILD=$(abspath $(BUILD)) $(PYTHON3) tests/parity/parity.py --write $(TESTS)
+
+docs-parity:
+	$(PYTHON3) tests/parity/page.py docs/parity.md
+
 # Pages of section 3, out of the header; see tools/manual.py.
 $(BUILD)/man/gorgon.3: loader/gorgon.h tools/manual.py
 	@$(if $(Q),echo "  MAN     $(@D)")
@@ -214,6 +221,7 @@ $(BUILD)/tests/test_jitreg_debuginfo: private WRAP := dlopen
 
 # Objects that the tests load; see tests/modules/README.md.
 include tests/modules/modules.mk
+include tests/parity/parity.mk
 
 # Hosts in C and C++; see examples/README.md.
 EXAMPLE_NAMES := python_api symbol_provider custom_library pool
@@ -247,10 +255,10 @@ check:
 	@tools/setup.sh $(DEPS)
 	+@$(MAKE) --no-print-directory check-all
 
-check-all: all $(UNITS) $(MODULES) $(EXAMPLES) venv
+check-all: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES) venv
 	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/run.py $(TESTS)
 
-check-unit check-run check-jitreg check-symdump check-gdb check-lldb: all $(UNITS) $(MODULES) $(EXAMPLES) venv
+check-unit check-run check-jitreg check-symdump check-gdb check-lldb check-parity: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES) venv
 	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/run.py $(@:check-%=%) $(TESTS)
 
 # Benchmarks; JSON=1 for figures to work with.

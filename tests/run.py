@@ -27,7 +27,7 @@ sys.dont_write_bytecode = True
 import harness  # noqa: E402
 from excerpt import excerpt  # noqa: E402
 
-KINDS = ["unit", "run", "jitreg", "symdump", "gdb", "lldb"]
+KINDS = ["unit", "run", "jitreg", "symdump", "gdb", "lldb", "parity"]
 
 # Lines of why a case has failed: where it happens; at the end for one, for all together, and for each at least.
 AT_ONCE, ONE, ALL, LEAST = 200, 40, 60, 10

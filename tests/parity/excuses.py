@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+"""Why answers may differ. Habit.excuses names these; GENERAL ones belong to every habit."""
+
+from habits import Excuse, instead, without
+
+
+def once(text):
+    """Lines that follow a line that says the same are left out."""
+    found = []
+    for line in text.splitlines():
+        if not found or line != found[-1]:
+            found.append(line)
+    return "\n".join(found)
+
+
+EXCUSES = {
+    "a line each": Excuse("gdb answers for each place of a function, and each copy is one", once),
+    "a note each": Excuse("gdb's note that another breakpoint is there comes for each place, and each copy is one", once),
+    "built-in functions": Excuse("our scripts give CPython's helper the name of the function that is called, which it cannot read "
+                                 "beside an optimized libpython", without(r"^  <built-in method .*\n"), ("scripts",)),
+    "values of objects": Excuse("CPython's own printers for gdb come with a libpython that gdb knows as a shared library, or with our "
+                                "scripts", instead(r"\b(self|args|func|callable|timeout_obj|kwargs|object)( ?= ?)(<.*? at remote ADDR>|\(.*?\)"
+                                                   r"|ADDR|\d+)(?=[,)\n]|$)", r"\1\2OBJECT"), ("plain",)),
+}
+GENERAL = ("values of objects",)
