@@ -139,7 +139,7 @@ static void *hold_path(const char *path, dev_t dev, ino_t ino, off_t size)
 	return hold;
 }
 
-/* The file as it is on disk, when it has our key. Locked, so that it stays. */
+/* Open the file on disk when it has our key. It is locked, so that no other process removes it. */
 static bool read_file(struct search *c, const char *path)
 {
 	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;

@@ -207,7 +207,7 @@ static int read_table(struct jitreg_abbrev_table *table)
 	return c.bad ? -ENOEXEC : 0;
 }
 
-/* The table at an offset. Units of one library may share it. */
+/* Find the abbreviation table at an offset, or read it: several units of a library may use the table. */
 static int find_table(struct finder *f, const struct jitreg_dwarf *dwarf, uint64_t off,
 		      const struct jitreg_abbrev_table **ret)
 {

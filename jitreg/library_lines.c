@@ -208,7 +208,7 @@ static int make_key(struct maker *m)
 	return fclose(out) ? -ENOMEM : 0;
 }
 
-/* A file of the cache is not damaged, unless the disk is. */
+/* We wrote the file of the cache ourselves, and whole: only a failing disk can have damaged it. */
 static int read_section(const struct jitreg_cached *file, const char *name, struct jitreg_bytes *ret)
 {
 	const Elf64_Shdr *shdr = jitreg_file_section(file->bytes, name);

@@ -538,7 +538,7 @@ static const char *or_empty(const char *text)
 	return text ? text : "";
 }
 
-/* A line table's folders from 1 on; 0 is the unit's. */
+/* Folders in a line table are numbered from 1 here; number 0 is the folder of the unit. */
 static uint64_t add_folder(struct builder *b, const char *unit_folder, const struct file *file)
 {
 	bool is_elsewhere = *file->folder != '/' && strcmp(file->unit_folder, unit_folder) != 0;
