@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/signals.c, process.c: libraries that report errors to themselves as signals.
+// loader/elf/signals.c, process.c: libraries that report errors to themselves as signals, and
+// handlers that one thread replaces while another thread is in them.
 
 #define _GNU_SOURCE
+#include "elf/ns.h"
+#include "elf/signals.h"
 #include "helpers.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -56,11 +60,67 @@ static void kill_of_oneself_without_a_handler_ends_the_process(void **state)
 	assert_int_equal(test_in_child(fall, NULL), -SIGABRT);
 }
 
+static unsigned long wrong, handled;
+static bool over;
+
+static void takes_number(int number)
+{
+	__atomic_fetch_add(&handled, number == SIGUSR1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&wrong, number != SIGUSR1, __ATOMIC_RELAXED);
+}
+
+// Crashes, or counts, if it is called as a handler without SA_SIGINFO is.
+static void takes_info(int number, siginfo_t *info, void *context)
+{
+	(void)context;
+	__atomic_fetch_add(&handled, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&wrong, info->si_signo != number, __ATOMIC_RELAXED);
+}
+
+static void *send(void *arg)
+{
+	while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE))
+		raise(SIGUSR1);
+	return arg;
+}
+
+static int race(void *arg)
+{
+	const struct sigaction number = {.sa_handler = takes_number}, none = {.sa_handler = SIG_DFL},
+			       info = {.sa_sigaction = takes_info, .sa_flags = SA_SIGINFO},
+			       leftover = {.sa_handler = SIG_DFL, .sa_flags = SA_SIGINFO};
+	const struct sigaction *const all[] = {&info, &number, &info, &none, &number, &leftover};
+	struct gorgon_ns *ns = test_ns(), *other = test_ns();
+	pthread_t senders[3];
+
+	(void)arg;
+	alarm(60);
+	signal(SIGUSR1, takes_number); // the host's: there is a handler at each moment
+	gorgon_signal_action(SIGUSR1, &info, NULL, other); // keeps the dispatcher installed
+	for (size_t i = 0; i < sizeof(senders) / sizeof(*senders); i++)
+		pthread_create(&senders[i], NULL, send, NULL);
+	for (size_t i = 0; i < 300000; i++)
+		gorgon_signal_action(SIGUSR1, all[i % (sizeof(all) / sizeof(*all))], NULL, ns);
+	__atomic_store_n(&over, true, __ATOMIC_RELEASE);
+	for (size_t i = 0; i < sizeof(senders) / sizeof(*senders); i++)
+		pthread_join(senders[i], NULL);
+	test_ns_destroy(ns);
+	test_ns_destroy(other);
+	return wrong || !handled;
+}
+
+static void actions_can_be_replaced_while_their_signals_arrive(void **state)
+{
+	(void)state;
+	assert_int_equal(test_in_child(race, NULL), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kill_of_oneself_by_a_fault_is_the_threads),
 		cmocka_unit_test(kill_of_oneself_without_a_handler_ends_the_process),
+		cmocka_unit_test(actions_can_be_replaced_while_their_signals_arrive),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,7 +42,9 @@
 //
 // The dispatcher runs at any time on any thread and takes no lock. Views are in a list
 // that only grows at its head with release stores; a view that goes is unlinked, and
-// freed once no dispatcher is running elsewhere that may have seen it. A handler may leave
+// freed once no dispatcher is running elsewhere that may have seen it. An action can be
+// replaced on one thread while a dispatcher on another thread reads it, so what dispatchers
+// read of an action is one atomic word (`brief`). A handler may leave
 // by siglongjmp() (cysignals' do, for each error that PARI reports): a dispatcher that calls
 // the one of its own thread's view has finished with all views before. `lock` orders
 // writers; it is a leaf, and all signals are blocked while it is held.
@@ -62,11 +64,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+// What a dispatcher needs to know of an action: the address of the function, SIG_DFL or
+// SIG_IGN. TAKES_INFO is added for a function that is called with three arguments
+// (SA_SIGINFO). No address of a function in user space has that bit.
+typedef uintptr_t brief;
+
+#define TAKES_INFO ((brief)1 << (sizeof(brief) * 8 - 1))
+
 struct gorgon_signals {
 	struct gorgon_signals *next;
-	struct sigaction actions[NSIG];
+	struct sigaction actions[NSIG]; // under `lock`
+	brief briefs[NSIG];		// of `actions`; atomic
 	uint64_t set;	   // bit per signal: the view has an opinion
-	uint64_t function; // bit per signal: that is a function; atomic
 	uint64_t pending;  // bit per signal: sent on to `thread`; atomic
 	uint64_t timed;	   // bit per signal: timers of the view send it
 	pthread_t thread;
@@ -94,7 +103,8 @@ struct timer {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gorgon_signals *views; // atomic
 static struct timer *timers;	     // atomic
-static struct sigaction host[NSIG];
+static struct sigaction host[NSIG];  // under `lock`
+static brief host_briefs[NSIG];	     // of `host`; atomic
 static uint64_t dispatched; // bit per signal: our dispatcher is installed
 static uint64_t ignored;    // bit per signal: SIG_IGN is installed for a view
 static unsigned running;    // dispatchers that look at views; atomic
@@ -131,25 +141,50 @@ static bool is_fault(int number, const siginfo_t *info)
 	return gorgon_signal_is_fault(number) && (info->si_code > 0 || info->si_code == SI_TKILL);
 }
 
-static void call(const struct sigaction *action, int number, siginfo_t *info, void *context)
+static bool is_function(brief action)
 {
-	// First: whoever resets a handler may leave SA_SIGINFO set.
-	if (action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN)
-		return;
-	if (action->sa_flags & SA_SIGINFO)
-		action->sa_sigaction(number, info, context);
-	else
-		action->sa_handler(number);
+	return action != (brief)SIG_DFL && action != (brief)SIG_IGN;
 }
 
-static bool has_function(const struct gorgon_signals *view, int number)
+static brief brief_of(const struct sigaction *action)
 {
-	return __atomic_load_n(&view->function, __ATOMIC_ACQUIRE) & bit(number);
+	brief ret = (brief)action->sa_handler;
+
+	// Whoever resets a handler may leave SA_SIGINFO set.
+	return is_function(ret) && action->sa_flags & SA_SIGINFO ? ret | TAKES_INFO : ret;
+}
+
+static void call(brief action, int number, siginfo_t *info, void *context)
+{
+	if (!is_function(action))
+		return;
+	if (action & TAKES_INFO)
+		((void (*)(int, siginfo_t *, void *))(action & ~TAKES_INFO))(number, info, context);
+	else
+		((sighandler_t)action)(number);
+}
+
+static brief action_of(const struct gorgon_signals *view, int number)
+{
+	return __atomic_load_n(&view->briefs[number], __ATOMIC_ACQUIRE);
+}
+
+static brief action_of_host(int number)
+{
+	return __atomic_load_n(&host_briefs[number], __ATOMIC_ACQUIRE);
 }
 
 static bool ignores(const struct gorgon_signals *view, int number)
 {
-	return view->set & bit(number) && view->actions[number].sa_handler == SIG_IGN;
+	return action_of(view, number) == (brief)SIG_IGN;
+}
+
+// The process's action becomes the default.
+static void install_default(int number)
+{
+	const struct sigaction action = {.sa_handler = SIG_DFL};
+
+	sigaction(number, &action, NULL);
 }
 
 // What a process does that has no handler.
@@ -187,10 +222,15 @@ static void end_look(void)
 // effect when the instruction runs again (or abort() raises again).
 static void give_fault_to_host(int number, siginfo_t *info, void *context)
 {
-	if (host[number].sa_handler != SIG_DFL && host[number].sa_handler != SIG_IGN)
-		call(&host[number], number, info, context);
-	else
-		sigaction(number, &host[number], NULL);
+	brief action = action_of_host(number);
+
+	if (is_function(action)) {
+		call(action, number, info, context);
+	} else {
+		const struct sigaction none = {.sa_handler = (sighandler_t)action};
+
+		sigaction(number, &none, NULL);
+	}
 }
 
 // What the kernel tells of another program's child is not for this view.
@@ -204,21 +244,23 @@ static bool may_concern(const struct gorgon_signals *view, int number, const sig
 
 static void spread(int number, siginfo_t *info, void *context)
 {
-	struct sigaction own = {.sa_handler = SIG_DFL};
+	brief own = (brief)SIG_DFL, hosts = action_of_host(number);
 	struct gorgon_signals *view;
 	bool taken = false;
 
 	begin_look();
 	view = __atomic_load_n(&views, __ATOMIC_ACQUIRE);
 	for (; view; view = __atomic_load_n(&view->next, __ATOMIC_ACQUIRE)) {
-		taken |= view->deliver && ignores(view, number);
-		if (!view->deliver || !has_function(view, number) || !may_concern(view, number, info))
+		brief action = action_of(view, number);
+
+		taken |= view->deliver && action == (brief)SIG_IGN;
+		if (!view->deliver || !is_function(action) || !may_concern(view, number, info))
 			continue;
 		taken = true;
 		if (view == mine) {
-			own = view->actions[number];
+			own = action;
 		} else if (!__atomic_load_n(&view->has_thread, __ATOMIC_ACQUIRE)) {
-			call(&view->actions[number], number, info, context);
+			call(action, number, info, context);
 		} else {
 			__atomic_or_fetch(&view->pending, bit(number), __ATOMIC_ACQ_REL);
 			pthread_kill(view->thread, number);
@@ -227,12 +269,12 @@ static void spread(int number, siginfo_t *info, void *context)
 	end_look();
 	// Only views that keep out of it or have timers, none that ignores it: it ends the process as
 	// it would without them.
-	if (!taken && ends_by_default(number) && host[number].sa_handler == SIG_DFL) {
-		sigaction(number, &host[number], NULL);
+	if (!taken && ends_by_default(number) && hosts == (brief)SIG_DFL) {
+		install_default(number);
 		raise(number);
 	}
-	call(&host[number], number, info, context);
-	call(&own, number, info, context);
+	call(hosts, number, info, context);
+	call(own, number, info, context);
 }
 
 // The view whose code runs on this thread: of the interpreter's main thread, or of one
@@ -248,9 +290,10 @@ static struct gorgon_signals *view_of_thread(void)
 static void give_fault(int number, siginfo_t *info, void *context)
 {
 	const struct gorgon_signals *view = view_of_thread();
+	brief action = view ? action_of(view, number) : (brief)SIG_DFL;
 
-	if (view && has_function(view, number))
-		call(&view->actions[number], number, info, context);
+	if (is_function(action))
+		call(action, number, info, context);
 	else
 		give_fault_to_host(number, info, context);
 }
@@ -258,13 +301,14 @@ static void give_fault(int number, siginfo_t *info, void *context)
 static void give_to_thread(int number, siginfo_t *info, void *context,
 			   const struct gorgon_signals *view)
 {
-	call(has_function(view, number) ? &view->actions[number] : &host[number], number, info,
-	     context);
+	brief action = action_of(view, number);
+
+	call(is_function(action) ? action : action_of_host(number), number, info, context);
 }
 
 // The next view of this thread that has been sent this signal, and its action; false when
 // there is none.
-static bool take_pending(int number, struct sigaction *ret)
+static bool take_pending(int number, brief *ret)
 {
 	struct gorgon_signals *view;
 	bool found = false;
@@ -275,8 +319,8 @@ static bool take_pending(int number, struct sigaction *ret)
 		found = __atomic_load_n(&view->has_thread, __ATOMIC_ACQUIRE) &&
 			pthread_equal(view->thread, pthread_self()) &&
 			__atomic_fetch_and(&view->pending, ~bit(number), __ATOMIC_ACQ_REL) & bit(number);
-		if (found && has_function(view, number))
-			*ret = view->actions[number];
+		if (found)
+			*ret = action_of(view, number);
 	}
 	end_look();
 	return found;
@@ -286,13 +330,12 @@ static bool take_pending(int number, struct sigaction *ret)
 // view when interpreters call each other through the host.
 static bool give_pending(int number, siginfo_t *info, void *context)
 {
-	struct sigaction action = {.sa_handler = SIG_DFL};
+	brief action;
 	bool any = false;
 
 	while (mine && take_pending(number, &action)) {
 		any = true;
-		call(&action, number, info, context);
-		action.sa_handler = SIG_DFL;
+		call(action, number, info, context);
 	}
 	return any;
 }
@@ -321,36 +364,40 @@ static void dress(siginfo_t *info, enum gorgon_timer_look look)
 	}
 }
 
-// What a view does about its timer's signal on this thread: @ret stays the default for nothing.
-static void choose(struct gorgon_signals *view, int *number, struct sigaction *ret)
+// What a view does about its timer's signal on this thread: SIG_DFL means nothing more.
+static brief choose(struct gorgon_signals *view, int *number)
 {
-	if (has_function(view, *number)) {
+	brief action = action_of(view, *number);
+
+	if (is_function(action)) {
 		bool has_thread = __atomic_load_n(&view->has_thread, __ATOMIC_ACQUIRE);
 
-		if (!has_thread || view_of_thread() == view || pthread_equal(view->thread, pthread_self())) {
-			*ret = view->actions[*number];
-		} else {
-			__atomic_or_fetch(&view->pending, bit(*number), __ATOMIC_ACQ_REL);
-			pthread_kill(view->thread, *number);
-		}
-	} else if (!ignores(view, *number) && ends_by_default(*number)) {
-		if (has_function(view, SIGINT)) {
+		if (!has_thread || view_of_thread() == view || pthread_equal(view->thread, pthread_self()))
+			return action;
+		__atomic_or_fetch(&view->pending, bit(*number), __ATOMIC_ACQ_REL);
+		pthread_kill(view->thread, *number);
+	} else if (action != (brief)SIG_IGN && ends_by_default(*number)) {
+		brief interrupt = action_of(view, SIGINT);
+
+		if (is_function(interrupt)) {
 			__atomic_store_n(&view->ended_by, *number, __ATOMIC_RELAXED);
 			*number = SIGINT;
-			*ret = view->actions[SIGINT];
-		} else if (gorgon_signals_tid(view)) {
+			return interrupt;
+		}
+		if (gorgon_signals_tid(view)) {
 			__atomic_store_n(&view->missed, *number, __ATOMIC_RELAXED);
 		} else {
-			sigaction(*number, ret, NULL); // of nobody's program
+			install_default(*number); // of nobody's program
 			raise(*number);
 		}
 	}
+	return (brief)SIG_DFL;
 }
 
 // The signal of a view's timer; false when it is not one.
 static bool give_timer(int number, siginfo_t *info, void *context)
 {
-	struct sigaction action = {.sa_handler = SIG_DFL};
+	brief action = (brief)SIG_DFL;
 	const struct timer *timer;
 	struct gorgon_signals *view;
 
@@ -360,10 +407,10 @@ static bool give_timer(int number, siginfo_t *info, void *context)
 		view = __atomic_load_n(&timer->view, __ATOMIC_ACQUIRE);
 		dress(info, timer->look);
 		if (view)
-			choose(view, &number, &action);
+			action = choose(view, &number);
 	}
 	end_look();
-	call(&action, number, info, context);
+	call(action, number, info, context);
 	return timer;
 }
 
@@ -403,7 +450,7 @@ static void install(int number)
 		function |= (view->timed & bit(number)) != 0;
 		if (!(view->set & bit(number)))
 			continue;
-		if (view->function & bit(number)) {
+		if (is_function((brief)wanted->sa_handler)) {
 			function = true;
 			// Interrupted calls must fail with EINTR when one view counts on it.
 			if (!(wanted->sa_flags & SA_RESTART))
@@ -413,8 +460,10 @@ static void install(int number)
 			ignore = true;
 		}
 	}
-	if (!is_ours)
+	if (!is_ours) {
 		sigaction(number, NULL, &host[number]);
+		__atomic_store_n(&host_briefs[number], brief_of(&host[number]), __ATOMIC_RELEASE);
+	}
 	dispatched &= ~bit(number);
 	ignored &= ~bit(number);
 	memset(&action, 0, sizeof(action));
@@ -652,7 +701,7 @@ bool gorgon_signals_send(struct gorgon_signals *view, int number)
 
 	gorgon_masked_lock(&lock, &saved);
 	// A host that has put its own action in place of the dispatcher would be killed by it.
-	ret = has_function(view, number) && !sigaction(number, NULL, &now) &&
+	ret = is_function(action_of(view, number)) && !sigaction(number, NULL, &now) &&
 	      now.sa_sigaction == dispatch;
 	if (ret) {
 		__atomic_or_fetch(&view->pending, bit(number), __ATOMIC_ACQ_REL);
@@ -700,7 +749,7 @@ void gorgon_signals_after_fork(bool child)
 			continue;
 		dropped |= view->set;
 		view->set = 0;
-		view->function = 0;
+		memset(view->briefs, 0, sizeof(view->briefs));
 	}
 	for (struct timer *timer = child ? timers : NULL; timer; timer = timer->next) {
 		timer->id = -1;
@@ -738,13 +787,9 @@ int gorgon_signal_action(int number, const struct sigaction *action, struct siga
 	else
 		sigaction(number, NULL, &before);
 	if (action) {
-		bool function = action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
-
-		__atomic_and_fetch(&view->function, ~bit(number), __ATOMIC_ACQ_REL);
 		view->actions[number] = *action;
 		view->set |= bit(number);
-		if (function)
-			__atomic_or_fetch(&view->function, bit(number), __ATOMIC_ACQ_REL);
+		__atomic_store_n(&view->briefs[number], brief_of(action), __ATOMIC_RELEASE);
 		install(number);
 	}
 	gorgon_masked_unlock(&lock, &saved);
