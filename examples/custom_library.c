@@ -34,14 +34,14 @@ static const struct gorgon_provider provider = {.find = gorgon_table_find, .ctx 
 
 static void run(const char *which, const char *program, const char *library)
 {
-	struct gorgon_interp_opts opts = {.size = sizeof(opts)};
+	struct gorgon_ns_opts ns_opts = {.size = sizeof(ns_opts)};
+	struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = &ns_opts};
 	bool (*evaluate)(const char *, char *, size_t);
 	struct gorgon_interp *interp;
 	struct gorgon_object *object;
 	char name[100], error[100];
 
-	opts.ns.size = sizeof(opts.ns);
-	opts.ns.provider = &provider;
+	ns_opts.provider = &provider;
 	check(gorgon_interp_create(&opts, &interp));
 	check(gorgon_interp_start(interp, NULL));
 	check(gorgon_interp_run_string(interp, program, NULL));

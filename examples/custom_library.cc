@@ -16,11 +16,13 @@ static void run(const char *which, const char *program, const char *path)
 {
 	gorgon::provider provider{{"host_log", reinterpret_cast<void *>(host_log)}};
 	gorgon_interp_opts opts{};
+	gorgon_ns_opts ns_opts{};
 	char name[100], error[100];
 
 	opts.size = sizeof(opts);
-	opts.ns.size = sizeof(opts.ns);
-	opts.ns.provider = provider.get();
+	ns_opts.size = sizeof(ns_opts);
+	ns_opts.provider = provider.get();
+	opts.ns = &ns_opts;
 	gorgon::interpreter interp(&opts);
 	interp.run_string(program);
 	gorgon::library library(interp, path);

@@ -36,11 +36,11 @@ int main(void)
 		{NULL, NULL},
 	};
 	struct gorgon_provider provider = {.find = gorgon_table_find, .ctx = table};
-	struct gorgon_interp_opts opts = {.size = sizeof(opts)};
+	struct gorgon_ns_opts ns_opts = {.size = sizeof(ns_opts)};
+	struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = &ns_opts};
 	struct gorgon_interp *interp;
 
-	opts.ns.size = sizeof(opts.ns);
-	opts.ns.provider = &provider;
+	ns_opts.provider = &provider;
 	check(gorgon_interp_create(&opts, &interp));
 	check(gorgon_interp_start(interp, NULL));
 	check(gorgon_interp_run_string(interp,

@@ -12,10 +12,12 @@ try {
 	gorgon::provider provider{{"host_add", reinterpret_cast<void *>(add)},
 				  {"getpid", reinterpret_cast<void *>(no_pid)}};
 	gorgon_interp_opts opts{};
+	gorgon_ns_opts ns_opts{};
 
 	opts.size = sizeof(opts);
-	opts.ns.size = sizeof(opts.ns);
-	opts.ns.provider = provider.get();
+	ns_opts.size = sizeof(ns_opts);
+	ns_opts.provider = provider.get();
+	opts.ns = &ns_opts;
 	gorgon::interpreter interp(&opts);
 	interp.run_string("import ctypes, os\n"
 			  "host = ctypes.CDLL(None)\n"

@@ -23,8 +23,11 @@
  * - Signals: nothing here is async-signal-safe but gorgon_waitpid() with WNOHANG.
  * - Strings that are passed in are copied. Addresses are run-time addresses.
  * - The library never prints and never ends the process.
- * - Option structures start with their own size; a zeroed structure with the
- *   size set means defaults.
+ * - Structures of options and figures start with their own size, which the caller sets to
+ *   sizeof; everything else zero means defaults. They may grow at the end in later versions.
+ *   What a shorter structure of an older caller does not have is the default. In a longer one
+ *   of a newer caller the bytes that this library does not know must be zero, or the call
+ *   fails with GORGON_ERROR_ARGUMENT; figures that it does not know are set to zero.
  */
 #ifndef GORGON_H
 #define GORGON_H
@@ -256,7 +259,7 @@ struct gorgon_ns_opts {
  * @param      opts  NULL for defaults.
  * @param[out] ret   To be released with gorgon_ns_destroy().
  * @return GORGON_ERROR_NOMEM, GORGON_ERROR_OS (no memory map left),
- *         GORGON_ERROR_ARGUMENT (opts->size unknown, a pattern that cannot be obeyed). Since 0.1.
+ *         GORGON_ERROR_ARGUMENT (options of a wrong size, a pattern that cannot be obeyed). Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_ns_create(const struct gorgon_ns_opts *opts, struct gorgon_ns **ret);
@@ -349,7 +352,7 @@ struct gorgon_open_opts {
  * opens itself, then or later, is loaded without them.
  *
  * @param opts  NULL for defaults. Not used after the call.
- * @return every error of gorgon_object_open(), and GORGON_ERROR_ARGUMENT (opts->size unknown,
+ * @return every error of gorgon_object_open(), and GORGON_ERROR_ARGUMENT (options of a wrong size,
  *         an object of another namespace in @c search). Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
@@ -560,7 +563,7 @@ struct gorgon_interp_opts {
 	 * executable does, but for PYTHONHOME in the process's environment, which is for others
 	 * unless there is no standard library where the libpython is. */
 	const char *python;
-	struct gorgon_ns_opts ns; /**< ns.size 0 means defaults. */
+	const struct gorgon_ns_opts *ns; /**< NULL for defaults; read during the call only. */
 	/** Tell start-up from running in the statistics. Costs an audit hook (PEP 578),
 	 * which slows the events that Python audits. */
 	bool timing;
@@ -653,7 +656,7 @@ struct gorgon_start_opts {
  *
  * @param opts  NULL for defaults.
  * @return GORGON_ERROR_BUSY (it was started before, or has run a program), GORGON_ERROR_PYTHON
- *         (Python refused: the message has its own), GORGON_ERROR_ARGUMENT (opts->size unknown),
+ *         (Python refused: the message has its own), GORGON_ERROR_ARGUMENT (options of a wrong size),
  *         GORGON_ERROR_EXCEPTION, GORGON_ERROR_NOMEM. After a failure, unless the arguments were
  *         wrong, the interpreter can only be destroyed. Since 0.1.
  */
@@ -906,18 +909,18 @@ struct gorgon_interp_stats {
 
 /** Read the counters; any thread, any time. Times are in nanoseconds of CLOCK_MONOTONIC. */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
-gorgon_interp_get_stats(struct gorgon_interp *interp, struct gorgon_interp_stats *stats);
+gorgon_interp_get_stats(struct gorgon_interp *interp, struct gorgon_interp_stats *ret);
 
 /* ---- pools: warmed interpreters for work from any thread ---------------- */
 
 /** Options of gorgon_pool_create(). */
 struct gorgon_pool_opts {
 	size_t size; /**< sizeof(struct gorgon_pool_opts) */
-	/** Of each interpreter; a size of 0 means defaults. Their strings are not copied and must
-	 * live as long as the pool. Signals of the process do not reach a pool: ns.no_signals
-	 * is always set. */
-	struct gorgon_interp_opts interp;
-	struct gorgon_start_opts start;
+	/** Of each interpreter; NULL for defaults. The structures are copied, their strings are
+	 * not and must live as long as the pool. Signals of the process do not reach a pool:
+	 * no_signals in struct gorgon_ns_opts is always set. */
+	const struct gorgon_interp_opts *interp;
+	const struct gorgon_start_opts *start;
 	unsigned count;	     /**< interpreters; 0 for as many as there are processors */
 	unsigned queue_size; /**< jobs that may wait; 0 for twice @c count */
 	/** Statements to run in each interpreter before its first job, as
@@ -1057,7 +1060,7 @@ struct gorgon_array_opts {
  * Create an array over new memory or the host's own.
  *
  * @param[out] ret  Held once, by the caller: to be given back with gorgon_array_release().
- * @return GORGON_ERROR_ARGUMENT (opts->size unknown; a format that is not one, has Python
+ * @return GORGON_ERROR_ARGUMENT (options of a wrong size; a format that is not one, has Python
  *         objects or contradicts item_size; a negative shape; more than 64 dimensions; more
  *         bytes than there are addresses), GORGON_ERROR_NOMEM. After a failure @c destroy
  *         has not been called and will not be. Since 0.1.

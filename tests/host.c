@@ -57,7 +57,7 @@ static void create(int i, const char *python)
 	struct gorgon_interp_opts opts = {
 		.size = sizeof(opts),
 		.python = python,
-		.ns.debug = debug,
+		.ns = &(struct gorgon_ns_opts){.size = sizeof(struct gorgon_ns_opts), .debug = debug},
 		.files = GORGON_FILES_THREAD, // the threads below do nothing else
 	};
 

@@ -54,8 +54,10 @@ static int use_loader(void **state)
 
 static int use_packs(void **state)
 {
+	static const struct gorgon_ns_opts lazy = {.size = sizeof(lazy), .debug = GORGON_DEBUG_LAZY};
+
 	use_loader(state);
-	opts.ns = (struct gorgon_ns_opts){.size = sizeof(opts.ns), .debug = GORGON_DEBUG_LAZY};
+	opts.ns = &lazy;
 	return 0;
 }
 

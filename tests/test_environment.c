@@ -28,7 +28,9 @@ static struct gorgon_ns *ns_with(const char *const *environment)
 static struct gorgon_interp *start_with(const char *const *environment)
 {
 	struct gorgon_interp_opts opts = {
-		.size = sizeof(opts), .ns = {.size = sizeof(opts.ns), .environment = environment}};
+		.size = sizeof(opts),
+		.ns = &(struct gorgon_ns_opts){.size = sizeof(struct gorgon_ns_opts),
+					     .environment = environment}};
 
 	return test_interp_start(&opts, NULL);
 }

@@ -90,12 +90,12 @@ static ssize_t write_nowhere(void *ctx, int fd, const void *data, size_t size)
 static void interp_main_with_a_function_of_the_host_runs_on_its_thread(void **state)
 {
 	pthread_t wrote;
-	struct gorgon_interp_opts opts = {.size = sizeof(opts)};
+	const struct gorgon_ns_opts ns_opts = {
+		.size = sizeof(ns_opts), .write_output = write_nowhere, .write_ctx = &wrote};
+	const struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = &ns_opts};
 	struct gorgon_interp *interp;
 
 	(void)state;
-	opts.ns = (struct gorgon_ns_opts){
-		.size = sizeof(opts.ns), .write_output = write_nowhere, .write_ctx = &wrote};
 	assert_ok(gorgon_interp_create(&opts, &interp));
 	assert_int_equal(run_main(interp, "print(1)"), 0);
 	assert_true(pthread_equal(wrote, pthread_self()));

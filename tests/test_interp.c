@@ -241,7 +241,9 @@ static void interp_main_output_goes_to_the_callback(void **state)
 	char text[256] = "";
 	struct gorgon_interp_opts opts = {
 		.size = sizeof(opts),
-		.ns = {.size = sizeof(opts.ns), .write_output = keep_output, .write_ctx = text},
+		.ns = &(struct gorgon_ns_opts){.size = sizeof(struct gorgon_ns_opts),
+					     .write_output = keep_output,
+					     .write_ctx = text},
 	};
 	struct gorgon_interp *interp = test_interp_create(&opts);
 
@@ -263,9 +265,9 @@ static void interp_main_two_copies_have_different_none(void **state)
 	for (int i = 0; i < 2; i++) {
 		struct gorgon_interp_opts opts = {
 			.size = sizeof(opts),
-			.ns = {.size = sizeof(opts.ns),
-			       .write_output = keep_output,
-			       .write_ctx = text[i]},
+			.ns = &(struct gorgon_ns_opts){.size = sizeof(struct gorgon_ns_opts),
+						     .write_output = keep_output,
+						     .write_ctx = text[i]},
 		};
 
 		both[i] = test_interp_create(&opts);

@@ -58,8 +58,8 @@ static void interrupt_main_thread_in_a_loop_and_in_system_calls(void **state)
 		REACHED "import os; r, w = os.pipe(); os.read(r, 1)\n",
 		REACHED "import threading; threading.Lock().acquire() and threading.Event().wait()\n",
 	};
-	struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = {.size = sizeof(opts.ns),
-								      .no_signals = true}};
+	const struct gorgon_ns_opts ns_opts = {.size = sizeof(ns_opts), .no_signals = true};
+	const struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = &ns_opts};
 	struct gorgon_interp *interp;
 
 	(void)state;
@@ -261,8 +261,8 @@ static void interrupt_while_in_another_interpreter_comes_afterwards(void **state
 // Python in it handles SIGINT and does not get it: the process ends as without Python.
 static int send_ctrl_c(void *arg)
 {
-	struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = {.size = sizeof(opts.ns),
-								      .no_signals = true}};
+	const struct gorgon_ns_opts ns_opts = {.size = sizeof(ns_opts), .no_signals = true};
+	const struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = &ns_opts};
 
 	test_interp_start(arg ? NULL : &opts, NULL);
 	kill(getpid(), SIGINT);

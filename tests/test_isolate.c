@@ -184,7 +184,8 @@ static void interp_destroy_leaves_no_object(void **state)
 
 static void pool_submit_works_under_each_strategy(void **state)
 {
-	struct gorgon_pool_opts opts = {.size = sizeof(opts), .interp = options(state), .count = 2,
+	const struct gorgon_interp_opts interp = options(state);
+	struct gorgon_pool_opts opts = {.size = sizeof(opts), .interp = &interp, .count = 2,
 					.warm_up = "import decimal\ndef f(x): return x + 1"};
 	struct gorgon_value one = {.kind = GORGON_VALUE_INT, .integer = 1}, ret;
 	struct gorgon_value args = {.kind = GORGON_VALUE_LIST, .list = {&one, 1}};
@@ -349,11 +350,12 @@ static void interp_create_linked_refuses_what_needs_the_loader(void **state)
 	struct gorgon_interp *interp;
 	struct gorgon_object *object;
 
-	opts.ns = (struct gorgon_ns_opts){.size = sizeof(opts.ns), .provider = &provider};
+	opts.ns = &(struct gorgon_ns_opts){.size = sizeof(struct gorgon_ns_opts), .provider = &provider};
 	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_UNSUPPORTED, "provider");
-	opts.ns = (struct gorgon_ns_opts){.size = sizeof(opts.ns), .environment = (const char *const[]){NULL}};
+	opts.ns = &(struct gorgon_ns_opts){.size = sizeof(struct gorgon_ns_opts),
+					    .environment = (const char *const[]){NULL}};
 	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_UNSUPPORTED, "environ");
-	opts.ns.environment = NULL;
+	opts.ns = NULL;
 	interp = test_interp_create(&opts);
 	assert_error(gorgon_interp_start(interp, &limit), GORGON_ERROR_UNSUPPORTED, "memory_limit");
 	assert_error(gorgon_object_open(gorgon_interp_ns(interp), "build/modules/libbasic.so", 0, &object),

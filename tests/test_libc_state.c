@@ -201,8 +201,8 @@ static void environment_of_an_interpreter_has_its_zone(void **state)
 {
 	struct gorgon_interp_opts opts = {
 		.size = sizeof(opts),
-		.ns = {.size = sizeof(opts.ns),
-		       .environment = (const char *const[]){"TZ=ABC-1ABD,M3.5.0,M10.5.0", NULL}}};
+		.ns = &(struct gorgon_ns_opts){.size = sizeof(struct gorgon_ns_opts),
+					     .environment = (const char *const[]){"TZ=ABC-1ABD,M3.5.0,M10.5.0", NULL}}};
 	struct gorgon_interp *interp = test_interp_start(&opts, NULL);
 
 	(void)state;

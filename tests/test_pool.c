@@ -246,7 +246,8 @@ static void pool_cancel_at_any_time_ends_the_job(void **state)
 static void pool_dead_interpreter_is_replaced(void **state)
 {
 	struct gorgon_pool_opts opts = {.size = sizeof(opts), .count = 1, .warm_up = warm_up,
-					.start.memory_limit = 64 << 20};
+					.start = &(struct gorgon_start_opts){.size = sizeof(struct gorgon_start_opts),
+									     .memory_limit = 64 << 20}};
 	struct gorgon_pool *pool;
 	int64_t number;
 
@@ -268,6 +269,7 @@ static void pool_dead_interpreter_is_replaced(void **state)
 
 static void pool_create_failures_say_why(void **state)
 {
+	const struct gorgon_interp_opts interp = {.size = sizeof(interp), .python = "/nonexistent"};
 	struct gorgon_pool_opts opts = {.size = 1};
 	struct gorgon_pool *pool = NULL;
 
@@ -276,7 +278,7 @@ static void pool_create_failures_say_why(void **state)
 		     "gorgon_pool_opts: size is 1, expected");
 	opts = (struct gorgon_pool_opts){.size = sizeof(opts), .count = 2, .warm_up = "1 / 0"};
 	assert_error(gorgon_pool_create(&opts, &pool), GORGON_ERROR_EXCEPTION, "ZeroDivisionError");
-	opts = (struct gorgon_pool_opts){.size = sizeof(opts), .interp.python = "/nonexistent"};
+	opts = (struct gorgon_pool_opts){.size = sizeof(opts), .interp = &interp};
 	assert_error(gorgon_pool_create(&opts, &pool), GORGON_ERROR_OS, "/nonexistent");
 	assert_null(pool);
 	assert_int_equal(gorgon_interp_count(), 0);
@@ -353,7 +355,7 @@ static void pool_jobs_hold_their_arrays(void **state)
 		.size = sizeof(pool_opts),
 		.count = 1,
 		.warm_up = "memoryview = memoryview",
-		.start = {.size = sizeof(pool_opts.start), .no_site = true},
+		.start = &(struct gorgon_start_opts){.size = sizeof(struct gorgon_start_opts), .no_site = true},
 	};
 	struct gorgon_pool *pool;
 	struct gorgon_value item = {.kind = GORGON_VALUE_ARRAY}, ret;

@@ -98,7 +98,7 @@ static void start_home_of_the_process_is_for_others(void **state)
 		    "assert subprocess.check_output(['printenv', 'PYTHONHOME']) == b'/nonexistent\\n'\n");
 	destroy(interp);
 	unsetenv("PYTHONHOME");
-	opts.ns = (struct gorgon_ns_opts){.size = sizeof(opts.ns), .environment = own};
+	opts.ns = &(struct gorgon_ns_opts){.size = sizeof(struct gorgon_ns_opts), .environment = own};
 	interp = test_interp_create(&opts);
 	assert_error(gorgon_interp_start(interp, NULL), GORGON_ERROR_PYTHON, "Python did not start");
 	destroy(interp);

@@ -47,24 +47,25 @@ static void print_line(void *ctx, const char *line)
 
 static struct gorgon_error *create_one(struct job *job)
 {
+	struct gorgon_ns_opts ns_opts = job->program->ns;
 	struct gorgon_interp_opts opts = {
 		.size = sizeof(opts),
 		.python = job->program->python,
-		.ns = job->program->ns,
+		.ns = &ns_opts,
 		.timing = job->program->timing,
 		.isolate = job->program->isolate,
 		.files = job->program->files,
 	};
 	struct gorgon_error *err;
 
-	opts.ns.size = sizeof(opts.ns);
+	ns_opts.size = sizeof(ns_opts);
 	// The other strategies say of each end that the system's linker keeps objects loaded.
 	if (job->program->isolate == GORGON_ISOLATE_LOADER)
-		opts.ns.log = print_line;
+		ns_opts.log = print_line;
 	if (job->program->label || job->program->count > 1) {
 		job->label = label_create(job->program->label);
-		opts.ns.write_output = job->label ? label_write : NULL;
-		opts.ns.write_ctx = job->label;
+		ns_opts.write_output = job->label ? label_write : NULL;
+		ns_opts.write_ctx = job->label;
 	}
 	err = gorgon_interp_create(&opts, &job->interp);
 	if (err)

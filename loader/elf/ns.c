@@ -22,6 +22,7 @@
 #include "lock.h"
 #include "replace.h"
 #include "signals.h"
+#include "sized.h"
 #include "system.h"
 #include "text.h"
 #include "thread.h"
@@ -136,20 +137,17 @@ struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 					   const struct gorgon_thunk *thunks, size_t thunk_count,
 					   struct gorgon_ns **ret)
 {
+	struct gorgon_ns_opts given;
 	struct gorgon_error *err;
 	struct gorgon_ns *ns;
 
-	if (opts && opts->size && opts->size != sizeof(*opts))
-		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "gorgon_ns_opts: size is %zu, expected %zu", opts->size,
-					   sizeof(*opts));
-	if (opts && (err = gorgon_policy_check(opts->share, opts->keep_private)))
+	if ((err = gorgon_sized_read("gorgon_ns_opts", opts, &given, sizeof(given))) ||
+	    (err = gorgon_policy_check(given.share, given.keep_private)))
 		return err;
 	ns = calloc(1, sizeof(*ns));
 	if (!ns)
 		return &gorgon_error_nomem;
-	if (opts)
-		ns->opts = *opts;
+	ns->opts = given;
 	gorgon_heap_init(&ns->heap);
 	ns->signals = gorgon_signals_create(!ns->opts.no_signals);
 	ns->locale = gorgon_locale_create();
@@ -363,27 +361,24 @@ struct gorgon_error *gorgon_object_open_with(struct gorgon_ns *ns, const char *p
 					     const struct gorgon_open_opts *opts,
 					     struct gorgon_object **ret)
 {
-	static const struct gorgon_open_opts defaults = {.size = sizeof(defaults)};
-	struct gorgon_error *err;
+	struct gorgon_open_opts given;
+	struct gorgon_error *err = gorgon_sized_read("gorgon_open_opts", opts, &given, sizeof(given));
 
-	opts = opts ?: &defaults;
-	if (opts->size != sizeof(*opts))
-		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "gorgon_open_opts: size is %zu, expected %zu", opts->size,
-					   sizeof(*opts));
+	if (err)
+		return err;
 	if (ns->linked)
 		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
 					   "%s: namespace %lu is the system's linker's: objects can be "
 					   "loaded only beside interpreters that the loader isolates",
 					   path, ns->debug.id);
-	for (struct gorgon_object *const *p = opts->search; p && *p; p++)
+	for (struct gorgon_object *const *p = given.search; p && *p; p++)
 		if ((*p)->ns != ns)
 			return gorgon_error_create(GORGON_ERROR_ARGUMENT,
 						   "gorgon_open_opts: search has %s of namespace %lu, "
 						   "expected objects of namespace %lu",
 						   (*p)->path, (*p)->ns->debug.id, ns->debug.id);
 	gorgon_packing_lock(ns);
-	err = gorgon_ns_load(ns, path, NULL, opts, ret);
+	err = gorgon_ns_load(ns, path, NULL, &given, ret);
 	gorgon_unlock();
 	return err;
 }

@@ -10,6 +10,7 @@
 #include "array.h"
 #include "../elf/error.h"
 #include "../elf/lock.h"
+#include "../elf/sized.h"
 #include "block.h"
 
 #include <stdlib.h>
@@ -160,22 +161,20 @@ static struct gorgon_error *create_block(const struct gorgon_array_opts *opts, s
 struct gorgon_error *gorgon_array_create(const struct gorgon_array_opts *opts,
 					 struct gorgon_array **ret)
 {
+	struct gorgon_array_opts given;
 	struct gorgon_array *array;
 	struct gorgon_error *err;
 	struct extent extent;
 
-	if (opts->size != sizeof(*opts))
-		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "gorgon_array_opts: size is %zu, expected %zu", opts->size,
-					   sizeof(*opts));
-	if ((err = create(&opts->layout, opts->writable, &extent, &array)))
+	if ((err = gorgon_sized_read("gorgon_array_opts", opts, &given, sizeof(given))) ||
+	    (err = create(&given.layout, given.writable, &extent, &array)))
 		return err;
-	if ((err = create_block(opts, extent.below + extent.above, &array->block))) {
+	if ((err = create_block(&given, extent.below + extent.above, &array->block))) {
 		free(array);
 		return err;
 	}
 	array->data = array->block->data + extent.below;
-	if (opts->huge_pages && !opts->data)
+	if (given.huge_pages && !given.data)
 		gorgon_block_use_huge_pages(array->block);
 	*ret = array;
 	return NULL;

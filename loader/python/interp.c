@@ -20,6 +20,7 @@
 #include "../elf/lock.h"
 #include "../elf/ns.h"
 #include "../elf/signals.h"
+#include "../elf/sized.h"
 #include "../elf/thunk.h"
 #include "../process/files.h"
 
@@ -59,22 +60,22 @@ static void describe(struct gorgon_interp *interp)
 	gorgon_debug_end();
 }
 
-static struct gorgon_error *load(struct gorgon_interp *interp, const struct gorgon_interp_opts *opts)
+static struct gorgon_error *load(struct gorgon_interp *interp, enum gorgon_isolate isolate,
+				 const struct gorgon_ns_opts *opts)
 {
 	struct gorgon_symbol_query entry = gorgon_symbol_query("Py_BytesMain", NULL);
 	struct gorgon_thunk thunks[GORGON_MODULE_THUNKS];
 	struct gorgon_error *err;
 
-	interp->isolation = gorgon_isolation_find(opts ? opts->isolate : GORGON_ISOLATE_LOADER);
+	interp->isolation = gorgon_isolation_find(isolate);
 	if (!interp->isolation)
 		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
 					   "gorgon_interp_opts: isolate is %d, no strategy has that number",
-					   (int)opts->isolate);
-	if (opts && (err = interp->isolation->check(&opts->ns)))
+					   (int)isolate);
+	if ((err = interp->isolation->check(opts)))
 		return err;
 	gorgon_module_thunks(interp, thunks);
-	err = gorgon_ns_create_with(opts ? &opts->ns : NULL, thunks, GORGON_MODULE_THUNKS,
-				    &interp->ns);
+	err = gorgon_ns_create_with(opts, thunks, GORGON_MODULE_THUNKS, &interp->ns);
 	if (err)
 		return err;
 	interp->ns->on_exit = gorgon_call_exit;
@@ -105,14 +106,15 @@ static struct gorgon_error *unload(struct gorgon_interp *interp)
 struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 					  struct gorgon_interp **ret)
 {
+	struct gorgon_interp_opts given;
+	struct gorgon_ns_opts ns_opts;
 	struct gorgon_interp *interp;
 	pthread_condattr_t attr;
 	struct gorgon_error *err;
 
-	if (opts && opts->size != sizeof(*opts))
-		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "gorgon_interp_opts: size is %zu, expected %zu", opts->size,
-					   sizeof(*opts));
+	if ((err = gorgon_sized_read("gorgon_interp_opts", opts, &given, sizeof(given))) ||
+	    (err = gorgon_sized_read("gorgon_ns_opts", given.ns, &ns_opts, sizeof(ns_opts))))
+		return err;
 	interp = calloc(1, sizeof(*interp));
 	if (!interp)
 		return &gorgon_error_nomem;
@@ -121,19 +123,19 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&interp->call_ended, &attr);
 	pthread_condattr_destroy(&attr);
-	interp->timing = opts && opts->timing;
-	interp->files = opts ? opts->files : GORGON_FILES_AUTO;
+	interp->timing = given.timing;
+	interp->files = given.files;
 	// The host's functions would find the interpreter's descriptors in place of the host's.
-	if (opts && opts->files == GORGON_FILES_AUTO && (opts->ns.write_output || opts->ns.provider))
+	if (given.files == GORGON_FILES_AUTO && (ns_opts.write_output || ns_opts.provider))
 		interp->files = GORGON_FILES_SHARED;
 	if (interp->files > GORGON_FILES_THREAD)
 		err = gorgon_error_create(GORGON_ERROR_ARGUMENT,
 					  "gorgon_interp_opts: files is %d, expected 0 to %d",
 					  (int)interp->files, (int)GORGON_FILES_THREAD);
 	else
-		err = gorgon_python_find(opts ? opts->python : NULL, &interp->python);
+		err = gorgon_python_find(given.python, &interp->python);
 	if (!err)
-		err = load(interp, opts);
+		err = load(interp, given.isolate, &ns_opts);
 	if (err) {
 		// No thread has run in it, so this cannot be refused.
 		gorgon_error_destroy(unload(interp));
@@ -374,18 +376,15 @@ static bool count_object(void *ctx, struct gorgon_object *object)
 }
 
 struct gorgon_error *gorgon_interp_get_stats(struct gorgon_interp *interp,
-					     struct gorgon_interp_stats *stats)
+					     struct gorgon_interp_stats *ret)
 {
+	struct gorgon_interp_stats stats;
+	struct gorgon_error *err;
 	uint64_t start = counter(&interp->start_ns), first = counter(&interp->first_event_ns);
 	uint64_t end = counter(&interp->end_ns);
 
-	if (stats->size != sizeof(*stats))
-		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "gorgon_interp_stats: size is %zu, expected %zu", stats->size,
-					   sizeof(*stats));
 	gorgon_lock();
-	*stats = (struct gorgon_interp_stats){
-		.size = sizeof(*stats),
+	stats = (struct gorgon_interp_stats){
 		.load_ns = interp->ns->load_ns,
 		.relocate_ns = interp->ns->relocate_ns,
 		.register_ns = interp->ns->register_ns,
@@ -399,8 +398,9 @@ struct gorgon_error *gorgon_interp_get_stats(struct gorgon_interp *interp,
 	if (start && !end)
 		end = gorgon_now();
 	if (first)
-		stats->init_ns = first - start;
-	stats->run_ns = end - (first ?: start);
-	gorgon_ns_for_each_object(interp->ns, count_object, stats);
-	return gorgon_stats_memory(interp->ns, &stats->private_bytes, &stats->shared_bytes);
+		stats.init_ns = first - start;
+	stats.run_ns = end - (first ?: start);
+	gorgon_ns_for_each_object(interp->ns, count_object, &stats);
+	err = gorgon_stats_memory(interp->ns, &stats.private_bytes, &stats.shared_bytes);
+	return err ?: gorgon_sized_write("gorgon_interp_stats", &stats, ret, sizeof(stats));
 }

@@ -238,7 +238,9 @@ PyObject *gorgon_own_files(PyObject *self, PyObject *unused, struct gorgon_inter
 
 PyObject *gorgon_own_create(PyObject *self, PyObject *args, struct gorgon_interp *own)
 {
-	struct gorgon_interp_opts opts = {.size = sizeof(opts)};
+	// Signals are this CPython's matter.
+	struct gorgon_ns_opts ns_opts = {.size = sizeof(ns_opts), .no_signals = true};
+	struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = &ns_opts};
 	struct gorgon_start_opts start_opts = {.size = sizeof(start_opts), .progress = report};
 	PyObject *options, *progress;
 	struct gorgon_interp *interp;
@@ -250,8 +252,6 @@ PyObject *gorgon_own_create(PyObject *self, PyObject *args, struct gorgon_interp
 	if (!API(own, PyArg_ParseTuple)(args, "sOO:_create", &opts.python, &options, &progress) ||
 	    !(list = strings_of(own, options)))
 		return NULL;
-	// Signals are this CPython's matter.
-	opts.ns = (struct gorgon_ns_opts){.size = sizeof(opts.ns), .no_signals = true};
 	start_opts.options = list;
 	start_opts.progress_ctx = progress;
 	thread = own->api->PyEval_SaveThread();

@@ -14,6 +14,7 @@
 #include "value.h"
 #include "../elf/error.h"
 #include "../elf/ns.h"
+#include "../elf/sized.h"
 #include "../process/files.h"
 
 #include <errno.h>
@@ -60,6 +61,7 @@ struct retired {
 
 struct gorgon_pool {
 	struct gorgon_interp_opts interp;
+	struct gorgon_ns_opts ns; // of `interp`
 	struct gorgon_start_opts start;
 	char *warm_up;
 	struct worker *workers;
@@ -261,11 +263,9 @@ static bool run_job(struct worker *worker, struct gorgon_job *job)
 // The functions that the host has given would run on the workers' threads.
 static bool has_own_files(const struct gorgon_pool *pool)
 {
-	const struct gorgon_interp_opts *interp = &pool->interp;
-
-	if (interp->files != GORGON_FILES_AUTO)
-		return interp->files == GORGON_FILES_THREAD;
-	return !interp->ns.write_output && !interp->ns.provider && !pool->start.progress;
+	if (pool->interp.files != GORGON_FILES_AUTO)
+		return pool->interp.files == GORGON_FILES_THREAD;
+	return !pool->ns.write_output && !pool->ns.provider && !pool->start.progress;
 }
 
 static struct gorgon_error *take_files(struct worker *worker)
@@ -392,39 +392,49 @@ static unsigned cpu_count(void)
 	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned)CPU_COUNT(&set);
 }
 
+static struct gorgon_error *read_options(struct gorgon_pool *pool, const struct gorgon_pool_opts *opts)
+{
+	struct gorgon_error *err = gorgon_sized_read("gorgon_interp_opts", opts->interp, &pool->interp,
+						     sizeof(pool->interp));
+
+	if (!err)
+		err = gorgon_sized_read("gorgon_ns_opts", pool->interp.ns, &pool->ns, sizeof(pool->ns));
+	if (!err)
+		err = gorgon_sized_read("gorgon_start_opts", opts->start, &pool->start,
+					sizeof(pool->start));
+	pool->interp.ns = &pool->ns;
+	pool->ns.no_signals = true;
+	return err;
+}
+
 struct gorgon_error *gorgon_pool_create(const struct gorgon_pool_opts *opts,
 					struct gorgon_pool **ret)
 {
-	static const struct gorgon_pool_opts defaults = {.size = sizeof(defaults)};
+	struct gorgon_pool_opts given;
 	struct gorgon_error *err;
 	struct gorgon_pool *pool;
 	pthread_condattr_t attr;
 	unsigned count;
 
-	opts = opts ?: &defaults;
-	if (opts->size != sizeof(*opts))
-		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "gorgon_pool_opts: size is %zu, expected %zu", opts->size,
-					   sizeof(*opts));
-	count = opts->count ?: cpu_count();
+	if ((err = gorgon_sized_read("gorgon_pool_opts", opts, &given, sizeof(given))))
+		return err;
+	count = given.count ?: cpu_count();
 	pool = calloc(1, sizeof(*pool));
 	if (!pool)
 		return &gorgon_error_nomem;
-	pool->interp = opts->interp;
-	pool->interp.size = opts->interp.size ?: sizeof(pool->interp);
-	pool->interp.ns.size = opts->interp.ns.size ?: sizeof(pool->interp.ns);
-	pool->interp.ns.no_signals = true;
-	pool->start = opts->start;
-	pool->start.size = opts->start.size ?: sizeof(pool->start);
-	pool->queue_size = opts->queue_size ?: 2 * count;
+	if ((err = read_options(pool, &given))) {
+		free(pool);
+		return err;
+	}
+	pool->queue_size = given.queue_size ?: 2 * count;
 	pool->workers = calloc(count, sizeof(*pool->workers));
-	pool->warm_up = opts->warm_up ? strdup(opts->warm_up) : NULL;
+	pool->warm_up = given.warm_up ? strdup(given.warm_up) : NULL;
 	pthread_mutex_init(&pool->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&pool->changed, &attr);
 	pthread_condattr_destroy(&attr);
-	if (!pool->workers || (opts->warm_up && !pool->warm_up))
+	if (!pool->workers || (given.warm_up && !pool->warm_up))
 		err = &gorgon_error_nomem;
 	else
 		err = start_workers(pool, count);

@@ -13,6 +13,7 @@
 #include "value.h"
 #include "../elf/error.h"
 #include "../elf/ns.h"
+#include "../elf/sized.h"
 #include "../process/part.h"
 
 #include <stdio.h>
@@ -38,7 +39,7 @@ struct config_api {
 };
 
 struct start {
-	const struct gorgon_start_opts *opts;
+	struct gorgon_start_opts opts;
 	struct config_api config;
 };
 
@@ -208,16 +209,16 @@ static struct gorgon_error *start(struct gorgon_interp *interp, void *ctx)
 	void *state;
 
 	gorgon_interp_stamp(&interp->start_ns);
-	interp->progress = start->opts->progress;
-	interp->progress_ctx = start->opts->progress_ctx;
+	interp->progress = start->opts.progress;
+	interp->progress_ctx = start->opts.progress_ctx;
 	if ((err = gorgon_interp_take_files(interp)) || (err = gorgon_api_init(interp)) ||
-	    (err = make_command_line(interp, start->opts)) ||
+	    (err = make_command_line(interp, &start->opts)) ||
 	    (err = gorgon_module_add(interp)))
 		return err;
 	gorgon_interp_show_thread(interp, (uint64_t)gettid());
 	if ((err = initialize(interp, &start->config)))
 		return err;
-	if (!(err = set_up_sys(interp, start->opts)))
+	if (!(err = set_up_sys(interp, &start->opts)))
 		err = import_threading(interp);
 	state = interp->api->PyEval_SaveThread();
 	if (interp->python.minor >= GORGON_STATE_MINOR)
@@ -261,15 +262,13 @@ struct gorgon_error *gorgon_interp_start(struct gorgon_interp *interp,
 {
 	static const struct gorgon_transition states = {GORGON_INTERP_CREATED, GORGON_INTERP_STARTING,
 							GORGON_INTERP_STARTED, GORGON_INTERP_ENDED};
-	static const struct gorgon_start_opts defaults = {.size = sizeof(defaults)};
-	struct start ctx = {.opts = opts ?: &defaults};
-	struct gorgon_error *err;
+	struct start ctx;
+	struct gorgon_error *err =
+		gorgon_sized_read("gorgon_start_opts", opts, &ctx.opts, sizeof(ctx.opts));
 
-	if (ctx.opts->size != sizeof(defaults))
-		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "gorgon_start_opts: size is %zu, expected %zu",
-					   ctx.opts->size, sizeof(defaults));
-	if (ctx.opts->memory_limit && !interp->isolation->counts_memory)
+	if (err)
+		return err;
+	if (ctx.opts.memory_limit && !interp->isolation->counts_memory)
 		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
 					   "interpreter %u: memory_limit: isolation by %s does not know "
 					   "what it allocates; by the loader does",
@@ -281,8 +280,8 @@ struct gorgon_error *gorgon_interp_start(struct gorgon_interp *interp,
 		gorgon_interp_show_thread(interp, 0);
 		return err;
 	}
-	if (ctx.opts->memory_limit)
-		limit_memory(interp, ctx.opts->memory_limit);
+	if (ctx.opts.memory_limit)
+		limit_memory(interp, ctx.opts.memory_limit);
 	return NULL;
 }
 
