@@ -158,12 +158,12 @@ static void object_open_failure_keeps_loaded_objects_usable(void **state)
 
 static void ns_create_unknown_size_is_refused(void **state)
 {
-	struct gorgon_ns_opts opts = {.size = 8};
+	struct gorgon_ns_opts opts = {.size = 9};
 	struct gorgon_ns *ns = NULL;
 
 	(void)state;
 	assert_error(gorgon_ns_create(&opts, &ns), GORGON_ERROR_ARGUMENT,
-		     "gorgon_ns_opts: size is 8, expected");
+		     "gorgon_ns_opts: size is 9, expected");
 	assert_null(ns);
 }
 

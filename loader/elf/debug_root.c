@@ -6,7 +6,7 @@
 // entries are embedded in the loader's own structures and never move.
 
 #define _GNU_SOURCE
-#include "debug_root.h"
+#include "debug_writer.h"
 
 #include <string.h>
 #include <time.h>

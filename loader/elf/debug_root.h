@@ -143,17 +143,4 @@ extern struct gorgon_debug_root gorgon_debug_root;
  */
 int gorgon_debug_set_dwarf(uint64_t object, bool whole, const char **reason);
 
-/*
- * The writer's side. The loader's lock is held for all of these. Between begin
- * and end the sequence is odd; calls nest.
- */
-void gorgon_debug_begin(void);
-void gorgon_debug_end(void);
-/* In between, for each namespace that is changed or whose objects are. */
-void gorgon_debug_touch(struct gorgon_debug_ns *ns);
-void gorgon_debug_ns_link(struct gorgon_debug_ns *ns);
-void gorgon_debug_ns_unlink(struct gorgon_debug_ns *ns);
-void gorgon_debug_object_link(struct gorgon_debug_ns *ns, struct gorgon_debug_object *object);
-void gorgon_debug_object_unlink(struct gorgon_debug_object *object);
-
 #endif

@@ -240,10 +240,7 @@ void gorgon_heap_release(struct gorgon_heap *heap)
 
 static void for_each_heap(int (*fn)(pthread_mutex_t *))
 {
-	struct gorgon_ns *ns = (struct gorgon_ns *)(uintptr_t)gorgon_debug_root.ns_head;
-
-	// The debug root's entry is the first member of each namespace.
-	for (; ns; ns = (struct gorgon_ns *)(uintptr_t)ns->debug.next)
+	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns; ns = gorgon_ns_next(ns))
 		fn(&ns->heap.lock);
 }
 

@@ -59,11 +59,9 @@ static unsigned long count_mappings(void)
 // Relax objects until about @excess mappings are spared; how many objects.
 static unsigned long relax(unsigned long excess)
 {
-	struct gorgon_ns *ns = (struct gorgon_ns *)(uintptr_t)gorgon_debug_root.ns_head;
 	unsigned long spared = 0, objects = 0;
 
-	// The debug root's entry is the first member of each namespace; oldest first.
-	for (; ns && spared < excess; ns = (struct gorgon_ns *)(uintptr_t)ns->debug.next) {
+	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns && spared < excess; ns = gorgon_ns_next(ns)) {
 		for (struct gorgon_object *o = ns->first; o; o = o->next) {
 			if (o->relaxed)
 				continue;

@@ -39,6 +39,8 @@
 #define THREAD_WAIT_MS 500
 
 static uint64_t next_id = 1;
+static struct gorgon_ns *oldest, *youngest; // under the lock
+static unsigned ns_count;		    // changed under the lock, read without it; atomic
 
 uint64_t gorgon_now(void)
 {
@@ -133,6 +135,40 @@ static void ns_free(struct gorgon_ns *ns)
 	free(ns);
 }
 
+struct gorgon_ns *gorgon_ns_next(const struct gorgon_ns *ns)
+{
+	return ns ? ns->next : oldest;
+}
+
+unsigned gorgon_ns_count(void)
+{
+	return __atomic_load_n(&ns_count, __ATOMIC_RELAXED);
+}
+
+static void list(struct gorgon_ns *ns)
+{
+	ns->prev = youngest;
+	if (youngest)
+		youngest->next = ns;
+	else
+		oldest = ns;
+	youngest = ns;
+	__atomic_add_fetch(&ns_count, 1, __ATOMIC_RELAXED);
+}
+
+static void unlist(struct gorgon_ns *ns)
+{
+	if (ns->prev)
+		ns->prev->next = ns->next;
+	else
+		oldest = ns->next;
+	if (ns->next)
+		ns->next->prev = ns->prev;
+	else
+		youngest = ns->prev;
+	__atomic_sub_fetch(&ns_count, 1, __ATOMIC_RELAXED);
+}
+
 struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 					   const struct gorgon_thunk *thunks, size_t thunk_count,
 					   struct gorgon_ns **ret)
@@ -166,6 +202,7 @@ struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 	ns->debug.interp = GORGON_DEBUG_NO_INTERP;
 	gorgon_lock();
 	ns->debug.id = next_id++;
+	list(ns);
 	gorgon_debug_ns_link(&ns->debug);
 	gorgon_unlock();
 	*ret = ns;
@@ -280,10 +317,8 @@ void gorgon_ns_close(struct gorgon_ns *ns, struct gorgon_object *object)
 void gorgon_ns_after_fork(void)
 {
 	const struct gorgon_thread *thread = gorgon_thread_peek();
-	struct gorgon_ns *ns = (struct gorgon_ns *)(uintptr_t)gorgon_debug_root.ns_head;
 
-	// The debug root's entry is the first member of each namespace.
-	for (; ns; ns = (struct gorgon_ns *)(uintptr_t)ns->debug.next) {
+	for (struct gorgon_ns *ns = oldest; ns; ns = ns->next) {
 		ns->thread_count = thread && thread->ns == ns;
 		gorgon_parts_in_child(ns->parts);
 	}
@@ -352,6 +387,7 @@ struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 	gorgon_memory_release(ns);
 	gorgon_place_drop_ns(ns);
 	gorgon_debug_ns_unlink(&ns->debug);
+	unlist(ns);
 	gorgon_unlock();
 	ns_free(ns);
 	return NULL;

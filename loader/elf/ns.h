@@ -3,7 +3,7 @@
 #ifndef GORGON_ELF_NS_H
 #define GORGON_ELF_NS_H
 
-#include "debug_root.h"
+#include "debug_writer.h"
 #include "exits.h"
 #include "heap.h"
 #include "object.h"
@@ -29,7 +29,8 @@ struct gorgon_range {
 };
 
 struct gorgon_ns {
-	struct gorgon_debug_ns debug;
+	struct gorgon_debug_ns debug; /* what debuggers read of it */
+	struct gorgon_ns *prev, *next; /* all namespaces; see gorgon_ns_next() */
 	struct gorgon_object *first, *last;
 	struct gorgon_policy policy;
 	struct gorgon_ns_opts opts; /* callbacks; its pattern pointers are not used */
@@ -73,6 +74,12 @@ struct gorgon_ns {
 	char pool_text[12]; /* what thread pools are told; see process.c */
 	uint64_t load_ns, relocate_ns, register_ns; /* time spent, for statistics */
 };
+
+/* All namespaces, the oldest first: the one that was created after @ns, or the first if @ns is NULL;
+ * NULL at the end. With the loader's lock. */
+struct gorgon_ns *gorgon_ns_next(const struct gorgon_ns *ns);
+/* How many namespaces there are; without the lock a number that may be old. */
+unsigned gorgon_ns_count(void);
 
 /*
  * gorgon_ns_create() with thunks of the caller's in the namespace's page; reach them

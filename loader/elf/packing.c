@@ -215,17 +215,6 @@ static void pack_quiet(void)
 	}
 }
 
-// The debug root's entry is the first member of each namespace.
-static struct gorgon_ns *first_ns(void)
-{
-	return (struct gorgon_ns *)(uintptr_t)gorgon_debug_root.ns_head;
-}
-
-static struct gorgon_ns *ns_after(const struct gorgon_ns *ns)
-{
-	return (struct gorgon_ns *)(uintptr_t)ns->debug.next;
-}
-
 // It still waits for its pause.
 static void pack_early(struct gorgon_ns *ns)
 {
@@ -238,9 +227,9 @@ static void pack_early(struct gorgon_ns *ns)
 // All wait before the first is packed: a block is joined when none of it does any more.
 static void pack_anew(void)
 {
-	for (struct gorgon_ns *ns = first_ns(); ns; ns = ns_after(ns))
+	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns; ns = gorgon_ns_next(ns))
 		join_queue(ns);
-	for (struct gorgon_ns *ns = first_ns(); ns; ns = ns_after(ns)) {
+	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns; ns = gorgon_ns_next(ns)) {
 		if (is_packed(ns) && has_rested(ns))
 			pack_now(ns);
 		else if (is_packed(ns) && many)
@@ -312,6 +301,6 @@ void gorgon_packing_forget(struct gorgon_ns *ns)
 	leave_queue(ns); // its destructors may have loaded something
 	jitreg_group_destroy(ns->jit_group);
 	ns->jit_group = NULL;
-	if (gorgon_debug_root.ns_count == 1) // it is the last
+	if (gorgon_ns_count() == 1) // it is the last
 		memset(rested, 0, sizeof(rested));
 }

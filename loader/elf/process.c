@@ -65,16 +65,11 @@ static unsigned cpu_count(void)
 	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned)CPU_COUNT(&set);
 }
 
-static unsigned ns_count(void)
-{
-	return __atomic_load_n(&gorgon_debug_root.ns_count, __ATOMIC_RELAXED);
-}
-
 // How many threads a pool of this namespace may have: the host's word, or the
 // processors shared out over the namespaces that there are now. 0: say nothing.
 static unsigned pool_size(const struct gorgon_ns *ns)
 {
-	unsigned all = ns_count(), share;
+	unsigned all = gorgon_ns_count(), share;
 
 	if (ns->opts.pool_threads)
 		return ns->opts.pool_threads;
@@ -126,7 +121,7 @@ static char *find_setting(struct gorgon_ns *ns, size_t i)
 {
 	if (!settings[i].value)
 		return size_of_pool(ns);
-	return !settings[i].in_company || ns_count() > 1 ? (char *)settings[i].value : NULL;
+	return !settings[i].in_company || gorgon_ns_count() > 1 ? (char *)settings[i].value : NULL;
 }
 
 char *gorgon_process_getenv(const char *name, struct gorgon_ns *ns)

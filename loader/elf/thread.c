@@ -19,6 +19,7 @@
 #define _GNU_SOURCE
 #include "thread.h"
 #include "altstack.h"
+#include "debug_writer.h"
 #include "keys.h"
 #include "locales.h"
 #include "lock.h"
@@ -43,18 +44,15 @@ static pthread_key_t key;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static int key_error;
 static uint64_t serials; // given so far; under the lock
-
-static struct gorgon_thread *first_thread(void)
-{
-	return (struct gorgon_thread *)(uintptr_t)gorgon_debug_root.thread_head;
-}
+static struct gorgon_thread *threads; // the newest first; under the lock
 
 static void link_thread(struct gorgon_thread *thread)
 {
 	gorgon_debug_begin();
-	thread->next = first_thread();
+	thread->next = threads;
 	if (thread->next)
 		thread->next->prev = thread;
+	threads = thread;
 	gorgon_debug_root.thread_head = (uintptr_t)thread;
 	gorgon_debug_root.thread_count++;
 	gorgon_debug_end();
@@ -66,9 +64,10 @@ static void unlink_thread(struct gorgon_thread *thread)
 	if (thread->prev)
 		thread->prev->next = thread->next;
 	else
-		gorgon_debug_root.thread_head = (uintptr_t)thread->next;
+		threads = thread->next;
 	if (thread->next)
 		thread->next->prev = thread->prev;
+	gorgon_debug_root.thread_head = (uintptr_t)threads;
 	gorgon_debug_root.thread_count--;
 	gorgon_debug_end();
 }
@@ -162,7 +161,7 @@ void gorgon_thread_after_fork(void)
 {
 	struct gorgon_thread *next;
 
-	for (struct gorgon_thread *thread = first_thread(); thread; thread = next) {
+	for (struct gorgon_thread *thread = threads; thread; thread = next) {
 		next = thread->next;
 		if (thread == gorgon_thread_current)
 			continue;
@@ -199,7 +198,7 @@ typedef bool dtor_filter(const struct gorgon_thread_dtor *dtor, void *ctx);
 
 bool gorgon_thread_has_dtors(const struct gorgon_object *object)
 {
-	for (struct gorgon_thread *thread = first_thread(); thread; thread = thread->next)
+	for (struct gorgon_thread *thread = threads; thread; thread = thread->next)
 		for (struct gorgon_thread_dtor *dtor = thread->dtors; dtor; dtor = dtor->next)
 			if (belongs(dtor, object))
 				return true;
@@ -261,14 +260,14 @@ void gorgon_thread_drop_dtors(struct gorgon_object *object)
 	struct gorgon_thread_dtor *dtor;
 
 	run_dtors(is_of_object, object);
-	for (struct gorgon_thread *thread = first_thread(); thread; thread = thread->next)
+	for (struct gorgon_thread *thread = threads; thread; thread = thread->next)
 		while ((dtor = take_dtor(thread, is_of_object, object)))
 			free(dtor);
 }
 
 void gorgon_thread_drop_tls(uint64_t module)
 {
-	for (struct gorgon_thread *thread = first_thread(); thread; thread = thread->next) {
+	for (struct gorgon_thread *thread = threads; thread; thread = thread->next) {
 		for (size_t i = 0; i < thread->slot_count; i++) {
 			if (thread->slots[i].module != module)
 				continue;
@@ -280,14 +279,14 @@ void gorgon_thread_drop_tls(uint64_t module)
 
 void gorgon_thread_clear_values(size_t index)
 {
-	for (struct gorgon_thread *thread = first_thread(); thread; thread = thread->next)
+	for (struct gorgon_thread *thread = threads; thread; thread = thread->next)
 		if (index < thread->value_count)
 			__atomic_store_n(&thread->values[index], NULL, __ATOMIC_RELAXED);
 }
 
 bool gorgon_thread_has_tls(uint64_t module)
 {
-	for (const struct gorgon_thread *thread = first_thread(); thread; thread = thread->next)
+	for (const struct gorgon_thread *thread = threads; thread; thread = thread->next)
 		for (size_t i = 0; i < thread->slot_count; i++)
 			if (thread->slots[i].module == module)
 				return true;

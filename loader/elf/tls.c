@@ -21,6 +21,7 @@
 
 #define _GNU_SOURCE
 #include "tls.h"
+#include "debug_writer.h"
 #include "error.h"
 #include "lock.h"
 #include "static_tls.h"
