@@ -2,6 +2,7 @@
 // loader/elf/packing.c: which namespaces are described to debuggers in full, which packed, and when.
 
 #define _GNU_SOURCE
+#include "../loader/elf/clock.h"
 #include "helpers.h"
 
 #include "../jitreg/jitreg.h"

@@ -13,6 +13,7 @@
 #define _GNU_SOURCE
 #include "closure.h"
 #include "error.h"
+#include "load.h"
 #include "lock.h"
 #include "packing.h"
 #include "replace.h"
@@ -21,6 +22,7 @@
 #include "search.h"
 #include "text.h"
 #include "thread.h"
+#include "unload.h"
 
 #include <dlfcn.h>
 #include <errno.h>

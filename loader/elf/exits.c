@@ -144,9 +144,9 @@ void gorgon_exits_run(struct gorgon_ns *ns)
 	struct gorgon_exit taken;
 
 	while (take_pending(&ns->exits, &taken)) {
-		gorgon_init_leave_lock();
+		gorgon_callout_begin();
 		call(&taken, 0);
-		gorgon_init_enter_lock();
+		gorgon_callout_end();
 	}
 }
 
@@ -187,9 +187,9 @@ void gorgon_exits_forget(struct gorgon_ns *ns)
 	void *dso;
 
 	while ((dso = first_done(&ns->exits))) {
-		gorgon_init_leave_lock();
+		gorgon_callout_begin();
 		__cxa_finalize(dso);
-		gorgon_init_enter_lock();
+		gorgon_callout_end();
 	}
 }
 

@@ -33,38 +33,10 @@ static bool group_add(struct gorgon_group *group, struct gorgon_object *object)
 	return true;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static bool has_name(const struct gorgon_object *object, const char *name)
-{
-	const char *soname = object->image->soname;
-
-	if (object->doomed)
-		return false;
-	if (strchr(name, '/'))
-		return !strcmp(object->path, name);
-	return soname ? !strcmp(soname, name)
-		      : object->by_name && !strcmp(base_name(object->path), name);
-}
-
-struct gorgon_object *gorgon_ns_find_name(struct gorgon_ns *ns, const char *name)
-{
-	struct gorgon_object *object = ns->first;
-
-	while (object && !has_name(object, name))
-		object = object->next;
-	return object;
-}
-
 static struct gorgon_object *find_name(const struct gorgon_group *group, const char *name)
 {
 	for (size_t i = 0; i < group->count; i++)
-		if (has_name(group->objects[i], name))
+		if (gorgon_object_has_name(group->objects[i], name))
 			return group->objects[i];
 	return gorgon_ns_find_name(group->ns, name);
 }

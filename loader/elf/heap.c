@@ -22,6 +22,7 @@
 
 #define _GNU_SOURCE
 #include "heap.h"
+#include "clock.h"
 #include "large.h"
 #include "ns.h"
 
@@ -236,22 +237,4 @@ void gorgon_heap_release(struct gorgon_heap *heap)
 	heap->blocks = NULL;
 	gorgon_large_release(heap);
 	pthread_mutex_destroy(&heap->lock);
-}
-
-static void for_each_heap(int (*fn)(pthread_mutex_t *))
-{
-	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns; ns = gorgon_ns_next(ns))
-		fn(&ns->heap.lock);
-}
-
-void gorgon_heaps_before_fork(void)
-{
-	for_each_heap(pthread_mutex_lock);
-	gorgon_large_before_fork();
-}
-
-void gorgon_heaps_after_fork(void)
-{
-	gorgon_large_after_fork();
-	for_each_heap(pthread_mutex_unlock);
 }

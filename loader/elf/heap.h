@@ -24,10 +24,6 @@ void gorgon_heap_release(struct gorgon_heap *heap);
 /* Whether a block, which must be alive, is libpython's. */
 bool gorgon_heap_is_listed(const void *p);
 
-/* Of all namespaces. The loader's lock is held. */
-void gorgon_heaps_before_fork(void);
-void gorgon_heaps_after_fork(void);
-
 /* --- replacements (see replace.c); malloc(3) ---------------------------------- */
 
 /* For libpython. */

@@ -78,13 +78,10 @@ struct waiter {
 
 static struct waiter *waiters; // under the lock
 
-// Constructors and destructors that are running, and those of this thread among them.
-static unsigned running;
-static __thread unsigned running_here __attribute__((tls_model("initial-exec")));
-
-// How long fork() waits for them.
-#define FORK_WAIT_MS 1000
-
+void gorgon_init_after_fork(void)
+{
+	waiters = NULL;
+}
 // Whether waiting for @object would be waiting for ourselves: its thread waits for an
 // object whose thread waits ... for one that this thread is initialising. The system's
 // linker lets only one thread into constructors; we let such a cycle pass, as it lets
@@ -124,38 +121,6 @@ static bool must_init(struct gorgon_object *object)
 	return object->state == GORGON_OBJECT_LINKED;
 }
 
-void gorgon_init_leave_lock(void)
-{
-	running++;
-	running_here++;
-	gorgon_unlock();
-}
-
-void gorgon_init_enter_lock(void)
-{
-	gorgon_lock();
-	running--;
-	running_here--;
-	gorgon_lock_broadcast();
-}
-
-// Constructors and destructors take a lock of the C library (__cxa_atexit,
-// __cxa_finalize) that it does not reset in a child. Bounded: one of them may be waiting
-// for this very thread.
-void gorgon_init_wait_for_others(void)
-{
-	uint64_t until = gorgon_now() + FORK_WAIT_MS * 1000000ull;
-
-	while (running > running_here && gorgon_now() < until)
-		gorgon_lock_wait(10);
-}
-
-void gorgon_init_after_fork(void)
-{
-	running = running_here;
-	waiters = NULL;
-}
-
 void gorgon_init_run(struct gorgon_object **objects, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -169,9 +134,9 @@ void gorgon_init_run(struct gorgon_object **objects, size_t count)
 		object->state = GORGON_OBJECT_INITIALISING;
 		object->init_thread = pthread_self();
 		object->init_order = ++object->ns->init_counter;
-		gorgon_init_leave_lock();
+		gorgon_callout_begin();
 		call_init(object, &arguments);
-		gorgon_init_enter_lock();
+		gorgon_callout_end();
 		object->state = GORGON_OBJECT_READY;
 		gorgon_lock_broadcast();
 	}
@@ -187,11 +152,11 @@ void gorgon_fini_run(struct gorgon_object *object)
 	object->state = GORGON_OBJECT_FINALISED;
 	// As at the end of a program: this thread's thread_local variables first.
 	gorgon_thread_drop_dtors(object);
-	gorgon_init_leave_lock();
+	gorgon_callout_begin();
 	for (uint64_t i = image->fini_array_count; i-- > 0;)
 		if (array[i] && array[i] != UINT64_MAX)
 			((fini_fn)(uintptr_t)array[i])();
 	if (image->fini)
 		((fini_fn)(uintptr_t)(object->bias + image->fini))();
-	gorgon_init_enter_lock();
+	gorgon_callout_end();
 }

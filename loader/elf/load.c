@@ -14,7 +14,9 @@
 
 #define _GNU_SOURCE
 #include "error.h"
+#include "clock.h"
 #include "group.h"
+#include "load.h"
 #include "mappings.h"
 #include "packing.h"
 #include "reloc.h"

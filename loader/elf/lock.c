@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The loader's one lock, and fork.
+// The loader's one lock.
 //
 // Order: this lock, then libjitreg's, then whatever the C library takes (malloc,
 // its own loader lock inside dlopen and dlsym). Nothing below takes this lock:
@@ -10,25 +10,11 @@
 // an import's fifty, registering with a debugger is serial by nature, and fork and
 // the debug root stay simple.
 //
-// Fork: prepare takes the lock and those of locales.c, environment.c, memory.c, own_file.c,
-// heap.c, large.c, exits.c and signals.c and of ../process, which are leaves, and registrar.c's,
-// which has only libjitreg's below it; parent and child release them, so that the child's lists are whole.
-// libjitreg registers its own handlers in an earlier constructor;
-// prepare handlers run last-registered first, which gives the order above.
+// ("Callouts" are calls that are made from within an operation and for which it gives the
+// lock up: constructors, destructors, functions that were registered for the end.)
 
-#define _GNU_SOURCE
 #include "lock.h"
-#include "environment.h"
-#include "exits.h"
-#include "locales.h"
-#include "memory.h"
-#include "ns.h"
-#include "own_file.h"
-#include "registrar.h"
-#include "signals.h"
-#include "thread.h"
-#include "unwind.h"
-#include "../process/part.h"
+#include "clock.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -36,6 +22,13 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed;
+
+// Callouts that are under way, and those of this thread among them. Under the lock.
+static unsigned callouts;
+static __thread unsigned callouts_here __attribute__((tls_model("initial-exec")));
+
+// How long fork() waits for those of other threads.
+#define FORK_WAIT_MS 1000
 
 void gorgon_lock(void)
 {
@@ -77,56 +70,46 @@ static void init_cond(void)
 	pthread_condattr_destroy(&attr);
 }
 
-void gorgon_before_fork(void)
+void gorgon_callout_begin(void)
 {
-	gorgon_lock();
-	gorgon_init_wait_for_others();
-	gorgon_locale_before_fork();
-	gorgon_environment_before_fork();
-	gorgon_memory_before_fork();
-	gorgon_own_file_before_fork();
-	gorgon_heaps_before_fork();
-	gorgon_signals_before_fork();
-	gorgon_registrars_before_fork();
-	gorgon_exits_before_fork();
-	gorgon_parts_before_fork();
+	callouts++;
+	callouts_here++;
+	gorgon_unlock();
 }
 
-void gorgon_after_fork(bool child)
+void gorgon_callout_end(void)
 {
-	gorgon_parts_after_fork(child);
-	gorgon_exits_after_fork();
-	gorgon_registrars_after_fork();
-	gorgon_signals_after_fork(child);
-	gorgon_heaps_after_fork();
-	gorgon_own_file_after_fork();
-	gorgon_memory_after_fork();
-	gorgon_environment_after_fork();
-	gorgon_locale_after_fork();
+	gorgon_lock();
+	callouts--;
+	callouts_here--;
+	gorgon_lock_broadcast();
+}
+
+// Constructors and destructors take a lock of the C library (__cxa_atexit, __cxa_finalize) that
+// it does not reset in a child. The wait is bounded, because a callout may be waiting for this
+// very thread.
+void gorgon_lock_before_fork(void)
+{
+	uint64_t until;
+
+	gorgon_lock();
+	until = gorgon_now() + FORK_WAIT_MS * 1000000ull;
+	while (callouts > callouts_here && gorgon_now() < until)
+		gorgon_lock_wait(10);
+}
+
+void gorgon_lock_after_fork(bool child)
+{
 	if (child) {
-		gorgon_unwind_after_fork();
 		// Waiters of the parent do not exist here, but the condition counts them.
 		init_cond();
-		gorgon_thread_after_fork();
-		gorgon_ns_after_fork();
-		gorgon_init_after_fork();
+		callouts = callouts_here;
 	}
 	gorgon_unlock();
 }
 
-static void after_fork_parent(void)
-{
-	gorgon_after_fork(false);
-}
-
-static void after_fork_child(void)
-{
-	gorgon_after_fork(true);
-}
-
-// 200: after libjitreg's constructor, before those of our users.
+// 200: before the constructors of our users.
 __attribute__((constructor(200))) static void init(void)
 {
 	init_cond();
-	pthread_atfork(gorgon_before_fork, after_fork_parent, after_fork_child);
 }

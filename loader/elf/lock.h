@@ -18,8 +18,13 @@ bool gorgon_trylock(void);
 bool gorgon_lock_wait(int milliseconds);
 void gorgon_lock_broadcast(void);
 
-/* What is done around fork(), for a fork() that does not know of it. */
-void gorgon_before_fork(void);
-void gorgon_after_fork(bool child);
+/* Release the lock for a call of a constructor, a destructor or the like, and take it again. */
+void gorgon_callout_begin(void);
+void gorgon_callout_end(void);
+
+/* Before fork(): take the lock, and give callouts on other threads a moment to end. After it:
+ * release the lock. See atfork.c. */
+void gorgon_lock_before_fork(void);
+void gorgon_lock_after_fork(bool child);
 
 #endif

@@ -11,7 +11,6 @@
 #include "unique.h"
 
 #include <sys/types.h>
-#include <time.h>
 
 struct gorgon_linked;
 struct gorgon_thunk;
@@ -78,22 +77,20 @@ struct gorgon_ns {
 /* All namespaces, the oldest first: the one that was created after @ns, or the first if @ns is NULL;
  * NULL at the end. With the loader's lock. */
 struct gorgon_ns *gorgon_ns_next(const struct gorgon_ns *ns);
+/* A new one gets its identity and is known to debuggers from now on; and the way back. Lock as above. */
+void gorgon_ns_list(struct gorgon_ns *ns);
+void gorgon_ns_unlist(struct gorgon_ns *ns);
 /* How many namespaces there are; without the lock a number that may be old. */
 unsigned gorgon_ns_count(void);
-
-/*
- * gorgon_ns_create() with thunks of the caller's in the namespace's page; reach them
- * with gorgon_replace_thunk(). Their contexts must outlive the namespace.
- */
-struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
-					   const struct gorgon_thunk *thunks, size_t thunk_count,
-					   struct gorgon_ns **ret);
 
 /* The object of @ns that contains @addr, or NULL. */
 struct gorgon_object *gorgon_ns_object_at(struct gorgon_ns *ns, uint64_t addr);
 
 /* A loaded object by its path, by DT_SONAME, or by the name that it was searched for. */
 struct gorgon_object *gorgon_ns_find_name(struct gorgon_ns *ns, const char *name);
+
+/* Whether somebody who asks for @name means @object. */
+bool gorgon_object_has_name(const struct gorgon_object *object, const char *name);
 
 /* One debug line to the host's callback, when there is one. */
 void gorgon_ns_log(const struct gorgon_ns *ns, const char *format, ...)
@@ -104,31 +101,5 @@ bool gorgon_ns_add_system(struct gorgon_ns *ns, struct gorgon_system_library *li
 
 /* Whether objects of @ns use the shared library that they call @name. */
 bool gorgon_ns_has_system(const struct gorgon_ns *ns, const char *name);
-
-/*
- * Load @name and its dependencies: the transaction. The lock is held on entry and
- * exit, and released while constructors run. @requester: whose search paths count,
- * or NULL. On success the object's open_count was raised.
- */
-struct gorgon_error *gorgon_ns_load(struct gorgon_ns *ns, const char *name,
-				    struct gorgon_object *requester,
-				    const struct gorgon_open_opts *opts,
-				    struct gorgon_object **ret);
-
-/* Give back one open_count and unload what nothing uses any more. Lock as above. */
-void gorgon_ns_close(struct gorgon_ns *ns, struct gorgon_object *object);
-
-/* Wait until the threads that its code has started have ended, for a while; otherwise an error.
- * The lock is held. */
-struct gorgon_error *gorgon_ns_wait_for_threads(struct gorgon_ns *ns);
-
-/* In a forked child: of the threads that private code has started only the calling one,
- * if it is one, is left. The lock is held. */
-void gorgon_ns_after_fork(void);
-
-/* CLOCK_MONOTONIC in nanoseconds. */
-uint64_t gorgon_now(void);
-/* The same clock in so many milliseconds. */
-struct timespec gorgon_deadline(int timeout_ms);
 
 #endif

@@ -109,12 +109,7 @@ void gorgon_unmap(struct gorgon_object *object);
 void gorgon_init_run(struct gorgon_object **objects, size_t count);
 /* Run the destructors of one object; the same about the lock. */
 void gorgon_fini_run(struct gorgon_object *object);
-/* Before fork(), the lock is held: give constructors and destructors on other threads
- * a moment to end. */
-void gorgon_init_wait_for_others(void);
+/* In a forked child. */
 void gorgon_init_after_fork(void);
-/* Release the lock for a constructor, a destructor or the like, and take it again. */
-void gorgon_init_leave_lock(void);
-void gorgon_init_enter_lock(void);
 
 #endif

@@ -38,6 +38,7 @@
 
 #define _GNU_SOURCE
 #include "packing.h"
+#include "clock.h"
 #include "error.h"
 #include "lock.h"
 #include "ns.h"

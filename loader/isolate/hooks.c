@@ -13,6 +13,7 @@
 #define _GNU_SOURCE
 #include "linked.h"
 #include "../elf/arch.h"
+#include "../elf/atfork.h"
 #include "../elf/dl.h"
 #include "../elf/environment.h"
 #include "../elf/error.h"

@@ -16,9 +16,11 @@
 
 #define _GNU_SOURCE
 #include "linked.h"
+#include "../elf/clock.h"
 #include "../elf/error.h"
 #include "../elf/keys.h"
 #include "../elf/lock.h"
+#include "../elf/namespace.h"
 #include "../elf/ns.h"
 #include "../elf/signals.h"
 #include "../elf/thunk.h"

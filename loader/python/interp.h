@@ -6,6 +6,7 @@
 #include "../gorgon.h"
 #include "../isolate/isolate.h"
 #include "block.h"
+#include "../elf/clock.h"
 
 #include <pthread.h>
 #include <setjmp.h>

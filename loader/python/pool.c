@@ -12,6 +12,7 @@
 
 #define _GNU_SOURCE
 #include "value.h"
+#include "../elf/clock.h"
 #include "../elf/error.h"
 #include "../elf/ns.h"
 #include "../elf/sized.h"

@@ -11,6 +11,7 @@
 #include "exception.h"
 #include "state.h"
 #include "value.h"
+#include "../elf/clock.h"
 #include "../elf/error.h"
 #include "../elf/ns.h"
 #include "../elf/sized.h"
