@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "heap.h"
 #include "helpers.h"
+#include "malloc_family.h"
 #include "ns.h"
 
 #include <malloc.h>
@@ -51,14 +52,14 @@ static void heap_blocks_keep_their_content(void **state)
 		memset(blocks[i], (int)i, size_of(i));
 	}
 	for (size_t i = 0; i < COUNT; i += 3) // larger, smaller, and far enough for a mapping
-		blocks[i] = gorgon_heap_realloc(blocks[i], size_of(i) + 1 + i * 100, ns);
+		blocks[i] = gorgon_malloc_python_realloc(blocks[i], size_of(i) + 1 + i * 100, ns);
 	for (size_t i = 0; i < COUNT; i++) {
 		check_bytes(blocks[i], size_of(i), (unsigned char)i);
-		blocks[i] = gorgon_heap_resize(blocks[i], 1 + size_of(i) / 2);
+		blocks[i] = gorgon_malloc_python_realloc(blocks[i], 1 + size_of(i) / 2, ns);
 		check_bytes(blocks[i], size_of(i) / 2, (unsigned char)i);
 	}
 	for (size_t i = 0; i < COUNT; i++)
-		gorgon_heap_free(blocks[i]);
+		gorgon_malloc_free(blocks[i]);
 	assert_null(ns->heap.blocks);
 	test_ns_destroy(ns);
 }
@@ -72,15 +73,15 @@ static void heap_free_takes_blocks_of_the_c_library(void **state)
 	for (size_t i = 0; i < 1000; i++) {
 		char *p = malloc(i);
 
-		gorgon_heap_free(p);
-		p = gorgon_heap_resize(NULL, 10);
-		p = gorgon_heap_resize(p, 200000);
-		p = gorgon_heap_realloc(p, 20, ns); // not listed: stays the C library's
+		gorgon_malloc_free(p);
+		p = gorgon_malloc_realloc(NULL, 10, ns);
+		p = gorgon_malloc_realloc(p, 200000, ns);
+		p = gorgon_malloc_python_realloc(p, 20, ns); // not listed: stays the C library's
 		free(p);
 		assert_int_equal(posix_memalign((void **)&p, 4096, 100), 0);
-		gorgon_heap_free(p);
+		gorgon_malloc_free(p);
 	}
-	gorgon_heap_free(NULL);
+	gorgon_malloc_free(NULL);
 	test_ns_destroy(ns);
 }
 
@@ -95,13 +96,13 @@ static void heap_impossible_sizes_are_refused(void **state)
 	strcpy(p, "kept");
 	assert_null(gorgon_heap_malloc(huge, ns));
 	assert_null(gorgon_heap_calloc(huge / 2, 3, ns));
-	assert_null(gorgon_heap_realloc(p, huge - 100, ns));
+	assert_null(gorgon_malloc_python_realloc(p, huge - 100, ns));
 #if !TEST_SANITIZED // whose malloc() aborts
 	assert_null(gorgon_heap_malloc(huge / 2 - 100, ns));
-	assert_null(gorgon_heap_realloc(p, huge / 2 - 100, ns));
+	assert_null(gorgon_malloc_python_realloc(p, huge / 2 - 100, ns));
 #endif
 	assert_string_equal(p, "kept");
-	gorgon_heap_free(p);
+	gorgon_malloc_free(p);
 	assert_null(ns->heap.blocks);
 	test_ns_destroy(ns);
 }
@@ -141,10 +142,10 @@ static void *allocate_at_random(void *arg)
 	for (int step = 0; step < 20000; step++) {
 		size_t i = (size_t)rand_r(&worker->seed) % 100;
 
-		blocks[i] = gorgon_heap_realloc(blocks[i], 1 + (size_t)rand_r(&worker->seed) % 2000,
+		blocks[i] = gorgon_malloc_python_realloc(blocks[i], 1 + (size_t)rand_r(&worker->seed) % 2000,
 						worker->ns);
 		if (step % 3 == 0) {
-			gorgon_heap_free(blocks[i]);
+			gorgon_malloc_free(blocks[i]);
 			blocks[i] = NULL;
 		}
 	}
@@ -168,7 +169,7 @@ static void heap_threads_and_forks(void **state)
 
 		if (!pid) {
 			alarm(120);
-			gorgon_heap_free(gorgon_heap_malloc(100, ns));
+			gorgon_malloc_free(gorgon_heap_malloc(100, ns));
 			_exit(0);
 		}
 		assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -12,7 +12,7 @@
 // (getline, a callback of a shared library) and stays the process's.
 //
 // A listed block is one of the C library's with a header before what the caller gets.
-// free() and realloc() of private code have to tell listed blocks from others by their
+// free() and realloc() of private code (malloc_family.c) have to tell listed blocks from others by their
 // address alone. Listed ones are never at the start of a page, so that the bytes before
 // any other candidate are in the same page and readable, whichever malloc() made it; the
 // mark in the header depends on the address and on a secret.
@@ -23,7 +23,6 @@
 #define _GNU_SOURCE
 #include "heap.h"
 #include "clock.h"
-#include "large.h"
 #include "ns.h"
 
 #include <errno.h>
@@ -181,37 +180,19 @@ static void *resize(struct gorgon_heap_block *block, size_t size)
 
 void *gorgon_heap_resize(void *p, size_t size)
 {
-	struct gorgon_heap_block *block = p ? listed(p) : NULL;
+	struct gorgon_heap_block *block = listed(p);
 
-	if (block && !size) {
-		gorgon_heap_free(p);
-		return NULL;
-	}
-	if (block)
+	if (size)
 		return resize(block, size);
-	if (p)
-		gorgon_large_forget(p);
-	return realloc(p, size);
-}
-
-void *gorgon_heap_realloc(void *p, size_t size, struct gorgon_ns *ns)
-{
-	return p ? gorgon_heap_resize(p, size) : gorgon_heap_malloc(size, ns);
+	gorgon_heap_free(p);
+	return NULL;
 }
 
 void gorgon_heap_free(void *p)
 {
-	struct gorgon_heap_block *block = p ? listed(p) : NULL;
-	void *base;
+	struct gorgon_heap_block *block = listed(p);
+	void *base = base_of(block);
 
-	if (!p)
-		return;
-	if (!block) {
-		gorgon_large_forget(p);
-		free(p);
-		return;
-	}
-	base = base_of(block);
 	remove_block(block);
 	free(base);
 }
@@ -235,6 +216,5 @@ void gorgon_heap_release(struct gorgon_heap *heap)
 		free(base);
 	}
 	heap->blocks = NULL;
-	gorgon_large_release(heap);
 	pthread_mutex_destroy(&heap->lock);
 }

@@ -23,15 +23,14 @@ void gorgon_heap_release(struct gorgon_heap *heap);
 
 /* Whether a block, which must be alive, is libpython's. */
 bool gorgon_heap_is_listed(const void *p);
+/* realloc() and free() of such a block. */
+void *gorgon_heap_resize(void *p, size_t size);
+void gorgon_heap_free(void *p);
 
 /* --- replacements (see replace.c); malloc(3) ---------------------------------- */
 
 /* For libpython. */
 void *gorgon_heap_malloc(size_t size, struct gorgon_ns *ns);
 void *gorgon_heap_calloc(size_t count, size_t size, struct gorgon_ns *ns);
-void *gorgon_heap_realloc(void *p, size_t size, struct gorgon_ns *ns);
-/* For everybody: blocks of libpython and of the C library. */
-void *gorgon_heap_resize(void *p, size_t size);
-void gorgon_heap_free(void *p);
 
 #endif

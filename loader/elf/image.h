@@ -137,7 +137,10 @@ const struct gorgon_segment *gorgon_image_segment(const struct gorgon_image *ima
 /* Number of images in the cache, for tests. */
 size_t gorgon_image_count(void);
 
-/* Second half of validation, in image_dynamic.c: everything that PT_DYNAMIC leads to. */
+/* Validation of a new image whose elf is open, in image_headers.c: the headers and all they lead to. */
+struct gorgon_error *gorgon_image_read(struct gorgon_image *image);
+
+/* The part of it in image_dynamic.c: everything that PT_DYNAMIC leads to. */
 struct gorgon_error *gorgon_image_read_dynamic(struct gorgon_image *image, uint64_t vaddr,
 					       uint64_t size);
 

@@ -71,7 +71,7 @@ static struct block *take(const void *addr)
 }
 
 // Without memory for the entry it is not counted, which is what happens to small ones.
-static void *note(void *p, struct gorgon_ns *ns)
+void *gorgon_large_note(void *p, struct gorgon_ns *ns)
 {
 	size_t size = p ? malloc_usable_size(p) : 0;
 	struct block *block;
@@ -120,28 +120,17 @@ void gorgon_large_release(const struct gorgon_heap *heap)
 
 void *gorgon_large_malloc(size_t size, struct gorgon_ns *ns)
 {
-	return note(malloc(size), ns);
+	return gorgon_large_note(malloc(size), ns);
 }
 
 void *gorgon_large_calloc(size_t items, size_t size, struct gorgon_ns *ns)
 {
-	return note(calloc(items, size), ns);
-}
-
-// It may be one of libpython's, which heap.c knows. One that cannot grow stays, uncounted for
-// the moment in between.
-void *gorgon_large_realloc(void *p, size_t size, struct gorgon_ns *ns)
-{
-	void *ret = gorgon_heap_resize(p, size);
-
-	if (!ret && p && size && !gorgon_heap_is_listed(p))
-		note(p, ns);
-	return ret && !gorgon_heap_is_listed(ret) ? note(ret, ns) : ret;
+	return gorgon_large_note(calloc(items, size), ns);
 }
 
 void *gorgon_large_aligned_alloc(size_t alignment, size_t size, struct gorgon_ns *ns)
 {
-	return note(aligned_alloc(alignment, size), ns);
+	return gorgon_large_note(aligned_alloc(alignment, size), ns);
 }
 
 int gorgon_large_posix_memalign(void **ret, size_t alignment, size_t size, struct gorgon_ns *ns)
@@ -149,6 +138,6 @@ int gorgon_large_posix_memalign(void **ret, size_t alignment, size_t size, struc
 	int number = posix_memalign(ret, alignment, size);
 
 	if (!number)
-		note(*ret, ns);
+		gorgon_large_note(*ret, ns);
 	return number;
 }

@@ -11,6 +11,9 @@
 struct gorgon_heap;
 struct gorgon_ns;
 
+/* @p, which may be NULL, is a block of @ns's extensions: count it if it is large. Returns @p. Without
+ * memory for its entry it is not counted. */
+void *gorgon_large_note(void *p, struct gorgon_ns *ns);
 /* @p is about to be freed, or may move: it is not counted any more. */
 void gorgon_large_forget(void *p);
 /* No code of the namespace runs any more. */
@@ -23,7 +26,6 @@ void gorgon_large_after_fork(void);
 
 void *gorgon_large_malloc(size_t size, struct gorgon_ns *ns);
 void *gorgon_large_calloc(size_t count, size_t size, struct gorgon_ns *ns);
-void *gorgon_large_realloc(void *p, size_t size, struct gorgon_ns *ns);
 void *gorgon_large_aligned_alloc(size_t alignment, size_t size, struct gorgon_ns *ns);
 int gorgon_large_posix_memalign(void **ret, size_t alignment, size_t size, struct gorgon_ns *ns);
 

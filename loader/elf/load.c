@@ -17,8 +17,8 @@
 #include "clock.h"
 #include "group.h"
 #include "load.h"
-#include "mappings.h"
 #include "packing.h"
+#include "relax.h"
 #include "reloc.h"
 #include "tls.h"
 
@@ -54,7 +54,7 @@ static struct gorgon_error *group_relocate(struct gorgon_group *group,
 		if ((err = gorgon_relocate_static_tls(object, local, local_count)) ||
 		    (err = gorgon_map_protect(object)))
 			return err;
-		gorgon_mappings_added(object);
+		gorgon_relax_if_scarce(object);
 		object->state = GORGON_OBJECT_RELOCATED;
 	}
 	return NULL;

@@ -5,11 +5,9 @@
 
 #include <stdbool.h>
 
-struct gorgon_object;
-
-/* @object was mapped and protected: count, and give up protection near the limit.
- * The lock is held. */
-void gorgon_mappings_added(struct gorgon_object *object);
+/* How many there may be, and how many there are. */
+unsigned long gorgon_mappings_limit(void);
+unsigned long gorgon_mappings_count(void);
 
 /* Whether the process has so many mappings that the kernel refuses more; then *@limit is
  * how many it allows. */

@@ -10,6 +10,7 @@
 #include "error.h"
 #include "frames.h"
 #include "keys.h"
+#include "large.h"
 #include "load.h"
 #include "locales.h"
 #include "lock.h"
@@ -47,6 +48,7 @@ static void ns_free(struct gorgon_ns *ns)
 	gorgon_parts_end(ns->parts);
 	gorgon_thunks_destroy(ns->thunks);
 	gorgon_policy_deinit(&ns->policy);
+	gorgon_large_release(&ns->heap);
 	gorgon_heap_release(&ns->heap);
 	free(ns->system);
 	gorgon_unique_deinit(&ns->uniques);

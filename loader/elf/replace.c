@@ -15,6 +15,7 @@
 #include "heap.h"
 #include "keys.h"
 #include "large.h"
+#include "malloc_family.h"
 #include "locales.h"
 #include "memory.h"
 #include "registrar.h"
@@ -120,13 +121,13 @@ static const struct {
 	{"malloc", gorgon_heap_malloc, 1, HEAP_OF_PYTHON,
 	 "what CPython leaves behind goes with its namespace"},
 	{"calloc", gorgon_heap_calloc, 2, HEAP_OF_PYTHON, "as malloc"},
-	{"realloc", gorgon_heap_realloc, 2, HEAP_OF_PYTHON, "as malloc"},
+	{"realloc", gorgon_malloc_python_realloc, 2, HEAP_OF_PYTHON, "as malloc"},
 	{"malloc", gorgon_large_malloc, 1, HEAP, "large blocks of extensions are counted"},
 	{"calloc", gorgon_large_calloc, 2, HEAP, "as malloc"},
-	{"realloc", gorgon_large_realloc, 2, HEAP, "as malloc; knows the blocks of both"},
+	{"realloc", gorgon_malloc_realloc, 2, HEAP, "as malloc; knows the blocks of both"},
 	{"aligned_alloc", gorgon_large_aligned_alloc, 2, HEAP, "as malloc"},
 	{"posix_memalign", gorgon_large_posix_memalign, 3, HEAP, "as malloc"},
-	{"free", gorgon_heap_free, PLAIN, HEAP, "knows the blocks of both"},
+	{"free", gorgon_malloc_free, PLAIN, HEAP, "knows the blocks of both"},
 	{"mmap", gorgon_memory_map, PLAIN, ALWAYS,
 	 "memory goes with the namespace that has mapped it"},
 	{"mmap64", gorgon_memory_map, PLAIN, ALWAYS, "as mmap"},
