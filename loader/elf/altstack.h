@@ -12,7 +12,7 @@ void gorgon_altstack_disable(const struct gorgon_thread *thread);
 /* Free it. */
 void gorgon_altstack_free(const struct gorgon_thread *thread);
 
-/* Replacement (see replace.c): as sigaltstack(2) says, but for which memory it is. */
+/* Replacement (see replacements.c): as sigaltstack(2) says, but for which memory it is. */
 int gorgon_altstack_set(const stack_t *stack, stack_t *old);
 
 #endif

@@ -12,7 +12,7 @@
 #include "error.h"
 #include "group.h"
 #include "lock.h"
-#include "replace.h"
+#include "interpose.h"
 #include "scope.h"
 
 #include <dlfcn.h>
@@ -249,7 +249,7 @@ static bool tell_reference(struct names *names, struct gorgon_object *object, ui
 		import.source = GORGON_IMPORT_UNRESOLVED;
 	} else if (binding.source == GORGON_BOUND_REPLACED) {
 		import.source = GORGON_IMPORT_REPLACED;
-		import.from = gorgon_replace_reason(query.name);
+		import.from = gorgon_interpose_reason(names->ns, query.name);
 	} else if (binding.source == GORGON_BOUND_PROVIDER) {
 		import.source = GORGON_IMPORT_PROVIDER;
 	} else {

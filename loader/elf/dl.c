@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The dl family of a namespace: opening, closing, symbols, errors (dl_info.c has what
 // only asks). What private code calls dlopen, dlsym, ... is this file, with the namespace
-// as an added last argument (replace.c).
+// as an added last argument (interpose.c).
 //
 // A handle is a private object's address, the namespace's own address (dlopen(NULL):
 // everything global in it, then the process), or a handle of the system's linker for
@@ -16,7 +16,7 @@
 #include "load.h"
 #include "lock.h"
 #include "packing.h"
-#include "replace.h"
+#include "interpose.h"
 #include "dl.h"
 #include "scope.h"
 #include "search.h"
@@ -284,7 +284,7 @@ static struct gorgon_binding find_shared(const struct gorgon_ns *ns,
 		ret.found = gorgon_system_find_in(query, objects[i]->system,
 						  objects[i]->system_count, &ret.system);
 	if (ret.found)
-		ret.system.addr = gorgon_replace_find(ns, NULL, query->name) ?: ret.system.addr;
+		ret.system.addr = gorgon_interpose_find(ns, NULL, query->name) ?: ret.system.addr;
 	return ret;
 }
 
@@ -371,7 +371,7 @@ static void *look_up(void *handle, const char *name, const char *version, uint64
 	if (system) {
 		// Names that are replaced are replaced in shared libraries' handles too:
 		// ctypes.CDLL("libc.so.6").dlopen must load into this namespace.
-		if ((addr = gorgon_replace_find(ns, NULL, name)))
+		if ((addr = gorgon_interpose_find(ns, NULL, name)))
 			return addr;
 		if (!gorgon_dl_is_system_handle(handle))
 			return NULL;

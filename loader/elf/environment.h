@@ -30,7 +30,7 @@ time_t gorgon_environment_mktime(struct tm *tm);
 void gorgon_environment_before_fork(void);
 void gorgon_environment_after_fork(void);
 
-/* --- replacements (see replace.c) -------------------------------------------- */
+/* --- replacements (see replacements.c) -------------------------------------------- */
 
 char *gorgon_getenv(const char *name, struct gorgon_ns *ns);
 /* @ns may be NULL: the environment of the process. */

@@ -25,7 +25,7 @@ _Noreturn void gorgon_exits_leave(struct gorgon_ns *ns, int status);
 void gorgon_exits_before_fork(void);
 void gorgon_exits_after_fork(void);
 
-/* --- replacement (see replace.c) -------------------------------------------- */
+/* --- replacement (see replacements.c) -------------------------------------------- */
 
 int gorgon_exits_register(void (*fn)(void *), void *arg, void *dso, struct gorgon_ns *ns);
 int gorgon_exits_register_with_status(void (*fn)(int, void *), void *arg, struct gorgon_ns *ns);

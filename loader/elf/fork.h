@@ -17,7 +17,7 @@ void gorgon_fork_drop(const struct gorgon_object *object);
 /* This process is a child that code of @ns has forked. */
 bool gorgon_fork_has_made_us(const struct gorgon_ns *ns);
 
-/* --- replacements (see replace.c) ------------------------------------------ */
+/* --- replacements (see replacements.c) ------------------------------------------ */
 
 int gorgon_register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
 			   void *dso, struct gorgon_ns *ns);

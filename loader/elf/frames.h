@@ -8,7 +8,7 @@ struct gorgon_ns;
 /* Take back what @ns has registered and not taken back. The lock is held. */
 void gorgon_frames_drop(struct gorgon_ns *ns);
 
-/* --- replacements (see replace.c) ------------------------------------------ */
+/* --- replacements (see replacements.c) ------------------------------------------ */
 
 void gorgon_frames_register(void *begin, struct gorgon_ns *ns);
 void gorgon_frames_deregister(void *begin, struct gorgon_ns *ns);

@@ -27,7 +27,7 @@ bool gorgon_heap_is_listed(const void *p);
 void *gorgon_heap_resize(void *p, size_t size);
 void gorgon_heap_free(void *p);
 
-/* --- replacements (see replace.c); malloc(3) ---------------------------------- */
+/* --- replacements (see replacements.c); malloc(3) ---------------------------------- */
 
 /* For libpython. */
 void *gorgon_heap_malloc(size_t size, struct gorgon_ns *ns);

@@ -96,7 +96,7 @@ struct gorgon_image {
 	bool symbolic, nodelete;
 	uint64_t place; /* of its first page, from the start of a zone; 0: none. See place.c */
 	struct gorgon_image *next_placed;
-	bool jit_descriptor_known;     /* see registrar.c */
+	bool jit_descriptor_known;     /* see jit_descriptor.c */
 	uint64_t jit_descriptor_vaddr; /* 0: none */
 };
 

@@ -24,7 +24,7 @@ bool gorgon_key_find(const struct gorgon_ns *ns, const void *value, unsigned *re
 /* Number of keys there are, for tests. */
 unsigned gorgon_keys_count(void);
 
-/* --- replacements (see replace.c) ------------------------------------------ */
+/* --- replacements (see replacements.c) ------------------------------------------ */
 
 int gorgon_key_create(unsigned *key, void (*destructor)(void *), struct gorgon_ns *ns);
 int gorgon_key_delete(unsigned key);

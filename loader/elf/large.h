@@ -22,7 +22,7 @@ void gorgon_large_release(const struct gorgon_heap *heap);
 void gorgon_large_before_fork(void);
 void gorgon_large_after_fork(void);
 
-/* --- replacements (see replace.c); malloc(3), for extensions -------------------- */
+/* --- replacements (see replacements.c); malloc(3), for extensions -------------------- */
 
 void *gorgon_large_malloc(size_t size, struct gorgon_ns *ns);
 void *gorgon_large_calloc(size_t count, size_t size, struct gorgon_ns *ns);

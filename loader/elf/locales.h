@@ -18,7 +18,7 @@ void gorgon_locale_leave(void *outer);
 void gorgon_locale_before_fork(void);
 void gorgon_locale_after_fork(void);
 
-/* --- replacements (see replace.c) -------------------------------------------- */
+/* --- replacements (see replacements.c) -------------------------------------------- */
 
 char *gorgon_setlocale(int category, const char *name, struct gorgon_ns *ns);
 

@@ -7,7 +7,7 @@
 
 struct gorgon_ns;
 
-/* --- replacements (see replace.c); malloc(3) ---------------------------------- */
+/* --- replacements (see replacements.c); malloc(3) ---------------------------------- */
 
 /* realloc() for libpython, and for extensions. */
 void *gorgon_malloc_python_realloc(void *p, size_t size, struct gorgon_ns *ns);

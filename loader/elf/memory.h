@@ -14,7 +14,7 @@ void gorgon_memory_release(struct gorgon_ns *ns);
 void gorgon_memory_before_fork(void);
 void gorgon_memory_after_fork(void);
 
-/* --- replacements (see replace.c) ------------------------------------------------ */
+/* --- replacements (see replacements.c) ------------------------------------------------ */
 
 void *gorgon_memory_map(void *addr, size_t size, int prot, int flags, int fd, off_t off);
 int gorgon_memory_unmap(void *addr, size_t size, struct gorgon_ns *ns);

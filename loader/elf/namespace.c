@@ -9,6 +9,7 @@
 #include "environment.h"
 #include "error.h"
 #include "frames.h"
+#include "interpose.h"
 #include "keys.h"
 #include "large.h"
 #include "load.h"
@@ -18,7 +19,6 @@
 #include "ns.h"
 #include "packing.h"
 #include "place.h"
-#include "replace.h"
 #include "signals.h"
 #include "sized.h"
 #include "thread.h"
@@ -55,13 +55,25 @@ static void ns_free(struct gorgon_ns *ns)
 	free(ns);
 }
 
+static const struct gorgon_interposed *interposed; // of all namespaces
+
+static void make_interposed(void)
+{
+	interposed = gorgon_interposed_create(gorgon_parts);
+}
+
 struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 					   const struct gorgon_thunk *thunks, size_t thunk_count,
 					   struct gorgon_ns **ret)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct gorgon_ns_opts given;
 	struct gorgon_error *err;
 	struct gorgon_ns *ns;
+
+	pthread_once(&once, make_interposed);
+	if (!interposed)
+		return &gorgon_error_nomem;
 
 	if ((err = gorgon_sized_read("gorgon_ns_opts", opts, &given, sizeof(given))) ||
 	    (err = gorgon_policy_check(given.share, given.keep_private)))
@@ -81,7 +93,7 @@ struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 		ns_free(ns);
 		return &gorgon_error_nomem;
 	}
-	if ((err = gorgon_replace_init(ns, thunks, thunk_count))) {
+	if ((err = gorgon_interpose_init(ns, interposed, thunks, thunk_count))) {
 		ns_free(ns);
 		return err;
 	}

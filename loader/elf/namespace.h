@@ -9,7 +9,7 @@ struct gorgon_thunk;
 
 /*
  * gorgon_ns_create() with thunks of the caller's in the namespace's page; reach them
- * with gorgon_replace_thunk(). Their contexts must outlive the namespace.
+ * with gorgon_interpose_thunk(). Their contexts must outlive the namespace.
  */
 struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 					   const struct gorgon_thunk *thunks, size_t thunk_count,

@@ -13,6 +13,8 @@
 #include <sys/types.h>
 
 struct gorgon_linked;
+struct gorgon_interposed;
+struct gorgon_part_state;
 struct gorgon_thunk;
 struct jitreg_group;
 struct gorgon_environment;
@@ -34,7 +36,9 @@ struct gorgon_ns {
 	struct gorgon_policy policy;
 	struct gorgon_ns_opts opts; /* callbacks; its pattern pointers are not used */
 	struct gorgon_thunks *thunks;
-	void **parts; /* states of what each namespace has of the process; see ../process/part.h */
+	const struct gorgon_interposed *interposed; /* names that it gets from us; see interpose.c */
+	size_t first_thunk; /* of those that whoever created it has asked for */
+	struct gorgon_part_state *parts; /* what it has of the process; see ../process/part.h */
 	struct gorgon_signals *signals;
 	struct gorgon_locale *locale;
 	struct gorgon_environment *environment; /* NULL: the process's */

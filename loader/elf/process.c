@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Functions through which private code would reach the whole process: exit, the
 // descriptors of standard output, signals to itself, settings of libraries. See
-// replace.c for the table.
+// replacements.c for the table.
 
 #define _GNU_SOURCE
 #include "environment.h"
 #include "lock.h"
-#include "replace.h"
+#include "ns.h"
+#include "process.h"
 #include "signals.h"
 
 #include <errno.h>

@@ -21,7 +21,7 @@
 // only when the descriptor was the same before and after; otherwise the unlock of the one
 // who is changing it looks again. Entries and symfiles are copied, never referred to.
 //
-// Not handled: a stripped object with a hidden pair, where nothing says where it is.
+// Which objects have a descriptor is found out in jit_descriptor.c.
 //
 // `lock` guards all registrars; libjitreg's comes after it.
 //
@@ -30,10 +30,9 @@
 #define _GNU_SOURCE
 #include "registrar.h"
 #include "error.h"
+#include "jit_descriptor.h"
 #include "ns.h"
-#include "symbol.h"
 
-#include <gelf.h>
 #include <jitreg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +40,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define DESCRIPTOR_NAME "__jit_debug_descriptor"
 #define ENTRIES_MAX 1000000 // a list without an end is no list
 
 // As the private object has them; see the GDB manual.
@@ -49,6 +47,8 @@ struct descriptor {
 	uint32_t version, action_flag;
 	uint64_t relevant_entry, first_entry;
 };
+
+_Static_assert(sizeof(struct descriptor) == GORGON_JIT_DESCRIPTOR_SIZE, "GDB manual");
 
 struct entry {
 	uint64_t next_entry, prev_entry, symfile_addr, symfile_size;
@@ -84,62 +84,6 @@ void gorgon_registrars_before_fork(void)
 void gorgon_registrars_after_fork(void)
 {
 	pthread_mutex_unlock(&lock);
-}
-
-// --- which objects have one ---------------------------------------------------------
-
-static uint64_t checked_place(const struct gorgon_image *image, const Elf64_Sym *sym)
-{
-	const struct gorgon_segment *segment;
-
-	if (ELF64_ST_TYPE(sym->st_info) != STT_OBJECT || sym->st_shndx == SHN_UNDEF ||
-	    sym->st_size != sizeof(struct descriptor) || sym->st_value % 8)
-		return 0;
-	segment = gorgon_image_segment(image, sym->st_value, sizeof(struct descriptor));
-	return segment && segment->prot & PROT_WRITE ? sym->st_value : 0;
-}
-
-static uint64_t find_in_symtab(const struct gorgon_image *image, Elf_Scn *scn, const GElf_Shdr *shdr)
-{
-	Elf_Data *data = elf_getdata(scn, NULL);
-	uint64_t ret = 0;
-	GElf_Sym sym;
-
-	for (int i = 0; data && !ret && gelf_getsym(data, i, &sym); i++) {
-		const char *name;
-
-		if (sym.st_size != sizeof(struct descriptor))
-			continue;
-		name = elf_strptr(image->elf, shdr->sh_link, sym.st_name);
-		if (name && !strcmp(name, DESCRIPTOR_NAME))
-			ret = checked_place(image, &sym);
-	}
-	return ret;
-}
-
-// A file without usable section headers has no .symtab: that is no error.
-static uint64_t find_descriptor(const struct gorgon_image *image)
-{
-	struct gorgon_symbol_query query = gorgon_symbol_query(DESCRIPTOR_NAME, NULL);
-	const Elf64_Sym *exported = gorgon_symbol_find(image, &query);
-	GElf_Shdr shdr;
-	uint64_t ret = 0;
-
-	if (exported)
-		return checked_place(image, exported);
-	for (Elf_Scn *scn = NULL; !ret && (scn = elf_nextscn(image->elf, scn));)
-		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_SYMTAB)
-			ret = find_in_symtab(image, scn, &shdr);
-	return ret;
-}
-
-uint64_t gorgon_registrar_descriptor(struct gorgon_image *image)
-{
-	if (!image->jit_descriptor_known) {
-		image->jit_descriptor_vaddr = find_descriptor(image);
-		image->jit_descriptor_known = true;
-	}
-	return image->jit_descriptor_vaddr;
 }
 
 // --- reading a list that may be changing ----------------------------------------------
@@ -315,7 +259,7 @@ void gorgon_registrar_before_unmap(struct gorgon_ns *ns, uint64_t start, uint64_
 
 struct gorgon_error *gorgon_registrar_create(struct gorgon_object *object)
 {
-	uint64_t vaddr = gorgon_registrar_descriptor(object->image);
+	uint64_t vaddr = gorgon_jit_descriptor(object->image);
 	struct gorgon_registrar *registrar;
 
 	if (!vaddr || object->ns->opts.debug == GORGON_DEBUG_OFF)

@@ -5,10 +5,6 @@
 
 #include "object.h"
 
-/* Link-time address of the __jit_debug_descriptor that a file defines; 0: it defines none.
- * The loader's lock is held. */
-uint64_t gorgon_registrar_descriptor(struct gorgon_image *image);
-
 /* Look after the descriptor of @object, which debuggers know by now, if it has one. The
  * loader's lock is held. */
 struct gorgon_error *gorgon_registrar_create(struct gorgon_object *object);

@@ -7,9 +7,9 @@
 // group, and what was opened with RTLD_GLOBAL); then the group that is being loaded,
 // breadth first. RTLD_DEEPBIND puts the group before the global objects.
 //
-// A few private definitions are replaced as well (replace.c).
+// A few private definitions are replaced as well (interpose.c).
 //
-// Outside: the replacements of replace.c, the host's providers - of the load, of the
+// Outside: the replacements of interpose.c, the host's providers - of the load, of the
 // namespace -, the system.
 //
 // A reference whose version names a shared library goes outside first: a private
@@ -18,7 +18,7 @@
 
 #define _GNU_SOURCE
 #include "scope.h"
-#include "replace.h"
+#include "interpose.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +125,7 @@ struct gorgon_binding gorgon_scope_find_outside(struct gorgon_ns *ns,
 	struct gorgon_binding ret = {.found = true};
 
 	ret.source = GORGON_BOUND_REPLACED;
-	if ((ret.system.addr = gorgon_replace_find(ns, object, query->name)))
+	if ((ret.system.addr = gorgon_interpose_find(ns, object, query->name)))
 		return ret;
 	ret.source = GORGON_BOUND_PROVIDER;
 	if ((object && object->opts && ask(object->opts->provider, query, &ret)) ||
@@ -153,7 +153,7 @@ struct gorgon_binding gorgon_scope_find(struct gorgon_ns *ns, struct gorgon_obje
 			return ret;
 	}
 	ret = find_inside(ns, object, local, local_count, query);
-	if (ret.found && (replaced = gorgon_replace_defined(ns, ret.object, query->name)))
+	if (ret.found && (replaced = gorgon_interpose_find_defined(ns, ret.object, query->name)))
 		return (struct gorgon_binding){.found = true,
 					       .source = GORGON_BOUND_REPLACED,
 					       .system.addr = replaced};

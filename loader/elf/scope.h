@@ -10,7 +10,7 @@
 /* Who defines what a reference was bound to. */
 enum gorgon_binding_source {
 	GORGON_BOUND_PRIVATE,
-	GORGON_BOUND_REPLACED, /* replace.c */
+	GORGON_BOUND_REPLACED, /* interpose.c */
 	GORGON_BOUND_PROVIDER, /* the host's */
 	GORGON_BOUND_SYSTEM,
 };

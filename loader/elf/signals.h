@@ -74,7 +74,7 @@ bool gorgon_signal_is_fault(int number);
 void gorgon_signals_before_fork(void);
 void gorgon_signals_after_fork(bool child);
 
-/* --- replacements (see replace.c): as sigaction(2) and signal(2) say ------------- */
+/* --- replacements (see replacements.c): as sigaction(2) and signal(2) say ------------- */
 
 int gorgon_signal_action(int number, const struct sigaction *action, struct sigaction *old,
 			 struct gorgon_ns *ns);

@@ -91,7 +91,7 @@ bool gorgon_thread_has_tls(uint64_t module);
 /* Forget every thread's value of a key. The lock is held. */
 void gorgon_thread_clear_values(size_t index);
 
-/* --- replacements (see replace.c) ------------------------------------------ */
+/* --- replacements (see replacements.c) ------------------------------------------ */
 
 int gorgon_thread_atexit(void (*fn)(void *), void *arg, void *dso);
 int gorgon_thread_create(void *thread, const void *attr, void *(*fn)(void *), void *arg,

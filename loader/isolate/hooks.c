@@ -3,7 +3,7 @@
 //
 // The linker has bound their references by the time that we see them, so the words that it
 // has written (JUMP_SLOT, GLOB_DAT and plain addresses of functions) are written again. Far
-// fewer names than ../elf/replace.c has: what the linker and the C library know of these objects
+// fewer names than ../elf/interpose.c has: what the linker and the C library know of these objects
 // (thread-local storage, unwinding, memory, dlsym) needs nobody in between. To them come the names
 // of ../process, where the C library is shared.
 //
@@ -20,7 +20,8 @@
 #include "../elf/keys.h"
 #include "../elf/lock.h"
 #include "../elf/locales.h"
-#include "../elf/replace.h"
+#include "../elf/interpose.h"
+#include "../elf/process.h"
 #include "../elf/signals.h"
 #include "../elf/thread.h"
 
@@ -189,7 +190,7 @@ enum where {
 	SHARED_LIBC,
 };
 
-// Without a target: that of ../elf/replace.c.
+// Without a target: that of ../elf/interpose.c.
 static const struct {
 	const char *name;
 	void *target;
@@ -259,8 +260,8 @@ static void *find_hook(const struct gorgon_object *object, const char *name)
 	for (size_t i = 0; i < COUNT; i++)
 		if (!strcmp(hooks[i].name, name) && applies(object, hooks[i].where))
 			return hooks[i].target ? gorgon_thunks_get(object->ns->linked->thunks, i)
-					       : gorgon_replace_find(object->ns, object, name);
-	return object->ns->linked->linker->own_libc ? NULL : gorgon_replace_of_part(object->ns, name);
+					       : gorgon_interpose_find(object->ns, object, name);
+	return object->ns->linked->linker->own_libc ? NULL : gorgon_interpose_find_of_process(object->ns, name);
 }
 
 // --- binding --------------------------------------------------------------------------------

@@ -11,7 +11,7 @@
 #include "part.h"
 #include "../elf/environment.h"
 #include "../elf/ns.h"
-#include "../elf/replace.h"
+#include "../elf/process.h"
 
 #include <getopt.h>
 #include <libintl.h>

@@ -24,6 +24,19 @@ enum gorgon_decision {
 	GORGON_ORDERED, /* the process has one, used by one caller at a time: results do not mix */
 };
 
+/* Where private code gets ours. */
+enum gorgon_when {
+	GORGON_WHEN_ALWAYS,
+	GORGON_WHEN_WITH_OUTPUT,      /* the host wants what is written */
+	GORGON_WHEN_WITH_ENVIRONMENT, /* the namespace has an environment of its own */
+	GORGON_WHEN_HEAP,             /* unless the host provides a malloc */
+	GORGON_WHEN_HEAP_OF_PYTHON,   /* the same, for libpython's own calls */
+	GORGON_WHEN_REGISTRAR,        /* for calls from an object with a JIT descriptor */
+	GORGON_WHEN_LMDB,             /* for calls from LMDB */
+	GORGON_WHEN_DEFINED,          /* although a private object defines it; never instead of the
+				       * system's: no name of the system's */
+};
+
 /* A name of the C library, and what private code finds under it. */
 struct gorgon_bound {
 	const char *name;
@@ -59,7 +72,18 @@ struct gorgon_part {
 	void (*in_child)(void *state);
 
 	const char *title; /* in docs/process.md, over its names; NULL: none */
+	enum gorgon_when when; /* its names are bound */
+	bool loader_only;      /* names that our loader alone can bind, not the system's linker */
 };
+
+/* A part, and what a namespace has of it. */
+struct gorgon_part_state {
+	const struct gorgon_part *part;
+	void *state;
+};
+
+/* The state of @part among @states. See part.c. */
+void *gorgon_parts_state(const struct gorgon_part_state *states, const struct gorgon_part *part);
 
 /* --- parts.c: all of them ----------------------------------------------------------- */
 
@@ -76,20 +100,20 @@ extern const struct gorgon_part gorgon_multibyte;
 extern const struct gorgon_part gorgon_small_state;
 extern const struct gorgon_part gorgon_options;
 
+#define GORGON_LOADER_PARTS 8 /* one for each enum gorgon_when */
+
+/* The loader's own names (../elf/replacements.c), then those of each file of this folder; ended by NULL. */
+extern const struct gorgon_part gorgon_loader_parts[GORGON_LOADER_PARTS];
 extern const struct gorgon_part *const gorgon_parts[];
-extern const size_t gorgon_part_count;
 
 /* The states of a new namespace, one for each part in the order of the list; NULL: no memory. */
-void **gorgon_parts_begin(struct gorgon_ns *ns);
-void gorgon_parts_stop(void **states);
+struct gorgon_part_state *gorgon_parts_begin(struct gorgon_ns *ns);
+void gorgon_parts_stop(const struct gorgon_part_state *states);
 /* NULL is ignored. */
-void gorgon_parts_end(void **states);
-
-/* The state of @part among @states. */
-void *gorgon_parts_state(void **states, const struct gorgon_part *part);
+void gorgon_parts_end(struct gorgon_part_state *states);
 
 void gorgon_parts_before_fork(void);
 void gorgon_parts_after_fork(bool child);
-void gorgon_parts_in_child(void **states);
+void gorgon_parts_in_child(const struct gorgon_part_state *states);
 
 #endif

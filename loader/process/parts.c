@@ -16,6 +16,14 @@
 // In the order in which their locks are taken around fork(). At a program's end the last one
 // stops first, and its descriptors are closed last.
 const struct gorgon_part *const gorgon_parts[] = {
+	&gorgon_loader_parts[0],
+	&gorgon_loader_parts[1],
+	&gorgon_loader_parts[2],
+	&gorgon_loader_parts[3],
+	&gorgon_loader_parts[4],
+	&gorgon_loader_parts[5],
+	&gorgon_loader_parts[6],
+	&gorgon_loader_parts[7],
 	&gorgon_files_part,
 	&gorgon_streams_part,
 	&gorgon_proc_paths_part,
@@ -39,33 +47,35 @@ const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_patch_part,
 	NULL,
 };
-const size_t gorgon_part_count = sizeof(gorgon_parts) / sizeof(*gorgon_parts) - 1;
+
+#define COUNT (sizeof(gorgon_parts) / sizeof(*gorgon_parts) - 1)
 
 // Of the first @count parts, the last one first.
-static void end(void **states, size_t count)
+static void end(struct gorgon_part_state *states, size_t count)
 {
 	while (count--) {
-		if (gorgon_parts[count]->end)
-			gorgon_parts[count]->end(states[count]);
-		if (gorgon_parts[count]->state_size)
-			free(states[count]);
+		if (states[count].part->end)
+			states[count].part->end(states[count].state);
+		if (states[count].part->state_size)
+			free(states[count].state);
 	}
 	free(states);
 }
 
-void **gorgon_parts_begin(struct gorgon_ns *ns)
+struct gorgon_part_state *gorgon_parts_begin(struct gorgon_ns *ns)
 {
-	void **states = calloc(gorgon_part_count + 1, sizeof(*states));
+	struct gorgon_part_state *states = calloc(COUNT, sizeof(*states));
 
 	ns->parts = states; // where a part finds those before it
-	for (size_t i = 0; states && i < gorgon_part_count; i++) {
+	for (size_t i = 0; states && i < COUNT; i++) {
 		const struct gorgon_part *part = gorgon_parts[i];
 
-		states[i] = part->state_size ? calloc(1, part->state_size) : ns;
-		if (states[i] && (!part->begin || part->begin(states[i], ns)))
+		states[i].part = part;
+		states[i].state = part->state_size ? calloc(1, part->state_size) : ns;
+		if (states[i].state && (!part->begin || part->begin(states[i].state, ns)))
 			continue;
 		if (part->state_size)
-			free(states[i]);
+			free(states[i].state);
 		end(states, i);
 		ns->parts = NULL;
 		return NULL;
@@ -73,45 +83,36 @@ void **gorgon_parts_begin(struct gorgon_ns *ns)
 	return states;
 }
 
-void gorgon_parts_stop(void **states)
+void gorgon_parts_stop(const struct gorgon_part_state *states)
 {
-	for (size_t i = gorgon_part_count; i-- > 0;)
-		if (gorgon_parts[i]->stop)
-			gorgon_parts[i]->stop(states[i]);
+	for (size_t i = COUNT; i-- > 0;)
+		if (states[i].part->stop)
+			states[i].part->stop(states[i].state);
 }
 
-void gorgon_parts_end(void **states)
+void gorgon_parts_end(struct gorgon_part_state *states)
 {
 	if (states)
-		end(states, gorgon_part_count);
-}
-
-void *gorgon_parts_state(void **states, const struct gorgon_part *part)
-{
-	size_t i = 0;
-
-	while (gorgon_parts[i] != part)
-		i++;
-	return states[i];
+		end(states, COUNT);
 }
 
 void gorgon_parts_before_fork(void)
 {
-	for (size_t i = 0; i < gorgon_part_count; i++)
+	for (size_t i = 0; i < COUNT; i++)
 		if (gorgon_parts[i]->before_fork)
 			gorgon_parts[i]->before_fork();
 }
 
 void gorgon_parts_after_fork(bool child)
 {
-	for (size_t i = gorgon_part_count; i-- > 0;)
+	for (size_t i = COUNT; i-- > 0;)
 		if (gorgon_parts[i]->after_fork)
 			gorgon_parts[i]->after_fork(child);
 }
 
-void gorgon_parts_in_child(void **states)
+void gorgon_parts_in_child(const struct gorgon_part_state *states)
 {
-	for (size_t i = 0; i < gorgon_part_count; i++)
-		if (gorgon_parts[i]->in_child)
-			gorgon_parts[i]->in_child(states[i]);
+	for (size_t i = 0; i < COUNT; i++)
+		if (states[i].part->in_child)
+			states[i].part->in_child(states[i].state);
 }

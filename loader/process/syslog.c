@@ -16,7 +16,7 @@
 #include "syslog.h"
 #include "time_zone.h"
 #include "../elf/ns.h"
-#include "../elf/replace.h"
+#include "../elf/process.h"
 
 #include <errno.h>
 #include <fcntl.h>

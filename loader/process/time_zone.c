@@ -451,7 +451,7 @@ static const struct gorgon_bound bound[] = {
 	{"__wcsftime_l", zone_wcsftime_l, 5, 0, GORGON_OWN, "as strftime"},
 	OWN(strptime, 3, "as tzset, for %s"),
 	OWN(strptime_l, 4, "as strptime"),
-	// Where the environment is its own ../elf/replace.c has the first two. What starts a child
+	// Where the environment is its own ../elf/replacements.c has the first two. What starts a child
 	// is in children.c.
 	OWN(execv, 2, "programs get the TZ of the one that starts them"),
 	OWN(execvp, 2, "as execv"),

@@ -14,7 +14,7 @@
 #include "own.h"
 #include "share.h"
 #include "../elf/ns.h"
-#include "../elf/replace.h"
+#include "../elf/interpose.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -267,7 +267,7 @@ static PyObject *export(struct gorgon_interp *interp, struct gorgon_array *array
 {
 	struct exported *exported =
 		calloc(1, sizeof(*exported) + 2 * array->layout.ndim * sizeof(int64_t));
-	void *free_thunk = gorgon_replace_thunk(interp->ns, GORGON_THUNK_DLPACK_FREE);
+	void *free_thunk = gorgon_interpose_thunk(interp->ns, GORGON_THUNK_DLPACK_FREE);
 	PyObject *ret;
 
 	if (!exported)

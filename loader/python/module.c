@@ -22,7 +22,7 @@
 #include "../elf/error.h"
 #include "../elf/ns.h"
 #include "../elf/thunk.h"
-#include "../elf/replace.h"
+#include "../elf/interpose.h"
 
 #include <stdlib.h>
 
@@ -183,7 +183,7 @@ static struct module *create_definition(struct gorgon_interp *interp)
 			continue;
 		ret->methods[filled++] = (PyMethodDef){
 			.ml_name = methods[i].name,
-			.ml_meth = (PyCFunction)gorgon_replace_thunk(interp->ns, methods[i].thunk),
+			.ml_meth = (PyCFunction)gorgon_interpose_thunk(interp->ns, methods[i].thunk),
 			.ml_flags = methods[i].flags,
 			.ml_doc = methods[i].doc,
 		};
@@ -251,7 +251,7 @@ void gorgon_module_thunks(struct gorgon_interp *interp, struct gorgon_thunk *lis
 struct gorgon_error *gorgon_module_add(struct gorgon_interp *interp)
 {
 	__typeof__(&PyImport_AppendInittab) append = API(interp, PyImport_AppendInittab);
-	void *start = gorgon_replace_thunk(interp->ns, GORGON_THUNK_INIT);
+	void *start = gorgon_interpose_thunk(interp->ns, GORGON_THUNK_INIT);
 
 	if (!append)
 		return gorgon_error_create(GORGON_ERROR_PYTHON, "%s: has no PyImport_AppendInittab",

@@ -23,7 +23,7 @@
 #include "value.h"
 #include "../elf/error.h"
 #include "../elf/ns.h"
-#include "../elf/replace.h"
+#include "../elf/thunk.h"
 #include "../process/files.h"
 
 #include <errno.h>
@@ -351,7 +351,7 @@ static struct gorgon_error *create_ns(struct gorgon_interp *own)
 	if (!ns)
 		return &gorgon_error_nomem;
 	gorgon_module_thunks(own, thunks);
-	if ((err = gorgon_replace_init(ns, thunks, GORGON_MODULE_THUNKS))) {
+	if ((err = gorgon_thunks_create(thunks, GORGON_MODULE_THUNKS, &ns->thunks))) {
 		free(ns);
 		return err;
 	}

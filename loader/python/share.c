@@ -17,7 +17,7 @@
 #include "own.h"
 #include "../elf/error.h"
 #include "../elf/ns.h"
-#include "../elf/replace.h"
+#include "../elf/interpose.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -470,11 +470,11 @@ static PyMethodDef *create_methods(struct gorgon_interp *interp)
 	if (!ret)
 		return NULL;
 	ret[0] = (PyMethodDef){
-		"__dlpack__", (PyCFunction)gorgon_replace_thunk(interp->ns, GORGON_THUNK_DLPACK),
+		"__dlpack__", (PyCFunction)gorgon_interpose_thunk(interp->ns, GORGON_THUNK_DLPACK),
 		METH_VARARGS | METH_KEYWORDS, "For from_dlpack() of other libraries."};
 	ret[1] = (PyMethodDef){
 		"__dlpack_device__",
-		(PyCFunction)gorgon_replace_thunk(interp->ns, GORGON_THUNK_DLPACK_DEVICE),
+		(PyCFunction)gorgon_interpose_thunk(interp->ns, GORGON_THUNK_DLPACK_DEVICE),
 		METH_NOARGS, "The CPU: (1, 0)."};
 	return ret;
 }
@@ -485,8 +485,8 @@ bool gorgon_share_init(struct gorgon_interp *interp)
 	PyType_Slot slots[] = {
 		{Py_tp_methods, methods},
 		{Py_tp_doc, "Memory that was received from another interpreter or the host."},
-		{Py_tp_dealloc, gorgon_replace_thunk(interp->ns, GORGON_THUNK_ARRAY_DEALLOC)},
-		{Py_bf_getbuffer, gorgon_replace_thunk(interp->ns, GORGON_THUNK_ARRAY_GETBUFFER)},
+		{Py_tp_dealloc, gorgon_interpose_thunk(interp->ns, GORGON_THUNK_ARRAY_DEALLOC)},
+		{Py_bf_getbuffer, gorgon_interpose_thunk(interp->ns, GORGON_THUNK_ARRAY_GETBUFFER)},
 		{0, NULL},
 	};
 	PyType_Spec spec = {
