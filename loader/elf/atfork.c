@@ -20,6 +20,7 @@
 #include "registrar.h"
 #include "signals.h"
 #include "thread.h"
+#include "thread_exit.h"
 #include "unwind.h"
 #include "../process/part.h"
 

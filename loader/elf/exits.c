@@ -19,6 +19,7 @@
 #include "lock.h"
 #include "ns.h"
 #include "thread.h"
+#include "thread_dtors.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -15,6 +15,7 @@
 #include "ns.h"
 #include "object.h"
 #include "thread.h"
+#include "thread_dtors.h"
 
 #include <stdlib.h>
 #include <unistd.h>

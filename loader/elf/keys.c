@@ -94,10 +94,18 @@ int gorgon_key_create(unsigned *ret, void (*destructor)(void *), struct gorgon_n
 	return 0;
 }
 
+static void clear_values(size_t index)
+{
+	for (struct gorgon_thread *thread = gorgon_thread_next(NULL); thread;
+	     thread = gorgon_thread_next(thread))
+		if (index < thread->value_count)
+			__atomic_store_n(&thread->values[index], NULL, __ATOMIC_RELAXED);
+}
+
 // The next owner of the number finds no values.
 static void delete(struct key *key, unsigned index)
 {
-	gorgon_thread_clear_values(index);
+	clear_values(index);
 	__atomic_store_n(&key->ns, NULL, __ATOMIC_RELEASE);
 }
 

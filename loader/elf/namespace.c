@@ -22,6 +22,8 @@
 #include "signals.h"
 #include "sized.h"
 #include "thread.h"
+#include "thread_dtors.h"
+#include "thread_exit.h"
 #include "thunk.h"
 #include "unload.h"
 #include "../process/part.h"
@@ -33,6 +35,12 @@
 
 // A program that links the archive gets what is done around fork() by this.
 __attribute__((used)) static void (*const around_fork)(bool child) = gorgon_after_fork;
+
+// Before any thread's record is made.
+__attribute__((constructor(200))) static void init(void)
+{
+	gorgon_thread_at_exit(gorgon_thread_on_exit);
+}
 
 unsigned gorgon_version(void)
 {

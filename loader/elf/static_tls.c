@@ -261,13 +261,23 @@ static struct gorgon_error *load_file(const struct gorgon_object *object, struct
 	return err;
 }
 
+static bool is_in_use(uint64_t module)
+{
+	for (const struct gorgon_thread *thread = gorgon_thread_next(NULL); thread;
+	     thread = gorgon_thread_next(thread))
+		for (size_t i = 0; i < thread->slot_count; i++)
+			if (thread->slots[i].module == module)
+				return true;
+	return false;
+}
+
 struct gorgon_error *gorgon_static_tls_create(struct gorgon_object *object)
 {
 	struct loading loading = {0};
 	struct gorgon_static_tls *tls;
 	struct gorgon_error *err;
 
-	if (gorgon_thread_has_tls(object->tls_module))
+	if (is_in_use(object->tls_module))
 		return gorgon_error_create(
 			GORGON_ERROR_UNSUPPORTED,
 			"%s: initial-exec access to its variables, which threads use already; load "

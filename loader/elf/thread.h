@@ -7,24 +7,15 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 struct gorgon_ns;
-struct gorgon_object;
+struct gorgon_thread_dtor;
 
 /* One thread's block of one TLS module. */
 struct gorgon_tls_slot {
 	uint64_t module; /* 0: free; otherwise must equal the module asked for */
 	void *block;
-};
-
-/* A destructor of a thread_local variable in a private object. */
-struct gorgon_thread_dtor {
-	struct gorgon_thread_dtor *next;
-	void (*fn)(void *);
-	void *arg;
-	uint64_t dso; /* an address in the object that registered it */
 };
 
 /* Begins as struct gorgon_debug_thread, which debuggers read. */
@@ -69,32 +60,17 @@ struct gorgon_thread *gorgon_thread_peek(void);
 /* Which thread this is: unlike a pthread_t or a kernel id, never another one's later. 0: no memory. */
 uint64_t gorgon_thread_serial(void);
 
-/* In a forked child: only the calling thread is left. The lock is held. */
-void gorgon_thread_after_fork(void);
+/* All records, the newest first: the one after @thread, or the first if that is NULL; NULL at the
+ * end. The lock is held. */
+struct gorgon_thread *gorgon_thread_next(const struct gorgon_thread *thread);
+/* Take it out of the list. The lock is held. */
+void gorgon_thread_unlink(struct gorgon_thread *thread);
 
-/* Before @object is unmapped: run the calling thread's thread_local destructors of it
- * and forget those of other threads. The lock is held, and released around calls. */
-void gorgon_thread_drop_dtors(struct gorgon_object *object);
-/* Run the calling thread's of all of @ns, the last registered first. The same about the lock. */
-void gorgon_thread_run_dtors(struct gorgon_ns *ns);
-
-/* Whether a thread has destructors of @object's thread_local variables to run. The lock is
- * held. */
-bool gorgon_thread_has_dtors(const struct gorgon_object *object);
-
-/* Free every thread's block of a module. The lock is held. */
-void gorgon_thread_drop_tls(uint64_t module);
-
-/* Whether any thread has a block of a module. The lock is held. */
-bool gorgon_thread_has_tls(uint64_t module);
-
-/* Forget every thread's value of a key. The lock is held. */
-void gorgon_thread_clear_values(size_t index);
-
-/* --- replacements (see replacements.c) ------------------------------------------ */
-
-int gorgon_thread_atexit(void (*fn)(void *), void *arg, void *dso);
-int gorgon_thread_create(void *thread, const void *attr, void *(*fn)(void *), void *arg,
-			 struct gorgon_ns *ns);
+/* What is done when a thread ends, on that thread: several times, because destructors of pthread
+ * keys may use what there is, then once more with @last, when the record is in no list any more
+ * and is to be freed. */
+typedef void gorgon_thread_exit(struct gorgon_thread *thread, bool last);
+/* Set it, before the first record is made. */
+void gorgon_thread_at_exit(gorgon_thread_exit *fn);
 
 #endif

@@ -74,13 +74,44 @@ struct gorgon_error *gorgon_tls_module_create(struct gorgon_object *object)
 	return NULL;
 }
 
+static void free_block(const struct gorgon_thread *thread, void *block)
+{
+	void *base;
+
+	// Blocks in static TLS are the C library's.
+	if (!block || gorgon_static_tls_contains(thread->tp, block))
+		return;
+	memcpy(&base, (char *)block - sizeof(base), sizeof(base));
+	free(base);
+}
+
+void gorgon_tls_free_blocks(const struct gorgon_thread *thread)
+{
+	for (size_t i = 0; i < thread->slot_count; i++)
+		free_block(thread, thread->slots[i].block);
+}
+
+// Every thread's block of a module.
+static void drop_blocks(uint64_t module)
+{
+	for (struct gorgon_thread *thread = gorgon_thread_next(NULL); thread;
+	     thread = gorgon_thread_next(thread)) {
+		for (size_t i = 0; i < thread->slot_count; i++) {
+			if (thread->slots[i].module != module)
+				continue;
+			free_block(thread, thread->slots[i].block);
+			thread->slots[i] = (struct gorgon_tls_slot){0};
+		}
+	}
+}
+
 void gorgon_tls_module_destroy(struct gorgon_object *object)
 {
 	size_t i = object->tls_module & INDEX_MASK;
 
 	if (!object->tls_module)
 		return;
-	gorgon_thread_drop_tls(object->tls_module);
+	drop_blocks(object->tls_module);
 	gorgon_static_tls_destroy(object);
 	modules[i] = (struct module){0};
 	object->tls_module = 0;
@@ -136,16 +167,6 @@ static void *create_block(const struct gorgon_object *object)
 	       image->tls.file_size);
 	memset(block + image->tls.file_size, 0, image->tls.mem_size - image->tls.file_size);
 	return block;
-}
-
-void gorgon_tls_free_block(void *block)
-{
-	void *base;
-
-	if (!block)
-		return;
-	memcpy(&base, (char *)block - sizeof(base), sizeof(base));
-	free(base);
 }
 
 // First access of this thread to this module. There is no way to report a failure

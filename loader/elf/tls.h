@@ -5,6 +5,8 @@
 
 #include "object.h"
 
+struct gorgon_thread;
+
 /* What a general-dynamic access passes: two words of the object's GOT. */
 struct gorgon_tls_index {
 	uint64_t module;
@@ -16,8 +18,8 @@ struct gorgon_error *gorgon_tls_module_create(struct gorgon_object *object);
 /* Take it back and free every thread's block. The lock is held. */
 void gorgon_tls_module_destroy(struct gorgon_object *object);
 
-/* Free a thread's block; not one in static TLS. NULL is ignored. */
-void gorgon_tls_free_block(void *block);
+/* The blocks of a thread that has ended. */
+void gorgon_tls_free_blocks(const struct gorgon_thread *thread);
 
 /* What TLS descriptors of private code call; not a C function. See tlsdesc_*.S. */
 extern const char gorgon_tlsdesc[], gorgon_tlsdesc_undefined[];

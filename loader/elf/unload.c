@@ -10,6 +10,7 @@
 #include "unload.h"
 #include "ns.h"
 #include "thread.h"
+#include "thread_dtors.h"
 
 static void mark_reachable(struct gorgon_object *object)
 {

@@ -22,6 +22,7 @@
 #include "../elf/locales.h"
 #include "../elf/interpose.h"
 #include "../elf/process.h"
+#include "../elf/pthread_create.h"
 #include "../elf/signals.h"
 #include "../elf/thread.h"
 
