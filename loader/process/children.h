@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Child processes of a namespace: which there are (children.c), waiting for them
- * (children_wait.c), system() (children_system.c), and the thread that looks after them
- * (children_watch.c).
+ * Child processes of a namespace: which there are (children_list.c), the thread that looks after
+ * them (children_watch.c), making them (children_making.c), waiting for them (children_wait.c),
+ * system() (children_system.c), and all of it together (children.c).
  */
 #ifndef GORGON_PROCESS_CHILDREN_H
 #define GORGON_PROCESS_CHILDREN_H
@@ -15,6 +15,9 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 #include <sys/wait.h>
+
+struct termios;
+struct winsize;
 
 extern const struct gorgon_part gorgon_children_part;
 
@@ -32,14 +35,15 @@ struct gorgon_child {
 	uint64_t serial;
 };
 
-/* --- children.c ------------------------------------------------------------------------- */
+/* --- children_list.c -------------------------------------------------------------------- */
 
 /* Whether these are children of the calling process: not in one that was forked, or in a child of
  * vfork(), which runs in this memory. */
 bool gorgon_children_are_ours(const struct gorgon_children *children);
 
-/* The child is theirs from now on. False: no memory, it stays unknown. */
-bool gorgon_children_note(struct gorgon_children *children, pid_t pid);
+/* The child is theirs from now on. False: no memory, it stays unknown. @wanted: somebody wants to
+ * know its end. */
+bool gorgon_children_list_add(struct gorgon_children *children, pid_t pid, bool *wanted);
 /* The same, unless it is somebody's already. */
 void gorgon_children_note_unknown(struct gorgon_children *children, pid_t pid);
 /* It has been waited for, by whomever. */
@@ -49,21 +53,35 @@ struct gorgon_children *gorgon_children_owner(pid_t pid, struct gorgon_child *re
 /* Up to @count of theirs that come after serial @after, in order. */
 size_t gorgon_children_list(const struct gorgon_children *children, uint64_t after,
 			    struct gorgon_child *list, size_t count);
-/* Wait until each child that private code was making has been noted, for some milliseconds. False:
- * some have not. */
-bool gorgon_children_settle(void);
+/* So many threads more sleep until one of them ends. */
+void gorgon_children_list_sleeping(struct gorgon_children *children, int change);
+/* It is nobody's any more. False: it is not there. */
+bool gorgon_children_list_orphan(struct gorgon_child child);
 
-/* A thread begins or ceases to sleep until @ended changes. False: nobody would tell it. */
-bool gorgon_children_sleep(struct gorgon_children *children);
-void gorgon_children_wake_up(struct gorgon_children *children);
-
+/* The thread of children_watch.c is to look again. True: there is none, and the caller is to start
+ * it, or to give that up. */
+bool gorgon_children_list_claim_watch(void);
+void gorgon_children_list_give_watch_up(void);
 /* Up to @count children whose end somebody wants to know; returns how many there are. When there
  * are none the thread that asks is to end. */
 size_t gorgon_children_wanted(struct gorgon_child *list, size_t count);
 /* It has ended, or is not there any more. Returns whether it is to be waited for: nobody will. */
 bool gorgon_children_tell_end(struct gorgon_child child);
-/* Let threads that sleep look again. */
-void gorgon_children_tell(struct gorgon_children *children);
+
+void gorgon_children_list_before_fork(void);
+void gorgon_children_list_after_fork(bool child);
+
+/* --- children_making.c ------------------------------------------------------------------ */
+
+/* Wait until each child that private code was making has been noted, for some milliseconds. False:
+ * some have not. */
+bool gorgon_children_settle(void);
+void gorgon_children_making_in_child(void);
+
+pid_t gorgon_children_fork(struct gorgon_children *children);
+pid_t gorgon_children_raw_fork(struct gorgon_children *children);
+int gorgon_children_forkpty(int *master, char *name, const struct termios *termios,
+			    const struct winsize *size, struct gorgon_children *children);
 
 /* --- children_wait.c: as the functions of the same names ----------------------------------- */
 
@@ -83,10 +101,13 @@ int gorgon_children_system(const char *command, struct gorgon_children *children
 
 /* --- children_watch.c ---------------------------------------------------------------------- */
 
-/* A thread that looks at gorgon_children_wanted(). Returns 0 or an error number. */
-int gorgon_children_watch_start(void);
-/* It is to look again; it runs. */
-void gorgon_children_watch_wake(pid_t thread);
+/* There is something new in gorgon_children_wanted(). False: there is no thread for it. */
+bool gorgon_children_watch(void);
+/* The child is theirs from now on. False: no memory, it stays unknown. */
+bool gorgon_children_note(struct gorgon_children *children, pid_t pid);
+/* A thread begins or ceases to sleep until @ended changes. False: nobody would tell it. */
+bool gorgon_children_sleep(struct gorgon_children *children);
+void gorgon_children_wake_up(struct gorgon_children *children);
 
 /* --- children_x86_64.S ------------------------------------------------------------------ */
 
@@ -96,7 +117,7 @@ pid_t gorgon_children_vfork(struct gorgon_children *children);
 void gorgon_children_spawn(void);
 void gorgon_children_spawnp(void);
 
-/* What these call; see children.c. */
+/* What these call; see children_making.c. */
 unsigned gorgon_children_before_vfork(struct gorgon_children *children);
 pid_t gorgon_children_after_vfork(struct gorgon_children *children, long result, unsigned parity);
 int gorgon_children_run_spawn(pid_t *ret, const char *path, const posix_spawn_file_actions_t *actions,

@@ -199,7 +199,8 @@ static void *watch_children(void *arg)
 	return NULL;
 }
 
-int gorgon_children_watch_start(void)
+// Returns 0 or an error number.
+static int start_watching(void)
 {
 	sigset_t all, saved;
 	pthread_attr_t attr;
@@ -217,7 +218,30 @@ int gorgon_children_watch_start(void)
 	return err;
 }
 
-void gorgon_children_watch_wake(pid_t thread)
+bool gorgon_children_watch(void)
 {
-	syscall(SYS_tgkill, getpid(), thread, SIGURG);
+	if (!gorgon_children_list_claim_watch() || !start_watching())
+		return true;
+	gorgon_children_list_give_watch_up();
+	return false;
+}
+
+bool gorgon_children_note(struct gorgon_children *children, pid_t pid)
+{
+	bool wanted, noted = gorgon_children_list_add(children, pid, &wanted);
+
+	if (wanted)
+		gorgon_children_watch();
+	return noted;
+}
+
+bool gorgon_children_sleep(struct gorgon_children *children)
+{
+	gorgon_children_list_sleeping(children, 1);
+	return gorgon_children_watch();
+}
+
+void gorgon_children_wake_up(struct gorgon_children *children)
+{
+	gorgon_children_list_sleeping(children, -1);
 }

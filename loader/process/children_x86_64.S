@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vfork() and posix_spawn() of private code (see children.c): the one cannot be a function of
+ * vfork() and posix_spawn() of private code (see children_making.c): the one cannot be a function of
  * C, the other has no argument register left for the state.
  */
 

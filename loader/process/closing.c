@@ -284,6 +284,12 @@ static bool is_quiet(int fd)
 	       !__atomic_load_n(&any_noted, __ATOMIC_RELAXED) && !is_locked(fd);
 }
 
+bool gorgon_record_locks_are_native(const struct gorgon_record_locks *owner)
+{
+	return __atomic_load_n(&owner->files->own, __ATOMIC_RELAXED) ||
+	       !gorgon_lock_files_are_ours();
+}
+
 // Whether there is anything to think of.
 static bool needs_care(int fd, const struct gorgon_record_locks *owner)
 {

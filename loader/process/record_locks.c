@@ -30,12 +30,6 @@
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
-bool gorgon_record_locks_are_native(const struct gorgon_record_locks *owner)
-{
-	return __atomic_load_n(&owner->files->own, __ATOMIC_RELAXED) ||
-	       !gorgon_lock_files_are_ours();
-}
-
 // --- deadlocks ------------------------------------------------------------------------------
 
 // A thread that waits, or is about to.

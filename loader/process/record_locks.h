@@ -18,11 +18,11 @@ struct gorgon_record_locks {
 
 extern const struct gorgon_part gorgon_record_locks;
 
+/* --- closing.c -------------------------------------------------------------------------- */
+
 /* The kernel's own locks are right: the program has a descriptor table of its own, or this is a
  * child that shares our memory. */
 bool gorgon_record_locks_are_native(const struct gorgon_record_locks *owner);
-
-/* --- closing.c -------------------------------------------------------------------------- */
 
 int gorgon_closing_close(int fd, struct gorgon_record_locks *owner);
 int gorgon_closing_dup2(int fd, int number, struct gorgon_record_locks *owner);

@@ -452,7 +452,7 @@ static const struct gorgon_bound bound[] = {
 	OWN(strptime, 3, "as tzset, for %s"),
 	OWN(strptime_l, 4, "as strptime"),
 	// Where the environment is its own ../elf/replacements.c has the first two. What starts a child
-	// is in children.c.
+	// is in children_making.c.
 	OWN(execv, 2, "programs get the TZ of the one that starts them"),
 	OWN(execvp, 2, "as execv"),
 	OWN(execve, 3, "as execv, for a caller that passes `environ` on"),

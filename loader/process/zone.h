@@ -73,19 +73,19 @@ struct gorgon_zone *gorgon_zone_get(const char *text, const char *directory,
 /* NULL is ignored. */
 void gorgon_zone_destroy(struct gorgon_zone *zone);
 
-/* Local time, or, without @names, universal time, which has the zone's leap seconds. @names
+/* zone_convert.c. Local time, or, without @names, universal time, which has the zone's leap seconds. @names
  * becomes what the C library's variables are afterwards. False, with errno: no such year. */
 bool gorgon_zone_convert(const struct gorgon_zone *zone, time_t time, struct tm *tm,
 			 struct gorgon_zone_names *names);
 
-/* As mktime(), or timegm() when not @local: the time, or -1 with errno. @guess is the difference
+/* zone_invert.c. As mktime(), or timegm() when not @local: the time, or -1 with errno. @guess is the difference
  * from universal time that was found last. */
 time_t gorgon_zone_invert(const struct gorgon_zone *zone, bool local, struct tm *tm, int *guess,
 			  struct gorgon_zone_names *names);
 
 /* --- between the files that are the zone --------------------------------------------- */
 
-/* A copy of @name that stays for the life of the process, as the C library's do: tm_zone points
+/* zone_names.c. A copy of @name that stays for the life of the process, as the C library's do: tm_zone points
  * to it. NULL: no memory. */
 const char *gorgon_zone_name(const char *name, size_t size);
 
@@ -100,8 +100,15 @@ void gorgon_zone_rule_names(const struct gorgon_zone_rule rules[2],
 /* Whether the second of them holds at @time, which is in @year of universal time. */
 bool gorgon_zone_rule_is_dst(const struct gorgon_zone_rule rules[2], time_t time, int year);
 
-/* zone_tm.c. */
+/* zone_calendar.c. */
 bool gorgon_zone_is_leap_year(int64_t year);
+/* From 1970-01-01 to the first of January of @year. */
+int64_t gorgon_zone_days_to_year(int64_t year);
+/* Rounds down. */
+static inline int64_t gorgon_zone_floor_div(int64_t a, int64_t b)
+{
+	return a / b - (a % b < 0);
+}
 extern const unsigned short gorgon_zone_days_before[2][13]; /* each month */
 /* False, with errno: the year does not fit. */
 bool gorgon_zone_break_down(time_t time, int64_t offset, struct tm *tm);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Seconds to a calendar date in the proleptic Gregorian calendar, and back as mktime() does it.
+// A calendar date to seconds, as mktime() does it.
 //
-// The way back is a search, because a zone is known by its conversion only. It goes as the C
-// library's goes, guess by guess and with the same memory of the last answer, so that what is
-// ambiguous (an hour that comes twice, one that does not come at all, a tm_isdst that is not
-// right) has the answer that it has in a process with this zone. Releases differ where the wanted
-// tm_isdst is none that the zone has: this is what Debian's 2.36 and those from 2.37 on do.
+// It is a search, because a zone is known by its conversion only. It goes as the C library's
+// goes, guess by guess and with the same memory of the last answer, so that what is ambiguous (an
+// hour that comes twice, one that does not come at all, a tm_isdst that is not right) has the
+// answer that it has in a process with this zone. Releases differ where the wanted tm_isdst is
+// none that the zone has: this is what Debian's 2.36 and those from 2.37 on do.
 
 #define _GNU_SOURCE
 #include "zone.h"
@@ -13,67 +13,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
-
-#define DAY 86400
-
-const unsigned short gorgon_zone_days_before[2][13] = {
-	{0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365},
-	{0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335, 366},
-};
-
-static int64_t floor_div(int64_t a, int64_t b)
-{
-	return a / b - (a % b < 0);
-}
-
-bool gorgon_zone_is_leap_year(int64_t year)
-{
-	return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-}
-
-// From 1970-01-01 to the first of January of @year.
-static int64_t days_to_year(int64_t year)
-{
-	int64_t last = year - 1;
-
-	return 365 * (year - 1970) + floor_div(last, 4) - floor_div(last, 100) +
-	       floor_div(last, 400) - 477;
-}
-
-bool gorgon_zone_break_down(time_t time, int64_t offset, struct tm *tm)
-{
-	int64_t days = floor_div(time, DAY), rest = time % DAY, year;
-	const unsigned short *before;
-	int month = 0;
-
-	rest += (rest < 0 ? DAY : 0) + offset;
-	days += floor_div(rest, DAY);
-	rest -= floor_div(rest, DAY) * DAY;
-	// 400 years have 146,097 days. The guess is wrong by a year at most, either way.
-	year = 1970 + floor_div(days * 400, 146097);
-	while (days < days_to_year(year))
-		year--;
-	while (days >= days_to_year(year + 1))
-		year++;
-	if (year - 1900 < INT_MIN || year - 1900 > INT_MAX) {
-		errno = EOVERFLOW;
-		return false;
-	}
-	tm->tm_year = (int)(year - 1900);
-	tm->tm_yday = (int)(days - days_to_year(year));
-	tm->tm_wday = (int)((days % 7 + 11) % 7); // the first one was a Thursday
-	tm->tm_hour = (int)(rest / 3600);
-	tm->tm_min = (int)(rest / 60 % 60);
-	tm->tm_sec = (int)(rest % 60);
-	before = gorgon_zone_days_before[gorgon_zone_is_leap_year(year)];
-	while (tm->tm_yday >= before[month + 1])
-		month++;
-	tm->tm_mon = month;
-	tm->tm_mday = tm->tm_yday - before[month] + 1;
-	return true;
-}
-
-// --- and back --------------------------------------------------------------------------------
 
 struct search {
 	const struct gorgon_zone *zone;
@@ -86,7 +25,7 @@ struct search {
 // Seconds between 1970 and a date and time, as if universal.
 static int64_t count_seconds(int64_t year, int64_t yday, int64_t hour, int64_t min, int64_t sec)
 {
-	return (((days_to_year(year + 1900) + yday) * 24 + hour) * 60 + min) * 60 + sec;
+	return (((gorgon_zone_days_to_year(year + 1900) + yday) * 24 + hour) * 60 + min) * 60 + sec;
 }
 
 static int64_t count_tm(const struct tm *tm)
@@ -198,8 +137,8 @@ static bool change_isdst(const struct search *search, int64_t *time, struct tm *
 time_t gorgon_zone_invert(const struct gorgon_zone *zone, bool local, struct tm *wanted, int *guess,
 			  struct gorgon_zone_names *names)
 {
-	int64_t year = (int64_t)wanted->tm_year + floor_div(wanted->tm_mon, 12);
-	int month = (int)(wanted->tm_mon - 12 * floor_div(wanted->tm_mon, 12));
+	int64_t year = (int64_t)wanted->tm_year + gorgon_zone_floor_div(wanted->tm_mon, 12);
+	int month = (int)(wanted->tm_mon - 12 * gorgon_zone_floor_div(wanted->tm_mon, 12));
 	int64_t yday = gorgon_zone_days_before[gorgon_zone_is_leap_year(year + 1900)][month] +
 		       (int64_t)wanted->tm_mday - 1;
 	// Seconds that no minute has are added at the end: some minutes have 61.
