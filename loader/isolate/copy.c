@@ -332,10 +332,10 @@ static struct gorgon_error *make_copies(struct gorgon_ns *ns, const char *path, 
 static struct gorgon_error *check(const struct gorgon_ns_opts *opts)
 {
 	if (dlsym(RTLD_DEFAULT, "Py_GetVersion"))
-		return gorgon_linked_refuse(
+		return gorgon_refuse(
 			"copy", "the process has a Python of its own, which copies would use");
 	dlerror(); // do not leave our miss to the host's next one
-	return gorgon_linked_check("copy", opts);
+	return gorgon_refuse_options("copy", opts);
 }
 
 static struct gorgon_error *explain(const char *text)
@@ -401,6 +401,8 @@ static const struct gorgon_linker linker = {
 	.open = open_file,
 	.first_map = first_map,
 	.file_of = file_of,
+	.create_hooks = gorgon_hooks_create,
+	.find_hook = gorgon_hooks_find,
 	.closed = closed,
 };
 

@@ -22,7 +22,7 @@
 
 static struct gorgon_error *refuse(const char *what)
 {
-	return gorgon_linked_refuse("dlmopen", what);
+	return gorgon_refuse("dlmopen", what);
 }
 
 static struct gorgon_error *check(const struct gorgon_ns_opts *opts)
@@ -31,7 +31,7 @@ static struct gorgon_error *check(const struct gorgon_ns_opts *opts)
 		return refuse("no library can be shared with the process, all are private");
 	if (opts->pool_threads)
 		return refuse("sizes of thread pools cannot be told, its C library has the environment");
-	return gorgon_linked_check("dlmopen", opts);
+	return gorgon_refuse_options("dlmopen", opts);
 }
 
 // What the linker says of its limits does not say what to do.
@@ -117,6 +117,8 @@ static const struct gorgon_linker linker = {
 	.open = open_file,
 	.first_map = first_map,
 	.file_of = file_of,
+	.create_hooks = gorgon_hooks_create,
+	.find_hook = gorgon_hooks_find,
 };
 
 static struct gorgon_error *open_python(struct gorgon_ns *ns, const char *path,

@@ -95,7 +95,7 @@ struct gorgon_error *gorgon_early_keys_end(struct gorgon_ns *ns, bool opened)
 	if (!linked->linker->own_libc || --early->depth || !opened)
 		return NULL;
 	if (!linked->libc.keys)
-		return gorgon_linked_refuse("dlmopen", "the C library does not show its keys (__pthread_keys)");
+		return gorgon_refuse("dlmopen", "the C library does not show its keys (__pthread_keys)");
 	for (pthread_key_t key = 0; key < PTHREAD_KEYS_MAX && !err; key++)
 		if (is_used(linked, key))
 			err = adopt(ns, key);

@@ -5,7 +5,7 @@
 // The linker maps, relocates and initialises, and debuggers know its objects from it. What is
 // left to do after each dlopen() and dlclose() of private code is to look at the linker's list
 // (take_stock()): what has come is listed in the namespace like an object of our own, which
-// makes it an entry for debuggers, and is bound to our hooks (hooks.c); what has gone is
+// makes it an entry for debuggers, and is bound to our hooks (hooks.c, slots.c); what has gone is
 // forgotten.
 //
 // So constructors of a library run before it is bound, and libraries that the C library loads
@@ -60,32 +60,10 @@ static void after_fork_child(void)
 	gorgon_linked_after_fork(true);
 }
 
-// 201: after that of lock.c, so that this lock is taken first.
+// 201: after that of ../elf/atfork.c, so that this lock is taken first.
 __attribute__((constructor(201))) static void init(void)
 {
 	pthread_atfork(gorgon_linked_before_fork, after_fork_parent, after_fork_child);
-}
-
-// --- what cannot be had -------------------------------------------------------------------
-
-struct gorgon_error *gorgon_linked_refuse(const char *how, const char *what)
-{
-	return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-				   "isolation by %s: %s; isolation by the loader can do that", how, what);
-}
-
-struct gorgon_error *gorgon_linked_check(const char *how, const struct gorgon_ns_opts *opts)
-{
-	if (opts->provider)
-		return gorgon_linked_refuse(
-			how, "names cannot come from a provider, the system's linker finds them");
-	if (opts->environment)
-		return gorgon_linked_refuse(
-			how, "it has no environment of its own, `environ` is the C library's");
-	if (opts->debug != GORGON_DEBUG_AUTO)
-		return gorgon_linked_refuse(
-			how, "what debuggers are told cannot be chosen, the system's linker tells them");
-	return NULL;
 }
 
 // --- the linker's list ------------------------------------------------------------------
@@ -221,7 +199,7 @@ static struct gorgon_error *add(struct gorgon_ns *ns, const struct found *found)
 		return &gorgon_error_nomem;
 	}
 	gorgon_object_link_foreign(object);
-	return gorgon_hooks_bind(object);
+	return gorgon_slots_bind(object);
 }
 
 // The lock of this file is held. After an error some of what has come may be missing.
@@ -238,7 +216,7 @@ static struct gorgon_error *take_stock(struct gorgon_ns *ns)
 		next = object->next;
 		if (has(&stock, object))
 			continue;
-		gorgon_hooks_forget(object);
+		gorgon_slots_forget(object);
 		gorgon_object_destroy(object);
 	}
 	if (stock.no_memory)
@@ -407,7 +385,7 @@ struct gorgon_error *gorgon_linked_open(struct gorgon_ns *ns, const struct gorgo
 		return &gorgon_error_nomem;
 	linked->linker = linker;
 	ns->linked = linked;
-	if ((err = gorgon_hooks_create(ns)) ||
+	if ((err = linker->create_hooks(ns)) ||
 	    (err = gorgon_linked_dlopen(ns, path, RTLD_NOW | RTLD_LOCAL, &handle)))
 		return err;
 	map = map_of(handle);
@@ -463,7 +441,7 @@ static size_t unbind_all(struct gorgon_ns *ns)
 
 	gorgon_lock();
 	for (struct gorgon_object *object = ns->first; object; object = object->next, count++)
-		gorgon_hooks_unbind(object);
+		gorgon_slots_unbind(object);
 	gorgon_unlock();
 	return count;
 }

@@ -25,6 +25,10 @@ struct gorgon_linker {
 	/* The file that an object of the linker's is, or is a copy of: debuggers are told that one,
 	 * which stays. NULL: the object is not the namespace's. */
 	const char *(*file_of)(const struct gorgon_ns *ns, const struct link_map *map);
+	/* The functions that its objects call instead of the system's (hooks.c): make what they need
+	 * for a namespace, and the one of a name; NULL: the system's. */
+	struct gorgon_error *(*create_hooks)(struct gorgon_ns *ns);
+	void *(*find_hook)(const struct gorgon_object *object, const char *name);
 	/* Or NULL. After the last dlclose(); @left: objects that the linker has kept all the same. */
 	void (*closed)(struct gorgon_ns *ns, size_t left);
 };
@@ -74,12 +78,14 @@ struct gorgon_linked {
 
 extern const struct gorgon_isolation gorgon_isolation_dlmopen, gorgon_isolation_copy;
 
-/* --- linked.c ------------------------------------------------------------------------ */
+/* --- refuse.c ------------------------------------------------------------------------ */
 
 /* The error of something that a strategy cannot do; @how is its name. */
-struct gorgon_error *gorgon_linked_refuse(const char *how, const char *what);
+struct gorgon_error *gorgon_refuse(const char *how, const char *what);
 /* Of what none of these strategies can do. */
-struct gorgon_error *gorgon_linked_check(const char *how, const struct gorgon_ns_opts *opts);
+struct gorgon_error *gorgon_refuse_options(const char *how, const struct gorgon_ns_opts *opts);
+
+/* --- linked.c ------------------------------------------------------------------------ */
 
 struct gorgon_error *gorgon_linked_open(struct gorgon_ns *ns, const struct gorgon_linker *linker,
 					const char *path, struct gorgon_object **ret);
@@ -92,7 +98,7 @@ struct gorgon_error *gorgon_linked_dlopen(struct gorgon_ns *ns, const char *path
 					  void **handle);
 struct gorgon_error *gorgon_linked_dlclose(struct gorgon_ns *ns, void *handle);
 
-/* Around fork(), besides what lock.c does. */
+/* Around fork(), besides what ../elf/atfork.c does. */
 void gorgon_linked_before_fork(void);
 void gorgon_linked_after_fork(bool child);
 
@@ -111,11 +117,16 @@ int gorgon_early_keys_delete(struct gorgon_ns *ns, unsigned key);
 
 /* Make the thunks of a namespace's hooks. */
 struct gorgon_error *gorgon_hooks_create(struct gorgon_ns *ns);
-/* Let an object call them. The loader's lock is held. */
-struct gorgon_error *gorgon_hooks_bind(struct gorgon_object *object);
+/* The function for a name that an object calls; NULL: the system's. */
+void *gorgon_hooks_find(const struct gorgon_object *object, const char *name);
+
+/* --- slots.c ------------------------------------------------------------------------- */
+
+/* Let an object call the hooks. The loader's lock is held. */
+struct gorgon_error *gorgon_slots_bind(struct gorgon_object *object);
 /* Put back what it called before. */
-void gorgon_hooks_unbind(struct gorgon_object *object);
+void gorgon_slots_unbind(struct gorgon_object *object);
 /* It is not mapped any more. */
-void gorgon_hooks_forget(const struct gorgon_object *object);
+void gorgon_slots_forget(const struct gorgon_object *object);
 
 #endif

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// What strategies that leave loading to the system's linker cannot do.
+
+#define _GNU_SOURCE
+#include "linked.h"
+#include "../elf/error.h"
+
+struct gorgon_error *gorgon_refuse(const char *how, const char *what)
+{
+	return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+				   "isolation by %s: %s; isolation by the loader can do that", how, what);
+}
+
+struct gorgon_error *gorgon_refuse_options(const char *how, const struct gorgon_ns_opts *opts)
+{
+	if (opts->provider)
+		return gorgon_refuse(
+			how, "names cannot come from a provider, the system's linker finds them");
+	if (opts->environment)
+		return gorgon_refuse(
+			how, "it has no environment of its own, `environ` is the C library's");
+	if (opts->debug != GORGON_DEBUG_AUTO)
+		return gorgon_refuse(
+			how, "what debuggers are told cannot be chosen, the system's linker tells them");
+	return NULL;
+}
