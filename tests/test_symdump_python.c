@@ -151,6 +151,7 @@ static bool read_stack(const struct memory *memory, unsigned minor, struct pytho
 {
 	struct segment segment = {RUNTIME, sizeof(*memory), 0};
 	struct target target = {
+		.read = core_read,
 		.root = -1,
 		.memory = memfd_create("memory", MFD_CLOEXEC),
 		.segments = &segment,

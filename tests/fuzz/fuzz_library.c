@@ -39,7 +39,7 @@ static void ask_for_unwind_data(const struct target *target, uint8_t *data, size
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct target target = {.name = "fuzz", .root = -1, .memory = -1, .root_name = "/no/files"};
+	struct target target = {.read = core_read, .name = "fuzz", .root = -1, .memory = -1, .root_name = "/no/files"};
 	uint8_t id[64], *copy = malloc(size ?: 1);
 	uint64_t page;
 	char name[32];

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct symfile *file = malloc(sizeof(*file));
 	struct segment segment = {RUNTIME, size - 1, 0};
-	struct target target = {.root = -1, .segments = &segment, .segment_count = 1};
+	struct target target = {.read = core_read, .root = -1, .segments = &segment, .segment_count = 1};
 	struct python_layout *layout;
 	struct python_stack stack;
 	struct library *library;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where the heads of the lists are, and the lists of GDB's JIT interface ("JIT Compilation
+// The lists of GDB's JIT interface ("JIT Compilation
 // Interface" in its manual), which every program with generated code may have: LLVM, numba,
 // LuaJIT. libjitreg's own list has a sequence and ranges besides (descriptor.h); of a plain
 // one two equal readings are taken for a consistent one.
@@ -15,123 +15,8 @@
 #include <unistd.h>
 
 #define ENTRY_MAX 500000
-#define HEAD_MAX  100000
 
 #define DESCRIPTOR_VERSION 1u // of GDB's manual
-
-static const char *const names[] = {"gorgon_debug_root", "jitreg_debug_root",
-				    "__jit_debug_descriptor"};
-
-enum {
-	NAME_COUNT = 3,
-};
-
-// What a file defines of the names above: link-time addresses, 0 for what it does not.
-struct defined {
-	const char *path;
-	uint64_t first_page;
-	uint64_t vaddr[NAME_COUNT];
-};
-
-static void find_in_section(Elf *elf, Elf_Scn *scn, struct defined *defined)
-{
-	Elf_Data *data;
-	GElf_Shdr shdr;
-	GElf_Sym sym;
-
-	if (!gelf_getshdr(scn, &shdr) ||
-	    (shdr.sh_type != SHT_DYNSYM && shdr.sh_type != SHT_SYMTAB) || !shdr.sh_entsize ||
-	    !(data = elf_getdata(scn, NULL)))
-		return;
-	for (size_t i = 0; i < data->d_size / shdr.sh_entsize && gelf_getsym(data, (int)i, &sym);
-	     i++) {
-		const char *name;
-
-		if (sym.st_shndx == SHN_UNDEF || GELF_ST_TYPE(sym.st_info) != STT_OBJECT ||
-		    !(name = elf_strptr(elf, shdr.sh_link, sym.st_name)))
-			continue;
-		for (size_t n = 0; n < NAME_COUNT; n++)
-			if (!strcmp(name, names[n]))
-				defined->vaddr[n] = sym.st_value;
-	}
-}
-
-static void find_in_file(const struct target *target, const struct mapping *mapping,
-			 struct defined *defined)
-{
-	int fd = target_open_mapping(target, mapping);
-	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
-
-	if (elf && elf_first_page(elf, &defined->first_page))
-		for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));)
-			find_in_section(elf, scn, defined);
-	elf_end(elf);
-	if (fd >= 0)
-		close(fd);
-}
-
-static void add_head(uint64_t **list, size_t *count, uint64_t addr)
-{
-	if (*count >= HEAD_MAX)
-		return;
-	*list = grow(*list, *count, sizeof(**list));
-	(*list)[(*count)++] = addr;
-}
-
-void heads_find(struct target *target, struct heads *heads)
-{
-	struct defined *files = NULL;
-	size_t count = 0;
-
-	// A file that is loaded many times is read once.
-	for (size_t i = 0; i < target->mapping_count; i++) {
-		const struct mapping *mapping = &target->mappings[i];
-		uint64_t bias;
-		size_t f = 0;
-
-		if (mapping->off)
-			continue;
-		progress("mapped files", i, target->mapping_count);
-		while (f < count && strcmp(files[f].path, mapping->path))
-			f++;
-		if (f == count) {
-			files = grow(files, count, sizeof(*files));
-			files[count] = (struct defined){.path = mapping->path};
-			find_in_file(target, mapping, &files[count++]);
-		}
-		bias = mapping->start - files[f].first_page;
-		if (files[f].vaddr[0])
-			add_head(&heads->roots, &heads->root_count, bias + files[f].vaddr[0]);
-		if (files[f].vaddr[1])
-			add_head(&heads->jitregs, &heads->jitreg_count, bias + files[f].vaddr[1]);
-		if (files[f].vaddr[2])
-			add_head(&heads->descriptors, &heads->descriptor_count,
-				 bias + files[f].vaddr[2]);
-	}
-	progress_end();
-	free(files);
-}
-
-void heads_deinit(struct heads *heads)
-{
-	free(heads->roots);
-	free(heads->jitregs);
-	free(heads->descriptors);
-	*heads = (struct heads){0};
-}
-
-bool jitreg_read(struct target *target, uint64_t addr, uint64_t *sequence, uint64_t *descriptor)
-{
-	struct jitreg_debug_root root;
-
-	if (!target_read(target, addr, &root, sizeof(root)) ||
-	    root.magic != JITREG_DEBUG_ROOT_MAGIC || root.version != JITREG_DEBUG_VERSION ||
-	    root.size < sizeof(root) || root.entry_size < sizeof(struct jitreg_debug_entry))
-		return false;
-	*sequence = root.sequence;
-	*descriptor = root.descriptor;
-	return true;
-}
 
 // What one walk over a list saw: enough to tell two walks apart.
 struct reading {

@@ -89,6 +89,9 @@ struct segment {
 };
 
 struct target {
+	/* Of a process or a core; see target_read() and target_update(). */
+	bool (*read)(const struct target *target, uint64_t addr, void *bytes, size_t size);
+	bool (*read_mappings)(struct target *target, struct problems *problems);
 	const char *name; /* what the user wrote */
 	pid_t pid;        /* 0: a core */
 	int root;         /* directory that the target's file names start from */
@@ -105,7 +108,7 @@ struct target {
 	bool mappings_given; /* by a core or by a test: nothing to read again */
 };
 
-/* @what is a process id or a core's file name. False: a problem says why. */
+/* open_target.c. @what is a process id or a core's file name. False: a problem says why. */
 bool target_open(struct target *target, const char *what, const char *sysroot,
 		 struct problems *problems);
 void target_close(struct target *target);
@@ -207,7 +210,7 @@ struct object *snapshot_find(const struct snapshot *snapshot, uint64_t addr);
 /* "interp 3", "namespace 7" or "jit". Returns @buffer. */
 const char *ns_label(const struct snapshot *snapshot, size_t ns, char buffer[32]);
 
-/* Where the variables are that head the lists. */
+/* Where the variables are that head the lists; see heads.c. */
 struct heads {
 	uint64_t *roots, *jitregs, *descriptors;
 	size_t root_count, jitreg_count, descriptor_count;

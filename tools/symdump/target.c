@@ -20,46 +20,6 @@
 
 #define VDSO_MAX (1u << 20)
 
-static int open_root(struct target *target, const char *sysroot, struct problems *problems)
-{
-	int fd;
-
-	if (sysroot || !target->pid)
-		target->root_name = format("%s", sysroot ?: "");
-	else
-		target->root_name = format("/proc/%d/root", target->pid);
-	fd = open(*target->root_name ? target->root_name : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 && sysroot)
-		problem(problems, "--sysroot %s: %s", sysroot, strerror(errno));
-	// A process of somebody else: its files are probably ours.
-	return fd < 0 && !sysroot ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : fd;
-}
-
-static bool is_number(const char *text)
-{
-	return *text && strspn(text, "0123456789") == strlen(text);
-}
-
-bool target_open(struct target *target, const char *what, const char *sysroot,
-		 struct problems *problems)
-{
-	*target = (struct target){.name = what, .root = -1, .memory = -1};
-	if (is_number(what)) {
-		unsigned long pid = strtoul(what, NULL, 10);
-
-		if (!pid || pid > INT32_MAX) {
-			problem(problems, "%s: no process can have this number", what);
-			return false;
-		}
-		target->pid = (pid_t)pid;
-	}
-	target->sysroot = format("%s", sysroot ?: "");
-	target->root = open_root(target, sysroot, problems);
-	if (target->root < 0)
-		return false;
-	return target->pid ? process_open(target, problems) : core_open(target, problems);
-}
-
 static void drop_mappings(struct target *target)
 {
 	for (size_t i = 0; i < target->mapping_count; i++)
@@ -87,8 +47,7 @@ bool target_read(const struct target *target, uint64_t addr, void *bytes, size_t
 {
 	if (addr + size < addr)
 		return false;
-	return target->pid ? process_read(target, addr, bytes, size)
-			   : core_read(target, addr, bytes, size);
+	return target->read(target, addr, bytes, size);
 }
 
 uint8_t *target_copy(const struct target *target, uint64_t addr, size_t size)
@@ -110,7 +69,7 @@ bool target_update(struct target *target, struct problems *problems)
 	if (target->mappings_given)
 		return true;
 	drop_mappings(target);
-	return process_read_mappings(target, problems);
+	return target->read_mappings(target, problems);
 }
 
 void target_add_mapping(struct target *target, uint64_t start, uint64_t end, uint64_t off,
