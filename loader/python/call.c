@@ -30,6 +30,7 @@
 #include "../elf/ns.h"
 #include "../elf/signals.h"
 #include "../elf/thread.h"
+#include "../elf/usage.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -304,6 +305,20 @@ void gorgon_call_close(struct gorgon_interp *interp)
 		api->PyErr_Clear();
 }
 
+struct gorgon_error *gorgon_call_fail(struct gorgon_interp *interp)
+{
+	PyObject *type, *value, *traceback;
+	// The text of a MemoryError needs some.
+	bool exempt = gorgon_usage_exempt(true);
+	struct gorgon_error *err;
+
+	interp->api->PyErr_Fetch(&type, &value, &traceback);
+	gorgon_call_close(interp);
+	err = gorgon_exception_text(interp, type, value, traceback);
+	gorgon_usage_exempt(exempt);
+	return err;
+}
+
 static struct gorgon_error *with_gil(struct gorgon_interp *interp, void *ctx)
 {
 	const struct gorgon_api *api = interp->api;
@@ -317,7 +332,7 @@ static struct gorgon_error *with_gil(struct gorgon_interp *interp, void *ctx)
 	gorgon_usage_exempt(exempt);
 	if (is_interrupted(interp, call)) {
 		api->PyErr_SetNone(*api->PyExc_KeyboardInterrupt);
-		err = gorgon_exception_take(interp);
+		err = gorgon_call_fail(interp);
 	} else {
 		err = inner->fn(interp, inner->ctx);
 	}

@@ -6,6 +6,7 @@
 
 #define _GNU_SOURCE
 #include "descriptors.h"
+#include "raise.h"
 #include "share.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 static PyObject *raise(struct gorgon_interp *interp, struct gorgon_error *err)
 {
 	if (gorgon_error_code(err) != GORGON_ERROR_OS)
-		return gorgon_share_raise(interp, err);
+		return gorgon_raise(interp, err);
 	errno = gorgon_error_errno(err);
 	gorgon_error_destroy(err);
 	return API(interp, PyErr_SetFromErrno)(*API(interp, PyExc_OSError));

@@ -11,8 +11,11 @@
 
 #define _GNU_SOURCE
 #include "array.h"
-#include "own.h"
+#include "pin.h"
+#include "raise.h"
+#include "received.h"
 #include "share.h"
+#include "thunks.h"
 #include "../elf/ns.h"
 #include "../elf/interpose.h"
 
@@ -84,7 +87,7 @@ static bool typestr_of(const struct tensor *tensor, char *ret, size_t size)
 
 bool gorgon_dlpack_is_offered(struct gorgon_interp *interp, PyObject *object)
 {
-	PyObject *method = gorgon_share_attribute(interp, object, "__dlpack__");
+	PyObject *method = gorgon_find_attribute(interp, object, "__dlpack__");
 
 	API(interp, Py_DecRef)(method);
 	// A failing attribute is none.
@@ -97,15 +100,18 @@ static struct gorgon_array *copy_of(struct gorgon_interp *interp, void *lowest,
 				    const struct gorgon_manner *manner)
 {
 	struct gorgon_array_opts opts = {.size = sizeof(opts), .layout = *layout, .data = lowest};
-	struct gorgon_manner copying = {.copy = true, .writable = manner->writable};
-	struct gorgon_array *array, *ret;
+	struct gorgon_array *array, *ret = NULL;
 	struct gorgon_error *err = gorgon_array_create(&opts, &array);
 	PyObject *object;
+	Py_buffer view;
 
 	if (err)
-		return (void *)gorgon_share_raise(interp, err);
-	object = gorgon_share_plain_object_of(interp, array, false);
-	ret = object ? gorgon_share_array_of(interp, object, &copying) : NULL;
+		return (void *)gorgon_raise(interp, err);
+	object = gorgon_received_object_of(interp, array, false);
+	if (object && !API(interp, PyObject_GetBuffer)(object, &view, PyBUF_FULL_RO)) {
+		ret = gorgon_received_copy(interp, &view, layout, manner->writable);
+		API(interp, PyBuffer_Release)(&view);
+	}
 	API(interp, Py_DecRef)(object);
 	return ret;
 }
@@ -120,15 +126,15 @@ static struct gorgon_array *array_over(struct gorgon_interp *interp, PyObject *c
 	struct gorgon_error *err;
 
 	if (!block && interp->own)
-		return gorgon_own_hold(interp, capsule, lowest, layout, manner->writable);
+		return gorgon_pin_object(interp, capsule, lowest, layout, manner->writable);
 	if (!block && manner->or_copy)
 		return copy_of(interp, lowest, layout, manner);
 	if (!block)
-		return gorgon_share_refuse(interp);
+		return gorgon_raise_not_shareable(interp);
 	err = gorgon_array_create_in(block, first, layout, manner->writable, &ret);
 	gorgon_block_release(block);
 	if (err)
-		gorgon_share_raise(interp, err);
+		gorgon_raise(interp, err);
 	return ret;
 }
 
@@ -324,7 +330,7 @@ PyObject *gorgon_dlpack_method(PyObject *self, PyObject *args, PyObject *kwargs,
 	PyObject *stream = none, *version = none, *device = none, *copy = none;
 	unsigned major = 0, minor = 0;
 	bool writable;
-	struct gorgon_array *array = gorgon_share_held(self, &writable);
+	struct gorgon_array *array = gorgon_received_array(self, &writable);
 
 	if (!API(interp, PyArg_ParseTupleAndKeywords)(args, kwargs, "|$OOOO:__dlpack__", keywords,
 						      &stream, &version, &device, &copy) ||

@@ -5,13 +5,12 @@
 // (an exception whose __str__ raises, no memory) is said in its place, in parentheses.
 //
 // Making the text runs Python code, with imports: an interrupt in the middle of one can leave
-// CPython's import lock behind. A call that has failed is over, and is not interrupted any more.
+// CPython's import lock behind. So the caller ends the call before (gorgon_call_fail()).
 
 #define _GNU_SOURCE
 #include "exception.h"
 #include "api.h"
 #include "../elf/error.h"
-#include "../elf/usage.h"
 
 #include <stdlib.h>
 #include <stdio.h>
@@ -63,17 +62,13 @@ static char *traceback_text(struct gorgon_interp *interp, PyObject *value)
 	return take_text(interp, joined, "(the traceback cannot be shown)\n");
 }
 
-struct gorgon_error *gorgon_exception_take(struct gorgon_interp *interp)
+struct gorgon_error *gorgon_exception_text(struct gorgon_interp *interp, PyObject *type,
+					   PyObject *value, PyObject *traceback)
 {
 	const struct gorgon_api *api = interp->api;
-	PyObject *type, *value, *traceback;
 	struct gorgon_exception texts;
-	// The text of a MemoryError needs some.
-	bool exempt = gorgon_usage_exempt(true);
 	char prefix[32];
 
-	api->PyErr_Fetch(&type, &value, &traceback);
-	gorgon_call_close(interp);
 	api->PyErr_NormalizeException(&type, &value, &traceback);
 	if (traceback)
 		api->PyException_SetTraceback(value, traceback);
@@ -85,7 +80,6 @@ struct gorgon_error *gorgon_exception_take(struct gorgon_interp *interp)
 	api->Py_DecRef(type);
 	api->Py_DecRef(value);
 	api->Py_DecRef(traceback);
-	gorgon_usage_exempt(exempt);
 	snprintf(prefix, sizeof(prefix), interp->own ? "this Python" : "interpreter %u",
 		 interp->number);
 	return gorgon_error_create_exception(prefix, &texts);

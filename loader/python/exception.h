@@ -3,9 +3,10 @@
 #ifndef GORGON_PYTHON_EXCEPTION_H
 #define GORGON_PYTHON_EXCEPTION_H
 
-#include "interp.h"
+#include "api.h"
 
-/* The exception that is set, which is cleared. The GIL is held. */
-struct gorgon_error *gorgon_exception_take(struct gorgon_interp *interp);
+/* A Python error, as PyErr_Fetch() gives it, which is given back. With the GIL. */
+struct gorgon_error *gorgon_exception_text(struct gorgon_interp *interp, PyObject *type,
+					   PyObject *value, PyObject *traceback);
 
 #endif

@@ -118,6 +118,9 @@ struct gorgon_error *gorgon_call_python(struct gorgon_interp *interp, gorgon_cal
 /* No interrupt comes to the running entry of this thread any more, and none of those that were
  * sent to it is left. With the GIL; a Python error must not be set. */
 void gorgon_call_close(struct gorgon_interp *interp);
+/* The Python error that is set, as an error of ours; the entry is over, as with gorgon_call_close().
+ * With the GIL. */
+struct gorgon_error *gorgon_call_fail(struct gorgon_interp *interp);
 /* Whether the calling thread is in the interpreter. */
 bool gorgon_call_is_inside(const struct gorgon_interp *interp);
 /* Whether the calling thread is the one that has started Python, not a later one with its pthread_t. */
@@ -127,8 +130,10 @@ struct gorgon_error *gorgon_call_interrupt(struct gorgon_interp *interp, bool or
 /* What exit() of private code does. */
 void gorgon_call_exit(void *ctx, int status);
 
-/* --- interp.c ------------------------------------------------------------------------ */
+/* --- record.c ------------------------------------------------------------------------ */
 
+/* There are so many more interpreters. With the loader's lock. */
+void gorgon_interp_counted(int change);
 /* It is now: for the statistics, which any thread reads at any time. */
 void gorgon_interp_stamp(uint64_t *time_ns);
 /* Tell debuggers which thread is Python's main one; 0 for none. */
@@ -137,37 +142,6 @@ void gorgon_interp_show_thread(struct gorgon_interp *interp, uint64_t tid);
 /* The interpreter's code begins on the calling thread, which with GORGON_FILES_THREAD gets
  * descriptors of its own before. */
 struct gorgon_error *gorgon_interp_take_files(struct gorgon_interp *interp);
-
-/* --- module.c: the built-in module `gorgon` ------------------------------------ */
-
-/* The thunks that the module needs in its namespace, and how to fill them in. */
-enum gorgon_module_thunk {
-	GORGON_THUNK_INIT,
-	GORGON_THUNK_COUNT,
-	GORGON_THUNK_SHARE,
-	GORGON_THUNK_RECEIVE,
-	GORGON_THUNK_WITHDRAW,
-	GORGON_THUNK_USE_DATA_HANDLER,
-	GORGON_THUNK_PROGRESS,
-	GORGON_THUNK_SEND_FD,
-	GORGON_THUNK_RECEIVE_FD,
-	GORGON_THUNK_EXECUTOR,
-	GORGON_THUNK_OWN_FILES,
-	GORGON_THUNK_OWN_CREATE,
-	GORGON_THUNK_OWN_CALL,
-	GORGON_THUNK_OWN_INTERRUPT,
-	GORGON_THUNK_OWN_DESTROY,
-	GORGON_THUNK_DLPACK,
-	GORGON_THUNK_DLPACK_DEVICE,
-	GORGON_THUNK_DLPACK_FREE,
-	GORGON_THUNK_ARRAY_DEALLOC,
-	GORGON_THUNK_ARRAY_GETBUFFER,
-	GORGON_MODULE_THUNKS,
-};
-struct gorgon_thunk;
-void gorgon_module_thunks(struct gorgon_interp *interp, struct gorgon_thunk *list);
-/* Announce the module to the copy's import system; before Python starts. */
-struct gorgon_error *gorgon_module_add(struct gorgon_interp *interp);
 
 /* --- holdings.c: what an interpreter holds ---------------------------------------- */
 

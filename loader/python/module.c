@@ -16,8 +16,11 @@
 #define _GNU_SOURCE
 #include "children.h"
 #include "descriptors.h"
-#include "own.h"
+#include "module.h"
+#include "raise.h"
+#include "received.h"
 #include "share.h"
+#include "thunks.h"
 #include "value.h"
 #include "../elf/error.h"
 #include "../elf/ns.h"
@@ -25,6 +28,7 @@
 #include "../elf/interpose.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 // One for each copy, which keeps pointers to it and writes into m_base.
 struct module {
@@ -133,7 +137,7 @@ static PyObject *progress(PyObject *self, PyObject *object, struct gorgon_interp
 		return API(interp, PyBool_FromLong)(false);
 	err = gorgon_value_from_python(interp, object, "progress", &value);
 	if (err)
-		return gorgon_share_raise(interp, err);
+		return gorgon_raise(interp, err);
 	go_on = report(interp, &value);
 	gorgon_value_deinit(&value);
 	if (go_on)
@@ -193,7 +197,7 @@ static struct module *create_definition(struct gorgon_interp *interp)
 
 static bool fill(struct gorgon_interp *interp, PyObject *module)
 {
-	PyObject *number = gorgon_share_init(interp) ? get_number(interp) : NULL;
+	PyObject *number = gorgon_received_init(interp) ? get_number(interp) : NULL;
 	bool ret = number && !API(interp, PyObject_SetAttrString)(module, "interpreter", number);
 
 	if (ret && interp->own)
@@ -221,8 +225,10 @@ PyObject *gorgon_module_init(struct gorgon_interp *interp)
 	return ret;
 }
 
+// Those of the process's own CPython are filled in by own.c.
 void gorgon_module_thunks(struct gorgon_interp *interp, struct gorgon_thunk *list)
 {
+	memset(list, 0, GORGON_MODULE_THUNKS * sizeof(*list));
 	list[GORGON_THUNK_INIT] = (struct gorgon_thunk){gorgon_module_init, 0, interp};
 	list[GORGON_THUNK_COUNT] = (struct gorgon_thunk){count, 2, interp};
 	list[GORGON_THUNK_SHARE] = (struct gorgon_thunk){gorgon_share_share, 3, interp};
@@ -235,17 +241,12 @@ void gorgon_module_thunks(struct gorgon_interp *interp, struct gorgon_thunk *lis
 	list[GORGON_THUNK_RECEIVE_FD] =
 		(struct gorgon_thunk){gorgon_descriptors_receive, 2, interp};
 	list[GORGON_THUNK_EXECUTOR] = (struct gorgon_thunk){executor, 3, interp};
-	list[GORGON_THUNK_OWN_FILES] = (struct gorgon_thunk){gorgon_own_files, 2, interp};
-	list[GORGON_THUNK_OWN_CREATE] = (struct gorgon_thunk){gorgon_own_create, 2, interp};
-	list[GORGON_THUNK_OWN_CALL] = (struct gorgon_thunk){gorgon_own_call, 2, interp};
-	list[GORGON_THUNK_OWN_INTERRUPT] = (struct gorgon_thunk){gorgon_own_interrupt, 2, interp};
-	list[GORGON_THUNK_OWN_DESTROY] = (struct gorgon_thunk){gorgon_own_destroy, 2, interp};
 	list[GORGON_THUNK_DLPACK] = (struct gorgon_thunk){gorgon_dlpack_method, 3, interp};
 	list[GORGON_THUNK_DLPACK_DEVICE] = (struct gorgon_thunk){gorgon_dlpack_device, 2, interp};
 	list[GORGON_THUNK_DLPACK_FREE] = (struct gorgon_thunk){gorgon_dlpack_free, 1, interp};
-	list[GORGON_THUNK_ARRAY_DEALLOC] = (struct gorgon_thunk){gorgon_share_dealloc, 1, interp};
+	list[GORGON_THUNK_ARRAY_DEALLOC] = (struct gorgon_thunk){gorgon_received_dealloc, 1, interp};
 	list[GORGON_THUNK_ARRAY_GETBUFFER] =
-		(struct gorgon_thunk){gorgon_share_getbuffer, 3, interp};
+		(struct gorgon_thunk){gorgon_received_getbuffer, 3, interp};
 }
 
 struct gorgon_error *gorgon_module_add(struct gorgon_interp *interp)

@@ -7,19 +7,15 @@
 // API the extension module finds. Its namespace has thunks and a lock, loads nothing, and
 // debuggers do not see it.
 //
-// Unlike a copy it lives as long as the process. So its objects' memory is shared where it
-// is: an array pins the object. The last holder may be any thread, with another
-// interpreter's GIL or none, so what is not needed any more waits in a list until this
-// CPython's main thread, or a thread that comes back from a call, drops it.
-//
 // Private interpreters are capsules here. Who uses them (the package) sees to it that none
 // is destroyed while it is called or interrupted, and that each thread which was given
 // descriptors of its own does nothing of the host's that needs the host's.
 
 #define _GNU_SOURCE
-#include "own.h"
-#include "array.h"
-#include "share.h"
+#include "module.h"
+#include "pin.h"
+#include "raise.h"
+#include "thunks.h"
 #include "value.h"
 #include "../elf/error.h"
 #include "../elf/ns.h"
@@ -32,120 +28,6 @@
 #define CAPSULE "gorgon.interpreter"
 
 static struct gorgon_interp own_interp = {.own = true};
-
-// --- pins -------------------------------------------------------------------------------
-
-struct pin {
-	struct pin *next;
-	PyObject *object; // NULL: it is the view's
-	Py_buffer view;
-};
-
-static struct pin *unpinned; // atomic
-static bool asked;	     // the main thread is, to drop them; atomic
-
-// With the GIL.
-static void give_up(struct gorgon_interp *own, struct pin *pin)
-{
-	if (pin->object)
-		own->api->Py_DecRef(pin->object);
-	else
-		own->api->PyBuffer_Release(&pin->view);
-	free(pin);
-}
-
-static int drop(void *ctx)
-{
-	struct pin *pin, *next;
-
-	(void)ctx;
-	__atomic_store_n(&asked, false, __ATOMIC_RELEASE);
-	for (pin = __atomic_exchange_n(&unpinned, NULL, __ATOMIC_ACQUIRE); pin; pin = next) {
-		next = pin->next;
-		give_up(&own_interp, pin);
-	}
-	return 0;
-}
-
-// When too much is asked of the main thread already, the next one to come sees to it.
-static void unpin(void *ctx, void *data)
-{
-	struct pin *pin = ctx;
-
-	(void)data;
-	pin->next = __atomic_load_n(&unpinned, __ATOMIC_RELAXED);
-	while (!__atomic_compare_exchange_n(&unpinned, &pin->next, pin, true, __ATOMIC_RELEASE,
-					    __ATOMIC_RELAXED))
-		;
-	if (!__atomic_exchange_n(&asked, true, __ATOMIC_ACQ_REL) &&
-	    own_interp.api->Py_AddPendingCall(drop, NULL))
-		__atomic_store_n(&asked, false, __ATOMIC_RELEASE);
-}
-
-// Where the item of the lowest address is.
-static void *lowest(const Py_buffer *view)
-{
-	char *ret = view->buf;
-
-	for (int i = 0; i < view->ndim && view->len; i++)
-		if (view->strides[i] < 0)
-			ret += (view->shape[i] - 1) * view->strides[i];
-	return ret;
-}
-
-static struct gorgon_array *pinned(struct gorgon_interp *own, struct pin *pin,
-				   struct gorgon_array_opts *opts)
-{
-	struct gorgon_array *ret;
-	struct gorgon_error *err;
-
-	opts->destroy = unpin;
-	opts->ctx = pin;
-	err = gorgon_array_create(opts, &ret);
-	if (!err)
-		return ret;
-	give_up(own, pin);
-	return (void *)gorgon_share_raise(own, err);
-}
-
-struct gorgon_array *gorgon_own_pin(struct gorgon_interp *own, PyObject *object,
-				    const struct gorgon_array_layout *layout, bool writable)
-{
-	struct pin *pin = calloc(1, sizeof(*pin));
-	struct gorgon_array_opts opts = {
-		.size = sizeof(opts),
-		.layout = *layout,
-		.writable = writable,
-	};
-
-	if (!pin || API(own, PyObject_GetBuffer)(object, &pin->view,
-						 writable ? PyBUF_FULL : PyBUF_FULL_RO)) {
-		free(pin);
-		return pin ? NULL : (void *)API(own, PyErr_NoMemory)();
-	}
-	opts.layout.shape = pin->view.shape;
-	opts.layout.strides = pin->view.strides;
-	opts.data = lowest(&pin->view);
-	return pinned(own, pin, &opts);
-}
-
-struct gorgon_array *gorgon_own_hold(struct gorgon_interp *own, PyObject *object, void *lowest_item,
-				     const struct gorgon_array_layout *layout, bool writable)
-{
-	struct pin *pin = calloc(1, sizeof(*pin));
-	struct gorgon_array_opts opts = {
-		.size = sizeof(opts),
-		.layout = *layout,
-		.writable = writable,
-		.data = lowest_item,
-	};
-
-	if (!pin)
-		return (void *)API(own, PyErr_NoMemory)();
-	own->api->Py_IncRef(object);
-	pin->object = object;
-	return pinned(own, pin, &opts);
-}
 
 // --- private interpreters ----------------------------------------------------------------
 
@@ -178,7 +60,7 @@ static bool report(void *ctx, const struct gorgon_value *value)
 	bool ret;
 
 	if (err) {
-		gorgon_share_raise(&own_interp, err);
+		gorgon_raise(&own_interp, err);
 	} else {
 		result = API(&own_interp, PyObject_CallFunctionObjArgs)(ctx, object, NULL);
 		api->Py_DecRef(object);
@@ -224,7 +106,7 @@ static struct gorgon_error *start(const struct gorgon_interp_opts *opts,
 	return err;
 }
 
-PyObject *gorgon_own_files(PyObject *self, PyObject *unused, struct gorgon_interp *own)
+static PyObject *own_files(PyObject *self, PyObject *unused, struct gorgon_interp *own)
 {
 	int err = gorgon_files_unshare();
 
@@ -236,7 +118,7 @@ PyObject *gorgon_own_files(PyObject *self, PyObject *unused, struct gorgon_inter
 	return API(own, PyErr_SetFromErrno)(*API(own, PyExc_OSError));
 }
 
-PyObject *gorgon_own_create(PyObject *self, PyObject *args, struct gorgon_interp *own)
+static PyObject *own_create(PyObject *self, PyObject *args, struct gorgon_interp *own)
 {
 	// Signals are this CPython's matter.
 	struct gorgon_ns_opts ns_opts = {.size = sizeof(ns_opts), .no_signals = true};
@@ -264,7 +146,7 @@ PyObject *gorgon_own_create(PyObject *self, PyObject *args, struct gorgon_interp
 	return API(own, PyCapsule_New)(interp, CAPSULE, NULL);
 }
 
-PyObject *gorgon_own_call(PyObject *self, PyObject *args, struct gorgon_interp *own)
+static PyObject *own_call(PyObject *self, PyObject *args, struct gorgon_interp *own)
 {
 	struct gorgon_value values, result;
 	const char *module, *function;
@@ -284,7 +166,7 @@ PyObject *gorgon_own_call(PyObject *self, PyObject *args, struct gorgon_interp *
 	err = gorgon_interp_call(interp, module, function, &values, NULL, &result);
 	gorgon_value_deinit(&values);
 	own->api->PyEval_RestoreThread(thread);
-	drop(NULL);
+	gorgon_pins_drop();
 	if (err)
 		return raise_error(own, err);
 	err = gorgon_value_to_python(own, &result, "result", &ret);
@@ -292,7 +174,7 @@ PyObject *gorgon_own_call(PyObject *self, PyObject *args, struct gorgon_interp *
 	return err ? raise_error(own, err) : ret;
 }
 
-PyObject *gorgon_own_interrupt(PyObject *self, PyObject *capsule, struct gorgon_interp *own)
+static PyObject *own_interrupt(PyObject *self, PyObject *capsule, struct gorgon_interp *own)
 {
 	struct gorgon_interp *interp = API(own, PyCapsule_GetPointer)(capsule, CAPSULE);
 	struct gorgon_error *err;
@@ -307,7 +189,7 @@ PyObject *gorgon_own_interrupt(PyObject *self, PyObject *capsule, struct gorgon_
 	return err ? raise_error(own, err) : gorgon_none(own);
 }
 
-PyObject *gorgon_own_destroy(PyObject *self, PyObject *capsule, struct gorgon_interp *own)
+static PyObject *own_destroy(PyObject *self, PyObject *capsule, struct gorgon_interp *own)
 {
 	struct gorgon_interp *interp = API(own, PyCapsule_GetPointer)(capsule, CAPSULE);
 	PyObject *progress;
@@ -321,7 +203,7 @@ PyObject *gorgon_own_destroy(PyObject *self, PyObject *capsule, struct gorgon_in
 	thread = own->api->PyEval_SaveThread();
 	err = gorgon_interp_destroy(interp);
 	own->api->PyEval_RestoreThread(thread);
-	drop(NULL);
+	gorgon_pins_drop();
 	if (err)
 		return raise_error(own, err);
 	own->api->Py_DecRef(progress);
@@ -351,6 +233,11 @@ static struct gorgon_error *create_ns(struct gorgon_interp *own)
 	if (!ns)
 		return &gorgon_error_nomem;
 	gorgon_module_thunks(own, thunks);
+	thunks[GORGON_THUNK_OWN_FILES] = (struct gorgon_thunk){own_files, 2, own};
+	thunks[GORGON_THUNK_OWN_CREATE] = (struct gorgon_thunk){own_create, 2, own};
+	thunks[GORGON_THUNK_OWN_CALL] = (struct gorgon_thunk){own_call, 2, own};
+	thunks[GORGON_THUNK_OWN_INTERRUPT] = (struct gorgon_thunk){own_interrupt, 2, own};
+	thunks[GORGON_THUNK_OWN_DESTROY] = (struct gorgon_thunk){own_destroy, 2, own};
 	if ((err = gorgon_thunks_create(thunks, GORGON_MODULE_THUNKS, &ns->thunks))) {
 		free(ns);
 		return err;
@@ -374,7 +261,7 @@ void *gorgon_module_create(void *(*find)(const char *name))
 	if (!err && !own->api)
 		err = gorgon_api_init(own);
 	if (err)
-		return gorgon_share_raise(own, err);
+		return gorgon_raise(own, err);
 	if (!own->error_type)
 		own->error_type = API(own, PyErr_NewException)("gorgon.Error",
 							       *API(own, PyExc_RuntimeError), NULL);

@@ -4,7 +4,6 @@
 // All of it happens with the GIL, in calls (call.c), through functions of the stable ABI.
 
 #define _GNU_SOURCE
-#include "exception.h"
 #include "value.h"
 #include "../elf/error.h"
 
@@ -15,7 +14,7 @@
 static struct gorgon_error *made(struct gorgon_interp *interp, PyObject *object, PyObject **ret)
 {
 	*ret = object;
-	return object ? NULL : gorgon_exception_take(interp);
+	return object ? NULL : gorgon_call_fail(interp);
 }
 
 // Run a code object, which is given back, in `__main__`.
@@ -25,7 +24,7 @@ static struct gorgon_error *run_code(struct gorgon_interp *interp, PyObject *cod
 	PyObject *module = api->PyImport_AddModule("__main__"); // borrowed
 	PyObject *globals = module ? api->PyModule_GetDict(module) : NULL;
 	PyObject *result = globals ? api->PyEval_EvalCode(code, globals, globals) : NULL;
-	struct gorgon_error *err = result ? NULL : gorgon_exception_take(interp);
+	struct gorgon_error *err = result ? NULL : gorgon_call_fail(interp);
 
 	api->Py_DecRef(result);
 	api->Py_DecRef(code);
@@ -75,7 +74,7 @@ static struct gorgon_error *read_file(struct gorgon_interp *interp, PyObject *pa
 	api->Py_DecRef(file);
 	if (!closed) {
 		api->Py_DecRef(bytes);
-		return gorgon_exception_take(interp);
+		return gorgon_call_fail(interp);
 	}
 	api->Py_DecRef(closed);
 	*ret = bytes;
@@ -108,7 +107,7 @@ static struct gorgon_error *run_path(struct gorgon_interp *interp, PyObject *pat
 		return err;
 	if (!module || api->PyObject_SetAttrString(module, "__file__", path)) {
 		api->Py_DecRef(code);
-		return gorgon_exception_take(interp);
+		return gorgon_call_fail(interp);
 	}
 	return run_code(interp, code);
 }

@@ -14,67 +14,26 @@
 #define _GNU_SOURCE
 #include "share.h"
 #include "array.h"
-#include "own.h"
+#include "pin.h"
+#include "raise.h"
+#include "received.h"
 #include "../elf/error.h"
 #include "../elf/ns.h"
-#include "../elf/interpose.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define CHAIN_MAX 64 // views of views; numpy makes one, and nothing may lead us in circles
 
-struct array_object {
-	PyObject_HEAD
-	struct gorgon_received *received;
-	bool writable;
-};
-
-// Hand an error of the library on as an exception.
-PyObject *gorgon_share_raise(struct gorgon_interp *interp, struct gorgon_error *err)
-{
-	PyObject *type;
-
-	switch (gorgon_error_code(err)) {
-	case GORGON_ERROR_NOMEM:
-		return API(interp, PyErr_NoMemory)();
-	case GORGON_ERROR_MISSING:
-		type = *API(interp, PyExc_KeyError);
-		break;
-	default:
-		type = *API(interp, PyExc_ValueError);
-	}
-	API(interp, PyErr_SetString)(type, gorgon_error_message(err));
-	gorgon_error_destroy(err);
-	return NULL;
-}
-
-PyObject *gorgon_none(struct gorgon_interp *interp)
-{
-	PyObject *ret = API(interp, _Py_NoneStruct);
-
-	API(interp, Py_IncRef)(ret);
-	return ret;
-}
-
-PyObject *gorgon_share_attribute(struct gorgon_interp *interp, PyObject *object, const char *name)
-{
-	PyObject *ret = API(interp, PyObject_GetAttrString)(object, name);
-
-	if (!ret && API(interp, PyErr_ExceptionMatches)(*API(interp, PyExc_AttributeError)))
-		API(interp, PyErr_Clear)();
-	return ret;
-}
-
 // --- share ------------------------------------------------------------------------------
 
 // What an object is a view of, or NULL. @object is given back.
 static PyObject *step_to_base(struct gorgon_interp *interp, PyObject *object)
 {
-	PyObject *ret = gorgon_share_attribute(interp, object, "base");
+	PyObject *ret = gorgon_find_attribute(interp, object, "base");
 
 	if (!ret && !API(interp, PyErr_Occurred)())
-		ret = gorgon_share_attribute(interp, object, "obj");
+		ret = gorgon_find_attribute(interp, object, "obj");
 	API(interp, Py_DecRef)(object);
 	return ret;
 }
@@ -84,11 +43,12 @@ static PyObject *step_to_base(struct gorgon_interp *interp, PyObject *object)
 static struct gorgon_block *find_block(struct gorgon_interp *interp, PyObject *object)
 {
 	struct gorgon_block *ret = NULL;
+	bool writable;
 
 	API(interp, Py_IncRef)(object);
 	for (int i = 0; object && !ret && i < CHAIN_MAX; i++) {
 		if ((void *)Py_TYPE(object) == interp->array_type)
-			ret = ((struct array_object *)object)->received->array->block;
+			ret = gorgon_received_array(object, &writable)->block;
 		else
 			ret = gorgon_data_handler_block(interp, object);
 		if (!ret && API(interp, PyErr_Occurred)())
@@ -109,36 +69,8 @@ static struct gorgon_array *array_over(struct gorgon_interp *interp, struct gorg
 
 	err = gorgon_array_create_in(block, view->buf, layout, writable, &ret);
 	if (err)
-		gorgon_share_raise(interp, err);
+		gorgon_raise(interp, err);
 	return ret;
-}
-
-static struct gorgon_array *array_copied(struct gorgon_interp *interp, const Py_buffer *view,
-					 const struct gorgon_array_layout *layout, bool writable)
-{
-	struct gorgon_array_opts opts = {.size = sizeof(opts), .layout = *layout, .writable = writable};
-	struct gorgon_array *ret;
-	struct gorgon_error *err;
-
-	opts.layout.strides = NULL;
-	err = gorgon_array_create(&opts, &ret);
-	if (err) {
-		gorgon_share_raise(interp, err);
-		return NULL;
-	}
-	if (!API(interp, PyBuffer_ToContiguous)(ret->data, view, view->len, 'C'))
-		return ret;
-	gorgon_array_release(ret);
-	return NULL;
-}
-
-void *gorgon_share_refuse(struct gorgon_interp *interp)
-{
-	API(interp, PyErr_SetString)
-	(*API(interp, PyExc_ValueError),
-	 "the array's memory belongs to this interpreter alone: share a copy with copy=True, or "
-	 "call gorgon.use_data_handler() before numpy makes it");
-	return NULL;
 }
 
 static struct gorgon_array *array_of_layout(struct gorgon_interp *interp, PyObject *object,
@@ -149,7 +81,7 @@ static struct gorgon_array *array_of_layout(struct gorgon_interp *interp, PyObje
 	struct gorgon_block *block;
 
 	if (manner->copy)
-		return array_copied(interp, view, layout, manner->writable);
+		return gorgon_received_copy(interp, view, layout, manner->writable);
 	block = view->suboffsets ? NULL : find_block(interp, object);
 	if (API(interp, PyErr_Occurred)())
 		return NULL;
@@ -169,11 +101,11 @@ static struct gorgon_array *array_of_layout(struct gorgon_interp *interp, PyObje
 		return ret;
 	}
 	if (interp->own && view->len && !view->suboffsets)
-		return gorgon_own_pin(interp, object, layout, manner->writable);
+		return gorgon_pin_buffer(interp, object, layout, manner->writable);
 	// Nothing to look at in place, or nothing that may be.
 	if (manner->or_copy || interp->own)
-		return array_copied(interp, view, layout, manner->writable);
-	return gorgon_share_refuse(interp);
+		return gorgon_received_copy(interp, view, layout, manner->writable);
+	return gorgon_raise_not_shareable(interp);
 }
 
 static struct gorgon_array *array_of_view(struct gorgon_interp *interp, PyObject *object,
@@ -201,11 +133,11 @@ static struct gorgon_array *array_of_view(struct gorgon_interp *interp, PyObject
 // its dtype is at @dtype, to be given back.
 static PyObject *buffer_owner(struct gorgon_interp *interp, PyObject *object, PyObject **dtype)
 {
-	PyObject *kind, *type = gorgon_share_attribute(interp, object, "dtype");
+	PyObject *kind, *type = gorgon_find_attribute(interp, object, "dtype");
 	bool is_date;
 
 	*dtype = NULL;
-	kind = type ? gorgon_share_attribute(interp, type, "char") : NULL;
+	kind = type ? gorgon_find_attribute(interp, type, "char") : NULL;
 	is_date = kind && (!API(interp, PyUnicode_CompareWithASCIIString)(kind, "M") ||
 			   !API(interp, PyUnicode_CompareWithASCIIString)(kind, "m"));
 	API(interp, Py_DecRef)(kind);
@@ -273,7 +205,7 @@ PyObject *gorgon_share_share(PyObject *self, PyObject *args, PyObject *kwargs,
 		return NULL;
 	err = gorgon_array_share(array, name);
 	gorgon_array_release(array);
-	return err ? gorgon_share_raise(interp, err) : gorgon_none(interp);
+	return err ? gorgon_raise(interp, err) : gorgon_none(interp);
 }
 
 PyObject *gorgon_share_withdraw(PyObject *self, PyObject *args, struct gorgon_interp *interp)
@@ -285,117 +217,10 @@ PyObject *gorgon_share_withdraw(PyObject *self, PyObject *args, struct gorgon_in
 	if (!API(interp, PyArg_ParseTuple)(args, "s:withdraw", &name))
 		return NULL;
 	err = gorgon_array_withdraw(name);
-	return err ? gorgon_share_raise(interp, err) : gorgon_none(interp);
+	return err ? gorgon_raise(interp, err) : gorgon_none(interp);
 }
 
 // --- receive ----------------------------------------------------------------------------
-
-// The type comes with the module, which the program need not have imported when the host
-// passes it an array.
-static bool has_type(struct gorgon_interp *interp)
-{
-	if (!interp->array_type)
-		API(interp, Py_DecRef)(API(interp, PyImport_ImportModule)("gorgon"));
-	return interp->array_type;
-}
-
-PyObject *gorgon_share_plain_object_of(struct gorgon_interp *interp, struct gorgon_array *array,
-				       bool writable)
-{
-	struct gorgon_received *received = calloc(1, sizeof(*received));
-	struct array_object *ret = NULL;
-
-	if (received && has_type(interp))
-		ret = (struct array_object *)API(interp, PyType_GenericAlloc)(interp->array_type, 0);
-	if (!ret) {
-		gorgon_array_release(array);
-		free(received);
-		return API(interp, PyErr_Occurred)() ? NULL : API(interp, PyErr_NoMemory)();
-	}
-	received->array = array;
-	gorgon_holdings_add(interp, &interp->holdings.arrays, &received->link);
-	ret->received = received;
-	ret->writable = writable;
-	return (PyObject *)ret;
-}
-
-struct gorgon_array *gorgon_share_held(PyObject *self, bool *writable)
-{
-	struct array_object *object = (struct array_object *)self;
-
-	*writable = object->writable;
-	return object->received->array;
-}
-
-void gorgon_share_dealloc(PyObject *self, struct gorgon_interp *interp)
-{
-	struct gorgon_received *received = ((struct array_object *)self)->received;
-	PyObject *type = (PyObject *)Py_TYPE(self);
-
-	if (received) {
-		gorgon_holdings_remove(interp, &received->link);
-		gorgon_array_release(received->array);
-		free(received);
-	}
-	API(interp, PyObject_Free)(self);
-	API(interp, Py_DecRef)(type);
-}
-
-// Whether a consumer's demands are met (the C API's "Buffer request types").
-static const char *unmet(struct gorgon_interp *interp, const Py_buffer *view, int flags)
-{
-	__typeof__(&PyBuffer_IsContiguous) is_contiguous = API(interp, PyBuffer_IsContiguous);
-
-	if ((flags & PyBUF_WRITABLE) && view->readonly)
-		return "the array was received read-only";
-	if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS && !is_contiguous(view, 'C'))
-		return "the array is not C-contiguous";
-	if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && !is_contiguous(view, 'F'))
-		return "the array is not Fortran contiguous";
-	if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS && !is_contiguous(view, 'A'))
-		return "the array is not contiguous";
-	if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !is_contiguous(view, 'C'))
-		return "the array is not C-contiguous, and strides are not asked for";
-	return NULL;
-}
-
-int gorgon_share_getbuffer(PyObject *self, Py_buffer *view, int flags,
-			   struct gorgon_interp *interp)
-{
-	struct array_object *object = (struct array_object *)self;
-	const struct gorgon_array *array = object->received->array;
-	const struct gorgon_array_layout *layout = &array->layout;
-	const char *problem;
-	Py_ssize_t count = 1;
-
-	for (unsigned i = 0; i < layout->ndim; i++)
-		count *= layout->shape[i];
-	*view = (Py_buffer){
-		.buf = array->data,
-		.len = count * (Py_ssize_t)layout->item_size,
-		.itemsize = (Py_ssize_t)layout->item_size,
-		.readonly = !object->writable,
-		.ndim = (int)layout->ndim,
-		.format = (char *)(*array->format.buffer ? array->format.buffer : layout->format),
-		.shape = (Py_ssize_t *)layout->shape,
-		.strides = (Py_ssize_t *)layout->strides,
-	};
-	if ((problem = unmet(interp, view, flags))) {
-		API(interp, PyErr_SetString)(*API(interp, PyExc_BufferError), problem);
-		return -1;
-	}
-	if (!(flags & PyBUF_FORMAT))
-		view->format = NULL;
-	if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES)
-		view->strides = NULL;
-	if (!(flags & PyBUF_ND)) {
-		view->shape = NULL;
-		view->ndim = 1;
-	}
-	API(interp, Py_IncRef)(self);
-	view->obj = self;
-	return 0;
-}
 
 // The module numpy; None where it is not installed.
 static PyObject *import_numpy(struct gorgon_interp *interp)
@@ -426,7 +251,7 @@ static PyObject *as_ndarray(struct gorgon_interp *interp, PyObject *numpy, PyObj
 PyObject *gorgon_share_object_of(struct gorgon_interp *interp, struct gorgon_array *array,
 				 bool writable)
 {
-	PyObject *object = gorgon_share_plain_object_of(interp, array, writable), *numpy, *ret = NULL;
+	PyObject *object = gorgon_received_object_of(interp, array, writable), *numpy, *ret = NULL;
 
 	numpy = object ? import_numpy(interp) : NULL;
 	if (numpy == API(interp, _Py_NoneStruct))
@@ -452,55 +277,12 @@ PyObject *gorgon_share_receive(PyObject *self, PyObject *args, PyObject *kwargs,
 						      &name, &writable, &plain))
 		return NULL;
 	if ((err = gorgon_array_receive(name, &array)))
-		return gorgon_share_raise(interp, err);
+		return gorgon_raise(interp, err);
 	if (writable && !array->writable) {
 		gorgon_array_release(array);
 		return API(interp, PyErr_Format)(*API(interp, PyExc_PermissionError),
 						 "array \"%s\": was not shared with writable=True", name);
 	}
-	return plain ? gorgon_share_plain_object_of(interp, array, writable)
+	return plain ? gorgon_received_object_of(interp, array, writable)
 		     : gorgon_share_object_of(interp, array, writable);
-}
-
-// What the type keeps a pointer to.
-static PyMethodDef *create_methods(struct gorgon_interp *interp)
-{
-	PyMethodDef *ret = calloc(3, sizeof(*ret));
-
-	if (!ret)
-		return NULL;
-	ret[0] = (PyMethodDef){
-		"__dlpack__", (PyCFunction)gorgon_interpose_thunk(interp->ns, GORGON_THUNK_DLPACK),
-		METH_VARARGS | METH_KEYWORDS, "For from_dlpack() of other libraries."};
-	ret[1] = (PyMethodDef){
-		"__dlpack_device__",
-		(PyCFunction)gorgon_interpose_thunk(interp->ns, GORGON_THUNK_DLPACK_DEVICE),
-		METH_NOARGS, "The CPU: (1, 0)."};
-	return ret;
-}
-
-bool gorgon_share_init(struct gorgon_interp *interp)
-{
-	PyMethodDef *methods = interp->array_methods ?: create_methods(interp);
-	PyType_Slot slots[] = {
-		{Py_tp_methods, methods},
-		{Py_tp_doc, "Memory that was received from another interpreter or the host."},
-		{Py_tp_dealloc, gorgon_interpose_thunk(interp->ns, GORGON_THUNK_ARRAY_DEALLOC)},
-		{Py_bf_getbuffer, gorgon_interpose_thunk(interp->ns, GORGON_THUNK_ARRAY_GETBUFFER)},
-		{0, NULL},
-	};
-	PyType_Spec spec = {
-		.name = "gorgon.Array",
-		.basicsize = sizeof(struct array_object),
-		.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-		.slots = slots,
-	};
-
-	interp->array_methods = methods;
-	if (!methods) {
-		API(interp, PyErr_NoMemory)();
-		return false;
-	}
-	interp->array_type = API(interp, PyType_FromSpec)(&spec);
-	return interp->array_type;
 }

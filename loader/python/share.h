@@ -8,23 +8,12 @@
 
 /* --- share.c --------------------------------------------------------------------- */
 
-/* An error of the library, which is given back, as an exception; returns NULL. */
-PyObject *gorgon_share_raise(struct gorgon_interp *interp, struct gorgon_error *err);
-/* None, for a function to return. */
-PyObject *gorgon_none(struct gorgon_interp *interp);
-
-/* Make the type of received arrays. False: a Python exception is set. */
-bool gorgon_share_init(struct gorgon_interp *interp);
-
-/* Functions of the module `gorgon`, and of that type; each is behind a thunk. */
+/* Functions of the module `gorgon`; each is behind a thunk. */
 PyObject *gorgon_share_share(PyObject *self, PyObject *args, PyObject *kwargs,
 			     struct gorgon_interp *interp);
 PyObject *gorgon_share_receive(PyObject *self, PyObject *args, PyObject *kwargs,
 			       struct gorgon_interp *interp);
 PyObject *gorgon_share_withdraw(PyObject *self, PyObject *args, struct gorgon_interp *interp);
-void gorgon_share_dealloc(PyObject *self, struct gorgon_interp *interp);
-int gorgon_share_getbuffer(PyObject *self, Py_buffer *view, int flags,
-			   struct gorgon_interp *interp);
 
 /* How an object becomes an array. */
 struct gorgon_manner {
@@ -39,21 +28,9 @@ struct gorgon_array *gorgon_share_array_of(struct gorgon_interp *interp, PyObjec
 					   const struct gorgon_manner *manner);
 /* Whether an object has memory that can be an array: a buffer, or DLPack's. */
 bool gorgon_share_is_array(struct gorgon_interp *interp, PyObject *object);
-/* The exception for memory that is not to be shared in place; returns NULL. */
-void *gorgon_share_refuse(struct gorgon_interp *interp);
-
 /* What gorgon.receive() makes of an array, whose hold it takes over. */
 PyObject *gorgon_share_object_of(struct gorgon_interp *interp, struct gorgon_array *array,
 				 bool writable);
-/* The object of our own that is behind it; takes over the hold, too. */
-PyObject *gorgon_share_plain_object_of(struct gorgon_interp *interp, struct gorgon_array *array,
-				       bool writable);
-/* The array of such an object, which holds it. */
-struct gorgon_array *gorgon_share_held(PyObject *self, bool *writable);
-
-/* An attribute; NULL without an exception when there is none, with one after other failures. */
-PyObject *gorgon_share_attribute(struct gorgon_interp *interp, PyObject *object, const char *name);
-
 /* --- dlpack.c ---------------------------------------------------------------------- */
 
 bool gorgon_dlpack_is_offered(struct gorgon_interp *interp, PyObject *object);

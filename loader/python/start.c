@@ -8,8 +8,8 @@
 // and documented, since it came to be.
 
 #define _GNU_SOURCE
-#include "exception.h"
 #include "state.h"
+#include "module.h"
 #include "value.h"
 #include "../elf/clock.h"
 #include "../elf/error.h"
@@ -191,7 +191,7 @@ static struct gorgon_error *set_up_sys(struct gorgon_interp *interp,
 	api->Py_DecRef(argv);
 	api->Py_DecRef(path);
 	api->Py_DecRef(extended);
-	return done ? NULL : gorgon_exception_take(interp);
+	return done ? NULL : gorgon_call_fail(interp);
 }
 
 // The module `threading` takes the thread that imports it first for the main one.
@@ -200,7 +200,7 @@ static struct gorgon_error *import_threading(struct gorgon_interp *interp)
 	PyObject *module = interp->api->PyImport_ImportModule("threading");
 
 	interp->api->Py_DecRef(module);
-	return module ? NULL : gorgon_exception_take(interp);
+	return module ? NULL : gorgon_call_fail(interp);
 }
 
 static struct gorgon_error *start(struct gorgon_interp *interp, void *ctx)

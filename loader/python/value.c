@@ -11,7 +11,6 @@
 #define _GNU_SOURCE
 #include "value.h"
 #include "array.h"
-#include "exception.h"
 #include "share.h"
 #include "../elf/error.h"
 
@@ -110,13 +109,13 @@ static struct gorgon_error *list_to_python(struct crossing *crossing,
 	struct gorgon_error *err = NULL;
 
 	if (!list)
-		return gorgon_exception_take(crossing->interp);
+		return gorgon_call_fail(crossing->interp);
 	for (size_t i = 0; i < value->list.count && !err; i++) {
 		crossing->path[crossing->depth - 1] = i;
 		if ((err = to_python(crossing, &value->list.items[i], &item)))
 			break;
 		if (api->PyList_Append(list, item))
-			err = gorgon_exception_take(crossing->interp);
+			err = gorgon_call_fail(crossing->interp);
 		api->Py_DecRef(item);
 	}
 	if (err)
@@ -136,7 +135,7 @@ static struct gorgon_error *entry_to_python(struct crossing *crossing,
 	if (!err)
 		err = to_python(crossing, &entry[1], &item);
 	if (!err && api->PyDict_SetItem(dict, key, item))
-		err = gorgon_exception_take(crossing->interp);
+		err = gorgon_call_fail(crossing->interp);
 	api->Py_DecRef(key);
 	api->Py_DecRef(item);
 	return err;
@@ -149,7 +148,7 @@ static struct gorgon_error *dict_to_python(struct crossing *crossing,
 	struct gorgon_error *err = NULL;
 
 	if (!dict)
-		return gorgon_exception_take(crossing->interp);
+		return gorgon_call_fail(crossing->interp);
 	for (size_t i = 0; i < value->list.count && !err; i++) {
 		crossing->path[crossing->depth - 1] = i;
 		err = entry_to_python(crossing, &value->list.items[2 * i], dict);
@@ -212,7 +211,7 @@ static struct gorgon_error *to_python(struct crossing *crossing, const struct go
 		return tree_to_python(crossing, value, ret);
 	object = leaf_to_python(crossing->interp, value);
 	if (!object)
-		return gorgon_exception_take(crossing->interp);
+		return gorgon_call_fail(crossing->interp);
 	*ret = object;
 	return NULL;
 }
@@ -277,14 +276,14 @@ static struct gorgon_error *text_from_python(struct crossing *crossing, PyObject
 	if (flags & FLAGS_STRING) {
 		data = api->PyUnicode_AsUTF8AndSize(object, &size);
 		if (!data)
-			return gorgon_exception_take(crossing->interp);
+			return gorgon_call_fail(crossing->interp);
 		return copy_text(data, size, GORGON_VALUE_STRING, ret);
 	}
 	if (!(flags & FLAGS_BYTES))
 		return copy_text(api->PyByteArray_AsString(object), api->PyByteArray_Size(object),
 				 GORGON_VALUE_BYTES, ret);
 	if (api->PyBytes_AsStringAndSize(object, &bytes, &size))
-		return gorgon_exception_take(crossing->interp);
+		return gorgon_call_fail(crossing->interp);
 	return copy_text(bytes, size, GORGON_VALUE_BYTES, ret);
 }
 
@@ -380,7 +379,7 @@ static struct gorgon_error *array_from_python(struct crossing *crossing, PyObjec
 	struct gorgon_array *array = gorgon_share_array_of(crossing->interp, object, NULL);
 
 	if (!array)
-		return gorgon_exception_take(crossing->interp);
+		return gorgon_call_fail(crossing->interp);
 	ret->kind = GORGON_VALUE_ARRAY;
 	ret->array = array;
 	return NULL;

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// Arrays over memory of the process's own CPython (own.c). It lives as long as the process, so its
+// objects' memory is shared where it is: an array pins the object. The last holder may be any
+// thread, with another interpreter's GIL or none, so what is not needed any more waits in a list
+// until this CPython's main thread, or a thread that comes back from a call, drops it.
+
+#define _GNU_SOURCE
+#include "pin.h"
+#include "array.h"
+#include "raise.h"
+
+#include <stdlib.h>
+
+struct pin {
+	struct pin *next;
+	struct gorgon_interp *own;
+	PyObject *object; // NULL: it is the view's
+	Py_buffer view;
+};
+
+static struct pin *unpinned; // atomic
+static bool asked;	     // the main thread is, to drop them; atomic
+
+// With the GIL.
+static void give_up(struct pin *pin)
+{
+	if (pin->object)
+		pin->own->api->Py_DecRef(pin->object);
+	else
+		pin->own->api->PyBuffer_Release(&pin->view);
+	free(pin);
+}
+
+static int drop_all(void *ctx)
+{
+	struct pin *pin, *next;
+
+	(void)ctx;
+	__atomic_store_n(&asked, false, __ATOMIC_RELEASE);
+	for (pin = __atomic_exchange_n(&unpinned, NULL, __ATOMIC_ACQUIRE); pin; pin = next) {
+		next = pin->next;
+		give_up(pin);
+	}
+	return 0;
+}
+
+// When too much is asked of the main thread already, the next one to come sees to it.
+static void unpin(void *ctx, void *data)
+{
+	struct pin *pin = ctx;
+	const struct gorgon_api *api = pin->own->api; // the pin may be gone at once
+
+	(void)data;
+	pin->next = __atomic_load_n(&unpinned, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(&unpinned, &pin->next, pin, true, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED))
+		;
+	if (!__atomic_exchange_n(&asked, true, __ATOMIC_ACQ_REL) &&
+	    api->Py_AddPendingCall(drop_all, NULL))
+		__atomic_store_n(&asked, false, __ATOMIC_RELEASE);
+}
+
+// Where the item of the lowest address is.
+static void *lowest(const Py_buffer *view)
+{
+	char *ret = view->buf;
+
+	for (int i = 0; i < view->ndim && view->len; i++)
+		if (view->strides[i] < 0)
+			ret += (view->shape[i] - 1) * view->strides[i];
+	return ret;
+}
+
+static struct gorgon_array *pinned(struct gorgon_interp *own, struct pin *pin,
+				   struct gorgon_array_opts *opts)
+{
+	struct gorgon_array *ret;
+	struct gorgon_error *err;
+
+	pin->own = own;
+	opts->destroy = unpin;
+	opts->ctx = pin;
+	err = gorgon_array_create(opts, &ret);
+	if (!err)
+		return ret;
+	give_up(pin);
+	return (void *)gorgon_raise(own, err);
+}
+
+struct gorgon_array *gorgon_pin_buffer(struct gorgon_interp *own, PyObject *object,
+				    const struct gorgon_array_layout *layout, bool writable)
+{
+	struct pin *pin = calloc(1, sizeof(*pin));
+	struct gorgon_array_opts opts = {
+		.size = sizeof(opts),
+		.layout = *layout,
+		.writable = writable,
+	};
+
+	if (!pin || API(own, PyObject_GetBuffer)(object, &pin->view,
+						 writable ? PyBUF_FULL : PyBUF_FULL_RO)) {
+		free(pin);
+		return pin ? NULL : (void *)API(own, PyErr_NoMemory)();
+	}
+	opts.layout.shape = pin->view.shape;
+	opts.layout.strides = pin->view.strides;
+	opts.data = lowest(&pin->view);
+	return pinned(own, pin, &opts);
+}
+
+struct gorgon_array *gorgon_pin_object(struct gorgon_interp *own, PyObject *object, void *lowest_item,
+				     const struct gorgon_array_layout *layout, bool writable)
+{
+	struct pin *pin = calloc(1, sizeof(*pin));
+	struct gorgon_array_opts opts = {
+		.size = sizeof(opts),
+		.layout = *layout,
+		.writable = writable,
+		.data = lowest_item,
+	};
+
+	if (!pin)
+		return (void *)API(own, PyErr_NoMemory)();
+	own->api->Py_IncRef(object);
+	pin->object = object;
+	return pinned(own, pin, &opts);
+}
+
+void gorgon_pins_drop(void)
+{
+	drop_all(NULL);
+}
