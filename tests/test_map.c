@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "elf_builder.h"
 #include "helpers.h"
+#include "map.h"
 #include "ns.h"
 
 #include <inttypes.h>

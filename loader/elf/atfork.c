@@ -11,6 +11,7 @@
 #include "atfork.h"
 #include "environment.h"
 #include "exits.h"
+#include "init.h"
 #include "large.h"
 #include "locales.h"
 #include "lock.h"

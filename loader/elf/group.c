@@ -10,6 +10,7 @@
 #include "group.h"
 #include "closure.h"
 #include "error.h"
+#include "publish.h"
 #include "search.h"
 #include "system.h"
 

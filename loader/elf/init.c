@@ -11,6 +11,7 @@
 
 #define _GNU_SOURCE
 #include "environment.h"
+#include "init.h"
 #include "lock.h"
 #include "ns.h"
 #include "object.h"

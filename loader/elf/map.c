@@ -15,6 +15,7 @@
 
 #define _GNU_SOURCE
 #include "error.h"
+#include "map.h"
 #include "mappings.h"
 #include "ns.h"
 #include "object.h"

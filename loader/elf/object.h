@@ -72,15 +72,8 @@ struct gorgon_object {
 struct gorgon_object *gorgon_object_create(struct gorgon_ns *ns, const char *path,
 					   struct gorgon_image *image);
 
-/* Undo everything up to the object's state, except destructors. Accepts NULL. */
-void gorgon_object_destroy(struct gorgon_object *object);
-
-/* Tell unwinder, debug root and debuggers. After a failure it is to be destroyed. */
-struct gorgon_error *gorgon_object_link(struct gorgon_object *object);
-
-/* The same for one that the system's linker has loaded and that debuggers know from there, with
- * bias, range and debug.link_map filled in. */
-void gorgon_object_link_foreign(struct gorgon_object *object);
+/* Give back what the record has, the image included; nothing else was done with the object. */
+void gorgon_object_free(struct gorgon_object *object);
 
 /* All objects that @root reaches through DT_NEEDED, breadth first, itself included.
  * NULL when there is no memory. */
@@ -92,24 +85,5 @@ bool gorgon_object_add_ref(struct gorgon_object *object, struct gorgon_object *t
 
 /* Run-time address of a definition: TLS for the calling thread, IFUNCs resolved. */
 void *gorgon_object_symbol_address(struct gorgon_object *object, const Elf64_Sym *sym);
-
-/* --- map.c -------------------------------------------------------------- */
-
-struct gorgon_error *gorgon_map(struct gorgon_object *object);
-/* PT_GNU_RELRO becomes read-only. */
-struct gorgon_error *gorgon_map_protect(struct gorgon_object *object);
-/* Spare mappings: give up RELRO and the separation of constants from text. */
-void gorgon_map_relax(struct gorgon_object *object);
-void gorgon_unmap(struct gorgon_object *object);
-
-/* --- init.c --------------------------------------------------------------- */
-
-/* Run constructors of @objects, which are in dependency order. The lock is held on
- * entry and exit and released around each call into them. */
-void gorgon_init_run(struct gorgon_object **objects, size_t count);
-/* Run the destructors of one object; the same about the lock. */
-void gorgon_fini_run(struct gorgon_object *object);
-/* In a forked child. */
-void gorgon_init_after_fork(void);
 
 #endif

@@ -13,6 +13,7 @@
 // have brought the process over the threshold, and after each 64 beyond it.
 
 #include "relax.h"
+#include "map.h"
 #include "mappings.h"
 #include "ns.h"
 

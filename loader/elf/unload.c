@@ -8,7 +8,9 @@
 // finalised in reverse order of initialisation, and all of it before the first is unmapped.
 
 #include "unload.h"
+#include "init.h"
 #include "ns.h"
+#include "publish.h"
 #include "thread.h"
 #include "thread_dtors.h"
 

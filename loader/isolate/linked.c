@@ -22,6 +22,7 @@
 #include "../elf/lock.h"
 #include "../elf/namespace.h"
 #include "../elf/ns.h"
+#include "../elf/publish.h"
 #include "../elf/signals.h"
 #include "../elf/thunk.h"
 #include "../process/part.h"
