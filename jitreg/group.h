@@ -15,7 +15,6 @@ struct jitreg_listing {
 	struct jitreg_symfile symfile; // with a template
 	struct jitreg_relocated whole; // instead of it, on request
 	size_t image_count;
-	bool joint; // images of several groups
 	struct jitreg_listing *next_empty; // while it waits to be destroyed
 };
 

@@ -185,7 +185,7 @@ JITREG_API void jitreg_entry_get_info(const struct jitreg_entry *entry, struct j
  * images of a group, or two.
  *
  * Functions for one group, jitreg_register() and jitreg_unregister() of its images included,
- * are not to run at the same time; nor those for groups that are joined.
+ * are not to run at the same time.
  *
  * @param      base  Start of the stretch. Images that are not within 4 GiB from there can
  *                   be in the group and are not packed.
@@ -224,22 +224,6 @@ JITREG_API int jitreg_group_list(struct jitreg_group *group)
  * @retval -errno   a file in memory could not be made or written
  */
 JITREG_API int jitreg_group_pack(struct jitreg_group *group)
-	__attribute__((warn_unused_result, nonnull));
-
-/**
- * Replace the symfiles of several groups that have the same images by one. What debuggers do at
- * an event often takes as long as they have object files. Each gets its own again when one that
- * has more by now is packed while no debugger is attached, or is closed, or an image in that symfile goes.
- *
- * While a debugger is attached, only for eight symfiles or more. After a failure all is as before.
- *
- * @param groups  By ascending base; each is alone or was joined with just these.
- * @param count   At least 1.
- * @retval 0, also when they have different images or what can be packed is in one symfile
- * @retval -ENOMEM
- * @retval -errno  a file in memory could not be made or written
- */
-JITREG_API int jitreg_group_join(struct jitreg_group *const *groups, size_t count)
 	__attribute__((warn_unused_result, nonnull));
 
 /**

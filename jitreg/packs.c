@@ -19,7 +19,7 @@
 #include <stdlib.h>
 
 #define KEPT_BYTES ((size_t)16 << 20)
-/* Those of several groups: one would drive out all others. */
+/* Of hundreds of libraries: one would drive out all others. */
 #define LARGE (KEPT_BYTES / 4)
 
 /* Under jitreg_lock(): the newest first, chained as those in use are, of which they are none. */
@@ -132,7 +132,7 @@ static struct jitreg_template *find(const struct jitreg_member *members, size_t 
 	return found;
 }
 
-int jitreg_pack_acquire(const struct jitreg_member *members, size_t count, size_t group_count,
+int jitreg_pack_acquire(const struct jitreg_member *members, size_t count,
 			struct jitreg_template **ret)
 {
 	struct jitreg_template *new;
@@ -141,7 +141,7 @@ int jitreg_pack_acquire(const struct jitreg_member *members, size_t count, size_
 	*ret = find(members, count, &new);
 	if (*ret)
 		return 0;
-	r = new ? 0 : jitreg_pack_create(members, count, group_count, &new);
+	r = new ? 0 : jitreg_pack_create(members, count, &new);
 	if (r)
 		return r;
 	jitreg_lock();

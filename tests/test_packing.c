@@ -8,7 +8,6 @@
 #include "../loader/elf/lock.h"
 #include "../loader/elf/ns.h"
 #include "../loader/elf/packing.h"
-#include "../loader/elf/place.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -343,34 +342,6 @@ static void lazy_set_that_is_known_is_packed_at_once(void **state)
 	test_ns_destroy(second);
 }
 
-// Nobody needs to load anything after the last of them.
-static void lazy_block_is_joined_when_its_last_namespace_comes(void **state)
-{
-	struct gorgon_ns *ns[GORGON_BLOCK_SIZE];
-
-	(void)state;
-	ns[0] = create_top(GORGON_DEBUG_LAZY);
-	make_quiet(ns[0]);
-	something_else_loads();
-	for (size_t i = 1; i < GORGON_BLOCK_SIZE; i++) {
-		ns[i] = create_top(GORGON_DEBUG_LAZY);
-		assert_described(ns[i], TOGETHER);
-		assert_int_equal(jitreg_count(), i + 1 < GORGON_BLOCK_SIZE ? i + 1 : 1);
-	}
-	for (size_t i = 0; i < GORGON_BLOCK_SIZE; i++)
-		assert_int_equal(ns[i]->first->debug.symfile, ns[0]->first->debug.symfile);
-	test_open(ns[3], "libbasic.so");
-	assert_last_is_apart(ns[3]);
-	assert_int_equal(jitreg_count(), 2);
-	make_quiet(ns[3]);
-	something_else_loads(); // it is not like the others now
-	assert_described(ns[3], TOGETHER);
-	assert_int_equal(jitreg_count(), GORGON_BLOCK_SIZE);
-	for (size_t i = 0; i < GORGON_BLOCK_SIZE; i++)
-		test_ns_destroy(ns[i]);
-	assert_int_equal(jitreg_count(), 0);
-}
-
 static void lazy_further_objects_are_packed_when_quiet_again(void **state)
 {
 	static const char *const more[] = {"libbasic.so", "libtls.so", "libthrow.so"};
@@ -581,7 +552,6 @@ int main(void)
 		cmocka_unit_test(lazy_namespace_about_to_load_is_left_alone),
 		cmocka_unit_test(lazy_time_of_packing_is_no_pause),
 		cmocka_unit_test(lazy_set_that_is_known_is_packed_at_once),
-		cmocka_unit_test(lazy_block_is_joined_when_its_last_namespace_comes),
 		cmocka_unit_test(lazy_further_objects_are_packed_when_quiet_again),
 		cmocka_unit_test(lazy_object_with_dwarf_is_left_alone),
 		cmocka_unit_test(close_object_of_a_pack_leaves_the_others_packed),
