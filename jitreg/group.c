@@ -19,13 +19,12 @@
 #define _GNU_SOURCE 1
 #include "group.h"
 
+#include "debugger.h"
 #include "pack.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* What members of a pack can be away from the start of their group. */
 #define GROUP_SIZE (UINT64_C(1) << 32)
@@ -77,21 +76,10 @@ bool jitreg_group_can_pack(const struct jitreg_entry *entry)
 	return entry->template->packable && entry->start >= base && entry->end - base <= GROUP_SIZE;
 }
 
-/* The process that traces this one, from /proc/self/status. Not known: as if somebody did. */
+/* Not known: as if somebody did. */
 static bool is_traced(void)
 {
-	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-	char text[2048];
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	const char *found;
-
-	if (fd >= 0)
-		close(fd);
-	if (n < 0)
-		return true;
-	text[n] = '\0';
-	found = strstr(text, "\nTracerPid:\t");
-	return !found || strncmp(found + strlen("\nTracerPid:\t"), "0\n", 2) != 0;
+	return jitreg_debugger_find() != JITREG_DEBUGGER_NONE;
 }
 
 static int by_address(const void *a, const void *b)
@@ -130,7 +118,7 @@ static int select_entries(const struct jitreg_group *group, choose_fn *choose, c
 
 static bool is_listed_small(const struct jitreg_entry *entry)
 {
-	return entry->listing && !entry->listing->whole.bytes && jitreg_group_can_pack(entry);
+	return entry->listing && !entry->listing->has_types && jitreg_group_can_pack(entry);
 }
 
 /* A listing that is in no list yet. A pack of one is the same wherever the object lies. */
@@ -139,6 +127,7 @@ static int create_pack(uint64_t base, const struct selection *selection, struct 
 	struct jitreg_member *members = calloc(selection->count, sizeof(*members));
 	struct jitreg_template *template;
 	struct jitreg_image image = {.bias = base};
+	bool with_lines = jitreg_debugger_find() == JITREG_DEBUGGER_LLDB;
 	int r;
 
 	if (!members)
@@ -156,7 +145,7 @@ static int create_pack(uint64_t base, const struct selection *selection, struct 
 			.oldest = !e->next,
 		};
 	}
-	r = jitreg_pack_acquire(members, selection->count, &template);
+	r = jitreg_pack_acquire(members, selection->count, with_lines, &template);
 	free(members);
 	if (r)
 		return r;
@@ -165,7 +154,7 @@ static int create_pack(uint64_t base, const struct selection *selection, struct 
 	r = jitreg_listing_create(template, &image, ret);
 	if (r)
 		jitreg_template_release(template);
-	return r;
+	return r || !with_lines ? r : jitreg_listing_add_lines(*ret);
 }
 
 int jitreg_group_create_single(struct jitreg_entry *entry)

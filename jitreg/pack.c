@@ -24,7 +24,8 @@
  *     .eh_frame    has the type SHT_NULL, which GDB passes over; LLDB goes by the name. LLDB
  *                  wants a symbol for each function that it unwinds, and makes one up for each
  *                  entry here at which there is none. (Neighbours without a name share an entry,
- *                  merge.c.) It does so when it hears of the symfile, needed or not.
+ *                  merge.c; not where lines come with functions, whose starts rules count from then.)
+ *                  It does so when it hears of the symfile, needed or not.
  *     .debug_frame the same, in place of it, where a group's first library is in another symfile
  *                  (group.c): LLDB reads this when it comes to unwind. It makes up no symbols
  *                  from it, so they are there: [libm.so.6] is what has no name in that library.
@@ -390,7 +391,7 @@ static int add_frames(struct pack *p)
 	shdr.sh_addr = p->runs[p->run_count - 1].end + (p->aside ? NOWHERE : 0);
 	r = jitreg_pack_move_frames(p->members, p->member_count, shdr.sh_addr, JITREG_FRAMES_EH,
 				    &p->frames);
-	if (!r && has_companion(p) && !(r = find_names(p, &p->names)))
+	if (!r && has_companion(p) && !(r = find_names(p, &p->names)) && !p->template->with_lines)
 		r = jitreg_frames_merge(&p->frames, shdr.sh_addr, &p->names);
 	if (!r && p->aside) {
 		r = jitreg_frames_for_each(&p->frames, shdr.sh_addr, add_label_at, p);
@@ -511,7 +512,8 @@ static bool has_oldest(const struct jitreg_member *members, size_t count)
 	return false;
 }
 
-int jitreg_pack_create(const struct jitreg_member *members, size_t count, struct jitreg_template **ret)
+int jitreg_pack_create(const struct jitreg_member *members, size_t count, bool with_lines,
+		       struct jitreg_template **ret)
 {
 	struct pack p = {.members = members, .member_count = count};
 	int r = 0;
@@ -525,6 +527,7 @@ int jitreg_pack_create(const struct jitreg_member *members, size_t count, struct
 	if (!r)
 		r = copy_members(p.template, members, count);
 	if (!r) {
+		p.template->with_lines = with_lines;
 		p.run_count = jitreg_pack_find_runs(members, count, p.runs);
 		jitreg_companion_find(members, count, &p.template->companion, &p.crc, &p.template->bare, p.id);
 		p.aside = has_companion(&p) && !has_oldest(members, count);

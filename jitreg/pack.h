@@ -30,13 +30,17 @@ size_t jitreg_pack_find_runs(const struct jitreg_member *members, size_t count, 
  * Find or build the template of a pack (packs.c). Give it back with jitreg_template_release(); its
  * symfiles are made and destroyed like others, with the group's address as the bias.
  *
- * @param members  Sorted by address, of templates that can be packed.
+ * @param members     Sorted by address, of templates that can be packed.
+ * @param with_lines  LLDB is to have functions and lines in the symfiles (relocated_lines.c), so unwind data has
+ *                    an entry for each function.
  * @retval 0, -ENOMEM, or the errno of a file that could not be read
  */
-int jitreg_pack_acquire(const struct jitreg_member *members, size_t count, struct jitreg_template **ret);
+int jitreg_pack_acquire(const struct jitreg_member *members, size_t count, bool with_lines,
+			struct jitreg_template **ret);
 
 /** Build one (pack.c), which is in no cache. Parameters and errors as above. */
-int jitreg_pack_create(const struct jitreg_member *members, size_t count, struct jitreg_template **ret);
+int jitreg_pack_create(const struct jitreg_member *members, size_t count, bool with_lines,
+		       struct jitreg_template **ret);
 
 /** Nobody has the template of a pack any more: takes it over, and has it for the next who wants the same. */
 void jitreg_packs_keep(struct jitreg_template *template);
