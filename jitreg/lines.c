@@ -80,6 +80,7 @@ struct table {
 struct builder {
 	struct jitreg_lines *ret;
 	struct jitreg_entries entries;
+	const struct jitreg_names *symbols; // sorted by address, or NULL
 	struct piece *pieces;
 	size_t piece_count;
 	struct file *files;
@@ -710,15 +711,53 @@ static void put_producer(struct builder *b, struct jitreg_bytes *to, const char 
 	put_byte(b, to, 0);
 }
 
+static bool is_cplusplus(uint64_t language)
+{
+	return language == DW_LANG_C_plus_plus || language == DW_LANG_C_plus_plus_03 ||
+	       language == DW_LANG_C_plus_plus_11 || language == DW_LANG_C_plus_plus_14 ||
+	       language == 0x2b /* C++17 */ || language == 0x2c; /* C++20, later than DWARF 5 */
+}
+
+static int by_vaddr(const void *key, const void *item)
+{
+	const uint64_t *address = key;
+	const struct jitreg_name *name = item;
+
+	return *address < name->vaddr ? -1 : *address > name->vaddr;
+}
+
+/*
+ * There are no entries of namespaces and classes here: debuggers know them from this name. DWARF has it of external
+ * functions only, and the symbol table of all; without what the compiler adds to the names of copies (.isra.0).
+ */
+static const char *find_linkage_name(const struct builder *b, const struct piece *piece, size_t *size)
+{
+	const char *text = piece->function->linkage_name, *end;
+	const struct jitreg_name *name;
+
+	*size = text ? strlen(text) : 0;
+	if (text || !b->symbols || !is_cplusplus(source_unit(piece)->language))
+		return text;
+	name = bsearch(&piece->start, b->symbols->items, b->symbols->count, sizeof(*name), by_vaddr);
+	if (!name)
+		return NULL;
+	end = memchr(name->text, '.', name->text_size);
+	*size = end ? (size_t)(end - name->text) : name->text_size;
+	return *size ? name->text : NULL;
+}
+
 static void put_function(struct builder *b, const char *folder, const struct piece *piece)
 {
 	struct jitreg_bytes *to = &b->ret->sections[JITREG_LINES_INFO];
 	const struct jitreg_function *f = piece->function;
-	bool is_linked = f->linkage_name && !piece->is_cold;
+	size_t linkage_size = 0;
+	const char *linkage_name = piece->is_cold ? NULL : find_linkage_name(b, piece, &linkage_size);
 
-	put_byte(b, to, is_linked ? JITREG_LINES_ABBREV_LINKED_FUNCTION : JITREG_LINES_ABBREV_FUNCTION);
-	if (is_linked)
-		put_text(b, to, f->linkage_name);
+	put_byte(b, to, linkage_name ? JITREG_LINES_ABBREV_LINKED_FUNCTION : JITREG_LINES_ABBREV_FUNCTION);
+	if (linkage_name) {
+		put(b, to, linkage_name, linkage_size);
+		put_byte(b, to, 0);
+	}
 	put(b, to, f->name, strlen(f->name));
 	put_text(b, to, piece->is_cold ? ".cold" : "");
 	put_uleb(b, to, piece->file == NO_SOURCE ? 0 : use_file(b, folder, piece->file));
@@ -819,9 +858,9 @@ static void deinit(struct builder *b)
 }
 
 int jitreg_lines_make(const struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *supplement,
-		      const struct jitreg_part *text, struct jitreg_lines *ret)
+		      const struct jitreg_names *names, const struct jitreg_part *text, struct jitreg_lines *ret)
 {
-	struct builder b = {.ret = ret};
+	struct builder b = {.ret = ret, .symbols = names};
 	int r;
 
 	*ret = (struct jitreg_lines){0};

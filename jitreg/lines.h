@@ -48,6 +48,8 @@ struct jitreg_lines {
  *
  * @param      dwarf       All that jitreg_entries_find() and the line tables need.
  * @param      supplement  What dwz has moved to another file, or NULL.
+ * @param      names       The file's symbols, sorted by address, or NULL: DWARF of C++ does not tell what a static
+ *                         function of a namespace is called by the linker.
  * @param      text        Where the code of the library is, in its file.
  * @param[out] ret         To be released in any case. Empty when there are no functions with lines.
  *
@@ -55,7 +57,7 @@ struct jitreg_lines {
  * @retval -ENOMEM
  */
 int jitreg_lines_make(const struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *supplement,
-		      const struct jitreg_part *text, struct jitreg_lines *ret);
+		      const struct jitreg_names *names, const struct jitreg_part *text, struct jitreg_lines *ret);
 
 /** Add the lines, and the sites, of a library whose addresses are @p delta higher than in its file. 0 or -ENOMEM. */
 int jitreg_lines_append(struct jitreg_lines *to, const struct jitreg_lines *from, uint64_t delta);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""lldb as it is, without the scripts: exported names and whole backtraces in every copy."""
+"""lldb as it is, without the scripts: functions, lines and whole backtraces in every copy."""
 
 import os
 import re
@@ -84,6 +84,46 @@ class Live(Case):
             self.assertEqual(found[0], "PyInit__decimal")
             self.assertIn("_PyEval_EvalFrameDefault", found)
             self.assert_bottom(stop.output["bt"])
+
+
+@harness.needs_lldb
+class Lines(Case):
+    """Of what is registered while lldb looks on: a static function, a file and line, steps, backtraces; with symfiles
+    of their own, and with those that take their place when there are many interpreters."""
+
+    def check(self, count):
+        line = session.libpython_symbol("time_sleep")[1]
+        output = harness.lldb(
+            ["breakpoint set -n time_sleep", f"breakpoint set -f timemodule.c -l {line}",
+             session.DRIVER, "run", session.drive({1: ["bt", "breakpoint list 1", "breakpoint list 2"], 2: []})],
+            harness.GORGON, "run", "-n", str(count), "-c", "import time; time.sleep(0.01)")
+        stops = session.stops(output, 1)
+        for number in 1, 2:
+            self.assertEqual(len({stop.pc for stop in session.stops(output, number)}), count, output)
+        for stop in stops:
+            lines = re.findall(r"frame #\d+: 0x\w+ JIT\(0x\w+\)`(\S+) at (\w+\.[ch]):\d+", stop.output["bt"])
+            self.assertEqual(lines[0], ("time_sleep", "timemodule.c"), stop.output["bt"])
+            self.assertIn(("_PyEval_EvalFrameDefault", "ceval.c"), lines)
+            self.assertIn("start_thread", session.functions(stop.output["bt"]))
+        for name in "breakpoint list 1", "breakpoint list 2":
+            listed = re.findall(r"where = JIT\(0x\w+\)`time_sleep .*at timemodule\.c:\d+, address = (0x\w+)",
+                                stops[-1].output[name])
+            self.assertEqual(len(set(listed)), count, stops[-1].output[name])
+        self.assertTrue(session.ended(output), output[-500:])
+        self.assert_quiet(output)
+
+    def test_steps(self):
+        output = harness.lldb(["breakpoint set -n time_sleep", "run", "next", "finish"],
+                              harness.GORGON, "run", "-n", "1", "-c", "import time; time.sleep(0.01)")
+        self.assertRegex(output, r"stop reason = step over\n.*`time_sleep at timemodule\.c:\d+")
+        self.assertRegex(output, r"stop reason = step out\n.*`cfunction_vectorcall_O(\.\w+)* .*at \w+\.[ch]:\d+")
+        self.assert_quiet(output)
+
+    def test_three(self):
+        self.check(COUNT)
+
+    def test_twelve(self):
+        self.check(12)
 
 
 @harness.needs_lldb
