@@ -47,6 +47,7 @@ extern "C" {
 struct jitreg_entry;
 struct jitreg_group;
 struct jitreg_info;
+struct jitreg_prepared;
 
 /** What a debugger will find for an object beyond its addresses. */
 enum jitreg_debug_kind {
@@ -150,6 +151,26 @@ struct jitreg_debug {
  */
 JITREG_API int jitreg_register(const struct jitreg_image *image, struct jitreg_entry **ret)
 	__attribute__((warn_unused_result, nonnull));
+
+/**
+ * Do beforehand what registering a file takes long for: up to 0.3 s for a library whose lines no process has
+ * made yet, and as long as it takes to read a file that has its debug information inside. For
+ * callers that register with a lock of their own held: this is to be called without it.
+ *
+ * @param      path   As in the image to come.
+ * @param      flags  0 or JITREG_LEAN, as in the image to come.
+ * @param[out] ret    Set on success only. Kept until the image is registered, then given to
+ *                    jitreg_prepared_destroy().
+ * @retval 0 or an error as for jitreg_register(), which will say the same
+ */
+JITREG_API int jitreg_prepare(const char *path, uint32_t flags, struct jitreg_prepared **ret)
+	__attribute__((warn_unused_result, nonnull));
+
+/** NULL is ignored. */
+JITREG_API void jitreg_prepared_destroy(struct jitreg_prepared *prepared);
+
+/** The same for jitreg_group_pack(): all files that are registered at this moment. */
+JITREG_API void jitreg_prepare_registered(void);
 
 /**
  * Register an object file that somebody else has made for debuggers: what a JIT

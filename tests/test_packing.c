@@ -5,6 +5,7 @@
 #include "helpers.h"
 
 #include "../jitreg/jitreg.h"
+#include "../jitreg/library_lines.h"
 #include "../loader/elf/lock.h"
 #include "../loader/elf/ns.h"
 #include "../loader/elf/packing.h"
@@ -274,6 +275,67 @@ int __wrap_jitreg_group_pack(struct jitreg_group *group)
 {
 	usleep(pack_takes_us);
 	return __real_jitreg_group_pack(group);
+}
+
+// In the place of libjitreg's, too: whether the loader's lock was held the first time that lines of a file were looked for.
+static bool lines_were_looked_for, lock_was_held;
+
+int __wrap_jitreg_library_lines_find(const struct jitreg_template *template, struct jitreg_lines *ret);
+int __real_jitreg_library_lines_find(const struct jitreg_template *template, struct jitreg_lines *ret);
+
+static void *try_lock(void *taken)
+{
+	*(bool *)taken = gorgon_trylock();
+	if (*(bool *)taken)
+		gorgon_unlock();
+	return NULL;
+}
+
+int __wrap_jitreg_library_lines_find(const struct jitreg_template *template, struct jitreg_lines *ret)
+{
+	pthread_t thread;
+	bool taken;
+
+	if (!lines_were_looked_for) {
+		assert_int_equal(pthread_create(&thread, NULL, try_lock, &taken), 0);
+		pthread_join(thread, NULL);
+		lock_was_held = !taken;
+	}
+	lines_were_looked_for = true;
+	return __real_jitreg_library_lines_find(template, ret);
+}
+
+// It takes long the first time, and others want the lock.
+static void lazy_lines_are_made_before_the_lock_is_taken(void **state)
+{
+	struct gorgon_ns *ns = create(GORGON_DEBUG_LAZY);
+
+	(void)state;
+	lines_were_looked_for = false;
+	test_open(ns, "libbasic.so");
+	assert_true(lines_were_looked_for);
+	assert_false(lock_was_held);
+	test_ns_destroy(ns);
+}
+
+// Those of the first eight, which need lines when the ninth comes.
+static void auto_lines_of_the_first_are_made_before_the_lock_is_taken(void **state)
+{
+	struct gorgon_ns *ns[FEW + 1];
+
+	(void)state;
+	lines_were_looked_for = false;
+	for (size_t i = 0; i < FEW; i++) {
+		ns[i] = create(GORGON_DEBUG_AUTO);
+		test_open(ns[i], "libtls.so");
+	}
+	assert_false(lines_were_looked_for);
+	ns[FEW] = create(GORGON_DEBUG_AUTO);
+	test_open(ns[FEW], "libbasic.so");
+	assert_true(lines_were_looked_for);
+	assert_false(lock_was_held);
+	for (size_t i = 0; i < FEW + 1; i++)
+		test_ns_destroy(ns[i]);
 }
 
 // The pause that is waited for grows with what packing takes, up to a limit.
@@ -552,6 +614,8 @@ int main(void)
 		cmocka_unit_test(lazy_namespace_about_to_load_is_left_alone),
 		cmocka_unit_test(lazy_time_of_packing_is_no_pause),
 		cmocka_unit_test(lazy_set_that_is_known_is_packed_at_once),
+		cmocka_unit_test(lazy_lines_are_made_before_the_lock_is_taken),
+		cmocka_unit_test(auto_lines_of_the_first_are_made_before_the_lock_is_taken),
 		cmocka_unit_test(lazy_further_objects_are_packed_when_quiet_again),
 		cmocka_unit_test(lazy_object_with_dwarf_is_left_alone),
 		cmocka_unit_test(close_object_of_a_pack_leaves_the_others_packed),

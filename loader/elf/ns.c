@@ -364,6 +364,7 @@ struct gorgon_error *gorgon_object_open_with(struct gorgon_ns *ns, const char *p
 					     struct gorgon_object **ret)
 {
 	static const struct gorgon_open_opts defaults = {.size = sizeof(defaults)};
+	struct jitreg_prepared *prepared;
 	struct gorgon_error *err;
 
 	opts = opts ?: &defaults;
@@ -382,9 +383,9 @@ struct gorgon_error *gorgon_object_open_with(struct gorgon_ns *ns, const char *p
 						   "gorgon_open_opts: search has %s of namespace %lu, "
 						   "expected objects of namespace %lu",
 						   (*p)->path, (*p)->ns->debug.id, ns->debug.id);
-	gorgon_packing_lock(ns);
+	prepared = gorgon_packing_lock(ns, path);
 	err = gorgon_ns_load(ns, path, NULL, opts, ret);
-	gorgon_unlock();
+	gorgon_packing_unlock(prepared);
 	return err;
 }
 

@@ -51,6 +51,7 @@
 
 static struct gorgon_ns *first_waiting, *last_waiting;
 static bool many;
+static bool all_prepared; // what was loaded when there were few: its lines are made
 static bool were_few; // until now: what is there has symfiles with DWARF
 static uint64_t packing_ns; // how long the lock has been held for it
 static uint64_t quiet_ns = QUIET_NS;
@@ -216,13 +217,35 @@ static void count(void)
 
 	many = root->ns_count > FEW_NAMESPACES || root->object_count > FEW_OBJECTS;
 	were_few |= many && !before;
+	all_prepared &= many;
 }
 
-void gorgon_packing_lock(struct gorgon_ns *ns)
+struct jitreg_prepared *gorgon_packing_lock(struct gorgon_ns *ns, const char *path)
 {
+	struct jitreg_prepared *prepared = NULL;
+	bool lean, all;
+
 	__atomic_add_fetch(&ns->about_to_load, 1, __ATOMIC_RELAXED);
 	gorgon_lock();
+	lean = gorgon_packing_is_lean(ns);
+	all = many && !all_prepared;
+	all_prepared |= many;
+	gorgon_unlock();
+	if (all)
+		jitreg_prepare_registered();
+	// A path that is searched for is found under the lock. What fails here fails there.
+	if (path && *path == '/' && ns->opts.debug != GORGON_DEBUG_OFF &&
+	    jitreg_prepare(path, lean ? JITREG_LEAN : 0, &prepared))
+		prepared = NULL;
+	gorgon_lock();
 	__atomic_sub_fetch(&ns->about_to_load, 1, __ATOMIC_RELAXED);
+	return prepared;
+}
+
+void gorgon_packing_unlock(struct jitreg_prepared *prepared)
+{
+	gorgon_unlock();
+	jitreg_prepared_destroy(prepared);
 }
 
 bool gorgon_packing_is_lean(struct gorgon_ns *ns)
