@@ -50,8 +50,6 @@ struct companion {
 	struct jitreg_symtab symtab;
 	struct jitreg_bytes frames;
 	const struct jitreg_member *current; // while its names are added
-	struct jitreg_named *named; // as many as members, for those of different libraries
-	size_t named_count;
 	struct known *known; // of the current one, from its detached file
 	size_t known_count;
 	struct jitreg_lines lines;
@@ -153,20 +151,12 @@ static int add_missing_names(struct companion *c, size_t first)
 
 static int add_names_of(struct companion *c, const struct jitreg_member *member)
 {
-	struct jitreg_named *new = &c->named[c->named_count];
-	int r = jitreg_pack_repeat_names(&c->symtab, c->texts, c->member_count, false, c->named, c->named_count,
-					 member);
+	size_t first = jitreg_pack_count_symbols(&c->symtab);
+	int r;
 
-	if (r)
-		return r < 0 ? r : 0;
-	*new = (struct jitreg_named){.member = member, .first = jitreg_pack_count_symbols(&c->symtab)};
 	c->current = member;
 	r = add_detached_names(c);
-	if (!r)
-		r = add_missing_names(c, new->first);
-	new->count = jitreg_pack_count_symbols(&c->symtab) - new->first;
-	c->named_count++;
-	return r;
+	return r ? r : add_missing_names(c, first);
 }
 
 static int add_names(struct companion *c)
@@ -198,26 +188,15 @@ static int add_key(struct companion *c)
 	return jitreg_writer_add(&c->file, JITREG_CACHE_KEY, &shdr, c->key, ELF_T_BYTE) ? 0 : -ENOMEM;
 }
 
-/* Of one library, for all members that are copies of it. */
-static int add_lines_of(struct companion *c, size_t first)
+static int add_lines_of(struct companion *c, const struct jitreg_member *member)
 {
 	struct jitreg_lines lines;
-	int r = jitreg_library_lines_find(c->members[first].template, &lines);
+	int r = jitreg_library_lines_find(member->template, &lines);
 
-	for (size_t i = first; !r && i < c->member_count; i++)
-		if (c->members[i].template == c->members[first].template)
-			r = jitreg_lines_append(&c->lines, &lines, c->members[i].delta);
+	if (!r)
+		r = jitreg_lines_append(&c->lines, &lines, member->delta);
 	jitreg_lines_deinit(&lines);
 	return r;
-}
-
-static bool is_first_of_library(const struct companion *c, size_t member)
-{
-	size_t i = 0;
-
-	while (c->members[i].template != c->members[member].template)
-		i++;
-	return i == member;
 }
 
 static int add_lines(struct companion *c)
@@ -225,8 +204,7 @@ static int add_lines(struct companion *c)
 	int r = 0;
 
 	for (size_t i = 0; !r && c->with_lines && i < c->member_count; i++)
-		if (is_first_of_library(c, i))
-			r = add_lines_of(c, i);
+		r = add_lines_of(c, &c->members[i]);
 	// GDB and this process compute the checksum of the whole file.
 	return r || !c->lines.sections[JITREG_LINES_INFO].size ? r : jitreg_lines_write(&c->file, &c->lines, 1);
 }
@@ -253,7 +231,7 @@ static int make_key(struct companion *c)
 
 	if (!out)
 		return -ENOMEM;
-	fprintf(out, "companion 8%s\n", c->with_lines ? " with lines" : "");
+	fprintf(out, "companion 9%s\n", c->with_lines ? " with lines" : "");
 	for (size_t i = 0; i < c->member_count; i++) {
 		const struct jitreg_member *m = &c->members[i];
 		const struct jitreg_template *t = m->template;
@@ -309,13 +287,11 @@ static int find_companion(const struct jitreg_member *members, size_t count, boo
 	int r = -ENOMEM;
 
 	c.texts = calloc(count, sizeof(*c.texts));
-	c.named = calloc(count, sizeof(*c.named));
-	if (c.texts && c.named) {
+	if (c.texts) {
 		jitreg_pack_find_texts(members, count, c.texts);
 		r = find_file(&c, ret, id);
 	}
 	free(c.texts);
-	free(c.named);
 	return r;
 }
 
@@ -326,12 +302,11 @@ static void take_file(struct jitreg_cached *from, struct jitreg_companion *ret)
 	jitreg_cached_deinit(from);
 }
 
-int jitreg_companion_find(const struct jitreg_member *members, size_t count, bool with_lines,
-			  struct jitreg_companion *ret, uint32_t *crc, struct jitreg_companion *bare,
-			  uint8_t id[JITREG_COMPANION_ID_SIZE])
+int jitreg_companion_find(const struct jitreg_member *members, size_t count, struct jitreg_companion *ret,
+			  uint32_t *crc, struct jitreg_companion *bare, uint8_t id[JITREG_COMPANION_ID_SIZE])
 {
 	struct jitreg_cached file;
-	int r = find_companion(members, count, with_lines, &file, NULL);
+	int r = find_companion(members, count, true, &file, NULL);
 	bool has_lines;
 
 	*ret = *bare = (struct jitreg_companion){0};

@@ -13,15 +13,13 @@
 /**
  * Find or write the companion of a pack.
  *
- * @param      with_lines  Debuggers are to have lines, too.
- * @param[out] ret         Has no path after a failure. As long as it is held nobody removes the file.
- * @param[out] crc         Its checksum, for .gnu_debuglink.
- * @param[out] bare        The one without lines, if the other has some, and @p id its build-id.
+ * @param[out] ret   Has no path after a failure. As long as it is held nobody removes the file.
+ * @param[out] crc   Its checksum, for .gnu_debuglink.
+ * @param[out] bare  The one without lines, if the other has some, and @p id its build-id.
  *
  * @retval -errno  as for jitreg_cache_find()
  */
-int jitreg_companion_find(const struct jitreg_member *members, size_t count, bool with_lines,
-			  struct jitreg_companion *ret, uint32_t *crc, struct jitreg_companion *bare,
-			  uint8_t id[JITREG_COMPANION_ID_SIZE]);
+int jitreg_companion_find(const struct jitreg_member *members, size_t count, struct jitreg_companion *ret,
+			  uint32_t *crc, struct jitreg_companion *bare, uint8_t id[JITREG_COMPANION_ID_SIZE]);
 
 #endif

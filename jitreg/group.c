@@ -5,14 +5,13 @@
  *     image      an object that the caller has registered (struct jitreg_entry)
  *     listing    what debuggers have: a symfile for one image, or for several
  *     group      images that lie at the same distances in other groups; has a pack, or two
- *     joint      a listing for the images of several groups, which are in a ring then
  *
  * jitreg_group_pack() replaces the listings of a group's images by one, or by two (split()). While
  * a debugger is attached the new one comes before the old ones go, so that no breakpoint is missing
  * for a moment; both describe the same addresses until then, which debuggers do not mind.
  * Packs that are there already stay as they are in that case: LLDB forgets the addresses
  * of a section when another one that begins at the same address goes. (pack.c has different
- * beginnings for packs of one image, of several, and of several groups.)
+ * beginnings for packs of one image and of several.)
  *
  * The caller sees to it that functions for one group do not run at the same time; the lock
  * is taken around changes of the list only, because building a symfile reads files.
@@ -20,13 +19,12 @@
 #define _GNU_SOURCE 1
 #include "group.h"
 
+#include "debugger.h"
 #include "pack.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* What members of a pack can be away from the start of their group. */
 #define GROUP_SIZE (UINT64_C(1) << 32)
@@ -41,8 +39,6 @@
 struct jitreg_group {
 	uint64_t base;
 	struct jitreg_entry *first;
-	struct jitreg_group *next; // in the ring; itself when it is alone
-	struct jitreg_template *packs[PACKS]; // while it is joined: what it had before, kept for afterwards
 };
 
 int jitreg_group_create(uint64_t base, struct jitreg_group **ret)
@@ -52,23 +48,12 @@ int jitreg_group_create(uint64_t base, struct jitreg_group **ret)
 	if (!group)
 		return -ENOMEM;
 	group->base = base;
-	group->next = group;
 	*ret = group;
 	return 0;
 }
 
-static void forget_packs(struct jitreg_group *group)
-{
-	for (size_t i = 0; i < PACKS; i++) {
-		jitreg_template_release(group->packs[i]);
-		group->packs[i] = NULL;
-	}
-}
-
 void jitreg_group_destroy(struct jitreg_group *group)
 {
-	if (group)
-		forget_packs(group);
 	free(group);
 }
 
@@ -91,21 +76,10 @@ bool jitreg_group_can_pack(const struct jitreg_entry *entry)
 	return entry->template->packable && entry->start >= base && entry->end - base <= GROUP_SIZE;
 }
 
-/* The process that traces this one, from /proc/self/status. Not known: as if somebody did. */
+/* Not known: as if somebody did. */
 static bool is_traced(void)
 {
-	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-	char text[2048];
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	const char *found;
-
-	if (fd >= 0)
-		close(fd);
-	if (n < 0)
-		return true;
-	text[n] = '\0';
-	found = strstr(text, "\nTracerPid:\t");
-	return !found || strncmp(found + strlen("\nTracerPid:\t"), "0\n", 2) != 0;
+	return jitreg_debugger_find() != JITREG_DEBUGGER_NONE;
 }
 
 static int by_address(const void *a, const void *b)
@@ -144,19 +118,16 @@ static int select_entries(const struct jitreg_group *group, choose_fn *choose, c
 
 static bool is_listed_small(const struct jitreg_entry *entry)
 {
-	return entry->listing && !entry->listing->whole.bytes && jitreg_group_can_pack(entry);
+	return entry->listing && !entry->listing->has_types && jitreg_group_can_pack(entry);
 }
 
-/*
- * What @group_count groups have in one listing, in no list yet. A pack of one is the same
- * wherever the object lies.
- */
-static int create_pack(uint64_t base, size_t group_count, const struct selection *selection,
-		       struct jitreg_listing **ret)
+/* A listing that is in no list yet. A pack of one is the same wherever the object lies. */
+static int create_pack(uint64_t base, const struct selection *selection, struct jitreg_listing **ret)
 {
 	struct jitreg_member *members = calloc(selection->count, sizeof(*members));
 	struct jitreg_template *template;
 	struct jitreg_image image = {.bias = base};
+	bool with_lines = jitreg_debugger_find() == JITREG_DEBUGGER_LLDB;
 	int r;
 
 	if (!members)
@@ -174,7 +145,7 @@ static int create_pack(uint64_t base, size_t group_count, const struct selection
 			.oldest = !e->next,
 		};
 	}
-	r = jitreg_pack_acquire(members, selection->count, group_count, &template);
+	r = jitreg_pack_acquire(members, selection->count, with_lines, &template);
 	free(members);
 	if (r)
 		return r;
@@ -183,9 +154,7 @@ static int create_pack(uint64_t base, size_t group_count, const struct selection
 	r = jitreg_listing_create(template, &image, ret);
 	if (r)
 		jitreg_template_release(template);
-	else
-		(*ret)->joint = group_count > 1;
-	return r;
+	return r || !with_lines ? r : jitreg_listing_add_lines(*ret);
 }
 
 int jitreg_group_create_single(struct jitreg_entry *entry)
@@ -193,7 +162,7 @@ int jitreg_group_create_single(struct jitreg_entry *entry)
 	struct selection selection = {.entries = &entry, .count = 1};
 
 	return jitreg_group_can_pack(entry) ?
-		       create_pack(entry->group->base, 1, &selection, &entry->listing) : -ENOTSUP;
+		       create_pack(entry->group->base, &selection, &entry->listing) : -ENOTSUP;
 }
 
 /* Hand the entries over to their new listing, or to none; the old ones that nobody has are chained. */
@@ -318,7 +287,7 @@ static void list_one_by_one(const struct jitreg_group *group, const struct selec
 		struct jitreg_listing *pack;
 
 		selection->entries[i]->waiting = false;
-		if (!create_pack(group->base, 1, &one, &pack))
+		if (!create_pack(group->base, &one, &pack))
 			list_waiting(&one, pack);
 	}
 }
@@ -330,7 +299,7 @@ int jitreg_group_list(struct jitreg_group *group)
 	int r = select_entries(group, is_waiting, NULL, &selection);
 
 	if (!r && selection.count) {
-		r = create_pack(group->base, 1, &selection, &pack);
+		r = create_pack(group->base, &selection, &pack);
 		if (!r)
 			list_waiting(&selection, pack);
 		else if (r != -ENOMEM)
@@ -340,172 +309,11 @@ int jitreg_group_list(struct jitreg_group *group)
 	return r;
 }
 
-/* --- several groups ------------------------------------------------------------------- */
-
-static bool can_join(const struct jitreg_entry *entry, const void *ctx)
-{
-	const bool *traced = ctx;
-
-	return is_listed_small(entry) && (!*traced || !entry->listing->joint);
-}
-
-/* The same images at the same distances. */
-static bool is_alike(const struct jitreg_group *a, const struct selection *as, const struct jitreg_group *b,
-		     const struct selection *bs)
-{
-	if (as->count != bs->count)
-		return false;
-	for (size_t i = 0; i < as->count; i++) {
-		const struct jitreg_entry *x = as->entries[i], *y = bs->entries[i];
-
-		if (x->bias - a->base != y->bias - b->base || x->start - a->base != y->start - b->base ||
-		    x->end - a->base != y->end - b->base ||
-		    !jitreg_template_same_file(x->template, y->template))
-			return false;
-	}
-	return true;
-}
-
-/* All of several groups, or none when the groups differ. */
-static int select_alike(struct jitreg_group *const *groups, size_t count, bool traced, struct selection *ret)
-{
-	struct selection *parts = calloc(count, sizeof(*parts));
-	bool alike = true;
-	int r = parts ? 0 : -ENOMEM;
-
-	*ret = (struct selection){0};
-	for (size_t i = 0; !r && alike && i < count; i++) {
-		r = select_entries(groups[i], can_join, &traced, &parts[i]);
-		alike = !r && is_alike(groups[0], &parts[0], groups[i], &parts[i]);
-	}
-	if (!r && alike)
-		ret->entries = calloc(count * parts[0].count + 1, sizeof(*ret->entries));
-	if (!r && alike && !ret->entries)
-		r = -ENOMEM;
-	for (size_t i = 0; ret->entries && i < count; i++) {
-		memcpy(ret->entries + ret->count, parts[i].entries, parts[i].count * sizeof(*ret->entries));
-		ret->count += parts[i].count;
-	}
-	for (size_t i = 0; parts && i < count; i++)
-		free(parts[i].entries);
-	free(parts);
-	return r;
-}
-
-static size_t count_listings(const struct selection *selection)
-{
-	size_t n = 0;
-
-	// Those of a listing need not be neighbours: then it is counted too often, which does no harm.
-	for (size_t i = 0; i < selection->count; i++)
-		n += !i || selection->entries[i]->listing != selection->entries[i - 1]->listing;
-	return n;
-}
-
-static void keep_packs(struct jitreg_group *group, const struct selection *selection)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; kept < PACKS && i < selection->count; i++) {
-		const struct jitreg_entry *e = selection->entries[i];
-
-		if (e->group != group || e->listing->joint || (kept && e->listing->template == group->packs[0]))
-			continue;
-		jitreg_template_hold(e->listing->template);
-		jitreg_template_release(group->packs[kept]);
-		group->packs[kept++] = e->listing->template;
-	}
-}
-
-int jitreg_group_join(struct jitreg_group *const *groups, size_t count)
-{
-	bool traced = is_traced();
-	struct jitreg_listing *pack;
-	struct selection selection;
-	int r = select_alike(groups, count, traced, &selection);
-
-	if (!r && count_listings(&selection) < (traced ? TRACED_MIN : 2))
-		r = -ENOENT;
-	if (!r)
-		r = create_pack(groups[0]->base, count, &selection, &pack);
-	for (size_t i = 0; !r && i < count; i++) {
-		keep_packs(groups[i], &selection);
-		groups[i]->next = groups[(i + 1) % count];
-	}
-	if (!r)
-		list_pack(&selection, pack);
-	free(selection.entries);
-	return r == -ENOENT ? 0 : r;
-}
-
-static bool is_joint(const struct jitreg_entry *entry, const void *ctx)
-{
-	(void)ctx;
-	return entry->listing && entry->listing->joint;
-}
-
-/* What a group gets in place of its part of a joint listing. Without memory it gets none. */
-static void part_one(struct jitreg_group *group, bool leaving, bool traced, struct jitreg_listing **empty)
-{
-	struct selection own = {0}, parts[PACKS] = {{0}};
-	struct jitreg_listing *packs[PACKS] = {NULL};
-
-	if (!leaving && !select_entries(group, is_joint, NULL, &own) && !split(&own, traced, parts))
-		for (size_t i = 0; i < PACKS; i++)
-			if (parts[i].count && create_pack(group->base, 1, &parts[i], &packs[i]))
-				packs[i] = NULL;
-	jitreg_lock();
-	for (size_t i = 0; i < PACKS; i++) {
-		if (!packs[i])
-			continue;
-		hand_over(&parts[i], packs[i], empty);
-		jitreg_descriptor_add(&packs[i]->debug);
-	}
-	forget(group, is_joint, NULL, empty);
-	jitreg_unlock();
-	for (size_t i = 0; i < PACKS; i++)
-		free(parts[i].entries);
-	free(own.entries);
-}
-
-/* Each group of a ring has its own symfiles again, but for one that is about to go. */
-static void part(struct jitreg_group *group, const struct jitreg_group *leaving)
-{
-	struct jitreg_listing *empty = NULL;
-	struct jitreg_group *next = group->next;
-	bool traced;
-
-	if (next == group)
-		return;
-	traced = is_traced();
-	for (struct jitreg_group *g = group;; g = next) {
-		next = g->next;
-		part_one(g, g == leaving, traced, &empty);
-		forget_packs(g);
-		g->next = g;
-		if (next == group)
-			break;
-	}
-	jitreg_lock();
-	remove_empty(empty);
-	jitreg_unlock();
-	drop(empty);
-}
-
 static bool can_pack_now(const struct jitreg_entry *entry, const void *ctx)
 {
 	const bool *traced = ctx;
 
-	return is_listed_small(entry) && !entry->listing->joint && (!*traced || is_loose(entry));
-}
-
-static bool has_any(const struct jitreg_group *group, choose_fn *choose, const void *ctx)
-{
-	const struct jitreg_entry *e = group->first;
-
-	while (e && !choose(e, ctx))
-		e = e->next;
-	return e;
+	return is_listed_small(entry) && (!*traced || is_loose(entry));
 }
 
 int jitreg_group_pack(struct jitreg_group *group)
@@ -515,15 +323,12 @@ int jitreg_group_pack(struct jitreg_group *group)
 	struct selection all, parts[PACKS] = {{0}};
 	int r;
 
-	// With what has come since it is not like its neighbours.
-	if (!traced && has_any(group, can_pack_now, &traced))
-		part(group, NULL);
 	r = select_entries(group, can_pack_now, &traced, &all);
 	if (!r)
 		r = split(&all, traced, parts);
 	for (size_t i = 0; !r && i < PACKS; i++)
 		if (is_worth_packing(&parts[i], traced))
-			r = create_pack(group->base, 1, &parts[i], &packs[i]);
+			r = create_pack(group->base, &parts[i], &packs[i]);
 	for (size_t i = 0; i < PACKS; i++) {
 		if (!r && packs[i])
 			list_pack(&parts[i], packs[i]);
@@ -545,7 +350,6 @@ void jitreg_group_close(struct jitreg_group *group)
 {
 	struct jitreg_listing *empty = NULL;
 
-	part(group, group);
 	jitreg_lock();
 	forget(group, is_listed, NULL, &empty);
 	remove_empty(empty);
@@ -580,7 +384,7 @@ static void remake_pack(struct jitreg_group *group, struct jitreg_listing *listi
 
 	// Without memory the images that are left are not described any more.
 	if (!select_entries(group, is_in, listing, &mates) &&
-	    create_pack(group->base, 1, &mates, &pack))
+	    create_pack(group->base, &mates, &pack))
 		pack = NULL;
 	jitreg_lock();
 	jitreg_descriptor_remove(&listing->debug);
@@ -612,11 +416,8 @@ static void leave(struct jitreg_group *group, struct jitreg_listing *listing)
 
 void jitreg_group_remove(struct jitreg_entry *entry)
 {
-	struct jitreg_listing *listing;
+	struct jitreg_listing *listing = entry->listing;
 
-	if (is_joint(entry, NULL))
-		part(entry->group, NULL);
-	listing = entry->listing;
 	unlink_entry(entry);
 	entry->listing = NULL;
 	if (listing)
@@ -626,11 +427,8 @@ void jitreg_group_remove(struct jitreg_entry *entry)
 // The old one goes first: LLDB forgets the addresses of both when it goes second.
 void jitreg_entry_list_anew(struct jitreg_entry *entry, struct jitreg_listing *listing)
 {
-	struct jitreg_listing *old;
+	struct jitreg_listing *old = entry->listing;
 
-	if (is_joint(entry, NULL))
-		part(entry->group, NULL);
-	old = entry->listing;
 	jitreg_lock();
 	entry->listing = listing;
 	jitreg_entry_tell(entry);

@@ -47,6 +47,7 @@ extern "C" {
 struct jitreg_entry;
 struct jitreg_group;
 struct jitreg_info;
+struct jitreg_prepared;
 
 /** What a debugger will find for an object beyond its addresses. */
 enum jitreg_debug_kind {
@@ -152,6 +153,26 @@ JITREG_API int jitreg_register(const struct jitreg_image *image, struct jitreg_e
 	__attribute__((warn_unused_result, nonnull));
 
 /**
+ * Do beforehand what registering a file takes long for: up to 0.3 s for a library whose lines no process has
+ * made yet, and as long as it takes to read a file that has its debug information inside. For
+ * callers that register with a lock of their own held: this is to be called without it.
+ *
+ * @param      path   As in the image to come.
+ * @param      flags  0 or JITREG_LEAN, as in the image to come.
+ * @param[out] ret    Set on success only. Kept until the image is registered, then given to
+ *                    jitreg_prepared_destroy().
+ * @retval 0 or an error as for jitreg_register(), which will say the same
+ */
+JITREG_API int jitreg_prepare(const char *path, uint32_t flags, struct jitreg_prepared **ret)
+	__attribute__((warn_unused_result, nonnull));
+
+/** NULL is ignored. */
+JITREG_API void jitreg_prepared_destroy(struct jitreg_prepared *prepared);
+
+/** The same for jitreg_group_pack(): all files that are registered at this moment. */
+JITREG_API void jitreg_prepare_registered(void);
+
+/**
  * Register an object file that somebody else has made for debuggers: what a JIT
  * compiler would put into a descriptor of its own. Its sections must be at their
  * run-time addresses.
@@ -185,7 +206,7 @@ JITREG_API void jitreg_entry_get_info(const struct jitreg_entry *entry, struct j
  * images of a group, or two.
  *
  * Functions for one group, jitreg_register() and jitreg_unregister() of its images included,
- * are not to run at the same time; nor those for groups that are joined.
+ * are not to run at the same time.
  *
  * @param      base  Start of the stretch. Images that are not within 4 GiB from there can
  *                   be in the group and are not packed.
@@ -224,22 +245,6 @@ JITREG_API int jitreg_group_list(struct jitreg_group *group)
  * @retval -errno   a file in memory could not be made or written
  */
 JITREG_API int jitreg_group_pack(struct jitreg_group *group)
-	__attribute__((warn_unused_result, nonnull));
-
-/**
- * Replace the symfiles of several groups that have the same images by one. What debuggers do at
- * an event often takes as long as they have object files. Each gets its own again when one that
- * has more by now is packed while no debugger is attached, or is closed, or an image in that symfile goes.
- *
- * While a debugger is attached, only for eight symfiles or more. After a failure all is as before.
- *
- * @param groups  By ascending base; each is alone or was joined with just these.
- * @param count   At least 1.
- * @retval 0, also when they have different images or what can be packed is in one symfile
- * @retval -ENOMEM
- * @retval -errno  a file in memory could not be made or written
- */
-JITREG_API int jitreg_group_join(struct jitreg_group *const *groups, size_t count)
 	__attribute__((warn_unused_result, nonnull));
 
 /**

@@ -136,19 +136,41 @@ static struct jitreg_part find_text(const struct jitreg_template *t)
 	return text;
 }
 
+static int by_vaddr(const void *a, const void *b)
+{
+	const struct jitreg_name *x = a, *y = b;
+
+	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
+}
+
+/* None where they cannot be read. */
+static void read_names(const struct maker *m, struct jitreg_names *ret)
+{
+	if (jitreg_object_read_layout(m->object) || jitreg_names_read(m->object, ret)) {
+		jitreg_names_deinit(ret);
+		*ret = (struct jitreg_names){0};
+	}
+	if (ret->count)
+		qsort(ret->items, ret->count, sizeof(*ret->items), by_vaddr);
+}
+
 static int make(struct maker *m, struct jitreg_lines *ret)
 {
 	struct jitreg_part text = find_text(m->template);
+	struct jitreg_names names = {0};
 	const char *reason;
 	int r = dwarf_size(m->object) > DWARF_MAX ? -EOPNOTSUPP :
 						    jitreg_dwarf_read(m->object, WANTED, &m->dwarf, &reason);
 
 	if (!r)
 		r = read_supplement(m);
+	if (!r)
+		read_names(m, &names);
 	if (!r && !jitreg_object_is_intact(m->object))
 		r = -ENOEXEC; // it may be another file's
 	if (!r)
-		r = jitreg_lines_make(m->dwarf, m->supplement, &text, ret);
+		r = jitreg_lines_make(m->dwarf, m->supplement, &names, &text, ret);
+	jitreg_names_deinit(&names);
 	if (r == -ENOEXEC || r == -EOPNOTSUPP) { // it has none
 		jitreg_lines_deinit(ret);
 		r = 0;
@@ -199,7 +221,7 @@ static int make_key(struct maker *m)
 
 	if (!out)
 		return -ENOMEM;
-	fputs("lines 1\n", out);
+	fputs("lines 2\n", out);
 	for (size_t i = 0; i < t->debug.build_id_size; i++)
 		fprintf(out, "%02x", t->debug.build_id[i]);
 	fprintf(out, " %jd %jd.%09ld %s\n", (intmax_t)t->file_size, (intmax_t)t->mtime.tv_sec, t->mtime.tv_nsec, t->path);

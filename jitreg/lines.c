@@ -19,8 +19,7 @@
  * No inlined calls: a step into one shows its lines, "finish" does not end there.
  *
  * All texts are where they are used, and the table of abbreviations is constant: so the sections of
- * several libraries can be put behind each other, with only offsets between these sections and
- * addresses to be changed. jitreg_lines_site has their places.
+ * several libraries can be put behind each other (lines_sections.c).
  *
  * Specification: DWARF 5 sections 3.1, 3.3, 6.1.2, 6.2, 7.5.
  */
@@ -47,29 +46,6 @@
 #define LINE_BASE   (-5)
 #define LINE_RANGE  14
 #define OPCODE_BASE 13
-
-enum { ABBREV_UNIT = 1, ABBREV_LOCATION, ABBREV_FUNCTION, ABBREV_LINKED_FUNCTION };
-
-static const uint8_t abbreviations[] = {
-	ABBREV_UNIT, DW_TAG_compile_unit, DW_CHILDREN_yes,
-	DW_AT_producer, DW_FORM_string, DW_AT_language, DW_FORM_udata, DW_AT_name, DW_FORM_string,
-	DW_AT_comp_dir, DW_FORM_string, DW_AT_stmt_list, DW_FORM_sec_offset, DW_AT_low_pc, DW_FORM_addr,
-	DW_AT_high_pc, DW_FORM_data8, 0, 0,
-	ABBREV_LOCATION, DW_TAG_variable, DW_CHILDREN_no,
-	DW_AT_name, DW_FORM_string, DW_AT_location, DW_FORM_sec_offset, 0, 0,
-	ABBREV_FUNCTION, DW_TAG_subprogram, DW_CHILDREN_no,
-	DW_AT_name, DW_FORM_string, DW_AT_decl_file, DW_FORM_udata, DW_AT_decl_line, DW_FORM_udata,
-	DW_AT_external, DW_FORM_flag, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4, 0, 0,
-	ABBREV_LINKED_FUNCTION, DW_TAG_subprogram, DW_CHILDREN_no,
-	DW_AT_linkage_name, DW_FORM_string,
-	DW_AT_name, DW_FORM_string, DW_AT_decl_file, DW_FORM_udata, DW_AT_decl_line, DW_FORM_udata,
-	DW_AT_external, DW_FORM_flag, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4, 0, 0,
-	0,
-};
-
-/* A header of version 5 and an empty list, to which all units refer. */
-static const uint8_t locations[] = {9, 0, 0, 0, 5, 0, 8, 0, 0, 0, 0, 0, DW_LLE_end_of_list};
-#define EMPTY_LIST 12
 
 /* A source file, once for all tables. */
 struct file {
@@ -104,6 +80,7 @@ struct table {
 struct builder {
 	struct jitreg_lines *ret;
 	struct jitreg_entries entries;
+	const struct jitreg_names *symbols; // sorted by address, or NULL
 	struct piece *pieces;
 	size_t piece_count;
 	struct file *files;
@@ -119,13 +96,6 @@ struct builder {
 	uint64_t folder_count, name_count;
 	int error;
 };
-
-const char *jitreg_lines_section_name(enum jitreg_lines_index index)
-{
-	static const char *const names[] = {".debug_info", ".debug_line", ".debug_aranges"};
-
-	return names[index];
-}
 
 /* ---- source files ------------------------------------------------------------------- */
 
@@ -741,15 +711,53 @@ static void put_producer(struct builder *b, struct jitreg_bytes *to, const char 
 	put_byte(b, to, 0);
 }
 
+static bool is_cplusplus(uint64_t language)
+{
+	return language == DW_LANG_C_plus_plus || language == DW_LANG_C_plus_plus_03 ||
+	       language == DW_LANG_C_plus_plus_11 || language == DW_LANG_C_plus_plus_14 ||
+	       language == 0x2b /* C++17 */ || language == 0x2c; /* C++20, later than DWARF 5 */
+}
+
+static int by_vaddr(const void *key, const void *item)
+{
+	const uint64_t *address = key;
+	const struct jitreg_name *name = item;
+
+	return *address < name->vaddr ? -1 : *address > name->vaddr;
+}
+
+/*
+ * There are no entries of namespaces and classes here: debuggers know them from this name. DWARF has it of external
+ * functions only, and the symbol table of all; without what the compiler adds to the names of copies (.isra.0).
+ */
+static const char *find_linkage_name(const struct builder *b, const struct piece *piece, size_t *size)
+{
+	const char *text = piece->function->linkage_name, *end;
+	const struct jitreg_name *name;
+
+	*size = text ? strlen(text) : 0;
+	if (text || !b->symbols || !is_cplusplus(source_unit(piece)->language))
+		return text;
+	name = bsearch(&piece->start, b->symbols->items, b->symbols->count, sizeof(*name), by_vaddr);
+	if (!name)
+		return NULL;
+	end = memchr(name->text, '.', name->text_size);
+	*size = end ? (size_t)(end - name->text) : name->text_size;
+	return *size ? name->text : NULL;
+}
+
 static void put_function(struct builder *b, const char *folder, const struct piece *piece)
 {
 	struct jitreg_bytes *to = &b->ret->sections[JITREG_LINES_INFO];
 	const struct jitreg_function *f = piece->function;
-	bool is_linked = f->linkage_name && !piece->is_cold;
+	size_t linkage_size = 0;
+	const char *linkage_name = piece->is_cold ? NULL : find_linkage_name(b, piece, &linkage_size);
 
-	put_byte(b, to, is_linked ? ABBREV_LINKED_FUNCTION : ABBREV_FUNCTION);
-	if (is_linked)
-		put_text(b, to, f->linkage_name);
+	put_byte(b, to, linkage_name ? JITREG_LINES_ABBREV_LINKED_FUNCTION : JITREG_LINES_ABBREV_FUNCTION);
+	if (linkage_name) {
+		put(b, to, linkage_name, linkage_size);
+		put_byte(b, to, 0);
+	}
 	put(b, to, f->name, strlen(f->name));
 	put_text(b, to, piece->is_cold ? ".cold" : "");
 	put_uleb(b, to, piece->file == NO_SOURCE ? 0 : use_file(b, folder, piece->file));
@@ -787,7 +795,7 @@ static void put_unit(struct builder *b, const struct piece *pieces, size_t count
 	put_number(b, to, 0, 4);
 	put(b, to, (const uint8_t[]){5, 0, DW_UT_compile, 8}, 4);
 	put_number(b, to, 0, 4); // the abbreviations
-	put_byte(b, to, ABBREV_UNIT);
+	put_byte(b, to, JITREG_LINES_ABBREV_UNIT);
 	put_producer(b, to, or_empty(unit->producer));
 	put_uleb(b, to, source_unit(pieces)->language);
 	put_text(b, to, or_empty(source_unit(pieces)->name));
@@ -796,9 +804,9 @@ static void put_unit(struct builder *b, const struct piece *pieces, size_t count
 	put_site(b, JITREG_LINES_INFO, JITREG_LINES_ADDRESS, pieces->start);
 	put_number(b, to, size, 8);
 	if (unit->has_lists) {
-		put_byte(b, to, ABBREV_LOCATION);
+		put_byte(b, to, JITREG_LINES_ABBREV_LOCATION);
 		put_text(b, to, "-");
-		put_number(b, to, EMPTY_LIST, 4);
+		put_number(b, to, JITREG_LINES_EMPTY_LIST, 4);
 	}
 	use_own_file(b, pieces);
 	for (size_t i = 0; i < count && !b->error; i++)
@@ -850,9 +858,9 @@ static void deinit(struct builder *b)
 }
 
 int jitreg_lines_make(const struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *supplement,
-		      const struct jitreg_part *text, struct jitreg_lines *ret)
+		      const struct jitreg_names *names, const struct jitreg_part *text, struct jitreg_lines *ret)
 {
-	struct builder b = {.ret = ret};
+	struct builder b = {.ret = ret, .symbols = names};
 	int r;
 
 	*ret = (struct jitreg_lines){0};
@@ -869,81 +877,4 @@ int jitreg_lines_make(const struct jitreg_dwarf *dwarf, const struct jitreg_dwar
 		r = write_units(&b);
 	deinit(&b);
 	return r;
-}
-
-/* ---- several libraries -------------------------------------------------------------- */
-
-static size_t count_sites(const struct jitreg_lines *lines)
-{
-	return lines->sites.size / sizeof(struct jitreg_lines_site);
-}
-
-bool jitreg_lines_are_sound(const struct jitreg_lines *lines)
-{
-	const struct jitreg_lines_site *sites = (const struct jitreg_lines_site *)lines->sites.data;
-
-	for (size_t i = 0; i < count_sites(lines); i++) {
-		unsigned size = sites[i].kind == JITREG_LINES_ADDRESS ? 8 : 4;
-
-		if (sites[i].section >= JITREG_LINES_COUNT || sites[i].kind > JITREG_LINES_ADDRESS ||
-		    lines->sections[sites[i].section].size < size ||
-		    sites[i].off > lines->sections[sites[i].section].size - size)
-			return false;
-	}
-	return lines->sites.size % sizeof(*sites) == 0;
-}
-
-static void move_site(struct jitreg_lines *to, const size_t *before, const struct jitreg_lines_site *site,
-		      uint64_t delta)
-{
-	uint8_t *at = to->sections[site->section].data + before[site->section] + site->off;
-	bool is_address = site->kind == JITREG_LINES_ADDRESS;
-	uint64_t value = 0;
-
-	memcpy(&value, at, is_address ? 8 : 4);
-	value += is_address ? delta : before[site->kind];
-	memcpy(at, &value, is_address ? 8 : 4);
-}
-
-int jitreg_lines_append(struct jitreg_lines *to, const struct jitreg_lines *from, uint64_t delta)
-{
-	const struct jitreg_lines_site *sites = (const struct jitreg_lines_site *)from->sites.data;
-	size_t before[JITREG_LINES_COUNT];
-
-	for (size_t i = 0; i < JITREG_LINES_COUNT; i++) {
-		before[i] = to->sections[i].size;
-		if (jitreg_bytes_append(&to->sections[i], from->sections[i].data, from->sections[i].size) == UINT32_MAX)
-			return -ENOMEM;
-	}
-	for (size_t i = 0; i < count_sites(from); i++)
-		move_site(to, before, &sites[i], delta);
-	return 0;
-}
-
-static int write_section(struct jitreg_writer *w, const char *name, const void *bytes, size_t size, int level)
-{
-	GElf_Shdr shdr = {.sh_type = SHT_PROGBITS, .sh_addralign = 1, .sh_size = size};
-
-	if (level)
-		return jitreg_writer_add_compressed(w, name, &shdr, bytes, level);
-	return jitreg_writer_add(w, name, &shdr, bytes, ELF_T_BYTE) ? 0 : -ENOMEM;
-}
-
-int jitreg_lines_write(struct jitreg_writer *w, const struct jitreg_lines *lines, int level)
-{
-	int r = 0;
-
-	for (size_t i = 0; !r && i < JITREG_LINES_COUNT; i++)
-		r = write_section(w, jitreg_lines_section_name(i), lines->sections[i].data, lines->sections[i].size,
-				  level);
-	if (!r)
-		r = write_section(w, ".debug_abbrev", abbreviations, sizeof(abbreviations), 0);
-	return r ? r : write_section(w, ".debug_loclists", locations, sizeof(locations), 0);
-}
-
-void jitreg_lines_deinit(struct jitreg_lines *lines)
-{
-	for (size_t i = 0; i < JITREG_LINES_COUNT; i++)
-		jitreg_bytes_deinit(&lines->sections[i]);
-	jitreg_bytes_deinit(&lines->sites);
 }

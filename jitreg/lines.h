@@ -27,6 +27,17 @@ struct jitreg_lines_site {
 	uint32_t off;
 };
 
+/** Numbers of abbreviations. */
+enum {
+	JITREG_LINES_ABBREV_UNIT = 1,
+	JITREG_LINES_ABBREV_LOCATION,
+	JITREG_LINES_ABBREV_FUNCTION,
+	JITREG_LINES_ABBREV_LINKED_FUNCTION,
+};
+
+/** Where the empty list of locations is, to which all units refer. */
+#define JITREG_LINES_EMPTY_LIST 12
+
 struct jitreg_lines {
 	struct jitreg_bytes sections[JITREG_LINES_COUNT];
 	struct jitreg_bytes sites; /**< Of struct jitreg_lines_site. */
@@ -37,6 +48,8 @@ struct jitreg_lines {
  *
  * @param      dwarf       All that jitreg_entries_find() and the line tables need.
  * @param      supplement  What dwz has moved to another file, or NULL.
+ * @param      names       The file's symbols, sorted by address, or NULL: DWARF of C++ does not tell what a static
+ *                         function of a namespace is called by the linker.
  * @param      text        Where the code of the library is, in its file.
  * @param[out] ret         To be released in any case. Empty when there are no functions with lines.
  *
@@ -44,9 +57,9 @@ struct jitreg_lines {
  * @retval -ENOMEM
  */
 int jitreg_lines_make(const struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *supplement,
-		      const struct jitreg_part *text, struct jitreg_lines *ret);
+		      const struct jitreg_names *names, const struct jitreg_part *text, struct jitreg_lines *ret);
 
-/** Add the lines of a library whose addresses are @p delta higher than in its file. 0 or -ENOMEM. */
+/** Add the lines, and the sites, of a library whose addresses are @p delta higher than in its file. 0 or -ENOMEM. */
 int jitreg_lines_append(struct jitreg_lines *to, const struct jitreg_lines *from, uint64_t delta);
 
 /** Whether each site is where it can be. */
@@ -54,6 +67,16 @@ bool jitreg_lines_are_sound(const struct jitreg_lines *lines);
 
 /** Add the sections to a file, those that all libraries share among them; @p level as for the writer, 0: as they are. */
 int jitreg_lines_write(struct jitreg_writer *w, const struct jitreg_lines *lines, int level);
+
+/**
+ * The sections for a symfile, where a bias is added to each address.
+ *
+ * @param[in,out] lines  Their contents are moved to @p ret.
+ * @param[out]    ret    Set on success only; release with jitreg_dwarf_destroy().
+ * @retval -ENODATA  there are none
+ * @retval -ENOMEM
+ */
+int jitreg_lines_make_dwarf(struct jitreg_lines *lines, struct jitreg_dwarf **ret);
 
 /** ".debug_info" and so on. */
 const char *jitreg_lines_section_name(enum jitreg_lines_index index);

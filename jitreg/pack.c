@@ -24,7 +24,8 @@
  *     .eh_frame    has the type SHT_NULL, which GDB passes over; LLDB goes by the name. LLDB
  *                  wants a symbol for each function that it unwinds, and makes one up for each
  *                  entry here at which there is none. (Neighbours without a name share an entry,
- *                  merge.c.) It does so when it hears of the symfile, needed or not.
+ *                  merge.c; not where lines come with functions, whose starts rules count from then.)
+ *                  It does so when it hears of the symfile, needed or not.
  *     .debug_frame the same, in place of it, where a group's first library is in another symfile
  *                  (group.c): LLDB reads this when it comes to unwind. It makes up no symbols
  *                  from it, so they are there: [libm.so.6] is what has no name in that library.
@@ -55,9 +56,10 @@
 
 #define STB_FOR_LLDB STB_LOPROC
 
-/* Names for LLDB in a pack of several libraries, for each group. GDB keeps 100 bytes for each, passed over or not. */
-#define NAMES_MAX       4096
-#define JOINT_NAMES_MAX 2048
+/* Names for LLDB in a pack of several libraries: of a group's first library, and of all others together. GDB keeps 100
+ * bytes for each, passed over or not: with a thousand interpreters that was half of what it paid. */
+#define FIRST_NAMES_MAX 4096
+#define OTHER_NAMES_MAX 512
 
 /* Above what processes have. */
 #define NOWHERE (UINT64_C(1) << 63)
@@ -71,7 +73,7 @@ struct label {
 struct pack {
 	struct jitreg_template *template;
 	const struct jitreg_member *members;
-	size_t member_count, group_count;
+	size_t member_count;
 	struct jitreg_run *runs;
 	size_t run_count;
 	struct jitreg_run *texts; // as many as members
@@ -81,8 +83,6 @@ struct pack {
 	uint32_t crc; // of the companion
 	uint8_t id[JITREG_COMPANION_ID_SIZE]; // of the one without lines
 	const struct jitreg_member *current; // while its names are added
-	struct jitreg_named *named; // as many as members, for those of different libraries
-	size_t named_count;
 	struct jitreg_addresses names; // of symbols
 	struct label *labels; // as many as members
 	size_t label_count;
@@ -99,10 +99,9 @@ static const char *frames_name(const struct pack *p)
 	return p->aside ? ".debug_frame" : ".eh_frame";
 }
 
-size_t jitreg_pack_find_runs(const struct jitreg_member *members, size_t count, size_t group_count,
-			     struct jitreg_run *runs)
+size_t jitreg_pack_find_runs(const struct jitreg_member *members, size_t count, struct jitreg_run *runs)
 {
-	size_t margin = group_count > 1 ? 2 : count > 1;
+	size_t margin = count > 1;
 	// Room for a smaller object is not smaller than a page for it and one in between.
 	uint64_t gap = 2 * (uint64_t)getpagesize();
 	size_t n = 0;
@@ -114,8 +113,7 @@ size_t jitreg_pack_find_runs(const struct jitreg_member *members, size_t count, 
 			runs[n++] = (struct jitreg_run){members[i].start, members[i].end};
 	}
 	// LLDB forgets whose an address is when something else that begins there goes, as packs of
-	// one do after the pack of all has come, and those after the pack of several groups. ELF and
-	// program headers are nobody's code.
+	// one do after the pack of all has come. ELF and program headers are nobody's code.
 	for (size_t i = 0; i < n; i++)
 		runs[i].start += margin * sizeof(Elf64_Ehdr);
 	return n;
@@ -200,36 +198,6 @@ size_t jitreg_pack_count_symbols(const struct jitreg_symtab *table)
 	return table->syms.size ? table->syms.size / sizeof(Elf64_Sym) : 1;
 }
 
-static int repeat_name(struct jitreg_symtab *table, const struct jitreg_run *runs, size_t run_count, bool relative,
-		       Elf64_Sym sym, uint64_t distance)
-{
-	uint64_t address = sym.st_value + (relative ? runs[sym.st_shndx - 1].start : 0) + distance;
-	const struct jitreg_run *run = bsearch(&address, runs, run_count, sizeof(*runs), by_run);
-
-	if (!run)
-		return 0;
-	sym.st_shndx = (Elf64_Section)(run - runs + 1);
-	sym.st_value = relative ? address - run->start : address;
-	return jitreg_bytes_append(&table->syms, &sym, sizeof(sym)) == UINT32_MAX ? -ENOMEM : 0;
-}
-
-int jitreg_pack_repeat_names(struct jitreg_symtab *table, const struct jitreg_run *runs, size_t run_count,
-			     bool relative, const struct jitreg_named *named, size_t named_count,
-			     const struct jitreg_member *member)
-{
-	const struct jitreg_named *end = named + named_count;
-	int r = 0;
-
-	while (named < end && named->member->template != member->template)
-		named++;
-	if (named == end)
-		return 0;
-	for (size_t i = named->first; !r && i < named->first + named->count; i++)
-		r = repeat_name(table, runs, run_count, relative, ((const Elf64_Sym *)table->syms.data)[i],
-				member->delta - named->member->delta);
-	return r ? r : 1;
-}
-
 int jitreg_pack_for_each_name(const struct jitreg_template *template, jitreg_name_fn fn, void *ctx)
 {
 	const uint8_t *bytes = template->bytes;
@@ -285,21 +253,6 @@ static int by_rank(const void *a, const void *b)
 	return x->count < y->count ? -1 : x->count > y->count;
 }
 
-static int add_names_of(struct pack *p, const struct jitreg_member *member)
-{
-	struct jitreg_named *new = &p->named[p->named_count];
-	int r = jitreg_pack_repeat_names(&p->symtab, p->runs, p->run_count, true, p->named, p->named_count, member);
-
-	if (r)
-		return r < 0 ? r : 0;
-	*new = (struct jitreg_named){.member = member, .first = jitreg_pack_count_symbols(&p->symtab)};
-	p->current = member;
-	r = jitreg_pack_for_each_name(member->template, add_name, p);
-	new->count = jitreg_pack_count_symbols(&p->symtab) - new->first;
-	p->named_count++;
-	return r;
-}
-
 /*
  * GDB reads LLDB's names, too, before it passes over them: a group's first library comes first (an
  * interpreter without libpython's names shows nothing), then those with few.
@@ -307,7 +260,7 @@ static int add_names_of(struct pack *p, const struct jitreg_member *member)
 static int add_names(struct pack *p)
 {
 	struct share *shares = calloc(p->member_count, sizeof(*shares));
-	size_t total = 0, max = p->group_count * (p->group_count > 1 ? JOINT_NAMES_MAX : NAMES_MAX);
+	size_t first_left = FIRST_NAMES_MAX, others_left = OTHER_NAMES_MAX;
 	int r = 0;
 
 	if (!shares)
@@ -318,10 +271,13 @@ static int add_names(struct pack *p)
 	}
 	qsort(shares, p->member_count, sizeof(*shares), by_rank);
 	for (size_t i = 0; !r && i < p->member_count; i++) {
-		if (has_companion(p) && p->member_count > 1 && total + shares[i].count > max)
+		size_t *left = shares[i].member->oldest ? &first_left : &others_left;
+
+		if (has_companion(p) && p->member_count > 1 && shares[i].count > *left)
 			continue;
-		total += shares[i].count;
-		r = add_names_of(p, shares[i].member);
+		*left -= shares[i].count < *left ? shares[i].count : *left;
+		p->current = shares[i].member;
+		r = jitreg_pack_for_each_name(p->current->template, add_name, p);
 	}
 	free(shares);
 	return r;
@@ -435,7 +391,7 @@ static int add_frames(struct pack *p)
 	shdr.sh_addr = p->runs[p->run_count - 1].end + (p->aside ? NOWHERE : 0);
 	r = jitreg_pack_move_frames(p->members, p->member_count, shdr.sh_addr, JITREG_FRAMES_EH,
 				    &p->frames);
-	if (!r && has_companion(p) && !(r = find_names(p, &p->names)))
+	if (!r && has_companion(p) && !(r = find_names(p, &p->names)) && !p->template->with_lines)
 		r = jitreg_frames_merge(&p->frames, shdr.sh_addr, &p->names);
 	if (!r && p->aside) {
 		r = jitreg_frames_for_each(&p->frames, shdr.sh_addr, add_label_at, p);
@@ -444,8 +400,7 @@ static int add_frames(struct pack *p)
 	if (r)
 		return r;
 	shdr.sh_size = p->frames.size;
-	// A joint one would take a second, and LLDB is slow with thousands of copies in any case.
-	if (has_companion(p) && p->group_count == 1)
+	if (has_companion(p))
 		return jitreg_writer_add_compressed(&p->file, frames_name(p), &shdr, p->frames.data, 6);
 	return jitreg_writer_add(&p->file, frames_name(p), &shdr, p->frames.data, ELF_T_BYTE) ? 0 : -ENOMEM;
 }
@@ -557,26 +512,24 @@ static bool has_oldest(const struct jitreg_member *members, size_t count)
 	return false;
 }
 
-int jitreg_pack_create(const struct jitreg_member *members, size_t count, size_t group_count,
+int jitreg_pack_create(const struct jitreg_member *members, size_t count, bool with_lines,
 		       struct jitreg_template **ret)
 {
-	struct pack p = {.members = members, .member_count = count, .group_count = group_count};
+	struct pack p = {.members = members, .member_count = count};
 	int r = 0;
 
 	p.template = calloc(1, sizeof(*p.template));
 	p.runs = calloc(count, sizeof(*p.runs));
 	p.texts = calloc(count, sizeof(*p.texts));
-	p.named = calloc(count, sizeof(*p.named));
 	p.labels = calloc(count, sizeof(*p.labels));
-	if (!p.template || !p.runs || !p.texts || !p.named || !p.labels)
+	if (!p.template || !p.runs || !p.texts || !p.labels)
 		r = -ENOMEM;
 	if (!r)
 		r = copy_members(p.template, members, count);
 	if (!r) {
-		p.run_count = jitreg_pack_find_runs(members, count, group_count, p.runs);
-		// In each copy of several groups they would be a file of a hundred megabytes.
-		jitreg_companion_find(members, count, group_count == 1, &p.template->companion, &p.crc,
-				      &p.template->bare, p.id);
+		p.template->with_lines = with_lines;
+		p.run_count = jitreg_pack_find_runs(members, count, p.runs);
+		jitreg_companion_find(members, count, &p.template->companion, &p.crc, &p.template->bare, p.id);
 		p.aside = has_companion(&p) && !has_oldest(members, count);
 		r = write_file(&p);
 	}
@@ -585,7 +538,6 @@ int jitreg_pack_create(const struct jitreg_member *members, size_t count, size_t
 	jitreg_bytes_deinit(&p.frames);
 	free(p.runs);
 	free(p.texts);
-	free(p.named);
 	free(p.labels);
 	free(p.names.items);
 	if (r && p.template)

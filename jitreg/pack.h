@@ -10,7 +10,7 @@
 #include "symfile.h"
 #include "writer.h"
 
-/** An object in a pack. All addresses count from the start of the group, or of the first one. */
+/** An object in a pack. All addresses count from the start of the group. */
 struct jitreg_member {
 	struct jitreg_template *template;
 	uint64_t delta;      /**< What is added to addresses in the file; wraps around. */
@@ -23,23 +23,23 @@ struct jitreg_run {
 	uint64_t start, end;
 };
 
-/** Stretches of members of @p group_count groups, sorted by address; @p runs has room for as many. */
-size_t jitreg_pack_find_runs(const struct jitreg_member *members, size_t count, size_t group_count,
-			     struct jitreg_run *runs);
+/** Stretches of members, sorted by address; @p runs has room for as many. */
+size_t jitreg_pack_find_runs(const struct jitreg_member *members, size_t count, struct jitreg_run *runs);
 
 /**
  * Find or build the template of a pack (packs.c). Give it back with jitreg_template_release(); its
  * symfiles are made and destroyed like others, with the group's address as the bias.
  *
- * @param members      Sorted by address, of templates that can be packed.
- * @param group_count  They are of so many groups.
+ * @param members     Sorted by address, of templates that can be packed.
+ * @param with_lines  LLDB is to have functions and lines in the symfiles (relocated_lines.c), so unwind data has
+ *                    an entry for each function.
  * @retval 0, -ENOMEM, or the errno of a file that could not be read
  */
-int jitreg_pack_acquire(const struct jitreg_member *members, size_t count, size_t group_count,
+int jitreg_pack_acquire(const struct jitreg_member *members, size_t count, bool with_lines,
 			struct jitreg_template **ret);
 
 /** Build one (pack.c), which is in no cache. Parameters and errors as above. */
-int jitreg_pack_create(const struct jitreg_member *members, size_t count, size_t group_count,
+int jitreg_pack_create(const struct jitreg_member *members, size_t count, bool with_lines,
 		       struct jitreg_template **ret);
 
 /** Nobody has the template of a pack any more: takes it over, and has it for the next who wants the same. */
@@ -65,24 +65,6 @@ void jitreg_pack_find_texts(const struct jitreg_member *members, size_t count,
 int jitreg_pack_add_name(struct jitreg_symtab *table, const struct jitreg_run *runs, size_t count,
 			 const char *text, size_t text_size, uint64_t address, bool relative,
 			 uint64_t size, uint8_t info);
-
-/** Where the names of a member are in a symbol table. */
-struct jitreg_named {
-	const struct jitreg_member *member;
-	size_t first, count; /**< Symbols. */
-};
-
-/**
- * Give a member the names of another one of the same library, which is in another group: the
- * same strings.
- *
- * @param named  Of those that have names already.
- * @retval 1  done; 0 there is no such member
- * @retval -ENOMEM
- */
-int jitreg_pack_repeat_names(struct jitreg_symtab *table, const struct jitreg_run *runs, size_t run_count,
-			     bool relative, const struct jitreg_named *named, size_t named_count,
-			     const struct jitreg_member *member);
 
 /** The number of symbols, with the first, which is none. */
 size_t jitreg_pack_count_symbols(const struct jitreg_symtab *table);

@@ -19,15 +19,16 @@
 #include <stdlib.h>
 
 #define KEPT_BYTES ((size_t)16 << 20)
-/* Those of several groups: one would drive out all others. */
+/* Of hundreds of libraries: one would drive out all others. */
 #define LARGE (KEPT_BYTES / 4)
 
 /* Under jitreg_lock(): the newest first, chained as those in use are, of which they are none. */
 static struct jitreg_template *kept;
 
-static bool same_members(const struct jitreg_template *t, const struct jitreg_member *members, size_t count)
+static bool is_pack_of(const struct jitreg_template *t, const struct jitreg_member *members, size_t count,
+		       bool with_lines)
 {
-	if (t->member_count != count)
+	if (t->member_count != count || t->with_lines != with_lines)
 		return false;
 	for (size_t i = 0; i < count; i++)
 		if (t->members[i].delta != members[i].delta ||
@@ -37,10 +38,10 @@ static bool same_members(const struct jitreg_template *t, const struct jitreg_me
 	return true;
 }
 
-static struct jitreg_template *find_locked(const struct jitreg_member *members, size_t count)
+static struct jitreg_template *find_locked(const struct jitreg_member *members, size_t count, bool with_lines)
 {
 	for (struct jitreg_template *t = jitreg_template_first(); t; t = t->next) {
-		if (same_members(t, members, count)) {
+		if (is_pack_of(t, members, count, with_lines)) {
 			t->ref_count++;
 			return t;
 		}
@@ -48,11 +49,11 @@ static struct jitreg_template *find_locked(const struct jitreg_member *members, 
 	return NULL;
 }
 
-static struct jitreg_template *take_kept_locked(const struct jitreg_member *members, size_t count)
+static struct jitreg_template *take_kept_locked(const struct jitreg_member *members, size_t count, bool with_lines)
 {
 	struct jitreg_template **link = &kept, *found;
 
-	while (*link && !same_members(*link, members, count))
+	while (*link && !is_pack_of(*link, members, count, with_lines))
 		link = &(*link)->next;
 	found = *link;
 	if (found)
@@ -116,14 +117,14 @@ void jitreg_packs_settle(void)
 }
 
 /* In use, or kept and still good. */
-static struct jitreg_template *find(const struct jitreg_member *members, size_t count,
+static struct jitreg_template *find(const struct jitreg_member *members, size_t count, bool with_lines,
 				    struct jitreg_template **ret_kept)
 {
 	struct jitreg_template *found;
 
 	jitreg_lock();
-	found = find_locked(members, count);
-	*ret_kept = found ? NULL : take_kept_locked(members, count);
+	found = find_locked(members, count, with_lines);
+	*ret_kept = found ? NULL : take_kept_locked(members, count, with_lines);
 	jitreg_unlock();
 	if (*ret_kept && (!jitreg_companion_hold(&(*ret_kept)->companion) || !jitreg_companion_hold(&(*ret_kept)->bare))) {
 		jitreg_template_destroy(*ret_kept);
@@ -132,20 +133,20 @@ static struct jitreg_template *find(const struct jitreg_member *members, size_t 
 	return found;
 }
 
-int jitreg_pack_acquire(const struct jitreg_member *members, size_t count, size_t group_count,
+int jitreg_pack_acquire(const struct jitreg_member *members, size_t count, bool with_lines,
 			struct jitreg_template **ret)
 {
 	struct jitreg_template *new;
 	int r;
 
-	*ret = find(members, count, &new);
+	*ret = find(members, count, with_lines, &new);
 	if (*ret)
 		return 0;
-	r = new ? 0 : jitreg_pack_create(members, count, group_count, &new);
+	r = new ? 0 : jitreg_pack_create(members, count, with_lines, &new);
 	if (r)
 		return r;
 	jitreg_lock();
-	*ret = find_locked(members, count); // another thread's
+	*ret = find_locked(members, count, with_lines); // another thread's
 	if (!*ret)
 		jitreg_template_add(new);
 	jitreg_unlock();

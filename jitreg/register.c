@@ -9,10 +9,12 @@
  */
 #include "jitreg.h"
 
+#include "debugger.h"
 #include "descriptor.h"
 #include "foreign.h"
 #include "group.h"
 #include "pack.h"
+#include "relocated_lines.h"
 #include "symfile.h"
 
 #include <errno.h>
@@ -40,6 +42,25 @@ int jitreg_listing_create(struct jitreg_template *template, const struct jitreg_
 	listing->debug.end = image->end;
 	*ret = listing;
 	return 0;
+}
+
+static void use_whole(struct jitreg_listing *listing)
+{
+	listing->debug.base.symfile_addr = listing->whole.bytes;
+	listing->debug.base.symfile_size = listing->whole.size;
+}
+
+int jitreg_listing_add_lines(struct jitreg_listing *listing)
+{
+	int r;
+
+	r = jitreg_relocated_lines_create(listing->template, listing->symfile.bytes, listing->debug.bias,
+					  &listing->whole);
+	if (!r)
+		use_whole(listing);
+	if (r == -ENOMEM)
+		jitreg_listing_destroy(listing);
+	return r == -ENOMEM ? r : 0; // without lines it is good, too
 }
 
 void jitreg_listing_destroy(struct jitreg_listing *listing)
@@ -95,7 +116,7 @@ static int create_first_listing(struct jitreg_entry *entry, const struct jitreg_
 	r = jitreg_listing_create(entry->template, image, &entry->listing);
 	if (r)
 		jitreg_template_release(entry->template);
-	return r;
+	return r || jitreg_debugger_find() != JITREG_DEBUGGER_LLDB ? r : jitreg_listing_add_lines(entry->listing);
 }
 
 int jitreg_register(const struct jitreg_image *image, struct jitreg_entry **ret)
@@ -205,8 +226,8 @@ static int create_whole(const struct jitreg_entry *entry, struct jitreg_template
 		jitreg_listing_destroy(*ret);
 		return r;
 	}
-	(*ret)->debug.base.symfile_addr = (*ret)->whole.bytes;
-	(*ret)->debug.base.symfile_size = (*ret)->whole.size;
+	use_whole(*ret);
+	(*ret)->has_types = true;
 	return 0;
 }
 
@@ -258,7 +279,7 @@ int jitreg_entry_set_dwarf(struct jitreg_entry *entry, bool whole, const char **
 					   "debuggers know nothing of the object now";
 		return -ENODATA;
 	}
-	if (whole == (entry->listing->whole.bytes != NULL))
+	if (whole == entry->listing->has_types)
 		return 0;
 	return whole ? add_dwarf(entry, reason) : remove_dwarf(entry, reason);
 }

@@ -7,7 +7,7 @@
  * file has DWARF, in the process and again in LLDB, for each copy: so it is made for
  * chosen copies, and taken back.
  *
- *     ELF header | section headers | contents of the small symfile | DWARF | names
+ *     ELF header | section headers | program headers | contents of the small symfile | DWARF | names
  *
  * The sections of the small symfile keep their numbers, to which symbols refer. Its dummy
  * .debug_info becomes the real one; its other sections of DWARF follow behind the last,
@@ -242,18 +242,21 @@ static void append_names(struct writer *w, const Elf64_Shdr *old_names)
 static int write_symfile(struct writer *w)
 {
 	Elf64_Shdr old_names;
+	uint64_t segments;
 	int r = read_symfile(w);
 
 	if (r)
 		return r;
 	old_names = w->shdrs[w->ehdr.e_shstrndx];
-	w->at = sizeof(w->ehdr) + w->count * sizeof(*w->shdrs);
+	w->at = segments = sizeof(w->ehdr) + w->count * sizeof(*w->shdrs);
+	append(w, w->from + w->ehdr.e_phoff, w->ehdr.e_phnum * sizeof(Elf64_Phdr)); // those of a pack
 	append_old_sections(w);
 	append_dwarf(w);
 	append_names(w, &old_names);
 	if (!w->to)
 		return 0;
 	w->ehdr.e_shoff = sizeof(w->ehdr);
+	w->ehdr.e_phoff = w->ehdr.e_phnum ? segments : 0;
 	w->ehdr.e_shnum = (Elf64_Half)w->count;
 	memcpy(w->to, &w->ehdr, sizeof(w->ehdr));
 	memcpy(w->to + sizeof(w->ehdr), w->shdrs, w->count * sizeof(*w->shdrs));

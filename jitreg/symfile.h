@@ -52,8 +52,11 @@ struct jitreg_template {
 	enum jitreg_symfile_kind kind;
 	struct jitreg_member *members; /**< Of a pack (pack.c), which has no path. */
 	size_t member_count;
+	bool with_lines; /**< A pack that LLDB gets lines in. */
 	struct jitreg_row *rows; /**< Those with an empty slot. */
 	struct jitreg_dwarf *dwarf; /**< NULL until somebody wants it (relocated.c). */
+	bool prepared; /**< Its lines have been looked for (prepare.c, under its mutex, too). */
+	struct jitreg_dwarf *lines; /**< The same (relocated_lines.c). */
 
 	/* Constant once built, but for the hold on the companions (packs.c). */
 	struct jitreg_companion companion;

@@ -322,6 +322,7 @@ void jitreg_template_destroy(struct jitreg_template *template)
 		jitreg_template_release(template->members[i].template);
 	free(template->members);
 	jitreg_dwarf_destroy(template->dwarf);
+	jitreg_dwarf_destroy(template->lines);
 	free(template->bytes);
 	free(template->path);
 	free(template);

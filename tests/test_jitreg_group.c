@@ -516,17 +516,6 @@ static void pack_many_images_have_two_symfiles(void **state)
 	assert_int_equal(jitreg_group_pack(groups[0]), 0);
 	assert_events(""); // nothing to do
 	util_watch_end();
-	assert_int_equal(jitreg_group_join(groups, 2), 0);
-	assert_int_equal(jitreg_count(), 1);
-	assert_ptr_equal(images[0][0].info.symfile, images[1][1].info.symfile);
-	// One of the others goes, so neither is joined any more.
-	jitreg_unregister(images[0][5].entry);
-	images[0][5].entry = NULL;
-	assert_int_equal(jitreg_count(), 4);
-	for (unsigned i = 0; i < 2; i++) {
-		assert_apart(images[i], 2);
-		assert_ptr_equal(images[i][1].info.symfile, images[i][2 * TRACED_MIN - 1].info.symfile);
-	}
 	// The oldest goes: the next one is no other for that.
 	jitreg_unregister(images[1][0].entry);
 	images[1][0].entry = NULL;

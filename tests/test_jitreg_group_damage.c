@@ -172,83 +172,6 @@ static void unregister_any_call_failing_forgets_the_rest_at_most(void **state)
 	assert_in_range(forgotten, 5, 1000);
 }
 
-static void pack_two(struct world *w, struct jitreg_group **groups)
-{
-	for (unsigned i = 0; i < 2; i++) {
-		world_pack(&w[i], i);
-		groups[i] = w[i].group;
-	}
-}
-
-/* Each group has what it had, or all have the new one. */
-static void join_any_call_failing_leaves_all_as_before(void **state)
-{
-	long at, refused = 0;
-
-	(void)state;
-	use_cache("nomem5");
-	for (at = 1; at < 2000; at++) {
-		size_t fds = util_fd_count();
-		struct jitreg_group *groups[2];
-		struct world w[2];
-		int r;
-
-		pack_two(w, groups);
-		call_count = 0;
-		fail_at = at;
-		r = jitreg_group_join(groups, 2);
-		fail_at = 0;
-		refused += r != 0;
-		for (unsigned i = 0; i < 2; i++)
-			assert_together(w[i].images, SIDE_BY_SIDE);
-		assert_int_equal(w[0].images[0].info.symfile == w[1].images[0].info.symfile, !r);
-		assert_int_equal(jitreg_count(), r ? 2 : 1);
-		world_leave(&w[0]);
-		world_leave(&w[1]);
-		assert_nothing_left();
-		assert_int_equal(util_fd_count(), fds);
-		if (call_count < at)
-			break;
-	}
-	assert_true(at < 2000);
-	assert_in_range(refused, 10, 1000);
-}
-
-/* Those that stay: each of them has all of its images described, or none. */
-static void close_joined_any_call_failing_forgets_the_others_at_most(void **state)
-{
-	long at, forgotten = 0;
-
-	(void)state;
-	use_cache("nomem6");
-	for (at = 1; at < 2000; at++) {
-		size_t fds = util_fd_count();
-		struct jitreg_group *groups[2];
-		struct world w[2];
-
-		pack_two(w, groups);
-		assert_int_equal(jitreg_group_join(groups, 2), 0);
-		call_count = 0;
-		fail_at = at;
-		jitreg_group_close(groups[0]);
-		fail_at = 0;
-		for (size_t i = 0; i < SIDE_BY_SIDE; i++) {
-			assert_null(w[0].images[i].info.symfile);
-			assert_ptr_equal(w[1].images[i].info.symfile, w[1].images[0].info.symfile);
-		}
-		assert_int_equal(jitreg_count(), w[1].images[0].info.symfile ? 1 : 0);
-		forgotten += !w[1].images[0].info.symfile;
-		world_leave(&w[0]);
-		world_leave(&w[1]);
-		assert_nothing_left();
-		assert_int_equal(util_fd_count(), fds);
-		if (call_count < at)
-			break;
-	}
-	assert_true(at < 2000);
-	assert_in_range(forgotten, 3, 1000);
-}
-
 /* The image has its DWARF or is where it was; the others are together, or forgotten. */
 static void set_dwarf_any_call_failing_forgets_the_others_at_most(void **state)
 {
@@ -333,8 +256,6 @@ int main(void)
 		cmocka_unit_test(register_lean_any_call_failing_does_with_less),
 		cmocka_unit_test(pack_any_call_failing_leaves_all_as_before),
 		cmocka_unit_test(unregister_any_call_failing_forgets_the_rest_at_most),
-		cmocka_unit_test(join_any_call_failing_leaves_all_as_before),
-		cmocka_unit_test(close_joined_any_call_failing_forgets_the_others_at_most),
 		cmocka_unit_test(set_dwarf_any_call_failing_forgets_the_others_at_most),
 		cmocka_unit_test(set_dwarf_away_any_call_failing_describes_it_still),
 	};

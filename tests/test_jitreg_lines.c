@@ -255,7 +255,7 @@ static void lines_are_those_of_the_whole_debug_information(void **state)
 
 		build("liblines.so", options[i]);
 		open_library(util_path("liblines.so"), &object, &m);
-		m.r = jitreg_lines_make(m.dwarf, NULL, &m.text, &m.lines);
+		m.r = jitreg_lines_make(m.dwarf, NULL, NULL, &m.text, &m.lines);
 		if (m.r)
 			fail_msg("%s: %d", options[i], m.r);
 		write_lines(object, &m, util_path("liblines.debug"));
@@ -276,7 +276,7 @@ static void lines_of_a_whole_python_are_small(void **state)
 	if (!debug.path)
 		skip();
 	open_library(debug.path, &object, &m);
-	assert_int_equal(jitreg_lines_make(m.dwarf, NULL, &m.text, &m.lines), 0);
+	assert_int_equal(jitreg_lines_make(m.dwarf, NULL, NULL, &m.text, &m.lines), 0);
 	write_lines(object, &m, util_path("libpython.debug"));
 	// All of it has 20 MB and more.
 	assert_in_range(m.lines.sections[JITREG_LINES_INFO].size, 100000, 600000);
@@ -295,7 +295,7 @@ static void lines_of_split_debug_information_are_none(void **state)
 	(void)state;
 	build("libsplit.so", "-g -O2 -gsplit-dwarf");
 	open_library(util_path("libsplit.so"), &object, &m);
-	assert_int_equal(jitreg_lines_make(m.dwarf, NULL, &m.text, &m.lines), -EOPNOTSUPP);
+	assert_int_equal(jitreg_lines_make(m.dwarf, NULL, NULL, &m.text, &m.lines), -EOPNOTSUPP);
 	jitreg_object_close(object);
 	deinit(&m);
 }
@@ -304,7 +304,7 @@ static void lines_of_split_debug_information_are_none(void **state)
 static void check_damaged(const struct made *m, const struct jitreg_part *text)
 {
 	struct jitreg_lines lines, copy = {0};
-	int r = jitreg_lines_make(m->dwarf, NULL, text, &lines);
+	int r = jitreg_lines_make(m->dwarf, NULL, NULL, text, &lines);
 
 	assert_true(r == 0 || r == -EOPNOTSUPP || r == -ENOEXEC);
 	if (!r) {
@@ -366,7 +366,7 @@ static void lines_with_sites_elsewhere_are_not_sound(void **state)
 	(void)state;
 	build("libsites.so", "-g -O2");
 	open_library(util_path("libsites.so"), &object, &m);
-	assert_int_equal(jitreg_lines_make(m.dwarf, NULL, &m.text, &m.lines), 0);
+	assert_int_equal(jitreg_lines_make(m.dwarf, NULL, NULL, &m.text, &m.lines), 0);
 	assert_true(jitreg_lines_are_sound(&m.lines));
 	site = (struct jitreg_lines_site *)m.lines.sites.data;
 	site->off = (uint32_t)m.lines.sections[site->section].size - 3;

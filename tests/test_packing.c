@@ -6,10 +6,10 @@
 #include "helpers.h"
 
 #include "../jitreg/jitreg.h"
+#include "../jitreg/library_lines.h"
 #include "../loader/elf/lock.h"
 #include "../loader/elf/ns.h"
 #include "../loader/elf/packing.h"
-#include "../loader/elf/place.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -278,6 +278,67 @@ int __wrap_jitreg_group_pack(struct jitreg_group *group)
 	return __real_jitreg_group_pack(group);
 }
 
+// In the place of libjitreg's, too: whether the loader's lock was held the first time that lines of a file were looked for.
+static bool lines_were_looked_for, lock_was_held;
+
+int __wrap_jitreg_library_lines_find(const struct jitreg_template *template, struct jitreg_lines *ret);
+int __real_jitreg_library_lines_find(const struct jitreg_template *template, struct jitreg_lines *ret);
+
+static void *try_lock(void *taken)
+{
+	*(bool *)taken = gorgon_trylock();
+	if (*(bool *)taken)
+		gorgon_unlock();
+	return NULL;
+}
+
+int __wrap_jitreg_library_lines_find(const struct jitreg_template *template, struct jitreg_lines *ret)
+{
+	pthread_t thread;
+	bool taken;
+
+	if (!lines_were_looked_for) {
+		assert_int_equal(pthread_create(&thread, NULL, try_lock, &taken), 0);
+		pthread_join(thread, NULL);
+		lock_was_held = !taken;
+	}
+	lines_were_looked_for = true;
+	return __real_jitreg_library_lines_find(template, ret);
+}
+
+// It takes long the first time, and others want the lock.
+static void lazy_lines_are_made_before_the_lock_is_taken(void **state)
+{
+	struct gorgon_ns *ns = create(GORGON_DEBUG_LAZY);
+
+	(void)state;
+	lines_were_looked_for = false;
+	test_open(ns, "libbasic.so");
+	assert_true(lines_were_looked_for);
+	assert_false(lock_was_held);
+	test_ns_destroy(ns);
+}
+
+// Those of the first eight, which need lines when the ninth comes.
+static void auto_lines_of_the_first_are_made_before_the_lock_is_taken(void **state)
+{
+	struct gorgon_ns *ns[FEW + 1];
+
+	(void)state;
+	lines_were_looked_for = false;
+	for (size_t i = 0; i < FEW; i++) {
+		ns[i] = create(GORGON_DEBUG_AUTO);
+		test_open(ns[i], "libtls.so");
+	}
+	assert_false(lines_were_looked_for);
+	ns[FEW] = create(GORGON_DEBUG_AUTO);
+	test_open(ns[FEW], "libbasic.so");
+	assert_true(lines_were_looked_for);
+	assert_false(lock_was_held);
+	for (size_t i = 0; i < FEW + 1; i++)
+		test_ns_destroy(ns[i]);
+}
+
 // The pause that is waited for grows with what packing takes, up to a limit.
 static void lazy_slow_packing_needs_longer_pauses(void **state)
 {
@@ -342,34 +403,6 @@ static void lazy_set_that_is_known_is_packed_at_once(void **state)
 	assert_last_is_apart(second);
 	test_ns_destroy(first);
 	test_ns_destroy(second);
-}
-
-// Nobody needs to load anything after the last of them.
-static void lazy_block_is_joined_when_its_last_namespace_comes(void **state)
-{
-	struct gorgon_ns *ns[GORGON_BLOCK_SIZE];
-
-	(void)state;
-	ns[0] = create_top(GORGON_DEBUG_LAZY);
-	make_quiet(ns[0]);
-	something_else_loads();
-	for (size_t i = 1; i < GORGON_BLOCK_SIZE; i++) {
-		ns[i] = create_top(GORGON_DEBUG_LAZY);
-		assert_described(ns[i], TOGETHER);
-		assert_int_equal(jitreg_count(), i + 1 < GORGON_BLOCK_SIZE ? i + 1 : 1);
-	}
-	for (size_t i = 0; i < GORGON_BLOCK_SIZE; i++)
-		assert_int_equal(ns[i]->first->debug.symfile, ns[0]->first->debug.symfile);
-	test_open(ns[3], "libbasic.so");
-	assert_last_is_apart(ns[3]);
-	assert_int_equal(jitreg_count(), 2);
-	make_quiet(ns[3]);
-	something_else_loads(); // it is not like the others now
-	assert_described(ns[3], TOGETHER);
-	assert_int_equal(jitreg_count(), GORGON_BLOCK_SIZE);
-	for (size_t i = 0; i < GORGON_BLOCK_SIZE; i++)
-		test_ns_destroy(ns[i]);
-	assert_int_equal(jitreg_count(), 0);
 }
 
 static void lazy_further_objects_are_packed_when_quiet_again(void **state)
@@ -582,7 +615,8 @@ int main(void)
 		cmocka_unit_test(lazy_namespace_about_to_load_is_left_alone),
 		cmocka_unit_test(lazy_time_of_packing_is_no_pause),
 		cmocka_unit_test(lazy_set_that_is_known_is_packed_at_once),
-		cmocka_unit_test(lazy_block_is_joined_when_its_last_namespace_comes),
+		cmocka_unit_test(lazy_lines_are_made_before_the_lock_is_taken),
+		cmocka_unit_test(auto_lines_of_the_first_are_made_before_the_lock_is_taken),
 		cmocka_unit_test(lazy_further_objects_are_packed_when_quiet_again),
 		cmocka_unit_test(lazy_object_with_dwarf_is_left_alone),
 		cmocka_unit_test(close_object_of_a_pack_leaves_the_others_packed),

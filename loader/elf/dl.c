@@ -179,6 +179,7 @@ static void *dl_open_for(uint64_t caller, const char *path, int flags, struct go
 	struct gorgon_open_opts opts = {.size = sizeof(opts)};
 	struct gorgon_object *requester, *object = NULL;
 	struct gorgon_error *err;
+	struct jitreg_prepared *prepared;
 	bool shared;
 
 	if (invalid_mode(flags)) {
@@ -190,7 +191,7 @@ static void *dl_open_for(uint64_t caller, const char *path, int flags, struct go
 		return ns;
 	opts.flags = (flags & RTLD_GLOBAL ? GORGON_OPEN_GLOBAL : 0) |
 		     (flags & RTLD_DEEPBIND ? GORGON_OPEN_DEEPBIND : 0);
-	gorgon_packing_lock(ns);
+	prepared = gorgon_packing_lock(ns, path);
 	requester = gorgon_ns_object_at(ns, caller);
 	err = gorgon_closure_shares(ns, path, requester, &shared);
 	if (!err && !shared && flags & RTLD_NOLOAD)
@@ -199,7 +200,7 @@ static void *dl_open_for(uint64_t caller, const char *path, int flags, struct go
 		err = gorgon_ns_load(ns, path, requester, &opts, &object);
 	if (object && flags & RTLD_NODELETE)
 		object->nodelete = true;
-	gorgon_unlock();
+	gorgon_packing_unlock(prepared);
 	if (err)
 		set_error_from(err);
 	else if (shared)

@@ -175,6 +175,7 @@ struct gorgon_error *gorgon_object_open_with(struct gorgon_ns *ns, const char *p
 					     const struct gorgon_open_opts *opts,
 					     struct gorgon_object **ret)
 {
+	struct jitreg_prepared *prepared;
 	struct gorgon_open_opts given;
 	struct gorgon_error *err = gorgon_sized_read("gorgon_open_opts", opts, &given, sizeof(given));
 
@@ -191,9 +192,9 @@ struct gorgon_error *gorgon_object_open_with(struct gorgon_ns *ns, const char *p
 						   "gorgon_open_opts: search has %s of namespace %lu, "
 						   "expected objects of namespace %lu",
 						   (*p)->path, (*p)->ns->debug.id, ns->debug.id);
-	gorgon_packing_lock(ns);
+	prepared = gorgon_packing_lock(ns, path);
 	err = gorgon_ns_load(ns, path, NULL, &given, ret);
-	gorgon_unlock();
+	gorgon_packing_unlock(prepared);
 	return err;
 }
 

@@ -6,11 +6,8 @@
 // namespaces they get slow, with hundreds of no use. So, in GORGON_DEBUG_AUTO:
 //
 //	few    up to FEW_NAMESPACES with up to FEW_OBJECTS: each object its own
-//	many   all objects of a namespace have one, without DWARF; scripts attach that to
-//	       the copies that matter. A namespace that there was then stays so
-//
-//	very   more than MANY_NAMESPACES, and of those that are side by side in a block and
-//	many   have the same objects: one for the block
+//	many   all objects of a namespace have one, with functions and lines; scripts attach the
+//	       whole DWARF to the copies that matter. A namespace that there was then stays so
 //
 // Packing a namespace after each object that it loads would be a lot of work for nothing.
 // Objects get symfiles of their own first, and when a namespace has been quiet for a while
@@ -42,7 +39,6 @@
 #include "error.h"
 #include "lock.h"
 #include "ns.h"
-#include "place.h"
 
 #include <errno.h>
 #include <jitreg.h>
@@ -50,15 +46,14 @@
 
 #define FEW_NAMESPACES 8
 #define FEW_OBJECTS    400
-#define MANY_NAMESPACES 128
 #define QUIET_NS       200000000u
 #define QUIET_MAX_NS   5000000000u
 #define RESTED_COUNT   256
 
 static struct gorgon_ns *first_waiting, *last_waiting;
-static enum { FEW, MANY, VERY_MANY } amount;
-static bool more; // than before: what is packed already can be packed further
-static bool many; // for the first time: what is there has symfiles with DWARF
+static bool many;
+static bool all_prepared; // what was loaded when there were few: its lines are made
+static bool were_few; // until now: what is there has symfiles with DWARF
 static uint64_t packing_ns; // how long the lock has been held for it
 static uint64_t quiet_ns = QUIET_NS;
 static uint64_t rested[RESTED_COUNT]; // sets of images at which namespaces were quiet, by their numbers
@@ -130,7 +125,7 @@ static bool is_packed(struct gorgon_ns *ns)
 	case GORGON_DEBUG_LAZY:
 		return true;
 	case GORGON_DEBUG_AUTO:
-		ns->lean |= amount != FEW;
+		ns->lean |= many;
 		return ns->lean;
 	default:
 		return false;
@@ -147,37 +142,6 @@ static void pack(struct gorgon_ns *ns)
 			      strerrordesc_np(-r) ?: "unknown error");
 }
 
-// Where all namespaces of a block are packed.
-static void join_block(struct gorgon_ns *ns)
-{
-	struct gorgon_ns *const *block = gorgon_place_find_block(ns);
-	struct jitreg_group *groups[GORGON_BLOCK_SIZE];
-	int r;
-
-	if (!block || (amount != VERY_MANY && ns->opts.debug != GORGON_DEBUG_LAZY))
-		return;
-	for (size_t i = 0; i < GORGON_BLOCK_SIZE; i++) {
-		if (!block[i] || !block[i]->jit_group || !is_packed(block[i]))
-			return;
-		groups[i] = block[i]->jit_group;
-	}
-	r = jitreg_group_join(groups, GORGON_BLOCK_SIZE);
-	if (r)
-		gorgon_ns_log(ns, "what debuggers see is not packed with its neighbours: %s",
-			      strerrordesc_np(-r) ?: "unknown error");
-}
-
-// All of the block that it is in.
-static bool is_quiet(const struct gorgon_ns *ns)
-{
-	struct gorgon_ns *const *block = gorgon_place_find_block(ns);
-
-	for (size_t i = 0; block && i < GORGON_BLOCK_SIZE; i++)
-		if (block[i] && block[i]->waiting)
-			return false;
-	return true;
-}
-
 static uint64_t pause_after(uint64_t took)
 {
 	uint64_t pause = 2 * took > quiet_ns / 2 ? 2 * took : quiet_ns / 2;
@@ -185,7 +149,7 @@ static uint64_t pause_after(uint64_t took)
 	return pause < QUIET_NS ? QUIET_NS : pause < QUIET_MAX_NS ? pause : QUIET_MAX_NS;
 }
 
-// The time that the pack took, without that of the block.
+// The time that it took.
 static uint64_t pack_now(struct gorgon_ns *ns)
 {
 	uint64_t start = gorgon_now(), took;
@@ -193,9 +157,7 @@ static uint64_t pack_now(struct gorgon_ns *ns)
 	leave_queue(ns);
 	pack(ns);
 	took = gorgon_now() - start;
-	if (is_quiet(ns))
-		join_block(ns);
-	packing_ns += gorgon_now() - start;
+	packing_ns += took;
 	return took;
 }
 
@@ -225,37 +187,55 @@ static void pack_early(struct gorgon_ns *ns)
 	packing_ns += gorgon_now() - start;
 }
 
-// All wait before the first is packed: a block is joined when none of it does any more.
 static void pack_anew(void)
 {
-	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns; ns = gorgon_ns_next(ns))
-		join_queue(ns);
 	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns; ns = gorgon_ns_next(ns)) {
+		join_queue(ns);
 		if (is_packed(ns) && has_rested(ns))
 			pack_now(ns);
-		else if (is_packed(ns) && many)
+		else if (is_packed(ns))
 			pack_early(ns);
 	}
-	more = many = false;
+	were_few = false;
 }
 
 // Also in the middle of a load, when nothing can be packed.
 static void count(void)
 {
 	const struct gorgon_debug_root *root = &gorgon_debug_root;
-	bool few = root->ns_count <= FEW_NAMESPACES && root->object_count <= FEW_OBJECTS;
-	unsigned before = amount;
+	bool before = many;
 
-	amount = few ? FEW : root->ns_count <= MANY_NAMESPACES ? MANY : VERY_MANY;
-	more |= amount > before;
-	many |= amount > before && before == FEW;
+	many = root->ns_count > FEW_NAMESPACES || root->object_count > FEW_OBJECTS;
+	were_few |= many && !before;
+	all_prepared &= many;
 }
 
-void gorgon_packing_lock(struct gorgon_ns *ns)
+struct jitreg_prepared *gorgon_packing_lock(struct gorgon_ns *ns, const char *path)
 {
+	struct jitreg_prepared *prepared = NULL;
+	bool lean, all;
+
 	__atomic_add_fetch(&ns->about_to_load, 1, __ATOMIC_RELAXED);
 	gorgon_lock();
+	lean = gorgon_packing_is_lean(ns);
+	all = many && !all_prepared;
+	all_prepared |= many;
+	gorgon_unlock();
+	if (all)
+		jitreg_prepare_registered();
+	// A path that is searched for is found under the lock. What fails here fails there.
+	if (path && *path == '/' && ns->opts.debug != GORGON_DEBUG_OFF &&
+	    jitreg_prepare(path, lean ? JITREG_LEAN : 0, &prepared))
+		prepared = NULL;
+	gorgon_lock();
 	__atomic_sub_fetch(&ns->about_to_load, 1, __ATOMIC_RELAXED);
+	return prepared;
+}
+
+void gorgon_packing_unlock(struct jitreg_prepared *prepared)
+{
+	gorgon_unlock();
+	jitreg_prepared_destroy(prepared);
 }
 
 bool gorgon_packing_is_lean(struct gorgon_ns *ns)
@@ -279,7 +259,7 @@ struct gorgon_error *gorgon_packing_list(struct gorgon_ns *ns)
 void gorgon_packing_changed(struct gorgon_ns *ns)
 {
 	count();
-	if (more)
+	if (were_few)
 		pack_anew();
 	ns->changed_at = free_time();
 	if (is_packed(ns) && has_rested(ns))

@@ -7,9 +7,15 @@
 
 struct gorgon_error;
 struct gorgon_ns;
+struct jitreg_prepared;
 
-/* Take the lock in order to load something into @ns: it is not quiet while it waits. */
-void gorgon_packing_lock(struct gorgon_ns *ns);
+/*
+ * Take the lock in order to load a file into @ns, which is not quiet while it waits. What debuggers are told of
+ * the file is made before, since that can take long. The file may be any, or none; the result is for
+ * gorgon_packing_unlock() after the load.
+ */
+struct jitreg_prepared *gorgon_packing_lock(struct gorgon_ns *ns, const char *path);
+void gorgon_packing_unlock(struct jitreg_prepared *prepared);
 
 /* All of these: the lock is held. */
 

@@ -121,13 +121,3 @@ void gorgon_place_drop_ns(struct gorgon_ns *ns)
 		owners[(ns->zone - zones) / GORGON_ZONE_SIZE] = NULL;
 	ns->zone = 0;
 }
-
-struct gorgon_ns *const *gorgon_place_find_block(const struct gorgon_ns *ns)
-{
-	size_t i;
-
-	if (!ns->zone)
-		return NULL;
-	i = (ns->zone - zones) / GORGON_ZONE_SIZE;
-	return &owners[i - i % GORGON_BLOCK_SIZE];
-}

@@ -13,20 +13,11 @@
 #define GORGON_ZONE_COUNT 8192
 #endif
 
-/* Zones side by side that debuggers can be told of with one description (packing.c). */
-#define GORGON_BLOCK_SIZE 32
-
-_Static_assert(GORGON_ZONE_COUNT % GORGON_BLOCK_SIZE == 0, "whole blocks");
-
 struct gorgon_image;
 struct gorgon_ns;
 
 /* The address for the first page of @image in @ns, or 0: anywhere. The lock is held. */
 uint64_t gorgon_place_find(struct gorgon_ns *ns, struct gorgon_image *image);
-
-/* The owners of the GORGON_BLOCK_SIZE zones of the block that @ns is in, or NULL: it has no zone. Those of
- * free zones are NULL. The lock is held. */
-struct gorgon_ns *const *gorgon_place_find_block(const struct gorgon_ns *ns);
 
 /* What they had is free for others; nothing when they had none. The lock is held. */
 void gorgon_place_drop_image(struct gorgon_image *image);

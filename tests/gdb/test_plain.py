@@ -34,6 +34,7 @@ int ctor_size(void)
 
 
 MANY = 20
+HUNDREDS = 160
 MODULE = """
 static int many_total;
 static int many_static(int n)
@@ -341,11 +342,14 @@ class Many(Case):
             harness.GORGON, "run", "-n", MANY, "-c", code)
         ask = ["break many_static", f"break many.c:{cls.after}", f"break timemodule.c:{sleep_line()}",
                "thread apply all bt"]
-        with harness.Background(harness.GORGON, "run", "-n", MANY, "-c",
-                                code + "; sys.stdout.write('ready\\n'); sys.stdout.flush(); time.sleep(600)",
+        sleep = code + "; sys.stdout.write('ready\\n'); sys.stdout.flush(); time.sleep(600)"
+        with harness.Background(harness.GORGON, "run", "-n", MANY, "-c", sleep,
                                 until=rf"(?s)(ready.*){{{MANY}}}", asleep=MANY) as host:
             made = harness.run("gcore", "-o", core, host.pid)
             cls.attached = harness.gdb(ask, options=["-p", str(host.pid)])
+        with harness.Background(harness.GORGON, "run", "-n", HUNDREDS, "-c", sleep,
+                                until=rf"(?s)(?>.*?ready){{{HUNDREDS}}}", asleep=HUNDREDS) as others:
+            cls.hundreds = harness.gdb(ask, options=["-p", str(others.pid)])
         assert made.returncode == 0, made.stderr
         cls.core = harness.gdb(ask, options=[harness.GORGON, f"{core}.{host.pid}"])
 
@@ -366,12 +370,12 @@ class Many(Case):
         self.assertIn("exited normally", self.live)
         self.assert_quiet(self.live)
 
-    def check(self, output):
+    def check(self, output, count=MANY):
         for number, where in ((1, "many_static"), (2, f"many.c:{self.after}"), (3, "timemodule.c:")):
-            self.assertRegex(output, rf"(?m)^Breakpoint {number} at 0x\w+: {re.escape(where)}.*\({MANY} locations\)")
+            self.assertRegex(output, rf"(?m)^Breakpoint {number} at 0x\w+: {re.escape(where)}.*\({count} locations\)")
         backtraces = session.threads(output)
         sleeping = [text for text in backtraces.values() if "_PyEval_EvalFrameDefault" in text]
-        self.assertEqual(len(sleeping), MANY, output)
+        self.assertEqual(len(sleeping), count, output)
         for text in sleeping:
             self.assertRegex(text, r"(?m)^#\d+ .*\btime_sleep \(.*\) at \S*timemodule\.c:\d+$")
             self.assertRegex(text, r"(?m)^#\d+ .*\b_PyEval_EvalFrameDefault \(.*\) at \S*ceval\.c:\d+$")
@@ -379,6 +383,9 @@ class Many(Case):
 
     def test_attached_has_lines_of_each(self):
         self.check(self.attached)
+
+    def test_attached_to_hundreds_has_lines_of_each(self):
+        self.check(self.hundreds, HUNDREDS)
 
     def test_core_has_lines_of_each(self):
         self.check(self.core)

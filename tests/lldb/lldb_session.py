@@ -75,8 +75,8 @@ def threads(output):
 
 
 def whose(addresses, pc, offset=0):
-    """The interpreter whose PyList_Append, as the host has printed it, is offset before pc; or None."""
-    return next((n for n, a in addresses.items() if a + offset == pc), None)
+    """The interpreter whose PyList_Append, as the host has printed it, is offset before pc, or that and a prologue; or None."""
+    return next((n for n, a in addresses.items() if 0 <= pc - a - offset < 64), None)
 
 
 def complaints(output):

@@ -159,7 +159,7 @@ class Attached(session.Case):
     def test_taken_back(self):
         self.assertRegex(self.back, r"\n\d+ objects have small symfiles\.\n")
         for i, text in self.parts(self.back, "bt").items():
-            self.assertRegex(text, rf"libledger\.so \[interp {i}\]`ledger_wait( \+ \d+)?\n")
+            self.assertRegex(text, rf"libledger\.so \[interp {i}\]`ledger_wait at ledger\.c:{self.line}\n")
         self.assertRegex(self.back, rf"\n{COUNT} interpreters, \d+ objects: no problems\.\n")
 
     def test_core_is_refused(self):
@@ -167,7 +167,9 @@ class Attached(session.Case):
                          r"a core does not run; without --dwarf lldb reads the files\n")
 
     def test_no_complaints(self):
-        for output in (self.attached, self.back, self.core):
+        # With lines only lldb says that of "frame variable".
+        back = re.sub("error: no variable information is available in debug info for this compile unit\n", "", self.back)
+        for output in (self.attached, back, self.core):
             self.assert_clean(output)
 
 
@@ -222,9 +224,9 @@ class Stripped(session.Case):
         with tempfile.TemporaryDirectory() as folder:
             host = harness.copy_stripped(folder)
             output = harness.lldb(["breakpoint set -n gorgon_interp_destroy", "run",
-                                   "gorgon symbols --dwarf 1 libpython", "gorgon whose time_sleep", "kill"],
-                                  host, "-n", str(COUNT), "pass", script=True)
-        self.assertRegex(output, rf"\n0x\w+: interpreter 1, {harness.SONAME_RE}, time_sleep\+0, "
+                                   "gorgon symbols --dwarf 0 libpython", "gorgon whose time_sleep", "kill"],
+                                  host, "-n", "1", "pass", script=True)
+        self.assertRegex(output, rf"\n0x\w+: interpreter 0, {harness.SONAME_RE}, time_sleep\+0, "
                          r"timemodule\.c:\d+\n")
         self.assert_clean(output)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""lldb as it is, without the scripts: exported names and whole backtraces in every copy."""
+"""lldb as it is, without the scripts: functions, lines and whole backtraces in every copy."""
 
 import os
 import re
@@ -60,9 +60,10 @@ class Live(Case):
         self.assertTrue(session.ended(self.output), self.output[-500:])
         self.assert_quiet(self.output)
 
-    def test_function_by_name_stops_at_the_address_of_each_copy(self):
+    def test_function_by_name_stops_at_the_same_place_of_each_copy(self):
         self.assertEqual(len(self.addresses), COUNT)
-        self.assertEqual(sorted(stop.pc for stop in self.appends), sorted(self.addresses.values()))
+        offsets = {stop.pc - self.addresses[self.interps[stop.lwp]] for stop in self.appends}
+        self.assertEqual(len(offsets), 1)
         self.assertEqual(sorted(self.interps.values()), list(range(COUNT)))
 
     def test_backtrace_goes_from_private_code_to_the_start_of_the_thread(self):
@@ -84,6 +85,46 @@ class Live(Case):
             self.assertEqual(found[0], "PyInit__decimal")
             self.assertIn("_PyEval_EvalFrameDefault", found)
             self.assert_bottom(stop.output["bt"])
+
+
+@harness.needs_lldb
+class Lines(Case):
+    """Of what is registered while lldb looks on: a static function, a file and line, steps, backtraces; with symfiles
+    of their own, and with those that take their place when there are many interpreters."""
+
+    def check(self, count):
+        line = session.libpython_symbol("time_sleep")[1]
+        output = harness.lldb(
+            ["breakpoint set -n time_sleep", f"breakpoint set -f timemodule.c -l {line}",
+             session.DRIVER, "run", session.drive({1: ["bt", "breakpoint list 1", "breakpoint list 2"], 2: []})],
+            harness.GORGON, "run", "-n", str(count), "-c", "import time; time.sleep(0.01)")
+        stops = session.stops(output, 1)
+        for number in 1, 2:
+            self.assertEqual(len({stop.pc for stop in session.stops(output, number)}), count, output)
+        for stop in stops:
+            lines = re.findall(r"frame #\d+: 0x\w+ JIT\(0x\w+\)`(\S+) at (\w+\.[ch]):\d+", stop.output["bt"])
+            self.assertEqual(lines[0], ("time_sleep", "timemodule.c"), stop.output["bt"])
+            self.assertIn(("_PyEval_EvalFrameDefault", "ceval.c"), lines)
+            self.assertIn("start_thread", session.functions(stop.output["bt"]))
+        for name in "breakpoint list 1", "breakpoint list 2":
+            listed = re.findall(r"where = JIT\(0x\w+\)`time_sleep .*at timemodule\.c:\d+, address = (0x\w+)",
+                                stops[-1].output[name])
+            self.assertEqual(len(set(listed)), count, stops[-1].output[name])
+        self.assertTrue(session.ended(output), output[-500:])
+        self.assert_quiet(output)
+
+    def test_steps(self):
+        output = harness.lldb(["breakpoint set -n time_sleep", "run", "next", "finish"],
+                              harness.GORGON, "run", "-n", "1", "-c", "import time; time.sleep(0.01)")
+        self.assertRegex(output, r"stop reason = step over\n.*`time_sleep at timemodule\.c:\d+")
+        self.assertRegex(output, r"stop reason = step out\n.*`cfunction_vectorcall_O(\.\w+)* .*at \w+\.[ch]:\d+")
+        self.assert_quiet(output)
+
+    def test_three(self):
+        self.check(COUNT)
+
+    def test_twelve(self):
+        self.check(12)
 
 
 @harness.needs_lldb
@@ -126,14 +167,16 @@ class Destroyed(Case):
              session.DRIVER, "run", session.drive({1: ["once"], 2: ["breakpoint list 1"], 3: ["breakpoint list 1"]})],
             harness.HOST, "-n", str(COUNT), "-d", "1", "-a", session.code())
         addresses = harness.host_addresses(output)
-        listed = [{int(a, 16) for a in re.findall(r"address = (0x\w+), resolved", stop.output["breakpoint list 1"])}
+        # A new interpreter can be where one was that has gone, so addresses are compared.
+        listed = [{addresses[session.whose(addresses, int(a, 16))]
+                   for a in re.findall(r"address = (0x\w+), resolved", stop.output["breakpoint list 1"])}
                   for stop in session.stops(output, 2, 3)]
         expected = [{addresses[i] for i in living} for living in ((0, 1, 2), (0, 2), (0, 2, 3))]
         self.assertEqual(len(listed), 3, output)
         self.assertEqual(listed[:2], expected[:2])
         # Interpreters that have run keep their location, which was disabled at its stop.
         self.assertIn(addresses[3], listed[2])
-        self.assertEqual({stop.pc for stop in session.stops(output, 1)}, expected[2])
+        self.assertEqual({addresses[session.whose(addresses, stop.pc)] for stop in session.stops(output, 1)}, expected[2])
         self.assertTrue(session.ended(output), output[-500:])
         self.assert_quiet(output)
 

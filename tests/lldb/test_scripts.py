@@ -90,10 +90,11 @@ class Names(session.Case):
 
     def test_whose_names_interpreter_library_and_function(self):
         for i, stop in self.appends.items():
-            self.assertEqual(stop.output["gorgon whose $pc"],
-                             f"{stop.pc:#x}: interpreter {i}, {session.PYTHON}, PyList_Append+0\n")
-        self.assertEqual(self.start["gorgon whose PyList_Append"], "".join(
-            f"{self.addresses[i]:#x}: interpreter {i}, {session.PYTHON}, PyList_Append+0\n" for i in EVERY))
+            self.assertRegex(stop.output["gorgon whose $pc"], rf"^{stop.pc:#x}: interpreter {i}, {harness.SONAME_RE}, "
+                             rf"PyList_Append\+{stop.pc - self.addresses[i]:#x}, \w+\.[ch]:\d+\n$")
+        self.assertRegex(self.start["gorgon whose PyList_Append"], "^" + "".join(
+            rf"{self.addresses[i]:#x}: interpreter {i}, {harness.SONAME_RE}, PyList_Append\+0, listobject\.c:\d+\n"
+            for i in EVERY) + "$")
         self.assertEqual(self.start["gorgon whose 1"], "0x1 is in no private object\n")
 
     def test_labels_of_private_frames_only(self):

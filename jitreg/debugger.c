@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Who traces this process: the kernel names the tracer in /proc/self/status, and the tracer's name is in its
+ * own folder there. LLDB traces through lldb-server, also the LLDB of an editor.
+ *
+ * To ask takes 8 us. The answer holds for that moment: debuggers come and go.
+ */
+#define _GNU_SOURCE 1
+#include "debugger.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The start of a small file, as a string. */
+static bool read_text(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (n < 0)
+		return false;
+	text[n] = '\0';
+	return true;
+}
+
+static enum jitreg_debugger find_by_number(long number)
+{
+	char path[48], name[32];
+
+	snprintf(path, sizeof(path), "/proc/%ld/comm", number);
+	return read_text(path, name, sizeof(name)) && !strncmp(name, "lldb", 4) ? JITREG_DEBUGGER_LLDB :
+									      JITREG_DEBUGGER_OTHER;
+}
+
+enum jitreg_debugger jitreg_debugger_find(void)
+{
+	static const char label[] = "\nTracerPid:\t";
+	char text[2048];
+	const char *found;
+	long number;
+
+	if (!read_text("/proc/self/status", text, sizeof(text)) || !(found = strstr(text, label)))
+		return JITREG_DEBUGGER_OTHER;
+	number = strtol(found + strlen(label), NULL, 10);
+	return number ? find_by_number(number) : JITREG_DEBUGGER_NONE;
+}

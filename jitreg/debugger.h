@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Who traces this process. See debugger.c. Internal to jitreg. */
+#ifndef JITREG_DEBUGGER_H
+#define JITREG_DEBUGGER_H
+
+enum jitreg_debugger {
+	JITREG_DEBUGGER_NONE,
+	JITREG_DEBUGGER_LLDB,
+	JITREG_DEBUGGER_OTHER, /**< Or it cannot be told whether there is one. */
+};
+
+enum jitreg_debugger jitreg_debugger_find(void);
+
+#endif

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What registering a file takes long for, done before: a loader registers with its lock held, and everybody who
+ * wants to load, look up or unwind waits for that lock.
+ *
+ * Long are: reading the file's symbols and unwind data, the checksum of a file that is referred to by name (which
+ * reads all of it), and making the lines of a library that no process of this user has made yet (0.3 s for
+ * libpython). All of it stays with the template of the file, or in the cache on disk.
+ *
+ * Lines are made by one thread at a time: others that need the same ones find them then.
+ */
+#define _GNU_SOURCE 1
+#include "jitreg.h"
+
+#include "descriptor.h"
+#include "library_lines.h"
+#include "symfile.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+struct jitreg_prepared {
+	struct jitreg_template *template;
+};
+
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&making);
+}
+
+static void after_fork(void)
+{
+	pthread_mutex_unlock(&making);
+}
+
+/* After the handlers of descriptor.c, so that this mutex is taken before that lock, as below. */
+__attribute__((constructor(102))) static void install_fork_handlers(void)
+{
+	pthread_atfork(before_fork, after_fork, after_fork);
+}
+
+static void make_lines(struct jitreg_template *template)
+{
+	struct jitreg_lines lines;
+
+	pthread_mutex_lock(&making);
+	if (!template->prepared) {
+		jitreg_library_lines_find(template, &lines); // what fails now fails later, too
+		jitreg_lines_deinit(&lines);
+		jitreg_lock();
+		template->prepared = true;
+		jitreg_unlock();
+	}
+	pthread_mutex_unlock(&making);
+}
+
+static struct jitreg_template *hold_unprepared(void)
+{
+	struct jitreg_template *t;
+
+	jitreg_lock();
+	for (t = jitreg_template_first(); t && (t->prepared || t->kind == JITREG_SYMFILE_PACK);)
+		t = t->next;
+	if (t)
+		t->ref_count++;
+	jitreg_unlock();
+	return t;
+}
+
+void jitreg_prepare_registered(void)
+{
+	struct jitreg_template *template;
+
+	while ((template = hold_unprepared())) {
+		make_lines(template);
+		jitreg_template_release(template);
+	}
+}
+
+int jitreg_prepare(const char *path, uint32_t flags, struct jitreg_prepared **ret)
+{
+	bool is_lean = flags & JITREG_LEAN;
+	struct jitreg_prepared *prepared = calloc(1, sizeof(*prepared));
+	int r = prepared ? 0 : -ENOMEM;
+
+	if (!r)
+		r = jitreg_template_acquire(path, -1, is_lean ? JITREG_SYMFILE_LEAN : JITREG_SYMFILE_FULL,
+					    &prepared->template);
+	if (r) {
+		free(prepared);
+		return r;
+	}
+	if (is_lean)
+		make_lines(prepared->template);
+	*ret = prepared;
+	return 0;
+}
+
+void jitreg_prepared_destroy(struct jitreg_prepared *prepared)
+{
+	if (prepared)
+		jitreg_template_release(prepared->template);
+	free(prepared);
+}

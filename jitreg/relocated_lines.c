@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Symfiles with functions and lines inside: what plain LLDB needs for breakpoints by file and line, for static functions
+ * and for steps.
+ *
+ * GDB finds the lines of a pack in its companion, and of a single library in the library's DWARF. LLDB takes
+ * neither: it wants addresses that are final. So each symfile that is made while LLDB traces this process
+ * has the lines of lines.c inside, some 2 MB for a copy of libpython. No other process pays for it.
+ *
+ * What was registered before LLDB attached has names only. A script, or jitreg_entry_set_dwarf(), adds
+ * the DWARF of chosen copies.
+ */
+#include "relocated_lines.h"
+
+#include "descriptor.h"
+#include "library_lines.h"
+#include "pack.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int add_library(struct jitreg_lines *lines, const struct jitreg_template *library, uint64_t delta)
+{
+	struct jitreg_lines more;
+	int r = jitreg_library_lines_find(library, &more);
+
+	if (!r)
+		r = jitreg_lines_append(lines, &more, delta);
+	jitreg_lines_deinit(&more);
+	return r;
+}
+
+static int read_lines(const struct jitreg_template *template, struct jitreg_dwarf **ret)
+{
+	struct jitreg_lines lines = {0};
+	int r = template->members ? 0 : add_library(&lines, template, 0);
+
+	for (size_t i = 0; !r && i < template->member_count; i++)
+		r = add_library(&lines, template->members[i].template, template->members[i].delta);
+	if (!r)
+		r = jitreg_lines_make_dwarf(&lines, ret);
+	jitreg_lines_deinit(&lines);
+	return r;
+}
+
+/* Outside the lock, as templates are built: a thread that was faster wins. */
+static int find_lines(struct jitreg_template *template, const struct jitreg_dwarf **ret)
+{
+	struct jitreg_dwarf *lines;
+	int r;
+
+	jitreg_lock();
+	*ret = template->lines;
+	jitreg_unlock();
+	if (*ret)
+		return 0;
+	r = read_lines(template, &lines);
+	if (r)
+		return r;
+	jitreg_lock();
+	if (!template->lines) {
+		template->lines = lines;
+		lines = NULL;
+	}
+	*ret = template->lines;
+	jitreg_unlock();
+	jitreg_dwarf_destroy(lines);
+	return 0;
+}
+
+int jitreg_relocated_lines_create(struct jitreg_template *template, const void *symfile, uint64_t bias,
+				  struct jitreg_relocated *ret)
+{
+	const struct jitreg_dwarf *lines;
+	int r = find_lines(template, &lines);
+
+	return r ? r : jitreg_relocated_create(symfile, lines, bias, ret);
+}
