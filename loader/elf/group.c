@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include "group.h"
 #include "closure.h"
+#include "destroy.h"
 #include "error.h"
 #include "publish.h"
 #include "search.h"

@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: MIT
 // An object becomes known to its namespace, the unwinder and debuggers; and the way back.
-//
-// gorgon_object_destroy() undoes the steps in reverse from whatever state was reached, so that it
-// serves rollback of a failed load and regular unload alike.
 
 #define _GNU_SOURCE
 #include "publish.h"
 #include "error.h"
-#include "fork.h"
 #include "lock.h"
-#include "map.h"
 #include "ns.h"
-#include "own_file.h"
 #include "packing.h"
 #include "registrar.h"
-#include "tls.h"
 #include "unwind.h"
 
 #include <errno.h>
@@ -220,23 +213,11 @@ void gorgon_object_link_foreign(struct gorgon_object *object)
 	object->state = GORGON_OBJECT_LINKED;
 }
 
-void gorgon_object_destroy(struct gorgon_object *object)
+void gorgon_object_unlink(struct gorgon_object *object)
 {
-	if (!object)
-		return;
-	if (object->state >= GORGON_OBJECT_LINKED) {
-		gorgon_registrar_destroy(object);
-		if (object->jit)
-			forget_symfile(object);
-		remove_from_ns(object);
-		gorgon_unwind_unregister(object);
-	}
-	if (object->ns)
-		gorgon_unique_forget(&object->ns->uniques, object);
-	gorgon_fork_drop(object);
-	gorgon_own_file_close(object);
-	gorgon_tls_module_destroy(object);
-	if (!object->debug.link_map)
-		gorgon_unmap(object);
-	gorgon_object_free(object);
+	gorgon_registrar_destroy(object);
+	if (object->jit)
+		forget_symfile(object);
+	remove_from_ns(object);
+	gorgon_unwind_unregister(object);
 }

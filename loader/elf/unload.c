@@ -8,6 +8,7 @@
 // finalised in reverse order of initialisation, and all of it before the first is unmapped.
 
 #include "unload.h"
+#include "destroy.h"
 #include "init.h"
 #include "ns.h"
 #include "publish.h"

@@ -17,6 +17,7 @@
 #define _GNU_SOURCE
 #include "linked.h"
 #include "../elf/clock.h"
+#include "../elf/destroy.h"
 #include "../elf/error.h"
 #include "../elf/keys.h"
 #include "../elf/lock.h"
