@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Whether the code keeps to the floors of docs/architecture.md: a file uses files of its own folder and of floors below, and
+no files use each other in a circle. Usage: architecture.py DOCUMENT OBJECTS [PYTHON-PACKAGE...]
+
+What a file uses is read from the symbol tables of the object files (calls, data and addresses alike), and from the imports
+of the debuggers' scripts. A file and its assembly (children_x86_64.S beside children.c) count as one file."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+
+
+def floors_of(document):
+    """The folders in the block of the document that begins with ```floors, the lowest first."""
+    with open(document) as file:
+        block = re.search(r"^```floors\n(.*?)^```", file.read(), re.M | re.S)
+    if not block:
+        raise SystemExit(f"{document}: no block ```floors")
+    return [line.split()[0] for line in block[1].splitlines() if line.strip()]
+
+
+def object_uses(folder):
+    """{file: {other file: a symbol of the other file that the first one refers to}}"""
+    files, wanted, defined = {}, {}, {}
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            if name.endswith(".o"):
+                path = os.path.join(parent, name)
+                files[path] = re.sub(r"(_x86_64)?_asm$", "", os.path.relpath(path, folder)[:-2])
+    for path, file in files.items():
+        for line in subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout.splitlines():
+            *_, kind, symbol = line.split()
+            if kind == "U":
+                wanted.setdefault(file, set()).add(symbol)
+            elif kind in "TDBRVWC":
+                defined[symbol] = file
+    uses = {file: {} for file in files.values()}
+    for file, symbols in wanted.items():
+        for symbol in sorted(symbols):
+            if defined.get(symbol, file) != file:
+                uses[file].setdefault(defined[symbol], symbol)
+    return uses
+
+
+def python_uses(package):
+    """The same of the modules of a Python package, by their imports."""
+    uses = {}
+    for name in os.listdir(package):
+        if name.endswith(".py"):
+            with open(os.path.join(package, name)) as file:
+                tree = ast.parse(file.read())
+            found = uses.setdefault(name[:-3], {})
+            for node in ast.walk(tree):
+                if isinstance(node, ast.ImportFrom) and node.level == 1:
+                    for module in [node.module] if node.module else [alias.name for alias in node.names]:
+                        found.setdefault(module.split(".")[0], "import")
+    return {file: {other: why for other, why in found.items() if other in uses and other != file}
+            for file, found in uses.items()}
+
+
+def circles(uses):
+    """Lists of files that use each other in a circle (Tarjan's strongly connected components)."""
+    order, low, stack, found = {}, {}, [], []
+
+    def visit(file):
+        order[file] = low[file] = len(order)
+        stack.append(file)
+        for other in uses.get(file, {}):
+            if other not in order:
+                visit(other)
+                low[file] = min(low[file], low[other])
+            elif other in stack:
+                low[file] = min(low[file], order[other])
+        if low[file] == order[file]:
+            circle = stack[stack.index(file):]
+            del stack[stack.index(file):]
+            if len(circle) > 1:
+                found.append(sorted(circle))
+
+    for file in sorted(uses):
+        if file not in order:
+            visit(file)
+    return found
+
+
+def floor_problems(uses, floors):
+    houses = {floor.split("/")[0] for floor in floors}
+    for file in sorted(uses):
+        floor = os.path.dirname(file)
+        if floor.split("/")[0] not in houses:
+            continue  # a test's
+        if floor not in floors:
+            yield f"{file}: no floor {floor}/ in the document"
+            continue
+        for other, symbol in sorted(uses[file].items()):
+            above = os.path.dirname(other)
+            if above in floors and floors.index(above) > floors.index(floor):
+                yield f"{file} uses {symbol} of {other}, which is on a higher floor"
+
+
+def circle_problems(uses):
+    for circle in circles(uses):
+        edges = [f"{file} uses {other} ({symbol})" for file in circle
+                 for other, symbol in sorted(uses[file].items()) if other in circle]
+        yield f"a circle of {len(circle)} files: " + "; ".join(edges)
+
+
+def main(document, objects, *packages):
+    uses = {file: found for file, found in object_uses(objects).items() if not file.startswith("tests/")}
+    if not uses:
+        raise SystemExit(f"{objects}: no object files")
+    problems = [*floor_problems(uses, floors_of(document)), *circle_problems(uses)]
+    for package in packages:
+        problems += circle_problems(python_uses(package))
+    for problem in problems:
+        print(problem)
+    return bool(problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

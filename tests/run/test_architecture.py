@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""tests/architecture.py: the code keeps to the floors of docs/architecture.md, and code that does not is found."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+
+import architecture
+from harness import BUILD, ROOT, run
+
+DOCUMENT = os.path.join(ROOT, "docs", "architecture.md")
+FLOORS = "# Text\n\n```floors\ncode/low    what is below\ncode/high   what is above\n```\n"
+
+
+class Architecture(unittest.TestCase):
+    def check(self, sources, packages=()):
+        """What the script says of {file: C source}."""
+        with tempfile.TemporaryDirectory() as folder:
+            document = os.path.join(folder, "architecture.md")
+            with open(document, "w") as file:
+                file.write(FLOORS)
+            for name, source in sources.items():
+                path = os.path.join(folder, "obj", name)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                subprocess.run(["cc", "-xc", "-c", "-o", path + ".o", "-"], input=source, text=True, check=True)
+            for name, source in packages:
+                with open(os.path.join(folder, name), "w") as file:
+                    file.write(source)
+            result = run("python3", os.path.join(ROOT, "tests", "architecture.py"), document, os.path.join(folder, "obj"),
+                         *([folder] if packages else []))
+        return result.returncode, result.stdout
+
+    def test_the_code_keeps_to_its_floors(self):
+        packages = [os.path.join(ROOT, debugger, f"gorgon_{debugger}") for debugger in ("gdb", "lldb")]
+        result = run("python3", os.path.join(ROOT, "tests", "architecture.py"), DOCUMENT, os.path.join(BUILD, "obj"), *packages)
+        self.assertEqual((result.stdout, result.returncode), ("", 0))
+
+    def test_each_floor_of_the_document_is_a_folder(self):
+        for floor in architecture.floors_of(DOCUMENT):
+            self.assertTrue(os.path.isdir(os.path.join(ROOT, floor)), floor)
+
+    def test_a_call_upwards_is_told(self):
+        self.assertEqual(self.check({"code/low/a": "void b(void); void a(void) { b(); }", "code/high/b": "void b(void) {}"}),
+                         (1, "code/low/a uses b of code/high/b, which is on a higher floor\n"))
+
+    def test_data_and_addresses_count_as_calls_do(self):
+        source = "extern int data; void b(void); void *a[] = {&data, b};"
+        status, text = self.check({"code/low/a": source, "code/high/b": "void b(void) {}", "code/high/data": "int data = 1;"})
+        self.assertEqual((status, text.count("higher floor")), (1, 2))
+
+    def test_a_circle_is_told_with_its_calls(self):
+        sources = {"code/low/a": "void b(void); void a(void) { b(); }", "code/low/b": "void a(void); void b(void) { a(); }"}
+        self.assertEqual(self.check(sources), (1, "a circle of 2 files: code/low/a uses code/low/b (b); code/low/b uses code/low/a (a)\n"))
+
+    def test_downwards_and_within_a_floor_is_right(self):
+        sources = {"code/high/a": "void b(void); void a(void) { b(); }", "code/high/b": "void c(void); void b(void) { c(); }",
+                   "code/low/c": "void c(void) {}"}
+        self.assertEqual(self.check(sources), (0, ""))
+
+    def test_a_folder_that_is_no_floor_is_told(self):
+        self.assertEqual(self.check({"code/attic/a": "void a(void) {}"}), (1, "code/attic/a: no floor code/attic/ in the document\n"))
+
+    def test_imports_in_a_circle_are_told(self):
+        packages = [("one.py", "from . import two\n"), ("two.py", "from .one import name\n")]
+        self.assertEqual(self.check({"code/low/a": "void a(void) {}"}, packages),
+                         (1, "a circle of 2 files: one uses two (import); two uses one (import)\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
