@@ -38,6 +38,8 @@ struct maker {
 	const struct jitreg_template *template;
 	struct jitreg_object *object; // the file with the debug information
 	struct jitreg_dwarf *dwarf, *supplement;
+	struct jitreg_names names; // of it, sorted by address
+	bool has_names; // they have been looked for
 	char *key;
 	size_t key_size;
 };
@@ -143,21 +145,21 @@ static int by_vaddr(const void *a, const void *b)
 	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
 }
 
-/* None where they cannot be read. */
-static void read_names(const struct maker *m, struct jitreg_names *ret)
+/* None where they cannot be read. Once: the layout of an object is not read twice. */
+static void read_names(struct maker *m)
 {
-	if (jitreg_object_read_layout(m->object) || jitreg_names_read(m->object, ret)) {
-		jitreg_names_deinit(ret);
-		*ret = (struct jitreg_names){0};
-	}
-	if (ret->count)
-		qsort(ret->items, ret->count, sizeof(*ret->items), by_vaddr);
+	if (m->has_names)
+		return;
+	m->has_names = true;
+	if (jitreg_object_read_layout(m->object) || jitreg_names_read(m->object, &m->names))
+		m->names.count = 0;
+	if (m->names.count)
+		qsort(m->names.items, m->names.count, sizeof(*m->names.items), by_vaddr);
 }
 
 static int make(struct maker *m, struct jitreg_lines *ret)
 {
 	struct jitreg_part text = find_text(m->template);
-	struct jitreg_names names = {0};
 	const char *reason;
 	int r = dwarf_size(m->object) > DWARF_MAX ? -EOPNOTSUPP :
 						    jitreg_dwarf_read(m->object, WANTED, &m->dwarf, &reason);
@@ -165,12 +167,11 @@ static int make(struct maker *m, struct jitreg_lines *ret)
 	if (!r)
 		r = read_supplement(m);
 	if (!r)
-		read_names(m, &names);
+		read_names(m);
 	if (!r && !jitreg_object_is_intact(m->object))
 		r = -ENOEXEC; // it may be another file's
 	if (!r)
-		r = jitreg_lines_make(m->dwarf, m->supplement, &names, &text, ret);
-	jitreg_names_deinit(&names);
+		r = jitreg_lines_make(m->dwarf, m->supplement, &m->names, &text, ret);
 	if (r == -ENOEXEC || r == -EOPNOTSUPP) { // it has none
 		jitreg_lines_deinit(ret);
 		r = 0;
@@ -221,7 +222,7 @@ static int make_key(struct maker *m)
 
 	if (!out)
 		return -ENOMEM;
-	fputs("lines 2\n", out);
+	fputs("lines 3\n", out);
 	for (size_t i = 0; i < t->debug.build_id_size; i++)
 		fprintf(out, "%02x", t->debug.build_id[i]);
 	fprintf(out, " %jd %jd.%09ld %s\n", (intmax_t)t->file_size, (intmax_t)t->mtime.tv_sec, t->mtime.tv_nsec, t->path);
@@ -285,6 +286,7 @@ int jitreg_library_lines_find(const struct jitreg_template *template, struct jit
 	else if (r != -ENOMEM)
 		r = make_anew(&m, ret);
 	forget_dwarf(&m);
+	jitreg_names_deinit(&m.names);
 	jitreg_object_close(m.object);
 	free(m.key);
 	return r;

@@ -9,6 +9,9 @@
  *                  ones bound what a breakpoint by file and line makes it read. Side by side, because GDB takes
  *                  the one unit around an address when units have one stretch each
  *     function     name, declaration, one stretch of addresses
+ *     its type     is not known, as that of a function without debug information: so GDB refuses a call without a
+ *                  cast instead of taking it for one that returns nothing. GDB looks types of this kind up by
+ *                  name; none has this one
  *     X.cold       code that the compiler has moved away from X is a function of its own, without
  *                  which LLDB does not unwind it
  *     line table   rows that say something new; neither columns nor views
@@ -92,6 +95,7 @@ struct builder {
 	struct table *tables;
 	uint64_t room; // bytes of line tables that there can be
 	uint32_t unit; // the one that is written, from 1
+	uint64_t unknown_type; // where that is in it
 	struct jitreg_bytes folders, names, program; // of its line table
 	uint64_t folder_count, name_count;
 	int error;
@@ -763,6 +767,7 @@ static void put_function(struct builder *b, const char *folder, const struct pie
 	put_uleb(b, to, piece->file == NO_SOURCE ? 0 : use_file(b, folder, piece->file));
 	put_uleb(b, to, f->line);
 	put_byte(b, to, f->external && !piece->is_cold);
+	put_uleb(b, to, b->unknown_type);
 	put_site(b, JITREG_LINES_INFO, JITREG_LINES_ADDRESS, piece->start);
 	put_number(b, to, piece->end - piece->start, 4);
 }
@@ -808,6 +813,9 @@ static void put_unit(struct builder *b, const struct piece *pieces, size_t count
 		put_text(b, to, "-");
 		put_number(b, to, JITREG_LINES_EMPTY_LIST, 4);
 	}
+	b->unknown_type = to->size - start;
+	put_byte(b, to, JITREG_LINES_ABBREV_UNKNOWN_TYPE);
+	put_text(b, to, "<unknown return type>");
 	use_own_file(b, pieces);
 	for (size_t i = 0; i < count && !b->error; i++)
 		put_function(b, folder, &pieces[i]);

@@ -341,7 +341,7 @@ class Many(Case):
              'python drive({1: [], 2: ["bt 2", "set scheduler-locking on", "next", "finish", "set scheduler-locking off"]})'],
             harness.GORGON, "run", "-n", MANY, "-c", code)
         ask = ["break many_static", f"break many.c:{cls.after}", f"break timemodule.c:{sleep_line()}",
-               "thread apply all bt"]
+               "thread apply all bt", "print many_entry(1)"]
         sleep = code + "; sys.stdout.write('ready\\n'); sys.stdout.flush(); time.sleep(600)"
         with harness.Background(harness.GORGON, "run", "-n", MANY, "-c", sleep,
                                 until=rf"(?s)(ready.*){{{MANY}}}", asleep=MANY) as host:
@@ -383,6 +383,9 @@ class Many(Case):
 
     def test_attached_has_lines_of_each(self):
         self.check(self.attached)
+
+    def test_call_of_a_function_without_types_says_so(self):
+        self.assertIn("'many_entry' has unknown return type; cast the call to its declared return type\n", self.attached)
 
     def test_attached_to_hundreds_has_lines_of_each(self):
         self.check(self.hundreds, HUNDREDS)
