@@ -977,6 +977,7 @@ HABITS = [
         python pid = gdb.selected_inferior().pid
         detach
         python gdb.execute("attach %d" % pid)
+        set var turn.left = 1
         tbreak cext_square
         python gdb.execute("continue")
         bt 1""", PROCESS, attach=True, alone=True, turn={"left": 3}, keep=r"cext_square|Detach"),

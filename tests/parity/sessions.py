@@ -22,7 +22,7 @@ import harness
 HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = os.path.join(harness.BUILD, "parity")
 PROGRAM = os.path.join(HERE, "program.py")
-SECONDS = 60  # for one command; the slowest takes a tenth of it
+SECONDS = 25  # for one command; the slowest takes a fifth of it
 ENDING = 20  # for a debugger that is told to quit
 
 
@@ -59,6 +59,12 @@ def line_of(function):
     return int(re.search(r"^Line (\d+) of", harness.gdb([f"info line {function}"], harness.LIBPYTHON), re.M)[1])
 
 
+@functools.cache
+def has_amx():
+    with open("/proc/cpuinfo") as file:
+        return re.search(r"\bamx_tile\b", file.read()) is not None
+
+
 def resolved(line, folder):
     """A typed line with the numbers of lines ("cext.c:[text on it]") and the name of a folder for files ("{folder}")."""
     line = re.sub(r"(\w+\.\w+):\[([^]]+)\]", lambda m: f"{m[1]}:{harness.source_line(os.path.join(HERE, m[1]), m[2])}", line)
@@ -81,6 +87,7 @@ class Session:
     after a habit."""
 
     PROMPT = None
+    environment = dict  # of the debugger
     BLOCKS = ()  # commands that go on with more lines, to "end"
     MORE = ">"
     SETTINGS = ()
@@ -91,8 +98,10 @@ class Session:
         self.terminal, slave = pty.openpty()
         environment = dict(os.environ, TERM="dumb", LINES="200", COLUMNS="400")
         environment.pop("DEBUGINFOD_URLS", None)
-        self.process = subprocess.Popen(self.arguments(), env=environment, stdin=slave, stdout=slave, stderr=slave,
-                                        start_new_session=True, cwd=harness.ROOT)
+        environment.update(self.environment())
+        # Ctrl-C is for the group in front of the terminal that controls a session.
+        self.process = subprocess.Popen(["setsid", "--ctty", *self.arguments()], env=environment, stdin=slave, stdout=slave,
+                                        stderr=slave, cwd=harness.ROOT)
         os.close(slave)
         self.read()
         for line in [*self.SETTINGS, *(self.scripts() if self.variant.kind == "scripts" else [])]:
@@ -210,11 +219,16 @@ class Gdb(Session):
     PROMPT, END = "(gdb) ", "end"
     BLOCKS = ("python",)
     SETTINGS = ("set pagination off", "set width 0", "set height 0", "set confirm off", "set breakpoint pending on",
-                "set debuginfod enabled off", "set style enabled off")
+                "set debuginfod enabled off", "set style enabled off", "unset environment LD_PRELOAD")
     QUIT = ("kill", "quit")
 
     def arguments(self):
         return [harness.GDB, "-nx", "-q", "--args", *self.variant.command]
+
+    @staticmethod
+    def environment():
+        """See xstate.c; the program has none of it."""
+        return {"LD_PRELOAD": os.path.join(FOLDER, "xstate.so")} if has_amx() else {}
 
     @staticmethod
     def scripts():
