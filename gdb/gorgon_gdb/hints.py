@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""call, output, printf, display, x and "set EXPRESSION" refuse to act on another copy, and say what to type.
+"""call, output, printf, display, x, jump and "set EXPRESSION" act on the frame's copy when they are typed.
 
 ordinary.py cannot put these right: gdb has no second command that does the same. A hook of gdb's stops a command before it
-acts, but is not told its arguments. What was typed is the newest in the history of commands. Commands of scripts are
-not in it: "call" is refused there in frames of private code, because it runs code, and of the others nothing is said.
+acts, but is not told its arguments. What was typed is the newest in the history of commands. So the hook runs what
+is right, and an error ends the command; the error's text is what gdb would have said. Behind "pipe", "with" and "apply" the
+error says what to type instead. Commands of scripts are not in the history: "call" is refused there in
+frames of private code, because it runs code, and of the others nothing is said.
 
 Each command has one hook, which is the user's when there is one. Then what was typed is looked at when it has run."""
 
@@ -14,7 +16,7 @@ import gdb
 from . import execute, ordinary, process, root, values
 
 HISTORY = re.compile(r"^\s*(\d+)  (.*)\n\Z", re.M)
-COMMANDS = ("call", "output", "printf", "display", "x", "set")
+COMMANDS = ("call", "output", "printf", "display", "x", "set", "jump")
 CHECK = "maintenance gorgon-check"
 
 _tried = False  # hooks are defined, where there were none
@@ -27,8 +29,15 @@ def newest_command():
     return (int(found[1]), found[2].strip()) if found else None
 
 
+def is_alone(name, line):
+    """A line is this command, maybe abbreviated, and not one that runs it."""
+    return name.startswith(re.match(r"[a-z]*", line)[0] or "-")
+
+
 def arguments(name, line):
     """(/FMT, expression) of a command in a line that was typed, maybe behind "pipe", "with" or "apply"; or None."""
+    if is_alone(name, line):
+        line = re.sub(r"[a-z]+", name, line, count=1)
     found = re.search(rf"(?:^|\s){name}\b(?![-=])\s*(/\S+)?\s*(.*)", line, re.S)
     return (found[1] or "", found[2]) if found else None
 
@@ -39,6 +48,9 @@ def advice(name, line, copy):
     if not found:
         return None
     shape, expression = found
+    if name == "jump":
+        place = place_of(expression, copy)
+        return place and f"jump *{place:#x}"
     text = ordinary.lasting(expression, copy, ordinary.of_copy if name == "display" else ordinary.of_frame, True)
     if text == expression:
         return None
@@ -47,8 +59,34 @@ def advice(name, line, copy):
     return f"{name}{shape} {text}"
 
 
+def place_of(location, copy):
+    """The address of a location in a Copy, or None: gdb finds it by itself, or there are several."""
+    breakpoint = gdb.Breakpoint(location, internal=True)
+    try:
+        addresses = [place.address for place in breakpoint.locations]
+    finally:
+        breakpoint.delete()
+    mine = [address for address in addresses if any(o.start <= address < o.end for o in copy.objects)]
+    return mine[0] if len(mine) == 1 < len(addresses) else None
+
+
+def do(name, line, instead):
+    """Run what is right instead of a line of this command; returns what is left to say."""
+    if name == "call":
+        shape, expression = arguments(name, line)
+        value = gdb.parse_and_eval(ordinary.own(expression))
+        if value.type.strip_typedefs().code == gdb.TYPE_CODE_VOID:
+            return ""
+        number = gdb.add_history(value)
+        return f"${number} = " + ordinary.run(f"output{shape} ${number}", to_string=True)
+    if name in ("jump", "display"):
+        ordinary.run(instead, from_tty=True)
+        return ""
+    return ordinary.run(instead, to_string=True)
+
+
 class Check(gdb.Command):
-    """Part of the hooks that Gorgon's scripts define: refuse a command that would act on another copy.
+    """Part of the hooks that Gorgon's scripts define: do what is right where a command would act on another copy.
 
     Usage: maintenance gorgon-check COMMAND"""
 
@@ -69,6 +107,12 @@ class Check(gdb.Command):
             return  # gdb says what is wrong
         except (root.RootError, root.MemoryProblem) as error:
             raise gdb.GdbError(f"gorgon: {error}") from None
+        if instead and is_alone(arg, newest[1]):
+            try:
+                text = do(arg, newest[1], instead)
+            except gdb.error as error:
+                text = str(error)
+            raise gdb.GdbError(text.rstrip("\n") or " ")  # gdb has something to say of an error without a text
         if instead:
             raise gdb.GdbError(f'gorgon: "{arg}" would not take what belongs to {copy.namespace.label}. Say: {instead}')
         if unknown:

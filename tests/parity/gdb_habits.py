@@ -1062,13 +1062,15 @@ HABITS = [
     H("record, reverse-step", """
         tbreak cext_square
         continue
+        set scheduler-locking on
         record
         next
         next
         reverse-next
         reverse-next
         print n
-        record stop""", PROCESS, alone=True),
+        record stop
+        set scheduler-locking replay""", PROCESS, alone=True),
     H("checkpoint, restart", """
         tbreak cext_square
         continue

@@ -3,7 +3,7 @@
 
 PARITY_DIR := $(BUILD)/parity
 PARITY := $(PARITY_DIR)/ordinary/host $(PARITY_DIR)/gorgon/host \
-	$(PARITY_DIR)/modules/cext.so $(PARITY_DIR)/modules/cxxext.so $(PARITY_DIR)/modules/lateext.so $(PARITY_DIR)/xstate.so
+	$(PARITY_DIR)/modules/cext.so $(PARITY_DIR)/modules/cxxext.so $(PARITY_DIR)/modules/lateext.so
 PARITY_BUILD = @mkdir -p $(@D); $(if $(Q),echo "  LD      $@";) set -e; $(if $(V),set -x;)
 # Methods are exported; without the last option gdb stops in the PLT's entries of the same names, in the ordinary host only.
 PARITY_FLAGS := -g -O0 -Wall -Wextra $(if $(CI),-Werror) -Wl,-Bsymbolic-functions
@@ -20,6 +20,3 @@ $(PARITY_DIR)/modules/%.so: tests/parity/%.c
 
 $(PARITY_DIR)/modules/%.so: tests/parity/%.cc
 	$(PARITY_BUILD) $(CXX) $(PARITY_FLAGS) -fPIC -shared $(PYTHON_CFLAGS) -o $@ $<
-
-$(PARITY_DIR)/xstate.so: tests/parity/xstate.c
-	$(PARITY_BUILD) $(CC) $(PARITY_FLAGS) -fPIC -shared -o $@ $<

@@ -177,7 +177,7 @@ def main():
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--show", action="store_true")
     parser.add_argument("words", nargs="*", metavar="WORD")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     variants = [variant for variant in VARIANTS if str(variant) in args.variants.split(",")]
     debuggers = [word for word in args.words if word in DEBUGGERS] or list(DEBUGGERS)
     words = [word for word in args.words if word not in DEBUGGERS]

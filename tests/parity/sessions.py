@@ -59,12 +59,6 @@ def line_of(function):
     return int(re.search(r"^Line (\d+) of", harness.gdb([f"info line {function}"], harness.LIBPYTHON), re.M)[1])
 
 
-@functools.cache
-def has_amx():
-    with open("/proc/cpuinfo") as file:
-        return re.search(r"\bamx_tile\b", file.read()) is not None
-
-
 def resolved(line, folder):
     """A typed line with the numbers of lines ("cext.c:[text on it]") and the name of a folder for files ("{folder}")."""
     line = re.sub(r"(\w+\.\w+):\[([^]]+)\]", lambda m: f"{m[1]}:{harness.source_line(os.path.join(HERE, m[1]), m[2])}", line)
@@ -87,7 +81,6 @@ class Session:
     after a habit."""
 
     PROMPT = None
-    environment = dict  # of the debugger
     BLOCKS = ()  # commands that go on with more lines, to "end"
     MORE = ">"
     SETTINGS = ()
@@ -98,7 +91,6 @@ class Session:
         self.terminal, slave = pty.openpty()
         environment = dict(os.environ, TERM="dumb", LINES="200", COLUMNS="400")
         environment.pop("DEBUGINFOD_URLS", None)
-        environment.update(self.environment())
         # Ctrl-C is for the group in front of the terminal that controls a session.
         self.process = subprocess.Popen(["setsid", "--ctty", *self.arguments()], env=environment, stdin=slave, stdout=slave,
                                         stderr=slave, cwd=harness.ROOT)
@@ -219,16 +211,11 @@ class Gdb(Session):
     PROMPT, END = "(gdb) ", "end"
     BLOCKS = ("python",)
     SETTINGS = ("set pagination off", "set width 0", "set height 0", "set confirm off", "set breakpoint pending on",
-                "set debuginfod enabled off", "set style enabled off", "unset environment LD_PRELOAD")
+                "set debuginfod enabled off", "set style enabled off")
     QUIT = ("kill", "quit")
 
     def arguments(self):
         return [harness.GDB, "-nx", "-q", "--args", *self.variant.command]
-
-    @staticmethod
-    def environment():
-        """See xstate.c; the program has none of it."""
-        return {"LD_PRELOAD": os.path.join(FOLDER, "xstate.so")} if has_amx() else {}
 
     @staticmethod
     def scripts():
