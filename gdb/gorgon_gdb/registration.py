@@ -4,7 +4,7 @@
 import gdb
 
 from . import (breakpoints, check, commands, companions, debuglinks, execute, frames, functions, helper_types, hints,
-               missing_files, ordinary, process, python_helper, reruns, solibs, stacks, symbols, values)
+               lines, missing_files, ordinary, process, python_helper, reruns, solibs, stacks, symbols, values)
 
 _events = []
 
@@ -17,6 +17,8 @@ def on_stop(event=None):
     debuglinks.on_stop(event)
     if event is not None:
         symbols.on_stop(event)
+    else:
+        symbols.refresh_lines()
 
 
 def install(_event=None):
@@ -65,6 +67,9 @@ def register(objfile=None):
         connect("clear_objfiles", missing_files.forget)
         connect("free_objfile", breakpoints.on_free_objfile)
         connect("new_objfile", symbols.on_new_objfile)
+        connect("new_objfile", lines.on_new_objfile)
+        connect("exited", lines.forget)
+        connect("clear_objfiles", lines.forget)
         connect("free_objfile", symbols.on_free_objfile)
         connect("stop", on_stop)
         connect("stop", install_at_stop)

@@ -15,7 +15,7 @@ import os
 
 import gdb
 
-from . import breakpoints, commands, execute, files, process, python_helper, root, tables
+from . import breakpoints, commands, execute, files, lines, process, python_helper, root, tables
 
 AUTO_MAX = 8
 FRAMES_MAX = 64
@@ -83,12 +83,18 @@ def add(obj, by_itself=False):
     path = files.find(obj.path)
     if not os.path.isfile(path):
         return "there is no such file here"
+    lines.make_way(obj, covered())
     if execute.run(f'add-symbol-file "{path}" -o {obj.bias:#x}') is None:
         leave()
         return "later"
     _added[key] = Addition(obj, by_itself)
     python_helper.adapt()
     return "added"
+
+
+def covered():
+    """[(start, end)] of the objects that files were added for."""
+    return [(addition.start, addition.end) for addition in _added.values()]
 
 
 def remove(key):
@@ -147,6 +153,25 @@ def attach(objects):
     return [obj for obj in missing if add(obj, by_itself=True) == "added"]
 
 
+def read_frames():
+    """Have gdb read the units that the stack is in while the lines of these copies are away: what it has read comes
+    first."""
+    try:
+        frame = gdb.newest_frame()
+        for _ in range(FRAMES_MAX):
+            if frame is None:
+                break
+            frame.find_sal()
+            frame = frame.older()
+    except gdb.error:
+        pass  # no thread, or a stack that cannot be followed further
+
+
+def refresh_lines():
+    if not lines.refresh(covered()):
+        leave()
+
+
 def describe(objects):
     """Have gdb know the types and variables of these libraries, from whichever copy."""
     missing = {obj.path: obj for obj in objects if lacks_dwarf(obj)}
@@ -185,10 +210,12 @@ def is_cheap():
 
 def attach_stack():
     """For the selected thread, if the user has not said otherwise."""
-    if gdb.parameter("gorgon auto-symbols") and attach(objects_in_stack()):
+    added = gdb.parameter("gorgon auto-symbols") and attach(objects_in_stack())
+    if added:
         limit()
-        return True
-    return False
+        read_frames()
+    refresh_lines()
+    return bool(added)
 
 
 def show_frame():
@@ -253,6 +280,7 @@ class Symbols(commands.Subcommand):
             raise root.RootError(f"no library {library}" if library else "no objects")
         gdb.write(tables.table(["Num", "Name", "Symbols"],
                                [[tables.number(o.namespace), o.name, add(o)] for o in objects]))
+        refresh_lines()
 
     def completions(self, text, word):
         words = text.split()
