@@ -62,6 +62,7 @@ def add(symfile):
     if code is None or has_them_already(path, symfile):
         _without.add(symfile)
         return True
+    execute.places_change()
     if execute.run(f'add-symbol-file "{path}" -o {runs[0][0] - code:#x}') is None:
         return False
     _added[symfile] = Lines(runs)
@@ -80,6 +81,7 @@ def remove(symfile, covered=()):
     address = next((start for start, _ in lines.runs if not any(a <= start < b for a, b in covered)), None)
     if address is None:
         return
+    execute.places_change()
     try:
         done = execute.run(f"remove-symbol-file -a {address:#x}")
     except gdb.error:

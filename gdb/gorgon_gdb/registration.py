@@ -73,6 +73,8 @@ def register(objfile=None):
         connect("free_objfile", symbols.on_free_objfile)
         connect("stop", on_stop)
         connect("stop", install_at_stop)
+        connect("cont", execute.on_continue)
+        connect("before_prompt", execute.settle)
         connect("before_prompt", on_stop)
         connect("before_prompt", symbols.on_prompt)
         connect("before_prompt", install)

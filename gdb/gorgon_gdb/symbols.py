@@ -83,6 +83,7 @@ def add(obj, by_itself=False):
     path = files.find(obj.path)
     if not os.path.isfile(path):
         return "there is no such file here"
+    execute.places_change()
     lines.make_way(obj, covered())
     if execute.run(f'add-symbol-file "{path}" -o {obj.bias:#x}') is None:
         leave()
@@ -98,6 +99,7 @@ def covered():
 
 
 def remove(key):
+    execute.places_change()
     try:
         done = execute.run(f"remove-symbol-file -a {_added[key].code:#x}")
     except gdb.error:
