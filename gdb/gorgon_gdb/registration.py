@@ -3,7 +3,7 @@
 
 import gdb
 
-from . import (breakpoints, check, commands, companions, debuglinks, execute, frames, functions, helper_types, hints,
+from . import (breakpoints, check, commands, companions, conditions, debuglinks, execute, frames, functions, helper_types, hints,
                lines, missing_files, ordinary, process, python_helper, reruns, solibs, stacks, symbols, values)
 
 _events = []
@@ -54,6 +54,9 @@ def register(objfile=None):
         connect("exited", reruns.on_exited)
         connect("new_thread", reruns.on_new_thread)
         connect("breakpoint_modified", reruns.on_modified)
+        connect("breakpoint_modified", conditions.adapt)
+        connect("breakpoint_created", conditions.adapt)
+        connect("new_objfile", conditions.on_new_objfile)
         connect("exited", helper_types.forget)
         connect("clear_objfiles", helper_types.forget)
         connect("exited", process.forget)

@@ -80,6 +80,11 @@ def add(obj, by_itself=False):
         return "added before"
     if is_known(obj):
         return f"gdb has it: {obj.debug}"
+    return add_file(obj, by_itself)
+
+
+def add_file(obj, by_itself):
+    key = (obj.path, obj.bias)
     path = files.find(obj.path)
     if not os.path.isfile(path):
         return "there is no such file here"
@@ -183,6 +188,13 @@ def describe(objects):
         attach([obj for path, obj in missing.items() if path not in known])
 
 
+def introduce(objects):
+    """The same for objects that gdb hears of at this moment: their list does not say yet what gdb has of them."""
+    for obj in objects:
+        if not obj.link_map and not any(path == obj.path for path, _ in _added):
+            add_file(obj, by_itself=True)
+
+
 def limit():
     """Not for ever more interpreters: each costs memory, and time at every breakpoint."""
     mine = list(dict.fromkeys(a.interp for a in _added.values() if a.by_itself))
@@ -211,13 +223,13 @@ def is_cheap():
 
 
 def attach_stack():
-    """For the selected thread, if the user has not said otherwise."""
+    """For the selected thread, if the user has not said otherwise. What was added."""
     added = gdb.parameter("gorgon auto-symbols") and attach(objects_in_stack())
     if added:
         limit()
         read_frames()
     refresh_lines()
-    return bool(added)
+    return added or []
 
 
 def show_frame():
@@ -232,8 +244,14 @@ def show_frame():
 def on_stop(event):
     global _left
     _left = False
-    if attach_stack() and not any(is_silent(breakpoint) for breakpoint in getattr(event, "breakpoints", ())):
+    added = attach_stack()
+    if is_innermost(added) and not any(is_silent(breakpoint) for breakpoint in getattr(event, "breakpoints", ())):
         show_frame()
+
+
+def is_innermost(objects):
+    """The stop has been printed without variables, or will be with them."""
+    return any(obj.start <= gdb.newest_frame().pc() < obj.end for obj in objects)
 
 
 def is_silent(breakpoint):
