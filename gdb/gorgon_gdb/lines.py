@@ -23,6 +23,7 @@ SHF_TLS = 0x400
 TEXT, INFO = b".text", b".debug_info"
 
 _added = {}      # address of a pack's symfile -> Lines
+_stale = []      # Lines of a process that has ended
 _settled = None  # the Snapshot that nothing is left to do for
 _without = set()  # addresses of symfiles that have no lines to add
 
@@ -75,19 +76,26 @@ def has_them_already(path, symfile):
     return any(int(match[1], 16) == symfile for match in map(breakpoints.SYMFILE.match, owners) if match)
 
 
-def remove(symfile, covered=()):
-    """Take the lines of a pack away. Not where other files were added for all of its code: gdb would remove these."""
-    lines = _added[symfile]
+def remove(lines, covered=()):
+    """Take lines away. Not where other files were added for all of the code: gdb would remove these. Whether it was done."""
     address = next((start for start, _ in lines.runs if not any(a <= start < b for a, b in covered)), None)
     if address is None:
-        return
+        return False
     execute.places_change()
     try:
-        done = execute.run(f"remove-symbol-file -a {address:#x}")
+        return execute.run(f"remove-symbol-file -a {address:#x}") is not None
     except gdb.error:
-        done = ""  # "file" and "kill" have removed it already
-    if done is not None:
+        return True  # "file" has removed it already
+
+
+def remove_pack(symfile, covered=()):
+    if remove(_added[symfile], covered):
         del _added[symfile]
+
+
+def remove_stale():
+    """Before anything is added for the next process, at the same addresses as a rule."""
+    _stale[:] = [lines for lines in _stale if not remove(lines)]
 
 
 def make_way(obj, covered):
@@ -95,7 +103,7 @@ def make_way(obj, covered):
     global _settled
     for symfile in [symfile for symfile, lines in _added.items() if lines.has(obj.start + (obj.end - obj.start) // 2)
                     or obj.symfile == symfile]:
-        remove(symfile, covered)
+        remove_pack(symfile, covered)
         _settled = None
 
 
@@ -107,14 +115,14 @@ def refresh(covered=()):
     """Add and take away, so that each pack has its lines. Whether nothing is left to do."""
     global _settled
     snapshot = process.try_snapshot()
-    if snapshot is _settled:
+    if snapshot is None or snapshot is _settled:
         return True
-    wanted = packs(snapshot) if snapshot else set()
+    wanted = packs(snapshot)
     for symfile in [symfile for symfile in _added if symfile not in wanted]:
-        remove(symfile, covered)
+        remove_pack(symfile, covered)
     _without.intersection_update(wanted)
     done = all([add(symfile) for symfile in sorted(wanted) if symfile not in _added and symfile not in _without])
-    _settled = snapshot if done and not (snapshot and snapshot.changing) else None
+    _settled = snapshot if done and not snapshot.changing else None
     return done
 
 
@@ -143,3 +151,9 @@ def forget(_event=None):
     global _settled
     _settled = None
     _without.clear()
+
+
+def on_exited(_event):
+    forget()
+    _stale.extend(_added.values())
+    _added.clear()

@@ -14,6 +14,7 @@ def on_stop(event=None):
     functions.update_variable(event)
     breakpoints.on_stop(event)
     symbols.remove_stale()
+    lines.remove_stale()
     debuglinks.on_stop(event)
     if event is not None:
         symbols.on_stop(event)
@@ -71,7 +72,7 @@ def register(objfile=None):
         connect("free_objfile", breakpoints.on_free_objfile)
         connect("new_objfile", symbols.on_new_objfile)
         connect("new_objfile", lines.on_new_objfile)
-        connect("exited", lines.forget)
+        connect("exited", lines.on_exited)
         connect("clear_objfiles", lines.forget)
         connect("free_objfile", symbols.on_free_objfile)
         connect("stop", on_stop)

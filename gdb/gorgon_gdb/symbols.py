@@ -34,6 +34,8 @@ class Addition:
         self.code = obj.bias + files.read(obj).code  # by which gdb removes it
         self.told = bool(obj.symfile)
         self.by_itself = by_itself
+        added = gdb.objfiles()[-1]
+        self.parts = 1 + sum(objfile.owner == added for objfile in gdb.objfiles())  # the debug file's first
         self.stale = False  # gdb has let go of the object; another may come to its place
 
 
@@ -104,12 +106,15 @@ def covered():
 
 
 def remove(key):
+    """gdb takes away one object file at a time, and leaves the library's own when that of its debug information has gone."""
+    addition = _added[key]
     execute.places_change()
     try:
-        done = execute.run(f"remove-symbol-file -a {_added[key].code:#x}")
+        while addition.parts and execute.run(f"remove-symbol-file -a {addition.code:#x}") is not None:
+            addition.parts -= 1
     except gdb.error:
-        done = ""  # "file" and "kill" have removed it already
-    if done is not None:
+        addition.parts = 0  # "file" and "kill" have removed it already
+    if not addition.parts:
         del _added[key]
 
 
