@@ -13,10 +13,12 @@ import re
 
 import gdb
 
-from . import execute, ordinary, process, root, values
+from . import conditions, execute, ordinary, process, root, symbols, values
 
 HISTORY = re.compile(r"^\s*(\d+)  (.*)\n\Z", re.M)
-COMMANDS = ("call", "output", "printf", "display", "x", "set", "jump")
+ACTING = ("call", "output", "printf", "display", "x", "set", "jump")
+COMMANDS = (*ACTING, *conditions.COMMANDS)
+AT = re.compile(r"\*\s*(.*?)(\s+(?:if|thread|task)\b.*)?", re.S)  # *EXPRESSION and what follows
 CHECK = "maintenance gorgon-check"
 
 _tried = False  # hooks are defined, where there were none
@@ -96,7 +98,12 @@ class Check(gdb.Command):
         super().__init__(self.name, gdb.COMMAND_MAINTENANCE)
 
     def invoke(self, arg, from_tty):
-        if ordinary.is_passing() or not process.try_snapshot():
+        if ordinary.is_passing():
+            return
+        if arg in conditions.COMMANDS:
+            check_condition(arg)
+            return
+        if not process.try_snapshot():
             return
         try:
             copy = ordinary.selected_copy()
@@ -118,6 +125,51 @@ class Check(gdb.Command):
         if unknown:
             raise gdb.GdbError(f'gorgon: in code of {copy.namespace.label} "call" may run another copy\'s function. '
                                'Say "print"')
+
+
+def addresses(location):
+    """What "break *EXPRESSION" means: the frame's copy, or every copy where the frame is of none. Empty: gdb is right."""
+    found = AT.fullmatch(location.strip())
+    snapshot = process.try_snapshot() if found else None
+    if not snapshot or not conditions.names_in(found[1]):
+        return []
+    try:
+        copy = ordinary.selected_copy()
+        address = int(gdb.parse_and_eval(values.rewrite(found[1], copy)[0])) & values.MASK
+        obj = snapshot.find_object(address)
+    except (gdb.error, root.RootError, root.MemoryProblem):
+        return []  # gdb says what is wrong
+    copies = [o for o in snapshot.objects if obj and o.path == obj.path]
+    if len(copies) < 2:
+        return []
+    return [f"*{address - obj.bias + o.bias:#x}{found[2] or ''}" for o in copies if not copy or o is obj]
+
+
+def check_condition(command):
+    """What gdb would refuse, or not evaluate at some places, is run otherwise. What that says is said by an error: gdb's own
+    command is not to run."""
+    newest = newest_command()
+    if newest in (None, _last) or not conditions.is_of(command, newest[1]):
+        snapshot = process.try_snapshot()
+        if snapshot and conditions.is_many(snapshot):
+            symbols.describe(snapshot.objects)
+            symbols.refresh_lines()
+        return
+    places = addresses(newest[1].partition(" ")[2])
+    if places:
+        raise gdb.GdbError("".join(ordinary.run(f"{command} {place}", to_string=True) for place in places).rstrip("\n"))
+    instead = conditions.typed(command, newest[1])
+    if instead is None:
+        return
+    pending = gdb.parameter("breakpoint pending")
+    try:
+        text = ordinary.run(f"with breakpoint pending {'on' if pending else 'off'} -- {instead}", to_string=True)
+    except gdb.error:
+        if pending is None:
+            ordinary.run(instead, from_tty=True)  # gdb asks whether it is to wait for the place
+            raise gdb.GdbError(" ") from None
+        return  # gdb says what is wrong
+    raise gdb.GdbError(text.rstrip("\n") or f"{command} is done.")
 
 
 def hook(name):
@@ -145,7 +197,7 @@ def on_prompt(_event=None):
     if before is None or newest in (None, before):
         return
     name = re.match(r"[a-z]*", newest[1])[0]
-    if name not in COMMANDS or CHECK in (hook(name) or ""):
+    if name not in ACTING or CHECK in (hook(name) or ""):
         return
     try:
         copy = ordinary.selected_copy()
