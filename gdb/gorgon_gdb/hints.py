@@ -79,8 +79,8 @@ def do(name, line, instead):
         value = gdb.parse_and_eval(ordinary.own(expression))
         if value.type.strip_typedefs().code == gdb.TYPE_CODE_VOID:
             return ""
-        number = gdb.add_history(value)
-        return f"${number} = " + ordinary.run(f"output{shape} ${number}", to_string=True)
+        gdb.set_convenience_variable("_gorgon_called", value)
+        return ordinary.run(f"call{shape} $_gorgon_called", to_string=True)
     if name in ("jump", "display"):
         ordinary.run(instead, from_tty=True)
         return ""
@@ -135,14 +135,15 @@ def addresses(location):
         return []
     try:
         copy = ordinary.selected_copy()
-        address = int(gdb.parse_and_eval(values.rewrite(found[1], copy)[0])) & values.MASK
+        value = gdb.parse_and_eval(values.rewrite(found[1], copy)[0])
+        address = int(value.address if value.type.code == gdb.TYPE_CODE_FUNC else value) & values.MASK
         obj = snapshot.find_object(address)
     except (gdb.error, root.RootError, root.MemoryProblem):
         return []  # gdb says what is wrong
     copies = [o for o in snapshot.objects if obj and o.path == obj.path]
     if len(copies) < 2:
         return []
-    return [f"*{address - obj.bias + o.bias:#x}{found[2] or ''}" for o in copies if not copy or o is obj]
+    return [f"*{address - obj.bias + o.bias:#x}{found[2] or ''}" for o in copies if not copy or not copy.inside or o is obj]
 
 
 def check_condition(command):

@@ -36,20 +36,23 @@ class Typed(unittest.TestCase):
             cls.sourced = gdb.ask(f"source {harness.GDB_SCRIPT}")
             gdb.ask(f"break walk.cc:{LINE} if $gorgon_interp() == 2")
             gdb.ask("run")
-            cls.answers = {line: gdb.ask(line) for line in TYPED}
+            cls.answers = {line: re.sub(r"\[(?:New )?Thread .*\n|walk: .*\n", "", gdb.ask(line)) for line in TYPED}
             cls.printed = {line: gdb.ask(line) for line in ("print number", "p number", "print $gorgon_interp(PyObject_Repr)")}
             cls.said = [gdb.ask('x/s $gorgon("PyLong_Type").tp_name'), gdb.ask('display $gorgon("walk_depth", 2)'),
                         gdb.ask('print $gorgon_interp($gorgon("PyLong_FromLong")(5)->ob_type)')]
-            called = re.search(r"0x\w+", cls.answers["call PyLong_FromLong(5)->ob_type"])[0]
+            called = re.search(r"0x\w+(?= <PyLong_Type>)", cls.answers["call PyLong_FromLong(5)->ob_type"])[0]
             cls.whose = gdb.ask(f"print $gorgon_interp((void *) {called})")
             cls.set = gdb.ask('print $gorgon("PyLong_Type", 2).tp_itemsize')
             cls.place = gdb.ask('print &$gorgon("PyLong_Type", 2)')
             cls.jumped = gdb.ask(f"jump walk.cc:{LINE}")
             cls.jumped_in = gdb.ask("print $gorgon_interp()")
+            cls.place_of = re.search(r"0x\w+", gdb.ask("print/x (long) PyErr_Clear"))[0]
+            cls.at = gdb.ask("break *PyErr_Clear")
             cls.next = gdb.ask("next")
             cls.mine = gdb.block("define hook-x", "echo my own x\\n") + gdb.ask("x/2gx &PyLong_Type")
             gdb.ask("up-silently 40")
             cls.outside = gdb.ask("call host_append_at[0]")
+            cls.everywhere = gdb.ask("tbreak *PyErr_Clear")
 
     def test_they_act_on_the_frames_copy(self):
         for line, answer in TYPED.items():
@@ -58,9 +61,13 @@ class Typed(unittest.TestCase):
                     self.assertRegex(self.answers[line], f"^{answer}$")
                 elif not line.startswith("output PyLong"):  # this hook is the user's
                     self.assertNotIn("gorgon:", self.answers[line])
-        self.assertRegex(self.whose, r"= 2\n$")
+        self.assertRegex(self.whose, r"= 2\n$", self.answers)
         self.assertRegex(self.set, r"= 4\n$")
         self.assertEqual(re.search(r"0x\w+", self.place)[0], re.match(r"0x\w+", self.answers["x/2gx &PyLong_Type"])[0])
+
+    def test_break_at_an_address(self):
+        self.assertRegex(self.at, rf"^Breakpoint \d+ at {self.place_of}: .*\n$")
+        self.assertEqual(len(re.findall(r"^Temporary breakpoint \d+ at (0x\w+): ", self.everywhere, re.M)), COUNT)
 
     def test_jump_stays_in_the_copy(self):
         self.assertRegex(self.jumped, rf"^Continuing at 0x\w+\.\n(?s:.*)\n{LINE}\t")
