@@ -305,7 +305,7 @@ check-roots:
 
 fuzzers: $(FUZZERS)
 
-check-long-all: all $(UNITS) $(MODULES) $(FUZZERS) venv
+check-long-all: all $(UNITS) $(MODULES) $(PARITY) $(FUZZERS) venv
 	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/long/run.py $(TESTS)
 
 # Wheels come into a virtual environment, from a pinned list.

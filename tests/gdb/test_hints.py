@@ -36,6 +36,7 @@ class Typed(unittest.TestCase):
             cls.sourced = gdb.ask(f"source {harness.GDB_SCRIPT}")
             gdb.ask(f"break walk.cc:{LINE} if $gorgon_interp() == 2")
             gdb.ask("run")
+            gdb.ask("set scheduler-locking on")  # the others would register more while functions are called
             cls.answers = {line: re.sub(r"\[(?:New )?Thread .*\n|walk: .*\n", "", gdb.ask(line)) for line in TYPED}
             cls.printed = {line: gdb.ask(line) for line in ("print number", "p number", "print $gorgon_interp(PyObject_Repr)")}
             cls.said = [gdb.ask('x/s $gorgon("PyLong_Type").tp_name'), gdb.ask('display $gorgon("walk_depth", 2)'),

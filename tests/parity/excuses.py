@@ -31,10 +31,9 @@ EXCUSES = {
                                  instead(r'\$gorgon\("(\w+)", \d+\)', r"\1"), ("scripts",)),
     "no frame": Excuse("`gdb.lookup_global_symbol()` knows no frame, so it finds the first copy's", instead(
         r"(lookup_global_symbol.*\n)\d+$", r"\1N")),
-    "built-in functions": Excuse("our scripts give CPython's helper the name of the function that is called, which it cannot read "
-                                 "beside an optimized libpython", without(r"^  <built-in method .*\n"), ("scripts",)),
     "values of objects": Excuse("CPython's own printers for gdb come with a libpython that gdb knows as a shared library, or with our "
-                                "scripts", instead(r"\b(self|args|func|callable|timeout_obj|kwargs|object)( ?= ?)(<.*? at remote ADDR>|\(.*?\)"
-                                                   r"|ADDR|\d+)(?=[,)\n]|$)", r"\1\2OBJECT"), ("plain",)),
+                                "scripts", instead(r"\b((?:self|args|func|callable|kwargs|object)(?: ?= ?))(?:<[^<>\n]*? at remote ADDR>|"
+                                                   r"\([^()\n]*\)|ADDR)(?=[,)\n]|$)|\b(timeout_obj ?= ?)(?:0|ADDR)(?=[,)\n]|$)",
+                                                   r"\1\2OBJECT"), ("plain",)),
 }
 GENERAL = ("values of objects",)

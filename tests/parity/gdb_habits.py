@@ -908,7 +908,7 @@ HABITS = [
     H("py-bt", """
         tbreak time_sleep
         continue
-        py-bt""", PYTHON, keep=r"compute|sleep|Trace|Undefined|File", excuses=("built-in functions",)),
+        py-bt""", PYTHON, keep=r"compute|sleep|Trace|Undefined|File"),
     H("py-list", """
         tbreak time_sleep
         continue
