@@ -123,7 +123,7 @@ HABITS = [
         print more""", BREAK),
     H("break of a function of CPython", """
         break PyErr_SetString
-        tbreak PyArg_ParseTuple
+        tbreak _PyTime_FromSecondsObject
         continue
         bt 2""", BREAK),
     H("break of a static function of CPython", """

@@ -31,8 +31,7 @@ def table(debugger, part):
            "| habit | " + " | ".join(columns) + " | why |", "|---" * (len(columns) + 2) + "|"]
     for name, row in part["rows"].items():
         reasons = [EXCUSES[excuse].reason for cell in row.values() for excuse in cell[1:]]
-        if any(cell[0] == "broken" for cell in row.values()):
-            reasons.append(why(debugger, name) or "no reason is given")
+        reasons += [why(debugger, name, variant) or "no reason is given" for variant, cell in row.items() if cell[0] == "broken"]
         cells = [row[column][0] if column in row else "-" for column in columns]
         out.append(f"| {name.replace('|', '')} | " + " | ".join(cells) + " | " + "; ".join(dict.fromkeys(reasons)) + " |")
     return "\n".join(out) + "\n"
