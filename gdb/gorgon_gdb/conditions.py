@@ -70,7 +70,9 @@ def own(condition):
 
 def adapt(breakpoint):
     global _changing
-    snapshot = process.try_snapshot() if breakpoint.condition and not _changing else None
+    # gdb says that breakpoints change while a program starts, too, and cannot start it when somebody looks at it then.
+    can_need = breakpoint.condition and PREFIX not in breakpoint.condition and not _changing and process.known()
+    snapshot = process.try_snapshot() if can_need else None
     if not snapshot or not breakpoint.visible or breakpoint.type not in (gdb.BP_BREAKPOINT, gdb.BP_HARDWARE_BREAKPOINT):
         return
     if needs(breakpoint.condition, snapshot) and is_in_copies(breakpoint, snapshot):

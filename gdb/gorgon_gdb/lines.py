@@ -7,8 +7,8 @@ as "add-symbol-file" does, once for each pack: 0.3 ms and 60 KB a pack, because 
 
 The companion itself, and not a reference to it, for two reasons. gdb lets go of a file that was added, and takes it
 again at the end of its list of object files. And gdb takes what comes first in that list: so when symbols.py adds the whole
-debug information of a copy, the pack's lines are taken away before and are added again afterwards, behind it. Then
-gdb finds arguments and variables in copies in the stack, and lines in all others.
+debug information of a copy, the pack's lines are taken away before. Where another object of the pack still needs them they
+are added again afterwards, behind it. Then gdb finds arguments and variables in copies in the stack, and lines in all others.
 
 Within an event, gdb's commands are run only where a breakpoint wants the lines (execute.py says why they are few)."""
 
@@ -24,7 +24,7 @@ TEXT, INFO = b".text", b".debug_info"
 
 _added = {}      # address of a pack's symfile -> Lines
 _stale = []      # Lines of a process that has ended
-_settled = None  # the Snapshot that nothing is left to do for
+_settled = None  # (Snapshot, what else gdb knows) that nothing is left to do for
 _without = set()  # addresses of symfiles that have no lines to add
 
 
@@ -107,22 +107,31 @@ def make_way(obj, covered):
         _settled = None
 
 
-def packs(snapshot):
-    return {obj.symfile for obj in snapshot.objects if obj.symfile and obj.symfile_kind == root.PACK}
+def packs(snapshot, known):
+    """Symfiles of packs with an object that has lines of which gdb knows nothing. @known: (path, bias) of others."""
+    return {obj.symfile for obj in snapshot.objects if obj.symfile_kind == root.PACK and obj.lacks_dwarf
+            and (obj.path, obj.bias) not in known}
 
 
-def refresh(covered=()):
-    """Add and take away, so that each pack has its lines. Whether nothing is left to do."""
+def follow(objects, known):
+    """Lines of one of these objects' packs are to be added behind what has been added of them."""
+    snapshot = process.try_snapshot()
+    needing = packs(snapshot, known) - _added.keys() - _without if snapshot else ()
+    return any(obj.symfile in needing for obj in objects)
+
+
+def refresh(known, covered):
+    """Add and take away, so that each pack that needs lines has them. Whether nothing is left to do."""
     global _settled
     snapshot = process.try_snapshot()
-    if snapshot is None or snapshot is _settled:
+    if snapshot is None or (snapshot, known) == _settled:
         return True
-    wanted = packs(snapshot)
+    wanted = packs(snapshot, known)
     for symfile in [symfile for symfile in _added if symfile not in wanted]:
         remove_pack(symfile, covered)
-    _without.intersection_update(wanted)
+    _without.intersection_update(obj.symfile for obj in snapshot.objects)
     done = all([add(symfile) for symfile in sorted(wanted) if symfile not in _added and symfile not in _without])
-    _settled = snapshot if done and not snapshot.changing else None
+    _settled = (snapshot, known) if done and not snapshot.changing else None
     return done
 
 

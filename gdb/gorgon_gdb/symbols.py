@@ -180,7 +180,7 @@ def read_frames():
 
 
 def refresh_lines():
-    if not lines.refresh(covered()):
+    if not lines.refresh(set(_added), covered()):
         leave()
 
 
@@ -232,7 +232,8 @@ def attach_stack():
     added = gdb.parameter("gorgon auto-symbols") and attach(objects_in_stack())
     if added:
         limit()
-        read_frames()
+        if lines.follow(added, set(_added)):
+            read_frames()
     refresh_lines()
     return added or []
 
