@@ -43,7 +43,6 @@ HABITS = [
         continue
         print n
         continue
-        continue
         info breakpoints""", BREAK, turn=ALL),
     H("break of a static function", """
         break cext_twice
@@ -94,7 +93,7 @@ HABITS = [
     H("break of a method", """
         break geometry::Shape::scaled
         continue
-        print *this""", BREAK),
+        print *this""", BREAK, excuses=("static members",)),
     H("break of a virtual method, by its class", """
         break geometry::Cube::area
         continue
@@ -358,7 +357,7 @@ HABITS = [
         print numbers
         print sizes
         print cube
-        print shape""", DATA),
+        print shape""", DATA, excuses=("static members",)),
     H("print/x, print ARRAY@N, enumerations", """
         tbreak cext.c:[last line of helper]
         continue

@@ -44,6 +44,7 @@ GDB = (
     (r"^(Breakpoint|Temporary breakpoint|Hardware assisted breakpoint|Dprintf) N at ADDR.*", r"\1 N is set"),
     (r"((?:Hardware|atchpoint).*atchpoint N: )(?:-location \S+|\w+|\* \(\w+ \*\) ADDR)$", r"\1WATCHED"),
     (r"^(\d+ +(?:hw|read|acc) watchpoint +keep y +)(?:\w+|\* \(\w+ \*\) ADDR)$", r"\1WATCHED"),
+    (r"^(\* 1 +process N) +", r"\1 "),
     (r"\n\n+", "\n"),
 )
 
