@@ -22,7 +22,7 @@ from . import breakpoints, execute, process, root, symbols, values
 FEW = 8  # interpreters with debug information of their own
 PREFIX = "$gorgon_eval("
 # LOCATION if CONDITION, NUMBER CONDITION
-PARTS = {"condition": re.compile(r"((?:-force\s+)?\d+\s+)(\S.*)", re.S)}
+PARTS = {"condition": re.compile(r"((?:-force\s+)?(?:\d+|\$\w+)\s+)(\S.*)", re.S)}
 LOCATION = re.compile(r"(.*?(?:^|\s)if\b\s*)(\S.*)", re.S)
 PENDING = re.compile(r"^\d+ .*<PENDING> +(.*)$", re.M)
 COMMANDS = ("break", "tbreak", "hbreak", "thbreak", "condition")

@@ -44,6 +44,12 @@ def without_arguments(said):
     return re.sub(r"^( {8}.*|No locals\.)\n?", "", said, flags=re.M).rstrip("\n")
 
 
+def with_arguments(expected, seen):
+    """The line of a stop without arguments, and the frame that is shown again with them, are one."""
+    return expected, re.sub(r"^(Thread T .*?, )(.+?) \(\)( at \S+)\n(?:\d.*\n)?#0  (?:ADDR in )?\2 (\(.*\) at \S+)$", r"\1\2 \4", seen,
+                            flags=re.M)
+
+
 def gone(text):
     """Breakpoints that have no place are as those that have one."""
     text = re.sub(r'Function "\w+" not defined\.\nBreakpoint N \(\w+\) pending\.', "Breakpoint N is set", text)
@@ -64,6 +70,10 @@ EXCUSES = {
                              r"^\$N = \{.*\} ADDR <\w+>$|<text variable, no debug info>|^type = void \(void\)$", without_arguments), 9),
     "no helper": Excuse("CPython's commands and printers for gdb come with a libpython that gdb knows as a shared library, or with our scripts",
                         None, ("plain",), unless(r'^Undefined command: "py-|^(?:Value returned is )?\$N = (?:\(\w[\w ]* \*\) )?ADDR\b|^(?:self|args|timeout_obj) = ADDR$')),
+    "arguments follow": Excuse("with more than eight interpreters our scripts give gdb a copy's arguments and variables when it has stopped "
+                               "there, and the frame is shown again", None, ("scripts",), with_arguments, 9),
+    "whose condition": Excuse("our scripts have conditions evaluated in the copy that comes to the place, and gdb lists what they say",
+                              instead(r'((?:stop only if|condition \S+) )\$gorgon_eval\("(.*)"\)$', r"\1\2"), ("scripts",)),
     "static members": Excuse("gdb shows a class's static members with each object, and takes the first copy's; `print CLASS::MEMBER` is right",
                              instead(r"\bstatic made = \d+", "static made = N")),
     "no frame": Excuse("`gdb.lookup_global_symbol()` knows no frame, so it finds the first copy's", instead(
@@ -73,4 +83,4 @@ EXCUSES = {
                                                    r"\([^()\n]*\)|ADDR)(?=[,)\n]|$)|\b(timeout_obj ?= ?)(?:0|ADDR)(?=[,)\n]|$)",
                                                    r"\1\2OBJECT"), ("plain",)),
 }
-GENERAL = ("values of objects", "no helper", "lines only")
+GENERAL = ("values of objects", "no helper", "lines only", "arguments follow", "whose condition")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What is broken, and what is seen then, by debugger and habit. A habit that is broken and is not here fails the test.
-PLAIN: without scripts only."""
+PLAIN: without scripts only; MANY: with scripts and twenty interpreters only."""
 
 FIRST = "plain gdb takes what has a name from the first copy: docs/debuggers.md"
 THREAD = "plain gdb shows other memory for a thread-local variable of a private copy: docs/debuggers.md"
@@ -34,8 +34,19 @@ PLAIN = {
     "lldb": {},
 }
 
+LATE = "with more than eight interpreters the scripts know types of a copy once the process has stopped in it"
+WARNS = "gdb 13 warns that a location has no number after the scripts have added debug information of a copy"
+MANY = {
+    "gdb": {
+        "hbreak": "the processor has four hardware breakpoints, and each copy needs one",
+        "rbreak REGEX": LATE, "rbreak FILE:REGEX": LATE, "info scope": LATE, "info functions REGEX": LATE, "info functions of C++": LATE,
+    },
+}
+
 
 def why(debugger, habit, variant=""):
     """The reason, or None."""
     reason = KNOWN.get(debugger, {}).get(habit)
+    if str(variant) == "scripts-20":
+        reason = reason or MANY.get(debugger, {}).get(habit)
     return reason or (PLAIN.get(debugger, {}).get(habit) if str(variant).startswith("plain") else None)
