@@ -424,5 +424,15 @@ class AutoLoad(Case):
         self.assertIn('Undefined command: "py-bt"', output)
 
 
+@harness.needs_gdb
+class Elsewhere(Case):
+    def test_a_process_without_private_code_has_gdbs_own_backtrace(self):
+        # A stack that gdb cannot follow, and a frame without a name.
+        lost = ["starti", "set var $pc = 0", "set var $sp = 16", "echo bt:\\n", "bt"]
+        plain, scripts = (harness.gdb(lost, "/bin/true", script=script).partition("bt:\n")[2] for script in (False, True))
+        self.assertRegex(plain, r"(?s)\?\? \(\).*Backtrace stopped: ")
+        self.assertEqual(scripts, plain)
+
+
 if __name__ == "__main__":
     unittest.main()
