@@ -41,10 +41,12 @@ SANITIZED = bool(os.environ.get("SAN"))
 TIMEOUT = 600  # of what hangs; the slowest session takes a minute on a machine that has other things to do
 
 # Python's own arenas are invisible to a leak checker; see tests/lsan.supp and tests/tsan.supp for the rest.
+# Forked children of several threads would sleep a second each before they exit: the thread sanitizer takes the threads that
+# the parent has for the child's.
 SANITIZER_ENV = {
     "PYTHONMALLOC": "malloc",
     "LSAN_OPTIONS": f"suppressions={ROOT}/tests/lsan.supp:print_suppressions=0",
-    "TSAN_OPTIONS": f"suppressions={ROOT}/tests/tsan.supp:print_suppressions=0:history_size=4",
+    "TSAN_OPTIONS": f"suppressions={ROOT}/tests/tsan.supp:print_suppressions=0:history_size=4:atexit_sleep_ms=20",
 } if SANITIZED else {}
 
 

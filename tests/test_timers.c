@@ -149,6 +149,14 @@ static void the_hosts_timers_are_the_hosts(void **state)
 	test_ns_destroy(copy.ns);
 }
 
+// glibc's thread for SIGEV_THREAD is created inside glibc. GCC's thread sanitizer has no state for
+// such a thread and crashes in its malloc(), in a program without libgorgon too.
+#ifdef __SANITIZE_THREAD__
+#define NOTIFY_BY_THREAD SIGEV_SIGNAL
+#else
+#define NOTIFY_BY_THREAD SIGEV_THREAD
+#endif
+
 static void timers_of_timer_create_signal_their_copy(void **state)
 {
 	struct copy one = make_copy(NULL), other = make_copy(NULL);
@@ -158,7 +166,7 @@ static void timers_of_timer_create_signal_their_copy(void **state)
 	(void)state;
 	assert_int_equal(one.create(SIGEV_SIGNAL, 42, &timer), 0);
 	assert_int_equal(one.create(SIGEV_SIGNAL, -1, &plain), 0);
-	assert_int_equal(one.create(SIGEV_THREAD, 44, &thread), 0);
+	assert_int_equal(one.create(NOTIFY_BY_THREAD, 44, &thread), 0);
 	assert_int_equal(count_timers(), before + 3);
 	assert_int_equal(one.start(timer, 1000), 0);
 	wait_until_seen(&one, 0, 1);

@@ -63,7 +63,7 @@ packages="
 "
 [ "${2:-}" != long ] || packages="$packages
 	python3-torch python3-scipy python3-pandas python3-lxml python3-pil python3-matplotlib
-	python3-cryptography python3-greenlet debootstrap
+	python3-cryptography python3-greenlet debootstrap dejagnu
 	lib$python-testsuite python3-cryptography-vectors python3-pretend python3-iso8601 python3-tz
 	python3-pytest-subtests python3-cssselect python3-bs4 python3-html5lib
 	clang-$clang libclang-rt-$clang-dev

@@ -32,17 +32,27 @@ class PrivateFrame(FrameDecorator):
 
 
 class Filter:
-    """Switch it with: disable frame-filter global gorgon"""
+    """Switch it with: disable frame-filter global gorgon
+
+    It is off by itself where there is no private code: while any filter is on gdb 13 leaves out why it cannot follow a stack
+    further ("Backtrace stopped: ...") and prints nothing for a function without a name."""
 
     def __init__(self):
         self.name = NAME
         self.priority = 50
-        self.enabled = True
+        self.wanted = True
+
+    @property
+    def enabled(self):
+        snapshot = process.try_snapshot() if self.wanted else None
+        return bool(snapshot and snapshot.ranges)
+
+    @enabled.setter
+    def enabled(self, wanted):
+        self.wanted = wanted
 
     def filter(self, frames):
-        snapshot = process.try_snapshot()
-        if not snapshot or not snapshot.ranges:
-            return frames
+        snapshot = process.snapshot()
         return (decorate(frame, snapshot) for frame in frames)
 
 

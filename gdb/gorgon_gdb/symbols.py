@@ -23,6 +23,7 @@ PLACES_MAX = 200
 REGISTRAR = "__jit_debug_register_code"
 
 _added = {}  # (path, bias) -> Addition, the latest last
+_last_stack = None, []  # a Snapshot, and what stack() has found of it; anew when files have come, by which gdb follows it further
 _left = False  # what a stop has not been able to do is to be done before the prompt
 
 
@@ -208,16 +209,33 @@ def limit():
             remove(key)
 
 
-def objects_in_stack():
-    snapshot = process.try_snapshot()
-    objects = []
+def stack(snapshot):
+    """[(frame, its object or None)] of the selected thread, innermost first. Each frame takes gdb 0.1 ms, and a step leaves
+    most of a stack as it was: from a frame on that the last stack had, that is taken. What runs does not go, so
+    each frame's object is what it was."""
+    global _last_stack
+    before = _last_stack[1] if _last_stack[0] is snapshot else []
+    found = []
     try:
         frame = gdb.newest_frame()
-        while snapshot and frame is not None and len(objects) < FRAMES_MAX:
-            objects.append(snapshot.find_object(frame.pc()))
+        while frame is not None and len(found) < FRAMES_MAX:
+            same = next((level for level, (known, _) in enumerate(before) if known == frame), None)
+            if same is not None:
+                found += before[same:]
+                break
+            found.append((frame, snapshot.find_object(frame.pc())))
             frame = frame.older()
     except gdb.error:
         pass  # no thread, or a stack that cannot be followed further
+    _last_stack = snapshot, found
+    return found
+
+
+def objects_in_stack():
+    snapshot = process.try_snapshot()
+    if not snapshot or not any(map(lacks_dwarf, snapshot.objects)):
+        return []  # nothing can be missing
+    objects = [obj for _, obj in stack(snapshot)]
     around = next((obj.namespace.objects for obj in objects if obj), []) if is_cheap() else []
     return list(dict.fromkeys([obj for obj in objects if obj] + around))
 
@@ -229,9 +247,11 @@ def is_cheap():
 
 def attach_stack():
     """For the selected thread, if the user has not said otherwise. What was added."""
+    global _last_stack
     added = gdb.parameter("gorgon auto-symbols") and attach(objects_in_stack())
     if added:
         limit()
+        _last_stack = None, []
         if lines.follow(added, set(_added)):
             read_frames()
     refresh_lines()

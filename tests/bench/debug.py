@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What a debugger pays for N interpreters, beside an ordinary host.
 
-Usage: debug.py [--json] [--counts N,N...] [--rounds R] [--timeout S] [--add FILE] [--report FILE] [gdb] [lldb] [attach] [start]
+Usage: debug.py [--json] [--counts N,N...] [--rounds R] [--timeout S] [--add FILE] [--report FILE] [gdb] [lldb] [attach] [start] [feel]
 
 --json prints figures to work with; --add takes such from a file, too (with --counts '' nothing else). --report writes the tables with
 date and versions (FILE.md) and a plot (FILE.svg, with matplotlib) beside printing them.
@@ -18,7 +18,10 @@ alternate. Times are of the debugger's processor time, step by step, without its
 start: the host is started by the debugger and creates N interpreters, without a breakpoint, with
 that one, and with gorgon's: how long each takes among the first tenth of them, and among the last.
 Times are of the wall, between the hosts' lines about the first and last interpreter of a tenth: they
-compare within one run only."""
+compare within one run only.
+
+feel: each command of a session by itself (feel.py), with 1, 3 and 20 interpreters, plain and with the scripts, which keep
+what they have looked up."""
 
 import argparse
 import json
@@ -35,9 +38,10 @@ import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import feel  # noqa: E402
 import harness  # noqa: E402
 
-SCRIPTS = {"gdb": os.path.join(harness.ROOT, "gdb", "gorgon.py")}
+SCRIPTS = {"gdb": harness.GDB_SCRIPT}
 ORDINARY = os.path.join(harness.BUILD, "bench", "ordinary")
 STEPS = ("attach", "break", "stop", "backtrace")
 
@@ -83,9 +87,9 @@ PLAIN, FIRST, AGAIN = "", ", scripts, first time", ", scripts, again"
 
 
 class Debugger:
-    """A session in batch mode, in a process group of its own. @cache: for what our scripts keep."""
+    """A session in batch mode, in a process group of its own."""
 
-    def __init__(self, kind, commands, folder, cache=None):
+    def __init__(self, kind, commands, folder):
         script = os.path.join(folder, "session")
         with open(script, "w") as file:
             file.write("\n".join(SETTINGS[kind] + commands) + "\n")
@@ -93,7 +97,6 @@ class Debugger:
                      "lldb": [harness.LLDB, "--no-lldbinit", "--batch", "-s", script]}[kind]
         self.output = open(os.path.join(folder, "output"), "w+")
         environment = {name: value for name, value in os.environ.items() if name != "DEBUGINFOD_URLS"}
-        environment.update({"XDG_CACHE_HOME": cache} if cache else {})
         self.process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.output,
                                         start_new_session=True, env=environment)
 
@@ -145,10 +148,9 @@ class Target:
         commands = [*load, mark(kind, "start"), attach, mark(kind, "attach"), stop, mark(kind, "break"), wake, "continue",
                     mark(kind, "stop"), "bt", mark(kind, "backtrace"),
                     {"gdb": "delete", "lldb": "breakpoint delete --force"}[kind], "detach", mark(kind, "end")]
-        cache = os.path.join(self.folder.name, "cache")
-        if scripts == FIRST:
-            shutil.rmtree(cache, ignore_errors=True)
-        debugger = Debugger(kind, commands, self.folder.name, cache)
+        if scripts == FIRST:  # the rest of the cache is the host's
+            shutil.rmtree(os.path.join(os.environ["XDG_CACHE_HOME"], "gorgon", "places"), ignore_errors=True)
+        debugger = Debugger(kind, commands, self.folder.name)
         try:
             debugger.process.wait(timeout)
             slow = False
@@ -168,6 +170,21 @@ class Target:
         if not slow:
             row.update(use=sum(row[step] for step in STEPS[1:]), work=sum(row.values()), whole=marks["backtrace"][0], memory=marks["backtrace"][1] / 1024)
         return row
+
+    def feel(self, kind, lines, of_gorgon, timeout):
+        """{column: processor seconds} of one session of feel.py. @lines: what reads scripts of ours, or none."""
+        wake = {"gdb": "python ", "lldb": "script "}[kind] + f"open('{self.pipes[0]}', 'w').write('x')"
+        session = feel.commands(kind, of_gorgon, lines, self.process.pid, wake, lambda name: mark(kind, name))
+        debugger = Debugger(kind, session, self.folder.name)
+        try:
+            debugger.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            pass  # it has not gone well, then
+        text = debugger.text()
+        debugger.stop()
+        if not feel.went_well(kind, of_gorgon, lines, text):
+            raise SystemExit(f"bench-debug: the {kind} session went wrong:\n{text[-6000:]}")
+        return feel.row({name: float(used) for name, used in re.findall(r"^MARK (\w+) [\d.]+ ([\d.]+) \d+$", text, re.M)}, text)
 
     def end(self):
         os.killpg(self.process.pid, signal.SIGKILL)
@@ -196,6 +213,31 @@ def attach_to(kind, scripts, count, rounds, timeout):
            "timeout": timeout}
     row.update({name: medians(found) for name, found in sessions.items()})
     return row
+
+
+def feels(kind, count, rounds, timeout):
+    """Rows, plain and with the scripts. Of the first sessions nothing is taken: caches fill."""
+    rows = []
+    for scripts in (False, True):
+        load = {"gdb": [f"source {harness.GDB_SCRIPT}"],
+                "lldb": [f"command script import {harness.LLDB_SCRIPT}", "gorgon symbols auto"]}[kind] if scripts else []
+        targets = {"ordinary": Target([ORDINARY, harness.PYTHON3], 1, count),
+                   "gorgon": Target([harness.HOST, "-p", harness.PYTHON3, "-n", str(count)], count, 1)}
+        found = {name: [] for name in targets}
+        try:
+            for i in range(rounds + 1):
+                for name, target in targets.items():
+                    progress(f"{kind}, feel, {count} interpreters: {name} {i}/{rounds}")
+                    feel.prepare(target)
+                    of_gorgon = name == "gorgon"
+                    found[name].append(target.feel(kind, load if of_gorgon else [], of_gorgon, timeout))
+        finally:
+            progress("")
+            for target in targets.values():
+                target.end()
+        rows.append({"benchmark": "feel", "debugger": kind + (", scripts" if scripts else ""), "interpreters": count,
+                     "scripts": scripts, **{name: sessions[1:] for name, sessions in found.items()}})
+    return rows
 
 
 def kill_programs(folder):
@@ -319,7 +361,7 @@ def start_table(rows):
 
 def tables(results):
     text = ""
-    for name, table in (("attach", attach_table), ("start", start_table)):
+    for name, table in (("attach", attach_table), ("start", start_table), ("feel", feel.table)):
         rows = [row for row in results if row["benchmark"] == name]
         text += table(rows) + "\n" if rows else ""
     return text
@@ -361,21 +403,22 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--counts", default="1,10,100")
+    parser.add_argument("--feel-counts", default="1,3,20", help="the same for feel")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--timeout", type=int, default=600, help="seconds for one session")
     parser.add_argument("--add", action="append", default=[], metavar="FILE", help="results of --json")
     parser.add_argument("--report", metavar="FILE", help="write FILE.md and FILE.svg")
     parser.add_argument("words", nargs="*", metavar="WORD")
     args = parser.parse_args()
-    unknown = set(args.words) - {"gdb", "lldb", "attach", "start"}
+    unknown = set(args.words) - {"gdb", "lldb", "attach", "start", "feel"}
     if unknown:
-        parser.error(f"no such benchmark: {' '.join(sorted(unknown))} (there are: gdb lldb attach start)")
+        parser.error(f"no such benchmark: {' '.join(sorted(unknown))} (there are: gdb lldb attach start feel)")
     there = [kind for kind, tool in (("gdb", harness.GDB), ("lldb", harness.LLDB)) if tool]
     kinds = [kind for kind in there if kind in args.words] or [kind for kind in there if not {"gdb", "lldb"} & set(args.words)]
     if not kinds:
         parser.error("the debugger is not installed")
     counts = [int(word) for word in args.counts.split(",") if word]
-    both = not {"attach", "start"} & set(args.words)
+    every = not {"attach", "start", "feel"} & set(args.words)
     results = []
     for name in args.add:
         with open(name) as file:
@@ -384,9 +427,12 @@ def main():
             (lambda kind, count: [attach_to(kind, scripts, count, args.rounds, args.timeout)
                                   for scripts in (PLAIN, FIRST, AGAIN) if kind in SCRIPTS or not scripts], "attach"),
             (lambda kind, count: started(kind, count, args.rounds, args.timeout), "start")):
-        if not both and wanted not in args.words:
+        if not every and wanted not in args.words:
             continue
         results += [row for kind in kinds for count in counts for row in measure(kind, count)]
+    if every or "feel" in args.words:
+        results += [row for kind in kinds for count in [int(word) for word in args.feel_counts.split(",") if word]
+                    for row in feels(kind, count, args.rounds, args.timeout)]
     results.sort(key=lambda row: (row["debugger"].split(",")[0], row["interpreters"]))  # with what was added in its place
     if args.json:
         print(json.dumps(results, indent=1))

@@ -424,5 +424,29 @@ class AutoLoad(Case):
         self.assertIn('Undefined command: "py-bt"', output)
 
 
+@harness.needs_gdb
+class Elsewhere(Case):
+    def test_a_process_without_private_code_has_gdbs_own_backtrace(self):
+        # A stack that gdb cannot follow, and a frame without a name.
+        lost = ["starti", "set var $pc = 0", "set var $sp = 16", "echo bt:\\n", "bt"]
+        plain, scripts = (harness.gdb(lost, "/bin/true", script=script).partition("bt:\n")[2] for script in (False, True))
+        self.assertRegex(plain, r"(?s)\?\? \(\).*Backtrace stopped: ")
+        self.assertEqual(scripts, plain)
+
+
+@harness.needs_gdb
+class Steps(Case):
+    def test_a_step_follows_the_stack_only_as_far_as_it_has_changed(self):
+        # Each frame takes gdb a tenth of a millisecond, at each step.
+        outermost = "gorgon_gdb.symbols._last_stack[1][-1]"
+        output = harness.gdb(["break time_sleep", "run", "next", f"python import gorgon_gdb.symbols; outermost = {outermost}",
+                              "next", f"python print('next', outermost is {outermost})",
+                              "finish", f"python print('finish', outermost is {outermost})",
+                              "python print('frames', [frame.name() for frame, _ in gorgon_gdb.symbols._last_stack[1]][-2:])"],
+                             harness.HOST, "-l", "-n", 1, "import time; time.sleep(0.01)", script=True)
+        for line in ("next True", "finish True", "frames ['start_thread', 'clone3']"):
+            self.assertIn(line, output.splitlines())
+
+
 if __name__ == "__main__":
     unittest.main()
