@@ -44,6 +44,7 @@ LLDB = (
     (r"\bthread #\d+", "thread #N"),
     (r"\b[Bb]reakpoint \d+(\.\d+)?", "breakpoint N"),
     (r"\b[Ww]atchpoint \d+", "watchpoint N"),
+    (r"^breakpoint N: (where = .*|\d+ locations\.)", "breakpoint N is set"),
     (r"\$\d+\b", "$N"),
     (r"\n\n+", "\n"),
 )

@@ -267,7 +267,7 @@ class Lldb(Session):
 
     @staticmethod
     def scripts():
-        return [f"command script import {harness.LLDB_SCRIPT}"]
+        return [f"command script import {harness.LLDB_SCRIPT}", "gorgon symbols auto"]
 
     def opens_block(self, line):
         return line.startswith("breakpoint command add") and " -o" not in line
