@@ -88,7 +88,8 @@ def open_file(target, o):
         return None, f"{o.path} is not there"
     debug = o.debug_path if o.debug_path and os.path.isfile(o.debug_path) and o.debug_path != o.path else None
     with folder_for_link() as folder:
-        link = os.path.join(folder, o.label)
+        link = os.path.join(folder, o.namespace.label, o.name)
+        os.mkdir(os.path.dirname(link))
         os.symlink(o.path, link)
         with reading_late(target):
             module = target.AddModule(link, None, None, debug)
@@ -104,8 +105,9 @@ def close_file(target, added):
     folder = os.path.dirname(link)
     with contextlib.ExitStack() as undo:
         try:
-            os.mkdir(folder, 0o700)
-            undo.callback(os.rmdir, folder)
+            for path in (os.path.dirname(folder), folder):
+                os.mkdir(path, 0o700)
+                undo.callback(os.rmdir, path)
             os.symlink(added.path, link)
             undo.callback(os.unlink, link)
         except OSError:

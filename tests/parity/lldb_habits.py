@@ -135,7 +135,7 @@ HABITS = [
         print names[1]""", DATA),
     H("target variable", LOOP + """
         target variable counter
-        target variable calls""", DATA),
+        target variable calls""", DATA, excuses=("a variable each",)),
     H("print a thread-local variable", LOOP + """
         print depth
         print inner_depth""", DATA),
@@ -173,21 +173,21 @@ HABITS = [
         print $edi""", DATA),
     H("type lookup", """
         type lookup point
-        type lookup geometry::Cube""", DATA),
+        type lookup geometry::Cube""", DATA, excuses=("an answer each",)),
     H("image lookup -n", """
-        image lookup -n cext_square""", CODE),
+        image lookup -n cext_square""", CODE, excuses=("an answer each",)),
     H("image lookup -a $pc", TWICE + """
         image lookup -a $pc""", CODE),
     H("image lookup -t", """
-        image lookup -t point""", CODE),
+        image lookup -t point""", CODE, excuses=("an answer each",)),
     H("image list", """
-        image list cext.so libpython3.11.so.1.0""", CODE),
+        image list cext.so libpython3.11.so.1.0""", CODE, excuses=("a module each",)),
     H("source list -n", """
         source list -n cext_twice""", CODE),
     H("source info", TWICE + """
         source info""", CODE),
     H("disassemble -n", """
-        disassemble -n cext_twice""", CODE),
+        disassemble -n cext_twice""", CODE, excuses=("an answer each",)),
     H("disassemble -f", """
         b helper
         continue
@@ -244,7 +244,7 @@ HABITS = [
         b cext_square
         continue
         thread return 5
-        bt 1""", STEP),
+        bt 1""", STEP, keep=r"frame #0"),
     H("stepi, nexti", """
         b cext_square
         continue

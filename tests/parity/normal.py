@@ -11,6 +11,7 @@ WHAT = (
     ("addresses, process and thread ids, numbers of threads, values and breakpoints", ""),
     ("`(3 locations)` and `Breakpoint 1.2`", "a breakpoint has a location in each copy; rows of locations that say the same are one"),
     ("`libfoo.so [interp 1]`", "our scripts say whose a frame is"),
+    ("what our scripts show beside a `PyObject *` in lldb, which by itself shows its address", ""),
     ("`[New Thread ...]`, `[Switching to ...]`", "a debugger says so when it gets round to it"),
 )
 
@@ -40,12 +41,20 @@ GDB = (
 
 LLDB = (
     (r" \[interp \d+\]", ""),
-    (r"^\d+ locations? added to breakpoint \d+\n", ""),
     (r"\bthread #\d+", "thread #N"),
     (r"\b[Bb]reakpoint \d+(\.\d+)?", "breakpoint N"),
     (r"\b[Ww]atchpoint \d+", "watchpoint N"),
     (r"^breakpoint N: (where = .*|\d+ locations\.)", "breakpoint N is set"),
     (r"\$\d+\b", "$N"),
+    (r"\b(self|args|func|callable|timeout_obj|kwargs)=(<[\w.]+>|tuple of \d+|-?[\d.]+|ADDR)(?=[,)])", r"\1=OBJECT"),
+    (r"(\(PyObject \*\) .* = ADDR) .*", r"\1"),
+    (r"^All breakpoints removed.*", "All breakpoints removed."),  # that of "gorgon symbols auto" is counted, and stays
+    (r"/tmp/gorgon-lldb-\w+/interp \d+/(?=libpython)", "/lib/x86_64-linux-gnu/"),
+    (r"/tmp/gorgon-lldb-\w+/interp \d+/", "PARITY/modules/"),
+    (r"^\[ *\d+\] ", "[N] "),
+    (r"^\d+: (name|file|regex|source|names|source regex|exception) ?=", r"N: \1 ="),
+    (r"^  \d+\.\d+: ", "  N.N: "),
+    (r"^(N: .*), locations = \d+, resolved = \d+", r"\1"),
     (r"\n\n+", "\n"),
 )
 
@@ -69,6 +78,18 @@ def collapsed(text):
     return "\n".join(dict.fromkeys(found)) if multiple is not None else "\n".join(found)
 
 
+def one_location(text):
+    """Rows of lldb's "breakpoint list" about locations that say the same but for how often they were hit, as one."""
+    found = []
+    for line in text.splitlines():
+        row, before = re.match(r"(  N\.N: .*hit count = )(\d+)", line), re.match(r"(  N\.N: .*hit count = )(\d+)", found[-1]) if found else None
+        if row and before and row[1] == before[1]:
+            found[-1] = f"{row[1]}{int(row[2]) + int(before[2])}"
+        else:
+            found.append(line)
+    return "\n".join(found)
+
+
 def normal(debugger, text):
     for folder, word in FOLDERS:
         text = text.replace(folder, word)
@@ -76,4 +97,6 @@ def normal(debugger, text):
         text = re.sub(pattern, word, text, flags=re.M)
     if debugger == "gdb":
         text = collapsed(text)
+    else:
+        text = one_location(text)
     return "\n".join(line.rstrip() for line in text.splitlines() if line.strip())

@@ -84,6 +84,7 @@ class Session:
     BLOCKS = ()  # commands that go on with more lines, to "end"
     MORE = ">"
     SETTINGS = ()
+    WHENEVER = None  # what is printed after the prompt, too, by a thread of the debugger's own
 
     def __init__(self, variant, folder):
         self.variant, self.folder = variant, folder
@@ -111,6 +112,8 @@ class Session:
             if not more:
                 raise Lost(self.readable(text) + "\n(the debugger has ended)")
             text += more.decode("utf-8", "replace")
+            if self.WHENEVER:
+                text = self.WHENEVER.sub("", text)
         return self.readable(text[:-len(prompt)])
 
     @staticmethod
@@ -255,6 +258,8 @@ class Gdb(Session):
 
 class Lldb(Session):
     NAME = "lldb"
+    WHENEVER = re.compile(r"(?:error: \S+ 0x\w+: DW_TAG_member '\w+' refers to type 0x\w+ which extends beyond the bounds of 0x\w+|"
+                          r"\d+ locations? added to breakpoint \d+)\r?\n")
     PROMPT, END = "(lldb) ", "DONE"
     MORE = "> "
     SETTINGS = ("settings set use-color false", "settings set auto-confirm true", "script lldb.debugger.SetAsync(False)",
