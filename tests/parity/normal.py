@@ -59,6 +59,14 @@ LLDB = (
 )
 
 
+DAP = (
+    (r"( from \S+)?( \[interp \d+\])?( at \S+:\d+)?$", r"\3"),
+    (r"^((?:self|args|func|callable|timeout_obj|kwargs) = ADDR) .*", r"\1"),
+    (r"^breakpoint \d+\.\d+", "breakpoint"),
+)
+RULES = {"gdb": GDB, "lldb": LLDB, "lldb-dap": DAP, "gdb-dap": DAP}
+
+
 def collapsed(text):
     """Rows of "info breakpoints" about locations that say the same, as the one row that a breakpoint with one location has."""
     found, multiple = [], None
@@ -93,10 +101,10 @@ def one_location(text):
 def normal(debugger, text):
     for folder, word in FOLDERS:
         text = text.replace(folder, word)
-    for pattern, word in COMMON + (GDB if debugger == "gdb" else LLDB):
+    for pattern, word in COMMON + RULES[debugger]:
         text = re.sub(pattern, word, text, flags=re.M)
     if debugger == "gdb":
         text = collapsed(text)
-    else:
+    elif debugger == "lldb":
         text = one_location(text)
     return "\n".join(line.rstrip() for line in text.splitlines() if line.strip())

@@ -357,7 +357,7 @@ class Bench:
         self.folder.cleanup()
 
 
-DEBUGGERS = {"gdb": Gdb, "lldb": Lldb}
+TYPED = {"gdb": Gdb, "lldb": Lldb}
 
 
 def progress(text):
