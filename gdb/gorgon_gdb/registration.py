@@ -3,8 +3,8 @@
 
 import gdb
 
-from . import (breakpoints, check, commands, companions, debuglinks, execute, frames, functions, helper_types, hints,
-               missing_files, ordinary, process, python_helper, reruns, solibs, stacks, symbols, values)
+from . import (breakpoints, check, commands, companions, dap, debuglinks, execute, frames, functions, helper_types,
+               hints, missing_files, ordinary, process, python_helper, reruns, solibs, stacks, symbols, values)
 
 _events = []
 
@@ -68,6 +68,7 @@ def register(objfile=None):
         connect("free_objfile", symbols.on_free_objfile)
         connect("stop", on_stop)
         connect("stop", install_at_stop)
+        connect("stop", dap.on_stop)
         connect("before_prompt", on_stop)
         connect("before_prompt", symbols.on_prompt)
         connect("before_prompt", install)

@@ -132,7 +132,6 @@ HABITS = [
         next
         next
         watch counter""", DATA),
-    H("memory", LOOP + "memory &table[0]", DATA),
     H("the call stack", HELPER + "stack 3", STACK),
     H("the call stack into CPython", HELPER + "stack 6", STACK),
     H("the files of the call stack", HELPER + "paths 2", STACK),

@@ -263,7 +263,7 @@ class Dap:
         for scope in self.client.request("scopes", frameId=self.frame()["id"])["scopes"]:
             place = scope["variablesReference"]
             if any(v["name"] == name for v in self.client.request("variables", variablesReference=place)["variables"]):
-                return self.client.request("setVariable", variablesReference=place, name=name, value=value)["value"]
+                return self.client.request("setVariable", variablesReference=place, name=name, value=value).get("value", "no answer")
         return "there is no such variable"
 
     def do_threads(self, text):
@@ -280,10 +280,6 @@ class Dap:
         frame = self.client.frames(self.stop, 1)[0]
         body = self.client.request("disassemble", memoryReference=frame["instructionPointerReference"], instructionCount=int(text))
         return "\n".join(i["instruction"] for i in body["instructions"])
-
-    def do_memory(self, text):
-        place = re.search(r"0x[0-9a-f]+", self.client.evaluate(text, self.frame()))[0]
-        return self.client.request("readMemory", memoryReference=place, count=8)["data"]
 
     def do_modules(self, text):
         body = self.client.request("modules")
