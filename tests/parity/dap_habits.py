@@ -14,9 +14,7 @@ HELPER = """
 
 HABITS = [
     H("a breakpoint in the margin", HELPER + "locals", BREAK, excuses=("thread-local locals",)),
-    H("a breakpoint in each thread", HELPER + """
-        continue
-        continue""", BREAK, turn=ALL),
+    H("a breakpoint in each thread", HELPER + "continue", BREAK, turn=ALL),
     H("a breakpoint in C++", """
         breakpoint cxxext.cc:[in Cube::area]
         continue

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Why answers may differ. Habit.excuses names these; GENERAL ones belong to every habit."""
 
-import re
-
 from habits import Excuse, instead, without
 
 
@@ -15,23 +13,12 @@ def once(text):
     return "\n".join(found)
 
 
-def one_of_several(text):
-    """An answer that is the same text several times over is that text, once; an answer follows each line that begins with "> "."""
-    parts = re.split(r"^(> .*\n?)", text, flags=re.M)
-    for i in range(2, len(parts), 2):
-        lines = parts[i].splitlines()
-        size = next(n for n in range(1, len(lines) + 2) if len(lines) % n == 0 and lines == lines[:n] * (len(lines) // n)) if lines else 0
-        parts[i] = "".join(line + "\n" for line in lines[:size])
-    return "".join(parts)
-
-
 EXCUSES = {
     "thread-local locals": Excuse("lldb knows no thread-local variables of code that the system's linker has not loaded, and says so; it "
                                   "lists them among the locals", instead(r"^(depth|inner_depth) = .*", r"\1 = VALUE")),
     "a module each": Excuse("each copy is a module", lambda text: "\n".join(dict.fromkeys(text.splitlines()))),
     "a variable each": Excuse("lldb shows that of each module, and a line says whose they are, in this order; those of the others are 0",
                               without(r'^\w+ of .*; "gorgon print .*\n|^\(int\) \w+ = 0\n')),
-    "an answer each": Excuse("lldb answers for each module that has it, and each copy is one", one_of_several),
     "a line each": Excuse("gdb answers for each place of a function, and each copy is one", once),
     "a note each": Excuse("gdb's note that another breakpoint is there comes for each place, and each copy is one", once),
     "built-in functions": Excuse("our scripts give CPython's helper the name of the function that is called, which it cannot read "

@@ -33,7 +33,6 @@ HABITS = [
         b cext.c:[middle of helper]
         continue
         continue
-        continue
         frame variable n""", BREAK, turn=ALL),
     H("breakpoint set -M of a method", """
         breakpoint set -M scaled
@@ -78,11 +77,11 @@ HABITS = [
         frame variable n
         continue""", BREAK),
     H("breakpoint modify, disable, enable", """
-        breakpoint set -n factorial
-        breakpoint modify -c "n == 3"
+        breakpoint set -N mine -n factorial
+        breakpoint modify -c "n == 3" mine
         continue
         frame variable n
-        breakpoint disable
+        breakpoint disable mine
         continue""", BREAK, keep=r"frame #0|int\) n|turn_sync"),
     H("breakpoint of a static function of CPython", """
         breakpoint set -o true -n time_sleep
@@ -173,13 +172,13 @@ HABITS = [
         print $edi""", DATA),
     H("type lookup", """
         type lookup point
-        type lookup geometry::Cube""", DATA, excuses=("an answer each",)),
+        type lookup geometry::Cube""", DATA),
     H("image lookup -n", """
-        image lookup -n cext_square""", CODE, excuses=("an answer each",)),
+        image lookup -n cext_square""", CODE),
     H("image lookup -a $pc", TWICE + """
         image lookup -a $pc""", CODE),
     H("image lookup -t", """
-        image lookup -t point""", CODE, excuses=("an answer each",)),
+        image lookup -t point""", CODE),
     H("image list", """
         image list cext.so libpython3.11.so.1.0""", CODE, excuses=("a module each",)),
     H("source list -n", """
@@ -187,7 +186,7 @@ HABITS = [
     H("source info", TWICE + """
         source info""", CODE),
     H("disassemble -n", """
-        disassemble -n cext_twice""", CODE, excuses=("an answer each",)),
+        disassemble -n cext_twice""", CODE),
     H("disassemble -f", """
         b helper
         continue

@@ -11,6 +11,7 @@ WHAT = (
     ("addresses, process and thread ids, numbers of threads, values and breakpoints", ""),
     ("`(3 locations)` and `Breakpoint 1.2`", "a breakpoint has a location in each copy; rows of locations that say the same are one"),
     ("`libfoo.so [interp 1]`", "our scripts say whose a frame is"),
+    ("what lldb answers several times over, for each module that has it", "each copy is one"),
     ("what our scripts show beside a `PyObject *` in lldb, which by itself shows its address", ""),
     ("`[New Thread ...]`, `[Switching to ...]`", "a debugger says so when it gets round to it"),
 )
@@ -98,6 +99,13 @@ def one_location(text):
     return "\n".join(found)
 
 
+def one_of_several(text):
+    """An answer that is the same text several times over is that text, once."""
+    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    size = next((n for n in range(1, len(lines)) if len(lines) % n == 0 and lines == lines[:n] * (len(lines) // n)), len(lines))
+    return "\n".join(lines[:size])
+
+
 def normal(debugger, text):
     for folder, word in FOLDERS:
         text = text.replace(folder, word)
@@ -106,5 +114,5 @@ def normal(debugger, text):
     if debugger == "gdb":
         text = collapsed(text)
     elif debugger == "lldb":
-        text = one_location(text)
+        text = one_of_several(one_location(text))
     return "\n".join(line.rstrip() for line in text.splitlines() if line.strip())
