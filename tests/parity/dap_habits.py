@@ -13,7 +13,7 @@ HELPER = """
 """
 
 HABITS = [
-    H("a breakpoint in the margin", HELPER + "locals", BREAK, excuses=("thread-local locals",)),
+    H("a breakpoint in the margin", HELPER + "locals", BREAK),
     H("a breakpoint in each thread", HELPER + "continue", BREAK, turn=ALL),
     H("a breakpoint in C++", """
         breakpoint cxxext.cc:[in Cube::area]
@@ -32,7 +32,7 @@ HABITS = [
         breakpoint lateext.c:[in late_add]
         continue
         stack 2
-        locals""", BREAK, turn={"number": 500}, alone=True, excuses=("thread-local locals",)),
+        locals""", BREAK, turn={"number": 500}, alone=True),
     H("the margin shows that breakpoints are bound", HELPER + "verified", BREAK),
     H("a conditional breakpoint", """
         breakpoint cext.c:[in the loop] | condition i == 3
@@ -54,11 +54,11 @@ HABITS = [
     H("a function breakpoint", """
         function cext_square
         continue
-        locals""", BREAK, excuses=("thread-local locals",)),
+        locals""", BREAK),
     H("a function breakpoint on a static function", """
         function cext_twice
         continue
-        locals""", BREAK, excuses=("thread-local locals",)),
+        locals""", BREAK),
     H("a function breakpoint on a method", """
         function geometry::Cube::area
         continue
@@ -66,7 +66,7 @@ HABITS = [
     H("a function breakpoint in CPython", """
         function PyArg_ParseTuple
         continue
-        stack 2""", BREAK),
+        stack 1""", BREAK),
     H("a function breakpoint on a static function of CPython", """
         function time_sleep
         continue
@@ -89,8 +89,9 @@ HABITS = [
     H("locals and arguments", """
         breakpoint cext.c:[last line of helper]
         continue
-        locals""", DATA, excuses=("thread-local locals",)),
-    H("locals of a caller", HELPER + "locals 1", DATA, excuses=("thread-local locals",)),
+        locals""", DATA),
+    H("thread-local variables among the locals", LOOP + "threadlocals", DATA, excuses=("thread-local locals",)),
+    H("locals of a caller", HELPER + "locals 1", DATA),
     H("members of a structure", """
         breakpoint cext.c:[last line of helper]
         continue
@@ -99,7 +100,7 @@ HABITS = [
         breakpoint cxxext.cc:[end of collect]
         continue
         members numbers
-        locals""", DATA, excuses=("thread-local locals",)),
+        locals""", DATA),
     H("a watch", LOOP + """
         watch sum + n
         watch sizeof(sum)
@@ -174,7 +175,7 @@ HABITS = [
         breakpoint cext.c:[middle of helper]
         continue
         stack 2
-        locals""", PROCESS, attach=True, alone=True, excuses=("thread-local locals",)),
+        locals""", PROCESS, attach=True, alone=True),
     H("attach, and leave the program alone", HELPER + """
         remove
         disconnect""", PROCESS, attach=True, alone=True),
@@ -184,7 +185,7 @@ HABITS = [
     H("a crash", """
         continue
         stack 1
-        locals""", PROCESS, turn={"number": 601}, alone=True, excuses=("thread-local locals",)),
+        locals""", PROCESS, turn={"number": 601}, alone=True),
     H("the program's end", HELPER + """
         remove
         watch turn.stop = 1

@@ -21,13 +21,12 @@ import harness
 from sessions import SECONDS, Lost, children, resolved
 
 STOPS = 4  # until the program is in turn_sync() again
+THREAD_LOCAL = ("depth", "inner_depth")  # of cext.c
 SETTLING = 0.3  # in which an adapter says of breakpoints what has changed
 
 
 class Dap:
     """What the adapters have in common. They say how they are started, and with what configuration of docs/launch.json."""
-
-    LOCALS, ARGUMENTS = "Locals", "Arguments"
 
     def __init__(self, variant, folder):
         self.variant, self.folder = variant, folder
@@ -149,9 +148,11 @@ class Dap:
     def do_data(self, text):
         """dataBreakpointInfo for a variable of the frame, then the breakpoint."""
         frame = self.frame()
-        found = next(scope["variablesReference"] for scope in self.client.request("scopes", frameId=frame["id"])["scopes"]
-                     if any(v["name"] == text for v in self.client.request("variables", variablesReference=scope["variablesReference"])["variables"]))
-        info = self.client.request("dataBreakpointInfo", variablesReference=found, name=text)
+        found = [scope["variablesReference"] for scope in self.client.request("scopes", frameId=frame["id"])["scopes"]
+                 if any(v["name"] == text for v in self.variables(scope["variablesReference"]))]
+        if not found or not self.client.capabilities.get("supportsDataBreakpoints"):
+            return "this adapter has no data breakpoints"
+        info = self.client.request("dataBreakpointInfo", variablesReference=found[0], name=text)
         if not info.get("dataId"):
             return f"no: {info.get('description')}"
         answer = self.client.request("setDataBreakpoints", breakpoints=[{"dataId": info["dataId"], "accessType": "write"}])
@@ -233,19 +234,26 @@ class Dap:
     def do_scopes(self, _):
         return "\n".join(scope["name"] for scope in self.client.request("scopes", frameId=self.frame()["id"])["scopes"])
 
-    def values(self, names, number):
-        found = self.client.variables(self.frame(number), *names)
-        return "\n".join(sorted(f"{name} = {value}" for name, value in found.items()))
+    def variables(self, place):
+        return self.client.request("variables", variablesReference=place)["variables"]
+
+    def values(self, number, wanted):
+        found = self.client.variables(self.frame(number), "Locals", "Arguments")
+        return "\n".join(sorted(f"{name} = {value}" for name, value in found.items() if wanted(name)))
 
     def do_locals(self, text):
-        return self.values({self.LOCALS, self.ARGUMENTS}, int(text or 0))
+        return self.values(int(text or 0), lambda name: name not in THREAD_LOCAL)
+
+    def do_threadlocals(self, _):
+        """lldb-dap has them among the locals."""
+        return self.values(0, THREAD_LOCAL.__contains__)
 
     def do_members(self, text):
         name, _, number = text.partition(" ")
         for scope in self.client.request("scopes", frameId=self.frame(int(number or 0))["id"])["scopes"]:
-            for variable in self.client.request("variables", variablesReference=scope["variablesReference"])["variables"]:
+            for variable in self.variables(scope["variablesReference"]):
                 if variable["name"] == name and variable["variablesReference"]:
-                    inner = self.client.request("variables", variablesReference=variable["variablesReference"])["variables"]
+                    inner = self.variables(variable["variablesReference"])
                     return "\n".join(f"{v['name']} = {v['value']}" for v in inner)
         return "none"
 
@@ -262,7 +270,7 @@ class Dap:
         name, _, value = text.partition(" ")
         for scope in self.client.request("scopes", frameId=self.frame()["id"])["scopes"]:
             place = scope["variablesReference"]
-            if any(v["name"] == name for v in self.client.request("variables", variablesReference=place)["variables"]):
+            if any(v["name"] == name for v in self.variables(place)):
                 return self.client.request("setVariable", variablesReference=place, name=name, value=value).get("value", "no answer")
         return "there is no such variable"
 
