@@ -118,12 +118,13 @@ class Goes(session.Case):
             harness.HOST, "-n", "3", "-d", "1", "-a", session.code(), script=True)
         self.assert_clean(output)
         self.assertTrue(session.ended(output), output[-500:])
-        addresses = harness.host_addresses(output)
-        offset = session.libpython_symbol("list_vectorcall")[0]
-        found = [[i for i in sorted(addresses) if any(0 <= at - addresses[i] - offset < CODE_MAX
-                                                      for at in addresses_of(stop.output["breakpoint list"], 5))]
+        # Interpreter 3 is where interpreter 1 was.
+        addresses, offset = harness.host_addresses(output), session.libpython_symbol("list_vectorcall")[0]
+        self.assertEqual(addresses[1], addresses[3])
+        found = [[i for i in range(3) if any(0 <= at - addresses[i] - offset < CODE_MAX
+                                             for at in addresses_of(stop.output["breakpoint list"], 5))]
                  for stop in session.stops(output, 3, 4)]
-        self.assertEqual(found, [[0, 1, 2], [0, 2], [0, 2, 3]])
+        self.assertEqual(found, [[0, 1, 2], [0, 2], [0, 1, 2]])
         for stop in session.stops(output, 3, 4):
             self.assertIn(": no problems.\n", stop.output["gorgon check"])
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """lldb: one symfile for a block of interpreters."""
 
+import os
 import re
 import sys
 import tempfile
