@@ -90,7 +90,7 @@ HABITS = [
     H("breakpoint of a function of CPython", """
         breakpoint set -o true -n PyArg_ParseTuple
         continue
-        bt 2""", BREAK, keep="frame #"),
+        image lookup -a $pc""", BREAK, keep="stop reason|Summary"),
     H("pending breakpoint by name", """
         breakpoint set -n late_add
         continue
@@ -243,7 +243,7 @@ HABITS = [
         b cext_square
         continue
         thread return 5
-        bt 1""", STEP, keep=r"frame #0"),
+        frame variable n""", STEP, keep=r"int\) n"),
     H("stepi, nexti", """
         b cext_square
         continue
