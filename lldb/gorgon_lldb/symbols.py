@@ -9,8 +9,8 @@ objects too, a module for those takes its place. settle() brings that about, als
 process has replaced symfiles by a pack since.
 
 lldb gives the same module back for the same path, and for the same UUID if one is passed.
-So every copy gets a symbolic link of its own to the file, and no UUID; the link's name is
-what lldb shows: libpython3.11.so.1.0 [interp 3].
+So every copy gets a symbolic link of its own to the file, and no UUID. The link has the file's
+name, which is the module's to lldb, in a folder that says whose it is: interp 3/libpython3.11.so.1.0.
 
 lldb 19 takes the unwind rules of the wrong part for a function that the compiler has split
 and that it knows from DWARF: a backtrace ends there, in any process. In CPython that is

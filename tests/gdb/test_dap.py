@@ -9,7 +9,7 @@ import harness
 
 
 COUNT = 2
-WATCHES = ("&_PyRuntime", "PyObject_Repr", "PyLong_FromLong(5)->ob_type")
+WATCHES = ("&_PyRuntime", "PyObject_Repr", "&PyLong_Type")
 SLEEP = "import time\ndef outer():\n    time.sleep(0.1)\nouter()\n"
 
 
@@ -28,7 +28,7 @@ class Dap(unittest.TestCase):
         if not has_dap():
             raise unittest.SkipTest("this gdb is no debug adapter: it is older than 14")
         # (frames of the stopped thread, what the scripts and an expression say in its innermost one)
-        cls.stops, cls.watches = [], []
+        cls.stops, cls.watches, cls.names = [], [], []
         arguments = dap_client.launch_json("gdb: launch", program=harness.HOST, type=None, cwd=None,
                                            args=["-n", str(COUNT), "-p", harness.PYTHON3, SLEEP])
         command = [harness.GDB, "-nx", "-q", "-i", "dap", "-iex", "set debuginfod enabled off"]
@@ -37,6 +37,7 @@ class Dap(unittest.TestCase):
             while stop := client.stopped():
                 frames = client.frames(stop)
                 interp = client.evaluate("$gorgon_interp($pc)", frames[0])
+                cls.names.append(client.threads()[stop.thread])
                 cls.watches.append([client.evaluate(f"$gorgon_interp({what})", frames[0]) for what in WATCHES])
                 cls.stops.append((stop.reason, int(interp), frames, list(client.variables(frames[0], "Arguments"))))
                 client.resume(stop)
@@ -62,6 +63,9 @@ class Dap(unittest.TestCase):
     def test_a_watch_means_the_copy_of_the_frame(self):
         for (_, interp, _, _), found in zip(self.stops, self.watches):
             self.assertEqual(found, [str(interp)] * len(WATCHES))
+
+    def test_threads_are_called_after_their_interpreters(self):
+        self.assertEqual(self.names, [f"host [interp {interp}]" for _, interp, _, _ in self.stops])
 
     def test_source_and_arguments_are_those_of_the_copy(self):
         for _, _, frames, names in self.stops:
