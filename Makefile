@@ -155,10 +155,6 @@ $(BUILD)/inventory: $(BUILD)/obj/tests/inventory.o $(BUILD)/libgorgon.a $(BUILD)
 docs-process: $(BUILD)/inventory
 	$(PYTHON3) tools/process.py $< docs/process.md
 
-# The whole table, an hour; TESTS as tests/parity/parity.py takes them.
-parity: all $(PARITY)
-	BUILD=$(abspath $(BUILD)) $(PYTHON3) tests/parity/parity.py --write $(TESTS)
-
 docs-parity:
 	$(PYTHON3) tests/parity/page.py docs/parity.md
 
@@ -251,6 +247,11 @@ $(BUILD)/examples/%_cc: examples/%.cc $(EXAMPLE_HEADERS) $(LIBGORGON)
 $(BUILD)/examples/%: examples/%.c $(EXAMPLE_HEADERS) $(LIBGORGON)
 	$(call example,$(CC) -Iloader $(SANFLAGS),$(LINK_GORGON))
 
+$(BUILD)/xstate.so: tests/xstate.c
+	$(Q)$(CC) $(WARN) -O2 -fPIC -shared -o $@ $<
+
+MODULES += $(BUILD)/xstate.so
+
 check:
 	@tools/setup.sh $(DEPS)
 	+@$(MAKE) --no-print-directory check-all
@@ -260,6 +261,10 @@ check-all: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES) venv
 
 check-unit check-run check-jitreg check-symdump check-gdb check-lldb check-parity: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES) venv
 	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/run.py $(@:check-%=%) $(TESTS)
+
+# The whole table, an hour; TESTS as tests/parity/parity.py takes them.
+parity: all $(PARITY) $(BUILD)/xstate.so
+	BUILD=$(abspath $(BUILD)) $(PYTHON3) tests/parity/parity.py --write $(TESTS)
 
 # Benchmarks; JSON=1 for figures to work with.
 BENCH_LOADER := $(BUILD)/bench/listing $(BUILD)/bench/registering
@@ -300,7 +305,7 @@ check-roots:
 
 fuzzers: $(FUZZERS)
 
-check-long-all: all $(UNITS) $(MODULES) $(FUZZERS) venv
+check-long-all: all $(UNITS) $(MODULES) $(PARITY) $(FUZZERS) venv
 	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/long/run.py $(TESTS)
 
 # Wheels come into a virtual environment, from a pinned list.

@@ -26,6 +26,8 @@
  * lie at one address, and a breakpoint has as many locations per copy as in a
  * library loaded by the system.
  *
+ * Names for the procedure linkage table are made up (plt.c).
+ *
  * Specifications: gABI chapter 4 "Symbol Table", chapter 5 "Hash Table"; the
  * layout of DT_GNU_HASH is the one GNU ld and glibc share: four words (bucket
  * count, index of the first hashed symbol, filter words, filter shift), filter,
@@ -93,7 +95,7 @@ static bool is_wanted(const struct jitreg_object *object, const GElf_Sym *sym, c
 	}
 }
 
-static int add_name(struct jitreg_names *names, const struct jitreg_name *name)
+int jitreg_names_add(struct jitreg_names *names, const struct jitreg_name *name)
 {
 	if (names->count == names->capacity) {
 		size_t capacity = names->capacity ? names->capacity * 2 : 256;
@@ -119,7 +121,7 @@ static int add_symbol(const struct jitreg_object *object, struct jitreg_names *n
 	section = map_section(object, sym);
 	if (!is_wanted(object, sym, text, section))
 		return 0;
-	return add_name(names, &(struct jitreg_name){
+	return jitreg_names_add(names, &(struct jitreg_name){
 				       .text = text,
 				       .text_size = name_size(text),
 				       .vaddr = sym->st_value,
@@ -377,5 +379,6 @@ int jitreg_names_add_detached(const struct jitreg_object *object, const struct j
 void jitreg_names_deinit(struct jitreg_names *names)
 {
 	free(names->items);
+	free(names->plt_text);
 	*names = (struct jitreg_names){0};
 }

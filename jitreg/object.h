@@ -49,7 +49,7 @@ struct jitreg_object {
 
 /** A function, variable or label with a run-time place. */
 struct jitreg_name {
-	const char *text; /**< Owned by libelf, lives as long as the object. */
+	const char *text; /**< Owned by libelf or by jitreg_names, lives as long as the object and the list. */
 	size_t text_size; /**< Bytes, without a "@@VERSION" suffix. */
 	uint64_t vaddr;
 	uint64_t size;
@@ -62,6 +62,7 @@ struct jitreg_names {
 	struct jitreg_name *items;
 	size_t count;
 	size_t capacity;
+	char *plt_text; /**< Names for the procedure linkage table. */
 };
 
 /** Open and check the header. @p fd may be -1; it is borrowed and never moved. */
@@ -104,6 +105,11 @@ size_t jitreg_object_build_id(const struct jitreg_object *object, uint8_t *buf, 
 
 /** Collect the names of `.symtab`, else of `.dynsym`, else of the dynamic segment. */
 int jitreg_names_read(const struct jitreg_object *object, struct jitreg_names *ret);
+
+int jitreg_names_add(struct jitreg_names *names, const struct jitreg_name *name);
+
+/** Add function@plt for each entry of a procedure linkage table of @p object. */
+int jitreg_names_add_plt(const struct jitreg_object *object, struct jitreg_names *names);
 
 /**
  * Add the static functions that are in the `.symtab` of @p object's @p detached file. Their texts

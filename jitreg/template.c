@@ -196,6 +196,8 @@ static int add_names(struct writer *w)
 {
 	int r = jitreg_names_read(w->object, &w->names);
 
+	if (!r && w->template->kind == JITREG_SYMFILE_FULL)
+		r = jitreg_names_add_plt(w->object, &w->names);
 	// What a debugger will not find by itself. Packs have it in their companion.
 	if (w->template->kind != JITREG_SYMFILE_LEAN && w->template->debug.kind == JITREG_DEBUG_NAMES)
 		w->detached = jitreg_debuginfo_open_detached(&w->template->debug);

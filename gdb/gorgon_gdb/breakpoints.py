@@ -386,7 +386,9 @@ class GorgonEval(gdb.Function):
         try:
             obj = values.selected_object()
             if obj and gdb.parameter("gorgon auto-symbols"):
-                symbols.attach([obj])
+                if symbols.attach([obj]):
+                    gdb.selected_frame().find_sal()
+                    symbols.refresh_lines()
             return gdb.parse_and_eval(values.in_own_copy(text.string()))
         except (gdb.error, root.RootError, root.MemoryProblem) as error:
             raise gdb.GdbError(str(error)) from None

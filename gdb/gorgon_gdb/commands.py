@@ -34,8 +34,8 @@ class Gorgon(gdb.Command):
     The commands read memory only, so they work in core files.
 
     In a frame of private code "print", "set variable", "watch", "rwatch" and "awatch" mean that
-    copy's variables and functions. "x", "display", "printf", "output" and "call" are gdb's own, which takes
-    the first copy's: typed, they are refused then. Say $gorgon("NAME"); see "help function"."""
+    copy's variables and functions. "x", "display", "printf", "output" and "call" do when
+    they are typed; in scripts they are gdb's own, which takes the first copy's. Say $gorgon("NAME"); see "help function"."""
 
     name = "gorgon"
 

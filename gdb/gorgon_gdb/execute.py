@@ -8,13 +8,22 @@ the process goes on.) So what events do goes through run(): when a breakpoint ma
 meanwhile, one that stands still because the first one does. Without another thread it runs nothing, and what has to
 be done is done before the next prompt, where gdb.execute() is like a command that somebody types.
 
-run() serves commands, too; there it is gdb.execute()."""
+run() serves commands, too; there it is gdb.execute().
+
+Files that are added or taken away make gdb look for the places of all breakpoints again, and it then warns after each command
+that the place at which it has stopped has no number any more ("location number not found for breakpoint 1"). It warns for
+the selected thread only, and forgets the place when that is asked to step by no instruction: it says that it has stopped, and
+has not gone on. So run() selects another thread in events, and settle() asks for that step before the prompt."""
 
 import functools
 
 import gdb
 
+STEP_NOTHING = "with suppress-cli-notifications on -- stepi 0"
+
 _events = 0  # that are being handled
+_stale = False  # breakpoints have other places than when the process stopped
+_settling = False
 
 
 def within_event(handler):
@@ -24,10 +33,36 @@ def within_event(handler):
         global _events
         _events += 1
         try:
-            return handler(*args)
+            return None if _settling else handler(*args)
         finally:
             _events -= 1
     return handle
+
+
+def places_change():
+    """What is about to be done makes gdb look for places of breakpoints again."""
+    global _stale
+    _stale = _stale or any(breakpoint.hit_count for breakpoint in gdb.breakpoints())
+
+
+def on_continue(_event):
+    global _stale
+    _stale = False
+
+
+def settle(_event=None):
+    """Have gdb forget which place it has stopped at, where it would not find that."""
+    global _settling, _stale
+    thread = gdb.selected_thread() if _stale else None
+    if not thread or not thread.is_stopped() or thread.is_exited():
+        return
+    _stale, _settling = False, True
+    try:
+        gdb.execute(STEP_NOTHING, to_string=True)
+    except gdb.error:
+        pass  # a core
+    finally:
+        _settling = False
 
 
 def can_have_commands():
@@ -43,11 +78,9 @@ def bystander(selected):
 def run(command):
     """What a command for the selected thread has printed, or None: it cannot be run here. Raises gdb.error."""
     stopped = gdb.selected_thread() if _events else None
-    if not stopped or not can_have_commands():
-        return gdb.execute(command, to_string=True)
-    other = bystander(stopped)
+    other = bystander(stopped) if stopped and (_stale or can_have_commands()) else None
     if not other:
-        return None
+        return None if stopped and can_have_commands() else gdb.execute(command, to_string=True)
     other.switch()
     try:
         return gdb.execute(f"thread apply {gdb.selected_inferior().num}.{stopped.num} -q {command}", to_string=True)

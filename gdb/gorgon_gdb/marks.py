@@ -27,15 +27,16 @@ class Strings:
         return at
 
 
-def sections(read):
-    """[(name, header)] of an ELF file's sections in memory; read(off, size) returns bytes. Raises ValueError."""
+def sections(read, flags=elf.SHF_ALLOC):
+    """[(name, header)] of an ELF file's sections, of those in memory unless said otherwise; read(off, size) returns
+    bytes. Raises ValueError."""
     header = elf.EHDR.unpack(read(0, elf.EHDR.size))
     shoff, shnum, shstrndx = header[6], header[12], header[13]
     if header[0][:6] != elf.IDENT or not shstrndx < shnum <= SECTION_MAX:
         raise ValueError("no ELF file")
     table = list(elf.SHDR.iter_unpack(read(shoff, shnum * elf.SHDR.size)))
     names = read(table[shstrndx][4], min(table[shstrndx][5], NAMES_MAX))
-    found = [(names[s[0]:names.find(b"\0", s[0])], s) for s in table if s[2] & elf.SHF_ALLOC]
+    found = [(names[s[0]:names.find(b"\0", s[0])], s) for s in table if s[2] & flags == flags]
     if not found:
         raise ValueError("no section of memory")
     return found

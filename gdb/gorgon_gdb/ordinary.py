@@ -73,11 +73,11 @@ def at_place(_name, variable, _copy):
     return f"* ({variable.type.pointer()}) {variable.address:#x}"
 
 
-def run(command, from_tty=False):
+def run(command, from_tty=False, to_string=False):
     global _passing
     _passing += 1
     try:
-        gdb.execute(command, from_tty)
+        return gdb.execute(command, from_tty, to_string)
     finally:
         _passing -= 1
 

@@ -3,8 +3,8 @@
 
 import gdb
 
-from . import (breakpoints, check, commands, companions, dap, debuglinks, execute, frames, functions, helper_types,
-               hints, missing_files, ordinary, process, python_helper, reruns, solibs, stacks, symbols, values)
+from . import (breakpoints, check, commands, companions, conditions, dap, debuglinks, execute, frames, functions, helper_types,
+               hints, lines, missing_files, ordinary, process, python_helper, reruns, solibs, stacks, symbols, values)
 
 _events = []
 
@@ -14,9 +14,12 @@ def on_stop(event=None):
     functions.update_variable(event)
     breakpoints.on_stop(event)
     symbols.remove_stale()
+    lines.remove_stale()
     debuglinks.on_stop(event)
     if event is not None:
         symbols.on_stop(event)
+    else:
+        symbols.refresh_lines()
 
 
 def install(_event=None):
@@ -52,6 +55,9 @@ def register(objfile=None):
         connect("exited", reruns.on_exited)
         connect("new_thread", reruns.on_new_thread)
         connect("breakpoint_modified", reruns.on_modified)
+        connect("breakpoint_modified", conditions.adapt)
+        connect("breakpoint_created", conditions.adapt)
+        connect("new_objfile", conditions.on_new_objfile)
         connect("exited", helper_types.forget)
         connect("clear_objfiles", helper_types.forget)
         connect("exited", process.forget)
@@ -65,10 +71,15 @@ def register(objfile=None):
         connect("clear_objfiles", missing_files.forget)
         connect("free_objfile", breakpoints.on_free_objfile)
         connect("new_objfile", symbols.on_new_objfile)
+        connect("new_objfile", lines.on_new_objfile)
+        connect("exited", lines.on_exited)
+        connect("clear_objfiles", lines.forget)
         connect("free_objfile", symbols.on_free_objfile)
         connect("stop", on_stop)
         connect("stop", install_at_stop)
         connect("stop", dap.on_stop)
+        connect("cont", execute.on_continue)
+        connect("before_prompt", execute.settle)
         connect("before_prompt", on_stop)
         connect("before_prompt", symbols.on_prompt)
         connect("before_prompt", install)

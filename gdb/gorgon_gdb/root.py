@@ -22,7 +22,8 @@ VERSION = 1
 NO_INTERP = 0xFFFFFFFF
 STATES = {0: "live", 1: "unloading"}
 # enum jitreg_debug_kind
-DEBUG_KINDS = {0: "names only", 1: "build-id", 2: "in the library", 3: "debug link"}
+DEBUG_NAMES = 0
+DEBUG_KINDS = {DEBUG_NAMES: "names only", 1: "build-id", 2: "in the library", 3: "debug link"}
 
 # enum jitreg_symfile_kind
 FULL, LEAN, PACK = range(3)

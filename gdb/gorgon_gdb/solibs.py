@@ -1,21 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""gdb.solib_name() and gdb.lookup_objfile() know private objects; "info sharedlibrary" says where they are listed.
+"""gdb.solib_name(), gdb.lookup_objfile(), and "info sharedlibrary" and "sharedlibrary" that are typed, know private objects.
 
-The functions of gdb's Python module are wrapped: what gdb knows itself it answers itself. "info sharedlibrary" gets a hook
-that adds a line, unless the user has one."""
+The functions of gdb's Python module are wrapped: what gdb knows itself it answers itself. The commands get hooks, unless the
+user has some, as hints.py describes them: what gdb says, with the private objects, is the text of an error that ends the command.
+In scripts "info sharedlibrary" adds a line that says where private objects are listed."""
 
 import os
+import re
 
 import gdb
 
-from . import breakpoints, execute, process
+from . import breakpoints, execute, hints, ordinary, process, root
 
 NOTE = "maintenance gorgon-note"
-HOOK = "info hookpost-sharedlibrary"
+LIST = "maintenance gorgon-shared"
+HOOKS = {"info hookpost-sharedlibrary": NOTE, "info hook-sharedlibrary": f"{LIST} info", "hook-sharedlibrary": LIST}
+TYPED = {"info": re.compile(r"i(?:nf?|nfo)?\s+(?:sh[a-z]*|dll)\b\s*(.*)"), "": re.compile(r"sha[a-z]*\b\s*(.*)")}
+ROW = "{:<18}  {:<18}  {:<10}  {}\n"
 
 _solib_name = gdb.solib_name
 _lookup_objfile = gdb.lookup_objfile
-_hooked = False
+_hooked = set()
 
 
 def solib_name(address):
@@ -66,17 +71,62 @@ class Note(gdb.Command):
             gdb.write(f'gorgon: and {count} private objects: "gorgon modules"\n')
 
 
-def install():
-    """Define the hook. Where that is not possible yet, the next prompt does."""
-    global _hooked
-    if not _hooked:
+class List(gdb.Command):
+    """Part of hooks that Gorgon's scripts define: "info sharedlibrary" and "sharedlibrary" with private objects.
+
+    Usage: maintenance gorgon-shared [info]"""
+
+    def __init__(self):
+        super().__init__(LIST, gdb.COMMAND_MAINTENANCE)
+
+    def invoke(self, arg, from_tty):
+        snapshot = None if ordinary.is_passing() else process.try_snapshot()
+        newest = hints.newest_command() if snapshot else None
+        found = TYPED[arg].fullmatch(newest[1]) if newest else None
+        if not found:
+            return
         try:
-            there = execute.run("show user " + HOOK)
+            objects = [o for o in snapshot.objects if not o.link_map and re.search(found[1], o.path)]
+            text = ordinary.run(newest[1], to_string=True)
+        except (re.error, gdb.error):
+            return  # gdb says what is wrong
+        if objects:
+            raise gdb.GdbError((rows if arg else loaded)(text, objects).rstrip("\n"))
+
+
+def rows(text, objects):
+    """What "info sharedlibrary" says, with rows for private objects."""
+    text, star, note = text.partition("(*):")
+    if not text.startswith("From"):
+        text = ROW.format("From", "To", "Syms Read", "Shared Object Library")
+    for obj in sorted(objects, key=lambda obj: obj.path):
+        has_lines = obj.debug_kind != root.DEBUG_NAMES
+        text += ROW.format(f"{obj.start:#018x}", f"{obj.end:#018x}", "Yes" if has_lines else "Yes (*)",
+                           f"{obj.path} [{obj.namespace.label}]")
+        star, note = (star, note) if has_lines else ("(*):", " Shared library is missing debugging information.\n")
+    return text + star + note
+
+
+def loaded(text, objects):
+    """What "sharedlibrary" says."""
+    own = "" if text.startswith("No loaded shared libraries match") else text
+    return own + "".join(f"Symbols already loaded for {path}\n" for path in dict.fromkeys(o.path for o in objects))
+
+
+def install():
+    """Define the hooks. Where that is not possible yet, the next prompt does."""
+    for hook, command in HOOKS.items():
+        if hook in _hooked:
+            continue
+        try:
+            there = execute.run("show user " + hook)
         except gdb.error:
             there = ""
-        _hooked = there is not None and (there != "" or execute.run(f"define {HOOK}\n{NOTE}\nend") is not None)
+        if there is not None and (there != "" or execute.run(f"define {hook}\n{command}\nend") is not None):
+            _hooked.add(hook)
 
 
 def register():
     Note()
+    List()
     gdb.solib_name, gdb.lookup_objfile = solib_name, lookup_objfile

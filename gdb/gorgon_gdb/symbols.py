@@ -15,7 +15,7 @@ import os
 
 import gdb
 
-from . import breakpoints, commands, execute, files, process, python_helper, root, tables
+from . import breakpoints, commands, execute, files, lines, process, python_helper, root, tables
 
 AUTO_MAX = 8
 FRAMES_MAX = 64
@@ -34,6 +34,8 @@ class Addition:
         self.code = obj.bias + files.read(obj).code  # by which gdb removes it
         self.told = bool(obj.symfile)
         self.by_itself = by_itself
+        added = gdb.objfiles()[-1]
+        self.parts = 1 + sum(objfile.owner == added for objfile in gdb.objfiles())  # the debug file's first
         self.stale = False  # gdb has let go of the object; another may come to its place
 
 
@@ -80,9 +82,16 @@ def add(obj, by_itself=False):
         return "added before"
     if is_known(obj):
         return f"gdb has it: {obj.debug}"
+    return add_file(obj, by_itself)
+
+
+def add_file(obj, by_itself):
+    key = (obj.path, obj.bias)
     path = files.find(obj.path)
     if not os.path.isfile(path):
         return "there is no such file here"
+    execute.places_change()
+    lines.make_way(obj, covered())
     if execute.run(f'add-symbol-file "{path}" -o {obj.bias:#x}') is None:
         leave()
         return "later"
@@ -91,12 +100,21 @@ def add(obj, by_itself=False):
     return "added"
 
 
+def covered():
+    """[(start, end)] of the objects that files were added for."""
+    return [(addition.start, addition.end) for addition in _added.values()]
+
+
 def remove(key):
+    """gdb takes away one object file at a time, and leaves the library's own when that of its debug information has gone."""
+    addition = _added[key]
+    execute.places_change()
     try:
-        done = execute.run(f"remove-symbol-file -a {_added[key].code:#x}")
+        while addition.parts and execute.run(f"remove-symbol-file -a {addition.code:#x}") is not None:
+            addition.parts -= 1
     except gdb.error:
-        done = ""  # "file" and "kill" have removed it already
-    if done is not None:
+        addition.parts = 0  # "file" and "kill" have removed it already
+    if not addition.parts:
         del _added[key]
 
 
@@ -147,6 +165,25 @@ def attach(objects):
     return [obj for obj in missing if add(obj, by_itself=True) == "added"]
 
 
+def read_frames():
+    """Have gdb read the units that the stack is in while the lines of these copies are away: what it has read comes
+    first."""
+    try:
+        frame = gdb.newest_frame()
+        for _ in range(FRAMES_MAX):
+            if frame is None:
+                break
+            frame.find_sal()
+            frame = frame.older()
+    except gdb.error:
+        pass  # no thread, or a stack that cannot be followed further
+
+
+def refresh_lines():
+    if not lines.refresh(set(_added), covered()):
+        leave()
+
+
 def describe(objects):
     """Have gdb know the types and variables of these libraries, from whichever copy."""
     missing = {obj.path: obj for obj in objects if lacks_dwarf(obj)}
@@ -154,6 +191,13 @@ def describe(objects):
         known = {path for path, _ in _added}
         known.update(o.path for o in process.snapshot().objects if is_known(o))
         attach([obj for path, obj in missing.items() if path not in known])
+
+
+def introduce(objects):
+    """The same for objects that gdb hears of at this moment: their list does not say yet what gdb has of them."""
+    for obj in objects:
+        if not obj.link_map and not any(path == obj.path for path, _ in _added):
+            add_file(obj, by_itself=True)
 
 
 def limit():
@@ -184,11 +228,14 @@ def is_cheap():
 
 
 def attach_stack():
-    """For the selected thread, if the user has not said otherwise."""
-    if gdb.parameter("gorgon auto-symbols") and attach(objects_in_stack()):
+    """For the selected thread, if the user has not said otherwise. What was added."""
+    added = gdb.parameter("gorgon auto-symbols") and attach(objects_in_stack())
+    if added:
         limit()
-        return True
-    return False
+        if lines.follow(added, set(_added)):
+            read_frames()
+    refresh_lines()
+    return added or []
 
 
 def show_frame():
@@ -203,8 +250,14 @@ def show_frame():
 def on_stop(event):
     global _left
     _left = False
-    if attach_stack() and not any(is_silent(breakpoint) for breakpoint in getattr(event, "breakpoints", ())):
+    added = attach_stack()
+    if is_innermost(added) and not any(is_silent(breakpoint) for breakpoint in getattr(event, "breakpoints", ())):
         show_frame()
+
+
+def is_innermost(objects):
+    """The stop has been printed without variables, or will be with them."""
+    return any(obj.start <= gdb.newest_frame().pc() < obj.end for obj in objects)
 
 
 def is_silent(breakpoint):
@@ -253,6 +306,7 @@ class Symbols(commands.Subcommand):
             raise root.RootError(f"no library {library}" if library else "no objects")
         gdb.write(tables.table(["Num", "Name", "Symbols"],
                                [[tables.number(o.namespace), o.name, add(o)] for o in objects]))
+        refresh_lines()
 
     def completions(self, text, word):
         words = text.split()

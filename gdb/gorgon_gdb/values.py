@@ -94,10 +94,10 @@ class Variable:
         return gdb.Value(self.address).cast(self.type.pointer()).dereference()
 
 
-def lookup_symbol(name):
+def lookup_symbol(name, only_global=False):
     """gdb's symbol for a name, as its own expressions would take it; or None."""
     try:
-        symbol = gdb.lookup_symbol(name)[0]
+        symbol = gdb.lookup_global_symbol(name) if only_global else gdb.lookup_symbol(name)[0]
     except gdb.error:  # no frame
         symbol = gdb.lookup_global_symbol(name)
     return symbol or gdb.lookup_static_symbol(name)
@@ -106,8 +106,9 @@ def lookup_symbol(name):
 def find(name, copy):
     """The Variable of a name in a Copy, or None: gdb's own answer is right."""
     file, _, plain = name.rpartition("'::")
+    is_global = plain.startswith("::")  # a local variable may have the name, too
     plain = plain.removeprefix("::").strip("'")
-    symbol = None if file else lookup_symbol(plain)
+    symbol = None if file else lookup_symbol(plain, is_global)
     if symbol and (symbol.needs_frame or symbol.is_argument or symbol.addr_class in NO_ADDRESS):
         return None
     if not copy.inside and not is_private(plain, symbol, copy):

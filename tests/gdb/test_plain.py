@@ -33,6 +33,14 @@ int ctor_size(void)
 """
 
 
+LINKAGE = """
+#include <unistd.h>
+int linkage_parent(void)
+{
+	int parent = getppid(); /* the call */
+	return parent; /* after it */
+}
+"""
 MANY = 20
 MODULE = """
 static int many_total;
@@ -195,6 +203,42 @@ class Constructor(Case):
             names = session.frames(stop.output["bt"])
             self.assertIn("_PyEval_EvalFrameDefault", names)
             self.assert_bottom(stop.output["bt"])
+
+
+@harness.needs_gdb
+class Linkage(Case):
+    """Where calls of other libraries' functions go through: names as in a library of the system's linker."""
+
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as folder:
+            source, library = os.path.join(folder, "linkage.c"), os.path.join(folder, "liblinkage.so")
+            with open(source, "w") as file:
+                file.write(LINKAGE)
+            cls.after = harness.source_line(source, "after it")
+            made = harness.run("gcc", "-g", "-O0", "-shared", "-fPIC", "-fplt", "-o", library, source)
+            assert made.returncode == 0, made.stderr
+            entry = "python gdb.execute('tbreak *' + next(line.split()[-2] for line in " \
+                    "gdb.execute('disassemble', to_string=True).splitlines() if 'getppid@plt' in line))"
+            cls.output = harness.gdb(
+                ["break linkage_parent", session.LOOP, "run",
+                 "python drive({1: ['set scheduler-locking on', 'disassemble', " + repr(entry) + ", 'continue', 'bt 2', "
+                 "'finish', 'step', 'set scheduler-locking off']}, 12)"],
+                harness.HOST, "-n", COUNT, f"import ctypes; ctypes.CDLL('{library}').linkage_parent()")
+        cls.stops = session.stops(cls.output, 1)
+        assert len(cls.stops) == COUNT, cls.output
+
+    def test_entries_have_the_names_of_functions(self):
+        for stop in self.stops:
+            self.assertRegex(stop.output["disassemble"], r"call +0x\w+ <getppid@plt>\n")
+            self.assertRegex(stop.output["bt 2"], r"^#0  0x\w+ in getppid@plt \(\).*\n#1  0x\w+ in linkage_parent \(\) at ")
+
+    def test_steps_go_on_behind_them(self):
+        for stop in self.stops:
+            self.assertRegex(stop.output["finish"], r"linkage_parent \(\) at ")
+            self.assertRegex(stop.output["step"], rf"^{self.after}\t")
+        self.assertIn("exited normally", self.output)
+        self.assert_quiet(self.output)
 
 
 @harness.needs_gdb

@@ -9,6 +9,7 @@ import harness
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import gdb_session as session  # noqa: E402
+from terminal import Terminal  # noqa: E402
 
 LINE = harness.source_line(session.WALK, "// where the walk stops")
 WALK = os.path.join(harness.MODULES, "walk.so")
@@ -43,6 +44,23 @@ class Solibs(unittest.TestCase):
     def test_the_list_says_where_they_are(self):
         for word in ("listed", "hook"):
             self.assertRegex(self.answers[word], r'libc\.so\.6\n(?s:.*)\ngorgon: and \d+ private objects: "gorgon modules"\n')
+
+    def test_what_is_typed_lists_them(self):
+        row = r"0x\w{16}  0x\w{16}  Yes( \(\*\)|    )     "
+        with Terminal(harness.HOST, "-n", 2, session.walk()) as gdb:
+            gdb.ask(f"source {harness.GDB_SCRIPT}")
+            before = gdb.ask("info sharedlibrary walk")
+            gdb.ask(f"break walk.cc:{LINE} if $gorgon_interp() == 1")
+            gdb.ask("run")
+            listed, everything = gdb.ask("info sharedlibrary /walk"), gdb.ask("i sha")
+            loaded = gdb.ask("sharedlibrary /walk.so")
+            none, wrong = gdb.ask("info sharedlibrary nosuch"), gdb.ask("info sharedlibrary [")
+        self.assertEqual(before, "No shared libraries matched.\n")
+        self.assertRegex(listed, rf"^From +To +Syms Read +Shared Object Library\n{row}{WALK} \[interp 0\]\n{row}{WALK} \[interp 1\]\n$")
+        self.assertRegex(everything, rf"libc\.so\.6\n(?s:.*){WALK} \[interp 1\]\n")
+        self.assertEqual(loaded, f"Symbols already loaded for {WALK}\n")
+        self.assertEqual(none, "No shared libraries matched.\ngorgon: and " + none.partition("and ")[2])
+        self.assertIn("Invalid regexp", wrong)
 
 
 if __name__ == "__main__":

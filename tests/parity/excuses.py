@@ -21,17 +21,64 @@ def values_once(text):
     return "\n".join(dict.fromkeys(lines))
 
 
+def blocks(text):
+    """[(typed, answer)]"""
+    return [tuple(part.partition("\n")[::2]) for part in re.split(r"^> ", text, flags=re.M)[1:]]
+
+
+def joined(parts):
+    return "\n".join(f"> {typed}\n{said}" for typed, said in parts)
+
+
+def unless(pattern, reduced=lambda said: said):
+    """An Excuse.both: after reduced(), answers are the same where what is seen has the pattern."""
+    def both(expected, seen):
+        left, right = blocks(expected), blocks(seen)
+        if [typed for typed, _ in left] != [typed for typed, _ in right]:
+            return expected, seen
+        pairs = []
+        for (typed, a), (_, b) in zip(left, right):
+            a, b = reduced(a), reduced(b)
+            pairs.append((typed, b, b) if a != b and re.search(pattern, b, re.M) else (typed, a, b))
+        return joined((typed, a) for typed, a, _ in pairs), joined((typed, b) for typed, _, b in pairs)
+    return both
+
+
+def without_arguments(said):
+    """Frames without arguments and locals, functions without types."""
+    said = re.sub(r" \((?:[^()\n]|\([^()\n]*\))*\)(?= (?:at|from) )", " ()", said)
+    return re.sub(r"^( {8}.*|No locals\.)\n?", "", said, flags=re.M).rstrip("\n")
+
+
+def gone(text):
+    """Breakpoints that have no place are as those that have one."""
+    text = re.sub(r'Function "\w+" not defined\.\nBreakpoint N \(\w+\) pending\.', "Breakpoint N is set", text)
+    return re.sub(r" keep y (?:ADDR in \w+ at \S+|<PENDING> \S+)$", " keep y PLACE", text, flags=re.M)
+
+
 EXCUSES = {
     "thread-local locals": Excuse("lldb knows no thread-local variables of code that the system's linker has not loaded, and says so; it "
                                   "lists them among the locals", instead(r"^(depth|inner_depth) = .*", r"\1 = VALUE")),
     "a module each": Excuse("each copy is a module", lambda text: "\n".join(dict.fromkeys(text.splitlines()))),
     "a variable each": Excuse("lldb shows that of each module, and a line says whose they are, in this order", values_once),
     "a line each": Excuse("gdb answers for each place of a function, and each copy is one", once),
-    "a note each": Excuse("gdb's note that another breakpoint is there comes for each place, and each copy is one", once),
-    "built-in functions": Excuse("our scripts give CPython's helper the name of the function that is called, which it cannot read "
-                                 "beside an optimized libpython", without(r"^  <built-in method .*\n"), ("scripts",)),
+    "a breakpoint each": Excuse("gdb has one address to a breakpoint of `break *ADDRESS`, so our scripts set one in each copy",
+                                once, ("scripts",)),
+    "gone with the process": Excuse("gdb forgets objects of the JIT interface when the process ends: a breakpoint waits for the next run",
+                                    gone),
+    "display says whose": Excuse("our scripts show what belongs to the copy, and gdb repeats what it was told",
+                                 instead(r'\$gorgon\("(\w+)", \d+\)', r"\1"), ("scripts",)),
+    "lines only": Excuse("with more than eight interpreters plain gdb has functions and lines, and neither arguments, variables nor types",
+                         None, ("plain",), unless(
+                             r"^No symbol |^No (?:locals|arguments)\.|^No (?:struct|union|enum|type) |unknown (?:return )?type|"
+                             r"^\$N = \{.*\} ADDR <\w+>$|<text variable, no debug info>|^type = void \(void\)$", without_arguments), 9),
+    "no helper": Excuse("CPython's commands and printers for gdb come with a libpython that gdb knows as a shared library, or with our scripts",
+                        None, ("plain",), unless(r'^Undefined command: "py-|^(?:Value returned is )?\$N = (?:\(\w[\w ]* \*\) )?ADDR\b|^(?:self|args|timeout_obj) = ADDR$')),
+    "no frame": Excuse("`gdb.lookup_global_symbol()` knows no frame, so it finds the first copy's", instead(
+        r"(lookup_global_symbol.*\n)\d+$", r"\1N")),
     "values of objects": Excuse("CPython's own printers for gdb come with a libpython that gdb knows as a shared library, or with our "
-                                "scripts", instead(r"\b(self|args|func|callable|timeout_obj|kwargs|object)( ?= ?)(<.*? at remote ADDR>|\(.*?\)"
-                                                   r"|ADDR|\d+)(?=[,)\n]|$)", r"\1\2OBJECT"), ("plain",)),
+                                "scripts", instead(r"\b((?:self|args|func|callable|kwargs|obj|object)(?: ?= ?))(?:<[^<>\n]*? at remote ADDR>|"
+                                                   r"\([^()\n]*\)|ADDR)(?=[,)\n]|$)|\b(timeout_obj ?= ?)(?:0|ADDR)(?=[,)\n]|$)",
+                                                   r"\1\2OBJECT"), ("plain",)),
 }
-GENERAL = ("values of objects",)
+GENERAL = ("values of objects", "no helper", "lines only")

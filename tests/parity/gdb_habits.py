@@ -77,7 +77,7 @@ HABITS = [
     H("break *ADDRESS of a function", """
         break *factorial
         continue
-        x/i $pc""", BREAK),
+        x/i $pc""", BREAK, keep=r"Breakpoint N is set|^=>", excuses=("a breakpoint each",)),
     H("break *$pc", """
         tbreak factorial
         continue
@@ -123,7 +123,7 @@ HABITS = [
         print more""", BREAK),
     H("break of a function of CPython", """
         break PyErr_SetString
-        tbreak PyArg_ParseTuple
+        tbreak _PyTime_FromSecondsObject
         continue
         bt 2""", BREAK),
     H("break of a static function of CPython", """
@@ -443,11 +443,10 @@ HABITS = [
         continue
         continue""", DATA),
     H("watch -l", """
-        tbreak helper
+        tbreak cext.c:[middle of helper]
         continue
         watch -l where->x
         watch -l copy.x
-        continue
         continue""", DATA),
     H("watch of a thread-local", """
         tbreak helper
@@ -476,7 +475,7 @@ HABITS = [
         next
         next
         info display
-        undisplay""", DATA),
+        undisplay""", DATA, excuses=("display says whose",)),
     H("x of memory", """
         tbreak loop
         continue
@@ -608,7 +607,7 @@ HABITS = [
         python print(gdb.selected_frame().function().symtab.filename)
         python print(gdb.lookup_global_symbol("counter").value())
         python print(gdb.lookup_static_symbol("calls").value())
-        python print(gdb.parse_and_eval("n"))""", CODE),
+        python print(gdb.parse_and_eval("n"))""", CODE, excuses=("no frame",)),
     H("list FUNCTION", """
         list cext_twice
         list
@@ -855,7 +854,7 @@ HABITS = [
         continue
         tbreak cext.c:[in cext_twice]
         jump cext.c:[in cext_twice]
-        bt 1""", STEP, excuses=("a note each",)),
+        bt 1""", STEP),
     H("skip function", """
         skip function cext_twice
         tbreak cext.c:[helper calls cext_twice]
@@ -909,7 +908,7 @@ HABITS = [
     H("py-bt", """
         tbreak time_sleep
         continue
-        py-bt""", PYTHON, keep=r"compute|sleep|Trace|Undefined|File", excuses=("built-in functions",)),
+        py-bt""", PYTHON, keep=r"compute|sleep|Trace|Undefined|File"),
     H("py-list", """
         tbreak time_sleep
         continue
@@ -977,6 +976,7 @@ HABITS = [
         python pid = gdb.selected_inferior().pid
         detach
         python gdb.execute("attach %d" % pid)
+        set var turn.left = 1
         tbreak cext_square
         python gdb.execute("continue")
         bt 1""", PROCESS, attach=True, alone=True, turn={"left": 3}, keep=r"cext_square|Detach"),
@@ -1017,7 +1017,7 @@ HABITS = [
         continue
         info breakpoints
         break cext_square
-        info threads""", PROCESS, alone=True),
+        info threads""", PROCESS, alone=True, excuses=("gone with the process",)),
     H("breakpoints at the program's end", """
         break helper
         break cext.c:[in the loop] if i == 4
@@ -1025,7 +1025,7 @@ HABITS = [
         set var turn.stop = 1
         continue
         continue
-        info breakpoints""", PROCESS, alone=True),
+        info breakpoints""", PROCESS, alone=True, excuses=("gone with the process",)),
     H("kill, start", """
         tbreak helper
         continue
@@ -1061,13 +1061,15 @@ HABITS = [
     H("record, reverse-step", """
         tbreak cext_square
         continue
+        set scheduler-locking on
         record
         next
         next
         reverse-next
         reverse-next
         print n
-        record stop""", PROCESS, alone=True),
+        record stop
+        set scheduler-locking replay""", PROCESS, alone=True),
     H("checkpoint, restart", """
         tbreak cext_square
         continue

@@ -14,6 +14,7 @@ sys.dont_write_bytecode = True
 from excuses import EXCUSES  # noqa: E402
 from known import why  # noqa: E402
 from normal import WHAT  # noqa: E402
+from sessions import VARIANTS  # noqa: E402
 
 HEAD = """<!-- Made by `make docs-parity`, of tests/parity/results.json. -->
 
@@ -26,13 +27,13 @@ interpreters, `plain-3` without scripts. A column that is not here, and a `-`, w
 
 
 def table(debugger, part):
-    columns = sorted({name for row in part["rows"].values() for name in row})
+    there = {name for row in part["rows"].values() for name in row}
+    columns = [name for name in map(str, VARIANTS) if name in there]
     out = [f"## {debugger} {part['version']}", "", f"{part['date']}, Python {part['python']}.", "",
            "| habit | " + " | ".join(columns) + " | why |", "|---" * (len(columns) + 2) + "|"]
     for name, row in part["rows"].items():
         reasons = [EXCUSES[excuse].reason for cell in row.values() for excuse in cell[1:]]
-        if any(cell[0] == "broken" for cell in row.values()):
-            reasons.append(why(debugger, name) or "no reason is given")
+        reasons += [why(debugger, name, variant) or "no reason is given" for variant, cell in row.items() if cell[0] == "broken"]
         cells = [row[column][0] if column in row else "-" for column in columns]
         out.append(f"| {name.replace('|', '')} | " + " | ".join(cells) + " | " + "; ".join(dict.fromkeys(reasons)) + " |")
     return "\n".join(out) + "\n"

@@ -5,7 +5,8 @@ PARITY_DIR := $(BUILD)/parity
 PARITY := $(PARITY_DIR)/ordinary/host $(PARITY_DIR)/gorgon/host \
 	$(PARITY_DIR)/modules/cext.so $(PARITY_DIR)/modules/cxxext.so $(PARITY_DIR)/modules/lateext.so
 PARITY_BUILD = @mkdir -p $(@D); $(if $(Q),echo "  LD      $@";) set -e; $(if $(V),set -x;)
-# Methods are exported; without the last option gdb stops in the PLT's entries of the same names, in the ordinary host only.
+# Methods are exported; without the last option gdb stops in the PLT's entries of the same names first, in both hosts, and says
+# nothing of arguments there. What that hides: gdb says "from LIBRARY" in stops in code without lines, of shared libraries only.
 PARITY_FLAGS := -g -O0 -Wall -Wextra $(if $(CI),-Werror) -Wl,-Bsymbolic-functions
 
 $(PARITY_DIR)/ordinary/host: tests/parity/host.c

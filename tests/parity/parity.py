@@ -12,6 +12,7 @@ import argparse
 import concurrent.futures
 import datetime
 import difflib
+import functools
 import json
 import os
 import re
@@ -62,9 +63,9 @@ def outcome(habit, variant, expected, seen):
     used = []
     for name in (*habit.excuses, *GENERAL):
         excuse = EXCUSES[name]
-        if variant.kind not in excuse.kinds:
+        if not excuse.applies(variant):
             continue
-        changed = excuse.same(expected), excuse.same(seen)
+        changed = excuse.of(expected, seen)
         if changed != (expected, seen):
             expected, seen = changed
             used.append(name)
@@ -126,6 +127,7 @@ def run(wanted, jobs=2):
             for (debugger, variant), habits in wanted.items() for habit in habits]
 
 
+@functools.cache
 def version(debugger):
     tool = harness.GDB if debugger.startswith("gdb") else harness.LLDB
     text = subprocess.run([tool, "--version"], capture_output=True, text=True, check=False).stdout.splitlines()[0]
@@ -167,7 +169,7 @@ def worse(trials):
     for trial in trials:
         row = results.get(trial.debugger, {}).get("rows", {}).get(trial.habit.name, {})
         known = row.get(str(trial.variant), ["same"])[0]
-        if ORDER.index(trial.outcome) > ORDER.index(known) or trial.outcome == "broken" and not why(trial.debugger, trial.habit.name):
+        if ORDER.index(trial.outcome) > ORDER.index(known) or trial.outcome == "broken" and not why(trial.debugger, trial.habit.name, trial.variant):
             found.append(trial)
     return found
 
@@ -185,7 +187,7 @@ def main():
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--show", action="store_true")
     parser.add_argument("words", nargs="*", metavar="WORD")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     variants = [variant for variant in VARIANTS if str(variant) in args.variants.split(",")]
     debuggers = [word for word in args.words if word in DEBUGGERS] or [name for name in DEBUGGERS if is_there(name)]
     words = [word for word in args.words if word not in DEBUGGERS]

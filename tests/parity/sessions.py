@@ -93,8 +93,9 @@ class Session:
         self.terminal, slave = pty.openpty()
         environment = dict(os.environ, TERM="dumb", LINES="200", COLUMNS="400")
         environment.pop("DEBUGINFOD_URLS", None)
-        self.process = subprocess.Popen(self.arguments(), env=environment, stdin=slave, stdout=slave, stderr=slave,
-                                        start_new_session=True, cwd=harness.ROOT)
+        # Ctrl-C is for the group in front of the terminal that controls a session.
+        self.process = subprocess.Popen(["setsid", "--ctty", *self.arguments()], env=environment, stdin=slave, stdout=slave,
+                                        stderr=slave, cwd=harness.ROOT)
         os.close(slave)
         self.read()
         for line in [*self.SETTINGS, *(self.scripts() if self.variant.kind == "scripts" else [])]:

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""Conditions of gdb's breakpoints are evaluated in the copy that has come to them.
+
+gdb reads a condition once for each place, when the breakpoint is set. A global variable is then the first copy's. And
+a local variable is not known where gdb has lines only (more than eight interpreters): it gives that place up. So a condition
+that names anything becomes $gorgon_eval("CONDITION"), which is evaluated when a thread comes there:
+
+    with few interpreters   if it names a global variable or a function of private code
+    with many               if it names anything but gdb's own variables
+
+That is done when gdb says that a breakpoint is new or has changed, and when it hears of private code. "break" and
+"condition" refuse what gdb can read at no place at all. So hints.py gives them the text above at once when somebody
+types; in a script gdb gets the variables of one copy of each library first."""
+
+import functools
+import re
+
+import gdb
+
+from . import breakpoints, execute, process, root, symbols, values
+
+FEW = 8  # interpreters with debug information of their own
+PREFIX = "$gorgon_eval("
+# LOCATION if CONDITION, NUMBER CONDITION
+PARTS = {"condition": re.compile(r"((?:-force\s+)?\d+\s+)(\S.*)", re.S)}
+LOCATION = re.compile(r"(.*?(?:^|\s)if\b\s*)(\S.*)", re.S)
+PENDING = re.compile(r"^\d+ .*<PENDING> +(.*)$", re.M)
+COMMANDS = ("break", "tbreak", "hbreak", "thbreak", "condition")
+
+_changing = False
+
+
+def names_in(condition):
+    found = (match["name"] for match in values.TOKEN.finditer(condition))
+    return [name for name in found if name and name not in values.WORDS]
+
+
+def is_many(snapshot):
+    """There are copies of which gdb has lines only, or they are about to come."""
+    return len(snapshot.interpreters) >= FEW or any(obj.symfile_kind == root.PACK for obj in snapshot.objects)
+
+
+def is_of_copies(name, snapshot):
+    """The name of a global variable or function of private code."""
+    try:
+        symbol = gdb.lookup_global_symbol(name) or gdb.lookup_static_symbol(name)
+        if symbol is None or symbol.addr_class in values.NO_ADDRESS or symbol.is_argument:
+            return False
+        if symbol.addr_class == gdb.SYMBOL_LOC_COMPUTED:
+            return True  # thread-local
+        address = symbol.value().address
+        return address is not None and snapshot.find_object(int(address) & values.MASK) is not None
+    except gdb.error:
+        return False
+
+
+def is_in_copies(breakpoint, snapshot):
+    return breakpoint.pending or any(snapshot.find_object(place.address) for place in breakpoint.locations
+                                     if place.address)
+
+
+def needs(condition, snapshot):
+    names = names_in(condition) if condition and PREFIX not in condition else ()
+    return bool(names) and (is_many(snapshot) or any(is_of_copies(name, snapshot) for name in names))
+
+
+def own(condition):
+    return f"{PREFIX}{breakpoints.quoted(condition)})"
+
+
+def adapt(breakpoint):
+    global _changing
+    # gdb says that breakpoints change while a program starts, too, and cannot start it when somebody looks at it then.
+    can_need = breakpoint.condition and PREFIX not in breakpoint.condition and not _changing and process.known()
+    snapshot = process.try_snapshot() if can_need else None
+    if not snapshot or not breakpoint.visible or breakpoint.type not in (gdb.BP_BREAKPOINT, gdb.BP_HARDWARE_BREAKPOINT):
+        return
+    if needs(breakpoint.condition, snapshot) and is_in_copies(breakpoint, snapshot):
+        _changing = True
+        try:
+            breakpoint.condition = own(breakpoint.condition)
+        except gdb.error:
+            pass  # of a place that is gone
+        finally:
+            _changing = False
+
+
+def on_new_objfile(event):
+    extent = breakpoints.covered(event.new_objfile) if gdb.breakpoints() else None
+    snapshot = process.try_snapshot() if extent else None
+    for breakpoint in gdb.breakpoints() if snapshot else ():
+        adapt(breakpoint)
+    for location in unread() if snapshot and is_many(snapshot) else ():
+        symbols.introduce([obj for obj in snapshot.objects_between(*extent) if breakpoints.may_have(obj, location)])
+
+
+def unread():
+    """Locations of breakpoints that were set in a script before the code was there: gdb has not read their conditions yet,
+    and reads them once it knows one place that has the names."""
+    if not any(breakpoint.pending for breakpoint in gdb.breakpoints()):
+        return []
+    places = PENDING.findall(execute.run("info breakpoints") or "")
+    return [found[1].rpartition("if")[0].strip() for found in map(LOCATION.fullmatch, places) if found]
+
+
+def is_of(command, line):
+    """The line is one of this command, which may be abbreviated."""
+    word = line.split(maxsplit=1)[:1]
+    return bool(word) and command.startswith(word[0])
+
+
+def typed(command, line):
+    """What is to run instead of a line of this command that was typed, or None."""
+    found = PARTS.get(command, LOCATION).fullmatch(line.strip().partition(" ")[2].strip())
+    if found and names_in(found[2]) and PREFIX not in found[2] and can_be_many():
+        return f"{command} {found[1]}{own(found[2])}"
+    return None
+
+
+def can_be_many():
+    """Of a program that has not begun: it is linked with libgorgon."""
+    snapshot = process.try_snapshot()
+    if snapshot:
+        return is_many(snapshot)
+    program = gdb.current_progspace().filename
+    return not gdb.selected_inferior().pid and bool(program) and uses_gorgon(program)
+
+
+@functools.lru_cache(maxsize=16)
+def uses_gorgon(program):
+    try:
+        with open(program, "rb") as file:
+            return b"\0libgorgon.so" in file.read()
+    except OSError:
+        return False

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""Lines and static functions of copies whose debug information gdb has not read.
+
+With many interpreters gdb hears of each by one symfile (a pack). That refers to a companion file with functions and lines,
+and by its build-id to another companion, which has neither; companions.py makes gdb take the second. Here the first is added
+as "add-symbol-file" does, once for each pack: 0.3 ms and 60 KB a pack, because gdb shares what it has read of one file.
+
+The companion itself, and not a reference to it, for two reasons. gdb lets go of a file that was added, and takes it
+again at the end of its list of object files. And gdb takes what comes first in that list: so when symbols.py adds the whole
+debug information of a copy, the pack's lines are taken away before. Where another object of the pack still needs them they
+are added again afterwards, behind it. Then gdb finds arguments and variables in copies in the stack, and lines in all others.
+
+Within an event, gdb's commands are run only where a breakpoint wants the lines (execute.py says why they are few)."""
+
+import functools
+import os
+
+import gdb
+
+from . import breakpoints, elf, execute, marks, missing_files, process, root
+
+SHF_TLS = 0x400
+TEXT, INFO = b".text", b".debug_info"
+
+_added = {}      # address of a pack's symfile -> Lines
+_stale = []      # Lines of a process that has ended
+_settled = None  # (Snapshot, what else gdb knows) that nothing is left to do for
+_without = set()  # addresses of symfiles that have no lines to add
+
+
+class Lines:
+    """What was added for a pack: its stretches of code."""
+
+    def __init__(self, runs):
+        self.runs = runs
+
+    def has(self, address):
+        return any(start <= address < end for start, end in self.runs)
+
+
+@functools.lru_cache(maxsize=64)
+def first_code(path, _mtime):
+    """The address of a companion's first code, or None: it has no lines."""
+    with open(path, "rb") as file:
+        data = file.read()
+    sections = dict(reversed(marks.sections(lambda off, size: data[off:off + size], 0)))
+    return sections[TEXT][3] if TEXT in sections and INFO in sections else None
+
+
+def runs_of(symfile):
+    """[(start, end)] of a pack's code, in the order of the companion's sections."""
+    like = marks.sections(lambda off, size: process.read_memory(symfile + off, size))
+    return [(s[3], s[3] + s[5]) for name, s in like if name.startswith(TEXT) and s[2] & SHF_TLS]
+
+
+def add(symfile):
+    """Whether that could be done now."""
+    try:
+        path, runs = missing_files.link_of(symfile), runs_of(symfile)
+        code = first_code(path, os.stat(path).st_mtime_ns) if path and runs else None
+    except (root.MemoryProblem, ValueError, OSError, elf.struct.error):
+        code = None  # missing_files.py says what is not here
+    if code is None or has_them_already(path, symfile):
+        _without.add(symfile)
+        return True
+    execute.places_change()
+    if execute.run(f'add-symbol-file "{path}" -o {runs[0][0] - code:#x}') is None:
+        return False
+    _added[symfile] = Lines(runs)
+    return True
+
+
+def has_them_already(path, symfile):
+    """gdb had heard of the pack before it was told of the other companion."""
+    owners = (o.owner.filename for o in gdb.objfiles() if o.owner and o.filename == path)
+    return any(int(match[1], 16) == symfile for match in map(breakpoints.SYMFILE.match, owners) if match)
+
+
+def remove(lines, covered=()):
+    """Take lines away. Not where other files were added for all of the code: gdb would remove these. Whether it was done."""
+    address = next((start for start, _ in lines.runs if not any(a <= start < b for a, b in covered)), None)
+    if address is None:
+        return False
+    execute.places_change()
+    try:
+        return execute.run(f"remove-symbol-file -a {address:#x}") is not None
+    except gdb.error:
+        return True  # "file" has removed it already
+
+
+def remove_pack(symfile, covered=()):
+    if remove(_added[symfile], covered):
+        del _added[symfile]
+
+
+def remove_stale():
+    """Before anything is added for the next process, at the same addresses as a rule."""
+    _stale[:] = [lines for lines in _stale if not remove(lines)]
+
+
+def make_way(obj, covered):
+    """The whole debug information of a copy is to come, which gdb takes only when it comes first."""
+    global _settled
+    for symfile in [symfile for symfile, lines in _added.items() if lines.has(obj.start + (obj.end - obj.start) // 2)
+                    or obj.symfile == symfile]:
+        remove_pack(symfile, covered)
+        _settled = None
+
+
+def packs(snapshot, known):
+    """Symfiles of packs with an object that has lines of which gdb knows nothing. @known: (path, bias) of others."""
+    return {obj.symfile for obj in snapshot.objects if obj.symfile_kind == root.PACK and obj.lacks_dwarf
+            and (obj.path, obj.bias) not in known}
+
+
+def follow(objects, known):
+    """Lines of one of these objects' packs are to be added behind what has been added of them."""
+    snapshot = process.try_snapshot()
+    needing = packs(snapshot, known) - _added.keys() - _without if snapshot else ()
+    return any(obj.symfile in needing for obj in objects)
+
+
+def refresh(known, covered):
+    """Add and take away, so that each pack that needs lines has them. Whether nothing is left to do."""
+    global _settled
+    snapshot = process.try_snapshot()
+    if snapshot is None or (snapshot, known) == _settled:
+        return True
+    wanted = packs(snapshot, known)
+    for symfile in [symfile for symfile in _added if symfile not in wanted]:
+        remove_pack(symfile, covered)
+    _without.intersection_update(obj.symfile for obj in snapshot.objects)
+    done = all([add(symfile) for symfile in sorted(wanted) if symfile not in _added and symfile not in _without])
+    _settled = (snapshot, known) if done and not snapshot.changing else None
+    return done
+
+
+def wants_lines():
+    return any(breakpoint.type == gdb.BP_BREAKPOINT and not breakpoints.is_ours(breakpoint)
+               for breakpoint in gdb.breakpoints())
+
+
+def on_new_objfile(event):
+    """A breakpoint by file and line is to have its places before the first instruction of the copy runs."""
+    match = breakpoints.SYMFILE.match(event.new_objfile.filename or "")
+    if match and wants_lines() and process.try_snapshot():
+        symfile = int(match[1], 16)
+        if symfile not in _added and is_pack(symfile):
+            add(symfile)
+
+
+def is_pack(symfile):
+    try:
+        return bool(runs_of(symfile))
+    except (root.MemoryProblem, ValueError):
+        return False
+
+
+def forget(_event=None):
+    global _settled
+    _settled = None
+    _without.clear()
+
+
+def on_exited(_event):
+    forget()
+    _stale.extend(_added.values())
+    _added.clear()

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT
+"""More interpreters than gdb is given debug information of, with the scripts: lines and conditions in all copies, arguments
+and variables in those of the stack."""
+
+import os
+import re
+import sys
+import tempfile
+import unittest
+
+import harness
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import gdb_session as session  # noqa: E402
+from terminal import Terminal  # noqa: E402
+
+MANY = 12
+MODULE = """
+int many_total;
+static int many_static(int n)
+{
+	int twice = 2 * n; /* the static function's first line */
+	many_total += twice;
+	return many_total;
+}
+int many_entry(int n)
+{
+	int before = n + 1;
+	before = many_static(before); /* the call */
+	return before - 1; /* after it */
+}
+"""
+
+
+class Case(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        source = os.path.join(cls.folder.name, "many.c")
+        library = os.path.join(cls.folder.name, "libmany.so")
+        with open(source, "w") as file:
+            file.write(MODULE)
+        cls.first, cls.call, cls.after = (harness.source_line(source, text) for text in
+                                          ("the static function's first line", "the call", "after it"))
+        made = harness.run("gcc", "-g", "-O0", "-shared", "-fPIC", "-o", library, source)
+        assert made.returncode == 0, made.stderr
+        cls.code = f"import ctypes, sys, time; many = ctypes.CDLL('{library}'); many.many_entry(1); "
+        cls.run_it()
+
+
+@harness.needs_gdb
+class Typed(Case):
+    """At a terminal, twice: what was added for the first process is not in the way of the next one's."""
+
+    @classmethod
+    def run_it(cls):
+        with Terminal(harness.HOST, "-n", MANY, cls.code + "time.sleep(0.2); many.many_entry(5)") as gdb:
+            gdb.ask(f"source {harness.GDB_SCRIPT}")
+            cls.pending = gdb.ask("break many_static if n == 6")
+            gdb.ask(f"break many.c:{cls.call}")
+            cls.sessions = []
+            for _ in range(2):
+                answers = {"run": gdb.ask("run")}
+                for word in ("info locals", "print n", "bt 1"):
+                    answers[word] = gdb.ask(word)
+                answers["tbreak"] = gdb.ask("tbreak many_entry if n == 5 && many_total > 0")
+                gdb.ask("disable 2")
+                answers["stops"] = [gdb.ask("continue") for _ in range(2)]
+                answers["listed"] = gdb.ask("info breakpoints")
+                answers["condition"] = gdb.ask("condition 1 n == 7")
+                answers["changed"] = gdb.ask("info breakpoints 1")
+                gdb.ask("condition 1 n == 6")
+                gdb.ask("enable 2")
+                gdb.ask("kill")
+                cls.sessions.append(answers)
+
+    def each(self, *words):
+        for number, answers in enumerate(self.sessions):
+            for word in words:
+                with self.subTest(word, session=number):
+                    yield answers[word]
+
+    def test_a_line_stops_where_arguments_and_variables_are(self):
+        for text in self.each("run"):
+            self.assertRegex(text, rf"many_entry \(n=1\) at \S*many\.c:{self.call}\n")
+        for text in self.each("info locals"):
+            self.assertEqual(text, "before = 2\n")
+        for text in self.each("print n"):
+            self.assertRegex(text, r"^\$\d+ = 1\n$")
+        for text in self.each("bt 1"):
+            self.assertRegex(text, r"^#0  many_entry from libmany\.so \[interp \d+\] \(n=1\) at ")
+
+    def test_conditions_know_the_frames_variables(self):
+        self.assertIn('(many_static if $gorgon_eval("n == 6")) pending.', self.pending)
+        for text in self.each("tbreak"):
+            self.assertRegex(text, r"^Temporary breakpoint \d+ at ")
+        for entry, static in self.each("stops"):
+            self.assertRegex(entry, r"Temporary breakpoint \S+, many_entry \(n=5\)")
+            self.assertRegex(static, r"Breakpoint 1\S*, many_static \(n=6\)")
+        for text in self.each("listed"):
+            self.assertIn('stop only if $gorgon_eval("n == 6")', text)
+
+    def test_a_condition_may_come_later(self):
+        for text in self.each("condition"):
+            self.assertNotRegex(text, "No symbol|failed to validate")
+        for text in self.each("changed"):
+            self.assertIn('stop only if $gorgon_eval("n == 7")', text)
+
+    def test_commands_are_followed_by_no_warning(self):
+        for text in self.each("info locals", "print n", "bt 1", "tbreak", "listed", "condition"):
+            self.assertNotIn("location number not found", text)
+
+
+@harness.needs_gdb
+class Script(Case):
+    """What a script has set before the program runs."""
+
+    @classmethod
+    def run_it(cls):
+        cls.output = harness.gdb(
+            ["break many_static if n == 6", f"break many.c:{cls.call} if n == 5 && before == 6", session.LOOP, "run",
+             'python drive({0: ["print n"]}, 100)'],
+            harness.HOST, "-n", MANY, cls.code + "time.sleep(0.5); many.many_entry(5)", script=True)
+
+    def test_conditions_are_met_once_in_each_copy(self):
+        for number, value in ((1, "6"), (2, "5")):
+            stops = session.stops(self.output, number)
+            self.assertEqual([session.value(stop.output["print n"]) for stop in stops], MANY * [value], self.output)
+            self.assertEqual(len({stop.pc for stop in stops}), MANY)
+        self.assertIn("exited normally", self.output)
+
+
+@harness.needs_gdb
+class Attached(Case):
+    """Lines of copies that are in no stack."""
+
+    @classmethod
+    def run_it(cls):
+        ask = {"static": "break many_static", "line": f"break many.c:{cls.after}",
+               "condition": "break many_entry if n == 3", "source": f"list many.c:{cls.call},{cls.call}",
+               "place": "info line many_static"}
+        with harness.Background(harness.HOST, "-n", MANY,
+                                cls.code + "sys.stdout.write('ready\\n'); sys.stdout.flush(); time.sleep(600)",
+                                until=rf"(?s)(ready.*){{{MANY}}}", asleep=MANY) as host:
+            output = harness.gdb([line for word, command in ask.items() for line in (f"echo \\n=== {word}\\n", command)],
+                                 script=True, options=["-iex", f"source {harness.GDB_SCRIPT}", "-p", str(host.pid)])
+        parts = re.split(r"^=== (.*)\n", output, flags=re.M)
+        cls.answers = dict(zip(parts[1::2], parts[2::2]))
+
+    def test_each_copy_has_lines_and_static_functions(self):
+        self.assertRegex(self.answers["static"], rf"^Breakpoint 1 at 0x\w+: many_static\. \({MANY} locations\)")
+        self.assertRegex(self.answers["line"], rf"^Breakpoint 2 at 0x\w+: many\.c:{self.after}\. \({MANY} locations\)")
+        self.assertIn("before = many_static(before);", self.answers["source"])
+        self.assertEqual(self.answers["place"].count(f"Line {self.first - 1} of "), MANY)
+
+    def test_a_condition_is_taken_in_each(self):
+        self.assertRegex(self.answers["condition"], rf"(?m)^Breakpoint 3 at 0x\w+: many_entry\. \({MANY} locations\)")
+
+
+if __name__ == "__main__":
+    unittest.main()
