@@ -8,7 +8,7 @@
         client.resume(stop)
 
 Nothing is typed: what a debugger is to know stands in the arguments of the request that starts the session, as in an
-editor's launch.json. Whoever waits waits for an event or an answer; what hangs ends by harness.TIMEOUT."""
+editor's launch.json. Whoever waits waits for an event or an answer; what hangs ends by the client's timeout."""
 
 import collections
 import json
@@ -39,12 +39,12 @@ class Refused(AssertionError):
 
 
 class Client:
-    def __init__(self, command, adapter="test", env=None):
+    def __init__(self, command, adapter="test", env=None, timeout=harness.TIMEOUT):
         environment = dict(os.environ, **(env or {}))
         environment.pop("DEBUGINFOD_URLS", None)
         self.adapter, self.number, self.queue = adapter, 0, queue.Queue()
         self.events, self.answers, self.output, self.places = [], {}, "", {}
-        self.exit_code = None
+        self.timeout, self.exit_code, self.capabilities, self.latest = timeout, None, {}, []
         self.process = subprocess.Popen([str(c) for c in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, env=environment)
         self.reader = threading.Thread(target=self.read)
@@ -72,7 +72,10 @@ class Client:
 
     def take(self):
         """One message, kept where it belongs."""
-        message = self.queue.get(timeout=harness.TIMEOUT)
+        try:
+            message = self.queue.get(timeout=self.timeout)
+        except queue.Empty:
+            raise AssertionError(f"the adapter says nothing; it has written:\n{self.output}") from None
         if message is None:
             self.queue.put(None)
             raise AssertionError(f"the adapter has ended; it has written:\n{self.output}")
@@ -117,7 +120,7 @@ class Client:
     def start(self, request, arguments, lines=None, functions=(), exceptions=()):
         """launch or attach. @lines: {path: [line, or the whole breakpoint as a dictionary]}; @functions: names, or
         dictionaries, too; @exceptions: filters."""
-        self.request("initialize", clientID="test", adapterID=self.adapter, linesStartAt1=True,
+        self.capabilities = self.request("initialize", clientID="test", adapterID=self.adapter, linesStartAt1=True,
                      columnsStartAt1=True, pathFormat="path", supportsRunInTerminalRequest=False)
         started = self.send(request, **arguments)
         self.event("initialized")
@@ -148,7 +151,9 @@ class Client:
         breakpoints = [{"line": line} if isinstance(line, int) else line for line in wanted]
         answer = self.request("setBreakpoints", source={"path": path, "name": os.path.basename(path)},
                               breakpoints=breakpoints)
-        return [self.remember(place) for place in answer["breakpoints"]]
+        ids = [self.remember(place) for place in answer["breakpoints"]]
+        self.latest = [self.places[i] for i in ids]
+        return ids
 
     def set_functions(self, wanted):
         answer = self.request("setFunctionBreakpoints", breakpoints=[

@@ -26,6 +26,9 @@ _given = {}        # object file -> {(name, address)}
 _settled = None    # (Snapshot, names wanted) that nothing is left to do for
 _folder = None     # of the files that hold the names
 
+# gdb 16 and later end with "internal error" where a place is in a section of the file with its name and the place's line is of
+# another file of the same object, which goes after that one.
+NAMES_GO_FIRST = int(re.search(r"\d+", gdb.VERSION)[0]) >= 16
 SYMFILE = re.compile(r"<in-memory@(0x[0-9a-f]+)")
 # What gdb says a breakpoint's location is: as typed, or as an option.
 WANTED = re.compile(r"""(?:-(?:function|qualified)\s+)*(["']?)(.+)@(all|\d+)\1""", re.S)
@@ -200,9 +203,20 @@ def on_new_objfile(event):
 
 def on_free_objfile(event):
     _given.pop(event.objfile, None)
+    if NAMES_GO_FIRST and holds_names(event.objfile):
+        look_again()
     extent = covered(event.objfile)
     if extent:
         reruns.leave(extent)
+
+
+def look_again():
+    """Have gdb find the places of breakpoints anew, as it does for any new file, while it lets go of one with names."""
+    program = owners()[0]
+    like = sections_of_file(program)
+    if like:
+        with reruns.quietly(reruns.enabled()):
+            program.add_separate_debug_file(file_with(marks.build(like, [])))
 
 
 def on_exited(_event):

@@ -3,8 +3,9 @@
 
 import gdb
 
-from . import (breakpoints, check, commands, companions, conditions, debuglinks, execute, frames, functions, helper_types, hints,
-               info_symbol, lines, missing_files, ordinary, process, python_helper, reruns, solibs, stacks, symbols, values)
+from . import (breakpoints, check, commands, companions, conditions, dap, debuglinks, execute, frames, functions, helper_types,
+               hints, info_symbol, lines, missing_files, ordinary, process, python_helper, reruns, solibs, stacks, symbols,
+               values)
 
 _events = []
 
@@ -78,6 +79,7 @@ def register(objfile=None):
         connect("free_objfile", symbols.on_free_objfile)
         connect("stop", on_stop)
         connect("stop", install_at_stop)
+        connect("stop", dap.on_stop)
         connect("cont", execute.on_continue)
         connect("before_prompt", execute.settle)
         connect("before_prompt", on_stop)

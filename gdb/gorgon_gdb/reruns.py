@@ -7,6 +7,8 @@ re-setting breakpoint 2" and disables it, but for one that was set before the co
 breakpoint is disabled here before gdb looks, which keeps it from complaining, and enabled again when gdb has found its
 places. What the user disables stays so."""
 
+import contextlib
+
 import gdb
 
 from . import process
@@ -14,6 +16,7 @@ from . import process
 KINDS = (gdb.BP_BREAKPOINT, gdb.BP_HARDWARE_BREAKPOINT)
 
 _left = set()     # enabled, and with places in private code of a process that has ended
+_asked = False    # gdb looks places up because quietly() has it do so
 _waiting = {}     # disabled here -> its places are not the old ones any more
 
 
@@ -59,7 +62,27 @@ def leave(extent):
             _waiting[breakpoint] = False
 
 
+@contextlib.contextmanager
+def quietly(breakpoints):
+    """gdb looks up where these breakpoints are, and nothing has come."""
+    global _asked
+    placed = {breakpoint for breakpoint in breakpoints if not breakpoint.pending}
+    for breakpoint in breakpoints:
+        breakpoint.enabled = False
+    _asked = True
+    try:
+        yield
+    finally:
+        _asked = False
+        for breakpoint in breakpoints:
+            breakpoint.enabled = True
+        # In a living process leave() has seen to it; that of one that was killed cannot be read.
+        _left.update(breakpoint for breakpoint in placed if breakpoint.pending)
+
+
 def on_new_objfile(_event):
+    if _asked:
+        return
     snapshot = process.try_snapshot() if _waiting else None
     for breakpoint, other in list(_waiting.items()):
         if not breakpoint.is_valid():

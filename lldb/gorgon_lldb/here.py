@@ -119,15 +119,24 @@ def find(target, frame, objects, name):
     o, found = values.find_global(frame, objects, name)
     if found:
         vaddr, variable_type, size, _ = found[0]
-        kind = (variable_type or values.raw_type(target, size)).GetPointerType().GetName()
-        if not kind or re.search(r"unnamed|anonymous", kind):
-            raise root.RootError(f'the type of {name} has no name; "gorgon print {name}" shows it')
-        return f"(*({kind}){o.bias + vaddr:#x})"
+        return at(target, name, o.bias + vaddr, variable_type, size, "print")
+    o, found = values.find_tls(objects, name)
+    if found:
+        offset, variable_type, size = found[0]
+        return at(target, name, values.tls_block(target, frame, o) + offset, variable_type, size, "tls")
     for o, ref in reference.search(objects):
         place, kind = ref.find_function(name)
         if place is not None:
             return f"(({kind}){o.bias + place:#x})"
     return None
+
+
+def at(target, name, address, variable_type, size, command):
+    """A variable as an expression. Raises root.RootError."""
+    kind = (variable_type or values.raw_type(target, size)).GetPointerType().GetName()
+    if not kind or re.search(r"unnamed|anonymous", kind):
+        raise root.RootError(f'the type of {name} has no name; "gorgon {command} {name}" shows it')
+    return f"(*({kind}){address:#x})"
 
 
 def define(debugger, defined):

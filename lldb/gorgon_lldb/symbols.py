@@ -9,8 +9,8 @@ objects too, a module for those takes its place. settle() brings that about, als
 process has replaced symfiles by a pack since.
 
 lldb gives the same module back for the same path, and for the same UUID if one is passed.
-So every copy gets a symbolic link of its own to the file, and no UUID; the link's name is
-what lldb shows: libpython3.11.so.1.0 [interp 3].
+So every copy gets a symbolic link of its own to the file, and no UUID. The link has the file's
+name, which is the module's to lldb, in a folder that says whose it is: interp 3/libpython3.11.so.1.0.
 
 lldb 19 takes the unwind rules of the wrong part for a function that the compiler has split
 and that it knows from DWARF: a backtrace ends there, in any process. In CPython that is
@@ -88,7 +88,8 @@ def open_file(target, o):
         return None, f"{o.path} is not there"
     debug = o.debug_path if o.debug_path and os.path.isfile(o.debug_path) and o.debug_path != o.path else None
     with folder_for_link() as folder:
-        link = os.path.join(folder, o.label)
+        link = os.path.join(folder, o.namespace.label, o.name)
+        os.mkdir(os.path.dirname(link))
         os.symlink(o.path, link)
         with reading_late(target):
             module = target.AddModule(link, None, None, debug)
@@ -104,8 +105,9 @@ def close_file(target, added):
     folder = os.path.dirname(link)
     with contextlib.ExitStack() as undo:
         try:
-            os.mkdir(folder, 0o700)
-            undo.callback(os.rmdir, folder)
+            for path in (os.path.dirname(folder), folder):
+                os.mkdir(path, 0o700)
+                undo.callback(os.rmdir, path)
             os.symlink(added.path, link)
             undo.callback(os.unlink, link)
         except OSError:

@@ -152,6 +152,16 @@ def tls_sections(module):
         yield from (s for s in [section, *section] if s.GetName() in wanted)
 
 
+def tls_block(target, frame, o):
+    """Where the frame's thread has its variables of an object. Raises root.RootError."""
+    thread, pointer = frame.GetThread(), frame.FindRegister("fs_base").GetValueAsUnsigned(0)
+    block = root.tls_block(process.reader(target.GetProcess()), process.snapshot(target), o, thread.GetThreadID(),
+                           pointer or None)
+    if block is None:
+        raise root.RootError(f"thread {thread.GetIndexID()} has not used thread-local variables of {o.label} yet")
+    return block
+
+
 def print_tls(target, frame, interp, expression):
     """gorgon tls. Returns the text to print."""
     name, path = split(expression)
@@ -160,11 +170,6 @@ def print_tls(target, frame, interp, expression):
     o, found = find_tls(choose(target, frame, interp), name)
     if not found:
         raise root.RootError(f"no thread-local variable {name} in {whose(target, frame, interp)}")
-    thread = frame.GetThread()
-    pointer = frame.FindRegister("fs_base").GetValueAsUnsigned(0)
-    block = root.tls_block(process.reader(target.GetProcess()), process.snapshot(target), o, thread.GetThreadID(),
-                           pointer or None)
-    if block is None:
-        raise root.RootError(f"thread {thread.GetIndexID()} has not used thread-local variables of {o.label} yet")
+    block = tls_block(target, frame, o)
     offset, variable_type, size = found[0]
     return show(target, block + offset, name, path, variable_type or raw_type(target, size))

@@ -110,6 +110,11 @@ def frames(backtrace):
     return re.findall(r"^#\d+\s+(?:0x[0-9a-f]+ in )?(?:__GI_+)?(\S+)", backtrace, re.M)
 
 
+def line_of(function):
+    """Where a function of libpython begins."""
+    return int(re.search(r"^Line (\d+) of", harness.gdb([f"info line {function}"], harness.LIBPYTHON), re.M)[1])
+
+
 def offsets(location):
     """Where gdb's own breakpoint is in the library file, relative to PyList_Append: in several places where the compiler has
     taken a part of a function out of it and put it back, as in time_sleep of some releases."""

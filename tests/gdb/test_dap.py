@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What editors show: gdb as a debug adapter (gdb 14 and newer), with our scripts."""
 
+import re
 import unittest
 
 import dap_client
@@ -8,7 +9,12 @@ import harness
 
 
 COUNT = 2
+WATCHES = ("&_PyRuntime", "PyObject_Repr", "&PyLong_Type")
 SLEEP = "import time\ndef outer():\n    time.sleep(0.1)\nouter()\n"
+
+
+def gdb_version():
+    return int(re.search(r"(\d+)\.\d+", harness.run(harness.GDB, "--version").stdout)[1])
 
 
 def has_dap():
@@ -22,7 +28,7 @@ class Dap(unittest.TestCase):
         if not has_dap():
             raise unittest.SkipTest("this gdb is no debug adapter: it is older than 14")
         # (frames of the stopped thread, what the scripts and an expression say in its innermost one)
-        cls.stops = []
+        cls.stops, cls.watches, cls.names = [], [], []
         arguments = dap_client.launch_json("gdb: launch", program=harness.HOST, type=None, cwd=None,
                                            args=["-n", str(COUNT), "-p", harness.PYTHON3, SLEEP])
         command = [harness.GDB, "-nx", "-q", "-i", "dap", "-iex", "set debuginfod enabled off"]
@@ -31,6 +37,8 @@ class Dap(unittest.TestCase):
             while stop := client.stopped():
                 frames = client.frames(stop)
                 interp = client.evaluate("$gorgon_interp($pc)", frames[0])
+                cls.names.append(client.threads()[stop.thread])
+                cls.watches.append([client.evaluate(f"$gorgon_interp({what})", frames[0]) for what in WATCHES])
                 cls.stops.append((stop.reason, int(interp), frames, list(client.variables(frames[0], "Arguments"))))
                 client.resume(stop)
             cls.exit = client.exit_code
@@ -50,6 +58,14 @@ class Dap(unittest.TestCase):
             # The host's own are as ever, and no frame belongs to somebody else.
             self.assertIn("run", "\n".join(name for name in names if "[interp" not in name))
             self.assertEqual([name for name in names if "[interp" in name and not name.endswith(label)], [])
+
+    @unittest.skipIf(harness.GDB and gdb_version() < 16, "the adapters of gdb 14 and 15 offer no place for it")
+    def test_a_watch_means_the_copy_of_the_frame(self):
+        for (_, interp, _, _), found in zip(self.stops, self.watches):
+            self.assertEqual(found, [str(interp)] * len(WATCHES))
+
+    def test_threads_are_called_after_their_interpreters(self):
+        self.assertEqual(self.names, [f"host [interp {interp}]" for _, interp, _, _ in self.stops])
 
     def test_source_and_arguments_are_those_of_the_copy(self):
         for _, _, frames, names in self.stops:

@@ -422,7 +422,7 @@ class Many(Case):
         self.assertEqual(len(sleeping), count, output)
         for text in sleeping:
             self.assertRegex(text, r"(?m)^#\d+ .*\btime_sleep \(.*\) at \S*timemodule\.c:\d+$")
-            self.assertRegex(text, r"(?m)^#\d+ .*\b_PyEval_EvalFrameDefault \(.*\) at \S*ceval\.c:\d+$")
+            self.assertRegex(text, r"(?m)^#\d+ .*\b_PyEval_EvalFrameDefault \(.*\) at \S*(ceval\.c|generated_cases\.c\.h):\d+$")
             self.assertEqual(session.frames(text)[-2:], ["start_thread", "clone3"])
 
     def test_attached_has_lines_of_each(self):

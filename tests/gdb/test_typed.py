@@ -19,6 +19,7 @@ from terminal import Terminal  # noqa: E402
 TURNS = 3  # of the first interpreter; of the others one
 CODE = f"""import gorgon, time
 for turn in range(1 if gorgon.interpreter else {TURNS}): time.sleep(0.01 * gorgon.interpreter)"""
+CALLER = r"(cfunction_vectorcall_O|_PyEval_EvalFrameDefault)"  # of time_sleep(); CPython 3.13 calls it without a function between
 SCRIPTS = os.path.join(os.path.dirname(harness.GDB_SCRIPT), "gorgon_gdb")
 
 
@@ -72,12 +73,14 @@ class Typed:
     def test_finish_among_commands(self):
         """It is its stop that comes next, and what is typed then goes on from there."""
         self.assertIn("Value returned is", self.once)
-        self.assertRegex(self.finished, r"^#0 +(0x\w+ in )?cfunction_vectorcall_O from \S+ \[interp 0\]")
+        self.assertRegex(self.finished, rf"^#0 +(0x\w+ in )?{CALLER} from \S+ \[interp 0\]")
         self.assertEqual(self.second.count("first\n"), 1, self.second)
-        self.assertRegex(self.frame, r"^#0 +(0x\w+ in )?cfunction_vectorcall_O ")
+        self.assertRegex(self.frame, rf"^#0 +(0x\w+ in )?{CALLER} ")
 
     def test_cpythons_helper_has_whole_types(self):
         """Those that are only names gdb would look for in all copies, each time."""
+        if 'No symbol "func"' in self.types:
+            self.skipTest("this CPython calls time.sleep() from its evaluation function")
         self.assertEqual(self.types, "[True, True] PyCFunctionObjectPtr builtin_function_or_method type\n")
 
     def test_a_loop_of_the_users(self):

@@ -24,8 +24,8 @@ COMMANDS = ["expression work_calls", "expression work_calls = 7", "expression --
             "p &PyList_Type", "gorgon whose &PyList_Type", "p \"PyList_New\"", "p self->ob_refcnt > 0",
             "target variable work_calls", "watchpoint set variable work_calls", "watchpoint set variable _Py_NoneStruct",
             "gorgon print &work_calls", "gorgon apply all p &_PyRuntime", "expression (PyObject *)0xfffffffffffffff8",
-            "p PyList_New(1)", "settings show target.expr-prefix", "p n", "settings show target.expr-prefix",
-            "process save-core {folder}/core"]
+            "p work_depth", "expression work_depth = 50", "gorgon tls work_depth", "p PyList_New(1)", "settings show target.expr-prefix", "p n", "settings show target.expr-prefix",
+            "process save-core {folder}/core", "breakpoint list"]
 
 
 @harness.needs_lldb
@@ -39,7 +39,7 @@ class Here(session.Case):
         cls.output = harness.lldb(
             ["gorgon symbols auto", f"breakpoint set -f work.c -l {line} -c 'i == 0'",
              f"breakpoint set -f work.c -l {harness.source_line(session.WORK, 'count: end')}",
-             "breakpoint command add -o 'p PyLong_FromLong(5)' 3", session.DRIVER, "run",
+             "breakpoint command add -o 'p PyLong_FromLong(5)' 3", "breakpoint set -s work.so -n helper -c 0", session.DRIVER, "run",
              session.drive({2: [command.format(folder=cls.folder.name) for command in COMMANDS]})],
             harness.HOST, "-n", str(COUNT), f'exec("""{code}""")', script=True)
         cls.said = session.stops(cls.output, 2)[0].output
@@ -64,6 +64,15 @@ class Here(session.Case):
         self.assertRegex(self.said["expression -- PyList_New(3)"], r"\(PyObject \*\) \$\d+ = 0x\w+ list of 3\n")
         self.assertIn("\"'name'\"", self.said["p PyObject_Repr(name)"])
         self.assertRegex(self.said["call helper(self, 4)"], r"\(int\) \$\d+ = 8\n")
+
+    def test_thread_local_variables(self):
+        self.assertIn("(long) 42\n", self.said["p work_depth"])
+        self.assertIn(" = 50\n", self.said["expression work_depth = 50"])
+        self.assertEqual(self.said["gorgon tls work_depth"], "(long) work_depth = 50\n")
+
+    def test_modules_have_the_names_of_their_files(self):
+        found = re.search(r"^4: name = 'helper', module = work\.so, locations = (\d)", self.said["breakpoint list"], re.M)
+        self.assertEqual(int(found[1]), COUNT)
 
     def test_global_of_another_library(self):
         self.assertEqual(self.address("expression -- &_PyRuntime"), self.address("gorgon print &_PyRuntime"))

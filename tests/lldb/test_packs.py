@@ -109,8 +109,8 @@ class Symbols(session.Case):
         self.assert_clean(self.output)
 
     def test_modules(self):
-        self.assertEqual(re.findall(r"/([^/\n]+ \[interp \d+\])", self.with_symbols),
-                         ["librisk.so [interp 1]", "pack [interp 1]"])
+        self.assertEqual(re.findall(r"/(interp \d+/\S+|[^/\n]+ \[interp \d+\])", self.with_symbols),
+                         ["interp 1/librisk.so", "pack [interp 1]"])
         self.assertEqual(re.findall(r"/([^/\n]+ \[interp \d+\])", self.without), ["pack [interp 1]"])
 
     def test_breakpoints_of_all_libraries(self):

@@ -129,7 +129,7 @@ class Symbols(session.Case):
         cls.output = harness.lldb(
             ["breakpoint set -n host_created", "run", "gorgon symbols all", "gorgon symbols 1",
              f"breakpoint set -f timemodule.c -l {cls.line}",
-             f'breakpoint set -n list_vectorcall -s "{session.PYTHON} [interp 1]"', "image list -f -h",
+             "gorgon break -i 1 list_vectorcall", "image list -f -h",
              session.DRIVER, "continue",
              session.drive({2: ["bt", "frame variable", VALUE, "gorgon whose $pc", "gorgon whose timeout_obj->ob_type",
                                 "gorgon list"], 3: ["once", "bt"]})],
@@ -208,11 +208,10 @@ class Chosen(session.Case):
         before, destroyed = output.split("=== destroyed\n", 1)
         destroyed, again = destroyed.split("=== again\n", 1)
         self.assertIn("Symbols added to 1 objects.", before)
-        self.assertEqual([os.path.basename(m) for m in re.findall(r"(\S+ \[interp \d\])", before)],
-                         [f"{session.PYTHON} [interp 1]"])
+        self.assertEqual(re.findall(r"/(interp \d/\S+)", before), [f"interp 1/{session.PYTHON}"])
         self.assertEqual([row[0] for row in rows(destroyed)][:2], ["0", "2"])
-        self.assertNotIn("[interp 1]", destroyed)
-        self.assertEqual(sorted(set(re.findall(r"\[interp (\d)\]", again))), ["0", "2"])
+        self.assertNotIn("/interp 1/", destroyed)
+        self.assertEqual(sorted(set(re.findall(r"/interp (\d)/", again))), ["0", "2"])
         self.assert_clean(output)
 
 
@@ -284,7 +283,7 @@ class WhileRegistering(session.Case):
         self.assertLess(output.index("Symbols added to 1 objects."), output.index("=== stop 2"))
         self.assertRegex(stop.output["bt 2"],
                          r"libledger\.so \[interp 0\]`enter\(owner=0, amount=20\) at ledger\.c:\d+")
-        self.assertEqual(stop.output["image list -f"].count("libledger.so [interp 0]"), 1)
+        self.assertEqual(stop.output["image list -f"].count("/interp 0/libledger.so"), 1)
         self.assertEqual({session.functions(stop.output["bt 2"])[0] for stop in session.stops(output, 2)}, {"enter"})
         self.assert_clean(output)
 

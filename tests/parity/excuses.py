@@ -15,6 +15,12 @@ def once(text):
     return "\n".join(found)
 
 
+def values_once(text):
+    """Values of a variable in several modules as one, without the line that says whose they are."""
+    lines = (re.sub(r"^(\(int\) \w+ =) \d+$", r"\1 N", line) for line in text.splitlines() if '; "gorgon print ' not in line)
+    return "\n".join(dict.fromkeys(lines))
+
+
 def blocks(text):
     """[(typed, answer)]"""
     return [tuple(part.partition("\n")[::2]) for part in re.split(r"^> ", text, flags=re.M)[1:]]
@@ -57,6 +63,10 @@ def gone(text):
 
 
 EXCUSES = {
+    "thread-local locals": Excuse("lldb knows no thread-local variables of code that the system's linker has not loaded, and says so; it "
+                                  "lists them among the locals", instead(r"^(depth|inner_depth) = .*", r"\1 = VALUE")),
+    "a module each": Excuse("each copy is a module", lambda text: "\n".join(dict.fromkeys(text.splitlines()))),
+    "a variable each": Excuse("lldb shows that of each module, and a line says whose they are, in this order", values_once),
     "a line each": Excuse("gdb answers for each place of a function, and each copy is one", once),
     "a breakpoint each": Excuse("gdb has one address to a breakpoint of `break *ADDRESS`, so our scripts set one in each copy",
                                 once, ("scripts",)),

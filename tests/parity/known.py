@@ -7,7 +7,21 @@ THREAD = "plain gdb shows other memory for a thread-local variable of a private 
 SHARED = "plain gdb knows no private object as a shared library: docs/debuggers.md"
 GONE = "plain gdb forgets private code with the process: docs/debuggers.md"
 
-KNOWN = {"gdb": {}, "lldb": {}}
+OTHER_MODULES = ("an expression that an editor has lldb evaluate means the first copy's functions, or is ambiguous; \"gorgon print\" in the debug "
+                 "console means the frame's copy")
+
+KNOWN = {
+    "gdb": {},
+    "lldb": {
+        "process save-core, and the core": "lldb's cores lack what private code needs, which a line says; gcore makes whole ones",
+    },
+    "lldb-dap": {
+        "a watch of a thread-local variable": "lldb knows no thread-local variables of code that the system's linker has not loaded, and says "
+                                              "so; \"gorgon tls NAME\" in the debug console shows them",
+        "a Python object": OTHER_MODULES,
+    },
+    "gdb-dap": {},
+}
 PLAIN = {
     "gdb": {
         "break *ADDRESS of a function": FIRST,
@@ -32,6 +46,11 @@ PLAIN = {
         "a crash: where and why": SHARED,
     },
     "lldb": {},
+    "gdb-dap": {
+        "a watch of globals": FIRST,
+        "a watch of a thread-local variable": THREAD,
+        "a global is set": FIRST,
+    },
 }
 
 LATE = "with more than eight interpreters the scripts know types of a copy once the process has stopped in it"

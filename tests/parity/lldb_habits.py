@@ -33,7 +33,6 @@ HABITS = [
         b cext.c:[middle of helper]
         continue
         continue
-        continue
         frame variable n""", BREAK, turn=ALL),
     H("breakpoint set -M of a method", """
         breakpoint set -M scaled
@@ -78,11 +77,11 @@ HABITS = [
         frame variable n
         continue""", BREAK),
     H("breakpoint modify, disable, enable", """
-        breakpoint set -n factorial
-        breakpoint modify -c "n == 3"
+        breakpoint set -N mine -n factorial
+        breakpoint modify -c "n == 3" mine
         continue
         frame variable n
-        breakpoint disable
+        breakpoint disable mine
         continue""", BREAK, keep=r"frame #0|int\) n|turn_sync"),
     H("breakpoint of a static function of CPython", """
         breakpoint set -o true -n time_sleep
@@ -91,7 +90,7 @@ HABITS = [
     H("breakpoint of a function of CPython", """
         breakpoint set -o true -n PyArg_ParseTuple
         continue
-        bt 2""", BREAK, keep="frame #"),
+        image lookup -a $pc""", BREAK, keep="stop reason|Summary"),
     H("pending breakpoint by name", """
         breakpoint set -n late_add
         continue
@@ -135,7 +134,7 @@ HABITS = [
         print names[1]""", DATA),
     H("target variable", LOOP + """
         target variable counter
-        target variable calls""", DATA),
+        target variable calls""", DATA, excuses=("a variable each",)),
     H("print a thread-local variable", LOOP + """
         print depth
         print inner_depth""", DATA),
@@ -181,7 +180,7 @@ HABITS = [
     H("image lookup -t", """
         image lookup -t point""", CODE),
     H("image list", """
-        image list cext.so libpython3.11.so.1.0""", CODE),
+        image list cext.so libpython3.11.so.1.0""", CODE, excuses=("a module each",)),
     H("source list -n", """
         source list -n cext_twice""", CODE),
     H("source info", TWICE + """
@@ -244,7 +243,7 @@ HABITS = [
         b cext_square
         continue
         thread return 5
-        bt 1""", STEP),
+        frame variable n""", STEP, keep=r"int\) n"),
     H("stepi, nexti", """
         b cext_square
         continue

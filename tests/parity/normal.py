@@ -14,6 +14,8 @@ WHAT = (
     ("`libfoo.so [interp 1]`", "our scripts say whose a frame or a library is, through gdb's frame filters, which show a "
      "`<function called from gdb>` like any other"),
     ("`Hardware watchpoint 2: counter`", "our scripts watch the place of the copy's variable, and gdb shows that as `* (int *) 0x...`"),
+    ("what lldb answers several times over, for each module that has it", "each copy is one"),
+    ("what our scripts show beside a `PyObject *` in lldb, which by itself shows its address", ""),
     ("`[New Thread ...]`, `[Switching to ...]`", "a debugger says so when it gets round to it"),
 )
 
@@ -50,13 +52,30 @@ GDB = (
 
 LLDB = (
     (r" \[interp \d+\]", ""),
-    (r"^\d+ locations? added to breakpoint \d+\n", ""),
     (r"\bthread #\d+", "thread #N"),
     (r"\b[Bb]reakpoint \d+(\.\d+)?", "breakpoint N"),
     (r"\b[Ww]atchpoint \d+", "watchpoint N"),
+    (r"^breakpoint N: (where = .*|\d+ locations\.)", "breakpoint N is set"),
     (r"\$\d+\b", "$N"),
+    (r"\b(self|args|func|callable|timeout_obj|kwargs)=(<[\w.]+>|tuple of \d+|-?[\d.]+|ADDR)(?=[,)])", r"\1=OBJECT"),
+    (r"(\(PyObject \*\) .* = ADDR) .*", r"\1"),
+    (r"^All breakpoints removed.*", "All breakpoints removed."),  # that of "gorgon symbols auto" is counted, and stays
+    (r"/tmp/gorgon-lldb-\w+/interp \d+/(?=libpython)", "/lib/x86_64-linux-gnu/"),
+    (r"/tmp/gorgon-lldb-\w+/interp \d+/", "PARITY/modules/"),
+    (r"^\[ *\d+\] ", "[N] "),
+    (r"^\d+: (name|file|regex|source|names|source regex|exception) ?=", r"N: \1 ="),
+    (r"^  \d+\.\d+: ", "  N.N: "),
+    (r"^(N: .*), locations = \d+, resolved = \d+", r"\1"),
     (r"\n\n+", "\n"),
 )
+
+
+DAP = (
+    (r"( from \S+)?( \[interp \d+\])?( at \S+:\d+)?$", r"\3"),
+    (r"^((?:self|args|func|callable|timeout_obj|kwargs) = ADDR) .*", r"\1"),
+    (r"^breakpoint \d+\.\d+", "breakpoint"),
+)
+RULES = {"gdb": GDB, "lldb": LLDB, "lldb-dap": DAP, "gdb-dap": DAP}
 
 
 def collapsed(text):
@@ -78,11 +97,32 @@ def collapsed(text):
     return "\n".join(dict.fromkeys(found)) if multiple is not None else "\n".join(found)
 
 
+def one_location(text):
+    """Rows of lldb's "breakpoint list" about locations that say the same but for how often they were hit, as one."""
+    found = []
+    for line in text.splitlines():
+        row, before = re.match(r"(  N\.N: .*hit count = )(\d+)", line), re.match(r"(  N\.N: .*hit count = )(\d+)", found[-1]) if found else None
+        if row and before and row[1] == before[1]:
+            found[-1] = f"{row[1]}{int(row[2]) + int(before[2])}"
+        else:
+            found.append(line)
+    return "\n".join(found)
+
+
+def one_of_several(text):
+    """An answer that is the same text several times over is that text, once."""
+    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    size = next((n for n in range(1, len(lines)) if len(lines) % n == 0 and lines == lines[:n] * (len(lines) // n)), len(lines))
+    return "\n".join(lines[:size])
+
+
 def normal(debugger, text):
     for folder, word in FOLDERS:
         text = text.replace(folder, word)
-    for pattern, word in COMMON + (GDB if debugger == "gdb" else LLDB):
+    for pattern, word in COMMON + RULES[debugger]:
         text = re.sub(pattern, word, text, flags=re.M)
     if debugger == "gdb":
         text = collapsed(text)
+    elif debugger == "lldb":
+        text = one_of_several(one_location(text))
     return "\n".join(line.rstrip() for line in text.splitlines() if line.strip())

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Try the habits of gdb_habits.py and lldb_habits.py in Gorgon's host as in the ordinary one.
+"""Try the habits of gdb_habits.py, lldb_habits.py and dap_habits.py in Gorgon's host as in the ordinary one.
 
 Usage: parity.py [--variants V,V...] [--jobs N] [--findings FILE] [--write] [--show] [DEBUGGER] [WORD]...
 
-DEBUGGER is gdb or lldb, a variant scripts-3 or plain-20; words select habits whose names contain them. Prints what is
+DEBUGGER is gdb, lldb, lldb-dap or gdb-dap (gdb 14 and newer), a variant scripts-3 or plain-20; words select habits whose names contain them. Prints what is
 not the same; --show prints answers that are, too. --findings writes each difference with both answers. --write writes
 results.json, where what was not tried stays as it was. The exit status is 1 where a row is worse than results.json has it."""
 
@@ -26,14 +26,18 @@ sys.path.insert(1, HERE)
 sys.dont_write_bytecode = True
 
 import harness  # noqa: E402
+import dap_habits  # noqa: E402
 import gdb_habits  # noqa: E402
 import lldb_habits  # noqa: E402
 from excuses import EXCUSES, GENERAL  # noqa: E402
 from known import why  # noqa: E402
 from normal import normal  # noqa: E402
-from sessions import DEBUGGERS, VARIANTS, Bench, progress  # noqa: E402
+from dap_sessions import GdbDap, LldbDap  # noqa: E402
+from sessions import TYPED, VARIANTS, Bench, progress  # noqa: E402
 
-HABITS = {"gdb": gdb_habits.HABITS, "lldb": lldb_habits.HABITS}
+DEBUGGERS = {**TYPED, "lldb-dap": LldbDap, "gdb-dap": GdbDap}
+
+HABITS = {"gdb": gdb_habits.HABITS, "lldb": lldb_habits.HABITS, "lldb-dap": dap_habits.HABITS, "gdb-dap": dap_habits.HABITS}
 RESULTS = os.path.join(HERE, "results.json")
 ORDER = ("same", "different", "broken")
 
@@ -125,9 +129,13 @@ def run(wanted, jobs=2):
 
 @functools.cache
 def version(debugger):
-    tool = {"gdb": harness.GDB, "lldb": harness.LLDB}[debugger]
+    tool = harness.GDB if debugger.startswith("gdb") else harness.LLDB
     text = subprocess.run([tool, "--version"], capture_output=True, text=True, check=False).stdout.splitlines()[0]
     return re.search(r"[\d.]+$", text.strip())[0]
+
+
+def is_there(debugger):
+    return debugger != "gdb-dap" or int(version("gdb").split(".")[0]) >= 14
 
 
 def recorded():
@@ -181,7 +189,7 @@ def main():
     parser.add_argument("words", nargs="*", metavar="WORD")
     args = parser.parse_intermixed_args()
     variants = [variant for variant in VARIANTS if str(variant) in args.variants.split(",")]
-    debuggers = [word for word in args.words if word in DEBUGGERS] or list(DEBUGGERS)
+    debuggers = [word for word in args.words if word in DEBUGGERS] or [name for name in DEBUGGERS if is_there(name)]
     words = [word for word in args.words if word not in DEBUGGERS]
     wanted = {}
     for debugger in debuggers:

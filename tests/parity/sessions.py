@@ -23,6 +23,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = os.path.join(harness.BUILD, "parity")
 PROGRAM = os.path.join(HERE, "program.py")
 SECONDS = 60  # for one command; the slowest takes a tenth of it
+QUIET = 3  # after a prompt that something else was printed behind
 ENDING = 20  # for a debugger that is told to quit
 
 
@@ -84,6 +85,7 @@ class Session:
     BLOCKS = ()  # commands that go on with more lines, to "end"
     MORE = ">"
     SETTINGS = ()
+    WHENEVER = None  # what is printed after the prompt, too, by a thread of the debugger's own
 
     def __init__(self, variant, folder):
         self.variant, self.folder = variant, folder
@@ -103,7 +105,10 @@ class Session:
         prompt = prompt or self.PROMPT
         text, end = "", time.monotonic() + seconds
         while not text.endswith(prompt):
-            if not select.select([self.terminal], [], [], max(end - time.monotonic(), 0))[0]:
+            late = self.WHENEVER and prompt in text
+            if not select.select([self.terminal], [], [], QUIET if late else max(end - time.monotonic(), 0))[0]:
+                if late:
+                    return self.readable(text.replace(prompt, ""))
                 raise Lost(self.readable(text))
             try:
                 more = os.read(self.terminal, 65536)
@@ -112,6 +117,8 @@ class Session:
             if not more:
                 raise Lost(self.readable(text) + "\n(the debugger has ended)")
             text += more.decode("utf-8", "replace")
+            if self.WHENEVER:
+                text = self.WHENEVER.sub("", text)
         return self.readable(text[:-len(prompt)])
 
     @staticmethod
@@ -256,6 +263,8 @@ class Gdb(Session):
 
 class Lldb(Session):
     NAME = "lldb"
+    WHENEVER = re.compile(r"(?:error: \S+ 0x\w+: DW_TAG_member '\w+' refers to type 0x\w+ which extends beyond the bounds of 0x\w+|"
+                          r"\d+ locations? added to breakpoint \d+)\r?\n")
     PROMPT, END = "(lldb) ", "DONE"
     MORE = "> "
     SETTINGS = ("settings set use-color false", "settings set auto-confirm true", "script lldb.debugger.SetAsync(False)",
@@ -268,7 +277,7 @@ class Lldb(Session):
 
     @staticmethod
     def scripts():
-        return [f"command script import {harness.LLDB_SCRIPT}"]
+        return [f"command script import {harness.LLDB_SCRIPT}", "gorgon symbols auto"]
 
     def opens_block(self, line):
         return line.startswith("breakpoint command add") and " -o" not in line
@@ -353,7 +362,7 @@ class Bench:
         self.folder.cleanup()
 
 
-DEBUGGERS = {"gdb": Gdb, "lldb": Lldb}
+TYPED = {"gdb": Gdb, "lldb": Lldb}
 
 
 def progress(text):

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+"""What editors ask gdb's debug adapter for: an expression - a watch, a hover, the setting of a variable - means the frame's copy, as
+with "print", and a thread is called after the interpreter whose program it runs.
+
+The adapter is a part of gdb in Python, which is loaded when the session begins, after our scripts. It selects the frame, then
+it calls a function of the module that answers such requests; two of them are replaced at the first stop. gdb 14 and 15
+call gdb.parse_and_eval() there, which is everybody's and left alone: an expression is as in plain gdb."""
+
+import functools
+import sys
+
+from . import ordinary, process
+
+
+def on_stop(_event):
+    replace("gdb.dap.evaluate", "parse_and_eval", meaning_the_copy)
+    replace("gdb.dap.threads", "_thread_name", with_the_interpreter)
+
+
+def replace(module_name, name, wrapped):
+    module = sys.modules.get(module_name)
+    before = getattr(module, name, None)
+    if before and getattr(before, "wrapped_by", None) is not wrapped:
+        after = functools.wraps(before)(wrapped(before))
+        after.wrapped_by = wrapped
+        setattr(module, name, after)
+
+
+def meaning_the_copy(before):
+    def parse_and_eval(expression, *args, **kwargs):
+        return before(ordinary.own(expression), *args, **kwargs)
+
+    return parse_and_eval
+
+
+def with_the_interpreter(before):
+    def thread_name(thread):
+        name, snapshot = before(thread), process.try_snapshot()
+        owner = next((ns for ns in snapshot.namespaces if ns.thread == process.kernel_id(thread)), None) if snapshot else None
+        return f"{name} [{owner.label}]" if owner else name
+
+    return thread_name
