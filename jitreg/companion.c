@@ -69,7 +69,7 @@ static int add_name(struct companion *c, const char *text, size_t text_size, uin
 
 	if (!is_function(type))
 		return 0;
-	return jitreg_pack_add_name(&c->symtab, c->texts, c->member_count, text, text_size,
+	return jitreg_members_add_name(&c->symtab, c->texts, c->member_count, text, text_size,
 				    vaddr + c->current->delta, false, size, ELF64_ST_INFO(STB_GLOBAL, type));
 }
 
@@ -133,7 +133,7 @@ static int add_detached_names(struct companion *c)
 static int add_missing_names(struct companion *c, size_t first)
 {
 	const Elf64_Sym *syms = (const Elf64_Sym *)c->symtab.syms.data;
-	size_t count = jitreg_pack_count_symbols(&c->symtab);
+	size_t count = jitreg_members_count_symbols(&c->symtab);
 	int r;
 
 	c->known = calloc(count - first + 1, sizeof(*c->known));
@@ -143,7 +143,7 @@ static int add_missing_names(struct companion *c, size_t first)
 	for (size_t i = first; i < count; i++)
 		c->known[c->known_count++] = (struct known){syms[i].st_value, syms[i].st_name};
 	qsort(c->known, c->known_count, sizeof(*c->known), by_address);
-	r = jitreg_pack_for_each_name(c->current->template, add_template_name, c);
+	r = jitreg_members_for_each_name(c->current->template, add_template_name, c);
 	free(c->known);
 	c->known = NULL;
 	return r;
@@ -151,7 +151,7 @@ static int add_missing_names(struct companion *c, size_t first)
 
 static int add_names_of(struct companion *c, const struct jitreg_member *member)
 {
-	size_t first = jitreg_pack_count_symbols(&c->symtab);
+	size_t first = jitreg_members_count_symbols(&c->symtab);
 	int r;
 
 	c->current = member;
@@ -171,7 +171,7 @@ static int add_names(struct companion *c)
 static int add_frames(struct companion *c)
 {
 	GElf_Shdr shdr = {.sh_type = SHT_PROGBITS, .sh_addralign = 8};
-	int r = jitreg_pack_move_frames(c->members, c->member_count, 0, JITREG_FRAMES_DEBUG,
+	int r = jitreg_members_move_frames(c->members, c->member_count, 0, JITREG_FRAMES_DEBUG,
 					&c->frames);
 
 	if (r)
@@ -217,7 +217,7 @@ static int build(void *ctx, uint8_t **bytes, size_t *size)
 	int r;
 
 	if ((r = jitreg_writer_begin(&c->file, ET_DYN, like)) ||
-	    (r = jitreg_pack_add_runs(&c->file, c->texts, c->member_count, 0)) || (r = add_names(c)) ||
+	    (r = jitreg_members_add_runs(&c->file, c->texts, c->member_count, 0)) || (r = add_names(c)) ||
 	    (r = add_frames(c)) || (r = add_lines(c)) || (r = add_key(c)))
 		return r;
 	r = c->id ? jitreg_writer_add_build_id(&c->file, c->id, JITREG_COMPANION_ID_SIZE) : 0;
@@ -288,7 +288,7 @@ static int find_companion(const struct jitreg_member *members, size_t count, boo
 
 	c.texts = calloc(count, sizeof(*c.texts));
 	if (c.texts) {
-		jitreg_pack_find_texts(members, count, c.texts);
+		jitreg_members_find_texts(members, count, c.texts);
 		r = find_file(&c, ret, id);
 	}
 	free(c.texts);

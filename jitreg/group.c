@@ -21,6 +21,7 @@
 
 #include "debugger.h"
 #include "pack.h"
+#include "templates.h"
 
 #include <errno.h>
 #include <stdlib.h>

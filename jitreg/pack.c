@@ -45,7 +45,7 @@
 #include "pack.h"
 
 #include "companion.h"
-#include "descriptor.h"
+#include "members.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -99,120 +99,6 @@ static const char *frames_name(const struct pack *p)
 	return p->aside ? ".debug_frame" : ".eh_frame";
 }
 
-size_t jitreg_pack_find_runs(const struct jitreg_member *members, size_t count, struct jitreg_run *runs)
-{
-	size_t margin = count > 1;
-	// Room for a smaller object is not smaller than a page for it and one in between.
-	uint64_t gap = 2 * (uint64_t)getpagesize();
-	size_t n = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		if (n && members[i].start - runs[n - 1].end < gap)
-			runs[n - 1].end = members[i].end;
-		else
-			runs[n++] = (struct jitreg_run){members[i].start, members[i].end};
-	}
-	// LLDB forgets whose an address is when something else that begins there goes, as packs of
-	// one do after the pack of all has come. ELF and program headers are nobody's code.
-	for (size_t i = 0; i < n; i++)
-		runs[i].start += margin * sizeof(Elf64_Ehdr);
-	return n;
-}
-
-static bool is_code(const Elf64_Shdr *shdr, const char *name)
-{
-	return (shdr->sh_flags & (SHF_ALLOC | SHF_EXECINSTR | SHF_TLS)) == (SHF_ALLOC | SHF_EXECINSTR) &&
-	       strncmp(name, ".plt", 4) != 0;
-}
-
-static struct jitreg_run find_text(const struct jitreg_member *member)
-{
-	const uint8_t *bytes = member->template->bytes;
-	const Elf64_Ehdr *ehdr = (const Elf64_Ehdr *)bytes;
-	const Elf64_Shdr *shdrs = (const Elf64_Shdr *)(bytes + ehdr->e_shoff);
-	const char *names = (const char *)bytes + shdrs[ehdr->e_shstrndx].sh_offset;
-	struct jitreg_run text = {member->start, member->end};
-	const Elf64_Shdr *shdr = jitreg_file_text(bytes);
-
-	if (!shdr)
-		return text;
-	text.start = text.end = shdr->sh_addr + member->delta;
-	for (; shdr < shdrs + ehdr->e_shnum && is_code(shdr, names + shdr->sh_name); shdr++)
-		if (shdr->sh_addr + member->delta >= text.end)
-			text.end = shdr->sh_addr + shdr->sh_size + member->delta;
-	return text;
-}
-
-void jitreg_pack_find_texts(const struct jitreg_member *members, size_t count,
-			    struct jitreg_run *texts)
-{
-	for (size_t i = 0; i < count; i++)
-		texts[i] = find_text(&members[i]);
-}
-
-int jitreg_pack_add_runs(struct jitreg_writer *w, const struct jitreg_run *runs, size_t count,
-			 uint64_t flags)
-{
-	for (size_t i = 0; i < count; i++) {
-		GElf_Shdr shdr = {
-			.sh_type = SHT_NOBITS,
-			.sh_flags = SHF_ALLOC | SHF_EXECINSTR | flags,
-			.sh_addr = runs[i].start,
-			.sh_size = runs[i].end - runs[i].start,
-			.sh_addralign = 1,
-		};
-		char name[16] = ".text";
-
-		if (i)
-			snprintf(name, sizeof(name), ".text.%u", (unsigned)i);
-		if (!jitreg_writer_add(w, name, &shdr, NULL, ELF_T_BYTE))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int by_run(const void *key, const void *item)
-{
-	const uint64_t *address = key;
-	const struct jitreg_run *run = item;
-
-	return *address < run->start ? -1 : *address >= run->end;
-}
-
-int jitreg_pack_add_name(struct jitreg_symtab *table, const struct jitreg_run *runs, size_t count,
-			 const char *text, size_t text_size, uint64_t address, bool relative,
-			 uint64_t size, uint8_t info)
-{
-	const struct jitreg_run *run = bsearch(&address, runs, count, sizeof(*runs), by_run);
-	Elf64_Sym sym = {.st_info = info, .st_size = size};
-
-	if (!run)
-		return 0;
-	sym.st_shndx = (Elf64_Section)(run - runs + 1);
-	sym.st_value = relative ? address - run->start : address;
-	return jitreg_symtab_append(table, text, text_size, &sym);
-}
-
-size_t jitreg_pack_count_symbols(const struct jitreg_symtab *table)
-{
-	return table->syms.size ? table->syms.size / sizeof(Elf64_Sym) : 1;
-}
-
-int jitreg_pack_for_each_name(const struct jitreg_template *template, jitreg_name_fn fn, void *ctx)
-{
-	const uint8_t *bytes = template->bytes;
-	const Elf64_Shdr *symtab = jitreg_file_symtab(bytes);
-	const Elf64_Shdr *shdrs = (const Elf64_Shdr *)(bytes + ((const Elf64_Ehdr *)bytes)->e_shoff);
-	const char *strtab = (const char *)bytes + shdrs[symtab->sh_link].sh_offset;
-	const Elf64_Sym *syms = (const Elf64_Sym *)(bytes + symtab->sh_offset);
-	int r = 0;
-
-	for (size_t i = 1; !r && i < symtab->sh_size / sizeof(*syms); i++)
-		r = fn(ctx, strtab + syms[i].st_name, shdrs[syms[i].st_shndx].sh_addr + syms[i].st_value,
-		       &syms[i]);
-	return r;
-}
-
 static bool is_for_lldb(const Elf64_Sym *sym)
 {
 	return ELF64_ST_BIND(sym->st_info) != STB_LOCAL;
@@ -225,7 +111,7 @@ static int add_name(void *ctx, const char *text, uint64_t vaddr, const Elf64_Sym
 
 	if (has_companion(p) && !is_for_lldb(sym))
 		return 0;
-	return jitreg_pack_add_name(&p->symtab, p->runs, p->run_count, text, strlen(text),
+	return jitreg_members_add_name(&p->symtab, p->runs, p->run_count, text, strlen(text),
 				    vaddr + p->current->delta, true, sym->st_size,
 				    ELF64_ST_INFO(binding, ELF64_ST_TYPE(sym->st_info)));
 }
@@ -267,7 +153,7 @@ static int add_names(struct pack *p)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->member_count; i++) {
 		shares[i].member = &p->members[i];
-		jitreg_pack_for_each_name(shares[i].member->template, count_name, &shares[i].count);
+		jitreg_members_for_each_name(shares[i].member->template, count_name, &shares[i].count);
 	}
 	qsort(shares, p->member_count, sizeof(*shares), by_rank);
 	for (size_t i = 0; !r && i < p->member_count; i++) {
@@ -277,7 +163,7 @@ static int add_names(struct pack *p)
 			continue;
 		*left -= shares[i].count < *left ? shares[i].count : *left;
 		p->current = shares[i].member;
-		r = jitreg_pack_for_each_name(p->current->template, add_name, p);
+		r = jitreg_members_for_each_name(p->current->template, add_name, p);
 	}
 	free(shares);
 	return r;
@@ -293,7 +179,7 @@ static int by_value(const void *a, const void *b)
 static int find_names(const struct pack *p, struct jitreg_addresses *ret)
 {
 	const Elf64_Sym *syms = (const Elf64_Sym *)p->symtab.syms.data;
-	size_t count = jitreg_pack_count_symbols(&p->symtab);
+	size_t count = jitreg_members_count_symbols(&p->symtab);
 
 	*ret = (struct jitreg_addresses){.items = calloc(count + 1, sizeof(*ret->items))};
 	if (!ret->items)
@@ -302,6 +188,14 @@ static int find_names(const struct pack *p, struct jitreg_addresses *ret)
 		ret->items[ret->count++] = p->runs[syms[i].st_shndx - 1].start + syms[i].st_value;
 	qsort(ret->items, ret->count, sizeof(*ret->items), by_value);
 	return 0;
+}
+
+static int by_run(const void *key, const void *item)
+{
+	const uint64_t *address = key;
+	const struct jitreg_run *run = item;
+
+	return *address < run->start ? -1 : *address >= run->end;
 }
 
 static int by_member(const void *key, const void *item)
@@ -358,27 +252,6 @@ static int add_label_at(void *ctx, uint64_t start, uint64_t size)
 	return jitreg_bytes_append(&p->symtab.syms, &sym, sizeof(sym)) == UINT32_MAX ? -ENOMEM : 0;
 }
 
-int jitreg_pack_move_frames(const struct jitreg_member *members, size_t count, uint64_t vaddr,
-			    enum jitreg_frames_form form, struct jitreg_bytes *ret)
-{
-	for (size_t i = 0; i < count; i++) {
-		const struct jitreg_member *m = &members[i];
-		const Elf64_Shdr *shdr = jitreg_file_frames(m->template->bytes);
-		struct jitreg_frames from = {.delta = m->delta, .start = m->start, .end = m->end};
-		int r;
-
-		if (!shdr)
-			continue;
-		from.data = m->template->bytes + shdr->sh_offset;
-		from.size = shdr->sh_size;
-		from.vaddr = shdr->sh_addr;
-		r = jitreg_frames_append(ret, vaddr, form, &from);
-		if (r)
-			return r;
-	}
-	return 0;
-}
-
 /*
  * Not allocated, so that it is in nobody's way. It has an address nonetheless, which what it
  * says counts from. What LLDB reads later on it would read from there, if there was anything.
@@ -389,7 +262,7 @@ static int add_frames(struct pack *p)
 	int r;
 
 	shdr.sh_addr = p->runs[p->run_count - 1].end + (p->aside ? NOWHERE : 0);
-	r = jitreg_pack_move_frames(p->members, p->member_count, shdr.sh_addr, JITREG_FRAMES_EH,
+	r = jitreg_members_move_frames(p->members, p->member_count, shdr.sh_addr, JITREG_FRAMES_EH,
 				    &p->frames);
 	if (!r && has_companion(p) && !(r = find_names(p, &p->names)) && !p->template->with_lines)
 		r = jitreg_frames_merge(&p->frames, shdr.sh_addr, &p->names);
@@ -428,12 +301,12 @@ static int add_segments(struct pack *p)
 
 static int add_sections(struct pack *p)
 {
-	int r = jitreg_pack_add_runs(&p->file, p->runs, p->run_count, 0);
+	int r = jitreg_members_add_runs(&p->file, p->runs, p->run_count, 0);
 
 	if (r || !has_companion(p))
 		return r;
-	jitreg_pack_find_texts(p->members, p->member_count, p->texts);
-	r = jitreg_pack_add_runs(&p->file, p->texts, p->member_count, SHF_TLS);
+	jitreg_members_find_texts(p->members, p->member_count, p->texts);
+	r = jitreg_members_add_runs(&p->file, p->texts, p->member_count, SHF_TLS);
 	return r ? r : add_segments(p);
 }
 
@@ -490,7 +363,6 @@ static int write_file(struct pack *p)
 	return 0;
 }
 
-/* The template holds its members' templates. */
 static int copy_members(struct jitreg_template *t, const struct jitreg_member *members, size_t count)
 {
 	t->members = calloc(count, sizeof(*t->members));
@@ -499,8 +371,6 @@ static int copy_members(struct jitreg_template *t, const struct jitreg_member *m
 	memcpy(t->members, members, count * sizeof(*members));
 	t->member_count = count;
 	t->kind = JITREG_SYMFILE_PACK;
-	for (size_t i = 0; i < count; i++)
-		jitreg_template_hold(members[i].template);
 	return 0;
 }
 
@@ -528,7 +398,7 @@ int jitreg_pack_create(const struct jitreg_member *members, size_t count, bool w
 		r = copy_members(p.template, members, count);
 	if (!r) {
 		p.template->with_lines = with_lines;
-		p.run_count = jitreg_pack_find_runs(members, count, p.runs);
+		p.run_count = jitreg_members_find_runs(members, count, p.runs);
 		jitreg_companion_find(members, count, &p.template->companion, &p.crc, &p.template->bare, p.id);
 		p.aside = has_companion(&p) && !has_oldest(members, count);
 		r = write_file(&p);
@@ -541,7 +411,7 @@ int jitreg_pack_create(const struct jitreg_member *members, size_t count, bool w
 	free(p.labels);
 	free(p.names.items);
 	if (r && p.template)
-		jitreg_template_destroy(p.template);
+		jitreg_template_free(p.template);
 	else
 		*ret = p.template;
 	return r;

@@ -6,25 +6,7 @@
 #ifndef JITREG_PACK_H
 #define JITREG_PACK_H
 
-#include "frames.h"
-#include "symfile.h"
-#include "writer.h"
-
-/** An object in a pack. All addresses count from the start of the group. */
-struct jitreg_member {
-	struct jitreg_template *template;
-	uint64_t delta;      /**< What is added to addresses in the file; wraps around. */
-	uint64_t start, end; /**< Its mapped range. */
-	bool oldest;         /**< Of its group: what the others were loaded for, as a rule. */
-};
-
-/** A stretch of addresses without a gap that another object could be put into. */
-struct jitreg_run {
-	uint64_t start, end;
-};
-
-/** Stretches of members, sorted by address; @p runs has room for as many. */
-size_t jitreg_pack_find_runs(const struct jitreg_member *members, size_t count, struct jitreg_run *runs);
+#include "members.h"
 
 /**
  * Find or build the template of a pack (packs.c). Give it back with jitreg_template_release(); its
@@ -38,48 +20,8 @@ size_t jitreg_pack_find_runs(const struct jitreg_member *members, size_t count, 
 int jitreg_pack_acquire(const struct jitreg_member *members, size_t count, bool with_lines,
 			struct jitreg_template **ret);
 
-/** Build one (pack.c), which is in no cache. Parameters and errors as above. */
+/** Build one (pack.c), which is in no cache and does not hold its members' templates. Parameters and errors as above. */
 int jitreg_pack_create(const struct jitreg_member *members, size_t count, bool with_lines,
 		       struct jitreg_template **ret);
-
-/** Nobody has the template of a pack any more: takes it over, and has it for the next who wants the same. */
-void jitreg_packs_keep(struct jitreg_template *template);
-
-/** Keep no packs once debuggers have nothing of ours. */
-void jitreg_packs_settle(void);
-
-/**
- * The code of members, for GDB: from .text on, without .plt. GDB takes the lowest of the sections
- * that contain an address, and has to see .plt in an object file that a script adds later:
- * that is how it steps from one library into another. @p texts has room for as many.
- */
-void jitreg_pack_find_texts(const struct jitreg_member *members, size_t count,
-			    struct jitreg_run *texts);
-
-/**
- * Append a symbol. Nothing when it is in no stretch; those are sorted.
- *
- * @param address   From the start of the group.
- * @param relative  The value is to count from the start of the stretch, as in ET_REL.
- */
-int jitreg_pack_add_name(struct jitreg_symtab *table, const struct jitreg_run *runs, size_t count,
-			 const char *text, size_t text_size, uint64_t address, bool relative,
-			 uint64_t size, uint8_t info);
-
-/** The number of symbols, with the first, which is none. */
-size_t jitreg_pack_count_symbols(const struct jitreg_symtab *table);
-
-/** What is done with each name of a template; @p vaddr is in the file. Not 0: it ends there. */
-typedef int (*jitreg_name_fn)(void *ctx, const char *text, uint64_t vaddr, const Elf64_Sym *sym);
-
-int jitreg_pack_for_each_name(const struct jitreg_template *template, jitreg_name_fn fn, void *ctx);
-
-/** Append the unwind data of all members to a section that is placed at @p vaddr. */
-int jitreg_pack_move_frames(const struct jitreg_member *members, size_t count, uint64_t vaddr,
-			    enum jitreg_frames_form form, struct jitreg_bytes *ret);
-
-/** Add the sections of the stretches: `.text`, `.text.1` and so on, with @p flags besides. */
-int jitreg_pack_add_runs(struct jitreg_writer *w, const struct jitreg_run *runs, size_t count,
-			 uint64_t flags);
 
 #endif

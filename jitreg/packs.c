@@ -1,47 +1,41 @@
 // SPDX-License-Identifier: MIT
 /*
- * The packs that there are: found again, built, and kept for a while when nobody has them.
- *
- * While an interpreter imports its modules there is a pack for each of them, until all of its
- * objects have one together. The next interpreter imports the same ones, and to build a
- * pack takes milliseconds. So those that nobody has any more are kept, the newest KEPT_BYTES of
- * them, as long as debuggers have anything of ours. They do not hold their companion,
- * which other processes may remove: whoever takes one up again looks whether the file is still
- * there.
+ * The template of a pack: found again, taken up again, or built.
  *
  * Packs are built outside the lock, so two threads can build the same one; the second drops its
  * own.
  */
-#include "companion.h"
+#include "cache.h"
 #include "descriptor.h"
 #include "pack.h"
+#include "templates.h"
 
-#include <stdlib.h>
+/* What a pack is asked for by. */
+struct wanted {
+	const struct jitreg_member *members;
+	size_t count;
+	bool with_lines;
+};
 
-#define KEPT_BYTES ((size_t)16 << 20)
-/* Of hundreds of libraries: one would drive out all others. */
-#define LARGE (KEPT_BYTES / 4)
-
-/* Under jitreg_lock(): the newest first, chained as those in use are, of which they are none. */
-static struct jitreg_template *kept;
-
-static bool is_pack_of(const struct jitreg_template *t, const struct jitreg_member *members, size_t count,
-		       bool with_lines)
+static bool is_wanted(const struct jitreg_template *t, const void *ctx)
 {
-	if (t->member_count != count || t->with_lines != with_lines)
+	const struct wanted *wanted = ctx;
+
+	if (t->member_count != wanted->count || t->with_lines != wanted->with_lines)
 		return false;
-	for (size_t i = 0; i < count; i++)
-		if (t->members[i].delta != members[i].delta ||
-		    t->members[i].start != members[i].start || t->members[i].end != members[i].end ||
-		    !jitreg_template_same_file(t->members[i].template, members[i].template))
+	for (size_t i = 0; i < wanted->count; i++)
+		if (t->members[i].delta != wanted->members[i].delta ||
+		    t->members[i].start != wanted->members[i].start ||
+		    t->members[i].end != wanted->members[i].end ||
+		    !jitreg_template_same_file(t->members[i].template, wanted->members[i].template))
 			return false;
 	return true;
 }
 
-static struct jitreg_template *find_locked(const struct jitreg_member *members, size_t count, bool with_lines)
+static struct jitreg_template *find_locked(const struct wanted *wanted)
 {
 	for (struct jitreg_template *t = jitreg_template_first(); t; t = t->next) {
-		if (is_pack_of(t, members, count, with_lines)) {
+		if (is_wanted(t, wanted)) {
 			t->ref_count++;
 			return t;
 		}
@@ -49,104 +43,51 @@ static struct jitreg_template *find_locked(const struct jitreg_member *members, 
 	return NULL;
 }
 
-static struct jitreg_template *take_kept_locked(const struct jitreg_member *members, size_t count, bool with_lines)
-{
-	struct jitreg_template **link = &kept, *found;
-
-	while (*link && !is_pack_of(*link, members, count, with_lines))
-		link = &(*link)->next;
-	found = *link;
-	if (found)
-		*link = found->next;
-	return found;
-}
-
-static void destroy_chain(struct jitreg_template *first)
-{
-	while (first) {
-		struct jitreg_template *next = first->next;
-
-		jitreg_template_destroy(first);
-		first = next;
-	}
-}
-
-/* Cut off what is too much: the oldest. */
-static struct jitreg_template *take_surplus_locked(void)
-{
-	struct jitreg_template **link = &kept, *surplus;
-	size_t size = 0;
-
-	while (*link && (size += (*link)->size) <= KEPT_BYTES)
-		link = &(*link)->next;
-	surplus = *link;
-	*link = NULL;
-	return surplus;
-}
-
-void jitreg_packs_keep(struct jitreg_template *template)
-{
-	struct jitreg_template *surplus;
-
-	if (template->size > LARGE) {
-		jitreg_template_destroy(template);
-		return;
-	}
-	jitreg_companion_let_go(&template->companion);
-	jitreg_companion_let_go(&template->bare);
-	jitreg_lock();
-	template->next = kept;
-	kept = template;
-	surplus = take_surplus_locked();
-	jitreg_unlock();
-	destroy_chain(surplus);
-	jitreg_packs_settle();
-}
-
-void jitreg_packs_settle(void)
-{
-	struct jitreg_template *all = NULL;
-
-	jitreg_lock();
-	if (!jitreg_debug_root.entry_count) {
-		all = kept;
-		kept = NULL;
-	}
-	jitreg_unlock();
-	destroy_chain(all);
-}
-
 /* In use, or kept and still good. */
-static struct jitreg_template *find(const struct jitreg_member *members, size_t count, bool with_lines,
-				    struct jitreg_template **ret_kept)
+static struct jitreg_template *find(const struct wanted *wanted, struct jitreg_template **ret_kept)
 {
 	struct jitreg_template *found;
 
 	jitreg_lock();
-	found = find_locked(members, count, with_lines);
-	*ret_kept = found ? NULL : take_kept_locked(members, count, with_lines);
+	found = find_locked(wanted);
+	*ret_kept = found ? NULL : jitreg_template_take_kept(is_wanted, wanted);
 	jitreg_unlock();
-	if (*ret_kept && (!jitreg_companion_hold(&(*ret_kept)->companion) || !jitreg_companion_hold(&(*ret_kept)->bare))) {
+	if (*ret_kept && (!jitreg_companion_hold(&(*ret_kept)->companion) ||
+			  !jitreg_companion_hold(&(*ret_kept)->bare))) {
 		jitreg_template_destroy(*ret_kept);
 		*ret_kept = NULL;
 	}
 	return found;
 }
 
+/* The template holds its members' templates. */
+static int build(const struct wanted *wanted, struct jitreg_template **ret)
+{
+	int r;
+
+	for (size_t i = 0; i < wanted->count; i++)
+		jitreg_template_hold(wanted->members[i].template);
+	r = jitreg_pack_create(wanted->members, wanted->count, wanted->with_lines, ret);
+	for (size_t i = 0; r && i < wanted->count; i++)
+		jitreg_template_release(wanted->members[i].template);
+	return r;
+}
+
 int jitreg_pack_acquire(const struct jitreg_member *members, size_t count, bool with_lines,
 			struct jitreg_template **ret)
 {
+	const struct wanted wanted = {members, count, with_lines};
 	struct jitreg_template *new;
 	int r;
 
-	*ret = find(members, count, with_lines, &new);
+	*ret = find(&wanted, &new);
 	if (*ret)
 		return 0;
-	r = new ? 0 : jitreg_pack_create(members, count, with_lines, &new);
+	r = new ? 0 : build(&wanted, &new);
 	if (r)
 		return r;
 	jitreg_lock();
-	*ret = find_locked(members, count, with_lines); // another thread's
+	*ret = find_locked(&wanted); // another thread's
 	if (!*ret)
 		jitreg_template_add(new);
 	jitreg_unlock();

@@ -15,6 +15,7 @@
 #include "descriptor.h"
 #include "library_lines.h"
 #include "symfile.h"
+#include "templates.h"
 
 #include <errno.h>
 #include <pthread.h>

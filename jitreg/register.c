@@ -13,78 +13,11 @@
 #include "descriptor.h"
 #include "foreign.h"
 #include "group.h"
-#include "pack.h"
-#include "relocated_lines.h"
 #include "symfile.h"
+#include "templates.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-int jitreg_listing_create(struct jitreg_template *template, const struct jitreg_image *image,
-			  struct jitreg_listing **ret)
-{
-	struct jitreg_listing *listing = calloc(1, sizeof(*listing));
-	int r;
-
-	if (!listing)
-		return -ENOMEM;
-	r = jitreg_symfile_create(template, image, &listing->symfile);
-	if (r) {
-		free(listing);
-		return r;
-	}
-	listing->template = template;
-	listing->image_count = 1;
-	listing->debug.base.symfile_addr = listing->symfile.bytes;
-	listing->debug.base.symfile_size = listing->symfile.size;
-	listing->debug.bias = image->bias;
-	listing->debug.start = image->start;
-	listing->debug.end = image->end;
-	*ret = listing;
-	return 0;
-}
-
-static void use_whole(struct jitreg_listing *listing)
-{
-	listing->debug.base.symfile_addr = listing->whole.bytes;
-	listing->debug.base.symfile_size = listing->whole.size;
-}
-
-int jitreg_listing_add_lines(struct jitreg_listing *listing)
-{
-	int r;
-
-	r = jitreg_relocated_lines_create(listing->template, listing->symfile.bytes, listing->debug.bias,
-					  &listing->whole);
-	if (!r)
-		use_whole(listing);
-	if (r == -ENOMEM)
-		jitreg_listing_destroy(listing);
-	return r == -ENOMEM ? r : 0; // without lines it is good, too
-}
-
-void jitreg_listing_destroy(struct jitreg_listing *listing)
-{
-	if (!listing)
-		return;
-	if (listing->template)
-		jitreg_symfile_destroy(listing->template, &listing->symfile);
-	else
-		jitreg_foreign_free(&listing->debug);
-	jitreg_relocated_destroy(&listing->whole);
-	jitreg_template_release(listing->template);
-	free(listing);
-}
-
-void jitreg_entry_tell(struct jitreg_entry *entry)
-{
-	struct jitreg_info info;
-
-	if (!entry->moved)
-		return;
-	jitreg_entry_get_info(entry, &info);
-	entry->moved(entry->ctx, &info);
-}
 
 static void list_entry(struct jitreg_entry *entry)
 {
@@ -190,7 +123,7 @@ void jitreg_unregister(struct jitreg_entry *entry)
 	}
 	jitreg_template_release(entry->template);
 	free(entry);
-	jitreg_packs_settle();
+	jitreg_templates_settle();
 }
 
 /* What describes a registered image, but for its file. */
@@ -226,7 +159,7 @@ static int create_whole(const struct jitreg_entry *entry, struct jitreg_template
 		jitreg_listing_destroy(*ret);
 		return r;
 	}
-	use_whole(*ret);
+	jitreg_listing_use_whole(*ret);
 	(*ret)->has_types = true;
 	return 0;
 }
@@ -282,26 +215,6 @@ int jitreg_entry_set_dwarf(struct jitreg_entry *entry, bool whole, const char **
 	if (whole == entry->listing->has_types)
 		return 0;
 	return whole ? add_dwarf(entry, reason) : remove_dwarf(entry, reason);
-}
-
-void jitreg_entry_get_info(const struct jitreg_entry *entry, struct jitreg_info *ret)
-{
-	const struct jitreg_debug *debug;
-
-	*ret = (struct jitreg_info){.start = entry->start, .end = entry->end};
-	if (entry->listing) {
-		ret->symfile = entry->listing->debug.base.symfile_addr;
-		ret->symfile_size = entry->listing->debug.base.symfile_size;
-	}
-	if (!entry->template)
-		return;
-	debug = &entry->template->debug;
-	ret->debug_kind = debug->kind;
-	ret->debug_path = debug->path;
-	ret->build_id = debug->build_id_size ? debug->build_id : NULL;
-	ret->build_id_size = debug->build_id_size;
-	if (entry->listing)
-		ret->symfile_kind = entry->listing->template->kind;
 }
 
 size_t jitreg_count(void)

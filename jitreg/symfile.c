@@ -6,17 +6,11 @@
  * many additions as there are sections. The memory (rows.c, arena.c) is
  * anonymous because the kernel's default core filter leaves out private file mappings,
  * and debuggers need the symfile from a core; it is read-only once written.
- *
- * Cache: a list of templates keyed by path, device, inode, size and time of
- * modification. The path is part of the key because the symfile can contain it.
- * Templates are built outside the lock (building reads files and may dlopen()), so
- * two threads can build the same one; the second drops its own.
  */
 #define _GNU_SOURCE 1
 #include "symfile.h"
 
 #include "descriptor.h"
-#include "pack.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,144 +18,6 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
-
-/* How often a file is read again when somebody has closed its descriptor in between. */
-#define TRIES 4
-
-static struct jitreg_template *templates; // under jitreg_lock()
-
-static struct jitreg_template *find_locked(const char *path, const struct stat *st, enum jitreg_symfile_kind kind)
-{
-	for (struct jitreg_template *t = templates; t; t = t->next) {
-		if (t->kind == kind && t->dev == st->st_dev && t->ino == st->st_ino && t->file_size == st->st_size &&
-		    t->mtime.tv_sec == st->st_mtim.tv_sec &&
-		    t->mtime.tv_nsec == st->st_mtim.tv_nsec && !strcmp(t->path, path)) {
-			t->ref_count++;
-			return t;
-		}
-	}
-	return NULL;
-}
-
-static struct jitreg_template *find_cached(const char *path, int fd, enum jitreg_symfile_kind kind)
-{
-	struct jitreg_template *found;
-	struct stat st;
-
-	if (fd >= 0 ? fstat(fd, &st) : stat(path, &st))
-		return NULL; // opening will say why
-	jitreg_lock();
-	found = find_locked(path, &st, kind);
-	jitreg_unlock();
-	return found;
-}
-
-struct jitreg_template *jitreg_template_first(void)
-{
-	return templates;
-}
-
-void jitreg_template_add(struct jitreg_template *template)
-{
-	template->ref_count = 1;
-	template->next = templates;
-	templates = template;
-}
-
-/* -EAGAIN: another file was read in between. */
-static int build(const char *path, int fd, enum jitreg_symfile_kind kind, struct jitreg_template **ret)
-{
-	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;
-	struct jitreg_template *built = NULL;
-	int r = jitreg_object_open(path, fd, &object);
-
-	if (r)
-		return r;
-	r = jitreg_template_create(object, kind, &built);
-	if (jitreg_object_is_intact(object)) {
-		*ret = built;
-		return r;
-	}
-	if (built)
-		jitreg_template_destroy(built);
-	return -EAGAIN;
-}
-
-int jitreg_template_acquire(const char *path, int fd, enum jitreg_symfile_kind kind, struct jitreg_template **ret)
-{
-	struct jitreg_template *built = NULL, *cached;
-	int r = -EAGAIN;
-
-	*ret = find_cached(path, fd, kind);
-	if (*ret)
-		return 0;
-	for (unsigned i = 0; r == -EAGAIN && i < TRIES; i++)
-		r = build(path, fd, kind, &built);
-	if (r)
-		return r;
-
-	jitreg_lock();
-	for (cached = templates; cached && !(cached->kind == kind && jitreg_template_same_file(cached, built));)
-		cached = cached->next;
-	if (cached)
-		cached->ref_count++;
-	else
-		jitreg_template_add(built);
-	jitreg_unlock();
-
-	if (cached)
-		jitreg_template_destroy(built);
-	*ret = cached ? cached : built;
-	return 0;
-}
-
-void jitreg_template_hold(struct jitreg_template *template)
-{
-	jitreg_lock();
-	template->ref_count++;
-	jitreg_unlock();
-}
-
-void jitreg_template_release(struct jitreg_template *template)
-{
-	struct jitreg_template **link;
-	size_t left;
-
-	if (!template)
-		return;
-	jitreg_lock();
-	left = --template->ref_count;
-	if (!left) {
-		for (link = &templates; *link != template; link = &(*link)->next)
-			;
-		*link = template->next;
-	}
-	jitreg_unlock();
-	if (left)
-		return;
-	if (template->kind == JITREG_SYMFILE_PACK)
-		jitreg_packs_keep(template);
-	else
-		jitreg_template_destroy(template);
-}
-
-bool jitreg_template_same_file(const struct jitreg_template *a, const struct jitreg_template *b)
-{
-	return a->dev == b->dev && a->ino == b->ino && a->file_size == b->file_size &&
-	       a->mtime.tv_sec == b->mtime.tv_sec && a->mtime.tv_nsec == b->mtime.tv_nsec &&
-	       !strcmp(a->path, b->path);
-}
-
-size_t jitreg_template_count(void)
-{
-	size_t count = 0;
-
-	jitreg_lock();
-	for (struct jitreg_template *t = templates; t; t = t->next)
-		count++;
-	jitreg_unlock();
-	return count;
-}
 
 static void apply_fixups(const struct jitreg_template *template, uint8_t *bytes, uint64_t bias)
 {

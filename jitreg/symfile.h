@@ -71,33 +71,11 @@ struct jitreg_template {
 	bool packable; /**< Its unwind data can be moved to another section. */
 };
 
-/**
- * Find or build the template of a file. Give it back with jitreg_template_release().
- *
- * @param kind  FULL or LEAN
- */
-int jitreg_template_acquire(const char *path, int fd, enum jitreg_symfile_kind kind, struct jitreg_template **ret);
-
-/** Whether both come from the same state of the same file. */
-bool jitreg_template_same_file(const struct jitreg_template *a, const struct jitreg_template *b);
-
-/** Count one reference more. */
-void jitreg_template_hold(struct jitreg_template *template);
-
-/** Drop one reference; the last one frees. NULL is ignored. */
-void jitreg_template_release(struct jitreg_template *template);
-
-/** The cache, for packs; the lock is held. */
-struct jitreg_template *jitreg_template_first(void);
-void jitreg_template_add(struct jitreg_template *template); /**< With one reference. */
-
-/** Number of templates alive. */
-size_t jitreg_template_count(void);
-
 /** Write the object file (template.c). The result is in no cache. */
 int jitreg_template_create(struct jitreg_object *object, enum jitreg_symfile_kind kind, struct jitreg_template **ret);
 
-void jitreg_template_destroy(struct jitreg_template *template);
+/** Free what the template has; it does not release the templates of a pack's members. */
+void jitreg_template_free(struct jitreg_template *template);
 
 /** The symfile of one copy. */
 struct jitreg_symfile {

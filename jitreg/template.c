@@ -308,20 +308,18 @@ int jitreg_template_create(struct jitreg_object *object, enum jitreg_symfile_kin
 		r = write_file(&w);
 	writer_deinit(&w);
 	if (r) {
-		jitreg_template_destroy(t);
+		jitreg_template_free(t);
 		return r;
 	}
 	*ret = t;
 	return 0;
 }
 
-void jitreg_template_destroy(struct jitreg_template *template)
+void jitreg_template_free(struct jitreg_template *template)
 {
 	jitreg_debug_deinit(&template->debug);
 	jitreg_companion_deinit(&template->companion);
 	jitreg_companion_deinit(&template->bare);
-	for (size_t i = 0; i < template->member_count; i++)
-		jitreg_template_release(template->members[i].template);
 	free(template->members);
 	jitreg_dwarf_destroy(template->dwarf);
 	jitreg_dwarf_destroy(template->lines);

@@ -2,6 +2,7 @@
 /* See jitreg_world.h. */
 #define _GNU_SOURCE 1
 #include "jitreg_world.h"
+#include "../jitreg/templates.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -24,6 +24,7 @@
 
 #include "../jitreg/jitreg.h"
 #include "../jitreg/symfile.h"
+#include "../jitreg/templates.h"
 #include "jitreg_util.h"
 
 #define BIAS UINT64_C(0x7f0000000000)

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE 1
 #include "jitreg_world.h"
+#include "../jitreg/templates.h"
 
 #include <sys/wait.h>
 #include <sys/file.h>

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What debuggers have of an image, or of several: a symfile, the template that it came from, and a
+ * place in the descriptor's list.
+ */
+#include "listing.h"
+
+#include "foreign.h"
+#include "relocated_lines.h"
+#include "templates.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int jitreg_listing_create(struct jitreg_template *template, const struct jitreg_image *image,
+			  struct jitreg_listing **ret)
+{
+	struct jitreg_listing *listing = calloc(1, sizeof(*listing));
+	int r;
+
+	if (!listing)
+		return -ENOMEM;
+	r = jitreg_symfile_create(template, image, &listing->symfile);
+	if (r) {
+		free(listing);
+		return r;
+	}
+	listing->template = template;
+	listing->image_count = 1;
+	listing->debug.base.symfile_addr = listing->symfile.bytes;
+	listing->debug.base.symfile_size = listing->symfile.size;
+	listing->debug.bias = image->bias;
+	listing->debug.start = image->start;
+	listing->debug.end = image->end;
+	*ret = listing;
+	return 0;
+}
+
+void jitreg_listing_use_whole(struct jitreg_listing *listing)
+{
+	listing->debug.base.symfile_addr = listing->whole.bytes;
+	listing->debug.base.symfile_size = listing->whole.size;
+}
+
+int jitreg_listing_add_lines(struct jitreg_listing *listing)
+{
+	int r;
+
+	r = jitreg_relocated_lines_create(listing->template, listing->symfile.bytes, listing->debug.bias,
+					  &listing->whole);
+	if (!r)
+		jitreg_listing_use_whole(listing);
+	if (r == -ENOMEM)
+		jitreg_listing_destroy(listing);
+	return r == -ENOMEM ? r : 0; // without lines it is good, too
+}
+
+void jitreg_listing_destroy(struct jitreg_listing *listing)
+{
+	if (!listing)
+		return;
+	if (listing->template)
+		jitreg_symfile_destroy(listing->template, &listing->symfile);
+	else
+		jitreg_foreign_free(&listing->debug);
+	jitreg_relocated_destroy(&listing->whole);
+	jitreg_template_release(listing->template);
+	free(listing);
+}
+
+void jitreg_entry_tell(struct jitreg_entry *entry)
+{
+	struct jitreg_info info;
+
+	if (!entry->moved)
+		return;
+	jitreg_entry_get_info(entry, &info);
+	entry->moved(entry->ctx, &info);
+}
+
+void jitreg_entry_get_info(const struct jitreg_entry *entry, struct jitreg_info *ret)
+{
+	const struct jitreg_debug *debug;
+
+	*ret = (struct jitreg_info){.start = entry->start, .end = entry->end};
+	if (entry->listing) {
+		ret->symfile = entry->listing->debug.base.symfile_addr;
+		ret->symfile_size = entry->listing->debug.base.symfile_size;
+	}
+	if (!entry->template)
+		return;
+	debug = &entry->template->debug;
+	ret->debug_kind = debug->kind;
+	ret->debug_path = debug->path;
+	ret->build_id = debug->build_id_size ? debug->build_id : NULL;
+	ret->build_id_size = debug->build_id_size;
+	if (entry->listing)
+		ret->symfile_kind = entry->listing->template->kind;
+}

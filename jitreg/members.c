@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The objects that a pack is of: their code, names and unwind data at the distances that they have
+ * in memory. Packs (pack.c) and the files that these refer to (companion.c) are written with it.
+ */
+#define _GNU_SOURCE 1
+#include "members.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+size_t jitreg_members_find_runs(const struct jitreg_member *members, size_t count, struct jitreg_run *runs)
+{
+	size_t margin = count > 1;
+	// Room for a smaller object is not smaller than a page for it and one in between.
+	uint64_t gap = 2 * (uint64_t)getpagesize();
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (n && members[i].start - runs[n - 1].end < gap)
+			runs[n - 1].end = members[i].end;
+		else
+			runs[n++] = (struct jitreg_run){members[i].start, members[i].end};
+	}
+	// LLDB forgets whose an address is when something else that begins there goes, as packs of
+	// one do after the pack of all has come. ELF and program headers are nobody's code.
+	for (size_t i = 0; i < n; i++)
+		runs[i].start += margin * sizeof(Elf64_Ehdr);
+	return n;
+}
+
+static bool is_code(const Elf64_Shdr *shdr, const char *name)
+{
+	return (shdr->sh_flags & (SHF_ALLOC | SHF_EXECINSTR | SHF_TLS)) == (SHF_ALLOC | SHF_EXECINSTR) &&
+	       strncmp(name, ".plt", 4) != 0;
+}
+
+static struct jitreg_run find_text(const struct jitreg_member *member)
+{
+	const uint8_t *bytes = member->template->bytes;
+	const Elf64_Ehdr *ehdr = (const Elf64_Ehdr *)bytes;
+	const Elf64_Shdr *shdrs = (const Elf64_Shdr *)(bytes + ehdr->e_shoff);
+	const char *names = (const char *)bytes + shdrs[ehdr->e_shstrndx].sh_offset;
+	struct jitreg_run text = {member->start, member->end};
+	const Elf64_Shdr *shdr = jitreg_file_text(bytes);
+
+	if (!shdr)
+		return text;
+	text.start = text.end = shdr->sh_addr + member->delta;
+	for (; shdr < shdrs + ehdr->e_shnum && is_code(shdr, names + shdr->sh_name); shdr++)
+		if (shdr->sh_addr + member->delta >= text.end)
+			text.end = shdr->sh_addr + shdr->sh_size + member->delta;
+	return text;
+}
+
+void jitreg_members_find_texts(const struct jitreg_member *members, size_t count,
+			    struct jitreg_run *texts)
+{
+	for (size_t i = 0; i < count; i++)
+		texts[i] = find_text(&members[i]);
+}
+
+int jitreg_members_add_runs(struct jitreg_writer *w, const struct jitreg_run *runs, size_t count,
+			 uint64_t flags)
+{
+	for (size_t i = 0; i < count; i++) {
+		GElf_Shdr shdr = {
+			.sh_type = SHT_NOBITS,
+			.sh_flags = SHF_ALLOC | SHF_EXECINSTR | flags,
+			.sh_addr = runs[i].start,
+			.sh_size = runs[i].end - runs[i].start,
+			.sh_addralign = 1,
+		};
+		char name[16] = ".text";
+
+		if (i)
+			snprintf(name, sizeof(name), ".text.%u", (unsigned)i);
+		if (!jitreg_writer_add(w, name, &shdr, NULL, ELF_T_BYTE))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int by_run(const void *key, const void *item)
+{
+	const uint64_t *address = key;
+	const struct jitreg_run *run = item;
+
+	return *address < run->start ? -1 : *address >= run->end;
+}
+
+int jitreg_members_add_name(struct jitreg_symtab *table, const struct jitreg_run *runs, size_t count,
+			 const char *text, size_t text_size, uint64_t address, bool relative,
+			 uint64_t size, uint8_t info)
+{
+	const struct jitreg_run *run = bsearch(&address, runs, count, sizeof(*runs), by_run);
+	Elf64_Sym sym = {.st_info = info, .st_size = size};
+
+	if (!run)
+		return 0;
+	sym.st_shndx = (Elf64_Section)(run - runs + 1);
+	sym.st_value = relative ? address - run->start : address;
+	return jitreg_symtab_append(table, text, text_size, &sym);
+}
+
+size_t jitreg_members_count_symbols(const struct jitreg_symtab *table)
+{
+	return table->syms.size ? table->syms.size / sizeof(Elf64_Sym) : 1;
+}
+
+int jitreg_members_for_each_name(const struct jitreg_template *template, jitreg_name_fn fn, void *ctx)
+{
+	const uint8_t *bytes = template->bytes;
+	const Elf64_Shdr *symtab = jitreg_file_symtab(bytes);
+	const Elf64_Shdr *shdrs = (const Elf64_Shdr *)(bytes + ((const Elf64_Ehdr *)bytes)->e_shoff);
+	const char *strtab = (const char *)bytes + shdrs[symtab->sh_link].sh_offset;
+	const Elf64_Sym *syms = (const Elf64_Sym *)(bytes + symtab->sh_offset);
+	int r = 0;
+
+	for (size_t i = 1; !r && i < symtab->sh_size / sizeof(*syms); i++)
+		r = fn(ctx, strtab + syms[i].st_name, shdrs[syms[i].st_shndx].sh_addr + syms[i].st_value,
+		       &syms[i]);
+	return r;
+}
+
+int jitreg_members_move_frames(const struct jitreg_member *members, size_t count, uint64_t vaddr,
+			    enum jitreg_frames_form form, struct jitreg_bytes *ret)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct jitreg_member *m = &members[i];
+		const Elf64_Shdr *shdr = jitreg_file_frames(m->template->bytes);
+		struct jitreg_frames from = {.delta = m->delta, .start = m->start, .end = m->end};
+		int r;
+
+		if (!shdr)
+			continue;
+		from.data = m->template->bytes + shdr->sh_offset;
+		from.size = shdr->sh_size;
+		from.vaddr = shdr->sh_addr;
+		r = jitreg_frames_append(ret, vaddr, form, &from);
+		if (r)
+			return r;
+	}
+	return 0;
+}
