@@ -4,7 +4,7 @@
 import gdb
 
 from . import (breakpoints, check, commands, companions, conditions, debuglinks, execute, frames, functions, helper_types, hints,
-               lines, missing_files, ordinary, process, python_helper, reruns, solibs, stacks, symbols, values)
+               info_symbol, lines, missing_files, ordinary, process, python_helper, reruns, solibs, stacks, symbols, values)
 
 _events = []
 
@@ -49,6 +49,7 @@ def register(objfile=None):
     frames.register()
     hints.register()
     missing_files.register()
+    info_symbol.register()
     solibs.register()
     if not _events:
         connect("exited", breakpoints.on_exited)

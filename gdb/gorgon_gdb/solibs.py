@@ -10,11 +10,12 @@ import re
 
 import gdb
 
-from . import breakpoints, execute, hints, ordinary, process, root
+from . import breakpoints, execute, hints, info_symbol, ordinary, process, root
 
 NOTE = "maintenance gorgon-note"
 LIST = "maintenance gorgon-shared"
-HOOKS = {"info hookpost-sharedlibrary": NOTE, "info hook-sharedlibrary": f"{LIST} info", "hook-sharedlibrary": LIST}
+HOOKS = {"info hookpost-sharedlibrary": NOTE, "info hook-sharedlibrary": f"{LIST} info", "hook-sharedlibrary": LIST,
+         info_symbol.HOOK: info_symbol.COMMAND}
 TYPED = {"info": re.compile(r"i(?:nf?|nfo)?\s+(?:sh[a-z]*|dll)\b\s*(.*)"), "": re.compile(r"sha[a-z]*\b\s*(.*)")}
 ROW = "{:<18}  {:<18}  {:<10}  {}\n"
 

@@ -62,7 +62,7 @@ class Typed(Case):
             cls.sessions = []
             for _ in range(2):
                 answers = {"run": gdb.ask("run")}
-                for word in ("info locals", "print n", "bt 1"):
+                for word in ("info locals", "print n", "bt 1", "info symbol $pc"):
                     answers[word] = gdb.ask(word)
                 answers["tbreak"] = gdb.ask("tbreak many_entry if n == 5 && many_total > 0")
                 gdb.ask("disable 2")
@@ -90,6 +90,9 @@ class Typed(Case):
             self.assertRegex(text, r"^\$\d+ = 1\n$")
         for text in self.each("bt 1"):
             self.assertRegex(text, r"^#0  many_entry from libmany\.so \[interp \d+\] \(n=1\) at ")
+
+        for text in self.each("info symbol $pc"):
+            self.assertRegex(text, r"^many_entry \+ \d+ in section \.text of /\S+/libmany\.so \[interp \d+\]\n$")
 
     def test_conditions_know_the_frames_variables(self):
         self.assertIn('(many_static if $gorgon_eval("n == 6")) pending.', self.pending)
@@ -128,6 +131,26 @@ class Script(Case):
             stops = session.stops(self.output, number)
             self.assertEqual([session.value(stop.output["print n"]) for stop in stops], MANY * [value], self.output)
             self.assertEqual(len({stop.pc for stop in stops}), MANY)
+        self.assertIn("exited normally", self.output)
+
+
+@harness.needs_gdb
+class Few(Case):
+    """A condition with a global variable, where gdb has all of each copy: the variable is that of the copy."""
+
+    @classmethod
+    def run_it(cls):
+        cls.output = harness.gdb(
+            ["break many_static if many_total == 22", session.LOOP, "run",
+             'python drive({0: ["print $gorgon_interp()", "print n", "info breakpoints"]})'],
+            harness.HOST, "-n", 3, cls.code.replace("many_entry(1)", "many_entry(10 * __import__('gorgon').interpreter)")
+            + "time.sleep(0.5); many.many_entry(5)", script=True)
+
+    def test_the_copy_that_has_the_value_stops(self):
+        stops = session.stops(self.output, 1)
+        self.assertEqual([(session.value(stop.output["print $gorgon_interp()"]), session.value(stop.output["print n"]))
+                          for stop in stops], [("1", "6")], self.output)
+        self.assertIn('stop only if $gorgon_eval("many_total == 22")', stops[0].output["info breakpoints"])
         self.assertIn("exited normally", self.output)
 
 

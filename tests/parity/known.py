@@ -7,7 +7,10 @@ THREAD = "plain gdb shows other memory for a thread-local variable of a private 
 SHARED = "plain gdb knows no private object as a shared library: docs/debuggers.md"
 GONE = "plain gdb forgets private code with the process: docs/debuggers.md"
 
-KNOWN = {"gdb": {}, "lldb": {}}
+KNOWN = {
+    "gdb": {"catch load": "gdb's catchpoints hear of what the system's linker loads, and of nothing else: docs/debuggers.md"},
+    "lldb": {},
+}
 PLAIN = {
     "gdb": {
         "break *ADDRESS of a function": FIRST,
