@@ -43,6 +43,9 @@ MANY = {
     "gdb": {
         "hbreak": "the processor has four hardware breakpoints, and each copy needs one",
         "rbreak REGEX": LATE, "rbreak FILE:REGEX": LATE, "info scope": LATE, "info functions REGEX": LATE, "info functions of C++": LATE,
+        "a stop handler in Python": LATE + ", and not while it runs its stop handlers: use conditions",
+        "gcore, and the core in another session": "the scripts add lines, and no variables, of the copies in the stack of a core",
+        "the core of a crash": "the scripts add lines, and no variables, of the copies in the stack of a core",
     },
 }
 
