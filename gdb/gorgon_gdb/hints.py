@@ -170,7 +170,7 @@ def check_condition(command):
             ordinary.run(instead, from_tty=True)  # gdb asks whether it is to wait for the place
             raise gdb.GdbError(" ") from None
         return  # gdb says what is wrong
-    raise gdb.GdbError(text.rstrip("\n") or f"{command} is done.")
+    raise gdb.GdbError(text.rstrip("\n") or " ")
 
 
 def hook(name):

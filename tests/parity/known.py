@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What is broken, and what is seen then, by debugger and habit. A habit that is broken and is not here fails the test.
-PLAIN: without scripts only; MANY: with scripts and twenty interpreters only."""
+PLAIN: without scripts only; MANY, MANY_PLAIN: with twenty interpreters, with and without scripts."""
 
 FIRST = "plain gdb takes what has a name from the first copy: docs/debuggers.md"
 THREAD = "plain gdb shows other memory for a thread-local variable of a private copy: docs/debuggers.md"
@@ -11,7 +11,7 @@ OTHER_MODULES = ("an expression that an editor has lldb evaluate means the first
                  "console means the frame's copy")
 
 KNOWN = {
-    "gdb": {},
+    "gdb": {"catch load": "gdb's catchpoints hear of what the system's linker loads, and of nothing else: docs/debuggers.md"},
     "lldb": {
         "process save-core, and the core": "lldb's cores lack what private code needs, which a line says; gcore makes whole ones",
     },
@@ -59,8 +59,31 @@ MANY = {
     "gdb": {
         "hbreak": "the processor has four hardware breakpoints, and each copy needs one",
         "rbreak REGEX": LATE, "rbreak FILE:REGEX": LATE, "info scope": LATE, "info functions REGEX": LATE, "info functions of C++": LATE,
+        "a stop handler in Python": LATE + ", and not while it runs its stop handlers: use conditions",
+        "gcore, and the core in another session": "the scripts add lines, and no variables, of the copies in the stack of a core",
+        "the core of a crash": "the scripts add lines, and no variables, of the copies in the stack of a core",
     },
 }
+
+LINES_ONLY = "plain gdb has functions and lines of more than eight interpreters, and neither arguments, variables nor types: docs/debuggers.md"
+MANY_PLAIN = {"gdb": {**dict.fromkeys((
+    "commands ... continue ... end", "commands that end in finish", "break FUNCTION, in each thread",
+    "break here (no argument)", "break in a lambda, by line", "pending break: a function of a library to come",
+    "rbreak REGEX", "rbreak FILE:REGEX", "break ... if CONDITION", "break ... if $_streq()",
+    "break ... if a static variable", "info breakpoints with hits", "save breakpoints, source", "info locals, info args",
+    "print/x, print ARRAY@N, enumerations", "set var of a local", "print an assignment", "watch of a global",
+    "watch of a static", "watch of a local, to the end of its frame", "watch -l", "rwatch of a global",
+    "awatch of a static", "display", "ptype, whatis", "convenience variables", "tab completion", "info source",
+    "info scope", "info functions REGEX", "info functions of C++", "info variables REGEX", "info types REGEX",
+    "disassemble names the PLT", "x/i of a call", "info frame", "frame function NAME, frame level",
+    "up-silently, frame apply", "info frame of a caller", "thread N and back", "step into a function", "step into C++",
+    "next out of an extension into CPython", "step in CPython", "step N, next N", "finish", "finish twice, and on",
+    "finish of a function that returns an object", "finish of a method", "return VALUE",
+    "call a function of the extension", "call a function with an effect on its copy", "call strlen of the C library",
+    "a breakpoint in a function that is called", "print of a Python frame's objects", "the core of a crash",
+    "set scheduler-locking on", "set logging, shell, pipe", "a stop handler in Python",
+    "gdb.Breakpoint, gdb.FinishBreakpoint",
+), LINES_ONLY), "hbreak": MANY["gdb"]["hbreak"]}}
 
 
 def why(debugger, habit, variant=""):
@@ -68,4 +91,6 @@ def why(debugger, habit, variant=""):
     reason = KNOWN.get(debugger, {}).get(habit)
     if str(variant) == "scripts-20":
         reason = reason or MANY.get(debugger, {}).get(habit)
+    if str(variant) == "plain-20":
+        reason = reason or MANY_PLAIN.get(debugger, {}).get(habit)
     return reason or (PLAIN.get(debugger, {}).get(habit) if str(variant).startswith("plain") else None)

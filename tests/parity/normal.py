@@ -36,7 +36,7 @@ GDB = (
     (r"^\[(New Thread|Thread .* exited|Switching to|Thread debugging|New inferior|Inferior \d+ \(process).*\n", ""),
     (r"^Using host libthread_db.*\n", ""),
     (r" from \S+ \[interp \d+\]", ""),
-    (r"^(ADDR +ADDR +Yes.*) \[interp \d+\]$", r"\1"),
+    (r"^(ADDR +ADDR +Yes.*|.* in section \S+ of \S+) \[interp \d+\]$", r"\1"),
     (r"^((?:ADDR +ADDR +Yes|Note: breakpoint).*\n)\1+", r"\1"),
     (r"ADDR in <function called from gdb> \(\)", "<function called from gdb>"),
     (r"\bThread (ADDR|\d+(\.\d+)?)", "Thread T"),
