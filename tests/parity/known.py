@@ -20,8 +20,11 @@ KNOWN = {
                                               "so; \"gorgon tls NAME\" in the debug console shows them",
         "a Python object": OTHER_MODULES,
     },
-    "gdb-dap": {},
+    "gdb-dap": {
+        "a Python object": "with more than eight interpreters a function of CPython that a watch calls seems to return nothing: docs/editors.md",
+    },
 }
+
 PLAIN = {
     "gdb": {
         "break *ADDRESS of a function": FIRST,

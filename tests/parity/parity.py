@@ -135,6 +135,8 @@ def version(debugger):
 
 
 def is_there(debugger):
+    if not (harness.GDB if debugger.startswith("gdb") else harness.LLDB):
+        return False
     return debugger != "gdb-dap" or int(version("gdb").split(".")[0]) >= 14
 
 

@@ -6,6 +6,7 @@ import os
 import sys
 import unittest
 
+import dap_client
 import harness
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -53,6 +54,14 @@ class Parity(unittest.TestCase):
     @harness.needs_lldb
     def test_lldb(self):
         self.check("lldb")
+
+    @unittest.skipUnless(dap_client.find_lldb_dap(), "lldb-dap is not installed")
+    def test_lldb_dap(self):
+        self.check("lldb-dap")
+
+    @unittest.skipUnless(parity.is_there("gdb-dap"), "there is no gdb that is a debug adapter: it is older than 14")
+    def test_gdb_dap(self):
+        self.check("gdb-dap")
 
     def test_what_is_broken_has_a_reason(self):
         for debugger, part in parity.recorded().items():
