@@ -18,7 +18,7 @@ import tempfile
 
 import gdb
 
-from . import commands, elf, files, marks, process, reference, reruns, root, symbols, values
+from . import commands, elf, files, marks, objfiles, ours, process, reference, reruns, root, symbols, values
 
 _places = {}       # (path of a library, location) -> [address in the file]
 _failed = set()    # of these keys: not known, and not asked again for each interpreter that comes
@@ -29,22 +29,9 @@ _folder = None     # of the files that hold the names
 # gdb 16 and later end with "internal error" where a place is in a section of the file with its name and the place's line is of
 # another file of the same object, which goes after that one.
 NAMES_GO_FIRST = int(re.search(r"\d+", gdb.VERSION)[0]) >= 16
-SYMFILE = re.compile(r"<in-memory@(0x[0-9a-f]+)")
-# What gdb says a breakpoint's location is: as typed, or as an option.
-WANTED = re.compile(r"""(?:-(?:function|qualified)\s+)*(["']?)(.+)@(all|\d+)\1""", re.S)
 # What may follow a location.
 REST = re.compile(r"\s*(.*?)\s*((?:(?:^|\s)(?:thread|task|inferior)\s+\S+)*)\s*(?:(?:^|\s)if\b\s*(.*))?$", re.S)
 PLACE = re.compile(r"([^\s:]+)\+(0x[0-9a-f]+)")  # OBJECT+OFFSET, which is what *ADDRESS becomes
-
-
-def wanted():
-    """{(location, "all" or a number)} of gdb's breakpoints."""
-    found = (WANTED.fullmatch(b.location or "") for b in gdb.breakpoints() if b.type == gdb.BP_BREAKPOINT)
-    return {(match[2], match[3]) for match in found if match}
-
-
-def is_ours(breakpoint):
-    return breakpoint.type == gdb.BP_BREAKPOINT and WANTED.fullmatch(breakpoint.location or "") is not None
 
 
 def look_up(objects, locations):
@@ -93,7 +80,7 @@ def give(objfile, objects, names):
     missing = names_for(objects, names) - _given.get(objfile, set())
     if not missing:
         return
-    like = sections_in_memory(objfile) or sections_of_file(objfile)
+    like = objfiles.sections_in_memory(objfile) or sections_of_file(objfile)
     if not like and objfile is not owners()[0]:
         give(owners()[0], objects, names)  # its file was a copy, and is gone
     elif like:
@@ -120,17 +107,6 @@ def holds_names(objfile):
     return bool(_folder) and (objfile.filename or "").startswith(_folder.name + "/")
 
 
-def sections_in_memory(objfile):
-    """[(name, header)] of the symfile that an object file of gdb's describes, or None: it is of none."""
-    found = SYMFILE.match(objfile.filename or "")
-    if not found:
-        return None
-    try:
-        return marks.sections(lambda off, size: process.read_memory(int(found[1], 16) + off, size))
-    except (root.MemoryProblem, ValueError):
-        return None  # libjitreg announces objects without content, too, after one has gone
-
-
 def sections_of_file(objfile):
     try:
         with open(objfile.filename, "rb") as file:
@@ -140,16 +116,10 @@ def sections_of_file(objfile):
         return None
 
 
-def covered(objfile):
-    """(start, end) of the private code that an in-memory objfile of gdb describes, or None: it is none."""
-    like = sections_in_memory(objfile)
-    return (min(s[3] for _, s in like), max(s[3] + s[5] for _, s in like)) if like else None
-
-
 def refresh(names=None):
     """Give names where they are missing, in all that gdb and the process know."""
     global _settled
-    names = names or wanted()
+    names = names or ours.wanted()
     snapshot = process.try_snapshot() if names else None
     if snapshot is None or (snapshot, names) == _settled:
         return
@@ -159,7 +129,7 @@ def refresh(names=None):
         groups.setdefault(obj.symfile or obj.path, []).append(obj)
     known = {}
     for objfile in owners():
-        found = SYMFILE.match(objfile.filename or "")
+        found = objfiles.SYMFILE.match(objfile.filename or "")
         known[int(found[1], 16) if found else objfile.filename] = objfile
     for key, objects in groups.items():
         # Of an object that gdb has not heard of the program itself has to know.
@@ -172,7 +142,7 @@ def refresh(names=None):
 
 def forget_gone(snapshot):
     """Names that are not in a symfile do not go with their object; their places are left alone."""
-    for breakpoint in filter(is_ours, gdb.breakpoints()):
+    for breakpoint in filter(ours.is_ours, gdb.breakpoints()):
         for place in breakpoint.locations:
             if place.enabled and place.address and not snapshot.find_object(place.address):
                 place.enabled = False
@@ -188,8 +158,8 @@ def start_again():
 
 
 def on_new_objfile(event):
-    names = wanted()
-    extent = covered(event.new_objfile) if names else None
+    names = ours.wanted()
+    extent = objfiles.covered(event.new_objfile) if names else None
     snapshot = process.try_snapshot() if extent else None
     if not snapshot:
         return
@@ -205,7 +175,7 @@ def on_free_objfile(event):
     _given.pop(event.objfile, None)
     if NAMES_GO_FIRST and holds_names(event.objfile):
         look_again()
-    extent = covered(event.objfile)
+    extent = objfiles.covered(event.objfile)
     if extent:
         reruns.leave(extent)
 
@@ -258,13 +228,13 @@ def create(command, location, interp, rest, condition):
     scope = "all" if interp is None else str(interp)
     start_again()
     look_up(snapshot.objects if snapshot else [], [location])
-    refresh(wanted() | {(location, scope)})
+    refresh(ours.wanted() | {(location, scope)})
     name = f"{location}@{scope}"
     text = f"{command} -function {quoted(name) if re.search('[ ,]', name) else name} {rest}"
     if condition:
         text += f" if $gorgon_eval({quoted(condition)})"
     gdb.execute(f"with breakpoint pending on -- {text}", from_tty=True)
-    breakpoint = max(filter(is_ours, gdb.breakpoints()), key=lambda b: b.number)
+    breakpoint = max(filter(ours.is_ours, gdb.breakpoints()), key=lambda b: b.number)
     if breakpoint.pending:
         gdb.write(f"gorgon break: {reason(interp)}\n")
     elif PLACE.fullmatch(location):
@@ -324,7 +294,7 @@ class Break(commands.Subcommand):
         elif rest or condition or interp is not None or self.command != "break":
             raise gdb.GdbError(f'{self.name}: a LOCATION expected; see "help {self.name}"')
         else:
-            numbers = [str(b.number) for b in gdb.breakpoints() if is_ours(b)]
+            numbers = [str(b.number) for b in gdb.breakpoints() if ours.is_ours(b)]
             gdb.execute(f"info breakpoints {' '.join(numbers)}") if numbers else gdb.write("No gorgon breakpoints.\n")
 
     def completions(self, text, word):
@@ -356,7 +326,7 @@ class Delete(commands.Subcommand):
 
     @commands.plain_errors
     def invoke(self, arg, from_tty):
-        known = {str(b.number): b for b in gdb.breakpoints() if is_ours(b)}
+        known = {str(b.number): b for b in gdb.breakpoints() if ours.is_ours(b)}
         for word in arg.split():
             if word not in known:
                 raise gdb.GdbError(f'{self.name}: no gorgon breakpoint {word}; "gorgon break" lists them')
@@ -364,7 +334,7 @@ class Delete(commands.Subcommand):
             known[word].delete()
 
     def completions(self, text, word):
-        return [str(b.number) for b in gdb.breakpoints() if is_ours(b) and str(b.number).startswith(word)]
+        return [str(b.number) for b in gdb.breakpoints() if ours.is_ours(b) and str(b.number).startswith(word)]
 
 
 class GorgonEval(gdb.Function):

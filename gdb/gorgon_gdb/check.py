@@ -7,7 +7,7 @@ import re
 
 import gdb
 
-from . import breakpoints, commands, elf, files, process, root
+from . import commands, elf, files, objfiles, process, root
 
 Mapping = collections.namedtuple("Mapping", "start end path")
 MAPPING = re.compile(r"^\s*(0x[0-9a-f]+)\s+(0x[0-9a-f]+)\s+0x[0-9a-f]+\s+0x[0-9a-f]+(?:\s+[r-][w-][x-][ps-])?[ \t]*(.*)$", re.M)
@@ -89,7 +89,7 @@ def problems(snapshot):
     except gdb.error as error:
         yield f"mappings cannot be compared: {error}"
         maps = None
-    known = {int(found[1], 16) for found in (breakpoints.SYMFILE.match(o.filename or "") for o in gdb.objfiles()) if found}
+    known = {int(found[1], 16) for found in (objfiles.SYMFILE.match(o.filename or "") for o in gdb.objfiles()) if found}
     for namespace in snapshot.namespaces:
         yield from (f"{namespace.label}: {problem}" for problem in check_thread(namespace))
     for obj in snapshot.objects:

@@ -17,7 +17,7 @@ import re
 
 import gdb
 
-from . import breakpoints, execute, process, root, symbols, values
+from . import breakpoints, execute, objfiles, process, root, symbols, values
 
 FEW = 8  # interpreters with debug information of their own
 PREFIX = "$gorgon_eval("
@@ -86,7 +86,7 @@ def adapt(breakpoint):
 
 
 def on_new_objfile(event):
-    extent = breakpoints.covered(event.new_objfile) if gdb.breakpoints() else None
+    extent = objfiles.covered(event.new_objfile) if gdb.breakpoints() else None
     snapshot = process.try_snapshot() if extent else None
     for breakpoint in gdb.breakpoints() if snapshot else ():
         adapt(breakpoint)

@@ -7,7 +7,7 @@ the sysroot has the file, it is added here, when gdb hears of the object."""
 
 import gdb
 
-from . import breakpoints, elf, files, process
+from . import breakpoints, elf, files, objfiles, process
 
 IN_LIBRARY, LINK = 2, 3  # enum jitreg_debug_kind
 
@@ -26,7 +26,7 @@ def file_of(obj):
 def object_of(objfile):
     """The private object that an object file of gdb's describes, or None."""
     global _known
-    match = breakpoints.SYMFILE.match(objfile.filename or "")
+    match = objfiles.SYMFILE.match(objfile.filename or "")
     snapshot = process.try_snapshot() if match else None
     if not snapshot:
         return None

@@ -17,7 +17,7 @@ import os
 
 import gdb
 
-from . import breakpoints, elf, execute, marks, missing_files, process, root
+from . import elf, execute, marks, missing_files, objfiles, ours, process, root
 
 SHF_TLS = 0x400
 TEXT, INFO = b".text", b".debug_info"
@@ -73,7 +73,7 @@ def add(symfile):
 def has_them_already(path, symfile):
     """gdb had heard of the pack before it was told of the other companion."""
     owners = (o.owner.filename for o in gdb.objfiles() if o.owner and o.filename == path)
-    return any(int(match[1], 16) == symfile for match in map(breakpoints.SYMFILE.match, owners) if match)
+    return any(int(match[1], 16) == symfile for match in map(objfiles.SYMFILE.match, owners) if match)
 
 
 def remove(lines, covered=()):
@@ -136,13 +136,13 @@ def refresh(known, covered):
 
 
 def wants_lines():
-    return any(breakpoint.type == gdb.BP_BREAKPOINT and not breakpoints.is_ours(breakpoint)
+    return any(breakpoint.type == gdb.BP_BREAKPOINT and not ours.is_ours(breakpoint)
                for breakpoint in gdb.breakpoints())
 
 
 def on_new_objfile(event):
     """A breakpoint by file and line is to have its places before the first instruction of the copy runs."""
-    match = breakpoints.SYMFILE.match(event.new_objfile.filename or "")
+    match = objfiles.SYMFILE.match(event.new_objfile.filename or "")
     if match and wants_lines() and process.try_snapshot():
         symfile = int(match[1], 16)
         if symfile not in _added and is_pack(symfile):

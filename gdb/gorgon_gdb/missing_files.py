@@ -9,7 +9,7 @@ import os
 
 import gdb
 
-from . import breakpoints, elf, files, process, root
+from . import elf, files, objfiles, process, root
 
 LINK = b".gnu_debuglink\0"
 SECTION_MAX = 4096
@@ -47,7 +47,7 @@ def by_build_id(objfile):
 
 def check(objfile):
     global _said
-    match = breakpoints.SYMFILE.match(objfile.filename or "")
+    match = objfiles.SYMFILE.match(objfile.filename or "")
     if _said or not match:
         return
     try:

@@ -10,7 +10,7 @@ import re
 
 import gdb
 
-from . import breakpoints, execute, hints, info_symbol, ordinary, process, root
+from . import execute, hints, info_symbol, objfiles, ordinary, process, root
 
 NOTE = "maintenance gorgon-note"
 LIST = "maintenance gorgon-shared"
@@ -47,7 +47,7 @@ def find_objfile(name, by_build_id):
     mine = process.namespace_of_selected_frame() if objects else None
     obj = next((o for o in objects if o.namespace is mine), objects[0] if objects else None)
     for objfile in gdb.objfiles() if obj else ():
-        match = breakpoints.SYMFILE.match(objfile.filename or "")
+        match = objfiles.SYMFILE.match(objfile.filename or "")
         if match and int(match[1], 16) == obj.symfile:
             return objfile
     return None

@@ -15,7 +15,7 @@ import os
 
 import gdb
 
-from . import breakpoints, commands, execute, files, lines, process, python_helper, root, tables
+from . import commands, execute, files, lines, objfiles, process, python_helper, root, tables
 
 AUTO_MAX = 8
 FRAMES_MAX = 64
@@ -140,7 +140,7 @@ def remove_stale():
 def on_free_objfile(event):
     """gdb lets go of objects. Files that were added for them cannot be removed before the next stop: gdb 13 does
     not survive that here."""
-    extent = breakpoints.covered(event.objfile) if _added else None
+    extent = objfiles.covered(event.objfile) if _added else None
     snapshot = process.try_snapshot() if extent else None
     for key in _added if snapshot else ():
         _added[key].stale |= not is_listed(snapshot, key)
@@ -149,7 +149,7 @@ def on_free_objfile(event):
 def on_new_objfile(event):
     """An object of a new namespace may be where one was that has gone, with the same file: what was added for that
     one is right for this, but gdb takes breakpoints in it for inserted."""
-    extent = breakpoints.covered(event.new_objfile) if any(a.stale for a in _added.values()) else None
+    extent = objfiles.covered(event.new_objfile) if any(a.stale for a in _added.values()) else None
     again = [a for a in _added.values() if a.stale and extent and extent[0] < a.end and a.start < extent[1]]
     for addition in again:
         addition.stale = False
