@@ -32,7 +32,9 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(
 # gcc's thread sanitizer ignores fences, and says so; ours order what debuggers read.
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer $(if $(findstring undefined,$(SAN)),-fno-sanitize-recover=undefined) $(if $(findstring thread,$(SAN)),-Wno-tsan))
 BASE := -std=gnu11 -fPIC -fvisibility=hidden -pthread $(WARN) $(SANFLAGS) -MMD -MP
-INCLUDES := -Iloader -Ijitreg -Iloader/elf
+# The lowest first; see docs/architecture.md.
+LOADER_FLOORS := base image ns process debug load dl copy isolate python
+INCLUDES := -Iloader -Ijitreg
 # Any CPython's headers from 3.11 on: only the stable ABI's structures are used.
 PYTHON_MINORS := 11 12 13 14 15
 PYTHON_CFLAGS = $(shell for p in python3-embed $(PYTHON_MINORS:%=python-3.%); do \
@@ -43,8 +45,8 @@ JSON_CFLAGS = $(shell pkg-config --cflags json-c)
 JSON_LIBS = $(shell pkg-config --libs json-c)
 
 JITREG_SRC := $(wildcard jitreg/*.c)
-GORGON_SRC := $(wildcard loader/elf/*.c loader/process/*.c loader/copy/*.c loader/isolate/*.c loader/python/*.c)
-GORGON_ASM := loader/elf/tlsdesc_x86_64.S loader/process/children_x86_64.S loader/process/syslog_x86_64.S
+GORGON_SRC := $(wildcard $(LOADER_FLOORS:%=loader/%/*.c))
+GORGON_ASM := loader/ns/tlsdesc_x86_64.S loader/process/children_x86_64.S loader/process/syslog_x86_64.S
 TOOL_SRC := $(wildcard tools/*.c)
 SYMDUMP_SRC := $(wildcard tools/symdump/*.c)
 UNIT_SRC := $(wildcard tests/test_*.c)
@@ -85,7 +87,7 @@ $(BUILD)/obj/%_asm.o: %.S
 	@$(if $(Q),echo "  AS      $<")
 	$(Q)$(CC) $(CPPFLAGS) -g -MMD -MP -c -o $@ $<
 
-$(addprefix $(BUILD)/obj/loader/python/,children.o descriptors.o module.o share.o dlpack.o own.o data_handler.o call.o exception.o pin.o pool.o raise.o received.o run.o start.o state.o value.o): \
+$(addprefix $(BUILD)/obj/loader/python/,children.o descriptors.o module.o share.o dlpack.o host_python.o data_handler.o call.o exception.o pin.o pool.o raise.o received.o run.o start.o state.o value.o): \
 	EXTRA = $(PYTHON_CFLAGS)
 $(BUILD)/obj/loader/python/children.o: EXTRA += -DGORGON_DATADIR='"$(DATADIR)/gorgon"'
 $(call obj,$(TOOL_SRC)): EXTRA = $(JSON_CFLAGS) -DGORGON_VERSION='"$(VERSION)"' \
@@ -353,7 +355,7 @@ install-jitreg: $(LIBJITREG) $(BUILD)/libjitreg.a
 	$(call install_library,jitreg/jitreg.h,libjitreg)
 
 install: all install-jitreg
-	$(call install_library,loader/gorgon.h loader/gorgon.hpp loader/elf/debug_root.h,libgorgon)
+	$(call install_library,loader/gorgon.h loader/gorgon.hpp loader/ns/debug_root.h,libgorgon)
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(BUILD)/gorgon $(BUILD)/gorgon-symdump $(DESTDIR)$(PREFIX)/bin
 	install -D -m 644 tools/gorgon-symdump.1 $(DESTDIR)$(DATADIR)/man/man1/gorgon-symdump.1
@@ -386,7 +388,7 @@ help:
 	@echo "fuzzers  libFuzzer programs, into $(BUILD)/fuzz (CLANG=$(CLANG))"
 	@echo "bench    benchmarks, as ratios (TESTS='throws executor' for some, JSON=1 for figures)"
 	@echo "bench-debug  what debuggers pay (COUNTS=1,10,100, TESTS='gdb lldb attach start', JSON=1)"
-	@echo "docs-process  docs/process.md, out of loader/process and loader/elf/replacements.c"
+	@echo "docs-process  docs/process.md, out of loader/process and loader/dl/replacements.c"
 	@echo "install  DESTDIR= PREFIX=$(PREFIX)    uninstall takes it back"
 	@echo "install-jitreg  libjitreg alone"
 	@echo "format lint compile_commands.json clean"

@@ -5,8 +5,8 @@
 #include "helpers.h"
 
 #include "../jitreg/jitreg.h"
-#include "../loader/elf/debug_root.h"
-#include "../loader/elf/image.h"
+#include "ns/debug_root.h"
+#include "image/image.h"
 
 #include <dirent.h>
 #include <inttypes.h>

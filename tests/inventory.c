@@ -2,7 +2,7 @@
 // The names that private code gets from us, as JSON: an array of objects with "name", "decision",
 // "reason", "part" and "title". tools/process.py makes docs/process.md of it.
 
-#include "../loader/process/part.h"
+#include "process/part.h"
 
 #include <json-c/json.h>
 #include <stdio.h>

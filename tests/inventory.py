@@ -17,7 +17,7 @@ sys.path.insert(0, f"{ROOT}/tools")
 import process  # noqa: E402
 
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"
-# The C library's own, which is shared: loader/elf/policy.c.
+# The C library's own, which is shared: loader/ns/policy.c.
 C_LIBRARY = ["libc.so.6", "libm.so.6", "libmvec.so.1", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libutil.so.1",
              "libanl.so.1", "libresolv.so.2", "libnsl.so.1", "ld-linux-x86-64.so.2"]
 CORPUS = ["/usr/lib/python3*", LIBRARIES, f"{ROOT}/build/venv/lib"]

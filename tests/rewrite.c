@@ -6,7 +6,7 @@
 // Status 1 and the error's message when it fails.
 
 #define _GNU_SOURCE
-#include "../loader/copy/rewrite.h"
+#include "copy/rewrite.h"
 
 #include <getopt.h>
 #include <stdio.h>

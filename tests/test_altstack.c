@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/altstack.c: signal stacks of threads that several interpreters ask for, and that
+// loader/process/altstack.c: signal stacks of threads that several interpreters ask for, and that
 // outlive them.
 
 #define _GNU_SOURCE

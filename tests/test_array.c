@@ -4,8 +4,8 @@
 #define _GNU_SOURCE
 #include "helpers.h"
 
-#include "../loader/python/array.h"
-#include "../loader/python/block.h"
+#include "python/array.h"
+#include "python/block.h"
 
 #include <errno.h>
 #include <linux/filter.h>

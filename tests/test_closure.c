@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/closure.c: a library is shared only with all that it needs.
+// loader/ns/closure.c: a library is shared only with all that it needs.
 //
 // Every case CASE has a directory and names of its own, because what a file needs is read
 // once and a name that the system has loaded is not searched again. They are
@@ -12,11 +12,11 @@
 #include "elf_builder.h"
 #include "helpers.h"
 
-#include "../loader/elf/closure.h"
-#include "../loader/elf/dl.h"
-#include "../loader/elf/lock.h"
-#include "../loader/elf/ns.h"
-#include "../loader/elf/system.h"
+#include "ns/closure.h"
+#include "dl/dl.h"
+#include "base/lock.h"
+#include "ns/ns.h"
+#include "ns/system.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/debug_root.c: the lists as a debugger reads them, from the variable alone.
+// loader/ns/debug_root.c: the lists as a debugger reads them, from the variable alone.
 
 #define _GNU_SOURCE
 #include "helpers.h"
 
-#include "../loader/elf/ns.h"
-#include "../loader/elf/symbol.h"
+#include "ns/ns.h"
+#include "image/symbol.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/deps.c, through the public interface. What the answers are for real modules
+// loader/dl/deps.c, through the public interface. What the answers are for real modules
 // is in run/test_deps.py.
 
 #define _GNU_SOURCE

@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include "calls.h"
 
-#include "../loader/elf/object.h"
+#include "ns/object.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/dl.c and dl_info.c: dlopen, dlsym, ... as private code sees them, called through a
+// loader/dl/dl.c and dl_info.c: dlopen, dlsym, ... as private code sees them, called through a
 // module, so that the caller is private.
 
 #define _GNU_SOURCE

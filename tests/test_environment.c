@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/environment.c: an environment of an interpreter's own, as its programs and the
+// loader/process/environment.c: an environment of an interpreter's own, as its programs and the
 // functions of the C library's names see it.
 
 #define _GNU_SOURCE
 #include "calls.h"
 
-#include "../loader/elf/environment.h"
-#include "../loader/elf/ns.h"
+#include "process/environment.h"
+#include "ns/ns.h"
 
 #include <errno.h>
 #include <stdio.h>

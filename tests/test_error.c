@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/error.c
+// loader/base/error.c
 
 #define _GNU_SOURCE
 #include "helpers.h"
 
-#include "../loader/elf/error.h"
+#include "base/error.h"
 
 #include <errno.h>
 #include <string.h>

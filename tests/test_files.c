@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include "calls.h"
 
-#include "../loader/process/files.h"
+#include "process/files.h"
 
 #include <errno.h>
 #include <fcntl.h>

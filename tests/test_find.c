@@ -4,7 +4,7 @@
 #define _GNU_SOURCE
 #include "helpers.h"
 
-#include "../loader/elf/needs.h"
+#include "image/needs.h"
 
 #include <elf.h>
 #include <stdio.h>

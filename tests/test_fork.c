@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/fork.c: whose handlers a fork() runs.
+// loader/process/fork.c: whose handlers a fork() runs.
 
 #define _GNU_SOURCE
 #include "helpers.h"

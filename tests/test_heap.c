@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/heap.c
+// loader/process/heap.c
 
 #define _GNU_SOURCE
-#include "heap.h"
+#include "process/heap.h"
 #include "helpers.h"
-#include "malloc_family.h"
-#include "ns.h"
+#include "process/malloc_family.h"
+#include "ns/ns.h"
 
 #include <malloc.h>
 #include <pthread.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/image.c and image_dynamic.c: what is accepted, and a table of damages,
+// loader/image/image.c and image_dynamic.c: what is accepted, and a table of damages,
 // each of which must be refused with its own message and leave nothing behind.
 
 #define _GNU_SOURCE
 #include "elf_builder.h"
 #include "helpers.h"
 
-#include "../loader/elf/image.h"
-#include "../loader/elf/lock.h"
+#include "image/image.h"
+#include "base/lock.h"
 
 #include <stdio.h>
 #include <stdlib.h>

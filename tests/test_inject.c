@@ -7,13 +7,13 @@
 #define _GNU_SOURCE
 #include "helpers.h"
 
-#include "../loader/python/array.h"
+#include "python/array.h"
 
-#include "../loader/copy/rewrite.h"
-#include "../loader/elf/environment.h"
-#include "../loader/elf/lock.h"
-#include "../loader/elf/object.h"
-#include "../loader/elf/unwind.h"
+#include "copy/rewrite.h"
+#include "process/environment.h"
+#include "base/lock.h"
+#include "ns/object.h"
+#include "ns/unwind.h"
 
 #include <errno.h>
 #include <fcntl.h>

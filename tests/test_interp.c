@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include "helpers.h"
 
-#include "../loader/elf/debug_root.h"
+#include "ns/debug_root.h"
 
 #include <inttypes.h>
 #include <pthread.h>

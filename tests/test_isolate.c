@@ -4,9 +4,9 @@
 #define _GNU_SOURCE
 #include "helpers.h"
 
-#include "../loader/elf/debug_root.h"
-#include "../loader/elf/ns.h"
-#include "../loader/elf/object.h"
+#include "ns/debug_root.h"
+#include "ns/ns.h"
+#include "ns/object.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -5,8 +5,8 @@
 #define _GNU_SOURCE
 #include "calls.h"
 
-#include "../loader/elf/ns.h"
-#include "../loader/process/part.h"
+#include "ns/ns.h"
+#include "process/part.h"
 
 #include <errno.h>
 #include <getopt.h>

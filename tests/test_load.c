@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/load.c, ns.c, object.c, init.c: loading as a transaction, references,
+// loader/load/load.c, ns.c, object.c, init.c: loading as a transaction, references,
 // unloading, constructors and destructors, many copies.
 
 #define _GNU_SOURCE

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/map.c: what the memory of a loaded object looks like.
+// loader/load/map.c: what the memory of a loaded object looks like.
 
 #define _GNU_SOURCE
 #include "elf_builder.h"
 #include "helpers.h"
-#include "map.h"
-#include "ns.h"
+#include "load/map.h"
+#include "ns/ns.h"
 
 #include <inttypes.h>
 #include <stdio.h>

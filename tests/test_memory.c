@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/memory.c
+// loader/process/memory.c
 
 #define _GNU_SOURCE
 #include "helpers.h"

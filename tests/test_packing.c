@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/packing.c: which namespaces are described to debuggers in full, which packed, and when.
+// loader/debug/packing.c: which namespaces are described to debuggers in full, which packed, and when.
 
 #define _GNU_SOURCE
-#include "../loader/elf/clock.h"
+#include "base/clock.h"
 #include "helpers.h"
 
 #include "../jitreg/jitreg.h"
 #include "../jitreg/library_lines.h"
-#include "../loader/elf/lock.h"
-#include "../loader/elf/ns.h"
-#include "../loader/elf/packing.h"
+#include "base/lock.h"
+#include "ns/ns.h"
+#include "debug/packing.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/place.c: the same offsets in all namespaces, and what happens where that cannot be.
+// loader/image/place.c: the same offsets in all namespaces, and what happens where that cannot be.
 
 #define _GNU_SOURCE
 #include "helpers.h"
 
-#include "../loader/elf/image.h"
-#include "../loader/elf/lock.h"
-#include "../loader/elf/ns.h"
-#include "../loader/elf/place.h"
+#include "image/image.h"
+#include "base/lock.h"
+#include "ns/ns.h"
+#include "image/place.h"
 
 #include <stdlib.h>
 #include <string.h>

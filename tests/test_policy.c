@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/policy.c
+// loader/ns/policy.c
 
 #define _GNU_SOURCE
 #include "helpers.h"
 
-#include "../loader/elf/policy.h"
+#include "ns/policy.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/provider.c: tables, handles and chains, alone and as what a private object is
+// loader/base/provider.c: tables, handles and chains, alone and as what a private object is
 // bound to; and what else one load can be told: where to search, what constructors get.
 
 #define _GNU_SOURCE

@@ -3,8 +3,8 @@
 
 #define _GNU_SOURCE
 #include "helpers.h"
-#include "../loader/elf/ns.h"
-#include "../loader/process/files.h"
+#include "ns/ns.h"
+#include "process/files.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/reloc.c and scope.c: the value of each kind of relocation, and which
+// loader/load/reloc.c and scope.c: the value of each kind of relocation, and which
 // definition a reference gets.
 
 #define _GNU_SOURCE
 #include "elf_builder.h"
 #include "helpers.h"
 
-#include "../loader/elf/image.h"
+#include "image/image.h"
 
 #include <stdio.h>
 #include <stdlib.h>

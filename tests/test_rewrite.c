@@ -6,9 +6,9 @@
 #include "elf_builder.h"
 #include "helpers.h"
 
-#include "../loader/copy/rewrite.h"
-#include "../loader/elf/image.h"
-#include "../loader/elf/lock.h"
+#include "copy/rewrite.h"
+#include "image/image.h"
+#include "base/lock.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/search.c and ldcache.c
+// loader/ns/search.c and ldcache.c
 
 #define _GNU_SOURCE
 #include "elf_builder.h"
 #include "helpers.h"
 
-#include "../loader/elf/search.h"
+#include "ns/search.h"
 
 #include <stdlib.h>
 #include <string.h>

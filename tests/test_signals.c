@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/signals.c, process.c: libraries that report errors to themselves as signals, and
+// loader/process/signals.c, process.c: libraries that report errors to themselves as signals, and
 // handlers that one thread replaces while another thread is in them.
 
 #define _GNU_SOURCE
-#include "elf/ns.h"
-#include "elf/signals.h"
+#include "ns/ns.h"
+#include "process/signals.h"
 #include "helpers.h"
 
 #include <pthread.h>

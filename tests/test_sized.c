@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/sized.c: hosts that were built with an older or a newer gorgon.h.
+// loader/base/sized.c: hosts that were built with an older or a newer gorgon.h.
 
 #include "helpers.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/symbol.c
+// loader/image/symbol.c
 
 #define _GNU_SOURCE
 #include "elf_builder.h"
 #include "helpers.h"
 
-#include "../loader/elf/lock.h"
-#include "../loader/elf/symbol.h"
+#include "base/lock.h"
+#include "image/symbol.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/thread.c, lock.c, process.c: threads of private code, destructors of
+// loader/ns/thread.c, lock.c, process.c: threads of private code, destructors of
 // thread_local variables, keys, exit, fork.
 
 #define _GNU_SOURCE
 #include "elf_builder.h"
 #include "helpers.h"
-#include "keys.h"
+#include "process/keys.h"
 
 #include <pthread.h>
 #include <semaphore.h>

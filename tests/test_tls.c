@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/tls.c
+// loader/ns/tls.c
 
 #define _GNU_SOURCE
 #include "helpers.h"
 
-#include "../loader/elf/lock.h"
-#include "../loader/elf/static_tls.h"
+#include "base/lock.h"
+#include "ns/static_tls.h"
 
 #include <errno.h>
 #include <sys/resource.h>
-#include "ns.h"
-#include "symbol.h"
+#include "ns/ns.h"
+#include "image/symbol.h"
 
 #include <malloc.h>
 #include <pthread.h>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/unwind.c: C++ exceptions, cancellation and backtraces through private
+// loader/ns/unwind.c: C++ exceptions, cancellation and backtraces through private
 // frames.
 
 #define _GNU_SOURCE
 #include "helpers.h"
 
-#include "../loader/elf/eh_frame.h"
-#include "../loader/elf/image.h"
-#include "../loader/elf/lock.h"
-#include "../loader/elf/object.h"
-#include "../loader/elf/unwind.h"
+#include "image/eh_frame.h"
+#include "image/image.h"
+#include "base/lock.h"
+#include "ns/object.h"
+#include "ns/unwind.h"
 
 #include <execinfo.h>
 #include <pthread.h>

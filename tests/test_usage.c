@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/elf/usage.c: what an interpreter holds, and what becomes of one that holds too much.
+// loader/base/usage.c: what an interpreter holds, and what becomes of one that holds too much.
 
 #define _GNU_SOURCE
 #include "calls.h"

@@ -166,7 +166,7 @@ def bound_tables(rows):
 def page(topics, entries):
     described = {name for group in groups(topics) if group.decision in OURS for name in group.names}
     blocks = ["<!-- Made by `make docs-process`, of loader/process/inventory.txt and the tables of loader/process and "
-              "loader/elf/replacements.c. -->"]
+              "loader/dl/replacements.c. -->"]
     for level, (title, parts) in enumerate(topics):
         shown = []
         for is_group, some in itertools.groupby(parts, lambda part: isinstance(part, Group)):

@@ -35,10 +35,10 @@
 
 #define _GNU_SOURCE
 #include "rewrite.h"
-#include "../elf/error.h"
-#include "../elf/image.h"
-#include "../elf/lock.h"
-#include "../elf/symbol.h"
+#include "base/error.h"
+#include "image/image.h"
+#include "base/lock.h"
+#include "image/symbol.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef GORGON_COPY_REWRITE_H
 #define GORGON_COPY_REWRITE_H
 
-#include "../gorgon.h"
+#include "gorgon.h"
 
 /* A library's name and the one to put in its place. */
 struct gorgon_rewrite_name {

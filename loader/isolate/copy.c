@@ -6,7 +6,7 @@
 // A copy has a DT_SONAME of its own and needs, by path, the copies of the private libraries that
 // the original needs; one that uses CPython's API needs its interpreter's libpython besides, which
 // extensions do not name. What is private is decided by the loader's rules, and read by the
-// first step of its loads (../elf/group.c).
+// first step of its loads (../load/group.c).
 //
 // Copies belong to a slot, which an interpreter has while it lives, in a private folder of the
 // process (folder.c):
@@ -27,12 +27,12 @@
 #define _GNU_SOURCE
 #include "folder.h"
 #include "linked.h"
-#include "../copy/rewrite.h"
-#include "../elf/closure.h"
-#include "../elf/error.h"
-#include "../elf/group.h"
-#include "../elf/lock.h"
-#include "../elf/system.h"
+#include "copy/rewrite.h"
+#include "ns/closure.h"
+#include "base/error.h"
+#include "load/group.h"
+#include "base/lock.h"
+#include "ns/system.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -13,10 +13,10 @@
 
 #define _GNU_SOURCE
 #include "linked.h"
-#include "../elf/error.h"
-#include "../elf/image.h"
-#include "../elf/lock.h"
-#include "../elf/ns.h"
+#include "base/error.h"
+#include "image/image.h"
+#include "base/lock.h"
+#include "ns/ns.h"
 
 #include <string.h>
 

@@ -17,10 +17,10 @@
 
 #define _GNU_SOURCE
 #include "linked.h"
-#include "../elf/error.h"
-#include "../elf/keys.h"
-#include "../elf/ns.h"
-#include "../elf/thread.h"
+#include "base/error.h"
+#include "process/keys.h"
+#include "ns/ns.h"
+#include "ns/thread.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -14,9 +14,9 @@
 
 #define _GNU_SOURCE
 #include "folder.h"
-#include "../elf/environment.h"
-#include "../elf/error.h"
-#include "../elf/file.h"
+#include "process/environment.h"
+#include "base/error.h"
+#include "base/file.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef GORGON_ISOLATE_FOLDER_H
 #define GORGON_ISOLATE_FOLDER_H
 
-#include "../gorgon.h"
+#include "gorgon.h"
 
 /*
  * The folder, made when it is first asked for; a forked child gets one of its own. The caller

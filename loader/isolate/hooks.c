@@ -3,7 +3,7 @@
 //
 // The linker has bound their references by the time that we see them, so the words that it
 // has written (JUMP_SLOT, GLOB_DAT and plain addresses of functions) are written again. Far
-// fewer names than ../elf/interpose.c has: what the linker and the C library know of these objects
+// fewer names than ../process/interpose.c has: what the linker and the C library know of these objects
 // (thread-local storage, unwinding, memory, dlsym) needs nobody in between. To them come the names
 // of ../process, where the C library is shared.
 //
@@ -12,19 +12,19 @@
 
 #define _GNU_SOURCE
 #include "linked.h"
-#include "../elf/arch.h"
-#include "../elf/atfork.h"
-#include "../elf/dl.h"
-#include "../elf/environment.h"
-#include "../elf/error.h"
-#include "../elf/keys.h"
-#include "../elf/lock.h"
-#include "../elf/locales.h"
-#include "../elf/interpose.h"
-#include "../elf/process.h"
-#include "../elf/pthread_create.h"
-#include "../elf/signals.h"
-#include "../elf/thread.h"
+#include "image/arch.h"
+#include "dl/atfork.h"
+#include "dl/dl.h"
+#include "process/environment.h"
+#include "base/error.h"
+#include "process/keys.h"
+#include "base/lock.h"
+#include "process/locales.h"
+#include "process/interpose.h"
+#include "process/process.h"
+#include "process/pthread_create.h"
+#include "process/signals.h"
+#include "ns/thread.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -190,7 +190,7 @@ enum where {
 	SHARED_LIBC,
 };
 
-// Without a target: that of ../elf/interpose.c.
+// Without a target: that of ../process/interpose.c.
 static const struct {
 	const char *name;
 	void *target;

@@ -3,7 +3,7 @@
 #ifndef GORGON_ISOLATE_H
 #define GORGON_ISOLATE_H
 
-#include "../gorgon.h"
+#include "gorgon.h"
 
 struct gorgon_isolation {
 	const char *name; /* as in `gorgon run --isolate` */

@@ -16,17 +16,17 @@
 
 #define _GNU_SOURCE
 #include "linked.h"
-#include "../elf/clock.h"
-#include "../elf/destroy.h"
-#include "../elf/error.h"
-#include "../elf/keys.h"
-#include "../elf/lock.h"
-#include "../elf/namespace.h"
-#include "../elf/ns.h"
-#include "../elf/publish.h"
-#include "../elf/signals.h"
-#include "../elf/thunk.h"
-#include "../process/part.h"
+#include "base/clock.h"
+#include "load/destroy.h"
+#include "base/error.h"
+#include "process/keys.h"
+#include "base/lock.h"
+#include "dl/namespace.h"
+#include "ns/ns.h"
+#include "debug/publish.h"
+#include "process/signals.h"
+#include "base/thunk.h"
+#include "process/part.h"
 
 #include <gelf.h>
 #include <limits.h>
@@ -34,7 +34,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUILD_ID_MAX 64 // as ../elf/debug_root.h says
+#define BUILD_ID_MAX 64 // as ../ns/debug_root.h says
 
 static pthread_mutex_t loading = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
@@ -62,7 +62,7 @@ static void after_fork_child(void)
 	gorgon_linked_after_fork(true);
 }
 
-// 201: after that of ../elf/atfork.c, so that this lock is taken first.
+// 201: after that of ../dl/atfork.c, so that this lock is taken first.
 __attribute__((constructor(201))) static void init(void)
 {
 	pthread_atfork(gorgon_linked_before_fork, after_fork_parent, after_fork_child);

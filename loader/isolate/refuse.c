@@ -3,7 +3,7 @@
 
 #define _GNU_SOURCE
 #include "linked.h"
-#include "../elf/error.h"
+#include "base/error.h"
 
 struct gorgon_error *gorgon_refuse(const char *how, const char *what)
 {

@@ -4,9 +4,9 @@
 
 #define _GNU_SOURCE
 #include "linked.h"
-#include "../elf/arch.h"
-#include "../elf/error.h"
-#include "../elf/ns.h"
+#include "image/arch.h"
+#include "base/error.h"
+#include "ns/ns.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 
 #define _GNU_SOURCE
 #include "files.h"
-#include "../elf/ns.h"
+#include "ns/ns.h"
 
 #include <aio.h>
 #include <errno.h>

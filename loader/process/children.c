@@ -4,8 +4,8 @@
 
 #define _GNU_SOURCE
 #include "children.h"
-#include "../elf/ns.h"
-#include "../elf/signals.h"
+#include "ns/ns.h"
+#include "signals.h"
 
 #include <unistd.h>
 

@@ -23,9 +23,9 @@
 
 #define _GNU_SOURCE
 #include "children.h"
-#include "../elf/masked_lock.h"
-#include "../elf/ns.h"
-#include "../elf/signals.h"
+#include "base/masked_lock.h"
+#include "ns/ns.h"
+#include "signals.h"
 
 #include <limits.h>
 #include <linux/futex.h>

@@ -4,10 +4,10 @@
 
 #define _GNU_SOURCE
 #include "children.h"
-#include "../elf/environment.h"
-#include "../elf/fork.h"
-#include "../elf/ns.h"
-#include "../elf/signals.h"
+#include "environment.h"
+#include "fork.h"
+#include "ns/ns.h"
+#include "signals.h"
 
 #include <errno.h>
 #include <pthread.h>

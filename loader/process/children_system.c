@@ -11,8 +11,8 @@
 
 #define _GNU_SOURCE
 #include "children.h"
-#include "../elf/ns.h"
-#include "../elf/signals.h"
+#include "ns/ns.h"
+#include "signals.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -15,7 +15,7 @@
 
 #define _GNU_SOURCE
 #include "children.h"
-#include "../gorgon.h"
+#include "gorgon.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -18,8 +18,8 @@
 #define _GNU_SOURCE
 #include "exchange.h"
 #include "files.h"
-#include "../gorgon.h"
-#include "../elf/error.h"
+#include "gorgon.h"
+#include "base/error.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,8 +13,8 @@
 
 #define _GNU_SOURCE
 #include "lmdb.h"
-#include "../elf/image.h"
-#include "../elf/ns.h"
+#include "image/image.h"
+#include "ns/ns.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -9,9 +9,9 @@
 
 #define _GNU_SOURCE
 #include "part.h"
-#include "../elf/environment.h"
-#include "../elf/ns.h"
-#include "../elf/process.h"
+#include "environment.h"
+#include "ns/ns.h"
+#include "process.h"
 
 #include <getopt.h>
 #include <libintl.h>

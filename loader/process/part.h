@@ -102,7 +102,7 @@ extern const struct gorgon_part gorgon_options;
 
 #define GORGON_LOADER_PARTS 8 /* one for each enum gorgon_when */
 
-/* The loader's own names (../elf/replacements.c), then those of each file of this folder; ended by NULL. */
+/* The loader's own names (../dl/replacements.c), then those of each file of this folder; ended by NULL. */
 extern const struct gorgon_part gorgon_loader_parts[GORGON_LOADER_PARTS];
 extern const struct gorgon_part *const gorgon_parts[];
 

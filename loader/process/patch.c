@@ -16,7 +16,7 @@
 // - code and data of another namespace.
 //
 // The writers treat that as a system that forbids it (SELinux does), say so and go without, or
-// have a setting not to try: loader/elf/process.c gives it to those that are known. A copy's own
+// have a setting not to try: loader/process/process.c gives it to those that are known. A copy's own
 // objects are its own business. A refusal is a line of the host's log.
 //
 // Not handled: what is written without asking (a table that is not read-only), by the kernel
@@ -27,10 +27,10 @@
 #define _GNU_SOURCE
 #include "patch.h"
 
-#include "../elf/lock.h"
-#include "../elf/ns.h"
-#include "../elf/registrar.h"
-#include "../elf/unwind.h"
+#include "base/lock.h"
+#include "ns/ns.h"
+#include "registrar.h"
+#include "ns/unwind.h"
 
 #include <dlfcn.h>
 #include <errno.h>

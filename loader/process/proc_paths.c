@@ -15,7 +15,7 @@
 #include "files.h"
 #include "record_locks.h"
 #include "streams.h"
-#include "../elf/ns.h"
+#include "ns/ns.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

@@ -20,7 +20,7 @@
 #define _GNU_SOURCE
 #include "record_locks.h"
 #include "lock_files.h"
-#include "../elf/ns.h"
+#include "ns/ns.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -15,8 +15,8 @@
 #include "part.h"
 #include "syslog.h"
 #include "time_zone.h"
-#include "../elf/ns.h"
-#include "../elf/process.h"
+#include "ns/ns.h"
+#include "process.h"
 
 #include <errno.h>
 #include <fcntl.h>

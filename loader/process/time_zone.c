@@ -5,7 +5,7 @@
 // and others: one program's tzset() would set every other program's clock, and the host's. A
 // namespace that has said nothing about TZ has the process's, by the C library's functions. One
 // that has, and one whose environment is its own, has a zone of ours (zone.c) from the moment on
-// in which a process would take it over; its TZ is not the process's, see ../elf/environment.c.
+// in which a process would take it over; its TZ is not the process's, see ../process/environment.c.
 //
 // tzname, timezone and daylight are the namespace's in either case: local time changes them. So
 // are the results of localtime(), gmtime(), ctime() and asctime().
@@ -18,8 +18,8 @@
 #include "time_zone.h"
 #include "part.h"
 #include "zone.h"
-#include "../elf/environment.h"
-#include "../elf/ns.h"
+#include "environment.h"
+#include "ns/ns.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -451,7 +451,7 @@ static const struct gorgon_bound bound[] = {
 	{"__wcsftime_l", zone_wcsftime_l, 5, 0, GORGON_OWN, "as strftime"},
 	OWN(strptime, 3, "as tzset, for %s"),
 	OWN(strptime_l, 4, "as strptime"),
-	// Where the environment is its own ../elf/replacements.c has the first two. What starts a child
+	// Where the environment is its own ../dl/replacements.c has the first two. What starts a child
 	// is in children_making.c.
 	OWN(execv, 2, "programs get the TZ of the one that starts them"),
 	OWN(execvp, 2, "as execv"),

@@ -26,12 +26,12 @@
 
 #define _GNU_SOURCE
 #include "timers.h"
-#include "../elf/locales.h"
-#include "../elf/lock.h"
-#include "../elf/masked_lock.h"
-#include "../elf/ns.h"
-#include "../elf/signals.h"
-#include "../elf/thread.h"
+#include "locales.h"
+#include "base/lock.h"
+#include "base/masked_lock.h"
+#include "ns/ns.h"
+#include "signals.h"
+#include "ns/thread.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -8,9 +8,9 @@
 
 #define _GNU_SOURCE
 #include "array.h"
-#include "../elf/error.h"
-#include "../elf/lock.h"
-#include "../elf/sized.h"
+#include "base/error.h"
+#include "base/lock.h"
+#include "base/sized.h"
 #include "block.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef GORGON_PYTHON_ARRAY_H
 #define GORGON_PYTHON_ARRAY_H
 
-#include "../gorgon.h"
+#include "gorgon.h"
 #include "format.h"
 
 struct gorgon_block;

@@ -15,7 +15,7 @@
 
 #define _GNU_SOURCE
 #include "block.h"
-#include "../elf/error.h"
+#include "base/error.h"
 
 #include <errno.h>
 #include <linux/mempolicy.h>

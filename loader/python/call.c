@@ -24,13 +24,13 @@
 #define _GNU_SOURCE
 #include "api.h"
 #include "exception.h"
-#include "../elf/error.h"
-#include "../elf/exits.h"
-#include "../elf/locales.h"
-#include "../elf/ns.h"
-#include "../elf/signals.h"
-#include "../elf/thread.h"
-#include "../elf/usage.h"
+#include "base/error.h"
+#include "process/exits.h"
+#include "process/locales.h"
+#include "ns/ns.h"
+#include "process/signals.h"
+#include "ns/thread.h"
+#include "base/usage.h"
 
 #include <sched.h>
 #include <stdlib.h>

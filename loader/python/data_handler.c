@@ -11,7 +11,7 @@
 
 #define _GNU_SOURCE
 #include "share.h"
-#include "../elf/ns.h"
+#include "ns/ns.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -16,8 +16,8 @@
 #include "received.h"
 #include "share.h"
 #include "thunks.h"
-#include "../elf/ns.h"
-#include "../elf/interpose.h"
+#include "ns/ns.h"
+#include "process/interpose.h"
 
 #include <stdio.h>
 #include <stdlib.h>

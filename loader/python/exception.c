@@ -10,7 +10,7 @@
 #define _GNU_SOURCE
 #include "exception.h"
 #include "api.h"
-#include "../elf/error.h"
+#include "base/error.h"
 
 #include <stdlib.h>
 #include <stdio.h>

@@ -19,10 +19,10 @@
 
 #define _GNU_SOURCE
 #include "find.h"
-#include "../elf/error.h"
-#include "../elf/needs.h"
-#include "../elf/search.h"
-#include "../gorgon.h"
+#include "base/error.h"
+#include "image/needs.h"
+#include "ns/search.h"
+#include "gorgon.h"
 
 #include <elf.h>
 #include <errno.h>

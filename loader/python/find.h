@@ -3,7 +3,7 @@
 #ifndef GORGON_PYTHON_FIND_H
 #define GORGON_PYTHON_FIND_H
 
-#include "../gorgon.h"
+#include "gorgon.h"
 
 /* Whether the standard library is where the libpython is. */
 bool gorgon_python_is_whole(const struct gorgon_python *python);

@@ -12,7 +12,7 @@
 #define _GNU_SOURCE
 #include "array.h"
 #include "block.h"
-#include "../elf/ns.h"
+#include "ns/ns.h"
 #include "interp.h"
 
 #include <stdlib.h>

@@ -10,8 +10,8 @@
 
 #define _GNU_SOURCE
 #include "home.h"
-#include "../elf/error.h"
-#include "../process/files.h"
+#include "base/error.h"
+#include "process/files.h"
 
 #include <pthread.h>
 #include <sys/resource.h>

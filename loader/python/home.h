@@ -3,7 +3,7 @@
 #ifndef GORGON_PYTHON_HOME_H
 #define GORGON_PYTHON_HOME_H
 
-#include "../gorgon.h"
+#include "gorgon.h"
 
 /*
  * Call @fn on a thread with the caller's name and signal mask, at least its stack, and copies of its

@@ -3,10 +3,10 @@
 #ifndef GORGON_PYTHON_INTERP_H
 #define GORGON_PYTHON_INTERP_H
 
-#include "../gorgon.h"
-#include "../isolate/isolate.h"
+#include "gorgon.h"
+#include "isolate/isolate.h"
 #include "block.h"
-#include "../elf/clock.h"
+#include "base/clock.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -54,7 +54,7 @@ struct gorgon_received {
 };
 
 struct gorgon_interp {
-	bool own; /* not a copy: the CPython that the process itself runs; see own.c */
+	bool own; /* not a copy: the CPython that the process itself runs; see host_python.c */
 	void *(*find)(const char *name); /* only then: its C API */
 	void *error_type; /* only then: gorgon.Error */
 	unsigned number;

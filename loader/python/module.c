@@ -7,11 +7,11 @@
 //	gorgon.send_fd() ...  descriptors; see descriptors.c
 //	gorgon.share() ...    arrays; see share.c and data_handler.c
 //
-// and what the package of that name is made from in a python3 that is the host (own.c): the
+// and what the package of that name is made from in a python3 that is the host (host_python.c): the
 // same surface, so that one program runs here and there.
 //
 // The module's C functions have no room for a pointer to the interpreter, so they are
-// thunks of its namespace (../elf/thunk.c).
+// thunks of its namespace (../base/thunk.c).
 
 #define _GNU_SOURCE
 #include "children.h"
@@ -22,10 +22,10 @@
 #include "share.h"
 #include "thunks.h"
 #include "value.h"
-#include "../elf/error.h"
-#include "../elf/ns.h"
-#include "../elf/thunk.h"
-#include "../elf/interpose.h"
+#include "base/error.h"
+#include "ns/ns.h"
+#include "base/thunk.h"
+#include "process/interpose.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -225,7 +225,7 @@ PyObject *gorgon_module_init(struct gorgon_interp *interp)
 	return ret;
 }
 
-// Those of the process's own CPython are filled in by own.c.
+// Those of the process's own CPython are filled in by host_python.c.
 void gorgon_module_thunks(struct gorgon_interp *interp, struct gorgon_thunk *list)
 {
 	memset(list, 0, GORGON_MODULE_THUNKS * sizeof(*list));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Arrays over memory of the process's own CPython (own.c). It lives as long as the process, so its
+// Arrays over memory of the process's own CPython (host_python.c). It lives as long as the process, so its
 // objects' memory is shared where it is: an array pins the object. The last holder may be any
 // thread, with another interpreter's GIL or none, so what is not needed any more waits in a list
 // until this CPython's main thread, or a thread that comes back from a call, drops it.

@@ -12,11 +12,11 @@
 
 #define _GNU_SOURCE
 #include "value.h"
-#include "../elf/clock.h"
-#include "../elf/error.h"
-#include "../elf/ns.h"
-#include "../elf/sized.h"
-#include "../process/files.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "ns/ns.h"
+#include "base/sized.h"
+#include "process/files.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -3,7 +3,7 @@
 // module `gorgon` have in common.
 
 #include "raise.h"
-#include "../elf/error.h"
+#include "base/error.h"
 
 // Hand an error of the library on as an exception.
 PyObject *gorgon_raise(struct gorgon_interp *interp, struct gorgon_error *err)

@@ -6,7 +6,7 @@
 #include "array.h"
 #include "raise.h"
 #include "thunks.h"
-#include "../elf/interpose.h"
+#include "process/interpose.h"
 
 #include <stdlib.h>
 

@@ -3,13 +3,13 @@
 
 #define _GNU_SOURCE
 #include "interp.h"
-#include "../elf/clock.h"
-#include "../elf/dl.h"
-#include "../elf/error.h"
-#include "../elf/lock.h"
-#include "../elf/ns.h"
-#include "../elf/symbol.h"
-#include "../process/files.h"
+#include "base/clock.h"
+#include "dl/dl.h"
+#include "base/error.h"
+#include "base/lock.h"
+#include "ns/ns.h"
+#include "image/symbol.h"
+#include "process/files.h"
 
 #include <string.h>
 

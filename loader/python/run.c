@@ -5,7 +5,7 @@
 
 #define _GNU_SOURCE
 #include "value.h"
-#include "../elf/error.h"
+#include "base/error.h"
 
 #include <stdlib.h>
 #include <string.h>

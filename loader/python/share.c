@@ -17,8 +17,8 @@
 #include "pin.h"
 #include "raise.h"
 #include "received.h"
-#include "../elf/error.h"
-#include "../elf/ns.h"
+#include "base/error.h"
+#include "ns/ns.h"
 
 #include <stdlib.h>
 #include <string.h>

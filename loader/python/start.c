@@ -11,11 +11,11 @@
 #include "state.h"
 #include "module.h"
 #include "value.h"
-#include "../elf/clock.h"
-#include "../elf/error.h"
-#include "../elf/ns.h"
-#include "../elf/sized.h"
-#include "../process/part.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "ns/ns.h"
+#include "base/sized.h"
+#include "process/part.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,10 +11,10 @@
 
 #define _GNU_SOURCE
 #include "state.h"
-#include "../elf/error.h"
-#include "../elf/keys.h"
-#include "../elf/ns.h"
-#include "../elf/tls.h"
+#include "base/error.h"
+#include "process/keys.h"
+#include "ns/ns.h"
+#include "ns/tls.h"
 
 // libpython's thread-local variables as words, on the calling thread. NULL: it has none, or
 // the system's linker has loaded it.

@@ -8,7 +8,7 @@
 // process. Heap memory is the process's and not counted here.
 
 #define _GNU_SOURCE
-#include "../elf/error.h"
+#include "base/error.h"
 #include "interp.h"
 
 #include <errno.h>

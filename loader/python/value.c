@@ -12,7 +12,7 @@
 #include "value.h"
 #include "array.h"
 #include "share.h"
-#include "../elf/error.h"
+#include "base/error.h"
 
 #include <stdio.h>
 #include <stdlib.h>

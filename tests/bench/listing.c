@@ -4,13 +4,13 @@
 //	listing MODULE COUNT
 //
 // Prints nanoseconds per object: for loading MODULE into a namespace, and for listing and
-// unlisting COUNT objects in the table of loader/elf/unwind.c. Those have addresses and
+// unlisting COUNT objects in the table of loader/ns/unwind.c. Those have addresses and
 // nothing else: so many mappings a process cannot have everywhere.
 
 #define _GNU_SOURCE
-#include "../../loader/elf/lock.h"
-#include "../../loader/elf/object.h"
-#include "../../loader/elf/unwind.h"
+#include "base/lock.h"
+#include "ns/object.h"
+#include "ns/unwind.h"
 
 #include <stdio.h>
 #include <stdlib.h>

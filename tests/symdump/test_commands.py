@@ -627,7 +627,7 @@ class OtherTargets(unittest.TestCase):
     def test_lists_that_never_settle_are_shown_and_said_to_be_inconsistent(self):
         with tempfile.TemporaryDirectory() as folder:
             program = os.path.join(folder, "stuck")
-            made = subprocess.run(["gcc", "-x", "c", "-", f"-I{harness.ROOT}/loader/elf", "-o", program], input=STUCK,
+            made = subprocess.run(["gcc", "-x", "c", "-", f"-I{harness.ROOT}/loader/ns", "-o", program], input=STUCK,
                                   text=True, check=False)
             self.assertEqual(made.returncode, 0)
             with harness.Background(program, until="ready") as process:
@@ -645,7 +645,7 @@ class OtherTargets(unittest.TestCase):
     def test_objects_that_have_a_symfile_together(self):
         with tempfile.TemporaryDirectory() as folder:
             program = os.path.join(folder, "packed")
-            made = subprocess.run(["gcc", "-x", "c", "-", f"-I{harness.ROOT}/loader/elf", f"-I{harness.ROOT}/tests", "-o",
+            made = subprocess.run(["gcc", "-x", "c", "-", f"-I{harness.ROOT}/loader/ns", f"-I{harness.ROOT}/tests", "-o",
                                    program], input=PACKED, text=True, check=False)
             self.assertEqual(made.returncode, 0)
             with harness.Background(program, until="ready") as process:
@@ -665,7 +665,7 @@ class OtherTargets(unittest.TestCase):
     def test_progress_of_what_takes_long_is_for_a_terminal(self):
         with tempfile.TemporaryDirectory() as folder:
             program = os.path.join(folder, "large")
-            made = subprocess.run(["gcc", "-O1", "-x", "c", "-", f"-I{harness.ROOT}/loader/elf", "-o", program], input=LARGE,
+            made = subprocess.run(["gcc", "-O1", "-x", "c", "-", f"-I{harness.ROOT}/loader/ns", "-o", program], input=LARGE,
                                   text=True, check=False)
             self.assertEqual(made.returncode, 0)
             with harness.Background(program, until="ready") as process:

@@ -18,7 +18,7 @@
 #ifndef GORGON_SYMDUMP_H
 #define GORGON_SYMDUMP_H
 
-#include "debug_root.h"
+#include "ns/debug_root.h"
 
 #include <libelf.h>
 #include <stdbool.h>

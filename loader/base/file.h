@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Files that are open for a moment. See file.c. */
+#ifndef GORGON_BASE_FILE_H
+#define GORGON_BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+/* As it was when it was opened. */
+struct gorgon_file {
+	int fd;    /* -1: not open */
+	int flags; /* F_GETFL, as st */
+	struct stat st;
+};
+
+/* How often a step is repeated whose descriptor somebody has closed, before it is done by
+ * gorgon_file_apart(). */
+#define GORGON_FILE_TRIES 4
+
+/* Open @path, a regular file or any other, for reading. 0 or an errno value; @ret is then closed. */
+int gorgon_file_open(const char *path, struct gorgon_file *ret);
+
+/* The file that was just opened as @fd; with a negative number errno is the result. */
+int gorgon_file_adopt(int fd, struct gorgon_file *ret);
+
+/* A file in memory with @size bytes of @bytes. 0 or an errno value. */
+int gorgon_file_create(const char *name, const void *bytes, size_t size, struct gorgon_file *ret);
+
+/* Whether the number still is this open file. What was done with it since it was opened was
+ * done with this file when it is. */
+bool gorgon_file_is_ours(const struct gorgon_file *file);
+
+/* Whether two looks at a file have seen the same contents: the same inode, size and time. */
+bool gorgon_file_is_same(const struct stat *a, const struct stat *b);
+
+/* Unless somebody else has done so. A file that is not open is ignored. */
+void gorgon_file_close(struct gorgon_file *file);
+
+/* Run @work on a thread whose descriptors nobody else has, and wait for it. It finds none open
+ * and is to close what it opens. 0 or an errno value. */
+int gorgon_file_apart(void (*work)(void *ctx), void *ctx);
+
+#endif

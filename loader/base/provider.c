@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// Providers that hosts need again and again: a table of names, one of thread-local variables,
+// a library that the system has opened, and several providers in an order.
+//
+// A thread-local variable is answered with the address of the calling thread's. That is enough
+// to bind code to it: the module whose block of this thread contains the address has the
+// variable in all threads (gorgon_system_find_tls()).
+
+#define _GNU_SOURCE
+#include "gorgon.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+void *gorgon_provider_find_symbol(const struct gorgon_provider *provider, const char *name,
+				  const char *version)
+{
+	void *addr;
+
+	return provider->find(provider->ctx, name, version, &addr) ? addr : NULL;
+}
+
+void gorgon_provider_close(const struct gorgon_provider *provider)
+{
+	if (provider->close)
+		provider->close(provider->ctx);
+}
+
+bool gorgon_table_find(void *ctx, const char *name, const char *version, void **addr)
+{
+	const struct gorgon_table_entry *entry = ctx;
+
+	(void)version;
+	for (; entry->name; entry++) {
+		if (strcmp(entry->name, name))
+			continue;
+		*addr = entry->addr;
+		return true;
+	}
+	return false;
+}
+
+bool gorgon_tls_table_find(void *ctx, const char *name, const char *version, void **addr)
+{
+	const struct gorgon_tls_table_entry *entry = ctx;
+
+	(void)version;
+	for (; entry->name; entry++) {
+		if (strcmp(entry->name, name))
+			continue;
+		*addr = entry->addr();
+		return true;
+	}
+	return false;
+}
+
+bool gorgon_handle_find(void *ctx, const char *name, const char *version, void **addr)
+{
+	void *found = version ? dlvsym(ctx, name, version) : dlsym(ctx, name);
+
+	if (found)
+		*addr = found;
+	else
+		dlerror(); // do not leave our misses to the host's next dlerror()
+	return found;
+}
+
+void gorgon_handle_close(void *ctx)
+{
+	dlclose(ctx);
+}
+
+bool gorgon_chain_find(void *ctx, const char *name, const char *version, void **addr)
+{
+	const struct gorgon_provider *provider = ctx;
+
+	for (; provider->find; provider++)
+		if (provider->find(provider->ctx, name, version, addr))
+			return true;
+	return false;
+}
+
+void gorgon_chain_close(void *ctx)
+{
+	const struct gorgon_provider *first = ctx, *provider = first;
+
+	while (provider->find)
+		provider++;
+	while (provider-- != first)
+		gorgon_provider_close(provider);
+}

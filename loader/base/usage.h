@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* How much memory a namespace's code holds, and its limit. See usage.c. */
+#ifndef GORGON_BASE_USAGE_H
+#define GORGON_BASE_USAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* All atomic. */
+struct gorgon_usage {
+	uint64_t heap_bytes;   /* see heap.c */
+	uint64_t mapped_bytes; /* see memory.c */
+	uint64_t extension_bytes; /* see large.c; no part of what the limit is about */
+	uint64_t limit;	       /* 0: none */
+	uint64_t alarm;	       /* where @exceeded is called next */
+	/* Too much is held. Called from inside malloc() or mmap(), on any thread, and not again
+	 * before gorgon_usage_is_exceeded(). */
+	void (*exceeded)(void *ctx);
+	void *ctx;
+};
+
+/* Set the limit, or take it back with 0. */
+void gorgon_usage_set_limit(struct gorgon_usage *usage, uint64_t limit);
+/* Whether more than the limit is held. @exceeded may be called again. */
+bool gorgon_usage_is_exceeded(struct gorgon_usage *usage);
+/* Whether @size bytes more may be had. */
+bool gorgon_usage_allow(struct gorgon_usage *usage, size_t size);
+/* The calling thread may have what it wants, until it is called with what this returned. */
+bool gorgon_usage_exempt(bool exempt);
+
+#endif

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+// An object becomes known to its namespace, the unwinder and debuggers; and the way back.
+
+#define _GNU_SOURCE
+#include "publish.h"
+#include "base/error.h"
+#include "base/lock.h"
+#include "ns/ns.h"
+#include "packing.h"
+#include "process/registrar.h"
+#include "ns/unwind.h"
+
+#include <errno.h>
+#include <jitreg.h>
+#include <string.h>
+
+static void append_to_ns(struct gorgon_object *object)
+{
+	struct gorgon_ns *ns = object->ns;
+
+	object->prev = ns->last;
+	object->map.l_prev = ns->last ? &ns->last->map : NULL;
+	if (ns->last) {
+		ns->last->next = object;
+		ns->last->map.l_next = &object->map;
+	} else {
+		ns->first = object;
+	}
+	ns->last = object;
+	ns->load_count++;
+	gorgon_debug_object_link(&ns->debug, &object->debug);
+}
+
+static void remove_from_ns(struct gorgon_object *object)
+{
+	struct gorgon_ns *ns = object->ns;
+
+	if (object->prev)
+		object->prev->next = object->next;
+	else
+		ns->first = object->next;
+	if (object->next)
+		object->next->prev = object->prev;
+	else
+		ns->last = object->prev;
+	if (object->prev)
+		object->prev->map.l_next = object->map.l_next;
+	if (object->next)
+		object->next->map.l_prev = object->map.l_prev;
+	for (struct gorgon_object *o = ns->first; o; o = o->next)
+		if (o->loader == object)
+			o->loader = NULL;
+	ns->unload_count++;
+	gorgon_debug_begin();
+	gorgon_debug_object_unlink(&object->debug);
+	if (ns->debug.python_object == (uintptr_t)&object->debug)
+		ns->debug.python_object = 0;
+	gorgon_debug_end();
+}
+
+static void describe(struct gorgon_object *object)
+{
+	struct gorgon_debug_object *debug = &object->debug;
+
+	// The same text for all copies where it can be: readers keep what they have read.
+	if (!strcmp(object->path, object->image->path))
+		debug->path = (uintptr_t)object->image->path;
+	else
+		debug->path = (uintptr_t)object->path;
+	debug->path_size = (uint32_t)strlen(object->path);
+	debug->bias = object->bias;
+	debug->start = object->start;
+	debug->end = object->end;
+	object->map.l_addr = object->bias;
+	object->map.l_name = object->path;
+	object->map.l_ld = (Elf64_Dyn *)(uintptr_t)(object->bias + object->image->dynamic_vaddr);
+}
+
+// Called before a debugger hears of the symfile: scripts that look at such a stop find it.
+static void describe_symfile(void *ctx, const struct jitreg_info *info)
+{
+	struct gorgon_object *object = ctx;
+	struct gorgon_debug_object *debug = &object->debug;
+
+	gorgon_debug_begin();
+	debug->symfile = (uintptr_t)info->symfile;
+	debug->symfile_size = info->symfile_size;
+	debug->symfile_kind = info->symfile_kind;
+	debug->debug_kind = info->debug_kind;
+	debug->debug_path = (uintptr_t)info->debug_path;
+	debug->debug_path_size = info->debug_path ? (uint32_t)strlen(info->debug_path) : 0;
+	debug->build_id = (uintptr_t)info->build_id;
+	debug->build_id_size = (uint32_t)info->build_id_size;
+	gorgon_debug_touch(&object->ns->debug);
+	gorgon_debug_end();
+}
+
+// An object that is where others of its kind are in other namespaces can be packed.
+static struct jitreg_group *find_group(struct gorgon_object *object)
+{
+	struct gorgon_ns *ns = object->ns;
+
+	if (!ns->zone)
+		return NULL;
+	// Without memory for a group the object is described by itself.
+	if (!ns->jit_group && jitreg_group_create(ns->zone, &ns->jit_group))
+		return NULL;
+	return ns->jit_group;
+}
+
+static int set_dwarf(struct gorgon_object *object, bool whole, const char **reason)
+{
+	if (object->jit)
+		return jitreg_entry_set_dwarf(object->jit, whole, reason);
+	*reason = "it is not registered with debuggers";
+	return -ENODATA;
+}
+
+// Used by debuggers only, as debug_root.h says. The thread may be stopped anywhere, so
+// it must not wait for a lock that it may have.
+__attribute__((used, visibility("default"))) int
+gorgon_debug_set_dwarf(uint64_t address, bool whole, const char **reason)
+{
+	int err;
+
+	if (!gorgon_trylock()) {
+		*reason = "a thread is loading or unloading at this moment";
+		return -EBUSY;
+	}
+	err = set_dwarf((struct gorgon_object *)(uintptr_t)address, whole, reason);
+	gorgon_unlock();
+	return err;
+}
+
+static void forget_symfile(struct gorgon_object *object)
+{
+	struct jitreg_entry *jit = object->jit;
+
+	gorgon_debug_begin();
+	object->debug.symfile = object->debug.debug_path = object->debug.build_id = 0;
+	object->debug.symfile_size = 0;
+	object->debug.debug_path_size = object->debug.build_id_size = 0;
+	gorgon_debug_touch(&object->ns->debug);
+	gorgon_debug_end();
+	object->jit = NULL;
+	jitreg_unregister(jit);
+}
+
+// Once more when the descriptor was another file's in between: what debuggers then have is
+// of that one.
+static struct gorgon_error *register_file(void *ctx, int fd)
+{
+	struct gorgon_object *object = ctx;
+	struct jitreg_image image = {
+		.size = sizeof(image),
+		.path = object->image->path,
+		.fd = fd,
+		.bias = object->bias,
+		.start = object->start,
+		.end = object->end,
+		.group = find_group(object),
+		.flags = gorgon_packing_is_lean(object->ns) ? JITREG_LEAN | JITREG_LATER : 0,
+		.moved = describe_symfile,
+		.ctx = object,
+	};
+	int err;
+
+	if (object->jit)
+		forget_symfile(object);
+	err = jitreg_register(&image, &object->jit);
+	if (err == -ENOMEM)
+		return &gorgon_error_nomem; // the group's rollback unlinks it
+	return err ? gorgon_error_create(GORGON_ERROR_OS, "%s", strerrordesc_np(-err) ?: "unknown error")
+		   : NULL;
+}
+
+// Debug root first: at the stop that jitreg_register() causes, scripts already find
+// the object.
+struct gorgon_error *gorgon_object_link(struct gorgon_object *object)
+{
+	struct gorgon_error *err = gorgon_unwind_register(object);
+
+	if (err)
+		return err;
+	describe(object);
+	append_to_ns(object);
+	object->state = GORGON_OBJECT_LINKED;
+	if (object->ns->opts.debug == GORGON_DEBUG_OFF) {
+		gorgon_file_close(&object->file);
+		return NULL;
+	}
+	err = gorgon_image_with_file(object->image, object->path, &object->file, register_file,
+				     object);
+	gorgon_file_close(&object->file);
+	if (gorgon_error_code(err) == GORGON_ERROR_NOMEM)
+		return err;
+	// A file that runs although its section headers are damaged is still loaded:
+	// the debug root says that it has no symfile.
+	if (err) {
+		gorgon_ns_log(object->ns, "%s: not registered with debuggers: %s", object->path,
+			      gorgon_error_message(err));
+		gorgon_error_destroy(err);
+		if (object->jit)
+			forget_symfile(object);
+	}
+	return gorgon_registrar_create(object);
+}
+
+void gorgon_object_link_foreign(struct gorgon_object *object)
+{
+	describe(object);
+	append_to_ns(object);
+	object->state = GORGON_OBJECT_LINKED;
+}
+
+void gorgon_object_unlink(struct gorgon_object *object)
+{
+	gorgon_registrar_destroy(object);
+	if (object->jit)
+		forget_symfile(object);
+	remove_from_ns(object);
+	gorgon_unwind_unregister(object);
+}

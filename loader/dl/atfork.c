@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// fork(): all locks of the library are taken before it and released after it, so that the
+// child's lists are whole. In the child, what the parent's other threads had is forgotten.
+//
+// The order is that of the locks: the loader's lock (lock.c), then the leaves, then
+// registrar.c's, which has only libjitreg's below it. libjitreg registers its own handlers in
+// an earlier constructor; the handlers for before fork() run last-registered first, which
+// gives that order.
+
+#define _GNU_SOURCE
+#include "atfork.h"
+#include "process/environment.h"
+#include "process/exits.h"
+#include "load/init.h"
+#include "process/large.h"
+#include "process/locales.h"
+#include "base/lock.h"
+#include "process/memory.h"
+#include "ns/ns.h"
+#include "process/own_file.h"
+#include "process/registrar.h"
+#include "process/signals.h"
+#include "ns/thread.h"
+#include "process/thread_exit.h"
+#include "ns/unwind.h"
+#include "process/part.h"
+
+static void for_each_heap(int (*fn)(pthread_mutex_t *))
+{
+	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns; ns = gorgon_ns_next(ns))
+		fn(&ns->heap.lock);
+}
+
+void gorgon_before_fork(void)
+{
+	gorgon_lock_before_fork();
+	gorgon_locale_before_fork();
+	gorgon_environment_before_fork();
+	gorgon_memory_before_fork();
+	gorgon_own_file_before_fork();
+	for_each_heap(pthread_mutex_lock);
+	gorgon_large_before_fork();
+	gorgon_signals_before_fork();
+	gorgon_registrars_before_fork();
+	gorgon_exits_before_fork();
+	gorgon_parts_before_fork();
+}
+
+// Of the threads that private code has started only the calling one, if it is one, is left.
+static void reset_namespaces(void)
+{
+	const struct gorgon_thread *thread = gorgon_thread_peek();
+
+	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns; ns = gorgon_ns_next(ns)) {
+		ns->thread_count = thread && thread->ns == ns;
+		gorgon_parts_in_child(ns->parts);
+	}
+}
+
+void gorgon_after_fork(bool child)
+{
+	gorgon_parts_after_fork(child);
+	gorgon_exits_after_fork();
+	gorgon_registrars_after_fork();
+	gorgon_signals_after_fork(child);
+	gorgon_large_after_fork();
+	for_each_heap(pthread_mutex_unlock);
+	gorgon_own_file_after_fork();
+	gorgon_memory_after_fork();
+	gorgon_environment_after_fork();
+	gorgon_locale_after_fork();
+	if (child) {
+		gorgon_unwind_after_fork();
+		gorgon_thread_after_fork();
+		reset_namespaces();
+		gorgon_init_after_fork();
+	}
+	gorgon_lock_after_fork(child);
+}
+
+static void after_fork_parent(void)
+{
+	gorgon_after_fork(false);
+}
+
+static void after_fork_child(void)
+{
+	gorgon_after_fork(true);
+}
+
+// 200: after libjitreg's constructor, before those of our users.
+__attribute__((constructor(200))) static void init(void)
+{
+	pthread_atfork(gorgon_before_fork, after_fork_parent, after_fork_child);
+}

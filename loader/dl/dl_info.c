@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// The part of the dl family that only asks: dladdr, dladdr1, dlinfo, dl_iterate_phdr.
+//
+// What is not a private object's goes to the system's function. dl_iterate_phdr shows
+// the system's objects first (the main program is the first of all, as callers expect),
+// then those of the namespace; the callback runs without the loader's lock, on a copy
+// of the list, because callbacks look symbols up and load.
+
+#define _GNU_SOURCE
+#include "dl.h"
+#include "base/lock.h"
+#include "image/symbol.h"
+#include "ns/thread.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *pointer(uint64_t addr)
+{
+	return (void *)(uintptr_t)addr;
+}
+
+// The lock is held. The symbol table is the file view's: one for all copies.
+static const Elf64_Sym *describe(struct gorgon_object *object, uint64_t addr, Dl_info *info)
+{
+	const Elf64_Sym *sym = gorgon_symbol_at(object->image, addr - object->bias);
+
+	*info = (Dl_info){
+		.dli_fname = object->path,
+		.dli_fbase = pointer(object->start),
+		.dli_sname = sym ? object->image->strtab + sym->st_name : NULL,
+		.dli_saddr = sym ? pointer(object->bias + sym->st_value) : NULL,
+	};
+	return sym;
+}
+
+int gorgon_dl_addr1(const void *addr, Dl_info *info, void **extra, int flags, struct gorgon_ns *ns)
+{
+	struct gorgon_object *object;
+	const Elf64_Sym *sym;
+
+	gorgon_lock();
+	object = gorgon_ns_object_at(ns, (uintptr_t)addr);
+	if (object) {
+		sym = describe(object, (uintptr_t)addr, info);
+		if (flags == RTLD_DL_SYMENT)
+			*extra = (void *)sym;
+		else if (flags == RTLD_DL_LINKMAP)
+			*extra = &object->map;
+	}
+	gorgon_unlock();
+	return object ? 1 : dladdr1(addr, info, extra, flags);
+}
+
+int gorgon_dl_addr(const void *addr, Dl_info *info, struct gorgon_ns *ns)
+{
+	return gorgon_dl_addr1(addr, info, NULL, 0, ns);
+}
+
+// The calling thread's block of an object's TLS module, when there is one already.
+static void *tls_block(const struct gorgon_object *object)
+{
+	const struct gorgon_thread *thread = gorgon_thread_peek();
+
+	for (size_t i = 0; thread && object->tls_module && i < thread->slot_count; i++)
+		if (thread->slots[i].module == object->tls_module)
+			return thread->slots[i].block;
+	return NULL;
+}
+
+// The lock is held. False for a request that has no answer here.
+static bool answer(struct gorgon_object *object, int request, void *arg, int *ret)
+{
+	const char *slash = strrchr(object->path, '/');
+
+	switch (request) {
+	case RTLD_DI_LMID:
+		*(Lmid_t *)arg = LM_ID_BASE;
+		return true;
+	case RTLD_DI_LINKMAP:
+		*(struct link_map **)arg = &object->map;
+		return true;
+	case RTLD_DI_ORIGIN: // the caller's buffer is large enough, says dlinfo(3)
+		sprintf(arg, "%.*s", (int)(slash - object->path), object->path);
+		return true;
+	case RTLD_DI_TLS_MODID:
+		*(size_t *)arg = object->tls_module;
+		return true;
+	case RTLD_DI_TLS_DATA:
+		*(void **)arg = tls_block(object);
+		return true;
+	case RTLD_DI_PHDR:
+		*(const Elf64_Phdr **)arg = object->image->phdrs;
+		*ret = (int)object->image->phdr_count;
+		return true;
+	default:
+		return false;
+	}
+}
+
+int gorgon_dl_info(void *handle, int request, void *arg, struct gorgon_ns *ns)
+{
+	struct gorgon_object *object;
+	char *message = NULL;
+	bool answered;
+	int ret = 0;
+
+	gorgon_dl_clear_error();
+	gorgon_lock();
+	object = handle == ns ? ns->first : gorgon_dl_find_handle(ns, handle);
+	answered = object && answer(object, request, arg, &ret);
+	if (object && !answered &&
+	    asprintf(&message, "%s: dlinfo: request %d is not supported", object->path, request) < 0)
+		message = NULL;
+	gorgon_unlock();
+	if (answered)
+		return ret;
+	if (!object) {
+		if (!gorgon_dl_is_system_handle(handle))
+			return -1;
+		ret = dlinfo(handle, request, arg);
+		if (ret >= 0)
+			return ret;
+		message = strdup(dlerror());
+	}
+	gorgon_dl_set_error(message);
+	return -1;
+}
+
+// dlpi_adds and dlpi_subs are the same in all entries of one walk and differ after each change,
+// because unwinders keep what they have found until one of them does: both linkers' are added.
+struct walk {
+	int (*fn)(struct dl_phdr_info *info, size_t size, void *ctx);
+	void *ctx;
+	unsigned long long adds, subs;		// of the namespace
+	unsigned long long all_adds, all_subs;	// with the system's
+};
+
+static int visit_system(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	struct walk *walk = ctx;
+	struct dl_phdr_info entry = *info;
+
+	walk->all_adds = entry.dlpi_adds += walk->adds;
+	walk->all_subs = entry.dlpi_subs += walk->subs;
+	return walk->fn(&entry, size < sizeof(entry) ? size : sizeof(entry), walk->ctx);
+}
+
+static struct dl_phdr_info *snapshot(struct gorgon_ns *ns, const struct walk *walk, size_t *count)
+{
+	struct dl_phdr_info *list;
+	size_t n = 0;
+
+	gorgon_lock();
+	list = calloc(ns->debug.object_count + 1u, sizeof(*list));
+	for (struct gorgon_object *o = ns->first; list && o; o = o->next) {
+		list[n++] = (struct dl_phdr_info){
+			.dlpi_addr = o->bias,
+			.dlpi_name = o->path,
+			.dlpi_phdr = o->image->phdrs,
+			.dlpi_phnum = (Elf64_Half)o->image->phdr_count,
+			.dlpi_adds = walk->all_adds,
+			.dlpi_subs = walk->all_subs,
+			.dlpi_tls_modid = o->tls_module,
+			.dlpi_tls_data = tls_block(o),
+		};
+	}
+	gorgon_unlock();
+	*count = n;
+	return list;
+}
+
+int gorgon_dl_iterate_phdr(int (*fn)(struct dl_phdr_info *info, size_t size, void *ctx), void *ctx,
+			   struct gorgon_ns *ns)
+{
+	struct walk walk = {.fn = fn, .ctx = ctx};
+	struct dl_phdr_info *list;
+	size_t count;
+	int ret;
+
+	// Before the entries: who keeps an old list with new numbers would never look again.
+	gorgon_lock();
+	walk.adds = ns->load_count;
+	walk.subs = ns->unload_count;
+	gorgon_unlock();
+	ret = dl_iterate_phdr(visit_system, &walk);
+	if (ret)
+		return ret;
+	list = snapshot(ns, &walk, &count);
+	for (size_t i = 0; i < count && !ret; i++)
+		ret = fn(&list[i], sizeof(list[i]), ctx);
+	free(list);
+	return ret;
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+// The life of a namespace, and the public functions about namespaces and their objects.
+
+#define _GNU_SOURCE
+#include "namespace.h"
+#include "atfork.h"
+#include "base/clock.h"
+#include "dl.h"
+#include "process/environment.h"
+#include "base/error.h"
+#include "process/frames.h"
+#include "process/interpose.h"
+#include "process/keys.h"
+#include "process/large.h"
+#include "load/load.h"
+#include "process/locales.h"
+#include "base/lock.h"
+#include "process/memory.h"
+#include "ns/ns.h"
+#include "debug/packing.h"
+#include "image/place.h"
+#include "process/signals.h"
+#include "base/sized.h"
+#include "ns/thread.h"
+#include "process/thread_dtors.h"
+#include "process/thread_exit.h"
+#include "base/thunk.h"
+#include "load/unload.h"
+#include "process/part.h"
+
+#include <stdlib.h>
+
+// How long gorgon_ns_destroy() waits for threads that are about to end.
+#define THREAD_WAIT_MS 500
+
+// A program that links the archive gets what is done around fork() by this.
+__attribute__((used)) static void (*const around_fork)(bool child) = gorgon_after_fork;
+
+// Before any thread's record is made.
+__attribute__((constructor(200))) static void init(void)
+{
+	gorgon_thread_at_exit(gorgon_thread_on_exit);
+}
+
+unsigned gorgon_version(void)
+{
+	return GORGON_VERSION_MAJOR << 16 | GORGON_VERSION_MINOR << 8 | GORGON_VERSION_PATCH;
+}
+
+static void ns_free(struct gorgon_ns *ns)
+{
+	gorgon_signals_destroy(ns->signals);
+	gorgon_locale_destroy(ns->locale);
+	gorgon_environment_destroy(ns->environment);
+	gorgon_environment_destroy(ns->time_zone);
+	gorgon_parts_end(ns->parts);
+	gorgon_thunks_destroy(ns->thunks);
+	gorgon_policy_deinit(&ns->policy);
+	gorgon_large_release(&ns->heap);
+	gorgon_heap_release(&ns->heap);
+	free(ns->system);
+	gorgon_unique_deinit(&ns->uniques);
+	free(ns);
+}
+
+static const struct gorgon_interposed *interposed; // of all namespaces
+
+static void make_interposed(void)
+{
+	interposed = gorgon_interposed_create(gorgon_parts);
+}
+
+struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
+					   const struct gorgon_thunk *thunks, size_t thunk_count,
+					   struct gorgon_ns **ret)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct gorgon_ns_opts given;
+	struct gorgon_error *err;
+	struct gorgon_ns *ns;
+
+	pthread_once(&once, make_interposed);
+	if (!interposed)
+		return &gorgon_error_nomem;
+
+	if ((err = gorgon_sized_read("gorgon_ns_opts", opts, &given, sizeof(given))) ||
+	    (err = gorgon_policy_check(given.share, given.keep_private)))
+		return err;
+	ns = calloc(1, sizeof(*ns));
+	if (!ns)
+		return &gorgon_error_nomem;
+	ns->opts = given;
+	gorgon_heap_init(&ns->heap);
+	ns->signals = gorgon_signals_create(!ns->opts.no_signals);
+	ns->locale = gorgon_locale_create();
+	if (ns->opts.environment)
+		ns->environment = gorgon_environment_create(ns->opts.environment);
+	ns->parts = gorgon_parts_begin(ns);
+	if (!ns->signals || !ns->locale || !ns->parts || (ns->opts.environment && !ns->environment) ||
+	    !gorgon_policy_init(&ns->policy, ns->opts.share, ns->opts.keep_private)) {
+		ns_free(ns);
+		return &gorgon_error_nomem;
+	}
+	if ((err = gorgon_interpose_init(ns, interposed, thunks, thunk_count))) {
+		ns_free(ns);
+		return err;
+	}
+	ns->debug.interp = GORGON_DEBUG_NO_INTERP;
+	gorgon_lock();
+	gorgon_ns_list(ns);
+	gorgon_unlock();
+	*ret = ns;
+	return NULL;
+}
+
+struct gorgon_error *gorgon_ns_create(const struct gorgon_ns_opts *opts, struct gorgon_ns **ret)
+{
+	return gorgon_ns_create_with(opts, NULL, 0, ret);
+}
+
+struct gorgon_error *gorgon_ns_wait_for_threads(struct gorgon_ns *ns)
+{
+	uint64_t until = gorgon_now() + THREAD_WAIT_MS * 1000000ull;
+
+	while (ns->thread_count && gorgon_now() < until)
+		gorgon_lock_wait(10);
+	if (!ns->thread_count)
+		return NULL;
+	return gorgon_error_create(GORGON_ERROR_BUSY,
+				   "namespace %lu: %u threads that its libraries started still run",
+				   ns->debug.id, ns->thread_count);
+}
+
+// In exit()'s order: this thread's thread_local variables, what was registered for the end,
+// destructors. Those may join threads (an OpenBLAS ends its pool), so they come before the
+// threads are counted. A second call after BUSY finds nothing left to finalise.
+struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
+{
+	struct gorgon_error *err;
+
+	if (!ns)
+		return NULL;
+	gorgon_lock();
+	gorgon_debug_begin();
+	ns->debug.state = GORGON_DEBUG_NS_UNLOADING;
+	gorgon_debug_touch(&ns->debug);
+	gorgon_debug_end();
+	gorgon_thread_run_dtors(ns);
+	gorgon_exits_run(ns);
+	gorgon_unload_finalise_all(ns);
+	gorgon_exits_run(ns); // of objects without a destructor that calls __cxa_finalize()
+	gorgon_exits_forget(ns);
+	if ((err = gorgon_ns_wait_for_threads(ns))) {
+		gorgon_unlock();
+		return err;
+	}
+	gorgon_parts_stop(ns->parts);
+	gorgon_keys_drop(ns);
+	gorgon_frames_drop(ns);
+	// Handlers go before the code that they are in.
+	gorgon_signals_destroy(ns->signals);
+	ns->signals = NULL;
+	gorgon_packing_close(ns);
+	gorgon_unload_destroy_doomed(ns);
+	gorgon_packing_forget(ns);
+	gorgon_memory_release(ns);
+	gorgon_place_drop_ns(ns);
+	gorgon_ns_unlist(ns);
+	gorgon_unlock();
+	ns_free(ns);
+	return NULL;
+}
+
+struct gorgon_error *gorgon_object_open_with(struct gorgon_ns *ns, const char *path,
+					     const struct gorgon_open_opts *opts,
+					     struct gorgon_object **ret)
+{
+	struct jitreg_prepared *prepared;
+	struct gorgon_open_opts given;
+	struct gorgon_error *err = gorgon_sized_read("gorgon_open_opts", opts, &given, sizeof(given));
+
+	if (err)
+		return err;
+	if (ns->linked)
+		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					   "%s: namespace %lu is the system's linker's: objects can be "
+					   "loaded only beside interpreters that the loader isolates",
+					   path, ns->debug.id);
+	for (struct gorgon_object *const *p = given.search; p && *p; p++)
+		if ((*p)->ns != ns)
+			return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+						   "gorgon_open_opts: search has %s of namespace %lu, "
+						   "expected objects of namespace %lu",
+						   (*p)->path, (*p)->ns->debug.id, ns->debug.id);
+	prepared = gorgon_packing_lock(ns, path);
+	err = gorgon_ns_load(ns, path, NULL, &given, ret);
+	gorgon_packing_unlock(prepared);
+	return err;
+}
+
+struct gorgon_error *gorgon_object_open(struct gorgon_ns *ns, const char *path, unsigned flags,
+					struct gorgon_object **ret)
+{
+	struct gorgon_open_opts opts = {.size = sizeof(opts), .flags = flags};
+
+	return gorgon_object_open_with(ns, path, &opts, ret);
+}
+
+void gorgon_object_close(struct gorgon_object *object)
+{
+	gorgon_lock();
+	gorgon_ns_close(object->ns, object);
+	gorgon_unlock();
+}
+
+void *gorgon_object_find_symbol(struct gorgon_object *object, const char *name, const char *version)
+{
+	return gorgon_dl_find(object, name, version);
+}
+
+void gorgon_object_get_info(const struct gorgon_object *object, struct gorgon_object_info *ret)
+{
+	*ret = (struct gorgon_object_info){
+		.path = object->path,
+		.soname = object->image->soname,
+		.bias = object->bias,
+		.start = object->start,
+		.end = object->end,
+		.debug_path = (const char *)(uintptr_t)object->debug.debug_path,
+	};
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// The list of parts, and their states in a namespace.
+
+#include "process/children.h"
+#include "process/exchange.h"
+#include "process/files.h"
+#include "process/part.h"
+#include "process/patch.h"
+#include "process/record_locks.h"
+#include "process/streams.h"
+#include "process/timers.h"
+#include "ns/ns.h"
+
+#include <stdlib.h>
+
+// In the order in which their locks are taken around fork(). At a program's end the last one
+// stops first, and its descriptors are closed last.
+const struct gorgon_part *const gorgon_parts[] = {
+	&gorgon_loader_parts[0],
+	&gorgon_loader_parts[1],
+	&gorgon_loader_parts[2],
+	&gorgon_loader_parts[3],
+	&gorgon_loader_parts[4],
+	&gorgon_loader_parts[5],
+	&gorgon_loader_parts[6],
+	&gorgon_loader_parts[7],
+	&gorgon_files_part,
+	&gorgon_streams_part,
+	&gorgon_proc_paths_part,
+	&gorgon_aio_part,
+	&gorgon_exchange_part,
+	&gorgon_record_locks,
+	&gorgon_databases_part,
+	&gorgon_lookups_part,
+	&gorgon_utmp_part,
+	&gorgon_answers_part,
+	&gorgon_hash_table_part,
+	&gorgon_time_zone,
+	&gorgon_syslog,
+	&gorgon_text_domains,
+	&gorgon_random_numbers,
+	&gorgon_multibyte,
+	&gorgon_small_state,
+	&gorgon_options,
+	&gorgon_children_part,
+	&gorgon_timers_part,
+	&gorgon_patch_part,
+	NULL,
+};
+
+#define COUNT (sizeof(gorgon_parts) / sizeof(*gorgon_parts) - 1)
+
+// Of the first @count parts, the last one first.
+static void end(struct gorgon_part_state *states, size_t count)
+{
+	while (count--) {
+		if (states[count].part->end)
+			states[count].part->end(states[count].state);
+		if (states[count].part->state_size)
+			free(states[count].state);
+	}
+	free(states);
+}
+
+struct gorgon_part_state *gorgon_parts_begin(struct gorgon_ns *ns)
+{
+	struct gorgon_part_state *states = calloc(COUNT, sizeof(*states));
+
+	ns->parts = states; // where a part finds those before it
+	for (size_t i = 0; states && i < COUNT; i++) {
+		const struct gorgon_part *part = gorgon_parts[i];
+
+		states[i].part = part;
+		states[i].state = part->state_size ? calloc(1, part->state_size) : ns;
+		if (states[i].state && (!part->begin || part->begin(states[i].state, ns)))
+			continue;
+		if (part->state_size)
+			free(states[i].state);
+		end(states, i);
+		ns->parts = NULL;
+		return NULL;
+	}
+	return states;
+}
+
+void gorgon_parts_stop(const struct gorgon_part_state *states)
+{
+	for (size_t i = COUNT; i-- > 0;)
+		if (states[i].part->stop)
+			states[i].part->stop(states[i].state);
+}
+
+void gorgon_parts_end(struct gorgon_part_state *states)
+{
+	if (states)
+		end(states, COUNT);
+}
+
+void gorgon_parts_before_fork(void)
+{
+	for (size_t i = 0; i < COUNT; i++)
+		if (gorgon_parts[i]->before_fork)
+			gorgon_parts[i]->before_fork();
+}
+
+void gorgon_parts_after_fork(bool child)
+{
+	for (size_t i = COUNT; i-- > 0;)
+		if (gorgon_parts[i]->after_fork)
+			gorgon_parts[i]->after_fork(child);
+}
+
+void gorgon_parts_in_child(const struct gorgon_part_state *states)
+{
+	for (size_t i = 0; i < COUNT; i++)
+		if (states[i].part->in_child)
+			states[i].part->in_child(states[i].state);
+}

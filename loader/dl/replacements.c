@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// The loader's own names: what private code gets from us instead of from the system, each name with
+// its reason. What belongs to the process is in the tables of ../process; interpose.c binds them all.
+// The state of a function here is the namespace.
+
+#define _GNU_SOURCE
+#include "process/altstack.h"
+#include "dl.h"
+#include "process/environment.h"
+#include "process/exits.h"
+#include "process/fork.h"
+#include "process/frames.h"
+#include "process/heap.h"
+#include "process/keys.h"
+#include "process/large.h"
+#include "process/locales.h"
+#include "process/malloc_family.h"
+#include "process/memory.h"
+#include "process/process.h"
+#include "process/pthread_create.h"
+#include "process/registrar.h"
+#include "process/signals.h"
+#include "ns/thread.h"
+#include "process/thread_dtors.h"
+#include "ns/tls.h"
+#include "ns/unwind.h"
+#include "process/lmdb.h"
+#include "process/part.h"
+
+static const struct gorgon_bound always[] = {
+	{"dlopen", gorgon_dl_open, 2, 0, GORGON_OWN,
+	 "CPython and its extensions load into their own namespace"},
+	{"dlmopen", gorgon_dlm_open, 3, 0, GORGON_OWN,
+	 "the system's linker would load for the process, and its handles are not ours"},
+	{"dlsym", gorgon_dl_sym, 2, 0, GORGON_OWN,
+	 "the system does not know private objects' symbols"},
+	{"dlvsym", gorgon_dl_vsym, 3, 0, GORGON_OWN, "as dlsym"},
+	{"dlclose", gorgon_dl_close, 1, 0, GORGON_OWN, "handles of private objects are ours"},
+	{"dlerror", gorgon_dl_error, 0, 0, GORGON_OWN,
+	 "tells of our failures, not of the system's"},
+	{"dladdr", gorgon_dl_addr, 2, 0, GORGON_OWN, "the system does not know private addresses"},
+	{"dladdr1", gorgon_dl_addr1, 4, 0, GORGON_OWN, "as dladdr"},
+	{"dlinfo", gorgon_dl_info, 3, 0, GORGON_OWN, "handles of private objects are ours"},
+	{"dl_iterate_phdr", gorgon_dl_iterate_phdr, 2, 0, GORGON_OWN,
+	 "private objects come after the system's; unwinders and profilers ask"},
+	{"_dl_find_object", gorgon_unwind_find_object, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
+	 "unwinders that were linked into a module ask it for private frames"},
+	{"__register_frame", gorgon_frames_register, 1, 0, GORGON_OWN,
+	 "a compiler that does not take it back leaves the unwinder with unmapped memory"},
+	{"__deregister_frame", gorgon_frames_deregister, 1, 0, GORGON_OWN, "as __register_frame"},
+	{"__tls_get_addr", gorgon_tls_get_addr, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
+	 "blocks of private TLS modules"},
+	{"__cxa_thread_atexit_impl", gorgon_thread_atexit, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
+	 "the C library would call a thread_local's destructor after the unload"},
+	{"__cxa_thread_atexit", gorgon_thread_atexit, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
+	 "libstdc++'s name of it, which would call the C library's directly"},
+	{"__cxa_atexit", gorgon_exits_register, 3, 0, GORGON_OWN,
+	 "at the end of a namespace the last one first, across its objects, as exit() does"},
+	{"on_exit", gorgon_exits_register_with_status, 2, 0, GORGON_OWN, "as __cxa_atexit"},
+	{"pthread_create", gorgon_thread_create, 4, 0, GORGON_OWN,
+	 "a namespace is not unmapped under threads that its code has started"},
+	{"__register_atfork", gorgon_register_atfork, 4, 0, GORGON_OWN,
+	 "as fork; pthread_atfork calls it"},
+	{"pthread_atfork", gorgon_pthread_atfork, 3, 0, GORGON_OWN, "its older name"},
+	{"pthread_key_create", gorgon_key_create, 2, 0, GORGON_OWN,
+	 "there are 1024 in a process; one that outlives the unload calls into unmapped memory"},
+	{"pthread_key_delete", gorgon_key_delete, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
+	 "as pthread_key_create"},
+	{"pthread_getspecific", gorgon_key_get, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
+	 "as pthread_key_create"},
+	{"pthread_setspecific", gorgon_key_set, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
+	 "as pthread_key_create"},
+	{"__pthread_key_create", gorgon_key_create, 2, 0, GORGON_OWN,
+	 "older name of pthread_key_create"},
+	{"__pthread_getspecific", gorgon_key_get, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
+	 "older name of pthread_getspecific"},
+	{"__pthread_setspecific", gorgon_key_set, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
+	 "older name of pthread_setspecific"},
+	{"tss_create", gorgon_tss_create, 2, 0, GORGON_OWN, "as pthread_key_create"},
+	{"tss_delete", gorgon_tss_delete, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
+	 "as pthread_key_create"},
+	{"tss_get", gorgon_key_get, GORGON_BOUND_PLAIN, 0, GORGON_OWN, "as pthread_key_create"},
+	{"tss_set", gorgon_tss_set, GORGON_BOUND_PLAIN, 0, GORGON_OWN, "as pthread_key_create"},
+	{"sigaction", gorgon_signal_action, 3, 0, GORGON_OWN,
+	 "each copy has its own handlers; the process has one"},
+	{"signal", gorgon_signal_set, 2, 0, GORGON_OWN, "as sigaction"},
+	{"sigaltstack", gorgon_altstack_set, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
+	 "a thread's stack outlives the copy that has asked for it"},
+	{"setlocale", gorgon_setlocale, 2, 0, GORGON_OWN,
+	 "copies that start at once would decode in each other's locale"},
+	{"getenv", gorgon_process_getenv, 1, 0, GORGON_ORDERED,
+	 "CPython's start-up sets variables while others read; sizes of thread pools"},
+	{"secure_getenv", gorgon_secure_getenv, 1, 0, GORGON_ORDERED, "as setenv"},
+	{"setenv", gorgon_setenv, 3, 0, GORGON_ORDERED,
+	 "does not move the environment under a getenv; works on the copy's own"},
+	{"unsetenv", gorgon_unsetenv, 1, 0, GORGON_ORDERED, "as setenv"},
+	{"putenv", gorgon_putenv, 1, 0, GORGON_ORDERED, "as setenv"},
+	{"clearenv", gorgon_clearenv, 0, 0, GORGON_ORDERED, "as setenv"},
+	{"kill", gorgon_process_kill, 2, 0, GORGON_OWN,
+	 "CPython ends after an unhandled Ctrl-C by sending itself SIGINT: not the host; faults are the thread's"},
+	{"mmap", gorgon_memory_map, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
+	 "memory goes with the namespace that has mapped it"},
+	{"mmap64", gorgon_memory_map, GORGON_BOUND_PLAIN, 0, GORGON_OWN, "as mmap"},
+	{"munmap", gorgon_memory_unmap, 2, 0, GORGON_OWN, "as mmap"},
+	{"mremap", gorgon_memory_remap, GORGON_BOUND_PLAIN, 0, GORGON_OWN, "as mmap"},
+	{"exit", gorgon_process_exit, 1, 0, GORGON_OWN, "ends the interpreter, never the host"},
+};
+
+static const struct gorgon_bound with_environment[] = {
+	{"environ", NULL, GORGON_BOUND_DATA, 0, GORGON_OWN,
+	 "the host has given the copy an environment"},
+	{"__environ", NULL, GORGON_BOUND_DATA, 0, GORGON_OWN, "as environ"},
+	{"_environ", NULL, GORGON_BOUND_DATA, 0, GORGON_OWN, "as environ"},
+	{"execv", gorgon_execv, 2, 0, GORGON_OWN, "programs get the copy's environment"},
+	{"execvp", gorgon_execvp, 2, 0, GORGON_OWN, "as execv"},
+};
+
+// Only then: it is in the way of every byte.
+static const struct gorgon_bound with_output[] = {
+	{"write", gorgon_process_write, 3, 0, GORGON_OWN,
+	 "output of the interpreter goes where the host says"},
+};
+
+static const struct gorgon_bound heap_of_python[] = {
+	{"malloc", gorgon_heap_malloc, 1, 0, GORGON_OWN,
+	 "what CPython leaves behind goes with its namespace"},
+	{"calloc", gorgon_heap_calloc, 2, 0, GORGON_OWN, "as malloc"},
+	{"realloc", gorgon_malloc_python_realloc, 2, 0, GORGON_OWN, "as malloc"},
+};
+
+static const struct gorgon_bound heap[] = {
+	{"malloc", gorgon_large_malloc, 1, 0, GORGON_OWN, "large blocks of extensions are counted"},
+	{"calloc", gorgon_large_calloc, 2, 0, GORGON_OWN, "as malloc"},
+	{"realloc", gorgon_malloc_realloc, 2, 0, GORGON_OWN, "as malloc; knows the blocks of both"},
+	{"aligned_alloc", gorgon_large_aligned_alloc, 2, 0, GORGON_OWN, "as malloc"},
+	{"posix_memalign", gorgon_large_posix_memalign, 3, 0, GORGON_OWN, "as malloc"},
+	{"free", gorgon_malloc_free, GORGON_BOUND_PLAIN, 0, GORGON_OWN, "knows the blocks of both"},
+};
+
+static const struct gorgon_bound registrar[] = {
+	{"pthread_mutex_unlock", gorgon_registrar_mutex_unlock, 1, 0, GORGON_ORDERED,
+	 "what a compiler has registered with debuggers is handed on before it can run"},
+};
+
+static const struct gorgon_bound defined[] = {
+	{"__jit_debug_register_code", gorgon_registrar_register_code, 0, 0, GORGON_OWN,
+	 "as pthread_mutex_unlock"},
+};
+
+static const struct gorgon_bound lmdb[] = {
+	{"getpid", gorgon_lmdb_getpid, 0, 0, GORGON_OWN,
+	 "LMDB would take the readers of other copies for its own"},
+};
+
+#define PART(names, condition)                                                                     \
+	{.bound = names, .bound_count = sizeof(names) / sizeof(*names), .when = condition, .loader_only = true}
+
+// A name that is in two of them is what the first says that applies.
+const struct gorgon_part gorgon_loader_parts[GORGON_LOADER_PARTS] = {
+	PART(always, GORGON_WHEN_ALWAYS),
+	PART(with_environment, GORGON_WHEN_WITH_ENVIRONMENT),
+	PART(with_output, GORGON_WHEN_WITH_OUTPUT),
+	PART(heap_of_python, GORGON_WHEN_HEAP_OF_PYTHON),
+	PART(heap, GORGON_WHEN_HEAP),
+	PART(registrar, GORGON_WHEN_REGISTRAR),
+	PART(defined, GORGON_WHEN_DEFINED),
+	PART(lmdb, GORGON_WHEN_LMDB),
+};

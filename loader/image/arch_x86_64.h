@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* x86-64: psABI, "Relocation" (table of types) and "Thread-Local Storage". */
+#ifndef GORGON_IMAGE_ARCH_X86_64_H
+#define GORGON_IMAGE_ARCH_X86_64_H
+
+#include <elf.h>
+#include <stdint.h>
+#include <string.h>
+
+#define GORGON_ARCH_MACHINE EM_X86_64
+#define GORGON_ARCH_NAME    "X86_64"
+#define GORGON_ARCH_R_NONE  R_X86_64_NONE
+#define GORGON_ARCH_R_TPOFF R_X86_64_TPOFF64
+
+/* What the value of a relocation is made of; reloc.c computes it. */
+enum gorgon_reloc_kind {
+	GORGON_RELOC_NONE,
+	GORGON_RELOC_RELATIVE,   /* B + A */
+	GORGON_RELOC_SYMBOL,     /* S + A */
+	GORGON_RELOC_PC,         /* S + A - P */
+	GORGON_RELOC_SIZE,       /* Z + A */
+	GORGON_RELOC_IRELATIVE,  /* (B + A)() */
+	GORGON_RELOC_TLS_MODULE, /* module of S */
+	GORGON_RELOC_TLS_OFFSET, /* S within its module + A */
+	GORGON_RELOC_TLS_STATIC, /* S + A relative to the thread pointer */
+	GORGON_RELOC_TLS_DESC,	 /* a function and its argument, for S + A */
+};
+
+static inline enum gorgon_reloc_kind gorgon_arch_reloc_kind(uint32_t type)
+{
+	switch (type) {
+	case R_X86_64_RELATIVE:
+		return GORGON_RELOC_RELATIVE;
+	case R_X86_64_64:
+	case R_X86_64_GLOB_DAT:
+	case R_X86_64_JUMP_SLOT:
+	case R_X86_64_32:
+		return GORGON_RELOC_SYMBOL;
+	case R_X86_64_PC32:
+	case R_X86_64_PC64:
+		return GORGON_RELOC_PC;
+	case R_X86_64_SIZE32:
+	case R_X86_64_SIZE64:
+		return GORGON_RELOC_SIZE;
+	case R_X86_64_IRELATIVE:
+		return GORGON_RELOC_IRELATIVE;
+	case R_X86_64_DTPMOD64:
+		return GORGON_RELOC_TLS_MODULE;
+	case R_X86_64_DTPOFF64:
+		return GORGON_RELOC_TLS_OFFSET;
+	case R_X86_64_TPOFF64:
+		return GORGON_RELOC_TLS_STATIC;
+	case R_X86_64_TLSDESC:
+		return GORGON_RELOC_TLS_DESC;
+	default:
+		return GORGON_RELOC_NONE;
+	}
+}
+
+/* GLOB_DAT and JUMP_SLOT ignore their addend (psABI: the value is S). */
+static inline int gorgon_arch_reloc_has_addend(uint32_t type)
+{
+	return type != R_X86_64_GLOB_DAT && type != R_X86_64_JUMP_SLOT;
+}
+
+/* Bytes that a relocation writes; 0 for those that are not applied. */
+static inline unsigned gorgon_arch_reloc_width(uint32_t type)
+{
+	switch (type) {
+	case R_X86_64_32:
+	case R_X86_64_PC32:
+	case R_X86_64_SIZE32:
+		return 4;
+	case R_X86_64_TLSDESC:
+		return 16;
+	default:
+		return gorgon_arch_reloc_kind(type) == GORGON_RELOC_NONE ? 0 : 8;
+	}
+}
+
+/* Whether @value can be written in a field of that type. */
+static inline int gorgon_arch_reloc_fits(uint32_t type, uint64_t value)
+{
+	switch (type) {
+	case R_X86_64_32:
+	case R_X86_64_SIZE32:
+		return value <= UINT32_MAX;
+	case R_X86_64_PC32:
+		return (int64_t)value == (int32_t)value;
+	default:
+		return 1;
+	}
+}
+
+/* More about a type that is refused, to follow the error's text. */
+static inline const char *gorgon_arch_reloc_hint(uint32_t type)
+{
+	switch (type) {
+	case R_X86_64_COPY:
+		return " (R_X86_64_COPY belongs into executables)";
+	default:
+		return "";
+	}
+}
+
+/*
+ * A thunk: put a context into the integer argument register after the callee's
+ * @args own ones and jump. Encoded as
+ *	movabs $context, %rsi|%rdx|...
+ *	movabs $target, %r11
+ *	jmp    *%r11
+ * With all six taken it is r10, the static chain pointer, where the callee must look for it.
+ * r11 is scratch at every call (psABI, "Registers"), and so is an argument
+ * register that the call does not use; al, which counts vector registers of a
+ * variadic call, is left alone.
+ */
+#define GORGON_ARCH_THUNK_SIZE     32
+#define GORGON_ARCH_THUNK_ARGS_MAX 6
+
+static inline void gorgon_arch_thunk_write(uint8_t *at, unsigned args, const void *context,
+					   const void *target)
+{
+	/* REX prefix and opcode of movabs for rdi, rsi, rdx, rcx, r8, r9, r10. */
+	static const uint8_t move[7][2] = {{0x48, 0xbf}, {0x48, 0xbe}, {0x48, 0xba},
+					   {0x48, 0xb9}, {0x49, 0xb8}, {0x49, 0xb9}, {0x49, 0xba}};
+
+	memset(at, 0xcc, GORGON_ARCH_THUNK_SIZE);
+	memcpy(at, move[args], 2);
+	memcpy(at + 2, &context, 8);
+	memcpy(at + 10, "\x49\xbb", 2);
+	memcpy(at + 12, &target, 8);
+	memcpy(at + 20, "\x41\xff\xe3", 3);
+}
+
+/* The levels that a file's ISA property names and this processor has. */
+#define GORGON_ARCH_PROPERTY_ISA GNU_PROPERTY_X86_ISA_1_NEEDED
+
+static inline uint32_t gorgon_arch_isa(void)
+{
+	return GNU_PROPERTY_X86_ISA_1_BASELINE |
+	       (__builtin_cpu_supports("x86-64-v2") ? GNU_PROPERTY_X86_ISA_1_V2 : 0) |
+	       (__builtin_cpu_supports("x86-64-v3") ? GNU_PROPERTY_X86_ISA_1_V3 : 0) |
+	       (__builtin_cpu_supports("x86-64-v4") ? GNU_PROPERTY_X86_ISA_1_V4 : 0);
+}
+
+#endif

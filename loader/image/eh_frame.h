@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether an unwinder may be given an .eh_frame. See eh_frame.c. */
+#ifndef GORGON_IMAGE_EH_FRAME_H
+#define GORGON_IMAGE_EH_FRAME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Whether records fill [start, start + size) up to a terminator. */
+bool gorgon_eh_frame_is_terminated(const uint8_t *start, uint64_t size);
+
+/* Whether __register_frame() and the searches of others reach nothing outside of it, too. */
+bool gorgon_eh_frame_is_sound(const uint8_t *start, uint64_t size);
+
+#endif

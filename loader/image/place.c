@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// The same layout in all namespaces.
+//
+// A namespace owns a stretch of address space, its zone, and a file that is loaded has
+// an offset, the same in every zone. So the distances between objects are the same in
+// all namespaces, and one description of a set of libraries serves debuggers for
+// all of them (packing.c).
+//
+//	first zone     next zone
+//	|.|libpython|..|numpy|....|libpython|..|numpy|....
+//	  ^ zone + offset          ^ zone + offset
+//
+// Nothing is reserved: that would cost a mapping for each gap. The zones are where the
+// kernel does not put anything by itself, far below the stack and the libraries it maps
+// from there downwards, and far above a program's own addresses. When something is there
+// nonetheless, or no zone is left, the object goes wherever the kernel puts it; debuggers
+// then get a description for it alone.
+//
+// An image keeps its offset as long as it is in the cache of images, which is as long
+// as some namespace has it.
+
+#define _GNU_SOURCE
+#include "place.h"
+
+#include "image.h"
+#include "ns/ns.h"
+
+#include <stdlib.h>
+#include <sys/personality.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#ifdef __SANITIZE_THREAD__ // its runtime ends a process that maps something elsewhere
+#define ZONES_LOW  UINT64_C(0x1000000000)
+#define ZONES_HIGH UINT64_C(0x8000000000)
+#else
+#define ZONES_LOW  UINT64_C(0x200000000000)
+#define ZONES_HIGH UINT64_C(0x500000000000)
+#endif
+// Debuggers sort sections slowly when one has the address 0.
+#define FIRST_OFFSET UINT64_C(0x10000)
+
+static struct gorgon_ns *owners[GORGON_ZONE_COUNT];
+static uint64_t zones; // address of the first; 0 before first use
+static struct gorgon_image *placed; // by offset
+
+static uint64_t choose_zones(void)
+{
+	uint64_t room = (ZONES_HIGH - ZONES_LOW) / GORGON_ZONE_SIZE - GORGON_ZONE_COUNT, random = 0;
+
+	// Debuggers switch randomness off, so that addresses are the same in the next run.
+	// Without it zones are where anybody can guess, and work.
+	if (personality(UINT32_MAX) & ADDR_NO_RANDOMIZE ||
+	    getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
+		random = 0;
+	return ZONES_LOW + random % room * GORGON_ZONE_SIZE;
+}
+
+static uint64_t find_zone(struct gorgon_ns *ns)
+{
+	if (!zones)
+		zones = choose_zones();
+	for (size_t i = 0; !ns->zone && i < GORGON_ZONE_COUNT; i++) {
+		if (owners[i])
+			continue;
+		owners[i] = ns;
+		ns->zone = zones + i * GORGON_ZONE_SIZE;
+	}
+	return ns->zone;
+}
+
+// A page without access behind each: running over the end of one is a fault, as elsewhere.
+static uint64_t span(const struct gorgon_image *image)
+{
+	return image->vaddr_end - image->vaddr_start + (uint64_t)getpagesize();
+}
+
+// The lowest room, so that what belongs together lies together.
+static void place_image(struct gorgon_image *image)
+{
+	struct gorgon_image **link = &placed;
+	uint64_t offset = FIRST_OFFSET, aligned;
+
+	for (;; link = &(*link)->next_placed) {
+		// The load bias is a multiple of the alignment.
+		aligned = ((offset - image->vaddr_start + image->align - 1) & -image->align) +
+			  image->vaddr_start;
+		if (!*link || aligned + span(image) <= (*link)->place)
+			break;
+		offset = (*link)->place + span(*link);
+	}
+	if (aligned + span(image) > GORGON_ZONE_SIZE || image->align > GORGON_ZONE_SIZE)
+		return;
+	image->place = aligned;
+	image->next_placed = *link;
+	*link = image;
+}
+
+uint64_t gorgon_place_find(struct gorgon_ns *ns, struct gorgon_image *image)
+{
+	if (!image->place)
+		place_image(image);
+	return image->place && find_zone(ns) ? ns->zone + image->place : 0;
+}
+
+void gorgon_place_drop_image(struct gorgon_image *image)
+{
+	struct gorgon_image **link = &placed;
+
+	if (!image->place)
+		return;
+	while (*link != image)
+		link = &(*link)->next_placed;
+	*link = image->next_placed;
+	image->place = 0;
+}
+
+void gorgon_place_drop_ns(struct gorgon_ns *ns)
+{
+	if (ns->zone)
+		owners[(ns->zone - zones) / GORGON_ZONE_SIZE] = NULL;
+	ns->zone = 0;
+}

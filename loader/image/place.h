@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Where objects are put, so that all namespaces look alike. See place.c. */
+#ifndef GORGON_IMAGE_PLACE_H
+#define GORGON_IMAGE_PLACE_H
+
+#include <stdint.h>
+
+/* 2^32 bytes for the libraries of one namespace, 2^13 namespaces at once. */
+#define GORGON_ZONE_SIZE (UINT64_C(1) << 32)
+#ifdef __SANITIZE_THREAD__
+#define GORGON_ZONE_COUNT 64
+#else
+#define GORGON_ZONE_COUNT 8192
+#endif
+
+struct gorgon_image;
+struct gorgon_ns;
+
+/* The address for the first page of @image in @ns, or 0: anywhere. The lock is held. */
+uint64_t gorgon_place_find(struct gorgon_ns *ns, struct gorgon_image *image);
+
+/* What they had is free for others; nothing when they had none. The lock is held. */
+void gorgon_place_drop_image(struct gorgon_image *image);
+void gorgon_place_drop_ns(struct gorgon_ns *ns);
+
+#endif

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// Whether this processor has the instructions that a file says it needs.
+//
+// Compilers write that as a program property (a note of 8-byte words); what is built for a
+// level that the processor has not got would end the process at its first such instruction.
+// A note that is cut or of another format says nothing, as for the system's linker.
+//
+// Specification: Linux extensions to gABI, "Program Property"; x86-64 psABI, "Micro-Architecture
+// Levels".
+
+#include "property.h"
+#include "arch.h"
+#include "base/error.h"
+
+#include <string.h>
+
+struct span {
+	const uint8_t *p, *end;
+};
+
+static bool take(struct span *span, size_t size, struct span *ret)
+{
+	if ((size_t)(span->end - span->p) < size)
+		return false;
+	*ret = (struct span){span->p, span->p + size};
+	span->p += size;
+	return true;
+}
+
+static bool take_words(struct span *span, uint32_t *words, size_t count)
+{
+	struct span bytes;
+
+	if (!take(span, count * sizeof(*words), &bytes))
+		return false;
+	memcpy(words, bytes.p, count * sizeof(*words));
+	return true;
+}
+
+// The next item of @size bytes; what fills up to 8 may be missing at the end.
+static bool take_padded(struct span *span, uint32_t size, struct span *ret)
+{
+	size_t padding = -(size_t)size % 8;
+
+	if (!take(span, size, ret))
+		return false;
+	if ((size_t)(span->end - span->p) < padding)
+		padding = (size_t)(span->end - span->p);
+	span->p += padding;
+	return true;
+}
+
+static uint32_t isa_of_properties(struct span properties)
+{
+	uint32_t header[2], isa = 0; // type, size
+	struct span data;
+
+	while (take_words(&properties, header, 2) && take_padded(&properties, header[1], &data))
+		if (header[0] == GORGON_ARCH_PROPERTY_ISA && header[1] == sizeof(isa))
+			memcpy(&isa, data.p, sizeof(isa));
+	return isa;
+}
+
+static uint32_t isa_of_notes(struct span notes)
+{
+	uint32_t header[3]; // sizes of name and description, type
+	struct span name, description;
+
+	// The name of these notes is 4 bytes: with the header, what comes next is aligned.
+	while (take_words(&notes, header, 3) && header[0] == sizeof("GNU") &&
+	       take(&notes, header[0], &name) && take_padded(&notes, header[1], &description))
+		if (header[2] == NT_GNU_PROPERTY_TYPE_0 && !memcmp(name.p, "GNU", sizeof("GNU")))
+			return isa_of_properties(description);
+	return 0;
+}
+
+struct gorgon_error *gorgon_property_check(const struct gorgon_image *image)
+{
+	uint32_t needed = 0, has = gorgon_arch_isa();
+
+	for (size_t i = 0; i < image->phdr_count; i++) {
+		const Elf64_Phdr *ph = &image->phdrs[i];
+		const uint8_t *notes = gorgon_image_at(image, ph->p_vaddr, ph->p_filesz);
+
+		if (notes && ph->p_align == 8 &&
+		    (ph->p_type == PT_GNU_PROPERTY || ph->p_type == PT_NOTE))
+			needed |= isa_of_notes((struct span){notes, notes + ph->p_filesz});
+	}
+	if (!(needed & ~has))
+		return NULL;
+	return gorgon_error_create(GORGON_ERROR_MACHINE,
+				   "%s: needs instructions of levels 0x%x, this processor has 0x%x",
+				   image->path, needed, has);
+}

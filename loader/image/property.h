@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* What a file asks of the processor. See property.c. */
+#ifndef GORGON_IMAGE_PROPERTY_H
+#define GORGON_IMAGE_PROPERTY_H
+
+#include "image.h"
+
+/* GORGON_ERROR_MACHINE if this processor lacks what the file needs. The segments are read. */
+struct gorgon_error *gorgon_property_check(const struct gorgon_image *image);
+
+#endif

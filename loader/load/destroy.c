@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// The end of an object: the steps of its load are undone in reverse from whatever state was
+// reached, so that this serves rollback of a failed load and regular unload alike.
+
+#include "destroy.h"
+#include "process/fork.h"
+#include "map.h"
+#include "ns/ns.h"
+#include "process/own_file.h"
+#include "debug/publish.h"
+#include "ns/tls.h"
+
+void gorgon_object_destroy(struct gorgon_object *object)
+{
+	if (!object)
+		return;
+	if (object->state >= GORGON_OBJECT_LINKED)
+		gorgon_object_unlink(object);
+	if (object->ns)
+		gorgon_unique_forget(&object->ns->uniques, object);
+	gorgon_fork_drop(object);
+	gorgon_own_file_close(object);
+	gorgon_tls_module_destroy(object);
+	if (!object->debug.link_map)
+		gorgon_unmap(object);
+	gorgon_object_free(object);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* The end of an object. See destroy.c. */
+#ifndef GORGON_LOAD_DESTROY_H
+#define GORGON_LOAD_DESTROY_H
+
+#include "ns/object.h"
+
+/* Undo everything up to the object's state, except destructors. Accepts NULL. */
+void gorgon_object_destroy(struct gorgon_object *object);
+
+#endif

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// Constructors and destructors (gABI chapter 5, "Initialization and Termination
+// Functions"): DT_INIT, then DT_INIT_ARRAY upwards; DT_FINI_ARRAY downwards, then
+// DT_FINI. Constructors get argc, argv and envp as the C library gives them: the
+// process's, or the namespace's environment, unless the host has said otherwise for this load.
+//
+// They run without the loader's lock, because they may load, look up and start
+// threads that do. An object is INITIALISING meanwhile: another thread that wants it
+// waits, the thread itself passes (a constructor that opens its own library). fork()
+// waits for those of other threads.
+
+#define _GNU_SOURCE
+#include "process/environment.h"
+#include "init.h"
+#include "base/lock.h"
+#include "ns/ns.h"
+#include "ns/object.h"
+#include "ns/thread.h"
+#include "process/thread_dtors.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+typedef void (*init_fn)(int argc, char **argv, char **envp);
+typedef void (*fini_fn)(void);
+
+static int host_argc;
+static char **host_argv;
+
+// The C library passes the program's arguments to constructors.
+__attribute__((constructor(201))) static void save_args(int argc, char **argv)
+{
+	host_argc = argc;
+	host_argv = argv;
+}
+
+struct arguments {
+	int argc;
+	char **argv, **envp;
+};
+
+// The lock is held, and the load that brought the object goes on.
+static struct arguments arguments_of(const struct gorgon_object *object)
+{
+	const struct gorgon_open_opts *opts = object->opts;
+	struct arguments ret = {host_argc, host_argv, environ};
+
+	if (object->ns->environment)
+		ret.envp = *gorgon_environment_list(object->ns->environment);
+	if (opts && opts->argv) {
+		ret.argv = (char **)opts->argv;
+		for (ret.argc = 0; ret.argv[ret.argc];)
+			ret.argc++;
+	}
+	if (opts && opts->envp)
+		ret.envp = (char **)opts->envp;
+	return ret;
+}
+
+static void call_init(const struct gorgon_object *object, const struct arguments *arguments)
+{
+	const struct gorgon_image *image = object->image;
+	int argc = arguments->argc;
+	char **argv = arguments->argv, **envp = arguments->envp;
+	const uint64_t *array = (const uint64_t *)(uintptr_t)(object->bias + image->init_array);
+
+	if (image->init)
+		((init_fn)(uintptr_t)(object->bias + image->init))(argc, argv, envp);
+	for (uint64_t i = 0; i < image->init_array_count; i++)
+		if (array[i] && array[i] != UINT64_MAX)
+			((init_fn)(uintptr_t)array[i])(argc, argv, envp);
+}
+
+// A thread that waits for another one's constructors.
+struct waiter {
+	struct waiter *next;
+	pthread_t thread;
+	const struct gorgon_object *object;
+};
+
+static struct waiter *waiters; // under the lock
+
+void gorgon_init_after_fork(void)
+{
+	waiters = NULL;
+}
+// Whether waiting for @object would be waiting for ourselves: its thread waits for an
+// object whose thread waits ... for one that this thread is initialising. The system's
+// linker lets only one thread into constructors; we let such a cycle pass, as it lets
+// pass a constructor that opens its own library.
+static bool leads_back(const struct gorgon_object *object)
+{
+	pthread_t self = pthread_self();
+
+	for (unsigned steps = 0; steps < 1000; steps++) {
+		const struct waiter *waiter = waiters;
+
+		if (pthread_equal(object->init_thread, self))
+			return true;
+		while (waiter && !pthread_equal(waiter->thread, object->init_thread))
+			waiter = waiter->next;
+		if (!waiter)
+			return false;
+		object = waiter->object;
+	}
+	return true;
+}
+
+static bool must_init(struct gorgon_object *object)
+{
+	struct waiter waiter = {.thread = pthread_self(), .object = object};
+	struct waiter **p = &waiters;
+
+	if (object->state != GORGON_OBJECT_INITIALISING || leads_back(object))
+		return object->state == GORGON_OBJECT_LINKED;
+	waiter.next = waiters;
+	waiters = &waiter;
+	while (object->state == GORGON_OBJECT_INITIALISING && !leads_back(object))
+		gorgon_lock_wait(-1);
+	while (*p != &waiter)
+		p = &(*p)->next;
+	*p = waiter.next;
+	return object->state == GORGON_OBJECT_LINKED;
+}
+
+void gorgon_init_run(struct gorgon_object **objects, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct gorgon_object *object = objects[i];
+		struct arguments arguments;
+
+		if (!must_init(object))
+			continue;
+		arguments = arguments_of(object);
+		object->opts = NULL;
+		object->state = GORGON_OBJECT_INITIALISING;
+		object->init_thread = pthread_self();
+		object->init_order = ++object->ns->init_counter;
+		gorgon_callout_begin();
+		call_init(object, &arguments);
+		gorgon_callout_end();
+		object->state = GORGON_OBJECT_READY;
+		gorgon_lock_broadcast();
+	}
+}
+
+void gorgon_fini_run(struct gorgon_object *object)
+{
+	const struct gorgon_image *image = object->image;
+	const uint64_t *array = (const uint64_t *)(uintptr_t)(object->bias + image->fini_array);
+
+	if (object->state != GORGON_OBJECT_READY)
+		return;
+	object->state = GORGON_OBJECT_FINALISED;
+	// As at the end of a program: this thread's thread_local variables first.
+	gorgon_thread_drop_dtors(object);
+	gorgon_callout_begin();
+	for (uint64_t i = image->fini_array_count; i-- > 0;)
+		if (array[i] && array[i] != UINT64_MAX)
+			((fini_fn)(uintptr_t)array[i])();
+	if (image->fini)
+		((fini_fn)(uintptr_t)(object->bias + image->fini))();
+	gorgon_callout_end();
+}

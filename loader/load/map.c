@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+// From an image to memory.
+//
+//	reservation (PROT_NONE)
+//	|-- R ---|-- RX -----|-- R ---|..hole..|-- R relro --|-- RW data, zeros --|
+//	^ start = bias + vaddr_start                                          end ^
+//
+// What nobody writes (text, constants) is a private mapping of the file: the page
+// cache's, shared by all copies. What is written is anonymous memory with a copy of the
+// file's bytes: relocation touches most of it anyway, data and zeros are then one mapping
+// (a process has a limited number of them, mappings.c), a file that is cut short is an
+// error and not a SIGBUS, and cores contain it. No page is ever writable and executable.
+// Holes stay reserved without access, so that no other mapping can lie inside an
+// object's range.
+
+#define _GNU_SOURCE
+#include "base/error.h"
+#include "map.h"
+#include "base/mappings.h"
+#include "ns/ns.h"
+#include "ns/object.h"
+#include "image/place.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+// Leak checkers look for pointers in the writable data of libraries that the system
+// loaded. When one is in the process it is told of ours.
+extern void __lsan_register_root_region(const void *start, size_t size) __attribute__((weak));
+extern void __lsan_unregister_root_region(const void *start, size_t size) __attribute__((weak));
+
+static uint64_t page_down(uint64_t addr)
+{
+	return addr & -(uint64_t)getpagesize();
+}
+
+static uint64_t page_up(uint64_t addr)
+{
+	return page_down(addr + (uint64_t)getpagesize() - 1);
+}
+
+static void *pointer(uint64_t addr)
+{
+	return (void *)(uintptr_t)addr;
+}
+
+// Out of mappings is the first limit that many copies meet: name its remedy.
+static struct gorgon_error *map_error(const struct gorgon_object *object, int errnum)
+{
+	unsigned long limit;
+
+	if (errnum == ENOMEM && gorgon_mappings_are_used_up(&limit))
+		return gorgon_error_create_os(
+			errnum, "%s: cannot map: all of the %lu mappings that a process may have are in "
+				"use; raise sysctl vm.max_map_count",
+			object->path, limit);
+	return gorgon_error_create_os(errnum, "%s: cannot map", object->path);
+}
+
+static void reserved(struct gorgon_object *object, uint64_t start, uint64_t size)
+{
+	object->start = start;
+	object->end = start + size;
+	object->bias = start - object->image->vaddr_start;
+}
+
+// Reserve the span where other namespaces have this file, too. False: that is not free.
+static bool reserve_place(struct gorgon_object *object)
+{
+	uint64_t size = object->image->vaddr_end - object->image->vaddr_start;
+	uint64_t start = gorgon_place_find(object->ns, object->image);
+	void *p;
+
+	if (!start)
+		return false;
+	p = mmap(pointer(start), size, PROT_NONE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (p == MAP_FAILED)
+		return false;
+	if (p != pointer(start)) { // who does not know the flag takes the address for a wish
+		munmap(p, size);
+		return false;
+	}
+	reserved(object, start, size);
+	return true;
+}
+
+// Reserve the span anywhere; with an alignment above the page size reserve more and trim.
+static struct gorgon_error *reserve_anywhere(struct gorgon_object *object)
+{
+	const struct gorgon_image *image = object->image;
+	uint64_t size = image->vaddr_end - image->vaddr_start;
+	uint64_t slack = image->align > (uint64_t)getpagesize() ? image->align : 0;
+	uint64_t base, start;
+	void *p = mmap(NULL, size + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return map_error(object, errno); // nothing to undo: start is 0
+	base = (uintptr_t)p;
+	// The bias must be a multiple of the alignment.
+	start = base;
+	if (slack) {
+		uint64_t bias = (base - image->vaddr_start + slack - 1) & -slack;
+
+		start = bias + image->vaddr_start;
+		if (start > base)
+			munmap(p, start - base);
+		if (base + slack > start)
+			munmap(pointer(start + size), base + slack - start);
+	}
+	reserved(object, start, size);
+	return NULL;
+}
+
+static struct gorgon_error *read_segment(const struct gorgon_object *object,
+					 const struct gorgon_segment *seg, int fd)
+{
+	uint64_t done = 0;
+
+	while (done < seg->file_size) {
+		ssize_t n = pread(fd, pointer(object->bias + seg->vaddr + done),
+				  seg->file_size - done, (off_t)(seg->off + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return gorgon_error_create_os(errno, "%s: cannot read", object->path);
+		if (!n)
+			return gorgon_error_create(
+				GORGON_ERROR_FORMAT,
+				"%s: ends at 0x%lx within a segment; it was cut short while in use",
+				object->path, seg->off + done);
+		done += (uint64_t)n;
+	}
+	return NULL;
+}
+
+static struct gorgon_error *map_segment(struct gorgon_object *object,
+					const struct gorgon_segment *seg, int fd)
+{
+	uint64_t start = page_down(object->bias + seg->vaddr);
+	uint64_t end = page_up(object->bias + seg->vaddr + seg->mem_size);
+	bool writable = seg->prot & PROT_WRITE;
+
+	// Only writable segments have zeros behind the file's bytes (image.c).
+	if (mmap(pointer(start), end - start, seg->prot,
+		 MAP_PRIVATE | MAP_FIXED | (writable ? MAP_ANONYMOUS : 0),
+		 writable ? -1 : fd,
+		 writable ? 0 : (off_t)page_down(seg->off)) == MAP_FAILED)
+		return map_error(object, errno);
+	return writable ? read_segment(object, seg, fd) : NULL;
+}
+
+static void tell_leak_checker(const struct gorgon_object *object,
+			      void (*tell)(const void *start, size_t size))
+{
+	for (size_t i = 0; tell && i < object->image->segment_count; i++) {
+		const struct gorgon_segment *seg = &object->image->segments[i];
+
+		if (seg->prot & PROT_WRITE)
+			tell(pointer(object->bias + seg->vaddr), seg->mem_size);
+	}
+}
+
+// Over what is there, so that it can be done again.
+static struct gorgon_error *map_segments(void *ctx, int fd)
+{
+	struct gorgon_object *object = ctx;
+	struct gorgon_error *err = NULL;
+
+	for (size_t i = 0; !err && i < object->image->segment_count; i++)
+		err = map_segment(object, &object->image->segments[i], fd);
+	return err;
+}
+
+struct gorgon_error *gorgon_map(struct gorgon_object *object)
+{
+	struct gorgon_error *err = reserve_place(object) ? NULL : reserve_anywhere(object);
+
+	if (!err)
+		err = gorgon_image_with_file(object->image, object->path, &object->file,
+					     map_segments, object);
+	if (err && object->start) {
+		munmap(pointer(object->start), object->end - object->start);
+		object->start = object->end = 0;
+	} else if (!err) {
+		tell_leak_checker(object, __lsan_register_root_region);
+	}
+	return err;
+}
+
+// Whole pages only, as the system's linker does: the last, partial page keeps data
+// that is written later.
+static void relro_range(const struct gorgon_object *object, uint64_t *start, uint64_t *end)
+{
+	const struct gorgon_image *image = object->image;
+
+	*start = page_down(object->bias + image->relro_vaddr);
+	*end = page_down(object->bias + image->relro_vaddr + image->relro_size);
+}
+
+struct gorgon_error *gorgon_map_protect(struct gorgon_object *object)
+{
+	uint64_t start, end;
+
+	relro_range(object, &start, &end);
+	if (end <= start || !mprotect(pointer(start), end - start, PROT_READ))
+		return NULL;
+	return map_error(object, errno);
+}
+
+// Segments without PT_LOAD's gaps between them: neighbours in memory and in the file.
+static bool adjoins(const struct gorgon_segment *seg, const struct gorgon_segment *next)
+{
+	return page_up(seg->vaddr + seg->mem_size) == page_down(next->vaddr) &&
+	       next->vaddr - seg->vaddr == next->off - seg->off;
+}
+
+// Runs of read-only segments that contain text become executable as a whole.
+static void merge_text(const struct gorgon_object *object)
+{
+	const struct gorgon_image *image = object->image;
+	const struct gorgon_segment *seg = image->segments, *end = seg + image->segment_count;
+
+	while (seg < end) {
+		const struct gorgon_segment *last = seg;
+		int prot = seg->prot;
+
+		while (!(prot & PROT_WRITE) && last + 1 < end &&
+		       !((last + 1)->prot & PROT_WRITE) && adjoins(last, last + 1))
+			prot |= (++last)->prot;
+		if (last > seg)
+			mprotect(pointer(page_down(object->bias + seg->vaddr)),
+				 page_up(last->vaddr + last->mem_size) - page_down(seg->vaddr), prot);
+		seg = last + 1;
+	}
+}
+
+// Nothing is lost when the system refuses: the object keeps more mappings.
+void gorgon_map_relax(struct gorgon_object *object)
+{
+	uint64_t start, end;
+
+	if (object->relaxed)
+		return;
+	object->relaxed = true;
+	relro_range(object, &start, &end);
+	if (end > start)
+		mprotect(pointer(start), end - start, PROT_READ | PROT_WRITE);
+	merge_text(object);
+}
+
+void gorgon_unmap(struct gorgon_object *object)
+{
+	if (!object->start)
+		return;
+	tell_leak_checker(object, __lsan_unregister_root_region);
+	munmap(pointer(object->start), object->end - object->start);
+	object->start = object->end = 0;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Segments in memory. See map.c. */
+#ifndef GORGON_LOAD_MAP_H
+#define GORGON_LOAD_MAP_H
+
+#include "ns/object.h"
+
+struct gorgon_error *gorgon_map(struct gorgon_object *object);
+/* PT_GNU_RELRO becomes read-only. */
+struct gorgon_error *gorgon_map_protect(struct gorgon_object *object);
+/* Spare mappings: give up RELRO and the separation of constants from text. */
+void gorgon_map_relax(struct gorgon_object *object);
+void gorgon_unmap(struct gorgon_object *object);
+
+#endif

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: MIT
+// Relocating a mapped object. What the types mean is in arch_*.h; that every
+// relocation writes inside a writable segment and names an existing symbol was
+// checked by image_dynamic.c.
+//
+// Everything is bound now, as with RTLD_NOW: no lazy binding, so the PLT's GOT can be
+// read-only. Each symbol is looked up once per object: relocations of one symbol are
+// many (a libpython has 10 for each). IRELATIVE comes last, because its resolvers may
+// use what the others fill in.
+//
+// References to static TLS of private objects wait until the whole group is relocated:
+// the block's initial values are copied to all threads when it is made, and they may
+// contain addresses.
+
+#define _GNU_SOURCE
+#include "reloc.h"
+#include "image/arch.h"
+#include "base/error.h"
+#include "image/relr.h"
+#include "scope.h"
+#include "ns/static_tls.h"
+#include "ns/tls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct pass {
+	struct gorgon_object *object;
+	struct gorgon_object *const *local;
+	size_t local_count;
+	struct gorgon_binding *bindings; // by symbol index, filled on demand
+	bool *bound;
+	bool static_tls; // the second pass: only references to static TLS
+};
+
+static void write_field(uint64_t addr, unsigned width, uint64_t value)
+{
+	memcpy((void *)(uintptr_t)addr, &value, width); // little-endian; may be unaligned
+}
+
+static uint64_t read_field(uint64_t addr)
+{
+	uint64_t value;
+
+	memcpy(&value, (const void *)(uintptr_t)addr, sizeof(value));
+	return value;
+}
+
+static struct gorgon_error *unresolved(const struct gorgon_object *object,
+				       const struct gorgon_symbol_query *query)
+{
+	if (query->version)
+		return gorgon_error_create(GORGON_ERROR_UNRESOLVED,
+					   "%s: undefined symbol: %s, version %s of %s", object->path,
+					   query->name, query->version, query->file ?: "itself");
+	return gorgon_error_create(GORGON_ERROR_UNRESOLVED, "%s: undefined symbol: %s", object->path,
+				   query->name);
+}
+
+// References that never leave the object: local symbols, and own definitions whose
+// visibility forbids interposition.
+static bool binds_locally(const Elf64_Sym *sym)
+{
+	return ELF64_ST_BIND(sym->st_info) == STB_LOCAL ||
+	       (sym->st_shndx != SHN_UNDEF && ELF64_ST_VISIBILITY(sym->st_other) != STV_DEFAULT);
+}
+
+static struct gorgon_error *bind(struct pass *pass, uint32_t index, struct gorgon_binding **ret)
+{
+	struct gorgon_object *object = pass->object;
+	const Elf64_Sym *sym = &object->image->symbols[index];
+	struct gorgon_binding *binding = &pass->bindings[index];
+	struct gorgon_symbol_query query;
+
+	*ret = binding;
+	if (pass->bound[index])
+		return NULL;
+	if (!index || binds_locally(sym)) {
+		*binding = (struct gorgon_binding){.found = true, .object = object, .sym = sym};
+		pass->bound[index] = true;
+		return NULL;
+	}
+	query = gorgon_symbol_query_of(object->image, index);
+	*binding = gorgon_scope_find(object->ns, object, pass->local, pass->local_count, &query);
+	if (binding->no_memory)
+		return &gorgon_error_nomem;
+	if (!binding->found && ELF64_ST_BIND(sym->st_info) != STB_WEAK)
+		return unresolved(object, &query);
+	if (binding->object && !gorgon_object_add_ref(object, binding->object))
+		return &gorgon_error_nomem;
+	pass->bound[index] = true;
+	return NULL;
+}
+
+static struct gorgon_error *tls_error(const struct gorgon_object *object, uint32_t index,
+				      const char *why)
+{
+	const struct gorgon_image *image = object->image;
+
+	return gorgon_error_create(GORGON_ERROR_UNSUPPORTED, "%s: thread-local symbol %s: %s",
+				   object->path,
+				   index ? image->strtab + image->symbols[index].st_name : "(own)",
+				   why);
+}
+
+static struct gorgon_error *static_tls_value(struct pass *pass, struct gorgon_object *definer,
+					     uint64_t offset, uint64_t *value)
+{
+	struct gorgon_error *err;
+
+	*value = 0;
+	if (!pass->static_tls && !definer->static_tls) {
+		pass->object->static_tls_pending = true;
+		return NULL;
+	}
+	if (!definer->static_tls && (err = gorgon_static_tls_create(definer)))
+		return err;
+	*value = (uint64_t)gorgon_static_tls_offset(definer->static_tls) + offset;
+	return NULL;
+}
+
+// Values of the three TLS relocations. A symbol of the system carries the system's
+// module id, which the real __tls_get_addr gets.
+static struct gorgon_error *tls_value(struct pass *pass, enum gorgon_reloc_kind kind, uint32_t index,
+				      struct gorgon_binding *binding, uint64_t addend,
+				      uint64_t *value)
+{
+	struct gorgon_object *object = pass->object;
+	bool private = binding->object != NULL;
+
+	if (!binding->found) { // weak: there is nothing to find at run time either
+		*value = 0;
+		return NULL;
+	}
+	if (!private && !gorgon_system_find_tls(&binding->system))
+		return tls_error(object, index, "the system's definition is not thread-local");
+	if (private && !binding->object->tls_module)
+		return tls_error(object, index, "defined in an object without PT_TLS");
+	switch (kind) {
+	case GORGON_RELOC_TLS_MODULE:
+		*value = private ? binding->object->tls_module : binding->system.tls_module;
+		return NULL;
+	case GORGON_RELOC_TLS_OFFSET:
+		*value = (private ? (index ? binding->sym->st_value : 0) : binding->system.tls_offset) +
+			 addend;
+		return NULL;
+	default:
+		if (private)
+			return static_tls_value(pass, binding->object,
+						(index ? binding->sym->st_value : 0) + addend, value);
+		// Static TLS of the system: the same distance in every thread. The
+		// system's linker decides at its own load whether a block is static.
+		if (!gorgon_system_tls_is_static(&binding->system))
+			return tls_error(object, index,
+					 "referred to as initial-exec, but its library was loaded "
+					 "without room for it in every thread's static block");
+		*value = (uintptr_t)binding->system.addr - (uintptr_t)__builtin_thread_pointer() +
+			 addend;
+		return NULL;
+	}
+}
+
+static struct gorgon_error *symbol_value(struct pass *pass, const Elf64_Rela *rela,
+					 enum gorgon_reloc_kind kind, uint64_t *value)
+{
+	uint32_t type = ELF64_R_TYPE(rela->r_info);
+	uint32_t index = ELF64_R_SYM(rela->r_info);
+	uint64_t addend = gorgon_arch_reloc_has_addend(type) ? (uint64_t)rela->r_addend : 0;
+	struct gorgon_binding *binding;
+	struct gorgon_error *err;
+	uint64_t addr = 0;
+
+	if ((err = bind(pass, index, &binding)))
+		return err;
+	if (kind == GORGON_RELOC_TLS_MODULE || kind == GORGON_RELOC_TLS_OFFSET ||
+	    kind == GORGON_RELOC_TLS_STATIC)
+		return tls_value(pass, kind, index, binding, addend, value);
+	if (kind == GORGON_RELOC_SIZE) {
+		*value = (binding->sym ? binding->sym->st_size : 0) + addend;
+		return NULL;
+	}
+	if (binding->sym && index && ELF64_ST_TYPE(binding->sym->st_info) == STT_TLS)
+		return tls_error(pass->object, index, "referred to as if it were not thread-local");
+	// Symbol 0 is the number 0, not the load address.
+	if (index)
+		addr = (uintptr_t)gorgon_binding_address(binding);
+	*value = addr + addend;
+	if (kind == GORGON_RELOC_PC)
+		*value -= pass->object->bias + rela->r_offset;
+	return NULL;
+}
+
+static uint64_t count_descriptors(const Elf64_Rela *rela, uint64_t count)
+{
+	uint64_t ret = 0;
+
+	for (uint64_t i = 0; i < count; i++)
+		ret += gorgon_arch_reloc_kind(ELF64_R_TYPE(rela[i].r_info)) == GORGON_RELOC_TLS_DESC;
+	return ret;
+}
+
+// A descriptor calls our function with module and offset. The indices are one array per
+// object, large enough from the start: their addresses stand in the object's memory.
+static struct gorgon_error *apply_descriptor(struct pass *pass, const Elf64_Rela *rela)
+{
+	struct gorgon_object *object = pass->object;
+	const struct gorgon_image *image = object->image;
+	uint32_t symbol = ELF64_R_SYM(rela->r_info);
+	struct gorgon_binding *binding;
+	struct gorgon_tls_index *index;
+	struct gorgon_error *err;
+
+	if (!object->tls_indices) {
+		object->tls_indices = calloc(count_descriptors(image->rela, image->rela_count) +
+						     count_descriptors(image->jmprel, image->jmprel_count),
+					     sizeof(*object->tls_indices));
+		if (!object->tls_indices)
+			return &gorgon_error_nomem;
+	}
+	index = &object->tls_indices[object->tls_index_count];
+	if ((err = bind(pass, symbol, &binding)) ||
+	    (err = tls_value(pass, GORGON_RELOC_TLS_MODULE, symbol, binding, 0, &index->module)) ||
+	    (err = tls_value(pass, GORGON_RELOC_TLS_OFFSET, symbol, binding,
+			     (uint64_t)rela->r_addend, &index->offset)))
+		return err;
+	object->tls_index_count++;
+	write_field(object->bias + rela->r_offset, 8,
+		    (uintptr_t)(binding->found ? gorgon_tlsdesc : gorgon_tlsdesc_undefined));
+	write_field(object->bias + rela->r_offset + 8, 8,
+		    binding->found ? (uintptr_t)index : (uint64_t)rela->r_addend);
+	return NULL;
+}
+
+static struct gorgon_error *apply(struct pass *pass, const Elf64_Rela *rela)
+{
+	uint32_t type = ELF64_R_TYPE(rela->r_info);
+	enum gorgon_reloc_kind kind = gorgon_arch_reloc_kind(type);
+	struct gorgon_object *object = pass->object;
+	struct gorgon_error *err;
+	uint64_t value = 0;
+
+	if (kind == GORGON_RELOC_NONE || kind == GORGON_RELOC_IRELATIVE)
+		return NULL;
+	if (pass->static_tls && kind != GORGON_RELOC_TLS_STATIC)
+		return NULL;
+	if (kind == GORGON_RELOC_TLS_DESC)
+		return apply_descriptor(pass, rela);
+	if ((err = symbol_value(pass, rela, kind, &value)))
+		return err;
+	if (!gorgon_arch_reloc_fits(type, value))
+		return gorgon_error_create(
+			GORGON_ERROR_UNSUPPORTED,
+			"%s: relocation type %u at 0x%lx: value 0x%lx does not fit into 32 bits; "
+			"build with -fPIC",
+			object->path, type, rela->r_offset, value);
+	write_field(object->bias + rela->r_offset, gorgon_arch_reloc_width(type), value);
+	return NULL;
+}
+
+// Most relocations by far are RELATIVE, which need nothing but the bias.
+static struct gorgon_error *apply_table(struct pass *pass, const Elf64_Rela *rela, uint64_t count)
+{
+	uint64_t bias = pass->object->bias;
+	struct gorgon_error *err;
+
+	for (uint64_t i = 0; i < count; i++) {
+		if (gorgon_arch_reloc_kind(ELF64_R_TYPE(rela[i].r_info)) == GORGON_RELOC_RELATIVE) {
+			if (!pass->static_tls)
+				write_field(bias + rela[i].r_offset, 8,
+					    bias + (uint64_t)rela[i].r_addend);
+		} else if ((err = apply(pass, &rela[i]))) {
+			return err;
+		}
+	}
+	return NULL;
+}
+
+static void apply_irelative(const struct gorgon_object *object, const Elf64_Rela *rela,
+			    uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t (*resolver)(void);
+
+		if (gorgon_arch_reloc_kind(ELF64_R_TYPE(rela[i].r_info)) != GORGON_RELOC_IRELATIVE)
+			continue;
+		resolver = (uint64_t(*)(void))(uintptr_t)(object->bias + (uint64_t)rela[i].r_addend);
+		write_field(object->bias + rela[i].r_offset, 8, resolver());
+	}
+}
+
+static void apply_relr(const struct gorgon_object *object)
+{
+	struct gorgon_relr_walk walk = {0};
+	struct gorgon_relr_step step;
+	uint64_t bias = object->bias;
+
+	for (uint64_t i = 0; i < object->image->relr_count; i++) {
+		gorgon_relr_step(&walk, object->image->relr[i], &step); // image_dynamic.c has checked it
+		for (uint64_t words = step.words; words; words &= words - 1) {
+			uint64_t at = bias + step.vaddr + 8 * (uint64_t)__builtin_ctzll(words);
+
+			write_field(at, 8, read_field(at) + bias);
+		}
+	}
+}
+
+static struct gorgon_error *apply_tables(struct gorgon_object *object,
+					 struct gorgon_object *const *local, size_t local_count,
+					 bool static_tls)
+{
+	const struct gorgon_image *image = object->image;
+	size_t count = image->symbol_count + 1u; // index 0 exists even without symbols
+	struct pass pass = {
+		.object = object,
+		.local = local,
+		.local_count = local_count,
+		.static_tls = static_tls,
+	};
+	struct gorgon_error *err;
+
+	pass.bindings = calloc(count, sizeof(*pass.bindings));
+	pass.bound = calloc(count, sizeof(*pass.bound));
+	if (!pass.bindings || !pass.bound)
+		err = &gorgon_error_nomem;
+	else if (!(err = apply_table(&pass, image->rela, image->rela_count)))
+		err = apply_table(&pass, image->jmprel, image->jmprel_count);
+	free(pass.bindings);
+	free(pass.bound);
+	return err;
+}
+
+static bool defines_version(const struct gorgon_image *image, const struct gorgon_version *need)
+{
+	for (uint32_t i = 0; i < image->version_count; i++) {
+		const struct gorgon_version *version = &image->versions[i];
+
+		if (version->name && !version->file && version->hash == need->hash &&
+		    !strcmp(version->name, need->name))
+			return true;
+	}
+	return !strcmp(need->name, image->soname); // the base definition
+}
+
+// A need that no reference has shown to be unmet: the library is another release than the one
+// that was linked with. As the system's linker, one without versions has all of them.
+static struct gorgon_error *check_need(const struct gorgon_object *object,
+				       const struct gorgon_version *need)
+{
+	for (size_t i = 0; i < object->dep_count; i++) {
+		const struct gorgon_image *image = object->deps[i]->image;
+
+		if (image->soname && !strcmp(image->soname, need->file) && image->has_verdef &&
+		    !defines_version(image, need))
+			return gorgon_error_create(GORGON_ERROR_UNRESOLVED,
+						   "%s: needs version %s of %s, which %s has not",
+						   object->path, need->name, need->file,
+						   object->deps[i]->path);
+	}
+	return NULL;
+}
+
+// Of private libraries. What the system's linker has loaded answers symbol by symbol.
+static struct gorgon_error *check_needs(const struct gorgon_object *object)
+{
+	const struct gorgon_image *image = object->image;
+	struct gorgon_error *err;
+
+	for (uint32_t i = 0; i < image->version_count; i++)
+		if (image->versions[i].file && !image->versions[i].weak &&
+		    (err = check_need(object, &image->versions[i])))
+			return err;
+	return NULL;
+}
+
+struct gorgon_error *gorgon_relocate(struct gorgon_object *object,
+				     struct gorgon_object *const *local, size_t local_count)
+{
+	const struct gorgon_image *image = object->image;
+	struct gorgon_error *err;
+
+	if ((err = check_needs(object)))
+		return err;
+	apply_relr(object);
+	if ((err = apply_tables(object, local, local_count, false)))
+		return err;
+	apply_irelative(object, image->rela, image->rela_count);
+	apply_irelative(object, image->jmprel, image->jmprel_count);
+	return NULL;
+}
+
+struct gorgon_error *gorgon_relocate_static_tls(struct gorgon_object *object,
+						struct gorgon_object *const *local,
+						size_t local_count)
+{
+	if (!object->static_tls_pending)
+		return NULL;
+	object->static_tls_pending = false;
+	return apply_tables(object, local, local_count, true);
+}

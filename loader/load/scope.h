@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* Which definition a reference gets. See scope.c. */
+#ifndef GORGON_LOAD_SCOPE_H
+#define GORGON_LOAD_SCOPE_H
+
+#include "ns/ns.h"
+#include "image/symbol.h"
+#include "ns/system.h"
+
+/* Who defines what a reference was bound to. */
+enum gorgon_binding_source {
+	GORGON_BOUND_PRIVATE,
+	GORGON_BOUND_REPLACED, /* interpose.c */
+	GORGON_BOUND_PROVIDER, /* the host's */
+	GORGON_BOUND_SYSTEM,
+};
+
+struct gorgon_binding {
+	bool found;
+	bool no_memory; /* then not found, and the search has ended */
+	enum gorgon_binding_source source;
+	struct gorgon_object *object; /* private definition */
+	const Elf64_Sym *sym;	      /* of it */
+	struct gorgon_system_symbol system; /* when there is no object: address */
+};
+
+/*
+ * Bind a reference from @object (NULL: from dlsym of the whole namespace). @local
+ * is the closure of the group that is being loaded. The lock is held.
+ */
+struct gorgon_binding gorgon_scope_find(struct gorgon_ns *ns, struct gorgon_object *object,
+					struct gorgon_object *const *local, size_t local_count,
+					const struct gorgon_symbol_query *query);
+
+/* Only private definitions, in @objects in turn. */
+struct gorgon_binding gorgon_scope_find_private(struct gorgon_ns *ns,
+						struct gorgon_object *const *objects, size_t count,
+						const struct gorgon_symbol_query *query);
+
+/* Replacement, host's provider, system; see scope.c. */
+struct gorgon_binding gorgon_scope_find_outside(struct gorgon_ns *ns,
+						const struct gorgon_object *object,
+						const struct gorgon_symbol_query *query);
+
+/* The address that a binding means to this thread, for dlsym and data references. */
+void *gorgon_binding_address(const struct gorgon_binding *binding);
+
+#endif

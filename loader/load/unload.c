@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// Unloading.
+//
+// An object stays while somebody has it open, when it was made to (DF_1_NODELETE,
+// RTLD_NODELETE, a GNU_UNIQUE definition in use), while some thread has thread_local
+// variables of it to destroy, or while an object that stays needs it (DT_NEEDED) or is bound
+// to it (a symbol). What does not stay is doomed: nobody finds it by name any more, it is
+// finalised in reverse order of initialisation, and all of it before the first is unmapped.
+
+#include "unload.h"
+#include "destroy.h"
+#include "init.h"
+#include "ns/ns.h"
+#include "debug/publish.h"
+#include "ns/thread.h"
+#include "process/thread_dtors.h"
+
+static void mark_reachable(struct gorgon_object *object)
+{
+	if (object->mark)
+		return;
+	object->mark = true;
+	for (size_t i = 0; i < object->dep_count; i++)
+		mark_reachable(object->deps[i]);
+	for (size_t i = 0; i < object->ref_count; i++)
+		mark_reachable(object->refs[i]);
+}
+
+// An object in the middle of its constructors is not ours to judge: it stays, with
+// what it needs.
+static bool is_root(const struct gorgon_object *object)
+{
+	return !object->doomed && (object->open_count || object->nodelete || object->image->nodelete ||
+				   object->state != GORGON_OBJECT_READY ||
+				   gorgon_thread_has_dtors(object));
+}
+
+// Mark the objects that go as doomed and count them.
+static size_t doom(struct gorgon_ns *ns)
+{
+	size_t count = 0;
+
+	for (struct gorgon_object *o = ns->first; o; o = o->next)
+		if (is_root(o))
+			mark_reachable(o);
+	for (struct gorgon_object *o = ns->first; o; o = o->next) {
+		o->doomed |= !o->mark;
+		count += !o->mark;
+		o->mark = false;
+	}
+	return count;
+}
+
+// Finalise doomed objects, the last initialised first. The lock is released around
+// destructors, which may load and unload: the list is searched anew each time.
+static void finalise_doomed(struct gorgon_ns *ns)
+{
+	for (;;) {
+		struct gorgon_object *last = NULL;
+
+		for (struct gorgon_object *o = ns->first; o; o = o->next)
+			if (o->doomed && o->state == GORGON_OBJECT_READY &&
+			    (!last || o->init_order > last->init_order))
+				last = o;
+		if (!last)
+			return;
+		gorgon_fini_run(last);
+	}
+}
+
+void gorgon_unload_destroy_doomed(struct gorgon_ns *ns)
+{
+	struct gorgon_object *prev;
+
+	for (struct gorgon_object *o = ns->last; o; o = prev) {
+		prev = o->prev;
+		if (o->doomed)
+			gorgon_object_destroy(o);
+	}
+}
+
+void gorgon_ns_close(struct gorgon_ns *ns, struct gorgon_object *object)
+{
+	if (object->open_count)
+		object->open_count--;
+	// From a destructor, or while another thread runs one: what is doomed already has its
+	// turn in the unload that is under way, and what this close dooms comes after that. An
+	// object that the running destructor needs would be finalised here, before it returns.
+	if (ns->unloading) {
+		ns->unload_again = true;
+		return;
+	}
+	ns->unloading++;
+	do {
+		ns->unload_again = false;
+		if (doom(ns))
+			finalise_doomed(ns);
+	} while (ns->unload_again);
+	if (!--ns->unloading)
+		gorgon_unload_destroy_doomed(ns);
+}
+
+// Mark all objects as doomed; whether one was not before.
+static bool doom_all(struct gorgon_ns *ns)
+{
+	bool any = false;
+
+	for (struct gorgon_object *o = ns->first; o; o = o->next) {
+		any |= !o->doomed;
+		o->doomed = true;
+	}
+	return any;
+}
+
+void gorgon_unload_finalise_all(struct gorgon_ns *ns)
+{
+	ns->unloading++;
+	while (doom_all(ns)) // again for what destructors have loaded
+		finalise_doomed(ns);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What debuggers, gorgon-symdump and core readers see of the namespaces.
+ *
+ * One exported variable, gorgon_debug_root, heads a list of namespaces, each of
+ * which heads a list of objects. It is a format, not an interface of the
+ * library: readers look at the memory of another process or of a core.
+ *
+ * - Fixed-width integers, explicit padding, no bit-fields, no pointers: an
+ *   address is a uint64_t. Offsets are pinned below. Strings are
+ *   NUL-terminated UTF-8 at an address, with their size beside them.
+ * - A reader checks magic and version, then uses ns_size, object_size and
+ *   thread_size as the sizes of entries: later versions append members.
+ * - Readers that come back look at the namespaces in the order of their last change,
+ *   changed_head first, until `sequence` of one is not greater than the root's was: only
+ *   these are others than before. Namespaces that have gone show in ns_count.
+ * - Readers that do not stop the process read `sequence` before and after: odd,
+ *   or changed, means try again. The writer holds the loader's lock.
+ * - Everything lies in anonymous memory or in written data pages, which the
+ *   kernel's default core filter keeps.
+ * - An object is linked before a debugger hears of its symfile and unlinked after
+ *   the debugger has dropped it, so a stop finds the entry of its pc.
+ */
+#ifndef GORGON_NS_DEBUG_ROOT_H
+#define GORGON_NS_DEBUG_ROOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define GORGON_DEBUG_MAGIC   "GORGONDR"
+#define GORGON_DEBUG_VERSION 1
+
+/* interp of a namespace that has no interpreter. */
+#define GORGON_DEBUG_NO_INTERP UINT32_MAX
+
+/* Values of gorgon_debug_ns.state. */
+enum {
+	GORGON_DEBUG_NS_LIVE = 0,
+	GORGON_DEBUG_NS_UNLOADING = 1,
+};
+
+struct gorgon_debug_root {
+	char magic[8];          /* GORGON_DEBUG_MAGIC without its NUL; zeros before first use */
+	uint32_t version;       /* GORGON_DEBUG_VERSION */
+	uint32_t size;          /* of this structure */
+	uint64_t sequence;      /* odd while the lists change */
+	uint64_t timestamp;     /* CLOCK_MONOTONIC nanoseconds of the last change */
+	uint32_t ns_size;       /* of struct gorgon_debug_ns */
+	uint32_t object_size;   /* of struct gorgon_debug_object */
+	uint64_t ns_head;       /* first struct gorgon_debug_ns, oldest first, or 0 */
+	uint64_t ns_tail;       /* the last one */
+	uint32_t ns_count;
+	uint32_t object_count;  /* over all namespaces */
+	uint64_t thread_head;   /* first struct gorgon_debug_thread, newest first, or 0 */
+	uint32_t thread_count;
+	uint32_t thread_size;   /* of struct gorgon_debug_thread */
+	uint64_t changed_head;  /* the struct gorgon_debug_ns that has changed last, or 0 */
+};
+
+struct gorgon_debug_ns {
+	uint64_t next;          /* 0 at the end */
+	uint64_t prev;
+	uint64_t id;            /* identity, never reused */
+	uint32_t interp;        /* interpreter's number or GORGON_DEBUG_NO_INTERP */
+	uint32_t state;
+	uint64_t object_head;   /* first struct gorgon_debug_object, in load order, or 0 */
+	uint64_t object_tail;
+	uint32_t object_count;
+	uint32_t python_minor;  /* 11 for CPython 3.11; 0 without an interpreter */
+	uint64_t python_object; /* the struct gorgon_debug_object of libpython, or 0 */
+	uint64_t thread;        /* kernel id of the thread that runs the program, or 0 */
+	uint64_t sequence;      /* that of the root, odd, when this or its objects changed last */
+	uint64_t changed_next;  /* the one that changed before it, or 0 */
+	uint64_t changed_prev;
+};
+
+struct gorgon_debug_object {
+	uint64_t next;
+	uint64_t prev;
+	uint64_t ns;            /* its struct gorgon_debug_ns */
+	uint64_t path;          /* address of the file name */
+	uint32_t path_size;     /* without the NUL */
+	uint32_t build_id_size; /* 0 to 64 */
+	uint64_t build_id;      /* address of the bytes */
+	uint64_t bias;          /* run-time address = bias + link-time address */
+	uint64_t start;         /* mapped range */
+	uint64_t end;
+	uint64_t symfile;       /* the in-memory object that debuggers have read, or 0 */
+	uint64_t symfile_size;
+	uint64_t debug_path;    /* address of the name of the file with its DWARF, or 0 */
+	uint32_t debug_path_size;
+	uint32_t debug_kind;    /* enum jitreg_debug_kind */
+	uint64_t tls_module;    /* first word of its TLS index pairs, or 0 */
+	uint64_t static_tls;    /* its block's distance from the thread pointer (two's
+				   complement) when it is the same in all threads, else 0 */
+	uint32_t symfile_kind;  /* enum jitreg_symfile_kind */
+	uint32_t reserved;      /* 0 */
+	uint64_t link_map;      /* the struct link_map of one that the system's linker has loaded:
+				   debuggers know it from there, and it has no symfile. 0 for
+				   those of our loader */
+};
+
+/*
+ * A thread that has blocks of private TLS modules; others have none yet. Its slots may
+ * change without the sequence while the thread runs.
+ */
+struct gorgon_debug_thread {
+	uint64_t next;
+	uint64_t prev;
+	uint64_t slots;         /* address of an array of struct gorgon_debug_slot */
+	uint64_t slot_count;
+	uint64_t tid;           /* kernel id */
+	uint64_t tp;            /* thread pointer */
+};
+
+struct gorgon_debug_slot {
+	uint64_t module;        /* gorgon_debug_object.tls_module, or 0 */
+	uint64_t block;         /* address of this thread's variables of it */
+};
+
+_Static_assert(sizeof(struct gorgon_debug_root) == 88, "format");
+_Static_assert(offsetof(struct gorgon_debug_root, sequence) == 16, "format");
+_Static_assert(offsetof(struct gorgon_debug_root, ns_head) == 40, "format");
+_Static_assert(sizeof(struct gorgon_debug_ns) == 96, "format");
+_Static_assert(offsetof(struct gorgon_debug_ns, object_head) == 32, "format");
+_Static_assert(sizeof(struct gorgon_debug_object) == 136, "format");
+_Static_assert(offsetof(struct gorgon_debug_object, bias) == 48, "format");
+_Static_assert(offsetof(struct gorgon_debug_object, tls_module) == 104, "format");
+_Static_assert(offsetof(struct gorgon_debug_object, link_map) == 128, "format");
+
+extern struct gorgon_debug_root gorgon_debug_root;
+
+/*
+ * The one thing that a debugger may ask for: a symfile with all DWARF inside for an object
+ * (whole), or the small one again. See jitreg_entry_set_dwarf() for what that is good for and
+ * what it costs. Called in a stopped process, with the address of a struct
+ * gorgon_debug_object; its symfile is another one afterwards.
+ *
+ * Returns 0, or a negative errno value with *reason set: -EBUSY when a thread, perhaps this
+ * one, is loading or registering; -ENODATA when the object has no symfile; otherwise as
+ * jitreg_entry_set_dwarf().
+ */
+int gorgon_debug_set_dwarf(uint64_t object, bool whole, const char **reason);
+
+#endif

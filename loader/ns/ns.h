@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* A namespace. See ns.c. */
+#ifndef GORGON_NS_NS_H
+#define GORGON_NS_NS_H
+
+#include "debug_writer.h"
+#include "process/exits.h"
+#include "process/heap.h"
+#include "object.h"
+#include "policy.h"
+#include "unique.h"
+
+#include <sys/types.h>
+
+struct gorgon_linked;
+struct gorgon_interposed;
+struct gorgon_part_state;
+struct gorgon_thunk;
+struct jitreg_group;
+struct gorgon_environment;
+struct gorgon_locale;
+struct gorgon_registrar;
+struct gorgon_signals;
+struct gorgon_thunks;
+struct gorgon_system_library;
+
+/* Addresses, end exclusive. */
+struct gorgon_range {
+	uint64_t start, end;
+};
+
+struct gorgon_ns {
+	struct gorgon_debug_ns debug; /* what debuggers read of it */
+	struct gorgon_ns *prev, *next; /* all namespaces; see gorgon_ns_next() */
+	struct gorgon_object *first, *last;
+	struct gorgon_policy policy;
+	struct gorgon_ns_opts opts; /* callbacks; its pattern pointers are not used */
+	struct gorgon_thunks *thunks;
+	const struct gorgon_interposed *interposed; /* names that it gets from us; see interpose.c */
+	size_t first_thunk; /* of those that whoever created it has asked for */
+	struct gorgon_part_state *parts; /* what it has of the process; see ../process/part.h */
+	struct gorgon_signals *signals;
+	struct gorgon_locale *locale;
+	struct gorgon_environment *environment; /* NULL: the process's */
+	struct gorgon_environment *time_zone; /* its own TZ, beside the process's; or NULL */
+	const char *hidden_variable; /* which getenv() does not find in the process's; or NULL */
+	struct gorgon_linked *linked; /* the system's linker loads its objects; see ../isolate */
+
+	/* Shared libraries that objects of this namespace need, in the order met. */
+	struct gorgon_system_library **system;
+	size_t system_count;
+	struct gorgon_uniques uniques;
+	void **frames; /* registered with the unwinder; see frames.c */
+	size_t frames_count;
+	struct gorgon_registrar *registrars; /* see registrar.c */
+	uint64_t zone; /* address, 0: none yet. See place.c */
+	struct jitreg_group *jit_group; /* its objects in libjitreg, or NULL: no zone */
+	struct gorgon_ns *next_waiting, *prev_waiting; /* see packing.c, here and below */
+	uint64_t changed_at; /* when it loaded last, in packing.c's time */
+	unsigned about_to_load; /* threads that wait for the lock to load; atomic */
+	bool waiting, lean;
+	struct gorgon_heap heap; /* what libpython has allocated */
+	struct gorgon_range *mappings; /* made by private code, sorted; see memory.c */
+	size_t mapping_count, mapping_capacity;
+	struct gorgon_exits exits; /* registered with __cxa_atexit() */
+	uint64_t init_counter;
+	uint64_t load_count, unload_count; /* of objects, ever: dl_iterate_phdr's counters */
+	unsigned unloading;    /* unloads that are under way; more than one with gorgon_ns_destroy() */
+	bool unload_again;     /* something was closed meanwhile */
+	unsigned thread_count; /* alive, started by private code, or in its key destructors */
+
+	/* What exit() from private code does; set by loader/python. It returns when the
+	 * calling thread is not its to end. */
+	void (*on_exit)(void *ctx, int status);
+	void *on_exit_ctx;
+
+	char pool_text[12]; /* what thread pools are told; see process.c */
+	uint64_t load_ns, relocate_ns, register_ns; /* time spent, for statistics */
+};
+
+/* All namespaces, the oldest first: the one that was created after @ns, or the first if @ns is NULL;
+ * NULL at the end. With the loader's lock. */
+struct gorgon_ns *gorgon_ns_next(const struct gorgon_ns *ns);
+/* A new one gets its identity and is known to debuggers from now on; and the way back. Lock as above. */
+void gorgon_ns_list(struct gorgon_ns *ns);
+void gorgon_ns_unlist(struct gorgon_ns *ns);
+/* How many namespaces there are; without the lock a number that may be old. */
+unsigned gorgon_ns_count(void);
+
+/* The object of @ns that contains @addr, or NULL. */
+struct gorgon_object *gorgon_ns_object_at(struct gorgon_ns *ns, uint64_t addr);
+
+/* A loaded object by its path, by DT_SONAME, or by the name that it was searched for. */
+struct gorgon_object *gorgon_ns_find_name(struct gorgon_ns *ns, const char *name);
+
+/* Whether somebody who asks for @name means @object. */
+bool gorgon_object_has_name(const struct gorgon_object *object, const char *name);
+
+/* One debug line to the host's callback, when there is one. */
+void gorgon_ns_log(const struct gorgon_ns *ns, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Remember a shared library for look-ups of last resort. False: no memory. */
+bool gorgon_ns_add_system(struct gorgon_ns *ns, struct gorgon_system_library *library);
+
+/* Whether objects of @ns use the shared library that they call @name. */
+bool gorgon_ns_has_system(const struct gorgon_ns *ns, const char *name);
+
+#endif

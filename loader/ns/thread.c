@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// What the loader keeps per thread: TLS blocks of private objects (tls.c), destructors of their
+// thread_local variables (thread_dtors.c), values of their keys (keys.c), the dlerror() text, and
+// which namespace started it.
+//
+// Life of a record: made on first use, freed at thread exit by a pthread key's destructor. That
+// destructor runs in rounds with those of other keys, which may use TLS again; so it re-arms
+// itself and frees in the last round but one that the C library gives
+// (PTHREAD_DESTRUCTOR_ITERATIONS); in the last one a thread sanitizer's runtime has left the
+// thread already. What is done then is in thread_exit.c.
+//
+// The loader's lock guards the list of all records. A record's slots are grown and filled under
+// the lock by its own thread and emptied under the lock by whoever unloads; its thread reads them
+// without the lock, which is safe because an object that is being unloaded is not used any more.
+
+#define _GNU_SOURCE
+#include "thread.h"
+#include "debug_writer.h"
+#include "base/lock.h"
+#include "ns.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+// Initial-exec: one word, which fits in the surplus even when this library is
+// itself loaded with dlopen(). Read by tlsdesc_*.S as well.
+__thread struct gorgon_thread *gorgon_thread_current __attribute__((tls_model("initial-exec")));
+
+static pthread_key_t key;
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+static int key_error;
+static uint64_t serials; // given so far; under the lock
+static struct gorgon_thread *threads; // the newest first; under the lock
+static gorgon_thread_exit *exit_fn;
+
+void gorgon_thread_at_exit(gorgon_thread_exit *fn)
+{
+	exit_fn = fn;
+}
+
+struct gorgon_thread *gorgon_thread_next(const struct gorgon_thread *thread)
+{
+	return thread ? thread->next : threads;
+}
+
+static void link_thread(struct gorgon_thread *thread)
+{
+	gorgon_debug_begin();
+	thread->next = threads;
+	if (thread->next)
+		thread->next->prev = thread;
+	threads = thread;
+	gorgon_debug_root.thread_head = (uintptr_t)thread;
+	gorgon_debug_root.thread_count++;
+	gorgon_debug_end();
+}
+
+void gorgon_thread_unlink(struct gorgon_thread *thread)
+{
+	gorgon_debug_begin();
+	if (thread->prev)
+		thread->prev->next = thread->next;
+	else
+		threads = thread->next;
+	if (thread->next)
+		thread->next->prev = thread->prev;
+	gorgon_debug_root.thread_head = (uintptr_t)threads;
+	gorgon_debug_root.thread_count--;
+	gorgon_debug_end();
+}
+
+static void at_thread_exit(void *arg)
+{
+	struct gorgon_thread *thread = arg;
+
+	exit_fn(thread, false);
+	if (++thread->exit_round < PTHREAD_DESTRUCTOR_ITERATIONS - 1 && !pthread_setspecific(key, thread))
+		return;
+	gorgon_lock();
+	gorgon_thread_unlink(thread);
+	if (thread->ns) {
+		thread->ns->thread_count--;
+		gorgon_lock_broadcast();
+	}
+	gorgon_unlock();
+	gorgon_thread_current = NULL;
+	exit_fn(thread, true);
+}
+
+static void create_key(void)
+{
+	key_error = pthread_key_create(&key, at_thread_exit);
+}
+
+struct gorgon_thread *gorgon_thread_peek(void)
+{
+	return gorgon_thread_current;
+}
+
+struct gorgon_thread *gorgon_thread_get(void)
+{
+	struct gorgon_thread *thread = gorgon_thread_current;
+
+	if (thread)
+		return thread;
+	pthread_once(&key_once, create_key);
+	thread = key_error ? NULL : calloc(1, sizeof(*thread));
+	if (!thread)
+		return NULL;
+	if (pthread_setspecific(key, thread)) {
+		free(thread);
+		return NULL;
+	}
+	thread->tid = (uint64_t)gettid();
+	thread->tp = __builtin_thread_pointer();
+	gorgon_thread_current = thread;
+	gorgon_lock();
+	thread->serial = ++serials;
+	link_thread(thread);
+	gorgon_unlock();
+	return thread;
+}
+
+uint64_t gorgon_thread_serial(void)
+{
+	const struct gorgon_thread *thread = gorgon_thread_get();
+
+	return thread ? thread->serial : 0;
+}

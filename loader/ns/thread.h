@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* What the loader keeps per thread. See thread.c. */
+#ifndef GORGON_NS_THREAD_H
+#define GORGON_NS_THREAD_H
+
+#include "debug_root.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gorgon_ns;
+struct gorgon_thread_dtor;
+
+/* One thread's block of one TLS module. */
+struct gorgon_tls_slot {
+	uint64_t module; /* 0: free; otherwise must equal the module asked for */
+	void *block;
+};
+
+/* Begins as struct gorgon_debug_thread, which debuggers read. */
+struct gorgon_thread {
+	struct gorgon_thread *next, *prev;
+	struct gorgon_tls_slot *slots; /* by index of the module */
+	size_t slot_count;
+	uint64_t tid;
+	const void *tp; /* thread pointer */
+	uint64_t serial; /* see gorgon_thread_serial() */
+	struct gorgon_thread_dtor *dtors; /* newest first */
+	char *dl_error;	      /* pending message for dlerror(), or NULL */
+	char *dl_error_shown; /* the last one returned; lives until the next dlerror() */
+	struct gorgon_ns *ns; /* whose code started this thread, or NULL */
+	void **values; /* of keys; see keys.c */
+	size_t value_count;
+	unsigned exit_round;
+	void *altstack; /* its alternate signal stack, if we have made it; see altstack.c */
+	size_t altstack_size;
+};
+
+#define GORGON_SAME_OFFSET(member)                                                                 \
+	_Static_assert(offsetof(struct gorgon_thread, member) ==                                   \
+			       offsetof(struct gorgon_debug_thread, member),                       \
+		       "struct gorgon_debug_thread")
+GORGON_SAME_OFFSET(next);
+GORGON_SAME_OFFSET(slots);
+GORGON_SAME_OFFSET(slot_count);
+GORGON_SAME_OFFSET(tid);
+GORGON_SAME_OFFSET(tp);
+#undef GORGON_SAME_OFFSET
+_Static_assert(offsetof(struct gorgon_tls_slot, block) == offsetof(struct gorgon_debug_slot, block),
+	       "struct gorgon_debug_slot");
+
+/* The calling thread's record if it exists; use gorgon_thread_peek(). */
+extern __thread struct gorgon_thread *gorgon_thread_current;
+
+/* The calling thread's record, made on first use. NULL: no memory. */
+struct gorgon_thread *gorgon_thread_get(void);
+/* The calling thread's record if it exists. */
+struct gorgon_thread *gorgon_thread_peek(void);
+/* Which thread this is: unlike a pthread_t or a kernel id, never another one's later. 0: no memory. */
+uint64_t gorgon_thread_serial(void);
+
+/* All records, the newest first: the one after @thread, or the first if that is NULL; NULL at the
+ * end. The lock is held. */
+struct gorgon_thread *gorgon_thread_next(const struct gorgon_thread *thread);
+/* Take it out of the list. The lock is held. */
+void gorgon_thread_unlink(struct gorgon_thread *thread);
+
+/* What is done when a thread ends, on that thread: several times, because destructors of pthread
+ * keys may use what there is, then once more with @last, when the record is in no list any more
+ * and is to be freed. */
+typedef void gorgon_thread_exit(struct gorgon_thread *thread, bool last);
+/* Set it, before the first record is made. */
+void gorgon_thread_at_exit(gorgon_thread_exit *fn);
+
+#endif

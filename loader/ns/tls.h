@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Thread-local storage of private objects. See tls.c. */
+#ifndef GORGON_NS_TLS_H
+#define GORGON_NS_TLS_H
+
+#include "object.h"
+
+struct gorgon_thread;
+
+/* What a general-dynamic access passes: two words of the object's GOT. */
+struct gorgon_tls_index {
+	uint64_t module;
+	uint64_t offset;
+};
+
+/* Give @object a module when it has PT_TLS. The lock is held. */
+struct gorgon_error *gorgon_tls_module_create(struct gorgon_object *object);
+/* Take it back and free every thread's block. The lock is held. */
+void gorgon_tls_module_destroy(struct gorgon_object *object);
+
+/* The blocks of a thread that has ended. */
+void gorgon_tls_free_blocks(const struct gorgon_thread *thread);
+
+/* What TLS descriptors of private code call; not a C function. See tlsdesc_*.S. */
+extern const char gorgon_tlsdesc[], gorgon_tlsdesc_undefined[];
+
+/* __tls_get_addr for private code; also forwards indices of the system's modules. */
+void *gorgon_tls_get_addr(const struct gorgon_tls_index *index);
+
+#endif

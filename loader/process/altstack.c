@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Alternate signal stacks.
+//
+// CPython's faulthandler gives the thread that enables it a stack out of the interpreter's own
+// memory, and at the end puts back what it has found. Two interpreters on one thread do that in
+// the wrong order, and one that is stopped on another thread does it there: a thread is left
+// with freed memory as its stack, and the next SIGINT writes into whatever has it by then.
+//
+// So the stack that private code asks for is made here, for the thread, and stays until the
+// thread ends. A thread that has one already, the host's for instance, keeps that.
+
+#define _GNU_SOURCE
+#include "altstack.h"
+#include "ns/thread.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+int gorgon_altstack_set(const stack_t *stack, stack_t *old)
+{
+	struct gorgon_thread *thread;
+	stack_t now;
+	void *memory;
+
+	if (sigaltstack(NULL, &now))
+		return -1;
+	if (old)
+		*old = now;
+	if (!stack || stack->ss_flags & SS_DISABLE || !(now.ss_flags & SS_DISABLE))
+		return 0;
+	thread = gorgon_thread_get();
+	memory = thread ? mmap(NULL, stack->ss_size, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0)
+			: MAP_FAILED;
+	if (memory == MAP_FAILED) {
+		errno = ENOMEM;
+		return -1;
+	}
+	now = (stack_t){.ss_sp = memory, .ss_size = stack->ss_size};
+	if (sigaltstack(&now, NULL)) {
+		munmap(memory, stack->ss_size);
+		errno = ENOMEM; // too small
+		return -1;
+	}
+	gorgon_altstack_free(thread); // somebody else has disabled it
+	thread->altstack = memory;
+	thread->altstack_size = stack->ss_size;
+	return 0;
+}
+
+void gorgon_altstack_disable(const struct gorgon_thread *thread)
+{
+	stack_t now;
+
+	if (thread->altstack && !sigaltstack(NULL, &now) && now.ss_sp == thread->altstack)
+		sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
+}
+
+void gorgon_altstack_free(const struct gorgon_thread *thread)
+{
+	if (thread->altstack)
+		munmap(thread->altstack, thread->altstack_size);
+}

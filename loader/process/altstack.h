@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Alternate signal stacks of threads. See altstack.c. */
+#ifndef GORGON_PROCESS_ALTSTACK_H
+#define GORGON_PROCESS_ALTSTACK_H
+
+#include <signal.h>
+
+struct gorgon_thread;
+
+/* The calling thread ends: its stack, if we have made it, is not used any more. */
+void gorgon_altstack_disable(const struct gorgon_thread *thread);
+/* Free it. */
+void gorgon_altstack_free(const struct gorgon_thread *thread);
+
+/* Replacement (see replacements.c): as sigaltstack(2) says, but for which memory it is. */
+int gorgon_altstack_set(const stack_t *stack, stack_t *old);
+
+#endif

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// Functions that private code has registered with __cxa_atexit(): by atexit(), and the
+// destructors of C++'s static objects (Itanium C++ ABI 3.3.6). Those of on_exit() are the same,
+// but get the status. (at_quick_exit()'s are forgotten by __cxa_finalize().)
+//
+// exit() calls them in the reverse order of registration across all objects, and only then
+// the destructors of one object after the other. A static object that is made late may use
+// objects of libraries that were loaded after its own: the end of a namespace keeps that
+// order. dlclose() is about one object: its destructor calls __cxa_finalize(), for it alone.
+//
+// Each is in a list of ours, for the end of the namespace, and in the C library's, for
+// __cxa_finalize() and the end of the process. Whoever comes first calls it. The C library
+// comes once for each, and then it is freed. About on_exit() it comes at the end of the process only.
+
+#define _GNU_SOURCE
+#include "exits.h"
+#include "streams.h"
+#include "fork.h"
+#include "base/lock.h"
+#include "ns/ns.h"
+#include "ns/thread.h"
+#include "thread_dtors.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+// Of the C++ ABI and the C library; declared by no public header.
+extern int __cxa_atexit(void (*fn)(void *), void *arg, void *dso);
+extern void __cxa_finalize(void *dso);
+
+struct gorgon_exit {
+	struct gorgon_exit *next, *prev;
+	struct gorgon_exit **list; // the one that it is in, or NULL
+	void (*fn)(void *); // NULL: has been called, or is being
+	void (*status_fn)(int, void *); // instead, of on_exit()
+	void *arg, *dso;
+};
+
+// A leaf: guards all lists.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void link_first(struct gorgon_exit *exit, struct gorgon_exit **list)
+{
+	exit->list = list;
+	exit->prev = NULL;
+	exit->next = *list;
+	if (exit->next)
+		exit->next->prev = exit;
+	*list = exit;
+}
+
+static void unlink_exit(struct gorgon_exit *exit)
+{
+	if (exit->prev)
+		exit->prev->next = exit->next;
+	else
+		*exit->list = exit->next;
+	if (exit->next)
+		exit->next->prev = exit->prev;
+	exit->list = NULL;
+}
+
+static void call(const struct gorgon_exit *exit, int status)
+{
+	if (exit->fn)
+		exit->fn(exit->arg);
+	if (exit->status_fn)
+		exit->status_fn(status, exit->arg);
+}
+
+// What the C library calls. Not under the loader's lock: a callback of the host that runs
+// under it may call exit().
+static void at_end_with_status(int status, void *arg)
+{
+	struct gorgon_exit *exit = arg;
+
+	pthread_mutex_lock(&lock);
+	if (exit->list)
+		unlink_exit(exit);
+	pthread_mutex_unlock(&lock);
+	call(exit, status);
+	free(exit);
+}
+
+static void at_end(void *arg)
+{
+	at_end_with_status(0, arg);
+}
+
+static int add(const struct gorgon_exit *like, struct gorgon_ns *ns)
+{
+	struct gorgon_exit *exit = malloc(sizeof(*exit));
+
+	if (!exit)
+		return -1;
+	*exit = *like;
+	pthread_mutex_lock(&lock);
+	link_first(exit, &ns->exits.pending);
+	pthread_mutex_unlock(&lock);
+	if (!(exit->fn ? __cxa_atexit(at_end, exit, exit->dso) : on_exit(at_end_with_status, exit)))
+		return 0;
+	pthread_mutex_lock(&lock);
+	unlink_exit(exit);
+	pthread_mutex_unlock(&lock);
+	free(exit);
+	return -1;
+}
+
+int gorgon_exits_register(void (*fn)(void *), void *arg, void *dso, struct gorgon_ns *ns)
+{
+	// Without an object of its own it is the namespace's: __cxa_finalize(NULL) would be
+	// about the whole process.
+	return add(&(struct gorgon_exit){.fn = fn, .arg = arg, .dso = dso ?: ns}, ns);
+}
+
+int gorgon_exits_register_with_status(void (*fn)(int, void *), void *arg, struct gorgon_ns *ns)
+{
+	return add(&(struct gorgon_exit){.status_fn = fn, .arg = arg}, ns);
+}
+
+// Take the last one that has not been called, as it is; it counts as called then. The C library
+// still has it.
+static bool take_pending(struct gorgon_exits *exits, struct gorgon_exit *ret)
+{
+	struct gorgon_exit *exit;
+
+	pthread_mutex_lock(&lock);
+	exit = exits->pending;
+	if (exit) {
+		*ret = *exit;
+		unlink_exit(exit);
+		if (exit->fn)
+			link_first(exit, &exits->done);
+		exit->fn = NULL;
+		exit->status_fn = NULL;
+	}
+	pthread_mutex_unlock(&lock);
+	return exit;
+}
+
+void gorgon_exits_run(struct gorgon_ns *ns)
+{
+	struct gorgon_exit taken;
+
+	while (take_pending(&ns->exits, &taken)) {
+		gorgon_callout_begin();
+		call(&taken, 0);
+		gorgon_callout_end();
+	}
+}
+
+// Of the process only this copy goes on in a child of it. exit() would run what others have
+// registered, whose threads are not there, and destructors of shared libraries: that of OpenBLAS
+// waits for a lock that another interpreter's thread had at the fork.
+void gorgon_exits_leave(struct gorgon_ns *ns, int status)
+{
+	struct gorgon_exit taken;
+
+	if (!gorgon_fork_has_made_us(ns))
+		exit(status);
+	gorgon_lock();
+	gorgon_thread_run_dtors(ns);
+	gorgon_unlock();
+	while (take_pending(&ns->exits, &taken))
+		call(&taken, status);
+	// Not fflush(NULL): other programs' streams are open in other tables of descriptors.
+	if (ns->parts)
+		gorgon_streams_flush(gorgon_parts_state(ns->parts, &gorgon_streams_part));
+	else
+		fflush(NULL);
+	_exit(status);
+}
+
+static void *first_done(const struct gorgon_exits *exits)
+{
+	void *dso;
+
+	pthread_mutex_lock(&lock);
+	dso = exits->done ? exits->done->dso : NULL;
+	pthread_mutex_unlock(&lock);
+	return dso;
+}
+
+void gorgon_exits_forget(struct gorgon_ns *ns)
+{
+	void *dso;
+
+	while ((dso = first_done(&ns->exits))) {
+		gorgon_callout_begin();
+		__cxa_finalize(dso);
+		gorgon_callout_end();
+	}
+}
+
+void gorgon_exits_before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void gorgon_exits_after_fork(void)
+{
+	pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+// What CPython has allocated with malloc(), so that it goes with the namespace.
+//
+// Py_Finalize leaves a quarter of a megabyte behind, with numpy a whole one: type
+// dictionaries, interned strings, code. Nobody can reach it once the interpreter is gone.
+// So blocks that libpython itself allocates are kept in a list of the namespace; what is
+// in it at the end is freed.
+//
+// Only libpython's own calls are listed. Memory of PyMem_RawMalloc() and its like must by
+// contract be given back to PyMem_RawFree(), which is libpython's, too: nobody else frees
+// it behind our back. An extension's malloc() may well end in a free() of the C library
+// (getline, a callback of a shared library) and stays the process's.
+//
+// A listed block is one of the C library's with a header before what the caller gets.
+// free() and realloc() of private code (malloc_family.c) have to tell listed blocks from others by their
+// address alone. Listed ones are never at the start of a page, so that the bytes before
+// any other candidate are in the same page and readable, whichever malloc() made it; the
+// mark in the header depends on the address and on a secret.
+//
+//	|-- gap: 0 or 16 --|-- next, prev, heap, mark --|-- the caller's --|
+//	^ from malloc()                                 ^ not at a page
+
+#define _GNU_SOURCE
+#include "heap.h"
+#include "base/clock.h"
+#include "ns/ns.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define PAGE	 4096 // the smallest there is
+#define GAP	 16
+#define OVERHEAD (sizeof(struct gorgon_heap_block) + GAP)
+
+struct gorgon_heap_block {
+	struct gorgon_heap_block *next, *prev;
+	struct gorgon_heap *heap;
+	uint64_t mark; // bit 0: there is a gap
+};
+
+_Static_assert(sizeof(struct gorgon_heap_block) == 32, "malloc()'s alignment");
+
+static uint64_t secret;
+
+__attribute__((constructor(199))) static void init_secret(void)
+{
+	if (getrandom(&secret, sizeof(secret), GRND_NONBLOCK) != sizeof(secret))
+		secret = gorgon_now() * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static uint64_t mark_of(const struct gorgon_heap_block *block)
+{
+	return ((uintptr_t)block ^ secret) & ~UINT64_C(15);
+}
+
+// The header of a listed block, or NULL for all others.
+__attribute__((no_sanitize("address", "thread"))) static struct gorgon_heap_block *
+listed(const void *p)
+{
+	struct gorgon_heap_block *block = (struct gorgon_heap_block *)p - 1;
+
+	if (!((uintptr_t)p % PAGE) || (uintptr_t)p % 16)
+		return NULL;
+	return (block->mark & ~UINT64_C(15)) == mark_of(block) ? block : NULL;
+}
+
+bool gorgon_heap_is_listed(const void *p)
+{
+	return listed(p);
+}
+
+static void *base_of(const struct gorgon_heap_block *block)
+{
+	return (char *)block - (block->mark & 1 ? GAP : 0);
+}
+
+static void insert(struct gorgon_heap *heap, struct gorgon_heap_block *block)
+{
+	pthread_mutex_lock(&heap->lock);
+	block->heap = heap;
+	block->prev = NULL;
+	block->next = heap->blocks;
+	if (heap->blocks)
+		heap->blocks->prev = block;
+	heap->blocks = block;
+	pthread_mutex_unlock(&heap->lock);
+	__atomic_add_fetch(&heap->usage.heap_bytes, malloc_usable_size(base_of(block)),
+			   __ATOMIC_RELAXED);
+}
+
+static void remove_block(struct gorgon_heap_block *block)
+{
+	struct gorgon_heap *heap = block->heap;
+
+	pthread_mutex_lock(&heap->lock);
+	if (block->prev)
+		block->prev->next = block->next;
+	else
+		heap->blocks = block->next;
+	if (block->next)
+		block->next->prev = block->prev;
+	pthread_mutex_unlock(&heap->lock);
+	__atomic_sub_fetch(&heap->usage.heap_bytes, malloc_usable_size(base_of(block)),
+			   __ATOMIC_RELAXED);
+	block->mark = 0;
+}
+
+// May it be so much? The header comes on top.
+static bool allowed(struct gorgon_heap *heap, size_t size)
+{
+	return size <= PTRDIFF_MAX && gorgon_usage_allow(&heap->usage, size + OVERHEAD);
+}
+
+// Header and list for what malloc() gave; returns the caller's part.
+static void *adopt(struct gorgon_heap *heap, void *base)
+{
+	struct gorgon_heap_block *block = base;
+	bool gap = !((uintptr_t)(block + 1) % PAGE);
+
+	if (gap)
+		block = (struct gorgon_heap_block *)((char *)base + GAP);
+	block->mark = mark_of(block) | gap;
+	insert(heap, block);
+	return block + 1;
+}
+
+void *gorgon_heap_malloc(size_t size, struct gorgon_ns *ns)
+{
+	void *base = allowed(&ns->heap, size) ? malloc(size + OVERHEAD) : NULL;
+
+	if (base)
+		return adopt(&ns->heap, base);
+	errno = ENOMEM;
+	return NULL;
+}
+
+void *gorgon_heap_calloc(size_t count, size_t size, struct gorgon_ns *ns)
+{
+	size_t bytes;
+	void *base;
+
+	base = !__builtin_mul_overflow(count, size, &bytes) && allowed(&ns->heap, bytes)
+		       ? calloc(1, bytes + OVERHEAD)
+		       : NULL;
+	if (base)
+		return adopt(&ns->heap, base);
+	errno = ENOMEM;
+	return NULL;
+}
+
+// Out of the list while it moves. It may come to another place in a page, and then the
+// gap comes or goes.
+static void *resize(struct gorgon_heap_block *block, size_t size)
+{
+	struct gorgon_heap *heap = block->heap;
+	size_t old_off = block->mark & 1 ? GAP : 0, new_off, old_size;
+	char *base;
+
+	old_size = malloc_usable_size((char *)block - old_off);
+	if (size > PTRDIFF_MAX || (size > old_size && !allowed(heap, size - old_size))) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	remove_block(block);
+	base = realloc((char *)block - old_off, size + OVERHEAD);
+	if (!base) {
+		adopt(heap, (char *)block - old_off);
+		return NULL;
+	}
+	new_off = (uintptr_t)(base + sizeof(*block)) % PAGE ? 0 : GAP;
+	if (new_off != old_off)
+		memmove(base + new_off + sizeof(*block), base + old_off + sizeof(*block), size);
+	return adopt(heap, base);
+}
+
+void *gorgon_heap_resize(void *p, size_t size)
+{
+	struct gorgon_heap_block *block = listed(p);
+
+	if (size)
+		return resize(block, size);
+	gorgon_heap_free(p);
+	return NULL;
+}
+
+void gorgon_heap_free(void *p)
+{
+	struct gorgon_heap_block *block = listed(p);
+	void *base = base_of(block);
+
+	remove_block(block);
+	free(base);
+}
+
+void gorgon_heap_init(struct gorgon_heap *heap)
+{
+	pthread_mutex_init(&heap->lock, NULL);
+	heap->blocks = NULL;
+	heap->usage = (struct gorgon_usage){0};
+}
+
+void gorgon_heap_release(struct gorgon_heap *heap)
+{
+	struct gorgon_heap_block *block = heap->blocks, *next;
+
+	for (; block; block = next) {
+		void *base = base_of(block);
+
+		next = block->next;
+		block->mark = 0;
+		free(base);
+	}
+	heap->blocks = NULL;
+	pthread_mutex_destroy(&heap->lock);
+}

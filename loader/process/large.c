@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// Large blocks that extensions have from malloc(), counted: numpy's arrays above all.
+//
+// An extension's block stays the C library's, see heap.c: whoever gets it may free it. So it
+// has no header; its address is in a table as long as private code has not freed it. Only
+// large ones are: with these the table costs nothing that anybody notices, and they are what
+// an interpreter's memory is lost to. One that other code has freed is forgotten when malloc()
+// gives its address again, or at the end of the namespace.
+//
+// `lock` is a leaf.
+
+#define _GNU_SOURCE
+#include "large.h"
+#include "heap.h"
+#include "ns/ns.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#define BUCKETS 4096
+
+struct block {
+	struct block *next;
+	const void *addr;
+	size_t size;
+	struct gorgon_heap *heap;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct block *buckets[BUCKETS];
+
+void gorgon_large_before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void gorgon_large_after_fork(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+static struct block **bucket_of(const void *addr)
+{
+	return &buckets[((uintptr_t)addr >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 52];
+}
+
+static void count(struct gorgon_heap *heap, size_t size)
+{
+	__atomic_add_fetch(&heap->usage.extension_bytes, size, __ATOMIC_RELAXED);
+}
+
+static void uncount(struct gorgon_heap *heap, size_t size)
+{
+	__atomic_sub_fetch(&heap->usage.extension_bytes, size, __ATOMIC_RELAXED);
+}
+
+// Out of the table; NULL when it is not there.
+static struct block *take(const void *addr)
+{
+	struct block **p = bucket_of(addr), *block;
+
+	while (*p && (*p)->addr != addr)
+		p = &(*p)->next;
+	block = *p;
+	if (block) {
+		*p = block->next;
+		uncount(block->heap, block->size);
+	}
+	return block;
+}
+
+// Without memory for the entry it is not counted, which is what happens to small ones.
+void *gorgon_large_note(void *p, struct gorgon_ns *ns)
+{
+	size_t size = p ? malloc_usable_size(p) : 0;
+	struct block *block;
+
+	if (size < GORGON_LARGE_MIN)
+		return p;
+	pthread_mutex_lock(&lock);
+	block = take(p) ?: malloc(sizeof(*block));
+	if (block) {
+		struct block **bucket = bucket_of(p);
+
+		*block = (struct block){*bucket, p, size, &ns->heap};
+		*bucket = block;
+		count(&ns->heap, size);
+	}
+	pthread_mutex_unlock(&lock);
+	return p;
+}
+
+void gorgon_large_forget(void *p)
+{
+	struct block *block;
+
+	if (malloc_usable_size(p) < GORGON_LARGE_MIN)
+		return;
+	pthread_mutex_lock(&lock);
+	block = take(p);
+	pthread_mutex_unlock(&lock);
+	free(block);
+}
+
+void gorgon_large_release(const struct gorgon_heap *heap)
+{
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct block **p = &buckets[i], *block; (block = *p);) {
+			if (block->heap != heap) {
+				p = &block->next;
+				continue;
+			}
+			*p = block->next;
+			free(block);
+		}
+	pthread_mutex_unlock(&lock);
+}
+
+void *gorgon_large_malloc(size_t size, struct gorgon_ns *ns)
+{
+	return gorgon_large_note(malloc(size), ns);
+}
+
+void *gorgon_large_calloc(size_t items, size_t size, struct gorgon_ns *ns)
+{
+	return gorgon_large_note(calloc(items, size), ns);
+}
+
+void *gorgon_large_aligned_alloc(size_t alignment, size_t size, struct gorgon_ns *ns)
+{
+	return gorgon_large_note(aligned_alloc(alignment, size), ns);
+}
+
+int gorgon_large_posix_memalign(void **ret, size_t alignment, size_t size, struct gorgon_ns *ns)
+{
+	int number = posix_memalign(ret, alignment, size);
+
+	if (!number)
+		gorgon_large_note(*ret, ns);
+	return number;
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+// A locale per namespace.
+//
+// setlocale() changes the locale of the process under every other thread, and CPython
+// calls it several times while it starts: copies that start at once would decode their
+// command lines in each other's locale, and read names that another call has freed. So
+// setlocale() of private code changes a locale of its namespace. It takes effect for
+// the calling thread (uselocale(3)) and for threads that private code starts later;
+// threads that exist keep what they have. Functions that follow the locale - mbstowcs,
+// strftime, localeconv, nl_langinfo - follow the thread's.
+//
+// Locale objects are shared by name and kept: a thread may still use one, and a process
+// has few.
+
+#define _GNU_SOURCE
+#include "locales.h"
+#include "ns/ns.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// The categories that LC_ALL stands for, in the order of glibc's composite names.
+static const struct {
+	int category, mask;
+	const char *name;
+} categories[] = {
+	{LC_CTYPE, LC_CTYPE_MASK, "LC_CTYPE"},
+	{LC_NUMERIC, LC_NUMERIC_MASK, "LC_NUMERIC"},
+	{LC_TIME, LC_TIME_MASK, "LC_TIME"},
+	{LC_COLLATE, LC_COLLATE_MASK, "LC_COLLATE"},
+	{LC_MONETARY, LC_MONETARY_MASK, "LC_MONETARY"},
+	{LC_MESSAGES, LC_MESSAGES_MASK, "LC_MESSAGES"},
+	{LC_PAPER, LC_PAPER_MASK, "LC_PAPER"},
+	{LC_NAME, LC_NAME_MASK, "LC_NAME"},
+	{LC_ADDRESS, LC_ADDRESS_MASK, "LC_ADDRESS"},
+	{LC_TELEPHONE, LC_TELEPHONE_MASK, "LC_TELEPHONE"},
+	{LC_MEASUREMENT, LC_MEASUREMENT_MASK, "LC_MEASUREMENT"},
+	{LC_IDENTIFICATION, LC_IDENTIFICATION_MASK, "LC_IDENTIFICATION"},
+};
+
+#define CATEGORY_COUNT (sizeof(categories) / sizeof(*categories))
+
+// A locale object with its name; kept for the life of the process.
+struct known {
+	struct known *next;
+	char *name; // composite when the categories differ
+	locale_t object;
+};
+
+struct gorgon_locale {
+	const struct known *now;
+	char *answer[LC_IDENTIFICATION + 1]; // last result for each category
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // a leaf
+static struct known *all;
+
+// What a locale object calls a category.
+static const char *category_name(locale_t object, int category)
+{
+	return nl_langinfo_l(_NL_LOCALE_NAME(category), object);
+}
+
+// "C.UTF-8", or "LC_CTYPE=C.UTF-8;LC_NUMERIC=C;..." as glibc's setlocale() writes it.
+static char *composite_name(locale_t object)
+{
+	const char *first = category_name(object, categories[0].category);
+	bool same = true;
+	char *ret = NULL;
+	size_t size;
+	FILE *out;
+
+	for (size_t i = 1; i < CATEGORY_COUNT; i++)
+		same &= !strcmp(first, category_name(object, categories[i].category));
+	if (same)
+		return strdup(first);
+	out = open_memstream(&ret, &size);
+	if (!out)
+		return NULL;
+	for (size_t i = 0; i < CATEGORY_COUNT; i++)
+		fprintf(out, "%s%s=%s", i ? ";" : "", categories[i].name,
+			category_name(object, categories[i].category));
+	if (!fclose(out))
+		return ret;
+	free(ret);
+	return NULL;
+}
+
+// Takes @object. NULL: no memory, or no object.
+static const struct known *keep(locale_t object)
+{
+	char *name = object ? composite_name(object) : NULL;
+	struct known *known;
+
+	for (known = all; name && known; known = known->next) {
+		if (strcmp(known->name, name))
+			continue;
+		free(name);
+		freelocale(object);
+		return known;
+	}
+	known = name ? malloc(sizeof(*known)) : NULL;
+	if (!known) {
+		free(name);
+		if (object)
+			freelocale(object);
+		return NULL;
+	}
+	*known = (struct known){all, name, object};
+	all = known;
+	return known;
+}
+
+struct gorgon_locale *gorgon_locale_create(void)
+{
+	struct gorgon_locale *locale = calloc(1, sizeof(*locale));
+
+	if (!locale)
+		return NULL;
+	pthread_mutex_lock(&lock);
+	locale->now = keep(duplocale(LC_GLOBAL_LOCALE));
+	pthread_mutex_unlock(&lock);
+	if (locale->now)
+		return locale;
+	free(locale);
+	return NULL;
+}
+
+void gorgon_locale_destroy(struct gorgon_locale *locale)
+{
+	if (!locale)
+		return;
+	for (size_t i = 0; i < sizeof(locale->answer) / sizeof(*locale->answer); i++)
+		free(locale->answer[i]);
+	free(locale);
+}
+
+void *gorgon_locale_enter(struct gorgon_locale *locale)
+{
+	locale_t outer;
+
+	pthread_mutex_lock(&lock);
+	outer = uselocale(locale->now->object);
+	pthread_mutex_unlock(&lock);
+	return outer;
+}
+
+void gorgon_locale_leave(void *outer)
+{
+	uselocale(outer);
+}
+
+void gorgon_locale_before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void gorgon_locale_after_fork(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+static int mask_of(int category)
+{
+	if (category == LC_ALL)
+		return LC_ALL_MASK;
+	for (size_t i = 0; i < CATEGORY_COUNT; i++)
+		if (categories[i].category == category)
+			return categories[i].mask;
+	return 0;
+}
+
+// newlocale() consumes its base, so it gets a copy.
+static bool change(struct gorgon_locale *locale, int category, const char *name)
+{
+	locale_t base = duplocale(locale->now->object), object;
+	const struct known *known;
+
+	if (!base)
+		return false;
+	object = newlocale(mask_of(category), name, base);
+	if (!object) {
+		freelocale(base);
+		return false;
+	}
+	known = keep(object);
+	if (!known)
+		return false;
+	locale->now = known;
+	uselocale(known->object);
+	return true;
+}
+
+// The result may be used until the next call for that category, as setlocale(3) says.
+static char *answer(struct gorgon_locale *locale, int category)
+{
+	const char *name = category == LC_ALL ? locale->now->name
+					      : category_name(locale->now->object, category);
+	char **slot = &locale->answer[category];
+
+	if (!*slot || strcmp(*slot, name)) {
+		char *copy = strdup(name);
+
+		if (!copy)
+			return NULL;
+		free(*slot);
+		*slot = copy;
+	}
+	return *slot;
+}
+
+char *gorgon_setlocale(int category, const char *name, struct gorgon_ns *ns)
+{
+	char *ret = NULL;
+
+	if (!mask_of(category))
+		return NULL;
+	pthread_mutex_lock(&lock);
+	if (!name || change(ns->locale, category, name))
+		ret = answer(ns->locale, category);
+	pthread_mutex_unlock(&lock);
+	return ret;
+}

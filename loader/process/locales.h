@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* A locale per namespace. See locales.c. */
+#ifndef GORGON_PROCESS_LOCALES_H
+#define GORGON_PROCESS_LOCALES_H
+
+struct gorgon_ns;
+struct gorgon_locale;
+
+/* What setlocale() says of the process now; NULL: no memory. */
+struct gorgon_locale *gorgon_locale_create(void);
+void gorgon_locale_destroy(struct gorgon_locale *locale);
+
+/* The calling thread uses the namespace's locale until it leaves. Returns what leave()
+ * puts back: the process's, or another namespace's. */
+void *gorgon_locale_enter(struct gorgon_locale *locale);
+void gorgon_locale_leave(void *outer);
+
+void gorgon_locale_before_fork(void);
+void gorgon_locale_after_fork(void);
+
+/* --- replacements (see replacements.c) -------------------------------------------- */
+
+char *gorgon_setlocale(int category, const char *name, struct gorgon_ns *ns);
+
+#endif

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+// Anonymous memory that private code has mapped, so that it goes with the namespace.
+//
+// CPython does not unmap the arenas of its object allocator when it is finalised, and
+// libraries keep pools: without this every destroyed interpreter would leave a part of
+// its heap behind. mmap(), munmap() and mremap() of private code keep a list of ranges
+// per namespace, sorted by address; what is left at the end is unmapped.
+//
+// mmap() and mremap() have no argument register left for a namespace (thunk.c): theirs
+// is that of the code that called, found by the return address.
+//
+// Only private anonymous mappings count. Shared ones and those of files may be meant to
+// outlive the interpreter, and cost no heap. Memory from malloc() is the process's.
+//
+// `lock` is a leaf and orders all lists.
+
+#define _GNU_SOURCE
+#include "memory.h"
+#include "ns/ns.h"
+#include "base/file.h"
+#include "own_file.h"
+#include "registrar.h"
+#include "ns/unwind.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void gorgon_memory_before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void gorgon_memory_after_fork(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+// Index of the first range that ends after @addr.
+static size_t find(const struct gorgon_ns *ns, uint64_t addr)
+{
+	size_t low = 0, high = ns->mapping_count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (ns->mappings[middle].end <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+// Room for one range at @index. Without memory the range is not listed: it then stays
+// mapped at the end, which is what would have happened without us.
+static bool insert(struct gorgon_ns *ns, size_t index, uint64_t start, uint64_t end)
+{
+	if (ns->mapping_count == ns->mapping_capacity) {
+		size_t capacity = ns->mapping_capacity ? 2 * ns->mapping_capacity : 64;
+		struct gorgon_range *grown = reallocarray(ns->mappings, capacity, sizeof(*grown));
+
+		if (!grown)
+			return false;
+		ns->mappings = grown;
+		ns->mapping_capacity = capacity;
+	}
+	memmove(&ns->mappings[index + 1], &ns->mappings[index],
+		(ns->mapping_count - index) * sizeof(*ns->mappings));
+	ns->mappings[index] = (struct gorgon_range){start, end};
+	ns->mapping_count++;
+	return true;
+}
+
+static void delete(struct gorgon_ns *ns, size_t index)
+{
+	ns->mapping_count--;
+	memmove(&ns->mappings[index], &ns->mappings[index + 1],
+		(ns->mapping_count - index) * sizeof(*ns->mappings));
+}
+
+static uint64_t page_up(uint64_t size)
+{
+	return (size + 4095) & ~UINT64_C(4095);
+}
+
+// Forget [start, end): whole ranges, or parts of the first and last.
+static void forget(struct gorgon_ns *ns, uint64_t start, uint64_t end)
+{
+	size_t i = find(ns, start);
+
+	while (i < ns->mapping_count && ns->mappings[i].start < end) {
+		struct gorgon_range *range = &ns->mappings[i];
+
+		if (range->start < start && range->end > end) {
+			uint64_t tail = range->end;
+
+			range->end = start;
+			insert(ns, i + 1, end, tail);
+			return;
+		}
+		if (range->start < start) {
+			range->end = start;
+			i++;
+		} else if (range->end > end) {
+			range->start = end;
+			return;
+		} else {
+			delete(ns, i);
+		}
+	}
+}
+
+static void remember(struct gorgon_ns *ns, uint64_t start, uint64_t end)
+{
+	forget(ns, start, end); // MAP_FIXED over something of ours
+	insert(ns, find(ns, start), start, end);
+}
+
+// Under the lock.
+static void count(struct gorgon_ns *ns)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < ns->mapping_count; i++)
+		sum += ns->mappings[i].end - ns->mappings[i].start;
+	__atomic_store_n(&ns->heap.usage.mapped_bytes, sum, __ATOMIC_RELAXED);
+}
+
+// Code of a file: a library's own is what it says it is, see own_file.c.
+static void *map_code(uint64_t caller, void *addr, size_t size, int prot, int flags, int fd, off_t off)
+{
+	struct gorgon_file file;
+	int own = gorgon_own_file_find(caller, fd, size, off, &file);
+	void *ret = mmap(addr, size, prot, flags, own, off);
+
+	if (ret == MAP_FAILED) {
+		gorgon_file_close(&file);
+	} else if (own == fd) {
+		gorgon_own_file_mapped(caller, fd, size, off);
+	} else if (gorgon_file_is_ours(&file)) {
+		gorgon_file_close(&file);
+	} else {
+		munmap(ret, size);
+		errno = EBADF;
+		ret = MAP_FAILED;
+	}
+	return ret;
+}
+
+void *gorgon_memory_map(void *addr, size_t size, int prot, int flags, int fd, off_t off)
+{
+	uint64_t caller = (uintptr_t)__builtin_return_address(0);
+	struct gorgon_ns *ns = gorgon_unwind_ns_at(caller);
+	void *ret;
+
+	if (!ns || (flags & (MAP_ANONYMOUS | MAP_PRIVATE)) != (MAP_ANONYMOUS | MAP_PRIVATE)) {
+		if (ns && !(flags & MAP_ANONYMOUS) && prot & PROT_EXEC)
+			return map_code(caller, addr, size, prot, flags, fd, off);
+		return mmap(addr, size, prot, flags, fd, off);
+	}
+	if (size <= PTRDIFF_MAX && !gorgon_usage_allow(&ns->heap.usage, size)) {
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	// The list changes with the mapping: another thread may get the address next.
+	pthread_mutex_lock(&lock);
+	ret = mmap(addr, size, prot, flags, fd, off);
+	if (ret != MAP_FAILED)
+		remember(ns, (uintptr_t)ret, (uintptr_t)ret + page_up(size));
+	count(ns);
+	pthread_mutex_unlock(&lock);
+	return ret;
+}
+
+int gorgon_memory_unmap(void *addr, size_t size, struct gorgon_ns *ns)
+{
+	int ret;
+
+	gorgon_registrar_before_unmap(ns, (uintptr_t)addr, (uintptr_t)addr + size);
+	pthread_mutex_lock(&lock);
+	ret = munmap(addr, size);
+	if (!ret)
+		forget(ns, (uintptr_t)addr, (uintptr_t)addr + page_up(size));
+	count(ns);
+	pthread_mutex_unlock(&lock);
+	return ret;
+}
+
+// Five arguments of which the last counts only with MREMAP_FIXED; callers that leave it
+// out pass whatever is in the register, and so do we.
+void *gorgon_memory_remap(void *addr, size_t size, size_t new_size, int flags, void *new_addr)
+{
+	struct gorgon_ns *ns = gorgon_unwind_ns_at((uintptr_t)__builtin_return_address(0));
+	uint64_t start = (uintptr_t)addr;
+	bool listed;
+	size_t i;
+	void *ret;
+
+	if (!ns)
+		return mremap(addr, size, new_size, flags, new_addr);
+	pthread_mutex_lock(&lock);
+	i = find(ns, start);
+	listed = i < ns->mapping_count && ns->mappings[i].start <= start;
+	ret = mremap(addr, size, new_size, flags, new_addr);
+	if (ret != MAP_FAILED && listed) {
+		forget(ns, start, start + page_up(size));
+		remember(ns, (uintptr_t)ret, (uintptr_t)ret + page_up(new_size));
+	}
+	count(ns);
+	pthread_mutex_unlock(&lock);
+	return ret;
+}
+
+void gorgon_memory_release(struct gorgon_ns *ns)
+{
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < ns->mapping_count; i++)
+		munmap((void *)(uintptr_t)ns->mappings[i].start,
+		       ns->mappings[i].end - ns->mappings[i].start);
+	free(ns->mappings);
+	ns->mappings = NULL;
+	ns->mapping_count = ns->mapping_capacity = 0;
+	pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Descriptors that libraries keep of their own files. See own_file.c. */
+#ifndef GORGON_PROCESS_OWN_FILE_H
+#define GORGON_PROCESS_OWN_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct gorgon_file;
+struct gorgon_object;
+
+/* The code at @caller is about to map code through @fd. Returns which descriptor to take: @fd, or, when
+ * that is not the caller's own file any more, that file as @ret, to be closed afterwards, or -1. */
+int gorgon_own_file_find(uint64_t caller, int fd, size_t size, off_t off, struct gorgon_file *ret);
+
+/* It has. */
+void gorgon_own_file_mapped(uint64_t caller, int fd, size_t size, off_t off);
+
+/* Close what @object, whose code runs no more, has left open. */
+void gorgon_own_file_close(const struct gorgon_object *object);
+
+/* Around fork(), which must find the list whole. */
+void gorgon_own_file_before_fork(void);
+void gorgon_own_file_after_fork(void);
+
+#endif

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// Functions through which private code would reach the whole process: exit, the
+// descriptors of standard output, signals to itself, settings of libraries. See
+// replacements.c for the table.
+
+#define _GNU_SOURCE
+#include "environment.h"
+#include "base/lock.h"
+#include "ns/ns.h"
+#include "process.h"
+#include "signals.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// exit() ends the interpreter: its main thread goes back to whoever called
+// gorgon_interp_main(). From another of its threads exit() cannot end the main one;
+// that thread ends, and the status is kept. In a namespace without an interpreter
+// there is nobody to go back to, and exit() is exit().
+void gorgon_process_exit(int status, struct gorgon_ns *ns)
+{
+	if (!ns->on_exit)
+		exit(status);
+	ns->on_exit(ns->on_exit_ctx, status);
+	pthread_exit(NULL);
+}
+
+// An interpreter that a KeyboardInterrupt has ended restores SIGINT's default and kills
+// itself with it, so that a shell sees why it ended. Here that is exit() with the status
+// that a shell would show; so it is when a timer's signal, for which it had no handler, has
+// interrupted it (signals.c). A fault that a program reports to itself by kill() (cysignals,
+// for errors of C libraries) is this thread's, which the kernel need not know: it takes
+// the process's main thread if it can. Any other signal to the process itself has come when
+// kill() returns.
+int gorgon_process_kill(pid_t pid, int number, struct gorgon_ns *ns)
+{
+	struct sigaction action;
+
+	if (pid != getpid())
+		return kill(pid, number);
+	if (gorgon_signal_is_fault(number))
+		return raise(number);
+	if (number != SIGINT || !ns->on_exit ||
+	    gorgon_signal_action(SIGINT, NULL, &action, ns) || action.sa_handler != SIG_DFL)
+		return gorgon_signals_take(ns->signals, number) ? 0 : kill(pid, number);
+	gorgon_process_exit(128 + (gorgon_signals_ended_by(ns->signals) ?: SIGINT), ns);
+	return 0;
+}
+
+ssize_t gorgon_process_write(int fd, const void *data, size_t size, struct gorgon_ns *ns)
+{
+	if (fd == STDOUT_FILENO || fd == STDERR_FILENO)
+		return ns->opts.write_output(ns->opts.write_ctx, fd, data, size);
+	return write(fd, data, size);
+}
+
+static unsigned cpu_count(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned)CPU_COUNT(&set);
+}
+
+// How many threads a pool of this namespace may have: the host's word, or the
+// processors shared out over the namespaces that there are now. 0: say nothing.
+static unsigned pool_size(const struct gorgon_ns *ns)
+{
+	unsigned all = gorgon_ns_count(), share;
+
+	if (ns->opts.pool_threads)
+		return ns->opts.pool_threads;
+	if (all < 2)
+		return 0;
+	share = cpu_count() / all;
+	return share ? share : 1;
+}
+
+// Libraries size their thread pools by these variables when they are loaded, and by the
+// number of processors without them: that many for each copy would leave nobody time to
+// work.
+static char *size_of_pool(struct gorgon_ns *ns)
+{
+	unsigned size;
+	char *ret;
+
+	// Written once: the result must stay as it is for whoever keeps it.
+	gorgon_lock();
+	size = pool_size(ns);
+	if (size && !*ns->pool_text)
+		snprintf(ns->pool_text, sizeof(ns->pool_text), "%u", size);
+	ret = *ns->pool_text ? ns->pool_text : NULL;
+	gorgon_unlock();
+	return ret;
+}
+
+// What the user has set counts, before this.
+static const struct {
+	const char *name;
+	const char *value; // NULL: size of a pool of threads
+	bool in_company;   // where there are several namespaces
+} settings[] = {
+	{"OPENBLAS_NUM_THREADS", NULL, true},
+	{"OMP_NUM_THREADS", NULL, true},
+	{"MKL_NUM_THREADS", NULL, true},
+	{"BLIS_NUM_THREADS", NULL, true},
+	{"NUMEXPR_NUM_THREADS", NULL, true},
+	// To patch the C library is refused (../process/patch.c). UCX would say so in two lines
+	// of stderr each time; Open MPI does not look whether it may, and writes.
+	{"UCX_MEM_MMAP_HOOK_MODE", "none", false},
+	{"OMPI_MCA_patcher", "^overwrite", false},
+	// A program without mpirun starts a daemon, of which variables of the process's environment
+	// tell: a second one takes it for its own, and is refused. It costs MPI_Comm_spawn().
+	{"OMPI_MCA_ess_singleton_isolated", "1", true},
+};
+
+static char *find_setting(struct gorgon_ns *ns, size_t i)
+{
+	if (!settings[i].value)
+		return size_of_pool(ns);
+	return !settings[i].in_company || gorgon_ns_count() > 1 ? (char *)settings[i].value : NULL;
+}
+
+char *gorgon_process_getenv(const char *name, struct gorgon_ns *ns)
+{
+	char *ret = gorgon_getenv(name, ns);
+
+	for (size_t i = 0; !ret && i < sizeof(settings) / sizeof(*settings); i++)
+		if (!strcmp(name, settings[i].name))
+			ret = find_setting(ns, i);
+	return ret;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* What private code gets instead of functions that reach for the whole process. See process.c. */
+#ifndef GORGON_PROCESS_PROCESS_H
+#define GORGON_PROCESS_PROCESS_H
+
+#include <sys/types.h>
+
+struct gorgon_ns;
+
+void gorgon_process_exit(int status, struct gorgon_ns *ns);
+int gorgon_process_kill(pid_t pid, int number, struct gorgon_ns *ns);
+ssize_t gorgon_process_write(int fd, const void *data, size_t size, struct gorgon_ns *ns);
+char *gorgon_process_getenv(const char *name, struct gorgon_ns *ns);
+
+#endif

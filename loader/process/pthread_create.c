@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// pthread_create() for private code: the namespace counts its threads, so that it is not unmapped
+// under them.
+
+#define _GNU_SOURCE
+#include "pthread_create.h"
+#include "locales.h"
+#include "base/lock.h"
+#include "ns/ns.h"
+#include "ns/thread.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct start {
+	void *(*fn)(void *);
+	void *arg;
+	struct gorgon_ns *ns;
+};
+
+static void uncount(struct gorgon_ns *ns)
+{
+	gorgon_lock();
+	ns->thread_count--;
+	gorgon_lock_broadcast();
+	gorgon_unlock();
+}
+
+static void *start_thread(void *arg)
+{
+	struct start start = *(struct start *)arg;
+	struct gorgon_thread *thread = gorgon_thread_get();
+
+	free(arg);
+	// Without a record the thread stays counted for good: its namespace is then
+	// never unmapped under it.
+	if (thread)
+		thread->ns = start.ns;
+	gorgon_locale_enter(start.ns->locale);
+	return start.fn(start.arg);
+}
+
+int gorgon_thread_create(void *thread, const void *attr, void *(*fn)(void *), void *arg,
+			 struct gorgon_ns *ns)
+{
+	struct start *start = malloc(sizeof(*start));
+	int err;
+
+	if (!start)
+		return EAGAIN;
+	*start = (struct start){fn, arg, ns};
+	gorgon_lock();
+	ns->thread_count++;
+	gorgon_unlock();
+	err = pthread_create(thread, attr, start_thread, start);
+	if (err) {
+		uncount(ns);
+		free(start);
+	}
+	return err;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Destructors of thread_local variables of private objects. See thread_dtors.c. */
+#ifndef GORGON_PROCESS_THREAD_DTORS_H
+#define GORGON_PROCESS_THREAD_DTORS_H
+
+#include <stdbool.h>
+
+struct gorgon_ns;
+struct gorgon_object;
+struct gorgon_thread;
+
+/* Before @object is unmapped: run the calling thread's thread_local destructors of it
+ * and forget those of other threads. The lock is held, and released around calls. */
+void gorgon_thread_drop_dtors(struct gorgon_object *object);
+/* Run the calling thread's of all of @ns, the last registered first. The same about the lock. */
+void gorgon_thread_run_dtors(struct gorgon_ns *ns);
+
+/* Whether a thread has destructors of @object's thread_local variables to run. The lock is
+ * held. */
+bool gorgon_thread_has_dtors(const struct gorgon_object *object);
+
+/* Forget a thread's, which has ended. */
+void gorgon_thread_free_dtors(struct gorgon_thread *thread);
+
+/* --- replacement (see replacements.c) ------------------------------------------- */
+
+int gorgon_thread_atexit(void (*fn)(void *), void *arg, void *dso);
+
+#endif

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+// The CPython that the process itself runs: a python3 that has imported the package `gorgon`
+// (../../python/), and is the host of private interpreters.
+//
+// It has its place among them as far as arrays go, so the code for these (share.c,
+// data_handler.c, value.c) is the same: a struct gorgon_interp without a libpython, whose C
+// API the extension module finds. Its namespace has thunks and a lock, loads nothing, and
+// debuggers do not see it.
+//
+// Private interpreters are capsules here. Who uses them (the package) sees to it that none
+// is destroyed while it is called or interrupted, and that each thread which was given
+// descriptors of its own does nothing of the host's that needs the host's.
+
+#define _GNU_SOURCE
+#include "module.h"
+#include "pin.h"
+#include "raise.h"
+#include "thunks.h"
+#include "value.h"
+#include "base/error.h"
+#include "ns/ns.h"
+#include "base/thunk.h"
+#include "process/files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define CAPSULE "gorgon.interpreter"
+
+static struct gorgon_interp own_interp = {.own = true};
+
+// --- private interpreters ----------------------------------------------------------------
+
+// Of an interpreter, as gorgon.Error. Its code says what kind; the package makes more of it.
+static PyObject *raise_error(struct gorgon_interp *own, struct gorgon_error *err)
+{
+	const struct gorgon_exception *exception = gorgon_error_exception(err);
+	PyObject *type = own->error_type;
+	PyObject *object = API(own, PyObject_CallFunction)(type, "(s)", gorgon_error_message(err));
+	PyObject *code = API(own, PyLong_FromLong)(gorgon_error_code(err));
+	PyObject *name = API(own, Py_BuildValue)("z", exception ? exception->type : NULL);
+
+	gorgon_error_destroy(err);
+	if (object && code && name && !own->api->PyObject_SetAttrString(object, "code", code) &&
+	    !own->api->PyObject_SetAttrString(object, "exception", name))
+		API(own, PyErr_SetObject)(type, object);
+	own->api->Py_DecRef(object);
+	own->api->Py_DecRef(code);
+	own->api->Py_DecRef(name);
+	return NULL;
+}
+
+// gorgon.progress() of an interpreter, for the callable that its creator has given.
+static bool report(void *ctx, const struct gorgon_value *value)
+{
+	const struct gorgon_api *api = own_interp.api;
+	PyGILState_STATE gil = api->PyGILState_Ensure();
+	PyObject *object, *result = NULL;
+	struct gorgon_error *err = gorgon_value_to_python(&own_interp, value, "progress", &object);
+	bool ret;
+
+	if (err) {
+		gorgon_raise(&own_interp, err);
+	} else {
+		result = API(&own_interp, PyObject_CallFunctionObjArgs)(ctx, object, NULL);
+		api->Py_DecRef(object);
+	}
+	ret = result && API(&own_interp, PyObject_IsTrue)(result) > 0;
+	if (API(&own_interp, PyErr_Occurred)())
+		API(&own_interp, PyErr_WriteUnraisable)(ctx);
+	api->Py_DecRef(result);
+	api->PyGILState_Release(gil);
+	return ret;
+}
+
+// Pointers into the strings of a list, with NULL behind them; to be freed. NULL: an exception.
+static const char **strings_of(struct gorgon_interp *own, PyObject *list)
+{
+	Py_ssize_t count = own->api->PyList_Size(list);
+	const char **ret = count < 0 ? NULL : calloc((size_t)count + 1, sizeof(*ret));
+
+	if (!ret && count >= 0)
+		API(own, PyErr_NoMemory)();
+	for (Py_ssize_t i = 0; ret && i < count; i++) {
+		ret[i] = own->api->PyUnicode_AsUTF8AndSize(own->api->PyList_GetItem(list, i), NULL);
+		if (!ret[i]) {
+			free(ret);
+			return NULL;
+		}
+	}
+	return ret;
+}
+
+static struct gorgon_error *start(const struct gorgon_interp_opts *opts,
+				  const struct gorgon_start_opts *start_opts,
+				  struct gorgon_interp **ret)
+{
+	struct gorgon_error *err = gorgon_interp_create(opts, ret);
+
+	if (err)
+		return err;
+	err = gorgon_interp_start(*ret, start_opts);
+	// Nothing has run in it that could keep it.
+	if (err)
+		gorgon_error_destroy(gorgon_interp_destroy(*ret));
+	return err;
+}
+
+static PyObject *own_files(PyObject *self, PyObject *unused, struct gorgon_interp *own)
+{
+	int err = gorgon_files_unshare();
+
+	(void)self;
+	(void)unused;
+	if (!err)
+		return API(own, PyBool_FromLong)(gorgon_files_have_directory());
+	errno = -err;
+	return API(own, PyErr_SetFromErrno)(*API(own, PyExc_OSError));
+}
+
+static PyObject *own_create(PyObject *self, PyObject *args, struct gorgon_interp *own)
+{
+	// Signals are this CPython's matter.
+	struct gorgon_ns_opts ns_opts = {.size = sizeof(ns_opts), .no_signals = true};
+	struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = &ns_opts};
+	struct gorgon_start_opts start_opts = {.size = sizeof(start_opts), .progress = report};
+	PyObject *options, *progress;
+	struct gorgon_interp *interp;
+	struct gorgon_error *err;
+	const char **list;
+	void *thread;
+
+	(void)self;
+	if (!API(own, PyArg_ParseTuple)(args, "sOO:_create", &opts.python, &options, &progress) ||
+	    !(list = strings_of(own, options)))
+		return NULL;
+	start_opts.options = list;
+	start_opts.progress_ctx = progress;
+	thread = own->api->PyEval_SaveThread();
+	err = start(&opts, &start_opts, &interp);
+	own->api->PyEval_RestoreThread(thread);
+	free(list);
+	if (err)
+		return raise_error(own, err);
+	own->api->Py_IncRef(progress);
+	return API(own, PyCapsule_New)(interp, CAPSULE, NULL);
+}
+
+static PyObject *own_call(PyObject *self, PyObject *args, struct gorgon_interp *own)
+{
+	struct gorgon_value values, result;
+	const char *module, *function;
+	PyObject *capsule, *list, *ret = NULL;
+	struct gorgon_interp *interp;
+	struct gorgon_error *err;
+	void *thread;
+
+	(void)self;
+	if (!API(own, PyArg_ParseTuple)(args, "OssO:_call", &capsule, &module, &function, &list) ||
+	    !(interp = API(own, PyCapsule_GetPointer)(capsule, CAPSULE)))
+		return NULL;
+	err = gorgon_value_from_python(own, list, "args", &values);
+	if (err)
+		return raise_error(own, err);
+	thread = own->api->PyEval_SaveThread();
+	err = gorgon_interp_call(interp, module, function, &values, NULL, &result);
+	gorgon_value_deinit(&values);
+	own->api->PyEval_RestoreThread(thread);
+	gorgon_pins_drop();
+	if (err)
+		return raise_error(own, err);
+	err = gorgon_value_to_python(own, &result, "result", &ret);
+	gorgon_value_deinit(&result);
+	return err ? raise_error(own, err) : ret;
+}
+
+static PyObject *own_interrupt(PyObject *self, PyObject *capsule, struct gorgon_interp *own)
+{
+	struct gorgon_interp *interp = API(own, PyCapsule_GetPointer)(capsule, CAPSULE);
+	struct gorgon_error *err;
+	void *thread;
+
+	(void)self;
+	if (!interp)
+		return NULL;
+	thread = own->api->PyEval_SaveThread();
+	err = gorgon_interp_interrupt(interp);
+	own->api->PyEval_RestoreThread(thread);
+	return err ? raise_error(own, err) : gorgon_none(own);
+}
+
+static PyObject *own_destroy(PyObject *self, PyObject *capsule, struct gorgon_interp *own)
+{
+	struct gorgon_interp *interp = API(own, PyCapsule_GetPointer)(capsule, CAPSULE);
+	PyObject *progress;
+	struct gorgon_error *err;
+	void *thread;
+
+	(void)self;
+	if (!interp)
+		return NULL;
+	progress = interp->progress_ctx;
+	thread = own->api->PyEval_SaveThread();
+	err = gorgon_interp_destroy(interp);
+	own->api->PyEval_RestoreThread(thread);
+	gorgon_pins_drop();
+	if (err)
+		return raise_error(own, err);
+	own->api->Py_DecRef(progress);
+	// Nobody gets the pointer out of it any more.
+	API(own, PyCapsule_SetName)(capsule, NULL);
+	return gorgon_none(own);
+}
+
+// --- the module ---------------------------------------------------------------------------
+
+static void lock(void)
+{
+	pthread_mutex_lock(&own_interp.ns->heap.lock);
+}
+
+static void unlock(void)
+{
+	pthread_mutex_unlock(&own_interp.ns->heap.lock);
+}
+
+static struct gorgon_error *create_ns(struct gorgon_interp *own)
+{
+	struct gorgon_thunk thunks[GORGON_MODULE_THUNKS];
+	struct gorgon_ns *ns = calloc(1, sizeof(*ns));
+	struct gorgon_error *err;
+
+	if (!ns)
+		return &gorgon_error_nomem;
+	gorgon_module_thunks(own, thunks);
+	thunks[GORGON_THUNK_OWN_FILES] = (struct gorgon_thunk){own_files, 2, own};
+	thunks[GORGON_THUNK_OWN_CREATE] = (struct gorgon_thunk){own_create, 2, own};
+	thunks[GORGON_THUNK_OWN_CALL] = (struct gorgon_thunk){own_call, 2, own};
+	thunks[GORGON_THUNK_OWN_INTERRUPT] = (struct gorgon_thunk){own_interrupt, 2, own};
+	thunks[GORGON_THUNK_OWN_DESTROY] = (struct gorgon_thunk){own_destroy, 2, own};
+	if ((err = gorgon_thunks_create(thunks, GORGON_MODULE_THUNKS, &ns->thunks))) {
+		free(ns);
+		return err;
+	}
+	gorgon_heap_init(&ns->heap);
+	gorgon_holdings_init(&own->holdings);
+	own->ns = ns;
+	// A leaf, as the locks of other namespaces, which are taken around fork(), too.
+	return pthread_atfork(lock, unlock, unlock) ? &gorgon_error_nomem : NULL;
+}
+
+void *gorgon_module_create(void *(*find)(const char *name))
+{
+	struct gorgon_interp *own = &own_interp;
+	struct gorgon_error *err = NULL;
+
+	own->find = find;
+	// Once; a module that is made again finds the rest as it was.
+	if (!own->ns)
+		err = create_ns(own);
+	if (!err && !own->api)
+		err = gorgon_api_init(own);
+	if (err)
+		return gorgon_raise(own, err);
+	if (!own->error_type)
+		own->error_type = API(own, PyErr_NewException)("gorgon.Error",
+							       *API(own, PyExc_RuntimeError), NULL);
+	return own->error_type ? gorgon_module_init(own) : NULL;
+}
