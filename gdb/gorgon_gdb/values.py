@@ -15,7 +15,7 @@ import re
 
 import gdb
 
-from . import commands, elf, files, process, root, symbols, tables
+from . import commands, elf, files, lines, process, root, symbols, tables
 
 MASK = 0xFFFFFFFFFFFFFFFF
 
@@ -100,7 +100,7 @@ def lookup_symbol(name, only_global=False):
         symbol = gdb.lookup_global_symbol(name) if only_global else gdb.lookup_symbol(name)[0]
     except gdb.error:  # no frame
         symbol = gdb.lookup_global_symbol(name)
-    return symbol or gdb.lookup_static_symbol(name)
+    return symbols.described(symbol or gdb.lookup_static_symbol(name), name)
 
 
 def find(name, copy):
@@ -140,7 +140,7 @@ def refuse_overloaded(name, symbol, copy):
 
 def is_private(name, symbol, copy):
     """What gdb finds by a name is of a private object."""
-    if symbol and symbol.symtab:
+    if symbol and symbol.symtab and not lines.has_only_lines(symbol):
         objfile = symbol.symtab.objfile.owner or symbol.symtab.objfile
         return objfile.filename.startswith("<in-memory@") or any(objfile.filename == o.path for o in copy.objects)
     address = address_of(name)
