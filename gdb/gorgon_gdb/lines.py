@@ -25,6 +25,7 @@ TEXT, INFO = b".text", b".debug_info"
 _added = {}      # address of a pack's symfile -> Lines
 _stale = []      # Lines of a process that has ended
 _settled = None  # (Snapshot, what else gdb knows) that nothing is left to do for
+_paths = set()    # of the files that have been added
 _without = set()  # addresses of symfiles that have no lines to add
 
 
@@ -67,6 +68,7 @@ def add(symfile):
     if execute.run(f'add-symbol-file "{path}" -o {runs[0][0] - code:#x}') is None:
         return False
     _added[symfile] = Lines(runs)
+    _paths.add(path)
     return True
 
 
@@ -91,6 +93,11 @@ def remove(lines, covered=()):
 def remove_pack(symfile, covered=()):
     if remove(_added[symfile], covered):
         del _added[symfile]
+
+
+def has_only_lines(symbol):
+    """The symbol of a function comes from here: gdb does not know its type."""
+    return symbol is not None and symbol.symtab is not None and symbol.symtab.objfile.filename in _paths
 
 
 def remove_stale():

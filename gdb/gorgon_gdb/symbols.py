@@ -201,6 +201,16 @@ def introduce(objects):
             add_file(obj, by_itself=True)
 
 
+def described(symbol, name):
+    """The symbol with its type, where gdb has found the one that it has lines of first."""
+    if not lines.has_only_lines(symbol):
+        return symbol
+    paths = {path for path, _ in _added}
+    found = (objfile.lookup_global_symbol(name) or objfile.lookup_static_symbol(name)
+             for objfile in gdb.objfiles() if objfile.filename in paths)
+    return next(filter(None, found), symbol)
+
+
 def limit():
     """Not for ever more interpreters: each costs memory, and time at every breakpoint."""
     mine = list(dict.fromkeys(a.interp for a in _added.values() if a.by_itself))

@@ -15,7 +15,7 @@ import re
 
 import gdb
 
-from . import commands, elf, files, process, root, symbols, tables
+from . import commands, elf, files, lines, process, root, symbols, tables
 
 MASK = 0xFFFFFFFFFFFFFFFF
 
@@ -100,24 +100,7 @@ def lookup_symbol(name, only_global=False):
         symbol = gdb.lookup_global_symbol(name) if only_global else gdb.lookup_symbol(name)[0]
     except gdb.error:  # no frame
         symbol = gdb.lookup_global_symbol(name)
-    return described(symbol or gdb.lookup_static_symbol(name))
-
-
-def described(symbol):
-    """A function's symbol from a file that has its type, where one is there: gdb comes to files with lines only first, and there each
-    function is void f()."""
-    if symbol is None or not is_bare(symbol):
-        return symbol
-    for objfile in gdb.objfiles():
-        found = objfile.lookup_global_symbol(symbol.name) or objfile.lookup_static_symbol(symbol.name)
-        if found and found.type and found.type.code == gdb.TYPE_CODE_FUNC and not is_bare(found):
-            return found
-    return symbol
-
-
-def is_bare(symbol):
-    kind = symbol.type
-    return bool(kind) and kind.code == gdb.TYPE_CODE_FUNC and kind.target().code == gdb.TYPE_CODE_VOID and not kind.fields()
+    return symbols.described(symbol or gdb.lookup_static_symbol(name), name)
 
 
 def find(name, copy):
@@ -157,7 +140,7 @@ def refuse_overloaded(name, symbol, copy):
 
 def is_private(name, symbol, copy):
     """What gdb finds by a name is of a private object."""
-    if symbol and symbol.symtab:
+    if symbol and symbol.symtab and not lines.has_only_lines(symbol):
         objfile = symbol.symtab.objfile.owner or symbol.symtab.objfile
         return objfile.filename.startswith("<in-memory@") or any(objfile.filename == o.path for o in copy.objects)
     address = address_of(name)

@@ -52,7 +52,7 @@ def without_arguments(said):
 
 def with_arguments(expected, seen):
     """The line of a stop without arguments, and the frame that is shown again with them, are one."""
-    return expected, re.sub(r"^(Thread T .*?, )(.+?) \(\)( at \S+)\n(?:\d.*\n)?#0  (?:ADDR in )?\2 (\(.*\) at \S+)$", r"\1\2 \4", seen,
+    return expected, re.sub(r"^(Thread T .*?, |ADDR in )(.+?) \(\)( at \S+)\n(?:\d.*\n)?#0  (?:ADDR in )?\2 (\(.*\) at \S+)$", r"\1\2 \4", seen,
                             flags=re.M)
 
 
@@ -92,7 +92,7 @@ EXCUSES = {
         r"(lookup_global_symbol.*\n)\d+$", r"\1N")),
     "values of objects": Excuse("CPython's own printers for gdb come with a libpython that gdb knows as a shared library, or with our "
                                 "scripts", instead(r"\b((?:self|args|func|callable|kwargs|obj|object)(?: ?= ?))(?:<[^<>\n]*? at remote ADDR>|"
-                                                   r"\([^()\n]*\)|ADDR)(?=[,)\n]|$)|\b(timeout_obj ?= ?)(?:0|ADDR)(?=[,)\n]|$)",
+                                                   r"\([^()\n]*\)|ADDR)(?=[,)\n]|$)|\b((?:timeout_obj|obj) ?= ?)(?:0|ADDR)(?=[,)\n]|$)",
                                                    r"\1\2OBJECT"), ("plain",)),
 }
 GENERAL = ("values of objects", "no helper", "lines only", "no number", "arguments follow", "whose condition")

@@ -62,6 +62,8 @@ MANY = {
     "gdb": {
         "hbreak": "the processor has four hardware breakpoints, and each copy needs one",
         "rbreak REGEX": LATE, "rbreak FILE:REGEX": LATE, "info scope": LATE, "info functions REGEX": LATE, "info functions of C++": LATE,
+        "break of a function of CPython": "after stops in each of twenty interpreters gdb reads all of libpython's debug information for each: more "
+                                          "than a minute; at once in a new session",
         "a stop handler in Python": LATE + ", and not while it runs its stop handlers: use conditions",
         "gcore, and the core in another session": "the scripts add lines, and no variables, of the copies in the stack of a core",
         "the core of a crash": "the scripts add lines, and no variables, of the copies in the stack of a core",
