@@ -23,7 +23,7 @@ PLACES_MAX = 200
 REGISTRAR = "__jit_debug_register_code"
 
 _added = {}  # (path, bias) -> Addition, the latest last
-_last_stack = None, []  # a Snapshot, and what stack() has found of it; anew when files have come, by which gdb follows it further
+_last_stack = None, (), []  # a Snapshot, the files that were added, by which gdb may follow a stack further, and what stack() has found
 _left = False  # what a stop has not been able to do is to be done before the prompt
 
 
@@ -224,7 +224,8 @@ def stack(snapshot):
     most of a stack as it was: from a frame on that the last stack had, that is taken. What runs does not go, so
     each frame's object is what it was."""
     global _last_stack
-    before = _last_stack[1] if _last_stack[0] is snapshot else []
+    added = tuple(_added)
+    before = _last_stack[2] if _last_stack[0] is snapshot and _last_stack[1] == added else []
     found = []
     try:
         frame = gdb.newest_frame()
@@ -237,7 +238,7 @@ def stack(snapshot):
             frame = frame.older()
     except gdb.error:
         pass  # no thread, or a stack that cannot be followed further
-    _last_stack = snapshot, found
+    _last_stack = snapshot, added, found
     return found
 
 
@@ -257,11 +258,9 @@ def is_cheap():
 
 def attach_stack():
     """For the selected thread, if the user has not said otherwise. What was added."""
-    global _last_stack
     added = gdb.parameter("gorgon auto-symbols") and attach(objects_in_stack())
     if added:
         limit()
-        _last_stack = None, []
         if lines.follow(added, set(_added)):
             read_frames()
     refresh_lines()

@@ -374,18 +374,24 @@ def version(*command):
 def report(name, results):
     """FILE.md and FILE.svg."""
     tools = [version(tool, "--version") for tool in (harness.GDB, harness.LLDB, harness.PYTHON3) if tool]
+    attached, felt = ([row for row in results if row["benchmark"] == benchmark] for benchmark in ("attach", "feel"))
+    feels_name = f"{name}-feel" if attached else name
+    images = "\n".join(f"![ratios]({os.path.basename(plot)}.svg)" for plot, rows in ((name, attached), (feels_name, felt)) if rows)
     with open(f"{name}.md", "w") as file:
         file.write(f"# What debuggers pay\n\n{time.strftime('%Y-%m-%d')}; {'; '.join(tools)}; {os.cpu_count()} processors. Made by "
-                   f"`make bench-debug`.\n\n![ratios]({os.path.basename(name)}.svg)\n\n{tables(results)}")
-    plot(f"{name}.svg", [row for row in results if row["benchmark"] == "attach"])
-
-
-def plot(name, rows):
-    """Ratios over the number of interpreters."""
+                   f"`make bench-debug`.\n\n{images}\n\n{tables(results)}".rstrip("\n") + "\n")
     import matplotlib
     matplotlib.use("svg")
     matplotlib.rcParams["svg.hashsalt"] = "gorgon"
     from matplotlib import pyplot
+    if attached:
+        plot(f"{name}.svg", attached, pyplot)
+    if felt:
+        feel.plot(f"{feels_name}.svg", felt, pyplot)
+
+
+def plot(name, rows, pyplot):
+    """Ratios over the number of interpreters."""
     figure, axes = pyplot.subplots(1, 3, figsize=(12, 4), sharex=True)
     for axis, key, title in zip(axes, ("attach", "work", "memory"), ("attach", "attach to backtrace", "memory")):
         for debugger in dict.fromkeys(row["debugger"] for row in rows):

@@ -438,11 +438,11 @@ class Elsewhere(Case):
 class Steps(Case):
     def test_a_step_follows_the_stack_only_as_far_as_it_has_changed(self):
         # Each frame takes gdb a tenth of a millisecond, at each step.
-        outermost = "gorgon_gdb.symbols._last_stack[1][-1]"
+        outermost = "gorgon_gdb.symbols._last_stack[2][-1]"
         output = harness.gdb(["break time_sleep", "run", "next", f"python import gorgon_gdb.symbols; outermost = {outermost}",
                               "next", f"python print('next', outermost is {outermost})",
                               "finish", f"python print('finish', outermost is {outermost})",
-                              "python print('frames', [frame.name() for frame, _ in gorgon_gdb.symbols._last_stack[1]][-2:])"],
+                              "python print('frames', [frame.name() for frame, _ in gorgon_gdb.symbols._last_stack[2]][-2:])"],
                              harness.HOST, "-l", "-n", 1, "import time; time.sleep(0.01)", script=True)
         for line in ("next True", "finish True", "frames ['start_thread', 'clone3']"):
             self.assertIn(line, output.splitlines())
