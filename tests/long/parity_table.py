@@ -11,14 +11,14 @@ import harness
 
 sys.path.insert(0, os.path.join(harness.ROOT, "tests", "parity"))
 import parity  # noqa: E402
-from sessions import DEBUGGERS, VARIANTS  # noqa: E402
+from sessions import VARIANTS  # noqa: E402
 
 TOOLS = {"gdb": harness.GDB, "lldb": harness.LLDB}
 
 
 def main():
     report = Report("debugger habits")
-    for debugger in DEBUGGERS:
+    for debugger in parity.DEBUGGERS:
         if not parity.recorded().get(debugger):
             continue
         if not TOOLS.get(debugger, True):

@@ -37,11 +37,11 @@ class Parity(unittest.TestCase):
         self.assertEqual(len(chosen), len(SLICE[debugger]), "each name is in the table")
         return chosen
 
-    def check(self, debugger):
-        habits = self.habits(debugger)
+    def check(self, debugger, variant=Variant("scripts", 3), habits=None):
+        habits = habits or self.habits(debugger)
         if not habits:
             self.skipTest(f"results.json has no rows of {debugger}")
-        trials = parity.run({(debugger, Variant("scripts", 3)): habits})
+        trials = parity.run({(debugger, variant): habits})
         self.assertEqual(len(trials), len(habits))
         for trial in parity.worse(trials):
             with self.subTest(trial.habit.name):
@@ -50,6 +50,11 @@ class Parity(unittest.TestCase):
     @harness.needs_gdb
     def test_gdb(self):
         self.check("gdb")
+
+    @harness.needs_gdb
+    def test_the_first_row_with_other_numbers(self):
+        for count in (1, 20):
+            self.check("gdb", Variant("scripts", count), parity.HABITS["gdb"][:1])
 
     @harness.needs_lldb
     def test_lldb(self):
