@@ -16,8 +16,10 @@
  * must export both names itself (see libjitreg.pc).
  *
  * Rules that hold for the whole file
- * - Threads: every function may be called from any thread. One mutex orders all
- *   of them; it is held while a debugger is stopped in
+ * - Threads: every function may be called from any thread, at the same time as
+ *   others. Only calls about one entry, and calls about one group and its images,
+ *   must not overlap: who calls them orders them. One mutex guards what all
+ *   have in common; it is held while a debugger is stopped in
  *   `__jit_debug_register_code`, and while jitreg_image.moved runs.
  * - Fork: the mutex is taken around fork(), so that the child's list is whole.
  *   The child inherits the registrations together with the mappings.
@@ -205,8 +207,8 @@ JITREG_API void jitreg_entry_get_info(const struct jitreg_entry *entry, struct j
  * addresses. Debuggers pay for each object file; jitreg_group_pack() gives them one for all
  * images of a group, or two.
  *
- * Functions for one group, jitreg_register() and jitreg_unregister() of its images included,
- * are not to run at the same time.
+ * Calls about one group must not overlap; jitreg_register() and jitreg_unregister() of its images
+ * are such calls. Those about different groups may.
  *
  * @param      base  Start of the stretch. Images that are not within 4 GiB from there can
  *                   be in the group and are not packed.
