@@ -20,7 +20,7 @@
  *   others. Only calls about one entry, and calls about one group and its images,
  *   must not overlap: who calls them orders them. One mutex guards what all
  *   have in common; it is held while a debugger is stopped in
- *   `__jit_debug_register_code`, and while jitreg_image.moved runs.
+ *   `__jit_debug_register_code`, and while jitreg_image.symfile_changed runs.
  * - Fork: the mutex is taken around fork(), so that the child's list is whole.
  *   The child inherits the registrations together with the mappings.
  * - Signals: not async-signal-safe.
@@ -69,10 +69,10 @@ enum jitreg_debug_kind {
 /** Flags of an image. */
 enum {
 	/** Names and unwind data only, without a reference to the DWARF: cheap for debuggers. */
-	JITREG_LEAN = 1,
-	/** With JITREG_LEAN and a group: debuggers hear of it in jitreg_group_list(). (What cannot be
+	JITREG_NAMES_ONLY = 1,
+	/** With JITREG_NAMES_ONLY and a group: debuggers hear of it in jitreg_group_list(). (What cannot be
 	 * packed they hear of at once.) */
-	JITREG_LATER = 2,
+	JITREG_DEFER = 2,
 };
 
 /** An object to register. Everything is copied or read before the call returns. */
@@ -91,7 +91,7 @@ struct jitreg_image {
 	 * the first time during jitreg_register(). NULL: nobody wants to know. It must not
 	 * call functions of this library.
 	 */
-	void (*moved)(void *ctx, const struct jitreg_info *info);
+	void (*symfile_changed)(void *ctx, const struct jitreg_info *info);
 	void *ctx;
 };
 
@@ -100,7 +100,7 @@ enum jitreg_symfile_kind {
 	/** One image: addresses, names, unwind data, and a reference to its DWARF. */
 	JITREG_SYMFILE_FULL = 0,
 	/** The same without the reference. */
-	JITREG_SYMFILE_LEAN = 1,
+	JITREG_SYMFILE_NAMES_ONLY = 1,
 	/** All packed images of a group, or a lean one alone: names and unwind data. */
 	JITREG_SYMFILE_PACK = 2,
 };
@@ -160,7 +160,7 @@ JITREG_API int jitreg_register(const struct jitreg_image *image, struct jitreg_e
  * callers that register with a lock of their own held: this is to be called without it.
  *
  * @param      path   As in the image to come.
- * @param      flags  0 or JITREG_LEAN, as in the image to come.
+ * @param      flags  0 or JITREG_NAMES_ONLY, as in the image to come.
  * @param[out] ret    Set on success only. Kept until the image is registered, then given to
  *                    jitreg_prepared_destroy().
  * @retval 0 or an error as for jitreg_register(), which will say the same
@@ -221,7 +221,7 @@ JITREG_API int jitreg_group_create(uint64_t base, struct jitreg_group **ret)
 JITREG_API void jitreg_group_destroy(struct jitreg_group *group);
 
 /**
- * Tell debuggers of all images that were registered with JITREG_LATER since the last time, with
+ * Tell debuggers of all images that were registered with JITREG_DEFER since the last time, with
  * one symfile and one event: much of what a debugger does is done for each event.
  *
  * @retval 0, also when there are none

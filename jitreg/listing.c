@@ -72,10 +72,10 @@ void jitreg_entry_tell(struct jitreg_entry *entry)
 {
 	struct jitreg_info info;
 
-	if (!entry->moved)
+	if (!entry->symfile_changed)
 		return;
 	jitreg_entry_get_info(entry, &info);
-	entry->moved(entry->ctx, &info);
+	entry->symfile_changed(entry->ctx, &info);
 }
 
 void jitreg_entry_get_info(const struct jitreg_entry *entry, struct jitreg_info *ret)

@@ -29,7 +29,7 @@ struct jitreg_entry {
 	uint64_t bias, start, end;
 	struct jitreg_group *group;
 	struct jitreg_entry *next; // in the group
-	void (*moved)(void *ctx, const struct jitreg_info *info);
+	void (*symfile_changed)(void *ctx, const struct jitreg_info *info);
 	void *ctx;
 };
 

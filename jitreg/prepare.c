@@ -83,12 +83,12 @@ void jitreg_prepare_registered(void)
 
 int jitreg_prepare(const char *path, uint32_t flags, struct jitreg_prepared **ret)
 {
-	bool is_lean = flags & JITREG_LEAN;
+	bool is_lean = flags & JITREG_NAMES_ONLY;
 	struct jitreg_prepared *prepared = calloc(1, sizeof(*prepared));
 	int r = prepared ? 0 : -ENOMEM;
 
 	if (!r)
-		r = jitreg_template_acquire(path, -1, is_lean ? JITREG_SYMFILE_LEAN : JITREG_SYMFILE_FULL,
+		r = jitreg_template_acquire(path, -1, is_lean ? JITREG_SYMFILE_NAMES_ONLY : JITREG_SYMFILE_FULL,
 					    &prepared->template);
 	if (r) {
 		free(prepared);

@@ -29,13 +29,13 @@ static void list_entry(struct jitreg_entry *entry)
 
 static bool is_valid(const struct jitreg_image *image)
 {
-	return image->size == sizeof(*image) && !(image->flags & ~(uint32_t)(JITREG_LEAN | JITREG_LATER)) &&
+	return image->size == sizeof(*image) && !(image->flags & ~(uint32_t)(JITREG_NAMES_ONLY | JITREG_DEFER)) &&
 	       image->path && image->path[0] == '/' && image->start < image->end;
 }
 
 static enum jitreg_symfile_kind wanted_kind(const struct jitreg_image *image)
 {
-	return image->flags & JITREG_LEAN ? JITREG_SYMFILE_LEAN : JITREG_SYMFILE_FULL;
+	return image->flags & JITREG_NAMES_ONLY ? JITREG_SYMFILE_NAMES_ONLY : JITREG_SYMFILE_FULL;
 }
 
 /* A lean image is a pack of one if it can be: that is easier on GDB. */
@@ -43,7 +43,7 @@ static int create_first_listing(struct jitreg_entry *entry, const struct jitreg_
 {
 	int r;
 
-	if (image->flags & JITREG_LEAN && image->group && !jitreg_group_create_single(entry))
+	if (image->flags & JITREG_NAMES_ONLY && image->group && !jitreg_group_create_single(entry))
 		return 0;
 	jitreg_template_hold(entry->template);
 	r = jitreg_listing_create(entry->template, image, &entry->listing);
@@ -66,11 +66,11 @@ int jitreg_register(const struct jitreg_image *image, struct jitreg_entry **ret)
 	entry->start = image->start;
 	entry->end = image->end;
 	entry->group = image->group;
-	entry->moved = image->moved;
+	entry->symfile_changed = image->symfile_changed;
 	entry->ctx = image->ctx;
 	r = jitreg_template_acquire(image->path, image->fd, wanted_kind(image), &entry->template);
 	if (!r)
-		entry->waiting = image->flags & JITREG_LATER && image->group && jitreg_group_can_pack(entry);
+		entry->waiting = image->flags & JITREG_DEFER && image->group && jitreg_group_can_pack(entry);
 	if (!r && !entry->waiting)
 		r = create_first_listing(entry, image);
 	if (r) {
@@ -130,7 +130,7 @@ void jitreg_unregister(struct jitreg_entry *entry)
 static struct jitreg_image image_of(const struct jitreg_entry *entry)
 {
 	return (struct jitreg_image){
-		.flags = entry->template->kind == JITREG_SYMFILE_LEAN ? JITREG_LEAN : 0,
+		.flags = entry->template->kind == JITREG_SYMFILE_NAMES_ONLY ? JITREG_NAMES_ONLY : 0,
 		.bias = entry->bias,
 		.start = entry->start,
 		.end = entry->end,

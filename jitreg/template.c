@@ -199,7 +199,7 @@ static int add_names(struct writer *w)
 	if (!r && w->template->kind == JITREG_SYMFILE_FULL)
 		r = jitreg_names_add_plt(w->object, &w->names);
 	// What a debugger will not find by itself. Packs have it in their companion.
-	if (w->template->kind != JITREG_SYMFILE_LEAN && w->template->debug.kind == JITREG_DEBUG_NAMES)
+	if (w->template->kind != JITREG_SYMFILE_NAMES_ONLY && w->template->debug.kind == JITREG_DEBUG_NAMES)
 		w->detached = jitreg_debuginfo_open_detached(&w->template->debug);
 	if (!r && w->detached)
 		r = jitreg_names_add_detached(w->object, w->detached, &w->names);
@@ -214,7 +214,7 @@ static int add_debuglink(struct writer *w)
 {
 	const struct jitreg_debug *debug = &w->template->debug;
 
-	if (w->template->kind == JITREG_SYMFILE_LEAN ||
+	if (w->template->kind == JITREG_SYMFILE_NAMES_ONLY ||
 	    (debug->kind != JITREG_DEBUG_SELF && debug->kind != JITREG_DEBUG_LINK))
 		return 0;
 	return jitreg_writer_add_debuglink(&w->file, debug->path, w->crc);
@@ -222,7 +222,7 @@ static int add_debuglink(struct writer *w)
 
 static int add_dummy_debug_info(struct writer *w)
 {
-	if (w->template->kind == JITREG_SYMFILE_LEAN || w->template->debug.kind == JITREG_DEBUG_NAMES)
+	if (w->template->kind == JITREG_SYMFILE_NAMES_ONLY || w->template->debug.kind == JITREG_DEBUG_NAMES)
 		return 0;
 	return jitreg_writer_add_dummy_debug_info(&w->file);
 }
@@ -303,7 +303,7 @@ int jitreg_template_create(struct jitreg_object *object, enum jitreg_symfile_kin
 	t->path = strdup(object->path);
 	r = t->path ? jitreg_object_read_layout(object) : -ENOMEM;
 	if (!r)
-		r = jitreg_debuginfo_find(object, &t->debug, kind == JITREG_SYMFILE_LEAN ? NULL : &w.crc);
+		r = jitreg_debuginfo_find(object, &t->debug, kind == JITREG_SYMFILE_NAMES_ONLY ? NULL : &w.crc);
 	if (!r)
 		r = write_file(&w);
 	writer_deinit(&w);

@@ -77,7 +77,7 @@ int try_enter(struct jitreg_group *group, uint64_t base, uint64_t off, uint64_t 
 		.start = base + off,
 		.end = base + off + size,
 		.group = group,
-		.moved = on_moved,
+		.symfile_changed = on_moved,
 		.ctx = ret,
 	};
 
@@ -129,7 +129,7 @@ void world_enter(struct world *w, unsigned number)
 {
 	assert_int_equal(jitreg_group_create(BASE(number), &w->group), 0);
 	for (size_t i = 0; i < SIDE_BY_SIDE; i++) {
-		enter_at(w->group, BASE(number), layout[i].off, layout[i].name, JITREG_LEAN, &w->images[i]);
+		enter_at(w->group, BASE(number), layout[i].off, layout[i].name, JITREG_NAMES_ONLY, &w->images[i]);
 		assert_int_equal(w->images[i].info.symfile_kind, JITREG_SYMFILE_PACK);
 	}
 	assert_apart(w->images, SIDE_BY_SIDE);

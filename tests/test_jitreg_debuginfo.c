@@ -489,12 +489,12 @@ static void find_debug_of_a_registrar_is_not_taken(void **state)
 				     "void __jit_debug_register_code(void) {}\n";
 
 	(void)state;
-	util_write(util_path("registrar.c"), source, sizeof(source) - 1);
-	assert_int_equal(util_run("gcc -g -fPIC -shared registrar.c -o registrar.so && "
+	util_write(util_path("jit_mirror.c"), source, sizeof(source) - 1);
+	assert_int_equal(util_run("gcc -g -fPIC -shared jit_mirror.c -o registrar.so && "
 				  "objcopy --only-keep-debug registrar.so registrar.debug && "
 				  "objcopy -g --strip-unneeded --add-gnu-debuglink=registrar.debug "
 				  "registrar.so detached.so && "
-				  "gcc -g -fPIC -fvisibility=hidden -shared registrar.c -o hidden.so"),
+				  "gcc -g -fPIC -fvisibility=hidden -shared jit_mirror.c -o hidden.so"),
 			 0);
 	assert_reason(util_path("registrar.so"), "GDB JIT interface");
 	assert_reason(util_path("detached.so"), "GDB JIT interface");

@@ -74,7 +74,7 @@ static int pack_in_child(unsigned number)
 
 	for (size_t i = 0; !r && i < SIDE_BY_SIDE; i++)
 		r = try_enter(group, BASE(number), layout[i].off, IMAGE_SIZE, layout[i].name,
-			      JITREG_LEAN, &images[i]);
+			      JITREG_NAMES_ONLY, &images[i]);
 	if (!r)
 		r = jitreg_group_pack(group);
 	if (r || !companion_of(&images[0].info))
@@ -379,7 +379,7 @@ static void pack_changed_library_has_another_companion(void **state)
 		assert_int_equal(util_run("cp %s changing.so.new && mv changing.so.new changing.so",
 					  i ? "tls.so" : "self.so"), 0);
 		assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
-		enter_at(group, BASE(0), 0x10000, "changing.so", JITREG_LEAN, &image);
+		enter_at(group, BASE(0), 0x10000, "changing.so", JITREG_NAMES_ONLY, &image);
 		assert_non_null(companion_of(&image.info));
 		if (i)
 			assert_string_not_equal(companion_of(&image.info), name);
@@ -449,7 +449,7 @@ static void pack_many_companions_removes_the_oldest_unused(void **state)
 		struct image image;
 
 		assert_int_equal(jitreg_group_create(BASE(1), &group), 0);
-		enter_at(group, BASE(1), 0x10000, "tls.so", JITREG_LEAN, &image);
+		enter_at(group, BASE(1), 0x10000, "tls.so", JITREG_NAMES_ONLY, &image);
 		assert_non_null(companion_of(&image.info));
 		jitreg_unregister(image.entry);
 		jitreg_group_destroy(group);

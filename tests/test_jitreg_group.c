@@ -49,8 +49,8 @@ static void register_lean_image_of_no_group_is_no_pack(void **state)
 	struct image image;
 
 	(void)state;
-	enter_at(NULL, BASE(0), 0x10000, "self.so", JITREG_LEAN, &image);
-	assert_int_equal(image.info.symfile_kind, JITREG_SYMFILE_LEAN);
+	enter_at(NULL, BASE(0), 0x10000, "self.so", JITREG_NAMES_ONLY, &image);
+	assert_int_equal(image.info.symfile_kind, JITREG_SYMFILE_NAMES_ONLY);
 	assert_null(companion_of(&image.info));
 	jitreg_unregister(image.entry);
 	assert_nothing_left();
@@ -63,7 +63,7 @@ static void pack_single_image_stays_as_it_is(void **state)
 
 	(void)state;
 	assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
-	enter_at(group, BASE(0), 0x10000, "self.so", JITREG_LEAN, &image);
+	enter_at(group, BASE(0), 0x10000, "self.so", JITREG_NAMES_ONLY, &image);
 	assert_int_equal(jitreg_group_pack(group), 0);
 	assert_int_equal(image.moves, 1);
 	jitreg_unregister(image.entry);
@@ -89,7 +89,7 @@ static void list_images_that_waited_have_one_symfile(void **state)
 		struct jitreg_info info;
 
 		assert_int_equal(try_enter(w.group, BASE(0), layout[i].off, IMAGE_SIZE, layout[i].name,
-					   JITREG_LEAN | JITREG_LATER, &w.images[i]), 0);
+					   JITREG_NAMES_ONLY | JITREG_DEFER, &w.images[i]), 0);
 		jitreg_entry_get_info(w.images[i].entry, &info);
 		assert_int_equal(w.images[i].moves, 0);
 		assert_null(info.symfile);
@@ -245,8 +245,8 @@ static void pack_same_files_at_other_distances_is_another_pack(void **state)
 	(void)state;
 	world_pack(&first, 0);
 	assert_int_equal(jitreg_group_create(BASE(1), &group), 0);
-	enter_at(group, BASE(1), 0x10000, "self.so", JITREG_LEAN, &image[0]);
-	enter_at(group, BASE(1), 0x1a000, "names.so", JITREG_LEAN, &image[1]);
+	enter_at(group, BASE(1), 0x10000, "self.so", JITREG_NAMES_ONLY, &image[0]);
+	enter_at(group, BASE(1), 0x1a000, "names.so", JITREG_NAMES_ONLY, &image[1]);
 	assert_apart(image, 2);
 	assert_int_equal(jitreg_group_pack(group), 0);
 	assert_together(image, 2);
@@ -266,15 +266,15 @@ static void pack_image_too_far_away_keeps_its_own(void **state)
 
 	(void)state;
 	assert_int_equal(jitreg_group_create(BASE(4), &group), 0);
-	enter_at(group, BASE(4), limit - IMAGE_SIZE, "self.so", JITREG_LEAN, &image[0]);
-	enter_at(group, BASE(4), limit - IMAGE_SIZE + 0x1000, "link.so", JITREG_LEAN, &image[1]);
-	enter_at(group, BASE(4), -limit, "names.so", JITREG_LEAN, &image[2]);
-	enter_at(group, BASE(4), 0x10000, "tls.so", JITREG_LEAN, &image[3]);
+	enter_at(group, BASE(4), limit - IMAGE_SIZE, "self.so", JITREG_NAMES_ONLY, &image[0]);
+	enter_at(group, BASE(4), limit - IMAGE_SIZE + 0x1000, "link.so", JITREG_NAMES_ONLY, &image[1]);
+	enter_at(group, BASE(4), -limit, "names.so", JITREG_NAMES_ONLY, &image[2]);
+	enter_at(group, BASE(4), 0x10000, "tls.so", JITREG_NAMES_ONLY, &image[3]);
 	for (int packed = 0; packed < 2; packed++) {
 		assert_int_equal(jitreg_count(), packed ? 3 : 4);
 		assert_int_equal(image[0].info.symfile_kind, JITREG_SYMFILE_PACK);
-		assert_int_equal(image[1].info.symfile_kind, JITREG_SYMFILE_LEAN);
-		assert_int_equal(image[2].info.symfile_kind, JITREG_SYMFILE_LEAN);
+		assert_int_equal(image[1].info.symfile_kind, JITREG_SYMFILE_NAMES_ONLY);
+		assert_int_equal(image[2].info.symfile_kind, JITREG_SYMFILE_NAMES_ONLY);
 		assert_int_equal(image[3].info.symfile_kind, JITREG_SYMFILE_PACK);
 		assert_int_equal(image[0].info.symfile == image[3].info.symfile, packed);
 		assert_int_equal(jitreg_group_pack(group), 0);
@@ -296,10 +296,10 @@ static void pack_writable_unwind_data_keeps_its_own(void **state)
 	(void)state;
 	assert_ptr_not_equal(memory, MAP_FAILED);
 	assert_int_equal(jitreg_group_create(base, &group), 0);
-	enter_at(group, base, 0x10000, "live.so", JITREG_LEAN, &image);
-	assert_int_equal(image.info.symfile_kind, JITREG_SYMFILE_LEAN);
+	enter_at(group, base, 0x10000, "live.so", JITREG_NAMES_ONLY, &image);
+	assert_int_equal(image.info.symfile_kind, JITREG_SYMFILE_NAMES_ONLY);
 	assert_int_equal(jitreg_group_pack(group), 0);
-	assert_int_equal(image.info.symfile_kind, JITREG_SYMFILE_LEAN);
+	assert_int_equal(image.info.symfile_kind, JITREG_SYMFILE_NAMES_ONLY);
 	assert_int_equal(image.moves, 1);
 	jitreg_unregister(image.entry);
 	jitreg_group_destroy(group);
@@ -326,8 +326,8 @@ static void pack_unwind_data_of_elsewhere_is_left_out(void **state)
 	util_write(util_path("lies.so"), bytes, size);
 	free(bytes);
 	assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
-	enter_at(group, BASE(0), 0x10000, "lies.so", JITREG_LEAN, &images[0]);
-	enter_at(group, BASE(0), 0x20000, "names.so", JITREG_LEAN, &images[1]);
+	enter_at(group, BASE(0), 0x10000, "lies.so", JITREG_NAMES_ONLY, &images[0]);
+	enter_at(group, BASE(0), 0x20000, "names.so", JITREG_NAMES_ONLY, &images[1]);
 	assert_apart(images, 2);
 	assert_int_equal(jitreg_group_pack(group), 0);
 	assert_together(images, 2);
@@ -385,7 +385,7 @@ static void pack_image_with_dwarf_is_left_alone(void **state)
 	SKIP_UNDER_TSAN();
 	world_enter(&w, 0);
 	enter_at(w.group, BASE(0), 0x200000, "self.so", 0, &more[0]);
-	enter_at(w.group, BASE(0), 0x300000, "tls.so", JITREG_LEAN, &more[1]);
+	enter_at(w.group, BASE(0), 0x300000, "tls.so", JITREG_NAMES_ONLY, &more[1]);
 	util_watch(on_stop);
 	events[0] = '\0';
 	set_dwarf(&w.images[2], true); // alone until now
@@ -484,7 +484,7 @@ static void enter_eight(struct jitreg_group *group, uint64_t base, uint64_t off,
 						      "tls.so", "link.so", "names.so", "self.so"};
 
 	for (size_t i = 0; i < TRACED_MIN; i++)
-		enter_at(group, base, off + i * 0x10000, names[i], JITREG_LEAN, &ret[i]);
+		enter_at(group, base, off + i * 0x10000, names[i], JITREG_NAMES_ONLY, &ret[i]);
 }
 
 static void leave_all(struct jitreg_group *group, struct image *images, size_t count)
@@ -570,7 +570,7 @@ static void pack_traced_keeps_the_packs_that_are_there(void **state)
 		      "-[tls.so] -[link.so] -[names.so] -[self.so] ( ) ");
 	assert_together(images, TRACED_MIN);
 	assert_together(images + TRACED_MIN, TRACED_MIN);
-	enter_at(group, BASE(0), 0x500000, "tls.so", JITREG_LEAN, &last);
+	enter_at(group, BASE(0), 0x500000, "tls.so", JITREG_NAMES_ONLY, &last);
 	events[0] = '\0';
 	assert_int_equal(jitreg_group_pack(group), 0);
 	assert_events("");
@@ -619,7 +619,7 @@ static void *pack_repeatedly(void *arg)
 				.size = sizeof(image),
 				.path = path,
 				.fd = -1,
-				.flags = JITREG_LEAN,
+				.flags = JITREG_NAMES_ONLY,
 				.bias = BASE(number) + k * 0x10000,
 				.start = BASE(number) + k * 0x10000,
 				.end = BASE(number) + k * 0x10000 + IMAGE_SIZE,

@@ -83,12 +83,12 @@ static void register_lean_any_call_failing_does_with_less(void **state)
 		assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
 		call_count = 0;
 		fail_at = at;
-		r = try_enter(group, BASE(0), 0x10000, IMAGE_SIZE, "self.so", JITREG_LEAN, &image);
+		r = try_enter(group, BASE(0), 0x10000, IMAGE_SIZE, "self.so", JITREG_NAMES_ONLY, &image);
 		fail_at = 0;
 		assert_int_equal(image.moves, !r);
 		assert_int_equal(jitreg_count(), !r);
 		refused += r != 0;
-		if (!r && image.info.symfile_kind == JITREG_SYMFILE_LEAN)
+		if (!r && image.info.symfile_kind == JITREG_SYMFILE_NAMES_ONLY)
 			lean++;
 		else if (!r) {
 			assert_int_equal(image.info.symfile_kind, JITREG_SYMFILE_PACK);
@@ -236,7 +236,7 @@ static void set_dwarf_away_any_call_failing_describes_it_still(void **state)
 		assert_non_null(w.images[0].info.symfile);
 		assert_int_equal(w.images[0].moves, 4);
 		assert_int_not_equal(w.images[0].info.symfile_kind, JITREG_SYMFILE_FULL);
-		lean += w.images[0].info.symfile_kind == JITREG_SYMFILE_LEAN;
+		lean += w.images[0].info.symfile_kind == JITREG_SYMFILE_NAMES_ONLY;
 		assert_together(w.images + 1, 2);
 		assert_int_equal(jitreg_count(), 2);
 		world_join(&w);

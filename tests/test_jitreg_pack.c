@@ -154,7 +154,7 @@ static void pack_code_is_from_text_on_without_plt(void **state)
 	assert_true(text->sh_addr < behind->sh_addr);
 
 	assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
-	enter_at(group, BASE(0), 0x10000, "plt.so", JITREG_LEAN, &image);
+	enter_at(group, BASE(0), 0x10000, "plt.so", JITREG_NAMES_ONLY, &image);
 	got = (const Elf64_Shdr *)((const uint8_t *)image.info.symfile +
 				   ((const Elf64_Ehdr *)image.info.symfile)->e_shoff) + 2;
 	assert_int_equal(got->sh_flags, SHF_ALLOC | SHF_EXECINSTR | SHF_TLS);
@@ -182,7 +182,7 @@ static void build_many_names(const char *name, unsigned count)
 static void enter_large(struct jitreg_group *group, uint64_t off, const char *name,
 			struct image *ret)
 {
-	assert_int_equal(try_enter(group, BASE(0), off, LARGE_SIZE, name, JITREG_LEAN, ret), 0);
+	assert_int_equal(try_enter(group, BASE(0), off, LARGE_SIZE, name, JITREG_NAMES_ONLY, ret), 0);
 	assert_int_equal(ret->info.symfile_kind, JITREG_SYMFILE_PACK);
 }
 
@@ -281,7 +281,7 @@ static void pack_unwind_data_of_later_images_is_for_later(void **state)
 	build_many_names("many.so", 0); // but a static function
 	assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
 	for (size_t i = 0; i < MANY; i++)
-		enter_at(group, BASE(0), (i + 1) * 0x10000, i ? "many.so" : "names.so", JITREG_LEAN, &images[i]);
+		enter_at(group, BASE(0), (i + 1) * 0x10000, i ? "many.so" : "names.so", JITREG_NAMES_ONLY, &images[i]);
 	assert_int_equal(jitreg_group_pack(group), 0);
 	assert_true(jitreg_file_section(first->symfile, ".eh_frame"));
 	assert_null(jitreg_file_section(first->symfile, ".debug_frame"));
@@ -388,8 +388,8 @@ static void pack_companion_has_each_name_once(void **state)
 				  "objcopy --strip-all --add-gnu-debuglink=partly.debug whole.so partly.so"), 0);
 	address = 0x100000 + vaddr_of("whole.so", "both");
 	assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
-	enter_at(group, BASE(0), 0x10000, "link.so", JITREG_LEAN, &images[0]);
-	enter_at(group, BASE(0), 0x100000, "partly.so", JITREG_LEAN, &images[1]);
+	enter_at(group, BASE(0), 0x10000, "link.so", JITREG_NAMES_ONLY, &images[0]);
+	enter_at(group, BASE(0), 0x100000, "partly.so", JITREG_NAMES_ONLY, &images[1]);
 	assert_int_equal(jitreg_group_pack(group), 0);
 	assert_non_null(companion_of(&images[0].info));
 	bytes = util_read(companion_of(&images[0].info), &size);

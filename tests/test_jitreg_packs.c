@@ -28,7 +28,7 @@ static void enter_alone(struct jitreg_group **group, unsigned number, uint64_t o
 			struct image *ret)
 {
 	assert_int_equal(jitreg_group_create(BASE(number), group), 0);
-	enter_at(*group, BASE(number), off, name, JITREG_LEAN, ret);
+	enter_at(*group, BASE(number), off, name, JITREG_NAMES_ONLY, ret);
 	assert_int_equal(ret->info.symfile_kind, JITREG_SYMFILE_PACK);
 }
 
@@ -240,9 +240,9 @@ static void packs_are_kept_up_to_a_limit(void **state)
 	before = mallinfo2().uordblks + mallinfo2().hblkhd;
 	for (; size < 3 * KEPT; number++) {
 		assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
-		enter_at(group, BASE(0), 0x10000, "self.so", JITREG_LEAN, &images[0]);
+		enter_at(group, BASE(0), 0x10000, "self.so", JITREG_NAMES_ONLY, &images[0]);
 		assert_int_equal(try_enter(group, BASE(0), 0x100000 + number * 0x10000, LARGE_SIZE, "many.so",
-					   JITREG_LEAN, &images[1]), 0);
+					   JITREG_NAMES_ONLY, &images[1]), 0);
 		assert_int_equal(jitreg_group_pack(group), 0);
 		assert_null(companion_of(&images[0].info));
 		size += template_of(&images[0])->size;

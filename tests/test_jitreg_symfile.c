@@ -303,8 +303,8 @@ static void register_registrar_names_are_left_out(void **state)
 	GElf_Sym sym;
 
 	(void)state;
-	util_write(util_path("registrar.c"), source, sizeof(source) - 1);
-	assert_int_equal(util_run("gcc -fPIC -shared registrar.c -o registrar.so"), 0);
+	util_write(util_path("jit_mirror.c"), source, sizeof(source) - 1);
+	assert_int_equal(util_run("gcc -fPIC -shared jit_mirror.c -o registrar.so"), 0);
 	subject_open(&s, util_path("registrar.so"), BIAS);
 	assert_true(find_sym(s.orig, ".symtab", "__jit_debug_descriptor", &sym));
 	assert_true(find_sym(s.sym, ".symtab", "snake_other", &sym));

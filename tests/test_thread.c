@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include "elf_builder.h"
 #include "helpers.h"
-#include "process/keys.h"
+#include "process/tsd.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -248,7 +248,7 @@ static void key_create_has_no_limit_of_1024(void **state)
 	assert_int_equal(SYMBOL(object, int (*)(int), "thread_keys_many")(3000), 0);
 	assert_int_equal(SYMBOL(object, int (*)(int), "thread_keys_many")(3000), 0);
 	test_ns_destroy(ns);
-	assert_int_equal(gorgon_keys_count(), 0);
+	assert_int_equal(gorgon_tsd_count(), 0);
 }
 
 static void key_of_the_system_is_passed_on(void **state)

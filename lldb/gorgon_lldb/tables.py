@@ -1,1 +1,73 @@
-../../gdb/gorgon_gdb/tables.py
+# SPDX-License-Identifier: MIT
+"""What the commands print, as lines of text: the same words in gdb and lldb.
+
+Knows no debugger; each function takes a Snapshot (root.py) and returns a string."""
+
+from . import root
+
+
+def table(heading, rows):
+    """Columns two blanks apart; the last one is not padded."""
+    rows = [heading] + [[str(cell) for cell in row] for row in rows]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(heading))]
+    return "".join("  ".join(c.ljust(w) for c, w in zip(row, widths)).rstrip() + "\n" for row in rows)
+
+
+def remarks(snapshot):
+    """Lines that belong above any answer: what may make it wrong."""
+    text = ""
+    if snapshot.changing:
+        text += "The list is being changed at this moment; what follows may be incomplete.\n"
+    return text + "".join(f"Damaged: {problem}\n" for problem in snapshot.problems)
+
+
+def number(ns):
+    return f"ns {ns.id}" if ns.interp is None else str(ns.interp)
+
+
+def interpreters(snapshot, thread_name, gil=None):
+    """gorgon list. thread_name(LWP) -> how the debugger calls that thread; gil(Namespace, thread_name), for a column
+    of its own -> the one that holds the GIL."""
+    if not snapshot.namespaces:
+        return remarks(snapshot) + "No interpreters.\n"
+    rows = []
+    for ns in snapshot.namespaces:
+        python = ns.libpython
+        rows.append([number(ns), ns.python_version, len(ns.objects),
+                     thread_name(ns.thread) if ns.thread else "-",
+                     f"{python.start:#x}-{python.end:#x}" if python else "-", ns.state_name])
+        if gil:
+            rows[-1].append(gil(ns, thread_name))
+    return remarks(snapshot) + table(["Num", "Python", "Objects", "Thread", "libpython", "State"] +
+                                     (["GIL"] if gil else []), rows)
+
+
+def modules(snapshot, namespaces):
+    """gorgon modules: the objects of these namespaces, in load order."""
+    rows = [[number(ns), o.name, f"{o.start:#x}-{o.end:#x}", f"{o.bias:#x}", o.debug]
+            for ns in namespaces for o in ns.objects]
+    if not rows:
+        return remarks(snapshot) + "No objects.\n"
+    return remarks(snapshot) + table(["Num", "Name", "Addresses", "Bias", "Debug info"], rows)
+
+
+def whose(snapshot, address, symbol, place):
+    """gorgon whose: one line. symbol: function+offset or None; place: file:line or None."""
+    found = snapshot.find_object(address)
+    if not found:
+        return remarks(snapshot) + f"{address:#x} is in no private object\n"
+    ns = found.namespace
+    owner = f"namespace {ns.id}" if ns.interp is None else f"interpreter {ns.interp}"
+    parts = [owner, found.name, symbol or f"offset {address - found.bias:#x}"]
+    if place:
+        parts.append(place)
+    return remarks(snapshot) + f"{address:#x}: {', '.join(parts)}\n"
+
+
+def parse_interp(snapshot, text):
+    """The namespace that the user means by a number. Raises root.RootError."""
+    ns = snapshot.find_interp(int(text)) if text.isdigit() else None
+    if ns:
+        return ns
+    known = ", ".join(str(ns.interp) for ns in snapshot.interpreters)
+    raise root.RootError(f"no interpreter {text}; " + (f"there are {known}" if known else "there are none"))

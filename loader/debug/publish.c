@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/lock.h"
 #include "ns/ns.h"
-#include "packing.h"
-#include "process/registrar.h"
+#include "debug_mode.h"
+#include "process/jit_mirror.h"
 #include "ns/unwind.h"
 
 #include <errno.h>
@@ -159,8 +159,8 @@ static struct gorgon_error *register_file(void *ctx, int fd)
 		.start = object->start,
 		.end = object->end,
 		.group = find_group(object),
-		.flags = gorgon_packing_is_lean(object->ns) ? JITREG_LEAN | JITREG_LATER : 0,
-		.moved = describe_symfile,
+		.flags = gorgon_debug_mode_is_lean(object->ns) ? JITREG_NAMES_ONLY | JITREG_DEFER : 0,
+		.symfile_changed = describe_symfile,
 		.ctx = object,
 	};
 	int err;
@@ -176,7 +176,7 @@ static struct gorgon_error *register_file(void *ctx, int fd)
 
 // Debug root first: at the stop that jitreg_register() causes, scripts already find
 // the object.
-struct gorgon_error *gorgon_object_link(struct gorgon_object *object)
+struct gorgon_error *gorgon_object_publish(struct gorgon_object *object)
 {
 	struct gorgon_error *err = gorgon_unwind_register(object);
 
@@ -184,7 +184,7 @@ struct gorgon_error *gorgon_object_link(struct gorgon_object *object)
 		return err;
 	describe(object);
 	append_to_ns(object);
-	object->state = GORGON_OBJECT_LINKED;
+	object->state = GORGON_OBJECT_PUBLISHED;
 	if (object->ns->opts.debug == GORGON_DEBUG_OFF) {
 		gorgon_file_close(&object->file);
 		return NULL;
@@ -203,19 +203,19 @@ struct gorgon_error *gorgon_object_link(struct gorgon_object *object)
 		if (object->jit)
 			forget_symfile(object);
 	}
-	return gorgon_registrar_create(object);
+	return gorgon_jit_mirror_create(object);
 }
 
-void gorgon_object_link_foreign(struct gorgon_object *object)
+void gorgon_object_publish_foreign(struct gorgon_object *object)
 {
 	describe(object);
 	append_to_ns(object);
-	object->state = GORGON_OBJECT_LINKED;
+	object->state = GORGON_OBJECT_PUBLISHED;
 }
 
-void gorgon_object_unlink(struct gorgon_object *object)
+void gorgon_object_unpublish(struct gorgon_object *object)
 {
-	gorgon_registrar_destroy(object);
+	gorgon_jit_mirror_destroy(object);
 	if (object->jit)
 		forget_symfile(object);
 	remove_from_ns(object);

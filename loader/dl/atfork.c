@@ -3,14 +3,14 @@
 // child's lists are whole. In the child, what the parent's other threads had is forgotten.
 //
 // The order is that of the locks: the loader's lock (lock.c), then the leaves, then
-// registrar.c's, which has only libjitreg's below it. libjitreg registers its own handlers in
+// jit_mirror.c's, which has only libjitreg's below it. libjitreg registers its own handlers in
 // an earlier constructor; the handlers for before fork() run last-registered first, which
 // gives that order.
 
 #define _GNU_SOURCE
 #include "atfork.h"
 #include "process/environment.h"
-#include "process/exits.h"
+#include "process/atexit.h"
 #include "load/init.h"
 #include "process/large.h"
 #include "process/locales.h"
@@ -18,7 +18,7 @@
 #include "process/memory.h"
 #include "ns/ns.h"
 #include "process/own_file.h"
-#include "process/registrar.h"
+#include "process/jit_mirror.h"
 #include "process/signals.h"
 #include "ns/thread.h"
 #include "process/thread_exit.h"
@@ -41,8 +41,8 @@ void gorgon_before_fork(void)
 	for_each_heap(pthread_mutex_lock);
 	gorgon_large_before_fork();
 	gorgon_signals_before_fork();
-	gorgon_registrars_before_fork();
-	gorgon_exits_before_fork();
+	gorgon_jit_mirror_before_fork();
+	gorgon_atexit_before_fork();
 	gorgon_parts_before_fork();
 }
 
@@ -60,8 +60,8 @@ static void reset_namespaces(void)
 void gorgon_after_fork(bool child)
 {
 	gorgon_parts_after_fork(child);
-	gorgon_exits_after_fork();
-	gorgon_registrars_after_fork();
+	gorgon_atexit_after_fork();
+	gorgon_jit_mirror_after_fork();
 	gorgon_signals_after_fork(child);
 	gorgon_large_after_fork();
 	for_each_heap(pthread_mutex_unlock);

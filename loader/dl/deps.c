@@ -2,7 +2,7 @@
 // Looking before loading: what a file would bring, and which names would cross between
 // private objects and the process.
 //
-// Both do the first step of a load (group.c) in a namespace of their own, look at the
+// Both do the first step of a load (load_set.c) in a namespace of their own, look at the
 // objects that were read, and throw them away. So the answers are the loader's: the same
 // search, the same closure rule, the same scope. A listing goes on where a library is
 // not found; the names of a closure with a hole in it would be wrong, so they do not.
@@ -10,7 +10,7 @@
 #define _GNU_SOURCE
 #include "ns/closure.h"
 #include "base/error.h"
-#include "load/group.h"
+#include "load/load_set.h"
 #include "base/lock.h"
 #include "process/interpose.h"
 #include "load/scope.h"
@@ -28,7 +28,7 @@ struct entry {
 };
 
 struct survey {
-	struct gorgon_group group;
+	struct gorgon_load_set group;
 	struct entry *entries;
 	size_t count, capacity;
 };
@@ -103,7 +103,7 @@ static struct gorgon_error *add_private(struct survey *survey, size_t parent, co
 				      .pattern = verdict->rule.pattern,
 				      .reason = verdict->rule.reason}};
 	struct gorgon_error *err =
-		gorgon_group_read_name(&survey->group, name, requester, &entry.object);
+		gorgon_load_set_read_name(&survey->group, name, requester, &entry.object);
 
 	if (err && requester && gorgon_error_code(err) != GORGON_ERROR_NOMEM)
 		return add_missing(survey, parent, name, &verdict->rule, err);
@@ -156,7 +156,7 @@ static struct gorgon_error *list(struct survey *survey, const char *base, const 
 	struct gorgon_error *err = NULL;
 
 	// The base is listed to be read, and forgotten.
-	if (base && !(err = gorgon_group_read_name(&survey->group, base, NULL, &object)))
+	if (base && !(err = gorgon_load_set_read_name(&survey->group, base, NULL, &object)))
 		err = add(survey, 0, (struct entry){.object = object});
 	for (size_t i = 0; !err && i < survey->count; i++)
 		err = add_needs(survey, i);
@@ -188,7 +188,7 @@ static struct gorgon_error *end(struct survey *survey, struct gorgon_error *err)
 	for (size_t i = 0; i < survey->count; i++)
 		free(survey->entries[i].text);
 	free(survey->entries);
-	gorgon_group_deinit(&survey->group);
+	gorgon_load_set_deinit(&survey->group);
 	gorgon_unlock();
 	destroy_err = gorgon_ns_destroy(survey->group.ns); // never busy: nothing has run in it
 	if (!err)
@@ -267,7 +267,7 @@ static void tell(struct names *names, struct gorgon_object *const *objects, size
 				return;
 }
 
-static struct gorgon_error *list_names(struct gorgon_group *group, const char *base,
+static struct gorgon_error *list_names(struct gorgon_load_set *group, const char *base,
 				       const char *path, struct names *names)
 {
 	struct gorgon_object *object, **closure;
@@ -280,11 +280,11 @@ static struct gorgon_error *list_names(struct gorgon_group *group, const char *b
 	gorgon_verdict_deinit(&verdict);
 	if (verdict.shared)
 		return NULL; // no private object
-	if (base && ((err = gorgon_group_read_name(group, base, NULL, &object)) ||
-		     (err = gorgon_group_read_dependencies(group))))
+	if (base && ((err = gorgon_load_set_read_name(group, base, NULL, &object)) ||
+		     (err = gorgon_load_set_read_dependencies(group))))
 		return err;
-	if ((err = gorgon_group_read_name(group, path, NULL, &object)) ||
-	    (err = gorgon_group_read_dependencies(group)))
+	if ((err = gorgon_load_set_read_name(group, path, NULL, &object)) ||
+	    (err = gorgon_load_set_read_dependencies(group)))
 		return err;
 	closure = gorgon_object_closure(object, &count);
 	if (!closure)

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "load/load.h"
 #include "base/lock.h"
-#include "debug/packing.h"
+#include "debug/debug_mode.h"
 #include "process/interpose.h"
 #include "dl.h"
 #include "load/scope.h"
@@ -191,7 +191,7 @@ static void *dl_open_for(uint64_t caller, const char *path, int flags, struct go
 		return ns;
 	opts.flags = (flags & RTLD_GLOBAL ? GORGON_OPEN_GLOBAL : 0) |
 		     (flags & RTLD_DEEPBIND ? GORGON_OPEN_DEEPBIND : 0);
-	prepared = gorgon_packing_lock(ns, path);
+	prepared = gorgon_debug_mode_lock(ns, path);
 	requester = gorgon_ns_object_at(ns, caller);
 	err = gorgon_closure_shares(ns, path, requester, &shared);
 	if (!err && !shared && flags & RTLD_NOLOAD)
@@ -200,7 +200,7 @@ static void *dl_open_for(uint64_t caller, const char *path, int flags, struct go
 		err = gorgon_ns_load(ns, path, requester, &opts, &object);
 	if (object && flags & RTLD_NODELETE)
 		object->nodelete = true;
-	gorgon_packing_unlock(prepared);
+	gorgon_debug_mode_unlock(prepared);
 	if (err)
 		set_error_from(err);
 	else if (shared)

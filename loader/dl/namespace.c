@@ -10,14 +10,14 @@
 #include "base/error.h"
 #include "process/frames.h"
 #include "process/interpose.h"
-#include "process/keys.h"
+#include "process/tsd.h"
 #include "process/large.h"
 #include "load/load.h"
 #include "process/locales.h"
 #include "base/lock.h"
 #include "process/memory.h"
 #include "ns/ns.h"
-#include "debug/packing.h"
+#include "debug/debug_mode.h"
 #include "image/place.h"
 #include "process/signals.h"
 #include "base/sized.h"
@@ -146,23 +146,23 @@ struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 	gorgon_debug_touch(&ns->debug);
 	gorgon_debug_end();
 	gorgon_thread_run_dtors(ns);
-	gorgon_exits_run(ns);
+	gorgon_atexit_run(ns);
 	gorgon_unload_finalise_all(ns);
-	gorgon_exits_run(ns); // of objects without a destructor that calls __cxa_finalize()
-	gorgon_exits_forget(ns);
+	gorgon_atexit_run(ns); // of objects without a destructor that calls __cxa_finalize()
+	gorgon_atexit_forget(ns);
 	if ((err = gorgon_ns_wait_for_threads(ns))) {
 		gorgon_unlock();
 		return err;
 	}
 	gorgon_parts_stop(ns->parts);
-	gorgon_keys_drop(ns);
+	gorgon_tsd_drop(ns);
 	gorgon_frames_drop(ns);
 	// Handlers go before the code that they are in.
 	gorgon_signals_destroy(ns->signals);
 	ns->signals = NULL;
-	gorgon_packing_close(ns);
+	gorgon_debug_mode_close(ns);
 	gorgon_unload_destroy_doomed(ns);
-	gorgon_packing_forget(ns);
+	gorgon_debug_mode_forget(ns);
 	gorgon_memory_release(ns);
 	gorgon_place_drop_ns(ns);
 	gorgon_ns_unlist(ns);
@@ -192,9 +192,9 @@ struct gorgon_error *gorgon_object_open_with(struct gorgon_ns *ns, const char *p
 						   "gorgon_open_opts: search has %s of namespace %lu, "
 						   "expected objects of namespace %lu",
 						   (*p)->path, (*p)->ns->debug.id, ns->debug.id);
-	prepared = gorgon_packing_lock(ns, path);
+	prepared = gorgon_debug_mode_lock(ns, path);
 	err = gorgon_ns_load(ns, path, NULL, &given, ret);
-	gorgon_packing_unlock(prepared);
+	gorgon_debug_mode_unlock(prepared);
 	return err;
 }
 

@@ -7,18 +7,18 @@
 #include "process/altstack.h"
 #include "dl.h"
 #include "process/environment.h"
-#include "process/exits.h"
+#include "process/atexit.h"
 #include "process/fork.h"
 #include "process/frames.h"
 #include "process/heap.h"
-#include "process/keys.h"
+#include "process/tsd.h"
 #include "process/large.h"
 #include "process/locales.h"
 #include "process/malloc_family.h"
 #include "process/memory.h"
 #include "process/process.h"
 #include "process/pthread_create.h"
-#include "process/registrar.h"
+#include "process/jit_mirror.h"
 #include "process/signals.h"
 #include "ns/thread.h"
 #include "process/thread_dtors.h"
@@ -54,32 +54,32 @@ static const struct gorgon_bound always[] = {
 	 "the C library would call a thread_local's destructor after the unload"},
 	{"__cxa_thread_atexit", gorgon_thread_atexit, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
 	 "libstdc++'s name of it, which would call the C library's directly"},
-	{"__cxa_atexit", gorgon_exits_register, 3, 0, GORGON_OWN,
+	{"__cxa_atexit", gorgon_atexit_register, 3, 0, GORGON_OWN,
 	 "at the end of a namespace the last one first, across its objects, as exit() does"},
-	{"on_exit", gorgon_exits_register_with_status, 2, 0, GORGON_OWN, "as __cxa_atexit"},
+	{"on_exit", gorgon_atexit_register_with_status, 2, 0, GORGON_OWN, "as __cxa_atexit"},
 	{"pthread_create", gorgon_thread_create, 4, 0, GORGON_OWN,
 	 "a namespace is not unmapped under threads that its code has started"},
 	{"__register_atfork", gorgon_register_atfork, 4, 0, GORGON_OWN,
 	 "as fork; pthread_atfork calls it"},
 	{"pthread_atfork", gorgon_pthread_atfork, 3, 0, GORGON_OWN, "its older name"},
-	{"pthread_key_create", gorgon_key_create, 2, 0, GORGON_OWN,
+	{"pthread_key_create", gorgon_tsd_create, 2, 0, GORGON_OWN,
 	 "there are 1024 in a process; one that outlives the unload calls into unmapped memory"},
-	{"pthread_key_delete", gorgon_key_delete, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
+	{"pthread_key_delete", gorgon_tsd_delete, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
 	 "as pthread_key_create"},
-	{"pthread_getspecific", gorgon_key_get, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
+	{"pthread_getspecific", gorgon_tsd_get, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
 	 "as pthread_key_create"},
-	{"pthread_setspecific", gorgon_key_set, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
+	{"pthread_setspecific", gorgon_tsd_set, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
 	 "as pthread_key_create"},
-	{"__pthread_key_create", gorgon_key_create, 2, 0, GORGON_OWN,
+	{"__pthread_key_create", gorgon_tsd_create, 2, 0, GORGON_OWN,
 	 "older name of pthread_key_create"},
-	{"__pthread_getspecific", gorgon_key_get, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
+	{"__pthread_getspecific", gorgon_tsd_get, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
 	 "older name of pthread_getspecific"},
-	{"__pthread_setspecific", gorgon_key_set, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
+	{"__pthread_setspecific", gorgon_tsd_set, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
 	 "older name of pthread_setspecific"},
 	{"tss_create", gorgon_tss_create, 2, 0, GORGON_OWN, "as pthread_key_create"},
 	{"tss_delete", gorgon_tss_delete, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
 	 "as pthread_key_create"},
-	{"tss_get", gorgon_key_get, GORGON_BOUND_PLAIN, 0, GORGON_OWN, "as pthread_key_create"},
+	{"tss_get", gorgon_tsd_get, GORGON_BOUND_PLAIN, 0, GORGON_OWN, "as pthread_key_create"},
 	{"tss_set", gorgon_tss_set, GORGON_BOUND_PLAIN, 0, GORGON_OWN, "as pthread_key_create"},
 	{"sigaction", gorgon_signal_action, 3, 0, GORGON_OWN,
 	 "each copy has its own handlers; the process has one"},
@@ -138,12 +138,12 @@ static const struct gorgon_bound heap[] = {
 };
 
 static const struct gorgon_bound registrar[] = {
-	{"pthread_mutex_unlock", gorgon_registrar_mutex_unlock, 1, 0, GORGON_ORDERED,
+	{"pthread_mutex_unlock", gorgon_jit_mirror_mutex_unlock, 1, 0, GORGON_ORDERED,
 	 "what a compiler has registered with debuggers is handed on before it can run"},
 };
 
 static const struct gorgon_bound defined[] = {
-	{"__jit_debug_register_code", gorgon_registrar_register_code, 0, 0, GORGON_OWN,
+	{"__jit_debug_register_code", gorgon_jit_mirror_register_code, 0, 0, GORGON_OWN,
 	 "as pthread_mutex_unlock"},
 };
 

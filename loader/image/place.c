@@ -4,7 +4,7 @@
 // A namespace owns a stretch of address space, its zone, and a file that is loaded has
 // an offset, the same in every zone. So the distances between objects are the same in
 // all namespaces, and one description of a set of libraries serves debuggers for
-// all of them (packing.c).
+// all of them (debug_mode.c).
 //
 //	first zone     next zone
 //	|.|libpython|..|numpy|....|libpython|..|numpy|....

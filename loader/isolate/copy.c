@@ -6,7 +6,7 @@
 // A copy has a DT_SONAME of its own and needs, by path, the copies of the private libraries that
 // the original needs; one that uses CPython's API needs its interpreter's libpython besides, which
 // extensions do not name. What is private is decided by the loader's rules, and read by the
-// first step of its loads (../load/group.c).
+// first step of its loads (../load/load_set.c).
 //
 // Copies belong to a slot, which an interpreter has while it lives, in a private folder of the
 // process (folder.c):
@@ -30,7 +30,7 @@
 #include "copy/rewrite.h"
 #include "ns/closure.h"
 #include "base/error.h"
-#include "load/group.h"
+#include "load/load_set.h"
 #include "base/lock.h"
 #include "ns/system.h"
 
@@ -303,14 +303,14 @@ static struct gorgon_error *write_copy(struct slot *slot, const struct gorgon_ob
 // Copies of a file and of everything private that it needs and that is not loaded yet.
 static struct gorgon_error *make_copies(struct gorgon_ns *ns, const char *path, const char **ret)
 {
-	struct gorgon_group group = {.ns = ns};
+	struct gorgon_load_set group = {.ns = ns};
 	struct slot *slot = ns->linked->own;
 	struct gorgon_object *root = NULL;
 	struct gorgon_error *err;
 
 	gorgon_lock();
-	if (!(err = gorgon_group_read_name(&group, path, NULL, &root)))
-		err = gorgon_group_read_dependencies(&group);
+	if (!(err = gorgon_load_set_read_name(&group, path, NULL, &root)))
+		err = gorgon_load_set_read_dependencies(&group);
 	gorgon_unlock();
 	if (!err)
 		err = give_folder(slot);
@@ -322,7 +322,7 @@ static struct gorgon_error *make_copies(struct gorgon_ns *ns, const char *path, 
 	if (!err)
 		*ret = find_copy(slot, root)->to;
 	gorgon_lock();
-	gorgon_group_deinit(&group);
+	gorgon_load_set_deinit(&group);
 	gorgon_unlock();
 	return err;
 }

@@ -18,7 +18,7 @@
 #define _GNU_SOURCE
 #include "linked.h"
 #include "base/error.h"
-#include "process/keys.h"
+#include "process/tsd.h"
 #include "ns/ns.h"
 #include "ns/thread.h"
 
@@ -63,7 +63,7 @@ static void forget(struct gorgon_early_keys *early, pthread_key_t key)
 
 	__atomic_store_n(&early->list[key].number, 0, __ATOMIC_RELEASE);
 	if (number)
-		gorgon_key_delete(number);
+		gorgon_tsd_delete(number);
 }
 
 static struct gorgon_error *adopt(struct gorgon_ns *ns, pthread_key_t key)
@@ -76,14 +76,14 @@ static struct gorgon_error *adopt(struct gorgon_ns *ns, pthread_key_t key)
 	forget(linked->early, key);
 	if (!(system->sequence & 1))
 		return NULL;
-	if (gorgon_key_create(&number, system->destructor, ns))
+	if (gorgon_tsd_create(&number, system->destructor, ns))
 		return &gorgon_error_nomem;
 	__atomic_store_n(&linked->early->list[key].number, number, __ATOMIC_RELEASE);
 	value = linked->libc.key_get(key);
 	// The host's: nobody has set this one yet.
 	if (value == linked->early->kept[key])
 		return NULL;
-	return value && gorgon_key_set(number, value) ? &gorgon_error_nomem : NULL;
+	return value && gorgon_tsd_set(number, value) ? &gorgon_error_nomem : NULL;
 }
 
 struct gorgon_error *gorgon_early_keys_end(struct gorgon_ns *ns, bool opened)

@@ -17,7 +17,7 @@
 #include "dl/dl.h"
 #include "process/environment.h"
 #include "base/error.h"
-#include "process/keys.h"
+#include "process/tsd.h"
 #include "base/lock.h"
 #include "process/locales.h"
 #include "process/interpose.h"
@@ -152,20 +152,20 @@ static char *hook_getenv(const char *name, struct gorgon_ns *ns)
 // its object was bound have one of ours each, see early_keys.c; only while it runs they have none.
 static int hook_key_delete(unsigned key, struct gorgon_ns *ns)
 {
-	return key < GORGON_KEY_FIRST ? gorgon_early_keys_delete(ns, key) : gorgon_key_delete(key);
+	return key < GORGON_TSD_FIRST ? gorgon_early_keys_delete(ns, key) : gorgon_tsd_delete(key);
 }
 
 static void *hook_key_get(unsigned key, struct gorgon_ns *ns)
 {
 	key = gorgon_early_keys_find(ns, key);
-	return key < GORGON_KEY_FIRST ? ns->linked->libc.key_get(key) : gorgon_key_get(key);
+	return key < GORGON_TSD_FIRST ? ns->linked->libc.key_get(key) : gorgon_tsd_get(key);
 }
 
 static int hook_key_set(unsigned key, const void *value, struct gorgon_ns *ns)
 {
 	key = gorgon_early_keys_find(ns, key);
-	return key < GORGON_KEY_FIRST ? ns->linked->libc.key_set(key, value)
-				      : gorgon_key_set(key, value);
+	return key < GORGON_TSD_FIRST ? ns->linked->libc.key_set(key, value)
+				      : gorgon_tsd_set(key, value);
 }
 
 // The fork() of its C library knows nothing of what the host's library calls around one.

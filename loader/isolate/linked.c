@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "load/destroy.h"
 #include "base/error.h"
-#include "process/keys.h"
+#include "process/tsd.h"
 #include "base/lock.h"
 #include "dl/namespace.h"
 #include "ns/ns.h"
@@ -200,7 +200,7 @@ static struct gorgon_error *add(struct gorgon_ns *ns, const struct found *found)
 		gorgon_object_destroy(object);
 		return &gorgon_error_nomem;
 	}
-	gorgon_object_link_foreign(object);
+	gorgon_object_publish_foreign(object);
 	return gorgon_slots_bind(object);
 }
 
@@ -412,7 +412,7 @@ static struct gorgon_error *detach(struct gorgon_ns *ns)
 		gorgon_signals_destroy(none);
 	} else {
 		gorgon_parts_stop(ns->parts);
-		gorgon_keys_drop(ns);
+		gorgon_tsd_drop(ns);
 		gorgon_signals_destroy(ns->signals);
 		ns->signals = none;
 	}

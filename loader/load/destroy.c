@@ -14,8 +14,8 @@ void gorgon_object_destroy(struct gorgon_object *object)
 {
 	if (!object)
 		return;
-	if (object->state >= GORGON_OBJECT_LINKED)
-		gorgon_object_unlink(object);
+	if (object->state >= GORGON_OBJECT_PUBLISHED)
+		gorgon_object_unpublish(object);
 	if (object->ns)
 		gorgon_unique_forget(&object->ns->uniques, object);
 	gorgon_fork_drop(object);

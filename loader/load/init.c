@@ -112,7 +112,7 @@ static bool must_init(struct gorgon_object *object)
 	struct waiter **p = &waiters;
 
 	if (object->state != GORGON_OBJECT_INITIALISING || leads_back(object))
-		return object->state == GORGON_OBJECT_LINKED;
+		return object->state == GORGON_OBJECT_PUBLISHED;
 	waiter.next = waiters;
 	waiters = &waiter;
 	while (object->state == GORGON_OBJECT_INITIALISING && !leads_back(object))
@@ -120,7 +120,7 @@ static bool must_init(struct gorgon_object *object)
 	while (*p != &waiter)
 		p = &(*p)->next;
 	*p = waiter.next;
-	return object->state == GORGON_OBJECT_LINKED;
+	return object->state == GORGON_OBJECT_PUBLISHED;
 }
 
 void gorgon_init_run(struct gorgon_object **objects, size_t count)

@@ -15,11 +15,11 @@
 #define _GNU_SOURCE
 #include "base/error.h"
 #include "base/clock.h"
-#include "group.h"
+#include "load_set.h"
 #include "init.h"
 #include "load.h"
 #include "map.h"
-#include "debug/packing.h"
+#include "debug/debug_mode.h"
 #include "debug/publish.h"
 #include "relax.h"
 #include "reloc.h"
@@ -28,7 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct gorgon_error *group_map(struct gorgon_group *group)
+static struct gorgon_error *group_map(struct gorgon_load_set *group)
 {
 	struct gorgon_error *err;
 
@@ -42,7 +42,7 @@ static struct gorgon_error *group_map(struct gorgon_group *group)
 	return NULL;
 }
 
-static struct gorgon_error *group_relocate(struct gorgon_group *group,
+static struct gorgon_error *group_relocate(struct gorgon_load_set *group,
 					   struct gorgon_object *const *local, size_t local_count)
 {
 	struct gorgon_error *err;
@@ -63,15 +63,15 @@ static struct gorgon_error *group_relocate(struct gorgon_group *group,
 	return NULL;
 }
 
-static struct gorgon_error *group_link(struct gorgon_group *group)
+static struct gorgon_error *group_link(struct gorgon_load_set *group)
 {
 	struct gorgon_error *err;
 
 	for (size_t i = 0; i < group->count; i++)
-		if ((err = gorgon_object_link(group->objects[i])))
+		if ((err = gorgon_object_publish(group->objects[i])))
 			return err;
 	// Those that were linked without telling debuggers: all of them at once.
-	return gorgon_packing_list(group->ns);
+	return gorgon_debug_mode_list(group->ns);
 }
 
 // Depth first, dependencies before dependents; cycles are cut where they are met.
@@ -101,7 +101,7 @@ static void order_for_init(struct gorgon_object *const *closure, size_t count,
 }
 
 // From MAPPED to LINKED, with what each part cost.
-static struct gorgon_error *group_commit(struct gorgon_group *group,
+static struct gorgon_error *group_commit(struct gorgon_load_set *group,
 					 struct gorgon_object *const *closure, size_t count)
 {
 	struct gorgon_ns *ns = group->ns;
@@ -114,12 +114,12 @@ static struct gorgon_error *group_commit(struct gorgon_group *group,
 		return err;
 	err = group_link(group);
 	if (!err)
-		gorgon_packing_changed(ns);
+		gorgon_debug_mode_changed(ns);
 	ns->register_ns += gorgon_now() - relocated;
 	return err;
 }
 
-static struct gorgon_error *group_load(struct gorgon_group *group, const char *name,
+static struct gorgon_error *group_load(struct gorgon_load_set *group, const char *name,
 				       struct gorgon_object *requester,
 				       const struct gorgon_open_opts *opts,
 				       struct gorgon_object **ret)
@@ -129,12 +129,12 @@ static struct gorgon_error *group_load(struct gorgon_group *group, const char *n
 	size_t count;
 	struct gorgon_error *err;
 
-	if ((err = gorgon_group_read_name(group, name, requester, &root)))
+	if ((err = gorgon_load_set_read_name(group, name, requester, &root)))
 		return err;
 	// The caller's DT_RPATH finds the root, not what the root needs.
 	if (group->count)
 		root->loader = NULL;
-	if ((err = gorgon_group_read_dependencies(group)) || (err = group_map(group)))
+	if ((err = gorgon_load_set_read_dependencies(group)) || (err = group_map(group)))
 		return err;
 	for (size_t i = 0; i < group->count; i++) {
 		group->objects[i]->deepbind = opts->flags & GORGON_OPEN_DEEPBIND;
@@ -167,9 +167,9 @@ struct gorgon_error *gorgon_ns_load(struct gorgon_ns *ns, const char *name,
 				    const struct gorgon_open_opts *opts,
 				    struct gorgon_object **ret)
 {
-	struct gorgon_group group = {.ns = ns};
+	struct gorgon_load_set group = {.ns = ns};
 	struct gorgon_error *err = group_load(&group, name, requester, opts, ret);
 
-	gorgon_group_deinit(&group);
+	gorgon_load_set_deinit(&group);
 	return err;
 }

@@ -4,7 +4,7 @@
 #define GORGON_NS_NS_H
 
 #include "debug_writer.h"
-#include "process/exits.h"
+#include "process/atexit.h"
 #include "process/heap.h"
 #include "object.h"
 #include "policy.h"
@@ -19,7 +19,7 @@ struct gorgon_thunk;
 struct jitreg_group;
 struct gorgon_environment;
 struct gorgon_locale;
-struct gorgon_registrar;
+struct gorgon_jit_mirror;
 struct gorgon_signals;
 struct gorgon_thunks;
 struct gorgon_system_library;
@@ -52,17 +52,17 @@ struct gorgon_ns {
 	struct gorgon_uniques uniques;
 	void **frames; /* registered with the unwinder; see frames.c */
 	size_t frames_count;
-	struct gorgon_registrar *registrars; /* see registrar.c */
+	struct gorgon_jit_mirror *registrars; /* see jit_mirror.c */
 	uint64_t zone; /* address, 0: none yet. See place.c */
 	struct jitreg_group *jit_group; /* its objects in libjitreg, or NULL: no zone */
-	struct gorgon_ns *next_waiting, *prev_waiting; /* see packing.c, here and below */
-	uint64_t changed_at; /* when it loaded last, in packing.c's time */
+	struct gorgon_ns *next_waiting, *prev_waiting; /* see debug_mode.c, here and below */
+	uint64_t changed_at; /* when it loaded last, in debug_mode.c's time */
 	unsigned about_to_load; /* threads that wait for the lock to load; atomic */
 	bool waiting, lean;
 	struct gorgon_heap heap; /* what libpython has allocated */
 	struct gorgon_range *mappings; /* made by private code, sorted; see memory.c */
 	size_t mapping_count, mapping_capacity;
-	struct gorgon_exits exits; /* registered with __cxa_atexit() */
+	struct gorgon_atexit exits; /* registered with __cxa_atexit() */
 	uint64_t init_counter;
 	uint64_t load_count, unload_count; /* of objects, ever: dl_iterate_phdr's counters */
 	unsigned unloading;    /* unloads that are under way; more than one with gorgon_ns_destroy() */

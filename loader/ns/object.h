@@ -11,7 +11,7 @@
 
 struct gorgon_open_opts;
 struct jitreg_entry;
-struct gorgon_registrar;
+struct gorgon_jit_mirror;
 struct gorgon_static_tls;
 struct gorgon_system_library;
 
@@ -20,7 +20,7 @@ enum gorgon_object_state {
 	GORGON_OBJECT_NEW,          /* image open */
 	GORGON_OBJECT_MAPPED,       /* segments in memory, TLS module assigned */
 	GORGON_OBJECT_RELOCATED,    /* relocated and protected */
-	GORGON_OBJECT_LINKED,       /* in the namespace, known to debuggers and the unwinder */
+	GORGON_OBJECT_PUBLISHED,       /* in the namespace, known to debuggers and the unwinder */
 	GORGON_OBJECT_INITIALISING, /* constructors run on init_thread */
 	GORGON_OBJECT_READY,
 	GORGON_OBJECT_FINALISED,    /* destructors have run */
@@ -63,7 +63,7 @@ struct gorgon_object {
 	bool static_tls_pending; /* relocations wait for somebody's static_tls */
 	struct jitreg_entry *jit;
 	uint8_t *foreign_build_id; /* of one that the system's linker has loaded, or NULL */
-	struct gorgon_registrar *registrar; /* its own JIT descriptor, or NULL */
+	struct gorgon_jit_mirror *registrar; /* its own JIT descriptor, or NULL */
 	bool unwind_listed, frames_registered;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the loader keeps per thread: TLS blocks of private objects (tls.c), destructors of their
-// thread_local variables (thread_dtors.c), values of their keys (keys.c), the dlerror() text, and
+// thread_local variables (thread_dtors.c), values of their keys (tsd.c), the dlerror() text, and
 // which namespace started it.
 //
 // Life of a record: made on first use, freed at thread exit by a pthread key's destructor. That

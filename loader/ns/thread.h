@@ -30,7 +30,7 @@ struct gorgon_thread {
 	char *dl_error;	      /* pending message for dlerror(), or NULL */
 	char *dl_error_shown; /* the last one returned; lives until the next dlerror() */
 	struct gorgon_ns *ns; /* whose code started this thread, or NULL */
-	void **values; /* of keys; see keys.c */
+	void **values; /* of keys; see tsd.c */
 	size_t value_count;
 	unsigned exit_round;
 	void *altstack; /* its alternate signal stack, if we have made it; see altstack.c */

@@ -12,7 +12,7 @@ struct gorgon_ns;
 struct gorgon_heap_block;
 
 struct gorgon_heap {
-	pthread_mutex_t lock; /* a leaf; ../python/holdings.c has its lists under it, too */
+	pthread_mutex_t lock; /* a leaf; ../python/shared_refs.c has its lists under it, too */
 	struct gorgon_heap_block *blocks;
 	struct gorgon_usage usage;
 };

@@ -19,7 +19,7 @@
 #include "ns/ns.h"
 #include "base/file.h"
 #include "own_file.h"
-#include "registrar.h"
+#include "jit_mirror.h"
 #include "ns/unwind.h"
 
 #include <errno.h>
@@ -182,7 +182,7 @@ int gorgon_memory_unmap(void *addr, size_t size, struct gorgon_ns *ns)
 {
 	int ret;
 
-	gorgon_registrar_before_unmap(ns, (uintptr_t)addr, (uintptr_t)addr + size);
+	gorgon_jit_mirror_before_unmap(ns, (uintptr_t)addr, (uintptr_t)addr + size);
 	pthread_mutex_lock(&lock);
 	ret = munmap(addr, size);
 	if (!ret)

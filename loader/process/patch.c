@@ -29,7 +29,7 @@
 
 #include "base/lock.h"
 #include "ns/ns.h"
-#include "registrar.h"
+#include "jit_mirror.h"
 #include "ns/unwind.h"
 
 #include <dlfcn.h>
@@ -168,7 +168,7 @@ static int protect(void *addr, size_t size, int prot, struct gorgon_ns *ns)
 	if (!is_allowed(ns, addr, size, prot, __builtin_return_address(0)))
 		return -1;
 	if (prot & PROT_EXEC)
-		gorgon_registrar_look(ns);
+		gorgon_jit_mirror_look(ns);
 	return mprotect(addr, size, prot);
 }
 
@@ -177,7 +177,7 @@ static int protect_with_key(void *addr, size_t size, int prot, int key, struct g
 	if (!is_allowed(ns, addr, size, prot, __builtin_return_address(0)))
 		return -1;
 	if (prot & PROT_EXEC)
-		gorgon_registrar_look(ns);
+		gorgon_jit_mirror_look(ns);
 	return pkey_mprotect(addr, size, prot, key);
 }
 

@@ -47,7 +47,7 @@ int gorgon_process_kill(pid_t pid, int number, struct gorgon_ns *ns)
 		return raise(number);
 	if (number != SIGINT || !ns->on_exit ||
 	    gorgon_signal_action(SIGINT, NULL, &action, ns) || action.sa_handler != SIG_DFL)
-		return gorgon_signals_take(ns->signals, number) ? 0 : kill(pid, number);
+		return gorgon_signals_queue_self(ns->signals, number) ? 0 : kill(pid, number);
 	gorgon_process_exit(128 + (gorgon_signals_ended_by(ns->signals) ?: SIGINT), ns);
 	return 0;
 }

@@ -715,7 +715,7 @@ bool gorgon_signals_send(struct gorgon_signals *view, int number)
 // takes it (POSIX). The kernel gives it to the process's first thread: a program in one of
 // our interpreters would go on before its handler has run. What it looks like is as from
 // kill(), which a process may say of what it sends to itself.
-bool gorgon_signals_take(struct gorgon_signals *view, int number)
+bool gorgon_signals_queue_self(struct gorgon_signals *view, int number)
 {
 	siginfo_t info = {.si_signo = number, .si_code = SI_USER};
 	sigset_t blocked;

@@ -30,7 +30,7 @@ bool gorgon_signals_send(struct gorgon_signals *signals, int number);
 /* A signal from the process to itself, taken by the calling thread before this returns, and
  * spread from there. False when that is not for this thread: it is not the view's, or does not
  * let the signal through. */
-bool gorgon_signals_take(struct gorgon_signals *signals, int number);
+bool gorgon_signals_queue_self(struct gorgon_signals *signals, int number);
 
 /* --- timers of a view; see ../process/timers.c. Safe in signal handlers --------------- */
 

@@ -4,7 +4,7 @@
 #define _GNU_SOURCE
 #include "thread_exit.h"
 #include "altstack.h"
-#include "keys.h"
+#include "tsd.h"
 #include "thread_dtors.h"
 #include "ns/tls.h"
 
@@ -26,7 +26,7 @@ static void free_thread(struct gorgon_thread *thread)
 void gorgon_thread_on_exit(struct gorgon_thread *thread, bool last)
 {
 	if (!last) {
-		gorgon_keys_at_thread_exit(thread);
+		gorgon_tsd_at_thread_exit(thread);
 		return;
 	}
 	gorgon_altstack_disable(thread);

@@ -25,7 +25,7 @@
 #include "api.h"
 #include "exception.h"
 #include "base/error.h"
-#include "process/exits.h"
+#include "process/atexit.h"
 #include "process/locales.h"
 #include "ns/ns.h"
 #include "process/signals.h"
@@ -96,7 +96,7 @@ void gorgon_call_exit(void *ctx, int status)
 
 	// In a forked child the process is the program's to end.
 	if (interp->pid != getpid())
-		gorgon_exits_leave(interp->ns, status);
+		gorgon_atexit_leave(interp->ns, status);
 	if (!call)
 		return;
 	call->exit_status = status & 0xff;

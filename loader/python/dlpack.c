@@ -97,7 +97,7 @@ bool gorgon_dlpack_is_offered(struct gorgon_interp *interp, PyObject *object)
 
 static struct gorgon_array *copy_of(struct gorgon_interp *interp, void *lowest,
 				    const struct gorgon_array_layout *layout,
-				    const struct gorgon_manner *manner)
+				    const struct gorgon_share_opts *manner)
 {
 	struct gorgon_array_opts opts = {.size = sizeof(opts), .layout = *layout, .data = lowest};
 	struct gorgon_array *array, *ret = NULL;
@@ -119,9 +119,9 @@ static struct gorgon_array *copy_of(struct gorgon_interp *interp, void *lowest,
 // @lowest: the item of the lowest address.
 static struct gorgon_array *array_over(struct gorgon_interp *interp, PyObject *capsule, void *first,
 				       void *lowest, const struct gorgon_array_layout *layout,
-				       const struct gorgon_manner *manner)
+				       const struct gorgon_share_opts *manner)
 {
-	struct gorgon_block *block = gorgon_holdings_find(interp, lowest);
+	struct gorgon_block *block = gorgon_shared_refs_find(interp, lowest);
 	struct gorgon_array *ret = NULL;
 	struct gorgon_error *err;
 
@@ -140,7 +140,7 @@ static struct gorgon_array *array_over(struct gorgon_interp *interp, PyObject *c
 
 static struct gorgon_array *array_of_tensor(struct gorgon_interp *interp, PyObject *capsule,
 					    const struct tensor *tensor,
-					    const struct gorgon_manner *manner)
+					    const struct gorgon_share_opts *manner)
 {
 	char typestr[16];
 	ptrdiff_t shape[NDIM_MAX], strides[NDIM_MAX], next = tensor->bits / 8;
@@ -178,7 +178,7 @@ static struct gorgon_array *array_of_tensor(struct gorgon_interp *interp, PyObje
 }
 
 struct gorgon_array *gorgon_dlpack_array_of(struct gorgon_interp *interp, PyObject *object,
-					    const struct gorgon_manner *manner)
+					    const struct gorgon_share_opts *manner)
 {
 	PyObject *capsule = API(interp, PyObject_CallMethod)(object, "__dlpack__", NULL);
 	struct gorgon_array *ret = NULL;
@@ -195,7 +195,7 @@ struct gorgon_array *gorgon_dlpack_array_of(struct gorgon_interp *interp, PyObje
 
 static void let_go(struct exported *exported)
 {
-	gorgon_holdings_remove(exported->interp, &exported->received.link);
+	gorgon_shared_refs_remove(exported->interp, &exported->received.link);
 	gorgon_array_release(exported->received.array);
 	free(exported);
 }
@@ -294,7 +294,7 @@ static PyObject *export(struct gorgon_interp *interp, struct gorgon_array *array
 		exported->managed.ctx = exported;
 		exported->managed.deleter = delete_managed;
 	}
-	gorgon_holdings_add(interp, &interp->holdings.arrays, &exported->received.link);
+	gorgon_shared_refs_add(interp, &interp->shared_refs.arrays, &exported->received.link);
 	ret = API(interp, PyCapsule_New)(with_version ? (void *)&exported->versioned
 						      : &exported->managed,
 					 with_version ? CAPSULE_VERSIONED : CAPSULE,

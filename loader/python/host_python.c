@@ -243,7 +243,7 @@ static struct gorgon_error *create_ns(struct gorgon_interp *own)
 		return err;
 	}
 	gorgon_heap_init(&ns->heap);
-	gorgon_holdings_init(&own->holdings);
+	gorgon_shared_refs_init(&own->shared_refs);
 	own->ns = ns;
 	// A leaf, as the locks of other namespaces, which are taken around fork(), too.
 	return pthread_atfork(lock, unlock, unlock) ? &gorgon_error_nomem : NULL;

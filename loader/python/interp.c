@@ -17,7 +17,7 @@
 #include "module.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "process/exits.h"
+#include "process/atexit.h"
 #include "dl/namespace.h"
 #include "image/symbol.h"
 #include "base/lock.h"
@@ -119,7 +119,7 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 	interp = calloc(1, sizeof(*interp));
 	if (!interp)
 		return &gorgon_error_nomem;
-	gorgon_holdings_init(&interp->holdings);
+	gorgon_shared_refs_init(&interp->shared_refs);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&interp->call_ended, &attr);
@@ -232,7 +232,7 @@ static void run_main(void *ctx)
 	// The end of the program in a child that it forked: of the host only this thread
 	// is there, and nobody waits for it. Do what python3 does.
 	if (interp->pid != getpid())
-		gorgon_exits_leave(interp->ns, main->program.status);
+		gorgon_atexit_leave(interp->ns, main->program.status);
 	gorgon_interp_show_thread(interp, 0);
 	interp->isolation->flush(interp->ns); // as at the end of a python3
 	gorgon_parts_stop(interp->ns->parts);
@@ -283,7 +283,7 @@ struct gorgon_error *gorgon_interp_destroy(struct gorgon_interp *interp)
 	gorgon_lock();
 	gorgon_interp_counted(-1);
 	gorgon_unlock();
-	gorgon_holdings_release(&interp->holdings);
+	gorgon_shared_refs_release(&interp->shared_refs);
 	interp_free(interp);
 	return NULL;
 }

@@ -41,8 +41,8 @@ struct gorgon_call {
 	int exit_status;
 };
 
-/* What it holds of memory that is shared; see holdings.c. */
-struct gorgon_holdings {
+/* What it holds of memory that is shared; see shared_refs.c. */
+struct gorgon_shared_refs {
 	struct gorgon_link blocks; /* of struct gorgon_block, allocated by numpy */
 	struct gorgon_link arrays; /* of struct gorgon_received */
 };
@@ -66,7 +66,7 @@ struct gorgon_interp {
 	void *array_type; /* Python's type of received arrays; see share.c */
 	void *array_methods; /* of that type, owned here */
 	void *data_handler; /* numpy's, once it was used, owned here; see data_handler.c */
-	struct gorgon_holdings holdings;
+	struct gorgon_shared_refs shared_refs;
 	char **argv; /* what Python was started with; kept because it may point there */
 	struct gorgon_api *api; /* its C API while it is STARTED; see api.h */
 
@@ -143,17 +143,17 @@ void gorgon_interp_show_thread(struct gorgon_interp *interp, uint64_t tid);
  * descriptors of its own before. */
 struct gorgon_error *gorgon_interp_take_files(struct gorgon_interp *interp);
 
-/* --- holdings.c: what an interpreter holds ---------------------------------------- */
+/* --- shared_refs.c: what an interpreter holds ---------------------------------------- */
 
-void gorgon_holdings_init(struct gorgon_holdings *holdings);
+void gorgon_shared_refs_init(struct gorgon_shared_refs *holdings);
 /* Any thread of the interpreter; @head is one of its lists. */
-void gorgon_holdings_add(struct gorgon_interp *interp, struct gorgon_link *head,
+void gorgon_shared_refs_add(struct gorgon_interp *interp, struct gorgon_link *head,
 			 struct gorgon_link *link);
-void gorgon_holdings_remove(struct gorgon_interp *interp, struct gorgon_link *link);
+void gorgon_shared_refs_remove(struct gorgon_interp *interp, struct gorgon_link *link);
 /* The block that it has and that this address is in, held once more, or NULL. Looks at all of them. */
-struct gorgon_block *gorgon_holdings_find(struct gorgon_interp *interp, const void *data);
+struct gorgon_block *gorgon_shared_refs_find(struct gorgon_interp *interp, const void *data);
 /* Let go of what is left; no code of the interpreter runs any more. */
-void gorgon_holdings_release(struct gorgon_holdings *holdings);
+void gorgon_shared_refs_release(struct gorgon_shared_refs *holdings);
 
 /* --- stats.c --------------------------------------------------------------------- */
 

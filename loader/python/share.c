@@ -76,7 +76,7 @@ static struct gorgon_array *array_over(struct gorgon_interp *interp, struct gorg
 static struct gorgon_array *array_of_layout(struct gorgon_interp *interp, PyObject *object,
 					    const Py_buffer *view,
 					    const struct gorgon_array_layout *layout,
-					    const struct gorgon_manner *manner)
+					    const struct gorgon_share_opts *manner)
 {
 	struct gorgon_block *block;
 
@@ -93,7 +93,7 @@ static struct gorgon_array *array_of_layout(struct gorgon_interp *interp, PyObje
 	if (block)
 		return array_over(interp, block, view, layout, manner->writable);
 	// Through libraries that do not say what their objects are views of.
-	block = view->suboffsets ? NULL : gorgon_holdings_find(interp, view->buf);
+	block = view->suboffsets ? NULL : gorgon_shared_refs_find(interp, view->buf);
 	if (block) {
 		struct gorgon_array *ret = array_over(interp, block, view, layout, manner->writable);
 
@@ -110,7 +110,7 @@ static struct gorgon_array *array_of_layout(struct gorgon_interp *interp, PyObje
 
 static struct gorgon_array *array_of_view(struct gorgon_interp *interp, PyObject *object,
 					  const Py_buffer *view, const char *typestr,
-					  const struct gorgon_manner *manner)
+					  const struct gorgon_share_opts *manner)
 {
 	struct gorgon_array_layout layout = {
 		.format = typestr ?: view->format ?: "B",
@@ -154,10 +154,10 @@ static PyObject *buffer_owner(struct gorgon_interp *interp, PyObject *object, Py
 }
 
 struct gorgon_array *gorgon_share_array_of(struct gorgon_interp *interp, PyObject *object,
-					   const struct gorgon_manner *manner)
+					   const struct gorgon_share_opts *manner)
 {
-	static const struct gorgon_manner tensors = {.or_copy = true, .writable = true};
-	struct gorgon_manner crossing = {.or_copy = true};
+	static const struct gorgon_share_opts tensors = {.or_copy = true, .writable = true};
+	struct gorgon_share_opts crossing = {.or_copy = true};
 	struct gorgon_array *ret = NULL;
 	PyObject *owner, *dtype;
 	Py_buffer view;
@@ -191,7 +191,7 @@ PyObject *gorgon_share_share(PyObject *self, PyObject *args, PyObject *kwargs,
 	struct gorgon_array *array;
 	int copy = 0, writable = 0;
 	struct gorgon_error *err;
-	struct gorgon_manner manner;
+	struct gorgon_share_opts manner;
 	PyObject *object;
 	const char *name;
 
@@ -199,7 +199,7 @@ PyObject *gorgon_share_share(PyObject *self, PyObject *args, PyObject *kwargs,
 	if (!API(interp, PyArg_ParseTupleAndKeywords)(args, kwargs, "Os|$pp:share", keywords,
 						      &object, &name, &copy, &writable))
 		return NULL;
-	manner = (struct gorgon_manner){.copy = copy, .writable = writable};
+	manner = (struct gorgon_share_opts){.copy = copy, .writable = writable};
 	array = gorgon_share_array_of(interp, object, &manner);
 	if (!array)
 		return NULL;

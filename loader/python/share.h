@@ -16,7 +16,7 @@ PyObject *gorgon_share_receive(PyObject *self, PyObject *args, PyObject *kwargs,
 PyObject *gorgon_share_withdraw(PyObject *self, PyObject *args, struct gorgon_interp *interp);
 
 /* How an object becomes an array. */
-struct gorgon_manner {
+struct gorgon_share_opts {
 	bool copy;     /* whatever memory it has */
 	bool or_copy;  /* only if its memory is not the host's */
 	bool writable; /* for receivers */
@@ -25,7 +25,7 @@ struct gorgon_manner {
 /* An array of an object, held once; writable as the object is and copied if need be when @manner is
  * NULL. NULL: a Python exception is set. */
 struct gorgon_array *gorgon_share_array_of(struct gorgon_interp *interp, PyObject *object,
-					   const struct gorgon_manner *manner);
+					   const struct gorgon_share_opts *manner);
 /* Whether an object has memory that can be an array: a buffer, or DLPack's. */
 bool gorgon_share_is_array(struct gorgon_interp *interp, PyObject *object);
 /* What gorgon.receive() makes of an array, whose hold it takes over. */
@@ -35,7 +35,7 @@ PyObject *gorgon_share_object_of(struct gorgon_interp *interp, struct gorgon_arr
 
 bool gorgon_dlpack_is_offered(struct gorgon_interp *interp, PyObject *object);
 struct gorgon_array *gorgon_dlpack_array_of(struct gorgon_interp *interp, PyObject *object,
-					    const struct gorgon_manner *manner);
+					    const struct gorgon_share_opts *manner);
 /* Methods of received arrays, and the destructor of what they return; behind thunks. */
 PyObject *gorgon_dlpack_method(PyObject *self, PyObject *args, PyObject *kwargs,
 			       struct gorgon_interp *interp);

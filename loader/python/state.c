@@ -12,7 +12,7 @@
 #define _GNU_SOURCE
 #include "state.h"
 #include "base/error.h"
-#include "process/keys.h"
+#include "process/tsd.h"
 #include "ns/ns.h"
 #include "ns/tls.h"
 
@@ -34,7 +34,7 @@ void gorgon_state_remember(struct gorgon_interp *interp, void *state)
 	size_t count;
 
 	first->state = state;
-	if (gorgon_key_find(interp->ns, state, &first->key)) {
+	if (gorgon_tsd_find(interp->ns, state, &first->key)) {
 		first->place = GORGON_STATE_IN_KEY;
 		return;
 	}
@@ -55,7 +55,7 @@ struct gorgon_error *gorgon_state_attach(struct gorgon_interp *interp)
 
 	switch (first->place) {
 	case GORGON_STATE_IN_KEY:
-		if (gorgon_key_set(first->key, first->state))
+		if (gorgon_tsd_set(first->key, first->state))
 			return &gorgon_error_nomem;
 		break;
 	case GORGON_STATE_IN_VARIABLE:

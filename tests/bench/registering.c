@@ -78,7 +78,7 @@ static struct jitreg_entry *enter(const char *library, uint64_t bias, struct jit
 		.size = sizeof(image),
 		.path = library,
 		.fd = -1,
-		.flags = group ? JITREG_LEAN : 0,
+		.flags = group ? JITREG_NAMES_ONLY : 0,
 		.bias = bias,
 		.start = bias,
 		.end = bias + LIBRARY_SIZE,

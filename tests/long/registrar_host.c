@@ -57,7 +57,7 @@ static struct jitreg_entry *enter(const char *library, long number, struct jitre
 		.size = sizeof(image),
 		.path = library,
 		.fd = -1,
-		.flags = group ? JITREG_LEAN | JITREG_LATER : 0,
+		.flags = group ? JITREG_NAMES_ONLY | JITREG_DEFER : 0,
 		.bias = address(number),
 		.start = address(number),
 		.end = address(number + 1),

@@ -22,7 +22,7 @@ class PythonLayout(unittest.TestCase):
             with self.subTest(folder), tempfile.TemporaryDirectory() as output:
                 program = os.path.join(output, "layout")
                 made = harness.run("gcc", "-w", *defines, f"-I{folder}", f"-I{folder}/internal",
-                                   f"-I{harness.ROOT}/loader/ns", SOURCE, *objects, "-ldw", "-lelf", "-ljson-c", "-o",
+                                   f"-I{harness.ROOT}/loader", SOURCE, *objects, "-ldw", "-lelf", "-ljson-c", "-o",
                                    program)
                 self.assertEqual(made.returncode, 0, made.stderr)
                 self.assertRegex(harness.run(program).stdout, r"^compared: (2\d|3[01])\n$")

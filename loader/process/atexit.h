@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that private code has registered for the end. See exits.c. */
-#ifndef GORGON_PROCESS_EXITS_H
-#define GORGON_PROCESS_EXITS_H
+/* Functions that private code has registered for the end. See atexit.c. */
+#ifndef GORGON_PROCESS_ATEXIT_H
+#define GORGON_PROCESS_ATEXIT_H
 
 struct gorgon_exit;
 struct gorgon_ns;
 
 /* Those of a namespace. */
-struct gorgon_exits {
+struct gorgon_atexit {
 	struct gorgon_exit *pending, *done; /* newest first */
 };
 
 /* Call all that @ns has registered, the last one first, those too that they register; the status
  * is 0. The lock is held on entry and exit and released around each call. */
-void gorgon_exits_run(struct gorgon_ns *ns);
+void gorgon_atexit_run(struct gorgon_ns *ns);
 /* Make the C library forget those that have been called. The same about the lock. */
-void gorgon_exits_forget(struct gorgon_ns *ns);
+void gorgon_atexit_forget(struct gorgon_ns *ns);
 
 /* The end of a child process that code of @ns has forked: what is its own runs, and nobody else's. In
  * any other process it is exit(). */
-_Noreturn void gorgon_exits_leave(struct gorgon_ns *ns, int status);
+_Noreturn void gorgon_atexit_leave(struct gorgon_ns *ns, int status);
 
 /* Around fork(), which must find the lists whole. */
-void gorgon_exits_before_fork(void);
-void gorgon_exits_after_fork(void);
+void gorgon_atexit_before_fork(void);
+void gorgon_atexit_after_fork(void);
 
 /* --- replacement (see replacements.c) -------------------------------------------- */
 
-int gorgon_exits_register(void (*fn)(void *), void *arg, void *dso, struct gorgon_ns *ns);
-int gorgon_exits_register_with_status(void (*fn)(int, void *), void *arg, struct gorgon_ns *ns);
+int gorgon_atexit_register(void (*fn)(void *), void *arg, void *dso, struct gorgon_ns *ns);
+int gorgon_atexit_register_with_status(void (*fn)(int, void *), void *arg, struct gorgon_ns *ns);
 
 #endif

@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /* Thread-specific data of private code (POSIX, pthread_key_create and its family; C11, tss_*).
- * See keys.c. */
-#ifndef GORGON_PROCESS_KEYS_H
-#define GORGON_PROCESS_KEYS_H
+ * See tsd.c. */
+#ifndef GORGON_PROCESS_TSD_H
+#define GORGON_PROCESS_TSD_H
 
 #include <stdbool.h>
 
 /* Of the numbers of our keys: far above PTHREAD_KEYS_MAX, positive as an int. */
-#define GORGON_KEY_FIRST (1u << 24)
+#define GORGON_TSD_FIRST (1u << 24)
 
 struct gorgon_ns;
 struct gorgon_thread;
 
 /* Delete what keys of @ns are left: no destructor runs any more. The lock is held. */
-void gorgon_keys_drop(const struct gorgon_ns *ns);
+void gorgon_tsd_drop(const struct gorgon_ns *ns);
 
 /* At the end of the calling thread: destructors of its values, and of those they set. */
-void gorgon_keys_at_thread_exit(struct gorgon_thread *thread);
+void gorgon_tsd_at_thread_exit(struct gorgon_thread *thread);
 
 /* A key of @ns, or one of the C library's, that has this value on the calling thread. */
-bool gorgon_key_find(const struct gorgon_ns *ns, const void *value, unsigned *ret);
+bool gorgon_tsd_find(const struct gorgon_ns *ns, const void *value, unsigned *ret);
 
 /* Number of keys there are, for tests. */
-unsigned gorgon_keys_count(void);
+unsigned gorgon_tsd_count(void);
 
 /* --- replacements (see replacements.c) ------------------------------------------ */
 
-int gorgon_key_create(unsigned *key, void (*destructor)(void *), struct gorgon_ns *ns);
-int gorgon_key_delete(unsigned key);
-void *gorgon_key_get(unsigned key);
-int gorgon_key_set(unsigned key, const void *value);
+int gorgon_tsd_create(unsigned *key, void (*destructor)(void *), struct gorgon_ns *ns);
+int gorgon_tsd_delete(unsigned key);
+void *gorgon_tsd_get(unsigned key);
+int gorgon_tsd_set(unsigned key, const void *value);
 int gorgon_tss_create(unsigned *key, void (*destructor)(void *), struct gorgon_ns *ns);
 void gorgon_tss_delete(unsigned key);
 int gorgon_tss_set(unsigned key, void *value);

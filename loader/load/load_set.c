@@ -7,7 +7,7 @@
 // is shared is opened by the system.
 
 #define _GNU_SOURCE
-#include "group.h"
+#include "load_set.h"
 #include "ns/closure.h"
 #include "destroy.h"
 #include "base/error.h"
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool group_add(struct gorgon_group *group, struct gorgon_object *object)
+static bool group_add(struct gorgon_load_set *group, struct gorgon_object *object)
 {
 	struct gorgon_object **grown;
 
@@ -35,7 +35,7 @@ static bool group_add(struct gorgon_group *group, struct gorgon_object *object)
 	return true;
 }
 
-static struct gorgon_object *find_name(const struct gorgon_group *group, const char *name)
+static struct gorgon_object *find_name(const struct gorgon_load_set *group, const char *name)
 {
 	for (size_t i = 0; i < group->count; i++)
 		if (gorgon_object_has_name(group->objects[i], name))
@@ -43,7 +43,7 @@ static struct gorgon_object *find_name(const struct gorgon_group *group, const c
 	return gorgon_ns_find_name(group->ns, name);
 }
 
-static struct gorgon_object *find_image(const struct gorgon_group *group,
+static struct gorgon_object *find_image(const struct gorgon_load_set *group,
 					const struct gorgon_image *image)
 {
 	struct gorgon_object *object;
@@ -74,7 +74,7 @@ static struct gorgon_error *check_image(const char *path, const struct gorgon_im
 }
 
 // Read one file into the group, unless the namespace or the group has it already.
-static struct gorgon_error *group_read(struct gorgon_group *group, const char *path,
+static struct gorgon_error *group_read(struct gorgon_load_set *group, const char *path,
 				       struct gorgon_object *loader, struct gorgon_object **ret)
 {
 	struct gorgon_image *image;
@@ -111,7 +111,7 @@ static struct gorgon_error *group_read(struct gorgon_group *group, const char *p
 	return NULL;
 }
 
-struct gorgon_error *gorgon_group_read_name(struct gorgon_group *group, const char *name,
+struct gorgon_error *gorgon_load_set_read_name(struct gorgon_load_set *group, const char *name,
 					    struct gorgon_object *requester,
 					    struct gorgon_object **ret)
 {
@@ -166,11 +166,11 @@ static struct gorgon_error *open_shared(const struct gorgon_object *object, cons
 	return err;
 }
 
-struct gorgon_error *gorgon_group_read_private(struct gorgon_group *group,
+struct gorgon_error *gorgon_load_set_read_private(struct gorgon_load_set *group,
 					       struct gorgon_object *object, const char *name,
 					       struct gorgon_object **ret)
 {
-	struct gorgon_error *err = gorgon_group_read_name(group, name, object, ret);
+	struct gorgon_error *err = gorgon_load_set_read_name(group, name, object, ret);
 
 	if (err)
 		return needed_by(object, err);
@@ -178,7 +178,7 @@ struct gorgon_error *gorgon_group_read_private(struct gorgon_group *group,
 	return NULL;
 }
 
-struct gorgon_error *gorgon_group_open_shared(struct gorgon_group *group,
+struct gorgon_error *gorgon_load_set_open_shared(struct gorgon_load_set *group,
 					      struct gorgon_object *object, const char *name)
 {
 	struct gorgon_system_library *library;
@@ -190,7 +190,7 @@ struct gorgon_error *gorgon_group_open_shared(struct gorgon_group *group,
 	return gorgon_ns_add_system(group->ns, library) ? NULL : &gorgon_error_nomem;
 }
 
-static struct gorgon_error *read_dependency(struct gorgon_group *group,
+static struct gorgon_error *read_dependency(struct gorgon_load_set *group,
 					    struct gorgon_object *object, const char *name)
 {
 	struct gorgon_object *dep;
@@ -199,12 +199,12 @@ static struct gorgon_error *read_dependency(struct gorgon_group *group,
 
 	if ((err = gorgon_closure_shares(group->ns, name, object, &shared)))
 		return gorgon_error_prefix(err, object->path);
-	return shared ? gorgon_group_open_shared(group, object, name)
-		      : gorgon_group_read_private(group, object, name, &dep);
+	return shared ? gorgon_load_set_open_shared(group, object, name)
+		      : gorgon_load_set_read_private(group, object, name, &dep);
 }
 
 // The list grows while it is walked: that is the breadth-first search.
-struct gorgon_error *gorgon_group_read_dependencies(struct gorgon_group *group)
+struct gorgon_error *gorgon_load_set_read_dependencies(struct gorgon_load_set *group)
 {
 	struct gorgon_error *err;
 
@@ -218,7 +218,7 @@ struct gorgon_error *gorgon_group_read_dependencies(struct gorgon_group *group)
 	return NULL;
 }
 
-void gorgon_group_deinit(struct gorgon_group *group)
+void gorgon_load_set_deinit(struct gorgon_load_set *group)
 {
 	while (group->count)
 		gorgon_object_destroy(group->objects[--group->count]);

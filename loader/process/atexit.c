@@ -13,7 +13,7 @@
 // comes once for each, and then it is freed. About on_exit() it comes at the end of the process only.
 
 #define _GNU_SOURCE
-#include "exits.h"
+#include "atexit.h"
 #include "streams.h"
 #include "fork.h"
 #include "base/lock.h"
@@ -108,21 +108,21 @@ static int add(const struct gorgon_exit *like, struct gorgon_ns *ns)
 	return -1;
 }
 
-int gorgon_exits_register(void (*fn)(void *), void *arg, void *dso, struct gorgon_ns *ns)
+int gorgon_atexit_register(void (*fn)(void *), void *arg, void *dso, struct gorgon_ns *ns)
 {
 	// Without an object of its own it is the namespace's: __cxa_finalize(NULL) would be
 	// about the whole process.
 	return add(&(struct gorgon_exit){.fn = fn, .arg = arg, .dso = dso ?: ns}, ns);
 }
 
-int gorgon_exits_register_with_status(void (*fn)(int, void *), void *arg, struct gorgon_ns *ns)
+int gorgon_atexit_register_with_status(void (*fn)(int, void *), void *arg, struct gorgon_ns *ns)
 {
 	return add(&(struct gorgon_exit){.status_fn = fn, .arg = arg}, ns);
 }
 
 // Take the last one that has not been called, as it is; it counts as called then. The C library
 // still has it.
-static bool take_pending(struct gorgon_exits *exits, struct gorgon_exit *ret)
+static bool take_pending(struct gorgon_atexit *exits, struct gorgon_exit *ret)
 {
 	struct gorgon_exit *exit;
 
@@ -140,7 +140,7 @@ static bool take_pending(struct gorgon_exits *exits, struct gorgon_exit *ret)
 	return exit;
 }
 
-void gorgon_exits_run(struct gorgon_ns *ns)
+void gorgon_atexit_run(struct gorgon_ns *ns)
 {
 	struct gorgon_exit taken;
 
@@ -154,7 +154,7 @@ void gorgon_exits_run(struct gorgon_ns *ns)
 // Of the process only this copy goes on in a child of it. exit() would run what others have
 // registered, whose threads are not there, and destructors of shared libraries: that of OpenBLAS
 // waits for a lock that another interpreter's thread had at the fork.
-void gorgon_exits_leave(struct gorgon_ns *ns, int status)
+void gorgon_atexit_leave(struct gorgon_ns *ns, int status)
 {
 	struct gorgon_exit taken;
 
@@ -173,7 +173,7 @@ void gorgon_exits_leave(struct gorgon_ns *ns, int status)
 	_exit(status);
 }
 
-static void *first_done(const struct gorgon_exits *exits)
+static void *first_done(const struct gorgon_atexit *exits)
 {
 	void *dso;
 
@@ -183,7 +183,7 @@ static void *first_done(const struct gorgon_exits *exits)
 	return dso;
 }
 
-void gorgon_exits_forget(struct gorgon_ns *ns)
+void gorgon_atexit_forget(struct gorgon_ns *ns)
 {
 	void *dso;
 
@@ -194,12 +194,12 @@ void gorgon_exits_forget(struct gorgon_ns *ns)
 	}
 }
 
-void gorgon_exits_before_fork(void)
+void gorgon_atexit_before_fork(void)
 {
 	pthread_mutex_lock(&lock);
 }
 
-void gorgon_exits_after_fork(void)
+void gorgon_atexit_after_fork(void)
 {
 	pthread_mutex_unlock(&lock);
 }

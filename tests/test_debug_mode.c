@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/debug/packing.c: which namespaces are described to debuggers in full, which packed, and when.
+// loader/debug/debug_mode.c: which namespaces are described to debuggers in full, which packed, and when.
 
 #define _GNU_SOURCE
 #include "base/clock.h"
@@ -9,7 +9,7 @@
 #include "../jitreg/library_lines.h"
 #include "base/lock.h"
 #include "ns/ns.h"
-#include "debug/packing.h"
+#include "debug/debug_mode.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -229,7 +229,7 @@ static void lazy_namespace_about_to_load_is_left_alone(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, load_missing, ns), 0);
 	while (!__atomic_load_n(&ns->about_to_load, __ATOMIC_RELAXED))
 		usleep(1000);
-	gorgon_packing_changed(other);
+	gorgon_debug_mode_changed(other);
 	gorgon_unlock();
 	pthread_join(thread, &err);
 	assert_non_null(err);
@@ -253,10 +253,10 @@ static void lazy_time_of_packing_is_no_pause(void **state)
 	make_quiet(ns);
 	gorgon_lock();
 	start = gorgon_now();
-	gorgon_packing_changed(other);
+	gorgon_debug_mode_changed(other);
 	first = other->changed_at;
 	took = gorgon_now() - start;
-	gorgon_packing_changed(other);
+	gorgon_debug_mode_changed(other);
 	counted = other->changed_at - first;
 	gorgon_unlock();
 	assert_described(ns, TOGETHER);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How debuggers are told about namespaces: in full, or packed. See packing.c. */
-#ifndef GORGON_DEBUG_PACKING_H
-#define GORGON_DEBUG_PACKING_H
+/* How debuggers are told about namespaces: in full, or packed. See debug_mode.c. */
+#ifndef GORGON_DEBUG_DEBUG_MODE_H
+#define GORGON_DEBUG_DEBUG_MODE_H
 
 #include <stdbool.h>
 
@@ -12,26 +12,26 @@ struct jitreg_prepared;
 /*
  * Take the lock in order to load a file into @ns, which is not quiet while it waits. What debuggers are told of
  * the file is made before, since that can take long. The file may be any, or none; the result is for
- * gorgon_packing_unlock() after the load.
+ * gorgon_debug_mode_unlock() after the load.
  */
-struct jitreg_prepared *gorgon_packing_lock(struct gorgon_ns *ns, const char *path);
-void gorgon_packing_unlock(struct jitreg_prepared *prepared);
+struct jitreg_prepared *gorgon_debug_mode_lock(struct gorgon_ns *ns, const char *path);
+void gorgon_debug_mode_unlock(struct jitreg_prepared *prepared);
 
 /* All of these: the lock is held. */
 
 /* Whether an object that is loaded into @ns now is described without its DWARF. */
-bool gorgon_packing_is_lean(struct gorgon_ns *ns);
+bool gorgon_debug_mode_is_lean(struct gorgon_ns *ns);
 
 /* Tell debuggers of objects that have been linked and are lean. */
-struct gorgon_error *gorgon_packing_list(struct gorgon_ns *ns);
+struct gorgon_error *gorgon_debug_mode_list(struct gorgon_ns *ns);
 
 /* Objects of @ns have come. */
-void gorgon_packing_changed(struct gorgon_ns *ns);
+void gorgon_debug_mode_changed(struct gorgon_ns *ns);
 
 /* All objects of @ns are about to go: debuggers let go of them. */
-void gorgon_packing_close(struct gorgon_ns *ns);
+void gorgon_debug_mode_close(struct gorgon_ns *ns);
 
 /* After the last object of @ns has gone. */
-void gorgon_packing_forget(struct gorgon_ns *ns);
+void gorgon_debug_mode_forget(struct gorgon_ns *ns);
 
 #endif

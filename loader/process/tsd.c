@@ -14,7 +14,7 @@
 // itself under the lock, and cleared under the lock by who deletes a key.
 
 #define _GNU_SOURCE
-#include "keys.h"
+#include "tsd.h"
 #include "base/lock.h"
 #include "ns/ns.h"
 #include "ns/thread.h"
@@ -26,7 +26,7 @@
 #include <string.h>
 #include <threads.h>
 
-#define FIRST	   GORGON_KEY_FIRST
+#define FIRST	   GORGON_TSD_FIRST
 #define CHUNK_SIZE 256
 #define CHUNKS	   1024
 
@@ -76,7 +76,7 @@ static struct key *find_free(unsigned *index)
 	return NULL;
 }
 
-int gorgon_key_create(unsigned *ret, void (*destructor)(void *), struct gorgon_ns *ns)
+int gorgon_tsd_create(unsigned *ret, void (*destructor)(void *), struct gorgon_ns *ns)
 {
 	unsigned index = 0;
 	struct key *key;
@@ -109,7 +109,7 @@ static void delete(struct key *key, unsigned index)
 	__atomic_store_n(&key->ns, NULL, __ATOMIC_RELEASE);
 }
 
-int gorgon_key_delete(unsigned number)
+int gorgon_tsd_delete(unsigned number)
 {
 	unsigned index = number - FIRST;
 	bool live;
@@ -124,14 +124,14 @@ int gorgon_key_delete(unsigned number)
 	return live ? 0 : EINVAL;
 }
 
-void gorgon_keys_drop(const struct gorgon_ns *ns)
+void gorgon_tsd_drop(const struct gorgon_ns *ns)
 {
 	for (unsigned i = 0; key_at(i); i++)
 		if (key_at(i)->ns == ns)
 			delete(key_at(i), i);
 }
 
-unsigned gorgon_keys_count(void)
+unsigned gorgon_tsd_count(void)
 {
 	unsigned count = 0;
 
@@ -142,7 +142,7 @@ unsigned gorgon_keys_count(void)
 	return count;
 }
 
-void *gorgon_key_get(unsigned number)
+void *gorgon_tsd_get(unsigned number)
 {
 	struct gorgon_thread *thread = gorgon_thread_peek();
 	unsigned index = number - FIRST;
@@ -154,12 +154,12 @@ void *gorgon_key_get(unsigned number)
 	return __atomic_load_n(&thread->values[index], __ATOMIC_RELAXED);
 }
 
-bool gorgon_key_find(const struct gorgon_ns *ns, const void *value, unsigned *ret)
+bool gorgon_tsd_find(const struct gorgon_ns *ns, const void *value, unsigned *ret)
 {
 	struct key *key;
 
 	for (unsigned i = 0; (key = key_at(i)); i++) {
-		if (__atomic_load_n(&key->ns, __ATOMIC_ACQUIRE) == ns && gorgon_key_get(FIRST + i) == value) {
+		if (__atomic_load_n(&key->ns, __ATOMIC_ACQUIRE) == ns && gorgon_tsd_get(FIRST + i) == value) {
 			*ret = FIRST + i;
 			return true;
 		}
@@ -190,7 +190,7 @@ static bool grow_values(struct gorgon_thread *thread, unsigned index)
 	return grown;
 }
 
-int gorgon_key_set(unsigned number, const void *value)
+int gorgon_tsd_set(unsigned number, const void *value)
 {
 	struct gorgon_thread *thread;
 	unsigned index = number - FIRST;
@@ -225,7 +225,7 @@ static struct key *take_value(struct gorgon_thread *thread, void **value)
 	return NULL;
 }
 
-void gorgon_keys_at_thread_exit(struct gorgon_thread *thread)
+void gorgon_tsd_at_thread_exit(struct gorgon_thread *thread)
 {
 	// As the C library: destructors may set values again, but not for ever.
 	unsigned long left = PTHREAD_DESTRUCTOR_ITERATIONS * (unsigned long)thread->value_count;
@@ -248,15 +248,15 @@ void gorgon_keys_at_thread_exit(struct gorgon_thread *thread)
 
 int gorgon_tss_create(unsigned *key, void (*destructor)(void *), struct gorgon_ns *ns)
 {
-	return gorgon_key_create(key, destructor, ns) ? thrd_error : thrd_success;
+	return gorgon_tsd_create(key, destructor, ns) ? thrd_error : thrd_success;
 }
 
 void gorgon_tss_delete(unsigned key)
 {
-	gorgon_key_delete(key);
+	gorgon_tsd_delete(key);
 }
 
 int gorgon_tss_set(unsigned key, void *value)
 {
-	return gorgon_key_set(key, value) ? thrd_error : thrd_success;
+	return gorgon_tsd_set(key, value) ? thrd_error : thrd_success;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/process/exits.c: what private code has registered for the end, at the end of the process: in
+// loader/process/atexit.c: what private code has registered for the end, at the end of the process: in
 // exit() and in quick_exit(), while its namespace is there and after that, and in a child that
 // an interpreter has forked.
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// loader/process/registrar.c: what a private compiler registers is in the one list that
+// loader/process/jit_mirror.c: what a private compiler registers is in the one list that
 // debuggers read, and goes.
 
 #define _GNU_SOURCE

@@ -28,7 +28,7 @@
 // Specification: GDB manual, "JIT Compilation Interface".
 
 #define _GNU_SOURCE
-#include "registrar.h"
+#include "jit_mirror.h"
 #include "base/error.h"
 #include "image/jit_descriptor.h"
 #include "ns/ns.h"
@@ -66,8 +66,8 @@ struct mirrors {
 	size_t count, capacity;
 };
 
-struct gorgon_registrar {
-	struct gorgon_registrar *next; // in the namespace
+struct gorgon_jit_mirror {
+	struct gorgon_jit_mirror *next; // in the namespace
 	const struct descriptor *descriptor;
 	struct descriptor seen; // when its list was last read
 	struct mirrors mirrors;
@@ -76,12 +76,12 @@ struct gorgon_registrar {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-void gorgon_registrars_before_fork(void)
+void gorgon_jit_mirror_before_fork(void)
 {
 	pthread_mutex_lock(&lock);
 }
 
-void gorgon_registrars_after_fork(void)
+void gorgon_jit_mirror_after_fork(void)
 {
 	pthread_mutex_unlock(&lock);
 }
@@ -135,7 +135,7 @@ static int compare(const void *a, const void *b)
 }
 
 // The whole list, sorted; false when it was being changed, or there is no memory.
-static bool read_list(const struct gorgon_registrar *registrar, const struct descriptor *now,
+static bool read_list(const struct gorgon_jit_mirror *registrar, const struct descriptor *now,
 		      struct mirrors *ret)
 {
 	struct descriptor after;
@@ -181,7 +181,7 @@ static struct jitreg_entry *register_copy(const struct mirror *mirror)
 }
 
 // What has gone first: new code may be where it was.
-static void mirror_list(struct gorgon_registrar *registrar, struct mirrors *list)
+static void mirror_list(struct gorgon_jit_mirror *registrar, struct mirrors *list)
 {
 	struct mirrors *mirrors = &registrar->mirrors;
 
@@ -207,7 +207,7 @@ static void mirror_list(struct gorgon_registrar *registrar, struct mirrors *list
 
 // With @all also when the descriptor is as it was: an entry in the middle of the list may
 // have gone.
-static void look_at(struct gorgon_registrar *registrar, bool all)
+static void look_at(struct gorgon_jit_mirror *registrar, bool all)
 {
 	struct descriptor now = read_descriptor(registrar->descriptor);
 	struct mirrors list = {0};
@@ -222,18 +222,18 @@ static void look_at(struct gorgon_registrar *registrar, bool all)
 	registrar->seen = now;
 }
 
-void gorgon_registrar_look(struct gorgon_ns *ns)
+void gorgon_jit_mirror_look(struct gorgon_ns *ns)
 {
 	if (!__atomic_load_n(&ns->registrars, __ATOMIC_RELAXED))
 		return;
 	pthread_mutex_lock(&lock);
-	for (struct gorgon_registrar *r = ns->registrars; r; r = r->next)
+	for (struct gorgon_jit_mirror *r = ns->registrars; r; r = r->next)
 		look_at(r, false);
 	pthread_mutex_unlock(&lock);
 }
 
 // Whether something is registered of code in [start, end).
-static bool speaks_of(const struct gorgon_registrar *registrar, uint64_t start, uint64_t end)
+static bool speaks_of(const struct gorgon_jit_mirror *registrar, uint64_t start, uint64_t end)
 {
 	for (size_t i = 0; i < registrar->mirrors.count; i++) {
 		struct jitreg_info info;
@@ -247,20 +247,20 @@ static bool speaks_of(const struct gorgon_registrar *registrar, uint64_t start, 
 	return false;
 }
 
-void gorgon_registrar_before_unmap(struct gorgon_ns *ns, uint64_t start, uint64_t end)
+void gorgon_jit_mirror_before_unmap(struct gorgon_ns *ns, uint64_t start, uint64_t end)
 {
 	if (!__atomic_load_n(&ns->registrars, __ATOMIC_RELAXED))
 		return;
 	pthread_mutex_lock(&lock);
-	for (struct gorgon_registrar *r = ns->registrars; r; r = r->next)
+	for (struct gorgon_jit_mirror *r = ns->registrars; r; r = r->next)
 		look_at(r, speaks_of(r, start, end));
 	pthread_mutex_unlock(&lock);
 }
 
-struct gorgon_error *gorgon_registrar_create(struct gorgon_object *object)
+struct gorgon_error *gorgon_jit_mirror_create(struct gorgon_object *object)
 {
 	uint64_t vaddr = gorgon_jit_descriptor(object->image);
-	struct gorgon_registrar *registrar;
+	struct gorgon_jit_mirror *registrar;
 
 	if (!vaddr || object->ns->opts.debug == GORGON_DEBUG_OFF)
 		return NULL;
@@ -276,9 +276,9 @@ struct gorgon_error *gorgon_registrar_create(struct gorgon_object *object)
 	return NULL;
 }
 
-void gorgon_registrar_destroy(struct gorgon_object *object)
+void gorgon_jit_mirror_destroy(struct gorgon_object *object)
 {
-	struct gorgon_registrar *registrar = object->registrar, **link;
+	struct gorgon_jit_mirror *registrar = object->registrar, **link;
 
 	if (!registrar)
 		return;
@@ -299,13 +299,13 @@ void gorgon_registrar_destroy(struct gorgon_object *object)
 
 // --- instead of -----------------------------------------------------------------------
 
-void gorgon_registrar_register_code(struct gorgon_ns *ns)
+void gorgon_jit_mirror_register_code(struct gorgon_ns *ns)
 {
-	gorgon_registrar_look(ns);
+	gorgon_jit_mirror_look(ns);
 }
 
-int gorgon_registrar_mutex_unlock(pthread_mutex_t *mutex, struct gorgon_ns *ns)
+int gorgon_jit_mirror_mutex_unlock(pthread_mutex_t *mutex, struct gorgon_ns *ns)
 {
-	gorgon_registrar_look(ns);
+	gorgon_jit_mirror_look(ns);
 	return pthread_mutex_unlock(mutex);
 }

@@ -34,7 +34,7 @@
 // Namespaces that wait are in a queue, the one that has changed last at its end.
 
 #define _GNU_SOURCE
-#include "packing.h"
+#include "debug_mode.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/lock.h"
@@ -210,14 +210,14 @@ static void count(void)
 	all_prepared &= many;
 }
 
-struct jitreg_prepared *gorgon_packing_lock(struct gorgon_ns *ns, const char *path)
+struct jitreg_prepared *gorgon_debug_mode_lock(struct gorgon_ns *ns, const char *path)
 {
 	struct jitreg_prepared *prepared = NULL;
 	bool lean, all;
 
 	__atomic_add_fetch(&ns->about_to_load, 1, __ATOMIC_RELAXED);
 	gorgon_lock();
-	lean = gorgon_packing_is_lean(ns);
+	lean = gorgon_debug_mode_is_lean(ns);
 	all = many && !all_prepared;
 	all_prepared |= many;
 	gorgon_unlock();
@@ -225,26 +225,26 @@ struct jitreg_prepared *gorgon_packing_lock(struct gorgon_ns *ns, const char *pa
 		jitreg_prepare_registered();
 	// A path that is searched for is found under the lock. What fails here fails there.
 	if (path && *path == '/' && ns->opts.debug != GORGON_DEBUG_OFF &&
-	    jitreg_prepare(path, lean ? JITREG_LEAN : 0, &prepared))
+	    jitreg_prepare(path, lean ? JITREG_NAMES_ONLY : 0, &prepared))
 		prepared = NULL;
 	gorgon_lock();
 	__atomic_sub_fetch(&ns->about_to_load, 1, __ATOMIC_RELAXED);
 	return prepared;
 }
 
-void gorgon_packing_unlock(struct jitreg_prepared *prepared)
+void gorgon_debug_mode_unlock(struct jitreg_prepared *prepared)
 {
 	gorgon_unlock();
 	jitreg_prepared_destroy(prepared);
 }
 
-bool gorgon_packing_is_lean(struct gorgon_ns *ns)
+bool gorgon_debug_mode_is_lean(struct gorgon_ns *ns)
 {
 	count(); // namespaces may have gone
 	return is_packed(ns);
 }
 
-struct gorgon_error *gorgon_packing_list(struct gorgon_ns *ns)
+struct gorgon_error *gorgon_debug_mode_list(struct gorgon_ns *ns)
 {
 	int r = ns->jit_group ? jitreg_group_list(ns->jit_group) : 0;
 
@@ -256,7 +256,7 @@ struct gorgon_error *gorgon_packing_list(struct gorgon_ns *ns)
 	return NULL;
 }
 
-void gorgon_packing_changed(struct gorgon_ns *ns)
+void gorgon_debug_mode_changed(struct gorgon_ns *ns)
 {
 	count();
 	if (were_few)
@@ -269,7 +269,7 @@ void gorgon_packing_changed(struct gorgon_ns *ns)
 	pack_quiet();
 }
 
-void gorgon_packing_close(struct gorgon_ns *ns)
+void gorgon_debug_mode_close(struct gorgon_ns *ns)
 {
 	leave_queue(ns);
 	if (ns->jit_group)
@@ -277,7 +277,7 @@ void gorgon_packing_close(struct gorgon_ns *ns)
 	pack_quiet();
 }
 
-void gorgon_packing_forget(struct gorgon_ns *ns)
+void gorgon_debug_mode_forget(struct gorgon_ns *ns)
 {
 	leave_queue(ns); // its destructors may have loaded something
 	jitreg_group_destroy(ns->jit_group);

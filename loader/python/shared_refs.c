@@ -17,13 +17,13 @@
 
 #include <stdlib.h>
 
-void gorgon_holdings_init(struct gorgon_holdings *holdings)
+void gorgon_shared_refs_init(struct gorgon_shared_refs *holdings)
 {
 	holdings->blocks.prev = holdings->blocks.next = &holdings->blocks;
 	holdings->arrays.prev = holdings->arrays.next = &holdings->arrays;
 }
 
-void gorgon_holdings_add(struct gorgon_interp *interp, struct gorgon_link *head,
+void gorgon_shared_refs_add(struct gorgon_interp *interp, struct gorgon_link *head,
 			 struct gorgon_link *link)
 {
 	pthread_mutex_lock(&interp->ns->heap.lock);
@@ -33,7 +33,7 @@ void gorgon_holdings_add(struct gorgon_interp *interp, struct gorgon_link *head,
 	pthread_mutex_unlock(&interp->ns->heap.lock);
 }
 
-void gorgon_holdings_remove(struct gorgon_interp *interp, struct gorgon_link *link)
+void gorgon_shared_refs_remove(struct gorgon_interp *interp, struct gorgon_link *link)
 {
 	pthread_mutex_lock(&interp->ns->heap.lock);
 	link->prev->next = link->next;
@@ -47,9 +47,9 @@ static bool contains(const struct gorgon_block *block, const void *data)
 }
 
 // What is in a list is held by it, so it can be held once more.
-struct gorgon_block *gorgon_holdings_find(struct gorgon_interp *interp, const void *data)
+struct gorgon_block *gorgon_shared_refs_find(struct gorgon_interp *interp, const void *data)
 {
-	struct gorgon_holdings *holdings = &interp->holdings;
+	struct gorgon_shared_refs *holdings = &interp->shared_refs;
 	struct gorgon_block *ret = NULL;
 	struct gorgon_link *link;
 
@@ -68,7 +68,7 @@ struct gorgon_block *gorgon_holdings_find(struct gorgon_interp *interp, const vo
 	return ret;
 }
 
-void gorgon_holdings_release(struct gorgon_holdings *holdings)
+void gorgon_shared_refs_release(struct gorgon_shared_refs *holdings)
 {
 	struct gorgon_link *link, *next;
 
