@@ -132,8 +132,11 @@ def refresh(names=None):
         found = objfiles.SYMFILE.match(objfile.filename or "")
         known[int(found[1], 16) if found else objfile.filename] = objfile
     for key, objects in groups.items():
-        # Of an object that gdb has not heard of the program itself has to know.
-        objfile = known.get(key) or (None if isinstance(key, int) else owners()[0])
+        # Of an object that gdb has not heard of the program itself has to know: a file of the object's name that somebody
+        # has added may be taken away, with the names. What the system's linker has loaded, perhaps by another name, stays.
+        objfile = known.get(key) if objects[0].symfile or objects[0].link_map else None
+        if not objfile and not objects[0].symfile:
+            objfile = owners()[0]
         if objfile:
             give(objfile, objects, names)
     forget_gone(snapshot)
