@@ -105,10 +105,7 @@ bool gorgon_zone_is_leap_year(int64_t year);
 /* From 1970-01-01 to the first of January of @year. */
 int64_t gorgon_zone_days_to_year(int64_t year);
 /* Rounds down. */
-static inline int64_t gorgon_zone_floor_div(int64_t a, int64_t b)
-{
-	return a / b - (a % b < 0);
-}
+int64_t gorgon_zone_floor_div(int64_t a, int64_t b);
 extern const unsigned short gorgon_zone_days_before[2][13]; /* each month */
 /* False, with errno: the year does not fit. */
 bool gorgon_zone_break_down(time_t time, int64_t offset, struct tm *tm);

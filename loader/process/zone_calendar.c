@@ -14,6 +14,11 @@ const unsigned short gorgon_zone_days_before[2][13] = {
 	{0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335, 366},
 };
 
+int64_t gorgon_zone_floor_div(int64_t a, int64_t b)
+{
+	return a / b - (a % b < 0);
+}
+
 bool gorgon_zone_is_leap_year(int64_t year)
 {
 	return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
