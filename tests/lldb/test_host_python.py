@@ -64,4 +64,4 @@ class HostPython(unittest.TestCase):
             self.assertEqual([python or native for python, _, native in names][:9],
                              ["nap", "outer", "run", "call_object", "call_function", "with_gil", "run", "gorgon_call_protect",
                               "gorgon_call_python"], trace)
-            self.assertIn("gorgon_own_call  libgorgon.so.0  own.c:", trace)
+            self.assertIn("own_call  libgorgon.so.0  host_python.c:", trace)
