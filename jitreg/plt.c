@@ -9,7 +9,8 @@
  *     [f3 0f 1e fa]  [f2]  ff 25 DISPLACEMENT     endbr64, bnd jmp *DISPLACEMENT(%rip)
  *
  * They are local symbols. GDB makes no trampolines of what is in a .symtab, which is well: of a trampoline
- * it goes on to the first copy's function.
+ * it goes on to the first copy's function. They have no type: LLDB cuts names off at the @, and a breakpoint
+ * by name would stop in the entries of all libraries that call the function, too.
  *
  * Specification: x86-64 psABI, "Procedure Linkage Table"; other processors' are not decoded.
  */
@@ -122,7 +123,7 @@ static int add_entry(struct jitreg_names *names, size_t section, uint64_t vaddr,
 		.vaddr = vaddr,
 		.size = size,
 		.section = (uint32_t)section + 1,
-		.info = ELF64_ST_INFO(STB_LOCAL, STT_FUNC),
+		.info = ELF64_ST_INFO(STB_LOCAL, STT_NOTYPE),
 	};
 
 	*text = stpcpy(stpcpy(*text, slot->name), SUFFIX) + 1;

@@ -267,7 +267,7 @@ class Conditions(Walk):
         self.assertEqual([i for i, _, _ in found], sorted(RAN * ROUNDS))
         for i, output, _ in found:
             self.assertEqual(output["expression $kept"], "(int) $kept = 5\n")
-            self.assertIn(f"/libledger.so [interp {i}]", output["image list -f"])
+            self.assertIn(f"/interp {i}/libledger.so", output["image list -f"])
             self.assertRegex(output["gorgon symbols off"], r"^Symbols removed from [1-9]")
         self.assertNotIn("error evaluating condition", self.output)
 
