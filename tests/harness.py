@@ -82,6 +82,11 @@ GDB = find_gdb()
 LLDB = find_lldb()
 
 
+def gdb_version():
+    """The major version."""
+    return int(re.search(r"(\d+)\.\d+", run(GDB, "--version").stdout)[1])
+
+
 def lldb_version():
     """The major version, or 0."""
     told = subprocess.run([LLDB, "--version"], capture_output=True, text=True, check=False).stdout

@@ -7,6 +7,8 @@ for ever, for a stop that it has been told of already. (gdb.post_event() is no w
 the process goes on.) So what events do goes through run(): when a breakpoint may have commands it selects another thread
 meanwhile, one that stands still because the first one does. Without another thread it runs nothing, and what has to
 be done is done before the next prompt, where gdb.execute() is like a command that somebody types.
+A thread that runs for the user while gdb handles an event of its own, as when it hears of an object, has not stopped at any
+breakpoint with commands: there gdb.execute() ends with none, and it is the only chance to have lines before the code runs.
 
 run() serves commands, too; there it is gdb.execute().
 
@@ -78,6 +80,8 @@ def bystander(selected):
 def run(command):
     """What a command for the selected thread has printed, or None: it cannot be run here. Raises gdb.error."""
     stopped = gdb.selected_thread() if _events else None
+    if stopped and not stopped.is_stopped():
+        stopped = None  # gdb hears of an object while the process runs: that is no stop with commands
     other = bystander(stopped) if stopped and (_stale or can_have_commands()) else None
     if not other:
         return None if stopped and can_have_commands() else gdb.execute(command, to_string=True)

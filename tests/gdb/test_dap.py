@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What editors show: gdb as a debug adapter (gdb 14 and newer), with our scripts."""
 
-import re
 import unittest
 
 import dap_client
@@ -11,10 +10,6 @@ import harness
 COUNT = 2
 WATCHES = ("&_PyRuntime", "PyObject_Repr", "&PyLong_Type")
 SLEEP = "import time\ndef outer():\n    time.sleep(0.1)\nouter()\n"
-
-
-def gdb_version():
-    return int(re.search(r"(\d+)\.\d+", harness.run(harness.GDB, "--version").stdout)[1])
 
 
 def has_dap():
@@ -59,7 +54,7 @@ class Dap(unittest.TestCase):
             self.assertIn("run", "\n".join(name for name in names if "[interp" not in name))
             self.assertEqual([name for name in names if "[interp" in name and not name.endswith(label)], [])
 
-    @unittest.skipIf(harness.GDB and gdb_version() < 16, "the adapters of gdb 14 and 15 offer no place for it")
+    @unittest.skipIf(harness.GDB and harness.gdb_version() < 16, "the adapters of gdb 14 and 15 offer no place for it")
     def test_a_watch_means_the_copy_of_the_frame(self):
         for (_, interp, _, _), found in zip(self.stops, self.watches):
             self.assertEqual(found, [str(interp)] * len(WATCHES))

@@ -95,7 +95,7 @@ class Typed(Case):
             self.assertRegex(text, r"^many_entry \+ \d+ in section \.text of /\S+/libmany\.so \[interp \d+\]\n$")
 
     def test_conditions_know_the_frames_variables(self):
-        self.assertIn('(many_static if $gorgon_eval("n == 6")) pending.', self.pending)
+        self.assertRegex(self.pending, r"Breakpoint 1 \(many_static\b.*\) pending\.")  # with its condition before gdb 16
         for text in self.each("tbreak"):
             self.assertRegex(text, r"^Temporary breakpoint \d+ at ")
         for entry, static in self.each("stops"):

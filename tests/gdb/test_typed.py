@@ -58,6 +58,7 @@ class Typed:
             gdb.block("commands", "silent", "echo hit\\n", "continue")
             cls.loop = gdb.block("python", "gdb.execute('run')", "while gdb.selected_inferior().pid:",
                                  "    gdb.execute('continue')", "")
+            cls.looped = gdb.ask("info breakpoints")
             cls.answer = gdb.ask("print 6 * 7")
 
     def test_commands_run_at_each_stop(self):
@@ -84,7 +85,10 @@ class Typed:
         self.assertEqual(self.types, "[True, True] PyCFunctionObjectPtr builtin_function_or_method type\n")
 
     def test_a_loop_of_the_users(self):
-        self.assertEqual(self.loop.count("hit\n"), TURNS + self.count - 1, self.loop)
+        """gdb 18 goes on from some of the stops before their commands have run, without scripts, too."""
+        hits = TURNS + self.count - 1
+        self.assertIn(f"already hit {hits} times", self.looped)
+        self.assertIn(self.loop.count("hit\n"), range(1, hits + 1) if harness.gdb_version() >= 18 else [hits], self.loop)
         self.assertIn("exited normally", self.loop)
 
     def test_gdb_answers_afterwards(self):
@@ -107,6 +111,30 @@ class Three(Typed, unittest.TestCase):
 class Twenty(Typed, unittest.TestCase):
     """More than eight: symbols come at the stop, by a command of gdb's."""
     count = 20
+
+
+@harness.needs_gdb
+class Line(unittest.TestCase):
+    """More than eight interpreters, and a breakpoint of which gdb knows nothing without the lines: these are there before the
+    code runs, though the breakpoint has commands."""
+    count = 20
+
+    @classmethod
+    def setUpClass(cls):
+        line = session.line_of("time_sleep")
+        with Terminal(harness.HOST, "-n", cls.count, CODE) as gdb:
+            gdb.ask(f"source {harness.GDB_SCRIPT}")
+            gdb.ask(f"break timemodule.c:{line}")
+            gdb.block("commands", "silent", "bt 1", "continue")
+            cls.each = gdb.ask("run")
+            cls.hits = gdb.ask("info breakpoints")
+
+    def test_each_copy_stops(self):
+        found = re.findall(r"^#0  time_sleep from \S+ \[interp (\d+)\] \(.*timemodule\.c:\d+$", self.each, re.M)
+        self.assertEqual(sorted(found), sorted(TURNS * ["0"] + [str(i) for i in range(1, self.count)]), self.each)
+        self.assertIn(f"already hit {TURNS + self.count - 1} times", self.hits)
+        self.assertIn("exited normally", self.each)
+        self.assertNotRegex(self.each, r"No stack|Error occurred|Traceback|Cannot ")
 
 
 class Static(unittest.TestCase):
