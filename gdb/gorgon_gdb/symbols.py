@@ -24,6 +24,7 @@ REGISTRAR = "__jit_debug_register_code"
 
 _added = {}  # (path, bias) -> Addition, the latest last
 _last_stack = None, (), []  # a Snapshot, the files that were added, by which gdb may follow a stack further, and what stack() has found
+_looked_at = None  # (Snapshot, thread): whose stack has been looked at
 _left = False  # what a stop has not been able to do is to be done before the prompt
 
 
@@ -256,8 +257,15 @@ def is_cheap():
     return sum(len(b.locations) for b in gdb.breakpoints() if b.is_valid() and b.type == gdb.BP_BREAKPOINT) < PLACES_MAX
 
 
+def selection():
+    thread = gdb.selected_thread()
+    return process.try_snapshot(), thread and thread.ptid
+
+
 def attach_stack():
     """For the selected thread, if the user has not said otherwise. What was added."""
+    global _looked_at
+    _looked_at = selection()
     added = gdb.parameter("gorgon auto-symbols") and attach(objects_in_stack())
     if added:
         limit()
@@ -294,8 +302,17 @@ def is_silent(breakpoint):
 
 
 def on_prompt(_event=None):
-    if _left:
-        on_stop(None)
+    """Somebody may have selected another thread, or another one of a core, which has no stop."""
+    thread = gdb.selected_thread()
+    if not thread or not thread.is_stopped() or not (_left or selection() != _looked_at):
+        return
+    try:
+        frame = gdb.selected_frame()
+    except gdb.error:
+        frame = None  # of a stack that cannot be read
+    on_stop(None)
+    if frame and frame.is_valid():
+        frame.select()
 
 
 def matches(obj, library):
