@@ -9,7 +9,7 @@ copy that matters.
 
 At a stop those are the copies in the stack of the selected thread and, so that one can step
 into them, the others of the innermost interpreter, unless breakpoints have very many places.
-What was added by itself goes again when AUTO_MAX interpreters have come after it."""
+What was added by itself goes again when there is another interpreter in the stack."""
 
 import os
 
@@ -17,7 +17,6 @@ import gdb
 
 from . import commands, execute, files, lines, objfiles, process, python_helper, root, tables
 
-AUTO_MAX = 8
 FRAMES_MAX = 64
 PLACES_MAX = 200
 REGISTRAR = "__jit_debug_register_code"
@@ -212,12 +211,12 @@ def described(symbol, name):
     return next(filter(None, found), symbol)
 
 
-def limit():
-    """Not for ever more interpreters: each costs memory, and time at every breakpoint."""
-    mine = list(dict.fromkeys(a.interp for a in _added.values() if a.by_itself))
-    for interp in mine[:-AUTO_MAX]:
-        for key in [k for k, a in _added.items() if a.by_itself and a.interp == interp]:
-            remove(key)
+def limit(objects):
+    """Only for interpreters in the stack: gdb reads 1.5 s of a libpython's debug information for "break PyErr_SetString", for
+    each copy that has it, and looks into all of them whenever it gets a file."""
+    kept = {obj.namespace.label for obj in objects}
+    for key in [k for k, a in _added.items() if a.by_itself and a.interp not in kept]:
+        remove(key)
 
 
 def stack(snapshot):
@@ -266,13 +265,14 @@ def attach_stack():
     """For the selected thread, if the user has not said otherwise. What was added."""
     global _looked_at
     _looked_at = selection()
-    added = gdb.parameter("gorgon auto-symbols") and attach(objects_in_stack())
+    objects = objects_in_stack() if gdb.parameter("gorgon auto-symbols") else []
+    added = attach(objects)
     if added:
-        limit()
+        limit(objects)
         if lines.follow(added, set(_added)):
             read_frames()
     refresh_lines()
-    return added or []
+    return added
 
 
 def show_frame():
