@@ -9,7 +9,8 @@ copy that matters.
 
 At a stop those are the copies in the stack of the selected thread and, so that one can step
 into them, the others of the innermost interpreter, unless breakpoints have very many places.
-What was added by itself goes again when there is another interpreter in the stack."""
+What was added by itself goes again when the stack is another interpreter's; what has no lines
+otherwise, or what a condition needs, when AUTO_MAX interpreters have come after it."""
 
 import os
 
@@ -17,6 +18,7 @@ import gdb
 
 from . import commands, execute, files, lines, objfiles, process, python_helper, root, tables
 
+AUTO_MAX = 8
 FRAMES_MAX = 64
 PLACES_MAX = 200
 REGISTRAR = "__jit_debug_register_code"
@@ -35,6 +37,7 @@ class Addition:
         self.code = obj.bias + files.read(obj).code  # by which gdb removes it
         self.told = bool(obj.symfile)
         self.by_itself = by_itself
+        self.lasting = not lines.serves(obj)  # places of breakpoints by line would go with it
         added = gdb.objfiles()[-1]
         self.parts = 1 + sum(objfile.owner == added for objfile in gdb.objfiles())  # the debug file's first
         self.stale = False  # gdb has let go of the object; another may come to its place
@@ -166,6 +169,14 @@ def attach(objects):
     return [obj for obj in missing if add(obj, by_itself=True) == "added"]
 
 
+def attach_for_condition(obj):
+    """It will be needed again when the breakpoint is hit again in this copy."""
+    added = attach([obj])
+    for each in added:
+        _added[each.path, each.bias].lasting = True
+    return added
+
+
 def read_frames():
     """Have gdb read the units that the stack is in while the lines of these copies are away: what it has read comes
     first."""
@@ -213,10 +224,13 @@ def described(symbol, name):
 
 def limit(objects):
     """Only for interpreters in the stack: gdb reads 1.5 s of a libpython's debug information for "break PyErr_SetString", for
-    each copy that has it, and looks into all of them whenever it gets a file."""
+    each copy that has it, and looks into all of them whenever it gets a file. What lasts is kept for some more."""
     kept = {obj.namespace.label for obj in objects}
-    for key in [k for k, a in _added.items() if a.by_itself and a.interp not in kept]:
-        remove(key)
+    mine = {key: addition for key, addition in _added.items() if addition.by_itself and addition.interp not in kept}
+    interps = list(dict.fromkeys(addition.interp for addition in mine.values() if addition.lasting))[-AUTO_MAX:]
+    for key, addition in mine.items():
+        if not addition.lasting or addition.interp not in interps:
+            remove(key)
 
 
 def stack(snapshot):
