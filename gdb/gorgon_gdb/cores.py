@@ -6,7 +6,7 @@ import gdb
 
 from . import objfiles, process, symbols
 
-_missing = None  # addresses of symfiles that gdb has not read yet; None: no core is being loaded
+_missing = set()  # addresses of symfiles of a core that gdb has not read yet
 
 
 def is_core():
@@ -20,15 +20,15 @@ def on_new_objfile(event):
     match = objfiles.SYMFILE.match(event.new_objfile.filename or "")
     if not match or not is_core():
         return
-    if _missing is None:
+    if not _missing:
         snapshot = process.try_snapshot()
         _missing = {obj.symfile for obj in snapshot.objects if obj.symfile} if snapshot else set()
-    if _missing:
-        _missing.discard(int(match[1], 16))
+    symfile = int(match[1], 16)
+    if symfile in _missing:
+        _missing.remove(symfile)
         if not _missing:
             symbols.attach_stack()
 
 
 def forget(_event=None):
-    global _missing
-    _missing = None
+    _missing.clear()

@@ -3,9 +3,9 @@
 
 import gdb
 
-from . import (breakpoints, check, commands, companions, conditions, cores, dap, debuglinks, execute, frames, functions, helper_types,
-               hints, info_symbol, lines, missing_files, ordinary, process, python_helper, reruns, solibs, stacks, symbols,
-               values)
+from . import (breakpoints, check, commands, companions, conditions, cores, dap, debuglinks, execute, frames, functions,
+               helper_types, hints, info_symbol, lines, missing_files, ordinary, process, python_helper, reruns, solibs,
+               stacks, symbols, values)
 
 _events = []
 
@@ -93,4 +93,4 @@ def register(objfile=None):
         install()  # else gdb reads this while the program runs, and a command would end gdb's waiting for it
     execute.within_event(on_stop)()  # gdb may have read this by itself, when it heard of libgorgon
     if objfile is None:
-        symbols.on_prompt()  # the process stands already
+        symbols.on_prompt()  # there may be a process that stands still, or a core

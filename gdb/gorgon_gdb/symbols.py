@@ -170,7 +170,7 @@ def attach(objects):
 
 
 def attach_for_condition(obj):
-    """It will be needed again when the breakpoint is hit again in this copy."""
+    """gdb needs the variables again when the breakpoint is hit again in this copy."""
     added = attach([obj])
     for each in added:
         _added[each.path, each.bias].lasting = True
@@ -316,7 +316,7 @@ def is_silent(breakpoint):
 
 
 def on_prompt(_event=None):
-    """Somebody may have selected another thread, or another one of a core, which has no stop."""
+    """Somebody may have selected another thread, or loaded a core, which has no stop. The selected frame stays."""
     thread = gdb.selected_thread()
     if not thread or not thread.is_stopped() or not (_left or selection() != _looked_at):
         return
