@@ -9,8 +9,8 @@ copy that matters.
 
 At a stop those are the copies in the stack of the selected thread and, so that one can step
 into them, the others of the innermost interpreter, unless breakpoints have very many places.
-What was added by itself goes again when the stack is another interpreter's; what has no lines
-otherwise, or what a condition needs, when AUTO_MAX interpreters have come after it."""
+What was added by itself goes again: a libpython when the stack is another interpreter's; extensions, what has
+no lines otherwise, and what a condition needs, when AUTO_MAX interpreters have come after it."""
 
 import os
 
@@ -37,7 +37,8 @@ class Addition:
         self.code = obj.bias + files.read(obj).code  # by which gdb removes it
         self.told = bool(obj.symfile)
         self.by_itself = by_itself
-        self.lasting = not lines.serves(obj)  # places of breakpoints by line would go with it
+        # Places of breakpoints by line would go with it; or it costs little, and spares a stop without arguments.
+        self.lasting = not lines.serves(obj) or obj is not obj.namespace.libpython
         added = gdb.objfiles()[-1]
         self.parts = 1 + sum(objfile.owner == added for objfile in gdb.objfiles())  # the debug file's first
         self.stale = False  # gdb has let go of the object; another may come to its place
@@ -223,7 +224,7 @@ def described(symbol, name):
 
 
 def limit(objects):
-    """Only for interpreters in the stack: gdb reads 1.5 s of a libpython's debug information for "break PyErr_SetString", for
+    """A libpython only for interpreters in the stack: gdb reads 1.5 s of a libpython's debug information for "break PyErr_SetString", for
     each copy that has it, and looks into all of them whenever it gets a file. What lasts is kept for some more."""
     kept = {obj.namespace.label for obj in objects}
     mine = {key: addition for key, addition in _added.items() if addition.by_itself and addition.interp not in kept}

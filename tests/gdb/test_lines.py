@@ -160,7 +160,7 @@ def tell(event):
     frame = gdb.selected_frame()
     print("=== handler", frame.name(), frame.find_sal().line, frame.read_var("n"), flush=True)
     names = [objfile.filename for objfile in gdb.objfiles()]
-    print("=== copies", *(sum(name.endswith(library) for name in names) for library in ("/libmany.so", "LIBPYTHON")), flush=True)
+    print("=== copies", sum(name.endswith("LIBPYTHON") for name in names), flush=True)
 gdb.events.stop.connect(tell)
 end""".replace("LIBPYTHON", f"/{harness.SONAME}")
 
@@ -181,9 +181,9 @@ class Handler(Case):
         self.assertEqual(re.findall(r"^\$\d+ = (.*)", self.output, re.M), MANY * ["102"])
         self.assertIn("exited normally", self.output)
 
-    def test_gdb_has_all_of_the_copies_in_the_stack_only(self):
-        """Each of libpython costs it seconds at the next "break PyErr_SetString"."""
-        self.assertEqual(re.findall(r"^=== copies (.*)", self.output, re.M), MANY * ["1 1"])
+    def test_gdb_has_all_of_the_libpython_in_the_stack_only(self):
+        """Each costs it seconds at the next "break PyErr_SetString"."""
+        self.assertEqual(re.findall(r"^=== copies (.*)", self.output, re.M), MANY * ["1"])
 
 
 @harness.needs_gdb
