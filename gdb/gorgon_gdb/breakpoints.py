@@ -359,7 +359,7 @@ class GorgonEval(gdb.Function):
         try:
             obj = values.selected_object()
             if obj and gdb.parameter("gorgon auto-symbols"):
-                if symbols.attach([obj]):
+                if symbols.attach_for_condition(obj):
                     gdb.selected_frame().find_sal()
                     symbols.refresh_lines()
             return gdb.parse_and_eval(values.in_own_copy(text.string()))

@@ -81,7 +81,7 @@ def run(command):
     """What a command for the selected thread has printed, or None: it cannot be run here. Raises gdb.error."""
     stopped = gdb.selected_thread() if _events else None
     if stopped and not stopped.is_stopped():
-        stopped = None  # gdb hears of an object while the process runs: that is no stop with commands
+        stopped = None  # gdb hears of an object while the process goes on: no breakpoint's commands wait
     other = bystander(stopped) if stopped and (_stale or can_have_commands()) else None
     if not other:
         return None if stopped and can_have_commands() else gdb.execute(command, to_string=True)

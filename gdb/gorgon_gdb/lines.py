@@ -114,6 +114,11 @@ def make_way(obj, covered):
         _settled = None
 
 
+def serves(obj):
+    """Lines of this object are there again when its whole debug information goes."""
+    return obj.symfile_kind == root.PACK and obj.symfile not in _without
+
+
 def packs(snapshot, known):
     """Symfiles of packs with an object that has lines of which gdb knows nothing. @known: (path, bias) of others."""
     return {obj.symfile for obj in snapshot.objects if obj.symfile_kind == root.PACK and obj.lacks_dwarf

@@ -3,9 +3,9 @@
 
 import gdb
 
-from . import (breakpoints, check, commands, companions, conditions, dap, debuglinks, execute, frames, functions, helper_types,
-               hints, info_symbol, lines, missing_files, ordinary, process, python_helper, reruns, solibs, stacks, symbols,
-               values)
+from . import (breakpoints, check, commands, companions, conditions, cores, dap, debuglinks, execute, frames, functions,
+               helper_types, hints, info_symbol, lines, missing_files, ordinary, process, python_helper, reruns, solibs,
+               stacks, symbols, values)
 
 _events = []
 
@@ -74,8 +74,11 @@ def register(objfile=None):
         connect("free_objfile", breakpoints.on_free_objfile)
         connect("new_objfile", symbols.on_new_objfile)
         connect("new_objfile", lines.on_new_objfile)
+        connect("new_objfile", cores.on_new_objfile)
         connect("exited", lines.on_exited)
         connect("clear_objfiles", lines.forget)
+        connect("exited", cores.forget)
+        connect("clear_objfiles", cores.forget)
         connect("free_objfile", symbols.on_free_objfile)
         connect("stop", on_stop)
         connect("stop", install_at_stop)
@@ -89,3 +92,5 @@ def register(objfile=None):
     if objfile is None:
         install()  # else gdb reads this while the program runs, and a command would end gdb's waiting for it
     execute.within_event(on_stop)()  # gdb may have read this by itself, when it heard of libgorgon
+    if objfile is None:
+        symbols.on_prompt()  # there may be a process that stands still, or a core

@@ -9,7 +9,8 @@ copy that matters.
 
 At a stop those are the copies in the stack of the selected thread and, so that one can step
 into them, the others of the innermost interpreter, unless breakpoints have very many places.
-What was added by itself goes again when AUTO_MAX interpreters have come after it."""
+What was added by itself goes again: a libpython when the stack is another interpreter's; extensions, what has
+no lines otherwise, and what a condition needs, when AUTO_MAX interpreters have come after it."""
 
 import os
 
@@ -24,6 +25,7 @@ REGISTRAR = "__jit_debug_register_code"
 
 _added = {}  # (path, bias) -> Addition, the latest last
 _last_stack = None, (), []  # a Snapshot, the files that were added, by which gdb may follow a stack further, and what stack() has found
+_looked_at = None  # (Snapshot, thread): whose stack has been looked at
 _left = False  # what a stop has not been able to do is to be done before the prompt
 
 
@@ -35,6 +37,8 @@ class Addition:
         self.code = obj.bias + files.read(obj).code  # by which gdb removes it
         self.told = bool(obj.symfile)
         self.by_itself = by_itself
+        # Places of breakpoints by line would go with it; or it costs little, and spares a stop without arguments.
+        self.lasting = not lines.serves(obj) or obj is not obj.namespace.libpython
         added = gdb.objfiles()[-1]
         self.parts = 1 + sum(objfile.owner == added for objfile in gdb.objfiles())  # the debug file's first
         self.stale = False  # gdb has let go of the object; another may come to its place
@@ -166,6 +170,14 @@ def attach(objects):
     return [obj for obj in missing if add(obj, by_itself=True) == "added"]
 
 
+def attach_for_condition(obj):
+    """gdb needs the variables again when the breakpoint is hit again in this copy."""
+    added = attach([obj])
+    for each in added:
+        _added[each.path, each.bias].lasting = True
+    return added
+
+
 def read_frames():
     """Have gdb read the units that the stack is in while the lines of these copies are away: what it has read comes
     first."""
@@ -211,11 +223,14 @@ def described(symbol, name):
     return next(filter(None, found), symbol)
 
 
-def limit():
-    """Not for ever more interpreters: each costs memory, and time at every breakpoint."""
-    mine = list(dict.fromkeys(a.interp for a in _added.values() if a.by_itself))
-    for interp in mine[:-AUTO_MAX]:
-        for key in [k for k, a in _added.items() if a.by_itself and a.interp == interp]:
+def limit(objects):
+    """A libpython only for interpreters in the stack: gdb reads 1.5 s of a libpython's debug information for "break PyErr_SetString", for
+    each copy that has it, and looks into all of them whenever it gets a file. What lasts is kept for some more."""
+    kept = {obj.namespace.label for obj in objects}
+    mine = {key: addition for key, addition in _added.items() if addition.by_itself and addition.interp not in kept}
+    interps = list(dict.fromkeys(addition.interp for addition in mine.values() if addition.lasting))[-AUTO_MAX:]
+    for key, addition in mine.items():
+        if not addition.lasting or addition.interp not in interps:
             remove(key)
 
 
@@ -256,15 +271,23 @@ def is_cheap():
     return sum(len(b.locations) for b in gdb.breakpoints() if b.is_valid() and b.type == gdb.BP_BREAKPOINT) < PLACES_MAX
 
 
+def selection():
+    thread = gdb.selected_thread()
+    return process.try_snapshot(), thread and thread.ptid
+
+
 def attach_stack():
     """For the selected thread, if the user has not said otherwise. What was added."""
-    added = gdb.parameter("gorgon auto-symbols") and attach(objects_in_stack())
+    global _looked_at
+    _looked_at = selection()
+    objects = objects_in_stack() if gdb.parameter("gorgon auto-symbols") else []
+    added = attach(objects)
     if added:
-        limit()
+        limit(objects)
         if lines.follow(added, set(_added)):
             read_frames()
     refresh_lines()
-    return added or []
+    return added
 
 
 def show_frame():
@@ -294,8 +317,17 @@ def is_silent(breakpoint):
 
 
 def on_prompt(_event=None):
-    if _left:
-        on_stop(None)
+    """Somebody may have selected another thread, or loaded a core, which has no stop. The selected frame stays."""
+    thread = gdb.selected_thread()
+    if not thread or not thread.is_stopped() or not (_left or selection() != _looked_at):
+        return
+    try:
+        frame = gdb.selected_frame()
+    except gdb.error:
+        frame = None  # of a stack that cannot be read
+    on_stop(None)
+    if frame and frame.is_valid():
+        frame.select()
 
 
 def matches(obj, library):

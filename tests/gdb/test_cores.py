@@ -175,5 +175,68 @@ class Crashed(unittest.TestCase):
         self.assertRegex(found["gorgon bt -i 0"], rf'(?s)time_sleep from .* \[interp 0\].*File "{CRASH}", line \d+, in <module>\n')
 
 
+MANY = 12
+FAULT = """
+int fault_inner(int *to, int value)
+{
+	int twice = 2 * value;
+	*to = twice; /* the fault */
+	return twice;
+}
+int fault_outer(int n)
+{
+	int before = n + 1;
+	before = fault_inner(0, before);
+	return before;
+}
+"""
+
+
+@harness.needs_gdb
+@unittest.skipUnless(kernel_writes_cores(), f"{PATTERN} does not put cores into the current folder")
+class Many(unittest.TestCase):
+    """A core with more interpreters than gdb is given debug information of: it has no stop at which that could come."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        source, library = (os.path.join(cls.folder.name, name) for name in ("fault.c", "libfault.so"))
+        with open(source, "w") as file:
+            file.write(FAULT)
+        cls.line = harness.source_line(source, "the fault")
+        made = harness.run("gcc", "-g", "-O0", "-shared", "-fPIC", "-o", library, source)
+        assert made.returncode == 0, made.stderr
+        code = (f"import ctypes, gorgon, time; fault = ctypes.CDLL('{library}'); me = gorgon.interpreter\n"
+                f"if me == 3: time.sleep(1); fault.fault_outer(3)\ntime.sleep(600)")
+        ended = harness.run("sh", "-c", f'cd {cls.folder.name} && ulimit -c unlimited && exec "$@"', "sh",
+                            harness.HOST, "-n", MANY, code)
+        assert ended.returncode == -signal.SIGSEGV, ended.stderr
+        (cls.core,) = glob.glob(f"{cls.folder.name}/core*")
+
+    def assert_variables(self, output):
+        self.assertRegex(output, rf"(?m)^#0 .*fault_inner from libfault\.so \[interp 3\] \(to=0x0, value=4\) at \S*fault\.c:{self.line}$")
+        self.assertRegex(output, r"(?m)^#1 .*fault_outer from libfault\.so \[interp 3\] \(n=3\) at ")
+        self.assertRegex(output, r"(?m)^twice = 8$")
+        self.assertEqual(session.complaints(output), [])
+
+    def test_variables_without_a_prompt(self):
+        scripts = ["-iex", f"source {harness.GDB_SCRIPT}"]
+        self.assert_variables(harness.gdb(["bt 2", "info locals"], options=[*scripts, harness.HOST, self.core]))
+
+    def test_variables_when_the_scripts_are_read_later(self):
+        self.assert_variables(harness.gdb(["bt 2", "info locals"], options=[harness.HOST, self.core], script=True))
+
+    def test_variables_of_a_thread_that_is_selected_later(self):
+        with Terminal(harness.HOST) as gdb:
+            for line in (f"source {harness.GDB_SCRIPT}", f"core-file {self.core}"):
+                gdb.ask(line)
+            number = next(n for n in range(2, 6) if "sleep" in gdb.ask(f"thread apply {n} bt"))
+            gdb.ask(f"thread {number}")
+            found = gdb.ask("frame function _PyEval_EvalFrameDefault")
+            self.assertRegex(found, r"_PyEval_EvalFrameDefault \(tstate=")
+            self.assertIn("_PyEval_EvalFrameDefault (", gdb.ask("frame"), "it stays selected")
+
+
 if __name__ == "__main__":
     unittest.main()

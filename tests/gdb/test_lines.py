@@ -154,6 +154,38 @@ class Few(Case):
         self.assertIn("exited normally", self.output)
 
 
+HANDLER = """
+python
+def tell(event):
+    frame = gdb.selected_frame()
+    print("=== handler", frame.name(), frame.find_sal().line, frame.read_var("n"), flush=True)
+    names = [objfile.filename for objfile in gdb.objfiles()]
+    print("=== copies", sum(name.endswith("LIBPYTHON") for name in names), flush=True)
+gdb.events.stop.connect(tell)
+end""".replace("LIBPYTHON", f"/{harness.SONAME}")
+
+
+@harness.needs_gdb
+class Handler(Case):
+    """A stop handler of the user's that was connected after ours; the breakpoint has commands, too."""
+
+    @classmethod
+    def run_it(cls):
+        cls.output = harness.gdb(
+            [HANDLER, "break many_static", "commands\nsilent\nprint n + 100\nend", "run", *["continue"] * MANY], harness.HOST,
+            "-n", MANY, cls.code + "time.sleep(0.5)", script=True)
+
+    def test_it_reads_variables_behind_the_prologue_at_each_stop(self):
+        found = re.findall(r"^=== handler (.*)", self.output, re.M)
+        self.assertEqual(found, MANY * [f"many_static {self.first} 2"], self.output)
+        self.assertEqual(re.findall(r"^\$\d+ = (.*)", self.output, re.M), MANY * ["102"])
+        self.assertIn("exited normally", self.output)
+
+    def test_gdb_has_all_of_the_libpython_in_the_stack_only(self):
+        """Each costs it seconds at the next "break PyErr_SetString"."""
+        self.assertEqual(re.findall(r"^=== copies (.*)", self.output, re.M), MANY * ["1"])
+
+
 @harness.needs_gdb
 class Attached(Case):
     """Lines of copies that are in no stack."""
