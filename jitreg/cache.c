@@ -125,7 +125,7 @@ static int open_folder(char **path, struct open_file *ret)
 	return -ENOTDIR;
 }
 
-/* Of the file that has that name, if it is this one. NULL: it is not, or is gone. */
+/* Hold the file at @path, if it still is the file with this identity and size. NULL: the file is another one, or gone. */
 static void *hold_path(const char *path, dev_t dev, ino_t ino, off_t size)
 {
 	struct open_file file;

@@ -52,34 +52,36 @@ static inline uint64_t jitreg_cursor_number(struct jitreg_cursor *c, unsigned si
 	return ret;
 }
 
-static inline uint64_t jitreg_cursor_uleb(struct jitreg_cursor *c)
+/* The value without its sign; @shift is the number of bits that were read, @last the last byte. */
+static inline uint64_t jitreg_cursor_leb(struct jitreg_cursor *c, unsigned *shift, uint8_t *last)
 {
 	uint64_t ret = 0;
-	unsigned shift = 0;
-	uint8_t byte;
 
+	*shift = 0;
 	do {
-		byte = (uint8_t)jitreg_cursor_number(c, 1);
-		if (shift < 64)
-			ret |= (uint64_t)(byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
+		*last = (uint8_t)jitreg_cursor_number(c, 1);
+		if (*shift < 64)
+			ret |= (uint64_t)(*last & 0x7f) << *shift;
+		*shift += 7;
+	} while (*last & 0x80);
 	return ret;
+}
+
+static inline uint64_t jitreg_cursor_uleb(struct jitreg_cursor *c)
+{
+	unsigned shift;
+	uint8_t last;
+
+	return jitreg_cursor_leb(c, &shift, &last);
 }
 
 static inline int64_t jitreg_cursor_sleb(struct jitreg_cursor *c)
 {
-	uint64_t ret = 0;
-	unsigned shift = 0;
-	uint8_t byte;
+	unsigned shift;
+	uint8_t last;
+	uint64_t ret = jitreg_cursor_leb(c, &shift, &last);
 
-	do {
-		byte = (uint8_t)jitreg_cursor_number(c, 1);
-		if (shift < 64)
-			ret |= (uint64_t)(byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
-	if (shift < 64 && byte & 0x40)
+	if (shift < 64 && last & 0x40)
 		ret |= UINT64_MAX << shift;
 	return (int64_t)ret;
 }

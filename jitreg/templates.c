@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The templates that there are: found again, counted, and packs kept for a while when nobody has them.
+ * The cache of templates: it finds a template again, counts its users, and keeps packs for a while after their last user.
  *
  * A list of templates keyed by path, device, inode, size and time of modification. The path is part
  * of the key because the symfile can contain it. Templates are built outside the lock (building

@@ -291,8 +291,9 @@ struct maker {
 	pthread_t thread;
 };
 
-// GCC's thread sanitizer does not know _Fork(). When another thread is in fork() meanwhile, the child
-// has the sanitizer's own lock taken and waits for it for ever, in a program without libgorgon too.
+// GCC's thread sanitizer does not know _Fork(). When another thread is in fork() meanwhile, the
+// sanitizer's own lock is taken in the child, which waits for it for ever. The same happens in a
+// program without libgorgon.
 static enum way way_beside_others(int i)
 {
 #ifdef __SANITIZE_THREAD__

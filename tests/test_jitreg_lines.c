@@ -164,7 +164,7 @@ static int match(Dwarf_Die *die, void *ctx)
 	return DWARF_CB_ABORT;
 }
 
-/* The function at an address is this one. */
+/* The function that was found at an address is the one that this entry describes. */
 static void check_entry(const struct judge *j, Dwarf_Die *die, Dwarf_Addr address, uint64_t delta, bool is_cold)
 {
 	struct wanted w = {.address = address + delta};

@@ -72,8 +72,8 @@ const struct gorgon_python *gorgon_interp_python(const struct gorgon_interp *int
 	return &interp->python;
 }
 
-// A name of the C API, which libpython itself defines. That needs neither the loader's lock nor
-// memory: callers count on functions that are found while there is none.
+// The address of a name of the C API, which libpython itself defines. The look-up needs neither the
+// loader's lock nor memory: callers count on finding functions when memory has run out.
 static void *find_api(const struct gorgon_interp *interp, const char *name)
 {
 	struct gorgon_symbol_query query = gorgon_symbol_query(name, NULL);
