@@ -303,8 +303,7 @@ static void loading_while_somebody_closes_all_gives_the_right_pages(void **state
 
 	(void)state;
 #ifdef __SANITIZE_THREAD__
-	print_message("skipped: it would close the thread sanitizer's own descriptors\n");
-	skip();
+	skip_because("it would close the thread sanitizer's own descriptors");
 #endif
 	bytes = read_all(path, &size);
 	over = false;
