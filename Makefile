@@ -49,13 +49,13 @@ GORGON_SRC := $(wildcard $(LOADER_FLOORS:%=loader/%/*.c))
 GORGON_ASM := loader/ns/tlsdesc_x86_64.S loader/process/children_x86_64.S loader/process/syslog_x86_64.S
 TOOL_SRC := $(wildcard tools/*.c)
 SYMDUMP_SRC := $(wildcard tools/symdump/*.c)
-UNIT_SRC := $(wildcard tests/test_*.c)
-UNIT_LIB_SRC := tests/elf_builder.c tests/helpers.c tests/calls.c tests/compare.c
-JITREG_UNIT_LIB_SRC := tests/jitreg_util.c tests/jitreg_world.c
+UNIT_SRC := $(wildcard tests/*/test_*.c)
+UNIT_LIB_SRC := $(wildcard tests/lib/*.c)
+JITREG_UNIT_LIB_SRC := tests/jitreg/jitreg_util.c tests/jitreg/jitreg_world.c
 HOSTS := $(BUILD)/host $(BUILD)/host_python $(BUILD)/soak $(BUILD)/stores
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
-UNITS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(UNIT_SRC))
+UNITS := $(foreach u,$(UNIT_SRC),$(BUILD)/tests/$(basename $(notdir $(u))))
 # "3.11": the distribution's own, which tests are about.
 TEST_PYTHON := $(shell $(PYTHON3) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
@@ -135,22 +135,22 @@ $(BUILD)/gorgon-symdump: $(call obj,$(SYMDUMP_SRC))
 	@$(if $(Q),echo "  LD      $@")
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ -ldw -lelf $(JSON_LIBS)
 
-$(BUILD)/obj/tests/host_python.o: EXTRA = $(PYTHON_CFLAGS)
+$(BUILD)/obj/tests/hosts/host_python.o: EXTRA = $(PYTHON_CFLAGS)
 $(BUILD)/host_python: HOST_LIBS = $(PYTHON_LIBS)
-$(HOSTS): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(LIBGORGON)
+$(HOSTS): $(BUILD)/%: $(BUILD)/obj/tests/hosts/%.o $(LIBGORGON)
 	@$(if $(Q),echo "  LD      $@")
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LINK_GORGON) $(HOST_LIBS)
 
-$(BUILD)/soak: $(call obj,tests/soak_calls.c)
+$(BUILD)/soak: $(call obj,tests/hosts/soak_calls.c)
 
 # A function that is not exported.
-$(BUILD)/rewrite: $(BUILD)/obj/tests/rewrite.o $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
+$(BUILD)/rewrite: $(BUILD)/obj/tests/hosts/rewrite.o $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
 	@$(if $(Q),echo "  LD      $@")
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ -lelf -lz -lgcc_s -ldl -pthread
 
 # The names that private code gets from us; docs/process.md is made of them and of what is decided on the others.
-$(call obj,tests/inventory.c): EXTRA = $(JSON_CFLAGS)
-$(BUILD)/inventory: $(BUILD)/obj/tests/inventory.o $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
+$(call obj,tests/hosts/inventory.c): EXTRA = $(JSON_CFLAGS)
+$(BUILD)/inventory: $(BUILD)/obj/tests/hosts/inventory.o $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
 	@$(if $(Q),echo "  LD      $@")
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ -lelf -lz -lgcc_s -ldl $(JSON_LIBS) -pthread
 
@@ -170,16 +170,19 @@ $(BUILD)/man/gorgon.3: loader/gorgon.h tools/manual.py
 define unit
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  LD      $@")
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) $(WRAP:%=-Wl$(comma)--wrap=%) -rdynamic -o $@ $(filter %.o %.a,$^) \
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) $(WRAP:%=-Wl$(comma)--wrap=%) -rdynamic -o $@ $(filter %.o,$^) $(filter %.a,$^) \
 		-lcmocka $(UNIT_LIBS) -lelf -lz -lgcc_s -ldl -pthread
 endef
 
-$(BUILD)/obj/tests/test_%.o $(BUILD)/obj/tests/jitreg_%.o: EXTRA = -DTEST_PYTHON='"$(TEST_PYTHON)"'
+$(BUILD)/obj/tests/%.o: EXTRA = -Itests/lib -DTEST_PYTHON='"$(TEST_PYTHON)"'
+
+# The source of each program is in the folder of the floor that it is about; the rules below say what else is in it.
+$(foreach u,$(UNIT_SRC),$(eval $(BUILD)/tests/$(basename $(notdir $(u))): $(call obj,$(u))))
 
 # gorgon-symdump's have all of it but main().
 SYMDUMP_UNITS := $(BUILD)/tests/test_symdump $(BUILD)/tests/test_symdump_python
 $(SYMDUMP_UNITS): private UNIT_LIBS := -ldw $(JSON_LIBS)
-$(SYMDUMP_UNITS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,$(filter-out %/main.c,$(SYMDUMP_SRC)))
+$(SYMDUMP_UNITS): $(BUILD)/tests/%: $(call obj,$(filter-out %/main.c,$(SYMDUMP_SRC)))
 	$(unit)
 
 # The corpus of each fuzz target.
@@ -192,7 +195,7 @@ $(FUZZ:%=$(BUILD)/tests/test_fuzz_%): $(BUILD)/tests/test_fuzz_%: $(BUILD)/obj/t
 
 # The same with libFuzzer, which is clang's.
 FUZZERS := $(FUZZ:%=$(BUILD)/fuzz/fuzz_%)
-$(FUZZERS): $(BUILD)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.c tests/fuzz/fuzz.h tests/symfile.h $(SYMDUMP_SRC) \
+$(FUZZERS): $(BUILD)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.c tests/fuzz/fuzz.h tests/symdump/symfile.h $(SYMDUMP_SRC) \
 		$(wildcard tools/symdump/*.h)
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  CLANG   $@")
@@ -202,10 +205,12 @@ $(FUZZERS): $(BUILD)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.c tests/fuzz/fuzz.h 
 
 # libjitreg's own units link nothing of the loader. libdw reads what frames.c writes.
 $(BUILD)/tests/test_jitreg_frames $(BUILD)/tests/test_jitreg_lines $(BUILD)/tests/test_jitreg_merge: private UNIT_LIBS := -ldw
-$(BUILD)/tests/test_jitreg_%: $(BUILD)/obj/tests/test_jitreg_%.o $(call obj,$(JITREG_UNIT_LIB_SRC)) $(BUILD)/libjitreg.a
+$(filter $(BUILD)/tests/test_jitreg_%,$(UNITS)): $(call obj,$(JITREG_UNIT_LIB_SRC)) $(BUILD)/libjitreg.a
 	$(unit)
 
-$(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,$(UNIT_LIB_SRC)) $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
+$(filter $(BUILD)/tests/test_compare_%,$(UNITS)): $(call obj,tests/compare/compare.c)
+
+$(BUILD)/tests/%: $(call obj,$(UNIT_LIB_SRC)) $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
 	$(unit)
 
 # Calls that go through the test program, so that the n-th can be made to fail, or to take longer.

@@ -170,7 +170,7 @@ def run_jitreg(report):
     name = "jitreg_debuggers"
     if report.patterns and not report.wants(name):
         return
-    process = subprocess.run([sys.executable, os.path.join(HERE, f"{name}.py")], stdout=subprocess.PIPE, text=True,
+    process = subprocess.run([sys.executable, os.path.join(HERE, "jitreg", f"{name}.py")], stdout=subprocess.PIPE, text=True,
                              stderr=subprocess.STDOUT, env=dict(os.environ, BUILD=harness.BUILD), check=False)
     failures = 0
     # "ok     what", "FAILED what" and why.

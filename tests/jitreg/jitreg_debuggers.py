@@ -15,10 +15,12 @@ import struct
 import sys
 import tempfile
 
-from harness import (BUILD, GDB, LIBPYTHON, LLDB, SANITIZED, Background, gdb, lldb, run,
-                     source_line)
-
 TESTS = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(TESTS))
+
+from harness import (BUILD, GDB, LIBPYTHON, LLDB, ROOT, SANITIZED, Background, gdb, lldb, run,
+                     source_line)  # noqa: E402
+
 FIXTURE = os.path.join(TESTS, "jitreg_fixture.c")
 LIBPYTHON_DEBUG = LIBPYTHON.replace(".so", "d.so", 1)
 COPIES = 3
@@ -93,7 +95,7 @@ def build(directory):
     damage_size(at("many.so"), at("size.so"))
 
     sanitize = ["-fsanitize=" + os.environ["SAN"]] if os.environ.get("SAN") else []
-    host = [*CC, "-O1", *sanitize, os.path.join(TESTS, "jitreg_host.c")]
+    host = [*CC, "-O1", *sanitize, "-I" + os.path.join(ROOT, "jitreg"), os.path.join(TESTS, "jitreg_host.c")]
     must(*host, "-o", at("host"), f"-L{BUILD}", "-ljitreg", f"-Wl,-rpath,{BUILD}")
     must(*host, "-o", at("host-static"), os.path.join(BUILD, "libjitreg.a"), "-lelf", "-lz", *EXPORTS)
     must("strip", at("host-static"))

@@ -15,7 +15,7 @@
 
 /** Source of the library; tests run in the top folder. */
 #ifndef JITREG_FIXTURE
-#define JITREG_FIXTURE "tests/jitreg_fixture.c"
+#define JITREG_FIXTURE "tests/jitreg/jitreg_fixture.c"
 #endif
 
 /** The system's stripped libpython, whose debug file is found by build-id. */

@@ -67,14 +67,14 @@ static const char source[] =
 	"	int twice = 2 * n; { int thrice = inc(twice); return thrice; }\n"
 	"}\n";
 
-/* Assembled from files: "tests/jitreg_NAME.s". */
+/* Assembled from files: "tests/jitreg/jitreg_NAME.s". */
 static void copy_source(const char *name)
 {
 	char from[64];
 	uint8_t *text;
 	size_t size;
 
-	snprintf(from, sizeof(from), "tests/jitreg_%s", name);
+	snprintf(from, sizeof(from), "tests/jitreg/jitreg_%s", name);
 	text = util_read(from, &size);
 	util_write(util_path(name), text, size);
 	free(text);
