@@ -167,10 +167,13 @@ $(BUILD)/man/gorgon.3: loader/gorgon.h tools/manual.py
 
 # ---- tests --------------------------------------------------------------------
 
+# tests/lib/cases.c has each program's list of cases.
+UNIT_WRAP := -Wl,--wrap=_cmocka_run_group_tests
+
 define unit
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  LD      $@")
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) $(WRAP:%=-Wl$(comma)--wrap=%) -rdynamic -o $@ $(filter %.o,$^) $(filter %.a,$^) \
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) $(UNIT_WRAP) $(WRAP:%=-Wl$(comma)--wrap=%) -rdynamic -o $@ $(filter %.o,$^) $(filter %.a,$^) \
 		-lcmocka $(UNIT_LIBS) -lelf -lz -lgcc_s -ldl -pthread
 endef
 
@@ -192,6 +195,8 @@ $(FUZZ:%=$(BUILD)/tests/test_fuzz_%): private UNIT_LIBS := -ldw $(JSON_LIBS)
 $(FUZZ:%=$(BUILD)/tests/test_fuzz_%): $(BUILD)/tests/test_fuzz_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o \
 		$(BUILD)/obj/tests/fuzz/fuzz.o $(BUILD)/obj/tests/fuzz/replay.o $(call obj,$(filter-out %/main.c,$(SYMDUMP_SRC)))
 	$(unit)
+
+$(UNITS): $(call obj,tests/lib/cases.c)
 
 # The same with libFuzzer, which is clang's.
 FUZZERS := $(FUZZ:%=$(BUILD)/fuzz/fuzz_%)
@@ -259,15 +264,18 @@ $(BUILD)/xstate.so: tests/xstate.c
 
 MODULES += $(BUILD)/xstate.so
 
+# PYTEST_ADDOPTS takes pytest's own options: --lf, -k WORDS, --junitxml=FILE, -x.
+PYTEST = BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) -B -m pytest -o cache_dir=$(abspath $(BUILD))/pytest
+
 check:
 	@tools/setup.sh $(DEPS)
 	+@$(MAKE) --no-print-directory check-all
 
 check-all: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES) venv
-	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/run.py $(TESTS)
+	@$(PYTEST) --select '$(TESTS)'
 
 check-unit check-run check-jitreg check-symdump check-gdb check-lldb check-parity: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES) venv
-	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/run.py $(@:check-%=%) $(TESTS)
+	@$(PYTEST) --select '$(@:check-%=%) $(TESTS)'
 
 # The whole table, an hour; TESTS as tests/parity/parity.py takes them.
 parity: all $(PARITY) $(BUILD)/xstate.so

@@ -16,14 +16,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WITH(test, isolate) cmocka_unit_test_prestate(test, &(enum gorgon_isolate){isolate})
-#define COPY(test)	    WITH(test, GORGON_ISOLATE_COPY)
+#define WITH(test, strategy, isolate)                                                                                          \
+	(struct CMUnitTest)                                                                                                    \
+	{                                                                                                                      \
+		.name = #test "_by_" strategy, .test_func = test, .initial_state = &(enum gorgon_isolate){isolate}             \
+	}
+#define COPY(test) WITH(test, "copy", GORGON_ISOLATE_COPY)
 #ifndef __SANITIZE_THREAD__
-#define LINKED(test) WITH(test, GORGON_ISOLATE_DLMOPEN), COPY(test)
+#define LINKED(test) WITH(test, "dlmopen", GORGON_ISOLATE_DLMOPEN), COPY(test)
 #else // which does not see threads being joined by another C library
 #define LINKED(test) COPY(test)
 #endif
-#define STRATEGIES(test)    WITH(test, GORGON_ISOLATE_LOADER), LINKED(test)
+#define STRATEGIES(test) WITH(test, "loader", GORGON_ISOLATE_LOADER), LINKED(test)
 
 // What CPython leaves on the heap goes with an interpreter of the loader's only.
 __attribute__((visibility("default"))) const char *__asan_default_options(void);

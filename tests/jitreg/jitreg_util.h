@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "../jitreg/jitreg.h"
+#include "skip.h"
 
 /** Source of the library; tests run in the top folder. */
 #ifndef JITREG_FIXTURE

@@ -24,12 +24,6 @@
 #define IMAGE_SIZE UINT64_C(0x8000)
 #define LARGE_SIZE UINT64_C(0x200000)
 
-#ifdef __SANITIZE_THREAD__
-#define SKIP_UNDER_TSAN() skip()
-#else
-#define SKIP_UNDER_TSAN() (void)0
-#endif
-
 /* --- what happens ---------------------------------------------------------------------- */
 
 /* As text: "self.so:pack " an image has moved; "+self.so " and "-[self.so link.so] " debuggers

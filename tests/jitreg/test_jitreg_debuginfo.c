@@ -401,13 +401,11 @@ static void find_debug_system_libpython_is_found_by_build_id(void **state)
 
 	(void)state;
 	if (jitreg_find_debug(SYSTEM_LIBPYTHON, -1, &debug)) {
-		print_message("no %s here\n", SYSTEM_LIBPYTHON);
-		skip();
+		skip_because("no %s here", SYSTEM_LIBPYTHON);
 	}
 	if (debug.kind != JITREG_DEBUG_BUILD_ID) {
-		print_message("its debug file is not installed: %s\n", debug.reason);
 		jitreg_debug_deinit(&debug);
-		skip();
+		skip_because("its debug file is not installed: %s", debug.reason);
 	}
 	assert_int_equal(debug.build_id_size, 20);
 	assert_null(debug.reason);

@@ -29,12 +29,6 @@
 #define REPEATS   200
 #define LIST_MAX  100000
 
-#ifdef __SANITIZE_THREAD__
-#define SKIP_UNDER_TSAN() skip()
-#else
-#define SKIP_UNDER_TSAN() (void)0
-#endif
-
 /* What stood in memory when the "debugger" stopped us. */
 struct stop {
 	uint32_t action;
@@ -76,7 +70,7 @@ static void register_debugger_attached_sees_one_whole_entry_per_event(void **sta
 	uint64_t sequence = jitreg_debug_root.sequence;
 
 	(void)state;
-	SKIP_UNDER_TSAN(); // it delivers signals later, to a place that is not the function
+	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, to a place that is not the function");
 	stop_count = 0;
 	util_watch(on_stop);
 	assert_int_equal(util_register(util_path("self.so"), BIAS, &entry), 0);
@@ -317,8 +311,7 @@ static void read_list_changing_gives_whole_snapshots_or_says_so(void **state)
 
 	(void)state;
 	if (read_snapshot() == 0) {
-		print_message("process_vm_readv is not permitted here\n");
-		skip();
+		skip_because("process_vm_readv is not permitted here");
 	}
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(util_register(util_path("self.so"), BIAS, &entries[i]), 0);
@@ -343,7 +336,7 @@ static void fork_child_inherits_list_and_usable_lock(void **state)
 	pthread_t threads[THREADS];
 
 	(void)state;
-	SKIP_UNDER_TSAN(); // it calls the threads that a child does not have a leak
+	SKIP_UNDER_TSAN("the thread sanitizer calls the threads that a child does not have a leak");
 	assert_int_equal(util_register(util_path("self.so"), BIAS, &entry), 0);
 	start(threads); // so that forks meet a lock that is held
 	for (int i = 0; i < 20; i++) {
@@ -387,7 +380,7 @@ static void fork_user_prepare_handler_may_register(void **state)
 	int status;
 
 	(void)state;
-	SKIP_UNDER_TSAN();
+	SKIP_UNDER_TSAN("the thread sanitizer cannot follow a forked or traced child of threads");
 	assert_int_equal(pthread_atfork(user_prepare, NULL, NULL), 0);
 	prepare_enabled = true;
 	alarm(120);

@@ -201,16 +201,16 @@ static void run_with_mount(const char *options, unsigned long flags)
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-		skip();
+		skip_because("no file system may be mounted here");
 	assert_int_equal(status, 0);
 }
 
 static void pack_read_only_or_full_file_system_does_without(void **state)
 {
 	(void)state;
-	SKIP_UNDER_TSAN();
+	SKIP_UNDER_TSAN("the thread sanitizer cannot follow a forked or traced child of threads");
 	if (geteuid())
-		skip();
+		skip_because("only root may mount file systems");
 	use_cache("mounted");
 	assert_int_equal(util_run("mkdir mounted"), 0);
 	run_with_mount("", MS_RDONLY);
@@ -397,7 +397,7 @@ static void pack_processes_at_once_make_one_file(void **state)
 	int start[2], status;
 
 	(void)state;
-	SKIP_UNDER_TSAN();
+	SKIP_UNDER_TSAN("the thread sanitizer cannot follow a forked or traced child of threads");
 	for (int round = 0; round < 5; round++) {
 		assert_int_equal(pipe(start), 0);
 		for (size_t i = 0; i < 8; i++) {

@@ -146,7 +146,7 @@ static void pack_events_come_new_before_old(void **state)
 	struct world w;
 
 	(void)state;
-	SKIP_UNDER_TSAN();
+	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, to a place that is not the function");
 	util_watch(on_stop);
 	events[0] = '\0';
 	world_enter(&w, 0);
@@ -345,7 +345,7 @@ static void set_dwarf_image_leaves_its_pack_and_comes_back(void **state)
 	struct world w;
 
 	(void)state;
-	SKIP_UNDER_TSAN();
+	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, to a place that is not the function");
 	world_pack(&w, 0);
 	util_watch(on_stop);
 	events[0] = '\0';
@@ -382,7 +382,7 @@ static void pack_image_with_dwarf_is_left_alone(void **state)
 	struct world w;
 
 	(void)state;
-	SKIP_UNDER_TSAN();
+	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, to a place that is not the function");
 	world_enter(&w, 0);
 	enter_at(w.group, BASE(0), 0x200000, "self.so", 0, &more[0]);
 	enter_at(w.group, BASE(0), 0x300000, "tls.so", JITREG_NAMES_ONLY, &more[1]);
@@ -501,7 +501,7 @@ static void pack_many_images_have_two_symfiles(void **state)
 	struct image images[2][2 * TRACED_MIN];
 
 	(void)state;
-	SKIP_UNDER_TSAN();
+	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, to a place that is not the function");
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(jitreg_group_create(BASE(i), &groups[i]), 0);
 		enter_eight(groups[i], BASE(i), 0x10000, images[i]);
@@ -533,7 +533,7 @@ static void pack_traced_keeps_the_packs_that_are_there(void **state)
 	pid_t tracer;
 
 	(void)state;
-	SKIP_UNDER_TSAN();
+	SKIP_UNDER_TSAN("the thread sanitizer cannot follow a forked or traced child of threads");
 	assert_int_equal(jitreg_group_create(BASE(1), &other), 0);
 	enter_eight(other, BASE(1), 0x10000, others);
 	assert_int_equal(jitreg_group_pack(other), 0);
@@ -544,8 +544,7 @@ static void pack_traced_keeps_the_packs_that_are_there(void **state)
 	if (!tracer) {
 		leave_all(group, images, TRACED_MIN);
 		leave_all(other, others, TRACED_MIN);
-		print_message("ptrace is not permitted here\n");
-		skip();
+		skip_because("ptrace is not permitted here");
 	}
 	util_watch(on_stop);
 	events[0] = '\0';

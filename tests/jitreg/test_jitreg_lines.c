@@ -274,7 +274,7 @@ static void lines_of_a_whole_python_are_small(void **state)
 	(void)state;
 	assert_int_equal(jitreg_find_debug(SYSTEM_LIBPYTHON, -1, &debug), 0);
 	if (!debug.path)
-		skip();
+		skip_because("the debug file of libpython is not installed");
 	open_library(debug.path, &object, &m);
 	assert_int_equal(jitreg_lines_make(m.dwarf, NULL, NULL, &m.text, &m.lines), 0);
 	write_lines(object, &m, util_path("libpython.debug"));

@@ -17,6 +17,7 @@
 
 #include "../jitreg/frames.h"
 #include "../jitreg/object.h"
+#include "skip.h"
 
 #define VADDR     0x10000000u // of the section: beyond all of the libraries
 #define REGISTERS 17	      // 16, and the return address
@@ -244,7 +245,7 @@ static void merge_real_libraries_keeps_every_row(void **state)
 		library_close(&l);
 	}
 	if (!found)
-		skip();
+		skip_because("none of the libraries is installed");
 }
 
 /* Were it otherwise, LLDB would take the rules of another place in the row. */
@@ -256,7 +257,7 @@ static void merge_names_begin_entries(void **state)
 
 	(void)state;
 	if (!library_open(&l, "/usr/lib/x86_64-linux-gnu/libc.so.6"))
-		skip();
+		skip_because("the C library is not where it is in Debian");
 	for (size_t i = 0, original = 0; i < l.names.count; i++, original = 0, off = 0) {
 		uint64_t name = l.names.items[i];
 
@@ -283,7 +284,7 @@ static void merge_all_named_changes_no_entry(void **state)
 
 	(void)state;
 	if (!library_open(&l, "/usr/lib/x86_64-linux-gnu/libc.so.6"))
-		skip();
+		skip_because("the C library is not where it is in Debian");
 	count = count_functions(&l.frames);
 	l.names.items = reallocarray(l.names.items, count, sizeof(*l.names.items));
 	for (l.names.count = 0; next_function(&l.frames, &off, &start, &end);)

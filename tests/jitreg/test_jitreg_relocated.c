@@ -308,15 +308,13 @@ static void set_dwarf_system_libpython_has_all_sections(void **state)
 
 	(void)state;
 	if (access(SYSTEM_LIBPYTHON, R_OK)) {
-		print_message("no %s here\n", SYSTEM_LIBPYTHON);
-		skip();
+		skip_because("no %s here", SYSTEM_LIBPYTHON);
 	}
 	assert_int_equal(util_register(SYSTEM_LIBPYTHON, BIAS, &entry), 0);
 	jitreg_entry_get_info(entry, &info);
 	if (info.debug_kind != JITREG_DEBUG_BUILD_ID) {
-		print_message("the debug file of libpython is not installed\n");
 		jitreg_unregister(entry);
-		skip();
+		skip_because("the debug file of libpython is not installed");
 	}
 	set_dwarf(entry, true);
 	symfile = open_symfile(entry);

@@ -600,14 +600,12 @@ static void register_dwarf_by_build_id_copies_note(void **state)
 
 	(void)state;
 	if (access(SYSTEM_LIBPYTHON, R_OK)) {
-		print_message("no %s here\n", SYSTEM_LIBPYTHON);
-		skip();
+		skip_because("no %s here", SYSTEM_LIBPYTHON);
 	}
 	subject_open(&s, SYSTEM_LIBPYTHON, BIAS);
 	if (s.info.debug_kind != JITREG_DEBUG_BUILD_ID) {
-		print_message("the debug file of libpython is not installed\n");
 		subject_close(&s);
-		skip();
+		skip_because("the debug file of libpython is not installed");
 	}
 	assert_non_null(find_scn(s.orig, ".note.gnu.build-id", &orig));
 	assert_memory_equal(contents(&s, ".note.gnu.build-id", &sym), s.file + orig.sh_offset,
@@ -819,8 +817,7 @@ static void read_symfile_with_readelf_is_silent(void **state)
 {
 	(void)state;
 	if (util_run("command -v readelf > /dev/null")) {
-		print_message("readelf is not installed\n");
-		skip();
+		skip_because("readelf is not installed");
 	}
 	for (size_t i = 0; i < sizeof(checked) / sizeof(*checked); i++) {
 		assert_int_equal(check_symfile(util_path(checked[i]), "readelf -aW", "out"), 0);
@@ -834,8 +831,7 @@ static void check_symfile_with_elflint_finds_no_errors(void **state)
 {
 	(void)state;
 	if (util_run("command -v eu-elflint > /dev/null")) {
-		print_message("eu-elflint is not installed\n");
-		skip();
+		skip_because("eu-elflint is not installed");
 	}
 	for (size_t i = 0; i < sizeof(checked) / sizeof(*checked); i++)
 		assert_int_equal(check_symfile(util_path(checked[i]), "eu-elflint --gnu-ld --debuginfo", "out"), 0);

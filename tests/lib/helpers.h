@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "../loader/gorgon.h"
+#include "skip.h"
 
 /* Visible to modules although this program's symbols are hidden. */
 #define TEST_EXPORT __attribute__((visibility("default")))
@@ -46,14 +47,6 @@ void test_assert_error(struct gorgon_error *err, enum gorgon_error_code code, co
 /* @err is NULL; prints its message when not. */
 #define assert_ok(err) test_assert_ok(err, __FILE__, __LINE__)
 void test_assert_ok(struct gorgon_error *err, const char *file, int line);
-
-/* Skip the running case and say why. */
-#define skip_because(...)                                                                          \
-	do {                                                                                       \
-		print_message("skipped: " __VA_ARGS__);                                            \
-		print_message("\n");                                                               \
-		skip();                                                                            \
-	} while (0)
 
 /* --- what the process holds ----------------------------------------------------- */
 

@@ -410,8 +410,8 @@ static void unwind_of_the_host_passes_by_unsound_frames(void **state)
 	memcpy(data + frames_off + 4 + length + 4, &pointer, 4); // of the first FDE, behind the CIE
 	test_write(path, data, size);
 	free(data);
-	if (TEST_SANITIZED) // whose runtime would have to be there from the start
-		skip();
+	if (TEST_SANITIZED)
+		skip_because("a sanitizer's runtime would have to be loaded from the start");
 	assert_int_equal(test_run("/usr/bin/python3 -c '\n"
 				  "from ctypes import *\n"
 				  "gorgon = CDLL(\"%s\")\n"

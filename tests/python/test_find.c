@@ -380,8 +380,8 @@ static void needs_find_without_memory_says_so(void **state)
 	const char *path = test_temp("large");
 
 	(void)state;
-	if (TEST_SANITIZED) // reserves more than that
-		skip();
+	if (TEST_SANITIZED)
+		skip_because("a sanitizer reserves more address space than the limit");
 	assert_int_equal(test_run("cp %s %s && truncate -s 4G %s", EXECUTABLE, path, path), 0);
 	assert_int_equal(test_in_child(find_without_memory, (void *)(uintptr_t)path), 0);
 	unlink(path);

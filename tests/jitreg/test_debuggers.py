@@ -1,26 +1,19 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """What gdb and lldb really make of symfiles: a host maps a library three times by hand,
 registers every copy, and the debuggers stop in it.
 
-Usage: jitreg_debuggers.py    (BUILD names the directory with libjitreg.so)
-
-One line per check; the last line counts them. The exit status is 1 when one failed. With
-SAN set, the checks with cores (terabytes, from such a process) and LD_PRELOAD are left out."""
+Cases with cores (terabytes, from a process with a sanitizer) and LD_PRELOAD are left out with SAN set."""
 
 import os
 import re
-import shutil
 import struct
-import sys
 import tempfile
+import unittest
+
+from harness import (BUILD, LIBPYTHON, LLDB, ROOT, SANITIZED, Background, gdb, lldb, needs_gdb, needs_lldb, run,
+                     source_line)
 
 TESTS = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.dirname(TESTS))
-
-from harness import (BUILD, GDB, LIBPYTHON, LLDB, ROOT, SANITIZED, Background, gdb, lldb, run,
-                     source_line)  # noqa: E402
-
 FIXTURE = os.path.join(TESTS, "jitreg_fixture.c")
 LIBPYTHON_DEBUG = LIBPYTHON.replace(".so", "d.so", 1)
 COPIES = 3
@@ -39,20 +32,17 @@ EXPECTED = re.compile(r"WARNING:  Unable to resolve breakpoint|Function .* not d
 COUNT_COPIES = ("python print(sum('in-memory' in (o.filename or '') for o in gdb.objfiles()),"
                 " 'copies left')")
 
-results = {"passed": 0, "failed": 0}
-
-
 def check(name, good, output=""):
-    results["passed" if good else "failed"] += 1
-    print(f"{'ok    ' if good else 'FAILED'} {name}", flush=True)
-    if not good:
-        print("    " + "\n    ".join(str(output).splitlines()))
+    """A part of the case that runs now."""
+    with Session.now.subTest(name):
+        if not good:
+            Session.now.fail(f"not so: {name}\n{output}")
 
 
 def must(*command):
     result = run(*command)
     if result.returncode:
-        sys.exit(f"{' '.join(map(str, command))}\n{result.stderr}")
+        raise AssertionError(f"{' '.join(map(str, command))}\n{result.stderr}")
 
 
 def damage_size(library, damaged):
@@ -191,15 +181,14 @@ def gdb_live(directory, kind, host="host", label="", preload=None, words=()):
     check_no_trouble(name, output)
 
 
-def gdb_attach(directory, kind, cores):
-    """Attach to a process that is in the last copy; a core of it goes into cores[kind]."""
+def gdb_attach(directory, kind):
+    """Attach to a process that is in the last copy; returns the name of a core of it, or None with a sanitizer."""
     name = f"gdb {kind}"
     core = os.path.join(directory, f"core.{kind}")
     library = os.path.join(directory, kind + ".so")
     commands = ["bt", "break snake_leaf", "info breakpoints", "detach"]
     if not SANITIZED:
         commands.insert(3, f"gcore {core}")
-        cores[kind] = core
     with Background(os.path.join(directory, "host"), library, str(COPIES), "wait",
                     until="waiting", asleep=1) as process:
         output = gdb(commands, options=("-p", str(process.pid)))
@@ -208,6 +197,7 @@ def gdb_attach(directory, kind, cores):
               GDB_CALLBACK.search(output), output)
         check(f"{name} attached: one location per copy",
               each_once(places, process.output), output)
+    return None if SANITIZED else core
 
 
 def gdb_core(directory, kind, core):
@@ -382,56 +372,97 @@ def lldb_dwz(directory):
     check_no_trouble(name, output)
 
 
-def main():
-    directory = tempfile.mkdtemp(prefix="jitreg-debuggers-")
-    os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=0")  # it does not work under a debugger
-    try:
-        build(directory)
-        cores = {}
-        if GDB:
-            for kind in ("self", "link", "names", "nosec"):
-                gdb_live(directory, kind)
-            gdb_live(directory, "size", label="debug information that gdb does not recognize")
-            gdb_live(directory, "self", "host-stripped", "self, libjitreg stripped")
-            gdb_live(directory, "self", "host-static", "self, host static and stripped")
-            for kind in ("self", "dwarf4"):
-                gdb_live(directory, kind, label=f"{kind} with dwarf", words=["dwarf"])
-            if not SANITIZED:  # the runtime insists on being loaded first
-                gdb_live(directory, "self", label="self, another registrar in the process",
-                         preload=os.path.join(directory, "other.so"))
-            for kind in ("self", "names"):
-                gdb_attach(directory, kind, cores)
-            for kind, core in cores.items():
-                gdb_core(directory, kind, core)
-        else:
-            print("skipped gdb: not installed")
+class Session(unittest.TestCase):
+    """A case with debuggers and the libraries and hosts of build()."""
+
+    now = None
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="jitreg-debuggers-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = folder.name
+        os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=0")  # it does not work under a debugger
+        build(cls.folder)
+
+    def setUp(self):
+        Session.now = self
+
+
+def each(function, kinds, prefix, **arguments):
+    """Add a case for each kind of library to a class: prefix_KIND is function(folder, kind, ...)."""
+    def add(cls):
+        for kind in kinds:
+            setattr(cls, f"test_{prefix}_{kind}", lambda self, kind=kind: function(self.folder, kind, **{
+                name: value.format(kind=kind) if isinstance(value, str) else value for name, value in arguments.items()}))
+        return cls
+
+    return add
+
+
+@needs_gdb
+@each(gdb_live, ["self", "link", "names", "nosec"], "live")
+@each(gdb_live, ["self", "dwarf4"], "with_dwarf", label="{kind} with dwarf", words=["dwarf"])
+class Gdb(Session):
+    def test_debug_information_that_gdb_does_not_recognize(self):
+        gdb_live(self.folder, "size", label="debug information that gdb does not recognize")
+
+    def test_libjitreg_stripped(self):
+        gdb_live(self.folder, "self", "host-stripped", "self, libjitreg stripped")
+
+    def test_host_static_and_stripped(self):
+        gdb_live(self.folder, "self", "host-static", "self, host static and stripped")
+
+    @unittest.skipIf(SANITIZED, "a sanitizer's runtime insists on being loaded first")
+    def test_another_registrar_in_the_process(self):
+        gdb_live(self.folder, "self", label="self, another registrar in the process", preload=os.path.join(self.folder, "other.so"))
+
+    @unittest.skipUnless(os.path.exists(LIBPYTHON), f"{LIBPYTHON} is not installed")
+    def test_libpython(self):
+        gdb_libpython(self.folder, LIBPYTHON, "build-id")
+
+    @unittest.skipUnless(os.path.exists(LIBPYTHON_DEBUG), f"{LIBPYTHON_DEBUG} is not installed")
+    def test_libpython_debug_build(self):
+        gdb_libpython(self.folder, LIBPYTHON_DEBUG, "self")
+
+
+def attached_and_core(folder, kind):
+    """gdb writes the core that both debuggers read."""
+    core = gdb_attach(folder, kind)
+    if core:
+        gdb_core(folder, kind, core)
         if LLDB:
-            for kind in ("self", "link", "names", "nosec"):
-                lldb_live(directory, kind)
-            lldb_live(directory, "self", "host-stripped", "self, libjitreg stripped")
-            lldb_live(directory, "self", "host-static", "self, host static and stripped")
-            for kind in ("self", "link", "dwarf4"):
-                lldb_dwarf(directory, kind)
-            lldb_dwz(directory)
-            for kind in ("self", "names"):
-                lldb_attach(directory, kind)
-            for kind, core in cores.items():
-                lldb_core(directory, kind, core)
-        else:
-            print("skipped lldb: not installed")
-        for library, kind in ((LIBPYTHON, "build-id"), (LIBPYTHON_DEBUG, "self")):
-            if not os.path.exists(library):
-                print(f"skipped {library}: not installed")
-                continue
-            if GDB:
-                gdb_libpython(directory, library, kind)
-            if LLDB:
-                lldb_libpython(directory, library)
-    finally:
-        shutil.rmtree(directory)
-    print(f"{results['passed']} passed, {results['failed']} failed")
-    return 1 if results["failed"] else 0
+            lldb_core(folder, kind, core)
+
+
+@needs_gdb
+@each(attached_and_core, ["self", "names"], "attached_and_core")
+class GdbAttached(Session):
+    pass
+
+
+@needs_lldb
+@each(lldb_live, ["self", "link", "names", "nosec"], "live")
+@each(lldb_dwarf, ["self", "link", "dwarf4"], "with_dwarf")
+@each(lldb_attach, ["self", "names"], "attached")
+class Lldb(Session):
+    def test_libjitreg_stripped(self):
+        lldb_live(self.folder, "self", "host-stripped", "self, libjitreg stripped")
+
+    def test_host_static_and_stripped(self):
+        lldb_live(self.folder, "self", "host-static", "self, host static and stripped")
+
+    def test_with_dwarf_of_dwz(self):
+        lldb_dwz(self.folder)
+
+    @unittest.skipUnless(os.path.exists(LIBPYTHON), f"{LIBPYTHON} is not installed")
+    def test_libpython(self):
+        lldb_libpython(self.folder, LIBPYTHON)
+
+    @unittest.skipUnless(os.path.exists(LIBPYTHON_DEBUG), f"{LIBPYTHON_DEBUG} is not installed")
+    def test_libpython_debug_build(self):
+        lldb_libpython(self.folder, LIBPYTHON_DEBUG)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    unittest.main()
