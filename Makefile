@@ -45,6 +45,8 @@ JSON_CFLAGS = $(shell pkg-config --cflags json-c)
 JSON_LIBS = $(shell pkg-config --libs json-c)
 
 JITREG_SRC := $(wildcard jitreg/*.c)
+# gorgon.h is all of them.
+PUBLIC_HEADERS := loader/gorgon.h $(wildcard loader/gorgon/*.h)
 GORGON_SRC := $(wildcard $(LOADER_FLOORS:%=loader/%/*.c))
 GORGON_ASM := loader/ns/tlsdesc_x86_64.S loader/process/children_x86_64.S loader/process/syslog_x86_64.S
 TOOL_SRC := $(wildcard tools/*.c)
@@ -112,9 +114,9 @@ $(CHILDREN): loader/python/children/gorgon.py
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
-$(LIBGORGON): $(call obj,$(GORGON_SRC)) $(GORGON_ASM:%.S=$(BUILD)/obj/%_asm.o) loader/libgorgon.map $(LIBJITREG)
+$(LIBGORGON): $(call obj,$(GORGON_SRC)) $(GORGON_ASM:%.S=$(BUILD)/obj/%_asm.o) loader/libgorgon.map $(PUBLIC_HEADERS) $(LIBJITREG)
 	$(call shared,libgorgon,-L$(BUILD) -ljitreg -lelf -lgcc_s -ldl -Wl$(comma)-rpath$(comma)'$$ORIGIN',loader/libgorgon.map)
-	$(Q)$(PYTHON3) tests/check_exports.py loader/gorgon.h loader/libgorgon.map $@
+	$(Q)$(PYTHON3) tests/check_exports.py loader/libgorgon.map $@ $(PUBLIC_HEADERS)
 
 $(BUILD)/libjitreg.a: $(call obj,$(JITREG_SRC))
 $(BUILD)/libgorgon.a: $(call obj,$(GORGON_SRC)) $(GORGON_ASM:%.S=$(BUILD)/obj/%_asm.o)
@@ -160,10 +162,10 @@ docs-process: $(BUILD)/inventory
 docs-parity:
 	$(PYTHON3) tests/parity/page.py docs/parity.md
 
-# Pages of section 3, out of the header; see tools/manual.py.
-$(BUILD)/man/gorgon.3: loader/gorgon.h tools/manual.py
+# Pages of section 3, out of the headers; see tools/manual.py.
+$(BUILD)/man/gorgon.3: $(PUBLIC_HEADERS) tools/manual.py
 	@$(if $(Q),echo "  MAN     $(@D)")
-	$(Q)rm -rf $(@D) && $(PYTHON3) tools/manual.py $< $(VERSION) $(@D)
+	$(Q)rm -rf $(@D) && $(PYTHON3) tools/manual.py loader/gorgon.h $(VERSION) $(@D)
 
 # ---- tests --------------------------------------------------------------------
 
@@ -235,7 +237,7 @@ include tests/parity/parity.mk
 EXAMPLE_NAMES := python_api symbol_provider custom_library pool
 EXAMPLES := $(EXAMPLE_NAMES:%=$(BUILD)/examples/%) $(EXAMPLE_NAMES:%=$(BUILD)/examples/%_cc) \
 	$(BUILD)/examples/librunner.so $(BUILD)/examples/librunner_cc.so
-EXAMPLE_HEADERS := loader/gorgon.h loader/gorgon.hpp examples/runner.h
+EXAMPLE_HEADERS := $(PUBLIC_HEADERS) loader/gorgon.hpp examples/runner.h
 EXAMPLE_FLAGS = -Wall -Wextra $(if $(CI),-Werror) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS)
 
 examples: $(EXAMPLES)
@@ -369,6 +371,8 @@ install-jitreg: $(LIBJITREG) $(BUILD)/libjitreg.a
 
 install: all install-jitreg
 	$(call install_library,loader/gorgon.h loader/gorgon.hpp loader/ns/debug_root.h,libgorgon)
+	install -d $(DESTDIR)$(INCLUDEDIR)/gorgon
+	install -m 644 $(wildcard loader/gorgon/*.h) $(DESTDIR)$(INCLUDEDIR)/gorgon
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(BUILD)/gorgon $(BUILD)/gorgon-symdump $(DESTDIR)$(PREFIX)/bin
 	install -D -m 644 tools/gorgon-symdump.1 $(DESTDIR)$(DATADIR)/man/man1/gorgon-symdump.1
@@ -384,6 +388,7 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/gorgon $(DESTDIR)$(PREFIX)/bin/gorgon-symdump
 	rm -f $(DESTDIR)$(DATADIR)/man/man3/gorgon.3 $(DESTDIR)$(DATADIR)/man/man3/gorgon[-_]*.3
 	rm -f $(DESTDIR)$(DATADIR)/man/man1/gorgon-symdump.1 $(addprefix $(DESTDIR)$(INCLUDEDIR)/,gorgon.h gorgon.hpp jitreg.h debug_root.h)
+	rm -rf $(DESTDIR)$(INCLUDEDIR)/gorgon
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,$(foreach l,libgorgon libjitreg,$(l).a $(l).so $(l).so.$(SOVERSION) pkgconfig/$(l).pc))
 	rm -rf $(DESTDIR)$(DATADIR)/gorgon $(DESTDIR)$(DATADIR)/gdb/auto-load$(LIBDIR)/libgorgon.so.$(SOVERSION)-gdb.py
 
