@@ -45,17 +45,19 @@ JSON_CFLAGS = $(shell pkg-config --cflags json-c)
 JSON_LIBS = $(shell pkg-config --libs json-c)
 
 JITREG_SRC := $(wildcard jitreg/*.c)
+# gorgon.h is all of them.
+PUBLIC_HEADERS := loader/gorgon.h $(wildcard loader/gorgon/*.h)
 GORGON_SRC := $(wildcard $(LOADER_FLOORS:%=loader/%/*.c))
 GORGON_ASM := loader/ns/tlsdesc_x86_64.S loader/process/children_x86_64.S loader/process/syslog_x86_64.S
 TOOL_SRC := $(wildcard tools/*.c)
 SYMDUMP_SRC := $(wildcard tools/symdump/*.c)
-UNIT_SRC := $(wildcard tests/test_*.c)
-UNIT_LIB_SRC := tests/elf_builder.c tests/helpers.c tests/calls.c tests/compare.c
-JITREG_UNIT_LIB_SRC := tests/jitreg_util.c tests/jitreg_world.c
+UNIT_SRC := $(wildcard tests/*/test_*.c)
+UNIT_LIB_SRC := $(wildcard tests/lib/*.c)
+JITREG_UNIT_LIB_SRC := tests/jitreg/jitreg_util.c tests/jitreg/jitreg_world.c
 HOSTS := $(BUILD)/host $(BUILD)/host_python $(BUILD)/soak $(BUILD)/stores
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
-UNITS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(UNIT_SRC))
+UNITS := $(foreach u,$(UNIT_SRC),$(BUILD)/tests/$(basename $(notdir $(u))))
 # "3.11": the distribution's own, which tests are about.
 TEST_PYTHON := $(shell $(PYTHON3) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
@@ -112,9 +114,9 @@ $(CHILDREN): loader/python/children/gorgon.py
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
-$(LIBGORGON): $(call obj,$(GORGON_SRC)) $(GORGON_ASM:%.S=$(BUILD)/obj/%_asm.o) loader/libgorgon.map $(LIBJITREG)
+$(LIBGORGON): $(call obj,$(GORGON_SRC)) $(GORGON_ASM:%.S=$(BUILD)/obj/%_asm.o) loader/libgorgon.map $(PUBLIC_HEADERS) $(LIBJITREG)
 	$(call shared,libgorgon,-L$(BUILD) -ljitreg -lelf -lgcc_s -ldl -Wl$(comma)-rpath$(comma)'$$ORIGIN',loader/libgorgon.map)
-	$(Q)$(PYTHON3) tests/check_exports.py loader/gorgon.h loader/libgorgon.map $@
+	$(Q)$(PYTHON3) tests/check_exports.py loader/libgorgon.map $@ $(PUBLIC_HEADERS)
 
 $(BUILD)/libjitreg.a: $(call obj,$(JITREG_SRC))
 $(BUILD)/libgorgon.a: $(call obj,$(GORGON_SRC)) $(GORGON_ASM:%.S=$(BUILD)/obj/%_asm.o)
@@ -135,22 +137,22 @@ $(BUILD)/gorgon-symdump: $(call obj,$(SYMDUMP_SRC))
 	@$(if $(Q),echo "  LD      $@")
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ -ldw -lelf $(JSON_LIBS)
 
-$(BUILD)/obj/tests/host_python.o: EXTRA = $(PYTHON_CFLAGS)
+$(BUILD)/obj/tests/hosts/host_python.o: EXTRA = $(PYTHON_CFLAGS)
 $(BUILD)/host_python: HOST_LIBS = $(PYTHON_LIBS)
-$(HOSTS): $(BUILD)/%: $(BUILD)/obj/tests/%.o $(LIBGORGON)
+$(HOSTS): $(BUILD)/%: $(BUILD)/obj/tests/hosts/%.o $(LIBGORGON)
 	@$(if $(Q),echo "  LD      $@")
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LINK_GORGON) $(HOST_LIBS)
 
-$(BUILD)/soak: $(call obj,tests/soak_calls.c)
+$(BUILD)/soak: $(call obj,tests/hosts/soak_calls.c)
 
 # A function that is not exported.
-$(BUILD)/rewrite: $(BUILD)/obj/tests/rewrite.o $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
+$(BUILD)/rewrite: $(BUILD)/obj/tests/hosts/rewrite.o $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
 	@$(if $(Q),echo "  LD      $@")
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ -lelf -lz -lgcc_s -ldl -pthread
 
 # The names that private code gets from us; docs/process.md is made of them and of what is decided on the others.
-$(call obj,tests/inventory.c): EXTRA = $(JSON_CFLAGS)
-$(BUILD)/inventory: $(BUILD)/obj/tests/inventory.o $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
+$(call obj,tests/hosts/inventory.c): EXTRA = $(JSON_CFLAGS)
+$(BUILD)/inventory: $(BUILD)/obj/tests/hosts/inventory.o $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
 	@$(if $(Q),echo "  LD      $@")
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ -lelf -lz -lgcc_s -ldl $(JSON_LIBS) -pthread
 
@@ -160,26 +162,32 @@ docs-process: $(BUILD)/inventory
 docs-parity:
 	$(PYTHON3) tests/parity/page.py docs/parity.md
 
-# Pages of section 3, out of the header; see tools/manual.py.
-$(BUILD)/man/gorgon.3: loader/gorgon.h tools/manual.py
+# Pages of section 3, out of the headers; see tools/manual.py.
+$(BUILD)/man/gorgon.3: $(PUBLIC_HEADERS) tools/manual.py
 	@$(if $(Q),echo "  MAN     $(@D)")
-	$(Q)rm -rf $(@D) && $(PYTHON3) tools/manual.py $< $(VERSION) $(@D)
+	$(Q)rm -rf $(@D) && $(PYTHON3) tools/manual.py loader/gorgon.h $(VERSION) $(@D)
 
 # ---- tests --------------------------------------------------------------------
+
+# tests/lib/cases.c has each program's list of cases.
+UNIT_WRAP := -Wl,--wrap=_cmocka_run_group_tests
 
 define unit
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  LD      $@")
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) $(WRAP:%=-Wl$(comma)--wrap=%) -rdynamic -o $@ $(filter %.o %.a,$^) \
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) $(UNIT_WRAP) $(WRAP:%=-Wl$(comma)--wrap=%) -rdynamic -o $@ $(filter %.o,$^) $(filter %.a,$^) \
 		-lcmocka $(UNIT_LIBS) -lelf -lz -lgcc_s -ldl -pthread
 endef
 
-$(BUILD)/obj/tests/test_%.o $(BUILD)/obj/tests/jitreg_%.o: EXTRA = -DTEST_PYTHON='"$(TEST_PYTHON)"'
+$(BUILD)/obj/tests/%.o: EXTRA = -Itests/lib -DTEST_PYTHON='"$(TEST_PYTHON)"'
+
+# The source of each program is in the folder of the floor that it is about; the rules below say what else is in it.
+$(foreach u,$(UNIT_SRC),$(eval $(BUILD)/tests/$(basename $(notdir $(u))): $(call obj,$(u))))
 
 # gorgon-symdump's have all of it but main().
 SYMDUMP_UNITS := $(BUILD)/tests/test_symdump $(BUILD)/tests/test_symdump_python
 $(SYMDUMP_UNITS): private UNIT_LIBS := -ldw $(JSON_LIBS)
-$(SYMDUMP_UNITS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,$(filter-out %/main.c,$(SYMDUMP_SRC)))
+$(SYMDUMP_UNITS): $(BUILD)/tests/%: $(call obj,$(filter-out %/main.c,$(SYMDUMP_SRC)))
 	$(unit)
 
 # The corpus of each fuzz target.
@@ -190,9 +198,11 @@ $(FUZZ:%=$(BUILD)/tests/test_fuzz_%): $(BUILD)/tests/test_fuzz_%: $(BUILD)/obj/t
 		$(BUILD)/obj/tests/fuzz/fuzz.o $(BUILD)/obj/tests/fuzz/replay.o $(call obj,$(filter-out %/main.c,$(SYMDUMP_SRC)))
 	$(unit)
 
+$(UNITS): $(call obj,tests/lib/cases.c)
+
 # The same with libFuzzer, which is clang's.
 FUZZERS := $(FUZZ:%=$(BUILD)/fuzz/fuzz_%)
-$(FUZZERS): $(BUILD)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.c tests/fuzz/fuzz.h tests/symfile.h $(SYMDUMP_SRC) \
+$(FUZZERS): $(BUILD)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.c tests/fuzz/fuzz.h tests/symdump/symfile.h $(SYMDUMP_SRC) \
 		$(wildcard tools/symdump/*.h)
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  CLANG   $@")
@@ -202,10 +212,12 @@ $(FUZZERS): $(BUILD)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.c tests/fuzz/fuzz.h 
 
 # libjitreg's own units link nothing of the loader. libdw reads what frames.c writes.
 $(BUILD)/tests/test_jitreg_frames $(BUILD)/tests/test_jitreg_lines $(BUILD)/tests/test_jitreg_merge: private UNIT_LIBS := -ldw
-$(BUILD)/tests/test_jitreg_%: $(BUILD)/obj/tests/test_jitreg_%.o $(call obj,$(JITREG_UNIT_LIB_SRC)) $(BUILD)/libjitreg.a
+$(filter $(BUILD)/tests/test_jitreg_%,$(UNITS)): $(call obj,$(JITREG_UNIT_LIB_SRC)) $(BUILD)/libjitreg.a
 	$(unit)
 
-$(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call obj,$(UNIT_LIB_SRC)) $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
+$(filter $(BUILD)/tests/test_compare_%,$(UNITS)): $(call obj,tests/compare/compare.c)
+
+$(BUILD)/tests/%: $(call obj,$(UNIT_LIB_SRC)) $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
 	$(unit)
 
 # Calls that go through the test program, so that the n-th can be made to fail, or to take longer.
@@ -225,7 +237,7 @@ include tests/parity/parity.mk
 EXAMPLE_NAMES := python_api symbol_provider custom_library pool
 EXAMPLES := $(EXAMPLE_NAMES:%=$(BUILD)/examples/%) $(EXAMPLE_NAMES:%=$(BUILD)/examples/%_cc) \
 	$(BUILD)/examples/librunner.so $(BUILD)/examples/librunner_cc.so
-EXAMPLE_HEADERS := loader/gorgon.h loader/gorgon.hpp examples/runner.h
+EXAMPLE_HEADERS := $(PUBLIC_HEADERS) loader/gorgon.hpp examples/runner.h
 EXAMPLE_FLAGS = -Wall -Wextra $(if $(CI),-Werror) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS)
 
 examples: $(EXAMPLES)
@@ -254,15 +266,18 @@ $(BUILD)/xstate.so: tests/xstate.c
 
 MODULES += $(BUILD)/xstate.so
 
+# PYTEST_ADDOPTS takes pytest's own options: --lf, -k WORDS, --junitxml=FILE, -x.
+PYTEST = BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) -B -m pytest -o cache_dir=$(abspath $(BUILD))/pytest
+
 check:
 	@tools/setup.sh $(DEPS)
 	+@$(MAKE) --no-print-directory check-all
 
 check-all: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES) venv
-	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/run.py $(TESTS)
+	@$(PYTEST) --select '$(TESTS)'
 
 check-unit check-run check-jitreg check-symdump check-gdb check-lldb check-parity: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES) venv
-	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/run.py $(@:check-%=%) $(TESTS)
+	@$(PYTEST) --select '$(@:check-%=%) $(TESTS)'
 
 # The whole table, an hour; TESTS as tests/parity/parity.py takes them.
 parity: all $(PARITY) $(BUILD)/xstate.so
@@ -356,6 +371,8 @@ install-jitreg: $(LIBJITREG) $(BUILD)/libjitreg.a
 
 install: all install-jitreg
 	$(call install_library,loader/gorgon.h loader/gorgon.hpp loader/ns/debug_root.h,libgorgon)
+	install -d $(DESTDIR)$(INCLUDEDIR)/gorgon
+	install -m 644 $(wildcard loader/gorgon/*.h) $(DESTDIR)$(INCLUDEDIR)/gorgon
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(BUILD)/gorgon $(BUILD)/gorgon-symdump $(DESTDIR)$(PREFIX)/bin
 	install -D -m 644 tools/gorgon-symdump.1 $(DESTDIR)$(DATADIR)/man/man1/gorgon-symdump.1
@@ -371,6 +388,7 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/gorgon $(DESTDIR)$(PREFIX)/bin/gorgon-symdump
 	rm -f $(DESTDIR)$(DATADIR)/man/man3/gorgon.3 $(DESTDIR)$(DATADIR)/man/man3/gorgon[-_]*.3
 	rm -f $(DESTDIR)$(DATADIR)/man/man1/gorgon-symdump.1 $(addprefix $(DESTDIR)$(INCLUDEDIR)/,gorgon.h gorgon.hpp jitreg.h debug_root.h)
+	rm -rf $(DESTDIR)$(INCLUDEDIR)/gorgon
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,$(foreach l,libgorgon libjitreg,$(l).a $(l).so $(l).so.$(SOVERSION) pkgconfig/$(l).pc))
 	rm -rf $(DESTDIR)$(DATADIR)/gorgon $(DESTDIR)$(DATADIR)/gdb/auto-load$(LIBDIR)/libgorgon.so.$(SOVERSION)-gdb.py
 

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compare a public header, a version script and what a library really exports.
+"""Compare public headers, a version script and what a library really exports.
 
-Usage: check_exports.py HEADER MAP LIBRARY"""
+Usage: check_exports.py MAP LIBRARY HEADER..."""
 
 import re
 import subprocess
 import sys
 
 
-def main(header, version_map, library):
-    declared = set(re.findall(r"\b(gorgon_\w+)\s*\(", re.sub(r"/\*.*?\*/", "", open(header).read(), flags=re.S)))
+def main(version_map, library, *headers):
+    text = "".join(open(header).read() for header in headers)
+    declared = set(re.findall(r"\b(gorgon_\w+)\s*\(", re.sub(r"/\*.*?\*/", "", text, flags=re.S)))
     declared -= {"gorgon_error"}
     listed = set(re.findall(r"^\s+(\w+);", open(version_map).read(), flags=re.M))
     symbols = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True)
@@ -20,7 +21,7 @@ def main(header, version_map, library):
     listed_functions = {name for name in listed if name.startswith("gorgon_") and not name.startswith("gorgon_debug_")}
     problems = []
     for name in sorted(declared ^ listed_functions):
-        problems.append(f"{name}: in {'the header' if name in declared else 'the map'} only")
+        problems.append(f"{name}: in {'a header' if name in declared else 'the map'} only")
     for name in sorted(listed ^ exported):
         problems.append(f"{name}: in {'the map' if name in listed else 'the library'} only")
     for problem in problems:

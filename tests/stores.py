@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Files that several use at once and that rely on record locks: what each does, and whether nothing was lost.
 
-build/stores (tests/stores.c) calls work() in interpreters, `python3 stores.py STORE FOLDER NAME COUNT` is a process that
+build/stores (tests/hosts/stores.c) calls work() in interpreters, `python3 stores.py STORE FOLDER NAME COUNT` is a process that
 takes part. run_store() is what the tests want: it makes a store, lets all of them work and looks at the result. run_executor()
 does so with the package's executor: there the host is a python3."""
 

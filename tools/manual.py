@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Make the manual pages of libgorgon out of its header.
+"""Make the manual pages of libgorgon out of its headers.
 
 Usage: manual.py HEADER VERSION FOLDER
 
-FOLDER gets gorgon.3, which is the header's first comment; gorgon-TOPIC.3 for each line
-"/* ---- TOPIC: SUMMARY ---- */" of the header, with what is declared behind it; and for each
+HEADER includes the others. FOLDER gets gorgon.3, which is HEADER's first comment; gorgon-TOPIC.3 for each line
+"/* ---- TOPIC: SUMMARY ---- */" of a header, with what is declared behind it; and for each
 function a file that refers to its page."""
 
 import os
@@ -100,9 +100,20 @@ def pages(source, version):
             **{f"gorgon-{topic}": page(f"gorgon-{topic}", summary, body, version) for topic, summary, body in topics}}
 
 
-def main(path, version, folder):
+def read(path):
+    """The text of a header and of those that it includes, each once, without what makes them headers."""
     with open(path) as file:
-        source = file.read()
+        text = file.read()
+    folder = os.path.dirname(path)
+    for name in re.findall(r'^#include "(.+)"$', text, re.M):
+        with open(os.path.join(folder, name)) as file:
+            part = re.sub(r"\A(?:/\*(?!\*).*?\*/\s*)*", "", file.read(), flags=re.S)  # the license, and what the file is
+        text += re.sub(r"^#(?!define GORGON_\w+ ).*\n|^extern \"C\" \{\n|^\}\n", "", part, flags=re.M)
+    return text
+
+
+def main(path, version, folder):
+    source = read(path)
     os.makedirs(folder, exist_ok=True)
     for name, (text, functions) in pages(source, version).items():
         with open(f"{folder}/{name}.3", "w") as file:

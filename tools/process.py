@@ -4,7 +4,7 @@
 
 Usage: process.py INVENTORY PAGE
 
-INVENTORY is the program that tells which names private code gets from us (tests/inventory.c). What is decided about
+INVENTORY is the program that tells which names private code gets from us (tests/hosts/inventory.c). What is decided about
 the others, and the page's prose, are in loader/process/inventory.txt, which says how they are written."""
 
 import fnmatch

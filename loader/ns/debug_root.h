@@ -24,6 +24,7 @@
 #ifndef GORGON_NS_DEBUG_ROOT_H
 #define GORGON_NS_DEBUG_ROOT_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -119,15 +120,15 @@ struct gorgon_debug_slot {
 	uint64_t block;         /* address of this thread's variables of it */
 };
 
-_Static_assert(sizeof(struct gorgon_debug_root) == 88, "format");
-_Static_assert(offsetof(struct gorgon_debug_root, sequence) == 16, "format");
-_Static_assert(offsetof(struct gorgon_debug_root, ns_head) == 40, "format");
-_Static_assert(sizeof(struct gorgon_debug_ns) == 96, "format");
-_Static_assert(offsetof(struct gorgon_debug_ns, object_head) == 32, "format");
-_Static_assert(sizeof(struct gorgon_debug_object) == 136, "format");
-_Static_assert(offsetof(struct gorgon_debug_object, bias) == 48, "format");
-_Static_assert(offsetof(struct gorgon_debug_object, tls_module) == 104, "format");
-_Static_assert(offsetof(struct gorgon_debug_object, link_map) == 128, "format");
+static_assert(sizeof(struct gorgon_debug_root) == 88, "format");
+static_assert(offsetof(struct gorgon_debug_root, sequence) == 16, "format");
+static_assert(offsetof(struct gorgon_debug_root, ns_head) == 40, "format");
+static_assert(sizeof(struct gorgon_debug_ns) == 96, "format");
+static_assert(offsetof(struct gorgon_debug_ns, object_head) == 32, "format");
+static_assert(sizeof(struct gorgon_debug_object) == 136, "format");
+static_assert(offsetof(struct gorgon_debug_object, bias) == 48, "format");
+static_assert(offsetof(struct gorgon_debug_object, tls_module) == 104, "format");
+static_assert(offsetof(struct gorgon_debug_object, link_map) == 128, "format");
 
 extern struct gorgon_debug_root gorgon_debug_root;
 

@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include "fuzz.h"
 
-#include "../symfile.h"
+#include "../symdump/symfile.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -7,11 +7,19 @@
 #define _GNU_SOURCE
 #include "fuzz.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
 #include <err.h>
+#include <errno.h>
 #include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static int count;
 
@@ -36,15 +44,35 @@ static int run(const char *path, const struct stat *st, int type,
 	return 0;
 }
 
+static const char *program;
+
+static void every_input_ends(void **state)
+{
+	const char *name = strstr(base_name(program), "test_fuzz_");
+	char *path = format("tests/fuzz/corpus/%s", name ? name + strlen("test_fuzz_") : "");
+	int terminal = dup(STDOUT_FILENO);
+
+	(void)state;
+	LLVMFuzzerInitialize(NULL, NULL); // which sends what the target prints to /dev/null
+	if (nftw(path, run, 16, FTW_PHYS) < 0)
+		fail_msg("%s: %s", path, strerror(errno));
+	free(path);
+	fflush(stdout);
+	if (terminal < 0 || dup2(terminal, STDOUT_FILENO) < 0)
+		err(1, "dup2");
+	close(terminal);
+	assert_int_not_equal(count, 0);
+}
+
 int main(int argc, char **argv)
 {
-	const char *name = strstr(base_name(argv[0]), "test_fuzz_");
-	char *path = format("tests/fuzz/corpus/%s", name ? name + strlen("test_fuzz_") : "");
+	const struct CMUnitTest tests[] = {cmocka_unit_test(every_input_ends)};
 
+	program = argv[0];
+	if (argc <= 1)
+		return cmocka_run_group_tests_name("fuzz", tests, NULL, NULL);
 	LLVMFuzzerInitialize(&argc, &argv);
-	if (nftw(argc > 1 ? argv[1] : path, run, 16, FTW_PHYS) < 0)
-		err(1, "%s", argc > 1 ? argv[1] : path);
-	free(path);
-	fprintf(stderr, "%s 1 - every_input_ends\n", count ? "ok" : "not ok");
+	if (nftw(argv[1], run, 16, FTW_PHYS) < 0)
+		err(1, "%s", argv[1]);
 	return !count;
 }

@@ -3,8 +3,8 @@
 """Shared arrays at size and in number.
 
 One of 1 GB, which four interpreters sum at once: how often it is in memory, what sharing it costs. Then SHARES (100,000,
-from the environment) shares from eight interpreters whose owners die at random (tests/test_share.c), and threads of a host
-(tests/test_array.c), plain and with each set of sanitizers, which see libgorgon and libjitreg. In the host nothing else
+from the environment) shares from eight interpreters whose owners die at random (tests/python/test_share.c), and threads of a host
+(tests/python/test_array.c), plain and with each set of sanitizers, which see libgorgon and libjitreg. In the host nothing else
 orders the threads: a count that is not atomic is a report."""
 
 import os

@@ -12,6 +12,8 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
+import xml.etree.ElementTree
 
 from report import Report
 import harness
@@ -64,21 +66,25 @@ def main():
     except Unavailable as error:
         report.skip("lldb 16", str(error))
         return report.finish()
-    runner = os.path.join(harness.ROOT, "tests", "run.py")
-    result = subprocess.run([sys.executable, runner, "lldb"], env=dict(os.environ, LLDB=program, BUILD=harness.BUILD),
-                            capture_output=True, text=True, errors="replace", check=False)
-    counts = collections.defaultdict(collections.Counter)
-    for outcome, file in re.findall(r"^(ok|FAILED|skipped) +(lldb/\w+):", result.stdout, re.M):
-        counts[file][outcome] += 1
     name = version.stdout.split("\n")[0]
-    why = result.stdout[result.stdout.find("\nfailed: "):] if "\nfailed: " in result.stdout else result.stdout[-2000:]
+    with tempfile.NamedTemporaryFile(suffix=".xml") as file:
+        result = subprocess.run([harness.PYTHON3, "-B", "-m", "pytest", "--select", "lldb", f"--junitxml={file.name}"],
+                                env=dict(os.environ, LLDB=program, BUILD=harness.BUILD), cwd=harness.ROOT, capture_output=True,
+                                text=True, errors="replace", check=False)
+        cases = list(xml.etree.ElementTree.parse(file.name).iter("testcase")) if os.path.getsize(file.name) else []
+    counts, why = collections.defaultdict(collections.Counter), collections.defaultdict(str)
+    for case in cases:
+        file = "/".join(case.get("classname").split(".")[1:3])  # tests.lldb.test_walk.Walk
+        problems = [case.find("failure"), case.find("error")]
+        outcome = "FAILED" if any(p is not None for p in problems) else "ok" if case.find("skipped") is None else "skipped"
+        counts[file][outcome] += 1
+        why[file] += "".join(f"{case.get('name')}:\n{p.text}\n" for p in problems if p is not None)
     for file, count in sorted(counts.items()):
         report.check(f"{name}, {file}", count["ok"] and not count["FAILED"], "all cases",
-                     f"{count['ok']} ok, {count['FAILED']} failed, {count['skipped']} skipped",
-                     "\n".join(part for part in why.split("\nfailed: ") if part.startswith(file)))
+                     f"{count['ok']} ok, {count['FAILED']} failed, {count['skipped']} skipped", why[file])
     files = {f"lldb/{os.path.basename(path)[:-3]}"
              for path in glob.glob(os.path.join(harness.ROOT, "tests", "lldb", "test_*.py"))}
-    report.check(f"{name}, files with cases", set(counts) == files, len(files), len(counts), result.stderr[-2000:] + why)
+    report.check(f"{name}, files with cases", set(counts) == files, len(files), len(counts), (result.stdout + result.stderr)[-2000:])
     return report.finish()
 
 

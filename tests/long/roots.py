@@ -89,7 +89,7 @@ class Release:
         """Run tests: (passed, failed, skipped), or None when they did not end."""
         result = self.sh(command, timeout=KIND_TIMEOUT)
         counts = re.search(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", result.stdout, re.M)
-        detail = result.stdout[result.stdout.find("\nfailed: "):] if counts else result.stdout + result.stderr
+        detail = result.stdout[result.stdout.find("= FAILURES ="):] if counts else result.stdout + result.stderr
         self.check(title, counts and counts[2] == "0" and counts[1] != "0", "no case fails",
                    counts[0] if counts else f"status {result.returncode}", detail[-6000:])
         return f"{counts[1]} of {int(counts[1]) + int(counts[2])}" if counts else "does not end"

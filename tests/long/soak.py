@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Eight threads that create, run and destroy interpreters at random: build/soak (tests/soak.c).
+"""Eight threads that create, run and destroy interpreters at random: build/soak (tests/hosts/soak.c).
 
 Plain for MINUTES (10, from the environment): what the process holds after two minutes and at
 the end. The heap may grow: it is what CPython and extensions leave at their own end (README,

@@ -121,6 +121,16 @@ class Installed(unittest.TestCase):
         result = run(program)
         self.assertEqual((result.stdout, result.stderr, result.returncode), ("right\n", "", 0))
 
+    def test_each_header_compiles_alone_in_c_and_cpp(self):
+        folder = os.path.join(self.prefix, "include")
+        headers = [f"gorgon/{name}" for name in sorted(os.listdir(f"{folder}/gorgon"))] + ["gorgon.h", "debug_root.h", "jitreg.h"]
+        self.assertIn("gorgon/arrays.h", headers)
+        for header in headers:
+            for compiler in (["gcc", "-xc", "-std=c11"], ["g++", "-xc++", "-std=c++17"]):
+                result = subprocess.run([*compiler, "-fsyntax-only", "-Wall", "-Wextra", "-Werror", f"-I{folder}", "-"], text=True,
+                                        input=f"#include <{header}>\n", capture_output=True, check=False)
+                self.assertEqual((result.stderr, result.returncode), ("", 0), header)
+
     def test_manual_pages_are_found_by_their_functions_names(self):
         for section, name in ((1, "gorgon-symdump"), (3, "gorgon"), (3, "gorgon-pools"), (3, "gorgon_pool_submit")):
             self.assertTrue(os.path.exists(f"{self.prefix}/share/man/man{section}/{name}.{section}"), name)

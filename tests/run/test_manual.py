@@ -12,7 +12,7 @@ from harness import BUILD, ROOT, run
 
 MAN = f"{BUILD}/man"
 TOPICS = ["errors", "providers", "debugging", "namespaces", "objects", "dependencies", "interpreters",
-          "descriptors", "process", "calls", "inspection", "pools", "arrays"]
+          "descriptors", "process", "calls", "inspection", "pools", "module", "arrays"]
 
 
 def read(path):
@@ -29,8 +29,8 @@ def plain(text):
 class Manual(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.header = read(f"{ROOT}/loader/gorgon.h")
-        # The build compares this list with the header and the library.
+        cls.header = "\n".join(map(read, sorted(glob.glob(f"{ROOT}/loader/gorgon/*.h"))))
+        # The build compares this list with the headers and the library.
         listed = re.findall(r"^\t(gorgon_\w+);", read(f"{ROOT}/loader/libgorgon.map"), re.M)
         cls.functions = {name for name in listed if not name.startswith("gorgon_debug_")}
         names = ["gorgon"] + [f"gorgon-{topic}" for topic in TOPICS]

@@ -613,7 +613,7 @@ class OtherTargets(unittest.TestCase):
     def test_statically_linked_and_stripped_host(self):
         with tempfile.TemporaryDirectory() as folder:
             program = os.path.join(folder, "host")
-            made = harness.run("gcc", f"-I{harness.ROOT}/loader", f"{harness.ROOT}/tests/host.c",
+            made = harness.run("gcc", f"-I{harness.ROOT}/loader", f"{harness.ROOT}/tests/hosts/host.c",
                                f"{harness.BUILD}/libgorgon.a", f"{harness.BUILD}/libjitreg.a", "-s", "-rdynamic", "-lelf", "-lz",
                                "-lgcc_s", "-ldl", "-pthread", "-o", program)
             self.assertEqual(made.returncode, 0, made.stderr)
@@ -645,7 +645,7 @@ class OtherTargets(unittest.TestCase):
     def test_objects_that_have_a_symfile_together(self):
         with tempfile.TemporaryDirectory() as folder:
             program = os.path.join(folder, "packed")
-            made = subprocess.run(["gcc", "-x", "c", "-", f"-I{harness.ROOT}/loader/ns", f"-I{harness.ROOT}/tests", "-o",
+            made = subprocess.run(["gcc", "-x", "c", "-", f"-I{harness.ROOT}/loader/ns", f"-I{harness.ROOT}/tests/symdump", "-o",
                                    program], input=PACKED, text=True, check=False)
             self.assertEqual(made.returncode, 0)
             with harness.Background(program, until="ready") as process:

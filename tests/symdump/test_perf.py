@@ -75,7 +75,7 @@ class Perf(unittest.TestCase):
     def test_generated_code_has_names_from_the_map(self):
         with tempfile.TemporaryDirectory() as folder:
             program = os.path.join(folder, "generated")
-            made = subprocess.run(["gcc", "-x", "c", "-", f"-I{harness.ROOT}/tests", "-o", program], input=GENERATED,
+            made = subprocess.run(["gcc", "-x", "c", "-", f"-I{harness.ROOT}/tests/symdump", "-o", program], input=GENERATED,
                                   text=True, check=False)
             self.assertEqual(made.returncode, 0)
             with harness.Background(program, until="ready") as process:

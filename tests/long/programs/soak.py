@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Import three things and use them; which ones says the number in the first argument. Run by tests/soak.c."""
+"""Import three things and use them; which ones says the number in the first argument. Run by tests/hosts/soak.c."""
 
 import random
 import sys

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* A part of ../gorgon.h, which has the rules that hold for all parts. */
+#ifndef GORGON_DEBUGGING_H
+#define GORGON_DEBUGGING_H
+
+#include "api.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- debugging: what gdb and lldb are told ------------------------------ */
+
+/*
+ * Every private object is described to debuggers through GDB's JIT interface: plain gdb and
+ * lldb set breakpoints by name and show backtraces in all copies. `gorgon info` prints the line
+ * that enables the scripts which add the rest; gorgon-symdump(1) answers without a debugger.
+ * What they all read is in debug_root.h.
+ */
+
+/** What debuggers are told about private objects. */
+enum gorgon_debug_mode {
+	/** as FULL with up to 8 namespaces and 400 objects in the process; beyond that as LAZY */
+	GORGON_DEBUG_AUTO = 0,
+	GORGON_DEBUG_FULL = 1, /**< a symfile for each object, referring to its DWARF */
+	/** one symfile for all objects of a namespace once it has loaded nothing for a while:
+	 * names and unwind data. Debuggers' scripts attach DWARF to the copies that matter.
+	 * 32 namespaces side by side that have loaded the same have one together; with AUTO
+	 * when there are more than 128 */
+	GORGON_DEBUG_LAZY = 3,
+	GORGON_DEBUG_OFF = 2,  /**< nothing through the JIT interface; the debug root remains */
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* A part of ../gorgon.h, which has the rules that hold for all parts. */
+#ifndef GORGON_INSPECTION_H
+#define GORGON_INSPECTION_H
+
+#include "api.h"
+#include "errors.h"
+#include "interpreters.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- inspection: what an interpreter is and holds ----------------------- */
+
+/** Number of the interpreter, from 0. */
+GORGON_API unsigned gorgon_interp_number(const struct gorgon_interp *interp);
+/** Interpreters alive in the process. */
+GORGON_API unsigned gorgon_interp_count(void);
+/** Its namespace. Borrowed. */
+GORGON_API struct gorgon_ns *gorgon_interp_ns(struct gorgon_interp *interp);
+/** The CPython it runs. Borrowed. */
+GORGON_API const struct gorgon_python *gorgon_interp_python(const struct gorgon_interp *interp);
+/** Any exported name of this copy's libpython, or NULL. */
+GORGON_API void *gorgon_interp_find_symbol(struct gorgon_interp *interp, const char *name);
+
+/** Where the time of one interpreter went, and what it holds; see gorgon_interp_get_stats(). */
+struct gorgon_interp_stats {
+	size_t size;          /**< sizeof(struct gorgon_interp_stats), set by the caller */
+	uint64_t load_ns;     /**< reading, validating, mapping; all objects so far */
+	uint64_t relocate_ns; /**< symbol look-up, relocation, protection */
+	uint64_t register_ns; /**< telling debuggers and the unwinder */
+	uint64_t init_ns;     /**< Python's start-up; 0 without the option `timing` */
+	uint64_t run_ns;      /**< the program, its imports and its finalisation; with
+				   gorgon_interp_start() from the start to the end or until now */
+	uint64_t object_count; /**< private objects loaded */
+	uint64_t relaxed_count; /**< of these, without RELRO and separate constants, because
+				     the process comes near the limit of mappings */
+	uint64_t private_bytes; /**< resident pages of its objects that only it has */
+	uint64_t shared_bytes;  /**< resident pages of its objects that are file-backed and clean */
+	uint64_t heap_bytes;    /**< that CPython has from malloc(): its domain `raw`, and large
+				     blocks of `mem` and `obj` */
+	uint64_t mapped_bytes;  /**< anonymous memory that its code has mapped: arenas with the
+				     small blocks of CPython's domains `mem` and `obj` */
+	uint64_t extension_bytes; /**< blocks of 64 KiB and more that extensions have from malloc()
+				       and its like, such as arrays of numpy. Not what the shared C++
+				       library allocates for them; and a block that shared code
+				       frees counts until its address is given again. */
+	uint64_t call_count;    /**< calls of the host into it that have ended; start and stop count */
+	uint64_t cpu_ns;        /**< processor time of these, on the threads that called */
+};
+
+/** Read the counters; any thread, any time. Times are in nanoseconds of CLOCK_MONOTONIC. */
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *
+gorgon_interp_get_stats(struct gorgon_interp *interp, struct gorgon_interp_stats *ret);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* A part of ../gorgon.h, which has the rules that hold for all parts. */
+#ifndef GORGON_PROVIDERS_H
+#define GORGON_PROVIDERS_H
+
+#include "api.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- providers: names that the host gives to private code --------------- */
+
+/**
+ * A table of host functions, or anything else that can answer a symbol name.
+ * Asked for names that no private object defines, before the system is asked.
+ */
+struct gorgon_provider {
+	/**
+	 * @param      ctx      As given below.
+	 * @param      name     The symbol.
+	 * @param      version  Its version, or NULL.
+	 * @param[out] addr     Set when found. Of a thread-local variable: that of the calling
+	 *                      thread, in which the variable of all others is recognised.
+	 * @return true when found. Called with the loader's lock held: it must
+	 *         not call back into this library.
+	 */
+	bool (*find)(void *ctx, const char *name, const char *version, void **addr);
+	void *ctx;
+	/** Gives back what @c ctx holds; see gorgon_provider_close(). May be NULL. */
+	void (*close)(void *ctx);
+};
+
+/**
+ * Ask a provider for a name, in any thread.
+ *
+ * @param version  NULL for the default version.
+ * @return The address, of a thread-local variable the calling thread's; NULL when there is
+ *         none. Since 0.1.
+ */
+GORGON_API void *gorgon_provider_find_symbol(const struct gorgon_provider *provider,
+					     const char *name, const char *version);
+
+/**
+ * Call the provider's @c close, if it has one. For the host to call when no namespace uses it
+ * any more: namespaces borrow providers, and several may have the same. Since 0.1.
+ */
+GORGON_API void gorgon_provider_close(const struct gorgon_provider *provider);
+
+/** A name and its address, for gorgon_table_find(). */
+struct gorgon_table_entry {
+	const char *name; /**< NULL after the last */
+	void *addr;
+};
+
+/**
+ * The @c find of a provider that is a table: its @c ctx is an array of struct
+ * gorgon_table_entry, which ends with a NULL name. Versions play no part. Since 0.1.
+ */
+GORGON_API bool gorgon_table_find(void *ctx, const char *name, const char *version, void **addr);
+
+/** A thread-local variable of the host, for gorgon_tls_table_find(). */
+struct gorgon_tls_table_entry {
+	const char *name;   /**< NULL after the last */
+	void *(*addr)(void); /**< returns the address of the calling thread's */
+};
+
+/**
+ * The @c find of a provider that is a table of thread-local variables: its @c ctx is an array
+ * of struct gorgon_tls_table_entry, which ends with a NULL name. Since 0.1.
+ */
+GORGON_API bool gorgon_tls_table_find(void *ctx, const char *name, const char *version,
+				      void **addr);
+
+/**
+ * The @c find of a provider that is a library of the system's: its @c ctx is a handle of
+ * dlopen(3), which must be open as long as the provider is used. The library's dependencies
+ * are asked, too, as dlsym(3) does. Its thread-local variables are found like its functions;
+ * code that refers to one as initial-exec can be loaded only if the library was there when the
+ * program started.
+ *
+ * The handle stays the host's, unless gorgon_handle_close() is the provider's @c close.
+ * Since 0.1.
+ */
+GORGON_API bool gorgon_handle_find(void *ctx, const char *name, const char *version, void **addr);
+
+/** The @c close of a provider that has taken a handle over: dlclose(3). Since 0.1. */
+GORGON_API void gorgon_handle_close(void *ctx);
+
+/**
+ * The @c find of several providers, which are asked in their order: its @c ctx is an array of
+ * struct gorgon_provider, which ends with one whose @c find is NULL. Since 0.1.
+ */
+GORGON_API bool gorgon_chain_find(void *ctx, const char *name, const char *version, void **addr);
+
+/** The @c close of such a provider: closes each of them, the last one first. Since 0.1. */
+GORGON_API void gorgon_chain_close(void *ctx);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: MIT
+"""What pytest needs to know of this project: cmocka programs, kinds of tests, a time limit for each case, and the last line.
+
+A source file test_*.c is a file with cases, as test_*.py is. The program that the Makefile has built of it lists its cases
+(tests/lib/cases.c) and runs those that were chosen, in one process as long as no case ends that."""
+
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+import traceback
+import unittest
+
+import pytest
+from _pytest.unittest import TestCaseFunction
+
+import harness
+from shorten import shorten
+
+sys.dont_write_bytecode = True
+
+KINDS = ["unit", "run", "jitreg", "symdump", "gdb", "lldb", "parity"]
+SANITIZED_KINDS = KINDS[:3]  # a sanitizer's runtime changes what debuggers see in the others
+QUIET = 0.3  # seconds after which cmocka has said all of why a case has failed
+ENDING = 60  # seconds that a program may take to end after its last case
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("gorgon")
+    group.addoption("--select", default="", metavar="WORDS",
+                    help=f"only these kinds of tests ({', '.join(KINDS)}), and only cases with one of the other words in their names")
+    group.addoption("--limit", type=float, default=1200, metavar="SECONDS", help="how long a case may take (default: %(default)s)")
+
+
+def pytest_configure(config):
+    # A shell that starts us in the background ignores SIGINT, and what we start would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    unittest.TestCase.maxDiff = None  # shorten() cuts
+    words = config.getoption("--select").split()
+    config.gorgon_kinds = [word for word in words if word in KINDS] or (SANITIZED_KINDS if harness.SANITIZED else KINDS)
+    config.gorgon_words = [word for word in words if word not in KINDS]
+
+
+# ---- which cases --------------------------------------------------------------------------
+
+def kind(path):
+    return "unit" if path.suffix == ".c" else path.parent.name
+
+
+def short_name(item):
+    """test_dl:CASE of a unit, gdb/test_walk:CASE of other kinds."""
+    place = item.path.stem if kind(item.path) == "unit" else f"{kind(item.path)}/{item.path.stem}"
+    return f"{place}:{item.name}"
+
+
+def pytest_ignore_collect(collection_path, config):
+    """True for files of kinds that were not asked for; None leaves it to pytest."""
+    return True if collection_path.is_file() and kind(collection_path) not in config.gorgon_kinds else None
+
+
+def pytest_collect_file(file_path, parent):
+    if file_path.suffix == ".c" and re.match("test_|fuzz_", file_path.name):
+        return Program.from_parent(parent, path=file_path)
+    return None
+
+
+def pytest_collection_modifyitems(config, items):
+    def wanted(item):
+        return any(word in short_name(item) or word in item.nodeid for word in config.gorgon_words)
+
+    items.sort(key=lambda item: KINDS.index(kind(item.path)))  # units first: their failures explain others
+    if config.gorgon_words:
+        config.hook.pytest_deselected(items=[item for item in items if not wanted(item)])
+        items[:] = filter(wanted, items)
+
+
+# ---- cmocka's cases -----------------------------------------------------------------------
+
+class Failure(Exception):
+    """A case of a program has failed. The argument is why."""
+
+
+class Program(pytest.File):
+    """A cmocka program."""
+
+    process = None  # the one that runs
+
+    def collect(self):
+        stem = self.path.stem
+        self.program = os.path.join(harness.BUILD, "tests", stem if stem.startswith("test_") else f"test_{stem}")
+        if not os.path.exists(self.program):
+            raise self.CollectError(f"{self.program} is not there; `make check-unit` builds it")
+        with self.start("?") as process:
+            names = process.communicate(timeout=ENDING)[0].decode(errors="replace").split()
+        if process.returncode or not names or len(set(names)) < len(names):
+            raise self.CollectError(f"{self.program} has no cases, or several of one name:\n{' '.join(names)}")
+        for number, name in enumerate(names):
+            yield Case.from_parent(self, name=name, number=number)
+
+    def start(self, cases):
+        environment = dict(os.environ, CMOCKA_MESSAGE_OUTPUT="TAP", TEST_CASES=cases,
+                           **{name: text for name, text in harness.SANITIZER_ENV.items() if name != "PYTHONMALLOC"})
+        return subprocess.Popen([self.program], env=environment, cwd=harness.ROOT, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def start_from(self, case):
+        """Start a process for a case and those behind it that come in the program's own order."""
+        items = self.session.items
+        chosen = [case]
+        for item in items[items.index(case) + 1:]:
+            if item.parent is not self or item.number < chosen[-1].number:
+                break
+            chosen.append(item)
+        self.last, self.rest, self.failures = chosen[-1], b"", 0
+        self.process = self.start(" ".join(item.name for item in chosen))
+
+    def run(self, case):
+        if not self.process:
+            self.start_from(case)
+        outcome, text = self.result(case, time.monotonic() + self.config.getoption("--limit"))
+        self.failures += outcome == "not ok"
+        if case is self.last and self.process:
+            text += self.end(time.monotonic() + ENDING)
+            if self.status and not self.failures:  # what a sanitizer finds at the end, for example
+                outcome, text = "not ok", f"{text}\nall cases were ok, but the exit status is {self.status}"
+        if outcome == "not ok":
+            raise Failure(text)
+        if outcome == "SKIP":
+            pytest.skip("; ".join(text.splitlines()) or "the case says no reason")
+
+    def result(self, case, late):
+        """(outcome, text) of a case. cmocka prints "ok 1 - name", "not ok 1 - name" and why, or "ok 1 # SKIP name"; before it
+        comes what the case has printed."""
+        text = []
+        while True:
+            line = self.line(late)
+            if line is None:
+                why = "the program has ended" if self.ended else f"the case has not ended after {self.config.getoption('--limit')} s"
+                text += [self.end(time.monotonic() + (ENDING if self.ended else 0)), f"{why}, exit status {self.status}"]
+                return "not ok", "\n".join(text)
+            found = re.match(r"(ok|not ok) \d+ (?:- |# (SKIP) )(\S+)", line)
+            if found and found[3] == case.name:
+                break
+            if not re.match(r"1\.\.\d+$", line):
+                text.append(line)
+        if found[1] == "not ok":
+            while (line := self.line(time.monotonic() + QUIET, "# ")) is not None:
+                text.append(line)
+        return found[2] or found[1], "\n".join(text)
+
+    def line(self, late, beginning=""):
+        """The next line; None, and nothing is read, when none comes in time or it has another beginning."""
+        self.ended = False
+        while b"\n" not in self.rest:
+            if not select.select([self.process.stdout], [], [], max(0, late - time.monotonic()))[0]:
+                return None
+            more = os.read(self.process.stdout.fileno(), 1 << 16)
+            if not more and not self.rest:
+                self.ended = True
+                return None
+            self.rest += more or b"\n"
+        line, rest = self.rest.split(b"\n", 1)
+        text = line.decode(errors="replace")
+        if not text.startswith(beginning):
+            return None
+        self.rest = rest
+        return text
+
+    def end(self, late):
+        """Wait for the end of the process, but kill it when it is late; what it has still printed."""
+        text = []
+        while (line := self.line(late)) is not None:
+            text.append(line)
+        try:
+            self.status = self.process.wait(max(0, late - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.status = self.process.wait()
+        self.process.stdout.close()
+        self.process = None
+        return "\n".join(text)
+
+    def teardown(self):
+        if self.process:
+            self.end(0)  # the run stops early: --exitfirst
+
+
+class Case(pytest.Item):
+    """A case of a cmocka program."""
+
+    def __init__(self, *, number, **kwargs):
+        super().__init__(**kwargs)
+        self.number = number
+
+    def runtest(self):
+        self.parent.run(self)
+
+    def repr_failure(self, excinfo):
+        return shorten(excinfo.value.args[0]) if isinstance(excinfo.value, Failure) else super().repr_failure(excinfo)
+
+    def reportinfo(self):
+        return self.path, None, short_name(self)
+
+
+# ---- unittest's cases ---------------------------------------------------------------------
+
+def add_sub_test(self, test, subtest, failure):
+    """unittest calls this at the end of each subTest(): one that fails fails its case, and those behind it still run."""
+    if failure:
+        text = "".join(traceback.format_exception_only(*failure[:2]))
+        self.add_report_section("call", "subtest", f"{subtest._subDescription()}\n{shorten(text)}")
+        if not getattr(self, "_excinfo", None):
+            self.addFailure(test, failure)
+
+
+TestCaseFunction.addSubTest = add_sub_test
+TestCaseFunction.failfast = False
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item):
+    """A case of a program has the limit in Program.run()."""
+    limit = 0 if isinstance(item, Case) else item.config.getoption("--limit")
+
+    def expire(_signal, _frame):
+        raise AssertionError(f"the case has not ended after {limit} s")
+
+    signal.signal(signal.SIGALRM, expire)
+    signal.setitimer(signal.ITIMER_REAL, limit)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """What a debugger has printed is a line of a megabyte in unittest's messages."""
+    report = (yield).get_result()
+    if report.failed and call.excinfo and hasattr(report.longrepr, "reprtraceback"):
+        lines = report.longrepr.reprtraceback.reprentries[-1].lines
+        first = next((number for number, line in enumerate(lines) if line.startswith("E ")), None)
+        if first is not None:
+            lines[first:] = [f"E   {line}" for line in shorten(call.excinfo.exconly()).splitlines()]
+
+
+# ---- what is shown ------------------------------------------------------------------------
+
+def counts(config):
+    stats = config.pluginmanager.get_plugin("terminalreporter").stats
+    return len(stats.get("passed", [])), len(stats.get("failed", []) + stats.get("error", [])), len(stats.get("skipped", []))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session):
+    """A log has a line for each case, a terminal has progress."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if not reporter.isatty and not session.config.option.verbose:
+        session.config.option.verbose = 1
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session, exitstatus):
+    if not exitstatus and not session.config.option.collectonly and not counts(session.config)[0]:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED  # nothing but skipped cases: nothing was tested
+
+
+def pytest_unconfigure(config):
+    if config.pluginmanager.get_plugin("terminalreporter") and not config.option.collectonly:
+        passed, failed, skipped = counts(config)
+        config.get_terminal_writer().line(f"{passed} passed, {failed} failed, {skipped} skipped")

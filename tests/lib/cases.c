@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Which cases of a cmocka program run: the linker's --wrap leads each group through here, and the environment says which.
+// tests/conftest.py uses it.
+//
+//   TEST_CASES=?            print the cases' names, one a line, and run none
+//   TEST_CASES="one two"    run only the cases with these names, in the program's order
+//
+// Without the variable all cases run. What a case starts does not inherit it.
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <err.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int __real__cmocka_run_group_tests(const char *group, const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup,
+				   CMFixtureFunction teardown);
+int __wrap__cmocka_run_group_tests(const char *group, const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup,
+				   CMFixtureFunction teardown);
+
+static char *wanted; // the variable's value, of the program's start
+static bool known;
+
+static void read_wanted(void)
+{
+	const char *text = getenv("TEST_CASES");
+
+	if (known)
+		return;
+	known = true;
+	if (!text)
+		return;
+	wanted = strdup(text);
+	if (!wanted)
+		err(1, "TEST_CASES");
+	unsetenv("TEST_CASES");
+}
+
+static bool is_wanted(const char *name)
+{
+	size_t size = strlen(name);
+
+	for (const char *at = strstr(wanted, name); at; at = strstr(at + 1, name))
+		if ((at == wanted || at[-1] == ' ') && (!at[size] || at[size] == ' '))
+			return true;
+	return false;
+}
+
+int __wrap__cmocka_run_group_tests(const char *group, const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup,
+				   CMFixtureFunction teardown)
+{
+	struct CMUnitTest *chosen;
+	size_t n = 0;
+	int ret = 0;
+
+	read_wanted();
+	if (!wanted)
+		return __real__cmocka_run_group_tests(group, tests, count, setup, teardown);
+	if (!strcmp(wanted, "?")) {
+		for (size_t i = 0; i < count; i++)
+			puts(tests[i].name);
+		return 0;
+	}
+	chosen = calloc(count, sizeof(*chosen));
+	if (!chosen)
+		err(1, "%s", group);
+	for (size_t i = 0; i < count; i++)
+		if (is_wanted(tests[i].name))
+			chosen[n++] = tests[i];
+	if (n)
+		ret = __real__cmocka_run_group_tests(group, chosen, n, setup, teardown);
+	free(chosen);
+	return ret;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the loader's tests share: asserting errors, comparing what the process holds
+ * before and after, where the modules are, and the record that modules write to.
+ */
+#ifndef TESTS_HELPERS_H
+#define TESTS_HELPERS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "../loader/gorgon.h"
+#include "skip.h"
+
+/* Visible to modules although this program's symbols are hidden. */
+#define TEST_EXPORT __attribute__((visibility("default")))
+
+/* The runtime of a sanitizer has an allocator of its own: what the heap and nameless memory
+ * hold says nothing, and some do not survive a fork among threads. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TEST_SANITIZED 1
+#else
+#define TEST_SANITIZED 0
+#endif
+
+/* What a loop that never ends does each time, with "import time" before, and statements that
+ * never end. A thread sanitizer delivers signals only in functions of the C library that it knows. */
+#ifdef __SANITIZE_THREAD__
+#define TEST_TURN "time.sleep(0)"
+#else
+#define TEST_TURN "pass"
+#endif
+#define TEST_LOOP "import time\nwhile True: " TEST_TURN "\n"
+
+/* --- errors ----------------------------------------------------------------- */
+
+/* @err has @code and its message contains @text. Prints the message when not. Destroys it. */
+#define assert_error(err, code, text) test_assert_error(err, code, text, __FILE__, __LINE__)
+void test_assert_error(struct gorgon_error *err, enum gorgon_error_code code, const char *text,
+		       const char *file, int line);
+
+/* @err is NULL; prints its message when not. */
+#define assert_ok(err) test_assert_ok(err, __FILE__, __LINE__)
+void test_assert_ok(struct gorgon_error *err, const char *file, int line);
+
+/* --- what the process holds ----------------------------------------------------- */
+
+/* Everything that a load may leave behind. */
+struct test_snapshot {
+	size_t file_maps;  /* mappings of libraries and of thunks */
+	size_t anon_bytes; /* mapped without a name; 0 with a sanitizer, whose own grow */
+	size_t fds;
+	size_t images;	   /* in the loader's cache */
+	size_t jit_entries;
+	uint32_t namespaces, objects; /* in the debug root */
+};
+
+struct test_snapshot test_snapshot(void);
+
+/* Holds the same as @before. */
+#define assert_unchanged(before) test_assert_unchanged(before, __FILE__, __LINE__)
+void test_assert_unchanged(const struct test_snapshot *before, const char *file, int line);
+
+/* --- files -------------------------------------------------------------------------- */
+
+/* Absolute name of a test module, `libbasic.so`; valid for the next fifteen calls. */
+const char *test_module(const char *name);
+
+/* A new name in a directory that goes at exit; valid for the next fifteen calls. */
+const char *test_temp(const char *name);
+
+/* Read or write a whole file. Reading allocates. */
+uint8_t *test_read(const char *path, size_t *size);
+void test_write(const char *path, const void *data, size_t size);
+
+/* Run a shell command; its exit status, or 128 when it was killed. */
+int test_run(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Run @fn in a forked child, which ends with what it returns. The status, or -signal. */
+int test_in_child(int (*fn)(void *arg), void *arg);
+
+/* --- namespaces ----------------------------------------------------------------------- */
+
+/* A group's set-up: load and unload once, so that what stays for good (shared libraries
+ * of the system) is there before anything is compared. */
+int test_warm_up(void **state);
+
+struct gorgon_ns *test_ns(void);
+void test_ns_destroy(struct gorgon_ns *ns);
+/* gorgon_object_open() that must succeed, of a test module. */
+struct gorgon_object *test_open(struct gorgon_ns *ns, const char *module);
+/* A symbol that must exist. Use as: SYMBOL(object, int (*)(void), "name")(). */
+void *test_symbol(struct gorgon_object *object, const char *name);
+#define SYMBOL(object, type, name) ((type)test_symbol(object, name))
+
+/* A leak checker is in this process: CPython's table of built-in modules, which it grows
+ * for `gorgon` and frees when a program ends, is no leak of ours when none was run. */
+void test_ignore_inittab(struct gorgon_interp *interp);
+/* gorgon_interp_create() that must succeed. */
+struct gorgon_interp *test_interp_create(const struct gorgon_interp_opts *opts);
+/* The same, and gorgon_interp_start(). */
+struct gorgon_interp *test_interp_start(const struct gorgon_interp_opts *opts,
+					const struct gorgon_start_opts *start_opts);
+/* From now on, until false: what this thread allocates is hidden from a leak checker. */
+void test_hide_leaks(bool hide);
+/* gorgon_interp_main(), its memory hidden from a leak checker: what CPython keeps for the
+ * life of the process is CPython's, and becomes unreachable when its copy is unmapped. */
+struct gorgon_error *test_interp_main(struct gorgon_interp *interp, int argc,
+				      const char *const *argv, int *status);
+
+/* --- the modules' record ---------------------------------------------------------------- */
+
+/* Called by modules. */
+TEST_EXPORT void test_note(const char *what);
+/* What was noted since the last call, each followed by a space. Valid until the next. */
+const char *test_notes(void);
+/* Write what was noted to @fd, and from now on each note at once. */
+void test_notes_go_to(int fd);
+
+#endif
