@@ -260,6 +260,6 @@ void *gorgon_hooks_find(const struct gorgon_object *object, const char *name)
 	for (size_t i = 0; i < COUNT; i++)
 		if (!strcmp(hooks[i].name, name) && applies(object, hooks[i].where))
 			return hooks[i].target ? gorgon_thunks_get(object->ns->linked->thunks, i)
-					       : gorgon_interpose_find(object->ns, object, name);
+					       : gorgon_interpose_find(object->ns, object, NULL, name);
 	return object->ns->linked->linker->own_libc ? NULL : gorgon_interpose_find_of_process(object->ns, name);
 }

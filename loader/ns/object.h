@@ -9,7 +9,6 @@
 #include <link.h>
 #include <pthread.h>
 
-struct gorgon_open_opts;
 struct jitreg_entry;
 struct gorgon_jit_mirror;
 struct gorgon_static_tls;
@@ -46,7 +45,8 @@ struct gorgon_object {
 	struct gorgon_object **refs; /* others that symbols were bound to */
 	size_t ref_count;
 	struct gorgon_object *loader; /* whose DT_NEEDED brought it in, or NULL */
-	const struct gorgon_open_opts *opts; /* of the load that brings it; NULL once it is initialised */
+	/* What the host gives its constructors, which may keep it; NULL: the process's. */
+	const char *const *argv, *const *envp;
 
 	unsigned open_count; /* dlopen()s that have not been closed */
 	bool global;	     /* in every later look-up */

@@ -121,11 +121,9 @@ void *gorgon_interpose_thunk(const struct gorgon_ns *ns, size_t index)
 
 // --- whether a name is ours at this place -----------------------------------------------------
 
-static bool host_provides_malloc(const struct gorgon_ns *ns, const struct gorgon_object *object)
+static bool host_provides_malloc(const struct gorgon_ns *ns, const struct gorgon_provider *provider)
 {
-	const struct gorgon_provider *own = object && object->opts ? object->opts->provider : NULL;
-
-	return (own && gorgon_provider_find_symbol(own, "malloc", NULL)) ||
+	return (provider && gorgon_provider_find_symbol(provider, "malloc", NULL)) ||
 	       (ns->opts.provider && gorgon_provider_find_symbol(ns->opts.provider, "malloc", NULL));
 }
 
@@ -143,7 +141,7 @@ static bool has_registrar(const struct gorgon_ns *ns, const struct gorgon_object
 }
 
 static bool applies(const struct gorgon_ns *ns, const struct gorgon_object *object,
-		    enum gorgon_when when)
+		    const struct gorgon_provider *provider, enum gorgon_when when)
 {
 	switch (when) {
 	case GORGON_WHEN_WITH_OUTPUT:
@@ -151,9 +149,9 @@ static bool applies(const struct gorgon_ns *ns, const struct gorgon_object *obje
 	case GORGON_WHEN_WITH_ENVIRONMENT:
 		return ns->environment != NULL;
 	case GORGON_WHEN_HEAP:
-		return !host_provides_malloc(ns, object);
+		return !host_provides_malloc(ns, provider);
 	case GORGON_WHEN_HEAP_OF_PYTHON:
-		return is_python(object) && !host_provides_malloc(ns, object);
+		return is_python(object) && !host_provides_malloc(ns, provider);
 	case GORGON_WHEN_REGISTRAR:
 		return has_registrar(ns, object);
 	case GORGON_WHEN_LMDB:
@@ -180,11 +178,11 @@ static void *address_of(const struct gorgon_ns *ns, const struct name *entry)
 }
 
 void *gorgon_interpose_find(const struct gorgon_ns *ns, const struct gorgon_object *object,
-			    const char *name)
+			    const struct gorgon_provider *provider, const char *name)
 {
 	const struct name *entry = find(ns->interposed, name);
 
-	while (entry && !applies(ns, object, entry->when))
+	while (entry && !applies(ns, object, provider, entry->when))
 		entry = next(ns->interposed, entry);
 	return entry ? address_of(ns, entry) : NULL;
 }
