@@ -121,7 +121,8 @@ static struct gorgon_error *add_library(struct survey *survey, size_t parent, co
 {
 	struct gorgon_verdict verdict;
 	struct gorgon_error *err =
-		gorgon_closure_judge(survey->group.ns, name, requester, &verdict);
+		gorgon_closure_judge(survey->group.ns, name,
+				     gorgon_object_requester(requester), &verdict);
 
 	if (err)
 		return requester ? gorgon_error_prefix(err, requester->path) : err;

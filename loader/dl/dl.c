@@ -124,7 +124,7 @@ static struct gorgon_error *find_loaded(struct gorgon_ns *ns, const char *name,
 	char *path;
 
 	*ret = object;
-	if (object || (err = gorgon_search(name, requester, &path)))
+	if (object || (err = gorgon_search(name, gorgon_object_requester(requester), &path)))
 		return err;
 	if (stat(path, &st))
 		err = gorgon_error_create_os(errno, "%s", path);
@@ -193,7 +193,7 @@ static void *dl_open_for(uint64_t caller, const char *path, int flags, struct go
 		     (flags & RTLD_DEEPBIND ? GORGON_OPEN_DEEPBIND : 0);
 	prepared = gorgon_debug_mode_lock(ns, path);
 	requester = gorgon_ns_object_at(ns, caller);
-	err = gorgon_closure_shares(ns, path, requester, &shared);
+	err = gorgon_closure_shares(ns, path, gorgon_object_requester(requester), &shared);
 	if (!err && !shared && flags & RTLD_NOLOAD)
 		err = open_loaded(ns, path, requester, flags, &object);
 	else if (!err && !shared)
@@ -313,9 +313,13 @@ static struct gorgon_binding find_from(struct gorgon_ns *ns, struct gorgon_objec
 // The object whose opening brought @object in: what that needs is in scope.
 static struct gorgon_object *opened(struct gorgon_object *object)
 {
-	while (object && object->loader)
-		object = object->loader;
-	return object;
+	const struct gorgon_requester *first = gorgon_object_requester(object);
+
+	if (!first)
+		return NULL;
+	while (first->loader)
+		first = first->loader;
+	return (struct gorgon_object *)((uintptr_t)first - offsetof(struct gorgon_object, requester));
 }
 
 // RTLD_NEXT: what comes behind the caller in the group that it was loaded with. Code

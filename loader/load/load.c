@@ -134,7 +134,7 @@ static struct gorgon_error *group_load(struct gorgon_load_set *group, const char
 		return err;
 	// The caller's DT_RPATH finds the root, not what the root needs.
 	if (group->count)
-		root->loader = NULL;
+		root->requester.loader = NULL;
 	if ((err = gorgon_load_set_read_dependencies(group)) || (err = group_map(group)))
 		return err;
 	for (size_t i = 0; i < group->count; i++) {
