@@ -29,6 +29,16 @@ struct gorgon_range {
 	uint64_t start, end;
 };
 
+/* Who has made the namespace, and is told what happens there; loader/python, or nobody. */
+struct gorgon_ns_user {
+	void *ctx;
+	/* exit() from private code. It returns when the calling thread is not its to end. */
+	void (*on_exit)(void *ctx, int status);
+	/* Around fork(), with the loader's lock: leaves are taken, and released. */
+	void (*before_fork)(void *ctx);
+	void (*after_fork)(void *ctx, bool child);
+};
+
 struct gorgon_ns {
 	struct gorgon_debug_ns debug; /* what debuggers read of it */
 	struct gorgon_ns *prev, *next; /* all namespaces; see gorgon_ns_next() */
@@ -69,10 +79,7 @@ struct gorgon_ns {
 	bool unload_again;     /* something was closed meanwhile */
 	unsigned thread_count; /* alive, started by private code, or in its key destructors */
 
-	/* What exit() from private code does; set by loader/python. It returns when the
-	 * calling thread is not its to end. */
-	void (*on_exit)(void *ctx, int status);
-	void *on_exit_ctx;
+	struct gorgon_ns_user user;
 
 	char pool_text[12]; /* what thread pools are told; see process.c */
 	uint64_t load_ns, relocate_ns, register_ns; /* time spent, for statistics */

@@ -204,6 +204,16 @@ void gorgon_heap_init(struct gorgon_heap *heap)
 	heap->usage = (struct gorgon_usage){0};
 }
 
+void gorgon_heap_before_fork(struct gorgon_heap *heap)
+{
+	pthread_mutex_lock(&heap->lock);
+}
+
+void gorgon_heap_after_fork(struct gorgon_heap *heap)
+{
+	pthread_mutex_unlock(&heap->lock);
+}
+
 void gorgon_heap_release(struct gorgon_heap *heap)
 {
 	struct gorgon_heap_block *block = heap->blocks, *next;

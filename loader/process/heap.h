@@ -12,7 +12,7 @@ struct gorgon_ns;
 struct gorgon_heap_block;
 
 struct gorgon_heap {
-	pthread_mutex_t lock; /* a leaf; ../python/shared_refs.c has its lists under it, too */
+	pthread_mutex_t lock; /* a leaf */
 	struct gorgon_heap_block *blocks;
 	struct gorgon_usage usage;
 };
@@ -20,6 +20,10 @@ struct gorgon_heap {
 void gorgon_heap_init(struct gorgon_heap *heap);
 /* Free all blocks; no code of the namespace runs any more. */
 void gorgon_heap_release(struct gorgon_heap *heap);
+
+/* Its lock around fork(). */
+void gorgon_heap_before_fork(struct gorgon_heap *heap);
+void gorgon_heap_after_fork(struct gorgon_heap *heap);
 
 /* Whether a block, which must be alive, is libpython's. */
 bool gorgon_heap_is_listed(const void *p);

@@ -24,9 +24,9 @@
 // there is nobody to go back to, and exit() is exit().
 void gorgon_process_exit(int status, struct gorgon_ns *ns)
 {
-	if (!ns->on_exit)
+	if (!ns->user.on_exit)
 		exit(status);
-	ns->on_exit(ns->on_exit_ctx, status);
+	ns->user.on_exit(ns->user.ctx, status);
 	pthread_exit(NULL);
 }
 
@@ -45,7 +45,7 @@ int gorgon_process_kill(pid_t pid, int number, struct gorgon_ns *ns)
 		return kill(pid, number);
 	if (gorgon_signal_is_fault(number))
 		return raise(number);
-	if (number != SIGINT || !ns->on_exit ||
+	if (number != SIGINT || !ns->user.on_exit ||
 	    gorgon_signal_action(SIGINT, NULL, &action, ns) || action.sa_handler != SIG_DFL)
 		return gorgon_signals_queue_self(ns->signals, number) ? 0 : kill(pid, number);
 	gorgon_process_exit(128 + (gorgon_signals_ended_by(ns->signals) ?: SIGINT), ns);
