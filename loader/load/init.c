@@ -42,9 +42,10 @@ struct arguments {
 static struct arguments arguments_of(const struct gorgon_object *object)
 {
 	struct arguments ret = {host_argc, host_argv, environ};
+	char ***own = gorgon_environment_list(object->ns->environment);
 
-	if (object->ns->environment)
-		ret.envp = *gorgon_environment_list(object->ns->environment);
+	if (own)
+		ret.envp = *own;
 	if (object->argv) {
 		ret.argv = (char **)object->argv;
 		for (ret.argc = 0; ret.argv[ret.argc];)

@@ -87,6 +87,14 @@ static const struct name *next(const struct gorgon_interposed *interposed, const
 		       : NULL;
 }
 
+// What the function gets behind its own arguments.
+static void *context_of(const struct gorgon_part_state *part, const struct gorgon_bound *bound)
+{
+	char *place = (char *)part->state + (bound->offset & ~GORGON_BOUND_POINTER);
+
+	return bound->offset & GORGON_BOUND_POINTER ? *(void **)place : place;
+}
+
 struct gorgon_error *gorgon_interpose_init(struct gorgon_ns *ns,
 					   const struct gorgon_interposed *interposed,
 					   const struct gorgon_thunk *more, size_t count)
@@ -103,7 +111,7 @@ struct gorgon_error *gorgon_interpose_init(struct gorgon_ns *ns,
 
 		list[entry->index] = (struct gorgon_thunk){
 			bound->target, is_function ? bound->args : 0,
-			(char *)ns->parts[entry->part].state + bound->offset};
+			context_of(&ns->parts[entry->part], bound)};
 	}
 	if (count)
 		memcpy(list + interposed->count, more, count * sizeof(*list));
@@ -147,7 +155,7 @@ static bool applies(const struct gorgon_ns *ns, const struct gorgon_object *obje
 	case GORGON_WHEN_WITH_OUTPUT:
 		return ns->opts.write_output != NULL;
 	case GORGON_WHEN_WITH_ENVIRONMENT:
-		return ns->environment != NULL;
+		return gorgon_environment_list(ns->environment) != NULL;
 	case GORGON_WHEN_HEAP:
 		return !host_provides_malloc(ns, provider);
 	case GORGON_WHEN_HEAP_OF_PYTHON:

@@ -25,7 +25,7 @@
 #include "exception.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "process/atexit.h"
+#include "process/process.h"
 #include "process/locales.h"
 #include "ns/ns.h"
 #include "process/signals.h"
@@ -136,7 +136,7 @@ void gorgon_call_exit(void *ctx, int status)
 
 	// In a forked child the process is the program's to end.
 	if (gorgon_call_is_forked(interp))
-		gorgon_atexit_leave(interp->ns, status);
+		gorgon_process_leave(interp->ns, status);
 	if (!call)
 		return;
 	call->exit_status = status & 0xff;

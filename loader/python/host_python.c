@@ -247,7 +247,6 @@ static struct gorgon_error *create_ns(struct gorgon_interp *own)
 		free(ns);
 		return err;
 	}
-	gorgon_heap_init(&ns->heap);
 	gorgon_calls_init(&own->calls);
 	gorgon_shared_refs_init(&own->shared_refs);
 	own->ns = ns;

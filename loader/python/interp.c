@@ -17,7 +17,8 @@
 #include "module.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "process/atexit.h"
+#include "process/environment.h"
+#include "process/process.h"
 #include "dl/namespace.h"
 #include "image/symbol.h"
 #include "base/lock.h"
@@ -98,7 +99,7 @@ static struct gorgon_error *load(struct gorgon_interp *interp, enum gorgon_isola
 	// It is about the Python that the host's environment is for; with it this one would take
 	// the other's standard library. One that would find none without it needs it.
 	if (gorgon_python_is_whole(&interp->python))
-		interp->ns->hidden_variable = "PYTHONHOME";
+		gorgon_environment_hide(interp->ns->environment, "PYTHONHOME");
 	// The number comes before the load: a breakpoint in libpython's constructors
 	// already shows it.
 	gorgon_lock();
@@ -244,7 +245,7 @@ static void run_main(void *ctx)
 	// The end of the program in a child that it forked: of the host only this thread
 	// is there, and nobody waits for it. Do what python3 does.
 	if (gorgon_call_is_forked(interp))
-		gorgon_atexit_leave(interp->ns, main->program.status);
+		gorgon_process_leave(interp->ns, main->program.status);
 	gorgon_interp_show_thread(interp, 0);
 	interp->isolation->flush(interp->ns); // as at the end of a python3
 	gorgon_parts_stop(interp->ns->parts);
@@ -320,9 +321,9 @@ struct gorgon_error *gorgon_interp_get_stats(struct gorgon_interp *interp,
 		.load_ns = interp->ns->load_ns,
 		.relocate_ns = interp->ns->relocate_ns,
 		.register_ns = interp->ns->register_ns,
-		.heap_bytes = counter(&interp->ns->heap.usage.heap_bytes),
-		.extension_bytes = counter(&interp->ns->heap.usage.extension_bytes),
-		.mapped_bytes = counter(&interp->ns->heap.usage.mapped_bytes),
+		.heap_bytes = counter(&interp->ns->usage.heap_bytes),
+		.extension_bytes = counter(&interp->ns->usage.extension_bytes),
+		.mapped_bytes = counter(&interp->ns->usage.mapped_bytes),
 		.call_count = counter(&interp->calls.count),
 		.cpu_ns = counter(&interp->calls.cpu_ns),
 	};

@@ -235,7 +235,7 @@ static int collect(void *ctx)
 	struct gorgon_interp *interp = ctx;
 
 	interp->api->PyGC_Collect();
-	if (!gorgon_usage_is_exceeded(&interp->ns->heap.usage))
+	if (!gorgon_usage_is_exceeded(&interp->ns->usage))
 		return 0;
 	interp->api->PyErr_NoMemory();
 	return -1;
@@ -251,7 +251,7 @@ static void ask_to_collect(void *ctx)
 
 static void limit_memory(struct gorgon_interp *interp, uint64_t limit)
 {
-	struct gorgon_usage *usage = &interp->ns->heap.usage;
+	struct gorgon_usage *usage = &interp->ns->usage;
 
 	usage->exceeded = ask_to_collect;
 	usage->ctx = interp;
@@ -312,7 +312,7 @@ static struct gorgon_error *finalize(struct gorgon_interp *interp, void *ctx)
 	struct gorgon_error *err;
 
 	(void)ctx;
-	gorgon_usage_set_limit(&interp->ns->heap.usage, 0);
+	gorgon_usage_set_limit(&interp->ns->usage, 0);
 	if (other && interp->python.minor >= GORGON_STATE_MINOR) {
 		if ((err = gorgon_state_attach(interp)))
 			return err;
