@@ -3,31 +3,18 @@
 #ifndef GORGON_PROCESS_ATEXIT_H
 #define GORGON_PROCESS_ATEXIT_H
 
-struct gorgon_exit;
-struct gorgon_ns;
+#include "part.h"
 
-/* Those of a namespace. */
-struct gorgon_atexit {
-	struct gorgon_exit *pending, *done; /* newest first */
-};
+struct gorgon_atexit;
 
-/* Call all that @ns has registered, the last one first, those too that they register; the status
- * is 0. The lock is held on entry and exit and released around each call. */
-void gorgon_atexit_run(struct gorgon_ns *ns);
-/* Make the C library forget those that have been called. The same about the lock. */
-void gorgon_atexit_forget(struct gorgon_ns *ns);
+extern const struct gorgon_part gorgon_atexit_part;
 
-/* The end of a child process that code of @ns has forked: what is its own runs, and nobody else's. In
- * any other process it is exit(). */
-_Noreturn void gorgon_atexit_leave(struct gorgon_ns *ns, int status);
-
-/* Around fork(), which must find the lists whole. */
-void gorgon_atexit_before_fork(void);
-void gorgon_atexit_after_fork(void);
-
-/* --- replacement (see replacements.c) -------------------------------------------- */
-
-int gorgon_atexit_register(void (*fn)(void *), void *arg, void *dso, struct gorgon_ns *ns);
-int gorgon_atexit_register_with_status(void (*fn)(int, void *), void *arg, struct gorgon_ns *ns);
+/* Call all that was registered, the last one first, what they register meanwhile included; the
+ * status is 0. The lock is held on entry and exit and released around each call. */
+void gorgon_atexit_run(struct gorgon_atexit *exits);
+/* Make the C library forget the functions that have been called. The same about the lock. */
+void gorgon_atexit_forget(struct gorgon_atexit *exits);
+/* The same calls at the end of a process, without the lock. */
+void gorgon_atexit_run_at_end(struct gorgon_atexit *exits, int status);
 
 #endif

@@ -50,7 +50,7 @@ static void *create(struct gorgon_interp *interp, size_t size, bool zeroed)
 		return NULL;
 	if (size >= HUGE_PAGES_MIN)
 		gorgon_block_use_huge_pages(block);
-	gorgon_shared_refs_add(interp, &interp->shared_refs.blocks, &block->link);
+	gorgon_shared_refs_add(&interp->shared_refs, &interp->shared_refs.blocks, &block->link);
 	return block->data;
 }
 
@@ -83,9 +83,9 @@ static void *handler_realloc(void *ctx, void *data, size_t size)
 	if (!data)
 		return create(interp, size, false);
 	block = header(data);
-	gorgon_shared_refs_remove(interp, &block->link);
+	gorgon_shared_refs_remove(&interp->shared_refs, &block->link);
 	resized = gorgon_block_resize(block, size);
-	gorgon_shared_refs_add(interp, &interp->shared_refs.blocks, &(resized ?: block)->link);
+	gorgon_shared_refs_add(&interp->shared_refs, &interp->shared_refs.blocks, &(resized ?: block)->link);
 	return resized ? resized->data : NULL;
 }
 

@@ -17,7 +17,8 @@
 #include "module.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "process/atexit.h"
+#include "process/environment.h"
+#include "process/process.h"
 #include "dl/namespace.h"
 #include "image/symbol.h"
 #include "base/lock.h"
@@ -44,7 +45,7 @@ static void interp_free(struct gorgon_interp *interp)
 	free(interp->array_methods);
 	free(interp->data_handler);
 	free(interp->api);
-	pthread_cond_destroy(&interp->call_ended);
+	gorgon_calls_deinit(&interp->calls);
 	gorgon_python_deinit(&interp->python);
 	free(interp);
 }
@@ -59,6 +60,22 @@ static void describe(struct gorgon_interp *interp)
 	debug->python_minor = interp->python.minor;
 	gorgon_debug_touch(debug);
 	gorgon_debug_end();
+}
+
+void gorgon_interp_before_fork(void *ctx)
+{
+	struct gorgon_interp *interp = ctx;
+
+	gorgon_calls_before_fork(&interp->calls);
+	pthread_mutex_lock(&interp->shared_refs.lock);
+}
+
+void gorgon_interp_after_fork(void *ctx, bool child)
+{
+	struct gorgon_interp *interp = ctx;
+
+	pthread_mutex_unlock(&interp->shared_refs.lock);
+	gorgon_calls_after_fork(&interp->calls, child);
 }
 
 static struct gorgon_error *load(struct gorgon_interp *interp, enum gorgon_isolate isolate,
@@ -79,15 +96,15 @@ static struct gorgon_error *load(struct gorgon_interp *interp, enum gorgon_isola
 	err = gorgon_ns_create_with(opts, thunks, GORGON_MODULE_THUNKS, &interp->ns);
 	if (err)
 		return err;
-	interp->ns->on_exit = gorgon_call_exit;
-	interp->ns->on_exit_ctx = interp;
 	// It is about the Python that the host's environment is for; with it this one would take
 	// the other's standard library. One that would find none without it needs it.
 	if (gorgon_python_is_whole(&interp->python))
-		interp->ns->hidden_variable = "PYTHONHOME";
+		gorgon_environment_hide(interp->ns->environment, "PYTHONHOME");
 	// The number comes before the load: a breakpoint in libpython's constructors
 	// already shows it.
 	gorgon_lock();
+	interp->ns->user = (struct gorgon_ns_user){interp, gorgon_call_exit, gorgon_interp_before_fork,
+						   gorgon_interp_after_fork};
 	describe(interp);
 	gorgon_unlock();
 	err = interp->isolation->open(interp->ns, interp->python.libpython, &interp->libpython);
@@ -110,7 +127,6 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 	struct gorgon_interp_opts given;
 	struct gorgon_ns_opts ns_opts;
 	struct gorgon_interp *interp;
-	pthread_condattr_t attr;
 	struct gorgon_error *err;
 
 	if ((err = gorgon_sized_read("gorgon_interp_opts", opts, &given, sizeof(given))) ||
@@ -120,10 +136,7 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 	if (!interp)
 		return &gorgon_error_nomem;
 	gorgon_shared_refs_init(&interp->shared_refs);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&interp->call_ended, &attr);
-	pthread_condattr_destroy(&attr);
+	gorgon_calls_init(&interp->calls);
 	interp->timing = given.timing;
 	interp->files = given.files;
 	// The host's functions would find the interpreter's descriptors in place of the host's.
@@ -231,8 +244,8 @@ static void run_main(void *ctx)
 		return;
 	// The end of the program in a child that it forked: of the host only this thread
 	// is there, and nobody waits for it. Do what python3 does.
-	if (interp->pid != getpid())
-		gorgon_atexit_leave(interp->ns, main->program.status);
+	if (gorgon_call_is_forked(interp))
+		gorgon_process_leave(interp->ns, main->program.status);
 	gorgon_interp_show_thread(interp, 0);
 	interp->isolation->flush(interp->ns); // as at the end of a python3
 	gorgon_parts_stop(interp->ns->parts);
@@ -259,17 +272,10 @@ struct gorgon_error *gorgon_interp_main(struct gorgon_interp *interp, int argc,
 // A started interpreter is stopped; one that is busy is refused.
 static struct gorgon_error *end(struct gorgon_interp *interp)
 {
-	enum gorgon_interp_state state;
-	bool busy;
+	bool started;
+	struct gorgon_error *err = gorgon_call_check_idle(interp, &started);
 
-	pthread_mutex_lock(&interp->ns->heap.lock);
-	state = interp->state;
-	busy = state == GORGON_INTERP_RUNNING || state == GORGON_INTERP_STARTING ||
-	       state == GORGON_INTERP_STOPPING || (state == GORGON_INTERP_ENDED && interp->calls);
-	pthread_mutex_unlock(&interp->ns->heap.lock);
-	if (busy)
-		return gorgon_call_refuse(interp, state);
-	return state == GORGON_INTERP_STARTED ? gorgon_interp_stop(interp, 0) : NULL;
+	return err || !started ? err : gorgon_interp_stop(interp, 0);
 }
 
 struct gorgon_error *gorgon_interp_destroy(struct gorgon_interp *interp)
@@ -315,11 +321,11 @@ struct gorgon_error *gorgon_interp_get_stats(struct gorgon_interp *interp,
 		.load_ns = interp->ns->load_ns,
 		.relocate_ns = interp->ns->relocate_ns,
 		.register_ns = interp->ns->register_ns,
-		.heap_bytes = counter(&interp->ns->heap.usage.heap_bytes),
-		.extension_bytes = counter(&interp->ns->heap.usage.extension_bytes),
-		.mapped_bytes = counter(&interp->ns->heap.usage.mapped_bytes),
-		.call_count = counter(&interp->call_count),
-		.cpu_ns = counter(&interp->cpu_ns),
+		.heap_bytes = counter(&interp->ns->usage.heap_bytes),
+		.extension_bytes = counter(&interp->ns->usage.extension_bytes),
+		.mapped_bytes = counter(&interp->ns->usage.mapped_bytes),
+		.call_count = counter(&interp->calls.count),
+		.cpu_ns = counter(&interp->calls.cpu_ns),
 	};
 	gorgon_unlock();
 	if (start && !end)

@@ -235,7 +235,7 @@ static int collect(void *ctx)
 	struct gorgon_interp *interp = ctx;
 
 	interp->api->PyGC_Collect();
-	if (!gorgon_usage_is_exceeded(&interp->ns->heap.usage))
+	if (!gorgon_usage_is_exceeded(&interp->ns->usage))
 		return 0;
 	interp->api->PyErr_NoMemory();
 	return -1;
@@ -251,7 +251,7 @@ static void ask_to_collect(void *ctx)
 
 static void limit_memory(struct gorgon_interp *interp, uint64_t limit)
 {
-	struct gorgon_usage *usage = &interp->ns->heap.usage;
+	struct gorgon_usage *usage = &interp->ns->usage;
 
 	usage->exceeded = ask_to_collect;
 	usage->ctx = interp;
@@ -288,36 +288,6 @@ struct gorgon_error *gorgon_interp_start(struct gorgon_interp *interp,
 
 // --- stop -----------------------------------------------------------------------------------
 
-// Shut the door, then wait until nobody is inside. An exit() of one of them ends the
-// interpreter here: then there is nothing left to finalise.
-static struct gorgon_error *wait_for_calls(struct gorgon_interp *interp, int timeout_ms, bool *ended)
-{
-	pthread_mutex_t *lock = &interp->ns->heap.lock;
-	struct timespec until = gorgon_deadline(timeout_ms);
-	enum gorgon_interp_state state;
-	bool timed_out = false;
-
-	pthread_mutex_lock(lock);
-	state = interp->state;
-	if (state != GORGON_INTERP_STARTED) {
-		pthread_mutex_unlock(lock);
-		return gorgon_call_refuse(interp, state);
-	}
-	interp->state = GORGON_INTERP_STOPPING;
-	while (interp->calls && !timed_out)
-		timed_out = timeout_ms < 0 ? pthread_cond_wait(&interp->call_ended, lock)
-					   : pthread_cond_timedwait(&interp->call_ended, lock, &until);
-	timed_out = interp->calls;
-	if (timed_out && interp->state == GORGON_INTERP_STOPPING)
-		interp->state = GORGON_INTERP_STARTED;
-	*ended = interp->state == GORGON_INTERP_ENDED;
-	pthread_mutex_unlock(lock);
-	if (timed_out)
-		return gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: calls are running in it",
-					   interp->number);
-	return NULL;
-}
-
 // Before CPython 3.13 `threading` waits for the main thread, as it knows it, when another one
 // finalises: so it is told that this is the main one now. Later versions do not care, and
 // need not have the method.
@@ -342,7 +312,7 @@ static struct gorgon_error *finalize(struct gorgon_interp *interp, void *ctx)
 	struct gorgon_error *err;
 
 	(void)ctx;
-	gorgon_usage_set_limit(&interp->ns->heap.usage, 0);
+	gorgon_usage_set_limit(&interp->ns->usage, 0);
 	if (other && interp->python.minor >= GORGON_STATE_MINOR) {
 		if ((err = gorgon_state_attach(interp)))
 			return err;
@@ -366,7 +336,7 @@ struct gorgon_error *gorgon_interp_stop(struct gorgon_interp *interp, int timeou
 		return gorgon_error_create(GORGON_ERROR_BUSY,
 					   "interpreter %u: cannot be stopped from inside a call",
 					   interp->number);
-	if ((err = wait_for_calls(interp, timeout_ms, &ended)))
+	if ((err = gorgon_call_shut(interp, timeout_ms, &ended)))
 		return err;
 	if (!ended)
 		err = gorgon_call_protect(interp, &states, finalize, NULL, NULL);
