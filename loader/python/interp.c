@@ -11,6 +11,8 @@
 // Python in another way: see start.c.
 
 #define _GNU_SOURCE
+#include "config.h"
+#include "ending.h"
 #include "find.h"
 #include "home.h"
 #include "interp.h"
@@ -85,11 +87,20 @@ static struct gorgon_error *load(struct gorgon_interp *interp, enum gorgon_isola
 	struct gorgon_thunk thunks[GORGON_MODULE_THUNKS];
 	struct gorgon_error *err;
 
+	if (interp->end > GORGON_END_QUICK)
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					   "gorgon_interp_opts: end is %d, expected 0 to %d",
+					   (int)interp->end, (int)GORGON_END_QUICK);
 	interp->isolation = gorgon_isolation_find(isolate);
 	if (!interp->isolation)
 		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
 					   "gorgon_interp_opts: isolate is %d, no strategy has that number",
 					   (int)isolate);
+	if (interp->end == GORGON_END_QUICK && !interp->isolation->counts_memory)
+		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					   "gorgon_interp_opts: end: isolation by %s cannot give back "
+					   "what a quick end leaves; by the loader can",
+					   interp->isolation->name);
 	if ((err = interp->isolation->check(opts)))
 		return err;
 	gorgon_module_thunks(interp, thunks);
@@ -139,6 +150,7 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 	gorgon_calls_init(&interp->calls);
 	interp->timing = given.timing;
 	interp->files = given.files;
+	interp->end = given.end;
 	// The host's functions would find the interpreter's descriptors in place of the host's.
 	if (given.files == GORGON_FILES_AUTO && (ns_opts.write_output || ns_opts.provider))
 		interp->files = GORGON_FILES_SHARED;
@@ -198,6 +210,30 @@ struct program {
 	int status;
 };
 
+// What Py_BytesMain() does, with something before the program: Python is started, then runs what the
+// command line says, and ends.
+static struct gorgon_error *run_prepared(struct gorgon_interp *interp, int argc, int *ret)
+{
+	void (*exit_with)(struct gorgon_python_status) = (void (*)(struct gorgon_python_status))
+		gorgon_interp_find_symbol(interp, "Py_ExitStatusException");
+	int (*run_main)(void) = (int (*)(void))gorgon_interp_find_symbol(interp, "Py_RunMain");
+	struct gorgon_config_api config;
+	struct gorgon_python_status status;
+	struct gorgon_error *err;
+
+	if (!exit_with || !run_main)
+		return gorgon_api_missing(interp, exit_with ? "Py_RunMain" : "Py_ExitStatusException");
+	if ((err = gorgon_config_find(interp, &config)) ||
+	    (err = gorgon_config_initialize(&config, (size_t)argc, interp->argv, &status)))
+		return err;
+	if (status.type)
+		exit_with(status); // does not come back: with Python's own message, and exit()
+	if ((err = gorgon_ending_prepare(interp)))
+		return err;
+	*ret = run_main();
+	return NULL;
+}
+
 static struct gorgon_error *run(struct gorgon_interp *interp, void *ctx)
 {
 	__typeof__(int(int, char **)) *bytes_main =
@@ -220,8 +256,12 @@ static struct gorgon_error *run(struct gorgon_interp *interp, void *ctx)
 					   interp->number);
 	gorgon_interp_show_thread(interp, (uint64_t)gettid());
 	// As a process has it: CPython 3.14 and newer return all bits of what sys.exit() was given.
-	program->status = bytes_main(program->argc + 1, interp->argv) & 0xff;
-	return NULL;
+	if (interp->end == GORGON_END_QUICK)
+		err = run_prepared(interp, program->argc + 1, &program->status);
+	else
+		program->status = bytes_main(program->argc + 1, interp->argv);
+	program->status &= 0xff;
+	return err;
 }
 
 // What gorgon_interp_main() does, on the thread where the program is to run.

@@ -95,6 +95,7 @@ struct gorgon_interp {
 	bool (*progress)(void *ctx, const struct gorgon_value *value);
 	void *progress_ctx;
 
+	enum gorgon_end end;
 	enum gorgon_files files; /* as its creator has asked; AUTO is not SHARED for a reason */
 	bool timing;
 	uint64_t start_ns, first_event_ns, end_ns; /* gorgon_now(), 0: not yet; atomic */
