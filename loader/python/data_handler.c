@@ -113,10 +113,12 @@ static bool is_placed(const struct gorgon_placement *placement)
 // numpy has no more to say than that there is no memory.
 static struct gorgon_block *new_block(const struct data_handler *own, size_t size, bool zeroed)
 {
+	struct gorgon_placement placement = own->placement;
 	struct gorgon_block *ret = NULL;
 
-	if (is_placed(&own->placement)) {
-		gorgon_error_destroy(gorgon_block_create_placed(size, &own->placement, &ret));
+	if (is_placed(&placement)) {
+		placement.huge_pages |= size >= HUGE_PAGES_MIN;
+		gorgon_error_destroy(gorgon_block_create_placed(size, &placement, &ret));
 		return ret;
 	}
 	ret = gorgon_block_create(size, zeroed);
