@@ -220,6 +220,7 @@ $(filter $(BUILD)/tests/test_jitreg_%,$(UNITS)): $(call obj,$(JITREG_UNIT_LIB_SR
 	$(unit)
 
 $(filter $(BUILD)/tests/test_compare_%,$(UNITS)): $(call obj,tests/compare/compare.c)
+$(filter $(BUILD)/tests/test_record_locks%,$(UNITS)): $(call obj,tests/process/lockers.c)
 
 $(BUILD)/tests/%: $(call obj,$(UNIT_LIB_SRC)) $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
 	$(unit)
