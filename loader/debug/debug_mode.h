@@ -10,7 +10,8 @@ struct gorgon_error;
 struct gorgon_ns;
 struct jitreg_prepared;
 
-/* How long a namespace has loaded nothing before it is packed: at least, and at most on a machine where packing takes long. */
+/* How long a namespace has loaded nothing before it is packed: at least, and at most on a machine
+ * where packing takes long. */
 #define GORGON_DEBUG_QUIET_NS	  UINT64_C(200000000)
 #define GORGON_DEBUG_QUIET_MAX_NS UINT64_C(5000000000)
 

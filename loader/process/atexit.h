@@ -6,15 +6,16 @@
 struct gorgon_exit;
 struct gorgon_ns;
 
-/* Those of a namespace. */
+/* Functions that code of a namespace has registered. */
 struct gorgon_atexit {
 	struct gorgon_exit *pending, *done; /* newest first */
 };
 
-/* Call all that @ns has registered, the last one first, those too that they register; the status
- * is 0. The lock is held on entry and exit and released around each call. */
+/* Call all functions that @ns has registered, the last registered first, and functions that these
+ * register meanwhile. on_exit() functions get the status 0. The lock is held on entry and exit and
+ * released around each call. */
 void gorgon_atexit_run(struct gorgon_ns *ns);
-/* Make the C library forget those that have been called. The same about the lock. */
+/* Make the C library forget the functions that have been called. The lock is as above. */
 void gorgon_atexit_forget(struct gorgon_ns *ns);
 
 /* The end of a child process that code of @ns has forked: what is its own runs, and nobody else's. In
