@@ -2,8 +2,8 @@
 #ifndef TESTS_JITREG_INJECT_H
 #define TESTS_JITREG_INJECT_H
 
-/* Calls that fail: a test program includes this once, and the Makefile links it with --wrap for each of the calls. WRAP() adds
- * calls of its own. */
+/* Calls that fail: a test program includes this once, and the Makefile links it with --wrap for
+ * each of the calls. WRAP() adds calls of its own. */
 
 #include <errno.h>
 #include <stdbool.h>

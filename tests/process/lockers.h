@@ -2,7 +2,8 @@
 #ifndef TESTS_LOCKERS_H
 #define TESTS_LOCKERS_H
 
-/* Two namespaces, the host, and a file that they lock: what tests of record locks have in common. */
+/* Two namespaces, the host, and a file that they lock: what tests of record locks have in
+ * common. */
 
 #include "helpers.h"
 

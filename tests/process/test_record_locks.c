@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// loader/process/record_locks.c, lock_files.c and closing.c: who conflicts, what fcntl() says, what a close drops.
+// loader/process/record_locks.c, lock_files.c and closing.c: who conflicts, what fcntl() says, what
+// a close drops.
 
 #define _GNU_SOURCE
 #include "lockers.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// loader/process/record_locks.c: locks that are waited for, in forked children, and of many at once.
+// loader/process/record_locks.c: locks that are waited for, in forked children, and of many at
+// once.
 
 #define _GNU_SOURCE
 #include "lockers.h"
@@ -96,7 +97,8 @@ static void *wait_for_lock(void *arg)
 	struct waiter *waiter = arg;
 
 	__atomic_store_n(&waiter->tid, gettid(), __ATOMIC_RELEASE);
-	waiter->result = lock_at(waiter->copy->fcntl, waiter->fd, F_SETLKW, F_WRLCK, waiter->start, 1);
+	waiter->result =
+		lock_at(waiter->copy->fcntl, waiter->fd, F_SETLKW, F_WRLCK, waiter->start, 1);
 	return NULL;
 }
 
