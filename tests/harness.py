@@ -46,7 +46,7 @@ TIMEOUT = 600  # of what hangs; the slowest session takes a minute on a machine 
 SANITIZER_ENV = {
     "PYTHONMALLOC": "malloc",
     "LSAN_OPTIONS": f"suppressions={ROOT}/tests/lsan.supp:print_suppressions=0",
-    "TSAN_OPTIONS": f"suppressions={ROOT}/tests/tsan.supp:print_suppressions=0:history_size=4:atexit_sleep_ms=20",
+    "TSAN_OPTIONS": f"suppressions={ROOT}/tests/tsan.supp:print_suppressions=0:history_size=4:atexit_sleep_ms=20:die_after_fork=0",
 } if SANITIZED else {}
 
 

@@ -37,6 +37,7 @@ static const char help[] =
 	"                       system's linker, 15 at most)\n"
 	"  --shared-files       descriptors, current directory, umask are the process's; otherwise each\n"
 	"                       interpreter has its own, as a process has\n"
+	"  --quick-end          objects that only refer to each other are not finalised at the end\n"
 	"\n"
 	"info options:\n"
 	"  --deps FILE          what loading a module or library would bring: private or shared, why\n"

@@ -54,6 +54,7 @@ static struct gorgon_error *create_one(struct job *job)
 		.ns = &ns_opts,
 		.timing = job->program->timing,
 		.isolate = job->program->isolate,
+		.end = job->program->end,
 		.files = job->program->files,
 	};
 	struct gorgon_error *err;

@@ -24,6 +24,7 @@ enum {
 	OPT_TIMING,
 	OPT_JSON,
 	OPT_SHARED_FILES,
+	OPT_QUICK_END,
 };
 
 static const struct option options[] = {
@@ -37,6 +38,7 @@ static const struct option options[] = {
 	{"timing", no_argument, NULL, OPT_TIMING},
 	{"json", no_argument, NULL, OPT_JSON},
 	{"shared-files", no_argument, NULL, OPT_SHARED_FILES},
+	{"quick-end", no_argument, NULL, OPT_QUICK_END},
 	{0},
 };
 
@@ -127,6 +129,9 @@ static int parse_option(struct run *run, int opt)
 		return 0;
 	case OPT_SHARED_FILES:
 		run->program.files = GORGON_FILES_SHARED;
+		return 0;
+	case OPT_QUICK_END:
+		run->program.end = GORGON_END_QUICK;
 		return 0;
 	case OPT_TIMING:
 		run->table = run->program.timing = true;

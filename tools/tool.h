@@ -48,6 +48,7 @@ struct program {
 	struct gorgon_ns_opts ns;
 	bool timing, label, progress;
 	enum gorgon_isolate isolate;
+	enum gorgon_end end;
 	enum gorgon_files files; /* of its threads, each of which runs nothing else */
 	bool last; /* leave the interpreters to the end of the process */
 	int argc;

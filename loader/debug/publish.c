@@ -48,8 +48,8 @@ static void remove_from_ns(struct gorgon_object *object)
 	if (object->next)
 		object->next->map.l_prev = object->map.l_prev;
 	for (struct gorgon_object *o = ns->first; o; o = o->next)
-		if (o->loader == object)
-			o->loader = NULL;
+		if (o->requester.loader == &object->requester)
+			o->requester.loader = NULL;
 	ns->unload_count++;
 	gorgon_debug_begin();
 	gorgon_debug_object_unlink(&object->debug);

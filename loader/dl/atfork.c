@@ -10,12 +10,11 @@
 #define _GNU_SOURCE
 #include "atfork.h"
 #include "process/environment.h"
-#include "process/atexit.h"
 #include "load/init.h"
 #include "process/large.h"
 #include "process/locales.h"
 #include "base/lock.h"
-#include "process/memory.h"
+#include "process/heap.h"
 #include "ns/ns.h"
 #include "process/own_file.h"
 #include "process/jit_mirror.h"
@@ -25,10 +24,22 @@
 #include "ns/unwind.h"
 #include "process/part.h"
 
-static void for_each_heap(int (*fn)(pthread_mutex_t *))
+static void before_fork_of_namespaces(void)
 {
-	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns; ns = gorgon_ns_next(ns))
-		fn(&ns->heap.lock);
+	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns; ns = gorgon_ns_next(ns)) {
+		gorgon_heap_before_fork(gorgon_parts_state(ns->parts, &gorgon_heap_part));
+		if (ns->user.before_fork)
+			ns->user.before_fork(ns->user.ctx);
+	}
+}
+
+static void after_fork_of_namespaces(bool child)
+{
+	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns; ns = gorgon_ns_next(ns)) {
+		if (ns->user.after_fork)
+			ns->user.after_fork(ns->user.ctx, child);
+		gorgon_heap_after_fork(gorgon_parts_state(ns->parts, &gorgon_heap_part));
+	}
 }
 
 void gorgon_before_fork(void)
@@ -36,13 +47,11 @@ void gorgon_before_fork(void)
 	gorgon_lock_before_fork();
 	gorgon_locale_before_fork();
 	gorgon_environment_before_fork();
-	gorgon_memory_before_fork();
 	gorgon_own_file_before_fork();
-	for_each_heap(pthread_mutex_lock);
+	before_fork_of_namespaces();
 	gorgon_large_before_fork();
 	gorgon_signals_before_fork();
 	gorgon_jit_mirror_before_fork();
-	gorgon_atexit_before_fork();
 	gorgon_parts_before_fork();
 }
 
@@ -60,13 +69,11 @@ static void reset_namespaces(void)
 void gorgon_after_fork(bool child)
 {
 	gorgon_parts_after_fork(child);
-	gorgon_atexit_after_fork();
 	gorgon_jit_mirror_after_fork();
 	gorgon_signals_after_fork(child);
 	gorgon_large_after_fork();
-	for_each_heap(pthread_mutex_unlock);
+	after_fork_of_namespaces(child);
 	gorgon_own_file_after_fork();
-	gorgon_memory_after_fork();
 	gorgon_environment_after_fork();
 	gorgon_locale_after_fork();
 	if (child) {

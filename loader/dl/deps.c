@@ -121,7 +121,8 @@ static struct gorgon_error *add_library(struct survey *survey, size_t parent, co
 {
 	struct gorgon_verdict verdict;
 	struct gorgon_error *err =
-		gorgon_closure_judge(survey->group.ns, name, requester, &verdict);
+		gorgon_closure_judge(survey->group.ns, name,
+				     gorgon_object_requester(requester), &verdict);
 
 	if (err)
 		return requester ? gorgon_error_prefix(err, requester->path) : err;
@@ -212,8 +213,7 @@ struct gorgon_error *gorgon_deps_for_each(const struct gorgon_ns_opts *opts, con
 
 struct names {
 	struct gorgon_ns *ns;
-	struct gorgon_object **scope; // all objects in the order of a load's look-up
-	size_t scope_count;
+	struct gorgon_scope scope; // all objects in the order of a load's look-up
 	bool (*fn)(void *ctx, const struct gorgon_import *import);
 	void *ctx;
 	bool no_memory;
@@ -236,7 +236,7 @@ static bool tell_reference(struct names *names, struct gorgon_object *object, ui
 	const Elf64_Sym *sym = &object->image->symbols[index];
 	struct gorgon_symbol_query query = gorgon_symbol_query_of(object->image, index);
 	struct gorgon_binding binding =
-		gorgon_scope_find(names->ns, object, names->scope, names->scope_count, &query);
+		gorgon_scope_find(names->ns, object, &names->scope, &query);
 	struct gorgon_import import = {
 		.object = object->path, .name = query.name, .version = query.version};
 
@@ -290,8 +290,8 @@ static struct gorgon_error *list_names(struct gorgon_load_set *group, const char
 	if (!closure)
 		return &gorgon_error_nomem;
 	names->ns = group->ns;
-	names->scope = group->objects;
-	names->scope_count = group->count;
+	names->scope.local = group->objects;
+	names->scope.local_count = group->count;
 	tell(names, closure, count);
 	free(closure);
 	return names->no_memory ? &gorgon_error_nomem : NULL;

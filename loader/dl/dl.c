@@ -124,7 +124,7 @@ static struct gorgon_error *find_loaded(struct gorgon_ns *ns, const char *name,
 	char *path;
 
 	*ret = object;
-	if (object || (err = gorgon_search(name, requester, &path)))
+	if (object || (err = gorgon_search(name, gorgon_object_requester(requester), &path)))
 		return err;
 	if (stat(path, &st))
 		err = gorgon_error_create_os(errno, "%s", path);
@@ -193,7 +193,7 @@ static void *dl_open_for(uint64_t caller, const char *path, int flags, struct go
 		     (flags & RTLD_DEEPBIND ? GORGON_OPEN_DEEPBIND : 0);
 	prepared = gorgon_debug_mode_lock(ns, path);
 	requester = gorgon_ns_object_at(ns, caller);
-	err = gorgon_closure_shares(ns, path, requester, &shared);
+	err = gorgon_closure_shares(ns, path, gorgon_object_requester(requester), &shared);
 	if (!err && !shared && flags & RTLD_NOLOAD)
 		err = open_loaded(ns, path, requester, flags, &object);
 	else if (!err && !shared)
@@ -285,7 +285,7 @@ static struct gorgon_binding find_shared(const struct gorgon_ns *ns,
 		ret.found = gorgon_system_find_in(query, objects[i]->system,
 						  objects[i]->system_count, &ret.system);
 	if (ret.found)
-		ret.system.addr = gorgon_interpose_find(ns, NULL, query->name) ?: ret.system.addr;
+		ret.system.addr = gorgon_interpose_find(ns, NULL, NULL, query->name) ?: ret.system.addr;
 	return ret;
 }
 
@@ -313,9 +313,13 @@ static struct gorgon_binding find_from(struct gorgon_ns *ns, struct gorgon_objec
 // The object whose opening brought @object in: what that needs is in scope.
 static struct gorgon_object *opened(struct gorgon_object *object)
 {
-	while (object && object->loader)
-		object = object->loader;
-	return object;
+	const struct gorgon_requester *first = gorgon_object_requester(object);
+
+	if (!first)
+		return NULL;
+	while (first->loader)
+		first = first->loader;
+	return (struct gorgon_object *)((uintptr_t)first - offsetof(struct gorgon_object, requester));
 }
 
 // RTLD_NEXT: what comes behind the caller in the group that it was loaded with. Code
@@ -324,7 +328,7 @@ static struct gorgon_binding find_next(struct gorgon_ns *ns, struct gorgon_objec
 				       const struct gorgon_symbol_query *query)
 {
 	return caller ? find_from(ns, opened(caller), caller, query)
-		      : gorgon_scope_find_outside(ns, NULL, query);
+		      : gorgon_scope_find_outside(ns, NULL, NULL, query);
 }
 
 // RTLD_DEFAULT: what a reference in the caller would be bound to. The caller then keeps
@@ -333,12 +337,13 @@ static struct gorgon_binding find_default(struct gorgon_ns *ns, struct gorgon_ob
 					  const struct gorgon_symbol_query *query)
 {
 	struct gorgon_object **list = NULL;
+	struct gorgon_scope scope = {0};
 	struct gorgon_binding ret;
-	size_t count = 0;
 
-	if (caller && !(list = gorgon_object_closure(opened(caller), &count)))
+	if (caller && !(list = gorgon_object_closure(opened(caller), &scope.local_count)))
 		return (struct gorgon_binding){.no_memory = true};
-	ret = gorgon_scope_find(ns, caller, list, count, query);
+	scope.local = list;
+	ret = gorgon_scope_find(ns, caller, &scope, query);
 	free(list);
 	if (caller && ret.object && !gorgon_object_add_ref(caller, ret.object))
 		return (struct gorgon_binding){.no_memory = true};
@@ -359,7 +364,7 @@ static void *look_up(void *handle, const char *name, const char *version, uint64
 		gorgon_dl_clear_error();
 	gorgon_lock();
 	if (handle == ns)
-		binding = gorgon_scope_find(ns, NULL, NULL, 0, &query);
+		binding = gorgon_scope_find(ns, NULL, &(struct gorgon_scope){0}, &query);
 	else if (handle == RTLD_DEFAULT)
 		binding = find_default(ns, gorgon_ns_object_at(ns, caller), &query);
 	else if (handle == RTLD_NEXT)
@@ -372,7 +377,7 @@ static void *look_up(void *handle, const char *name, const char *version, uint64
 	if (system) {
 		// Names that are replaced are replaced in shared libraries' handles too:
 		// ctypes.CDLL("libc.so.6").dlopen must load into this namespace.
-		if ((addr = gorgon_interpose_find(ns, NULL, name)))
+		if ((addr = gorgon_interpose_find(ns, NULL, NULL, name)))
 			return addr;
 		if (!gorgon_dl_is_system_handle(handle))
 			return NULL;

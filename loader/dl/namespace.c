@@ -11,7 +11,7 @@
 #include "process/frames.h"
 #include "process/interpose.h"
 #include "process/tsd.h"
-#include "process/large.h"
+#include "process/atexit.h"
 #include "load/load.h"
 #include "process/locales.h"
 #include "base/lock.h"
@@ -52,12 +52,9 @@ static void ns_free(struct gorgon_ns *ns)
 	gorgon_signals_destroy(ns->signals);
 	gorgon_locale_destroy(ns->locale);
 	gorgon_environment_destroy(ns->environment);
-	gorgon_environment_destroy(ns->time_zone);
 	gorgon_parts_end(ns->parts);
 	gorgon_thunks_destroy(ns->thunks);
 	gorgon_policy_deinit(&ns->policy);
-	gorgon_large_release(&ns->heap);
-	gorgon_heap_release(&ns->heap);
 	free(ns->system);
 	gorgon_unique_deinit(&ns->uniques);
 	free(ns);
@@ -90,13 +87,11 @@ struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 	if (!ns)
 		return &gorgon_error_nomem;
 	ns->opts = given;
-	gorgon_heap_init(&ns->heap);
 	ns->signals = gorgon_signals_create(!ns->opts.no_signals);
 	ns->locale = gorgon_locale_create();
-	if (ns->opts.environment)
-		ns->environment = gorgon_environment_create(ns->opts.environment);
+	ns->environment = gorgon_environment_create(ns->opts.environment);
 	ns->parts = gorgon_parts_begin(ns);
-	if (!ns->signals || !ns->locale || !ns->parts || (ns->opts.environment && !ns->environment) ||
+	if (!ns->signals || !ns->locale || !ns->parts || !ns->environment ||
 	    !gorgon_policy_init(&ns->policy, ns->opts.share, ns->opts.keep_private)) {
 		ns_free(ns);
 		return &gorgon_error_nomem;
@@ -136,34 +131,36 @@ struct gorgon_error *gorgon_ns_wait_for_threads(struct gorgon_ns *ns)
 // threads are counted. A second call after BUSY finds nothing left to finalise.
 struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 {
+	struct gorgon_atexit *exits;
 	struct gorgon_error *err;
 
 	if (!ns)
 		return NULL;
+	exits = gorgon_parts_state(ns->parts, &gorgon_atexit_part);
 	gorgon_lock();
 	gorgon_debug_begin();
 	ns->debug.state = GORGON_DEBUG_NS_UNLOADING;
 	gorgon_debug_touch(&ns->debug);
 	gorgon_debug_end();
 	gorgon_thread_run_dtors(ns);
-	gorgon_atexit_run(ns);
+	gorgon_atexit_run(exits);
 	gorgon_unload_finalise_all(ns);
-	gorgon_atexit_run(ns); // of objects without a destructor that calls __cxa_finalize()
-	gorgon_atexit_forget(ns);
+	gorgon_atexit_run(exits); // of objects without a destructor that calls __cxa_finalize()
+	gorgon_atexit_forget(exits);
 	if ((err = gorgon_ns_wait_for_threads(ns))) {
 		gorgon_unlock();
 		return err;
 	}
 	gorgon_parts_stop(ns->parts);
 	gorgon_tsd_drop(ns);
-	gorgon_frames_drop(ns);
+	gorgon_frames_drop(gorgon_parts_state(ns->parts, &gorgon_frames_part));
 	// Handlers go before the code that they are in.
 	gorgon_signals_destroy(ns->signals);
 	ns->signals = NULL;
 	gorgon_debug_mode_close(ns);
 	gorgon_unload_destroy_doomed(ns);
 	gorgon_debug_mode_forget(ns);
-	gorgon_memory_release(ns);
+	gorgon_memory_release(gorgon_parts_state(ns->parts, &gorgon_memory_part));
 	gorgon_place_drop_ns(ns);
 	gorgon_ns_unlist(ns);
 	gorgon_unlock();

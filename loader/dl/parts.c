@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The list of parts, and their states in a namespace.
 
+#include "process/atexit.h"
 #include "process/children.h"
 #include "process/exchange.h"
 #include "process/files.h"
+#include "process/frames.h"
+#include "process/heap.h"
+#include "process/malloc_family.h"
+#include "process/memory.h"
 #include "process/part.h"
 #include "process/patch.h"
 #include "process/record_locks.h"
@@ -22,8 +27,11 @@ const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_loader_parts[3],
 	&gorgon_loader_parts[4],
 	&gorgon_loader_parts[5],
-	&gorgon_loader_parts[6],
-	&gorgon_loader_parts[7],
+	&gorgon_atexit_part,
+	&gorgon_frames_part,
+	&gorgon_memory_part,
+	&gorgon_heap_part, // a libpython gets these before those of any extension
+	&gorgon_malloc_part,
 	&gorgon_files_part,
 	&gorgon_streams_part,
 	&gorgon_proc_paths_part,

@@ -1,31 +1,28 @@
 // SPDX-License-Identifier: MIT
 // The loader's own names: what private code gets from us instead of from the system, each name with
 // its reason. What belongs to the process is in the tables of ../process; interpose.c binds them all.
-// The state of a function here is the namespace.
+// The state of a function here is the namespace, or what one of its members points to.
 
 #define _GNU_SOURCE
 #include "process/altstack.h"
 #include "dl.h"
 #include "process/environment.h"
-#include "process/atexit.h"
 #include "process/fork.h"
-#include "process/frames.h"
-#include "process/heap.h"
 #include "process/tsd.h"
-#include "process/large.h"
 #include "process/locales.h"
-#include "process/malloc_family.h"
-#include "process/memory.h"
 #include "process/process.h"
 #include "process/pthread_create.h"
 #include "process/jit_mirror.h"
 #include "process/signals.h"
+#include "ns/ns.h"
 #include "ns/thread.h"
 #include "process/thread_dtors.h"
 #include "ns/tls.h"
 #include "ns/unwind.h"
 #include "process/lmdb.h"
 #include "process/part.h"
+
+#define OF(member) (offsetof(struct gorgon_ns, member) | GORGON_BOUND_POINTER)
 
 static const struct gorgon_bound always[] = {
 	{"dlopen", gorgon_dl_open, 2, 0, GORGON_OWN,
@@ -45,18 +42,12 @@ static const struct gorgon_bound always[] = {
 	 "private objects come after the system's; unwinders and profilers ask"},
 	{"_dl_find_object", gorgon_unwind_find_object, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
 	 "unwinders that were linked into a module ask it for private frames"},
-	{"__register_frame", gorgon_frames_register, 1, 0, GORGON_OWN,
-	 "a compiler that does not take it back leaves the unwinder with unmapped memory"},
-	{"__deregister_frame", gorgon_frames_deregister, 1, 0, GORGON_OWN, "as __register_frame"},
 	{"__tls_get_addr", gorgon_tls_get_addr, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
 	 "blocks of private TLS modules"},
 	{"__cxa_thread_atexit_impl", gorgon_thread_atexit, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
 	 "the C library would call a thread_local's destructor after the unload"},
 	{"__cxa_thread_atexit", gorgon_thread_atexit, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
 	 "libstdc++'s name of it, which would call the C library's directly"},
-	{"__cxa_atexit", gorgon_atexit_register, 3, 0, GORGON_OWN,
-	 "at the end of a namespace the last one first, across its objects, as exit() does"},
-	{"on_exit", gorgon_atexit_register_with_status, 2, 0, GORGON_OWN, "as __cxa_atexit"},
 	{"pthread_create", gorgon_thread_create, 4, 0, GORGON_OWN,
 	 "a namespace is not unmapped under threads that its code has started"},
 	{"__register_atfork", gorgon_register_atfork, 4, 0, GORGON_OWN,
@@ -81,28 +72,23 @@ static const struct gorgon_bound always[] = {
 	 "as pthread_key_create"},
 	{"tss_get", gorgon_tsd_get, GORGON_BOUND_PLAIN, 0, GORGON_OWN, "as pthread_key_create"},
 	{"tss_set", gorgon_tss_set, GORGON_BOUND_PLAIN, 0, GORGON_OWN, "as pthread_key_create"},
-	{"sigaction", gorgon_signal_action, 3, 0, GORGON_OWN,
+	{"sigaction", gorgon_signal_action, 3, OF(signals), GORGON_OWN,
 	 "each copy has its own handlers; the process has one"},
-	{"signal", gorgon_signal_set, 2, 0, GORGON_OWN, "as sigaction"},
+	{"signal", gorgon_signal_set, 2, OF(signals), GORGON_OWN, "as sigaction"},
 	{"sigaltstack", gorgon_altstack_set, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
 	 "a thread's stack outlives the copy that has asked for it"},
-	{"setlocale", gorgon_setlocale, 2, 0, GORGON_OWN,
+	{"setlocale", gorgon_setlocale, 2, OF(locale), GORGON_OWN,
 	 "copies that start at once would decode in each other's locale"},
 	{"getenv", gorgon_process_getenv, 1, 0, GORGON_ORDERED,
 	 "CPython's start-up sets variables while others read; sizes of thread pools"},
-	{"secure_getenv", gorgon_secure_getenv, 1, 0, GORGON_ORDERED, "as setenv"},
-	{"setenv", gorgon_setenv, 3, 0, GORGON_ORDERED,
+	{"secure_getenv", gorgon_secure_getenv, 1, OF(environment), GORGON_ORDERED, "as setenv"},
+	{"setenv", gorgon_setenv, 3, OF(environment), GORGON_ORDERED,
 	 "does not move the environment under a getenv; works on the copy's own"},
-	{"unsetenv", gorgon_unsetenv, 1, 0, GORGON_ORDERED, "as setenv"},
-	{"putenv", gorgon_putenv, 1, 0, GORGON_ORDERED, "as setenv"},
-	{"clearenv", gorgon_clearenv, 0, 0, GORGON_ORDERED, "as setenv"},
+	{"unsetenv", gorgon_unsetenv, 1, OF(environment), GORGON_ORDERED, "as setenv"},
+	{"putenv", gorgon_putenv, 1, OF(environment), GORGON_ORDERED, "as setenv"},
+	{"clearenv", gorgon_clearenv, 0, OF(environment), GORGON_ORDERED, "as setenv"},
 	{"kill", gorgon_process_kill, 2, 0, GORGON_OWN,
 	 "CPython ends after an unhandled Ctrl-C by sending itself SIGINT: not the host; faults are the thread's"},
-	{"mmap", gorgon_memory_map, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
-	 "memory goes with the namespace that has mapped it"},
-	{"mmap64", gorgon_memory_map, GORGON_BOUND_PLAIN, 0, GORGON_OWN, "as mmap"},
-	{"munmap", gorgon_memory_unmap, 2, 0, GORGON_OWN, "as mmap"},
-	{"mremap", gorgon_memory_remap, GORGON_BOUND_PLAIN, 0, GORGON_OWN, "as mmap"},
 	{"exit", gorgon_process_exit, 1, 0, GORGON_OWN, "ends the interpreter, never the host"},
 };
 
@@ -111,30 +97,14 @@ static const struct gorgon_bound with_environment[] = {
 	 "the host has given the copy an environment"},
 	{"__environ", NULL, GORGON_BOUND_DATA, 0, GORGON_OWN, "as environ"},
 	{"_environ", NULL, GORGON_BOUND_DATA, 0, GORGON_OWN, "as environ"},
-	{"execv", gorgon_execv, 2, 0, GORGON_OWN, "programs get the copy's environment"},
-	{"execvp", gorgon_execvp, 2, 0, GORGON_OWN, "as execv"},
+	{"execv", gorgon_execv, 2, OF(environment), GORGON_OWN, "programs get the copy's environment"},
+	{"execvp", gorgon_execvp, 2, OF(environment), GORGON_OWN, "as execv"},
 };
 
 // Only then: it is in the way of every byte.
 static const struct gorgon_bound with_output[] = {
 	{"write", gorgon_process_write, 3, 0, GORGON_OWN,
 	 "output of the interpreter goes where the host says"},
-};
-
-static const struct gorgon_bound heap_of_python[] = {
-	{"malloc", gorgon_heap_malloc, 1, 0, GORGON_OWN,
-	 "what CPython leaves behind goes with its namespace"},
-	{"calloc", gorgon_heap_calloc, 2, 0, GORGON_OWN, "as malloc"},
-	{"realloc", gorgon_malloc_python_realloc, 2, 0, GORGON_OWN, "as malloc"},
-};
-
-static const struct gorgon_bound heap[] = {
-	{"malloc", gorgon_large_malloc, 1, 0, GORGON_OWN, "large blocks of extensions are counted"},
-	{"calloc", gorgon_large_calloc, 2, 0, GORGON_OWN, "as malloc"},
-	{"realloc", gorgon_malloc_realloc, 2, 0, GORGON_OWN, "as malloc; knows the blocks of both"},
-	{"aligned_alloc", gorgon_large_aligned_alloc, 2, 0, GORGON_OWN, "as malloc"},
-	{"posix_memalign", gorgon_large_posix_memalign, 3, 0, GORGON_OWN, "as malloc"},
-	{"free", gorgon_malloc_free, GORGON_BOUND_PLAIN, 0, GORGON_OWN, "knows the blocks of both"},
 };
 
 static const struct gorgon_bound registrar[] = {
@@ -160,8 +130,6 @@ const struct gorgon_part gorgon_loader_parts[GORGON_LOADER_PARTS] = {
 	PART(always, GORGON_WHEN_ALWAYS),
 	PART(with_environment, GORGON_WHEN_WITH_ENVIRONMENT),
 	PART(with_output, GORGON_WHEN_WITH_OUTPUT),
-	PART(heap_of_python, GORGON_WHEN_HEAP_OF_PYTHON),
-	PART(heap, GORGON_WHEN_HEAP),
 	PART(registrar, GORGON_WHEN_REGISTRAR),
 	PART(defined, GORGON_WHEN_DEFINED),
 	PART(lmdb, GORGON_WHEN_LMDB),

@@ -81,6 +81,25 @@ enum gorgon_files {
 	GORGON_FILES_THREAD = 2,
 };
 
+/** How an interpreter's Python ends. */
+enum gorgon_end {
+	/** As python3 ends. */
+	GORGON_END_FULL = 0,
+	/**
+	 * For hosts that replace interpreters often: objects that only refer to each other (a class, a module's
+	 * functions, most exceptions with a traceback) are left where they are, and their memory goes as
+	 * a whole with the interpreter's. In this order, as in python3: threads that are not daemons are
+	 * joined; what atexit has runs; sys.stdout and sys.stderr are flushed; modules lose their
+	 * variables, and what nothing else refers to is finalised. The difference: of objects in a
+	 * cycle, and of what only these refer to, neither __del__() nor callbacks of weak references run,
+	 * so a file that such an object has open loses what was not flushed; destructors of
+	 * extensions' types do not run for them, either. What must happen at the end belongs into
+	 * atexit, or a `with` statement. Only where gorgon's own loader isolates
+	 * (GORGON_ISOLATE_LOADER): others cannot give the memory back.
+	 */
+	GORGON_END_QUICK = 1,
+};
+
 /** Options of gorgon_interp_create(). */
 struct gorgon_interp_opts {
 	size_t size;          /**< sizeof(struct gorgon_interp_opts) */
@@ -96,6 +115,7 @@ struct gorgon_interp_opts {
 	 * gorgon_object_open(), and their memory cannot be limited. Processes may mix. */
 	enum gorgon_isolate isolate;
 	enum gorgon_files files;
+	enum gorgon_end end;
 };
 
 /**

@@ -255,7 +255,7 @@ static struct gorgon_error *name_needs(const struct slot *slot, const struct gor
 	for (size_t i = 0; i < object->image->needed_count; i++) {
 		const char *name = object->image->needed[i];
 
-		if ((err = gorgon_closure_shares(object->ns, name, object, &shared)))
+		if ((err = gorgon_closure_shares(object->ns, name, &object->requester, &shared)))
 			return err;
 		replace[i] = (struct gorgon_rewrite_name){
 			name, shared ? object->system[system++]->name

@@ -90,7 +90,7 @@ static int hook_kill(pid_t pid, int number, struct gorgon_ns *ns)
 static int hook_sigaction(int number, const struct sigaction *action, struct sigaction *old,
 			  struct gorgon_ns *ns)
 {
-	int ret = gorgon_signal_action(number, action, old, ns);
+	int ret = gorgon_signal_action(number, action, old, ns->signals);
 
 	carry_errno(ns);
 	return ret;
@@ -98,7 +98,7 @@ static int hook_sigaction(int number, const struct sigaction *action, struct sig
 
 static sighandler_t hook_signal(int number, sighandler_t handler, struct gorgon_ns *ns)
 {
-	sighandler_t ret = gorgon_signal_set(number, handler, ns);
+	sighandler_t ret = gorgon_signal_set(number, handler, ns->signals);
 
 	carry_errno(ns);
 	return ret;
@@ -144,7 +144,7 @@ static int hook_pthread_create(void *thread, const void *attr, void *(*fn)(void 
 
 static char *hook_getenv(const char *name, struct gorgon_ns *ns)
 {
-	return gorgon_environment_hides(ns, name) ? NULL : ns->linked->libc.getenv(name);
+	return gorgon_environment_hides(ns->environment, name) ? NULL : ns->linked->libc.getenv(name);
 }
 
 // Each C library numbers keys from 0, and looks for their values in one array of the thread: a
@@ -261,6 +261,6 @@ void *gorgon_hooks_find(const struct gorgon_object *object, const char *name)
 	for (size_t i = 0; i < COUNT; i++)
 		if (!strcmp(hooks[i].name, name) && applies(object, hooks[i].where))
 			return hooks[i].target ? gorgon_thunks_get(object->ns->linked->thunks, i)
-					       : gorgon_interpose_find(object->ns, object, name);
+					       : gorgon_interpose_find(object->ns, object, NULL, name);
 	return object->ns->linked->linker->own_libc ? NULL : gorgon_interpose_find_of_process(object->ns, name);
 }

@@ -39,21 +39,20 @@ struct arguments {
 	char **argv, **envp;
 };
 
-// The lock is held, and the load that brought the object goes on.
 static struct arguments arguments_of(const struct gorgon_object *object)
 {
-	const struct gorgon_open_opts *opts = object->opts;
 	struct arguments ret = {host_argc, host_argv, environ};
+	char ***own = gorgon_environment_list(object->ns->environment);
 
-	if (object->ns->environment)
-		ret.envp = *gorgon_environment_list(object->ns->environment);
-	if (opts && opts->argv) {
-		ret.argv = (char **)opts->argv;
+	if (own)
+		ret.envp = *own;
+	if (object->argv) {
+		ret.argv = (char **)object->argv;
 		for (ret.argc = 0; ret.argv[ret.argc];)
 			ret.argc++;
 	}
-	if (opts && opts->envp)
-		ret.envp = (char **)opts->envp;
+	if (object->envp)
+		ret.envp = (char **)object->envp;
 	return ret;
 }
 
@@ -132,7 +131,6 @@ void gorgon_init_run(struct gorgon_object **objects, size_t count)
 		if (!must_init(object))
 			continue;
 		arguments = arguments_of(object);
-		object->opts = NULL;
 		object->state = GORGON_OBJECT_INITIALISING;
 		object->init_thread = pthread_self();
 		object->init_order = ++object->ns->init_counter;

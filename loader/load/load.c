@@ -43,18 +43,18 @@ static struct gorgon_error *group_map(struct gorgon_load_set *group)
 }
 
 static struct gorgon_error *group_relocate(struct gorgon_load_set *group,
-					   struct gorgon_object *const *local, size_t local_count)
+					   const struct gorgon_scope *scope)
 {
 	struct gorgon_error *err;
 
 	// Last read first: dependencies stand behind those that need them.
 	for (size_t i = group->count; i-- > 0;)
-		if ((err = gorgon_relocate(group->objects[i], local, local_count)))
+		if ((err = gorgon_relocate(group->objects[i], scope)))
 			return err;
 	for (size_t i = group->count; i-- > 0;) {
 		struct gorgon_object *object = group->objects[i];
 
-		if ((err = gorgon_relocate_static_tls(object, local, local_count)) ||
+		if ((err = gorgon_relocate_static_tls(object, scope)) ||
 		    (err = gorgon_map_protect(object)))
 			return err;
 		gorgon_relax_if_scarce(object);
@@ -102,11 +102,11 @@ static void order_for_init(struct gorgon_object *const *closure, size_t count,
 
 // From MAPPED to LINKED, with what each part cost.
 static struct gorgon_error *group_commit(struct gorgon_load_set *group,
-					 struct gorgon_object *const *closure, size_t count)
+					 const struct gorgon_scope *scope)
 {
 	struct gorgon_ns *ns = group->ns;
 	uint64_t start = gorgon_now(), relocated;
-	struct gorgon_error *err = group_relocate(group, closure, count);
+	struct gorgon_error *err = group_relocate(group, scope);
 
 	relocated = gorgon_now();
 	ns->relocate_ns += relocated - start;
@@ -124,6 +124,7 @@ static struct gorgon_error *group_load(struct gorgon_load_set *group, const char
 				       const struct gorgon_open_opts *opts,
 				       struct gorgon_object **ret)
 {
+	struct gorgon_scope scope = {.search = opts->search, .provider = opts->provider};
 	struct gorgon_object **closure = NULL, **order = NULL, *root;
 	uint64_t start = gorgon_now();
 	size_t count;
@@ -133,17 +134,20 @@ static struct gorgon_error *group_load(struct gorgon_load_set *group, const char
 		return err;
 	// The caller's DT_RPATH finds the root, not what the root needs.
 	if (group->count)
-		root->loader = NULL;
+		root->requester.loader = NULL;
 	if ((err = gorgon_load_set_read_dependencies(group)) || (err = group_map(group)))
 		return err;
 	for (size_t i = 0; i < group->count; i++) {
 		group->objects[i]->deepbind = opts->flags & GORGON_OPEN_DEEPBIND;
-		group->objects[i]->opts = opts;
+		group->objects[i]->argv = opts->argv;
+		group->objects[i]->envp = opts->envp;
 	}
 	group->ns->load_ns += gorgon_now() - start;
 	closure = gorgon_object_closure(root, &count);
 	order = closure ? calloc(count, sizeof(*order)) : NULL;
-	err = order ? group_commit(group, closure, count) : &gorgon_error_nomem;
+	scope.local = closure;
+	scope.local_count = count;
+	err = order ? group_commit(group, &scope) : &gorgon_error_nomem;
 	if (err) {
 		free(closure);
 		free(order);

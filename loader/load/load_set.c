@@ -102,7 +102,7 @@ static struct gorgon_error *group_read(struct gorgon_load_set *group, const char
 		return &gorgon_error_nomem;
 	}
 	object->file = file;
-	object->loader = loader;
+	object->requester.loader = gorgon_object_requester(loader);
 	if (!group_add(group, object)) {
 		gorgon_object_destroy(object);
 		return &gorgon_error_nomem;
@@ -123,7 +123,7 @@ struct gorgon_error *gorgon_load_set_read_name(struct gorgon_load_set *group, co
 		*ret = object;
 		return NULL;
 	}
-	if ((err = gorgon_search(name, requester, &path)))
+	if ((err = gorgon_search(name, gorgon_object_requester(requester), &path)))
 		return err;
 	err = group_read(group, path, requester, ret);
 	free(path);
@@ -159,7 +159,7 @@ static struct gorgon_error *open_shared(const struct gorgon_object *object, cons
 	if (gorgon_error_code(err) != GORGON_ERROR_MISSING)
 		return err;
 	gorgon_error_destroy(err);
-	if ((err = gorgon_search(name, object, &path)))
+	if ((err = gorgon_search(name, &object->requester, &path)))
 		return needed_by(object, err);
 	err = gorgon_system_open(path, object->path, ret);
 	free(path);
@@ -197,7 +197,7 @@ static struct gorgon_error *read_dependency(struct gorgon_load_set *group,
 	struct gorgon_error *err;
 	bool shared;
 
-	if ((err = gorgon_closure_shares(group->ns, name, object, &shared)))
+	if ((err = gorgon_closure_shares(group->ns, name, &object->requester, &shared)))
 		return gorgon_error_prefix(err, object->path);
 	return shared ? gorgon_load_set_open_shared(group, object, name)
 		      : gorgon_load_set_read_private(group, object, name, &dep);

@@ -17,7 +17,6 @@
 #include "image/arch.h"
 #include "base/error.h"
 #include "image/relr.h"
-#include "scope.h"
 #include "ns/static_tls.h"
 #include "ns/tls.h"
 
@@ -26,8 +25,7 @@
 
 struct pass {
 	struct gorgon_object *object;
-	struct gorgon_object *const *local;
-	size_t local_count;
+	const struct gorgon_scope *scope;
 	struct gorgon_binding *bindings; // by symbol index, filled on demand
 	bool *bound;
 	bool static_tls; // the second pass: only references to static TLS
@@ -81,7 +79,7 @@ static struct gorgon_error *bind(struct pass *pass, uint32_t index, struct gorgo
 		return NULL;
 	}
 	query = gorgon_symbol_query_of(object->image, index);
-	*binding = gorgon_scope_find(object->ns, object, pass->local, pass->local_count, &query);
+	*binding = gorgon_scope_find(object->ns, object, pass->scope, &query);
 	if (binding->no_memory)
 		return &gorgon_error_nomem;
 	if (!binding->found && ELF64_ST_BIND(sym->st_info) != STB_WEAK)
@@ -305,15 +303,13 @@ static void apply_relr(const struct gorgon_object *object)
 }
 
 static struct gorgon_error *apply_tables(struct gorgon_object *object,
-					 struct gorgon_object *const *local, size_t local_count,
-					 bool static_tls)
+					 const struct gorgon_scope *scope, bool static_tls)
 {
 	const struct gorgon_image *image = object->image;
 	size_t count = image->symbol_count + 1u; // index 0 exists even without symbols
 	struct pass pass = {
 		.object = object,
-		.local = local,
-		.local_count = local_count,
+		.scope = scope,
 		.static_tls = static_tls,
 	};
 	struct gorgon_error *err;
@@ -374,7 +370,7 @@ static struct gorgon_error *check_needs(const struct gorgon_object *object)
 }
 
 struct gorgon_error *gorgon_relocate(struct gorgon_object *object,
-				     struct gorgon_object *const *local, size_t local_count)
+				     const struct gorgon_scope *scope)
 {
 	const struct gorgon_image *image = object->image;
 	struct gorgon_error *err;
@@ -382,7 +378,7 @@ struct gorgon_error *gorgon_relocate(struct gorgon_object *object,
 	if ((err = check_needs(object)))
 		return err;
 	apply_relr(object);
-	if ((err = apply_tables(object, local, local_count, false)))
+	if ((err = apply_tables(object, scope, false)))
 		return err;
 	apply_irelative(object, image->rela, image->rela_count);
 	apply_irelative(object, image->jmprel, image->jmprel_count);
@@ -390,11 +386,10 @@ struct gorgon_error *gorgon_relocate(struct gorgon_object *object,
 }
 
 struct gorgon_error *gorgon_relocate_static_tls(struct gorgon_object *object,
-						struct gorgon_object *const *local,
-						size_t local_count)
+						const struct gorgon_scope *scope)
 {
 	if (!object->static_tls_pending)
 		return NULL;
 	object->static_tls_pending = false;
-	return apply_tables(object, local, local_count, true);
+	return apply_tables(object, scope, true);
 }

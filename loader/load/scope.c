@@ -75,9 +75,9 @@ static bool is_global(const struct gorgon_ns *ns, const struct gorgon_object *ob
 }
 
 static struct gorgon_binding find_in_search(struct gorgon_ns *ns, struct gorgon_object *object,
+					    struct gorgon_object *const *search,
 					    const struct gorgon_symbol_query *query)
 {
-	struct gorgon_object *const *search = object->opts->search;
 	struct gorgon_binding ret = {0};
 
 	if (find_in(ns, object, query, &ret))
@@ -88,27 +88,27 @@ static struct gorgon_binding find_in_search(struct gorgon_ns *ns, struct gorgon_
 }
 
 static struct gorgon_binding find_inside(struct gorgon_ns *ns, struct gorgon_object *object,
-					 struct gorgon_object *const *local, size_t local_count,
+					 const struct gorgon_scope *scope,
 					 const struct gorgon_symbol_query *query)
 {
 	struct gorgon_binding ret = {0};
 
 	if (object && object->image->symbolic && find_in(ns, object, query, &ret))
 		return ret;
-	if (object && object->opts && object->opts->search) {
-		ret = find_in_search(ns, object, query);
+	if (object && scope->search) {
+		ret = find_in_search(ns, object, scope->search, query);
 		if (ret.found || ret.no_memory)
 			return ret;
 	}
 	if (object && object->deepbind) {
-		ret = gorgon_scope_find_private(ns, local, local_count, query);
+		ret = gorgon_scope_find_private(ns, scope->local, scope->local_count, query);
 		if (ret.found || ret.no_memory)
 			return ret;
 	}
 	for (struct gorgon_object *o = ns->first; o; o = o->next)
 		if (is_global(ns, o) && find_in(ns, o, query, &ret))
 			return ret;
-	return gorgon_scope_find_private(ns, local, local_count, query);
+	return gorgon_scope_find_private(ns, scope->local, scope->local_count, query);
 }
 
 static bool ask(const struct gorgon_provider *provider, const struct gorgon_symbol_query *query,
@@ -120,16 +120,16 @@ static bool ask(const struct gorgon_provider *provider, const struct gorgon_symb
 
 struct gorgon_binding gorgon_scope_find_outside(struct gorgon_ns *ns,
 						const struct gorgon_object *object,
+						const struct gorgon_provider *provider,
 						const struct gorgon_symbol_query *query)
 {
 	struct gorgon_binding ret = {.found = true};
 
 	ret.source = GORGON_BOUND_REPLACED;
-	if ((ret.system.addr = gorgon_interpose_find(ns, object, query->name)))
+	if ((ret.system.addr = gorgon_interpose_find(ns, object, provider, query->name)))
 		return ret;
 	ret.source = GORGON_BOUND_PROVIDER;
-	if ((object && object->opts && ask(object->opts->provider, query, &ret)) ||
-	    ask(ns->opts.provider, query, &ret))
+	if (ask(provider, query, &ret) || ask(ns->opts.provider, query, &ret))
 		return ret;
 	ret.source = GORGON_BOUND_SYSTEM;
 	// Under-linked objects: what the rest of the namespace needs, last.
@@ -140,7 +140,7 @@ struct gorgon_binding gorgon_scope_find_outside(struct gorgon_ns *ns,
 }
 
 struct gorgon_binding gorgon_scope_find(struct gorgon_ns *ns, struct gorgon_object *object,
-					struct gorgon_object *const *local, size_t local_count,
+					const struct gorgon_scope *scope,
 					const struct gorgon_symbol_query *query)
 {
 	bool outside_first = query->file && gorgon_ns_has_system(ns, query->file);
@@ -148,17 +148,17 @@ struct gorgon_binding gorgon_scope_find(struct gorgon_ns *ns, struct gorgon_obje
 	void *replaced;
 
 	if (outside_first) {
-		ret = gorgon_scope_find_outside(ns, object, query);
+		ret = gorgon_scope_find_outside(ns, object, scope->provider, query);
 		if (ret.found)
 			return ret;
 	}
-	ret = find_inside(ns, object, local, local_count, query);
+	ret = find_inside(ns, object, scope, query);
 	if (ret.found && (replaced = gorgon_interpose_find_defined(ns, ret.object, query->name)))
 		return (struct gorgon_binding){.found = true,
 					       .source = GORGON_BOUND_REPLACED,
 					       .system.addr = replaced};
 	if (!ret.found && !ret.no_memory && !outside_first)
-		ret = gorgon_scope_find_outside(ns, object, query);
+		ret = gorgon_scope_find_outside(ns, object, scope->provider, query);
 	return ret;
 }
 

@@ -24,12 +24,17 @@ struct gorgon_binding {
 	struct gorgon_system_symbol system; /* when there is no object: address */
 };
 
-/*
- * Bind a reference from @object (NULL: from dlsym of the whole namespace). @local
- * is the closure of the group that is being loaded. The lock is held.
- */
+/* Where references are looked up besides in the namespace's global objects. Zero: nowhere. */
+struct gorgon_scope {
+	struct gorgon_object *const *local; /* closure of the load's root, breadth first */
+	size_t local_count;
+	struct gorgon_object *const *search;	 /* the host's list for this load, ended by NULL; or NULL */
+	const struct gorgon_provider *provider; /* the host's for this load, or NULL */
+};
+
+/* Bind a reference from @object (NULL: from dlsym of the whole namespace). The lock is held. */
 struct gorgon_binding gorgon_scope_find(struct gorgon_ns *ns, struct gorgon_object *object,
-					struct gorgon_object *const *local, size_t local_count,
+					const struct gorgon_scope *scope,
 					const struct gorgon_symbol_query *query);
 
 /* Only private definitions, in @objects in turn. */
@@ -37,9 +42,10 @@ struct gorgon_binding gorgon_scope_find_private(struct gorgon_ns *ns,
 						struct gorgon_object *const *objects, size_t count,
 						const struct gorgon_symbol_query *query);
 
-/* Replacement, host's provider, system; see scope.c. */
+/* Replacement, host's providers (@provider, that of the load or NULL, first), system; see scope.c. */
 struct gorgon_binding gorgon_scope_find_outside(struct gorgon_ns *ns,
 						const struct gorgon_object *object,
+						const struct gorgon_provider *provider,
 						const struct gorgon_symbol_query *query);
 
 /* The address that a binding means to this thread, for dlsym and data references. */

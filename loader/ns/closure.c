@@ -161,7 +161,7 @@ static struct gorgon_error *get_file(const struct gorgon_ns *ns, const char *pat
 // Find the file as the system's linker would: a library that is loaded already comes first. @ret is
 // NULL when there is none.
 static struct gorgon_error *find_file(const struct gorgon_ns *ns, const char *name,
-				      const struct gorgon_object *requester,
+				      const struct gorgon_requester *requester,
 				      struct gorgon_closure_file **ret)
 {
 	char *path = gorgon_system_path(name);
@@ -196,7 +196,7 @@ static struct gorgon_error *know(const char *name, struct gorgon_closure_file *f
 // Find a shared library by its name, otherwise by the requester's search path: the order in which
 // load.c opens it.
 static struct gorgon_error *find_shared(const struct gorgon_ns *ns, const char *name,
-					const struct gorgon_object *requester,
+					const struct gorgon_requester *requester,
 					struct gorgon_closure_file **ret)
 {
 	struct known_name *known = names;
@@ -217,7 +217,7 @@ static struct gorgon_error *find_shared(const struct gorgon_ns *ns, const char *
 
 static struct gorgon_error *search_need(const struct gorgon_ns *ns,
 					struct gorgon_closure_need *need,
-					struct gorgon_object *requester)
+					const struct gorgon_requester *requester)
 {
 	struct gorgon_error *err =
 		need->searched ? NULL : find_file(ns, need->name, requester, &need->file);
@@ -240,10 +240,9 @@ static struct gorgon_error *say(char **obstacle, const char *format, const char 
 // loaders of a file, for inherited search paths, are the stack of the walk.
 static struct gorgon_error *find_obstacle(const struct gorgon_ns *ns,
 					  struct gorgon_closure_file *file,
-					  struct gorgon_object *loader, char **obstacle)
+					  const struct gorgon_requester *loader, char **obstacle)
 {
-	struct gorgon_image image = {.rpath = file->rpath, .runpath = file->runpath};
-	struct gorgon_object self = {.image = &image, .path = file->path, .loader = loader};
+	struct gorgon_requester self = {file->path, file->rpath, file->runpath, loader};
 	struct gorgon_error *err;
 
 	file->mark = true;
@@ -277,10 +276,9 @@ static void clear_marks(void)
 // Every library of the closure that is private by its name, a space before each.
 static struct gorgon_error *write_private(const struct gorgon_ns *ns,
 					  struct gorgon_closure_file *file,
-					  struct gorgon_object *loader, FILE *out)
+					  const struct gorgon_requester *loader, FILE *out)
 {
-	struct gorgon_image image = {.rpath = file->rpath, .runpath = file->runpath};
-	struct gorgon_object self = {.image = &image, .path = file->path, .loader = loader};
+	struct gorgon_requester self = {file->path, file->rpath, file->runpath, loader};
 	struct gorgon_error *err = NULL;
 
 	file->mark = true;
@@ -345,7 +343,7 @@ static struct gorgon_error *judge_file(const struct gorgon_ns *ns, struct gorgon
 
 // A path that says nothing by itself: who opens the file says why it cannot, if so.
 static struct gorgon_error *find_rule_of_file(const struct gorgon_ns *ns, const char *name,
-					      const struct gorgon_object *requester,
+					      const struct gorgon_requester *requester,
 					      struct gorgon_policy_rule *ret)
 {
 	struct gorgon_image *image;
@@ -397,7 +395,7 @@ static struct gorgon_error *judge_pool(const struct gorgon_ns *ns, struct gorgon
 }
 
 struct gorgon_error *gorgon_closure_judge(const struct gorgon_ns *ns, const char *name,
-					  const struct gorgon_object *requester,
+					  const struct gorgon_requester *requester,
 					  struct gorgon_verdict *ret)
 {
 	struct gorgon_verdict verdict = {.rule = gorgon_policy_find(&ns->policy, name)};
@@ -455,7 +453,7 @@ static struct gorgon_closure_file *file_of(const struct gorgon_system_library *l
 }
 
 static struct gorgon_error *has_from_system(const struct gorgon_ns *ns, const char *name,
-					    const struct gorgon_object *requester, bool *ret)
+					    const struct gorgon_requester *requester, bool *ret)
 {
 	struct gorgon_error *err;
 	struct stat st;
@@ -473,7 +471,7 @@ static struct gorgon_error *has_from_system(const struct gorgon_ns *ns, const ch
 }
 
 struct gorgon_error *gorgon_closure_shares(const struct gorgon_ns *ns, const char *name,
-					   const struct gorgon_object *requester, bool *ret)
+					   const struct gorgon_requester *requester, bool *ret)
 {
 	struct gorgon_verdict verdict;
 	struct gorgon_error *err;

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 struct gorgon_ns;
-struct gorgon_object;
+struct gorgon_requester;
 
 struct gorgon_closure_need {
 	char *name; /* as DT_NEEDED has it */
@@ -46,7 +46,7 @@ struct gorgon_verdict {
  * lives as long as @ns.
  */
 struct gorgon_error *gorgon_closure_judge(const struct gorgon_ns *ns, const char *name,
-					  const struct gorgon_object *requester,
+					  const struct gorgon_requester *requester,
 					  struct gorgon_verdict *ret);
 void gorgon_verdict_deinit(struct gorgon_verdict *verdict);
 
@@ -56,6 +56,6 @@ void gorgon_verdict_deinit(struct gorgon_verdict *verdict);
  * it is opened.
  */
 struct gorgon_error *gorgon_closure_shares(const struct gorgon_ns *ns, const char *name,
-					   const struct gorgon_object *requester, bool *ret);
+					   const struct gorgon_requester *requester, bool *ret);
 
 #endif

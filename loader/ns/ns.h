@@ -4,8 +4,7 @@
 #define GORGON_NS_NS_H
 
 #include "debug_writer.h"
-#include "process/atexit.h"
-#include "process/heap.h"
+#include "base/usage.h"
 #include "object.h"
 #include "policy.h"
 #include "unique.h"
@@ -24,9 +23,14 @@ struct gorgon_signals;
 struct gorgon_thunks;
 struct gorgon_system_library;
 
-/* Addresses, end exclusive. */
-struct gorgon_range {
-	uint64_t start, end;
+/* Who has made the namespace, and is told what happens there; loader/python, or nobody. */
+struct gorgon_ns_user {
+	void *ctx;
+	/* exit() from private code. It returns when the calling thread is not its to end. */
+	void (*on_exit)(void *ctx, int status);
+	/* Around fork(), with the loader's lock: leaves are taken, and released. */
+	void (*before_fork)(void *ctx);
+	void (*after_fork)(void *ctx, bool child);
 };
 
 struct gorgon_ns {
@@ -41,17 +45,13 @@ struct gorgon_ns {
 	struct gorgon_part_state *parts; /* what it has of the process; see ../process/part.h */
 	struct gorgon_signals *signals;
 	struct gorgon_locale *locale;
-	struct gorgon_environment *environment; /* NULL: the process's */
-	struct gorgon_environment *time_zone; /* its own TZ, beside the process's; or NULL */
-	const char *hidden_variable; /* which getenv() does not find in the process's; or NULL */
+	struct gorgon_environment *environment;
 	struct gorgon_linked *linked; /* the system's linker loads its objects; see ../isolate */
 
 	/* Shared libraries that objects of this namespace need, in the order met. */
 	struct gorgon_system_library **system;
 	size_t system_count;
 	struct gorgon_uniques uniques;
-	void **frames; /* registered with the unwinder; see frames.c */
-	size_t frames_count;
 	struct gorgon_jit_mirror *registrars; /* see jit_mirror.c */
 	uint64_t zone; /* address, 0: none yet. See place.c */
 	struct jitreg_group *jit_group; /* its objects in libjitreg, or NULL: no zone */
@@ -59,20 +59,14 @@ struct gorgon_ns {
 	uint64_t changed_at; /* when it loaded last, in debug_mode.c's time */
 	unsigned about_to_load; /* threads that wait for the lock to load; atomic */
 	bool waiting, lean;
-	struct gorgon_heap heap; /* what libpython has allocated */
-	struct gorgon_range *mappings; /* made by private code, sorted; see memory.c */
-	size_t mapping_count, mapping_capacity;
-	struct gorgon_atexit exits; /* registered with __cxa_atexit() */
+	struct gorgon_usage usage; /* of memory, by its code */
 	uint64_t init_counter;
 	uint64_t load_count, unload_count; /* of objects, ever: dl_iterate_phdr's counters */
 	unsigned unloading;    /* unloads that are under way; more than one with gorgon_ns_destroy() */
 	bool unload_again;     /* something was closed meanwhile */
 	unsigned thread_count; /* alive, started by private code, or in its key destructors */
 
-	/* What exit() from private code does; set by loader/python. It returns when the
-	 * calling thread is not its to end. */
-	void (*on_exit)(void *ctx, int status);
-	void *on_exit_ctx;
+	struct gorgon_ns_user user;
 
 	char pool_text[12]; /* what thread pools are told; see process.c */
 	uint64_t load_ns, relocate_ns, register_ns; /* time spent, for statistics */

@@ -5,11 +5,11 @@
 
 #include "debug_root.h"
 #include "image/image.h"
+#include "search.h"
 
 #include <link.h>
 #include <pthread.h>
 
-struct gorgon_open_opts;
 struct jitreg_entry;
 struct gorgon_jit_mirror;
 struct gorgon_static_tls;
@@ -34,6 +34,7 @@ struct gorgon_object {
 	struct gorgon_image *image;
 	struct gorgon_file file; /* while it is being loaded, for who maps and reads it */
 	char *path; /* as it was asked for; image->path may be another name of the file */
+	struct gorgon_requester requester; /* of what it needs; its loader is another object's, or NULL */
 	uint64_t bias, start, end;
 	enum gorgon_object_state state;
 	pthread_t init_thread;
@@ -45,8 +46,8 @@ struct gorgon_object {
 	size_t system_count;
 	struct gorgon_object **refs; /* others that symbols were bound to */
 	size_t ref_count;
-	struct gorgon_object *loader; /* whose DT_NEEDED brought it in, or NULL */
-	const struct gorgon_open_opts *opts; /* of the load that brings it; NULL once it is initialised */
+	/* What the host gives its constructors, which may keep it; NULL: the process's. */
+	const char *const *argv, *const *envp;
 
 	unsigned open_count; /* dlopen()s that have not been closed */
 	bool global;	     /* in every later look-up */
@@ -74,6 +75,12 @@ struct gorgon_object *gorgon_object_create(struct gorgon_ns *ns, const char *pat
 
 /* Give back what the record has, the image included; nothing else was done with the object. */
 void gorgon_object_free(struct gorgon_object *object);
+
+/* For a search on behalf of @object; NULL for NULL. */
+static inline const struct gorgon_requester *gorgon_object_requester(const struct gorgon_object *object)
+{
+	return object ? &object->requester : NULL;
+}
 
 /* All objects that @root reaches through DT_NEEDED, breadth first, itself included.
  * NULL when there is no memory. */

@@ -13,7 +13,6 @@
 #include "search.h"
 #include "image/arch.h"
 #include "base/error.h"
-#include "object.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -127,12 +126,12 @@ static bool search_path(const char *path, const char *name, const char *object_p
 }
 
 // DT_RUNPATH switches the object's own DT_RPATH off, and is not inherited.
-static bool search_rpaths(const char *name, const struct gorgon_object *requester, char **ret)
+static bool search_rpaths(const char *name, const struct gorgon_requester *requester, char **ret)
 {
-	if (requester && requester->image->runpath)
+	if (requester && requester->runpath)
 		return true;
-	for (const struct gorgon_object *o = requester; o; o = o->loader)
-		if (!o->image->runpath && !search_path(o->image->rpath, name, o->path, ret))
+	for (const struct gorgon_requester *r = requester; r; r = r->loader)
+		if (!r->runpath && !search_path(r->rpath, name, r->path, ret))
 			return false;
 	return true;
 }
@@ -152,11 +151,11 @@ static bool search_cache(const char *name, char **ret)
 	return true;
 }
 
-static bool search_all(const char *name, const struct gorgon_object *requester, char **ret)
+static bool search_all(const char *name, const struct gorgon_requester *requester, char **ret)
 {
 	if (!search_rpaths(name, requester, ret) ||
 	    !search_path(secure_getenv("LD_LIBRARY_PATH"), name, NULL, ret) ||
-	    (requester && !search_path(requester->image->runpath, name, requester->path, ret)) ||
+	    (requester && !search_path(requester->runpath, name, requester->path, ret)) ||
 	    !search_cache(name, ret))
 		return false;
 	for (size_t i = 0; i < sizeof(default_dirs) / sizeof(*default_dirs); i++)
@@ -190,9 +189,9 @@ static struct gorgon_error *make_absolute(char *file, char **ret)
 	return absolute ? NULL : &gorgon_error_nomem;
 }
 
-static struct gorgon_error *not_found(const char *name, const struct gorgon_object *requester)
+static struct gorgon_error *not_found(const char *name, const struct gorgon_requester *requester)
 {
-	const char *path = requester ? requester->image->runpath ?: requester->image->rpath : NULL;
+	const char *path = requester ? requester->runpath ?: requester->rpath : NULL;
 
 	return gorgon_error_create(GORGON_ERROR_MISSING,
 				   "%s: not found in %s%sLD_LIBRARY_PATH, /etc/ld.so.cache and the "
@@ -200,7 +199,7 @@ static struct gorgon_error *not_found(const char *name, const struct gorgon_obje
 				   name, path ?: "", path ? ", " : "");
 }
 
-struct gorgon_error *gorgon_search(const char *name, const struct gorgon_object *requester,
+struct gorgon_error *gorgon_search(const char *name, const struct gorgon_requester *requester,
 				   char **ret)
 {
 	char *file = NULL;

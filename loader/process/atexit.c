@@ -15,17 +15,10 @@
 
 #define _GNU_SOURCE
 #include "atexit.h"
-#include "streams.h"
-#include "fork.h"
 #include "base/lock.h"
-#include "ns/ns.h"
-#include "ns/thread.h"
-#include "thread_dtors.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 // Of the C++ ABI and the C library; declared by no public header.
 extern int __cxa_atexit(void (*fn)(void *), void *arg, void *dso);
@@ -37,6 +30,10 @@ struct gorgon_exit {
 	void (*fn)(void *); // NULL: has been called, or is being
 	void (*status_fn)(int, void *); // instead, of on_exit()
 	void *arg, *dso;
+};
+
+struct gorgon_atexit {
+	struct gorgon_exit *pending, *done; // newest first
 };
 
 // A leaf: guards all lists.
@@ -90,7 +87,7 @@ static void at_end(void *arg)
 	at_end_with_status(0, arg);
 }
 
-static int add(const struct gorgon_exit *like, struct gorgon_ns *ns)
+static int add(const struct gorgon_exit *like, struct gorgon_atexit *exits)
 {
 	struct gorgon_exit *exit = malloc(sizeof(*exit));
 
@@ -98,7 +95,7 @@ static int add(const struct gorgon_exit *like, struct gorgon_ns *ns)
 		return -1;
 	*exit = *like;
 	pthread_mutex_lock(&lock);
-	link_first(exit, &ns->exits.pending);
+	link_first(exit, &exits->pending);
 	pthread_mutex_unlock(&lock);
 	if (!(exit->fn ? __cxa_atexit(at_end, exit, exit->dso) : on_exit(at_end_with_status, exit)))
 		return 0;
@@ -109,16 +106,16 @@ static int add(const struct gorgon_exit *like, struct gorgon_ns *ns)
 	return -1;
 }
 
-int gorgon_atexit_register(void (*fn)(void *), void *arg, void *dso, struct gorgon_ns *ns)
+static int register_exit(void (*fn)(void *), void *arg, void *dso, struct gorgon_atexit *exits)
 {
 	// Without an object of its own it is the namespace's: __cxa_finalize(NULL) would be
 	// about the whole process.
-	return add(&(struct gorgon_exit){.fn = fn, .arg = arg, .dso = dso ?: ns}, ns);
+	return add(&(struct gorgon_exit){.fn = fn, .arg = arg, .dso = dso ?: exits}, exits);
 }
 
-int gorgon_atexit_register_with_status(void (*fn)(int, void *), void *arg, struct gorgon_ns *ns)
+static int register_with_status(void (*fn)(int, void *), void *arg, struct gorgon_atexit *exits)
 {
-	return add(&(struct gorgon_exit){.status_fn = fn, .arg = arg}, ns);
+	return add(&(struct gorgon_exit){.status_fn = fn, .arg = arg}, exits);
 }
 
 // Copy the last registered function that has not been called; it counts as called from then on. The
@@ -141,37 +138,23 @@ static bool take_pending(struct gorgon_atexit *exits, struct gorgon_exit *ret)
 	return exit;
 }
 
-void gorgon_atexit_run(struct gorgon_ns *ns)
+void gorgon_atexit_run(struct gorgon_atexit *exits)
 {
 	struct gorgon_exit taken;
 
-	while (take_pending(&ns->exits, &taken)) {
+	while (take_pending(exits, &taken)) {
 		gorgon_callout_begin();
 		call(&taken, 0);
 		gorgon_callout_end();
 	}
 }
 
-// Of the process only this copy goes on in a child of it. exit() would run what others have
-// registered, whose threads are not there, and destructors of shared libraries: that of OpenBLAS
-// waits for a lock that another interpreter's thread had at the fork.
-void gorgon_atexit_leave(struct gorgon_ns *ns, int status)
+void gorgon_atexit_run_at_end(struct gorgon_atexit *exits, int status)
 {
 	struct gorgon_exit taken;
 
-	if (!gorgon_fork_has_made_us(ns))
-		exit(status);
-	gorgon_lock();
-	gorgon_thread_run_dtors(ns);
-	gorgon_unlock();
-	while (take_pending(&ns->exits, &taken))
+	while (take_pending(exits, &taken))
 		call(&taken, status);
-	// Not fflush(NULL): other programs' streams are open in other tables of descriptors.
-	if (ns->parts)
-		gorgon_streams_flush(gorgon_parts_state(ns->parts, &gorgon_streams_part));
-	else
-		fflush(NULL);
-	_exit(status);
 }
 
 static void *first_done(const struct gorgon_atexit *exits)
@@ -184,23 +167,39 @@ static void *first_done(const struct gorgon_atexit *exits)
 	return dso;
 }
 
-void gorgon_atexit_forget(struct gorgon_ns *ns)
+void gorgon_atexit_forget(struct gorgon_atexit *exits)
 {
 	void *dso;
 
-	while ((dso = first_done(&ns->exits))) {
+	while ((dso = first_done(exits))) {
 		gorgon_callout_begin();
 		__cxa_finalize(dso);
 		gorgon_callout_end();
 	}
 }
 
-void gorgon_atexit_before_fork(void)
+static void before_fork(void)
 {
 	pthread_mutex_lock(&lock);
 }
 
-void gorgon_atexit_after_fork(void)
+static void after_fork(bool child)
 {
+	(void)child;
 	pthread_mutex_unlock(&lock);
 }
+
+static const struct gorgon_bound bound[] = {
+	{"__cxa_atexit", register_exit, 3, 0, GORGON_OWN,
+	 "at the end of a namespace the last one first, across its objects, as exit() does"},
+	{"on_exit", register_with_status, 2, 0, GORGON_OWN, "as __cxa_atexit"},
+};
+
+const struct gorgon_part gorgon_atexit_part = {
+	.bound = bound,
+	.bound_count = sizeof(bound) / sizeof(*bound),
+	.state_size = sizeof(struct gorgon_atexit),
+	.before_fork = before_fork,
+	.after_fork = after_fork,
+	.loader_only = true,
+};

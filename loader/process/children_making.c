@@ -196,11 +196,11 @@ static int run_spawn(spawn_fn *fn, pid_t *ret, const char *path,
 
 	if (!gorgon_children_are_ours(children)) {
 		spawn.pid = ret;
-		return gorgon_environment_give(children->ns, envp, call_spawn, &spawn);
+		return gorgon_environment_give(children->ns ? children->ns->environment : NULL, envp, call_spawn, &spawn);
 	}
 	// The program inherits the mask, which is therefore left alone.
 	parity = begin_making();
-	err = gorgon_environment_give(children->ns, envp, call_spawn, &spawn);
+	err = gorgon_environment_give(children->ns ? children->ns->environment : NULL, envp, call_spawn, &spawn);
 	block_signals(&saved);
 	end_making(children, parity, err ? 0 : pid);
 	restore_signals(&saved);

@@ -373,12 +373,15 @@ static void send_errand(struct errand *errand)
 {
 	sigset_t all, before;
 	pthread_t thread;
+	int r;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	errand->errnum = pthread_create(&thread, NULL, do_errand_apart, errand);
+	r = pthread_create(&thread, NULL, do_errand_apart, errand);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!errand->errnum)
+	if (r)
+		errand->errnum = r;
+	else
 		pthread_join(thread, NULL);
 }
 

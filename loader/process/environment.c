@@ -15,7 +15,6 @@
 
 #define _GNU_SOURCE
 #include "environment.h"
-#include "ns/ns.h"
 
 #include <alloca.h>
 #include <errno.h>
@@ -32,11 +31,18 @@ struct block {
 	char *data[];
 };
 
-struct gorgon_environment {
+struct variables {
 	char **list;   // `environ`; NULL: empty
 	char **own;    // the newest array of ours
 	size_t room;   // entries that it may have, the final NULL included
 	struct block *blocks;
+};
+
+// Of a namespace.
+struct gorgon_environment {
+	struct variables *own;	     // NULL: the process's
+	struct variables *time_zone; // its own TZ, beside the process's; or NULL
+	const char *hidden;	     // which getenv() does not find in the process's; or NULL
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // a leaf
@@ -68,14 +74,14 @@ time_t gorgon_environment_mktime(struct tm *tm)
 	return ret;
 }
 
-static void *allocate(struct gorgon_environment *environment, size_t size)
+static void *allocate(struct variables *variables, size_t size)
 {
 	struct block *block = malloc(sizeof(*block) + size);
 
 	if (!block)
 		return NULL;
-	block->next = environment->blocks;
-	environment->blocks = block;
+	block->next = variables->blocks;
+	variables->blocks = block;
 	return block->data;
 }
 
@@ -88,9 +94,9 @@ static size_t count(char *const *list)
 	return ret;
 }
 
-static char **find(const struct gorgon_environment *environment, const char *name, size_t size)
+static char **find(const struct variables *variables, const char *name, size_t size)
 {
-	char **entry = environment->list;
+	char **entry = variables->list;
 
 	while (entry && *entry && (strncmp(*entry, name, size) || (*entry)[size] != '='))
 		entry++;
@@ -98,69 +104,80 @@ static char **find(const struct gorgon_environment *environment, const char *nam
 }
 
 // Room for one entry more, in an array of ours.
-static bool grow(struct gorgon_environment *environment)
+static bool grow(struct variables *variables)
 {
-	size_t used = count(environment->list) + 1, room = 2 * used + 16;
+	size_t used = count(variables->list) + 1, room = 2 * used + 16;
 	char **grown;
 
-	if (environment->list && environment->list == environment->own && used < environment->room)
+	if (variables->list && variables->list == variables->own && used < variables->room)
 		return true;
-	grown = allocate(environment, room * sizeof(*grown));
+	grown = allocate(variables, room * sizeof(*grown));
 	if (!grown)
 		return false;
 	if (used > 1)
-		memcpy(grown, environment->list, (used - 1) * sizeof(*grown));
+		memcpy(grown, variables->list, (used - 1) * sizeof(*grown));
 	grown[used - 1] = NULL;
-	environment->list = environment->own = grown;
-	environment->room = room;
+	variables->list = variables->own = grown;
+	variables->room = room;
 	return true;
 }
 
 // @text is `NAME=value`, NAME of @size bytes.
-static bool put(struct gorgon_environment *environment, char *text, size_t size)
+static bool put(struct variables *variables, char *text, size_t size)
 {
-	char **entry = find(environment, text, size);
+	char **entry = find(variables, text, size);
 	size_t used;
 
 	if (entry) {
 		*entry = text;
 		return true;
 	}
-	if (!grow(environment))
+	if (!grow(variables))
 		return false;
-	used = count(environment->list);
-	environment->list[used + 1] = NULL;
-	environment->list[used] = text;
+	used = count(variables->list);
+	variables->list[used + 1] = NULL;
+	variables->list[used] = text;
 	return true;
 }
 
-static bool set(struct gorgon_environment *environment, const char *name, const char *value)
+static bool set(struct variables *variables, const char *name, const char *value)
 {
 	size_t size = strlen(name), value_size = strlen(value) + 1;
-	char *text = allocate(environment, size + 1 + value_size);
+	char *text = allocate(variables, size + 1 + value_size);
 
 	if (!text)
 		return false;
 	memcpy(text, name, size);
 	text[size] = '=';
 	memcpy(text + size + 1, value, value_size);
-	return put(environment, text, size);
+	return put(variables, text, size);
 }
 
-static void unset(struct gorgon_environment *environment, const char *name)
+static void unset(struct variables *variables, const char *name)
 {
 	size_t size = strlen(name);
 	char **entry;
 
-	while ((entry = find(environment, name, size)))
+	while ((entry = find(variables, name, size)))
 		do
 			entry[0] = entry[1];
 		while (*entry++);
 }
 
-struct gorgon_environment *gorgon_environment_create(const char *const *list)
+static void variables_destroy(struct variables *variables)
 {
-	struct gorgon_environment *ret = calloc(1, sizeof(*ret));
+	struct block *next;
+
+	for (struct block *block = variables ? variables->blocks : NULL; block; block = next) {
+		next = block->next;
+		free(block);
+	}
+	free(variables);
+}
+
+static struct variables *variables_create(const char *const *list)
+{
+	struct variables *ret = calloc(1, sizeof(*ret));
 	bool whole = ret && grow(ret);
 
 	for (; whole && *list; list++) {
@@ -170,24 +187,38 @@ struct gorgon_environment *gorgon_environment_create(const char *const *list)
 	}
 	if (whole)
 		return ret;
-	gorgon_environment_destroy(ret);
+	variables_destroy(ret);
 	return NULL;
+}
+
+struct gorgon_environment *gorgon_environment_create(const char *const *list)
+{
+	struct gorgon_environment *ret = calloc(1, sizeof(*ret));
+
+	if (ret && list && !(ret->own = variables_create(list))) {
+		free(ret);
+		return NULL;
+	}
+	return ret;
 }
 
 void gorgon_environment_destroy(struct gorgon_environment *environment)
 {
-	struct block *next;
-
-	for (struct block *block = environment ? environment->blocks : NULL; block; block = next) {
-		next = block->next;
-		free(block);
-	}
+	if (!environment)
+		return;
+	variables_destroy(environment->own);
+	variables_destroy(environment->time_zone);
 	free(environment);
 }
 
 char ***gorgon_environment_list(struct gorgon_environment *environment)
 {
-	return &environment->list;
+	return environment->own ? &environment->own->list : NULL;
+}
+
+void gorgon_environment_hide(struct gorgon_environment *environment, const char *name)
+{
+	environment->hidden = name;
 }
 
 // --- functions of the C library's names --------------------------------------------------------
@@ -201,10 +232,10 @@ char ***gorgon_environment_list(struct gorgon_environment *environment)
 		value_of_call;                                                                     \
 	})
 
-static char *get(struct gorgon_environment *environment, const char *name)
+static char *get(struct variables *variables, const char *name)
 {
 	size_t size = strlen(name);
-	char **entry = find(environment, name, size);
+	char **entry = find(variables, name, size);
 
 	return entry ? *entry + size + 1 : NULL;
 }
@@ -227,86 +258,87 @@ static bool is_time_zone(const char *name, size_t size)
 	return size == 2 && !memcmp(name, "TZ", 2);
 }
 
-bool gorgon_environment_has_time_zone(const struct gorgon_ns *ns)
+bool gorgon_environment_has_time_zone(const struct gorgon_environment *environment)
 {
-	return ns->environment || __atomic_load_n(&ns->time_zone, __ATOMIC_ACQUIRE);
+	return environment->own || __atomic_load_n(&environment->time_zone, __ATOMIC_ACQUIRE);
 }
 
 // Where TZ of the namespace is, or NULL: in the process's environment.
-static struct gorgon_environment *time_zone_of(const struct gorgon_ns *ns)
+static struct variables *time_zone_of(const struct gorgon_environment *environment)
 {
-	return ns ? ns->environment ?: __atomic_load_n(&ns->time_zone, __ATOMIC_ACQUIRE) : NULL;
+	return environment ? environment->own ?: __atomic_load_n(&environment->time_zone, __ATOMIC_ACQUIRE)
+			   : NULL;
 }
 
-char *gorgon_environment_time_zone(struct gorgon_ns *ns)
+char *gorgon_environment_time_zone(struct gorgon_environment *environment)
 {
-	struct gorgon_environment *environment = time_zone_of(ns);
+	struct variables *variables = time_zone_of(environment);
 
-	return environment ? LOCKED(get(environment, "TZ")) : NULL;
+	return variables ? LOCKED(get(variables, "TZ")) : NULL;
 }
 
 // From now on the namespace's own. NULL: no memory. The lock is held.
-static struct gorgon_environment *own_time_zone(struct gorgon_ns *ns)
+static struct variables *own_time_zone(struct gorgon_environment *environment)
 {
-	struct gorgon_environment *environment = ns->time_zone;
+	struct variables *variables = environment->time_zone;
 	const char *value = getenv("TZ");
 
-	if (environment)
-		return environment;
-	environment = gorgon_environment_create((const char *const[]){NULL});
-	if (environment && value && !set(environment, "TZ", value)) {
-		gorgon_environment_destroy(environment);
+	if (variables)
+		return variables;
+	variables = variables_create((const char *const[]){NULL});
+	if (variables && value && !set(variables, "TZ", value)) {
+		variables_destroy(variables);
 		return NULL;
 	}
-	__atomic_store_n(&ns->time_zone, environment, __ATOMIC_RELEASE);
-	return environment;
+	__atomic_store_n(&environment->time_zone, variables, __ATOMIC_RELEASE);
+	return variables;
 }
 
 // Strings stay until the namespace ends, so that one which comes again is taken again.
-static bool set_time_zone(struct gorgon_environment *environment, const char *value)
+static bool set_time_zone(struct variables *variables, const char *value)
 {
-	for (struct block *block = environment->blocks; block; block = block->next) {
+	for (struct block *block = variables->blocks; block; block = block->next) {
 		char *text = (char *)block->data;
 
-		if (block->data != environment->own && !strncmp(text, "TZ=", 3) &&
+		if (block->data != variables->own && !strncmp(text, "TZ=", 3) &&
 		    !strcmp(text + 3, value))
-			return put(environment, text, 2);
+			return put(variables, text, 2);
 	}
-	return set(environment, "TZ", value);
+	return set(variables, "TZ", value);
 }
 
 // These return 0, or -1 with errno.
-static int setenv_time_zone(const char *value, int overwrite, struct gorgon_ns *ns)
+static int setenv_time_zone(const char *value, int overwrite, struct gorgon_environment *environment)
 {
-	struct gorgon_environment *own;
+	struct variables *own;
 	bool done;
 
 	pthread_mutex_lock(&lock);
-	own = own_time_zone(ns);
+	own = own_time_zone(environment);
 	done = own && ((!overwrite && get(own, "TZ")) || set_time_zone(own, value));
 	pthread_mutex_unlock(&lock);
 	return done ? 0 : failure(ENOMEM);
 }
 
-static int unsetenv_time_zone(struct gorgon_ns *ns)
+static int unsetenv_time_zone(struct gorgon_environment *environment)
 {
-	struct gorgon_environment *own;
+	struct variables *own;
 
 	pthread_mutex_lock(&lock);
-	own = own_time_zone(ns);
+	own = own_time_zone(environment);
 	if (own)
 		unset(own, "TZ");
 	pthread_mutex_unlock(&lock);
 	return own ? 0 : failure(ENOMEM);
 }
 
-static int putenv_time_zone(char *text, struct gorgon_ns *ns)
+static int putenv_time_zone(char *text, struct gorgon_environment *environment)
 {
-	struct gorgon_environment *own;
+	struct variables *own;
 	bool done;
 
 	pthread_mutex_lock(&lock);
-	own = own_time_zone(ns);
+	own = own_time_zone(environment);
 	done = own && put(own, text, 2);
 	pthread_mutex_unlock(&lock);
 	return done ? 0 : failure(ENOMEM);
@@ -316,81 +348,81 @@ static int putenv_time_zone(char *text, struct gorgon_ns *ns)
 
 // Whether a variable of the process's is not for this namespace. `environ` has it: programs that
 // are started from here get it as they would from anywhere else in the process.
-bool gorgon_environment_hides(const struct gorgon_ns *ns, const char *name)
+bool gorgon_environment_hides(const struct gorgon_environment *environment, const char *name)
 {
-	return ns && !ns->environment && ns->hidden_variable && !strcmp(name, ns->hidden_variable);
+	return environment && !environment->own && environment->hidden && !strcmp(name, environment->hidden);
 }
 
-char *gorgon_getenv(const char *name, struct gorgon_ns *ns)
+char *gorgon_getenv(const char *name, struct gorgon_environment *environment)
 {
-	if (gorgon_environment_hides(ns, name))
+	if (gorgon_environment_hides(environment, name))
 		return NULL;
-	if (is_time_zone(name, strlen(name)) && time_zone_of(ns))
-		return gorgon_environment_time_zone(ns);
-	return LOCKED(ns->environment ? get(ns->environment, name) : getenv(name));
+	if (is_time_zone(name, strlen(name)) && time_zone_of(environment))
+		return gorgon_environment_time_zone(environment);
+	return LOCKED(environment && environment->own ? get(environment->own, name) : getenv(name));
 }
 
-char *gorgon_secure_getenv(const char *name, struct gorgon_ns *ns)
+char *gorgon_secure_getenv(const char *name, struct gorgon_environment *environment)
 {
-	if (gorgon_environment_hides(ns, name))
+	if (gorgon_environment_hides(environment, name))
 		return NULL;
-	if (is_time_zone(name, strlen(name)) && time_zone_of(ns) && !getauxval(AT_SECURE))
-		return gorgon_environment_time_zone(ns);
-	return LOCKED(ns && ns->environment ? get(ns->environment, name) : secure_getenv(name));
+	if (is_time_zone(name, strlen(name)) && time_zone_of(environment) && !getauxval(AT_SECURE))
+		return gorgon_environment_time_zone(environment);
+	return LOCKED(environment && environment->own ? get(environment->own, name) : secure_getenv(name));
 }
 
-int gorgon_setenv(const char *name, const char *value, int overwrite, struct gorgon_ns *ns)
+int gorgon_setenv(const char *name, const char *value, int overwrite, struct gorgon_environment *environment)
 {
-	if (!ns->environment && name && is_time_zone(name, strlen(name)))
-		return setenv_time_zone(value, overwrite, ns);
-	if (!ns->environment)
+	if (!environment->own && name && is_time_zone(name, strlen(name)))
+		return setenv_time_zone(value, overwrite, environment);
+	if (!environment->own)
 		return LOCKED(setenv(name, value, overwrite));
 	if (!is_name(name))
 		return failure(EINVAL);
-	return LOCKED((!overwrite && get(ns->environment, name)) || set(ns->environment, name, value))
+	return LOCKED((!overwrite && get(environment->own, name)) || set(environment->own, name, value))
 		       ? 0
 		       : failure(ENOMEM);
 }
 
-int gorgon_unsetenv(const char *name, struct gorgon_ns *ns)
+int gorgon_unsetenv(const char *name, struct gorgon_environment *environment)
 {
-	if (!ns->environment && name && is_time_zone(name, strlen(name)))
-		return unsetenv_time_zone(ns);
-	if (!ns->environment)
+	if (!environment->own && name && is_time_zone(name, strlen(name)))
+		return unsetenv_time_zone(environment);
+	if (!environment->own)
 		return LOCKED(unsetenv(name));
 	if (!is_name(name))
 		return failure(EINVAL);
 	pthread_mutex_lock(&lock);
-	unset(ns->environment, name);
+	unset(environment->own, name);
 	pthread_mutex_unlock(&lock);
 	return 0;
 }
 
-int gorgon_putenv(char *text, struct gorgon_ns *ns)
+int gorgon_putenv(char *text, struct gorgon_environment *environment)
 {
 	size_t size = strcspn(text, "=");
 
-	if (!ns->environment && is_time_zone(text, size))
-		return text[size] ? putenv_time_zone(text, ns) : unsetenv_time_zone(ns);
-	if (!ns->environment)
+	if (!environment->own && is_time_zone(text, size))
+		return text[size] ? putenv_time_zone(text, environment) : unsetenv_time_zone(environment);
+	if (!environment->own)
 		return LOCKED(putenv(text));
 	if (!text[size])
-		return gorgon_unsetenv(text, ns);
-	return LOCKED(put(ns->environment, text, size)) ? 0 : failure(ENOMEM);
+		return gorgon_unsetenv(text, environment);
+	return LOCKED(put(environment->own, text, size)) ? 0 : failure(ENOMEM);
 }
 
-int gorgon_clearenv(struct gorgon_ns *ns)
+int gorgon_clearenv(struct gorgon_environment *environment)
 {
-	if (!ns->environment)
-		return unsetenv_time_zone(ns) ? -1 : LOCKED(clearenv());
+	if (!environment->own)
+		return unsetenv_time_zone(environment) ? -1 : LOCKED(clearenv());
 	pthread_mutex_lock(&lock);
-	ns->environment->list = NULL;
+	environment->own->list = NULL;
 	pthread_mutex_unlock(&lock);
 	return 0;
 }
 
 // The process's with the namespace's TZ. @room has two entries more than the process's.
-static char *const *with_time_zone(const struct gorgon_environment *own, char **room)
+static char *const *with_time_zone(const struct variables *own, char **room)
 {
 	char **entry = find(own, "TZ", 2), **next = room;
 
@@ -403,7 +435,7 @@ static char *const *with_time_zone(const struct gorgon_environment *own, char **
 	return room;
 }
 
-static char *const *own_list(const struct gorgon_environment *own)
+static char *const *own_list(const struct variables *own)
 {
 	static char *const none[] = {NULL};
 
@@ -412,16 +444,16 @@ static char *const *own_list(const struct gorgon_environment *own)
 
 // Without the lock, and without malloc(): the caller may be a child that shares the memory
 // (vfork).
-int gorgon_environment_give(struct gorgon_ns *ns, char *const *envp,
+int gorgon_environment_give(struct gorgon_environment *environment, char *const *envp,
 			    int (*fn)(char *const *envp, void *ctx), void *ctx)
 {
-	if (!ns || envp != environ)
+	if (!environment || envp != environ)
 		return fn(envp, ctx);
-	if (ns->environment)
-		return fn(own_list(ns->environment), ctx);
-	if (!ns->time_zone)
+	if (environment->own)
+		return fn(own_list(environment->own), ctx);
+	if (!environment->time_zone)
 		return fn(environ, ctx);
-	return fn(with_time_zone(ns->time_zone, alloca((count(environ) + 2) * sizeof(char *))), ctx);
+	return fn(with_time_zone(environment->time_zone, alloca((count(environ) + 2) * sizeof(char *))), ctx);
 }
 
 struct program {
@@ -439,30 +471,30 @@ static int run_program(char *const *envp, void *ctx)
 			    : fexecve(program->fd, program->argv, envp);
 }
 
-int gorgon_execve(const char *path, char *const *argv, char *const *envp, struct gorgon_ns *ns)
+int gorgon_execve(const char *path, char *const *argv, char *const *envp, struct gorgon_environment *environment)
 {
-	return gorgon_environment_give(ns, envp, run_program,
+	return gorgon_environment_give(environment, envp, run_program,
 				       &(struct program){path, argv, execve, -1});
 }
 
-int gorgon_execvpe(const char *file, char *const *argv, char *const *envp, struct gorgon_ns *ns)
+int gorgon_execvpe(const char *file, char *const *argv, char *const *envp, struct gorgon_environment *environment)
 {
-	return gorgon_environment_give(ns, envp, run_program,
+	return gorgon_environment_give(environment, envp, run_program,
 				       &(struct program){file, argv, execvpe, -1});
 }
 
-int gorgon_fexecve(int fd, char *const *argv, char *const *envp, struct gorgon_ns *ns)
+int gorgon_fexecve(int fd, char *const *argv, char *const *envp, struct gorgon_environment *environment)
 {
-	return gorgon_environment_give(ns, envp, run_program,
+	return gorgon_environment_give(environment, envp, run_program,
 				       &(struct program){NULL, argv, NULL, fd});
 }
 
-int gorgon_execv(const char *path, char *const *argv, struct gorgon_ns *ns)
+int gorgon_execv(const char *path, char *const *argv, struct gorgon_environment *environment)
 {
-	return gorgon_execve(path, argv, environ, ns);
+	return gorgon_execve(path, argv, environ, environment);
 }
 
-int gorgon_execvp(const char *file, char *const *argv, struct gorgon_ns *ns)
+int gorgon_execvp(const char *file, char *const *argv, struct gorgon_environment *environment)
 {
-	return gorgon_execvpe(file, argv, environ, ns);
+	return gorgon_execvpe(file, argv, environ, environment);
 }

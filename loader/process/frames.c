@@ -14,45 +14,62 @@
 
 #include "frames.h"
 #include "base/lock.h"
-#include "ns/ns.h"
 
 #include <stdlib.h>
 
 extern void __register_frame(void *begin);
 extern void __deregister_frame(void *begin);
 
-void gorgon_frames_register(void *begin, struct gorgon_ns *ns)
+struct gorgon_frames {
+	void **list;
+	size_t count;
+};
+
+static void register_frame(void *begin, struct gorgon_frames *frames)
 {
 	void **grown;
 
 	gorgon_lock();
-	grown = reallocarray(ns->frames, ns->frames_count + 1, sizeof(*grown));
+	grown = reallocarray(frames->list, frames->count + 1, sizeof(*grown));
 	// Without memory an exception ends at such code. What nobody takes back ends the process.
 	if (grown) {
-		ns->frames = grown;
-		grown[ns->frames_count++] = begin;
+		frames->list = grown;
+		grown[frames->count++] = begin;
 		__register_frame(begin);
 	}
 	gorgon_unlock();
 }
 
-void gorgon_frames_deregister(void *begin, struct gorgon_ns *ns)
+static void deregister_frame(void *begin, struct gorgon_frames *frames)
 {
 	gorgon_lock();
-	for (size_t i = ns->frames_count; i--;) {
-		if (ns->frames[i] != begin)
+	for (size_t i = frames->count; i--;) {
+		if (frames->list[i] != begin)
 			continue;
-		ns->frames[i] = ns->frames[--ns->frames_count];
+		frames->list[i] = frames->list[--frames->count];
 		__deregister_frame(begin);
 		break;
 	}
 	gorgon_unlock();
 }
 
-void gorgon_frames_drop(struct gorgon_ns *ns)
+void gorgon_frames_drop(struct gorgon_frames *frames)
 {
-	while (ns->frames_count)
-		__deregister_frame(ns->frames[--ns->frames_count]);
-	free(ns->frames);
-	ns->frames = NULL;
+	while (frames->count)
+		__deregister_frame(frames->list[--frames->count]);
+	free(frames->list);
+	frames->list = NULL;
 }
+
+static const struct gorgon_bound bound[] = {
+	{"__register_frame", register_frame, 1, 0, GORGON_OWN,
+	 "a compiler that does not take it back leaves the unwinder with unmapped memory"},
+	{"__deregister_frame", deregister_frame, 1, 0, GORGON_OWN, "as __register_frame"},
+};
+
+const struct gorgon_part gorgon_frames_part = {
+	.bound = bound,
+	.bound_count = sizeof(bound) / sizeof(*bound),
+	.state_size = sizeof(struct gorgon_frames),
+	.loader_only = true,
+};

@@ -3,14 +3,13 @@
 #ifndef GORGON_PROCESS_FRAMES_H
 #define GORGON_PROCESS_FRAMES_H
 
-struct gorgon_ns;
+#include "part.h"
 
-/* Take back what @ns has registered and not taken back. The lock is held. */
-void gorgon_frames_drop(struct gorgon_ns *ns);
+struct gorgon_frames;
 
-/* --- replacements (see replacements.c) ------------------------------------------ */
+extern const struct gorgon_part gorgon_frames_part;
 
-void gorgon_frames_register(void *begin, struct gorgon_ns *ns);
-void gorgon_frames_deregister(void *begin, struct gorgon_ns *ns);
+/* Take back what was registered and not taken back. The lock is held. */
+void gorgon_frames_drop(struct gorgon_frames *frames);
 
 #endif

@@ -12,7 +12,7 @@
 // (getline, a callback of a shared library) and stays the process's.
 //
 // A listed block is one of the C library's with a header before what the caller gets.
-// free() and realloc() of private code (malloc_family.c) have to tell listed blocks from others by their
+// free() and realloc() of extensions (malloc_family.c), too, have to tell listed blocks from others by their
 // address alone. Listed ones are never at the start of a page, so that the bytes before
 // any other candidate are in the same page and readable, whichever malloc() made it; the
 // mark in the header depends on the address and on a secret.
@@ -23,10 +23,13 @@
 #define _GNU_SOURCE
 #include "heap.h"
 #include "base/clock.h"
+#include "base/usage.h"
+#include "large.h"
 #include "ns/ns.h"
 
 #include <errno.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -36,6 +39,12 @@
 #define PAGE	 4096 // the smallest there is
 #define GAP	 16
 #define OVERHEAD (sizeof(struct gorgon_heap_block) + GAP)
+
+struct gorgon_heap {
+	pthread_mutex_t lock; // a leaf
+	struct gorgon_heap_block *blocks;
+	struct gorgon_usage *usage;
+};
 
 struct gorgon_heap_block {
 	struct gorgon_heap_block *next, *prev;
@@ -89,7 +98,7 @@ static void insert(struct gorgon_heap *heap, struct gorgon_heap_block *block)
 		heap->blocks->prev = block;
 	heap->blocks = block;
 	pthread_mutex_unlock(&heap->lock);
-	__atomic_add_fetch(&heap->usage.heap_bytes, malloc_usable_size(base_of(block)),
+	__atomic_add_fetch(&heap->usage->heap_bytes, malloc_usable_size(base_of(block)),
 			   __ATOMIC_RELAXED);
 }
 
@@ -105,7 +114,7 @@ static void remove_block(struct gorgon_heap_block *block)
 	if (block->next)
 		block->next->prev = block->prev;
 	pthread_mutex_unlock(&heap->lock);
-	__atomic_sub_fetch(&heap->usage.heap_bytes, malloc_usable_size(base_of(block)),
+	__atomic_sub_fetch(&heap->usage->heap_bytes, malloc_usable_size(base_of(block)),
 			   __ATOMIC_RELAXED);
 	block->mark = 0;
 }
@@ -113,7 +122,7 @@ static void remove_block(struct gorgon_heap_block *block)
 // May it be so much? The header comes on top.
 static bool allowed(struct gorgon_heap *heap, size_t size)
 {
-	return size <= PTRDIFF_MAX && gorgon_usage_allow(&heap->usage, size + OVERHEAD);
+	return size <= PTRDIFF_MAX && gorgon_usage_allow(heap->usage, size + OVERHEAD);
 }
 
 // Header and list for what malloc() gave; returns the caller's part.
@@ -129,26 +138,26 @@ static void *adopt(struct gorgon_heap *heap, void *base)
 	return block + 1;
 }
 
-void *gorgon_heap_malloc(size_t size, struct gorgon_ns *ns)
+void *gorgon_heap_malloc(size_t size, struct gorgon_heap *heap)
 {
-	void *base = allowed(&ns->heap, size) ? malloc(size + OVERHEAD) : NULL;
+	void *base = allowed(heap, size) ? malloc(size + OVERHEAD) : NULL;
 
 	if (base)
-		return adopt(&ns->heap, base);
+		return adopt(heap, base);
 	errno = ENOMEM;
 	return NULL;
 }
 
-void *gorgon_heap_calloc(size_t count, size_t size, struct gorgon_ns *ns)
+void *gorgon_heap_calloc(size_t count, size_t size, struct gorgon_heap *heap)
 {
 	size_t bytes;
 	void *base;
 
-	base = !__builtin_mul_overflow(count, size, &bytes) && allowed(&ns->heap, bytes)
+	base = !__builtin_mul_overflow(count, size, &bytes) && allowed(heap, bytes)
 		       ? calloc(1, bytes + OVERHEAD)
 		       : NULL;
 	if (base)
-		return adopt(&ns->heap, base);
+		return adopt(heap, base);
 	errno = ENOMEM;
 	return NULL;
 }
@@ -197,15 +206,38 @@ void gorgon_heap_free(void *p)
 	free(base);
 }
 
-void gorgon_heap_init(struct gorgon_heap *heap)
+void gorgon_heap_before_fork(struct gorgon_heap *heap)
 {
-	pthread_mutex_init(&heap->lock, NULL);
-	heap->blocks = NULL;
-	heap->usage = (struct gorgon_usage){0};
+	pthread_mutex_lock(&heap->lock);
 }
 
-void gorgon_heap_release(struct gorgon_heap *heap)
+void gorgon_heap_after_fork(struct gorgon_heap *heap)
 {
+	pthread_mutex_unlock(&heap->lock);
+}
+
+void *gorgon_heap_realloc(void *p, size_t size, struct gorgon_heap *heap)
+{
+	if (!p)
+		return gorgon_heap_malloc(size, heap);
+	if (listed(p))
+		return gorgon_heap_resize(p, size);
+	gorgon_large_forget(p);
+	return realloc(p, size);
+}
+
+static bool begin(void *state, struct gorgon_ns *ns)
+{
+	struct gorgon_heap *heap = state;
+
+	pthread_mutex_init(&heap->lock, NULL);
+	heap->usage = &ns->usage;
+	return true;
+}
+
+static void end(void *state)
+{
+	struct gorgon_heap *heap = state;
 	struct gorgon_heap_block *block = heap->blocks, *next;
 
 	for (; block; block = next) {
@@ -215,6 +247,22 @@ void gorgon_heap_release(struct gorgon_heap *heap)
 		block->mark = 0;
 		free(base);
 	}
-	heap->blocks = NULL;
 	pthread_mutex_destroy(&heap->lock);
 }
+
+static const struct gorgon_bound bound[] = {
+	{"malloc", gorgon_heap_malloc, 1, 0, GORGON_OWN,
+	 "what CPython leaves behind goes with its namespace"},
+	{"calloc", gorgon_heap_calloc, 2, 0, GORGON_OWN, "as malloc"},
+	{"realloc", gorgon_heap_realloc, 2, 0, GORGON_OWN, "as malloc"},
+};
+
+const struct gorgon_part gorgon_heap_part = {
+	.bound = bound,
+	.bound_count = sizeof(bound) / sizeof(*bound),
+	.state_size = sizeof(struct gorgon_heap),
+	.begin = begin,
+	.end = end,
+	.when = GORGON_WHEN_HEAP_OF_PYTHON,
+	.loader_only = true,
+};

@@ -87,6 +87,14 @@ static const struct name *next(const struct gorgon_interposed *interposed, const
 		       : NULL;
 }
 
+// What the function gets behind its own arguments.
+static void *context_of(const struct gorgon_part_state *part, const struct gorgon_bound *bound)
+{
+	char *place = (char *)part->state + (bound->offset & ~GORGON_BOUND_POINTER);
+
+	return bound->offset & GORGON_BOUND_POINTER ? *(void **)place : place;
+}
+
 struct gorgon_error *gorgon_interpose_init(struct gorgon_ns *ns,
 					   const struct gorgon_interposed *interposed,
 					   const struct gorgon_thunk *more, size_t count)
@@ -103,7 +111,7 @@ struct gorgon_error *gorgon_interpose_init(struct gorgon_ns *ns,
 
 		list[entry->index] = (struct gorgon_thunk){
 			bound->target, is_function ? bound->args : 0,
-			(char *)ns->parts[entry->part].state + bound->offset};
+			context_of(&ns->parts[entry->part], bound)};
 	}
 	if (count)
 		memcpy(list + interposed->count, more, count * sizeof(*list));
@@ -121,11 +129,9 @@ void *gorgon_interpose_thunk(const struct gorgon_ns *ns, size_t index)
 
 // --- whether a name is ours at this place -----------------------------------------------------
 
-static bool host_provides_malloc(const struct gorgon_ns *ns, const struct gorgon_object *object)
+static bool host_provides_malloc(const struct gorgon_ns *ns, const struct gorgon_provider *provider)
 {
-	const struct gorgon_provider *own = object && object->opts ? object->opts->provider : NULL;
-
-	return (own && gorgon_provider_find_symbol(own, "malloc", NULL)) ||
+	return (provider && gorgon_provider_find_symbol(provider, "malloc", NULL)) ||
 	       (ns->opts.provider && gorgon_provider_find_symbol(ns->opts.provider, "malloc", NULL));
 }
 
@@ -143,17 +149,17 @@ static bool has_registrar(const struct gorgon_ns *ns, const struct gorgon_object
 }
 
 static bool applies(const struct gorgon_ns *ns, const struct gorgon_object *object,
-		    enum gorgon_when when)
+		    const struct gorgon_provider *provider, enum gorgon_when when)
 {
 	switch (when) {
 	case GORGON_WHEN_WITH_OUTPUT:
 		return ns->opts.write_output != NULL;
 	case GORGON_WHEN_WITH_ENVIRONMENT:
-		return ns->environment != NULL;
+		return gorgon_environment_list(ns->environment) != NULL;
 	case GORGON_WHEN_HEAP:
-		return !host_provides_malloc(ns, object);
+		return !host_provides_malloc(ns, provider);
 	case GORGON_WHEN_HEAP_OF_PYTHON:
-		return is_python(object) && !host_provides_malloc(ns, object);
+		return is_python(object) && !host_provides_malloc(ns, provider);
 	case GORGON_WHEN_REGISTRAR:
 		return has_registrar(ns, object);
 	case GORGON_WHEN_LMDB:
@@ -180,11 +186,11 @@ static void *address_of(const struct gorgon_ns *ns, const struct name *entry)
 }
 
 void *gorgon_interpose_find(const struct gorgon_ns *ns, const struct gorgon_object *object,
-			    const char *name)
+			    const struct gorgon_provider *provider, const char *name)
 {
 	const struct name *entry = find(ns->interposed, name);
 
-	while (entry && !applies(ns, object, entry->when))
+	while (entry && !applies(ns, object, provider, entry->when))
 		entry = next(ns->interposed, entry);
 	return entry ? address_of(ns, entry) : NULL;
 }

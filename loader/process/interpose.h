@@ -21,9 +21,9 @@ struct gorgon_error *gorgon_interpose_init(struct gorgon_ns *ns,
 void *gorgon_interpose_thunk(const struct gorgon_ns *ns, size_t index);
 
 /* Our address for @name when @object (NULL: dlsym) refers to it in this namespace, or NULL
- * when the system's is wanted. */
+ * when the system's is wanted. @provider: the host's for the load that is under way, or NULL. */
 void *gorgon_interpose_find(const struct gorgon_ns *ns, const struct gorgon_object *object,
-			    const char *name);
+			    const struct gorgon_provider *provider, const char *name);
 
 /* gorgon_interpose_find() for a namespace that the system's linker has loaded: without the names
  * that only our loader can bind. */

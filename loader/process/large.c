@@ -11,8 +11,7 @@
 
 #define _GNU_SOURCE
 #include "large.h"
-#include "heap.h"
-#include "ns/ns.h"
+#include "base/usage.h"
 
 #include <malloc.h>
 #include <pthread.h>
@@ -24,7 +23,7 @@ struct block {
 	struct block *next;
 	const void *addr;
 	size_t size;
-	struct gorgon_heap *heap;
+	struct gorgon_usage *usage;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -45,14 +44,14 @@ static struct block **bucket_of(const void *addr)
 	return &buckets[((uintptr_t)addr >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 52];
 }
 
-static void count(struct gorgon_heap *heap, size_t size)
+static void count(struct gorgon_usage *usage, size_t size)
 {
-	__atomic_add_fetch(&heap->usage.extension_bytes, size, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&usage->extension_bytes, size, __ATOMIC_RELAXED);
 }
 
-static void uncount(struct gorgon_heap *heap, size_t size)
+static void uncount(struct gorgon_usage *usage, size_t size)
 {
-	__atomic_sub_fetch(&heap->usage.extension_bytes, size, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&usage->extension_bytes, size, __ATOMIC_RELAXED);
 }
 
 // Out of the table; NULL when it is not there.
@@ -65,13 +64,13 @@ static struct block *take(const void *addr)
 	block = *p;
 	if (block) {
 		*p = block->next;
-		uncount(block->heap, block->size);
+		uncount(block->usage, block->size);
 	}
 	return block;
 }
 
 // Without memory for the entry it is not counted, which is what happens to small ones.
-void *gorgon_large_note(void *p, struct gorgon_ns *ns)
+void *gorgon_large_note(void *p, const struct gorgon_large *large)
 {
 	size_t size = p ? malloc_usable_size(p) : 0;
 	struct block *block;
@@ -83,9 +82,9 @@ void *gorgon_large_note(void *p, struct gorgon_ns *ns)
 	if (block) {
 		struct block **bucket = bucket_of(p);
 
-		*block = (struct block){*bucket, p, size, &ns->heap};
+		*block = (struct block){*bucket, p, size, large->usage};
 		*bucket = block;
-		count(&ns->heap, size);
+		count(large->usage, size);
 	}
 	pthread_mutex_unlock(&lock);
 	return p;
@@ -103,12 +102,12 @@ void gorgon_large_forget(void *p)
 	free(block);
 }
 
-void gorgon_large_release(const struct gorgon_heap *heap)
+void gorgon_large_release(const struct gorgon_large *large)
 {
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < BUCKETS; i++)
 		for (struct block **p = &buckets[i], *block; (block = *p);) {
-			if (block->heap != heap) {
+			if (block->usage != large->usage) {
 				p = &block->next;
 				continue;
 			}
@@ -118,26 +117,26 @@ void gorgon_large_release(const struct gorgon_heap *heap)
 	pthread_mutex_unlock(&lock);
 }
 
-void *gorgon_large_malloc(size_t size, struct gorgon_ns *ns)
+void *gorgon_large_malloc(size_t size, const struct gorgon_large *large)
 {
-	return gorgon_large_note(malloc(size), ns);
+	return gorgon_large_note(malloc(size), large);
 }
 
-void *gorgon_large_calloc(size_t items, size_t size, struct gorgon_ns *ns)
+void *gorgon_large_calloc(size_t items, size_t size, const struct gorgon_large *large)
 {
-	return gorgon_large_note(calloc(items, size), ns);
+	return gorgon_large_note(calloc(items, size), large);
 }
 
-void *gorgon_large_aligned_alloc(size_t alignment, size_t size, struct gorgon_ns *ns)
+void *gorgon_large_aligned_alloc(size_t alignment, size_t size, const struct gorgon_large *large)
 {
-	return gorgon_large_note(aligned_alloc(alignment, size), ns);
+	return gorgon_large_note(aligned_alloc(alignment, size), large);
 }
 
-int gorgon_large_posix_memalign(void **ret, size_t alignment, size_t size, struct gorgon_ns *ns)
+int gorgon_large_posix_memalign(void **ret, size_t alignment, size_t size, const struct gorgon_large *large)
 {
 	int number = posix_memalign(ret, alignment, size);
 
 	if (!number)
-		gorgon_large_note(*ret, ns);
+		gorgon_large_note(*ret, large);
 	return number;
 }

@@ -213,15 +213,15 @@ static char *answer(struct gorgon_locale *locale, int category)
 	return *slot;
 }
 
-char *gorgon_setlocale(int category, const char *name, struct gorgon_ns *ns)
+char *gorgon_setlocale(int category, const char *name, struct gorgon_locale *locale)
 {
 	char *ret = NULL;
 
 	if (!mask_of(category))
 		return NULL;
 	pthread_mutex_lock(&lock);
-	if (!name || change(ns->locale, category, name))
-		ret = answer(ns->locale, category);
+	if (!name || change(locale, category, name))
+		ret = answer(locale, category);
 	pthread_mutex_unlock(&lock);
 	return ret;
 }

@@ -3,7 +3,6 @@
 #ifndef GORGON_PROCESS_LOCALES_H
 #define GORGON_PROCESS_LOCALES_H
 
-struct gorgon_ns;
 struct gorgon_locale;
 
 /* What setlocale() says of the process now; NULL: no memory. */
@@ -20,6 +19,6 @@ void gorgon_locale_after_fork(void);
 
 /* --- replacements (see replacements.c) -------------------------------------------- */
 
-char *gorgon_setlocale(int category, const char *name, struct gorgon_ns *ns);
+char *gorgon_setlocale(int category, const char *name, struct gorgon_locale *locale);
 
 #endif

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* realloc() and free() of private code. See malloc_family.c. */
+/* malloc() and its family for extensions. See malloc_family.c. */
 #ifndef GORGON_PROCESS_MALLOC_FAMILY_H
 #define GORGON_PROCESS_MALLOC_FAMILY_H
 
-#include <stddef.h>
+#include "part.h"
 
-struct gorgon_ns;
+struct gorgon_large;
 
-/* --- replacements (see replacements.c); malloc(3) ---------------------------------- */
+extern const struct gorgon_part gorgon_malloc_part;
 
-/* realloc() for libpython, and for extensions. */
-void *gorgon_malloc_python_realloc(void *p, size_t size, struct gorgon_ns *ns);
-void *gorgon_malloc_realloc(void *p, size_t size, struct gorgon_ns *ns);
+/* realloc(3) of extensions, free(3) of all private code. */
+void *gorgon_malloc_realloc(void *p, size_t size, const struct gorgon_large *large);
 void gorgon_malloc_free(void *p);
 
 #endif

@@ -29,27 +29,38 @@
 #include <string.h>
 #include <sys/mman.h>
 
+struct range {
+	uint64_t start, end; // exclusive
+};
+
+struct gorgon_memory {
+	struct gorgon_ns *ns;
+	struct range *ranges; // made by private code, sorted
+	size_t count, capacity;
+};
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-void gorgon_memory_before_fork(void)
+static void before_fork(void)
 {
 	pthread_mutex_lock(&lock);
 }
 
-void gorgon_memory_after_fork(void)
+static void after_fork(bool child)
 {
+	(void)child;
 	pthread_mutex_unlock(&lock);
 }
 
 // Index of the first range that ends after @addr.
-static size_t find(const struct gorgon_ns *ns, uint64_t addr)
+static size_t find_range(const struct gorgon_memory *memory, uint64_t addr)
 {
-	size_t low = 0, high = ns->mapping_count;
+	size_t low = 0, high = memory->count;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (ns->mappings[middle].end <= addr)
+		if (memory->ranges[middle].end <= addr)
 			low = middle + 1;
 		else
 			high = middle;
@@ -59,29 +70,29 @@ static size_t find(const struct gorgon_ns *ns, uint64_t addr)
 
 // Room for one range at @index. Without memory the range is not listed: it then stays
 // mapped at the end, which is what would have happened without us.
-static bool insert(struct gorgon_ns *ns, size_t index, uint64_t start, uint64_t end)
+static bool insert_range(struct gorgon_memory *memory, size_t index, uint64_t start, uint64_t end)
 {
-	if (ns->mapping_count == ns->mapping_capacity) {
-		size_t capacity = ns->mapping_capacity ? 2 * ns->mapping_capacity : 64;
-		struct gorgon_range *grown = reallocarray(ns->mappings, capacity, sizeof(*grown));
+	if (memory->count == memory->capacity) {
+		size_t capacity = memory->capacity ? 2 * memory->capacity : 64;
+		struct range *grown = reallocarray(memory->ranges, capacity, sizeof(*grown));
 
 		if (!grown)
 			return false;
-		ns->mappings = grown;
-		ns->mapping_capacity = capacity;
+		memory->ranges = grown;
+		memory->capacity = capacity;
 	}
-	memmove(&ns->mappings[index + 1], &ns->mappings[index],
-		(ns->mapping_count - index) * sizeof(*ns->mappings));
-	ns->mappings[index] = (struct gorgon_range){start, end};
-	ns->mapping_count++;
+	memmove(&memory->ranges[index + 1], &memory->ranges[index],
+		(memory->count - index) * sizeof(*memory->ranges));
+	memory->ranges[index] = (struct range){start, end};
+	memory->count++;
 	return true;
 }
 
-static void delete(struct gorgon_ns *ns, size_t index)
+static void delete_range(struct gorgon_memory *memory, size_t index)
 {
-	ns->mapping_count--;
-	memmove(&ns->mappings[index], &ns->mappings[index + 1],
-		(ns->mapping_count - index) * sizeof(*ns->mappings));
+	memory->count--;
+	memmove(&memory->ranges[index], &memory->ranges[index + 1],
+		(memory->count - index) * sizeof(*memory->ranges));
 }
 
 static uint64_t page_up(uint64_t size)
@@ -90,18 +101,18 @@ static uint64_t page_up(uint64_t size)
 }
 
 // Forget [start, end): whole ranges, or parts of the first and last.
-static void forget(struct gorgon_ns *ns, uint64_t start, uint64_t end)
+static void forget(struct gorgon_memory *memory, uint64_t start, uint64_t end)
 {
-	size_t i = find(ns, start);
+	size_t i = find_range(memory, start);
 
-	while (i < ns->mapping_count && ns->mappings[i].start < end) {
-		struct gorgon_range *range = &ns->mappings[i];
+	while (i < memory->count && memory->ranges[i].start < end) {
+		struct range *range = &memory->ranges[i];
 
 		if (range->start < start && range->end > end) {
 			uint64_t tail = range->end;
 
 			range->end = start;
-			insert(ns, i + 1, end, tail);
+			insert_range(memory, i + 1, end, tail);
 			return;
 		}
 		if (range->start < start) {
@@ -111,25 +122,25 @@ static void forget(struct gorgon_ns *ns, uint64_t start, uint64_t end)
 			range->start = end;
 			return;
 		} else {
-			delete(ns, i);
+			delete_range(memory, i);
 		}
 	}
 }
 
-static void remember(struct gorgon_ns *ns, uint64_t start, uint64_t end)
+static void remember(struct gorgon_memory *memory, uint64_t start, uint64_t end)
 {
-	forget(ns, start, end); // MAP_FIXED over something of ours
-	insert(ns, find(ns, start), start, end);
+	forget(memory, start, end); // MAP_FIXED over something of ours
+	insert_range(memory, find_range(memory, start), start, end);
 }
 
 // Under the lock.
-static void count(struct gorgon_ns *ns)
+static void count_bytes(struct gorgon_memory *memory)
 {
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < ns->mapping_count; i++)
-		sum += ns->mappings[i].end - ns->mappings[i].start;
-	__atomic_store_n(&ns->heap.usage.mapped_bytes, sum, __ATOMIC_RELAXED);
+	for (size_t i = 0; i < memory->count; i++)
+		sum += memory->ranges[i].end - memory->ranges[i].start;
+	__atomic_store_n(&memory->ns->usage.mapped_bytes, sum, __ATOMIC_RELAXED);
 }
 
 // Code of a file: a library's own is what it says it is, see own_file.c.
@@ -153,10 +164,16 @@ static void *map_code(uint64_t caller, void *addr, size_t size, int prot, int fl
 	return ret;
 }
 
-void *gorgon_memory_map(void *addr, size_t size, int prot, int flags, int fd, off_t off)
+static struct gorgon_memory *memory_of(const struct gorgon_ns *ns)
+{
+	return gorgon_parts_state(ns->parts, &gorgon_memory_part);
+}
+
+static void *map(void *addr, size_t size, int prot, int flags, int fd, off_t off)
 {
 	uint64_t caller = (uintptr_t)__builtin_return_address(0);
 	struct gorgon_ns *ns = gorgon_unwind_ns_at(caller);
+	struct gorgon_memory *memory;
 	void *ret;
 
 	if (!ns || (flags & (MAP_ANONYMOUS | MAP_PRIVATE)) != (MAP_ANONYMOUS | MAP_PRIVATE)) {
@@ -164,39 +181,41 @@ void *gorgon_memory_map(void *addr, size_t size, int prot, int flags, int fd, of
 			return map_code(caller, addr, size, prot, flags, fd, off);
 		return mmap(addr, size, prot, flags, fd, off);
 	}
-	if (size <= PTRDIFF_MAX && !gorgon_usage_allow(&ns->heap.usage, size)) {
+	if (size <= PTRDIFF_MAX && !gorgon_usage_allow(&ns->usage, size)) {
 		errno = ENOMEM;
 		return MAP_FAILED;
 	}
+	memory = memory_of(ns);
 	// The list changes with the mapping: another thread may get the address next.
 	pthread_mutex_lock(&lock);
 	ret = mmap(addr, size, prot, flags, fd, off);
 	if (ret != MAP_FAILED)
-		remember(ns, (uintptr_t)ret, (uintptr_t)ret + page_up(size));
-	count(ns);
+		remember(memory, (uintptr_t)ret, (uintptr_t)ret + page_up(size));
+	count_bytes(memory);
 	pthread_mutex_unlock(&lock);
 	return ret;
 }
 
-int gorgon_memory_unmap(void *addr, size_t size, struct gorgon_ns *ns)
+static int unmap(void *addr, size_t size, struct gorgon_memory *memory)
 {
 	int ret;
 
-	gorgon_jit_mirror_before_unmap(ns, (uintptr_t)addr, (uintptr_t)addr + size);
+	gorgon_jit_mirror_before_unmap(memory->ns, (uintptr_t)addr, (uintptr_t)addr + size);
 	pthread_mutex_lock(&lock);
 	ret = munmap(addr, size);
 	if (!ret)
-		forget(ns, (uintptr_t)addr, (uintptr_t)addr + page_up(size));
-	count(ns);
+		forget(memory, (uintptr_t)addr, (uintptr_t)addr + page_up(size));
+	count_bytes(memory);
 	pthread_mutex_unlock(&lock);
 	return ret;
 }
 
 // Five arguments of which the last counts only with MREMAP_FIXED; callers that leave it
 // out pass whatever is in the register, and so do we.
-void *gorgon_memory_remap(void *addr, size_t size, size_t new_size, int flags, void *new_addr)
+static void *remap(void *addr, size_t size, size_t new_size, int flags, void *new_addr)
 {
 	struct gorgon_ns *ns = gorgon_unwind_ns_at((uintptr_t)__builtin_return_address(0));
+	struct gorgon_memory *memory;
 	uint64_t start = (uintptr_t)addr;
 	bool listed;
 	size_t i;
@@ -204,27 +223,52 @@ void *gorgon_memory_remap(void *addr, size_t size, size_t new_size, int flags, v
 
 	if (!ns)
 		return mremap(addr, size, new_size, flags, new_addr);
+	memory = memory_of(ns);
 	pthread_mutex_lock(&lock);
-	i = find(ns, start);
-	listed = i < ns->mapping_count && ns->mappings[i].start <= start;
+	i = find_range(memory, start);
+	listed = i < memory->count && memory->ranges[i].start <= start;
 	ret = mremap(addr, size, new_size, flags, new_addr);
 	if (ret != MAP_FAILED && listed) {
-		forget(ns, start, start + page_up(size));
-		remember(ns, (uintptr_t)ret, (uintptr_t)ret + page_up(new_size));
+		forget(memory, start, start + page_up(size));
+		remember(memory, (uintptr_t)ret, (uintptr_t)ret + page_up(new_size));
 	}
-	count(ns);
+	count_bytes(memory);
 	pthread_mutex_unlock(&lock);
 	return ret;
 }
 
-void gorgon_memory_release(struct gorgon_ns *ns)
+void gorgon_memory_release(struct gorgon_memory *memory)
 {
 	pthread_mutex_lock(&lock);
-	for (size_t i = 0; i < ns->mapping_count; i++)
-		munmap((void *)(uintptr_t)ns->mappings[i].start,
-		       ns->mappings[i].end - ns->mappings[i].start);
-	free(ns->mappings);
-	ns->mappings = NULL;
-	ns->mapping_count = ns->mapping_capacity = 0;
+	for (size_t i = 0; i < memory->count; i++)
+		munmap((void *)(uintptr_t)memory->ranges[i].start,
+		       memory->ranges[i].end - memory->ranges[i].start);
+	free(memory->ranges);
+	memory->ranges = NULL;
+	memory->count = memory->capacity = 0;
 	pthread_mutex_unlock(&lock);
 }
+
+static bool begin(void *state, struct gorgon_ns *ns)
+{
+	((struct gorgon_memory *)state)->ns = ns;
+	return true;
+}
+
+static const struct gorgon_bound bound[] = {
+	{"mmap", map, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
+	 "memory goes with the namespace that has mapped it"},
+	{"mmap64", map, GORGON_BOUND_PLAIN, 0, GORGON_OWN, "as mmap"},
+	{"munmap", unmap, 2, 0, GORGON_OWN, "as mmap"},
+	{"mremap", remap, GORGON_BOUND_PLAIN, 0, GORGON_OWN, "as mmap"},
+};
+
+const struct gorgon_part gorgon_memory_part = {
+	.bound = bound,
+	.bound_count = sizeof(bound) / sizeof(*bound),
+	.state_size = sizeof(struct gorgon_memory),
+	.begin = begin,
+	.before_fork = before_fork,
+	.after_fork = after_fork,
+	.loader_only = true,
+};

@@ -320,7 +320,7 @@ static void start(const struct call *call, bool posix)
 	state->rest = NULL;
 	if (*call->letters == '-')
 		state->order = AS_OPTION_1;
-	else if (*call->letters == '+' || posix || gorgon_getenv("POSIXLY_CORRECT", state->ns))
+	else if (*call->letters == '+' || posix || gorgon_getenv("POSIXLY_CORRECT", state->ns->environment))
 		state->order = STOP_AT_FIRST;
 	else
 		state->order = ANY_ORDER;

@@ -17,6 +17,8 @@ struct gorgon_ns;
 #define GORGON_BOUND_PLAIN ((unsigned)-1) /* bound directly: the function needs no state */
 #define GORGON_BOUND_DATA  ((unsigned)-2) /* a variable: `offset` bytes into the state */
 
+#define GORGON_BOUND_POINTER ((size_t)1 << 63)
+
 /* What is decided about a name; docs/process.md is made from it. What stays the process's for a
  * reason is in inventory.txt. */
 enum gorgon_decision {
@@ -44,7 +46,8 @@ struct gorgon_bound {
 	/* How many of its own it has, at most 6; or a GORGON_BOUND_ value. With 6 the state is in r10,
 	 * where only assembly finds it. */
 	unsigned args;
-	size_t offset; /* into the state, of a variable or of what the function gets */
+	size_t offset; /* into the state, of a variable or of what the function gets; or of a pointer to
+			* that, with GORGON_BOUND_POINTER */
 	enum gorgon_decision decision;
 	const char *reason; /* why private code does not get the system's, and what it sees */
 };
@@ -100,7 +103,7 @@ extern const struct gorgon_part gorgon_multibyte;
 extern const struct gorgon_part gorgon_small_state;
 extern const struct gorgon_part gorgon_options;
 
-#define GORGON_LOADER_PARTS 8 /* one for each enum gorgon_when */
+#define GORGON_LOADER_PARTS 6
 
 /* The loader's own names (../dl/replacements.c), then those of each file of this folder; ended by NULL. */
 extern const struct gorgon_part gorgon_loader_parts[GORGON_LOADER_PARTS];

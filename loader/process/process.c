@@ -4,11 +4,15 @@
 // replacements.c for the table.
 
 #define _GNU_SOURCE
+#include "atexit.h"
 #include "environment.h"
+#include "fork.h"
 #include "base/lock.h"
 #include "ns/ns.h"
 #include "process.h"
 #include "signals.h"
+#include "streams.h"
+#include "thread_dtors.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -24,10 +28,26 @@
 // there is nobody to go back to, and exit() is exit().
 void gorgon_process_exit(int status, struct gorgon_ns *ns)
 {
-	if (!ns->on_exit)
+	if (!ns->user.on_exit)
 		exit(status);
-	ns->on_exit(ns->on_exit_ctx, status);
+	ns->user.on_exit(ns->user.ctx, status);
 	pthread_exit(NULL);
+}
+
+// Of the process only this copy goes on in a child of it. exit() would run what others have
+// registered, whose threads are not there, and destructors of shared libraries: that of OpenBLAS
+// waits for a lock that another interpreter's thread had at the fork.
+void gorgon_process_leave(struct gorgon_ns *ns, int status)
+{
+	if (!gorgon_fork_has_made_us(ns))
+		exit(status);
+	gorgon_lock();
+	gorgon_thread_run_dtors(ns);
+	gorgon_unlock();
+	gorgon_atexit_run_at_end(gorgon_parts_state(ns->parts, &gorgon_atexit_part), status);
+	// Not fflush(NULL): other programs' streams are open in other tables of descriptors.
+	gorgon_streams_flush(gorgon_parts_state(ns->parts, &gorgon_streams_part));
+	_exit(status);
 }
 
 // An interpreter that a KeyboardInterrupt has ended restores SIGINT's default and kills
@@ -45,8 +65,8 @@ int gorgon_process_kill(pid_t pid, int number, struct gorgon_ns *ns)
 		return kill(pid, number);
 	if (gorgon_signal_is_fault(number))
 		return raise(number);
-	if (number != SIGINT || !ns->on_exit ||
-	    gorgon_signal_action(SIGINT, NULL, &action, ns) || action.sa_handler != SIG_DFL)
+	if (number != SIGINT || !ns->user.on_exit ||
+	    gorgon_signal_action(SIGINT, NULL, &action, ns->signals) || action.sa_handler != SIG_DFL)
 		return gorgon_signals_queue_self(ns->signals, number) ? 0 : kill(pid, number);
 	gorgon_process_exit(128 + (gorgon_signals_ended_by(ns->signals) ?: SIGINT), ns);
 	return 0;
@@ -127,7 +147,7 @@ static char *find_setting(struct gorgon_ns *ns, size_t i)
 
 char *gorgon_process_getenv(const char *name, struct gorgon_ns *ns)
 {
-	char *ret = gorgon_getenv(name, ns);
+	char *ret = gorgon_getenv(name, ns->environment);
 
 	for (size_t i = 0; !ret && i < sizeof(settings) / sizeof(*settings); i++)
 		if (!strcmp(name, settings[i].name))

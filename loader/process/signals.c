@@ -768,9 +768,8 @@ void gorgon_signals_after_fork(bool child)
 }
 
 int gorgon_signal_action(int number, const struct sigaction *action, struct sigaction *old,
-			 struct gorgon_ns *ns)
+			 struct gorgon_signals *view)
 {
-	struct gorgon_signals *view = ns->signals;
 	struct sigaction before;
 	sigset_t saved;
 
@@ -798,11 +797,11 @@ int gorgon_signal_action(int number, const struct sigaction *action, struct siga
 	return 0;
 }
 
-sighandler_t gorgon_signal_set(int number, sighandler_t handler, struct gorgon_ns *ns)
+sighandler_t gorgon_signal_set(int number, sighandler_t handler, struct gorgon_signals *view)
 {
 	struct sigaction action = {.sa_flags = SA_RESTART}, old;
 
 	action.sa_handler = handler;
 	sigemptyset(&action.sa_mask);
-	return gorgon_signal_action(number, &action, &old, ns) ? SIG_ERR : old.sa_handler;
+	return gorgon_signal_action(number, &action, &old, view) ? SIG_ERR : old.sa_handler;
 }

@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct gorgon_ns;
 struct gorgon_signals;
 
 /* A namespace's view; @deliver false: its handlers are recorded and never run. NULL: no
@@ -77,7 +76,7 @@ void gorgon_signals_after_fork(bool child);
 /* --- replacements (see replacements.c): as sigaction(2) and signal(2) say ------------- */
 
 int gorgon_signal_action(int number, const struct sigaction *action, struct sigaction *old,
-			 struct gorgon_ns *ns);
-sighandler_t gorgon_signal_set(int number, sighandler_t handler, struct gorgon_ns *ns);
+			 struct gorgon_signals *view);
+sighandler_t gorgon_signal_set(int number, sighandler_t handler, struct gorgon_signals *view);
 
 #endif

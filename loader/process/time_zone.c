@@ -60,7 +60,7 @@ static void take_names(struct time_zone *state)
 // Whether the namespace has the process's zone, whatever the C library finds in TZ.
 static bool is_process(const struct time_zone *state)
 {
-	return !gorgon_environment_has_time_zone(state->ns) &&
+	return !gorgon_environment_has_time_zone(state->ns->environment) &&
 	       !__atomic_load_n(&state->zone, __ATOMIC_ACQUIRE);
 }
 
@@ -85,8 +85,8 @@ static bool enter_zone(struct time_zone *state, bool again, const struct gorgon_
 
 	if (!is_process(state)) {
 		bool look = again || !known;
-		const char *text = look ? gorgon_environment_time_zone(state->ns) : NULL;
-		const char *directory = look ? gorgon_getenv("TZDIR", state->ns) : NULL;
+		const char *text = look ? gorgon_environment_time_zone(state->ns->environment) : NULL;
+		const char *directory = look ? gorgon_getenv("TZDIR", state->ns->environment) : NULL;
 
 		pthread_mutex_lock(&lock);
 		if (look)
@@ -373,28 +373,28 @@ static char *zone_strptime_l(const char *text, const char *format, struct tm *tm
 
 static int zone_execv(const char *path, char *const *argv, struct time_zone *state)
 {
-	return gorgon_execv(path, argv, state->ns);
+	return gorgon_execv(path, argv, state->ns->environment);
 }
 
 static int zone_execve(const char *path, char *const *argv, char *const *envp, struct time_zone *state)
 {
-	return gorgon_execve(path, argv, envp, state->ns);
+	return gorgon_execve(path, argv, envp, state->ns->environment);
 }
 
 static int zone_execvpe(const char *file, char *const *argv, char *const *envp,
 			struct time_zone *state)
 {
-	return gorgon_execvpe(file, argv, envp, state->ns);
+	return gorgon_execvpe(file, argv, envp, state->ns->environment);
 }
 
 static int zone_fexecve(int fd, char *const *argv, char *const *envp, struct time_zone *state)
 {
-	return gorgon_fexecve(fd, argv, envp, state->ns);
+	return gorgon_fexecve(fd, argv, envp, state->ns->environment);
 }
 
 static int zone_execvp(const char *file, char *const *argv, struct time_zone *state)
 {
-	return gorgon_execvp(file, argv, state->ns);
+	return gorgon_execvp(file, argv, state->ns->environment);
 }
 
 // --- the part ------------------------------------------------------------------------------------

@@ -44,6 +44,9 @@ struct gorgon_api {
 #undef GORGON_API_MEMBER
 };
 
+/* The error for a libpython without a function of this name. */
+struct gorgon_error *gorgon_api_missing(const struct gorgon_interp *interp, const char *name);
+
 /* Look them up. */
 struct gorgon_error *gorgon_api_init(struct gorgon_interp *interp);
 

@@ -53,6 +53,7 @@ static struct gorgon_block *init(void *base, size_t size)
 		.count = 1,
 		.data = (char *)(block + 1),
 		.size = size,
+		.capacity = size,
 		.offset = (size_t)((char *)(block + 1) - (char *)base),
 		.mark = mark_of(block),
 	};

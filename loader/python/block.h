@@ -18,6 +18,7 @@ struct gorgon_block {
 	size_t count;		 /* of holders; atomic */
 	char *data;
 	size_t size;   /* of data, in bytes */
+	size_t capacity; /* at most @size may grow so far in place; 0: memory of somebody else */
 	size_t offset; /* of data from what malloc() gave; 0: they are somebody else's */
 	uint64_t mark;
 };

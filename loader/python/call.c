@@ -18,14 +18,14 @@
 // with their next bytecode. An entry is interrupted, not the thread: what would arrive after
 // its end is taken back, see gorgon_call_close().
 //
-// Lock: that of the namespace's heap, a leaf. CPython's own locks are never taken under it:
-// CPython allocates while it holds them.
+// Lock: the interpreter's own, a leaf. CPython's locks are never taken under it.
 
 #define _GNU_SOURCE
 #include "api.h"
 #include "exception.h"
+#include "base/clock.h"
 #include "base/error.h"
-#include "process/atexit.h"
+#include "process/process.h"
 #include "process/locales.h"
 #include "ns/ns.h"
 #include "process/signals.h"
@@ -39,16 +39,51 @@
 
 static void lock(struct gorgon_interp *interp)
 {
-	pthread_mutex_lock(&interp->ns->heap.lock);
+	pthread_mutex_lock(&interp->calls.lock);
 }
 
 static void unlock(struct gorgon_interp *interp)
 {
-	pthread_mutex_unlock(&interp->ns->heap.lock);
+	pthread_mutex_unlock(&interp->calls.lock);
 }
 
-struct gorgon_error *gorgon_call_refuse(const struct gorgon_interp *interp,
-					enum gorgon_interp_state state)
+static void init_ended(struct gorgon_calls *calls)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&calls->ended, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+void gorgon_calls_init(struct gorgon_calls *calls)
+{
+	pthread_mutex_init(&calls->lock, NULL);
+	init_ended(calls);
+}
+
+void gorgon_calls_deinit(struct gorgon_calls *calls)
+{
+	pthread_cond_destroy(&calls->ended);
+	pthread_mutex_destroy(&calls->lock);
+}
+
+void gorgon_calls_before_fork(struct gorgon_calls *calls)
+{
+	pthread_mutex_lock(&calls->lock);
+}
+
+void gorgon_calls_after_fork(struct gorgon_calls *calls, bool child)
+{
+	// Waiters of the parent do not exist here, but the condition counts them.
+	if (child)
+		init_ended(calls);
+	pthread_mutex_unlock(&calls->lock);
+}
+
+// The error of an interpreter that is in the wrong state.
+static struct gorgon_error *refuse(const struct gorgon_interp *interp, enum gorgon_interp_state state)
 {
 	static const char *const texts[] = {
 		[GORGON_INTERP_CREATED] = "is not started",
@@ -86,7 +121,12 @@ bool gorgon_call_is_main(const struct gorgon_interp *interp)
 {
 	uint64_t thread = gorgon_thread_serial();
 
-	return thread && interp->main_thread == thread;
+	return thread && interp->calls.main_thread == thread;
+}
+
+bool gorgon_call_is_forked(const struct gorgon_interp *interp)
+{
+	return interp->calls.pid != getpid();
 }
 
 void gorgon_call_exit(void *ctx, int status)
@@ -95,8 +135,8 @@ void gorgon_call_exit(void *ctx, int status)
 	struct gorgon_call *call = find_own(interp);
 
 	// In a forked child the process is the program's to end.
-	if (interp->pid != getpid())
-		gorgon_atexit_leave(interp->ns, status);
+	if (gorgon_call_is_forked(interp))
+		gorgon_process_leave(interp->ns, status);
 	if (!call)
 		return;
 	call->exit_status = status & 0xff;
@@ -111,29 +151,29 @@ static struct gorgon_error *push(struct gorgon_interp *interp, struct gorgon_cal
 	uint64_t thread = gorgon_thread_serial(); // may take the loader's lock
 
 	lock(interp);
-	if (interp->state != states->from) {
-		enum gorgon_interp_state state = interp->state;
+	if (interp->calls.state != states->from) {
+		enum gorgon_interp_state state = interp->calls.state;
 
 		unlock(interp);
-		return gorgon_call_refuse(interp, state);
+		return refuse(interp, state);
 	}
-	interp->state = states->during;
+	interp->calls.state = states->during;
 	if (states->from == GORGON_INTERP_CREATED) {
-		interp->main_thread = thread;
-		interp->pid = getpid();
+		interp->calls.main_thread = thread;
+		interp->calls.pid = getpid();
 	}
 	*call = (struct gorgon_call){
-		.next = interp->calls,
+		.next = interp->calls.newest,
 		.outer = newest,
 		.interp = interp,
 		.thread = pthread_self(),
-		.on_main_thread = thread && interp->main_thread == thread,
+		.on_main_thread = thread && interp->calls.main_thread == thread,
 		.first = !find_own(interp),
 		.closed = states->during == GORGON_INTERP_STOPPING,
-		.interrupted = interp->interrupt_next,
+		.interrupted = interp->calls.interrupt_next,
 	};
-	interp->interrupt_next = false;
-	interp->calls = newest = call;
+	interp->calls.interrupt_next = false;
+	interp->calls.newest = newest = call;
 	unlock(interp);
 	return NULL;
 }
@@ -143,16 +183,16 @@ static void pop(struct gorgon_call *call, enum gorgon_interp_state during,
 		enum gorgon_interp_state to)
 {
 	struct gorgon_interp *interp = call->interp;
-	struct gorgon_call **p = &interp->calls;
+	struct gorgon_call **p = &interp->calls.newest;
 
 	lock(interp);
 	while (*p != call)
 		p = &(*p)->next;
 	*p = call->next;
 	newest = call->outer;
-	if (interp->state == during || to == GORGON_INTERP_ENDED)
-		interp->state = to;
-	pthread_cond_broadcast(&interp->call_ended);
+	if (interp->calls.state == during || to == GORGON_INTERP_ENDED)
+		interp->calls.state = to;
+	pthread_cond_broadcast(&interp->calls.ended);
 	unlock(interp);
 }
 
@@ -210,8 +250,8 @@ static bool close_call(struct gorgon_call *call)
 
 	lock(interp);
 	call->closed = true;
-	while (call->on_main_thread && call->first && interp->senders && interp->pid == getpid())
-		pthread_cond_wait(&interp->call_ended, &interp->ns->heap.lock);
+	while (call->on_main_thread && call->first && interp->calls.senders && !gorgon_call_is_forked(interp))
+		pthread_cond_wait(&interp->calls.ended, &interp->calls.lock);
 	ret = call->interrupted;
 	unlock(interp);
 	return ret;
@@ -254,9 +294,9 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 		abandon(&call);
 	gorgon_locale_leave(outer_locale);
 	leave(&call, outer_signals);
-	__atomic_add_fetch(&interp->call_count, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&interp->calls.count, 1, __ATOMIC_RELAXED);
 	if (call.first)
-		__atomic_add_fetch(&interp->cpu_ns, cpu_time() - cpu_ns, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&interp->calls.cpu_ns, cpu_time() - cpu_ns, __ATOMIC_RELAXED);
 	pop(&call, states->during,
 	    exited ? GORGON_INTERP_ENDED : err ? states->failed : states->after);
 	if (!exited)
@@ -351,13 +391,58 @@ struct gorgon_error *gorgon_call_python(struct gorgon_interp *interp, gorgon_cal
 	return gorgon_call_protect(interp, &states, with_gil, &call, NULL);
 }
 
+// --- the end ----------------------------------------------------------------------------
+
+struct gorgon_error *gorgon_call_shut(struct gorgon_interp *interp, int timeout_ms, bool *ended)
+{
+	struct gorgon_calls *calls = &interp->calls;
+	struct timespec until = gorgon_deadline(timeout_ms);
+	enum gorgon_interp_state state;
+	bool timed_out = false;
+
+	lock(interp);
+	state = calls->state;
+	if (state != GORGON_INTERP_STARTED) {
+		unlock(interp);
+		return refuse(interp, state);
+	}
+	calls->state = GORGON_INTERP_STOPPING;
+	while (calls->newest && !timed_out)
+		timed_out = timeout_ms < 0 ? pthread_cond_wait(&calls->ended, &calls->lock)
+					   : pthread_cond_timedwait(&calls->ended, &calls->lock, &until);
+	timed_out = calls->newest;
+	if (timed_out && calls->state == GORGON_INTERP_STOPPING)
+		calls->state = GORGON_INTERP_STARTED;
+	*ended = calls->state == GORGON_INTERP_ENDED;
+	unlock(interp);
+	if (timed_out)
+		return gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: calls are running in it",
+					   interp->number);
+	return NULL;
+}
+
+struct gorgon_error *gorgon_call_check_idle(struct gorgon_interp *interp, bool *started)
+{
+	enum gorgon_interp_state state;
+	bool busy;
+
+	lock(interp);
+	state = interp->calls.state;
+	busy = state == GORGON_INTERP_RUNNING || state == GORGON_INTERP_STARTING ||
+	       state == GORGON_INTERP_STOPPING ||
+	       (state == GORGON_INTERP_ENDED && interp->calls.newest);
+	unlock(interp);
+	*started = state == GORGON_INTERP_STARTED;
+	return busy ? refuse(interp, state) : NULL;
+}
+
 // --- interrupts -----------------------------------------------------------------------
 
 // An entry on another thread than Python's main one that is interrupted and does not know
 // it yet. Under the lock.
 static struct gorgon_call *find_unthrown(struct gorgon_interp *interp)
 {
-	struct gorgon_call *call = interp->calls;
+	struct gorgon_call *call = interp->calls.newest;
 
 	while (call && (call->on_main_thread || call->closed || !call->interrupted || call->thrown))
 		call = call->next;
@@ -398,20 +483,20 @@ struct gorgon_error *gorgon_call_interrupt(struct gorgon_interp *interp, bool or
 	bool on_main = false, sent = true, threads;
 
 	lock(interp);
-	interp->interrupt_next |= or_next && !interp->calls;
-	for (struct gorgon_call *call = interp->calls; call; call = call->next) {
+	interp->calls.interrupt_next |= or_next && !interp->calls.newest;
+	for (struct gorgon_call *call = interp->calls.newest; call; call = call->next) {
 		call->interrupted |= !call->closed;
 		// One that has not come so far looks for itself before it begins.
 		on_main |= call->on_main_thread && call->entered && !call->closed;
 	}
 	threads = find_unthrown(interp) != NULL;
-	interp->senders += on_main;
+	interp->calls.senders += on_main;
 	unlock(interp);
 	if (on_main) {
 		sent = gorgon_signals_send(interp->ns->signals, SIGINT);
 		lock(interp);
-		interp->senders--;
-		pthread_cond_broadcast(&interp->call_ended);
+		interp->calls.senders--;
+		pthread_cond_broadcast(&interp->calls.ended);
 		unlock(interp);
 	}
 	if (!sent)

@@ -5,6 +5,11 @@
 // (block.c), which gorgon.share() then passes on without a copy. numpy keeps the handler in
 // a context variable: each thread of a program begins with numpy's default.
 //
+// Programs create and drop small arrays all the time, most of them of few sizes. So small blocks
+// that numpy frees are kept, CACHED_COUNT of each size, and stay in the interpreter's list meanwhile.
+// numpy 1.22 to 2 hold the GIL when they call; nothing that NEP 49 says promises that of others. So the
+// cache has a flag for its user. Who finds it set does not wait, but goes by the long way.
+//
 // numpy is not needed to compile this. Its C API is a table of pointers in a capsule; the
 // indexes of it are part of its ABI and the same in 1.22 and 2.x (numpy's
 // code_generators/numpy_api.py, __multiarray_api.h).
@@ -13,8 +18,13 @@
 #include "share.h"
 #include "ns/ns.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define CACHED_COUNT 8
+#define CLASS_SIZE   64	// bytes; a block of the cache has room for a multiple of it
+#define CLASS_COUNT  32
 
 #define CAPSULE	       "mem_handler"
 #define HUGE_PAGES_MIN (4u << 20) // bytes; from here on numpy's own handler asks for them, too
@@ -36,21 +46,75 @@ struct handler {
 	} allocator;
 };
 
+struct cache {
+	struct gorgon_block *blocks[CLASS_COUNT + 1][CACHED_COUNT];
+	unsigned char count[CLASS_COUNT + 1];
+	atomic_flag used;
+};
+
+// A handler of an interpreter, with what it needs; numpy sees the first member.
+struct data_handler {
+	struct handler handler;
+	struct gorgon_interp *interp;
+	struct cache cache;
+};
+
 // numpy gives us back what we gave it, so there is a header.
 static struct gorgon_block *header(void *data)
 {
 	return (struct gorgon_block *)data - 1;
 }
 
-static void *create(struct gorgon_interp *interp, size_t size, bool zeroed)
+static size_t class_of(size_t size)
 {
-	struct gorgon_block *block = gorgon_block_create(size, zeroed);
+	return size ? (size + CLASS_SIZE - 1) / CLASS_SIZE : 1;
+}
 
+static struct gorgon_block *take_cached(struct cache *cache, size_t class)
+{
+	struct gorgon_block *ret = NULL;
+
+	if (!cache->count[class] || atomic_flag_test_and_set_explicit(&cache->used, memory_order_acquire))
+		return NULL;
+	if (cache->count[class])
+		ret = cache->blocks[class][--cache->count[class]];
+	atomic_flag_clear_explicit(&cache->used, memory_order_release);
+	return ret;
+}
+
+// Only what nobody else holds, and what has its own size: another one may have come by realloc().
+static bool put_cached(struct cache *cache, struct gorgon_block *block)
+{
+	size_t class = class_of(block->size);
+	bool ret;
+
+	if (class > CLASS_COUNT || block->capacity != class * CLASS_SIZE ||
+	    __atomic_load_n(&block->count, __ATOMIC_ACQUIRE) != 1 ||
+	    atomic_flag_test_and_set_explicit(&cache->used, memory_order_acquire))
+		return false;
+	ret = cache->count[class] < CACHED_COUNT;
+	if (ret)
+		cache->blocks[class][cache->count[class]++] = block;
+	atomic_flag_clear_explicit(&cache->used, memory_order_release);
+	return ret;
+}
+
+static void *create(struct data_handler *own, size_t size, bool zeroed)
+{
+	size_t class = class_of(size);
+	struct gorgon_block *block = class <= CLASS_COUNT ? take_cached(&own->cache, class) : NULL;
+
+	if (block) {
+		block->size = size;
+		return zeroed ? memset(block->data, 0, size) : block->data;
+	}
+	block = gorgon_block_create(class <= CLASS_COUNT ? class * CLASS_SIZE : size, zeroed);
 	if (!block)
 		return NULL;
+	block->size = size;
 	if (size >= HUGE_PAGES_MIN)
 		gorgon_block_use_huge_pages(block);
-	gorgon_shared_refs_add(interp, &interp->shared_refs.blocks, &block->link);
+	gorgon_shared_refs_add(&own->interp->shared_refs, &own->interp->shared_refs.blocks, &block->link);
 	return block->data;
 }
 
@@ -68,45 +132,47 @@ static void *handler_calloc(void *ctx, size_t count, size_t size)
 
 static void handler_free(void *ctx, void *data, size_t size)
 {
+	struct data_handler *own = ctx;
+
 	(void)size;
-	if (!data)
+	if (!data || put_cached(&own->cache, header(data)))
 		return;
-	gorgon_shared_refs_remove(ctx, &header(data)->link);
+	gorgon_shared_refs_remove(&own->interp->shared_refs, &header(data)->link);
 	gorgon_block_release(header(data));
 }
 
 static void *handler_realloc(void *ctx, void *data, size_t size)
 {
-	struct gorgon_interp *interp = ctx;
+	struct data_handler *own = ctx;
+	struct gorgon_shared_refs *refs = &own->interp->shared_refs;
 	struct gorgon_block *block, *resized;
 
 	if (!data)
-		return create(interp, size, false);
+		return create(own, size, false);
 	block = header(data);
-	gorgon_shared_refs_remove(interp, &block->link);
+	gorgon_shared_refs_remove(refs, &block->link);
 	resized = gorgon_block_resize(block, size);
-	gorgon_shared_refs_add(interp, &interp->shared_refs.blocks, &(resized ?: block)->link);
+	gorgon_shared_refs_add(refs, &refs->blocks, &(resized ?: block)->link);
 	return resized ? resized->data : NULL;
 }
 
 static PyObject *create_capsule(struct gorgon_interp *interp)
 {
-	struct handler *handler = interp->data_handler;
+	struct data_handler *own = interp->data_handler;
 
-	if (!handler) {
-		handler = calloc(1, sizeof(*handler));
-		if (!handler)
+	if (!own) {
+		own = calloc(1, sizeof(*own));
+		if (!own)
 			return API(interp, PyErr_NoMemory)();
-		strcpy(handler->name, "gorgon");
-		handler->version = 1;
-		handler->allocator.ctx = interp;
-		handler->allocator.malloc = handler_malloc;
-		handler->allocator.calloc = handler_calloc;
-		handler->allocator.realloc = handler_realloc;
-		handler->allocator.free = handler_free;
-		interp->data_handler = handler;
+		own->interp = interp;
+		own->handler = (struct handler){
+			.name = "gorgon",
+			.version = 1,
+			.allocator = {own, handler_malloc, handler_calloc, handler_realloc, handler_free},
+		};
+		interp->data_handler = own;
 	}
-	return API(interp, PyCapsule_New)(handler, CAPSULE, NULL);
+	return API(interp, PyCapsule_New)(&own->handler, CAPSULE, NULL);
 }
 
 // numpy's table of functions, or NULL with an exception.

@@ -121,7 +121,7 @@ static struct gorgon_array *array_over(struct gorgon_interp *interp, PyObject *c
 				       void *lowest, const struct gorgon_array_layout *layout,
 				       const struct gorgon_share_opts *manner)
 {
-	struct gorgon_block *block = gorgon_shared_refs_find(interp, lowest);
+	struct gorgon_block *block = gorgon_shared_refs_find(&interp->shared_refs, lowest);
 	struct gorgon_array *ret = NULL;
 	struct gorgon_error *err;
 
@@ -195,7 +195,7 @@ struct gorgon_array *gorgon_dlpack_array_of(struct gorgon_interp *interp, PyObje
 
 static void let_go(struct exported *exported)
 {
-	gorgon_shared_refs_remove(exported->interp, &exported->received.link);
+	gorgon_shared_refs_remove(&exported->interp->shared_refs, &exported->received.link);
 	gorgon_array_release(exported->received.array);
 	free(exported);
 }
@@ -294,7 +294,7 @@ static PyObject *export(struct gorgon_interp *interp, struct gorgon_array *array
 		exported->managed.ctx = exported;
 		exported->managed.deleter = delete_managed;
 	}
-	gorgon_shared_refs_add(interp, &interp->shared_refs.arrays, &exported->received.link);
+	gorgon_shared_refs_add(&interp->shared_refs, &interp->shared_refs.arrays, &exported->received.link);
 	ret = API(interp, PyCapsule_New)(with_version ? (void *)&exported->versioned
 						      : &exported->managed,
 					 with_version ? CAPSULE_VERSIONED : CAPSULE,

@@ -214,14 +214,19 @@ static PyObject *own_destroy(PyObject *self, PyObject *capsule, struct gorgon_in
 
 // --- the module ---------------------------------------------------------------------------
 
-static void lock(void)
+static void before_fork(void)
 {
-	pthread_mutex_lock(&own_interp.ns->heap.lock);
+	gorgon_interp_before_fork(&own_interp);
 }
 
-static void unlock(void)
+static void after_fork_parent(void)
 {
-	pthread_mutex_unlock(&own_interp.ns->heap.lock);
+	gorgon_interp_after_fork(&own_interp, false);
+}
+
+static void after_fork_child(void)
+{
+	gorgon_interp_after_fork(&own_interp, true);
 }
 
 static struct gorgon_error *create_ns(struct gorgon_interp *own)
@@ -242,11 +247,11 @@ static struct gorgon_error *create_ns(struct gorgon_interp *own)
 		free(ns);
 		return err;
 	}
-	gorgon_heap_init(&ns->heap);
+	gorgon_calls_init(&own->calls);
 	gorgon_shared_refs_init(&own->shared_refs);
 	own->ns = ns;
-	// A leaf, as the locks of other namespaces, which are taken around fork(), too.
-	return pthread_atfork(lock, unlock, unlock) ? &gorgon_error_nomem : NULL;
+	// Its namespace is on no list: nobody else takes its locks around fork().
+	return pthread_atfork(before_fork, after_fork_parent, after_fork_child) ? &gorgon_error_nomem : NULL;
 }
 
 void *gorgon_module_create(void *(*find)(const char *name))

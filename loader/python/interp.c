@@ -11,13 +11,16 @@
 // Python in another way: see start.c.
 
 #define _GNU_SOURCE
+#include "config.h"
+#include "ending.h"
 #include "find.h"
 #include "home.h"
 #include "interp.h"
 #include "module.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "process/atexit.h"
+#include "process/environment.h"
+#include "process/process.h"
 #include "dl/namespace.h"
 #include "image/symbol.h"
 #include "base/lock.h"
@@ -44,7 +47,7 @@ static void interp_free(struct gorgon_interp *interp)
 	free(interp->array_methods);
 	free(interp->data_handler);
 	free(interp->api);
-	pthread_cond_destroy(&interp->call_ended);
+	gorgon_calls_deinit(&interp->calls);
 	gorgon_python_deinit(&interp->python);
 	free(interp);
 }
@@ -61,6 +64,22 @@ static void describe(struct gorgon_interp *interp)
 	gorgon_debug_end();
 }
 
+void gorgon_interp_before_fork(void *ctx)
+{
+	struct gorgon_interp *interp = ctx;
+
+	gorgon_calls_before_fork(&interp->calls);
+	pthread_mutex_lock(&interp->shared_refs.lock);
+}
+
+void gorgon_interp_after_fork(void *ctx, bool child)
+{
+	struct gorgon_interp *interp = ctx;
+
+	pthread_mutex_unlock(&interp->shared_refs.lock);
+	gorgon_calls_after_fork(&interp->calls, child);
+}
+
 static struct gorgon_error *load(struct gorgon_interp *interp, enum gorgon_isolate isolate,
 				 const struct gorgon_ns_opts *opts)
 {
@@ -68,26 +87,35 @@ static struct gorgon_error *load(struct gorgon_interp *interp, enum gorgon_isola
 	struct gorgon_thunk thunks[GORGON_MODULE_THUNKS];
 	struct gorgon_error *err;
 
+	if (interp->end > GORGON_END_QUICK)
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					   "gorgon_interp_opts: end is %d, expected 0 to %d",
+					   (int)interp->end, (int)GORGON_END_QUICK);
 	interp->isolation = gorgon_isolation_find(isolate);
 	if (!interp->isolation)
 		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
 					   "gorgon_interp_opts: isolate is %d, no strategy has that number",
 					   (int)isolate);
+	if (interp->end == GORGON_END_QUICK && !interp->isolation->counts_memory)
+		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					   "gorgon_interp_opts: end: isolation by %s cannot give back "
+					   "what a quick end leaves; by the loader can",
+					   interp->isolation->name);
 	if ((err = interp->isolation->check(opts)))
 		return err;
 	gorgon_module_thunks(interp, thunks);
 	err = gorgon_ns_create_with(opts, thunks, GORGON_MODULE_THUNKS, &interp->ns);
 	if (err)
 		return err;
-	interp->ns->on_exit = gorgon_call_exit;
-	interp->ns->on_exit_ctx = interp;
 	// It is about the Python that the host's environment is for; with it this one would take
 	// the other's standard library. One that would find none without it needs it.
 	if (gorgon_python_is_whole(&interp->python))
-		interp->ns->hidden_variable = "PYTHONHOME";
+		gorgon_environment_hide(interp->ns->environment, "PYTHONHOME");
 	// The number comes before the load: a breakpoint in libpython's constructors
 	// already shows it.
 	gorgon_lock();
+	interp->ns->user = (struct gorgon_ns_user){interp, gorgon_call_exit, gorgon_interp_before_fork,
+						   gorgon_interp_after_fork};
 	describe(interp);
 	gorgon_unlock();
 	err = interp->isolation->open(interp->ns, interp->python.libpython, &interp->libpython);
@@ -110,7 +138,6 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 	struct gorgon_interp_opts given;
 	struct gorgon_ns_opts ns_opts;
 	struct gorgon_interp *interp;
-	pthread_condattr_t attr;
 	struct gorgon_error *err;
 
 	if ((err = gorgon_sized_read("gorgon_interp_opts", opts, &given, sizeof(given))) ||
@@ -120,12 +147,10 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 	if (!interp)
 		return &gorgon_error_nomem;
 	gorgon_shared_refs_init(&interp->shared_refs);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&interp->call_ended, &attr);
-	pthread_condattr_destroy(&attr);
+	gorgon_calls_init(&interp->calls);
 	interp->timing = given.timing;
 	interp->files = given.files;
+	interp->end = given.end;
 	// The host's functions would find the interpreter's descriptors in place of the host's.
 	if (given.files == GORGON_FILES_AUTO && (ns_opts.write_output || ns_opts.provider))
 		interp->files = GORGON_FILES_SHARED;
@@ -185,6 +210,30 @@ struct program {
 	int status;
 };
 
+// What Py_BytesMain() does, with something before the program: Python is started, then runs what the
+// command line says, and ends.
+static struct gorgon_error *run_prepared(struct gorgon_interp *interp, int argc, int *ret)
+{
+	void (*exit_with)(struct gorgon_python_status) = (void (*)(struct gorgon_python_status))
+		gorgon_interp_find_symbol(interp, "Py_ExitStatusException");
+	int (*run_main)(void) = (int (*)(void))gorgon_interp_find_symbol(interp, "Py_RunMain");
+	struct gorgon_config_api config;
+	struct gorgon_python_status status;
+	struct gorgon_error *err;
+
+	if (!exit_with || !run_main)
+		return gorgon_api_missing(interp, exit_with ? "Py_RunMain" : "Py_ExitStatusException");
+	if ((err = gorgon_config_find(interp, &config)) ||
+	    (err = gorgon_config_initialize(&config, (size_t)argc, interp->argv, &status)))
+		return err;
+	if (status.type)
+		exit_with(status); // does not come back: with Python's own message, and exit()
+	if ((err = gorgon_ending_prepare(interp)))
+		return err;
+	*ret = run_main();
+	return NULL;
+}
+
 static struct gorgon_error *run(struct gorgon_interp *interp, void *ctx)
 {
 	__typeof__(int(int, char **)) *bytes_main =
@@ -207,8 +256,12 @@ static struct gorgon_error *run(struct gorgon_interp *interp, void *ctx)
 					   interp->number);
 	gorgon_interp_show_thread(interp, (uint64_t)gettid());
 	// As a process has it: CPython 3.14 and newer return all bits of what sys.exit() was given.
-	program->status = bytes_main(program->argc + 1, interp->argv) & 0xff;
-	return NULL;
+	if (interp->end == GORGON_END_QUICK)
+		err = run_prepared(interp, program->argc + 1, &program->status);
+	else
+		program->status = bytes_main(program->argc + 1, interp->argv);
+	program->status &= 0xff;
+	return err;
 }
 
 // What gorgon_interp_main() does, on the thread where the program is to run.
@@ -231,8 +284,8 @@ static void run_main(void *ctx)
 		return;
 	// The end of the program in a child that it forked: of the host only this thread
 	// is there, and nobody waits for it. Do what python3 does.
-	if (interp->pid != getpid())
-		gorgon_atexit_leave(interp->ns, main->program.status);
+	if (gorgon_call_is_forked(interp))
+		gorgon_process_leave(interp->ns, main->program.status);
 	gorgon_interp_show_thread(interp, 0);
 	interp->isolation->flush(interp->ns); // as at the end of a python3
 	gorgon_parts_stop(interp->ns->parts);
@@ -259,17 +312,10 @@ struct gorgon_error *gorgon_interp_main(struct gorgon_interp *interp, int argc,
 // A started interpreter is stopped; one that is busy is refused.
 static struct gorgon_error *end(struct gorgon_interp *interp)
 {
-	enum gorgon_interp_state state;
-	bool busy;
+	bool started;
+	struct gorgon_error *err = gorgon_call_check_idle(interp, &started);
 
-	pthread_mutex_lock(&interp->ns->heap.lock);
-	state = interp->state;
-	busy = state == GORGON_INTERP_RUNNING || state == GORGON_INTERP_STARTING ||
-	       state == GORGON_INTERP_STOPPING || (state == GORGON_INTERP_ENDED && interp->calls);
-	pthread_mutex_unlock(&interp->ns->heap.lock);
-	if (busy)
-		return gorgon_call_refuse(interp, state);
-	return state == GORGON_INTERP_STARTED ? gorgon_interp_stop(interp, 0) : NULL;
+	return err || !started ? err : gorgon_interp_stop(interp, 0);
 }
 
 struct gorgon_error *gorgon_interp_destroy(struct gorgon_interp *interp)
@@ -315,11 +361,11 @@ struct gorgon_error *gorgon_interp_get_stats(struct gorgon_interp *interp,
 		.load_ns = interp->ns->load_ns,
 		.relocate_ns = interp->ns->relocate_ns,
 		.register_ns = interp->ns->register_ns,
-		.heap_bytes = counter(&interp->ns->heap.usage.heap_bytes),
-		.extension_bytes = counter(&interp->ns->heap.usage.extension_bytes),
-		.mapped_bytes = counter(&interp->ns->heap.usage.mapped_bytes),
-		.call_count = counter(&interp->call_count),
-		.cpu_ns = counter(&interp->cpu_ns),
+		.heap_bytes = counter(&interp->ns->usage.heap_bytes),
+		.extension_bytes = counter(&interp->ns->usage.extension_bytes),
+		.mapped_bytes = counter(&interp->ns->usage.mapped_bytes),
+		.call_count = counter(&interp->calls.count),
+		.cpu_ns = counter(&interp->calls.cpu_ns),
 	};
 	gorgon_unlock();
 	if (start && !end)

@@ -41,8 +41,22 @@ struct gorgon_call {
 	int exit_status;
 };
 
+/* Who is in an interpreter, and what becomes of it; see call.c. */
+struct gorgon_calls {
+	pthread_mutex_t lock; /* a leaf; of all that follows */
+	pthread_cond_t ended; /* an entry, or the last sender; for what is STOPPING or closed */
+	enum gorgon_interp_state state;
+	struct gorgon_call *newest; /* the interpreter's entries */
+	bool interrupt_next;	    /* the next entry begins interrupted */
+	unsigned senders;	    /* who send a signal to the main thread's entries just now */
+	uint64_t main_thread;	    /* serial of the one that has started Python; 0: none */
+	pid_t pid;		    /* process that has started it */
+	uint64_t count, cpu_ns;	    /* of entries that have ended; atomic */
+};
+
 /* What it holds of memory that is shared; see shared_refs.c. */
 struct gorgon_shared_refs {
+	pthread_mutex_t lock; /* a leaf */
 	struct gorgon_link blocks; /* of struct gorgon_block, allocated by numpy */
 	struct gorgon_link arrays; /* of struct gorgon_received */
 };
@@ -69,14 +83,7 @@ struct gorgon_interp {
 	struct gorgon_shared_refs shared_refs;
 	char **argv; /* what Python was started with; kept because it may point there */
 	struct gorgon_api *api; /* its C API while it is STARTED; see api.h */
-
-	/* Under the lock of the namespace's heap, as the holdings are. */
-	enum gorgon_interp_state state;
-	struct gorgon_call *calls; /* newest first */
-	bool interrupt_next; /* the next entry begins interrupted */
-	unsigned senders; /* who send a signal to the main thread's entries just now */
-	pthread_cond_t call_ended; /* or the last sender has; for what is STOPPING or closed */
-	uint64_t main_thread; /* serial of the one that has started Python; 0: none */
+	struct gorgon_calls calls;
 	struct gorgon_first_state {
 		void *state; /* its PyThreadState */
 		enum { GORGON_STATE_NOWHERE, GORGON_STATE_IN_KEY, GORGON_STATE_IN_VARIABLE } place;
@@ -84,15 +91,13 @@ struct gorgon_interp {
 		size_t index; /* among libpython's thread-local words */
 	} first_state; /* from CPython 3.13 on; see state.c */
 
-	pid_t pid; /* process that started it */
-
 	/* of struct gorgon_start_opts */
 	bool (*progress)(void *ctx, const struct gorgon_value *value);
 	void *progress_ctx;
 
+	enum gorgon_end end;
 	enum gorgon_files files; /* as its creator has asked; AUTO is not SHARED for a reason */
 	bool timing;
-	uint64_t call_count, cpu_ns; /* atomic */
 	uint64_t start_ns, first_event_ns, end_ns; /* gorgon_now(), 0: not yet; atomic */
 };
 
@@ -101,9 +106,12 @@ struct gorgon_interp {
 /* A function that runs code of the interpreter. */
 typedef struct gorgon_error *gorgon_call_fn(struct gorgon_interp *interp, void *ctx);
 
-/* The error of an interpreter that is in the wrong state. */
-struct gorgon_error *gorgon_call_refuse(const struct gorgon_interp *interp,
-					enum gorgon_interp_state state);
+void gorgon_calls_init(struct gorgon_calls *calls);
+void gorgon_calls_deinit(struct gorgon_calls *calls);
+/* What is done around fork(). */
+void gorgon_calls_before_fork(struct gorgon_calls *calls);
+void gorgon_calls_after_fork(struct gorgon_calls *calls, bool child);
+
 /*
  * Call @fn as code of the interpreter: with its signals and locale, and an exit() that comes
  * back here. That leaves the interpreter ENDED and is an error, unless the caller wants the
@@ -115,6 +123,14 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 /* Call @fn with the GIL of a started interpreter. */
 struct gorgon_error *gorgon_call_python(struct gorgon_interp *interp, gorgon_call_fn *fn,
 					void *ctx);
+/*
+ * Shut a started interpreter's door: it is STOPPING. Then wait until nobody is inside, so many
+ * milliseconds at most (-1: for ever); after that it is STARTED again, and GORGON_ERROR_BUSY. Nothing
+ * is left to finalise where an exit() has @ended it.
+ */
+struct gorgon_error *gorgon_call_shut(struct gorgon_interp *interp, int timeout_ms, bool *ended);
+/* Whether somebody is inside who is not waited for: GORGON_ERROR_BUSY. Else whether it is @started. */
+struct gorgon_error *gorgon_call_check_idle(struct gorgon_interp *interp, bool *started);
 /* No interrupt comes to the running entry of this thread any more, and none of those that were
  * sent to it is left. With the GIL; a Python error must not be set. */
 void gorgon_call_close(struct gorgon_interp *interp);
@@ -125,10 +141,18 @@ struct gorgon_error *gorgon_call_fail(struct gorgon_interp *interp);
 bool gorgon_call_is_inside(const struct gorgon_interp *interp);
 /* Whether the calling thread is the one that has started Python, not a later one with its pthread_t. */
 bool gorgon_call_is_main(const struct gorgon_interp *interp);
+/* Whether this process is a forked child of the one that has started Python. */
+bool gorgon_call_is_forked(const struct gorgon_interp *interp);
 /* gorgon_interp_interrupt(); @or_next: when nothing runs, what is about to be called. */
 struct gorgon_error *gorgon_call_interrupt(struct gorgon_interp *interp, bool or_next);
 /* What exit() of private code does. */
 void gorgon_call_exit(void *ctx, int status);
+
+/* --- interp.c ------------------------------------------------------------------------ */
+
+/* The interpreter's locks around fork(), as struct gorgon_ns_user has them. */
+void gorgon_interp_before_fork(void *interp);
+void gorgon_interp_after_fork(void *interp, bool child);
 
 /* --- record.c ------------------------------------------------------------------------ */
 
@@ -145,15 +169,15 @@ struct gorgon_error *gorgon_interp_take_files(struct gorgon_interp *interp);
 
 /* --- shared_refs.c: what an interpreter holds ---------------------------------------- */
 
-void gorgon_shared_refs_init(struct gorgon_shared_refs *holdings);
-/* Any thread of the interpreter; @head is one of its lists. */
-void gorgon_shared_refs_add(struct gorgon_interp *interp, struct gorgon_link *head,
-			 struct gorgon_link *link);
-void gorgon_shared_refs_remove(struct gorgon_interp *interp, struct gorgon_link *link);
+void gorgon_shared_refs_init(struct gorgon_shared_refs *refs);
+/* Any thread of the interpreter; @head is one of the lists. */
+void gorgon_shared_refs_add(struct gorgon_shared_refs *refs, struct gorgon_link *head,
+			    struct gorgon_link *link);
+void gorgon_shared_refs_remove(struct gorgon_shared_refs *refs, struct gorgon_link *link);
 /* The block that it has and that this address is in, held once more, or NULL. Looks at all of them. */
-struct gorgon_block *gorgon_shared_refs_find(struct gorgon_interp *interp, const void *data);
+struct gorgon_block *gorgon_shared_refs_find(struct gorgon_shared_refs *refs, const void *data);
 /* Let go of what is left; no code of the interpreter runs any more. */
-void gorgon_shared_refs_release(struct gorgon_shared_refs *holdings);
+void gorgon_shared_refs_release(struct gorgon_shared_refs *refs);
 
 /* --- stats.c --------------------------------------------------------------------- */
 

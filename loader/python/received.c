@@ -39,7 +39,7 @@ PyObject *gorgon_received_object_of(struct gorgon_interp *interp, struct gorgon_
 		return API(interp, PyErr_Occurred)() ? NULL : API(interp, PyErr_NoMemory)();
 	}
 	received->array = array;
-	gorgon_shared_refs_add(interp, &interp->shared_refs.arrays, &received->link);
+	gorgon_shared_refs_add(&interp->shared_refs, &interp->shared_refs.arrays, &received->link);
 	ret->received = received;
 	ret->writable = writable;
 	return (PyObject *)ret;
@@ -59,7 +59,7 @@ void gorgon_received_dealloc(PyObject *self, struct gorgon_interp *interp)
 	PyObject *type = (PyObject *)Py_TYPE(self);
 
 	if (received) {
-		gorgon_shared_refs_remove(interp, &received->link);
+		gorgon_shared_refs_remove(&interp->shared_refs, &received->link);
 		gorgon_array_release(received->array);
 		free(received);
 	}

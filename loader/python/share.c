@@ -93,7 +93,7 @@ static struct gorgon_array *array_of_layout(struct gorgon_interp *interp, PyObje
 	if (block)
 		return array_over(interp, block, view, layout, manner->writable);
 	// Through libraries that do not say what their objects are views of.
-	block = view->suboffsets ? NULL : gorgon_shared_refs_find(interp, view->buf);
+	block = view->suboffsets ? NULL : gorgon_shared_refs_find(&interp->shared_refs, view->buf);
 	if (block) {
 		struct gorgon_array *ret = array_over(interp, block, view, layout, manner->writable);
 

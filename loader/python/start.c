@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Starting Python for a host, and stopping it again.
 //
-// It is python3's own start: its command line is made from the host's options and read by
-// PyConfig_SetBytesArgv(), which knows virtual environments, -I and the rest in every version.
-// A PyConfig has other members in each version, so nothing here looks into one: it is memory,
-// with much more room than any version takes (about 450 bytes). PyStatus has been the same,
-// and documented, since it came to be.
+// It is python3's own start: its command line is made from the host's options (config.c).
 
 #define _GNU_SOURCE
+#include "config.h"
+#include "ending.h"
 #include "state.h"
 #include "module.h"
 #include "value.h"
@@ -23,28 +21,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CONFIG_SIZE 16384
-
-struct status {
-	int type; // 0 success, 1 error, 2 exit
-	const char *function, *message;
-	int exit_status;
-};
-
-// Not of the stable ABI.
-struct config_api {
-	void (*init)(void *config);
-	struct status (*set_argv)(void *config, Py_ssize_t argc, char *const *argv);
-	struct status (*initialize)(const void *config);
-	void (*clear)(void *config);
-};
-
 struct start {
 	struct gorgon_start_opts opts;
-	struct config_api config;
+	struct gorgon_config_api config;
 };
 
-static struct gorgon_error *missing(const struct gorgon_interp *interp, const char *name)
+struct gorgon_error *gorgon_api_missing(const struct gorgon_interp *interp, const char *name)
 {
 	return gorgon_error_create(GORGON_ERROR_PYTHON, "%s: has no %s",
 				   interp->python.libpython ?: "this process", name);
@@ -59,31 +41,9 @@ struct gorgon_error *gorgon_api_init(struct gorgon_interp *interp)
 	interp->api = api;
 #define FIND(name)                                                                                 \
 	if (!(api->name = API(interp, name)))                                                      \
-		return missing(interp, #name);
+		return gorgon_api_missing(interp, #name);
 	GORGON_API_NAMES(FIND)
 #undef FIND
-	return NULL;
-}
-
-static struct gorgon_error *find_config(struct gorgon_interp *interp, struct config_api *config)
-{
-	const struct {
-		const char *name;
-		void *pointer;
-	} list[] = {
-		{"PyConfig_InitPythonConfig", &config->init},
-		{"PyConfig_SetBytesArgv", &config->set_argv},
-		{"Py_InitializeFromConfig", &config->initialize},
-		{"PyConfig_Clear", &config->clear},
-	};
-
-	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
-		void *address = gorgon_interp_find_symbol(interp, list[i].name);
-
-		if (!address)
-			return missing(interp, list[i].name);
-		memcpy(list[i].pointer, &address, sizeof(address));
-	}
 	return NULL;
 }
 
@@ -124,7 +84,7 @@ static struct gorgon_error *make_command_line(struct gorgon_interp *interp,
 	return whole ? NULL : &gorgon_error_nomem;
 }
 
-static struct gorgon_error *refused(const struct gorgon_interp *interp, const struct status *status)
+static struct gorgon_error *refused(const struct gorgon_interp *interp, const struct gorgon_python_status *status)
 {
 	if (status->type == 2)
 		return gorgon_error_create(GORGON_ERROR_PYTHON,
@@ -135,24 +95,13 @@ static struct gorgon_error *refused(const struct gorgon_interp *interp, const st
 				   interp->number, status->message ?: "no reason given");
 }
 
-static struct gorgon_error *initialize(struct gorgon_interp *interp, const struct config_api *api)
+static struct gorgon_error *initialize(struct gorgon_interp *interp, const struct gorgon_config_api *config)
 {
-	void *config = calloc(1, CONFIG_SIZE);
-	Py_ssize_t argc = (Py_ssize_t)count_strings((const char *const *)interp->argv);
-	struct gorgon_error *err = NULL;
-	struct status status;
+	struct gorgon_python_status status;
+	struct gorgon_error *err =
+		gorgon_config_initialize(config, count_strings((const char *const *)interp->argv), interp->argv, &status);
 
-	if (!config)
-		return &gorgon_error_nomem;
-	api->init(config);
-	status = api->set_argv(config, argc, interp->argv);
-	if (!status.type)
-		status = api->initialize(config);
-	if (status.type)
-		err = refused(interp, &status);
-	api->clear(config);
-	free(config);
-	return err;
+	return err || !status.type ? err : refused(interp, &status);
 }
 
 // A string from the command line as Python has it: undecodable bytes are surrogates.
@@ -219,7 +168,8 @@ static struct gorgon_error *start(struct gorgon_interp *interp, void *ctx)
 	gorgon_interp_show_thread(interp, (uint64_t)gettid());
 	if ((err = initialize(interp, &start->config)))
 		return err;
-	if (!(err = set_up_sys(interp, &start->opts)))
+	err = gorgon_ending_prepare(interp);
+	if (!err && !(err = set_up_sys(interp, &start->opts)))
 		err = import_threading(interp);
 	state = interp->api->PyEval_SaveThread();
 	if (interp->python.minor >= GORGON_STATE_MINOR)
@@ -235,7 +185,7 @@ static int collect(void *ctx)
 	struct gorgon_interp *interp = ctx;
 
 	interp->api->PyGC_Collect();
-	if (!gorgon_usage_is_exceeded(&interp->ns->heap.usage))
+	if (!gorgon_usage_is_exceeded(&interp->ns->usage))
 		return 0;
 	interp->api->PyErr_NoMemory();
 	return -1;
@@ -251,7 +201,7 @@ static void ask_to_collect(void *ctx)
 
 static void limit_memory(struct gorgon_interp *interp, uint64_t limit)
 {
-	struct gorgon_usage *usage = &interp->ns->heap.usage;
+	struct gorgon_usage *usage = &interp->ns->usage;
 
 	usage->exceeded = ask_to_collect;
 	usage->ctx = interp;
@@ -274,7 +224,7 @@ struct gorgon_error *gorgon_interp_start(struct gorgon_interp *interp,
 					   "interpreter %u: memory_limit: isolation by %s does not know "
 					   "what it allocates; by the loader does",
 					   interp->number, interp->isolation->name);
-	if ((err = find_config(interp, &ctx.config)))
+	if ((err = gorgon_config_find(interp, &ctx.config)))
 		return err;
 	err = gorgon_call_protect(interp, &states, start, &ctx, NULL);
 	if (err) {
@@ -287,36 +237,6 @@ struct gorgon_error *gorgon_interp_start(struct gorgon_interp *interp,
 }
 
 // --- stop -----------------------------------------------------------------------------------
-
-// Shut the door, then wait until nobody is inside. An exit() of one of them ends the
-// interpreter here: then there is nothing left to finalise.
-static struct gorgon_error *wait_for_calls(struct gorgon_interp *interp, int timeout_ms, bool *ended)
-{
-	pthread_mutex_t *lock = &interp->ns->heap.lock;
-	struct timespec until = gorgon_deadline(timeout_ms);
-	enum gorgon_interp_state state;
-	bool timed_out = false;
-
-	pthread_mutex_lock(lock);
-	state = interp->state;
-	if (state != GORGON_INTERP_STARTED) {
-		pthread_mutex_unlock(lock);
-		return gorgon_call_refuse(interp, state);
-	}
-	interp->state = GORGON_INTERP_STOPPING;
-	while (interp->calls && !timed_out)
-		timed_out = timeout_ms < 0 ? pthread_cond_wait(&interp->call_ended, lock)
-					   : pthread_cond_timedwait(&interp->call_ended, lock, &until);
-	timed_out = interp->calls;
-	if (timed_out && interp->state == GORGON_INTERP_STOPPING)
-		interp->state = GORGON_INTERP_STARTED;
-	*ended = interp->state == GORGON_INTERP_ENDED;
-	pthread_mutex_unlock(lock);
-	if (timed_out)
-		return gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: calls are running in it",
-					   interp->number);
-	return NULL;
-}
 
 // Before CPython 3.13 `threading` waits for the main thread, as it knows it, when another one
 // finalises: so it is told that this is the main one now. Later versions do not care, and
@@ -342,7 +262,7 @@ static struct gorgon_error *finalize(struct gorgon_interp *interp, void *ctx)
 	struct gorgon_error *err;
 
 	(void)ctx;
-	gorgon_usage_set_limit(&interp->ns->heap.usage, 0);
+	gorgon_usage_set_limit(&interp->ns->usage, 0);
 	if (other && interp->python.minor >= GORGON_STATE_MINOR) {
 		if ((err = gorgon_state_attach(interp)))
 			return err;
@@ -366,7 +286,7 @@ struct gorgon_error *gorgon_interp_stop(struct gorgon_interp *interp, int timeou
 		return gorgon_error_create(GORGON_ERROR_BUSY,
 					   "interpreter %u: cannot be stopped from inside a call",
 					   interp->number);
-	if ((err = wait_for_calls(interp, timeout_ms, &ended)))
+	if ((err = gorgon_call_shut(interp, timeout_ms, &ended)))
 		return err;
 	if (!ended)
 		err = gorgon_call_protect(interp, &states, finalize, NULL, NULL);

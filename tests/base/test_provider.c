@@ -371,6 +371,23 @@ static void object_open_constructors_get_what_the_options_say(void **state)
 	test_notes();
 }
 
+// Another library's constructor opens libinit.so, without options, before its turn has come.
+static void object_open_constructors_get_what_their_load_says(void **state)
+{
+	static const char *const argv[] = {"spam", "--eggs", NULL};
+	struct gorgon_open_opts opts = {.size = sizeof(opts), .argv = argv};
+	struct gorgon_ns *ns = test_ns();
+	struct gorgon_object *user, *init;
+
+	(void)state;
+	assert_ok(gorgon_object_open_with(ns, test_module("libinit_user.so"), &opts, &user));
+	assert_string_equal(test_notes(), "+nested +DT_INIT +early +late =nested +init_user1 +init_user2 ");
+	init = test_open(ns, "libinit.so");
+	assert_ptr_equal(SYMBOL(init, char **(*)(void), "init_argv")(), argv);
+	test_ns_destroy(ns);
+	test_notes();
+}
+
 static void object_open_with_wrong_options_is_refused(void **state)
 {
 	struct gorgon_ns *ns = test_ns(), *other = test_ns();
@@ -406,6 +423,7 @@ int main(void)
 		cmocka_unit_test(object_open_searched_objects_stay_while_bound_to),
 		cmocka_unit_test(object_open_thread_local_variables_are_searched_too),
 		cmocka_unit_test(object_open_constructors_get_what_the_options_say),
+		cmocka_unit_test(object_open_constructors_get_what_their_load_says),
 		cmocka_unit_test(object_open_with_wrong_options_is_refused),
 	};
 

@@ -288,6 +288,8 @@ static void check_pages(const struct gorgon_object *object, const char *bytes, s
 	}
 }
 
+// Not under the thread sanitizer: each number that is closed in the middle of a read is a race to
+// it, and it can name none, because the pipe to its symbolizer is closed as well.
 static void loading_while_somebody_closes_all_gives_the_right_pages(void **state)
 {
 	const char *path = test_module("libtls_ie.so");
@@ -297,9 +299,13 @@ static void loading_while_somebody_closes_all_gives_the_right_pages(void **state
 	pthread_t threads[2];
 	unsigned right = 0;
 	size_t size;
-	char *bytes = read_all(path, &size);
+	char *bytes;
 
 	(void)state;
+#ifdef __SANITIZE_THREAD__
+	skip_because("it would close the thread sanitizer's own descriptors");
+#endif
+	bytes = read_all(path, &size);
 	over = false;
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, close_all, NULL), 0);

@@ -10,6 +10,7 @@
 #include "python/array.h"
 
 #include "copy/rewrite.h"
+#include "ns/ns.h"
 #include "process/environment.h"
 #include "base/lock.h"
 #include "ns/object.h"
@@ -196,10 +197,10 @@ static struct gorgon_error *create_ns(void)
 	struct gorgon_error *err = gorgon_ns_create(&opts, &other);
 
 	// The variable is there, or the reason is that there is no memory.
-	if (!err && gorgon_setenv("MORE", "3", 1, other))
+	if (!err && gorgon_setenv("MORE", "3", 1, other->environment))
 		assert_int_equal(errno, ENOMEM);
 	else if (!err)
-		assert_string_equal(gorgon_getenv("MORE", other), "3");
+		assert_string_equal(gorgon_getenv("MORE", other->environment), "3");
 	disarm();
 	if (!err)
 		err = gorgon_ns_destroy(other);

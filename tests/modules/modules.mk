@@ -342,6 +342,13 @@ MODULES += $(MOD)/libnested_user.so
 $(MOD)/libnested_user.so: $(MOD_SRC)/nested.c $(MOD_SRC)/note.h $(MOD)/libbasic.so $(MOD)/dep/libbottom.so
 	$(MOD_CC) $< -Wl,--no-as-needed -L$(MOD)/dep -lbottom $(ORIGIN):$$ORIGIN/dep' -Wl,--enable-new-dtags
 
+# It needs libinit.so and a library whose constructor runs first and opens libinit.so.
+MODULES += $(MOD)/libinit_user.so
+$(MOD)/dep/libnested_init.so: $(MOD_SRC)/nested.c $(MOD_SRC)/note.h $(MOD)/libinit.so
+	$(MOD_CC) $< -DNESTED_OPENS='"libinit.so"' $(ORIGIN)/..' -Wl,--enable-new-dtags
+$(MOD)/libinit_user.so: $(MOD_SRC)/order.c $(MOD)/dep/libnested_init.so $(MOD)/libinit.so
+	$(MOD_ORDER) -DORDER_NAME=init_user -L$(MOD) -linit -lnested_init $(ORIGIN):$$ORIGIN/dep'
+
 # What libraries leave for the end.
 MODULES += $(MOD)/libends_a.so $(MOD)/libends_b.so
 $(MOD)/libends_a.so: $(MOD_SRC)/ends.cc $(MOD_SRC)/note.h $(MOD)/libbasic.so

@@ -6,6 +6,10 @@
 
 #include <dlfcn.h>
 
+#ifndef NESTED_OPENS
+#define NESTED_OPENS "libbasic.so"
+#endif
+
 int nested_result;
 static void *handle;
 
@@ -14,7 +18,7 @@ __attribute__((constructor)) static void start(void)
 	int (*sum)(int, int);
 
 	test_note("+nested");
-	handle = dlopen("libbasic.so", RTLD_NOW);
+	handle = dlopen(NESTED_OPENS, RTLD_NOW);
 	if (!handle) {
 		test_note(dlerror());
 		return;

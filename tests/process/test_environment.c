@@ -52,22 +52,22 @@ static void setenv_changes_the_namespaces_only(void **state)
 
 	(void)state;
 	unsetenv("A");
-	assert_string_equal(gorgon_getenv("A", ns), "1");
-	assert_string_equal(gorgon_secure_getenv("AB", ns), "2");
-	assert_null(gorgon_getenv("PATH", ns));
-	assert_null(gorgon_getenv("A", other));
-	assert_int_equal(gorgon_setenv("A", "x", 0, ns), 0);
-	assert_int_equal(gorgon_setenv("AB", "3=4", 1, ns), 0);
-	assert_int_equal(gorgon_setenv("C", "", 0, ns), 0);
+	assert_string_equal(gorgon_getenv("A", ns->environment), "1");
+	assert_string_equal(gorgon_secure_getenv("AB", ns->environment), "2");
+	assert_null(gorgon_getenv("PATH", ns->environment));
+	assert_null(gorgon_getenv("A", other->environment));
+	assert_int_equal(gorgon_setenv("A", "x", 0, ns->environment), 0);
+	assert_int_equal(gorgon_setenv("AB", "3=4", 1, ns->environment), 0);
+	assert_int_equal(gorgon_setenv("C", "", 0, ns->environment), 0);
 	assert_string_equal(whole(ns), "A=1 AB=3=4 C= ");
 	assert_null(getenv("C"));
-	assert_int_equal(gorgon_unsetenv("A", ns), 0);
-	assert_int_equal(gorgon_unsetenv("nothing", ns), 0);
+	assert_int_equal(gorgon_unsetenv("A", ns->environment), 0);
+	assert_int_equal(gorgon_unsetenv("nothing", ns->environment), 0);
 	assert_string_equal(whole(ns), "AB=3=4 C= ");
-	assert_int_equal(gorgon_setenv("TEST_OF_THE_PROCESS", "5", 1, other), 0);
+	assert_int_equal(gorgon_setenv("TEST_OF_THE_PROCESS", "5", 1, other->environment), 0);
 	assert_string_equal(getenv("TEST_OF_THE_PROCESS"), "5");
-	assert_string_equal(gorgon_getenv("TEST_OF_THE_PROCESS", other), "5");
-	assert_int_equal(gorgon_unsetenv("TEST_OF_THE_PROCESS", other), 0);
+	assert_string_equal(gorgon_getenv("TEST_OF_THE_PROCESS", other->environment), "5");
+	assert_int_equal(gorgon_unsetenv("TEST_OF_THE_PROCESS", other->environment), 0);
 	assert_null(getenv("TEST_OF_THE_PROCESS"));
 	test_ns_destroy(ns);
 	test_ns_destroy(other);
@@ -81,10 +81,10 @@ static void setenv_name_that_is_none_is_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		errno = 0;
-		assert_int_equal(gorgon_setenv(names[i], "x", 1, ns), -1);
+		assert_int_equal(gorgon_setenv(names[i], "x", 1, ns->environment), -1);
 		assert_int_equal(errno, EINVAL);
 		errno = 0;
-		assert_int_equal(gorgon_unsetenv(names[i], ns), -1);
+		assert_int_equal(gorgon_unsetenv(names[i], ns->environment), -1);
 		assert_int_equal(errno, EINVAL);
 	}
 	assert_string_equal(whole(ns), "A=1 ");
@@ -98,15 +98,15 @@ static void putenv_string_is_part_of_it(void **state)
 	char text[] = "C=3", name[] = "A";
 
 	(void)state;
-	assert_int_equal(gorgon_putenv(text, ns), 0);
+	assert_int_equal(gorgon_putenv(text, ns->environment), 0);
 	text[2] = '4';
 	assert_string_equal(whole(ns), "A=1 B=2 C=4 ");
-	assert_int_equal(gorgon_putenv(name, ns), 0); // as unsetenv()
+	assert_int_equal(gorgon_putenv(name, ns->environment), 0); // as unsetenv()
 	assert_string_equal(whole(ns), "B=2 C=4 ");
-	assert_int_equal(gorgon_clearenv(ns), 0);
+	assert_int_equal(gorgon_clearenv(ns->environment), 0);
 	assert_string_equal(whole(ns), "");
-	assert_null(gorgon_getenv("B", ns));
-	assert_int_equal(gorgon_setenv("B", "5", 0, ns), 0);
+	assert_null(gorgon_getenv("B", ns->environment));
+	assert_int_equal(gorgon_setenv("B", "5", 0, ns->environment), 0);
 	assert_string_equal(whole(ns), "B=5 ");
 	test_ns_destroy(ns);
 }
@@ -119,7 +119,7 @@ static void setenv_over_an_array_of_the_programs_leaves_that_alone(void **state)
 	(void)state;
 	assert_string_equal(whole(ns), "");
 	*gorgon_environment_list(ns->environment) = mine;
-	assert_int_equal(gorgon_setenv("Y", "2", 1, ns), 0);
+	assert_int_equal(gorgon_setenv("Y", "2", 1, ns->environment), 0);
 	assert_string_equal(whole(ns), "X=1 Y=2 ");
 	assert_null(mine[1]);
 	test_ns_destroy(ns);
@@ -135,13 +135,13 @@ static void setenv_many_variables_are_all_found(void **state)
 		for (int i = 0; i < 1000; i++) {
 			snprintf(name, sizeof(name), "V%d", i);
 			snprintf(value, sizeof(value), "%d", i + round);
-			assert_int_equal(gorgon_setenv(name, value, 1, ns), 0);
+			assert_int_equal(gorgon_setenv(name, value, 1, ns->environment), 0);
 		}
 	for (int i = 0; i < 1000; i++) {
 		snprintf(name, sizeof(name), "V%d", i);
-		assert_int_equal(atoi(gorgon_getenv(name, ns)), i + 1);
+		assert_int_equal(atoi(gorgon_getenv(name, ns->environment)), i + 1);
 	}
-	assert_string_equal(gorgon_getenv("LAST", ns), "1");
+	assert_string_equal(gorgon_getenv("LAST", ns->environment), "1");
 	test_ns_destroy(ns);
 }
 

@@ -28,6 +28,11 @@ static size_t bytes_in_use(void)
 	return info.uordblks + info.hblkhd;
 }
 
+static struct gorgon_heap *heap_of(const struct gorgon_ns *ns)
+{
+	return gorgon_parts_state(ns->parts, &gorgon_heap_part);
+}
+
 static void check_bytes(const unsigned char *p, size_t size, unsigned char value)
 {
 	for (size_t i = 0; i < size; i++)
@@ -42,9 +47,9 @@ static void heap_blocks_keep_their_content(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT; i++) {
 		if (i % 2) {
-			blocks[i] = gorgon_heap_malloc(size_of(i), ns);
+			blocks[i] = gorgon_heap_malloc(size_of(i), heap_of(ns));
 		} else {
-			blocks[i] = gorgon_heap_calloc(size_of(i), 1, ns);
+			blocks[i] = gorgon_heap_calloc(size_of(i), 1, heap_of(ns));
 			check_bytes(blocks[i], size_of(i), 0);
 		}
 		assert_int_equal((uintptr_t)blocks[i] % 16, 0);
@@ -52,15 +57,15 @@ static void heap_blocks_keep_their_content(void **state)
 		memset(blocks[i], (int)i, size_of(i));
 	}
 	for (size_t i = 0; i < COUNT; i += 3) // larger, smaller, and far enough for a mapping
-		blocks[i] = gorgon_malloc_python_realloc(blocks[i], size_of(i) + 1 + i * 100, ns);
+		blocks[i] = gorgon_heap_realloc(blocks[i], size_of(i) + 1 + i * 100, heap_of(ns));
 	for (size_t i = 0; i < COUNT; i++) {
 		check_bytes(blocks[i], size_of(i), (unsigned char)i);
-		blocks[i] = gorgon_malloc_python_realloc(blocks[i], 1 + size_of(i) / 2, ns);
+		blocks[i] = gorgon_heap_realloc(blocks[i], 1 + size_of(i) / 2, heap_of(ns));
 		check_bytes(blocks[i], size_of(i) / 2, (unsigned char)i);
 	}
 	for (size_t i = 0; i < COUNT; i++)
 		gorgon_malloc_free(blocks[i]);
-	assert_null(ns->heap.blocks);
+	assert_int_equal(ns->usage.heap_bytes, 0);
 	test_ns_destroy(ns);
 }
 
@@ -74,9 +79,9 @@ static void heap_free_takes_blocks_of_the_c_library(void **state)
 		char *p = malloc(i);
 
 		gorgon_malloc_free(p);
-		p = gorgon_malloc_realloc(NULL, 10, ns);
-		p = gorgon_malloc_realloc(p, 200000, ns);
-		p = gorgon_malloc_python_realloc(p, 20, ns); // not listed: stays the C library's
+		p = gorgon_malloc_realloc(NULL, 10, gorgon_parts_state(ns->parts, &gorgon_malloc_part));
+		p = gorgon_malloc_realloc(p, 200000, gorgon_parts_state(ns->parts, &gorgon_malloc_part));
+		p = gorgon_heap_realloc(p, 20, heap_of(ns)); // not listed: stays the C library's
 		free(p);
 		assert_int_equal(posix_memalign((void **)&p, 4096, 100), 0);
 		gorgon_malloc_free(p);
@@ -90,20 +95,20 @@ static void heap_impossible_sizes_are_refused(void **state)
 	// Not constants: the compiler would refuse the calls.
 	volatile size_t huge = SIZE_MAX;
 	struct gorgon_ns *ns = test_ns();
-	char *p = gorgon_heap_malloc(10, ns);
+	char *p = gorgon_heap_malloc(10, heap_of(ns));
 
 	(void)state;
 	strcpy(p, "kept");
-	assert_null(gorgon_heap_malloc(huge, ns));
-	assert_null(gorgon_heap_calloc(huge / 2, 3, ns));
-	assert_null(gorgon_malloc_python_realloc(p, huge - 100, ns));
+	assert_null(gorgon_heap_malloc(huge, heap_of(ns)));
+	assert_null(gorgon_heap_calloc(huge / 2, 3, heap_of(ns)));
+	assert_null(gorgon_heap_realloc(p, huge - 100, heap_of(ns)));
 #if !TEST_SANITIZED // whose malloc() aborts
-	assert_null(gorgon_heap_malloc(huge / 2 - 100, ns));
-	assert_null(gorgon_malloc_python_realloc(p, huge / 2 - 100, ns));
+	assert_null(gorgon_heap_malloc(huge / 2 - 100, heap_of(ns)));
+	assert_null(gorgon_heap_realloc(p, huge / 2 - 100, heap_of(ns)));
 #endif
 	assert_string_equal(p, "kept");
 	gorgon_malloc_free(p);
-	assert_null(ns->heap.blocks);
+	assert_int_equal(ns->usage.heap_bytes, 0);
 	test_ns_destroy(ns);
 }
 
@@ -112,7 +117,7 @@ static void leave_blocks_behind(void)
 	struct gorgon_ns *ns = test_ns();
 
 	for (size_t i = 0; i < COUNT; i++)
-		*(char *)gorgon_heap_malloc(size_of(i) + 1, ns) = 1;
+		*(char *)gorgon_heap_malloc(size_of(i) + 1, heap_of(ns)) = 1;
 	test_ns_destroy(ns);
 }
 
@@ -130,7 +135,7 @@ static void heap_release_frees_what_is_left(void **state)
 }
 
 struct worker {
-	struct gorgon_ns *ns;
+	struct gorgon_heap *heap;
 	unsigned seed;
 };
 
@@ -142,8 +147,8 @@ static void *allocate_at_random(void *arg)
 	for (int step = 0; step < 20000; step++) {
 		size_t i = (size_t)rand_r(&worker->seed) % 100;
 
-		blocks[i] = gorgon_malloc_python_realloc(blocks[i], 1 + (size_t)rand_r(&worker->seed) % 2000,
-						worker->ns);
+		blocks[i] = gorgon_heap_realloc(blocks[i], 1 + (size_t)rand_r(&worker->seed) % 2000,
+						worker->heap);
 		if (step % 3 == 0) {
 			gorgon_malloc_free(blocks[i]);
 			blocks[i] = NULL;
@@ -160,7 +165,7 @@ static void heap_threads_and_forks(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
-		workers[i] = (struct worker){ns, i};
+		workers[i] = (struct worker){heap_of(ns), i};
 		assert_int_equal(pthread_create(&threads[i], NULL, allocate_at_random, &workers[i]), 0);
 	}
 	for (int i = 0; !TEST_SANITIZED && i < 50; i++) {
@@ -169,7 +174,7 @@ static void heap_threads_and_forks(void **state)
 
 		if (!pid) {
 			alarm(120);
-			gorgon_malloc_free(gorgon_heap_malloc(100, ns));
+			gorgon_malloc_free(gorgon_heap_malloc(100, heap_of(ns)));
 			_exit(0);
 		}
 		assert_int_equal(waitpid(pid, &status, 0), pid);

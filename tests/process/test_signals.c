@@ -96,11 +96,11 @@ static int race(void *arg)
 	(void)arg;
 	alarm(60);
 	signal(SIGUSR1, takes_number); // the host's: there is a handler at each moment
-	gorgon_signal_action(SIGUSR1, &info, NULL, other); // keeps the dispatcher installed
+	gorgon_signal_action(SIGUSR1, &info, NULL, other->signals); // keeps the dispatcher installed
 	for (size_t i = 0; i < sizeof(senders) / sizeof(*senders); i++)
 		pthread_create(&senders[i], NULL, send, NULL);
 	for (size_t i = 0; i < 300000; i++)
-		gorgon_signal_action(SIGUSR1, all[i % (sizeof(all) / sizeof(*all))], NULL, ns);
+		gorgon_signal_action(SIGUSR1, all[i % (sizeof(all) / sizeof(*all))], NULL, ns->signals);
 	__atomic_store_n(&over, true, __ATOMIC_RELEASE);
 	for (size_t i = 0; i < sizeof(senders) / sizeof(*senders); i++)
 		pthread_join(senders[i], NULL);

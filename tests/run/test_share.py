@@ -444,6 +444,62 @@ except MemoryError:
                         *["0 [0, 0, 0, 0] gorgon"] * 3, "0 [0, 0, 0] gorgon", "0 [0, 0, 0, 0] gorgon",
                         "4999950000", "no memory")
 
+    def test_small_memory_is_used_again_but_for_what_others_hold(self):
+        self.check_both(NUMPY + """
+gorgon.use_data_handler()
+a = numpy.full(10, 7.0)
+place = a.ctypes.data
+del a
+b = numpy.zeros(16)  # of the same size in steps of 64 bytes
+print(b.ctypes.data == place, float(b.sum()), b.nbytes)
+del b
+c = numpy.full(9, 3.0)
+print(c.ctypes.data == place)
+gorgon.share(c, "c")
+received = gorgon.receive("c")
+gorgon.withdraw("c")
+del c
+others = [numpy.full(9, float(i)) for i in range(50)]
+print(place in [o.ctypes.data for o in others], received.tolist() == [3.0] * 9)
+del others, received
+grown = [numpy.arange(n) for n in range(1, 200)]
+for n, array in enumerate(grown):
+    array.resize(n % 40, refcheck=False)
+del grown
+print(all(numpy.arange(n).sum() == n * (n - 1) // 2 for n in range(300) for again in range(20)))
+""", "True 0.0 128", "True", "False True", "True")
+
+    def test_threads_without_the_gil_get_memory_of_their_own(self):
+        """NEP 49 does not say that a handler's functions are called with the GIL: ctypes calls them without."""
+        self.check_both(NUMPY + """
+import ctypes, threading
+gorgon.use_data_handler()
+capsule = gorgon.use_data_handler()  # ours, as what was used before
+class Handler(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char * 127), ("version", ctypes.c_uint8)] + [
+        (name, ctypes.c_void_p) for name in ("ctx", "malloc", "calloc", "realloc", "free")]
+address = ctypes.pythonapi.PyCapsule_GetPointer
+address.restype, address.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+own = Handler.from_address(address(capsule, b"mem_handler"))
+malloc = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(own.malloc)
+free = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(own.free)
+wrong = []
+def work(mark):
+    for i in range(1500):
+        size = 8 + i % 7 * 64
+        blocks = [malloc(own.ctx, size) for k in range(1 + i % 12)]
+        for k, block in enumerate(blocks):
+            ctypes.memset(block, mark * 16 + k, size)
+        for k, block in enumerate(blocks):
+            if ctypes.string_at(block, size) != bytes([mark * 16 + k]) * size:
+                wrong.append(size)
+            free(own.ctx, block, size)
+threads = [threading.Thread(target=work, args=(mark,)) for mark in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(own.name, wrong)
+""", "b'gorgon' []")
+
     def test_resized_owner_leaves_receivers_the_old_memory(self):
         self.check_both(NUMPY + """
 gorgon.use_data_handler()
