@@ -69,7 +69,7 @@ CHILDREN := $(BUILD)/share/gorgon/children/gorgon.py
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
 .PHONY: all docs-process examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
-	check-gdb check-lldb check-parity parity docs-parity bench-debug check-roots fuzzers demo setup venv \
+	check-gdb check-lldb check-parity parity docs-parity docs-plot bench-debug check-roots fuzzers demo setup venv \
 	bench format lint compile_commands.json install install-jitreg uninstall clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -89,7 +89,7 @@ $(BUILD)/obj/%_asm.o: %.S
 	@$(if $(Q),echo "  AS      $<")
 	$(Q)$(CC) $(CPPFLAGS) -g -MMD -MP -c -o $@ $<
 
-$(addprefix $(BUILD)/obj/loader/python/,children.o config.o ending.o interp.o descriptors.o module.o share.o dlpack.o host_python.o data_handler.o call.o exception.o pin.o pool.o raise.o received.o run.o start.o state.o value.o): \
+$(addprefix $(BUILD)/obj/loader/python/,api.o children.o config.o ending.o interp.o descriptors.o module.o share.o dlpack.o host_python.o data_handler.o call.o exception.o pin.o pool.o raise.o received.o run.o start.o state.o value.o): \
 	EXTRA = $(PYTHON_CFLAGS)
 $(BUILD)/obj/loader/python/children.o: EXTRA += -DGORGON_DATADIR='"$(DATADIR)/gorgon"'
 $(call obj,$(TOOL_SRC)): EXTRA = $(JSON_CFLAGS) -DGORGON_VERSION='"$(VERSION)"' \
@@ -159,6 +159,10 @@ $(BUILD)/inventory: $(BUILD)/obj/tests/hosts/inventory.o $(BUILD)/libgorgon.a $(
 docs-process: $(BUILD)/inventory
 	$(PYTHON3) tools/process.py $< docs/process.md
 
+# The README's plot, out of what `make bench-debug REPORT=tests/bench/DEBUG` has written.
+docs-plot:
+	$(PYTHON3) tools/plot.py tests/bench/DEBUG.md docs/debuggers.svg
+
 docs-parity:
 	$(PYTHON3) tests/parity/page.py docs/parity.md
 
@@ -216,6 +220,7 @@ $(filter $(BUILD)/tests/test_jitreg_%,$(UNITS)): $(call obj,$(JITREG_UNIT_LIB_SR
 	$(unit)
 
 $(filter $(BUILD)/tests/test_compare_%,$(UNITS)): $(call obj,tests/compare/compare.c)
+$(filter $(BUILD)/tests/test_record_locks%,$(UNITS)): $(call obj,tests/process/lockers.c)
 
 $(BUILD)/tests/%: $(call obj,$(UNIT_LIB_SRC)) $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
 	$(unit)
@@ -407,6 +412,7 @@ help:
 	@echo "bench    benchmarks, as ratios (TESTS='throws executor' for some, JSON=1 for figures)"
 	@echo "bench-debug  what debuggers pay (COUNTS=1,10,100, TESTS='gdb lldb attach start feel', JSON=1)"
 	@echo "docs-process  docs/process.md, out of loader/process and loader/dl/replacements.c"
+	@echo "docs-plot  docs/debuggers.svg, out of tests/bench/DEBUG.md"
 	@echo "install  DESTDIR= PREFIX=$(PREFIX)    uninstall takes it back"
 	@echo "install-jitreg  libjitreg alone"
 	@echo "format lint compile_commands.json clean"

@@ -3,7 +3,7 @@
 //
 // Bytes are collected until a line is whole and then written at once: an unbuffered
 // Python writes a line and its end separately, and lines of several interpreters would
-// tear. A carriage return ends a piece too, for those who draw progress with it. All this is
+// tear. A carriage return ends a piece too, for programs that draw progress with it. All this is
 // for the output that the interpreters share: once a program has put another file in its
 // place, bytes go there as they are, and what is left of a line waits for the place to be
 // put back.

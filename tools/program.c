@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // One program in many interpreters at once: create all, a thread each, wait, destroy.
 //
-// All are created before the first starts, so that numbers follow the order of
-// creation and a failure is reported before any output. Those of the last round are
+// All interpreters are created before the first starts, so that numbers follow the order of
+// creation and a failure is reported before any output. The interpreters of the last round are
 // left to the end of the process, as python3 leaves its libraries.
 
 #define _GNU_SOURCE

@@ -16,8 +16,8 @@ int tool_run(int argc, char **argv);
 int tool_demo(int argc, char **argv);
 int tool_info(int argc, char **argv);
 
-/* text.c: a member of a JSON object, or a row to print; NULL: null. Names in files are any bytes:
- * those that are no printable UTF-8 become \xNN. */
+/* text.c: a member of a JSON object, or a row to print; NULL: null. Names in files may have any
+ * bytes: bytes that are no printable UTF-8 become \xNN. */
 struct json_object;
 void tool_add_text(struct json_object *to, const char *name, const char *value);
 
@@ -72,7 +72,7 @@ void label_set_number(struct label *label, unsigned number);
 ssize_t label_write(void *label, int fd, const void *data, size_t size);
 /* Print what is left of unfinished lines. Accepts NULL. */
 void label_flush(struct label *label);
-/* The same, and free. */
+/* label_flush(), then free. */
 void label_destroy(struct label *label);
 
 #endif

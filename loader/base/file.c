@@ -119,7 +119,8 @@ void gorgon_file_close(struct gorgon_file *file)
 	int saved_errno = errno;
 	struct stat st;
 
-	// One that cannot be looked at, but is open with these flags, is taken for ours.
+	// A descriptor that fstat() fails on, but that is open with the flags of ours, is taken to
+	// be ours.
 	if (file->fd >= 0 && fcntl(file->fd, F_GETFL) == file->flags &&
 	    (fstat(file->fd, &st) ? errno != EBADF
 				  : st.st_dev == file->st.st_dev && st.st_ino == file->st.st_ino))

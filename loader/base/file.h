@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-/* As it was when it was opened. */
+/* An open file, with what is remembered of it since it was opened. */
 struct gorgon_file {
 	int fd;    /* -1: not open */
-	int flags; /* F_GETFL, as st */
+	int flags; /* what F_GETFL said then */
 	struct stat st;
 };
 
@@ -21,24 +21,26 @@ struct gorgon_file {
 /* Open @path, a regular file or any other, for reading. 0 or an errno value; @ret is then closed. */
 int gorgon_file_open(const char *path, struct gorgon_file *ret);
 
-/* The file that was just opened as @fd; with a negative number errno is the result. */
+/* Describe a file that was just opened as @fd. 0 or an errno value; errno itself when @fd is
+ * negative. */
 int gorgon_file_adopt(int fd, struct gorgon_file *ret);
 
 /* A file in memory with @size bytes of @bytes. 0 or an errno value. */
 int gorgon_file_create(const char *name, const void *bytes, size_t size, struct gorgon_file *ret);
 
-/* Whether the number still is this open file. What was done with it since it was opened was
- * done with this file when it is. */
+/* Whether the descriptor still belongs to this open file. If so, everything that was done through
+ * the descriptor since was done with this file. */
 bool gorgon_file_is_ours(const struct gorgon_file *file);
 
 /* Whether two looks at a file have seen the same contents: the same inode, size and time. */
 bool gorgon_file_is_same(const struct stat *a, const struct stat *b);
 
-/* Unless somebody else has done so. A file that is not open is ignored. */
+/* Close the file, unless the descriptor is not its own any more. A file that is not open is
+ * ignored. */
 void gorgon_file_close(struct gorgon_file *file);
 
-/* Run @work on a thread whose descriptors nobody else has, and wait for it. It finds none open
- * and is to close what it opens. 0 or an errno value. */
+/* Run @work on a thread with a descriptor table of its own, and wait for it. The table is empty at
+ * first; @work closes what it opens. 0 or an errno value. */
 int gorgon_file_apart(void (*work)(void *ctx), void *ctx);
 
 #endif

@@ -23,11 +23,12 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed;
 
-// Callouts that are under way, and those of this thread among them. Under the lock.
+// How many callouts are under way in the process, and how many of them on this thread. Under the
+// lock.
 static unsigned callouts;
 static __thread unsigned callouts_here __attribute__((tls_model("initial-exec")));
 
-// How long fork() waits for those of other threads.
+// How long fork() waits for callouts of other threads to end.
 #define FORK_WAIT_MS 1000
 
 void gorgon_lock(void)

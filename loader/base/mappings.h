@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* How many there may be, and how many there are. */
+/* How many mappings the process may have, and how many it has. */
 unsigned long gorgon_mappings_limit(void);
 unsigned long gorgon_mappings_count(void);
 

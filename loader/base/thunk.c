@@ -4,8 +4,8 @@
 // Private code calls dlopen(name, flags); our dlopen must know for which copy. The
 // return address would tell, but not for a tail call from a thread's start routine
 // or a pointer that was passed on. So each namespace has a page of thunks, and the
-// name is bound to one of them: it puts the namespace into the argument register
-// behind the last one that the function uses and jumps (arch_*.h has the encoding).
+// name is bound to one of them. A thunk puts the namespace into the first argument register
+// that the function itself does not use, and jumps to the function.
 //
 // The page is anonymous, so that it is in core files without a file that debuggers
 // would miss, and becomes executable when it is no longer writable. Where the system

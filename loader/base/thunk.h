@@ -19,7 +19,7 @@ struct gorgon_error *gorgon_thunks_create(const struct gorgon_thunk *list, size_
 					  struct gorgon_thunks **ret);
 void gorgon_thunks_destroy(struct gorgon_thunks *thunks);
 
-/* The callable address of the @index-th. */
+/* The callable address of thunk @index. */
 void *gorgon_thunks_get(const struct gorgon_thunks *thunks, size_t index);
 
 #endif

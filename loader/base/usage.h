@@ -7,15 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All atomic. */
+/* All members are accessed atomically. */
 struct gorgon_usage {
 	uint64_t heap_bytes;   /* see heap.c */
 	uint64_t mapped_bytes; /* see memory.c */
-	uint64_t extension_bytes; /* see large.c; no part of what the limit is about */
+	uint64_t extension_bytes; /* see large.c; the limit does not count them */
 	uint64_t limit;	       /* 0: none */
 	uint64_t alarm;	       /* where @exceeded is called next */
-	/* Too much is held. Called from inside malloc() or mmap(), on any thread, and not again
-	 * before gorgon_usage_is_exceeded(). */
+	/* Called when more than the limit is held, from inside malloc() or mmap(), on any thread,
+	 * and not again before gorgon_usage_is_exceeded(). */
 	void (*exceeded)(void *ctx);
 	void *ctx;
 };
@@ -26,7 +26,8 @@ void gorgon_usage_set_limit(struct gorgon_usage *usage, uint64_t limit);
 bool gorgon_usage_is_exceeded(struct gorgon_usage *usage);
 /* Whether @size bytes more may be had. */
 bool gorgon_usage_allow(struct gorgon_usage *usage, size_t size);
-/* The calling thread may have what it wants, until it is called with what this returned. */
+/* Whether the calling thread may have memory beyond the limit from now on. Returns what held
+ * before, for the call that puts it back. */
 bool gorgon_usage_exempt(bool exempt);
 
 #endif

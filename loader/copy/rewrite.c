@@ -10,7 +10,7 @@
 //	end of file, or of its memory, rounded up to a page: the new segment
 //	             program headers, with one more PT_LOAD
 //	             .dynstr, the old one with the new names behind
-//	             .dynamic, when it has not enough DT_NULLs at its end for what is added
+//	             .dynamic, when what is added does not fit over the DT_NULLs at its end
 //
 // The old .dynstr is a prefix of the new one, so that every offset into it stays right. The
 // names of libraries in .gnu.version_r and the base definition of .gnu.version_d change in
@@ -28,10 +28,11 @@
 // Not handled: libraries of one program that are opened apart, each with a definition of a unique
 // name, have one each, as with clang or -fno-gnu-unique. A library whose code reads its own
 // _DYNAMIC sees the old one where it moved. A .dynamic that moved is not protected by RELRO, as
-// there is one such range and it stays. A core has the first page of a file only: build-ids are found in it no more without the file.
-// eu-elflint adds the size of a relocation's symbol to its place: one that is larger than what
-// follows up to the new segment (a thread-local array) is taken for a relocation of that, which
-// is read-only where .dynamic stayed.
+// there is one such range and it stays. A core has the first page of a
+// file only, so build-ids cannot be found in it without the file. eu-elflint adds the size of a
+// relocation's symbol to the relocation's place. Where that reaches into the new segment (a large
+// thread-local array), eu-elflint takes it for a relocation of the segment, which is read-only
+// where .dynamic stayed.
 
 #define _GNU_SOURCE
 #include "rewrite.h"

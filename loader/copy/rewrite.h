@@ -5,7 +5,7 @@
 
 #include "gorgon.h"
 
-/* A library's name and the one to put in its place. */
+/* A library's name, and the name to put in its place. */
 struct gorgon_rewrite_name {
 	const char *from, *to;
 };
@@ -17,8 +17,8 @@ struct gorgon_rewrite_opts {
 	 * and the versions that it needs of it. Names that it does not mention are ignored.
 	 * Ends with a NULL `from`. */
 	const struct gorgon_rewrite_name *replace;
-	/* Libraries to need, before those that the file needs already; one that it needs (after
-	 * replacement) is not added again. NULL-terminated. */
+	/* Libraries that the copy needs, before the libraries that the file needs already. A
+	 * library that the file needs (after replacement) is not added again. NULL-terminated. */
 	const char *const *add;
 	const char *runpath; /* DT_RUNPATH; takes the place of a DT_RPATH, too */
 };

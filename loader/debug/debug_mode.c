@@ -46,8 +46,6 @@
 
 #define FEW_NAMESPACES 8
 #define FEW_OBJECTS    400
-#define QUIET_NS       200000000u
-#define QUIET_MAX_NS   5000000000u
 #define RESTED_COUNT   256
 
 static struct gorgon_ns *first_waiting, *last_waiting;
@@ -55,7 +53,7 @@ static bool many;
 static bool all_prepared; // what was loaded when there were few: its lines are made
 static bool were_few; // until now: what is there has symfiles with DWARF
 static uint64_t packing_ns; // how long the lock has been held for it
-static uint64_t quiet_ns = QUIET_NS;
+static uint64_t quiet_ns = GORGON_DEBUG_QUIET_NS;
 static uint64_t rested[RESTED_COUNT]; // sets of images at which namespaces were quiet, by their numbers
 
 // The time that counts for pauses.
@@ -146,7 +144,9 @@ static uint64_t pause_after(uint64_t took)
 {
 	uint64_t pause = 2 * took > quiet_ns / 2 ? 2 * took : quiet_ns / 2;
 
-	return pause < QUIET_NS ? QUIET_NS : pause < QUIET_MAX_NS ? pause : QUIET_MAX_NS;
+	if (pause < GORGON_DEBUG_QUIET_NS)
+		return GORGON_DEBUG_QUIET_NS;
+	return pause < GORGON_DEBUG_QUIET_MAX_NS ? pause : GORGON_DEBUG_QUIET_MAX_NS;
 }
 
 // The time that it took.

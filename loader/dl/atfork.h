@@ -5,7 +5,8 @@
 
 #include <stdbool.h>
 
-/* For a fork() that does not call the functions that were given to pthread_atfork(). */
+/* What a caller does around a fork() that does not call the functions which were given to
+ * pthread_atfork(). */
 void gorgon_before_fork(void);
 void gorgon_after_fork(bool child);
 

@@ -147,8 +147,8 @@ static void make_global(struct gorgon_object *object)
 		make_global(object->deps[i]);
 }
 
-// RTLD_NOLOAD: only what is there. A file that is not loaded is no error; one that does
-// not exist is.
+// RTLD_NOLOAD: open a library only if it is loaded already. It is no error when the file is not
+// loaded, and an error when the file does not exist.
 static struct gorgon_error *open_loaded(struct gorgon_ns *ns, const char *name,
 					const struct gorgon_object *requester, int flags,
 					struct gorgon_object **ret)
@@ -172,8 +172,8 @@ static const char *invalid_mode(int flags)
 	return NULL;
 }
 
-// Search paths are those of the object at @caller. A call from elsewhere (a pointer that went
-// through a shared library) has none.
+// The search paths (DT_RUNPATH and the like) of the object that contains @caller count. A call from
+// elsewhere (a pointer to dlopen() that was passed to a shared library) has no search paths.
 static void *dl_open_for(uint64_t caller, const char *path, int flags, struct gorgon_ns *ns)
 {
 	struct gorgon_open_opts opts = {.size = sizeof(opts)};

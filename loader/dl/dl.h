@@ -20,11 +20,11 @@ char *gorgon_dl_error(struct gorgon_ns *ns);
 /* For the host: as gorgon_dl_vsym(), but leaves no dlerror() text. */
 void *gorgon_dl_find(struct gorgon_object *object, const char *name, const char *version);
 
-/* The calling thread's next dlerror(). Takes @message, which is malloc()ed or NULL (no
- * memory for it). The lock is not held. */
+/* Set the text of the calling thread's next dlerror(). Takes @message, which is malloc()ed, or NULL
+ * if there was no memory for it. The lock is not held. */
 void gorgon_dl_set_error(char *message);
 
-/* No text for the next dlerror() of the calling thread. */
+/* The next dlerror() of the calling thread has no text. */
 void gorgon_dl_clear_error(void);
 
 /* The object that a handle is, or NULL. The lock is held. */

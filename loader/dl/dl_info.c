@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The part of the dl family that only asks: dladdr, dladdr1, dlinfo, dl_iterate_phdr.
 //
-// What is not a private object's goes to the system's function. dl_iterate_phdr shows
+// Questions about anything but private objects go to the system's functions. dl_iterate_phdr shows
 // the system's objects first (the main program is the first of all, as callers expect),
-// then those of the namespace; the callback runs without the loader's lock, on a copy
+// then the namespace's objects; the callback runs without the loader's lock, on a copy
 // of the list, because callbacks look symbols up and load.
 
 #define _GNU_SOURCE

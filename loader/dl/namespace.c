@@ -33,7 +33,7 @@
 // How long gorgon_ns_destroy() waits for threads that are about to end.
 #define THREAD_WAIT_MS 500
 
-// A program that links the archive gets what is done around fork() by this.
+// Nothing refers to atfork.c by name: this makes a linker take it out of libgorgon.a.
 __attribute__((used)) static void (*const around_fork)(bool child) = gorgon_after_fork;
 
 // Before any thread's record is made.
@@ -180,8 +180,9 @@ struct gorgon_error *gorgon_object_open_with(struct gorgon_ns *ns, const char *p
 		return err;
 	if (ns->linked)
 		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-					   "%s: namespace %lu is the system's linker's: objects can be "
-					   "loaded only beside interpreters that the loader isolates",
+					   "%s: namespace %lu was made by the system's linker: "
+					   "objects can be loaded only beside interpreters that "
+					   "Gorgon's loader isolates",
 					   path, ns->debug.id);
 	for (struct gorgon_object *const *p = given.search; p && *p; p++)
 		if ((*p)->ns != ns)

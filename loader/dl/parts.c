@@ -74,7 +74,7 @@ struct gorgon_part_state *gorgon_parts_begin(struct gorgon_ns *ns)
 {
 	struct gorgon_part_state *states = calloc(COUNT, sizeof(*states));
 
-	ns->parts = states; // where a part finds those before it
+	ns->parts = states; // in which a part finds the states of the parts before it
 	for (size_t i = 0; states && i < COUNT; i++) {
 		const struct gorgon_part *part = gorgon_parts[i];
 

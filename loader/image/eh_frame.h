@@ -9,7 +9,8 @@
 /* Whether records fill [start, start + size) up to a terminator. */
 bool gorgon_eh_frame_is_terminated(const uint8_t *start, uint64_t size);
 
-/* Whether __register_frame() and the searches of others reach nothing outside of it, too. */
+/* Whether it is terminated, and __register_frame() and later searches will read nothing outside of
+ * it. */
 bool gorgon_eh_frame_is_sound(const uint8_t *start, uint64_t size);
 
 #endif

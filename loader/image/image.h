@@ -106,8 +106,8 @@ struct gorgon_image {
  */
 struct gorgon_error *gorgon_image_open(const char *path, struct gorgon_image **ret);
 
-/* The same, with the open file that goes with it, for who will map it. It may not be ours any
- * more, see file.h. After an error it is closed. */
+/* gorgon_image_open(), which also gives the open file to a caller that will map it. The descriptor
+ * may be closed or another file's by then, see file.h. After an error the file is closed. */
 struct gorgon_error *gorgon_image_open_file(const char *path, struct gorgon_image **ret,
 					    struct gorgon_file *file);
 

@@ -58,8 +58,8 @@ static struct gorgon_error *lost_file(const char *path)
 static void image_view(struct gorgon_image *image, const struct gorgon_file *file)
 {
 	elf_version(EV_CURRENT);
-	// Not ELF_C_READ_MMAP_PRIVATE: the view is never written, so its pages stay
-	// those of the page cache.
+	// Not ELF_C_READ_MMAP_PRIVATE: the view is never written, so it
+	// shares its pages with the page cache.
 	image->elf = elf_begin(file->fd, ELF_C_READ_MMAP, NULL);
 	if (image->elf && elf_cntl(image->elf, ELF_C_FDREAD)) {
 		elf_end(image->elf);
@@ -67,8 +67,8 @@ static void image_view(struct gorgon_image *image, const struct gorgon_file *fil
 	}
 }
 
-// The same file with the same contents: a library that was replaced in place since
-// (same inode, new size or time) is another image.
+// The image of this very file with these contents. A library that was overwritten since (its inode
+// is what it was, its size or time is not) is another image.
 static struct gorgon_image *find_cached(const struct stat *st)
 {
 	struct gorgon_image *image = cache;

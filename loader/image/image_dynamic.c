@@ -252,7 +252,8 @@ static bool is_code(const struct gorgon_image *image, uint64_t vaddr)
 	return seg && seg->prot & PROT_EXEC;
 }
 
-// An empty DT_GNU_HASH (nothing is exported) counts no symbols: those that relocations name.
+// An empty DT_GNU_HASH (the file exports nothing) does not say how many symbols there are. As many
+// count as relocations refer to.
 static void count_referenced(struct gorgon_image *image, uint64_t vaddr, uint64_t size)
 {
 	const Elf64_Rela *rela = table(image, vaddr, size / sizeof(*rela), sizeof(*rela), 8);

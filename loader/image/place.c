@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The same layout in all namespaces.
+// Every namespace has the same layout.
 //
 // A namespace owns a stretch of address space, its zone, and a file that is loaded has
 // an offset, the same in every zone. So the distances between objects are the same in

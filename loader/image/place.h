@@ -19,7 +19,8 @@ struct gorgon_ns;
 /* The address for the first page of @image in @ns, or 0: anywhere. The lock is held. */
 uint64_t gorgon_place_find(struct gorgon_ns *ns, struct gorgon_image *image);
 
-/* What they had is free for others; nothing when they had none. The lock is held. */
+/* Make the room of an image, or of a namespace, free for others. One without room is ignored. The
+ * lock is held. */
 void gorgon_place_drop_image(struct gorgon_image *image);
 void gorgon_place_drop_ns(struct gorgon_ns *ns);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Whether this processor has the instructions that a file says it needs.
 //
-// Compilers write that as a program property (a note of 8-byte words); what is built for a
-// level that the processor has not got would end the process at its first such instruction.
+// Compilers write what a file needs as a program property (a note of 8-byte words). Code that was
+// built for a level which the processor does not have would end the process at its first such
+// instruction.
 // A note that is cut or of another format says nothing, as for the system's linker.
 //
 // Specification: Linux extensions to gABI, "Program Property"; x86-64 psABI, "Micro-Architecture

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Walking DT_RELR (gABI, "Relative Relocation Table"): an even word is an address, an odd one
- * a bitmap for the 63 words behind what the word before it spoke of, also when no bit is set.
+ * Walking DT_RELR (gABI, "Relative Relocation Table"). An even entry is the address of a word to
+ * relocate. An odd entry is a bitmap for the 63 words behind those that the entry before it was
+ * about, also when no bit is set.
  * image_dynamic.c checks with this walk and reloc.c writes with it: an address is written to
  * only if that very address was checked.
  */
@@ -14,7 +15,7 @@
 #define GORGON_RELR_BITMAP_WORDS 63
 
 struct gorgon_relr_walk {
-	uint64_t next;	/* vaddr of the first word that a bitmap would speak of */
+	uint64_t next;	/* vaddr of the first word that a bitmap would be about */
 	bool placed;	/* an address has been there */
 };
 

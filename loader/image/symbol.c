@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Symbol look-up in one image: DT_GNU_HASH or DT_HASH, then the version.
 //
-// The tables are those of the file view and were validated by image_dynamic.c, so
-// one set of pages serves every copy. Specification: gABI chapter 5, "Hash Table";
-// LSB, "Symbol Versioning"; the rules for base and hidden versions are ld.so's.
+// The tables are read from the view of the file, not from a copy in memory, and were validated by
+// image_dynamic.c. So one set of pages serves every copy. Specification: gABI chapter 5, "Hash
+// Table"; LSB, "Symbol Versioning"; the rules for base and hidden versions are ld.so's.
 
 #include "symbol.h"
 
@@ -63,8 +63,8 @@ struct gorgon_symbol_query gorgon_symbol_query_of(const struct gorgon_image *ima
 	return prepare(name, image->versions[ndx].name, image->versions[ndx].file);
 }
 
-// Types of code and data. The rest (sections, files, what is not known) defines nothing, as for
-// the system's linker.
+// Symbols of these types are code or data. A symbol of any other type (a section, a file, an
+// unknown type) defines nothing, as for the system's linker.
 #define DEFINITIONS                                                                                \
 	(1u << STT_NOTYPE | 1u << STT_OBJECT | 1u << STT_FUNC | 1u << STT_COMMON | 1u << STT_TLS | \
 	 1u << STT_GNU_IFUNC)

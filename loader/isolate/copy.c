@@ -4,8 +4,8 @@
 // with RTLD_LOCAL.
 //
 // A copy has a DT_SONAME of its own and needs, by path, the copies of the private libraries that
-// the original needs; one that uses CPython's API needs its interpreter's libpython besides, which
-// extensions do not name. What is private is decided by the loader's rules, and read by the
+// the original needs. A copy that uses CPython's API needs its interpreter's libpython besides,
+// which extensions do not name. What is private is decided by the loader's rules, and read by the
 // first step of its loads (../load/load_set.c).
 //
 // Copies belong to a slot, which an interpreter has while it lives, in a private folder of the
@@ -314,7 +314,7 @@ static struct gorgon_error *make_copies(struct gorgon_ns *ns, const char *path, 
 	gorgon_unlock();
 	if (!err)
 		err = give_folder(slot);
-	// All have their places before the first names those that it needs.
+	// All copies have their paths before the first copy names the copies that it needs.
 	for (size_t i = 0; i < group.count && !err; i++)
 		err = plan_copy(slot, group.objects[i]);
 	for (size_t i = 0; i < group.count && !err; i++)

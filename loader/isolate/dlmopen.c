@@ -68,7 +68,7 @@ static struct gorgon_error *note_world(struct gorgon_linked *linked, void **hand
 	return refuse("the C library does not list its namespaces (glibc 2.35 does)");
 }
 
-// The linker believes what a file says, and dies of one that is cut off.
+// The system's linker believes what a file says, and crashes on a file that was cut off.
 static struct gorgon_error *validate(const char *path)
 {
 	struct gorgon_image *image = NULL;

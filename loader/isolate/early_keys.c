@@ -3,9 +3,9 @@
 //
 // Each C library numbers its keys from 0, and all of them look for values in one array of the
 // thread: they are of one version, so each takes it for its own. Our hooks (hooks.c) give private
-// code other keys, but constructors run before their objects are bound to those. libpython's
-// (since CPython 3.13) makes a key for its allocator and sets a value, in the place of one of the
-// host's: its destructor would get that value when the thread ends.
+// code other keys, but constructors run before their objects are bound to the hooks. libpython's
+// constructor (since CPython 3.13) makes a key for its allocator and sets a value, in the place of
+// one of the host's: its destructor would get that value when the thread ends.
 //
 // So what a thread has under the host's keys is kept while it loads. Afterwards a key that the
 // other C library has made gets one of ours, which the hooks take for it, with the value; and the
@@ -27,7 +27,7 @@
 
 struct gorgon_early_keys {
 	struct {
-		uintptr_t sequence; // what is known of the key; another one: constructors used it
+		uintptr_t sequence; // of the key; constructors that use the key change it
 		unsigned number;    // ours; 0: none; atomic
 	} list[PTHREAD_KEYS_MAX];
 	void *kept[PTHREAD_KEYS_MAX]; // the thread's values under the host's keys

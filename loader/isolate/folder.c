@@ -7,10 +7,10 @@
 // The lock belongs to the open file, and that is kept by a mapping of it: programs close
 // descriptors that they do not know.
 //
-// A process that was killed leaves its folder behind, without the lock. The next one that makes
+// A process that was killed leaves its folder behind, without the lock. The next process that makes
 // a folder beside it removes it: debugged programs are killed often. Only folders that are the
-// user's own and nobody else's to write are looked into. One without a lock is just being made,
-// or, when that was a while ago, left by a process that ended while its threads still wrote.
+// user's own and nobody else's to write are looked into. A folder without a lock is just being
+// made, or, when that was a while ago, left by a process that ended while its threads still wrote.
 
 #define _GNU_SOURCE
 #include "folder.h"

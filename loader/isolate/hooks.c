@@ -2,10 +2,10 @@
 // Functions of ours that objects of the system's linker call instead of the C library's.
 //
 // The linker has bound their references by the time that we see them, so the words that it
-// has written (JUMP_SLOT, GLOB_DAT and plain addresses of functions) are written again. Far
-// fewer names than ../process/interpose.c has: what the linker and the C library know of these objects
-// (thread-local storage, unwinding, memory, dlsym) needs nobody in between. To them come the names
-// of ../process, where the C library is shared.
+// has written (JUMP_SLOT, GLOB_DAT and plain addresses of functions) are written again. There are
+// far fewer names here than in ../process/interpose.c: what the linker and the C library know of
+// these objects (thread-local storage, unwinding, memory, dlsym) needs nobody in between. To them
+// come the names of ../process, where the C library is shared.
 //
 // In a namespace with a C library of its own our functions, which use the host's, leave
 // errno in the wrong one: it is carried over.
@@ -148,8 +148,9 @@ static char *hook_getenv(const char *name, struct gorgon_ns *ns)
 }
 
 // Each C library numbers keys from 0, and looks for their values in one array of the thread: a
-// value of one would be destroyed as that of another. Those that a constructor has made before
-// its object was bound have one of ours each, see early_keys.c; only while it runs they have none.
+// value of one library's key would be destroyed as the value of another's. A key that a constructor
+// has made before its object was bound has a key of ours, see early_keys.c, but not yet while the
+// constructor runs.
 static int hook_key_delete(unsigned key, struct gorgon_ns *ns)
 {
 	return key < GORGON_TSD_FIRST ? gorgon_early_keys_delete(ns, key) : gorgon_tsd_delete(key);

@@ -20,16 +20,18 @@ struct gorgon_linker {
 	/* Open a file. A NULL handle without an error: RTLD_NOLOAD, and it is not loaded. */
 	struct gorgon_error *(*open)(struct gorgon_ns *ns, const char *path, int flags,
 				     void **handle);
-	/* The linker's list that its objects are in; NULL when there is none any more. */
+	/* The linker's list that has the namespace's objects; NULL when it has none any more. */
 	struct link_map *(*first_map)(const struct gorgon_ns *ns);
-	/* The file that an object of the linker's is, or is a copy of: debuggers are told that one,
-	 * which stays. NULL: the object is not the namespace's. */
+	/* The file of an object, or the file that it is a copy of: debuggers are told of the
+	 * original, since a copy is removed. NULL: the object is not the namespace's. */
 	const char *(*file_of)(const struct gorgon_ns *ns, const struct link_map *map);
-	/* The functions that its objects call instead of the system's (hooks.c): make what they need
-	 * for a namespace, and the one of a name; NULL: the system's. */
+	/* The functions that the namespace's objects call instead of the system's (hooks.c). The
+	 * first makes what they need; the second finds the function for a name, NULL: the system's.
+	 * */
 	struct gorgon_error *(*create_hooks)(struct gorgon_ns *ns);
 	void *(*find_hook)(const struct gorgon_object *object, const char *name);
-	/* Or NULL. After the last dlclose(); @left: objects that the linker has kept all the same. */
+	/* Called after the last dlclose(); @left is the number of objects that the linker has kept
+	 * all the same. May be NULL. */
 	void (*closed)(struct gorgon_ns *ns, size_t left);
 };
 
@@ -38,19 +40,20 @@ struct gorgon_patch {
 	void **slot, *before;
 };
 
-/* What the C library knows of a key of thread-specific data: its number is odd while it is in use. */
+/* What the C library knows of a key of thread-specific data. The sequence is odd while the key is
+ * in use. */
 struct gorgon_system_key {
 	uintptr_t sequence;
 	void (*destructor)(void *);
 };
 
-/* Of a namespace whose objects the system's linker loads. */
+/* The state of a namespace whose objects the system's linker loads. */
 struct gorgon_linked {
 	const struct gorgon_linker *linker;
 	struct gorgon_thunks *thunks;
 	void *own; /* the strategy's */
 	Lmid_t lmid; /* link namespace that private code is in */
-	const struct r_debug *world; /* what debuggers read of that */
+	const struct r_debug *world; /* what debuggers read of that link namespace */
 
 	/* Handles of dlopen(), the first is libpython's. Under the lock of linked.c. */
 	void **handles;
@@ -60,7 +63,7 @@ struct gorgon_linked {
 	size_t patch_count, patch_capacity;
 	struct gorgon_early_keys *early; /* with a C library of its own */
 
-	/* Of the C library that private code uses. */
+	/* Functions and data of the C library that private code uses. */
 	struct {
 		int *(*errno_location)(void);
 		char *(*dlerror)(void);
@@ -82,7 +85,8 @@ extern const struct gorgon_isolation gorgon_isolation_dlmopen, gorgon_isolation_
 
 /* The error of something that a strategy cannot do; @how is its name. */
 struct gorgon_error *gorgon_refuse(const char *how, const char *what);
-/* Of what none of these strategies can do. */
+/* The error of an option that no strategy with the system's linker can obey; NULL: there is no such
+ * option. */
 struct gorgon_error *gorgon_refuse_options(const char *how, const struct gorgon_ns_opts *opts);
 
 /* --- linked.c ------------------------------------------------------------------------ */
@@ -104,12 +108,12 @@ void gorgon_linked_after_fork(bool child);
 
 /* --- early_keys.c -------------------------------------------------------------------- */
 
-/* Around each dlopen(), with the lock of linked.c; the second only after the first has succeeded.
- * @opened: something may have come. */
+/* Called around each dlopen(), with the lock of linked.c held; end() only after begin() has
+ * succeeded. @opened: objects may have been loaded. */
 struct gorgon_error *gorgon_early_keys_begin(struct gorgon_ns *ns);
 struct gorgon_error *gorgon_early_keys_end(struct gorgon_ns *ns, bool opened);
-/* Of a namespace with a C library of its own: the key of ours that private code means by @key, or
- * @key, when there is none; and its end. */
+/* For a namespace with a C library of its own: the key of ours that private code means by @key, or
+ * @key itself, when there is none; and the deletion of such a key. */
 unsigned gorgon_early_keys_find(const struct gorgon_ns *ns, unsigned key);
 int gorgon_early_keys_delete(struct gorgon_ns *ns, unsigned key);
 
@@ -126,7 +130,7 @@ void *gorgon_hooks_find(const struct gorgon_object *object, const char *name);
 struct gorgon_error *gorgon_slots_bind(struct gorgon_object *object);
 /* Put back what it called before. */
 void gorgon_slots_unbind(struct gorgon_object *object);
-/* It is not mapped any more. */
+/* Forget the patches of an object that is not mapped any more. */
 void gorgon_slots_forget(const struct gorgon_object *object);
 
 #endif

@@ -348,7 +348,8 @@ static struct gorgon_error *check_need(const struct gorgon_object *object,
 		if (image->soname && !strcmp(image->soname, need->file) && image->has_verdef &&
 		    !defines_version(image, need))
 			return gorgon_error_create(GORGON_ERROR_UNRESOLVED,
-						   "%s: needs version %s of %s, which %s has not",
+						   "%s: needs version %s of %s, which %s "
+						   "does not define",
 						   object->path, need->name, need->file,
 						   object->deps[i]->path);
 	}

@@ -2,26 +2,26 @@
 // The closure rule: a library is shared only when everything that it needs is.
 //
 // The system's linker loads a shared library together with all that it needs and
-// knows nothing of private objects. If one of those were private in a namespace, the
-// process would have two: the private one, and the one behind the shared library, and
-// what one of them knows (an open handle, a registered type) is unknown to the other.
+// knows nothing of private objects. If a library that it needs were private in a namespace,
+// the process would have two copies of that library: the private copy, and the copy behind the
+// shared library. What one copy knows (an open handle, a registered type), the other does not.
 // A library that uses CPython's API could not even be bound: there is no CPython in
-// the system's scope. So a library whose name is on the policy's list is private when
-// its closure has one that is private by name, or that leaves a name of CPython's
-// undefined. If the host shares such a library by its own option that is an error:
-// the option cannot be obeyed.
+// the system's scope. So a library whose name is on the policy's list is private all the same
+// when its closure has a library that is private by name, or that leaves a name of CPython's
+// undefined. It is an error if an option of the host shares such a library, because the
+// option cannot be obeyed.
 //
-// What a file needs is read once in a process and kept: a library that was opened
-// by the system stays for good, too. Whether that fits the built-in list is kept beside
-// it, so that namespaces without patterns of their own walk nothing.
+// What a file needs is read once in a process and kept for good, as a library stays for good
+// that the system has opened. Whether the file can be shared by the built-in list is kept beside
+// it, so that a namespace without patterns of its own walks nothing.
 //
-// Nor is one shared that the list has for a pool of threads when neither it nor what it needs
-// has one (policy.c says why). A shared library that needs it has the system's: two of them do
-// no harm, they know nothing.
+// Some libraries are on the list only because they, or libraries that they need, have a pool of
+// threads (policy.c says why). When neither has a pool, the library is private. A shared library
+// that needs it uses the system's copy then. Two copies do no harm, since they keep no state.
 //
-// A path may name a file otherwise than those do that need it (libgomp.so.1.0.0, where the
-// list has libgomp.so.1): programs have such paths of dl_iterate_phdr() or realpath(). Then
-// its SONAME counts, or that the namespace has this very file from the system already.
+// A program may open a library by a path whose name is not the one that the list has
+// (libgomp.so.1.0.0, where the list has libgomp.so.1); dl_iterate_phdr() and realpath() give such
+// paths. Then the file's SONAME decides, or that the namespace already shares this very file.
 //
 // A file that cannot be found or read is no obstacle: it goes to the system's linker,
 // whose error says more.
@@ -158,7 +158,8 @@ static struct gorgon_error *get_file(const struct gorgon_ns *ns, const char *pat
 	return NULL;
 }
 
-// As the system's linker would: what is loaded already comes first. NULL: not found.
+// Find the file as the system's linker would: a library that is loaded already comes first. @ret is
+// NULL when there is none.
 static struct gorgon_error *find_file(const struct gorgon_ns *ns, const char *name,
 				      const struct gorgon_requester *requester,
 				      struct gorgon_closure_file **ret)
@@ -192,8 +193,8 @@ static struct gorgon_error *know(const char *name, struct gorgon_closure_file *f
 	return NULL;
 }
 
-// A library by its name, else the one that only the requester's search path knows: the
-// order in which load.c opens it.
+// Find a shared library by its name, otherwise by the requester's search path: the order in which
+// load.c opens it.
 static struct gorgon_error *find_shared(const struct gorgon_ns *ns, const char *name,
 					const struct gorgon_requester *requester,
 					struct gorgon_closure_file **ret)

@@ -22,7 +22,7 @@ struct gorgon_closure_file {
 	char *path, *rpath, *runpath; /* the last two may be NULL */
 	char *python; /* a name of CPython's that it leaves undefined, or NULL */
 	bool threads; /* it may start some */
-	dev_t dev; /* what it is, whatever it is called */
+	dev_t dev; /* device and inode say which file it is, whatever its name */
 	ino_t ino;
 	struct gorgon_closure_need *needs;
 	size_t need_count;
@@ -35,12 +35,13 @@ struct gorgon_verdict {
 	bool shared;
 	struct gorgon_policy_rule rule; /* what the name says, or the SONAME of a path */
 	char *obstacle; /* why it is private although the rule shares it, or NULL */
-	struct gorgon_closure_file *file; /* of one that is shared, or NULL: not found */
+	struct gorgon_closure_file *file; /* of a shared library; NULL when it was not found */
 };
 
 /*
- * Judge the library called @name that @requester needs (NULL: the host asks). One that
- * the host's own option shares against the rule is an error. The loader's lock is held.
+ * Decide whether the library called @name, which @requester needs (NULL: the host asks), is private
+ * or shared. It is an error when the host's own option shares it against the rule. The loader's
+ * lock is held.
  * @ret is to be released with gorgon_verdict_deinit(); what it points to besides
  * lives as long as @ns.
  */
@@ -50,8 +51,9 @@ struct gorgon_error *gorgon_closure_judge(const struct gorgon_ns *ns, const char
 void gorgon_verdict_deinit(struct gorgon_verdict *verdict);
 
 /*
- * The same, when only the answer counts: quick for what @ns has opened already. A file that
- * shared libraries of @ns are or need is shared by whatever path it is opened.
+ * Only whether the library is shared; quick for a library that @ns has opened already. A file
+ * which is a shared library of @ns, or which such a library needs, is shared by whatever path
+ * it is opened.
  */
 struct gorgon_error *gorgon_closure_shares(const struct gorgon_ns *ns, const char *name,
 					   const struct gorgon_requester *requester, bool *ret);

@@ -41,7 +41,7 @@ struct gorgon_ns {
 	struct gorgon_ns_opts opts; /* callbacks; its pattern pointers are not used */
 	struct gorgon_thunks *thunks;
 	const struct gorgon_interposed *interposed; /* names that it gets from us; see interpose.c */
-	size_t first_thunk; /* of those that whoever created it has asked for */
+	size_t first_thunk; /* of the thunks that the creator of the namespace has asked for */
 	struct gorgon_part_state *parts; /* what it has of the process; see ../process/part.h */
 	struct gorgon_signals *signals;
 	struct gorgon_locale *locale;
@@ -72,8 +72,8 @@ struct gorgon_ns {
 	uint64_t load_ns, relocate_ns, register_ns; /* time spent, for statistics */
 };
 
-/* All namespaces, the oldest first: the one that was created after @ns, or the first if @ns is NULL;
- * NULL at the end. With the loader's lock. */
+/* Walk all namespaces, the oldest first: returns the namespace that was created after @ns, the
+ * oldest if @ns is NULL, and NULL at the end. The loader's lock is held. */
 struct gorgon_ns *gorgon_ns_next(const struct gorgon_ns *ns);
 /* A new one gets its identity and is known to debuggers from now on; and the way back. Lock as above. */
 void gorgon_ns_list(struct gorgon_ns *ns);

@@ -15,7 +15,7 @@ struct gorgon_jit_mirror;
 struct gorgon_static_tls;
 struct gorgon_system_library;
 
-/* How far an object has come. Each step implies those before it. */
+/* How far the load of an object has come. Each state implies the states above it. */
 enum gorgon_object_state {
 	GORGON_OBJECT_NEW,          /* image open */
 	GORGON_OBJECT_MAPPED,       /* segments in memory, TLS module assigned */
@@ -63,7 +63,7 @@ struct gorgon_object {
 	struct gorgon_static_tls *static_tls; /* its block has one place in every thread */
 	bool static_tls_pending; /* relocations wait for somebody's static_tls */
 	struct jitreg_entry *jit;
-	uint8_t *foreign_build_id; /* of one that the system's linker has loaded, or NULL */
+	uint8_t *foreign_build_id; /* if the system's linker has loaded it, or NULL */
 	struct gorgon_jit_mirror *registrar; /* its own JIT descriptor, or NULL */
 	bool unwind_listed, frames_registered;
 };

@@ -2,18 +2,17 @@
 // Which libraries are private and which are shared with the process.
 //
 // Private by default: a library that keeps callbacks or registries about "the"
-// interpreter breaks when several copies of Python use one copy of it. Shared are,
-// by the list below, those that must exist once in a process because they own
-// process-wide state, and a few that are large and keep no state about their
-// caller.
+// interpreter breaks when several copies of Python use one copy of it. The list below has
+// the libraries that are shared: libraries that must exist once in a process because they own
+// process-wide state, and a few that are large and keep no state about their caller.
 //
 // This file goes by names. A name on the list is shared only when everything that the
-// library needs is; closure.c sees to that. What no file says are names that a library
-// passes to dlopen() and dlsym() at run time: a shared library's calls of these go to
-// the system, which loads a second, shared copy of a library that is private, and does
-// not find what only a namespace has. So a library that opens extension modules,
+// library needs is shared, too; closure.c sees to that. No file says which names a library
+// will pass to dlopen() and dlsym() at run time. When a shared library calls these functions, the
+// system answers: it loads a second, shared copy of a library that is private, and does not find
+// what only a namespace has. So a library that opens extension modules,
 // plugins that use CPython, or other libraries that are private, must not be on this
-// list. Those of the list that call dlopen() at all open parts of themselves
+// list. The libraries on the list that call dlopen() at all open parts of themselves
 // (libgomp its offloading, libc its NSS and iconv modules).
 //
 // A BLAS is shared for its threads and their buffers. Debian's libblas.so.3 may be all of
@@ -74,12 +73,13 @@ static const struct {
 	{"libubsan.so.*", "a sanitizer's runtime: one per process"},
 };
 
-// Those of the list that are shared for their threads, or for those of another, if there are any.
+// Libraries on the list that are shared because they have threads (pools), or because a library
+// that they need has threads (interfaces). They are private where there are no threads.
 static const char *const interfaces[] = {"libblas.so.3", "libcblas.so.3", "liblapack.so.3", NULL};
 static const char *const pools[] = {"libopenblas*.so.0", "libblis*.so.4", "libatlas.so.3", NULL};
 
-// Those of the list that must be. A pattern of an option that takes in one that each program
-// needs is refused before anything is loaded.
+// Libraries on the list that cannot be private (musts). A pattern of an option that would make
+// private what each program needs (needed) is refused before anything is loaded.
 static const char *const musts[] = {"ld-linux*.so.*", "libc.so.6", "lib[alt]san.so.*", NULL};
 static const char *const needed[] = {"ld-linux-x86-64.so.2", "libc.so.6", NULL};
 

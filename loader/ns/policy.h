@@ -16,10 +16,10 @@ bool gorgon_policy_init(struct gorgon_policy *policy, const char *const *share,
 			const char *const *keep_private);
 void gorgon_policy_deinit(struct gorgon_policy *policy);
 
-/* An error for patterns that cannot be obeyed whatever is loaded. Either may be NULL. */
+/* An error if a pattern cannot be obeyed whatever is loaded. Either list may be NULL. */
 struct gorgon_error *gorgon_policy_check(const char *const *share, const char *const *keep_private);
 
-/* Why the library of that name (of its SONAME) cannot be private, or NULL: it can. */
+/* Why the library with this SONAME cannot be private; NULL when it can. */
 const char *gorgon_policy_must_share(const char *name);
 
 /* What a name alone says; its closure (closure.c) may say otherwise. */

@@ -21,8 +21,8 @@ struct gorgon_requester {
 struct gorgon_error *gorgon_search(const char *name, const struct gorgon_requester *requester,
 				   char **ret);
 
-/* @ret: the file of that name in the directories of a DT_RPATH or DT_RUNPATH, or NULL, that the
- * file @origin has; malloc()ed, or NULL. False: no memory. */
+/* Find the file called @name in the directories of @path, a DT_RPATH or DT_RUNPATH of the file
+ * @origin (or NULL). @ret is malloc()ed, or NULL when there is no such file. False: no memory. */
 bool gorgon_search_path(const char *path, const char *name, const char *origin, char **ret);
 
 /* @ret: the path that /etc/ld.so.cache has for @name, malloc()ed, or NULL. False: no memory. */

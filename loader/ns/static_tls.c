@@ -4,7 +4,7 @@
 // Code compiled as initial-exec reaches a variable at a fixed distance from the thread
 // pointer, the same in every thread. Only the C library can hand out such room: it owns
 // the threads' static blocks, knows all threads, those of the host too, and fills the
-// block of each one there is and of each one to come. It does so for libraries that it
+// block of each thread that there is and of each thread to come. It does so for libraries that it
 // loads itself. So we have it load one: a file in memory that consists of a PT_TLS with
 // our object's initialisation image and of one relocation, which both claims static room
 // and tells us where it is.
@@ -12,14 +12,15 @@
 //	Ehdr | Phdrs | dynamic, symbol, hash, strings, relocation | TPOFF64 slot | TLS image
 //
 // It is loaded by the name of its descriptor in /proc, that of the calling thread's table, and closed
-// at once: only the mapping stays. The C library knows what it has by names, so each file has
-// one that no other one has had. Afterwards the name in its list is empty, which debuggers
-// take for nothing to look at; they would find whatever has the number by then.
+// at once: only the mapping stays. The C library knows what it has by names, so each file gets
+// a name that no other file has had. Afterwards the name in the C library's list is made empty:
+// debuggers leave an entry without a name alone, and would otherwise open whatever file has the
+// descriptor's number by then.
 //
 // The room is what the C library keeps for libraries that are loaded late (about 1.6 KB,
 // glibc.rtld.optional_static_tls makes it larger). It takes room back only from its end
 // and only where there is no padding between blocks: files are therefore closed newest
-// first, one whose object has gone stays open until those after it have gone, too, and
+// first (a file whose object has gone stays open until the files after it have gone, too), and
 // all blocks have the same alignment and multiples of it as sizes.
 
 #define _GNU_SOURCE

@@ -16,7 +16,7 @@
  */
 struct gorgon_error *gorgon_static_tls_create(struct gorgon_object *object);
 
-/* Give it back. An object without one is ignored. The lock is held. */
+/* Give back the block of @object. An object without a block is ignored. The lock is held. */
 void gorgon_static_tls_destroy(struct gorgon_object *object);
 
 /* Distance from the thread pointer; negative on machines where blocks lie below it. */

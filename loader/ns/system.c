@@ -46,7 +46,7 @@ struct gorgon_error *gorgon_system_dlopen(const char *name, int flags, void **re
 
 	if (!handle)
 		return gorgon_error_create(GORGON_ERROR_MISSING, "%s", dlerror());
-	// The system has given it the host's libpython, or one that nobody has started.
+	// This is the host's libpython, or a libpython in which nobody has started Python.
 	if (dlsym(handle, "Py_GetVersion")) {
 		dlclose(handle);
 		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
@@ -180,7 +180,7 @@ static void *place_elsewhere(void *ctx)
 	return NULL;
 }
 
-// A new thread has all static blocks, and of the others only those that it has used.
+// In a new thread all static TLS blocks exist; of the dynamic blocks, only those that it has used.
 bool gorgon_system_tls_is_static(const struct gorgon_system_symbol *symbol)
 {
 	struct tls_place here = {.module = symbol->tls_module}, there = here;

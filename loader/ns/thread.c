@@ -4,9 +4,9 @@
 // which namespace started it.
 //
 // Life of a record: made on first use, freed at thread exit by a pthread key's destructor. That
-// destructor runs in rounds with those of other keys, which may use TLS again; so it re-arms
-// itself and frees in the last round but one that the C library gives
-// (PTHREAD_DESTRUCTOR_ITERATIONS); in the last one a thread sanitizer's runtime has left the
+// destructor runs in rounds together with destructors of other keys, which may use TLS again. So it
+// re-arms itself, and frees the record in the last but one of the rounds that the C library makes
+// (PTHREAD_DESTRUCTOR_ITERATIONS): in the last round a thread sanitizer's runtime has left the
 // thread already. What is done then is in thread_exit.c.
 //
 // The loader's lock guards the list of all records. A record's slots are grown and filled under

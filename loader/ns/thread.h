@@ -57,20 +57,21 @@ extern __thread struct gorgon_thread *gorgon_thread_current;
 struct gorgon_thread *gorgon_thread_get(void);
 /* The calling thread's record if it exists. */
 struct gorgon_thread *gorgon_thread_peek(void);
-/* Which thread this is: unlike a pthread_t or a kernel id, never another one's later. 0: no memory. */
+/* A number for the calling thread. Unlike a pthread_t or a kernel id, no later thread gets it
+ * again. 0: no memory. */
 uint64_t gorgon_thread_serial(void);
 
-/* All records, the newest first: the one after @thread, or the first if that is NULL; NULL at the
- * end. The lock is held. */
+/* Walk all records, the newest first: returns the record after @thread, the first if @thread is
+ * NULL, and NULL at the end. The lock is held. */
 struct gorgon_thread *gorgon_thread_next(const struct gorgon_thread *thread);
-/* Take it out of the list. The lock is held. */
+/* Take a record out of the list. The lock is held. */
 void gorgon_thread_unlink(struct gorgon_thread *thread);
 
-/* What is done when a thread ends, on that thread: several times, because destructors of pthread
- * keys may use what there is, then once more with @last, when the record is in no list any more
- * and is to be freed. */
+/* A function that is called when a thread ends, on that thread. It is called several times, because
+ * destructors of pthread keys may use the record again, and a last time with @last, when the record
+ * is in no list any more and is to be freed. */
 typedef void gorgon_thread_exit(struct gorgon_thread *thread, bool last);
-/* Set it, before the first record is made. */
+/* Set this function, before the first record is made. */
 void gorgon_thread_at_exit(gorgon_thread_exit *fn);
 
 #endif

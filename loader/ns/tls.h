@@ -13,12 +13,12 @@ struct gorgon_tls_index {
 	uint64_t offset;
 };
 
-/* Give @object a module when it has PT_TLS. The lock is held. */
+/* Give @object a TLS module if it has PT_TLS. The lock is held. */
 struct gorgon_error *gorgon_tls_module_create(struct gorgon_object *object);
-/* Take it back and free every thread's block. The lock is held. */
+/* Take back the module of @object and free every thread's block. The lock is held. */
 void gorgon_tls_module_destroy(struct gorgon_object *object);
 
-/* The blocks of a thread that has ended. */
+/* Free the blocks of a thread that has ended. */
 void gorgon_tls_free_blocks(const struct gorgon_thread *thread);
 
 /* What TLS descriptors of private code call; not a C function. See tlsdesc_*.S. */

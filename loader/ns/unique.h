@@ -30,7 +30,7 @@ const struct gorgon_unique *gorgon_unique_bind(struct gorgon_uniques *uniques, c
 					       uint32_t hash, struct gorgon_object *object,
 					       const Elf64_Sym *sym);
 
-/* Without the definitions of @object. */
+/* Forget the definitions of @object. */
 void gorgon_unique_forget(struct gorgon_uniques *uniques, const struct gorgon_object *object);
 
 void gorgon_unique_deinit(struct gorgon_uniques *uniques);

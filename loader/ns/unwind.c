@@ -5,8 +5,8 @@
 // The unwinder of the process is the shared libgcc_s. It asks _dl_find_object (glibc
 // 2.35) for the .eh_frame_hdr of an address. We define that function too: for addresses
 // in private objects it answers from the table below, for all others it passes on. The
-// dynamic linker binds libgcc_s to ours when this library is among those that the
-// program was started with, or is part of the program. Nothing is registered per
+// dynamic linker binds libgcc_s to our function when the program was started with this library, or
+// contains it. Nothing is registered per
 // object, the search tables in the files are used as they are, and a throw of the
 // host costs one binary search more.
 //
@@ -196,7 +196,7 @@ static bool is_reached(void)
 }
 
 // Readers that may have seen the old table have left once the counter of the epoch that
-// ends is zero; those that start now count in the other one.
+// ends is zero. Readers that start now are counted in the other epoch's counter.
 static void publish(struct table *table, struct chunk *old_chunk)
 {
 	struct table *old = __atomic_exchange_n(&current, table, __ATOMIC_SEQ_CST);

@@ -19,7 +19,7 @@ void gorgon_unwind_after_fork(void);
  * as long as that code runs. */
 struct gorgon_ns *gorgon_unwind_ns_at(uint64_t addr);
 
-/* The same of the object. */
+/* The private object whose code contains @addr, or NULL; otherwise as gorgon_unwind_ns_at(). */
 struct gorgon_object *gorgon_unwind_object_at(uint64_t addr);
 
 /* _dl_find_object(3) over private objects, then the system's. Any thread, no lock. */

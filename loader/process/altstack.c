@@ -3,8 +3,9 @@
 //
 // CPython's faulthandler gives the thread that enables it a stack out of the interpreter's own
 // memory, and at the end puts back what it has found. Two interpreters on one thread do that in
-// the wrong order, and one that is stopped on another thread does it there: a thread is left
-// with freed memory as its stack, and the next SIGINT writes into whatever has it by then.
+// the wrong order, and an interpreter that is stopped on another thread does it on that thread. So
+// a thread is left with freed memory as its stack, and the next SIGINT writes into whatever has it
+// by then.
 //
 // So the stack that private code asks for is made here, for the thread, and stays until the
 // thread ends. A thread that has one already, the host's for instance, keeps that.

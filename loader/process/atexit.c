@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Functions that private code has registered with __cxa_atexit(): by atexit(), and the
-// destructors of C++'s static objects (Itanium C++ ABI 3.3.6). Those of on_exit() are the same,
-// but get the status. (at_quick_exit()'s are forgotten by __cxa_finalize().)
+// destructors of C++'s static objects (Itanium C++ ABI 3.3.6). Functions of
+// on_exit() are treated alike, but get the status. (at_quick_exit()'s are forgotten by
+// __cxa_finalize().)
 //
 // exit() calls them in the reverse order of registration across all objects, and only then
 // the destructors of one object after the other. A static object that is made late may use
@@ -25,7 +26,7 @@ extern void __cxa_finalize(void *dso);
 
 struct gorgon_exit {
 	struct gorgon_exit *next, *prev;
-	struct gorgon_exit **list; // the one that it is in, or NULL
+	struct gorgon_exit **list; // the list that it is in, or NULL
 	void (*fn)(void *); // NULL: has been called, or is being
 	void (*status_fn)(int, void *); // instead, of on_exit()
 	void *arg, *dso;
@@ -117,8 +118,8 @@ static int register_with_status(void (*fn)(int, void *), void *arg, struct gorgo
 	return add(&(struct gorgon_exit){.status_fn = fn, .arg = arg}, exits);
 }
 
-// Take the last one that has not been called, as it is; it counts as called then. The C library
-// still has it.
+// Copy the last registered function that has not been called; it counts as called from then on. The
+// C library still has it in its own list.
 static bool take_pending(struct gorgon_atexit *exits, struct gorgon_exit *ret)
 {
 	struct gorgon_exit *exit;

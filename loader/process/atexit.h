@@ -5,16 +5,18 @@
 
 #include "part.h"
 
+/* Functions that code of a namespace has registered. */
 struct gorgon_atexit;
 
 extern const struct gorgon_part gorgon_atexit_part;
 
-/* Call all that was registered, the last one first, what they register meanwhile included; the
- * status is 0. The lock is held on entry and exit and released around each call. */
+/* Call all functions that were registered, the last registered first, and functions that these
+ * register meanwhile. on_exit() functions get the status 0. The lock is held on entry and exit and
+ * released around each call. */
 void gorgon_atexit_run(struct gorgon_atexit *exits);
-/* Make the C library forget the functions that have been called. The same about the lock. */
+/* Make the C library forget the functions that have been called. The lock is as above. */
 void gorgon_atexit_forget(struct gorgon_atexit *exits);
-/* The same calls at the end of a process, without the lock. */
+/* gorgon_atexit_run() at the end of a process, with its status and without the lock. */
 void gorgon_atexit_run_at_end(struct gorgon_atexit *exits, int status);
 
 #endif

@@ -19,8 +19,9 @@ static bool has_news(pid_t pid)
 	       info.si_pid;
 }
 
-// One signal may stand for several that came at once: it is about one of ours, too, when the
-// kernel has something to tell of it. About one that nobody has noted it may be anybody's.
+// One SIGCHLD may stand for several that came at once. So it concerns a child of ours, too, when
+// the kernel has something to tell of that child. A signal about a child that nobody has noted may
+// concern anybody.
 static bool concerns(void *ctx, pid_t pid)
 {
 	struct gorgon_child child, list[ASKED];
@@ -56,7 +57,7 @@ static bool has_ended(pid_t pid)
 	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG) || info.si_pid == pid;
 }
 
-// Those that have ended are waited for, the others are orphans.
+// Wait for the children that have ended; the others become orphans.
 static void stop(void *state)
 {
 	struct gorgon_children *children = state;

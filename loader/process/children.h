@@ -24,12 +24,13 @@ extern const struct gorgon_part gorgon_children_part;
 /* A namespace's state, or the host's. */
 struct gorgon_children {
 	struct gorgon_ns *ns; /* NULL: the host's */
-	pid_t pid;	      /* the process whose children these are; atomic */
+	pid_t pid;	      /* of the process that has made them; atomic */
 	uint32_t ended;	      /* counts what waiting threads want to know of: a futex */
-	unsigned waiting;     /* threads that sleep until one ends; under the lock */
+	unsigned waiting;     /* threads that sleep until a child ends; under the lock */
 };
 
-/* Of a child: never again another's, unlike its process id. 0: none. */
+/* A child. Its serial number is never given to another child, unlike its process id; 0 is no
+ * child. */
 struct gorgon_child {
 	pid_t pid;
 	uint64_t serial;
@@ -37,25 +38,25 @@ struct gorgon_child {
 
 /* --- children_list.c -------------------------------------------------------------------- */
 
-/* Whether these are children of the calling process: not in one that was forked, or in a child of
- * vfork(), which runs in this memory. */
+/* Whether @children are children of the calling process. They are not in a process that was forked
+ * since, nor in a child of vfork(), which runs in this memory. */
 bool gorgon_children_are_ours(const struct gorgon_children *children);
 
-/* The child is theirs from now on. False: no memory, it stays unknown. @wanted: somebody wants to
- * know its end. */
+/* Note that the child @pid belongs to @children from now on. False: no memory, the child stays
+ * unknown. @wanted is set when a thread waits for its end. */
 bool gorgon_children_list_add(struct gorgon_children *children, pid_t pid, bool *wanted);
-/* The same, unless it is somebody's already. */
+/* Note a child that may be noted already; its owner stays then. */
 void gorgon_children_note_unknown(struct gorgon_children *children, pid_t pid);
-/* It has been waited for, by whomever. */
+/* The child has been waited for, by any code of the process. */
 void gorgon_children_forget(struct gorgon_child child);
 /* Whose it is; NULL: an orphan's or unknown, then its serial is 0. */
 struct gorgon_children *gorgon_children_owner(pid_t pid, struct gorgon_child *ret);
-/* Up to @count of theirs that come after serial @after, in order. */
+/* Up to @count children of @children whose serials are greater than @after, in order. */
 size_t gorgon_children_list(const struct gorgon_children *children, uint64_t after,
 			    struct gorgon_child *list, size_t count);
-/* So many threads more sleep until one of them ends. */
+/* @change more threads (fewer, if negative) sleep until a child of @children ends. */
 void gorgon_children_list_sleeping(struct gorgon_children *children, int change);
-/* It is nobody's any more. False: it is not there. */
+/* Make the child an orphan. False: it is not in the list. */
 bool gorgon_children_list_orphan(struct gorgon_child child);
 
 /* The thread of children_watch.c is to look again. True: there is none, and the caller is to start

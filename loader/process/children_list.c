@@ -6,17 +6,19 @@
 // child that private code makes by fork(), vfork(), posix_spawn() and their relatives is noted,
 // and waiting is about a namespace's own (children_wait.c).
 //
-// What is not noted, because nobody says which it is: children of clone(2), of syscall(2), and those
-// of popen(), which pclose() waits for. waitpid() for one by its number is the kernel's answer.
+// Children of clone(2), syscall(2) and popen() are not noted, because no call says which child was
+// made. (pclose() waits for popen()'s.) waitpid() for such a child by its number gives the kernel's
+// answer.
 //
-// When a program ends its children live on, as those of a process do. Those that have ended
-// are waited for then; the others are orphans, and the thread of children_watch.c waits for them
-// as init does. So it is with children of a program that ignores SIGCHLD.
+// When a program ends, its children live on, as children of a process do. Children that have ended
+// by then are waited for; the others become orphans, and the thread of children_watch.c waits for
+// them as init does. Children of a program that ignores SIGCHLD are orphans from the beginning.
 //
 // A child that somebody else has waited for (the host, by a wait() of any) is forgotten when
 // that is noticed.
 //
-// In a forked child all children are the program's that goes on: it gets the kernel's answers.
+// In a forked child, all children belong to the program that goes on there: wait() gives it the
+// kernel's answers.
 //
 // `lock` is a leaf. wait() may be called in signal handlers and a child be made there: signals are
 // blocked while it is held, and records come from pages of our own, which are used again.

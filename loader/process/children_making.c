@@ -54,8 +54,9 @@ static void end_making(struct gorgon_children *children, unsigned parity, pid_t 
 	errno = saved;
 }
 
-// A handler of SIGCHLD that waits for any child must find the one that it is told of. Faults stay:
-// the kernel would end the process without asking anybody.
+// A handler of SIGCHLD that waits for any child must find the child that the signal is
+// about, so no signal arrives before the child is noted. Signals of faults stay unblocked: the
+// kernel would end the process without asking anybody.
 static void block_signals(sigset_t *saved)
 {
 	sigset_t set;

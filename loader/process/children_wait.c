@@ -7,9 +7,10 @@
 // SA_RESTART. The thread of children_watch.c wakes it when a child ends; a child that another
 // thread makes meanwhile counts, too.
 //
-// The kernel tells nobody of children that stop or continue, but for SIGCHLD and wait() itself. Who
-// waits for that, too, looks 20 times a second; it gets EINTR from any handler. So does the host,
-// whose children nobody notes: they are those in /proc that no interpreter has made.
+// The kernel tells nobody of children that stop or continue, but for SIGCHLD and wait() itself. A
+// thread that waits for this, too, looks 20 times a second, and gets EINTR from any handler. So
+// does a thread of the host: nobody notes the host's children, they are the children in /proc that
+// no interpreter has made.
 //
 // To sleep is no cancellation point.
 
@@ -77,7 +78,7 @@ static pid_t ask_status(struct gorgon_child child, pid_t pid, const struct reque
 	return ret;
 }
 
-// The same by waitid(): 1 for a child that has been found.
+// Ask for a child by waitid(): returns 1 when it has been found.
 static pid_t ask_info(struct gorgon_child child, idtype_t type, id_t id, const struct request *request,
 		      int options)
 {
@@ -327,7 +328,8 @@ static void read_children(int fd, struct unknown *unknown)
 	}
 }
 
-// Of one thread, whose folder in @tasks is @name. One that has ended has left them to another.
+// Read the children of one thread, whose folder in @tasks is @name. A thread that has ended has
+// left its children to another thread.
 static void read_thread(int tasks, const char *name, struct unknown *unknown)
 {
 	char path[NAME_MAX + 16];

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The thread that sees children end: orphans, which it waits for itself, and those for which
-// threads of a program are waiting, which it tells.
+// The thread that sees children end. It waits for orphans itself; when threads of a program wait
+// for a child, it wakes them.
 //
-// It exists only while there are such, and has a descriptor table of its own: descriptors of a
-// process that it watches (pidfd_open(2)) are in nobody's way, nobody closes them, and it keeps no
-// file of the program open. All signals are blocked in it. SIGURG to this thread alone, which
-// waits in a signalfd, lets it look again: no other thread could write to a descriptor of its own.
+// It exists only while there are such children, and has a descriptor table of its own: descriptors
+// of a process that it watches (pidfd_open(2)) are in nobody's way, nobody closes them, and it
+// keeps no file of the program open. All signals are blocked in it. SIGURG to this thread alone,
+// which waits in a signalfd, lets it look again: no other thread could write to a descriptor of its
+// own.
 //
 // With more children than it may have descriptors it asks for the others from time to time.
 

@@ -73,7 +73,8 @@ static bool is_noted(const struct stat *st)
 	return entry->ino == st->st_ino && entry->dev == st->st_dev;
 }
 
-// Whether anybody but those who share the open file has a lock of it.
+// Whether anybody has a lock on the file except through this open file, which several descriptors
+// may share.
 static bool is_locked(int fd)
 {
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -222,7 +223,7 @@ static void park(int fd, const struct stat *st)
 	errno = saved_errno;
 }
 
-// Those of an inode of which nobody has a lock but we.
+// Close the parked descriptors of an inode on which nobody but us has a lock.
 static void close_parked(const struct stat *st)
 {
 	for (struct parked *entry = parked, *next; entry; entry = next) {
@@ -559,7 +560,7 @@ FILE *gorgon_closing_freopen(const char *path, const char *mode, FILE *stream,
 
 // --- opening ----------------------------------------------------------------------------------
 
-// Those that fcntl() can set. The others must be what the open file has.
+// fcntl() can set the flags SETTABLE. The flags FIXED must be what the open file has already.
 #define SETTABLE (O_APPEND | O_NONBLOCK | O_NOATIME | O_DIRECT)
 #define FIXED	 (O_ACCMODE | O_SYNC | O_DSYNC)
 

@@ -4,8 +4,8 @@
 // A handler of one copy that takes its GIL, uvloop's for one, waits for ever in the child of
 // another: the thread that has the GIL is not there. Such handlers put in order what the child
 // goes on to use, and that is the copy that has forked alone. So handlers are kept here, and a
-// fork() of private code runs those of its own namespace. One of the host, or of a library that
-// is shared, may be followed by anything: it runs all of them.
+// fork() of private code runs the handlers of its own namespace. After a fork() of the host, or of
+// a shared library, any code may run: it runs all handlers.
 //
 // The list changes under the loader's lock, which is never held while a handler runs: it is
 // taken last before a fork() and released first after it (lock.c), so that a child finds the

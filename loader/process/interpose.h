@@ -17,7 +17,7 @@ struct gorgon_error *gorgon_interpose_init(struct gorgon_ns *ns,
 					   const struct gorgon_interposed *interposed,
 					   const struct gorgon_thunk *more, size_t count);
 
-/* The callable address of the @index-th of those more thunks. */
+/* The callable address of thunk @index of @more. */
 void *gorgon_interpose_thunk(const struct gorgon_ns *ns, size_t index);
 
 /* Our address for @name when @object (NULL: dlsym) refers to it in this namespace, or NULL
@@ -25,7 +25,8 @@ void *gorgon_interpose_thunk(const struct gorgon_ns *ns, size_t index);
 void *gorgon_interpose_find(const struct gorgon_ns *ns, const struct gorgon_object *object,
 			    const struct gorgon_provider *provider, const char *name);
 
-/* The same without the names that our loader alone can bind. */
+/* gorgon_interpose_find() for a namespace that the system's linker has loaded: without the names
+ * that only our loader can bind. */
 void *gorgon_interpose_find_of_process(const struct gorgon_ns *ns, const char *name);
 
 /* Our address for @name although the private @definer defines it, or NULL. */

@@ -13,7 +13,8 @@ void gorgon_jit_mirror_destroy(struct gorgon_object *object);
 
 /* Private code may have changed a descriptor: look. Any thread, no lock needed. */
 void gorgon_jit_mirror_look(struct gorgon_ns *ns);
-/* The same before memory goes: what was said of it must have gone, too. */
+/* Private code is about to unmap [@start, @end): look, and take back what was registered of that
+ * memory. */
 void gorgon_jit_mirror_before_unmap(struct gorgon_ns *ns, uint64_t start, uint64_t end);
 
 /* --- what private code gets instead of the functions of these names -------------- */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Large blocks that extensions have from malloc(), counted: numpy's arrays above all.
 //
-// An extension's block stays the C library's, see heap.c: whoever gets it may free it. So it
-// has no header; its address is in a table as long as private code has not freed it. Only
-// large ones are: with these the table costs nothing that anybody notices, and they are what
-// an interpreter's memory is lost to. One that other code has freed is forgotten when malloc()
+// An extension's block stays the C library's, see heap.c: any code that gets the block may free it.
+// So the block has no header; its address is in a table as long as private code has not freed it.
+// Only large blocks are in the table. With these alone it costs nothing that anybody notices, and
+// it is large blocks that fill memory. A block that other code has freed is forgotten when malloc()
 // gives its address again, or at the end of the namespace.
 //
 // `lock` is a leaf.

@@ -4,12 +4,13 @@
 // LMDB's table of readers, a file that processes share, says of each reader which process it is
 // of. Who opens a database locks the byte of that number (fcntl(), F_WRLCK) for as long as it
 // reads, so that others see it live, and who closes one gives back all readers of that
-// number. Two copies in one process would be refused the lock, and one that closes would take
-// the readers of the others, whose pages are written anew while they read. So each namespace's LMDB
-// gets a number of its own: above those that the kernel gives to processes, and another one in a
-// forked child. Nobody sends a signal to it; `mdb_stat -r` shows it.
+// number. Of two copies in one process, the second would be refused the lock, and a copy that
+// closes a database would give back the readers of the other copies: their pages would be written
+// anew while they read. So each namespace's LMDB
+// gets a number of its own, above the numbers that the kernel gives to processes, and another
+// number in a forked child. Nobody sends a signal to it; `mdb_stat -r` shows it.
 //
-// Not handled: numbers repeat after 511 namespaces, among those that are there at once.
+// Not handled: of more than 511 namespaces at once, some have the same number.
 
 #define _GNU_SOURCE
 #include "lmdb.h"

@@ -2,8 +2,8 @@
 // Descriptors of our own, on which namespaces hold their record locks.
 //
 // The kernel knows one owner of POSIX record locks in a process: its descriptor table. Open file
-// description locks belong to whoever has opened the file, and conflict with those of everybody
-// else, POSIX ones included. So each namespace that locks a file gets a descriptor of that
+// description locks belong to one open file, and conflict with the locks of every other owner,
+// POSIX locks included. So each namespace that locks a file gets a descriptor of that
 // inode for itself, opened again through /proc/thread-self/fd, with O_RDWR where the file allows.
 // Where it cannot be opened again, a duplicate of the caller's has to do: that shares its locks
 // with whom the caller shares the open file with.
@@ -12,8 +12,8 @@
 // close what is not its own, so each is looked at before it is used: device, inode, and a mark that
 // F_SETSIG leaves in the open file, a signal that the kernel never sends without O_ASYNC.
 //
-// To close one is no small matter, see closing.c. One that cannot be closed is kept without an
-// owner and taken for the next lock on that inode.
+// To close such a descriptor is no small matter, see closing.c. A descriptor that cannot be closed
+// is kept without an owner, and taken for the next lock on its inode.
 //
 // Seen from outside: an inotify watch tells of one more open and close, and a file with record
 // locks cannot be executed meanwhile (ETXTBSY), when it can be written.

@@ -33,13 +33,14 @@ void gorgon_lock_files_forget(void);
 
 /* How many there are. Not locked. */
 unsigned gorgon_lock_files_count(void);
-/* Whether this process is the one that the list is about, and not a vfork()ed child, which runs
- * in its memory with another descriptor table. Not locked. */
+/* Whether the list is about this process. It is not in a vfork()ed child, which runs in this memory
+ * with another descriptor table. Not locked. */
 bool gorgon_lock_files_are_ours(void);
 
-/* That of @owner (NULL: a free one) on the inode, or NULL. */
+/* The lock file that @owner has on the inode (@owner NULL: a lock file without an owner), or
+ * NULL. */
 struct gorgon_lock_file *gorgon_lock_file_find(const void *owner, const struct stat *st);
-/* The next one on the inode after @after, whoever owns it; NULL begins. */
+/* The next lock file on the inode behind @after, whoever owns it; @after NULL: the first. */
 struct gorgon_lock_file *gorgon_lock_file_next(const struct gorgon_lock_file *after,
 					       const struct stat *st);
 /* The next one of @owner after @after; NULL begins. */

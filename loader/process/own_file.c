@@ -8,13 +8,13 @@
 // descriptor behind, until there are no more.
 //
 // Whose a descriptor is cannot be told in general: a program may hand its number to the
-// host. But a library that maps code of its own file has opened that file to do so. Those
-// are listed, and closed with the library when they still are what they were. A number
-// alone does not say that: somebody may have closed it (a daemon closes all), and have
-// opened the same file since; and a thread may have a table of descriptors of its own, where
-// the number is that of another copy of the library. So the open file is marked with something
-// that belongs to it alone and that nobody notices: a lock (F_OFD_SETLK) on a byte far behind
-// the file's end, at a place nobody else knows.
+// host. But a library that maps code of its own file has opened that file to do so. Such
+// descriptors are listed, and closed with the library when they still belong to the file that
+// was opened. A number alone does not say that: somebody may have closed it (a daemon closes all),
+// and have opened the same file since; and a thread may have a table of descriptors of its own,
+// where the number is that of another copy of the library. So the open file is marked with
+// something that belongs to it alone and that nobody notices: a lock (F_OFD_SETLK) on a byte far
+// behind the file's end, at a place nobody else knows.
 //
 // When the library maps the same code again and the number is another file's, because of a
 // daemon or because another thread with another table calls, it gets what it has asked for from

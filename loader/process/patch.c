@@ -16,8 +16,8 @@
 // - code and data of another namespace.
 //
 // The writers treat that as a system that forbids it (SELinux does), say so and go without, or
-// have a setting not to try: loader/process/process.c gives it to those that are known. A copy's own
-// objects are its own business. A refusal is a line of the host's log.
+// have a setting not to try, which loader/process/process.c makes for the libraries that are known.
+// A copy's own objects are its own business. A refusal is a line of the host's log.
 //
 // Not handled: what is written without asking (a table that is not read-only), by the kernel
 // (/proc/self/mem, process_vm_writev()) or by system calls that do not go through the C library's

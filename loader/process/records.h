@@ -48,9 +48,9 @@ struct gorgon_netgroup {
 size_t gorgon_record_copy(const struct gorgon_record *record, const void *from, void *to,
 			  void *buffer, size_t size);
 
-/* --- one that stays until the next takes its place ------------------------------------ */
+/* --- a copy that stays until the next one takes its place ----------------------------- */
 
-/* Zeroed: none. */
+/* All zero: no copy. */
 struct gorgon_kept {
 	void *block; /* the structure and what it points to */
 	size_t size;

@@ -93,7 +93,7 @@ static char *to_base64(long number, struct small *state)
 	return state->base64;
 }
 
-// Room for those of a double, or, behind it, of a long double.
+// Room for the digits of a double or, behind it, of a long double.
 static char *room_for_digits(struct small *state, bool is_long)
 {
 	char *digits = __atomic_load_n(&state->digits, __ATOMIC_ACQUIRE), *none = NULL;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Streams (FILE) that a program has opened.
 //
-// The C library has one list of streams, and exit() flushes those on it. A program that ends here
-// does not end the process: what its C code has left in a stream would be written by the host's
-// thread at the process's end, to the host's descriptor of that number. So streams are flushed when
-// their program ends, by its thread, while its descriptors are there; and fflush(NULL) is about
-// the program's own, because those of others are open in other tables.
+// The C library has one list of streams, and exit() flushes the streams on it. A program that ends
+// here does not end the process: what its C code has left in a stream would be written by the
+// host's thread at the process's end, to the host's descriptor of that number. So streams are
+// flushed when their program ends, by its thread, while its descriptors are there; and fflush(NULL)
+// is about the program's own streams, because other programs' are open in other descriptor tables.
 //
-// A stream is known by its address and by its file. Nobody tells when it is closed: what has come
-// to its address since is another's, and not touched, unless it has the same number and file. A
-// stream that another thread is using then is left alone, as one that waits for input must be.
+// A stream is known by its address and by its file. Nobody tells us when it is closed. A stream
+// that has come to its address since is not touched, unless it has the descriptor number and the
+// file of the first. A stream that another thread uses at that moment is left alone: it may wait
+// for input.
 //
-// Not handled: streams that were opened again (freopen()), and those without a descriptor
+// Not handled: streams that were opened again (freopen()), and streams without a descriptor
 // (fopencookie(), open_memstream()).
 
 #define _GNU_SOURCE

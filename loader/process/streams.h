@@ -14,7 +14,7 @@ extern const struct gorgon_part gorgon_streams_part;
 /* Note a stream that code of this namespace has opened; returns it. NULL is ignored. */
 FILE *gorgon_streams_note(struct gorgon_streams *streams, FILE *stream);
 
-/* As fflush(NULL), of those that were noted, and of stdout and stderr. */
+/* fflush(NULL) for the streams that were noted, and for stdout and stderr. */
 int gorgon_streams_flush(struct gorgon_streams *streams);
 
 #endif

@@ -10,9 +10,10 @@ struct gorgon_object;
 struct gorgon_thread;
 
 /* Before @object is unmapped: run the calling thread's thread_local destructors of it
- * and forget those of other threads. The lock is held, and released around calls. */
+ * and forget its destructors of other threads. The lock is held, and released around calls. */
 void gorgon_thread_drop_dtors(struct gorgon_object *object);
-/* Run the calling thread's of all of @ns, the last registered first. The same about the lock. */
+/* Run the calling thread's destructors of all objects of @ns, the last registered first. The lock
+ * is as above. */
 void gorgon_thread_run_dtors(struct gorgon_ns *ns);
 
 /* Whether a thread has destructors of @object's thread_local variables to run. The lock is

@@ -411,7 +411,8 @@ static struct timer *take_timer(struct timers *timers, timer_t which)
 	return timer;
 }
 
-// The oldest of those that are kept, when there are many; to be freed.
+// Keep a deleted timer for a while; returns the oldest of the kept timers when there are many, to
+// be freed.
 static struct timer *retire(struct timer *timer)
 {
 	struct timer **p = &deleted, *oldest;

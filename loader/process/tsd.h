@@ -15,7 +15,8 @@ struct gorgon_thread;
 /* Delete what keys of @ns are left: no destructor runs any more. The lock is held. */
 void gorgon_tsd_drop(const struct gorgon_ns *ns);
 
-/* At the end of the calling thread: destructors of its values, and of those they set. */
+/* At the end of the calling thread: run the destructors of its values, and of values that these
+ * destructors set. */
 void gorgon_tsd_at_thread_exit(struct gorgon_thread *thread);
 
 /* A key of @ns, or one of the C library's, that has this value on the calling thread. */

@@ -17,9 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define QUIET_NS     UINT64_C(200000000)
-#define QUIET_MAX_NS UINT64_C(5000000000)
-#define FEW          8
+#define FEW 8 // gorgon/debugging.h
 
 static struct gorgon_ns *create(enum gorgon_debug_mode mode)
 {
@@ -58,7 +56,7 @@ static void make_older(struct gorgon_ns *ns, uint64_t time)
 // Long enough, however slow the machine was when packs were made.
 static void make_quiet(struct gorgon_ns *ns)
 {
-	make_older(ns, QUIET_MAX_NS);
+	make_older(ns, GORGON_DEBUG_QUIET_MAX_NS);
 }
 
 // Something happens elsewhere, which debuggers are not told of.
@@ -182,7 +180,7 @@ static void lazy_namespace_not_quiet_is_left_alone(void **state)
 		struct gorgon_ns *ns = create_top(GORGON_DEBUG_LAZY);
 
 		something_else_loads();
-		in_time = gorgon_now() - start < QUIET_NS;
+		in_time = gorgon_now() - start < GORGON_DEBUG_QUIET_NS;
 		if (in_time)
 			assert_described(ns, APART);
 		test_ns_destroy(ns);
@@ -202,7 +200,7 @@ static void lazy_namespace_loading_more_waits_again(void **state)
 	make_quiet(ns);
 	before = ns->changed_at;
 	test_open(ns, "libbasic.so"); // which is also when the other one is looked at
-	assert_true(ns->changed_at >= before + QUIET_NS);
+	assert_true(ns->changed_at >= before + GORGON_DEBUG_QUIET_NS);
 	assert_described(ns, APART);
 	assert_described(other, TOGETHER);
 	test_ns_destroy(ns);
@@ -346,8 +344,8 @@ static void lazy_slow_packing_needs_longer_pauses(void **state)
 		unsigned takes_us;
 		uint64_t too_short, long_enough;
 	} cases[] = {
-		{1000000, 2 * QUIET_NS, QUIET_MAX_NS},
-		{2600000, QUIET_MAX_NS / 2, QUIET_MAX_NS},
+		{1000000, 2 * GORGON_DEBUG_QUIET_NS, GORGON_DEBUG_QUIET_MAX_NS},
+		{2600000, GORGON_DEBUG_QUIET_MAX_NS / 2, GORGON_DEBUG_QUIET_MAX_NS},
 	};
 
 	(void)state;
@@ -381,7 +379,7 @@ static void lazy_quick_packing_needs_no_longer_pauses(void **state)
 	for (int i = 0; i < 10; i++) {
 		struct gorgon_ns *ns = create_top(GORGON_DEBUG_LAZY);
 
-		make_older(ns, i < 9 ? QUIET_MAX_NS : 2 * QUIET_NS);
+		make_older(ns, i < 9 ? GORGON_DEBUG_QUIET_MAX_NS : 2 * GORGON_DEBUG_QUIET_NS);
 		assert_described(ns, APART);
 		something_else_loads();
 		pack_takes_us = 0;

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Helpers for the gdb tests: a loop over stops, inside gdb, and a parser for what it prints.
 
-The loop is Python of the test's own. It prints a marker line for each stop with the numbers
-of the breakpoints that were hit and the pc, and then runs the commands chosen for them."""
+The loop is Python of the test's own. It prints a marker line for each stop with the breakpoints
+that were hit and the pc, and then runs the commands chosen for them. A breakpoint goes by its location as it was typed
+(`break walk.cc:30 if n == 1` is "walk.cc:30"); by its number where two have one location, or a test is about numbers."""
 
 import os
 import re
@@ -24,20 +25,25 @@ needs_frames_of_helper = unittest.skipIf(harness.VERSION == "3.13", "CPython 3.1
 LOOP = r"""
 python
 _hits = []
-gdb.events.stop.connect(lambda e: _hits.append([b.number for b in getattr(e, "breakpoints", [])]))
+
+def called(breakpoint):
+    text = (breakpoint.location or breakpoint.expression or "?").replace("-function ", "")
+    return breakpoint.number, text.split()[0]
+
+gdb.events.stop.connect(lambda e: _hits.append([called(b) for b in getattr(e, "breakpoints", [])]))
 
 def drive(actions, limit=60):
-    # actions: {breakpoint number: commands}, 0 for all others; "once" disables the location that was hit.
+    # actions: {location, or number, of a breakpoint: commands}, 0 for all others; "once" disables the location that was hit.
     for _ in range(limit):
         if not gdb.selected_inferior().pid:
             print("=== end", flush=True)
             return
-        numbers = _hits[-1]
+        hit = _hits[-1]
         thread = gdb.selected_thread()
         print("=== stop %s pc %#x thread %d lwp %d" % (
-            ",".join(map(str, numbers)) or "-", gdb.selected_frame().pc(), thread.num, thread.ptid[1]), flush=True)
-        for number in numbers:
-            for command in actions.get(number, actions.get(0, [])):
+            ",".join("%d=%s" % each for each in hit) or "-", gdb.selected_frame().pc(), thread.num, thread.ptid[1]), flush=True)
+        for number, location in hit:
+            for command in actions.get(location, actions.get(number, actions.get(0, []))):
                 if command == "once":
                     command = "disable %d.%d" % (number, gdb.convenience_variable("_hit_locno"))
                 print("--- " + command, flush=True)
@@ -80,11 +86,12 @@ def value(text):
 
 
 class Stop:
-    """One stop: breakpoint numbers, pc, thread, and the output of each command."""
+    """One stop: locations and numbers of the breakpoints, pc, thread, and the output of each command."""
 
     def __init__(self, header, text):
         found = re.match(r"(\S+) pc (0x[0-9a-f]+) thread (\d+) lwp (\d+)", header)
-        self.breakpoints = [int(n) for n in found[1].split(",") if n != "-"]
+        hit = [each.partition("=") for each in found[1].split(",") if each != "-"]
+        self.breakpoints = [int(number) for number, _, _ in hit] + [location for _, _, location in hit]
         self.pc = int(found[2], 16)
         self.thread = int(found[3])
         self.lwp = int(found[4])

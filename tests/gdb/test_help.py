@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Help, completion and the README name every command of gdb's scripts."""
+"""Help, completion and the documents name every command of gdb's scripts."""
 
 import os
 import re
@@ -57,8 +57,8 @@ class Help(unittest.TestCase):
                 self.assertEqual(self.answers[f"complete {text}"].split("\n\n")[0].strip("\n").split("\n"),
                                  [f"{before} {word}" for word in expected] or [""])
 
-    def test_the_readme_has_each(self):
-        for name in ("README.md", "gdb/README.md"):
+    def test_the_documents_have_each(self):
+        for name in ("docs/debugging.md", "gdb/README.md"):
             with open(os.path.join(harness.ROOT, name)) as file:
                 text = file.read()
             for word in WORDS:

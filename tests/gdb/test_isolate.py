@@ -25,7 +25,7 @@ class Strategy:
         return harness.gdb(commands, harness.GORGON, "run", "--isolate", self.isolate, "-n", "2", "-c", SLEEP, script=True)
 
     def test_a_breakpoint_stops_in_each_with_line_arguments_and_number(self):
-        output = self.session(["break time_sleep", session.LOOP, "run", f"python drive({{1: {STOP!r}}})"])
+        output = self.session(["break time_sleep", session.LOOP, "run", f"python drive({{'time_sleep': {STOP!r}}})"])
         frames = re.findall(rf"^#0  time_sleep from {harness.SONAME_RE} \[interp (\d)\] \(self=<module at remote .*>, "
                             r"timeout_obj=<float at remote .*>\) at \S*/timemodule\.c:\d+$", output, re.M)
         self.assertEqual(sorted(frames), ["0", "1"], output)

@@ -127,8 +127,8 @@ class Script(Case):
             harness.HOST, "-n", MANY, cls.code + "time.sleep(0.5); many.many_entry(5)", script=True)
 
     def test_conditions_are_met_once_in_each_copy(self):
-        for number, value in ((1, "6"), (2, "5")):
-            stops = session.stops(self.output, number)
+        for location, value in (("many_static", "6"), (f"many.c:{self.call}", "5")):
+            stops = session.stops(self.output, location)
             self.assertEqual([session.value(stop.output["print n"]) for stop in stops], MANY * [value], self.output)
             self.assertEqual(len({stop.pc for stop in stops}), MANY)
         self.assertIn("exited normally", self.output)
@@ -147,7 +147,7 @@ class Few(Case):
             + "time.sleep(0.5); many.many_entry(5)", script=True)
 
     def test_the_copy_that_has_the_value_stops(self):
-        stops = session.stops(self.output, 1)
+        stops = session.stops(self.output, "many_static")
         self.assertEqual([(session.value(stop.output["print $gorgon_interp()"]), session.value(stop.output["print n"]))
                           for stop in stops], [("1", "6")], self.output)
         self.assertIn('stop only if $gorgon_eval("many_total == 22")', stops[0].output["info breakpoints"])

@@ -28,13 +28,13 @@ class Mixed:
         options = [word for python, _, _ in cls.members for word in ("-p", python)]
         cls.output = harness.gdb(
             ["break getpgrp if $gorgon_interp() >= 0", session.LOOP, "run",
-             f"python drive({{1: {cls.commands}}})"],
+             f"python drive({{'getpgrp': {cls.commands}}})"],
             harness.HOST, "-n", len(cls.members), *options, code, script=True)
         # The other frames are of Python's own threading, and of the line that has read the program.
         cls.expected = {int(lwp): (int(interp), [frame for frame in found.split() if ":Thread." not in frame and
                                                  frame != "1:<module>"])
                         for interp, lwp, found in re.findall(r"expect (\d+) (\d+) (.*)", cls.output)}
-        cls.stops = session.stops(cls.output, 1)
+        cls.stops = session.stops(cls.output, "getpgrp")
         assert len(cls.stops) == len(cls.expected) == 2 * len(cls.members), cls.output
 
     def frames(self, text):

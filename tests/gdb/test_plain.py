@@ -82,14 +82,14 @@ class Live(Case):
         cls.line = sleep_line()
         cls.output = harness.gdb(
             ["break PyList_Append", f"break timemodule.c:{cls.line}", "break dec_mpd_isnan", session.LOOP, "run",
-             'python drive({1: ["once", "bt"],'
-             ' 2: ["bt", "print ((PyFloatObject *)timeout_obj)->ob_fval", "info locals"],'
-             f' 3: ["bt", "frame function {CALLER}", "print ((PyDecObject *)args[0])->dec.data[0]"]}})'],
+             f'python drive({{"PyList_Append": ["once", "bt"],'
+             f' "timemodule.c:{cls.line}": ["bt", "print ((PyFloatObject *)timeout_obj)->ob_fval", "info locals"],'
+             f' "dec_mpd_isnan": ["bt", "frame function {CALLER}", "print ((PyDecObject *)args[0])->dec.data[0]"]}})'],
             harness.HOST, "-n", COUNT, session.code())
         cls.addresses = harness.host_addresses(cls.output)
-        cls.appends = session.stops(cls.output, 1)
-        cls.sleeps = session.stops(cls.output, 2)
-        cls.decimals = session.stops(cls.output, 3)
+        cls.appends = session.stops(cls.output, "PyList_Append")
+        cls.sleeps = session.stops(cls.output, f"timemodule.c:{cls.line}")
+        cls.decimals = session.stops(cls.output, "dec_mpd_isnan")
         # Without this the loops below could be empty.
         assert len(cls.appends) == len(cls.sleeps) == COUNT and len(cls.decimals) >= COUNT, cls.output
         # Each interpreter runs on one thread; the address of its PyList_Append says which.
@@ -176,11 +176,11 @@ class Constructor(Case):
         assert made.returncode == 0, made.stderr
         cls.output = harness.gdb(
             ["break ctor_start", session.LOOP, "run",
-             'python drive({1: ["bt", "print text[0]", "set scheduler-locking on",'
+             'python drive({"ctor_start": ["bt", "print text[0]", "set scheduler-locking on",'
              ' "next", "print text", "set scheduler-locking off"]})'],
             harness.HOST, "-n", COUNT,
             f"import sys, ctypes; sys.stdout.write('size %d\\n' % ctypes.CDLL('{library}').ctor_size())")
-        cls.stops = session.stops(cls.output, 1)
+        cls.stops = session.stops(cls.output, "ctor_start")
         assert len(cls.stops) == COUNT, cls.output
 
     @classmethod
@@ -223,10 +223,10 @@ class Linkage(Case):
                     "gdb.execute('disassemble', to_string=True).splitlines() if 'getppid@plt' in line))"
             cls.output = harness.gdb(
                 ["break linkage_parent", session.LOOP, "run",
-                 "python drive({1: ['set scheduler-locking on', 'disassemble', " + repr(entry) + ", 'continue', 'bt 2', "
+                 "python drive({'linkage_parent': ['set scheduler-locking on', 'disassemble', " + repr(entry) + ", 'continue', 'bt 2', "
                  "'finish', 'step', 'set scheduler-locking off']}, 12)"],
                 harness.HOST, "-n", COUNT, f"import ctypes; ctypes.CDLL('{library}').linkage_parent()")
-        cls.stops = session.stops(cls.output, 1)
+        cls.stops = session.stops(cls.output, "linkage_parent")
         assert len(cls.stops) == COUNT, cls.output
 
     def test_entries_have_the_names_of_functions(self):
@@ -250,7 +250,7 @@ class Destroyed(Case):
     def setUpClass(cls):
         cls.output = harness.gdb(
             ["break time_sleep", "break host_created", "break host_destroyed", session.LOOP, "run",
-             'python drive({1: ["bt 1"], 2: ["info breakpoints 1"], 3: ["info breakpoints 1"]})'],
+             'python drive({"time_sleep": ["bt 1"], 0: ["info breakpoints"]})'],
             harness.HOST, "-n", COUNT, "-d", "1", "-a", session.code())
         cls.addresses = harness.host_addresses(cls.output)
         # From PyList_Append to time_sleep, which is the same in each copy.
@@ -258,17 +258,17 @@ class Destroyed(Case):
 
     @staticmethod
     def locations(stop):
-        return {int(a, 16) for a in re.findall(r"^1(?:\.\d+)?\s.*(0x[0-9a-f]{16}) in time_sleep at",
-                                               stop.output["info breakpoints 1"], re.M)}
+        return {int(a, 16) for a in re.findall(r"^\d+(?:\.\d+)?\s.*(0x[0-9a-f]{16}) in time_sleep at",
+                                               stop.output["info breakpoints"], re.M)}
 
     def test_locations_of_a_destroyed_interpreter_are_gone(self):
-        first, last = session.stops(self.output, 2)
-        (destroyed,) = session.stops(self.output, 3)
+        first, last = session.stops(self.output, "host_created")
+        (destroyed,) = session.stops(self.output, "host_destroyed")
         for stop, living in ((first, (0, 1, 2)), (destroyed, (0, 2)), (last, (0, 2, 3))):
             self.assertEqual(self.locations(stop), {self.addresses[i] + offset for i in living for offset in self.offsets})
 
     def test_only_living_interpreters_stop(self):
-        hits = session.stops(self.output, 1)
+        hits = session.stops(self.output, "time_sleep")
         self.assertEqual(len(hits), COUNT)
         self.assertEqual({stop.pc for stop in hits}, {self.addresses[i] + min(self.offsets) for i in (0, 2, 3)})
         self.assertIn("exited normally", self.output)
@@ -286,10 +286,10 @@ class Stripped(Case):
     def setUpClass(cls):
         cls.output = harness.gdb(
             ["break PyInit__multiarray_umath", session.LOOP, "run",
-             'python drive({1: ["bt 1", "eval \\"tbreak Py_SetRecursionLimit thread %d\\", $_thread"], 0: ["bt"]})'],
+             'python drive({"PyInit__multiarray_umath": ["bt 1", "eval \\"tbreak Py_SetRecursionLimit thread %d\\", $_thread"], 0: ["bt"]})'],
             harness.HOST, "-n", COUNT, "import sys, numpy; called = numpy.frompyfunc(lambda i: sys.setrecursionlimit(1000 + i), 1, 1); "
             "called(numpy.arange(1)); sys.stdout.write('sum %d\\n' % numpy.arange(5).sum())")
-        cls.stops = session.stops(cls.output, 1)
+        cls.stops = session.stops(cls.output, "PyInit__multiarray_umath")
         assert len(cls.stops) == COUNT, cls.output
 
     def test_exported_function_stops_in_each_copy(self):
@@ -301,7 +301,7 @@ class Stripped(Case):
         self.assert_quiet(self.output)
 
     def test_backtrace_passes_through_its_frames(self):
-        inside = session.stops(self.output, 2, 3, 4)
+        inside = session.stops(self.output, "Py_SetRecursionLimit")
         init = {stop.lwp: stop.pc for stop in self.stops}
         offset = int(re.search(r"^(\w+) T PyInit__multiarray_umath$", harness.run("nm", "-D", self.CORE).stdout, re.M)[1], 16)
         self.assertEqual({stop.lwp for stop in inside}, init.keys())
@@ -382,7 +382,7 @@ class Many(Case):
         code = f"import ctypes, sys, time; many = ctypes.CDLL('{library}'); many.many_entry(1)"
         cls.live = harness.gdb(
             [f"break many.c:{cls.call}", "break many_static", session.LOOP, "run",
-             'python drive({1: [], 2: ["bt 2", "set scheduler-locking on", "next", "finish", "set scheduler-locking off"]})'],
+             'python drive({"many_static": ["bt 2", "set scheduler-locking on", "next", "finish", "set scheduler-locking off"], 0: []})'],
             harness.GORGON, "run", "-n", MANY, "-c", code)
         ask = ["break many_static", f"break many.c:{cls.after}", f"break timemodule.c:{sleep_line()}",
                "thread apply all bt", "print many_entry(1)"]
@@ -402,7 +402,7 @@ class Many(Case):
         cls.folder.cleanup()
 
     def test_a_line_and_a_static_function_stop_once_in_each(self):
-        lines, functions = session.stops(self.live, 1), session.stops(self.live, 2)
+        lines, functions = session.stops(self.live, f"many.c:{self.call}"), session.stops(self.live, "many_static")
         for stops in lines, functions:
             self.assertEqual(len({stop.pc for stop in stops}), MANY, self.live)
             self.assertEqual(len(stops), MANY, self.live)

@@ -39,13 +39,13 @@ class Versions:
         cls.output = harness.gdb(
             ["set debug-file-directory /nowhere", "set auto-load python-scripts off",
              "break getpgrp if $gorgon_interp() >= 0", session.LOOP, "run",
-             "python drive({1: ['gorgon list', 'gorgon bt', 'gorgon bt 2', 'help py-bt', 'eval \"tbreak "
+             "python drive({'getpgrp': ['gorgon list', 'gorgon bt', 'gorgon bt 2', 'help py-bt', 'eval \"tbreak "
              "_PyEval_EvalFrameDefault thread %d\", $_thread'], 0: ['gorgon bt']})"],
             harness.GORGON, "run", "--python", path, "-n", COUNT, PROGRAM, script=True)
         cls.expected = {(int(interp), int(lwp)): found.split() for interp, lwp, found in
                         re.findall(r"expect (\d+) (\d+) (.*)", cls.output)}
-        cls.stops = session.stops(cls.output, 1)
-        cls.begun = session.stops(cls.output, *range(2, 2 + 2 * COUNT))
+        cls.stops = session.stops(cls.output, "getpgrp")
+        cls.begun = session.stops(cls.output, "_PyEval_EvalFrameDefault")
         assert len(cls.stops) == len(cls.begun) == len(cls.expected) == 2 * COUNT, cls.output
 
     def interp(self, stop):
@@ -147,11 +147,11 @@ class Registrar(unittest.TestCase):
             self.skipTest("no CPython 3.15 with a libpython")
         output = harness.gdb(
             ["break host_created", session.LOOP, "run", "gorgon symbols all libpython", "gorgon symbols 1 libpython",
-             "break time_sleep", "python drive({2: ['bt 1', 'info locals', 'py-bt']})"],
+             "break time_sleep", "python drive({'time_sleep': ['bt 1', 'info locals', 'py-bt']})"],
             harness.HOST, "-n", COUNT, "-p", path, "import time\ndef outer():\n    time.sleep(0.1)\nouter()\n", script=True)
         self.assertEqual(re.findall(r"^(\d) +libpython3\.15\.so\.1\.0 +(.*)$", output, re.M),
                          [*((str(i), "added") for i in range(COUNT)), ("1", "added before")])
-        stops = session.stops(output, 2)
+        stops = session.stops(output, "time_sleep")
         frames = [re.search(r"^#0 +time_sleep from libpython3\.15\.so\.1\.0 \[interp (\d)\] \(self=.* at \S*/timemodule\.c:\d+",
                             stop.output["bt 1"], re.M) for stop in stops]
         self.assertEqual(sorted(frame[1] for frame in frames), [str(i) for i in range(COUNT)])

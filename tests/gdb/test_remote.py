@@ -41,9 +41,9 @@ class Started(unittest.TestCase):
                                 until=LISTENING) as server:
             cls.output = harness.gdb(
                 [f"target remote localhost:{port(server)}", f"break walk.cc:{LINE}", "gorgon break walk_dep_twice",
-                 session.LOOP, "continue", f"python drive({{1: {cls.COMMANDS!r}}})"], harness.HOST, script=True)
+                 session.LOOP, "continue", f"python drive({{'walk.cc:{LINE}': {cls.COMMANDS!r}}})"], harness.HOST, script=True)
             cls.steps = session.steps(server.output)
-        cls.stops = session.stops(cls.output, 1)
+        cls.stops = session.stops(cls.output, f"walk.cc:{LINE}")
         assert len(cls.stops) == len(cls.steps) == 2 * COUNT, cls.output
 
     def test_variables_are_those_of_the_copy_and_of_the_thread(self):
@@ -67,7 +67,7 @@ class Started(unittest.TestCase):
             self.assertTrue(row.endswith(f"live   {stop.thread} (LWP {stop.lwp})"), row)
 
     def test_breakpoint_of_gorgon_stops_in_every_copy(self):
-        hits = session.stops(self.output, 2)
+        hits = session.stops(self.output, "walk_dep_twice@all")
         self.assertEqual({stop.lwp for stop in hits}, set(self.steps))
         self.assertIn("exited normally", self.output)
 
@@ -93,8 +93,8 @@ class Attached(unittest.TestCase):
     def test_breakpoints_stop_in_every_copy(self):
         with harness.Background(harness.HOST, "-n", COUNT, BUSY, until=r"(?s)(ready.*){3}") as host:
             output = self.serve([f"attach {host.pid}", "break time_sleep", "gorgon break -i 1 PyList_Append", session.LOOP,
-                                 "continue", "python drive({1: ['print $gorgon_interp()']}, limit=30)", "detach"])
-        found = {session.value(stop.output["print $gorgon_interp()"]) for stop in session.stops(output, 1)}
+                                 "continue", "python drive({'time_sleep': ['print $gorgon_interp()']}, limit=30)", "detach"])
+        found = {session.value(stop.output["print $gorgon_interp()"]) for stop in session.stops(output, "time_sleep")}
         self.assertEqual(found, {str(i) for i in range(COUNT)}, output)
         self.assertRegex(output, r"(?m)^Breakpoint 2 at 0x\w+: (file \S+, line|-function PyList_Append@1\.) ")
 
@@ -119,7 +119,7 @@ class Elsewhere(unittest.TestCase):
         with harness.Background(SERVER, "--once", "localhost:0", harness.HOST, "-n", COUNT, session.walk(),
                                 until=LISTENING) as server:
             cls.started = cls.gdb([f"target remote localhost:{port(server)}", f"gorgon break walk.cc:{LINE}", session.LOOP,
-                                   "continue", f"python drive({{1: {Started.COMMANDS!r}}})"],
+                                   "continue", f"python drive({{'walk.cc:{LINE}@all': {Started.COMMANDS!r}}})"],
                                   system=False)
             cls.steps = session.steps(server.output)
 
@@ -138,7 +138,7 @@ class Elsewhere(unittest.TestCase):
                 self.assertEqual(through[word].splitlines(), native[word].splitlines())
 
     def test_started_it_stops_in_every_copy_with_lines_and_variables(self):
-        stops = session.stops(self.started, 1)
+        stops = session.stops(self.started, f"walk.cc:{LINE}@all")
         self.assertEqual({stop.lwp for stop in stops}, set(self.steps), self.started)
         self.assertEqual(len(self.steps), 2 * COUNT)
         for stop in stops:

@@ -58,13 +58,13 @@ class Live(Case):
     def setUpClass(cls):
         cls.output = harness.gdb(
             ["break time_sleep", "break host_created", f"break {IS_NAN} if $gorgon_interp() == 1", session.LOOP,
-             "run", f"python drive({{1: {AT_SLEEP!r}, 2: {AT_START!r}, 3: []}})"],
+             "run", f"python drive({{'time_sleep': {AT_SLEEP!r}, 'host_created': {AT_START!r}, {IS_NAN!r}: []}})"],
             harness.HOST, "-n", COUNT, session.code(), script=True)
         cls.addresses = harness.host_addresses(cls.output)
-        cls.start = session.stops(cls.output, 2)[0].output
+        cls.start = session.stops(cls.output, "host_created")[0].output
         cls.sleeps = {}
         offset = sleep_offset()
-        for stop in session.stops(cls.output, 1):
+        for stop in session.stops(cls.output, "time_sleep"):
             cls.sleeps[session.whose(cls.addresses, stop.pc, offset)] = stop
         # Without this the loops below could be empty.
         assert sorted(cls.sleeps) == list(EVERY), cls.output
@@ -149,7 +149,7 @@ class Live(Case):
             self.assertEqual(number(self.start[command]), -1, command)
 
     def test_interp_function_in_a_condition_stops_in_one_copy(self):
-        lwps = {stop.lwp for stop in session.stops(self.output, 3)}
+        lwps = {stop.lwp for stop in session.stops(self.output, IS_NAN)}
         self.assertEqual(lwps, {self.sleeps[1].lwp})
 
     def test_backtrace_labels_private_frames_only(self):

@@ -73,10 +73,10 @@ class Live(Case):
                     "print $_gorgon_interp", "complete gorgon apply ", "complete gorgon bt -i 2", "help gorgon bt"]
         cls.output = harness.gdb(
             ["break host_created", f"break walk.cc:{LINE}", session.LOOP, "run",
-             f"python drive({{1: ['gorgon list', 'gorgon bt -i 1', 'gorgon apply 1 bt'], 2: {commands!r}}})"],
+             f"python drive({{'host_created': ['gorgon list', 'gorgon bt -i 1', 'gorgon apply 1 bt'], 'walk.cc:{LINE}': {commands!r}}})"],
             harness.HOST, "-n", COUNT, session.walk(), script=True)
-        (cls.created,) = session.stops(cls.output, 1)
-        cls.stops = session.stops(cls.output, 2)
+        (cls.created,) = session.stops(cls.output, "host_created")
+        cls.stops = session.stops(cls.output, f"walk.cc:{LINE}")
         cls.steps = session.steps(cls.output)
         assert len(cls.stops) == 2 * COUNT, cls.output
 
@@ -196,9 +196,9 @@ class Without(Case):
             cls.libpython = shutil.copy(harness.LIBPYTHON, folder)
             cls.output = harness.gdb(
                 ["set environment PYTHONHOME /usr", "break walk_go", session.LOOP, "run", f"shell rm {cls.libpython}",
-                 'python drive({1: ["gorgon list", "gorgon bt"]})'],
+                 'python drive({"walk_go": ["gorgon list", "gorgon bt"]})'],
                 harness.HOST, "-n", 1, "-p", cls.libpython, session.walk(), script=True)
-        cls.stop = session.stops(cls.output, 1)[0]
+        cls.stop = session.stops(cls.output, "walk_go")[0]
 
     def test_nobody_is_said_to_hold_the_gil(self):
         self.assertEqual(holders(self.stop.output["gorgon list"]), {0: "?"})

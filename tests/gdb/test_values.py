@@ -51,9 +51,9 @@ class Live(Case):
         commands = [*PRINT.values(), *TLS.values(), *OTHERS, *FORMATS, *MISTAKES, "up", "gorgon print number",
                     "gorgon tls walk_depth"]
         cls.output = harness.gdb(
-            [f"break walk.cc:{LINE}", session.LOOP, "run", f"python drive({{1: {commands!r}}})"],
+            [f"break walk.cc:{LINE}", session.LOOP, "run", f"python drive({{'walk.cc:{LINE}': {commands!r}}})"],
             harness.HOST, "-n", COUNT, session.walk(), script=True)
-        cls.stops = session.stops(cls.output, 1)
+        cls.stops = session.stops(cls.output, f"walk.cc:{LINE}")
         cls.steps = session.steps(cls.output)
         assert len(cls.stops) == len(cls.steps) == 2 * COUNT, cls.output
 

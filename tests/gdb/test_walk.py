@@ -21,7 +21,9 @@ CALL = harness.source_line(session.WALK, "// the line of the call")
 AFTER = harness.source_line(session.WALK, "// the line after the call")
 LINE = harness.source_line(session.WALK, "// where the walk stops")
 WAIT = harness.source_line(session.WALK, "// where attached sessions find it")
-NUMPY, AT_CALL, AT_LINE, THROW, PLAIN, ONE = range(3, 9)  # after those at the host's own functions
+# The scripts' breakpoints: locations with the copies that they are in.
+NUMPY, THROW, PLAIN, ONE = "PyInit__multiarray_umath@all", "walk_throw@all", "walk_plain_next@all", "walk_catch@2"
+AT_CALL, AT_LINE = f"walk.cc:{CALL}@all", f"walk.cc:{LINE}@all"
 VALUES = {"walk_counter": "gorgon print walk_counter", "walk_static": "gorgon print walk_static",
           "walk_plain_count": "gorgon print (int) walk_plain_count", "walk_depth": "gorgon tls walk_depth",
           "walk_ratio": "gorgon tls walk_ratio", "walk_inside": "gorgon tls walk_space::walk_inside",
@@ -31,7 +33,7 @@ BREAKPOINTS = ["gorgon break PyInit__multiarray_umath", f"gorgon break walk.cc:{
 # Other threads stand still while this one steps: nothing in between may want what they hold. The first use of a
 # thread-local variable takes the loader's lock, which a thread has that loads a library.
 ACTIONS = {
-    1: ["gorgon list"], 2: ["gorgon break", "gorgon list"],
+    "host_created": ["gorgon list"], "host_destroyed": ["gorgon break", "gorgon list"],
     NUMPY: ["bt 1"],
     AT_CALL: ["set scheduler-locking on", "info args", "print local", "step", "print number", "next", "next", "next",
               "print result", "up", "print local + 1", "gorgon whose $pc", "down", "finish", "print $", "next",
@@ -70,8 +72,8 @@ class Live(Case):
              f"python drive({ACTIONS!r}, limit=400)"],
             harness.HOST, *cls.mode, "-n", COUNT, "-d", 1, "-a", session.walk(with_numpy=True), script=True)
         cls.steps = session.steps(cls.output)
-        cls.created, cls.again = session.stops(cls.output, 1)
-        (cls.destroyed,) = session.stops(cls.output, 2)
+        cls.created, cls.again = session.stops(cls.output, "host_created")
+        (cls.destroyed,) = session.stops(cls.output, "host_destroyed")
 
     def each(self, breakpoint):
         """(stop, step) in the order of the steps' numbers; one for each step."""

@@ -16,10 +16,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WITH(test, strategy, isolate)                                                                                          \
-	(struct CMUnitTest)                                                                                                    \
-	{                                                                                                                      \
-		.name = #test "_by_" strategy, .test_func = test, .initial_state = &(enum gorgon_isolate){isolate}             \
+#define WITH(test, strategy, isolate)                                                              \
+	(struct CMUnitTest)                                                                        \
+	{                                                                                          \
+		.name = #test "_by_" strategy, .test_func = test,                                  \
+		.initial_state = &(enum gorgon_isolate){isolate}                                   \
 	}
 #define COPY(test) WITH(test, "copy", GORGON_ISOLATE_COPY)
 #ifndef __SANITIZE_THREAD__

@@ -4,8 +4,6 @@
  * sound symfile, and leaves no memory, mapping, descriptor or entry behind.
  *
  * Linked with the calls below wrapped, so that the n-th of them can be made to fail.
- *
- * LDFLAGS: -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup,--wrap=mmap,--wrap=mprotect,--wrap=memfd_create,--wrap=pread,--wrap=open
  */
 #define _GNU_SOURCE 1
 #include <setjmp.h>
@@ -25,40 +23,11 @@
 #include "../jitreg/jitreg.h"
 #include "../jitreg/symfile.h"
 #include "../jitreg/templates.h"
+#include "jitreg_inject.h"
 #include "jitreg_util.h"
 
 #define BIAS UINT64_C(0x7f0000000000)
 
-/* Failure injection: the call with number fail_at fails, counting from 1; 0: none. */
-static long call_count, fail_at;
-
-static bool fails(void)
-{
-	return fail_at && ++call_count == fail_at;
-}
-
-#define WRAP(type, name, params, args, failure, error)                                             \
-	type __real_##name params;                                                                 \
-	type __wrap_##name params;                                                                 \
-	type __wrap_##name params                                                                  \
-	{                                                                                          \
-		if (fails()) {                                                                     \
-			errno = error;                                                             \
-			return failure;                                                            \
-		}                                                                                  \
-		return __real_##name args;                                                         \
-	}
-
-WRAP(void *, malloc, (size_t a), (a), NULL, ENOMEM)
-WRAP(void *, calloc, (size_t a, size_t b), (a, b), NULL, ENOMEM)
-WRAP(void *, realloc, (void *a, size_t b), (a, b), NULL, ENOMEM)
-WRAP(void *, reallocarray, (void *a, size_t b, size_t c), (a, b, c), NULL, ENOMEM)
-WRAP(char *, strdup, (const char *a), (a), NULL, ENOMEM)
-WRAP(void *, mmap, (void *a, size_t b, int c, int d, int e, off_t f), (a, b, c, d, e, f),
-     MAP_FAILED, ENOMEM)
-WRAP(int, mprotect, (void *a, size_t b, int c), (a, b, c), -1, ENOMEM)
-WRAP(int, memfd_create, (const char *a, unsigned b), (a, b), -1, EMFILE)
-WRAP(ssize_t, pread, (int a, void *b, size_t c, off_t d), (a, b, c, d), -1, EIO)
 WRAP(int, open, (const char *a, int b, ...), (a, b), -1, EMFILE)
 
 /* A changed field of the ELF header of self.so: offset, size, value. */

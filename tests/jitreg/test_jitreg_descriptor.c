@@ -70,7 +70,7 @@ static void register_debugger_attached_sees_one_whole_entry_per_event(void **sta
 	uint64_t sequence = jitreg_debug_root.sequence;
 
 	(void)state;
-	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, to a place that is not the function");
+	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, elsewhere");
 	stop_count = 0;
 	util_watch(on_stop);
 	assert_int_equal(util_register(util_path("self.so"), BIAS, &entry), 0);

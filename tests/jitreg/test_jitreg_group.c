@@ -146,7 +146,7 @@ static void pack_events_come_new_before_old(void **state)
 	struct world w;
 
 	(void)state;
-	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, to a place that is not the function");
+	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, elsewhere");
 	util_watch(on_stop);
 	events[0] = '\0';
 	world_enter(&w, 0);
@@ -345,7 +345,7 @@ static void set_dwarf_image_leaves_its_pack_and_comes_back(void **state)
 	struct world w;
 
 	(void)state;
-	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, to a place that is not the function");
+	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, elsewhere");
 	world_pack(&w, 0);
 	util_watch(on_stop);
 	events[0] = '\0';
@@ -382,7 +382,7 @@ static void pack_image_with_dwarf_is_left_alone(void **state)
 	struct world w;
 
 	(void)state;
-	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, to a place that is not the function");
+	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, elsewhere");
 	world_enter(&w, 0);
 	enter_at(w.group, BASE(0), 0x200000, "self.so", 0, &more[0]);
 	enter_at(w.group, BASE(0), 0x300000, "tls.so", JITREG_NAMES_ONLY, &more[1]);
@@ -501,7 +501,7 @@ static void pack_many_images_have_two_symfiles(void **state)
 	struct image images[2][2 * TRACED_MIN];
 
 	(void)state;
-	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, to a place that is not the function");
+	SKIP_UNDER_TSAN("the thread sanitizer delivers signals later, elsewhere");
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(jitreg_group_create(BASE(i), &groups[i]), 0);
 		enter_eight(groups[i], BASE(i), 0x10000, images[i]);

@@ -4,6 +4,7 @@
  * fail in turn.
  */
 #define _GNU_SOURCE 1
+#include "jitreg_inject.h"
 #include "jitreg_world.h"
 
 #include <errno.h>
@@ -12,35 +13,6 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 
-static long call_count, fail_at;
-
-static bool fails(void)
-{
-	return fail_at && ++call_count == fail_at;
-}
-
-#define WRAP(type, name, params, args, failure, error)                                             \
-	type __real_##name params;                                                                 \
-	type __wrap_##name params;                                                                 \
-	type __wrap_##name params                                                                  \
-	{                                                                                          \
-		if (fails()) {                                                                     \
-			errno = error;                                                             \
-			return failure;                                                            \
-		}                                                                                  \
-		return __real_##name args;                                                         \
-	}
-
-WRAP(void *, malloc, (size_t a), (a), NULL, ENOMEM)
-WRAP(void *, calloc, (size_t a, size_t b), (a, b), NULL, ENOMEM)
-WRAP(void *, realloc, (void *a, size_t b), (a, b), NULL, ENOMEM)
-WRAP(void *, reallocarray, (void *a, size_t b, size_t c), (a, b, c), NULL, ENOMEM)
-WRAP(char *, strdup, (const char *a), (a), NULL, ENOMEM)
-WRAP(void *, mmap, (void *a, size_t b, int c, int d, int e, off_t f), (a, b, c, d, e, f),
-     MAP_FAILED, ENOMEM)
-WRAP(int, mprotect, (void *a, size_t b, int c), (a, b, c), -1, ENOMEM)
-WRAP(int, memfd_create, (const char *a, unsigned b), (a, b), -1, EMFILE)
-WRAP(ssize_t, pread, (int a, void *b, size_t c, off_t d), (a, b, c, d), -1, EIO)
 WRAP(ssize_t, write, (int a, const void *b, size_t c), (a, b, c), -1, ENOSPC)
 WRAP(int, mkostemps, (char *a, int b, int c), (a, b, c), -1, EROFS)
 WRAP(FILE *, open_memstream, (char **a, size_t *b), (a, b), NULL, ENOMEM)

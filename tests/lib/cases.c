@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which cases of a cmocka program run: the linker's --wrap leads each group through here, and the environment says which.
-// tests/conftest.py uses it.
+// Which cases of a cmocka program run: the linker's --wrap leads each group through here, and the
+// environment says which. tests/conftest.py uses it.
 //
 //   TEST_CASES=?            print the cases' names, one a line, and run none
 //   TEST_CASES="one two"    run only the cases with these names, in the program's order
@@ -19,10 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-int __real__cmocka_run_group_tests(const char *group, const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup,
-				   CMFixtureFunction teardown);
-int __wrap__cmocka_run_group_tests(const char *group, const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup,
-				   CMFixtureFunction teardown);
+int __real__cmocka_run_group_tests(const char *group, const struct CMUnitTest *tests, size_t count,
+				   CMFixtureFunction setup, CMFixtureFunction teardown);
+int __wrap__cmocka_run_group_tests(const char *group, const struct CMUnitTest *tests, size_t count,
+				   CMFixtureFunction setup, CMFixtureFunction teardown);
 
 static char *wanted; // the variable's value, of the program's start
 static bool known;
@@ -52,8 +52,8 @@ static bool is_wanted(const char *name)
 	return false;
 }
 
-int __wrap__cmocka_run_group_tests(const char *group, const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup,
-				   CMFixtureFunction teardown)
+int __wrap__cmocka_run_group_tests(const char *group, const struct CMUnitTest *tests, size_t count,
+				   CMFixtureFunction setup, CMFixtureFunction teardown)
 {
 	struct CMUnitTest *chosen;
 	size_t n = 0;

@@ -8,7 +8,7 @@ one round as PROCESSES says (5). Every interpreter checks its own results; a cra
 faulthandler's report), a hang and a wrong result all fail. What a process holds is noted
 at the beginning of each round: once caches are warm it must not hold more mappings or
 descriptors, and may hold more memory only by what the C code of a destroyed interpreter
-has not freed (README, limits)."""
+has not freed (docs/limits.md)."""
 
 import glob
 import os

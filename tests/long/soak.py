@@ -3,7 +3,7 @@
 """Eight threads that create, run and destroy interpreters at random: build/soak (tests/hosts/soak.c).
 
 Plain for MINUTES (10, from the environment): what the process holds after two minutes and at
-the end. The heap may grow: it is what CPython and extensions leave at their own end (README,
+the end. The heap may grow: it is what CPython and extensions leave at their own end (docs/limits.md,
 limits); the rest may not. Then SAN_MINUTES (2) with each set of sanitizers, which see
 libgorgon and libjitreg, and what Python does through the C library's functions."""
 

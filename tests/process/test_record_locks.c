@@ -1,146 +1,21 @@
 // SPDX-License-Identifier: MIT
-// loader/process/record_locks.c, lock_files.c and closing.c
+// loader/process/record_locks.c, lock_files.c and closing.c: who conflicts, what fcntl() says, what
+// a close drops.
 
 #define _GNU_SOURCE
-#include "helpers.h"
+#include "lockers.h"
 #include "ns/ns.h"
 #include "process/files.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-// A namespace with a library that locks and closes.
-struct copy {
-	struct gorgon_ns *ns;
-	int (*open)(const char *path, int flags);
-	int (*fcntl)(int fd, int cmd, struct flock *lock);
-	int (*lockf)(int fd, int cmd, off_t size);
-	int (*close)(int fd);
-	int (*dup2)(int fd, int number);
-	int (*close_range)(unsigned first, unsigned last);
-	int (*fclose)(FILE *stream);
-	FILE *(*freopen)(const char *path, const char *mode, FILE *stream);
-};
-
-static struct copy make_copy(void)
-{
-	struct copy copy = {.ns = test_ns()};
-	struct gorgon_object *object = test_open(copy.ns, "liblocks.so");
-
-	copy.open = SYMBOL(object, int (*)(const char *, int), "locks_open");
-	copy.fcntl = SYMBOL(object, int (*)(int, int, struct flock *), "locks_fcntl");
-	copy.lockf = SYMBOL(object, int (*)(int, int, off_t), "locks_lockf");
-	copy.close = SYMBOL(object, int (*)(int), "locks_close");
-	copy.dup2 = SYMBOL(object, int (*)(int, int), "locks_dup2");
-	copy.close_range = SYMBOL(object, int (*)(unsigned, unsigned), "locks_close_range");
-	copy.fclose = SYMBOL(object, int (*)(FILE *), "locks_fclose");
-	copy.freopen = SYMBOL(object, FILE * (*)(const char *, const char *, FILE *),
-			      "locks_freopen");
-	return copy;
-}
-
-static int host_fcntl(int fd, int cmd, struct flock *lock)
-{
-	return fcntl(fd, cmd, lock);
-}
-
-// --- three lockers and one file ---------------------------------------------------------------
-
-static struct copy one, two;
-static const char *path;
-static int fd_one, fd_two, fd_host;
-
-static int set_up(void **state)
-{
-	(void)state;
-	one = make_copy();
-	two = make_copy();
-	path = strdup(test_temp("locked"));
-	test_write(path, "0123456789", 10);
-	fd_one = one.open(path, O_RDWR | O_CLOEXEC);
-	fd_two = two.open(path, O_RDWR | O_CLOEXEC);
-	fd_host = open(path, O_RDWR | O_CLOEXEC);
-	assert_true(fd_one >= 0 && fd_two >= 0 && fd_host >= 0);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	close(fd_host);
-	one.close(fd_one);
-	two.close(fd_two);
-	test_ns_destroy(one.ns);
-	test_ns_destroy(two.ns);
-	unlink(path);
-	free((char *)path);
-	return 0;
-}
-
-// 0 or an errno.
-static int lock(int (*function)(int, int, struct flock *), int fd, int cmd, short type, off_t start,
-		off_t size)
-{
-	struct flock arg = {.l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = size};
-
-	return function(fd, cmd, &arg) ? errno : 0;
-}
-
-static int lock_one(short type, off_t start, off_t size)
-{
-	return lock(one.fcntl, fd_one, F_SETLK, type, start, size);
-}
-
-static int lock_two(short type, off_t start, off_t size)
-{
-	return lock(two.fcntl, fd_two, F_SETLK, type, start, size);
-}
-
-static int lock_host(short type, off_t start, off_t size)
-{
-	return lock(host_fcntl, fd_host, F_SETLK, type, start, size);
-}
-
-// In another process: whether [start, start + size) can be locked. Exits with an errno.
-struct probe {
-	short type;
-	off_t start, size;
-};
-
-static int probe_in_child(void *arg)
-{
-	const struct probe *probe = arg;
-	int fd = open(path, O_RDWR);
-
-	return lock(host_fcntl, fd, F_SETLK, probe->type, probe->start, probe->size);
-}
-
-static int lock_outside(short type, off_t start, off_t size)
-{
-	struct probe probe = {type, start, size};
-
-	return test_in_child(probe_in_child, &probe);
-}
-
-static struct flock ask(int (*function)(int, int, struct flock *), int fd, short type, off_t start,
-			off_t size)
-{
-	struct flock arg = {.l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = size};
-
-	assert_int_equal(function(fd, F_GETLK, &arg), 0);
-	return arg;
-}
 
 // --- who conflicts ------------------------------------------------------------------------
 
@@ -190,9 +65,9 @@ static void a_namespace_does_not_conflict_with_itself(void **state)
 
 	(void)state;
 	assert_int_equal(lock_one(F_RDLCK, 0, 10), 0);
-	assert_int_equal(lock(one.fcntl, other, F_SETLK, F_WRLCK, 0, 10), 0);
+	assert_int_equal(lock_at(one.fcntl, other, F_SETLK, F_WRLCK, 0, 10), 0);
 	assert_int_equal(lock_two(F_RDLCK, 0, 10), EAGAIN);
-	assert_int_equal(lock(one.fcntl, other, F_SETLK, F_UNLCK, 0, 5), 0);
+	assert_int_equal(lock_at(one.fcntl, other, F_SETLK, F_UNLCK, 0, 5), 0);
 	assert_int_equal(lock_two(F_RDLCK, 0, 5), 0);
 	assert_int_equal(lock_two(F_RDLCK, 0, 6), EAGAIN);
 	one.close(other);
@@ -207,13 +82,13 @@ static void a_file_is_known_by_all_of_its_names(void **state)
 	assert_int_equal(link(path, name), 0);
 	fd = two.open(name, O_RDWR);
 	assert_int_equal(lock_one(F_WRLCK, 0, 0), 0);
-	assert_int_equal(lock(two.fcntl, fd, F_SETLK, F_WRLCK, 0, 0), EAGAIN);
+	assert_int_equal(lock_at(two.fcntl, fd, F_SETLK, F_WRLCK, 0, 0), EAGAIN);
 	assert_int_equal(rename(name, path), 0);
 	unlink(path);
 	unlink(name);
-	assert_int_equal(lock(two.fcntl, fd, F_SETLK, F_WRLCK, 0, 0), EAGAIN);
+	assert_int_equal(lock_at(two.fcntl, fd, F_SETLK, F_WRLCK, 0, 0), EAGAIN);
 	assert_int_equal(lock_one(F_UNLCK, 0, 0), 0);
-	assert_int_equal(lock(two.fcntl, fd, F_SETLK, F_WRLCK, 0, 0), 0);
+	assert_int_equal(lock_at(two.fcntl, fd, F_SETLK, F_WRLCK, 0, 0), 0);
 	two.close(fd);
 	free(name);
 }
@@ -250,7 +125,7 @@ static void getlk_names_the_holder(void **state)
 	assert_int_equal(lock_host(F_RDLCK, 20, 1), 0);
 	assert_int_equal(ask(one.fcntl, fd_one, F_WRLCK, 20, 0).l_pid, getpid());
 	assert_int_equal(ask(one.fcntl, fd_one, F_RDLCK, 20, 0).l_type, F_UNLCK);
-	assert_int_equal(lock(host_fcntl, foreign, F_OFD_SETLK, F_WRLCK, 30, 1), 0);
+	assert_int_equal(lock_at(host_fcntl, foreign, F_OFD_SETLK, F_WRLCK, 30, 1), 0);
 	assert_int_equal(ask(one.fcntl, fd_one, F_WRLCK, 30, 0).l_pid, -1);
 	close(foreign);
 }
@@ -270,7 +145,7 @@ static int child_holds(void *arg)
 	int fd = open(path, O_RDWR);
 	char byte = 0;
 
-	lock(host_fcntl, fd, F_SETLK, F_WRLCK, 0, 1);
+	lock_at(host_fcntl, fd, F_SETLK, F_WRLCK, 0, 1);
 	return write(((int *)arg)[1], &byte, 1) != 1 || pause();
 }
 
@@ -359,7 +234,7 @@ static void errors_are_the_kernel_s(void **state)
 		}
 		close(fd);
 	}
-	assert_int_equal(lock(one.fcntl, -1, F_SETLK, F_WRLCK, 0, 0), EBADF);
+	assert_int_equal(lock_at(one.fcntl, -1, F_SETLK, F_WRLCK, 0, 0), EBADF);
 	assert_int_equal(one.lockf(fd_one, 77, 0), -1);
 	assert_int_equal(errno, EINVAL);
 }
@@ -373,7 +248,7 @@ static void a_file_opened_for_reading_is_locked_and_then_for_writing(void **stat
 	assert_int_equal(chmod(path, 0400), 0);
 	if (!geteuid())
 		assert_int_equal(seteuid(65534), 0); // for root no mode matters
-	assert_int_equal(lock(one.fcntl, fd, F_SETLK, F_RDLCK, 2, 3), 0);
+	assert_int_equal(lock_at(one.fcntl, fd, F_SETLK, F_RDLCK, 2, 3), 0);
 	if (!getuid())
 		assert_int_equal(seteuid(0), 0);
 	assert_int_equal(chmod(path, 0600), 0);
@@ -507,7 +382,7 @@ static void the_host_keeps_them_when_the_namespace_has_locks_too(void **state)
 	test_ns_destroy(one.ns);
 	assert_int_equal(lock_outside(F_WRLCK, 0, 10), EAGAIN);
 	assert_int_equal(lock_outside(F_WRLCK, 10, 10), 0);
-	one = make_copy();
+	one = lockers_make_copy();
 }
 
 static void a_parked_descriptor_is_closed_when_it_can_be(void **state)
@@ -535,7 +410,7 @@ static void a_parked_descriptor_has_no_locks_of_its_own(void **state)
 	(void)state;
 	assert_int_equal(lock_host(F_WRLCK, 0, 10), 0);
 	assert_int_equal(flock(other, LOCK_EX), 0);
-	assert_int_equal(lock(host_fcntl, other, F_OFD_SETLK, F_WRLCK, 50, 1), 0);
+	assert_int_equal(lock_at(host_fcntl, other, F_OFD_SETLK, F_WRLCK, 50, 1), 0);
 	assert_int_equal(one.close(other), 0);
 	assert_int_equal(flock(fd_two, LOCK_EX | LOCK_NB), 0);
 	assert_int_equal(lock_two(F_WRLCK, 50, 1), 0);
@@ -569,7 +444,7 @@ static void parked_descriptors_are_used_again(void **state)
 		assert_int_equal(fcntl(fd, F_GETFD), mode & O_CLOEXEC ? FD_CLOEXEC : 0);
 		assert_int_equal(read(fd, &byte, 1), 1);
 		assert_int_equal(byte, '0');
-		assert_int_equal(lock(one.fcntl, fd, F_SETLK, F_RDLCK, 20, 10), 0);
+		assert_int_equal(lock_at(one.fcntl, fd, F_SETLK, F_RDLCK, 20, 10), 0);
 		assert_int_equal(one.close(fd), 0);
 		assert_int_equal(lock_outside(F_WRLCK, 0, 10), EAGAIN);
 		assert_int_equal(lock_outside(F_WRLCK, 20, 10), 0);
@@ -641,13 +516,13 @@ static void a_program_gets_the_number_of_one_of_ours(void **state)
 static void nothing_is_left_behind(void **state)
 {
 	struct test_snapshot before = test_snapshot();
-	struct copy copy = make_copy();
+	struct locker copy = lockers_make_copy();
 
 	(void)state;
 	for (int i = 0; i < 50; i++) {
 		int fd = copy.open(path, O_RDWR);
 
-		assert_int_equal(lock(copy.fcntl, fd, F_SETLK, F_WRLCK, 0, 10), 0);
+		assert_int_equal(lock_at(copy.fcntl, fd, F_SETLK, F_WRLCK, 0, 10), 0);
 		assert_int_equal(copy.close(fd), 0);
 	}
 	test_ns_destroy(copy.ns);
@@ -656,11 +531,11 @@ static void nothing_is_left_behind(void **state)
 
 static void the_end_of_a_namespace_drops_its_locks(void **state)
 {
-	struct copy copy = make_copy();
+	struct locker copy = lockers_make_copy();
 	int fd = copy.open(path, O_RDWR);
 
 	(void)state;
-	assert_int_equal(lock(copy.fcntl, fd, F_SETLK, F_WRLCK, 0, 10), 0);
+	assert_int_equal(lock_at(copy.fcntl, fd, F_SETLK, F_WRLCK, 0, 10), 0);
 	assert_int_equal(lock_one(F_WRLCK, 10, 10), 0);
 	test_ns_destroy(copy.ns);
 	assert_int_equal(lock_host(F_WRLCK, 0, 10), 0);
@@ -668,309 +543,7 @@ static void the_end_of_a_namespace_drops_its_locks(void **state)
 	close(fd);
 }
 
-// --- fork ---------------------------------------------------------------------------------
-
-static int locks_in_child(void *arg)
-{
-	int fd = one.open(path, O_RDWR);
-
-	(void)arg;
-	if (lock_one(F_WRLCK, 0, 10) != EAGAIN || ask(one.fcntl, fd, F_WRLCK, 0, 10).l_pid != -1)
-		return 1;
-	if (lock_one(F_WRLCK, 20, 10) || lock_two(F_WRLCK, 20, 10) != EAGAIN)
-		return 2;
-	one.close(fd_one);
-	return lock_two(F_WRLCK, 20, 10) ? 3 : 0;
-}
-
-static void a_forked_child_has_none(void **state)
-{
-	(void)state;
-	assert_int_equal(lock_one(F_WRLCK, 0, 10), 0);
-	assert_int_equal(lock_host(F_WRLCK, 40, 10), 0);
-	assert_int_equal(test_in_child(locks_in_child, NULL), 0);
-	assert_int_equal(lock_outside(F_WRLCK, 0, 10), EAGAIN);
-	assert_int_equal(lock_outside(F_WRLCK, 40, 10), EAGAIN);
-}
-
-static void a_child_does_not_keep_its_parent_s(void **state)
-{
-	int ends[2];
-	char byte;
-	pid_t pid;
-
-	(void)state;
-	assert_int_equal(lock_one(F_WRLCK, 0, 10), 0);
-	assert_int_equal(pipe(ends), 0);
-	pid = fork();
-	if (!pid)
-		_exit(write(ends[1], "", 1) != 1 || pause());
-	assert_int_equal(read(ends[0], &byte, 1), 1);
-	one.close(fd_one);
-	assert_int_equal(lock_two(F_WRLCK, 0, 10), 0);
-	kill(pid, SIGKILL);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	close(ends[0]);
-	close(ends[1]);
-}
-
-// It has the parent's memory: what it closes must not be seen there.
-static void a_vforked_child_changes_nothing(void **state)
-{
-	pid_t pid;
-
-	(void)state;
-	assert_int_equal(lock_one(F_WRLCK, 0, 10), 0);
-	pid = vfork();
-	if (!pid) {
-		one.close(fd_one);
-		one.close_range(3, ~0u);
-		_exit(0);
-	}
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	assert_int_equal(lock_two(F_WRLCK, 0, 10), EAGAIN);
-	assert_int_equal(lock_one(F_UNLCK, 0, 10), 0);
-	assert_int_equal(lock_two(F_WRLCK, 0, 10), 0);
-}
-
-// --- waiting ------------------------------------------------------------------------------
-
-struct waiter {
-	pthread_t thread;
-	struct copy *copy;
-	int fd, result;
-	off_t start;
-	pid_t tid;
-};
-
-static void *wait_for_lock(void *arg)
-{
-	struct waiter *waiter = arg;
-
-	__atomic_store_n(&waiter->tid, gettid(), __ATOMIC_RELEASE);
-	waiter->result = lock(waiter->copy->fcntl, waiter->fd, F_SETLKW, F_WRLCK, waiter->start, 1);
-	return NULL;
-}
-
-static void begin_wait(struct waiter *waiter)
-{
-	char name[64], text[256] = "";
-
-	assert_int_equal(pthread_create(&waiter->thread, NULL, wait_for_lock, waiter), 0);
-	while (!__atomic_load_n(&waiter->tid, __ATOMIC_ACQUIRE))
-		usleep(1000);
-	snprintf(name, sizeof(name), "/proc/self/task/%d/syscall", waiter->tid);
-	while (strncmp(text, "72 ", 3)) { // fcntl
-		FILE *file = fopen(name, "re");
-
-		usleep(1000);
-		if (!fgets(text, sizeof(text), file))
-			text[0] = 0;
-		fclose(file);
-	}
-}
-
-static int end_wait(struct waiter *waiter)
-{
-	pthread_join(waiter->thread, NULL);
-	return waiter->result;
-}
-
-static void setlkw_waits(void **state)
-{
-	struct waiter waiter = {.copy = &two, .fd = fd_two};
-
-	(void)state;
-	assert_int_equal(lock_one(F_WRLCK, 0, 10), 0);
-	begin_wait(&waiter);
-	// Others go on meanwhile, in the same namespace, too.
-	assert_int_equal(lock_two(F_WRLCK, 20, 1), 0);
-	assert_int_equal(lock_one(F_UNLCK, 0, 10), 0);
-	assert_int_equal(end_wait(&waiter), 0);
-	assert_int_equal(lock_one(F_WRLCK, 0, 1), EAGAIN);
-}
-
-static void setlkw_waits_for_the_host(void **state)
-{
-	struct waiter waiter = {.copy = &two, .fd = fd_two};
-
-	(void)state;
-	assert_int_equal(lock_host(F_WRLCK, 0, 10), 0);
-	begin_wait(&waiter);
-	assert_int_equal(lock_host(F_UNLCK, 0, 10), 0);
-	assert_int_equal(end_wait(&waiter), 0);
-	assert_int_equal(lock_host(F_WRLCK, 0, 1), EAGAIN);
-}
-
-static void ignore(int number)
-{
-	(void)number;
-}
-
-static void setlkw_is_interrupted(void **state)
-{
-	struct waiter waiter = {.copy = &two, .fd = fd_two};
-	struct sigaction action = {.sa_handler = ignore}, old;
-
-	(void)state;
-	sigaction(SIGUSR1, &action, &old);
-	assert_int_equal(lock_one(F_WRLCK, 0, 10), 0);
-	begin_wait(&waiter);
-	pthread_kill(waiter.thread, SIGUSR1);
-	assert_int_equal(end_wait(&waiter), EINTR);
-	sigaction(SIGUSR1, &old, NULL);
-}
-
-static void setlkw_is_cancelled(void **state)
-{
-	struct waiter waiter = {.copy = &two, .fd = fd_two};
-	int other = two.open(path, O_RDWR);
-
-	(void)state;
-	assert_int_equal(lock_one(F_WRLCK, 0, 10), 0);
-	begin_wait(&waiter);
-	pthread_cancel(waiter.thread);
-	end_wait(&waiter);
-	assert_int_equal(lock_one(F_UNLCK, 0, 10), 0);
-	assert_int_equal(lock_two(F_WRLCK, 0, 10), 0);
-	two.close(other);
-	assert_int_equal(lock_one(F_WRLCK, 0, 10), 0);
-}
-
-static void a_lock_that_comes_after_the_close_is_dropped(void **state)
-{
-	struct waiter waiter = {.copy = &two, .fd = two.open(path, O_RDWR)};
-
-	(void)state;
-	assert_int_equal(lock_one(F_WRLCK, 0, 10), 0);
-	begin_wait(&waiter);
-	two.close(waiter.fd);
-	close(waiter.fd); // parked while it is waited for; of a process it would be closed now
-	assert_int_equal(lock_one(F_UNLCK, 0, 10), 0);
-	assert_int_equal(end_wait(&waiter), EBADF);
-	assert_int_equal(lock_one(F_WRLCK, 0, 10), 0);
-}
-
-static void a_deadlock_is_found(void **state)
-{
-	struct waiter waiter = {.copy = &two, .fd = fd_two, .start = 0};
-
-	(void)state;
-	assert_int_equal(lock_one(F_WRLCK, 0, 1), 0);
-	assert_int_equal(lock_two(F_WRLCK, 1, 1), 0);
-	begin_wait(&waiter);
-	assert_int_equal(lock(one.fcntl, fd_one, F_SETLKW, F_WRLCK, 1, 1), EDEADLK);
-	assert_int_equal(lock_one(F_UNLCK, 0, 1), 0);
-	assert_int_equal(end_wait(&waiter), 0);
-}
-
-static void a_deadlock_of_three_in_two_files_is_found(void **state)
-{
-	struct copy three = make_copy();
-	char *name = strdup(test_temp("second"));
-	int second_one, second_three, fd_three;
-	struct waiter waiters[2];
-
-	(void)state;
-	test_write(name, "", 0);
-	second_one = one.open(name, O_RDWR);
-	second_three = three.open(name, O_RDWR);
-	fd_three = three.open(path, O_RDWR);
-	assert_int_equal(lock_one(F_WRLCK, 0, 1), 0);
-	assert_int_equal(lock_two(F_WRLCK, 1, 1), 0);
-	assert_int_equal(lock(three.fcntl, second_three, F_SETLK, F_WRLCK, 0, 1), 0);
-	waiters[0] = (struct waiter){.copy = &two, .fd = fd_two, .start = 0}; // for one
-	waiters[1] = (struct waiter){.copy = &three, .fd = fd_three, .start = 1}; // for two
-	begin_wait(&waiters[0]);
-	begin_wait(&waiters[1]);
-	assert_int_equal(lock(one.fcntl, second_one, F_SETLKW, F_WRLCK, 0, 1), EDEADLK);
-	lock_one(F_UNLCK, 0, 1);
-	assert_int_equal(end_wait(&waiters[0]), 0);
-	lock_two(F_UNLCK, 0, 0);
-	assert_int_equal(end_wait(&waiters[1]), 0);
-	one.close(second_one);
-	three.close(second_three);
-	three.close(fd_three);
-	test_ns_destroy(three.ns);
-	unlink(name);
-	free(name);
-}
-
-// --- many at once ---------------------------------------------------------------------------
-
-#define TURNS 400
-
-// A counter in the file, under a lock. A connection for each turn is the hard case.
-struct worker {
-	pthread_t thread;
-	struct copy *copy; // NULL: the host
-	bool failed;
-};
-
-static bool count_up(int fd)
-{
-	char text[24] = "";
-	int size;
-
-	if (pread(fd, text, sizeof(text) - 1, 100) < 0)
-		return false;
-	size = snprintf(text, sizeof(text), "%ld", strtol(text, NULL, 10) + 1);
-	return pwrite(fd, text, (size_t)size, 100) == size;
-}
-
-static void *count_in_turns(void *arg)
-{
-	struct worker *worker = arg;
-	struct copy *copy = worker->copy;
-
-	for (int i = 0; i < TURNS && !worker->failed; i++) {
-		int fd = copy ? copy->open(path, O_RDWR) : fd_host;
-		int (*function)(int, int, struct flock *) = copy ? copy->fcntl : host_fcntl;
-
-		worker->failed = fd < 0 || lock(function, fd, F_SETLKW, F_WRLCK, 0, 1) ||
-				 !count_up(fd) ||
-				 (i % 2 && lock(function, fd, F_SETLK, F_UNLCK, 0, 1));
-		if (copy)
-			copy->close(fd); // drops it
-		else
-			lock(function, fd, F_SETLK, F_UNLCK, 0, 1);
-	}
-	return NULL;
-}
-
-static int count_outside(void *arg)
-{
-	struct worker worker = {0};
-
-	(void)arg;
-	fd_host = open(path, O_RDWR);
-	count_in_turns(&worker);
-	return worker.failed;
-}
-
-static void many_lockers_lose_nothing(void **state)
-{
-	struct worker workers[] = {{.copy = &one}, {.copy = &two}, {.copy = NULL}};
-	char text[24] = "";
-	pid_t pid = fork();
-	int status;
-
-	(void)state;
-	if (!pid)
-		_exit(count_outside(NULL));
-	for (size_t i = 0; i < 3; i++)
-		pthread_create(&workers[i].thread, NULL, count_in_turns, &workers[i]);
-	for (size_t i = 0; i < 3; i++) {
-		pthread_join(workers[i].thread, NULL);
-		assert_false(workers[i].failed);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-	assert_true(pread(fd_host, text, sizeof(text) - 1, 100) > 0);
-	assert_int_equal(strtol(text, NULL, 10), 4 * TURNS);
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, lockers_set_up, lockers_tear_down)
 
 int main(void)
 {
@@ -1003,17 +576,6 @@ int main(void)
 		CASE(a_program_gets_the_number_of_one_of_ours),
 		CASE(nothing_is_left_behind),
 		CASE(the_end_of_a_namespace_drops_its_locks),
-		CASE(a_forked_child_has_none),
-		CASE(a_child_does_not_keep_its_parent_s),
-		CASE(a_vforked_child_changes_nothing),
-		CASE(setlkw_waits),
-		CASE(setlkw_waits_for_the_host),
-		CASE(setlkw_is_interrupted),
-		CASE(setlkw_is_cancelled),
-		CASE(a_lock_that_comes_after_the_close_is_dropped),
-		CASE(a_deadlock_is_found),
-		CASE(a_deadlock_of_three_in_two_files_is_found),
-		CASE(many_lockers_lose_nothing),
 	};
 
 	return cmocka_run_group_tests_name("record_locks", tests, test_warm_up, NULL);

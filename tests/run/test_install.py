@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An installed tree, used as the README says: pkg-config, a host, gdb's auto-load."""
+"""An installed tree, used as docs/embedding.md says: pkg-config, a host, gdb's auto-load."""
 
 import os
 import re
@@ -11,9 +11,9 @@ import unittest
 from harness import GDB, ROOT, SANITIZED, run
 
 
-def readme_block(language, containing):
-    """The one code block of the README that contains a text."""
-    with open(f"{ROOT}/README.md") as file:
+def documents_block(language, containing):
+    """The one code block of docs/embedding.md that contains a text."""
+    with open(f"{ROOT}/docs/embedding.md") as file:
         blocks = re.findall(rf"^```{language}\n(.*?)^```", file.read(), re.M | re.S)
     found = [block for block in blocks if containing in block]
     assert len(found) == 1, (language, containing, len(found))
@@ -95,7 +95,7 @@ class Installed(unittest.TestCase):
         cls.host = os.path.join(cls.prefix, "host")
         source = cls.host + ".c"
         with open(source, "w") as file:
-            file.write(readme_block("c", "gorgon_interp_main"))
+            file.write(documents_block("c", "gorgon_interp_main"))
         flags = run("pkg-config", "--cflags", "--libs", "libgorgon",
                     env={"PKG_CONFIG_PATH": f"{cls.prefix}/lib/pkgconfig"}).stdout.split()
         subprocess.run(["gcc", "-g", "-Wall", "-Werror", "-pthread", source, "-o", cls.host, *flags,
@@ -105,7 +105,7 @@ class Installed(unittest.TestCase):
     def tearDownClass(cls):
         shutil.rmtree(cls.prefix)
 
-    def test_readme_host_runs_numpy_in_three_interpreters(self):
+    def test_documents_host_runs_numpy_in_three_interpreters(self):
         result = run(self.host)
         self.assertEqual((sorted(result.stdout.splitlines()), result.stderr, result.returncode),
                          ([f"interpreter {i}: 3.0" for i in range(3)], "", 0))

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""Documents lead to what is there, and the README stays short."""
+
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+from harness import ROOT, run
+
+LINK = re.compile(r"\]\(([^()\s]+)\)")
+
+
+def documents():
+    names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.md"], cwd=ROOT, text=True, stdout=subprocess.PIPE, check=True)
+    return [name for name in names.stdout.splitlines() if os.path.exists(f"{ROOT}/{name}")]
+
+
+def read(name):
+    with open(f"{ROOT}/{name}") as file:
+        return file.read()
+
+
+def links(name):
+    """[(target as it stands, file or folder that it means, heading or "")] of the relative links of a document."""
+    text = re.sub(r"^```.*?^```|`[^`\n]*`", "", read(name), flags=re.M | re.S)
+    found = [target for target in LINK.findall(text) if not re.match(r"[a-z]+:", target)]
+    return [(target, os.path.normpath(os.path.join(os.path.dirname(name), target.partition("#")[0]) if target[0] != "#" else name),
+             target.partition("#")[2]) for target in found]
+
+
+def headings(name):
+    """The anchors that a document's headings have."""
+    text = re.sub(r"^```.*?^```", "", read(name), flags=re.M | re.S)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"^#+ (.+)$", text, re.M)}
+
+
+class Documents(unittest.TestCase):
+    def test_relative_links_lead_somewhere(self):
+        names = documents()
+        self.assertIn("docs/architecture.md", names)
+        for name in names:
+            for target, path, heading in links(name):
+                self.assertTrue(os.path.exists(f"{ROOT}/{path}"), f"{name}: {target}")
+                if heading:
+                    self.assertIn(heading, headings(path), f"{name}: {target}")
+
+    def test_each_page_can_be_reached_from_the_readme(self):
+        seen, waiting = set(), ["README.md"]
+        while waiting:
+            name = waiting.pop()
+            if name not in seen:
+                seen.add(name)
+                waiting += [path for _, path, _ in links(name) if path.endswith(".md")]
+        self.assertEqual({name for name in documents() if name.startswith("docs/")} - seen, set())
+
+    def test_the_readme_is_short(self):
+        self.assertLessEqual(len(read("README.md").splitlines()), 150)
+
+    def test_the_plot_is_drawn_from_the_results(self):
+        with tempfile.NamedTemporaryFile(suffix=".svg") as file:
+            result = run("python3", f"{ROOT}/tools/plot.py", f"{ROOT}/tests/bench/DEBUG.md", file.name)
+            self.assertEqual((result.stderr, result.returncode), ("", 0))
+            for path in (file.name, f"{ROOT}/docs/debuggers.svg"):
+                image = xml.etree.ElementTree.parse(path).getroot()
+                self.assertEqual(len(image.findall("{*}polyline")), 6)  # three debuggers, beside an ordinary host each
+
+    def test_a_plot_without_figures_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(f"{folder}/empty.md", "w") as file:
+                file.write("# nothing\n")
+            result = run("python3", f"{ROOT}/tools/plot.py", f"{folder}/empty.md", f"{folder}/plot.svg")
+            self.assertEqual((result.returncode, os.listdir(folder)), (1, ["empty.md"]))
+            self.assertIn("empty.md: no figures of gdb", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
