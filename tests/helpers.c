@@ -89,9 +89,20 @@ static size_t count_fds(void)
 	return count;
 }
 
+int test_trim(void **state)
+{
+	(void)state;
+	gorgon_trim();
+	return 0;
+}
+
+// Without what is kept for the next one: tests of that are in test_kept.c.
 struct test_snapshot test_snapshot(void)
 {
-	struct test_snapshot ret = {
+	struct test_snapshot ret;
+
+	gorgon_trim();
+	ret = (struct test_snapshot){
 		.fds = count_fds(),
 		.images = gorgon_image_count(),
 		.jit_entries = jitreg_count(),

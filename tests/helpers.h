@@ -69,6 +69,10 @@ struct test_snapshot {
 
 struct test_snapshot test_snapshot(void);
 
+/* A test that finds nothing kept of the tests before it. */
+#define fresh_unit_test(name) cmocka_unit_test_setup(name, test_trim)
+int test_trim(void **state);
+
 /* Holds the same as @before. */
 #define assert_unchanged(before) test_assert_unchanged(before, __FILE__, __LINE__)
 void test_assert_unchanged(const struct test_snapshot *before, const char *file, int line);
