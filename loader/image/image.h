@@ -98,6 +98,9 @@ struct gorgon_image {
 	bool symbolic, nodelete;
 	uint64_t place; /* of its first page, from the start of a zone; 0: none. See place.c */
 	struct gorgon_image *next_placed;
+	uint64_t number; /* never that of another image */
+	bool relocated_before;	   /* of these two: see ../load/plan.c */
+	struct gorgon_plan *plans; /* freed with the image */
 	bool jit_descriptor_known;     /* see jit_descriptor.c */
 	uint64_t jit_descriptor_vaddr; /* 0: none */
 };

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "image.h"
 #include "place.h"
+#include "plan.h"
 
 #include <errno.h>
 #include <libelf.h>
@@ -31,6 +32,7 @@
 #define SETTLED_SECONDS 2
 
 static struct gorgon_image *cache;
+static uint64_t last_number;
 static uint64_t kept_limit = GORGON_KEEP_FILE_BYTES;
 static uint64_t kept_ns = GORGON_KEEP_SECONDS * UINT64_C(1000000000);
 
@@ -43,6 +45,12 @@ static void image_destroy(struct gorgon_image *image)
 		return;
 	if (image->elf)
 		elf_end(image->elf);
+	while (image->plans) {
+		struct gorgon_plan *plan = image->plans;
+
+		image->plans = plan->next;
+		free(plan);
+	}
 	free(image->segments);
 	free(image->versions);
 	free(image->needed);
@@ -141,6 +149,7 @@ static struct gorgon_error *image_create(const char *path, const struct gorgon_f
 		return &gorgon_error_nomem;
 	image->st = file->st;
 	image->settled = time(NULL) - image->st.st_ctim.tv_sec > SETTLED_SECONDS;
+	image->number = ++last_number;
 	image->refs = 1;
 	image->path = strdup(path);
 	if (!image->path) {
@@ -314,6 +323,8 @@ uint64_t gorgon_image_kept(uint64_t *count)
 		if (image->refs)
 			continue;
 		bytes += image->file_size;
+		for (const struct gorgon_plan *plan = image->plans; plan; plan = plan->next)
+			bytes += plan->key_count * sizeof(*plan->key) + plan->item_count * sizeof(*plan->items);
 		++*count;
 	}
 	return bytes;
