@@ -33,6 +33,7 @@ struct pass {
 	bool *bound;
 	struct gorgon_plan_values plan;
 	bool static_tls; // the second pass: only references to static TLS
+	bool irelative;	 // there are such, for later
 };
 
 static void write_field(uint64_t addr, unsigned width, uint64_t value)
@@ -253,6 +254,7 @@ static struct gorgon_error *apply(struct pass *pass, const Elf64_Rela *rela)
 	struct gorgon_error *err;
 	uint64_t value = 0;
 
+	pass->irelative |= kind == GORGON_RELOC_IRELATIVE;
 	if (kind == GORGON_RELOC_NONE || kind == GORGON_RELOC_IRELATIVE)
 		return NULL;
 	if (pass->static_tls && kind != GORGON_RELOC_TLS_STATIC)
@@ -356,6 +358,10 @@ static struct gorgon_error *apply_tables(struct gorgon_object *object,
 	gorgon_plan_values_deinit(&pass.plan);
 	free(pass.bindings);
 	free(pass.bound);
+	if (!err && !static_tls && pass.irelative) {
+		apply_irelative(object, image->rela, image->rela_count);
+		apply_irelative(object, image->jmprel, image->jmprel_count);
+	}
 	return err;
 }
 
@@ -405,17 +411,12 @@ static struct gorgon_error *check_needs(const struct gorgon_object *object)
 struct gorgon_error *gorgon_relocate(struct gorgon_object *object,
 				     struct gorgon_object *const *local, size_t local_count)
 {
-	const struct gorgon_image *image = object->image;
 	struct gorgon_error *err;
 
 	if ((err = check_needs(object)))
 		return err;
 	apply_relr(object);
-	if ((err = apply_tables(object, local, local_count, false)))
-		return err;
-	apply_irelative(object, image->rela, image->rela_count);
-	apply_irelative(object, image->jmprel, image->jmprel_count);
-	return NULL;
+	return apply_tables(object, local, local_count, false);
 }
 
 struct gorgon_error *gorgon_relocate_static_tls(struct gorgon_object *object,
