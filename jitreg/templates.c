@@ -118,6 +118,21 @@ static void drop_surplus(void)
 	} while (surplus);
 }
 
+/* Now and then: what is too much goes when something is kept. */
+static void drop_old(void)
+{
+	static int64_t last; // under the lock
+	int64_t now = seconds();
+	bool is_due;
+
+	jitreg_lock();
+	is_due = now != last;
+	last = now;
+	jitreg_unlock();
+	if (is_due)
+		drop_surplus();
+}
+
 static bool can_keep(const struct jitreg_template *template)
 {
 	bool settled = template->settled || template->member_count;
@@ -288,7 +303,7 @@ int jitreg_template_acquire(const char *path, int fd, enum jitreg_symfile_kind k
 	struct jitreg_template *built = NULL, *cached;
 	int r = -EAGAIN;
 
-	drop_surplus();
+	drop_old();
 	*ret = find_cached(path, fd, kind);
 	if (*ret)
 		return 0;
