@@ -289,9 +289,12 @@ parity: all $(PARITY) $(BUILD)/xstate.so
 	BUILD=$(abspath $(BUILD)) $(PYTHON3) tests/parity/parity.py --write $(TESTS)
 
 # Benchmarks; JSON=1 for figures to work with.
-BENCH_LOADER := $(BUILD)/bench/listing $(BUILD)/bench/registering
-bench: $(BUILD)/bench/throws $(BENCH_LOADER) $(BUILD)/bench/libthrow.so $(PRODUCTS)
-	@BUILD=$(abspath $(BUILD)) XDG_CACHE_HOME=$(abspath $(BUILD))/cache $(PYTHON3) tests/bench/run.py $(if $(JSON),--json) $(TESTS)
+# TESTS=load REPORT=tests/bench/LOAD writes LOAD.md.
+BENCH_LOADER := $(BUILD)/bench/listing $(BUILD)/bench/registering $(BUILD)/bench/loading $(BUILD)/bench/lives
+BENCH_PYTHON := $(BUILD)/bench/ordinary $(BUILD)/bench/peers
+bench: $(BUILD)/bench/throws $(BENCH_LOADER) $(BUILD)/bench/peers $(BUILD)/bench/libthrow.so $(PRODUCTS)
+	@BUILD=$(abspath $(BUILD)) XDG_CACHE_HOME=$(abspath $(BUILD))/cache $(PYTHON3) tests/bench/run.py $(if $(JSON),--json) \
+		$(REPORT:%=--report %) $(TESTS)
 
 # What debuggers pay: minutes, and gigabytes at 100. COUNTS=1,10 for less, TESTS='lldb attach' for a part;
 # REPORT=tests/bench/DEBUG writes DEBUG.md and DEBUG.svg; FEEL.md is of TESTS=feel REPORT=tests/bench/FEEL.
@@ -299,8 +302,8 @@ bench-debug: all $(BUILD)/bench/ordinary
 	@BUILD=$(abspath $(BUILD)) XDG_CACHE_HOME=$(abspath $(BUILD))/cache $(PYTHON3) tests/bench/debug.py $(if $(JSON),--json) $(COUNTS:%=--counts %) \
 		$(REPORT:%=--report %) $(TESTS)
 
-$(BUILD)/obj/tests/bench/ordinary.o: EXTRA = $(PYTHON_CFLAGS)
-$(BUILD)/bench/ordinary: $(BUILD)/obj/tests/bench/ordinary.o
+$(BUILD)/obj/tests/bench/ordinary.o $(BUILD)/obj/tests/bench/peers.o: EXTRA = $(PYTHON_CFLAGS)
+$(BENCH_PYTHON): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $< $(PYTHON_LIBS) -pthread
 
@@ -409,7 +412,7 @@ help:
 	@echo "check-long  tests that take long (TESTS='forks' for some); writes tests/long/RESULTS.md"
 	@echo "check-roots  all tests in Debian 13 and sid, in roots made by debootstrap (as root)"
 	@echo "fuzzers  libFuzzer programs, into $(BUILD)/fuzz (CLANG=$(CLANG))"
-	@echo "bench    benchmarks, as ratios (TESTS='throws executor' for some, JSON=1 for figures)"
+	@echo "bench    benchmarks, as ratios (TESTS='throws load' for some, JSON=1 for figures)"
 	@echo "bench-debug  what debuggers pay (COUNTS=1,10,100, TESTS='gdb lldb attach start feel', JSON=1)"
 	@echo "docs-process  docs/process.md, out of loader/process and loader/dl/replacements.c"
 	@echo "docs-plot  docs/debuggers.svg, out of tests/bench/DEBUG.md"

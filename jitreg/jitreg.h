@@ -303,6 +303,26 @@ JITREG_API int jitreg_find_debug(const char *path, int fd, struct jitreg_debug *
 /** Release what jitreg_find_debug() filled in. */
 JITREG_API void jitreg_debug_deinit(struct jitreg_debug *debug) __attribute__((nonnull));
 
+/** What is kept unless jitreg_keep() says something else. */
+#define JITREG_KEEP_BYTES   (UINT64_C(32) << 20)
+#define JITREG_KEEP_SECONDS UINT64_C(300)
+
+/**
+ * What is known of files, and packs, is kept after the last image that needs it, so that the next one is registered as fast as
+ * a second copy: what was used last. A file that has changed is read again. Kept are memory and no
+ * descriptors; DWARF that jitreg_entry_set_dwarf() has read is not kept. Any thread; at once.
+ *
+ * @param bytes    Of memory, at most. What alone takes a quarter of it is not kept. 0: nothing is kept.
+ * @param seconds  Since it was used. What is older goes with the next call that registers, unregisters or prepares something.
+ */
+JITREG_API void jitreg_keep(uint64_t bytes, uint64_t seconds);
+
+/** Drop what is kept at this moment. */
+JITREG_API void jitreg_trim(void);
+
+/** Bytes that are kept, and of how many files and packs. */
+JITREG_API uint64_t jitreg_kept(uint64_t *count) __attribute__((nonnull));
+
 /** Number of registered entries in this process at this moment. */
 JITREG_API size_t jitreg_count(void);
 

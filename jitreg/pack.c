@@ -274,7 +274,7 @@ static int add_frames(struct pack *p)
 		return r;
 	shdr.sh_size = p->frames.size;
 	if (has_companion(p))
-		return jitreg_writer_add_compressed(&p->file, frames_name(p), &shdr, p->frames.data, 6);
+		return jitreg_writer_add_compressed(&p->file, frames_name(p), &shdr, p->frames.data, 1);
 	return jitreg_writer_add(&p->file, frames_name(p), &shdr, p->frames.data, ELF_T_BYTE) ? 0 : -ENOMEM;
 }
 

@@ -123,7 +123,6 @@ void jitreg_unregister(struct jitreg_entry *entry)
 	}
 	jitreg_template_release(entry->template);
 	free(entry);
-	jitreg_templates_settle();
 }
 
 /* What describes a registered image, but for its file. */

@@ -16,6 +16,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 /** @c count addresses of eight bytes, @c stride bytes apart, the first one at @c off. */
 struct jitreg_fixup {
@@ -48,7 +49,10 @@ struct jitreg_template {
 	dev_t dev;
 	ino_t ino;
 	off_t file_size;
-	struct timespec mtime;
+	struct timespec mtime, ctime;
+	bool settled; /**< The file had been left alone for a while when it was read. */
+	size_t keeper_count; /**< Those of its references that kept packs have. */
+	int64_t kept_at;     /**< Seconds of CLOCK_MONOTONIC. */
 	enum jitreg_symfile_kind kind;
 	struct jitreg_member *members; /**< Of a pack (pack.c), which has no path. */
 	size_t member_count;
@@ -62,6 +66,7 @@ struct jitreg_template {
 	struct jitreg_companion companion;
 	struct jitreg_companion bare; /**< Without lines, when the other has some. */
 	struct jitreg_debug debug;
+	struct stat debug_st; /**< Of @c debug.path. */
 	uint8_t *bytes;
 	size_t size;
 	size_t private_size; /**< The first part, different in each copy. */

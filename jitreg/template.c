@@ -51,10 +51,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* What survives of sh_flags; the others speak of links, groups and file contents. */
 #define KEPT_FLAGS (SHF_WRITE | SHF_ALLOC | SHF_EXECINSTR | SHF_TLS)
+
+/* As coarse as the clock of a file system can be. */
+#define SETTLED_SECONDS 2
 
 struct writer {
 	struct jitreg_writer file;
@@ -300,10 +304,14 @@ int jitreg_template_create(struct jitreg_object *object, enum jitreg_symfile_kin
 	t->ino = object->st.st_ino;
 	t->file_size = object->st.st_size;
 	t->mtime = object->st.st_mtim;
+	t->ctime = object->st.st_ctim;
+	t->settled = time(NULL) - t->ctime.tv_sec > SETTLED_SECONDS;
 	t->path = strdup(object->path);
 	r = t->path ? jitreg_object_read_layout(object) : -ENOMEM;
 	if (!r)
 		r = jitreg_debuginfo_find(object, &t->debug, kind == JITREG_SYMFILE_NAMES_ONLY ? NULL : &w.crc);
+	if (!r && t->debug.path && stat(t->debug.path, &t->debug_st))
+		t->settled = false; // it has just been removed
 	if (!r)
 		r = write_file(&w);
 	writer_deinit(&w);

@@ -1,35 +1,54 @@
 // SPDX-License-Identifier: MIT
 /*
- * The cache of templates: it finds a template again, counts its users, and keeps packs for a while after their last user.
+ * The cache of templates: it finds a template again, counts its users, and keeps it for a while after its last user.
  *
  * A list of templates keyed by path, device, inode, size and time of modification. The path is part
  * of the key because the symfile can contain it. Templates are built outside the lock (building
  * reads files and may dlopen()), so two threads can build the same one; the second drops its own.
  *
- * While an interpreter imports its modules there is a pack for each of them, until all of its
- * objects have one together. The next interpreter imports the same ones, and to build a pack takes
- * milliseconds. So those that nobody has any more are kept, the newest KEPT_BYTES of them, as long as
- * debuggers have anything of ours. They do not hold their companion, which other processes may
- * remove: whoever takes one up again looks whether the file is still there (packs.c).
+ * A host that replaces its only interpreter needs the same templates again at once, and so do the packs
+ * of interpreters that import the same modules; to build them takes milliseconds. So templates that nobody has
+ * any more are kept, those that were used last, up to a number of bytes and of seconds (jitreg_keep()). What is too old goes when
+ * the next one is kept or looked for. A kept pack holds its members' templates, which count as kept when nobody
+ * else has them. It does not hold its companion, which other processes may
+ * remove: whoever takes a pack up again looks whether the file is still there (packs.c).
+ *
+ * A template in use describes the file that was mapped. Of one that nobody has, the file must have the same time of its last
+ * status change, too, which every write sets; a file that was changed shortly before it was read could be changed again
+ * without a new time, and its template is not kept. Its debug file has to be as it was as well.
  */
 #define _GNU_SOURCE 1
 #include "templates.h"
 
 #include "cache.h"
+#include "debuginfo.h"
 #include "descriptor.h"
+#include "dwarf_sections.h"
 #include "members.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
-#define KEPT_BYTES ((size_t)16 << 20)
 /* Of hundreds of libraries: one would drive out all others. */
-#define LARGE (KEPT_BYTES / 4)
+#define LARGE_PART 4
 
 /* Under jitreg_lock(): the newest first, chained as those in use are, of which they are none. */
 static struct jitreg_template *kept;
+static uint64_t kept_limit = JITREG_KEEP_BYTES, kept_seconds = JITREG_KEEP_SECONDS;
+static struct jitreg_template *templates; // in use; under jitreg_lock()
+
+static int64_t seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec;
+}
 
 void jitreg_template_destroy(struct jitreg_template *template)
 {
@@ -38,77 +57,201 @@ void jitreg_template_destroy(struct jitreg_template *template)
 	jitreg_template_free(template);
 }
 
-static void destroy_chain(struct jitreg_template *first)
+/* Of a pack that is kept, or no longer. */
+static void count_keeper_locked(struct jitreg_template *template, int change)
 {
-	while (first) {
-		struct jitreg_template *next = first->next;
-
-		jitreg_template_destroy(first);
-		first = next;
-	}
+	for (size_t i = 0; i < template->member_count; i++)
+		template->members[i].template->keeper_count += (size_t)change;
 }
 
-/* Cut off what is too much: the oldest. */
+static uint64_t kept_size_locked(uint64_t *count)
+{
+	uint64_t size = 0;
+
+	*count = 0;
+	for (struct jitreg_template *t = kept; t; t = t->next, ++*count)
+		size += t->size;
+	for (struct jitreg_template *t = templates; t; t = t->next) {
+		if (t->ref_count != t->keeper_count)
+			continue;
+		size += t->size;
+		++*count;
+	}
+	return size;
+}
+
+static struct jitreg_template *take_out_locked(struct jitreg_template **link)
+{
+	struct jitreg_template *template = *link;
+
+	*link = template->next;
+	count_keeper_locked(template, -1);
+	return template;
+}
+
+/* The oldest, if it is one too many or too old, or NULL. */
 static struct jitreg_template *take_surplus_locked(void)
 {
-	struct jitreg_template **link = &kept, *surplus;
-	size_t size = 0;
+	struct jitreg_template **link = &kept;
+	uint64_t count;
 
-	while (*link && (size += (*link)->size) <= KEPT_BYTES)
+	if (!kept)
+		return NULL;
+	while ((*link)->next)
 		link = &(*link)->next;
-	surplus = *link;
-	*link = NULL;
-	return surplus;
+	if ((uint64_t)(seconds() - (*link)->kept_at) < kept_seconds && kept_size_locked(&count) <= kept_limit)
+		return NULL;
+	return take_out_locked(link);
+}
+
+/* One by one: a pack gives its members' templates back, which are kept then. */
+static void drop_surplus(void)
+{
+	struct jitreg_template *surplus;
+
+	do {
+		jitreg_lock();
+		surplus = take_surplus_locked();
+		jitreg_unlock();
+		if (surplus)
+			jitreg_template_destroy(surplus);
+	} while (surplus);
+}
+
+/* Now and then: what is too much goes when something is kept. */
+static void drop_old(void)
+{
+	static int64_t last; // under the lock
+	int64_t now = seconds();
+	bool is_due;
+
+	jitreg_lock();
+	is_due = now != last;
+	last = now;
+	jitreg_unlock();
+	if (is_due)
+		drop_surplus();
+}
+
+static bool can_keep(const struct jitreg_template *template)
+{
+	bool settled = template->settled || template->member_count;
+
+	for (size_t i = 0; i < template->member_count; i++)
+		settled &= template->members[i].template->settled;
+	return settled && kept_seconds && template->size <= kept_limit / LARGE_PART;
 }
 
 static void keep(struct jitreg_template *template)
 {
-	struct jitreg_template *surplus;
+	bool can;
 
-	if (template->size > LARGE) {
-		jitreg_template_destroy(template);
-		return;
-	}
 	jitreg_companion_let_go(&template->companion);
 	jitreg_companion_let_go(&template->bare);
+	jitreg_dwarf_destroy(template->dwarf);
+	jitreg_dwarf_destroy(template->lines);
+	template->dwarf = template->lines = NULL;
 	jitreg_lock();
-	template->next = kept;
-	kept = template;
-	surplus = take_surplus_locked();
-	jitreg_unlock();
-	destroy_chain(surplus);
-	jitreg_templates_settle();
-}
-
-void jitreg_templates_settle(void)
-{
-	struct jitreg_template *all = NULL;
-
-	jitreg_lock();
-	if (!jitreg_debug_root.entry_count) {
-		all = kept;
-		kept = NULL;
+	can = can_keep(template);
+	if (can) {
+		template->next = kept;
+		template->kept_at = seconds();
+		kept = template;
+		count_keeper_locked(template, 1);
 	}
 	jitreg_unlock();
-	destroy_chain(all);
+	if (!can)
+		jitreg_template_destroy(template);
+	drop_surplus();
+}
+
+void jitreg_keep(uint64_t bytes, uint64_t seconds)
+{
+	jitreg_lock();
+	kept_limit = bytes;
+	kept_seconds = seconds;
+	jitreg_unlock();
+	drop_surplus();
+}
+
+uint64_t jitreg_kept(uint64_t *count)
+{
+	uint64_t bytes;
+
+	jitreg_lock();
+	bytes = kept_size_locked(count);
+	jitreg_unlock();
+	return bytes;
+}
+
+void jitreg_trim(void)
+{
+	uint64_t bytes, seconds;
+
+	jitreg_lock();
+	bytes = kept_limit;
+	seconds = kept_seconds;
+	jitreg_unlock();
+	jitreg_keep(0, 0);
+	jitreg_keep(bytes, seconds);
 }
 
 /* How often a file is read again when somebody has closed its descriptor in between. */
 #define TRIES 4
 
-static struct jitreg_template *templates; // under jitreg_lock()
+static bool is_of(const struct jitreg_template *t, const char *path, const struct stat *st, enum jitreg_symfile_kind kind)
+{
+	return t->kind == kind && t->dev == st->st_dev && t->ino == st->st_ino && t->file_size == st->st_size &&
+	       t->mtime.tv_sec == st->st_mtim.tv_sec && t->mtime.tv_nsec == st->st_mtim.tv_nsec && !strcmp(t->path, path);
+}
+
+/* The file that debuggers are referred to, or none where there was none. */
+static bool has_same_debug(const struct jitreg_template *t)
+{
+	const struct stat *before = &t->debug_st;
+	struct stat now;
+	char *path;
+	int r;
+
+	if (t->debug.path)
+		return !stat(t->debug.path, &now) && now.st_dev == before->st_dev && now.st_ino == before->st_ino &&
+		       now.st_size == before->st_size && now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
+		       now.st_mtim.tv_nsec == before->st_mtim.tv_nsec;
+	if (t->debug.build_id_size < 2)
+		return true;
+	path = jitreg_debuginfo_build_id_path(t->debug.build_id, t->debug.build_id_size);
+	r = path ? access(path, F_OK) : 0;
+	free(path);
+	return r;
+}
+
+static bool is_unchanged(const struct jitreg_template *t, const struct stat *st)
+{
+	return t->ctime.tv_sec == st->st_ctim.tv_sec && t->ctime.tv_nsec == st->st_ctim.tv_nsec && has_same_debug(t);
+}
+
+/* What nobody but kept packs has counts as kept. */
+static bool is_good(const struct jitreg_template *t, const struct stat *st)
+{
+	return t->ref_count != t->keeper_count || is_unchanged(t, st);
+}
 
 static struct jitreg_template *find_locked(const char *path, const struct stat *st, enum jitreg_symfile_kind kind)
 {
-	for (struct jitreg_template *t = templates; t; t = t->next) {
-		if (t->kind == kind && t->dev == st->st_dev && t->ino == st->st_ino && t->file_size == st->st_size &&
-		    t->mtime.tv_sec == st->st_mtim.tv_sec &&
-		    t->mtime.tv_nsec == st->st_mtim.tv_nsec && !strcmp(t->path, path)) {
-			t->ref_count++;
-			return t;
-		}
+	struct jitreg_template *t = templates, **link = &kept;
+
+	while (t && !(is_of(t, path, st, kind) && is_good(t, st)))
+		t = t->next;
+	while (!t && *link && !(is_of(*link, path, st, kind) && is_unchanged(*link, st)))
+		link = &(*link)->next;
+	if (!t && *link) {
+		t = take_out_locked(link);
+		t->next = templates;
+		templates = t;
 	}
-	return NULL;
+	if (t)
+		t->ref_count++;
+	return t;
 }
 
 static struct jitreg_template *find_cached(const char *path, int fd, enum jitreg_symfile_kind kind)
@@ -160,6 +303,7 @@ int jitreg_template_acquire(const char *path, int fd, enum jitreg_symfile_kind k
 	struct jitreg_template *built = NULL, *cached;
 	int r = -EAGAIN;
 
+	drop_old();
 	*ret = find_cached(path, fd, kind);
 	if (*ret)
 		return 0;
@@ -169,7 +313,8 @@ int jitreg_template_acquire(const char *path, int fd, enum jitreg_symfile_kind k
 		return r;
 
 	jitreg_lock();
-	for (cached = templates; cached && !(cached->kind == kind && jitreg_template_same_file(cached, built));)
+	for (cached = templates; cached && !(cached->kind == kind && jitreg_template_same_file(cached, built) &&
+					     cached->ref_count != cached->keeper_count);)
 		cached = cached->next;
 	if (cached)
 		cached->ref_count++;
@@ -205,12 +350,8 @@ void jitreg_template_release(struct jitreg_template *template)
 		*link = template->next;
 	}
 	jitreg_unlock();
-	if (left)
-		return;
-	if (template->kind == JITREG_SYMFILE_PACK)
+	if (!left)
 		keep(template);
-	else
-		jitreg_template_destroy(template);
 }
 
 bool jitreg_template_same_file(const struct jitreg_template *a, const struct jitreg_template *b)
@@ -234,12 +375,9 @@ size_t jitreg_template_count(void)
 struct jitreg_template *jitreg_template_take_kept(bool (*is_wanted)(const struct jitreg_template *, const void *ctx),
 						  const void *ctx)
 {
-	struct jitreg_template **link = &kept, *found;
+	struct jitreg_template **link = &kept;
 
 	while (*link && !is_wanted(*link, ctx))
 		link = &(*link)->next;
-	found = *link;
-	if (found)
-		*link = found->next;
-	return found;
+	return *link ? take_out_locked(link) : NULL;
 }

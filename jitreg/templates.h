@@ -21,7 +21,7 @@ bool jitreg_template_same_file(const struct jitreg_template *a, const struct jit
 /** Count one reference more. */
 void jitreg_template_hold(struct jitreg_template *template);
 
-/** Drop one reference; the last one frees. NULL is ignored. */
+/** Drop one reference; with the last one it is kept for a while. NULL is ignored. */
 void jitreg_template_release(struct jitreg_template *template);
 
 /** The cache, for packs; the lock is held. */
@@ -38,10 +38,7 @@ struct jitreg_template *jitreg_template_take_kept(bool (*is_wanted)(const struct
 /** Free a template that is in no list, and release what it holds. */
 void jitreg_template_destroy(struct jitreg_template *template);
 
-/** Keep no packs once debuggers have nothing of ours. */
-void jitreg_templates_settle(void);
-
-/** Number of templates alive. */
+/** Number of templates in use, also by packs that are kept. */
 size_t jitreg_template_count(void);
 
 #endif

@@ -38,6 +38,7 @@
 #include "gorgon/debugging.h"
 #include "gorgon/namespaces.h"
 #include "gorgon/objects.h"
+#include "gorgon/kept.h"
 #include "gorgon/dependencies.h"
 #include "gorgon/interpreters.h"
 #include "gorgon/descriptors.h"

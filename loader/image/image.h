@@ -46,7 +46,9 @@ struct gorgon_hash_sysv {
  */
 struct gorgon_image {
 	struct gorgon_image *next; /* cache list */
-	unsigned refs;
+	unsigned refs;		   /* 0: kept for the next one who opens the file */
+	bool settled;		   /* the file had been left alone for a while when it was read */
+	uint64_t kept_at;
 	char *path;
 	struct stat st; /* identity: st_dev, st_ino, st_size, st_mtim */
 	Elf *elf;
@@ -96,6 +98,9 @@ struct gorgon_image {
 	bool symbolic, nodelete;
 	uint64_t place; /* of its first page, from the start of a zone; 0: none. See place.c */
 	struct gorgon_image *next_placed;
+	uint64_t number; /* never that of another image */
+	bool relocated_before;	   /* of these two: see ../load/plan.c */
+	struct gorgon_plan *plans; /* freed with the image */
 	bool jit_descriptor_known;     /* see jit_descriptor.c */
 	uint64_t jit_descriptor_vaddr; /* 0: none */
 };
@@ -121,7 +126,7 @@ struct gorgon_error *gorgon_image_with_file(const struct gorgon_image *image, co
 					    struct gorgon_error *(*step)(void *ctx, int fd),
 					    void *ctx);
 
-/* Give back one reference; NULL is ignored. The loader's lock is held. */
+/* Give back one reference; NULL is ignored. With the last one the image is kept for a while. The loader's lock is held. */
 void gorgon_image_close(struct gorgon_image *image);
 
 /* Whether two names are the same file at this moment. */
@@ -134,8 +139,16 @@ const void *gorgon_image_at(const struct gorgon_image *image, uint64_t vaddr, ui
 const struct gorgon_segment *gorgon_image_segment(const struct gorgon_image *image, uint64_t vaddr,
 						  uint64_t size);
 
-/* Number of images in the cache, for tests. */
+/* Number of images that somebody has, for tests. */
 size_t gorgon_image_count(void);
+
+/* How much of what nobody has may be kept: bytes of files, and nanoseconds since it was used. What is more goes at
+ * once. The lock is held. */
+void gorgon_image_keep(uint64_t bytes, uint64_t ns);
+/* Drop what is kept. The lock is held. */
+void gorgon_image_trim(void);
+/* Bytes of files that are kept, and how many. The lock is held. */
+uint64_t gorgon_image_kept(uint64_t *count);
 
 /* Validation of a new image whose elf is open, in image_headers.c: the headers and all they lead to. */
 struct gorgon_error *gorgon_image_read(struct gorgon_image *image);

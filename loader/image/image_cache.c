@@ -1,24 +1,40 @@
 // SPDX-License-Identifier: MIT
-// Opening images: each file is read once, however many copies of it are loaded.
+// Opening images: each file is read once, however many copies of it are loaded, and a while after the last of them.
 //
 // libelf maps the file read-only; the tables are used from that view. A thousand copies of a
 // library thus share one symbol table in one place. No descriptor is kept: who maps a copy
 // opens the file again and compares (file.c).
 //
+// An image that nobody has any more is kept with its place and its bindings: a host that replaces its only interpreter needs
+// the same ones again at once. Kept are those that were used last, up to a number of bytes of their files
+// (of address space, and of pages that the page cache has anyhow) and for a while; whoever opens or closes one drops what is
+// more than that. Nobody reads a kept image before its file is seen to be the same, also by the time of the last status
+// change, which every write sets. A file that was changed shortly before it was read could be changed again
+// without a new time: such an image is not kept.
+//
 // Not handled: a file that is truncated by somebody while it is in use. As with the system's
 // linker that is a bus error.
 
 #define _GNU_SOURCE
+#include "base/clock.h"
 #include "base/error.h"
 #include "image.h"
 #include "place.h"
+#include "plan.h"
 
 #include <errno.h>
 #include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+// As coarse as the clock of a file system can be.
+#define SETTLED_SECONDS 2
 
 static struct gorgon_image *cache;
+static uint64_t last_number;
+static uint64_t kept_limit = GORGON_KEEP_FILE_BYTES;
+static uint64_t kept_ns = GORGON_KEEP_SECONDS * UINT64_C(1000000000);
 
 #define bad(image, ...)                                                                            \
 	gorgon_error_prefix(gorgon_error_create(GORGON_ERROR_FORMAT, __VA_ARGS__), (image)->path)
@@ -29,6 +45,12 @@ static void image_destroy(struct gorgon_image *image)
 		return;
 	if (image->elf)
 		elf_end(image->elf);
+	while (image->plans) {
+		struct gorgon_plan *plan = image->plans;
+
+		image->plans = plan->next;
+		free(plan);
+	}
 	free(image->segments);
 	free(image->versions);
 	free(image->needed);
@@ -67,15 +89,52 @@ static void image_view(struct gorgon_image *image, const struct gorgon_file *fil
 	}
 }
 
+static bool is_unchanged(const struct gorgon_image *image, const struct stat *st)
+{
+	return image->st.st_ctim.tv_sec == st->st_ctim.tv_sec && image->st.st_ctim.tv_nsec == st->st_ctim.tv_nsec;
+}
+
 // The image of this very file with these contents. A library that was overwritten since (its inode
 // is what it was, its size or time is not) is another image.
 static struct gorgon_image *find_cached(const struct stat *st)
 {
 	struct gorgon_image *image = cache;
 
-	while (image && !gorgon_file_is_same(&image->st, st))
+	while (image && !(gorgon_file_is_same(&image->st, st) && (image->refs || is_unchanged(image, st))))
 		image = image->next;
 	return image;
+}
+
+static void drop(struct gorgon_image *image)
+{
+	struct gorgon_image **link = &cache;
+
+	while (*link != image)
+		link = &(*link)->next;
+	*link = image->next;
+	gorgon_place_drop_image(image);
+	image_destroy(image);
+}
+
+// The one that nobody has had for longest, or NULL.
+static struct gorgon_image *find_oldest(void)
+{
+	struct gorgon_image *oldest = NULL;
+
+	for (struct gorgon_image *image = cache; image; image = image->next)
+		if (!image->refs && (!oldest || image->kept_at < oldest->kept_at))
+			oldest = image;
+	return oldest;
+}
+
+static void drop_surplus(void)
+{
+	struct gorgon_image *oldest;
+	uint64_t count;
+
+	while ((oldest = find_oldest()) &&
+	       (gorgon_now() - oldest->kept_at >= kept_ns || gorgon_image_kept(&count) > kept_limit))
+		drop(oldest);
 }
 
 // A new image of @file, or none in @ret: what was read may be another one's.
@@ -89,6 +148,8 @@ static struct gorgon_error *image_create(const char *path, const struct gorgon_f
 	if (!image)
 		return &gorgon_error_nomem;
 	image->st = file->st;
+	image->settled = time(NULL) - image->st.st_ctim.tv_sec > SETTLED_SECONDS;
+	image->number = ++last_number;
 	image->refs = 1;
 	image->path = strdup(path);
 	if (!image->path) {
@@ -124,6 +185,7 @@ static struct gorgon_error *try_open(const char *path, struct gorgon_image **ret
 	*ret = NULL;
 	if (err)
 		return err;
+	drop_surplus();
 	if ((*ret = find_cached(&file->st))) {
 		(*ret)->refs++;
 		return NULL;
@@ -237,14 +299,10 @@ void gorgon_image_close(struct gorgon_image *image)
 {
 	if (!image || --image->refs)
 		return;
-	for (struct gorgon_image **p = &cache; *p; p = &(*p)->next) {
-		if (*p == image) {
-			*p = image->next;
-			break;
-		}
-	}
-	gorgon_place_drop_image(image);
-	image_destroy(image);
+	image->kept_at = gorgon_now();
+	if (!image->settled)
+		drop(image);
+	drop_surplus();
 }
 
 size_t gorgon_image_count(void)
@@ -252,6 +310,37 @@ size_t gorgon_image_count(void)
 	size_t count = 0;
 
 	for (struct gorgon_image *image = cache; image; image = image->next)
-		count++;
+		count += image->refs > 0;
 	return count;
+}
+
+uint64_t gorgon_image_kept(uint64_t *count)
+{
+	uint64_t bytes = 0;
+
+	*count = 0;
+	for (struct gorgon_image *image = cache; image; image = image->next) {
+		if (image->refs)
+			continue;
+		bytes += image->file_size;
+		for (const struct gorgon_plan *plan = image->plans; plan; plan = plan->next)
+			bytes += plan->key_count * sizeof(*plan->key) + plan->item_count * sizeof(*plan->items);
+		++*count;
+	}
+	return bytes;
+}
+
+void gorgon_image_keep(uint64_t bytes, uint64_t ns)
+{
+	kept_limit = bytes;
+	kept_ns = ns;
+	drop_surplus();
+}
+
+void gorgon_image_trim(void)
+{
+	struct gorgon_image *image;
+
+	while ((image = find_oldest()))
+		drop(image);
 }

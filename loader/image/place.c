@@ -16,8 +16,8 @@
 // nonetheless, or no zone is left, the object goes wherever the kernel puts it; debuggers
 // then get a description for it alone.
 //
-// An image keeps its offset as long as it is in the cache of images, which is as long
-// as some namespace has it.
+// An image keeps its offset as long as it is in the cache of images: as long as some namespace has
+// it, and a while after that.
 
 #define _GNU_SOURCE
 #include "place.h"

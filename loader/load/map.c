@@ -26,6 +26,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#ifndef MADV_POPULATE_WRITE // since glibc 2.35
+#define MADV_POPULATE_WRITE 23
+#endif
+
 // Leak checkers look for pointers in the writable data of libraries that the system
 // loaded. When one is in the process it is told of ours.
 extern void __lsan_register_root_region(const void *start, size_t size) __attribute__((weak));
@@ -114,6 +118,16 @@ static struct gorgon_error *reserve_anywhere(struct gorgon_object *object)
 	return NULL;
 }
 
+// The pages that are read into, at once: one by one each costs a fault. A kernel before 5.14 does not know the advice, and one
+// without memory says so when they are read into.
+static void populate(const struct gorgon_object *object, const struct gorgon_segment *seg)
+{
+	uint64_t start = page_down(object->bias + seg->vaddr), end = page_up(object->bias + seg->vaddr + seg->file_size);
+
+	if (seg->file_size > (uint64_t)getpagesize())
+		madvise(pointer(start), end - start, MADV_POPULATE_WRITE);
+}
+
 static struct gorgon_error *read_segment(const struct gorgon_object *object,
 					 const struct gorgon_segment *seg, int fd)
 {
@@ -150,7 +164,10 @@ static struct gorgon_error *map_segment(struct gorgon_object *object,
 		 writable ? -1 : fd,
 		 writable ? 0 : (off_t)page_down(seg->off)) == MAP_FAILED)
 		return map_error(object, errno);
-	return writable ? read_segment(object, seg, fd) : NULL;
+	if (!writable)
+		return NULL;
+	populate(object, seg);
+	return read_segment(object, seg, fd);
 }
 
 static void tell_leak_checker(const struct gorgon_object *object,

@@ -5,7 +5,7 @@
 //
 // Everything is bound now, as with RTLD_NOW: no lazy binding, so the PLT's GOT can be
 // read-only. Each symbol is looked up once per object: relocations of one symbol are
-// many (a libpython has 10 for each). IRELATIVE comes last, because its resolvers may
+// many (a libpython has 10 for each), and what was found serves further copies (plan.c). IRELATIVE comes last, because its resolvers may
 // use what the others fill in.
 //
 // References to static TLS of private objects wait until the whole group is relocated:
@@ -17,6 +17,8 @@
 #include "image/arch.h"
 #include "base/error.h"
 #include "image/relr.h"
+#include "plan.h"
+#include "scope.h"
 #include "ns/static_tls.h"
 #include "ns/tls.h"
 
@@ -26,9 +28,11 @@
 struct pass {
 	struct gorgon_object *object;
 	const struct gorgon_scope *scope;
-	struct gorgon_binding *bindings; // by symbol index, filled on demand
+	struct gorgon_binding *bindings; // by symbol index, made and filled on demand
 	bool *bound;
+	struct gorgon_plan_values plan;
 	bool static_tls; // the second pass: only references to static TLS
+	bool irelative;	 // there are such, for later
 };
 
 static void write_field(uint64_t addr, unsigned width, uint64_t value)
@@ -63,18 +67,30 @@ static bool binds_locally(const Elf64_Sym *sym)
 	       (sym->st_shndx != SHN_UNDEF && ELF64_ST_VISIBILITY(sym->st_other) != STV_DEFAULT);
 }
 
+static bool make_bindings(struct pass *pass)
+{
+	size_t count = pass->object->image->symbol_count + 1u; // index 0 exists even without symbols
+
+	pass->bindings = calloc(count, sizeof(*pass->bindings));
+	pass->bound = calloc(count, sizeof(*pass->bound));
+	return pass->bindings && pass->bound;
+}
+
 static struct gorgon_error *bind(struct pass *pass, uint32_t index, struct gorgon_binding **ret)
 {
 	struct gorgon_object *object = pass->object;
 	const Elf64_Sym *sym = &object->image->symbols[index];
-	struct gorgon_binding *binding = &pass->bindings[index];
+	struct gorgon_binding *binding;
 	struct gorgon_symbol_query query;
 
-	*ret = binding;
+	if (!pass->bindings && !make_bindings(pass))
+		return &gorgon_error_nomem;
+	*ret = binding = &pass->bindings[index];
 	if (pass->bound[index])
 		return NULL;
 	if (!index || binds_locally(sym)) {
-		*binding = (struct gorgon_binding){.found = true, .object = object, .sym = sym};
+		*binding = (struct gorgon_binding){
+			.found = true, .object = object, .sym = sym, .first = object, .first_sym = sym};
 		pass->bound[index] = true;
 		return NULL;
 	}
@@ -237,6 +253,7 @@ static struct gorgon_error *apply(struct pass *pass, const Elf64_Rela *rela)
 	struct gorgon_error *err;
 	uint64_t value = 0;
 
+	pass->irelative |= kind == GORGON_RELOC_IRELATIVE;
 	if (kind == GORGON_RELOC_NONE || kind == GORGON_RELOC_IRELATIVE)
 		return NULL;
 	if (pass->static_tls && kind != GORGON_RELOC_TLS_STATIC)
@@ -255,6 +272,19 @@ static struct gorgon_error *apply(struct pass *pass, const Elf64_Rela *rela)
 	return NULL;
 }
 
+// A word with the address of a symbol that the plan has.
+static bool apply_planned(const struct pass *pass, const Elf64_Rela *rela)
+{
+	uint32_t type = ELF64_R_TYPE(rela->r_info), index = ELF64_R_SYM(rela->r_info);
+
+	if (!index || !pass->plan.known[index] || gorgon_arch_reloc_kind(type) != GORGON_RELOC_SYMBOL ||
+	    gorgon_arch_reloc_width(type) != 8)
+		return false;
+	write_field(pass->object->bias + rela->r_offset, 8,
+		    pass->plan.values[index] + (gorgon_arch_reloc_has_addend(type) ? (uint64_t)rela->r_addend : 0));
+	return true;
+}
+
 // Most relocations by far are RELATIVE, which need nothing but the bias.
 static struct gorgon_error *apply_table(struct pass *pass, const Elf64_Rela *rela, uint64_t count)
 {
@@ -262,6 +292,8 @@ static struct gorgon_error *apply_table(struct pass *pass, const Elf64_Rela *rel
 	struct gorgon_error *err;
 
 	for (uint64_t i = 0; i < count; i++) {
+		if (pass->plan.values && apply_planned(pass, &rela[i]))
+			continue;
 		if (gorgon_arch_reloc_kind(ELF64_R_TYPE(rela[i].r_info)) == GORGON_RELOC_RELATIVE) {
 			if (!pass->static_tls)
 				write_field(bias + rela[i].r_offset, 8,
@@ -306,22 +338,26 @@ static struct gorgon_error *apply_tables(struct gorgon_object *object,
 					 const struct gorgon_scope *scope, bool static_tls)
 {
 	const struct gorgon_image *image = object->image;
-	size_t count = image->symbol_count + 1u; // index 0 exists even without symbols
 	struct pass pass = {
 		.object = object,
 		.scope = scope,
 		.static_tls = static_tls,
 	};
-	struct gorgon_error *err;
+	struct gorgon_error *err = static_tls ? NULL : gorgon_plan_replay(object, scope, &pass.plan);
 
-	pass.bindings = calloc(count, sizeof(*pass.bindings));
-	pass.bound = calloc(count, sizeof(*pass.bound));
-	if (!pass.bindings || !pass.bound)
-		err = &gorgon_error_nomem;
-	else if (!(err = apply_table(&pass, image->rela, image->rela_count)))
+	if (!err)
+		err = apply_table(&pass, image->rela, image->rela_count);
+	if (!err)
 		err = apply_table(&pass, image->jmprel, image->jmprel_count);
+	if (!err && !static_tls && !pass.plan.values && pass.bindings)
+		gorgon_plan_record(object, scope, pass.bindings, pass.bound);
+	gorgon_plan_values_deinit(&pass.plan);
 	free(pass.bindings);
 	free(pass.bound);
+	if (!err && !static_tls && pass.irelative) {
+		apply_irelative(object, image->rela, image->rela_count);
+		apply_irelative(object, image->jmprel, image->jmprel_count);
+	}
 	return err;
 }
 
@@ -372,17 +408,12 @@ static struct gorgon_error *check_needs(const struct gorgon_object *object)
 struct gorgon_error *gorgon_relocate(struct gorgon_object *object,
 				     const struct gorgon_scope *scope)
 {
-	const struct gorgon_image *image = object->image;
 	struct gorgon_error *err;
 
 	if ((err = check_needs(object)))
 		return err;
 	apply_relr(object);
-	if ((err = apply_tables(object, scope, false)))
-		return err;
-	apply_irelative(object, image->rela, image->rela_count);
-	apply_irelative(object, image->jmprel, image->jmprel_count);
-	return NULL;
+	return apply_tables(object, scope, false);
 }
 
 struct gorgon_error *gorgon_relocate_static_tls(struct gorgon_object *object,

@@ -25,7 +25,7 @@
 
 // One definition per namespace of a GNU_UNIQUE name: the first that was loaded. It stays
 // for good, as with the system's linker: later loads must see the same value.
-static void bind_unique(struct gorgon_ns *ns, uint32_t hash, struct gorgon_binding *binding)
+void gorgon_scope_bind_unique(struct gorgon_ns *ns, uint32_t hash, struct gorgon_binding *binding)
 {
 	const char *name = binding->object->image->strtab + binding->sym->st_name;
 	const struct gorgon_unique *unique =
@@ -48,9 +48,10 @@ static bool find_in(struct gorgon_ns *ns, struct gorgon_object *object,
 
 	if (!sym)
 		return false;
-	*ret = (struct gorgon_binding){.found = true, .object = object, .sym = sym};
+	*ret = (struct gorgon_binding){
+		.found = true, .object = object, .sym = sym, .first = object, .first_sym = sym};
 	if (ELF64_ST_BIND(sym->st_info) == STB_GNU_UNIQUE)
-		bind_unique(ns, query->gnu_hash, ret);
+		gorgon_scope_bind_unique(ns, query->gnu_hash, ret);
 	return true;
 }
 
@@ -68,10 +69,15 @@ struct gorgon_binding gorgon_scope_find_private(struct gorgon_ns *ns,
 
 // What is about to be unmapped is nobody's definition any more, unless all of the
 // namespace goes: what destructors load then goes with it.
-static bool is_global(const struct gorgon_ns *ns, const struct gorgon_object *object)
+bool gorgon_scope_is_global(const struct gorgon_ns *ns, const struct gorgon_object *object)
 {
 	return object->global &&
 	       (!object->doomed || ns->debug.state == GORGON_DEBUG_NS_UNLOADING);
+}
+
+bool gorgon_scope_is_plain(const struct gorgon_ns *ns, const struct gorgon_scope *scope)
+{
+	return !ns->opts.provider && !scope->search && !scope->provider;
 }
 
 static struct gorgon_binding find_in_search(struct gorgon_ns *ns, struct gorgon_object *object,
@@ -106,7 +112,7 @@ static struct gorgon_binding find_inside(struct gorgon_ns *ns, struct gorgon_obj
 			return ret;
 	}
 	for (struct gorgon_object *o = ns->first; o; o = o->next)
-		if (is_global(ns, o) && find_in(ns, o, query, &ret))
+		if (gorgon_scope_is_global(ns, o) && find_in(ns, o, query, &ret))
 			return ret;
 	return gorgon_scope_find_private(ns, scope->local, scope->local_count, query);
 }

@@ -21,6 +21,8 @@ struct gorgon_binding {
 	enum gorgon_binding_source source;
 	struct gorgon_object *object; /* private definition */
 	const Elf64_Sym *sym;	      /* of it */
+	struct gorgon_object *first;  /* the private definition that comes first; another one than that for GNU_UNIQUE */
+	const Elf64_Sym *first_sym;
 	struct gorgon_system_symbol system; /* when there is no object: address */
 };
 
@@ -47,6 +49,16 @@ struct gorgon_binding gorgon_scope_find_outside(struct gorgon_ns *ns,
 						const struct gorgon_object *object,
 						const struct gorgon_provider *provider,
 						const struct gorgon_symbol_query *query);
+
+/* Whether nothing but the objects of the namespace and the system decides on references: no provider, and no list of
+ * the host's to search. */
+bool gorgon_scope_is_plain(const struct gorgon_ns *ns, const struct gorgon_scope *scope);
+
+/* Whether @object is in the scope of all others. */
+bool gorgon_scope_is_global(const struct gorgon_ns *ns, const struct gorgon_object *object);
+
+/* Of a GNU_UNIQUE definition: bind to the namespace's first one instead, which is this where there was none. */
+void gorgon_scope_bind_unique(struct gorgon_ns *ns, uint32_t gnu_hash, struct gorgon_binding *binding);
 
 /* The address that a binding means to this thread, for dlsym and data references. */
 void *gorgon_binding_address(const struct gorgon_binding *binding);

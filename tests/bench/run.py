@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Run the benchmarks and print ratios.
 
-Usage: run.py [--json] [NAME]...      (throws, listing, registering, isolate, symdump, executor, arrays; default:
-all)
+Usage: run.py [--json] [--report FILE] [NAME]...      (throws, listing, registering, load, isolate, symdump, executor, arrays;
+default: all). --report writes what load came to as FILE.md.
 
 A ratio compares things that were measured in turn within one run: the machine may be
 busy with something else, and then is so for both. Times are of the processor, not of
@@ -24,6 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 
 import harness  # noqa: E402
+import load  # noqa: E402
 
 BUILD = os.environ["BUILD"]
 MODULE = os.path.join(BUILD, "bench", "libthrow.so")
@@ -318,8 +319,15 @@ def print_arrays(rows):
         print(f"{handler:20}" + "".join(f"{cells[handler, work]['ratio']:9.2f}" for work in works))
 
 
+def measure_load():
+    rows = load.measure(progress)
+    progress("")
+    return rows
+
+
 BENCHMARKS = {"throws": (throws, print_throws), "listing": (listing, print_listing),
-              "registering": (registering, print_registering), "isolate": (isolate, print_isolate),
+              "registering": (registering, print_registering), "load": (measure_load, lambda rows: print(load.tables(rows))),
+              "isolate": (isolate, print_isolate),
               "symdump": (symdump, print_symdump), "executor": (executor, print_executor),
               "arrays": (arrays, print_arrays)}
 
@@ -327,11 +335,14 @@ BENCHMARKS = {"throws": (throws, print_throws), "listing": (listing, print_listi
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--report", metavar="FILE", help="write what load came to as FILE.md")
     parser.add_argument("names", nargs="*", metavar="NAME")
     args = parser.parse_args()
     unknown = set(args.names) - set(BENCHMARKS)
     if unknown:
         parser.error(f"no such benchmark: {' '.join(sorted(unknown))} (there are: {' '.join(BENCHMARKS)})")
+    if args.report and "load" not in (args.names or BENCHMARKS):
+        parser.error("--report is of load")
     results = []
     for name in args.names or BENCHMARKS:
         measure, show = BENCHMARKS[name]
@@ -340,6 +351,8 @@ def main():
         if not args.json:
             show(rows)
             print()
+        if args.report and name == "load":
+            load.report(args.report, rows)
     if args.json:
         print(json.dumps(results, indent=1))
 

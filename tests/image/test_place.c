@@ -186,6 +186,7 @@ static void close_place_is_free_for_others(void **state)
 		assert_int_equal(offset_of(object), offset);
 	}
 	gorgon_object_close(object);
+	gorgon_trim();
 	object = test_open(ns, "libthrow.so");
 	assert_int_equal(offset_of(object), offset);
 	test_ns_destroy(ns);
@@ -261,15 +262,15 @@ static void find_no_room_in_the_zone_is_anywhere(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(open_same_files_have_the_same_offsets),
-		cmocka_unit_test(open_objects_lie_close_and_apart),
-		cmocka_unit_test(open_place_taken_goes_anywhere),
-		cmocka_unit_test(destroy_zone_is_used_again),
-		cmocka_unit_test(open_large_alignment_is_kept),
-		cmocka_unit_test(open_changed_file_has_another_place),
-		cmocka_unit_test(close_place_is_free_for_others),
-		cmocka_unit_test(find_no_zone_left_is_anywhere),
-		cmocka_unit_test(find_no_room_in_the_zone_is_anywhere),
+		fresh_unit_test(open_same_files_have_the_same_offsets),
+		fresh_unit_test(open_objects_lie_close_and_apart),
+		fresh_unit_test(open_place_taken_goes_anywhere),
+		fresh_unit_test(destroy_zone_is_used_again),
+		fresh_unit_test(open_large_alignment_is_kept),
+		fresh_unit_test(open_changed_file_has_another_place),
+		fresh_unit_test(close_place_is_free_for_others),
+		fresh_unit_test(find_no_zone_left_is_anywhere),
+		fresh_unit_test(find_no_room_in_the_zone_is_anywhere),
 	};
 
 	return cmocka_run_group_tests_name("place", tests, test_warm_up, NULL);

@@ -145,6 +145,21 @@ int util_setup(void **state)
 	return build_libraries();
 }
 
+int util_setup_settled(void **state)
+{
+	int r = util_setup(state);
+
+	sleep(3);
+	return r;
+}
+
+int util_trim(void **state)
+{
+	(void)state;
+	jitreg_trim();
+	return 0;
+}
+
 size_t util_fd_count(void)
 {
 	DIR *d = opendir("/proc/self/fd");

@@ -25,6 +25,12 @@
 /** Make the directory and the libraries in it; removes it at exit. */
 int util_setup(void **state);
 
+/** The same, and wait until what is known of them can be kept: they are not from just now. */
+int util_setup_settled(void **state);
+
+/** A test's own set-up: nothing is kept of the tests before it. */
+int util_trim(void **state);
+
 /** Path of a file in the directory; valid for the next seven calls. */
 const char *util_path(const char *name);
 

@@ -157,9 +157,14 @@ void world_pack(struct world *w, unsigned number)
 
 void assert_nothing_left(void)
 {
+	uint64_t count;
+
 	assert_int_equal(jitreg_count(), 0);
 	assert_null(__jit_debug_descriptor.first_entry);
+	jitreg_trim();
 	assert_int_equal(jitreg_template_count(), 0);
+	assert_int_equal(jitreg_kept(&count), 0);
+	assert_int_equal(count, 0);
 }
 
 const Elf64_Shdr *section(const struct jitreg_info *info, const char *name)
@@ -247,6 +252,7 @@ void check_pack_with_companion(const char *folder)
 {
 	struct world w;
 
+	jitreg_trim();
 	world_pack(&w, 0);
 	assert_non_null(companion_of(&w.images[0].info));
 	assert_memory_equal(companion_of(&w.images[0].info), folder, strlen(folder));

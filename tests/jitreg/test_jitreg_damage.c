@@ -277,6 +277,7 @@ static void set_dwarf_any_call_failing_leaves_nothing_behind(void **state)
 	static const char *const names[] = {"self.so", "link.so"};
 
 	(void)state;
+	jitreg_trim(); // what is kept was built when memory failed, and knows of no DWARF
 	for (size_t n = 0; n < 2; n++) {
 		struct jitreg_entry *entry;
 		struct jitreg_info before, after;

@@ -464,18 +464,18 @@ static void pack_many_companions_removes_the_oldest_unused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pack_no_cache_folder_does_without),
-		cmocka_unit_test(pack_folder_of_others_is_not_used),
-		cmocka_unit_test(pack_limit_of_file_sizes_does_without),
-		cmocka_unit_test(pack_read_only_or_full_file_system_does_without),
-		cmocka_unit_test(pack_something_else_by_the_name_is_left_alone),
-		cmocka_unit_test(pack_again_takes_the_file_that_is_there),
-		cmocka_unit_test(pack_file_removed_before_it_is_locked_is_made_again),
-		cmocka_unit_test(pack_file_that_comes_while_it_is_looked_for_is_taken),
-		cmocka_unit_test(pack_file_written_by_another_meanwhile_stays),
-		cmocka_unit_test(pack_changed_library_has_another_companion),
-		cmocka_unit_test(pack_processes_at_once_make_one_file),
-		cmocka_unit_test(pack_many_companions_removes_the_oldest_unused),
+		cmocka_unit_test_setup(pack_no_cache_folder_does_without, util_trim),
+		cmocka_unit_test_setup(pack_folder_of_others_is_not_used, util_trim),
+		cmocka_unit_test_setup(pack_limit_of_file_sizes_does_without, util_trim),
+		cmocka_unit_test_setup(pack_read_only_or_full_file_system_does_without, util_trim),
+		cmocka_unit_test_setup(pack_something_else_by_the_name_is_left_alone, util_trim),
+		cmocka_unit_test_setup(pack_again_takes_the_file_that_is_there, util_trim),
+		cmocka_unit_test_setup(pack_file_removed_before_it_is_locked_is_made_again, util_trim),
+		cmocka_unit_test_setup(pack_file_that_comes_while_it_is_looked_for_is_taken, util_trim),
+		cmocka_unit_test_setup(pack_file_written_by_another_meanwhile_stays, util_trim),
+		cmocka_unit_test_setup(pack_changed_library_has_another_companion, util_trim),
+		cmocka_unit_test_setup(pack_processes_at_once_make_one_file, util_trim),
+		cmocka_unit_test_setup(pack_many_companions_removes_the_oldest_unused, util_trim),
 	};
 
 	return cmocka_run_group_tests_name("jitreg/folder", tests, util_setup, NULL);

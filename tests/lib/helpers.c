@@ -89,9 +89,20 @@ static size_t count_fds(void)
 	return count;
 }
 
+int test_trim(void **state)
+{
+	(void)state;
+	gorgon_trim();
+	return 0;
+}
+
+// Without what is kept for the next one: tests of that are in test_kept.c.
 struct test_snapshot test_snapshot(void)
 {
-	struct test_snapshot ret = {
+	struct test_snapshot ret;
+
+	gorgon_trim();
+	ret = (struct test_snapshot){
 		.fds = count_fds(),
 		.images = gorgon_image_count(),
 		.jit_entries = jitreg_count(),
@@ -375,4 +386,26 @@ const char *test_notes(void)
 	notes[0] = 0;
 	pthread_mutex_unlock(&notes_lock);
 	return shown;
+}
+
+// --- groups --------------------------------------------------------------------------------------
+
+int test_run_with_plans(const char *group, const struct CMUnitTest *tests, size_t count, size_t once)
+{
+	static const char *const times[] = {"", "_makes_plans", "_with_plans"};
+	struct CMUnitTest *all = calloc(3 * count, sizeof(*all));
+	size_t used = 0;
+
+	if (!all)
+		abort();
+	for (size_t time = 0; time < 3; time++)
+		for (size_t i = time ? once : 0; i < count; i++) {
+			char *name;
+
+			if (asprintf(&name, "%s%s", tests[i].name, times[time]) < 0)
+				abort();
+			all[used] = tests[i];
+			all[used++].name = name; // never freed: cmocka prints it at the end
+		}
+	return _cmocka_run_group_tests(group, all, used, NULL, NULL);
 }

@@ -48,6 +48,12 @@ void test_assert_error(struct gorgon_error *err, enum gorgon_error_code code, co
 #define assert_ok(err) test_assert_ok(err, __FILE__, __LINE__)
 void test_assert_ok(struct gorgon_error *err, const char *file, int line);
 
+/*
+ * Run a group three times, its first @once cases only the first time: what the first time has left is kept, the second
+ * one makes plans of bindings of it (load/plan.c), the third one uses them. The cases' names say which time it is.
+ */
+int test_run_with_plans(const char *group, const struct CMUnitTest *tests, size_t count, size_t once);
+
 /* --- what the process holds ----------------------------------------------------- */
 
 /* Everything that a load may leave behind. */
@@ -61,6 +67,10 @@ struct test_snapshot {
 };
 
 struct test_snapshot test_snapshot(void);
+
+/* A test that finds nothing kept of the tests before it. */
+#define fresh_unit_test(name) cmocka_unit_test_setup(name, test_trim)
+int test_trim(void **state);
 
 /* Holds the same as @before. */
 #define assert_unchanged(before) test_assert_unchanged(before, __FILE__, __LINE__)

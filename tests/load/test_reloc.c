@@ -492,5 +492,5 @@ int main(void)
 		cmocka_unit_test(scope_provider_wins_over_the_process),
 	};
 
-	return cmocka_run_group_tests_name("reloc", tests, NULL, NULL);
+	return test_run_with_plans("reloc", tests, sizeof(tests) / sizeof(*tests), 0);
 }

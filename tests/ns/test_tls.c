@@ -459,6 +459,8 @@ static void static_tls_room_comes_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		// First, and once: when the C library has given a block of that size back, it counts the next one elsewhere.
+		cmocka_unit_test(tls_module_destroy_while_threads_live_frees_their_blocks),
 		cmocka_unit_test(tls_get_addr_first_access_gives_initial_values),
 		cmocka_unit_test(tls_get_addr_alignment_is_kept),
 		cmocka_unit_test(tls_get_addr_copies_have_their_own),
@@ -469,7 +471,6 @@ int main(void)
 		cmocka_unit_test(tls_find_symbol_is_the_calling_threads),
 		cmocka_unit_test(tls_module_destroy_next_module_starts_fresh),
 		cmocka_unit_test(tls_module_destroy_frees_all_threads_blocks),
-		cmocka_unit_test(tls_module_destroy_while_threads_live_frees_their_blocks),
 		descriptor_test(tls_get_addr_first_access_gives_initial_values),
 		descriptor_test(tls_get_addr_alignment_is_kept),
 		descriptor_test(tls_get_addr_copies_have_their_own),
@@ -492,5 +493,5 @@ int main(void)
 		cmocka_unit_test(tlsdesc_call_preserves_vector_registers),
 	};
 
-	return cmocka_run_group_tests_name("tls", tests, NULL, NULL);
+	return test_run_with_plans("tls", tests, sizeof(tests) / sizeof(*tests), 1);
 }

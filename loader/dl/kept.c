@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// The public functions about what is kept of libraries that no namespace has any more: images, with their places and bindings
+// (../image/image_cache.c), and what debuggers are told (libjitreg).
+
+#include "gorgon.h"
+#include "base/lock.h"
+#include "base/sized.h"
+#include "image/image.h"
+
+#include <jitreg.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+
+_Static_assert(GORGON_KEEP_MEMORY_BYTES == JITREG_KEEP_BYTES && GORGON_KEEP_SECONDS == JITREG_KEEP_SECONDS,
+	       "the defaults that the header names are libjitreg's");
+
+void gorgon_keep(uint64_t file_bytes, uint64_t memory_bytes, unsigned seconds)
+{
+	gorgon_lock();
+	gorgon_image_keep(file_bytes, seconds * SECOND_NS);
+	gorgon_unlock();
+	jitreg_keep(memory_bytes, seconds);
+}
+
+void gorgon_trim(void)
+{
+	gorgon_lock();
+	gorgon_image_trim();
+	gorgon_unlock();
+	jitreg_trim();
+}
+
+struct gorgon_error *gorgon_kept_get_stats(struct gorgon_kept_stats *ret)
+{
+	struct gorgon_kept_stats stats = {0};
+
+	gorgon_lock();
+	stats.file_bytes = gorgon_image_kept(&stats.file_count);
+	gorgon_unlock();
+	stats.memory_bytes = jitreg_kept(&stats.symfile_count);
+	return gorgon_sized_write("gorgon_kept_stats", &stats, ret, sizeof(stats));
+}

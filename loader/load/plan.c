@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: MIT
+// Bindings that were found once per file and scope, and are used again for its further copies.
+//
+// To look up what a libpython refers to takes longer than all the rest of its relocation: most of it is spent in the system's
+// dlsym(). A plan holds, for each symbol of a file that relocations refer to, where its definition was: in which object of the
+// private scope, or at which address of the system's. Its key is all that decides that: the objects of the scope
+// in their order, by the numbers of their images; shared libraries; which references are looked for outside first; the options
+// that decide on replacements; and how many libraries the system's linker has loaded and unloaded so far (../ns/world.c). Another
+// key means another plan; a file keeps the last few.
+//
+// What the key cannot cover is looked for each time: thread-local variables, IFUNCs, names that a library may define that
+// is not global yet, and all of a load that has a provider, which may answer as it likes, or a list of its own to search.
+// Replacements have addresses of their own in each namespace. GNU_UNIQUE names are bound as ever: to the namespace's first.
+//
+// A plan is made when a file is loaded for the second time: a process with one interpreter pays nothing for it.
+
+#define _GNU_SOURCE
+#include "plan.h"
+#include "base/error.h"
+#include "image/plan.h"
+#include "ns/world.h"
+#include "process/environment.h"
+#include "process/interpose.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_PLANS 4
+#define END	  UINT64_MAX // of a list in a key
+
+struct list {
+	uint64_t *items;
+	size_t count, capacity;
+	bool failed;
+};
+
+static void append(struct list *list, uint64_t item)
+{
+	if (list->count == list->capacity) {
+		size_t capacity = list->capacity ? 2 * list->capacity : 64;
+		uint64_t *items = list->failed ? NULL : reallocarray(list->items, capacity, sizeof(*items));
+
+		if (!items) {
+			list->failed = true;
+			return;
+		}
+		list->items = items;
+		list->capacity = capacity;
+	}
+	list->items[list->count++] = item;
+}
+
+// The objects of the private scope: where it is in this order is an object's ordinal.
+static void append_objects(struct list *list, const struct gorgon_object *object, const struct gorgon_scope *scope)
+{
+	append(list, (uintptr_t)object);
+	for (struct gorgon_object *o = object->ns->first; o; o = o->next)
+		if (gorgon_scope_is_global(object->ns, o))
+			append(list, (uintptr_t)o);
+	append(list, 0);
+	for (size_t i = 0; i < scope->local_count; i++)
+		append(list, (uintptr_t)scope->local[i]);
+}
+
+static struct gorgon_object *object_at(const struct list *objects, size_t ordinal)
+{
+	return (struct gorgon_object *)(uintptr_t)objects->items[ordinal];
+}
+
+static void append_options(struct list *key, const struct gorgon_object *object)
+{
+	const struct gorgon_ns *ns = object->ns;
+	struct gorgon_world world = gorgon_world_now();
+
+	append(key, world.added);
+	append(key, world.removed);
+	append(key, (uintptr_t)ns->interposed);
+	append(key, (uint64_t)object->deepbind | (uint64_t)(ns->opts.debug == GORGON_DEBUG_OFF) << 1 |
+			    (uint64_t)(ns->opts.write_output != NULL) << 2 | (uint64_t)(gorgon_environment_list(ns->environment) != NULL) << 3);
+}
+
+static struct list make_key(const struct gorgon_object *object, const struct list *objects)
+{
+	const struct gorgon_image *image = object->image;
+	struct list key = {0};
+
+	append_options(&key, object);
+	for (size_t i = 0; i < objects->count; i++)
+		append(&key, objects->items[i] ? object_at(objects, i)->image->number : END);
+	append(&key, END);
+	for (size_t i = 0; i < object->system_count; i++)
+		append(&key, (uintptr_t)object->system[i]);
+	append(&key, END);
+	for (uint32_t i = 0; i < image->version_count; i++)
+		if (image->versions[i].file)
+			append(&key, gorgon_ns_has_system(object->ns, image->versions[i].file));
+	return key;
+}
+
+// False: no plan can be made for it, or there is no memory.
+static bool describe(const struct gorgon_object *object, const struct gorgon_scope *scope, struct list *objects,
+		     struct list *key)
+{
+	*objects = *key = (struct list){0};
+	if (!gorgon_scope_is_plain(object->ns, scope))
+		return false;
+	append_objects(objects, object, scope);
+	if (!objects->failed)
+		*key = make_key(object, objects);
+	if (!objects->failed && !key->failed)
+		return true;
+	free(objects->items);
+	free(key->items);
+	return false;
+}
+
+static struct gorgon_plan *find_plan(const struct gorgon_image *image, const struct list *key)
+{
+	struct gorgon_plan *plan = image->plans;
+
+	while (plan && (plan->key_count != key->count || memcmp(plan->key, key->items, key->count * sizeof(*key->items))))
+		plan = plan->next;
+	return plan;
+}
+
+// ---- using a plan ------------------------------------------------------------------------------
+
+struct replay {
+	struct gorgon_object *object;
+	const struct list *objects;
+	struct gorgon_object *last_ref;
+};
+
+static struct gorgon_error *bind_private(struct replay *replay, const struct gorgon_plan_item *item, uint64_t *value)
+{
+	struct gorgon_object *object = replay->object;
+	struct gorgon_object *definer = object_at(replay->objects, item->ordinal);
+	struct gorgon_binding binding = {
+		.found = true, .object = definer, .sym = &definer->image->symbols[item->definition]};
+
+	if (item->kind == GORGON_PLAN_UNIQUE)
+		gorgon_scope_bind_unique(object->ns, gorgon_symbol_query_of(object->image, item->symbol).gnu_hash, &binding);
+	if (binding.no_memory)
+		return &gorgon_error_nomem;
+	if (binding.object != replay->last_ref && !gorgon_object_add_ref(object, binding.object))
+		return &gorgon_error_nomem;
+	replay->last_ref = binding.object;
+	*value = (uintptr_t)gorgon_object_symbol_address(binding.object, binding.sym);
+	return NULL;
+}
+
+static struct gorgon_error *replay_item(struct replay *replay, const struct gorgon_plan_item *item,
+					struct gorgon_plan_values *ret)
+{
+	const struct gorgon_object *object = replay->object;
+	const struct gorgon_image *image = object->image;
+	uint64_t *value = &ret->values[item->symbol];
+
+	ret->known[item->symbol] = true;
+	switch ((enum gorgon_plan_kind)item->kind) {
+	case GORGON_PLAN_PRIVATE:
+	case GORGON_PLAN_UNIQUE:
+		return bind_private(replay, item, value);
+	case GORGON_PLAN_SYSTEM:
+		*value = item->addr;
+		return NULL;
+	case GORGON_PLAN_REPLACED:
+		*value = (uintptr_t)gorgon_interpose_find(object->ns, object, NULL,
+							  image->strtab + image->symbols[item->symbol].st_name);
+		return NULL;
+	case GORGON_PLAN_SEARCH:
+		break;
+	}
+	ret->known[item->symbol] = false;
+	return NULL;
+}
+
+static struct gorgon_error *replay_plan(const struct gorgon_plan *plan, struct gorgon_object *object,
+					const struct list *objects, struct gorgon_plan_values *ret)
+{
+	struct replay replay = {.object = object, .objects = objects, .last_ref = object};
+	size_t count = object->image->symbol_count + 1u;
+	struct gorgon_error *err = NULL;
+
+	ret->values = malloc(count * sizeof(*ret->values));
+	ret->known = calloc(count, sizeof(*ret->known));
+	if (!ret->values || !ret->known)
+		err = &gorgon_error_nomem;
+	for (uint32_t i = 0; !err && i < plan->item_count; i++)
+		err = replay_item(&replay, &plan->items[i], ret);
+	if (err)
+		gorgon_plan_values_deinit(ret);
+	return err;
+}
+
+struct gorgon_error *gorgon_plan_replay(struct gorgon_object *object, const struct gorgon_scope *scope,
+					struct gorgon_plan_values *ret)
+{
+	const struct gorgon_plan *plan;
+	struct gorgon_error *err = NULL;
+	struct list objects, key;
+
+	*ret = (struct gorgon_plan_values){0};
+	if (!object->image->plans || !describe(object, scope, &objects, &key))
+		return NULL;
+	plan = find_plan(object->image, &key);
+	if (plan)
+		err = replay_plan(plan, object, &objects, ret);
+	free(objects.items);
+	free(key.items);
+	return err;
+}
+
+void gorgon_plan_values_deinit(struct gorgon_plan_values *values)
+{
+	free(values->values);
+	free(values->known);
+	*values = (struct gorgon_plan_values){0};
+}
+
+// ---- making one --------------------------------------------------------------------------------
+
+static uint32_t ordinal_of(const struct list *objects, const struct gorgon_object *object)
+{
+	uint32_t i = 0;
+
+	while (i < objects->count && object_at(objects, i) != object)
+		i++;
+	return i;
+}
+
+static bool is_indirect(const Elf64_Sym *sym)
+{
+	return ELF64_ST_TYPE(sym->st_info) == STT_TLS || ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC;
+}
+
+static void plan_private(const struct list *objects, const struct gorgon_binding *binding, bool outside_first,
+			 struct gorgon_plan_item *item)
+{
+	bool is_unique = ELF64_ST_BIND(binding->first_sym->st_info) == STB_GNU_UNIQUE;
+	uint32_t ordinal = ordinal_of(objects, binding->first);
+
+	if (outside_first || ordinal == objects->count || is_indirect(binding->sym))
+		return;
+	item->kind = is_unique ? GORGON_PLAN_UNIQUE : GORGON_PLAN_PRIVATE;
+	item->ordinal = ordinal;
+	item->definition = (uint32_t)(binding->first_sym - binding->first->image->symbols);
+}
+
+static void plan_system(const struct gorgon_object *object, const struct gorgon_binding *binding,
+			const struct gorgon_symbol_query *query, struct gorgon_plan_item *item)
+{
+	struct gorgon_system_symbol again = {0};
+
+	// What an object does not name is found through what others of its namespace have brought: not in another one, maybe.
+	if (binding->found && (!gorgon_system_find(query, object->system, object->system_count, &again) ||
+			       again.addr != binding->system.addr))
+		return;
+	if (!gorgon_world_is_settled(query, binding->system.addr))
+		return;
+	item->kind = GORGON_PLAN_SYSTEM;
+	item->addr = (uintptr_t)binding->system.addr;
+}
+
+static struct gorgon_plan_item plan_symbol(const struct gorgon_object *object, const struct list *objects, uint32_t index,
+					   const struct gorgon_binding *binding)
+{
+	struct gorgon_plan_item item = {.symbol = index, .kind = GORGON_PLAN_SEARCH};
+	const Elf64_Sym *sym = &object->image->symbols[index];
+	struct gorgon_symbol_query query = gorgon_symbol_query_of(object->image, index);
+	bool outside_first = query.file && gorgon_ns_has_system(object->ns, query.file);
+
+	if (is_indirect(sym))
+		return item;
+	if (binding->object)
+		plan_private(objects, binding, outside_first, &item);
+	else if (!binding->found || binding->source == GORGON_BOUND_SYSTEM)
+		plan_system(object, binding, &query, &item);
+	else if (binding->source == GORGON_BOUND_REPLACED &&
+		 gorgon_interpose_find(object->ns, object, NULL, query.name) == binding->system.addr)
+		item.kind = GORGON_PLAN_REPLACED;
+	return item;
+}
+
+static struct gorgon_plan *create_plan(const struct list *key, size_t item_count)
+{
+	struct gorgon_plan *plan =
+		malloc(sizeof(*plan) + key->count * sizeof(*plan->key) + item_count * sizeof(*plan->items));
+
+	if (!plan)
+		return NULL;
+	plan->key_count = (uint32_t)key->count;
+	plan->item_count = 0;
+	plan->key = plan->data;
+	plan->items = (struct gorgon_plan_item *)(plan->data + key->count);
+	memcpy(plan->key, key->items, key->count * sizeof(*plan->key));
+	return plan;
+}
+
+static void keep_plan(struct gorgon_image *image, struct gorgon_plan *plan)
+{
+	struct gorgon_plan **link = &image->plans;
+
+	plan->next = image->plans;
+	image->plans = plan;
+	for (unsigned i = 0; i < MAX_PLANS && *link; i++)
+		link = &(*link)->next;
+	free(*link);
+	*link = NULL;
+}
+
+void gorgon_plan_record(struct gorgon_object *object, const struct gorgon_scope *scope,
+			const struct gorgon_binding *bindings, const bool *bound)
+{
+	struct gorgon_image *image = object->image;
+	struct gorgon_plan *plan = NULL;
+	struct list objects, key;
+	size_t count = 0;
+
+	if (!image->relocated_before || !describe(object, scope, &objects, &key)) {
+		image->relocated_before = true;
+		return;
+	}
+	for (uint32_t i = 1; i < image->symbol_count; i++)
+		count += bound[i];
+	plan = create_plan(&key, count);
+	for (uint32_t i = 1; plan && i < image->symbol_count; i++)
+		if (bound[i])
+			plan->items[plan->item_count++] = plan_symbol(object, &objects, i, &bindings[i]);
+	if (plan)
+		keep_plan(image, plan);
+	free(objects.items);
+	free(key.items);
+}

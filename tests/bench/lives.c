@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// What whole interpreters cost: created, a program run, destroyed.
+//
+//	lives KEPT AT_ONCE TIMES CODE
+//
+// KEPT interpreters that have run CODE stay alive meanwhile. TIMES times AT_ONCE interpreters are created, run CODE and
+// are destroyed, by a thread each. Prints a line for each time: processor time, time of the wall (ns) and page
+// faults, each by interpreter. After the last time, when TIMES is 0, only a line with the bytes of private dirty memory.
+// peers.c has the alternatives.
+
+#define _GNU_SOURCE
+#include "measure.h"
+
+#include <gorgon.h>
+#include <pthread.h>
+
+static const char *code;
+
+static void check(struct gorgon_error *err)
+{
+	if (!err)
+		return;
+	fprintf(stderr, "lives: %s\n", gorgon_error_message(err));
+	exit(3);
+}
+
+static void run_program(struct gorgon_interp *interp)
+{
+	const char *const arguments[] = {"-c", code};
+	int status;
+
+	check(gorgon_interp_main(interp, 2, arguments, &status));
+	if (status)
+		exit(4);
+}
+
+static void *live(void *arg)
+{
+	struct gorgon_interp *interp;
+
+	(void)arg;
+	check(gorgon_interp_create(NULL, &interp));
+	run_program(interp);
+	check(gorgon_interp_destroy(interp));
+	return NULL;
+}
+
+// Not by gorgon_interp_main(), after which Python has ended.
+static void *stay(void *arg)
+{
+	struct gorgon_interp *interp;
+
+	(void)arg;
+	check(gorgon_interp_create(NULL, &interp));
+	check(gorgon_interp_start(interp, NULL));
+	check(gorgon_interp_run_string(interp, code, "lives"));
+	return NULL;
+}
+
+static void at_once(void *(*fn)(void *), long count)
+{
+	pthread_t *threads = calloc((size_t)count + 1, sizeof(*threads));
+
+	for (long i = 0; i < count; i++)
+		if (!threads || pthread_create(&threads[i], NULL, fn, NULL))
+			exit(3);
+	for (long i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+	free(threads);
+}
+
+int main(int argc, char **argv)
+{
+	long kept = argc == 5 ? atol(argv[1]) : -1, count = kept < 0 ? 0 : atol(argv[2]);
+
+	if (count < 1) {
+		fputs("usage: lives KEPT AT_ONCE TIMES CODE\n", stderr);
+		return 2;
+	}
+	code = argv[4];
+	for (long i = 0; i < kept; i++)
+		at_once(stay, 1);
+	for (long i = atol(argv[3]); i > 0; i--) {
+		struct used used = bench_used();
+
+		at_once(live, count);
+		used = bench_since(&used, (double)count);
+		printf("%.0f %.0f %.0f\n", used.cpu, used.wall, used.faults);
+	}
+	if (!atol(argv[3]))
+		printf("%.0f\n", bench_private_dirty());
+	fflush(stdout);
+	_Exit(0); // the kept are not measured
+}
