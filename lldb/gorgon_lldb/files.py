@@ -36,7 +36,7 @@ ALIGNMENT_MAX = 4096
 
 ANY_NAME = "main"  # to ask for it is to have the index made
 
-_names = {}  # path of a debug file -> how the indexes of modules with it are called
+_indexed = {}  # path of a debug file -> (lldb's word for the architecture, how the indexes of modules with it are called)
 
 
 @functools.cache
@@ -176,30 +176,41 @@ def keep_indexes(debugger):
     return (setting(INDEXES_AT) or "").strip('"')
 
 
-def index_name(module):
+def index_name(triple, link):
     """How lldb's file with the index of a module's debug information begins: with a hash of where the module is."""
-    triple, path, value = module.GetTriple(), module.GetFileSpec().fullpath, 5381
-    for byte in f"{triple}-{path}".encode():
+    value = 5381
+    for byte in f"{triple}-{link}".encode():
         value = (value * 33 + byte) & 0xffffffff
-    return f"llvmcache-{triple}-{os.path.basename(path)}-{value:#010x}-dwarf-index-"
+    return f"llvmcache-{triple}-{os.path.basename(link)}-{value:#010x}-dwarf-index-"
 
 
-def share_index(debugger, debug, module):
-    """Of all modules with this debug file one has to be indexed: the second one, since a single one need not be before
-    somebody asks it for a name."""
+def share_index(debugger, debug, link):
+    """Before lldb reads a library by this link: give it the index that a copy with the same debug file has."""
     place = keep_indexes(debugger)
-    names, mine = _names.setdefault(debug, set()), index_name(module)
-    names.add(mine)
+    triple, names = _indexed.get(debug, ("", []))
+    source = next(filter(None, (find_index(place, name) for name in names)), None)
+    if source:
+        copy_index(place, source, index_name(triple, link))
+
+
+def make_index(debugger, debug, link, module):
+    """When lldb has read it: of all copies one has to be indexed. That is the second one, since a single one need not be before
+    somebody asks it for a name."""
+    place, triple = keep_indexes(debugger), module.GetTriple()
+    names, mine = _indexed.setdefault(debug, (triple, []))[1], index_name(triple, link)
+    if mine not in names:
+        names.append(mine)
     if len(names) == 1 or find_index(place, mine):
         return
-    source = next(filter(None, (find_index(place, name) for name in names)), None)
-    if not source:
-        module.FindFunctions(ANY_NAME)
-        source = find_index(place, mine)
-    if source:
-        for name in names:
-            with contextlib.suppress(OSError):  # it is there
-                os.link(os.path.join(place, source), os.path.join(place, name + source.rpartition("-")[2]))
+    module.FindFunctions(ANY_NAME)
+    source = find_index(place, mine)
+    for name in names if source else ():
+        copy_index(place, source, name)
+
+
+def copy_index(place, source, name):
+    with contextlib.suppress(OSError):  # it is there
+        os.link(os.path.join(place, source), os.path.join(place, name + source.rpartition("-")[2]))
 
 
 def find_index(place, name):

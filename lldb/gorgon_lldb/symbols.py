@@ -83,14 +83,14 @@ def open_file(target, o):
         return None, f"no link to it can be made: {error}"
     forget_link(target, link)
     debug = files.debug_file(o)
-    files.keep_indexes(target.GetDebugger())
+    files.share_index(target.GetDebugger(), debug, link)
     with reading_late(target):
         module = target.AddModule(link, None, None, debug)
     if not module.IsValid() or not module.GetNumSections():
         target.RemoveModule(module)
         return None, f"lldb cannot read {o.path}"
     if debug:
-        files.share_index(target.GetDebugger(), debug, module)
+        files.make_index(target.GetDebugger(), debug, link, module)
     return Added(module, link, bool(o.symfile)), None
 
 
