@@ -206,7 +206,10 @@ def place(target, module, slide):
 
 def open_files(target, objects):
     """Returns (how many have been added, lines about those that cannot be)."""
-    added = _added.setdefault(process.key(target.GetProcess()), {})
+    key = process.key(target.GetProcess())
+    if not _added.get(key) and target.GetProcess().GetPluginName() == "minidump":
+        drop_merged(target)
+    added = _added.setdefault(key, {})
     fresh, text = set(), ""
     for o in objects:
         opened, problem = open_file(target, o)
@@ -219,6 +222,13 @@ def open_files(target, objects):
             place(target, opened.module, o.bias)
     settle(target, process.snapshot(target), fresh)
     return len(fresh), text
+
+
+def drop_merged(target):
+    """In a core that lldb has written modules with one build-id are one, which is at the address of any of them."""
+    place = files.folder("links") + os.sep
+    for module in [m for m in target.module_iter() if (m.GetFileSpec().fullpath or "").startswith(place)]:
+        target.RemoveModule(module)
 
 
 def add(target, namespaces, pattern):
