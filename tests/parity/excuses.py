@@ -70,6 +70,7 @@ def lldb_names(said):
     said = re.sub(r"^\s+\^$\n?|^Return value: .*\n", "", said, flags=re.M)
     said = re.sub(PRIVATE + r"(?=[`\[.:]|$)", "MODULE", said, flags=re.M)
     said = re.sub(r"(MODULE`[^(\n]*)\(.*\)( const)?(?= at )", r"\1\2", said)
+    said = re.sub(r"^((?:breakpoint: )?)::(?=\w+\()", r"\1", said, flags=re.M)  # lldb-dap's names of C++ functions
     said = re.sub(r"( at \w+\.\w+:\d+):\d+(?=,|$)", r"\1", said, flags=re.M)
     said = re.sub(r"^(\[ADDR-ADDR\): \S+:\d+):\d+$", r"\1", said, flags=re.M)
     return re.sub(r"MODULE\.PT_LOAD\[\d+\]\.", "MODULE.", re.sub(r"in PARITY/modules/MODULE:|in MODULE:", "in MODULE:", said))

@@ -10,6 +10,7 @@ GONE = "plain gdb forgets private code with the process: docs/debuggers.md"
 NO_MODULE = "to plain lldb a private library is a module JIT(ADDRESS): docs/debuggers.md"
 UNTYPED = "plain lldb has no variables and no types of private copies, and takes a variable's symbol for a pointer: docs/debuggers.md"
 STACKS = "by default lldb's cores have stacks, and one copy of each library; a line says that \"--style full\" has more"
+ATTACHED = "plain lldb has names of functions only in copies that are there when it attaches: docs/debuggers.md"
 CORES = "plain lldb writes no core with up to eight interpreters, and finds no names in that of more: docs/debuggers.md"
 
 OTHER_MODULES = ("an expression that an editor has lldb evaluate means the first copy's functions, or is ambiguous; \"gorgon print\" in the debug "
@@ -60,8 +61,15 @@ PLAIN = {
         "image lookup -t": UNTYPED, "print a global": UNTYPED, "print a static": UNTYPED, "print a thread-local variable": UNTYPED,
         "expression sets a local": UNTYPED, "expression sets a global": UNTYPED, "expression sets a static": UNTYPED,
         "watchpoint set variable of a global": UNTYPED, "watchpoint of a local": UNTYPED,
-        "attach": "plain lldb has names of functions only in copies that are there when it attaches: docs/debuggers.md",
+        "attach": ATTACHED,
         "process save-core, and the core": CORES, "process save-core --style full, and the core": CORES,
+    },
+    "lldb-dap": {
+        **dict.fromkeys(("a conditional function breakpoint", "a data breakpoint on a local variable", "thread-local variables among the locals",
+                         "members of a structure", "containers of C++", "a watch", "a watch of globals", "a watch of a thread-local variable",
+                         "a local variable is set", "a global is set"), UNTYPED),
+        "the call stack into CPython": "plain lldb goes on where lldb with debug information ends a backtrace",
+        "modules": NO_MODULE, "attach": ATTACHED, "attach, and leave the program alone": ATTACHED,
     },
     "gdb-dap": {
         "a watch of globals": FIRST,
@@ -102,7 +110,9 @@ MANY_PLAIN = {"gdb": {**dict.fromkeys((
     "a breakpoint in a function that is called", "print of a Python frame's objects", "the core of a crash",
     "set scheduler-locking on", "set logging, shell, pipe", "a stop handler in Python",
     "gdb.Breakpoint, gdb.FinishBreakpoint",
-), LINES_ONLY), "hbreak": MANY["gdb"]["hbreak"]}}
+), LINES_ONLY), "hbreak": MANY["gdb"]["hbreak"]},
+    "lldb": dict.fromkeys(("image lookup -n", "image lookup -a $pc", "disassemble -f"),
+                          "to plain lldb all libraries of an interpreter are one section: docs/debuggers.md")}
 
 
 def why(debugger, habit, variant=""):
