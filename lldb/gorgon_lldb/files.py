@@ -21,13 +21,14 @@ import os
 import stat
 import struct
 import tempfile
+import time
 import zlib
 
 from .symfiles import SECTION, TABLES, TABLES_AT
 
 INDEX, INDEXES_AT = "symbols.enable-lldb-index-cache", "symbols.lldb-index-cache-path"
 INDEXES_MAX = ("symbols.lldb-index-cache-max-byte-size", 1 << 30)
-UNUSED_MAX = 8  # files without compression; the oldest go
+UNUSED_MAX = 30 * 24 * 3600  # seconds, until a file without compression goes
 
 SHF_COMPRESSED, SHT_NOBITS = 0x800, 8
 COMPRESSION = struct.Struct("<IIQQ")  # kind, nothing, size, alignment
@@ -99,6 +100,8 @@ def inflated(debug_path, *state):
     place = folder("inflated")
     path = os.path.join(place, digest(debug_path, *state), os.path.basename(debug_path))
     if os.path.isfile(path):
+        with contextlib.suppress(OSError):
+            os.utime(path)
         return path
     try:
         with open(debug_path, "rb") as file:
@@ -108,7 +111,7 @@ def inflated(debug_path, *state):
             return debug_path
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         replace(path, lambda unfinished: write(unfinished, parts))
-        keep_newest(place)
+        remove_unused(place)
         return path
     except (OSError, ValueError, struct.error, zlib.error):
         return debug_path  # lldb reads it as it is, or says what is wrong with it
@@ -150,13 +153,16 @@ def write(path, parts):
             file.write(content)
 
 
-def keep_newest(place):
+def remove_unused(place):
     """Libraries are replaced by newer ones."""
-    for old in sorted(os.scandir(place), key=lambda entry: entry.stat().st_mtime_ns)[:-UNUSED_MAX]:
+    for folder_of_one in os.scandir(place):
         with contextlib.suppress(OSError):
-            for entry in os.scandir(old.path):
+            kept = list(os.scandir(folder_of_one.path))
+            if any(time.time() - entry.stat().st_mtime < UNUSED_MAX for entry in kept):
+                continue
+            for entry in kept:
                 os.unlink(entry.path)
-            os.rmdir(old.path)
+            os.rmdir(folder_of_one.path)
 
 
 # ---- indexes ---------------------------------------------------------------------------------------

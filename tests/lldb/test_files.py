@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import harness
@@ -69,6 +70,18 @@ class Inflating(unittest.TestCase):
         data = self.read(self.compressed)
         with self.assertRaises((ValueError, files.struct.error, files.zlib.error)):
             files.inflate(data[:len(data) // 2])
+
+
+class Unused(unittest.TestCase):
+    def test_what_nobody_has_used_for_long_goes(self):
+        with tempfile.TemporaryDirectory() as place:
+            for name, age in (("new", 0), ("old", files.UNUSED_MAX + 60)):
+                path = os.path.join(place, name, "x.debug")
+                os.mkdir(os.path.dirname(path))
+                with open(path, "w", encoding="ascii"):
+                    os.utime(path, (0, time.time() - age))
+            files.remove_unused(place)
+            self.assertEqual(os.listdir(place), ["new"])
 
 
 @harness.needs_lldb
