@@ -101,7 +101,7 @@ def inflated(debug_path, *state):
     path = os.path.join(place, digest(debug_path, *state), os.path.basename(debug_path))
     if os.path.isfile(path):
         with contextlib.suppress(OSError):
-            os.utime(path)
+            os.utime(os.path.dirname(path))  # not the file: an index is of a file with this time
         return path
     try:
         with open(debug_path, "rb") as file:
@@ -157,12 +157,10 @@ def remove_unused(place):
     """Libraries are replaced by newer ones."""
     for folder_of_one in os.scandir(place):
         with contextlib.suppress(OSError):
-            kept = list(os.scandir(folder_of_one.path))
-            if any(time.time() - entry.stat().st_mtime < UNUSED_MAX for entry in kept):
-                continue
-            for entry in kept:
-                os.unlink(entry.path)
-            os.rmdir(folder_of_one.path)
+            if time.time() - folder_of_one.stat().st_mtime > UNUSED_MAX:
+                for entry in os.scandir(folder_of_one.path):
+                    os.unlink(entry.path)
+                os.rmdir(folder_of_one.path)
 
 
 # ---- indexes ---------------------------------------------------------------------------------------

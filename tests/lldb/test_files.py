@@ -79,7 +79,8 @@ class Unused(unittest.TestCase):
                 path = os.path.join(place, name, "x.debug")
                 os.mkdir(os.path.dirname(path))
                 with open(path, "w", encoding="ascii"):
-                    os.utime(path, (0, time.time() - age))
+                    pass
+                os.utime(os.path.dirname(path), (0, time.time() - age))
             files.remove_unused(place)
             self.assertEqual(os.listdir(place), ["new"])
 
