@@ -86,6 +86,7 @@ EXCUSES = {
                               "are `JIT(ADDRESS)`", None, ("plain",), unless(LLDB_LACKS, lldb_names)),
     "on through the evaluation loop": Excuse("plain lldb goes on where lldb with debug information ends a backtrace", None, ("plain",), unless(
         r"_PyEval_EvalFrameDefault", lldb_names)),
+    "any thread": Excuse("lldb's cores do not say which thread was selected", instead(r"^  \* frame", "    frame")),
     "no stubs' names": Excuse("plain lldb does not name entries of linkage tables", lambda text: re.sub(r" *; symbol stub for: \w+$", "", text, flags=re.M),
                               ("plain",)),
     "thread-local locals": Excuse("lldb knows no thread-local variables of code that the system's linker has not loaded, and says so; it "

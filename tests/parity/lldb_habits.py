@@ -293,13 +293,13 @@ HABITS = [
         continue
         process save-core {folder}/core""", PROCESS, alone=True, keep=r"frame #\d+: .*(?:cext_twice|helper|cext_work)\b|error", fresh="""
         target create -c {folder}/core
-        bt all"""),
+        bt all""", excuses=("any thread",)),
     H("process save-core --style full, and the core", """
         b cext_twice
         continue
         process save-core --style full {folder}/core""", PROCESS, alone=True, keep=r"frame #\d+: .*(?:cext_twice|helper|cext_work)\b|error", fresh="""
         target create -c {folder}/core
-        bt all"""),
+        bt all""", excuses=("any thread",)),
     H("the program's end", """
         b helper
         continue
