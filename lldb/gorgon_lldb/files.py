@@ -38,6 +38,7 @@ ALIGNMENT_MAX = 4096
 ANY_NAME = "main"  # to ask for it is to have the index made
 
 _indexed = {}  # path of a debug file -> (lldb's word for the architecture, how the indexes of modules with it are called)
+_unnamed = set()  # debug files of which lldb has not kept an index under the name that was expected
 
 
 @functools.cache
@@ -204,11 +205,14 @@ def make_index(debugger, debug, link, module):
     names, mine = _indexed.setdefault(debug, (triple, []))[1], index_name(triple, link)
     if mine not in names:
         names.append(mine)
-    if len(names) == 1 or find_index(place, mine):
+    if len(names) == 1 or debug in _unnamed or find_index(place, mine):
         return
     module.FindFunctions(ANY_NAME)
     source = find_index(place, mine)
-    for name in names if source else ():
+    if not source:
+        _unnamed.add(debug)
+        return
+    for name in names:
         copy_index(place, source, name)
 
 
