@@ -18,6 +18,7 @@ import contextlib
 import functools
 import hashlib
 import os
+import re
 import stat
 import struct
 import tempfile
@@ -28,6 +29,7 @@ from .symfiles import SECTION, TABLES, TABLES_AT
 
 INDEX, INDEXES_AT = "symbols.enable-lldb-index-cache", "symbols.lldb-index-cache-path"
 INDEXES_MAX = ("symbols.lldb-index-cache-max-byte-size", 1 << 30)
+INDEXES_SINCE = 19  # lldb 16 loses names of functions of C++ in what it keeps
 UNUSED_MAX = 30 * 24 * 3600  # seconds, until a file without compression goes
 
 SHF_COMPRESSED, SHT_NOBITS = 0x800, 8
@@ -168,7 +170,10 @@ def remove_unused(place):
 
 
 def keep_indexes(debugger):
-    """Have lldb keep them. Where the user has told it so lldb keeps them where the user wants them."""
+    """Have lldb keep them; returns where, or None. Where the user has told it so lldb keeps them where the user wants them."""
+    version = re.search(r"version (\d+)", debugger.GetVersionString())
+    if not version or int(version[1]) < INDEXES_SINCE:
+        return None
     instance = debugger.GetInstanceName()
 
     def setting(name):
@@ -193,7 +198,7 @@ def share_index(debugger, debug, link):
     """Before lldb reads a library by this link: give it the index that a copy with the same debug file has."""
     place = keep_indexes(debugger)
     triple, names = _indexed.get(debug, ("", []))
-    source = next(filter(None, (find_index(place, name) for name in names)), None)
+    source = next(filter(None, (find_index(place, name) for name in names)), None) if place else None
     if source:
         copy_index(place, source, index_name(triple, link))
 
@@ -205,7 +210,7 @@ def make_index(debugger, debug, link, module):
     names, mine = _indexed.setdefault(debug, (triple, []))[1], index_name(triple, link)
     if mine not in names:
         names.append(mine)
-    if len(names) == 1 or debug in _unnamed or find_index(place, mine):
+    if not place or len(names) == 1 or debug in _unnamed or find_index(place, mine):
         return
     module.FindFunctions(ANY_NAME)
     source = find_index(place, mine)
