@@ -100,11 +100,13 @@ class Sessions(session.Case):
         for mode in (0o700, 0o700, 0o777):
             if os.path.isdir(cls.kept):
                 os.chmod(cls.kept, mode)
-            before, os.environ["XDG_CACHE_HOME"] = os.environ["XDG_CACHE_HOME"], cls.home.name
+            before = dict(os.environ)
+            os.environ.update(XDG_CACHE_HOME=cls.home.name, TMPDIR=cls.home.name)
             try:
                 cls.outputs.append(harness.lldb(commands, harness.HOST, "-n", str(COUNT), "import time; time.sleep(0.1)", script=True))
             finally:
-                os.environ["XDG_CACHE_HOME"] = before
+                os.environ.clear()
+                os.environ.update(before)
 
     def test_each_session_has_lines_in_each_copy(self):
         for output in self.outputs:
