@@ -26,7 +26,7 @@ class Command:
     def __call__(self, debugger, command, exe_ctx, result):
         target = exe_ctx.GetTarget() if exe_ctx.GetTarget().IsValid() else debugger.GetSelectedTarget()
         try:
-            symbols.drop_stale(target)
+            auto.follow(target)
             text = self.run(debugger, target, exe_ctx, command.strip())
         except root.RootError as error:
             result.SetError(f"{self.name}: {error}")

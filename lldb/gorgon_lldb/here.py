@@ -32,7 +32,7 @@ PREFIX = "target.expr-prefix"
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|(?:\.|->|::)\s*[A-Za-z_]\w*|(?<![\w$.])[A-Za-z_]\w*(?!\w|\s*::)')
 PROGRAM = re.compile(r"(lldb|python)[-\d.]*$")  # not lldb-dap
 COPIES_MAX = 1000
-CORES = "lldb's cores lack what private code needs: gcore makes whole ones, gorgon-symdump says what is loaded.\n"
+FULL = re.compile(r"(-s|--style)[ =]?full\b")
 
 _prefixes = {}  # id of a debugger -> (the file that was the setting before, descriptor of ours)
 _kept = []      # lldb does not hold the functions that it is given
@@ -66,7 +66,7 @@ def prepare(debugger, target, context, line):
     name = next((c for c in COMMANDS if line.startswith(c)), "")
     words, frame = line[len(name):].strip(), context.GetFrame()
     if name == "process save-core":
-        return CORES if process.try_snapshot(target) else ""
+        return say_of_core(target, words) if process.try_snapshot(target) else ""
     mine = process.object_of_frame(frame)
     if not name or not mine:
         return ""
@@ -80,6 +80,17 @@ def prepare(debugger, target, context, line):
     if defined:
         define(debugger, defined)
     return ""
+
+
+def say_of_core(target, words):
+    """What "process save-core" needs for private code. lldb cannot write modules that it has made of symfiles, and by
+    default it writes stacks only; of modules with one build-id it then knows one."""
+    text = ""
+    if any((module.GetFileSpec().GetFilename() or "").startswith("JIT(") for module in target.module_iter()):
+        text += 'lldb cannot write its modules JIT(...) into a core; after "gorgon symbols all" it has none.\n'
+    if not FULL.search(words):
+        text += 'This core will have stacks only; with "--style full" it has what private code needs, and one of gcore has it.\n'
+    return text
 
 
 def expression_of(words):

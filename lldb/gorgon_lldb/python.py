@@ -6,15 +6,21 @@ layout; where versions differ in what a structure means, it is said here. Memory
 lists are capped, and what cannot be read ends them."""
 
 import collections
+import functools
+
+import lldb
 
 from . import reference, root
+from .members import SECTIONS, Field, Members
 
 LIST_MAX = 10_000    # threads, interpreters of one runtime
 FRAMES_MAX = 10_000
 TEXT_MAX = 1000      # characters of a name or file
 LINE_TABLE_MAX = 10_000_000
 
-Field = collections.namedtuple("Field", "offset size bit_offset bit_size")
+# In some version of CPython. lldb complains of what is in a mutex: members.py.
+WITH_MUTEXES = ("_PyRuntimeState", "_gil_runtime_state", "PyInterpreterState")
+
 Frame = collections.namedtuple("Frame", "function file line outermost")
 
 
@@ -39,10 +45,20 @@ class Layout:
     def size(self, name):
         return self.find_type(name).GetByteSize()
 
+    @functools.cached_property
+    def members(self):
+        return Members(*map(self.section, SECTIONS))
+
+    def section(self, name):
+        found, error = self.ref.module.FindSection(name), lldb.SBError()
+        data = found.GetSectionData() if found.IsValid() else lldb.SBData()
+        return data.ReadRawData(error, 0, data.GetByteSize()) or b"" if data.GetByteSize() else b""
+
     def find(self, name, path):
         """The Field that a path such as interpreters.head leads to, or None."""
         if (name, path) not in self.fields:
-            self.fields[name, path] = follow(self.find_type(name), path.split("."))
+            known, found = self.members.find(name, path) if name in WITH_MUTEXES else (False, None)
+            self.fields[name, path] = found if known else follow(self.find_type(name), path.split("."))
         return self.fields[name, path]
 
     def field(self, name, path):

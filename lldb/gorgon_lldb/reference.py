@@ -11,7 +11,7 @@ import re
 
 import lldb
 
-from . import process, root
+from . import files, process, root
 
 MATCHES_MAX = 64  # definitions of one name in one library
 
@@ -25,6 +25,7 @@ def own_debugger():
         _debugger = lldb.SBDebugger.Create(False)
         # What lldb reports about a file it reports to the user's debugger, too.
         _debugger.SetErrorFile(lldb.SBFile.Create(open(os.devnull, "w"), borrow=False))
+        _debugger.SetInternalVariable("target.preload-symbols", "false", _debugger.GetInstanceName())
     return _debugger
 
 
@@ -33,8 +34,9 @@ class Reference:
 
     def __init__(self, o):
         self.target = own_debugger().CreateTarget("")
-        debug = o.debug_path if o.debug_path and os.path.isfile(o.debug_path) and o.debug_path != o.path else None
-        self.module = self.target.AddModule(o.path, None, None, debug)
+        files.keep_indexes(own_debugger())
+        # By the copy's own link: where lldb knows the copy by it ("gorgon symbols") both are one module, read once.
+        self.module = self.target.AddModule(files.link_to(o), None, None, files.debug_file(o))
         if not self.module.IsValid():
             raise root.RootError(f"lldb cannot read {o.path}")
         self.build_id = (self.module.GetUUIDString() or "").replace("-", "").lower()

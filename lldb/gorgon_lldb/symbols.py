@@ -10,7 +10,7 @@ process has replaced symfiles by a pack since.
 
 lldb gives the same module back for the same path, and for the same UUID if one is passed.
 So every copy gets a symbolic link of its own to the file, and no UUID. The link has the file's
-name, which is the module's to lldb, in a folder that says whose it is: interp 3/libpython3.11.so.1.0.
+name, which is the module's to lldb, in a folder that says whose it is: interp 3/libpython3.11.so.1.0 (files.py).
 
 lldb 19 takes the unwind rules of the wrong part for a function that the compiler has split
 and that it knows from DWARF: a backtrace ends there, in any process. In CPython that is
@@ -20,8 +20,7 @@ back: remove() reads the symfile again.
 When a module goes whose file is not what it was, lldb forgets the types that the results of all
 expressions have: each condition that it has evaluated before fails then ("can't get size of type
 <invalid>"), and $variables are gone. A file that is not there is one to lldb that was written at
-the beginning of time. So the files that we write say that they were, and links are there again
-while their module goes."""
+the beginning of time. So the files that we write say that they were, and links stay."""
 
 import collections
 import contextlib
@@ -31,10 +30,10 @@ import tempfile
 
 import lldb
 
-from . import process, root, symfiles
+from . import files, process, root, symfiles
 
-# A copy's file: the module, the file that it is a link to, and whether the copy had a symfile: it goes without one.
-Added = collections.namedtuple("Added", "module path listed")
+# A copy's file: the module, the link that it was read by, and whether the copy had a symfile: it goes without one.
+Added = collections.namedtuple("Added", "module link listed")
 # Of objects without symbols of their own: which, and the module that has been made from their symfile.
 Rest = collections.namedtuple("Rest", "which module")
 
@@ -43,14 +42,6 @@ _rests = {}    # key of a process -> {address of a symfile: Rest}
 _without = {}  # key of a process -> whether lldb makes no modules of symfiles there
 
 automatic = {}  # id of a debugger with "gorgon symbols auto" -> whether lldb would make them; see auto.py
-
-
-@contextlib.contextmanager
-def folder_for_link():
-    """A folder for as long as lldb opens what is in it: what it reads later it has mapped, and
-    lldb does not run Python's exit handlers that could remove the folder."""
-    with tempfile.TemporaryDirectory(prefix="gorgon-lldb-") as folder:
-        yield folder
 
 
 @contextlib.contextmanager
@@ -86,33 +77,28 @@ def open_file(target, o):
     """A copy's file as a module, at no address yet. Returns (Added, None) or (None, why not)."""
     if not os.path.isfile(o.path):
         return None, f"{o.path} is not there"
-    debug = o.debug_path if o.debug_path and os.path.isfile(o.debug_path) and o.debug_path != o.path else None
-    with folder_for_link() as folder:
-        link = os.path.join(folder, o.namespace.label, o.name)
-        os.mkdir(os.path.dirname(link))
-        os.symlink(o.path, link)
-        with reading_late(target):
-            module = target.AddModule(link, None, None, debug)
-        module.GetNumSymbols()  # opens what it needs, while the link is there
+    try:
+        link = files.link_to(o)
+    except OSError as error:
+        return None, f"no link to it can be made: {error}"
+    forget_link(target, link)
+    debug = files.debug_file(o)
+    files.share_index(target.GetDebugger(), debug, link)
+    with reading_late(target):
+        module = target.AddModule(link, None, None, debug)
     if not module.IsValid() or not module.GetNumSections():
         target.RemoveModule(module)
         return None, f"lldb cannot read {o.path}"
-    return Added(module, o.path, bool(o.symfile)), None
+    if debug:
+        files.make_index(target.GetDebugger(), debug, link, module)
+    return Added(module, link, bool(o.symfile)), None
 
 
-def close_file(target, added):
-    link = added.module.GetFileSpec().fullpath
-    folder = os.path.dirname(link)
-    with contextlib.ExitStack() as undo:
-        try:
-            for path in (os.path.dirname(folder), folder):
-                os.mkdir(path, 0o700)
-                undo.callback(os.rmdir, path)
-            os.symlink(added.path, link)
-            undo.callback(os.unlink, link)
-        except OSError:
-            pass  # no room for it: lldb says which conditions it cannot evaluate any more
-        target.RemoveModule(added.module)
+def forget_link(target, link):
+    """One module is one copy: what is known under this link is a library that was there before."""
+    added = _added.get(process.key(target.GetProcess()), {})
+    for which in [which for which, opened in added.items() if opened.link == link]:
+        target.RemoveModule(added.pop(which).module)
 
 
 def open_symfile(target, objects):
@@ -124,7 +110,8 @@ def open_symfile(target, objects):
         return None
     data = symfiles.part_of_pack(data, [(o.start, o.end) for o in objects]) if o.symfile_kind == root.PACK else \
         symfiles.as_library(data)
-    with folder_for_link() as folder:
+    # What lldb reads later it has mapped.
+    with tempfile.TemporaryDirectory(prefix="gorgon-lldb-") as folder:
         path = os.path.join(folder, o.label if o.symfile_kind != root.PACK else pack_label(objects))
         with open(path, "wb") as file:
             file.write(data)
@@ -219,7 +206,10 @@ def place(target, module, slide):
 
 def open_files(target, objects):
     """Returns (how many have been added, lines about those that cannot be)."""
-    added = _added.setdefault(process.key(target.GetProcess()), {})
+    key = process.key(target.GetProcess())
+    if not _added.get(key) and target.GetProcess().GetPluginName() == "minidump":
+        drop_merged(target)
+    added = _added.setdefault(key, {})
     fresh, text = set(), ""
     for o in objects:
         opened, problem = open_file(target, o)
@@ -232,6 +222,13 @@ def open_files(target, objects):
             place(target, opened.module, o.bias)
     settle(target, process.snapshot(target), fresh)
     return len(fresh), text
+
+
+def drop_merged(target):
+    """In a core that lldb has written modules with one build-id are one, which is at the address of any of them."""
+    place = files.folder("links") + os.sep
+    for module in [m for m in target.module_iter() if (m.GetFileSpec().fullpath or "").startswith(place)]:
+        target.RemoveModule(module)
 
 
 def add(target, namespaces, pattern):
@@ -264,7 +261,7 @@ def remove(target):
     """gorgon symbols off: every copy as lldb knows it by itself. Returns the text to print."""
     added = _added.pop(process.key(target.GetProcess()), {})
     for opened in added.values():
-        close_file(target, opened)
+        target.RemoveModule(opened.module)
     settle(target, process.snapshot(target))
     return f"Symbols removed from {len(added)} objects.\n"
 
@@ -286,7 +283,7 @@ def drop_missing(target, current, snapshot):
     symfiles_there = set(alive.values())
     for key, added in _added.items():
         for which in [w for w in added if key != current or w not in alive or added[w].listed and not alive[w]]:
-            close_file(target, added.pop(which))
+            target.RemoveModule(added.pop(which).module)
     for key, rests in _rests.items():
         for symfile in [s for s in rests if key != current or s not in symfiles_there]:
             rest = rests.pop(symfile)

@@ -16,7 +16,7 @@ import statistics
 COMMANDS = {"gdb": {"print": "p newitem", "bt": "bt", "next": "next", "finish": "finish"},
             "lldb": {"print": "frame variable", "bt": "bt", "next": "next", "finish": "finish"}}
 STEPS = ("hit", "print", "bt", "next", "finish")
-COLUMNS = ("attach", "break", *(f"first {step}" for step in STEPS), *(f"later {step}" for step in STEPS), "symbols")
+COLUMNS = ("attach", "break", "attach, break", *(f"first {step}" for step in STEPS), *(f"later {step}" for step in STEPS), "symbols")
 LATER = 6  # stops after the first one
 ENTRIES = 40  # in the folder
 
@@ -68,6 +68,7 @@ def row(marks, text):
 
     symbols = [float(value) for value in re.findall(r"^SYMBOLS ([\d.]+)", text, re.M)]
     found = {"attach": marks["attach"] - marks["start"], "break": marks["break"] - marks["attach"]}
+    found["attach, break"] = found["attach"] + found["break"]
     found.update({f"first {step}": took(step, 0) for step in STEPS})
     found.update({f"later {step}": statistics.median(took(step, n) for n in range(1, 1 + LATER)) for step in STEPS})
     return found | ({"symbols": max(symbols)} if symbols else {})
@@ -86,7 +87,8 @@ def table(rows):
              "scripts take at the slowest stop until the copies in the stack have lines and variables.", "",
              "`break PyList_Append` is gdb's own here: up to eight interpreters it reads units of each copy. Of more of them gdb knows names",
              "and lines: the first stop pays for what `break` pays in the ordinary host, since gdb looks the breakpoint up again in what the",
-             "scripts add. `gorgon break` spares both. In lldb the scripts are those of `gorgon symbols auto`.", "",
+             "scripts add. `gorgon break` spares both. In lldb the scripts are those of `gorgon symbols auto`: lldb reads indexes of private",
+             "code when it needs them, with `break`, and those of the system's libraries when it attaches.", "",
              f"| debugger | interpreters | {' | '.join(COLUMNS)} |", "|---" * (2 + len(COLUMNS)) + "|"]
     for one in rows:
         cells = []

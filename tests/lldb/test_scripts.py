@@ -190,11 +190,6 @@ class Symbols(session.Case):
         self.assertTrue(stops)
         self.assertEqual({stop.lwp for stop in stops}, {self.sleeps[1].lwp})
 
-    def test_links_are_removed(self):
-        folders = set(re.findall(r"(/\S+/gorgon-lldb-\w+)/", self.output))
-        self.assertGreaterEqual(len(folders), COUNT)
-        self.assertEqual([folder for folder in folders if os.path.exists(folder)], [])
-
 
 @harness.needs_lldb
 class Chosen(session.Case):

@@ -62,7 +62,33 @@ def gone(text):
     return re.sub(r" keep y (?:ADDR in \w+ at \S+|<PENDING> \S+)$", " keep y PLACE", text, flags=re.M)
 
 
+PRIVATE = r"(?:JIT\(ADDR\)|\b(?:cext|cxxext|lateext)\.so|\blibpython3\.\d+\.so\.1\.0)"
+
+
+def lldb_names(said):
+    """Modules without names, frames without arguments and columns, returns without values."""
+    said = re.sub(r"^\s+\^$\n?|^Return value: .*\n", "", said, flags=re.M)
+    said = re.sub(PRIVATE + r"(?=[`\[.:]|$)", "MODULE", said, flags=re.M)
+    said = re.sub(r"(MODULE`[^(\n]*)\(.*\)( const)?(?= at )", r"\1\2", said)
+    said = re.sub(r"^((?:breakpoint: )?)::(?=\w+\()", r"\1", said, flags=re.M)  # lldb-dap's names of C++ functions
+    said = re.sub(r"( at \w+\.\w+:\d+):\d+(?=,|$)", r"\1", said, flags=re.M)
+    said = re.sub(r"^(\[ADDR-ADDR\): \S+:\d+):\d+$", r"\1", said, flags=re.M)
+    return re.sub(r"MODULE\.PT_LOAD\[\d+\]\.", "MODULE.", re.sub(r"in PARITY/modules/MODULE:|in MODULE:", "in MODULE:", said))
+
+
+# What lldb says where there are no variables and no types.
+LLDB_LACKS = (r"no variable information is available|no variable named '|use of undeclared identifier|no matching function for call|"
+              r"can't find global variable|no type was found|got name from symbols|address expression \"")
+
+
 EXCUSES = {
+    "names and lines": Excuse("plain lldb has functions and lines of private copies, and neither arguments, variables nor types; their modules "
+                              "are `JIT(ADDRESS)`", None, ("plain",), unless(LLDB_LACKS, lldb_names)),
+    "on through the evaluation loop": Excuse("plain lldb goes on where lldb with debug information ends a backtrace", None, ("plain",), unless(
+        r"_PyEval_EvalFrameDefault", lldb_names)),
+    "any thread": Excuse("lldb's cores do not say which thread was selected", instead(r"^  \* frame", "    frame")),
+    "no stubs' names": Excuse("plain lldb does not name entries of linkage tables", lambda text: re.sub(r" *; symbol stub for: \w+$", "", text, flags=re.M),
+                              ("plain",)),
     "thread-local locals": Excuse("lldb knows no thread-local variables of code that the system's linker has not loaded, and says so; it "
                                   "lists them among the locals", instead(r"^(depth|inner_depth) = .*", r"\1 = VALUE")),
     "a module each": Excuse("each copy is a module", lambda text: "\n".join(dict.fromkeys(text.splitlines()))),
@@ -95,4 +121,4 @@ EXCUSES = {
                                                    r"\([^()\n]*\)|ADDR)(?=[,)\n]|$)|\b((?:timeout_obj|obj) ?= ?)(?:0|ADDR)(?=[,)\n]|$)",
                                                    r"\1\2OBJECT"), ("plain",)),
 }
-GENERAL = ("values of objects", "no helper", "lines only", "no number", "arguments follow", "whose condition")
+GENERAL = ("names and lines", "values of objects", "no helper", "lines only", "no number", "arguments follow", "whose condition")

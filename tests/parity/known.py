@@ -7,13 +7,21 @@ THREAD = "plain gdb shows other memory for a thread-local variable of a private 
 SHARED = "plain gdb knows no private object as a shared library: docs/debuggers.md"
 GONE = "plain gdb forgets private code with the process: docs/debuggers.md"
 
+NO_MODULE = "to plain lldb a private library is a module JIT(ADDRESS): docs/debuggers.md"
+UNTYPED = "plain lldb has no variables and no types of private copies, and takes a variable's symbol for a pointer: docs/debuggers.md"
+STACKS = "by default lldb's cores have stacks, and one copy of each library; a line says that \"--style full\" has more"
+ATTACHED = "plain lldb has names of functions only in copies that are there when it attaches: docs/debuggers.md"
+CORES = "plain lldb writes no core with up to eight interpreters, and finds no names in that of more: docs/debuggers.md"
+
 OTHER_MODULES = ("an expression that an editor has lldb evaluate means the first copy's functions, or is ambiguous; \"gorgon print\" in the debug "
                  "console means the frame's copy")
 
 KNOWN = {
     "gdb": {"catch load": "gdb's catchpoints hear of what the system's linker loads, and of nothing else: docs/debuggers.md"},
     "lldb": {
-        "process save-core, and the core": "lldb's cores lack what private code needs, which a line says; gcore makes whole ones",
+        "process save-core, and the core": STACKS,
+        "process save-core --style full, and the core": "lldb writes modules with one build-id into a core as one: \"gorgon symbols all\" there "
+                                                        "brings all copies, and gcore's cores need no command",
     },
     "lldb-dap": {
         "a watch of a thread-local variable": "lldb knows no thread-local variables of code that the system's linker has not loaded, and says "
@@ -48,7 +56,21 @@ PLAIN = {
         "breakpoints at the program's end": GONE,
         "a crash: where and why": SHARED,
     },
-    "lldb": {},
+    "lldb": {
+        "breakpoint set -s LIBRARY -n": NO_MODULE, "image list": NO_MODULE,
+        "image lookup -t": UNTYPED, "print a global": UNTYPED, "print a static": UNTYPED, "print a thread-local variable": UNTYPED,
+        "expression sets a local": UNTYPED, "expression sets a global": UNTYPED, "expression sets a static": UNTYPED,
+        "watchpoint set variable of a global": UNTYPED, "watchpoint of a local": UNTYPED,
+        "attach": ATTACHED,
+        "process save-core, and the core": CORES, "process save-core --style full, and the core": CORES,
+    },
+    "lldb-dap": {
+        **dict.fromkeys(("a conditional function breakpoint", "a data breakpoint on a local variable", "thread-local variables among the locals",
+                         "members of a structure", "containers of C++", "a watch", "a watch of globals", "a watch of a thread-local variable",
+                         "a local variable is set", "a global is set"), UNTYPED),
+        "the call stack into CPython": "plain lldb goes on where lldb with debug information ends a backtrace",
+        "modules": NO_MODULE, "attach": ATTACHED, "attach, and leave the program alone": ATTACHED,
+    },
     "gdb-dap": {
         "a watch of globals": FIRST,
         "a watch of a thread-local variable": THREAD,
@@ -88,7 +110,9 @@ MANY_PLAIN = {"gdb": {**dict.fromkeys((
     "a breakpoint in a function that is called", "print of a Python frame's objects", "the core of a crash",
     "set scheduler-locking on", "set logging, shell, pipe", "a stop handler in Python",
     "gdb.Breakpoint, gdb.FinishBreakpoint",
-), LINES_ONLY), "hbreak": MANY["gdb"]["hbreak"]}}
+), LINES_ONLY), "hbreak": MANY["gdb"]["hbreak"]},
+    "lldb": dict.fromkeys(("image lookup -n", "image lookup -a $pc", "disassemble -f"),
+                          "to plain lldb all libraries of an interpreter are one section: docs/debuggers.md")}
 
 
 def why(debugger, habit, variant=""):

@@ -82,7 +82,7 @@ HABITS = [
         continue
         frame variable n
         breakpoint disable mine
-        continue""", BREAK, keep=r"frame #0|int\) n|turn_sync"),
+        continue""", BREAK, keep=r"frame #0|int\) n|turn_sync|no variable named"),
     H("breakpoint of a static function of CPython", """
         breakpoint set -o true -n time_sleep
         continue
@@ -190,11 +190,11 @@ HABITS = [
     H("disassemble -f", """
         b helper
         continue
-        disassemble -f""", CODE, keep="call"),
+        disassemble -f""", CODE, keep="call", excuses=("no stubs' names",)),
     H("bt", TWICE + """
         bt 4""", STACK),
     H("bt into CPython", TWICE + """
-        bt""", STACK, keep=r"frame #\d: "),
+        bt""", STACK, keep=r"frame #\d: ", excuses=("on through the evaluation loop",)),
     H("bt all", TWICE + """
         bt all""", STACK, keep=r"cext_twice|helper"),
     H("up, down, frame select", TWICE + """
@@ -243,7 +243,7 @@ HABITS = [
         b cext_square
         continue
         thread return 5
-        frame variable n""", STEP, keep=r"int\) n"),
+        frame variable n""", STEP, keep=r"int\) n|no variable named"),
     H("stepi, nexti", """
         b cext_square
         continue
@@ -271,7 +271,7 @@ HABITS = [
         b helper
         continue
         bt 2
-        frame variable n""", PROCESS, attach=True, alone=True, keep=r"frame #|int\) n"),
+        frame variable n""", PROCESS, attach=True, alone=True, keep=r"frame #|int\) n|no variable named"),
     H("kill, run", """
         b helper
         continue
@@ -279,7 +279,7 @@ HABITS = [
         run
         expression -- turn.left = 1
         continue
-        frame variable n""", PROCESS, alone=True, keep=r"frame #|int\) n"),
+        frame variable n""", PROCESS, alone=True, keep=r"frame #|int\) n|no variable named"),
     H("a signal stops the program", """
         continue
         up
@@ -291,10 +291,15 @@ HABITS = [
     H("process save-core, and the core", """
         b cext_twice
         continue
-        process save-core {folder}/core""", PROCESS, alone=True, keep=r"^ .*frame #[012]|int\) n|error", fresh="""
+        process save-core {folder}/core""", PROCESS, alone=True, keep=r"frame #\d+: .*(?:cext_twice|helper|cext_work)\b|error", fresh="""
         target create -c {folder}/core
-        bt 3
-        frame variable n"""),
+        bt all""", excuses=("any thread",)),
+    H("process save-core --style full, and the core", """
+        b cext_twice
+        continue
+        process save-core --style full {folder}/core""", PROCESS, alone=True, keep=r"frame #\d+: .*(?:cext_twice|helper|cext_work)\b|error", fresh="""
+        target create -c {folder}/core
+        bt all""", excuses=("any thread",)),
     H("the program's end", """
         b helper
         continue

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: MIT
+"""Files that make one more copy of a library cheap for lldb; kept in gorgon/lldb in $XDG_CACHE_HOME or ~/.cache.
+
+lldb has a module, with tables of its own, for each copy. What is the same in all of them need not be made
+for each:
+
+- A link to the library for each interpreter: "links/HASH/interp 3/libpython3.11.so.1.0". The path is the same in every
+  session, so lldb finds its modules again when a program runs once more, and its indexes in the next session.
+- Debug information without compression. Distributions compress it; lldb inflates that for each module, into memory
+  of its own, which is a third of what a copy costs. A file without compression is mapped, by all modules together.
+- lldb's own cache of indexes, of which the first copy's is linked under the names that lldb looks for for the others. lldb
+  names these files after a hash of the module's path. Where a version of lldb has other names, each copy gets an index.
+
+The folder has to be the user's own, and writable by nobody else; without one all of it is in a folder in /tmp for
+this session. What is in it may be deleted at any time while no debugger runs."""
+
+import contextlib
+import functools
+import hashlib
+import os
+import re
+import stat
+import struct
+import tempfile
+import time
+import zlib
+
+from .symfiles import SECTION, TABLES, TABLES_AT
+
+INDEX, INDEXES_AT = "symbols.enable-lldb-index-cache", "symbols.lldb-index-cache-path"
+INDEXES_MAX = ("symbols.lldb-index-cache-max-byte-size", 1 << 30)
+INDEXES_SINCE = 19  # lldb 16 loses names of functions of C++ in what it keeps
+UNUSED_MAX = 30 * 24 * 3600  # seconds, until a file without compression goes
+
+SHF_COMPRESSED, SHT_NOBITS = 0x800, 8
+COMPRESSION = struct.Struct("<IIQQ")  # kind, nothing, size, alignment
+ZLIB = 1
+ALIGNMENT_MAX = 4096
+
+ANY_NAME = "main"  # to ask for it is to have the index made
+
+_indexed = {}  # path of a debug file -> (lldb's word for the architecture, how the indexes of modules with it are called)
+_unnamed = set()  # debug files of which lldb has not kept an index under the name that was expected
+
+
+@functools.cache
+def folder(name):
+    """A folder of ours in the user's cache, made if need be."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ.get("HOME") or "", ".cache")
+    path = os.path.join(home, "gorgon", "lldb", name)
+    try:
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        owners = [os.stat(p) for p in (path, os.path.dirname(path), os.path.dirname(os.path.dirname(path)))]
+    except OSError:
+        owners = []
+    if os.path.isabs(home) and owners and all(
+            o.st_uid == os.geteuid() and not stat.S_IMODE(o.st_mode) & 0o022 for o in owners):
+        return path
+    return tempfile.mkdtemp(prefix="gorgon-lldb-")
+
+
+def digest(*words):
+    return hashlib.sha256("\0".join(map(str, words)).encode()).hexdigest()[:16]
+
+
+def link_to(o):
+    """The path of a copy's library under which lldb is to know that copy. Raises OSError."""
+    link = os.path.join(folder("links"), digest(o.path), o.namespace.label, o.name)
+    with contextlib.suppress(OSError):
+        if os.readlink(link) == o.path:
+            return link
+    os.makedirs(os.path.dirname(link), mode=0o700, exist_ok=True)
+    replace(link, lambda unfinished: os.symlink(o.path, unfinished))
+    return link
+
+
+def replace(path, make):
+    """make(path) under another name first: somebody else may do so at the same time."""
+    unfinished = f"{path}.{os.getpid()}.unfinished"
+    try:
+        make(unfinished)
+        os.replace(unfinished, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(unfinished)
+        raise
+
+
+# ---- debug information without compression ---------------------------------------------------------
+
+
+def debug_file(o):
+    """The file with a library's debug information for lldb, or None when that is in the library itself, or nowhere."""
+    if not o.debug_path or not os.path.isfile(o.debug_path) or o.debug_path == o.path:
+        return None
+    found = os.stat(o.debug_path)
+    return inflated(o.debug_path, found.st_size, found.st_mtime_ns)
+
+
+@functools.cache
+def inflated(debug_path, *state):
+    """The path of a debug file without compression; @state changes with the file."""
+    place = folder("inflated")
+    path = os.path.join(place, digest(debug_path, *state), os.path.basename(debug_path))
+    if os.path.isfile(path):
+        with contextlib.suppress(OSError):
+            os.utime(os.path.dirname(path))  # not the file: an index is of a file with this time
+        return path
+    try:
+        with open(debug_path, "rb") as file:
+            data = bytearray(file.read())
+        parts = inflate(data)
+        if not parts:
+            return debug_path
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        replace(path, lambda unfinished: write(unfinished, parts))
+        remove_unused(place)
+        return path
+    except (OSError, ValueError, struct.error, zlib.error):
+        return debug_path  # lldb reads it as it is, or says what is wrong with it
+
+
+def inflate(data):
+    """[(offset, bytes)] of an ELF file without compressed sections, which stand behind all others then; none when there is
+    nothing to inflate. Raises ValueError where a section is compressed in another way."""
+    tables = TABLES.unpack_from(data, TABLES_AT)
+    sections_at, count = tables[5], tables[11]
+    added, holes, end = [], [], len(data)
+    for at in range(sections_at, sections_at + count * SECTION.size, SECTION.size):
+        section = list(SECTION.unpack_from(data, at))
+        kind, flags, start, size = section[1], section[2], section[4], section[5]
+        if kind == SHT_NOBITS or not flags & SHF_COMPRESSED:
+            continue
+        how, _, full_size, alignment = COMPRESSION.unpack_from(data, start)
+        content = zlib.decompress(data[start + COMPRESSION.size:start + size]) if how == ZLIB else b""
+        if len(content) != full_size or not 0 < alignment <= ALIGNMENT_MAX:
+            raise ValueError("a section is damaged, or compressed in an unknown way")
+        end = -(-end // alignment) * alignment
+        holes.append((start, start + size))
+        added.append((end, content))
+        section[2], section[4], section[5], section[8] = flags & ~SHF_COMPRESSED, end, full_size, alignment
+        SECTION.pack_into(data, at, *section)
+        end += full_size
+    if not added:
+        return []
+    # What was compressed is left out: the file has holes there.
+    starts = [0, *(stop for _, stop in sorted(holes))]
+    stops = [*(start for start, _ in sorted(holes)), len(data)]
+    return [(start, data[start:stop]) for start, stop in zip(starts, stops)] + added
+
+
+def write(path, parts):
+    with open(path, "wb") as file:
+        for offset, content in parts:
+            file.seek(offset)
+            file.write(content)
+
+
+def remove_unused(place):
+    """Libraries are replaced by newer ones."""
+    for folder_of_one in os.scandir(place):
+        with contextlib.suppress(OSError):
+            if time.time() - folder_of_one.stat().st_mtime > UNUSED_MAX:
+                for entry in os.scandir(folder_of_one.path):
+                    os.unlink(entry.path)
+                os.rmdir(folder_of_one.path)
+
+
+# ---- indexes ---------------------------------------------------------------------------------------
+
+
+def keep_indexes(debugger):
+    """Have lldb keep them; returns where, or None. Where the user has told it so lldb keeps them where the user wants them."""
+    version = re.search(r"version (\d+)", debugger.GetVersionString())
+    if not version or int(version[1]) < INDEXES_SINCE:
+        return None
+    instance = debugger.GetInstanceName()
+
+    def setting(name):
+        return debugger.GetInternalVariableValue(name, instance).GetStringAtIndex(0)
+
+    if setting(INDEX) == "false":
+        debugger.SetInternalVariable(INDEXES_AT, folder("indexes"), instance)
+        debugger.SetInternalVariable(INDEXES_MAX[0], str(INDEXES_MAX[1]), instance)
+        debugger.SetInternalVariable(INDEX, "true", instance)
+    return (setting(INDEXES_AT) or "").strip('"')
+
+
+def index_name(triple, link):
+    """How lldb's file with the index of a module's debug information begins: with a hash of where the module is."""
+    value = 5381
+    for byte in f"{triple}-{link}".encode():
+        value = (value * 33 + byte) & 0xffffffff
+    return f"llvmcache-{triple}-{os.path.basename(link)}-{value:#010x}-dwarf-index-"
+
+
+def share_index(debugger, debug, link):
+    """Before lldb reads a library by this link: give it the index that a copy with the same debug file has."""
+    place = keep_indexes(debugger)
+    triple, names = _indexed.get(debug, ("", []))
+    source = next(filter(None, (find_index(place, name) for name in names)), None) if place else None
+    if source:
+        copy_index(place, source, index_name(triple, link))
+
+
+def make_index(debugger, debug, link, module):
+    """When lldb has read it: of all copies one has to be indexed. That is the second one, since a single one need not be before
+    somebody asks it for a name."""
+    place, triple = keep_indexes(debugger), module.GetTriple()
+    names, mine = _indexed.setdefault(debug, (triple, []))[1], index_name(triple, link)
+    if mine not in names:
+        names.append(mine)
+    if not place or len(names) == 1 or debug in _unnamed or find_index(place, mine):
+        return
+    module.FindFunctions(ANY_NAME)
+    source = find_index(place, mine)
+    if not source:
+        _unnamed.add(debug)
+        return
+    for name in names:
+        copy_index(place, source, name)
+
+
+def copy_index(place, source, name):
+    with contextlib.suppress(OSError):  # it is there
+        os.link(os.path.join(place, source), os.path.join(place, name + source.rpartition("-")[2]))
+
+
+def find_index(place, name):
+    return next((entry for entry in os.listdir(place) if entry.startswith(name)), None)
