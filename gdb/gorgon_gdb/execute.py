@@ -15,7 +15,8 @@ run() serves commands, too; there it is gdb.execute().
 Files that are added or taken away make gdb look for the places of all breakpoints again, and it then warns after each command
 that the place at which it has stopped has no number any more ("location number not found for breakpoint 1"). It warns for
 the selected thread only, and forgets the place when that is asked to step by no instruction: it says that it has stopped, and
-has not gone on. So run() selects another thread in events, and settle() asks for that step before the prompt."""
+has not gone on. So run() selects another thread in events, and settle() asks for that step before the prompt. Between both gdb warns
+once, so what can wait for the prompt (waits()) does, and forget_place() asks for the step first."""
 
 import functools
 
@@ -26,6 +27,7 @@ STEP_NOTHING = "with suppress-cli-notifications on -- stepi 0"
 _events = 0  # that are being handled
 _stale = False  # breakpoints have other places than when the process stopped
 _settling = False
+_prompts = False  # gdb has a prompt, where before_prompt tells of it: not with -batch, and not for an editor
 
 
 def within_event(handler):
@@ -52,10 +54,22 @@ def on_continue(_event):
     _stale = False
 
 
+def waits(breakpoints):
+    """Adding files can wait for the prompt, and gdb would warn if it did not, after a stop at one of these breakpoints."""
+    return _prompts and any(len(breakpoint.locations) > 1 for breakpoint in breakpoints if breakpoint.is_valid())
+
+
 def settle(_event=None):
-    """Have gdb forget which place it has stopped at, where it would not find that."""
+    """Before each prompt: have gdb forget which place it has stopped at, where it would not find that."""
+    global _prompts
+    _prompts = True
+    if _stale:
+        forget_place()
+
+
+def forget_place():
     global _settling, _stale
-    thread = gdb.selected_thread() if _stale else None
+    thread = gdb.selected_thread()
     if not thread or not thread.is_stopped() or thread.is_exited():
         return
     _stale, _settling = False, True

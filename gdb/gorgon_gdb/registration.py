@@ -3,7 +3,7 @@
 
 import gdb
 
-from . import (breakpoints, check, commands, companions, conditions, cores, dap, debuglinks, execute, frames, functions,
+from . import (breakpoints, check, commands, companions, conditions, cores, dap, debuglinks, execute, extensions, frames, functions,
                helper_types, hints, info_symbol, lines, missing_files, ordinary, process, python_helper, reruns, solibs,
                stacks, symbols, values)
 
@@ -17,6 +17,8 @@ def on_stop(event=None):
     symbols.remove_stale()
     lines.remove_stale()
     debuglinks.on_stop(event)
+    if not extensions.refresh():
+        symbols.leave()
     if event is not None:
         symbols.on_stop(event)
     else:
@@ -73,7 +75,7 @@ def register(objfile=None):
         connect("clear_objfiles", missing_files.forget)
         connect("free_objfile", breakpoints.on_free_objfile)
         connect("new_objfile", symbols.on_new_objfile)
-        connect("new_objfile", lines.on_new_objfile)
+        connect("new_objfile", extensions.on_new_objfile)
         connect("new_objfile", cores.on_new_objfile)
         connect("exited", lines.on_exited)
         connect("clear_objfiles", lines.forget)

@@ -30,13 +30,14 @@ _left = False  # what a stop has not been able to do is to be done before the pr
 
 
 class Addition:
-    def __init__(self, obj, by_itself):
+    def __init__(self, obj, by_itself, everywhere):
         self.interp = obj.namespace.label
         self.start = obj.start
         self.end = obj.end
         self.code = obj.bias + files.read(obj).code  # by which gdb removes it
         self.told = bool(obj.symfile)
         self.by_itself = by_itself
+        self.everywhere = everywhere  # in each copy that there is
         # Places of breakpoints by line would go with it; or it costs little, and spares a stop without arguments.
         self.lasting = not lines.serves(obj) or obj is not obj.namespace.libpython
         added = gdb.objfiles()[-1]
@@ -90,7 +91,7 @@ def add(obj, by_itself=False):
     return add_file(obj, by_itself)
 
 
-def add_file(obj, by_itself):
+def add_file(obj, by_itself, everywhere=False):
     key = (obj.path, obj.bias)
     path = files.find(obj.path)
     if not os.path.isfile(path):
@@ -100,9 +101,23 @@ def add_file(obj, by_itself):
     if execute.run(f'add-symbol-file "{path}" -o {obj.bias:#x}') is None:
         leave()
         return "later"
-    _added[key] = Addition(obj, by_itself)
+    _added[key] = Addition(obj, by_itself, everywhere)
     python_helper.adapt()
     return "added"
+
+
+def added():
+    """{(path, bias)} of the objects that files were added for."""
+    return set(_added)
+
+
+def add_everywhere(obj):
+    """The file of an object, to stay for as long as that is there. Whether that could be done now."""
+    return add_file(obj, True, True) != "later"
+
+
+def count_everywhere():
+    return sum(addition.everywhere for addition in _added.values())
 
 
 def covered():
@@ -165,9 +180,12 @@ def on_new_objfile(event):
 
 
 def attach(objects):
-    """Add the files of objects that gdb knows by names only. Whether there were any."""
-    missing = [obj for obj in objects if lacks_dwarf(obj) and (obj.path, obj.bias) not in _added]
-    return [obj for obj in missing if add(obj, by_itself=True) == "added"]
+    """Add the files of objects that gdb knows by names only. What was added."""
+    return [obj for obj in missing(objects) if add(obj, by_itself=True) == "added"]
+
+
+def missing(objects):
+    return [obj for obj in objects if lacks_dwarf(obj) and (obj.path, obj.bias) not in _added]
 
 
 def attach_for_condition(obj):
@@ -193,17 +211,17 @@ def read_frames():
 
 
 def refresh_lines():
-    if not lines.refresh(set(_added), covered()):
+    if not lines.refresh(added(), covered()):
         leave()
 
 
 def describe(objects):
     """Have gdb know the types and variables of these libraries, from whichever copy."""
-    missing = {obj.path: obj for obj in objects if lacks_dwarf(obj)}
-    if missing:
+    libraries = {obj.path: obj for obj in objects if lacks_dwarf(obj)}
+    if libraries:
         known = {path for path, _ in _added}
         known.update(o.path for o in process.snapshot().objects if is_known(o))
-        attach([obj for path, obj in missing.items() if path not in known])
+        attach([obj for path, obj in libraries.items() if path not in known])
 
 
 def introduce(objects):
@@ -227,7 +245,8 @@ def limit(objects):
     """A libpython only for interpreters in the stack: gdb reads 1.5 s of a libpython's debug information for "break PyErr_SetString", for
     each copy that has it, and looks into all of them whenever it gets a file. What lasts is kept for some more."""
     kept = {obj.namespace.label for obj in objects}
-    mine = {key: addition for key, addition in _added.items() if addition.by_itself and addition.interp not in kept}
+    mine = {key: addition for key, addition in _added.items()
+            if addition.by_itself and not addition.everywhere and addition.interp not in kept}
     interps = list(dict.fromkeys(addition.interp for addition in mine.values() if addition.lasting))[-AUTO_MAX:]
     for key, addition in mine.items():
         if not addition.lasting or addition.interp not in interps:
@@ -301,10 +320,21 @@ def show_frame():
 
 def on_stop(event):
     global _left
-    _left = False
+    breakpoints = getattr(event, "breakpoints", ())
+    _left = execute.waits(breakpoints) and not is_innermost(missing(objects_in_stack()))
+    if _left:
+        return
     added = attach_stack()
-    if is_innermost(added) and not any(is_silent(breakpoint) for breakpoint in getattr(event, "breakpoints", ())):
+    if is_innermost(added) and not any(is_silent(breakpoint) for breakpoint in breakpoints):
         show_frame()
+
+
+def attach_what_is_left():
+    """What a stop has left for the prompt, for commands of a breakpoint that do not come to one."""
+    global _left
+    if _left:
+        _left = False
+        attach_stack()
 
 
 def is_innermost(objects):
@@ -325,6 +355,8 @@ def on_prompt(_event=None):
         frame = gdb.selected_frame()
     except gdb.error:
         frame = None  # of a stack that cannot be read
+    if missing(objects_in_stack()):
+        execute.forget_place()
     on_stop(None)
     if frame and frame.is_valid():
         frame.select()
