@@ -14,7 +14,7 @@ import os
 from . import files, lines, objfiles, process, symbols
 
 FILES_MAX = 128
-SIZE_MAX = 16 << 20
+SIZE_MAX = 8 << 20
 
 _settled = None  # a Snapshot that nothing is left to do for
 
@@ -27,7 +27,9 @@ def has_small_file(obj):
 
 
 def is_wanted(obj):
-    return obj.lacks_dwarf and obj is not obj.namespace.libpython and (obj.path, obj.bias) not in symbols.added() and has_small_file(obj)
+    # A namespace does not say yet which object is its libpython when gdb hears of that.
+    return (obj.lacks_dwarf and not obj.name.startswith("libpython") and (obj.path, obj.bias) not in symbols.added()
+            and has_small_file(obj))
 
 
 def add(objects):

@@ -88,7 +88,7 @@ def register(objfile=None):
         connect("cont", execute.on_continue)
         connect("before_prompt", execute.settle)
         connect("before_prompt", on_stop)
-        connect("before_prompt", symbols.on_prompt)
+        connect("before_prompt", symbols.before_prompt)
         connect("before_prompt", install)
         connect("before_prompt", hints.on_prompt)
     if objfile is None:

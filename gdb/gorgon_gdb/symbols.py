@@ -346,17 +346,25 @@ def is_silent(breakpoint):
     return breakpoint.silent or (breakpoint.commands or "").startswith("silent\n")
 
 
-def on_prompt(_event=None):
-    """Somebody may have selected another thread, or loaded a core, which has no stop. The selected frame stays."""
+def is_to_look():
     thread = gdb.selected_thread()
-    if not thread or not thread.is_stopped() or not (_left or selection() != _looked_at):
+    return bool(thread) and thread.is_stopped() and (_left or selection() != _looked_at)
+
+
+def before_prompt(_event=None):
+    if is_to_look() and missing(objects_in_stack()):
+        execute.forget_place()
+    on_prompt()
+
+
+def on_prompt():
+    """Somebody may have selected another thread, or loaded a core, which has no stop. The selected frame stays."""
+    if not is_to_look():
         return
     try:
         frame = gdb.selected_frame()
     except gdb.error:
         frame = None  # of a stack that cannot be read
-    if missing(objects_in_stack()):
-        execute.forget_place()
     on_stop(None)
     if frame and frame.is_valid():
         frame.select()
