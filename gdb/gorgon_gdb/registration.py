@@ -4,7 +4,7 @@
 import gdb
 
 from . import (breakpoints, check, commands, companions, conditions, cores, dap, debuglinks, execute, extensions, frames, functions,
-               helper_types, hints, info_symbol, lines, missing_files, ordinary, process, python_helper, reruns, solibs,
+               helper_types, hints, info_line, info_symbol, lines, missing_files, ordinary, process, python_helper, reruns, solibs,
                stacks, symbols, values)
 
 _events = []
@@ -53,6 +53,7 @@ def register(objfile=None):
     hints.register()
     missing_files.register()
     info_symbol.register()
+    info_line.register()
     solibs.register()
     if not _events:
         connect("exited", breakpoints.on_exited)

@@ -352,9 +352,22 @@ def is_to_look():
 
 
 def before_prompt(_event=None):
-    if is_to_look() and missing(objects_in_stack()):
+    if not is_to_look():
+        return
+    adds = bool(missing(objects_in_stack()))
+    if adds:
         execute.forget_place()
     on_prompt()
+    if adds:
+        look_here()
+
+
+def look_here():
+    """Where "list" and "info line" go on, which gdb forgets when lines are taken away."""
+    try:
+        execute.run("frame")
+    except gdb.error:
+        pass  # of a stack that cannot be read
 
 
 def on_prompt():

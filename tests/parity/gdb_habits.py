@@ -207,7 +207,7 @@ HABITS = [
     H("hbreak", """
         hbreak cext_square
         continue
-        bt 1""", BREAK),
+        bt 1""", BREAK, excuses=("not of the processor",)),
     H("dprintf", """
         dprintf cext.c:[in the loop],"i=%d n=%d\\n", i, n
         continue""", BREAK),
