@@ -3,9 +3,9 @@
 
 import gdb
 
-from . import (breakpoints, check, commands, companions, conditions, cores, dap, debuglinks, execute, extensions, frames, functions,
-               helper_types, hints, info_line, info_symbol, lines, missing_files, ordinary, process, python_helper, reruns, solibs,
-               stacks, symbols, values)
+from . import (breakpoints, check, commands, companions, conditions, cores, dap, debuglinks, ended, execute, extensions, frames,
+               functions, helper_types, hints, info_line, info_symbol, lines, missing_files, ordinary, process, python_helper,
+               reruns, solibs, stacks, symbols, values)
 
 _events = []
 
@@ -54,10 +54,12 @@ def register(objfile=None):
     missing_files.register()
     info_symbol.register()
     info_line.register()
+    ended.register()
     solibs.register()
     if not _events:
         connect("exited", breakpoints.on_exited)
         connect("exited", reruns.on_exited)
+        connect("exited", ended.on_exited)
         connect("new_thread", reruns.on_new_thread)
         connect("breakpoint_modified", reruns.on_modified)
         connect("breakpoint_modified", conditions.adapt)
@@ -91,6 +93,7 @@ def register(objfile=None):
         connect("before_prompt", on_stop)
         connect("before_prompt", symbols.before_prompt)
         connect("before_prompt", install)
+        connect("before_prompt", ended.before_prompt)
         connect("before_prompt", hints.on_prompt)
     if objfile is None:
         install()  # else gdb reads this while the program runs, and a command would end gdb's waiting for it
