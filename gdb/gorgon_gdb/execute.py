@@ -54,8 +54,9 @@ def on_continue(_event):
     _stale = False
 
 
-def waits(breakpoints):
-    """Adding files can wait for the prompt, and gdb would warn if it did not, after a stop at one of these breakpoints."""
+def waits(event):
+    """What adds and removes files can wait for the prompt after this stop, and gdb would warn if it did not."""
+    breakpoints = getattr(event, "breakpoints", ())
     return _prompts and any(len(breakpoint.locations) > 1 for breakpoint in breakpoints if breakpoint.is_valid())
 
 

@@ -28,13 +28,22 @@ def has_small_file(obj):
 
 def is_wanted(obj):
     # A namespace does not say yet which object is its libpython when gdb hears of that.
-    return (obj.lacks_dwarf and not obj.name.startswith("libpython") and (obj.path, obj.bias) not in symbols.added()
+    return (obj.lacks_dwarf and not obj.name.startswith("libpython") and not symbols.is_added(obj)
             and has_small_file(obj))
+
+
+def wanted(objects):
+    return [obj for obj in objects if is_wanted(obj)][:max(FILES_MAX - symbols.count_everywhere(), 0)]
 
 
 def add(objects):
     """Whether that could be done now."""
-    return all(symbols.add_everywhere(obj) for obj in filter(is_wanted, objects) if symbols.count_everywhere() < FILES_MAX)
+    return all([symbols.add_everywhere(obj) for obj in wanted(objects)])
+
+
+def are_to_come():
+    snapshot = process.try_snapshot()
+    return snapshot is not None and snapshot is not _settled and bool(wanted(snapshot.objects))
 
 
 def refresh():

@@ -14,15 +14,23 @@ def on_stop(event=None):
     python_helper.check()
     functions.update_variable(event)
     breakpoints.on_stop(event)
-    symbols.remove_stale()
-    lines.remove_stale()
     debuglinks.on_stop(event)
-    if not extensions.refresh():
-        symbols.leave()
+    if not execute.waits(event):
+        symbols.remove_stale()
+        lines.remove_stale()
+        if not extensions.refresh():
+            symbols.leave()
     if event is not None:
         symbols.on_stop(event)
     else:
         symbols.refresh_lines()
+
+
+def before_prompt(_event=None):
+    """Files come and go now that had to wait."""
+    if symbols.are_to_change() or extensions.are_to_come():
+        execute.forget_place()
+    on_stop()
 
 
 def install(_event=None):
@@ -60,6 +68,7 @@ def register(objfile=None):
         connect("exited", breakpoints.on_exited)
         connect("exited", reruns.on_exited)
         connect("exited", ended.on_exited)
+        connect("new_thread", ended.on_new_thread)
         connect("new_thread", reruns.on_new_thread)
         connect("breakpoint_modified", reruns.on_modified)
         connect("breakpoint_modified", conditions.adapt)
@@ -90,7 +99,7 @@ def register(objfile=None):
         connect("stop", dap.on_stop)
         connect("cont", execute.on_continue)
         connect("before_prompt", execute.settle)
-        connect("before_prompt", on_stop)
+        connect("before_prompt", before_prompt)
         connect("before_prompt", symbols.before_prompt)
         connect("before_prompt", install)
         connect("before_prompt", ended.before_prompt)

@@ -40,9 +40,13 @@ class Addition:
         self.everywhere = everywhere  # in each copy that there is
         # Places of breakpoints by line would go with it; or it costs little, and spares a stop without arguments.
         self.lasting = not lines.serves(obj) or obj is not obj.namespace.libpython
-        added = gdb.objfiles()[-1]
-        self.parts = 1 + sum(objfile.owner == added for objfile in gdb.objfiles())  # the debug file's first
+        self.parts = parts_of(gdb.objfiles()[-1])
         self.stale = False  # gdb has let go of the object; another may come to its place
+
+
+def parts_of(added):
+    """How often gdb has to remove an object file that was added: the debug file's goes first."""
+    return 1 + sum(objfile.owner == added for objfile in gdb.objfiles())
 
 
 class AutoSymbols(gdb.Parameter):
@@ -111,6 +115,10 @@ def added():
     return set(_added)
 
 
+def is_added(obj):
+    return (obj.path, obj.bias) in _added
+
+
 def add_everywhere(obj):
     """The file of an object, to stay for as long as that is there. Whether that could be done now."""
     return add_file(obj, True, True) != "later"
@@ -148,12 +156,20 @@ def is_listed(snapshot, key):
     return obj is not None and (obj.path, obj.bias) == key and bool(obj.symfile) == _added[key].told
 
 
+def stale():
+    """What was added for copies that are gone."""
+    snapshot = process.try_snapshot() if _added else None
+    return [key for key in _added if not snapshot or not is_listed(snapshot, key)]
+
+
 def remove_stale():
-    """Drop files of copies that are gone."""
-    if _added:
-        snapshot = process.try_snapshot()
-        for key in [k for k in _added if not snapshot or not is_listed(snapshot, k)]:
-            remove(key)
+    for key in stale():
+        remove(key)
+
+
+def are_to_change():
+    """Files are to be added or removed before this prompt."""
+    return bool(stale() or is_to_look() and missing(objects_in_stack()))
 
 
 def on_free_objfile(event):
@@ -185,7 +201,7 @@ def attach(objects):
 
 
 def missing(objects):
-    return [obj for obj in objects if lacks_dwarf(obj) and (obj.path, obj.bias) not in _added]
+    return [obj for obj in objects if lacks_dwarf(obj) and not is_added(obj)]
 
 
 def attach_for_condition(obj):
@@ -321,9 +337,10 @@ def show_frame():
 def on_stop(event):
     global _left
     breakpoints = getattr(event, "breakpoints", ())
-    _left = execute.waits(breakpoints) and not is_innermost(missing(objects_in_stack()))
-    if _left:
+    if execute.waits(event) and not is_innermost(missing(objects_in_stack())):
+        leave()
         return
+    _left = False
     added = attach_stack()
     if is_innermost(added) and not any(is_silent(breakpoint) for breakpoint in breakpoints):
         show_frame()
@@ -355,8 +372,6 @@ def before_prompt(_event=None):
     if not is_to_look():
         return
     adds = bool(missing(objects_in_stack()))
-    if adds:
-        execute.forget_place()
     on_prompt()
     if adds:
         look_here()
