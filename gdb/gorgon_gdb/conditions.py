@@ -147,10 +147,14 @@ def typed(command, line):
 
 
 def can_be_many():
-    """Of a program that has not begun: it is linked with libgorgon."""
     snapshot = process.try_snapshot()
-    if snapshot:
-        return is_many(snapshot)
+    return is_many(snapshot) if snapshot else is_gorgon()
+
+
+def is_gorgon():
+    """The process has private code; of a program that has not begun: it is linked with libgorgon."""
+    if process.try_snapshot():
+        return True
     program = gdb.current_progspace().filename
     return not gdb.selected_inferior().pid and bool(program) and uses_gorgon(program)
 

@@ -4,7 +4,7 @@
 import gdb
 
 from . import (breakpoints, check, commands, companions, conditions, cores, dap, debuglinks, ended, execute, extensions, frames,
-               functions, helper_types, hints, info_line, info_symbol, lines, missing_files, ordinary, process, python_helper,
+               functions, helper_types, hints, info_line, info_symbol, lines, loads, missing_files, ordinary, process, python_helper,
                reruns, solibs, stacks, symbols, values)
 
 _events = []
@@ -90,11 +90,16 @@ def register(objfile=None):
         connect("new_objfile", extensions.on_new_objfile)
         connect("new_objfile", cores.on_new_objfile)
         connect("exited", lines.on_exited)
+        connect("breakpoint_created", loads.on_breakpoint)
+        connect("breakpoint_modified", loads.on_breakpoint)
+        connect("breakpoint_deleted", loads.on_deleted)
+        connect("exited", loads.forget)
         connect("clear_objfiles", lines.forget)
         connect("exited", cores.forget)
         connect("clear_objfiles", cores.forget)
         connect("free_objfile", symbols.on_free_objfile)
         connect("stop", on_stop)
+        connect("stop", loads.on_stop)
         connect("stop", install_at_stop)
         connect("stop", dap.on_stop)
         connect("cont", execute.on_continue)

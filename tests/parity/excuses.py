@@ -92,6 +92,8 @@ EXCUSES = {
                                    "scripts set a breakpoint of the ordinary kind, and say so", instead(
                                        r"^(?:Hardware assisted breakpoint N is set|Breakpoint N is set\ngorgon: not a hardware .*)$",
                                        "Breakpoint N is set"), ("scripts",), None, 5),
+    "told by libjitreg": Excuse("private objects come by the JIT interface: our scripts stop where that tells gdb of them, and say whose they are",
+                                instead(r"^(  Inferior loaded \S+).*\n.*\n.*$", r"\1"), ("scripts",)),
     "no frame": Excuse("`gdb.lookup_global_symbol()` knows no frame, so it finds the first copy's", instead(
         r"(lookup_global_symbol.*\n)\d+$", r"\1N")),
     "values of objects": Excuse("CPython's own printers for gdb come with a libpython that gdb knows as a shared library, or with our "

@@ -279,7 +279,7 @@ HABITS = [
         bt 2""", BREAK, keep=r"Catchpoint|catcher"),
     H("catch load", """
         catch load lateext
-        continue""", BREAK, turn={"number": 500}, alone=True),
+        continue""", BREAK, turn={"number": 500}, alone=True, excuses=("told by libjitreg",)),
     H("catch syscall", """
         catch syscall clock_nanosleep
         continue
