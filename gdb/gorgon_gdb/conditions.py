@@ -152,11 +152,11 @@ def can_be_many():
 
 
 def is_gorgon():
-    """The process has private code; of a program that has not begun: it is linked with libgorgon."""
+    """There is private code, or the program is linked with libgorgon and may have some later."""
     if process.try_snapshot():
         return True
     program = gdb.current_progspace().filename
-    return not gdb.selected_inferior().pid and bool(program) and uses_gorgon(program)
+    return bool(program) and uses_gorgon(program)
 
 
 @functools.lru_cache(maxsize=16)
