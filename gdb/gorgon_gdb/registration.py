@@ -73,6 +73,7 @@ def register(objfile=None):
         connect("breakpoint_modified", reruns.on_modified)
         connect("breakpoint_modified", conditions.adapt)
         connect("breakpoint_created", conditions.adapt)
+        connect("new_objfile", companions.on_new_objfile)
         connect("new_objfile", conditions.on_new_objfile)
         connect("exited", helper_types.forget)
         connect("clear_objfiles", helper_types.forget)
