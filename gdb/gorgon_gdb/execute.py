@@ -26,6 +26,7 @@ STEP_NOTHING = "with suppress-cli-notifications on -- stepi 0"
 
 _events = 0  # that are being handled
 _stale = False  # breakpoints have other places than when the process stopped
+_can_warn = False  # the process has stopped at one of several places of a breakpoint that stays
 _settling = False
 _prompts = False  # gdb has a prompt, where before_prompt tells of it: not with -batch, and not for an editor
 
@@ -50,14 +51,26 @@ def places_change():
 
 
 def on_continue(_event):
-    global _stale
-    _stale = False
+    global _stale, _can_warn
+    _stale = _can_warn = False
 
 
 def waits(event):
     """What adds and removes files can wait for the prompt after this stop, and gdb would warn if it did not."""
-    breakpoints = getattr(event, "breakpoints", ())
-    return _prompts and any(len(breakpoint.locations) > 1 for breakpoint in breakpoints if breakpoint.is_valid())
+    return _prompts and is_at_one_of_several(event)
+
+
+def is_at_one_of_several(event):
+    """This stop is at one of the places of a breakpoint that gdb does not delete now."""
+    return any(breakpoint.is_valid() and not breakpoint.temporary and len(breakpoint.locations) > 1
+               for breakpoint in getattr(event, "breakpoints", ()))
+
+
+def on_stop(event):
+    """Before other handlers: they change the places."""
+    global _can_warn
+    if not _settling:
+        _can_warn = is_at_one_of_several(event)
 
 
 def settle(_event=None):
@@ -69,11 +82,12 @@ def settle(_event=None):
 
 
 def forget_place():
-    global _settling, _stale
-    thread = gdb.selected_thread()
+    """Not where gdb cannot warn: a core that gcore writes then has no signal of the stop."""
+    global _settling, _stale, _can_warn
+    thread = gdb.selected_thread() if _can_warn else None
     if not thread or not thread.is_stopped() or thread.is_exited():
         return
-    _stale, _settling = False, True
+    _stale, _can_warn, _settling = False, False, True
     try:
         gdb.execute(STEP_NOTHING, to_string=True)
     except gdb.error:

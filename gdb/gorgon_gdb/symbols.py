@@ -339,11 +339,14 @@ def on_stop(event):
     breakpoints = getattr(event, "breakpoints", ())
     if execute.waits(event) and not is_innermost(missing(objects_in_stack())):
         leave()
-        return
+        return []
     _left = False
     added = attach_stack()
     if is_innermost(added) and not any(is_silent(breakpoint) for breakpoint in breakpoints):
         show_frame()
+    elif added:
+        look_here()
+    return added
 
 
 def attach_what_is_left():
@@ -368,15 +371,6 @@ def is_to_look():
     return bool(thread) and thread.is_stopped() and (_left or selection() != _looked_at)
 
 
-def before_prompt(_event=None):
-    if not is_to_look():
-        return
-    adds = bool(missing(objects_in_stack()))
-    on_prompt()
-    if adds:
-        look_here()
-
-
 def look_here():
     """Where "list" and "info line" go on, which gdb forgets when lines are taken away."""
     try:
@@ -385,7 +379,7 @@ def look_here():
         pass  # of a stack that cannot be read
 
 
-def on_prompt():
+def on_prompt(_event=None):
     """Somebody may have selected another thread, or loaded a core, which has no stop. The selected frame stays."""
     if not is_to_look():
         return
@@ -393,9 +387,11 @@ def on_prompt():
         frame = gdb.selected_frame()
     except gdb.error:
         frame = None  # of a stack that cannot be read
-    on_stop(None)
+    added = on_stop(None)
     if frame and frame.is_valid():
         frame.select()
+    if added:
+        look_here()
 
 
 def matches(obj, library):
