@@ -11,8 +11,10 @@ another companion: by the symfile's build-id, which it looks for before it follo
 gdb has to be told before it hears of the interpreters. Where these scripts are read later, with a process attached or
 a core loaded, that is attached or loaded again; of a program that gdb has started the user is told.
 
-The cache is that of the user who runs gdb. Of a process of another user gdb has the lines, and of copies that have
-them no variables."""
+The cache is where the process has it, which may be of another user, or have another HOME than gdb: its environment says so
+when gdb hears of its first object file, before those of interpreters. That of a process on another machine, and of a core, is not
+here to be read: there it is the cache of the user who runs gdb. Of interpreters that have companions elsewhere gdb has the lines, and no
+variables."""
 
 import atexit
 import os
@@ -26,6 +28,7 @@ from . import execute
 
 _directories = {}  # of a cache -> where its link is
 _root = None
+_asked = None      # the id of the process whose environment has been read
 
 
 def cache(environment):
@@ -71,6 +74,37 @@ def load_again():
                   "interpreters, gdb shows no variables of theirs.\n")
 
 
+def environment_of(inferior):
+    """Of a process on this machine, as it was at its start; empty where that cannot be read."""
+    if inferior.connection is None or inferior.connection.type != "native":
+        return {}
+    try:
+        with open(f"/proc/{inferior.pid}/environ", "rb") as file:
+            entries = (os.fsdecode(entry).partition("=") for entry in file.read().split(b"\0"))
+    except OSError:
+        return {}
+    return {name: value for name, _, value in entries}
+
+
+def on_new_objfile(_event):
+    global _asked
+    inferior = gdb.selected_inferior()
+    if inferior.pid and inferior.pid != _asked:
+        _asked = inferior.pid
+        add_once(cache(environment_of(inferior)))
+
+
+def add_once(directory):
+    """Whether gdb looks there now."""
+    if not directory or directory in _directories:
+        return False
+    try:
+        add(directory)
+    except OSError:
+        return False  # without a place for the link gdb follows the other one
+    return True
+
+
 def register(running):
     """@running: gdb reads these scripts by itself, while it waits for the program. A command would end its waiting."""
     if running:
@@ -80,11 +114,6 @@ def register(running):
 
 
 def register_now():
-    directory = cache(os.environ)
-    if directory and directory not in _directories:
-        try:
-            add(directory)
-        except OSError:
-            return  # without a place for the link gdb follows the other one
-        if has_lines():
-            load_again()
+    added = [add_once(cache(environment)) for environment in (os.environ, environment_of(gdb.selected_inferior()))]
+    if any(added) and has_lines():
+        load_again()

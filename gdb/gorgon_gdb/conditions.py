@@ -2,11 +2,11 @@
 """Conditions of gdb's breakpoints are evaluated in the copy that has come to them.
 
 gdb reads a condition once for each place, when the breakpoint is set. A global variable is then the first copy's. And
-a local variable is not known where gdb has lines only (more than eight interpreters): it gives that place up. So a condition
+a local variable is not known where gdb has lines only (of libpython, with more than eight interpreters): it gives that place up. So a condition
 that names anything becomes $gorgon_eval("CONDITION"), which is evaluated when a thread comes there:
 
-    with few interpreters   if it names a global variable or a function of private code
-    with many               if it names anything but gdb's own variables
+    where gdb knows variables    if it names a global variable or a function of private code
+    where it has lines only      if it names anything but gdb's own variables
 
 That is done when gdb says that a breakpoint is new or has changed, and when it hears of private code. "break" and
 "condition" refuse what gdb can read at no place at all. So hints.py gives them the text above at once when somebody
@@ -59,9 +59,33 @@ def is_in_copies(breakpoint, snapshot):
                                      if place.address)
 
 
-def needs(condition, snapshot):
+def needs(condition, snapshot, addresses):
     names = names_in(condition) if condition and PREFIX not in condition else ()
-    return bool(names) and (is_many(snapshot) or any(is_of_copies(name, snapshot) for name in names))
+    return bool(names) and (is_many(snapshot) and not are_described(addresses, snapshot)
+                            or any(is_of_copies(name, snapshot) for name in names))
+
+
+def are_described(addresses, snapshot):
+    """gdb knows arguments and variables at all of these, of which there are some."""
+    found = [snapshot.find_object(address) for address in addresses if address]
+    return bool(found) and not symbols.missing(list(filter(None, found)))
+
+
+def places(location):
+    """Addresses of what "break" would take, or none: gdb does not find it, or says what is wrong with it."""
+    try:
+        return [place.pc for place in gdb.decode_line(location)[1] or ()]
+    except gdb.error:
+        return []
+
+
+def places_of(number):
+    """Of a breakpoint."""
+    try:
+        number = int(gdb.parse_and_eval(number))
+    except gdb.error:
+        return []
+    return [place.address for breakpoint in gdb.breakpoints() if breakpoint.number == number for place in breakpoint.locations]
 
 
 def own(condition):
@@ -75,7 +99,8 @@ def adapt(breakpoint):
     snapshot = process.try_snapshot() if can_need else None
     if not snapshot or not breakpoint.visible or breakpoint.type not in (gdb.BP_BREAKPOINT, gdb.BP_HARDWARE_BREAKPOINT):
         return
-    if needs(breakpoint.condition, snapshot) and is_in_copies(breakpoint, snapshot):
+    if (needs(breakpoint.condition, snapshot, [place.address for place in breakpoint.locations])
+            and is_in_copies(breakpoint, snapshot)):
         _changing = True
         try:
             breakpoint.condition = own(breakpoint.condition)
@@ -112,18 +137,26 @@ def is_of(command, line):
 def typed(command, line):
     """What is to run instead of a line of this command that was typed, or None."""
     found = PARTS.get(command, LOCATION).fullmatch(line.strip().partition(" ")[2].strip())
-    if found and names_in(found[2]) and PREFIX not in found[2] and can_be_many():
-        return f"{command} {found[1]}{own(found[2])}"
-    return None
+    if not found or not names_in(found[2]) or PREFIX in found[2] or not can_be_many():
+        return None
+    snapshot = process.try_snapshot()
+    addresses = () if not snapshot else places_of(found[1].split()[-1]) if command in PARTS else places(found[1].rpartition("if")[0])
+    if snapshot and are_described(addresses, snapshot):
+        return None  # adapt() sees to global variables
+    return f"{command} {found[1]}{own(found[2])}"
 
 
 def can_be_many():
-    """Of a program that has not begun: it is linked with libgorgon."""
     snapshot = process.try_snapshot()
-    if snapshot:
-        return is_many(snapshot)
+    return is_many(snapshot) if snapshot else is_gorgon()
+
+
+def is_gorgon():
+    """There is private code, or the program is linked with libgorgon and may have some later."""
+    if process.try_snapshot():
+        return True
     program = gdb.current_progspace().filename
-    return not gdb.selected_inferior().pid and bool(program) and uses_gorgon(program)
+    return bool(program) and uses_gorgon(program)
 
 
 @functools.lru_cache(maxsize=16)

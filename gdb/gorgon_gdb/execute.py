@@ -15,7 +15,8 @@ run() serves commands, too; there it is gdb.execute().
 Files that are added or taken away make gdb look for the places of all breakpoints again, and it then warns after each command
 that the place at which it has stopped has no number any more ("location number not found for breakpoint 1"). It warns for
 the selected thread only, and forgets the place when that is asked to step by no instruction: it says that it has stopped, and
-has not gone on. So run() selects another thread in events, and settle() asks for that step before the prompt."""
+has not gone on. So run() selects another thread in events, and settle() asks for that step before the prompt. Between both gdb warns
+once, so what can wait for the prompt (waits()) does, and forget_place() asks for the step first."""
 
 import functools
 
@@ -25,7 +26,9 @@ STEP_NOTHING = "with suppress-cli-notifications on -- stepi 0"
 
 _events = 0  # that are being handled
 _stale = False  # breakpoints have other places than when the process stopped
+_can_warn = False  # the process has stopped at one of several places of a breakpoint that stays
 _settling = False
+_prompts = False  # gdb has a prompt, where before_prompt tells of it: not with -batch, and not for an editor
 
 
 def within_event(handler):
@@ -48,17 +51,43 @@ def places_change():
 
 
 def on_continue(_event):
-    global _stale
-    _stale = False
+    global _stale, _can_warn
+    _stale = _can_warn = False
+
+
+def waits(event):
+    """What adds and removes files can wait for the prompt after this stop, and gdb would warn if it did not."""
+    return _prompts and is_at_one_of_several(event)
+
+
+def is_at_one_of_several(event):
+    """This stop is at one of the places of a breakpoint that gdb does not delete now."""
+    return any(breakpoint.is_valid() and not breakpoint.temporary and len(breakpoint.locations) > 1
+               for breakpoint in getattr(event, "breakpoints", ()))
+
+
+def on_stop(event):
+    """Before other handlers: they change the places."""
+    global _can_warn
+    if not _settling:
+        _can_warn = is_at_one_of_several(event)
 
 
 def settle(_event=None):
-    """Have gdb forget which place it has stopped at, where it would not find that."""
-    global _settling, _stale
-    thread = gdb.selected_thread() if _stale else None
+    """Before each prompt: have gdb forget which place it has stopped at, where it would not find that."""
+    global _prompts
+    _prompts = True
+    if _stale:
+        forget_place()
+
+
+def forget_place():
+    """Not where gdb cannot warn: a core that gcore writes then has no signal of the stop."""
+    global _settling, _stale, _can_warn
+    thread = gdb.selected_thread() if _can_warn else None
     if not thread or not thread.is_stopped() or thread.is_exited():
         return
-    _stale, _settling = False, True
+    _stale, _can_warn, _settling = False, False, True
     try:
         gdb.execute(STEP_NOTHING, to_string=True)
     except gdb.error:

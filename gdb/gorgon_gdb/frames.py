@@ -9,7 +9,7 @@ prints at a stop and for "frame" do not go through frame filters."""
 import gdb
 from gdb.FrameDecorator import FrameDecorator
 
-from . import process
+from . import process, symbols
 
 NAME = "gorgon"
 
@@ -52,6 +52,7 @@ class Filter:
         self.wanted = wanted
 
     def filter(self, frames):
+        symbols.attach_what_is_left()
         snapshot = process.snapshot()
         return (decorate(frame, snapshot) for frame in frames)
 

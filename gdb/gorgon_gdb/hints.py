@@ -18,6 +18,8 @@ from . import conditions, execute, ordinary, process, root, symbols, values
 HISTORY = re.compile(r"^\s*(\d+)  (.*)\n\Z", re.M)
 ACTING = ("call", "output", "printf", "display", "x", "set", "jump")
 COMMANDS = (*ACTING, *conditions.COMMANDS)
+HARDWARE, HARDWARE_MAX = ("hbreak", "thbreak"), 4
+AT_PLACE = re.compile(r"(.*?)(\s+(?:if|thread|task)\b.*)?", re.S)  # LOCATION and what follows
 AT = re.compile(r"\*\s*(.*?)(\s+(?:if|thread|task)\b.*)?", re.S)  # *EXPRESSION and what follows
 CHECK = "maintenance gorgon-check"
 
@@ -146,6 +148,17 @@ def addresses(location):
     return [f"*{address - obj.bias + o.bias:#x}{found[2] or ''}" for o in copies if not copy or not copy.inside or o is obj]
 
 
+def in_software(command, location):
+    """What is said of a breakpoint of the processor's, which has four, in more copies: it becomes one of gdb's own, which does the
+    same in private code. None: there are not that many."""
+    snapshot = process.try_snapshot()
+    places = conditions.places(AT_PLACE.fullmatch(location.strip())[1]) if snapshot else []
+    if len([address for address in places if snapshot.find_object(address)]) <= HARDWARE_MAX:
+        return None
+    text = ordinary.run(f"{command.replace('hbreak', 'break')} {location}", to_string=True).rstrip()
+    return f"{text}\ngorgon: not a hardware breakpoint: the processor has {HARDWARE_MAX}, and each copy needs one"
+
+
 def check_condition(command):
     """What gdb would refuse, or not evaluate at some places, is run otherwise. What that says is said by an error: gdb's own
     command is not to run."""
@@ -156,9 +169,12 @@ def check_condition(command):
             symbols.describe(snapshot.objects)
             symbols.refresh_lines()
         return
-    places = addresses(newest[1].partition(" ")[2])
+    location = newest[1].partition(" ")[2]
+    places = addresses(location)
     if places:
         raise gdb.GdbError("".join(ordinary.run(f"{command} {place}", to_string=True) for place in places).rstrip("\n"))
+    if command in HARDWARE and (text := in_software(command, location)):
+        raise gdb.GdbError(text)
     instead = conditions.typed(command, newest[1])
     if instead is None:
         return

@@ -152,13 +152,12 @@ def wants_lines():
                for breakpoint in gdb.breakpoints())
 
 
-def on_new_objfile(event):
+def on_new_pack(symfile, known):
     """A breakpoint by file and line is to have its places before the first instruction of the copy runs."""
-    match = objfiles.SYMFILE.match(event.new_objfile.filename or "")
-    if match and wants_lines() and process.try_snapshot():
-        symfile = int(match[1], 16)
-        if symfile not in _added and is_pack(symfile):
-            add(symfile)
+    snapshot = process.try_snapshot()
+    members = [obj for obj in snapshot.objects if obj.symfile == symfile]
+    if symfile not in _added and is_pack(symfile) and (not members or symfile in packs(snapshot, known)):
+        add(symfile)
 
 
 def is_pack(symfile):

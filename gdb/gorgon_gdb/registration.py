@@ -3,9 +3,9 @@
 
 import gdb
 
-from . import (breakpoints, check, commands, companions, conditions, cores, dap, debuglinks, execute, frames, functions,
-               helper_types, hints, info_symbol, lines, missing_files, ordinary, process, python_helper, reruns, solibs,
-               stacks, symbols, values)
+from . import (breakpoints, check, commands, companions, conditions, cores, dap, debuglinks, ended, execute, extensions, frames,
+               functions, helper_types, hints, info_line, info_symbol, lines, loads, missing_files, ordinary, process, python_helper,
+               reruns, solibs, stacks, symbols, values)
 
 _events = []
 
@@ -14,13 +14,23 @@ def on_stop(event=None):
     python_helper.check()
     functions.update_variable(event)
     breakpoints.on_stop(event)
-    symbols.remove_stale()
-    lines.remove_stale()
     debuglinks.on_stop(event)
+    if not execute.waits(event):
+        symbols.remove_stale()
+        lines.remove_stale()
+        if not extensions.refresh():
+            symbols.leave()
     if event is not None:
         symbols.on_stop(event)
     else:
         symbols.refresh_lines()
+
+
+def before_prompt(_event=None):
+    """Files come and go now that had to wait."""
+    if symbols.are_to_change() or extensions.are_to_come():
+        execute.forget_place()
+    on_stop()
 
 
 def install(_event=None):
@@ -51,14 +61,19 @@ def register(objfile=None):
     hints.register()
     missing_files.register()
     info_symbol.register()
+    info_line.register()
+    ended.register()
     solibs.register()
     if not _events:
         connect("exited", breakpoints.on_exited)
         connect("exited", reruns.on_exited)
+        connect("exited", ended.on_exited)
+        connect("new_thread", ended.on_new_thread)
         connect("new_thread", reruns.on_new_thread)
         connect("breakpoint_modified", reruns.on_modified)
         connect("breakpoint_modified", conditions.adapt)
         connect("breakpoint_created", conditions.adapt)
+        connect("new_objfile", companions.on_new_objfile)
         connect("new_objfile", conditions.on_new_objfile)
         connect("exited", helper_types.forget)
         connect("clear_objfiles", helper_types.forget)
@@ -73,21 +88,28 @@ def register(objfile=None):
         connect("clear_objfiles", missing_files.forget)
         connect("free_objfile", breakpoints.on_free_objfile)
         connect("new_objfile", symbols.on_new_objfile)
-        connect("new_objfile", lines.on_new_objfile)
+        connect("new_objfile", extensions.on_new_objfile)
         connect("new_objfile", cores.on_new_objfile)
         connect("exited", lines.on_exited)
+        connect("breakpoint_created", loads.on_breakpoint)
+        connect("breakpoint_modified", loads.on_breakpoint)
+        connect("breakpoint_deleted", loads.on_deleted)
+        connect("exited", loads.forget)
         connect("clear_objfiles", lines.forget)
         connect("exited", cores.forget)
         connect("clear_objfiles", cores.forget)
         connect("free_objfile", symbols.on_free_objfile)
+        connect("stop", execute.on_stop)
         connect("stop", on_stop)
+        connect("stop", loads.on_stop)
         connect("stop", install_at_stop)
         connect("stop", dap.on_stop)
         connect("cont", execute.on_continue)
         connect("before_prompt", execute.settle)
-        connect("before_prompt", on_stop)
+        connect("before_prompt", before_prompt)
         connect("before_prompt", symbols.on_prompt)
         connect("before_prompt", install)
+        connect("before_prompt", ended.before_prompt)
         connect("before_prompt", hints.on_prompt)
     if objfile is None:
         install()  # else gdb reads this while the program runs, and a command would end gdb's waiting for it

@@ -10,12 +10,12 @@ import re
 
 import gdb
 
-from . import execute, hints, info_symbol, objfiles, ordinary, process, root
+from . import execute, hints, info_line, info_symbol, objfiles, ordinary, process, root
 
 NOTE = "maintenance gorgon-note"
 LIST = "maintenance gorgon-shared"
 HOOKS = {"info hookpost-sharedlibrary": NOTE, "info hook-sharedlibrary": f"{LIST} info", "hook-sharedlibrary": LIST,
-         info_symbol.HOOK: info_symbol.COMMAND}
+         info_symbol.HOOK: info_symbol.COMMAND, info_line.HOOK: info_line.COMMAND}
 TYPED = {"info": re.compile(r"i(?:nf?|nfo)?\s+(?:sh[a-z]*|dll)\b\s*(.*)"), "": re.compile(r"sha[a-z]*\b\s*(.*)")}
 ROW = "{:<18}  {:<18}  {:<10}  {}\n"
 

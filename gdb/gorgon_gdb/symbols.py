@@ -30,18 +30,23 @@ _left = False  # what a stop has not been able to do is to be done before the pr
 
 
 class Addition:
-    def __init__(self, obj, by_itself):
+    def __init__(self, obj, by_itself, everywhere):
         self.interp = obj.namespace.label
         self.start = obj.start
         self.end = obj.end
         self.code = obj.bias + files.read(obj).code  # by which gdb removes it
         self.told = bool(obj.symfile)
         self.by_itself = by_itself
+        self.everywhere = everywhere  # in each copy that there is
         # Places of breakpoints by line would go with it; or it costs little, and spares a stop without arguments.
         self.lasting = not lines.serves(obj) or obj is not obj.namespace.libpython
-        added = gdb.objfiles()[-1]
-        self.parts = 1 + sum(objfile.owner == added for objfile in gdb.objfiles())  # the debug file's first
+        self.parts = parts_of(gdb.objfiles()[-1])
         self.stale = False  # gdb has let go of the object; another may come to its place
+
+
+def parts_of(added):
+    """How often gdb has to remove an object file that was added: the debug file's goes first."""
+    return 1 + sum(objfile.owner == added for objfile in gdb.objfiles())
 
 
 class AutoSymbols(gdb.Parameter):
@@ -90,7 +95,7 @@ def add(obj, by_itself=False):
     return add_file(obj, by_itself)
 
 
-def add_file(obj, by_itself):
+def add_file(obj, by_itself, everywhere=False):
     key = (obj.path, obj.bias)
     path = files.find(obj.path)
     if not os.path.isfile(path):
@@ -100,9 +105,27 @@ def add_file(obj, by_itself):
     if execute.run(f'add-symbol-file "{path}" -o {obj.bias:#x}') is None:
         leave()
         return "later"
-    _added[key] = Addition(obj, by_itself)
+    _added[key] = Addition(obj, by_itself, everywhere)
     python_helper.adapt()
     return "added"
+
+
+def added():
+    """{(path, bias)} of the objects that files were added for."""
+    return set(_added)
+
+
+def is_added(obj):
+    return (obj.path, obj.bias) in _added
+
+
+def add_everywhere(obj):
+    """The file of an object, to stay for as long as that is there. Whether that could be done now."""
+    return add_file(obj, True, True) != "later"
+
+
+def count_everywhere():
+    return sum(addition.everywhere for addition in _added.values())
 
 
 def covered():
@@ -133,12 +156,20 @@ def is_listed(snapshot, key):
     return obj is not None and (obj.path, obj.bias) == key and bool(obj.symfile) == _added[key].told
 
 
+def stale():
+    """What was added for copies that are gone."""
+    snapshot = process.try_snapshot() if _added else None
+    return [key for key in _added if not snapshot or not is_listed(snapshot, key)]
+
+
 def remove_stale():
-    """Drop files of copies that are gone."""
-    if _added:
-        snapshot = process.try_snapshot()
-        for key in [k for k in _added if not snapshot or not is_listed(snapshot, k)]:
-            remove(key)
+    for key in stale():
+        remove(key)
+
+
+def are_to_change():
+    """Files are to be added or removed before this prompt."""
+    return bool(stale() or is_to_look() and missing(objects_in_stack()))
 
 
 def on_free_objfile(event):
@@ -165,9 +196,12 @@ def on_new_objfile(event):
 
 
 def attach(objects):
-    """Add the files of objects that gdb knows by names only. Whether there were any."""
-    missing = [obj for obj in objects if lacks_dwarf(obj) and (obj.path, obj.bias) not in _added]
-    return [obj for obj in missing if add(obj, by_itself=True) == "added"]
+    """Add the files of objects that gdb knows by names only. What was added."""
+    return [obj for obj in missing(objects) if add(obj, by_itself=True) == "added"]
+
+
+def missing(objects):
+    return [obj for obj in objects if lacks_dwarf(obj) and not is_added(obj)]
 
 
 def attach_for_condition(obj):
@@ -193,17 +227,17 @@ def read_frames():
 
 
 def refresh_lines():
-    if not lines.refresh(set(_added), covered()):
+    if not lines.refresh(added(), covered()):
         leave()
 
 
 def describe(objects):
     """Have gdb know the types and variables of these libraries, from whichever copy."""
-    missing = {obj.path: obj for obj in objects if lacks_dwarf(obj)}
-    if missing:
+    libraries = {obj.path: obj for obj in objects if lacks_dwarf(obj)}
+    if libraries:
         known = {path for path, _ in _added}
         known.update(o.path for o in process.snapshot().objects if is_known(o))
-        attach([obj for path, obj in missing.items() if path not in known])
+        attach([obj for path, obj in libraries.items() if path not in known])
 
 
 def introduce(objects):
@@ -227,7 +261,8 @@ def limit(objects):
     """A libpython only for interpreters in the stack: gdb reads 1.5 s of a libpython's debug information for "break PyErr_SetString", for
     each copy that has it, and looks into all of them whenever it gets a file. What lasts is kept for some more."""
     kept = {obj.namespace.label for obj in objects}
-    mine = {key: addition for key, addition in _added.items() if addition.by_itself and addition.interp not in kept}
+    mine = {key: addition for key, addition in _added.items()
+            if addition.by_itself and not addition.everywhere and addition.interp not in kept}
     interps = list(dict.fromkeys(addition.interp for addition in mine.values() if addition.lasting))[-AUTO_MAX:]
     for key, addition in mine.items():
         if not addition.lasting or addition.interp not in interps:
@@ -301,10 +336,25 @@ def show_frame():
 
 def on_stop(event):
     global _left
+    breakpoints = getattr(event, "breakpoints", ())
+    if execute.waits(event) and not is_innermost(missing(objects_in_stack())):
+        leave()
+        return []
     _left = False
     added = attach_stack()
-    if is_innermost(added) and not any(is_silent(breakpoint) for breakpoint in getattr(event, "breakpoints", ())):
+    if is_innermost(added) and not any(is_silent(breakpoint) for breakpoint in breakpoints):
         show_frame()
+    elif added:
+        look_here()
+    return added
+
+
+def attach_what_is_left():
+    """What a stop has left for the prompt, for commands of a breakpoint that do not come to one."""
+    global _left
+    if _left:
+        _left = False
+        attach_stack()
 
 
 def is_innermost(objects):
@@ -316,18 +366,32 @@ def is_silent(breakpoint):
     return breakpoint.silent or (breakpoint.commands or "").startswith("silent\n")
 
 
+def is_to_look():
+    thread = gdb.selected_thread()
+    return bool(thread) and thread.is_stopped() and (_left or selection() != _looked_at)
+
+
+def look_here():
+    """Where "list" and "info line" go on, which gdb forgets when lines are taken away."""
+    try:
+        execute.run("frame")
+    except gdb.error:
+        pass  # of a stack that cannot be read
+
+
 def on_prompt(_event=None):
     """Somebody may have selected another thread, or loaded a core, which has no stop. The selected frame stays."""
-    thread = gdb.selected_thread()
-    if not thread or not thread.is_stopped() or not (_left or selection() != _looked_at):
+    if not is_to_look():
         return
     try:
         frame = gdb.selected_frame()
     except gdb.error:
         frame = None  # of a stack that cannot be read
-    on_stop(None)
+    added = on_stop(None)
     if frame and frame.is_valid():
         frame.select()
+    if added:
+        look_here()
 
 
 def matches(obj, library):

@@ -108,7 +108,7 @@ class Typed(Case):
         for text in self.each("condition"):
             self.assertNotRegex(text, "No symbol|failed to validate")
         for text in self.each("changed"):
-            self.assertIn('stop only if $gorgon_eval("n == 7")', text)
+            self.assertIn("stop only if n == 7\n", text)
 
     def test_commands_are_followed_by_no_warning(self):
         for text in self.each("info locals", "print n", "bt 1", "tbreak", "listed", "condition"):

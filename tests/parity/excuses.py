@@ -114,6 +114,12 @@ EXCUSES = {
                               instead(r'((?:stop only if|condition \S+) )\$gorgon_eval\("(.*)"\)$', r"\1\2"), ("scripts",)),
     "static members": Excuse("gdb shows a class's static members with each object, and takes the first copy's; `print CLASS::MEMBER` is right",
                              instead(r"\bstatic made = \d+", "static made = N")),
+    "not of the processor": Excuse("the processor has four hardware breakpoints, and each copy needs one: where there are more copies our "
+                                   "scripts set a breakpoint of the ordinary kind, and say so", instead(
+                                       r"^(?:Hardware assisted breakpoint N is set|Breakpoint N is set\ngorgon: not a hardware .*)$",
+                                       "Breakpoint N is set"), ("scripts",), None, 5),
+    "told by libjitreg": Excuse("private objects come by the JIT interface: our scripts stop where that tells gdb of them, and say whose they are",
+                                instead(r"^(  Inferior loaded \S+).*\n.*\n.*$", r"\1"), ("scripts",)),
     "no frame": Excuse("`gdb.lookup_global_symbol()` knows no frame, so it finds the first copy's", instead(
         r"(lookup_global_symbol.*\n)\d+$", r"\1N")),
     "values of objects": Excuse("CPython's own printers for gdb come with a libpython that gdb knows as a shared library, or with our "

@@ -207,7 +207,7 @@ HABITS = [
     H("hbreak", """
         hbreak cext_square
         continue
-        bt 1""", BREAK),
+        bt 1""", BREAK, excuses=("not of the processor",)),
     H("dprintf", """
         dprintf cext.c:[in the loop],"i=%d n=%d\\n", i, n
         continue""", BREAK),
@@ -279,7 +279,7 @@ HABITS = [
         bt 2""", BREAK, keep=r"Catchpoint|catcher"),
     H("catch load", """
         catch load lateext
-        continue""", BREAK, turn={"number": 500}, alone=True),
+        continue""", BREAK, turn={"number": 500}, alone=True, excuses=("told by libjitreg",)),
     H("catch syscall", """
         catch syscall clock_nanosleep
         continue

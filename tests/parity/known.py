@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What is broken, and what is seen then, by debugger and habit. A habit that is broken and is not here fails the test.
-PLAIN: without scripts only; MANY, MANY_PLAIN: with twenty interpreters, with and without scripts."""
+PLAIN: without scripts only; MANY_PLAIN: with twenty interpreters, too."""
 
 FIRST = "plain gdb takes what has a name from the first copy: docs/debuggers.md"
 THREAD = "plain gdb shows other memory for a thread-local variable of a private copy: docs/debuggers.md"
@@ -17,7 +17,7 @@ OTHER_MODULES = ("an expression that an editor has lldb evaluate means the first
                  "console means the frame's copy")
 
 KNOWN = {
-    "gdb": {"catch load": "gdb's catchpoints hear of what the system's linker loads, and of nothing else: docs/debuggers.md"},
+    "gdb": {},
     "lldb": {
         "process save-core, and the core": STACKS,
         "process save-core --style full, and the core": "lldb writes modules with one build-id into a core as one: \"gorgon symbols all\" there "
@@ -78,20 +78,6 @@ PLAIN = {
     },
 }
 
-LATE = "with more than eight interpreters the scripts know types of a copy once the process has stopped in it"
-WARNS = "gdb 13 warns that a location has no number after the scripts have added debug information of a copy"
-MANY = {
-    "gdb": {
-        "hbreak": "the processor has four hardware breakpoints, and each copy needs one",
-        "rbreak REGEX": LATE, "rbreak FILE:REGEX": LATE, "info scope": LATE, "info functions REGEX": LATE, "info functions of C++": LATE,
-        "break of a function of CPython": "after stops in each of twenty interpreters gdb reads all of libpython's debug information for each: more "
-                                          "than a minute; at once in a new session",
-        "a stop handler in Python": LATE + ", and not while it runs its stop handlers: use conditions",
-        "gcore, and the core in another session": "the scripts add lines, and no variables, of the copies in the stack of a core",
-        "the core of a crash": "the scripts add lines, and no variables, of the copies in the stack of a core",
-    },
-}
-
 LINES_ONLY = "plain gdb has functions and lines of more than eight interpreters, and neither arguments, variables nor types: docs/debuggers.md"
 MANY_PLAIN = {"gdb": {**dict.fromkeys((
     "commands ... continue ... end", "commands that end in finish", "break FUNCTION, in each thread",
@@ -110,7 +96,7 @@ MANY_PLAIN = {"gdb": {**dict.fromkeys((
     "a breakpoint in a function that is called", "print of a Python frame's objects", "the core of a crash",
     "set scheduler-locking on", "set logging, shell, pipe", "a stop handler in Python",
     "gdb.Breakpoint, gdb.FinishBreakpoint",
-), LINES_ONLY), "hbreak": MANY["gdb"]["hbreak"]},
+), LINES_ONLY), "hbreak": "the processor has four hardware breakpoints, and each copy needs one"},
     "lldb": dict.fromkeys(("image lookup -n", "image lookup -a $pc", "disassemble -f"),
                           "to plain lldb all libraries of an interpreter are one section: docs/debuggers.md")}
 
@@ -118,8 +104,6 @@ MANY_PLAIN = {"gdb": {**dict.fromkeys((
 def why(debugger, habit, variant=""):
     """The reason, or None."""
     reason = KNOWN.get(debugger, {}).get(habit)
-    if str(variant) == "scripts-20":
-        reason = reason or MANY.get(debugger, {}).get(habit)
     if str(variant) == "plain-20":
         reason = reason or MANY_PLAIN.get(debugger, {}).get(habit)
     return reason or (PLAIN.get(debugger, {}).get(habit) if str(variant).startswith("plain") else None)

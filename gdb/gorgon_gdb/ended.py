@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""When the program has ended gdb still knows private libraries, as it does those of the system's linker.
+
+gdb forgets what the JIT interface has told it: breakpoints would wait, and "break" and "list" find no function. So before the
+first prompt without a process the file of each library that has debug information is added, at the place of one
+copy; and taken away before the next process, by hooks of the commands that bring one, or at its first thread. An editor has no prompt, and a command
+file none either: there breakpoints wait, as they do in plain gdb."""
+
+import os
+
+import gdb
+
+from . import execute, files, process, reruns, root, symbols
+
+AGAIN = "maintenance gorgon-again"
+HOOKS = ("hook-run", "hook-start", "hook-starti", "hook-attach", "hook-core-file", "target hook-core", "target hook-remote",
+         "target hook-extended-remote")
+
+_seen = None      # the Snapshot that was looked at last
+_libraries = {}   # path -> (bias, address of the code), of the process; its interpreters go before it ends
+_ended = False    # and nothing was added yet
+_added = {}       # path -> (address of the code, number of gdb's object files)
+_hooked = set()
+
+
+def on_exited(_event):
+    global _ended
+    _ended = True
+
+
+def look():
+    """What the process has loaded until now."""
+    global _seen
+    snapshot = process.try_snapshot()
+    if snapshot and snapshot is not _seen:
+        _seen = snapshot
+        _libraries.update((obj.path, (obj.bias, files.read(obj).code)) for obj in snapshot.objects
+                          if obj.symfile and obj.debug_kind != root.DEBUG_NAMES)
+
+
+def before_prompt(_event=None):
+    global _ended
+    if not install():
+        return
+    if gdb.selected_inferior().pid:
+        look()
+    elif _ended:
+        _ended = False
+        with reruns.quietly(reruns.enabled()):
+            add()
+
+
+def add():
+    for path in _libraries:
+        if os.path.isfile(files.find(path)):
+            _added[path] = add_file(path)
+    for path in list(_added)[:1]:
+        # gdb looks for places of breakpoints before it can read the code of a new file: at the first instruction of a function,
+        # that is. With a file that comes and goes it looks again.
+        remove_file(*add_file(path))
+
+
+def add_file(path):
+    bias, code = _libraries[path]
+    execute.run(f'add-symbol-file "{files.find(path)}" -o {bias:#x}')
+    return bias + code, symbols.parts_of(gdb.objfiles()[-1])
+
+
+def remove_file(address, parts):
+    try:
+        for _ in range(parts):
+            execute.run(f"remove-symbol-file -a {address:#x}")
+    except gdb.error:
+        pass  # "file" has removed it already
+
+
+def remove():
+    """Breakpoints wait for the next process."""
+    global _ended
+    _ended = False
+    _libraries.clear()
+    if _added:
+        with reruns.quietly(reruns.enabled()):
+            for address, parts in _added.values():
+                remove_file(address, parts)
+        _added.clear()
+
+
+def on_new_thread(_event):
+    """Of a process that no hook has told of."""
+    if _added:
+        remove()
+
+
+class Again(gdb.Command):
+    """Part of hooks that Gorgon's scripts define: a process is to come.
+
+    Usage: maintenance gorgon-again"""
+
+    def __init__(self):
+        super().__init__(AGAIN, gdb.COMMAND_MAINTENANCE)
+
+    def invoke(self, arg, from_tty):
+        remove()
+
+
+def install():
+    """Define the hooks. Whether all are there: a user's own stay, and nothing is added then."""
+    for hook in HOOKS:
+        if hook in _hooked:
+            continue
+        try:
+            there = execute.run(f"show user {hook}")
+        except gdb.error:
+            there = ""
+        if there or execute.run(f"define {hook}\n{AGAIN}\nend") is None:
+            return False
+        _hooked.add(hook)
+    return True
+
+
+def register():
+    Again()

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""Extensions have arguments, variables and types in every copy, whether they are in the stack or not.
+
+With many interpreters gdb hears of names and lines only, because a libpython's debug information costs it a second and 80 MB for
+each copy. Those of an extension are small, and they are what people debug. So its file is added for each copy as soon as
+gdb hears of the copy, as few interpreters have it from the beginning: conditions, handlers of stops in Python and the line that gdb
+prints at a stop have arguments then, and gdb need not look for all breakpoints again when it has stopped.
+
+Not for libpython, for large files, and for no more copies than FILES_MAX: gdb takes longer at each event for each file that it
+has. The rest gets its files as symbols.py says: when it is in the stack."""
+
+import os
+
+from . import files, lines, objfiles, process, symbols
+
+FILES_MAX = 128
+SIZE_MAX = 8 << 20
+
+_settled = None  # a Snapshot that nothing is left to do for
+
+
+def has_small_file(obj):
+    try:
+        return os.path.getsize(files.find(obj.debug_path or obj.path)) <= SIZE_MAX
+    except OSError:
+        return False
+
+
+def is_wanted(obj):
+    # A namespace does not say yet which object is its libpython when gdb hears of that.
+    return (obj.lacks_dwarf and not obj.name.startswith("libpython") and not symbols.is_added(obj)
+            and has_small_file(obj))
+
+
+def wanted(objects):
+    return [obj for obj in objects if is_wanted(obj)][:max(FILES_MAX - symbols.count_everywhere(), 0)]
+
+
+def add(objects):
+    """Whether that could be done now."""
+    return all([symbols.add_everywhere(obj) for obj in wanted(objects)])
+
+
+def are_to_come():
+    snapshot = process.try_snapshot()
+    return snapshot is not None and snapshot is not _settled and bool(wanted(snapshot.objects))
+
+
+def refresh():
+    """Whether nothing is left to do."""
+    global _settled
+    snapshot = process.try_snapshot()
+    if snapshot is None or snapshot is _settled:
+        return True
+    done = add(snapshot.objects)
+    _settled = snapshot if done and not snapshot.changing else None
+    return done
+
+
+def on_new_objfile(event):
+    """Breakpoints have their places, and gdb can read their conditions, before the first instruction of the copy runs."""
+    match = objfiles.SYMFILE.match(event.new_objfile.filename or "")
+    extent = objfiles.covered(event.new_objfile) if match and lines.wants_lines() else None
+    snapshot = process.try_snapshot() if extent else None
+    if snapshot:
+        add(snapshot.objects_between(*extent))
+        lines.on_new_pack(int(match[1], 16), symbols.added())

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""info line LOCATION, typed: of several copies of a place it shows the selected frame's, or the first.
+
+gdb answers for each place that a location has, and each copy is one. The hook says it as hints.py does: the text is that
+of an error that ends the command."""
+
+import re
+
+import gdb
+
+from . import hints, ordinary, process
+
+COMMAND = "maintenance gorgon-line"
+HOOK = "info hook-line"
+TYPED = re.compile(r"i(?:nf?|nfo)?\s+line?\s+\S.*")
+ADDRESS = re.compile(r"^Line \d+ .*? at address (0x[0-9a-f]+)")
+
+
+class Line(gdb.Command):
+    """Part of a hook that Gorgon's scripts define: "info line" of private code.
+
+    Usage: maintenance gorgon-line"""
+
+    def __init__(self):
+        super().__init__(COMMAND, gdb.COMMAND_MAINTENANCE)
+
+    def invoke(self, arg, from_tty):
+        snapshot = None if ordinary.is_passing() else process.try_snapshot()
+        newest = hints.newest_command() if snapshot else None
+        if not newest or not TYPED.fullmatch(newest[1]):
+            return
+        try:
+            rows = ordinary.run(newest[1], to_string=True).splitlines()
+        except gdb.error:
+            return  # gdb says what is wrong
+        places = [ADDRESS.match(row) for row in rows]
+        addresses = [int(place[1], 16) if place else None for place in places]
+        kept = chosen(addresses, snapshot, process.namespace_of_selected_frame())
+        if len(kept) == len(rows):
+            return
+        last = next((addresses[i] for i in reversed(kept) if addresses[i]), None)
+        if last:
+            ordinary.run(f"info line *{last:#x}", to_string=True)  # which "x" goes on from
+        raise gdb.GdbError("\n".join(rows[i] for i in kept))
+
+
+def chosen(addresses, snapshot, namespace):
+    """Positions of what is to be shown: all that is no place in private code, and one copy of each place that is."""
+    best = {}
+    for i, address in enumerate(addresses):
+        obj = snapshot.find_object(address) if address else None
+        key = (obj.path, address - obj.bias) if obj else i
+        if key not in best or obj and obj.namespace is namespace:
+            best[key] = i
+    return sorted(best.values())
+
+
+def register():
+    Line()
