@@ -106,7 +106,7 @@ endef
 $(BUILD)/obj/loader/process/hash_table.o: INCLUDES :=
 
 $(LIBJITREG): $(call obj,$(JITREG_SRC)) jitreg/libjitreg.map
-	$(call shared,libjitreg,-lelf -lz -ldl,jitreg/libjitreg.map)
+	$(call shared,libjitreg,-lelf -lz,jitreg/libjitreg.map)
 
 $(CHILDREN): loader/python/children/gorgon.py
 	@mkdir -p $(@D)
@@ -128,8 +128,7 @@ $(BUILD)/gorgon: $(call obj,$(TOOL_SRC)) $(LIBGORGON)
 	@$(if $(Q),echo "  LD      $@")
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LINK_GORGON) $(JSON_LIBS)
 
-# Reads other processes: nothing of our libraries is in it. libdw and libdwarf have names
-# in common, so it never has the latter.
+# Reads other processes: nothing of our libraries is in it.
 $(call obj,$(SYMDUMP_SRC)): EXTRA = $(JSON_CFLAGS) -DGORGON_VERSION='"$(VERSION)"'
 $(BUILD)/gorgon-symdump: $(call obj,$(SYMDUMP_SRC))
 	@$(if $(Q),echo "  LD      $@")
@@ -215,7 +214,6 @@ $(BUILD)/tests/test_jitreg_damage: private WRAP := malloc calloc realloc realloc
 $(BUILD)/tests/test_jitreg_group_damage: private WRAP := malloc calloc realloc reallocarray strdup mmap mprotect \
 	memfd_create pread write flock link mkostemps open_memstream
 $(BUILD)/tests/test_jitreg_folder: private WRAP := open flock link
-$(BUILD)/tests/test_jitreg_debuginfo: private WRAP := dlopen
 
 # Objects that the tests load; see tests/modules/README.md.
 include tests/modules/modules.mk

@@ -25,6 +25,7 @@
 #define _GNU_SOURCE 1
 #include "companion.h"
 
+#include "checksum.h"
 #include "debuginfo.h"
 #include "library_lines.h"
 
@@ -313,10 +314,7 @@ int jitreg_companion_find(const struct jitreg_member *members, size_t count, str
 	if (r)
 		return r;
 	has_lines = jitreg_file_section(file.bytes, jitreg_lines_section_name(JITREG_LINES_INFO));
-	if (!jitreg_crc32(file.bytes, file.size, crc)) {
-		jitreg_cached_deinit(&file);
-		return -ENOTSUP;
-	}
+	*crc = jitreg_crc32(file.bytes, file.size);
 	take_file(&file, ret);
 	// Without it scripts have the lines, too: then types and variables are not found first.
 	if (has_lines && !find_companion(members, count, false, &file, id))

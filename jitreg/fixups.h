@@ -11,7 +11,7 @@
  *
  * @param[out] reason  Set on failure: one static line.
  *
- * @retval -EOPNOTSUPP  split DWARF, something unknown; no libdwarf
+ * @retval -EOPNOTSUPP  split DWARF, something unknown
  * @retval -ENOEXEC     malformed
  * @retval -ENOMEM
  */

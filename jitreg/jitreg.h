@@ -280,7 +280,7 @@ JITREG_API void jitreg_group_close(struct jitreg_group *group) __attribute__((no
  * @retval -ENODATA     the object has no DWARF, or jitreg_register_symfile() made it
  * @retval -ESTALE      the object's file is not the one that was registered
  * @retval -EOPNOTSUPP  split DWARF, unknown compression, or something else that is not
- *                      known; libdwarf is missing
+ *                      known
  * @retval -ENOEXEC     the DWARF contradicts itself
  * @retval -ENOMEM      no memory
  * @retval -errno       a file could not be opened or read
@@ -290,7 +290,7 @@ JITREG_API int jitreg_entry_set_dwarf(struct jitreg_entry *entry, bool whole, co
 
 /**
  * Find where the debug information of an object file is, without registering
- * anything. libdwarf decides whether a candidate really holds DWARF.
+ * anything. A file without a compilation unit has none.
  *
  * @param      path  Absolute file name.
  * @param      fd    The open file, or -1.

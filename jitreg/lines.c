@@ -32,7 +32,7 @@
 #include "line_table.h"
 
 #include <errno.h>
-#include <libdwarf/dwarf.h>
+#include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 
