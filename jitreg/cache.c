@@ -14,7 +14,7 @@
 #define _GNU_SOURCE 1
 #include "cache.h"
 
-#include "checksum.h"
+#include "file/checksum.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -25,8 +25,8 @@
 #define _GNU_SOURCE 1
 #include "companion.h"
 
-#include "checksum.h"
-#include "debuginfo.h"
+#include "file/checksum.h"
+#include "file/debuginfo.h"
 #include "library_lines.h"
 
 #include <errno.h>

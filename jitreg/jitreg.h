@@ -280,7 +280,7 @@ JITREG_API void jitreg_group_close(struct jitreg_group *group) __attribute__((no
  * @retval -ENODATA     the object has no DWARF, or jitreg_register_symfile() made it
  * @retval -ESTALE      the object's file is not the one that was registered
  * @retval -EOPNOTSUPP  split DWARF, unknown compression, or something else that is not
- *                      known
+ *                      known; or libjitreg was built without it (DWARF=no)
  * @retval -ENOEXEC     the DWARF contradicts itself
  * @retval -ENOMEM      no memory
  * @retval -errno       a file could not be opened or read

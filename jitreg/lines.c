@@ -29,7 +29,7 @@
 #define _GNU_SOURCE 1
 #include "lines.h"
 
-#include "line_table.h"
+#include "file/line_table.h"
 
 #include <errno.h>
 #include <dwarf.h>

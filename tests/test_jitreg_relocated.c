@@ -24,7 +24,7 @@
 
 #include "../jitreg/descriptor.h"
 #include "../jitreg/group.h"
-#include "../jitreg/fixups.h"
+#include "../jitreg/dwarf/fixups.h"
 #include "../jitreg/jitreg.h"
 #include "jitreg_util.h"
 

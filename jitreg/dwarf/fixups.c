@@ -23,7 +23,7 @@
  */
 #include "fixups.h"
 
-#include "abbrevs.h"
+#include "file/abbrevs.h"
 #include "sites.h"
 
 #include <dwarf.h>
