@@ -5,9 +5,13 @@
 
 #include <stdbool.h>
 
+struct gorgon_debug_mode_ns;
 struct gorgon_error;
 struct gorgon_ns;
 struct jitreg_prepared;
+
+/* What is kept for a namespace; free() releases it. NULL: no memory. */
+struct gorgon_debug_mode_ns *gorgon_debug_mode_create(struct gorgon_ns *ns);
 
 /*
  * Take the lock in order to load a file into @ns, which is not quiet while it waits. What debuggers are told of
