@@ -44,7 +44,7 @@ struct known {
 struct companion {
 	const struct jitreg_member *members;
 	size_t member_count;
-	struct jitreg_run *texts; // as many
+	struct jitreg_range *texts; // as many
 	char *key;
 	size_t key_size;
 	struct jitreg_writer file;
@@ -218,7 +218,7 @@ static int build(void *ctx, uint8_t **bytes, size_t *size)
 	int r;
 
 	if ((r = jitreg_writer_begin(&c->file, ET_DYN, like)) ||
-	    (r = jitreg_members_add_runs(&c->file, c->texts, c->member_count, 0)) || (r = add_names(c)) ||
+	    (r = jitreg_members_add_ranges(&c->file, c->texts, c->member_count, 0)) || (r = add_names(c)) ||
 	    (r = add_frames(c)) || (r = add_lines(c)) || (r = add_key(c)))
 		return r;
 	r = c->id ? jitreg_writer_add_build_id(&c->file, c->id, JITREG_COMPANION_ID_SIZE) : 0;

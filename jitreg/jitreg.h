@@ -272,7 +272,7 @@ JITREG_API void jitreg_group_close(struct jitreg_group *group) __attribute__((no
  * A debugger may call this in a stopped process. The call allocates memory and reads
  * files, so a thread that was stopped inside of malloc() or dlopen() is a bad choice.
  *
- * @param      whole   true: with DWARF. What is so already stays as it is.
+ * @param      with_dwarf  true: with DWARF. What is so already stays as it is.
  * @param[out] reason  Set on failure: one static line.
  *
  * @retval 0
@@ -285,7 +285,7 @@ JITREG_API void jitreg_group_close(struct jitreg_group *group) __attribute__((no
  * @retval -ENOMEM      no memory
  * @retval -errno       a file could not be opened or read
  */
-JITREG_API int jitreg_entry_set_dwarf(struct jitreg_entry *entry, bool whole, const char **reason)
+JITREG_API int jitreg_entry_set_dwarf(struct jitreg_entry *entry, bool with_dwarf, const char **reason)
 	__attribute__((warn_unused_result, nonnull));
 
 /**

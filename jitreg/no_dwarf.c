@@ -9,7 +9,7 @@
 
 const bool jitreg_has_dwarf = false;
 
-int jitreg_dwarf_read_whole(const struct jitreg_object *file, struct jitreg_dwarf **ret, const char **reason)
+int jitreg_dwarf_read_all(const struct jitreg_object *file, struct jitreg_dwarf **ret, const char **reason)
 {
 	(void)file;
 	(void)ret;

@@ -7,7 +7,7 @@
  * file has DWARF, in the process and again in LLDB, for each copy: so it is made for
  * chosen copies, and taken back.
  *
- * Per file the DWARF is read and its addresses found once (dwarf/whole.c), kept with the template; a
+ * Per file the DWARF is read and its addresses found once (dwarf/read_all.c), kept with the template; a
  * copy is written from that (dwarf/symfile_writer.c).
  */
 #include "relocated.h"
@@ -67,7 +67,7 @@ static int read_dwarf(const struct jitreg_template *template, struct jitreg_dwar
 	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *file = NULL;
 	int r = open_debug_file(template, &file, reason);
 
-	return r ? r : jitreg_dwarf_read_whole(file, ret, reason);
+	return r ? r : jitreg_dwarf_read_all(file, ret, reason);
 }
 
 /* Outside the lock, as templates are built: a thread that was faster wins. */

@@ -20,7 +20,7 @@ struct jitreg_relocated {
  *
  * @retval -ENODATA  there is none
  * @retval -ESTALE   the file is another one by now
- * @retval -errno    as for jitreg_dwarf_read_whole()
+ * @retval -errno    as for jitreg_dwarf_read_all()
  */
 int jitreg_relocated_find_dwarf(struct jitreg_template *template, const struct jitreg_dwarf **ret,
 				const char **reason);

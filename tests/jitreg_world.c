@@ -31,7 +31,7 @@ static void note_listing(const struct jitreg_listing *listing)
 	const struct jitreg_template *t = listing->template;
 
 	if (t->kind != JITREG_SYMFILE_PACK) {
-		note("%s%s ", base_name(t->path), listing->whole.bytes ? ":dwarf" : "");
+		note("%s%s ", base_name(t->path), listing->with_dwarf.bytes ? ":dwarf" : "");
 		return;
 	}
 	for (size_t i = 0; i < t->member_count; i++)

@@ -13,7 +13,7 @@
 extern const bool jitreg_has_dwarf;
 
 /**
- * Read all DWARF of a debug file, and find the addresses in it. See whole.c.
+ * Read all DWARF of a debug file, and find the addresses in it. See read_all.c.
  *
  * @param[out] ret     Release with jitreg_dwarf_destroy().
  * @param[out] reason  Set on failure: one static line.
@@ -24,7 +24,7 @@ extern const bool jitreg_has_dwarf;
  * @retval -ENOENT      it refers to a supplementary file that is not there
  * @retval -ENOMEM
  */
-int jitreg_dwarf_read_whole(const struct jitreg_object *file, struct jitreg_dwarf **ret, const char **reason);
+int jitreg_dwarf_read_all(const struct jitreg_object *file, struct jitreg_dwarf **ret, const char **reason);
 
 /**
  * Write the symfile of one copy with DWARF from the symfile without. See symfile_writer.c.

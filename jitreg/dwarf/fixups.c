@@ -57,7 +57,7 @@ typedef int visit_fn(struct search *s, const struct attribute *attribute);
 
 /* ---- entries ------------------------------------------------------------------------ */
 
-static int fail(struct search *s, int error, const char *reason)
+static int fixups_fail(struct search *s, int error, const char *reason)
 {
 	s->sites.reason = reason;
 	return error;
@@ -67,9 +67,9 @@ static int fail(struct search *s, int error, const char *reason)
 static int fail_reading(struct search *s, int error)
 {
 	if (error == -EOPNOTSUPP)
-		return fail(s, error, "the debug information has entries of an unknown version or form, or "
+		return fixups_fail(s, error, "the debug information has entries of an unknown version or form, or "
 				      "addresses that do not have eight bytes");
-	return error == -ENOEXEC ? fail(s, error, "an entry of the debug information cannot be read") : error;
+	return error == -ENOEXEC ? fixups_fail(s, error, "an entry of the debug information cannot be read") : error;
 }
 
 /* Before version 4 expressions are blocks, as some constants are. */
@@ -157,7 +157,7 @@ static int add_attribute(struct search *s, const struct attribute *attribute)
 	case DW_FORM_strp_sup:
 	case DW_FORM_ref_sup4:
 	case DW_FORM_ref_sup8:
-		return fail(s, -EOPNOTSUPP,
+		return fixups_fail(s, -EOPNOTSUPP,
 			    "the debug information refers to a supplementary file by .debug_sup");
 	}
 	if (attribute->form == DW_FORM_addr)
@@ -234,7 +234,7 @@ static int move_attribute(struct search *s, const struct attribute *attribute)
 	} else if (is_self_contained(attribute->form)) {
 		return 0;
 	} else {
-		return fail(s, -EOPNOTSUPP,
+		return fixups_fail(s, -EOPNOTSUPP,
 			    "the supplementary file has an attribute that belongs elsewhere");
 	}
 	return jitreg_sites_shift(&s->sites, &s->unit, s->index, attribute->off,
@@ -291,7 +291,7 @@ static int read_unit_attribute(struct search *s, const struct attribute *attribu
 	switch (attribute->name) {
 	case DW_AT_dwo_name:
 	case DW_AT_GNU_dwo_name:
-		return fail(s, -EOPNOTSUPP, "the debug information is split (.dwo files)");
+		return fixups_fail(s, -EOPNOTSUPP, "the debug information is split (.dwo files)");
 	case DW_AT_low_pc:
 		to = &low_pc;
 		break;
@@ -404,7 +404,7 @@ static int search(struct search *s)
 	return r;
 }
 
-static int find(struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *front, const char **reason)
+static int fixups_search(struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *front, const char **reason)
 {
 	struct search s = {.sites = {.dwarf = dwarf, .reason = "no memory"}, .front = front};
 	int r;
@@ -421,11 +421,11 @@ static int find(struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *front, co
 
 int jitreg_fixups_find(struct jitreg_dwarf *dwarf, const char **reason)
 {
-	return find(dwarf, NULL, reason);
+	return fixups_search(dwarf, NULL, reason);
 }
 
 int jitreg_fixups_move(struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *front,
 		       const char **reason)
 {
-	return find(dwarf, front, reason);
+	return fixups_search(dwarf, front, reason);
 }

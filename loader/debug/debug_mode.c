@@ -185,7 +185,7 @@ static void all_are_due(void)
 }
 
 // Also in the middle of a load, when nothing can be packed.
-static void count(void)
+static void update_many(void)
 {
 	const struct gorgon_debug_root *root = &gorgon_debug_root;
 	bool before = many;
@@ -225,7 +225,7 @@ void gorgon_debug_mode_unlock(struct jitreg_prepared *prepared)
 
 bool gorgon_debug_mode_is_lean(struct gorgon_ns *ns)
 {
-	count(); // namespaces may have gone
+	update_many(); // namespaces may have gone
 	return is_packed(ns);
 }
 
@@ -243,7 +243,7 @@ struct gorgon_error *gorgon_debug_mode_list(struct gorgon_ns *ns)
 
 void gorgon_debug_mode_changed(struct gorgon_ns *ns)
 {
-	count();
+	update_many();
 	ns->debug_mode->changed_at = gorgon_now();
 	if (were_few) {
 		all_are_due();

@@ -52,7 +52,7 @@ static int append_supplement(const struct jitreg_object *object, struct jitreg_d
 	return r;
 }
 
-int jitreg_dwarf_read_whole(const struct jitreg_object *file, struct jitreg_dwarf **ret, const char **reason)
+int jitreg_dwarf_read_all(const struct jitreg_object *file, struct jitreg_dwarf **ret, const char **reason)
 {
 	struct jitreg_dwarf *dwarf;
 	int r = jitreg_dwarf_read(file, JITREG_DWARF_ALL, &dwarf, reason);
