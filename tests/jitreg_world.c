@@ -204,16 +204,16 @@ uint64_t vaddr_of(const char *library, const char *name)
 	return address;
 }
 
-struct jitreg_run text_of(const char *library)
+struct jitreg_range text_of(const char *library)
 {
-	struct jitreg_run text;
+	struct jitreg_range text;
 	const Elf64_Shdr *shdr;
 	size_t size;
 	uint8_t *bytes = util_read(util_path(library), &size);
 
 	shdr = jitreg_file_section(bytes, ".text");
 	assert_non_null(shdr);
-	text = (struct jitreg_run){shdr->sh_addr, shdr->sh_addr + shdr->sh_size};
+	text = (struct jitreg_range){shdr->sh_addr, shdr->sh_addr + shdr->sh_size};
 	free(bytes);
 	return text;
 }
