@@ -2,6 +2,7 @@
 #
 #   BUILD=dir     where results go (default build, or build/san-... with SAN)
 #   SAN=address,undefined | thread    build and test with sanitizers
+#   DWARF=no      no DWARF inside symfiles, which plain lldb needs for lines and variables (default BUILD: build/no-dwarf)
 #   V=1           show commands
 #   CC= CFLAGS= LDFLAGS= PREFIX= LIBDIR= INCLUDEDIR= DESTDIR=   as usual
 #   DEPS=no       never install packages; name what is missing
@@ -11,7 +12,8 @@ SOVERSION := 0
 
 comma := ,
 SAN ?=
-BUILD ?= build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
+DWARF ?= yes
+BUILD ?= build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))$(if $(filter no,$(DWARF)),/no-dwarf)
 CC ?= gcc
 ifeq ($(origin CC),default)
 CC := gcc
@@ -44,9 +46,11 @@ PYTHON_LIBS = $(shell for p in python3-embed $(PYTHON_MINORS:%=python-3.%-embed)
 JSON_CFLAGS = $(shell pkg-config --cflags json-c)
 JSON_LIBS = $(shell pkg-config --libs json-c)
 
-JITREG_SRC := $(wildcard jitreg/*.c)
 # gorgon.h is all of them.
 PUBLIC_HEADERS := loader/gorgon.h $(wildcard loader/gorgon/*.h)
+# DWARF=no leaves out DWARF inside symfiles: jitreg/README.md.
+JITREG_SRC := $(filter-out $(if $(filter no,$(DWARF)),,jitreg/no_dwarf.c),$(wildcard jitreg/*.c jitreg/file/*.c \
+	$(if $(filter no,$(DWARF)),,jitreg/dwarf/*.c)))
 GORGON_SRC := $(wildcard $(LOADER_FLOORS:%=loader/%/*.c))
 GORGON_ASM := loader/ns/tlsdesc_x86_64.S loader/process/children_x86_64.S loader/process/syslog_x86_64.S
 TOOL_SRC := $(wildcard tools/*.c)
@@ -68,7 +72,7 @@ PRODUCTS := $(BUILD)/gorgon $(BUILD)/gorgon-symdump $(LIBGORGON) $(BUILD)/libgor
 CHILDREN := $(BUILD)/share/gorgon/children/gorgon.py
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
-.PHONY: all docs-process examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
+.PHONY: all jitreg docs-process examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
 	check-gdb check-lldb check-parity parity docs-parity docs-plot bench-debug check-roots fuzzers demo setup venv \
 	bench format lint compile_commands.json install install-jitreg uninstall clean help
 .DELETE_ON_ERROR:
@@ -76,6 +80,9 @@ SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.
 .SECONDARY:
 
 all: $(PRODUCTS) $(HOSTS) $(BUILD)/rewrite $(BUILD)/inventory $(BUILD)/man/gorgon.3 $(CHILDREN)
+
+# libjitreg alone, which uses nothing of the loader.
+jitreg: $(LIBJITREG) $(BUILD)/libjitreg.a
 
 # ---- libraries and tools ----------------------------------------------------
 
@@ -108,7 +115,7 @@ endef
 $(BUILD)/obj/loader/process/hash_table.o: INCLUDES :=
 
 $(LIBJITREG): $(call obj,$(JITREG_SRC)) jitreg/libjitreg.map
-	$(call shared,libjitreg,-lelf -lz -ldl,jitreg/libjitreg.map)
+	$(call shared,libjitreg,-lelf -lz,jitreg/libjitreg.map)
 
 $(CHILDREN): loader/python/children/gorgon.py
 	@mkdir -p $(@D)
@@ -130,8 +137,7 @@ $(BUILD)/gorgon: $(call obj,$(TOOL_SRC)) $(LIBGORGON)
 	@$(if $(Q),echo "  LD      $@")
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LINK_GORGON) $(JSON_LIBS)
 
-# Reads other processes: nothing of our libraries is in it. libdw and libdwarf have names
-# in common, so it never has the latter.
+# Reads other processes: nothing of our libraries is in it.
 $(call obj,$(SYMDUMP_SRC)): EXTRA = $(JSON_CFLAGS) -DGORGON_VERSION='"$(VERSION)"'
 $(BUILD)/gorgon-symdump: $(call obj,$(SYMDUMP_SRC))
 	@$(if $(Q),echo "  LD      $@")
@@ -226,13 +232,12 @@ $(BUILD)/tests/%: $(call obj,$(UNIT_LIB_SRC)) $(BUILD)/libgorgon.a $(BUILD)/libj
 	$(unit)
 
 # Calls that go through the test program, so that the n-th can be made to fail, or to take longer.
-$(BUILD)/tests/test_debug_mode: private WRAP := jitreg_group_pack jitreg_library_lines_find
+$(BUILD)/tests/test_debug_mode: private WRAP := jitreg_group_pack jitreg_library_lines_find gorgon_now
 $(BUILD)/tests/test_jitreg_damage: private WRAP := malloc calloc realloc reallocarray strdup mmap mprotect \
 	memfd_create pread open
 $(BUILD)/tests/test_jitreg_group_damage: private WRAP := malloc calloc realloc reallocarray strdup mmap mprotect \
 	memfd_create pread write flock link mkostemps open_memstream
 $(BUILD)/tests/test_jitreg_folder: private WRAP := open flock link
-$(BUILD)/tests/test_jitreg_debuginfo: private WRAP := dlopen
 
 # Objects that the tests load; see tests/modules/README.md.
 include tests/modules/modules.mk
@@ -374,7 +379,7 @@ define install_library
 		$(wildcard */$(2).pc.in) > $(DESTDIR)$(LIBDIR)/pkgconfig/$(2).pc
 endef
 
-install-jitreg: $(LIBJITREG) $(BUILD)/libjitreg.a
+install-jitreg: jitreg
 	$(call install_library,jitreg/jitreg.h,libjitreg)
 
 install: all install-jitreg
@@ -417,8 +422,8 @@ help:
 	@echo "docs-process  docs/process.md, out of loader/process and loader/dl/replacements.c"
 	@echo "docs-plot  docs/debuggers.svg, out of tests/bench/DEBUG.md"
 	@echo "install  DESTDIR= PREFIX=$(PREFIX)    uninstall takes it back"
-	@echo "install-jitreg  libjitreg alone"
+	@echo "jitreg install-jitreg  libjitreg alone"
 	@echo "format lint compile_commands.json clean"
-	@echo "variables: BUILD SAN V CC CFLAGS LDFLAGS DEPS=no"
+	@echo "variables: BUILD SAN DWARF V CC CFLAGS LDFLAGS DEPS=no"
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

@@ -14,7 +14,7 @@
 #define _GNU_SOURCE 1
 #include "cache.h"
 
-#include "debuginfo.h"
+#include "file/checksum.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -334,12 +334,10 @@ static char *format_path(const struct search *c, const char *folder_path, uint32
 static int find_in(struct search *c, int folder, const char *folder_path, char **path)
 {
 	unsigned count = c->name ? 1 : SAME_NAME_MAX;
-	uint32_t checksum;
+	uint32_t checksum = jitreg_crc32(c->key, c->key_size);
 	struct stat st;
 	int r = -EEXIST;
 
-	if (!jitreg_crc32(c->key, c->key_size, &checksum))
-		return -ENOTSUP;
 	for (unsigned i = 0; i < count; i++) {
 		bool missing;
 

@@ -30,7 +30,6 @@ typedef int jitreg_cache_build_fn(void *ctx, uint8_t **bytes, size_t *size);
  * @param[out] ret    To be released after success only. As long as it is held nobody removes the file.
  *
  * @retval -ENOTDIR  there is no folder for it that is ours alone
- * @retval -ENOTSUP  no libdwarf, which has the checksum
  * @retval -EEXIST   another file has the name
  * @retval -errno    it could not be written
  */

@@ -25,7 +25,8 @@
 #define _GNU_SOURCE 1
 #include "companion.h"
 
-#include "debuginfo.h"
+#include "file/checksum.h"
+#include "file/debuginfo.h"
 #include "library_lines.h"
 
 #include <errno.h>
@@ -43,7 +44,7 @@ struct known {
 struct companion {
 	const struct jitreg_member *members;
 	size_t member_count;
-	struct jitreg_run *texts; // as many
+	struct jitreg_range *texts; // as many
 	char *key;
 	size_t key_size;
 	struct jitreg_writer file;
@@ -217,7 +218,7 @@ static int build(void *ctx, uint8_t **bytes, size_t *size)
 	int r;
 
 	if ((r = jitreg_writer_begin(&c->file, ET_DYN, like)) ||
-	    (r = jitreg_members_add_runs(&c->file, c->texts, c->member_count, 0)) || (r = add_names(c)) ||
+	    (r = jitreg_members_add_ranges(&c->file, c->texts, c->member_count, 0)) || (r = add_names(c)) ||
 	    (r = add_frames(c)) || (r = add_lines(c)) || (r = add_key(c)))
 		return r;
 	r = c->id ? jitreg_writer_add_build_id(&c->file, c->id, JITREG_COMPANION_ID_SIZE) : 0;
@@ -313,10 +314,7 @@ int jitreg_companion_find(const struct jitreg_member *members, size_t count, str
 	if (r)
 		return r;
 	has_lines = jitreg_file_section(file.bytes, jitreg_lines_section_name(JITREG_LINES_INFO));
-	if (!jitreg_crc32(file.bytes, file.size, crc)) {
-		jitreg_cached_deinit(&file);
-		return -ENOTSUP;
-	}
+	*crc = jitreg_crc32(file.bytes, file.size);
 	take_file(&file, ret);
 	// Without it scripts have the lines, too: then types and variables are not found first.
 	if (has_lines && !find_companion(members, count, false, &file, id))

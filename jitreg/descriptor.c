@@ -36,7 +36,7 @@
 #define _GNU_SOURCE 1
 #include "descriptor.h"
 
-#include "machine.h"
+#include "file/machine.h"
 
 #include <elf.h>
 #include <pthread.h>

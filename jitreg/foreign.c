@@ -12,8 +12,8 @@
  */
 #include "arena.h"
 #include "foreign.h"
-#include "machine.h"
-#include "object.h"
+#include "file/machine.h"
+#include "file/object.h"
 
 #include <errno.h>
 #include <string.h>

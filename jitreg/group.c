@@ -143,7 +143,7 @@ static int create_pack(uint64_t base, const struct selection *selection, struct 
 			.delta = e->bias - base,
 			.start = e->start - base,
 			.end = e->end - base,
-			.oldest = !e->next,
+			.primary = !e->next,
 		};
 	}
 	r = jitreg_pack_acquire(members, selection->count, with_lines, &template);

@@ -272,7 +272,7 @@ JITREG_API void jitreg_group_close(struct jitreg_group *group) __attribute__((no
  * A debugger may call this in a stopped process. The call allocates memory and reads
  * files, so a thread that was stopped inside of malloc() or dlopen() is a bad choice.
  *
- * @param      whole   true: with DWARF. What is so already stays as it is.
+ * @param      with_dwarf  true: with DWARF. What is so already stays as it is.
  * @param[out] reason  Set on failure: one static line.
  *
  * @retval 0
@@ -280,17 +280,17 @@ JITREG_API void jitreg_group_close(struct jitreg_group *group) __attribute__((no
  * @retval -ENODATA     the object has no DWARF, or jitreg_register_symfile() made it
  * @retval -ESTALE      the object's file is not the one that was registered
  * @retval -EOPNOTSUPP  split DWARF, unknown compression, or something else that is not
- *                      known; libdwarf is missing
+ *                      known; or libjitreg was built without it (DWARF=no)
  * @retval -ENOEXEC     the DWARF contradicts itself
  * @retval -ENOMEM      no memory
  * @retval -errno       a file could not be opened or read
  */
-JITREG_API int jitreg_entry_set_dwarf(struct jitreg_entry *entry, bool whole, const char **reason)
+JITREG_API int jitreg_entry_set_dwarf(struct jitreg_entry *entry, bool with_dwarf, const char **reason)
 	__attribute__((warn_unused_result, nonnull));
 
 /**
  * Find where the debug information of an object file is, without registering
- * anything. libdwarf decides whether a candidate really holds DWARF.
+ * anything. A file without a compilation unit has none.
  *
  * @param      path  Absolute file name.
  * @param      fd    The open file, or -1.

@@ -16,8 +16,8 @@
 #include "library_lines.h"
 
 #include "cache.h"
-#include "debuginfo.h"
-#include "supplement.h"
+#include "file/debuginfo.h"
+#include "file/supplement.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -29,10 +29,10 @@
 #define _GNU_SOURCE 1
 #include "lines.h"
 
-#include "line_table.h"
+#include "file/line_table.h"
 
 #include <errno.h>
-#include <libdwarf/dwarf.h>
+#include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 

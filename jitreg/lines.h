@@ -6,7 +6,7 @@
 #ifndef JITREG_LINES_H
 #define JITREG_LINES_H
 
-#include "entries.h"
+#include "file/entries.h"
 #include "writer.h"
 
 /** The sections that are different in each library. */

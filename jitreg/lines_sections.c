@@ -10,7 +10,7 @@
 #include "lines.h"
 
 #include <errno.h>
-#include <libdwarf/dwarf.h>
+#include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -13,7 +13,7 @@ struct jitreg_listing {
 	struct jitreg_debug_entry debug; // first: debuggers know the entry by this address
 	struct jitreg_template *template; // NULL: somebody else has made the symfile
 	struct jitreg_symfile symfile; // with a template
-	struct jitreg_relocated whole; // instead of it: with DWARF
+	struct jitreg_relocated with_dwarf; // instead of it: with DWARF
 	bool has_types; // which was asked for, and is not lines only
 	size_t image_count;
 	struct jitreg_listing *next_empty; // while it waits to be destroyed
@@ -40,8 +40,8 @@ int jitreg_listing_create(struct jitreg_template *template, const struct jitreg_
 /** Give a listing that is in no list yet functions and lines, for LLDB. 0 or -ENOMEM; after that the listing is destroyed. */
 int jitreg_listing_add_lines(struct jitreg_listing *listing);
 
-/** Debuggers are to read `whole` from now on. */
-void jitreg_listing_use_whole(struct jitreg_listing *listing);
+/** Debuggers are to read `with_dwarf` from now on. */
+void jitreg_listing_use_dwarf(struct jitreg_listing *listing);
 
 /** Free what is in no list. NULL is ignored. Releases the template. */
 void jitreg_listing_destroy(struct jitreg_listing *listing);

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-size_t jitreg_members_find_runs(const struct jitreg_member *members, size_t count, struct jitreg_run *runs)
+size_t jitreg_members_find_ranges(const struct jitreg_member *members, size_t count, struct jitreg_range *ranges)
 {
 	size_t margin = count > 1;
 	// Room for a smaller object is not smaller than a page for it and one in between.
@@ -20,15 +20,15 @@ size_t jitreg_members_find_runs(const struct jitreg_member *members, size_t coun
 	size_t n = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (n && members[i].start - runs[n - 1].end < gap)
-			runs[n - 1].end = members[i].end;
+		if (n && members[i].start - ranges[n - 1].end < gap)
+			ranges[n - 1].end = members[i].end;
 		else
-			runs[n++] = (struct jitreg_run){members[i].start, members[i].end};
+			ranges[n++] = (struct jitreg_range){members[i].start, members[i].end};
 	}
 	// LLDB forgets whose an address is when something else that begins there goes, as packs of
 	// one do after the pack of all has come. ELF and program headers are nobody's code.
 	for (size_t i = 0; i < n; i++)
-		runs[i].start += margin * sizeof(Elf64_Ehdr);
+		ranges[i].start += margin * sizeof(Elf64_Ehdr);
 	return n;
 }
 
@@ -38,13 +38,13 @@ static bool is_code(const Elf64_Shdr *shdr, const char *name)
 	       strncmp(name, ".plt", 4) != 0;
 }
 
-static struct jitreg_run find_text(const struct jitreg_member *member)
+static struct jitreg_range find_text(const struct jitreg_member *member)
 {
 	const uint8_t *bytes = member->template->bytes;
 	const Elf64_Ehdr *ehdr = (const Elf64_Ehdr *)bytes;
 	const Elf64_Shdr *shdrs = (const Elf64_Shdr *)(bytes + ehdr->e_shoff);
 	const char *names = (const char *)bytes + shdrs[ehdr->e_shstrndx].sh_offset;
-	struct jitreg_run text = {member->start, member->end};
+	struct jitreg_range text = {member->start, member->end};
 	const Elf64_Shdr *shdr = jitreg_file_text(bytes);
 
 	if (!shdr)
@@ -57,21 +57,21 @@ static struct jitreg_run find_text(const struct jitreg_member *member)
 }
 
 void jitreg_members_find_texts(const struct jitreg_member *members, size_t count,
-			    struct jitreg_run *texts)
+			    struct jitreg_range *texts)
 {
 	for (size_t i = 0; i < count; i++)
 		texts[i] = find_text(&members[i]);
 }
 
-int jitreg_members_add_runs(struct jitreg_writer *w, const struct jitreg_run *runs, size_t count,
+int jitreg_members_add_ranges(struct jitreg_writer *w, const struct jitreg_range *ranges, size_t count,
 			 uint64_t flags)
 {
 	for (size_t i = 0; i < count; i++) {
 		GElf_Shdr shdr = {
 			.sh_type = SHT_NOBITS,
 			.sh_flags = SHF_ALLOC | SHF_EXECINSTR | flags,
-			.sh_addr = runs[i].start,
-			.sh_size = runs[i].end - runs[i].start,
+			.sh_addr = ranges[i].start,
+			.sh_size = ranges[i].end - ranges[i].start,
 			.sh_addralign = 1,
 		};
 		char name[16] = ".text";
@@ -84,25 +84,25 @@ int jitreg_members_add_runs(struct jitreg_writer *w, const struct jitreg_run *ru
 	return 0;
 }
 
-static int by_run(const void *key, const void *item)
+static int by_range(const void *key, const void *item)
 {
 	const uint64_t *address = key;
-	const struct jitreg_run *run = item;
+	const struct jitreg_range *range = item;
 
-	return *address < run->start ? -1 : *address >= run->end;
+	return *address < range->start ? -1 : *address >= range->end;
 }
 
-int jitreg_members_add_name(struct jitreg_symtab *table, const struct jitreg_run *runs, size_t count,
+int jitreg_members_add_name(struct jitreg_symtab *table, const struct jitreg_range *ranges, size_t count,
 			 const char *text, size_t text_size, uint64_t address, bool relative,
 			 uint64_t size, uint8_t info)
 {
-	const struct jitreg_run *run = bsearch(&address, runs, count, sizeof(*runs), by_run);
+	const struct jitreg_range *range = bsearch(&address, ranges, count, sizeof(*ranges), by_range);
 	Elf64_Sym sym = {.st_info = info, .st_size = size};
 
-	if (!run)
+	if (!range)
 		return 0;
-	sym.st_shndx = (Elf64_Section)(run - runs + 1);
-	sym.st_value = relative ? address - run->start : address;
+	sym.st_shndx = (Elf64_Section)(range - ranges + 1);
+	sym.st_value = relative ? address - range->start : address;
 	return jitreg_symtab_append(table, text, text_size, &sym);
 }
 

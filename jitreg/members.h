@@ -15,16 +15,16 @@ struct jitreg_member {
 	struct jitreg_template *template;
 	uint64_t delta;      /**< What is added to addresses in the file; wraps around. */
 	uint64_t start, end; /**< Its mapped range. */
-	bool oldest;         /**< Of its group: what the others were loaded for, as a rule. */
+	bool primary;         /**< Of its group: what the others were loaded for, as a rule. */
 };
 
 /** A stretch of addresses without a gap that another object could be put into. */
-struct jitreg_run {
+struct jitreg_range {
 	uint64_t start, end;
 };
 
-/** Stretches of members, sorted by address; @p runs has room for as many. */
-size_t jitreg_members_find_runs(const struct jitreg_member *members, size_t count, struct jitreg_run *runs);
+/** Stretches of members, sorted by address; @p ranges has room for as many. */
+size_t jitreg_members_find_ranges(const struct jitreg_member *members, size_t count, struct jitreg_range *ranges);
 
 /**
  * The code of members, for GDB: from .text on, without .plt. GDB takes the lowest of the sections
@@ -32,7 +32,7 @@ size_t jitreg_members_find_runs(const struct jitreg_member *members, size_t coun
  * that is how it steps from one library into another. @p texts has room for as many.
  */
 void jitreg_members_find_texts(const struct jitreg_member *members, size_t count,
-			    struct jitreg_run *texts);
+			    struct jitreg_range *texts);
 
 /**
  * Append a symbol. Nothing when it is in no stretch; those are sorted.
@@ -40,7 +40,7 @@ void jitreg_members_find_texts(const struct jitreg_member *members, size_t count
  * @param address   From the start of the group.
  * @param relative  The value is to count from the start of the stretch, as in ET_REL.
  */
-int jitreg_members_add_name(struct jitreg_symtab *table, const struct jitreg_run *runs, size_t count,
+int jitreg_members_add_name(struct jitreg_symtab *table, const struct jitreg_range *ranges, size_t count,
 			 const char *text, size_t text_size, uint64_t address, bool relative,
 			 uint64_t size, uint8_t info);
 
@@ -57,7 +57,7 @@ int jitreg_members_move_frames(const struct jitreg_member *members, size_t count
 			    enum jitreg_frames_form form, struct jitreg_bytes *ret);
 
 /** Add the sections of the stretches: `.text`, `.text.1` and so on, with @p flags besides. */
-int jitreg_members_add_runs(struct jitreg_writer *w, const struct jitreg_run *runs, size_t count,
+int jitreg_members_add_ranges(struct jitreg_writer *w, const struct jitreg_range *ranges, size_t count,
 			 uint64_t flags);
 
 #endif

@@ -74,9 +74,9 @@ struct pack {
 	struct jitreg_template *template;
 	const struct jitreg_member *members;
 	size_t member_count;
-	struct jitreg_run *runs;
-	size_t run_count;
-	struct jitreg_run *texts; // as many as members
+	struct jitreg_range *ranges;
+	size_t range_count;
+	struct jitreg_range *texts; // as many as members
 	struct jitreg_writer file;
 	struct jitreg_symtab symtab;
 	struct jitreg_bytes frames;
@@ -111,7 +111,7 @@ static int add_name(void *ctx, const char *text, uint64_t vaddr, const Elf64_Sym
 
 	if (has_companion(p) && !is_for_lldb(sym))
 		return 0;
-	return jitreg_members_add_name(&p->symtab, p->runs, p->run_count, text, strlen(text),
+	return jitreg_members_add_name(&p->symtab, p->ranges, p->range_count, text, strlen(text),
 				    vaddr + p->current->delta, true, sym->st_size,
 				    ELF64_ST_INFO(binding, ELF64_ST_TYPE(sym->st_info)));
 }
@@ -134,8 +134,8 @@ static int by_rank(const void *a, const void *b)
 {
 	const struct share *x = a, *y = b;
 
-	if (x->member->oldest != y->member->oldest)
-		return x->member->oldest ? -1 : 1;
+	if (x->member->primary != y->member->primary)
+		return x->member->primary ? -1 : 1;
 	return x->count < y->count ? -1 : x->count > y->count;
 }
 
@@ -157,7 +157,7 @@ static int add_names(struct pack *p)
 	}
 	qsort(shares, p->member_count, sizeof(*shares), by_rank);
 	for (size_t i = 0; !r && i < p->member_count; i++) {
-		size_t *left = shares[i].member->oldest ? &first_left : &others_left;
+		size_t *left = shares[i].member->primary ? &first_left : &others_left;
 
 		if (has_companion(p) && p->member_count > 1 && shares[i].count > *left)
 			continue;
@@ -185,17 +185,17 @@ static int find_names(const struct pack *p, struct jitreg_addresses *ret)
 	if (!ret->items)
 		return -ENOMEM;
 	for (size_t i = 1; i < count; i++) // the first one is none
-		ret->items[ret->count++] = p->runs[syms[i].st_shndx - 1].start + syms[i].st_value;
+		ret->items[ret->count++] = p->ranges[syms[i].st_shndx - 1].start + syms[i].st_value;
 	qsort(ret->items, ret->count, sizeof(*ret->items), by_value);
 	return 0;
 }
 
-static int by_run(const void *key, const void *item)
+static int by_range(const void *key, const void *item)
 {
 	const uint64_t *address = key;
-	const struct jitreg_run *run = item;
+	const struct jitreg_range *range = item;
 
-	return *address < run->start ? -1 : *address >= run->end;
+	return *address < range->start ? -1 : *address >= range->end;
 }
 
 static int by_member(const void *key, const void *item)
@@ -235,16 +235,16 @@ static int add_first_label(struct pack *p, const struct jitreg_template *templat
 static int add_label_at(void *ctx, uint64_t start, uint64_t size)
 {
 	struct pack *p = ctx;
-	const struct jitreg_run *run = bsearch(&start, p->runs, p->run_count, sizeof(*p->runs), by_run);
+	const struct jitreg_range *range = bsearch(&start, p->ranges, p->range_count, sizeof(*p->ranges), by_range);
 	const struct jitreg_member *member =
 		bsearch(&start, p->members, p->member_count, sizeof(*p->members), by_member);
 	Elf64_Sym sym = {.st_info = ELF64_ST_INFO(STB_FOR_LLDB, STT_FUNC), .st_size = size};
 	const struct label *label;
 
-	if (!run || !member || bsearch(&start, p->names.items, p->names.count, sizeof(*p->names.items), by_value))
+	if (!range || !member || bsearch(&start, p->names.items, p->names.count, sizeof(*p->names.items), by_value))
 		return 0;
-	sym.st_shndx = (Elf64_Section)(run - p->runs + 1);
-	sym.st_value = start - run->start;
+	sym.st_shndx = (Elf64_Section)(range - p->ranges + 1);
+	sym.st_value = start - range->start;
 	label = find_label(p, member->template);
 	if (!label)
 		return add_first_label(p, member->template, &sym);
@@ -261,7 +261,7 @@ static int add_frames(struct pack *p)
 	GElf_Shdr shdr = {.sh_type = SHT_PROGBITS, .sh_addralign = 8};
 	int r;
 
-	shdr.sh_addr = p->runs[p->run_count - 1].end + (p->aside ? NOWHERE : 0);
+	shdr.sh_addr = p->ranges[p->range_count - 1].end + (p->aside ? NOWHERE : 0);
 	r = jitreg_members_move_frames(p->members, p->member_count, shdr.sh_addr, JITREG_FRAMES_EH,
 				    &p->frames);
 	if (!r && has_companion(p) && !(r = find_names(p, &p->names)) && !p->template->with_lines)
@@ -281,32 +281,32 @@ static int add_frames(struct pack *p)
 /* For LLDB, see above. */
 static int add_segments(struct pack *p)
 {
-	GElf_Phdr *phdrs = calloc(p->run_count, sizeof(*phdrs));
+	GElf_Phdr *phdrs = calloc(p->range_count, sizeof(*phdrs));
 	int r;
 
 	if (!phdrs)
 		return -ENOMEM;
-	for (size_t i = 0; i < p->run_count; i++)
+	for (size_t i = 0; i < p->range_count; i++)
 		phdrs[i] = (GElf_Phdr){
 			.p_type = PT_LOAD,
 			.p_flags = PF_R | PF_X,
-			.p_vaddr = p->runs[i].start,
-			.p_memsz = p->runs[i].end - p->runs[i].start,
+			.p_vaddr = p->ranges[i].start,
+			.p_memsz = p->ranges[i].end - p->ranges[i].start,
 			.p_align = 1,
 		};
-	r = jitreg_writer_set_segments(&p->file, phdrs, p->run_count);
+	r = jitreg_writer_set_segments(&p->file, phdrs, p->range_count);
 	free(phdrs);
 	return r;
 }
 
 static int add_sections(struct pack *p)
 {
-	int r = jitreg_members_add_runs(&p->file, p->runs, p->run_count, 0);
+	int r = jitreg_members_add_ranges(&p->file, p->ranges, p->range_count, 0);
 
 	if (r || !has_companion(p))
 		return r;
 	jitreg_members_find_texts(p->members, p->member_count, p->texts);
-	r = jitreg_members_add_runs(&p->file, p->texts, p->member_count, SHF_TLS);
+	r = jitreg_members_add_ranges(&p->file, p->texts, p->member_count, SHF_TLS);
 	return r ? r : add_segments(p);
 }
 
@@ -319,7 +319,7 @@ static void hide(const struct pack *p)
 	Elf64_Ehdr *ehdr = (Elf64_Ehdr *)p->template->bytes;
 	Elf64_Shdr *shdrs = (Elf64_Shdr *)(p->template->bytes + ehdr->e_shoff);
 
-	for (size_t i = 1; i <= p->run_count; i++) {
+	for (size_t i = 1; i <= p->range_count; i++) {
 		shdrs[i].sh_type = SHT_NULL;
 		shdrs[i].sh_offset = 0;
 		shdrs[i].sh_size = sizeof(*ehdr);
@@ -353,7 +353,7 @@ static int write_file(struct pack *p)
 	t->fixups[JITREG_FIXUP_SECTIONS] = (struct jitreg_fixup){
 		.off = sizeof(Elf64_Ehdr) + sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_addr),
 		.stride = sizeof(Elf64_Shdr),
-		.count = p->run_count + (has_companion(p) ? p->member_count : 0) + 1,
+		.count = p->range_count + (has_companion(p) ? p->member_count : 0) + 1,
 	};
 	t->fixups[JITREG_FIXUP_SEGMENTS] = (struct jitreg_fixup){
 		.off = p->file.ehdr.e_phoff + offsetof(Elf64_Phdr, p_vaddr),
@@ -377,7 +377,7 @@ static int copy_members(struct jitreg_template *t, const struct jitreg_member *m
 static bool has_oldest(const struct jitreg_member *members, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (members[i].oldest)
+		if (members[i].primary)
 			return true;
 	return false;
 }
@@ -389,16 +389,16 @@ int jitreg_pack_create(const struct jitreg_member *members, size_t count, bool w
 	int r = 0;
 
 	p.template = calloc(1, sizeof(*p.template));
-	p.runs = calloc(count, sizeof(*p.runs));
+	p.ranges = calloc(count, sizeof(*p.ranges));
 	p.texts = calloc(count, sizeof(*p.texts));
 	p.labels = calloc(count, sizeof(*p.labels));
-	if (!p.template || !p.runs || !p.texts || !p.labels)
+	if (!p.template || !p.ranges || !p.texts || !p.labels)
 		r = -ENOMEM;
 	if (!r)
 		r = copy_members(p.template, members, count);
 	if (!r) {
 		p.template->with_lines = with_lines;
-		p.run_count = jitreg_members_find_runs(members, count, p.runs);
+		p.range_count = jitreg_members_find_ranges(members, count, p.ranges);
 		jitreg_companion_find(members, count, &p.template->companion, &p.crc, &p.template->bare, p.id);
 		p.aside = has_companion(&p) && !has_oldest(members, count);
 		r = write_file(&p);
@@ -406,7 +406,7 @@ int jitreg_pack_create(const struct jitreg_member *members, size_t count, bool w
 	jitreg_writer_deinit(&p.file);
 	jitreg_symtab_deinit(&p.symtab);
 	jitreg_bytes_deinit(&p.frames);
-	free(p.runs);
+	free(p.ranges);
 	free(p.texts);
 	free(p.labels);
 	free(p.names.items);

@@ -44,7 +44,7 @@ static struct jitreg_template *find_locked(const struct wanted *wanted)
 }
 
 /* In use, or kept and still good. */
-static struct jitreg_template *find(const struct wanted *wanted, struct jitreg_template **ret_kept)
+static struct jitreg_template *packs_find(const struct wanted *wanted, struct jitreg_template **ret_kept)
 {
 	struct jitreg_template *found;
 
@@ -80,7 +80,7 @@ int jitreg_pack_acquire(const struct jitreg_member *members, size_t count, bool 
 	struct jitreg_template *new;
 	int r;
 
-	*ret = find(&wanted, &new);
+	*ret = packs_find(&wanted, &new);
 	if (*ret)
 		return 0;
 	r = new ? 0 : build(&wanted, &new);

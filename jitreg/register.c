@@ -138,7 +138,7 @@ static struct jitreg_image image_of(const struct jitreg_entry *entry)
 }
 
 /* A listing with DWARF, made from an ordinary one that refers to it. Takes @template over. */
-static int create_whole(const struct jitreg_entry *entry, struct jitreg_template *template,
+static int create_with_dwarf(const struct jitreg_entry *entry, struct jitreg_template *template,
 			struct jitreg_listing **ret, const char **reason)
 {
 	struct jitreg_image image = image_of(entry);
@@ -153,12 +153,12 @@ static int create_whole(const struct jitreg_entry *entry, struct jitreg_template
 		jitreg_template_release(template);
 		return r;
 	}
-	r = jitreg_relocated_create((*ret)->symfile.bytes, dwarf, entry->bias, &(*ret)->whole);
+	r = jitreg_relocated_create((*ret)->symfile.bytes, dwarf, entry->bias, &(*ret)->with_dwarf);
 	if (r) {
 		jitreg_listing_destroy(*ret);
 		return r;
 	}
-	jitreg_listing_use_whole(*ret);
+	jitreg_listing_use_dwarf(*ret);
 	(*ret)->has_types = true;
 	return 0;
 }
@@ -178,7 +178,7 @@ static int add_dwarf(struct jitreg_entry *entry, const char **reason)
 		*reason = "the object's file is another one by now";
 		return -ESTALE;
 	}
-	r = create_whole(entry, template, &listing, reason);
+	r = create_with_dwarf(entry, template, &listing, reason);
 	if (!r)
 		jitreg_entry_list_anew(entry, listing);
 	return r;
@@ -198,7 +198,7 @@ static int remove_dwarf(struct jitreg_entry *entry, const char **reason)
 	return r;
 }
 
-int jitreg_entry_set_dwarf(struct jitreg_entry *entry, bool whole, const char **reason)
+int jitreg_entry_set_dwarf(struct jitreg_entry *entry, bool with_dwarf, const char **reason)
 {
 	// a debugger may have stopped this very thread while it holds the lock
 	if (!jitreg_trylock()) {
@@ -211,9 +211,9 @@ int jitreg_entry_set_dwarf(struct jitreg_entry *entry, bool whole, const char **
 					   "debuggers know nothing of the object now";
 		return -ENODATA;
 	}
-	if (whole == entry->listing->has_types)
+	if (with_dwarf == entry->listing->has_types)
 		return 0;
-	return whole ? add_dwarf(entry, reason) : remove_dwarf(entry, reason);
+	return with_dwarf ? add_dwarf(entry, reason) : remove_dwarf(entry, reason);
 }
 
 size_t jitreg_count(void)

@@ -3,7 +3,7 @@
 #ifndef JITREG_RELOCATED_H
 #define JITREG_RELOCATED_H
 
-#include "dwarf_sections.h"
+#include "file/dwarf_sections.h"
 #include "symfile.h"
 
 /** Read-only anonymous memory; bytes NULL: none. */
@@ -20,7 +20,7 @@ struct jitreg_relocated {
  *
  * @retval -ENODATA  there is none
  * @retval -ESTALE   the file is another one by now
- * @retval -errno    as for jitreg_dwarf_read() and jitreg_fixups_find()
+ * @retval -errno    as for jitreg_dwarf_read_all()
  */
 int jitreg_relocated_find_dwarf(struct jitreg_template *template, const struct jitreg_dwarf **ret,
 				const char **reason);
@@ -28,8 +28,7 @@ int jitreg_relocated_find_dwarf(struct jitreg_template *template, const struct j
 /**
  * Make the symfile of one copy with DWARF from the one without.
  *
- * @retval -ENOEXEC  the symfile has no place for DWARF
- * @retval -ENOMEM
+ * @retval -errno  as for jitreg_dwarf_write_symfile()
  */
 int jitreg_relocated_create(const void *symfile, const struct jitreg_dwarf *dwarf, uint64_t bias,
 			    struct jitreg_relocated *ret);

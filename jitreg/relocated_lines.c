@@ -13,6 +13,7 @@
 #include "relocated_lines.h"
 
 #include "descriptor.h"
+#include "dwarf/dwarf.h"
 #include "library_lines.h"
 #include "pack.h"
 
@@ -73,7 +74,7 @@ int jitreg_relocated_lines_create(struct jitreg_template *template, const void *
 				  struct jitreg_relocated *ret)
 {
 	const struct jitreg_dwarf *lines;
-	int r = find_lines(template, &lines);
+	int r = jitreg_has_dwarf ? find_lines(template, &lines) : -EOPNOTSUPP;
 
 	return r ? r : jitreg_relocated_create(symfile, lines, bias, ret);
 }

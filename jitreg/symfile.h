@@ -11,7 +11,7 @@
 #define JITREG_SYMFILE_H
 
 #include "jitreg.h"
-#include "object.h"
+#include "file/object.h"
 #include "rows.h"
 
 #include <stddef.h>

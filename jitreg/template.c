@@ -42,8 +42,8 @@
 #include "symfile.h"
 
 #include "companion.h"
-#include "debuginfo.h"
-#include "dwarf_sections.h"
+#include "file/debuginfo.h"
+#include "file/dwarf_sections.h"
 #include "frames.h"
 #include "pack.h"
 #include "writer.h"

@@ -21,9 +21,9 @@
 #include "templates.h"
 
 #include "cache.h"
-#include "debuginfo.h"
+#include "file/debuginfo.h"
 #include "descriptor.h"
-#include "dwarf_sections.h"
+#include "file/dwarf_sections.h"
 #include "members.h"
 
 #include <errno.h>

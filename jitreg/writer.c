@@ -9,7 +9,7 @@
  */
 #include "writer.h"
 
-#include "machine.h"
+#include "file/machine.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -22,7 +22,13 @@ def floors_of(document):
     return [line.split()[0] for line in block[1].splitlines() if line.strip()]
 
 
-def object_uses(folder):
+def is_left_over(file, root):
+    """Whether an object file is of a source that was moved or removed since it was compiled."""
+    return os.path.isdir(os.path.join(root, file.split("/")[0])) and not any(
+        os.path.exists(os.path.join(root, file + end)) for end in (".c", ".S", "_x86_64.S"))
+
+
+def object_uses(folder, root):
     """{file: {other file: a symbol of the other file that the first one refers to}}"""
     files, wanted, defined = {}, {}, {}
     for parent, _, names in os.walk(folder):
@@ -30,6 +36,7 @@ def object_uses(folder):
             if name.endswith(".o"):
                 path = os.path.join(parent, name)
                 files[path] = re.sub(r"(_x86_64)?_asm$", "", os.path.relpath(path, folder)[:-2])
+    files = {path: file for path, file in files.items() if not is_left_over(file, root)}
     for path, file in files.items():
         for line in subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout.splitlines():
             *_, kind, symbol = line.split()
@@ -109,7 +116,7 @@ def circle_problems(uses):
 
 
 def main(document, objects, *packages):
-    uses = {file: found for file, found in object_uses(objects).items() if not file.startswith("tests/")}
+    uses = {file: found for file, found in object_uses(objects, os.path.dirname(os.path.dirname(os.path.abspath(document)))).items() if not file.startswith("tests/")}
     if not uses:
         raise SystemExit(f"{objects}: no object files")
     problems = [*floor_problems(uses, floors_of(document)), *circle_problems(uses)]

@@ -55,7 +55,7 @@ clang=16
 
 packages="
 	gcc g++ $gold make pkg-config git
-	libelf-dev zlib1g-dev libdwarf-dev libdw-dev libcmocka-dev libjson-c-dev
+	libelf-dev zlib1g-dev libdw-dev libcmocka-dev libjson-c-dev
 	lib$python lib$python-dev lib$python-dbg $python-dbg
 	python3 python3-pip python3-setuptools python3-wheel python3-numpy $meson python3-venv python3-cffi python3-pytest python3-hypothesis
 	python3-joblib libucx0 manpages-dev python3-gdbm python3-lmdb

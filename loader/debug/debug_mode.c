@@ -9,27 +9,23 @@
 //	many   all objects of a namespace have one, with functions and lines; scripts attach the
 //	       whole DWARF to the copies that matter. A namespace that there was then stays so
 //
-// Packing a namespace after each object that it loads would be a lot of work for nothing.
-// Objects get symfiles of their own first, and when a namespace has been quiet for a while
-// they are replaced. Nobody waits for that moment: it is looked for whenever some
-// namespace loads something or ends. A namespace that has come to a set of libraries at which
-// another one has been quiet is packed at once: it will load no more, either. So what is
-// left alone is the last to come with a set of its own, and what all of them pay is one pause.
+// Packing a namespace after each object that it loads would be a lot of work for nothing. Objects
+// get symfiles of their own first, and are packed
 //
-// Who waits for the lock is not quiet. To pack hundreds of libraries takes a while with the
-// lock held, on a slow machine as long as the pause that is waited for: then each pack would
-// make the next one due, of a namespace in the middle of its imports. So that time does not
-// count, and a namespace with a thread that waits to load something is passed over.
+//	when their namespace has loaded nothing for a while (QUIET_NS), and no thread waits for the
+//	lock to load something into it;
+//	at once, when it has come to a set of libraries at which another namespace has been quiet:
+//	it will load no more, either;
+//	when few become many, whatever they do: perhaps nobody loads anything after that, and they
+//	are what debuggers pay most for. What they load later is packed when they are quiet.
 //
-// Where others want the processors, too, a pause in the middle of the imports is easily longer
-// than any time that is fixed here. But so is packing. Therefore a namespace is quiet when its
-// pause was twice as long as a pack has taken of late, and all packs together cannot take more
-// than a part of the time. That is forgotten as further ones take less, and there is a limit to
-// it: a debugger may have stopped us.
+// There is no thread that waits for such a moment: it is looked for whenever some namespace loads
+// something or ends. Who does that is held up by one pack, and by further ones as long as all of
+// them have taken less than BUDGET_NS; the next caller goes on. So what is left alone at last is the
+// last namespace to come with a set of its own.
 //
-// When few become many, all of them are packed at once, quiet or not: perhaps nobody loads anything
-// after that, and what they have is what debuggers pay most for. They pay once more when they are
-// quiet, if they have loaded more.
+// The pause has to be long beside what packing takes, or else hundreds of libraries, packed on a slow
+// machine, make the pause for the next one, in the middle of its imports.
 //
 // Namespaces that wait are in a queue, the one that has changed last at its end.
 
@@ -42,52 +38,67 @@
 
 #include <errno.h>
 #include <jitreg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FEW_NAMESPACES 8
 #define FEW_OBJECTS    400
+#define QUIET_NS       1000000000u
+#define BUDGET_NS      100000000u
 #define RESTED_COUNT   256
 
-static struct gorgon_ns *first_waiting, *last_waiting;
+// Of a namespace.
+struct gorgon_debug_mode_ns {
+	struct gorgon_ns *ns;
+	struct gorgon_debug_mode_ns *next, *prev; // in the queue
+	uint64_t changed_at;	// when it loaded last
+	unsigned about_to_load; // threads that wait for the lock to load; atomic
+	bool waiting;		// in the queue
+	bool due;		// is to be packed whatever it does
+	bool lean;		// has come when there were many, or was there then
+};
+
+static struct gorgon_debug_mode_ns *first_waiting, *last_waiting;
 static bool many;
 static bool all_prepared; // what was loaded when there were few: its lines are made
 static bool were_few; // until now: what is there has symfiles with DWARF
-static uint64_t packing_ns; // how long the lock has been held for it
-static uint64_t quiet_ns = GORGON_DEBUG_QUIET_NS;
 static uint64_t rested[RESTED_COUNT]; // sets of images at which namespaces were quiet, by their numbers
 
-// The time that counts for pauses.
-static uint64_t free_time(void)
+struct gorgon_debug_mode_ns *gorgon_debug_mode_create(struct gorgon_ns *ns)
 {
-	return gorgon_now() - packing_ns;
+	struct gorgon_debug_mode_ns *mode = calloc(1, sizeof(*mode));
+
+	if (mode)
+		mode->ns = ns;
+	return mode;
 }
 
-static void leave_queue(struct gorgon_ns *ns)
+static void leave_queue(struct gorgon_debug_mode_ns *mode)
 {
-	if (!ns->waiting)
+	if (!mode->waiting)
 		return;
-	if (ns->prev_waiting)
-		ns->prev_waiting->next_waiting = ns->next_waiting;
+	if (mode->prev)
+		mode->prev->next = mode->next;
 	else
-		first_waiting = ns->next_waiting;
-	if (ns->next_waiting)
-		ns->next_waiting->prev_waiting = ns->prev_waiting;
+		first_waiting = mode->next;
+	if (mode->next)
+		mode->next->prev = mode->prev;
 	else
-		last_waiting = ns->prev_waiting;
-	ns->prev_waiting = ns->next_waiting = NULL;
-	ns->waiting = false;
+		last_waiting = mode->prev;
+	mode->prev = mode->next = NULL;
+	mode->waiting = mode->due = false;
 }
 
-static void join_queue(struct gorgon_ns *ns)
+static void join_queue(struct gorgon_debug_mode_ns *mode)
 {
-	leave_queue(ns);
-	ns->waiting = true;
-	ns->prev_waiting = last_waiting;
+	leave_queue(mode);
+	mode->waiting = true;
+	mode->prev = last_waiting;
 	if (last_waiting)
-		last_waiting->next_waiting = ns;
+		last_waiting->next = mode;
 	else
-		first_waiting = ns;
-	last_waiting = ns;
+		first_waiting = mode;
+	last_waiting = mode;
 }
 
 // A number for the images of @ns, in whatever order they came. A set that gets the number of
@@ -123,8 +134,8 @@ static bool is_packed(struct gorgon_ns *ns)
 	case GORGON_DEBUG_LAZY:
 		return true;
 	case GORGON_DEBUG_AUTO:
-		ns->lean |= many;
-		return ns->lean;
+		ns->debug_mode->lean |= many;
+		return ns->debug_mode->lean;
 	default:
 		return false;
 	}
@@ -140,67 +151,41 @@ static void pack(struct gorgon_ns *ns)
 			      strerrordesc_np(-r) ?: "unknown error");
 }
 
-static uint64_t pause_after(uint64_t took)
+// The oldest first.
+static void pack_due(void)
 {
-	uint64_t pause = 2 * took > quiet_ns / 2 ? 2 * took : quiet_ns / 2;
+	struct gorgon_debug_mode_ns *mode = first_waiting, *next;
+	uint64_t now = gorgon_now();
 
-	if (pause < GORGON_DEBUG_QUIET_NS)
-		return GORGON_DEBUG_QUIET_NS;
-	return pause < GORGON_DEBUG_QUIET_MAX_NS ? pause : GORGON_DEBUG_QUIET_MAX_NS;
-}
+	for (; mode && gorgon_now() - now < BUDGET_NS; mode = next) {
+		bool quiet = now - mode->changed_at >= QUIET_NS;
 
-// The time that it took.
-static uint64_t pack_now(struct gorgon_ns *ns)
-{
-	uint64_t start = gorgon_now(), took;
-
-	leave_queue(ns);
-	pack(ns);
-	took = gorgon_now() - start;
-	packing_ns += took;
-	return took;
-}
-
-static void pack_quiet(void)
-{
-	struct gorgon_ns *ns = first_waiting, *next;
-	uint64_t now = free_time();
-
-	for (; ns && now - ns->changed_at >= quiet_ns; ns = next) {
-		next = ns->next_waiting;
-		if (__atomic_load_n(&ns->about_to_load, __ATOMIC_RELAXED))
+		if (!quiet && !mode->due)
+			break;
+		next = mode->next;
+		if (!mode->due && __atomic_load_n(&mode->about_to_load, __ATOMIC_RELAXED))
 			continue;
-		leave_queue(ns);
-		if (!is_packed(ns))
+		leave_queue(mode);
+		if (!is_packed(mode->ns))
 			continue;
-		remember(ns);
-		quiet_ns = pause_after(pack_now(ns));
+		if (quiet)
+			remember(mode->ns);
+		pack(mode->ns);
 	}
 }
 
-// It still waits for its pause.
-static void pack_early(struct gorgon_ns *ns)
-{
-	uint64_t start = gorgon_now();
-
-	pack(ns);
-	packing_ns += gorgon_now() - start;
-}
-
-static void pack_anew(void)
+// What few have had becomes too much.
+static void all_are_due(void)
 {
 	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns; ns = gorgon_ns_next(ns)) {
-		join_queue(ns);
-		if (is_packed(ns) && has_rested(ns))
-			pack_now(ns);
-		else if (is_packed(ns))
-			pack_early(ns);
+		join_queue(ns->debug_mode);
+		ns->debug_mode->due = true;
 	}
 	were_few = false;
 }
 
 // Also in the middle of a load, when nothing can be packed.
-static void count(void)
+static void update_many(void)
 {
 	const struct gorgon_debug_root *root = &gorgon_debug_root;
 	bool before = many;
@@ -215,7 +200,7 @@ struct jitreg_prepared *gorgon_debug_mode_lock(struct gorgon_ns *ns, const char 
 	struct jitreg_prepared *prepared = NULL;
 	bool lean, all;
 
-	__atomic_add_fetch(&ns->about_to_load, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&ns->debug_mode->about_to_load, 1, __ATOMIC_RELAXED);
 	gorgon_lock();
 	lean = gorgon_debug_mode_is_lean(ns);
 	all = many && !all_prepared;
@@ -228,7 +213,7 @@ struct jitreg_prepared *gorgon_debug_mode_lock(struct gorgon_ns *ns, const char 
 	    jitreg_prepare(path, lean ? JITREG_NAMES_ONLY : 0, &prepared))
 		prepared = NULL;
 	gorgon_lock();
-	__atomic_sub_fetch(&ns->about_to_load, 1, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&ns->debug_mode->about_to_load, 1, __ATOMIC_RELAXED);
 	return prepared;
 }
 
@@ -240,7 +225,7 @@ void gorgon_debug_mode_unlock(struct jitreg_prepared *prepared)
 
 bool gorgon_debug_mode_is_lean(struct gorgon_ns *ns)
 {
-	count(); // namespaces may have gone
+	update_many(); // namespaces may have gone
 	return is_packed(ns);
 }
 
@@ -258,28 +243,30 @@ struct gorgon_error *gorgon_debug_mode_list(struct gorgon_ns *ns)
 
 void gorgon_debug_mode_changed(struct gorgon_ns *ns)
 {
-	count();
-	if (were_few)
-		pack_anew();
-	ns->changed_at = free_time();
-	if (is_packed(ns) && has_rested(ns))
-		pack_now(ns);
-	else
-		join_queue(ns);
-	pack_quiet();
+	update_many();
+	ns->debug_mode->changed_at = gorgon_now();
+	if (were_few) {
+		all_are_due();
+	} else if (is_packed(ns) && has_rested(ns)) {
+		leave_queue(ns->debug_mode);
+		pack(ns);
+	} else {
+		join_queue(ns->debug_mode);
+	}
+	pack_due();
 }
 
 void gorgon_debug_mode_close(struct gorgon_ns *ns)
 {
-	leave_queue(ns);
+	leave_queue(ns->debug_mode);
 	if (ns->jit_group)
 		jitreg_group_close(ns->jit_group);
-	pack_quiet();
+	pack_due();
 }
 
 void gorgon_debug_mode_forget(struct gorgon_ns *ns)
 {
-	leave_queue(ns); // its destructors may have loaded something
+	leave_queue(ns->debug_mode); // its destructors may have loaded something
 	jitreg_group_destroy(ns->jit_group);
 	ns->jit_group = NULL;
 	if (gorgon_ns_count() == 1) // it is the last

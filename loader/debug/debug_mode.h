@@ -4,16 +4,14 @@
 #define GORGON_DEBUG_DEBUG_MODE_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
+struct gorgon_debug_mode_ns;
 struct gorgon_error;
 struct gorgon_ns;
 struct jitreg_prepared;
 
-/* How long a namespace has loaded nothing before it is packed: at least, and at most on a machine
- * where packing takes long. */
-#define GORGON_DEBUG_QUIET_NS	  UINT64_C(200000000)
-#define GORGON_DEBUG_QUIET_MAX_NS UINT64_C(5000000000)
+/* What is kept for a namespace; free() releases it. NULL: no memory. */
+struct gorgon_debug_mode_ns *gorgon_debug_mode_create(struct gorgon_ns *ns);
 
 /*
  * Take the lock in order to load a file into @ns, which is not quiet while it waits. What debuggers are told of

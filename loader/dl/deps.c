@@ -41,7 +41,7 @@ static bool is_same(const struct entry *a, const struct entry *b)
 }
 
 // Takes the entry's text over. A library that is listed already is not listed again.
-static struct gorgon_error *add(struct survey *survey, size_t parent, struct entry entry)
+static struct gorgon_error *deps_add(struct survey *survey, size_t parent, struct entry entry)
 {
 	struct entry *grown;
 
@@ -74,7 +74,7 @@ static struct gorgon_error *add_shared(struct survey *survey, size_t parent, con
 				       struct gorgon_closure_file *file,
 				       const struct gorgon_policy_rule *rule)
 {
-	return add(survey, parent,
+	return deps_add(survey, parent,
 		   (struct entry){.dep = {.name = name,
 					  .path = file ? file->path : NULL,
 					  .shared = true,
@@ -91,7 +91,7 @@ static struct gorgon_error *add_missing(struct survey *survey, size_t parent, co
 
 	entry.text = strdup(gorgon_error_message(err));
 	gorgon_error_destroy(err);
-	return entry.text ? add(survey, parent, entry) : &gorgon_error_nomem;
+	return entry.text ? deps_add(survey, parent, entry) : &gorgon_error_nomem;
 }
 
 // @requester is NULL for the file itself, which must be there.
@@ -113,7 +113,7 @@ static struct gorgon_error *add_private(struct survey *survey, size_t parent, co
 	if (verdict->obstacle && asprintf(&entry.text, "on the list of shared libraries, but %s",
 					  verdict->obstacle) < 0)
 		return &gorgon_error_nomem;
-	return add(survey, parent, entry);
+	return deps_add(survey, parent, entry);
 }
 
 static struct gorgon_error *add_library(struct survey *survey, size_t parent, const char *name,
@@ -158,7 +158,7 @@ static struct gorgon_error *list(struct survey *survey, const char *base, const 
 
 	// The base is listed to be read, and forgotten.
 	if (base && !(err = gorgon_load_set_read_name(&survey->group, base, NULL, &object)))
-		err = add(survey, 0, (struct entry){.object = object});
+		err = deps_add(survey, 0, (struct entry){.object = object});
 	for (size_t i = 0; !err && i < survey->count; i++)
 		err = add_needs(survey, i);
 	for (; survey->count; survey->count--)

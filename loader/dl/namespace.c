@@ -55,6 +55,7 @@ static void ns_free(struct gorgon_ns *ns)
 	gorgon_parts_end(ns->parts);
 	gorgon_thunks_destroy(ns->thunks);
 	gorgon_policy_deinit(&ns->policy);
+	free(ns->debug_mode);
 	free(ns->system);
 	gorgon_unique_deinit(&ns->uniques);
 	free(ns);
@@ -90,8 +91,9 @@ struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 	ns->signals = gorgon_signals_create(!ns->opts.no_signals);
 	ns->locale = gorgon_locale_create();
 	ns->environment = gorgon_environment_create(ns->opts.environment);
+	ns->debug_mode = gorgon_debug_mode_create(ns);
 	ns->parts = gorgon_parts_begin(ns);
-	if (!ns->signals || !ns->locale || !ns->parts || !ns->environment ||
+	if (!ns->signals || !ns->locale || !ns->debug_mode || !ns->parts || !ns->environment ||
 	    !gorgon_policy_init(&ns->policy, ns->opts.share, ns->opts.keep_private)) {
 		ns_free(ns);
 		return &gorgon_error_nomem;

@@ -108,7 +108,7 @@ static const char *string(const struct file *file, uint64_t offset)
 }
 
 // What is found points into the file.
-static struct gorgon_error *find(const struct file *file, bool (*matches)(const char *name),
+static struct gorgon_error *needs_find(const struct file *file, bool (*matches)(const char *name),
 				 const char **name, const char **search_path)
 {
 	const char *rpath = NULL, *runpath = NULL, *text;
@@ -145,7 +145,7 @@ static struct gorgon_error *read_file(struct file *file, bool (*matches)(const c
 	struct gorgon_error *err;
 
 	if ((err = check_machine(file)) || (err = read_bytes(file)) || (err = read_dynamic(file)) ||
-	    (file->dynamic && (err = find(file, matches, &found, &found_path))) ||
+	    (file->dynamic && (err = needs_find(file, matches, &found, &found_path))) ||
 	    (err = copy(found, name)))
 		return err;
 	if ((err = copy(found_path, search_path)))

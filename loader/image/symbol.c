@@ -158,7 +158,7 @@ static const Elf64_Sym *find_sysv(const struct gorgon_image *image,
 	return NULL;
 }
 
-static const Elf64_Sym *find(const struct gorgon_image *image,
+static const Elf64_Sym *symbol_find(const struct gorgon_image *image,
 			     const struct gorgon_symbol_query *query, bool oldest)
 {
 	if (image->gnu.bucket_count)
@@ -174,8 +174,8 @@ const Elf64_Sym *gorgon_symbol_find(const struct gorgon_image *image,
 	const Elf64_Sym *sym = NULL;
 
 	if (!query->version && !query->by_name && image->has_verdef)
-		sym = find(image, query, true);
-	return sym ?: find(image, query, false);
+		sym = symbol_find(image, query, true);
+	return sym ?: symbol_find(image, query, false);
 }
 
 static bool can_name(const Elf64_Sym *sym)

@@ -124,7 +124,7 @@ static void stock_deinit(struct stock *stock)
 	free(stock->list);
 }
 
-static bool is(const struct gorgon_object *object, const struct found *found)
+static bool linked_is(const struct gorgon_object *object, const struct found *found)
 {
 	return object->debug.link_map == (uintptr_t)found->map &&
 	       object->bias == found->bias && !strcmp(object->path, found->file);
@@ -133,16 +133,16 @@ static bool is(const struct gorgon_object *object, const struct found *found)
 static bool has(const struct stock *stock, const struct gorgon_object *object)
 {
 	for (size_t i = 0; i < stock->count; i++)
-		if (is(object, &stock->list[i]))
+		if (linked_is(object, &stock->list[i]))
 			return true;
 	return false;
 }
 
-static struct gorgon_object *find(const struct gorgon_ns *ns, const struct found *found)
+static struct gorgon_object *linked_find(const struct gorgon_ns *ns, const struct found *found)
 {
 	struct gorgon_object *object = ns->first;
 
-	while (object && !is(object, found))
+	while (object && !linked_is(object, found))
 		object = object->next;
 	return object;
 }
@@ -179,7 +179,7 @@ static bool note_build_id(struct gorgon_object *object)
 	return true;
 }
 
-static struct gorgon_error *add(struct gorgon_ns *ns, const struct found *found)
+static struct gorgon_error *linked_add(struct gorgon_ns *ns, const struct found *found)
 {
 	struct gorgon_image *image;
 	struct gorgon_error *err = gorgon_image_open(found->file, &image);
@@ -224,8 +224,8 @@ static struct gorgon_error *take_stock(struct gorgon_ns *ns)
 	if (stock.no_memory)
 		err = &gorgon_error_nomem;
 	for (size_t i = 0; i < stock.count && !err; i++)
-		if (!find(ns, &stock.list[i]))
-			err = add(ns, &stock.list[i]);
+		if (!linked_find(ns, &stock.list[i]))
+			err = linked_add(ns, &stock.list[i]);
 	gorgon_debug_end();
 	gorgon_unlock();
 	stock_deinit(&stock);

@@ -11,6 +11,7 @@
 
 #include <sys/types.h>
 
+struct gorgon_debug_mode_ns;
 struct gorgon_linked;
 struct gorgon_interposed;
 struct gorgon_part_state;
@@ -55,10 +56,7 @@ struct gorgon_ns {
 	struct gorgon_jit_mirror *registrars; /* see jit_mirror.c */
 	uint64_t zone; /* address, 0: none yet. See place.c */
 	struct jitreg_group *jit_group; /* its objects in libjitreg, or NULL: no zone */
-	struct gorgon_ns *next_waiting, *prev_waiting; /* see debug_mode.c, here and below */
-	uint64_t changed_at; /* when it loaded last, in debug_mode.c's time */
-	unsigned about_to_load; /* threads that wait for the lock to load; atomic */
-	bool waiting, lean;
+	struct gorgon_debug_mode_ns *debug_mode;
 	struct gorgon_usage usage; /* of memory, by its code */
 	uint64_t init_counter;
 	uint64_t load_count, unload_count; /* of objects, ever: dl_iterate_phdr's counters */

@@ -104,7 +104,7 @@ static size_t ranges_until(const struct chunk *chunk, uint64_t addr)
 	return count_until(chunk->ranges, chunk->count, sizeof(*chunk->ranges), addr);
 }
 
-static const struct range *find(const struct table *table, uint64_t addr)
+static const struct range *unwind_find(const struct table *table, uint64_t addr)
 {
 	size_t part = table ? parts_until(table, addr) : 0;
 	const struct range *range;
@@ -124,7 +124,7 @@ static bool look_up(uint64_t addr, struct range *ret)
 	const struct range *range;
 
 	__atomic_add_fetch(&readers[parity], 1, __ATOMIC_SEQ_CST);
-	range = find(__atomic_load_n(&current, __ATOMIC_SEQ_CST), addr);
+	range = unwind_find(__atomic_load_n(&current, __ATOMIC_SEQ_CST), addr);
 	if (range)
 		*ret = *range;
 	__atomic_sub_fetch(&readers[parity], 1, __ATOMIC_SEQ_CST);
@@ -315,7 +315,7 @@ static struct gorgon_error *insert(struct gorgon_object *object)
 // Without memory for a smaller chunk the range stays and covers nothing.
 static void take_out(const struct gorgon_object *object)
 {
-	struct range ranges[CHUNK], *range = (struct range *)find(current, object->start);
+	struct range ranges[CHUNK], *range = (struct range *)unwind_find(current, object->start);
 	size_t part = parts_until(current, object->start) - 1;
 
 	__atomic_store_n(&range->end, range->start, __ATOMIC_RELAXED);

@@ -60,7 +60,7 @@ static void unlink_exit(struct gorgon_exit *exit)
 	exit->list = NULL;
 }
 
-static void call(const struct gorgon_exit *exit, int status)
+static void atexit_call(const struct gorgon_exit *exit, int status)
 {
 	if (exit->fn)
 		exit->fn(exit->arg);
@@ -78,7 +78,7 @@ static void at_end_with_status(int status, void *arg)
 	if (exit->list)
 		unlink_exit(exit);
 	pthread_mutex_unlock(&lock);
-	call(exit, status);
+	atexit_call(exit, status);
 	free(exit);
 }
 
@@ -87,7 +87,7 @@ static void at_end(void *arg)
 	at_end_with_status(0, arg);
 }
 
-static int add(const struct gorgon_exit *like, struct gorgon_atexit *exits)
+static int atexit_add(const struct gorgon_exit *like, struct gorgon_atexit *exits)
 {
 	struct gorgon_exit *exit = malloc(sizeof(*exit));
 
@@ -110,12 +110,12 @@ static int register_exit(void (*fn)(void *), void *arg, void *dso, struct gorgon
 {
 	// Without an object of its own it is the namespace's: __cxa_finalize(NULL) would be
 	// about the whole process.
-	return add(&(struct gorgon_exit){.fn = fn, .arg = arg, .dso = dso ?: exits}, exits);
+	return atexit_add(&(struct gorgon_exit){.fn = fn, .arg = arg, .dso = dso ?: exits}, exits);
 }
 
 static int register_with_status(void (*fn)(int, void *), void *arg, struct gorgon_atexit *exits)
 {
-	return add(&(struct gorgon_exit){.status_fn = fn, .arg = arg}, exits);
+	return atexit_add(&(struct gorgon_exit){.status_fn = fn, .arg = arg}, exits);
 }
 
 // Copy the last registered function that has not been called; it counts as called from then on. The
@@ -144,7 +144,7 @@ void gorgon_atexit_run(struct gorgon_atexit *exits)
 
 	while (take_pending(exits, &taken)) {
 		gorgon_callout_begin();
-		call(&taken, 0);
+		atexit_call(&taken, 0);
 		gorgon_callout_end();
 	}
 }
@@ -154,7 +154,7 @@ void gorgon_atexit_run_at_end(struct gorgon_atexit *exits, int status)
 	struct gorgon_exit taken;
 
 	while (take_pending(exits, &taken))
-		call(&taken, status);
+		atexit_call(&taken, status);
 }
 
 static void *first_done(const struct gorgon_atexit *exits)

@@ -74,7 +74,7 @@ time_t gorgon_environment_mktime(struct tm *tm)
 	return ret;
 }
 
-static void *allocate(struct variables *variables, size_t size)
+static void *variables_allocate(struct variables *variables, size_t size)
 {
 	struct block *block = malloc(sizeof(*block) + size);
 
@@ -85,7 +85,7 @@ static void *allocate(struct variables *variables, size_t size)
 	return block->data;
 }
 
-static size_t count(char *const *list)
+static size_t variables_count(char *const *list)
 {
 	size_t ret = 0;
 
@@ -94,7 +94,7 @@ static size_t count(char *const *list)
 	return ret;
 }
 
-static char **find(const struct variables *variables, const char *name, size_t size)
+static char **variables_find(const struct variables *variables, const char *name, size_t size)
 {
 	char **entry = variables->list;
 
@@ -104,14 +104,14 @@ static char **find(const struct variables *variables, const char *name, size_t s
 }
 
 // Room for one entry more, in an array of ours.
-static bool grow(struct variables *variables)
+static bool variables_grow(struct variables *variables)
 {
-	size_t used = count(variables->list) + 1, room = 2 * used + 16;
+	size_t used = variables_count(variables->list) + 1, room = 2 * used + 16;
 	char **grown;
 
 	if (variables->list && variables->list == variables->own && used < variables->room)
 		return true;
-	grown = allocate(variables, room * sizeof(*grown));
+	grown = variables_allocate(variables, room * sizeof(*grown));
 	if (!grown)
 		return false;
 	if (used > 1)
@@ -123,42 +123,42 @@ static bool grow(struct variables *variables)
 }
 
 // @text is `NAME=value`, NAME of @size bytes.
-static bool put(struct variables *variables, char *text, size_t size)
+static bool variables_put(struct variables *variables, char *text, size_t size)
 {
-	char **entry = find(variables, text, size);
+	char **entry = variables_find(variables, text, size);
 	size_t used;
 
 	if (entry) {
 		*entry = text;
 		return true;
 	}
-	if (!grow(variables))
+	if (!variables_grow(variables))
 		return false;
-	used = count(variables->list);
+	used = variables_count(variables->list);
 	variables->list[used + 1] = NULL;
 	variables->list[used] = text;
 	return true;
 }
 
-static bool set(struct variables *variables, const char *name, const char *value)
+static bool variables_set(struct variables *variables, const char *name, const char *value)
 {
 	size_t size = strlen(name), value_size = strlen(value) + 1;
-	char *text = allocate(variables, size + 1 + value_size);
+	char *text = variables_allocate(variables, size + 1 + value_size);
 
 	if (!text)
 		return false;
 	memcpy(text, name, size);
 	text[size] = '=';
 	memcpy(text + size + 1, value, value_size);
-	return put(variables, text, size);
+	return variables_put(variables, text, size);
 }
 
-static void unset(struct variables *variables, const char *name)
+static void variables_unset(struct variables *variables, const char *name)
 {
 	size_t size = strlen(name);
 	char **entry;
 
-	while ((entry = find(variables, name, size)))
+	while ((entry = variables_find(variables, name, size)))
 		do
 			entry[0] = entry[1];
 		while (*entry++);
@@ -178,12 +178,12 @@ static void variables_destroy(struct variables *variables)
 static struct variables *variables_create(const char *const *list)
 {
 	struct variables *ret = calloc(1, sizeof(*ret));
-	bool whole = ret && grow(ret);
+	bool whole = ret && variables_grow(ret);
 
 	for (; whole && *list; list++) {
-		char *text = allocate(ret, strlen(*list) + 1);
+		char *text = variables_allocate(ret, strlen(*list) + 1);
 
-		whole = text && put(ret, strcpy(text, *list), strcspn(*list, "="));
+		whole = text && variables_put(ret, strcpy(text, *list), strcspn(*list, "="));
 	}
 	if (whole)
 		return ret;
@@ -232,10 +232,10 @@ void gorgon_environment_hide(struct gorgon_environment *environment, const char 
 		value_of_call;                                                                     \
 	})
 
-static char *get(struct variables *variables, const char *name)
+static char *variables_get(struct variables *variables, const char *name)
 {
 	size_t size = strlen(name);
-	char **entry = find(variables, name, size);
+	char **entry = variables_find(variables, name, size);
 
 	return entry ? *entry + size + 1 : NULL;
 }
@@ -274,7 +274,7 @@ char *gorgon_environment_time_zone(struct gorgon_environment *environment)
 {
 	struct variables *variables = time_zone_of(environment);
 
-	return variables ? LOCKED(get(variables, "TZ")) : NULL;
+	return variables ? LOCKED(variables_get(variables, "TZ")) : NULL;
 }
 
 // From now on the namespace's own. NULL: no memory. The lock is held.
@@ -286,7 +286,7 @@ static struct variables *own_time_zone(struct gorgon_environment *environment)
 	if (variables)
 		return variables;
 	variables = variables_create((const char *const[]){NULL});
-	if (variables && value && !set(variables, "TZ", value)) {
+	if (variables && value && !variables_set(variables, "TZ", value)) {
 		variables_destroy(variables);
 		return NULL;
 	}
@@ -302,9 +302,9 @@ static bool set_time_zone(struct variables *variables, const char *value)
 
 		if (block->data != variables->own && !strncmp(text, "TZ=", 3) &&
 		    !strcmp(text + 3, value))
-			return put(variables, text, 2);
+			return variables_put(variables, text, 2);
 	}
-	return set(variables, "TZ", value);
+	return variables_set(variables, "TZ", value);
 }
 
 // These return 0, or -1 with errno.
@@ -315,7 +315,7 @@ static int setenv_time_zone(const char *value, int overwrite, struct gorgon_envi
 
 	pthread_mutex_lock(&lock);
 	own = own_time_zone(environment);
-	done = own && ((!overwrite && get(own, "TZ")) || set_time_zone(own, value));
+	done = own && ((!overwrite && variables_get(own, "TZ")) || set_time_zone(own, value));
 	pthread_mutex_unlock(&lock);
 	return done ? 0 : failure(ENOMEM);
 }
@@ -327,7 +327,7 @@ static int unsetenv_time_zone(struct gorgon_environment *environment)
 	pthread_mutex_lock(&lock);
 	own = own_time_zone(environment);
 	if (own)
-		unset(own, "TZ");
+		variables_unset(own, "TZ");
 	pthread_mutex_unlock(&lock);
 	return own ? 0 : failure(ENOMEM);
 }
@@ -339,7 +339,7 @@ static int putenv_time_zone(char *text, struct gorgon_environment *environment)
 
 	pthread_mutex_lock(&lock);
 	own = own_time_zone(environment);
-	done = own && put(own, text, 2);
+	done = own && variables_put(own, text, 2);
 	pthread_mutex_unlock(&lock);
 	return done ? 0 : failure(ENOMEM);
 }
@@ -359,7 +359,7 @@ char *gorgon_getenv(const char *name, struct gorgon_environment *environment)
 		return NULL;
 	if (is_time_zone(name, strlen(name)) && time_zone_of(environment))
 		return gorgon_environment_time_zone(environment);
-	return LOCKED(environment && environment->own ? get(environment->own, name) : getenv(name));
+	return LOCKED(environment && environment->own ? variables_get(environment->own, name) : getenv(name));
 }
 
 char *gorgon_secure_getenv(const char *name, struct gorgon_environment *environment)
@@ -368,7 +368,7 @@ char *gorgon_secure_getenv(const char *name, struct gorgon_environment *environm
 		return NULL;
 	if (is_time_zone(name, strlen(name)) && time_zone_of(environment) && !getauxval(AT_SECURE))
 		return gorgon_environment_time_zone(environment);
-	return LOCKED(environment && environment->own ? get(environment->own, name) : secure_getenv(name));
+	return LOCKED(environment && environment->own ? variables_get(environment->own, name) : secure_getenv(name));
 }
 
 int gorgon_setenv(const char *name, const char *value, int overwrite, struct gorgon_environment *environment)
@@ -379,7 +379,7 @@ int gorgon_setenv(const char *name, const char *value, int overwrite, struct gor
 		return LOCKED(setenv(name, value, overwrite));
 	if (!is_name(name))
 		return failure(EINVAL);
-	return LOCKED((!overwrite && get(environment->own, name)) || set(environment->own, name, value))
+	return LOCKED((!overwrite && variables_get(environment->own, name)) || variables_set(environment->own, name, value))
 		       ? 0
 		       : failure(ENOMEM);
 }
@@ -393,7 +393,7 @@ int gorgon_unsetenv(const char *name, struct gorgon_environment *environment)
 	if (!is_name(name))
 		return failure(EINVAL);
 	pthread_mutex_lock(&lock);
-	unset(environment->own, name);
+	variables_unset(environment->own, name);
 	pthread_mutex_unlock(&lock);
 	return 0;
 }
@@ -408,7 +408,7 @@ int gorgon_putenv(char *text, struct gorgon_environment *environment)
 		return LOCKED(putenv(text));
 	if (!text[size])
 		return gorgon_unsetenv(text, environment);
-	return LOCKED(put(environment->own, text, size)) ? 0 : failure(ENOMEM);
+	return LOCKED(variables_put(environment->own, text, size)) ? 0 : failure(ENOMEM);
 }
 
 int gorgon_clearenv(struct gorgon_environment *environment)
@@ -424,7 +424,7 @@ int gorgon_clearenv(struct gorgon_environment *environment)
 // The process's with the namespace's TZ. @room has two entries more than the process's.
 static char *const *with_time_zone(const struct variables *own, char **room)
 {
-	char **entry = find(own, "TZ", 2), **next = room;
+	char **entry = variables_find(own, "TZ", 2), **next = room;
 
 	for (char **from = environ; from && *from; from++)
 		if (strncmp(*from, "TZ=", 3))
@@ -453,7 +453,7 @@ int gorgon_environment_give(struct gorgon_environment *environment, char *const 
 		return fn(own_list(environment->own), ctx);
 	if (!environment->time_zone)
 		return fn(environ, ctx);
-	return fn(with_time_zone(environment->time_zone, alloca((count(environ) + 2) * sizeof(char *))), ctx);
+	return fn(with_time_zone(environment->time_zone, alloca((variables_count(environ) + 2) * sizeof(char *))), ctx);
 }
 
 struct program {

@@ -154,7 +154,7 @@ struct kept {
 	char name[];
 };
 
-static struct kept **find(struct kept **list, const char *name)
+static struct kept **exchange_find(struct kept **list, const char *name)
 {
 	while (*list && strcmp((*list)->name, name))
 		list = &(*list)->next;
@@ -168,7 +168,7 @@ static int keep(struct kept **list, const char *name, int fd)
 
 	if (fd < 0)
 		return EBADF;
-	if (*find(list, name))
+	if (*exchange_find(list, name))
 		return EEXIST;
 	kept = malloc(sizeof(*kept) + strlen(name) + 1);
 	if (!kept)
@@ -182,7 +182,7 @@ static int keep(struct kept **list, const char *name, int fd)
 
 static void answer_receive(struct kept **list, int at, const struct address *to, const char *name)
 {
-	struct kept **place = find(list, name), *kept = *place;
+	struct kept **place = exchange_find(list, name), *kept = *place;
 	int err = kept ? 0 : ENOENT;
 
 	if (!post(at, to, &err, sizeof(err), kept ? kept->fd : -1) || !kept)

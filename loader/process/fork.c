@@ -54,7 +54,7 @@ static bool grow(void)
 	return true;
 }
 
-static int add(const struct gorgon_ns *ns, uintptr_t owner, void (*prepare)(void), void (*parent)(void),
+static int fork_add(const struct gorgon_ns *ns, uintptr_t owner, void (*prepare)(void), void (*parent)(void),
 	       void (*child)(void))
 {
 	bool room;
@@ -71,14 +71,14 @@ static int add(const struct gorgon_ns *ns, uintptr_t owner, void (*prepare)(void
 int gorgon_register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
 			   void *dso, struct gorgon_ns *ns)
 {
-	return add(ns, (uintptr_t)dso, prepare, parent, child);
+	return fork_add(ns, (uintptr_t)dso, prepare, parent, child);
 }
 
 // What libraries call that were linked with an old C library: it does not say who calls.
 int gorgon_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
 			  struct gorgon_ns *ns)
 {
-	return add(ns, (uintptr_t)(prepare ?: parent ?: child), prepare, parent, child);
+	return fork_add(ns, (uintptr_t)(prepare ?: parent ?: child), prepare, parent, child);
 }
 
 // Under the loader's lock.

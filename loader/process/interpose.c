@@ -59,7 +59,7 @@ const struct gorgon_interposed *gorgon_interposed_create(const struct gorgon_par
 }
 
 // The first entry of that name, or NULL.
-static const struct name *find(const struct gorgon_interposed *interposed, const char *name)
+static const struct name *interposed_find(const struct gorgon_interposed *interposed, const char *name)
 {
 	size_t low = 0, high = interposed->count;
 
@@ -77,7 +77,7 @@ static const struct name *find(const struct gorgon_interposed *interposed, const
 }
 
 // The next entry of the same name, or NULL.
-static const struct name *next(const struct gorgon_interposed *interposed, const struct name *entry)
+static const struct name *interposed_next(const struct gorgon_interposed *interposed, const struct name *entry)
 {
 	const struct name *ret = entry + 1;
 
@@ -188,19 +188,19 @@ static void *address_of(const struct gorgon_ns *ns, const struct name *entry)
 void *gorgon_interpose_find(const struct gorgon_ns *ns, const struct gorgon_object *object,
 			    const struct gorgon_provider *provider, const char *name)
 {
-	const struct name *entry = find(ns->interposed, name);
+	const struct name *entry = interposed_find(ns->interposed, name);
 
 	while (entry && !applies(ns, object, provider, entry->when))
-		entry = next(ns->interposed, entry);
+		entry = interposed_next(ns->interposed, entry);
 	return entry ? address_of(ns, entry) : NULL;
 }
 
 void *gorgon_interpose_find_of_process(const struct gorgon_ns *ns, const char *name)
 {
-	const struct name *entry = find(ns->interposed, name);
+	const struct name *entry = interposed_find(ns->interposed, name);
 
 	while (entry && ns->interposed->parts[entry->part]->loader_only)
-		entry = next(ns->interposed, entry);
+		entry = interposed_next(ns->interposed, entry);
 	return entry ? address_of(ns, entry) : NULL;
 }
 
@@ -211,15 +211,15 @@ void *gorgon_interpose_find_defined(const struct gorgon_ns *ns, const struct gor
 
 	if (!has_registrar(ns, definer))
 		return NULL;
-	entry = find(ns->interposed, name);
+	entry = interposed_find(ns->interposed, name);
 	while (entry && entry->when != GORGON_WHEN_DEFINED)
-		entry = next(ns->interposed, entry);
+		entry = interposed_next(ns->interposed, entry);
 	return entry ? address_of(ns, entry) : NULL;
 }
 
 const char *gorgon_interpose_reason(const struct gorgon_ns *ns, const char *name)
 {
-	const struct name *entry = find(ns->interposed, name);
+	const struct name *entry = interposed_find(ns->interposed, name);
 
 	return entry ? entry->bound->reason : NULL;
 }

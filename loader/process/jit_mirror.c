@@ -156,7 +156,7 @@ static bool read_list(const struct gorgon_jit_mirror *registrar, const struct de
 
 // --- mirroring ----------------------------------------------------------------------
 
-static struct mirror *find(const struct mirrors *mirrors, const struct mirror *wanted)
+static struct mirror *mirrors_find(const struct mirrors *mirrors, const struct mirror *wanted)
 {
 	struct mirror *found = NULL;
 
@@ -186,7 +186,7 @@ static void mirror_list(struct gorgon_jit_mirror *registrar, struct mirrors *lis
 	struct mirrors *mirrors = &registrar->mirrors;
 
 	for (size_t i = 0; i < mirrors->count; i++) {
-		struct mirror *mirror = find(list, &mirrors->items[i]);
+		struct mirror *mirror = mirrors_find(list, &mirrors->items[i]);
 
 		if (mirror)
 			mirror->jit = mirrors->items[i].jit;
@@ -196,7 +196,7 @@ static void mirror_list(struct gorgon_jit_mirror *registrar, struct mirrors *lis
 	for (size_t i = 0; i < list->count; i++) {
 		struct mirror *mirror = &list->items[i];
 
-		if (find(mirrors, mirror))
+		if (mirrors_find(mirrors, mirror))
 			continue;
 		mirror->jit = register_copy(mirror);
 		registrar->refused += !mirror->jit;

@@ -44,18 +44,18 @@ static struct block **bucket_of(const void *addr)
 	return &buckets[((uintptr_t)addr >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 52];
 }
 
-static void count(struct gorgon_usage *usage, size_t size)
+static void large_count(struct gorgon_usage *usage, size_t size)
 {
 	__atomic_add_fetch(&usage->extension_bytes, size, __ATOMIC_RELAXED);
 }
 
-static void uncount(struct gorgon_usage *usage, size_t size)
+static void large_uncount(struct gorgon_usage *usage, size_t size)
 {
 	__atomic_sub_fetch(&usage->extension_bytes, size, __ATOMIC_RELAXED);
 }
 
 // Out of the table; NULL when it is not there.
-static struct block *take(const void *addr)
+static struct block *large_take(const void *addr)
 {
 	struct block **p = bucket_of(addr), *block;
 
@@ -64,7 +64,7 @@ static struct block *take(const void *addr)
 	block = *p;
 	if (block) {
 		*p = block->next;
-		uncount(block->usage, block->size);
+		large_uncount(block->usage, block->size);
 	}
 	return block;
 }
@@ -78,13 +78,13 @@ void *gorgon_large_note(void *p, const struct gorgon_large *large)
 	if (size < GORGON_LARGE_MIN)
 		return p;
 	pthread_mutex_lock(&lock);
-	block = take(p) ?: malloc(sizeof(*block));
+	block = large_take(p) ?: malloc(sizeof(*block));
 	if (block) {
 		struct block **bucket = bucket_of(p);
 
 		*block = (struct block){*bucket, p, size, large->usage};
 		*bucket = block;
-		count(large->usage, size);
+		large_count(large->usage, size);
 	}
 	pthread_mutex_unlock(&lock);
 	return p;
@@ -97,7 +97,7 @@ void gorgon_large_forget(void *p)
 	if (malloc_usable_size(p) < GORGON_LARGE_MIN)
 		return;
 	pthread_mutex_lock(&lock);
-	block = take(p);
+	block = large_take(p);
 	pthread_mutex_unlock(&lock);
 	free(block);
 }

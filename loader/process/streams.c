@@ -56,7 +56,7 @@ static struct known **bucket(const struct gorgon_streams *streams, const FILE *s
 	return &streams->buckets[((uintptr_t)stream >> 4) % BUCKETS];
 }
 
-static struct known *find(const struct gorgon_streams *streams, const FILE *stream)
+static struct known *streams_find(const struct gorgon_streams *streams, const FILE *stream)
 {
 	struct known *known = streams->buckets ? *bucket(streams, stream) : NULL;
 
@@ -68,7 +68,7 @@ static struct known *find(const struct gorgon_streams *streams, const FILE *stre
 // NULL: no memory.
 static struct known *find_or_add(struct gorgon_streams *streams, FILE *stream)
 {
-	struct known *known = find(streams, stream);
+	struct known *known = streams_find(streams, stream);
 
 	if (!streams->buckets)
 		streams->buckets = calloc(BUCKETS, sizeof(*streams->buckets));
@@ -110,7 +110,7 @@ FILE *gorgon_streams_note(struct gorgon_streams *streams, FILE *stream)
 // flush. Called with the lock.
 static bool take(struct gorgon_streams *streams, FILE *stream, unsigned long flush)
 {
-	struct known *known = find(streams, stream);
+	struct known *known = streams_find(streams, stream);
 	struct stat st;
 	bool ret = false;
 

@@ -216,7 +216,7 @@ static const struct utmp *search(struct state *state, match_fn *matches, const s
 	return NULL;
 }
 
-static struct utmp *find(struct state *state, match_fn *matches, const struct utmp *wanted,
+static struct utmp *utmp_find(struct state *state, match_fn *matches, const struct utmp *wanted,
 			 struct gorgon_kept *kept)
 {
 	const struct utmp *entry = search(state, matches, wanted);
@@ -255,7 +255,7 @@ static bool is_searchable(const struct utmp *id)
 
 static struct utmp *own_getutent(struct state *state)
 {
-	return find(state, is_any, NULL, &state->entry);
+	return utmp_find(state, is_any, NULL, &state->entry);
 }
 
 static int own_getutent_r(struct utmp *buffer, struct utmp **result, struct state *state)
@@ -265,7 +265,7 @@ static int own_getutent_r(struct utmp *buffer, struct utmp **result, struct stat
 
 static struct utmp *own_getutid(const struct utmp *id, struct state *state)
 {
-	return is_searchable(id) ? find(state, has_id, id, &state->by_id) : NULL;
+	return is_searchable(id) ? utmp_find(state, has_id, id, &state->by_id) : NULL;
 }
 
 static int own_getutid_r(const struct utmp *id, struct utmp *buffer, struct utmp **result,
@@ -279,7 +279,7 @@ static int own_getutid_r(const struct utmp *id, struct utmp *buffer, struct utmp
 
 static struct utmp *own_getutline(const struct utmp *line, struct state *state)
 {
-	return find(state, has_line, line, &state->by_line);
+	return utmp_find(state, has_line, line, &state->by_line);
 }
 
 static int own_getutline_r(const struct utmp *line, struct utmp *buffer, struct utmp **result,

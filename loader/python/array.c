@@ -240,7 +240,7 @@ void gorgon_array_get_info(const struct gorgon_array *array, struct gorgon_array
 // --- names ------------------------------------------------------------------------------
 
 // What points to the entry of a name, or to nothing where one would be added.
-static struct shared **find(const char *name)
+static struct shared **array_find(const char *name)
 {
 	uint32_t hash = 5381;
 	struct shared **ret;
@@ -263,7 +263,7 @@ struct gorgon_error *gorgon_array_share(struct gorgon_array *array, const char *
 	strcpy(added->name, name);
 	added->array = gorgon_array_retain(array);
 	gorgon_lock();
-	at = find(name);
+	at = array_find(name);
 	taken = *at;
 	if (!taken)
 		*at = added;
@@ -287,7 +287,7 @@ struct gorgon_error *gorgon_array_receive(const char *name, struct gorgon_array 
 	struct shared *shared;
 
 	gorgon_lock();
-	shared = *find(name);
+	shared = *array_find(name);
 	if (shared)
 		array = gorgon_array_retain(shared->array);
 	gorgon_unlock();
@@ -302,7 +302,7 @@ struct gorgon_error *gorgon_array_withdraw(const char *name)
 	struct shared *shared, **at;
 
 	gorgon_lock();
-	at = find(name);
+	at = array_find(name);
 	shared = *at;
 	if (shared)
 		*at = shared->next;

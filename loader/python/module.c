@@ -113,7 +113,7 @@ static const struct method {
 
 enum { METHOD_COUNT = sizeof(methods) / sizeof(*methods) };
 
-static PyObject *count(PyObject *self, PyObject *args, struct gorgon_interp *interp)
+static PyObject *module_count(PyObject *self, PyObject *args, struct gorgon_interp *interp)
 {
 	(void)self;
 	(void)args;
@@ -234,7 +234,7 @@ void gorgon_module_thunks(struct gorgon_interp *interp, struct gorgon_thunk *lis
 {
 	memset(list, 0, GORGON_MODULE_THUNKS * sizeof(*list));
 	list[GORGON_THUNK_INIT] = (struct gorgon_thunk){gorgon_module_init, 0, interp};
-	list[GORGON_THUNK_COUNT] = (struct gorgon_thunk){count, 2, interp};
+	list[GORGON_THUNK_COUNT] = (struct gorgon_thunk){module_count, 2, interp};
 	list[GORGON_THUNK_SHARE] = (struct gorgon_thunk){gorgon_share_share, 3, interp};
 	list[GORGON_THUNK_RECEIVE] = (struct gorgon_thunk){gorgon_share_receive, 3, interp};
 	list[GORGON_THUNK_WITHDRAW] = (struct gorgon_thunk){gorgon_share_withdraw, 2, interp};

@@ -17,7 +17,22 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FEW 8 // gorgon/debugging.h
+#define FEW 8
+
+// In the place of the clock: time passes when a case says so.
+static uint64_t now = 1;
+
+uint64_t __wrap_gorgon_now(void);
+
+uint64_t __wrap_gorgon_now(void)
+{
+	return now;
+}
+
+static void pass(double seconds)
+{
+	now += (uint64_t)(seconds * 1e9);
+}
 
 static struct gorgon_ns *create(enum gorgon_debug_mode mode)
 {
@@ -45,24 +60,16 @@ static struct gorgon_ns *create_top(enum gorgon_debug_mode mode)
 	return ns;
 }
 
-// As if it had loaded nothing for so long.
-static void make_older(struct gorgon_ns *ns, uint64_t time)
-{
-	gorgon_lock();
-	ns->changed_at -= time;
-	gorgon_unlock();
-}
-
-// Long enough, however slow the machine was when packs were made.
-static void make_quiet(struct gorgon_ns *ns)
-{
-	make_older(ns, GORGON_DEBUG_QUIET_MAX_NS);
-}
-
 // Something happens elsewhere, which debuggers are not told of.
 static void something_else_loads(void)
 {
 	test_ns_destroy(create_top(GORGON_DEBUG_OFF));
+}
+
+// All namespaces have loaded nothing for long enough.
+static void make_quiet(void)
+{
+	pass(2);
 }
 
 enum description {
@@ -110,7 +117,7 @@ static void full_many_namespaces_stay_full(void **state)
 	(void)state;
 	for (size_t i = 0; i < FEW + 2; i++) {
 		ns[i] = create_top(GORGON_DEBUG_FULL);
-		make_quiet(ns[i]);
+		make_quiet();
 	}
 	something_else_loads();
 	assert_int_equal(jitreg_count(), 3 * (FEW + 2));
@@ -147,7 +154,7 @@ static void lazy_objects_loaded_together_are_described_together(void **state)
 	alone = test_open(ns, "libbasic.so");
 	assert_last_is_apart(ns);
 	assert_ptr_equal(alone, ns->last);
-	make_quiet(ns);
+	make_quiet();
 	something_else_loads();
 	assert_described(ns, TOGETHER);
 	assert_int_equal(jitreg_count(), 1);
@@ -160,7 +167,7 @@ static void lazy_namespace_is_packed_when_quiet(void **state)
 
 	(void)state;
 	assert_described(ns, APART);
-	make_quiet(ns);
+	make_quiet();
 	assert_described(ns, APART); // nobody has looked
 	something_else_loads();
 	assert_described(ns, TOGETHER);
@@ -169,40 +176,35 @@ static void lazy_namespace_is_packed_when_quiet(void **state)
 	assert_int_equal(jitreg_count(), 0);
 }
 
-// 200 ms are not over; on a machine that is busy they may be.
 static void lazy_namespace_not_quiet_is_left_alone(void **state)
 {
-	bool in_time = false;
+	struct gorgon_ns *ns = create_top(GORGON_DEBUG_LAZY);
 
 	(void)state;
-	for (int i = 0; i < 20 && !in_time; i++) {
-		uint64_t start = gorgon_now();
-		struct gorgon_ns *ns = create_top(GORGON_DEBUG_LAZY);
-
+	for (int i = 0; i < 4; i++) {
+		pass(0.2);
 		something_else_loads();
-		in_time = gorgon_now() - start < GORGON_DEBUG_QUIET_NS;
-		if (in_time)
-			assert_described(ns, APART);
-		test_ns_destroy(ns);
+		assert_described(ns, APART);
 	}
-	if (!in_time)
-		skip_because("200 ms are not enough for loading libtop.so twice here");
+	pass(0.3);
+	something_else_loads();
+	assert_described(ns, TOGETHER);
+	test_ns_destroy(ns);
 }
 
 // Its time counts from the last load.
 static void lazy_namespace_loading_more_waits_again(void **state)
 {
 	struct gorgon_ns *ns = create_top(GORGON_DEBUG_LAZY), *other = create_top(GORGON_DEBUG_LAZY);
-	uint64_t before;
 
 	(void)state;
-	make_quiet(other);
-	make_quiet(ns);
-	before = ns->changed_at;
-	test_open(ns, "libbasic.so"); // which is also when the other one is looked at
-	assert_true(ns->changed_at >= before + GORGON_DEBUG_QUIET_NS);
-	assert_described(ns, APART);
+	pass(0.6);
+	test_open(ns, "libbasic.so");
+	pass(0.6);
+	something_else_loads();
 	assert_described(other, TOGETHER);
+	for (const struct gorgon_object *o = ns->first; o; o = o->next)
+		assert_true(o == ns->first || o->debug.symfile != ns->first->debug.symfile);
 	test_ns_destroy(ns);
 	test_ns_destroy(other);
 }
@@ -222,57 +224,31 @@ static void lazy_namespace_about_to_load_is_left_alone(void **state)
 	void *err;
 
 	(void)state;
-	make_quiet(ns);
+	make_quiet();
 	gorgon_lock();
 	assert_int_equal(pthread_create(&thread, NULL, load_missing, ns), 0);
-	while (!__atomic_load_n(&ns->about_to_load, __ATOMIC_RELAXED))
-		usleep(1000);
+	usleep(200000); // it waits for the lock
 	gorgon_debug_mode_changed(other);
 	gorgon_unlock();
 	pthread_join(thread, &err);
 	assert_non_null(err);
 	gorgon_error_destroy(err);
 	assert_described(ns, APART);
-	assert_int_equal(ns->about_to_load, 0);
 	something_else_loads(); // it has not lost its place
 	assert_described(ns, TOGETHER);
 	test_ns_destroy(ns);
 	test_ns_destroy(other);
 }
 
-// Nobody could load anything while a pack was made.
-static void lazy_time_of_packing_is_no_pause(void **state)
-{
-	struct gorgon_ns *ns = create_top(GORGON_DEBUG_LAZY), *other = create(GORGON_DEBUG_OFF);
-	uint64_t start, first, took, counted;
-
-	(void)state;
-	test_open(ns, "libthrow.so"); // a set that no other case has
-	make_quiet(ns);
-	gorgon_lock();
-	start = gorgon_now();
-	gorgon_debug_mode_changed(other);
-	first = other->changed_at;
-	took = gorgon_now() - start;
-	gorgon_debug_mode_changed(other);
-	counted = other->changed_at - first;
-	gorgon_unlock();
-	assert_described(ns, TOGETHER);
-	if (counted >= took / 2)
-		fail_msg("%lu of %lu ns of packing count as a pause", counted, took);
-	test_ns_destroy(ns);
-	test_ns_destroy(other);
-}
-
-// In the place of libjitreg's: what it does takes longer where others want the processors.
-static unsigned pack_takes_us;
+// In the place of libjitreg's: so many seconds pass.
+static double pack_takes;
 
 int __wrap_jitreg_group_pack(struct jitreg_group *group);
 int __real_jitreg_group_pack(struct jitreg_group *group);
 
 int __wrap_jitreg_group_pack(struct jitreg_group *group)
 {
-	usleep(pack_takes_us);
+	pass(pack_takes);
 	return __real_jitreg_group_pack(group);
 }
 
@@ -337,55 +313,34 @@ static void auto_lines_of_the_first_are_made_before_the_lock_is_taken(void **sta
 		test_ns_destroy(ns[i]);
 }
 
-// The pause that is waited for grows with what packing takes, up to a limit.
-static void lazy_slow_packing_needs_longer_pauses(void **state)
+static size_t count_together(struct gorgon_ns *const *ns, size_t count)
 {
-	static const struct {
-		unsigned takes_us;
-		uint64_t too_short, long_enough;
-	} cases[] = {
-		{1000000, 2 * GORGON_DEBUG_QUIET_NS, GORGON_DEBUG_QUIET_MAX_NS},
-		{2600000, GORGON_DEBUG_QUIET_MAX_NS / 2, GORGON_DEBUG_QUIET_MAX_NS},
-	};
+	size_t ret = 0;
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct gorgon_ns *ns = create_top(GORGON_DEBUG_LAZY), *next;
-
-		make_quiet(ns);
-		pack_takes_us = cases[i].takes_us;
-		something_else_loads();
-		pack_takes_us = 0;
-		assert_described(ns, TOGETHER);
-		next = create(GORGON_DEBUG_LAZY);
-		test_open(next, "dep/libbottom.so");
-		test_open(next, "dep/libmiddle.so");
-		make_older(next, cases[i].too_short);
-		something_else_loads();
-		assert_described(next, APART);
-		make_older(next, cases[i].long_enough - cases[i].too_short);
-		something_else_loads();
-		assert_described(next, TOGETHER);
-		test_ns_destroy(next);
-		test_ns_destroy(ns);
-	}
+	for (size_t i = 0; i < count; i++)
+		ret += ns[i]->first->debug.symfile == ns[i]->last->debug.symfile;
+	return ret;
 }
 
-// And shrinks again.
-static void lazy_quick_packing_needs_no_longer_pauses(void **state)
+// Each caller goes on where the one before has stopped.
+static void lazy_slow_packing_is_shared_by_callers(void **state)
 {
-	(void)state;
-	pack_takes_us = 1000000;
-	for (int i = 0; i < 10; i++) {
-		struct gorgon_ns *ns = create_top(GORGON_DEBUG_LAZY);
+	struct gorgon_ns *ns[6];
 
-		make_older(ns, i < 9 ? GORGON_DEBUG_QUIET_MAX_NS : 2 * GORGON_DEBUG_QUIET_NS);
-		assert_described(ns, APART);
-		something_else_loads();
-		pack_takes_us = 0;
-		assert_described(ns, TOGETHER);
-		test_ns_destroy(ns);
+	(void)state;
+	for (size_t i = 0; i < 6; i++) // sets that are not known yet
+		ns[i] = create_top(GORGON_DEBUG_LAZY);
+	make_quiet();
+	pack_takes = 0.04; // three of them are more than 100 ms
+	gorgon_lock();
+	for (size_t calls = 1; calls <= 2; calls++) {
+		gorgon_debug_mode_changed(ns[5]);
+		assert_int_equal(count_together(ns, 6), 3 * calls);
 	}
+	gorgon_unlock();
+	pack_takes = 0;
+	for (size_t i = 0; i < 6; i++)
+		test_ns_destroy(ns[i]);
 }
 
 static void lazy_set_that_is_known_is_packed_at_once(void **state)
@@ -393,7 +348,7 @@ static void lazy_set_that_is_known_is_packed_at_once(void **state)
 	struct gorgon_ns *first = create_top(GORGON_DEBUG_LAZY), *second;
 
 	(void)state;
-	make_quiet(first);
+	make_quiet();
 	something_else_loads();
 	second = create_top(GORGON_DEBUG_LAZY);
 	assert_described(second, TOGETHER);
@@ -409,13 +364,13 @@ static void lazy_further_objects_are_packed_when_quiet_again(void **state)
 	struct gorgon_ns *ns = create_top(GORGON_DEBUG_LAZY);
 
 	(void)state;
-	make_quiet(ns);
+	make_quiet();
 	something_else_loads();
 	for (size_t i = 0; i < sizeof(more) / sizeof(*more); i++) {
 		test_open(ns, more[i]);
 		assert_last_is_apart(ns);
 		assert_int_equal(jitreg_count(), 2);
-		make_quiet(ns);
+		make_quiet();
 		something_else_loads();
 		assert_described(ns, TOGETHER);
 		assert_int_equal(jitreg_count(), 1);
@@ -439,20 +394,20 @@ static void lazy_object_with_dwarf_is_left_alone(void **state)
 	const struct gorgon_object *object;
 
 	(void)state;
-	make_quiet(ns);
+	make_quiet();
 	something_else_loads();
 	object = test_open(ns, "libbasic.so");
 	set_dwarf(object, true);
 	assert_int_equal(kind_of(object), JITREG_SYMFILE_FULL);
 	test_open(ns, "libtls.so");
-	make_quiet(ns);
+	make_quiet();
 	something_else_loads();
 	assert_int_equal(jitreg_count(), 2);
 	for (const struct gorgon_object *o = ns->first; o; o = o->next)
 		assert_int_equal(kind_of(o), o == object ? JITREG_SYMFILE_FULL : JITREG_SYMFILE_PACK);
 	set_dwarf(object, false);
 	test_open(ns, "libthrow.so"); // makes it wait again
-	make_quiet(ns);
+	make_quiet();
 	something_else_loads();
 	assert_described(ns, TOGETHER);
 	test_ns_destroy(ns);
@@ -467,7 +422,7 @@ static void close_object_of_a_pack_leaves_the_others_packed(void **state)
 
 	(void)state;
 	test_open(ns, "libtop.so");
-	make_quiet(ns);
+	make_quiet();
 	something_else_loads();
 	assert_described(ns, TOGETHER);
 	before = ns->last->debug.symfile_size;
@@ -488,7 +443,7 @@ static void auto_ninth_namespace_converts_all(void **state)
 	full = create_top(GORGON_DEBUG_FULL); // counts and is left alone
 	for (size_t i = 0; i < FEW - 1; i++)
 		assert_described(ns[i], FULL);
-	make_quiet(ns[0]); // the others may go on
+	make_quiet();
 	ns[FEW - 1] = create_top(GORGON_DEBUG_AUTO);
 	for (size_t i = 0; i < FEW - 1; i++)
 		assert_described(ns[i], TOGETHER);
@@ -499,7 +454,7 @@ static void auto_ninth_namespace_converts_all(void **state)
 		test_ns_destroy(ns[i]);
 	test_ns_destroy(full);
 	ns[0] = create_top(GORGON_DEBUG_AUTO); // few again
-	make_quiet(ns[0]);
+	make_quiet();
 	something_else_loads();
 	assert_described(ns[0], FULL);
 	test_ns_destroy(ns[0]);
@@ -519,8 +474,8 @@ static void auto_many_for_a_moment_is_packed_nonetheless(void **state)
 		test_ns_destroy(ns[i]);
 	ns[1] = create_top(GORGON_DEBUG_AUTO);
 	assert_described(ns[1], FULL);
-	make_quiet(ns[0]);
-	make_quiet(ns[1]);
+	make_quiet();
+	make_quiet();
 	something_else_loads();
 	assert_described(ns[0], TOGETHER);
 	assert_described(ns[1], FULL);
@@ -535,7 +490,7 @@ static void auto_eight_namespaces_stay_full(void **state)
 	(void)state;
 	for (size_t i = 0; i < FEW; i++) {
 		ns[i] = create_top(GORGON_DEBUG_AUTO);
-		make_quiet(ns[i]);
+		make_quiet();
 	}
 	test_open(ns[0], "libbasic.so");
 	for (size_t i = 0; i < FEW; i++)
@@ -604,27 +559,25 @@ static void destroy_waiting_namespaces_are_forgotten(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		fresh_unit_test(full_many_namespaces_stay_full),
-		fresh_unit_test(off_nothing_is_registered),
-		fresh_unit_test(lazy_objects_loaded_together_are_described_together),
-		fresh_unit_test(lazy_namespace_is_packed_when_quiet),
-		fresh_unit_test(lazy_namespace_not_quiet_is_left_alone),
-		fresh_unit_test(lazy_namespace_loading_more_waits_again),
-		fresh_unit_test(lazy_namespace_about_to_load_is_left_alone),
-		fresh_unit_test(lazy_time_of_packing_is_no_pause),
-		fresh_unit_test(lazy_set_that_is_known_is_packed_at_once),
-		fresh_unit_test(lazy_lines_are_made_before_the_lock_is_taken),
-		fresh_unit_test(auto_lines_of_the_first_are_made_before_the_lock_is_taken),
-		fresh_unit_test(lazy_further_objects_are_packed_when_quiet_again),
-		fresh_unit_test(lazy_object_with_dwarf_is_left_alone),
-		fresh_unit_test(close_object_of_a_pack_leaves_the_others_packed),
-		fresh_unit_test(auto_ninth_namespace_converts_all),
-		fresh_unit_test(auto_many_for_a_moment_is_packed_nonetheless),
-		fresh_unit_test(auto_eight_namespaces_stay_full),
-		fresh_unit_test(auto_many_objects_convert_all),
-		fresh_unit_test(lazy_slow_packing_needs_longer_pauses),
-		fresh_unit_test(lazy_quick_packing_needs_no_longer_pauses),
-		fresh_unit_test(destroy_waiting_namespaces_are_forgotten),
+		cmocka_unit_test(full_many_namespaces_stay_full),
+		cmocka_unit_test(off_nothing_is_registered),
+		cmocka_unit_test(lazy_objects_loaded_together_are_described_together),
+		cmocka_unit_test(lazy_namespace_is_packed_when_quiet),
+		cmocka_unit_test(lazy_namespace_not_quiet_is_left_alone),
+		cmocka_unit_test(lazy_namespace_loading_more_waits_again),
+		cmocka_unit_test(lazy_namespace_about_to_load_is_left_alone),
+		cmocka_unit_test(lazy_set_that_is_known_is_packed_at_once),
+		cmocka_unit_test(lazy_lines_are_made_before_the_lock_is_taken),
+		cmocka_unit_test(auto_lines_of_the_first_are_made_before_the_lock_is_taken),
+		cmocka_unit_test(lazy_further_objects_are_packed_when_quiet_again),
+		cmocka_unit_test(lazy_object_with_dwarf_is_left_alone),
+		cmocka_unit_test(close_object_of_a_pack_leaves_the_others_packed),
+		cmocka_unit_test(auto_ninth_namespace_converts_all),
+		cmocka_unit_test(auto_many_for_a_moment_is_packed_nonetheless),
+		cmocka_unit_test(auto_eight_namespaces_stay_full),
+		cmocka_unit_test(auto_many_objects_convert_all),
+		cmocka_unit_test(lazy_slow_packing_is_shared_by_callers),
+		cmocka_unit_test(destroy_waiting_namespaces_are_forgotten),
 	};
 
 	return cmocka_run_group_tests_name("packing", tests, test_warm_up, NULL);

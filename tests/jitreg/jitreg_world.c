@@ -31,7 +31,7 @@ static void note_listing(const struct jitreg_listing *listing)
 	const struct jitreg_template *t = listing->template;
 
 	if (t->kind != JITREG_SYMFILE_PACK) {
-		note("%s%s ", base_name(t->path), listing->whole.bytes ? ":dwarf" : "");
+		note("%s%s ", base_name(t->path), listing->with_dwarf.bytes ? ":dwarf" : "");
 		return;
 	}
 	for (size_t i = 0; i < t->member_count; i++)
@@ -209,16 +209,16 @@ uint64_t vaddr_of(const char *library, const char *name)
 	return address;
 }
 
-struct jitreg_run text_of(const char *library)
+struct jitreg_range text_of(const char *library)
 {
-	struct jitreg_run text;
+	struct jitreg_range text;
 	const Elf64_Shdr *shdr;
 	size_t size;
 	uint8_t *bytes = util_read(util_path(library), &size);
 
 	shdr = jitreg_file_section(bytes, ".text");
 	assert_non_null(shdr);
-	text = (struct jitreg_run){shdr->sh_addr, shdr->sh_addr + shdr->sh_size};
+	text = (struct jitreg_range){shdr->sh_addr, shdr->sh_addr + shdr->sh_size};
 	free(bytes);
 	return text;
 }

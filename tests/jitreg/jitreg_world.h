@@ -99,7 +99,7 @@ bool find_name(const uint8_t *bytes, bool relative, const char *name, unsigned *
 /* Link-time address of a function in a fixture. */
 uint64_t vaddr_of(const char *library, const char *name);
 /* Link-time addresses of a fixture's .text; none has other code. */
-struct jitreg_run text_of(const char *library);
+struct jitreg_range text_of(const char *library);
 
 /* Of a world that is packed: of each image alone, and of all. */
 #define WORLD_COMPANIONS (SIDE_BY_SIDE + 1)

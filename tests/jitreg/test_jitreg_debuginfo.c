@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
  * Where the debug information of an object is found, and what is not taken for it.
- *
- * dlopen() is wrapped, so that libdwarf can be missing; that case comes first,
- * because a library once loaded stays.
- *
- * LDFLAGS: -Wl,--wrap=dlopen
  */
 #define _GNU_SOURCE 1
 #include <setjmp.h>
@@ -14,7 +9,6 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -27,17 +21,6 @@
 
 #include "../jitreg/jitreg.h"
 #include "jitreg_util.h"
-
-static bool libdwarf_missing;
-static int dlopen_count;
-
-void *__real_dlopen(const char *name, int flags);
-void *__wrap_dlopen(const char *name, int flags);
-void *__wrap_dlopen(const char *name, int flags)
-{
-	dlopen_count++;
-	return libdwarf_missing ? NULL : __real_dlopen(name, flags);
-}
 
 static void assert_kind(const char *path, enum jitreg_debug_kind kind, const char *debug_path)
 {
@@ -66,33 +49,10 @@ static void assert_reason(const char *path, const char *fragment)
 	jitreg_debug_deinit(&debug);
 }
 
-static void find_debug_stripped_object_does_not_load_libdwarf(void **state)
+static void find_debug_stripped_object_has_none(void **state)
 {
 	(void)state;
 	assert_reason(util_path("names.so"), "no debug information");
-	assert_int_equal(dlopen_count, 0);
-}
-
-static void find_debug_libdwarf_missing_says_so(void **state)
-{
-	(void)state;
-	libdwarf_missing = true;
-	assert_reason(util_path("self.so"), "libdwarf");
-	assert_reason(util_path("link.so"), "could not be loaded");
-	libdwarf_missing = false;
-	// not remembered: the library may be installed meanwhile
-	assert_kind(util_path("self.so"), JITREG_DEBUG_SELF, util_path("self.so"));
-}
-
-static void find_debug_loaded_once_is_kept(void **state)
-{
-	int before;
-
-	(void)state;
-	assert_kind(util_path("self.so"), JITREG_DEBUG_SELF, util_path("self.so"));
-	before = dlopen_count;
-	assert_kind(util_path("self.so"), JITREG_DEBUG_SELF, util_path("self.so"));
-	assert_int_equal(dlopen_count, before);
 }
 
 static void find_debug_compressed_dwarf_counts(void **state)
@@ -527,9 +487,7 @@ static void find_debug_damaged_dwarf_leaves_nothing_behind(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(find_debug_stripped_object_does_not_load_libdwarf),
-		cmocka_unit_test(find_debug_libdwarf_missing_says_so),
-		cmocka_unit_test(find_debug_loaded_once_is_kept),
+		cmocka_unit_test(find_debug_stripped_object_has_none),
 		cmocka_unit_test(find_debug_compressed_dwarf_counts),
 		cmocka_unit_test(find_debug_file_that_gdb_does_not_recognize_is_not_taken),
 		cmocka_unit_test(find_debug_large_file_is_not_read),

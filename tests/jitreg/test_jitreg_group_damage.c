@@ -45,7 +45,7 @@ static void register_lean_any_call_failing_does_with_less(void **state)
 	struct jitreg_group *group;
 
 	(void)state;
-	check_pack_with_companion(folder); // what stays: libdwarf
+	check_pack_with_companion(folder); // what stays once it has been used
 	for (at = 1; at < 2000; at++) {
 		size_t fds = util_fd_count(), bytes = util_symfile_bytes();
 		struct image image;
@@ -87,7 +87,7 @@ static void pack_any_call_failing_leaves_all_as_before(void **state)
 	long at, refused = 0, without = 0;
 
 	(void)state;
-	check_pack_with_companion(folder); // what stays: libdwarf
+	check_pack_with_companion(folder); // what stays once it has been used
 	for (at = 1; at < 2000; at++) {
 		size_t fds = util_fd_count(), bytes = util_symfile_bytes();
 		struct world w;

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "../jitreg/lines.h"
-#include "../jitreg/object.h"
+#include "../jitreg/file/object.h"
 #include "jitreg_util.h"
 
 #define DELTA UINT64_C(0x10000000)

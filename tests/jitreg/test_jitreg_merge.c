@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "../jitreg/frames.h"
-#include "../jitreg/object.h"
+#include "../jitreg/file/object.h"
 #include "skip.h"
 
 #define VADDR     0x10000000u // of the section: beyond all of the libraries

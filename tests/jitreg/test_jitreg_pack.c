@@ -45,7 +45,7 @@ static void pack_symfile_has_stretches_names_and_a_reference(void **state)
 		assert_int_equal(shdrs[2].sh_addr, next + header);
 		// the code of each library, for gdb
 		for (size_t i = 0; i < SIDE_BY_SIDE; i++) {
-			struct jitreg_run text = text_of(layout[i].name);
+			struct jitreg_range text = text_of(layout[i].name);
 
 			assert_int_equal(shdrs[3 + i].sh_type, SHT_NOBITS);
 			assert_int_equal(shdrs[3 + i].sh_flags, SHF_ALLOC | SHF_EXECINSTR | SHF_TLS);
@@ -104,7 +104,7 @@ static void pack_companion_has_functions_and_unwind_data(void **state)
 
 	assert_int_equal(((const Elf64_Ehdr *)bytes)->e_type, ET_DYN);
 	for (size_t i = 0; i < SIDE_BY_SIDE; i++) {
-		struct jitreg_run want = text_of(layout[i].name);
+		struct jitreg_range want = text_of(layout[i].name);
 
 		text = jitreg_file_section(bytes, texts[i]);
 		assert_non_null(text);

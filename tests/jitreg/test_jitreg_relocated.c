@@ -24,7 +24,7 @@
 
 #include "../jitreg/descriptor.h"
 #include "../jitreg/group.h"
-#include "../jitreg/fixups.h"
+#include "../jitreg/dwarf/fixups.h"
 #include "../jitreg/jitreg.h"
 #include "jitreg_util.h"
 
@@ -253,7 +253,7 @@ static void set_dwarf_compressed_sections_are_inflated(void **state)
 	check_source(compile, "objcopy --compress-debug-sections=zlib-gnu from.so");
 }
 
-/* libdwarf alone would take a section for damaged that is a thousandth of its size. */
+/* Some readers take a section for damaged that is a thousandth of its size. */
 static void fixups_find_well_compressed_section_is_read(void **state)
 {
 	struct jitreg_object *object = NULL;

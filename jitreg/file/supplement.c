@@ -3,10 +3,6 @@
  * Supplementary files: dwz moves what several debug files have in common, types mostly and
  * names, into one file, which .gnu_debugaltlink names by path and build-id.
  *
- * LLDB refuses a file that refers to another one. Therefore the sections of the other one
- * are put behind those of the first (fixups.c moves the references). Macros are left out,
- * since they have references that nobody moves.
- *
  * Not handled: DWARF 5's own way, .debug_sup.
  *
  * Specification: DWARF 5 section 7.3.6; the GNU extension is described with it.
@@ -15,7 +11,6 @@
 #include "supplement.h"
 
 #include "debuginfo.h"
-#include "fixups.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -101,41 +96,4 @@ int jitreg_supplement_open(const struct jitreg_object *object, struct jitreg_obj
 			ret);
 	free(link.name);
 	return r == -ENOMEM ? r : r ? -ENOENT : 0;
-}
-
-static int append_sections(struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *supplement)
-{
-	static const enum jitreg_dwarf_index appended[] = {
-		JITREG_DWARF_INFO, JITREG_DWARF_ABBREV,	  JITREG_DWARF_STR,
-		JITREG_DWARF_LINE, JITREG_DWARF_LINE_STR,
-	};
-
-	for (size_t i = 0; i < sizeof(appended) / sizeof(*appended); i++) {
-		int r = jitreg_dwarf_append(dwarf, supplement, appended[i]);
-
-		if (r)
-			return r;
-	}
-	jitreg_dwarf_drop(dwarf, JITREG_DWARF_MACRO);
-	return 0;
-}
-
-int jitreg_supplement_append(const struct jitreg_object *object, struct jitreg_dwarf *dwarf,
-			     const char **reason)
-{
-	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *file = NULL;
-	struct jitreg_dwarf *supplement = NULL;
-	int r = jitreg_supplement_open(object, &file);
-
-	*reason = "the supplementary file (dwz) that the debug information refers to is not there";
-	if (!r)
-		r = jitreg_dwarf_read(file, JITREG_DWARF_ALL, &supplement, reason);
-	if (!r)
-		r = jitreg_fixups_move(supplement, dwarf, reason);
-	if (!r) {
-		*reason = "no memory";
-		r = append_sections(dwarf, supplement);
-	}
-	jitreg_dwarf_destroy(supplement);
-	return r;
 }

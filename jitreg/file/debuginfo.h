@@ -30,9 +30,6 @@ int jitreg_debuginfo_find(const struct jitreg_object *object, struct jitreg_debu
 /** Open the detached file of an object, for the names in it, referred to or not. NULL: there is none. */
 struct jitreg_object *jitreg_debuginfo_open_detached(const struct jitreg_debug *debug);
 
-/** The checksum of .gnu_debuglink. False: there is no libdwarf to compute it. */
-bool jitreg_crc32(const void *bytes, size_t size, uint32_t *ret);
-
 /** malloc()ed name of the file that has a build-id, two bytes at least: DIR/.build-id/ab/cdef.debug. */
 char *jitreg_debuginfo_build_id_path(const uint8_t *id, size_t size);
 

@@ -5,7 +5,7 @@
  * A symfile refers to DWARF in a file on disk, by build-id or by name and checksum; on
  * request it gets all of it (relocated.c). A wrong reference costs the user the names
  * that the symfile would otherwise be searched for, so a file counts as debug
- * information only when libdwarf opens it and finds a compilation unit, and only when
+ * information only when it has a compilation unit, and only when
  * it belongs to the object: same build-id, or the checksum that the object states.
  *
  * A file that defines __jit_debug_register_code (CPython 3.15, LLVM) is no use: GDB takes
@@ -14,7 +14,7 @@
  * jit_breakpoint_re_set_internal). After that it sets none at all. Such a file that belongs to
  * the object still has names for it (names.c).
  *
- * Candidates are regular files, inspected with libelf before libdwarf sees them. All of a file's
+ * Candidates are regular files, inspected with libelf. All of a file's
  * sections are looked at (recognized.c): one that GDB does not recognize would cost the user all
  * private copies, not only that file's.
  *
@@ -27,10 +27,9 @@
 #define _GNU_SOURCE 1
 #include "debuginfo.h"
 
+#include "abbrevs.h"
 #include "checksum.h"
-#include "load_libdwarf.h"
 #include "recognized.h"
-#include "sites.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -40,9 +39,7 @@
 #include <unistd.h>
 
 static const char reason_none[] = "no debug information in the file, and no detached file for it";
-static const char reason_no_library[] = JITREG_LIBDWARF_SONAME " could not be loaded";
-static const char reason_malformed[] =
-	"libdwarf finds no compilation unit in the debug information";
+static const char reason_malformed[] = "there is no compilation unit in the debug information";
 static const char reason_unrecognized[] =
 	"GDB would not recognize the file: the header of a section is damaged";
 static const char reason_sectionless[] =
@@ -54,7 +51,7 @@ static const char reason_unread[] = "the file with the debug information cannot 
 static const char reason_renamed[] =
 	"the file has debug information, but its name is now that of another file";
 
-/* Is there a .debug_info worth showing to libdwarf? */
+/* Is there a .debug_info worth looking into? */
 static bool has_debug_section(const struct jitreg_object *object)
 {
 	static const char *const names[] = {".debug_info", ".zdebug_info"};
@@ -67,55 +64,22 @@ static bool has_debug_section(const struct jitreg_object *object)
 	return false;
 }
 
-/*
- * libdwarf reads the headers of all lists before the first unit, and frees some memory twice
- * when one is damaged (seen in 2021's version). So they are looked at here before.
- */
-static bool has_sound_lists(const struct jitreg_object *object)
+/* Does .debug_info begin with a unit? */
+static bool has_unit(const struct jitreg_object *object)
 {
-	struct jitreg_sites sites = {0};
+	struct jitreg_dwarf *dwarf;
+	struct jitreg_unit_header header;
+	struct jitreg_cursor c;
 	const char *reason;
-	int r = jitreg_dwarf_read(object, 1u << JITREG_DWARF_LOCLISTS | 1u << JITREG_DWARF_RNGLISTS,
-				  &sites.dwarf, &reason);
+	bool found;
 
-	if (!r)
-		r = jitreg_sites_check_lists(&sites);
-	jitreg_dwarf_destroy(sites.dwarf);
-	return !r;
-}
-
-static bool has_unit(const struct jitreg_libdwarf *lib, Dwarf_Debug dbg)
-{
-	Dwarf_Unsigned header_size, type_offset, next;
-	Dwarf_Half version, address_size, length_size, extension_size, type;
-	Dwarf_Error error = NULL;
-	Dwarf_Sig8 signature;
-	Dwarf_Off abbrev;
-	int r;
-
-	r = lib->dwarf_next_cu_header_d(dbg, 1, &header_size, &version, &abbrev, &address_size,
-					&length_size, &extension_size, &signature, &type_offset,
-					&next, &type, &error);
-	if (r == DW_DLV_ERROR)
-		jitreg_libdwarf_drop_error(lib, dbg, error);
-	return r == DW_DLV_OK;
-}
-
-/*
- * The same without reading the section: inflating a libpython's takes a tenth of a
- * second. Enough for a file whose build-id says that it belongs to the object.
- */
-static bool has_section(const struct jitreg_libdwarf *lib, Dwarf_Debug dbg)
-{
-	Dwarf_Error error = NULL;
-	Dwarf_Unsigned size = 0;
-	Dwarf_Addr addr;
-	int r;
-
-	r = lib->dwarf_get_section_info_by_name(dbg, ".debug_info", &addr, &size, &error);
-	if (r == DW_DLV_ERROR)
-		jitreg_libdwarf_drop_error(lib, dbg, error);
-	return r == DW_DLV_OK && size;
+	if (jitreg_dwarf_read(object, 1u << JITREG_DWARF_INFO | 1u << JITREG_DWARF_ABBREV, &dwarf, &reason))
+		return false;
+	c = jitreg_cursor_open(dwarf->sections[JITREG_DWARF_INFO].bytes, dwarf->sections[JITREG_DWARF_INFO].size, 0);
+	found = !c.bad && !jitreg_unit_header_read(dwarf, JITREG_DWARF_INFO, &c, &header) &&
+		header.abbrevs < dwarf->sections[JITREG_DWARF_ABBREV].size;
+	jitreg_dwarf_destroy(dwarf);
+	return found;
 }
 
 struct jitreg_object *jitreg_debuginfo_open_detached(const struct jitreg_debug *debug)
@@ -125,15 +89,6 @@ struct jitreg_object *jitreg_debuginfo_open_detached(const struct jitreg_debug *
 	struct jitreg_object *object = NULL;
 
 	return path && !jitreg_object_open(path, -1, &object) ? object : NULL;
-}
-
-bool jitreg_crc32(const void *bytes, size_t size, uint32_t *ret)
-{
-	const struct jitreg_libdwarf *lib = jitreg_libdwarf_get();
-
-	if (lib)
-		*ret = lib->dwarf_basic_crc32(bytes, size, 0);
-	return lib;
 }
 
 /* Does the name that debuggers will open still lead to the file that was mapped? */
@@ -146,50 +101,20 @@ static bool is_named_by_path(const struct jitreg_object *object)
 }
 
 /*
- * libdwarf opens the file by name: only then is the descriptor's offset its own. The name in /proc leads to the very
- * file that is open here, in this thread's table of descriptors, which need not be that of
- * the process's first thread; where /proc is missing the real name may do.
- */
-static Dwarf_Debug open_dwarf(const struct jitreg_libdwarf *lib,
-			      const struct jitreg_object *object)
-{
-	Dwarf_Error error = NULL;
-	Dwarf_Debug dbg = NULL;
-	char name[40];
-	int r;
-
-	snprintf(name, sizeof(name), "/proc/thread-self/fd/%d", object->fd);
-	r = jitreg_libdwarf_open(lib, name, &dbg, &error);
-	if (r == DW_DLV_NO_ENTRY && is_named_by_path(object))
-		r = jitreg_libdwarf_open(lib, object->path, &dbg, &error);
-	if (r == DW_DLV_ERROR)
-		jitreg_libdwarf_drop_error(lib, dbg, error);
-	return r == DW_DLV_OK ? dbg : NULL;
-}
-
-/*
- * Let libdwarf judge. NULL when the file has DWARF, otherwise the reason why not. One whose build-id
- * says what it is, is known to be a debug file; others are looked into.
+ * NULL when the file has DWARF, otherwise the reason why not. One whose build-id says what it is, is
+ * known to be a debug file; others are looked into. (To inflate a libpython's DWARF takes a tenth of
+ * a second.)
  */
 static const char *judge(const struct jitreg_object *object, bool look_into)
 {
-	const char *reason = reason_malformed;
-	const struct jitreg_libdwarf *lib;
-	Dwarf_Debug dbg;
+	const char *reason = NULL;
 
 	if (!has_debug_section(object))
 		return reason_none;
 	if (!jitreg_object_is_recognized(object))
 		return reason_unrecognized;
-	lib = jitreg_libdwarf_get();
-	if (!lib)
-		return reason_no_library;
-	dbg = open_dwarf(lib, object);
-	if (!dbg)
-		return reason;
-	if (look_into ? has_sound_lists(object) && has_unit(lib, dbg) : has_section(lib, dbg))
-		reason = NULL;
-	jitreg_libdwarf_close(lib, dbg);
+	if (look_into && !has_unit(object))
+		reason = reason_malformed;
 	if (!jitreg_object_is_intact(object))
 		return reason_malformed; // what was read was another file
 	return !reason && jitreg_names_have_registrar(object) ? reason_registrar : reason;

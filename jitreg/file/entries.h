@@ -6,13 +6,10 @@
 #ifndef JITREG_ENTRIES_H
 #define JITREG_ENTRIES_H
 
-#include "cursor.h"
-#include "dwarf_sections.h"
+#include "abbrevs.h"
 
 /** The parts of a function: the compiler has moved code that it takes for seldom used elsewhere. */
 #define JITREG_PARTS_MAX 8
-
-struct jitreg_abbrev_table;
 
 /** A unit of .debug_info. */
 struct jitreg_cu {

@@ -2,7 +2,7 @@
 /*
  * The line table of a unit: which file and line an address belongs to.
  *
- * Not by libdwarf, for the reasons in entries.c. Columns, views and discriminators are passed over;
+ * Columns, views and discriminators are passed over;
  * a row that differs from the one before in nothing else is none for debuggers (gdb does so, too).
  *
  * Specification: DWARF 5 section 6.2.
@@ -11,7 +11,7 @@
 #include "line_table.h"
 
 #include <errno.h>
-#include <libdwarf/dwarf.h>
+#include <dwarf.h>
 #include <stdlib.h>
 
 #define FORMATS_MAX 16

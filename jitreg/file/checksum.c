@@ -91,6 +91,11 @@ static int add_data(const struct jitreg_object *object, uint8_t *chunk, uint64_t
 	return 0;
 }
 
+uint32_t jitreg_crc32(const void *bytes, size_t size)
+{
+	return (uint32_t)crc32_z(0, bytes, size);
+}
+
 int jitreg_checksum(const struct jitreg_object *object, uint32_t *ret)
 {
 	uint64_t size = (uint64_t)object->st.st_size, start, end;

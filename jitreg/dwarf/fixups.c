@@ -9,10 +9,8 @@
  *     .debug_line                 DW_LNE_set_address, from DW_AT_stmt_list
  *     .debug_addr, _aranges       every entry
  *
- * libdwarf reads units, abbreviations and entries, and says where the value of each
- * attribute is. sites.c reads what the values refer to. libdwarf gets the sections by way
- * of a file in memory: it takes them from an interface, too, but in 2021's version crashes
- * over that once it has opened a file.
+ * Entries are read one after the other, as abbreviations lay them out (abbrevs.c); that they are a
+ * tree does not matter. sites.c reads what their values refer to.
  *
  * A supplementary file (dwz) has what several files have in common. LLDB refuses a file that
  * refers to one, so both become one: sections of the supplement follow those of the file,
@@ -25,72 +23,70 @@
  */
 #include "fixups.h"
 
-#include "load_libdwarf.h"
+#include "file/abbrevs.h"
 #include "sites.h"
 
+#include <dwarf.h>
 #include <errno.h>
-#include <libdwarf/dwarf.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-/* Entries inside entries. C++ reaches a few dozen; each level takes some stack. */
-#define DEPTH_MAX 512
 
 struct search {
-	const struct jitreg_libdwarf *lib;
-	Dwarf_Debug dbg;
 	struct jitreg_sites sites;
+	struct jitreg_abbrev_table *tables;
 	enum jitreg_dwarf_index index; // the section with the entries
 	struct jitreg_unit unit;
-	uint64_t entries_left; // as many as there are bytes: a damaged tree comes to an end
 	const struct jitreg_dwarf *front; // of a supplementary file: what it is to follow
 };
 
+/* What the value of an attribute is, as far as that matters here. */
+enum class {
+	CLASS_OTHER,
+	CLASS_EXPRESSION,
+	CLASS_LOCATIONS,
+	CLASS_RANGES,
+	CLASS_LINES,
+};
+
 struct attribute {
-	Dwarf_Half name, form;
-	Dwarf_Off off; // of its value in the section
-	enum Dwarf_Form_Class class;
+	uint16_t name, form;
+	uint64_t off; // of its value in the section
+	enum class class;
 };
 
 typedef int visit_fn(struct search *s, const struct attribute *attribute);
 
 /* ---- entries ------------------------------------------------------------------------ */
 
-static int fail(struct search *s, int error, const char *reason)
+static int fixups_fail(struct search *s, int error, const char *reason)
 {
 	s->sites.reason = reason;
 	return error;
 }
 
-static int fail_libdwarf(struct search *s, Dwarf_Error error)
+/* The reason for what abbrevs.c has returned. */
+static int fail_reading(struct search *s, int error)
 {
-	jitreg_libdwarf_drop_error(s->lib, s->dbg, error);
-	return fail(s, -ENOEXEC, "libdwarf cannot read an entry of the debug information");
-}
-
-static int read_attribute(struct search *s, Dwarf_Die die, Dwarf_Attribute from,
-			  struct attribute *ret)
-{
-	Dwarf_Error error = NULL;
-
-	if (s->lib->dwarf_whatattr(from, &ret->name, &error) != DW_DLV_OK ||
-	    s->lib->dwarf_whatform(from, &ret->form, &error) != DW_DLV_OK ||
-	    s->lib->dwarf_attr_offset(die, from, &ret->off, &error) != DW_DLV_OK)
-		return fail_libdwarf(s, error);
-	ret->class = s->lib->dwarf_get_form_class((Dwarf_Half)s->unit.version, ret->name,
-						  (Dwarf_Half)s->unit.offset_size, ret->form);
-	return 0;
+	if (error == -EOPNOTSUPP)
+		return fixups_fail(s, error, "the debug information has entries of an unknown version or form, or "
+				      "addresses that do not have eight bytes");
+	return error == -ENOEXEC ? fixups_fail(s, error, "an entry of the debug information cannot be read") : error;
 }
 
 /* Before version 4 expressions are blocks, as some constants are. */
-static bool is_expression(const struct search *s, const struct attribute *attribute)
+static bool is_expression(const struct search *s, uint64_t name, uint64_t form)
 {
-	if (attribute->class == DW_FORM_CLASS_EXPRLOC)
+	switch (form) {
+	case DW_FORM_exprloc:
 		return true;
-	if (attribute->class != DW_FORM_CLASS_BLOCK || s->unit.version > 3)
+	case DW_FORM_block:
+	case DW_FORM_block1:
+	case DW_FORM_block2:
+	case DW_FORM_block4:
+		break;
+	default:
 		return false;
-	switch (attribute->name) {
+	}
+	switch (name) {
 	case DW_AT_location:
 	case DW_AT_data_member_location:
 	case DW_AT_data_location:
@@ -100,9 +96,46 @@ static bool is_expression(const struct search *s, const struct attribute *attrib
 	case DW_AT_GNU_call_site_value:
 	case DW_AT_GNU_call_site_data_value:
 	case DW_AT_GNU_call_site_target:
-		return true;
+		return s->unit.version < 4;
 	}
 	return false;
+}
+
+/* A place in another section. Before version 4 that is a number, as any other. */
+static bool is_place(const struct search *s, uint64_t form)
+{
+	return form == DW_FORM_sec_offset ||
+	       (s->unit.version < 4 && form == (s->unit.offset_size == 8 ? DW_FORM_data8 : DW_FORM_data4));
+}
+
+static enum class class_of(const struct search *s, uint64_t name, uint64_t form)
+{
+	if (is_expression(s, name, form))
+		return CLASS_EXPRESSION;
+	if (form == DW_FORM_loclistx)
+		return CLASS_LOCATIONS;
+	if (form == DW_FORM_rnglistx)
+		return CLASS_RANGES;
+	if (!is_place(s, form))
+		return CLASS_OTHER;
+	switch (name) {
+	case DW_AT_location:
+	case DW_AT_string_length:
+	case DW_AT_return_addr:
+	case DW_AT_frame_base:
+	case DW_AT_segment:
+	case DW_AT_static_link:
+	case DW_AT_data_member_location:
+	case DW_AT_use_location:
+	case DW_AT_vtable_elem_location:
+		return CLASS_LOCATIONS;
+	case DW_AT_ranges:
+	case DW_AT_start_scope:
+		return CLASS_RANGES;
+	case DW_AT_stmt_list:
+		return CLASS_LINES;
+	}
+	return CLASS_OTHER;
 }
 
 /* To the supplementary file: that will follow what this file has. */
@@ -124,26 +157,24 @@ static int add_attribute(struct search *s, const struct attribute *attribute)
 	case DW_FORM_strp_sup:
 	case DW_FORM_ref_sup4:
 	case DW_FORM_ref_sup8:
-		return fail(s, -EOPNOTSUPP,
+		return fixups_fail(s, -EOPNOTSUPP,
 			    "the debug information refers to a supplementary file by .debug_sup");
 	}
 	if (attribute->form == DW_FORM_addr)
 		return jitreg_sites_add(&s->sites, s->index, attribute->off);
 	if (attribute->name == DW_AT_GNU_locviews) // beside a list, and none itself
 		return 0;
-	if (is_expression(s, attribute))
+	switch (attribute->class) {
+	case CLASS_EXPRESSION:
 		return jitreg_sites_add_expression(&s->sites, &s->unit, s->index, attribute->off,
 						   attribute->form);
-	switch (attribute->class) {
-	case DW_FORM_CLASS_LOCLIST:
-	case DW_FORM_CLASS_LOCLISTPTR:
+	case CLASS_LOCATIONS:
 		return jitreg_sites_add_locations(&s->sites, &s->unit, s->index, attribute->off,
 						  attribute->form);
-	case DW_FORM_CLASS_RNGLIST:
-	case DW_FORM_CLASS_RANGELISTPTR:
+	case CLASS_RANGES:
 		return jitreg_sites_add_ranges(&s->sites, &s->unit, s->index, attribute->off,
 					       attribute->form);
-	case DW_FORM_CLASS_LINEPTR:
+	case CLASS_LINES:
 		return jitreg_sites_add_lines(&s->sites, &s->unit, s->index, attribute->off,
 					      attribute->form);
 	default:
@@ -152,7 +183,7 @@ static int add_attribute(struct search *s, const struct attribute *attribute)
 }
 
 /* Does the value say all by itself, or refer to its own unit at most? */
-static bool is_self_contained(Dwarf_Half form)
+static bool is_self_contained(uint64_t form)
 {
 	switch (form) {
 	case DW_FORM_block:
@@ -188,7 +219,7 @@ static int move_attribute(struct search *s, const struct attribute *attribute)
 	enum jitreg_dwarf_index to;
 	int r;
 
-	if (attribute->class == DW_FORM_CLASS_LINEPTR) {
+	if (attribute->class == CLASS_LINES) {
 		r = jitreg_sites_check_lines(&s->sites, &s->unit, s->index, attribute->off,
 					     attribute->form);
 		if (r)
@@ -203,66 +234,51 @@ static int move_attribute(struct search *s, const struct attribute *attribute)
 	} else if (is_self_contained(attribute->form)) {
 		return 0;
 	} else {
-		return fail(s, -EOPNOTSUPP,
+		return fixups_fail(s, -EOPNOTSUPP,
 			    "the supplementary file has an attribute that belongs elsewhere");
 	}
 	return jitreg_sites_shift(&s->sites, &s->unit, s->index, attribute->off,
 				  s->front->sections[to].size);
 }
 
-/* Call for each attribute of an entry. */
-static int for_each_attribute(struct search *s, Dwarf_Die die, visit_fn *call)
+/* Call for each attribute of the entry at the cursor, which stands behind it afterwards. */
+static int for_each_attribute(struct search *s, const struct jitreg_abbrev_table *table,
+			      const struct jitreg_abbrev *abbrev, struct jitreg_cursor *c, visit_fn *call)
 {
-	Dwarf_Attribute *list;
-	Dwarf_Error error = NULL;
-	struct attribute attribute;
-	Dwarf_Signed count;
-	int r = s->lib->dwarf_attrlist(die, &list, &count, &error);
+	const uint8_t *start = s->sites.dwarf->sections[s->index].bytes;
 
-	if (r == DW_DLV_NO_ENTRY)
-		return 0;
-	if (r != DW_DLV_OK)
-		return fail_libdwarf(s, error);
-	r = 0;
-	for (Dwarf_Signed i = 0; i < count; i++) {
-		if (!r)
-			r = read_attribute(s, die, list[i], &attribute);
-		if (!r)
-			r = call(s, &attribute);
-		s->lib->dwarf_dealloc(s->dbg, list[i], DW_DLA_ATTR);
-	}
-	s->lib->dwarf_dealloc(s->dbg, list, DW_DLA_LIST);
-	return r;
-}
+	for (uint32_t i = 0; i < abbrev->count; i++) {
+		const struct jitreg_attribute *from = &table->attributes[abbrev->first + i];
+		struct attribute attribute = {.name = from->name,
+					      .form = from->form,
+					      .off = (uint64_t)(c->at - start),
+					      .class = class_of(s, from->name, from->form)};
+		int r = call(s, &attribute);
 
-/* An entry, those inside of it, and those beside it. Drops @die. */
-static int add_entries(struct search *s, Dwarf_Die die, unsigned depth)
-{
-	Dwarf_Error error = NULL;
-	Dwarf_Die next = NULL;
-	int r, found = DW_DLV_OK;
-
-	if (depth > DEPTH_MAX) {
-		s->lib->dwarf_dealloc(s->dbg, die, DW_DLA_DIE);
-		return fail(s, -ENOEXEC, "entries of the debug information are nested too deeply");
-	}
-	while (found == DW_DLV_OK) {
-		r = s->entries_left-- ? for_each_attribute(
-						s, die, s->front ? move_attribute : add_attribute)
-				      : fail(s, -ENOEXEC, "the debug information runs in circles");
-		if (!r)
-			found = s->lib->dwarf_child(die, &next, &error);
-		if (!r && found == DW_DLV_OK)
-			r = add_entries(s, next, depth + 1);
-		if (!r && found != DW_DLV_ERROR)
-			found = s->lib->dwarf_siblingof_b(
-				s->dbg, die, s->index == JITREG_DWARF_INFO, &next, &error);
-		s->lib->dwarf_dealloc(s->dbg, die, DW_DLA_DIE);
 		if (r)
 			return r;
-		die = next;
+		jitreg_form_skip(c, from->form, s->unit.version, s->unit.offset_size);
+		if (c->bad)
+			return fail_reading(s, -ENOEXEC);
 	}
-	return found == DW_DLV_ERROR ? fail_libdwarf(s, error) : 0;
+	return 0;
+}
+
+/* All entries from the cursor to the end of the unit. */
+static int add_entries(struct search *s, const struct jitreg_abbrev_table *table, struct jitreg_cursor c)
+{
+	int r = 0;
+
+	while (!r && jitreg_cursor_more(&c)) {
+		uint64_t code = jitreg_cursor_uleb(&c);
+		const struct jitreg_abbrev *abbrev = jitreg_abbrevs_get(table, code);
+
+		if (c.bad || (code && !abbrev))
+			return fail_reading(s, -ENOEXEC);
+		if (code)
+			r = for_each_attribute(s, table, abbrev, &c, s->front ? move_attribute : add_attribute);
+	}
+	return r;
 }
 
 /* ---- units -------------------------------------------------------------------------- */
@@ -275,7 +291,7 @@ static int read_unit_attribute(struct search *s, const struct attribute *attribu
 	switch (attribute->name) {
 	case DW_AT_dwo_name:
 	case DW_AT_GNU_dwo_name:
-		return fail(s, -EOPNOTSUPP, "the debug information is split (.dwo files)");
+		return fixups_fail(s, -EOPNOTSUPP, "the debug information is split (.dwo files)");
 	case DW_AT_low_pc:
 		to = &low_pc;
 		break;
@@ -297,68 +313,55 @@ static int read_unit_attribute(struct search *s, const struct attribute *attribu
 	return r;
 }
 
-/* What the unit's header says: its place, and where its abbreviations are. */
-static int add_header(struct search *s, uint64_t off, uint64_t abbrev)
+/* Where its abbreviations are. They have been read: what is written here is for LLDB. */
+static int add_header(struct search *s, const struct jitreg_unit_header *header)
 {
-	uint64_t length_size = s->unit.offset_size == 8 ? 12 : 4;
-	uint64_t before = s->unit.version < 5 ? 2 : 4; // version, and kind and address size
-
 	if (!s->front)
-		return jitreg_sites_adopt_forms(&s->sites, abbrev);
-	return jitreg_sites_shift(&s->sites, &s->unit, s->index, off + length_size + before,
+		return jitreg_sites_adopt_forms(&s->sites, header->abbrevs);
+	return jitreg_sites_shift(&s->sites, &s->unit, s->index, header->abbrevs_off,
 				  s->front->sections[JITREG_DWARF_ABBREV].size);
 }
 
-static int add_unit(struct search *s)
+/* First what the first entry says of lists. */
+static int add_unit(struct search *s, const struct jitreg_unit_header *header, struct jitreg_cursor c)
 {
-	Dwarf_Error error = NULL;
-	Dwarf_Die die;
-	int r = s->lib->dwarf_siblingof_b(s->dbg, NULL, s->index == JITREG_DWARF_INFO, &die,
-					  &error);
+	const struct jitreg_abbrev_table *table;
+	const struct jitreg_abbrev *abbrev;
+	struct jitreg_cursor first = c;
+	int r = jitreg_abbrevs_find(&s->tables, s->sites.dwarf, header->abbrevs, &table);
 
-	if (r == DW_DLV_NO_ENTRY)
-		return 0;
-	if (r != DW_DLV_OK)
-		return fail_libdwarf(s, error);
-	r = for_each_attribute(s, die, read_unit_attribute);
-	if (!r)
-		return add_entries(s, die, 0);
-	s->lib->dwarf_dealloc(s->dbg, die, DW_DLA_DIE);
-	return r;
+	if (r)
+		return fail_reading(s, r);
+	r = add_header(s, header);
+	if (r)
+		return r;
+	abbrev = jitreg_abbrevs_get(table, jitreg_cursor_uleb(&first));
+	if (abbrev)
+		r = for_each_attribute(s, table, abbrev, &first, read_unit_attribute);
+	return r ? r : add_entries(s, table, c);
 }
 
 /* All units of .debug_info, or those that .debug_types has in version 4. */
 static int add_units(struct search *s, enum jitreg_dwarf_index index)
 {
-	Dwarf_Half version, address_size, offset_size, extension_size, type;
-	Dwarf_Unsigned header_size, type_offset, off, next = 0;
-	Dwarf_Error error = NULL;
-	Dwarf_Sig8 signature;
-	Dwarf_Off abbrev;
-	int r;
+	const struct jitreg_dwarf_section *section = &s->sites.dwarf->sections[index];
+	struct jitreg_cursor c = jitreg_cursor_open(section->bytes, section->size, 0);
+	int r = 0;
 
 	s->index = index;
-	s->entries_left = s->sites.dwarf->sections[index].size;
-	for (;;) {
-		off = next;
-		r = s->lib->dwarf_next_cu_header_d(s->dbg, index == JITREG_DWARF_INFO, &header_size,
-						   &version, &abbrev, &address_size, &offset_size,
-						   &extension_size, &signature, &type_offset,
-						   &next, &type, &error);
-		if (r == DW_DLV_NO_ENTRY)
-			return 0;
-		if (r != DW_DLV_OK)
-			return fail_libdwarf(s, error);
-		if (address_size != 8)
-			return fail(s, -EOPNOTSUPP, "addresses of DWARF do not have eight bytes");
-		s->unit = (struct jitreg_unit){
-			.version = version, .offset_size = offset_size, .absolute = true};
-		r = add_header(s, off, abbrev);
-		if (!r)
-			r = add_unit(s);
+	while (!r && jitreg_cursor_more(&c)) {
+		struct jitreg_cursor unit = c;
+		struct jitreg_unit_header header;
+
+		r = jitreg_unit_header_read(s->sites.dwarf, index, &unit, &header);
 		if (r)
-			return r;
+			return fail_reading(s, r);
+		s->unit = (struct jitreg_unit){
+			.version = header.version, .offset_size = header.offset_size, .absolute = true};
+		r = add_unit(s, &header, unit);
+		c.at = unit.end;
 	}
+	return r;
 }
 
 static int compare(const void *a, const void *b)
@@ -401,51 +404,28 @@ static int search(struct search *s)
 	return r;
 }
 
-static int open_and_search(struct search *s)
-{
-	Dwarf_Error error = NULL;
-	char name[40];
-	int fd = jitreg_dwarf_write(s->sites.dwarf), r;
-
-	if (fd < 0)
-		return fd;
-	snprintf(name, sizeof(name), "/proc/thread-self/fd/%d", fd);
-	r = jitreg_libdwarf_open(s->lib, name, &s->dbg, &error);
-	if (r == DW_DLV_OK) {
-		r = search(s);
-		jitreg_libdwarf_close(s->lib, s->dbg);
-	} else {
-		if (r == DW_DLV_ERROR)
-			jitreg_libdwarf_drop_error(s->lib, s->dbg, error);
-		r = fail(s, -ENOEXEC, "libdwarf cannot read the debug information");
-	}
-	close(fd);
-	return r;
-}
-
-static int find(struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *front, const char **reason)
+static int fixups_search(struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *front, const char **reason)
 {
 	struct search s = {.sites = {.dwarf = dwarf, .reason = "no memory"}, .front = front};
 	int r;
 
 	for (size_t i = 0; i < JITREG_DWARF_COUNT; i++)
 		s.sites.expression_room += dwarf->sections[i].size;
-	s.lib = jitreg_libdwarf_get();
-	if (!s.lib)
-		r = fail(&s, -EOPNOTSUPP, JITREG_LIBDWARF_SONAME " could not be loaded");
-	else if (!(r = jitreg_sites_check_lists(&s.sites))) // before libdwarf: debuginfo.c
-		r = open_and_search(&s);
+	r = jitreg_sites_check_lists(&s.sites);
+	if (!r)
+		r = search(&s);
+	jitreg_abbrevs_destroy(s.tables);
 	*reason = s.sites.reason;
 	return r;
 }
 
 int jitreg_fixups_find(struct jitreg_dwarf *dwarf, const char **reason)
 {
-	return find(dwarf, NULL, reason);
+	return fixups_search(dwarf, NULL, reason);
 }
 
 int jitreg_fixups_move(struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *front,
 		       const char **reason)
 {
-	return find(dwarf, front, reason);
+	return fixups_search(dwarf, front, reason);
 }

@@ -2,11 +2,9 @@
 /*
  * The functions that a file's DWARF tells of: name, place of declaration, code.
  *
- * Not by libdwarf: that takes a millisecond for what takes ten microseconds here, because it
- * allocates memory for each attribute, and what is read here may be damaged, which older versions
- * of it do not survive. Entries are read one after the other as they lie in .debug_info; that they
- * are a tree does not matter, since a function says itself what it is and refers to its declaration.
- * An abbreviation tells how long an entry is, so what is not a function is passed over.
+ * Entries are read one after the other as they lie in .debug_info; that they are a tree does not
+ * matter, since a function says itself what it is and refers to its declaration. What is not a
+ * function is passed over (abbrevs.c).
  *
  * An entry with code often has no name: an inlined function or a method refers to another entry,
  * which can be in another unit (link-time optimisation), or in a supplementary file (dwz).
@@ -19,38 +17,12 @@
  */
 #include "entries.h"
 
+#include <dwarf.h>
 #include <errno.h>
-#include <libdwarf/dwarf.h>
 #include <stdlib.h>
 
-#define ADDRESS_SIZE 8
 /* From one entry to the next that says more. */
 #define REFERENCES_MAX 8
-/* Names and forms have standard numbers below this, and a few of GNU's above. */
-#define NUMBER_MAX 0xffff
-
-struct attribute {
-	uint16_t name, form;
-	int64_t constant; // of DW_FORM_implicit_const
-};
-
-struct abbrev {
-	uint64_t code;
-	uint16_t tag;
-	uint32_t first, count; // attributes
-	int64_t size; // of what follows the code in an entry with offsets of four bytes; -1: that varies
-};
-
-struct jitreg_abbrev_table {
-	struct jitreg_abbrev_table *next;
-	const struct jitreg_dwarf *dwarf;
-	uint64_t off;
-	struct abbrev *items;
-	size_t count, capacity;
-	struct attribute *attributes;
-	size_t attribute_count, attribute_capacity;
-	bool has_lists;
-};
 
 /* What an attribute says. */
 struct value {
@@ -73,181 +45,6 @@ struct finder {
 	const struct jitreg_dwarf *supplement;
 	struct jitreg_part text;
 };
-
-/* ---- abbreviations ------------------------------------------------------------------ */
-
-static void *grow(void *items, size_t count, size_t *capacity, size_t item_size)
-{
-	void *grown;
-
-	if (count < *capacity)
-		return items;
-	grown = reallocarray(items, *capacity * 2 + 64, item_size);
-	if (grown)
-		*capacity = *capacity * 2 + 64;
-	return grown;
-}
-
-/* Bytes of a value, with offsets of four bytes; -1: it varies; -2: unknown. */
-static int form_size(uint64_t form)
-{
-	switch (form) {
-	case DW_FORM_flag_present:
-	case DW_FORM_implicit_const:
-		return 0;
-	case DW_FORM_data1:
-	case DW_FORM_ref1:
-	case DW_FORM_flag:
-	case DW_FORM_strx1:
-	case DW_FORM_addrx1:
-		return 1;
-	case DW_FORM_data2:
-	case DW_FORM_ref2:
-	case DW_FORM_strx2:
-	case DW_FORM_addrx2:
-		return 2;
-	case DW_FORM_strx3:
-	case DW_FORM_addrx3:
-		return 3;
-	case DW_FORM_data4:
-	case DW_FORM_ref4:
-	case DW_FORM_strx4:
-	case DW_FORM_addrx4:
-	case DW_FORM_strp:
-	case DW_FORM_line_strp:
-	case DW_FORM_sec_offset:
-	case DW_FORM_ref_addr:
-	case DW_FORM_GNU_ref_alt:
-	case DW_FORM_GNU_strp_alt:
-		return 4;
-	case DW_FORM_addr:
-	case DW_FORM_data8:
-	case DW_FORM_ref8:
-	case DW_FORM_ref_sig8:
-		return 8;
-	case DW_FORM_data16:
-		return 16;
-	case DW_FORM_block:
-	case DW_FORM_block1:
-	case DW_FORM_block2:
-	case DW_FORM_block4:
-	case DW_FORM_exprloc:
-	case DW_FORM_sdata:
-	case DW_FORM_udata:
-	case DW_FORM_string:
-	case DW_FORM_ref_udata:
-	case DW_FORM_strx:
-	case DW_FORM_addrx:
-	case DW_FORM_loclistx:
-	case DW_FORM_rnglistx:
-	case DW_FORM_GNU_addr_index:
-	case DW_FORM_GNU_str_index:
-		return -1;
-	}
-	return -2;
-}
-
-static bool is_list(uint64_t name, uint64_t form)
-{
-	return name == DW_AT_location && (form == DW_FORM_loclistx || form == DW_FORM_sec_offset ||
-					  form == DW_FORM_data4);
-}
-
-/* One abbreviation's names and forms, up to two zeros. */
-static int read_attributes(struct jitreg_abbrev_table *table, struct abbrev *abbrev, struct jitreg_cursor *c)
-{
-	abbrev->first = (uint32_t)table->attribute_count;
-	for (;;) {
-		uint64_t name = jitreg_cursor_uleb(c), form = jitreg_cursor_uleb(c);
-		int64_t constant = form == DW_FORM_implicit_const ? jitreg_cursor_sleb(c) : 0;
-		int size = form_size(form);
-		struct attribute *grown;
-
-		if (c->bad)
-			return -ENOEXEC;
-		if (!name && !form)
-			return 0;
-		if (size == -2 || name > NUMBER_MAX)
-			return -EOPNOTSUPP;
-		grown = grow(table->attributes, table->attribute_count, &table->attribute_capacity, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		table->attributes = grown;
-		grown[table->attribute_count++] =
-			(struct attribute){(uint16_t)name, (uint16_t)form, constant};
-		abbrev->count++;
-		abbrev->size = size < 0 || abbrev->size < 0 ? -1 : abbrev->size + size;
-		table->has_lists |= is_list(name, form);
-	}
-}
-
-static int read_table(struct jitreg_abbrev_table *table)
-{
-	const struct jitreg_dwarf_section *section = &table->dwarf->sections[JITREG_DWARF_ABBREV];
-	struct jitreg_cursor c = jitreg_cursor_open(section->bytes, section->size, table->off);
-	uint64_t code;
-	int r;
-
-	while ((code = jitreg_cursor_uleb(&c)) && !c.bad) {
-		struct abbrev *grown = grow(table->items, table->count, &table->capacity, sizeof(*grown));
-		uint64_t tag = jitreg_cursor_uleb(&c);
-
-		if (!grown)
-			return -ENOMEM;
-		table->items = grown;
-		if (table->count && grown[table->count - 1].code >= code)
-			return -EOPNOTSUPP; // to look for one among all would take too long
-		grown = &table->items[table->count++];
-		*grown = (struct abbrev){.code = code, .tag = tag > NUMBER_MAX ? NUMBER_MAX : (uint16_t)tag};
-		jitreg_cursor_skip(&c, 1); // whether there are entries inside
-		r = read_attributes(table, grown, &c);
-		if (r)
-			return r;
-	}
-	return c.bad ? -ENOEXEC : 0;
-}
-
-/* Find the abbreviation table at an offset, or read it: several units of a library may use the table. */
-static int find_table(struct finder *f, const struct jitreg_dwarf *dwarf, uint64_t off,
-		      const struct jitreg_abbrev_table **ret)
-{
-	struct jitreg_abbrev_table *table = f->ret->tables;
-
-	while (table && (table->dwarf != dwarf || table->off != off))
-		table = table->next;
-	if (!table) {
-		int r;
-
-		table = calloc(1, sizeof(*table));
-		if (!table)
-			return -ENOMEM;
-		table->dwarf = dwarf;
-		table->off = off;
-		table->next = f->ret->tables;
-		f->ret->tables = table;
-		r = read_table(table);
-		if (r)
-			return r;
-	}
-	*ret = table;
-	return 0;
-}
-
-static int by_code(const void *key, const void *item)
-{
-	const uint64_t *code = key;
-	const struct abbrev *abbrev = item;
-
-	return *code < abbrev->code ? -1 : *code > abbrev->code;
-}
-
-/* Compilers number them from 1. */
-static const struct abbrev *find_abbrev(const struct jitreg_abbrev_table *table, uint64_t code)
-{
-	if (code - 1 < table->count && table->items[code - 1].code == code)
-		return &table->items[code - 1];
-	return table->count ? bsearch(&code, table->items, table->count, sizeof(*table->items), by_code) : NULL;
-}
 
 /* ---- values ------------------------------------------------------------------------- */
 
@@ -282,52 +79,7 @@ static const char *indexed_text(const struct jitreg_cu *unit, uint64_t number)
 
 static uint64_t indexed_address(const struct jitreg_cu *unit, uint64_t number)
 {
-	return number_at(unit->dwarf, JITREG_DWARF_ADDR, unit->addr_base, number, ADDRESS_SIZE);
-}
-
-/* Fixed sizes are read by this; 0: it is none of those. */
-static unsigned number_size(const struct jitreg_cu *unit, uint64_t form)
-{
-	int size = form_size(form);
-
-	switch (form) {
-	case DW_FORM_strp:
-	case DW_FORM_line_strp:
-	case DW_FORM_sec_offset:
-	case DW_FORM_GNU_ref_alt:
-	case DW_FORM_GNU_strp_alt:
-		return unit->offset_size;
-	case DW_FORM_ref_addr:
-		return unit->version < 3 ? ADDRESS_SIZE : unit->offset_size;
-	}
-	return size > 0 && size <= 8 ? (unsigned)size : 0;
-}
-
-static void skip_varying(struct jitreg_cursor *c, uint64_t form, uint64_t *number)
-{
-	switch (form) {
-	case DW_FORM_block1:
-		jitreg_cursor_skip(c, jitreg_cursor_number(c, 1));
-		break;
-	case DW_FORM_block2:
-		jitreg_cursor_skip(c, jitreg_cursor_number(c, 2));
-		break;
-	case DW_FORM_block4:
-		jitreg_cursor_skip(c, jitreg_cursor_number(c, 4));
-		break;
-	case DW_FORM_block:
-	case DW_FORM_exprloc:
-		jitreg_cursor_skip(c, jitreg_cursor_uleb(c));
-		break;
-	case DW_FORM_data16:
-		jitreg_cursor_skip(c, 16);
-		break;
-	case DW_FORM_sdata:
-		*number = (uint64_t)jitreg_cursor_sleb(c);
-		break;
-	default:
-		*number = jitreg_cursor_uleb(c);
-	}
+	return number_at(unit->dwarf, JITREG_DWARF_ADDR, unit->addr_base, number, JITREG_ADDRESS_SIZE);
 }
 
 /* The value at the cursor, which stands behind it afterwards. */
@@ -335,7 +87,7 @@ static struct value read_value(const struct jitreg_cu *unit, const struct jitreg
 			       int64_t constant, struct jitreg_cursor *c)
 {
 	struct value v = {.number = (uint64_t)constant};
-	unsigned size = number_size(unit, form);
+	unsigned size = jitreg_form_number_size(form, unit->version, unit->offset_size);
 
 	if (form == DW_FORM_string) {
 		v.text = jitreg_cursor_text(c);
@@ -346,7 +98,7 @@ static struct value read_value(const struct jitreg_cu *unit, const struct jitreg
 	else if (size)
 		v.number = jitreg_cursor_number(c, size);
 	else if (form != DW_FORM_implicit_const)
-		skip_varying(c, form, &v.number);
+		jitreg_form_skip_varying(c, form, &v.number);
 	switch (form) {
 	case DW_FORM_strp:
 		v.text = text_at(unit->dwarf, JITREG_DWARF_STR, v.number);
@@ -386,7 +138,7 @@ int jitreg_entries_read_form(const struct jitreg_cu *unit, uint64_t form, struct
 {
 	struct value v;
 
-	if (form_size(form) == -2 || form == DW_FORM_implicit_const)
+	if (!jitreg_form_is_known(form) || form == DW_FORM_implicit_const)
 		return -EOPNOTSUPP;
 	v = read_value(unit, NULL, form, 0, cursor);
 	*text = v.text;
@@ -402,7 +154,7 @@ static bool is_address(uint64_t form)
 	       form == DW_FORM_GNU_addr_index;
 }
 
-static void note(struct entry *e, const struct attribute *a, const struct value *v)
+static void note(struct entry *e, const struct jitreg_attribute *a, const struct value *v)
 {
 	switch (a->name) {
 	case DW_AT_name:
@@ -472,35 +224,26 @@ static void note(struct entry *e, const struct attribute *a, const struct value 
 }
 
 /* The entry whose abbreviation has just been read. */
-static void read_entry(const struct finder *f, const struct jitreg_cu *unit, const struct abbrev *abbrev,
+static void read_entry(const struct finder *f, const struct jitreg_cu *unit, const struct jitreg_abbrev *abbrev,
 		       struct jitreg_cursor *c, struct entry *ret)
 {
 	*ret = (struct entry){0};
 	for (uint32_t i = 0; i < abbrev->count; i++) {
-		const struct attribute *a = &unit->abbrevs->attributes[abbrev->first + i];
+		const struct jitreg_attribute *a = &unit->abbrevs->attributes[abbrev->first + i];
 		struct value v = read_value(unit, f->supplement, a->form, a->constant, c);
 
 		note(ret, a, &v);
 	}
 }
 
-static void skip_entry(const struct jitreg_cu *unit, const struct abbrev *abbrev, struct jitreg_cursor *c)
+static void skip_entry(const struct jitreg_cu *unit, const struct jitreg_abbrev *abbrev, struct jitreg_cursor *c)
 {
 	if (abbrev->size >= 0 && unit->offset_size == 4 && unit->version > 2) {
 		jitreg_cursor_skip(c, (uint64_t)abbrev->size);
 		return;
 	}
-	for (uint32_t i = 0; i < abbrev->count; i++) {
-		uint64_t form = unit->abbrevs->attributes[abbrev->first + i].form, number;
-		unsigned size = number_size(unit, form);
-
-		if (size)
-			jitreg_cursor_skip(c, size);
-		else if (form == DW_FORM_string)
-			jitreg_cursor_text(c);
-		else if (form != DW_FORM_implicit_const && form != DW_FORM_flag_present)
-			skip_varying(c, form, &number);
-	}
+	for (uint32_t i = 0; i < abbrev->count; i++)
+		jitreg_form_skip(c, unit->abbrevs->attributes[abbrev->first + i].form, unit->version, unit->offset_size);
 }
 
 static int by_place(const void *key, const void *item)
@@ -525,11 +268,11 @@ static bool read_entry_at(const struct finder *f, const struct jitreg_cu *unit, 
 {
 	const struct jitreg_dwarf_section *section = &unit->dwarf->sections[JITREG_DWARF_INFO];
 	struct jitreg_cursor c = jitreg_cursor_open(section->bytes, unit->end, off);
-	const struct abbrev *abbrev;
+	const struct jitreg_abbrev *abbrev;
 
 	if (off < unit->root)
 		return false;
-	abbrev = find_abbrev(unit->abbrevs, jitreg_cursor_uleb(&c));
+	abbrev = jitreg_abbrevs_get(unit->abbrevs, jitreg_cursor_uleb(&c));
 	if (!abbrev)
 		return false;
 	read_entry(f, unit, abbrev, &c, ret);
@@ -553,8 +296,8 @@ static void add_list_4(const struct finder *f, const struct jitreg_cu *unit, uin
 	uint64_t base = unit->low_pc;
 
 	while (!c.bad && function->part_count < JITREG_PARTS_MAX) {
-		uint64_t start = jitreg_cursor_number(&c, ADDRESS_SIZE);
-		uint64_t end = jitreg_cursor_number(&c, ADDRESS_SIZE);
+		uint64_t start = jitreg_cursor_number(&c, JITREG_ADDRESS_SIZE);
+		uint64_t end = jitreg_cursor_number(&c, JITREG_ADDRESS_SIZE);
 
 		if (c.bad || (!start && !end))
 			break;
@@ -590,14 +333,14 @@ static void add_list_5(const struct finder *f, const struct jitreg_cu *unit, uin
 			add_part(f, function, start, base + jitreg_cursor_uleb(&c));
 			break;
 		case DW_RLE_base_address:
-			base = jitreg_cursor_number(&c, ADDRESS_SIZE);
+			base = jitreg_cursor_number(&c, JITREG_ADDRESS_SIZE);
 			break;
 		case DW_RLE_start_end:
-			start = jitreg_cursor_number(&c, ADDRESS_SIZE);
-			add_part(f, function, start, jitreg_cursor_number(&c, ADDRESS_SIZE));
+			start = jitreg_cursor_number(&c, JITREG_ADDRESS_SIZE);
+			add_part(f, function, start, jitreg_cursor_number(&c, JITREG_ADDRESS_SIZE));
 			break;
 		case DW_RLE_start_length:
-			start = jitreg_cursor_number(&c, ADDRESS_SIZE);
+			start = jitreg_cursor_number(&c, JITREG_ADDRESS_SIZE);
 			add_part(f, function, start, start + jitreg_cursor_uleb(&c));
 			break;
 		default:
@@ -657,7 +400,7 @@ static int add_function(struct finder *f, const struct jitreg_cu *unit, const st
 	}
 	if (!function.part_count || !function.name || !*function.name)
 		return 0;
-	grown = grow(to->functions, to->function_count, &to->function_capacity, sizeof(*grown));
+	grown = jitreg_grow(to->functions, to->function_count, &to->function_capacity, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	to->functions = grown;
@@ -676,7 +419,7 @@ static int add_functions_of(struct finder *f, const struct jitreg_cu *unit)
 
 	while (!r && jitreg_cursor_more(&c)) {
 		uint64_t code = jitreg_cursor_uleb(&c);
-		const struct abbrev *abbrev = code ? find_abbrev(unit->abbrevs, code) : NULL;
+		const struct jitreg_abbrev *abbrev = code ? jitreg_abbrevs_get(unit->abbrevs, code) : NULL;
 
 		if (!code)
 			continue;
@@ -728,38 +471,29 @@ static int learn_unit(struct finder *f, struct jitreg_cu *unit)
 	return 0;
 }
 
-/* The header at the cursor. *kind: whether it is one with functions. */
+/* The header at the cursor. *is_wanted: whether it is one with functions. */
 static int read_header(struct finder *f, const struct jitreg_dwarf *dwarf, struct jitreg_cursor *c,
 		       struct jitreg_cu *ret, bool *is_wanted)
 {
-	const uint8_t *start = dwarf->sections[JITREG_DWARF_INFO].bytes;
-	uint64_t abbrev, type = DW_UT_compile, address_size;
+	struct jitreg_unit_header header;
+	int r = jitreg_unit_header_read(dwarf, JITREG_DWARF_INFO, c, &header);
 
-	*ret = (struct jitreg_cu){.dwarf = dwarf, .off = (uint64_t)(c->at - start), .lines = UINT64_MAX};
-	ret->offset_size = jitreg_cursor_length(c);
-	ret->version = (unsigned)jitreg_cursor_number(c, 2);
-	if (c->bad)
-		return -ENOEXEC;
-	if (ret->version < 2 || ret->version > 5)
-		return -EOPNOTSUPP;
-	if (ret->version == 5) {
-		type = jitreg_cursor_number(c, 1);
-		address_size = jitreg_cursor_number(c, 1);
-		abbrev = jitreg_cursor_number(c, ret->offset_size);
-	} else {
-		abbrev = jitreg_cursor_number(c, ret->offset_size);
-		address_size = jitreg_cursor_number(c, 1);
-	}
-	ret->root = (uint64_t)(c->at - start);
-	ret->end = (uint64_t)(c->end - start);
-	if (c->bad)
-		return -ENOEXEC;
-	*is_wanted = type == DW_UT_compile || type == DW_UT_partial;
-	if (!*is_wanted && type != DW_UT_type)
-		return -EOPNOTSUPP;
-	if (address_size != ADDRESS_SIZE)
-		return -EOPNOTSUPP;
-	return *is_wanted ? find_table(f, dwarf, abbrev, &ret->abbrevs) : 0;
+	if (r)
+		return r;
+	*is_wanted = header.type == DW_UT_compile || header.type == DW_UT_partial;
+	*ret = (struct jitreg_cu){
+		.dwarf = dwarf,
+		.off = header.off,
+		.end = header.end,
+		.root = header.root,
+		.version = header.version,
+		.offset_size = header.offset_size,
+		.lines = UINT64_MAX,
+	};
+	if (!*is_wanted)
+		return header.type == DW_UT_type ? 0 : -EOPNOTSUPP;
+	r = jitreg_abbrevs_find(&f->ret->tables, dwarf, header.abbrevs, &ret->abbrevs);
+	return r ? r : ret->abbrevs->has_debug_sup ? -EOPNOTSUPP : 0;
 }
 
 static int add_units(struct finder *f, const struct jitreg_dwarf *dwarf)
@@ -778,7 +512,7 @@ static int add_units(struct finder *f, const struct jitreg_dwarf *dwarf)
 		c.at = inside.end;
 		if (r || !is_wanted)
 			continue;
-		grown = grow(to->units, to->unit_count, &to->unit_capacity, sizeof(*grown));
+		grown = jitreg_grow(to->units, to->unit_count, &to->unit_capacity, sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;
 		to->units = grown;
@@ -807,14 +541,7 @@ int jitreg_entries_find(const struct jitreg_dwarf *dwarf, const struct jitreg_dw
 
 void jitreg_entries_deinit(struct jitreg_entries *entries)
 {
-	while (entries->tables) {
-		struct jitreg_abbrev_table *table = entries->tables;
-
-		entries->tables = table->next;
-		free(table->items);
-		free(table->attributes);
-		free(table);
-	}
+	jitreg_abbrevs_destroy(entries->tables);
 	free(entries->functions);
 	free(entries->units);
 	*entries = (struct jitreg_entries){0};

@@ -11,4 +11,7 @@
 /** The CRC of the whole file, as .gnu_debuglink has it. 0 or -errno. */
 int jitreg_checksum(const struct jitreg_object *object, uint32_t *ret);
 
+/** The CRC of bytes in memory. */
+uint32_t jitreg_crc32(const void *bytes, size_t size);
+
 #endif

@@ -3,7 +3,7 @@
 #ifndef JITREG_FIXUPS_H
 #define JITREG_FIXUPS_H
 
-#include "dwarf_sections.h"
+#include "file/dwarf_sections.h"
 
 /**
  * Fill in the sites of all sections. References to a supplementary file become references to
@@ -11,7 +11,7 @@
  *
  * @param[out] reason  Set on failure: one static line.
  *
- * @retval -EOPNOTSUPP  split DWARF, something unknown; no libdwarf
+ * @retval -EOPNOTSUPP  split DWARF, something unknown
  * @retval -ENOEXEC     malformed
  * @retval -ENOMEM
  */

@@ -8,7 +8,7 @@
 #ifndef JITREG_SITES_H
 #define JITREG_SITES_H
 
-#include "dwarf_sections.h"
+#include "file/dwarf_sections.h"
 
 /** What must be known of a unit to read its lists. */
 struct jitreg_unit {

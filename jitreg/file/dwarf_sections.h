@@ -72,9 +72,6 @@ int jitreg_dwarf_append(struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *f
 /** Leave a section out. */
 void jitreg_dwarf_drop(struct jitreg_dwarf *dwarf, enum jitreg_dwarf_index index);
 
-/** Write the sections, as they are here, to a file in memory: its descriptor or -errno. */
-int jitreg_dwarf_write(const struct jitreg_dwarf *dwarf);
-
 /** NULL is ignored. */
 void jitreg_dwarf_destroy(struct jitreg_dwarf *dwarf);
 

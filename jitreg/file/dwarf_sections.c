@@ -1,26 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * Reading the DWARF sections of a file, and writing them to another one.
+ * Reading the DWARF sections of a file.
  *
  * libelf inflates what is compressed (zlib, and zstd where it was built with it) and
  * refuses a size that no compression reaches, so that a small hostile file does not ask
- * for all memory. libdwarf then reads what is inflated: by itself it takes sections that
- * are compressed very well for damaged ones, and does not know zstd.
+ * for all memory.
  *
  * Specification: gABI chapter 4, "Compression Header".
  */
 #define _GNU_SOURCE 1
 #include "dwarf_sections.h"
 
-#include "machine.h"
-
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 static const char *const names[JITREG_DWARF_COUNT] = {
 	[JITREG_DWARF_INFO] = ".debug_info",
@@ -141,124 +134,6 @@ int jitreg_dwarf_append(struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *f
 	section->bytes = grown;
 	section->size += more->size;
 	return 0;
-}
-
-/* The null section, those of DWARF, the names. */
-#define SHDR_MAX (JITREG_DWARF_COUNT + 2)
-
-struct output {
-	int fd, flags;
-	struct stat st;
-	uint64_t at;
-	Elf64_Shdr shdrs[SHDR_MAX];
-	size_t count;
-	char section_names[512];
-	size_t names_size;
-};
-
-static int write_at(const struct output *out, uint64_t at, const void *bytes, size_t size)
-{
-	const uint8_t *from = bytes;
-	struct rlimit limit;
-
-	// Where a process may not write as much, it gets a signal that ends it.
-	if (!getrlimit(RLIMIT_FSIZE, &limit) && at + size > limit.rlim_cur)
-		return -EFBIG;
-	while (size) {
-		ssize_t n;
-
-		if (!jitreg_fd_is(out->fd, out->flags, &out->st)) // not into somebody else's
-			return -EBADF;
-		n = pwrite(out->fd, from, size, (off_t)at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -ENOSPC;
-		from += n;
-		at += (uint64_t)n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
-static int write_section(struct output *out, uint32_t type, const char *name, const void *bytes,
-			 size_t size)
-{
-	int r = write_at(out, out->at, bytes, size);
-
-	out->shdrs[out->count++] = (Elf64_Shdr){
-		.sh_name = (Elf64_Word)out->names_size,
-		.sh_type = type,
-		.sh_offset = out->at,
-		.sh_size = size,
-		.sh_addralign = 1,
-	};
-	out->names_size += strlen(name) + 1;
-	out->at += size;
-	return r;
-}
-
-/* libdwarf does not like empty sections, so what the file does not have is left out. */
-static int write_sections(struct output *out, const struct jitreg_dwarf *dwarf)
-{
-	static const char last[] = ".shstrtab";
-	char *name = out->section_names + 1;
-	int r = 0;
-
-	out->count = out->names_size = 1;
-	out->at = sizeof(Elf64_Ehdr) + sizeof(out->shdrs);
-	for (size_t i = 0; !r && i < JITREG_DWARF_COUNT; i++) {
-		const struct jitreg_dwarf_section *section = &dwarf->sections[i];
-
-		if (!section->bytes)
-			continue;
-		name = stpcpy(name, names[i]) + 1;
-		r = write_section(out, SHT_PROGBITS, names[i], section->bytes, section->size);
-	}
-	strcpy(name, last);
-	return r ? r
-		 : write_section(out, SHT_STRTAB, last, out->section_names,
-				 out->names_size + sizeof(last));
-}
-
-static int write_headers(const struct output *out)
-{
-	const Elf64_Ehdr ehdr = {
-		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, JITREG_HOST_DATA,
-			    EV_CURRENT},
-		.e_type = ET_DYN,
-		.e_machine = JITREG_HOST_MACHINE,
-		.e_version = EV_CURRENT,
-		.e_shoff = sizeof(ehdr),
-		.e_ehsize = sizeof(ehdr),
-		.e_shentsize = sizeof(Elf64_Shdr),
-		.e_shnum = (Elf64_Half)out->count,
-		.e_shstrndx = (Elf64_Half)(out->count - 1),
-	};
-	int r = write_at(out, 0, &ehdr, sizeof(ehdr));
-
-	return r ? r : write_at(out, sizeof(ehdr), out->shdrs, sizeof(out->shdrs));
-}
-
-int jitreg_dwarf_write(const struct jitreg_dwarf *dwarf)
-{
-	struct output out = {.fd = memfd_create("jitreg-dwarf", MFD_CLOEXEC)};
-	int r;
-
-	if (out.fd < 0)
-		return -errno;
-	out.flags = fcntl(out.fd, F_GETFL);
-	if (fstat(out.fd, &out.st) || out.st.st_nlink || out.st.st_size)
-		return -EBADF; // somebody else's by now
-	r = write_sections(&out, dwarf);
-	if (!r)
-		r = write_headers(&out);
-	if (!r)
-		return out.fd;
-	if (jitreg_fd_is(out.fd, out.flags, &out.st))
-		close(out.fd);
-	return r;
 }
 
 void jitreg_dwarf_drop(struct jitreg_dwarf *dwarf, enum jitreg_dwarf_index index)

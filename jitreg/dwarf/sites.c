@@ -2,9 +2,7 @@
 /*
  * Where addresses are in DWARF's tables, lists and expressions.
  *
- * libdwarf reads all of these, but gives values and seldom the places that they came
- * from; so they are read here, with a reader that stays inside of the section. Only
- * places matter: what is no address is passed over.
+ * They are read by a reader that stays inside of the section. Only places matter: what is no address is passed over.
  *
  * Location and range lists are reached through the attributes that refer to them: GCC
  * puts other data between lists (pairs of view numbers), so reading from one end of the
@@ -24,7 +22,7 @@
 #include "sites.h"
 
 #include <errno.h>
-#include <libdwarf/dwarf.h>
+#include <dwarf.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
