@@ -40,7 +40,8 @@ struct gorgon_array_opts {
 	/** Who receives it may ask for an array to write to. Whoever has the memory already
 	 * (the host, the interpreter that shares) is never kept from writing. */
 	bool writable;
-	/** For new memory: tell the system to use huge pages (madvise(2), MADV_HUGEPAGE). */
+	/** For new memory of 2 MiB and more: begin at a huge page, and tell the system to use huge
+	 * pages (madvise(2), MADV_HUGEPAGE). A wish: a system without them gives others. */
 	bool huge_pages;
 	/** For new memory: the NUMA nodes that its pages come from, bit 0 for node 0; 0 for what
 	 * the process's policy says (mbind(2), MPOL_BIND). GORGON_ERROR_UNSUPPORTED where the
@@ -56,6 +57,12 @@ struct gorgon_array_opts {
 	 * run Python code. */
 	void (*destroy)(void *ctx, void *data);
 	void *ctx;
+	/** For new memory: in memory from the beginning, and never on a swap device (mlock(2)).
+	 * GORGON_ERROR_OS where RLIMIT_MEMLOCK forbids that, GORGON_ERROR_ARGUMENT with @c data. */
+	bool locked;
+	/** For new memory: what the address of the lowest item is a multiple of; a power of two, 2^30 at
+	 * most. Less than 64 means 64. GORGON_ERROR_ARGUMENT for other numbers, or with @c data. */
+	size_t alignment;
 };
 
 /**

@@ -147,14 +147,24 @@ static struct gorgon_error *create(const struct gorgon_array_layout *layout, boo
 static struct gorgon_error *create_block(const struct gorgon_array_opts *opts, size_t size,
 					 struct gorgon_block **ret)
 {
+	const struct gorgon_placement placement = {opts->alignment, opts->numa_nodes, opts->huge_pages,
+						   opts->locked};
+
+	if (!gorgon_placement_can_align(opts->alignment))
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					   "array: alignment is %zu, expected a power of two up to %lu",
+					   opts->alignment, GORGON_PLACEMENT_ALIGN_MAX);
+	if ((opts->locked || opts->alignment) && opts->data)
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					   "array: %s for memory that is there already, expected new memory",
+					   opts->locked ? "locked" : "alignment");
 	if (opts->numa_nodes && opts->data)
 		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
 					   "array: NUMA nodes %#lx for memory that is there already, expected "
 					   "none or new memory", opts->numa_nodes);
-	if (opts->numa_nodes)
-		return gorgon_block_create_on_nodes(size, opts->numa_nodes, ret);
-	*ret = opts->data ? gorgon_block_wrap(opts->data, size, opts->destroy, opts->ctx)
-			  : gorgon_block_create(size, true);
+	if (!opts->data)
+		return gorgon_block_create_placed(size, &placement, ret);
+	*ret = gorgon_block_wrap(opts->data, size, opts->destroy, opts->ctx);
 	return *ret ? NULL : &gorgon_error_nomem;
 }
 
@@ -174,8 +184,6 @@ struct gorgon_error *gorgon_array_create(const struct gorgon_array_opts *opts,
 		return err;
 	}
 	array->data = array->block->data + extent.below;
-	if (given.huge_pages && !given.data)
-		gorgon_block_use_huge_pages(array->block);
 	*ret = array;
 	return NULL;
 }

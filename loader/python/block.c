@@ -17,16 +17,12 @@
 #include "block.h"
 #include "base/error.h"
 
-#include <errno.h>
-#include <linux/mempolicy.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#define ALIGN	 64
-#define OVERHEAD (sizeof(struct gorgon_block) + ALIGN - 8)
+#define ALIGN GORGON_PLACEMENT_ALIGN
 
 struct foreign {
 	struct gorgon_block block;
@@ -39,15 +35,21 @@ static uint64_t mark_of(const struct gorgon_block *block)
 	return (uintptr_t)block ^ UINT64_C(0x676f72676f6e2121);
 }
 
-// Where the data go in what malloc() gave.
-static void *place(void *base)
+// What malloc() gives is a multiple of 16.
+static size_t overhead(size_t align)
 {
-	return (void *)(((uintptr_t)base + OVERHEAD) & -(uintptr_t)ALIGN);
+	return sizeof(struct gorgon_block) + align - 8;
 }
 
-static struct gorgon_block *init(void *base, size_t size)
+// Where the data go in what malloc() gave.
+static void *place(void *base, size_t align)
 {
-	struct gorgon_block *block = (struct gorgon_block *)place(base) - 1;
+	return (void *)(((uintptr_t)base + overhead(align)) & -(uintptr_t)align);
+}
+
+static struct gorgon_block *init(void *base, void *data, size_t size)
+{
+	struct gorgon_block *block = (struct gorgon_block *)data - 1;
 
 	*block = (struct gorgon_block){
 		.count = 1,
@@ -64,11 +66,11 @@ struct gorgon_block *gorgon_block_create(size_t size, bool zeroed)
 {
 	void *base;
 
-	if (size > PTRDIFF_MAX - OVERHEAD)
+	if (size > PTRDIFF_MAX - overhead(ALIGN))
 		return NULL;
 	// calloc() does not touch what the system has just given.
-	base = zeroed ? calloc(1, size + OVERHEAD) : malloc(size + OVERHEAD);
-	return base ? init(base, size) : NULL;
+	base = zeroed ? calloc(1, size + overhead(ALIGN)) : malloc(size + overhead(ALIGN));
+	return base ? init(base, place(base, ALIGN), size) : NULL;
 }
 
 struct gorgon_block *gorgon_block_wrap(void *data, size_t size,
@@ -86,46 +88,28 @@ struct gorgon_block *gorgon_block_wrap(void *data, size_t size,
 	return &foreign->block;
 }
 
-// The system call: libnuma would be a dependency for this alone.
-static struct gorgon_error *bind_to_nodes(void *data, size_t size, uint64_t nodes)
+// The memory has a place of its own, so the alignment of malloc() is not enough, or it has to be a mapping.
+struct gorgon_error *gorgon_block_create_placed(size_t size, const struct gorgon_placement *placement,
+						struct gorgon_block **ret)
 {
-	// It takes the number of bits plus one.
-	if (!syscall(SYS_mbind, data, size, MPOL_BIND, &nodes, 8 * sizeof(nodes) + 1, 0))
-		return NULL;
-	if (errno == ENOSYS)
-		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-					   "array: NUMA nodes %#lx: this kernel has no memory policies (mbind)",
-					   nodes);
-	if (errno == EINVAL)
-		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "array: NUMA nodes %#lx: none of them is a node that this process "
-					   "may use", nodes);
-	return gorgon_error_create_os(errno, "array: NUMA nodes %#lx: mbind", nodes);
-}
-
-static void unmap(void *size, void *data)
-{
-	munmap(data, (size_t)size);
-}
-
-// A policy belongs to pages: in malloc()'s it would outlive the block.
-struct gorgon_error *gorgon_block_create_on_nodes(size_t size, uint64_t nodes,
-						  struct gorgon_block **ret)
-{
-	size_t mapped = size ?: 1;
-	void *data = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t align = placement->alignment > ALIGN ? placement->alignment : ALIGN;
+	struct gorgon_block *block;
+	struct gorgon_pages pages;
 	struct gorgon_error *err;
+	void *base;
 
-	if (data == MAP_FAILED)
-		return &gorgon_error_nomem;
-	err = bind_to_nodes(data, mapped, nodes);
-	if (!err) {
-		*ret = gorgon_block_wrap(data, size, unmap, (void *)mapped);
-		err = *ret ? NULL : &gorgon_error_nomem;
+	if (!gorgon_placement_needs_pages(placement, size)) {
+		if (size > PTRDIFF_MAX - overhead(align) || !(base = calloc(1, size + overhead(align))))
+			return &gorgon_error_nomem;
+		*ret = init(base, place(base, align), size);
+		return NULL;
 	}
-	if (err)
-		munmap(data, mapped);
-	return err;
+	if ((err = gorgon_placement_map(placement, size, sizeof(*block), &pages)))
+		return err;
+	block = init(pages.base, pages.data, size);
+	block->mapped = pages.size;
+	*ret = block;
+	return NULL;
 }
 
 void gorgon_block_hold(struct gorgon_block *block)
@@ -139,7 +123,9 @@ void gorgon_block_release(struct gorgon_block *block)
 	// What other holders have written comes before the end of the memory.
 	if (!block || __atomic_sub_fetch(&block->count, 1, __ATOMIC_ACQ_REL))
 		return;
-	if (block->offset) {
+	if (block->mapped) {
+		munmap(block->data - block->offset, block->mapped);
+	} else if (block->offset) {
 		block->mark = 0;
 		free(block->data - block->offset);
 	} else {
@@ -158,14 +144,14 @@ static struct gorgon_block *resize_own(struct gorgon_block *block, size_t size)
 	size_t offset = block->offset;
 	char *base;
 
-	if (size > PTRDIFF_MAX - OVERHEAD)
+	if (size > PTRDIFF_MAX - overhead(ALIGN))
 		return NULL;
-	base = realloc(block->data - offset, size + OVERHEAD);
+	base = realloc(block->data - offset, size + overhead(ALIGN));
 	if (!base)
 		return NULL;
 	// The distance to a multiple of 64 may be another one now.
-	memmove(place(base), base + offset, kept);
-	return init(base, size);
+	memmove(place(base, ALIGN), base + offset, kept);
+	return init(base, place(base, ALIGN), size);
 }
 
 struct gorgon_block *gorgon_block_resize(struct gorgon_block *block, size_t size)

@@ -3,6 +3,8 @@
 #ifndef GORGON_PYTHON_BLOCK_H
 #define GORGON_PYTHON_BLOCK_H
 
+#include "placement.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,8 +20,9 @@ struct gorgon_block {
 	size_t count;		 /* of holders; atomic */
 	char *data;
 	size_t size;   /* of data, in bytes */
-	size_t capacity; /* at most @size may grow so far in place; 0: memory of somebody else */
-	size_t offset; /* of data from what malloc() gave; 0: they are somebody else's */
+	size_t capacity; /* what @size was at first: so far it may grow; 0: memory of somebody else */
+	size_t offset; /* of data from what malloc() or mmap() gave; 0: they are somebody else's */
+	size_t mapped; /* bytes from mmap(); 0: from malloc() */
 	uint64_t mark;
 };
 
@@ -29,9 +32,9 @@ struct gorgon_block *gorgon_block_create(size_t size, bool zeroed);
 struct gorgon_block *gorgon_block_wrap(void *data, size_t size,
 				       void (*destroy)(void *ctx, void *data), void *ctx);
 
-/* New memory, zeroed, in pages of its own that come from these NUMA nodes (a bit for each). */
-struct gorgon_error *gorgon_block_create_on_nodes(size_t size, uint64_t nodes,
-						  struct gorgon_block **ret);
+/* New memory, zeroed, in its place; errors as gorgon_placement_map() has them. It must not be resized. */
+struct gorgon_error *gorgon_block_create_placed(size_t size, const struct gorgon_placement *placement,
+						struct gorgon_block **ret);
 
 void gorgon_block_hold(struct gorgon_block *block);
 /* The last one frees, in whichever thread. NULL is ignored. */

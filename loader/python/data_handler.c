@@ -15,7 +15,9 @@
 // code_generators/numpy_api.py, __multiarray_api.h).
 
 #define _GNU_SOURCE
+#include "raise.h"
 #include "share.h"
+#include "base/error.h"
 #include "ns/ns.h"
 
 #include <stdatomic.h>
@@ -52,11 +54,14 @@ struct cache {
 	atomic_flag used;
 };
 
-// A handler of an interpreter, with what it needs; numpy sees the first member.
+// A handler of an interpreter, with what it needs; numpy sees the first member. There is one for each
+// placement that a program has asked for, until the interpreter's end: arrays keep their handler.
 struct data_handler {
 	struct handler handler;
 	struct gorgon_interp *interp;
+	struct gorgon_placement placement;
 	struct cache cache;
+	struct data_handler *next;
 };
 
 // numpy gives us back what we gave it, so there is a header.
@@ -99,6 +104,29 @@ static bool put_cached(struct cache *cache, struct gorgon_block *block)
 	return ret;
 }
 
+static bool is_placed(const struct gorgon_placement *placement)
+{
+	return placement->alignment > GORGON_PLACEMENT_ALIGN || placement->numa_nodes || placement->huge_pages ||
+	       placement->locked;
+}
+
+// numpy has no more to say than that there is no memory.
+static struct gorgon_block *new_block(const struct data_handler *own, size_t size, bool zeroed)
+{
+	struct gorgon_placement placement = own->placement;
+	struct gorgon_block *ret = NULL;
+
+	if (is_placed(&placement)) {
+		placement.huge_pages |= size >= HUGE_PAGES_MIN;
+		gorgon_error_destroy(gorgon_block_create_placed(size, &placement, &ret));
+		return ret;
+	}
+	ret = gorgon_block_create(size, zeroed);
+	if (ret && size >= HUGE_PAGES_MIN)
+		gorgon_block_use_huge_pages(ret);
+	return ret;
+}
+
 static void *create(struct data_handler *own, size_t size, bool zeroed)
 {
 	size_t class = class_of(size);
@@ -108,12 +136,10 @@ static void *create(struct data_handler *own, size_t size, bool zeroed)
 		block->size = size;
 		return zeroed ? memset(block->data, 0, size) : block->data;
 	}
-	block = gorgon_block_create(class <= CLASS_COUNT ? class * CLASS_SIZE : size, zeroed);
+	block = new_block(own, class <= CLASS_COUNT ? class * CLASS_SIZE : size, zeroed);
 	if (!block)
 		return NULL;
 	block->size = size;
-	if (size >= HUGE_PAGES_MIN)
-		gorgon_block_use_huge_pages(block);
 	gorgon_shared_refs_add(&own->interp->shared_refs, &own->interp->shared_refs.blocks, &block->link);
 	return block->data;
 }
@@ -141,6 +167,19 @@ static void handler_free(void *ctx, void *data, size_t size)
 	gorgon_block_release(header(data));
 }
 
+// Other memory has to be put in its place first.
+static void *move(struct data_handler *own, void *data, size_t size)
+{
+	size_t before = header(data)->size;
+	void *ret = create(own, size, false);
+
+	if (!ret)
+		return NULL;
+	memcpy(ret, data, size < before ? size : before);
+	handler_free(own, data, before);
+	return ret;
+}
+
 static void *handler_realloc(void *ctx, void *data, size_t size)
 {
 	struct data_handler *own = ctx;
@@ -149,6 +188,8 @@ static void *handler_realloc(void *ctx, void *data, size_t size)
 
 	if (!data)
 		return create(own, size, false);
+	if (is_placed(&own->placement))
+		return move(own, data, size);
 	block = header(data);
 	gorgon_shared_refs_remove(refs, &block->link);
 	resized = gorgon_block_resize(block, size);
@@ -156,23 +197,57 @@ static void *handler_realloc(void *ctx, void *data, size_t size)
 	return resized ? resized->data : NULL;
 }
 
-static PyObject *create_capsule(struct gorgon_interp *interp)
+// NULL: no memory.
+static struct data_handler *find_handler(struct gorgon_interp *interp, const struct gorgon_placement *placement)
 {
-	struct data_handler *own = interp->data_handler;
+	struct data_handler *own = interp->data_handlers;
 
-	if (!own) {
-		own = calloc(1, sizeof(*own));
-		if (!own)
-			return API(interp, PyErr_NoMemory)();
-		own->interp = interp;
-		own->handler = (struct handler){
-			.name = "gorgon",
-			.version = 1,
-			.allocator = {own, handler_malloc, handler_calloc, handler_realloc, handler_free},
-		};
-		interp->data_handler = own;
+	while (own && memcmp(&own->placement, placement, sizeof(*placement)) != 0)
+		own = own->next;
+	if (own || !(own = calloc(1, sizeof(*own))))
+		return own;
+	own->interp = interp;
+	own->placement = *placement;
+	own->handler = (struct handler){
+		.name = "gorgon",
+		.version = 1,
+		.allocator = {own, handler_malloc, handler_calloc, handler_realloc, handler_free},
+	};
+	own->next = interp->data_handlers;
+	interp->data_handlers = own;
+	return own;
+}
+
+void gorgon_data_handlers_free(struct data_handler *list)
+{
+	while (list) {
+		struct data_handler *next = list->next;
+
+		free(list);
+		list = next;
 	}
-	return API(interp, PyCapsule_New)(&own->handler, CAPSULE, NULL);
+}
+
+// Whether memory can be placed so: later there is nobody to tell why it cannot.
+static bool try_placement(struct gorgon_interp *interp, const struct gorgon_placement *placement)
+{
+	struct gorgon_block *block = NULL;
+	struct gorgon_error *err = gorgon_block_create_placed(1, placement, &block);
+
+	gorgon_block_release(block);
+	if (err)
+		gorgon_raise(interp, err);
+	return !err;
+}
+
+static PyObject *create_capsule(struct gorgon_interp *interp, const struct gorgon_placement *placement)
+{
+	struct data_handler *own;
+
+	if (!try_placement(interp, placement))
+		return NULL;
+	own = find_handler(interp, placement);
+	return own ? API(interp, PyCapsule_New)(&own->handler, CAPSULE, NULL) : API(interp, PyErr_NoMemory)();
 }
 
 // numpy's table of functions, or NULL with an exception.
@@ -206,14 +281,67 @@ static void **import_table(struct gorgon_interp *interp)
 	return table;
 }
 
-PyObject *gorgon_data_handler_use(PyObject *self, PyObject *args, struct gorgon_interp *interp)
+static PyObject *refuse(struct gorgon_interp *interp, PyObject *type, const char *message)
+{
+	API(interp, PyErr_SetString)(type, message);
+	return NULL;
+}
+
+// Numbers of nodes, as a bit for each. False with an exception.
+static bool read_nodes(struct gorgon_interp *interp, PyObject *numbers, uint64_t *ret)
+{
+	PyObject *list = API(interp, PySequence_List)(numbers);
+	Py_ssize_t count = list ? API(interp, PyList_Size)(list) : -1;
+	bool good = count > 0;
+
+	for (Py_ssize_t i = 0; good && i < count; i++) {
+		long number = API(interp, PyLong_AsLong)(API(interp, PyList_GetItem)(list, i));
+
+		good = number >= 0 && number < 64;
+		*ret |= good ? UINT64_C(1) << number : 0;
+	}
+	if (!good && !API(interp, PyErr_Occurred)())
+		refuse(interp, *API(interp, PyExc_ValueError),
+		       "use_data_handler(): numa_nodes: expected numbers of nodes from 0 to 63");
+	API(interp, Py_DecRef)(list);
+	return good;
+}
+
+// What the keywords ask for; all bytes of @ret are set, for they are compared. False with an exception.
+static bool read_arguments(struct gorgon_interp *interp, PyObject *args, PyObject *kwargs, PyObject **capsule,
+			   struct gorgon_placement *ret)
+{
+	static const char *const names[] = {"handler", "huge_pages", "numa_nodes", "locked", "alignment", NULL};
+	int huge_pages = 0, locked = 0;
+	PyObject *nodes = NULL;
+	Py_ssize_t alignment = 0;
+
+	memset(ret, 0, sizeof(*ret));
+	if (!API(interp, PyArg_ParseTupleAndKeywords)(args, kwargs, "|O$pOpn:use_data_handler", (char **)names, capsule,
+						      &huge_pages, &nodes, &locked, &alignment))
+		return false;
+	if (nodes && nodes != API(interp, _Py_NoneStruct) && !read_nodes(interp, nodes, &ret->numa_nodes))
+		return false;
+	if (alignment < 0 || !gorgon_placement_can_align((size_t)alignment))
+		return refuse(interp, *API(interp, PyExc_ValueError),
+			      "use_data_handler(): alignment: expected a power of two up to 2**30");
+	ret->alignment = alignment > GORGON_PLACEMENT_ALIGN ? (size_t)alignment : 0;
+	ret->huge_pages = huge_pages;
+	ret->locked = locked;
+	return !*capsule || !is_placed(ret) ||
+	       refuse(interp, *API(interp, PyExc_TypeError),
+		      "use_data_handler(): a handler has its options already: expected it alone, or options alone");
+}
+
+PyObject *gorgon_data_handler_use(PyObject *self, PyObject *args, PyObject *kwargs, struct gorgon_interp *interp)
 {
 	PyObject *(*set)(PyObject *);
 	PyObject *capsule = NULL, *ret;
+	struct gorgon_placement placement;
 	void **table;
 
 	(void)self;
-	if (!API(interp, PyArg_ParseTuple)(args, "|O:use_data_handler", &capsule))
+	if (!read_arguments(interp, args, kwargs, &capsule, &placement))
 		return NULL;
 	table = import_table(interp);
 	if (!table)
@@ -222,15 +350,12 @@ PyObject *gorgon_data_handler_use(PyObject *self, PyObject *args, struct gorgon_
 	if (capsule == API(interp, _Py_NoneStruct))
 		return set(NULL);
 	// numpy 1 believes whatever it gets.
-	if (capsule && !API(interp, PyCapsule_IsValid)(capsule, CAPSULE)) {
-		API(interp, PyErr_SetString)(*API(interp, PyExc_TypeError),
-					     "use_data_handler(): not a handler of numpy's, expected "
-					     "one that it returned or None");
-		return NULL;
-	}
+	if (capsule && !API(interp, PyCapsule_IsValid)(capsule, CAPSULE))
+		return refuse(interp, *API(interp, PyExc_TypeError),
+			      "use_data_handler(): not a handler of numpy's, expected one that it returned or None");
 	if (capsule)
 		return set(capsule);
-	capsule = create_capsule(interp);
+	capsule = create_capsule(interp, &placement);
 	ret = capsule ? set(capsule) : NULL;
 	API(interp, Py_DecRef)(capsule);
 	return ret;

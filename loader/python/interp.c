@@ -45,7 +45,7 @@ static void interp_free(struct gorgon_interp *interp)
 	free(interp->argv);
 	free(interp->module);
 	free(interp->array_methods);
-	free(interp->data_handler);
+	gorgon_data_handlers_free(interp->data_handlers);
 	free(interp->api);
 	gorgon_calls_deinit(&interp->calls);
 	gorgon_python_deinit(&interp->python);

@@ -67,6 +67,8 @@ struct gorgon_received {
 	struct gorgon_array *array;
 };
 
+struct data_handler;
+
 struct gorgon_interp {
 	bool own; /* not a copy: the CPython that the process itself runs; see host_python.c */
 	void *(*find)(const char *name); /* only then: its C API */
@@ -79,7 +81,7 @@ struct gorgon_interp {
 	void *module; /* definition of the module `gorgon`, owned here; see module.c */
 	void *array_type; /* Python's type of received arrays; see share.c */
 	void *array_methods; /* of that type, owned here */
-	void *data_handler; /* numpy's, once it was used, owned here; see data_handler.c */
+	struct data_handler *data_handlers; /* numpy's, once they were used, owned here; see data_handler.c */
 	struct gorgon_shared_refs shared_refs;
 	char **argv; /* what Python was started with; kept because it may point there */
 	struct gorgon_api *api; /* its C API while it is STARTED; see api.h */
@@ -184,5 +186,10 @@ void gorgon_shared_refs_release(struct gorgon_shared_refs *refs);
 /* Resident bytes of the namespace's objects: written pages, and pages of files. */
 struct gorgon_error *gorgon_stats_memory(struct gorgon_ns *ns, uint64_t *private_bytes,
 					 uint64_t *shared_bytes);
+
+/* --- data_handler.c ---------------------------------------------------------------- */
+
+/* When nothing of the interpreter runs any more. */
+void gorgon_data_handlers_free(struct data_handler *list);
 
 #endif

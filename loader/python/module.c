@@ -73,11 +73,15 @@ static const struct method {
 	 "withdraw(name)\n--\n\n"
 	 "Take a name back; who has received the array keeps it. KeyError if there is none.",
 	 ANYWHERE},
-	{"use_data_handler", GORGON_THUNK_USE_DATA_HANDLER, METH_VARARGS,
-	 "use_data_handler([handler])\n--\n\n"
+	{"use_data_handler", GORGON_THUNK_USE_DATA_HANDLER, METH_VARARGS | METH_KEYWORDS,
+	 "use_data_handler([handler], *, huge_pages=False, numa_nodes=None, locked=False, alignment=64)\n--\n\n"
 	 "Let numpy allocate new arrays in memory that can be shared (NEP 49), in this context:\n"
 	 "each thread begins with numpy's default. Returns the handler that was in use, to be\n"
-	 "put back by another call; None as handler is numpy's default.", ANYWHERE},
+	 "put back by another call; None as handler is numpy's default.\n\n"
+	 "Arrays of 2 MiB and more lie on huge pages with huge_pages=True, if the system has them;\n"
+	 "all arrays come from the NUMA nodes with these numbers (numa_nodes=[0]), are never swapped\n"
+	 "out (locked=True, as RLIMIT_MEMLOCK allows) or begin at a multiple of alignment. Arrays on\n"
+	 "nodes and locked ones have pages of their own, which is for large arrays.", ANYWHERE},
 	{"progress", GORGON_THUNK_PROGRESS, METH_O,
 	 "progress(value)\n--\n\n"
 	 "Tell the host how far a call is: a plain value or an array. True if somebody listens.\n"
@@ -235,7 +239,7 @@ void gorgon_module_thunks(struct gorgon_interp *interp, struct gorgon_thunk *lis
 	list[GORGON_THUNK_RECEIVE] = (struct gorgon_thunk){gorgon_share_receive, 3, interp};
 	list[GORGON_THUNK_WITHDRAW] = (struct gorgon_thunk){gorgon_share_withdraw, 2, interp};
 	list[GORGON_THUNK_USE_DATA_HANDLER] =
-		(struct gorgon_thunk){gorgon_data_handler_use, 2, interp};
+		(struct gorgon_thunk){gorgon_data_handler_use, 3, interp};
 	list[GORGON_THUNK_PROGRESS] = (struct gorgon_thunk){progress, 2, interp};
 	list[GORGON_THUNK_SEND_FD] = (struct gorgon_thunk){gorgon_descriptors_send, 2, interp};
 	list[GORGON_THUNK_RECEIVE_FD] =

@@ -44,7 +44,7 @@ void gorgon_dlpack_free(PyObject *capsule, struct gorgon_interp *interp);
 
 /* --- data_handler.c ---------------------------------------------------------------- */
 
-PyObject *gorgon_data_handler_use(PyObject *self, PyObject *args, struct gorgon_interp *interp);
+PyObject *gorgon_data_handler_use(PyObject *self, PyObject *args, PyObject *kwargs, struct gorgon_interp *interp);
 
 /* The block of an ndarray that owns memory of our handler; NULL for all other objects, or with
  * an exception. */

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Run the benchmarks and print ratios.
 
-Usage: run.py [--json] [NAME]...      (throws, listing, registering, isolate, symdump, executor; default: all)
+Usage: run.py [--json] [NAME]...      (throws, listing, registering, isolate, symdump, executor, arrays; default:
+all)
 
 A ratio compares things that were measured in turn within one run: the machine may be
 busy with something else, and then is so for both. Times are of the processor, not of
@@ -299,9 +300,28 @@ def print_executor(rows):
         print(f"{row['kind']:14}{row['ratio']:8.2f}{row['processors']:12.2f}{row['call_us']:9.0f} us")
 
 
+def arrays():
+    progress("arrays")
+    output = subprocess.run([GORGON, "run", os.path.join(HERE, "arrays.py")], check=True, stdout=subprocess.PIPE,
+                            text=True).stdout
+    progress("")
+    return json.loads(output)
+
+
+def print_arrays(rows):
+    cells = {(row["handler"], row["work"]): row for row in rows}
+    works = list(dict.fromkeys(row["work"] for row in rows))
+    print("numpy with gorgon's data handler: processor time as a multiple of that with numpy's own; 20,000 products of ten\n"
+          "doubles, 200 times 1 MiB of zeros, the first writes to 64 MiB, a million reads all over 256 MiB\n")
+    print(f"{'use_data_handler()':20}" + "".join(f"{work:>9}" for work in works))
+    for handler in dict.fromkeys(row["handler"] for row in rows):
+        print(f"{handler:20}" + "".join(f"{cells[handler, work]['ratio']:9.2f}" for work in works))
+
+
 BENCHMARKS = {"throws": (throws, print_throws), "listing": (listing, print_listing),
               "registering": (registering, print_registering), "isolate": (isolate, print_isolate),
-              "symdump": (symdump, print_symdump), "executor": (executor, print_executor)}
+              "symdump": (symdump, print_symdump), "executor": (executor, print_executor),
+              "arrays": (arrays, print_arrays)}
 
 
 def main():

@@ -271,24 +271,30 @@ static void array_create_numa_nodes_has_its_pages_there(void **state)
 		     "for memory that is there already");
 }
 
-// A kernel without mbind(), as far as this process can tell. On the stack of a child.
-static int create_without_mbind(void *arg)
+// A kernel that answers a system call with an error, as far as this process can tell.
+static bool forbid(unsigned number, unsigned errnum)
 {
 	struct sock_filter filter[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mbind, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | errnum),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
+
+	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+}
+
+// On the stack of a child.
+static int create_without_mbind(void *arg)
+{
 	struct gorgon_array_opts opts = options("d", 1, (ptrdiff_t[]){3});
 	struct gorgon_array *array;
 	struct gorgon_error *err;
 	int ret;
 
 	(void)arg;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0))
+	if (!forbid(SYS_mbind, ENOSYS))
 		return 77;
 	opts.numa_nodes = 1;
 	err = gorgon_array_create(&opts, &array);
@@ -318,6 +324,87 @@ static void array_create_huge_pages_is_memory_like_other(void **state)
 	assert_int_equal(data[0] + data[(8 << 20) - 1], 0);
 	data[(8 << 20) - 1] = 1;
 	gorgon_array_release(array);
+}
+
+static size_t locked_kib(void)
+{
+	char line[200];
+	size_t ret = 0;
+	FILE *in = fopen("/proc/self/status", "re");
+
+	assert_non_null(in);
+	while (fgets(line, sizeof(line), in))
+		if (sscanf(line, "VmLck: %zu", &ret) == 1)
+			break;
+	fclose(in);
+	return ret;
+}
+
+static void array_create_placed_memory_is_where_it_was_asked_for(void **state)
+{
+	struct gorgon_array_opts opts = options("d", 1, (ptrdiff_t[]){1000});
+	struct test_snapshot before = test_snapshot();
+	size_t locked = locked_kib();
+	struct gorgon_array *array;
+
+	(void)state;
+	for (size_t align = 1; align <= 1 << 22; align *= 4) {
+		opts.alignment = align;
+		array = create(&opts);
+		assert_int_equal((uintptr_t)info_of(array).data % (align > 64 ? align : 64), 0);
+		assert_true(*(double *)info_of(array).data == 0.0);
+		gorgon_array_release(array);
+	}
+	opts.alignment = 8192;
+	opts.locked = true;
+	array = create(&opts);
+	assert_int_equal((uintptr_t)info_of(array).data % 8192, 0);
+	if (!TEST_SANITIZED) // their mlock() does nothing
+		assert_in_range(locked_kib() - locked, 8, 16);
+	gorgon_array_release(array);
+	assert_int_equal(locked_kib(), locked);
+	opts.huge_pages = true;
+	opts.layout.shape = (ptrdiff_t[]){3 << 17};
+	array = create(&opts);
+	assert_int_equal((uintptr_t)info_of(array).data % (2 << 20), 0);
+	gorgon_array_release(array);
+	assert_int_equal(locked_kib(), locked);
+	assert_unchanged(&before);
+
+	opts.alignment = 100;
+	assert_error(gorgon_array_create(&opts, &array), GORGON_ERROR_ARGUMENT,
+		     "array: alignment is 100, expected a power of two up to 1073741824");
+	opts.alignment = 0;
+	opts.data = &opts;
+	assert_error(gorgon_array_create(&opts, &array), GORGON_ERROR_ARGUMENT,
+		     "array: locked for memory that is there already, expected new memory");
+}
+
+// On the stack of a child.
+static int create_where_locks_are_forbidden(void *arg)
+{
+	struct gorgon_array_opts opts = options("d", 1, (ptrdiff_t[]){1000});
+	struct gorgon_array *array;
+	struct gorgon_error *err;
+	int ret;
+
+	(void)arg;
+	if (!forbid(SYS_mlock, ENOMEM))
+		return 77;
+	opts.locked = true;
+	err = gorgon_array_create(&opts, &array);
+	ret = gorgon_error_code(err) != GORGON_ERROR_OS ||
+	      !strstr(gorgon_error_message(err), "array: locked: mlock of ");
+	gorgon_error_destroy(err);
+	return ret;
+}
+
+static void array_create_that_must_not_lock_says_so(void **state)
+{
+	(void)state;
+	if (TEST_SANITIZED)
+		skip_because("the sanitizers' mlock() does nothing");
+	assert_int_equal(test_in_child(create_where_locks_are_forbidden, NULL), 0);
 }
 
 static void array_create_wrong_options_are_refused(void **state)
@@ -612,6 +699,8 @@ int main(void)
 		cmocka_unit_test(array_create_numa_nodes_has_its_pages_there),
 		cmocka_unit_test(array_create_numa_nodes_without_policies_is_unsupported),
 		cmocka_unit_test(array_create_huge_pages_is_memory_like_other),
+		cmocka_unit_test(array_create_placed_memory_is_where_it_was_asked_for),
+		cmocka_unit_test(array_create_that_must_not_lock_says_so),
 		cmocka_unit_test(array_create_wrong_options_are_refused),
 		cmocka_unit_test(array_create_more_than_there_is_is_no_memory),
 		cmocka_unit_test(array_release_last_tells_the_hosts_destructor),

@@ -500,6 +500,50 @@ for thread in threads: thread.join()
 print(own.name, wrong)
 """, "b'gorgon' []")
 
+    def test_memory_is_placed_as_the_options_say(self):
+        self.check_both(NUMPY + """
+def status(name):
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(name + ":"))
+sizes = 0, 1, 10, 1000, 1 << 18
+for alignment in 8, 64, 128, 4096, 1 << 21:
+    gorgon.use_data_handler(alignment=alignment)
+    arrays = [numpy.zeros(size) for size in sizes]
+    print(alignment, {a.ctypes.data % alignment for a in arrays}, sum(a.sum() for a in arrays), handler(arrays[2]))
+    arrays[4].resize(300000, refcheck=False)
+    check("grown", arrays[4].ctypes.data % alignment == 0 and not arrays[4].any())
+del arrays
+gorgon.use_data_handler(huge_pages=True)
+large, small = numpy.ones(1 << 19), numpy.ones(3)
+print(large.ctypes.data % (1 << 21), small.ctypes.data % 64, large.sum())
+gorgon.use_data_handler(locked=True)
+locked = status("VmLck")
+a = numpy.ones(10000)
+check("locked", status("VmLck") - locked >= 78)
+gorgon.share(a, "a")
+del a
+b = gorgon.receive("a")
+gorgon.withdraw("a")
+print(b.sum())
+check("still locked", status("VmLck") - locked >= 78)
+del b
+check("not locked", status("VmLck") - locked < 78)
+""", *[f"{alignment} {{0}} 0.0 gorgon" for alignment in (8, 64, 128, 4096, 1 << 21)], "0 0 524288.0", "10000.0")
+
+    def test_options_that_cannot_be_are_refused(self):
+        self.check_both(NUMPY + """
+use = gorgon.use_data_handler
+own = use(), use()
+for kwargs in {"alignment": 100}, {"alignment": -1}, {"alignment": 1 << 40}, {"numa_nodes": []}, {"numa_nodes": [64]}, \
+        {"numa_nodes": [-1]}, {"numa_nodes": [63]}, {"handler": own[1], "locked": True}:
+    print(fails(use, **kwargs))
+print(handler(numpy.ones(1)))
+""", *["ValueError: use_data_handler(): alignment: expected a power of two up to 2**30"] * 3,
+                        *["ValueError: use_data_handler(): numa_nodes: expected numbers of nodes from 0 to 63"] * 3,
+                        "ValueError: array: NUMA nodes 0x8000000000000000: none of them is a node that this process may use",
+                        "TypeError: use_data_handler(): a handler has its options already: expected it alone, or options "
+                        "alone", "gorgon")
+
     def test_resized_owner_leaves_receivers_the_old_memory(self):
         self.check_both(NUMPY + """
 gorgon.use_data_handler()
@@ -574,6 +618,8 @@ class Ours:
 raise SystemExit(pytest.main(["-q", "-p", "no:cacheprovider", "-W", "ignore", "--pyargs", "-k", "not new_policy",
                               f"numpy.{'_core' if numpy.__version__[0] == '2' else 'core'}.tests.test_mem_policy"], plugins=[Ours()]))
 """  # new_policy would run many more of numpy's tests
-        result = run(GORGON, "run", "-c", code, env={**SANITIZER_ENV, "ASAN_OPTIONS": "detect_leaks=0"})
+        # Elsewhere, because pytest would read our own settings here.
+        result = run(GORGON, "run", "-c", code, env={**SANITIZER_ENV, "ASAN_OPTIONS": "detect_leaks=0"},
+                     cwd=tempfile.gettempdir())
         self.assertEqual((result.stderr, result.returncode), ("", 0), result.stdout)
         self.assertRegex(result.stdout, r"\n9 passed, 1 deselected")
