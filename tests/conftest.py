@@ -123,9 +123,9 @@ class Program(pytest.File):
         outcome, text = self.result(case, time.monotonic() + self.config.getoption("--limit"))
         self.failures += outcome == "not ok"
         if case is self.last and self.process:
-            text += self.end(time.monotonic() + ENDING)
+            rest = self.end(time.monotonic() + ENDING)
             if self.status and not self.failures:  # what a sanitizer finds at the end, for example
-                outcome, text = "not ok", f"{text}\nall cases were ok, but the exit status is {self.status}"
+                outcome, text = "not ok", f"{text}\n{rest}\nall cases were ok, but the exit status is {self.status}"
         if outcome == "not ok":
             raise Failure(text)
         if outcome == "SKIP":
