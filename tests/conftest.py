@@ -132,7 +132,7 @@ class Program(pytest.File):
             pytest.skip("; ".join(text.splitlines()) or "the case says no reason")
 
     def result(self, case, late):
-        """(outcome, text) of a case. cmocka prints "ok 1 - name", "not ok 1 - name" and why, or "ok 1 # SKIP name"; before it
+        """(outcome, text) of a case. cmocka prints "ok 1 - name", "not ok 1 - name" and why, or "not ok 1 # SKIP name"; before it
         comes what the case has printed."""
         text = []
         while True:
@@ -146,7 +146,7 @@ class Program(pytest.File):
                 break
             if not re.match(r"1\.\.\d+$", line):
                 text.append(line)
-        if found[1] == "not ok":
+        if found[1] == "not ok" and not found[2]:
             while (line := self.line(time.monotonic() + QUIET, "# ")) is not None:
                 text.append(line)
         return found[2] or found[1], "\n".join(text)
