@@ -123,16 +123,16 @@ class Program(pytest.File):
         outcome, text = self.result(case, time.monotonic() + self.config.getoption("--limit"))
         self.failures += outcome == "not ok"
         if case is self.last and self.process:
-            text += self.end(time.monotonic() + ENDING)
+            rest = self.end(time.monotonic() + ENDING)
             if self.status and not self.failures:  # what a sanitizer finds at the end, for example
-                outcome, text = "not ok", f"{text}\nall cases were ok, but the exit status is {self.status}"
+                outcome, text = "not ok", f"{text}\n{rest}\nall cases were ok, but the exit status is {self.status}"
         if outcome == "not ok":
             raise Failure(text)
         if outcome == "SKIP":
             pytest.skip("; ".join(text.splitlines()) or "the case says no reason")
 
     def result(self, case, late):
-        """(outcome, text) of a case. cmocka prints "ok 1 - name", "not ok 1 - name" and why, or "ok 1 # SKIP name"; before it
+        """(outcome, text) of a case. cmocka prints "ok 1 - name", "not ok 1 - name" and why, or "not ok 1 # SKIP name"; before it
         comes what the case has printed."""
         text = []
         while True:
@@ -146,7 +146,7 @@ class Program(pytest.File):
                 break
             if not re.match(r"1\.\.\d+$", line):
                 text.append(line)
-        if found[1] == "not ok":
+        if found[1] == "not ok" and not found[2]:
             while (line := self.line(time.monotonic() + QUIET, "# ")) is not None:
                 text.append(line)
         return found[2] or found[1], "\n".join(text)

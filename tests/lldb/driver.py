@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Loaded into lldb by the tests: a loop over stops.
 
-    drive {"1": ["once", "bt"], "2": ["breakpoint list 1"]}
+    drive {"time_sleep": ["once", "bt"], "walk.cc:30": ["breakpoint list"]}
 
 For each thread that has stopped at a breakpoint it prints a marker line and runs the
 commands chosen for that breakpoint in that thread, then continues until the end; "once"
 disables the location that was hit, "watch NAME" sets a watchpoint on the frame's copy of a
-global, and "0" stands for all other breakpoints."""
+global, and "0" stands for all other breakpoints. A breakpoint goes by its function or
+FILE:LINE, or by its number, where a test is about numbers."""
 
 import json
 import re
@@ -28,12 +29,25 @@ def run(debugger, thread, command):
     return result.GetOutput()
 
 
+def called(target, number):
+    """What a breakpoint has been set on; "?" if it is gone already (--one-shot)."""
+    if number >= 1 << 31:  # lldb's own breakpoints have negative numbers
+        return "internal"
+    stream = lldb.SBStream()
+    breakpoint = target.FindBreakpointByID(number)
+    if not breakpoint.IsValid() or not breakpoint.GetDescription(stream, False):
+        return "?"
+    found = re.search(r"name = '([^']+)'|file = '([^']+)', line = (\d+)|gorgon: (\S+) in ", stream.GetData())
+    return (found[1] or found[4] or f"{found[2]}:{found[3]}") if found else "?"
+
+
 def visit(debugger, process, thread, actions):
     number, location = (thread.GetStopReasonDataAtIndex(i) for i in (0, 1))
-    say(f"=== stop {number} pc {thread.GetFrameAtIndex(0).GetPC():#x} thread {thread.GetIndexID()}"
+    name = called(process.GetTarget(), number)
+    say(f"=== stop {number}={name} pc {thread.GetFrameAtIndex(0).GetPC():#x} thread {thread.GetIndexID()}"
         f" lwp {thread.GetThreadID()}")
     process.SetSelectedThread(thread)
-    for command in actions.get(str(number), actions.get("0", [])):
+    for command in actions.get(name, actions.get(str(number), actions.get("0", []))):
         if command == "once":
             breakpoint = process.GetTarget().FindBreakpointByID(number)
             breakpoint.FindLocationByID(location).SetEnabled(False)

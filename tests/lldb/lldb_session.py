@@ -34,16 +34,16 @@ def code(**variables):
 
 
 def drive(actions):
-    return "drive " + json.dumps({str(number): commands for number, commands in actions.items()})
+    return "drive " + json.dumps({str(breakpoint): commands for breakpoint, commands in actions.items()})
 
 
 class Stop:
-    """One thread at a breakpoint: its number, pc, thread, and the output of each command."""
+    """One thread at a breakpoint: its number and what it is set on, pc, thread, and the output of each command."""
 
     def __init__(self, header, text):
-        found = re.match(r"(\d+) pc (0x[0-9a-f]+) thread (\d+) lwp (\d+)", header)
-        self.breakpoint, self.pc = int(found[1]), int(found[2], 16)
-        self.thread, self.lwp = int(found[3]), int(found[4])
+        found = re.match(r"(\d+)=(\S+) pc (0x[0-9a-f]+) thread (\d+) lwp (\d+)", header)
+        self.breakpoint, self.place, self.pc = int(found[1]), found[2], int(found[3], 16)
+        self.thread, self.lwp = int(found[4]), int(found[5])
         parts = re.split(r"^--- (.*)\n", text, flags=re.M)
         self.output = dict(zip(parts[1::2], parts[2::2]))
 
@@ -51,7 +51,7 @@ class Stop:
 def stops(output, *breakpoints):
     parts = re.split(r"^=== stop (.*)\n", output, flags=re.M)
     found = [Stop(header, text) for header, text in zip(parts[1::2], parts[2::2])]
-    return [stop for stop in found if stop.breakpoint in breakpoints]
+    return [stop for stop in found if stop.breakpoint in breakpoints or stop.place in breakpoints]
 
 
 def ended(output):

@@ -34,11 +34,11 @@ class Python(session.Case):
              "breakpoint set -n Py_BytesMain", "run", "gorgon symbols --dwarf all libpython",
              "gorgon symbols --dwarf 1 libpython", "gorgon check", "breakpoint list 2", "breakpoint list 3",
              "breakpoint disable 3", session.DRIVER, "continue",
-             session.drive({2: ["bt", "frame variable", VALUE, "gorgon whose $pc"]})],
+             session.drive({f"timemodule.c:{cls.line}": ["bt", "frame variable", VALUE, "gorgon whose $pc"]})],
             harness.HOST, "-n", str(COUNT), session.code(), script=True)
         cls.addresses = harness.host_addresses(cls.output)
         cls.sleeps = {}
-        for stop in session.stops(cls.output, 2):
+        for stop in session.stops(cls.output, f"timemodule.c:{cls.line}"):
             cls.sleeps[min(EVERY, key=lambda i: abs(stop.pc - cls.addresses[i] - cls.offset))] = stop
         assert sorted(cls.sleeps) == list(EVERY), cls.output
 
@@ -61,7 +61,7 @@ class Python(session.Case):
         self.assertEqual(len(resolved(self.output, 3)), COUNT)
 
     def test_line_breakpoint_stops_once_in_each_copy(self):
-        self.assertEqual(len(session.stops(self.output, 2)), COUNT)
+        self.assertEqual(len(session.stops(self.output, f"timemodule.c:{self.line}")), COUNT)
         self.assertEqual(len({stop.lwp for stop in self.sleeps.values()}), COUNT)
 
     def test_frames_have_lines_and_arguments_of_their_interpreter(self):
@@ -193,10 +193,10 @@ class Refused(session.Case):
     def test_reasons(self):
         output = harness.lldb(
             ["breakpoint set -n host_created", "breakpoint set -n jitreg_unregister", "run", session.DRIVER,
-             session.drive({1: ["gorgon symbols 2 libpython", *self.ASKED, "gorgon check"],
-                            2: ["once", "gorgon symbols --dwarf 1 libpython"]})],
+             session.drive({"host_created": ["gorgon symbols 2 libpython", *self.ASKED, "gorgon check"],
+                            "jitreg_unregister": ["once", "gorgon symbols --dwarf 1 libpython"]})],
             harness.HOST, "-n", str(COUNT), "-d", "1", "pass", script=True)
-        start, = session.stops(output, 1)
+        start, = session.stops(output, "host_created")
         for command, text in self.ASKED.items():
             with self.subTest(command):
                 self.assertEqual(start.output[command].replace("error: ", "").rstrip("\n"), text)
@@ -204,16 +204,16 @@ class Refused(session.Case):
         # The thread holds the lock that the command needs.
         self.assertIn(f"{session.PYTHON} [interp 1]: a thread is loading or unloading at this moment\n"
                       "0 objects have their debug information in the process.\n",
-                      session.stops(output, 2)[0].output["gorgon symbols --dwarf 1 libpython"])
+                      session.stops(output, "jitreg_unregister")[0].output["gorgon symbols --dwarf 1 libpython"])
         self.assertTrue(session.ended(output), output[-500:])
         self.assertNotRegex(output, session.TRACEBACK)
 
     def test_a_thread_in_the_allocator_is_not_used(self):
         output = harness.lldb(
             ["breakpoint set -n host_created", "run", "breakpoint set -n _int_malloc", session.DRIVER, "continue",
-             session.drive({2: ["once", "gorgon symbols --dwarf 1 libpython"]})],
+             session.drive({"_int_malloc": ["once", "gorgon symbols --dwarf 1 libpython"]})],
             harness.HOST, "-n", str(COUNT), "pass", script=True)
-        self.assertRegex(session.stops(output, 2)[0].output["gorgon symbols --dwarf 1 libpython"],
+        self.assertRegex(session.stops(output, "_int_malloc")[0].output["gorgon symbols --dwarf 1 libpython"],
                          r"^error: gorgon symbols: thread \d is inside of _int_malloc; select another one, or let it "
                          r'go on \("finish"\)\n')
 

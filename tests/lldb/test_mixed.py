@@ -24,11 +24,11 @@ class Mixed:
         with tempfile.TemporaryDirectory() as folder:
             session.build_fixture(folder)
             cls.output = harness.lldb(
-                ["gorgon break time_sleep", session.DRIVER, "run", session.drive({1: ["gorgon list", "gorgon bt"]})],
+                ["gorgon break time_sleep", session.DRIVER, "run", session.drive({"time_sleep": ["gorgon list", "gorgon bt"]})],
                 harness.HOST, "-n", str(len(cls.members)), *options,
                 session.fixture_code(folder, "python.py", wait=0), script=True)
         cls.stops = {i: [] for i in range(len(cls.members))}
-        for stop in session.stops(cls.output, 1):
+        for stop in session.stops(cls.output, "time_sleep"):
             cls.stops[int(re.search(r"\[interp (\d)\]", stop.output["gorgon bt"])[1])].append(stop)
         assert all(len(found) == 2 for found in cls.stops.values()), cls.output
 

@@ -47,11 +47,11 @@ class Live(Case):
     def setUpClass(cls):
         cls.output = harness.lldb(
             ["breakpoint set -n PyList_Append", "breakpoint set -n PyInit__decimal", session.DRIVER, "run",
-             session.drive({1: ["once", "bt"], 2: ["bt"]})],
+             session.drive({"PyList_Append": ["once", "bt"], "PyInit__decimal": ["bt"]})],
             harness.HOST, "-n", str(COUNT), session.code())
         cls.addresses = harness.host_addresses(cls.output)
-        cls.appends = session.stops(cls.output, 1)
-        cls.imports = session.stops(cls.output, 2)
+        cls.appends = session.stops(cls.output, "PyList_Append")
+        cls.imports = session.stops(cls.output, "PyInit__decimal")
         # Without this the loops below could be empty.
         assert (len(cls.appends), len(cls.imports)) == (COUNT, COUNT), cls.output
         cls.interps = {stop.lwp: session.whose(cls.addresses, stop.pc) for stop in cls.appends}
@@ -95,20 +95,20 @@ class Lines(Case):
     def check(self, count):
         line = session.libpython_symbol("PyLong_FromUnicodeObject")[1]  # a function that nobody calls here
         output = harness.lldb(
-            ["breakpoint set -n time_sleep", f"breakpoint set -f longobject.c -l {line}",
-             session.DRIVER, "run", session.drive({1: ["bt", "breakpoint list 1", "breakpoint list 2"]})],
+            ["breakpoint set -n time_sleep -N sleep", f"breakpoint set -f longobject.c -l {line} -N line",
+             session.DRIVER, "run", session.drive({"time_sleep": ["bt", "breakpoint list sleep", "breakpoint list line"]})],
             harness.GORGON, "run", "-n", str(count), "-c", "import time; time.sleep(0.01)")
-        stops = session.stops(output, 1)
+        stops = session.stops(output, "time_sleep")
         # Threads that come to it at the same moment stop once.
-        hits = re.findall(r"address = (0x\w+), resolved, hit count = 1 *$", stops[-1].output["breakpoint list 1"], re.M)
+        hits = re.findall(r"address = (0x\w+), resolved, hit count = 1 *$", stops[-1].output["breakpoint list sleep"], re.M)
         self.assertEqual(len(set(hits)), count, output)
         for stop in stops:
             lines = re.findall(r"frame #\d+: 0x\w+ JIT\(0x\w+\)`(\S+) at (\w+\.[ch]):\d+", stop.output["bt"])
             self.assertEqual(lines[0], ("time_sleep", "timemodule.c"), stop.output["bt"])
             self.assertIn(("_PyEval_EvalFrameDefault", "ceval.c"), lines)
             self.assertIn("start_thread", session.functions(stop.output["bt"]))
-        for name, where in (("breakpoint list 1", r"time_sleep .*at timemodule\.c"),
-                            ("breakpoint list 2", r"PyLong_FromUnicodeObject .*at longobject\.c")):
+        for name, where in (("breakpoint list sleep", r"time_sleep .*at timemodule\.c"),
+                            ("breakpoint list line", r"PyLong_FromUnicodeObject .*at longobject\.c")):
             listed = re.findall(rf"where = JIT\(0x\w+\)`{where}:\d+, address = (0x\w+)", stops[-1].output[name])
             self.assertEqual(len(set(listed)), count, stops[-1].output[name])
         self.assertTrue(session.ended(output), output[-500:])
@@ -140,14 +140,14 @@ class Constructor(Case):
             made = harness.run("gcc", "-g", "-O0", "-shared", "-fPIC", "-o", library, source)
             self.assertEqual(made.returncode, 0, made.stderr)
             output = harness.lldb(
-                ["breakpoint set -n ctor_start", session.DRIVER, "run", session.drive({1: ["bt"]})],
+                ["breakpoint set -n ctor_start", session.DRIVER, "run", session.drive({"ctor_start": ["bt"]})],
                 harness.HOST, "-n", str(COUNT),
                 f"import sys, ctypes; sys.stdout.write('size %d\\n' % ctypes.CDLL('{library}').ctor_size())")
-        stops = session.stops(output, 1)
+        stops = session.stops(output, "ctor_start")
         self.assertEqual(len({stop.lwp for stop in stops}), COUNT, output)
         self.assertEqual(len({stop.pc for stop in stops}), COUNT)
         # The first stop is before any constructor has run, so before anybody could print.
-        self.assertLess(output.index("=== stop 1"), output.index("size 11"))
+        self.assertLess(output.index("=== stop "), output.index("size 11"))
         self.assertEqual(output.count("size 11"), COUNT)
         for stop in stops:
             found = session.functions(stop.output["bt"])
@@ -164,20 +164,20 @@ class Destroyed(Case):
 
     def test_locations_follow_the_interpreters(self):
         output = harness.lldb(
-            ["breakpoint set -n PyList_Append", "breakpoint set -n host_created", "breakpoint set -n host_destroyed",
-             session.DRIVER, "run", session.drive({1: ["once"], 2: ["breakpoint list 1"], 3: ["breakpoint list 1"]})],
+            ["breakpoint set -n PyList_Append -N append", "breakpoint set -n host_created", "breakpoint set -n host_destroyed",
+             session.DRIVER, "run", session.drive({"PyList_Append": ["once"], 0: ["breakpoint list append"]})],
             harness.HOST, "-n", str(COUNT), "-d", "1", "-a", session.code())
         addresses = harness.host_addresses(output)
         # A new interpreter can be where one was that has gone, so addresses are compared.
         listed = [{addresses[session.whose(addresses, int(a, 16))]
-                   for a in re.findall(r"address = (0x\w+), resolved", stop.output["breakpoint list 1"])}
-                  for stop in session.stops(output, 2, 3)]
+                   for a in re.findall(r"address = (0x\w+), resolved", stop.output["breakpoint list append"])}
+                  for stop in session.stops(output, "host_created", "host_destroyed")]
         expected = [{addresses[i] for i in living} for living in ((0, 1, 2), (0, 2), (0, 2, 3))]
         self.assertEqual(len(listed), 3, output)
         self.assertEqual(listed[:2], expected[:2])
         # Interpreters that have run keep their location, which was disabled at its stop.
         self.assertIn(addresses[3], listed[2])
-        self.assertEqual({addresses[session.whose(addresses, stop.pc)] for stop in session.stops(output, 1)}, expected[2])
+        self.assertEqual({addresses[session.whose(addresses, stop.pc)] for stop in session.stops(output, "PyList_Append")}, expected[2])
         self.assertTrue(session.ended(output), output[-500:])
         self.assert_quiet(output)
 
@@ -189,17 +189,17 @@ class Stripped(Case):
     def test_exported_function_stops_in_each_copy_and_unwinds(self):
         output = harness.lldb(
             ["breakpoint set -n PyInit__multiarray_umath", session.DRIVER, "run",
-             session.drive({1: ["bt", "breakpoint set --one-shot true -n Py_SetRecursionLimit"], 0: ["bt"]})],
+             session.drive({"PyInit__multiarray_umath": ["bt", "breakpoint set --one-shot true -n Py_SetRecursionLimit"], 0: ["bt"]})],
             harness.HOST, "-n", str(COUNT), "import sys, numpy; called = numpy.frompyfunc(lambda i: sys.setrecursionlimit(1000 + i), 1, 1); "
             "called(numpy.arange(1)); sys.stdout.write('sum %d\\n' % numpy.arange(5).sum())")
-        stops = session.stops(output, 1)
+        stops = session.stops(output, "PyInit__multiarray_umath")
         self.assertEqual(len({stop.lwp for stop in stops}), COUNT, output)
         self.assertEqual(len({stop.pc for stop in stops}), COUNT)
         for stop in stops:
             self.assertEqual(session.functions(stop.output["bt"])[0], "PyInit__multiarray_umath")
             self.assert_bottom(stop.output["bt"])
         modules = {stop.lwp: session.frames(stop.output["bt"])[0][0] for stop in stops}
-        inside = session.stops(output, 0, 2, 3, 4)
+        inside = session.stops(output, "?", "Py_SetRecursionLimit")
         self.assertTrue(inside, output)
         for stop in inside:
             # numpy calls back into Python.

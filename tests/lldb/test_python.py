@@ -60,7 +60,7 @@ class Versions:
         host = [harness.HOST, "-n", str(COUNT), *(["-p", python] if python else [])]
         cls.output = harness.lldb(
             ["gorgon break time_sleep", session.DRIVER, "run",
-             session.drive({1: ["gorgon list", "gorgon bt", "gorgon print seen", "gorgon bt -i 9", "gorgon bt 1"]})],
+             session.drive({"time_sleep": ["gorgon list", "gorgon bt", "gorgon print seen", "gorgon bt -i 9", "gorgon bt 1"]})],
             *host, session.fixture_code(cls.folder.name, "python.py", wait=0), script=True)
         core = os.path.join(cls.folder.name, "core")
         commands = ["gorgon list", *(f"gorgon bt -i {i}" for i in EVERY), "gorgon apply all gorgon print seen"]
@@ -72,7 +72,7 @@ class Versions:
         assert made.returncode == 0, made.stderr
         cls.core = harness.lldb([f"target create {harness.HOST} --core {core}.{process.pid}", *commands], script=True)
         cls.stops = {i: [] for i in EVERY}
-        for stop in session.stops(cls.output, 1):
+        for stop in session.stops(cls.output, "time_sleep"):
             cls.stops[int(re.search(r"\[interp (\d)\]", stop.output["gorgon bt"])[1])].append(stop)
         assert {i: len(found) for i, found in cls.stops.items()} == {i: 2 for i in EVERY}, cls.output
 
@@ -192,10 +192,10 @@ class WithSymbols(session.Case):
             session.build_fixture(folder)
             output = harness.lldb(
                 ["gorgon break time_sleep", session.DRIVER, "run",
-                 session.drive({1: ["once", "gorgon symbols all libpython", "gorgon bt",
-                                    "frame variable timeout_obj"]})],
+                 session.drive({"time_sleep": ["once", "gorgon symbols all libpython", "gorgon bt",
+                                               "frame variable timeout_obj"]})],
                 harness.HOST, "-n", "1", session.fixture_code(folder, "python.py"), script=True)
-        stop = session.stops(output, 1)[0]
+        stop = session.stops(output, "time_sleep")[0]
         self.assertEqual(python_frames(stop.output["gorgon bt"]), said(output, "stack")[0][0].split(" "))
         self.assertEqual(lines(stop.output["gorgon bt"]).count("time_sleep"), 1)
         self.assertRegex(stop.output["frame variable timeout_obj"], r"\(PyObject \*\) timeout_obj = 0x\w+ 0\.01\n")
@@ -213,9 +213,9 @@ class WithoutDebugInformation(session.Case):
                         library).check_returncode()
             output = harness.lldb(
                 ["gorgon break PyFloat_FromString", session.DRIVER, "run",
-                 session.drive({1: ["once", "gorgon list", "gorgon bt", "gorgon print _Py_NoneStruct"]})],
+                 session.drive({"PyFloat_FromString": ["once", "gorgon list", "gorgon bt", "gorgon print _Py_NoneStruct"]})],
                 harness.HOST, "-p", library, "-n", "1", "float('1')", script=True)
-        stop = session.stops(output, 1)[0]
+        stop = session.stops(output, "PyFloat_FromString")[0]
         self.assertEqual(gil(stop.output["gorgon list"]), ["?"])
         shown = lines(stop.output["gorgon bt"])
         self.assertEqual((shown[0], shown[-1]), ("PyFloat_FromString", "__clone3"))

@@ -51,14 +51,14 @@ class Live(session.Case):
         line = harness.source_line(session.LEDGER, "ledger_add: has returned")
         cls.output = harness.lldb(
             [f"gorgon break ledger.c:{line}", "gorgon break scale_plain", session.DRIVER, "run",
-             session.drive({1: [*SHOW, "gorgon print ledger_book", "gorgon print ledger_book.entries[1]",
+             session.drive({f"ledger.c:{line}": [*SHOW, "gorgon print ledger_book", "gorgon print ledger_book.entries[1]",
                                 "gorgon tls market::notes.lines", "gorgon print plain_factor", *MISTAKES, "bt"],
-                            2: ["gorgon print ledger_total"]})],
+                            "scale_plain": ["gorgon print ledger_total"]})],
             harness.HOST, "-n", str(COUNT), session.fixture_code(cls.folder.name, rounds=2, wait=0), script=True)
         cls.after = session.expectations(cls.output, "after")
         cls.before = session.expectations(cls.output, "before")
         cls.stops = {i: [] for i in EVERY}
-        for stop in session.stops(cls.output, 1):
+        for stop in session.stops(cls.output, f"ledger.c:{line}"):
             cls.stops[int(re.search(r"libledger\.so \[interp (\d)\]", stop.output["bt"])[1])].append(stop)
         assert {i: len(found) for i, found in cls.stops.items()} == {i: 3 for i in EVERY}, cls.output
         # The last one is on another thread.
@@ -117,7 +117,7 @@ class Live(session.Case):
 
     def test_from_a_library_without_debug_information(self):
         seen = set()
-        for stop in session.stops(self.output, 2):
+        for stop in session.stops(self.output, "scale_plain"):
             name, number = value(stop.output["gorgon print ledger_total"])[1:]
             self.assertEqual(name, "ledger_total")
             seen.add(number)

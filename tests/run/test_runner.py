@@ -95,6 +95,9 @@ class Runner(unittest.TestCase):
                     r"\(number=3\)\nAssertionError: 3 unexpected", r"  \| alpha beta\n"):
             self.assertRegex(text, why)
 
+    def test_a_skipped_last_case_has_its_own_reason_alone(self):
+        self.assertRegex(self.pytest("--select", "test_c:good test_c:absent")[1], r"(?m)^SKIPPED .*: no such tool$")
+
     def test_words_select_kinds_and_cases(self):
         for words, last in (("unit", "2 passed, 3 failed, 1 skipped"), ("good", "2 passed, 0 failed, 0 skipped"),
                             ("gdb good absent", "1 passed, 0 failed, 1 skipped"), ("test_c:last", "1 passed, 0 failed, 0 skipped"),
