@@ -62,6 +62,7 @@ struct gorgon_ns {
 	struct gorgon_heap heap; /* what libpython has allocated */
 	struct gorgon_range *mappings; /* made by private code, sorted; see memory.c */
 	size_t mapping_count, mapping_capacity;
+	uint64_t arena_count, spare_arena; /* of its object allocator; address, or 0: memory.c */
 	struct gorgon_atexit exits; /* registered with __cxa_atexit() */
 	uint64_t init_counter;
 	uint64_t load_count, unload_count; /* of objects, ever: dl_iterate_phdr's counters */

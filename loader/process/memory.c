@@ -12,6 +12,10 @@
 // Only private anonymous mappings count. Shared ones and those of files may be meant to
 // outlive the interpreter, and cost no heap. Memory from malloc() is the process's.
 //
+// Arenas of CPython's object allocator are 1 MiB each, and nearly all of their pages are written to. With the option
+// `large_arenas` two of them share a large page, from the third one on, so that small interpreters keep to small pages: hundreds
+// of faults less. The second half waits for the next arena.
+//
 // `lock` is a leaf and orders all lists.
 
 #define _GNU_SOURCE
@@ -28,6 +32,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#define ARENA_SIZE   ((size_t)1 << 20)
+#define SMALL_ARENAS 2
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -153,11 +160,47 @@ static void *map_code(uint64_t caller, void *addr, size_t size, int prot, int fl
 	return ret;
 }
 
+static bool is_arena(const struct gorgon_ns *ns, const void *addr, size_t size, int prot, int flags)
+{
+	return ns->opts.large_arenas && !addr && size == ARENA_SIZE && prot == (PROT_READ | PROT_WRITE) && flags == (MAP_PRIVATE | MAP_ANONYMOUS);
+}
+
+// Two arenas at an address that a large page can have, or NULL: there is no room, or there are no large pages.
+static void *map_two_arenas(void)
+{
+	const size_t size = 2 * ARENA_SIZE;
+	void *p = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t base = (uintptr_t)p, start = (base + size - 1) & -(uint64_t)size;
+
+	if (p == MAP_FAILED)
+		return NULL;
+	if (start > base)
+		munmap(p, start - base);
+	munmap((void *)(uintptr_t)(start + size), base + size - start);
+	p = (void *)(uintptr_t)start;
+	if (!madvise(p, size, MADV_HUGEPAGE))
+		return p;
+	munmap(p, size);
+	return NULL;
+}
+
+// Under the lock. NULL: as any other mapping.
+static void *map_arena(struct gorgon_ns *ns)
+{
+	void *ret = (void *)(uintptr_t)ns->spare_arena;
+
+	ns->spare_arena = 0;
+	if (ret || ns->arena_count++ < SMALL_ARENAS || !(ret = map_two_arenas()))
+		return ret;
+	ns->spare_arena = (uintptr_t)ret + ARENA_SIZE;
+	return ret;
+}
+
 void *gorgon_memory_map(void *addr, size_t size, int prot, int flags, int fd, off_t off)
 {
 	uint64_t caller = (uintptr_t)__builtin_return_address(0);
 	struct gorgon_ns *ns = gorgon_unwind_ns_at(caller);
-	void *ret;
+	void *ret = NULL;
 
 	if (!ns || (flags & (MAP_ANONYMOUS | MAP_PRIVATE)) != (MAP_ANONYMOUS | MAP_PRIVATE)) {
 		if (ns && !(flags & MAP_ANONYMOUS) && prot & PROT_EXEC)
@@ -170,7 +213,10 @@ void *gorgon_memory_map(void *addr, size_t size, int prot, int flags, int fd, of
 	}
 	// The list changes with the mapping: another thread may get the address next.
 	pthread_mutex_lock(&lock);
-	ret = mmap(addr, size, prot, flags, fd, off);
+	if (is_arena(ns, addr, size, prot, flags))
+		ret = map_arena(ns);
+	if (!ret)
+		ret = mmap(addr, size, prot, flags, fd, off);
 	if (ret != MAP_FAILED)
 		remember(ns, (uintptr_t)ret, (uintptr_t)ret + page_up(size));
 	count(ns);
@@ -223,6 +269,9 @@ void gorgon_memory_release(struct gorgon_ns *ns)
 	for (size_t i = 0; i < ns->mapping_count; i++)
 		munmap((void *)(uintptr_t)ns->mappings[i].start,
 		       ns->mappings[i].end - ns->mappings[i].start);
+	if (ns->spare_arena)
+		munmap((void *)(uintptr_t)ns->spare_arena, ARENA_SIZE);
+	ns->spare_arena = 0;
 	free(ns->mappings);
 	ns->mappings = NULL;
 	ns->mapping_count = ns->mapping_capacity = 0;
