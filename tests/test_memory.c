@@ -116,7 +116,8 @@ static void destroy_other_namespaces_memory_stays(void **state)
 	assert_false(is_mapped(b));
 }
 
-// Whether a large page may be there: VmFlags of /proc/PID/smaps. The kernel takes the advice only where it has such pages.
+// Whether a large page may be there: VmFlags of /proc/PID/smaps. The kernel takes the advice only
+// where it has such pages.
 static bool is_large(const char *addr)
 {
 	FILE *in = fopen("/proc/self/smaps", "re");

@@ -494,7 +494,8 @@ int main(void)
 
 	int failed = 0;
 
-	// Again: what the first time has left is kept, the second one makes plans of it, the third one uses them.
+	// Again: what the first time has left is kept, the second one makes plans of it, the third
+	// one uses them.
 	for (int i = 0; i < 3; i++)
 		failed += cmocka_run_group_tests_name("reloc", tests, NULL, NULL);
 	return failed;

@@ -459,7 +459,8 @@ static void static_tls_room_comes_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		// First, and once: when the C library has given a block of that size back, it counts the next one elsewhere.
+		// First, and once: when the C library has given a block of that size back, it
+		// counts the next one elsewhere.
 		cmocka_unit_test(tls_module_destroy_while_threads_live_frees_their_blocks),
 		cmocka_unit_test(tls_get_addr_first_access_gives_initial_values),
 		cmocka_unit_test(tls_get_addr_alignment_is_kept),
@@ -495,7 +496,8 @@ int main(void)
 
 	int failed = 0;
 
-	// Again: what the first time has left is kept, the second one makes plans of it, the third one uses them.
+	// Again: what the first time has left is kept, the second one makes plans of it, the third
+	// one uses them.
 	for (int i = 0; i < 3; i++)
 		failed += _cmocka_run_group_tests("tls", tests + (i > 0), sizeof(tests) / sizeof(*tests) - (i > 0), NULL, NULL);
 	return failed;

@@ -12,9 +12,10 @@
 // Only private anonymous mappings count. Shared ones and those of files may be meant to
 // outlive the interpreter, and cost no heap. Memory from malloc() is the process's.
 //
-// Arenas of CPython's object allocator are 1 MiB each, and nearly all of their pages are written to. With the option
-// `large_arenas` two of them share a large page, from the third one on, so that small interpreters keep to small pages: hundreds
-// of faults less. The second half waits for the next arena.
+// Arenas of CPython's object allocator are 1 MiB each, and nearly all of their pages are written
+// to. With the option `large_arenas` two of them share a large page, from the third one on, so that
+// small interpreters keep to small pages: hundreds of faults less. The second half waits for the
+// next arena.
 //
 // `lock` is a leaf and orders all lists.
 
@@ -162,10 +163,12 @@ static void *map_code(uint64_t caller, void *addr, size_t size, int prot, int fl
 
 static bool is_arena(const struct gorgon_ns *ns, const void *addr, size_t size, int prot, int flags)
 {
-	return ns->opts.large_arenas && !addr && size == ARENA_SIZE && prot == (PROT_READ | PROT_WRITE) && flags == (MAP_PRIVATE | MAP_ANONYMOUS);
+	return ns->opts.large_arenas && !addr && size == ARENA_SIZE &&
+	       prot == (PROT_READ | PROT_WRITE) && flags == (MAP_PRIVATE | MAP_ANONYMOUS);
 }
 
-// Two arenas at an address that a large page can have, or NULL: there is no room, or there are no large pages.
+// Two arenas at an address that a large page can have, or NULL: there is no room, or there are no
+// large pages.
 static void *map_two_arenas(void)
 {
 	const size_t size = 2 * ARENA_SIZE;
