@@ -308,9 +308,9 @@ JITREG_API void jitreg_debug_deinit(struct jitreg_debug *debug) __attribute__((n
 #define JITREG_KEEP_SECONDS UINT64_C(300)
 
 /**
- * What is known of files, and packs, is kept after the last image that needs it, so that the next one is registered as fast as
- * a second copy: what was used last. A file that has changed is read again. Kept are memory and no
- * descriptors; DWARF that jitreg_entry_set_dwarf() has read is not kept. Any thread; at once.
+ * What is known of files, and packs, is kept after the last image that needs it, so that the next one is registered as
+ * fast as a second copy: what was used last. A file that has changed is read again. Kept are memory and no descriptors;
+ * DWARF that jitreg_entry_set_dwarf() has read is not kept. Any thread; at once.
  *
  * @param bytes    Of memory, at most. What alone takes a quarter of it is not kept. 0: nothing is kept.
  * @param seconds  Since it was used. What is older goes with the next call that registers, unregisters or prepares something.

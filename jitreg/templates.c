@@ -6,16 +6,16 @@
  * of the key because the symfile can contain it. Templates are built outside the lock (building
  * reads files and may dlopen()), so two threads can build the same one; the second drops its own.
  *
- * A host that replaces its only interpreter needs the same templates again at once, and so do the packs
- * of interpreters that import the same modules; to build them takes milliseconds. So templates that nobody has
- * any more are kept, those that were used last, up to a number of bytes and of seconds (jitreg_keep()). What is too old goes when
- * the next one is kept or looked for. A kept pack holds its members' templates, which count as kept when nobody
- * else has them. It does not hold its companion, which other processes may
- * remove: whoever takes a pack up again looks whether the file is still there (packs.c).
+ * A host that replaces its only interpreter needs the same templates again at once, and so do the packs of interpreters
+ * that import the same modules; to build them takes milliseconds. So templates that nobody has any more are kept, those
+ * that were used last, up to a number of bytes and of seconds (jitreg_keep()). What is too old goes when the next one
+ * is kept or looked for. A kept pack holds its members' templates, which count as kept when nobody else has them. It
+ * does not hold its companion, which other processes may remove: whoever takes a pack up again looks whether the file
+ * is still there (packs.c).
  *
- * A template in use describes the file that was mapped. Of one that nobody has, the file must have the same time of its last
- * status change, too, which every write sets; a file that was changed shortly before it was read could be changed again
- * without a new time, and its template is not kept. Its debug file has to be as it was as well.
+ * A template in use describes the file that was mapped. Of one that nobody has, the file must have the same time of its
+ * last status change, too, which every write sets; a file that was changed shortly before it was read could be changed
+ * again without a new time, and its template is not kept. Its debug file has to be as it was as well.
  */
 #define _GNU_SOURCE 1
 #include "templates.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The public functions about what is kept of libraries that no namespace has any more: images, with their places and bindings
-// (../image/image_cache.c), and what debuggers are told (libjitreg).
+// The public functions about what is kept of libraries that no namespace has any more: images, with
+// their places and bindings (../image/image_cache.c), and what debuggers are told (libjitreg).
 
 #include "gorgon.h"
 #include "base/lock.h"

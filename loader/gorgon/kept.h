@@ -19,19 +19,20 @@ extern "C" {
 /** @} */
 
 /**
- * Limits of what the process keeps of libraries that no namespace has any more. What was read of them, how their symbols
- * were bound, and what debuggers are told of them is kept, so that to replace the only interpreter costs
- * what a second one beside it does. It is of the file as it was: one that has changed (its device, inode, size, or
- * the times of its last modification and status change) is read again.
+ * Limits of what the process keeps of libraries that no namespace has any more. What was read of
+ * them, how their symbols were bound, and what debuggers are told of them is kept, so that to
+ * replace the only interpreter costs what a second one beside it does. It is of the file as it was:
+ * one that has changed (its device, inode, size, or the times of its last modification and status
+ * change) is read again.
  *
- * Nothing of it keeps a descriptor. As long as a file is kept its contents stay on disk although it is deleted, and its file
- * system cannot be unmounted.
+ * Nothing of it keeps a descriptor. As long as a file is kept its contents stay on disk although it
+ * is deleted, and its file system cannot be unmounted.
  *
- * @param file_bytes    Of libraries' files that stay mapped read-only: of address space, and of pages that are the page
- *                      cache's. Those that were used last. 0: none.
+ * @param file_bytes    Of libraries' files that stay mapped read-only: of address space, and of
+ *                      pages that are the page cache's. Those that were used last. 0: none.
  * @param memory_bytes  Of what debuggers are told. 0: nothing.
- * @param seconds       Since it was used. What is older goes when something is loaded or unloaded, or by gorgon_trim().
- *                      Since 0.1.
+ * @param seconds       Since it was used. What is older goes when something is loaded or
+ *                      unloaded, or by gorgon_trim(). Since 0.1.
  */
 GORGON_API void gorgon_keep(uint64_t file_bytes, uint64_t memory_bytes, unsigned seconds);
 

@@ -56,6 +56,11 @@ struct gorgon_ns_opts {
 	 * library asks. Libraries that are shared with the process read the environment
 	 * themselves. */
 	unsigned pool_threads;
+	/** Arenas of its CPython's object allocator, from the third one on, share large pages, two
+	 * of them one of 2 MiB: an import of numpy has half the page faults and takes some 4% less
+	 * time, for half a MiB more of memory. Where the kernel has no large pages for who asks
+	 * (`transparent_hugepage` is `never`) nothing changes. */
+	bool large_arenas;
 };
 
 /**

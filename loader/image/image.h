@@ -126,7 +126,8 @@ struct gorgon_error *gorgon_image_with_file(const struct gorgon_image *image, co
 					    struct gorgon_error *(*step)(void *ctx, int fd),
 					    void *ctx);
 
-/* Give back one reference; NULL is ignored. With the last one the image is kept for a while. The loader's lock is held. */
+/* Give back one reference; NULL is ignored. With the last one the image is kept for a while. The
+ * loader's lock is held. */
 void gorgon_image_close(struct gorgon_image *image);
 
 /* Whether two names are the same file at this moment. */
@@ -142,8 +143,8 @@ const struct gorgon_segment *gorgon_image_segment(const struct gorgon_image *ima
 /* Number of images that somebody has, for tests. */
 size_t gorgon_image_count(void);
 
-/* How much of what nobody has may be kept: bytes of files, and nanoseconds since it was used. What is more goes at
- * once. The lock is held. */
+/* How much of what nobody has may be kept: bytes of files, and nanoseconds since it was used. What
+ * is more goes at once. The lock is held. */
 void gorgon_image_keep(uint64_t bytes, uint64_t ns);
 /* Drop what is kept. The lock is held. */
 void gorgon_image_trim(void);

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Opening images: each file is read once, however many copies of it are loaded, and a while after the last of them.
+// Opening images: each file is read once, however many copies of it are loaded, and a while after
+// the last of them.
 //
 // libelf maps the file read-only; the tables are used from that view. A thousand copies of a
 // library thus share one symbol table in one place. No descriptor is kept: who maps a copy
 // opens the file again and compares (file.c).
 //
-// An image that nobody has any more is kept with its place and its bindings: a host that replaces its only interpreter needs
-// the same ones again at once. Kept are those that were used last, up to a number of bytes of their files
-// (of address space, and of pages that the page cache has anyhow) and for a while; whoever opens or closes one drops what is
-// more than that. Nobody reads a kept image before its file is seen to be the same, also by the time of the last status
-// change, which every write sets. A file that was changed shortly before it was read could be changed again
+// An image that nobody has any more is kept with its place and its bindings: a host that replaces
+// its only interpreter needs the same ones again at once. Kept are those that were used last, up to
+// a number of bytes of their files (of address space, and of pages that the page cache has anyhow)
+// and for a while; whoever opens or closes one drops what is more than that. Nobody reads a kept
+// image before its file is seen to be the same, also by the time of the last status change, which
+// every write sets. A file that was changed shortly before it was read could be changed again
 // without a new time: such an image is not kept.
 //
 // Not handled: a file that is truncated by somebody while it is in use. As with the system's

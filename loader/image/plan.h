@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How the symbols that a file refers to were bound in one scope: data that ../load/plan.c makes and reads. It belongs to the
- * file's image and goes with it. */
+/* How the symbols that a file refers to were bound in one scope: data that ../load/plan.c makes and
+ * reads. It belongs to the file's image and goes with it. */
 #ifndef GORGON_IMAGE_PLAN_H
 #define GORGON_IMAGE_PLAN_H
 

@@ -118,8 +118,8 @@ static struct gorgon_error *reserve_anywhere(struct gorgon_object *object)
 	return NULL;
 }
 
-// The pages that are read into, at once: one by one each costs a fault. A kernel before 5.14 does not know the advice, and one
-// without memory says so when they are read into.
+// The pages that are read into, at once: one by one each costs a fault. A kernel before 5.14 does
+// not know the advice, and one without memory says so when they are read into.
 static void populate(const struct gorgon_object *object, const struct gorgon_segment *seg)
 {
 	uint64_t start = page_down(object->bias + seg->vaddr), end = page_up(object->bias + seg->vaddr + seg->file_size);

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Bindings that were found once per file and scope, and are used again for its further copies.
 //
-// To look up what a libpython refers to takes longer than all the rest of its relocation: most of it is spent in the system's
-// dlsym(). A plan holds, for each symbol of a file that relocations refer to, where its definition was: in which object of the
-// private scope, or at which address of the system's. Its key is all that decides that: the objects of the scope
-// in their order, by the numbers of their images; shared libraries; which references are looked for outside first; the options
-// that decide on replacements; and how many libraries the system's linker has loaded and unloaded so far (../ns/world.c). Another
-// key means another plan; a file keeps the last few.
+// To look up what a libpython refers to takes longer than all the rest of its relocation: most of
+// it is spent in the system's dlsym(). A plan holds, for each symbol of a file that relocations
+// refer to, where its definition was: in which object of the private scope, or at which address of
+// the system's. Its key is all that decides that: the objects of the scope in their order, by the
+// numbers of their images; shared libraries; which references are looked for outside first; the
+// options that decide on replacements; and how many libraries the system's linker has loaded and
+// unloaded so far (../ns/world.c). Another key means another plan; a file keeps the last few.
 //
-// What the key cannot cover is looked for each time: thread-local variables, IFUNCs, names that a library may define that
-// is not global yet, and all of a load that has a provider, which may answer as it likes, or a list of its own to search.
-// Replacements have addresses of their own in each namespace. GNU_UNIQUE names are bound as ever: to the namespace's first.
+// What the key cannot cover is looked for each time: thread-local variables, IFUNCs, names that a
+// library may define that is not global yet, and all of a load that has a provider, which may
+// answer as it likes, or a list of its own to search. Replacements have addresses of their own in
+// each namespace. GNU_UNIQUE names are bound as ever: to the namespace's first.
 //
-// A plan is made when a file is loaded for the second time: a process with one interpreter pays nothing for it.
+// A plan is made when a file is loaded for the second time: a process with one interpreter pays
+// nothing for it.
 
 #define _GNU_SOURCE
 #include "plan.h"
@@ -252,7 +255,8 @@ static void plan_system(const struct gorgon_object *object, const struct gorgon_
 {
 	struct gorgon_system_symbol again = {0};
 
-	// What an object does not name is found through what others of its namespace have brought: not in another one, maybe.
+	// What an object does not name is found through what others of its namespace have brought:
+	// not in another one, maybe.
 	if (binding->found && (!gorgon_system_find(query, object->system, object->system_count, &again) ||
 			       again.addr != binding->system.addr))
 		return;

@@ -3,10 +3,10 @@
 // relocation writes inside a writable segment and names an existing symbol was
 // checked by image_dynamic.c.
 //
-// Everything is bound now, as with RTLD_NOW: no lazy binding, so the PLT's GOT can be
-// read-only. Each symbol is looked up once per object: relocations of one symbol are
-// many (a libpython has 10 for each), and what was found serves further copies (plan.c). IRELATIVE comes last, because its resolvers may
-// use what the others fill in.
+// Everything is bound now, as with RTLD_NOW: no lazy binding, so the PLT's GOT can be read-only.
+// Each symbol is looked up once per object: relocations of one symbol are many (a libpython has 10
+// for each), and what was found serves further copies (plan.c). IRELATIVE comes last, because its
+// resolvers may use what the others fill in.
 //
 // References to static TLS of private objects wait until the whole group is relocated:
 // the block's initial values are copied to all threads when it is made, and they may

@@ -57,7 +57,8 @@ bool gorgon_scope_is_plain(const struct gorgon_ns *ns, const struct gorgon_scope
 /* Whether @object is in the scope of all others. */
 bool gorgon_scope_is_global(const struct gorgon_ns *ns, const struct gorgon_object *object);
 
-/* Of a GNU_UNIQUE definition: bind to the namespace's first one instead, which is this where there was none. */
+/* Of a GNU_UNIQUE definition: bind to the namespace's first one instead, which is this where there
+ * was none. */
 void gorgon_scope_bind_unique(struct gorgon_ns *ns, uint32_t gnu_hash, struct gorgon_binding *binding);
 
 /* The address that a binding means to this thread, for dlsym and data references. */

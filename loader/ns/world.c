@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Whether a definition that the system gave will be its answer the next time, too.
 //
-// The system's linker searches its global libraries in the order in which they became global. It counts what it loads and
-// unloads, and dl_iterate_phdr() tells; but a library that is there can become global without being counted (dlopen() with
-// RTLD_GLOBAL). Then it comes last: what a global library defines remains the answer. What none defines may have
-// another answer afterwards, if a library that is not global has the name. So that is looked for in all of them.
+// The system's linker searches its global libraries in the order in which they became global. It
+// counts what it loads and unloads, and dl_iterate_phdr() tells; but a library that is there can
+// become global without being counted (dlopen() with RTLD_GLOBAL). Then it comes last: what a
+// global library defines remains the answer. What none defines may have another answer afterwards,
+// if a library that is not global has the name. So that is looked for in all of them.
 
 #define _GNU_SOURCE
 #include "world.h"
@@ -37,7 +38,8 @@ struct tables {
 	const char *strings;
 };
 
-// The system's linker has written addresses there; the kernel's vDSO, which it leaves alone, has offsets.
+// The system's linker has written addresses there; the kernel's vDSO, which it leaves alone, has
+// offsets.
 static const void *pointer(const struct dl_phdr_info *info, uint64_t value)
 {
 	return (const void *)(uintptr_t)(value < info->dlpi_addr ? info->dlpi_addr + value : value);

@@ -5,7 +5,8 @@
 
 #include "image/symbol.h"
 
-/* How many libraries it has ever loaded and unloaded: the same libraries are there as long as both stay as they are. */
+/* How many libraries it has ever loaded and unloaded: the same libraries are there as long as both
+ * stay as they are. */
 struct gorgon_world {
 	uint64_t added, removed;
 };
@@ -13,8 +14,9 @@ struct gorgon_world {
 struct gorgon_world gorgon_world_now(void);
 
 /*
- * Whether what the system answers for a name is the same as long as the world is, whichever of its libraries becomes
- * global meanwhile. @addr is what it answers now, not of a thread-local variable; NULL: nothing.
+ * Whether what the system answers for a name is the same as long as the world is, whichever of its
+ * libraries becomes global meanwhile. @addr is what it answers now, not of a thread-local variable;
+ * NULL: nothing.
  */
 bool gorgon_world_is_settled(const struct gorgon_symbol_query *query, const void *addr);
 

@@ -12,6 +12,11 @@
 // Only private anonymous mappings count. Shared ones and those of files may be meant to
 // outlive the interpreter, and cost no heap. Memory from malloc() is the process's.
 //
+// Arenas of CPython's object allocator are 1 MiB each, and nearly all of their pages are written
+// to. With the option `large_arenas` two of them share a large page, from the third one on, so that
+// small interpreters keep to small pages: hundreds of faults less. The second half waits for the
+// next arena.
+//
 // `lock` is a leaf and orders all lists.
 
 #define _GNU_SOURCE
@@ -29,6 +34,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define ARENA_SIZE   ((size_t)1 << 20)
+#define SMALL_ARENAS 2
+
 struct range {
 	uint64_t start, end; // exclusive
 };
@@ -37,6 +45,7 @@ struct gorgon_memory {
 	struct gorgon_ns *ns;
 	struct range *ranges; // made by private code, sorted
 	size_t count, capacity;
+	uint64_t arena_count, spare_arena; // of its object allocator; address, or 0
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -164,6 +173,44 @@ static void *map_code(uint64_t caller, void *addr, size_t size, int prot, int fl
 	return ret;
 }
 
+static bool is_arena(const struct gorgon_ns *ns, const void *addr, size_t size, int prot, int flags)
+{
+	return ns->opts.large_arenas && !addr && size == ARENA_SIZE &&
+	       prot == (PROT_READ | PROT_WRITE) && flags == (MAP_PRIVATE | MAP_ANONYMOUS);
+}
+
+// Two arenas at an address that a large page can have, or NULL: there is no room, or there are no
+// large pages.
+static void *map_two_arenas(void)
+{
+	const size_t size = 2 * ARENA_SIZE;
+	void *p = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t base = (uintptr_t)p, start = (base + size - 1) & -(uint64_t)size;
+
+	if (p == MAP_FAILED)
+		return NULL;
+	if (start > base)
+		munmap(p, start - base);
+	munmap((void *)(uintptr_t)(start + size), base + size - start);
+	p = (void *)(uintptr_t)start;
+	if (!madvise(p, size, MADV_HUGEPAGE))
+		return p;
+	munmap(p, size);
+	return NULL;
+}
+
+// Under the lock. NULL: as any other mapping.
+static void *map_arena(struct gorgon_memory *memory)
+{
+	void *ret = (void *)(uintptr_t)memory->spare_arena;
+
+	memory->spare_arena = 0;
+	if (ret || memory->arena_count++ < SMALL_ARENAS || !(ret = map_two_arenas()))
+		return ret;
+	memory->spare_arena = (uintptr_t)ret + ARENA_SIZE;
+	return ret;
+}
+
 static struct gorgon_memory *memory_of(const struct gorgon_ns *ns)
 {
 	return gorgon_parts_state(ns->parts, &gorgon_memory_part);
@@ -174,7 +221,7 @@ static void *map(void *addr, size_t size, int prot, int flags, int fd, off_t off
 	uint64_t caller = (uintptr_t)__builtin_return_address(0);
 	struct gorgon_ns *ns = gorgon_unwind_ns_at(caller);
 	struct gorgon_memory *memory;
-	void *ret;
+	void *ret = NULL;
 
 	if (!ns || (flags & (MAP_ANONYMOUS | MAP_PRIVATE)) != (MAP_ANONYMOUS | MAP_PRIVATE)) {
 		if (ns && !(flags & MAP_ANONYMOUS) && prot & PROT_EXEC)
@@ -188,7 +235,10 @@ static void *map(void *addr, size_t size, int prot, int flags, int fd, off_t off
 	memory = memory_of(ns);
 	// The list changes with the mapping: another thread may get the address next.
 	pthread_mutex_lock(&lock);
-	ret = mmap(addr, size, prot, flags, fd, off);
+	if (is_arena(ns, addr, size, prot, flags))
+		ret = map_arena(memory);
+	if (!ret)
+		ret = mmap(addr, size, prot, flags, fd, off);
 	if (ret != MAP_FAILED)
 		remember(memory, (uintptr_t)ret, (uintptr_t)ret + page_up(size));
 	count_bytes(memory);
@@ -243,6 +293,9 @@ void gorgon_memory_release(struct gorgon_memory *memory)
 	for (size_t i = 0; i < memory->count; i++)
 		munmap((void *)(uintptr_t)memory->ranges[i].start,
 		       memory->ranges[i].end - memory->ranges[i].start);
+	if (memory->spare_arena)
+		munmap((void *)(uintptr_t)memory->spare_arena, ARENA_SIZE);
+	memory->spare_arena = 0;
 	free(memory->ranges);
 	memory->ranges = NULL;
 	memory->count = memory->capacity = 0;

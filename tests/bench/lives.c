@@ -3,10 +3,10 @@
 //
 //	lives KEPT AT_ONCE TIMES CODE
 //
-// KEPT interpreters that have run CODE stay alive meanwhile. TIMES times AT_ONCE interpreters are created, run CODE and
-// are destroyed, by a thread each. Prints a line for each time: processor time, time of the wall (ns) and page
-// faults, each by interpreter. After the last time, when TIMES is 0, only a line with the bytes of private dirty memory.
-// peers.c has the alternatives.
+// KEPT interpreters that have run CODE stay alive meanwhile. TIMES times AT_ONCE interpreters are
+// created, run CODE and are destroyed, by a thread each. Prints a line for each time: processor
+// time, time of the wall (ns) and page faults, each by interpreter. After the last time, when TIMES
+// is 0, only a line with the bytes of private dirty memory. peers.c has the alternatives.
 
 #define _GNU_SOURCE
 #include "measure.h"

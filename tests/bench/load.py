@@ -7,7 +7,7 @@ destroyed, with another one alive and without; a process that is started, and a 
 subinterpreter. One after the other, and several at once.
 
 The ways take turns within each round. A ratio is of the two in the same round; shown are its median and, as its spread, the
-quarters that are below and above. Times are of the processor."""
+quarters that are below and above. Times are of the processor. ROUNDS=3 in the environment takes a third of the time."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ import harness
 
 BENCH = os.path.join(harness.BUILD, "bench")
 COPIES = 8  # link namespaces at once; the C library has room for 11
-ROUNDS = 11
+ROUNDS = int(os.environ.get("ROUNDS", "9"))
 NUMPY = f"/usr/lib/python3/dist-packages/numpy/{harness.NUMPY_CORE}/_multiarray_umath{harness.EXT_SUFFIX}"
 LIBRARIES = {  # what is loaded, and what has to be there
     "libpython": (harness.LIBPYTHON, "-"),
@@ -32,7 +32,6 @@ WAYS = ("dlopen", "dlmopen", "copy", "loader", "quiet")
 LOAD_COLUMNS = ("cpu", "wall", "faults", "unload_cpu", "unload_wall", "unload_faults", "memory", "stays")
 CODES = {"bare": "pass", "numpy": "import numpy"}
 LIFE_COLUMNS = ("cpu", "wall", "faults")
-LIFE_ROUNDS = 9
 # By number at once: how often in one process, of which the first time is not counted.
 TIMES = {1: 6, 8: 3, 21: 2}
 # A plain number of threads, as the machine's own differs from what an interpreter among many is told.
@@ -109,8 +108,8 @@ def lives(progress):
         for at_once in TIMES:
             ways = ["spawn", "fork", "kept", *(["alone"] if at_once == 1 else []), *(["sub"] if (kind, at_once) == ("bare", 1) else [])]
             found = {way: [] for way in ways}
-            for number in range(LIFE_ROUNDS):
-                progress(f"load, {kind}, {at_once} at once: {number}/{LIFE_ROUNDS}")
+            for number in range(ROUNDS):
+                progress(f"load, {kind}, {at_once} at once: {number}/{ROUNDS}")
                 for way in ways:
                     found[way].append(life(way, at_once, code))
             rows += [{"benchmark": "load", "what": kind, "at_once": at_once, "way": way, **row(found, way, "spawn", LIFE_COLUMNS)}

@@ -3,13 +3,14 @@
 //
 //	loading WAY LIBRARY FIRST COPY...
 //
-// WAY is dlopen (of each COPY, a file), dlmopen, copy (our strategy), loader, or quiet: our loader, which
-// then tells debuggers nothing. LIBRARY is loaded and stays; then each COPY is loaded and unloaded in turn:
-// the ways that need no file of its own load LIBRARY so many times. FIRST is a library that has to be there, in each
-// private world, too, or "-".
+// WAY is dlopen (of each COPY, a file), dlmopen, copy (our strategy), loader, or quiet: our loader,
+// which then tells debuggers nothing. LIBRARY is loaded and stays; then each COPY is loaded and
+// unloaded in turn: the ways that need no file of its own load LIBRARY so many times. FIRST is a
+// library that has to be there, in each private world, too, or "-".
 //
-// Prints a line for each copy: processor time, time of the wall (ns) and page faults of loading; the
-// same of unloading; bytes of private dirty memory while it was there; whether it could be unloaded.
+// Prints a line for each copy: processor time, time of the wall (ns) and page faults of loading;
+// the same of unloading; bytes of private dirty memory while it was there; whether it could be
+// unloaded.
 
 #define _GNU_SOURCE
 #include "isolate/isolate.h"

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What somebody would have instead of lives.c: processes with the same libpython, and CPython's own subinterpreters.
+// What somebody would have instead of lives.c: processes with the same libpython, and CPython's own
+// subinterpreters.
 //
 //	peers WAY AT_ONCE TIMES PYTHON CODE
 //
-// WAY is spawn (this program, started anew), fork (a child that starts Python; nothing of it has been started here) or sub (a
-// subinterpreter, one after the other, with the GIL that all have). PYTHON is the executable whose modules are used. Prints the
-// lines of lives.c; with TIMES 0 that of the memory, of a process after CODE.
+// WAY is spawn (this program, started anew), fork (a child that starts Python; nothing of it has
+// been started here) or sub (a subinterpreter, one after the other, with the GIL that all have).
+// PYTHON is the executable whose modules are used. Prints the lines of lives.c; with TIMES 0 that
+// of the memory, of a process after CODE.
 
 #define _GNU_SOURCE
 #define PY_SSIZE_T_CLEAN

@@ -105,7 +105,8 @@ static void plan_global_objects_in_another_order(void **state)
 	}
 }
 
-// libneeds_one.so in a group of its own, and in that of a program that brings another definition first.
+// libneeds_one.so in a group of its own, and in that of a program that brings another definition
+// first.
 static void plan_other_dependencies(void **state)
 {
 	(void)state;
@@ -221,7 +222,8 @@ static void plan_what_is_bound_to_stays(void **state)
 	}
 }
 
-// A library that refers to two versions of a name, and one that refers to thread-local variables: a private one, the program's.
+// A library that refers to two versions of a name, and one that refers to thread-local variables: a
+// private one, the program's.
 static void plan_versions_and_thread_local_variables(void **state)
 {
 	(void)state;

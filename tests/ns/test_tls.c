@@ -459,7 +459,8 @@ static void static_tls_room_comes_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		// First, and once: when the C library has given a block of that size back, it counts the next one elsewhere.
+		// First, and once: when the C library has given a block of that size back, it
+		// counts the next one elsewhere.
 		cmocka_unit_test(tls_module_destroy_while_threads_live_frees_their_blocks),
 		cmocka_unit_test(tls_get_addr_first_access_gives_initial_values),
 		cmocka_unit_test(tls_get_addr_alignment_is_kept),
