@@ -8,7 +8,7 @@ import unittest
 
 from harness import BUILD, GORGON, NAMES_ONLY, ROOT, SANITIZED, gdb, lldb, needs_gdb, needs_lldb, run
 
-VARIANT = os.path.join(BUILD, "no-dwarf")
+VARIANT = os.path.join(BUILD, "no-dwarf-jitreg")  # not where a user has one with the loader
 
 # Registers two copies of a library with debug information, and asks for the DWARF of one.
 HOST = r"""
