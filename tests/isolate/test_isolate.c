@@ -360,6 +360,8 @@ static void interp_create_linked_refuses_what_needs_the_loader(void **state)
 	opts.ns = &(struct gorgon_ns_opts){.size = sizeof(struct gorgon_ns_opts),
 					    .environment = (const char *const[]){NULL}};
 	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_UNSUPPORTED, "environ");
+	opts.ns = &(struct gorgon_ns_opts){.size = sizeof(struct gorgon_ns_opts), .large_arenas = true};
+	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_UNSUPPORTED, "arenas");
 	opts.ns = NULL;
 	interp = test_interp_create(&opts);
 	assert_error(gorgon_interp_start(interp, &limit), GORGON_ERROR_UNSUPPORTED, "memory_limit");
