@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* ---- what is kept for the next interpreter ------------------------------ */
+/* ---- kept: what stays for the next interpreter ------------------------- */
 
 /** What is kept unless gorgon_keep() says something else. @{ */
 #define GORGON_KEEP_FILE_BYTES	 (UINT64_C(256) << 20)
@@ -48,7 +48,11 @@ struct gorgon_kept_stats {
 	uint64_t memory_bytes; /**< of it */
 };
 
-/** @return GORGON_ERROR_ARGUMENT: a structure of a wrong size. Since 0.1. */
+/**
+ * What is kept at this moment.
+ *
+ * @return GORGON_ERROR_ARGUMENT: a structure of a wrong size. Since 0.1.
+ */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_kept_get_stats(struct gorgon_kept_stats *ret);
 
