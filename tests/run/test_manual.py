@@ -11,7 +11,7 @@ import unittest
 from harness import BUILD, ROOT, run
 
 MAN = f"{BUILD}/man"
-TOPICS = ["errors", "providers", "debugging", "namespaces", "objects", "dependencies", "interpreters",
+TOPICS = ["errors", "providers", "debugging", "namespaces", "objects", "kept", "dependencies", "interpreters",
           "descriptors", "process", "calls", "inspection", "pools", "module", "arrays"]
 
 
