@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // What whole interpreters cost: created, a program run, destroyed.
 //
-//	lives KEPT AT_ONCE TIMES CODE
+//	lives [-q] KEPT AT_ONCE TIMES CODE
 //
 // KEPT interpreters that have run CODE stay alive meanwhile. TIMES times AT_ONCE interpreters are
 // created, run CODE and are destroyed, by a thread each. Prints a line for each time: processor
 // time, time of the wall (ns) and page faults, each by interpreter. After the last time, when TIMES
-// is 0, only a line with the bytes of private dirty memory. peers.c has the alternatives.
+// is 0, only a line with the bytes of private dirty memory. -q: they end as GORGON_END_QUICK says, in
+// arenas on large pages, which is what a host does that replaces interpreters often. peers.c has the alternatives.
 
 #define _GNU_SOURCE
 #include "measure.h"
@@ -15,6 +16,8 @@
 #include <pthread.h>
 
 static const char *code;
+static struct gorgon_ns_opts ns_opts = {.size = sizeof(ns_opts)};
+static struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = &ns_opts};
 
 static void check(struct gorgon_error *err)
 {
@@ -39,7 +42,7 @@ static void *live(void *arg)
 	struct gorgon_interp *interp;
 
 	(void)arg;
-	check(gorgon_interp_create(NULL, &interp));
+	check(gorgon_interp_create(&opts, &interp));
 	run_program(interp);
 	check(gorgon_interp_destroy(interp));
 	return NULL;
@@ -71,10 +74,18 @@ static void at_once(void *(*fn)(void *), long count)
 
 int main(int argc, char **argv)
 {
-	long kept = argc == 5 ? atol(argv[1]) : -1, count = kept < 0 ? 0 : atol(argv[2]);
+	bool quick = argc > 1 && !strcmp(argv[1], "-q");
+	long kept, count;
+
+	argc -= quick;
+	argv += quick;
+	kept = argc == 5 ? atol(argv[1]) : -1;
+	count = kept < 0 ? 0 : atol(argv[2]);
+	opts.end = quick ? GORGON_END_QUICK : GORGON_END_FULL;
+	ns_opts.large_arenas = quick;
 
 	if (count < 1) {
-		fputs("usage: lives KEPT AT_ONCE TIMES CODE\n", stderr);
+		fputs("usage: lives [-q] KEPT AT_ONCE TIMES CODE\n", stderr);
 		return 2;
 	}
 	code = argv[4];

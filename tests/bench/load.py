@@ -3,8 +3,8 @@
 
 Libraries (loading.c): the system's linker with a copy of the file, and with a link namespace; our strategy `copy`; our loader,
 as it is by default and telling debuggers nothing. Lives (lives.c, peers.c): an interpreter that is created, runs a program and is
-destroyed, with another one alive and without; a process that is started, and a forked one, with the same libpython; a
-subinterpreter. One after the other, and several at once.
+destroyed, with another one alive and without, and with the options for hosts that replace interpreters often; a process that is
+started, and a forked one, with the same libpython; a subinterpreter. One after the other, and several at once.
 
 The ways take turns within each round. A ratio is of the two in the same round; shown are its median and, as its spread, the
 quarters that are below and above. Times are of the processor. ROUNDS=3 in the environment takes a third of the time."""
@@ -95,8 +95,8 @@ def libraries(progress):
 def life(way, at_once, code):
     """Figures of one process that has interpreters, or of one that starts processes."""
     times = TIMES[at_once]
-    if way in ("alone", "kept"):
-        lines = lines_of("lives", int(way == "kept"), at_once, times, code)
+    if way in ("alone", "kept", "quick"):
+        lines = lines_of("lives", *(["-q"] if way == "quick" else []), int(way != "alone"), at_once, times, code)
     else:
         lines = lines_of("peers", way, at_once, times, harness.PYTHON3, code)
     return medians(lines[1:], LIFE_COLUMNS)
@@ -106,7 +106,8 @@ def lives(progress):
     rows = []
     for kind, code in CODES.items():
         for at_once in TIMES:
-            ways = ["spawn", "fork", "kept", *(["alone"] if at_once == 1 else []), *(["sub"] if (kind, at_once) == ("bare", 1) else [])]
+            ways = ["spawn", "fork", "kept", "quick", *(["alone"] if at_once == 1 else []),
+                    *(["sub"] if (kind, at_once) == ("bare", 1) else [])]
             found = {way: [] for way in ways}
             for number in range(ROUNDS):
                 progress(f"load, {kind}, {at_once} at once: {number}/{ROUNDS}")
@@ -140,7 +141,7 @@ def measure(progress):
 
 NAMES = {"dlopen": "`dlopen` of a copy", "dlmopen": "`dlmopen`", "copy": "strategy `copy`", "loader": "our loader",
          "quiet": "our loader, debuggers off", "spawn": "a process", "fork": "a forked process", "sub": "a subinterpreter",
-         "kept": "our interpreter", "alone": "ours, no other one alive"}
+         "kept": "our interpreter", "alone": "ours, no other one alive", "quick": "ours, `GORGON_END_QUICK` and `large_arenas`"}
 
 
 def ratio_cell(one):
