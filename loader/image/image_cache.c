@@ -96,8 +96,8 @@ static bool is_unchanged(const struct gorgon_image *image, const struct stat *st
 	return image->st.st_ctim.tv_sec == st->st_ctim.tv_sec && image->st.st_ctim.tv_nsec == st->st_ctim.tv_nsec;
 }
 
-// The image of this very file with these contents. A library that was overwritten since (its inode
-// is what it was, its size or time is not) is another image.
+// Finds the image of this very file with these contents, or NULL. A library that was overwritten since
+// it was read has the same inode and another size or time, so it gets an image of its own.
 static struct gorgon_image *find_cached(const struct stat *st)
 {
 	struct gorgon_image *image = cache;

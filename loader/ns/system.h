@@ -42,7 +42,7 @@ bool gorgon_system_find(const struct gorgon_symbol_query *query,
 			struct gorgon_system_library *const *libraries, size_t count,
 			struct gorgon_system_symbol *ret);
 
-/* gorgon_system_find() in @libraries alone, not in the global scope. */
+/* Does what gorgon_system_find() does, but looks in @libraries alone, not in the global scope. */
 bool gorgon_system_find_in(const struct gorgon_symbol_query *query,
 			   struct gorgon_system_library *const *libraries, size_t count,
 			   struct gorgon_system_symbol *ret);

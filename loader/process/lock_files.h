@@ -40,7 +40,7 @@ bool gorgon_lock_files_are_ours(void);
 /* The lock file that @owner has on the inode (@owner NULL: a lock file without an owner), or
  * NULL. */
 struct gorgon_lock_file *gorgon_lock_file_find(const void *owner, const struct stat *st);
-/* The next lock file on the inode behind @after, whoever owns it; @after NULL: the first. */
+/* Returns the lock file that follows @after on this inode, whoever owns it; the first if @after is NULL. */
 struct gorgon_lock_file *gorgon_lock_file_next(const struct gorgon_lock_file *after,
 					       const struct stat *st);
 /* The next one of @owner after @after; NULL begins. */

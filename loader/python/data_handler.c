@@ -202,7 +202,7 @@ static struct data_handler *find_handler(struct gorgon_interp *interp, const str
 {
 	struct data_handler *own = interp->data_handlers;
 
-	while (own && memcmp(&own->placement, placement, sizeof(*placement)) != 0)
+	while (own && !gorgon_placement_is_same(&own->placement, placement))
 		own = own->next;
 	if (own || !(own = calloc(1, sizeof(*own))))
 		return own;
@@ -228,7 +228,7 @@ void gorgon_data_handlers_free(struct data_handler *list)
 	}
 }
 
-// Whether memory can be placed so: later there is nobody to tell why it cannot.
+// Whether memory can be placed so. numpy cannot be told the reason later, when it wants memory.
 static bool try_placement(struct gorgon_interp *interp, const struct gorgon_placement *placement)
 {
 	struct gorgon_block *block = NULL;
@@ -307,7 +307,7 @@ static bool read_nodes(struct gorgon_interp *interp, PyObject *numbers, uint64_t
 	return good;
 }
 
-// What the keywords ask for; all bytes of @ret are set, for they are compared. False with an exception.
+// What the keywords ask for. False with an exception.
 static bool read_arguments(struct gorgon_interp *interp, PyObject *args, PyObject *kwargs, PyObject **capsule,
 			   struct gorgon_placement *ret)
 {
@@ -316,7 +316,7 @@ static bool read_arguments(struct gorgon_interp *interp, PyObject *args, PyObjec
 	PyObject *nodes = NULL;
 	Py_ssize_t alignment = 0;
 
-	memset(ret, 0, sizeof(*ret));
+	*ret = (struct gorgon_placement){0};
 	if (!API(interp, PyArg_ParseTupleAndKeywords)(args, kwargs, "|O$pOpn:use_data_handler", (char **)names, capsule,
 						      &huge_pages, &nodes, &locked, &alignment))
 		return false;

@@ -28,6 +28,12 @@ bool gorgon_placement_can_align(size_t alignment)
 	return !(alignment & (alignment - 1)) && alignment <= GORGON_PLACEMENT_ALIGN_MAX;
 }
 
+bool gorgon_placement_is_same(const struct gorgon_placement *a, const struct gorgon_placement *b)
+{
+	return a->alignment == b->alignment && a->numa_nodes == b->numa_nodes && a->huge_pages == b->huge_pages &&
+	       a->locked == b->locked;
+}
+
 bool gorgon_placement_needs_pages(const struct gorgon_placement *placement, size_t size)
 {
 	return placement->numa_nodes || placement->locked || (placement->huge_pages && size >= HUGE_PAGE);

@@ -25,6 +25,8 @@ bool gorgon_placement_can_align(size_t alignment);
 /* Whether memory of this size has to be a mapping of its own: what is wanted of it belongs to pages. */
 bool gorgon_placement_needs_pages(const struct gorgon_placement *placement, size_t size);
 
+bool gorgon_placement_is_same(const struct gorgon_placement *a, const struct gorgon_placement *b);
+
 /* A mapping: zeroed. */
 struct gorgon_pages {
 	char *base;

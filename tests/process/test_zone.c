@@ -267,7 +267,7 @@ static void convert_strings_are_the_c_librarys(void **state)
 	static const char *const texts[] = {
 		NULL, "", ":", "UTC", "UTC0", "EST5EDT,M3.2.0,M11.1.0", "CET-1CEST,M3.5.0,M10.5.0/3",
 		"<-03>3<-02>,M3.5.0/-2,M10.5.0/-1", "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0",
-		"AEST-10AEDT,M10.1.0,M4.1.0/3", "XXX-2<+01>-1,0/0,J365/23", "AAA5BBB,J60,J300",
+		"AEST-10AEDT,M10.1.0,M4.1.0/3", "EEE-2<+01>-1,0/0,J365/23", "AAA5BBB,J60,J300",
 		"AAA5BBB,59,300/3:30:15", "AAA-3:15:20BBB-4:15:20,M1.1.1/167,M12.5.6/-167",
 		"AAA5BBB,J0,J3",
 		"AAA5BBB,M3.2.0", "AAA5BBB,M3.2.0/,M4.1.0", "AAA99", "AAA5:77:88", "AAA+5", "AAA-5+junk",

@@ -528,7 +528,14 @@ print(b.sum())
 check("still locked", status("VmLck") - locked >= 78)
 del b
 check("not locked", status("VmLck") - locked < 78)
-""", *[f"{alignment} {{0}} 0.0 gorgon" for alignment in (8, 64, 128, 4096, 1 << 21)], "0 0 524288.0", "10000.0")
+import ctypes
+address = ctypes.pythonapi.PyCapsule_GetPointer
+address.restype, address.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+capsules = [gorgon.use_data_handler(alignment=alignment) for alignment in (128, 256, 128, 128)][1:]
+capsules.append(gorgon.use_data_handler())
+first, other, *same = [address(capsule, b"mem_handler") for capsule in capsules]
+print(first != other, [first == a for a in same])
+""", *[f"{alignment} {{0}} 0.0 gorgon" for alignment in (8, 64, 128, 4096, 1 << 21)], "0 0 524288.0", "10000.0", "True [True, True]")
 
     def test_options_that_cannot_be_are_refused(self):
         self.check_both(NUMPY + """
@@ -618,7 +625,7 @@ class Ours:
 raise SystemExit(pytest.main(["-q", "-p", "no:cacheprovider", "-W", "ignore", "--pyargs", "-k", "not new_policy",
                               f"numpy.{'_core' if numpy.__version__[0] == '2' else 'core'}.tests.test_mem_policy"], plugins=[Ours()]))
 """  # new_policy would run many more of numpy's tests
-        # Elsewhere, because pytest would read our own settings here.
+        # The program runs in another folder, because pytest would read this project's settings in this one.
         result = run(GORGON, "run", "-c", code, env={**SANITIZER_ENV, "ASAN_OPTIONS": "detect_leaks=0"},
                      cwd=tempfile.gettempdir())
         self.assertEqual((result.stderr, result.returncode), ("", 0), result.stdout)
