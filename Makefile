@@ -388,7 +388,12 @@ install: all install-jitreg
 	install -m 644 $(wildcard loader/gorgon/*.h) $(DESTDIR)$(INCLUDEDIR)/gorgon
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(BUILD)/gorgon $(BUILD)/gorgon-symdump $(DESTDIR)$(PREFIX)/bin
-	install -D -m 644 tools/gorgon-symdump.1 $(DESTDIR)$(DATADIR)/man/man1/gorgon-symdump.1
+	install -d $(DESTDIR)$(DATADIR)/man/man1
+	install -m 644 tools/gorgon.1 tools/gorgon-symdump.1 $(DESTDIR)$(DATADIR)/man/man1
+	install -D -m 644 tools/completion/gorgon.bash $(DESTDIR)$(DATADIR)/bash-completion/completions/gorgon
+	ln -sf gorgon $(DESTDIR)$(DATADIR)/bash-completion/completions/gorgon-symdump
+	install -D -m 644 tools/completion/_gorgon $(DESTDIR)$(DATADIR)/zsh/site-functions/_gorgon
+	install -D -m 644 tools/completion/gorgon.fish $(DESTDIR)$(DATADIR)/fish/vendor_completions.d/gorgon.fish
 	install -d $(DESTDIR)$(DATADIR)/man/man3
 	install -m 644 $(BUILD)/man/*.3 $(DESTDIR)$(DATADIR)/man/man3
 	install -D -m 644 $(CHILDREN) $(DESTDIR)$(DATADIR)/gorgon/children/gorgon.py
@@ -400,7 +405,9 @@ install: all install-jitreg
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/gorgon $(DESTDIR)$(PREFIX)/bin/gorgon-symdump
 	rm -f $(DESTDIR)$(DATADIR)/man/man3/gorgon.3 $(DESTDIR)$(DATADIR)/man/man3/gorgon[-_]*.3
-	rm -f $(DESTDIR)$(DATADIR)/man/man1/gorgon-symdump.1 $(addprefix $(DESTDIR)$(INCLUDEDIR)/,gorgon.h gorgon.hpp jitreg.h debug_root.h)
+	rm -f $(addprefix $(DESTDIR)$(DATADIR)/,man/man1/gorgon.1 man/man1/gorgon-symdump.1 bash-completion/completions/gorgon \
+		bash-completion/completions/gorgon-symdump zsh/site-functions/_gorgon fish/vendor_completions.d/gorgon.fish)
+	rm -f $(addprefix $(DESTDIR)$(INCLUDEDIR)/,gorgon.h gorgon.hpp jitreg.h debug_root.h)
 	rm -rf $(DESTDIR)$(INCLUDEDIR)/gorgon
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,$(foreach l,libgorgon libjitreg,$(l).a $(l).so $(l).so.$(SOVERSION) pkgconfig/$(l).pc))
 	rm -rf $(DESTDIR)$(DATADIR)/gorgon $(DESTDIR)$(DATADIR)/gdb/auto-load$(LIBDIR)/libgorgon.so.$(SOVERSION)-gdb.py

@@ -104,9 +104,11 @@ def run(*command, timeout=TIMEOUT, env=None, **kwargs):
     environment = dict(os.environ, **(env or {}))
     environment = {name: value for name, value in environment.items() if value is not None}
     environment.pop("DEBUGINFOD_URLS", None)
+    if "input" not in kwargs:
+        kwargs.setdefault("stdin", subprocess.DEVNULL)
     try:
         return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=timeout,
-                              env=environment, stdin=subprocess.DEVNULL, check=False, **kwargs)
+                              env=environment, check=False, **kwargs)
     except subprocess.TimeoutExpired as error:
         output = b"".join((error.stdout or b"", error.stderr or b"")).decode(errors="replace")
         raise AssertionError(f"{command[0]} has not ended after {timeout} s but said:\n{output}") from None

@@ -5,7 +5,6 @@
 #define _GNU_SOURCE
 #include "tool.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,16 +74,34 @@ static struct gorgon_error *compare_fib(int *status)
 	return NULL;
 }
 
+static int parse(int key, char *arg, struct argp_state *state)
+{
+	unsigned *count = state->input;
+
+	if (key != 'n' && key != ARGP_KEY_ARG)
+		return ARGP_ERR_UNKNOWN;
+	if (key == 'n')
+		*count = (unsigned)strtoul(arg, NULL, 10);
+	if (key == ARGP_KEY_ARG || *count < 1 || *count > 1000)
+		return tool_usage("demo: %s: expected -n N, from 1 to 1000", arg);
+	return 0;
+}
+
 int tool_demo(int argc, char **argv)
 {
+	static const struct argp_option options[] = {
+		{NULL, 'n', "N", 0, "Interpreters with numpy (default 3)", 0},
+		{0},
+	};
+	static const struct argp argp = {
+		.options = options, .parser = parse, .doc =
+		"Shows what private interpreters are good for: objects of their own, threads that compute at once, numpy in each."};
 	struct gorgon_error *err;
 	unsigned count = 3;
-	int opt, status = 0;
+	int status = tool_parse(&argp, 0, argc, argv, &count);
 
-	while ((opt = getopt(argc, argv, "n:")) != -1) {
-		if (opt != 'n' || (count = (unsigned)strtoul(optarg, NULL, 10)) < 1 || count > 1000)
-			return tool_usage("demo: expected -n N, from 1 to 1000");
-	}
+	if (status)
+		return status;
 	puts("Two interpreters, two Nones:");
 	if ((err = run(2, none_program, &status)))
 		return tool_fail(err, TOOL_FAILED);

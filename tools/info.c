@@ -5,7 +5,6 @@
 #define _GNU_SOURCE
 #include "tool.h"
 
-#include <getopt.h>
 #include <jitreg.h>
 #include <json.h>
 #include <stdio.h>
@@ -137,45 +136,55 @@ enum {
 	OPT_PRIVATE,
 };
 
-static const struct option options[] = {
-	{"python", required_argument, NULL, OPT_PYTHON},
-	{"json", no_argument, NULL, OPT_JSON},
-	{"deps", required_argument, NULL, OPT_DEPS},
-	{"names", no_argument, NULL, OPT_NAMES},
-	{"share", required_argument, NULL, OPT_SHARE},
-	{"private", required_argument, NULL, OPT_PRIVATE},
+static const struct argp_option options[] = {
+	{"python", OPT_PYTHON, "PATH", 0, "Of this python executable or libpython", 0},
+	{"json", OPT_JSON, NULL, 0, "The same for programs", 0},
+	{"deps", OPT_DEPS, "FILE", 0, "What loading a module or library would bring: private or shared, and why", 0},
+	{"names", OPT_NAMES, NULL, 0, "With --deps: the names that private code takes from shared libraries, too, and those that "
+	 "gorgon replaces", 0},
+	{"share", OPT_SHARE, "GLOB", 0, "With --deps: as with `gorgon run`", 0},
+	{"private", OPT_PRIVATE, "GLOB", 0, "With --deps: as with `gorgon run`", 0},
 	{0},
 };
 
-// @share and @keep_private have room for every argument.
-static int parse(struct deps *deps, const char **share, const char **keep_private, int argc,
-		 char **argv)
-{
-	int opt;
+struct given {
+	struct deps deps;
+	const char **share, **keep_private; // room for every argument
+	size_t share_count, private_count;
+};
 
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (opt == OPT_PYTHON)
-			deps->python = optarg;
-		else if (opt == OPT_JSON)
-			deps->json = true;
-		else if (opt == OPT_DEPS)
-			deps->file = optarg;
-		else if (opt == OPT_NAMES)
-			deps->names = true;
-		else if (opt == OPT_SHARE)
-			*share++ = optarg;
-		else if (opt == OPT_PRIVATE)
-			*keep_private++ = optarg;
-		else
-			return tool_usage("info: %s: no such option, or its value is missing",
-					  argv[optind - 1]);
+static int parse(int key, char *arg, struct argp_state *state)
+{
+	struct given *given = state->input;
+
+	switch (key) {
+	case OPT_PYTHON:
+		given->deps.python = arg;
+		return 0;
+	case OPT_JSON:
+		given->deps.json = true;
+		return 0;
+	case OPT_DEPS:
+		given->deps.file = arg;
+		return 0;
+	case OPT_NAMES:
+		given->deps.names = true;
+		return 0;
+	case OPT_SHARE:
+		given->share[given->share_count++] = arg;
+		return 0;
+	case OPT_PRIVATE:
+		given->keep_private[given->private_count++] = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		return tool_usage("info: %s: unexpected argument", arg);
+	case ARGP_KEY_END:
+		if (!given->deps.file && (given->deps.names || given->share_count || given->private_count))
+			return tool_usage("info: --names, --share and --private go with --deps FILE");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
 	}
-	if (optind < argc)
-		return tool_usage("info: %s: unexpected argument", argv[optind]);
-	if (!deps->file && (deps->names || *deps->ns.share || *deps->ns.keep_private))
-		return tool_usage("info: --names, --share and --private go with --deps FILE");
-	return 0;
 }
 
 static int show(const char *path, bool json)
@@ -198,19 +207,26 @@ static int show(const char *path, bool json)
 
 int tool_info(int argc, char **argv)
 {
-	const char **share = calloc((size_t)argc + 1, sizeof(*share));
-	const char **keep_private = calloc((size_t)argc + 1, sizeof(*keep_private));
-	struct deps deps = {.ns = {.size = sizeof(deps.ns),
-				   .share = share,
-				   .keep_private = keep_private}};
+	static const struct argp argp = {
+		.options = options, .parser = parse, .doc =
+		"Says which CPython `gorgon run` takes, where its debug information is, which lines make debuggers find our "
+		"scripts, and which libraries are shared with the process."
+		"\vExit status: 0; 1 when --deps has not found a library; 2 wrong usage; 3 no CPython.",
+	};
+	struct given given = {
+		.share = calloc((size_t)argc + 1, sizeof(*given.share)),
+		.keep_private = calloc((size_t)argc + 1, sizeof(*given.keep_private)),
+	};
 	int status;
 
-	if (!share || !keep_private)
+	if (!given.share || !given.keep_private)
 		abort();
-	status = parse(&deps, share, keep_private, argc, argv);
+	given.deps.ns = (struct gorgon_ns_opts){
+		.size = sizeof(given.deps.ns), .share = given.share, .keep_private = given.keep_private};
+	status = tool_parse(&argp, 0, argc, argv, &given);
 	if (!status)
-		status = deps.file ? deps_show(&deps) : show(deps.python, deps.json);
-	free(share);
-	free(keep_private);
+		status = given.deps.file ? deps_show(&given.deps) : show(given.deps.python, given.deps.json);
+	free(given.share);
+	free(given.keep_private);
 	return status;
 }

@@ -25,7 +25,7 @@ struct label {
 	struct {
 		char *data;
 		size_t size;
-		bool open;
+		bool open, coloured;
 		struct stat file; // that all of the run's interpreters write to
 	} pending[2]; // of descriptors 1 and 2
 };
@@ -37,8 +37,10 @@ struct label *label_create(bool prefix)
 	if (!label)
 		return NULL;
 	label->prefix = prefix;
-	for (int fd = 1; fd <= 2; fd++)
+	for (int fd = 1; fd <= 2; fd++) {
 		label->pending[fd - 1].open = !fstat(fd, &label->pending[fd - 1].file);
+		label->pending[fd - 1].coloured = tool_has_colours(fd);
+	}
 	pthread_mutex_init(&label->lock, NULL);
 	return label;
 }
@@ -64,14 +66,20 @@ static bool write_all(int fd, const char *data, size_t size)
 // A piece that ends with its newline; at the very end of the output it may have none.
 static bool write_piece(const struct label *label, int fd, const char *piece, size_t size)
 {
+	static const unsigned colours[] = {36, 33, 35, 32, 34, 31}; // of ECMA-48's SGR
 	const char *end = piece[size - 1] == '\n' || piece[size - 1] == '\r' ? "" : "\n";
+	char before[16] = "", after[8] = "";
 	char *text = NULL;
 	bool ok;
 	int length;
 
 	if (!label->prefix)
 		return write_all(fd, piece, size);
-	length = asprintf(&text, "[%u] %.*s%s", label->number, (int)size, piece, end);
+	if (label->pending[fd - 1].coloured) {
+		snprintf(before, sizeof(before), "\033[%um", colours[label->number % 6]);
+		strcpy(after, "\033[0m");
+	}
+	length = asprintf(&text, "%s[%u]%s %.*s%s", before, label->number, after, (int)size, piece, end);
 	ok = length >= 0 && write_all(fd, text, (size_t)length);
 	free(text);
 	return ok;

@@ -77,6 +77,15 @@ static struct gorgon_error *create_one(struct job *job)
 	return NULL;
 }
 
+static void print_loaded(const struct job *job)
+{
+	char *text = loaded_list(job->interp, job->program);
+
+	if (text)
+		loaded_print(job->result->number, text);
+	free(text);
+}
+
 static void *run_one(void *arg)
 {
 	struct job *job = arg;
@@ -91,6 +100,8 @@ static void *run_one(void *arg)
 		job->result->stats.size = sizeof(job->result->stats);
 		job->err = gorgon_interp_get_stats(job->interp, &job->result->stats);
 	}
+	if (!job->err && job->program->verbose)
+		print_loaded(job);
 	return NULL;
 }
 

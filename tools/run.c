@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// gorgon run: a program in N interpreters at once. `gorgon --help` has the options.
+// gorgon run: a program in N interpreters at once.
 
 #define _GNU_SOURCE
 #include "tool.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <json.h>
 #include <limits.h>
 #include <stdio.h>
@@ -25,28 +24,59 @@ enum {
 	OPT_JSON,
 	OPT_SHARED_FILES,
 	OPT_QUICK_END,
+	OPT_VERBOSE,
 };
 
-static const struct option options[] = {
-	{"python", required_argument, NULL, OPT_PYTHON},
-	{"isolate", required_argument, NULL, OPT_ISOLATE},
-	{"share", required_argument, NULL, OPT_SHARE},
-	{"private", required_argument, NULL, OPT_PRIVATE},
-	{"debug", required_argument, NULL, OPT_DEBUG},
-	{"repeat", required_argument, NULL, OPT_REPEAT},
-	{"label", no_argument, NULL, OPT_LABEL},
-	{"timing", no_argument, NULL, OPT_TIMING},
-	{"json", no_argument, NULL, OPT_JSON},
-	{"shared-files", no_argument, NULL, OPT_SHARED_FILES},
-	{"quick-end", no_argument, NULL, OPT_QUICK_END},
+static const struct argp_option options[] = {
+	{NULL, 'n', "N", 0, "Number of interpreters, a thread each (default 1)", 1},
+	{"python", OPT_PYTHON, "PATH", 0, "A python executable, a virtual environment's, or a libpython", 1},
+	{"repeat", OPT_REPEAT, "N", 0, "Do it N times, with fresh interpreters each time", 1},
+	{"label", OPT_LABEL, NULL, 0, "Put \"[i] \" before each line of output", 1},
+	{"verbose", OPT_VERBOSE, NULL, 0, "At the end, print on stderr what was loaded, private or shared, and why", 1},
+	{"timing", OPT_TIMING, NULL, 0, "Print on stderr where the time went, for each interpreter", 1},
+	{"json", OPT_JSON, NULL, 0, "Print the figures of --timing as JSON on stderr", 1},
+	{"share", OPT_SHARE, "GLOB", 0, "Take matching libraries from the system (repeatable)", 1},
+	{"private", OPT_PRIVATE, "GLOB", 0, "Keep matching libraries private (repeatable; wins over --share); not the C library "
+	 "or the dynamic linker", 1},
+	{"debug", OPT_DEBUG, "MODE", 0, "What debuggers are told: full (lines and locals in each copy), lazy (names and unwind "
+	 "data, for hundreds of interpreters), off, or auto (the default: full up to 8 interpreters, then lazy)", 1},
+	{"isolate", OPT_ISOLATE, "HOW", 0, "Who makes copies: loader (the default, gorgon's own), copy (copies of files, for "
+	 "the system's linker) or dlmopen (namespaces of the system's linker, 15 at most)", 1},
+	{"shared-files", OPT_SHARED_FILES, NULL, 0, "Descriptors, current directory and umask are the process's; otherwise each "
+	 "interpreter has its own, as a process has", 1},
+	{"quick-end", OPT_QUICK_END, NULL, 0, "Objects that only refer to each other are not finalised at the end", 1},
+	{NULL, 0, NULL, 0, "What to run, as with python3:", 2},
+	{NULL, 'c', "CODE", 0, "Statements; what follows are their arguments", 2},
+	{NULL, 'm', "MODULE", 0, "A module, by its name; what follows are its arguments", 2},
+	{NULL, 0, NULL, 0, "Options of python3, which gets them as they are:", 3},
+	{NULL, 'b', NULL, 0, "Warn of comparisons of bytes with strings (-bb: raise)", 3},
+	{NULL, 'B', NULL, 0, "Write no .pyc files", 3},
+	{NULL, 'd', NULL, 0, "Debug the parser (debug builds)", 3},
+	{NULL, 'E', NULL, 0, "Ignore PYTHON* environment variables", 3},
+	{NULL, 'i', NULL, 0, "A prompt after the program; one interpreter only", 3},
+	{NULL, 'I', NULL, 0, "Isolate from the environment and the user's packages", 3},
+	{NULL, 'O', NULL, 0, "Remove assert statements (-OO: docstrings, too)", 3},
+	{NULL, 'P', NULL, 0, "Put no unsafe folder before sys.path", 3},
+	{NULL, 'q', NULL, 0, "Print no version at the prompt", 3},
+	{NULL, 's', NULL, 0, "Do not add the user's packages to sys.path", 3},
+	{NULL, 'S', NULL, 0, "Do not import site", 3},
+	{NULL, 'u', NULL, 0, "Do not buffer stdout and stderr", 3},
+	{NULL, 'v', NULL, 0, "Trace imports", 3},
+	{NULL, 'W', "ARG", 0, "Control warnings", 3},
+	{NULL, 'x', NULL, 0, "Skip the first line of the file", 3},
+	{NULL, 'X', "OPT", 0, "An option of the implementation", 3},
 	{0},
 };
 
 struct run {
 	struct program program;
 	unsigned repeat;
-	bool table, json;
+	bool table, json, interactive;
 	const char **share, **keep_private; // NULL-terminated; room for every argument
+	const char **python_argv;	    // what Python gets; room for every argument
+	bool has_program;
+	char **options; // of python3, made here; room for each letter
+	size_t option_count;
 };
 
 static bool parse_count(const char *text, unsigned *ret)
@@ -97,32 +127,61 @@ static int parse_isolate(struct run *run, const char *strategy)
 	return 0;
 }
 
-static int parse_option(struct run *run, int opt)
+static void append_python(struct run *run, const char *word)
 {
-	switch (opt) {
+	run->python_argv[run->program.argc++] = word;
+}
+
+// What is left of the command line is the program's.
+static void append_rest(struct run *run, struct argp_state *state)
+{
+	while (state->next < state->argc)
+		append_python(run, state->argv[state->next++]);
+}
+
+// An option of python3: -X, or -XVALUE.
+static int append_option(struct run *run, int key, const char *value)
+{
+	char *word;
+
+	if (asprintf(&word, "-%c%s", key, value ?: "") < 0)
+		return ENOMEM;
+	run->options[run->option_count++] = word;
+	append_python(run, word);
+	return 0;
+}
+
+static int parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct run *run = state->input;
+
+	switch (key) {
 	case 'n':
-		if (!parse_count(optarg, &run->program.count))
-			return tool_usage("-n %s: expected a number from 1 to 100000", optarg);
+		if (!parse_count(arg, &run->program.count))
+			return tool_usage("-n %s: expected a number from 1 to 100000", arg);
 		return 0;
 	case OPT_REPEAT:
-		if (!parse_count(optarg, &run->repeat))
-			return tool_usage("--repeat %s: expected a number from 1 to 100000", optarg);
+		if (!parse_count(arg, &run->repeat))
+			return tool_usage("--repeat %s: expected a number from 1 to 100000", arg);
 		return 0;
 	case OPT_PYTHON:
-		run->program.python = optarg;
+		run->program.python = arg;
 		return 0;
 	case OPT_ISOLATE:
-		return parse_isolate(run, optarg);
+		return parse_isolate(run, arg);
 	case OPT_SHARE:
-		append(run->share, optarg);
+		append(run->share, arg);
 		return 0;
 	case OPT_PRIVATE:
-		append(run->keep_private, optarg);
+		append(run->keep_private, arg);
 		return 0;
 	case OPT_DEBUG:
-		return parse_debug(run, optarg);
+		return parse_debug(run, arg);
 	case OPT_LABEL:
 		run->program.label = true;
+		return 0;
+	case OPT_VERBOSE:
+		run->program.verbose = true;
 		return 0;
 	case OPT_JSON:
 		run->json = run->program.timing = true;
@@ -136,36 +195,35 @@ static int parse_option(struct run *run, int opt)
 	case OPT_TIMING:
 		run->table = run->program.timing = true;
 		return 0;
+	case 'c':
+	case 'm':
+		run->has_program = true;
+		append_python(run, key == 'c' ? "-c" : "-m");
+		append_python(run, arg);
+		append_rest(run, state);
+		return 0;
+	case ARGP_KEY_ARG:
+		run->has_program = true;
+		append_python(run, arg);
+		append_rest(run, state);
+		return 0;
 	default:
-		return tool_usage("run: wrong option");
+		if (key < 'A' || key > 'z')
+			return ARGP_ERR_UNKNOWN;
+		run->interactive |= key == 'i';
+		return append_option(run, key, arg);
 	}
 }
 
-// Our options end at -c, -m or the first word; from there on everything is Python's.
-// A lone -c or -m without a value is left to Python, whose message people know.
-static int parse(struct run *run, int argc, char **argv)
+// All read the same terminal, and a prompt is for one.
+static int check(const struct run *run)
 {
-	int opt, err;
-
-	opterr = 0;
-	while (optind < argc) {
-		const char *arg = argv[optind];
-
-		if (!strncmp(arg, "-c", 2) || !strncmp(arg, "-m", 2) || *arg != '-' || !arg[1])
-			break;
-		opt = getopt_long(argc, argv, "+n:", options, NULL);
-		if (opt == -1)
-			break;
-		if (opt == '?')
-			return tool_usage("run: %s: no such option, or its value is missing",
-					  argv[optind - 1]);
-		if ((err = parse_option(run, opt)))
-			return err;
-	}
-	if (optind >= argc)
-		return tool_usage("run: what? expected -c CODE, -m MODULE or FILE");
-	run->program.argc = argc - optind;
-	run->program.argv = (const char *const *)argv + optind;
+	if (run->program.count == 1 && run->repeat == 1)
+		return 0;
+	if (!run->has_program)
+		return tool_usage("run: what? expected -c CODE, -m MODULE or FILE: a prompt is for one interpreter");
+	if (run->interactive)
+		return tool_usage("run: -i: a prompt is for one interpreter");
 	return 0;
 }
 
@@ -250,24 +308,57 @@ static int run_once(struct run *run, bool last)
 	return status;
 }
 
+static const char about[] =
+	"Runs a program in N private CPythons at once, a thread each. Without a program it is python3's prompt, or "
+	"what is on stdin."
+	"\v"
+	"Exit status: 0, or that of the lowest-numbered interpreter that failed (1 for an uncaught exception, k for "
+	"sys.exit(k)); 2 wrong usage; 3 no interpreter.";
+
+static int parse_and_run(struct run *run, int argc, char **argv)
+{
+	static const struct argp argp = {.options = options, .parser = parse_option,
+					 .args_doc = "[-c CODE | -m MODULE | FILE] [ARG...]", .doc = about};
+	int status = tool_parse(&argp, ARGP_IN_ORDER, argc, argv, run);
+
+	status = status ?: check(run);
+	run->program.argv = run->python_argv;
+	run->program.ns.share = run->share;
+	run->program.ns.keep_private = run->keep_private;
+	for (unsigned i = 0; i < run->repeat && !status; i++)
+		status = run_once(run, i + 1 == run->repeat);
+	return status;
+}
+
+// Of how many words and letters the command line is: no list can get longer.
+static size_t measure(int argc, char **argv)
+{
+	size_t ret = 2;
+
+	for (int i = 0; i < argc; i++)
+		ret += strlen(argv[i]) + 1;
+	return ret;
+}
+
 int tool_run(int argc, char **argv)
 {
 	struct run run = {.program = {.count = 1, .files = GORGON_FILES_THREAD}, .repeat = 1};
-	int status;
+	size_t room = measure(argc, argv);
+	int status = TOOL_FAILED;
 
-	run.share = calloc((size_t)argc + 1, sizeof(*run.share));
-	run.keep_private = calloc((size_t)argc + 1, sizeof(*run.keep_private));
-	if (!run.share || !run.keep_private) {
-		fputs("gorgon: no memory\n", stderr);
-		return TOOL_FAILED;
-	}
+	run.share = calloc(room, sizeof(*run.share));
+	run.keep_private = calloc(room, sizeof(*run.keep_private));
+	run.python_argv = calloc(room, sizeof(*run.python_argv));
+	run.options = calloc(room, sizeof(*run.options));
 	run.program.progress = isatty(STDERR_FILENO);
-	status = parse(&run, argc, argv);
-	run.program.ns.share = run.share;
-	run.program.ns.keep_private = run.keep_private;
-	if (!status)
-		for (unsigned i = 0; i < run.repeat && !status; i++)
-			status = run_once(&run, i + 1 == run.repeat);
+	if (run.share && run.keep_private && run.python_argv && run.options)
+		status = parse_and_run(&run, argc, argv);
+	else
+		fputs("gorgon: no memory\n", stderr);
+	for (size_t i = 0; i < run.option_count; i++)
+		free(run.options[i]);
+	free(run.options);
+	free(run.python_argv);
 	free(run.share);
 	free(run.keep_private);
 	return status;

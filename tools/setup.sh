@@ -60,6 +60,7 @@ packages="
 	python3 python3-pip python3-setuptools python3-wheel python3-numpy $meson python3-venv python3-cffi python3-pytest python3-hypothesis
 	python3-joblib libucx0 manpages-dev python3-gdbm python3-lmdb
 	gdb gdbserver libc6-dbg lldb-$lldb python3-lldb-$lldb elfutils valgrind linux-perf
+	groff zsh fish
 "
 [ "${2:-}" != long ] || packages="$packages
 	python3-torch python3-scipy python3-pandas python3-lxml python3-pil python3-matplotlib

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "tool.h"
 
+#include <argp.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -29,6 +30,52 @@ int tool_usage(const char *format, ...)
 	va_end(args);
 	fputs(" (gorgon --help)\n", stderr);
 	return TOOL_USAGE;
+}
+
+// Where the command line was left.
+static int failed_at;
+
+static error_t parse_help(int key, char *arg, struct argp_state *state)
+{
+	(void)arg;
+	if (key == ARGP_KEY_ERROR)
+		failed_at = state->next;
+	if (key != 'h')
+		return ARGP_ERR_UNKNOWN;
+	argp_help(state->root_argp, stdout,
+		  ARGP_HELP_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC, state->name);
+	exit(0);
+}
+
+int tool_parse(const struct argp *argp, unsigned flags, int argc, char **argv, void *input)
+{
+	static const struct argp_option help_options[] = {
+		{"help", 'h', NULL, 0, "Print this and end", -1},
+		{0},
+	};
+	static const struct argp help = {.options = help_options, .parser = parse_help};
+	const struct argp_child children[] = {{&help, 0, NULL, -1}, {0}};
+	struct argp all = *argp;
+	const char *command = argv[0];
+	char name[64];
+	int status;
+
+	all.children = children;
+	snprintf(name, sizeof(name), "gorgon %s", command);
+	argv[0] = name;
+	// argp's own messages take two lines, and its own --help is silent without them.
+	status = argp_parse(&all, argc, argv, flags | ARGP_NO_ERRS | ARGP_NO_HELP, NULL, input);
+	argv[0] = (char *)command;
+	if (status && status != TOOL_USAGE)
+		tool_usage("%s: %s: no such option, or its value is missing", command, argv[failed_at - 1]);
+	return status ? TOOL_USAGE : 0;
+}
+
+bool tool_has_colours(int fd)
+{
+	const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");
+
+	return isatty(fd) && !(no && *no) && terminal && strcmp(terminal, "dumb");
 }
 
 // The real name of a directory that has our gdb scripts in it, or NULL.

@@ -5,6 +5,9 @@
 
 #include <gorgon.h>
 
+#include <argp.h>
+#include <stdbool.h>
+
 /* Exit statuses of the command itself (docs: gorgon --help). */
 enum {
 	TOOL_USAGE = 2,	 /* the command line is wrong */
@@ -15,6 +18,8 @@ enum {
 int tool_run(int argc, char **argv);
 int tool_demo(int argc, char **argv);
 int tool_info(int argc, char **argv);
+int tool_doctor(int argc, char **argv);
+int tool_cache(int argc, char **argv);
 
 /* text.c: a member of a JSON object, or a row to print; NULL: null. Names in files may have any
  * bytes: bytes that are no printable UTF-8 become \xNN. */
@@ -26,6 +31,14 @@ int tool_fail(struct gorgon_error *err, int status);
 
 /* One usage line and TOOL_USAGE. */
 int tool_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* argp_parse() for a subcommand, whose name is @argv[0]; @flags are argp's. --help prints all of its
+ * options and ends the process. A parser that has said what is wrong returns TOOL_USAGE, as this does
+ * then; for other errors this says it. */
+int tool_parse(const struct argp *argp, unsigned flags, int argc, char **argv, void *input);
+
+/* Whether to use colours there: a terminal that has some, and no NO_COLOR. */
+bool tool_has_colours(int fd);
 
 /* Directory of the debugger scripts: beside the build, or installed. malloc()ed or NULL. */
 char *tool_script_dir(void);
@@ -46,7 +59,7 @@ struct program {
 	unsigned count;
 	const char *python; /* or NULL */
 	struct gorgon_ns_opts ns;
-	bool timing, label, progress;
+	bool timing, label, progress, verbose;
 	enum gorgon_isolate isolate;
 	enum gorgon_end end;
 	enum gorgon_files files; /* of its threads, each of which runs nothing else */
@@ -64,6 +77,11 @@ struct result {
 
 /* Run it; @results has count entries. An error means that nothing was run. */
 struct gorgon_error *program_run(const struct program *program, struct result *results);
+
+/* loaded.c: what an interpreter has loaded, a line for each file, malloc()ed; NULL without memory. */
+char *loaded_list(struct gorgon_interp *interp, const struct program *program);
+/* Print it on stderr, or which interpreter has the same; from any thread. */
+void loaded_print(unsigned number, const char *text);
 
 /* label.c: whole lines of one interpreter's output, with "[i] " before them if @prefix. */
 struct label;

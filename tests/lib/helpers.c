@@ -395,6 +395,7 @@ int test_run_with_plans(const char *group, const struct CMUnitTest *tests, size_
 	static const char *const times[] = {"", "_makes_plans", "_with_plans"};
 	struct CMUnitTest *all = calloc(3 * count, sizeof(*all));
 	size_t used = 0;
+	int ret;
 
 	if (!all)
 		abort();
@@ -405,7 +406,11 @@ int test_run_with_plans(const char *group, const struct CMUnitTest *tests, size_
 			if (asprintf(&name, "%s%s", tests[i].name, times[time]) < 0)
 				abort();
 			all[used] = tests[i];
-			all[used++].name = name; // never freed: cmocka prints it at the end
+			all[used++].name = name;
 		}
-	return _cmocka_run_group_tests(group, all, used, NULL, NULL);
+	ret = _cmocka_run_group_tests(group, all, used, NULL, NULL);
+	while (used)
+		free((char *)all[--used].name);
+	free(all);
+	return ret;
 }

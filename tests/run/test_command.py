@@ -202,7 +202,7 @@ class Run(unittest.TestCase):
             self.fails(gorgon("run", "--python", file.name, "-c", "1"), 3, file.name, "script")
 
     def test_wrong_usage_is_status_2(self):
-        for args in (["run"], ["run", "-n", "0", "-c", "1"], ["run", "-n", "x", "-c", "1"], ["run", "--what"],
+        for args in (["run", "-n", "2"], ["run", "-n", "0", "-c", "1"], ["run", "-n", "x", "-c", "1"], ["run", "--what"],
                      ["run", "--debug", "some", "-c", "1"], ["run", "--isolate", "magic", "-c", "1"], ["what"],
                      ["demo", "-n", "0"], ["info", "--what"]):
             with self.subTest(args=args):

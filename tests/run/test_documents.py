@@ -3,7 +3,6 @@
 
 import os
 import re
-import subprocess
 import tempfile
 import unittest
 import xml.etree.ElementTree
@@ -14,8 +13,12 @@ LINK = re.compile(r"\]\(([^()\s]+)\)")
 
 
 def documents():
-    names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.md"], cwd=ROOT, text=True, stdout=subprocess.PIPE, check=True)
-    return [name for name in names.stdout.splitlines() if os.path.exists(f"{ROOT}/{name}")]
+    """In a clone or in a tree without git: all of ours, but nothing that was built or fetched."""
+    found = []
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = [name for name in folders if name != "build" and not name.startswith(".")]
+        found += [os.path.relpath(os.path.join(folder, name), ROOT) for name in names if name.endswith(".md")]
+    return found
 
 
 def read(name):

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: MIT
+"""The gorgon command's options: help, manual and completion agree; python3's options; doctor and cache."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+import tempfile
+import termios
+import unittest
+
+from harness import BUILD, GORGON, LIBPYTHON, PYTHON3, ROOT, SANITIZER_ENV, TIMEOUT, run
+
+COMMANDS = ["run", "info", "doctor", "cache", "demo"]
+
+
+def gorgon(*args, **kwargs):
+    return run(GORGON, *args, env={**SANITIZER_ENV, **kwargs.pop("env", {})}, **kwargs)
+
+
+def options_of(text):
+    """Options as a page or a help text names them."""
+    return set(re.findall(r"(?<![\w-])--[a-z]+(?:-[a-z]+)*", text))
+
+
+class Terminal:
+    """A program at a terminal; ask() types a text and waits for another."""
+
+    def __init__(self, *command, **env):
+        self.terminal, slave = pty.openpty()
+        self.text = ""
+        self.process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+                                        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+                                        env={**os.environ, **SANITIZER_ENV, "TERM": "xterm", **env})
+        os.close(slave)
+
+    def wait_for(self, pattern):
+        """What came before it."""
+        while not (found := re.search(pattern, self.text)):
+            if not select.select([self.terminal], [], [], TIMEOUT)[0]:
+                raise AssertionError(f"no {pattern!r} in:\n{self.text}")
+            try:
+                data = os.read(self.terminal, 65536)
+            except OSError:  # the program has ended
+                data = b""
+            if not data:
+                raise AssertionError(f"ended without {pattern!r}:\n{self.text}")
+            self.text += data.decode("utf-8", "replace")
+        before, self.text = self.text[:found.start()], self.text[found.end():]
+        return before
+
+    def ask(self, text, pattern):
+        os.write(self.terminal, text.encode())
+        return self.wait_for(pattern)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.terminal)
+
+
+class Help(unittest.TestCase):
+    def test_each_command_has_its_own(self):
+        overview = gorgon("--help")
+        self.assertEqual((overview.stderr, overview.returncode), ("", 0))
+        self.assertEqual(re.findall(r"^  (\w+) ", overview.stdout, re.M), COMMANDS)
+        for command in COMMANDS:
+            with self.subTest(command=command):
+                texts = {gorgon(*words).stdout for words in ([command, "--help"], [command, "-h"], ["help", command])}
+                self.assertEqual(len(texts), 1, texts)
+                self.assertTrue(texts.pop().startswith(f"Usage: gorgon {command} "))
+
+    def test_manual_and_page_name_the_same_options(self):
+        with open(f"{ROOT}/tools/gorgon.1") as file:
+            manual = file.read().replace("\\-", "-")
+        sections = dict(re.findall(r"^\.SH GORGON (\w+)\n(.*?)(?=^\.SH)", manual, re.M | re.S))
+        self.assertEqual([name.lower() for name in sections], COMMANDS)
+        with open(f"{ROOT}/docs/command.md") as file:
+            page = options_of(file.read())
+        for command in COMMANDS:
+            options = options_of(gorgon(command, "--help").stdout) - {"--help"}
+            with self.subTest(command=command):
+                self.assertEqual(options_of(sections[command.upper()]), options)
+                self.assertEqual(options - page, set())
+
+    @unittest.skipUnless(shutil.which("groff"), "groff is not installed")
+    def test_manual_is_well_formed(self):
+        result = run("groff", "-man", "-ww", "-z", "-Tutf8", f"{ROOT}/tools/gorgon.1")
+        self.assertEqual((result.stdout, result.stderr, result.returncode), ("", "", 0))
+
+
+class Options(unittest.TestCase):
+    def test_python_s_options_mean_what_they_mean_there(self):
+        code = ("import sys; print(sys.argv, sys.flags.optimize, sys.flags.dev_mode, sys.warnoptions, sys.flags.isolated, "
+                "sys.flags.no_site, sys.dont_write_bytecode, sys.stdout.write_through, sys.flags.bytes_warning)")
+        for options in ([], ["-OO", "-X", "dev"], ["-Werror", "-W", "ignore::UserWarning"], ["-IS", "-B"], ["-u", "-bb"]):
+            words = [*options, "-c", code, "-n", "x", "--label"]
+            with self.subTest(options=options):
+                self.assertEqual(gorgon("run", *words).stdout, run(PYTHON3, *words).stdout)
+
+    def test_imports_are_traced_by_v_as_there(self):
+        self.assertIn("import 'json'", gorgon("run", "-v", "-c", "import json").stderr)
+
+    def test_program_on_stdin(self):
+        code = "import sys\nprint(sys.argv, __name__)\n"
+        self.assertEqual(gorgon("run", input=code).stdout, "[''] __main__\n")
+        self.assertEqual(gorgon("run", "-", "a", "-b", input=code).stdout, "['-', 'a', '-b'] __main__\n")
+
+    def test_prompt(self):
+        with Terminal(GORGON, "run", "-q") as terminal:
+            terminal.wait_for(">>> ")
+            terminal.ask("import time; 6 * 7\n", r"\n42\r\n>>> ")
+            terminal.ask("print('on', 'it'); time.sleep(600)\n", r"\non it\r\n")
+            terminal.ask("\x03", r"KeyboardInterrupt\r\n>>> ")
+            os.write(terminal.terminal, b"exit(3)\n")
+            self.assertEqual(terminal.process.wait(TIMEOUT), 3)
+
+    def test_prompt_after_a_program(self):
+        with Terminal(GORGON, "run", "-i", "-c", "x = 6 * 7") as terminal:
+            terminal.wait_for(">>> ")
+            terminal.ask("x\n", r"\n42\r\n>>> ")
+
+    def test_prompt_is_for_one_interpreter(self):
+        for words in (["-n", "2"], ["-n", "2", "-i", "-c", "1"], ["--repeat", "2"]):
+            with self.subTest(words=words):
+                result = gorgon("run", *words)
+                self.assertEqual((result.stdout, result.returncode), ("", 2))
+                self.assertRegex(result.stderr, r"\Agorgon: run: [^\n]*a prompt is for one interpreter[^\n]*\n\Z")
+
+    def test_verbose_says_what_was_loaded(self):
+        result = gorgon("run", "-n", "2", "--verbose", "-c", "import _sqlite3; print(_sqlite3.__file__)")
+        lines = result.stderr.splitlines()
+        module = result.stdout.splitlines()[0]
+        self.assertRegex(lines[0], r"^gorgon: interpreter [01] has loaded:$")
+        self.assertEqual(lines[1], f"private  {LIBPYTHON} (private by default)")
+        self.assertIn(f"private  {module} (private by default)", lines)
+        self.assertRegex(result.stderr, r"\nprivate  \S*/libsqlite3\.so\.0 \(private by default\)\n")
+        self.assertRegex(result.stderr, r"\nshared   \S*/libc\.so\.6 \(libc\.so\.6: owns malloc")
+        self.assertEqual(len(set(lines)), len(lines), result.stderr)
+        self.assertRegex(lines[-1], r"^gorgon: interpreter ([01]) has loaded what interpreter (?!\1)[01] has$")
+
+    def test_labels_have_colours_on_a_terminal_only(self):
+        for env, expected in (({}, "\x1b[36m[0]\x1b[0m hello\r\n"), ({"NO_COLOR": "1"}, "[0] hello\r\n"),
+                              ({"TERM": "dumb"}, "[0] hello\r\n")):
+            with self.subTest(env=env), Terminal(GORGON, "run", "--label", "-c", "print('hello')", **env) as terminal:
+                terminal.wait_for(f"^{re.escape(expected)}")
+        self.assertEqual(gorgon("run", "--label", "-c", "print('hello')").stdout, "[0] hello\n")
+
+
+class Doctor(unittest.TestCase):
+    def rows(self, *args, status=0, **env):
+        result = gorgon("doctor", "--json", *args, env=env)
+        self.assertEqual((result.stderr, result.returncode), ("", status))
+        return {row["what"]: row for row in json.loads(result.stdout)}
+
+    def test_debuggers_and_their_scripts(self):
+        with tempfile.TemporaryDirectory() as home:
+            rows = self.rows(HOME=home)
+            self.assertEqual([rows[name]["state"] for name in ("CPython", "gdb", "lldb")], ["ok"] * 3, rows)
+            self.assertIn(LIBPYTHON, rows["CPython"]["found"])
+            advice = {name: rows[f"{name}'s scripts"]["advice"].partition(": ") for name in ("gdb", "lldb")}
+            for name, (what, _, line) in advice.items():
+                self.assertEqual((rows[f"{name}'s scripts"]["state"], what), ("note", f"put this line into ~/.{name}init"))
+                self.assertTrue(os.path.isfile(line.split()[-1]), line)
+                with open(f"{home}/.{name}init", "w") as file:
+                    file.write(f"# {line}\n")
+            self.assertEqual(self.rows(HOME=home)["gdb's scripts"]["state"], "note", "a comment loads nothing")
+            # What doctor says is what it takes.
+            for name, (_, _, line) in advice.items():
+                with open(f"{home}/.{name}init", "a") as file:
+                    file.write(f"{line}\n")
+            rows = self.rows(HOME=home)
+            self.assertEqual([rows[f"{name}'s scripts"]["state"] for name in ("gdb", "lldb")], ["ok"] * 2, rows)
+
+    def test_what_is_missing(self):
+        with tempfile.TemporaryDirectory() as empty:
+            rows = self.rows("--python", "/nonexistent", status=1, PATH=empty)
+        self.assertEqual((rows["CPython"]["state"], rows["gdb"]["state"], rows["lldb"]["state"]), ("PROBLEM", "note", "note"))
+        self.assertIn("/nonexistent", rows["CPython"]["found"])
+        self.assertIn("apt install gdb", rows["gdb"]["advice"])
+
+    def test_library_without_debug_information(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, os.path.basename(LIBPYTHON))
+            subprocess.run(["objcopy", "--strip-debug", "--remove-section=.note.gnu.build-id", "--remove-section=.gnu_debuglink",
+                            LIBPYTHON, path], check=True)
+            row = self.rows("--python", path)["debug information"]
+        self.assertEqual(row["state"], "note")
+        self.assertIn("-dbg", row["advice"])
+
+    def test_cores_are_not_written_without_a_limit(self):
+        with open("/proc/sys/kernel/core_pattern") as file:
+            pattern = file.read()
+        row = {limit: json.loads(run("sh", "-c", f'ulimit -c {limit}; exec "$0" doctor --json', GORGON,
+                                     env=SANITIZER_ENV).stdout) for limit in ("0", "unlimited")}
+        states = {limit: next(r["state"] for r in rows if r["what"] == "cores") for limit, rows in row.items()}
+        none = "ok" if pattern.startswith("|") else "note"  # a program gets them whatever the limit
+        self.assertEqual(states, {"0": none, "unlimited": "ok"})
+
+    def test_text_has_the_advice_below(self):
+        with tempfile.TemporaryDirectory() as home:
+            text = gorgon("doctor", env={"HOME": home}).stdout
+        self.assertRegex(text, r"(?m)^note +gdb's scripts .*\n +-> put this line into ~/\.gdbinit: source ")
+
+
+class Cache(unittest.TestCase):
+    def setUp(self):
+        self.home = tempfile.TemporaryDirectory()
+        self.addCleanup(self.home.cleanup)
+        self.folder = os.path.join(self.home.name, "gorgon")
+
+    def make(self, *names):
+        for name in names:
+            path = os.path.join(self.folder, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as file:
+                file.write(bytes(5000))
+
+    def cache(self, *args, status=0):
+        result = gorgon("cache", *args, env={"XDG_CACHE_HOME": self.home.name})
+        self.assertEqual((result.stderr, result.returncode), ("", status))
+        return result.stdout
+
+    def test_none(self):
+        self.assertEqual(sum(row["files"] for row in json.loads(self.cache("--json"))["kinds"]), 0)
+
+    def test_what_nobody_uses_goes(self):
+        self.make("a.debug", "b.debug", "places/x", "lldb/files/y", "lldb/index/z")
+        self.assertEqual([row["files"] for row in json.loads(self.cache("--json"))["kinds"]], [2, 1, 2])
+        self.assertEqual(len(os.listdir(self.folder)), 4, "looking at it removes nothing")
+        with open(os.path.join(self.folder, "a.debug")) as used:
+            fcntl.flock(used, fcntl.LOCK_SH)
+            self.assertIn("removed: 4 of 5 files; 1 are in use", self.cache("--clear"))
+            self.assertEqual(os.listdir(self.folder), ["a.debug"])
+        self.assertIn("removed: 1 of 1 files\n", self.cache("--clear"))
+        self.assertEqual(os.listdir(self.home.name), ["gorgon"])
+
+    def test_links_are_removed_and_not_followed(self):
+        outside = os.path.join(self.home.name, "outside")
+        self.make("a.debug")
+        with open(outside, "w"):
+            os.symlink(outside, os.path.join(self.folder, "link"))
+        self.cache("--clear")
+        self.assertTrue(os.path.exists(outside))
+        self.assertFalse(os.path.lexists(os.path.join(self.folder, "link")))
+
+    def test_files_of_a_debugger_are_counted_and_made_again(self):
+        code = ["run", "-c", "import gorgon"]
+        env = {**SANITIZER_ENV, "XDG_CACHE_HOME": self.home.name}
+        run(GORGON, *code, env=env)
+        first = sum(row["files"] for row in json.loads(self.cache("--json"))["kinds"])
+        self.cache("--clear")
+        run(GORGON, *code, env=env)
+        self.assertEqual(sum(row["files"] for row in json.loads(self.cache("--json"))["kinds"]), first)
+
+    def test_without_a_home(self):
+        result = gorgon("cache", env={"XDG_CACHE_HOME": None, "HOME": "here"})
+        self.assertEqual((result.stdout, result.returncode), ("", 2))
+        self.assertIn("neither XDG_CACHE_HOME nor HOME", result.stderr)
+
+
+class Completion(unittest.TestCase):
+    """One question for each shell: the same answers."""
+
+    CASES = [("gorgon d", {"doctor", "demo"}), ("gorgon run --re", {"--repeat"}), ("gorgon info --p", {"--python", "--private"}),
+             ("gorgon run --isolate d", {"dlmopen"}), ("gorgon-symdump --pe", {"--perf-map"})]
+    ENV = {**SANITIZER_ENV, "PATH": f"{BUILD}:{os.environ['PATH']}"}
+
+    def test_bash(self):
+        for line, expected in self.CASES:
+            words = line.split()
+            function = "_gorgon" if words[0] == "gorgon" else "_gorgon_symdump"
+            script = (f'source {ROOT}/tools/completion/gorgon.bash; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; '
+                      f'{function} {words[0]}; printf "%s\\n" "${{COMPREPLY[@]}}"')
+            with self.subTest(line=line):
+                self.assertEqual(set(run("bash", "-c", script, env=self.ENV).stdout.split()), expected)
+
+    @unittest.skipUnless(shutil.which("fish"), "fish is not installed")
+    def test_fish(self):
+        for line, expected in self.CASES:
+            with self.subTest(line=line):
+                result = run("fish", "-c", f"source {ROOT}/tools/completion/gorgon.fish; complete -C '{line}'", env=self.ENV)
+                self.assertEqual({row.split("\t")[0] for row in result.stdout.splitlines()}, expected, result.stderr)
+
+    @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
+    def test_zsh(self):
+        with Terminal("zsh", "-f", "-i", **{**self.ENV, "TERM": "dumb"}) as terminal:
+            terminal.ask(f"fpath=({ROOT}/tools/completion $fpath); autoload -U compinit; compinit -u -D; print re''ady\n", "ready\r")
+            for line, expected in self.CASES:
+                if len(expected) == 1:
+                    with self.subTest(line=line):
+                        terminal.ask(f"\x15{line}\t", re.escape(f"{line.rpartition(' ')[0]} {next(iter(expected))}"))
+
+
+if __name__ == "__main__":
+    unittest.main()
