@@ -43,8 +43,9 @@ PYTHON_CFLAGS = $(shell for p in python3-embed $(PYTHON_MINORS:%=python-3.%); do
 	pkg-config --cflags $$p 2>/dev/null && break; done)
 PYTHON_LIBS = $(shell for p in python3-embed $(PYTHON_MINORS:%=python-3.%-embed); do \
 	pkg-config --libs $$p 2>/dev/null && break; done)
-JSON_CFLAGS = $(shell pkg-config --cflags json-c)
-JSON_LIBS = $(shell pkg-config --libs json-c)
+# Without pkg-config or Python make goes on as far as the set-up, which installs or names them.
+JSON_CFLAGS = $(shell pkg-config --cflags json-c 2>/dev/null)
+JSON_LIBS = $(shell pkg-config --libs json-c 2>/dev/null)
 
 # gorgon.h is all of them.
 PUBLIC_HEADERS := loader/gorgon.h $(wildcard loader/gorgon/*.h)
@@ -63,7 +64,7 @@ HOSTS := $(BUILD)/host $(BUILD)/host_python $(BUILD)/soak $(BUILD)/stores
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
 UNITS := $(foreach u,$(UNIT_SRC),$(BUILD)/tests/$(basename $(notdir $(u))))
 # "3.11": the distribution's own, which tests are about.
-TEST_PYTHON := $(shell $(PYTHON3) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+TEST_PYTHON := $(shell $(PYTHON3) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 
 LIBJITREG := $(BUILD)/libjitreg.so
 LIBGORGON := $(BUILD)/libgorgon.so

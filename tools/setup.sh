@@ -80,4 +80,7 @@ done
 [ "${1:-yes}" != no ] || fail "missing packages:$missing"
 update "$missing"
 echo "setup: installing$missing"
-DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null
+# On a terminal apt-get shows how far it is.
+out=/dev/null
+[ ! -t 1 ] || out=/dev/stdout
+$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing >$out
