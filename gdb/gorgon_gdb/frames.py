@@ -52,7 +52,7 @@ class Filter:
         self.wanted = wanted
 
     def filter(self, frames):
-        symbols.attach_what_is_left()
+        symbols.attach_for_backtrace()
         snapshot = process.snapshot()
         return (decorate(frame, snapshot) for frame in frames)
 

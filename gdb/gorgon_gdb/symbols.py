@@ -349,10 +349,11 @@ def on_stop(event):
     return added
 
 
-def attach_what_is_left():
-    """What a stop has left for the prompt, for commands of a breakpoint that do not come to one."""
+def attach_for_backtrace():
+    """A backtrace of a thread whose stack nobody has looked at: without a prompt since it stopped or was selected, as in -batch,
+    in a breakpoint's commands and in "thread apply"."""
     global _left
-    if _left:
+    if is_to_look():
         _left = False
         attach_stack()
 

@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import gdb_session as session  # noqa: E402
 
 COUNT = 3
+MANY = 10
 LINE = harness.source_line(session.WALK, "// where the walk stops")
 # The Python line that has called walk.go(), and the function around it.
 CALLS = {1: (harness.source_line(session.WALKER, "# the main thread's line"), "<module>"),
@@ -209,6 +210,20 @@ class Without(Case):
         self.assertNotIn('  File "', text)
         self.assertIn(f"\n(Python frames of interp 0: the file of {harness.SONAME} [interp 0], "
                       f"{self.libpython}, is not here)\n", text)
+
+
+@harness.needs_gdb
+class NobodyLooked(unittest.TestCase):
+    """Backtraces of threads at which there was no prompt, with more interpreters than gdb is told everything about."""
+
+    def test_each_has_arguments(self):
+        code = "import time; print('ready', flush=True)\ndef wait(n): time.sleep(n)\nwait(600)"
+        with harness.Background(harness.GORGON, "run", "-n", MANY, "-c", code, until=rf"(ready\s+){{{MANY}}}", asleep=MANY) as host:
+            output = harness.gdb(["thread apply all bt 4", "thread 2", "py-bt"], script=True, options=["-p", str(host.pid)])
+        numbers = re.findall(r"in pysleep from \S+ \[interp (\d+)\] \(timeout=.*\n"
+                             r"#2 .*time_sleep from \S+ \[interp \1\] \(self=.*, timeout_obj=", output)
+        self.assertEqual(sorted(map(int, numbers)), list(range(MANY)), output)
+        self.assertRegex(output, r'File "<string>", line 2, in wait\n')
 
 
 if __name__ == "__main__":
