@@ -14,6 +14,8 @@
 #define _GNU_SOURCE 1
 #include "arena.h"
 
+#include "file/grow.h"
+
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -55,21 +57,16 @@ static void *map_reserved(void *at, size_t size)
 }
 
 /*
- * Room for as many runs as there can be with one block more: each block one of its own.
- * Freeing from the middle of a run makes two of it and must not fail.
+ * Room for as many runs as there can be with one block more: each block may become a run of its
+ * own. Freeing from the middle of a run makes two runs of it and must not fail.
  */
 static int reserve_runs(struct region *region)
 {
-	size_t capacity = region->run_capacity ? 2 * region->run_capacity : 16;
-	struct run *grown;
+	struct run *grown = jitreg_grow(region->runs, region->block_count, &region->run_capacity, sizeof(*grown));
 
-	if (region->block_count < region->run_capacity)
-		return 0;
-	grown = reallocarray(region->runs, capacity, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	region->runs = grown;
-	region->run_capacity = capacity;
 	return 0;
 }
 

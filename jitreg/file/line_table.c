@@ -26,15 +26,12 @@ struct machine {
 
 static int add_source(struct jitreg_line_table *table, const char *folder, const char *name)
 {
-	if (table->source_count == table->source_capacity) {
-		size_t capacity = table->source_capacity * 2 + 16;
-		struct jitreg_source *grown = reallocarray(table->sources, capacity, sizeof(*grown));
+	struct jitreg_source *grown =
+		jitreg_grow(table->sources, table->source_count, &table->source_capacity, sizeof(*grown));
 
-		if (!grown)
-			return -ENOMEM;
-		table->sources = grown;
-		table->source_capacity = capacity;
-	}
+	if (!grown)
+		return -ENOMEM;
+	table->sources = grown;
 	table->sources[table->source_count++] = (struct jitreg_source){folder, name ? name : ""};
 	return 0;
 }
@@ -168,15 +165,11 @@ static bool says_nothing_new(const struct jitreg_line_table *t, const struct mac
 
 static int add_row(struct jitreg_line_table *t, struct machine *m)
 {
-	if (t->row_count == t->row_capacity) {
-		size_t capacity = t->row_capacity * 2 + 256;
-		struct jitreg_line_row *grown = reallocarray(t->rows, capacity, sizeof(*grown));
+	struct jitreg_line_row *grown = jitreg_grow(t->rows, t->row_count, &t->row_capacity, sizeof(*grown));
 
-		if (!grown)
-			return -ENOMEM;
-		t->rows = grown;
-		t->row_capacity = capacity;
-	}
+	if (!grown)
+		return -ENOMEM;
+	t->rows = grown;
 	m->descends |= t->row_count > m->first && t->rows[t->row_count - 1].address > m->row.address;
 	t->rows[t->row_count++] = m->row;
 	return 0;
@@ -198,19 +191,15 @@ static void begin_sequence(const struct jitreg_line_table *t, const struct jitre
 /* One that descends is damaged, and one without rows says nothing. */
 static int end_sequence(struct jitreg_line_table *t, const struct jitreg_line_header *h, struct machine *m)
 {
+	struct jitreg_sequence *grown =
+		jitreg_grow(t->sequences, t->sequence_count, &t->sequence_capacity, sizeof(*grown));
 	int r;
 
+	if (!grown)
+		return -ENOMEM;
+	t->sequences = grown;
 	m->row.is_end = true;
 	r = add_row(t, m);
-	if (!r && t->sequence_count == t->sequence_capacity) {
-		size_t capacity = t->sequence_capacity * 2 + 16;
-		struct jitreg_sequence *grown = reallocarray(t->sequences, capacity, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		t->sequences = grown;
-		t->sequence_capacity = capacity;
-	}
 	if (!r && !m->descends && t->row_count - m->first > 1)
 		t->sequences[t->sequence_count++] = (struct jitreg_sequence){m->first, t->row_count - m->first};
 	begin_sequence(t, h, m);

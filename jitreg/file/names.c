@@ -35,6 +35,8 @@
  */
 #include "object.h"
 
+#include "grow.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,16 +99,11 @@ static bool is_wanted(const struct jitreg_object *object, const GElf_Sym *sym, c
 
 int jitreg_names_add(struct jitreg_names *names, const struct jitreg_name *name)
 {
-	if (names->count == names->capacity) {
-		size_t capacity = names->capacity ? names->capacity * 2 : 256;
-		struct jitreg_name *items;
+	struct jitreg_name *grown = jitreg_grow(names->items, names->count, &names->capacity, sizeof(*grown));
 
-		items = reallocarray(names->items, capacity, sizeof(*items));
-		if (!items)
-			return -ENOMEM;
-		names->items = items;
-		names->capacity = capacity;
-	}
+	if (!grown)
+		return -ENOMEM;
+	names->items = grown;
 	names->items[names->count++] = *name;
 	return 0;
 }
