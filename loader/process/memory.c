@@ -50,17 +50,6 @@ struct gorgon_memory {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void before_fork(void)
-{
-	pthread_mutex_lock(&lock);
-}
-
-static void after_fork(bool child)
-{
-	(void)child;
-	pthread_mutex_unlock(&lock);
-}
-
 // Index of the first range that ends after @addr.
 static size_t find_range(const struct gorgon_memory *memory, uint64_t addr)
 {
@@ -321,7 +310,6 @@ const struct gorgon_part gorgon_memory_part = {
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct gorgon_memory),
 	.begin = begin,
-	.before_fork = before_fork,
-	.after_fork = after_fork,
+	.lock = &lock,
 	.loader_only = true,
 };

@@ -9,6 +9,7 @@
 #ifndef GORGON_PROCESS_PART_H
 #define GORGON_PROCESS_PART_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -68,7 +69,9 @@ struct gorgon_part {
 	/* The namespace ends; no code of it runs any more. */
 	void (*end)(void *state);
 
-	/* Around fork(), for locks of the part's own. They are leaves. */
+	/* The lock of the part, a leaf: held around fork(). `before_fork` and `after_fork` are for a
+	 * part with other locks, or with something to do while its lock is held. */
+	pthread_mutex_t *lock;
 	void (*before_fork)(void);
 	void (*after_fork)(bool child);
 	/* In a forked child, for each namespace: what the parent held is not the child's. */
