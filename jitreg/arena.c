@@ -8,8 +8,8 @@
  * address space that are reserved without access; a block that is freed becomes
  * inaccessible again, which gives its memory back. A region without blocks is unmapped.
  *
- * Blocks are the lowest room that fits: there are few regions and their lists are
- * short, because neighbouring blocks count as one run.
+ * A block gets the lowest room that fits. The search is short: there are few regions, and
+ * neighbouring blocks count as one run in the list of a region.
  */
 #define _GNU_SOURCE 1
 #include "arena.h"
@@ -161,7 +161,7 @@ static void give_back(char *block, size_t size)
 	}
 	if (!--region->block_count)
 		destroy_region(region);
-	else if (!map_reserved(block, size)) // needs a mapping more when it is in the middle
+	else if (!map_reserved(block, size)) // fails at the limit of mappings: a gap makes two of one
 		madvise(block, size, MADV_DONTNEED);
 }
 

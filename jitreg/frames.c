@@ -5,14 +5,15 @@
  *     CIE   length, id, version, augmentation, alignment factors, return address, rules
  *     FDE   length, CIE, first address, size of the range, rules
  *
- * The rules are copied. Addresses are rewritten. Personality routines and tables of
- * handlers are for exceptions and left out. Of the augmentation remain 'S' (a signal frame),
- * which debuggers understand in a .debug_frame, too, and in an .eh_frame 'R' (form of
- * addresses).
+ * The rules are copied, and addresses are rewritten. Personality routines and tables of
+ * handlers are for exceptions and left out. Two letters of the augmentation remain: 'S' (a
+ * signal frame), which debuggers understand in a .debug_frame, too, and in an .eh_frame 'R'
+ * (the form of addresses).
  *
  * DW_CFA_set_loc in the rules would have an address in the form of the augmentation. No
- * compiler writes it (they advance from the first address); such data is refused. So are
- * entries with lengths of 64 bits: nobody writes them, and readers do not agree what they mean.
+ * compiler writes it (compilers advance from the first address), and data with it is refused.
+ * So are entries with lengths of 64 bits: no compiler writes them, and readers do not agree
+ * what they mean.
  *
  * Specifications: DWARF 5 section 6.4; Linux Standard Base, "Exception Frames".
  */
@@ -146,7 +147,7 @@ bool jitreg_frames_read_rules(const uint8_t *rules, size_t size, struct jitreg_r
 			jitreg_cursor_uleb(&c);
 			jitreg_cursor_skip(&c, jitreg_cursor_uleb(&c));
 			break;
-		default: // DW_CFA_set_loc, and what this does not know
+		default: // DW_CFA_set_loc, and unknown rules
 			return false;
 		}
 		if (c.bad)
@@ -338,11 +339,11 @@ static int move_all(struct move *m)
 		uint64_t length = jitreg_cursor_number(&c, 4), id;
 		struct jitreg_cursor entry = c;
 
-		if (!length) // a terminator, or padding at the end
+		if (!length) // the terminator
 			break;
 		jitreg_cursor_skip(&c, length);
 		entry.end = c.at;
-		if (c.bad || length == UINT32_MAX) // which announces one of 64 bits
+		if (c.bad || length == UINT32_MAX) // UINT32_MAX announces a length of 64 bits
 			return -ENOEXEC;
 		id_off = (size_t)(entry.at - m->from->data);
 		id = jitreg_cursor_number(&entry, 4);

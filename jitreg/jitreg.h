@@ -307,6 +307,7 @@ JITREG_API int jitreg_entry_set_dwarf(struct jitreg_entry *entry, bool with_dwar
  * @param[out] ret   Set on success only; release with jitreg_debug_deinit().
  *
  * @retval 0
+ * @retval -EINVAL                    @p path is not absolute
  * @retval -ENOEXEC, -ENOMEM, -errno  as for jitreg_register()
  */
 JITREG_API int jitreg_find_debug(const char *path, int fd, struct jitreg_debug *ret)

@@ -2,20 +2,20 @@
 /*
  * Fewer unwind entries: one for a row of neighbouring functions that have no name.
  *
- * LLDB makes up a symbol for each entry of an .eh_frame at which no symbol begins. Of the
- * functions in a pack two in three have no name, since libraries are stripped of static
- * ones, and that is most of what a pack costs LLDB. So the rules of neighbours are strung
- * together:
+ * LLDB makes up a symbol for each entry of an .eh_frame at which no symbol begins. Two in
+ * three functions of a pack have no name, since libraries are stripped of the names of static
+ * functions, and these symbols are most of what a pack costs LLDB. So the rules of neighbours
+ * are strung together:
  *
  *     remember                  the state at the start of a function
  *     rules of the first
  *     advance to the second, restore, remember
  *     rules of the second ...
  *
- * The rules at every address are what they were. LLDB counts offsets from the start of a
- * symbol, and takes the entry around that for them; so no symbol may lie inside of a row.
+ * Each address keeps its rules. LLDB counts offsets from the start of a symbol, and takes the
+ * entry around that start; so no symbol may lie inside of a row.
  *
- * What is read is what frames.c has written: JITREG_FRAMES_EH.
+ * The input is what frames.c has written with JITREG_FRAMES_EH.
  */
 #include "frames.h"
 
@@ -85,7 +85,7 @@ static int append_u64(struct merge *m, uint64_t value)
 	return append(m, &value, sizeof(value));
 }
 
-/* The same one twice when two libraries have it. */
+/* Two libraries may have equal CIEs: the second refers to the first. */
 static int add_cie(struct merge *m, uint32_t off, size_t size)
 {
 	const uint8_t *cie = m->from + off, *code_align = cie + 9 + strlen((const char *)cie + 9) + 1;

@@ -13,9 +13,9 @@
  * tree does not matter. sites.c reads what their values refer to.
  *
  * A supplementary file (dwz) has what several files have in common. LLDB refuses a file that
- * refers to one, so both become one: sections of the supplement follow those of the file,
- * references to it become references within the file, and references inside of the
- * supplement move by as much as there is in front (supplement.c).
+ * refers to a supplementary file, so the two are joined (read_all.c): sections of the supplement follow
+ * those of the file, references to the supplement become references within the file, and references
+ * inside of the supplement move by the sizes of the sections in front.
  *
  * Refused: split DWARF, whose addresses are partly in files that nobody has named.
  *
@@ -33,7 +33,7 @@
 struct search {
 	struct jitreg_sites sites;
 	struct jitreg_abbrev_table *tables;
-	const struct jitreg_dwarf *front; // of a supplementary file: what it is to follow
+	const struct jitreg_dwarf *front; // of a supplementary file: the DWARF that it will follow
 };
 
 /* What the value of an attribute is, as far as that matters here. */
@@ -95,7 +95,7 @@ static bool is_expression(const struct search *s, uint64_t name, uint64_t form)
 	return false;
 }
 
-/* A place in another section. Before version 4 that is a number, as any other. */
+/* Whether a value is a place in another section. Before version 4 such values are numbers like others. */
 static bool is_place(const struct search *s, uint64_t form)
 {
 	return form == DW_FORM_sec_offset ||
@@ -132,7 +132,7 @@ static enum class class_of(const struct search *s, uint64_t name, uint64_t form)
 	return CLASS_OTHER;
 }
 
-/* To the supplementary file: that will follow what this file has. */
+/* A reference to the supplementary file, whose section will follow that of this file. */
 static int add_supplementary(struct search *s, const struct attribute *attribute,
 			     enum jitreg_dwarf_index to)
 {
@@ -171,7 +171,7 @@ static int add_attribute(struct search *s, const struct attribute *attribute)
 	}
 }
 
-/* Does the value say all by itself, or refer to its own unit at most? */
+/* Whether a value refers to nothing outside of its unit. */
 static bool is_self_contained(uint64_t form)
 {
 	switch (form) {
@@ -299,7 +299,7 @@ static int read_unit_attribute(struct search *s, const struct attribute *attribu
 	return r;
 }
 
-/* Where its abbreviations are. They have been read: what is written here is for LLDB. */
+/* The abbreviations of a unit. They have been read already: the changes are for LLDB. */
 static int add_header(struct search *s, const struct jitreg_unit_header *header)
 {
 	if (!s->front)
@@ -307,7 +307,7 @@ static int add_header(struct search *s, const struct jitreg_unit_header *header)
 	return jitreg_sites_shift(&s->sites, header->abbrevs_off, s->front->sections[JITREG_DWARF_ABBREV].size);
 }
 
-/* First what the first entry says of lists. */
+/* The first entry is read before the others: it says where lists are. */
 static int add_unit(struct search *s, const struct jitreg_unit_header *header, struct jitreg_cursor c)
 {
 	const struct jitreg_abbrev_table *table;

@@ -9,12 +9,12 @@
  * Taken are functions, variables and, in executable sections, untyped labels
  * (hand-written assembly). Left out are undefined and absolute symbols, which have
  * no address in the image, and thread-local ones, whose value is an offset: GDB
- * would print whatever lies at that offset from zero. The pair of a registrar inside the
- * object (LLVM) is left out as well: GDB would follow it as a second list of the process.
+ * would print whatever lies at that offset from zero. If the object has a JIT descriptor of its own
+ * (LLVM), its two names are left out as well: GDB would follow it as a second list of the process.
  *
- * A detached file that cannot be referred to (debuginfo.c says why) still gives the static
- * functions of a stripped library, and those only: its static variables would all be the
- * first copy's.
+ * From a detached file that the symfile cannot refer to (debuginfo.c says why) the static functions of a
+ * stripped library are taken, and nothing else: GDB would take static variables of any copy from the
+ * first copy.
  *
  * Variables are taken although GDB finds an external variable of every copy in the
  * first one: that comes from the variables in the .symtab of the detached debug
