@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 // gorgon.share(), gorgon.receive() and gorgon.withdraw(): arrays between interpreters.
 //
-// What is shared must outlive the interpreter that shares it, so its memory must be the
-// host's: numpy's through our data handler (data_handler.c), or that of an array that was
-// received. share() finds the block that such an object's memory lies in through the
-// objects that it is a view of (`base` of ndarrays, `obj` of memoryviews). Everything else
-// is copied into memory of the host's, once, and only when asked to.
+// A shared array must outlive the interpreter that shares it, so its memory must be the host's: memory of
+// numpy with our data handler (data_handler.c), or of an array that was received. share() finds the block of
+// such memory through the objects that the array is a view of (`base` of ndarrays, `obj` of memoryviews).
+// Other memory is copied into memory of the host, once, and only when the program asks for it.
 //
-// What is received is an object of our own with the buffer protocol, which holds the array;
-// numpy makes an ndarray over it that holds the object. The buffer protocol knows no dates:
-// they travel as integers and numpy looks at them as dates again.
+// A receiver gets an object of our own with the buffer protocol, which holds the array, and numpy makes an
+// ndarray over it, which holds the object. The buffer protocol knows no dates: they are passed as integers,
+// and the receiving numpy makes a view of dates.
 
 #define _GNU_SOURCE
 #include "share.h"
@@ -27,7 +26,7 @@
 
 // --- share ------------------------------------------------------------------------------
 
-// What an object is a view of, or NULL. @object is given back.
+// The object that @object is a view of, or NULL. Releases @object.
 static PyObject *step_to_base(struct gorgon_interp *interp, PyObject *object)
 {
 	PyObject *ret = gorgon_find_attribute(interp, object, "base");
@@ -76,41 +75,41 @@ static struct gorgon_array *array_over(struct gorgon_interp *interp, struct gorg
 static struct gorgon_array *array_of_layout(struct gorgon_interp *interp, PyObject *object,
 					    const Py_buffer *view,
 					    const struct gorgon_array_layout *layout,
-					    const struct gorgon_share_opts *manner)
+					    const struct gorgon_share_opts *opts)
 {
 	struct gorgon_block *block;
 
-	if (manner->copy)
-		return gorgon_received_copy(interp, view, layout, manner->writable);
+	if (opts->copy)
+		return gorgon_received_copy(interp, view, layout, opts->writable);
 	block = view->suboffsets ? NULL : find_block(interp, object);
 	if (API(interp, PyErr_Occurred)())
 		return NULL;
-	if (manner->writable && view->readonly) {
+	if (opts->writable && view->readonly) {
 		API(interp, PyErr_SetString)(*API(interp, PyExc_ValueError),
 					     "the array is read-only and cannot be shared with writable=True");
 		return NULL;
 	}
 	if (block)
-		return array_over(interp, block, view, layout, manner->writable);
-	// Through libraries that do not say what their objects are views of.
+		return array_over(interp, block, view, layout, opts->writable);
+	// Objects of libraries that do not say what they are views of.
 	block = view->suboffsets ? NULL : gorgon_shared_refs_find(&interp->shared_refs, view->buf);
 	if (block) {
-		struct gorgon_array *ret = array_over(interp, block, view, layout, manner->writable);
+		struct gorgon_array *ret = array_over(interp, block, view, layout, opts->writable);
 
 		gorgon_block_release(block);
 		return ret;
 	}
 	if (interp->own && view->len && !view->suboffsets)
-		return gorgon_pin_buffer(interp, object, layout, manner->writable);
-	// Nothing to look at in place, or nothing that may be.
-	if (manner->or_copy || interp->own)
-		return gorgon_received_copy(interp, view, layout, manner->writable);
+		return gorgon_pin_buffer(interp, object, layout, opts->writable);
+	// Empty, or with memory that cannot be shared in place.
+	if (opts->or_copy || interp->own)
+		return gorgon_received_copy(interp, view, layout, opts->writable);
 	return gorgon_raise_not_shareable(interp);
 }
 
 static struct gorgon_array *array_of_view(struct gorgon_interp *interp, PyObject *object,
 					  const Py_buffer *view, const char *typestr,
-					  const struct gorgon_share_opts *manner)
+					  const struct gorgon_share_opts *opts)
 {
 	struct gorgon_array_layout layout = {
 		.format = typestr ?: view->format ?: "B",
@@ -126,11 +125,11 @@ static struct gorgon_array *array_of_view(struct gorgon_interp *interp, PyObject
 					     "belong to one interpreter");
 		return NULL;
 	}
-	return array_of_layout(interp, object, view, &layout, manner);
+	return array_of_layout(interp, object, view, &layout, opts);
 }
 
-// The object whose buffer to take, which is a view as integers for an ndarray of dates: then
-// its dtype is at @dtype, to be given back.
+// The object whose buffer is shared: @object, or for an ndarray of dates its view as integers. In the second case
+// @dtype is the dtype's name, to be released.
 static PyObject *buffer_owner(struct gorgon_interp *interp, PyObject *object, PyObject **dtype)
 {
 	PyObject *kind, *type = gorgon_find_attribute(interp, object, "dtype");
@@ -154,7 +153,7 @@ static PyObject *buffer_owner(struct gorgon_interp *interp, PyObject *object, Py
 }
 
 struct gorgon_array *gorgon_share_array_of(struct gorgon_interp *interp, PyObject *object,
-					   const struct gorgon_share_opts *manner)
+					   const struct gorgon_share_opts *opts)
 {
 	static const struct gorgon_share_opts tensors = {.or_copy = true, .writable = true};
 	struct gorgon_share_opts crossing = {.or_copy = true};
@@ -163,7 +162,7 @@ struct gorgon_array *gorgon_share_array_of(struct gorgon_interp *interp, PyObjec
 	Py_buffer view;
 
 	if (!API(interp, PyObject_CheckBuffer)(object) && gorgon_dlpack_is_offered(interp, object))
-		return gorgon_dlpack_array_of(interp, object, manner ?: &tensors);
+		return gorgon_dlpack_array_of(interp, object, opts ?: &tensors);
 	owner = buffer_owner(interp, object, &dtype);
 	if (owner && !API(interp, PyObject_GetBuffer)(owner, &view, PyBUF_FULL_RO)) {
 		const char *typestr =
@@ -171,7 +170,7 @@ struct gorgon_array *gorgon_share_array_of(struct gorgon_interp *interp, PyObjec
 
 		crossing.writable = !view.readonly;
 		if (typestr || !dtype)
-			ret = array_of_view(interp, owner, &view, typestr, manner ?: &crossing);
+			ret = array_of_view(interp, owner, &view, typestr, opts ?: &crossing);
 		API(interp, PyBuffer_Release)(&view);
 	}
 	API(interp, Py_DecRef)(owner);
@@ -191,7 +190,7 @@ PyObject *gorgon_share_share(PyObject *self, PyObject *args, PyObject *kwargs,
 	struct gorgon_array *array;
 	int copy = 0, writable = 0;
 	struct gorgon_error *err;
-	struct gorgon_share_opts manner;
+	struct gorgon_share_opts opts;
 	PyObject *object;
 	const char *name;
 
@@ -199,8 +198,8 @@ PyObject *gorgon_share_share(PyObject *self, PyObject *args, PyObject *kwargs,
 	if (!API(interp, PyArg_ParseTupleAndKeywords)(args, kwargs, "Os|$pp:share", keywords,
 						      &object, &name, &copy, &writable))
 		return NULL;
-	manner = (struct gorgon_share_opts){.copy = copy, .writable = writable};
-	array = gorgon_share_array_of(interp, object, &manner);
+	opts = (struct gorgon_share_opts){.copy = copy, .writable = writable};
+	array = gorgon_share_array_of(interp, object, &opts);
 	if (!array)
 		return NULL;
 	err = gorgon_array_share(array, name);
@@ -227,7 +226,7 @@ static PyObject *import_numpy(struct gorgon_interp *interp)
 {
 	PyObject *util = API(interp, PyImport_ImportModule)("importlib.util"), *spec;
 
-	// Not by trying: an installed numpy that does not load has to say so.
+	// Not by importing it: an error of a numpy that is installed and does not load must be seen.
 	spec = util ? API(interp, PyObject_CallMethod)(util, "find_spec", "s", "numpy") : NULL;
 	API(interp, Py_DecRef)(util);
 	if (!spec || spec == API(interp, _Py_NoneStruct))
