@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * Files that debuggers read, made once and kept: in gorgon/ below $XDG_CACHE_HOME or ~/.cache,
- * where debuggers find them for cores of this process, too. The folder must be the user's own, and nobody
- * else may be able to write to it, since debuggers trust the files. A file has its key in a section, and its
- * name is the checksum of the key. When there are more than 256 files or 512 MiB, the oldest files go,
- * except those in use: a process that uses a file holds a shared lock (flock) on it.
+ * where cores of this process still find them. Only in a folder that is ours and that nobody else
+ * can write to, since debuggers trust it. A file is found by its key, which it has in a section; its
+ * name is the checksum of that. The oldest go when there are more than 256 or they
+ * have more than 512 MiB, except those in use: whoever uses a file holds a shared lock (flock) on it.
  *
  * Such a lock belongs to the open file and not to a descriptor, and a mapping keeps the file open. So a page of
  * the file is mapped, without access, and no descriptor is kept: another thread could close it (a daemon does so

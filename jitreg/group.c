@@ -3,18 +3,17 @@
  * Groups: images that one symfile can describe.
  *
  *     image      an object that the caller has registered (struct jitreg_entry)
- *     listing    an entry of the debuggers' list: a symfile of one image, or of several
- *     group      images that lie at the same distances from each other in other groups
- *     pack       the symfile of several images of a group
+ *     listing    what debuggers have: a symfile for one image, or for several
+ *     group      images that lie at the same distances in other groups; has a pack, or two
  *
- * jitreg_group_pack() replaces the listings of a group's images by one pack, or by two (split()). The
- * pack is listed before the old listings go, so that no breakpoint is missing for a moment;
- * debuggers do not mind that both describe the same addresses meanwhile. While a debugger is
- * attached, packs that are there already stay as they are: LLDB forgets the addresses of a section
- * when another section that begins at the same address goes. (Packs of one image and of several
- * begin at different addresses: pack.c.)
+ * jitreg_group_pack() replaces the listings of a group's images by one, or by two (split()). While
+ * a debugger is attached the new one comes before the old ones go, so that no breakpoint is missing
+ * for a moment; both describe the same addresses until then, which debuggers do not mind.
+ * Packs that are there already stay as they are in that case: LLDB forgets the addresses
+ * of a section when another one that begins at the same address goes. (pack.c has different
+ * beginnings for packs of one image and of several.)
  *
- * The caller sees to it that functions for one group do not run at the same time. The lock
+ * The caller sees to it that functions for one group do not run at the same time; the lock
  * is taken around changes of the list only, because building a symfile reads files.
  */
 #define _GNU_SOURCE 1
@@ -28,14 +27,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How far from the start of the group a member of a pack can end. */
+/* What members of a pack can be away from the start of their group. */
 #define GROUP_SIZE (UINT64_C(1) << 32)
 
-/* A group has one pack, with SPLIT_MIN images or more two: see split(). */
+/* A group has one pack, and with so many images two: see split(). */
 #define PACKS     2
 #define SPLIT_MIN 16
 
-/* Each change costs an attached debugger time. It pays for so many images, or for images with DWARF. */
+/* While a debugger is attached each change costs it time: not for fewer images without DWARF. */
 #define TRACED_MIN 8
 
 struct jitreg_group {
@@ -65,7 +64,7 @@ void jitreg_group_add(struct jitreg_entry *entry)
 	entry->group->first = entry;
 }
 
-/* Whether an image has a symfile of its own. */
+/* Has a symfile of its own. */
 static bool is_loose(const struct jitreg_entry *entry)
 {
 	return entry->listing && entry->listing->image_count == 1;
@@ -78,7 +77,7 @@ bool jitreg_group_can_pack(const struct jitreg_entry *entry)
 	return entry->template->packable && entry->start >= base && entry->end - base <= GROUP_SIZE;
 }
 
-/* If that is not known, a debugger counts as attached. */
+/* Not known: as if somebody did. */
 static bool is_traced(void)
 {
 	return jitreg_debugger_find() != JITREG_DEBUGGER_NONE;
@@ -123,8 +122,7 @@ static bool is_listed_small(const struct jitreg_entry *entry)
 	return entry->listing && !entry->listing->has_types && jitreg_group_can_pack(entry);
 }
 
-/* A listing that is in no list yet. The base of a pack of one image is the bias of the image: so packs of all copies
- * of a library are made from one template. */
+/* A listing that is in no list yet. A pack of one is the same wherever the object lies. */
 static int create_pack(uint64_t base, const struct selection *selection, struct jitreg_listing **ret)
 {
 	struct jitreg_member *members = calloc(selection->count, sizeof(*members));

@@ -259,8 +259,8 @@ JITREG_API int jitreg_group_pack(struct jitreg_group *group)
 	__attribute__((warn_unused_result, nonnull));
 
 /**
- * Tell debuggers that all images of the group are gone, with one event: the caller is about to
- * unregister all of them. Their symfiles are freed, the entries remain.
+ * All images of the group are about to be unregistered: debuggers let go of them at once.
+ * Their symfiles are gone, the entries remain.
  */
 JITREG_API void jitreg_group_close(struct jitreg_group *group) __attribute__((nonnull));
 

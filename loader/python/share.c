@@ -75,41 +75,41 @@ static struct gorgon_array *array_over(struct gorgon_interp *interp, struct gorg
 static struct gorgon_array *array_of_layout(struct gorgon_interp *interp, PyObject *object,
 					    const Py_buffer *view,
 					    const struct gorgon_array_layout *layout,
-					    const struct gorgon_share_opts *opts)
+					    const struct gorgon_share_opts *manner)
 {
 	struct gorgon_block *block;
 
-	if (opts->copy)
-		return gorgon_received_copy(interp, view, layout, opts->writable);
+	if (manner->copy)
+		return gorgon_received_copy(interp, view, layout, manner->writable);
 	block = view->suboffsets ? NULL : find_block(interp, object);
 	if (API(interp, PyErr_Occurred)())
 		return NULL;
-	if (opts->writable && view->readonly) {
+	if (manner->writable && view->readonly) {
 		API(interp, PyErr_SetString)(*API(interp, PyExc_ValueError),
 					     "the array is read-only and cannot be shared with writable=True");
 		return NULL;
 	}
 	if (block)
-		return array_over(interp, block, view, layout, opts->writable);
+		return array_over(interp, block, view, layout, manner->writable);
 	// Objects of libraries that do not say what they are views of.
 	block = view->suboffsets ? NULL : gorgon_shared_refs_find(&interp->shared_refs, view->buf);
 	if (block) {
-		struct gorgon_array *ret = array_over(interp, block, view, layout, opts->writable);
+		struct gorgon_array *ret = array_over(interp, block, view, layout, manner->writable);
 
 		gorgon_block_release(block);
 		return ret;
 	}
 	if (interp->own && view->len && !view->suboffsets)
-		return gorgon_pin_buffer(interp, object, layout, opts->writable);
+		return gorgon_pin_buffer(interp, object, layout, manner->writable);
 	// Empty, or with memory that cannot be shared in place.
-	if (opts->or_copy || interp->own)
-		return gorgon_received_copy(interp, view, layout, opts->writable);
+	if (manner->or_copy || interp->own)
+		return gorgon_received_copy(interp, view, layout, manner->writable);
 	return gorgon_raise_not_shareable(interp);
 }
 
 static struct gorgon_array *array_of_view(struct gorgon_interp *interp, PyObject *object,
 					  const Py_buffer *view, const char *typestr,
-					  const struct gorgon_share_opts *opts)
+					  const struct gorgon_share_opts *manner)
 {
 	struct gorgon_array_layout layout = {
 		.format = typestr ?: view->format ?: "B",
@@ -125,7 +125,7 @@ static struct gorgon_array *array_of_view(struct gorgon_interp *interp, PyObject
 					     "belong to one interpreter");
 		return NULL;
 	}
-	return array_of_layout(interp, object, view, &layout, opts);
+	return array_of_layout(interp, object, view, &layout, manner);
 }
 
 // The object whose buffer is shared: @object, or for an ndarray of dates its view as integers. In the second case
@@ -153,7 +153,7 @@ static PyObject *buffer_owner(struct gorgon_interp *interp, PyObject *object, Py
 }
 
 struct gorgon_array *gorgon_share_array_of(struct gorgon_interp *interp, PyObject *object,
-					   const struct gorgon_share_opts *opts)
+					   const struct gorgon_share_opts *manner)
 {
 	static const struct gorgon_share_opts tensors = {.or_copy = true, .writable = true};
 	struct gorgon_share_opts crossing = {.or_copy = true};
@@ -162,7 +162,7 @@ struct gorgon_array *gorgon_share_array_of(struct gorgon_interp *interp, PyObjec
 	Py_buffer view;
 
 	if (!API(interp, PyObject_CheckBuffer)(object) && gorgon_dlpack_is_offered(interp, object))
-		return gorgon_dlpack_array_of(interp, object, opts ?: &tensors);
+		return gorgon_dlpack_array_of(interp, object, manner ?: &tensors);
 	owner = buffer_owner(interp, object, &dtype);
 	if (owner && !API(interp, PyObject_GetBuffer)(owner, &view, PyBUF_FULL_RO)) {
 		const char *typestr =
@@ -170,7 +170,7 @@ struct gorgon_array *gorgon_share_array_of(struct gorgon_interp *interp, PyObjec
 
 		crossing.writable = !view.readonly;
 		if (typestr || !dtype)
-			ret = array_of_view(interp, owner, &view, typestr, opts ?: &crossing);
+			ret = array_of_view(interp, owner, &view, typestr, manner ?: &crossing);
 		API(interp, PyBuffer_Release)(&view);
 	}
 	API(interp, Py_DecRef)(owner);
@@ -190,7 +190,7 @@ PyObject *gorgon_share_share(PyObject *self, PyObject *args, PyObject *kwargs,
 	struct gorgon_array *array;
 	int copy = 0, writable = 0;
 	struct gorgon_error *err;
-	struct gorgon_share_opts opts;
+	struct gorgon_share_opts manner;
 	PyObject *object;
 	const char *name;
 
@@ -198,8 +198,8 @@ PyObject *gorgon_share_share(PyObject *self, PyObject *args, PyObject *kwargs,
 	if (!API(interp, PyArg_ParseTupleAndKeywords)(args, kwargs, "Os|$pp:share", keywords,
 						      &object, &name, &copy, &writable))
 		return NULL;
-	opts = (struct gorgon_share_opts){.copy = copy, .writable = writable};
-	array = gorgon_share_array_of(interp, object, &opts);
+	manner = (struct gorgon_share_opts){.copy = copy, .writable = writable};
+	array = gorgon_share_array_of(interp, object, &manner);
 	if (!array)
 		return NULL;
 	err = gorgon_array_share(array, name);
