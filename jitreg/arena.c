@@ -8,11 +8,13 @@
  * address space that are reserved without access; a block that is freed becomes
  * inaccessible again, which gives its memory back. A region without blocks is unmapped.
  *
- * Blocks are the lowest room that fits: there are few regions and their lists are
- * short, because neighbouring blocks count as one run.
+ * A block gets the lowest room that fits. The search is short: there are few regions, and
+ * neighbouring blocks count as one run in the list of a region.
  */
 #define _GNU_SOURCE 1
 #include "arena.h"
+
+#include "file/grow.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -55,21 +57,16 @@ static void *map_reserved(void *at, size_t size)
 }
 
 /*
- * Room for as many runs as there can be with one block more: each block one of its own.
- * Freeing from the middle of a run makes two of it and must not fail.
+ * Room for as many runs as there can be with one block more: each block may become a run of its
+ * own. Freeing from the middle of a run makes two runs of it and must not fail.
  */
 static int reserve_runs(struct region *region)
 {
-	size_t capacity = region->run_capacity ? 2 * region->run_capacity : 16;
-	struct run *grown;
+	struct run *grown = jitreg_grow(region->runs, region->block_count, &region->run_capacity, sizeof(*grown));
 
-	if (region->block_count < region->run_capacity)
-		return 0;
-	grown = reallocarray(region->runs, capacity, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	region->runs = grown;
-	region->run_capacity = capacity;
 	return 0;
 }
 
@@ -164,7 +161,7 @@ static void give_back(char *block, size_t size)
 	}
 	if (!--region->block_count)
 		destroy_region(region);
-	else if (!map_reserved(block, size)) // needs a mapping more when it is in the middle
+	else if (!map_reserved(block, size)) // fails at the limit of mappings: a gap makes two of one
 		madvise(block, size, MADV_DONTNEED);
 }
 

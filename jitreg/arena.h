@@ -12,7 +12,7 @@ void *jitreg_arena_alloc(size_t size);
 /** Set the protection (PROT_...) of the pages that these bytes of a block are on. 0 or -ENOMEM. */
 int jitreg_arena_protect(void *bytes, size_t size, int protection);
 
-/** Give a block back to the system. @p size as it was allocated. Caller holds jitreg_lock(). */
+/** Give a block of @p size bytes, as allocated, back to the system. Caller holds jitreg_lock(). */
 void jitreg_arena_free(void *block, size_t size);
 
 #endif

@@ -6,10 +6,10 @@
  * name is the checksum of that. The oldest go when there are more than 256 or they
  * have more than 512 MiB, except those in use: whoever uses a file holds a shared lock (flock) on it.
  *
- * Such a lock belongs to the open file and not to its descriptor, and a mapping keeps the file open.
- * So a page of it is mapped, without access, and no descriptor kept: another thread could close it
- * (a daemon's start does), and a thread may have a table of descriptors of its own. While there
- * is one, it is asked before and after each use whether it still is what was opened.
+ * Such a lock belongs to the open file and not to a descriptor, and a mapping keeps the file open. So a page of
+ * the file is mapped, without access, and no descriptor is kept: another thread could close it (a daemon does so
+ * when it starts), and a thread may have a table of descriptors of its own. While a descriptor is open, its file is
+ * compared before and after each use with the file that was opened.
  */
 #define _GNU_SOURCE 1
 #include "cache.h"
@@ -32,19 +32,19 @@
 
 #define FILES_MAX   256
 #define BYTES_MAX   (UINT64_C(1) << 29)
-/* Files whose keys have the same checksum. */
+/* How many files there may be whose keys have the same checksum. */
 #define SAME_NAME_MAX 8
 /* The name may be that of a FIFO. */
 #define OPEN_FLAGS (O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
 
-/* A descriptor, and by what it is known again. */
+/* A descriptor, and what tells whether it still refers to the same file. */
 struct open_file {
 	int fd; // -1: none
 	int flags;
 	struct stat st;
 };
 
-/* What is looked for, and what has been found. */
+/* The file that is wanted, and the file that was found or made. */
 struct search {
 	const char *key;
 	size_t key_size;
@@ -77,7 +77,7 @@ static void close_file(struct open_file *file)
 	file->fd = -1;
 }
 
-/* Keeps the open file, and its lock, without a descriptor. NULL: somebody has closed that. */
+/* Keep the open file, and its lock, without a descriptor. NULL: another thread has closed the descriptor. */
 static void *hold_file(const struct open_file *file)
 {
 	void *page = mmap(NULL, 1, PROT_NONE, MAP_PRIVATE, file->fd, 0);
@@ -168,7 +168,7 @@ static void forget_file(struct search *c)
 	close_file(&c->open);
 }
 
-/* Where a process may not write as much, it gets a signal that ends it. */
+/* A process that writes more than RLIMIT_FSIZE allows gets a signal that ends it. */
 static int check_limit(size_t size)
 {
 	struct rlimit limit;
@@ -183,10 +183,9 @@ static int write_all(const struct open_file *file, const uint8_t *bytes, size_t 
 	while (!r && size) {
 		ssize_t n;
 
-		if (!is_ours(file)) // not into somebody else's
+		if (!is_ours(file)) // another thread has closed it, and opened another file under its number
 			return -EBADF;
 		n = write(file->fd, bytes, size);
-
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -198,8 +197,8 @@ static int write_all(const struct open_file *file, const uint8_t *bytes, size_t 
 }
 
 /*
- * Under a temporary name first, so that nobody ever reads half of it. -EEXIST: another
- * process has written the same in the meantime; that one may be in use and stays.
+ * Under a temporary name first, so that nobody ever reads half a file. -EEXIST: another
+ * process has written the same file in the meantime; its file may be in use and stays.
  */
 static int write_file(struct search *c, const char *folder_path, const char *path)
 {
@@ -214,7 +213,7 @@ static int write_file(struct search *c, const char *folder_path, const char *pat
 		r = write_all(&c->open, c->bytes, c->size);
 	if (!r && link(temporary, path))
 		r = -errno;
-	// By the name that stays: a mapping, and so each core, names the file as it was opened.
+	// Opened again by its final name: a mapping, and so each core, has the name by which its file was opened.
 	if (!r && !(c->hold = hold_path(path, c->open.st.st_dev, c->open.st.st_ino, (off_t)c->size)))
 		r = -EBADF;
 	if (c->open.fd >= 0)
@@ -229,7 +228,7 @@ struct old_file {
 	char name[NAME_MAX + 1];
 };
 
-/* What others have there is not ours to remove. */
+/* Whether the file is one of the cache: other files in the folder are not ours to remove. */
 static bool is_kept_here(const char *name)
 {
 	static const char *const suffixes[] = {JITREG_CACHE_DEBUG, JITREG_CACHE_LINES};
@@ -265,7 +264,7 @@ static int by_age(const void *a, const void *b)
 	return x->tv_nsec < y->tv_nsec ? -1 : x->tv_nsec > y->tv_nsec;
 }
 
-/* Make room for one more. What cannot be read now is tried again another time. */
+/* Make room for one more file. If the folder cannot be read, the next file that is made tries again. */
 static void remove_oldest(int folder)
 {
 	int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -303,7 +302,7 @@ static void remove_oldest(int folder)
 	free(files);
 }
 
-/* Nothing has that name, or another process is about to write the same. */
+/* No file has that name, or another process is about to write it. */
 static int make_file(struct search *c, int folder, const char *folder_path, const char *path)
 {
 	int r = c->build(c->ctx, &c->bytes, &c->size);
@@ -345,13 +344,13 @@ static int find_in(struct search *c, int folder, const char *folder_path, char *
 		if (!*path)
 			return -ENOMEM;
 		if (read_file(c, *path)) {
-			futimens(c->open.fd, NULL); // in use: not the oldest any more
+			futimens(c->open.fd, NULL); // its age counts from its last use
 			return 0;
 		}
-		// Another process may make it now: what was missing is not looked for again.
+		// If it was missing it is not looked for again: another process may make it now.
 		missing = c->open.fd < 0 && errno == ENOENT;
 		forget_file(c);
-		if (missing || lstat(*path, &st)) { // nothing there, not even somebody else's
+		if (missing || lstat(*path, &st)) { // there is nothing of that name
 			r = make_file(c, folder, folder_path, *path);
 			break;
 		}
@@ -404,7 +403,7 @@ void jitreg_companion_let_go(struct jitreg_companion *companion)
 	companion->hold = NULL;
 }
 
-/* Its name says what is in it, so the same file has not changed. */
+/* A companion never changes, so it is enough that the file is still there. */
 bool jitreg_companion_hold(struct jitreg_companion *companion)
 {
 	if (!companion->path)

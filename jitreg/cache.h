@@ -25,8 +25,8 @@ typedef int jitreg_cache_build_fn(void *ctx, uint8_t **bytes, size_t *size);
  * Find or make a file.
  *
  * @param      key    All that the contents depend on.
- * @param      name   What the file is called, without the suffix, where something else goes by that. NULL: by
- *                    the checksum of the key.
+ * @param      name   The name of the file, without the suffix, if readers look for it by name. NULL: the checksum
+ *                    of the key.
  * @param[out] ret    To be released after success only. As long as it is held nobody removes the file.
  *
  * @retval -ENOTDIR  there is no folder for it that is ours alone
@@ -36,13 +36,13 @@ typedef int jitreg_cache_build_fn(void *ctx, uint8_t **bytes, size_t *size);
 int jitreg_cache_find(const char *key, size_t key_size, const char *name, const char *suffix,
 		      jitreg_cache_build_fn *build, void *ctx, struct jitreg_cached *ret);
 
-/** Let go of the file, too. */
+/** Free the contents, and let go of the file. */
 void jitreg_cached_deinit(struct jitreg_cached *cached);
 
-/** Nobody needs the file for now: it may be removed. */
+/** Let go of the file: other processes may remove it. */
 void jitreg_companion_let_go(struct jitreg_companion *companion);
 
-/** Keep the file again. False: it is gone. Without a companion nothing is to be done. */
+/** Hold the file again. False: it is gone. True without a companion. */
 bool jitreg_companion_hold(struct jitreg_companion *companion);
 
 void jitreg_companion_deinit(struct jitreg_companion *companion);

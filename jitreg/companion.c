@@ -15,10 +15,10 @@
  * file.)
  *
  * The lines are what lines.c makes of each library, so that breakpoints by file and line, static functions and
- * steps work in any number of copies without a script. A script that adds the whole DWARF to a copy has to be
- * rid of them, since GDB takes what it knows first. Therefore there is a second file without
- * lines, which GDB finds by build-id, before it follows the link, once a script has told it where
- * to look. The build-id is the file's name, with JITREG_COMPANION_ID before it.
+ * steps work in any number of copies without a script. A script that adds the whole DWARF to a copy must
+ * not have them, since GDB prefers the debug information that it has read first. Therefore there is a second
+ * companion without lines. GDB finds it by build-id, which it tries before the link by name, once a script has
+ * told GDB where to look. The build-id is JITREG_COMPANION_ID and the number that the file's name is.
  *
  * The files are made once and stay (cache.c).
  */
@@ -51,11 +51,11 @@ struct companion {
 	struct jitreg_symtab symtab;
 	struct jitreg_bytes frames;
 	const struct jitreg_member *current; // while its names are added
-	struct known *known; // of the current one, from its detached file
+	struct known *known; // of the current member, from its detached file
 	size_t known_count;
 	struct jitreg_lines lines;
 	bool with_lines;
-	const uint8_t *id; // NULL: nobody looks for it by that
+	const uint8_t *id; // the build-id; NULL: it has none
 };
 
 static bool is_function(unsigned type)
@@ -81,7 +81,7 @@ static int by_address(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* Is that name at that address already, from the detached file? */
+/* Has the detached file that name at that address? */
 static bool is_known(const struct companion *c, const char *text, uint64_t address)
 {
 	size_t low = 0, high = c->known_count;
@@ -118,19 +118,19 @@ static int add_detached_names(struct companion *c)
 
 	object = jitreg_debuginfo_open_detached(&c->current->template->debug);
 	if (!object || jitreg_object_read_layout(object) || jitreg_names_read(object, &names))
-		return 0; // the library's own are good without
+		return 0; // the library's own names do without
 	for (size_t i = 0; !r && i < names.count; i++) {
 		const struct jitreg_name *name = &names.items[i];
 
 		r = add_name(c, name->text, name->text_size, name->vaddr, name->size, name->info);
 	}
 	if (!r && !jitreg_object_is_intact(object))
-		r = -EAGAIN; // those may be another file's
+		r = -EAGAIN; // the names may be another file's
 	jitreg_names_deinit(&names);
 	return r;
 }
 
-/* Those of the library that its detached file does not have: each name is there once. */
+/* Names of the library that its detached file does not have: so each name is there once. */
 static int add_missing_names(struct companion *c, size_t first)
 {
 	const Elf64_Sym *syms = (const Elf64_Sym *)c->symtab.syms.data;
@@ -178,7 +178,7 @@ static int add_frames(struct companion *c)
 	if (r)
 		return r;
 	shdr.sh_size = c->frames.size;
-	// GDB computes the checksum of the whole file when it attaches, and reads this when it unwinds.
+	// Small, since GDB computes the checksum of the whole file when it attaches; inflated when GDB unwinds.
 	return jitreg_writer_add_compressed(&c->file, ".debug_frame", &shdr, c->frames.data, 1);
 }
 
@@ -206,7 +206,7 @@ static int add_lines(struct companion *c)
 
 	for (size_t i = 0; !r && c->with_lines && i < c->member_count; i++)
 		r = add_lines_of(c, &c->members[i]);
-	// GDB and this process compute the checksum of the whole file.
+	// Small, since GDB and this process compute the checksum of the whole file.
 	return r || !c->lines.sections[JITREG_LINES_INFO].size ? r : jitreg_lines_write(&c->file, &c->lines, 1);
 }
 
@@ -240,14 +240,15 @@ static int make_key(struct companion *c)
 		fprintf(out, "%" PRIx64 "-%" PRIx64 " %" PRIx64 " ", m->start, m->end, m->delta);
 		for (size_t b = 0; b < t->debug.build_id_size; b++)
 			fprintf(out, "%02x", t->debug.build_id[b]);
-		fprintf(out, " %jd %jd.%09ld %s %s\n", (intmax_t)t->file_size,
-			(intmax_t)t->mtime.tv_sec, t->mtime.tv_nsec, t->path,
+		fprintf(out, " %jd %jd.%09ld %s %s\n", (intmax_t)t->st.st_size,
+			(intmax_t)t->st.st_mtim.tv_sec, t->st.st_mtim.tv_nsec, t->path,
 			t->debug.path ? t->debug.path : "-");
 	}
 	return fclose(out) ? -ENOMEM : 0;
 }
 
-/* By which GDB finds the file without lines. A key that another one has gets none. */
+/* The build-id by which GDB finds the file without lines: two hashes of the key. If two keys have the same, the
+ * second gets no such file. */
 static void make_id(const struct companion *c, uint8_t id[JITREG_COMPANION_ID_SIZE])
 {
 	uint64_t hash[2] = {UINT64_C(0xcbf29ce484222325), UINT64_C(0x9e3779b97f4a7c15)};
@@ -280,7 +281,7 @@ static int find_file(struct companion *c, struct jitreg_cached *ret, uint8_t id[
 	return r;
 }
 
-/* @id: it is to be found by that. NULL: by its name. */
+/* @id: set to the build-id of a companion without lines; NULL: GDB finds the file by its name. */
 static int find_companion(const struct jitreg_member *members, size_t count, bool with_lines,
 			  struct jitreg_cached *ret, uint8_t id[JITREG_COMPANION_ID_SIZE])
 {
@@ -316,7 +317,7 @@ int jitreg_companion_find(const struct jitreg_member *members, size_t count, str
 	has_lines = jitreg_file_section(file.bytes, jitreg_lines_section_name(JITREG_LINES_INFO));
 	*crc = jitreg_crc32(file.bytes, file.size);
 	take_file(&file, ret);
-	// Without it scripts have the lines, too: then types and variables are not found first.
+	// A failure is not one of the companion: scripts then get the lines, too, and GDB prefers these to the DWARF.
 	if (has_lines && !find_companion(members, count, false, &file, id))
 		take_file(&file, bare);
 	return 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What GDB is to know of a pack, in a file. See companion.c. Internal to jitreg. */
+/* The companion of a pack: a debug file for GDB. See companion.c. Internal to jitreg. */
 #ifndef JITREG_COMPANION_H
 #define JITREG_COMPANION_H
 
 #include "cache.h"
 #include "pack.h"
 
-/** A build-id begins with this; then it says what the file in the cache is called. */
+/** The first byte of the build-id of a companion; the others are the name of its file in the cache. */
 #define JITREG_COMPANION_ID      0x67
 #define JITREG_COMPANION_ID_SIZE 17
 
@@ -15,7 +15,7 @@
  *
  * @param[out] ret   Has no path after a failure. As long as it is held nobody removes the file.
  * @param[out] crc   Its checksum, for .gnu_debuglink.
- * @param[out] bare  The one without lines, if the other has some, and @p id its build-id.
+ * @param[out] bare  The companion without lines, if @p ret has some; @p id is its build-id.
  *
  * @retval -errno  as for jitreg_cache_find()
  */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Who traces this process: the kernel names the tracer in /proc/self/status, and the tracer's name is in its
- * own folder there. LLDB traces through lldb-server, also the LLDB of an editor.
+ * Who traces this process: /proc/self/status has the tracer's number, and /proc/NUMBER/comm its name. LLDB traces
+ * through lldb-server, also the LLDB of an editor.
  *
- * To ask takes 8 us. The answer holds for that moment: debuggers come and go.
+ * Asking takes 8 us. The answer holds for that moment: debuggers come and go.
  */
 #define _GNU_SOURCE 1
 #include "debugger.h"

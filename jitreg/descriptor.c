@@ -3,10 +3,10 @@
  * The descriptor of the GDB JIT interface, its list, and the lock.
  *
  * A debugger puts a breakpoint on __jit_debug_register_code. When it is hit the
- * debugger looks at relevant_entry only, so one call announces one entry. The
- * whole list is read when a debugger attaches or opens a core file; new entries
- * go to its end so that this reading meets them in the order of registration,
- * the same order a debugger sees that was there from the start.
+ * debugger looks at relevant_entry only, so one call announces one entry. A debugger
+ * reads the whole list when it attaches or opens a core file; new entries go to
+ * the end, so that this debugger meets them in the order of registration, as a
+ * debugger does that was there from the start.
  *
  * Order of one change, under the lock:
  *
@@ -17,13 +17,13 @@
  * JIT_NOACTION and relevant_entry NULL, so a debugger that attaches at any moment
  * does not take a stale request for a new one.
  *
- * After unregistering come two more events, the coming and going of an object without
- * content. GDB does not look at breakpoints again when an object goes: it would keep
- * their places in the memory of the object and write breakpoint instructions there,
- * whatever is mapped by then (seen in GDB 13). It does look when an object comes. The
- * first of the events makes it let go, while the memory is still there; breakpoints by
- * name keep the places in other copies, or are pending again. That object is in no
- * list, so only a debugger that stops here sees it.
+ * Unregistering is followed by two more events: an object without content comes and goes.
+ * GDB does not look at its breakpoints again when an object goes: it would keep their
+ * locations in the memory of the object, and write breakpoint instructions there, whatever
+ * is mapped by then (seen in GDB 13). It does look when an object comes. So the first of the
+ * two events makes GDB drop the locations while the memory is still there; breakpoints by
+ * name keep their locations in other copies, or are pending again. The object without
+ * content is in no list, so only a debugger that stops here sees it.
  *
  * Writers of `sequence` pair a release store with the acquire loads of readers in
  * this process; readers in other processes copy memory and compare twice.
@@ -42,7 +42,7 @@
 #include <pthread.h>
 #include <time.h>
 
-/* used: optimisation of the whole program sees nobody who reads these. */
+/* used: link-time optimisation sees no reader of these variables. */
 #define KEPT __attribute__((used, visibility("protected")))
 
 KEPT struct jit_descriptor __jit_debug_descriptor = {.version = 1};
@@ -196,7 +196,7 @@ void jitreg_descriptor_remove(struct jitreg_debug_entry *entry)
 	jitreg_debug_root.entry_count--;
 	end_change();
 
-	// a debugger knows the entry by its address and may still read the symfile
+	// the debugger identifies the entry by its address, and may read the symfile once more
 	announce(JIT_UNREGISTER_FN, base);
 }
 

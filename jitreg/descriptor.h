@@ -4,9 +4,9 @@
  * The list that debuggers read, and the one lock of the library.
  *
  * The first three types are fixed by the GDB manual ("JIT Compilation
- * Interface", declarations). The other two are ours: they let a reader that does
- * not stop the process (a profiler, a symbol dumper) tell a whole list from one
- * that was being changed, and find entries in a core file. They are fixed-width
+ * Interface", declarations). The other two are this library's: by them a reader that does
+ * not stop the process (a profiler, a symbol dumper) can tell whether the list was being
+ * changed while it was read, and can find entries in a core file. They are fixed-width
  * and only grow at the end; `version` changes when a field changes its meaning.
  *
  * How to read a running process:
@@ -48,7 +48,7 @@ struct jit_descriptor {
 #define JITREG_DEBUG_ENTRY_MAGIC UINT32_C(0x4554494a)
 #define JITREG_DEBUG_VERSION 1
 
-/** What a debugger sees of an entry, and behind it what only our readers know. */
+/** What debuggers read of an entry, and behind it what readers of jitreg_debug_root read. */
 struct jitreg_debug_entry {
 	struct jit_code_entry base;
 	uint32_t magic;     /**< JITREG_DEBUG_ENTRY_MAGIC, 0 once unlinked. */
@@ -97,21 +97,21 @@ JITREG_PROTECTED void __jit_debug_register_code(void);
 
 /**
  * Take and release the lock of the library. It also guards the cache of
- * templates. It is not recursive, and nothing that may run foreign code (dlopen)
- * is called while it is held.
+ * templates. It is not recursive, and no code of others runs while it is held,
+ * except jitreg_image.symfile_changed.
  */
 void jitreg_lock(void);
 void jitreg_unlock(void);
 
-/** Take the lock unless somebody has it: true when it was taken. */
+/** Take the lock unless a thread holds it: true when it was taken. */
 bool jitreg_trylock(void);
 
 /** Append a filled-in entry to the list and tell an attached debugger. The lock is held. */
 void jitreg_descriptor_add(struct jitreg_debug_entry *entry);
 
 /**
- * Take an entry out of the list and tell an attached debugger. The lock is held; it may be
- * freed after jitreg_descriptor_settle().
+ * Take an entry out of the list and tell an attached debugger. The lock is held. The entry may
+ * be freed after jitreg_descriptor_settle().
  */
 void jitreg_descriptor_remove(struct jitreg_debug_entry *entry);
 

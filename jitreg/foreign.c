@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Symfiles that others have made: a JIT compiler wrote it for a debugger, and somebody
- * hands it on to the one list that debuggers read.
+ * Symfiles that this library has not made: a JIT compiler wrote them for debuggers, and
+ * jitreg_register_symfile() puts them into the list that debuggers read.
  *
- * The bytes are copied, because their maker may change or free them at any moment, and
- * checked: LLDB ends itself over a symfile that contradicts itself. Checked is what leads
- * a reader out of the file: places and sizes of sections, names of sections, the tables
- * that others refer to. What is in the sections is the maker's word to the debugger.
+ * The bytes are copied, because the compiler may change or free them at any moment, and
+ * checked, because LLDB ends itself over a symfile that contradicts itself. The checks are
+ * about what could lead a reader out of the file: offsets, sizes and names of sections, and
+ * the tables that other sections refer to. The contents of sections are not checked.
  *
  * Specification: gABI chapter 4, "Sections".
  */
@@ -46,7 +46,7 @@ static bool read_header(struct file *file)
 	       jitreg_range_ok(ehdr->e_shoff, ehdr->e_shnum * sizeof(Elf64_Shdr), file->size);
 }
 
-/* A table of strings that ends with the end of one. */
+/* Whether a section is a table of strings, the last of which ends within the table. */
 static bool is_strings(const struct file *file, uint32_t index, uint64_t *size)
 {
 	Elf64_Shdr shdr;
@@ -74,7 +74,7 @@ static bool is_good_section(const struct file *file, const Elf64_Shdr *shdr, uin
 					       is_strings(file, shdr->sh_link, &size));
 }
 
-/* Check the file; the range of addresses that its sections take is empty when none does. */
+/* Check the file, and find the range of its sections' addresses; 0 and 0 when no section has any. */
 static bool read_sections(const struct file *file, uint64_t *start, uint64_t *end)
 {
 	uint64_t names_size;
@@ -123,7 +123,7 @@ int jitreg_foreign_copy(const void *symfile, uint64_t size, struct jitreg_debug_
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, symfile, size);
-	file.bytes = copy; // what was checked is what debuggers see
+	file.bytes = copy; // the bytes that are checked are those that debuggers read
 	if (!read_header(&file) || !read_sections(&file, &start, &end))
 		r = -ENOEXEC;
 	if (!r)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file
- * Symfiles that others have made. See foreign.c. Internal to jitreg.
+ * Symfiles that this library has not made. See foreign.c. Internal to jitreg.
  */
 #ifndef JITREG_FOREIGN_H
 #define JITREG_FOREIGN_H
@@ -9,8 +9,8 @@
 #include "descriptor.h"
 
 /**
- * Copy a symfile into memory of ours and check it. Fills in its place and the range of
- * addresses that it speaks of. Give it back with jitreg_foreign_free().
+ * Copy a symfile into memory of this library and check it. Fills in the address of the copy
+ * and the range of its sections' addresses. Free it with jitreg_foreign_free().
  *
  * @retval -ENOEXEC  no ELF64 object of this machine, or it contradicts itself
  * @retval -ENOMEM

@@ -5,45 +5,45 @@
 
 #include "writer.h"
 
-/** What the section is to be. */
+/** What kind of section is made. */
 enum jitreg_frames_form {
 	JITREG_FRAMES_DEBUG, /**< `.debug_frame`, with absolute addresses */
-	JITREG_FRAMES_EH,    /**< `.eh_frame`; addresses count from their place: the same in every copy */
+	JITREG_FRAMES_EH,    /**< `.eh_frame`, with addresses relative to their place: equal in every copy */
 };
 
-/** The `.eh_frame` of an object, and where that goes. */
+/** The `.eh_frame` of an object, and where the object goes. */
 struct jitreg_frames {
 	const uint8_t *data;
 	size_t size;
-	uint64_t vaddr;      /**< Where it belongs. */
-	uint64_t delta;      /**< What its addresses are to be increased by. */
-	uint64_t start, end; /**< Functions that are then outside are none of the object's. */
+	uint64_t vaddr;      /**< Its address in the file. */
+	uint64_t delta;      /**< What is added to addresses. */
+	uint64_t start, end; /**< Entries for functions outside of this range, after that, are left out. */
 };
 
 /**
  * Append what an `.eh_frame` says about functions, but not what it says about exceptions.
  *
- * @param to     The section that is being made; it is to be placed at @p to_vaddr.
- * @param form   Of that section.
+ * @param to     The section that is made; it will be at @p to_vaddr.
+ * @param form   What kind of section that is.
  *
- * @retval -ENOEXEC  contradicts itself, or uses what cannot be moved; @p to has a part of it
+ * @retval -ENOEXEC  @p from contradicts itself, or has rules that cannot be moved; a part of it is in @p to
  * @retval -ENOMEM
  */
 int jitreg_frames_append(struct jitreg_bytes *to, uint64_t to_vaddr,
 			 enum jitreg_frames_form form, const struct jitreg_frames *from);
 
-/** What is among the rules of a function. */
+/** What the rules of a function are made of. */
 struct jitreg_rules {
-	uint64_t advance; /**< How far they get, in units of the CIE. */
-	size_t open;      /**< States that are remembered at the end. */
-	size_t size;      /**< In bytes, without padding. */
-	bool odd;         /**< A state is restored that was not remembered. */
+	uint64_t advance; /**< How far they advance, in units of the CIE. */
+	size_t open;      /**< How many states are remembered and not restored. */
+	size_t size;      /**< Bytes, without padding. */
+	bool odd;         /**< They restore a state that they have not remembered. */
 };
 
-/** False when there is something among them that cannot be moved. */
+/** Read the rules of a function. False: there are rules among them that cannot be moved. */
 bool jitreg_frames_read_rules(const uint8_t *rules, size_t size, struct jitreg_rules *ret);
 
-/** Sorted. */
+/** Addresses, sorted. */
 struct jitreg_addresses {
 	uint64_t *items;
 	size_t count;
@@ -60,16 +60,19 @@ struct jitreg_addresses {
 int jitreg_frames_merge(struct jitreg_bytes *frames, uint64_t vaddr,
 			const struct jitreg_addresses *names);
 
-/** What is done with each function, or row of them. Not 0: it ends there. */
+/** Called for each function, or row of functions, until it returns something other than 0. */
 typedef int (*jitreg_function_fn)(void *ctx, uint64_t start, uint64_t size);
 
-/** For all that jitreg_frames_merge() has left, in the order of addresses. */
+/** Call @p fn for each entry of what jitreg_frames_merge() has made, in the order of addresses. */
 int jitreg_frames_for_each(const struct jitreg_bytes *frames, uint64_t vaddr, jitreg_function_fn fn, void *ctx);
 
-/** Make what jitreg_frames_merge() has left the content of a `.debug_frame`; addresses count from their place still. */
+/**
+ * Turn what jitreg_frames_merge() has made into the contents of a `.debug_frame`; addresses stay relative to their
+ * place.
+ */
 void jitreg_frames_make_debug(struct jitreg_bytes *frames);
 
-/** Whether jitreg_frames_append() would work. */
+/** What jitreg_frames_append() would return. */
 int jitreg_frames_check(const uint8_t *from, size_t size, uint64_t vaddr);
 
 #endif

@@ -99,7 +99,7 @@ struct selection {
 
 typedef bool choose_fn(const struct jitreg_entry *entry, const void *ctx);
 
-/* Those of a group that are chosen, in the order of their addresses. */
+/* The chosen entries of a group, in the order of their addresses. */
 static int select_entries(const struct jitreg_group *group, choose_fn *choose, const void *ctx,
 			  struct selection *ret)
 {
@@ -166,7 +166,7 @@ int jitreg_group_create_single(struct jitreg_entry *entry)
 		       create_pack(entry->group->base, &selection, &entry->listing) : -ENOTSUP;
 }
 
-/* Hand the entries over to their new listing, or to none; the old ones that nobody has are chained. */
+/* Give entries a new listing, or none. Old listings that no entry has any more are put into @empty. */
 static void hand_over(const struct selection *selection, struct jitreg_listing *to,
 		      struct jitreg_listing **empty)
 {
@@ -185,7 +185,7 @@ static void hand_over(const struct selection *selection, struct jitreg_listing *
 	}
 }
 
-/* No listing for some of a group any more. The choice is to be the same before and after the others. */
+/* Chosen entries of a group lose their listings. What @choose says of an entry must not depend on other entries. */
 static void forget(const struct jitreg_group *group, choose_fn *choose, const void *ctx,
 		   struct jitreg_listing **empty)
 {
@@ -197,7 +197,7 @@ static void forget(const struct jitreg_group *group, choose_fn *choose, const vo
 	}
 }
 
-/* The last of what is done to the list under the lock. */
+/* The lock is held, and no other change of the list follows. */
 static void remove_empty(struct jitreg_listing *empty)
 {
 	for (struct jitreg_listing *l = empty; l; l = l->next_empty)
@@ -215,7 +215,8 @@ static void drop(struct jitreg_listing *empty)
 	}
 }
 
-/* They have not exactly one symfile for themselves, or DWARF, which costs debuggers most. */
+/* Whether a pack would save debuggers something: the images do not have exactly one pack for themselves, or refer to
+ * DWARF, which costs debuggers most. */
 static bool is_worth_packing(const struct selection *selection, bool traced)
 {
 	bool apart = false, full = false;
@@ -231,19 +232,19 @@ static bool is_worth_packing(const struct selection *selection, bool traced)
 }
 
 /*
- * The oldest image of a group, and all others when they are many: LLDB unwinds the former in
- * nearly every stack, and reads unwind data of the latter when it gets there (pack.c). While a
- * debugger is attached they stay together, since each object file costs it time. The
- * parts are the caller's to free, after a failure, too.
+ * A large group is split into the image that was registered first (a libpython, say) and the others:
+ * LLDB unwinds the first image in nearly every stack, and reads unwind data of the others only when a stack
+ * gets there (pack.c). While a debugger is attached it is not split, since each object file costs the
+ * debugger time. The caller frees the parts, after a failure, too.
  */
 static int split(const struct selection *all, bool traced, struct selection ret[PACKS])
 {
-	bool whole = traced || all->count < SPLIT_MIN;
+	bool one_part = traced || all->count < SPLIT_MIN;
 
 	for (size_t i = 0; i < PACKS; i++) {
 		ret[i] = (struct selection){.entries = calloc(all->count + 1, sizeof(*ret[i].entries))};
 		for (size_t j = 0; ret[i].entries && j < all->count; j++)
-			if ((whole || !all->entries[j]->next) != i)
+			if ((one_part || !all->entries[j]->next) != i)
 				ret[i].entries[ret[i].count++] = all->entries[j];
 	}
 	return ret[0].entries && ret[1].entries ? 0 : -ENOMEM;
@@ -280,7 +281,7 @@ static void list_waiting(const struct selection *selection, struct jitreg_listin
 	jitreg_unlock();
 }
 
-/* One that cannot be described is not to take the others with it, now or the next time. */
+/* An image that cannot be described must not keep debuggers from hearing of the others, now or the next time. */
 static void list_one_by_one(const struct jitreg_group *group, const struct selection *selection)
 {
 	for (size_t i = 0; i < selection->count; i++) {
@@ -376,14 +377,14 @@ static bool is_in(const struct jitreg_entry *entry, const void *listing)
 
 /*
  * Rare: a library was closed while its interpreter goes on. The old pack goes first,
- * because the new one has the same addresses (see above).
+ * because the new pack begins at the same address (see above).
  */
 static void remake_pack(struct jitreg_group *group, struct jitreg_listing *listing)
 {
 	struct jitreg_listing *pack = NULL, *empty = NULL;
 	struct selection mates;
 
-	// Without memory the images that are left are not described any more.
+	// Without memory the remaining images have no listing.
 	if (!select_entries(group, is_in, listing, &mates) &&
 	    create_pack(group->base, &mates, &pack))
 		pack = NULL;
@@ -401,7 +402,7 @@ static void remake_pack(struct jitreg_group *group, struct jitreg_listing *listi
 	free(mates.entries);
 }
 
-/* One entry less has the listing. */
+/* An entry that had the listing is gone. */
 static void leave(struct jitreg_group *group, struct jitreg_listing *listing)
 {
 	if (--listing->image_count) {
@@ -425,7 +426,7 @@ void jitreg_group_remove(struct jitreg_entry *entry)
 		leave(entry->group, listing);
 }
 
-// The old one goes first: LLDB forgets the addresses of both when it goes second.
+// The old listing goes first: if it went after the new one came, LLDB would forget the addresses of both.
 void jitreg_entry_list_anew(struct jitreg_entry *entry, struct jitreg_listing *listing)
 {
 	struct jitreg_listing *old = entry->listing;

@@ -5,6 +5,7 @@
 
 #include "listing.h"
 
+/** Put an entry into its group. */
 void jitreg_group_add(struct jitreg_entry *entry);
 
 /** Whether an entry of a group can be in a pack. */
@@ -16,7 +17,7 @@ int jitreg_group_create_single(struct jitreg_entry *entry);
 /** Give an entry another listing, which is in no list yet, instead of the one that it has. */
 void jitreg_entry_list_anew(struct jitreg_entry *entry, struct jitreg_listing *listing);
 
-/** The entry has left its group; a pack that it was in is made anew without it. */
+/** Take an entry out of its group; if it was in a pack, the pack is made anew without it. */
 void jitreg_group_remove(struct jitreg_entry *entry);
 
 #endif

@@ -17,15 +17,16 @@
  *
  * Rules that hold for the whole file
  * - Threads: every function may be called from any thread, at the same time as
- *   others. Only calls about one entry, and calls about one group and its images,
- *   must not overlap: who calls them orders them. One mutex guards what all
- *   have in common; it is held while a debugger is stopped in
- *   `__jit_debug_register_code`, and while jitreg_image.symfile_changed runs.
+ *   others, with two exceptions: calls about one entry must not overlap, nor calls
+ *   about one group and its images. The caller orders such calls. One mutex
+ *   guards the state that entries share; it is held while a debugger is stopped
+ *   in `__jit_debug_register_code`, and while jitreg_image.symfile_changed runs.
  * - Fork: the mutex is taken around fork(), so that the child's list is whole.
  *   The child inherits the registrations together with the mappings.
  * - Signals: not async-signal-safe.
  * - Errors: functions that can fail return 0 or a negative errno value, and
- *   change nothing on failure. Unregistering cannot fail. Nothing prints.
+ *   change nothing on failure. Unregistering cannot fail. No function prints or
+ *   ends the process.
  * - Addresses are run-time addresses in this process, in bytes.
  */
 #ifndef JITREG_H
@@ -70,8 +71,8 @@ enum jitreg_debug_kind {
 enum {
 	/** Names and unwind data only, without a reference to the DWARF: cheap for debuggers. */
 	JITREG_NAMES_ONLY = 1,
-	/** With JITREG_NAMES_ONLY and a group: debuggers hear of it in jitreg_group_list(). (What cannot be
-	 * packed they hear of at once.) */
+	/** With JITREG_NAMES_ONLY and a group: debuggers are told of the image by jitreg_group_list(), or
+	 * at once if the image cannot be packed. Without these the flag has no effect. */
 	JITREG_DEFER = 2,
 };
 
@@ -79,17 +80,17 @@ enum {
 struct jitreg_image {
 	size_t size;      /**< sizeof(struct jitreg_image) */
 	const char *path; /**< Absolute name of the file that was mapped. */
-	int fd;           /**< The file, open for reading at any offset, or -1 to open @c path. Borrowed. */
-	uint32_t flags;   /**< JITREG_... */
+	int fd;           /**< The file, open for reading at any offset, or -1: @c path is opened. Borrowed. */
+	uint32_t flags;   /**< JITREG_NAMES_ONLY, JITREG_DEFER */
 	uint64_t bias;    /**< Load bias: run-time address minus link-time address. */
 	uint64_t start;   /**< First mapped address. */
 	uint64_t end;     /**< One past the last mapped address. */
-	/** Other images that are described together with this one, or NULL. */
+	/** The group that the image belongs to, or NULL. Borrowed: must outlive the entry. */
 	struct jitreg_group *group;
 	/**
-	 * Called when the symfile of the image is another one, before debuggers hear of that;
-	 * the first time during jitreg_register(). NULL: nobody wants to know. It must not
-	 * call functions of this library.
+	 * Called whenever the image gets another symfile, before debuggers are told; the first time
+	 * when debuggers are first told of the image. @c info lives during the call. NULL: nobody
+	 * wants to know. It must not call functions of this library.
 	 */
 	void (*symfile_changed)(void *ctx, const struct jitreg_info *info);
 	void *ctx;
@@ -99,36 +100,38 @@ struct jitreg_image {
 enum jitreg_symfile_kind {
 	/** One image: addresses, names, unwind data, and a reference to its DWARF. */
 	JITREG_SYMFILE_FULL = 0,
-	/** The same without the reference. */
+	/** One image: addresses, names, unwind data. */
 	JITREG_SYMFILE_NAMES_ONLY = 1,
-	/** All packed images of a group, or a lean one alone: names and unwind data. */
+	/** All packed images of a group, or an image with JITREG_NAMES_ONLY alone: names and unwind
+	 * data, and a reference to functions and lines for GDB. */
 	JITREG_SYMFILE_PACK = 2,
 };
 
 /** What was registered; see jitreg_entry_get_info(). */
 struct jitreg_info {
-	/** The in-memory ELF object, for this image or for several of its group; lives until
-	 * unregistered, packed or replaced. NULL after jitreg_group_close(). */
+	/** The in-memory ELF object, of this image or of several images of its group. Lives until the
+	 * image is unregistered or gets another symfile. NULL while debuggers know nothing of the
+	 * image: before jitreg_group_list() with JITREG_DEFER, after jitreg_group_close(). */
 	const void *symfile;
 	uint64_t symfile_size;    /**< Its size in bytes. */
 	enum jitreg_debug_kind debug_kind;
 	const char *debug_path;   /**< File with the DWARF, or NULL. Lives until unregistered. */
 	const uint8_t *build_id;  /**< NULL when the object has none. Lives until unregistered. */
 	size_t build_id_size;     /**< Bytes in @c build_id. */
-	uint64_t start;           /**< First address that it speaks of, */
+	uint64_t start;           /**< First address of the image, */
 	uint64_t end;             /**< and one past the last; both 0 when there is none. */
 	enum jitreg_symfile_kind symfile_kind;
 };
 
-/** What the file of one object offers to a debugger; see jitreg_find_debug(). */
+/** Where the debug information of an object file is; see jitreg_find_debug(). */
 struct jitreg_debug {
 	enum jitreg_debug_kind kind;
 	char *path;               /**< malloc()ed file with the DWARF, or NULL. */
 	uint8_t build_id[JITREG_BUILD_ID_MAX];
 	size_t build_id_size;     /**< 0 when there is none. */
-	/** Why there is no DWARF when kind is NAMES: one static line; otherwise NULL. */
+	/** Why there is no DWARF when @c kind is JITREG_DEBUG_NAMES: one static line; otherwise NULL. */
 	const char *reason;
-	/** malloc()ed detached file of the object that is good for its names only; or NULL. */
+	/** malloc()ed detached file of the object that has usable names and no usable DWARF; or NULL. */
 	char *names_path;
 };
 
@@ -137,8 +140,8 @@ struct jitreg_debug {
  *
  * Builds a symfile (ELF64, ET_REL, sections at their run-time addresses, unwind
  * data and names inside, DWARF referred to and not copied) and links it into
- * the descriptor's list. When the call returns, an attached debugger has seen
- * it and has set its pending breakpoints.
+ * the descriptor's list. When the call returns, an attached debugger has read
+ * the symfile and has set its pending breakpoints in the object.
  *
  * @param      image  Described above. Its range must stay mapped until the
  *                    entry is unregistered.
@@ -146,7 +149,8 @@ struct jitreg_debug {
  *                    jitreg_unregister().
  *
  * @retval 0
- * @retval -EINVAL   @p image is not of a known size or its range is empty
+ * @retval -EINVAL   @p image has another size or an unknown flag, its path is not absolute, or
+ *                   its range is empty
  * @retval -ENOEXEC  the file is no ELF64 object or contradicts itself
  * @retval -ENOMEM   no memory
  * @retval -errno    the file could not be opened or read
@@ -155,29 +159,30 @@ JITREG_API int jitreg_register(const struct jitreg_image *image, struct jitreg_e
 	__attribute__((warn_unused_result, nonnull));
 
 /**
- * Do beforehand what registering a file takes long for: up to 0.3 s for a library whose lines no process has
- * made yet, and as long as it takes to read a file that has its debug information inside. For
- * callers that register with a lock of their own held: this is to be called without it.
+ * Do the slow part of registering a file beforehand: reading it, and for a library whose lines no process
+ * has made yet, up to 0.3 s of making them. A caller that holds a lock of its own while it registers calls
+ * this function without that lock.
  *
- * @param      path   As in the image to come.
- * @param      flags  0 or JITREG_NAMES_ONLY, as in the image to come.
- * @param[out] ret    Set on success only. Kept until the image is registered, then given to
- *                    jitreg_prepared_destroy().
- * @retval 0 or an error as for jitreg_register(), which will say the same
+ * @param      path   The path of the image that is to be registered.
+ * @param      flags  0 or JITREG_NAMES_ONLY, as that image will have it.
+ * @param[out] ret    Set on success only. To be given to jitreg_prepared_destroy() once the image is
+ *                    registered.
+ *
+ * @retval 0
+ * @retval -ENOEXEC, -ENOMEM, -errno  as for jitreg_register(), which would fail in the same way
  */
 JITREG_API int jitreg_prepare(const char *path, uint32_t flags, struct jitreg_prepared **ret)
 	__attribute__((warn_unused_result, nonnull));
 
-/** NULL is ignored. */
+/** Free what jitreg_prepare() has returned. Registered images stay. NULL is ignored. */
 JITREG_API void jitreg_prepared_destroy(struct jitreg_prepared *prepared);
 
-/** The same for jitreg_group_pack(): all files that are registered at this moment. */
+/** Do the slow part of jitreg_group_pack() beforehand, for all files that are registered at this moment. */
 JITREG_API void jitreg_prepare_registered(void);
 
 /**
- * Register an object file that somebody else has made for debuggers: what a JIT
- * compiler would put into a descriptor of its own. Its sections must be at their
- * run-time addresses.
+ * Register a symfile that the caller has made or got: what a JIT compiler would put into a
+ * descriptor of its own. Its sections must have their run-time addresses.
  *
  * @param      symfile  The ELF object in memory. Copied.
  * @param      size     Its size in bytes.
@@ -192,27 +197,30 @@ JITREG_API int jitreg_register_symfile(const void *symfile, uint64_t size,
 	__attribute__((warn_unused_result, nonnull));
 
 /**
- * Take an object back. The debugger drops its breakpoint locations; afterwards
- * the caller may unmap the object. NULL is ignored. Frees @p entry.
+ * Unregister an object and free @p entry. Debuggers drop their breakpoint locations in the
+ * object; when the call returns, the caller may unmap it. NULL is ignored.
  */
 JITREG_API void jitreg_unregister(struct jitreg_entry *entry);
 
-/** Describe a registered entry. Pointers in @p ret live as long as @p entry. */
+/** Describe a registered entry. Pointers in @p ret live as struct jitreg_info says. */
 JITREG_API void jitreg_entry_get_info(const struct jitreg_entry *entry, struct jitreg_info *ret)
 	__attribute__((nonnull));
 
 /**
- * Begin a group: images that lie at the same distances from each other as in other groups,
+ * Create a group: images that lie at the same distances from each other as in other groups,
  * because a loader puts each library at the same offset from the start of a stretch of
- * addresses. Debuggers pay for each object file; jitreg_group_pack() gives them one for all
- * images of a group, or two.
+ * addresses. Each object file costs debuggers time and memory; jitreg_group_pack() gives them one
+ * or two for all images of a group.
  *
- * Calls about one group must not overlap; jitreg_register() and jitreg_unregister() of its images
- * are such calls. Those about different groups may.
+ * Calls about one group must not overlap, and jitreg_register() and jitreg_unregister() of its
+ * images are such calls. Calls about different groups may overlap.
  *
  * @param      base  Start of the stretch. Images that are not within 4 GiB from there can
  *                   be in the group and are not packed.
- * @retval 0 or -ENOMEM
+ * @param[out] ret   To be given to jitreg_group_destroy().
+ *
+ * @retval 0
+ * @retval -ENOMEM
  */
 JITREG_API int jitreg_group_create(uint64_t base, struct jitreg_group **ret)
 	__attribute__((warn_unused_result, nonnull));
@@ -221,30 +229,31 @@ JITREG_API int jitreg_group_create(uint64_t base, struct jitreg_group **ret)
 JITREG_API void jitreg_group_destroy(struct jitreg_group *group);
 
 /**
- * Tell debuggers of all images that were registered with JITREG_DEFER since the last time, with
- * one symfile and one event: much of what a debugger does is done for each event.
+ * Tell debuggers of all images of the group that were registered with JITREG_DEFER since the last
+ * call, with one symfile and one event: much of a debugger's work is done once for each event.
  *
- * @retval 0, also when there are none
- * @retval -ENOMEM  nothing was told; they wait on
- * @retval -errno   one cannot be described; the others were told one by one
+ * @retval 0        also when there is no such image
+ * @retval -ENOMEM  debuggers were told of none; the next call tries again
+ * @retval -errno   an image cannot be described; debuggers were told of the others one by one
  */
 JITREG_API int jitreg_group_list(struct jitreg_group *group)
 	__attribute__((warn_unused_result, nonnull));
 
 /**
- * Replace the symfiles of the group's images by one, which has names and does not refer to
- * DWARF. Unwind data, and more names and lines for GDB, are in a file that all groups with the same
- * images share; it is kept in gorgon/ below `$XDG_CACHE_HOME` or `~/.cache`. When it cannot be
- * written there the symfile has all by itself and takes debuggers longer. Of sixteen images or more
- * the first that was registered has one and all others have one: LLDB reads the unwind data of the others when
- * a stack gets there. While a debugger is attached they have one together.
+ * Replace the symfiles of the group's images by one symfile, a pack, which has names and unwind data
+ * and does not refer to the images' DWARF. It refers to a file with more names, unwind data and lines
+ * for GDB, which all groups with the same images share; the file is kept in gorgon/ below
+ * `$XDG_CACHE_HOME` or `~/.cache`. When it cannot be written there, the pack has the names itself, and
+ * debuggers take longer to read it.
  *
- * While a debugger is attached only images with a symfile of their own are packed, if they
- * are eight or more; breakpoints are in place all the time. After a failure all is as before.
+ * A group of sixteen images or more gets two packs, one of the image that was registered first and
+ * one of the others: LLDB reads the unwind data of the second when a stack gets there. While a
+ * debugger is attached they are one pack, and images are packed only if they have symfiles of their
+ * own, and are eight or more or refer to DWARF; breakpoints stay in place all the time.
  *
- * @retval 0, also when there is nothing to pack
+ * @retval 0        also when there is nothing to pack
  * @retval -ENOMEM
- * @retval -errno   a file in memory could not be made or written
+ * @retval -errno   a symfile cannot be made
  */
 JITREG_API int jitreg_group_pack(struct jitreg_group *group)
 	__attribute__((warn_unused_result, nonnull));
@@ -260,27 +269,28 @@ JITREG_API void jitreg_group_close(struct jitreg_group *group) __attribute__((no
  * object is, or take it out again. LLDB needs this for lines, arguments, variables and
  * types; GDB does not, and is slower with it.
  *
- * The symfile is replaced: pointers from jitreg_entry_get_info() to the old one are
- * invalid when the call returns. An attached debugger has then seen the old one go and
- * the new one come, and its breakpoints are in their places again.
+ * The symfile is replaced: pointers from jitreg_entry_get_info() to the old symfile are
+ * invalid when the call returns. By then an attached debugger has read the new symfile and has
+ * its breakpoints in place again.
  *
- * The cost is the size of the file's DWARF once for the process (freed with the last
+ * The cost is memory of the size of the file's DWARF, once for the process (freed with the last
  * entry of the file) and once for each entry: some 20 MB each for libpython. The DWARF may
  * be in the object or in a detached file, of version 2 to 5, compressed, and with a part of
  * it in a supplementary file (dwz).
  *
- * A debugger may call this in a stopped process. The call allocates memory and reads
- * files, so a thread that was stopped inside of malloc() or dlopen() is a bad choice.
+ * A debugger may call this function in a stopped process. It allocates memory and reads
+ * files, so a thread that was stopped inside of malloc() or dlopen() must not run it.
  *
- * @param      with_dwarf  true: with DWARF. What is so already stays as it is.
- * @param[out] reason  Set on failure: one static line.
+ * @param      with_dwarf  true: with DWARF. Nothing happens if the symfile is so already.
+ * @param[out] reason      Set on failure: one static line.
  *
  * @retval 0
  * @retval -EBUSY       a thread, perhaps this one, is in this library; try again later
- * @retval -ENODATA     the object has no DWARF, or jitreg_register_symfile() made it
- * @retval -ESTALE      the object's file is not the one that was registered
- * @retval -EOPNOTSUPP  split DWARF, unknown compression, or something else that is not
- *                      known; or libjitreg was built without it (DWARF=no)
+ * @retval -ENODATA     the object has no DWARF, came from jitreg_register_symfile(), or debuggers
+ *                      know nothing of it at this moment
+ * @retval -ESTALE      the object's file has changed since it was registered
+ * @retval -EOPNOTSUPP  the DWARF is split, or has a compression, version or form that is not
+ *                      known; or libjitreg was built without support for this (DWARF=no)
  * @retval -ENOEXEC     the DWARF contradicts itself
  * @retval -ENOMEM      no memory
  * @retval -errno       a file could not be opened or read
@@ -290,17 +300,20 @@ JITREG_API int jitreg_entry_set_dwarf(struct jitreg_entry *entry, bool with_dwar
 
 /**
  * Find where the debug information of an object file is, without registering
- * anything. A file without a compilation unit has none.
+ * anything. A file without a compilation unit counts as one without debug information.
  *
  * @param      path  Absolute file name.
- * @param      fd    The open file, or -1.
+ * @param      fd    The open file, or -1: @p path is opened. Borrowed.
  * @param[out] ret   Set on success only; release with jitreg_debug_deinit().
- * @retval 0, or a negative errno value as for jitreg_register().
+ *
+ * @retval 0
+ * @retval -EINVAL                    @p path is not absolute
+ * @retval -ENOEXEC, -ENOMEM, -errno  as for jitreg_register()
  */
 JITREG_API int jitreg_find_debug(const char *path, int fd, struct jitreg_debug *ret)
 	__attribute__((warn_unused_result, nonnull));
 
-/** Release what jitreg_find_debug() filled in. */
+/** Release the strings that jitreg_find_debug() has filled in. */
 JITREG_API void jitreg_debug_deinit(struct jitreg_debug *debug) __attribute__((nonnull));
 
 /** What is kept unless jitreg_keep() says something else. */
@@ -308,22 +321,25 @@ JITREG_API void jitreg_debug_deinit(struct jitreg_debug *debug) __attribute__((n
 #define JITREG_KEEP_SECONDS UINT64_C(300)
 
 /**
- * What is known of files, and packs, is kept after the last image that needs it, so that the next one is registered as
- * fast as a second copy: what was used last. A file that has changed is read again. Kept are memory and no descriptors;
- * DWARF that jitreg_entry_set_dwarf() has read is not kept. Any thread; at once.
+ * Limit what is kept of files and packs that no image needs any more, so that the next image of a file is registered as
+ * fast as a second copy. What was used last is kept. A file that has changed is read again. No descriptor is kept, and
+ * no DWARF that jitreg_entry_set_dwarf() has read. The limits hold at once.
  *
- * @param bytes    Of memory, at most. What alone takes a quarter of it is not kept. 0: nothing is kept.
- * @param seconds  Since it was used. What is older goes with the next call that registers, unregisters or prepares something.
+ * @param bytes    Bytes of memory, at most. A file or pack that takes more than a quarter of it is not kept. 0: nothing is.
+ * @param seconds  Since the last use. What is older goes with the next call that registers, unregisters or prepares.
  */
 JITREG_API void jitreg_keep(uint64_t bytes, uint64_t seconds);
 
-/** Drop what is kept at this moment. */
+/** Drop what is kept at this moment. The limits stay. */
 JITREG_API void jitreg_trim(void);
 
-/** Bytes that are kept, and of how many files and packs. */
+/**
+ * @param[out] count  How many files and packs are kept.
+ * @return how many bytes of memory they take.
+ */
 JITREG_API uint64_t jitreg_kept(uint64_t *count) __attribute__((nonnull));
 
-/** Number of registered entries in this process at this moment. */
+/** Number of symfiles that debuggers know at this moment, of this library in this process. */
 JITREG_API size_t jitreg_count(void);
 
 /** Version of the library that runs: major << 16 | minor. */

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * The lines of a library, made once and kept in a file (cache.c) for all packs that have the library:
- * debug information of some tens of megabytes is inflated and read for them.
+ * The lines of a library, made once and kept in a file (cache.c) for all packs that contain the library:
+ * to make them, debug information of some tens of megabytes is inflated and read.
  *
  *     .debug_info, .debug_line, .debug_aranges ...   as lines.c makes them
  *     .gorgon.sites                                  places in them that are different in each copy
- *     .gorgon.key                                    of which state of which files
+ *     .gorgon.key                                    which state of which files they are made from
  *
- * For a library that has none the file has none of the former, so that it is not tried again.
+ * For a library without lines the file has the key alone, so that nobody tries again.
  *
- * What is damaged gives no lines, and so does debug information of more than DWARF_MAX bytes: nobody is
- * to wait for that, or to miss the memory.
+ * Debug information that is damaged gives no lines, nor does debug information of more than DWARF_MAX bytes:
+ * reading it would take too long, and too much memory.
  */
 #define _GNU_SOURCE 1
 #include "library_lines.h"
@@ -44,14 +44,6 @@ struct maker {
 	size_t key_size;
 };
 
-static bool is_same_file(const struct jitreg_template *t, const struct jitreg_object *object)
-{
-	const struct stat *st = &object->st;
-
-	return st->st_dev == t->dev && st->st_ino == t->ino && st->st_size == t->file_size &&
-	       st->st_mtim.tv_sec == t->mtime.tv_sec && st->st_mtim.tv_nsec == t->mtime.tv_nsec;
-}
-
 static bool has_build_id(const struct jitreg_object *object, const struct jitreg_debug *debug)
 {
 	uint8_t id[JITREG_BUILD_ID_MAX];
@@ -60,7 +52,7 @@ static bool has_build_id(const struct jitreg_object *object, const struct jitreg
 	       !memcmp(id, debug->build_id, debug->build_id_size);
 }
 
-/* NULL: there is none, or it is not that any more. */
+/* NULL: there is none, or another file has its name now. */
 static struct jitreg_object *open_debug_file(const struct jitreg_template *t)
 {
 	struct jitreg_object *object = NULL;
@@ -72,7 +64,7 @@ static struct jitreg_object *open_debug_file(const struct jitreg_template *t)
 		return NULL;
 	if (!object)
 		return NULL;
-	is_right = t->debug.kind == JITREG_DEBUG_SELF ? is_same_file(t, object) :
+	is_right = t->debug.kind == JITREG_DEBUG_SELF ? jitreg_stat_is_same(&t->st, &object->st) :
 		   t->debug.kind == JITREG_DEBUG_LINK || has_build_id(object, &t->debug);
 	if (is_right)
 		return object;
@@ -80,7 +72,7 @@ static struct jitreg_object *open_debug_file(const struct jitreg_template *t)
 	return NULL;
 }
 
-/* Inflated. */
+/* How many bytes of DWARF a file has when they are inflated. */
 static uint64_t dwarf_size(const struct jitreg_object *object)
 {
 	Elf_Scn *scn = NULL;
@@ -104,7 +96,7 @@ static uint64_t dwarf_size(const struct jitreg_object *object)
 	return sum;
 }
 
-/* 0 without a supplementary file, and without what is in one that is missing. */
+/* A supplementary file that is missing is no error: its functions are missing, too. */
 static int read_supplement(struct maker *m)
 {
 	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *file = NULL;
@@ -145,7 +137,7 @@ static int by_vaddr(const void *a, const void *b)
 	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
 }
 
-/* None where they cannot be read. Once: the layout of an object is not read twice. */
+/* No names where they cannot be read. Called once: the layout of an object is not read twice. */
 static void read_names(struct maker *m)
 {
 	if (m->has_names)
@@ -214,10 +206,14 @@ static int build(void *ctx, uint8_t **bytes, size_t *size)
 	return r;
 }
 
+static void print_file(FILE *out, const struct stat *st, const char *path)
+{
+	fprintf(out, "%jd %jd.%09ld %s\n", (intmax_t)st->st_size, (intmax_t)st->st_mtim.tv_sec, st->st_mtim.tv_nsec, path);
+}
+
 static int make_key(struct maker *m)
 {
 	const struct jitreg_template *t = m->template;
-	const struct stat *st = &m->object->st;
 	FILE *out = open_memstream(&m->key, &m->key_size);
 
 	if (!out)
@@ -225,9 +221,9 @@ static int make_key(struct maker *m)
 	fputs("lines 3\n", out);
 	for (size_t i = 0; i < t->debug.build_id_size; i++)
 		fprintf(out, "%02x", t->debug.build_id[i]);
-	fprintf(out, " %jd %jd.%09ld %s\n", (intmax_t)t->file_size, (intmax_t)t->mtime.tv_sec, t->mtime.tv_nsec, t->path);
-	fprintf(out, "%jd %jd.%09ld %s\n", (intmax_t)st->st_size, (intmax_t)st->st_mtim.tv_sec, st->st_mtim.tv_nsec,
-		m->object->path);
+	fputc(' ', out);
+	print_file(out, &t->st, t->path);
+	print_file(out, &m->object->st, m->object->path);
 	return fclose(out) ? -ENOMEM : 0;
 }
 
@@ -259,7 +255,7 @@ static void forget_dwarf(struct maker *m)
 	m->dwarf = m->supplement = NULL;
 }
 
-/* There is no room for the file, or another one has its name. */
+/* Without the cache: there is no room for the file, or another file has its name. */
 static int make_anew(struct maker *m, struct jitreg_lines *ret)
 {
 	forget_dwarf(m);

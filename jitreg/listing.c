@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What debuggers have of an image, or of several: a symfile, the template that it came from, and a
- * place in the descriptor's list.
+ * The entries of the debuggers' list: a symfile of one image, or of several, and the template that the
+ * symfile was made from.
  */
 #include "listing.h"
 
@@ -52,7 +52,7 @@ int jitreg_listing_add_lines(struct jitreg_listing *listing)
 		jitreg_listing_use_dwarf(listing);
 	if (r == -ENOMEM)
 		jitreg_listing_destroy(listing);
-	return r == -ENOMEM ? r : 0; // without lines it is good, too
+	return r == -ENOMEM ? r : 0; // otherwise the symfile has no lines
 }
 
 void jitreg_listing_destroy(struct jitreg_listing *listing)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What debuggers have of an image. See listing.c. Internal to jitreg. */
+/* The entries of the debuggers' list. See listing.c. Internal to jitreg. */
 #ifndef JITREG_LISTING_H
 #define JITREG_LISTING_H
 
@@ -11,21 +11,21 @@
 /** An entry of the debuggers' list: the symfile of an image, or of several. */
 struct jitreg_listing {
 	struct jitreg_debug_entry debug; // first: debuggers know the entry by this address
-	struct jitreg_template *template; // NULL: somebody else has made the symfile
-	struct jitreg_symfile symfile; // with a template
-	struct jitreg_relocated with_dwarf; // instead of it: with DWARF
-	bool has_types; // which was asked for, and is not lines only
+	struct jitreg_template *template; // NULL: this library has not made the symfile
+	struct jitreg_symfile symfile; // made from the template
+	struct jitreg_relocated with_dwarf; // what debuggers read instead of `symfile`, if it has bytes
+	bool has_types; // `with_dwarf` has all DWARF (jitreg_entry_set_dwarf()), and not lines only
 	size_t image_count;
-	struct jitreg_listing *next_empty; // while it waits to be destroyed
+	struct jitreg_listing *next_empty; // while no image has it, until it is destroyed
 };
 
 _Static_assert(offsetof(struct jitreg_listing, debug) == 0, "one address for both");
 
 /** A registered image. */
 struct jitreg_entry {
-	struct jitreg_listing *listing; // NULL: it waits, or debuggers have let go of it
+	struct jitreg_listing *listing; // NULL: debuggers are not told yet, or not any more
 	bool waiting; // for jitreg_group_list()
-	struct jitreg_template *template; // of this image alone; NULL as above
+	struct jitreg_template *template; // of this image alone; NULL with jitreg_register_symfile()
 	uint64_t bias, start, end;
 	struct jitreg_group *group;
 	struct jitreg_entry *next; // in the group
@@ -37,16 +37,16 @@ struct jitreg_entry {
 int jitreg_listing_create(struct jitreg_template *template, const struct jitreg_image *image,
 			  struct jitreg_listing **ret);
 
-/** Give a listing that is in no list yet functions and lines, for LLDB. 0 or -ENOMEM; after that the listing is destroyed. */
+/** Give a listing that is in no list yet functions and lines, for LLDB. After -ENOMEM the listing is destroyed. */
 int jitreg_listing_add_lines(struct jitreg_listing *listing);
 
-/** Debuggers are to read `with_dwarf` from now on. */
+/** Make `with_dwarf` the symfile of a listing that is in no list yet. */
 void jitreg_listing_use_dwarf(struct jitreg_listing *listing);
 
-/** Free what is in no list. NULL is ignored. Releases the template. */
+/** Free a listing that is in no list, and release its template. NULL is ignored. */
 void jitreg_listing_destroy(struct jitreg_listing *listing);
 
-/** Tell whom it concerns where the symfile is. The lock is held. */
+/** Call symfile_changed of the entry's image. The lock is held. */
 void jitreg_entry_tell(struct jitreg_entry *entry);
 
 #endif

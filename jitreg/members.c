@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The objects that a pack is of: their code, names and unwind data at the distances that they have
- * in memory. Packs (pack.c) and the files that these refer to (companion.c) are written with it.
+ * The objects in a pack: their code, names and unwind data at the distances that they have in memory, for the
+ * writers of packs (pack.c) and of the files that packs refer to (companion.c).
  */
 #define _GNU_SOURCE 1
 #include "members.h"
@@ -15,7 +15,7 @@
 size_t jitreg_members_find_ranges(const struct jitreg_member *members, size_t count, struct jitreg_range *ranges)
 {
 	size_t margin = count > 1;
-	// Room for a smaller object is not smaller than a page for it and one in between.
+	// A gap that another object fits into has a page for the object and a page in between at least.
 	uint64_t gap = 2 * (uint64_t)getpagesize();
 	size_t n = 0;
 
@@ -25,8 +25,8 @@ size_t jitreg_members_find_ranges(const struct jitreg_member *members, size_t co
 		else
 			ranges[n++] = (struct jitreg_range){members[i].start, members[i].end};
 	}
-	// LLDB forgets whose an address is when something else that begins there goes, as packs of
-	// one do after the pack of all has come. ELF and program headers are nobody's code.
+	// LLDB forgets the section of an address when another section that begins there goes, as packs of
+	// one image do after the pack of all has come. So the latter begins behind the ELF header, which is no code.
 	for (size_t i = 0; i < n; i++)
 		ranges[i].start += margin * sizeof(Elf64_Ehdr);
 	return n;

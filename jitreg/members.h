@@ -15,7 +15,7 @@ struct jitreg_member {
 	struct jitreg_template *template;
 	uint64_t delta;      /**< What is added to addresses in the file; wraps around. */
 	uint64_t start, end; /**< Its mapped range. */
-	bool primary;         /**< Of its group: what the others were loaded for, as a rule. */
+	bool primary;        /**< It was the first of its group: as a rule the others were loaded for it. */
 };
 
 /** A stretch of addresses without a gap that another object could be put into. */
@@ -23,19 +23,19 @@ struct jitreg_range {
 	uint64_t start, end;
 };
 
-/** Stretches of members, sorted by address; @p ranges has room for as many. */
+/** The stretches that members take, sorted by address; returns their number. @p ranges has room for @p count. */
 size_t jitreg_members_find_ranges(const struct jitreg_member *members, size_t count, struct jitreg_range *ranges);
 
 /**
- * The code of members, for GDB: from .text on, without .plt. GDB takes the lowest of the sections
- * that contain an address, and has to see .plt in an object file that a script adds later:
- * that is how it steps from one library into another. @p texts has room for as many.
+ * The code of each member, for GDB: from .text on, without .plt. Of the sections that contain an address GDB
+ * takes the lowest. To step from one library into another it must find .plt in the object file that a
+ * script adds later. @p texts has room for @p count.
  */
 void jitreg_members_find_texts(const struct jitreg_member *members, size_t count,
 			    struct jitreg_range *texts);
 
 /**
- * Append a symbol. Nothing when it is in no stretch; those are sorted.
+ * Append a symbol, unless its address is in none of the sorted @p ranges.
  *
  * @param address   From the start of the group.
  * @param relative  The value is to count from the start of the stretch, as in ET_REL.
@@ -44,10 +44,10 @@ int jitreg_members_add_name(struct jitreg_symtab *table, const struct jitreg_ran
 			 const char *text, size_t text_size, uint64_t address, bool relative,
 			 uint64_t size, uint8_t info);
 
-/** The number of symbols, with the first, which is none. */
+/** The number of symbols, the null symbol included. */
 size_t jitreg_members_count_symbols(const struct jitreg_symtab *table);
 
-/** What is done with each name of a template; @p vaddr is in the file. Not 0: it ends there. */
+/** Called for each name of a template, until it returns something other than 0; @p vaddr is in the file. */
 typedef int (*jitreg_name_fn)(void *ctx, const char *text, uint64_t vaddr, const Elf64_Sym *sym);
 
 int jitreg_members_for_each_name(const struct jitreg_template *template, jitreg_name_fn fn, void *ctx);

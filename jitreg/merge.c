@@ -2,41 +2,34 @@
 /*
  * Fewer unwind entries: one for a row of neighbouring functions that have no name.
  *
- * LLDB makes up a symbol for each entry of an .eh_frame at which no symbol begins. Of the
- * functions in a pack two in three have no name, since libraries are stripped of static
- * ones, and that is most of what a pack costs LLDB. So the rules of neighbours are strung
- * together:
+ * LLDB makes up a symbol for each entry of an .eh_frame at which no symbol begins. Two in
+ * three functions of a pack have no name, since libraries are stripped of the names of static
+ * functions, and these symbols are most of what a pack costs LLDB. So the rules of neighbours
+ * are strung together:
  *
  *     remember                  the state at the start of a function
  *     rules of the first
  *     advance to the second, restore, remember
  *     rules of the second ...
  *
- * The rules at every address are what they were. LLDB counts offsets from the start of a
- * symbol, and takes the entry around that for them; so no symbol may lie inside of a row.
+ * Each address keeps its rules. LLDB counts offsets from the start of a symbol, and takes the
+ * entry around that start; so no symbol may lie inside of a row.
  *
- * What is read is what frames.c has written: JITREG_FRAMES_EH.
+ * The input is what frames.c has written with JITREG_FRAMES_EH.
  */
 #include "frames.h"
 
+#include <dwarf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Padding between functions. */
 #define GAP_MAX 64
+/* DW_CFA_advance_loc has the distance in its lower six bits. */
+#define ADVANCE_MAX 0x3f
 /* In a row; "disassemble --frame" shows all of them. */
 #define FUNCTIONS_MAX 32
-
-enum {
-	CFA_ADVANCE_LOC1 = 0x02,
-	CFA_ADVANCE_LOC2 = 0x03,
-	CFA_ADVANCE_LOC4 = 0x04,
-	CFA_REMEMBER_STATE = 0x0a,
-	CFA_RESTORE_STATE = 0x0b,
-	CFA_ADVANCE_LOC = 0x40, // with the distance in the lower six bits
-	CFA_ADVANCE_MAX = 0x3f,
-};
 
 struct cie {
 	uint32_t from, to; // offsets
@@ -92,7 +85,7 @@ static int append_u64(struct merge *m, uint64_t value)
 	return append(m, &value, sizeof(value));
 }
 
-/* The same one twice when two libraries have it. */
+/* Two libraries may have equal CIEs: the second refers to the first. */
 static int add_cie(struct merge *m, uint32_t off, size_t size)
 {
 	const uint8_t *cie = m->from + off, *code_align = cie + 9 + strlen((const char *)cie + 9) + 1;
@@ -199,10 +192,10 @@ static size_t count_row(const struct merge *m, const struct function *first, str
 static int append_advance(struct merge *m, uint64_t distance)
 {
 	size_t size = distance <= UINT8_MAX ? 1 : distance <= UINT16_MAX ? 2 : 4;
-	uint8_t op = size == 1 ? CFA_ADVANCE_LOC1 : size == 2 ? CFA_ADVANCE_LOC2 : CFA_ADVANCE_LOC4;
+	uint8_t op = size == 1 ? DW_CFA_advance_loc1 : size == 2 ? DW_CFA_advance_loc2 : DW_CFA_advance_loc4;
 
-	if (distance <= CFA_ADVANCE_MAX) {
-		op = CFA_ADVANCE_LOC | (uint8_t)distance;
+	if (distance <= ADVANCE_MAX) {
+		op = DW_CFA_advance_loc | (uint8_t)distance;
 		return append(m, &op, 1);
 	}
 	return append(m, &op, 1) ?: append(m, &distance, size); // little-endian
@@ -210,7 +203,7 @@ static int append_advance(struct merge *m, uint64_t distance)
 
 static int append_next(struct merge *m, const struct jitreg_rules *before, uint64_t distance)
 {
-	static const uint8_t restore = CFA_RESTORE_STATE, remember = CFA_REMEMBER_STATE;
+	static const uint8_t restore = DW_CFA_restore_state, remember = DW_CFA_remember_state;
 	int r = append_advance(m, distance - before->advance);
 
 	for (size_t i = 0; !r && i <= before->open; i++)
@@ -221,7 +214,7 @@ static int append_next(struct merge *m, const struct jitreg_rules *before, uint6
 static int append_row(struct merge *m, const struct function *first, size_t count,
 		      const struct jitreg_rules *rules)
 {
-	static const uint8_t remember = CFA_REMEMBER_STATE, zeros[4];
+	static const uint8_t remember = DW_CFA_remember_state, zeros[4];
 	const struct function *last = &first[count - 1];
 	size_t off = m->to.size;
 	uint32_t length;

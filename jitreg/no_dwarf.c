@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Instead of dwarf/ in a build without it (DWARF=no). Debuggers then have names, unwind data and, in
- * GDB, what refers to DWARF on disk; LLDB has no lines or variables of copies.
+ * What a build without dwarf/ has in its place (DWARF=no). Symfiles then have names and unwind data, and refer to
+ * DWARF on disk, which GDB follows; LLDB has no lines or variables of copies.
  */
 #include "dwarf/dwarf.h"
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * The template of a pack: found again, taken up again, or built.
+ * The template of a pack: found in use, taken out of what is kept, or built.
  *
- * Packs are built outside the lock, so two threads can build the same one; the second drops its
- * own.
+ * Packs are built outside the lock, so two threads can build equal packs; the second drops its
+ * pack and uses the first.
  */
 #include "cache.h"
 #include "descriptor.h"
 #include "pack.h"
 #include "templates.h"
 
-/* What a pack is asked for by. */
+/* The pack that is asked for. */
 struct wanted {
 	const struct jitreg_member *members;
 	size_t count;
@@ -43,7 +43,7 @@ static struct jitreg_template *find_locked(const struct wanted *wanted)
 	return NULL;
 }
 
-/* In use, or kept and still good. */
+/* Returns a pack in use; or *@ret_kept is a kept pack whose files are still there. */
 static struct jitreg_template *packs_find(const struct wanted *wanted, struct jitreg_template **ret_kept)
 {
 	struct jitreg_template *found;

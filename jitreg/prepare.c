@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * What registering a file takes long for, done before: a loader registers with its lock held, and everybody who
+ * The slow part of registering a file, done beforehand: a loader registers with its lock held, and every thread that
  * wants to load, look up or unwind waits for that lock.
  *
- * Long are: reading the file's symbols and unwind data, the checksum of a file that is referred to by name (which
+ * Slow are: reading the file's symbols and unwind data, the checksum of a file that is referred to by name (which
  * reads all of it), and making the lines of a library that no process of this user has made yet (0.3 s for
- * libpython). All of it stays with the template of the file, or in the cache on disk.
+ * libpython). The results stay with the template of the file, or in the cache on disk.
  *
- * Lines are made by one thread at a time: others that need the same ones find them then.
+ * One thread at a time makes lines: another thread that needs the same lines finds them afterwards.
  */
 #define _GNU_SOURCE 1
 #include "jitreg.h"
@@ -37,7 +37,7 @@ static void after_fork(void)
 	pthread_mutex_unlock(&making);
 }
 
-/* After the handlers of descriptor.c, so that this mutex is taken before that lock, as below. */
+/* Registered after the handlers of descriptor.c, so that fork() takes this mutex before that lock, as make_lines() does. */
 __attribute__((constructor(102))) static void install_fork_handlers(void)
 {
 	pthread_atfork(before_fork, after_fork, after_fork);
@@ -49,7 +49,7 @@ static void make_lines(struct jitreg_template *template)
 
 	pthread_mutex_lock(&making);
 	if (!template->prepared) {
-		jitreg_library_lines_find(template, &lines); // what fails now fails later, too
+		jitreg_library_lines_find(template, &lines); // a failure will show when the lines are needed
 		jitreg_lines_deinit(&lines);
 		jitreg_lock();
 		template->prepared = true;
@@ -83,18 +83,18 @@ void jitreg_prepare_registered(void)
 
 int jitreg_prepare(const char *path, uint32_t flags, struct jitreg_prepared **ret)
 {
-	bool is_lean = flags & JITREG_NAMES_ONLY;
+	bool names_only = flags & JITREG_NAMES_ONLY;
 	struct jitreg_prepared *prepared = calloc(1, sizeof(*prepared));
 	int r = prepared ? 0 : -ENOMEM;
 
 	if (!r)
-		r = jitreg_template_acquire(path, -1, is_lean ? JITREG_SYMFILE_NAMES_ONLY : JITREG_SYMFILE_FULL,
+		r = jitreg_template_acquire(path, -1, names_only ? JITREG_SYMFILE_NAMES_ONLY : JITREG_SYMFILE_FULL,
 					    &prepared->template);
 	if (r) {
 		free(prepared);
 		return r;
 	}
-	if (is_lean)
+	if (names_only)
 		make_lines(prepared->template);
 	*ret = prepared;
 	return 0;

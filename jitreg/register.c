@@ -38,7 +38,7 @@ static enum jitreg_symfile_kind wanted_kind(const struct jitreg_image *image)
 	return image->flags & JITREG_NAMES_ONLY ? JITREG_SYMFILE_NAMES_ONLY : JITREG_SYMFILE_FULL;
 }
 
-/* A lean image is a pack of one if it can be: that is easier on GDB. */
+/* An image with names only becomes a pack of its own if it can: a pack costs GDB less. */
 static int create_first_listing(struct jitreg_entry *entry, const struct jitreg_image *image)
 {
 	int r;
@@ -125,7 +125,7 @@ void jitreg_unregister(struct jitreg_entry *entry)
 	free(entry);
 }
 
-/* What describes a registered image, but for its file. */
+/* The image of an entry, without its file. */
 static struct jitreg_image image_of(const struct jitreg_entry *entry)
 {
 	return (struct jitreg_image){

@@ -4,11 +4,11 @@
  *
  * LLDB does not move the DWARF of another file to where a copy is. It does take DWARF
  * from the symfile when every address in it is final. That costs as much memory as the
- * file has DWARF, in the process and again in LLDB, for each copy: so it is made for
- * chosen copies, and taken back.
+ * file has DWARF, in the process and again in LLDB, for each copy. So such symfiles are made
+ * on request, for chosen copies.
  *
- * Per file the DWARF is read and its addresses found once (dwarf/read_all.c), kept with the template; a
- * copy is written from that (dwarf/symfile_writer.c).
+ * The DWARF of a file is read, and its addresses are found, once (dwarf/read_all.c); both are kept with the
+ * template. The symfile of a copy is written from them (dwarf/symfile_writer.c).
  */
 #include "relocated.h"
 
@@ -24,15 +24,7 @@
 
 /* ---- per file ----------------------------------------------------------------------- */
 
-static bool is_same_file(const struct jitreg_template *template, const struct stat *st)
-{
-	return st->st_dev == template->dev && st->st_ino == template->ino &&
-	       st->st_size == template->file_size &&
-	       st->st_mtim.tv_sec == template->mtime.tv_sec &&
-	       st->st_mtim.tv_nsec == template->mtime.tv_nsec;
-}
-
-/* The file that has the DWARF, looked for again: it may have gone or changed meanwhile. */
+/* Open the file that has the DWARF. It is looked for again: it may have gone or changed meanwhile. */
 static int open_debug_file(const struct jitreg_template *template, struct jitreg_object **ret,
 			   const char **reason)
 {
@@ -44,7 +36,7 @@ static int open_debug_file(const struct jitreg_template *template, struct jitreg
 	if (r)
 		return r;
 	*reason = "the library's file has changed since it was registered";
-	if (!is_same_file(template, &object->st))
+	if (!jitreg_stat_is_same(&template->st, &object->st))
 		return -ESTALE;
 	*reason = "no memory";
 	r = jitreg_debuginfo_find(object, &debug, NULL);
@@ -70,7 +62,7 @@ static int read_dwarf(const struct jitreg_template *template, struct jitreg_dwar
 	return r ? r : jitreg_dwarf_read_all(file, ret, reason);
 }
 
-/* Outside the lock, as templates are built: a thread that was faster wins. */
+/* The DWARF is read outside the lock. Of two threads that read it, the DWARF of the first one stays. */
 int jitreg_relocated_find_dwarf(struct jitreg_template *template, const struct jitreg_dwarf **ret,
 				const char **reason)
 {

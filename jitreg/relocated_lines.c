@@ -3,11 +3,11 @@
  * Symfiles with functions and lines inside: what plain LLDB needs for breakpoints by file and line, for static functions
  * and for steps.
  *
- * GDB finds the lines of a pack in its companion, and of a single library in the library's DWARF. LLDB takes
- * neither: it wants addresses that are final. So each symfile that is made while LLDB traces this process
- * has the lines of lines.c inside, some 2 MB for a copy of libpython. No other process pays for it.
+ * GDB finds the lines of a pack in its companion, and the lines of a single library in the library's DWARF. LLDB uses
+ * neither: it wants final addresses. So each symfile that is made while LLDB traces this process has the lines of
+ * lines.c inside, some 2 MB for a copy of libpython. Processes that LLDB does not trace have no such cost.
  *
- * What was registered before LLDB attached has names only. A script, or jitreg_entry_set_dwarf(), adds
+ * Objects that were registered before LLDB attached have names only. A script, or jitreg_entry_set_dwarf(), adds
  * the DWARF of chosen copies.
  */
 #include "relocated_lines.h"
@@ -45,7 +45,7 @@ static int read_lines(const struct jitreg_template *template, struct jitreg_dwar
 	return r;
 }
 
-/* Outside the lock, as templates are built: a thread that was faster wins. */
+/* The lines are made outside the lock. Of two threads that make them, the lines of the first one stay. */
 static int find_lines(struct jitreg_template *template, const struct jitreg_dwarf **ret)
 {
 	struct jitreg_dwarf *lines;

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
- * Symfiles of one library's copies, side by side, with what is the same in all at the end.
+ * Symfiles of one library's copies, side by side, with the part that is equal in all copies at the end.
  *
  *     block                                                      block + size
  *     | slot 0 | slot 1 | ... | slot n-1 |  common part          |
  *              ^ symfile of slot 1 ............................. ^
  *
- * A slot has what differs: ELF header and section headers (template.c puts them first).
- * The common part is unwind data and names.
- * Each symfile reaches from its slot to the end of the row; its section headers say how
- * much further away the common part is than in the template.
+ * A slot has the ELF header and the section headers, which differ (template.c puts them first).
+ * The common part is unwind data and names. Each symfile reaches from its slot to the end of the row: the offsets
+ * in its section headers lead over the slots in between.
  *
  * LLDB reads a symfile as a whole, so the slots nearest to the common part are used
- * first, and a row has no more of them than it takes to make the common part small, divided
- * by the objects that it describes.
+ * first, and a row has only so many slots that each object's share of the common part is small.
  *
- * Not a shared mapping of one file behind each slot: that makes GDB warn about every
- * core ("Can't open file /memfd:... (deleted)", the same for /dev/zero), and costs
+ * An alternative would be a shared mapping of one file behind each slot. But GDB then warns about every
+ * core ("Can't open file /memfd:... (deleted)"; also for /dev/zero), and each slot takes
  * mappings, of which a process has few.
  */
 #include "rows.h"
@@ -28,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What each object may cost of the common part, in bytes. */
+/* The share of the common part that each object may cost, in bytes. */
 #define COMMON_SIZE 2048
 
 #define MIN_SLOTS 8

@@ -26,7 +26,7 @@ struct jitreg_slot {
 /** Find an empty slot. 0 or -ENOMEM. Caller holds jitreg_lock(), here and below. */
 int jitreg_slot_acquire(struct jitreg_template *template, struct jitreg_slot *ret);
 
-/** Drop it; the last one frees the row. */
+/** Give a slot back; the last slot in use frees the row. */
 void jitreg_slot_release(struct jitreg_template *template, struct jitreg_slot slot);
 
 /** Make the private part writable, or read-only again. 0 or -ENOMEM. */

@@ -36,9 +36,9 @@ static void apply_fixups(const struct jitreg_template *template, uint8_t *bytes,
 }
 
 /*
- * Copy from the image, which may have holes or no read permission where the file on
- * disk, changed since it was mapped, says that there is data. Asking the kernel to
- * copy turns that fault into an error; where it may not be asked, trust the caller.
+ * Copy from the image. If the file has changed since it was mapped, there may be holes, or no read
+ * permission, where the file says that there is data. process_vm_readv() makes an error
+ * of such a fault; where it is forbidden the image is trusted.
  */
 static int read_image(uint64_t addr, void *buf, size_t size)
 {
@@ -53,7 +53,7 @@ static int read_image(uint64_t addr, void *buf, size_t size)
 	return 0;
 }
 
-/* .eh_frame with absolute pointers: right only where the loader has relocated it. */
+/* An .eh_frame with absolute pointers is right only in memory, where the loader has relocated it. */
 static int copy_live_unwind_data(const struct jitreg_template *template,
 				 const struct jitreg_image *image, uint8_t *bytes)
 {
@@ -67,7 +67,7 @@ static int copy_live_unwind_data(const struct jitreg_template *template,
 	return read_image(addr, bytes + template->live_off, template->live_size);
 }
 
-/* The common part is further away than in the template. */
+/* The common part is @distance further away than in the template. */
 static void move_contents(const struct jitreg_template *template, uint8_t *bytes, size_t distance)
 {
 	Elf64_Ehdr ehdr;

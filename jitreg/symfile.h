@@ -4,8 +4,8 @@
  * The in-memory object file that debuggers read. Internal to jitreg.
  *
  * A template is built once per file: the finished bytes for a bias of 0, and the
- * places that the bias is added to. A symfile is a copy of their first part for one
- * private copy of the object; it shares the rest with others (rows.c).
+ * places that the bias is added to. A symfile is a copy of the first part of these bytes
+ * for one private copy of the object; it shares the rest with other symfiles (rows.c).
  */
 #ifndef JITREG_SYMFILE_H
 #define JITREG_SYMFILE_H
@@ -38,7 +38,7 @@ struct jitreg_companion {
 	dev_t dev;
 	ino_t ino;
 	off_t size;
-	void *hold; /**< A page of it, whose lock keeps the file. NULL: nothing does. */
+	void *hold; /**< A mapping of it, which keeps the lock on the file. NULL: nothing does. */
 };
 
 struct jitreg_template {
@@ -46,32 +46,29 @@ struct jitreg_template {
 	struct jitreg_template *next;
 	size_t ref_count;
 	char *path;
-	dev_t dev;
-	ino_t ino;
-	off_t file_size;
-	struct timespec mtime, ctime;
-	bool settled; /**< The file had been left alone for a while when it was read. */
-	size_t keeper_count; /**< Those of its references that kept packs have. */
+	struct stat st; /**< Of the file, when it was read. */
+	bool settled; /**< Nobody had changed the file for a while when it was read. */
+	size_t keeper_count; /**< How many of its references kept packs have. */
 	int64_t kept_at;     /**< Seconds of CLOCK_MONOTONIC. */
 	enum jitreg_symfile_kind kind;
 	struct jitreg_member *members; /**< Of a pack (pack.c), which has no path. */
 	size_t member_count;
-	bool with_lines; /**< A pack that LLDB gets lines in. */
-	struct jitreg_row *rows; /**< Those with an empty slot. */
-	struct jitreg_dwarf *dwarf; /**< NULL until somebody wants it (relocated.c). */
-	bool prepared; /**< Its lines have been looked for (prepare.c, under its mutex, too). */
-	struct jitreg_dwarf *lines; /**< The same (relocated_lines.c). */
+	bool with_lines; /**< A pack whose symfiles get lines for LLDB. */
+	struct jitreg_row *rows; /**< Rows with an empty slot. */
+	bool prepared; /**< Its lines have been looked for; also guarded by the mutex of prepare.c. */
+	struct jitreg_dwarf *dwarf; /**< All DWARF of the file; NULL until it is wanted (relocated.c). */
+	struct jitreg_dwarf *lines; /**< Lines as DWARF; NULL until they are wanted (relocated_lines.c). */
 
 	/* Constant once built, but for the hold on the companions (packs.c). */
 	struct jitreg_companion companion;
-	struct jitreg_companion bare; /**< Without lines, when the other has some. */
+	struct jitreg_companion bare; /**< The companion without lines, when @c companion has some. */
 	struct jitreg_debug debug;
 	struct stat debug_st; /**< Of @c debug.path. */
 	uint8_t *bytes;
 	size_t size;
 	size_t private_size; /**< The first part, different in each copy. */
 	struct jitreg_fixup fixups[JITREG_FIXUP_COUNT];
-	/* .eh_frame that relocation changes: its place in the symfile and in memory. */
+	/* An .eh_frame that relocation changes: its place in the symfile and in memory. */
 	uint64_t live_off, live_vaddr, live_size;
 	bool packable; /**< Its unwind data can be moved to another section. */
 };

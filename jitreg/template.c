@@ -54,7 +54,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What survives of sh_flags; the others speak of links, groups and file contents. */
+/* The flags of sections that are kept; the others are about links, groups and contents. */
 #define KEPT_FLAGS (SHF_WRITE | SHF_ALLOC | SHF_EXECINSTR | SHF_TLS)
 
 /* As coarse as the clock of a file system can be. */
@@ -66,14 +66,14 @@ struct writer {
 	struct jitreg_template *template;
 	uint32_t crc;
 	struct jitreg_names names;
-	struct jitreg_object *detached; // some of them are from it
+	struct jitreg_object *detached; // the file that some of the names are from
 	struct jitreg_symtab symtab;
 	char **contents; // of allocated sections, in the order of the object; NULL: none
 	uint64_t contents_size;
 	Elf_Scn *live_scn; // .eh_frame to be taken from memory, per copy
 };
 
-/* By name and type: x86-64 has one of its own. */
+/* By name and type: x86-64 has a type of its own. */
 static bool is_unwind(const struct jitreg_section *section)
 {
 	return !strcmp(section->name, ".eh_frame") &&
@@ -202,7 +202,7 @@ static int add_names(struct writer *w)
 
 	if (!r && w->template->kind == JITREG_SYMFILE_FULL)
 		r = jitreg_names_add_plt(w->object, &w->names);
-	// What a debugger will not find by itself. Packs have it in their companion.
+	// Names that debuggers do not find by themselves. Packs have them in their companion.
 	if (w->template->kind != JITREG_SYMFILE_NAMES_ONLY && w->template->debug.kind == JITREG_DEBUG_NAMES)
 		w->detached = jitreg_debuginfo_open_detached(&w->template->debug);
 	if (!r && w->detached)
@@ -300,12 +300,8 @@ int jitreg_template_create(struct jitreg_object *object, enum jitreg_symfile_kin
 	if (!t)
 		return -ENOMEM;
 	t->kind = kind;
-	t->dev = object->st.st_dev;
-	t->ino = object->st.st_ino;
-	t->file_size = object->st.st_size;
-	t->mtime = object->st.st_mtim;
-	t->ctime = object->st.st_ctim;
-	t->settled = time(NULL) - t->ctime.tv_sec > SETTLED_SECONDS;
+	t->st = object->st;
+	t->settled = time(NULL) - t->st.st_ctim.tv_sec > SETTLED_SECONDS;
 	t->path = strdup(object->path);
 	r = t->path ? jitreg_object_read_layout(object) : -ENOMEM;
 	if (!r)

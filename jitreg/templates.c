@@ -3,19 +3,19 @@
  * The cache of templates: it finds a template again, counts its users, and keeps it for a while after its last user.
  *
  * A list of templates keyed by path, device, inode, size and time of modification. The path is part
- * of the key because the symfile can contain it. Templates are built outside the lock (building
- * reads files and may dlopen()), so two threads can build the same one; the second drops its own.
+ * of the key because the symfile can contain it. Templates are built outside the lock, since building
+ * reads files; so two threads can build a template for one file, and the second drops its own.
  *
  * A host that replaces its only interpreter needs the same templates again at once, and so do the packs of interpreters
- * that import the same modules; to build them takes milliseconds. So templates that nobody has any more are kept, those
- * that were used last, up to a number of bytes and of seconds (jitreg_keep()). What is too old goes when the next one
- * is kept or looked for. A kept pack holds its members' templates, which count as kept when nobody else has them. It
- * does not hold its companion, which other processes may remove: whoever takes a pack up again looks whether the file
- * is still there (packs.c).
+ * that import the same modules; to build them takes milliseconds. So templates without a user are kept, up to a number of
+ * bytes and of seconds (jitreg_keep()); the templates that were used longest ago go first. A template that is too old
+ * goes when another is kept or looked for. A kept pack holds its members' templates, which count as kept when they have
+ * no other user. It does not hold its companion, which other processes may remove: whoever takes the pack up again looks
+ * whether the file is still there (packs.c).
  *
- * A template in use describes the file that was mapped. Of one that nobody has, the file must have the same time of its
- * last status change, too, which every write sets; a file that was changed shortly before it was read could be changed
- * again without a new time, and its template is not kept. Its debug file has to be as it was as well.
+ * A template in use describes the file that was mapped. A template without a user is used again only if the file also has
+ * the same time of its last status change, which every write sets, and if its debug file is unchanged. A file that was
+ * changed shortly before it was read could be changed again within the same tick of the clock: its template is not kept.
  */
 #define _GNU_SOURCE 1
 #include "templates.h"
@@ -34,10 +34,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Of hundreds of libraries: one would drive out all others. */
+/* A template of more than this part of the limit is not kept: it would drive out hundreds of others. */
 #define LARGE_PART 4
 
-/* Under jitreg_lock(): the newest first, chained as those in use are, of which they are none. */
+/* Templates without a user, the newest first; none of them is in `templates`. Under jitreg_lock(). */
 static struct jitreg_template *kept;
 static uint64_t kept_limit = JITREG_KEEP_BYTES, kept_seconds = JITREG_KEEP_SECONDS;
 static struct jitreg_template *templates; // in use; under jitreg_lock()
@@ -57,7 +57,7 @@ void jitreg_template_destroy(struct jitreg_template *template)
 	jitreg_template_free(template);
 }
 
-/* Of a pack that is kept, or no longer. */
+/* A pack begins to be kept (@change 1), or ceases to be (-1). */
 static void count_keeper_locked(struct jitreg_template *template, int change)
 {
 	for (size_t i = 0; i < template->member_count; i++)
@@ -89,7 +89,7 @@ static struct jitreg_template *take_out_locked(struct jitreg_template **link)
 	return template;
 }
 
-/* The oldest, if it is one too many or too old, or NULL. */
+/* Take the oldest kept template out if it is too old, or if there are too many bytes; otherwise NULL. */
 static struct jitreg_template *take_surplus_locked(void)
 {
 	struct jitreg_template **link = &kept;
@@ -104,7 +104,7 @@ static struct jitreg_template *take_surplus_locked(void)
 	return take_out_locked(link);
 }
 
-/* One by one: a pack gives its members' templates back, which are kept then. */
+/* One by one: a pack that goes releases its members' templates, which are kept then. */
 static void drop_surplus(void)
 {
 	struct jitreg_template *surplus;
@@ -118,7 +118,7 @@ static void drop_surplus(void)
 	} while (surplus);
 }
 
-/* Now and then: what is too much goes when something is kept. */
+/* Once a second at most. What exceeds the limit of bytes goes when something is kept. */
 static void drop_old(void)
 {
 	static int64_t last; // under the lock
@@ -201,22 +201,18 @@ void jitreg_trim(void)
 
 static bool is_of(const struct jitreg_template *t, const char *path, const struct stat *st, enum jitreg_symfile_kind kind)
 {
-	return t->kind == kind && t->dev == st->st_dev && t->ino == st->st_ino && t->file_size == st->st_size &&
-	       t->mtime.tv_sec == st->st_mtim.tv_sec && t->mtime.tv_nsec == st->st_mtim.tv_nsec && !strcmp(t->path, path);
+	return t->kind == kind && jitreg_stat_is_same(&t->st, st) && !strcmp(t->path, path);
 }
 
-/* The file that debuggers are referred to, or none where there was none. */
+/* Whether debuggers would be referred to the same file, or to none as before. */
 static bool has_same_debug(const struct jitreg_template *t)
 {
-	const struct stat *before = &t->debug_st;
 	struct stat now;
 	char *path;
 	int r;
 
 	if (t->debug.path)
-		return !stat(t->debug.path, &now) && now.st_dev == before->st_dev && now.st_ino == before->st_ino &&
-		       now.st_size == before->st_size && now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
-		       now.st_mtim.tv_nsec == before->st_mtim.tv_nsec;
+		return !stat(t->debug.path, &now) && jitreg_stat_is_same(&t->debug_st, &now);
 	if (t->debug.build_id_size < 2)
 		return true;
 	path = jitreg_debuginfo_build_id_path(t->debug.build_id, t->debug.build_id_size);
@@ -227,10 +223,11 @@ static bool has_same_debug(const struct jitreg_template *t)
 
 static bool is_unchanged(const struct jitreg_template *t, const struct stat *st)
 {
-	return t->ctime.tv_sec == st->st_ctim.tv_sec && t->ctime.tv_nsec == st->st_ctim.tv_nsec && has_same_debug(t);
+	return t->st.st_ctim.tv_sec == st->st_ctim.tv_sec && t->st.st_ctim.tv_nsec == st->st_ctim.tv_nsec &&
+	       has_same_debug(t);
 }
 
-/* What nobody but kept packs has counts as kept. */
+/* A template whose only users are kept packs counts as kept. */
 static bool is_good(const struct jitreg_template *t, const struct stat *st)
 {
 	return t->ref_count != t->keeper_count || is_unchanged(t, st);
@@ -356,9 +353,7 @@ void jitreg_template_release(struct jitreg_template *template)
 
 bool jitreg_template_same_file(const struct jitreg_template *a, const struct jitreg_template *b)
 {
-	return a->dev == b->dev && a->ino == b->ino && a->file_size == b->file_size &&
-	       a->mtime.tv_sec == b->mtime.tv_sec && a->mtime.tv_nsec == b->mtime.tv_nsec &&
-	       !strcmp(a->path, b->path);
+	return jitreg_stat_is_same(&a->st, &b->st) && !strcmp(a->path, b->path);
 }
 
 size_t jitreg_template_count(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file
- * The templates that there are. Internal to jitreg.
+ * The cache of templates. See templates.c. Internal to jitreg.
  */
 #ifndef JITREG_TEMPLATES_H
 #define JITREG_TEMPLATES_H
@@ -11,7 +11,7 @@
 /**
  * Find or build the template of a file. Give it back with jitreg_template_release().
  *
- * @param kind  FULL or LEAN
+ * @param kind  JITREG_SYMFILE_FULL or JITREG_SYMFILE_NAMES_ONLY
  */
 int jitreg_template_acquire(const char *path, int fd, enum jitreg_symfile_kind kind, struct jitreg_template **ret);
 
@@ -21,24 +21,25 @@ bool jitreg_template_same_file(const struct jitreg_template *a, const struct jit
 /** Count one reference more. */
 void jitreg_template_hold(struct jitreg_template *template);
 
-/** Drop one reference; with the last one it is kept for a while. NULL is ignored. */
+/** Drop one reference. Without any the template is kept for a while, or freed. NULL is ignored. */
 void jitreg_template_release(struct jitreg_template *template);
 
-/** The cache, for packs; the lock is held. */
+/** The first template in use, chained by @c next; the lock is held. */
 struct jitreg_template *jitreg_template_first(void);
-void jitreg_template_add(struct jitreg_template *template); /**< With one reference. */
+/** Put a template in use, with one reference; the lock is held. */
+void jitreg_template_add(struct jitreg_template *template);
 
 /**
- * Take a pack that was kept out of the list of these, or NULL; the lock is held. Its companions are to be held again.
+ * Take a kept pack out of the cache, or NULL; the lock is held. The caller holds its companions again.
  */
 struct jitreg_template *jitreg_template_take_kept(bool (*is_wanted)(const struct jitreg_template *template,
 								    const void *ctx),
 						  const void *ctx);
 
-/** Free a template that is in no list, and release what it holds. */
+/** Free a template that is in no list, and release the templates that it holds. */
 void jitreg_template_destroy(struct jitreg_template *template);
 
-/** Number of templates in use, also by packs that are kept. */
+/** Number of templates in use; kept packs are users, too. */
 size_t jitreg_template_count(void);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Writing ELF files with libelf, into memory and without a descriptor: libelf writes to files
- * only, so it lays out and checks, and the bytes are put together here. It begins with headers
- * in memory, as if it had read those.
+ * Writing ELF files with libelf, into memory and without a descriptor. libelf writes to descriptors only, so it
+ * lays out and checks, and the bytes are put together here. It begins with a header in memory, which it takes
+ * for a file that it reads.
  *
- * In the file the headers come first, then what differs from copy to copy, then the rest
- * (rows.c has the use of that).
+ * In the file the headers come first, then the contents that differ from copy to copy, then the rest (rows.c
+ * says why).
  */
 #include "writer.h"
 
@@ -288,7 +288,7 @@ static int lay_out(struct jitreg_writer *w, const Elf_Scn *first, size_t *privat
 	return gelf_update_ehdr(w->elf, &w->ehdr) ? 0 : -ENOMEM;
 }
 
-/* All of it is in the byte order of this machine already. */
+/* Nothing is converted: everything is in the byte order of this machine. */
 static int put_together(const struct jitreg_writer *w, uint8_t *bytes)
 {
 	Elf64_Shdr *shdrs = (Elf64_Shdr *)(bytes + w->ehdr.e_shoff);
@@ -324,7 +324,7 @@ int jitreg_writer_finish(struct jitreg_writer *w, const Elf_Scn *first, size_t *
 		return r;
 	laid_out = elf_update(w->elf, ELF_C_NULL);
 	if (laid_out < 0)
-		return -ENOMEM; // what we have laid out is right
+		return -ENOMEM; // the layout is right, so this is the only reason
 	*size = (size_t)laid_out;
 	*bytes = calloc(1, *size);
 	if (!*bytes)
@@ -365,7 +365,7 @@ const Elf64_Shdr *jitreg_file_section(const uint8_t *bytes, const char *name)
 	return find_section(bytes, name, NULL);
 }
 
-/* Allocated sections are NOBITS, PROGBITS or NOTE in what is written here. */
+/* No allocated section of a library has this type in a symfile. */
 static bool is_symtab(const Elf64_Shdr *shdr)
 {
 	return shdr->sh_type == SHT_SYMTAB;

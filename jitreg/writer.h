@@ -22,7 +22,7 @@ struct jitreg_bytes {
 	size_t capacity;
 };
 
-/** Append; the offset, or UINT32_MAX without memory or beyond 4 GiB. */
+/** Append; returns the offset, or UINT32_MAX: no memory, or more than 4 GiB. */
 uint32_t jitreg_bytes_append(struct jitreg_bytes *bytes, const void *data, size_t size);
 
 void jitreg_bytes_deinit(struct jitreg_bytes *bytes);
@@ -46,7 +46,7 @@ struct jitreg_writer {
 	struct {
 		Elf64_Ehdr ehdr;
 		Elf64_Shdr null;
-	} read; /**< What libelf believes to have read. */
+	} read; /**< What libelf takes for the file that it reads. */
 	Elf *elf;
 	GElf_Ehdr ehdr;
 	struct jitreg_bytes shstrtab;
@@ -101,19 +101,19 @@ void jitreg_writer_deinit(struct jitreg_writer *w);
 #define JITREG_MAX_ALIGN 64
 
 /**
- * In finished bytes, which are trusted: the header of the first section with that name, or NULL. The
- * sections of a library have names of its own choice, so in the file of one a name says nothing of
- * what the section is; for that there are the functions below.
+ * Find the header of the first section with that name in a file that jitreg_writer_finish() has made; or
+ * NULL. A library chooses the names of its sections, so in the symfile of a library a name does not say what
+ * the section is; the functions below look at the type and flags as well.
  */
 const Elf64_Shdr *jitreg_file_section(const uint8_t *bytes, const char *name);
 
-/** The same: the table of symbols, which each file has. */
+/** The table of symbols, which each symfile has. */
 const Elf64_Shdr *jitreg_file_symtab(const uint8_t *bytes);
 
-/** The same: a library's code, or NULL. */
+/** The section `.text` with a library's code, or NULL. */
 const Elf64_Shdr *jitreg_file_text(const uint8_t *bytes);
 
-/** The same: a library's unwind data, with contents, or NULL. */
+/** The section `.eh_frame` with a library's unwind data, or NULL. */
 const Elf64_Shdr *jitreg_file_frames(const uint8_t *bytes);
 
 #endif

@@ -12,12 +12,15 @@
  * - Errors: a fallible function returns NULL on success or an error object that
  *   the caller releases with gorgon_error_destroy(). Results come through the
  *   last argument, written on success only. After a failure nothing stays
- *   mapped, registered or open that was not before the call.
+ *   mapped, registered or open that was not before the call. Every fallible
+ *   function may return GORGON_ERROR_NOMEM; the other codes stand with it.
  * - Threads: any thread may call any function, unless the function says
- *   otherwise. One process-wide lock orders loading, unloading and look-ups;
- *   constructors, destructors and Python code run outside it. Do not call from
- *   a constructor of a library that the system is loading at that moment: it
- *   holds the system's own loader lock, which comes after ours.
+ *   otherwise. Whoever destroys, closes or releases something sees to it that
+ *   no other thread uses it at that time or later. One process-wide lock orders
+ *   loading, unloading and look-ups; constructors, destructors and Python code
+ *   run outside it. Do not call this library from a constructor of a library
+ *   that the system's linker is loading: the linker holds its own lock then,
+ *   and a thread that loads private code waits for that lock with ours held.
  * - Fork: the lock is taken around fork(); the child keeps every namespace.
  *   Of the interpreters only the one whose thread forked can go on running.
  * - Signals: nothing here is async-signal-safe but gorgon_waitpid() with WNOHANG.
@@ -25,9 +28,11 @@
  * - The library never prints and never ends the process.
  * - Structures of options and figures start with their own size, which the caller sets to
  *   sizeof; everything else zero means defaults. They may grow at the end in later versions.
- *   What a shorter structure of an older caller does not have is the default. In a longer one
- *   of a newer caller the bytes that this library does not know must be zero, or the call
- *   fails with GORGON_ERROR_ARGUMENT; figures that it does not know are set to zero.
+ *   Members that a shorter structure of an older caller does not have are at their defaults. In
+ *   a longer structure of a newer caller the bytes that this library does not know must be zero,
+ *   or the call fails with GORGON_ERROR_ARGUMENT; figures that it does not know are set to zero.
+ *   GORGON_ERROR_ARGUMENT is also the answer to a size that is none, and to a flag or an
+ *   enumerator that this library does not know.
  */
 #ifndef GORGON_H
 #define GORGON_H

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Whether the code keeps to the floors of docs/architecture.md: a file uses files of its own folder and of floors below, and
-no files use each other in a circle. Usage: architecture.py DOCUMENT OBJECTS [PYTHON-PACKAGE...]
+no files use each other in a circle. Whether the walks of the document are true: each call in them is one of the code, and
+leads to the same floor or down. Usage: architecture.py DOCUMENT OBJECTS [PYTHON-PACKAGE...]
 
 What a file uses is read from the symbol tables of the object files (calls, data and addresses alike), and from the imports
 of the debuggers' scripts. A file and its assembly (children_x86_64.S beside children.c) count as one file."""
@@ -22,6 +23,22 @@ def floors_of(document):
     return [line.split()[0] for line in block[1].splitlines() if line.strip()]
 
 
+def walks_of(document):
+    """Pairs of caller and callee, each as (floor, function), in blocks that begin with ```walk: the function called first,
+    and below each function, further in, those that it calls."""
+    with open(document) as file:
+        blocks = re.findall(r"^```walk\n(.*?)^```", file.read(), re.M | re.S)
+    for block in blocks:
+        callers = []
+        for line in block.splitlines():
+            floor, space, function = re.match(r"(\S+)( +)(\w+)", line).groups()
+            at = len(floor + space)
+            callers = [caller for caller in callers if caller[0] < at]
+            if callers:
+                yield callers[-1][1:], (floor, function)
+            callers.append((at, floor, function))
+
+
 def is_left_over(file, root):
     """Whether an object file is of a source that was moved or removed since it was compiled."""
     return os.path.isdir(os.path.join(root, file.split("/")[0])) and not any(
@@ -29,7 +46,8 @@ def is_left_over(file, root):
 
 
 def object_uses(folder, root):
-    """{file: {other file: a symbol of the other file that the first one refers to}}"""
+    """{file: {other file: a symbol of the other file that the first one refers to}}, and the same with all symbols:
+    {file: symbols}, {symbol: file that defines it}"""
     files, wanted, defined = {}, {}, {}
     for parent, _, names in os.walk(folder):
         for name in names:
@@ -49,7 +67,7 @@ def object_uses(folder, root):
         for symbol in sorted(symbols):
             if defined.get(symbol, file) != file:
                 uses[file].setdefault(defined[symbol], symbol)
-    return uses
+    return uses, wanted, defined
 
 
 def python_uses(package):
@@ -108,6 +126,17 @@ def floor_problems(uses, floors):
                 yield f"{file} uses {symbol} of {other}, which is on a higher floor"
 
 
+def walk_problems(walks, floors, wanted, defined):
+    for (floor, caller), (below, callee) in walks:
+        file, other = defined.get(caller, ""), defined.get(callee, "")
+        if os.path.dirname(other) != below:
+            yield f"walk: {callee} is in {other or 'no file'}, expected {below}/"
+        elif file != other and callee not in wanted.get(file, ()):
+            yield f"walk: {file or caller} does not use {callee}"
+        elif floors.index(below) > floors.index(floor):
+            yield f"walk: {caller} to {callee} leads up, from {floor} to {below}"
+
+
 def circle_problems(uses):
     for circle in circles(uses):
         edges = [f"{file} uses {other} ({symbol})" for file in circle
@@ -116,10 +145,13 @@ def circle_problems(uses):
 
 
 def main(document, objects, *packages):
-    uses = {file: found for file, found in object_uses(objects, os.path.dirname(os.path.dirname(os.path.abspath(document)))).items() if not file.startswith("tests/")}
+    uses, wanted, defined = object_uses(objects, os.path.dirname(os.path.dirname(os.path.abspath(document))))
+    uses = {file: found for file, found in uses.items() if not file.startswith("tests/")}
     if not uses:
         raise SystemExit(f"{objects}: no object files")
-    problems = [*floor_problems(uses, floors_of(document)), *circle_problems(uses)]
+    floors = floors_of(document)
+    problems = [*floor_problems(uses, floors), *circle_problems(uses),
+                *walk_problems(walks_of(document), floors, wanted, defined)]
     for package in packages:
         problems += circle_problems(python_uses(package))
     for problem in problems:

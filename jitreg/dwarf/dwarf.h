@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file
- * DWARF inside symfiles, for LLDB: what this folder is for. Internal to jitreg. A build without it
- * (DWARF=no) has ../no_dwarf.c instead.
+ * DWARF inside symfiles, for LLDB: the functions of this folder that the rest of jitreg calls. A build without the
+ * folder (DWARF=no) has ../no_dwarf.c instead.
  */
 #ifndef JITREG_DWARF_DWARF_H
 #define JITREG_DWARF_DWARF_H
 
 #include "file/dwarf_sections.h"
 
-/** Whether there is more here than refusals. */
+/** False in a build without this folder, where the functions below fail. */
 extern const bool jitreg_has_dwarf;
 
 /**

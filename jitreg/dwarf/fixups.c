@@ -13,9 +13,9 @@
  * tree does not matter. sites.c reads what their values refer to.
  *
  * A supplementary file (dwz) has what several files have in common. LLDB refuses a file that
- * refers to one, so both become one: sections of the supplement follow those of the file,
- * references to it become references within the file, and references inside of the
- * supplement move by as much as there is in front (supplement.c).
+ * refers to a supplementary file, so the two are joined (read_all.c): sections of the supplement follow
+ * those of the file, references to the supplement become references within the file, and references
+ * inside of the supplement move by the sizes of the sections in front.
  *
  * Refused: split DWARF, whose addresses are partly in files that nobody has named.
  *
@@ -33,9 +33,7 @@
 struct search {
 	struct jitreg_sites sites;
 	struct jitreg_abbrev_table *tables;
-	enum jitreg_dwarf_index index; // the section with the entries
-	struct jitreg_unit unit;
-	const struct jitreg_dwarf *front; // of a supplementary file: what it is to follow
+	const struct jitreg_dwarf *front; // of a supplementary file: the DWARF that it will follow
 };
 
 /* What the value of an attribute is, as far as that matters here. */
@@ -57,19 +55,15 @@ typedef int visit_fn(struct search *s, const struct attribute *attribute);
 
 /* ---- entries ------------------------------------------------------------------------ */
 
-static int fixups_fail(struct search *s, int error, const char *reason)
-{
-	s->sites.reason = reason;
-	return error;
-}
-
 /* The reason for what abbrevs.c has returned. */
 static int fail_reading(struct search *s, int error)
 {
 	if (error == -EOPNOTSUPP)
-		return fixups_fail(s, error, "the debug information has entries of an unknown version or form, or "
-				      "addresses that do not have eight bytes");
-	return error == -ENOEXEC ? fixups_fail(s, error, "an entry of the debug information cannot be read") : error;
+		jitreg_sites_fail(&s->sites, error, "the debug information has entries of an unknown version or form, or "
+						    "addresses that do not have eight bytes");
+	else if (error == -ENOEXEC)
+		jitreg_sites_fail(&s->sites, error, "an entry of the debug information cannot be read");
+	return error;
 }
 
 /* Before version 4 expressions are blocks, as some constants are. */
@@ -96,16 +90,16 @@ static bool is_expression(const struct search *s, uint64_t name, uint64_t form)
 	case DW_AT_GNU_call_site_value:
 	case DW_AT_GNU_call_site_data_value:
 	case DW_AT_GNU_call_site_target:
-		return s->unit.version < 4;
+		return s->sites.unit.version < 4;
 	}
 	return false;
 }
 
-/* A place in another section. Before version 4 that is a number, as any other. */
+/* Whether a value is a place in another section. Before version 4 such values are numbers like others. */
 static bool is_place(const struct search *s, uint64_t form)
 {
 	return form == DW_FORM_sec_offset ||
-	       (s->unit.version < 4 && form == (s->unit.offset_size == 8 ? DW_FORM_data8 : DW_FORM_data4));
+	       (s->sites.unit.version < 4 && form == (s->sites.unit.offset_size == 8 ? DW_FORM_data8 : DW_FORM_data4));
 }
 
 static enum class class_of(const struct search *s, uint64_t name, uint64_t form)
@@ -138,13 +132,12 @@ static enum class class_of(const struct search *s, uint64_t name, uint64_t form)
 	return CLASS_OTHER;
 }
 
-/* To the supplementary file: that will follow what this file has. */
+/* A reference to the supplementary file, whose section will follow that of this file. */
 static int add_supplementary(struct search *s, const struct attribute *attribute,
 			     enum jitreg_dwarf_index to)
 {
 	s->sites.dwarf->supplemented = true;
-	return jitreg_sites_shift(&s->sites, &s->unit, s->index, attribute->off,
-				  s->sites.dwarf->sections[to].size);
+	return jitreg_sites_shift(&s->sites, attribute->off, s->sites.dwarf->sections[to].size);
 }
 
 static int add_attribute(struct search *s, const struct attribute *attribute)
@@ -157,32 +150,28 @@ static int add_attribute(struct search *s, const struct attribute *attribute)
 	case DW_FORM_strp_sup:
 	case DW_FORM_ref_sup4:
 	case DW_FORM_ref_sup8:
-		return fixups_fail(s, -EOPNOTSUPP,
+		return jitreg_sites_fail(&s->sites, -EOPNOTSUPP,
 			    "the debug information refers to a supplementary file by .debug_sup");
 	}
 	if (attribute->form == DW_FORM_addr)
-		return jitreg_sites_add(&s->sites, s->index, attribute->off);
+		return jitreg_sites_add(&s->sites, attribute->off);
 	if (attribute->name == DW_AT_GNU_locviews) // beside a list, and none itself
 		return 0;
 	switch (attribute->class) {
 	case CLASS_EXPRESSION:
-		return jitreg_sites_add_expression(&s->sites, &s->unit, s->index, attribute->off,
-						   attribute->form);
+		return jitreg_sites_add_expression(&s->sites, attribute->off, attribute->form);
 	case CLASS_LOCATIONS:
-		return jitreg_sites_add_locations(&s->sites, &s->unit, s->index, attribute->off,
-						  attribute->form);
 	case CLASS_RANGES:
-		return jitreg_sites_add_ranges(&s->sites, &s->unit, s->index, attribute->off,
-					       attribute->form);
+		return jitreg_sites_add_list(&s->sites, attribute->off, attribute->form,
+					     attribute->class == CLASS_LOCATIONS);
 	case CLASS_LINES:
-		return jitreg_sites_add_lines(&s->sites, &s->unit, s->index, attribute->off,
-					      attribute->form);
+		return jitreg_sites_add_lines(&s->sites, attribute->off, attribute->form);
 	default:
 		return 0;
 	}
 }
 
-/* Does the value say all by itself, or refer to its own unit at most? */
+/* Whether a value refers to nothing outside of its unit. */
 static bool is_self_contained(uint64_t form)
 {
 	switch (form) {
@@ -220,8 +209,7 @@ static int move_attribute(struct search *s, const struct attribute *attribute)
 	int r;
 
 	if (attribute->class == CLASS_LINES) {
-		r = jitreg_sites_check_lines(&s->sites, &s->unit, s->index, attribute->off,
-					     attribute->form);
+		r = jitreg_sites_check_lines(&s->sites, attribute->off, attribute->form);
 		if (r)
 			return r;
 		to = JITREG_DWARF_LINE;
@@ -229,23 +217,22 @@ static int move_attribute(struct search *s, const struct attribute *attribute)
 		to = JITREG_DWARF_STR;
 	} else if (attribute->form == DW_FORM_line_strp) {
 		to = JITREG_DWARF_LINE_STR;
-	} else if (attribute->form == DW_FORM_ref_addr && s->unit.version > 2) {
+	} else if (attribute->form == DW_FORM_ref_addr && s->sites.unit.version > 2) {
 		to = JITREG_DWARF_INFO;
 	} else if (is_self_contained(attribute->form)) {
 		return 0;
 	} else {
-		return fixups_fail(s, -EOPNOTSUPP,
+		return jitreg_sites_fail(&s->sites, -EOPNOTSUPP,
 			    "the supplementary file has an attribute that belongs elsewhere");
 	}
-	return jitreg_sites_shift(&s->sites, &s->unit, s->index, attribute->off,
-				  s->front->sections[to].size);
+	return jitreg_sites_shift(&s->sites, attribute->off, s->front->sections[to].size);
 }
 
 /* Call for each attribute of the entry at the cursor, which stands behind it afterwards. */
 static int for_each_attribute(struct search *s, const struct jitreg_abbrev_table *table,
 			      const struct jitreg_abbrev *abbrev, struct jitreg_cursor *c, visit_fn *call)
 {
-	const uint8_t *start = s->sites.dwarf->sections[s->index].bytes;
+	const uint8_t *start = s->sites.dwarf->sections[s->sites.index].bytes;
 
 	for (uint32_t i = 0; i < abbrev->count; i++) {
 		const struct jitreg_attribute *from = &table->attributes[abbrev->first + i];
@@ -257,7 +244,7 @@ static int for_each_attribute(struct search *s, const struct jitreg_abbrev_table
 
 		if (r)
 			return r;
-		jitreg_form_skip(c, from->form, s->unit.version, s->unit.offset_size);
+		jitreg_form_skip(c, from->form, s->sites.unit.version, s->sites.unit.offset_size);
 		if (c->bad)
 			return fail_reading(s, -ENOEXEC);
 	}
@@ -291,38 +278,36 @@ static int read_unit_attribute(struct search *s, const struct attribute *attribu
 	switch (attribute->name) {
 	case DW_AT_dwo_name:
 	case DW_AT_GNU_dwo_name:
-		return fixups_fail(s, -EOPNOTSUPP, "the debug information is split (.dwo files)");
+		return jitreg_sites_fail(&s->sites, -EOPNOTSUPP, "the debug information is split (.dwo files)");
 	case DW_AT_low_pc:
 		to = &low_pc;
 		break;
 	case DW_AT_loclists_base:
-		to = &s->unit.loclists_base;
+		to = &s->sites.unit.loclists_base;
 		break;
 	case DW_AT_rnglists_base:
-		to = &s->unit.rnglists_base;
+		to = &s->sites.unit.rnglists_base;
 		break;
 	default:
 		return 0;
 	}
 	if (attribute->form == DW_FORM_addrx || attribute->form >= DW_FORM_addrx1)
 		return 0; // version 5: the base matters to version 4 lists only
-	r = jitreg_sites_read_value(&s->sites, &s->unit, s->index, attribute->off, attribute->form,
-				    to);
+	r = jitreg_sites_read_value(&s->sites, attribute->off, attribute->form, to);
 	if (!r && to == &low_pc)
-		s->unit.absolute = !low_pc;
+		s->sites.unit.absolute = !low_pc;
 	return r;
 }
 
-/* Where its abbreviations are. They have been read: what is written here is for LLDB. */
+/* The abbreviations of a unit. They have been read already: the changes are for LLDB. */
 static int add_header(struct search *s, const struct jitreg_unit_header *header)
 {
 	if (!s->front)
 		return jitreg_sites_adopt_forms(&s->sites, header->abbrevs);
-	return jitreg_sites_shift(&s->sites, &s->unit, s->index, header->abbrevs_off,
-				  s->front->sections[JITREG_DWARF_ABBREV].size);
+	return jitreg_sites_shift(&s->sites, header->abbrevs_off, s->front->sections[JITREG_DWARF_ABBREV].size);
 }
 
-/* First what the first entry says of lists. */
+/* The first entry is read before the others: it says where lists are. */
 static int add_unit(struct search *s, const struct jitreg_unit_header *header, struct jitreg_cursor c)
 {
 	const struct jitreg_abbrev_table *table;
@@ -348,7 +333,7 @@ static int add_units(struct search *s, enum jitreg_dwarf_index index)
 	struct jitreg_cursor c = jitreg_cursor_open(section->bytes, section->size, 0);
 	int r = 0;
 
-	s->index = index;
+	s->sites.index = index;
 	while (!r && jitreg_cursor_more(&c)) {
 		struct jitreg_cursor unit = c;
 		struct jitreg_unit_header header;
@@ -356,7 +341,7 @@ static int add_units(struct search *s, enum jitreg_dwarf_index index)
 		r = jitreg_unit_header_read(s->sites.dwarf, index, &unit, &header);
 		if (r)
 			return fail_reading(s, r);
-		s->unit = (struct jitreg_unit){
+		s->sites.unit = (struct jitreg_unit){
 			.version = header.version, .offset_size = header.offset_size, .absolute = true};
 		r = add_unit(s, &header, unit);
 		c.at = unit.end;
@@ -396,9 +381,7 @@ static int search(struct search *s)
 	if (s->sites.dwarf->sections[JITREG_DWARF_TYPES].bytes)
 		r = add_units(s, JITREG_DWARF_TYPES);
 	if (!r)
-		r = jitreg_sites_add_aranges(&s->sites);
-	if (!r)
-		r = jitreg_sites_add_addresses(&s->sites);
+		r = jitreg_sites_add_tables(&s->sites);
 	for (size_t i = 0; i < JITREG_DWARF_COUNT; i++)
 		sort_sites(&s->sites.dwarf->sections[i]);
 	return r;

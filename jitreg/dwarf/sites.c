@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * Where addresses are in DWARF's tables, lists and expressions.
- *
- * They are read by a reader that stays inside of the section. Only places matter: what is no address is passed over.
+ * Where addresses are in DWARF's tables, lists and expressions. Whatever is not an address is
+ * passed over.
  *
  * Location and range lists are reached through the attributes that refer to them: GCC
  * puts other data between lists (pairs of view numbers), so reading from one end of the
  * section to the other would go astray. Units share lists, so each entry that has been
- * read is marked. That and the limit of all expressions together, the size of the file's
- * DWARF, bound the work for lists that overlap on purpose.
+ * read is marked. The marks, and a limit for the size of all expressions together (the size of the
+ * file's DWARF), bound the work for lists that overlap on purpose.
  *
  * Where a function has been left out linkers write 0, or 1 in lists that two zeros would
- * end, and lld the two highest numbers; debuggers know these by their value, so they stay.
+ * end, and lld writes the two highest numbers; debuggers know these values, so they stay.
  *
- * Not seen: addresses in the plain bytes of DW_OP_implicit_value (GCC before 5) and of
+ * Not found: addresses in the plain bytes of DW_OP_implicit_value (GCC before 5) and of
  * constants. Nothing in a linked file tells them from numbers.
  *
  * Specification: DWARF 5 sections 2.5, 2.6, 2.17, 6.1.2, 6.2.4, 7.5, 7.7, 7.27 to 7.29;
@@ -21,115 +20,65 @@
  */
 #include "sites.h"
 
-#include <errno.h>
+#include "file/line_table.h"
+
 #include <dwarf.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ADDRESS_SIZE 8
-
 /* GCC's, not in the standard: a pair of view numbers before the entry that they are for. */
 #define DW_LLE_GNU_view_pair 0x09
 
-/* Reads of a section never leave [at, end); a read that would sets bad and gives 0. */
+/* A section, and the place in it that is read next. */
 struct reader {
 	struct jitreg_sites *sites;
 	enum jitreg_dwarf_index index;
-	const struct jitreg_dwarf_section *section;
-	uint64_t at, end;
-	bool bad;
+	struct jitreg_cursor c;
 };
 
-static struct reader open_reader(struct jitreg_sites *sites, enum jitreg_dwarf_index index,
-				 uint64_t at)
+static struct reader open_reader(struct jitreg_sites *sites, enum jitreg_dwarf_index index, uint64_t off)
 {
 	const struct jitreg_dwarf_section *section = &sites->dwarf->sections[index];
 
-	return (struct reader){sites, index, section, at, section->size, at > section->size};
+	return (struct reader){sites, index, jitreg_cursor_open(section->bytes, section->size, off)};
 }
 
-static int fail(struct jitreg_sites *sites, int error, const char *reason)
+static struct jitreg_dwarf_section *section_of(const struct reader *r)
+{
+	return &r->sites->dwarf->sections[r->index];
+}
+
+static uint64_t place_of(const struct reader *r)
+{
+	return (uint64_t)(r->c.at - section_of(r)->bytes);
+}
+
+int jitreg_sites_fail(struct jitreg_sites *sites, int error, const char *reason)
 {
 	sites->reason = reason;
 	return error;
 }
 
-static void skip(struct reader *r, uint64_t size)
-{
-	if (r->bad || size > r->end - r->at)
-		r->bad = true;
-	else
-		r->at += size;
-}
-
-static uint64_t read_number(struct reader *r, unsigned size)
-{
-	uint64_t from = r->at, ret = 0;
-
-	skip(r, size);
-	for (unsigned i = 0; i < size && !r->bad; i++) {
-		unsigned place = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? i : size - 1 - i;
-
-		ret |= (uint64_t)r->section->bytes[from + i] << (place * CHAR_BIT);
-	}
-	return ret;
-}
-
-/* Signed ones are as long; their value is never wanted. */
-static uint64_t read_leb(struct reader *r)
-{
-	uint64_t ret = 0;
-	unsigned shift = 0;
-	uint8_t byte;
-
-	do {
-		byte = (uint8_t)read_number(r, 1);
-		if (shift < 64)
-			ret |= (uint64_t)(byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80 && !r->bad);
-	return ret;
-}
-
-static void skip_lebs(struct reader *r, unsigned count)
-{
-	while (count--)
-		read_leb(r);
-}
-
-/* A unit's length: four bytes, or a mark and eight. The reader ends with the unit. */
-static unsigned read_length(struct reader *r)
-{
-	uint64_t length = read_number(r, 4);
-	unsigned offset_size = 4;
-
-	if (length == 0xffffffff) {
-		length = read_number(r, 8);
-		offset_size = 8;
-	}
-	if (r->bad || length > r->end - r->at)
-		r->bad = true;
-	else
-		r->end = r->at + length;
-	return offset_size;
-}
-
 /* Whether this place is met for the first time; -ENOMEM. */
 static int mark(const struct reader *r)
 {
-	struct jitreg_dwarf_section *section = &r->sites->dwarf->sections[r->index];
-	uint8_t bit = (uint8_t)(1u << r->at % CHAR_BIT);
+	struct jitreg_dwarf_section *section = section_of(r);
+	uint64_t at;
+	uint8_t bit;
 
-	if (r->at >= section->size)
+	if (!jitreg_cursor_more(&r->c))
 		return 1; // the read that follows will fail
 	if (!section->seen)
 		section->seen = calloc(section->size / CHAR_BIT + 1, 1);
 	if (!section->seen)
 		return -ENOMEM;
-	if (section->seen[r->at / CHAR_BIT] & bit)
+	at = place_of(r);
+	bit = (uint8_t)(1u << at % CHAR_BIT);
+	if (section->seen[at / CHAR_BIT] & bit)
 		return 0;
-	section->seen[r->at / CHAR_BIT] |= bit;
+	section->seen[at / CHAR_BIT] |= bit;
 	return 1;
 }
 
@@ -138,50 +87,50 @@ static bool is_left_out(uint64_t addr)
 	return addr <= 1 || addr >= UINT64_MAX - 1;
 }
 
-int jitreg_sites_add(struct jitreg_sites *sites, enum jitreg_dwarf_index index, uint64_t off)
+/* The address that the reader has just passed. */
+static int add_last(const struct reader *r)
 {
-	struct jitreg_dwarf_section *section = &sites->dwarf->sections[index];
-	uint64_t addr;
+	struct jitreg_dwarf_section *section = section_of(r);
+	uint64_t addr, *grown;
 
-	if (!jitreg_range_ok(off, ADDRESS_SIZE, section->size))
-		return fail(sites, -ENOEXEC, "an address lies outside its section of DWARF");
-	memcpy(&addr, section->bytes + off, sizeof(addr));
+	memcpy(&addr, r->c.at - sizeof(addr), sizeof(addr));
 	if (is_left_out(addr))
 		return 0;
-	if (section->site_count == section->site_capacity) {
-		size_t capacity = 2 * section->site_capacity + 64;
-		uint64_t *grown = reallocarray(section->sites, capacity, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		section->sites = grown;
-		section->site_capacity = capacity;
-	}
-	section->sites[section->site_count++] = off;
+	grown = jitreg_grow(section->sites, section->site_count, &section->site_capacity, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	section->sites = grown;
+	grown[section->site_count++] = place_of(r) - sizeof(addr);
 	return 0;
 }
 
 /* An address at the reader's place. */
 static int add_here(struct reader *r)
 {
-	uint64_t off = r->at;
+	jitreg_cursor_skip(&r->c, JITREG_ADDRESS_SIZE);
+	return r->c.bad ? 0 : add_last(r);
+}
 
-	skip(r, ADDRESS_SIZE);
-	return r->bad ? 0 : jitreg_sites_add(r->sites, r->index, off);
+int jitreg_sites_add(struct jitreg_sites *sites, uint64_t off)
+{
+	struct reader r = open_reader(sites, sites->index, off);
+	int error = add_here(&r);
+
+	return r.c.bad ? jitreg_sites_fail(sites, -ENOEXEC, "an address lies outside its section of DWARF") : error;
 }
 
 /* ---- expressions ------------------------------------------------------------------ */
 
 /*
- * The operands of an operation: sizes in bytes, u LEB128, o offset, a address, b and c
- * a block of bytes after its length (LEB128, one byte). NULL: unknown. The expression in
- * an entry value is read as if it stood there itself.
+ * The operands of an operation: sizes in bytes, u LEB128, o offset, b and c a block of bytes after
+ * its length (LEB128, one byte), t an address, unless the operation that follows is about TLS.
+ * NULL: unknown. The expression in an entry value is read as if it stood there itself.
  */
 static const char *operands_of(uint8_t op)
 {
 	switch (op) {
 	case DW_OP_addr:
-		return "a";
+		return "t";
 	case DW_OP_const1u:
 	case DW_OP_const1s:
 	case DW_OP_pick:
@@ -263,148 +212,111 @@ static int add_operand_address(struct reader *r)
 {
 	uint8_t next;
 
-	if (r->end - r->at <= ADDRESS_SIZE)
-		return add_here(r);
-	next = r->section->bytes[r->at + ADDRESS_SIZE];
-	if (next != DW_OP_GNU_push_tls_address && next != DW_OP_form_tls_address)
-		return add_here(r);
-	skip(r, ADDRESS_SIZE);
-	return 0;
+	jitreg_cursor_skip(&r->c, JITREG_ADDRESS_SIZE);
+	if (r->c.bad)
+		return 0;
+	next = jitreg_cursor_more(&r->c) ? *r->c.at : 0;
+	return next == DW_OP_GNU_push_tls_address || next == DW_OP_form_tls_address ? 0 : add_last(r);
 }
 
-static int read_operand(struct reader *r, const struct jitreg_unit *unit, char kind)
+static int read_operand(struct reader *r, char kind)
 {
 	switch (kind) {
 	case 'a':
+		return add_here(r);
+	case 't':
 		return add_operand_address(r);
 	case 'b':
-		skip(r, read_leb(r));
+		jitreg_cursor_skip(&r->c, jitreg_cursor_uleb(&r->c));
 		break;
 	case 'c':
-		skip(r, read_number(r, 1));
+		jitreg_cursor_skip(&r->c, jitreg_cursor_number(&r->c, 1));
 		break;
 	case 'o':
-		skip(r, unit->offset_size);
+		jitreg_cursor_skip(&r->c, r->sites->unit.offset_size);
 		break;
 	case 'u':
-		read_leb(r);
+		jitreg_cursor_uleb(&r->c);
 		break;
 	default:
-		skip(r, (uint64_t)(kind - '0'));
+		jitreg_cursor_skip(&r->c, (uint64_t)(kind - '0'));
 	}
 	return 0;
 }
 
 /* The expression of @size bytes at the reader's place. */
-static int add_expression(struct reader *r, const struct jitreg_unit *unit, uint64_t size)
+static int add_expression(struct reader *r, uint64_t size)
 {
 	struct reader inner = *r;
-	int error;
+	int error = 0;
 
-	skip(r, size);
-	inner.end = r->at;
-	if (!r->bad && size > r->sites->expression_room)
-		return fail(r->sites, -ENOEXEC, "expressions of DWARF overlap");
-	r->sites->expression_room -= r->bad ? 0 : size;
-	while (!r->bad && !inner.bad && inner.at < inner.end) {
-		const char *kinds = operands_of((uint8_t)read_number(&inner, 1));
+	jitreg_cursor_skip(&r->c, size);
+	inner.c.end = r->c.at;
+	inner.c.bad = r->c.bad;
+	if (!r->c.bad && size > r->sites->expression_room)
+		return jitreg_sites_fail(r->sites, -ENOEXEC, "expressions of DWARF overlap");
+	r->sites->expression_room -= r->c.bad ? 0 : size;
+	while (!error && jitreg_cursor_more(&inner.c)) {
+		const char *kinds = operands_of((uint8_t)jitreg_cursor_number(&inner.c, 1));
 
 		if (!kinds)
-			return fail(r->sites, -EOPNOTSUPP,
-				    "an expression of DWARF has an unknown operation");
-		for (; *kinds; kinds++) {
-			error = read_operand(&inner, unit, *kinds);
-			if (error)
-				return error;
-		}
+			return jitreg_sites_fail(r->sites, -EOPNOTSUPP,
+						 "an expression of DWARF has an unknown operation");
+		while (!error && *kinds)
+			error = read_operand(&inner, *kinds++);
 	}
-	if (r->bad || inner.bad)
-		return fail(r->sites, -ENOEXEC, "an expression of DWARF ends too early");
+	if (inner.c.bad)
+		return jitreg_sites_fail(r->sites, -ENOEXEC, "an expression of DWARF ends too early");
+	return error;
+}
+
+int jitreg_sites_add_expression(struct jitreg_sites *sites, uint64_t off, uint64_t form)
+{
+	struct reader r = open_reader(sites, sites->index, off);
+	unsigned size = form == DW_FORM_block1 ? 1 : form == DW_FORM_block2 ? 2 : form == DW_FORM_block4 ? 4 : 0;
+
+	return add_expression(&r, size ? jitreg_cursor_number(&r.c, size) : jitreg_cursor_uleb(&r.c));
+}
+
+/* ---- values ----------------------------------------------------------------------- */
+
+int jitreg_sites_read_value(struct jitreg_sites *sites, uint64_t off, uint64_t form, uint64_t *ret)
+{
+	struct reader r = open_reader(sites, sites->index, off);
+	unsigned size = jitreg_form_number_size(form, sites->unit.version, sites->unit.offset_size);
+
+	if (!size && form != DW_FORM_loclistx && form != DW_FORM_rnglistx)
+		return jitreg_sites_fail(sites, -EOPNOTSUPP, "an attribute of DWARF has an unknown form");
+	*ret = size ? jitreg_cursor_number(&r.c, size) : jitreg_cursor_uleb(&r.c);
+	return r.c.bad ? jitreg_sites_fail(sites, -ENOEXEC, "an attribute of DWARF ends too early") : 0;
+}
+
+int jitreg_sites_shift(struct jitreg_sites *sites, uint64_t off, uint64_t distance)
+{
+	struct reader r = open_reader(sites, sites->index, off);
+	unsigned size = sites->unit.offset_size;
+	uint64_t value = jitreg_cursor_number(&r.c, size);
+	uint64_t limit = size == 8 ? UINT64_MAX : UINT32_MAX;
+
+	if (r.c.bad || distance > limit || value > limit - distance)
+		return jitreg_sites_fail(sites, -ENOEXEC, "a reference of DWARF leads too far");
+	value += distance;
+	memcpy(section_of(&r)->bytes + off, &value, size);
 	return 0;
 }
 
-int jitreg_sites_add_expression(struct jitreg_sites *sites, const struct jitreg_unit *unit,
-				enum jitreg_dwarf_index index, uint64_t off, uint64_t form)
-{
-	struct reader r = open_reader(sites, index, off);
-	uint64_t size;
+/* ---- abbreviations ---------------------------------------------------------------- */
 
-	switch (form) {
-	case DW_FORM_block1:
-		size = read_number(&r, 1);
-		break;
-	case DW_FORM_block2:
-		size = read_number(&r, 2);
-		break;
-	case DW_FORM_block4:
-		size = read_number(&r, 4);
-		break;
-	default: // DW_FORM_exprloc, DW_FORM_block
-		size = read_leb(&r);
-	}
-	return add_expression(&r, unit, size);
-}
-
-/* ---- lists ------------------------------------------------------------------------ */
-
-int jitreg_sites_read_value(struct jitreg_sites *sites, const struct jitreg_unit *unit,
-			    enum jitreg_dwarf_index index, uint64_t off, uint64_t form,
-			    uint64_t *ret)
-{
-	struct reader r = open_reader(sites, index, off);
-
-	switch (form) {
-	case DW_FORM_sec_offset:
-		*ret = read_number(&r, unit->offset_size);
-		break;
-	case DW_FORM_data4:
-		*ret = read_number(&r, 4);
-		break;
-	case DW_FORM_addr:
-	case DW_FORM_data8:
-		*ret = read_number(&r, 8);
-		break;
-	case DW_FORM_loclistx:
-	case DW_FORM_rnglistx:
-		*ret = read_leb(&r);
-		break;
-	default:
-		return fail(sites, -EOPNOTSUPP, "an attribute of DWARF has an unknown form");
-	}
-	return r.bad ? fail(sites, -ENOEXEC, "an attribute of DWARF ends too early") : 0;
-}
-
-static void write_number(const struct reader *r, uint64_t at, unsigned size, uint64_t value)
-{
-	for (unsigned i = 0; i < size; i++) {
-		unsigned place = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? i : size - 1 - i;
-
-		r->section->bytes[at + i] = (uint8_t)(value >> place * CHAR_BIT);
-	}
-}
-
-int jitreg_sites_shift(struct jitreg_sites *sites, const struct jitreg_unit *unit,
-		       enum jitreg_dwarf_index index, uint64_t off, uint64_t distance)
-{
-	struct reader r = open_reader(sites, index, off);
-	uint64_t value = read_number(&r, unit->offset_size);
-	uint64_t limit = unit->offset_size == 8 ? UINT64_MAX : UINT32_MAX;
-
-	if (r.bad || distance > limit || value > limit - distance)
-		return fail(sites, -ENOEXEC, "a reference of DWARF leads too far");
-	write_number(&r, off, unit->offset_size, value + distance);
-	return 0;
-}
-
-/* Another form instead of the one that ends where the reader stands, in as many bytes. */
+/* Another form instead of the one from @start to the reader's place, in as many bytes. */
 static void replace_form(const struct reader *r, uint64_t start, uint8_t form)
 {
+	uint8_t *bytes = section_of(r)->bytes;
 	uint64_t at = start;
 
-	r->section->bytes[at++] = form | 0x80;
-	while (at < r->at - 1)
-		r->section->bytes[at++] = 0x80;
-	r->section->bytes[at] = 0;
+	bytes[at++] = form | 0x80;
+	while (at < place_of(r) - 1)
+		bytes[at++] = 0x80;
+	bytes[at] = 0;
 }
 
 /* Names and forms of an abbreviation's attributes, up to two zeros. */
@@ -413,16 +325,16 @@ static void adopt_attribute_forms(struct reader *r)
 	uint64_t name, form, start;
 
 	do {
-		name = read_leb(r);
-		start = r->at;
-		form = read_leb(r);
+		name = jitreg_cursor_uleb(&r->c);
+		start = place_of(r);
+		form = jitreg_cursor_uleb(&r->c);
 		if (form == DW_FORM_implicit_const)
-			read_leb(r);
-		else if (form == DW_FORM_GNU_ref_alt && !r->bad)
+			jitreg_cursor_uleb(&r->c);
+		else if (form == DW_FORM_GNU_ref_alt && !r->c.bad)
 			replace_form(r, start, DW_FORM_ref_addr);
-		else if (form == DW_FORM_GNU_strp_alt && !r->bad)
+		else if (form == DW_FORM_GNU_strp_alt && !r->c.bad)
 			replace_form(r, start, DW_FORM_strp);
-	} while (!r->bad && (name || form));
+	} while (!r->c.bad && (name || form));
 }
 
 int jitreg_sites_adopt_forms(struct jitreg_sites *sites, uint64_t off)
@@ -430,244 +342,175 @@ int jitreg_sites_adopt_forms(struct jitreg_sites *sites, uint64_t off)
 	struct reader r = open_reader(sites, JITREG_DWARF_ABBREV, off);
 	int error;
 
-	while (!r.bad && (error = mark(&r))) {
+	while (!r.c.bad && (error = mark(&r))) {
 		if (error < 0)
 			return error;
-		if (!read_leb(&r))
+		if (!jitreg_cursor_uleb(&r.c))
 			break;
-		read_leb(&r); // tag
-		skip(&r, 1);  // has children
+		jitreg_cursor_uleb(&r.c);    // tag
+		jitreg_cursor_skip(&r.c, 1); // has children
 		adopt_attribute_forms(&r);
 	}
-	return r.bad ? fail(sites, -ENOEXEC, "a table of abbreviations of DWARF has no end") : 0;
+	return r.c.bad ? jitreg_sites_fail(sites, -ENOEXEC, "a table of abbreviations of DWARF has no end") : 0;
 }
 
+/* ---- lists ------------------------------------------------------------------------ */
+
 /* Pairs of addresses or of offsets from the unit's base; each with an expression or not. */
-static int add_list_4(struct reader *r, const struct jitreg_unit *unit, bool has_expressions)
+static int add_list_4(struct reader *r, bool has_expressions)
 {
-	bool absolute = unit->absolute;
-	uint64_t begin, end, off;
+	bool absolute = r->sites->unit.absolute;
 	int error;
 
-	while (!r->bad && (error = mark(r))) {
+	while (!r->c.bad && (error = mark(r))) {
+		struct reader first = *r, second;
+		uint64_t begin = jitreg_cursor_number(&r->c, JITREG_ADDRESS_SIZE), end;
+
 		if (error < 0)
 			return error;
-		off = r->at;
-		begin = read_number(r, ADDRESS_SIZE);
-		end = read_number(r, ADDRESS_SIZE);
+		second = *r;
+		end = jitreg_cursor_number(&r->c, JITREG_ADDRESS_SIZE);
 		if (!begin && !end)
 			break;
 		if (begin == UINT64_MAX) { // a new base for the entries that follow
-			r->at = off + ADDRESS_SIZE;
-			error = add_here(r);
 			absolute = !end;
+			error = add_here(&second);
 			if (error)
 				return error;
 			continue;
 		}
-		if (absolute && !r->bad && !is_left_out(begin) &&
-		    ((error = jitreg_sites_add(r->sites, r->index, off)) ||
-		     (error = jitreg_sites_add(r->sites, r->index, off + ADDRESS_SIZE))))
+		if (absolute && !r->c.bad && !is_left_out(begin) &&
+		    ((error = add_here(&first)) || (error = add_here(&second))))
 			return error;
-		if (has_expressions && (error = add_expression(r, unit, read_number(r, 2))))
+		if (has_expressions && (error = add_expression(r, jitreg_cursor_number(&r->c, 2))))
 			return error;
 	}
-	return r->bad ? fail(r->sites, -ENOEXEC, "a list of DWARF has no end") : 0;
+	return r->c.bad ? jitreg_sites_fail(r->sites, -ENOEXEC, "a list of DWARF has no end") : 0;
 }
 
 /*
- * Version 5: the operands of an entry, as above, x for the expression. Offset pairs count
- * from a base that has an entry, a unit or a row of .debug_addr of its own.
+ * Version 5: the operands of each kind of entry, as above, a for an address and x for the
+ * expression. Offset pairs count from a base that has an entry, a unit or a row of .debug_addr
+ * of its own.
  */
-static const char *location_operands(uint64_t kind)
-{
-	static const char *const operands[] = {
-		[DW_LLE_end_of_list] = "",
-		[DW_LLE_base_addressx] = "u",
-		[DW_LLE_startx_endx] = "uux",
-		[DW_LLE_startx_length] = "uux",
-		[DW_LLE_offset_pair] = "uux",
-		[DW_LLE_default_location] = "x",
-		[DW_LLE_base_address] = "a",
-		[DW_LLE_start_end] = "aax",
-		[DW_LLE_start_length] = "aux",
-		[DW_LLE_GNU_view_pair] = "uu",
-	};
+#define KINDS (DW_LLE_GNU_view_pair + 1)
 
-	return kind < sizeof(operands) / sizeof(*operands) ? operands[kind] : NULL;
-}
+static const char *const location_operands[KINDS] = {
+	[DW_LLE_base_addressx] = "u",
+	[DW_LLE_startx_endx] = "uux",
+	[DW_LLE_startx_length] = "uux",
+	[DW_LLE_offset_pair] = "uux",
+	[DW_LLE_default_location] = "x",
+	[DW_LLE_base_address] = "a",
+	[DW_LLE_start_end] = "aax",
+	[DW_LLE_start_length] = "aux",
+	[DW_LLE_GNU_view_pair] = "uu",
+};
 
-static const char *range_operands(uint64_t kind)
-{
-	static const char *const operands[] = {
-		[DW_RLE_end_of_list] = "",
-		[DW_RLE_base_addressx] = "u",
-		[DW_RLE_startx_endx] = "uu",
-		[DW_RLE_startx_length] = "uu",
-		[DW_RLE_offset_pair] = "uu",
-		[DW_RLE_base_address] = "a",
-		[DW_RLE_start_end] = "aa",
-		[DW_RLE_start_length] = "au",
-	};
+static const char *const range_operands[KINDS] = {
+	[DW_RLE_base_addressx] = "u",
+	[DW_RLE_startx_endx] = "uu",
+	[DW_RLE_startx_length] = "uu",
+	[DW_RLE_offset_pair] = "uu",
+	[DW_RLE_base_address] = "a",
+	[DW_RLE_start_end] = "aa",
+	[DW_RLE_start_length] = "au",
+};
 
-	return kind < sizeof(operands) / sizeof(*operands) ? operands[kind] : NULL;
-}
-
-static int add_list_5(struct reader *r, const struct jitreg_unit *unit,
-		      const char *(*operands)(uint64_t kind))
+static int add_list_5(struct reader *r, const char *const *operands)
 {
 	uint64_t kind;
 	int error;
 
-	while (!r->bad && (error = mark(r))) {
+	while (!r->c.bad && (error = mark(r))) {
 		if (error < 0)
 			return error;
-		kind = read_number(r, 1);
+		kind = jitreg_cursor_number(&r->c, 1);
 		if (!kind)
 			break;
-		if (!operands(kind))
-			return fail(r->sites, -EOPNOTSUPP,
-				    "a list of DWARF has an entry of unknown kind");
-		for (const char *at = operands(kind); *at; at++) {
-			error = 0;
-			if (*at == 'a')
-				error = add_here(r);
-			else if (*at == 'x')
-				error = add_expression(r, unit, read_leb(r));
-			else
-				read_leb(r);
+		if (kind >= KINDS || !operands[kind])
+			return jitreg_sites_fail(r->sites, -EOPNOTSUPP,
+						 "a list of DWARF has an entry of unknown kind");
+		for (const char *at = operands[kind]; *at; at++) {
+			error = *at == 'x' ? add_expression(r, jitreg_cursor_uleb(&r->c)) : read_operand(r, *at);
 			if (error)
 				return error;
 		}
 	}
-	return r->bad ? fail(r->sites, -ENOEXEC, "a list of DWARF has no end") : 0;
+	return r->c.bad ? jitreg_sites_fail(r->sites, -ENOEXEC, "a list of DWARF has no end") : 0;
 }
 
 /* An index leads to a table of offsets, from the place where the table begins. */
-static int find_list(struct jitreg_sites *sites, const struct jitreg_unit *unit,
-		     enum jitreg_dwarf_index index, uint64_t base, uint64_t form, uint64_t *value)
+static int find_list(struct jitreg_sites *sites, enum jitreg_dwarf_index index, uint64_t base, uint64_t *value)
 {
-	struct reader r;
+	struct reader r = open_reader(sites, index, base);
 
-	if (form != DW_FORM_loclistx && form != DW_FORM_rnglistx)
-		return 0;
-	r = open_reader(sites, index, base);
 	if (*value > UINT32_MAX)
-		r.bad = true;
+		r.c.bad = true;
 	else
-		skip(&r, *value * unit->offset_size);
-	*value = base + read_number(&r, unit->offset_size);
-	return r.bad ? fail(sites, -ENOEXEC, "an index leads outside a table of lists") : 0;
+		jitreg_cursor_skip(&r.c, *value * sites->unit.offset_size);
+	*value = base + jitreg_cursor_number(&r.c, sites->unit.offset_size);
+	return r.c.bad ? jitreg_sites_fail(sites, -ENOEXEC, "an index leads outside a table of lists") : 0;
 }
 
-int jitreg_sites_add_locations(struct jitreg_sites *sites, const struct jitreg_unit *unit,
-			       enum jitreg_dwarf_index index, uint64_t off, uint64_t form)
+int jitreg_sites_add_list(struct jitreg_sites *sites, uint64_t off, uint64_t form, bool is_location)
 {
-	enum jitreg_dwarf_index to = unit->version < 5 ? JITREG_DWARF_LOC : JITREG_DWARF_LOCLISTS;
+	bool is_new = sites->unit.version >= 5;
+	enum jitreg_dwarf_index index = is_location ? is_new ? JITREG_DWARF_LOCLISTS : JITREG_DWARF_LOC
+						    : is_new ? JITREG_DWARF_RNGLISTS : JITREG_DWARF_RANGES;
+	uint64_t base = is_location ? sites->unit.loclists_base : sites->unit.rnglists_base;
 	struct reader r;
 	uint64_t value;
-	int error = jitreg_sites_read_value(sites, unit, index, off, form, &value);
+	int error = jitreg_sites_read_value(sites, off, form, &value);
 
-	if (!error)
-		error = find_list(sites, unit, to, unit->loclists_base, form, &value);
+	if (!error && (form == DW_FORM_loclistx || form == DW_FORM_rnglistx))
+		error = find_list(sites, index, base, &value);
 	if (error)
 		return error;
-	r = open_reader(sites, to, value);
-	return unit->version < 5 ? add_list_4(&r, unit, true)
-				 : add_list_5(&r, unit, location_operands);
-}
-
-int jitreg_sites_add_ranges(struct jitreg_sites *sites, const struct jitreg_unit *unit,
-			    enum jitreg_dwarf_index index, uint64_t off, uint64_t form)
-{
-	enum jitreg_dwarf_index to =
-		unit->version < 5 ? JITREG_DWARF_RANGES : JITREG_DWARF_RNGLISTS;
-	struct reader r;
-	uint64_t value;
-	int error = jitreg_sites_read_value(sites, unit, index, off, form, &value);
-
-	if (!error)
-		error = find_list(sites, unit, to, unit->rnglists_base, form, &value);
-	if (error)
-		return error;
-	r = open_reader(sites, to, value);
-	return unit->version < 5 ? add_list_4(&r, unit, false)
-				 : add_list_5(&r, unit, range_operands);
+	r = open_reader(sites, index, value);
+	return is_new ? add_list_5(&r, is_location ? location_operands : range_operands) : add_list_4(&r, is_location);
 }
 
 /* ---- tables ----------------------------------------------------------------------- */
 
-/* What the header of a line table says of its program. */
-struct line_header {
-	uint8_t opcode_base;
-	uint64_t lengths; // place of standard_opcode_lengths, opcode 1 first
-};
-
-/* Afterwards the reader stands at the program and ends with it. */
-static int read_line_header(struct reader *r, struct line_header *ret)
+static int add_line_program(struct reader *r, const struct jitreg_line_header *header)
 {
-	unsigned offset_size = read_length(r);
-	unsigned version = (unsigned)read_number(r, 2);
-	uint64_t header_size, program;
+	int error = 0;
 
-	if (!r->bad && (version < 2 || version > 5))
-		return fail(r->sites, -EOPNOTSUPP, "a line table is not of version 2 to 5");
-	if (version == 5)
-		skip(r, 2); // sizes of addresses and of segment selectors
-	header_size = read_number(r, offset_size);
-	if (r->bad || header_size > r->end - r->at) {
-		r->bad = true;
-		return 0;
-	}
-	program = r->at + header_size;
-	skip(r, version < 4 ? 4 : 5); // minimum_instruction_length to line_range
-	ret->opcode_base = (uint8_t)read_number(r, 1);
-	ret->lengths = r->at;
-	skip(r, ret->opcode_base ? ret->opcode_base - 1u : 0);
-	r->bad |= r->at > program;
-	r->at = program;
-	return 0;
-}
-
-static int add_line_program(struct reader *r, const struct line_header *header)
-{
-	while (!r->bad && r->at < r->end) {
-		uint8_t op = (uint8_t)read_number(r, 1);
+	while (!error && jitreg_cursor_more(&r->c)) {
+		uint8_t op = (uint8_t)jitreg_cursor_number(&r->c, 1);
 		uint64_t size;
 
-		if (op >= header->opcode_base && op)
+		if (op >= header->opcode_base)
 			continue;
 		if (op == DW_LNS_fixed_advance_pc) {
-			skip(r, 2);
+			jitreg_cursor_skip(&r->c, 2);
 			continue;
 		}
 		if (op) {
-			skip_lebs(r, r->section->bytes[header->lengths + op - 1]);
+			for (unsigned i = 0; i < header->lengths[op]; i++)
+				jitreg_cursor_uleb(&r->c);
 			continue;
 		}
-		size = read_leb(r);
-		if (size == 1 + ADDRESS_SIZE && r->at < r->end &&
-		    r->section->bytes[r->at] == DW_LNE_set_address) {
-			int error;
-
-			skip(r, 1);
+		size = jitreg_cursor_uleb(&r->c);
+		if (size == 1 + JITREG_ADDRESS_SIZE && jitreg_cursor_more(&r->c) &&
+		    *r->c.at == DW_LNE_set_address) {
+			jitreg_cursor_skip(&r->c, 1);
 			error = add_here(r);
-			if (error)
-				return error;
 		} else {
-			skip(r, size);
+			jitreg_cursor_skip(&r->c, size);
 		}
 	}
-	return 0;
+	return error;
 }
 
-int jitreg_sites_add_lines(struct jitreg_sites *sites, const struct jitreg_unit *unit,
-			   enum jitreg_dwarf_index index, uint64_t off, uint64_t form)
+int jitreg_sites_add_lines(struct jitreg_sites *sites, uint64_t off, uint64_t form)
 {
-	struct line_header header = {0};
-	uint64_t value;
+	struct jitreg_line_header header;
+	struct jitreg_cursor names;
 	struct reader r;
-	int error = jitreg_sites_read_value(sites, unit, index, off, form, &value);
+	uint64_t value;
+	int error = jitreg_sites_read_value(sites, off, form, &value);
 
 	if (error)
 		return error;
@@ -675,28 +518,28 @@ int jitreg_sites_add_lines(struct jitreg_sites *sites, const struct jitreg_unit 
 	error = mark(&r);
 	if (error <= 0)
 		return error;
-	error = read_line_header(&r, &header);
-	if (!error && !r.bad)
+	error = jitreg_line_header_read(&r.c, &header, &names);
+	if (error == -EOPNOTSUPP)
+		return jitreg_sites_fail(sites, error, "a line table is not of version 2 to 5");
+	if (!error)
 		error = add_line_program(&r, &header);
-	if (!error && r.bad)
-		error = fail(sites, -ENOEXEC, "a line table of DWARF ends too early");
-	return error;
+	return r.c.bad || error == -ENOEXEC ? jitreg_sites_fail(sites, -ENOEXEC, "a line table of DWARF is damaged")
+					    : error;
 }
 
-int jitreg_sites_check_lines(struct jitreg_sites *sites, const struct jitreg_unit *unit,
-			     enum jitreg_dwarf_index index, uint64_t off, uint64_t form)
+int jitreg_sites_check_lines(struct jitreg_sites *sites, uint64_t off, uint64_t form)
 {
 	uint64_t value;
 	struct reader r;
-	int error = jitreg_sites_read_value(sites, unit, index, off, form, &value);
+	int error = jitreg_sites_read_value(sites, off, form, &value);
 
 	if (error)
 		return error;
 	r = open_reader(sites, JITREG_DWARF_LINE, value);
-	read_length(&r);
-	if (read_number(&r, 2) < 5 && !r.bad)
+	jitreg_cursor_length(&r.c);
+	if (jitreg_cursor_number(&r.c, 2) < 5 && !r.c.bad)
 		return 0;
-	return fail(sites, -EOPNOTSUPP, "a line table of the supplementary file is of version 5");
+	return jitreg_sites_fail(sites, -EOPNOTSUPP, "a line table of the supplementary file is of version 5");
 }
 
 /* Go through units of a section that have a header of their own. */
@@ -705,79 +548,59 @@ static int for_each_unit(struct jitreg_sites *sites, enum jitreg_dwarf_index ind
 {
 	struct reader r = open_reader(sites, index, 0);
 
-	while (!r.bad && r.at < r.end) {
+	while (jitreg_cursor_more(&r.c)) {
 		struct reader unit = r;
-		int error = call(&unit, read_length(&unit));
+		int error = call(&unit, jitreg_cursor_length(&unit.c));
 
 		if (error)
 			return error;
-		r.bad = unit.bad;
-		r.at = unit.end;
+		r.c.bad = unit.c.bad;
+		r.c.at = unit.c.end;
 	}
-	return r.bad ? fail(sites, -ENOEXEC, "a table of DWARF ends too early") : 0;
+	return r.c.bad && section_of(&r)->bytes
+		       ? jitreg_sites_fail(sites, -ENOEXEC, "a table of DWARF ends too early") : 0;
 }
 
-/* Pairs of address and size, the first at a multiple of their size from the beginning. */
-static int add_arange_unit(struct reader *r, unsigned offset_size)
-{
-	uint64_t start = r->at - (offset_size == 8 ? 12 : 4);
-	unsigned address_size;
-
-	skip(r, 2 + offset_size); // version, unit
-	address_size = (unsigned)read_number(r, 1);
-	skip(r, 1);
-	skip(r, -(r->at - start) & (2 * ADDRESS_SIZE - 1));
-	if (!r->bad && address_size != ADDRESS_SIZE)
-		return fail(r->sites, -EOPNOTSUPP, "addresses of DWARF do not have eight bytes");
-	while (!r->bad && r->at < r->end) {
-		int error = add_here(r);
-
-		skip(r, ADDRESS_SIZE);
-		if (error)
-			return error;
-	}
-	return 0;
-}
-
-int jitreg_sites_add_aranges(struct jitreg_sites *sites)
-{
-	return for_each_unit(sites, JITREG_DWARF_ARANGES, add_arange_unit);
-}
-
+/*
+ * Addresses behind a header. In .debug_aranges each has a size, and the first is at a multiple of
+ * the size of both from the beginning of the unit.
+ */
 static int add_address_unit(struct reader *r, unsigned offset_size)
 {
-	unsigned address_size;
+	bool has_sizes = r->index == JITREG_DWARF_ARANGES;
+	uint64_t start = place_of(r) - (offset_size == 8 ? 12 : 4), address_size;
+	int error = 0;
 
-	(void)offset_size;
-	skip(r, 2); // version
-	address_size = (unsigned)read_number(r, 1);
-	skip(r, 1);
-	if (!r->bad && address_size != ADDRESS_SIZE)
-		return fail(r->sites, -EOPNOTSUPP, "addresses of DWARF do not have eight bytes");
-	while (!r->bad && r->at < r->end) {
-		int error = add_here(r);
-
-		if (error)
-			return error;
+	jitreg_cursor_skip(&r->c, 2 + (has_sizes ? offset_size : 0)); // version; unit
+	address_size = jitreg_cursor_number(&r->c, 1);
+	jitreg_cursor_skip(&r->c, 1); // size of segment selectors
+	if (has_sizes)
+		jitreg_cursor_skip(&r->c, -(place_of(r) - start) & (2 * JITREG_ADDRESS_SIZE - 1));
+	if (!r->c.bad && address_size != JITREG_ADDRESS_SIZE)
+		return jitreg_sites_fail(r->sites, -EOPNOTSUPP, "addresses of DWARF do not have eight bytes");
+	while (!error && jitreg_cursor_more(&r->c)) {
+		error = add_here(r);
+		jitreg_cursor_skip(&r->c, has_sizes ? JITREG_ADDRESS_SIZE : 0);
 	}
-	return 0;
+	return error;
 }
 
-int jitreg_sites_add_addresses(struct jitreg_sites *sites)
+int jitreg_sites_add_tables(struct jitreg_sites *sites)
 {
-	return for_each_unit(sites, JITREG_DWARF_ADDR, add_address_unit);
+	int r = for_each_unit(sites, JITREG_DWARF_ARANGES, add_address_unit);
+
+	return r ? r : for_each_unit(sites, JITREG_DWARF_ADDR, add_address_unit);
 }
 
 static int check_list_unit(struct reader *r, unsigned offset_size)
 {
-	unsigned version = (unsigned)read_number(r, 2);
-	unsigned address_size = (unsigned)read_number(r, 1);
-	unsigned selector_size = (unsigned)read_number(r, 1);
-	uint64_t count = read_number(r, 4);
+	uint64_t version = jitreg_cursor_number(&r->c, 2);
+	uint64_t address_size = jitreg_cursor_number(&r->c, 1);
+	uint64_t selector_size = jitreg_cursor_number(&r->c, 1);
 
-	skip(r, count * offset_size);
-	if (!r->bad && (version != 5 || address_size != ADDRESS_SIZE || selector_size))
-		return fail(r->sites, -EOPNOTSUPP, "lists of DWARF have an unknown header");
+	jitreg_cursor_skip(&r->c, jitreg_cursor_number(&r->c, 4) * offset_size);
+	if (!r->c.bad && (version != 5 || address_size != JITREG_ADDRESS_SIZE || selector_size))
+		return jitreg_sites_fail(r->sites, -EOPNOTSUPP, "lists of DWARF have an unknown header");
 	return 0;
 }
 

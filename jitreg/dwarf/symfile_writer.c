@@ -5,9 +5,9 @@
  *     ELF header | section headers | program headers | contents of the small symfile | DWARF | names
  *
  * The sections of the small symfile keep their numbers, to which symbols refer. Its dummy
- * .debug_info becomes the real one; its other sections of DWARF follow behind the last,
- * and the table of section names has a new place because of theirs. A copy is a memcpy() and an
- * addition for each address.
+ * .debug_info becomes the real .debug_info; the headers of the other sections of DWARF follow behind the
+ * last header, and the table of section names moves to the end, because it grows. Writing the symfile of a
+ * copy takes a memcpy() and an addition for each address.
  */
 #include "dwarf.h"
 
@@ -66,7 +66,7 @@ static void align(struct writer *w, uint64_t alignment)
 		w->at = (w->at + alignment - 1) & -alignment;
 }
 
-/* Contents of the sections that the small symfile has, but those that are replaced. */
+/* The contents of the small symfile's sections, except the two sections that are replaced. */
 static void append_old_sections(struct writer *w)
 {
 	for (size_t i = 1; i < w->old_count; i++) {

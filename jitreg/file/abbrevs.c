@@ -185,18 +185,6 @@ void jitreg_form_skip(struct jitreg_cursor *c, uint64_t form, unsigned version, 
 
 /* ---- abbreviations ------------------------------------------------------------------ */
 
-void *jitreg_grow(void *items, size_t count, size_t *capacity, size_t item_size)
-{
-	void *grown;
-
-	if (count < *capacity)
-		return items;
-	grown = reallocarray(items, *capacity * 2 + 64, item_size);
-	if (grown)
-		*capacity = *capacity * 2 + 64;
-	return grown;
-}
-
 static bool is_list(uint64_t name, uint64_t form)
 {
 	return name == DW_AT_location && (form == DW_FORM_loclistx || form == DW_FORM_sec_offset ||

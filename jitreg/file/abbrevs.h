@@ -9,6 +9,7 @@
 
 #include "cursor.h"
 #include "dwarf_sections.h"
+#include "grow.h"
 
 /** The size of addresses that is handled. */
 #define JITREG_ADDRESS_SIZE 8
@@ -83,8 +84,5 @@ void jitreg_form_skip_varying(struct jitreg_cursor *c, uint64_t form, uint64_t *
 
 /** Pass over any value. */
 void jitreg_form_skip(struct jitreg_cursor *c, uint64_t form, unsigned version, unsigned offset_size);
-
-/** More items than @p count: @p items, or where they are now; NULL: no memory. */
-void *jitreg_grow(void *items, size_t count, size_t *capacity, size_t item_size);
 
 #endif

@@ -2,14 +2,13 @@
 /*
  * The checksum of a whole file, for .gnu_debuglink.
  *
- * A reference by name has it, and GDB takes no file without. Reading takes as long as the file is,
- * and who registers an object waits for that, a loader with its lock held. So it is asked for
- * only where it goes into a symfile, or decides whether a file belongs to another one; and what
- * was never written to the file is not read (files on disk may have holes of any size).
+ * A reference by name has the checksum, and GDB accepts no other file. To compute it takes time in proportion to
+ * the size of the file, and the caller who registers an object waits, perhaps with a lock held. So it is computed
+ * only where it goes into a symfile, or decides whether a file belongs to another file; and holes in the
+ * file, which may have any size, are not read.
  *
- * To look for holes moves a descriptor's offset, which a duplicate shares with the caller's. So
- * that is done with one of our own for the same file, from /proc. Where that is missing, holes are
- * read like all else.
+ * Looking for holes moves a descriptor's offset, and a duplicate shares its offset with the caller's descriptor. So
+ * the file is opened once more, by its name in /proc. Where there is no /proc, holes are read like data.
  *
  * Specification: GDB manual, "Separate Debug Files".
  */
@@ -37,7 +36,7 @@ static int open_anew(const struct jitreg_object *object)
 	if (fd < 0)
 		return -1;
 	if (fstat(fd, &st)) {
-		if (errno != EBADF) // else somebody has closed it
+		if (errno != EBADF) // otherwise another thread has closed it
 			close(fd);
 		return -1;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file
- * The checksum that a reference by name has. Internal to jitreg.
+ * The checksum of a debug file, which a reference by name has. Internal to jitreg.
  */
 #ifndef JITREG_CHECKSUM_H
 #define JITREG_CHECKSUM_H

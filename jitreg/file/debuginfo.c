@@ -3,23 +3,23 @@
  * Finding the debug information of an object.
  *
  * A symfile refers to DWARF in a file on disk, by build-id or by name and checksum; on
- * request it gets all of it (relocated.c). A wrong reference costs the user the names
- * that the symfile would otherwise be searched for, so a file counts as debug
- * information only when it has a compilation unit, and only when
- * it belongs to the object: same build-id, or the checksum that the object states.
+ * request it contains the DWARF (relocated.c). With a wrong reference the user does not even
+ * have the names that the symfile would have without it. So a file counts as debug
+ * information only when it has a compilation unit, and only when it belongs to the object: it
+ * has the object's build-id, or the checksum that the object states.
  *
  * A file that defines __jit_debug_register_code (CPython 3.15, LLVM) is no use: GDB takes
  * the name from the detached file but the load bias from the symfile, whose addresses are
  * absolute, and cannot set its breakpoint at the sum (seen in GDB 13; its jit.c, function
- * jit_breakpoint_re_set_internal). After that it sets none at all. Such a file that belongs to
- * the object still has names for it (names.c).
+ * jit_breakpoint_re_set_internal). After that GDB sets none of its breakpoints. If such a file belongs
+ * to the object, its names are used (names.c).
  *
  * Candidates are regular files, inspected with libelf. All of a file's
- * sections are looked at (recognized.c): one that GDB does not recognize would cost the user all
- * private copies, not only that file's.
+ * sections are looked at (recognized.c): a file that GDB does not recognize would cost the user
+ * every private copy, not only the copies of that library.
  *
- * Not handled: debuginfod, .gnu_debugaltlink (debuggers follow that one from the
- * debug file), and user-set debug-file-directory paths, which this process cannot
+ * Not handled: debuginfod, .gnu_debugaltlink (debuggers follow it from the
+ * debug file), and what users set as debug-file-directory, which this process cannot
  * know.
  *
  * Specifications: DWARF 5 section 7.5; GDB manual, "Separate Debug Files".
@@ -101,9 +101,8 @@ static bool is_named_by_path(const struct jitreg_object *object)
 }
 
 /*
- * NULL when the file has DWARF, otherwise the reason why not. One whose build-id says what it is, is
- * known to be a debug file; others are looked into. (To inflate a libpython's DWARF takes a tenth of
- * a second.)
+ * NULL when the file has DWARF, otherwise the reason why not. @look_into: read the DWARF. A file in the folder
+ * of build-ids is known to be a debug file, and to inflate a libpython's DWARF takes a tenth of a second.
  */
 static const char *judge(const struct jitreg_object *object, bool look_into)
 {
@@ -120,7 +119,7 @@ static const char *judge(const struct jitreg_object *object, bool look_into)
 	return !reason && jitreg_names_have_registrar(object) ? reason_registrar : reason;
 }
 
-/* The first one of those that belong to the object. Without memory it is as if there was none. */
+/* The first file with names that belongs to the object is remembered; without memory none is. */
 static const char *keep_names(struct jitreg_debug *debug, const char *path, const char *reason)
 {
 	if (reason == reason_registrar && !debug->names_path)

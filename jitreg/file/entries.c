@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The functions that a file's DWARF tells of: name, place of declaration, code.
+ * The functions in a file's DWARF: name, place of declaration, code.
  *
  * Entries are read one after the other as they lie in .debug_info; that they are a tree does not
  * matter, since a function says itself what it is and refers to its declaration. What is not a
@@ -21,7 +21,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* From one entry to the next that says more. */
+/* How many references are followed from the entry of a function. */
 #define REFERENCES_MAX 8
 
 /* What an attribute says. */

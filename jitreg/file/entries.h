@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file
- * The functions that a file's DWARF tells of. Internal to jitreg. See entries.c.
+ * The functions in a file's DWARF. Internal to jitreg. See entries.c.
  */
 #ifndef JITREG_ENTRIES_H
 #define JITREG_ENTRIES_H
 
 #include "abbrevs.h"
 
-/** The parts of a function: the compiler has moved code that it takes for seldom used elsewhere. */
+/** How many parts a function can have: compilers move code apart that is seldom used. */
 #define JITREG_PARTS_MAX 8
 
 /** A unit of .debug_info. */

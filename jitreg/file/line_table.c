@@ -16,14 +16,6 @@
 
 #define FORMATS_MAX 16
 
-struct header {
-	unsigned version, offset_size;
-	uint8_t unit_size, line_range, opcode_base; // minimum_instruction_length first
-	int8_t line_base;
-	bool is_statement;
-	uint8_t lengths[256]; // of operands, by opcode
-};
-
 struct machine {
 	struct jitreg_line_row row;
 	bool discriminated; // since the line has changed
@@ -34,15 +26,12 @@ struct machine {
 
 static int add_source(struct jitreg_line_table *table, const char *folder, const char *name)
 {
-	if (table->source_count == table->source_capacity) {
-		size_t capacity = table->source_capacity * 2 + 16;
-		struct jitreg_source *grown = reallocarray(table->sources, capacity, sizeof(*grown));
+	struct jitreg_source *grown =
+		jitreg_grow(table->sources, table->source_count, &table->source_capacity, sizeof(*grown));
 
-		if (!grown)
-			return -ENOMEM;
-		table->sources = grown;
-		table->source_capacity = capacity;
-	}
+	if (!grown)
+		return -ENOMEM;
+	table->sources = grown;
 	table->sources[table->source_count++] = (struct jitreg_source){folder, name ? name : ""};
 	return 0;
 }
@@ -128,7 +117,7 @@ static int read_names_4(const struct jitreg_cu *unit, struct jitreg_cursor *c, s
 	return r ? r : c->bad ? -ENOEXEC : 0;
 }
 
-static int read_numbers(struct jitreg_cursor *c, struct header *h)
+static int read_numbers(struct jitreg_cursor *c, struct jitreg_line_header *h)
 {
 	h->unit_size = (uint8_t)jitreg_cursor_number(c, 1);
 	if (h->version >= 4)
@@ -142,30 +131,23 @@ static int read_numbers(struct jitreg_cursor *c, struct header *h)
 	return c->bad || !h->line_range || !h->opcode_base ? -ENOEXEC : 0;
 }
 
-/* Afterwards the cursor stands at the program and ends with it. */
-static int read_header(const struct jitreg_cu *unit, struct jitreg_cursor *c, struct header *h,
-		       struct jitreg_line_table *table)
+int jitreg_line_header_read(struct jitreg_cursor *c, struct jitreg_line_header *h, struct jitreg_cursor *names)
 {
-	struct jitreg_cursor inside;
 	uint64_t size;
-	int r;
 
-	h->offset_size = jitreg_cursor_length(c);
+	*h = (struct jitreg_line_header){.offset_size = jitreg_cursor_length(c)};
 	h->version = (unsigned)jitreg_cursor_number(c, 2);
 	if (!c->bad && (h->version < 2 || h->version > 5))
 		return -EOPNOTSUPP;
 	if (h->version == 5)
 		jitreg_cursor_skip(c, 2); // sizes of addresses and segment selectors
 	size = jitreg_cursor_number(c, h->offset_size);
-	inside = *c;
+	*names = *c;
 	jitreg_cursor_skip(c, size);
 	if (c->bad)
 		return -ENOEXEC;
-	inside.end = c->at;
-	r = read_numbers(&inside, h);
-	if (r)
-		return r;
-	return h->version < 5 ? read_names_4(unit, &inside, table) : read_names_5(unit, &inside, table);
+	names->end = c->at;
+	return read_numbers(names, h);
 }
 
 /* ---- the program -------------------------------------------------------------------- */
@@ -183,15 +165,11 @@ static bool says_nothing_new(const struct jitreg_line_table *t, const struct mac
 
 static int add_row(struct jitreg_line_table *t, struct machine *m)
 {
-	if (t->row_count == t->row_capacity) {
-		size_t capacity = t->row_capacity * 2 + 256;
-		struct jitreg_line_row *grown = reallocarray(t->rows, capacity, sizeof(*grown));
+	struct jitreg_line_row *grown = jitreg_grow(t->rows, t->row_count, &t->row_capacity, sizeof(*grown));
 
-		if (!grown)
-			return -ENOMEM;
-		t->rows = grown;
-		t->row_capacity = capacity;
-	}
+	if (!grown)
+		return -ENOMEM;
+	t->rows = grown;
 	m->descends |= t->row_count > m->first && t->rows[t->row_count - 1].address > m->row.address;
 	t->rows[t->row_count++] = m->row;
 	return 0;
@@ -205,34 +183,30 @@ static int emit(struct jitreg_line_table *t, struct machine *m)
 	return r;
 }
 
-static void begin_sequence(const struct jitreg_line_table *t, const struct header *h, struct machine *m)
+static void begin_sequence(const struct jitreg_line_table *t, const struct jitreg_line_header *h, struct machine *m)
 {
 	*m = (struct machine){.row = {.source = 1, .line = 1, .is_statement = h->is_statement}, .first = t->row_count};
 }
 
 /* One that descends is damaged, and one without rows says nothing. */
-static int end_sequence(struct jitreg_line_table *t, const struct header *h, struct machine *m)
+static int end_sequence(struct jitreg_line_table *t, const struct jitreg_line_header *h, struct machine *m)
 {
+	struct jitreg_sequence *grown =
+		jitreg_grow(t->sequences, t->sequence_count, &t->sequence_capacity, sizeof(*grown));
 	int r;
 
+	if (!grown)
+		return -ENOMEM;
+	t->sequences = grown;
 	m->row.is_end = true;
 	r = add_row(t, m);
-	if (!r && t->sequence_count == t->sequence_capacity) {
-		size_t capacity = t->sequence_capacity * 2 + 16;
-		struct jitreg_sequence *grown = reallocarray(t->sequences, capacity, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		t->sequences = grown;
-		t->sequence_capacity = capacity;
-	}
 	if (!r && !m->descends && t->row_count - m->first > 1)
 		t->sequences[t->sequence_count++] = (struct jitreg_sequence){m->first, t->row_count - m->first};
 	begin_sequence(t, h, m);
 	return r;
 }
 
-static int run_extended(struct jitreg_line_table *t, const struct header *h, struct machine *m,
+static int run_extended(struct jitreg_line_table *t, const struct jitreg_line_header *h, struct machine *m,
 			struct jitreg_cursor *c)
 {
 	uint64_t size = jitreg_cursor_uleb(c);
@@ -263,7 +237,7 @@ static void advance_line(struct machine *m, int64_t by)
 		m->discriminated = m->discriminator != 0;
 }
 
-static int run_standard(struct jitreg_line_table *t, const struct header *h, struct machine *m, uint8_t op,
+static int run_standard(struct jitreg_line_table *t, const struct jitreg_line_header *h, struct machine *m, uint8_t op,
 			struct jitreg_cursor *c)
 {
 	switch (op) {
@@ -294,7 +268,7 @@ static int run_standard(struct jitreg_line_table *t, const struct header *h, str
 	return 0;
 }
 
-static int run(struct jitreg_line_table *t, const struct header *h, struct jitreg_cursor *c)
+static int run(struct jitreg_line_table *t, const struct jitreg_line_header *h, struct jitreg_cursor *c)
 {
 	struct machine m;
 	int r = 0;
@@ -331,7 +305,8 @@ int jitreg_line_table_read(const struct jitreg_cu *unit, bool with_rows, uint64_
 	const struct jitreg_dwarf_section *section = &unit->dwarf->sections[JITREG_DWARF_LINE];
 	struct jitreg_cursor c = jitreg_cursor_open(section->bytes, section->size, unit->lines);
 	struct jitreg_cursor whole = c;
-	struct header h = {0};
+	struct jitreg_line_header h;
+	struct jitreg_cursor names;
 	uint64_t size;
 	int r;
 
@@ -341,7 +316,9 @@ int jitreg_line_table_read(const struct jitreg_cu *unit, bool with_rows, uint64_
 	if (whole.bad || size > *room)
 		return -ENOEXEC;
 	*room -= size;
-	r = read_header(unit, &c, &h, ret);
+	r = jitreg_line_header_read(&c, &h, &names);
+	if (!r)
+		r = h.version < 5 ? read_names_4(unit, &names, ret) : read_names_5(unit, &names, ret);
 	if (!r && with_rows)
 		r = run(ret, &h, &c);
 	if (!r && ret->sequence_count)

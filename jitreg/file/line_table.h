@@ -36,6 +36,25 @@ struct jitreg_line_table {
 	size_t sequence_count, sequence_capacity;
 };
 
+/** What the header of a table says of its program. */
+struct jitreg_line_header {
+	unsigned version, offset_size;
+	uint8_t unit_size, line_range, opcode_base; /**< minimum_instruction_length first */
+	int8_t line_base;
+	bool is_statement;
+	uint8_t lengths[256]; /**< Of operands, by opcode. */
+};
+
+/**
+ * Read the header of the table at the cursor, which stands at the program afterwards and ends with it.
+ *
+ * @param[out] names  At the folders and files of the header.
+ *
+ * @retval -EOPNOTSUPP  an unknown version
+ * @retval -ENOEXEC     damaged
+ */
+int jitreg_line_header_read(struct jitreg_cursor *c, struct jitreg_line_header *ret, struct jitreg_cursor *names);
+
 /**
  * Read the line table of a unit that has one.
  *

@@ -9,12 +9,12 @@
  * Taken are functions, variables and, in executable sections, untyped labels
  * (hand-written assembly). Left out are undefined and absolute symbols, which have
  * no address in the image, and thread-local ones, whose value is an offset: GDB
- * would print whatever lies at that offset from zero. The pair of a registrar inside the
- * object (LLVM) is left out as well: GDB would follow it as a second list of the process.
+ * would print whatever lies at that offset from zero. If the object has a JIT descriptor of its own
+ * (LLVM), its two names are left out as well: GDB would follow it as a second list of the process.
  *
- * A detached file that cannot be referred to (debuginfo.c says why) still gives the static
- * functions of a stripped library, and those only: its static variables would all be the
- * first copy's.
+ * From a detached file that the symfile cannot refer to (debuginfo.c says why) the static functions of a
+ * stripped library are taken, and nothing else: GDB would take static variables of any copy from the
+ * first copy.
  *
  * Variables are taken although GDB finds an external variable of every copy in the
  * first one: that comes from the variables in the .symtab of the detached debug
@@ -34,6 +34,8 @@
  * buckets, then one hash per symbol whose lowest bit closes a chain.
  */
 #include "object.h"
+
+#include "grow.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -97,16 +99,11 @@ static bool is_wanted(const struct jitreg_object *object, const GElf_Sym *sym, c
 
 int jitreg_names_add(struct jitreg_names *names, const struct jitreg_name *name)
 {
-	if (names->count == names->capacity) {
-		size_t capacity = names->capacity ? names->capacity * 2 : 256;
-		struct jitreg_name *items;
+	struct jitreg_name *grown = jitreg_grow(names->items, names->count, &names->capacity, sizeof(*grown));
 
-		items = reallocarray(names->items, capacity, sizeof(*items));
-		if (!items)
-			return -ENOMEM;
-		names->items = items;
-		names->capacity = capacity;
-	}
+	if (!grown)
+		return -ENOMEM;
+	names->items = grown;
 	names->items[names->count++] = *name;
 	return 0;
 }

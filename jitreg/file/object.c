@@ -4,17 +4,18 @@
  *
  * The file is read with pread(), by libelf and here: the caller's descriptor keeps
  * its offset. It is never mapped, because a file that shrinks under a mapping kills
- * the process. So it is open while it is read, and who has read it asks afterwards whether it
- * was the same file all the time: other threads may close any number.
+ * the process. So a descriptor is open while the file is read. Another thread may close that
+ * descriptor and open another file under its number; therefore whoever has read something asks
+ * jitreg_object_is_intact() before using it.
  *
- * Everything the rest of jitreg uses has been range-checked here: segments lie
+ * What the rest of jitreg uses has been range-checked here: segments lie
  * in the file, sections lie in segments. An allocated section outside every
  * segment (left behind by rewriting tools) is dropped, since no run-time
  * address belongs to it; the exception is .tbss, which has no place in memory by
  * design and whose name a debugger expects to find.
  *
- * Files without section headers get made-up ones, one per PT_LOAD, plus
- * .eh_frame found through the header that PT_GNU_EH_FRAME points at:
+ * A file without section headers gets sections that are made up: one per PT_LOAD, and
+ * .eh_frame, found through the header that PT_GNU_EH_FRAME points at:
  *
  *      PT_LOAD R      PT_LOAD R E    PT_LOAD R            PT_LOAD RW
  *     | .rodata    | | .text      | | .rodata [.eh_frame]| | .data    |
@@ -38,7 +39,7 @@
 /* O_NONBLOCK: the name may be that of a FIFO; for regular files it means nothing. */
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
 
-/* A descriptor of our own; a duplicate shares its offset, which nothing here moves. */
+/* A descriptor of our own. A duplicate shares the caller's offset, which nothing here moves. */
 static int open_file(const char *path, int fd)
 {
 	int own = fd < 0 ? open(path, OPEN_FLAGS) : fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -120,6 +121,12 @@ int jitreg_object_open(const char *path, int fd, struct jitreg_object **ret)
 	return 0;
 }
 
+bool jitreg_stat_is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
 bool jitreg_fd_is(int fd, int flags, const struct stat *st)
 {
 	struct stat now;
@@ -128,7 +135,7 @@ bool jitreg_fd_is(int fd, int flags, const struct stat *st)
 	       fcntl(fd, F_GETFL) == flags;
 }
 
-/* One that cannot be looked at, but is open with these flags, is taken for the same. */
+/* A descriptor that fstat() refuses, but that is open with these flags, is taken for ours. */
 void jitreg_fd_close(int fd, int flags, const struct stat *st)
 {
 	struct stat now;

@@ -32,7 +32,7 @@ struct jitreg_section {
 struct jitreg_object {
 	char *path;
 	int fd; /**< Ours to close. Its offset may be somebody else's: pread() only. */
-	int fd_flags; /**< F_GETFL, by which it is known again, with st. */
+	int fd_flags; /**< F_GETFL; with @c st it tells whether @c fd is still ours. */
 	struct stat st;
 	Elf *elf;
 	GElf_Ehdr ehdr;
@@ -49,7 +49,7 @@ struct jitreg_object {
 
 /** A function, variable or label with a run-time place. */
 struct jitreg_name {
-	const char *text; /**< Owned by libelf or by jitreg_names, lives as long as the object and the list. */
+	const char *text; /**< Owned by libelf or by jitreg_names; lives as long as both. */
 	size_t text_size; /**< Bytes, without a "@@VERSION" suffix. */
 	uint64_t vaddr;
 	uint64_t size;
@@ -65,17 +65,20 @@ struct jitreg_names {
 	char *plt_text; /**< Names for the procedure linkage table. */
 };
 
-/** Open and check the header. @p fd may be -1; it is borrowed and never moved. */
+/** Open a file and check its header. @p fd is borrowed, its offset never moved; -1: @p path is opened. */
 int jitreg_object_open(const char *path, int fd, struct jitreg_object **ret);
+
+/** Whether both are of one file with the same contents: device, inode, size and modification time are equal. */
+bool jitreg_stat_is_same(const struct stat *a, const struct stat *b);
 
 /** Whether what has been read was read from the file that was opened: another thread may have
  * closed its descriptor, and have opened something else since. */
 bool jitreg_object_is_intact(const struct jitreg_object *object);
 
-/** The same of any descriptor. */
+/** Whether a descriptor still refers to the file of @p st, open with @p flags (F_GETFL). */
 bool jitreg_fd_is(int fd, int flags, const struct stat *st);
 
-/** Close it if it is. */
+/** Close a descriptor that still refers to that file. */
 void jitreg_fd_close(int fd, int flags, const struct stat *st);
 
 /** Close and free; NULL is ignored. */
@@ -100,7 +103,7 @@ int jitreg_object_find_section(const struct jitreg_object *object, const char *n
 bool jitreg_object_vaddr_to_off(const struct jitreg_object *object, uint64_t vaddr, uint64_t size,
 				uint64_t *ret);
 
-/** Copy the build-id into @p buf; returns its size, 0 when there is none. */
+/** Copy the build-id into @p buf, cut to @p buf_size; returns its size, 0 when there is none. */
 size_t jitreg_object_build_id(const struct jitreg_object *object, uint8_t *buf, size_t buf_size);
 
 /** Collect the names of `.symtab`, else of `.dynsym`, else of the dynamic segment. */

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * Names for the procedure linkage table: function@plt, where a call of another library's function goes through.
+ * Names for the procedure linkage table: function@plt, the entry that a call of another library's function goes through.
  *
- * GDB makes such names up from a library's file, and there was none for an object in memory: `stepi` into an
- * entry showed `?? ()`. The linker says nothing of which entry is whose, so entries are decoded: each ends in
+ * GDB makes such names up from a library's file, but not from an object in memory: `stepi` into an
+ * entry would show `?? ()`. No table says which entry is for which function, so entries are decoded: each ends in
  * a jump through a slot of the global offset table, and the slot has a relocation that names the function.
  *
  *     [f3 0f 1e fa]  [f2]  ff 25 DISPLACEMENT     endbr64, bnd jmp *DISPLACEMENT(%rip)
  *
- * They are local symbols. GDB makes no trampolines of what is in a .symtab, which is well: of a trampoline
- * it goes on to the first copy's function. They have no type: LLDB cuts names off at the @, and a breakpoint
- * by name would stop in the entries of all libraries that call the function, too.
+ * The names are local symbols of a .symtab, which GDB does not take for trampolines. That is well: from a trampoline
+ * GDB goes on to the function of the first copy. They have no type: LLDB cuts names off at the @, and would
+ * take functions of that name for places of a breakpoint by name.
  *
  * Specification: x86-64 psABI, "Procedure Linkage Table"; other processors' are not decoded.
  */

@@ -4,16 +4,16 @@
  *
  * GDB opens a file that a symfile refers to when it reads the symfile. If BFD, its library, does
  * not recognize the file ("can't read symbols: file format not recognized"), the error ends the
- * reading of the whole list: none of the objects behind this one is known then. BFD looks at
- * every section's header to find out, at those of sections that GDB never uses as well, and at
- * how long it will be when inflated if it is compressed and has DWARF. So that is looked at here,
- * and a file that fails has no reference to it: its object is described by its names.
+ * reading of the whole list: GDB then knows none of the objects behind this one. To recognize a file BFD
+ * looks at every section's header, also of sections that GDB never uses, and at the inflated length
+ * of compressed sections with DWARF. So this file does the same, and a symfile does not refer to a
+ * file that fails: its object is described by its names.
  *
- * A little more is refused than BFD refuses (seen in that of GDB 13): sections beyond the file,
+ * A little more is refused than BFD refuses (seen in GDB 13): sections beyond the file,
  * and lengths that no compression of the data can have, over which GDB stumbles later.
  *
- * Not handled: that the data inflates to the length that the header states. That takes a tenth of
- * a second for a libpython, and GDB loses the DWARF of one file when it does not.
+ * Not checked: whether the data inflates to the length that the header states. The check would take a tenth
+ * of a second for a libpython, and without it GDB at worst loses the DWARF of one file.
  *
  * Specification: gABI chapter 4, "Section Header", "Compression Header".
  */
@@ -26,7 +26,7 @@
 #define ELFCOMPRESS_ZSTD 2
 #endif
 
-/* No byte of deflate's stands for more than that many. */
+/* A byte of deflate's output stands for at most so many bytes. */
 #define ZLIB_RATIO_MAX 1032
 /* BFD asks for an exponent that is smaller than the number of bits. */
 #define ALIGN_MAX (UINT64_C(1) << 62)
@@ -42,7 +42,7 @@ static bool is_zlib(const uint8_t head[2], uint64_t packed, uint64_t size)
 	// method 8, and a checksum of the two bytes
 	if ((head[0] & 15) != 8 || (head[0] << 8 | head[1]) % 31 != 0)
 		return false;
-	// what does not get smaller is stored in blocks, with a few bytes for each
+	// data that cannot be made smaller is stored in blocks, with a few bytes for each block
 	return size / ZLIB_RATIO_MAX <= packed && packed <= size + size / 8 + 64;
 }
 
@@ -81,7 +81,7 @@ static bool is_sound_old_style(const struct jitreg_object *object, const GElf_Sh
 	return size <= UINT32_MAX && is_zlib(head + 12, shdr->sh_size - 12, size);
 }
 
-/* BFD takes any section with DWARF for an old-style one that begins like one; strings may. */
+/* BFD takes any section with DWARF that begins like an old-style compressed one for such; .debug_str may begin so. */
 static bool is_sound_debug(const struct jitreg_object *object, const char *name, const GElf_Shdr *shdr)
 {
 	if (shdr->sh_flags & SHF_COMPRESSED)

@@ -8,7 +8,7 @@
 
 #include "object.h"
 
-/** The headers of all sections, of compressed ones too, are such as GDB accepts. */
+/** Whether GDB accepts the headers of all sections, and of compressed data in them. */
 bool jitreg_object_is_recognized(const struct jitreg_object *object);
 
 #endif

@@ -180,6 +180,9 @@ struct gorgon_error *gorgon_object_open_with(struct gorgon_ns *ns, const char *p
 
 	if (err)
 		return err;
+	if (given.flags & ~(unsigned)(GORGON_OPEN_GLOBAL | GORGON_OPEN_DEEPBIND))
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT, "%s: flags are %#x, expected at most %#x",
+					   path, given.flags, GORGON_OPEN_GLOBAL | GORGON_OPEN_DEEPBIND);
 	if (ns->linked)
 		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
 					   "%s: namespace %lu was made by the system's linker: "

@@ -106,16 +106,22 @@ void gorgon_parts_end(struct gorgon_part_state *states)
 
 void gorgon_parts_before_fork(void)
 {
-	for (size_t i = 0; i < COUNT; i++)
+	for (size_t i = 0; i < COUNT; i++) {
+		if (gorgon_parts[i]->lock)
+			pthread_mutex_lock(gorgon_parts[i]->lock);
 		if (gorgon_parts[i]->before_fork)
 			gorgon_parts[i]->before_fork();
+	}
 }
 
 void gorgon_parts_after_fork(bool child)
 {
-	for (size_t i = COUNT; i-- > 0;)
+	for (size_t i = COUNT; i-- > 0;) {
 		if (gorgon_parts[i]->after_fork)
 			gorgon_parts[i]->after_fork(child);
+		if (gorgon_parts[i]->lock)
+			pthread_mutex_unlock(gorgon_parts[i]->lock);
+	}
 }
 
 void gorgon_parts_in_child(const struct gorgon_part_state *states)

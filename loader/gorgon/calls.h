@@ -15,48 +15,49 @@ extern "C" {
 /* ---- calls: running code of a started interpreter, and plain values ----- */
 
 /*
- * Any thread may call; each takes the GIL of that interpreter for the length of the call, so
- * calls into one interpreter take turns and calls into several run at once. A host function
- * that Python has called may call again, into the same interpreter or another. Locks of the
- * host: none that a host function needs may be held while it calls, since calls wait for the
- * GIL.
+ * Any thread may call. A call holds the GIL of its interpreter, so calls into one interpreter
+ * take turns, and calls into several run at once. A host function that Python has called may
+ * call again, into the same interpreter or another. Since a call waits for the GIL, the host
+ * must not hold a lock during a call that its functions take when Python calls them.
  *
  * On a thread other than the main one Python's thread-local variables live for one call.
  *
- * Errors that all of them return: GORGON_ERROR_BUSY (the interpreter is not started),
- * GORGON_ERROR_EXCEPTION (Python code raised; SystemExit of sys.exit() is one of these, and
- * KeyboardInterrupt of an interrupt), GORGON_ERROR_PYTHON (its code has called the C function
- * exit(): the host goes on, the interpreter has ended and can only be destroyed),
- * GORGON_ERROR_NOMEM. After an exception the interpreter is as Python code left it.
+ * Every call returns these errors: GORGON_ERROR_BUSY (the interpreter is not started),
+ * GORGON_ERROR_EXCEPTION (Python code raised; sys.exit() raises SystemExit, an interrupt
+ * KeyboardInterrupt), GORGON_ERROR_PYTHON (its code has called the C function exit(): the host
+ * goes on, the interpreter has ended and can only be destroyed). After an exception the
+ * interpreter is as Python code left it.
  */
 
 /** What a value is. */
 enum gorgon_value_kind {
 	GORGON_VALUE_NONE = 0,
 	GORGON_VALUE_BOOL = 1,
-	GORGON_VALUE_INT = 2,	 /**< from -2^63 to 2^63-1; others do not cross: str() them */
+	GORGON_VALUE_INT = 2,	 /**< from -2^63 to 2^63-1; a larger number can cross as a string */
 	GORGON_VALUE_FLOAT = 3,
 	GORGON_VALUE_STRING = 4, /**< UTF-8 without surrogates; zero bytes are allowed */
-	GORGON_VALUE_BYTES = 5,	 /**< a bytearray becomes one, too */
-	GORGON_VALUE_LIST = 6,	 /**< a tuple becomes one, too */
+	GORGON_VALUE_BYTES = 5,	 /**< bytes or a bytearray */
+	GORGON_VALUE_LIST = 6,	 /**< a list or a tuple */
 	GORGON_VALUE_DICT = 7,
-	/** Memory that both sides look at: an ndarray there (a memoryview without numpy), writable
-	 * if the array is. From there every other object with a buffer, or DLPack's, becomes one:
-	 * over its memory if that is the host's (see gorgon.use_data_handler()), otherwise as a
-	 * copy that is made once; numpy's scalars that are no float are arrays without dimensions. */
+	/** Memory that both sides look at. In the interpreter it is an ndarray (without numpy a
+	 * memoryview), writable if the array is. Every other object with a buffer, or with DLPack's
+	 * methods, comes out of an interpreter as an array: over the object's memory if that is the
+	 * host's (see gorgon.use_data_handler()), otherwise over a copy. Scalars of numpy that are
+	 * not floats come out as arrays without dimensions. */
 	GORGON_VALUE_ARRAY = 8,
 };
 
-/** Lists and dicts within each other, at most. One that contains itself is refused by it. */
+/** How deep lists and dicts may be nested. A list that contains itself is deeper. */
 #define GORGON_VALUE_DEPTH_MAX 64
-/** Values in one tree, at most. More numbers than that are an array's matter. */
+/** How many values a tree may have. More numbers cross as an array. */
 #define GORGON_VALUE_COUNT_MAX 1048576
 
 /**
- * A plain value, or a tree of them, that crosses the border by value. What is passed in stays
- * the caller's, and nothing of it is kept. What comes out is the caller's, to be given back
- * with gorgon_value_deinit(); a zero byte follows its strings and bytes. Subclasses cross as
- * what they are derived from (numpy.float64 as a float, an IntEnum as an int).
+ * A plain value, or a tree of values, that is copied into an interpreter or out of it. A value
+ * that is passed in stays the caller's, and nothing of it is kept. A value that comes out is the
+ * caller's, to be given back with gorgon_value_deinit(); a zero byte follows its strings and
+ * bytes. An object of a subclass crosses as its base (numpy.float64 as a float, an IntEnum as an
+ * int).
  */
 struct gorgon_value {
 	enum gorgon_value_kind kind;
@@ -72,25 +73,26 @@ struct gorgon_value {
 			struct gorgon_value *items; /**< of a dict: key, value, key, value, ... */
 			size_t count;	/**< items of a list, entries of a dict */
 		} list;
-		struct gorgon_array *array; /**< what comes out is held once, for the caller */
+		struct gorgon_array *array; /**< an array that comes out is held once, for the caller */
 	};
 };
 
-/** Release what a value that came from an interpreter holds; it is None then. */
+/** Release what a value that came from an interpreter holds; the value is None afterwards. */
 GORGON_API void gorgon_value_deinit(struct gorgon_value *value);
 
 /**
  * Run statements in the module `__main__`.
  *
- * @param name  File name to show in tracebacks; NULL for `<string>`. Since 0.1.
+ * @param source  Source code in UTF-8.
+ * @param name    File name to show in tracebacks; NULL for `<string>`. Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_interp_run_string(struct gorgon_interp *interp, const char *source, const char *name);
 
 /**
- * Run a file of source code in the module `__main__`, whose `__file__` it becomes. What it
- * defines stays. A file that cannot be read is an OSError, one that cannot be compiled a
- * SyntaxError. Since 0.1.
+ * Run a file of source code in the module `__main__`, whose `__file__` becomes @p path. The names
+ * that the file defines stay. A file that cannot be read raises OSError, a file that cannot be
+ * compiled SyntaxError. Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_interp_run_file(struct gorgon_interp *interp, const char *path);
@@ -103,13 +105,13 @@ gorgon_interp_run_module(struct gorgon_interp *interp, const char *name);
  * Call a function with plain values.
  *
  * @param      module    Imported if need be; NULL for `__main__`.
- * @param      function  Attributes of it, separated by dots: `sqrt`, `JSONEncoder.encode`.
+ * @param      function  Attributes of the module, separated by dots: `sqrt`, `JSONEncoder.encode`.
  * @param      args      A LIST, or NULL for no positional arguments.
  * @param      kwargs    A DICT with strings as keys, or NULL.
- * @param[out] ret       What it returned, as a value; NULL: whatever it is, is dropped.
- * @return and GORGON_ERROR_ARGUMENT (@p args or @p kwargs is not what it must be, or exceeds
- *         the limits above), GORGON_ERROR_UNSUPPORTED (what it returned cannot cross: the
- *         message says which part of it). Since 0.1.
+ * @param[out] ret       The result as a value; NULL: the result is dropped, of whatever type it is.
+ * @return and GORGON_ERROR_ARGUMENT (@p args is not a list, @p kwargs not a dict with strings as
+ *         keys, or one of them exceeds the limits above), GORGON_ERROR_UNSUPPORTED (the result
+ *         cannot cross: the message says which part of it). Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_interp_call(struct gorgon_interp *interp, const char *module, const char *function,
@@ -117,19 +119,19 @@ gorgon_interp_call(struct gorgon_interp *interp, const char *module, const char 
 		   struct gorgon_value *ret);
 
 /**
- * Interrupt what runs in an interpreter: KeyboardInterrupt in each call that is under way,
- * gorgon_interp_main() included. From any thread; does not wait for what it interrupts to
- * end. When nothing runs, nothing happens: no call that begins later is interrupted.
+ * Raise KeyboardInterrupt in each call that runs in an interpreter, gorgon_interp_main() included.
+ * Does not wait for the end of these calls. When no call runs, nothing happens: a call that begins
+ * later is not interrupted.
  *
- * A call on the interpreter's main thread is interrupted in blocking system calls, too; to
- * that end its thread gets a SIGINT that only this interpreter sees. Calls on other threads
- * are interrupted before their next bytecode; for these the caller waits for the GIL, which
- * C code that computes may keep. Threads that Python has started are not interrupted. Programs
- * may catch the exception or handle SIGINT in another way: the call may be repeated.
+ * A call on the interpreter's main thread is interrupted in blocking system calls, too: the thread
+ * gets a SIGINT that only this interpreter sees. Calls on other threads are interrupted before
+ * their next bytecode; for that this function waits for the GIL, which C code that computes may
+ * keep. Threads that Python has started are not interrupted. Programs may catch the exception, or
+ * handle SIGINT in another way: the call may be repeated.
  *
- * @return GORGON_ERROR_UNSUPPORTED: Python's main thread runs and has no handler for SIGINT,
- *         or the host has set one of its own since. GORGON_ERROR_BUSY: it ended meanwhile.
- *         Since 0.1.
+ * @return GORGON_ERROR_UNSUPPORTED: a call runs on Python's main thread, and Python has no handler
+ *         for SIGINT, or the host has installed a handler of its own over it. GORGON_ERROR_BUSY: the
+ *         interpreter ended meanwhile. Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_interp_interrupt(struct gorgon_interp *interp);

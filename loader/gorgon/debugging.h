@@ -20,13 +20,12 @@ extern "C" {
 
 /** What debuggers are told about private objects. */
 enum gorgon_debug_mode {
-	/** as FULL with up to 8 namespaces and 400 objects in the process; beyond that as LAZY */
+	/** as FULL with up to 8 namespaces and 400 objects in the process; as LAZY with more */
 	GORGON_DEBUG_AUTO = 0,
 	GORGON_DEBUG_FULL = 1, /**< a symfile for each object, referring to its DWARF */
-	/** one symfile for all objects of a namespace once it has loaded nothing for a while:
-	 * names and unwind data. Debuggers' scripts attach DWARF to the copies that matter.
-	 * 32 namespaces side by side that have loaded the same have one together; with AUTO
-	 * when there are more than 128 */
+	/** one symfile for all objects of a namespace, once the namespace has loaded nothing for a
+	 * while: names, lines and unwind data. Debuggers' scripts attach the whole DWARF to the
+	 * copies that matter */
 	GORGON_DEBUG_LAZY = 3,
 	GORGON_DEBUG_OFF = 2,  /**< nothing through the JIT interface; the debug root remains */
 };

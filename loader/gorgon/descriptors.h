@@ -10,31 +10,32 @@
 extern "C" {
 #endif
 
-/* ---- descriptors: handed on between those who have their own ------------ */
+/* ---- descriptors: handed on between programs and the host --------------- */
 
 /**
- * Put what a descriptor of the calling thread stands for under a name, for whoever asks for it
- * with gorgon_descriptor_receive() or, in a program, `gorgon.receive_fd(name)`: the host, or a
- * program with descriptors of its own (enum gorgon_files), in either direction. The caller's
- * descriptor stays open, and may be closed at once. As with unix(7), SCM_RIGHTS, both then refer
- * to one open file: its offset and its status flags are common.
+ * Offer the open file behind a descriptor of the calling thread under a name. The host takes it
+ * with gorgon_descriptor_receive(), a program with `gorgon.receive_fd(name)`. So the host and
+ * programs that have descriptors of their own (enum gorgon_files) hand files to each other. The
+ * caller's descriptor stays open, and may be closed at once. As with SCM_RIGHTS in unix(7), both
+ * descriptors then refer to one open file, with one offset and one set of status flags.
  *
  * The first call starts a thread that keeps such files, for the rest of the process's life. A
- * child of fork() has none of what its parent keeps.
+ * child of fork() has none of the files that its parent keeps.
  *
  * @param name  1 to 255 bytes.
- * @return GORGON_ERROR_BUSY: the name has one that nobody has received. GORGON_ERROR_OS: no open
- *         descriptor, or none left for a moment's socket. GORGON_ERROR_ARGUMENT: the name.
- *         Since 0.1.
+ * @param fd    An open descriptor.
+ * @return GORGON_ERROR_BUSY: a file that nobody has received yet has the name. GORGON_ERROR_OS: @p fd
+ *         is not open, or there is no descriptor left for a moment's socket.
+ *         GORGON_ERROR_ARGUMENT: the name is empty or too long. Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_descriptor_send(const char *name, int fd);
 
 /**
- * Take what was sent under a name: a new descriptor of the calling thread, close-on-exec. The
- * name is free again.
+ * Take the file that was sent under a name, after which the name is free again.
  *
- * @return GORGON_ERROR_MISSING: nobody has sent it. GORGON_ERROR_OS: no descriptor left; what was
- *         sent can still be received. GORGON_ERROR_ARGUMENT: the name. Since 0.1.
+ * @param[out] fd  A new descriptor of the calling thread, close-on-exec; the caller closes it.
+ * @return GORGON_ERROR_MISSING: no file has that name. GORGON_ERROR_OS: no descriptor left; the file
+ *         can still be received. GORGON_ERROR_ARGUMENT: the name is empty or too long. Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_descriptor_receive(const char *name,
 									     int *fd);

@@ -25,7 +25,7 @@ enum gorgon_error_code {
 	GORGON_ERROR_BUSY = 9,       /**< still in use: threads run in it, or a wrong state */
 	GORGON_ERROR_ARGUMENT = 10,  /**< the caller's arguments are wrong */
 	GORGON_ERROR_EXCEPTION = 11, /**< Python code raised; see gorgon_error_exception() */
-	GORGON_ERROR_CANCELLED = 12, /**< a job that the host no longer wanted */
+	GORGON_ERROR_CANCELLED = 12, /**< the host has cancelled the job before it began */
 };
 
 /** Code of @p err; GORGON_OK for NULL. */
@@ -35,10 +35,10 @@ GORGON_API const char *gorgon_error_message(const struct gorgon_error *err);
 /** The errno value of GORGON_ERROR_OS, otherwise 0. */
 GORGON_API int gorgon_error_errno(const struct gorgon_error *err);
 
-/** A Python exception as text, in UTF-8. */
+/** A Python exception as text, in UTF-8. No pointer is NULL. */
 struct gorgon_exception {
 	const char *type;      /**< `ValueError`, `json.decoder.JSONDecodeError` */
-	const char *message;   /**< str() of it; may be empty, may have several lines */
+	const char *message;   /**< what str() makes of it; may be empty, may have several lines */
 	const char *traceback; /**< what python3 would print; ends with a newline */
 };
 

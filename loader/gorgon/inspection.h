@@ -17,40 +17,46 @@ extern "C" {
 GORGON_API unsigned gorgon_interp_number(const struct gorgon_interp *interp);
 /** Interpreters alive in the process. */
 GORGON_API unsigned gorgon_interp_count(void);
-/** Its namespace. Borrowed. */
+/** Its namespace, which lives as long as the interpreter. Not to be destroyed. */
 GORGON_API struct gorgon_ns *gorgon_interp_ns(struct gorgon_interp *interp);
-/** The CPython it runs. Borrowed. */
+/** The CPython it runs. Lives as long as the interpreter. */
 GORGON_API const struct gorgon_python *gorgon_interp_python(const struct gorgon_interp *interp);
-/** Any exported name of this copy's libpython, or NULL. */
+/** Run-time address of a name that this copy's libpython exports, or NULL. */
 GORGON_API void *gorgon_interp_find_symbol(struct gorgon_interp *interp, const char *name);
 
 /** Where the time of one interpreter went, and what it holds; see gorgon_interp_get_stats(). */
 struct gorgon_interp_stats {
 	size_t size;          /**< sizeof(struct gorgon_interp_stats), set by the caller */
-	uint64_t load_ns;     /**< reading, validating, mapping; all objects so far */
+	uint64_t load_ns;     /**< reading, validating, mapping; of all objects so far */
 	uint64_t relocate_ns; /**< symbol look-up, relocation, protection */
 	uint64_t register_ns; /**< telling debuggers and the unwinder */
 	uint64_t init_ns;     /**< Python's start-up; 0 without the option `timing` */
 	uint64_t run_ns;      /**< the program, its imports and its finalisation; with
 				   gorgon_interp_start() from the start to the end or until now */
 	uint64_t object_count; /**< private objects loaded */
-	uint64_t relaxed_count; /**< of these, without RELRO and separate constants, because
+	uint64_t relaxed_count; /**< those of them without RELRO and separate constants, because
 				     the process comes near the limit of mappings */
 	uint64_t private_bytes; /**< resident pages of its objects that only it has */
 	uint64_t shared_bytes;  /**< resident pages of its objects that are file-backed and clean */
-	uint64_t heap_bytes;    /**< that CPython has from malloc(): its domain `raw`, and large
-				     blocks of `mem` and `obj` */
+	uint64_t heap_bytes;    /**< memory that CPython has from malloc(): its domain `raw`, and
+				     large blocks of `mem` and `obj` */
 	uint64_t mapped_bytes;  /**< anonymous memory that its code has mapped: arenas with the
 				     small blocks of CPython's domains `mem` and `obj` */
 	uint64_t extension_bytes; /**< blocks of 64 KiB and more that extensions have from malloc()
-				       and its like, such as arrays of numpy. Not what the shared C++
-				       library allocates for them; and a block that shared code
-				       frees counts until its address is given again. */
+				       and the like, such as arrays of numpy. Blocks that the shared
+				       C++ library allocates for them do not count, and a block that
+				       shared code frees counts until its address is given out again. */
 	uint64_t call_count;    /**< calls of the host into it that have ended; start and stop count */
-	uint64_t cpu_ns;        /**< processor time of these, on the threads that called */
+	uint64_t cpu_ns;        /**< processor time of these calls, on the threads that called */
 };
 
-/** Read the counters; any thread, any time. Times are in nanoseconds of CLOCK_MONOTONIC. */
+/**
+ * Read the counters, while the interpreter runs, too. Times are durations in nanoseconds, except
+ * @c cpu_ns by CLOCK_MONOTONIC.
+ *
+ * @return GORGON_ERROR_ARGUMENT: a structure of a wrong size. GORGON_ERROR_OS: /proc/self/pagemap
+ *         cannot be read.
+ */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_interp_get_stats(struct gorgon_interp *interp, struct gorgon_interp_stats *ret);
 

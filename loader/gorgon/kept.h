@@ -19,33 +19,36 @@ extern "C" {
 /** @} */
 
 /**
- * Limits of what the process keeps of libraries that no namespace has any more. What was read of
- * them, how their symbols were bound, and what debuggers are told of them is kept, so that to
- * replace the only interpreter costs what a second one beside it does. It is of the file as it was:
- * one that has changed (its device, inode, size, or the times of its last modification and status
- * change) is read again.
+ * Limit what the process keeps of libraries that no namespace has any more: their files, mapped,
+ * how their symbols were bound, and what debuggers are told of them. Thanks to that a host that
+ * replaces its only interpreter pays what a second interpreter beside the first would cost. A
+ * library whose file has changed (its device, inode, size, or the time of its last modification
+ * or status change) is read again.
  *
- * Nothing of it keeps a descriptor. As long as a file is kept its contents stay on disk although it
- * is deleted, and its file system cannot be unmounted.
+ * Nothing that is kept needs a descriptor. As long as a file is kept its contents stay on disk even
+ * if it is deleted, and its file system cannot be unmounted.
  *
- * @param file_bytes    Of libraries' files that stay mapped read-only: of address space, and of
- *                      pages that are the page cache's. Those that were used last. 0: none.
- * @param memory_bytes  Of what debuggers are told. 0: nothing.
- * @param seconds       Since it was used. What is older goes when something is loaded or
+ * The limits hold at once. What was used last is kept.
+ *
+ * @param file_bytes    Bytes of files that stay mapped read-only: address space, and pages that
+ *                      are the page cache's. 0: no file.
+ * @param memory_bytes  Bytes of what debuggers are told. 0: nothing.
+ * @param seconds       Since its last use. What is older goes when something is loaded or
  *                      unloaded, or by gorgon_trim(). Since 0.1.
  */
 GORGON_API void gorgon_keep(uint64_t file_bytes, uint64_t memory_bytes, unsigned seconds);
 
-/** Drop all that is kept, at once. What comes next is kept again. Since 0.1. */
+/** Drop all that is kept, at once. The limits stay, and libraries are kept again from then on. Since 0.1. */
 GORGON_API void gorgon_trim(void);
 
 /** What is kept at this moment; see gorgon_kept_get_stats(). */
 struct gorgon_kept_stats {
 	size_t size;	       /**< sizeof(struct gorgon_kept_stats), set by the caller */
 	uint64_t file_count;   /**< libraries that no namespace has */
-	uint64_t file_bytes;   /**< of their files */
-	uint64_t symfile_count; /**< what debuggers are told: one for each library, and for sets of them */
-	uint64_t memory_bytes; /**< of it */
+	uint64_t file_bytes;   /**< bytes of their files */
+	/** symfiles for debuggers that no object has: of single libraries, and of sets of them */
+	uint64_t symfile_count;
+	uint64_t memory_bytes; /**< bytes of the symfiles */
 };
 
 /**

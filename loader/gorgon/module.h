@@ -12,12 +12,14 @@ extern "C" {
 /* ---- module: a host that is a python3 ----------------------------------- */
 
 /**
- * The module that makes a CPython, the one that the process itself runs, a host: an extension
- * module's PyInit function returns it. It has the functions for arrays that programs inside
- * have, and what the Python package `gorgon` is made from. The caller holds the GIL.
+ * Create the module that makes the CPython of the process itself a host, for the PyInit function of
+ * an extension module to return. The module has the functions for arrays that programs in
+ * interpreters have, and those that the Python package `gorgon` is made of. The caller holds the
+ * GIL of that CPython.
  *
- * @param find  Answers names of that CPython's C API, at any time later, too.
- * @return a new PyObject, or NULL with a Python exception set. Since 0.1.
+ * @param find  Answers names of that CPython's C API with their addresses, or NULL; called later,
+ *              too, as long as the process runs.
+ * @return a new reference to a PyObject, or NULL with a Python exception set. Since 0.1.
  */
 GORGON_API void *gorgon_module_create(void *(*find)(const char *name));
 

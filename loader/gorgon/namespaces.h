@@ -17,49 +17,52 @@ extern "C" {
 /** Options of gorgon_ns_create(). */
 struct gorgon_ns_opts {
 	size_t size; /**< sizeof(struct gorgon_ns_opts) */
-	/** NULL-terminated shell patterns of library names (`libfoo.so.1`, no folders) to take from the
-	 * system although they would be private by default. NULL for none. A library can be
-	 * shared only with all that it needs: to load one of these that needs a private
-	 * library is GORGON_ERROR_ARGUMENT. So is the name of a libpython. */
+	/** Libraries to take from the system although they would be private by default: shell
+	 * patterns of their names (`libfoo.so.1`, no folders), ended by NULL. NULL for none. A
+	 * library can be shared only together with all that it needs: loading a library of this
+	 * list that needs a private library is GORGON_ERROR_ARGUMENT. So is a pattern that fits a
+	 * libpython's name. Copied. */
 	const char *const *share;
-	/** The opposite; wins over @c share. A pattern that takes in the C library, the dynamic
-	 * linker or a sanitizer's runtime ("*", "libc*") is GORGON_ERROR_ARGUMENT. */
+	/** Libraries to load privately although they would be shared by default, in the same form;
+	 * wins over @c share. A pattern that fits the C library, the dynamic linker or a
+	 * sanitizer's runtime ("*", "libc*") is GORGON_ERROR_ARGUMENT. Copied. */
 	const char *const *keep_private;
-	/** Answers names before the system does. NULL for none. Must outlive the namespace. */
+	/** Answers names before the system does. NULL for none. Borrowed: must outlive the
+	 * namespace. */
 	const struct gorgon_provider *provider;
-	enum gorgon_debug_mode debug;
-	/** Receives a debug line now and then (no newline). NULL for silence. Called with locks
-	 * held, the loader's or those of private code, and by several threads at once: calls
-	 * nothing of this library. */
+	enum gorgon_debug_mode debug; /**< what debuggers are told of its objects */
+	/** Receives what the loader does, a line without a newline for each step; @c line lives
+	 * during the call. NULL for silence. Called with locks held, the loader's or those of
+	 * private code, and by several threads at once: it must not call this library. */
 	void (*log)(void *ctx, const char *line);
 	void *log_ctx;
-	/** Receives what private code writes to descriptors 1 and 2 through write().
-	 * Returns what write() would; NULL writes as usual. Called without any lock, from
-	 * whichever thread writes. */
+	/** Receives what private code writes to descriptors 1 and 2 through write(): @c size
+	 * bytes. Returns how many of them it has taken, or -1 with errno set, as write(2) does.
+	 * NULL: they are written as usual. Called without any lock, on the thread that writes. */
 	ssize_t (*write_output)(void *ctx, int fd, const void *data, size_t size);
 	void *write_ctx;
-	/** Keep signals from its code: handlers that it installs are remembered and never
-	 * run. By default a signal reaches every interpreter that handles it, on the
+	/** Keep signals from the namespace's code: handlers that the code installs are remembered
+	 * and never run. By default a signal reaches every interpreter that handles it, on the
 	 * interpreter's main thread, and the host's own handler. */
 	bool no_signals;
-	/** The environment that its code begins with, `NAME=value` each, ended by NULL; copied.
-	 * NULL for the process's, which all such namespaces have in common. With one of its
-	 * own, getenv(3), setenv(3), `environ` and programs that its code starts (execv(3),
-	 * execvp(3), system(3)) know that one alone, so os.environ and variables like
-	 * PYTHONPATH differ from interpreter to interpreter. What the C library and shared
-	 * libraries read themselves is the process's: TZ, LANG, TMPDIR, sizes of a shared
-	 * BLAS's thread pool. */
+	/** The environment that the namespace's code begins with, `NAME=value` each, ended by NULL;
+	 * copied. NULL for the process's, which namespaces without an environment of their own
+	 * have in common. An own environment is what getenv(3), setenv(3), `environ` and programs
+	 * that the code starts (execv(3), execvp(3), system(3)) see, so os.environ and variables
+	 * like PYTHONPATH differ from interpreter to interpreter. The C library and shared
+	 * libraries read the process's environment: TZ, LANG, TMPDIR, sizes of a shared BLAS's
+	 * thread pool. */
 	const char *const *environment;
-	/** Threads that pools of its libraries (BLAS, OpenMP) are told to have, through
+	/** How many threads pools of private libraries (BLAS, OpenMP) are told to have, through
 	 * OPENBLAS_NUM_THREADS, OMP_NUM_THREADS and the like where the environment does not
-	 * set them. 0: the processors divided by the number of namespaces that exist when a
-	 * library asks. Libraries that are shared with the process read the environment
-	 * themselves. */
+	 * set these. 0: the processors divided by the number of namespaces that exist when a
+	 * library asks. Shared libraries read the process's environment. */
 	unsigned pool_threads;
-	/** Arenas of its CPython's object allocator, from the third one on, share large pages, two
-	 * of them one of 2 MiB: an import of numpy has half the page faults and takes some 4% less
-	 * time, for half a MiB more of memory. Where the kernel has no large pages for who asks
-	 * (`transparent_hugepage` is `never`) nothing changes. */
+	/** Put the arenas of CPython's object allocator (1 MiB each), from the third arena on, into
+	 * large pages, two arenas into a page of 2 MiB: an import of numpy has half the page
+	 * faults and takes some 4% less time, for half a MiB more of memory. Where the kernel
+	 * gives no large pages to programs that ask (`transparent_hugepage` is `never`) nothing
+	 * changes. */
 	bool large_arenas;
 };
 
@@ -68,21 +71,22 @@ struct gorgon_ns_opts {
  *
  * @param      opts  NULL for defaults.
  * @param[out] ret   To be released with gorgon_ns_destroy().
- * @return GORGON_ERROR_NOMEM, GORGON_ERROR_OS (no memory map left),
- *         GORGON_ERROR_ARGUMENT (options of a wrong size, a pattern that cannot be obeyed). Since 0.1.
+ * @return GORGON_ERROR_OS (no mapping left for the process), GORGON_ERROR_ARGUMENT (options of a
+ *         wrong size, a pattern that cannot be obeyed). Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_ns_create(const struct gorgon_ns_opts *opts, struct gorgon_ns **ret);
 
 /**
  * Finalise everything in the namespace in the order of exit(3): thread_local
- * variables of the calling thread, what was registered with atexit() and the like,
- * static C++ objects among it, across libraries, the last first, then destructors in
- * reverse order of initialisation. Tell the debugger, unmap and free it.
+ * variables of the calling thread; functions that were registered with atexit() and the
+ * like, destructors of static C++ objects among these, the last one first, whichever
+ * library they are of; then destructors of objects in reverse order of initialisation.
+ * After that tell debuggers, unmap the objects and free the namespace. NULL is ignored.
  *
  * Pointers into its objects are invalid afterwards. The caller sees to it that
  * no code of the namespace is running. Threads that private code has started
- * and that live on after its destructors make this fail.
+ * and that live on after the destructors make the call fail.
  *
  * @return GORGON_ERROR_BUSY while such threads exist (it waits half a second for
  *         those that are about to end). Destructors have run then, everything

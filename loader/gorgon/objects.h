@@ -18,8 +18,8 @@ extern "C" {
 enum gorgon_open_flags {
 	/** Its symbols are visible to objects opened later, as with RTLD_GLOBAL. */
 	GORGON_OPEN_GLOBAL = 1,
-	/** Objects that this brings look among themselves before they look at global ones,
-	 * as with RTLD_DEEPBIND. */
+	/** Objects that this call loads look for symbols among themselves before they look at
+	 * global objects, as with RTLD_DEEPBIND. */
 	GORGON_OPEN_DEEPBIND = 2,
 };
 
@@ -41,11 +41,13 @@ enum gorgon_open_flags {
  *         GORGON_ERROR_FORMAT       not an ELF shared object, or malformed
  *         GORGON_ERROR_MACHINE      wrong class, byte order or machine
  *         GORGON_ERROR_MISSING      a dependency was not found
- *         GORGON_ERROR_ARGUMENT     a dependency is shared by option and needs a private one
+ *         GORGON_ERROR_ARGUMENT     an unknown flag; a dependency is shared by option and
+ *                                   needs a private library
  *         GORGON_ERROR_UNRESOLVED   a symbol was not found: symbol, version, referrer
  *         GORGON_ERROR_UNSUPPORTED  a relocation or TLS model that is not loadable here;
- *                                   a library to be shared that needs a libpython
- *         GORGON_ERROR_NOMEM
+ *                                   a library to be shared that needs a libpython; a
+ *                                   namespace that the loader does not isolate (enum
+ *                                   gorgon_isolate)
  *
  * Constructors run on the calling thread, outside the lock, and may open
  * further objects. An attached debugger has been told of every object before
@@ -61,13 +63,13 @@ struct gorgon_open_opts {
 	unsigned flags; /**< enum gorgon_open_flags */
 	/**
 	 * Objects of the same namespace in the order in which they are searched, ended by NULL;
-	 * or NULL. What an object does not define itself is looked for in each of these, without
-	 * their dependencies, before global objects and what else this call loads. They stay
-	 * loaded as long as something is bound to them. (A reference whose version names a
-	 * shared library is bound there first, as always.)
+	 * or NULL. A symbol that a loaded object does not define itself is looked for in each
+	 * listed object, without the dependencies of that, before global objects and the other
+	 * objects of this call. A listed object stays loaded as long as something is bound to it.
+	 * (A reference whose version names a shared library is bound there first, as always.)
 	 */
 	struct gorgon_object *const *search;
-	/** Asked before the namespace's provider, or NULL. */
+	/** Asked before the namespace's provider, or NULL. Borrowed during the call. */
 	const struct gorgon_provider *provider;
 	/** What constructors get as argc, argv and envp, each ended by NULL. NULL for the
 	 * process's arguments and environment. Constructors may keep these pointers. */
@@ -76,9 +78,10 @@ struct gorgon_open_opts {
 };
 
 /**
- * gorgon_object_open() with options for what this call loads: the object, and its private
- * dependencies that are not loaded yet. What is loaded stays as it is, and what its code
- * opens itself, then or later, is loaded without them.
+ * gorgon_object_open() with options. They hold for what this call loads: the object, and those of
+ * its private dependencies that are not loaded yet. Objects that are there already stay as they
+ * are, and objects that the loaded code opens itself, then or later, are loaded without these
+ * options.
  *
  * @param opts  NULL for defaults. Not used after the call.
  * @return every error of gorgon_object_open(), and GORGON_ERROR_ARGUMENT (options of a wrong size,
@@ -89,33 +92,32 @@ gorgon_object_open_with(struct gorgon_ns *ns, const char *path,
 			const struct gorgon_open_opts *opts, struct gorgon_object **ret);
 
 /**
- * Give back one gorgon_object_open(). With the last one the object, and
- * dependencies that nothing else uses, are finalised and unmapped. As with
- * dlclose(3) an object stays that must (DF_1_NODELETE, a GNU_UNIQUE definition in
- * use), and one whose thread_local variables some thread has yet to destroy stays
- * until the next close after that. What is closed while destructors run, by one of
- * them or on another thread, is finalised after those.
+ * Undo one gorgon_object_open() of this object; not NULL. The last call finalises and unmaps the
+ * object, and dependencies that nothing else uses. As with dlclose(3) an object stays loaded that
+ * has the flag DF_1_NODELETE or a GNU_UNIQUE definition in use. An object whose thread_local
+ * variables some thread has yet to destroy stays until the first close after that. An object that
+ * is closed while destructors run, by a destructor or on another thread, is finalised after these.
  */
 GORGON_API void gorgon_object_close(struct gorgon_object *object);
 
 /**
  * Find a symbol in an object, then in its dependencies in breadth-first order,
- * as dlsym(3) does. The address of a thread-local symbol is the calling
- * thread's.
+ * as dlsym(3) does.
  *
  * @param version  NULL for the default version.
- * @return NULL when there is none.
+ * @return The run-time address; of a thread-local variable, that of the calling thread's. NULL when
+ *         there is no such symbol.
  */
 GORGON_API void *gorgon_object_find_symbol(struct gorgon_object *object, const char *name,
 					   const char *version);
 
-/** What is known of a loaded object. Pointers live as long as the object. */
+/** What is known of a loaded object. Strings live as long as the object. */
 struct gorgon_object_info {
 	const char *path;   /**< File it was mapped from. */
 	const char *soname; /**< DT_SONAME, or NULL. */
 	uint64_t bias;      /**< Run-time address minus link-time address. */
 	uint64_t start;     /**< First mapped address. */
-	uint64_t end;       /**< One past the last. */
+	uint64_t end;       /**< One past the last mapped address. */
 	const char *debug_path; /**< File with its DWARF, or NULL. */
 };
 
@@ -124,27 +126,27 @@ GORGON_API void gorgon_object_get_info(const struct gorgon_object *object,
 				       struct gorgon_object_info *ret);
 
 /**
- * Call @p fn for each object of a namespace in load order, until it returns
- * false. The loader's lock is held: @p fn must not load or unload.
+ * Call @p fn for each object of a namespace in load order, until @p fn returns
+ * false. The loader's lock is held: @p fn may look at objects, and must not load or unload.
  */
 GORGON_API void gorgon_ns_for_each_object(struct gorgon_ns *ns,
 					  bool (*fn)(void *ctx, struct gorgon_object *object),
 					  void *ctx);
 
 /**
- * What a library name would be in a namespace with these patterns: private, or
- * shared with the process. By the name alone: a library that would be shared is
- * private all the same when it needs one that is private.
+ * What a library would be in a namespace with these patterns: private, or shared
+ * with the process. The answer is by the name alone: when a library is loaded, and
+ * it needs a private library, it is private whatever its name says.
  *
  * @param      name    `libfoo.so.1`, or a path of which the last part counts.
  * @param      share,keep_private  As in struct gorgon_ns_opts; may be NULL.
- * @param[out] reason  One line, static; may be NULL.
+ * @param[out] reason  Set to one static line; may be NULL.
  * @return true when it would be shared.
  */
 GORGON_API bool gorgon_policy_is_shared(const char *name, const char *const *share,
 					const char *const *keep_private, const char **reason);
 
-/** Call @p fn for each line of the built-in list of shared libraries. */
+/** Call @p fn for each line of the built-in list of shared libraries. The strings are static. */
 GORGON_API void gorgon_policy_for_each(void (*fn)(void *ctx, const char *pattern,
 						  const char *reason),
 				       void *ctx);

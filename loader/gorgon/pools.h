@@ -17,9 +17,9 @@ extern "C" {
 /** Options of gorgon_pool_create(). */
 struct gorgon_pool_opts {
 	size_t size; /**< sizeof(struct gorgon_pool_opts) */
-	/** Of each interpreter; NULL for defaults. The structures are copied, their strings are
-	 * not and must live as long as the pool. Signals of the process do not reach a pool:
-	 * no_signals in struct gorgon_ns_opts is always set. */
+	/** Options of each interpreter; NULL for defaults. The structures are copied; the strings and
+	 * lists in them are not, and must live as long as the pool. Signals of the process do not
+	 * reach a pool: @c no_signals in struct gorgon_ns_opts is always set. */
 	const struct gorgon_interp_opts *interp;
 	const struct gorgon_start_opts *start;
 	unsigned count;	     /**< interpreters; 0 for as many as there are processors */
@@ -30,28 +30,27 @@ struct gorgon_pool_opts {
 };
 
 /**
- * Make a pool: interpreters, each on a thread of its own, that do what is submitted. Returns
- * when all are warm.
+ * Make a pool: interpreters, each on a thread of its own, that run the jobs which are submitted.
+ * Returns when all have run their warm-up.
  *
- * An interpreter is replaced by a new one, warmed like the first, when its job was cancelled
- * while it ran, called exit(), or ended with MemoryError. If that fails, the next job that
- * the worker takes gets the error, and it tries again. A child that the process forks has no
- * workers: it must leave the pool alone.
+ * An interpreter is replaced by a new one, with a warm-up of its own, when its job was cancelled
+ * while it ran, called exit(), or ended with MemoryError. If no new one can be made, the next job
+ * that this thread takes ends with the error, and the thread tries again. A child that the process
+ * forks has no such threads: it must leave the pool alone.
  *
  * @param opts  NULL for defaults.
- * @return GORGON_ERROR_ARGUMENT, GORGON_ERROR_OS (a thread), GORGON_ERROR_NOMEM, every error of
- *         gorgon_interp_create(), gorgon_interp_start() and gorgon_interp_run_string().
- *         Since 0.1.
+ * @return GORGON_ERROR_OS (a thread cannot be made), every error of gorgon_interp_create(),
+ *         gorgon_interp_start() and gorgon_interp_run_string(). Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_pool_create(const struct gorgon_pool_opts *opts, struct gorgon_pool **ret);
 
 /**
- * End a pool: cancel the jobs that wait, let those that run end (cancel them before, if they
- * would not), stop and destroy the interpreters.
+ * End a pool: cancel the jobs that wait, wait for the jobs that run (the host cancels those that
+ * would run on), stop and destroy the interpreters. NULL is ignored.
  *
  * @return GORGON_ERROR_BUSY: jobs have not been given to gorgon_job_finish(), or threads that
- *         libraries of an interpreter have started still run. It takes no more jobs; the
+ *         libraries of an interpreter have started still run. The pool takes no more jobs; the
  *         call may be repeated. Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_pool_destroy(struct gorgon_pool *pool);
@@ -60,39 +59,47 @@ GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_pool_destroy(struct gor
 GORGON_API uint64_t gorgon_pool_replaced_count(const struct gorgon_pool *pool);
 
 /**
- * Let an interpreter of the pool call a function, as gorgon_interp_call() does. Any thread,
- * but for code that runs in the pool: it would wait for itself.
+ * Let an interpreter of the pool call a function, as gorgon_interp_call() does. Code that runs in
+ * the pool must not submit to it: it could wait for itself.
  *
- * @param      args,kwargs  Copied.
- * @param      timeout_ms   How long to wait while the queue is full: 0 not at all, -1 for ever.
- * @param[out] ret          To be given to gorgon_job_finish().
+ * @param      module,function  As for gorgon_interp_call().
+ * @param      args,kwargs      As for gorgon_interp_call(). Copied; arrays in them are held.
+ * @param      timeout_ms       How long to wait while the queue is full, in milliseconds: 0 not at
+ *                              all, -1 for ever.
+ * @param[out] ret              To be given to gorgon_job_finish().
  * @return GORGON_ERROR_BUSY (the queue was full all the time, or the pool is being destroyed),
- *         GORGON_ERROR_ARGUMENT (a value exceeds the limits), GORGON_ERROR_NOMEM. Since 0.1.
+ *         GORGON_ERROR_ARGUMENT (a value exceeds the limits). Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_pool_submit(struct gorgon_pool *pool, const char *module, const char *function,
 		   const struct gorgon_value *args, const struct gorgon_value *kwargs,
 		   int timeout_ms, struct gorgon_job **ret);
 
-/** Wait until a job has ended, at most so long (-1 for ever). Whether it has. Since 0.1. */
+/**
+ * Wait until a job has ended.
+ *
+ * @param timeout_ms  How long, in milliseconds: 0 not at all, -1 for ever.
+ * @return whether the job has ended. Since 0.1.
+ */
 GORGON_API bool gorgon_job_wait(struct gorgon_job *job, int timeout_ms);
 
 /**
- * A job is not wanted any more. One that waits ends with GORGON_ERROR_CANCELLED; one that runs
- * is interrupted as gorgon_interp_interrupt() says, and ends with KeyboardInterrupt unless its
- * code catches that: the call may be repeated. To one that has ended nothing happens.
+ * Cancel a job. If it waits, it ends with GORGON_ERROR_CANCELLED. If it runs, it is interrupted as
+ * gorgon_interp_interrupt() says, and ends with KeyboardInterrupt unless its code catches that: the
+ * call may be repeated. If it has ended, nothing happens.
  *
  * @return every error of gorgon_interp_interrupt(). Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_job_cancel(struct gorgon_job *job);
 
 /**
- * Wait for the end of a job, take its result, and release it. No other thread may use it
- * at that time or afterwards.
+ * Wait for the end of a job, take its result, and release the job. No other thread may use the job
+ * at that time or later.
  *
- * @param[out] ret  To be given back with gorgon_value_deinit(); NULL: dropped.
- * @return every error of gorgon_interp_call(); GORGON_ERROR_CANCELLED; an error of making an
- *         interpreter to replace one. Since 0.1.
+ * @param[out] ret  The result, to be given back with gorgon_value_deinit(); NULL: it is dropped.
+ * @return every error of gorgon_interp_call(); GORGON_ERROR_CANCELLED; every error of
+ *         gorgon_pool_create(), if there was no interpreter for the job. The job is released in any
+ *         case. Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_job_finish(struct gorgon_job *job,
 								    struct gorgon_value *ret);

@@ -20,9 +20,11 @@ struct gorgon_provider {
 	 * @param      ctx      As given below.
 	 * @param      name     The symbol.
 	 * @param      version  Its version, or NULL.
-	 * @param[out] addr     Set when found. Of a thread-local variable: that of the calling
-	 *                      thread, in which the variable of all others is recognised.
-	 * @return true when found. Called with the loader's lock held: it must
+	 * @param[out] addr     Set when found. Of a thread-local variable: the address of the
+	 *                      calling thread's. It must lie in the thread-local storage of a
+	 *                      library of the system's linker, or of the program: other threads'
+	 *                      addresses are computed from it.
+	 * @return true when found. Called with the loader's lock held, on any thread: it must
 	 *         not call back into this library.
 	 */
 	bool (*find)(void *ctx, const char *name, const char *version, void **addr);
@@ -32,7 +34,7 @@ struct gorgon_provider {
 };
 
 /**
- * Ask a provider for a name, in any thread.
+ * Ask a provider for a name.
  *
  * @param version  NULL for the default version.
  * @return The address, of a thread-local variable the calling thread's; NULL when there is
@@ -42,8 +44,8 @@ GORGON_API void *gorgon_provider_find_symbol(const struct gorgon_provider *provi
 					     const char *name, const char *version);
 
 /**
- * Call the provider's @c close, if it has one. For the host to call when no namespace uses it
- * any more: namespaces borrow providers, and several may have the same. Since 0.1.
+ * Call the provider's @c close, if it has one. For the host to call when no namespace uses the
+ * provider any more: namespaces borrow providers, and several may have the same one. Since 0.1.
  */
 GORGON_API void gorgon_provider_close(const struct gorgon_provider *provider);
 
@@ -62,7 +64,7 @@ GORGON_API bool gorgon_table_find(void *ctx, const char *name, const char *versi
 /** A thread-local variable of the host, for gorgon_tls_table_find(). */
 struct gorgon_tls_table_entry {
 	const char *name;   /**< NULL after the last */
-	void *(*addr)(void); /**< returns the address of the calling thread's */
+	void *(*addr)(void); /**< returns the address of the calling thread's variable */
 };
 
 /**
@@ -88,12 +90,12 @@ GORGON_API bool gorgon_handle_find(void *ctx, const char *name, const char *vers
 GORGON_API void gorgon_handle_close(void *ctx);
 
 /**
- * The @c find of several providers, which are asked in their order: its @c ctx is an array of
- * struct gorgon_provider, which ends with one whose @c find is NULL. Since 0.1.
+ * The @c find of a provider that asks several others, in their order: its @c ctx is an array of
+ * struct gorgon_provider, which ends with a provider whose @c find is NULL. Since 0.1.
  */
 GORGON_API bool gorgon_chain_find(void *ctx, const char *name, const char *version, void **addr);
 
-/** The @c close of such a provider: closes each of them, the last one first. Since 0.1. */
+/** The @c close of a provider with gorgon_chain_find(): closes each provider, the last first. Since 0.1. */
 GORGON_API void gorgon_chain_close(void *ctx);
 
 #ifdef __cplusplus

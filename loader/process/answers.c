@@ -237,17 +237,6 @@ static void end(void *of)
 	gorgon_kept_free(&state->getpass);
 }
 
-static void before_fork(void)
-{
-	pthread_mutex_lock(&lock);
-}
-
-static void after_fork(bool child)
-{
-	(void)child;
-	pthread_mutex_unlock(&lock);
-}
-
 #define WHY                                                                                        \
 	"the C library answers in one buffer of the process; each program has its own, until its " \
 	"next call"
@@ -274,6 +263,5 @@ const struct gorgon_part gorgon_answers_part = {
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct state),
 	.end = end,
-	.before_fork = before_fork,
-	.after_fork = after_fork,
+	.lock = &lock,
 };

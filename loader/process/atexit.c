@@ -178,17 +178,6 @@ void gorgon_atexit_forget(struct gorgon_atexit *exits)
 	}
 }
 
-static void before_fork(void)
-{
-	pthread_mutex_lock(&lock);
-}
-
-static void after_fork(bool child)
-{
-	(void)child;
-	pthread_mutex_unlock(&lock);
-}
-
 static const struct gorgon_bound bound[] = {
 	{"__cxa_atexit", register_exit, 3, 0, GORGON_OWN,
 	 "at the end of a namespace the last one first, across its objects, as exit() does"},
@@ -199,7 +188,6 @@ const struct gorgon_part gorgon_atexit_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct gorgon_atexit),
-	.before_fork = before_fork,
-	.after_fork = after_fork,
+	.lock = &lock,
 	.loader_only = true,
 };

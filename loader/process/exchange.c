@@ -49,16 +49,10 @@ struct address {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of what follows; a leaf
 static struct address keeper;				   // size 0: there is none
 
-static void before_fork(void)
-{
-	pthread_mutex_lock(&lock);
-}
-
 static void after_fork(bool child)
 {
 	if (child)
 		keeper.size = 0;
-	pthread_mutex_unlock(&lock);
 }
 
 // --- messages with a descriptor, or without one: -1 -------------------------------------------
@@ -371,6 +365,6 @@ struct gorgon_error *gorgon_descriptor_receive(const char *name, int *fd)
 }
 
 const struct gorgon_part gorgon_exchange_part = {
-	.before_fork = before_fork,
+	.lock = &lock,
 	.after_fork = after_fork,
 };

@@ -147,17 +147,6 @@ static void end(void *of)
 	gorgon_kept_free(&state->getmntent);
 }
 
-static void before_fork(void)
-{
-	pthread_mutex_lock(&lock);
-}
-
-static void after_fork(bool child)
-{
-	(void)child;
-	pthread_mutex_unlock(&lock);
-}
-
 #define WHY                                                                                        \
 	"the C library answers in one place of the process; each program has its own, until its "  \
 	"next call"
@@ -178,6 +167,5 @@ const struct gorgon_part gorgon_lookups_part = {
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct state),
 	.end = end,
-	.before_fork = before_fork,
-	.after_fork = after_fork,
+	.lock = &lock,
 };

@@ -2,14 +2,14 @@
 // Anonymous memory that private code has mapped, so that it goes with the namespace.
 //
 // CPython does not unmap the arenas of its object allocator when it is finalised, and
-// libraries keep pools: without this every destroyed interpreter would leave a part of
+// libraries keep pools: without this list every destroyed interpreter would leave a part of
 // its heap behind. mmap(), munmap() and mremap() of private code keep a list of ranges
-// per namespace, sorted by address; what is left at the end is unmapped.
+// per namespace, sorted by address; the ranges that are left at the end are unmapped.
 //
-// mmap() and mremap() have no argument register left for a namespace (thunk.c): theirs
-// is that of the code that called, found by the return address.
+// mmap() and mremap() have no argument register left for a namespace (thunk.c): the namespace is
+// that of the calling code, found by the return address.
 //
-// Only private anonymous mappings count. Shared ones and those of files may be meant to
+// Only private anonymous mappings are listed. Shared mappings and mappings of files may be meant to
 // outlive the interpreter, and cost no heap. Memory from malloc() is the process's.
 //
 // Arenas of CPython's object allocator are 1 MiB each, and nearly all of their pages are written
@@ -50,17 +50,6 @@ struct gorgon_memory {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void before_fork(void)
-{
-	pthread_mutex_lock(&lock);
-}
-
-static void after_fork(bool child)
-{
-	(void)child;
-	pthread_mutex_unlock(&lock);
-}
-
 // Index of the first range that ends after @addr.
 static size_t find_range(const struct gorgon_memory *memory, uint64_t addr)
 {
@@ -77,8 +66,8 @@ static size_t find_range(const struct gorgon_memory *memory, uint64_t addr)
 	return low;
 }
 
-// Room for one range at @index. Without memory the range is not listed: it then stays
-// mapped at the end, which is what would have happened without us.
+// Insert a range at @index. Without memory the range is not listed, and stays mapped at the end, as it
+// would without the list.
 static bool insert_range(struct gorgon_memory *memory, size_t index, uint64_t start, uint64_t end)
 {
 	if (memory->count == memory->capacity) {
@@ -138,7 +127,7 @@ static void forget(struct gorgon_memory *memory, uint64_t start, uint64_t end)
 
 static void remember(struct gorgon_memory *memory, uint64_t start, uint64_t end)
 {
-	forget(memory, start, end); // MAP_FIXED over something of ours
+	forget(memory, start, end); // MAP_FIXED may replace listed mappings
 	insert_range(memory, find_range(memory, start), start, end);
 }
 
@@ -152,7 +141,8 @@ static void count_bytes(struct gorgon_memory *memory)
 	__atomic_store_n(&memory->ns->usage.mapped_bytes, sum, __ATOMIC_RELAXED);
 }
 
-// Code of a file: a library's own is what it says it is, see own_file.c.
+// Map code of a file. If a library maps its own file by a descriptor that it has kept, the file is that
+// of own_file.c, which knows what the descriptor was.
 static void *map_code(uint64_t caller, void *addr, size_t size, int prot, int flags, int fd, off_t off)
 {
 	struct gorgon_file file;
@@ -179,7 +169,7 @@ static bool is_arena(const struct gorgon_ns *ns, const void *addr, size_t size, 
 	       prot == (PROT_READ | PROT_WRITE) && flags == (MAP_PRIVATE | MAP_ANONYMOUS);
 }
 
-// Two arenas at an address that a large page can have, or NULL: there is no room, or there are no
+// Map two arenas at an address that a large page can have. NULL: there is no room, or the system has no
 // large pages.
 static void *map_two_arenas(void)
 {
@@ -199,7 +189,7 @@ static void *map_two_arenas(void)
 	return NULL;
 }
 
-// Under the lock. NULL: as any other mapping.
+// Under the lock. NULL: the arena is to be mapped like other memory.
 static void *map_arena(struct gorgon_memory *memory)
 {
 	void *ret = (void *)(uintptr_t)memory->spare_arena;
@@ -260,8 +250,8 @@ static int unmap(void *addr, size_t size, struct gorgon_memory *memory)
 	return ret;
 }
 
-// Five arguments of which the last counts only with MREMAP_FIXED; callers that leave it
-// out pass whatever is in the register, and so do we.
+// The fifth argument counts only with MREMAP_FIXED; callers that leave it out pass whatever is in the
+// register, and so does this function.
 static void *remap(void *addr, size_t size, size_t new_size, int flags, void *new_addr)
 {
 	struct gorgon_ns *ns = gorgon_unwind_ns_at((uintptr_t)__builtin_return_address(0));
@@ -321,7 +311,6 @@ const struct gorgon_part gorgon_memory_part = {
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct gorgon_memory),
 	.begin = begin,
-	.before_fork = before_fork,
-	.after_fork = after_fork,
+	.lock = &lock,
 	.loader_only = true,
 };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // getopt() and its family, with optarg, optind, opterr and optopt of the namespace.
 //
-// The C library keeps where it is in variables that nobody else reaches, beside those four, and has
-// no function that takes them from its caller. So the arguments are read here, as the manual page
-// and the C library have it: options and others in any order, unless the option string or
-// POSIXLY_CORRECT says otherwise; long options by as much of their name as is clear; messages in
-// the C library's words and its translations of them.
+// Beside these four the C library has variables of its own that say where in the arguments it is, and no
+// function that takes such variables from its caller. So the arguments are read here, as getopt(3) and
+// the C library define it: options and other arguments in any order, unless the option string or
+// POSIXLY_CORRECT says otherwise; long options by the beginning of their name, if only one begins so;
+// messages in the C library's words and its translations of them.
 
 #define _GNU_SOURCE
 #include "part.h"
@@ -27,12 +27,12 @@ struct options {
 	int index, errors, option;
 
 	bool begun;
-	enum { ANY_ORDER, STOP_AT_FIRST, AS_OPTION_1 } order; // of what is no option
+	enum { ANY_ORDER, STOP_AT_FIRST, AS_OPTION_1 } order; // of arguments that are no options
 	char *rest;	 // of an argument with several options
-	int first, last; // others that were passed by, the last excluded
+	int first, last; // arguments that are no options and were passed by, end exclusive
 };
 
-// What one call is about.
+// The arguments of a call.
 struct call {
 	struct options *state;
 	int argc;
@@ -89,7 +89,7 @@ static void reverse(char **from, char **to)
 	}
 }
 
-// Options that came after others go before them.
+// Move options in front of the other arguments that were passed by.
 static void exchange(const struct call *call)
 {
 	struct options *state = call->state;
@@ -116,7 +116,7 @@ static void pass_others(const struct call *call)
 	state->last = state->index;
 }
 
-// Behind `--` nothing is an option.
+// Pass `--`, behind which there are no options.
 static void pass_end(const struct call *call)
 {
 	struct options *state = call->state;
@@ -166,7 +166,7 @@ static void complain_ambiguous(const struct call *call, const char *prefix,
 		write_text(call, "\n");
 }
 
-// By the beginning of its name. *@clear: no other one begins so, or all that do are the same.
+// Find an option by the beginning of its name. *@clear: no other option begins so, or all that do mean the same.
 static const struct option *find_begun(const struct call *call, size_t size, bool *clear)
 {
 	const struct option *found = NULL;
@@ -196,7 +196,7 @@ static int missing(const struct call *call)
 	return call->letters[0] == ':' ? ':' : '?';
 }
 
-// The argument of one that was found: behind `=` at @end, or the next one.
+// Take the argument of the option that was found: behind `=` at @end, or the next argument.
 static int take_long(const struct call *call, const struct option *found, char *end,
 		     const char *prefix)
 {
@@ -228,7 +228,7 @@ static int take_long(const struct call *call, const struct option *found, char *
 	return 0;
 }
 
-// The one at `rest`. -1: it may be short ones.
+// Read the long option at `rest`. -1: it may be short options.
 static int read_long(const struct call *call, const char *prefix)
 {
 	struct options *state = call->state;

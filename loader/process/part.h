@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A part of the process that every namespace believes is its own: what of it is kept per
- * namespace, and the C library's functions that private code gets instead of the system's.
+ * A part of the process of which every namespace has its own: the state of a namespace, and the
+ * functions that private code gets instead of the C library's.
  *
- * Each file of this folder describes itself by one `struct gorgon_part`; parts.c lists them.
+ * Each file of this folder describes itself by one `struct gorgon_part`; ../dl/parts.c lists them.
  * A part knows its own state and nothing of other parts.
  */
 #ifndef GORGON_PROCESS_PART_H
 #define GORGON_PROCESS_PART_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -19,14 +20,14 @@ struct gorgon_ns;
 
 #define GORGON_BOUND_POINTER ((size_t)1 << 63)
 
-/* What is decided about a name; docs/process.md is made from it. What stays the process's for a
- * reason is in inventory.txt. */
+/* The decision about a name; docs/process.md is made from it. Names that stay the process's are in
+ * inventory.txt, with the reason. */
 enum gorgon_decision {
 	GORGON_OWN,	/* each namespace has its own */
 	GORGON_ORDERED, /* the process has one, used by one caller at a time: results do not mix */
 };
 
-/* Where private code gets ours. */
+/* When private code gets the function of the part. */
 enum gorgon_when {
 	GORGON_WHEN_ALWAYS,
 	GORGON_WHEN_WITH_OUTPUT,      /* the host wants what is written */
@@ -35,19 +36,19 @@ enum gorgon_when {
 	GORGON_WHEN_HEAP_OF_PYTHON,   /* the same, for libpython's own calls */
 	GORGON_WHEN_REGISTRAR,        /* for calls from an object with a JIT descriptor */
 	GORGON_WHEN_LMDB,             /* for calls from LMDB */
-	GORGON_WHEN_DEFINED,          /* although a private object defines it; never instead of the
-				       * system's: no name of the system's */
+	GORGON_WHEN_DEFINED,          /* instead of the definition of a private object; the system
+				       * has no such name */
 };
 
 /* A name of the C library, and what private code finds under it. */
 struct gorgon_bound {
 	const char *name;
-	void *target; /* the function; it gets @offset of the state behind its own arguments */
-	/* How many of its own it has, at most 6; or a GORGON_BOUND_ value. With 6 the state is in r10,
-	 * where only assembly finds it. */
+	void *target; /* the function; behind its own arguments it gets the address at @offset of the state */
+	/* How many arguments of its own the function has, at most 6; or a GORGON_BOUND_ value. With 6 the
+	 * address is in r10, where only assembly finds it. */
 	unsigned args;
-	size_t offset; /* into the state, of a variable or of what the function gets; or of a pointer to
-			* that, with GORGON_BOUND_POINTER */
+	size_t offset; /* into the state; with GORGON_BOUND_POINTER there is a pointer to what the function
+			* gets */
 	enum gorgon_decision decision;
 	const char *reason; /* why private code does not get the system's, and what it sees */
 };
@@ -55,31 +56,33 @@ struct gorgon_bound {
 struct gorgon_part {
 	const struct gorgon_bound *bound;
 	size_t bound_count;
-	/* Of each namespace's state, which begins zeroed. 0: the functions get the namespace. */
+	/* Size of each namespace's state, which begins zeroed. 0: the functions get the namespace. */
 	size_t state_size;
 
 	/* Each of these may be NULL. */
 
 	/* A namespace begins. False: no memory; `end` is not called then. */
 	bool (*begin)(void *state, struct gorgon_ns *ns);
-	/* The interpreter's program has ended: give back what the kernel holds for it. Code of the
-	 * namespace may run after this (destructors, threads that live on). May come twice. */
+	/* The interpreter's program has ended: release what the kernel holds for it. Code of the
+	 * namespace may run after this (destructors, threads that live on). May be called twice. */
 	void (*stop)(void *state);
 	/* The namespace ends; no code of it runs any more. */
 	void (*end)(void *state);
 
-	/* Around fork(), for locks of the part's own. They are leaves. */
+	/* The lock of the part, a leaf: held around fork(). `before_fork` and `after_fork` are for a
+	 * part with other locks, or with something to do while its lock is held. */
+	pthread_mutex_t *lock;
 	void (*before_fork)(void);
 	void (*after_fork)(bool child);
-	/* In a forked child, for each namespace: what the parent held is not the child's. */
+	/* In a forked child, for each namespace: forget what the kernel holds for the parent only. */
 	void (*in_child)(void *state);
 
-	const char *title; /* in docs/process.md, over its names; NULL: none */
-	enum gorgon_when when; /* its names are bound */
+	const char *title; /* heading of its names in docs/process.md; NULL: none */
+	enum gorgon_when when; /* when its names are bound */
 	bool loader_only;      /* names that our loader alone can bind, not the system's linker */
 };
 
-/* A part, and what a namespace has of it. */
+/* A part, and its state in a namespace. */
 struct gorgon_part_state {
 	const struct gorgon_part *part;
 	void *state;
@@ -88,7 +91,7 @@ struct gorgon_part_state {
 /* The state of @part among @states. See part.c. */
 void *gorgon_parts_state(const struct gorgon_part_state *states, const struct gorgon_part *part);
 
-/* --- parts.c: all of them ----------------------------------------------------------- */
+/* --- ../dl/parts.c: all parts ------------------------------------------------------- */
 
 extern const struct gorgon_part gorgon_databases_part;
 extern const struct gorgon_part gorgon_lookups_part;

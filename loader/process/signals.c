@@ -1,52 +1,51 @@
 // SPDX-License-Identifier: MIT
 // Signals: every namespace has its own view of the dispositions.
 //
-// A process has one handler per signal; copies of CPython that each install theirs
-// would leave Ctrl-C to the last one, and a handler in an unmapped library behind.
+// A process has one handler per signal. If each copy of CPython installed its handler, only the last
+// copy would get Ctrl-C, and after the copy is unmapped the handler would be gone.
 // So sigaction() and signal() of private code change a view. While any view has a
-// function for a signal, our dispatcher is the process's handler; what the host had
-// is kept and put back when the last view gives it up.
+// function for a signal, our dispatcher is the process's handler; the host's disposition
+// is kept, and put back when no view has a function any more.
 //
-// What a view sees of a signal that it has not set is the host's disposition, never
-// another view's: each CPython finds SIGINT at its default and installs its
-// KeyboardInterrupt. A view that keeps out of the process's signals sees the default: a
-// host with a handler of its own can interrupt it all the same.
+// A view that has not set a disposition for a signal sees the host's, never another
+// view's: each CPython finds SIGINT at its default and installs its KeyboardInterrupt.
+// A view to which no signals are delivered sees the default, so that its CPython installs a
+// handler, by which a host with a handler of its own can interrupt it all the same.
 //
 // Delivery:
 // - a signal from outside (Ctrl-C, kill, the host's timers) goes to every view that has a
-//   function for it, and to the host's own handler; SIGCHLD not to a view whose children it
-//   cannot be about (../process/children.c). A view of an interpreter gets it
-//   on the interpreter's main thread: that is where blocking calls must be interrupted
-//   (EINTR) for Python to notice. The dispatcher sends it on with pthread_kill(), after
-//   marking it as pending for that view, so that it is not spread again;
+//   function for it, and to the host's own handler. SIGCHLD does not go to a view that says that
+//   the child is another program's (children.c). The view of an interpreter gets the signal
+//   on the interpreter's main thread, where blocking calls must be interrupted
+//   (EINTR) for Python to notice. The dispatcher marks the signal as pending for that view, so
+//   that it is not spread again, and sends it on with pthread_kill();
 // - a fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT of this thread) goes to the view
-//   of the thread it happened on only, then to the host. faulthandler of the right
-//   copy answers;
-// - what is sent to one thread (raise(), pthread_kill()) goes to the view of that thread
-//   only, or else to the host;
-// - what the library sends to an interpreter (gorgon_signals_send()) goes to its view only,
+//   of the thread that it happened on, and to no other view, then to the host. So faulthandler
+//   of the right copy answers;
+// - a signal to one thread (raise(), pthread_kill()) goes to the view of that thread,
+//   or to the host if the view has no function for it;
+// - a signal of the library to an interpreter (gorgon_signals_send()) goes to its view only,
 //   also while its main thread is in a call into another interpreter;
-// - the signal of a timer that a view has made (../process/timers.c) goes to that view only. The
-//   kernel says which timer it is of. While a view has timers the dispatcher is installed for
-//   their signals. Where the view has no handler for one that would end a process, its program
-//   is interrupted as by SIGINT, and ends with this signal's status if it lets that end it. A
-//   program without a handler for SIGINT (one that is being finalised has none) has that
-//   status when it ends.
+// - the signal of a timer that a view has made (timers.c) goes to that view only; the kernel
+//   says which timer has sent it. While a view has timers the dispatcher is installed for
+//   their signals. If the view has no function for the signal, and the signal would end a process,
+//   the program is interrupted as by SIGINT; if that ends the program, it has the status of a process
+//   that the signal has ended. A program without a handler for SIGINT (a program that is being
+//   finalised has none) goes on and has that status when it ends.
 //
 // SIG_IGN in a view (CPython ignores SIGPIPE) holds for the process while the host
-// has the default, as with any embedded CPython. Not for SIGCHLD: the kernel would keep no
-// child's status for anybody (../process/children.c).
+// has the default, as with any embedded CPython. SIG_IGN for SIGCHLD does not: the kernel would
+// keep no child's status for anybody (children.c).
 //
 // A vfork() child (subprocess makes one) runs in this memory but has dispositions of its
-// own, which it resets before it executes something: it goes to the kernel directly.
+// own, which it resets before it executes something: its calls go to the kernel directly.
 //
-// The dispatcher runs at any time on any thread and takes no lock. Views are in a list
-// that only grows at its head with release stores; a view that goes is unlinked, and
-// freed once no dispatcher is running elsewhere that may have seen it. An action can be
-// replaced on one thread while a dispatcher on another thread reads it, so what dispatchers
-// read of an action is one atomic word (`brief`). A handler may leave
-// by siglongjmp() (cysignals' do, for each error that PARI reports): a dispatcher that calls
-// the one of its own thread's view has finished with all views before. `lock` orders
+// The dispatcher runs at any time on any thread and takes no lock. Views are added at the head of a
+// list with release stores; a view that goes is unlinked, and freed when no dispatcher on another thread
+// can still look at it. An action can be replaced on one thread while a dispatcher on another thread
+// reads it, so dispatchers read one atomic word of an action (`brief`). A handler may leave
+// by siglongjmp() (handlers of cysignals do, for each error that PARI reports): so the handler of the
+// thread's own view is called after the dispatcher has finished looking at views. `lock` orders
 // writers; it is a leaf, and all signals are blocked while it is held.
 
 #define _GNU_SOURCE
@@ -75,30 +74,30 @@ struct gorgon_signals {
 	struct gorgon_signals *next;
 	struct sigaction actions[NSIG]; // under `lock`
 	brief briefs[NSIG];		// of `actions`; atomic
-	uint64_t set;	   // bit per signal: the view has an opinion
+	uint64_t set;	   // bit per signal: the view has set a disposition
 	uint64_t pending;  // bit per signal: sent on to `thread`; atomic
 	uint64_t timed;	   // bit per signal: timers of the view send it
 	pthread_t thread;
-	pid_t tid;	 // of the last one that was `thread`, or 0; atomic
-	int ended_by;	 // the signal whose default has interrupted the program, or 0; atomic
-	int missed;	 // the same that could not interrupt it; atomic
+	pid_t tid;	 // of the last `thread`, or 0; atomic
+	int ended_by;	 // the timer's signal that has interrupted the program, or 0; atomic
+	int missed;	 // the timer's signal that could not interrupt it, or 0; atomic
 	bool has_thread; // atomic
 	bool deliver;
-	gorgon_signals_filter *concerns; // NULL: each SIGCHLD does
+	gorgon_signals_filter *concerns; // whether a SIGCHLD is for the view; NULL: each is
 	void *concerns_ctx;
 };
 
-// Whose signals those of a timer are. Entries stay for good and are used again: a signal may
-// arrive when its timer has gone, and is then still its view's, or nobody's.
+// The view of a timer. Entries stay for good and are used again: a signal may arrive after its
+// timer has gone, and then still is for the timer's view, or for nobody.
 struct timer {
 	struct timer *next;
 	int id; // the kernel's, or -1; atomic
 	enum gorgon_timer_look look;
-	struct gorgon_signals *view; // NULL: gone; atomic
+	struct gorgon_signals *view; // NULL: it has gone; atomic
 	bool alive;
 };
 
-#define DEAD_TIMERS 8 // of a view, that are kept before one is used again
+#define DEAD_TIMERS 8 // entries of deleted timers that a view has before one is used again
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gorgon_signals *views; // atomic
@@ -107,9 +106,9 @@ static struct sigaction host[NSIG];  // under `lock`
 static brief host_briefs[NSIG];	     // of `host`; atomic
 static uint64_t dispatched; // bit per signal: our dispatcher is installed
 static uint64_t ignored;    // bit per signal: SIG_IGN is installed for a view
-static unsigned running;    // dispatchers that look at views; atomic
+static unsigned running;    // dispatchers that are looking at views; atomic
 static sigset_t before_fork; // the forking thread's mask, under `lock`
-static pid_t process;	    // the one whose dispositions these are; atomic
+static pid_t process;	    // the process whose dispositions these are; atomic
 
 static __thread struct gorgon_signals *mine __attribute__((tls_model("initial-exec")));
 static __thread unsigned depth __attribute__((tls_model("initial-exec")));
@@ -187,7 +186,7 @@ static void install_default(int number)
 	sigaction(number, &action, NULL);
 }
 
-// What a process does that has no handler.
+// Whether the default action of a signal ends the process.
 static bool ends_by_default(int number)
 {
 	switch (number) {
@@ -205,7 +204,7 @@ static bool ends_by_default(int number)
 	}
 }
 
-// While views are looked at.
+// No view is freed between the two.
 static void begin_look(void)
 {
 	__atomic_add_fetch(&running, 1, __ATOMIC_ACQ_REL);
@@ -218,8 +217,8 @@ static void end_look(void)
 	__atomic_sub_fetch(&running, 1, __ATOMIC_ACQ_REL);
 }
 
-// Nobody but the host is left for a fault: its handler, or the default, which takes
-// effect when the instruction runs again (or abort() raises again).
+// No view has a function for a fault. The host's handler is called, or its disposition installed, which takes
+// effect when the instruction runs again (or abort() raises the signal again).
 static void give_fault_to_host(int number, siginfo_t *info, void *context)
 {
 	brief action = action_of_host(number);
@@ -233,7 +232,7 @@ static void give_fault_to_host(int number, siginfo_t *info, void *context)
 	}
 }
 
-// What the kernel tells of another program's child is not for this view.
+// Whether a signal may be for a view: a SIGCHLD about another program's child is not.
 static bool may_concern(const struct gorgon_signals *view, int number, const siginfo_t *info)
 {
 	gorgon_signals_filter *concerns = __atomic_load_n(&view->concerns, __ATOMIC_ACQUIRE);
@@ -267,8 +266,8 @@ static void spread(int number, siginfo_t *info, void *context)
 		}
 	}
 	end_look();
-	// Only views that keep out of it or have timers, none that ignores it: it ends the process as
-	// it would without them.
+	// No view that signals are delivered to has a function or SIG_IGN: the signal ends the process, as it
+	// would without views.
 	if (!taken && ends_by_default(number) && hosts == (brief)SIG_DFL) {
 		install_default(number);
 		raise(number);
@@ -277,8 +276,8 @@ static void spread(int number, siginfo_t *info, void *context)
 	call(own, number, info, context);
 }
 
-// The view whose code runs on this thread: of the interpreter's main thread, or of one
-// that its code has started.
+// The view whose code runs on this thread: the interpreter's main thread, or a thread that its code has
+// started.
 static struct gorgon_signals *view_of_thread(void)
 {
 	const struct gorgon_thread *thread = gorgon_thread_peek();
@@ -286,7 +285,7 @@ static struct gorgon_signals *view_of_thread(void)
 	return mine ?: thread && thread->ns ? thread->ns->signals : NULL;
 }
 
-// Views of this thread's own code live as long as that runs: nothing to look for.
+// The view of this thread lives as long as its code runs, so begin_look() is not needed.
 static void give_fault(int number, siginfo_t *info, void *context)
 {
 	const struct gorgon_signals *view = view_of_thread();
@@ -306,8 +305,7 @@ static void give_to_thread(int number, siginfo_t *info, void *context,
 	call(is_function(action) ? action : action_of_host(number), number, info, context);
 }
 
-// The next view of this thread that has been sent this signal, and its action; false when
-// there is none.
+// Take one pending signal of a view of this thread; @ret is the view's action. False: there is none.
 static bool take_pending(int number, brief *ret)
 {
 	struct gorgon_signals *view;
@@ -326,8 +324,8 @@ static bool take_pending(int number, brief *ret)
 	return found;
 }
 
-// What was sent on to views of this thread; false when there was nothing. More than one
-// view when interpreters call each other through the host.
+// Handle signals that were sent on to views of this thread; false: there were none. A thread has
+// several views when interpreters call each other through the host.
 static bool give_pending(int number, siginfo_t *info, void *context)
 {
 	brief action;
@@ -350,7 +348,8 @@ static const struct timer *find_timer(int id)
 	return timer;
 }
 
-// As the kernel tells it of an interval timer, or of a timer that was made without a value.
+// Change what a handler is told to what the kernel says of an interval timer, or of a timer that was made without
+// a value.
 static void dress(siginfo_t *info, enum gorgon_timer_look look)
 {
 	if (look == GORGON_TIMER_INTERVAL) {
@@ -364,7 +363,7 @@ static void dress(siginfo_t *info, enum gorgon_timer_look look)
 	}
 }
 
-// What a view does about its timer's signal on this thread: SIG_DFL means nothing more.
+// The action of a view for its timer's signal that is to be called on this thread, with @number. SIG_DFL: none.
 static brief choose(struct gorgon_signals *view, int *number)
 {
 	brief action = action_of(view, *number);
@@ -387,14 +386,14 @@ static brief choose(struct gorgon_signals *view, int *number)
 		if (gorgon_signals_tid(view)) {
 			__atomic_store_n(&view->missed, *number, __ATOMIC_RELAXED);
 		} else {
-			install_default(*number); // of nobody's program
+			install_default(*number); // there is no program to end
 			raise(*number);
 		}
 	}
 	return (brief)SIG_DFL;
 }
 
-// The signal of a view's timer; false when it is not one.
+// Handle the signal of a view's timer; false: no view has that timer.
 static bool give_timer(int number, siginfo_t *info, void *context)
 {
 	brief action = (brief)SIG_DFL;
@@ -419,9 +418,9 @@ static void dispatch(int number, siginfo_t *info, void *context)
 	int saved = errno;
 
 	if (info->si_code == SI_TIMER && give_timer(number, info, context)) {
-		// That was all of it.
+		// Handled.
 	} else if (give_pending(number, info, context)) {
-		// That was all of it.
+		// Handled.
 	} else if (is_fault(number, info)) {
 		give_fault(number, info, context);
 	} else if (info->si_code == SI_TKILL && view_of_thread()) {
@@ -432,7 +431,7 @@ static void dispatch(int number, siginfo_t *info, void *context)
 	errno = saved;
 }
 
-// What the views together want of a signal: the dispatcher, SIG_IGN, or the host's own.
+// Install what the views want of a signal together: the dispatcher, SIG_IGN, or the host's disposition.
 static void install(int number)
 {
 	bool function = false, ignore = false;
@@ -482,7 +481,7 @@ static void install(int number)
 		sigaction(number, &action, NULL);
 }
 
-// Until every dispatcher but those on this thread's own stack has left.
+// Until no dispatcher on another thread looks at views.
 static void wait_for_dispatchers(void)
 {
 	while (__atomic_load_n(&running, __ATOMIC_ACQUIRE) > depth)
@@ -491,8 +490,8 @@ static void wait_for_dispatchers(void)
 
 // --- timers ---------------------------------------------------------------------------------
 
-// The entry for a timer that the kernel has just given this number: the old one of that number,
-// one of nobody, the longest dead one of the view when it has many, or NULL.
+// An entry for a timer that the kernel has just given this number: the entry of an old timer with that number, an
+// entry without a view, the oldest entry of a deleted timer of the view when it has many, or NULL.
 static struct timer *find_free(const struct gorgon_signals *view, int id)
 {
 	struct timer *nobodys = NULL, *dead = NULL;
@@ -512,7 +511,7 @@ static struct timer *find_free(const struct gorgon_signals *view, int id)
 	return nobodys ?: count < DEAD_TIMERS ? NULL : dead;
 }
 
-// Entries by the page: setitimer() may be called in a signal handler, malloc() may not.
+// Entries come in pages from mmap(): setitimer() may be called in a signal handler, where malloc() may not.
 static struct timer *grow_timers(void)
 {
 	static struct timer few[16];
@@ -565,7 +564,7 @@ void gorgon_signals_end_timer(struct gorgon_signals *view, int id)
 	gorgon_masked_unlock(&lock, &saved);
 }
 
-// Their signals that are still to come are nobody's. Under the lock.
+// Signals of the view's timers that are still to come are for nobody. Under the lock.
 static void drop_timers(const struct gorgon_signals *view)
 {
 	for (struct timer *timer = timers; timer; timer = timer->next)
@@ -573,7 +572,7 @@ static void drop_timers(const struct gorgon_signals *view)
 			__atomic_store_n(&timer->view, NULL, __ATOMIC_RELEASE);
 }
 
-// What the calling thread does not let through would meet the process's default later.
+// Take a pending signal that the calling thread blocks: later the process's default would be its action.
 static void discard(int number, const sigset_t *blocked)
 {
 	const struct timespec now = {0, 0};
@@ -687,7 +686,7 @@ void gorgon_signals_leave(struct gorgon_signals *view, struct gorgon_signals *ou
 {
 	if (last) {
 		__atomic_store_n(&view->has_thread, false, __ATOMIC_RELEASE);
-		// Nobody may be about to send to this thread once it may end.
+		// The thread may end now: no dispatcher may still send it a signal.
 		wait_for_dispatchers();
 	}
 	mine = outer;
@@ -700,7 +699,7 @@ bool gorgon_signals_send(struct gorgon_signals *view, int number)
 	bool ret;
 
 	gorgon_masked_lock(&lock, &saved);
-	// A host that has put its own action in place of the dispatcher would be killed by it.
+	// If the host has put its own disposition in place of the dispatcher, the signal could end the process.
 	ret = is_function(action_of(view, number)) && !sigaction(number, NULL, &now) &&
 	      now.sa_sigaction == dispatch;
 	if (ret) {
@@ -711,10 +710,10 @@ bool gorgon_signals_send(struct gorgon_signals *view, int number)
 	return ret;
 }
 
-// kill() of the own process returns when the signal has been delivered, if no other thread
-// takes it (POSIX). The kernel gives it to the process's first thread: a program in one of
-// our interpreters would go on before its handler has run. What it looks like is as from
-// kill(), which a process may say of what it sends to itself.
+// When a process sends itself a signal with kill(), and no other thread can take it, the signal is
+// delivered before kill() returns (POSIX). But the kernel delivers it to the process's first thread: a
+// program in one of our interpreters would go on before its handler has run. The signal looks as if it
+// came from kill(), which a process may say of a signal to itself.
 bool gorgon_signals_queue_self(struct gorgon_signals *view, int number)
 {
 	siginfo_t info = {.si_signo = number, .si_code = SI_USER};
@@ -755,8 +754,8 @@ void gorgon_signals_after_fork(bool child)
 		timer->id = -1;
 		timer->view = NULL;
 	}
-	// A handler of an interpreter that is not there would keep the default, which ends the
-	// child, and what the child ignores, from being installed.
+	// Dispositions of interpreters that do not exist in the child must not keep the default, or what the
+	// child ignores, from being installed.
 	for (int number = 1; number < NSIG; number++)
 		if (dropped & bit(number))
 			install(number);
@@ -773,7 +772,7 @@ int gorgon_signal_action(int number, const struct sigaction *action, struct siga
 	struct sigaction before;
 	sigset_t saved;
 
-	// What cannot be caught, and the C library's own two, have its own answers.
+	// The C library answers for signals that cannot be caught, and for the two that it uses itself.
 	if (number < 1 || number >= NSIG || number == SIGKILL || number == SIGSTOP ||
 	    (number > SIGSYS && number < SIGRTMIN) ||
 	    getpid() != __atomic_load_n(&process, __ATOMIC_RELAXED))

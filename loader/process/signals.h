@@ -9,16 +9,16 @@
 
 struct gorgon_signals;
 
-/* A namespace's view; @deliver false: its handlers are recorded and never run. NULL: no
+/* Create the view of a namespace; @deliver false: its handlers are recorded and never run. NULL: no
  * memory. */
 struct gorgon_signals *gorgon_signals_create(bool deliver);
-/* Withdraw its handlers, wait until nobody on another thread is looking at the view, and free. No
- * thread runs its code any more. */
+/* Withdraw the view's handlers, wait until no dispatcher on another thread is looking at it, and free it. No
+ * thread runs code of the namespace any more. NULL is ignored. */
 void gorgon_signals_destroy(struct gorgon_signals *signals);
 
-/* The calling thread is the one that handlers of this view run on, until it leaves. Nests,
- * on one thread, also with other views; returns what leave() puts back. @last: the first
- * that entered leaves. */
+/* Handlers of this view run on the calling thread, until it leaves. Calls nest on a thread, also with calls for
+ * other views; enter() returns what leave() gets as @outer. @last: this is the end of the outermost
+ * enter() for the view. */
 struct gorgon_signals *gorgon_signals_enter(struct gorgon_signals *signals);
 void gorgon_signals_leave(struct gorgon_signals *signals, struct gorgon_signals *outer, bool last);
 
@@ -26,46 +26,45 @@ void gorgon_signals_leave(struct gorgon_signals *signals, struct gorgon_signals 
  * no such handler, or the host has put its own in place of our dispatcher. */
 bool gorgon_signals_send(struct gorgon_signals *signals, int number);
 
-/* A signal from the process to itself, taken by the calling thread before this returns, and
- * spread from there. False when that is not for this thread: it is not the view's, or does not
- * let the signal through. */
+/* Send a signal from the process to itself: the calling thread takes it before this returns, and spreads it.
+ * False: nothing was done, because the thread is not the view's, or blocks the signal. */
 bool gorgon_signals_queue_self(struct gorgon_signals *signals, int number);
 
 /* --- timers of a view; see ../process/timers.c. Safe in signal handlers --------------- */
 
-/* What a handler is told of a timer's signal. */
+/* What a timer's signal looks like to a handler. */
 enum gorgon_timer_look {
 	GORGON_TIMER_PLAIN,    /* as the kernel tells it */
 	GORGON_TIMER_INTERVAL, /* as of setitimer() */
 	GORGON_TIMER_NUMBERED, /* its value is the timer's number */
 };
 
-/* The signals @number of the kernel's timer @id are for this view. False: no memory. */
+/* From now on the signals @number of the kernel's timer @id are for this view. False: no memory. */
 bool gorgon_signals_add_timer(struct gorgon_signals *signals, int id, int number,
 			      enum gorgon_timer_look look);
-/* It was deleted; what it has sent may still arrive. */
+/* The timer was deleted; signals that it has sent may still arrive. */
 void gorgon_signals_end_timer(struct gorgon_signals *signals, int id);
-/* All of the view's were; what they have sent is dropped. */
+/* All timers of the view were deleted; signals that they have sent are dropped. */
 void gorgon_signals_stop_timers(struct gorgon_signals *signals);
 
-/* Whether its handlers run. */
+/* Whether handlers of the view run. */
 bool gorgon_signals_delivers(const struct gorgon_signals *signals);
 /* The kernel's number of the thread that entered it last, which may have ended; or 0. */
 pid_t gorgon_signals_tid(const struct gorgon_signals *signals);
-/* The signal of a timer that has interrupted the program because it has no handler; or 0. */
+/* The timer's signal that has interrupted the program, which has no handler for it; or 0. */
 int gorgon_signals_ended_by(const struct gorgon_signals *signals);
-/* The same that has not, because there is no handler for SIGINT either; or 0. */
+/* The timer's signal that has not, because the program has no handler for SIGINT either; or 0. */
 int gorgon_signals_missed(const struct gorgon_signals *signals);
 /* Whether the view ignores a signal. */
 bool gorgon_signals_ignores(const struct gorgon_signals *signals, int number);
 
-/* Whether a SIGCHLD about a child may be for the view, too. Called by the dispatcher: it is safe in
- * signal handlers. @ctx must outlive the view. */
+/* Says whether a SIGCHLD about a child may be for the view. Called by the dispatcher: it must be
+ * async-signal-safe. @ctx must outlive the view. */
 typedef bool gorgon_signals_filter(void *ctx, pid_t pid);
 void gorgon_signals_filter_children(struct gorgon_signals *signals, gorgon_signals_filter *concerns,
 				    void *ctx);
 
-/* What the kernel sends a thread for what it has done; or the thread itself, by abort(). */
+/* Whether the kernel sends this signal to a thread for a fault of the thread; SIGABRT counts, too. */
 bool gorgon_signal_is_fault(int number);
 
 /* Around fork(); the loader's lock is held. In the child only the calling thread's view

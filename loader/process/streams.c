@@ -219,17 +219,6 @@ static void end(void *state)
 	free(streams->buckets);
 }
 
-static void before_fork(void)
-{
-	pthread_mutex_lock(&lock);
-}
-
-static void after_fork(bool child)
-{
-	(void)child;
-	pthread_mutex_unlock(&lock);
-}
-
 static const struct gorgon_bound bound[] = {
 	{"fdopen", streams_fdopen, 2, 0, GORGON_OWN,
 	 "what a program leaves in a stream is written when it ends, as exit() does"},
@@ -248,7 +237,6 @@ const struct gorgon_part gorgon_streams_part = {
 	.state_size = sizeof(struct gorgon_streams),
 	.stop = stop,
 	.end = end,
-	.before_fork = before_fork,
-	.after_fork = after_fork,
+	.lock = &lock,
 	.title = "Streams of the C library",
 };

@@ -275,17 +275,6 @@ static void end(void *arg)
 	free(state->current);
 }
 
-static void before_fork(void)
-{
-	pthread_mutex_lock(&lock);
-}
-
-static void after_fork(bool child)
-{
-	(void)child;
-	pthread_mutex_unlock(&lock);
-}
-
 #define OWN(name, target, args, reason) {name, target, args, 0, GORGON_OWN, reason}
 
 static const struct gorgon_bound bound[] = {
@@ -308,6 +297,5 @@ const struct gorgon_part gorgon_text_domains = {
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct domains),
 	.end = end,
-	.before_fork = before_fork,
-	.after_fork = after_fork,
+	.lock = &lock,
 };

@@ -415,17 +415,6 @@ static void end(void *arg)
 	gorgon_zone_destroy(state->zone);
 }
 
-static void before_fork(void)
-{
-	pthread_mutex_lock(&lock);
-}
-
-static void after_fork(bool child)
-{
-	(void)child;
-	pthread_mutex_unlock(&lock);
-}
-
 #define OWN(name, args, reason)	 {#name, zone_##name, args, 0, GORGON_OWN, reason}
 #define VARIABLE(name, of, reason)                                                                 \
 	{#name, NULL, GORGON_BOUND_DATA, offsetof(struct time_zone, names.of), GORGON_OWN, reason}
@@ -472,6 +461,5 @@ const struct gorgon_part gorgon_time_zone = {
 	.state_size = sizeof(struct time_zone),
 	.begin = begin,
 	.end = end,
-	.before_fork = before_fork,
-	.after_fork = after_fork,
+	.lock = &lock,
 };

@@ -372,17 +372,6 @@ static void end(void *of)
 	gorgon_kept_free(&state->by_line);
 }
 
-static void before_fork(void)
-{
-	pthread_mutex_lock(&lock);
-}
-
-static void after_fork(bool child)
-{
-	(void)child;
-	pthread_mutex_unlock(&lock);
-}
-
 #define WHY                                                                                        \
 	"the C library has one file, name and position for the process; each program has its own, " \
 	"and what it writes is seen by all"
@@ -413,6 +402,5 @@ const struct gorgon_part gorgon_utmp_part = {
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct state),
 	.end = end,
-	.before_fork = before_fork,
-	.after_fork = after_fork,
+	.lock = &lock,
 };

@@ -3,8 +3,8 @@
 // the host find them.
 //
 // An array never changes once it is made; several may lie over one block (slices of it).
-// A name holds its array, so that it is there when whoever shared it has ended; it is
-// looked up and held under the loader's lock, in one step.
+// A name holds its array, so the array outlives the interpreter that shared it. Looking a name up and
+// holding its array is one step under the loader's lock.
 
 #define _GNU_SOURCE
 #include "array.h"
@@ -28,8 +28,8 @@ struct shared {
 // By the hash of the name; under the loader's lock.
 static struct shared *names[1024];
 
-// What a layout reaches: bytes from the first item down to the lowest and up to the end
-// of the highest.
+// The bytes that a layout spans: from the first item down to the lowest address, and up to the end of
+// the highest item.
 struct extent {
 	size_t below, above;
 };
@@ -57,8 +57,8 @@ static struct gorgon_error *check_item(const struct gorgon_array_layout *layout,
 	return NULL;
 }
 
-// Strides as given, or those of items without gaps. False when the bytes of all items, which
-// the buffer protocol wants to know even of items that overlap, are more than a number says.
+// Strides as given, or those of items without gaps. False when the total size of all items, which
+// the buffer protocol asks for even if items overlap, does not fit into a number.
 static bool fill_strides(struct gorgon_array *array, const ptrdiff_t *given, ptrdiff_t *shape,
 			 ptrdiff_t *strides)
 {
@@ -94,7 +94,7 @@ static bool measure(const struct gorgon_array_layout *layout, struct extent *ret
 	return extent.below <= PTRDIFF_MAX && extent.above <= PTRDIFF_MAX - extent.below;
 }
 
-// An array without memory, and what its memory has to span.
+// An array without memory, and the bytes that its memory has to span.
 static struct gorgon_error *create(const struct gorgon_array_layout *layout, bool writable,
 				   struct extent *extent, struct gorgon_array **ret)
 {

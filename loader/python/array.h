@@ -17,7 +17,7 @@ struct gorgon_array {
 	struct gorgon_format format;	   /* of layout.format */
 };
 
-/* An array over memory of a block, which it holds, too, from then on. */
+/* Make an array over memory of a block, which the array holds. */
 struct gorgon_error *gorgon_array_create_in(struct gorgon_block *block, void *data,
 					    const struct gorgon_array_layout *layout, bool writable,
 					    struct gorgon_array **ret);

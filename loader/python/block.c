@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Counted memory of the host.
 //
-// Arrays go from one interpreter to another without a copy, so their memory is nobody's
-// alone: who holds it counts, and the last holder frees it, in its own thread, without any
-// lock or GIL. An interpreter's end takes one holder away and nothing else.
+// Arrays go from one interpreter to another without a copy, so their memory has several holders, which are
+// counted: the last holder frees it, on its own thread, without any lock or GIL. The end of an interpreter
+// takes holders away and nothing else.
 //
 // Memory is the C library's, with a header in front of the data:
 //
 //	|-- up to 48 --|-- struct gorgon_block --|-- data --|
 //	^ from malloc()				 ^ a multiple of 64
 //
-// so that a data pointer leads to its block (NEP 49: free() gets no more than that). The
-// block of memory that belongs to somebody else stands alone and knows whom to tell.
+// so that a data pointer leads to its block (NEP 49: free() gets only the pointer). A block over memory of
+// another owner is allocated apart and has a function that tells the owner.
 
 #define _GNU_SOURCE
 #include "block.h"
@@ -88,7 +88,7 @@ struct gorgon_block *gorgon_block_wrap(void *data, size_t size,
 	return &foreign->block;
 }
 
-// The memory has a place of its own, so the alignment of malloc() is not enough, or it has to be a mapping.
+// More alignment than that of other blocks, or a mapping of its own.
 struct gorgon_error *gorgon_block_create_placed(size_t size, const struct gorgon_placement *placement,
 						struct gorgon_block **ret)
 {
@@ -174,7 +174,7 @@ void gorgon_block_use_huge_pages(struct gorgon_block *block)
 	uintptr_t start = ((uintptr_t)block->data + page - 1) & -page;
 	uintptr_t end = ((uintptr_t)block->data + block->size) & -page;
 
-	// A wish: a system without huge pages refuses, and all works as well.
+	// A system without huge pages refuses, and gives small ones.
 	if (start < end)
 		(void)madvise((void *)start, end - start, MADV_HUGEPAGE);
 }

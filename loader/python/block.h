@@ -16,40 +16,40 @@ struct gorgon_link {
 };
 
 struct gorgon_block {
-	struct gorgon_link link; /* the user's: whose it is; see data_handler.c */
+	struct gorgon_link link; /* for the user's list; see data_handler.c */
 	size_t count;		 /* of holders; atomic */
 	char *data;
 	size_t size;   /* of data, in bytes */
-	size_t capacity; /* what @size was at first: so far it may grow; 0: memory of somebody else */
-	size_t offset; /* of data from what malloc() or mmap() gave; 0: they are somebody else's */
+	size_t capacity; /* bytes that there are for data; 0: memory of another owner */
+	size_t offset; /* from the start of the allocation to data; 0: memory of another owner */
 	size_t mapped; /* bytes from mmap(); 0: from malloc() */
 	uint64_t mark;
 };
 
 /* New memory, held once; NULL: no memory. */
 struct gorgon_block *gorgon_block_create(size_t size, bool zeroed);
-/* Over memory of somebody else, who is told by @destroy (may be NULL) when nobody holds it. */
+/* Make a block over memory of another owner. @destroy, if not NULL, is called when nobody holds it any more. */
 struct gorgon_block *gorgon_block_wrap(void *data, size_t size,
 				       void (*destroy)(void *ctx, void *data), void *ctx);
 
-/* New memory, zeroed, in its place; errors as gorgon_placement_map() has them. It must not be resized. */
+/* New memory, zeroed, with a placement; errors as of gorgon_placement_map(). It must not be resized. */
 struct gorgon_error *gorgon_block_create_placed(size_t size, const struct gorgon_placement *placement,
 						struct gorgon_block **ret);
 
 void gorgon_block_hold(struct gorgon_block *block);
-/* The last one frees, in whichever thread. NULL is ignored. */
+/* The last holder frees the block, on any thread. NULL is ignored. */
 void gorgon_block_release(struct gorgon_block *block);
 
-/* Another size for a block; its data may move. Those of a block that others hold, too, are
- * copied for them to keep the old. NULL: no memory, and @block is as it was. Otherwise what
- * the caller held is the result and no longer @block. */
+/* Change the size of a block; its data may move. If there are other holders, these keep @block, and the result
+ * is a copy. NULL: no memory, and @block is as it was. Otherwise the caller holds the result and
+ * no longer @block. */
 struct gorgon_block *gorgon_block_resize(struct gorgon_block *block, size_t size);
 
 /* Ask the system for huge pages where they fit. */
 void gorgon_block_use_huge_pages(struct gorgon_block *block);
 
-/* The block of the first byte of memory that gorgon_block_create() made: for callers who know
- * that it is (what lies before it is read). NULL: it does not look like one. */
+/* Find the block whose data begin at @data. Bytes in front of @data are read, so it must be the beginning of some
+ * allocation. NULL: there is no block. */
 struct gorgon_block *gorgon_block_of(void *data);
 
 #endif

@@ -3,20 +3,20 @@
 // does there, and how they are interrupted.
 //
 // Each entry is a record on the stack of its thread, in a list of the interpreter. While
-// the list is not empty nothing finalises or unloads the interpreter; whoever wants to
-// (start.c) closes the door first, so that no thread is left waiting for the GIL of
-// something that is gone.
+// the list is not empty nothing finalises or unloads the interpreter. Before start.c finalises it,
+// new entries are refused (gorgon_call_shut()), so that no thread waits for the GIL of an
+// interpreter that is gone.
 //
-// exit() in private code comes to gorgon_call_exit(): it jumps back to the first entry of
-// its thread. That skips the frames of CPython in between, and those of host functions that
-// it had called; the interpreter has ended then. On a thread that is in no call exit()
+// exit() in private code calls gorgon_call_exit(), which jumps back to the first entry of
+// the thread. The jump skips the frames of CPython in between, and those of host functions that
+// CPython had called; the interpreter has ended then. On a thread without an entry exit()
 // ends the thread.
 //
-// Interrupts. On Python's main thread it is SIGINT, given to this interpreter's view alone:
-// it ends system calls (EINTR), and Python makes a KeyboardInterrupt of it when it looks,
-// which it does in blocking calls too. Other threads get an asynchronous KeyboardInterrupt
-// with their next bytecode. An entry is interrupted, not the thread: what would arrive after
-// its end is taken back, see gorgon_call_close().
+// Interrupts. An entry on Python's main thread gets SIGINT, which this interpreter alone sees: the
+// signal ends system calls (EINTR), and Python, which looks for signals in blocking calls, too, makes
+// a KeyboardInterrupt of it. An entry on another thread gets an asynchronous KeyboardInterrupt
+// before its next bytecode. Interrupts are meant for an entry and not for its thread: those that would
+// arrive after the end of the entry are taken back, see gorgon_call_close().
 //
 // Lock: the interpreter's own, a leaf. CPython's locks are never taken under it.
 
@@ -178,7 +178,7 @@ static struct gorgon_error *push(struct gorgon_interp *interp, struct gorgon_cal
 	return NULL;
 }
 
-// The state becomes @to, unless somebody else has changed it meanwhile.
+// The state becomes @to, unless another thread has changed it meanwhile.
 static void pop(struct gorgon_call *call, enum gorgon_interp_state during,
 		enum gorgon_interp_state to)
 {
@@ -218,8 +218,8 @@ static void release_gil(struct gorgon_interp *interp)
 		API(interp, PyEval_SaveThread)();
 }
 
-// After an exit(): what the jump has skipped, other interpreters' entries included, ends with
-// it. Their copies of CPython cannot go on without their frames.
+// After an exit(): entries that the jump has skipped have ended, too, also those into other interpreters,
+// whose copies of CPython cannot go on without their frames.
 static void abandon(struct gorgon_call *call)
 {
 	while (newest != call) {
@@ -239,10 +239,10 @@ static void enter_call(struct gorgon_call *call, struct gorgon_signals **outer)
 	unlock(call->interp);
 }
 
-// No interrupt comes to the entry after this. Signals are sent without the lock, or somebody
-// who interrupts without pause would keep the entry from it. So the last entry of the main
-// thread waits for those that are under way: no more can begin. A forked child has only this
-// thread. Returns whether the entry was interrupted.
+// No interrupt comes to the entry after this. Signals are sent without the lock: otherwise a thread
+// that interrupts without pause would keep the entry from taking it. So the last entry of the main
+// thread waits for signals that are being sent; no thread begins to send another. A forked child has
+// only this thread. Returns whether the entry was interrupted.
 static bool close_call(struct gorgon_call *call)
 {
 	struct gorgon_interp *interp = call->interp;
@@ -326,8 +326,8 @@ static bool is_interrupted(struct gorgon_interp *interp, const struct gorgon_cal
 	return ret;
 }
 
-// The GIL is held, which orders this with throw_into_threads(). What the thread's first entry
-// was sent and has not noticed is taken back; an entry within another leaves it to that.
+// The GIL is held, which orders this with throw_into_threads(). The first entry of a thread takes back
+// interrupts that it has not noticed; an entry within another entry leaves them to that.
 void gorgon_call_close(struct gorgon_interp *interp)
 {
 	const struct gorgon_api *api = interp->api;
@@ -364,7 +364,7 @@ static struct gorgon_error *with_gil(struct gorgon_interp *interp, void *ctx)
 	const struct gorgon_api *api = interp->api;
 	const struct python_call *inner = ctx;
 	struct gorgon_call *call = newest;
-	// It makes a state for the thread, and ends the process without memory for that.
+	// PyGILState_Ensure() ends the process if there is no memory for the thread's state.
 	bool exempt = gorgon_usage_exempt(true);
 	PyGILState_STATE gil = api->PyGILState_Ensure();
 	struct gorgon_error *err;
@@ -449,8 +449,8 @@ static struct gorgon_call *find_unthrown(struct gorgon_interp *interp)
 	return call;
 }
 
-// An entry ends with the GIL, which is ours here: each that is found is still there. One that
-// waits for its GIL has no state in Python yet and looks for itself when it gets it.
+// An entry ends with the GIL held, and this thread holds it: each entry that is found still exists. An entry
+// that waits for the GIL has no state in Python yet; it looks whether it was interrupted when it has the GIL.
 static struct gorgon_error *throw_into_threads(struct gorgon_interp *interp, void *ctx)
 {
 	const struct gorgon_api *api = interp->api;
@@ -486,7 +486,7 @@ struct gorgon_error *gorgon_call_interrupt(struct gorgon_interp *interp, bool or
 	interp->calls.interrupt_next |= or_next && !interp->calls.newest;
 	for (struct gorgon_call *call = interp->calls.newest; call; call = call->next) {
 		call->interrupted |= !call->closed;
-		// One that has not come so far looks for itself before it begins.
+		// An entry that signals do not reach yet looks whether it was interrupted before it runs Python.
 		on_main |= call->on_main_thread && call->entered && !call->closed;
 	}
 	threads = find_unthrown(interp) != NULL;

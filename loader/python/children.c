@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Processes that a program starts to run itself again.
 //
-// multiprocessing's spawn and forkserver, concurrent.futures and joblib start a python3, which is
-// told the program's sys.path and runs the program's file as the module __mp_main__. `gorgon` is built
-// into interpreters only, so its import there would fail, and a pool would start workers for
-// ever. So who imports it inside has a folder behind all others on its sys.path, with a module of
-// that name for processes without interpreters (children/gorgon.py).
+// multiprocessing's spawn and forkserver, concurrent.futures and joblib start a python3, which gets
+// the program's sys.path and runs the program's file as the module __mp_main__. `gorgon` is built
+// into interpreters only, so importing it would fail in that python3, and a pool would start workers for
+// ever. So a program that imports `gorgon` gets a folder at the end of its sys.path, with a module of that
+// name for processes without interpreters (children/gorgon.py).
 //
 // The folder is found from where this library lies: in the build folder, or PREFIX/share of an
 // installation; otherwise where it was configured for. Without one nothing is added.
@@ -32,7 +32,7 @@ static bool is_there(const char *format, const char *dir)
 	return !access(file, R_OK) && realpath(path, folder);
 }
 
-// This library's file, or the program's that it is linked into.
+// The file of this library, or of the program that it is linked into.
 static void find_folder(void)
 {
 	static const char *const places[] = {"%s/share/gorgon/children", "%s/../share/gorgon/children",
@@ -61,7 +61,7 @@ bool gorgon_children_add_path(struct gorgon_interp *interp)
 		return true;
 	if (!(item = API(interp, PyUnicode_DecodeFSDefault)(folder)))
 		return false;
-	// A program may have put anything in its place; then this is its business.
+	// A program may have replaced sys.path by something that is no list: then nothing is added.
 	done = API(interp, PySequence_Contains)(path, item);
 	if (!done)
 		done = API(interp, PyList_Append)(path, item) + 1;

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* Let them find a module `gorgon`: behind everything else on this interpreter's sys.path. The
+/* Let these processes find a module `gorgon`, at the end of this interpreter's sys.path. The
  * GIL is held. False: an exception is set. */
 bool gorgon_children_add_path(struct gorgon_interp *interp);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Starting Python with a command line, and going on in the host's code.
 //
-// PyConfig_SetBytesArgv() reads the command line: it knows virtual environments, -I and the rest
-// in every version. A PyConfig has other members in each version, so nothing here looks into it:
-// it is memory, with much more room than any version takes (about 450 bytes). PyStatus has been
-// the same, and documented, since it came to be (PEP 587).
+// PyConfig_SetBytesArgv() reads the command line: it knows virtual environments, -I and the other options
+// of its version. The members of PyConfig differ from version to version, so nothing here uses them:
+// a PyConfig is memory with much more room than any version takes (about 450 bytes). PyStatus is
+// documented and equal in all versions (PEP 587).
 
 #include "config.h"
 #include "base/error.h"

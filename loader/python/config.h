@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Starting Python with a command line, and going on in the host's code. See config.c. */
+/* Starting Python with a command line that is not run. See config.c. */
 #ifndef GORGON_PYTHON_CONFIG_H
 #define GORGON_PYTHON_CONFIG_H
 
@@ -20,13 +20,13 @@ struct gorgon_config_api {
 	void (*clear)(void *config);
 };
 
-/* GORGON_ERROR_PYTHON: the libpython lacks one of them, which the message names. */
+/* Find these functions. GORGON_ERROR_PYTHON: the libpython lacks the function that the message names. */
 struct gorgon_error *gorgon_config_find(struct gorgon_interp *interp, struct gorgon_config_api *ret);
 
 /*
- * Start Python as python3 does with this command line, without running what it says. Afterwards the calling thread
- * holds the GIL, if Python has started. @argv must live as long as Python. GORGON_ERROR_NOMEM; what Python itself
- * says is in @status.
+ * Start Python as python3 does with this command line, but run nothing. Afterwards the calling thread
+ * holds the GIL, if Python has started. @argv must live as long as Python. GORGON_ERROR_NOMEM; @status says whether
+ * Python has started.
  */
 struct gorgon_error *gorgon_config_initialize(const struct gorgon_config_api *api, size_t argc, char *const *argv,
 					      struct gorgon_python_status *status);

@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-// What the system says of a descriptor is an OSError.
+// An error of the system becomes an OSError.
 static PyObject *raise(struct gorgon_interp *interp, struct gorgon_error *err)
 {
 	if (gorgon_error_code(err) != GORGON_ERROR_OS)

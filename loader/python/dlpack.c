@@ -57,7 +57,7 @@ struct versioned {
 	struct tensor tensor;
 };
 
-// What a consumer holds of an array; among the interpreter's holdings.
+// An array that a consumer holds; in the interpreter's list of shared memory.
 struct exported {
 	struct gorgon_received received;
 	struct gorgon_interp *interp;
@@ -90,18 +90,18 @@ bool gorgon_dlpack_is_offered(struct gorgon_interp *interp, PyObject *object)
 	PyObject *method = gorgon_find_attribute(interp, object, "__dlpack__");
 
 	API(interp, Py_DecRef)(method);
-	// A failing attribute is none.
+	// An attribute that raises counts as absent.
 	API(interp, PyErr_Clear)();
 	return method;
 }
 
 static struct gorgon_array *copy_of(struct gorgon_interp *interp, void *lowest,
 				    const struct gorgon_array_layout *layout,
-				    const struct gorgon_share_opts *manner)
+				    const struct gorgon_share_opts *opts)
 {
-	struct gorgon_array_opts opts = {.size = sizeof(opts), .layout = *layout, .data = lowest};
+	struct gorgon_array_opts created = {.size = sizeof(created), .layout = *layout, .data = lowest};
 	struct gorgon_array *array, *ret = NULL;
-	struct gorgon_error *err = gorgon_array_create(&opts, &array);
+	struct gorgon_error *err = gorgon_array_create(&created, &array);
 	PyObject *object;
 	Py_buffer view;
 
@@ -109,7 +109,7 @@ static struct gorgon_array *copy_of(struct gorgon_interp *interp, void *lowest,
 		return (void *)gorgon_raise(interp, err);
 	object = gorgon_received_object_of(interp, array, false);
 	if (object && !API(interp, PyObject_GetBuffer)(object, &view, PyBUF_FULL_RO)) {
-		ret = gorgon_received_copy(interp, &view, layout, manner->writable);
+		ret = gorgon_received_copy(interp, &view, layout, opts->writable);
 		API(interp, PyBuffer_Release)(&view);
 	}
 	API(interp, Py_DecRef)(object);
@@ -119,19 +119,19 @@ static struct gorgon_array *copy_of(struct gorgon_interp *interp, void *lowest,
 // @lowest: the item of the lowest address.
 static struct gorgon_array *array_over(struct gorgon_interp *interp, PyObject *capsule, void *first,
 				       void *lowest, const struct gorgon_array_layout *layout,
-				       const struct gorgon_share_opts *manner)
+				       const struct gorgon_share_opts *opts)
 {
 	struct gorgon_block *block = gorgon_shared_refs_find(&interp->shared_refs, lowest);
 	struct gorgon_array *ret = NULL;
 	struct gorgon_error *err;
 
 	if (!block && interp->own)
-		return gorgon_pin_object(interp, capsule, lowest, layout, manner->writable);
-	if (!block && manner->or_copy)
-		return copy_of(interp, lowest, layout, manner);
+		return gorgon_pin_object(interp, capsule, lowest, layout, opts->writable);
+	if (!block && opts->or_copy)
+		return copy_of(interp, lowest, layout, opts);
 	if (!block)
 		return gorgon_raise_not_shareable(interp);
-	err = gorgon_array_create_in(block, first, layout, manner->writable, &ret);
+	err = gorgon_array_create_in(block, first, layout, opts->writable, &ret);
 	gorgon_block_release(block);
 	if (err)
 		gorgon_raise(interp, err);
@@ -140,7 +140,7 @@ static struct gorgon_array *array_over(struct gorgon_interp *interp, PyObject *c
 
 static struct gorgon_array *array_of_tensor(struct gorgon_interp *interp, PyObject *capsule,
 					    const struct tensor *tensor,
-					    const struct gorgon_share_opts *manner)
+					    const struct gorgon_share_opts *opts)
 {
 	char typestr[16];
 	ptrdiff_t shape[NDIM_MAX], strides[NDIM_MAX], next = tensor->bits / 8;
@@ -172,13 +172,13 @@ static struct gorgon_array *array_of_tensor(struct gorgon_interp *interp, PyObje
 		if (strides[i] < 0)
 			lowest += (shape[i] - 1) * strides[i];
 	// Without items there need not be any memory.
-	if (manner->copy || empty)
-		return copy_of(interp, lowest, &layout, manner);
-	return array_over(interp, capsule, first, lowest, &layout, manner);
+	if (opts->copy || empty)
+		return copy_of(interp, lowest, &layout, opts);
+	return array_over(interp, capsule, first, lowest, &layout, opts);
 }
 
 struct gorgon_array *gorgon_dlpack_array_of(struct gorgon_interp *interp, PyObject *object,
-					    const struct gorgon_share_opts *manner)
+					    const struct gorgon_share_opts *opts)
 {
 	PyObject *capsule = API(interp, PyObject_CallMethod)(object, "__dlpack__", NULL);
 	struct gorgon_array *ret = NULL;
@@ -186,7 +186,7 @@ struct gorgon_array *gorgon_dlpack_array_of(struct gorgon_interp *interp, PyObje
 
 	managed = capsule ? API(interp, PyCapsule_GetPointer)(capsule, CAPSULE) : NULL;
 	if (managed)
-		ret = array_of_tensor(interp, capsule, &managed->tensor, manner);
+		ret = array_of_tensor(interp, capsule, &managed->tensor, opts);
 	API(interp, Py_DecRef)(capsule);
 	return ret;
 }
@@ -210,7 +210,7 @@ static void delete_versioned(struct versioned *self)
 	let_go(self->ctx);
 }
 
-// Nobody has consumed it if it has its name yet.
+// A capsule that still has its name has no consumer.
 void gorgon_dlpack_free(PyObject *capsule, struct gorgon_interp *interp)
 {
 	struct managed *managed;

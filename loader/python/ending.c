@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // How Python ends: as python3 does, or quickly.
 //
-// At its end CPython looks for objects that only refer to each other, several times, because each
-// module that goes may leave more of them. After `import numpy` that takes longer than all the rest of
-// the end. GORGON_END_QUICK does without: gc.freeze() takes what there is out of the collector's sight.
-// It is registered with atexit before anything else, so it runs as the last of these functions,
-// after threads have been joined. What follows is CPython's own end. The objects' memory goes with the
-// interpreter's, which is why only our own loader offers this: it knows what an interpreter has allocated.
+// At its end CPython collects reference cycles, several times, because each module that goes may leave more
+// of them. After `import numpy` that takes longer than the rest of the end. With GORGON_END_QUICK
+// gc.freeze() hides all objects from the collector. It is the first function that is registered with atexit,
+// so it is the last one to run, after threads have been joined. CPython's own end follows. The objects'
+// memory goes with the interpreter's. Only our own loader offers this, because only it knows
+// what memory an interpreter has allocated.
 
 #include "ending.h"
 #include "api.h"
@@ -24,9 +24,9 @@ static bool register_at_exit(struct gorgon_interp *interp, PyObject *function, P
 	return result;
 }
 
-// The functions of a module and its variables are such a circle, too: CPython leaves the variables of a module that
-// nobody refers to any more to the collector. From modules that somebody does refer to it takes the variables
-// one by one. So all modules go into a list, which refers to itself and is never found by the collector.
+// A module's functions and its variables refer to each other, too. CPython leaves the variables of a module without
+// references to the collector; from a module that has references it takes the variables one by one. So all modules
+// go into a list that refers to itself, and that the collector, which has been told of nothing, never frees.
 static bool keep_modules_at_exit(struct gorgon_interp *interp)
 {
 	PyObject *kept = API(interp, PyList_New)(0), *modules = API(interp, PySys_GetObject)("modules");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Exceptions of Python as errors: type, message and traceback as text.
 //
-// The object itself stays behind: it belongs to its interpreter. What cannot be had as text
-// (an exception whose __str__ raises, no memory) is said in its place, in parentheses.
+// The exception object stays in its interpreter. Where there is no text (__str__ raises, no memory) a remark in
+// parentheses takes its place.
 //
-// Making the text runs Python code, with imports: an interrupt in the middle of one can leave
-// CPython's import lock behind. So the caller ends the call before (gorgon_call_fail()).
+// Making the text runs Python code, with imports, and an interrupt in the middle of an import can leave
+// CPython's import lock held. So the caller ends the time for interrupts before (gorgon_call_fail()).
 
 #define _GNU_SOURCE
 #include "exception.h"
@@ -45,7 +45,7 @@ static char *type_name(struct gorgon_interp *interp, PyObject *type)
 	return ret;
 }
 
-// What python3 would print.
+// The text that python3 would print.
 static char *traceback_text(struct gorgon_interp *interp, PyObject *value)
 {
 	const struct gorgon_api *api = interp->api;

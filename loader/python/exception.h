@@ -5,7 +5,7 @@
 
 #include "api.h"
 
-/* A Python error, as PyErr_Fetch() gives it, which is given back. With the GIL. */
+/* Make an error of a Python error as PyErr_Fetch() gives it, and release that. With the GIL. */
 struct gorgon_error *gorgon_exception_text(struct gorgon_interp *interp, PyObject *type,
 					   PyObject *value, PyObject *traceback);
 

@@ -154,7 +154,7 @@ static struct gorgon_error *from_library(const char *path, struct gorgon_python 
 	return fill_from_library(python);
 }
 
-// The one in lib of a prefix. False: no memory.
+// The libpython in lib of a prefix. False: no memory.
 static bool find_in_prefix(const char *real, const struct version *version, char **ret)
 {
 	static const char *const dirs[] = {"lib/" MULTIARCH, "lib", "lib64"};
@@ -186,7 +186,7 @@ static struct gorgon_error *unknown(const char *path)
 				   path);
 }
 
-// Distributions have the library in a package of its own; who builds a Python has to ask for it.
+// Distributions have the library in a package of its own; a Python that is built needs an option.
 static struct gorgon_error *no_library(const char *path, const char *real,
 				       const struct version *version)
 {
@@ -212,7 +212,7 @@ static struct gorgon_error *no_library(const char *path, const char *real,
 	return err;
 }
 
-// That of an executable that needs none.
+// The libpython beside an executable that is not linked to one.
 static struct gorgon_error *find_beside(const char *path, const char *real,
 					struct gorgon_python *python)
 {
@@ -230,7 +230,7 @@ static struct gorgon_error *find_beside(const char *path, const char *real,
 	return python->libpython ? NULL : no_library(path, real, &version);
 }
 
-// That of an executable that needs @name and looks for it in @search_path. The system's comes
+// The libpython of an executable that needs @name and looks for it in @search_path. The system's library comes
 // last: LD_LIBRARY_PATH and the cache may know another build of that version.
 static struct gorgon_error *find_needed(const char *path, const char *real, const char *name,
 					const char *search_path, struct gorgon_python *python)
@@ -296,8 +296,8 @@ static struct gorgon_error *read_executable(FILE *in, char **ret)
 	return err;
 }
 
-// That of the pyvenv.cfg one level above bin/, for environments that were made with
-// copies instead of links.
+// The executable that pyvenv.cfg, one level above bin/, names: for environments that were made
+// with copies instead of links.
 static struct gorgon_error *venv_executable(const char *path, char **ret)
 {
 	char *dir = parent(path, 2), *file = NULL;
@@ -350,7 +350,7 @@ static struct gorgon_error *base_executable(const char *path, char **ret)
 	return err;
 }
 
-// What kind of file: ELF type, or an error that says what it is instead.
+// The ELF type of a file, or an error that says what it is instead.
 static struct gorgon_error *classify(const char *path, uint16_t *type)
 {
 	unsigned char head[18] = {0};
@@ -424,7 +424,7 @@ static bool keep_newest(void *ctx, const char *name, const char *path)
 	return true;
 }
 
-// That of /usr/bin/python3, whose libpython is what can be installed.
+// The version of /usr/bin/python3, whose libpython can be installed.
 static unsigned distributions_minor(void)
 {
 	char *real = realpath("/usr/bin/python3", NULL);

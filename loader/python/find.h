@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is found with a libpython. See find.c. */
+/* Finding a libpython. See find.c. */
 #ifndef GORGON_PYTHON_FIND_H
 #define GORGON_PYTHON_FIND_H
 

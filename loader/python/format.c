@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What the items of an array are called: "<f8" or "d".
+// The names of an array's item types: "<f8" or "d".
 //
 // NumPy's array interface has typestrs: byte order, kind, bytes (`<f8`, `|S5`, `<M8[ns]`).
 // The buffer protocol (PEP 3118) has formats: the codes of Python's module struct and more
-// (`d`, `5s`, `T{d:x:}`). Both are accepted; they cannot be confused, as digits come last in
-// one and first in the other. Consumers get PEP 3118, and numpy the typestr where that has
-// no word for an item: dates and times are integers there.
+// (`d`, `5s`, `T{d:x:}`). Both are accepted; they cannot be confused, as digits come last in a
+// typestr and first in a format. Consumers get a PEP 3118 format. It has no code for dates and times,
+// which are integers there; numpy gets their typestr.
 //
-// The codes of one plain item are known here with their sizes. For all others (structures)
-// whoever makes the array says the size.
+// The sizes of plain items are known here. For other items (structures) the maker of the array says
+// the size.
 
 #define _GNU_SOURCE
 #include "format.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the items of an array are called. See format.c. */
+/* The names of an array's item types. See format.c. */
 #ifndef GORGON_PYTHON_FORMAT_H
 #define GORGON_PYTHON_FORMAT_H
 
@@ -10,10 +10,10 @@
 #define GORGON_FORMAT_TEXT 32
 
 struct gorgon_format {
-	bool plain;	  /* one item of a known size; a structure's is not in its format */
+	bool plain;	  /* one item of a known size; the format of a structure does not say its size */
 	size_t item_size;
-	char buffer[GORGON_FORMAT_TEXT]; /* in the words of PEP 3118; empty: as it was given */
-	bool differs; /* PEP 3118 has no word for it, and `buffer` is an integer of its size */
+	char buffer[GORGON_FORMAT_TEXT]; /* the PEP 3118 format; empty: the text that was read is one */
+	bool differs; /* PEP 3118 has no code for it, and `buffer` is an integer of its size */
 };
 
 /* Read a typestr of the array interface, or a PEP 3118 format. False: it is neither. */

@@ -107,8 +107,8 @@ static struct gorgon_error *load(struct gorgon_interp *interp, enum gorgon_isola
 	err = gorgon_ns_create_with(opts, thunks, GORGON_MODULE_THUNKS, &interp->ns);
 	if (err)
 		return err;
-	// It is about the Python that the host's environment is for; with it this one would take
-	// the other's standard library. One that would find none without it needs it.
+	// PYTHONHOME of the process is meant for the host's Python: with it this interpreter would take the host's
+	// standard library. An interpreter that finds no standard library without it gets it all the same.
 	if (gorgon_python_is_whole(&interp->python))
 		gorgon_environment_hide(interp->ns->environment, "PYTHONHOME");
 	// The number comes before the load: a breakpoint in libpython's constructors
@@ -210,8 +210,8 @@ struct program {
 	int status;
 };
 
-// What Py_BytesMain() does, with something before the program: Python is started, then runs what the
-// command line says, and ends.
+// What Py_BytesMain() does, in steps: Python is started, its end is prepared, then it runs what the
+// command line says.
 static struct gorgon_error *run_prepared(struct gorgon_interp *interp, int argc, int *ret)
 {
 	void (*exit_with)(struct gorgon_python_status) = (void (*)(struct gorgon_python_status))
@@ -227,7 +227,7 @@ static struct gorgon_error *run_prepared(struct gorgon_interp *interp, int argc,
 	    (err = gorgon_config_initialize(&config, (size_t)argc, interp->argv, &status)))
 		return err;
 	if (status.type)
-		exit_with(status); // does not come back: with Python's own message, and exit()
+		exit_with(status); // does not return: prints Python's own message and calls exit()
 	if ((err = gorgon_ending_prepare(interp)))
 		return err;
 	*ret = run_main();
@@ -244,7 +244,7 @@ static struct gorgon_error *run(struct gorgon_interp *interp, void *ctx)
 
 	if ((err = gorgon_interp_take_files(interp)))
 		return err;
-	// Not earlier: CPython frees its table of built-in modules only if it was started.
+	// Not before this point: CPython frees its table of built-in modules only if it was started.
 	if ((err = copy_argv(interp, program->argc, program->argv)) || (err = gorgon_module_add(interp)))
 		return err;
 	gorgon_interp_stamp(&interp->start_ns);
@@ -255,11 +255,11 @@ static struct gorgon_error *run(struct gorgon_interp *interp, void *ctx)
 					   "interpreter %u: refused the audit hook that --timing needs",
 					   interp->number);
 	gorgon_interp_show_thread(interp, (uint64_t)gettid());
-	// As a process has it: CPython 3.14 and newer return all bits of what sys.exit() was given.
 	if (interp->end == GORGON_END_QUICK)
 		err = run_prepared(interp, program->argc + 1, &program->status);
 	else
 		program->status = bytes_main(program->argc + 1, interp->argv);
+	// CPython 3.14 and newer return all bits of the argument of sys.exit(); a process has the lowest eight.
 	program->status &= 0xff;
 	return err;
 }

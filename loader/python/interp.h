@@ -20,41 +20,41 @@ enum gorgon_interp_state {
 	GORGON_INTERP_ENDED, /* finalised, or its code has called exit() */
 };
 
-/* From which state, in which, and into which something is done. */
+/* The state before a call, during it, after success and after failure. */
 struct gorgon_transition {
 	enum gorgon_interp_state from, during, after, failed;
 };
 
-/* Code of an interpreter on a thread of the host; on that thread's stack. See call.c. */
+/* An entry: code of an interpreter runs on a thread of the host, on whose stack this is. See call.c. */
 struct gorgon_call {
-	struct gorgon_call *next;  /* older, of the interpreter */
-	struct gorgon_call *outer; /* older, of the thread */
+	struct gorgon_call *next;  /* the next older entry into the interpreter */
+	struct gorgon_call *outer; /* the next older entry of the thread */
 	struct gorgon_interp *interp;
 	pthread_t thread;
 	bool on_main_thread;
-	bool first;	  /* of the interpreter on its thread */
+	bool first;	  /* the thread has no older entry into this interpreter */
 	bool entered;	  /* signals reach it */
-	bool closed;	  /* not to be interrupted any more */
+	bool closed;	  /* it cannot be interrupted any more */
 	bool interrupted;
-	bool thrown;	  /* by an asynchronous exception */
+	bool thrown;	  /* it was interrupted by an asynchronous exception */
 	jmp_buf exit_env; /* where exit() on this thread goes */
 	int exit_status;
 };
 
-/* Who is in an interpreter, and what becomes of it; see call.c. */
+/* The entries into an interpreter, and its state; see call.c. */
 struct gorgon_calls {
-	pthread_mutex_t lock; /* a leaf; of all that follows */
-	pthread_cond_t ended; /* an entry, or the last sender; for what is STOPPING or closed */
+	pthread_mutex_t lock; /* a leaf; guards all that follows */
+	pthread_cond_t ended; /* an entry has ended, or nobody sends a signal any more */
 	enum gorgon_interp_state state;
 	struct gorgon_call *newest; /* the interpreter's entries */
 	bool interrupt_next;	    /* the next entry begins interrupted */
-	unsigned senders;	    /* who send a signal to the main thread's entries just now */
-	uint64_t main_thread;	    /* serial of the one that has started Python; 0: none */
+	unsigned senders;	    /* threads that are sending a signal to the main thread's entries */
+	uint64_t main_thread;	    /* serial of the thread that has started Python; 0: none */
 	pid_t pid;		    /* process that has started it */
-	uint64_t count, cpu_ns;	    /* of entries that have ended; atomic */
+	uint64_t count, cpu_ns;	    /* entries that have ended, and their processor time; atomic */
 };
 
-/* What it holds of memory that is shared; see shared_refs.c. */
+/* The shared memory that an interpreter holds; see shared_refs.c. */
 struct gorgon_shared_refs {
 	pthread_mutex_t lock; /* a leaf */
 	struct gorgon_link blocks; /* of struct gorgon_block, allocated by numpy */
@@ -71,8 +71,8 @@ struct data_handler;
 
 struct gorgon_interp {
 	bool own; /* not a copy: the CPython that the process itself runs; see host_python.c */
-	void *(*find)(const char *name); /* only then: its C API */
-	void *error_type; /* only then: gorgon.Error */
+	void *(*find)(const char *name); /* with `own`: finds names of its C API */
+	void *error_type; /* with `own`: gorgon.Error */
 	unsigned number;
 	struct gorgon_python python;
 	struct gorgon_ns *ns;
@@ -81,10 +81,10 @@ struct gorgon_interp {
 	void *module; /* definition of the module `gorgon`, owned here; see module.c */
 	void *array_type; /* Python's type of received arrays; see share.c */
 	void *array_methods; /* of that type, owned here */
-	struct data_handler *data_handlers; /* numpy's, once they were used, owned here; see data_handler.c */
+	struct data_handler *data_handlers; /* of numpy, that programs have used, owned here; see data_handler.c */
 	struct gorgon_shared_refs shared_refs;
-	char **argv; /* what Python was started with; kept because it may point there */
-	struct gorgon_api *api; /* its C API while it is STARTED; see api.h */
+	char **argv; /* what Python was started with; kept because Python may point there */
+	struct gorgon_api *api; /* its C API, looked up when it is started; see api.h */
 	struct gorgon_calls calls;
 	struct gorgon_first_state {
 		void *state; /* its PyThreadState */
@@ -98,7 +98,7 @@ struct gorgon_interp {
 	void *progress_ctx;
 
 	enum gorgon_end end;
-	enum gorgon_files files; /* as its creator has asked; AUTO is not SHARED for a reason */
+	enum gorgon_files files; /* SHARED also where functions of the host forbid AUTO */
 	bool timing;
 	uint64_t start_ns, first_event_ns, end_ns; /* gorgon_now(), 0: not yet; atomic */
 };
@@ -115,9 +115,9 @@ void gorgon_calls_before_fork(struct gorgon_calls *calls);
 void gorgon_calls_after_fork(struct gorgon_calls *calls, bool child);
 
 /*
- * Call @fn as code of the interpreter: with its signals and locale, and an exit() that comes
- * back here. That leaves the interpreter ENDED and is an error, unless the caller wants the
- * status; otherwise it is what @fn returns.
+ * Call @fn as code of the interpreter: with its signals and its locale. exit() in that code comes
+ * back here and leaves the interpreter ENDED; this is an error, unless the caller wants the
+ * @exit_status. Otherwise the result is that of @fn.
  */
 struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 					 const struct gorgon_transition *states,
@@ -126,18 +126,19 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 struct gorgon_error *gorgon_call_python(struct gorgon_interp *interp, gorgon_call_fn *fn,
 					void *ctx);
 /*
- * Shut a started interpreter's door: it is STOPPING. Then wait until nobody is inside, so many
- * milliseconds at most (-1: for ever); after that it is STARTED again, and GORGON_ERROR_BUSY. Nothing
- * is left to finalise where an exit() has @ended it.
+ * Refuse new entries into a started interpreter: it is STOPPING. Then wait until there are no entries,
+ * @timeout_ms milliseconds at most (-1: for ever); if there still are, it is STARTED again, and the
+ * result is GORGON_ERROR_BUSY. @ended: an exit() has ended it meanwhile, and nothing is left to
+ * finalise.
  */
 struct gorgon_error *gorgon_call_shut(struct gorgon_interp *interp, int timeout_ms, bool *ended);
-/* Whether somebody is inside who is not waited for: GORGON_ERROR_BUSY. Else whether it is @started. */
+/* GORGON_ERROR_BUSY while a program runs, or Python is being started or stopped. Otherwise @started says whether
+ * the interpreter is started. */
 struct gorgon_error *gorgon_call_check_idle(struct gorgon_interp *interp, bool *started);
-/* No interrupt comes to the running entry of this thread any more, and none of those that were
- * sent to it is left. With the GIL; a Python error must not be set. */
+/* End the time in which the running entry of this thread can be interrupted, and take back interrupts that were
+ * sent to it and have not arrived. With the GIL; a Python error must not be set. */
 void gorgon_call_close(struct gorgon_interp *interp);
-/* The Python error that is set, as an error of ours; the entry is over, as with gorgon_call_close().
- * With the GIL. */
+/* Take the Python error that is set as a struct gorgon_error, after gorgon_call_close(). With the GIL. */
 struct gorgon_error *gorgon_call_fail(struct gorgon_interp *interp);
 /* Whether the calling thread is in the interpreter. */
 bool gorgon_call_is_inside(const struct gorgon_interp *interp);
@@ -145,7 +146,7 @@ bool gorgon_call_is_inside(const struct gorgon_interp *interp);
 bool gorgon_call_is_main(const struct gorgon_interp *interp);
 /* Whether this process is a forked child of the one that has started Python. */
 bool gorgon_call_is_forked(const struct gorgon_interp *interp);
-/* gorgon_interp_interrupt(); @or_next: when nothing runs, what is about to be called. */
+/* gorgon_interp_interrupt(). @or_next: when there is no entry, the next entry is interrupted. */
 struct gorgon_error *gorgon_call_interrupt(struct gorgon_interp *interp, bool or_next);
 /* What exit() of private code does. */
 void gorgon_call_exit(void *ctx, int status);
@@ -158,27 +159,27 @@ void gorgon_interp_after_fork(void *interp, bool child);
 
 /* --- record.c ------------------------------------------------------------------------ */
 
-/* There are so many more interpreters. With the loader's lock. */
+/* Add @change to the number of interpreters. With the loader's lock. */
 void gorgon_interp_counted(int change);
-/* It is now: for the statistics, which any thread reads at any time. */
+/* Store the time for the statistics, which any thread reads at any time. */
 void gorgon_interp_stamp(uint64_t *time_ns);
 /* Tell debuggers which thread is Python's main one; 0 for none. */
 void gorgon_interp_show_thread(struct gorgon_interp *interp, uint64_t tid);
 
-/* The interpreter's code begins on the calling thread, which with GORGON_FILES_THREAD gets
- * descriptors of its own before. */
+/* Before code of the interpreter runs on the calling thread: with GORGON_FILES_THREAD the thread gets
+ * descriptors of its own. */
 struct gorgon_error *gorgon_interp_take_files(struct gorgon_interp *interp);
 
-/* --- shared_refs.c: what an interpreter holds ---------------------------------------- */
+/* --- shared_refs.c: the shared memory that an interpreter holds --------------------- */
 
 void gorgon_shared_refs_init(struct gorgon_shared_refs *refs);
-/* Any thread of the interpreter; @head is one of the lists. */
+/* Put @link into one of the lists, @head; on any thread of the interpreter. */
 void gorgon_shared_refs_add(struct gorgon_shared_refs *refs, struct gorgon_link *head,
 			    struct gorgon_link *link);
 void gorgon_shared_refs_remove(struct gorgon_shared_refs *refs, struct gorgon_link *link);
-/* The block that it has and that this address is in, held once more, or NULL. Looks at all of them. */
+/* Find the listed block that an address is in, and hold it once more; NULL: there is none. Looks at all blocks. */
 struct gorgon_block *gorgon_shared_refs_find(struct gorgon_shared_refs *refs, const void *data);
-/* Let go of what is left; no code of the interpreter runs any more. */
+/* Release all that is in the lists; no code of the interpreter runs any more. */
 void gorgon_shared_refs_release(struct gorgon_shared_refs *refs);
 
 /* --- stats.c --------------------------------------------------------------------- */
@@ -189,7 +190,7 @@ struct gorgon_error *gorgon_stats_memory(struct gorgon_ns *ns, uint64_t *private
 
 /* --- data_handler.c ---------------------------------------------------------------- */
 
-/* When nothing of the interpreter runs any more. */
+/* Free the handlers of an interpreter that has ended. */
 void gorgon_data_handlers_free(struct data_handler *list);
 
 #endif

@@ -3,12 +3,12 @@
 //
 //	gorgon.interpreter    number of this interpreter
 //	gorgon.count()        interpreters alive in the process
-//	gorgon.progress()     tell the host how far one is
+//	gorgon.progress()     tell the host how far the program is
 //	gorgon.send_fd() ...  descriptors; see descriptors.c
 //	gorgon.share() ...    arrays; see share.c and data_handler.c
 //
-// and what the package of that name is made from in a python3 that is the host (host_python.c): the
-// same surface, so that one program runs here and there.
+// In a python3 that is the host (host_python.c), the package `gorgon` is made of a module with the same
+// functions, so that a program runs in an interpreter and in the host.
 //
 // The module's C functions have no room for a pointer to the interpreter, so they are
 // thunks of its namespace (../base/thunk.c).
@@ -30,7 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// One for each copy, which keeps pointers to it and writes into m_base.
+// The definition of the module, one for each copy of CPython: the copy keeps pointers to it and writes into m_base.
 struct module {
 	PyModuleDef def;
 	PyMethodDef methods[];
@@ -120,7 +120,7 @@ static PyObject *module_count(PyObject *self, PyObject *args, struct gorgon_inte
 	return API(interp, PyLong_FromUnsignedLong)(gorgon_interp_count());
 }
 
-// Without the GIL: the host takes whatever lock it wants to.
+// Without the GIL, so that the host may take any lock.
 static bool report(struct gorgon_interp *interp, const struct gorgon_value *value)
 {
 	void *thread = API(interp, PyEval_SaveThread)();
@@ -212,7 +212,7 @@ static bool fill(struct gorgon_interp *interp, PyObject *module)
 	return ret;
 }
 
-// May fail, and be tried again with the same definition.
+// When it fails, a program may import the module again: the definition stays.
 PyObject *gorgon_module_init(struct gorgon_interp *interp)
 {
 	struct module *definition = interp->module ?: create_definition(interp);
@@ -229,7 +229,7 @@ PyObject *gorgon_module_init(struct gorgon_interp *interp)
 	return ret;
 }
 
-// Those of the process's own CPython are filled in by host_python.c.
+// host_python.c fills in those thunks that only the process's own CPython has.
 void gorgon_module_thunks(struct gorgon_interp *interp, struct gorgon_thunk *list)
 {
 	memset(list, 0, GORGON_MODULE_THUNKS * sizeof(*list));

@@ -9,7 +9,7 @@
 struct _object; /* PyObject */
 struct gorgon_thunk;
 
-/* How to fill the thunks in. */
+/* Fill in the thunks of the module's functions, GORGON_MODULE_THUNKS of them. */
 void gorgon_module_thunks(struct gorgon_interp *interp, struct gorgon_thunk *list);
 /* Announce the module to the copy's import system; before Python starts. */
 struct gorgon_error *gorgon_module_add(struct gorgon_interp *interp);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Arrays over memory of the process's own CPython (host_python.c). It lives as long as the process, so its
-// objects' memory is shared where it is: an array pins the object. The last holder may be any
-// thread, with another interpreter's GIL or none, so what is not needed any more waits in a list
-// until this CPython's main thread, or a thread that comes back from a call, drops it.
+// Arrays over memory of the process's own CPython (host_python.c). It lives as long as the process, so the
+// memory of its objects is shared where it is: an array holds the object. The array may be released
+// on any thread, with another interpreter's GIL or none. So the object waits in a list until the main
+// thread of this CPython, or a thread that comes back from a call, releases it.
 
 #define _GNU_SOURCE
 #include "pin.h"
@@ -14,12 +14,12 @@
 struct pin {
 	struct pin *next;
 	struct gorgon_interp *own;
-	PyObject *object; // NULL: it is the view's
+	PyObject *object; // NULL: the view holds it
 	Py_buffer view;
 };
 
 static struct pin *unpinned; // atomic
-static bool asked;	     // the main thread is, to drop them; atomic
+static bool asked;	     // the main thread has been asked to release them; atomic
 
 // With the GIL.
 static void give_up(struct pin *pin)
@@ -44,7 +44,7 @@ static int drop_all(void *ctx)
 	return 0;
 }
 
-// When too much is asked of the main thread already, the next one to come sees to it.
+// If the main thread cannot be asked, because too much is asked of it already, the next unpin() asks again.
 static void unpin(void *ctx, void *data)
 {
 	struct pin *pin = ctx;
@@ -60,7 +60,7 @@ static void unpin(void *ctx, void *data)
 		__atomic_store_n(&asked, false, __ATOMIC_RELEASE);
 }
 
-// Where the item of the lowest address is.
+// The address of the item with the lowest address.
 static void *lowest(const Py_buffer *view)
 {
 	char *ret = view->buf;

@@ -9,11 +9,11 @@
  * as long as the array is held. NULL: a Python exception is set. */
 struct gorgon_array *gorgon_pin_buffer(struct gorgon_interp *own, PyObject *object,
 				    const struct gorgon_array_layout *layout, bool writable);
-/* The same for memory at @lowest_item that an object keeps alive. */
+/* An array over memory at @lowest_item that an object keeps alive, in the same way. */
 struct gorgon_array *gorgon_pin_object(struct gorgon_interp *own, PyObject *object, void *lowest_item,
 				     const struct gorgon_array_layout *layout, bool writable);
 
-/* Let go of objects whose arrays have gone. With its GIL. */
+/* Release objects whose arrays have gone. With the GIL of this CPython. */
 void gorgon_pins_drop(void);
 
 #endif

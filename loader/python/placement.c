@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Where the memory of an array is: aligned, on huge pages, on NUMA nodes, locked.
 //
-// Nodes, huge pages and locks belong to pages. Given to pages of malloc() they would outlive the array,
-// so such an array has a mapping of its own:
+// NUMA nodes, huge pages and locks are properties of pages. Pages of malloc() would keep them when the array is
+// gone, so an array with such properties has a mapping of its own:
 //
 //	|-- room for the block --|-- data --|
 //				 ^ aligned
@@ -39,7 +39,7 @@ bool gorgon_placement_needs_pages(const struct gorgon_placement *placement, size
 	return placement->numa_nodes || placement->locked || (placement->huge_pages && size >= HUGE_PAGE);
 }
 
-// The system call: libnuma would be a dependency for this alone.
+// The system call itself, since libnuma would be a dependency for nothing else.
 static struct gorgon_error *bind_to_nodes(void *data, size_t size, uint64_t nodes)
 {
 	// It takes the number of bits plus one.
@@ -70,7 +70,7 @@ static struct gorgon_error *lock(const struct gorgon_pages *pages)
 				      pages->size, (unsigned long)limit.rlim_cur);
 }
 
-// Before anything is written: what is written is in a page, wherever that is.
+// Before anything is written: a page is placed when it is written to for the first time.
 static struct gorgon_error *apply(const struct gorgon_placement *placement, const struct gorgon_pages *pages)
 {
 	struct gorgon_error *err = NULL;

@@ -13,21 +13,21 @@ struct gorgon_error;
 #define GORGON_PLACEMENT_ALIGN_MAX (UINT64_C(1) << 30)
 
 struct gorgon_placement {
-	size_t alignment;    /* of the data: a power of two; less than GORGON_PLACEMENT_ALIGN means that */
-	uint64_t numa_nodes; /* bit 0 for node 0; 0: what the process's policy says */
-	bool huge_pages;     /* a wish: a system without huge pages is none the worse */
-	bool locked;	     /* never on a swap device; in memory before anybody touches it */
+	size_t alignment;    /* of the data: a power of two; GORGON_PLACEMENT_ALIGN if it is less */
+	uint64_t numa_nodes; /* bit 0 for node 0; 0: the process's policy */
+	bool huge_pages;     /* if the system has huge pages */
+	bool locked;	     /* resident from the beginning, and never on a swap device */
 };
 
-/* Whether an alignment is a power of two that there can be. */
+/* Whether an alignment is a power of two, GORGON_PLACEMENT_ALIGN_MAX at most. */
 bool gorgon_placement_can_align(size_t alignment);
 
-/* Whether memory of this size has to be a mapping of its own: what is wanted of it belongs to pages. */
+/* Whether memory of this size has to be a mapping of its own, because a property of pages is asked for. */
 bool gorgon_placement_needs_pages(const struct gorgon_placement *placement, size_t size);
 
 bool gorgon_placement_is_same(const struct gorgon_placement *a, const struct gorgon_placement *b);
 
-/* A mapping: zeroed. */
+/* A mapping, whose bytes are zero. */
 struct gorgon_pages {
 	char *base;
 	size_t size;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Errors of the library as exceptions of Python, and other small things that functions of the
-// module `gorgon` have in common.
+// Errors of the library as exceptions of Python, and small functions for the functions of the
+// module `gorgon`.
 
 #include "raise.h"
 #include "base/error.h"
 
-// Hand an error of the library on as an exception.
 PyObject *gorgon_raise(struct gorgon_interp *interp, struct gorgon_error *err)
 {
 	PyObject *type;

@@ -16,8 +16,8 @@ struct array_object {
 	bool writable;
 };
 
-// The type comes with the module, which the program need not have imported when the host
-// passes it an array.
+// The type is made with the module `gorgon`, which a program need not have imported when the host passes it
+// an array.
 static bool has_type(struct gorgon_interp *interp)
 {
 	if (!interp->array_type)
@@ -142,7 +142,7 @@ struct gorgon_array *gorgon_received_copy(struct gorgon_interp *interp, const Py
 	return NULL;
 }
 
-// What the type keeps a pointer to.
+// The methods, to which the type keeps a pointer.
 static PyMethodDef *create_methods(struct gorgon_interp *interp)
 {
 	PyMethodDef *ret = calloc(3, sizeof(*ret));

@@ -5,17 +5,17 @@
 
 #include "api.h"
 
-/* Make their type. False: a Python exception is set. */
+/* Make the type of these objects. False: a Python exception is set. */
 bool gorgon_received_init(struct gorgon_interp *interp);
 /* Functions of that type; each is behind a thunk. */
 void gorgon_received_dealloc(PyObject *self, struct gorgon_interp *interp);
 int gorgon_received_getbuffer(PyObject *self, Py_buffer *view, int flags,
 			      struct gorgon_interp *interp);
 
-/* An object for an array, whose hold it takes over. */
+/* An object for an array. Takes over the caller's hold of the array. */
 PyObject *gorgon_received_object_of(struct gorgon_interp *interp, struct gorgon_array *array,
 				    bool writable);
-/* The array of such an object, which holds it. */
+/* The array of such an object; borrowed. */
 struct gorgon_array *gorgon_received_array(PyObject *self, bool *writable);
 
 /* A new array with what @view shows, C-contiguous. NULL: a Python exception is set. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is asked about an interpreter, and told of it, by the files that run it.
+// Facts about an interpreter: its number, its times, its main thread, names of its C API.
 
 #define _GNU_SOURCE
 #include "interp.h"
@@ -72,8 +72,8 @@ const struct gorgon_python *gorgon_interp_python(const struct gorgon_interp *int
 	return &interp->python;
 }
 
-// The address of a name of the C API, which libpython itself defines. The look-up needs neither the
-// loader's lock nor memory: callers count on finding functions when memory has run out.
+// Names of the C API are defined by libpython itself, so no other object is searched. The look-up needs neither the
+// loader's lock nor memory: callers find functions even when memory has run out.
 static void *find_api(const struct gorgon_interp *interp, const char *name)
 {
 	struct gorgon_symbol_query query = gorgon_symbol_query(name, NULL);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// An object that was made, or the exception that says why not.
+// Put @object into @ret; NULL: the exception that is set becomes the error.
 static struct gorgon_error *made(struct gorgon_interp *interp, PyObject *object, PyObject **ret)
 {
 	*ret = object;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 // gorgon.share(), gorgon.receive() and gorgon.withdraw(): arrays between interpreters.
 //
-// What is shared must outlive the interpreter that shares it, so its memory must be the
-// host's: numpy's through our data handler (data_handler.c), or that of an array that was
-// received. share() finds the block that such an object's memory lies in through the
-// objects that it is a view of (`base` of ndarrays, `obj` of memoryviews). Everything else
-// is copied into memory of the host's, once, and only when asked to.
+// A shared array must outlive the interpreter that shares it, so its memory must be the host's: memory of
+// numpy with our data handler (data_handler.c), or of an array that was received. share() finds the block of
+// such memory through the objects that the array is a view of (`base` of ndarrays, `obj` of memoryviews).
+// Other memory is copied into memory of the host, once, and only when the program asks for it.
 //
-// What is received is an object of our own with the buffer protocol, which holds the array;
-// numpy makes an ndarray over it that holds the object. The buffer protocol knows no dates:
-// they travel as integers and numpy looks at them as dates again.
+// A receiver gets an object of our own with the buffer protocol, which holds the array, and numpy makes an
+// ndarray over it, which holds the object. The buffer protocol knows no dates: they are passed as integers,
+// and the receiving numpy makes a view of dates.
 
 #define _GNU_SOURCE
 #include "share.h"
@@ -27,7 +26,7 @@
 
 // --- share ------------------------------------------------------------------------------
 
-// What an object is a view of, or NULL. @object is given back.
+// The object that @object is a view of, or NULL. Releases @object.
 static PyObject *step_to_base(struct gorgon_interp *interp, PyObject *object)
 {
 	PyObject *ret = gorgon_find_attribute(interp, object, "base");
@@ -92,7 +91,7 @@ static struct gorgon_array *array_of_layout(struct gorgon_interp *interp, PyObje
 	}
 	if (block)
 		return array_over(interp, block, view, layout, manner->writable);
-	// Through libraries that do not say what their objects are views of.
+	// Objects of libraries that do not say what they are views of.
 	block = view->suboffsets ? NULL : gorgon_shared_refs_find(&interp->shared_refs, view->buf);
 	if (block) {
 		struct gorgon_array *ret = array_over(interp, block, view, layout, manner->writable);
@@ -102,7 +101,7 @@ static struct gorgon_array *array_of_layout(struct gorgon_interp *interp, PyObje
 	}
 	if (interp->own && view->len && !view->suboffsets)
 		return gorgon_pin_buffer(interp, object, layout, manner->writable);
-	// Nothing to look at in place, or nothing that may be.
+	// Empty, or with memory that cannot be shared in place.
 	if (manner->or_copy || interp->own)
 		return gorgon_received_copy(interp, view, layout, manner->writable);
 	return gorgon_raise_not_shareable(interp);
@@ -129,8 +128,8 @@ static struct gorgon_array *array_of_view(struct gorgon_interp *interp, PyObject
 	return array_of_layout(interp, object, view, &layout, manner);
 }
 
-// The object whose buffer to take, which is a view as integers for an ndarray of dates: then
-// its dtype is at @dtype, to be given back.
+// The object whose buffer is shared: @object, or for an ndarray of dates its view as integers. In the second case
+// @dtype is the dtype's name, to be released.
 static PyObject *buffer_owner(struct gorgon_interp *interp, PyObject *object, PyObject **dtype)
 {
 	PyObject *kind, *type = gorgon_find_attribute(interp, object, "dtype");
@@ -227,7 +226,7 @@ static PyObject *import_numpy(struct gorgon_interp *interp)
 {
 	PyObject *util = API(interp, PyImport_ImportModule)("importlib.util"), *spec;
 
-	// Not by trying: an installed numpy that does not load has to say so.
+	// Not by importing it: an error of a numpy that is installed and does not load must be seen.
 	spec = util ? API(interp, PyObject_CallMethod)(util, "find_spec", "s", "numpy") : NULL;
 	API(interp, Py_DecRef)(util);
 	if (!spec || spec == API(interp, _Py_NoneStruct))

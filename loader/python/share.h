@@ -17,25 +17,25 @@ PyObject *gorgon_share_withdraw(PyObject *self, PyObject *args, struct gorgon_in
 
 /* How an object becomes an array. */
 struct gorgon_share_opts {
-	bool copy;     /* whatever memory it has */
-	bool or_copy;  /* only if its memory is not the host's */
-	bool writable; /* for receivers */
+	bool copy;     /* copy its memory in any case */
+	bool or_copy;  /* copy its memory if that is not the host's */
+	bool writable; /* receivers may write to it */
 };
 
-/* An array of an object, held once; writable as the object is and copied if need be when @manner is
- * NULL. NULL: a Python exception is set. */
+/* An array of an object, held once. @opts NULL: writable if the object is, copied if need be. NULL: a Python
+ * exception is set. */
 struct gorgon_array *gorgon_share_array_of(struct gorgon_interp *interp, PyObject *object,
-					   const struct gorgon_share_opts *manner);
+					   const struct gorgon_share_opts *opts);
 /* Whether an object has memory that can be an array: a buffer, or DLPack's. */
 bool gorgon_share_is_array(struct gorgon_interp *interp, PyObject *object);
-/* What gorgon.receive() makes of an array, whose hold it takes over. */
+/* The object that gorgon.receive() returns for an array. Takes over the caller's hold of the array. */
 PyObject *gorgon_share_object_of(struct gorgon_interp *interp, struct gorgon_array *array,
 				 bool writable);
 /* --- dlpack.c ---------------------------------------------------------------------- */
 
 bool gorgon_dlpack_is_offered(struct gorgon_interp *interp, PyObject *object);
 struct gorgon_array *gorgon_dlpack_array_of(struct gorgon_interp *interp, PyObject *object,
-					    const struct gorgon_share_opts *manner);
+					    const struct gorgon_share_opts *opts);
 /* Methods of received arrays, and the destructor of what they return; behind thunks. */
 PyObject *gorgon_dlpack_method(PyObject *self, PyObject *args, PyObject *kwargs,
 			       struct gorgon_interp *interp);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What an interpreter holds of the memory that it shares with others, so that its end lets
-// go of it.
+// The shared memory that an interpreter holds, listed, so that the interpreter's end releases it.
 //
-// Blocks that numpy has allocated and arrays that were received are given back by the
-// destructors of Python objects. Python does not run all of them when it is finalised, and
-// none when a program ends in the middle of a thread. What is left is in these lists.
+// Destructors of Python objects release blocks that numpy has allocated, and arrays that were received. Python
+// does not run all destructors when it is finalised, and none when a program ends in the middle of a
+// thread. Then these lists tell what is left to release.
 
 #define _GNU_SOURCE
 #include "array.h"
@@ -43,7 +42,7 @@ static bool contains(const struct gorgon_block *block, const void *data)
 	return (uintptr_t)data - (uintptr_t)block->data < block->size;
 }
 
-// What is in a list is held by it, so it can be held once more.
+// A listed block is held by the interpreter, so it can be held once more.
 struct gorgon_block *gorgon_shared_refs_find(struct gorgon_shared_refs *refs, const void *data)
 {
 	struct gorgon_block *ret = NULL;

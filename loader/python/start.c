@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Starting Python for a host, and stopping it again.
 //
-// It is python3's own start: its command line is made from the host's options (config.c).
+// Python starts as python3 does, with a command line that is made from the host's options (config.c).
 
 #define _GNU_SOURCE
 #include "config.h"
@@ -83,7 +83,7 @@ static struct gorgon_error *initialize(struct gorgon_interp *interp, const struc
 	return err || !status.type ? err : refused(interp, &status);
 }
 
-// A string from the command line as Python has it: undecodable bytes are surrogates.
+// A list of str from strings of a command line: as in python3, bytes that cannot be decoded become surrogates.
 static PyObject *list_of(const struct gorgon_api *api, const char *const *strings)
 {
 	PyObject *list = api->PyList_New(0);
@@ -170,7 +170,7 @@ static int collect(void *ctx)
 	return -1;
 }
 
-// From inside an allocation: nothing can be collected here, but asked for.
+// Called from inside an allocation, where garbage cannot be collected: the main thread is asked to.
 static void ask_to_collect(void *ctx)
 {
 	struct gorgon_interp *interp = ctx;
@@ -217,9 +217,9 @@ struct gorgon_error *gorgon_interp_start(struct gorgon_interp *interp,
 
 // --- stop -----------------------------------------------------------------------------------
 
-// Before CPython 3.13 `threading` waits for the main thread, as it knows it, when another one
-// finalises: so it is told that this is the main one now. Later versions do not care, and
-// need not have the method.
+// Before CPython 3.13, when another thread than the main thread finalises, the module `threading` waits for the
+// thread that it takes for the main thread: so it is told that this thread is. Later versions do not wait, and
+// may lack the method.
 static void become_main_thread(const struct gorgon_api *api)
 {
 	PyObject *module = api->PyImport_ImportModule("threading"), *thread = NULL, *result = NULL;
@@ -234,7 +234,7 @@ static void become_main_thread(const struct gorgon_api *api)
 	api->Py_DecRef(module);
 }
 
-// With a thread state for this thread, which ends with all others.
+// Called with a new thread state for this thread, which Python frees with all others.
 static struct gorgon_error *finalize(struct gorgon_interp *interp, void *ctx)
 {
 	bool other = !gorgon_call_is_main(interp);

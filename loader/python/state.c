@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The thread state that Python was started with, on another thread.
 //
-// From CPython 3.13 on Py_FinalizeEx() finalises under that one, whichever thread calls and
-// whatever state it has: the caller's own is freed while it is in use, and when a finaliser
-// lets go of the GIL (closing a file or a database does) CPython takes the caller for a
-// daemon thread, which it ends, or from 3.14 on holds for ever. So the caller gets the first
-// thread state as its own: attached, and where PyGILState_Ensure() looks for the thread's.
-// That is a key of thread-specific data, from 3.15 on a thread-local variable; neither has
-// a name that we could ask for. They are known by their value on the starting thread.
+// From CPython 3.13 on Py_FinalizeEx() finalises under the first thread state, whichever thread calls it and
+// whatever thread state that has. The caller's own state is freed while it is in use; and when a finaliser
+// releases the GIL (closing a file or a database does), CPython takes the caller for a daemon
+// thread, which it ends, or from 3.14 on holds for ever. So the caller gets the first thread state as its
+// own: attached, and put where PyGILState_Ensure() looks for a thread's state. That place is a key of
+// thread-specific data, from 3.15 on a thread-local variable. Neither is exported, so both are
+// found by their value on the thread that has started Python.
 
 #define _GNU_SOURCE
 #include "state.h"

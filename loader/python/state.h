@@ -6,13 +6,13 @@
 #include "api.h"
 #include "interp.h"
 
-/* The first CPython that wants it for its end. */
+/* From this CPython 3.N on, Py_FinalizeEx() needs the thread state that Python was started with. */
 #define GORGON_STATE_MINOR 13
 
 /* Right after PyEval_SaveThread() has returned @state to the thread that has started Python. */
 void gorgon_state_remember(struct gorgon_interp *interp, void *state);
 
-/* Take the GIL with it, on any other thread, for Py_FinalizeEx(). */
+/* Take the GIL with that thread state, on another thread, for Py_FinalizeEx(). */
 struct gorgon_error *gorgon_state_attach(struct gorgon_interp *interp);
 
 #endif

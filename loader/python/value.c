@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Plain values between the host and an interpreter, by value.
+// Copying plain values between the host and an interpreter.
 //
-// Both directions go through the tree depth first. They are limited in depth, which is also
-// what refuses a list that contains itself, and in the number of values, which refuses one
-// that contains another twice, and that again, until there is no memory.
+// Both directions go through the tree depth first. The depth is limited, which also refuses a list that
+// contains itself. The number of values is limited, which also refuses a small list whose tree is huge,
+// because it contains another list twice, which contains another list twice, and so on.
 //
-// Errors say where: "result[2][0]" is the first item of the third. Entries of a dict count
-// in their order; a key is named as its entry.
+// Errors say where they are: "result[2][0]" is the first item of the third item. Entries of a dict are numbered
+// in their order, and a key has the number of its entry.
 
 #define _GNU_SOURCE
 #include "value.h"
@@ -36,7 +36,7 @@ struct crossing {
 	size_t path[GORGON_VALUE_DEPTH_MAX]; // index at each depth
 };
 
-// An error at the first @depth steps of where we are.
+// An error that names the first @depth steps of the current place.
 static struct gorgon_error *refuse_at(const struct crossing *crossing, unsigned depth,
 				      enum gorgon_error_code code, const char *text)
 {
@@ -67,11 +67,14 @@ static struct gorgon_error *refuse(const struct crossing *crossing, enum gorgon_
 	return refuse_at(crossing, crossing->depth, code, text);
 }
 
+static struct gorgon_error *refuse_count(const struct crossing *crossing, enum gorgon_error_code code)
+{
+	return refuse_at(crossing, 0, code, "more than 1048576 values at once");
+}
+
 static struct gorgon_error *count_one(struct crossing *crossing, enum gorgon_error_code code)
 {
-	if (++crossing->count <= GORGON_VALUE_COUNT_MAX)
-		return NULL;
-	return refuse_at(crossing, 0, code, "more than 1048576 values at once");
+	return ++crossing->count <= GORGON_VALUE_COUNT_MAX ? NULL : refuse_count(crossing, code);
 }
 
 static struct gorgon_error *descend(struct crossing *crossing, enum gorgon_error_code code)
@@ -300,17 +303,21 @@ static struct gorgon_error *int_from_python(struct crossing *crossing, PyObject 
 	return NULL;
 }
 
-// Room for @count values, all None, in a list or dict that owns them from now on.
-static struct gorgon_error *make_room(struct gorgon_value *ret, enum gorgon_value_kind kind,
-				      size_t count)
+// Room in a list or dict for @count items or entries, which are None.
+static struct gorgon_error *make_room(const struct crossing *crossing, enum gorgon_error_code code,
+				      struct gorgon_value *ret, enum gorgon_value_kind kind, size_t count)
 {
-	struct gorgon_value *items = calloc(count ?: 1, sizeof(*items));
+	size_t per_entry = kind == GORGON_VALUE_DICT ? 2 : 1;
+	struct gorgon_value *items;
 
+	if (count > (GORGON_VALUE_COUNT_MAX - crossing->count) / per_entry)
+		return refuse_count(crossing, code);
+	items = calloc(count * per_entry ?: 1, sizeof(*items));
 	if (!items)
 		return &gorgon_error_nomem;
 	ret->kind = kind;
 	ret->list.items = items;
-	ret->list.count = kind == GORGON_VALUE_DICT ? count / 2 : count;
+	ret->list.count = count;
 	return NULL;
 }
 
@@ -322,11 +329,7 @@ static struct gorgon_error *sequence_from_python(struct crossing *crossing, PyOb
 	Py_ssize_t count = is_list ? api->PyList_Size(object) : api->PyTuple_Size(object);
 	struct gorgon_error *err;
 
-	if ((size_t)count > GORGON_VALUE_COUNT_MAX - crossing->count) {
-		crossing->count = GORGON_VALUE_COUNT_MAX;
-		return count_one(crossing, GORGON_ERROR_UNSUPPORTED);
-	}
-	err = make_room(ret, GORGON_VALUE_LIST, (size_t)count);
+	err = make_room(crossing, GORGON_ERROR_UNSUPPORTED, ret, GORGON_VALUE_LIST, (size_t)count);
 	for (Py_ssize_t i = 0; i < count && !err; i++) {
 		crossing->path[crossing->depth - 1] = (size_t)i;
 		err = from_python(crossing,
@@ -341,21 +344,17 @@ static struct gorgon_error *dict_from_python(struct crossing *crossing, PyObject
 					     struct gorgon_value *ret)
 {
 	const struct gorgon_api *api = crossing->api;
-	size_t count = 2 * (size_t)api->PyDict_Size(object), i = 0;
+	size_t count = (size_t)api->PyDict_Size(object), i = 0;
 	PyObject *key, *value;
 	struct gorgon_error *err;
 	Py_ssize_t position = 0;
 
-	if (count > GORGON_VALUE_COUNT_MAX - crossing->count) {
-		crossing->count = GORGON_VALUE_COUNT_MAX;
-		return count_one(crossing, GORGON_ERROR_UNSUPPORTED);
-	}
-	err = make_room(ret, GORGON_VALUE_DICT, count);
-	for (; !err && i < count && api->PyDict_Next(object, &position, &key, &value); i += 2) {
-		crossing->path[crossing->depth - 1] = i / 2;
-		err = from_python(crossing, key, &ret->list.items[i]);
+	err = make_room(crossing, GORGON_ERROR_UNSUPPORTED, ret, GORGON_VALUE_DICT, count);
+	for (; !err && i < count && api->PyDict_Next(object, &position, &key, &value); i++) {
+		crossing->path[crossing->depth - 1] = i;
+		err = from_python(crossing, key, &ret->list.items[2 * i]);
 		if (!err)
-			err = from_python(crossing, value, &ret->list.items[i + 1]);
+			err = from_python(crossing, value, &ret->list.items[2 * i + 1]);
 	}
 	return err;
 }
@@ -390,7 +389,7 @@ static bool is_a(const struct gorgon_api *api, PyObject *object, PyTypeObject *t
 	return Py_TYPE(object) == type || api->PyType_IsSubtype(Py_TYPE(object), type);
 }
 
-// @ret is None, and stays something that can be released.
+// @ret is None before; after a failure, too, it can be released.
 static struct gorgon_error *from_python(struct crossing *crossing, PyObject *object,
 					struct gorgon_value *ret)
 {
@@ -465,11 +464,7 @@ static struct gorgon_error *copy_tree(struct crossing *crossing, const struct go
 
 	if (err)
 		return err;
-	if (count > GORGON_VALUE_COUNT_MAX - crossing->count) {
-		crossing->count = GORGON_VALUE_COUNT_MAX;
-		return count_one(crossing, GORGON_ERROR_ARGUMENT);
-	}
-	err = make_room(ret, value->kind, count * per_entry);
+	err = make_room(crossing, GORGON_ERROR_ARGUMENT, ret, value->kind, count);
 	for (size_t i = 0; i < count * per_entry && !err; i++) {
 		crossing->path[crossing->depth - 1] = i / per_entry;
 		err = copy(crossing, &value->list.items[i], &ret->list.items[i]);

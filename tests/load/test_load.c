@@ -156,6 +156,17 @@ static void object_open_failure_keeps_loaded_objects_usable(void **state)
 
 // --- options -----------------------------------------------------------------------
 
+static void open_unknown_flag_is_refused(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	struct gorgon_object *object;
+
+	(void)state;
+	assert_error(gorgon_object_open(ns, test_module("libbasic.so"), GORGON_OPEN_GLOBAL | 8, &object),
+		     GORGON_ERROR_ARGUMENT, "flags are 0x9, expected at most 0x3");
+	test_ns_destroy(ns);
+}
+
 static void ns_create_unknown_size_is_refused(void **state)
 {
 	struct gorgon_ns_opts opts = {.size = 9};
@@ -635,6 +646,7 @@ int main(void)
 		cmocka_unit_test(object_open_many_copies_are_all_distinct),
 		cmocka_unit_test(object_open_loops_under_low_descriptor_limit),
 		cmocka_unit_test(object_open_from_many_threads_is_ordered),
+		cmocka_unit_test(open_unknown_flag_is_refused),
 		cmocka_unit_test(ns_create_unknown_size_is_refused),
 		cmocka_unit_test(ns_create_log_receives_what_could_not_be_registered),
 		cmocka_unit_test(ns_id_is_never_reused),

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
-// loader/process/fork.c: whose handlers a fork() runs.
+// loader/process/fork.c: whose handlers a fork() runs; loader/dl/parts.c: which locks it holds.
 
 #define _GNU_SOURCE
 #include "helpers.h"
 
+#include "dl/atfork.h"
+#include "process/part.h"
+
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -87,12 +91,35 @@ static void fork_keeps_the_order_of_handlers(void **state)
 	test_ns_destroy(copy.ns);
 }
 
+// Otherwise a child inherits a list that another thread is changing, and a lock that nobody releases.
+static void fork_holds_the_lock_of_each_part(void **state)
+{
+	size_t held = 0, count = 0;
+
+	(void)state;
+	gorgon_before_fork();
+	for (size_t i = 0; gorgon_parts[i]; i++)
+		if (gorgon_parts[i]->lock) {
+			count++;
+			held += pthread_mutex_trylock(gorgon_parts[i]->lock) == EBUSY;
+		}
+	gorgon_after_fork(false);
+	assert_true(count >= 9);
+	assert_int_equal(held, count);
+	for (size_t i = 0; gorgon_parts[i]; i++)
+		if (gorgon_parts[i]->lock) {
+			assert_int_equal(pthread_mutex_trylock(gorgon_parts[i]->lock), 0);
+			pthread_mutex_unlock(gorgon_parts[i]->lock);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fork_runs_the_handlers_of_the_namespace_that_forks),
 		cmocka_unit_test(fork_of_the_host_runs_all_handlers_that_are_loaded),
 		cmocka_unit_test(fork_keeps_the_order_of_handlers),
+		cmocka_unit_test(fork_holds_the_lock_of_each_part),
 	};
 
 	return cmocka_run_group_tests_name("fork", tests, test_warm_up, NULL);

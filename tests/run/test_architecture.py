@@ -14,12 +14,12 @@ FLOORS = "# Text\n\n```floors\ncode/low    what is below\ncode/high   what is ab
 
 
 class Architecture(unittest.TestCase):
-    def check(self, sources, packages=()):
+    def check(self, sources, packages=(), walk=""):
         """What the script says of {file: C source}."""
         with tempfile.TemporaryDirectory() as folder:
             document = os.path.join(folder, "architecture.md")
             with open(document, "w") as file:
-                file.write(FLOORS)
+                file.write(FLOORS + (f"```walk\n{walk}```\n" if walk else ""))
             for name, source in sources.items():
                 path = os.path.join(folder, "obj", name)
                 os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -60,6 +60,17 @@ class Architecture(unittest.TestCase):
 
     def test_a_folder_that_is_no_floor_is_told(self):
         self.assertEqual(self.check({"code/attic/a": "void a(void) {}"}), (1, "code/attic/a: no floor code/attic/ in the document\n"))
+
+    def test_a_walk_that_is_not_true_is_told(self):
+        sources = {"code/high/a": "void b(void); void a(void) { b(); }", "code/high/b": "void c(void); void b(void) { c(); }",
+                   "code/low/c": "void c(void) {}"}
+        self.assertEqual(self.check(sources, walk="code/high  a\ncode/high    b\ncode/low       c   text\n"), (0, ""))
+        self.assertEqual(self.check(sources, walk="code/high  a\ncode/low     c\n"),
+                         (1, "walk: code/high/a does not use c\n"))
+        self.assertEqual(self.check(sources, walk="code/high  a\ncode/low     b\n"),
+                         (1, "walk: b is in code/high/b, expected code/low/\n"))
+        self.assertEqual(self.check(sources, walk="code/low   a\ncode/high    b\n")[1],
+                         "walk: a to b leads up, from code/low to code/high\n")
 
     def test_imports_in_a_circle_are_told(self):
         packages = [("one.py", "from . import two\n"), ("two.py", "from .one import name\n")]
