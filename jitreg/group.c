@@ -15,6 +15,10 @@
  *
  * The caller sees to it that functions for one group do not run at the same time; the lock
  * is taken around changes of the list only, because building a symfile reads files.
+ *
+ * To pack takes three steps, so that a caller can give up a lock of its own in the second, which is the long one:
+ * what the packs are to have is noted, with the templates held; they are built from that alone; and they are listed
+ * if the group is still as it was when that was noted. Each change gives it a number that no group has had.
  */
 #define _GNU_SOURCE 1
 #include "group.h"
@@ -39,8 +43,16 @@
 
 struct jitreg_group {
 	uint64_t base;
+	uint64_t state; /* another one after each change */
 	struct jitreg_entry *first;
 };
+
+static void note_change(struct jitreg_group *group)
+{
+	static uint64_t last; /* atomic */
+
+	group->state = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+}
 
 int jitreg_group_create(uint64_t base, struct jitreg_group **ret)
 {
@@ -49,6 +61,7 @@ int jitreg_group_create(uint64_t base, struct jitreg_group **ret)
 	if (!group)
 		return -ENOMEM;
 	group->base = base;
+	note_change(group);
 	*ret = group;
 	return 0;
 }
@@ -62,6 +75,7 @@ void jitreg_group_add(struct jitreg_entry *entry)
 {
 	entry->next = entry->group->first;
 	entry->group->first = entry;
+	note_change(entry->group);
 }
 
 /* Has a symfile of its own. */
@@ -75,12 +89,6 @@ bool jitreg_group_can_pack(const struct jitreg_entry *entry)
 	uint64_t base = entry->group->base;
 
 	return entry->template->packable && entry->start >= base && entry->end - base <= GROUP_SIZE;
-}
-
-/* Not known: as if somebody did. */
-static bool is_traced(void)
-{
-	return jitreg_debugger_find() != JITREG_DEBUGGER_NONE;
 }
 
 static int by_address(const void *a, const void *b)
@@ -122,40 +130,76 @@ static bool is_listed_small(const struct jitreg_entry *entry)
 	return entry->listing && !entry->listing->has_types && jitreg_group_can_pack(entry);
 }
 
-/* A listing that is in no list yet. A pack of one is the same wherever the object lies. */
-static int create_pack(uint64_t base, const struct selection *selection, struct jitreg_listing **ret)
+/* All that a pack is built from. */
+struct pack_request {
+	struct jitreg_member *members; /* their templates are held */
+	size_t count;		       /* 0: none is wanted */
+	struct jitreg_image image;
+	bool with_lines;
+};
+
+static void request_deinit(struct pack_request *request)
 {
-	struct jitreg_member *members = calloc(selection->count, sizeof(*members));
-	struct jitreg_template *template;
-	struct jitreg_image image = {.bias = base};
-	bool with_lines = jitreg_debugger_find() == JITREG_DEBUGGER_LLDB;
-	int r;
+	for (size_t i = 0; i < request->count; i++)
+		jitreg_template_release(request->members[i].template);
+	free(request->members);
+	*request = (struct pack_request){0};
+}
 
-	if (!members)
+/* A pack of one is the same wherever the object lies. */
+static int request_pack(uint64_t base, const struct selection *selection, enum jitreg_debugger debugger,
+			struct pack_request *ret)
+{
+	struct jitreg_entry *const *entries = selection->entries;
+	size_t count = selection->count;
+
+	if (count == 1)
+		base = entries[0]->bias;
+	*ret = (struct pack_request){
+		.members = calloc(count, sizeof(*ret->members)),
+		.image = {.bias = base, .start = entries[0]->start, .end = entries[count - 1]->end},
+		.with_lines = debugger == JITREG_DEBUGGER_LLDB,
+	};
+	if (!ret->members)
 		return -ENOMEM;
-	if (selection->count == 1)
-		base = image.bias = selection->entries[0]->bias;
-	for (size_t i = 0; i < selection->count; i++) {
-		const struct jitreg_entry *e = selection->entries[i];
+	for (; ret->count < count; ret->count++) {
+		const struct jitreg_entry *e = entries[ret->count];
 
-		members[i] = (struct jitreg_member){
+		ret->members[ret->count] = (struct jitreg_member){
 			.template = e->template,
 			.delta = e->bias - base,
 			.start = e->start - base,
 			.end = e->end - base,
 			.primary = !e->next,
 		};
+		jitreg_template_hold(e->template);
 	}
-	r = jitreg_pack_acquire(members, selection->count, with_lines, &template);
-	free(members);
+	return 0;
+}
+
+/* A listing that is in no list yet. */
+static int build_pack(const struct pack_request *request, struct jitreg_listing **ret)
+{
+	struct jitreg_template *template;
+	int r = jitreg_pack_acquire(request->members, request->count, request->with_lines, &template);
+
 	if (r)
 		return r;
-	image.start = selection->entries[0]->start;
-	image.end = selection->entries[selection->count - 1]->end;
-	r = jitreg_listing_create(template, &image, ret);
+	r = jitreg_listing_create(template, &request->image, ret);
 	if (r)
 		jitreg_template_release(template);
-	return r || !with_lines ? r : jitreg_listing_add_lines(*ret);
+	return r || !request->with_lines ? r : jitreg_listing_add_lines(*ret);
+}
+
+static int create_pack(uint64_t base, const struct selection *selection, struct jitreg_listing **ret)
+{
+	struct pack_request request;
+	int r = request_pack(base, selection, jitreg_debugger_find(), &request);
+
+	if (!r)
+		r = build_pack(&request, ret);
+	request_deinit(&request);
+	return r;
 }
 
 int jitreg_group_create_single(struct jitreg_entry *entry)
@@ -254,6 +298,7 @@ static void list_pack(const struct selection *selection, struct jitreg_listing *
 {
 	struct jitreg_listing *empty = NULL;
 
+	note_change(selection->entries[0]->group);
 	jitreg_lock();
 	hand_over(selection, pack, &empty);
 	jitreg_descriptor_add(&pack->debug);
@@ -270,6 +315,7 @@ static bool is_waiting(const struct jitreg_entry *entry, const void *ctx)
 
 static void list_waiting(const struct selection *selection, struct jitreg_listing *pack)
 {
+	note_change(selection->entries[0]->group);
 	jitreg_lock();
 	pack->image_count = selection->count;
 	for (size_t i = 0; i < selection->count; i++) {
@@ -318,27 +364,100 @@ static bool can_pack_now(const struct jitreg_entry *entry, const void *ctx)
 	return is_listed_small(entry) && (!*traced || is_loose(entry));
 }
 
-int jitreg_group_pack(struct jitreg_group *group)
+struct jitreg_packing {
+	uint64_t state; /* the group's, which has these entries */
+	enum jitreg_debugger debugger;
+	struct selection parts[PACKS];
+	struct pack_request requests[PACKS];
+	struct jitreg_listing *packs[PACKS];
+};
+
+static int plan_packs(const struct jitreg_group *group, struct jitreg_packing *packing, bool *any)
 {
-	bool traced = is_traced();
-	struct jitreg_listing *packs[PACKS] = {NULL};
-	struct selection all, parts[PACKS] = {{0}};
+	bool traced = packing->debugger != JITREG_DEBUGGER_NONE;
+	struct selection all;
+	int r = select_entries(group, can_pack_now, &traced, &all);
+
+	if (!r)
+		r = split(&all, traced, packing->parts);
+	free(all.entries);
+	for (size_t i = 0; !r && i < PACKS; i++) {
+		if (!is_worth_packing(&packing->parts[i], traced))
+			continue;
+		*any = true;
+		r = request_pack(group->base, &packing->parts[i], packing->debugger, &packing->requests[i]);
+	}
+	return r;
+}
+
+int jitreg_packing_begin(struct jitreg_group *group, struct jitreg_packing **ret)
+{
+	struct jitreg_packing *packing = calloc(1, sizeof(*packing));
+	bool any = false;
 	int r;
 
-	r = select_entries(group, can_pack_now, &traced, &all);
-	if (!r)
-		r = split(&all, traced, parts);
+	*ret = NULL;
+	if (!packing)
+		return -ENOMEM;
+	packing->state = group->state;
+	packing->debugger = jitreg_debugger_find();
+	r = plan_packs(group, packing, &any);
+	if (r || !any)
+		jitreg_packing_destroy(packing);
+	else
+		*ret = packing;
+	return r;
+}
+
+int jitreg_packing_build(struct jitreg_packing *packing)
+{
+	int r = 0;
+
 	for (size_t i = 0; !r && i < PACKS; i++)
-		if (is_worth_packing(&parts[i], traced))
-			r = create_pack(group->base, &parts[i], &packs[i]);
+		if (packing->requests[i].count)
+			r = build_pack(&packing->requests[i], &packing->packs[i]);
+	return r;
+}
+
+int jitreg_packing_end(struct jitreg_packing *packing, struct jitreg_group *group)
+{
+	if (packing->state != group->state || packing->debugger != jitreg_debugger_find())
+		return -EAGAIN;
 	for (size_t i = 0; i < PACKS; i++) {
-		if (!r && packs[i])
-			list_pack(&parts[i], packs[i]);
-		else
-			jitreg_listing_destroy(packs[i]);
-		free(parts[i].entries);
+		if (packing->packs[i])
+			list_pack(&packing->parts[i], packing->packs[i]);
+		packing->packs[i] = NULL;
 	}
-	free(all.entries);
+	return 0;
+}
+
+void jitreg_packing_destroy(struct jitreg_packing *packing)
+{
+	if (!packing)
+		return;
+	for (size_t i = 0; i < PACKS; i++) {
+		jitreg_listing_destroy(packing->packs[i]);
+		request_deinit(&packing->requests[i]);
+		free(packing->parts[i].entries);
+	}
+	free(packing);
+}
+
+int jitreg_group_pack(struct jitreg_group *group)
+{
+	struct jitreg_packing *packing;
+	bool again;
+	int r;
+
+	do {
+		again = false;
+		r = jitreg_packing_begin(group, &packing);
+		if (!r && packing)
+			r = jitreg_packing_build(packing);
+		if (!r && packing)
+			again = jitreg_packing_end(packing, group) == -EAGAIN; // a debugger has come or gone
+		jitreg_packing_destroy(packing);
+	} while (again);
 	return r;
 }
 
@@ -352,6 +471,7 @@ void jitreg_group_close(struct jitreg_group *group)
 {
 	struct jitreg_listing *empty = NULL;
 
+	note_change(group);
 	jitreg_lock();
 	forget(group, is_listed, NULL, &empty);
 	remove_empty(empty);
@@ -368,6 +488,7 @@ static void unlink_entry(struct jitreg_entry *entry)
 	while (*link != entry)
 		link = &(*link)->next;
 	*link = entry->next;
+	note_change(entry->group);
 }
 
 static bool is_in(const struct jitreg_entry *entry, const void *listing)
@@ -431,6 +552,8 @@ void jitreg_entry_list_anew(struct jitreg_entry *entry, struct jitreg_listing *l
 {
 	struct jitreg_listing *old = entry->listing;
 
+	if (entry->group)
+		note_change(entry->group);
 	jitreg_lock();
 	entry->listing = listing;
 	jitreg_entry_tell(entry);

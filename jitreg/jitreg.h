@@ -49,6 +49,7 @@ extern "C" {
 
 struct jitreg_entry;
 struct jitreg_group;
+struct jitreg_packing;
 struct jitreg_info;
 struct jitreg_prepared;
 
@@ -257,6 +258,34 @@ JITREG_API int jitreg_group_list(struct jitreg_group *group)
  */
 JITREG_API int jitreg_group_pack(struct jitreg_group *group)
 	__attribute__((warn_unused_result, nonnull));
+
+/**
+ * jitreg_group_pack() in steps, for callers whose calls about a group are ordered by a lock that others wait for: to
+ * build can take tens of milliseconds.
+ *
+ *	jitreg_packing_begin()   with the lock: notes what there is
+ *	jitreg_packing_build()   without it: calls about this group may come meanwhile, or its end
+ *	jitreg_packing_end()     with the lock, if the caller still has the group: debuggers are told
+ *	jitreg_packing_destroy() in any case, with the lock or without
+ *
+ * @param[out] ret  NULL when there is nothing to pack, and after a failure.
+ * @retval 0 or as jitreg_group_pack()
+ */
+JITREG_API int jitreg_packing_begin(struct jitreg_group *group, struct jitreg_packing **ret)
+	__attribute__((warn_unused_result, nonnull));
+JITREG_API int jitreg_packing_build(struct jitreg_packing *packing)
+	__attribute__((warn_unused_result, nonnull));
+
+/**
+ * @param group  The one that it was begun for, or another one that has come in its place.
+ * @retval 0
+ * @retval -EAGAIN  nothing was done: the group has changed since the beginning, or a debugger has come or gone
+ */
+JITREG_API int jitreg_packing_end(struct jitreg_packing *packing, struct jitreg_group *group)
+	__attribute__((warn_unused_result, nonnull));
+
+/** NULL is ignored. */
+JITREG_API void jitreg_packing_destroy(struct jitreg_packing *packing);
 
 /**
  * All images of the group are about to be unregistered: debuggers let go of them at once.

@@ -19,15 +19,20 @@
 //	when few become many, whatever they do: perhaps nobody loads anything after that, and they
 //	are what debuggers pay most for. What they load later is packed when they are quiet.
 //
-// There is no thread that waits for such a moment: it is looked for whenever some namespace loads
-// something or ends. Who does that is held up by one pack, and by further ones as long as all of
-// them have taken less than BUDGET_NS; the next caller goes on. So what is left alone at last is the
-// last namespace to come with a set of its own.
+// There is no thread that waits for such a moment: it is looked for whenever some namespace has loaded
+// something or ended. Who does that is held up by one pack, and by further ones as long as all of
+// them have taken less than BUDGET_NS; the next caller goes on. Nobody packs while somebody else
+// does. So what is left alone at last is the last namespace to come with a set of its own.
+//
+// A pack is built without the loader's lock: a namespace leaves the queue, libjitreg notes what it
+// has, the lock is given up, and held again when the pack is listed. If the namespace has loaded
+// something meanwhile it waits in the queue again, and the pack is thrown away; if it has gone, too.
+// In a child that is forked meanwhile it stays as it is until it loads something.
 //
 // The pause has to be long beside what packing takes, or else hundreds of libraries, packed on a slow
 // machine, make the pause for the next one, in the middle of its imports.
 //
-// Namespaces that wait are in a queue, the one that has changed last at its end.
+// Namespaces that wait are in a queue, the one that has changed last at its end; those with a known set jump it.
 
 #define _GNU_SOURCE
 #include "debug_mode.h"
@@ -62,6 +67,8 @@ static struct gorgon_debug_mode_ns *first_waiting, *last_waiting;
 static bool many;
 static bool all_prepared; // what was loaded when there were few: its lines are made
 static bool were_few; // until now: what is there has symfiles with DWARF
+static bool is_due_to_look; // something has loaded or ended since the last look
+static bool somebody_packs;
 static uint64_t rested[RESTED_COUNT]; // sets of images at which namespaces were quiet, by their numbers
 
 struct gorgon_debug_mode_ns *gorgon_debug_mode_create(struct gorgon_ns *ns)
@@ -99,6 +106,18 @@ static void join_queue(struct gorgon_debug_mode_ns *mode)
 	else
 		first_waiting = mode;
 	last_waiting = mode;
+}
+
+static void jump_queue(struct gorgon_debug_mode_ns *mode)
+{
+	leave_queue(mode);
+	mode->waiting = mode->due = true;
+	mode->next = first_waiting;
+	if (first_waiting)
+		first_waiting->prev = mode;
+	else
+		last_waiting = mode;
+	first_waiting = mode;
 }
 
 // A number for the images of @ns, in whatever order they came. A set that gets the number of
@@ -141,27 +160,48 @@ static bool is_packed(struct gorgon_ns *ns)
 	}
 }
 
-// After a failure they stay as they are; the next change tries again.
+static struct gorgon_ns *find_ns(uint64_t id)
+{
+	struct gorgon_ns *ns = gorgon_ns_next(NULL);
+
+	while (ns && ns->debug.id != id)
+		ns = gorgon_ns_next(ns);
+	return ns;
+}
+
+// The lock is given up meanwhile. After a failure debuggers see what they have seen; the next
+// change tries again.
 static void pack(struct gorgon_ns *ns)
 {
-	int r = ns->jit_group ? jitreg_group_pack(ns->jit_group) : 0;
+	struct jitreg_packing *packing = NULL;
+	uint64_t id = ns->debug.id;
+	int r = ns->jit_group ? jitreg_packing_begin(ns->jit_group, &packing) : 0;
 
-	if (r)
+	if (packing) {
+		gorgon_unlock();
+		r = jitreg_packing_build(packing);
+		gorgon_lock();
+		ns = find_ns(id);
+		if (!r && ns && ns->jit_group && jitreg_packing_end(packing, ns->jit_group) && !ns->debug_mode->waiting)
+			join_queue(ns->debug_mode);
+		jitreg_packing_destroy(packing);
+	}
+	if (r && ns)
 		gorgon_ns_log(ns, "what debuggers see is not packed: %s",
 			      strerrordesc_np(-r) ?: "unknown error");
 }
 
-// The oldest first.
-static void pack_due(void)
+// Out of the queue, where those that are due come first, then the others, the oldest first. Or NULL.
+static struct gorgon_ns *take_next(void)
 {
 	struct gorgon_debug_mode_ns *mode = first_waiting, *next;
 	uint64_t now = gorgon_now();
 
-	for (; mode && gorgon_now() - now < BUDGET_NS; mode = next) {
+	for (; mode; mode = next) {
 		bool quiet = now - mode->changed_at >= QUIET_NS;
 
 		if (!quiet && !mode->due)
-			break;
+			return NULL;
 		next = mode->next;
 		if (!mode->due && __atomic_load_n(&mode->about_to_load, __ATOMIC_RELAXED))
 			continue;
@@ -170,8 +210,23 @@ static void pack_due(void)
 			continue;
 		if (quiet)
 			remember(mode->ns);
-		pack(mode->ns);
+		return mode->ns;
 	}
+	return NULL;
+}
+
+static void pack_due(void)
+{
+	uint64_t start = gorgon_now();
+	struct gorgon_ns *ns;
+
+	if (somebody_packs || !is_due_to_look)
+		return;
+	is_due_to_look = false;
+	somebody_packs = true;
+	while (gorgon_now() - start < BUDGET_NS && (ns = take_next()))
+		pack(ns);
+	somebody_packs = false;
 }
 
 // What few have had becomes too much.
@@ -219,6 +274,7 @@ struct jitreg_prepared *gorgon_debug_mode_lock(struct gorgon_ns *ns, const char 
 
 void gorgon_debug_mode_unlock(struct jitreg_prepared *prepared)
 {
+	pack_due();
 	gorgon_unlock();
 	jitreg_prepared_destroy(prepared);
 }
@@ -244,24 +300,27 @@ struct gorgon_error *gorgon_debug_mode_list(struct gorgon_ns *ns)
 void gorgon_debug_mode_changed(struct gorgon_ns *ns)
 {
 	update_many();
+	is_due_to_look = true;
 	ns->debug_mode->changed_at = gorgon_now();
-	if (were_few) {
+	if (were_few)
 		all_are_due();
-	} else if (is_packed(ns) && has_rested(ns)) {
-		leave_queue(ns->debug_mode);
-		pack(ns);
-	} else {
+	else if (is_packed(ns) && has_rested(ns))
+		jump_queue(ns->debug_mode);
+	else
 		join_queue(ns->debug_mode);
-	}
-	pack_due();
 }
 
 void gorgon_debug_mode_close(struct gorgon_ns *ns)
 {
+	is_due_to_look = true;
 	leave_queue(ns->debug_mode);
 	if (ns->jit_group)
 		jitreg_group_close(ns->jit_group);
-	pack_due();
+}
+
+void gorgon_debug_mode_after_fork(void)
+{
+	somebody_packs = false;
 }
 
 void gorgon_debug_mode_forget(struct gorgon_ns *ns)

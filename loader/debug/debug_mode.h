@@ -19,7 +19,15 @@ struct gorgon_debug_mode_ns *gorgon_debug_mode_create(struct gorgon_ns *ns);
  * gorgon_debug_mode_unlock() after the load.
  */
 struct jitreg_prepared *gorgon_debug_mode_lock(struct gorgon_ns *ns, const char *path);
+
+/*
+ * Give the lock up, after a load or the end of a namespace. Before that, what is due is packed: the lock is not held
+ * while a pack is built. @prepared may be NULL.
+ */
 void gorgon_debug_mode_unlock(struct jitreg_prepared *prepared);
+
+/* In a child: the thread that packs may not be there. */
+void gorgon_debug_mode_after_fork(void);
 
 /* All of these: the lock is held. */
 
@@ -32,7 +40,7 @@ struct gorgon_error *gorgon_debug_mode_list(struct gorgon_ns *ns);
 /* Objects of @ns have come. */
 void gorgon_debug_mode_changed(struct gorgon_ns *ns);
 
-/* All objects of @ns are about to go: debuggers let go of them. */
+/* All objects of @ns are about to go: debuggers let go of them. gorgon_debug_mode_unlock() is to follow. */
 void gorgon_debug_mode_close(struct gorgon_ns *ns);
 
 /* After the last object of @ns has gone. */

@@ -14,6 +14,7 @@
 #include "process/large.h"
 #include "process/locales.h"
 #include "base/lock.h"
+#include "debug/debug_mode.h"
 #include "process/heap.h"
 #include "ns/ns.h"
 #include "process/own_file.h"
@@ -81,6 +82,7 @@ void gorgon_after_fork(bool child)
 		gorgon_thread_after_fork();
 		reset_namespaces();
 		gorgon_init_after_fork();
+		gorgon_debug_mode_after_fork();
 	}
 	gorgon_lock_after_fork(child);
 }

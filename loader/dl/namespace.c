@@ -165,7 +165,7 @@ struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 	gorgon_memory_release(gorgon_parts_state(ns->parts, &gorgon_memory_part));
 	gorgon_place_drop_ns(ns);
 	gorgon_ns_unlist(ns);
-	gorgon_unlock();
+	gorgon_debug_mode_unlock(NULL);
 	ns_free(ns);
 	return NULL;
 }

@@ -18,6 +18,7 @@ struct gorgon_segment {
 	uint64_t vaddr, mem_size;
 	uint64_t off, file_size;
 	int prot;
+	bool shared; /* writable, and its pages are the file's until they are written to: see written.c */
 };
 
 /* A symbol version: of a definition, or of a need. */
@@ -82,6 +83,7 @@ struct gorgon_image {
 	uint64_t rela_count, jmprel_count;
 	const uint64_t *relr;
 	uint64_t relr_count;
+	bool *written; /* by page of the file: each copy writes to its own when it is loaded */
 
 	uint64_t init, fini; /* vaddr, 0 when absent */
 	uint64_t init_array, init_array_count;

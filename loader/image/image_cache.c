@@ -54,6 +54,7 @@ static void image_destroy(struct gorgon_image *image)
 		free(plan);
 	}
 	free(image->segments);
+	free(image->written);
 	free(image->versions);
 	free(image->needed);
 	free(image->path);

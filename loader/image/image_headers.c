@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "image.h"
 #include "property.h"
+#include "written.h"
 
 #include <gelf.h>
 #include <stdlib.h>
@@ -245,7 +246,7 @@ struct gorgon_error *gorgon_image_read(struct gorgon_image *image)
 	image->file_size = size;
 	if (!image->file)
 		return bad(image, "not an ELF file (%zu bytes)", size);
-	if ((err = check_ehdr(image)))
+	if ((err = check_ehdr(image)) || (err = read_phdrs(image)))
 		return err;
-	return read_phdrs(image);
+	return gorgon_image_find_written(image) ? NULL : &gorgon_error_nomem;
 }

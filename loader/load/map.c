@@ -7,9 +7,12 @@
 //
 // What nobody writes (text, constants) is a private mapping of the file: the page
 // cache's, shared by all copies. What is written is anonymous memory with a copy of the
-// file's bytes: relocation touches most of it anyway, data and zeros are then one mapping
-// (a process has a limited number of them, mappings.c), a file that is cut short is an
-// error and not a SIGBUS, and cores contain it. No page is ever writable and executable.
+// file's bytes where relocation touches most of it anyway: data and zeros are then one mapping
+// (a process has a limited number of them, mappings.c). Data of which many pages are not
+// relocated is a private mapping of the file, too, and its zeros are memory of their own: pages
+// become the copy's when they are written to, those with relocations at once. Cores contain such
+// a mapping as a whole. A file that is cut short meanwhile is an error and not a SIGBUS. No page
+// is ever writable and executable.
 // Holes stay reserved without access, so that no other mapping can lie inside an
 // object's range.
 
@@ -128,6 +131,13 @@ static void populate(const struct gorgon_object *object, const struct gorgon_seg
 		madvise(pointer(start), end - start, MADV_POPULATE_WRITE);
 }
 
+static struct gorgon_error *cut_short(const struct gorgon_object *object, uint64_t off)
+{
+	return gorgon_error_create(GORGON_ERROR_FORMAT,
+				   "%s: ends at 0x%lx within a segment; it was cut short while in use",
+				   object->path, off);
+}
+
 static struct gorgon_error *read_segment(const struct gorgon_object *object,
 					 const struct gorgon_segment *seg, int fd)
 {
@@ -142,29 +152,60 @@ static struct gorgon_error *read_segment(const struct gorgon_object *object,
 		if (n < 0)
 			return gorgon_error_create_os(errno, "%s: cannot read", object->path);
 		if (!n)
-			return gorgon_error_create(
-				GORGON_ERROR_FORMAT,
-				"%s: ends at 0x%lx within a segment; it was cut short while in use",
-				object->path, seg->off + done);
+			return cut_short(object, seg->off + done);
 		done += (uint64_t)n;
 	}
+	return NULL;
+}
+
+// The pages of a shared segment that relocation writes to become the copy's, a run at a time.
+static struct gorgon_error *populate_written(const struct gorgon_object *object, const struct gorgon_segment *seg)
+{
+	uint64_t page = (uint64_t)getpagesize(), end = seg->off + seg->file_size;
+	const bool *written = object->image->written;
+
+	for (uint64_t off = page_down(seg->off), run; off < end; off = run + page) {
+		for (run = off; run < end && written[run / page]; run += page)
+			;
+		// EFAULT: there is no such page in the file.
+		if (run > off && madvise(pointer(object->bias + seg->vaddr + off - seg->off), run - off, MADV_POPULATE_WRITE) &&
+		    errno == EFAULT)
+			return cut_short(object, off);
+	}
+	return NULL;
+}
+
+static struct gorgon_error *share_data(const struct gorgon_object *object, const struct gorgon_segment *seg)
+{
+	uint64_t data_end = object->bias + seg->vaddr + seg->file_size;
+	uint64_t end = object->bias + seg->vaddr + seg->mem_size, zeros = page_up(data_end);
+	struct gorgon_error *err = populate_written(object, seg);
+
+	if (err)
+		return err;
+	memset(pointer(data_end), 0, (zeros < end ? zeros : end) - data_end);
+	if (zeros < end && mmap(pointer(zeros), page_up(end) - zeros, seg->prot,
+				MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
+		return map_error(object, errno);
 	return NULL;
 }
 
 static struct gorgon_error *map_segment(struct gorgon_object *object,
 					const struct gorgon_segment *seg, int fd)
 {
+	bool is_read = seg->prot & PROT_WRITE && !seg->shared;
 	uint64_t start = page_down(object->bias + seg->vaddr);
-	uint64_t end = page_up(object->bias + seg->vaddr + seg->mem_size);
-	bool writable = seg->prot & PROT_WRITE;
+	uint64_t end = page_up(object->bias + seg->vaddr + (seg->shared ? seg->file_size : seg->mem_size));
 
 	// Only writable segments have zeros behind the file's bytes (image.c).
 	if (mmap(pointer(start), end - start, seg->prot,
-		 MAP_PRIVATE | MAP_FIXED | (writable ? MAP_ANONYMOUS : 0),
-		 writable ? -1 : fd,
-		 writable ? 0 : (off_t)page_down(seg->off)) == MAP_FAILED)
+		 MAP_PRIVATE | MAP_FIXED | (is_read ? MAP_ANONYMOUS : 0),
+		 is_read ? -1 : fd,
+		 is_read ? 0 : (off_t)page_down(seg->off)) == MAP_FAILED)
 		return map_error(object, errno);
-	if (!writable)
+	if (seg->shared)
+		return share_data(object, seg);
+	if (!is_read)
 		return NULL;
 	populate(object, seg);
 	return read_segment(object, seg, fd);

@@ -291,10 +291,11 @@ bool gorgon_record_locks_are_native(const struct gorgon_record_locks *owner)
 	       !gorgon_lock_files_are_ours();
 }
 
-// Whether there is anything to think of.
+// Whether there is anything to think of. What needs no call of the system is asked first.
 static bool needs_care(int fd, const struct gorgon_record_locks *owner)
 {
-	return fd >= 0 && !is_quiet(fd) && !gorgon_record_locks_are_native(owner);
+	return fd >= 0 && !__atomic_load_n(&owner->files->own, __ATOMIC_RELAXED) && !is_quiet(fd) &&
+	       !gorgon_record_locks_are_native(owner);
 }
 
 static struct gorgon_lock_file *lock_whole_file(struct closing *closing, int fd)

@@ -19,6 +19,8 @@
 //
 //	|-- gap: 0 or 16 --|-- next, prev, heap, mark --|-- the caller's --|
 //	^ from malloc()                                 ^ not at a page
+//
+// The one block in 256 that needs the gap is made larger for it.
 
 #define _GNU_SOURCE
 #include "heap.h"
@@ -38,7 +40,8 @@
 
 #define PAGE	 4096 // the smallest there is
 #define GAP	 16
-#define OVERHEAD (sizeof(struct gorgon_heap_block) + GAP)
+#define HEADER	 sizeof(struct gorgon_heap_block)
+#define OVERHEAD (HEADER + GAP)
 
 struct gorgon_heap {
 	pthread_mutex_t lock; // a leaf
@@ -125,11 +128,32 @@ static bool allowed(struct gorgon_heap *heap, size_t size)
 	return size <= PTRDIFF_MAX && gorgon_usage_allow(heap->usage, size + OVERHEAD);
 }
 
+static bool needs_gap(const void *base)
+{
+	return !(((uintptr_t)base + HEADER) % PAGE);
+}
+
+// Room for the gap in a new block, zeros behind the others, if it needs one. NULL: no memory, and
+// the block is free.
+static void *make_room(void *base, size_t size)
+{
+	char *larger;
+
+	if (!base || !needs_gap(base))
+		return base;
+	larger = realloc(base, size + OVERHEAD);
+	if (larger)
+		memset(larger + HEADER + size, 0, GAP);
+	else
+		free(base);
+	return larger;
+}
+
 // Header and list for what malloc() gave; returns the caller's part.
 static void *adopt(struct gorgon_heap *heap, void *base)
 {
 	struct gorgon_heap_block *block = base;
-	bool gap = !((uintptr_t)(block + 1) % PAGE);
+	bool gap = needs_gap(base);
 
 	if (gap)
 		block = (struct gorgon_heap_block *)((char *)base + GAP);
@@ -140,7 +164,7 @@ static void *adopt(struct gorgon_heap *heap, void *base)
 
 void *gorgon_heap_malloc(size_t size, struct gorgon_heap *heap)
 {
-	void *base = allowed(heap, size) ? malloc(size + OVERHEAD) : NULL;
+	void *base = allowed(heap, size) ? make_room(malloc(size + HEADER), size) : NULL;
 
 	if (base)
 		return adopt(heap, base);
@@ -154,7 +178,7 @@ void *gorgon_heap_calloc(size_t count, size_t size, struct gorgon_heap *heap)
 	void *base;
 
 	base = !__builtin_mul_overflow(count, size, &bytes) && allowed(heap, bytes)
-		       ? calloc(1, bytes + OVERHEAD)
+		       ? make_room(calloc(1, bytes + HEADER), bytes)
 		       : NULL;
 	if (base)
 		return adopt(heap, base);
@@ -181,7 +205,7 @@ static void *resize(struct gorgon_heap_block *block, size_t size)
 		adopt(heap, (char *)block - old_off);
 		return NULL;
 	}
-	new_off = (uintptr_t)(base + sizeof(*block)) % PAGE ? 0 : GAP;
+	new_off = needs_gap(base) ? GAP : 0;
 	if (new_off != old_off)
 		memmove(base + new_off + sizeof(*block), base + old_off + sizeof(*block), size);
 	return adopt(heap, base);

@@ -229,7 +229,7 @@ static void lazy_namespace_about_to_load_is_left_alone(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, load_missing, ns), 0);
 	usleep(200000); // it waits for the lock
 	gorgon_debug_mode_changed(other);
-	gorgon_unlock();
+	gorgon_debug_mode_unlock(NULL);
 	pthread_join(thread, &err);
 	assert_non_null(err);
 	gorgon_error_destroy(err);
@@ -240,16 +240,23 @@ static void lazy_namespace_about_to_load_is_left_alone(void **state)
 	test_ns_destroy(other);
 }
 
-// In the place of libjitreg's: so many seconds pass.
+// In the place of libjitreg's: so many seconds pass, and something happens once.
 static double pack_takes;
+static void (*meanwhile)(struct gorgon_ns *ns);
+static struct gorgon_ns *meanwhile_ns;
 
-int __wrap_jitreg_group_pack(struct jitreg_group *group);
-int __real_jitreg_group_pack(struct jitreg_group *group);
+int __wrap_jitreg_packing_build(struct jitreg_packing *packing);
+int __real_jitreg_packing_build(struct jitreg_packing *packing);
 
-int __wrap_jitreg_group_pack(struct jitreg_group *group)
+int __wrap_jitreg_packing_build(struct jitreg_packing *packing)
 {
+	void (*fn)(struct gorgon_ns *ns) = meanwhile;
+
 	pass(pack_takes);
-	return __real_jitreg_group_pack(group);
+	meanwhile = NULL;
+	if (fn)
+		fn(meanwhile_ns);
+	return __real_jitreg_packing_build(packing);
 }
 
 // In the place of libjitreg's, too: whether the loader's lock was held the first time that lines of a file were looked for.
@@ -313,6 +320,125 @@ static void auto_lines_of_the_first_are_made_before_the_lock_is_taken(void **sta
 		test_ns_destroy(ns[i]);
 }
 
+// @ns becomes quiet and is packed, and @fn happens while its pack is built.
+static void pack_and(struct gorgon_ns *ns, void (*fn)(struct gorgon_ns *ns))
+{
+	meanwhile = fn;
+	meanwhile_ns = ns;
+	make_quiet();
+	something_else_loads();
+	assert_null(meanwhile);
+}
+
+static void look_at_the_lock(struct gorgon_ns *ns)
+{
+	pthread_t thread;
+	bool taken;
+
+	(void)ns;
+	assert_int_equal(pthread_create(&thread, NULL, try_lock, &taken), 0);
+	pthread_join(thread, NULL);
+	assert_true(taken);
+}
+
+static void lazy_pack_is_built_without_the_lock(void **state)
+{
+	struct gorgon_ns *ns = create_top(GORGON_DEBUG_LAZY);
+
+	(void)state;
+	pack_and(ns, look_at_the_lock);
+	assert_described(ns, TOGETHER);
+	test_ns_destroy(ns);
+}
+
+static void open_basic(struct gorgon_ns *ns)
+{
+	test_open(ns, "libbasic.so");
+}
+
+static void lazy_namespace_loading_while_it_is_packed_waits_again(void **state)
+{
+	struct gorgon_ns *ns = create_top(GORGON_DEBUG_LAZY);
+
+	(void)state;
+	pack_and(ns, open_basic);
+	assert_described(ns, APART);
+	make_quiet();
+	something_else_loads();
+	assert_described(ns, TOGETHER);
+	assert_int_equal(jitreg_count(), 1);
+	test_ns_destroy(ns);
+	assert_int_equal(jitreg_count(), 0);
+}
+
+static void close_top(struct gorgon_ns *ns)
+{
+	gorgon_object_close(ns->last);
+}
+
+static void lazy_namespace_unloading_while_it_is_packed_waits_again(void **state)
+{
+	struct gorgon_ns *ns = create_top(GORGON_DEBUG_LAZY);
+
+	(void)state;
+	test_open(ns, "libbasic.so");
+	pack_and(ns, close_top);
+	assert_described(ns, TOGETHER); // it was as quiet as before
+	assert_int_equal(jitreg_count(), 1);
+	test_ns_destroy(ns);
+}
+
+static void lazy_namespace_may_end_while_it_is_packed(void **state)
+{
+	struct test_snapshot before;
+
+	(void)state;
+	something_else_loads();
+	before = test_snapshot();
+	pack_and(create_top(GORGON_DEBUG_LAZY), test_ns_destroy);
+	assert_int_equal(jitreg_count(), 0);
+	test_trim(NULL);
+	assert_unchanged(&before);
+}
+
+// The thread that packs is not in the child.
+static int pack_in_child(void *arg)
+{
+	struct gorgon_ns *ns = create_top(GORGON_DEBUG_LAZY);
+
+	(void)arg;
+	make_quiet();
+	something_else_loads();
+	return ns->first->debug.symfile != ns->last->debug.symfile;
+}
+
+static void *fork_child(void *status)
+{
+	*(int *)status = test_in_child(pack_in_child, NULL);
+	return NULL;
+}
+
+static void fork_on_another_thread(struct gorgon_ns *ns)
+{
+	pthread_t thread;
+	int status = -1;
+
+	(void)ns;
+	assert_int_equal(pthread_create(&thread, NULL, fork_child, &status), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(status, 0);
+}
+
+static void fork_while_somebody_packs_leaves_a_child_that_packs(void **state)
+{
+	struct gorgon_ns *ns = create_top(GORGON_DEBUG_LAZY);
+
+	(void)state;
+	pack_and(ns, fork_on_another_thread);
+	assert_described(ns, TOGETHER);
+	test_ns_destroy(ns);
+}
+
 static size_t count_together(struct gorgon_ns *const *ns, size_t count)
 {
 	size_t ret = 0;
@@ -335,6 +461,8 @@ static void lazy_slow_packing_is_shared_by_callers(void **state)
 	gorgon_lock();
 	for (size_t calls = 1; calls <= 2; calls++) {
 		gorgon_debug_mode_changed(ns[5]);
+		gorgon_debug_mode_unlock(NULL);
+		gorgon_lock();
 		assert_int_equal(count_together(ns, 6), 3 * calls);
 	}
 	gorgon_unlock();
@@ -569,6 +697,11 @@ int main(void)
 		fresh_unit_test(lazy_set_that_is_known_is_packed_at_once),
 		fresh_unit_test(lazy_lines_are_made_before_the_lock_is_taken),
 		fresh_unit_test(auto_lines_of_the_first_are_made_before_the_lock_is_taken),
+		fresh_unit_test(lazy_pack_is_built_without_the_lock),
+		fresh_unit_test(lazy_namespace_loading_while_it_is_packed_waits_again),
+		fresh_unit_test(lazy_namespace_unloading_while_it_is_packed_waits_again),
+		fresh_unit_test(lazy_namespace_may_end_while_it_is_packed),
+		fresh_unit_test(fork_while_somebody_packs_leaves_a_child_that_packs),
 		fresh_unit_test(lazy_further_objects_are_packed_when_quiet_again),
 		fresh_unit_test(lazy_object_with_dwarf_is_left_alone),
 		fresh_unit_test(close_object_of_a_pack_leaves_the_others_packed),

@@ -112,6 +112,36 @@ static void list_images_that_waited_have_one_symfile(void **state)
 	assert_nothing_left();
 }
 
+static void packing_end_lists_what_the_group_had_at_the_beginning_only(void **state)
+{
+	struct jitreg_packing *packing;
+	struct world w;
+	struct image late;
+
+	(void)state;
+	world_enter(&w, 0);
+	assert_int_equal(jitreg_packing_begin(w.group, &packing), 0);
+	assert_int_equal(jitreg_packing_build(packing), 0);
+	assert_int_equal(jitreg_count(), 3); // nobody has been told
+	enter_at(w.group, BASE(0), 0x1000000, "self.so", JITREG_NAMES_ONLY, &late);
+	assert_int_equal(jitreg_packing_end(packing, w.group), -EAGAIN);
+	jitreg_packing_destroy(packing);
+	assert_int_equal(jitreg_count(), 4);
+	jitreg_unregister(late.entry);
+
+	assert_int_equal(jitreg_packing_begin(w.group, &packing), 0);
+	assert_int_equal(jitreg_packing_build(packing), 0);
+	assert_int_equal(jitreg_packing_end(packing, w.group), 0);
+	assert_int_equal(jitreg_packing_end(packing, w.group), -EAGAIN); // it has one pack by now
+	jitreg_packing_destroy(packing);
+	assert_int_equal(jitreg_count(), 1);
+	assert_together(w.images, 3);
+	assert_int_equal(jitreg_packing_begin(w.group, &packing), 0);
+	assert_null(packing);
+	world_leave(&w);
+	assert_nothing_left();
+}
+
 static void pack_images_have_one_symfile(void **state)
 {
 	struct world w;
@@ -668,6 +698,7 @@ int main(void)
 		cmocka_unit_test(register_lean_image_of_no_group_is_no_pack),
 		cmocka_unit_test(pack_single_image_stays_as_it_is),
 		cmocka_unit_test(list_images_that_waited_have_one_symfile),
+		cmocka_unit_test(packing_end_lists_what_the_group_had_at_the_beginning_only),
 		cmocka_unit_test(pack_images_have_one_symfile),
 		cmocka_unit_test(pack_events_come_new_before_old),
 		cmocka_unit_test(unregister_last_of_pack_removes_it),

@@ -4,13 +4,18 @@
 #define _GNU_SOURCE
 #include "elf_builder.h"
 #include "helpers.h"
+#include "base/error.h"
+#include "base/lock.h"
+#include "load/destroy.h"
 #include "load/map.h"
 #include "ns/ns.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 // Protection and file of the mapping that contains @addr.
 struct mapping {
@@ -176,6 +181,90 @@ static void map_relax_spares_mappings(void **state)
 	test_ns_destroy(ns);
 }
 
+// Memory of the mapping that begins at @start which is a copy's own.
+static size_t own_bytes(uint64_t start)
+{
+	FILE *in = fopen("/proc/self/smaps", "re");
+	size_t clean = 0, dirty = 0;
+	uint64_t at = 0, found;
+	char line[1024];
+
+	while (in && fgets(line, sizeof(line), in)) {
+		if (sscanf(line, "%" SCNx64 "-%*x %*s", &found) == 1 && strchr(line, '-'))
+			at = found;
+		if (at != start)
+			continue;
+		sscanf(line, "Private_Dirty: %zu", &dirty);
+		sscanf(line, "Anonymous: %zu", &clean);
+	}
+	fclose(in);
+	return 1024 * (dirty > clean ? dirty : clean);
+}
+
+static void map_data_without_relocations_stays_the_files(void **state)
+{
+	struct gorgon_ns *ns[2] = {test_ns(), test_ns()};
+	long *table[2], **first[2];
+	char *zeros[2], *last[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct gorgon_object *object = test_open(ns[i], "libconstants.so");
+		struct mapping m;
+
+		table[i] = test_symbol(object, "constants_table");
+		first[i] = test_symbol(object, "constants_pointer");
+		last[i] = test_symbol(object, "constants_last");
+		zeros[i] = test_symbol(object, "constants_zeros");
+		m = mapping_at((uintptr_t)table[i]);
+		assert_string_equal(m.prot, "rw-p");
+		assert_string_equal(m.file, test_module("libconstants.so"));
+		assert_true(m.end - m.start >= 16 * 4096);
+		assert_true(own_bytes(m.start) <= 4 * 4096);
+		assert_ptr_equal(*first[i], table[i]);
+		assert_string_equal(last[i], "last");
+		for (size_t j = 0; j < 3 * 4096; j++)
+			assert_int_equal(zeros[i][j], 0);
+	}
+	for (size_t i = 0; i < 2 * 4096; i++) {
+		assert_int_equal(table[0][i], i < 4096 ? 1 : 2);
+		table[0][i] = 3;
+		assert_int_equal(table[1][i], i < 4096 ? 1 : 2);
+	}
+	zeros[0][0] = zeros[0][3 * 4096 - 1] = 1;
+	assert_int_equal(zeros[1][0], 0);
+	for (int i = 0; i < 2; i++)
+		test_ns_destroy(ns[i]);
+}
+
+// Between the look at the file and its mapping, which a load does in one go.
+static void map_data_of_a_file_cut_short_is_an_error(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	struct gorgon_object *object;
+	struct gorgon_image *image;
+	struct gorgon_file file;
+	struct gorgon_error *err;
+	const char *path = test_temp("cut.so");
+	size_t size;
+	uint8_t *bytes = test_read(test_module("libconstants.so"), &size);
+
+	(void)state;
+	test_write(path, bytes, size);
+	free(bytes);
+	gorgon_lock();
+	assert_ok(gorgon_image_open_file(path, &image, &file));
+	object = gorgon_object_create(ns, path, image);
+	assert_non_null(object);
+	object->file = file;
+	assert_int_equal(truncate(path, 0x1000), 0);
+	err = gorgon_map(object);
+	gorgon_object_destroy(object);
+	gorgon_unlock();
+	assert_error(err, GORGON_ERROR_FORMAT, "it was cut short while in use");
+	test_ns_destroy(ns);
+}
+
 static void map_text_of_copies_is_one_set_of_pages(void **state)
 {
 	struct gorgon_ns *ns[2] = {test_ns(), test_ns()};
@@ -204,6 +293,8 @@ int main(void)
 		cmocka_unit_test(map_protect_relro_is_read_only),
 		cmocka_unit_test(map_no_mapping_is_writable_and_executable),
 		cmocka_unit_test(map_relax_spares_mappings),
+		cmocka_unit_test(map_data_without_relocations_stays_the_files),
+		cmocka_unit_test(map_data_of_a_file_cut_short_is_an_error),
 		cmocka_unit_test(map_text_of_copies_is_one_set_of_pages),
 	};
 

@@ -39,12 +39,24 @@ static void check_bytes(const unsigned char *p, size_t size, unsigned char value
 		assert_int_equal(p[i], value);
 }
 
+// What malloc() gives next has been in use.
+static void make_dirty(void)
+{
+	void *blocks[COUNT];
+
+	for (size_t i = 0; i < COUNT; i++)
+		blocks[i] = memset(malloc(size_of(i) + 1), 0xff, size_of(i) + 1);
+	for (size_t i = 0; i < COUNT; i++)
+		free(blocks[i]);
+}
+
 static void heap_blocks_keep_their_content(void **state)
 {
 	struct gorgon_ns *ns = test_ns();
 	unsigned char *blocks[COUNT];
 
 	(void)state;
+	make_dirty();
 	for (size_t i = 0; i < COUNT; i++) {
 		if (i % 2) {
 			blocks[i] = gorgon_heap_malloc(size_of(i), heap_of(ns));
@@ -68,6 +80,23 @@ static void heap_blocks_keep_their_content(void **state)
 	assert_int_equal(ns->usage.heap_bytes, 0);
 	test_ns_destroy(ns);
 }
+
+#if !TEST_SANITIZED
+// Next and previous one, heap, mark; what the C library rounds up comes on top.
+static void heap_block_costs_a_header(void **state)
+{
+	struct gorgon_ns *ns = test_ns();
+	char *blocks[COUNT];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT; i++)
+		blocks[i] = gorgon_heap_malloc(1000, heap_of(ns));
+	assert_true(ns->usage.heap_bytes <= COUNT * (1000 + 32 + 1));
+	for (size_t i = 0; i < COUNT; i++)
+		gorgon_malloc_free(blocks[i]);
+	test_ns_destroy(ns);
+}
+#endif
 
 // The C library's blocks, wherever they begin in a page and whatever lies before.
 static void heap_free_takes_blocks_of_the_c_library(void **state)
@@ -189,6 +218,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(heap_blocks_keep_their_content),
+#if !TEST_SANITIZED
+		cmocka_unit_test(heap_block_costs_a_header),
+#endif
 		cmocka_unit_test(heap_free_takes_blocks_of_the_c_library),
 		cmocka_unit_test(heap_impossible_sizes_are_refused),
 		cmocka_unit_test(heap_release_frees_what_is_left),
