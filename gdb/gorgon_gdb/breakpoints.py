@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """gorgon break: one breakpoint of gdb's for all copies of a library, or for those of one interpreter.
 
-A location is looked up once per library (reference.py). Where it is in each copy follows from the copy's bias. There
+A location is looked up once per library (location_resolver.py). Where it is in each copy follows from the copy's bias. There
 it gets a name, LOCATION@all and, for interpreter 2, LOCATION@2 (marks.py), and "break" of that name is an ordinary
 breakpoint: gdb finds its places, as those of any other name, whenever it hears of an object, and counts, lists, saves and
 deletes it. Nothing is kept here but what names an object file of gdb's has been given: which ones are wanted is read from
@@ -18,7 +18,7 @@ import tempfile
 
 import gdb
 
-from . import commands, elf, files, marks, objfiles, ours, process, reference, reruns, root, symbols, values
+from . import commands, elf, files, location_resolver, marks, objfiles, ours, process, reruns, root, symbols, values
 
 _places = {}       # (path of a library, location) -> [address in the file]
 _failed = set()    # of these keys: not known, and not asked again for each interpreter that comes
@@ -42,7 +42,7 @@ def look_up(objects, locations):
     paths = sorted({path for (path, _), maybe in missing.items() if maybe})
     asked = sorted({location for (_, location), maybe in missing.items() if maybe})
     try:
-        found = dict(zip(asked, reference.find(paths, asked)))
+        found = dict(zip(asked, location_resolver.find(paths, asked)))
     except root.RootError:
         _failed.update(missing)
         _places.update(dict.fromkeys(missing, []))

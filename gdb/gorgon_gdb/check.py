@@ -4,6 +4,7 @@
 import collections
 import os
 import re
+import struct
 
 import gdb
 
@@ -11,6 +12,9 @@ from . import commands, elf, files, objfiles, process, root
 
 Mapping = collections.namedtuple("Mapping", "start end path")
 MAPPING = re.compile(r"^\s*(0x[0-9a-f]+)\s+(0x[0-9a-f]+)\s+0x[0-9a-f]+\s+0x[0-9a-f]+(?:\s+[r-][w-][x-][ps-])?[ \t]*(.*)$", re.M)
+# jitreg_debug_root leads to the descriptor of GDB's JIT interface, and that to an entry.
+REGISTRAR, DESCRIPTOR_OFF, SYMFILE_OFF = "jitreg_debug_root", 24, 16
+ADDRESS, DESCRIPTOR, REGISTERED = struct.Struct("<Q"), struct.Struct("<IIQQ"), 1
 ELF_MAGIC = b"\x7fELF"
 
 
@@ -65,6 +69,19 @@ def check_symfile(obj, known):
         yield f"symfile: gdb has no object file at {obj.symfile:#x}"
 
 
+def announced():
+    """The symfile that a thread is telling debuggers of, and that gdb has not heard of while the thread stands still; or None."""
+    try:
+        registrar = int(gdb.parse_and_eval(f"(unsigned long) &{REGISTRAR}"))
+        (descriptor,) = ADDRESS.unpack(process.read_memory(registrar + DESCRIPTOR_OFF, ADDRESS.size))
+        _, action, entry, _ = DESCRIPTOR.unpack(process.read_memory(descriptor, DESCRIPTOR.size))
+        if action != REGISTERED:
+            return None
+        return ADDRESS.unpack(process.read_memory(entry + SYMFILE_OFF, ADDRESS.size))[0]
+    except (gdb.error, root.MemoryProblem):
+        return None
+
+
 def check_file(obj):
     path = files.find(obj.path)
     if not os.path.isfile(path):
@@ -90,6 +107,7 @@ def problems(snapshot):
         yield f"mappings cannot be compared: {error}"
         maps = None
     known = {int(found[1], 16) for found in (objfiles.SYMFILE.match(o.filename or "") for o in gdb.objfiles()) if found}
+    known.add(announced())
     for namespace in snapshot.namespaces:
         yield from (f"{namespace.label}: {problem}" for problem in check_thread(namespace))
     for obj in snapshot.objects:

@@ -10,7 +10,7 @@ import os
 
 import gdb
 
-from . import execute, files, process, reruns, root, symbols
+from . import displays, execute, files, process, reruns, root, symbols
 
 AGAIN = "maintenance gorgon-again"
 HOOKS = ("hook-run", "hook-start", "hook-starti", "hook-attach", "hook-core-file", "target hook-core", "target hook-remote",
@@ -69,7 +69,7 @@ def add_file(path):
 def remove_file(address, parts):
     try:
         for _ in range(parts):
-            execute.run(f"remove-symbol-file -a {address:#x}")
+            displays.remove_symbol_file(address)
     except gdb.error:
         pass  # "file" has removed it already
 

@@ -18,6 +18,7 @@ the selected thread only, and forgets the place when that is asked to step by no
 has not gone on. So run() selects another thread in events, and settle() asks for that step before the prompt. Between both gdb warns
 once, so what can wait for the prompt (waits()) does, and forget_place() asks for the step first."""
 
+import contextlib
 import functools
 
 import gdb
@@ -28,6 +29,7 @@ _events = 0  # that are being handled
 _stale = False  # breakpoints have other places than when the process stopped
 _can_warn = False  # the process has stopped at one of several places of a breakpoint that stays
 _settling = False
+_passing = 0  # commands of gdb's that the scripts run at the moment
 _prompts = False  # gdb has a prompt, where before_prompt tells of it: not with -batch, and not for an editor
 
 
@@ -96,6 +98,21 @@ def forget_place():
         _settling = False
 
 
+@contextlib.contextmanager
+def passing():
+    """What is run is gdb's own command: the scripts' hooks let it pass."""
+    global _passing
+    _passing += 1
+    try:
+        yield
+    finally:
+        _passing -= 1
+
+
+def is_passing():
+    return _passing > 0
+
+
 def can_have_commands():
     return any(breakpoint.commands for breakpoint in gdb.breakpoints())
 
@@ -112,10 +129,13 @@ def run(command):
     if stopped and not stopped.is_stopped():
         stopped = None  # gdb hears of an object while the process goes on: no breakpoint's commands wait
     other = bystander(stopped) if stopped and (_stale or can_have_commands()) else None
-    if not other:
-        return None if stopped and can_have_commands() else gdb.execute(command, to_string=True)
-    other.switch()
-    try:
-        return gdb.execute(f"thread apply {gdb.selected_inferior().num}.{stopped.num} -q {command}", to_string=True)
-    finally:
-        stopped.switch()
+    if not other and stopped and can_have_commands():
+        return None
+    with passing():
+        if not other:
+            return gdb.execute(command, to_string=True)
+        other.switch()
+        try:
+            return gdb.execute(f"thread apply {gdb.selected_inferior().num}.{stopped.num} -q {command}", to_string=True)
+        finally:
+            stopped.switch()

@@ -100,7 +100,7 @@ class Check(gdb.Command):
         super().__init__(self.name, gdb.COMMAND_MAINTENANCE)
 
     def invoke(self, arg, from_tty):
-        if ordinary.is_passing():
+        if execute.is_passing():
             return
         if arg in conditions.COMMANDS:
             check_condition(arg)

@@ -8,7 +8,7 @@ import re
 
 import gdb
 
-from . import hints, ordinary, process
+from . import execute, hints, ordinary, process
 
 COMMAND = "maintenance gorgon-line"
 HOOK = "info hook-line"
@@ -25,7 +25,7 @@ class Line(gdb.Command):
         super().__init__(COMMAND, gdb.COMMAND_MAINTENANCE)
 
     def invoke(self, arg, from_tty):
-        snapshot = None if ordinary.is_passing() else process.try_snapshot()
+        snapshot = None if execute.is_passing() else process.try_snapshot()
         newest = hints.newest_command() if snapshot else None
         if not newest or not TYPED.fullmatch(newest[1]):
             return

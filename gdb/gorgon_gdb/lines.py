@@ -17,7 +17,7 @@ import os
 
 import gdb
 
-from . import elf, execute, marks, missing_files, objfiles, ours, process, root
+from . import displays, elf, execute, marks, missing_files, objfiles, ours, process, root
 
 SHF_TLS = 0x400
 TEXT, INFO = b".text", b".debug_info"
@@ -85,7 +85,7 @@ def remove(lines, covered=()):
         return False
     execute.places_change()
     try:
-        return execute.run(f"remove-symbol-file -a {address:#x}") is not None
+        return displays.remove_symbol_file(address) is not None
     except gdb.error:
         return True  # "file" has removed it already
 

@@ -25,7 +25,6 @@ WATCH = re.compile(r"(\s*-l(?:o|oc|oca|ocat|ocati|ocatio|ocation|)(?=\s)|)(?:\s*
 
 _help = {}        # name of a command -> what gdb says of it
 _commands = {}    # name -> ours, once it is there
-_passing = 0      # commands of gdb's that this file runs at the moment
 
 
 def selected_copy():
@@ -74,16 +73,8 @@ def at_place(_name, variable, _copy):
 
 
 def run(command, from_tty=False, to_string=False):
-    global _passing
-    _passing += 1
-    try:
+    with execute.passing():
         return gdb.execute(command, from_tty, to_string)
-    finally:
-        _passing -= 1
-
-
-def is_passing():
-    return _passing > 0
 
 
 class Ordinary(gdb.Command):

@@ -3,9 +3,9 @@
 
 import gdb
 
-from . import (breakpoints, check, commands, companions, conditions, cores, dap, debuglinks, ended, execute, extensions, frames,
-               functions, helper_types, hints, info_line, info_symbol, lines, loads, missing_files, ordinary, process, python_helper,
-               reruns, solibs, stacks, symbols, values)
+from . import (breakpoints, check, commands, companions, conditions, cores, dap, debuglinks, displays, ended, execute, extensions,
+               frames, functions, helper_types, hints, hits, info_line, info_symbol, lines, loads, missing_files, ordinary, process, python_helper,
+               reruns, solibs, stacks, static_members, symbols, values)
 
 _events = []
 
@@ -64,6 +64,7 @@ def register(objfile=None):
     info_line.register()
     ended.register()
     solibs.register()
+    static_members.register()
     if not _events:
         connect("exited", breakpoints.on_exited)
         connect("exited", reruns.on_exited)
@@ -73,6 +74,8 @@ def register(objfile=None):
         connect("breakpoint_modified", reruns.on_modified)
         connect("breakpoint_modified", conditions.adapt)
         connect("breakpoint_created", conditions.adapt)
+        connect("breakpoint_modified", symbols.on_hit)
+        connect("exited", hits.forget)
         connect("new_objfile", companions.on_new_objfile)
         connect("new_objfile", conditions.on_new_objfile)
         connect("exited", helper_types.forget)
@@ -100,7 +103,9 @@ def register(objfile=None):
         connect("clear_objfiles", cores.forget)
         connect("free_objfile", symbols.on_free_objfile)
         connect("stop", execute.on_stop)
+        connect("stop", hits.on_stop)
         connect("stop", on_stop)
+        connect("stop", displays.restore)
         connect("stop", loads.on_stop)
         connect("stop", install_at_stop)
         connect("stop", dap.on_stop)
@@ -108,6 +113,7 @@ def register(objfile=None):
         connect("before_prompt", execute.settle)
         connect("before_prompt", before_prompt)
         connect("before_prompt", symbols.on_prompt)
+        connect("before_prompt", displays.restore)
         connect("before_prompt", install)
         connect("before_prompt", ended.before_prompt)
         connect("before_prompt", hints.on_prompt)

@@ -81,7 +81,7 @@ class List(gdb.Command):
         super().__init__(LIST, gdb.COMMAND_MAINTENANCE)
 
     def invoke(self, arg, from_tty):
-        snapshot = None if ordinary.is_passing() else process.try_snapshot()
+        snapshot = None if execute.is_passing() else process.try_snapshot()
         newest = hints.newest_command() if snapshot else None
         found = TYPED[arg].fullmatch(newest[1]) if newest else None
         if not found:

@@ -16,7 +16,7 @@ import os
 
 import gdb
 
-from . import commands, execute, files, lines, objfiles, process, python_helper, root, tables
+from . import commands, displays, execute, files, hits, lines, objfiles, process, python_helper, root, tables
 
 AUTO_MAX = 8
 FRAMES_MAX = 64
@@ -138,7 +138,7 @@ def remove(key):
     addition = _added[key]
     execute.places_change()
     try:
-        while addition.parts and execute.run(f"remove-symbol-file -a {addition.code:#x}") is not None:
+        while addition.parts and displays.remove_symbol_file(addition.code) is not None:
             addition.parts -= 1
     except gdb.error:
         addition.parts = 0  # "file" and "kill" have removed it already
@@ -337,16 +337,28 @@ def show_frame():
 def on_stop(event):
     global _left
     breakpoints = getattr(event, "breakpoints", ())
-    if execute.waits(event) and not is_innermost(missing(objects_in_stack())):
+    if execute.waits(event) and (hits.can_wait(event) or not is_innermost(missing(objects_in_stack()))):
         leave()
         return []
     _left = False
     added = attach_stack()
-    if is_innermost(added) and not any(is_silent(breakpoint) for breakpoint in breakpoints):
+    if hits.is_held():
+        hits.show()
+    elif is_innermost(added) and not any(hits.is_silent(breakpoint) for breakpoint in breakpoints):
         show_frame()
     elif added:
         look_here()
     return added
+
+
+def on_hit(breakpoint):
+    hits.on_modified(breakpoint, lacks_variables)
+
+
+def lacks_variables(address):
+    """They come in the stop."""
+    obj = process.find_object(address) if gdb.parameter("gorgon auto-symbols") else None
+    return obj is not None and bool(missing([obj]))
 
 
 def attach_for_backtrace():
@@ -361,10 +373,6 @@ def attach_for_backtrace():
 def is_innermost(objects):
     """The stop has been printed without variables, or will be with them."""
     return any(obj.start <= gdb.newest_frame().pc() < obj.end for obj in objects)
-
-
-def is_silent(breakpoint):
-    return breakpoint.silent or (breakpoint.commands or "").startswith("silent\n")
 
 
 def is_to_look():

@@ -94,7 +94,7 @@ class Live(Case):
             self.assertIn(f"\tbreakpoint already hit {count} time{'s' if count > 1 else ''}\n", rows[number])
 
     def test_places_are_those_of_gdb_in_each_living_copy(self):
-        # Of gdb's some may be none (test_narrow.py).
+        # Of gdb's some may be none (test_dwarf_index.py).
         first = places(self.created.output["info breakpoints"], BY_NAME)
         start = {a - self.addresses[0] for a in first} & self.start
         one = {self.addresses[2] + offset for offset in self.sleep}
@@ -178,7 +178,7 @@ class Commands(Case):
                 self.assertRegex(self.start[command], rf"^error: {text}[^\n]*\n$")
 
     def test_setting_says_where(self):
-        # In each the function itself; of gdb's places some may be none (test_narrow.py).
+        # In each the function itself; of gdb's places some may be none (test_dwarf_index.py).
         found = re.fullmatch(r"Breakpoint 2 at 0x\w+: -function PyList_Append@all\. \((\d+) locations\)\n",
                              self.start["gorgon break PyList_Append"])
         self.assertIn(int(found[1]), [COUNT * (i + 1) for i in range(len(session.offsets("PyList_Append")))])
@@ -267,10 +267,10 @@ class NoAnswer(Case):
     @classmethod
     def setUpClass(cls):
         cls.output = harness.gdb(
-            ["gorgon break PyList_Insert", "python from gorgon_gdb import answers, reference",
-             "python answers.read, seconds, reference.SECONDS = lambda key: None, reference.SECONDS, 0",
+            ["gorgon break PyList_Insert", "python from gorgon_gdb import location_cache, location_resolver",
+             "python location_cache.read, seconds, location_resolver.SECONDS = lambda key: None, location_resolver.SECONDS, 0",
              "break host_created", session.LOOP, "run", "gorgon break",
-             "python reference.SECONDS = seconds", "gorgon break PyList_Reverse", "gorgon break"],
+             "python location_resolver.SECONDS = seconds", "gorgon break PyList_Reverse", "gorgon break"],
             harness.HOST, "-n", COUNT, "pass", script=True)
 
     def test_it_is_said_once_not_for_each_interpreter(self):

@@ -17,6 +17,9 @@ COUNT = 2
 # Members of the first object, at their offsets in debug_root.h.
 NS = "(*(char **)((char *)&gorgon_debug_root + 40))"
 OBJECT = f"(*(char **)({NS} + 32))"
+# The member of an entry that libjitreg tells debuggers of where the symfile is the object's.
+DESCRIPTOR = "((char *)&__jit_debug_descriptor)"
+ENTRY = f"{OBJECT} + 56"
 CHANGED = "set variable *(unsigned long *)((char *)&gorgon_debug_root + 16) += 2"
 
 
@@ -52,7 +55,7 @@ class Check(unittest.TestCase):
                  "def copies():",
                  "    i = gdb.selected_inferior()",
                  f"    ranges = [('(char *)&gorgon_debug_root', 80), ('{NS}', 72), ('{OBJECT}', 120),"
-                 f" ('*(char **)({OBJECT} + 40)', 20)]",
+                 f" ('*(char **)({OBJECT} + 40)', 20), ('{DESCRIPTOR}', 16)]",
                  "    return [(a, i.read_memory(a, n).tobytes()) for a, n in"
                  " ((int(gdb.parse_and_eval(e)), n) for e, n in ranges)]",
                  "end", "python print('=== healthy')", "gorgon check"]
@@ -60,13 +63,18 @@ class Check(unittest.TestCase):
             lines += ["python saved = copies()", f"python print('=== {name}')", *commands,
                       CHANGED.replace("2", str(2 * i)), "gorgon check",
                       "python [gdb.selected_inferior().write_memory(a, b) for a, b in saved]"]
+        # As where a thread stands still that has not come to the place where gdb hears of the symfile.
+        lines += ["python saved = copies()", "python print('=== announced')", *cls.DAMAGE["other"][0],
+                  f"set variable *(int *)({DESCRIPTOR} + 4) = 1", poke(DESCRIPTOR, 8, f"= (unsigned long)({ENTRY})"),
+                  CHANGED.replace("2", "50"), "gorgon check",
+                  "python [gdb.selected_inferior().write_memory(a, b) for a, b in saved]"]
         lines += ["python print('=== again')", CHANGED.replace("2", "100"), "gorgon check"]
         cls.output = harness.gdb(lines, harness.HOST, "-n", COUNT, "pass", script=True)
         parts = re.split(r"^=== (.*)\n", cls.output, flags=re.M)
         cls.parts = dict(zip(parts[1::2], parts[2::2]))
 
     def test_healthy(self):
-        for name in ("healthy", "again"):
+        for name in ("healthy", "announced", "again"):
             self.assertRegex(self.parts[name], rf"^{COUNT} namespaces, \d+ objects: consistent\.\n$")
 
     def test_each_damage_is_named(self):

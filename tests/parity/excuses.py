@@ -50,12 +50,6 @@ def without_arguments(said):
     return re.sub(r"^( {8}.*|No locals\.)\n?", "", said, flags=re.M).rstrip("\n")
 
 
-def with_arguments(expected, seen):
-    """The line of a stop without arguments, and the frame that is shown again with them, are one."""
-    return expected, re.sub(r"^(Thread T .*?, |ADDR in )(.+?) \(\)( at \S+)\n(?:\d.*\n)?#0  (?:ADDR in )?\2 (\(.*\) at \S+)$", r"\1\2 \4", seen,
-                            flags=re.M)
-
-
 def gone(text):
     """Breakpoints that have no place are as those that have one."""
     text = re.sub(r'Function "\w+" not defined\.\nBreakpoint N \(\w+\) pending\.', "Breakpoint N is set", text)
@@ -106,14 +100,12 @@ EXCUSES = {
                              r"^\$N = \{.*\} ADDR <\w+>$|<text variable, no debug info>|^type = void \(void\)$", without_arguments), 9),
     "no helper": Excuse("CPython's commands and printers for gdb come with a libpython that gdb knows as a shared library, or with our scripts",
                         None, ("plain",), unless(r'^Undefined command: "py-|^(?:Value returned is )?\$N = (?:\(\w[\w ]* \*\) )?ADDR\b|^(?:self|args|timeout_obj) = ADDR$')),
-    "arguments follow": Excuse("with more than eight interpreters our scripts give gdb a copy's arguments and variables when it has stopped "
-                               "there, and the frame is shown again", None, ("scripts",), with_arguments, 9),
     "no number": Excuse("gdb 13 warns that the place of the stop has no number after our scripts have added a copy's debug information, which "
                         "means nothing", without(r"warning: location number not found for breakpoint N address ADDR\.\n?"), ("scripts",), None, 9),
     "whose condition": Excuse("our scripts have conditions evaluated in the copy that comes to the place, and gdb lists what they say",
                               instead(r'((?:stop only if|condition \S+) )\$gorgon_eval\("(.*)"\)$', r"\1\2"), ("scripts",)),
     "static members": Excuse("gdb shows a class's static members with each object, and takes the first copy's; `print CLASS::MEMBER` is right",
-                             instead(r"\bstatic made = \d+", "static made = N")),
+                             instead(r"\bstatic made = \d+", "static made = N"), ("plain",)),
     "not of the processor": Excuse("the processor has four hardware breakpoints, and each copy needs one: where there are more copies our "
                                    "scripts set a breakpoint of the ordinary kind, and say so", instead(
                                        r"^(?:Hardware assisted breakpoint N is set|Breakpoint N is set\ngorgon: not a hardware .*)$",
@@ -127,4 +119,4 @@ EXCUSES = {
                                                    r"\([^()\n]*\)|ADDR)(?=[,)\n]|$)|\b((?:timeout_obj|obj) ?= ?)(?:0|ADDR)(?=[,)\n]|$)",
                                                    r"\1\2OBJECT"), ("plain",)),
 }
-GENERAL = ("names and lines", "values of objects", "no helper", "lines only", "no number", "arguments follow", "whose condition")
+GENERAL = ("names and lines", "values of objects", "no helper", "lines only", "no number", "whose condition")

@@ -13,10 +13,10 @@ GCC writes."""
 
 import struct
 
-from . import narrow
+from . import dwarf_index
 
 CALL_LINE, CALL_COLUMN, DECL_LINE, DECL_COLUMN = 0x59, 0x57, 0x3B, 0x39
-FIXED = {narrow.ADDR, narrow.DATA1, narrow.DATA2, narrow.DATA4, narrow.SEC_OFFSET}
+FIXED = {dwarf_index.ADDR, dwarf_index.DATA1, dwarf_index.DATA2, dwarf_index.DATA4, dwarf_index.SEC_OFFSET}
 END_OF_LIST, OFFSET_PAIR, BASE_ADDRESS, START_END, START_LENGTH = 0, 4, 5, 6, 7
 NEW_BASE = 2 ** 64 - 1
 
@@ -24,11 +24,11 @@ NEW_BASE = 2 ** 64 - 1
 def number(library, abbreviation, entry, attribute):
     """An attribute of an entry, or None: there is none, or not at the same place in all such entries."""
     for other, form, off, constant in abbreviation.attributes:
-        if other == attribute and form == narrow.IMPLICIT_CONST:
+        if other == attribute and form == dwarf_index.IMPLICIT_CONST:
             return constant
         if other == attribute and form in FIXED and off is not None:
             at = entry + len(abbreviation.code) + off
-            return int.from_bytes(library.info[at:at + narrow.SIZES[form]], "little")
+            return int.from_bytes(library.info[at:at + dwarf_index.SIZES[form]], "little")
     return None
 
 
@@ -57,12 +57,12 @@ def ranges_5(data, at, base):
         if kind == END_OF_LIST:
             return
         if kind == OFFSET_PAIR:
-            start, at = narrow.uleb(data, at)
-            end, at = narrow.uleb(data, at)
+            start, at = dwarf_index.uleb(data, at)
+            end, at = dwarf_index.uleb(data, at)
             yield base + start, base + end
             continue
         if kind not in (BASE_ADDRESS, START_END, START_LENGTH):
-            raise narrow.Unsure
+            raise dwarf_index.Unsure
         start, at = struct.unpack_from("<Q", data, at)[0], at + 8
         if kind == BASE_ADDRESS:
             base = start
@@ -70,18 +70,18 @@ def ranges_5(data, at, base):
             yield start, struct.unpack_from("<Q", data, at)[0]
             at += 8
         else:
-            size, at = narrow.uleb(data, at)
+            size, at = dwarf_index.uleb(data, at)
             yield start, start + size
 
 
 def lowest(library, unit, abbreviation, entry):
     """The first address of an instance, or None."""
-    ranges = number(library, abbreviation, entry, narrow.RANGES)
+    ranges = number(library, abbreviation, entry, dwarf_index.RANGES)
     if ranges is None:
-        return number(library, abbreviation, entry, narrow.LOW_PC)
-    base = number(library, unit.root_abbreviation, unit.root, narrow.LOW_PC)
+        return number(library, abbreviation, entry, dwarf_index.LOW_PC)
+    base = number(library, unit.root_abbreviation, unit.root, dwarf_index.LOW_PC)
     if base is None:
-        if any(attribute == narrow.LOW_PC for attribute, *_ in unit.root_abbreviation.attributes):
+        if any(attribute == dwarf_index.LOW_PC for attribute, *_ in unit.root_abbreviation.attributes):
             return None
         base = 0
     found = ranges_5(library.sections[".debug_rnglists"], ranges, base) if unit.version == 5 else \
@@ -90,15 +90,15 @@ def lowest(library, unit, abbreviation, entry):
 
 
 def find(library, name):
-    """Addresses, in a library that narrow.py has read. Not all where that cannot be told for sure."""
+    """Addresses, in a library that dwarf_index.py has read. Not all where that cannot be told for sure."""
     found = set()
     try:
         for abbreviation, entry in library.named(name):
             declared = position(library, abbreviation, entry, DECL_LINE, DECL_COLUMN)
             for unit, other, at in library.references_to(entry) if declared else ():
-                if other.tag == narrow.INLINED_SUBROUTINE and at is not None and \
+                if other.tag == dwarf_index.INLINED_SUBROUTINE and at is not None and \
                         position(library, other, at, CALL_LINE, CALL_COLUMN) == declared:
-                    found |= {lowest(library, unit, other, at), number(library, other, at, narrow.ENTRY_PC)}
-    except (*narrow.FAILURES, KeyError):
+                    found |= {lowest(library, unit, other, at), number(library, other, at, dwarf_index.ENTRY_PC)}
+    except (*dwarf_index.FAILURES, KeyError):
         pass
     return found - {None}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the second gdb (reference.py) has answered, kept for later sessions.
+"""What the second gdb (location_resolver.py) has answered, kept for later sessions.
 
 To look a name up in an optimised libpython takes gdb more than a second, and the answer is always the
 same. One file for each answer, in $XDG_CACHE_HOME/gorgon/places or ~/.cache/gorgon/places, where companions are,

@@ -6,9 +6,9 @@ information of each copy on the way: a second and 80 MB for each copy of an opti
 libpython. So a second gdb, the same program, gets one copy of each library, at an address
 that says which it is, and answers with gdb's own rules: inlined instances, overloads, ends of
 prologues, the nearest line with code. Of an optimised library it reads only what has code of a function that
-is looked for (narrow.py). Parts of a function that the compiler has split off and put back into it are left out
-(put_back.py). Adding a copy's bias gives the place in that copy. What it has
-answered is kept (answers.py)."""
+is looked for (dwarf_index.py). Parts of a function that the compiler has split off and put back into it are left out
+(split_parts.py). Adding a copy's bias gives the place in that copy. What it has
+answered is kept (location_cache.py)."""
 
 import json
 import os
@@ -17,12 +17,12 @@ import tempfile
 
 import gdb
 
-from . import answers, elf, files, narrow, put_back, root
+from . import dwarf_index, elf, files, location_cache, root, split_parts
 
 # Libraries in the second gdb are this far apart.
 SPACING = 1 << 36
 SECONDS = 300
-MARK = "gorgon reference: "
+MARK = "gorgon locations: "
 SCRIPT = """
 python
 import json
@@ -56,15 +56,15 @@ def find(paths, locations):
     root.RootError for a location that no library could ever have."""
     if not paths or not locations:
         return [{}] * len(locations)
-    keys = {location: answers.key(paths, [SCRIPT, SPACING, location]) for location in locations}
-    found = {location: answers.read(keys[location]) for location in locations}
+    keys = {location: location_cache.key(paths, [SCRIPT, SPACING, location]) for location in locations}
+    found = {location: location_cache.read(keys[location]) for location in locations}
     missing = [location for location in locations if found[location] is None]
     if missing:
         told, doubts = ask(paths, missing)
         found.update(zip(missing, told))
         for location, answer in zip(missing, told):
             if isinstance(answer, list) and not doubts:
-                answers.write(keys[location], answer)
+                location_cache.write(keys[location], answer)
     return [place(paths, found[location]) for location in locations]
 
 
@@ -86,14 +86,14 @@ def search(folder, paths, locations):
     found, not_called, possible = {}, [], True
     for i, path in enumerate(paths):
         file = elf.read(files.find(path))
-        debug = files.find(path) if file.has_dwarf else answers.debug_file(file.build_id) if file.build_id else None
+        debug = files.find(path) if file.has_dwarf else location_cache.debug_file(file.build_id) if file.build_id else None
         if not debug:
             continue
-        library = narrow.read(debug) if file.build_id else None
+        library = dwarf_index.read(debug) if file.build_id else None
         if library:
-            not_called += [i * SPACING + vaddr for name in filter(narrow.is_name, locations)
-                           for vaddr in put_back.find(library, name)]
-        index = narrow.index(library, locations) if library and possible else None
+            not_called += [i * SPACING + vaddr for name in filter(dwarf_index.is_name, locations)
+                           for vaddr in split_parts.find(library, name)]
+        index = dwarf_index.index(library, locations) if library and possible else None
         possible &= index is not None
         found[file.build_id.hex()] = index
     if not possible:

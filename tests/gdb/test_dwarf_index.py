@@ -12,7 +12,7 @@ import unittest
 import harness
 
 sys.path.insert(0, os.path.join(harness.ROOT, "gdb"))
-from gorgon_gdb import narrow, put_back  # noqa: E402
+from gorgon_gdb import dwarf_index, split_parts  # noqa: E402
 
 HEADER = """
 int work(int i);
@@ -89,14 +89,14 @@ NAMES = ["work", "hidden", "small", "twice", "thrice"]
 # Units of link-time optimisation refer to those of each source.
 LTO = ["-O2", "-flto", "-flto-partition=1to1"]
 COMPARE = """python
-import json, gorgon_gdb.reference as reference
+import json, gorgon_gdb.location_resolver as resolver
 def ask(path, names):
-    return [sorted(answer) if isinstance(answer, list) else answer for answer in reference.ask([path], names)[0]]
+    return [sorted(answer) if isinstance(answer, list) else answer for answer in resolver.ask([path], names)[0]]
 def compare(path, names):
-    narrow, search = ask(path, names), reference.search
-    reference.search = lambda *_: (False, [])
-    print("compare", json.dumps([narrow, ask(path, names)]))
-    reference.search = search
+    indexed, search = ask(path, names), resolver.search
+    resolver.search = lambda *_: (False, [])
+    print("compare", json.dumps([indexed, ask(path, names)]))
+    resolver.search = search
 end"""
 
 
@@ -119,8 +119,8 @@ def compare(path, *names):
 
 
 def index(path, names):
-    library = narrow.read(path)
-    return narrow.index(library, names) if library else None
+    library = dwarf_index.read(path)
+    return dwarf_index.index(library, names) if library else None
 
 
 class Search(unittest.TestCase):
@@ -131,7 +131,7 @@ class Search(unittest.TestCase):
 
     def units(self, path, name):
         """How many of all units have code of a function."""
-        library = narrow.Library(path)
+        library = dwarf_index.Library(path)
         return len(library.units_of(name)), len(library.units)
 
     def test_units_are_those_with_code(self):
@@ -207,12 +207,12 @@ class Places(unittest.TestCase):
         notes = subprocess.run(["readelf", "-n", harness.LIBPYTHON], capture_output=True, text=True, check=True).stdout
         build_id = re.search(r"Build ID: (\w+)", notes)[1]
         path = f"/usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug"
-        library = narrow.Library(path)
+        library = dwarf_index.Library(path)
         found = [len(library.units_of(name)) for name in names]
         self.assertLess(max(found), len(library.units) / 4)
         for name, (narrowed, plain) in zip(names, compare(harness.LIBPYTHON, *names)):
             self.assertTrue(plain, name)
-            if put_back.find(library, name):
+            if split_parts.find(library, name):
                 self.assertLess(set(narrowed), set(plain), name)
             else:
                 self.assertEqual(narrowed, plain, name)

@@ -19,17 +19,17 @@ int leaf(int i)
 """
 # Each step asks for "leaf" and prints what it came to; "asked" when the second gdb was needed.
 BEGIN = """python
-import glob, json, os, gorgon_gdb.answers as answers, gorgon_gdb.reference as reference
+import glob, json, os, gorgon_gdb.location_cache as cache, gorgon_gdb.location_resolver as resolver
 folder = {folder!r}
 library = folder + "/libleaf.so"
 os.environ["XDG_CACHE_HOME"] = folder + "/cache"
-ask = reference.ask
+ask = resolver.ask
 asked = []
-reference.ask = lambda paths, locations: asked.extend(locations) or ask(paths, locations)
+resolver.ask = lambda paths, locations: asked.extend(locations) or ask(paths, locations)
 def step(name, location="leaf"):
     asked.clear()
     try:
-        found = reference.find([library], [location])[0].get(library, [])
+        found = resolver.find([library], [location])[0].get(library, [])
     except Exception as error:
         found = str(error)
     print("step", json.dumps([name, found, bool(asked)]))
@@ -39,7 +39,7 @@ end"""
 
 
 @harness.needs_gdb
-class Answers(unittest.TestCase):
+class LocationCache(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
@@ -111,7 +111,7 @@ class Answers(unittest.TestCase):
         self.assertEqual([asked for _, asked in found.values()], [True, True, False])
 
     def test_the_oldest_go(self):
-        self.session("answers.FILES_MAX = 2", "step('1')", "step('2', 'leaf.c:5')", "step('3', 'leaf.c:6')",
+        self.session("cache.FILES_MAX = 2", "step('1')", "step('2', 'leaf.c:5')", "step('3', 'leaf.c:6')",
                      "assert len(kept()) == 2, kept()")
         found = self.session("step('2', 'leaf.c:5')", "step('3', 'leaf.c:6')", "step('1')")
         self.assertEqual([asked for _, asked in found.values()], [False, False, True])

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""A stop at a breakpoint is shown with arguments where gdb has had lines only.
+
+gdb prints where it has stopped before it tells anybody of the stop, and so before symbols.py can add what the copy lacks. But a
+breakpoint counts the hit earlier, and says that it has changed. Then gdb is told not to print the stop ("set
+suppress-cli-notifications"; editors hear of it as always), and what it would have printed follows here when the copy has its
+variables: in the stop's event or, where a prompt comes next, before that, because gdb warns of places that change in
+between (execute.py)."""
+
+import re
+
+import gdb
+
+from . import displays, execute
+
+KINDS = (gdb.BP_BREAKPOINT, gdb.BP_HARDWARE_BREAKPOINT)
+SETTING = "suppress-cli-notifications"
+NEWEST = re.compile(r"^\s*\d+  (\S+).*\n\Z", re.M)
+# Commands after which gdb stops once, and then has its prompt.
+RUNNING = ("continue", "c", "fg", "run", "r", "start", "next", "n", "step", "s", "finish", "fin", "until", "u", "advance", "stepi", "si",
+           "nexti", "ni", "jump", "j", "signal")
+
+_counts = {}      # number of a breakpoint -> hits
+_held = False     # gdb does not print this stop
+_headline = None  # what is to be printed of it before the frame
+
+
+def hit(breakpoint):
+    """It has counted another hit."""
+    before, _counts[breakpoint.number] = _counts.get(breakpoint.number, 0), breakpoint.hit_count
+    return breakpoint.hit_count > before
+
+
+def on_modified(breakpoint, is_to_be_held):
+    """@is_to_be_held(address): the copy that is there has no variables yet, and gets them in the stop."""
+    thread = gdb.selected_thread() if hit(breakpoint) else None
+    if thread is None or thread.is_stopped():
+        return
+    if breakpoint.type not in KINDS or is_silent(breakpoint):
+        release()
+    elif not _held and not gdb.parameter(SETTING) and (has_others() or not execute.can_have_commands()):
+        try:
+            if is_to_be_held(gdb.newest_frame().pc()):
+                hold()
+        except gdb.error:
+            pass  # its registers cannot be read
+
+
+def is_silent(breakpoint):
+    return breakpoint.silent or (breakpoint.commands or "").startswith("silent\n")
+
+
+def has_others():
+    return len(gdb.selected_inferior().threads()) > 1
+
+
+def hold():
+    global _held
+    _held = True
+    execute.run(f"set {SETTING} on")
+
+
+def release():
+    global _held
+    if _held:
+        _held = False
+        execute.run(f"set {SETTING} off")
+
+
+def on_stop(event):
+    """Before other handlers: they change the places."""
+    global _headline
+    held = _held
+    release()
+    _headline = headline(event.breakpoints) if held and getattr(event, "breakpoints", ()) else None
+
+
+def headline(breakpoints):
+    """What gdb prints before the frame."""
+    breakpoint = breakpoints[0]
+    thread, pc = gdb.selected_thread(), gdb.newest_frame().pc()
+    places = [place.address for place in breakpoint.locations]
+    number = f".{places.index(pc) + 1}" if len(places) > 1 and pc in places else ""
+    who = f"{thread.inferior.num}." if len(gdb.inferiors()) > 1 else ""
+    name = f' "{thread.name}"' if thread.name else ""
+    text = f"Thread {who}{thread.num}{name} hit " if has_others() else ""
+    return f"\n{text}{'Temporary breakpoint' if breakpoint.temporary else 'Breakpoint'} {breakpoint.number}{number}, "
+
+
+def forget(_event=None):
+    """The program has ended, and gdb counts anew in the next run."""
+    global _headline
+    _headline = None
+    _counts.clear()
+    release()
+
+
+def is_held():
+    """There is a stop to be shown."""
+    return _headline is not None
+
+
+def can_wait(event):
+    """The prompt comes right after this stop."""
+    if not is_held() or any(breakpoint.commands for breakpoint in event.breakpoints):
+        return False
+    newest = NEWEST.search(execute.run("show commands") or "")
+    return bool(newest) and newest[1] in RUNNING
+
+
+def show():
+    """Print the stop."""
+    global _headline
+    text, _headline = _headline, None
+    frame = execute.run("frame") or ""
+    displays.restore()
+    gdb.write(text + re.sub(r"^#0  ", "", frame) + (execute.run("display") or ""))

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""A stop at a breakpoint in a copy of which gdb has lines only is printed once, with arguments, as gdb prints any other."""
+
+import os
+import re
+import sys
+import unittest
+
+import harness
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from terminal import Terminal  # noqa: E402
+
+MANY = 10
+CODE = "import time; time.sleep(0.5); time.sleep(0.25); time.sleep(0.125)"
+STOP = r'Thread \d+ "host" hit {} \d+{}, {} \((.*)\) at \S+\n\d+\t'
+
+
+@harness.needs_gdb
+class Hits(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        with Terminal(harness.HOST, "-n", MANY, CODE) as gdb:
+            gdb.ask(f"source {harness.GDB_SCRIPT}")
+            gdb.ask("set print inferior-events off")
+            gdb.ask("set print thread-events off")
+            gdb.ask("break time_sleep")
+            gdb.ask("display 40 + 2")
+            gdb.ask("display/x 40 + 3")
+            gdb.ask("disable display 2")
+            cls.first = gdb.ask("run")
+            cls.setting = gdb.ask("show suppress-cli-notifications")
+            cls.displays = gdb.ask("info display")
+            gdb.ask("delete")
+            gdb.ask("tbreak _PyTime_FromSecondsObject")
+            gdb.ask("set scheduler-locking on")
+            cls.temporary = gdb.ask("continue")
+            gdb.ask("set scheduler-locking off")
+            gdb.ask("break time_sleep")
+            gdb.block("commands", "silent", "echo commands\\n", "info args")
+            cls.silent = gdb.ask("continue")
+        with Terminal(harness.HOST, "-n", MANY, CODE) as gdb:
+            gdb.ask(f"source {harness.GDB_SCRIPT}")
+            gdb.ask("tbreak time_sleep")
+            cls.captured = gdb.ask("python print('captured<' + gdb.execute('run', to_string=True) + '>')")
+
+    def check(self, text, kind, location, function, arguments):
+        stops = re.findall(STOP.format(kind, location, function), text)
+        self.assertEqual(len(stops), 1, text)
+        self.assertRegex(stops[0], arguments, text)
+        self.assertNotIn("#0", text)
+        self.assertEqual(text.count("hit "), 1, text)
+
+    def test_a_breakpoint(self):
+        self.check(self.first, "Breakpoint", r"\.\d+", "time_sleep", r"^self=.*, timeout_obj=.*\S$")
+
+    def test_expressions_are_displayed_after_it(self):
+        self.assertRegex(self.first, r"\n\d+\t.*\n\d+: 40 \+ 2 = 42\n$")
+
+    def test_expressions_outlive_files_that_are_taken_away(self):
+        self.assertRegex(self.displays, r"\n\d+: +y +40 \+ 2\n\d+: +n +/x 40 \+ 3\n$")
+
+    def test_gdb_does_not_warn(self):
+        self.assertNotIn("warning", self.first + self.setting)
+
+    def test_what_gdb_prints_is_as_before(self):
+        self.assertEqual(self.setting, "Suppression of printing CLI notifications is off.\n")
+
+    def test_a_temporary_breakpoint(self):
+        self.check(self.temporary, "Temporary breakpoint", r"(?:\.\d+)?", "_PyTime_FromSecondsObject", r"^tp=0x\w+, obj=.*, round=\w+$")
+
+    def test_a_silent_breakpoint_prints_nothing(self):
+        self.assertRegex(self.silent, r"commands\nself = .*\ntimeout_obj = ")
+        self.assertNotIn("hit ", self.silent)
+
+    def test_a_script_has_the_stop_in_what_it_captures(self):
+        captured = re.search(r"captured<(.*)>", self.captured, re.S)
+        self.assertIsNotNone(captured, self.captured)
+        self.check(captured[1], "Temporary breakpoint", r"(?:\.\d+)?", "time_sleep", r"^self=.*, timeout_obj=.*\S$")
+
+
+if __name__ == "__main__":
+    unittest.main()
