@@ -54,7 +54,7 @@ def snapshot(target):
     address = known.address if known else find_root(target)
     header = root.read_header(read, address)
     if not known or known.changing or known.sequence != header.sequence:
-        known = _snapshots[key(process)] = root.read_snapshot(read, address)
+        known = _snapshots[key(process)] = root.read_snapshot(read, address, known)
     return known
 
 

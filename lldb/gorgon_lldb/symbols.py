@@ -30,7 +30,7 @@ import tempfile
 
 import lldb
 
-from . import files, process, root, symfiles
+from . import editors, files, process, root, symfiles
 
 # A copy's file: the module, the link that it was read by, and whether the copy had a symfile: it goes without one.
 Added = collections.namedtuple("Added", "module link listed")
@@ -255,6 +255,7 @@ def follow(target, everything):
         drop_missing(target, process.key(target.GetProcess()), snapshot)
     with contextlib.suppress(root.RootError):
         open_files(target, [o for o in snapshot.objects if o.symfile and not has_symbols(target, o)])
+    editors.update(target, snapshot)
 
 
 def remove(target):
