@@ -15,13 +15,18 @@ from gorgon_lldb import auto, labels, registration, summaries  # noqa: E402
 from gorgon_lldb.auto import Watch  # noqa: E402,F401
 from gorgon_lldb.breaks import Resolver  # noqa: E402,F401
 from gorgon_lldb.commands import (  # noqa: E402,F401
-    Apply, Break, Bt, Check, Here, Label, List, Modules, Print, Symbols, Tbreak, Tls, Whose)
+    Apply, Break, Bt, Check, Gorgon, Here, Label, List, Modules, Print, Symbols, Tbreak, Tls, Whose)
 from gorgon_lldb.symbols import StopHook  # noqa: E402,F401
 
 
 def frame_label(frame, _dict):
     """Called by lldb's format settings; see gorgon_lldb/labels.py."""
     return labels.frame_label(frame)
+
+
+def frame_name(frame, _dict):
+    """A function and its label: ${script.frame:gorgon.frame_name}, for editors."""
+    return labels.frame_name(frame)
 
 
 def thread_label(thread, _dict):

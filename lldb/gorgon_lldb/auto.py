@@ -16,7 +16,7 @@ setting is the same for other programs with code from a JIT compiler: lldb knows
 
 import lldb
 
-from . import symbols
+from . import files, symbols
 
 FUNCTION = "__jit_debug_register_code"
 NAME = "gorgon_auto"
@@ -42,6 +42,8 @@ class Watch:
         if not self.hidden:
             hide(target, self.breakpoint)
             self.hidden = True
+        if files.is_link(context.GetModule().GetFileSpec()):  # to look into each would have lldb read its symbols
+            return
         symbol = context.GetModule().FindSymbol(FUNCTION, lldb.eSymbolTypeCode)
         if not symbol.IsValid():
             return

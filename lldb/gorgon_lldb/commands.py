@@ -447,3 +447,25 @@ def first_line(text):
 
 
 CLASSES = (List, Modules, Whose, Symbols, Break, Tbreak, Print, Tls, Bt, Apply, Here, Check, Label)
+
+
+class Gorgon(Command):
+    """Look at private copies of CPython and their extension modules.
+
+    Usage: gorgon COMMAND [ARGUMENTS]"""
+
+    # For editors: lldb-dap knows commands by their names in its console, and takes a container's for that of a variable.
+
+    name = "gorgon"
+
+    def get_long_help(self):
+        lines = [f"{cls.name:15} -- {cls.get_short_help(cls)}" for cls in CLASSES]
+        return "\n".join([inspect.getdoc(self), "", *lines])
+
+    def __call__(self, debugger, command, exe_ctx, result):
+        word, _, argument = command.strip().partition(" ")
+        cls = next((cls for cls in CLASSES if cls.name == f"gorgon {word}"), None)
+        if cls:
+            cls(debugger, {})(debugger, argument, exe_ctx, result)
+        else:
+            result.SetError(f'gorgon: {f"there is no command {word}" if word else "a command is missing"}; see "help gorgon"')

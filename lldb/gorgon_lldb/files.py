@@ -39,8 +39,7 @@ ALIGNMENT_MAX = 4096
 
 ANY_NAME = "main"  # to ask for it is to have the index made
 
-_indexed = {}  # path of a debug file -> (lldb's word for the architecture, how the indexes of modules with it are called)
-_unnamed = set()  # debug files of which lldb has not kept an index under the name that was expected
+_indexed = {}  # path of a debug file -> Indexed
 
 
 @functools.cache
@@ -72,6 +71,11 @@ def link_to(o):
     os.makedirs(os.path.dirname(link), mode=0o700, exist_ok=True)
     replace(link, lambda unfinished: os.symlink(o.path, unfinished))
     return link
+
+
+def is_link(spec):
+    """Whether a module's file is one of these."""
+    return (spec.GetDirectory() or "").startswith(folder("links"))
 
 
 def replace(path, make):
@@ -194,37 +198,47 @@ def index_name(triple, link):
     return f"llvmcache-{triple}-{os.path.basename(link)}-{value:#010x}-dwarf-index-"
 
 
+class Indexed:
+    """What is known of the indexes of one debug file."""
+
+    def __init__(self, triple):
+        self.triple = triple  # lldb's word for the architecture
+        self.names = []       # how the indexes of modules with it begin
+        self.hash = None      # how all of them end, once there is one
+        self.unnamed = False  # lldb has not kept one under the name that was expected
+
+    def find(self, place, name):
+        """Whether there is one of this name; that of any module tells how all end, so the folder need not be read again."""
+        if self.hash is None:
+            self.hash = next((entry[len(name):] for entry in os.listdir(place) if entry.startswith(name)), None)
+            return self.hash is not None
+        return os.path.exists(os.path.join(place, name + self.hash))
+
+    def link(self, place, source, name):
+        with contextlib.suppress(OSError):  # it is there
+            os.link(os.path.join(place, source + self.hash), os.path.join(place, name + self.hash))
+
+
 def share_index(debugger, debug, link):
     """Before lldb reads a library by this link: give it the index that a copy with the same debug file has."""
-    place = keep_indexes(debugger)
-    triple, names = _indexed.get(debug, ("", []))
-    source = next(filter(None, (find_index(place, name) for name in names)), None) if place else None
+    place, known = keep_indexes(debugger), _indexed.get(debug)
+    source = next((name for name in known.names if known.find(place, name)), None) if place and known else None
     if source:
-        copy_index(place, source, index_name(triple, link))
+        known.link(place, source, index_name(known.triple, link))
 
 
 def make_index(debugger, debug, link, module):
     """When lldb has read it: of all copies one has to be indexed. That is the second one, since a single one need not be before
     somebody asks it for a name."""
-    place, triple = keep_indexes(debugger), module.GetTriple()
-    names, mine = _indexed.setdefault(debug, (triple, []))[1], index_name(triple, link)
-    if mine not in names:
-        names.append(mine)
-    if not place or len(names) == 1 or debug in _unnamed or find_index(place, mine):
+    place, known = keep_indexes(debugger), _indexed.setdefault(debug, Indexed(module.GetTriple()))
+    mine = index_name(known.triple, link)
+    if mine not in known.names:
+        known.names.append(mine)
+    if not place or len(known.names) == 1 or known.unnamed or known.find(place, mine):
         return
     module.FindFunctions(ANY_NAME)
-    source = find_index(place, mine)
-    if not source:
-        _unnamed.add(debug)
+    if not known.find(place, mine):
+        known.unnamed = True
         return
-    for name in names:
-        copy_index(place, source, name)
-
-
-def copy_index(place, source, name):
-    with contextlib.suppress(OSError):  # it is there
-        os.link(os.path.join(place, source), os.path.join(place, name + source.rpartition("-")[2]))
-
-
-def find_index(place, name):
-    return next((entry for entry in os.listdir(place) if entry.startswith(name)), None)
+    for name in known.names:
+        known.link(place, mine, name)

@@ -14,7 +14,7 @@ lldb asks override() before it runs one of these commands. It does not say in wh
 lldb's place would count as a failure there, and end files of commands.
 
 Not handled: expressions that editors evaluate do not come as commands, and would see definitions of an
-earlier command; so adapters of editors have none of this. Conditions of breakpoints do not see them. Functions
+earlier command; what they have is in editors.py. Conditions of breakpoints do not see them. Functions
 without types are functions without arguments, so that a call needs a cast, as in any program."""
 
 import contextlib
@@ -34,13 +34,18 @@ PROGRAM = re.compile(r"(lldb|python)[-\d.]*$")  # not lldb-dap
 COPIES_MAX = 1000
 FULL = re.compile(r"(-s|--style)[ =]?full\b")
 
-_prefixes = {}  # id of a debugger -> (the file that was the setting before, descriptor of ours)
+_prefixes = {}  # id of a debugger -> Prefix
 _kept = []      # lldb does not hold the functions that it is given
+
+
+def is_typed():
+    """Whether expressions come as commands: an editor's adapter is another program."""
+    return bool(PROGRAM.match(os.path.basename(os.path.realpath("/proc/self/exe"))))
 
 
 def register(debugger):
     """Also again: the latest counts."""
-    if not PROGRAM.match(os.path.basename(os.path.realpath("/proc/self/exe"))):
+    if not is_typed():
         return
     interpreter = debugger.GetCommandInterpreter()
 
@@ -150,29 +155,37 @@ def at(target, name, address, variable_type, size, command):
     return f"(*({kind}){address:#x})"
 
 
+class Prefix:
+    """Definitions that lldb puts before expressions, behind those that it had been told to put there."""
+
+    def __init__(self, debugger, text):
+        self.text = text
+        self.before = (debugger.GetInternalVariableValue(PREFIX, debugger.GetInstanceName()).GetStringAtIndex(0) or "").strip('"')
+        if self.before and os.path.isfile(self.before):
+            with open(self.before) as file:
+                text = file.read() + "\n" + text
+        # In no folder, where it would stay when lldb ends.
+        self.file = os.memfd_create("gorgon-prefix")
+        os.write(self.file, text.encode())
+        debugger.SetInternalVariable(PREFIX, f"/proc/{os.getpid()}/fd/{self.file}", debugger.GetInstanceName())
+
+    def take_back(self, debugger):
+        if self.before:
+            debugger.SetInternalVariable(PREFIX, self.before, debugger.GetInstanceName())
+        else:
+            debugger.HandleCommand(f"settings clear {PREFIX}")
+        os.close(self.file)
+
+
 def define(debugger, defined):
     """For the next expression."""
-    instance = debugger.GetInstanceName()
-    before = (debugger.GetInternalVariableValue(PREFIX, instance).GetStringAtIndex(0) or "").strip('"')
-    text = "".join(f"#define {name} {place}\n" for name, place in defined)
-    if before and os.path.isfile(before):
-        with open(before) as file:
-            text = file.read() + "\n" + text
-    # In no folder, where it would stay when lldb ends.
-    ours = os.memfd_create("gorgon-here")
-    os.write(ours, text.encode())
-    _prefixes[debugger.GetID()] = before, ours
-    debugger.SetInternalVariable(PREFIX, f"/proc/{os.getpid()}/fd/{ours}", instance)
+    _prefixes[debugger.GetID()] = Prefix(debugger, "".join(f"#define {name} {place}\n" for name, place in defined))
 
 
 def restore(debugger):
-    before, ours = _prefixes.pop(debugger.GetID(), ("", None))
-    if ours is not None:
-        if before:
-            debugger.SetInternalVariable(PREFIX, before, debugger.GetInstanceName())
-        else:
-            debugger.HandleCommand(f"settings clear {PREFIX}")
-        os.close(ours)
+    prefix = _prefixes.pop(debugger.GetID(), None)
+    if prefix:
+        prefix.take_back(debugger)
 
 
 def say_whose(target, words):

@@ -21,6 +21,11 @@ def frame_label(frame):
     return found.label if found else frame.GetModule().GetFileSpec().GetFilename() or ""
 
 
+def frame_name(frame):
+    """A whole line for an editor: cext_twice from cext.so [interp 1]. Inlined functions have their own names."""
+    return f"{frame.GetDisplayFunctionName() or f'{frame.GetPC():#x}'} from {frame_label(frame)}"
+
+
 def thread_label(thread):
     """A thread's name, and whose program it runs or whose code it is in: host [interp 1]."""
     name, running = thread.GetName() or f"thread {thread.GetIndexID()}", thread.GetProcess()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """One process as the other files see it: its snapshot, and how lldb calls what is in it.
 
-A snapshot is kept until the sequence number in the process has moved, so that a label in
-each line of a backtrace costs one read of 64 bytes."""
+What is read is kept until the process runs again, so that labels and values in a backtrace cost little;
+a snapshot further, until the sequence number in the process has moved."""
 
 import lldb
 
@@ -13,7 +13,16 @@ SYMBOL = "gorgon_debug_root"
 ADDRESS_MAX = 2**64 - 1
 CALLERS_MAX = 64  # frames between shared code and the private code that has called it
 
-_snapshots = {}  # (debugger, unique id of a process) -> Snapshot
+_moments = {}  # (debugger, unique id of a process) -> Moment
+
+
+class Moment:
+    """What is known of a process that stands still."""
+
+    def __init__(self, stop, snapshot):
+        self.stop = stop
+        self.snapshot = snapshot
+        self.kept = {}  # by other files, whatever has been read
 
 
 def key(process):
@@ -42,20 +51,33 @@ def find_root(target):
     raise root.RootError(f"this process does not use Gorgon: there is no {SYMBOL}")
 
 
+def moment(target):
+    """The Moment of a target's process. Raises root.RootError."""
+    process = target.GetProcess()
+    state = process.GetState() if process.IsValid() else lldb.eStateInvalid
+    if state in (lldb.eStateRunning, lldb.eStateStepping):
+        raise root.RootError('the program is running; "process interrupt" stops it')
+    if state in (lldb.eStateInvalid, lldb.eStateUnloaded, lldb.eStateConnected, lldb.eStateDetached, lldb.eStateExited):
+        raise root.RootError("the program is not running, and there is no core file")
+    which, stop = key(process), process.GetStopID(True)
+    known = _moments.get(which)
+    if not known or known.stop != stop:
+        known = _moments[which] = Moment(stop, read_snapshot(target, known.snapshot if known else None))
+    return known
+
+
+def read_snapshot(target, known):
+    """@known: the last one, or None."""
+    read = reader(target.GetProcess())
+    address = known.address if known else find_root(target)
+    if known and not known.changing and known.sequence == root.read_header(read, address).sequence:
+        return known
+    return root.read_snapshot(read, address, known)
+
+
 def snapshot(target):
     """The current Snapshot of a target's process. Raises root.RootError."""
-    process = target.GetProcess()
-    if not process.IsValid() or not process.is_alive:
-        raise root.RootError("the program is not running, and there is no core file")
-    if process.is_running:
-        raise root.RootError('the program is running; "process interrupt" stops it')
-    known = _snapshots.get(key(process))
-    read = reader(process)
-    address = known.address if known else find_root(target)
-    header = root.read_header(read, address)
-    if not known or known.changing or known.sequence != header.sequence:
-        known = _snapshots[key(process)] = root.read_snapshot(read, address)
-    return known
+    return moment(target).snapshot
 
 
 def try_snapshot(target):

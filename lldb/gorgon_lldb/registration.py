@@ -12,9 +12,10 @@ copies that matter."""
 
 
 def register(debugger):
-    long_help = LONG_HELP.replace('"', '\\"').replace("\n", " ")
-    debugger.HandleCommand(f'command container add --overwrite --help "{HELP}" --long-help "{long_help}" gorgon')
-    for cls in commands.CLASSES:
+    if here.is_typed():
+        long_help = LONG_HELP.replace('"', '\\"').replace("\n", " ")
+        debugger.HandleCommand(f'command container add --overwrite --help "{HELP}" --long-help "{long_help}" gorgon')
+    for cls in commands.CLASSES if here.is_typed() else [commands.Gorgon]:
         debugger.HandleCommand(f"command script add --overwrite --class gorgon.{cls.__name__} {cls.name}")
     labels.switch(debugger, True)
     summaries.register(debugger)

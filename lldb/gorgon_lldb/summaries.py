@@ -13,6 +13,7 @@ CATEGORY = "gorgon"
 TYPES = r"^(struct )?(_object|_typeobject|Py[A-Z][A-Za-z]*Object) \*$"
 
 TEXT_MAX = 200
+NAME_PART = 64  # of a type's name, read at once
 DIGITS_MAX = 40
 TYPES_MAX = 4  # from an object to type, which is its own type
 
@@ -23,14 +24,23 @@ LONG, LIST, TUPLE, BYTES, UNICODE, DICT, TYPE = (1 << bit for bit in (24, 25, 26
 class Reader(python.Python):
     """Objects of one private copy."""
 
+    def __init__(self, target, libpython):
+        super().__init__(target, libpython)
+        self.types = {}  # address -> (name, flags)
+
     def type_of(self, address):
         return self.get(address, "PyObject", "ob_type")
+
+    def type(self, type_address):
+        if type_address not in self.types:
+            self.types[type_address] = self.type_name(type_address), self.get(type_address, "PyTypeObject", "tp_flags")
+        return self.types[type_address]
 
     def type_name(self, type_address):
         address = self.get(type_address, "PyTypeObject", "tp_name")
         text = b""
         while b"\0" not in text and len(text) < TEXT_MAX:
-            text += self.read(address + len(text), 8 - (address + len(text)) % 8)  # stays within a page
+            text += self.read(address + len(text), NAME_PART - (address + len(text)) % NAME_PART)  # stays within a page
         name = text.partition(b"\0")[0].decode("utf-8", "replace")
         if not name or not name.isprintable():
             raise root.MemoryProblem(f"no type at {type_address:#x}")
@@ -42,9 +52,8 @@ class Reader(python.Python):
             raise root.MemoryProblem(f"{structure} at {address:#x} has size {size}")
         return size
 
-    def describe(self, address):
-        type_address = self.type_of(address)
-        name, flags = self.type_name(type_address), self.get(type_address, "PyTypeObject", "tp_flags")
+    def describe(self, address, type_address):
+        name, flags = self.type(type_address)
         if flags & LONG:
             return self.describe_int(address, name)
         if flags & UNICODE:
@@ -86,27 +95,32 @@ def quote(text, length):
 
 
 def find_reader(target, address):
-    """A Reader for the copy that an object belongs to, or None."""
-    snapshot = process.try_snapshot(target)
-    if not snapshot:
-        return None
+    """(a Reader for the copy that an object belongs to, the address of the object's type), or None."""
+    moment = process.moment(target)
     # Copies of one file have one layout.
-    for libpython in {ns.libpython.path: ns.libpython for ns in snapshot.namespaces if ns.libpython}.values():
-        reader, at = Reader(target, libpython), address
+    for libpython in {ns.libpython.path: ns.libpython for ns in moment.snapshot.namespaces if ns.libpython}.values():
+        reader = reader_of(target, moment, libpython)
+        at = kind = reader.type_of(address)
         for _ in range(TYPES_MAX):
-            at = reader.type_of(at)
-            owner = snapshot.find_object(at)
+            owner = moment.snapshot.find_object(at)
             if owner and owner is owner.namespace.libpython and owner.path == libpython.path:
-                return Reader(target, owner)
+                return reader_of(target, moment, owner), kind
+            at = reader.type_of(at)
     return None
+
+
+def reader_of(target, moment, libpython):
+    if libpython not in moment.kept:
+        moment.kept[libpython] = Reader(target, libpython)
+    return moment.kept[libpython]
 
 
 def object_summary(value):
     """For lldb: the text, "" for none."""
     address = value.GetValueAsUnsigned(0)
     try:
-        reader = find_reader(value.GetTarget(), address) if address else None
-        return reader.describe(address) if reader else ""
+        found = find_reader(value.GetTarget(), address) if address else None
+        return found[0].describe(address, found[1]) if found else ""
     except (root.RootError, root.MemoryProblem):
         return ""
 

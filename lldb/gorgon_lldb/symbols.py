@@ -30,7 +30,7 @@ import tempfile
 
 import lldb
 
-from . import files, process, root, symfiles
+from . import editors, files, process, root, symfiles
 
 # A copy's file: the module, the link that it was read by, and whether the copy had a symfile: it goes without one.
 Added = collections.namedtuple("Added", "module link listed")
@@ -73,32 +73,25 @@ def has_symbols(target, o):
     return known or identity(o) in _added.get(process.key(target.GetProcess()), {})
 
 
-def open_file(target, o):
-    """A copy's file as a module, at no address yet. Returns (Added, None) or (None, why not)."""
+def open_file(target, o, forget):
+    """A copy's file as a module, at no address yet. forget(link): a library is gone that was known by it. Returns (Added, None)
+    or (None, why not)."""
     if not os.path.isfile(o.path):
         return None, f"{o.path} is not there"
     try:
         link = files.link_to(o)
     except OSError as error:
         return None, f"no link to it can be made: {error}"
-    forget_link(target, link)
+    forget(link)  # one module is one copy
     debug = files.debug_file(o)
     files.share_index(target.GetDebugger(), debug, link)
-    with reading_late(target):
-        module = target.AddModule(link, None, None, debug)
+    module = target.AddModule(link, None, None, debug)
     if not module.IsValid() or not module.GetNumSections():
         target.RemoveModule(module)
         return None, f"lldb cannot read {o.path}"
     if debug:
         files.make_index(target.GetDebugger(), debug, link, module)
     return Added(module, link, bool(o.symfile)), None
-
-
-def forget_link(target, link):
-    """One module is one copy: what is known under this link is a library that was there before."""
-    added = _added.get(process.key(target.GetProcess()), {})
-    for which in [which for which, opened in added.items() if opened.link == link]:
-        target.RemoveModule(added.pop(which).module)
 
 
 def open_symfile(target, objects):
@@ -210,16 +203,23 @@ def open_files(target, objects):
     if not _added.get(key) and target.GetProcess().GetPluginName() == "minidump":
         drop_merged(target)
     added = _added.setdefault(key, {})
+    links = {opened.link: which for which, opened in added.items()}
     fresh, text = set(), ""
-    for o in objects:
-        opened, problem = open_file(target, o)
-        if opened is None:
-            text += f"{o.label}: {problem}\n"
-            continue
-        added[identity(o)] = opened
-        fresh.add(identity(o))
-        if not o.symfile:
-            place(target, opened.module, o.bias)
+
+    def forget(link):
+        if link in links:
+            target.RemoveModule(added.pop(links[link]).module)
+
+    with reading_late(target):
+        for o in objects:
+            opened, problem = open_file(target, o, forget)
+            if opened is None:
+                text += f"{o.label}: {problem}\n"
+                continue
+            added[identity(o)] = opened
+            fresh.add(identity(o))
+            if not o.symfile:
+                place(target, opened.module, o.bias)
     settle(target, process.snapshot(target), fresh)
     return len(fresh), text
 
@@ -255,6 +255,7 @@ def follow(target, everything):
         drop_missing(target, process.key(target.GetProcess()), snapshot)
     with contextlib.suppress(root.RootError):
         open_files(target, [o for o in snapshot.objects if o.symfile and not has_symbols(target, o)])
+    editors.update(target, snapshot)
 
 
 def remove(target):

@@ -7,12 +7,13 @@ For each thread that has stopped at a breakpoint it prints a marker line and run
 commands chosen for that breakpoint in that thread, then continues until the end; "once"
 disables the location that was hit, "watch NAME" sets a watchpoint on the frame's copy of a
 global, and "0" stands for all other breakpoints. A breakpoint goes by its function or
-FILE:LINE, or by its number, where a test is about numbers."""
+FILE:LINE; one that is gone already (--one-shot) is "?"."""
 
 import json
 import re
 
 import lldb
+import places
 
 
 def say(text):
@@ -30,24 +31,23 @@ def run(debugger, thread, command):
 
 
 def called(target, number):
-    """What a breakpoint has been set on; "?" if it is gone already (--one-shot)."""
+    """What a breakpoint has been set on."""
     if number >= 1 << 31:  # lldb's own breakpoints have negative numbers
         return "internal"
     stream = lldb.SBStream()
     breakpoint = target.FindBreakpointByID(number)
     if not breakpoint.IsValid() or not breakpoint.GetDescription(stream, False):
         return "?"
-    found = re.search(r"name = '([^']+)'|file = '([^']+)', line = (\d+)|gorgon: (\S+) in ", stream.GetData())
-    return (found[1] or found[4] or f"{found[2]}:{found[3]}") if found else "?"
+    return places.called(stream.GetData()) or "?"
 
 
 def visit(debugger, process, thread, actions):
     number, location = (thread.GetStopReasonDataAtIndex(i) for i in (0, 1))
     name = called(process.GetTarget(), number)
-    say(f"=== stop {number}={name} pc {thread.GetFrameAtIndex(0).GetPC():#x} thread {thread.GetIndexID()}"
+    say(f"=== stop {name} pc {thread.GetFrameAtIndex(0).GetPC():#x} thread {thread.GetIndexID()}"
         f" lwp {thread.GetThreadID()}")
     process.SetSelectedThread(thread)
-    for command in actions.get(name, actions.get(str(number), actions.get("0", []))):
+    for command in actions.get(name, actions.get("0", [])):
         if command == "once":
             breakpoint = process.GetTarget().FindBreakpointByID(number)
             breakpoint.FindLocationByID(location).SetEnabled(False)

@@ -8,6 +8,7 @@ import shutil
 import unittest
 
 import harness
+from places import called
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # The same program as in the gdb sessions.
@@ -38,20 +39,31 @@ def drive(actions):
 
 
 class Stop:
-    """One thread at a breakpoint: its number and what it is set on, pc, thread, and the output of each command."""
+    """One thread at a breakpoint: what that is set on, pc, thread, and the output of each command."""
 
     def __init__(self, header, text):
-        found = re.match(r"(\d+)=(\S+) pc (0x[0-9a-f]+) thread (\d+) lwp (\d+)", header)
-        self.breakpoint, self.place, self.pc = int(found[1]), found[2], int(found[3], 16)
-        self.thread, self.lwp = int(found[4]), int(found[5])
+        found = re.match(r"(\S+) pc (0x[0-9a-f]+) thread (\d+) lwp (\d+)", header)
+        self.place, self.pc, self.thread, self.lwp = found[1], int(found[2], 16), int(found[3]), int(found[4])
         parts = re.split(r"^--- (.*)\n", text, flags=re.M)
         self.output = dict(zip(parts[1::2], parts[2::2]))
 
 
-def stops(output, *breakpoints):
+def stops(output, *places):
     parts = re.split(r"^=== stop (.*)\n", output, flags=re.M)
     found = [Stop(header, text) for header, text in zip(parts[1::2], parts[2::2])]
-    return [stop for stop in found if stop.breakpoint in breakpoints or stop.place in breakpoints]
+    return [stop for stop in found if stop.place in places]
+
+
+def listed(output, place):
+    """What "breakpoint list" shows of the breakpoint that is set on a place: its own line and its locations'."""
+    found = [block for block in re.findall(r"^\d+: .*\n(?:(?:  .*)?\n)*", output, re.M) if called(block) == place]
+    assert len(found) == 1, f"{len(found)} breakpoints at {place} in:\n{output}"
+    return found[0]
+
+
+def addresses_listed(output, place):
+    """The load addresses of that breakpoint's locations."""
+    return [int(address, 16) for address in re.findall(r"^  \d+\.\d+: .*, address = (0x\w+), ", listed(output, place), re.M)]
 
 
 def ended(output):

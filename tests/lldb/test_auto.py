@@ -20,19 +20,13 @@ PROGRAM = ("import sys; sys.path.insert(0, {folder!r}); import gorgon, time; me 
 CODE_MAX = 64  # bytes, to the first line of a function
 
 
-def places(listing, number):
-    """[(module, function, file:line, whether it is in memory)] of a breakpoint's locations."""
-    return [(module, function, place, at.startswith("0x")) for module, function, place, at in re.findall(
-        rf"^  {number}\.\d+: where = ([^`\n]+)`(\S+)(?: \+ \d+)? at (\S+?:\d+)\S*, address = (.*?), (?:un)?resolved",
-        listing, re.M)]
-
-
-def addresses_of(listing, number):
-    return [int(at, 16) for at in re.findall(rf"^  {number}\.\d+: .*, address = (0x\w+)", listing, re.M)]
+def modules(listing, place):
+    """Of the locations of the breakpoint that is set on a place, with a line each."""
+    return sorted(re.findall(r"^  \d+\.\d+: where = ([^`\n]+)`\S+(?: \+ \d+)? at \S+?:\d+\S*, address = ", session.listed(listing, place), re.M))
 
 
 class Session(session.Case):
-    """Breakpoints are numbered from 2: the first one is how we hear of copies."""
+    """Breakpoints that wait for lines and functions of CPython and of an extension."""
 
     count = 3
     before = [AUTO]
@@ -48,17 +42,18 @@ class Session(session.Case):
         cls.output = harness.lldb(
             [*cls.before, f"breakpoint set -f work.c -l {cls.line}", f"breakpoint set -f timemodule.c -l {cls.sleep_line}",
              "breakpoint set -n helper", "breakpoint set -n PyInit_work", "breakpoint list", session.DRIVER, "run",
-             session.drive({2: ["frame variable", "bt 3"], 3: ["bt 1"], 4: ["frame variable", "breakpoint list"],
-                            5: ["bt 1"]}), "breakpoint list", *cls.commands],
+             session.drive({f"work.c:{cls.line}": ["frame variable", "bt 3"], f"timemodule.c:{cls.sleep_line}": ["bt 1"],
+                            "helper": ["frame variable", "breakpoint list"], "PyInit_work": ["bt 1"]}),
+             "breakpoint list", *cls.commands],
             harness.HOST, "-n", str(cls.count), *cls.options, PROGRAM.format(folder=cls.folder.name), script=True)
 
     @classmethod
     def tearDownClass(cls):
         cls.folder.cleanup()
 
-    def interps(self, number, command="bt 1"):
+    def interps(self, place, command="bt 1"):
         return sorted(int(re.search(r"\[interp (\d+)\]`", stop.output[command])[1])
-                      for stop in session.stops(self.output, number))
+                      for stop in session.stops(self.output, place))
 
 
 @harness.needs_lldb
@@ -68,34 +63,33 @@ class Before(Session):
         self.assert_clean(self.output)
 
     def test_line_of_an_extension_that_was_not_loaded_yet_stops_in_each(self):
-        self.assertEqual(self.interps(2, "bt 3"), list(range(self.count)))
-        for stop in session.stops(self.output, 2):
+        self.assertEqual(self.interps(f"work.c:{self.line}", "bt 3"), list(range(self.count)))
+        for stop in session.stops(self.output, f"work.c:{self.line}"):
             me = int(re.search(r"\[interp (\d+)\]`", stop.output["bt 3"])[1])
             self.assertIn(f"(int) n = {10 * me + 2}\n", stop.output["frame variable"])
             self.assertIn(f"'of {me}'", stop.output["frame variable"])
 
     def test_line_of_cpython_stops_in_each(self):
-        self.assertEqual(self.interps(3), list(range(self.count)))
-        for stop in session.stops(self.output, 3):
+        self.assertEqual(self.interps(f"timemodule.c:{self.sleep_line}"), list(range(self.count)))
+        for stop in session.stops(self.output, f"timemodule.c:{self.sleep_line}"):
             self.assertIn(f"time_sleep(self=<module>, timeout_obj=0.01) at timemodule.c:{self.sleep_line}",
                           stop.output["bt 1"])
 
     def test_static_function_stops_behind_its_prologue(self):
         found = [int(re.search(r"\(int\) n = (-?\d+)", stop.output["frame variable"])[1])
-                 for stop in session.stops(self.output, 4)]
+                 for stop in session.stops(self.output, "helper")]
         self.assertEqual(sorted(found), sorted([1, 2] * self.count))
 
     def test_function_that_runs_once_when_a_module_is_imported(self):
-        self.assertEqual(self.interps(5), list(range(self.count)))
+        self.assertEqual(self.interps("PyInit_work"), list(range(self.count)))
 
     def test_ours_is_in_no_list_and_others_have_no_dead_locations(self):
         for listing in self.output.split("Current breakpoints:")[1:]:
             self.assertNotIn("gorgon", listing.partition("\n\n---")[0].partition("(lldb)")[0])
-        for stop in session.stops(self.output, 4):
+        for stop in session.stops(self.output, "helper"):
             self.assertNotIn("unresolved", stop.output["breakpoint list"])
-        listing = session.stops(self.output, 4)[-1].output["breakpoint list"]
-        self.assertEqual(sorted(module for module, *_ in places(listing, 4)),
-                         ["work.so"] * self.count)
+        listing = session.stops(self.output, "helper")[-1].output["breakpoint list"]
+        self.assertEqual(modules(listing, "helper"), ["work.so"] * self.count)
 
 
 @harness.needs_lldb
@@ -114,7 +108,7 @@ class Goes(session.Case):
         output = harness.lldb(
             [AUTO, "breakpoint set -n main", "breakpoint delete -f", "breakpoint set -n host_created",
              "breakpoint set -n host_destroyed", "breakpoint set -n list_vectorcall", session.DRIVER, "run",
-             session.drive({3: listing, 4: listing, 5: ["once"]})],
+             session.drive({"host_created": listing, "host_destroyed": listing, "list_vectorcall": ["once"]})],
             harness.HOST, "-n", "3", "-d", "1", "-a", session.code(), script=True)
         self.assert_clean(output)
         self.assertTrue(session.ended(output), output[-500:])
@@ -122,10 +116,10 @@ class Goes(session.Case):
         addresses, offset = harness.host_addresses(output), session.libpython_symbol("list_vectorcall")[0]
         self.assertEqual(addresses[1], addresses[3])
         found = [[i for i in range(3) if any(0 <= at - addresses[i] - offset < CODE_MAX
-                                             for at in addresses_of(stop.output["breakpoint list"], 5))]
-                 for stop in session.stops(output, 3, 4)]
+                                             for at in session.addresses_listed(stop.output["breakpoint list"], "list_vectorcall"))]
+                 for stop in session.stops(output, "host_created", "host_destroyed")]
         self.assertEqual(found, [[0, 1, 2], [0, 2], [0, 1, 2]])
-        for stop in session.stops(output, 3, 4):
+        for stop in session.stops(output, "host_created", "host_destroyed"):
             self.assertIn(": no problems.\n", stop.output["gorgon check"])
 
     def test_off_leaves_names_and_on_again_brings_lines(self):
@@ -153,7 +147,7 @@ class Attached(session.Case):
             output = harness.lldb([AUTO, f"process attach -p {host.pid}", "gorgon apply all bt 2",
                                    "breakpoint set -n time_sleep", "breakpoint list", "detach"], script=True)
         self.assert_clean(output)
-        self.assertEqual(sorted(m for m, *_ in places(output, 2)), [harness.SONAME] * 2)
+        self.assertEqual(modules(output, "time_sleep"), [harness.SONAME] * 2)
 
 
 if __name__ == "__main__":

@@ -137,6 +137,28 @@ class Session(Dap):
         self.assertEqual(places, [("helper", 1), ("helper", 1), ("work_count", 1), ("work_count", 1)])
         client.disconnect()
 
+    def test_names_of_cpython_are_the_frames(self):
+        client = self.client()
+        line = self.call
+        self.launch(client, lines={session.WORK: [{"line": line, "condition": "i == 0 && PyTuple_Size(args) == 2"}]})
+        seen = {}
+        while stop := client.stopped():
+            frame = client.frames(stop, 1)[0]
+            if (function(frame), frame["line"]) == ("work_count", line):
+                seen[interp(frame)] = [client.evaluate(text, frame) for text in (
+                    "PyTuple_Size(args)", "(char *)PyUnicode_AsUTF8(name)", "_PyRuntime.initialized", "(long)&_PyRuntime",
+                    "(long)PyTuple_Size")]
+                self.assertIn(" work.so ", client.evaluate("gorgon modules", frame, "repl"))
+                self.assertIn("there is no command nonsense", client.evaluate("gorgon nonsense", frame, "repl"))
+                answer = client.evaluate(f"gorgon whose {seen[interp(frame)][3]}", frame, "repl")
+                self.assertIn(f"interpreter {interp(frame)}, {harness.SONAME}, _PyRuntime+0", answer)
+            client.resume(stop)
+        self.assertEqual(sorted(seen), list(range(self.count)))
+        for me, (size, text, initialized, *_) in seen.items():
+            self.assertEqual((size, initialized), ("2", "1"))
+            self.assertIn(f'"of {me}"', text)
+        self.assertEqual([len({values[i] for values in seen.values()}) for i in (3, 4)], [self.count] * 2)
+
     def test_function_breakpoint_behind_the_prologue(self):
         client = self.client()
         self.launch(client, functions=[{"name": "helper", "condition": "n == 2"}])

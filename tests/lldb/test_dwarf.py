@@ -17,11 +17,6 @@ EVERY = range(COUNT)
 VALUE = "expression --allow-jit false -- ((PyFloatObject *)timeout_obj)->ob_fval"
 
 
-def resolved(output, number):
-    """The load addresses of a breakpoint's locations, from "breakpoint list N"."""
-    return [int(a, 16) for a in re.findall(rf"^  {number}\.\d+: .* address = (0x\w+), resolved", output, re.M)]
-
-
 @harness.needs_lldb
 class Python(session.Case):
     """libpython's is in a file of its own, compressed, of version 5, and comes from link-time optimisation."""
@@ -31,9 +26,9 @@ class Python(session.Case):
         cls.offset, cls.line = session.libpython_symbol("time_sleep")
         cls.output = harness.lldb(
             ["breakpoint set -n host_created", f"breakpoint set -f timemodule.c -l {cls.line}",
-             "breakpoint set -n Py_BytesMain", "run", "gorgon symbols --dwarf all libpython",
-             "gorgon symbols --dwarf 1 libpython", "gorgon check", "breakpoint list 2", "breakpoint list 3",
-             "breakpoint disable 3", session.DRIVER, "continue",
+             "breakpoint set -N main -n Py_BytesMain", "run", "gorgon symbols --dwarf all libpython",
+             "gorgon symbols --dwarf 1 libpython", "gorgon check", "breakpoint list",
+             "breakpoint disable main", session.DRIVER, "continue",
              session.drive({f"timemodule.c:{cls.line}": ["bt", "frame variable", VALUE, "gorgon whose $pc"]})],
             harness.HOST, "-n", str(COUNT), session.code(), script=True)
         cls.addresses = harness.host_addresses(cls.output)
@@ -52,13 +47,13 @@ class Python(session.Case):
         self.assertRegex(self.output, rf"\n{COUNT} interpreters, \d+ objects: no problems\.\n")
 
     def test_pending_line_breakpoint_has_one_place_in_each_copy(self):
-        places = resolved(self.output, 2)
+        places = session.addresses_listed(self.output, f"timemodule.c:{self.line}")
         self.assertEqual(len(places), COUNT)
         self.assertEqual(len({a - self.addresses[i] for i, stop in self.sleeps.items()
                               for a in places if a == stop.pc}), 1)
 
     def test_breakpoint_by_name_keeps_one_place_in_each_copy(self):
-        self.assertEqual(len(resolved(self.output, 3)), COUNT)
+        self.assertEqual(len(session.addresses_listed(self.output, "Py_BytesMain")), COUNT)
 
     def test_line_breakpoint_stops_once_in_each_copy(self):
         self.assertEqual(len(session.stops(self.output, f"timemodule.c:{self.line}")), COUNT)
@@ -95,12 +90,12 @@ class Attached(session.Case):
         look = ["gorgon apply all bt", "gorgon apply all frame variable -g"]
         code = session.fixture_code(cls.folder.name, rounds=2, wait=600)
         cls.line = harness.source_line(session.LEDGER, "ledger_wait: sleeps")
-        line = harness.source_line(session.LEDGER, "enter: variables")
+        cls.entered = harness.source_line(session.LEDGER, "enter: variables")
         with harness.Background(harness.HOST, "-n", COUNT, code, until=r"(?s)(expect \d ready.*){3}", asleep=3) as host:
             attach = ["-p", str(host.pid)]
             cls.attached = harness.lldb(
-                [f"breakpoint set -f ledger.c -l {line}", "gorgon symbols --dwarf all libledger",
-                 "gorgon symbols --dwarf all libpython", "breakpoint list 1", *look, "gorgon check", "detach"],
+                [f"breakpoint set -f ledger.c -l {cls.entered}", "gorgon symbols --dwarf all libledger",
+                 "gorgon symbols --dwarf all libpython", "breakpoint list", *look, "gorgon check", "detach"],
                 script=True, options=attach)
             made = harness.run("gcore", "-o", core, host.pid)
             cls.back = harness.lldb(["gorgon symbols --dwarf off", *look, "gorgon check", "detach"], script=True,
@@ -144,7 +139,7 @@ class Attached(session.Case):
             self.assertIn(f"(int) mine = {want['ledger_total'] + i}", text)
 
     def test_line_breakpoint_has_one_place_in_each_copy(self):
-        self.assertEqual(len(set(resolved(self.attached, 1))), COUNT)
+        self.assertEqual(len(set(session.addresses_listed(self.attached, f"ledger.c:{self.entered}"))), COUNT)
         self.assertRegex(self.attached, rf"\n{COUNT} interpreters, \d+ objects: no problems\.\n")
 
     def test_core_shows_lines_and_arguments_without_scripts(self):

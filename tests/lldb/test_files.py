@@ -94,7 +94,7 @@ class Sessions(session.Case):
         cls.home = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.home.cleanup)
         cls.kept = os.path.join(cls.home.name, "gorgon", "lldb")
-        commands = ["gorgon symbols auto", "breakpoint set -n time_sleep", "run", "breakpoint list 2", f"image list -f -S {harness.SONAME}",
+        commands = ["gorgon symbols auto", "breakpoint set -n time_sleep", "run", "breakpoint list", f"image list -f -S {harness.SONAME}",
                     "settings show symbols.enable-lldb-index-cache", "breakpoint delete -f", "continue"]
         cls.outputs = []
         for mode in (0o700, 0o700, 0o777):

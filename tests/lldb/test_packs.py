@@ -23,10 +23,9 @@ def rows(modules, name):
     return {int(i): (int(start, 16), int(end, 16)) for i, start, end in found}
 
 
-def copies(listing, ranges):
-    """The interpreters in which a breakpoint has a location, one for each location."""
-    addresses = [int(address, 16) for address in re.findall(r"address = (0x\w+), resolved", listing)]
-    return sorted(next(i for i, (start, end) in ranges.items() if start <= a < end) for a in addresses)
+def copies(output, place, ranges):
+    """The interpreters in which the breakpoint that is set on a place has a location, one for each location."""
+    return sorted(next(i for i, (start, end) in ranges.items() if start <= a < end) for a in session.addresses_listed(output, place))
 
 
 @harness.needs_lldb
@@ -35,13 +34,14 @@ class Replaced(session.Case):
 
     @classmethod
     def setUpClass(cls):
-        listings = ["gorgon modules", "breakpoint list 1", "breakpoint list 2", "image list -f"]
+        listings = ["gorgon modules", "breakpoint list", "image list -f"]
         with tempfile.TemporaryDirectory() as folder:
             session.build_fixture(folder)
             cls.output = harness.lldb(
                 ["gorgon break enter", "breakpoint set -n risk_of", "breakpoint set -n host_created",
                  "breakpoint set -n gorgon_interp_destroy", session.DRIVER, "run",
-                 session.drive({1: ["bt 2", *listings], 2: ["bt 1"], 3: listings, 4: [*listings, "gorgon list"]})],
+                 session.drive({"enter": ["bt 2", *listings], "risk_of": ["bt 1"], "host_created": listings,
+                                "gorgon_interp_destroy": [*listings, "gorgon list"]})],
                 harness.HOST, "-l", "-n", str(COUNT), "-d", "1", "-a",
                 session.fixture_code(folder, rounds=ROUNDS, in_turn=True, spares=session.SPARES), script=True)
 
@@ -51,10 +51,10 @@ class Replaced(session.Case):
 
     def test_one_location_in_each_copy(self):
         seen = []
-        for stop in session.stops(self.output, 1, 3, 4):
-            for breakpoint, library in ((1, "libledger.so"), (2, "librisk.so")):
+        for stop in session.stops(self.output, "enter", "host_created", "gorgon_interp_destroy"):
+            for function, library in (("enter", "libledger.so"), ("risk_of", "librisk.so")):
                 there = rows(stop.output["gorgon modules"], library)
-                self.assertEqual(copies(stop.output[f"breakpoint list {breakpoint}"], there), sorted(there))
+                self.assertEqual(copies(stop.output["breakpoint list"], function, there), sorted(there))
             seen.append(sorted(there))
         self.assertEqual(seen[0], [])
         self.assertIn([0, 2], seen)
@@ -62,17 +62,16 @@ class Replaced(session.Case):
         self.assertEqual(seen[-4:], [[0, 2, 3], [2, 3], [2, 3], [3]])
 
     def test_each_call_stops_once(self):
-        for number, library, function in ((1, "libledger.so", "enter"), (2, "librisk.so", "risk_of")):
-            found = [session.frames(stop.output["bt 2" if number == 1 else "bt 1"])[0]
-                     for stop in session.stops(self.output, number)]
+        for library, function, command in (("libledger.so", "enter", "bt 2"), ("librisk.so", "risk_of", "bt 1")):
+            found = [session.frames(stop.output[command])[0] for stop in session.stops(self.output, function)]
             labels = sorted(label for label, _ in found)
             self.assertEqual(labels, sorted(f"{library} [interp {i}]" for i in (0, 2, 3) for _ in range(ROUNDS)))
-            if number == 2:  # static functions have no name in a symfile
+            if function == "risk_of":  # static functions have no name in a symfile
                 self.assertEqual({name for _, name in found}, {function})
 
     def test_packs_have_replaced_what_was_there(self):
         # Modules that lldb has of private code: fewer than one for each library, once there are packs.
-        stop = session.stops(self.output, 4)[1]
+        stop = session.stops(self.output, "gorgon_interp_destroy")[1]
         modules = len(re.findall(r"JIT\(0x\w+\)", stop.output["image list -f"]))
         objects = len(re.findall(r"^\d+ +\S+ +0x\w+-0x\w+", stop.output["gorgon modules"], re.M))
         self.assertEqual(len(re.findall(rf"^\d+ +{harness.VERSION} ", stop.output["gorgon list"], re.M)), 3)
@@ -101,9 +100,8 @@ class Symbols(session.Case):
         cls.before, rest = output.split("=== before\n")
         cls.with_symbols, cls.without = rest.split("=== off\n")
 
-    def places(self, output, number, library):
-        listing = re.search(rf"^{number}: .*\n(?:  .*\n)*", output, re.M)[0]
-        return copies(listing, rows(self.before, library))
+    def copies(self, output, function, library):
+        return copies(output, function, rows(self.before, library))
 
     def test_nothing_is_complained_about(self):
         self.assert_clean(self.output)
@@ -118,10 +116,10 @@ class Symbols(session.Case):
         self.assertIn(f"enter in all interpreters, {COUNT} locations.\n", self.before)
         self.assertIn("ledger_wait in interpreter 2, 1 location.\n", self.before)
         for output in (self.with_symbols, self.without):
-            self.assertEqual(self.places(output, 1, "libledger.so"), everywhere)
-            self.assertEqual(self.places(output, 2, "libledger.so"), [2])
-            self.assertEqual(self.places(output, 3, "librisk.so"), everywhere)
-            self.assertEqual(self.places(output, 4, "libledger.so"), everywhere)
+            self.assertEqual(self.copies(output, "enter", "libledger.so"), everywhere)
+            self.assertEqual(self.copies(output, "ledger_wait", "libledger.so"), [2])
+            self.assertEqual(self.copies(output, "risk_of", "librisk.so"), everywhere)
+            self.assertEqual(self.copies(output, "ledger_report", "libledger.so"), everywhere)
 
     def test_backtraces_are_whole(self):
         def backtraces(output):
@@ -162,14 +160,14 @@ class PackedAfterSymbols(session.Case):
             session.build_fixture(folder)
             output = harness.lldb(
                 ["gorgon break enter", f"gorgon break risk.cc:{line}", session.DRIVER, "run",
-                 session.drive({1: ["gorgon symbols all librisk", "breakpoint disable 1"],
-                                2: ["bt 1", "frame variable amount", "image list -f"]})],
+                 session.drive({"enter": ["gorgon symbols all librisk", "once"],
+                                f"risk.cc:{line}": ["bt 1", "frame variable amount", "image list -f"]})],
                 harness.HOST, "-l", "-n", str(COUNT),
                 session.fixture_code(folder, rounds=ROUNDS, in_turn=True, spares=session.SPARES), script=True)
         after = session.expectations(output, "after")
         self.assertEqual(sorted(after), list(range(COUNT)))
         seen, packed = {}, set()
-        for stop in session.stops(output, 2):
+        for stop in session.stops(output, f"risk.cc:{line}"):
             found = re.search(rf"librisk\.so \[interp (\d)\]`risk_of\(amount=(-?\d+)\) at risk\.cc:{line}:",
                               stop.output["bt 1"])
             self.assertTrue(found, stop.output["bt 1"])

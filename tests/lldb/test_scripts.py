@@ -35,12 +35,12 @@ class Names(session.Case):
     def setUpClass(cls):
         cls.output = harness.lldb(
             ["breakpoint set -n PyList_Append", "breakpoint set -n host_created", session.DRIVER, "run",
-             session.drive({1: ["once", "gorgon list", "gorgon whose $pc", "bt", "thread info", "gorgon label off",
-                                "bt 1", "gorgon label on", "bt 2"], 2: AT_START})],
+             session.drive({"PyList_Append": ["once", "gorgon list", "gorgon whose $pc", "bt", "thread info", "gorgon label off",
+                                              "bt 1", "gorgon label on", "bt 2"], "host_created": AT_START})],
             harness.HOST, "-n", str(COUNT), session.code(), script=True)
         cls.addresses = harness.host_addresses(cls.output)
-        cls.start = session.stops(cls.output, 2)[0].output
-        cls.appends = {session.whose(cls.addresses, stop.pc): stop for stop in session.stops(cls.output, 1)}
+        cls.start = session.stops(cls.output, "host_created")[0].output
+        cls.appends = {session.whose(cls.addresses, stop.pc): stop for stop in session.stops(cls.output, "PyList_Append")}
         assert sorted(cls.appends) == list(EVERY), cls.output
 
     def test_session_is_whole(self):
@@ -132,12 +132,13 @@ class Symbols(session.Case):
              f"breakpoint set -f timemodule.c -l {cls.line}",
              "gorgon break -i 1 list_vectorcall", "image list -f -h",
              session.DRIVER, "continue",
-             session.drive({2: ["bt", "frame variable", VALUE, "gorgon whose $pc", "gorgon whose timeout_obj->ob_type",
-                                "gorgon list"], 3: ["once", "bt"]})],
+             session.drive({f"timemodule.c:{cls.line}": ["bt", "frame variable", VALUE, "gorgon whose $pc",
+                                                         "gorgon whose timeout_obj->ob_type", "gorgon list"],
+                            "list_vectorcall": ["once", "bt"]})],
             harness.HOST, "-n", str(COUNT), session.code(), script=True)
         cls.addresses = harness.host_addresses(cls.output)
         cls.sleeps = {}
-        for stop in session.stops(cls.output, 2):
+        for stop in session.stops(cls.output, f"timemodule.c:{cls.line}"):
             # lldb goes to the first place of the line after the function's entry.
             interp = min(EVERY, key=lambda i: abs(stop.pc - cls.addresses[i] - cls.offset))
             cls.sleeps[interp] = stop
@@ -155,7 +156,7 @@ class Symbols(session.Case):
     def test_line_breakpoint_stops_once_in_each_copy(self):
         self.assertEqual(len({stop.lwp for stop in self.sleeps.values()}), COUNT)
         self.assertEqual(len({stop.pc - self.addresses[i] for i, stop in self.sleeps.items()}), 1)
-        self.assertEqual(len(session.stops(self.output, 2)), COUNT)
+        self.assertEqual(len(session.stops(self.output, f"timemodule.c:{self.line}")), COUNT)
 
     def test_backtrace_has_static_functions_lines_and_arguments(self):
         for i, stop in self.sleeps.items():
@@ -186,7 +187,7 @@ class Symbols(session.Case):
                              rf"^0x\w+: interpreter {i}, {harness.SONAME_RE}, PyFloat_Type\+0\n$")
 
     def test_breakpoint_in_one_copy(self):
-        stops = session.stops(self.output, 3)
+        stops = session.stops(self.output, "list_vectorcall")
         self.assertTrue(stops)
         self.assertEqual({stop.lwp for stop in stops}, {self.sleeps[1].lwp})
 
@@ -235,14 +236,14 @@ int lib_add(int a, int b)
             self.assertEqual(made.returncode, 0, made.stderr)
             output = harness.lldb(
                 ["breakpoint set -n lib_add", session.DRIVER, "run",
-                 session.drive({1: ["once", "gorgon symbols all libadd", f"breakpoint set -f lib.c -l {line}"],
-                                2: ["bt 1", "frame variable"], 3: [], 4: []})],
+                 session.drive({"lib_add": ["once", "gorgon symbols all libadd", f"breakpoint set -f lib.c -l {line}"],
+                                f"lib.c:{line}": ["bt 1", "frame variable"]})],
                 harness.HOST, "-n", str(COUNT),
                 # All copies are loaded before the first call: symbols go to those that are there.
                 f"import ctypes, gorgon, time; l = ctypes.CDLL('{library}'); time.sleep(2); "
                 "l.lib_add(40, gorgon.interpreter)", script=True)
         seen = {}
-        for stop in session.stops(output, 2):
+        for stop in session.stops(output, f"lib.c:{line}"):
             found = re.search(r"libadd\.so \[interp (\d)\]`lib_add\(a=40, b=(\d)\) at lib\.c:(\d+)",
                               stop.output["bt 1"])
             self.assertTrue(found, stop.output["bt 1"])
@@ -272,15 +273,15 @@ class WhileRegistering(session.Case):
             session.build_fixture(folder)
             output = harness.lldb(
                 ["breakpoint set -n jitreg_register", "breakpoint set -n enter", session.DRIVER, "run",
-                 session.drive({1: ["gorgon symbols all libledger"],
-                                2: ["bt 1", "gorgon list", "bt 2", "image list -f"]})],
+                 session.drive({"jitreg_register": ["gorgon symbols all libledger"],
+                                "enter": ["bt 1", "gorgon list", "bt 2", "image list -f"]})],
                 harness.HOST, "-n", "1", session.fixture_code(folder), script=True)
-        stop = session.stops(output, 2)[0]
-        self.assertLess(output.index("Symbols added to 1 objects."), output.index("=== stop 2"))
+        stop = session.stops(output, "enter")[0]
+        self.assertLess(output.index("Symbols added to 1 objects."), output.index("=== stop enter"))
         self.assertRegex(stop.output["bt 2"],
                          r"libledger\.so \[interp 0\]`enter\(owner=0, amount=20\) at ledger\.c:\d+")
         self.assertEqual(stop.output["image list -f"].count("/interp 0/libledger.so"), 1)
-        self.assertEqual({session.functions(stop.output["bt 2"])[0] for stop in session.stops(output, 2)}, {"enter"})
+        self.assertEqual({session.functions(stop.output["bt 2"])[0] for stop in session.stops(output, "enter")}, {"enter"})
         self.assert_clean(output)
 
 

@@ -39,9 +39,9 @@ def interp(text):
     return int(re.search(r"\[interp (\d+)\]", text)[1])
 
 
-def locations(listing):
-    """The addresses of a breakpoint that the process knows; no two are the same."""
-    found = [int(address, 16) for address in re.findall(r"address = (0x\w+), ", listing)]
+def locations(listing, place):
+    """The addresses of the breakpoint that is set on a place; no two are the same."""
+    found = session.addresses_listed(listing, place)
     assert len(set(found)) == len(found), listing
     return set(found)
 
@@ -70,10 +70,10 @@ class Walk(session.Case):
     def tearDownClass(cls):
         cls.folder.cleanup()
 
-    def visits(self, breakpoint, command):
+    def visits(self, place, command):
         """[(interpreter, output of each command, what its program says afterwards)], in order of rounds."""
         found = {}
-        for stop in session.stops(self.output, breakpoint):
+        for stop in session.stops(self.output, place):
             found.setdefault(interp(stop.output[command]), []).append(stop.output)
         return [(i, output, expected) for i, outputs in sorted(found.items())
                 for output, expected in zip(outputs, self.after[i], strict=True)]
@@ -90,14 +90,15 @@ class Steps(Walk):
     commands = ["gorgon break enter", "gorgon break Py_BytesMain", "gorgon break PyInit__multiarray_umath",
                 "breakpoint set -n host_created", "breakpoint set -n host_destroyed"]
     actions = {
-        1: [*SYMBOLS, "bt 2", "frame variable owner", "frame variable amount", "up", "frame variable owner amount",
+        "enter": [*SYMBOLS, "bt 2", "frame variable owner", "frame variable amount", "up", "frame variable owner amount",
             "frame info", "down", "frame select 0", "finish", "thread info", "next", "thread list", "step", "bt 3",
             "gorgon bt", "frame variable amount ", "finish ", "register read rip", "next ", *VALUES,
             "frame variable risk", "thread backtrace -c 1", "image list -f"],
-        2: ["bt 1"], 3: ["bt 1"], 4: ["gorgon list", "breakpoint list 2"], 5: ["gorgon list", "breakpoint list 2"]}
+        "PyInit__multiarray_umath": ["bt 1"],
+        **dict.fromkeys(("host_created", "host_destroyed"), ["gorgon list", "breakpoint list"])}
 
     def each(self):
-        found = self.visits(1, "bt 2")
+        found = self.visits("enter", "bt 2")
         self.assertEqual([i for i, _, _ in found], sorted(RAN * ROUNDS))
         return found
 
@@ -159,20 +160,20 @@ class Steps(Walk):
             self.assertLess(text.index("in ffi_call"), text.index("in PyCFuncPtr_call"))
 
     def test_libraries_without_debug_information(self):
-        stops = session.stops(self.output, 3)
+        stops = session.stops(self.output, "PyInit__multiarray_umath")
         self.assertEqual(sorted(interp(stop.output["bt 1"]) for stop in stops), sorted(RAN))
         for stop in stops:
             self.assertRegex(stop.output["bt 1"], r"_multiarray_umath\.\S+ \[interp \d\]`PyInit__multiarray_umath")
 
     def test_interpreters_come_and_go(self):
-        stops = session.stops(self.output, 4, 5)
+        stops = session.stops(self.output, "host_created", "host_destroyed")
         there = [[int(n) for n in re.findall(rf"^(\d+) +{harness.VERSION} ", stop.output["gorgon list"], re.M)] for stop in stops]
         self.assertEqual(there, [[0, 1, 2, 3, 4], [0, 2, 3, 4], [0, 2, 3, 4, 5]])
-        placed = [locations(stop.output["breakpoint list 2"]) for stop in stops]
+        placed = [locations(stop.output["breakpoint list"], "Py_BytesMain") for stop in stops]
         self.assertEqual([len(found) for found in placed], [5, 4, 5])
-        hit = {stop.pc for stop in session.stops(self.output, 2)}
+        hit = {stop.pc for stop in session.stops(self.output, "Py_BytesMain")}
         self.assertEqual(hit, placed[1] | placed[2])
-        self.assertEqual(len(session.stops(self.output, 2)), len(RAN))
+        self.assertEqual(len(session.stops(self.output, "Py_BytesMain")), len(RAN))
 
 
 @harness.needs_lldb
@@ -182,30 +183,29 @@ class PackedSteps(Steps):
     host, variables = [*HOST, "-l"], {"spares": session.SPARES}
 
     def test_each_has_symbols_beside_a_pack(self):
-        self.assertLessEqual(set(LIVING), packs(session.stops(self.output, 1)[-1].output["image list -f"]))
+        self.assertLessEqual(set(LIVING), packs(session.stops(self.output, "enter")[-1].output["image list -f"]))
 
 
 @harness.needs_lldb
 class Stops(Walk):
     """Watchpoints, conditions, exceptions, and code without debug information."""
 
-    commands = ["gorgon break scale_plain",
-                f"gorgon break -i 2 ledger.c:{line(session.LEDGER, 'enter: variables')}",
-                f"gorgon break -i 3 ledger.c:{line(session.LEDGER, 'ledger_add: has returned')} if total > 500",
-                f"gorgon break risk.cc:{line(session.RISK, 'risk_of: has caught')}",
-                "breakpoint set -n __cxa_throw"]
+    entered, returned = (f"ledger.c:{line(session.LEDGER, text)}" for text in ("enter: variables", "ledger_add: has returned"))
+    caught = f"risk.cc:{line(session.RISK, 'risk_of: has caught')}"
+    commands = ["gorgon break scale_plain", f"gorgon break -i 2 {entered}", f"gorgon break -i 3 {returned} if total > 500",
+                f"gorgon break {caught}", "breakpoint set -n __cxa_throw"]
     actions = {
-        1: ["gorgon symbols all libledger", "bt 2", "gorgon print plain_factor", "gorgon bt"],
-        2: ["bt 1", "watch ledger_total", "continue", "thread info", "gorgon print ledger_total", "watchpoint delete"],
-        3: ["bt 1", "frame variable total"],
-        4: ["gorgon bt"],
-        5: ["gorgon bt"]}
+        "scale_plain": ["gorgon symbols all libledger", "bt 2", "gorgon print plain_factor", "gorgon bt"],
+        entered: ["bt 1", "watch ledger_total", "continue", "thread info", "gorgon print ledger_total", "watchpoint delete"],
+        returned: ["bt 1", "frame variable total"],
+        caught: ["gorgon bt"],
+        "__cxa_throw": ["gorgon bt"]}
 
     def test_session_is_whole(self):
         self.assert_whole()
 
     def test_code_without_debug_information(self):
-        found = self.visits(1, "bt 2")
+        found = self.visits("scale_plain", "bt 2")
         self.assertEqual([i for i, _, _ in found], sorted(RAN * ROUNDS))
         for i, output, expected in found:
             self.assertEqual(session.frames(output["bt 2"]),
@@ -213,7 +213,7 @@ class Stops(Walk):
             self.assertEqual(number(output["gorgon print plain_factor"]), expected["plain_factor"])
 
     def test_watchpoint_on_one_copys_global(self):
-        found = self.visits(2, "bt 1")
+        found = self.visits(self.entered, "bt 1")
         self.assertEqual([i for i, _, _ in found], [2] * ROUNDS)
         for _, output, expected in found:
             # The next change of that copy is that line's; the program reports it.
@@ -226,13 +226,13 @@ class Stops(Walk):
 
     def test_condition_in_one_interpreter(self):
         asked = [(interp(stop.output["bt 1"]), number(stop.output["frame variable total"]))
-                 for stop in session.stops(self.output, 3)]
+                 for stop in session.stops(self.output, self.returned)]
         totals = [expected["ledger_total"] for expected in self.after[3]]
         self.assertEqual(asked, [(3, total) for total in totals if total > 500])
         self.assertTrue(0 < len(asked) < len(totals))
 
     def test_exceptions_inside_of_private_code(self):
-        throws, catches = ([stop.output["gorgon bt"] for stop in session.stops(self.output, n)] for n in (5, 4))
+        throws, catches = ([stop.output["gorgon bt"] for stop in session.stops(self.output, place)] for place in ("__cxa_throw", self.caught))
         self.assertEqual(len(throws), len(RAN) * ROUNDS)
         self.assertEqual(len(catches), len(RAN) * ROUNDS)
         for text in throws:
@@ -240,10 +240,9 @@ class Stops(Walk):
             self.assertEqual(functions[0], "__cxa_throw")
             self.assertTrue(functions[1].startswith("market::divide"), functions)
             self.assertEqual(functions[2:4], ["risk_of", "ledger_add"])
-        caught = line(session.RISK, "risk_of: has caught")
         self.assertEqual(sorted(interp(text) for text in catches), sorted(RAN * ROUNDS))
         for text in catches:
-            self.assertRegex(text, rf"^#0 +0x\w+ in risk_of  librisk\.so \[interp \d\]  risk\.cc:{caught}\n")
+            self.assertRegex(text, rf"^#0 +0x\w+ in risk_of  librisk\.so \[interp \d\]  {re.escape(self.caught)}\n")
 
 
 @harness.needs_lldb
@@ -255,15 +254,14 @@ class PackedStops(Stops):
 class Conditions(Walk):
     """What lldb has made of expressions stays good while modules come and go between two uses."""
 
-    commands = ["expression int $kept = 5",
-                f"gorgon break ledger.c:{line(session.LEDGER, 'ledger_add: has returned')} if $rsp != 0"]
-    actions = {1: ["bt 1", "expression $kept", "gorgon symbols all libledger", "image list -f", "gorgon symbols off"]}
+    commands = ["expression int $kept = 5", f"gorgon break {Stops.returned} if $rsp != 0"]
+    actions = {Stops.returned: ["bt 1", "expression $kept", "gorgon symbols all libledger", "image list -f", "gorgon symbols off"]}
 
     def test_session_is_whole(self):
         self.assert_whole()
 
     def test_each_evaluation_after_the_first(self):
-        found = self.visits(1, "bt 1")
+        found = self.visits(Stops.returned, "bt 1")
         self.assertEqual([i for i, _, _ in found], sorted(RAN * ROUNDS))
         for i, output, _ in found:
             self.assertEqual(output["expression $kept"], "(int) $kept = 5\n")
@@ -277,7 +275,7 @@ class PackedConditions(Conditions):
     host, variables = [*HOST, "-l"], {"spares": session.SPARES}
 
     def test_parts_of_packs_came_and_went(self):
-        self.assertLessEqual(set(LIVING), packs(session.stops(self.output, 1)[-1].output["image list -f"]))
+        self.assertLessEqual(set(LIVING), packs(session.stops(self.output, Stops.returned)[-1].output["image list -f"]))
 
 
 @harness.needs_lldb

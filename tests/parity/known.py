@@ -13,9 +13,6 @@ STACKS = "by default lldb's cores have stacks, and one copy of each library; a l
 ATTACHED = "plain lldb has names of functions only in copies that are there when it attaches: docs/debuggers.md"
 CORES = "plain lldb writes no core with up to eight interpreters, and finds no names in that of more: docs/debuggers.md"
 
-OTHER_MODULES = ("an expression that an editor has lldb evaluate means the first copy's functions, or is ambiguous; \"gorgon print\" in the debug "
-                 "console means the frame's copy")
-
 KNOWN = {
     "gdb": {},
     "lldb": {
@@ -26,7 +23,6 @@ KNOWN = {
     "lldb-dap": {
         "a watch of a thread-local variable": "lldb knows no thread-local variables of code that the system's linker has not loaded, and says "
                                               "so; \"gorgon tls NAME\" in the debug console shows them",
-        "a Python object": OTHER_MODULES,
     },
     "gdb-dap": {
         "a Python object": "with more than eight interpreters a function of CPython that a watch calls seems to return nothing: docs/editors.md",
