@@ -251,8 +251,11 @@ static PyObject *as_ndarray(struct gorgon_interp *interp, PyObject *numpy, PyObj
 PyObject *gorgon_share_object_of(struct gorgon_interp *interp, struct gorgon_array *array,
 				 bool writable)
 {
+	bool plain = array->plain;
 	PyObject *object = gorgon_received_object_of(interp, array, writable), *numpy, *ret = NULL;
 
+	if (plain)
+		return object;
 	numpy = object ? import_numpy(interp) : NULL;
 	if (numpy == API(interp, _Py_NoneStruct))
 		ret = API(interp, PyMemoryView_FromObject)(object);
