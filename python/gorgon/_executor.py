@@ -77,6 +77,7 @@ class Desk:
     def live(self):
         while task := self.tasks.get():
             task()
+            del task  # and what it holds
 
     def call(self, function, *args):
         """What it returns or raises there."""
@@ -116,7 +117,7 @@ class Worker:
         self.options = options
         # Before this worker's thread, which would hand it the wrong descriptors.
         self.desk = NoDesk() if options["share_files"] else Desk(f"{name}-desk")
-        self.place = None
+        self.place, self.is_placed = None, False
         self.lock = threading.Lock()  # of both: nobody interrupts what is gone
         self.handle = None
         self.calling = False
@@ -125,7 +126,8 @@ class Worker:
         self.calls = 0
 
     def take_files(self):
-        """On the worker's thread, first of all."""
+        """On the worker's thread, before its first interpreter."""
+        self.is_placed = True
         if not self.options["share_files"] and _gorgon._own_files():
             mask = os.umask(0)
             os.umask(mask)
@@ -140,6 +142,11 @@ class Worker:
                 os.chdir(directory)
 
     def start(self):
+        """Make the interpreter, unless it is there."""
+        if self.handle:
+            return
+        if not self.is_placed:
+            self.take_files()
         self.handle = _gorgon._create(self.options["python"], self.options["flags"], self.report)
         self.known, self.calls = {}, 0
         try:
@@ -309,18 +316,22 @@ class Crew:
             if self.closed or exiting:
                 raise RuntimeError(f"cannot schedule new futures after {self.closed or 'interpreter shutdown'}")
             if work:
-                if not self.idle.acquire(blocking=False) and len(self.threads) < self.max_workers:
-                    self.add_worker()
                 self.tasks.put(work)
+                if not self.idle.acquire(blocking=False) and len(self.threads) < self.max_workers:
+                    self.add_worker(work)
 
-    def add_worker(self):
+    def add_worker(self, work):
+        """For new work, which is nobody's if no thread can start."""
         name = f"{self.name}_{len(self.threads)}"
-        worker = Worker(self.options, name)
-        thread = threading.Thread(target=self.live, args=(worker,), daemon=True, name=name)
+        worker = None
         try:
+            worker = Worker(self.options, name)
+            thread = threading.Thread(target=self.live, args=(worker,), daemon=True, name=name)
             thread.start()
         except BaseException:
-            worker.desk.close()
+            work.future.cancel()
+            if worker:
+                worker.desk.close()
             raise
         self.workers.append(worker)
         self.threads.append(thread)
@@ -334,32 +345,29 @@ class Crew:
             worker.desk.close()
 
     def take_work(self, worker):
-        work = None
-        try:
-            worker.take_files()
-            while work := self.tasks.get():
-                # Work that was cancelled needs no interpreter.
-                if not (worker.handle or work.future.cancelled()):
+        while work := self.tasks.get():
+            # Work that was cancelled needs no interpreter.
+            if work.future.set_running_or_notify_cancel():
+                try:
                     worker.start()
-                if work.future.set_running_or_notify_cancel():
-                    worker.call(work)
-                work = None
-                self.idle.release()
-            self.tasks.put(None)  # for the next one
-        except BaseException as error:
-            worker.desk.call(self.fail, error, work)
+                except BaseException as error:
+                    worker.desk.call(self.fail, error, work)
+                    return
+                worker.call(work)
+            del work
+            self.idle.release()
+        self.tasks.put(None)  # for the next one
 
     def fail(self, error, work):
-        """No more work: what waits ends with the reason."""
+        """No more work: what is begun and what waits ends with the reason."""
         with self.lock:
             self.broken = self.broken or error
-            waiting = [work, *self.take_waiting()] if work else self.take_waiting()
+            waiting = self.take_waiting()
             self.tasks.put(None)
-        for work in waiting:
-            if work.future.set_running_or_notify_cancel():
-                reason = BrokenInterpreterPool(str(error))
-                reason.__cause__ = error
-                work.future.set_exception(reason)
+        for each in [work, *(each for each in waiting if each.future.set_running_or_notify_cancel())]:
+            reason = BrokenInterpreterPool(str(error))
+            reason.__cause__ = error
+            each.future.set_exception(reason)
 
     def take_waiting(self):
         waiting = []
@@ -434,7 +442,7 @@ def positive(name, number):
             return operator.index(number)
     except TypeError:
         pass
-    raise ValueError(f"{name} is {number!r}, expected a number greater than 0")
+    raise ValueError(f"{name} must be greater than 0, found {number!r}")
 
 
 class Function:
@@ -491,9 +499,10 @@ class InterpreterPoolExecutor(Executor):
         # Threads end when nobody can submit any more.
         weakref.finalize(self, self._crew.tasks.put, None).atexit = False
 
-    @property
-    def _broken(self):
-        return self._crew.broken
+    # As other executors have them.
+    _max_workers = property(lambda self: self._crew.max_workers)
+    _threads = property(lambda self: self._crew.threads)
+    _broken = property(lambda self: self._crew.broken or False)
 
     def submit(self, fn, /, *args, **kwargs):
         function = fn if isinstance(fn, Function) else Function(fn, self._globals)

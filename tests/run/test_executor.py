@@ -302,7 +302,7 @@ print(fails(Pool, 0), fails(Pool, 1, initializer=3), sep="; ")
 print(gorgon.count(), hasattr(builtins, "prepared"))
 print(log.getvalue().splitlines()[0], log.getvalue().splitlines()[-1])
 """, "{'ready'}", "[1, 2, 1] None", "{'BrokenInterpreterPool: no model'}", "BrokenInterpreterPool: no model ValueError",
-                   "ValueError: max_workers is 0, expected a number greater than 0; "
+                   "ValueError: max_workers must be greater than 0, found 0; "
                    "TypeError: initializer must be a callable", "0 False",
                    "Exception in initializer: ValueError: no model")
 
