@@ -49,7 +49,7 @@ class End(Package):
                 return gorgon.interpreter
             start, late = threading.Thread.start, []
             pool = Pool(1)
-            threading.Thread.start = late.append
+            threading.Thread.start = lambda thread: late.append(thread)
             print(pool.submit(number).cancel())
             threading.Thread.start = start
             for thread in late:
@@ -57,7 +57,7 @@ class End(Package):
             print(pool.submit(number).result())
             pool.shutdown()
             pool = Pool(1)
-            threading.Thread.start = late.append
+            threading.Thread.start = lambda thread: late.append(thread)
             print(pool.submit(number).cancel())
             threading.Thread.start = start
             for thread in late[2:]:
@@ -430,3 +430,24 @@ class Memory(Package):
             """, "bytes False True", "bytearray False True", "memoryview False True", "True True",
                    "True", "True", "[1.0, 2.0, 3.0]")
 
+
+    def test_masked_arrays_keep_their_mask(self):
+        self.check_both("""
+            import numpy
+            def see(name):
+                a = gorgon.receive(name, writable=True)
+                total, kind = a.sum(), type(a).__name__
+                a[1] = numpy.ma.masked
+                return total, kind
+            def make(name):
+                a = numpy.ma.masked_greater(numpy.arange(5), 3)
+                gorgon.share(a, name)
+            masked = numpy.ma.MaskedArray([1, 2, 3], mask=[False, False, True])
+            gorgon.share(masked, "a", writable=True)
+            gorgon.share(numpy.ma.MaskedArray([1, 2]), "none")
+            with Pool(1) as pool:
+                print(*pool.submit(see, "a").result(), masked.data.tolist(), masked.mask.tolist())
+                pool.submit(make, "made").result()
+                print(*pool.submit(lambda a: (a.sum(), a), masked).result())
+            print(gorgon.receive("made"), gorgon.receive("none"))
+            """, "3 MaskedArray [1, 2, 3] [False, True, True]", "1 [1 -- --]", "[0 1 2 3 --] [1 2]")
