@@ -122,8 +122,9 @@ static PyObject *own_files(PyObject *self, PyObject *unused, struct gorgon_inter
 static PyObject *own_create(PyObject *self, PyObject *args, struct gorgon_interp *own)
 {
 	// Signals are this CPython's matter.
-	struct gorgon_ns_opts ns_opts = {.size = sizeof(ns_opts), .no_signals = true};
-	struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = &ns_opts};
+	struct gorgon_ns_opts ns_opts = {.size = sizeof(ns_opts), .no_signals = true, .large_arenas = true};
+	// A pool's workers end as those of multiprocessing do, without a last collection.
+	struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = &ns_opts, .end = GORGON_END_QUICK};
 	struct gorgon_start_opts start_opts = {.size = sizeof(start_opts), .progress = report};
 	PyObject *options, *progress;
 	struct gorgon_interp *interp;

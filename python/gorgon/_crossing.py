@@ -21,7 +21,6 @@ import marshal
 import os
 import pickle
 import sys
-import traceback
 import types
 
 MAIN, WORKER_MAIN = "__main__", "__mp_main__"
@@ -298,6 +297,7 @@ def load(pieces, buffers):
 
 def dump_error(error):
     """An exception and the text of its traceback; what cannot make the way as text."""
+    import traceback  # for errors alone
     # Without the frame of run().
     trace = error.__traceback__.tb_next or error.__traceback__
     text = "".join(traceback.format_exception(type(error), error, trace))
