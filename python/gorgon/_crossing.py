@@ -24,6 +24,7 @@ import sys
 import types
 
 MAIN, WORKER_MAIN = "__main__", "__mp_main__"
+ATOMS = {type(None), bool, int, float, complex}
 LARGE = 1 << 18  # bytes that are not copied into a pickle
 
 
@@ -274,6 +275,9 @@ class Packed:
     """A pickle, in pieces, and the buffers beside it. Receivers may write to them if that is said and the owner may."""
 
     def __init__(self, value, writable=False, **options):
+        if type(value) in ATOMS:
+            self.is_plain, self.values = True, [[pickle.dumps(value, 5)], []]
+            return
         sink, buffers = Sink(), []
         pickler = Pickler(sink, buffers.append, **options)
         pickler.dump(value)
@@ -382,7 +386,8 @@ def take_news(news):
 
 def run(news, function, arguments):
     try:
-        take_news(news)
+        if news:
+            take_news(news)
     except BaseException as error:
         return [REFUSED, *dump_error(error)]
     try:

@@ -164,24 +164,22 @@ class Worker:
             self.desk.call(lambda: LOGGER.critical("Exception in initializer:", exc_info=error))
             raise error
 
-    def news(self, shipments):
-        """What the interpreter does not know yet, or as it was before."""
-        return [[each.name, each.name not in self.known, *each.packed.values] for each in shipments
-                if self.known.get(each.name) is not each]
-
     def run(self, packs, shipments):
         if "multiprocessing.shared_memory" in sys.modules and "multiprocessing.tracker" not in self.known:
             shipments = [*shipments, self.desk.call(send_tracker)]
+        # What the interpreter does not know yet, or as it was before.
+        news = [each for each in shipments if self.known.get(each.name) is not each]
+        told = [[each.name, each.name not in self.known, *each.packed.values] for each in news]
         with self.lock:
             self.calling = True
         try:
             answer = _gorgon._call(self.handle, "gorgon._crossing", "run",
-                                   [self.news(shipments), *(pack.values for pack in packs)])
+                                   [told, *(pack.values for pack in packs)])
         finally:
             with self.lock:
                 self.calling = False
         if answer[0] != _crossing.REFUSED:
-            self.known.update((each.name, each) for each in shipments)
+            self.known.update((each.name, each) for each in news)
         return answer
 
     def report(self, value):
@@ -445,6 +443,9 @@ def positive(name, number):
     raise ValueError(f"{name} must be greater than 0, found {number!r}")
 
 
+NO_ARGUMENTS = _crossing.Packed(((), {}))
+
+
 class Function:
     """What calls call, pickled once for all of a map()."""
 
@@ -510,7 +511,7 @@ class InterpreterPoolExecutor(Executor):
         try:
             pack, shipments = function.packed
             used = {}
-            packs = pack, _crossing.Packed((args, kwargs), globals=used)
+            packs = pack, _crossing.Packed((args, kwargs), globals=used) if args or kwargs else NO_ARGUMENTS
             if used:
                 both = *shipments, *self._globals.needed(used)
                 shipments = tuple({each.name: each for each in both}.values())

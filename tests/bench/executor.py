@@ -182,15 +182,17 @@ def tables(rows):
     return "\n".join(lines)
 
 
-def report(name, rows, python):
+def report(name, rows):
     """FILE.md."""
-    told = subprocess.run([python, "--version"], check=True, capture_output=True, text=True).stdout.strip()
+    import harness  # run.py's
+    told = subprocess.run([harness.PYTHON3, "--version"], check=True, capture_output=True, text=True).stdout.strip()
     with open(f"{name}.md", "w") as file:
         file.write("# What pools of workers cost\n\n"
                    f"{time.strftime('%Y-%m-%d')}; {told}; {os.cpu_count()} processors. Made by `make bench TESTS=executor "
                    "REPORT=tests/bench/EXECUTOR`. Times are of the processor, of all processes and workers together, for one "
                    "call; ratios are those of one round in which the kinds take turns: the median, and the quarters of the "
-                   f"rounds.\n\n{tables(rows)}\n")
+                   "rounds. Debian's python3, which the processes are, has no libpython, and is faster for that: one that is linked "
+                   f"with the libpython that interpreters load takes their time.\n\n{tables(rows)}\n")
 
 
 if __name__ == "__main__":
