@@ -58,14 +58,14 @@ packages="
 	libelf-dev zlib1g-dev libdw-dev libcmocka-dev libjson-c-dev
 	lib$python lib$python-dev lib$python-dbg $python-dbg
 	python3 python3-pip python3-setuptools python3-wheel python3-numpy $meson python3-venv python3-cffi python3-pytest python3-hypothesis
-	python3-joblib libucx0 manpages-dev python3-gdbm python3-lmdb
+	lib$python-testsuite python3-joblib libucx0 manpages-dev python3-gdbm python3-lmdb
 	gdb gdbserver libc6-dbg lldb-$lldb python3-lldb-$lldb elfutils valgrind linux-perf
 	groff zsh fish
 "
 [ "${2:-}" != long ] || packages="$packages
 	python3-torch python3-scipy python3-pandas python3-lxml python3-pil python3-matplotlib
 	python3-cryptography python3-greenlet debootstrap dejagnu
-	lib$python-testsuite python3-cryptography-vectors python3-pretend python3-iso8601 python3-tz
+	python3-cryptography-vectors python3-pretend python3-iso8601 python3-tz
 	python3-pytest-subtests python3-cssselect python3-bs4 python3-html5lib
 	clang-$clang libclang-rt-$clang-dev
 "

@@ -81,7 +81,7 @@ static const struct gorgon_bound always[] = {
 	 "copies that start at once would decode in each other's locale"},
 	{"getenv", gorgon_process_getenv, 1, 0, GORGON_ORDERED,
 	 "CPython's start-up sets variables while others read; sizes of thread pools"},
-	{"secure_getenv", gorgon_secure_getenv, 1, OF(environment), GORGON_ORDERED, "as setenv"},
+	{"secure_getenv", gorgon_process_secure_getenv, 1, 0, GORGON_ORDERED, "as getenv"},
 	{"setenv", gorgon_setenv, 3, OF(environment), GORGON_ORDERED,
 	 "does not move the environment under a getenv; works on the copy's own"},
 	{"unsetenv", gorgon_unsetenv, 1, OF(environment), GORGON_ORDERED, "as setenv"},

@@ -133,6 +133,9 @@ static const struct {
 	// of stderr each time; Open MPI does not look whether it may, and writes.
 	{"UCX_MEM_MMAP_HOOK_MODE", "none", false},
 	{"OMPI_MCA_patcher", "^overwrite", false},
+	// Arrow's allocator gives back memory on a thread of its own, which nothing ends: the interpreter
+	// could never go.
+	{"JE_ARROW_MALLOC_CONF", "background_thread:false", false},
 	// A program without mpirun starts a daemon, of which variables of the process's environment
 	// tell: a second one takes it for its own, and is refused. It costs MPI_Comm_spawn().
 	{"OMPI_MCA_ess_singleton_isolated", "1", true},
@@ -145,12 +148,21 @@ static char *find_setting(struct gorgon_ns *ns, size_t i)
 	return !settings[i].in_company || gorgon_ns_count() > 1 ? (char *)settings[i].value : NULL;
 }
 
+// What a variable is here that nobody has set.
+static char *find_default(const char *name, struct gorgon_ns *ns)
+{
+	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++)
+		if (!strcmp(name, settings[i].name))
+			return find_setting(ns, i);
+	return NULL;
+}
+
 char *gorgon_process_getenv(const char *name, struct gorgon_ns *ns)
 {
-	char *ret = gorgon_getenv(name, ns->environment);
+	return gorgon_getenv(name, ns->environment) ?: find_default(name, ns);
+}
 
-	for (size_t i = 0; !ret && i < sizeof(settings) / sizeof(*settings); i++)
-		if (!strcmp(name, settings[i].name))
-			ret = find_setting(ns, i);
-	return ret;
+char *gorgon_process_secure_getenv(const char *name, struct gorgon_ns *ns)
+{
+	return gorgon_secure_getenv(name, ns->environment) ?: find_default(name, ns);
 }

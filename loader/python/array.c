@@ -224,6 +224,7 @@ void gorgon_array_release(struct gorgon_array *array)
 {
 	if (!array || __atomic_sub_fetch(&array->count, 1, __ATOMIC_ACQ_REL))
 		return;
+	gorgon_array_release(array->mask);
 	gorgon_block_release(array->block);
 	free(array);
 }

@@ -12,6 +12,7 @@
 // descriptors of its own does nothing of the host's that needs the host's.
 
 #define _GNU_SOURCE
+#include "array.h"
 #include "module.h"
 #include "pin.h"
 #include "raise.h"
@@ -121,8 +122,9 @@ static PyObject *own_files(PyObject *self, PyObject *unused, struct gorgon_inter
 static PyObject *own_create(PyObject *self, PyObject *args, struct gorgon_interp *own)
 {
 	// Signals are this CPython's matter.
-	struct gorgon_ns_opts ns_opts = {.size = sizeof(ns_opts), .no_signals = true};
-	struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = &ns_opts};
+	struct gorgon_ns_opts ns_opts = {.size = sizeof(ns_opts), .no_signals = true, .large_arenas = true};
+	// A pool's workers end as those of multiprocessing do, without a last collection.
+	struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = &ns_opts, .end = GORGON_END_QUICK};
 	struct gorgon_start_opts start_opts = {.size = sizeof(start_opts), .progress = report};
 	PyObject *options, *progress;
 	struct gorgon_interp *interp;
@@ -146,6 +148,15 @@ static PyObject *own_create(PyObject *self, PyObject *args, struct gorgon_interp
 	return API(own, PyCapsule_New)(interp, CAPSULE, NULL);
 }
 
+// What the package passes as arrays are buffers of pickles: nobody need import numpy for them.
+static void make_plain(struct gorgon_value *value)
+{
+	if (value->kind == GORGON_VALUE_ARRAY)
+		value->array->plain = true;
+	for (size_t i = 0; value->kind == GORGON_VALUE_LIST && i < value->list.count; i++)
+		make_plain(&value->list.items[i]);
+}
+
 static PyObject *own_call(PyObject *self, PyObject *args, struct gorgon_interp *own)
 {
 	struct gorgon_value values, result;
@@ -162,6 +173,7 @@ static PyObject *own_call(PyObject *self, PyObject *args, struct gorgon_interp *
 	err = gorgon_value_from_python(own, list, "args", &values);
 	if (err)
 		return raise_error(own, err);
+	make_plain(&values);
 	thread = own->api->PyEval_SaveThread();
 	err = gorgon_interp_call(interp, module, function, &values, NULL, &result);
 	gorgon_value_deinit(&values);
@@ -169,6 +181,7 @@ static PyObject *own_call(PyObject *self, PyObject *args, struct gorgon_interp *
 	gorgon_pins_drop();
 	if (err)
 		return raise_error(own, err);
+	make_plain(&result);
 	err = gorgon_value_to_python(own, &result, "result", &ret);
 	gorgon_value_deinit(&result);
 	return err ? raise_error(own, err) : ret;

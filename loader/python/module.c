@@ -59,8 +59,8 @@ static const struct method {
 	 "use_data_handler(), or one that was received; in a python3 that is the host all\n"
 	 "memory is. Everything else with a buffer, or DLPack's, is shared with copy=True, as\n"
 	 "it is now. Receivers may write to it with writable=True. The name holds the memory until\n"
-	 "withdraw(), also after the end of this interpreter. ValueError if the name is taken,\n"
-	 "TypeError for Python objects.", ANYWHERE},
+	 "withdraw(), also after the end of this interpreter. Masked arrays keep their mask.\n"
+	 "ValueError if the name is taken, TypeError for Python objects.", ANYWHERE},
 	{"receive", GORGON_THUNK_RECEIVE, METH_VARARGS | METH_KEYWORDS,
 	 "receive(name, *, writable=False, plain=False)\n--\n\n"
 	 "The array that was shared under a name: an ndarray over the same memory, or a\n"

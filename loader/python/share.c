@@ -152,8 +152,8 @@ static PyObject *buffer_owner(struct gorgon_interp *interp, PyObject *object, Py
 	return object;
 }
 
-struct gorgon_array *gorgon_share_array_of(struct gorgon_interp *interp, PyObject *object,
-					   const struct gorgon_share_opts *manner)
+static struct gorgon_array *array_of(struct gorgon_interp *interp, PyObject *object,
+				     const struct gorgon_share_opts *manner)
 {
 	static const struct gorgon_share_opts tensors = {.or_copy = true, .writable = true};
 	struct gorgon_share_opts crossing = {.or_copy = true};
@@ -175,6 +175,42 @@ struct gorgon_array *gorgon_share_array_of(struct gorgon_interp *interp, PyObjec
 	}
 	API(interp, Py_DecRef)(owner);
 	API(interp, Py_DecRef)(dtype);
+	return ret;
+}
+
+// The mask of one of numpy's masked arrays that has masked items, or NULL, perhaps with an exception.
+static PyObject *find_mask(struct gorgon_interp *interp, PyObject *object)
+{
+	PyObject *masked = gorgon_find_attribute(interp, object, "harden_mask"), *mask, *ndim;
+	long count;
+
+	if (!masked)
+		return NULL;
+	API(interp, Py_DecRef)(masked);
+	mask = gorgon_find_attribute(interp, object, "mask");
+	ndim = mask ? gorgon_find_attribute(interp, mask, "ndim") : NULL;
+	count = ndim ? API(interp, PyLong_AsLong)(ndim) : 0;
+	API(interp, Py_DecRef)(ndim);
+	if (count)
+		return mask;
+	API(interp, Py_DecRef)(mask);
+	return NULL;
+}
+
+struct gorgon_array *gorgon_share_array_of(struct gorgon_interp *interp, PyObject *object,
+					   const struct gorgon_share_opts *manner)
+{
+	PyObject *mask = find_mask(interp, object);
+	struct gorgon_array *ret;
+
+	if (!mask)
+		return API(interp, PyErr_Occurred)() ? NULL : array_of(interp, object, manner);
+	ret = array_of(interp, object, manner);
+	if (ret && !(ret->mask = array_of(interp, mask, manner))) {
+		gorgon_array_release(ret);
+		ret = NULL;
+	}
+	API(interp, Py_DecRef)(mask);
 	return ret;
 }
 
@@ -247,16 +283,36 @@ static PyObject *as_ndarray(struct gorgon_interp *interp, PyObject *numpy, PyObj
 	return ret;
 }
 
+// A masked array of @data, which is given back.
+static PyObject *as_masked(struct gorgon_interp *interp, PyObject *data, struct gorgon_array *array,
+			   bool writable)
+{
+	PyObject *mask = gorgon_share_object_of(interp, gorgon_array_retain(array), writable);
+	PyObject *module = mask ? API(interp, PyImport_ImportModule)("numpy.ma") : NULL;
+	PyObject *ret = module ? API(interp, PyObject_CallMethod)(module, "MaskedArray", "OO", data, mask)
+			       : NULL;
+
+	API(interp, Py_DecRef)(module);
+	API(interp, Py_DecRef)(mask);
+	API(interp, Py_DecRef)(data);
+	return ret;
+}
+
 PyObject *gorgon_share_object_of(struct gorgon_interp *interp, struct gorgon_array *array,
 				 bool writable)
 {
+	bool plain = array->plain;
 	PyObject *object = gorgon_received_object_of(interp, array, writable), *numpy, *ret = NULL;
 
+	if (plain)
+		return object;
 	numpy = object ? import_numpy(interp) : NULL;
 	if (numpy == API(interp, _Py_NoneStruct))
 		ret = API(interp, PyMemoryView_FromObject)(object);
 	else if (numpy)
 		ret = as_ndarray(interp, numpy, object, array);
+	if (ret && array->mask && numpy != API(interp, _Py_NoneStruct))
+		ret = as_masked(interp, ret, array->mask, writable);
 	API(interp, Py_DecRef)(numpy);
 	API(interp, Py_DecRef)(object);
 	return ret;

@@ -2,26 +2,30 @@
 """What calls carry between the host and its interpreters; both sides run this file.
 
 Everything is pickled (protocol 5), with the memory of arrays beside it instead of in it: they lie where they were.
-Two things go in another way than pickle's own:
+What belongs to `__main__`, which no worker can import, goes in another way than pickle's own:
 
-- A function of `__main__`, a lambda or a function within another one goes as its code, with its defaults and cells as
-  they are at that moment. One of `__main__` takes the globals along that it uses, and has them in the worker's
-  `__main__`: functions, classes and modules are replaced there, everything else is set once. So no worker runs the
-  program again for them, and what an initializer leaves in a global is there for the calls after it.
-- A class of `__main__` goes as its name and the program's file, which a worker runs once when it meets the first, as
-  the module `__mp_main__`: what must not run there stands under `if __name__ == "__main__"`."""
+- A global function goes as its name, a lambda or a function within another one as its code, with its defaults and cells
+  as they are at that moment.
+- The globals that these functions use are shipped beside the call (_globals.py), and are globals of the worker's
+  `__main__`. So no worker runs the program again for them, and what an initializer leaves in a global is there for the
+  calls after it.
+- A class goes as its name and the program's file, which a worker runs once when it meets the first, in its `__main__`
+  under the name `__mp_main__`: what must not run there stands under `if __name__ == "__main__"`."""
 
+import functools
 import importlib
 import importlib.util
 import io
+import itertools
 import marshal
 import os
 import pickle
 import sys
-import traceback
 import types
 
 MAIN, WORKER_MAIN = "__main__", "__mp_main__"
+ATOMS = {type(None), bool, int, float, complex}
+LARGE = 1 << 18  # bytes that are not copied into a pickle
 
 
 class RemoteError(RuntimeError):
@@ -54,8 +58,7 @@ def fill_function(function, state):
     space, cells, attributes = state
     mine = function.__globals__
     for name, value in space.items():
-        if name not in mine or is_worker and isinstance(value, (types.FunctionType, types.ModuleType, type)):
-            mine[name] = value
+        mine.setdefault(name, value)
     for cell, contents in zip(function.__closure__ or (), cells):
         if contents:
             cell.cell_contents = contents[0]
@@ -63,13 +66,17 @@ def fill_function(function, state):
         setattr(function, name, value)
 
 
+@functools.lru_cache(1024)
 def names_in(code):
-    """Names that code and the code within it may look up as globals."""
-    names = set(code.co_names)
+    """Names that code and the code within it look up as globals."""
+    import dis  # for functions of __main__ alone
+    names = {instruction.argval for instruction in dis.get_instructions(code)
+             if instruction.opname in ("LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_NAME",
+                                       "LOAD_FROM_DICT_OR_GLOBALS")}
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             names |= names_in(constant)
-    return names
+    return frozenset(names)
 
 
 def cell_contents(cell):
@@ -79,10 +86,8 @@ def cell_contents(cell):
         return ()  # not filled yet
 
 
-def reduce_function(function):
-    code, space = function.__code__, function.__globals__
-    is_main = function.__module__ in (MAIN, WORKER_MAIN)
-    used = {name: space[name] for name in sorted(names_in(code)) if name in space} if is_main else {}
+def reduce_function(function, used):
+    code, is_main = function.__code__, function.__module__ in (MAIN, WORKER_MAIN)
     attributes = {"__defaults__": function.__defaults__, "__kwdefaults__": function.__kwdefaults__,
                   **function.__dict__}
     cells = function.__closure__ or ()
@@ -92,96 +97,228 @@ def reduce_function(function):
     return make_function, made, (used, tuple(map(cell_contents, cells)), attributes), None, None, fill_function
 
 
+def remake_cache(function, parameters):
+    return functools.lru_cache(**parameters)(function)
+
+
 # --- classes ------------------------------------------------------------------------------------------------------
 
 
-def main_path(module):
-    path = getattr(module, "__file__", None)
-    return path and os.path.abspath(path)
+program = None  # the host's, once it has run in this worker
 
 
-def main_module(path):
-    """The program at path: this process's own, or in an interpreter a module made of it."""
+def main_program():
+    """How a worker finds this process's program: the name of its module, if it was started by that, and its file."""
     main = sys.modules[MAIN]
-    if main_path(main) == path:
+    path, spec = getattr(main, "__file__", None), getattr(main, "__spec__", None)
+    return program or (spec and spec.name, path and os.path.abspath(path))
+
+
+def read_program(name, path):
+    """Its code, and what its module says of itself."""
+    about = {"__name__": WORKER_MAIN, "__file__": path}
+    if name in (None, MAIN):  # a file, or that of a folder
+        with io.open_code(path) as file:
+            return compile(file.read(), path, "exec"), about
+    spec = importlib.util.find_spec(name)
+    return spec.loader.get_code(name), dict(about, __spec__=spec, __package__=spec.parent, __loader__=spec.loader)
+
+
+def run_program(name, path):
+    """Run the host's program in this worker's __main__, if it has not run there; what is there already stays."""
+    global program
+    main = sys.modules[WORKER_MAIN] = sys.modules[MAIN]
+    if program == (name, path):
         return main
-    if WORKER_MAIN not in sys.modules:
-        spec = importlib.util.spec_from_file_location(WORKER_MAIN, path)
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[WORKER_MAIN] = module
-        try:
-            spec.loader.exec_module(module)
-        except BaseException:
-            del sys.modules[WORKER_MAIN]
-            raise
-    return sys.modules[WORKER_MAIN]
+    code, about = read_program(name, path)
+    space = vars(main)
+    before = dict(space)
+    space.update(about)
+    try:
+        exec(code, space)
+    except BaseException:
+        space.clear()
+        space.update(before)
+        raise
+    space.update((key, value) for key, value in before.items() if not key.startswith("__"))
+    program = name, path
+    return main
 
 
-def find_in_main(path, qualname):
-    value = main_module(path)
-    for name in qualname.split("."):
-        value = getattr(value, name)
+def find_in_main(name, path, qualname):
+    value = run_program(name, path) if is_worker else sys.modules[MAIN]
+    for part in qualname.split("."):
+        value = getattr(value, part)
     return value
 
 
 def reduce_class(cls):
-    path = main_path(sys.modules.get(cls.__module__))
+    name, path = main_program()
     if not path or "<locals>" in cls.__qualname__:
         raise pickle.PicklingError(f"{cls.__qualname__}: a class that no worker can import, put it into a module")
-    return find_in_main, (path, cls.__qualname__)
+    return find_in_main, (name, path, cls.__qualname__)
+
+
+# --- what other modules have ----------------------------------------------------------------------------------------
+
+
+def view_buffer(buffer, form, shape):
+    return memoryview(buffer).cast("B").cast(form, shape)
+
+
+def reduce_view(view):
+    return view_buffer, (pickle.PickleBuffer(view), view.format, view.shape)
+
+
+def rebuild_proxy(key, reduced):
+    """A manager's proxy connects with the key of its process, which those that multiprocessing starts are told."""
+    from multiprocessing import process
+    process.current_process().authkey = key
+    function, arguments = reduced
+    return function(*arguments)
+
+
+def is_proxy(value):
+    managers = sys.modules.get("multiprocessing.managers")
+    return managers and isinstance(value, managers.BaseProxy)
+
+
+def reduce_proxy(proxy):
+    from multiprocessing import process
+    return rebuild_proxy, (bytes(process.current_process().authkey), proxy.__reduce__())
 
 
 # --- pickles ------------------------------------------------------------------------------------------------------
 
 
+class Sink(list):
+    """A file that a pickle is written to. Large bytes come as they are, and are not copied."""
+
+    def write(self, data):
+        self.append(data if type(data) is bytes else bytes(data))
+
+    def pieces(self):
+        """What was written, joined but for what is large."""
+        return [piece for large, pieces in itertools.groupby(self, lambda piece: len(piece) >= LARGE)
+                for piece in (map(memoryview, pieces) if large else [b"".join(pieces)])]
+
+
+class Pieces(io.RawIOBase):
+    """A file of a pickle's pieces."""
+
+    def __init__(self, pieces):
+        self.pieces = [memoryview(piece).cast("B") for piece in reversed(pieces)]
+
+    def readable(self):
+        return True
+
+    def readinto(self, target):
+        if not self.pieces:
+            return 0
+        piece = self.pieces.pop()
+        count = min(len(target), len(piece))
+        target[:count] = piece[:count]
+        if count < len(piece):
+            self.pieces.append(piece[count:])
+        return count
+
+
 class Pickler(pickle.Pickler):
+    """globals: names that functions of __main__ which were pickled look up, with the dict they look into. None: the
+    values go along with each function, as from a worker to the host. whole: a global function that goes as its code."""
+
+    def __init__(self, sink, buffer_callback, globals=None, whole=None):
+        self.globals, self.whole = globals, whole
+        self.is_plain = True  # to unpickle it runs no code of others
+        super().__init__(sink, 5, buffer_callback=buffer_callback)
+
     def reducer_override(self, value):
+        self.is_plain = False
         if isinstance(value, types.FunctionType):
             if value.__module__ in (MAIN, WORKER_MAIN) or "<" in value.__qualname__:
-                return reduce_function(value)
+                return self.reduce_function(value)
         elif isinstance(value, types.ModuleType):
             return importlib.import_module, (value.__name__,)
-        elif isinstance(value, type) and value.__module__ in (MAIN, WORKER_MAIN):
-            return reduce_class(value)
+        elif isinstance(value, type):
+            if value.__module__ in (MAIN, WORKER_MAIN):
+                return reduce_class(value)
+        elif isinstance(value, functools._lru_cache_wrapper):
+            if value.__module__ in (MAIN, WORKER_MAIN):
+                return self.by_name(value) or (remake_cache, (value.__wrapped__, value.cache_parameters()))
+        elif isinstance(value, memoryview):
+            return reduce_view(value)
+        elif is_proxy(value):
+            return reduce_proxy(value)
         return NotImplemented
 
+    def by_name(self, function):
+        name, space = function.__name__, vars(sys.modules[MAIN])
+        if self.globals is None or function is self.whole or space.get(name) is not function:
+            return None
+        self.globals[name] = space
+        return find_global, (name,)
 
-def dump(value, writable=True):
-    """A pickle, and the buffers beside it. Receivers may write to them if that is said and the owner may."""
-    file, buffers = io.BytesIO(), []
-    Pickler(file, 5, buffer_callback=buffers.append).dump(value)
-    raw = [buffer.raw() for buffer in buffers]
-    return [file.getvalue(), raw if writable else [buffer.toreadonly() for buffer in raw]]
+    def reduce_function(self, function):
+        named = self.by_name(function)
+        if named:
+            return named
+        names, space = (), function.__globals__
+        if function.__module__ in (MAIN, WORKER_MAIN):
+            names = sorted(names_in(function.__code__))
+        if self.globals is None:
+            return reduce_function(function, {name: space[name] for name in names if name in space})
+        self.globals.update(dict.fromkeys(names, space))
+        return reduce_function(function, {})
 
 
-def load(pickled, buffers):
-    return pickle.loads(pickled, buffers=buffers)
+class Packed:
+    """A pickle, in pieces, and the buffers beside it. Receivers may write to them if that is said and the owner may."""
+
+    def __init__(self, value, writable=False, **options):
+        if type(value) in ATOMS:
+            self.is_plain, self.values = True, [[pickle.dumps(value, 5)], []]
+            return
+        sink, buffers = Sink(), []
+        pickler = Pickler(sink, buffers.append, **options)
+        pickler.dump(value)
+        raw = [buffer.raw() for buffer in buffers]
+        self.is_plain = pickler.is_plain
+        self.values = [sink.pieces(), raw if writable else [buffer.toreadonly() for buffer in raw]]
+
+    def is_same(self, other):
+        """Bytes that are pickled anew are others; memory beside them is where it was."""
+        def place(buffers):
+            return [(id(buffer.obj), buffer.nbytes) for buffer in buffers]
+        pieces, buffers = self.values
+        return place(buffers) == place(other.values[1]) and pieces == other.values[0]
+
+
+def load(pieces, buffers):
+    if len(pieces) == 1:
+        return pickle.loads(pieces[0], buffers=buffers)
+    return pickle.Unpickler(io.BufferedReader(Pieces(pieces), LARGE), buffers=buffers).load()
 
 
 def dump_error(error):
     """An exception and the text of its traceback; what cannot make the way as text."""
+    import traceback  # for errors alone
     # Without the frame of run().
     trace = error.__traceback__.tb_next or error.__traceback__
     text = "".join(traceback.format_exception(type(error), error, trace))
     try:
-        pickled = dump((error.with_traceback(None), text))
-        load(*pickled)
-        return pickled
+        values = Packed((error.with_traceback(None), text), writable=True).values
+        load(*values)
+        return values
     except Exception:
-        return dump((RemoteError("".join(traceback.format_exception_only(error)).strip()), text))
+        return Packed((RemoteError("".join(traceback.format_exception_only(error)).strip()), text)).values
 
 
 # --- in an interpreter --------------------------------------------------------------------------------------------
 
+DONE, PLAIN, FAILED, REFUSED = range(4)  # PLAIN: a result without code of others; REFUSED: globals that do not load
+
 handled = False
-
-
-def set_up(path):
-    """Import what the host would."""
-    global is_worker
-    is_worker = True
-    sys.path[:] = path
-    importlib.invalidate_caches()
+arriving = {}  # globals that have come with a call and are not loaded yet
 
 
 def use_data_handler():
@@ -193,12 +330,82 @@ def use_data_handler():
         handled = True
 
 
-def run(pickled, buffers):
+def take_paths(paths):
+    if sys.path != paths["path"]:
+        sys.path[:] = paths["path"]
+        importlib.invalidate_caches()
+    sys.argv[:] = paths["argv"]
+
+
+def take_tracker(name):
+    """What this interpreter attaches to is the host's to unlink, as for processes that multiprocessing starts."""
+    import gorgon
+    from multiprocessing import resource_tracker
+    descriptor, tracker = gorgon.receive_fd(name), resource_tracker._resource_tracker
+    if tracker._fd is None:
+        tracker._fd = descriptor
+    else:
+        os.close(descriptor)
+
+
+# News that are not globals.
+TAKE = {"sys.paths": take_paths, "multiprocessing.tracker": take_tracker}
+
+
+def take_global(name):
+    is_new, pieces, buffers = arriving.pop(name)
+    try:
+        value = load(pieces, buffers)
+    except BaseException:
+        arriving[name] = is_new, pieces, buffers
+        raise
+    mine = vars(sys.modules[MAIN])
+    if name in TAKE:
+        TAKE[name](value)
+    # What an initializer has put there stays until the host's changes.
+    elif not is_new or name not in mine or isinstance(value, (types.FunctionType, types.ModuleType, type)):
+        mine[name] = value
+
+
+def find_global(name):
+    """A global that others refer to, which may have come with the same call."""
+    if name in arriving:
+        take_global(name)
+    return vars(sys.modules[MAIN])[name]
+
+
+def take_news(news):
+    arriving.update((name, rest) for name, *rest in news)
+    try:
+        for name, *_ in news:
+            if name in arriving:
+                take_global(name)
+    finally:
+        arriving.clear()
+
+
+def run(news, function, arguments):
+    try:
+        if news:
+            take_news(news)
+    except BaseException as error:
+        return [REFUSED, *dump_error(error)]
     try:
         use_data_handler()
-        function, args, kwargs = load(pickled, buffers)
-        buffers.clear()
+        function, (args, kwargs) = load(*function), load(*arguments)
+        arguments.clear()
         use_data_handler()
-        return [True, *dump(function(*args, **kwargs))]
+        result = Packed(function(*args, **kwargs), writable=True)
+        return [PLAIN if result.is_plain else DONE, *result.values]
     except BaseException as error:
-        return [False, *dump_error(error)]
+        return [FAILED, *dump_error(error)]
+
+
+def set_up():
+    global is_worker
+    is_worker = True
+
+
+def run_chunk(function, calls):
+    """Several calls of map() at once."""
+    return [function(*args) for args in calls]

@@ -2,15 +2,19 @@
 """A concurrent.futures executor whose workers are private interpreters.
 
 Each worker is a daemon thread of this Python, which is the main thread of an interpreter of its own and calls into it
-without holding this Python's GIL. Work is pickled by the thread that submits it (see _crossing.py); so the worker has
+without holding this Python's GIL. Work is pickled by the thread that submits it (_crossing.py, _globals.py); so the worker has
 nothing to do under the GIL but to hand bytes on.
 
 A worker's thread has descriptors and a current directory of its own, which are its interpreter's. What this Python's code
 does - results are unpickled, callbacks of futures run, progress is told - must not see them: a second thread, the desk,
-does it while the worker waits."""
+does it while the worker waits. Results of plain values, whose future has no callback, need no desk.
 
-import atexit
+An executor and its threads have a crew in common, which does not keep the executor alive."""
+
 import contextlib
+import functools
+import itertools
+import operator
 import os
 import queue
 import subprocess
@@ -19,8 +23,16 @@ import threading
 import warnings
 import weakref
 from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures._base import LOGGER
 
 from . import _crossing, _gorgon
+from ._globals import Globals, Shipment
+
+try:
+    from concurrent.futures.interpreter import BrokenInterpreterPool
+except ImportError:  # before 3.14
+    class BrokenInterpreterPool(BrokenExecutor):
+        """An interpreter could not be made, its initializer failed, or it ended in the middle of a call."""
 
 # enum gorgon_error_code
 UNSUPPORTED, PYTHON, BUSY = 7, 8, 9
@@ -30,34 +42,42 @@ import importlib.util, sys
 spec = importlib.util.spec_from_file_location("gorgon._crossing", path)
 module = sys.modules["gorgon._crossing"] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
-module.set_up(sys_path)
+module.set_up()
 """
 
-executors = weakref.WeakSet()
 staying = []  # interpreters that could not be ended
 
 
-class BrokenInterpreterPool(BrokenExecutor):
-    """An interpreter could not be made, its initializer failed, or it ended in the middle of a call."""
+class InterpreterFuture(Future):
+    desk = None  # while a worker's thread sets the result
+
+    def _invoke_callbacks(self):
+        if self.desk and self._done_callbacks:
+            self.desk.call(super()._invoke_callbacks)
+        else:
+            super()._invoke_callbacks()
 
 
 class Work:
-    def __init__(self, future, call):
-        self.future, self.call = future, call
+    """A call: what was pickled of it, and the globals that it needs."""
+
+    def __init__(self, future, packs, shipments):
+        self.future, self.packs, self.shipments = future, packs, shipments
         self.progress_error = None
 
 
 class Desk:
     """A thread beside a worker's, with this process's descriptors, for what is not the interpreter's."""
 
-    def __init__(self, number):
+    def __init__(self, name):
         self.tasks = queue.SimpleQueue()
-        self.thread = threading.Thread(target=self.live, daemon=True, name=f"gorgon-{number}-desk")
+        self.thread = threading.Thread(target=self.live, daemon=True, name=name)
         self.thread.start()
 
     def live(self):
         while task := self.tasks.get():
             task()
+            del task  # and what it holds
 
     def call(self, function, *args):
         """What it returns or raises there."""
@@ -93,18 +113,21 @@ class NoDesk:
 class Worker:
     """An interpreter; all but interrupt() on the thread that made it."""
 
-    def __init__(self, options, initializer, number):
-        self.options, self.initializer = options, initializer
+    def __init__(self, options, name):
+        self.options = options
         # Before this worker's thread, which would hand it the wrong descriptors.
-        self.desk = NoDesk() if options["share_files"] else Desk(number)
-        self.place = None
+        self.desk = NoDesk() if options["share_files"] else Desk(f"{name}-desk")
+        self.place, self.is_placed = None, False
         self.lock = threading.Lock()  # of both: nobody interrupts what is gone
         self.handle = None
         self.calling = False
         self.work = None
+        self.known = {}  # shipments by name
+        self.calls = 0
 
     def take_files(self):
-        """On the worker's thread, first of all."""
+        """On the worker's thread, before its first interpreter."""
+        self.is_placed = True
         if not self.options["share_files"] and _gorgon._own_files():
             mask = os.umask(0)
             os.umask(mask)
@@ -119,26 +142,45 @@ class Worker:
                 os.chdir(directory)
 
     def start(self):
+        """Make the interpreter, unless it is there."""
+        if self.handle:
+            return
+        if not self.is_placed:
+            self.take_files()
         self.handle = _gorgon._create(self.options["python"], self.options["flags"], self.report)
+        self.known, self.calls = {}, 0
         try:
-            _gorgon._call(self.handle, "builtins", "exec",
-                          [START, {"path": _crossing.__file__, "sys_path": self.options["path"]}])
-            if self.initializer:
-                done, *answer = self.run(self.initializer)
-                if not done:
-                    raise self.desk.call(unpack_error, answer)
+            _gorgon._call(self.handle, "builtins", "exec", [START, {"path": _crossing.__file__}])
+            if self.options["initializer"]:
+                self.initialize(*self.options["initializer"])
         except BaseException:
             self.end()
             raise
 
-    def run(self, call):
+    def initialize(self, packs, shipments):
+        kind, *answer = self.run(packs, shipments)
+        if kind in (_crossing.FAILED, _crossing.REFUSED):
+            error = self.desk.call(unpack_error, answer)
+            self.desk.call(lambda: LOGGER.critical("Exception in initializer:", exc_info=error))
+            raise error
+
+    def run(self, packs, shipments):
+        if "multiprocessing.shared_memory" in sys.modules and "multiprocessing.tracker" not in self.known:
+            shipments = [*shipments, self.desk.call(send_tracker)]
+        # What the interpreter does not know yet, or as it was before.
+        news = [each for each in shipments if self.known.get(each.name) is not each]
+        told = [[each.name, each.name not in self.known, *each.packed.values] for each in news]
         with self.lock:
             self.calling = True
         try:
-            return _gorgon._call(self.handle, "gorgon._crossing", "run", call)
+            answer = _gorgon._call(self.handle, "gorgon._crossing", "run",
+                                   [told, *(pack.values for pack in packs)])
         finally:
             with self.lock:
                 self.calling = False
+        if answer[0] != _crossing.REFUSED:
+            self.known.update((each.name, each) for each in news)
+        return answer
 
     def report(self, value):
         """gorgon.progress() inside."""
@@ -153,20 +195,27 @@ class Worker:
             return False
 
     def call(self, work):
-        """Do the work. Returns whether the interpreter may go on."""
+        """Do the work; end an interpreter that cannot go on."""
         answer = failure = None
         self.work = work
         try:
-            answer = self.run(work.call)
-            work.call = None
+            answer = self.run(work.packs, work.shipments)
         except BaseException as error:
             failure = error
-        self.work = None
+        self.work = work.packs = work.shipments = None
+        self.calls += 1
         ended = isinstance(failure, _gorgon.Error) and failure.code in (PYTHON, BUSY)
         if ended:
             failure = BrokenInterpreterPool(str(failure))
-        self.desk.call(deliver, work, answer, failure)
-        return not ended
+        if ended or self.calls == self.options["max_tasks_per_child"]:
+            self.end()
+            self.put_back_files()
+        if answer and answer[0] == _crossing.PLAIN:
+            work.future.desk = self.desk
+            deliver(work, answer, failure)
+            work.future.desk = None
+        else:
+            self.desk.call(deliver, work, answer, failure)
 
     def interrupt(self):
         with self.lock:
@@ -189,10 +238,10 @@ class Worker:
 
 def deliver(work, answer, failure):
     """Let the future have what came of the work: what the interpreter has answered, or why it has not."""
+    done = failure is None and answer[0] in (_crossing.DONE, _crossing.PLAIN)
     try:
-        done, *answer = answer if failure is None else (False,)
         if failure is None:
-            value = _crossing.load(*answer) if done else unpack_error(answer)
+            value = _crossing.load(*answer[1:]) if done else unpack_error(answer[1:])
         elif isinstance(failure, _gorgon.Error) and failure.exception == "KeyboardInterrupt":
             value = KeyboardInterrupt()
         else:
@@ -205,6 +254,17 @@ def deliver(work, answer, failure):
         work.future.set_result(value)
     else:
         work.future.set_exception(value)
+
+
+def send_tracker():
+    """This process's resource tracker, for an interpreter, under a name of its own."""
+    from multiprocessing import resource_tracker
+    name = f"multiprocessing.tracker {next(trackers)}"
+    _gorgon.send_fd(resource_tracker._resource_tracker.getfd(), name)
+    return Shipment("multiprocessing.tracker", name)
+
+
+trackers = itertools.count()
 
 
 def destroy(handle):
@@ -231,182 +291,262 @@ def unpack_error(answer):
     return error
 
 
-def work_off(reference, tasks, worker):
-    """The life of a worker's thread. It does not keep its executor alive."""
-    try:
-        take_work(reference, tasks, worker)
-    finally:
-        worker.desk.close()
+class Crew:
+    """The workers of an executor."""
 
+    def __init__(self, max_workers, name, options):
+        self.max_workers, self.name, self.options = max_workers, name, options
+        self.tasks = queue.SimpleQueue()
+        self.idle = threading.Semaphore(0)
+        self.lock = threading.Lock()
+        self.workers, self.threads = [], []
+        self.broken = None
+        self.closed = None  # why there is no more work
+        self.pid = os.getpid()
+        crews.add(self)
 
-def take_work(reference, tasks, worker):
-    try:
-        worker.take_files()
-        worker.start()
-    except BaseException as error:
-        break_executor(reference, worker, error)
-        return
-    while work := tasks.get():
-        if not work.future.set_running_or_notify_cancel():
-            continue
-        sound = worker.call(work)
-        del work
-        if not sound:
-            worker.end()
-            worker.put_back_files()
-            try:
-                worker.start()
-            except BaseException as error:
-                break_executor(reference, worker, error)
-                break
-        executor = reference()
-        if executor:
-            executor._idle.release()
-        del executor
-    tasks.put(None)  # for the next one
-    worker.end()
-
-
-def break_executor(reference, worker, error):
-    executor = reference()
-    if executor:
-        worker.desk.call(executor._break, error)
-
-
-class InterpreterPoolExecutor(Executor):
-    """Run calls in private interpreters of this process, as many at once as there are workers.
-
-    max_workers   how many; by default as many as this process may use processors
-    initializer   a function that each interpreter calls with *initargs before its first work
-    progress      called as progress(future, value) for each gorgon.progress(value) of a call, which waits for it; an
-                  exception that it raises stops the call
-    python        executable of the interpreters' CPython, instead of this one's
-    share_files   True: calls see this process's open descriptors, current directory and umask as they are now, and may
-                  change them; by default an interpreter begins with copies, as a process does
-
-    Functions, arguments and results cross as _crossing.py says. Contiguous arrays, and all else that pickles its
-    memory out of band, are not copied: a call sees the caller's memory, read-only; a result is memory that its
-    interpreter had from the host, writable."""
-
-    def __init__(self, max_workers=None, *, initializer=None, initargs=(), progress=None, python=None, share_files=False):
-        if max_workers is None:
-            max_workers = len(os.sched_getaffinity(0))
-        if not isinstance(max_workers, int) or max_workers <= 0:
-            raise ValueError(f"max_workers is {max_workers!r}, expected a number greater than 0")
-        if initializer is not None and not callable(initializer):
-            raise TypeError("initializer must be a callable")
-        if not (python or sys.executable):
-            raise ValueError("sys.executable does not say which CPython this is: name one with python=")
-        self._max_workers = max_workers
-        self._options = {"python": python or sys.executable, "progress": progress, "path": list(sys.path), "share_files": share_files,
-                         "flags": subprocess._args_from_interpreter_flags()}
-        self._initializer = initializer and _crossing.dump((initializer, tuple(initargs), {}), writable=False)
-        self._tasks = queue.SimpleQueue()
-        self._idle = threading.Semaphore(0)
-        self._lock = threading.Lock()
-        self._workers, self._threads = [], []
-        self._broken = None
-        self._shut = False
-        self._pid = os.getpid()
-        # Threads end when nobody can submit any more.
-        self._dropped = weakref.finalize(self, self._tasks.put, None)
-        self._dropped.atexit = False
-        executors.add(self)
-
-    def submit(self, fn, /, *args, **kwargs):
-        future = Future()
-        try:
-            call = _crossing.dump((fn, args, kwargs), writable=False)
-        except Exception as error:
-            call = None
-            future.set_exception(error)
-        with self._lock:
-            if self._pid != os.getpid():
+    def put(self, work):
+        with self.lock:
+            if self.pid != os.getpid():
                 raise RuntimeError("this process was forked: it has none of the executor's interpreters")
-            if self._broken:
-                raise BrokenInterpreterPool(str(self._broken)) from self._broken
-            if self._shut:
-                raise RuntimeError("cannot schedule new futures after shutdown")
-            if call:
-                self._tasks.put(Work(future, call))
-                self._add_worker()
-        return future
-
-    submit.__doc__ = Executor.submit.__doc__
-
-    def _add_worker(self):
-        if self._idle.acquire(blocking=False) or len(self._threads) == self._max_workers:
-            return
-        worker = Worker(self._options, self._initializer, len(self._threads))
-        thread = threading.Thread(target=work_off, args=(weakref.ref(self), self._tasks, worker), daemon=True,
-                                  name=f"gorgon-{len(self._threads)}")
-        self._workers.append(worker)
-        self._threads.append(thread)
-        thread.start()
-
-    def _break(self, error):
-        """No more work: what waits ends with the reason."""
-        with self._lock:
-            self._broken = self._broken or error
-            waiting = list(self._take_waiting())
-            self._tasks.put(None)
-        for work in waiting:
-            if work.future.set_running_or_notify_cancel():
-                reason = BrokenInterpreterPool(str(error))
-                reason.__cause__ = error
-                work.future.set_exception(reason)
-
-    def _take_waiting(self):
-        while True:
-            try:
-                work = self._tasks.get_nowait()
-            except queue.Empty:
-                return
+            if self.broken:
+                raise BrokenInterpreterPool(str(self.broken)) from self.broken
+            if self.closed or exiting:
+                raise RuntimeError(f"cannot schedule new futures after {self.closed or 'interpreter shutdown'}")
             if work:
-                yield work
+                self.tasks.put(work)
+                if not self.idle.acquire(blocking=False) and len(self.threads) < self.max_workers:
+                    self.add_worker(work)
 
-    def interrupt(self):
-        """KeyboardInterrupt in each call that runs."""
-        for worker in list(self._workers):
-            worker.interrupt()
+    def add_worker(self, work):
+        """For new work, which is nobody's if no thread can start."""
+        name = f"{self.name}_{len(self.threads)}"
+        worker = None
+        try:
+            worker = Worker(self.options, name)
+            thread = threading.Thread(target=self.live, args=(worker,), daemon=True, name=name)
+            thread.start()
+        except BaseException:
+            work.future.cancel()
+            if worker:
+                worker.desk.close()
+            raise
+        self.workers.append(worker)
+        self.threads.append(thread)
 
-    def shutdown(self, wait=True, *, cancel_futures=False, interrupt=False):
-        """As of other executors; with interrupt=True calls that run are interrupted, too."""
-        with self._lock:
-            self._shut = True
-            waiting = list(self._take_waiting()) if cancel_futures else []
-            self._tasks.put(None)
+    def live(self, worker):
+        """The life of a worker's thread."""
+        try:
+            self.take_work(worker)
+            worker.end()
+        finally:
+            worker.desk.close()
+
+    def take_work(self, worker):
+        while work := self.tasks.get():
+            # Work that was cancelled needs no interpreter.
+            if work.future.set_running_or_notify_cancel():
+                try:
+                    worker.start()
+                except BaseException as error:
+                    worker.desk.call(self.fail, error, work)
+                    return
+                worker.call(work)
+            del work
+            self.idle.release()
+        self.tasks.put(None)  # for the next one
+
+    def fail(self, error, work):
+        """No more work: what is begun and what waits ends with the reason."""
+        with self.lock:
+            self.broken = self.broken or error
+            waiting = self.take_waiting()
+            self.tasks.put(None)
+        for each in [work, *(each for each in waiting if each.future.set_running_or_notify_cancel())]:
+            reason = BrokenInterpreterPool(str(error))
+            reason.__cause__ = error
+            each.future.set_exception(reason)
+
+    def take_waiting(self):
+        waiting = []
+        with contextlib.suppress(queue.Empty):
+            while True:
+                work = self.tasks.get_nowait()
+                if work:
+                    waiting.append(work)
+        return waiting
+
+    def close(self, why, cancel=False):
+        """No more work but what waits, unless that is cancelled."""
+        with self.lock:
+            self.closed = self.closed or why
+            waiting = self.take_waiting() if cancel else []
+            self.tasks.put(None)
         for work in waiting:
             work.future.cancel()
             work.future.set_running_or_notify_cancel()
-        pairs = [(thread, worker.desk.thread) for thread, worker in zip(self._threads, self._workers)]
+
+    def interrupt(self):
+        for worker in list(self.workers):
+            worker.interrupt()
+
+    def join(self, interrupt=False):
+        pairs = [(thread, worker.desk.thread) for thread, worker in zip(self.threads, self.workers)]
         # A callback of a future may be what calls this: its worker waits for it.
         threads = [thread for pair in pairs if threading.current_thread() not in pair for thread in pair if thread]
         while True:
             if interrupt:
                 self.interrupt()
-            if not wait:
-                return
             # A call may catch an interrupt to tidy up, and go on: then it is not the last.
             for thread in threads:
                 thread.join(1 if interrupt else None)
             if not any(thread.is_alive() for thread in threads):
                 return
 
+
+crews = weakref.WeakSet()
+exiting = False
+
+
+def end_all():
+    """When the program ends, before functions of atexit: work that was submitted is done."""
+    global exiting
+    exiting = True
+    try:
+        for crew in list(crews):
+            crew.close("interpreter shutdown")
+        for crew in list(crews):
+            crew.join()
+    except KeyboardInterrupt:
+        for crew in list(crews):
+            crew.close("interpreter shutdown", cancel=True)
+            crew.join(interrupt=True)
+        raise
+
+
+threading._register_atexit(end_all)
+os.register_at_fork(after_in_child=crews.clear)
+
+
+def chunks_of(calls, size):
+    while chunk := list(itertools.islice(calls, size)):
+        yield chunk
+
+
+def positive(name, number):
+    """An int of any type."""
+    try:
+        if operator.index(number) > 0:
+            return operator.index(number)
+    except TypeError:
+        pass
+    raise ValueError(f"{name} must be greater than 0, found {number!r}")
+
+
+NO_ARGUMENTS = _crossing.Packed(((), {}))
+
+
+class Function:
+    """What calls call, pickled once for all of a map()."""
+
+    def __init__(self, function, globals):
+        self.function, self.globals = function, globals
+
+    @functools.cached_property
+    def packed(self):
+        used = {}
+        return _crossing.Packed(self.function, globals=used), self.globals.needed(used)
+
+
+class InterpreterPoolExecutor(Executor):
+    """Run calls in private interpreters of this process, as many at once as there are workers.
+
+    max_workers          how many; by default as many as this process may use processors
+    thread_name_prefix   of the names of the workers' threads
+    initializer          a function that each interpreter calls with *initargs before its first work
+    max_tasks_per_child  how many calls an interpreter takes before another one has its place; None: any number
+    progress             called as progress(future, value) for each gorgon.progress(value) of a call, which waits for
+                         it; an exception that it raises stops the call
+    python               executable of the interpreters' CPython, instead of this one's
+    share_files          True: calls see this process's open descriptors, current directory and umask as they are now,
+                         and may change them; by default an interpreter begins with copies, as a process does
+
+    Functions, arguments and results cross as _crossing.py says. Contiguous arrays, and all else that pickles its
+    memory out of band, are not copied: a call sees the caller's memory, read-only; a result is memory that its
+    interpreter had from the host, writable."""
+
+    _numbers = itertools.count()
+
+    def __init__(self, max_workers=None, thread_name_prefix="", initializer=None, initargs=(), *, mp_context=None,
+                 max_tasks_per_child=None, progress=None, python=None, share_files=False):
+        if mp_context is not None or not isinstance(thread_name_prefix, str):
+            raise TypeError("mp_context: workers are interpreters of this process, which multiprocessing does not start")
+        max_workers = len(os.sched_getaffinity(0)) if max_workers is None else positive("max_workers", max_workers)
+        if max_tasks_per_child is not None:
+            max_tasks_per_child = positive("max_tasks_per_child", max_tasks_per_child)
+        if initializer is not None and not callable(initializer):
+            raise TypeError("initializer must be a callable")
+        if not (python or sys.executable):
+            raise ValueError("sys.executable does not say which CPython this is: name one with python=")
+        self._globals = Globals()
+        if initializer:
+            used = {}
+            packs = [_crossing.Packed(each, globals=used) for each in (initializer, (tuple(initargs), {}))]
+            initializer = packs, self._globals.needed(used)
+        self._crew = Crew(max_workers, thread_name_prefix or f"InterpreterPoolExecutor-{next(self._numbers)}", {
+            "python": python or sys.executable, "flags": subprocess._args_from_interpreter_flags(),
+            "initializer": initializer, "max_tasks_per_child": max_tasks_per_child, "progress": progress,
+            "share_files": share_files})
+        # Threads end when nobody can submit any more.
+        weakref.finalize(self, self._crew.tasks.put, None).atexit = False
+
+    # As other executors have them.
+    _max_workers = property(lambda self: self._crew.max_workers)
+    _threads = property(lambda self: self._crew.threads)
+    _broken = property(lambda self: self._crew.broken or False)
+
+    def submit(self, fn, /, *args, **kwargs):
+        function = fn if isinstance(fn, Function) else Function(fn, self._globals)
+        future, work = InterpreterFuture(), None
+        try:
+            pack, shipments = function.packed
+            used = {}
+            packs = pack, _crossing.Packed((args, kwargs), globals=used) if args or kwargs else NO_ARGUMENTS
+            if used:
+                both = *shipments, *self._globals.needed(used)
+                shipments = tuple({each.name: each for each in both}.values())
+            work = Work(future, packs, shipments)
+        except Exception as error:
+            future.set_exception(error)
+        self._crew.put(work)
+        return future
+
+    submit.__doc__ = Executor.submit.__doc__
+
+    def map(self, fn, *iterables, timeout=None, chunksize=1, **options):
+        """As of other executors. The function and the globals that it uses are those of this moment. With a chunksize
+        interpreters get that many items at once: fewer crossings for small work. The result of a chunk comes as a whole."""
+        size = positive("chunksize", chunksize)
+        if size == 1:
+            return super().map(Function(fn, self._globals), *iterables, timeout=timeout, **options)
+        chunks = super().map(Function(functools.partial(_crossing.run_chunk, fn), self._globals), chunks_of(zip(*iterables), size), timeout=timeout,
+                             **options)
+        return itertools.chain.from_iterable(chunks)
+
+    def interrupt(self):
+        """KeyboardInterrupt in each call that runs."""
+        self._crew.interrupt()
+
+    def shutdown(self, wait=True, *, cancel_futures=False, interrupt=False):
+        """As of other executors; with interrupt=True calls that run are interrupted, too."""
+        self._crew.close("shutdown", cancel_futures)
+        if wait:
+            self._crew.join(interrupt)
+        elif interrupt:
+            self._crew.interrupt()
+
     def __exit__(self, kind, value, trace):
         # A Ctrl-C does not wait for what it is to stop.
         stop = kind is not None and not issubclass(kind, Exception)
         self.shutdown(wait=True, cancel_futures=stop, interrupt=stop)
         return False
-
-
-@atexit.register
-def end_all():
-    for executor in list(executors):
-        if executor._pid != os.getpid():
-            continue
-        try:
-            executor.shutdown()
-        except KeyboardInterrupt:
-            executor.shutdown(cancel_futures=True, interrupt=True)
-            raise

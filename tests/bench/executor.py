@@ -1,65 +1,198 @@
 # SPDX-License-Identifier: MIT
-"""What an executor's workers do at once, beside one thread, for tests/bench/run.py: a plain python3 runs this.
+"""What calls, arguments, results and the start of pools cost with threads, interpreters and processes as workers.
 
-Prints JSON: for each kind of executor the time of the wall of the same work, as a multiple of one thread's, and how many
-processors it had; then the time of a call with an array of 100 MB."""
+A plain python3 with the package runs this for tests/bench/run.py and prints JSON: rows of processor time, of all
+processes and workers together, and time of the wall. The kinds of workers take turns. run.py imports it for tables."""
 
 import json
+import multiprocessing
+import os
+import resource
 import statistics
+import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
-import numpy
-
-from gorgon import InterpreterPoolExecutor
-
 WORKERS = 2
 ROUNDS = 7
-KINDS = {"threads": ThreadPoolExecutor, "interpreters": InterpreterPoolExecutor, "processes": ProcessPoolExecutor}
+NAMES = {"threads": "threads", "interpreters": "interpreters", "fork": "processes, forked", "spawn": "processes, spawned"}
+SIZES = {"1 KB": 1 << 10, "1 MB": 1 << 20, "100 MB": 100 << 20}
+CALLS = {"1 KB": 100, "1 MB": 20, "100 MB": 1}
+
+
+# --- what workers do --------------------------------------------------------------------------------------------------
+
+
+def nothing(*args):
+    """An empty call."""
 
 
 def work(seed):
-    """Many small steps, which hold the GIL. Returns the processor time that they took, too."""
-    begin = time.thread_time()
+    """Many small steps, which hold the GIL."""
+    import numpy
     a = numpy.arange(20.) + seed
     for _ in range(60000):
         a = numpy.sqrt(a * a + 1.0)
-    return float(a.sum()), time.thread_time() - begin
+    return float(a.sum())
 
 
-def look(array):
-    return float(array[-1])
+def hold(thing):
+    sys.held = thing  # no global, which the host would ship
 
 
-def timed(function):
-    begin = time.perf_counter()
-    result = function()
-    return time.perf_counter() - begin, result
+def give():
+    return sys.held
+
+
+def start_with_numpy(i):
+    import numpy
+    time.sleep(0.2)  # for each worker to get one
+    return float(numpy.ones(3).sum())
+
+
+# --- measuring ----------------------------------------------------------------------------------------------------------
+
+
+def processor_time(pool):
+    """Of this process and of the pool's, in ns."""
+    total = time.process_time_ns()
+    for pid in getattr(pool, "_processes", None) or ():
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/schedstat") as file:
+                total += int(file.read().split()[0])
+    return total
+
+
+def ended_time():
+    """Of this process and those that have ended, in ns."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time_ns() + int((usage.ru_utime + usage.ru_stime) * 1e9)
+
+
+def make_pool(kind, count):
+    if kind == "threads":
+        return ThreadPoolExecutor(count)
+    if kind == "interpreters":
+        from gorgon import InterpreterPoolExecutor
+        return InterpreterPoolExecutor(count)
+    return ProcessPoolExecutor(count, mp_context=multiprocessing.get_context(kind))
+
+
+def measured(clock, function):
+    cpu, wall = clock(), time.perf_counter_ns()
+    function()
+    return clock() - cpu, time.perf_counter_ns() - wall
+
+
+def rows_of(what, runs, calls):
+    """{kind: [(processor time, time of the wall)]} as rows; ratios are those of one round."""
+    peer = "fork" if "fork" in runs else "spawn"
+    for kind, values in runs.items():
+        ratios = sorted(mine[0] / other[0] for mine, other in zip(values, runs[peer]))
+        cpu, wall = (statistics.median(column) / calls for column in zip(*values))
+        yield {"benchmark": "executor", "what": what, "kind": kind, "cpu": cpu, "wall": wall, "peer": peer,
+               "ratio": statistics.median(ratios), "low": ratios[len(ratios) // 4], "high": ratios[-1 - len(ratios) // 4],
+               "wall_ratio": statistics.median(mine[1] / other[1] for mine, other in zip(values, runs[peer]))}
+
+
+def take_turns(what, pools, function, calls=1, before=None, rounds=ROUNDS):
+    runs = {kind: [] for kind in pools}
+    for kind, pool in pools.items():
+        if before:
+            before(pool)
+        function(pool)
+    for _ in range(rounds):
+        for kind, pool in pools.items():
+            runs[kind].append(measured(lambda: processor_time(pool), lambda: function(pool)))
+    return rows_of(what, runs, calls)
+
+
+def things(size):
+    import numpy
+    yield "bytes", bytes(size)
+    yield "an array", numpy.zeros(size // 8)
+    if size <= 1 << 20:
+        yield "a list of numbers", list(range(1000, 1000 + size // 3))
+        yield "columns of a frame", {"x": numpy.zeros(size // 24), "y": numpy.zeros(size // 24),
+                                     "name": [f"name {i}" for i in range(size // 36)]}
+
+
+def measure_calls(pools):
+    def times(count, *call):
+        def run(pool):
+            for _ in range(count):
+                pool.submit(*call).result()
+        return run
+    yield from take_turns("an empty call", pools, times(300, nothing), 300)
+    yield from take_turns("map() of 2,000 empty calls, by item", pools, lambda pool: list(pool.map(nothing, range(2000))), 2000)
+    yield from take_turns("the same in chunks of 200", pools,
+                          lambda pool: list(pool.map(nothing, range(2000), chunksize=200)), 2000)
+    for name, size in SIZES.items():
+        count = CALLS[name]
+        for kind, thing in things(size):
+            rounds = ROUNDS if count > 1 else 3
+            yield from take_turns(f"{kind}, {name}, as an argument", pools, times(count, nothing, thing), count, rounds=rounds)
+            yield from take_turns(f"{kind}, {name}, as a result", pools, times(count, give), count,
+                                  lambda pool: pool.submit(hold, thing).result(), rounds)
+
+
+def measure_start():
+    def life(kind):
+        with make_pool(kind, 4) as pool:
+            list(pool.map(start_with_numpy, range(4)))
+    runs = {kind: [] for kind in ("threads", "interpreters", "spawn")}
+    life("interpreters")
+    for _ in range(ROUNDS):
+        for kind, values in runs.items():
+            values.append(measured(ended_time, lambda: life(kind)))
+    return rows_of("start, import numpy and end of four workers", runs, 1)
 
 
 def main():
-    items = list(range(2 * WORKERS))
-    array = numpy.zeros(100 * 2**20 // 8)
-    pools = {name: kind(WORKERS) for name, kind in KINDS.items()}
-    runs = {name: [] for name in pools}
+    rows = list(measure_start())
+    pools = {kind: make_pool(kind, WORKERS) for kind in ("fork", "threads", "interpreters")}
     for pool in pools.values():
-        list(pool.map(work, items))
-    for _ in range(ROUNDS):
-        base, expected = timed(lambda: [work(i) for i in items])
-        for name, pool in pools.items():
-            took, results = timed(lambda: list(pool.map(work, items)))
-            assert [total for total, _ in results] == [total for total, _ in expected]
-            call = min(timed(lambda: pool.submit(look, array).result())[0] for _ in range(3))
-            runs[name].append((took / base, sum(cpu for _, cpu in results) / took, call))
-    rows = []
-    for name, values in runs.items():
-        ratio, processors, call = (statistics.median(column) for column in zip(*values))
-        rows.append({"benchmark": "executor", "kind": name, "workers": WORKERS, "ratio": round(ratio, 3),
-                     "processors": round(processors, 2), "call_us": round(call * 1e6, 1)})
+        list(pool.map(work, range(2 * WORKERS)))
+    rows += take_turns("work for both workers, in small steps that hold the GIL", pools,
+                       lambda pool: list(pool.map(work, range(2 * WORKERS))), 2 * WORKERS)
+    for pool in pools.values():
+        pool.shutdown()
+    pools = {kind: make_pool(kind, 1) for kind in ("fork", "threads", "interpreters")}
+    rows += measure_calls(pools)
     for pool in pools.values():
         pool.shutdown()
     json.dump(rows, sys.stdout)
+
+
+# --- tables -------------------------------------------------------------------------------------------------------------
+
+
+def duration(ns):
+    return f"{ns / 1e6:.1f} ms" if ns >= 1e6 else f"{ns / 1e3:.0f} us"
+
+
+def tables(rows):
+    """As in Markdown."""
+    lines = ["| what | workers are | times processes | processor | wall | times processes, wall |", "|---|---|---|---|---|---|"]
+    for row in rows:
+        spread = "" if row["kind"] == row["peer"] else f" ({row['low']:.2f} to {row['high']:.2f})"
+        lines.append(f"| {row['what']} | {NAMES[row['kind']]} | {row['ratio']:.2f}{spread} | {duration(row['cpu'])} | "
+                     f"{duration(row['wall'])} | {row['wall_ratio']:.2f} |")
+    return "\n".join(lines)
+
+
+def report(name, rows):
+    """FILE.md."""
+    import harness  # run.py's
+    told = subprocess.run([harness.PYTHON3, "--version"], check=True, capture_output=True, text=True).stdout.strip()
+    with open(f"{name}.md", "w") as file:
+        file.write("# What pools of workers cost\n\n"
+                   f"{time.strftime('%Y-%m-%d')}; {told}; {os.cpu_count()} processors. Made by `make bench TESTS=executor "
+                   "REPORT=tests/bench/EXECUTOR`. Times are of the processor, of all processes and workers together, for one "
+                   "call; ratios are those of one round in which the kinds take turns: the median, and the quarters of the "
+                   "rounds. Debian's python3, which the processes are, has no libpython, and is faster for that: one that is linked "
+                   f"with the libpython that interpreters load takes their time.\n\n{tables(rows)}\n")
 
 
 if __name__ == "__main__":

@@ -3,12 +3,11 @@
 """Run the benchmarks and print ratios.
 
 Usage: run.py [--json] [--report FILE] [NAME]...      (throws, listing, registering, load, isolate, symdump, executor, arrays;
-default: all). --report writes what load came to as FILE.md.
+default: all). --report writes what load or executor came to as FILE.md.
 
 A ratio compares things that were measured in turn within one run: the machine may be
 busy with something else, and then is so for both. Times are of the processor, not of
-the wall; but those of symdump, which has nothing to be compared with, and of executor,
-which is about more than one processor."""
+the wall; but those of symdump, which has nothing to be compared with."""
 
 import argparse
 import json
@@ -23,6 +22,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 
+import executor  # noqa: E402
 import harness  # noqa: E402
 import load  # noqa: E402
 
@@ -283,7 +283,7 @@ def print_isolate(rows):
               f"{cell('memory', ' MiB'):>20}{cell('mappings', '', 1, 0):>14}{row['disk']:>6.1f} MiB")
 
 
-def executor():
+def measure_executor():
     progress("executor")
     with tempfile.TemporaryDirectory() as site:
         harness.install_package(site)
@@ -291,14 +291,6 @@ def executor():
                                 text=True, env=dict(os.environ, PYTHONPATH=site)).stdout
     progress("")
     return json.loads(output)
-
-
-def print_executor(rows):
-    print(f"numpy in small steps, by {rows[0]['workers']} workers of a plain python3: time as a multiple of one thread's,\n"
-          "processors that worked; and a call with an array of 100 MB\n")
-    print(f"{'workers are':14}{'time':>8}{'processors':>12}{'call':>12}")
-    for row in rows:
-        print(f"{row['kind']:14}{row['ratio']:8.2f}{row['processors']:12.2f}{row['call_us']:9.0f} us")
 
 
 def arrays():
@@ -328,21 +320,21 @@ def measure_load():
 BENCHMARKS = {"throws": (throws, print_throws), "listing": (listing, print_listing),
               "registering": (registering, print_registering), "load": (measure_load, lambda rows: print(load.tables(rows))),
               "isolate": (isolate, print_isolate),
-              "symdump": (symdump, print_symdump), "executor": (executor, print_executor),
+              "symdump": (symdump, print_symdump), "executor": (measure_executor, lambda rows: print(executor.tables(rows))),
               "arrays": (arrays, print_arrays)}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--report", metavar="FILE", help="write what load came to as FILE.md")
+    parser.add_argument("--report", metavar="FILE", help="write what load or executor came to as FILE.md")
     parser.add_argument("names", nargs="*", metavar="NAME")
     args = parser.parse_args()
     unknown = set(args.names) - set(BENCHMARKS)
     if unknown:
         parser.error(f"no such benchmark: {' '.join(sorted(unknown))} (there are: {' '.join(BENCHMARKS)})")
-    if args.report and "load" not in (args.names or BENCHMARKS):
-        parser.error("--report is of load")
+    if args.report and args.names not in (["load"], ["executor"]):
+        parser.error("--report is of load, or of executor")
     results = []
     for name in args.names or BENCHMARKS:
         measure, show = BENCHMARKS[name]
@@ -351,8 +343,8 @@ def main():
         if not args.json:
             show(rows)
             print()
-        if args.report and name == "load":
-            load.report(args.report, rows)
+        if args.report:
+            {"load": load, "executor": executor}[name].report(args.report, rows)
     if args.json:
         print(json.dumps(results, indent=1))
 

@@ -370,6 +370,15 @@ class Run(unittest.TestCase):
         self.assertIn("[1] Fatal Python error: Segmentation fault", result.stderr)
         self.assertIn("string_at", result.stderr)
 
+    def test_allocator_of_arrow_starts_no_thread(self):
+        """One that gives back memory has no end, and an interpreter with a thread of its libraries cannot go."""
+        code = ("import ctypes, os\n"
+                "get = ctypes.CDLL(None).secure_getenv\n"
+                "get.restype = ctypes.c_char_p\n"
+                "print(get(b'JE_ARROW_MALLOC_CONF'))\n")
+        self.check(gorgon("run", "-c", code, env={"JE_ARROW_MALLOC_CONF": None}), "b'background_thread:false'\n")
+        self.check(gorgon("run", "-c", code, env={"JE_ARROW_MALLOC_CONF": "narenas:1"}), "b'narenas:1'\n")
+
     def test_thread_pools_share_the_processors(self):
         # ctypes calls this copy's getenv; Python's own os.environ stays the process's.
         code = ("import ctypes, os\n"

@@ -191,7 +191,7 @@ with Pool(1) as pool:
         raise LookupError
     print(call(within, 2)(1), even.__globals__["odd"] is odd)
 """, "14 16 111", "2432902008176640000 True ['within.<locals>.inner', 6, 2] 10 tag", "11 12 10 15",
-                   "2.0 {\"a\": [1, null]} ['a', 'b'] X", "16 replaced",
+                   "2.0 {\"a\": [1, null]} ['a', 'b'] X", "24 replaced",
                    "['within.<locals>.inner', 2, 2] True")
 
     def test_what_cannot_be_pickled_is_said(self):
@@ -292,15 +292,19 @@ with Pool(2, initializer=prepare, initargs=("ready",)) as pool:
     print({pool.submit(read).result() for i in range(6)})
 with Pool(2, initializer=load) as pool:
     print(list(pool.map(predict, [0, 1, 0])), model)
+import logging
+logging.getLogger("concurrent.futures").addHandler(logging.StreamHandler(log := __import__("io").StringIO()))
 with Pool(2, initializer=broken) as pool:
     futures = [pool.submit(read) for i in range(4)]
     print({fails(future.result) for future in futures})
     print(fails(pool.submit, read), type(futures[0].exception().__cause__).__name__)
 print(fails(Pool, 0), fails(Pool, 1, initializer=3), sep="; ")
 print(gorgon.count(), hasattr(builtins, "prepared"))
+print(log.getvalue().splitlines()[0], log.getvalue().splitlines()[-1])
 """, "{'ready'}", "[1, 2, 1] None", "{'BrokenInterpreterPool: no model'}", "BrokenInterpreterPool: no model ValueError",
-                   "ValueError: max_workers is 0, expected a number greater than 0; "
-                   "TypeError: initializer must be a callable", "0 False")
+                   "ValueError: max_workers must be greater than 0, found 0; "
+                   "TypeError: initializer must be a callable", "0 False",
+                   "Exception in initializer: ValueError: no model")
 
     def test_worker_that_exits_is_replaced(self):
         self.check("""

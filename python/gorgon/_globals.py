@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""Globals of `__main__` that calls use: shipped to each worker once, and again when they have changed.
+
+A change is a name that is bound to another object, or an object that was changed in place. What cannot change, functions
+without defaults and cells, classes and modules are known by their identity; lists, dicts and other containers of plain
+values by a digest of what they hold, which takes a tenth of the time of a pickle; all else is pickled again and compared.
+The memory of arrays is not looked at: workers see it where it is."""
+
+import marshal
+import sys
+import threading
+import types
+
+from ._crossing import Packed
+
+FIXED = (type(None), bool, int, float, complex, str, bytes)
+
+
+def is_bare(function):
+    return not (function.__defaults__ or function.__kwdefaults__ or function.__closure__ or function.__dict__)
+
+
+def digest(value):
+    """Of a container of plain values; None of others."""
+    try:
+        return hash(marshal.dumps(value, 2))
+    except ValueError:
+        return None
+
+
+class Shipment:
+    """A global as it was when a call was submitted."""
+
+    def __init__(self, name, value):
+        self.name, self.value, self.used = name, value, {}
+        self.code = getattr(value, "__code__", None)
+        try:
+            self.packed = Packed(value, globals=self.used, whole=value)
+        except Exception as error:
+            error.add_note(f"(global {name!r} of __main__, which the call uses)")
+            raise
+        # Plain: without arrays, of which marshal would write the memory.
+        self.digest = digest(value) if self.packed.is_plain else None
+
+    def holds(self, value):
+        """Whether that is the same value, unchanged, without a look at its pickle."""
+        if value is not self.value:
+            return False
+        if isinstance(value, types.FunctionType):
+            return value.__code__ is self.code and is_bare(value)
+        if type(value) in FIXED or isinstance(value, (type, types.ModuleType)):
+            return True
+        return self.digest is not None and digest(value) == self.digest
+
+
+class Globals:
+    """What was shipped last, by name."""
+
+    def __init__(self):
+        self.last = {}
+        self.lock = threading.RLock()  # to pickle may run anything
+
+    def ship(self, name, value):
+        last = self.last.get(name)
+        if last and last.holds(value):
+            return last
+        new = Shipment(name, value)
+        if last and last.value is value and new.packed.is_same(last.packed):
+            return last
+        self.last[name] = new
+        return new
+
+    def paths(self):
+        value = {"path": list(sys.path), "argv": list(sys.argv)}
+        last = self.last.get("sys.paths")
+        if last and last.value == value:
+            return last
+        self.last["sys.paths"] = Shipment("sys.paths", value)
+        return self.last["sys.paths"]
+
+    def needed(self, used):
+        """Shipments of globals, which are {name: the dict that has it}, and of those that they use themselves."""
+        with self.lock:
+            shipments = {"sys.paths": self.paths()}
+            used = dict(used)
+            while used:
+                name, space = used.popitem()
+                if name in space and name not in shipments:
+                    shipments[name] = self.ship(name, space[name])
+                    used.update(shipments[name].used)
+            return tuple(shipments.values())

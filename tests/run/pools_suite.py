@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""CPython's tests of thread pools and futures, on interpreters: what test_cpython_pools.py runs.
+
+Usage: pools_suite.py [WORD]...   tests whose name has one of the words; all without
+
+Prints JSON: {"Class.test": [outcome, text]}. gorgon's executor stands in for ThreadPoolExecutor, in the programs, too,
+that the tests start."""
+
+import concurrent.futures
+import importlib
+import json
+import os
+import pkgutil
+import sys
+import unittest
+from test import support
+from test.support import script_helper
+
+import gorgon
+
+SITE = os.path.dirname(os.path.dirname(gorgon.__file__))
+BEFORE = f"""
+import sys
+sys.path.insert(0, {SITE!r})
+import concurrent.futures, gorgon
+concurrent.futures.ThreadPoolExecutor = concurrent.futures.InterpreterPoolExecutor = gorgon.InterpreterPoolExecutor
+"""
+
+
+def name_of(test):
+    return ".".join(test.id().split(".")[-2:])
+
+
+class Result(unittest.TestResult):
+    def __init__(self):
+        super().__init__()
+        self.outcomes = {}
+
+    def note(self, test, outcome, text=""):
+        self.outcomes[name_of(test)] = [outcome, text]
+
+    def addSuccess(self, test):
+        self.note(test, "passed")
+
+    def addSkip(self, test, reason):
+        self.note(test, "skipped", reason)
+
+    def addFailure(self, test, err):
+        self.note(test, "failed", self._exc_info_to_string(err, test))
+
+    addError = addFailure
+
+
+def modules():
+    """A file until 3.12, a package since."""
+    whole = importlib.import_module("test.test_concurrent_futures")
+    names = [each.name for each in pkgutil.iter_modules(getattr(whole, "__path__", []), whole.__name__ + ".")]
+    return [importlib.import_module(name) for name in names if ".test_" in name.removeprefix("test.")] or [whole]
+
+
+def tests(words):
+    for module in modules():
+        for case in unittest.defaultTestLoader.loadTestsFromModule(module):
+            for test in case:
+                name = name_of(test)
+                if name.startswith(("ThreadPool", "FutureTests")) and (not words or any(word in name for word in words)):
+                    yield test
+
+
+def main(words):
+    support.verbose = False
+    concurrent.futures.ThreadPoolExecutor = gorgon.InterpreterPoolExecutor
+    script_helper.assert_python_ok = lambda option, code, **env: run_python(option, BEFORE + code, **env)
+    result = Result()
+    unittest.TestSuite(tests(words)).run(result)
+    json.dump(result.outcomes, sys.stdout)
+
+
+run_python = script_helper.assert_python_ok
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""CPython's own tests of thread pools and futures pass on interpreters, but for those that assume what a thread shares."""
+
+import json
+import os
+import shutil
+import tempfile
+import unittest
+
+from harness import PYTHON3, SANITIZED, VERSION, install_package, run
+
+# {test: what it assumes}
+ASSUMES = {
+    "ThreadPoolExecutorTest.test_default_workers":
+        "five workers more than processors: interpreters are for processors",
+    "ThreadPoolExecutorTest.test_executor_map_current_future_cancel":
+        "a call may wait for a lock of the program's: objects belong to one interpreter",
+    "ThreadPoolExecutorTest.test_map_submits_without_iteration":
+        "a call may append to a list of the program's: objects belong to one interpreter",
+    "ThreadPoolExecutorTest.test_saturation":
+        "a call may wait for a lock of the program's: objects belong to one interpreter",
+    "ThreadPoolShutdownTest.test_thread_names_default":
+        "threads have the name of the class ThreadPoolExecutor",
+    "ThreadPoolShutdownTest.test_threads_terminate":
+        "a call may wait for a lock of the program's: objects belong to one interpreter",
+}
+
+
+@unittest.skipIf(SANITIZED, "installs what users get")
+class Suite(unittest.TestCase):
+    def test_pools_of_cpython(self):
+        folder = f"/usr/lib/python{VERSION}/test"
+        if not any(os.path.exists(f"{folder}/test_concurrent_futures{end}") for end in ("", ".py")):
+            self.skipTest(f"libpython{VERSION}-testsuite is not installed")
+        site = tempfile.mkdtemp(prefix="gorgon-site-")
+        self.addCleanup(shutil.rmtree, site)
+        install_package(site)
+        result = run(PYTHON3, os.path.join(os.path.dirname(__file__), "pools_suite.py"), cwd=site, env={"PYTHONPATH": site})
+        self.assertEqual(result.returncode, 0, result.stderr)
+        outcomes = json.loads(result.stdout)
+        failed = {name: text for name, (outcome, text) in outcomes.items() if outcome == "failed" and name not in ASSUMES}
+        self.assertEqual(failed, {})
+        self.assertEqual([name for name in ASSUMES if outcomes[name][0] != "failed"], [], "pass without their assumption")
+        self.assertGreater(len(outcomes), 60)
