@@ -238,6 +238,11 @@ $(BUILD)/tests/test_jitreg_damage: private WRAP := malloc calloc realloc realloc
 $(BUILD)/tests/test_jitreg_group_damage: private WRAP := malloc calloc realloc reallocarray strdup mmap mprotect \
 	memfd_create pread write flock link mkostemps open_memstream
 $(BUILD)/tests/test_jitreg_folder: private WRAP := open flock link
+# What fails in test_failures; tests/python/failing.c has a function for each.
+$(BUILD)/tests/test_failures: private WRAP := asprintf open openat gorgon_now \
+	$(shell sed -n 's/^WRAP.[A-Z]*, \([a-z0-9_]*\),.*/\1/p' tests/python/failing.c)
+$(BUILD)/tests/test_failures: private UNIT_LIBS := -ldw
+$(BUILD)/tests/test_failures: $(call obj,tests/python/failing.c)
 
 # Objects that the tests load; see tests/modules/README.md.
 include tests/modules/modules.mk

@@ -21,6 +21,7 @@
 #include "find.h"
 #include "base/error.h"
 #include "image/needs.h"
+#include "image/ldcache.h"
 #include "ns/search.h"
 #include "gorgon.h"
 
@@ -244,8 +245,9 @@ static struct gorgon_error *find_needed(const char *path, const char *real, cons
 		return err;
 	python->minor = version.minor;
 	python->debug = version.debug;
-	if (!gorgon_search_path(search_path, name, real, &file) ||
-	    (!file && !find_in_prefix(real, &version, &file)))
+	if ((err = gorgon_search_path(search_path, name, real, &file)))
+		return err;
+	if (!file && !find_in_prefix(real, &version, &file))
 		return &gorgon_error_nomem;
 	if (!file && (err = gorgon_search(name, NULL, &file)))
 		return err;
@@ -413,15 +415,13 @@ static bool keep_newest(void *ctx, const char *name, const char *path)
 {
 	struct newest *newest = ctx;
 	struct version version;
-	char *copy;
 
 	if (!parse_library(name, &version) || version.debug || version.free_threaded ||
-	    version.minor < MINOR_MIN || version.minor <= newest->minor || access(path, R_OK) ||
-	    !(copy = strdup(path)))
+	    version.minor < MINOR_MIN || version.minor <= newest->minor || access(path, R_OK))
 		return true;
 	free(newest->path);
-	*newest = (struct newest){version.minor, copy};
-	return true;
+	*newest = (struct newest){version.minor, strdup(path)};
+	return newest->path != NULL;
 }
 
 // That of /usr/bin/python3, whose libpython is what can be installed.
@@ -439,8 +439,12 @@ static struct gorgon_error *from_system(struct gorgon_python *python)
 {
 	struct newest newest = {0};
 	struct gorgon_error *err;
+	int number = gorgon_ldcache_for_each(keep_newest, &newest);
 
-	gorgon_ldcache_for_each(keep_newest, &newest);
+	if (number)
+		return gorgon_error_create_os(number, "/etc/ld.so.cache: cannot look for a libpython");
+	if (newest.minor && !newest.path)
+		return &gorgon_error_nomem;
 	if (!newest.path)
 		return gorgon_error_create(
 			GORGON_ERROR_MISSING,
