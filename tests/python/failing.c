@@ -118,10 +118,9 @@ void failing_begin(struct failing_record *to, size_t n, bool all, bool private_r
 	counting = true;
 }
 
-const struct failing_call *failing_end(void)
+void failing_end(void)
 {
 	counting = false;
-	return failed;
 }
 
 static bool must_fail(enum failing_kind kind, const char *function, int number, const void *from)
@@ -206,8 +205,8 @@ WRAP(THREAD, pthread_getattr_np, ENOMEM, ENOMEM, int, (pthread_t thread, pthread
 WRAP(THREAD, unshare, -1, EPERM, int, (int flags), flags)
 WRAP(THREAD, timer_create, -1, EAGAIN, int, (clockid_t clock, struct sigevent *event, timer_t *timer), clock, event, timer)
 // dlerror() has a reason of its own.
-WRAP(LIBRARY, dlopen, dlopen("/no/memory", RTLD_NOW), 0, void *, (const char *name, int flags), name, flags)
-WRAP(LIBRARY, dlmopen, dlopen("/no/memory", RTLD_NOW), 0, void *, (Lmid_t where, const char *name, int flags), where, name,
+WRAP(LIBRARY, dlopen, __real_dlopen("/no/memory", RTLD_NOW), 0, void *, (const char *name, int flags), name, flags)
+WRAP(LIBRARY, dlmopen, __real_dlopen("/no/memory", RTLD_NOW), 0, void *, (Lmid_t where, const char *name, int flags), where, name,
      flags)
 WRAP(ELF, elf_begin, NULL, ENOMEM, Elf *, (int fd, Elf_Cmd command, Elf *ref), fd, command, ref)
 WRAP(ELF, elf_memory, NULL, ENOMEM, Elf *, (char *image, size_t size), image, size)

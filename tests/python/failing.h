@@ -38,8 +38,7 @@ void failing_init(void);
  * @private_runs: it calls on behalf of private code.
  */
 void failing_begin(struct failing_record *record, size_t n, bool all, bool private_runs);
-/* The end. The call that has failed, in @record, or NULL. */
-const struct failing_call *failing_end(void);
+void failing_end(void);
 
 /* "loader/load/map.c:120". Valid until the next call. */
 const char *failing_place(const void *from);

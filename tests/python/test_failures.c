@@ -5,7 +5,7 @@
 // interpreter's results are right, and the error names the cause.
 //
 // Without arguments: the first call of each place in the code. `test_failures all` is for make check-long: each call,
-// once alone and once with all of its kind after it; it ends with a line for each step.
+// once alone and once with all of its kind after it. `test_failures all STEP [NUMBER]` is a part of that.
 
 #define _GNU_SOURCE
 #include "../lib/helpers.h"
@@ -39,7 +39,6 @@ struct held {
 // A child's answer.
 struct result {
 	bool ended;
-	struct failing_call failed;
 	enum gorgon_error_code code;
 	char message[1024], unexpected[1024];
 	struct held held;
@@ -48,6 +47,7 @@ struct result {
 static struct result *result;
 static struct failing_record *record;
 static bool every_call;
+static size_t only; // 0: all
 
 // Beside the one that calls fail for.
 static struct gorgon_interp *witness, *spare;
@@ -309,7 +309,6 @@ static void run_step(const struct step *step, size_t n, bool all)
 {
 	static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 	const struct gorgon_exception *exception;
-	const struct failing_call *failed;
 	struct gorgon_error *error;
 
 	use_empty_folders(n, all);
@@ -318,9 +317,7 @@ static void run_step(const struct step *step, size_t n, bool all)
 	alarm(SECONDS);
 	failing_begin(record, n, all, step->python_runs);
 	error = step->run();
-	failed = failing_end();
-	if (failed)
-		result->failed = *failed;
+	failing_end();
 	result->code = gorgon_error_code(error);
 	exception = gorgon_error_exception(error);
 	if (exception) // its first line need not say why
@@ -409,7 +406,7 @@ static const char *compare(const struct held *before, bool unmaps)
 // Prints what is wrong. Whether nothing is.
 static bool judge(const struct step *step, size_t n, bool all, int status, const struct held *before)
 {
-	const struct failing_call *call = &result->failed;
+	const struct failing_call *call = &record->calls[n - 1];
 	const char *wrong;
 	char text[64];
 
@@ -466,7 +463,7 @@ static void step_survives_each_failure(void **state)
 	whole = malloc(calls * sizeof(*whole));
 	assert_non_null(whole);
 	memcpy(whole, record->calls, calls * sizeof(*whole));
-	for (size_t n = 1; n <= calls; n++)
+	for (size_t n = only ?: 1; n <= (only ?: calls); n++)
 		for (int all = 0; all <= every_call; all++) {
 			int status;
 
@@ -474,7 +471,7 @@ static void step_survives_each_failure(void **state)
 				continue;
 			status = in_child(step, n, all);
 			failures++;
-			if (!result->failed.function && result->ended)
+			if (record->count < n && result->ended)
 				continue; // there were fewer calls this time
 			errors += result->code != GORGON_OK;
 			wrong += !judge(step, n, all, status, &before);
@@ -527,6 +524,7 @@ int main(int argc, char **argv)
 	size_t count = 0;
 
 	every_call = argc > 1 && !strcmp(argv[1], "all");
+	only = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
 	for (size_t i = 0; i < STEPS; i++) {
 		if (argc > 2 && strcmp(argv[2], steps[i].name))
 			continue;
