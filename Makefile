@@ -74,7 +74,7 @@ CHILDREN := $(BUILD)/share/gorgon/children/gorgon.py
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
 .PHONY: all jitreg docs-process examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
-	check-gdb check-lldb check-parity parity docs-parity docs-plot bench-debug check-roots fuzzers fuzz demo setup venv \
+	check-gdb check-lldb check-parity coverage coverage-run parity docs-parity docs-plot bench-debug check-roots fuzzers fuzz demo setup venv \
 	bench format lint compile_commands.json install install-jitreg uninstall clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -310,6 +310,15 @@ check-all: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES) venv
 check-unit check-run check-jitreg check-symdump check-gdb check-lldb check-parity: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES) venv
 	@$(PYTEST) --select '$(@:check-%=%) $(TESTS)'
 
+# What units and the command's tests run of the code, in a build of its own. TESTS as for check.
+coverage:
+	+@$(MAKE) --no-print-directory BUILD=$(BUILD)/coverage CFLAGS='-O0 -g --coverage' LDFLAGS='$(LDFLAGS) --coverage' coverage-run
+
+coverage-run: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES) venv
+	@find $(BUILD)/obj -name '*.gcda' -delete
+	-@$(PYTEST) --select '$(or $(TESTS),unit run jitreg)'
+	@$(PYTHON3) tools/coverage.py $(BUILD)
+
 # The whole table, an hour; TESTS as tests/parity/parity.py takes them.
 parity: all $(PARITY) $(BUILD)/xstate.so
 	BUILD=$(abspath $(BUILD)) $(PYTHON3) tests/parity/parity.py --write $(TESTS)
@@ -443,6 +452,7 @@ help:
 	@echo "check-roots  all tests in Debian 13 and sid, in roots made by debootstrap (as root)"
 	@echo "fuzzers  libFuzzer programs, into $(BUILD)/fuzz (CLANG=$(CLANG))"
 	@echo "fuzz     runs each of them for MINUTES=5 (TARGETS='load core' for some)"
+	@echo "coverage lines and branches that units and the command's tests run, by floor"
 	@echo "bench    benchmarks, as ratios (TESTS='throws load' for some, JSON=1 for figures)"
 	@echo "bench-debug  what debuggers pay (COUNTS=1,10,100, TESTS='gdb lldb attach start feel', JSON=1)"
 	@echo "docs-process  docs/process.md, out of loader/process and loader/dl/replacements.c"
