@@ -409,6 +409,7 @@ static struct gorgon_error *from_executable(const char *path, struct gorgon_pyth
 struct newest {
 	unsigned minor;
 	char *path;
+	int err; // why nobody can tell
 };
 
 static bool keep_newest(void *ctx, const char *name, const char *path)
@@ -417,10 +418,14 @@ static bool keep_newest(void *ctx, const char *name, const char *path)
 	struct version version;
 
 	if (!parse_library(name, &version) || version.debug || version.free_threaded ||
-	    version.minor < MINOR_MIN || version.minor <= newest->minor || access(path, R_OK))
+	    version.minor < MINOR_MIN || version.minor <= newest->minor)
 		return true;
+	if (access(path, R_OK)) {
+		newest->err = errno == ENOENT || errno == EACCES ? 0 : errno; // the list may be older than what is there
+		return !newest->err;
+	}
 	free(newest->path);
-	*newest = (struct newest){version.minor, strdup(path)};
+	*newest = (struct newest){version.minor, strdup(path), 0};
 	return newest->path != NULL;
 }
 
@@ -441,8 +446,10 @@ static struct gorgon_error *from_system(struct gorgon_python *python)
 	struct gorgon_error *err;
 	int number = gorgon_ldcache_for_each(keep_newest, &newest);
 
-	if (number)
-		return gorgon_error_create_os(number, "/etc/ld.so.cache: cannot look for a libpython");
+	if (number || newest.err) {
+		free(newest.path);
+		return gorgon_error_create_os(number ?: newest.err, "/etc/ld.so.cache: cannot look for a libpython");
+	}
 	if (newest.minor && !newest.path)
 		return &gorgon_error_nomem;
 	if (!newest.path)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Each call that the libraries make while an interpreter is created, imports, shares, is packed and destroyed fails,
-once alone and once with all of its kind that come after it: `build/tests/test_failures all`."""
+"""Each call that the libraries make while an interpreter is created, imports, shares, is packed and destroyed fails
+alone, and the first one of each place in the code also with all of its kind after it: `build/tests/test_failures all`."""
 
 import os
 import re

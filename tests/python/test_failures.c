@@ -4,8 +4,8 @@
 // packed for debuggers, is destroyed. Afterwards the child holds what one without a failure holds, the other
 // interpreter's results are right, and the error names the cause.
 //
-// Without arguments: the first call of each place in the code. `test_failures all` is for make check-long: each call,
-// once alone and once with all of its kind after it. `test_failures all STEP [NUMBER]` is a part of that.
+// Without arguments: the first call of each place in the code. `test_failures all` is for make check-long: each call
+// fails alone, and the first one of each place also with all of its kind after it. `test_failures all STEP [NUMBER]` is a part of that.
 
 #define _GNU_SOURCE
 #include "../lib/helpers.h"
@@ -163,7 +163,7 @@ static void prepare_ctypes(void)
 static void prepare_arrays(void)
 {
 	prepare_started();
-	assert_ok(gorgon_interp_run_string(spare, "import array, gorgon", NULL));
+	assert_ok(gorgon_interp_run_string(spare, "import array, gorgon, numpy", NULL));
 }
 
 static void prepare_numpy(void)
@@ -463,11 +463,13 @@ static void step_survives_each_failure(void **state)
 	whole = malloc(calls * sizeof(*whole));
 	assert_non_null(whole);
 	memcpy(whole, record->calls, calls * sizeof(*whole));
-	for (size_t n = only ?: 1; n <= (only ?: calls); n++)
+	for (size_t n = only ?: 1; n <= (only ?: calls); n++) {
+		bool first = is_new(seen, whole[n - 1].from);
+
 		for (int all = 0; all <= every_call; all++) {
 			int status;
 
-			if (!every_call && !is_new(seen, whole[n - 1].from))
+			if (!first && (all || !every_call))
 				continue;
 			status = in_child(step, n, all);
 			failures++;
@@ -476,6 +478,7 @@ static void step_survives_each_failure(void **state)
 			errors += result->code != GORGON_OK;
 			wrong += !judge(step, n, all, status, &before);
 		}
+	}
 	free(whole);
 	if (spare)
 		assert_ok(gorgon_interp_destroy(spare));
