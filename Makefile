@@ -19,7 +19,8 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 CXX := g++
-CLANG := clang-16
+# From 17 on: older ones do not know the processors' levels.
+CLANG := clang-19
 CFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
@@ -74,7 +75,7 @@ CHILDREN := $(BUILD)/share/gorgon/children/gorgon.py
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
 .PHONY: all jitreg docs-process examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
-	check-gdb check-lldb check-parity parity docs-parity docs-plot bench-debug check-roots fuzzers demo setup venv \
+	check-gdb check-lldb check-parity coverage coverage-run parity docs-parity docs-plot bench-debug check-roots fuzzers fuzz demo setup venv \
 	bench format lint compile_commands.json install install-jitreg uninstall clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -201,25 +202,40 @@ $(SYMDUMP_UNITS): private UNIT_LIBS := -ldw $(JSON_LIBS)
 $(SYMDUMP_UNITS): $(BUILD)/tests/%: $(call obj,$(filter-out %/main.c,$(SYMDUMP_SRC)))
 	$(unit)
 
-# The corpus of each fuzz target.
+# The corpus of each fuzz target: gorgon-symdump's readers, and the libraries'.
+FUZZ_SYMDUMP := core library python
 FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_LIBRARIES := $(filter-out $(FUZZ_SYMDUMP),$(FUZZ))
 UNITS += $(FUZZ:%=$(BUILD)/tests/test_fuzz_%)
-$(FUZZ:%=$(BUILD)/tests/test_fuzz_%): private UNIT_LIBS := -ldw $(JSON_LIBS)
 $(FUZZ:%=$(BUILD)/tests/test_fuzz_%): $(BUILD)/tests/test_fuzz_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o \
-		$(BUILD)/obj/tests/fuzz/fuzz.o $(BUILD)/obj/tests/fuzz/replay.o $(call obj,$(filter-out %/main.c,$(SYMDUMP_SRC)))
+	$(BUILD)/obj/tests/fuzz/fuzz.o $(BUILD)/obj/tests/fuzz/replay.o
+$(FUZZ_SYMDUMP:%=$(BUILD)/tests/test_fuzz_%): private UNIT_LIBS := -ldw $(JSON_LIBS)
+$(FUZZ_SYMDUMP:%=$(BUILD)/tests/test_fuzz_%): $(call obj,$(filter-out %/main.c,$(SYMDUMP_SRC)))
 	$(unit)
+FUZZ_WRAP := gorgon_init_run gorgon_fini_run
+$(BUILD)/tests/test_fuzz_load: private WRAP := $(FUZZ_WRAP)
 
 $(UNITS): $(call obj,tests/lib/cases.c)
 
-# The same with libFuzzer, which is clang's.
+# The same with libFuzzer, which is clang's; NULL + 0, which its check of pointers reports, is good.
 FUZZERS := $(FUZZ:%=$(BUILD)/fuzz/fuzz_%)
-$(FUZZERS): $(BUILD)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.c tests/fuzz/fuzz.h tests/symdump/symfile.h $(SYMDUMP_SRC) \
-		$(wildcard tools/symdump/*.h)
+FUZZ_SOURCES := tests/fuzz/fuzz.c tests/fuzz/mutate.c
+define fuzzer
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  CLANG   $@")
 	$(Q)$(CLANG) -std=gnu11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-		-fno-omit-frame-pointer $(INCLUDES) $(JSON_CFLAGS) -o $@ $(filter-out %/main.c,$(filter %.c,$^)) \
-		-ldw -lelf $(JSON_LIBS)
+		-fno-omit-frame-pointer $(INCLUDES) $(JSON_CFLAGS) -o $@ $(filter-out %/main.c,$(filter %.c %.a,$^)) $(1)
+endef
+$(FUZZ_SYMDUMP:%=$(BUILD)/fuzz/fuzz_%): $(BUILD)/fuzz/%: tests/fuzz/%.c $(FUZZ_SOURCES) tests/fuzz/fuzz.h \
+		tests/symdump/symfile.h $(SYMDUMP_SRC) $(wildcard tools/symdump/*.h)
+	$(call fuzzer,-ldw -lelf $(JSON_LIBS))
+$(FUZZ_LIBRARIES:%=$(BUILD)/fuzz/fuzz_%): $(BUILD)/fuzz/%: tests/fuzz/%.c $(FUZZ_SOURCES) tests/fuzz/fuzz.h \
+		$(BUILD)/fuzz/lib/libgorgon.a $(BUILD)/fuzz/lib/libjitreg.a
+	$(call fuzzer,$(if $(findstring fuzz_load,$@),$(FUZZ_WRAP:%=-Wl$(comma)--wrap=%)) -lelf -lz -lgcc_s -ldl -pthread)
+$(BUILD)/fuzz/lib/libgorgon.a: $(GORGON_SRC) $(GORGON_ASM) $(JITREG_SRC)
+	+@$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz/lib CC=$(CLANG) SAN=address,undefined \
+		CFLAGS='-O1 -g -fsanitize=fuzzer-no-link -fno-sanitize=pointer-overflow' $(BUILD)/fuzz/lib/libgorgon.a $(BUILD)/fuzz/lib/libjitreg.a
+$(BUILD)/fuzz/lib/libjitreg.a: $(BUILD)/fuzz/lib/libgorgon.a
 
 # libjitreg's own units link nothing of the loader. libdw reads what frames.c writes.
 $(BUILD)/tests/test_jitreg_frames $(BUILD)/tests/test_jitreg_lines $(BUILD)/tests/test_jitreg_merge: private UNIT_LIBS := -ldw
@@ -239,6 +255,11 @@ $(BUILD)/tests/test_jitreg_damage: private WRAP := malloc calloc realloc realloc
 $(BUILD)/tests/test_jitreg_group_damage: private WRAP := malloc calloc realloc reallocarray strdup mmap mprotect \
 	memfd_create pread write flock link mkostemps open_memstream
 $(BUILD)/tests/test_jitreg_folder: private WRAP := open flock link
+# What fails in test_failures; tests/python/failing.c has a function for each.
+$(BUILD)/tests/test_failures: private WRAP := asprintf open openat gorgon_now \
+	$(shell sed -n 's/^WRAP.[A-Z]*, \([a-z0-9_]*\),.*/\1/p' tests/python/failing.c)
+$(BUILD)/tests/test_failures: private UNIT_LIBS := -ldw
+$(BUILD)/tests/test_failures: $(call obj,tests/python/failing.c)
 
 # Objects that the tests load; see tests/modules/README.md.
 include tests/modules/modules.mk
@@ -290,6 +311,15 @@ check-all: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES) venv
 check-unit check-run check-jitreg check-symdump check-gdb check-lldb check-parity: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES) venv
 	@$(PYTEST) --select '$(@:check-%=%) $(TESTS)'
 
+# What units and the command's tests run of the code, in a build of its own. TESTS as for check.
+coverage:
+	+@$(MAKE) --no-print-directory BUILD=$(BUILD)/coverage CFLAGS='-O0 -g --coverage' LDFLAGS='$(LDFLAGS) --coverage' coverage-run
+
+coverage-run: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES) venv
+	@find $(BUILD)/obj -name '*.gcda' -delete
+	-@$(PYTEST) --select '$(or $(TESTS),unit run jitreg)'
+	@$(PYTHON3) tools/coverage.py $(BUILD)
+
 # The whole table, an hour; TESTS as tests/parity/parity.py takes them.
 parity: all $(PARITY) $(BUILD)/xstate.so
 	BUILD=$(abspath $(BUILD)) $(PYTHON3) tests/parity/parity.py --write $(TESTS)
@@ -335,6 +365,10 @@ check-roots:
 	+@$(MAKE) --no-print-directory check-long TESTS=roots
 
 fuzzers: $(FUZZERS)
+
+# One after the other, MINUTES each; TARGETS='load rewrite' for some.
+fuzz: fuzzers
+	@BUILD=$(abspath $(BUILD)) MINUTES=$(or $(MINUTES),5) TARGETS='$(TARGETS)' $(PYTHON3) tests/long/fuzz.py
 
 check-long-all: all $(UNITS) $(MODULES) $(PARITY) $(FUZZERS) venv
 	@BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) tests/long/run.py $(TESTS)
@@ -425,6 +459,8 @@ help:
 	@echo "check-long  tests that take long (TESTS='forks' for some); writes tests/long/RESULTS.md"
 	@echo "check-roots  all tests in Debian 13 and sid, in roots made by debootstrap (as root)"
 	@echo "fuzzers  libFuzzer programs, into $(BUILD)/fuzz (CLANG=$(CLANG))"
+	@echo "fuzz     runs each of them for MINUTES=5 (TARGETS='load core' for some)"
+	@echo "coverage lines and branches that units and the command's tests run, by floor"
 	@echo "bench    benchmarks, as ratios (TESTS='throws load' for some, JSON=1 for figures)"
 	@echo "bench-debug  what debuggers pay (COUNTS=1,10,100, TESTS='gdb lldb attach start feel', JSON=1)"
 	@echo "docs-process  docs/process.md, out of loader/process and loader/dl/replacements.c"

@@ -2,7 +2,7 @@
 /*
  * Files that debuggers read, made once and kept: in gorgon/ below $XDG_CACHE_HOME or ~/.cache,
  * where cores of this process still find them. Only in a folder that is ours and that nobody else
- * can write to, since debuggers trust it. A file is found by its key, which it has in a section; its
+ * can write to or replace, since debuggers trust it. A file is found by its key, which it has in a section; its
  * name is the checksum of that. The oldest go when there are more than 256 or they
  * have more than 512 MiB, except those in use: whoever uses a file holds a shared lock (flock) on it.
  *
@@ -96,6 +96,19 @@ static void release_file(void *page)
 		munmap(page, 1);
 }
 
+/*
+ * Whoever may rename what is in a folder may put another in the place of ours at any moment. Our own group may: it is the
+ * user's alone where that can write to homes.
+ */
+static bool is_safe_parent(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) || (st.st_uid && st.st_uid != geteuid()))
+		return false;
+	return st.st_mode & S_ISVTX || !(st.st_mode & (st.st_gid == getegid() ? 002 : 022));
+}
+
 /* 0 or -errno; *ret is the folder, and path (malloc()ed) its name. */
 static int open_folder(char **path, struct open_file *ret)
 {
@@ -111,6 +124,10 @@ static int open_folder(char **path, struct open_file *ret)
 	if (!parent)
 		return -ENOMEM;
 	mkdir(parent, 0700); // it may be there; else what follows fails
+	if (!is_safe_parent(parent)) {
+		free(parent);
+		return -ENOTDIR;
+	}
 	if (asprintf(path, "%s/gorgon", parent) < 0)
 		*path = NULL;
 	free(parent);

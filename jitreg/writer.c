@@ -225,13 +225,15 @@ static int add_section_names(struct jitreg_writer *w)
 {
 	static const char name[] = ".shstrtab";
 	GElf_Shdr shdr = {.sh_type = SHT_STRTAB, .sh_addralign = 1};
+	Elf_Data *data;
 	Elf_Scn *scn;
 
 	shdr.sh_size = w->shstrtab.size + sizeof(name);
 	scn = jitreg_writer_add(w, name, &shdr, NULL, ELF_T_BYTE);
-	if (!scn)
+	data = scn ? elf_getdata(scn, NULL) : NULL;
+	if (!data)
 		return -ENOMEM;
-	elf_getdata(scn, NULL)->d_buf = w->shstrtab.data; // may have moved while growing
+	data->d_buf = w->shstrtab.data; // may have moved while growing
 	w->ehdr.e_shstrndx = (Elf64_Half)elf_ndxscn(scn);
 	return 0;
 }

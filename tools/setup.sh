@@ -50,9 +50,6 @@ gold=""
 # What numpy 2 builds the extensions of its own tests with.
 meson=""
 case $(version python3-numpy) in 1.*) ;; *) meson=meson ;; esac
-clang=16
-[ -n "$(version clang-$clang)" ] || clang=$lldb
-
 packages="
 	gcc g++ $gold make pkg-config git
 	libelf-dev zlib1g-dev libdw-dev libcmocka-dev libjson-c-dev
@@ -67,7 +64,7 @@ packages="
 	python3-cryptography python3-greenlet debootstrap dejagnu
 	python3-cryptography-vectors python3-pretend python3-iso8601 python3-tz
 	python3-pytest-subtests python3-cssselect python3-bs4 python3-html5lib
-	clang-$clang libclang-rt-$clang-dev
+	clang-$lldb libclang-rt-$lldb-dev
 "
 
 missing=""

@@ -36,7 +36,7 @@ THREAD = struct.Struct("<QQQQQQ")
 SLOT = struct.Struct("<QQ")
 
 NS_MAX = 100_000
-OBJECT_MAX = 100_000  # in one namespace
+OBJECT_MAX = 1_000_000  # of all namespaces
 THREAD_MAX = 100_000
 SLOT_MAX = 1_000_000
 ENTRY_SIZE_MAX = 4096
@@ -252,6 +252,7 @@ class Reader:
         self.object_size = min(header.object_size, OBJECT.size)
         self.problems = problems
         self.strings = Strings(read, problems)
+        self.objects = set()  # addresses: each is in one list
 
     def namespace(self, at):
         return Namespace(at, NS.unpack(bytes(self.read(at, NS.size))))
@@ -260,7 +261,8 @@ class Reader:
         return Object(at, OBJECT.unpack(bytes(self.read(at, self.object_size)).ljust(OBJECT.size, b"\0")), self.strings)
 
     def read_objects(self, ns):
-        ns.objects = walk(ns.object_head, self.an_object, OBJECT_MAX, f"objects of {ns.label}", self.problems)
+        ns.objects = walk(ns.object_head, self.an_object, OBJECT_MAX, f"objects of {ns.label}", self.problems,
+                          self.objects)
         for o in ns.objects:
             o.namespace = ns
 
@@ -338,14 +340,15 @@ def tls_block(read, snapshot, obj, tid, tp=None):
     return None
 
 
-def walk(address, read_entry, limit, what, problems):
-    """Follow `next` from an address. Stops, and says so, at what a healthy list cannot have."""
-    entries, seen = [], set()
+def walk(address, read_entry, limit, what, problems, seen=None):
+    """Follow `next` from an address. Stops, and says so, at what a healthy list cannot have, such as an entry that is in
+    another list, too: @seen has the addresses of those."""
+    entries, seen = [], set() if seen is None else seen
     while address:
         if address in seen:
             problems.append(f"the list of {what} comes back to {address:#x}")
             break
-        if len(entries) >= limit:
+        if len(seen) >= limit:
             problems.append(f"the list of {what} is longer than {limit}")
             break
         seen.add(address)

@@ -80,12 +80,13 @@ struct gorgon_error *gorgon_error_create_exception(const char *prefix,
 						   const struct gorgon_exception *exception)
 {
 	bool whole = exception->type && exception->message && exception->traceback;
+	// numpy's begins with an empty line.
+	const char *line = whole ? exception->message + strspn(exception->message, "\n") : NULL;
 	struct gorgon_error *err;
 	char *message = NULL;
 
-	if (whole && asprintf(&message, "%s: %s%s%.*s", prefix, exception->type,
-			      *exception->message ? ": " : "",
-			      (int)strcspn(exception->message, "\n"), exception->message) < 0)
+	if (whole && asprintf(&message, "%s: %s%s%.*s", prefix, exception->type, *line ? ": " : "",
+			      (int)strcspn(line, "\n"), line) < 0)
 		message = NULL;
 	err = create(GORGON_ERROR_EXCEPTION, 0, message);
 	if (err == &gorgon_error_nomem)

@@ -16,7 +16,7 @@ struct gorgon_error *gorgon_error_create_os(int errnum, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* Of a Python exception; takes over the strings, of which some may be NULL: no memory. The
- * message is "prefix: type: first line of its message". */
+ * message is "prefix: type: first line of its message that is not empty". */
 struct gorgon_error *gorgon_error_create_exception(const char *prefix,
 						   const struct gorgon_exception *exception);
 

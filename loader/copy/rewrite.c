@@ -423,8 +423,7 @@ static void edit_unique(struct rewrite *rw)
 // psABI, "Global Offset Table": its first word is the address of the dynamic section.
 static void edit_got(struct rewrite *rw)
 {
-	const uint64_t *got =
-		gorgon_image_at(rw->image, old_value(rw->image, DT_PLTGOT), sizeof(*got));
+	const uint8_t *got = gorgon_image_at(rw->image, old_value(rw->image, DT_PLTGOT), sizeof(uint64_t)); // aligned or not
 	uint64_t word, moved = rw->vaddr + rw->dyn_within;
 
 	if (!got)

@@ -295,10 +295,17 @@ static struct gorgon_binding find_from(struct gorgon_ns *ns, struct gorgon_objec
 				       const struct gorgon_object *after,
 				       const struct gorgon_symbol_query *query)
 {
-	struct gorgon_binding ret;
+	struct gorgon_binding ret = {0};
+	struct gorgon_object **list;
 	size_t count, start = 0;
-	struct gorgon_object **list = gorgon_object_closure(root, &count);
 
+	// The object itself comes first, most often has it, and takes no memory: CPython, which asks for a
+	// module's function, does not read dlerror().
+	if (!after)
+		ret = gorgon_scope_find_private(ns, &root, 1, query);
+	if (ret.found || ret.no_memory)
+		return ret;
+	list = gorgon_object_closure(root, &count);
 	if (!list)
 		return (struct gorgon_binding){.no_memory = true};
 	while (after && start < count && list[start++] != after)

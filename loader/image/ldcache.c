@@ -11,9 +11,11 @@
 // (hwcap != 0) are left to the system's linker; the plain ones are always there.
 
 #define _GNU_SOURCE
-#include "ns/search.h"
+#include "ldcache.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -37,63 +39,55 @@ struct entry {
 	uint64_t hwcap;
 };
 
-static const char *string_at(const char *base, size_t size, uint32_t off)
+void gorgon_ldcache_read(const char *file, size_t size, gorgon_ldcache_fn *fn, void *ctx)
 {
-	return off < size && memchr(base + off, 0, size - off) ? base + off : NULL;
-}
-
-static void walk(const char *base, size_t size,
-		 bool (*fn)(void *ctx, const char *name, const char *path), void *ctx)
-{
+	// The new header is at the start, or after an old table. Strings end before the last zero.
+	const char *base = memmem(file, size, MAGIC, sizeof(MAGIC) - 1), *last = memrchr(file, 0, size);
+	size_t end = base && last > base ? (size_t)(last - base) : 0;
 	uint32_t count;
 
-	if (size < HEADER_SIZE || memcmp(base, MAGIC, sizeof(MAGIC) - 1))
+	if (end < HEADER_SIZE)
 		return;
-	memcpy(&count, base + 20, 4);
-	if (count > (size - HEADER_SIZE) / sizeof(struct entry))
+	memcpy(&count, base + 20, sizeof(count));
+	if (count > (end - HEADER_SIZE) / sizeof(struct entry))
 		return;
 	for (uint32_t i = 0; i < count; i++) {
 		struct entry entry;
-		const char *name, *path;
 
 		memcpy(&entry, base + HEADER_SIZE + (size_t)i * sizeof(entry), sizeof(entry));
-		if (entry.flags != ENTRY_FLAGS || entry.hwcap)
-			continue;
-		name = string_at(base, size, entry.name);
-		path = string_at(base, size, entry.path);
-		if (name && path && !fn(ctx, name, path))
+		if (entry.flags == ENTRY_FLAGS && !entry.hwcap && entry.name <= end && entry.path <= end &&
+		    !fn(ctx, base + entry.name, base + entry.path))
 			return;
 	}
 }
 
-void gorgon_ldcache_for_each(bool (*fn)(void *ctx, const char *name, const char *path), void *ctx)
+int gorgon_ldcache_for_each(gorgon_ldcache_fn *fn, void *ctx)
 {
-	int fd = open(CACHE_PATH, O_RDONLY | O_CLOEXEC);
+	int fd = open(CACHE_PATH, O_RDONLY | O_CLOEXEC), err = 0;
 	struct stat st;
 	char *file;
 
 	if (fd < 0)
-		return;
-	if (!fstat(fd, &st) && st.st_size >= HEADER_SIZE) {
-		size_t size = (size_t)st.st_size;
-
-		file = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (file != MAP_FAILED) {
-			// The new header is at the start, or after an old table.
-			char *base = memmem(file, size, MAGIC, sizeof(MAGIC) - 1);
-
-			if (base)
-				walk(base, size - (size_t)(base - file), fn, ctx);
-			munmap(file, size);
+		return errno == ENOENT ? 0 : errno;
+	if (fstat(fd, &st)) {
+		err = errno;
+	} else if (st.st_size > 0) {
+		file = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (file == MAP_FAILED) {
+			err = errno;
+		} else {
+			gorgon_ldcache_read(file, (size_t)st.st_size, fn, ctx);
+			munmap(file, (size_t)st.st_size);
 		}
 	}
 	close(fd);
+	return err;
 }
 
 struct find {
 	const char *name;
 	char *path;
-	bool found;
+	int err;
 };
 
 static bool match(void *ctx, const char *name, const char *path)
@@ -102,16 +96,16 @@ static bool match(void *ctx, const char *name, const char *path)
 
 	if (strcmp(name, find->name))
 		return true;
-	find->found = true;
 	find->path = strdup(path);
+	find->err = find->path ? 0 : ENOMEM;
 	return false;
 }
 
-bool gorgon_ldcache_find(const char *name, char **ret)
+int gorgon_ldcache_find(const char *name, char **ret)
 {
 	struct find find = {.name = name};
+	int err = gorgon_ldcache_for_each(match, &find);
 
-	gorgon_ldcache_for_each(match, &find);
 	*ret = find.path;
-	return !find.found || find.path;
+	return err ?: find.err;
 }

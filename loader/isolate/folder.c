@@ -7,6 +7,9 @@
 // The lock belongs to the open file, and that is kept by a mapping of it: programs close
 // descriptors that they do not know.
 //
+// Code is loaded from there, so TMPDIR must be one where nobody else can put another folder in the place of ours: the
+// user's or root's, and sticky if others may write to it.
+//
 // A process that was killed leaves its folder behind, without the lock. The next process that makes
 // a folder beside it removes it: debugged programs are killed often. Only folders that are the
 // user's own and nobody else's to write are looked into. A folder without a lock is just being
@@ -170,6 +173,21 @@ static struct gorgon_error *make_folder(char *path)
 	return NULL;
 }
 
+static struct gorgon_error *check_base(const char *base)
+{
+	struct stat st;
+
+	if (stat(base, &st))
+		return NULL; // making a folder there says why not
+	// The user's own group has nobody else in it where it may write to folders.
+	if ((!st.st_uid || st.st_uid == geteuid()) &&
+	    (st.st_mode & S_ISVTX || !(st.st_mode & (st.st_gid == getegid() ? 002 : 022))))
+		return NULL;
+	return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+				   "%s: copies of libraries would not be safe there: others may replace them (owner %u, mode %o)",
+				   base, st.st_uid, st.st_mode & 07777);
+}
+
 struct gorgon_error *gorgon_folder_get(const char **ret)
 {
 	const char *base = gorgon_secure_getenv("TMPDIR", NULL);
@@ -181,6 +199,8 @@ struct gorgon_error *gorgon_folder_get(const char **ret)
 		return NULL;
 	}
 	base = base && *base ? base : "/tmp";
+	if ((err = check_base(base)))
+		return err;
 	remove_left(base);
 	if (asprintf(&path, "%s/" PREFIX "XXXXXX", base) < 0)
 		return &gorgon_error_nomem;

@@ -386,6 +386,11 @@ struct gorgon_error *gorgon_linked_open(struct gorgon_ns *ns, const struct gorgo
 	if (!linked)
 		return &gorgon_error_nomem;
 	linked->linker = linker;
+	linked->none = gorgon_signals_create(false);
+	if (!linked->none) {
+		free(linked);
+		return &gorgon_error_nomem;
+	}
 	ns->linked = linked;
 	if ((err = linker->create_hooks(ns)) ||
 	    (err = gorgon_linked_dlopen(ns, path, RTLD_NOW | RTLD_LOCAL, &handle)))
@@ -402,19 +407,18 @@ struct gorgon_error *gorgon_linked_open(struct gorgon_ns *ns, const struct gorgo
 // Handlers and destructors go before the code that they are in.
 static struct gorgon_error *detach(struct gorgon_ns *ns)
 {
-	struct gorgon_signals *none = gorgon_signals_create(false);
+	struct gorgon_linked *linked = ns->linked;
 	struct gorgon_error *err;
 
-	if (!none)
-		return &gorgon_error_nomem;
 	gorgon_lock();
-	if ((err = gorgon_ns_wait_for_threads(ns))) {
-		gorgon_signals_destroy(none);
-	} else {
+	if (!(err = gorgon_ns_wait_for_threads(ns))) {
 		gorgon_parts_stop(ns->parts);
 		gorgon_tsd_drop(ns);
-		gorgon_signals_destroy(ns->signals);
-		ns->signals = none;
+		if (linked->none) {
+			gorgon_signals_destroy(ns->signals);
+			ns->signals = linked->none;
+			linked->none = NULL;
+		}
 	}
 	gorgon_unlock();
 	return err;

@@ -59,6 +59,7 @@ struct gorgon_linked {
 	void **handles;
 	size_t handle_count, handle_capacity;
 	bool closing;
+	struct gorgon_signals *none; /* in the place of the namespace's at its end, which takes no memory then */
 	struct gorgon_patch *patches;
 	size_t patch_count, patch_capacity;
 	struct gorgon_early_keys *early; /* with a C library of its own */

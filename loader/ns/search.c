@@ -12,8 +12,10 @@
 #define _GNU_SOURCE
 #include "search.h"
 #include "image/arch.h"
+#include "image/ldcache.h"
 #include "base/error.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,21 +30,32 @@ static const char *const default_dirs[] = {
 
 #define LIB_TOKEN "lib/x86_64-linux-gnu"
 
-static bool is_loadable(const char *path)
+// Failures that say nothing of the file: it may be the right one.
+static bool is_of_process(int err)
+{
+	return err == EMFILE || err == ENFILE || err == ENOMEM || err == EIO;
+}
+
+static int look_at(const char *path, bool *loadable)
 {
 	unsigned char ident[20];
 	uint16_t machine;
 	ssize_t size;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err;
 
+	*loadable = false;
 	if (fd < 0)
-		return false;
+		return is_of_process(errno) ? errno : 0;
 	size = pread(fd, ident, sizeof(ident), 0);
+	err = errno;
 	close(fd);
+	if (size < 0)
+		return is_of_process(err) ? err : 0;
 	if (size < (ssize_t)sizeof(ident) || memcmp(ident, ELFMAG, SELFMAG))
-		return false;
+		return 0;
 	memcpy(&machine, ident + 18, 2);
-	return ident[EI_CLASS] == ELFCLASS64 && machine == GORGON_ARCH_MACHINE;
+	*loadable = ident[EI_CLASS] == ELFCLASS64 && machine == GORGON_ARCH_MACHINE;
+	return 0;
 }
 
 // Directory of an object's file, "." when its name has none.
@@ -100,93 +113,110 @@ static char *expand(const char *dir, size_t size, const char *name, const char *
 	return ret;
 }
 
-// The steps of a search: each leaves alone what an earlier one has found. False: no
-// memory, which is not the same as not found.
+// The steps of a search: each leaves alone what an earlier one has found. errno says that nobody
+// could look, which is not the same as not found.
+
+// Take over @file when it is the one.
+static int try_file(char *file, char **ret)
+{
+	bool loadable;
+	int err = look_at(file, &loadable);
+
+	if (loadable)
+		*ret = file;
+	else
+		free(file);
+	return err;
+}
 
 // Try each directory of a colon-separated list.
-static bool search_path(const char *path, const char *name, const char *object_path, char **ret)
+static int search_path(const char *path, const char *name, const char *object_path, char **ret)
 {
-	while (!*ret && path && *path) {
+	int err = 0;
+
+	while (!err && !*ret && path && *path) {
 		size_t size = strcspn(path, ":");
 		char *file;
 
 		if (size) {
 			file = expand(path, size, name, object_path);
-			if (!file)
-				return false;
-			if (is_loadable(file))
-				*ret = file;
-			else
-				free(file);
+			err = file ? try_file(file, ret) : ENOMEM;
 		}
 		path += size;
 		path += *path == ':';
 	}
-	return true;
+	return err;
 }
 
 // DT_RUNPATH switches the object's own DT_RPATH off, and is not inherited.
-static bool search_rpaths(const char *name, const struct gorgon_requester *requester, char **ret)
+static int search_rpaths(const char *name, const struct gorgon_requester *requester, char **ret)
 {
+	int err = 0;
+
 	if (requester && requester->runpath)
-		return true;
-	for (const struct gorgon_requester *r = requester; r; r = r->loader)
-		if (!r->runpath && !search_path(r->rpath, name, r->path, ret))
-			return false;
-	return true;
+		return 0;
+	for (const struct gorgon_requester *r = requester; r && !err; r = r->loader)
+		if (!r->runpath)
+			err = search_path(r->rpath, name, r->path, ret);
+	return err;
 }
 
-static bool search_cache(const char *name, char **ret)
+static int search_cache(const char *name, char **ret)
 {
 	char *file = NULL;
+	int err = *ret ? 0 : gorgon_ldcache_find(name, &file);
 
-	if (*ret)
-		return true;
-	if (!gorgon_ldcache_find(name, &file))
-		return false;
-	if (file && is_loadable(file))
-		*ret = file;
-	else
-		free(file);
-	return true;
+	return file ? try_file(file, ret) : err;
 }
 
-static bool search_all(const char *name, const struct gorgon_requester *requester, char **ret)
+static int search_all(const char *name, const struct gorgon_requester *requester, char **ret)
 {
-	if (!search_rpaths(name, requester, ret) ||
-	    !search_path(secure_getenv("LD_LIBRARY_PATH"), name, NULL, ret) ||
-	    (requester && !search_path(requester->runpath, name, requester->path, ret)) ||
-	    !search_cache(name, ret))
-		return false;
-	for (size_t i = 0; i < sizeof(default_dirs) / sizeof(*default_dirs); i++)
-		if (!search_path(default_dirs[i], name, NULL, ret))
-			return false;
-	return true;
+	int err;
+
+	if ((err = search_rpaths(name, requester, ret)) ||
+	    (err = search_path(secure_getenv("LD_LIBRARY_PATH"), name, NULL, ret)) ||
+	    (requester && (err = search_path(requester->runpath, name, requester->path, ret))) ||
+	    (err = search_cache(name, ret)))
+		return err;
+	for (size_t i = 0; !err && i < sizeof(default_dirs) / sizeof(*default_dirs); i++)
+		err = search_path(default_dirs[i], name, NULL, ret);
+	return err;
 }
 
-bool gorgon_search_path(const char *path, const char *name, const char *origin, char **ret)
+static struct gorgon_error *cannot_look(const char *name, int err)
 {
+	return err == ENOMEM ? &gorgon_error_nomem
+			     : gorgon_error_create_os(err, "%s: cannot look for it", name);
+}
+
+struct gorgon_error *gorgon_search_path(const char *path, const char *name, const char *origin, char **ret)
+{
+	int err;
+
 	*ret = NULL;
-	return search_path(path, name, origin, ret);
+	err = search_path(path, name, origin, ret);
+	return err ? cannot_look(name, err) : NULL;
 }
 
 // Debuggers and $ORIGIN need names that do not depend on the current directory. Links
 // are kept: $ORIGIN is where the name says, as with the system's linker.
 static struct gorgon_error *make_absolute(char *file, char **ret)
 {
-	char *cwd, *absolute = NULL;
+	struct gorgon_error *err = NULL;
+	char *cwd;
 
 	if (*file == '/') {
 		*ret = file;
 		return NULL;
 	}
 	cwd = getcwd(NULL, 0);
-	if (!cwd || asprintf(&absolute, "%s/%s", cwd, file) < 0)
-		absolute = NULL;
+	if (!cwd)
+		err = cannot_look(file, errno);
+	else if (asprintf(ret, "%s/%s", cwd, file) < 0)
+		err = &gorgon_error_nomem;
 	free(cwd);
 	free(file);
-	*ret = absolute;
-	return absolute ? NULL : &gorgon_error_nomem;
+	return err;
 }
 
 static struct gorgon_error *not_found(const char *name, const struct gorgon_requester *requester)
@@ -203,12 +233,13 @@ struct gorgon_error *gorgon_search(const char *name, const struct gorgon_request
 				   char **ret)
 {
 	char *file = NULL;
+	int err;
 
 	if (strchr(name, '/')) {
 		file = requester ? expand(name, strlen(name), NULL, requester->path) : strdup(name);
 		return file ? make_absolute(file, ret) : &gorgon_error_nomem;
 	}
-	if (!search_all(name, requester, &file))
-		return &gorgon_error_nomem;
+	if ((err = search_all(name, requester, &file)))
+		return cannot_look(name, err);
 	return file ? make_absolute(file, ret) : not_found(name, requester);
 }

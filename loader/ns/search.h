@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From a library's name to a file, as ld.so(8) says. See search.c and ldcache.c. */
+/* From a library's name to a file, as ld.so(8) says. See search.c. */
 #ifndef GORGON_NS_SEARCH_H
 #define GORGON_NS_SEARCH_H
 
@@ -16,19 +16,13 @@ struct gorgon_requester {
  * Find the file for @name. @requester is who needs it, or NULL for a
  * call from the host: its DT_RPATH, its ancestors', and its DT_RUNPATH count.
  * @ret is absolute and malloc()ed; a name with a slash is not checked for
- * existence. GORGON_ERROR_MISSING tells where was looked.
+ * existence. GORGON_ERROR_MISSING tells where was looked, GORGON_ERROR_OS why nobody could look.
  */
 struct gorgon_error *gorgon_search(const char *name, const struct gorgon_requester *requester,
 				   char **ret);
 
 /* Find the file called @name in the directories of @path, a DT_RPATH or DT_RUNPATH of the file
- * @origin (or NULL). @ret is malloc()ed, or NULL when there is no such file. False: no memory. */
-bool gorgon_search_path(const char *path, const char *name, const char *origin, char **ret);
-
-/* @ret: the path that /etc/ld.so.cache has for @name, malloc()ed, or NULL. False: no memory. */
-bool gorgon_ldcache_find(const char *name, char **ret);
-
-/* Call @fn for each 64-bit library in the cache until it returns false. */
-void gorgon_ldcache_for_each(bool (*fn)(void *ctx, const char *name, const char *path), void *ctx);
+ * @origin (or NULL). @ret is malloc()ed, or NULL when there is no such file. */
+struct gorgon_error *gorgon_search_path(const char *path, const char *name, const char *origin, char **ret);
 
 #endif

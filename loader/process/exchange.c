@@ -251,20 +251,17 @@ static void *begin_to_keep(void *arg)
 static int start_keeper(void)
 {
 	sigset_t all, before;
-	pthread_attr_t attr;
 	pthread_t thread;
 	int err;
 
 	begun.done = false;
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	err = pthread_create(&thread, &attr, begin_to_keep, NULL);
-	pthread_attr_destroy(&attr);
+	err = pthread_create(&thread, NULL, begin_to_keep, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (err)
 		return err;
+	pthread_detach(thread);
 	pthread_mutex_lock(&begun.lock);
 	while (!begun.done)
 		pthread_cond_wait(&begun.changed, &begun.lock);

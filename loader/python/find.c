@@ -21,6 +21,7 @@
 #include "find.h"
 #include "base/error.h"
 #include "image/needs.h"
+#include "image/ldcache.h"
 #include "ns/search.h"
 #include "gorgon.h"
 
@@ -244,8 +245,9 @@ static struct gorgon_error *find_needed(const char *path, const char *real, cons
 		return err;
 	python->minor = version.minor;
 	python->debug = version.debug;
-	if (!gorgon_search_path(search_path, name, real, &file) ||
-	    (!file && !find_in_prefix(real, &version, &file)))
+	if ((err = gorgon_search_path(search_path, name, real, &file)))
+		return err;
+	if (!file && !find_in_prefix(real, &version, &file))
 		return &gorgon_error_nomem;
 	if (!file && (err = gorgon_search(name, NULL, &file)))
 		return err;
@@ -407,21 +409,24 @@ static struct gorgon_error *from_executable(const char *path, struct gorgon_pyth
 struct newest {
 	unsigned minor;
 	char *path;
+	int err; // why nobody can tell
 };
 
 static bool keep_newest(void *ctx, const char *name, const char *path)
 {
 	struct newest *newest = ctx;
 	struct version version;
-	char *copy;
 
 	if (!parse_library(name, &version) || version.debug || version.free_threaded ||
-	    version.minor < MINOR_MIN || version.minor <= newest->minor || access(path, R_OK) ||
-	    !(copy = strdup(path)))
+	    version.minor < MINOR_MIN || version.minor <= newest->minor)
 		return true;
+	if (access(path, R_OK)) {
+		newest->err = errno == ENOENT || errno == EACCES ? 0 : errno; // the list may be older than what is there
+		return !newest->err;
+	}
 	free(newest->path);
-	*newest = (struct newest){version.minor, copy};
-	return true;
+	*newest = (struct newest){version.minor, strdup(path), 0};
+	return newest->path != NULL;
 }
 
 // The version of /usr/bin/python3, whose libpython can be installed.
@@ -439,8 +444,14 @@ static struct gorgon_error *from_system(struct gorgon_python *python)
 {
 	struct newest newest = {0};
 	struct gorgon_error *err;
+	int number = gorgon_ldcache_for_each(keep_newest, &newest);
 
-	gorgon_ldcache_for_each(keep_newest, &newest);
+	if (number || newest.err) {
+		free(newest.path);
+		return gorgon_error_create_os(number ?: newest.err, "/etc/ld.so.cache: cannot look for a libpython");
+	}
+	if (newest.minor && !newest.path)
+		return &gorgon_error_nomem;
 	if (!newest.path)
 		return gorgon_error_create(
 			GORGON_ERROR_MISSING,

@@ -61,10 +61,12 @@ struct gorgon_error *gorgon_home_run(void (*fn)(void *ctx), void *ctx)
 	pthread_t thread;
 	int err, before;
 
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, stack_size());
-	err = pthread_create(&thread, &attr, run, &errand);
-	pthread_attr_destroy(&attr);
+	err = pthread_attr_init(&attr);
+	if (!err) {
+		pthread_attr_setstacksize(&attr, stack_size());
+		err = pthread_create(&thread, &attr, run, &errand);
+		pthread_attr_destroy(&attr);
+	}
 	if (!err) {
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 		pthread_join(thread, NULL);

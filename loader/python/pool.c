@@ -359,9 +359,10 @@ static struct gorgon_error *start_workers(struct gorgon_pool *pool, unsigned cou
 {
 	struct gorgon_error *err = NULL;
 	pthread_attr_t attr;
-	int errnum = 0;
+	int errnum = pthread_attr_init(&attr);
 
-	pthread_attr_init(&attr);
+	if (errnum)
+		return gorgon_error_create_os(errnum, "pool: cannot create threads");
 	pthread_attr_setstacksize(&attr, STACK_SIZE);
 	while (!errnum && pool->worker_count < count) {
 		struct worker *worker = &pool->workers[pool->worker_count];

@@ -5,6 +5,8 @@
 #include "fuzz.h"
 
 #include <fcntl.h>
+#include <libelf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -6,7 +6,8 @@
 #ifndef GORGON_FUZZ_H
 #define GORGON_FUZZ_H
 
-#include "../../tools/symdump/symdump.h"
+#include <stddef.h>
+#include <stdint.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -4,6 +4,8 @@
 
 #include "fuzz.h"
 
+#include "../../tools/symdump/symdump.h"
+
 #include <unistd.h>
 
 enum {

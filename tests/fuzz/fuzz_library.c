@@ -4,6 +4,8 @@
 
 #include "fuzz.h"
 
+#include "../../tools/symdump/symdump.h"
+
 #include "../../tools/symdump/stacks.h"
 
 #include <stdlib.h>

@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include "fuzz.h"
 
+#include "../../tools/symdump/symdump.h"
+
 #include "../symdump/symfile.h"
 
 #include <stdlib.h>

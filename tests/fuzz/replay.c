@@ -16,6 +16,7 @@
 #include <err.h>
 #include <errno.h>
 #include <ftw.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -48,15 +49,15 @@ static const char *program;
 
 static void every_input_ends(void **state)
 {
-	const char *name = strstr(base_name(program), "test_fuzz_");
-	char *path = format("tests/fuzz/corpus/%s", name ? name + strlen("test_fuzz_") : "");
+	const char *name = strstr(program, "test_fuzz_");
+	char path[128];
 	int terminal = dup(STDOUT_FILENO);
 
 	(void)state;
+	snprintf(path, sizeof(path), "tests/fuzz/corpus/%s", name ? name + strlen("test_fuzz_") : "");
 	LLVMFuzzerInitialize(NULL, NULL); // which sends what the target prints to /dev/null
 	if (nftw(path, run, 16, FTW_PHYS) < 0)
 		fail_msg("%s: %s", path, strerror(errno));
-	free(path);
 	fflush(stdout);
 	if (terminal < 0 || dup2(terminal, STDOUT_FILENO) < 0)
 		err(1, "dup2");

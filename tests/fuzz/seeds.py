@@ -121,11 +121,71 @@ int variable;
 """
 
 
-def compiled(*options):
+# Everything that a loader reads: versions, thread-local storage, references to others, constructors, tables of pointers.
+LOADABLE = """
+#include <stdio.h>
+__thread int tls = 3;
+__thread int tls_zero;
+extern __thread int errno_of_somebody __attribute__((weak));
+int variable = 7;
+static int *pointers[] = {&variable, &variable};
+__attribute__((constructor)) static void begin(void) { variable++; }
+__attribute__((destructor)) static void end(void) { variable--; }
+int old(void) { return 1; }
+int new(void) { return tls + tls_zero; }
+__asm__(".symver old, f@V1");
+__asm__(".symver new, f@@V2");
+int g(const char *text) { return puts(text) + *pointers[1] + (&errno_of_somebody != NULL); }
+"""
+
+
+def loadable(*options):
+    with tempfile.NamedTemporaryFile("w", suffix=".map") as versions:
+        versions.write("V1 { global: f; local: begin; };\nV2 { global: g; } V1;\n")
+        versions.flush()
+        return compiled("-shared", "-fPIC", "-s", "-Wl,-z,noseparate-code", "-Wl,-z,max-page-size=4096", "-Wl,--build-id",
+                        "-nostartfiles", "-lc", f"-Wl,--version-script={versions.name}", *options, source=LOADABLE)
+
+
+def loadables():
+    yield "plain", loadable()
+    yield "sysv", loadable("-Wl,--hash-style=sysv", "-Wl,-z,norelro")
+    yield "relr", loadable("-Wl,-z,pack-relative-relocs", "-Wl,-soname,libseed.so")
+    yield "tlsdesc", loadable("-mtls-dialect=gnu2", "-Wl,-rpath,$ORIGIN/x", "-Wl,-z,now")
+    yield "frames", loadable("-fasynchronous-unwind-tables", "-Wl,--eh-frame-hdr", "-Wl,-z,nodelete", "-Wl,-Bsymbolic")
+
+
+def frames():
+    for name, options in ("plain", []), ("shorter", ["-O0", "-fcf-protection=none"]):
+        library = compiled("-shared", "-fasynchronous-unwind-tables", *options)
+        with tempfile.TemporaryDirectory() as folder:
+            whole, part = os.path.join(folder, "whole"), os.path.join(folder, "part")
+            with open(whole, "wb") as file:
+                file.write(library)
+            subprocess.run(["objcopy", "-O", "binary", "--only-section=.eh_frame", whole, part], check=True)
+            with open(part, "rb") as file:
+                yield name, file.read().rstrip(b"\0") + b"\0" * 4
+    yield "empty", bytes(4)
+
+
+def ldcaches():
+    names = [b"libfoo.so.1", b"/lib/libfoo.so.1", b"libbar.so", b"/opt/libbar.so"]
+    at, texts = 48 + 24 * 3, b""
+    offsets = []
+    for name in names:
+        offsets.append(at + len(texts))
+        texts += name + b"\0"
+    entries = b"".join(struct.pack("<IIIIQ", 0x303, offsets[i], offsets[i + 1], 0, hwcap) for i, hwcap in ((0, 0), (2, 0), (0, 1)))
+    cache = b"glibc-ld.so.cache1.1" + struct.pack("<II", 3, len(texts)) + bytes(20) + entries + texts
+    yield "new", cache
+    yield "after_old", b"ld.so-1.7.0\0" + struct.pack("<I", 0) + cache
+
+
+def compiled(*options, source=SOURCE):
     with tempfile.TemporaryDirectory() as folder:
         output = os.path.join(folder, "f")
         subprocess.run(["gcc", "-x", "c", "-", "-O1", "-nostdlib", "-fno-asynchronous-unwind-tables", "-fdebug-prefix-map="
-                        + os.getcwd() + "=.", "-o", output, *options], input=SOURCE, text=True, check=True)
+                        + os.getcwd() + "=.", "-o", output, *options], input=source, text=True, check=True)
         with open(output, "rb") as file:
             return file.read()
 
@@ -234,7 +294,9 @@ def pythons():
 
 
 def main(folder):
-    for kind, inputs in (("core", cores()), ("library", libraries()), ("python", pythons())):
+    for kind, inputs in (("core", cores()), ("library", libraries()), ("python", pythons()),
+                         ("load", loadables()), ("rewrite", loadables()), ("registrar", libraries()),
+                         ("frames", frames()), ("ldcache", ldcaches())):
         os.makedirs(os.path.join(folder, kind), exist_ok=True)
         for name, data in inputs:
             with open(os.path.join(folder, kind, name), "wb") as file:

@@ -161,6 +161,31 @@ static void pack_folder_of_others_is_not_used(void **state)
 	check_pack_without_companion();
 }
 
+/* Who may rename what is in the cache's parent may put another folder in the place of ours. */
+static void pack_parent_of_others_is_not_used(void **state)
+{
+	const char *folder = use_cache("parent"), *parent = getenv("XDG_CACHE_HOME");
+
+	(void)state;
+	check_pack_with_companion(folder);
+	assert_int_equal(chmod(parent, 0777), 0);
+	check_pack_without_companion();
+	assert_int_equal(chmod(parent, 01777), 0); // as /tmp
+	check_pack_with_companion(folder);
+	assert_int_equal(chmod(parent, 0775), 0); // our own group
+	check_pack_with_companion(folder);
+	if (!geteuid()) {
+		assert_int_equal(chown(parent, -1, 1), 0);
+		check_pack_without_companion();
+		assert_int_equal(chmod(parent, 0755), 0);
+		check_pack_with_companion(folder);
+		assert_int_equal(chown(parent, 1, 0), 0);
+		check_pack_without_companion();
+		assert_int_equal(chown(parent, 0, 0), 0);
+	}
+	assert_int_equal(chmod(parent, 0700), 0);
+}
+
 static void pack_limit_of_file_sizes_does_without(void **state)
 {
 	const char *folder = use_cache("limited");
@@ -466,6 +491,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(pack_no_cache_folder_does_without, util_trim),
 		cmocka_unit_test_setup(pack_folder_of_others_is_not_used, util_trim),
+		cmocka_unit_test_setup(pack_parent_of_others_is_not_used, util_trim),
 		cmocka_unit_test_setup(pack_limit_of_file_sizes_does_without, util_trim),
 		cmocka_unit_test_setup(pack_read_only_or_full_file_system_does_without, util_trim),
 		cmocka_unit_test_setup(pack_something_else_by_the_name_is_left_alone, util_trim),

@@ -1,53 +1,62 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Ten million made-up inputs for gorgon-symdump's readers: libFuzzer, with the address and undefined behaviour
-sanitizers. Begins with the committed corpus, which stays as it is; what libFuzzer finds is left in build/fuzz.
+"""Made-up inputs for what reads files and memory: libFuzzer, with the address and undefined behaviour sanitizers.
+Begins with the committed corpus, which stays as it is, and with what earlier runs have found in build/fuzz/corpus; an input
+that fails is left in build/fuzz.
 
-EXECUTIONS=... in the environment changes the number."""
+MINUTES=... in the environment is for how long each target runs (`make fuzz MINUTES=5`), TARGETS="load core" are a part of them."""
 
 import glob
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 
 from report import Report
 import harness
 
-EXECUTIONS = int(os.environ.get("EXECUTIONS", "10000000"))
-# Of a hundred. A core has more to get wrong than the others.
-SHARES = {"core": 50, "library": 25, "python": 25}
+MINUTES = float(os.environ.get("MINUTES", "10"))
 CORPUS = os.path.join(harness.ROOT, "tests", "fuzz", "corpus")
-FINDINGS = os.path.join(harness.BUILD, "fuzz")
+FOLDER = os.path.join(harness.BUILD, "fuzz")
 
 
-def fuzz(name, executions, report):
-    with tempfile.TemporaryDirectory() as folder:
-        corpus = shutil.copytree(os.path.join(CORPUS, name), os.path.join(folder, name))
-        process = subprocess.Popen([os.path.join(FINDINGS, f"fuzz_{name}"), f"-runs={executions}", "-max_len=8192",
-                                    "-timeout=20", f"-artifact_prefix={FINDINGS}/{name}-", corpus],
-                                   stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, errors="replace")
-        tail, done = [], 0
+def targets():
+    there = sorted(re.sub(r".*fuzz_(\w+)\.c$", r"\1", path) for path in glob.glob(os.path.join(harness.ROOT, "tests/fuzz/fuzz_*.c")))
+    wanted = os.environ.get("TARGETS", "").split()
+    return [name for name in there if not wanted or name in wanted]
+
+
+def fuzz(name, report):
+    found = os.path.join(FOLDER, "corpus", name)
+    os.makedirs(found, exist_ok=True)
+    seconds = int(MINUTES * 60)
+    environment = dict(os.environ, XDG_CACHE_HOME=os.path.join(FOLDER, "cache"))
+    command = [os.path.join(FOLDER, f"fuzz_{name}"), f"-max_total_time={seconds}", "-max_len=8192", "-timeout=20",
+               "-rss_limit_mb=4096", f"-artifact_prefix={FOLDER}/{name}-", found, os.path.join(CORPUS, name)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, errors="replace",
+                          env=environment) as process:
+        tail, done, covered = [], 0, 0
         for line in process.stderr:
             tail = [*tail[-60:], line]
-            found = re.match(r"#(\d+)\s", line) or re.match(r"Done (\d+) runs", line)
-            if found:
-                done = int(found[1])
-                report.progress(done, executions, name)
-        status = process.wait()
-    report.check(f"{name}: executions without a finding", status == 0 and done >= executions, executions,
-                 f"{done}, status {status}", "".join(tail))
+            seen = re.match(r"#(\d+)\s.*cov: (\d+)", line)
+            if seen:
+                done, covered = int(seen[1]), int(seen[2])
+                report.progress(f"{done} executions, {covered} edges", f"{MINUTES:g} minutes", name)
+            seen = re.match(r"Done (\d+) runs", line)
+            done = int(seen[1]) if seen else done
+    report.check(f"{name}: {MINUTES:g} minutes without a finding", process.returncode == 0, "status 0",
+                 f"status {process.returncode}, {done} executions, {covered} edges", "".join(tail))
+    return done
 
 
 def main():
-    report = Report("Made-up inputs for gorgon-symdump")
+    report = Report("Made-up inputs")
     os.nice(19)
-    for name, share in SHARES.items():
-        fuzz(name, EXECUTIONS * share // 100, report)
-    left = [os.path.basename(path) for name in SHARES for path in glob.glob(f"{FINDINGS}/{name}-*")]
+    names = targets()
+    done = sum(fuzz(name, report) for name in names)
+    left = [os.path.basename(path) for name in names for path in glob.glob(f"{FOLDER}/{name}-*")]
     report.check("inputs that failed", not left, 0, len(left), "\n".join(left))
+    report.check("executions in all", True, "(their number)", done)
     return report.finish()
 
 

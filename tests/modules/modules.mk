@@ -365,4 +365,4 @@ $(UNITS): | $(MODULES)
 # Failure injection: the loader's calls of these go through the test program.
 INJECTED := malloc calloc realloc reallocarray strdup vasprintf asprintf mmap mprotect open \
 	fstat memfd_create pread pwrite
-$(BUILD)/tests/test_inject: private LDFLAGS += $(INJECTED:%=-Wl,--wrap=%)
+$(BUILD)/tests/test_inject: private WRAP := $(INJECTED)

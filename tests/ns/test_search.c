@@ -5,10 +5,12 @@
 #include "elf_builder.h"
 #include "helpers.h"
 
+#include "image/ldcache.h"
 #include "ns/search.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -105,7 +107,7 @@ static void search_system_library_comes_from_the_cache(void **state)
 	char *cached = NULL;
 
 	(void)state;
-	assert_true(gorgon_ldcache_find("libpython" TEST_PYTHON ".so.1.0", &cached));
+	assert_int_equal(gorgon_ldcache_find("libpython" TEST_PYTHON ".so.1.0", &cached), 0);
 	assert_non_null(cached);
 	assert_string_equal(path, cached);
 	assert_int_equal(access(path, R_OK), 0);
@@ -125,9 +127,9 @@ static void ldcache_for_each_gives_names_with_paths_until_told(void **state)
 	int count = 0;
 
 	(void)state;
-	gorgon_ldcache_for_each(count_entry, &count);
+	assert_int_equal(gorgon_ldcache_for_each(count_entry, &count), 0);
 	assert_int_equal(count, 5);
-	assert_true(gorgon_ldcache_find("libdoes_not_exist.so.9", &path));
+	assert_int_equal(gorgon_ldcache_find("libdoes_not_exist.so.9", &path), 0);
 	assert_null(path);
 }
 
@@ -138,6 +140,24 @@ static void search_absent_name_tells_where_was_looked(void **state)
 	(void)state;
 	assert_error(gorgon_search("libdoes_not_exist.so.9", NULL, &path), GORGON_ERROR_MISSING,
 		     "LD_LIBRARY_PATH, /etc/ld.so.cache and the default directories");
+	assert_null(path);
+}
+
+// That nothing can be opened says nothing of the file.
+static void search_without_descriptors_names_that(void **state)
+{
+	struct rlimit limit, none;
+	struct gorgon_error *err;
+	char *path = NULL;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = limit;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	err = gorgon_search("libm.so.6", NULL, &path);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_error(err, GORGON_ERROR_OS, "libm.so.6: cannot look for it: Too many open files");
 	assert_null(path);
 }
 
@@ -229,6 +249,7 @@ int main(void)
 		cmocka_unit_test(search_system_library_comes_from_the_cache),
 		cmocka_unit_test(ldcache_for_each_gives_names_with_paths_until_told),
 		cmocka_unit_test(search_absent_name_tells_where_was_looked),
+		cmocka_unit_test(search_without_descriptors_names_that),
 		cmocka_unit_test(search_relative_path_becomes_absolute),
 		cmocka_unit_test(search_tokens_in_paths_are_replaced),
 		cmocka_unit_test(search_needed_path_that_is_absent_names_user_and_path),

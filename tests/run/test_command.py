@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The gorgon command, as somebody at a prompt uses it."""
 
-import ctypes
 import json
 import os
 import re
@@ -15,9 +14,6 @@ from harness import (Background, GORGON, LIBPYTHON, PYTHON, PYTHON3, ROOT, SANIT
 
 NUMPY = "import numpy as np; print((np.arange(6.).reshape(2,3) @ np.arange(6.).reshape(3,2)).tolist())"
 PRODUCT = "[[10.0, 13.0], [28.0, 40.0]]"
-
-# prctl(2)
-PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN = 65, 1
 
 
 def gorgon(*args, **kwargs):
@@ -421,20 +417,6 @@ class Demo(unittest.TestCase):
         self.assertEqual(len(set(nones)), 2, result.stdout)
         self.assertRegex(result.stdout, r"two interpreters \d+\.\d+ s, \d+\.\d+ times as fast")
         self.assertEqual(result.stdout.count("a @ a.T = [[5.0, 14.0], [14.0, 50.0]]"), 3)
-
-
-class Hardened(unittest.TestCase):
-    @unittest.skipIf(SANITIZED, "the sanitizer's runtime maps what the policy forbids")
-    def test_runs_where_writable_memory_never_becomes_executable(self):
-        libc = ctypes.CDLL(None)
-        pid = os.fork()
-        if not pid:
-            os._exit(0 if libc.prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) == 0 else 1)
-        if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]):
-            self.skipTest("this kernel has no such policy (Linux 6.3)")
-        result = run(GORGON, "run", "-n", "2", "-c", "import _decimal; print('ran')",
-                     preexec_fn=lambda: libc.prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0))
-        self.assertEqual((result.stdout, result.stderr, result.returncode), ("ran\nran\n", "", 0))
 
 
 class Valgrind(unittest.TestCase):

@@ -281,6 +281,14 @@ class Copy(Linked, unittest.TestCase):
     def test_where_copies_cannot_be_written_is_one_line(self):
         self.fails(self.gorgon("-c", "1", env={"TMPDIR": "/nonexistent"}), "/nonexistent/gorgon-", "No such file")
 
+    def test_copies_are_not_written_where_others_may_replace_them(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o777)
+            self.fails(self.gorgon("-c", "1", env={"TMPDIR": folder}), folder, "others may replace them", "mode 777")
+            os.chmod(folder, 0o1777)
+            self.check(self.gorgon("-c", "1", env={"TMPDIR": folder}), [])
+            self.assertEqual(os.listdir(folder), [])
+
     def test_a_forked_child_leaves_the_folder_alone(self):
         code = ("import os, sys\n"
                 "pid = os.fork()\n"

@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: MIT
+// Failure injection through an interpreter's life: each call of the libraries' code to the C library and to libelf
+// fails once, in a forked child, while an interpreter is created, started, imports extensions, shares an array, is
+// packed for debuggers, is destroyed. Afterwards the child holds what one without a failure holds, the other
+// interpreter's results are right, and the error names the cause.
+//
+// Without arguments: the first call of each place in the code. `test_failures all` is for make check-long: each call
+// fails alone, and the first one of each place also with all of its kind after it. `test_failures all STEP [NUMBER]` is a part of that.
+
+#define _GNU_SOURCE
+#include "../lib/helpers.h"
+#include "failing.h"
+
+#include "base/clock.h"
+
+#include <err.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SECONDS 60 // that a child may take
+
+// What a process holds, beside what helpers.h counts.
+struct held {
+	struct test_snapshot snapshot;
+	size_t keys, libraries, threads;
+	int64_t witness;
+};
+
+// A child's answer.
+struct result {
+	bool ended;
+	enum gorgon_error_code code;
+	char message[1024], unexpected[1024];
+	struct held held;
+};
+
+static struct result *result;
+static struct failing_record *record;
+static bool every_call;
+static size_t only; // 0: all
+
+// Beside the one that calls fail for.
+static struct gorgon_interp *witness, *spare;
+
+// The clock goes on when a case says so.
+static uint64_t passed;
+
+uint64_t __real_gorgon_now(void);
+uint64_t __wrap_gorgon_now(void);
+uint64_t __wrap_gorgon_now(void)
+{
+	return __real_gorgon_now() + passed;
+}
+
+// In a child, where cmocka's assertions have nobody to come back to.
+static void must_work(struct gorgon_error *error)
+{
+	if (!error)
+		return;
+	snprintf(result->unexpected, sizeof(result->unexpected), "%s", gorgon_error_message(error));
+	_exit(1);
+}
+
+// --- what a process holds --------------------------------------------------------------------------
+
+static size_t count_free_keys(void)
+{
+	static pthread_key_t keys[2048];
+	size_t count = 0;
+
+	while (count < 2048 && !pthread_key_create(&keys[count], NULL))
+		count++;
+	for (size_t i = 0; i < count; i++)
+		pthread_key_delete(keys[i]);
+	return count;
+}
+
+static int count_library(struct dl_phdr_info *info, size_t size, void *count)
+{
+	(void)info;
+	(void)size;
+	++*(size_t *)count;
+	return 0;
+}
+
+static size_t count_threads(void)
+{
+	char line[128];
+	FILE *in = fopen("/proc/self/status", "re");
+	size_t ret = 0;
+
+	while (in && fgets(line, sizeof(line), in))
+		if (!strncmp(line, "Threads:", 8))
+			ret = strtoul(line + 8, NULL, 10);
+	if (in)
+		fclose(in);
+	return ret;
+}
+
+static int64_t ask_witness(void)
+{
+	struct gorgon_value args = {.kind = GORGON_VALUE_LIST}, ret;
+	int64_t number;
+
+	must_work(gorgon_interp_call(witness, NULL, "f", &args, NULL, &ret));
+	number = ret.integer;
+	gorgon_value_deinit(&ret);
+	return number;
+}
+
+static void look(struct held *held)
+{
+	held->witness = ask_witness();
+	held->snapshot = test_snapshot();
+	held->keys = count_free_keys();
+	dl_iterate_phdr(count_library, &held->libraries);
+	// A thread that was joined may be on its way out.
+	for (int i = 0; (held->threads = count_threads()) > 1 && i < 100; i++)
+		usleep(10000);
+}
+
+// --- steps in an interpreter's life ----------------------------------------------------------------
+
+struct step {
+	const char *name;
+	void (*prepare)(void);		    // in the parent
+	struct gorgon_error *(*run)(void);  // in the child, where calls fail
+	bool python_runs;
+};
+
+static void prepare_nothing(void)
+{
+}
+
+static void prepare_created(void)
+{
+	spare = test_interp_create(NULL);
+}
+
+static void prepare_started(void)
+{
+	struct gorgon_start_opts opts = {.size = sizeof(opts), .isolated = true};
+
+	spare = test_interp_start(NULL, &opts);
+}
+
+static void prepare_ctypes(void)
+{
+	prepare_started();
+	assert_ok(gorgon_interp_run_string(spare, "import ctypes", NULL));
+}
+
+static void prepare_arrays(void)
+{
+	prepare_started();
+	assert_ok(gorgon_interp_run_string(spare, "import array, gorgon, numpy", NULL));
+}
+
+static void prepare_numpy(void)
+{
+	prepare_started();
+	assert_ok(gorgon_interp_run_string(spare, "import numpy", NULL));
+}
+
+static void prepare_lazy(void)
+{
+	struct gorgon_ns_opts ns_opts = {.size = sizeof(ns_opts), .debug = GORGON_DEBUG_LAZY};
+	struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = &ns_opts};
+
+	spare = test_interp_create(&opts);
+}
+
+static struct gorgon_error *create(void)
+{
+	return gorgon_interp_create(NULL, &spare);
+}
+
+static struct gorgon_error *create_copy(void)
+{
+	struct gorgon_interp_opts opts = {.size = sizeof(opts), .isolate = GORGON_ISOLATE_COPY};
+
+	return gorgon_interp_create(&opts, &spare);
+}
+
+static struct gorgon_error *start(void)
+{
+	struct gorgon_start_opts opts = {.size = sizeof(opts), .isolated = true};
+
+	return gorgon_interp_start(spare, &opts);
+}
+
+static struct gorgon_error *run(const char *source)
+{
+	return gorgon_interp_run_string(spare, source, NULL);
+}
+
+static struct gorgon_error *run_main(void)
+{
+	const char *const argv[] = {"-I", "-c", "pass"};
+	int status = -1;
+	struct gorgon_error *err = gorgon_interp_main(spare, 3, argv, &status);
+
+	// Python says on stderr why it could not start.
+	if (!err && status)
+		err = NULL;
+	return err;
+}
+
+static struct gorgon_error *import_numpy(void)
+{
+	return run("import numpy");
+}
+
+// An extension by its name, another with thread-local storage, and constructors and exceptions of C++.
+static struct gorgon_error *open_libraries(void)
+{
+	char *source;
+	struct gorgon_error *err;
+
+	if (asprintf(&source, "for name in '%s', '%s', '%s': ctypes.CDLL(name)\n", test_module("libtls.so"),
+		     test_module("libcatch.so"), test_module("libinit.so")) < 0)
+		abort();
+	err = run(source);
+	free(source);
+	return err;
+}
+
+static struct gorgon_error *share(void)
+{
+	struct gorgon_array *array = NULL;
+	struct gorgon_error *err = run("a = gorgon.share(array.array('d', [1, 2, 3]), 'failures', copy=True)\n"
+				       "b = memoryview(gorgon.receive('failures'))\n"
+				       "assert b[2] == 3\n");
+
+	if (!err)
+		err = gorgon_array_receive("failures", &array);
+	gorgon_array_release(array);
+	return err;
+}
+
+// What another namespace loads makes packs of those that have loaded nothing for a while.
+static struct gorgon_error *pack(void)
+{
+	struct gorgon_ns *ns = NULL;
+	struct gorgon_object *object = NULL;
+	struct gorgon_error *err;
+
+	passed = 3000000000;
+	err = gorgon_ns_create(NULL, &ns);
+	if (!err)
+		err = gorgon_object_open(ns, test_module("libbasic.so"), 0, &object);
+	failing_end();
+	if (ns)
+		must_work(gorgon_ns_destroy(ns));
+	return err;
+}
+
+// It may be repeated.
+static struct gorgon_error *destroy(void)
+{
+	struct gorgon_error *err = gorgon_interp_destroy(spare);
+
+	if (!err)
+		spare = NULL;
+	return err;
+}
+
+static const struct step steps[] = {
+	{"share", prepare_arrays, share, true},
+	{"create", prepare_nothing, create, false},
+	{"create_copy", prepare_nothing, create_copy, false},
+	{"pack", prepare_lazy, pack, false},
+	{"open_libraries", prepare_ctypes, open_libraries, true},
+	{"start", prepare_created, start, true},
+	{"main", prepare_created, run_main, true},
+	{"destroy_created", prepare_created, destroy, false},
+	{"destroy_started", prepare_started, destroy, true},
+	{"import_numpy", prepare_started, import_numpy, true},
+	{"destroy_numpy", prepare_numpy, destroy, true},
+};
+
+#define STEPS (sizeof(steps) / sizeof(*steps))
+
+// --- a child ---------------------------------------------------------------------------------------
+
+// What the libraries write comes there.
+static char folder[] = "/tmp/gorgon-failures-XXXXXX";
+
+static void use_empty_folders(size_t n, bool all)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/%zu-%d", folder, n, all);
+	if (mkdir(path, 0700) || setenv("XDG_CACHE_HOME", path, 1) || setenv("TMPDIR", path, 1))
+		err(1, "%s", path);
+}
+
+static void run_step(const struct step *step, size_t n, bool all)
+{
+	static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+	const struct gorgon_exception *exception;
+	struct gorgon_error *error;
+
+	use_empty_folders(n, all);
+	for (size_t i = 0; i < sizeof(deadly) / sizeof(*deadly); i++)
+		signal(deadly[i], SIG_DFL); // cmocka handles them
+	alarm(SECONDS);
+	failing_begin(record, n, all, step->python_runs);
+	error = step->run();
+	failing_end();
+	result->code = gorgon_error_code(error);
+	exception = gorgon_error_exception(error);
+	if (exception) // its first line need not say why
+		snprintf(result->message, sizeof(result->message), "%s: %s", exception->type, exception->message);
+	else
+		snprintf(result->message, sizeof(result->message), "%s", gorgon_error_message(error));
+	gorgon_error_destroy(error);
+	if (spare)
+		must_work(gorgon_interp_destroy(spare));
+	gorgon_error_destroy(gorgon_array_withdraw("failures")); // the name is not there after some failures
+	look(&result->held);
+	result->ended = true;
+}
+
+// The n-th call fails; 0: none. The status as waitpid() has it.
+static int in_child(const struct step *step, size_t n, bool all)
+{
+	int status;
+	pid_t pid;
+
+	memset(result, 0, sizeof(*result));
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		err(1, "fork");
+	if (!pid) {
+		run_step(step, n, all);
+		_exit(0);
+	}
+	if (waitpid(pid, &status, 0) != pid)
+		err(1, "waitpid");
+	test_run("rm -rf %s/*", folder);
+	return status;
+}
+
+// --- what a failure may look like ------------------------------------------------------------------
+
+static bool names_cause(const struct failing_call *call)
+{
+	if (result->code == GORGON_OK)
+		return true; // there is another way, or nothing was lost
+	if (call->kind == FAILING_MEMORY || call->number == ENOMEM)
+		return result->code == GORGON_ERROR_NOMEM || strcasestr(result->message, "memory");
+	if (!call->number)
+		return strstr(result->message, "/no/memory");
+	// A descriptor that cannot be looked at is not taken to be ours.
+	if (!strcmp(call->function, "fstat") && strstr(result->message, strerror(EBADF)))
+		return true;
+	return strstr(result->message, strerror(call->number));
+}
+
+// What a child holds otherwise than one without a failure; "" for nothing.
+static const char *compare(const struct held *before, bool unmaps)
+{
+	static char text[512];
+	const struct held *now = &result->held;
+	const struct {
+		const char *name;
+		uint64_t then, now;
+		bool ignored;
+	} rows[] = {
+		{"library mappings", before->snapshot.file_maps, now->snapshot.file_maps, unmaps},
+		// A thread's stack and heap may stay with the C library.
+		{"nameless bytes", before->snapshot.anon_bytes, now->snapshot.anon_bytes,
+		 unmaps || now->snapshot.anon_bytes < before->snapshot.anon_bytes},
+		{"descriptors", before->snapshot.fds, now->snapshot.fds, false},
+		{"images", before->snapshot.images, now->snapshot.images, false},
+		{"JIT entries", before->snapshot.jit_entries, now->snapshot.jit_entries, false},
+		{"namespaces", before->snapshot.namespaces, now->snapshot.namespaces, false},
+		{"objects", before->snapshot.objects, now->snapshot.objects, false},
+		{"free keys", before->keys, now->keys, false},
+		{"system's libraries", before->libraries, now->libraries, false},
+		{"threads", before->threads, now->threads, false},
+		{"the witness's answer", (uint64_t)before->witness, (uint64_t)now->witness, false},
+	};
+	size_t used = 0;
+
+	text[0] = 0;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (!rows[i].ignored && rows[i].then != rows[i].now)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s %" PRIu64 ", expected %" PRIu64 "; ",
+						 rows[i].name, rows[i].now, rows[i].then);
+	return text;
+}
+
+// Prints what is wrong. Whether nothing is.
+static bool judge(const struct step *step, size_t n, bool all, int status, const struct held *before)
+{
+	const struct failing_call *call = &record->calls[n - 1];
+	const char *wrong;
+	char text[64];
+
+	if (WIFSIGNALED(status)) {
+		snprintf(text, sizeof(text), "%s", strsignal(WTERMSIG(status)));
+		wrong = text;
+	} else if (status || !result->ended) {
+		wrong = result->unexpected[0] ? result->unexpected : "it ends early";
+	} else if (!names_cause(call)) {
+		wrong = "the message does not name the cause";
+	} else {
+		wrong = compare(before, call->kind == FAILING_UNMAPPING);
+	}
+	if (*wrong)
+		print_error("%s: call %zu%s, %s() from %s, fails: %s\n    error %d \"%s\"\n", step->name, n,
+			    all ? " and all after it" : "", call->function, failing_place(call->from), wrong, result->code,
+			    result->message + (strlen(result->message) > 300 ? strlen(result->message) - 300 : 0));
+	return !*wrong;
+}
+
+// --- cases -----------------------------------------------------------------------------------------
+
+#define PLACES_MAX 4096
+
+// Whether a call from there comes for the first time.
+static bool is_new(const void **seen, const void *from)
+{
+	size_t i = 0;
+
+	while (seen[i] && seen[i] != from)
+		i++;
+	assert_true(i + 1 < PLACES_MAX);
+	if (seen[i])
+		return false;
+	seen[i] = from;
+	return true;
+}
+
+static void step_survives_each_failure(void **state)
+{
+	const struct step *step = *state;
+	const void *seen[PLACES_MAX] = {NULL};
+	size_t calls, failures = 0, errors = 0, wrong = 0;
+	struct failing_call *whole; // what is called without a failure
+	struct held before;
+
+	step->prepare();
+	for (int i = 0; i < 2; i++) // what stays for good is there the second time
+		if (in_child(step, 0, false) || !result->ended || result->code)
+			fail_msg("%s: without a failure: %s", step->name, result->message);
+	before = result->held;
+	calls = record->count;
+	assert_true(calls > 0);
+	whole = malloc(calls * sizeof(*whole));
+	assert_non_null(whole);
+	memcpy(whole, record->calls, calls * sizeof(*whole));
+	for (size_t n = only ?: 1; n <= (only ?: calls); n++) {
+		bool first = is_new(seen, whole[n - 1].from);
+
+		for (int all = 0; all <= every_call; all++) {
+			int status;
+
+			if (!first && (all || !every_call))
+				continue;
+			status = in_child(step, n, all);
+			failures++;
+			if (record->count < n && result->ended)
+				continue; // there were fewer calls this time
+			errors += result->code != GORGON_OK;
+			wrong += !judge(step, n, all, status, &before);
+		}
+	}
+	free(whole);
+	if (spare)
+		assert_ok(gorgon_interp_destroy(spare));
+	spare = NULL;
+	printf("failures: %s: %zu calls, %zu failures, %zu errors, %zu wrong\n", step->name, calls, failures, errors, wrong);
+	fflush(stdout);
+	assert_int_equal(wrong, 0);
+}
+
+static int set_up(void **state)
+{
+	void *shared = mmap(NULL, sizeof(*result) + sizeof(*record), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	(void)state;
+	if (shared == MAP_FAILED)
+		return -1;
+	result = shared;
+	record = (struct failing_record *)(result + 1);
+	setenv("OPENBLAS_NUM_THREADS", "1", 1);
+	if (!mkdtemp(folder))
+		return -1;
+	failing_init();
+	test_warm_up(NULL);
+	witness = test_interp_start(NULL, NULL);
+	assert_ok(gorgon_interp_run_string(witness,
+					   "import numpy, ctypes, _ctypes, os\n"
+					   "a = numpy.arange(10000)\n"
+					   "def f(): return int((a * 2).sum()) + len(str(ctypes.c_int(3).value))\n",
+					   NULL));
+	return ask_witness() == 99990001 ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	test_run("rm -rf %s", folder);
+	assert_ok(gorgon_interp_destroy(witness));
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static struct CMUnitTest tests[STEPS];
+	static char names[STEPS][64];
+	size_t count = 0;
+
+	every_call = argc > 1 && !strcmp(argv[1], "all");
+	only = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
+	for (size_t i = 0; i < STEPS; i++) {
+		if (argc > 2 && strcmp(argv[2], steps[i].name))
+			continue;
+		snprintf(names[count], sizeof(names[count]), "%s_each_call_fails_leaves_nothing", steps[i].name);
+		tests[count] = (struct CMUnitTest){
+			.name = names[count], .test_func = step_survives_each_failure, .initial_state = (void *)&steps[i]};
+		count++;
+	}
+	return _cmocka_run_group_tests("failures", tests, count, set_up, tear_down);
+}
