@@ -43,15 +43,16 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
-// The kernel's own are what setproctitle() and the like write to: a title for ps.
-static char **copy_arguments(int argc, char **argv)
-{
-	char **ret = calloc((size_t)argc + 1, sizeof(*ret));
+static char **arguments; // of the command; kept until the end, because Python points there
 
-	for (int i = 0; ret && i < argc; i++)
-		if (!(ret[i] = strdup(argv[i])))
-			return NULL;
-	return ret;
+// The kernel's own are what setproctitle() and the like write to: a title for ps.
+static bool copy_arguments(int argc, char **argv)
+{
+	arguments = calloc((size_t)argc + 1, sizeof(*arguments));
+	for (int i = 0; arguments && i < argc; i++)
+		if (!(arguments[i] = strdup(argv[i])))
+			return false;
+	return arguments;
 }
 
 int main(int argc, char **argv)
@@ -60,10 +61,11 @@ int main(int argc, char **argv)
 	const struct command *command = find_command(word);
 	static char help_option[] = "--help";
 
-	if (!(argv = copy_arguments(argc, argv))) {
+	if (!copy_arguments(argc, argv)) {
 		fputs("gorgon: no memory\n", stderr);
 		return TOOL_FAILED;
 	}
+	argv = arguments;
 	if (command)
 		return command->run(argc - 1, argv + 1);
 	if (!strcmp(word, "help") && argc > 2) {
