@@ -5,7 +5,7 @@ gdb prints where it has stopped before it tells anybody of the stop, and so befo
 breakpoint counts the hit earlier, and says that it has changed. Then gdb is told not to print the stop ("set
 suppress-cli-notifications"; editors hear of it as always), and what it would have printed follows here when the copy has its
 variables: in the stop's event or, where a prompt comes next, before that, because gdb warns of places that change in
-between (execute.py)."""
+between (execute.py). Handlers of stops in Python find lines only then, as the stop itself did."""
 
 import re
 
@@ -77,14 +77,20 @@ def on_stop(event):
 
 def headline(breakpoints):
     """What gdb prints before the frame."""
-    breakpoint = breakpoints[0]
-    thread, pc = gdb.selected_thread(), gdb.newest_frame().pc()
+    breakpoint, pc = breakpoints[0], gdb.newest_frame().pc()
     places = [place.address for place in breakpoint.locations]
     number = f".{places.index(pc) + 1}" if len(places) > 1 and pc in places else ""
-    who = f"{thread.inferior.num}." if len(gdb.inferiors()) > 1 else ""
+    return f"\n{thread_hit()}{'Temporary breakpoint' if breakpoint.temporary else 'Breakpoint'} {breakpoint.number}{number}, "
+
+
+def thread_hit():
+    """Which thread has come there, if there are others."""
+    if not has_others():
+        return ""
+    thread = gdb.selected_thread()
+    number = f"{thread.inferior.num}.{thread.num}" if len(gdb.inferiors()) > 1 else thread.num
     name = f' "{thread.name}"' if thread.name else ""
-    text = f"Thread {who}{thread.num}{name} hit " if has_others() else ""
-    return f"\n{text}{'Temporary breakpoint' if breakpoint.temporary else 'Breakpoint'} {breakpoint.number}{number}, "
+    return f"Thread {number}{name} hit "
 
 
 def forget(_event=None):
@@ -112,6 +118,11 @@ def show():
     """Print the stop."""
     global _headline
     text, _headline = _headline, None
+    show_stop(text)
+
+
+def show_stop(text):
+    """As gdb does: why, where, and what is displayed at each stop."""
     frame = execute.run("frame") or ""
     displays.restore()
     gdb.write(text + re.sub(r"^#0  ", "", frame) + (execute.run("display") or ""))

@@ -9,7 +9,7 @@ import re
 
 import gdb
 
-from . import conditions, execute, process
+from . import conditions, execute, hits, process
 
 REGISTRAR = "__jit_debug_register_code"
 WAITING = re.compile(r"^(\d+)\s+catchpoint\s+(?:keep|del|dis)\s+y\s+load of library(?: matching (.*))?$", re.M)
@@ -70,11 +70,9 @@ def on_stop(_event):
     if not _caught:
         return
     (number, obj), _caught = _caught, None
-    thread = gdb.selected_thread()
     for breakpoint in [b for b in gdb.breakpoints() if b.number == number and b.temporary]:
         breakpoint.delete()
-    gdb.write(f'\nThread {thread.num} "{thread.name}" hit Catchpoint {number}\n  Inferior loaded {obj.path} [{obj.namespace.label}]\n')
-    gdb.write(execute.run("frame") or "")
+    hits.show_stop(f"\n{hits.thread_hit()}Catchpoint {number}\n  Inferior loaded {obj.path} [{obj.namespace.label}]\n")
 
 
 def forget(_event=None):
