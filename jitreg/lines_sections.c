@@ -106,7 +106,7 @@ static int copy_section(struct jitreg_dwarf_section *to, const void *bytes, size
 	return 0;
 }
 
-/* Those of addresses, which are all that a bias is added to. */
+/* The places of addresses; a bias is added to no others. */
 static int copy_sites(const struct jitreg_lines *lines, enum jitreg_lines_index index, struct jitreg_dwarf_section *to)
 {
 	const struct jitreg_lines_site *sites = (const struct jitreg_lines_site *)lines->sites.data;

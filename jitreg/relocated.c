@@ -62,30 +62,34 @@ static int read_dwarf(const struct jitreg_template *template, struct jitreg_dwar
 	return r ? r : jitreg_dwarf_read_all(file, ret, reason);
 }
 
-/* The DWARF is read outside the lock. Of two threads that read it, the DWARF of the first one stays. */
+const struct jitreg_dwarf *jitreg_relocated_share(struct jitreg_dwarf **slot, struct jitreg_dwarf *dwarf)
+{
+	const struct jitreg_dwarf *ret;
+
+	jitreg_lock();
+	if (!*slot) {
+		*slot = dwarf;
+		dwarf = NULL;
+	}
+	ret = *slot;
+	jitreg_unlock();
+	jitreg_dwarf_destroy(dwarf);
+	return ret;
+}
+
 int jitreg_relocated_find_dwarf(struct jitreg_template *template, const struct jitreg_dwarf **ret,
 				const char **reason)
 {
-	struct jitreg_dwarf *dwarf = NULL;
+	struct jitreg_dwarf *dwarf;
 	int r;
 
-	jitreg_lock();
-	*ret = template->dwarf;
-	jitreg_unlock();
+	*ret = jitreg_relocated_share(&template->dwarf, NULL);
 	if (*ret)
 		return 0;
 	r = read_dwarf(template, &dwarf, reason);
-	if (r)
-		return r;
-	jitreg_lock();
-	if (!template->dwarf) {
-		template->dwarf = dwarf;
-		dwarf = NULL;
-	}
-	*ret = template->dwarf;
-	jitreg_unlock();
-	jitreg_dwarf_destroy(dwarf);
-	return 0;
+	if (!r)
+		*ret = jitreg_relocated_share(&template->dwarf, dwarf);
+	return r;
 }
 
 /* ---- per copy ----------------------------------------------------------------------- */

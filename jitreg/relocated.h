@@ -13,6 +13,16 @@ struct jitreg_relocated {
 };
 
 /**
+ * Share what a thread has made outside the lock: of two threads that make the same, the DWARF of the first one stays,
+ * and the second's is destroyed.
+ *
+ * @param slot   A member of a template.
+ * @param dwarf  NULL: only look.
+ * @return what the slot has.
+ */
+const struct jitreg_dwarf *jitreg_relocated_share(struct jitreg_dwarf **slot, struct jitreg_dwarf *dwarf);
+
+/**
  * Find the DWARF of the template's file, once.
  *
  * @param[out] ret     Belongs to the template.

@@ -12,7 +12,6 @@
  */
 #include "relocated_lines.h"
 
-#include "descriptor.h"
 #include "dwarf/dwarf.h"
 #include "library_lines.h"
 #include "pack.h"
@@ -45,29 +44,18 @@ static int read_lines(const struct jitreg_template *template, struct jitreg_dwar
 	return r;
 }
 
-/* The lines are made outside the lock. Of two threads that make them, the lines of the first one stay. */
 static int find_lines(struct jitreg_template *template, const struct jitreg_dwarf **ret)
 {
 	struct jitreg_dwarf *lines;
 	int r;
 
-	jitreg_lock();
-	*ret = template->lines;
-	jitreg_unlock();
+	*ret = jitreg_relocated_share(&template->lines, NULL);
 	if (*ret)
 		return 0;
 	r = read_lines(template, &lines);
-	if (r)
-		return r;
-	jitreg_lock();
-	if (!template->lines) {
-		template->lines = lines;
-		lines = NULL;
-	}
-	*ret = template->lines;
-	jitreg_unlock();
-	jitreg_dwarf_destroy(lines);
-	return 0;
+	if (!r)
+		*ret = jitreg_relocated_share(&template->lines, lines);
+	return r;
 }
 
 int jitreg_relocated_lines_create(struct jitreg_template *template, const void *symfile, uint64_t bias,

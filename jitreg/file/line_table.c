@@ -2,8 +2,8 @@
 /*
  * The line table of a unit: which file and line an address belongs to.
  *
- * Columns, views and discriminators are passed over;
- * a row that differs from the one before in nothing else is none for debuggers (gdb does so, too).
+ * Columns, views and discriminators are passed over. A row that differs from the row before in nothing else is left
+ * out, as gdb does.
  *
  * Specification: DWARF 5 section 6.2.
  */
@@ -188,7 +188,7 @@ static void begin_sequence(const struct jitreg_line_table *t, const struct jitre
 	*m = (struct machine){.row = {.source = 1, .line = 1, .is_statement = h->is_statement}, .first = t->row_count};
 }
 
-/* One that descends is damaged, and one without rows says nothing. */
+/* A sequence whose addresses descend is damaged, and a sequence without rows has no lines: both are left out. */
 static int end_sequence(struct jitreg_line_table *t, const struct jitreg_line_header *h, struct machine *m)
 {
 	struct jitreg_sequence *grown =

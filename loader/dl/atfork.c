@@ -2,23 +2,17 @@
 // fork(): all locks of the library are taken before it and released after it, so that the
 // child's lists are whole. In the child, what the parent's other threads had is forgotten.
 //
-// The order is that of the locks: the loader's lock (lock.c), then the leaves, then
-// jit_mirror.c's, which has only libjitreg's below it. libjitreg registers its own handlers in
-// an earlier constructor; the handlers for before fork() run last-registered first, which
-// gives that order.
+// The order is that of the locks: the loader's lock (lock.c) comes first, and libjitreg's last. libjitreg registers
+// its own handlers in an earlier constructor; handlers for before fork() run in the opposite order of their
+// registration. The locks in between are leaves, except that of jit_mirror.c, which has only libjitreg's below it.
 
 #define _GNU_SOURCE
 #include "atfork.h"
-#include "process/environment.h"
 #include "load/init.h"
-#include "process/large.h"
-#include "process/locales.h"
 #include "base/lock.h"
 #include "debug/debug_mode.h"
 #include "process/heap.h"
 #include "ns/ns.h"
-#include "process/own_file.h"
-#include "process/jit_mirror.h"
 #include "process/signals.h"
 #include "ns/thread.h"
 #include "process/thread_exit.h"
@@ -46,13 +40,8 @@ static void after_fork_of_namespaces(bool child)
 void gorgon_before_fork(void)
 {
 	gorgon_lock_before_fork();
-	gorgon_locale_before_fork();
-	gorgon_environment_before_fork();
-	gorgon_own_file_before_fork();
 	before_fork_of_namespaces();
-	gorgon_large_before_fork();
 	gorgon_signals_before_fork();
-	gorgon_jit_mirror_before_fork();
 	gorgon_parts_before_fork();
 }
 
@@ -70,13 +59,8 @@ static void reset_namespaces(void)
 void gorgon_after_fork(bool child)
 {
 	gorgon_parts_after_fork(child);
-	gorgon_jit_mirror_after_fork();
 	gorgon_signals_after_fork(child);
-	gorgon_large_after_fork();
 	after_fork_of_namespaces(child);
-	gorgon_own_file_after_fork();
-	gorgon_environment_after_fork();
-	gorgon_locale_after_fork();
 	if (child) {
 		gorgon_unwind_after_fork();
 		gorgon_thread_after_fork();

@@ -3,12 +3,17 @@
 
 #include "process/atexit.h"
 #include "process/children.h"
+#include "process/environment.h"
 #include "process/exchange.h"
 #include "process/files.h"
 #include "process/frames.h"
 #include "process/heap.h"
+#include "process/jit_mirror.h"
+#include "process/large.h"
+#include "process/locales.h"
 #include "process/malloc_family.h"
 #include "process/memory.h"
+#include "process/own_file.h"
 #include "process/part.h"
 #include "process/patch.h"
 #include "process/record_locks.h"
@@ -21,6 +26,11 @@
 // In the order in which their locks are taken around fork(). At a program's end the last one
 // stops first, and its descriptors are closed last.
 const struct gorgon_part *const gorgon_parts[] = {
+	&gorgon_locale_part,
+	&gorgon_environment_part,
+	&gorgon_own_file_part,
+	&gorgon_large_part,
+	&gorgon_jit_mirror_part,
 	&gorgon_loader_parts[0],
 	&gorgon_loader_parts[1],
 	&gorgon_loader_parts[2],

@@ -15,6 +15,7 @@
 
 #define _GNU_SOURCE
 #include "environment.h"
+#include "part.h"
 
 #include <alloca.h>
 #include <errno.h>
@@ -47,15 +48,7 @@ struct gorgon_environment {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // a leaf
 
-void gorgon_environment_before_fork(void)
-{
-	pthread_mutex_lock(&lock);
-}
-
-void gorgon_environment_after_fork(void)
-{
-	pthread_mutex_unlock(&lock);
-}
+const struct gorgon_part gorgon_environment_part = {.lock = &lock};
 
 void gorgon_environment_tzset(void)
 {

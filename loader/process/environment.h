@@ -7,6 +7,7 @@
 #include <time.h>
 
 struct gorgon_environment;
+struct gorgon_part;
 
 /* With a copy of @list, which ends with NULL; or, without a list, the process's. NULL: no memory. */
 struct gorgon_environment *gorgon_environment_create(const char *const *list);
@@ -28,8 +29,7 @@ char *gorgon_environment_time_zone(struct gorgon_environment *environment);
 void gorgon_environment_tzset(void);
 time_t gorgon_environment_mktime(struct tm *tm);
 
-void gorgon_environment_before_fork(void);
-void gorgon_environment_after_fork(void);
+extern const struct gorgon_part gorgon_environment_part; /* its lock, for fork() */
 
 /* --- replacements (see replacements.c) -------------------------------------------- */
 

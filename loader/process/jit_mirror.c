@@ -29,6 +29,7 @@
 
 #define _GNU_SOURCE
 #include "jit_mirror.h"
+#include "part.h"
 #include "base/error.h"
 #include "image/jit_descriptor.h"
 #include "ns/ns.h"
@@ -76,15 +77,7 @@ struct gorgon_jit_mirror {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-void gorgon_jit_mirror_before_fork(void)
-{
-	pthread_mutex_lock(&lock);
-}
-
-void gorgon_jit_mirror_after_fork(void)
-{
-	pthread_mutex_unlock(&lock);
-}
+const struct gorgon_part gorgon_jit_mirror_part = {.lock = &lock};
 
 // --- reading a list that may be changing ----------------------------------------------
 

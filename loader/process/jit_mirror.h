@@ -5,6 +5,8 @@
 
 #include "ns/object.h"
 
+struct gorgon_part;
+
 /* Look after the descriptor of @object, which debuggers know by now, if it has one. The
  * loader's lock is held. */
 struct gorgon_error *gorgon_jit_mirror_create(struct gorgon_object *object);
@@ -22,7 +24,6 @@ void gorgon_jit_mirror_before_unmap(struct gorgon_ns *ns, uint64_t start, uint64
 void gorgon_jit_mirror_register_code(struct gorgon_ns *ns);
 int gorgon_jit_mirror_mutex_unlock(pthread_mutex_t *mutex, struct gorgon_ns *ns);
 
-void gorgon_jit_mirror_before_fork(void);
-void gorgon_jit_mirror_after_fork(void);
+extern const struct gorgon_part gorgon_jit_mirror_part; /* its lock, for fork() */
 
 #endif

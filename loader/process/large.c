@@ -11,6 +11,7 @@
 
 #define _GNU_SOURCE
 #include "large.h"
+#include "part.h"
 #include "base/usage.h"
 
 #include <malloc.h>
@@ -29,15 +30,7 @@ struct block {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct block *buckets[BUCKETS];
 
-void gorgon_large_before_fork(void)
-{
-	pthread_mutex_lock(&lock);
-}
-
-void gorgon_large_after_fork(void)
-{
-	pthread_mutex_unlock(&lock);
-}
+const struct gorgon_part gorgon_large_part = {.lock = &lock};
 
 static struct block **bucket_of(const void *addr)
 {

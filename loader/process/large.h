@@ -9,6 +9,7 @@
 #define GORGON_LARGE_MIN 65536
 
 struct gorgon_usage;
+struct gorgon_part;
 
 /* Of a namespace. */
 struct gorgon_large {
@@ -23,8 +24,7 @@ void gorgon_large_forget(void *p);
 /* No code of the namespace runs any more. */
 void gorgon_large_release(const struct gorgon_large *large);
 
-void gorgon_large_before_fork(void);
-void gorgon_large_after_fork(void);
+extern const struct gorgon_part gorgon_large_part; /* its lock, for fork() */
 
 /* --- malloc(3), for extensions ------------------------------------------------------ */
 

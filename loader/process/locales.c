@@ -14,6 +14,7 @@
 
 #define _GNU_SOURCE
 #include "locales.h"
+#include "part.h"
 #include "ns/ns.h"
 
 #include <langinfo.h>
@@ -154,15 +155,7 @@ void gorgon_locale_leave(void *outer)
 	uselocale(outer);
 }
 
-void gorgon_locale_before_fork(void)
-{
-	pthread_mutex_lock(&lock);
-}
-
-void gorgon_locale_after_fork(void)
-{
-	pthread_mutex_unlock(&lock);
-}
+const struct gorgon_part gorgon_locale_part = {.lock = &lock};
 
 static int mask_of(int category)
 {

@@ -4,6 +4,7 @@
 #define GORGON_PROCESS_LOCALES_H
 
 struct gorgon_locale;
+struct gorgon_part;
 
 /* What setlocale() says of the process now; NULL: no memory. */
 struct gorgon_locale *gorgon_locale_create(void);
@@ -14,8 +15,7 @@ void gorgon_locale_destroy(struct gorgon_locale *locale);
 void *gorgon_locale_enter(struct gorgon_locale *locale);
 void gorgon_locale_leave(void *outer);
 
-void gorgon_locale_before_fork(void);
-void gorgon_locale_after_fork(void);
+extern const struct gorgon_part gorgon_locale_part; /* its lock, for fork() */
 
 /* --- replacements (see replacements.c) -------------------------------------------- */
 

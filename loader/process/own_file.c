@@ -29,6 +29,7 @@
 
 #define _GNU_SOURCE
 #include "own_file.h"
+#include "part.h"
 #include "ns/object.h"
 #include "ns/unwind.h"
 
@@ -53,15 +54,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct own_file *list; // an object has a number once
 static size_t count, capacity;
 
-void gorgon_own_file_before_fork(void)
-{
-	pthread_mutex_lock(&lock);
-}
-
-void gorgon_own_file_after_fork(void)
-{
-	pthread_mutex_unlock(&lock);
-}
+const struct gorgon_part gorgon_own_file_part = {.lock = &lock};
 
 static bool is_own(const struct gorgon_object *object, int fd)
 {

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 struct gorgon_file;
+struct gorgon_part;
 struct gorgon_object;
 
 /* The code at @caller is about to map code through @fd. Returns which descriptor to take: @fd, or, when
@@ -20,8 +21,6 @@ void gorgon_own_file_mapped(uint64_t caller, int fd, size_t size, off_t off);
 /* Close what @object, whose code runs no more, has left open. */
 void gorgon_own_file_close(const struct gorgon_object *object);
 
-/* Around fork(), which must find the list whole. */
-void gorgon_own_file_before_fork(void);
-void gorgon_own_file_after_fork(void);
+extern const struct gorgon_part gorgon_own_file_part; /* its lock, for fork() */
 
 #endif

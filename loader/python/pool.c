@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // A pool: interpreters on threads of their own, and a queue of calls for them.
 //
-// Each worker thread starts its interpreter, so that it is Python's main thread there and
-// a cancelled job is interrupted in blocking calls, too. After a job that may have left its
-// interpreter in disorder (interrupted, exit(), no memory) the worker takes a new one. An
+// Each worker thread starts its interpreter. So it is Python's main thread there, and
+// a cancelled job is interrupted in blocking calls, too. After a job that may have left the
+// interpreter in disorder (interrupted, exit(), no memory) the worker makes a new interpreter. An
 // interpreter that cannot be destroyed yet, because threads of its libraries still run, is
-// put aside until the pool ends.
+// kept until the pool ends.
 //
-// One lock for the pool and its jobs. Before it comes nothing; after it, in cancel(), those
-// that an interrupt takes (call.c). It is not held while an interpreter does anything.
+// The pool and its jobs have one lock. No other lock is held when it is taken. Under it,
+// gorgon_job_cancel() takes the locks of an interrupt (call.c). It is not held while code of an
+// interpreter runs.
 
 #define _GNU_SOURCE
 #include "value.h"
@@ -66,8 +67,8 @@ struct gorgon_pool {
 	struct gorgon_start_opts start;
 	char *warm_up;
 	struct worker *workers;
-	unsigned worker_count; // whose threads run
-	unsigned ready_count;  // that have tried to make their first interpreter
+	unsigned worker_count; // workers whose threads run
+	unsigned ready_count;  // workers that have tried to make their first interpreter
 	unsigned queue_size;
 	uint64_t replaced_count;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// --check: does everything that the target says of itself agree? One line per problem.
+// --check: whether what the target says of itself is consistent. Prints one line per problem.
 
 #define _GNU_SOURCE
 #include "symdump.h"
@@ -37,7 +37,7 @@ static bool is_file_of(const struct target *target, const struct mapping *mappin
 	return same;
 }
 
-// What the system's linker has loaded may be a copy under the same name.
+// A file that the system's linker has loaded may be a copy under the same name.
 static bool is_copy_of(const char *mapped, const char *path)
 {
 	const char *name = strrchr(mapped, '/'), *original = strrchr(path, '/');

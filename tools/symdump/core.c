@@ -55,7 +55,7 @@ static void read_files_note(struct target *target, const char *data, size_t size
 	}
 }
 
-// Where the kernel's library is; how long it is the memory says.
+// The address of the vdso. Its size is in its own headers, in memory.
 static uint64_t find_vdso(const char *data, size_t size)
 {
 	Elf64_auxv_t entry;
@@ -97,7 +97,7 @@ static void read_notes(struct target *target, const GElf_Phdr *phdr, uint64_t *v
 	}
 }
 
-// A core that was cut off, for want of room, has the rest.
+// A core that was cut off, for want of room on the disk, is read as far as it goes.
 static void keep_rest(struct target *target, uint64_t file_size, GElf_Phdr *phdr)
 {
 	uint64_t there = phdr->p_offset < file_size ? file_size - phdr->p_offset : 0;
@@ -162,7 +162,7 @@ bool core_open(struct target *target, struct problems *problems)
 	return target->segment_count && target->mapping_count;
 }
 
-// The segment that @addr is in or, if in none, the first after it.
+// The segment that contains @addr; if there is none, the first segment behind it.
 static size_t find_segment(const struct target *target, uint64_t addr)
 {
 	size_t low = 0, high = target->segment_count;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Each symfile as a file. Names are made here from numbers and harmless characters, and a
-// file that exists is never written over.
+// --extract: writes each symfile to a file. File names consist of numbers and harmless characters, and an
+// existing file is never overwritten.
 
 #define _GNU_SOURCE
 #include "symdump.h"
@@ -79,7 +79,7 @@ int extract(struct dump *dump)
 		const struct object *object = &dump->snapshot.objects[i];
 		char *name;
 
-		if (!object->symfile_data) // or an object before has the same
+		if (!object->symfile_data) // it has none, or an earlier object has the same symfile
 			continue;
 		name = file_name(&dump->snapshot, object);
 		if (!write_symfile(dir, dump->pattern, name, object)) {

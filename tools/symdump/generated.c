@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What libdwfl needs to unwind generated code, of which there is no file: an object file with one
-// segment and the code's .eh_frame, at the addresses of the run.
+// An object file for generated code, by which libdwfl unwinds code that has no file: one segment and the
+// code's .eh_frame, at run-time addresses.
 //
-// LLVM registers a relocatable object. Its .eh_frame has been relocated where it was loaded to, so
-// it is read there, from the target's memory; that of another symfile is in the symfile.
+// LLVM registers a relocatable object. Its .eh_frame was relocated in the memory that it was loaded into, so
+// it is read there. The .eh_frame of other symfiles is read from the symfile.
 
 #define _GNU_SOURCE
 #include "stacks.h"
@@ -39,7 +39,7 @@ static bool find_eh_frame(Elf *elf, GElf_Shdr *ret)
 	return false;
 }
 
-// The section's bytes go to @to.
+// Copies the section's bytes to @to.
 static bool copy_eh_frame(const struct target *target, const struct object *object,
 			  const GElf_Ehdr *ehdr, const GElf_Shdr *shdr, void *to)
 {
@@ -68,7 +68,7 @@ static void fill_head(struct head *head, const struct object *object, const GElf
 			 .e_shentsize = sizeof(Elf64_Shdr),
 			 .e_shnum = 3,
 			 .e_shstrndx = 2},
-		// Where it begins and where it was loaded to are the same: a bias of 0.
+		// The address in the file is the address in memory: a bias of 0.
 		.phdr = {.p_type = PT_LOAD,
 			 .p_flags = PF_R | PF_X,
 			 .p_vaddr = object->start,

@@ -20,7 +20,7 @@ enum {
 	NAME_COUNT = 3,
 };
 
-// What a file defines of the names above: link-time addresses, 0 for what it does not.
+// The link-time addresses of the names above in a file; 0 for a name that the file does not define.
 struct defined {
 	const char *path;
 	uint64_t first_page;

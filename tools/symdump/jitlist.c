@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The lists of GDB's JIT interface ("JIT Compilation
 // Interface" in its manual), which every program with generated code may have: LLVM, numba,
-// LuaJIT. libjitreg's own list has a sequence and ranges besides (descriptor.h); of a plain
-// one two equal readings are taken for a consistent one.
+// LuaJIT. libjitreg's own list also has a sequence and ranges (descriptor.h). A plain list is taken for
+// consistent when two readings of it are equal.
 
 #define _GNU_SOURCE
 #include "symdump.h"
@@ -18,7 +18,7 @@
 
 #define DESCRIPTOR_VERSION 1u // of GDB's manual
 
-// What one walk over a list saw: enough to tell two walks apart.
+// A summary of a walk over a list, by which two walks can be compared.
 struct reading {
 	uint64_t sum, sequence;
 };
@@ -37,7 +37,7 @@ static void fill_from_jitreg(struct target *target, struct object *object,
 	}
 }
 
-// What a symfile's own sections cover, for want of anything else that says so.
+// The range of addresses of a symfile's sections, for a list that does not state a range.
 static void fill_from_symfile(struct object *object)
 {
 	Elf *elf = elf_memory((char *)object->symfile_data, object->symfile_size);
@@ -84,12 +84,12 @@ static void add_entry(struct target *target, struct snapshot *snapshot, bool is_
 	object->path = format("%s", "");
 	if (is_jitreg)
 		fill_from_jitreg(target, object, &more);
-	// A symfile without a file is all that there is to find names in.
+	// Without a file the symfile is the only source of names.
 	snapshot_read_symfile(target, snapshot, object,
 			      *object->path ? flags : flags | SNAPSHOT_SYMFILES);
 	if (object->symfile_data && !object->end)
 		fill_from_symfile(object);
-	// A private compiler's own list has what libjitreg's has of it.
+	// libjitreg's list has the entries of a private compiler's own list, too.
 	if (use == ADD_GENERATED && !address_set_add(&snapshot->starts, object->start))
 		snapshot_drop_object(snapshot);
 }
@@ -99,8 +99,8 @@ static bool is_view(const struct mapping *mapping)
 	return mapping && !mapping->off;
 }
 
-// As debuggers do, which know one version. All zeros: its owner has not used it yet. One that nobody
-// has written to is not in a core of the kernel's; libjitreg's has been written to.
+// Debuggers know one version, too. A descriptor of zeros has not been used by its owner yet. A descriptor that was
+// never written to is not in a core that the kernel has made; libjitreg's was written to.
 static bool read_descriptor(struct target *target, uint64_t addr, bool is_jitreg, unsigned flags,
 			    struct problems *problems, struct jit_descriptor *ret)
 {
@@ -111,8 +111,8 @@ static bool read_descriptor(struct target *target, uint64_t addr, bool is_jitreg
 	}
 	if (ret->version == DESCRIPTOR_VERSION || (!ret->version && !ret->first_entry))
 		return true;
-	// Where somebody has mapped a whole file to read it (libelf does), the symbol's address has other
-	// bytes of the file: in one mapping with its beginning, and a number that no version is.
+	// If the target has mapped a whole file to read it (libelf does), other bytes of the file are at the address
+	// of the symbol. Such a mapping contains the beginning of the file, too, and the bytes are no version.
 	if (flags & SNAPSHOT_CHECKS &&
 	    (ret->version <= UINT8_MAX || !is_view(target_find_mapping(target, addr))))
 		problem(problems, "the JIT descriptor at 0x%lx has version %u; %u expected", addr, ret->version,
@@ -176,7 +176,7 @@ static bool read_list(struct target *target, uint64_t descriptor_addr, bool is_j
 	return true;
 }
 
-// Is @descriptor one of libjitreg's? Then its sequence is added to the reading.
+// Whether @descriptor is libjitreg's; if so, adds its sequence to the reading.
 static bool belongs_to_jitreg(struct target *target, const struct heads *heads, uint64_t descriptor,
 			      uint64_t *sequence, bool *changing)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The table as JSON, and what --stacks needs to write JSON, too. A document is a head with one or
-// two long lists; each item of a list is printed and freed before the next is made, a line each,
+// The table as JSON, and functions by which --stacks writes JSON, too. A document is a head with one or
+// two long lists. Each item of a list is one line, which is printed and freed before the next item is made,
 // so that a thousand interpreters need no more memory than one. The schema is described in
-// gorgon-symdump(1); VERSION counts changes that a reader of the earlier one would not survive.
+// gorgon-symdump(1); VERSION changes when readers of the earlier schema would fail.
 // Addresses are strings, because many readers keep numbers in 53 bits.
 
 #define _GNU_SOURCE
@@ -166,7 +166,7 @@ int print_json(struct dump *dump)
 	for (size_t i = 0; i < snapshot->ns_count; i++)
 		json_print_item(namespace_json(snapshot, i), !i);
 	json_end_list();
-	// Those that only a JIT list has belong to no namespace.
+	// Objects that are in a JIT list only belong to no namespace.
 	json_next_list("objects");
 	for (size_t i = snapshot->listed_count; i < snapshot->object_count; i++)
 		json_print_item(object_json(&snapshot->objects[i]), i == snapshot->listed_count);

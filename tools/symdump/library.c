@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Names and lines of one file, at the addresses that it was linked for: whoever has many
-// copies of it asks with the bias taken off. Names come from .symtab or .dynsym of the file
-// or of its detached debug file, lines from DWARF, both found by libdw. A symfile without a
-// file has names only.
+// Names and lines of one file, by link-time addresses: callers subtract the bias of a copy first. Names
+// come from .symtab or .dynsym of the file or of its detached debug file, and lines from DWARF; libdw
+// finds both. A symfile without a file has names only.
 
 #define _GNU_SOURCE
 #include "symdump.h"
@@ -59,7 +58,7 @@ bool elf_first_page(Elf *elf, uint64_t *ret)
 	return least != UINT64_MAX;
 }
 
-// The registry says where the DWARF is; otherwise the usual places, by build-id and link.
+// The DWARF is where the registry says; otherwise in the usual places, by build-id and by link.
 static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
 			  const char *file_name, const char *debuglink, GElf_Word crc, char **ret)
 {
@@ -121,7 +120,8 @@ static void open_file(struct library *library, int fd, const char *name)
 	if (!debuginfo_path)
 		debuginfo_path = format("+:.debug:%s/usr/lib/debug:/usr/lib/debug",
 					library->target->root_name);
-	// What is loaded is no relocatable object: libdwfl would ask us for its sections.
+	// A loaded file is no relocatable object. For a relocatable object libdwfl would call back for the addresses of
+	// its sections.
 	library->dwfl = is_relocatable(fd) ? NULL : dwfl_begin(&callbacks);
 	if (library->dwfl)
 		library->module =
@@ -135,9 +135,9 @@ static void open_file(struct library *library, int fd, const char *name)
 	dwfl_report_end(library->dwfl, NULL, NULL);
 }
 
-// LLVM registers the relocatable object as the compiler made it, with the sections' addresses
-// filled in: what is not in memory, its DWARF, is yet to be relocated. Sections of that kind are
-// at 0. Other relocations than these two are in none of x86-64's DWARF.
+// LLVM registers the relocatable object as the compiler made it, with the addresses of its loaded sections
+// filled in. Its DWARF, which is not loaded, is not relocated yet; the sections of DWARF are at 0. DWARF for
+// x86-64 has no other relocations than these two.
 static void relocate(struct library *library, size_t size, Elf_Scn *scn, const GElf_Shdr *table)
 {
 	Elf_Data *relas = elf_getdata(scn, NULL);
@@ -289,7 +289,7 @@ static int compare_symbols(const void *a, const void *b)
 	return rank(x) != rank(y) ? rank(x) - rank(y) : strcmp(x->name, y->name);
 }
 
-// One without a size goes to the next.
+// A symbol without a size reaches to the next symbol.
 static uint64_t symbol_end(const struct library *library, size_t i)
 {
 	const struct symbol *symbol = &library->symbols[i];
@@ -352,7 +352,7 @@ const struct symbol *library_find(struct library *library, uint64_t vaddr)
 		else
 			high = middle;
 	}
-	// The nearest that reaches so far; of several at its address the first.
+	// The nearest symbol that reaches so far; of several symbols at its address the first.
 	for (size_t i = low; i-- > 0 && library->reach[i] > vaddr;) {
 		if (found && symbols[i].vaddr != found->vaddr)
 			break;
@@ -389,7 +389,7 @@ static bool is_same_file(const struct row *a, const struct row *b)
 	return a->file == b->file || !strcmp(a->file, b->file);
 }
 
-// A row that gdb keeps, whatever was before it.
+// Whether gdb keeps a row whatever the row before it is.
 static bool is_fresh(Dwarf_Lines *lines, size_t i)
 {
 	struct row row = get_row(lines, i), before;
@@ -400,11 +400,11 @@ static bool is_fresh(Dwarf_Lines *lines, size_t i)
 	return before.is_end || (row.is_stmt && row.addr != before.addr && row.line != before.line);
 }
 
-// What gdb answers for an address that is in row @last. It does not keep every row
-// (lnp_state_machine::record_line(), dwarf_record_line_p()): none of another file in the middle
-// of a statement that begins at the same address, and none that goes on with a line once a
-// discriminator was seen in it. Of several at one address the last that begins a statement
-// counts (find_pc_sect_line()). dwfl_module_getsrc() knows nothing of this.
+// The line that gdb gives for an address that is in row @last. gdb does not keep every row
+// (lnp_state_machine::record_line(), dwarf_record_line_p()): it drops a row of another file in the middle
+// of a statement that begins at the same address, and a row that continues a line in which a
+// discriminator was seen. Of several rows at one address the last that begins a statement counts
+// (find_pc_sect_line()). dwfl_module_getsrc() does none of this.
 static struct row row_of_gdb(Dwarf_Lines *lines, size_t last)
 {
 	struct row ret = {0}, kept = {0}, before = {0};
@@ -415,7 +415,7 @@ static struct row row_of_gdb(Dwarf_Lines *lines, size_t last)
 		i--;
 	for (size_t first = i; i <= last; i++) {
 		struct row row = get_row(lines, i);
-		bool other_file = !kept.file || !is_same_file(&row, &kept); // none is kept yet
+		bool other_file = !kept.file || !is_same_file(&row, &kept); // no file: no row is kept yet
 		bool other_addr = i == first || row.addr != before.addr;
 
 		stmt_here &= !other_addr;

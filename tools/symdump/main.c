@@ -73,7 +73,7 @@ static int usage(const char *what, const char *why)
 	return STATUS_USAGE;
 }
 
-// What stands in the way of an answer, or should be known with it, is said once.
+// Problems that prevent an answer, or that the user should know with it, are printed once.
 static void print_problems(const struct problems *problems)
 {
 	for (size_t i = 0; i < problems->kept; i++)
@@ -131,8 +131,7 @@ static int parse_words(struct dump *dump, const struct mode *mode, char **words,
 	return STATUS_OK;
 }
 
-// Each file that a frame is in stays open, and a shell's limit is that of a program that waits for
-// events.
+// Each file with a frame in it stays open, and the usual soft limit of descriptors is too low for that.
 static void raise_limit(void)
 {
 	struct rlimit limit;
@@ -195,7 +194,7 @@ int main(int argc, char **argv)
 	elf_version(EV_CURRENT);
 	raise_limit();
 	if (target_open(&dump.target, argv[optind], sysroot, &problems)) {
-		print_problems(&problems); // a core's note may be damaged
+		print_problems(&problems); // the note of a core may be damaged
 		status = run(&dump, mode);
 	} else {
 		print_problems(&problems);

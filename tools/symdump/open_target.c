@@ -20,7 +20,7 @@ static int open_root(struct target *target, const char *sysroot, struct problems
 	fd = open(*target->root_name ? target->root_name : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 && sysroot)
 		problem(problems, "--sysroot %s: %s", sysroot, strerror(errno));
-	// A process of somebody else: its files are probably ours.
+	// The process of another user: its files are probably those of this root, too.
 	return fd < 0 && !sysroot ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : fd;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // From an address to interpreter, library, function and line. A file that many copies
-// share is opened once. It is believed only if its build-id is the one in the target.
+// share is opened once. It is used only if it has the build-id that the target's copy has.
 
 #define _GNU_SOURCE
 #include "symdump.h"
@@ -58,7 +58,7 @@ struct problems *places_problems(struct places *places)
 	return &places->problems;
 }
 
-// The object's symfile stands in for a file that is missing; it has this copy's addresses.
+// Opens the object's symfile in place of a file that is missing; it has this copy's addresses.
 static struct library *from_symfile(struct places *places, const struct object *object)
 {
 	uint8_t *data = NULL;
@@ -123,7 +123,7 @@ static struct file *add_file(struct places *places, const char *path)
 	return file;
 }
 
-// Made from the symfile that this object has, maybe together with others.
+// Whether a file was made from the symfile of this object, which other objects may have, too.
 static struct file *find_symfile(struct places *places, const struct object *object)
 {
 	struct file *file;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Python frames of a thread, read from CPython's own structures in the target.
 //
-// A C call of the bytecode loop runs the frames from the innermost on, up to an entry: in 3.11
-// the last one says so (is_entry), later a frame without code of its own comes after it, whose
-// owner is the interpreter or the C stack. The instruction is the one that runs, or in 3.11 and
-// 3.12 may be a part of it that holds a cache: its line is the same.
+// A C call of the bytecode loop runs the frames from the innermost frame to an entry frame. In 3.11
+// the entry frame says so (is_entry); in later versions it is followed by a frame without code, whose
+// owner is the interpreter or the C stack. The instruction pointer points to the running instruction, or
+// in 3.11 and 3.12 to one of its caches, which has the same line.
 //
 // Specification: Objects/locations.md (line table), Objects/frame_layout.md, from 3.14 on
 // InternalDocs; Include/cpython/unicodeobject.h.

@@ -2,9 +2,9 @@
 // Where CPython's structures have their members, without debug information.
 //
 // From 3.13 on _PyRuntime begins with a table of offsets for readers like this one
-// (_Py_DebugOffsets). Its own members have moved in 3.14 and 3.15, and are fixed within a
-// version. Of 3.11 and 3.12 the offsets are written down here; they are the same in all their
-// releases, and in debug builds. tests/symdump/test_python_layout.py compares all of it with the
+// (_Py_DebugOffsets). The table's own members moved in 3.14 and 3.15, and are fixed within a
+// version. The offsets of 3.11 and 3.12 are written down here; they are equal in all releases of
+// these versions, and in debug builds. tests/symdump/test_python_layout.py compares everything with the
 // headers that are installed. Not handled: builds without a GIL.
 //
 // Specification: Include/internal/pycore_runtime.h (3.13), pycore_debug_offsets.h (3.14).
@@ -79,7 +79,7 @@ static const struct python_layout known[] = {
 	},
 };
 
-// Where the table itself has what we need: index of a word.
+// Where in the table the offsets are: indexes of words.
 struct table {
 	uint8_t interp_head, interp_next, thread_head, gil_pointer, gil, gil_locked, gil_holder;
 	uint8_t thread_next, frame, thread_id, previous, code, instr, owner;
@@ -148,7 +148,7 @@ static char *read_table(struct target *target, const struct table *table, uint64
 				      "expected",
 				      *members[i].offset, OFFSET_MAX);
 	}
-	// The table has the GIL's members as those of an interpreter that has one of its own.
+	// The table describes the GIL's members in an interpreter with a GIL of its own.
 	if (gil > layout->gil_locked || gil > layout->gil_holder)
 		return format("its _PyRuntime has the GIL at 0x%lx and its members before", gil);
 	layout->gil_locked -= gil;

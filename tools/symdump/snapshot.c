@@ -2,8 +2,8 @@
 // gorgon_debug_root of another process, as it was at one moment; the format is in
 // debug_root.h.
 //
-// Its lists were whole if `sequence` was even before and the same afterwards. take.c reads again
-// what was not.
+// The lists were whole if `sequence` was even before they were read, and has the same value afterwards. If not,
+// take.c reads them again.
 
 #define _GNU_SOURCE
 #include "symdump.h"
@@ -56,7 +56,7 @@ void snapshot_drop_object(struct snapshot *snapshot)
 	free(object->symfile_data);
 }
 
-// Its header, and its last byte: the rest lies between them.
+// Whether the header and the last byte can be read: the rest lies between them.
 bool symfile_is_elf(struct target *target, uint64_t addr, uint64_t size)
 {
 	Elf64_Ehdr ehdr;
@@ -220,7 +220,8 @@ static void read_namespaces(struct walk *walk, const struct gorgon_debug_root *r
 			root->object_count);
 }
 
-// The arrays change while threads run, without the sequence: what cannot be read has to be there still.
+// The arrays change while threads run, and `sequence` does not: what cannot be read is a problem only if it is still
+// listed.
 static bool has_slots(const struct walk *walk, uint64_t addr, const struct gorgon_debug_thread *entry)
 {
 	struct gorgon_debug_thread again;
@@ -236,7 +237,7 @@ static bool has_slots(const struct walk *walk, uint64_t addr, const struct gorgo
 	       (again.slots != entry->slots || again.slot_count != entry->slot_count);
 }
 
-// Nothing here needs the threads, but debuggers' scripts do.
+// Threads are not used here, but debuggers' scripts use them.
 static void check_threads(struct walk *walk, const struct gorgon_debug_root *root)
 {
 	struct problems *problems = &walk->snapshot->problems;
@@ -354,7 +355,7 @@ struct object *snapshot_find(const struct snapshot *snapshot, uint64_t addr)
 {
 	size_t low = 0, high = snapshot->range_count;
 
-	// The last one that starts at or before it.
+	// The last object that starts at or before the address.
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 

@@ -112,9 +112,9 @@ struct target {
 bool target_open(struct target *target, const char *what, const char *sysroot,
 		 struct problems *problems);
 void target_close(struct target *target);
-/* All of it or nothing. */
+/* Read @size bytes. False: not all of them can be read, and @bytes is undefined. */
 bool target_read(const struct target *target, uint64_t addr, void *bytes, size_t size);
-/* The same in memory of its own, or NULL. */
+/* Read @size bytes into new memory, which the caller frees; NULL: they cannot be read. */
 uint8_t *target_copy(const struct target *target, uint64_t addr, size_t size);
 /* Read the mappings of a live process anew. */
 bool target_update(struct target *target, struct problems *problems);
@@ -218,7 +218,7 @@ struct heads {
 void heads_find(struct target *target, struct heads *heads);
 void heads_deinit(struct heads *heads);
 
-/* One attempt at the registry at @root. False: it is none. */
+/* Make one attempt to read the registry at @root. False: there is none. */
 bool snapshot_read_root(struct target *target, uint64_t root, unsigned flags,
 			struct snapshot *snapshot);
 /* Sequence of a jitreg_debug_root; its descriptor goes to @descriptor. False: it is none. */

@@ -24,7 +24,7 @@ static double now(void)
 }
 
 // A name in the target, clean; NULL when it cannot be read.
-// One attempt at whatever there is. False: nothing can be read at all.
+// Makes one attempt to read the registry, or the JIT lists. False: nothing can be read.
 static bool take_once(struct target *target, const struct heads *heads, unsigned flags,
 		      struct snapshot *snapshot)
 {

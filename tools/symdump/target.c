@@ -104,7 +104,7 @@ int target_open_error(void)
 	return open_error;
 }
 
-// That it is not there, or not for us, is an answer; that we cannot look is none.
+// A file that is missing, or that this user may not read, is an answer; another failure is not.
 static int note_error(int fd)
 {
 	if (fd < 0 && !open_error && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
