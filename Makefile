@@ -325,7 +325,8 @@ parity: all $(PARITY) $(BUILD)/xstate.so
 	BUILD=$(abspath $(BUILD)) $(PYTHON3) tests/parity/parity.py --write $(TESTS)
 
 # Benchmarks; JSON=1 for figures to work with.
-# TESTS=load REPORT=tests/bench/LOAD writes LOAD.md, TESTS=executor REPORT=tests/bench/EXECUTOR EXECUTOR.md.
+# TESTS=load REPORT=tests/bench/LOAD writes LOAD.md, LOAD-lives.svg and LOAD-growth.svg; TESTS=executor
+# REPORT=tests/bench/EXECUTOR writes EXECUTOR.md.
 BENCH_LOADER := $(BUILD)/bench/listing $(BUILD)/bench/registering $(BUILD)/bench/loading $(BUILD)/bench/lives
 BENCH_PYTHON := $(BUILD)/bench/ordinary $(BUILD)/bench/peers
 bench: $(BUILD)/bench/throws $(BENCH_LOADER) $(BUILD)/bench/peers $(BUILD)/bench/libthrow.so $(PRODUCTS)

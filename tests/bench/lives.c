@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // What whole interpreters cost: created, a program run, destroyed.
 //
-//	lives [-q] KEPT AT_ONCE TIMES CODE
+//	lives [-q | -k] KEPT AT_ONCE TIMES CODE
 //
 // KEPT interpreters that have run CODE stay alive meanwhile. TIMES times AT_ONCE interpreters are
 // created, run CODE and are destroyed, by a thread each. Prints a line for each time: processor
 // time, time of the wall (ns) and page faults, each by interpreter. After the last time, when TIMES
 // is 0, only a line with the bytes of private dirty memory. -q: they end as GORGON_END_QUICK says, in
-// arenas on large pages, which is what a host does that replaces interpreters often. peers.c has the alternatives.
+// arenas on large pages, which is what a host does that replaces interpreters often. -k: a line for each of the KEPT,
+// too, from its creation until it has run CODE. peers.c has the alternatives.
 
 #define _GNU_SOURCE
 #include "measure.h"
@@ -72,33 +73,38 @@ static void at_once(void *(*fn)(void *), long count)
 	free(threads);
 }
 
+static void measure(void *(*fn)(void *), long count, bool prints)
+{
+	struct used used = bench_used();
+
+	at_once(fn, count);
+	used = bench_since(&used, (double)count);
+	if (prints)
+		printf("%.0f %.0f %.0f\n", used.cpu, used.wall, used.faults);
+}
+
 int main(int argc, char **argv)
 {
-	bool quick = argc > 1 && !strcmp(argv[1], "-q");
+	bool quick = argc > 1 && !strcmp(argv[1], "-q"), tells = argc > 1 && !strcmp(argv[1], "-k");
 	long kept, count;
 
-	argc -= quick;
-	argv += quick;
+	argc -= quick || tells;
+	argv += quick || tells;
 	kept = argc == 5 ? atol(argv[1]) : -1;
 	count = kept < 0 ? 0 : atol(argv[2]);
 	opts.end = quick ? GORGON_END_QUICK : GORGON_END_FULL;
 	ns_opts.large_arenas = quick;
 
 	if (count < 1) {
-		fputs("usage: lives [-q] KEPT AT_ONCE TIMES CODE\n", stderr);
+		fputs("usage: lives [-q | -k] KEPT AT_ONCE TIMES CODE\n", stderr);
 		return 2;
 	}
 	code = argv[4];
 	for (long i = 0; i < kept; i++)
-		at_once(stay, 1);
-	for (long i = atol(argv[3]); i > 0; i--) {
-		struct used used = bench_used();
-
-		at_once(live, count);
-		used = bench_since(&used, (double)count);
-		printf("%.0f %.0f %.0f\n", used.cpu, used.wall, used.faults);
-	}
-	if (!atol(argv[3]))
+		measure(stay, 1, tells);
+	for (long i = atol(argv[3]); i > 0; i--)
+		measure(live, count, true);
+	if (!atol(argv[3]) && !tells)
 		printf("%.0f\n", bench_private_dirty());
 	fflush(stdout);
 	_Exit(0); // the kept are not measured

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // What a further copy of a library costs, in one of several ways.
 //
-//	loading WAY LIBRARY FIRST COPY...
+//	loading [-k] WAY LIBRARY FIRST COPY...
 //
 // WAY is dlopen (of each COPY, a file), dlmopen, copy (our strategy), loader, or quiet: our loader,
 // which then tells debuggers nothing. LIBRARY is loaded and stays; then each COPY is loaded and
 // unloaded in turn: the ways that need no file of its own load LIBRARY so many times. FIRST is a
-// library that has to be there, in each private world, too, or "-".
+// library that has to be there, in each private world, too, or "-". -k: the copies stay.
 //
 // Prints a line for each copy: processor time, time of the wall (ns) and page faults of loading;
 // the same of unloading; bytes of private dirty memory while it was there; whether it could be
@@ -30,6 +30,7 @@ struct world {
 };
 
 static const char *first; // or NULL
+static bool keeps;
 static const char *way;
 
 static bool is(const char *name)
@@ -156,17 +157,18 @@ static void measure(const char *library)
 	double memory;
 
 	begin(&world, library);
-	memory = bench_private_dirty();
+	memory = keeps ? 0 : bench_private_dirty(); // looks at every page
 	before = bench_used();
 	load(&world, library);
 	loaded = bench_since(&before, 1);
-	memory = bench_private_dirty() - memory;
+	memory = keeps ? 0 : bench_private_dirty() - memory;
 	before = bench_used();
-	unload(&world);
+	if (!keeps)
+		unload(&world);
 	unloaded = bench_since(&before, 1);
 	printf("%.0f %.0f %.0f %.0f %.0f %.0f %.0f %d\n", loaded.cpu, loaded.wall, loaded.faults, unloaded.cpu,
 	       unloaded.wall, unloaded.faults, memory, stays(&world, library));
-	if (world.ns)
+	if (world.ns && !keeps)
 		check(gorgon_ns_destroy(world.ns));
 }
 
@@ -174,8 +176,11 @@ int main(int argc, char **argv)
 {
 	struct world kept = {0};
 
+	keeps = argc > 1 && !strcmp(argv[1], "-k");
+	argc -= keeps;
+	argv += keeps;
 	if (argc < 5) {
-		fputs("usage: loading WAY LIBRARY FIRST COPY...\n", stderr);
+		fputs("usage: loading [-k] WAY LIBRARY FIRST COPY...\n", stderr);
 		return 2;
 	}
 	way = argv[1];
@@ -186,5 +191,8 @@ int main(int argc, char **argv)
 	load(&kept, argv[2]);
 	for (int i = 4; i < argc; i++)
 		measure(is("dlopen") ? argv[i] : argv[2]);
+	fflush(stdout);
+	if (keeps)
+		_Exit(0); // their end is not measured
 	return 0;
 }

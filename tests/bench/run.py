@@ -3,7 +3,7 @@
 """Run the benchmarks and print ratios.
 
 Usage: run.py [--json] [--report FILE] [NAME]...      (throws, listing, registering, load, isolate, symdump, executor, arrays;
-default: all). --report writes what load or executor came to as FILE.md.
+default: all). --report writes what load or executor came to as FILE.md; load's has plots beside it.
 
 A ratio compares things that were measured in turn within one run: the machine may be
 busy with something else, and then is so for both. Times are of the processor, not of
@@ -327,7 +327,7 @@ BENCHMARKS = {"throws": (throws, print_throws), "listing": (listing, print_listi
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--report", metavar="FILE", help="write what load or executor came to as FILE.md")
+    parser.add_argument("--report", metavar="FILE", help="write what load or executor came to as FILE.md, with load's plots beside it")
     parser.add_argument("names", nargs="*", metavar="NAME")
     args = parser.parse_args()
     unknown = set(args.names) - set(BENCHMARKS)
