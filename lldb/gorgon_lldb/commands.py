@@ -25,6 +25,7 @@ class Command:
 
     def __call__(self, debugger, command, exe_ctx, result):
         target = exe_ctx.GetTarget() if exe_ctx.GetTarget().IsValid() else debugger.GetSelectedTarget()
+        process.forget(target)
         try:
             auto.follow(target)
             text = self.run(debugger, target, exe_ctx, command.strip())
