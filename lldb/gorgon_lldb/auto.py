@@ -16,7 +16,7 @@ setting is the same for other programs with code from a JIT compiler: lldb knows
 
 import lldb
 
-from . import files, symbols
+from . import cores, files, symbols
 
 FUNCTION = "__jit_debug_register_code"
 NAME = "gorgon_auto"
@@ -30,6 +30,7 @@ class Watch:
     def __init__(self, breakpoint, _args, _dict=None):
         self.breakpoint = breakpoint
         self.hidden = False
+        self.core = False
 
     def __get_depth__(self):
         return lldb.eSearchDepthModule
@@ -42,7 +43,10 @@ class Watch:
         if not self.hidden:
             hide(target, self.breakpoint)
             self.hidden = True
-        if files.is_link(context.GetModule().GetFileSpec()):  # to look into each would have lldb read its symbols
+        if files.is_link(context.GetModule().GetFileSpec().fullpath):  # to look into each would have lldb read its symbols
+            if not self.core and target.GetProcess().GetPluginName() == "minidump":
+                self.core = True
+                cores.expect(target)
             return
         symbol = context.GetModule().FindSymbol(FUNCTION, lldb.eSymbolTypeCode)
         if not symbol.IsValid():

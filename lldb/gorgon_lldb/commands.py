@@ -13,6 +13,7 @@ class Command:
     """Base: splits arguments, and makes what goes wrong one line for the user."""
 
     name = None
+    fresh = True  # reads what is there from the start
 
     def __init__(self, debugger, _dict):
         pass
@@ -25,6 +26,8 @@ class Command:
 
     def __call__(self, debugger, command, exe_ctx, result):
         target = exe_ctx.GetTarget() if exe_ctx.GetTarget().IsValid() else debugger.GetSelectedTarget()
+        if self.fresh:
+            process.forget(target)
         try:
             auto.follow(target)
             text = self.run(debugger, target, exe_ctx, command.strip())
@@ -367,6 +370,7 @@ class Here(Command):
     interpreter. lldb by itself takes the first copy. COMMAND is not run."""
 
     name = "gorgon here"
+    fresh = False
 
     def run(self, debugger, target, exe_ctx, argument):
         return here.prepare(debugger, target, exe_ctx, argument)

@@ -73,9 +73,9 @@ def link_to(o):
     return link
 
 
-def is_link(spec):
+def is_link(path):
     """Whether a module's file is one of these."""
-    return (spec.GetDirectory() or "").startswith(folder("links"))
+    return (path or "").startswith(folder("links") + os.sep)
 
 
 def replace(path, make):

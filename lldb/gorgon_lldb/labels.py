@@ -6,7 +6,9 @@
 lldb names modules that come from memory JIT(0x...). Its format settings can call a function
 for a frame, so the place where they show the module's name is given to frame_label()."""
 
-from . import process
+import os
+
+from . import files, process
 
 SETTINGS = ("frame-format", "frame-format-unique", "thread-format", "thread-stop-format")
 MODULE = "${module.file.basename}"
@@ -18,7 +20,10 @@ def frame_label(frame):
     target = frame.GetThread().GetProcess().GetTarget()
     snapshot = process.try_snapshot(target)
     found = snapshot.find_object(frame.GetPC()) if snapshot else None
-    return found.label if found else frame.GetModule().GetFileSpec().GetFilename() or ""
+    spec = frame.GetModule().GetFileSpec()
+    if not found and files.is_link(spec.fullpath):  # a core without memory
+        return f"{spec.GetFilename()} [{os.path.basename(spec.GetDirectory())}]"
+    return found.label if found else spec.GetFilename() or ""
 
 
 def frame_name(frame):

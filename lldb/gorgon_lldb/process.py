@@ -66,6 +66,11 @@ def moment(target):
     return known
 
 
+def forget(target):
+    """Somebody asks what is there: it is read from the start. The user may have written to memory."""
+    _moments.pop(key(target.GetProcess()), None)
+
+
 def read_snapshot(target, known):
     """@known: the last one, or None."""
     read = reader(target.GetProcess())

@@ -226,8 +226,7 @@ def open_files(target, objects):
 
 def drop_merged(target):
     """In a core that lldb has written modules with one build-id are one, which is at the address of any of them."""
-    place = files.folder("links") + os.sep
-    for module in [m for m in target.module_iter() if (m.GetFileSpec().fullpath or "").startswith(place)]:
+    for module in [m for m in target.module_iter() if files.is_link(m.GetFileSpec().fullpath)]:
         target.RemoveModule(module)
 
 
@@ -256,6 +255,11 @@ def follow(target, everything):
     with contextlib.suppress(root.RootError):
         open_files(target, [o for o in snapshot.objects if o.symfile and not has_symbols(target, o)])
     editors.update(target, snapshot)
+
+
+def is_followed(target):
+    """Whether copies have symbols."""
+    return bool(_added.get(process.key(target.GetProcess())))
 
 
 def remove(target):

@@ -123,6 +123,14 @@ class Here(session.Case):
         self.assertIn(": no problems.\n", output)
         self.assertRegex(output, r"work\.so \[interp 1\]`work_count\(self=<module>, args=tuple of 2\) at work\.c:\d+")
 
+    def test_cores_of_lldb_have_names_in_all_copies_without_a_command_of_ours(self):
+        for name in ("core", "whole"):
+            output = harness.lldb(["gorgon symbols auto", f"target create -c {os.path.join(self.folder.name, name)}", "bt all"], script=True)
+            self.assert_clean(output)
+            inside = re.findall(rf"{harness.SONAME_RE} \[interp (\d+)\]`_PyEval_EvalFrameDefault\(", output)
+            self.assertEqual(sorted(map(int, set(inside))), list(range(COUNT)), name)
+            self.assertRegex(output, r"work\.so \[interp 1\]`work_count\(.*\) at work\.c:\d+")
+
     def test_modules_that_lldb_cannot_write(self):
         output = harness.lldb(["breakpoint set -n host_created", "run", f"process save-core {os.path.join(self.folder.name, 'none')}"],
                               harness.HOST, "-n", "1", "pass", script=True)

@@ -9,17 +9,12 @@ GONE = "plain gdb forgets private code with the process: docs/debuggers.md"
 
 NO_MODULE = "to plain lldb a private library is a module JIT(ADDRESS): docs/debuggers.md"
 UNTYPED = "plain lldb has no variables and no types of private copies, and takes a variable's symbol for a pointer: docs/debuggers.md"
-STACKS = "by default lldb's cores have stacks, and one copy of each library; a line says that \"--style full\" has more"
 ATTACHED = "plain lldb has names of functions only in copies that are there when it attaches: docs/debuggers.md"
 CORES = "plain lldb writes no core with up to eight interpreters, and finds no names in that of more: docs/debuggers.md"
 
 KNOWN = {
     "gdb": {},
-    "lldb": {
-        "process save-core, and the core": STACKS,
-        "process save-core --style full, and the core": "lldb writes modules with one build-id into a core as one: \"gorgon symbols all\" there "
-                                                        "brings all copies, and gcore's cores need no command",
-    },
+    "lldb": {},
     "lldb-dap": {
         "a watch of a thread-local variable": "lldb knows no thread-local variables of code that the system's linker has not loaded, and says "
                                               "so; \"gorgon tls NAME\" in the debug console shows them",
