@@ -279,7 +279,9 @@ def destroy(handle):
         except _gorgon.Error as error:
             staying.append(each)
             if each is handle:
-                warnings.warn(f"an interpreter stays: {error}", ResourceWarning, stacklevel=2)
+                # Without its number, which would make another warning of each.
+                reason = str(error).partition(": ")[2]
+                warnings.warn(f"an interpreter cannot end, and stays with its memory: {reason}", RuntimeWarning, stacklevel=2)
 
 
 def unpack_error(answer):
@@ -471,9 +473,10 @@ class InterpreterPoolExecutor(Executor):
     share_files          True: calls see this process's open descriptors, current directory and umask as they are now,
                          and may change them; by default an interpreter begins with copies, as a process does
 
-    Functions, arguments and results cross as _crossing.py says. Contiguous arrays, and all else that pickles its
-    memory out of band, are not copied: a call sees the caller's memory, read-only; a result is memory that its
-    interpreter had from the host, writable."""
+    Functions, arguments and results are pickled; functions of __main__, lambdas and functions within others go as their
+    code, with the globals that they use. Contiguous arrays, memoryviews, and all else that pickles its memory out of band
+    are not copied: a call sees the caller's memory, read-only; a result is memory that its interpreter had from the
+    host, writable."""
 
     _numbers = itertools.count()
 
