@@ -12,5 +12,9 @@ from ._executor import BrokenInterpreterPool, InterpreterPoolExecutor
 from ._gorgon import (Error, count, interpreter, progress, receive, receive_fd, send_fd, share, use_data_handler,
                       withdraw)
 
+__version__ = "0.1.0"
 __all__ = ["BrokenInterpreterPool", "Error", "InterpreterPoolExecutor", "RemoteError", "RemoteTraceback", "count",
            "interpreter", "progress", "receive", "receive_fd", "send_fd", "share", "use_data_handler", "withdraw"]
+
+# For help(): they are this module's.
+InterpreterPoolExecutor.__module__ = __name__

@@ -148,7 +148,7 @@ class Worker:
         if not self.is_placed:
             self.take_files()
         self.handle = _gorgon._create(self.options["python"], self.options["flags"], self.report)
-        self.known, self.calls = {}, 0
+        self.calls = 0
         try:
             _gorgon._call(self.handle, "builtins", "exec", [START, {"path": _crossing.__file__}])
             if self.options["initializer"]:
@@ -231,7 +231,7 @@ class Worker:
                     raise
 
     def end(self):
-        handle, self.handle = self.handle, None
+        handle, self.handle, self.known = self.handle, None, {}
         if handle:
             destroy(handle)
 
@@ -279,7 +279,9 @@ def destroy(handle):
         except _gorgon.Error as error:
             staying.append(each)
             if each is handle:
-                warnings.warn(f"an interpreter stays: {error}", ResourceWarning, stacklevel=2)
+                # Without its number, which would make another warning of each.
+                reason = str(error).partition(": ")[2]
+                warnings.warn(f"an interpreter cannot end, and stays with its memory: {reason}", RuntimeWarning, stacklevel=2)
 
 
 def unpack_error(answer):
@@ -306,9 +308,9 @@ class Crew:
         crews.add(self)
 
     def put(self, work):
+        if self.pid != os.getpid():  # where somebody may have held the lock
+            raise RuntimeError("this process was forked: it has none of the executor's interpreters")
         with self.lock:
-            if self.pid != os.getpid():
-                raise RuntimeError("this process was forked: it has none of the executor's interpreters")
             if self.broken:
                 raise BrokenInterpreterPool(str(self.broken)) from self.broken
             if self.closed or exiting:
@@ -471,9 +473,10 @@ class InterpreterPoolExecutor(Executor):
     share_files          True: calls see this process's open descriptors, current directory and umask as they are now,
                          and may change them; by default an interpreter begins with copies, as a process does
 
-    Functions, arguments and results cross as _crossing.py says. Contiguous arrays, and all else that pickles its
-    memory out of band, are not copied: a call sees the caller's memory, read-only; a result is memory that its
-    interpreter had from the host, writable."""
+    Functions, arguments and results are pickled; functions of __main__, lambdas and functions within others go as their
+    code, with the globals that they use. Contiguous arrays, memoryviews, and all else that pickles its memory out of band
+    are not copied: a call sees the caller's memory, read-only; a result is memory that its interpreter had from the
+    host, writable."""
 
     _numbers = itertools.count()
 
@@ -529,8 +532,8 @@ class InterpreterPoolExecutor(Executor):
         size = positive("chunksize", chunksize)
         if size == 1:
             return super().map(Function(fn, self._globals), *iterables, timeout=timeout, **options)
-        chunks = super().map(Function(functools.partial(_crossing.run_chunk, fn), self._globals), chunks_of(zip(*iterables), size), timeout=timeout,
-                             **options)
+        function = Function(functools.partial(_crossing.run_chunk, fn), self._globals)
+        chunks = super().map(function, chunks_of(zip(*iterables), size), timeout=timeout, **options)
         return itertools.chain.from_iterable(chunks)
 
     def interrupt(self):
@@ -540,6 +543,7 @@ class InterpreterPoolExecutor(Executor):
     def shutdown(self, wait=True, *, cancel_futures=False, interrupt=False):
         """As of other executors; with interrupt=True calls that run are interrupted, too."""
         self._crew.close("shutdown", cancel_futures)
+        self._globals = Globals()  # without what the last one holds of the program's
         if wait:
             self._crew.join(interrupt)
         elif interrupt:

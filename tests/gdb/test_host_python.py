@@ -26,7 +26,7 @@ with InterpreterPoolExecutor(2) as pool:
 """
 # What py-bt shows above the thread of the host's: the call inside, then the worker that has made it. The first is not to be
 # seen where the compiler has left nothing of the call but a jump.
-NAMES = ["sleep", "nap", "outer", "run", "_call", "run", "call", "take_work", "work_off", "run", "_bootstrap_inner", "_bootstrap"]
+NAMES = ["sleep", "nap", "outer", "run", "_call", "run", "call", "take_work", "live", "run", "_bootstrap_inner", "_bootstrap"]
 
 
 @harness.needs_gdb

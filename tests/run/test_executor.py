@@ -525,7 +525,7 @@ time.sleep(3)
 with Pool(1) as pool:
     pool.submit(len, "").result()
 print(gorgon.count())
-""", "1 ['ResourceWarning: an interpreter stays: namespace 1: 1 threads that its libraries started still run']", str(left))
+""", "1 ['RuntimeWarning: an interpreter cannot end, and stays with its memory: 1 threads that its libraries started still run']", str(left))
 
     def test_python_that_is_not_there_breaks_the_pool(self):
         self.check("""

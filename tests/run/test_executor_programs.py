@@ -2,6 +2,8 @@
 """Programs that change one import and expect of gorgon's executor what they had of the standard library's."""
 
 import os
+import signal
+import subprocess
 import sys
 import tempfile
 import textwrap
@@ -83,6 +85,29 @@ class End(Package):
                     print(pool.submit(len, "ab").result())
             print(threading.active_count())
             """, *2 * ["RuntimeError: can't start new thread 0", "2"], "1")
+
+
+    def test_ctrl_c_ends_a_program_that_waits_for_its_work(self):
+        code = textwrap.dedent("""
+            import atexit, threading, time
+            from gorgon import InterpreterPoolExecutor as Pool
+            def main():
+                pool = Pool(1)
+                pool.submit(print, "runs", flush=True).result()
+                future = pool.submit(time.sleep, 1000)
+                pool.submit(print, "never", flush=True)
+                while not future.running(): time.sleep(0.01)
+                threading.Timer(0.3, print, ["waits"], {"flush": True}).start()
+            atexit.register(print, "atexit")
+            main()
+            """)
+        process = subprocess.Popen([PYTHON3, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env=dict(os.environ, PYTHONPATH=self.site))
+        lines = [process.stdout.readline() for _ in range(2)]
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+        self.assertEqual((lines, output), (["runs\n", "waits\n"], "atexit\n"))
+        self.assertRegex(errors, r"KeyboardInterrupt: ?\n$")
 
 
 class Main(Package):
@@ -262,6 +287,24 @@ class Globals(Package):
                 print(list(pool.map(look, range(3))), [pool.submit(look, i).result()[1] for i in range(3)])
                 print(sorted(made))
             """, "[(50001, 1), (50001, 2), (50001, 3)] [4, 5, 6]", "['TABLE', 'look', 'sys.paths']")
+
+    def test_memory_is_let_go_of_with_the_pool(self):
+        self.check_both("""
+            import gc, numpy, weakref
+            A = numpy.zeros(1000)
+            def total():
+                return float(A.sum())
+            pool = Pool(1)
+            print(pool.submit(total).result())
+            gone = weakref.ref(A)
+            del A
+            pool.shutdown()
+            for i in range(1000):
+                if not gone():
+                    break
+                time.sleep(0.01)
+            print(gone() is None)
+            """, "0.0", "True")
 
     def test_one_that_cannot_go_is_named(self):
         self.check("""

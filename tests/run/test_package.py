@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""The package as a distribution: its source archive builds, says what it lacks, and knows its version and types."""
+
+import ast
+import glob
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+sys.path.insert(0, os.path.dirname(__file__))
+from harness import PYTHON3, ROOT, run  # noqa: E402
+from test_executor import Package  # noqa: E402
+
+SETUP = os.path.join(ROOT, "python", "setup.py")
+
+
+class Distribution(Package):
+    def test_source_archive_builds_elsewhere(self):
+        with tempfile.TemporaryDirectory() as folder:
+            env = {"GORGON_BUILD": f"{folder}/build"}
+            run(PYTHON3, SETUP, "-q", "sdist", "-d", folder, cwd=f"{ROOT}/python", env=env).check_returncode()
+            with tarfile.open(glob.glob(f"{folder}/*.tar.gz")[0]) as archive:
+                archive.extractall(folder)
+            source = glob.glob(f"{folder}/gorgon-*/")[0]
+            subprocess.run([PYTHON3, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "--no-index",
+                            "--root-user-action=ignore", "--target", f"{folder}/site", source], check=True)
+            result = run(PYTHON3, "-m", "gorgon", cwd=folder, env={"PYTHONPATH": f"{folder}/site"})
+            self.assertEqual((result.stderr, result.returncode), ("", 0))
+            self.assertRegex(result.stdout, rf"^gorgon \S+, {folder}/site/gorgon\ninterpreters of {PYTHON3}: Python 3")
+            for path in glob.glob(f"{folder}/site/gorgon/*.so*"):
+                paths = re.findall(r"Library runpath: (.*)", run("readelf", "-d", path).stdout)
+                self.assertLessEqual(set(paths), {"[$ORIGIN]"}, path)
+
+    def test_what_a_build_lacks_is_said_in_a_line(self):
+        with tempfile.TemporaryDirectory() as folder:
+            needs = r"to build it takes make, a C compiler, and the headers of Python, libelf and zlib \(on Debian: .*\)\n$"
+            os.mkdir(f"{folder}/bin")
+            env = {"PATH": f"{folder}/bin", "GORGON_BUILD": f"{folder}/build", "CC": None}
+            result = run(PYTHON3, SETUP, "-q", "build_ext", cwd=f"{ROOT}/python", env=env)
+            self.assertRegex(result.stderr, rf"(^|\n)gorgon: make, cc or gcc not found: {needs}")
+            self.assertNotIn("Traceback", result.stderr)
+            env = {"GORGON_BUILD": f"{folder}/build", "CC": "false"}
+            result = run(PYTHON3, SETUP, "-q", "build_ext", cwd=f"{ROOT}/python", env=env)
+            self.assertRegex(result.stderr, rf"\ngorgon: make has failed, status 2: {needs}")
+
+    def test_version_is_the_librarys(self):
+        with open(f"{ROOT}/Makefile") as file:
+            version = re.search(r"^VERSION := (.*)$", file.read(), re.M)[1]
+        self.check("""
+            import importlib.metadata
+            print(gorgon.__version__, importlib.metadata.version("gorgon"))
+            """, f"{version} {version}")
+
+    def test_types_are_those_of_the_module(self):
+        self.assertTrue(os.path.exists(f"{self.site}/gorgon/py.typed"))
+        with open(f"{self.site}/gorgon/__init__.pyi") as file:
+            tree = ast.parse(file.read())
+        functions = {node.name: [each.arg for each in node.args.posonlyargs + node.args.args + node.args.kwonlyargs] for node in tree.body
+                     if isinstance(node, ast.FunctionDef)}
+        names = sorted([*functions, *(node.name for node in tree.body if isinstance(node, ast.ClassDef)), "interpreter"])
+        executor = next(node for node in tree.body if getattr(node, "name", "") == "InterpreterPoolExecutor")
+        methods = {node.name: [each.arg for each in node.args.posonlyargs + node.args.args + node.args.kwonlyargs]
+                   for node in executor.body}
+        self.check(f"""
+            import inspect, re
+            def parameters(function):
+                kinds = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+                return [p.name for p in inspect.signature(function).parameters.values() if p.kind not in kinds]
+            print(sorted(gorgon.__all__) == {names})
+            for name, expected in {methods}.items():
+                if parameters(getattr(Pool, name)) != expected:
+                    print(name, parameters(getattr(Pool, name)))
+            for name, expected in {functions}.items():
+                signature = getattr(gorgon, name).__text_signature__ or "()"
+                told = [word for word in re.findall(r"(?<![=\\w])[a-z_]+", signature)]
+                if not set(expected) <= set(told):
+                    print(name, told)
+            print(Pool.__module__, gorgon.RemoteError.__name__)
+            """, "True", "gorgon RemoteError")
