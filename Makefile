@@ -74,7 +74,7 @@ CHILDREN := $(BUILD)/share/gorgon/children/gorgon.py
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
 .PHONY: all jitreg docs-process examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
-	check-gdb check-lldb check-parity coverage coverage-run parity docs-parity docs-plot bench-debug check-roots fuzzers fuzz demo setup venv \
+	check-gdb check-lldb check-parity coverage coverage-run parity docs-parity docs-plot bench-debug check-roots fuzzers fuzz soak demo setup venv \
 	bench format lint compile_commands.json install install-jitreg uninstall clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -365,6 +365,10 @@ check-roots:
 
 fuzzers: $(FUZZERS)
 
+# Interpreters come and go for MINUTES while gdb, lldb and gorgon-symdump do.
+soak: all
+	@BUILD=$(abspath $(BUILD)) MINUTES=$(or $(MINUTES),60) $(PYTHON3) tests/long/watched.py
+
 # One after the other, MINUTES each; TARGETS='load rewrite' for some.
 fuzz: fuzzers
 	@BUILD=$(abspath $(BUILD)) MINUTES=$(or $(MINUTES),5) TARGETS='$(TARGETS)' $(PYTHON3) tests/long/fuzz.py
@@ -453,6 +457,7 @@ help:
 	@echo "fuzzers  libFuzzer programs, into $(BUILD)/fuzz (CLANG=$(CLANG))"
 	@echo "fuzz     runs each of them for MINUTES=5 (TARGETS='load core' for some)"
 	@echo "coverage lines and branches that units and the command's tests run, by floor"
+	@echo "soak     interpreters come and go for MINUTES=60 while debuggers do"
 	@echo "bench    benchmarks, as ratios (TESTS='throws load' for some, JSON=1 for figures)"
 	@echo "bench-debug  what debuggers pay (COUNTS=1,10,100, TESTS='gdb lldb attach start feel', JSON=1)"
 	@echo "docs-process  docs/process.md, out of loader/process and loader/dl/replacements.c"
