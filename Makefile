@@ -80,7 +80,7 @@ SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.
 .SUFFIXES:
 .SECONDARY:
 
-all: $(PRODUCTS) $(HOSTS) $(BUILD)/rewrite $(BUILD)/inventory $(BUILD)/man/gorgon.3 $(CHILDREN)
+all: $(PRODUCTS) $(HOSTS) $(BUILD)/rewrite $(BUILD)/inventory $(BUILD)/differ $(BUILD)/man/gorgon.3 $(CHILDREN)
 
 # libjitreg alone, which uses nothing of the loader.
 jitreg: $(LIBJITREG) $(BUILD)/libjitreg.a
@@ -156,6 +156,11 @@ $(BUILD)/soak: $(call obj,tests/hosts/soak_calls.c)
 $(BUILD)/rewrite: $(BUILD)/obj/tests/hosts/rewrite.o $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
 	@$(if $(Q),echo "  LD      $@")
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ -lelf -lz -lgcc_s -ldl -pthread
+
+# Damaged libraries under the system's linker and ours.
+$(BUILD)/differ: $(call obj,tests/fuzz/differ.c tests/fuzz/mutate.c tests/fuzz/fuzz.c) $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
+	@$(if $(Q),echo "  LD      $@")
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -rdynamic -o $@ $^ -lelf -lz -lgcc_s -ldl -pthread
 
 # The names that private code gets from us; docs/process.md is made of them and of what is decided on the others.
 $(call obj,tests/hosts/inventory.c): EXTRA = $(JSON_CFLAGS)
