@@ -75,13 +75,13 @@ CHILDREN := $(BUILD)/share/gorgon/children/gorgon.py
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
 .PHONY: all jitreg docs-process examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
-	check-gdb check-lldb check-parity coverage coverage-run parity docs-parity docs-plot bench-debug check-roots fuzzers fuzz demo setup venv \
+	check-gdb check-lldb check-parity coverage coverage-run parity docs-parity docs-plot bench-debug check-roots fuzzers fuzz soak demo setup venv \
 	bench format lint compile_commands.json install install-jitreg uninstall clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
 
-all: $(PRODUCTS) $(HOSTS) $(BUILD)/rewrite $(BUILD)/inventory $(BUILD)/man/gorgon.3 $(CHILDREN)
+all: $(PRODUCTS) $(HOSTS) $(BUILD)/rewrite $(BUILD)/inventory $(BUILD)/differ $(BUILD)/man/gorgon.3 $(CHILDREN)
 
 # libjitreg alone, which uses nothing of the loader.
 jitreg: $(LIBJITREG) $(BUILD)/libjitreg.a
@@ -157,6 +157,11 @@ $(BUILD)/soak: $(call obj,tests/hosts/soak_calls.c)
 $(BUILD)/rewrite: $(BUILD)/obj/tests/hosts/rewrite.o $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
 	@$(if $(Q),echo "  LD      $@")
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ -lelf -lz -lgcc_s -ldl -pthread
+
+# Damaged libraries under the system's linker and ours.
+$(BUILD)/differ: $(call obj,tests/fuzz/differ.c tests/fuzz/mutate.c tests/fuzz/fuzz.c) $(BUILD)/libgorgon.a $(BUILD)/libjitreg.a
+	@$(if $(Q),echo "  LD      $@")
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -rdynamic -o $@ $^ -lelf -lz -lgcc_s -ldl -pthread
 
 # The names that private code gets from us; docs/process.md is made of them and of what is decided on the others.
 $(call obj,tests/hosts/inventory.c): EXTRA = $(JSON_CFLAGS)
@@ -367,6 +372,10 @@ check-roots:
 
 fuzzers: $(FUZZERS)
 
+# Interpreters come and go for MINUTES while gdb, lldb and gorgon-symdump do.
+soak: all
+	@BUILD=$(abspath $(BUILD)) MINUTES=$(or $(MINUTES),60) $(PYTHON3) tests/long/watched.py
+
 # One after the other, MINUTES each; TARGETS='load rewrite' for some.
 fuzz: fuzzers
 	@BUILD=$(abspath $(BUILD)) MINUTES=$(or $(MINUTES),5) TARGETS='$(TARGETS)' $(PYTHON3) tests/long/fuzz.py
@@ -462,6 +471,7 @@ help:
 	@echo "fuzzers  libFuzzer programs, into $(BUILD)/fuzz (CLANG=$(CLANG))"
 	@echo "fuzz     runs each of them for MINUTES=5 (TARGETS='load core' for some)"
 	@echo "coverage lines and branches that units and the command's tests run, by floor"
+	@echo "soak     interpreters come and go for MINUTES=60 while debuggers do"
 	@echo "bench    benchmarks, as ratios (TESTS='throws load' for some, JSON=1 for figures)"
 	@echo "bench-debug  what debuggers pay (COUNTS=1,10,100, TESTS='gdb lldb attach start feel', JSON=1)"
 	@echo "docs-process  docs/process.md, out of loader/process and loader/dl/replacements.c"

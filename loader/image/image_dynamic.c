@@ -482,6 +482,19 @@ static struct gorgon_error *check_relr(const struct gorgon_image *image)
 	return NULL;
 }
 
+// What comes behind the last whole entry would be applied by the system's linker and not by us.
+static struct gorgon_error *read_table(const struct gorgon_image *image, const struct dynamic *dyn, int64_t tag,
+				       int64_t size_tag, size_t entry_size, const char *name, const void **ret, uint64_t *count)
+{
+	if (!dyn->present[tag])
+		return NULL;
+	if (dyn->value[size_tag] % entry_size)
+		return bad(image, "%s: size 0x%lx is no multiple of %zu", name, dyn->value[size_tag], entry_size);
+	*count = dyn->value[size_tag] / entry_size;
+	*ret = table(image, dyn->value[tag], *count, entry_size, 8);
+	return *ret ? NULL : bad(image, "%s: 0x%lx, size 0x%lx, is in no segment", name, dyn->value[tag], dyn->value[size_tag]);
+}
+
 static struct gorgon_error *read_relocations(struct gorgon_image *image, const struct dynamic *dyn)
 {
 	struct gorgon_error *err;
@@ -494,58 +507,46 @@ static struct gorgon_error *read_relocations(struct gorgon_image *image, const s
 	if (dyn->present[DT_RELAENT] && dyn->value[DT_RELAENT] != sizeof(Elf64_Rela))
 		return bad(image, "DT_RELAENT is %lu, expected %zu", dyn->value[DT_RELAENT],
 			   sizeof(Elf64_Rela));
-	if (dyn->present[DT_RELA]) {
-		image->rela_count = dyn->value[DT_RELASZ] / sizeof(Elf64_Rela);
-		image->rela = table(image, dyn->value[DT_RELA], image->rela_count,
-				    sizeof(Elf64_Rela), 8);
-		if (!image->rela)
-			return bad(image, "DT_RELA: 0x%lx, size 0x%lx, is in no segment",
-				   dyn->value[DT_RELA], dyn->value[DT_RELASZ]);
-	}
-	if (dyn->present[DT_JMPREL]) {
-		image->jmprel_count = dyn->value[DT_PLTRELSZ] / sizeof(Elf64_Rela);
-		image->jmprel = table(image, dyn->value[DT_JMPREL], image->jmprel_count,
-				      sizeof(Elf64_Rela), 8);
-		if (!image->jmprel)
-			return bad(image, "DT_JMPREL: 0x%lx, size 0x%lx, is in no segment",
-				   dyn->value[DT_JMPREL], dyn->value[DT_PLTRELSZ]);
-	}
-	if (dyn->present[DT_RELR]) {
-		image->relr_count = dyn->value[DT_RELRSZ] / 8;
-		image->relr = table(image, dyn->value[DT_RELR], image->relr_count, 8, 8);
-		if (!image->relr)
-			return bad(image, "DT_RELR: 0x%lx, size 0x%lx, is in no segment",
-				   dyn->value[DT_RELR], dyn->value[DT_RELRSZ]);
-	}
+	if ((err = read_table(image, dyn, DT_RELA, DT_RELASZ, sizeof(Elf64_Rela), "DT_RELA", (const void **)&image->rela,
+			      &image->rela_count)) ||
+	    (err = read_table(image, dyn, DT_JMPREL, DT_PLTRELSZ, sizeof(Elf64_Rela), "DT_JMPREL",
+			      (const void **)&image->jmprel, &image->jmprel_count)) ||
+	    (err = read_table(image, dyn, DT_RELR, DT_RELRSZ, sizeof(uint64_t), "DT_RELR", (const void **)&image->relr,
+			      &image->relr_count)))
+		return err;
 	if ((err = check_rela(image, image->rela, image->rela_count, "DT_RELA")) ||
 	    (err = check_rela(image, image->jmprel, image->jmprel_count, "DT_JMPREL")))
 		return err;
 	return check_relr(image);
 }
 
-static bool is_array(const struct gorgon_image *image, uint64_t vaddr, uint64_t count)
+// An array of functions. One that has a size and no place is none, as with the system's linker.
+static struct gorgon_error *read_array(const struct gorgon_image *image, const struct dynamic *dyn, int64_t tag,
+				       int64_t size_tag, const char *name, uint64_t *vaddr, uint64_t *count)
 {
-	return !count || (vaddr % 8 == 0 && count < image->file_size &&
-			  gorgon_image_segment(image, vaddr, count * 8));
+	if (!dyn->present[tag])
+		return NULL;
+	*vaddr = dyn->value[tag];
+	*count = dyn->value[size_tag] / 8;
+	if (*count && (*vaddr % 8 || *count >= image->file_size || !gorgon_image_segment(image, *vaddr, *count * 8)))
+		return bad(image, "%s: 0x%lx is in no segment", name, *vaddr);
+	return NULL;
 }
 
 static struct gorgon_error *read_init(struct gorgon_image *image, const struct dynamic *dyn)
 {
+	struct gorgon_error *err;
+
 	image->init = dyn->value[DT_INIT];
 	image->fini = dyn->value[DT_FINI];
-	image->init_array = dyn->value[DT_INIT_ARRAY];
-	image->init_array_count = dyn->value[DT_INIT_ARRAYSZ] / 8;
-	image->fini_array = dyn->value[DT_FINI_ARRAY];
-	image->fini_array_count = dyn->value[DT_FINI_ARRAYSZ] / 8;
 	if (image->init && !is_code(image, image->init))
 		return bad(image, "DT_INIT: 0x%lx is in no executable segment", image->init);
 	if (image->fini && !is_code(image, image->fini))
 		return bad(image, "DT_FINI: 0x%lx is in no executable segment", image->fini);
-	if (!is_array(image, image->init_array, image->init_array_count))
-		return bad(image, "DT_INIT_ARRAY: 0x%lx is in no segment", image->init_array);
-	if (!is_array(image, image->fini_array, image->fini_array_count))
-		return bad(image, "DT_FINI_ARRAY: 0x%lx is in no segment", image->fini_array);
-	return NULL;
+	err = read_array(image, dyn, DT_INIT_ARRAY, DT_INIT_ARRAYSZ, "DT_INIT_ARRAY", &image->init_array,
+			 &image->init_array_count);
+	return err ?: read_array(image, dyn, DT_FINI_ARRAY, DT_FINI_ARRAYSZ, "DT_FINI_ARRAY", &image->fini_array,
+				 &image->fini_array_count);
 }
 
 struct gorgon_error *gorgon_image_read_dynamic(struct gorgon_image *image, uint64_t vaddr,

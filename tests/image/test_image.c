@@ -177,6 +177,23 @@ static void image_open_twice_shares_one_image(void **state)
 	assert_int_equal(gorgon_image_count(), count - 1);
 }
 
+// A size without an array is no array, as with the system's linker.
+static void image_open_array_without_place_is_none(void **state)
+{
+	static const struct elf_change changes[] = {DYN_TAG(DT_INIT_ARRAY, 0x64c), DYN_TAG(DT_FINI_ARRAY, 0x64d)};
+	struct elf_file file = elf_build(&rich);
+	struct gorgon_image *image = NULL;
+
+	(void)state;
+	elf_apply(&file, &changes[0]);
+	elf_apply(&file, &changes[1]);
+	assert_ok(open_bytes(file.data, file.size, &image));
+	assert_int_equal(image->init_array_count, 0);
+	assert_int_equal(image->fini_array_count, 0);
+	close_image(image);
+	elf_file_deinit(&file);
+}
+
 static void image_open_file_replaced_gives_another_image(void **state)
 {
 	struct gorgon_image *first = open_built(&rich), *second = open_built(&rich);
@@ -503,6 +520,9 @@ static const struct damage damages[] = {
 	{"irelative_resolver_in_data",
 	 FIELD(ELF_RELA, 0, Elf64_Rela, r_info, ELF64_R_INFO(0, R_X86_64_IRELATIVE)), F,
 	 "DT_RELA entry 0: resolver 0x2800 is in no executable segment"},
+	{"relasz_within_an_entry", DYN(DT_RELASZ, 47), F, "DT_RELA: size 0x2f is no multiple of 24"},
+	{"pltrelsz_within_an_entry", DYN(DT_PLTRELSZ, 25), F, "DT_JMPREL: size 0x19 is no multiple of 24"},
+	{"relrsz_within_an_entry", DYN(DT_RELRSZ, 15), F, "DT_RELR: size 0xf is no multiple of 8"},
 	{"relr_outside", DYN(DT_RELR, 0x9000), F, "DT_RELR: 0x9000, size 0x10"},
 	{"relrsz_huge", DYN(DT_RELRSZ, UINT64_MAX), F, "DT_RELR: "},
 	{"relr_address_outside", {ELF_RELR, false, 0, 0, 8, 0x9000}, F, "DT_RELR entry 0: 0x9000"},
@@ -738,6 +758,7 @@ int main(void)
 		cmocka_unit_test(image_open_smallest_object_is_accepted),
 		cmocka_unit_test(image_open_sysv_hash_alone_counts_symbols),
 		cmocka_unit_test(image_open_twice_shares_one_image),
+		cmocka_unit_test(image_open_array_without_place_is_none),
 		cmocka_unit_test(image_open_file_replaced_gives_another_image),
 		cmocka_unit_test(image_open_real_libraries_are_accepted),
 		cmocka_unit_test(image_open_library_without_exports_counts_references),

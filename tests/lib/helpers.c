@@ -216,9 +216,12 @@ int test_run(const char *format, ...)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
+// There in a build that counts what runs.
+extern void __gcov_dump(void) __attribute__((weak));
+
 int test_in_child(int (*fn)(void *arg), void *arg)
 {
-	int status = 0;
+	int status = 0, ret;
 	pid_t pid;
 
 	fflush(NULL);
@@ -228,7 +231,10 @@ int test_in_child(int (*fn)(void *arg), void *arg)
 	if (!pid) {
 		alarm(120); // a child that hangs is a failure too
 		pthread_mutex_init(&notes_lock, NULL); // another thread may have held it
-		_exit(fn(arg));
+		ret = fn(arg);
+		if (__gcov_dump)
+			__gcov_dump();
+		_exit(ret);
 	}
 	if (waitpid(pid, &status, 0) != pid)
 		fail_msg("cannot wait");

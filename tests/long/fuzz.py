@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 from report import Report
 import harness
@@ -49,11 +50,22 @@ def fuzz(name, report):
     return done
 
 
+def compare(report):
+    """Damaged libraries under the system's linker and ours: tests/fuzz/differ.c."""
+    count, seed = int(MINUTES * 1000), int(time.time())
+    result = harness.run(os.path.join(harness.BUILD, "differ"), count, seed, *glob.glob(os.path.join(CORPUS, "load", "*")), cwd=FOLDER,
+                         timeout=600 + count)
+    counts = re.search(r"^differ: (.*)$", result.stderr, re.M)
+    report.check(f"{count} damages, seed {seed}, under both linkers", result.returncode == 0, "no crash where the system's linker refuses",
+                 counts[1] if counts else f"status {result.returncode}", "" if counts else result.stderr)
+
+
 def main():
     report = Report("Made-up inputs")
     os.nice(19)
     names = targets()
     done = sum(fuzz(name, report) for name in names)
+    compare(report)
     left = [os.path.basename(path) for name in names for path in glob.glob(f"{FOLDER}/{name}-*")]
     report.check("inputs that failed", not left, 0, len(left), "\n".join(left))
     report.check("executions in all", True, "(their number)", done)

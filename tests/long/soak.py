@@ -62,7 +62,11 @@ def check_plain(report, mode):
                         "status 0, no interpreter left", f"status {status}, {held[-1][1] if held else 0} interpreters",
                         tail(output)):
         return
-    first, last = held[min(4, rounds // 2) - 1], held[-1]
+    check_growth(report, mode, held[min(4, rounds // 2) - 1], held[-1])
+
+
+def check_growth(report, mode, first, last):
+    """What the process holds after two rounds, an early one and the last."""
     cycles, kib, heap, mappings, descriptors = (b - a for a, b in zip(first[1:], last[1:]))
     names = "resident {2} KiB (heap {3}), {4} mappings, {5} descriptors, {1} interpreters"
     report.check(f"after {first[0] * ROUND} s", True, "(to compare with)", names.format(*first))

@@ -208,10 +208,10 @@ WRAP(THREAD, timer_create, -1, EAGAIN, int, (clockid_t clock, struct sigevent *e
 WRAP(LIBRARY, dlopen, __real_dlopen("/no/memory", RTLD_NOW), 0, void *, (const char *name, int flags), name, flags)
 WRAP(LIBRARY, dlmopen, __real_dlopen("/no/memory", RTLD_NOW), 0, void *, (Lmid_t where, const char *name, int flags), where, name,
      flags)
+// elf_nextscn() has no failure: NULL is the end of the list.
 WRAP(ELF, elf_begin, NULL, ENOMEM, Elf *, (int fd, Elf_Cmd command, Elf *ref), fd, command, ref)
 WRAP(ELF, elf_memory, NULL, ENOMEM, Elf *, (char *image, size_t size), image, size)
 WRAP(ELF, elf_getscn, NULL, ENOMEM, Elf_Scn *, (Elf *elf, size_t index), elf, index)
-WRAP(ELF, elf_nextscn, NULL, ENOMEM, Elf_Scn *, (Elf *elf, Elf_Scn *scn), elf, scn)
 WRAP(ELF, elf_getdata, NULL, ENOMEM, Elf_Data *, (Elf_Scn *scn, Elf_Data *data), scn, data)
 WRAP(ELF, elf_rawdata, NULL, ENOMEM, Elf_Data *, (Elf_Scn *scn, Elf_Data *data), scn, data)
 WRAP(ELF, elf_getdata_rawchunk, NULL, ENOMEM, Elf_Data *, (Elf *elf, int64_t at, size_t size, Elf_Type type), elf, at, size,

@@ -332,6 +332,9 @@ static void run_step(const struct step *step, size_t n, bool all)
 	result->ended = true;
 }
 
+// There in a build that counts what runs.
+extern void __gcov_dump(void) __attribute__((weak));
+
 // The n-th call fails; 0: none. The status as waitpid() has it.
 static int in_child(const struct step *step, size_t n, bool all)
 {
@@ -345,6 +348,8 @@ static int in_child(const struct step *step, size_t n, bool all)
 		err(1, "fork");
 	if (!pid) {
 		run_step(step, n, all);
+		if (__gcov_dump)
+			__gcov_dump();
 		_exit(0);
 	}
 	if (waitpid(pid, &status, 0) != pid)
@@ -359,6 +364,8 @@ static bool names_cause(const struct failing_call *call)
 {
 	if (result->code == GORGON_OK)
 		return true; // there is another way, or nothing was lost
+	if (call->kind == FAILING_ELF)
+		return true; // it says what it could not read, and libelf's reason is not set here
 	if (call->kind == FAILING_MEMORY || call->number == ENOMEM)
 		return result->code == GORGON_ERROR_NOMEM || strcasestr(result->message, "memory");
 	if (!call->number)

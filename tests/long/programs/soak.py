@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Import three things and use them; which ones says the number in the first argument. Run by tests/hosts/soak.c."""
+"""Import three things and use them; which ones says the number in the first argument. Run by tests/hosts/soak.c. With
+WATCHED in the environment (tests/long/watched.py) three of more: what programs have in common of the process."""
 
+import os
 import random
 import sys
 
@@ -78,8 +80,49 @@ def use_failed_import():
     raise AssertionError("it was imported")
 
 
+def use_shared_array():
+    import array
+    import gorgon
+    name = f"soak {gorgon.interpreter}"
+    gorgon.share(array.array("d", range(100)), name, copy=True)
+    assert sum(memoryview(gorgon.receive(name))) == 4950
+    gorgon.withdraw(name)
+
+
+def use_fork():
+    pid = os.fork()
+    if not pid:
+        os._exit(sum(range(10)))
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 45
+
+
+def use_program():
+    import subprocess
+    assert subprocess.run(["/bin/echo", "text"], stdout=subprocess.PIPE, check=True).stdout == b"text\n"
+
+
+def use_lock():
+    import fcntl
+    import tempfile
+    with tempfile.TemporaryFile() as file:
+        fcntl.lockf(file, fcntl.LOCK_EX)
+        file.write(b"1")
+        fcntl.lockf(file, fcntl.LOCK_UN)
+
+
+def use_interrupt():
+    import signal
+    try:
+        signal.raise_signal(signal.SIGINT)
+        while True:
+            pass
+    except KeyboardInterrupt:
+        return
+
+
+COMMON = [use_shared_array, use_fork, use_program, use_lock, use_interrupt]
 PARTS = [use_numpy, use_ssl, use_sqlite3, use_ctypes, use_json, use_decimal, use_threads, use_compression, use_expat,
-         use_failed_import]
+         use_failed_import] + (COMMON if "WATCHED" in os.environ else [])
 random.seed(int(sys.argv[1]))
 for part in random.sample(PARTS, 3):
     part()

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+// Damaged libraries under two linkers: the system's dlopen() and ours, each in a child of its own. What is
+// refused under one may be accepted under the other, and code that is not what it was crashes under any, as chance has it; but what
+// the system's linker refuses does not crash under ours.
+//
+// usage: differ COUNT SEED FILE...      COUNT damages of the files in turn; a line of counts at the end
+//
+// differ: 5000 damages: both accept 812, both refuse 2901, ours alone accepts 10, the system's alone 400, crashes: both 700,
+// the system's alone 174, ours where the system accepts 0, where it refuses 0
+//
+// The exit status is 1 when there is one of the last kind; the damaged file stays as differ-SEED-NUMBER.so.
+
+#define _GNU_SOURCE
+#include "fuzz.h"
+
+#include "gorgon.h"
+
+#include <dlfcn.h>
+#include <err.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SIZE_MAX_OF_FILE (1 << 20)
+#define SECONDS 10
+
+enum outcome { ACCEPTS, REFUSES, CRASHES, OUTCOMES };
+
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
+
+static unsigned seed;
+
+// In the place of libFuzzer's: a byte.
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size)
+{
+	(void)max_size;
+	data[(unsigned)rand_r(&seed) % size] = (uint8_t)rand_r(&seed);
+	return size;
+}
+
+static bool open_by_system(const char *name)
+{
+	return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+
+static bool open_by_ours(const char *name)
+{
+	struct gorgon_object *object;
+	struct gorgon_error *error;
+	struct gorgon_ns *ns;
+	bool ret;
+
+	if (gorgon_ns_create(NULL, &ns))
+		_exit(99);
+	error = gorgon_object_open(ns, name, 0, &object);
+	ret = !error;
+	gorgon_error_destroy(error);
+	return ret;
+}
+
+static enum outcome outcome_of(bool (*open_file)(const char *name), const char *name)
+{
+	static const int deadly[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP};
+	int status;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		err(1, "fork");
+	if (!pid) {
+		struct rlimit memory = {UINT64_C(16) << 30, UINT64_C(16) << 30}, none = {0, 0};
+
+		for (size_t i = 0; i < sizeof(deadly) / sizeof(*deadly); i++)
+			signal(deadly[i], SIG_DFL);
+		setrlimit(RLIMIT_AS, &memory);
+		setrlimit(RLIMIT_CORE, &none);
+		alarm(SECONDS);
+		_exit(open_file(name) ? ACCEPTS : REFUSES);
+	}
+	if (waitpid(pid, &status, 0) != pid)
+		err(1, "waitpid");
+	return WIFEXITED(status) && WEXITSTATUS(status) < CRASHES ? (enum outcome)WEXITSTATUS(status) : CRASHES;
+}
+
+static uint8_t *read_file(const char *path, size_t *size)
+{
+	uint8_t *bytes = malloc(SIZE_MAX_OF_FILE);
+	FILE *file = fopen(path, "rbe");
+
+	if (!bytes || !file)
+		err(1, "%s", path);
+	*size = fread(bytes, 1, SIZE_MAX_OF_FILE, file);
+	fclose(file);
+	return bytes;
+}
+
+static void keep(const uint8_t *bytes, size_t size, unsigned first, unsigned long number)
+{
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "differ-%u-%lu.so", first, number);
+	file = fopen(path, "wbe");
+	if (!file || fwrite(bytes, 1, size, file) != size || fclose(file))
+		err(1, "%s", path);
+	fprintf(stderr, "%s\n", path);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long counts[OUTCOMES][OUTCOMES] = {{0}}; // the system's, ours
+	unsigned long count = argc > 3 ? strtoul(argv[1], NULL, 10) : 0;
+	unsigned first = argc > 3 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
+
+	if (!count) {
+		fprintf(stderr, "usage: differ COUNT SEED FILE...\n");
+		return 2;
+	}
+	seed = first;
+	if (!freopen("/dev/null", "w", stdout))
+		err(1, "/dev/null");
+	for (unsigned long i = 0; i < count; i++) {
+		enum outcome theirs, ours;
+		size_t size;
+		uint8_t *bytes = read_file(argv[3 + i % (unsigned long)(argc - 3)], &size);
+		char name[32];
+		int fd;
+
+		size = LLVMFuzzerCustomMutator(bytes, size, size, (unsigned)rand_r(&seed));
+		fd = fuzz_file(bytes, size, name);
+		theirs = outcome_of(open_by_system, name);
+		ours = outcome_of(open_by_ours, name);
+		counts[theirs][ours]++;
+		if (theirs == REFUSES && ours == CRASHES)
+			keep(bytes, size, first, i);
+		close(fd);
+		free(bytes);
+	}
+	fprintf(stderr,
+		"differ: %lu damages: both accept %lu, both refuse %lu, ours alone accepts %lu, the system's alone %lu, crashes: both "
+		"%lu, the system's alone %lu, ours where the system accepts %lu, where it refuses %lu\n",
+		count, counts[ACCEPTS][ACCEPTS], counts[REFUSES][REFUSES], counts[REFUSES][ACCEPTS], counts[ACCEPTS][REFUSES],
+		counts[CRASHES][CRASHES], counts[CRASHES][ACCEPTS] + counts[CRASHES][REFUSES], counts[ACCEPTS][CRASHES],
+		counts[REFUSES][CRASHES]);
+	return counts[REFUSES][CRASHES] != 0;
+}
