@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Objects give up mappings when the process comes near the kernel's limit of them.
 //
-// A private object has up to five: headers, text, constants, RELRO, data. An interpreter
-// with numpy has twenty objects, so that the limit comes at about 500 of them. When three
+// A private object has up to six: headers, text, constants, RELRO, data, and zeros where the data are the
+// file's until they are written to (map.c). An interpreter with numpy has twenty objects, of which
+// few have such data, so that the limit comes at about 500 of them. When three
 // quarters of it are used objects give up what costs mappings and is not needed to run:
 // RELRO becomes writable like the data behind it, and read-only segments executable like
-// the text between them, which leaves two. Objects that are there already do so too, the
+// the text between them, which leaves two or three. Objects that are there already do so too, the
 // oldest namespaces first, as far as it takes to come back below the half.
 //
 // Others in the process map memory as well. The truth is in /proc/self/maps, which is slow
@@ -17,7 +18,7 @@
 #include "base/mappings.h"
 #include "ns/ns.h"
 
-#define PER_OBJECT 6 // five, and what libraries allocate once they run
+#define PER_OBJECT 7 // six, and what libraries allocate once they run
 #define INTERVAL   64
 
 static unsigned left; // objects until the next look
