@@ -19,7 +19,7 @@ title() {
 
 # A debugger's session without what differs from run to run and says nothing here.
 quieten() {
-	grep -vE '^\[(New Thread|Thread 0x|Switching|Inferior|Using)|^Using host|^warning: Error disabling|No such file or directory|^$' || true
+	grep -vE '^\(lldb\) (target create|settings|command source)|^(Current executable|Executing commands)|^\[(New Thread|Thread 0x|Switching|Inferior|Using)|^Using host|^warning: Error disabling|No such file or directory|^$' || true
 }
 
 # expect DEBUGGER COUNT PATTERN: so many lines of its session must be like that.

@@ -16,7 +16,7 @@ setting is the same for other programs with code from a JIT compiler: lldb knows
 
 import lldb
 
-from . import cores, files, symbols
+from . import cores, files, process, symbols
 
 FUNCTION = "__jit_debug_register_code"
 NAME = "gorgon_auto"
@@ -44,14 +44,15 @@ class Watch:
             hide(target, self.breakpoint)
             self.hidden = True
         if files.is_link(context.GetModule().GetFileSpec().fullpath):  # to look into each would have lldb read its symbols
-            if not self.core and target.GetProcess().GetPluginName() == "minidump":
+            if not self.core and process.is_core(target):
                 self.core = True
                 cores.expect(target)
             return
         symbol = context.GetModule().FindSymbol(FUNCTION, lldb.eSymbolTypeCode)
         if not symbol.IsValid():
             return
-        self.breakpoint.AddLocation(symbol.GetStartAddress())
+        if not process.is_core(target):
+            self.breakpoint.AddLocation(symbol.GetStartAddress())
         # Not of a file that nobody has started yet; of a new process nothing is there yet.
         if symbol.GetStartAddress().GetLoadAddress(target) != lldb.LLDB_INVALID_ADDRESS:
             follow(target)

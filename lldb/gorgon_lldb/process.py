@@ -30,6 +30,10 @@ def key(process):
     return process.GetTarget().GetDebugger().GetID(), process.GetUniqueID()
 
 
+def is_core(target):
+    return target.GetProcess().GetPluginName() in ("elf-core", "minidump")
+
+
 def reader(process):
     def read(address, size):
         if not 0 <= address <= ADDRESS_MAX - size:  # lldb raises what is not its own
