@@ -43,7 +43,8 @@ class Watch:
         if not self.hidden:
             hide(target, self.breakpoint)
             self.hidden = True
-        if files.is_link(context.GetModule().GetFileSpec().fullpath):  # to look into each would have lldb read its symbols
+        module = context.GetModule()  # the kernel's in a core: lldb 19 must not be asked for its folder
+        if module.IsValid() and module.GetNumSections() and files.has_links(module.GetFileSpec().GetDirectory()):  # to look into each would have lldb read its symbols
             if not self.core and process.is_core(target):
                 self.core = True
                 cores.expect(target)

@@ -9,6 +9,7 @@ To have it done when lldb has read the core, and before anybody looks, it is don
 threads, frames or modules. So it belongs to "gorgon symbols auto"."""
 
 import contextlib
+import os
 import struct
 
 from . import files, here, symbols
@@ -52,7 +53,7 @@ def restore(target):
     if symbols.is_followed(target):
         return
     with contextlib.suppress(OSError, struct.error, ValueError, AttributeError), open(process.GetCoreFile().fullpath, "rb") as file:
-        copies = [(path, address) for path, address in read_modules(file) if files.is_link(path)]
+        copies = [(path, address) for path, address in read_modules(file) if files.has_links(os.path.dirname(path))]
         symbols.drop_merged(target)
         for path, address in copies:
             module = target.AddModule(path, None, None)

@@ -73,9 +73,9 @@ def link_to(o):
     return link
 
 
-def is_link(path):
-    """Whether a module's file is one of these."""
-    return (path or "").startswith(folder("links") + os.sep)
+def has_links(directory):
+    """Whether a module's file is one of these, by the folder that it is in."""
+    return (directory or "").startswith(folder("links") + os.sep)
 
 
 def replace(path, make):

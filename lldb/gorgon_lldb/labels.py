@@ -21,7 +21,7 @@ def frame_label(frame):
     snapshot = process.try_snapshot(target)
     found = snapshot.find_object(frame.GetPC()) if snapshot else None
     spec = frame.GetModule().GetFileSpec()
-    if not found and files.is_link(spec.fullpath):  # a core without memory
+    if not found and files.has_links(spec.GetDirectory()):  # a core without memory
         return f"{spec.GetFilename()} [{os.path.basename(spec.GetDirectory())}]"
     return found.label if found else spec.GetFilename() or ""
 

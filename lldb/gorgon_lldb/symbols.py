@@ -226,7 +226,7 @@ def open_files(target, objects):
 
 def drop_merged(target):
     """In a core that lldb has written modules with one build-id are one, which is at the address of any of them."""
-    for module in [m for m in target.module_iter() if files.is_link(m.GetFileSpec().fullpath)]:
+    for module in [m for m in target.module_iter() if files.has_links(m.GetFileSpec().GetDirectory())]:
         target.RemoveModule(module)
 
 
