@@ -249,11 +249,10 @@ def deliver(work, answer, failure):
     except BaseException as error:
         done, value = False, error
     # A callback that raised has stopped the call: its exception says why.
-    value = work.progress_error or value
-    if done and not work.progress_error:
-        work.future.set_result(value)
-    else:
-        work.future.set_exception(value)
+    tell = work.future.set_result if done and not work.progress_error else work.future.set_exception
+    outcome = [work.progress_error or value]
+    del value
+    tell(outcome.pop())  # whoever waits has it alone
 
 
 def send_tracker():
