@@ -132,8 +132,8 @@ class Program(pytest.File):
             pytest.skip("; ".join(text.splitlines()) or "the case says no reason")
 
     def result(self, case, late):
-        """(outcome, text) of a case. cmocka prints "ok 1 - name", "not ok 1 - name" and why, or "not ok 1 # SKIP name"; before it
-        comes what the case has printed."""
+        """(outcome, text) of a case. cmocka prints "ok 1 - name", "not ok 1 - name" and why, or "not ok 1 # SKIP name", from its
+        version 2 on "ok 1 - name # SKIP"; before it comes what the case has printed."""
         text = []
         while True:
             line = self.line(late)
@@ -141,15 +141,16 @@ class Program(pytest.File):
                 why = "the program has ended" if self.ended else f"the case has not ended after {self.config.getoption('--limit')} s"
                 text += [self.end(time.monotonic() + (ENDING if self.ended else 0)), f"{why}, exit status {self.status}"]
                 return "not ok", "\n".join(text)
-            found = re.match(r"(ok|not ok) \d+ (?:- |# (SKIP) )(\S+)", line)
+            found = re.match(r"(ok|not ok) \d+ (?:- |# (SKIP) )(\S+)(?: # (SKIP))?", line)
             if found and found[3] == case.name:
                 break
-            if not re.match(r"1\.\.\d+$", line):
+            if not re.match(r"1\.\.\d+$|TAP version \d+$", line):
                 text.append(line)
-        if found[1] == "not ok" and not found[2]:
+        skipped = found[2] or found[4]
+        if found[1] == "not ok" and not skipped:
             while (line := self.line(time.monotonic() + QUIET, "# ")) is not None:
                 text.append(line)
-        return found[2] or found[1], "\n".join(text)
+        return skipped or found[1], "\n".join(text)
 
     def line(self, late, beginning=""):
         """The next line; None, and nothing is read, when none comes in time or it has another beginning."""
