@@ -56,7 +56,7 @@ def check(objfile):
         return
     if path and path.startswith("/") and not any(map(os.path.isfile, files.candidates(path) + by_build_id(objfile))):
         _said = True
-        gdb.write(f"gorgon: {path} is not here: frames and names of private code will be missing. Copy it from where the "
+        gdb.write(f"gorgon: {path} is not here: names of private code will be missing, and frames where no backtrace has looked. Copy it from where the "
                   'process ran, and load the core again; or say "gorgon symbols all"\n')
 
 

@@ -28,6 +28,7 @@ class Gone(unittest.TestCase):
             os.rename(cache, cache + ".gone")
             elsewhere = ["env", f"XDG_CACHE_HOME={folder}/other"]
             cls.gone = harness.gdb(commands, harness.HOST, script=True, before=elsewhere)
+            cls.names = harness.gdb([commands[0], "info symbol time_sleep"], harness.HOST, script=True, before=elsewhere)
             cls.added = harness.gdb([commands[0], "gorgon symbols all libpython", commands[1]], harness.HOST, script=True,
                                     before=elsewhere)
 
@@ -38,7 +39,10 @@ class Gone(unittest.TestCase):
     def test_one_line_says_what_is_missing(self):
         self.assertEqual(len(re.findall(r"^gorgon: /.*/cache/gorgon/\S+\.debug is not here: .*gorgon symbols all", self.gone, re.M)), 1,
                          self.gone)
-        self.assertNotIn("time_sleep", self.gone)
+        self.assertIn('No symbol "time_sleep"', self.names)
+
+    def test_backtraces_find_their_own(self):
+        self.assertEqual(len(re.findall(r"^#\d+ .*\btime_sleep from ", self.gone, re.M)), COUNT, self.gone[-3000:])
 
     def test_what_it_says_helps(self):
         self.assertEqual(len(re.findall(r"^#\d+ .*\btime_sleep from ", self.added, re.M)), COUNT, self.added[-3000:])
