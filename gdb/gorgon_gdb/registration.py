@@ -84,7 +84,6 @@ def register(objfile=None):
         connect("clear_objfiles", process.forget)
         connect("new_objfile", python_helper.on_new_objfile)
         connect("new_objfile", breakpoints.on_new_objfile)
-        connect("new_objfile", reruns.on_new_objfile)
         connect("new_objfile", debuglinks.on_new_objfile)
         connect("new_objfile", missing_files.on_new_objfile)
         connect("exited", missing_files.forget)
@@ -92,6 +91,7 @@ def register(objfile=None):
         connect("free_objfile", breakpoints.on_free_objfile)
         connect("new_objfile", symbols.on_new_objfile)
         connect("new_objfile", extensions.on_new_objfile)
+        connect("new_objfile", reruns.on_new_objfile)  # when lines are there, too
         connect("new_objfile", cores.on_new_objfile)
         connect("exited", lines.on_exited)
         connect("breakpoint_created", loads.on_breakpoint)
