@@ -37,23 +37,23 @@
 #include <string.h>
 
 #define FUNCTIONS_MAX 32
-/* A unit has the functions of one source file if it gets so many. */
+/* A unit has functions of a single source file if it gets at least this many. */
 #define FUNCTIONS_MIN 8
 /* Rows at a function's start that stay, because the second one says where the arguments are in place. */
 #define FIRST_ROWS 3
-/* Up to here it is padding between functions. */
+/* A gap of at most this many bytes between functions is padding. */
 #define GAP_MAX 32
 #define NO_SOURCE UINT32_MAX
 
-/* Of line programs. */
+/* Parameters of line programs. */
 #define LINE_BASE   (-5)
 #define LINE_RANGE  14
 #define OPCODE_BASE 13
 
-/* A source file, once for all tables. */
+/* A source file. All tables share it. */
 struct file {
 	const char *unit_folder, *folder, *name;
-	uint32_t unit; // the last that has it, and its number there
+	uint32_t unit; // the last unit that has it, and its number there
 	uint32_t number;
 };
 
@@ -72,7 +72,7 @@ struct piece {
 	size_t first_row, row_count;
 };
 
-/* What has been read of the line table of some units. */
+/* The line table of one or more units, as far as it was read. */
 struct table {
 	const struct jitreg_dwarf *dwarf;
 	uint64_t off;
@@ -93,9 +93,9 @@ struct builder {
 	struct row *rows;
 	size_t row_count, row_capacity;
 	struct table *tables;
-	uint64_t room; // bytes of line tables that there can be
-	uint32_t unit; // the one that is written, from 1
-	uint64_t unknown_type; // where that is in it
+	uint64_t room; // how many more bytes of line tables are read
+	uint32_t unit; // number of the unit that is being written, from 1
+	uint64_t unknown_type; // offset of the unknown type in that unit
 	struct jitreg_bytes folders, names, program; // of its line table
 	uint64_t folder_count, name_count;
 	int error;
@@ -141,7 +141,7 @@ static int grow_buckets(struct builder *b)
 	return 0;
 }
 
-/* Its number, or NO_SOURCE with error set. */
+/* Number of a source file, or NO_SOURCE with error set. */
 static uint32_t intern(struct builder *b, const char *unit_folder, const char *folder, const char *name)
 {
 	struct file file = {unit_folder ? unit_folder : "", folder, name, 0, 0};
@@ -179,7 +179,7 @@ static uint32_t intern_source(struct builder *b, const char *folder, const struc
 	return intern(b, folder, table->sources[source].folder, table->sources[source].name);
 }
 
-/* The file that a function is declared in. Tables that are damaged name none. */
+/* The file that a function is declared in; a damaged table may name none. */
 static uint32_t find_declaration(struct builder *b, const struct jitreg_function *function)
 {
 	const struct jitreg_cu *unit = function->declared;
@@ -202,7 +202,7 @@ static uint32_t find_declaration(struct builder *b, const struct jitreg_function
 		b->tables = table;
 		b->error = jitreg_line_table_read(unit, false, &b->room, &table->sources);
 	}
-	// One that is relative itself says nothing; link-time optimisation knows the real one.
+	// A relative folder does not help; units of link-time optimisation have the right folder.
 	folder = unit->folder && *unit->folder == '/' ? unit->folder : function->unit->folder;
 	return b->error ? NO_SOURCE : intern_source(b, folder, &table->sources, function->file);
 }
@@ -220,7 +220,7 @@ static int by_address(const void *a, const void *b)
 	return x->function < y->function ? -1 : x->function > y->function;
 }
 
-/* Several functions may have one body; otherwise code is of one function. */
+/* Functions may share a body, but otherwise each address belongs to a single function. */
 static void drop_overlaps(struct builder *b)
 {
 	size_t kept = 0;
@@ -275,7 +275,7 @@ static int add_row(struct builder *b, const struct row *row)
 	return 0;
 }
 
-/* A table whose rows are looked up, and the numbers of its sources here. */
+/* A table whose rows are looked up, and the numbers that its source files have in this file. */
 struct lookup {
 	const struct jitreg_cu *unit;
 	struct jitreg_line_table table;
@@ -298,7 +298,7 @@ static bool is_wanted(const struct builder *b, const struct piece *piece, const 
 	const struct row *last;
 	size_t before = b->row_count - piece->first_row;
 
-	// Never the place of a breakpoint, and never what an address is looked up in.
+	// Debuggers use no such row, neither for a breakpoint nor to look an address up.
 	if (!row->is_statement && !row[1].is_end && row[1].address == row->address)
 		return false;
 	if (before < FIRST_ROWS)
@@ -370,7 +370,7 @@ static int add_rows(struct builder *b, struct piece *piece, const struct lookup 
 
 		if (table->rows[s->first].address >= piece->end)
 			break;
-		// The end is the last row: sequences that end before this code have nothing of it.
+		// The last row is the sequence's end. A sequence that ends before this code is passed over.
 		if (table->rows[s->first + s->count - 1].address > piece->start &&
 		    (b->row_count == piece->first_row ||
 		     table->rows[s->first].address >= b->rows[b->row_count - 1].address))
@@ -412,7 +412,7 @@ static void close_lookup(struct lookup *l)
 	l->files = NULL;
 }
 
-/* One table after the other: they are large. */
+/* Tables are read one after another, because they are large. */
 static int find_rows(struct builder *b)
 {
 	struct piece **sorted = calloc(b->piece_count + 1, sizeof(*sorted));
@@ -493,7 +493,7 @@ static void put_site(struct builder *b, enum jitreg_lines_index section, unsigne
 	put_number(b, to, value, kind == JITREG_LINES_ADDRESS ? 8 : 4);
 }
 
-/* Now that it is known how long it has become. */
+/* Fill in a length, which is known at the end only. */
 static void set_length(struct jitreg_bytes *bytes, size_t start)
 {
 	uint32_t length = (uint32_t)(bytes->size - start - 4);
@@ -568,7 +568,7 @@ static void use_own_file(struct builder *b, const struct piece *first)
 	if (number == NO_SOURCE || strcmp(b->files[number].name, name) != 0) {
 		char *own = slash ? strndup(path, (size_t)(slash - path)) : strdup("");
 
-		// Not to be found again: what it is called by does not live as long.
+		// It is not entered for look-ups, because its name does not live as long.
 		if (!own) {
 			b->error = -ENOMEM;
 			return;
@@ -673,7 +673,7 @@ static void put_program(struct builder *b, const char *folder, const struct piec
 	end_sequence(b, &p);
 }
 
-/* The line table of a unit. Before it the files that functions refer to must be in use. */
+/* Write a unit's line table. The files that its functions refer to must have numbers by then. */
 static void put_line_table(struct builder *b, const char *folder, const struct piece *pieces, size_t count)
 {
 	static const uint8_t numbers[] = {1, 1, 1, (uint8_t)LINE_BASE, LINE_RANGE, OPCODE_BASE,
@@ -706,7 +706,7 @@ static void put_line_table(struct builder *b, const char *folder, const struct p
 	jitreg_bytes_deinit(&places);
 }
 
-/* Without the options, which can be many. GDB goes by name and version. */
+/* The producer without its options, which can be many. GDB looks at name and version only. */
 static void put_producer(struct builder *b, struct jitreg_bytes *to, const char *producer)
 {
 	const char *options = strstr(producer, " -");
@@ -776,7 +776,7 @@ static void put_arange(struct builder *b, uint64_t unit, uint64_t start, uint64_
 {
 	struct jitreg_bytes *to = &b->ret->sections[JITREG_LINES_ARANGES];
 
-	put_number(b, to, 12 + 2 * 16, 4); // what follows: the header, a stretch, the end
+	put_number(b, to, 12 + 2 * 16, 4); // the size of the rest: the header, a stretch, the end
 	put_number(b, to, 2, 2);
 	put_site(b, JITREG_LINES_ARANGES, JITREG_LINES_INFO, unit);
 	put_number(b, to, 8, 6); // sizes of addresses and of segment selectors, padding
@@ -824,7 +824,7 @@ static void put_unit(struct builder *b, const struct piece *pieces, size_t count
 	put_line_table(b, folder, pieces, count);
 }
 
-/* Whether a function can be in the unit of another one. */
+/* Whether two functions can be in the same unit. */
 static bool belong_together(const struct piece *first, const struct piece *piece, size_t count)
 {
 	const struct jitreg_cu *x = source_unit(first), *y = source_unit(piece);

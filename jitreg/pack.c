@@ -36,8 +36,8 @@
  *     segments     stand for the addresses in LLDB. Its names count from a .text of type
  *                  SHT_NULL.
  *
- * Without a companion (no folder to write it to) the binding and the type are the common
- * ones. That works and does not scale.
+ * Without a companion (no folder to write it to) names have the usual bindings, and .eh_frame has its usual
+ * type. GDB then reads them for each group, which works and does not scale.
  *
  * There is no reference to DWARF: a debugger's script adds that to the copies that matter.
  */
@@ -61,10 +61,10 @@
 #define FIRST_NAMES_MAX 4096
 #define OTHER_NAMES_MAX 512
 
-/* Above what processes have. */
+/* Above all addresses that processes have. */
 #define NOWHERE (UINT64_C(1) << 63)
 
-/* What functions of a library are called that have no name. */
+/* The name of a library's functions that have no name. */
 struct label {
 	const struct jitreg_template *template;
 	uint32_t name;
@@ -81,12 +81,12 @@ struct pack {
 	struct jitreg_symtab symtab;
 	struct jitreg_bytes frames;
 	uint32_t crc; // of the companion
-	uint8_t id[JITREG_COMPANION_ID_SIZE]; // of the one without lines
+	uint8_t id[JITREG_COMPANION_ID_SIZE]; // of the companion without lines
 	const struct jitreg_member *current; // while its names are added
 	struct jitreg_addresses names; // of symbols
 	struct label *labels; // as many as members
 	size_t label_count;
-	bool aside; // see above: LLDB does not need it at once
+	bool aside; // unwind data is in .debug_frame, see above: LLDB does not need it at once
 };
 
 static bool has_companion(const struct pack *p)
@@ -184,7 +184,7 @@ static int find_names(const struct pack *p, struct jitreg_addresses *ret)
 	*ret = (struct jitreg_addresses){.items = calloc(count + 1, sizeof(*ret->items))};
 	if (!ret->items)
 		return -ENOMEM;
-	for (size_t i = 1; i < count; i++) // the first one is none
+	for (size_t i = 1; i < count; i++) // symbol 0 is no symbol
 		ret->items[ret->count++] = p->ranges[syms[i].st_shndx - 1].start + syms[i].st_value;
 	qsort(ret->items, ret->count, sizeof(*ret->items), by_value);
 	return 0;
@@ -253,8 +253,8 @@ static int add_label_at(void *ctx, uint64_t start, uint64_t size)
 }
 
 /*
- * Not allocated, so that it is in nobody's way. It has an address nonetheless, which what it
- * says counts from. What LLDB reads later on it would read from there, if there was anything.
+ * The section is not allocated: it must not stand for memory. It has an address all the same, because
+ * the offsets in it count from there.
  */
 static int add_frames(struct pack *p)
 {
@@ -311,8 +311,8 @@ static int add_sections(struct pack *p)
 }
 
 /*
- * Let GDB pass over what is for LLDB, see above. libelf would not write the contents of such
- * sections. What is left of a .text has to be within the file.
+ * Give the sections for LLDB the types that GDB passes over, see above. This comes last, because libelf would
+ * not write the contents of sections with such types. A .text without contents must still lie within the file.
  */
 static void hide(const struct pack *p)
 {

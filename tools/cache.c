@@ -2,8 +2,8 @@
 // gorgon cache: the files that are kept for debuggers, in gorgon/ below $XDG_CACHE_HOME or ~/.cache.
 //
 // Processes and debuggers make them when they are needed: companions with the lines and variables of
-// libraries (jitreg/cache.c), what gdb's scripts have found (places/), what lldb's have made (lldb/). Who
-// uses a file holds a lock on it (flock(2)), so that nobody else removes it; nor does this.
+// libraries (jitreg/cache.c), locations that gdb's scripts have found (places/), files of lldb's scripts
+// (lldb/). A process that uses a file holds a lock on it (flock(2)), and `gorgon cache --clear` keeps it.
 
 #define _GNU_SOURCE
 #include "tool.h"
@@ -35,7 +35,7 @@ struct kind {
 	uint64_t files, bytes, busy, failed;
 };
 
-// nftw(3) passes nothing on. The first takes what the others leave.
+// nftw(3) passes no argument to its function. The first kind has all files that are not the others'.
 static struct {
 	struct kind kinds[3];
 	size_t root_size; // of the folder's name, with its slash
@@ -92,7 +92,7 @@ static int visit(const char *path, const struct stat *st, int type, struct FTW *
 		return 0;
 	if (type == FTW_DP || type == FTW_DNR) {
 		if (state.clear)
-			rmdir(path); // one with a file that is in use stays
+			rmdir(path); // a folder with a file in use stays
 		return 0;
 	}
 	kind = find_kind(path + state.root_size);
@@ -189,7 +189,7 @@ int tool_cache(int argc, char **argv)
 		return tool_usage("cache: neither XDG_CACHE_HOME nor HOME is a folder's full name");
 	state.root_size = strlen(folder) + 1;
 	state.clear = given.clear;
-	// Without the folder there is nothing, which is said by zeros.
+	// Without the folder all numbers are zero.
 	if (nftw(folder, visit, OPEN_FILES_MAX, FTW_PHYS | FTW_DEPTH) && errno != ENOENT) {
 		fprintf(stderr, "gorgon: cache: %s: %s\n", folder, strerror(errno));
 		free(folder);

@@ -14,7 +14,7 @@
 	"def fib(n):\n"                                                                            \
 	"    return n if n < 2 else fib(n - 1) + fib(n - 2)\n"
 
-// Both do the same work: two calls of fib, on two threads.
+// In both cases two threads call fib.
 static const char fib_one_interpreter[] =
 	FIB "import threading\n"
 	    "threads = [threading.Thread(target=fib, args=(32,)) for _ in range(2)]\n"

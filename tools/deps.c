@@ -89,7 +89,7 @@ static const char *text(struct json_object *row, const char *name)
 	return get(row, name) ?: "";
 }
 
-// By source, library, name: what belongs together then stands together.
+// Sorted by source, library and name, so that the names of a library stand together.
 static int compare(const void *a, const void *b)
 {
 	struct json_object *left = *(struct json_object *const *)a;
@@ -98,7 +98,7 @@ static int compare(const void *a, const void *b)
 	int order = 0;
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys) && !order; i++) {
-		// Replaced names are one list, whatever their reasons.
+		// All replaced names are in one list, without their reasons.
 		if (i == 1 && strcmp(text(left, "source"), "system"))
 			continue;
 		order = strcmp(text(left, keys[i]), text(right, keys[i]));
@@ -158,7 +158,7 @@ static void print_names(struct json_object *rows)
 
 // --- the command -------------------------------------------------------------------------
 
-// As ldd takes it: a file here, else a library's name that is searched.
+// As ldd takes it: a file in the current folder or, if there is none, a library to search for.
 static char *find_file(const char *file)
 {
 	char *cwd, *path;

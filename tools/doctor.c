@@ -18,12 +18,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Per interpreter with numpy, about; see gorgon run --timing and /proc/PID/maps.
+// About so many for an interpreter with numpy; see gorgon run --timing and /proc/PID/maps.
 #define MAPPINGS_PER_INTERPRETER 200
 
 enum state {
 	STATE_OK,
-	STATE_NOTE, // works, with something missing
+	STATE_NOTE, // it works, but something is missing
 	STATE_BAD,
 };
 
@@ -147,7 +147,7 @@ static bool is_named_in(const char *home, const char *file, const char *script)
 	return ret;
 }
 
-// Whether they lie where Debian's gdb looks when a program has libgorgon. See "auto-load" in GDB's manual.
+// Whether the scripts lie where Debian's gdb looks when a program has libgorgon. See "auto-load" in GDB's manual.
 static bool are_loaded_by_gdb(void)
 {
 	glob_t found = {0};
@@ -296,7 +296,7 @@ static void check_mappings(struct json_object *list)
 	    "%lu a process: about %lu interpreters with numpy", limit, limit * 3 / 4 / MAPPINGS_PER_INTERPRETER);
 }
 
-// unshare(2) for a thread, which filters of system calls in containers forbid. In a child: it is for good.
+// Try unshare(2), which filters of system calls in containers forbid. A child tries, as it cannot be undone.
 static void check_files(struct json_object *list)
 {
 	pid_t child = fork();

@@ -26,7 +26,7 @@ struct label {
 		char *data;
 		size_t size;
 		bool open, coloured;
-		struct stat file; // that all of the run's interpreters write to
+		struct stat file; // the file that all of the run's interpreters write to
 	} pending[2]; // of descriptors 1 and 2
 };
 
@@ -63,7 +63,7 @@ static bool write_all(int fd, const char *data, size_t size)
 	return true;
 }
 
-// A piece that ends with its newline; at the very end of the output it may have none.
+// Write a piece that ends with a newline; only the end of the output may lack it.
 static bool write_piece(const struct label *label, int fd, const char *piece, size_t size)
 {
 	static const unsigned colours[] = {36, 33, 35, 32, 34, 31}; // of ECMA-48's SGR

@@ -12,11 +12,11 @@
 
 struct list {
 	FILE *out;
-	char *text; // what is in it
+	char *text; // the report
 	size_t size;
 };
 
-// Each file is said once, whoever needs it. What has not been found has not been loaded.
+// Each file is listed once, and only if it was found.
 static bool add_dep(void *ctx, const struct gorgon_dep *dep)
 {
 	struct list *list = ctx;
@@ -39,7 +39,7 @@ struct paths {
 	size_t size;
 };
 
-// The loader's lock is held here: what a file needs is looked up later.
+// The loader's lock is held here, so a file's dependencies are looked up later.
 static bool add_path(void *ctx, struct gorgon_object *object)
 {
 	struct paths *paths = ctx;
@@ -61,7 +61,7 @@ char *loaded_list(struct gorgon_interp *interp, const struct program *program)
 	if (!list.out)
 		return NULL;
 	gorgon_ns_for_each_object(gorgon_interp_ns(interp), add_path, &paths);
-	// The first one is libpython.
+	// The first object is libpython.
 	for (char *path = paths.data; path && !err; path = argz_next(paths.data, paths.size, path))
 		err = gorgon_deps_for_each(&opts, paths.data, path, add_dep, &list);
 	if (err)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The `gorgon` command: which subcommand it is.
+// The `gorgon` command: finds the subcommand and runs it.
 
 #define _GNU_SOURCE
 #include "tool.h"
@@ -45,7 +45,7 @@ static const struct command *find_command(const char *name)
 
 static char **arguments; // of the command; kept until the end, because Python points there
 
-// The kernel's own are what setproctitle() and the like write to: a title for ps.
+// Programs with setproctitle() overwrite the kernel's arguments, for ps: so Python gets copies.
 static bool copy_arguments(int argc, char **argv)
 {
 	arguments = calloc((size_t)argc + 1, sizeof(*arguments));

@@ -29,7 +29,7 @@ struct job {
 	bool started;
 };
 
-// Something is not as it should be, often for all of them: it is said once.
+// A warning that often concerns all interpreters is printed once.
 static void print_line(void *ctx, const char *line)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -60,7 +60,7 @@ static struct gorgon_error *create_one(struct job *job)
 	struct gorgon_error *err;
 
 	ns_opts.size = sizeof(ns_opts);
-	// The other strategies say of each end that the system's linker keeps objects loaded.
+	// The other strategies log at each end that the system's linker keeps objects loaded.
 	if (job->program->isolate == GORGON_ISOLATE_LOADER)
 		ns_opts.log = print_line;
 	if (job->program->label || job->program->count > 1) {
@@ -95,7 +95,7 @@ static void *run_one(void *arg)
 	pthread_setname_np(pthread_self(), name);
 	job->err = gorgon_interp_main(job->interp, job->program->argc, job->program->argv,
 				      &job->result->status);
-	// Not unless asked: it reads the whole process's memory map.
+	// Only when asked for: this reads the whole memory map of the process.
 	if (!job->err && job->program->timing) {
 		job->result->stats.size = sizeof(job->result->stats);
 		job->err = gorgon_interp_get_stats(job->interp, &job->result->stats);
@@ -179,7 +179,7 @@ struct gorgon_error *program_run(const struct program *program, struct result *r
 	}
 	for (unsigned i = created; i-- > 0;) {
 		if (program->last && !err)
-			label_flush(jobs[i].label); // threads that live on may still write
+			label_flush(jobs[i].label); // threads that have not ended may still write
 		else
 			destroy_one(&jobs[i]);
 	}

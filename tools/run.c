@@ -75,7 +75,7 @@ struct run {
 	const char **share, **keep_private; // NULL-terminated; room for every argument
 	const char **python_argv;	    // what Python gets; room for every argument
 	bool has_program;
-	char **options; // of python3, made here; room for each letter
+	char **options; // for python3, allocated here; at most one for each letter
 	size_t option_count;
 };
 
@@ -132,7 +132,7 @@ static void append_python(struct run *run, const char *word)
 	run->python_argv[run->program.argc++] = word;
 }
 
-// What is left of the command line is the program's.
+// The rest of the command line belongs to the program.
 static void append_rest(struct run *run, struct argp_state *state)
 {
 	while (state->next < state->argc)
@@ -215,7 +215,7 @@ static int parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-// All read the same terminal, and a prompt is for one.
+// The interpreters would all read from one terminal, so there is a prompt for a single interpreter only.
 static int check(const struct run *run)
 {
 	if (run->program.count == 1 && run->repeat == 1)
@@ -330,7 +330,7 @@ static int parse_and_run(struct run *run, int argc, char **argv)
 	return status;
 }
 
-// Of how many words and letters the command line is: no list can get longer.
+// The number of words and letters on the command line: no list of options gets longer.
 static size_t measure(int argc, char **argv)
 {
 	size_t ret = 2;

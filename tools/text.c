@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the commands print of names that files have: as the library's messages have them.
+// Names from files are printed as the library's messages print them.
 
 #include "tool.h"
 

@@ -78,7 +78,7 @@ bool tool_has_colours(int fd)
 	return isatty(fd) && !(no && *no) && terminal && strcmp(terminal, "dumb");
 }
 
-// The real name of a directory that has our gdb scripts in it, or NULL.
+// The real path of the folder that @format makes of @dir, if it has our gdb scripts; otherwise NULL.
 static char *script_dir_at(const char *format, const char *dir)
 {
 	char *path, *real, *package;

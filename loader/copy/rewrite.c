@@ -48,7 +48,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// Zero-filled memory that may become a hole in the file.
+// The limit for zero-filled memory that becomes a hole in the file.
 #define HOLE_MAX (UINT64_C(1) << 32)
 
 struct rewrite {
@@ -65,7 +65,7 @@ struct rewrite {
 	bool dyn_moves;
 
 	uint64_t off, vaddr, size;	     // the new segment
-	uint64_t strings_within, dyn_within; // places in it
+	uint64_t strings_within, dyn_within; // offsets in the new segment
 };
 
 #define bad(image, ...)                                                                            \
@@ -96,7 +96,7 @@ static struct gorgon_error *check_opts(const char *from, const struct gorgon_rew
 		     : NULL;
 }
 
-// Room for the old strings and every name that may follow.
+// Take memory for the old strings and for every name that may be added.
 static struct gorgon_error *copy_strings(struct rewrite *rw)
 {
 	const struct gorgon_rewrite_opts *opts = rw->opts;
@@ -108,7 +108,7 @@ static struct gorgon_error *copy_strings(struct rewrite *rw)
 		size += strlen(r->to) + 1;
 	for (const char *const *name = opts->add; name && *name; name++)
 		size += strlen(*name) + 1;
-	// Versions name their library by 32 bits.
+	// Versions refer to their library's name by an offset of 32 bits.
 	if (size > UINT32_MAX)
 		return bad(rw->image, "DT_STRSZ and the new names are 0x%zx bytes, expected less than 4 GB",
 			   size);
@@ -120,7 +120,7 @@ static struct gorgon_error *copy_strings(struct rewrite *rw)
 	return NULL;
 }
 
-// Offset of a new name, which is there once.
+// Offset of a new name. Each new name is stored once.
 static uint64_t intern(struct rewrite *rw, const char *name)
 {
 	size_t at = rw->image->strtab_size;
@@ -134,7 +134,7 @@ static uint64_t intern(struct rewrite *rw, const char *name)
 	return at;
 }
 
-// What a library is called in the copy.
+// A library's name in the copy.
 static const char *replacement(const struct rewrite *rw, const char *name)
 {
 	for (const struct gorgon_rewrite_name *r = rw->opts->replace; r && r->from; r++)
@@ -245,7 +245,7 @@ static struct gorgon_error *make_dynamic(struct rewrite *rw)
 	return NULL;
 }
 
-// Linkers leave a few DT_NULLs behind the first. What else lies there is somebody's.
+// Linkers leave a few more DT_NULLs behind the first. Anything else there may be in use.
 static bool dynamic_fits(const struct rewrite *rw)
 {
 	const Elf64_Dyn *old = old_dynamic(rw->image);
@@ -339,7 +339,7 @@ static struct gorgon_error *make_phdrs(struct rewrite *rw)
 
 // ---- changes in place ------------------------------------------------------------
 
-// The place to write for something that image.c found in the file.
+// The writable bytes of something that image.c has found in the file.
 static void *writable(const struct rewrite *rw, const void *found)
 {
 	return rw->file + ((const uint8_t *)found - rw->image->file);
@@ -378,8 +378,8 @@ static bool shares_name(const struct gorgon_image *image, uint64_t vaddr, uint64
 	return users > 1;
 }
 
-// The base definition is the library's name. Nobody looks it up, so it may keep the old one
-// where that is a version's, which others need by its name.
+// The base definition has the library's name, but nobody looks it up. So it keeps the old name where
+// a version has that name too: other libraries need the version by its name.
 static void edit_verdef(struct rewrite *rw)
 {
 	const struct gorgon_image *image = rw->image;
@@ -407,8 +407,8 @@ static void edit_verdef(struct rewrite *rw)
 	}
 }
 
-// STB_GNU_UNIQUE is one definition in the process, whatever file it is from: a copy would use
-// the other's variables, and never be unloaded. A global one is looked up as any other.
+// A name with STB_GNU_UNIQUE has one definition in the process, whatever file that is in: a copy would
+// use another copy's variables, and would never be unloaded. STB_GLOBAL has neither effect.
 static void edit_unique(struct rewrite *rw)
 {
 	for (uint32_t i = 0; i < rw->image->symbol_count; i++) {
@@ -521,7 +521,7 @@ static struct gorgon_error *edit_sections(struct rewrite *rw)
 
 	if ((err = find_sections(rw, &sections)))
 		return err;
-	// Symbols first: those of .dynsym have their names where .dynstr was.
+	// Symbols come first: the names of .dynsym are read where .dynstr was.
 	for (Elf64_Shdr *sh = sections.table; sh < sections.table + sections.count; sh++)
 		if (rw->dyn_moves && (sh->sh_type == SHT_SYMTAB || sh->sh_type == SHT_DYNSYM) &&
 		    (err = edit_symbols(rw, &sections, sh)))
@@ -539,7 +539,7 @@ static struct gorgon_error *edit(struct rewrite *rw)
 	Elf64_Ehdr *ehdr = (Elf64_Ehdr *)rw->file;
 	struct gorgon_error *err;
 
-	// Names first: how many there are decides where the rest is.
+	// Names come first: their size decides where the rest goes.
 	if ((err = copy_strings(rw)) || (err = make_dynamic(rw)))
 		return err;
 	edit_verneed(rw);
@@ -588,7 +588,7 @@ static struct gorgon_error *write_file(const struct rewrite *rw, const char *to)
 					 rw->dyn_count * sizeof(*rw->dyn))) &&
 	     !ftruncate(fd, (off_t)(rw->off + rw->size));
 	errnum = errno;
-	// Some file systems tell only now that there was no room.
+	// Some file systems say only at close() that there was no room.
 	if (close(fd) && ok) {
 		errnum = errno;
 		ok = false;

@@ -45,7 +45,7 @@ void gorgon_before_fork(void)
 	gorgon_parts_before_fork();
 }
 
-// Of the threads that private code has started only the calling one, if it is one, is left.
+// fork() leaves the child only the calling thread: the others that private code had started are gone.
 static void reset_namespaces(void)
 {
 	const struct gorgon_thread *thread = gorgon_thread_peek();

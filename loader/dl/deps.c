@@ -2,10 +2,10 @@
 // Looking before loading: what a file would bring, and which names would cross between
 // private objects and the process.
 //
-// Both do the first step of a load (load_set.c) in a namespace of their own, look at the
-// objects that were read, and throw them away. So the answers are the loader's: the same
-// search, the same closure rule, the same scope. A listing goes on where a library is
-// not found; the names of a closure with a hole in it would be wrong, so they do not.
+// Both functions do the first step of a load (load_set.c) in a namespace of their own, look at the
+// objects that were read, and throw them away. So their answers are the loader's: they use its
+// search, its rule of what is private, and its scopes. A list of dependencies goes on where a
+// library is not found. A list of names does not: without that library it would be wrong.
 
 #define _GNU_SOURCE
 #include "ns/closure.h"
@@ -22,9 +22,9 @@
 
 struct entry {
 	struct gorgon_dep dep;
-	struct gorgon_object *object;	  // of a private one
-	struct gorgon_closure_file *file; // of a shared one; neither: not found
-	char *text;			  // what dep.reason may point to
+	struct gorgon_object *object;	  // of a private library
+	struct gorgon_closure_file *file; // of a shared library; both are NULL when no file was found
+	char *text;			  // the memory of dep.reason, or NULL
 };
 
 struct survey {
@@ -40,7 +40,7 @@ static bool is_same(const struct entry *a, const struct entry *b)
 	return !b->object && !b->file && !strcmp(a->dep.name, b->dep.name);
 }
 
-// Takes the entry's text over. A library that is listed already is not listed again.
+// The list owns the entry's text from here on, also after a failure. A library is listed once.
 static struct gorgon_error *deps_add(struct survey *survey, size_t parent, struct entry entry)
 {
 	struct entry *grown;
@@ -156,7 +156,7 @@ static struct gorgon_error *list(struct survey *survey, const char *base, const 
 	struct gorgon_object *object;
 	struct gorgon_error *err = NULL;
 
-	// The base is listed to be read, and forgotten.
+	// The base is listed only so that it is read; it is taken off the list again.
 	if (base && !(err = gorgon_load_set_read_name(&survey->group, base, NULL, &object)))
 		err = deps_add(survey, 0, (struct entry){.object = object});
 	for (size_t i = 0; !err && i < survey->count; i++)
@@ -219,7 +219,7 @@ struct names {
 	bool no_memory;
 };
 
-// The library that an address is in. A thread-local variable's is in none.
+// The library that an address is in. The address of a thread-local variable is in no library.
 static const char *library_of(const struct gorgon_binding *binding, const Elf64_Sym *sym,
 			      const char *file)
 {

@@ -5,8 +5,8 @@
 //
 // A handle is a private object's address, the namespace's own address (dlopen(NULL):
 // everything global in it, then the process), or a handle of the system's linker for
-// a shared library. Which of them a handle is decides a look-up in our lists, never
-// its contents, so that a stale handle is an error and not a crash.
+// a shared library. To tell which, a handle is looked up in our lists and never followed: a
+// stale handle is an error and not a crash.
 //
 // Failures go to the calling thread's dlerror() text.
 
@@ -91,7 +91,7 @@ static void *open_shared(const char *path, int flags)
 	void *handle;
 
 	if (flags & RTLD_NOLOAD)
-		return dlopen(path, flags); // not being there is no error
+		return dlopen(path, flags); // NULL says that the library is not loaded, which is no error
 	if (!(err = gorgon_system_dlopen(path, flags, &handle)))
 		return handle;
 	set_error_from(err);
@@ -99,8 +99,8 @@ static void *open_shared(const char *path, int flags)
 }
 
 // RTLD_NOLOAD with the path of a library that the host has, and this namespace has not:
-// dl_iterate_phdr() shows it to private code, and what that shows can be opened. But nothing
-// that leads to another Python; and not for everybody who asks for the name alone.
+// dl_iterate_phdr() shows such a library to private code, so private code can open it by its path.
+// Two things stay closed: a library that leads to another Python, and a library asked for by name alone.
 static void *open_host_s(const char *path, int flags)
 {
 	void *handle = dlopen(path, flags & ~(RTLD_GLOBAL | RTLD_NODELETE));
@@ -215,8 +215,9 @@ void *gorgon_dl_open(const char *path, int flags, struct gorgon_ns *ns)
 	return dl_open_for((uintptr_t)__builtin_return_address(0), path, flags, ns);
 }
 
-// LM_ID_BASE is the private namespace, as RTLD_DI_LMID says of its objects. What the system's
-// linker puts into another one would outlive this one, and its handles would not be ours.
+// LM_ID_BASE is the private namespace, as RTLD_DI_LMID says of its objects. Every other namespace is
+// refused: the system's linker would load into it, the libraries would outlive the private
+// namespace, and dlsym() and dlclose() of private code would not know their handles.
 void *gorgon_dlm_open(Lmid_t id, const char *path, int flags, struct gorgon_ns *ns)
 {
 	char *message;
@@ -317,7 +318,7 @@ static struct gorgon_binding find_from(struct gorgon_ns *ns, struct gorgon_objec
 	return ret;
 }
 
-// The object whose opening brought @object in: what that needs is in scope.
+// The object whose opening brought @object in. The objects that it needs are in scope.
 static struct gorgon_object *opened(struct gorgon_object *object)
 {
 	const struct gorgon_requester *first = gorgon_object_requester(object);
@@ -329,8 +330,8 @@ static struct gorgon_object *opened(struct gorgon_object *object)
 	return (struct gorgon_object *)((uintptr_t)first - offsetof(struct gorgon_object, requester));
 }
 
-// RTLD_NEXT: what comes behind the caller in the group that it was loaded with. Code
-// from elsewhere has the process's order.
+// RTLD_NEXT: the objects behind the caller in the group that it was loaded with. A caller that is
+// no private code gets the order of the process.
 static struct gorgon_binding find_next(struct gorgon_ns *ns, struct gorgon_object *caller,
 				       const struct gorgon_symbol_query *query)
 {
@@ -338,8 +339,8 @@ static struct gorgon_binding find_next(struct gorgon_ns *ns, struct gorgon_objec
 		      : gorgon_scope_find_outside(ns, NULL, NULL, query);
 }
 
-// RTLD_DEFAULT: what a reference in the caller would be bound to. The caller then keeps
-// what was found, as a reference would.
+// RTLD_DEFAULT: the definition that a reference in the caller would be bound to. The object that has
+// it stays loaded as long as the caller, as if the caller had such a reference.
 static struct gorgon_binding find_default(struct gorgon_ns *ns, struct gorgon_object *caller,
 					  const struct gorgon_symbol_query *query)
 {

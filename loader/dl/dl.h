@@ -30,8 +30,8 @@ void gorgon_dl_clear_error(void);
 /* The object that a handle is, or NULL. The lock is held. */
 struct gorgon_object *gorgon_dl_find_handle(struct gorgon_ns *ns, const void *handle);
 
-/* Whether a handle may be given to the system's functions, which believe what they are
- * given; if not, sets the error. */
+/* Whether a handle may be given to the system's functions, which follow any pointer; if not, sets
+ * the error. */
 bool gorgon_dl_is_system_handle(const void *handle);
 
 /* --- dl_info.c ---------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The part of the dl family that only asks: dladdr, dladdr1, dlinfo, dl_iterate_phdr.
+// The part of the dl family that changes nothing: dladdr, dladdr1, dlinfo, dl_iterate_phdr.
 //
 // Questions about anything but private objects go to the system's functions. dl_iterate_phdr shows
 // the system's objects first (the main program is the first of all, as callers expect),
@@ -21,7 +21,7 @@ static void *pointer(uint64_t addr)
 	return (void *)(uintptr_t)addr;
 }
 
-// The lock is held. The symbol table is the file view's: one for all copies.
+// The lock is held. All copies of a file have the symbol table of the image in common.
 static const Elf64_Sym *describe(struct gorgon_object *object, uint64_t addr, Dl_info *info)
 {
 	const Elf64_Sym *sym = gorgon_symbol_at(object->image, addr - object->bias);
@@ -128,8 +128,8 @@ int gorgon_dl_info(void *handle, int request, void *arg, struct gorgon_ns *ns)
 	return -1;
 }
 
-// dlpi_adds and dlpi_subs are the same in all entries of one walk and differ after each change,
-// because unwinders keep what they have found until one of them does: both linkers' are added.
+// Unwinders keep what they have found until dlpi_adds or dlpi_subs changes. So both numbers are equal
+// in all entries of a walk, and are sums: those of the system's linker and of the namespace.
 struct walk {
 	int (*fn)(struct dl_phdr_info *info, size_t size, void *ctx);
 	void *ctx;
@@ -179,7 +179,7 @@ int gorgon_dl_iterate_phdr(int (*fn)(struct dl_phdr_info *info, size_t size, voi
 	size_t count;
 	int ret;
 
-	// Before the entries: who keeps an old list with new numbers would never look again.
+	// Read before the entries: an unwinder that kept an old list with new numbers would never look again.
 	gorgon_lock();
 	walk.adds = ns->load_count;
 	walk.subs = ns->unload_count;

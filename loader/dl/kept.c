@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The public functions about what is kept of libraries that no namespace has any more: images, with
-// their places and bindings (../image/image_cache.c), and what debuggers are told (libjitreg).
+// The public functions about libraries that no namespace has any more. Of such a library the process
+// keeps its image, with places and bindings (../image/image_cache.c), and its symfile's template (libjitreg).
 
 #include "gorgon.h"
 #include "base/lock.h"

@@ -36,7 +36,7 @@
 // Nothing refers to atfork.c by name: this makes a linker take it out of libgorgon.a.
 __attribute__((used)) static void (*const around_fork)(bool child) = gorgon_after_fork;
 
-// Before any thread's record is made.
+// This runs before any thread's record is made.
 __attribute__((constructor(200))) static void init(void)
 {
 	gorgon_thread_at_exit(gorgon_thread_on_exit);
@@ -128,9 +128,9 @@ struct gorgon_error *gorgon_ns_wait_for_threads(struct gorgon_ns *ns)
 				   ns->debug.id, ns->thread_count);
 }
 
-// In exit()'s order: this thread's thread_local variables, what was registered for the end,
-// destructors. Those may join threads (an OpenBLAS ends its pool), so they come before the
-// threads are counted. A second call after BUSY finds nothing left to finalise.
+// In the order of exit(): this thread's thread_local variables, functions of atexit(), destructors.
+// Destructors may join threads (OpenBLAS ends its pool), so they run before the threads are counted.
+// A second call after GORGON_ERROR_BUSY finds nothing left to finalise.
 struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 {
 	struct gorgon_atexit *exits;
@@ -147,7 +147,7 @@ struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 	gorgon_thread_run_dtors(ns);
 	gorgon_atexit_run(exits);
 	gorgon_unload_finalise_all(ns);
-	gorgon_atexit_run(exits); // of objects without a destructor that calls __cxa_finalize()
+	gorgon_atexit_run(exits); // the functions of objects whose destructors do not call __cxa_finalize()
 	gorgon_atexit_forget(exits);
 	if ((err = gorgon_ns_wait_for_threads(ns))) {
 		gorgon_unlock();
@@ -156,7 +156,7 @@ struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 	gorgon_parts_stop(ns->parts);
 	gorgon_tsd_drop(ns);
 	gorgon_frames_drop(gorgon_parts_state(ns->parts, &gorgon_frames_part));
-	// Handlers go before the code that they are in.
+	// A signal handler is taken back before its code is unmapped.
 	gorgon_signals_destroy(ns->signals);
 	ns->signals = NULL;
 	gorgon_debug_mode_close(ns);

@@ -15,8 +15,8 @@ struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 					   const struct gorgon_thunk *thunks, size_t thunk_count,
 					   struct gorgon_ns **ret);
 
-/* Wait until the threads that its code has started have ended, for a while; otherwise an error.
- * The lock is held. */
+/* Wait a while until the threads have ended that the namespace's code has started. GORGON_ERROR_BUSY:
+ * some live on. The lock is held. */
 struct gorgon_error *gorgon_ns_wait_for_threads(struct gorgon_ns *ns);
 
 #endif

@@ -40,7 +40,7 @@ const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_atexit_part,
 	&gorgon_frames_part,
 	&gorgon_memory_part,
-	&gorgon_heap_part, // a libpython gets these before those of any extension
+	&gorgon_heap_part, // first: libpython's allocations begin before any extension's
 	&gorgon_malloc_part,
 	&gorgon_files_part,
 	&gorgon_streams_part,
@@ -68,7 +68,7 @@ const struct gorgon_part *const gorgon_parts[] = {
 
 #define COUNT (sizeof(gorgon_parts) / sizeof(*gorgon_parts) - 1)
 
-// Of the first @count parts, the last one first.
+// End the first @count parts, in reverse order.
 static void end(struct gorgon_part_state *states, size_t count)
 {
 	while (count--) {
@@ -84,7 +84,7 @@ struct gorgon_part_state *gorgon_parts_begin(struct gorgon_ns *ns)
 {
 	struct gorgon_part_state *states = calloc(COUNT, sizeof(*states));
 
-	ns->parts = states; // in which a part finds the states of the parts before it
+	ns->parts = states; // set early: a part may use the states of the parts before it
 	for (size_t i = 0; states && i < COUNT; i++) {
 		const struct gorgon_part *part = gorgon_parts[i];
 

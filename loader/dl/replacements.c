@@ -101,7 +101,7 @@ static const struct gorgon_bound with_environment[] = {
 	{"execvp", gorgon_execvp, 2, OF(environment), GORGON_OWN, "as execv"},
 };
 
-// Only then: it is in the way of every byte.
+// Only with such a part: the function slows each byte that is written.
 static const struct gorgon_bound with_output[] = {
 	{"write", gorgon_process_write, 3, 0, GORGON_OWN,
 	 "output of the interpreter goes where the host says"},
@@ -125,7 +125,7 @@ static const struct gorgon_bound lmdb[] = {
 #define PART(names, condition)                                                                     \
 	{.bound = names, .bound_count = sizeof(names) / sizeof(*names), .when = condition, .loader_only = true}
 
-// A name that is in two of them is what the first says that applies.
+// Where a name is in two tables, the first entry that applies counts.
 const struct gorgon_part gorgon_loader_parts[GORGON_LOADER_PARTS] = {
 	PART(always, GORGON_WHEN_ALWAYS),
 	PART(with_environment, GORGON_WHEN_WITH_ENVIRONMENT),

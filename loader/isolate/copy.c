@@ -8,21 +8,21 @@
 // which extensions do not name. What is private is decided by the loader's rules, and read by the
 // first step of its loads (../load/load_set.c).
 //
-// Copies belong to a slot, which an interpreter has while it lives, in a private folder of the
-// process (folder.c):
+// Copies are in slots. A slot is a folder inside the private folder of the process (folder.c), and
+// belongs to an interpreter as long as that lives:
 //
 //	TMPDIR/gorgon-XXXXXX/SLOT/NUMBER/libfoo.so.1
 //
-// The next interpreter in a slot finds the copies of the one before, if it has the same libpython
-// and the same rules. A slot of which the linker keeps something is not used again: its library
-// would not start afresh. Files are known by device, inode and time, as not all have a build-id.
+// A later interpreter with an equal libpython and equal rules takes a free slot over, with its
+// copies. When the linker has kept a library of a slot, the slot is not used again: that library
+// would not start afresh. Files are told apart by device, inode and time, as not all have a build-id.
 //
-// Debuggers are told the originals' names: the copies have the same addresses and build-ids, and
-// are gone when somebody looks at a core.
+// Debuggers are told the names of the original files: a copy has the addresses and the build-id of
+// its original, and is gone when somebody looks at a core.
 //
-// Limits: names that the host's global scope has come first, so a host that has a libpython
-// there is refused; no RTLD_GLOBAL, which would reach all interpreters; code that looks for
-// files beside itself (dladdr) finds the folder.
+// Limits: a name in the host's global scope comes before the copies' own, so a host that has a
+// libpython there is refused; RTLD_GLOBAL is refused, as it would reach all interpreters; code that
+// looks for files beside itself (dladdr) finds the folder of its copy.
 
 #define _GNU_SOURCE
 #include "folder.h"
@@ -71,8 +71,8 @@ static struct gorgon_error *make_folder(const char *path)
 
 // ---- slots --------------------------------------------------------------------------
 
-// A folder for what comes next. A forked child writes into one of its own: copies that it has
-// inherited stay where they are.
+// Make the slot's folder, if it has none in this process. A forked child writes into a folder of its
+// own; the copies that it has inherited stay in its parent's.
 static struct gorgon_error *give_folder(struct slot *slot)
 {
 	struct gorgon_error *err;
@@ -95,10 +95,11 @@ static struct gorgon_error *give_folder(struct slot *slot)
 	return NULL;
 }
 
-// What decides which libraries are private and what they need; a file that was replaced is another.
+// A text of all that decides which libraries are private and what they need. It has the libpython's
+// inode and time, because a file may have been replaced.
 static char *make_key(const struct gorgon_ns *ns, const char *python)
 {
-	struct stat st = {0}; // as it is when there is no such file, which is for the load to say
+	struct stat st = {0}; // stays so when there is no such file: the load will say so
 	size_t size;
 	char *key = NULL;
 	FILE *file = open_memstream(&key, &size);
@@ -118,7 +119,7 @@ static char *make_key(const struct gorgon_ns *ns, const char *python)
 	return NULL;
 }
 
-// The key is the slot's on success.
+// The slot owns the key after success.
 static struct gorgon_error *create_slot(char *key, struct slot **ret)
 {
 	struct slot *slot = calloc(1, sizeof(*slot));
@@ -139,7 +140,7 @@ static struct gorgon_error *create_slot(char *key, struct slot **ret)
 	return NULL;
 }
 
-// What a forked child has inherited is its parent's.
+// A slot that a forked child has inherited belongs to its parent.
 static bool may_take(const struct slot *slot, const char *key)
 {
 	return !slot->used && !slot->spoilt && slot->pid == getpid() && !strcmp(slot->key, key);
@@ -198,7 +199,7 @@ static void free_copy(struct copy *copy)
 	free(copy);
 }
 
-// A place for the copy of an object, without the file.
+// Choose the path of an object's copy. The file is written later (write_copy()).
 static struct gorgon_error *plan_copy(struct slot *slot, const struct gorgon_object *object)
 {
 	const char *slash = strrchr(object->path, '/');
@@ -243,8 +244,8 @@ static bool uses_python(const struct gorgon_image *image)
 	return false;
 }
 
-// What each DT_NEEDED becomes. The loader's lists of private and of shared dependencies are
-// both in the order of DT_NEEDED. The lock is held.
+// Find the new name for each DT_NEEDED. The loader's lists of private and of shared dependencies
+// are both in the order of DT_NEEDED. The lock is held.
 static struct gorgon_error *name_needs(const struct slot *slot, const struct gorgon_object *object,
 				       struct gorgon_rewrite_name *replace)
 {
@@ -300,7 +301,7 @@ static struct gorgon_error *write_copy(struct slot *slot, const struct gorgon_ob
 	return err;
 }
 
-// Copies of a file and of everything private that it needs and that is not loaded yet.
+// Write copies of a file and of all private libraries that it needs and that are not loaded yet.
 static struct gorgon_error *make_copies(struct gorgon_ns *ns, const char *path, const char **ret)
 {
 	struct gorgon_load_set group = {.ns = ns};
@@ -334,7 +335,7 @@ static struct gorgon_error *check(const struct gorgon_ns_opts *opts)
 	if (dlsym(RTLD_DEFAULT, "Py_GetVersion"))
 		return gorgon_refuse(
 			"copy", "the process has a Python of its own, which copies would use");
-	dlerror(); // do not leave our miss to the host's next one
+	dlerror(); // the host's next dlerror() must not tell of this look-up
 	return gorgon_refuse_options("copy", opts);
 }
 
@@ -353,7 +354,7 @@ static struct gorgon_error *open_shared(const char *path, int flags, void **hand
 	if (!(flags & RTLD_NOLOAD))
 		return gorgon_system_dlopen(path, flags, handle);
 	*handle = dlopen(path, flags);
-	dlerror(); // not being there is no error
+	dlerror(); // a library that is not loaded is no error
 	return NULL;
 }
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Keys of thread-specific data that constructors make in a C library of the namespace's own.
 //
-// Each C library numbers its keys from 0, and all of them look for values in one array of the
-// thread: they are of one version, so each takes it for its own. Our hooks (hooks.c) give private
-// code other keys, but constructors run before their objects are bound to the hooks. libpython's
-// constructor (since CPython 3.13) makes a key for its allocator and sets a value, in the place of
-// one of the host's: its destructor would get that value when the thread ends.
+// Each C library numbers its keys from 0, and all C libraries of a process keep the values in one
+// array of the thread. Our hooks (hooks.c) give private code keys of the host's C library, but
+// constructors run before their objects are bound to the hooks. libpython's constructor (since
+// CPython 3.13) makes a key for its allocator and sets a value. A key of the host may have that
+// number: then its value is lost, and its destructor gets CPython's value when the thread ends.
 //
-// So what a thread has under the host's keys is kept while it loads. Afterwards a key that the
-// other C library has made gets one of ours, which the hooks take for it, with the value; and the
-// host has its own value back. The number stays in use in the other library.
+// So the thread's values of the host's keys are saved before a load and put back after it. For each
+// key that the other C library has made meanwhile, a key of the host's C library is made and gets
+// the value; the hooks translate the number. The number stays in use in the other C library.
 //
 // Not handled: a constructor that looks for a value before it sets one finds the host's; more than
 // 32 keys, for whose values a C library allocates memory that the host's would free; keys of objects
@@ -28,10 +28,10 @@
 struct gorgon_early_keys {
 	struct {
 		uintptr_t sequence; // of the key; constructors that use the key change it
-		unsigned number;    // ours; 0: none; atomic
+		unsigned number;    // of the host's key that takes its place; 0: none; atomic
 	} list[PTHREAD_KEYS_MAX];
 	void *kept[PTHREAD_KEYS_MAX]; // the thread's values under the host's keys
-	unsigned depth;		      // constructors may load
+	unsigned depth;		      // of nested loads: constructors may load
 };
 
 struct gorgon_error *gorgon_early_keys_begin(struct gorgon_ns *ns)
@@ -80,7 +80,7 @@ static struct gorgon_error *adopt(struct gorgon_ns *ns, pthread_key_t key)
 		return &gorgon_error_nomem;
 	__atomic_store_n(&linked->early->list[key].number, number, __ATOMIC_RELEASE);
 	value = linked->libc.key_get(key);
-	// The host's: nobody has set this one yet.
+	// This is a key of the host's: no constructor has set it.
 	if (value == linked->early->kept[key])
 		return NULL;
 	return value && gorgon_tsd_set(number, value) ? &gorgon_error_nomem : NULL;

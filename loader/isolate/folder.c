@@ -4,16 +4,16 @@
 //	TMPDIR/gorgon-XXXXXX        mode 0700
 //	TMPDIR/gorgon-XXXXXX/lock   flock(2)ed as long as the process lives
 //
-// The lock belongs to the open file, and that is kept by a mapping of it: programs close
-// descriptors that they do not know.
+// flock() locks the open file, and a mapping keeps that open: a descriptor would not do, since programs
+// close descriptors that they do not know.
 //
 // Code is loaded from there, so TMPDIR must be one where nobody else can put another folder in the place of ours: the
 // user's or root's, and sticky if others may write to it.
 //
 // A process that was killed leaves its folder behind, without the lock. The next process that makes
-// a folder beside it removes it: debugged programs are killed often. Only folders that are the
-// user's own and nobody else's to write are looked into. A folder without a lock is just being
-// made, or, when that was a while ago, left by a process that ended while its threads still wrote.
+// a folder beside it removes it: debugged programs are killed often. Only folders that belong to the
+// user, and that nobody else can write to, are looked into. A folder without a lock file is being
+// made; when it is old, a process has left it that ended while its threads still wrote.
 
 #define _GNU_SOURCE
 #include "folder.h"
@@ -87,7 +87,7 @@ static void remove_if_left(const char *path)
 	close(fd);
 }
 
-// What cannot be read or removed is left to somebody else.
+// A file that cannot be read or removed is left: a later process may have the right.
 static void remove_left(const char *base)
 {
 	DIR *dir = opendir(base);
@@ -124,7 +124,7 @@ static bool lock_file(const struct gorgon_file *file, void **ret)
 	return false;
 }
 
-// It has its name only when it is locked.
+// The file gets its name when it is locked, so that nobody sees it without a lock.
 static struct gorgon_error *lock_folder(const char *path, void **ret)
 {
 	struct gorgon_error *err = NULL;
@@ -138,7 +138,7 @@ static struct gorgon_error *lock_folder(const char *path, void **ret)
 		free(name);
 		return &gorgon_error_nomem;
 	}
-	// For writing: some file systems want that for the lock.
+	// Open for writing, which some file systems demand for a lock.
 	errnum = gorgon_file_adopt(open(early, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600), &file);
 	if (!errnum && (!lock_file(&file, ret) || rename(early, name)))
 		errnum = errno;
@@ -163,7 +163,7 @@ static struct gorgon_error *make_folder(char *path)
 		remove_tree(path);
 		return err;
 	}
-	// The lock of a parent stays the parent's.
+	// A forked child leaves its parent's lock alone.
 	if (folder_lock)
 		munmap(folder_lock, 1);
 	free(folder);
@@ -178,8 +178,8 @@ static struct gorgon_error *check_base(const char *base)
 	struct stat st;
 
 	if (stat(base, &st))
-		return NULL; // making a folder there says why not
-	// The user's own group has nobody else in it where it may write to folders.
+		return NULL; // making a folder there will fail and say why
+	// Systems that let groups write by default give each user a group of their own.
 	if ((!st.st_uid || st.st_uid == geteuid()) &&
 	    (st.st_mode & S_ISVTX || !(st.st_mode & (st.st_gid == getegid() ? 002 : 022))))
 		return NULL;

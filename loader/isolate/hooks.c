@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Functions of ours that objects of the system's linker call instead of the C library's.
 //
-// The linker has bound their references by the time that we see them, so the words that it
-// has written (JUMP_SLOT, GLOB_DAT and plain addresses of functions) are written again. There are
-// far fewer names here than in ../process/interpose.c: what the linker and the C library know of
-// these objects (thread-local storage, unwinding, memory, dlsym) needs nobody in between. To them
-// come the names of ../process, where the C library is shared.
+// The linker has bound the objects' references before the loader sees them, so the words that it
+// has written (JUMP_SLOT, GLOB_DAT and plain addresses of functions) are written again. The table
+// here is far smaller than that of ../dl/replacements.c: the linker itself does thread-local storage,
+// unwinding and dlsym() for its objects. Where the C library is shared with the process, the names
+// of ../process are replaced besides.
 //
-// In a namespace with a C library of its own our functions, which use the host's, leave
-// errno in the wrong one: it is carried over.
+// In a namespace with a C library of its own, our functions set the errno of the host's C library.
+// Each hook copies it to the namespace's errno.
 
 #define _GNU_SOURCE
 #include "linked.h"
@@ -67,7 +67,7 @@ static int hook_dlclose(void *handle, struct gorgon_ns *ns)
 	return -1;
 }
 
-// Of dlsym() and the like only the C library knows.
+// Only the C library knows the errors of dlsym() and its relatives.
 static char *hook_dlerror(struct gorgon_ns *ns)
 {
 	return gorgon_dl_error(ns) ?: ns->linked->libc.dlerror();
@@ -147,10 +147,9 @@ static char *hook_getenv(const char *name, struct gorgon_ns *ns)
 	return gorgon_environment_hides(ns->environment, name) ? NULL : ns->linked->libc.getenv(name);
 }
 
-// Each C library numbers keys from 0, and looks for their values in one array of the thread: a
-// value of one library's key would be destroyed as the value of another's. A key that a constructor
-// has made before its object was bound has a key of ours, see early_keys.c, but not yet while the
-// constructor runs.
+// Each C library numbers keys from 0 and keeps their values in one array of the thread, so a value
+// of one library's key would go to the destructor of another's. early_keys.c translates keys that a
+// constructor has made before its object was bound; while that constructor runs, it does not yet.
 static int hook_key_delete(unsigned key, struct gorgon_ns *ns)
 {
 	return key < GORGON_TSD_FIRST ? gorgon_early_keys_delete(ns, key) : gorgon_tsd_delete(key);
@@ -169,7 +168,7 @@ static int hook_key_set(unsigned key, const void *value, struct gorgon_ns *ns)
 				      : gorgon_tsd_set(key, value);
 }
 
-// The fork() of its C library knows nothing of what the host's library calls around one.
+// The fork() of a namespace's own C library does not call what the host's has by pthread_atfork().
 static pid_t hook_fork(struct gorgon_ns *ns)
 {
 	pid_t pid;
@@ -191,18 +190,18 @@ enum where {
 	SHARED_LIBC,
 };
 
-// Without a target: that of ../process/interpose.c.
+// An entry without a target has that of ../process/interpose.c.
 static const struct {
 	const char *name;
 	void *target;
 	unsigned args;
 	enum where where;
 } hooks[] = {
-	// The strategy's, and what comes and goes is listed.
+	// These go to the strategy, which lists the objects that come and go.
 	{"dlopen", hook_dlopen, 2, EVERYWHERE},
 	{"dlclose", hook_dlclose, 1, EVERYWHERE},
 	{"dlerror", hook_dlerror, 0, EVERYWHERE},
-	// Ends the interpreter, never the host; so does the SIGINT that CPython sends itself.
+	// exit() ends the interpreter and never the host, and so does the SIGINT that CPython sends itself.
 	{"exit", hook_exit, 1, EVERYWHERE},
 	{"kill", hook_kill, 2, EVERYWHERE},
 	// Each copy has its own handlers.
@@ -217,7 +216,7 @@ static const struct {
 	{"pthread_key_delete", hook_key_delete, 1, OWN_LIBC},
 	{"pthread_getspecific", hook_key_get, 1, OWN_LIBC},
 	{"pthread_setspecific", hook_key_set, 2, OWN_LIBC},
-	// Copies would decode in each other's locale.
+	// Without these, interpreters would decode in each other's locale.
 	{"setlocale", NULL, 0, SHARED_LIBC},
 	// Sizes of thread pools; readers and writers of the environment take turns.
 	{"getenv", NULL, 0, SHARED_LIBC},
@@ -225,7 +224,7 @@ static const struct {
 	{"setenv", NULL, 0, SHARED_LIBC},
 	{"unsetenv", NULL, 0, SHARED_LIBC},
 	{"putenv", NULL, 0, SHARED_LIBC},
-	// Of LMDB.
+	// Functions of LMDB.
 	{"getpid", NULL, 0, SHARED_LIBC},
 };
 

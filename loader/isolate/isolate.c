@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The strategies that make the libraries of an interpreter private, and the first of them.
 //
-// loader   the loader of this library maps and relocates them itself (../elf); everything
-//	    else in the documentation speaks of it
+// loader   the loader of this library maps and relocates them itself (../load); the documents
+//	    mean this strategy where they name none
 // dlmopen  the system's linker loads them into a link namespace (dlmopen.c)
 // copy     the system's linker loads copies of their files under other names (copy.c)
 //
-// Whoever uses an interpreter sees a namespace with objects in all of them: its lock,
-// signals, locale and thunks, its entry for debuggers.
+// Under every strategy an interpreter has a namespace with objects, signals, a locale, thunks and an
+// entry for debuggers.
 
 #define _GNU_SOURCE
 #include "isolate.h"
@@ -27,7 +27,7 @@ static struct gorgon_error *loader_open(struct gorgon_ns *ns, const char *path,
 	return gorgon_object_open(ns, path, GORGON_OPEN_GLOBAL, ret);
 }
 
-// Objects go with their namespace.
+// There is nothing to do: objects go with their namespace.
 static struct gorgon_error *loader_close(struct gorgon_ns *ns)
 {
 	(void)ns;
@@ -39,7 +39,8 @@ static void loader_enter(struct gorgon_ns *ns)
 	(void)ns;
 }
 
-// Not all streams: a thread of the host that waits for input holds the lock of its own.
+// fflush(NULL) would wait for the lock of each stream, and a thread of the host that waits for input
+// holds such a lock.
 static void loader_flush(struct gorgon_ns *ns)
 {
 	(void)ns;

@@ -2,17 +2,16 @@
 // Namespaces whose objects the system's linker loads: what dlmopen.c and copy.c have in
 // common.
 //
-// The linker maps, relocates and initialises, and debuggers know its objects from it. What is
-// left to do after each dlopen() and dlclose() of private code is to look at the linker's list
-// (take_stock()): what has come is listed in the namespace like an object of our own, which
-// makes it an entry for debuggers, and is bound to our hooks (hooks.c, slots.c); what has gone is
-// forgotten.
+// The linker maps, relocates and initialises, and debuggers know its objects from it. After each
+// dlopen() and dlclose() of private code take_stock() compares the linker's list with the
+// namespace's. A new object is listed in the namespace, which makes it an entry for debuggers, and is
+// bound to our hooks (hooks.c, slots.c). An object that has gone is forgotten.
 //
-// So constructors of a library run before it is bound, and libraries that the C library loads
-// for itself (iconv, nss) are seen at the next dlopen() of the program.
+// So a library's constructors run before it is bound to the hooks, and libraries that the C library
+// loads for itself (iconv, nss) are listed at the program's next dlopen().
 //
-// Locks: one for all of these namespaces is held around the linker's work and the stock-taking
-// after it, which is before the loader's lock. It is recursive: constructors may load.
+// Locks: one lock for all such namespaces is held during the linker's work and take_stock(). It comes
+// before the loader's lock. It is recursive: constructors may load.
 
 #define _GNU_SOURCE
 #include "linked.h"
@@ -147,8 +146,8 @@ static struct gorgon_object *linked_find(const struct gorgon_ns *ns, const struc
 	return object;
 }
 
-// For readers that compare it with a file. What libelf returns is not in every core: a copy is.
-// False: no memory.
+// Copy the object's build-id, for debuggers that compare it with a file. The copy is on the heap, which
+// every core has; the pages that libelf reads from are not in every core. False: no memory.
 static bool note_build_id(struct gorgon_object *object)
 {
 	const struct gorgon_image *image = object->image;
@@ -204,7 +203,7 @@ static struct gorgon_error *linked_add(struct gorgon_ns *ns, const struct found 
 	return gorgon_slots_bind(object);
 }
 
-// The lock of this file is held. After an error some of what has come may be missing.
+// The lock of this file is held. After an error, new objects may be missing in the namespace.
 static struct gorgon_error *take_stock(struct gorgon_ns *ns)
 {
 	struct stock stock = {.ns = ns};
@@ -285,7 +284,7 @@ static void find_libc(struct gorgon_linked *linked, void *handle)
 		{"getenv", &linked->libc.getenv},
 	};
 
-	// All are there in any C library that this one runs with.
+	// Every C library that libgorgon runs with has all of these.
 	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
 		void *addr = dlsym(handle, list[i].name);
 
@@ -312,7 +311,7 @@ static struct gorgon_error *open_file(struct gorgon_ns *ns, const char *path, in
 	return keys_err;
 }
 
-// NULL and no error, too: see struct gorgon_linker.
+// The handle may be NULL without an error: see struct gorgon_linker.
 static struct gorgon_error *open_locked(struct gorgon_ns *ns, const char *path, int flags,
 					void **ret)
 {
@@ -323,7 +322,7 @@ static struct gorgon_error *open_locked(struct gorgon_ns *ns, const char *path, 
 	if (linked->closing)
 		return gorgon_error_create(GORGON_ERROR_BUSY, "namespace %lu is being unloaded",
 					   ns->debug.id);
-	// The program: what an interpreter knows as that is its libpython.
+	// dlopen(NULL) means the program; for an interpreter its libpython takes that place.
 	if (!path || !*path)
 		handle = dlmopen(linked->lmid, map_of(linked->handles[0])->l_name,
 				 RTLD_NOW | RTLD_NOLOAD);
@@ -338,7 +337,7 @@ static struct gorgon_error *open_locked(struct gorgon_ns *ns, const char *path, 
 	}
 	if (!(err = take_stock(ns)))
 		return NULL;
-	// The first one stays in the list, for gorgon_linked_close().
+	// The first handle stays in the list, for gorgon_linked_close().
 	if (linked->handle_count > 1) {
 		forget_handle(linked, handle);
 		dlclose(handle);
@@ -404,7 +403,7 @@ struct gorgon_error *gorgon_linked_open(struct gorgon_ns *ns, const struct gorgo
 	return NULL;
 }
 
-// Handlers and destructors go before the code that they are in.
+// Signal handlers and destructors of keys are taken back before their code is unmapped.
 static struct gorgon_error *detach(struct gorgon_ns *ns)
 {
 	struct gorgon_linked *linked = ns->linked;
@@ -424,9 +423,9 @@ static struct gorgon_error *detach(struct gorgon_ns *ns)
 	return err;
 }
 
-// Constructors make keys before their calls are ours, and libpython's, of its allocator (since
-// CPython 3.13), is never deleted: a thread that ends later would call a destructor that is gone.
-// A C library without this name keeps such keys.
+// Constructors make keys before they are bound to the hooks. libpython never deletes the key of its
+// allocator (since CPython 3.13): a thread that ends later would call a destructor that is unmapped.
+// In a C library without the name looked up here, such keys stay.
 static void delete_keys(struct gorgon_ns *ns)
 {
 	struct gorgon_linked *linked = ns->linked;
@@ -439,8 +438,8 @@ static void delete_keys(struct gorgon_ns *ns)
 	gorgon_unlock();
 }
 
-// What the linker keeps (a definition that is unique in the process, RTLD_NODELETE) calls the
-// system's functions again. Returns how many objects that are.
+// Let the objects that the linker keeps (unique definitions, RTLD_NODELETE) call the system's
+// functions again. Returns their number.
 static size_t unbind_all(struct gorgon_ns *ns)
 {
 	size_t count = 0;
@@ -488,8 +487,8 @@ struct gorgon_error *gorgon_linked_close(struct gorgon_ns *ns)
 
 // --- running ------------------------------------------------------------------------------
 
-// A thread that another C library has started lacks what this one keeps for each thread
-// about characters; to choose a locale sets it up.
+// A C library keeps tables of character classes for each thread, and a thread of another C library has
+// none. uselocale() sets them up.
 void gorgon_linked_enter(struct gorgon_ns *ns)
 {
 	if (ns->linked->linker->own_libc)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Binding: the slots in which an object keeps the addresses of functions that it calls are changed
-// to the strategy's functions, and back.
+// Binding: an object keeps the addresses of the functions that it calls in slots. They are changed to
+// addresses of the strategy's functions, and back.
 
 #define _GNU_SOURCE
 #include "linked.h"
@@ -34,7 +34,7 @@ static bool is_relro(const struct gorgon_object *object, uint64_t addr, uint64_t
 	uint64_t start = object->bias + object->image->relro_vaddr;
 	uint64_t end = start + object->image->relro_size;
 
-	// As the linker rounds them.
+	// The linker rounds both ends in this way.
 	return addr >= (start & -page_size) && addr < (end & -page_size);
 }
 

@@ -40,10 +40,10 @@ int gorgon_altstack_set(const stack_t *stack, stack_t *old)
 	now = (stack_t){.ss_sp = memory, .ss_size = stack->ss_size};
 	if (sigaltstack(&now, NULL)) {
 		munmap(memory, stack->ss_size);
-		errno = ENOMEM; // too small
+		errno = ENOMEM; // the stack asked for is too small
 		return -1;
 	}
-	gorgon_altstack_free(thread); // somebody else has disabled it
+	gorgon_altstack_free(thread); // the kernel says that it is not in use any more
 	thread->altstack = memory;
 	thread->altstack_size = stack->ss_size;
 	return 0;

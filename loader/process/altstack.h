@@ -9,10 +9,10 @@ struct gorgon_thread;
 
 /* The calling thread ends: its stack, if we have made it, is not used any more. */
 void gorgon_altstack_disable(const struct gorgon_thread *thread);
-/* Free it. */
+/* Free the memory of such a stack. */
 void gorgon_altstack_free(const struct gorgon_thread *thread);
 
-/* Replacement (see replacements.c): as sigaltstack(2) says, but for which memory it is. */
+/* Replacement (see replacements.c): as sigaltstack(2) says, but the stack is in memory of ours. */
 int gorgon_altstack_set(const stack_t *stack, stack_t *old);
 
 #endif

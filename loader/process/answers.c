@@ -2,8 +2,8 @@
 // Functions of the C library that answer in one buffer of the process: names of terminals and of
 // the user, addresses as text, getpass() and getdate(). Each namespace has its buffers.
 //
-// As in the C library an answer stays until the function's next call, and nothing orders the
-// threads of one program: they have one answer, which is always whole memory of ours.
+// As in the C library, an answer stays until the function's next call, and threads of a program that
+// call a function at once overwrite each other's answer.
 //
 // Not here: inet_ntoa(), strerror(), h_errno, _res and others that the C library keeps for each
 // thread.
@@ -40,7 +40,7 @@ struct state {
 	int date_error; // `getdate_err`
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // what is kept; a leaf
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards the answers; a leaf
 
 static char *keep(struct gorgon_kept *kept, char *text)
 {
@@ -54,7 +54,7 @@ static char *keep(struct gorgon_kept *kept, char *text)
 
 // --- terminals --------------------------------------------------------------------------------
 
-// What ttyname_r() or ptsname_r() says of @fd.
+// The answer of ttyname_r() or ptsname_r() for @fd.
 static char *name_of(int fd, int (*ask)(int fd, char *buffer, size_t size),
 		     struct gorgon_kept *kept)
 {
@@ -103,7 +103,7 @@ static char *own_getlogin(struct state *state)
 	return NULL;
 }
 
-// The text of L_cuserid bytes is the caller's when it has one.
+// The caller may pass memory of L_cuserid bytes for the answer.
 static char *own_cuserid(char *name, struct state *state)
 {
 	char text[L_cuserid];
@@ -127,7 +127,7 @@ static bool is_quiet(FILE *in, struct termios *before)
 	return !tcsetattr(fileno(in), TCSAFLUSH, &quiet);
 }
 
-// A line of @in without its end, kept; nothing of it stays elsewhere.
+// Read a line of @in, without its end, into the answer. It is a password: no other copy stays in memory.
 static char *read_secret(const char *prompt, FILE *in, FILE *out, struct gorgon_kept *kept)
 {
 	struct termios before;
@@ -156,7 +156,7 @@ static char *read_secret(const char *prompt, FILE *in, FILE *out, struct gorgon_
 	return ret;
 }
 
-// From the terminal when there is one, otherwise from standard input.
+// The password is read from the terminal, or from standard input when there is no terminal.
 static char *own_getpass(const char *prompt, struct state *state)
 {
 	FILE *terminal = fopen("/dev/tty", "w+ce");
@@ -174,7 +174,7 @@ static char *own_getpass(const char *prompt, struct state *state)
 
 // --- others -----------------------------------------------------------------------------------
 
-// The name of a file that is not there. Linkers warn of the C library's.
+// A file name that is not in use. Static linkers warn of a call of the C library's tmpnam().
 static char *own_tmpnam(char *name, struct state *state)
 {
 	char *ret = name ?: state->temporary;

@@ -9,9 +9,10 @@
 // objects of libraries that were loaded after its own: the end of a namespace keeps that
 // order. dlclose() is about one object: its destructor calls __cxa_finalize(), for it alone.
 //
-// Each is in a list of ours, for the end of the namespace, and in the C library's, for
-// __cxa_finalize() and the end of the process. Whoever comes first calls it. The C library
-// comes once for each, and then it is freed. About on_exit() it comes at the end of the process only.
+// Each function is in a list of ours, for the end of the namespace, and in the C library's list, for
+// __cxa_finalize() and the end of the process. The list that is gone through first calls it. When the
+// C library's list is gone through, the record is freed. A function of on_exit() is there until the
+// end of the process.
 
 #define _GNU_SOURCE
 #include "atexit.h"
@@ -20,15 +21,15 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-// Of the C++ ABI and the C library; declared by no public header.
+// The C++ ABI and the C library define these; no public header declares them.
 extern int __cxa_atexit(void (*fn)(void *), void *arg, void *dso);
 extern void __cxa_finalize(void *dso);
 
 struct gorgon_exit {
 	struct gorgon_exit *next, *prev;
 	struct gorgon_exit **list; // the list that it is in, or NULL
-	void (*fn)(void *); // NULL: has been called, or is being
-	void (*status_fn)(int, void *); // instead, of on_exit()
+	void (*fn)(void *); // NULL: it has been called, or a thread is calling it
+	void (*status_fn)(int, void *); // instead of `fn`, for on_exit()
 	void *arg, *dso;
 };
 
@@ -68,8 +69,8 @@ static void atexit_call(const struct gorgon_exit *exit, int status)
 		exit->status_fn(status, exit->arg);
 }
 
-// What the C library calls. Not under the loader's lock: a callback of the host that runs
-// under it may call exit().
+// The C library calls this. The loader's lock is not taken: a callback of the host that runs under
+// that lock may call exit().
 static void at_end_with_status(int status, void *arg)
 {
 	struct gorgon_exit *exit = arg;

@@ -9,7 +9,7 @@
 
 #include <unistd.h>
 
-#define ASKED 64 // of a namespace's children, at most
+#define ASKED 64 // the number of a namespace's children that are looked at for one signal
 
 static bool has_news(pid_t pid)
 {
@@ -115,7 +115,7 @@ const struct gorgon_part gorgon_children_part = {
 	.state_size = sizeof(struct gorgon_children),
 	.begin = begin,
 	.stop = stop,
-	.end = stop, // what threads that lived on have made
+	.end = stop, // for children that threads have made after the program's end
 	.before_fork = gorgon_children_list_before_fork,
 	.after_fork = after_fork,
 	.in_child = in_child,

@@ -49,7 +49,7 @@ bool gorgon_children_list_add(struct gorgon_children *children, pid_t pid, bool 
 void gorgon_children_note_unknown(struct gorgon_children *children, pid_t pid);
 /* The child has been waited for, by any code of the process. */
 void gorgon_children_forget(struct gorgon_child child);
-/* Whose it is; NULL: an orphan's or unknown, then its serial is 0. */
+/* The owner of a child; NULL: it is an orphan, or unknown, and then its serial is 0. */
 struct gorgon_children *gorgon_children_owner(pid_t pid, struct gorgon_child *ret);
 /* Up to @count children of @children whose serials are greater than @after, in order. */
 size_t gorgon_children_list(const struct gorgon_children *children, uint64_t after,
@@ -66,7 +66,7 @@ void gorgon_children_list_give_watch_up(void);
 /* Up to @count children whose end somebody wants to know; returns how many there are. When there
  * are none the thread that asks is to end. */
 size_t gorgon_children_wanted(struct gorgon_child *list, size_t count);
-/* It has ended, or is not there any more. Returns whether it is to be waited for: nobody will. */
+/* The child has ended, or is not there any more. True: the caller is to wait for it, as nobody else will. */
 bool gorgon_children_tell_end(struct gorgon_child child);
 
 void gorgon_children_list_before_fork(void);
@@ -102,11 +102,11 @@ int gorgon_children_system(const char *command, struct gorgon_children *children
 
 /* --- children_watch.c ---------------------------------------------------------------------- */
 
-/* There is something new in gorgon_children_wanted(). False: there is no thread for it. */
+/* gorgon_children_wanted() has a new child. False: there is no thread to watch it. */
 bool gorgon_children_watch(void);
-/* The child is theirs from now on. False: no memory, it stays unknown. */
+/* The child belongs to @children from now on. False: no memory, the child stays unknown. */
 bool gorgon_children_note(struct gorgon_children *children, pid_t pid);
-/* A thread begins or ceases to sleep until @ended changes. False: nobody would tell it. */
+/* A thread begins or ceases to sleep until @ended changes. False: it must not, because nobody would wake it. */
 bool gorgon_children_sleep(struct gorgon_children *children);
 void gorgon_children_wake_up(struct gorgon_children *children);
 

@@ -14,8 +14,8 @@
 // by then are waited for; the others become orphans, and the thread of children_watch.c waits for
 // them as init does. Children of a program that ignores SIGCHLD are orphans from the beginning.
 //
-// A child that somebody else has waited for (the host, by a wait() of any) is forgotten when
-// that is noticed.
+// The host's own wait() may take a child of a program. The child is forgotten when the kernel does
+// not know it any more.
 //
 // In a forked child, all children belong to the program that goes on there: wait() gives it the
 // kernel's answers.
@@ -42,14 +42,14 @@ struct record {
 	struct gorgon_children *owner; // NULL: an orphan
 	struct gorgon_child child;
 	bool unwanted; // its owner ignores SIGCHLD
-	bool told;     // of its end
+	bool told;     // its owner has been told of its end
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static sigset_t before_fork; // the forking thread's mask, under `lock`
-static struct record *first, *last; // by serial
+static struct record *first, *last; // ordered by serial
 static struct record *unused;
-static struct record few[32]; // the first ones
+static struct record few[32]; // the first records; more come from mmap()
 static uint64_t serials;
 static bool watched;	// the thread exists
 static pid_t watcher;	// its number, once it has looked
@@ -102,7 +102,7 @@ static void remove_record(struct record *record)
 
 static struct record *find_record(pid_t pid)
 {
-	struct record *record = last; // the newest first: it is asked for most
+	struct record *record = last; // programs ask most for the newest child
 
 	while (record && record->child.pid != pid)
 		record = record->prev;
@@ -142,7 +142,7 @@ bool gorgon_children_list_add(struct gorgon_children *children, pid_t pid, bool 
 
 	gorgon_masked_lock(&lock, &saved);
 	record = find_record(pid);
-	if (record) // somebody else has waited for that one
+	if (record) // the old child of that number has been waited for, as the kernel uses it again
 		remove_record(record);
 	record = add_record(children, pid);
 	noted = record;
@@ -304,7 +304,7 @@ void gorgon_children_list_before_fork(void)
 	gorgon_masked_lock(&lock, &before_fork);
 }
 
-// A child has none of them, nor the thread.
+// A forked child has none of its parent's children, nor the thread.
 void gorgon_children_list_after_fork(bool child)
 {
 	sigset_t saved = before_fork;

@@ -22,7 +22,7 @@ bool gorgon_children_settle(void)
 {
 	const struct timespec moment = {0, 1000000};
 
-	// One after the other: what begins meanwhile counts for the other one.
+	// Two epochs in turn: a child that begins to be made meanwhile counts in the other epoch.
 	for (unsigned parity = 0, tries = 0; parity < 2; tries++) {
 		if (!__atomic_load_n(&making[parity], __ATOMIC_SEQ_CST)) {
 			parity++;
@@ -73,7 +73,7 @@ static void restore_signals(const sigset_t *saved)
 	pthread_sigmask(SIG_SETMASK, saved, NULL);
 }
 
-// What the system's linker has loaded has its handlers of fork() in the C library's list.
+// Libraries that the system's linker has loaded have their handlers of fork() in the C library's list.
 static pid_t fork_of(struct gorgon_ns *ns)
 {
 	return ns->linked ? fork() : gorgon_fork(ns);
@@ -96,7 +96,7 @@ pid_t gorgon_children_fork(struct gorgon_children *children)
 	return pid;
 }
 
-// Calls no handlers.
+// fork() without any handlers.
 pid_t gorgon_children_raw_fork(struct gorgon_children *children)
 {
 	unsigned parity;
@@ -145,14 +145,14 @@ unsigned gorgon_children_before_vfork(struct gorgon_children *children)
 }
 
 #ifdef __SANITIZE_ADDRESS__
-// Of the sanitizer's runtime, whose vfork() calls it: forget what was noted of the stack below @sp.
+// A function of the sanitizer's runtime, which its vfork() calls: forget the notes about the stack below @sp.
 void __asan_handle_vfork(void *sp);
 #define FORGET_CHILDS_FRAMES() __asan_handle_vfork(__builtin_frame_address(0))
 #else
 #define FORGET_CHILDS_FRAMES() ((void)0)
 #endif
 
-// In the parent, with what the system call returned. The child has used this stack, and left its
+// Runs in the parent and gets the system call's result. The child has used this stack, and left its
 // frames by execve(2).
 pid_t gorgon_children_after_vfork(struct gorgon_children *children, long result, unsigned parity)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // system(3) of a program.
 //
-// The C library's makes the process ignore SIGINT and SIGQUIT meanwhile: a Ctrl-C would reach no
-// other program, nor the host. Its child is nobody's that we know, and a host that waits for its
-// own could take it. Here the child is the program's, and the two signals are kept from the calling
-// thread alone: what comes for it is dropped. On the interpreter's main thread, where its handlers
-// run, that is what a process sees.
+// The C library's system() makes the whole process ignore SIGINT and SIGQUIT meanwhile: a Ctrl-C would
+// reach no other program, nor the host. Its child would belong to no program, and a host that waits
+// for any child could take it. Here the child is the program's, and the two signals are kept from the
+// calling thread alone: such a signal for the thread is dropped. On the interpreter's main thread,
+// where handlers run, that is what a process sees.
 //
-// To wait is no cancellation point.
+// Waiting is no cancellation point here.
 
 #define _GNU_SOURCE
 #include "children.h"
@@ -30,7 +30,7 @@ static pid_t wait_for(pid_t pid, int *status, struct gorgon_children *children)
 	return ret;
 }
 
-// It has the caller's mask, and both signals at their default where they are not ignored.
+// The child has the caller's mask, and both signals at their default unless they are ignored.
 static int spawn_shell(const char *command, const sigset_t *mask, pid_t *pid,
 		       struct gorgon_children *children)
 {
@@ -54,7 +54,7 @@ static int spawn_shell(const char *command, const sigset_t *mask, pid_t *pid,
 	return err;
 }
 
-// What has come meanwhile, of signals that the caller does not block itself.
+// Drop the two signals that have come meanwhile, unless the caller blocks them itself.
 static void drop_signals(const sigset_t *mask)
 {
 	const struct timespec now = {0, 0};

@@ -7,12 +7,12 @@
 // SA_RESTART. The thread of children_watch.c wakes it when a child ends; a child that another
 // thread makes meanwhile counts, too.
 //
-// The kernel tells nobody of children that stop or continue, but for SIGCHLD and wait() itself. A
-// thread that waits for this, too, looks 20 times a second, and gets EINTR from any handler. So
-// does a thread of the host: nobody notes the host's children, they are the children in /proc that
-// no interpreter has made.
+// Only SIGCHLD and wait() itself tell of children that stop or continue. A thread that waits for
+// stopped children looks 20 times a second, and gets EINTR from any handler. A thread of the host
+// does that always: the host's children are not noted, they are the children in /proc that no
+// interpreter has made.
 //
-// To sleep is no cancellation point.
+// Sleeping is no cancellation point here.
 
 #define _GNU_SOURCE
 #include "children.h"
@@ -34,7 +34,7 @@
 #define BATCH	       64
 #define AGAIN_MS       50
 
-// What is waited for, and where what is found goes.
+// The children to wait for, and the place for the result.
 struct request {
 	pid_t group; // 0: all
 	int options;
@@ -57,7 +57,7 @@ static bool is_end(const siginfo_t *info)
 				info->si_code == CLD_DUMPED);
 }
 
-// Children of other kinds or threads than the options mean are there all the same.
+// A child of a kind or thread that the options leave out still counts as a child: no ECHILD for it.
 static bool is_gone(int options)
 {
 	return errno == ECHILD && !(options & (__WNOTHREAD | __WCLONE));
@@ -101,9 +101,9 @@ static pid_t ask(struct gorgon_child child, const struct request *request)
 			      : ask_status(child, child.pid, request, options);
 }
 
-// --- any of them -----------------------------------------------------------------------------
+// --- any child ----------------------------------------------------------------------------------
 
-// Ask about each. 0: none is ready; -1 with ECHILD: there is none.
+// Ask about each child. 0: none is ready; -1 with ECHILD: there is no child.
 static pid_t look(const struct gorgon_children *children, const struct request *request)
 {
 	struct gorgon_child list[BATCH];
@@ -131,7 +131,7 @@ static pid_t look(const struct gorgon_children *children, const struct request *
 	return -1;
 }
 
-// Until @children->ended is not @ended any more. False: a signal handler has run.
+// Sleep until @children->ended is not @ended any more. False: a signal handler has run.
 static bool sleep_until_change(struct gorgon_children *children, uint32_t ended, bool limited)
 {
 	const struct timespec limit = {0, AGAIN_MS * 1000000};
@@ -181,7 +181,7 @@ static int fail(int errnum)
 
 // --- wait4() and its relatives -----------------------------------------------------------------
 
-// Another's child is none.
+// A child of another program is ECHILD.
 static bool is_anothers(pid_t pid, const struct gorgon_children *children, struct gorgon_child *child)
 {
 	const struct gorgon_children *owner = gorgon_children_owner(pid, child);
@@ -236,7 +236,7 @@ pid_t gorgon_children_wait(int *status, struct gorgon_children *children)
 
 // --- waitid() --------------------------------------------------------------------------------
 
-// The process that a descriptor is of, or 0. It is the calling thread's descriptor.
+// The process that a pidfd of the calling thread refers to, or 0.
 static pid_t pid_of(id_t descriptor)
 {
 	char path[64], text[512], *line;
@@ -281,7 +281,7 @@ int gorgon_children_waitid(idtype_t type, id_t id, siginfo_t *info, int options,
 		return fail(EINVAL);
 	if (request.group < 0)
 		return fail(EINVAL);
-	if (info) // what is left when there is none
+	if (info) // as waitid(2) leaves it when no child is ready
 		info->si_pid = info->si_signo = 0;
 	return wait_any(children, &request, NULL) < 0 ? -1 : 0;
 }
@@ -290,9 +290,9 @@ int gorgon_children_waitid(idtype_t type, id_t id, siginfo_t *info, int options,
 
 static struct gorgon_children host;
 
-#define ADOPTED 512 // in one go, at most
+#define ADOPTED 512 // the most children that are looked at in a call
 
-// Children that nobody has noted.
+// Find children that nobody has noted.
 struct unknown {
 	pid_t pids[ADOPTED];
 	size_t count;
@@ -309,7 +309,7 @@ static void add_unknown(struct unknown *unknown, pid_t pid)
 		unknown->pids[unknown->count++] = pid;
 }
 
-// From an open file: numbers with a space behind each.
+// Read numbers with a space behind each from an open file.
 static void read_children(int fd, struct unknown *unknown)
 {
 	char text[512];
@@ -368,7 +368,7 @@ static void read_threads(int tasks, struct unknown *unknown)
 	}
 }
 
-// What no interpreter has noted, when all have noted what they were making, is the host's.
+// A child is the host's if no interpreter has noted it once all children that were being made are noted.
 static bool refresh_host(struct gorgon_children *children)
 {
 	int tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -8,7 +8,7 @@
 // which waits in a signalfd, lets it look again: no other thread could write to a descriptor of its
 // own.
 //
-// With more children than it may have descriptors it asks for the others from time to time.
+// When there are more children than descriptors that it may have, it asks for the others every AGAIN_MS.
 
 #define _GNU_SOURCE
 #include "children.h"
@@ -24,7 +24,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define AGAIN_MS 50 // when something cannot be watched
+#define AGAIN_MS 50 // how often it asks for children that cannot be watched
 
 // What is watched: descriptors[0] is the signalfd's, the others are of children.
 struct watch {
@@ -75,7 +75,7 @@ static void add_child(struct watch *watch, struct gorgon_child child)
 	watch->descriptors[watch->count] = (struct pollfd){open_pid(child.pid), POLLIN, 0};
 }
 
-// Both lists are by serial: what is watched becomes what is wanted.
+// Make the watched children the wanted ones. Both lists are sorted by serial.
 static void update(struct watch *watch, size_t count)
 {
 	size_t i = 0, n = 0;
@@ -97,7 +97,7 @@ static void update(struct watch *watch, size_t count)
 	}
 }
 
-// An older one is wanted again: all are looked at anew.
+// An older child is wanted again: begin anew with all of them.
 static bool is_complete(const struct watch *watch, size_t count)
 {
 	return watch->count == count;
@@ -109,7 +109,7 @@ static void close_all(struct watch *watch)
 		close_child(watch, watch->count - 1);
 }
 
-// Ended, or gone without our doing.
+// The child has ended, or the host has waited for it.
 static bool has_ended(pid_t pid)
 {
 	siginfo_t info = {.si_pid = 0};
@@ -147,7 +147,7 @@ static bool all_are_open(const struct watch *watch)
 	return true;
 }
 
-// Until nothing is wanted.
+// The thread's loop, until no child is wanted.
 static void run(struct watch *watch)
 {
 	size_t count;
@@ -156,7 +156,7 @@ static void run(struct watch *watch)
 	while ((count = gorgon_children_wanted(watch->wanted, watch->capacity))) {
 		all = count <= watch->capacity;
 		if (!all && grow(watch, count))
-			continue; // for those that there was no room for
+			continue; // ask for the children that could not be watched
 		count = all ? count : watch->capacity;
 		update(watch, count);
 		if (!is_complete(watch, count)) {
@@ -170,7 +170,7 @@ static void run(struct watch *watch)
 	}
 }
 
-// A program's current directory is not kept in use.
+// Leave the program's current directory, which could not be unmounted otherwise.
 static void leave_folder(void)
 {
 	if (!unshare(CLONE_FS))

@@ -6,9 +6,9 @@
 // *host's* locks, and none of the namespace's, which are open file description locks. Both
 // are put right here: the namespace's are dropped, and the host's kept.
 //
-// The kernel drops the table's locks in every way that there is to close a number. What can be had
-// is a moment in which the host has none: while we hold the whole file exclusively, by an open
-// file description lock, it has none and gets none. So a descriptor of a file that is known to
+// The kernel drops the table's locks whichever way a number is closed. So a number is closed at a
+// moment when the host has no lock: while we hold the whole file exclusively, by an open file
+// description lock, the host has no lock of it and gets none. So a descriptor of a file that is known to
 // be locked at times is closed under such a lock. When that is not granted, because anybody has a
 // lock of the file, the descriptor is parked: it stays open, and its number in use, until a
 // later close() finds such a moment. close() has succeeded for the program; the locks that came with the
@@ -21,8 +21,8 @@
 // microsecond in which the whole file is locked; dup2() onto the descriptor of a file of which the
 // host has a lock fails with EBUSY.
 //
-// A file that nobody was ever seen to lock is closed after one look (F_OFD_GETLK): all that
-// other closes cost. Not handled: a lock that the host gets between that look and the close(), when
+// A file that was never seen locked is closed after asking once for its locks (F_OFD_GETLK): that is
+// all that most calls of close() cost. Not handled: a lock that the host gets between that look and the close(), when
 // neither a namespace nor such a look has met a lock of the file before; files that we cannot
 // open for writing, which are looked at only; closing by other ways than the C library's
 // functions (syscall(2), io_uring, shared libraries like libstdc++); a lock that the host gets while
@@ -56,7 +56,7 @@ static unsigned parked_count;	// atomic
 static struct noted {
 	dev_t dev;
 	ino_t ino;
-} noted[64]; // inodes that were seen locked, the last ones
+} noted[64]; // the last inodes that were seen locked
 static bool any_noted; // atomic
 
 static void note(const struct stat *st)
@@ -85,14 +85,14 @@ static bool is_locked(int fd)
 	return locked;
 }
 
-// --- parked ones --------------------------------------------------------------------------
+// --- parked descriptors ----------------------------------------------------------------------
 
 static bool is_inode(const struct parked *entry, const struct stat *st)
 {
 	return entry->dev == st->st_dev && entry->ino == st->st_ino;
 }
 
-// Somebody may have closed it after all.
+// Other code of the process may have closed it in the meantime.
 static bool is_there(const struct parked *entry)
 {
 	struct stat st;
@@ -164,7 +164,7 @@ static bool is_shared(int fd, const struct stat *st)
 	return shared;
 }
 
-// What the last close() of an open file takes.
+// Release the locks that go with the last close() of an open file.
 static void release_locks(int fd)
 {
 	struct flock whole = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
@@ -205,7 +205,7 @@ static bool host_has_lock(const struct stat *st)
 	return found;
 }
 
-// Without memory the descriptor is lost: that is less than the host's locks are.
+// Without memory the descriptor stays open for good: the host's locks matter more.
 static void park(int fd, const struct stat *st)
 {
 	struct parked *entry = malloc(sizeof(*entry));
@@ -238,7 +238,7 @@ static void close_parked(const struct stat *st)
 	}
 }
 
-// Of files of which we have no descriptor to lock them with.
+// Close parked descriptors of files for which there is no lock file.
 static void drain_unguarded(void)
 {
 	for (struct parked *entry = parked, *next; entry; entry = next) {
@@ -252,7 +252,7 @@ static void drain_unguarded(void)
 	}
 }
 
-// Close what can be closed by now of the files without an owner, and what is parked of their inodes.
+// Close the lock files without an owner that can be closed by now, and the parked descriptors of their inodes.
 static void drain(void)
 {
 	struct gorgon_lock_file *file = gorgon_lock_file_next_of(NULL, NULL), *next;
@@ -273,7 +273,7 @@ static void drain(void)
 
 struct closing {
 	bool entered;	// we have the lock
-	bool must_park; // instead of closing
+	bool must_park; // the descriptor is to be parked and not closed
 	struct stat st;
 	struct gorgon_lock_file *own;  // of the namespace
 	struct gorgon_lock_file *gate; // the whole file is locked with this one
@@ -291,7 +291,7 @@ bool gorgon_record_locks_are_native(const struct gorgon_record_locks *owner)
 	       !gorgon_lock_files_are_ours();
 }
 
-// Whether there is anything to think of. What needs no call of the system is asked first.
+// Whether a close() needs more than the kernel's close(). Questions without a system call come first.
 static bool needs_care(int fd, const struct gorgon_record_locks *owner)
 {
 	return fd >= 0 && !__atomic_load_n(&owner->files->own, __ATOMIC_RELAXED) && !is_quiet(fd) &&
@@ -309,7 +309,7 @@ static struct gorgon_lock_file *lock_whole_file(struct closing *closing, int fd)
 	return file && gorgon_lock_file_exclude(file) ? file : NULL;
 }
 
-// Nobody has a lock of the file, or it has to be parked.
+// Close the descriptor if nobody has a lock of the file, otherwise park it.
 static void guard(struct closing *closing, int fd)
 {
 	closing->gate = lock_whole_file(closing, fd);
@@ -415,7 +415,7 @@ int gorgon_closing_close(int fd, struct gorgon_record_locks *owner)
 	return ret;
 }
 
-// The number is one of ours: the program may have it.
+// The program wants a number that a lock file has: move the lock file.
 static bool vacate(int fd)
 {
 	struct gorgon_lock_file *file;
@@ -439,14 +439,14 @@ static int duplicate_onto(int fd, int number, int flags, bool is_dup2,
 	struct closing closing;
 	int ret = -1;
 
-	// Nothing is closed when it fails, or when it does nothing.
+	// dup2() closes nothing when it fails, and when both numbers are equal.
 	if (fd == number || fcntl(fd, F_GETFD) < 0)
 		return duplicate(fd, number, flags, is_dup2);
 	if (!begin(&closing, number, owner) && !vacate(number)) {
 		errno = EBUSY;
 		return -1;
 	}
-	// There is no parking: the number is wanted now.
+	// The descriptor cannot be parked, since its number is wanted now.
 	if (closing.must_park && host_has_lock(&closing.st))
 		errno = EBUSY;
 	else
@@ -465,7 +465,7 @@ int gorgon_closing_dup3(int fd, int number, int flags, struct gorgon_record_lock
 	return duplicate_onto(fd, number, flags, false, owner);
 }
 
-// Without /proc: number by number, as far as there can be any.
+// Without /proc each possible number is tried.
 static void close_numbers(unsigned first, unsigned last, struct gorgon_record_locks *owner)
 {
 	struct rlimit limit;
@@ -502,8 +502,7 @@ void gorgon_closing_closefrom(int first, struct gorgon_record_locks *owner)
 
 // --- streams --------------------------------------------------------------------------------
 
-// Let @stream believe that it has a descriptor which can be closed without harm. What it had to
-// write has been written.
+// Give @stream another descriptor, which can be closed without harm. Its buffer has been written.
 static void detach(FILE *stream)
 {
 	stream->_fileno = open("/dev/null", O_PATH | O_CLOEXEC);
@@ -516,7 +515,7 @@ int gorgon_closing_fclose(FILE *stream, struct gorgon_record_locks *owner)
 
 	if (!needs_care(fd, owner))
 		return fclose(stream);
-	failed = fflush(stream); // not with the lock
+	failed = fflush(stream); // without the lock: writing may take long
 	if (!begin(&closing, fd, owner)) {
 		detach(stream);
 		fclose(stream);
@@ -581,7 +580,7 @@ static bool may_access(int dir, const char *path, int flags)
 	return !faccessat(dir, path, want, AT_EACCESS);
 }
 
-// As if it had just been opened.
+// Put a reused descriptor into the state in which open() returns one.
 static bool renew(int fd, int flags)
 {
 	if (fcntl(fd, F_SETFL, flags & SETTABLE) || lseek(fd, 0, SEEK_SET) < 0 ||

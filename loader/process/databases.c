@@ -44,7 +44,7 @@
 #include <ttyent.h>
 #include <unistd.h>
 
-// --- what there is ----------------------------------------------------------------------------
+// --- the databases ------------------------------------------------------------------------------
 
 enum {
 	PASSWD,
@@ -64,7 +64,7 @@ enum {
 	DATABASES,
 };
 
-// Where an entry is read to.
+// The memory that an entry is read into.
 union entry {
 	struct passwd passwd;
 	struct group group;
@@ -88,11 +88,11 @@ struct database {
 	// The next one in *@found; @ret and @buffer are there for it. Otherwise an error, ENOENT at
 	// the end, ERANGE when the buffer is too small, and an h_errno where the database has one.
 	int (*read)(union entry *ret, struct gorgon_buffer *buffer, void **found, int *host_error);
-	void (*close)(void); // also where nothing is open
+	void (*close)(void); // may be called when nothing is open
 	pthread_mutex_t lock;
 };
 
-// Those of the name service switch. @... is the argument of set...ent().
+// Databases of the name service switch. @... is the argument of set...ent().
 #define SWITCHED(name, ...)                                                                        \
 	static bool open_##name(const char *unused)                                                \
 	{                                                                                          \
@@ -266,7 +266,7 @@ static struct database databases[DATABASES] = {
 
 // --- a namespace's walks ----------------------------------------------------------------------
 
-// All of a database, and what the C library said at its end.
+// A copy of a whole database, and the errors of the C library at its end.
 struct copy {
 	struct gorgon_list list;
 	int code, errnum, host_error;
@@ -284,7 +284,7 @@ struct state {
 	struct walk walks[DATABASES];
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // all walks and what they keep
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards walks, copies and results
 
 // False with errno set: no memory.
 static bool read_entries(const struct database *database, struct gorgon_buffer *buffer,
@@ -296,7 +296,7 @@ static bool read_entries(const struct database *database, struct gorgon_buffer *
 	if (!gorgon_buffer_grow(buffer))
 		return false;
 	for (;;) {
-		errno = 0; // only what this call says is repeated at the end of a walk
+		errno = 0; // the end of each walk repeats the errno of this call alone
 		found = NULL;
 		copy->host_error = 0;
 		copy->code = database->read(&entry, buffer, &found, &copy->host_error);
@@ -317,7 +317,7 @@ struct errand {
 	struct database *database;
 	const char *name;
 	struct copy *copy;
-	bool done; // otherwise there is none, or no memory
+	bool done; // false: there is no such database, or no memory
 	int errnum;
 };
 
@@ -354,8 +354,9 @@ static bool has_hosts_descriptors(void)
 	return ret;
 }
 
-// A walk that the host has left open has a descriptor of the host's table. The C library would
-// read from the same number in ours, and close it. In an empty table it stands for nothing.
+// A walk that the host has left open has a descriptor of the host's table. On a thread with a table
+// of its own the C library would read from that number, and close it. In an empty table that fails
+// without harm.
 static void *do_errand_apart(void *of)
 {
 	struct errand *errand = of;
@@ -385,8 +386,8 @@ static void send_errand(struct errand *errand)
 		pthread_join(thread, NULL);
 }
 
-// Between set...ent() and end...ent() nobody else may come; nor may a thread be cancelled there.
-// False with errno set: there is none, or no memory.
+// Read a whole database. Between set...ent() and end...ent() no other thread may call, and the thread
+// must not be cancelled. False with errno set: there is no such database, or no memory.
 static bool read_database(struct database *database, const char *name, struct copy *copy)
 {
 	struct errand errand = {database, name, copy, false, 0};
@@ -407,7 +408,7 @@ static bool read_database(struct database *database, const char *name, struct co
 	return errand.done;
 }
 
-// Drop the copy. The result that was given last stays.
+// Drop the copy. The last result stays.
 static void restart(struct walk *walk)
 {
 	struct gorgon_list list;
@@ -421,14 +422,14 @@ static void restart(struct walk *walk)
 	gorgon_list_free(&list);
 }
 
-// What may stay open is the C library's; we have nothing open.
+// Only the C library can keep a database open; here nothing is open.
 static void restart_to_stay_open(int stay_open, struct walk *walk)
 {
 	(void)stay_open;
 	restart(walk);
 }
 
-// Have a copy, and the lock. False with errno set: there is none, and the lock is free.
+// Make a copy and take the lock. False with errno set: there is no copy, and the lock is not held.
 static bool begin_step(struct walk *walk, const char *name)
 {
 	struct copy copy;
@@ -440,7 +441,7 @@ static bool begin_step(struct walk *walk, const char *name)
 	if (!read_database(walk->database, name, &copy))
 		return false;
 	pthread_mutex_lock(&lock);
-	// Another thread of the namespace may have been faster.
+	// Another thread of the namespace may have made a copy meanwhile.
 	if (walk->under_way) {
 		gorgon_list_free(&copy.list);
 	} else {
@@ -451,7 +452,7 @@ static bool begin_step(struct walk *walk, const char *name)
 	return true;
 }
 
-// As at the end of the database; with the lock.
+// Answer as at the end of the database. The lock is held.
 static int say_end(const struct walk *walk, int *host_error)
 {
 	if (walk->copy.errnum)
@@ -478,7 +479,7 @@ static void *next(struct walk *walk)
 	return ret;
 }
 
-// The next one into the caller's buffer, or an error. With the lock.
+// Copy the next entry into the caller's buffer, or return an error. The lock is held.
 static int step_into(struct walk *walk, void *ret, char *buffer, size_t size, int *host_error)
 {
 	if (!walk->next)
@@ -515,7 +516,7 @@ static int next_r(void *ret, char *buffer, size_t size, void **result, struct wa
 	return next_with_host_error_r(ret, buffer, size, result, &unused, walk);
 }
 
-// --- those with other arguments or results ----------------------------------------------------
+// --- functions with other arguments or results -------------------------------------------------
 
 // setfsent(), setttyent(): whether there is such a file.
 static int restart_file(struct walk *walk)
@@ -581,7 +582,7 @@ static int restart_netgroup(const char *name, struct walk *walk)
 	return 1;
 }
 
-// No group, no members: only setnetgrent() says which group.
+// Before setnetgrent() has named a group there are no members.
 static bool begin_netgroup_step(struct walk *walk)
 {
 	pthread_mutex_lock(&lock);

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 // The environment: the process's, or the namespace's own when the host has given it one.
 //
-// The process's: the C library's setenv() may move the array under a getenv() of another
-// thread, so private code takes one lock around both. Host code that changes the environment
-// while interpreters run has the problem that it always has with threads.
+// The process's environment: the C library's setenv() may move the array while another thread is in
+// getenv(), so private code calls both under a lock. Host code that changes the environment while
+// interpreters run has the problem that it has with any threads.
 //
-// A namespace's own is an array that private code finds under the name `environ`, and
-// functions that work on it. As with the C library code may put another array there, and
-// strings that were once returned stay: what was allocated is freed with the namespace. Not
-// reached by it is what the C library and shared libraries read themselves (LANG, TMPDIR).
+// An environment of a namespace's own is an array that private code finds under the name `environ`,
+// and functions that work on it. As with the C library, code may put another array there, and strings
+// that getenv() has returned stay; the memory is freed with the namespace. The C library itself and
+// shared libraries (LANG, TMPDIR) read the process's environment.
 //
-// TZ is a namespace's own in either case, from when its code changes it: localtime() of the host
-// and of other programs follows the process's at once. Programs that it starts get its own.
+// With either environment, TZ becomes the namespace's own when its code changes it: localtime() of the
+// host and of other programs would follow the process's TZ at once. Programs that the code starts get
+// the namespace's TZ.
 
 #define _GNU_SOURCE
 #include "environment.h"
@@ -39,7 +40,7 @@ struct variables {
 	struct block *blocks;
 };
 
-// Of a namespace.
+// The part of a namespace.
 struct gorgon_environment {
 	struct variables *own;	     // NULL: the process's
 	struct variables *time_zone; // its own TZ, beside the process's; or NULL
@@ -96,7 +97,7 @@ static char **variables_find(const struct variables *variables, const char *name
 	return entry && *entry ? entry : NULL;
 }
 
-// Room for one entry more, in an array of ours.
+// Make room for one more entry, in an array of our own.
 static bool variables_grow(struct variables *variables)
 {
 	size_t used = variables_count(variables->list) + 1, room = 2 * used + 16;
@@ -216,7 +217,7 @@ void gorgon_environment_hide(struct gorgon_environment *environment, const char 
 
 // --- functions of the C library's names --------------------------------------------------------
 
-// The value of a call that is made under the lock.
+// Evaluate a call under the lock.
 #define LOCKED(call)                                                                               \
 	({                                                                                         \
 		pthread_mutex_lock(&lock);                                                         \
@@ -256,7 +257,7 @@ bool gorgon_environment_has_time_zone(const struct gorgon_environment *environme
 	return environment->own || __atomic_load_n(&environment->time_zone, __ATOMIC_ACQUIRE);
 }
 
-// Where TZ of the namespace is, or NULL: in the process's environment.
+// The entry of the namespace's own TZ; NULL: its TZ is in the process's environment.
 static struct variables *time_zone_of(const struct gorgon_environment *environment)
 {
 	return environment ? environment->own ?: __atomic_load_n(&environment->time_zone, __ATOMIC_ACQUIRE)
@@ -270,7 +271,7 @@ char *gorgon_environment_time_zone(struct gorgon_environment *environment)
 	return variables ? LOCKED(variables_get(variables, "TZ")) : NULL;
 }
 
-// From now on the namespace's own. NULL: no memory. The lock is held.
+// Give the namespace a TZ of its own. NULL: no memory. The lock is held.
 static struct variables *own_time_zone(struct gorgon_environment *environment)
 {
 	struct variables *variables = environment->time_zone;
@@ -287,7 +288,7 @@ static struct variables *own_time_zone(struct gorgon_environment *environment)
 	return variables;
 }
 
-// Strings stay until the namespace ends, so that one which comes again is taken again.
+// Strings stay until the namespace ends. A string that is set a second time is used again.
 static bool set_time_zone(struct variables *variables, const char *value)
 {
 	for (struct block *block = variables->blocks; block; block = block->next) {
@@ -414,7 +415,7 @@ int gorgon_clearenv(struct gorgon_environment *environment)
 	return 0;
 }
 
-// The process's with the namespace's TZ. @room has two entries more than the process's.
+// Copy the process's environment with the namespace's TZ. @room has two more entries than that has.
 static char *const *with_time_zone(const struct variables *own, char **room)
 {
 	char **entry = variables_find(own, "TZ", 2), **next = room;
@@ -453,7 +454,7 @@ struct program {
 	const char *file;
 	char *const *argv;
 	int (*run)(const char *file, char *const *argv, char *const *envp);
-	int fd; // instead of @file
+	int fd; // the program, when @file is NULL
 };
 
 static int run_program(char *const *envp, void *ctx)

@@ -9,11 +9,12 @@
 struct gorgon_environment;
 struct gorgon_part;
 
-/* With a copy of @list, which ends with NULL; or, without a list, the process's. NULL: no memory. */
+/* Create an environment with a copy of @list, which ends with NULL. Without a list it is the process's.
+ * NULL: no memory. */
 struct gorgon_environment *gorgon_environment_create(const char *const *list);
 void gorgon_environment_destroy(struct gorgon_environment *environment);
 
-/* What its code knows as `environ`; NULL: the process's. */
+/* The namespace's `environ`; NULL: the process's. */
 char ***gorgon_environment_list(struct gorgon_environment *environment);
 
 /* From now on private code does not find this variable in the process's environment. @name must
@@ -25,7 +26,7 @@ bool gorgon_environment_hides(const struct gorgon_environment *environment, cons
 bool gorgon_environment_has_time_zone(const struct gorgon_environment *environment);
 char *gorgon_environment_time_zone(struct gorgon_environment *environment);
 
-/* The C library's, which read the process's environment: no variable of it changes meanwhile. */
+/* Call functions of the C library that read the process's environment, while no variable changes. */
 void gorgon_environment_tzset(void);
 time_t gorgon_environment_mktime(struct tm *tm);
 

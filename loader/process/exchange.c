@@ -7,10 +7,10 @@
 // its own, the keeper, which is started when the first descriptor is sent. It has one socket, at
 // an address in the abstract namespace that the kernel chooses, and listens to this process only.
 //
-// Whoever sends or receives makes a socket for the one question and its answer. So nothing stays
-// open in any table.
+// A thread that sends or receives makes a socket for its question and the answer, and closes it. So
+// nothing stays open in a program's table.
 //
-// A forked child has no keeper: what was held there stays the parent's. It starts one of its own.
+// A forked child has no keeper, and starts its own. Descriptors that were held stay with the parent's.
 //
 // Not handled: threads in different network namespaces, which do not see each other's sockets
 // (ENOENT or ECONNREFUSED is the error then).
@@ -46,7 +46,7 @@ struct address {
 	socklen_t size;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of what follows; a leaf
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards `keeper`; a leaf
 static struct address keeper;				   // size 0: there is none
 
 static void after_fork(bool child)
@@ -55,9 +55,9 @@ static void after_fork(bool child)
 		keeper.size = 0;
 }
 
-// --- messages with a descriptor, or without one: -1 -------------------------------------------
+// --- messages with a descriptor, or without (-1) ----------------------------------------------
 
-// Room for a descriptor and for who has sent it, each aligned.
+// Room for a descriptor and for the sender's credentials, each aligned.
 union control {
 	struct cmsghdr header;
 	char bytes[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
@@ -180,7 +180,7 @@ static void answer_receive(struct kept **list, int at, const struct address *to,
 	int err = kept ? 0 : ENOENT;
 
 	if (!post(at, to, &err, sizeof(err), kept ? kept->fd : -1) || !kept)
-		return; // whoever has asked is gone, and the next may have it
+		return; // the asking thread is gone; the descriptor stays for the next
 	*place = kept->next;
 	close(kept->fd);
 	free(kept);
@@ -199,7 +199,7 @@ static void *keep_descriptors(void *arg)
 		bool whole = take(at, &from, &question, sizeof(question), &fd, &pid);
 
 		question.name[NAME_MAX_SIZE - 1] = '\0';
-		// Anybody may write to the address.
+		// Any process may write to the address.
 		if (whole && pid == getpid() && question.request == SEND) {
 			err = keep(&list, question.name, fd);
 			if (!err)
@@ -211,11 +211,11 @@ static void *keep_descriptors(void *arg)
 		if (fd >= 0)
 			close(fd);
 		if (!whole && errno != EBADMSG)
-			return NULL; // no socket any more
+			return NULL; // the socket was closed
 	}
 }
 
-// What a keeper tells who has started it.
+// A new keeper's answer to the thread that has started it.
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -231,7 +231,7 @@ static void *begin_to_keep(void *arg)
 
 	(void)arg;
 	pthread_setname_np(pthread_self(), "gorgon-keeper");
-	// What its starter has open is none of its business, and would stay open.
+	// The starter's descriptors would stay open in the keeper's table.
 	if (!err) {
 		gorgon_files_close_from(0);
 		at = make_socket(&address);
@@ -306,7 +306,7 @@ static int ask(const struct question *question, int fd, int *ret)
 	do {
 		if (!err && !take(at, &from, &answer, sizeof(answer), ret, NULL))
 			err = errno;
-		// A stranger's message is not the answer.
+		// A message from another process is not the answer.
 	} while (!err && (from.size != to.size || memcmp(&from.un, &to.un, to.size)));
 	close(at);
 	return err ?: answer;
@@ -352,7 +352,7 @@ struct gorgon_error *gorgon_descriptor_receive(const char *name, int *fd)
 	if (number == ENOENT)
 		return gorgon_error_create(GORGON_ERROR_MISSING,
 					   "descriptor '%s': nobody has sent it", name);
-	// Without room for one more the message comes without it.
+	// When the table has no room, the message comes without its descriptor.
 	if (!number && received < 0)
 		number = EMFILE;
 	if (number)

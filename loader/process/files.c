@@ -8,13 +8,13 @@
 // program's closerange() or chdir() does not reach it. POSIX record locks belong to the table of
 // descriptors, so two programs that lock one file keep each other out, as two processes do.
 //
-// What is close-on-exec is not inherited, as after execve(2): an end of a pipe that the host
-// meant for itself would keep the pipe open.
+// Descriptors that are close-on-exec are not inherited, as after execve(2): the end of a pipe that
+// the host meant for itself would keep the pipe open.
 //
 // At the program's end its descriptors are closed, although the table may live on: threads that
 // shared libraries have started on the program's threads (a BLAS has a pool of them) keep the
-// table, and whoever reads from the program's pipes waits for their end. The standard ones stay
-// as long as they are the host's.
+// table, and readers of the program's pipes wait for their end. Descriptors 0 to 2 stay as long as
+// they are the host's.
 //
 // Not handled: /proc/self, which shows the process's first thread; see proc_paths.c. stdout and
 // stderr are the C library's, one for all: what one program's C code has left in their buffers
@@ -34,10 +34,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// Of linux/close_range.h, which comes with Linux 5.9.
+// From linux/close_range.h, which comes with Linux 5.9.
 #define UNSHARE_TABLE (1u << 1)
 
-// What the calling thread has of its own.
+// What unshare() has given the calling thread for itself.
 static __thread enum {
 	NOTHING,
 	DESCRIPTORS,
@@ -179,7 +179,7 @@ void gorgon_files_close_from(int first)
 void gorgon_files_note_place(struct gorgon_starting_place *place)
 {
 	if (own != ALL)
-		return; // to ask for the umask is to change it
+		return; // umask() cannot be asked without changing it
 	place->directory = getcwd(NULL, 0);
 	place->mask = umask(0);
 	umask(place->mask);
@@ -191,7 +191,7 @@ void gorgon_files_go_back(const struct gorgon_starting_place *place)
 		return;
 	umask(place->mask);
 	if (!place->directory || chdir(place->directory))
-		return; // it is gone: whoever is next begins in "/"
+		return; // the folder is gone: the thread's next program begins in "/"
 }
 
 void gorgon_files_begin(struct gorgon_own_files *files)
@@ -228,7 +228,7 @@ static void stop(void *state)
 			close(fd);
 	// Nothing is left to look at relative names; a folder that stays in use could not be unmounted.
 	if (own == ALL && chdir("/"))
-		return; // nothing else to do about it
+		return; // the thread stays where it is
 }
 
 const struct gorgon_part gorgon_files_part = {

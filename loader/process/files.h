@@ -8,14 +8,14 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* Of a namespace. */
+/* The part of a namespace. */
 struct gorgon_own_files {
 	bool own; /* its threads have descriptors of their own; atomic */
 	struct gorgon_standard_file {
 		bool open;
 		dev_t device;
 		ino_t inode;
-	} standard[3]; /* what descriptors 0 to 2 were when its program began */
+	} standard[3]; /* the files of descriptors 0 to 2 when its program began */
 };
 
 extern const struct gorgon_part gorgon_files_part, gorgon_proc_paths_part, gorgon_aio_part;
@@ -47,7 +47,7 @@ struct gorgon_starting_place {
 };
 
 void gorgon_files_note_place(struct gorgon_starting_place *place);
-/* Go back there, if the current directory and the umask are the calling thread's own. */
+/* Restore directory and umask, if they are the calling thread's own. */
 void gorgon_files_go_back(const struct gorgon_starting_place *place);
 
 /* A program of the namespace begins on the calling thread. */

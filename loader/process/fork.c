@@ -29,7 +29,7 @@ enum phase { PREPARE, PARENT, CHILD, PHASES };
 static struct handler {
 	uint64_t number;
 	const struct gorgon_ns *ns;
-	uintptr_t owner; // an address in its object
+	uintptr_t owner; // an address in the object that registered it
 	void (*fns[PHASES])(void);
 } *handlers; // by number
 static size_t handler_count, handler_capacity;
@@ -74,7 +74,7 @@ int gorgon_register_atfork(void (*prepare)(void), void (*parent)(void), void (*c
 	return fork_add(ns, (uintptr_t)dso, prepare, parent, child);
 }
 
-// What libraries call that were linked with an old C library: it does not say who calls.
+// Libraries that were linked with an old C library call this. It does not get the caller's object.
 int gorgon_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
 			  struct gorgon_ns *ns)
 {
@@ -97,7 +97,7 @@ void gorgon_fork_drop(const struct gorgon_object *object)
 	handler_capacity = 0;
 }
 
-// The next that is to run: with a larger number than @number, or a smaller one before a fork.
+// The handler to run after number @number: the next larger number or, before a fork, the next smaller.
 static void (*next(enum phase phase, uint64_t *number))(void)
 {
 	const struct handler *found = NULL;

@@ -38,7 +38,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define PAGE	 4096 // the smallest there is
+#define PAGE	 4096 // the smallest size of a page
 #define GAP	 16
 #define HEADER	 sizeof(struct gorgon_heap_block)
 #define OVERHEAD (HEADER + GAP)
@@ -122,7 +122,7 @@ static void remove_block(struct gorgon_heap_block *block)
 	block->mark = 0;
 }
 
-// May it be so much? The header comes on top.
+// Whether the limit allows a block of this size with its header.
 static bool allowed(struct gorgon_heap *heap, size_t size)
 {
 	return size <= PTRDIFF_MAX && gorgon_usage_allow(heap->usage, size + OVERHEAD);
@@ -133,8 +133,8 @@ static bool needs_gap(const void *base)
 	return !(((uintptr_t)base + HEADER) % PAGE);
 }
 
-// Room for the gap in a new block, zeros behind the others, if it needs one. NULL: no memory, and
-// the block is free.
+// Make a new block larger by a gap, if it needs a gap; the added bytes are zeros. NULL: no memory, and
+// the block is freed.
 static void *make_room(void *base, size_t size)
 {
 	char *larger;
@@ -149,7 +149,7 @@ static void *make_room(void *base, size_t size)
 	return larger;
 }
 
-// Header and list for what malloc() gave; returns the caller's part.
+// Write the header of a block from malloc(), put it into the list, and return the caller's part.
 static void *adopt(struct gorgon_heap *heap, void *base)
 {
 	struct gorgon_heap_block *block = base;
@@ -186,8 +186,8 @@ void *gorgon_heap_calloc(size_t count, size_t size, struct gorgon_heap *heap)
 	return NULL;
 }
 
-// Out of the list while it moves. It may come to another place in a page, and then the
-// gap comes or goes.
+// The block is taken out of the list while it moves. At its new place in a page it may need a gap, or
+// need none any more.
 static void *resize(struct gorgon_heap_block *block, size_t size)
 {
 	struct gorgon_heap *heap = block->heap;

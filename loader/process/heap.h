@@ -12,7 +12,7 @@ struct gorgon_heap;
 
 extern const struct gorgon_part gorgon_heap_part;
 
-/* Its lock around fork(). */
+/* Hold the heap's lock around fork(). */
 void gorgon_heap_before_fork(struct gorgon_heap *heap);
 void gorgon_heap_after_fork(struct gorgon_heap *heap);
 

@@ -17,18 +17,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A name, and where it stands.
+// A name, and its place in the tables.
 struct name {
 	const struct gorgon_bound *bound;
 	enum gorgon_when when;
 	size_t part;  // its part's place in the list
-	size_t index; // of its thunk: the order of the tables
+	size_t index; // of its thunk, in the order of the tables
 };
 
 struct gorgon_interposed {
 	const struct gorgon_part *const *parts;
 	size_t count;
-	struct name names[]; // by name, and in the order of the tables where a name is there twice
+	struct name names[]; // sorted by name; entries of one name are in the order of the tables
 };
 
 static int compare(const void *a, const void *b)
@@ -87,7 +87,7 @@ static const struct name *interposed_next(const struct gorgon_interposed *interp
 		       : NULL;
 }
 
-// What the function gets behind its own arguments.
+// The argument that a function gets behind its own.
 static void *context_of(const struct gorgon_part_state *part, const struct gorgon_bound *bound)
 {
 	char *place = (char *)part->state + (bound->offset & ~GORGON_BOUND_POINTER);
@@ -127,7 +127,7 @@ void *gorgon_interpose_thunk(const struct gorgon_ns *ns, size_t index)
 	return gorgon_thunks_get(ns->thunks, ns->first_thunk + index);
 }
 
-// --- whether a name is ours at this place -----------------------------------------------------
+// --- whether a reference gets our function -----------------------------------------------------
 
 static bool host_provides_malloc(const struct gorgon_ns *ns, const struct gorgon_provider *provider)
 {

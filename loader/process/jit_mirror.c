@@ -16,10 +16,10 @@
 //   no mutex of the C library (CPython 3.15 has one of its own) and register before they
 //   protect. Other direct callers are seen when the namespace makes its next such call.
 //
-// Whoever looks may be another thread than the one that is changing the list, without its
-// mutex. So the list is read with process_vm_readv(), which does not fault, and counts
-// only when the descriptor was the same before and after; otherwise the unlock of the one
-// who is changing it looks again. Entries and symfiles are copied, never referred to.
+// A thread may read the list without its mutex while another thread changes it. So the list is read
+// with process_vm_readv(), which does not fault, and counts only when the descriptor was equal before
+// and after; otherwise the changing thread's own unlock reads it again. Entries and symfiles are
+// copied, never referred to.
 //
 // Which objects have a descriptor is found out in jit_descriptor.c.
 //
@@ -41,9 +41,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define ENTRIES_MAX 1000000 // a list without an end is no list
+#define ENTRIES_MAX 1000000 // a longer list is taken for a damaged list without an end
 
-// As the private object has them; see the GDB manual.
+// The structures in the private object's memory; see the GDB manual.
 struct descriptor {
 	uint32_t version, action_flag;
 	uint64_t relevant_entry, first_entry;
@@ -55,7 +55,7 @@ struct entry {
 	uint64_t next_entry, prev_entry, symfile_addr, symfile_size;
 };
 
-// An entry of the private list, and ours for it: NULL when it could not be registered.
+// An entry of the private list, and our registration of it: NULL when that was not possible.
 struct mirror {
 	uint64_t addr; // of the entry
 	uint64_t symfile_addr, symfile_size;
@@ -72,7 +72,7 @@ struct gorgon_jit_mirror {
 	const struct descriptor *descriptor;
 	struct descriptor seen; // when its list was last read
 	struct mirrors mirrors;
-	size_t refused; // symfiles that are none, or for which there was no memory
+	size_t refused; // the number of symfiles that are damaged, or for which there was no memory
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -173,7 +173,7 @@ static struct jitreg_entry *register_copy(const struct mirror *mirror)
 	return ret;
 }
 
-// What has gone first: new code may be where it was.
+// Entries that have gone come first: new code may be at their addresses.
 static void mirror_list(struct gorgon_jit_mirror *registrar, struct mirrors *list)
 {
 	struct mirrors *mirrors = &registrar->mirrors;
@@ -225,7 +225,7 @@ void gorgon_jit_mirror_look(struct gorgon_ns *ns)
 	pthread_mutex_unlock(&lock);
 }
 
-// Whether something is registered of code in [start, end).
+// Whether an entry is registered that describes code in [start, end).
 static bool speaks_of(const struct gorgon_jit_mirror *registrar, uint64_t start, uint64_t end)
 {
 	for (size_t i = 0; i < registrar->mirrors.count; i++) {
@@ -290,7 +290,7 @@ void gorgon_jit_mirror_destroy(struct gorgon_object *object)
 	object->registrar = NULL;
 }
 
-// --- instead of -----------------------------------------------------------------------
+// --- replacements ----------------------------------------------------------------------
 
 void gorgon_jit_mirror_register_code(struct gorgon_ns *ns)
 {

@@ -2,10 +2,10 @@
 // Large blocks that extensions have from malloc(), counted: numpy's arrays above all.
 //
 // An extension's block stays the C library's, see heap.c: any code that gets the block may free it.
-// So the block has no header; its address is in a table as long as private code has not freed it.
-// Only large blocks are in the table. With these alone it costs nothing that anybody notices, and
-// it is large blocks that fill memory. A block that other code has freed is forgotten when malloc()
-// gives its address again, or at the end of the namespace.
+// So the block has no header; its address is in a table until private code frees it. Only large blocks
+// are in the table: they fill memory, and there are so few that the table costs no time that can be
+// measured. A block that other code has freed is forgotten when malloc() gives its address again, or
+// at the end of the namespace.
 //
 // `lock` is a leaf.
 
@@ -47,7 +47,7 @@ static void large_uncount(struct gorgon_usage *usage, size_t size)
 	__atomic_sub_fetch(&usage->extension_bytes, size, __ATOMIC_RELAXED);
 }
 
-// Out of the table; NULL when it is not there.
+// Take a block out of the table; NULL: it is not there.
 static struct block *large_take(const void *addr)
 {
 	struct block **p = bucket_of(addr), *block;
@@ -62,7 +62,7 @@ static struct block *large_take(const void *addr)
 	return block;
 }
 
-// Without memory for the entry it is not counted, which is what happens to small ones.
+// Without memory for its entry a block is not counted, like small blocks.
 void *gorgon_large_note(void *p, const struct gorgon_large *large)
 {
 	size_t size = p ? malloc_usable_size(p) : 0;

@@ -5,13 +5,13 @@
 
 #include <stddef.h>
 
-/* Blocks of so many bytes, and larger ones. */
+/* The size in bytes from which a block is large. */
 #define GORGON_LARGE_MIN 65536
 
 struct gorgon_usage;
 struct gorgon_part;
 
-/* Of a namespace. */
+/* The part of a namespace. */
 struct gorgon_large {
 	struct gorgon_usage *usage; /* where its blocks are counted */
 };

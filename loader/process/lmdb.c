@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What LMDB takes for the number of its process.
 //
-// LMDB's table of readers, a file that processes share, says of each reader which process it is
-// of. Who opens a database locks the byte of that number (fcntl(), F_WRLCK) for as long as it
-// reads, so that others see it live, and who closes one gives back all readers of that
+// LMDB's table of readers, a file that processes share, has the process number of each reader. A
+// process that opens a database locks the byte of its number (fcntl(), F_WRLCK) for as long as it
+// reads, so that others see it live. A process that closes a database gives back all readers of its
 // number. Of two copies in one process, the second would be refused the lock, and a copy that
 // closes a database would give back the readers of the other copies: their pages would be written
 // anew while they read. So each namespace's LMDB
@@ -23,8 +23,8 @@
 #define PID_BITS 22 // the kernel's PID_MAX_LIMIT
 #define NUMBERS	 ((1u << (31 - PID_BITS)) - 1)
 
-// Its own names may be hidden. What it needs is not: mutexes that survive their process, in a file,
-// and record locks.
+// LMDB's own names may be hidden in a library that contains it. The names that it needs are not: mutexes
+// in a file that survive their process, and record locks.
 bool gorgon_lmdb_is(const struct gorgon_image *image)
 {
 	static const char *const names[] = {"pthread_mutex_consistent", "fcntl", "fdatasync"};

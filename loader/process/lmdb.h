@@ -12,7 +12,7 @@ struct gorgon_ns;
 /* Whether the library is LMDB or contains it. */
 bool gorgon_lmdb_is(const struct gorgon_image *image);
 
-/* getpid() for it. */
+/* getpid() for such a library. */
 pid_t gorgon_lmdb_getpid(const struct gorgon_ns *ns);
 
 #endif

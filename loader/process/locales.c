@@ -54,13 +54,13 @@ struct known {
 
 struct gorgon_locale {
 	const struct known *now;
-	char *answer[LC_IDENTIFICATION + 1]; // last result for each category
+	char *answer[LC_IDENTIFICATION + 1]; // the last result for each category
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // a leaf
 static struct known *all;
 
-// What a locale object calls a category.
+// The name of a category in a locale object.
 static const char *category_name(locale_t object, int category)
 {
 	return nl_langinfo_l(_NL_LOCALE_NAME(category), object);
@@ -91,7 +91,7 @@ static char *composite_name(locale_t object)
 	return NULL;
 }
 
-// Takes @object. NULL: no memory, or no object.
+// Owns @object from here on. NULL: no memory, or no object.
 static const struct known *keep(locale_t object)
 {
 	char *name = object ? composite_name(object) : NULL;
@@ -167,7 +167,7 @@ static int mask_of(int category)
 	return 0;
 }
 
-// newlocale() consumes its base, so it gets a copy.
+// newlocale() frees its base, so it gets a copy.
 static bool change(struct gorgon_locale *locale, int category, const char *name)
 {
 	locale_t base = duplocale(locale->now->object), object;

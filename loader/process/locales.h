@@ -6,7 +6,7 @@
 struct gorgon_locale;
 struct gorgon_part;
 
-/* What setlocale() says of the process now; NULL: no memory. */
+/* The process's locale now, as setlocale() names it; NULL: no memory. */
 struct gorgon_locale *gorgon_locale_create(void);
 void gorgon_locale_destroy(struct gorgon_locale *locale);
 

@@ -5,15 +5,15 @@
 // description locks belong to one open file, and conflict with the locks of every other owner,
 // POSIX locks included. So each namespace that locks a file gets a descriptor of that
 // inode for itself, opened again through /proc/thread-self/fd, with O_RDWR where the file allows.
-// Where it cannot be opened again, a duplicate of the caller's has to do: that shares its locks
-// with whom the caller shares the open file with.
+// Where the inode cannot be opened again, the namespace gets a duplicate of the caller's descriptor:
+// its locks are shared with everybody who has that open file.
 //
 // The descriptors are in the program's table, at high numbers where that is safe. The host may
 // close what is not its own, so each is looked at before it is used: device, inode, and a mark that
 // F_SETSIG leaves in the open file, a signal that the kernel never sends without O_ASYNC.
 //
-// To close such a descriptor is no small matter, see closing.c. A descriptor that cannot be closed
-// is kept without an owner, and taken for the next lock on its inode.
+// Closing such a descriptor may drop locks of the host, see closing.c. A descriptor that cannot be
+// closed is kept without an owner, and used for the next lock on its inode.
 //
 // Seen from outside: an inotify watch tells of one more open and close, and a file with record
 // locks cannot be executed meanwhile (ETXTBSY), when it can be written.
@@ -38,7 +38,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gorgon_lock_file *files;
 static unsigned count; // atomic
-static pid_t pid;      // of the process that they are in
+static pid_t pid;      // of the process that has the descriptors
 
 __attribute__((constructor(199))) static void init(void)
 {
@@ -80,14 +80,14 @@ static bool is_inode(const struct gorgon_lock_file *file, const struct stat *st)
 	return file->dev == st->st_dev && file->ino == st->st_ino;
 }
 
-// Whether the number still is what it was.
+// Whether the descriptor's number still belongs to the lock file.
 static bool is_there(const struct gorgon_lock_file *file)
 {
 	struct stat st;
 
 	if (fstat(file->fd, &st) || !is_inode(file, &st))
 		return false;
-	// Nobody else is given so high a number.
+	// The kernel gives nobody else so high a number.
 	return file->borrowed || file->fd >= HIGH || gorgon_lock_file_is_marked(file->fd);
 }
 
@@ -141,7 +141,7 @@ struct gorgon_lock_file *gorgon_lock_file_find(const void *owner, const struct s
 	while ((file = gorgon_lock_file_next(file, st)))
 		if (file->owner == owner)
 			break;
-	// One that the host has closed has lost its locks. Threads that use it find out themselves.
+	// A lock file that the host has closed has lost its locks. Threads that use it find that out themselves.
 	if (file && !file->users && !is_there(file)) {
 		drop(file);
 		return gorgon_lock_file_find(owner, st);
@@ -158,7 +158,7 @@ struct gorgon_lock_file *gorgon_lock_file_numbered(int fd)
 	return file && is_there(file) ? file : NULL;
 }
 
-// --- locks of one --------------------------------------------------------------------------
+// --- locks of a lock file ---------------------------------------------------------------------
 
 static bool set_whole(int fd, short type)
 {
@@ -212,7 +212,7 @@ bool gorgon_lock_file_any(const struct gorgon_lock_file *file,
 	return found;
 }
 
-// --- making one ------------------------------------------------------------------------------
+// --- making a lock file -----------------------------------------------------------------------
 
 static int lowest_high(void)
 {
@@ -230,8 +230,8 @@ static int duplicate_high(int fd)
 	return high >= 0 ? high : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 }
 
-// A program expects the lowest number to be free. The low one has to be closed for that, which
-// is done while the host can have no lock, or not at all.
+// A program expects the lowest free number for its next file, so the lock file is duplicated to a high
+// number and the low number closed. That is done while the host can have no lock, or not at all.
 static int move_up(int fd, bool writable)
 {
 	int high;
@@ -265,7 +265,7 @@ static bool open_file(struct gorgon_lock_file *file, int fd, bool write)
 		file->fd = open_again(fd, O_RDONLY);
 	}
 	if (file->fd < 0) {
-		if (!file->owner) // only to lock the whole file
+		if (!file->owner) // a file without an owner is needed only to lock the whole file
 			return false;
 		file->borrowed = true;
 		file->writable = (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY;
@@ -327,7 +327,7 @@ struct gorgon_lock_file *gorgon_lock_file_get(const void *owner, int fd, const s
 
 	if (old && (old->writable || !write))
 		return old;
-	if (old && old->users) { // a lock that a thread waits for would come on the old one
+	if (old && old->users) { // a thread waits for a lock, and would get it on the old lock file
 		errno = ENOLCK;
 		return NULL;
 	}
@@ -336,7 +336,7 @@ struct gorgon_lock_file *gorgon_lock_file_get(const void *owner, int fd, const s
 		file->owner = owner;
 	else if (!(file = create(owner, fd, st, write)))
 		return NULL;
-	// Locks on the one that could not be written are shared ones, and do not conflict.
+	// A lock file that cannot be written to has shared locks only, which do not conflict.
 	if (old) {
 		gorgon_lock_file_any(old, copy_lock, file);
 		gorgon_lock_file_unlock(old);

@@ -7,14 +7,14 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-/* An inode on which somebody has had a lock. */
+/* A descriptor of an inode, on which an owner has, or has had, locks. */
 struct gorgon_lock_file {
 	struct gorgon_lock_file *next;
 	dev_t dev;
 	ino_t ino;
 	int fd;
 	bool writable;
-	bool borrowed;	   /* a duplicate of the caller's: could not be opened again */
+	bool borrowed;	   /* a duplicate of the caller's, as the inode could not be opened again */
 	const void *owner; /* whose locks are on it; NULL: nobody's, free for the next */
 	unsigned users;	   /* threads that lock through it now, or wait to */
 };
@@ -28,10 +28,10 @@ struct gorgon_lock_range {
 /* All that follows wants this leaf locked, unless it says otherwise. */
 void gorgon_lock_files_enter(void);
 void gorgon_lock_files_leave(void);
-/* In a forked child: nothing of the parent's is left. */
+/* In a forked child: forget the parent's lock files. */
 void gorgon_lock_files_forget(void);
 
-/* How many there are. Not locked. */
+/* The number of lock files. Needs no lock. */
 unsigned gorgon_lock_files_count(void);
 /* Whether the list is about this process. It is not in a vfork()ed child, which runs in this memory
  * with another descriptor table. Not locked. */
@@ -46,22 +46,22 @@ struct gorgon_lock_file *gorgon_lock_file_next(const struct gorgon_lock_file *af
 /* The next one of @owner after @after; NULL begins. */
 struct gorgon_lock_file *gorgon_lock_file_next_of(const struct gorgon_lock_file *after,
 						  const void *owner);
-/* The one with that number, or NULL. */
+/* The lock file with that descriptor, or NULL. */
 struct gorgon_lock_file *gorgon_lock_file_numbered(int fd);
 
-/* That of @owner on the inode of the descriptor @fd, made if need be, open for writing when
+/* The lock file of @owner on the inode of the descriptor @fd, made if need be, and open for writing if
  * @write. NULL with errno. */
 struct gorgon_lock_file *gorgon_lock_file_get(const void *owner, int fd, const struct stat *st,
 					      bool write);
-/* Get out of the way of a program that wants the number. */
+/* Move a lock file to another number, because a program wants its number. */
 bool gorgon_lock_file_move(struct gorgon_lock_file *file);
 
-/* Drop all locks. */
+/* Drop all locks on a lock file. */
 void gorgon_lock_file_unlock(const struct gorgon_lock_file *file);
 /* Lock the whole file in place of what was locked. False: somebody else has a lock, or it cannot
  * be known; nothing has changed then. */
 bool gorgon_lock_file_exclude(const struct gorgon_lock_file *file);
-/* Close it. What this process has locked of the inode goes, too: see closing.c. */
+/* Close a lock file. The kernel drops the process's POSIX locks on the inode with it: see closing.c. */
 void gorgon_lock_file_close(struct gorgon_lock_file *file);
 
 /* Whether @match is true of one of the locks on it. */

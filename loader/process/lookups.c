@@ -26,8 +26,8 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
-// One place each. @F(function, type, parameters, arguments) without, @H with an h_errno. Results
-// of all of them are of `struct type`, whose record has the same name.
+// Each function has a place for its result. @F(function, type, parameters, arguments) is a function
+// without an h_errno, @H with an h_errno. A result is a `struct type`, and its record has that name too.
 #define LOOKUPS(F, H)                                                                              \
 	F(getpwnam, passwd, (const char *name, struct state *state), name)                         \
 	F(getpwuid, passwd, (uid_t uid, struct state *state), uid)                                 \
@@ -65,9 +65,9 @@ struct state {
 	struct gorgon_kept getmntent;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // what namespaces keep; a leaf
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards the results; a leaf
 
-// @found, or NULL, as it stays.
+// Keep a copy of @found, which may be NULL, as the function's result.
 static void *keep(struct gorgon_kept *kept, const struct gorgon_record *record, const void *found)
 {
 	void *ret;
@@ -151,7 +151,7 @@ static void end(void *of)
 	"the C library answers in one place of the process; each program has its own, until its "  \
 	"next call"
 
-// A function's arguments are counted by those of its call.
+// Count a function's arguments by the arguments of its call.
 #define COUNT_(a, b, c, count, ...) count
 #define COUNT(...)		    COUNT_(__VA_ARGS__, 3, 2, 1, 0)
 #define BOUND(function, type, parameters, ...)                                                     \

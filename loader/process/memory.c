@@ -131,7 +131,7 @@ static void remember(struct gorgon_memory *memory, uint64_t start, uint64_t end)
 	insert_range(memory, find_range(memory, start), start, end);
 }
 
-// Under the lock.
+// The lock is held.
 static void count_bytes(struct gorgon_memory *memory)
 {
 	uint64_t sum = 0;

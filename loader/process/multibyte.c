@@ -2,9 +2,9 @@
 // Where a namespace is within a multibyte character, for functions that keep it themselves:
 // mbtowc() and wctomb() always, mbrtowc() and the like when they are called without an mbstate_t.
 //
-// A character may come in pieces. The C library keeps what came so far for the process, one for
-// each function: the rest of one program's character would end another's. The functions are the
-// C library's, with an mbstate_t of the namespace's.
+// A character may come in pieces. Each function of the C library keeps the beginning of a character
+// for the whole process: the rest of a program's character would end another program's. Here the C
+// library's functions get an mbstate_t of the namespace.
 
 #define _GNU_SOURCE
 #include "part.h"

@@ -252,7 +252,7 @@ static int read_long(const struct call *call, const char *prefix)
 	return refuse(state, 0);
 }
 
-// --- short ones --------------------------------------------------------------------------------------
+// --- short options -----------------------------------------------------------------------------------
 
 static int read_w(const struct call *call)
 {
@@ -308,7 +308,7 @@ static int read_short(const struct call *call)
 	return letter;
 }
 
-// --- any -----------------------------------------------------------------------------------------
+// --- the next option -----------------------------------------------------------------------------
 
 static void start(const struct call *call, bool posix)
 {

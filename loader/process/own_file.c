@@ -46,7 +46,7 @@ struct own_file {
 	int fd;
 	const struct gorgon_object *object;
 	off_t mark;
-	size_t size; // of the code that was mapped, and where it is in the file
+	size_t size; // of the mapped code, whose offset in the file follows
 	off_t off;
 };
 
@@ -81,7 +81,7 @@ static bool set_mark(int fd, off_t *ret)
 	return !fcntl(fd, F_OFD_SETLK, &byte);
 }
 
-// Somebody else than @fd's open file has the mark.
+// Whether another open file than @fd's has the mark.
 static bool is_elsewhere(int fd, off_t mark)
 {
 	struct flock byte = one_byte(F_WRLCK, mark);
@@ -89,7 +89,7 @@ static bool is_elsewhere(int fd, off_t mark)
 	return fcntl(fd, F_OFD_GETLK, &byte) || byte.l_type != F_UNLCK;
 }
 
-// Nobody but this open file has the mark, and somebody has.
+// Whether the mark is there, and is this open file's.
 static bool has_mark(int fd, off_t mark)
 {
 	char name[40];

@@ -15,10 +15,10 @@ struct gorgon_object;
  * that is not the caller's own file any more, that file as @ret, to be closed afterwards, or -1. */
 int gorgon_own_file_find(uint64_t caller, int fd, size_t size, off_t off, struct gorgon_file *ret);
 
-/* It has. */
+/* The code at @caller has mapped it. */
 void gorgon_own_file_mapped(uint64_t caller, int fd, size_t size, off_t off);
 
-/* Close what @object, whose code runs no more, has left open. */
+/* Close the descriptors that @object has left open. None of its code runs any more. */
 void gorgon_own_file_close(const struct gorgon_object *object);
 
 extern const struct gorgon_part gorgon_own_file_part; /* its lock, for fork() */

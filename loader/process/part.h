@@ -115,7 +115,7 @@ extern const struct gorgon_part *const gorgon_parts[];
 /* The states of a new namespace, one for each part in the order of the list; NULL: no memory. */
 struct gorgon_part_state *gorgon_parts_begin(struct gorgon_ns *ns);
 void gorgon_parts_stop(const struct gorgon_part_state *states);
-/* NULL is ignored. */
+/* Free the states; NULL is ignored. */
 void gorgon_parts_end(struct gorgon_part_state *states);
 
 void gorgon_parts_before_fork(void);

@@ -7,17 +7,17 @@
 // writer. With several the last one wins and the others miss calls; when a copy ends, everybody
 // jumps into unmapped memory.
 //
-// What is to be written is made writable first. So mprotect() of private code refuses, with
-// EACCES as the kernel does when a file forbids it, to make writable
+// Such code has to be made writable before it is written to. So mprotect() of private code refuses to
+// make the following memory writable, with EACCES, as the kernel does when a file forbids it:
 //
 // - what a library of the system has read-only: its code, constants, and what the linker has
 //   made read-only after relocation;
 // - the part of its data that has the addresses of functions bound lazily (DT_PLTGOT);
 // - code and data of another namespace.
 //
-// The writers treat that as a system that forbids it (SELinux does), say so and go without, or
-// have a setting not to try, which loader/process/process.c makes for the libraries that are known.
-// A copy's own objects are its own business. A refusal is a line of the host's log.
+// The writers take that for a system that forbids it, as SELinux does: they say so and go on without,
+// or have a setting not to try, which process.c makes for libraries that are known to need it. A
+// namespace may write to its own objects. Each refusal is a line of the host's log.
 //
 // Not handled: what is written without asking (a table that is not read-only), by the kernel
 // (/proc/self/mem, process_vm_writev()) or by system calls that do not go through the C library's
@@ -48,9 +48,9 @@ static bool overlap(struct range a, struct range b)
 	return a.start < b.end && b.start < a.end;
 }
 
-// --- what of a library of the system nobody writes to ---------------------------------------
+// --- protected memory of the system's libraries -----------------------------------------------
 
-// The part of lazily bound functions' addresses. Tags hold addresses, but for DT_PLTRELSZ.
+// The memory with addresses of lazily bound functions. The tags hold addresses, except DT_PLTRELSZ.
 static struct range table_of(const ElfW(Dyn) *dynamic)
 {
 	struct range ret = {0};
@@ -80,7 +80,7 @@ static bool is_kept(const struct dl_phdr_info *info, const ElfW(Phdr) *phdr, str
 
 struct question {
 	struct range range;
-	const char *file; // whose it is, or NULL
+	const char *file; // of the library that the memory belongs to, or NULL
 };
 
 static int ask_object(struct dl_phdr_info *info, size_t size, void *ctx)
@@ -106,7 +106,7 @@ static bool is_systems(uint64_t addr)
 	return !gorgon_unwind_ns_at(addr) && !gorgon_unwind_find_object((void *)(uintptr_t)addr, &found);
 }
 
-// Of a namespace that the system's linker loads; its objects are in no table of the loader's.
+// For a namespace that the system's linker loads: the loader's tables do not have its objects.
 static bool is_linked_own(struct gorgon_ns *ns, uint64_t addr)
 {
 	bool ret;
@@ -126,7 +126,7 @@ static bool is_anothers(const struct gorgon_ns *ns, uint64_t addr)
 	return owner && owner != ns;
 }
 
-// Whose @range is, when it is not @ns's to write to; otherwise NULL.
+// The owner of @range, when @ns may not write to it; otherwise NULL.
 static const char *keeper(struct gorgon_ns *ns, struct range range)
 {
 	struct question question = {.range = range};
@@ -138,7 +138,7 @@ static const char *keeper(struct gorgon_ns *ns, struct range range)
 	return question.file;
 }
 
-// --- instead of -------------------------------------------------------------------------------
+// --- the replacement --------------------------------------------------------------------------
 
 static const char *name_of(uint64_t caller)
 {

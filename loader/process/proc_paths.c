@@ -7,9 +7,9 @@
 // root), or /dev/fd, /dev/stdin and the like, which lead there, the name is changed on its way.
 // The process's number in place of `self` means the same.
 //
-// Not handled: names that are reached in other ways (openat() from a descriptor of /proc/self,
-// symbolic links), what shared libraries open themselves, and other processes, which see the
-// first thread's under this process's number.
+// Not handled: other ways to such a file (openat() from a descriptor of /proc/self, symbolic links),
+// files that shared libraries open themselves, and other processes: under this process's number they
+// see the first thread's files.
 
 #define _GNU_SOURCE
 #include "files.h"
@@ -26,7 +26,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// A changed name is longer than what it replaces; names of that length are of a few digits.
+// A changed name is longer than the name it replaces. Only short names, of a few digits, are changed.
 #define NAME_SIZE 128
 
 struct state {
@@ -43,7 +43,7 @@ static bool begin(void *state, struct gorgon_ns *ns)
 	return true;
 }
 
-// What follows @prefix in @path when that ends there or goes on with a slash; or NULL.
+// The rest of @path behind @prefix, if that is empty or begins with a slash; otherwise NULL.
 static const char *after(const char *path, const char *prefix)
 {
 	size_t size = strlen(prefix);
@@ -104,8 +104,9 @@ static const char *translate(const struct state *state, const char *path, char *
 
 // --- functions ------------------------------------------------------------------------------
 
-// Each is the C library's, with its path changed first. Some are in its newer releases only
-// (stat), some are for what was linked with its older ones (__xstat): they are looked up.
+// Each function changes its path and calls the C library's function of that name. Some names are only
+// in newer releases of the C library (stat), and some serve programs that were linked with older
+// releases (__xstat): they are looked up at run time.
 //
 //	P(type, name, before, path, after): parameters and arguments before and behind the path
 #define FUNCTION(type, name, parameters, path, ...)                                                \
@@ -119,7 +120,7 @@ static const char *translate(const struct state *state, const char *path, char *
 
 #define ST const struct state *state
 
-// A descriptor that could not be closed yet is taken before a new one: see closing.c.
+// Where a parked descriptor fits, it is used before a new descriptor is opened: see closing.c.
 static int own_openat(int at, const char *path, int flags, mode_t mode, ST)
 {
 	bool own = __atomic_load_n(&state->files->own, __ATOMIC_RELAXED);
@@ -178,7 +179,7 @@ static ssize_t own_readlink_checked(const char *path, char *target, size_t size,
 				    const struct state *state)
 {
 	if (size > room)
-		abort(); // as the C library's, which prints first
+		abort(); // as the C library does, after a message
 	return own_readlink(path, target, size, state);
 }
 
@@ -196,8 +197,8 @@ static char *own_realpath_checked(const char *path, char *target, size_t room,
 	return own_realpath(path, target, state);
 }
 
-// What programs that were linked with glibc 2.32 or older call; the first argument is the version
-// of the structure, of which x86-64 has one.
+// Programs that were linked with glibc 2.32 or older call these. The first argument is the version of
+// the structure; x86-64 has only one version.
 static int own_xstat(int version, const char *path, struct stat *ret, const struct state *state)
 {
 	(void)version;

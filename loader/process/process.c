@@ -34,9 +34,9 @@ void gorgon_process_exit(int status, struct gorgon_ns *ns)
 	pthread_exit(NULL);
 }
 
-// Of the process only this copy goes on in a child of it. exit() would run what others have
-// registered, whose threads are not there, and destructors of shared libraries: that of OpenBLAS
-// waits for a lock that another interpreter's thread had at the fork.
+// In a forked child only the interpreter goes on that has forked. exit() would run functions that other
+// interpreters have registered, whose threads are gone, and destructors of shared libraries: OpenBLAS's
+// waits for a lock that another interpreter's thread held at the fork.
 void gorgon_process_leave(struct gorgon_ns *ns, int status)
 {
 	if (!gorgon_fork_has_made_us(ns))
@@ -108,7 +108,7 @@ static char *size_of_pool(struct gorgon_ns *ns)
 	unsigned size;
 	char *ret;
 
-	// Written once: the result must stay as it is for whoever keeps it.
+	// Written once, because callers may keep the pointer.
 	gorgon_lock();
 	size = pool_size(ns);
 	if (size && !*ns->pool_text)
@@ -118,7 +118,7 @@ static char *size_of_pool(struct gorgon_ns *ns)
 	return ret;
 }
 
-// What the user has set counts, before this.
+// A variable that the user has set comes before this table.
 static const struct {
 	const char *name;
 	const char *value; // NULL: size of a pool of threads
@@ -148,7 +148,7 @@ static char *find_setting(struct gorgon_ns *ns, size_t i)
 	return !settings[i].in_company || gorgon_ns_count() > 1 ? (char *)settings[i].value : NULL;
 }
 
-// What a variable is here that nobody has set.
+// The value of a variable that the user has not set.
 static char *find_default(const char *name, struct gorgon_ns *ns)
 {
 	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++)

@@ -8,8 +8,8 @@
 struct gorgon_ns;
 
 void gorgon_process_exit(int status, struct gorgon_ns *ns);
-/* The end of a child process that code of @ns has forked: what is its own runs, and nobody else's. In
- * any other process it is exit(). */
+/* End a child process that code of @ns has forked: only the functions and destructors of @ns run. In
+ * any other process this is exit(). */
 _Noreturn void gorgon_process_leave(struct gorgon_ns *ns, int status);
 int gorgon_process_kill(pid_t pid, int number, struct gorgon_ns *ns);
 ssize_t gorgon_process_write(int fd, const void *data, size_t size, struct gorgon_ns *ns);

@@ -32,8 +32,8 @@ static void *start_thread(void *arg)
 	struct gorgon_thread *thread = gorgon_thread_get();
 
 	free(arg);
-	// Without a record the thread stays counted for good: its namespace is then
-	// never unmapped under it.
+	// Without memory for its record the thread stays counted for good, so that its namespace is never
+	// unmapped while it runs.
 	if (thread)
 		thread->ns = start.ns;
 	gorgon_locale_enter(start.ns->locale);

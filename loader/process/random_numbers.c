@@ -17,7 +17,7 @@
 #define FIRST_SEED 1
 
 struct random_numbers {
-	pthread_mutex_t lock; // the namespace's
+	pthread_mutex_t lock; // of this namespace's generators
 	struct random_data data;
 	char first[FIRST_SIZE] __attribute__((aligned(8)));
 	struct drand48_data data48;
@@ -45,7 +45,7 @@ static void seed(unsigned value, struct random_numbers *state)
 	pthread_mutex_unlock(&state->lock);
 }
 
-// What setstate() takes to come back: it begins one word before the generator's.
+// The address that setstate() takes: it is a word before the generator's state.
 static char *before(struct random_numbers *state)
 {
 	return (char *)&state->data.state[-1];
@@ -152,7 +152,7 @@ static bool begin(void *arg, struct gorgon_ns *ns)
 	return !initstate_r(FIRST_SEED, state->first, FIRST_SIZE, &state->data);
 }
 
-// Whoever held it is not here.
+// The thread that held the lock is not in the forked child.
 static void in_child(void *arg)
 {
 	struct random_numbers *state = arg;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What single functions of the C library keep in a variable of their own: where strtok() is, the
-// results of localeconv(), l64a(), ecvt() and the like. Each namespace has its own.
+// State that single functions of the C library keep: the position of strtok(), the results of
+// localeconv(), l64a(), ecvt() and the like. Each namespace has its own.
 //
-// The C library's localeconv() fills one structure for all, so ours is filled item by item.
-// strerror(), strsignal() and inet_ntoa() need nobody: their results are the thread's.
+// The C library's localeconv() fills a structure of the process, so ours is filled item by item.
+// strerror(), strsignal() and inet_ntoa() are not here: the C library keeps their results for each thread.
 
 #define _GNU_SOURCE
 #include "part.h"
@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DIGITS_SIZE 5000 // as many as a long double has before the point, and more
+#define DIGITS_SIZE 5000 // more digits than a long double has before the point
 
 struct small {
-	char *rest; // of strtok()
+	char *rest; // where strtok() goes on
 	struct lconv convention;
 	char base64[8];
 	char *digits; // of ecvt() and fcvt(), then those of qecvt() and qfcvt()
@@ -38,7 +38,7 @@ static char number_of(nl_item item)
 	return number == '\377' ? CHAR_MAX : number;
 }
 
-// No grouping at all is an empty text.
+// Without grouping the text is empty.
 static char *grouping_of(nl_item item)
 {
 	char *grouping = nl_langinfo(item);
@@ -93,7 +93,7 @@ static char *to_base64(long number, struct small *state)
 	return state->base64;
 }
 
-// Room for the digits of a double or, behind it, of a long double.
+// The memory for the digits of a double, or behind it for those of a long double.
 static char *room_for_digits(struct small *state, bool is_long)
 {
 	char *digits = __atomic_load_n(&state->digits, __ATOMIC_ACQUIRE), *none = NULL;

@@ -27,7 +27,7 @@
 
 #define BUCKETS 64
 
-// Exported by the C library, and declared nowhere.
+// The C library exports these, and no header declares them.
 extern void _IO_list_lock(void);
 extern void _IO_list_unlock(void);
 extern FILE *_IO_iter_begin(void);
@@ -41,7 +41,7 @@ struct known {
 	int fd;
 	dev_t device;
 	ino_t inode;
-	unsigned long seen; // in which flush
+	unsigned long seen; // the number of the flush that has looked at it last
 };
 
 struct gorgon_streams {
@@ -83,7 +83,7 @@ static struct known *find_or_add(struct gorgon_streams *streams, FILE *stream)
 	return known;
 }
 
-// Without memory it is flushed at the end of the process, as if nobody had noted it.
+// Without memory the stream is not noted, and is flushed at the end of the process.
 FILE *gorgon_streams_note(struct gorgon_streams *streams, FILE *stream)
 {
 	int saved = errno;
@@ -122,8 +122,8 @@ static bool take(struct gorgon_streams *streams, FILE *stream, unsigned long flu
 	return ret;
 }
 
-// Both locks: that of the list of streams, and ours. A thread that forks has ours when it waits for
-// the list's.
+// Take both locks: the C library's for its list of streams, and this file's. A thread in fork() holds
+// this file's lock while it waits for the list's, so this function never waits with the list's held.
 static void lock_list(void)
 {
 	for (;;) {
@@ -135,7 +135,7 @@ static void lock_list(void)
 	}
 }
 
-// The next one that is not in use, locked: fclose() waits for that. NULL: there is no more.
+// The next stream that is not in use, locked, so that fclose() waits. NULL: there is no other.
 static FILE *lock_next(struct gorgon_streams *streams, unsigned long flush)
 {
 	FILE *found = NULL;

@@ -6,10 +6,10 @@
 // end reads memory that is gone. Here they are the namespace's. Messages are what the C library
 // writes, with the time of the namespace's zone.
 //
-// The descriptor may be closed by somebody else (closerange) and its number given to a file: it is
-// used only while it is the socket that was connected.
+// Other code may close the descriptor (closerange), and its number may become a file's. So it is used
+// only while it is the socket that was connected.
 //
-// What the C library's own code logs (none does so today) goes the process's way.
+// Messages of the C library's own code would go by the process's connection; today it has none.
 
 #define _GNU_SOURCE
 #include "part.h"
@@ -34,7 +34,7 @@
 
 struct log {
 	struct gorgon_ns *ns;
-	pthread_mutex_t lock; // the namespace's: a message may wait for the daemon
+	pthread_mutex_t lock; // of this namespace: a message may wait for the daemon
 	const char *ident;    // the program's memory; NULL: the process's name
 	int options, facility, mask;
 	int type; // of socket
@@ -83,7 +83,7 @@ static bool make_socket(struct log *log)
 	return true;
 }
 
-// Once with each type of socket that a daemon may have. errno stays when there is none.
+// Try each type of socket that a daemon may have. Without a daemon errno is unchanged.
 static void connect_to_daemon(struct log *log)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -148,7 +148,7 @@ static void write_all(const struct log *log, int fd, const char *text, size_t si
 	}
 }
 
-// @text with an end of line, in one piece.
+// Write @text and an end of line by a single call.
 static void write_line(const struct log *log, int fd, const char *text, const char *end)
 {
 	char *line;
@@ -222,7 +222,7 @@ static void log_text(struct log *log, int priority, const char *message)
 	free(record);
 }
 
-// The lock is held while no other thread can end this one.
+// The lock is held with cancellation disabled.
 static void enter_log(struct log *log, int *cancel)
 {
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancel);
@@ -250,7 +250,7 @@ static void log_message(struct log *log, int priority, const char *message)
 	leave(log, cancel);
 }
 
-// In the C library's words.
+// The message that the C library writes then.
 static void complain(struct log *log, int priority)
 {
 	char text[64];
@@ -351,7 +351,7 @@ static void end(void *arg)
 	disconnect(arg);
 }
 
-// Whoever held it is not here.
+// The thread that held the lock is not in the forked child.
 static void in_child(void *arg)
 {
 	struct log *log = arg;

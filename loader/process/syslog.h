@@ -7,14 +7,14 @@
 
 struct log;
 
-/* Where the daemon listens; tests have one of their own. */
+/* The daemon's address; tests have a daemon of their own. */
 extern const char *gorgon_syslog_path;
 
 /* syslog_x86_64.S, with the state in r10. */
 void gorgon_syslog_write(int priority, const char *format, ...);
 void gorgon_syslog_write_chk(int priority, int flag, const char *format, ...);
 
-/* What they call. */
+/* The functions that these call. */
 void gorgon_syslog_write_list(int priority, const char *format, va_list list, struct log *log);
 void gorgon_syslog_write_list_chk(int priority, int flag, const char *format, va_list list,
 				  struct log *log);

@@ -22,7 +22,7 @@
 
 #define FIRST_DOMAIN "messages"
 
-// A name that the C library knows; kept.
+// A name that was given to the C library; it is kept for the life of the process.
 struct alias {
 	struct alias *next;
 	char *domain, *directory, *codeset; // the last two may be NULL: the C library's own
@@ -66,7 +66,7 @@ static bool copy_text(const char *from, char **to)
 	return *to || !from;
 }
 
-// With @count other names of the same domain before it.
+// A new name for a domain that has @count names already.
 static struct alias *add_alias(const struct binding *binding, size_t count)
 {
 	size_t prefix = 2 * (count + 1);
@@ -105,7 +105,7 @@ static const struct alias *find_alias(const struct binding *binding)
 	return add_alias(binding, count);
 }
 
-// --- what the namespace has ------------------------------------------------------------------
+// --- domains of a namespace ------------------------------------------------------------------
 
 static struct binding *find_binding(struct domains *state, const char *domain)
 {
@@ -164,13 +164,13 @@ static char *set_domain(const char *domain, struct domains *state)
 	return copy;
 }
 
-// What the C library has for a domain that nobody has bound.
+// The C library's binding of a domain that the namespace has not bound.
 static char *default_directory(void)
 {
 	return bindtextdomain("./././", NULL);
 }
 
-// Set one of a binding's two texts; the result is what it is now, NULL when it is the default.
+// Set the directory or the character set of a binding. Returns the text now; NULL: the default.
 static char *bind_text(struct binding *binding, char **member, const char *value)
 {
 	char *copy;
@@ -218,7 +218,7 @@ static char *bind_codeset(const char *domain, const char *codeset, struct domain
 
 static char *translate(const char *domain, const char *text, int category, struct domains *state)
 {
-	int number = errno; // stays
+	int number = errno; // gettext() leaves errno as it is
 	const char *name = text ? name_of(state, domain) : NULL;
 
 	errno = number;

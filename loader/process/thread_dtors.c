@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-// Of libstdc++'s ABI and the C library; declared by no public header.
+// libstdc++'s ABI and the C library define these; no public header declares them.
 extern int __cxa_thread_atexit_impl(void (*fn)(void *), void *arg, void *dso);
 extern void *__dso_handle;
 
@@ -136,8 +136,8 @@ int gorgon_thread_atexit(void (*fn)(void *), void *arg, void *dso)
 
 	if (!dtor)
 		return -1;
-	// The hook is registered again whenever the list was empty: the C library
-	// forgets it once it has run.
+	// The C library forgets the hook when it has called it. So the hook is registered whenever the
+	// list was empty.
 	if (!thread->dtors && __cxa_thread_atexit_impl(run_all_dtors, thread, &__dso_handle)) {
 		free(dtor);
 		return -1;

@@ -20,7 +20,7 @@ void gorgon_thread_run_dtors(struct gorgon_ns *ns);
  * held. */
 bool gorgon_thread_has_dtors(const struct gorgon_object *object);
 
-/* Forget a thread's, which has ended. */
+/* Forget the destructors of a thread that has ended. */
 void gorgon_thread_free_dtors(struct gorgon_thread *thread);
 
 /* --- replacement (see replacements.c) ------------------------------------------- */

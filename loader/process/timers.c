@@ -17,9 +17,9 @@
 // The thread is the one that has entered the interpreter last; a timer that is set anew from
 // another main thread moves to it. A timer whose thread has ended is silent.
 //
-// In a forked child only one program goes on, which may execute another and count on its alarm:
-// the kernel's own interval timers are its. So it is in a child of vfork(), which runs in this
-// memory. System calls that are made by syscall(2) reach the process's timers.
+// In a forked child a single program goes on. It may execute another program and count on its alarm, so
+// it uses the kernel's own interval timers. So does a child of vfork(), which runs in this memory.
+// System calls that are made by syscall(2) reach the process's timers.
 //
 // `lock` is a leaf. setitimer() and alarm() may be called in signal handlers: signals are
 // blocked while it is held, and no memory is allocated.
@@ -64,7 +64,7 @@ struct timer {
 
 struct timers {
 	struct gorgon_ns *ns;
-	pid_t pid; // whose these are
+	pid_t pid; // the process that has made them
 	struct interval intervals[INTERVALS];
 	struct timer *first;
 };
@@ -142,7 +142,7 @@ static bool make_on(const struct timers *timers, int which, pid_t tid, struct in
 	return false;
 }
 
-// For the main thread, or for this one when that has ended.
+// Make a timer for the main thread or, when that has ended, for the calling thread.
 static bool make(const struct timers *timers, int which, struct interval *ret)
 {
 	pid_t tid = main_tid(timers), own = gettid();
@@ -174,7 +174,7 @@ static struct timespec to_timespec(const struct timeval *time)
 	return (struct timespec){time->tv_sec, time->tv_usec * 1000};
 }
 
-// Rounded up: a timer that is set never has nothing left.
+// Rounded up, so that a timer that is set never reads as zero.
 static struct timeval to_timeval(const struct timespec *time)
 {
 	suseconds_t usec = (time->tv_nsec + 999) / 1000;
@@ -187,7 +187,7 @@ static struct itimerval to_itimerval(const struct itimerspec *value)
 	return (struct itimerval){to_timeval(&value->it_interval), to_timeval(&value->it_value)};
 }
 
-// The timer that is to be set, which may be a new one; @replaced is then what it replaces.
+// The timer to set. A new timer may be made for it; @replaced is then the timer before.
 static bool choose(struct timers *timers, int which, struct interval *new, struct interval *replaced,
 		   sigset_t *saved)
 {
@@ -208,7 +208,7 @@ static bool choose(struct timers *timers, int which, struct interval *new, struc
 	return true;
 }
 
-// What was left of it, if anything.
+// The time that was left.
 static void stop_replaced(const struct timers *timers, const struct interval *replaced,
 			  struct itimerspec *old)
 {
@@ -277,13 +277,13 @@ static int timers_getitimer(int which, struct itimerval *ret, struct timers *tim
 	if (timers->intervals[which].made)
 		err = (int)syscall(SYS_timer_gettime, timers->intervals[which].id, &now);
 	gorgon_masked_unlock(&lock, &saved);
-	if (err) // the clock of a thread that has ended
+	if (err) // the timer's clock is of a thread that has ended
 		memset(&now, 0, sizeof(now));
 	*ret = to_itimerval(&now);
 	return 0;
 }
 
-// Rounded as the kernel does: to the nearest, but never to nothing.
+// Rounded as the kernel does: to the nearest second, but never to zero.
 static unsigned timers_alarm(unsigned seconds, struct timers *timers)
 {
 	struct itimerval value = {{0, 0}, {0, 0}}, old;
@@ -309,7 +309,7 @@ static useconds_t timers_ualarm(useconds_t after, useconds_t interval, struct ti
 
 // --- timer_create() ------------------------------------------------------------------------------
 
-// On a thread of the C library's. The thread counts as the namespace's until it ends.
+// Runs on a thread of the C library. The thread counts as the namespace's until it ends.
 static void call_function(union sigval arg)
 {
 	struct gorgon_thread *thread = gorgon_thread_get();
@@ -359,7 +359,7 @@ static int create_with_signal(clockid_t clock, const struct sigevent *wanted, st
 		set_target(&event, timers, main_tid(timers));
 	if (kernel_create(clock, &event, &timer->id))
 		return -1;
-	timer->timer = (timer_t)(intptr_t)timer->id; // what the C library makes of it
+	timer->timer = (timer_t)(intptr_t)timer->id; // as the C library encodes it
 	if (event.sigev_notify != SIGEV_THREAD_ID || !gorgon_signals_delivers(signals) ||
 	    gorgon_signals_add_timer(signals, timer->id, event.sigev_signo,
 				     wanted ? GORGON_TIMER_PLAIN : GORGON_TIMER_NUMBERED))
@@ -398,7 +398,7 @@ static int timers_create(clockid_t clock, struct sigevent *event, timer_t *ret, 
 	return 0;
 }
 
-// Out of a namespace's list; NULL: it is not there.
+// Take a timer out of a namespace's list; NULL: it is not there.
 static struct timer *take_timer(struct timers *timers, timer_t which)
 {
 	struct timer **p = &timers->first, *timer;
@@ -443,7 +443,7 @@ static int delete_timer(struct timers *timers, timer_t which)
 		timer = retire(timer);
 	gorgon_masked_unlock(&lock, &saved);
 	free(timer);
-	ret = timer_delete(which); // also one that somebody else has made and handed on
+	ret = timer_delete(which); // may be a timer of the C library that other code has handed on
 	if (id >= 0)
 		gorgon_signals_end_timer(timers->ns->signals, id);
 	return ret;
@@ -497,7 +497,7 @@ static void release_after_fork(bool child)
 	gorgon_masked_unlock(&lock, &saved);
 }
 
-// The kernel gives a child none.
+// A forked child has no timers.
 static void in_child(void *state)
 {
 	struct timers *timers = state;

@@ -55,7 +55,7 @@ static bool is_live(unsigned index)
 	return key && __atomic_load_n(&key->ns, __ATOMIC_ACQUIRE);
 }
 
-// A free key, or one in a new chunk. NULL: no memory, or all are in use.
+// Find a free key, or make a chunk of keys. NULL: no memory, or all numbers are in use.
 static struct key *find_free(unsigned *index)
 {
 	for (unsigned c = 0; c < CHUNKS; c++) {

@@ -6,13 +6,13 @@
 
 #include <stdbool.h>
 
-/* Of the numbers of our keys: far above PTHREAD_KEYS_MAX, positive as an int. */
+/* The first number of our keys: far above PTHREAD_KEYS_MAX, positive as an int. */
 #define GORGON_TSD_FIRST (1u << 24)
 
 struct gorgon_ns;
 struct gorgon_thread;
 
-/* Delete what keys of @ns are left: no destructor runs any more. The lock is held. */
+/* Delete the remaining keys of @ns. No destructor of them runs any more. The lock is held. */
 void gorgon_tsd_drop(const struct gorgon_ns *ns);
 
 /* At the end of the calling thread: run the destructors of its values, and of values that these
@@ -22,7 +22,7 @@ void gorgon_tsd_at_thread_exit(struct gorgon_thread *thread);
 /* A key of @ns, or one of the C library's, that has this value on the calling thread. */
 bool gorgon_tsd_find(const struct gorgon_ns *ns, const void *value, unsigned *ret);
 
-/* Number of keys there are, for tests. */
+/* The number of keys in use, for tests. */
 unsigned gorgon_tsd_count(void);
 
 /* --- replacements (see replacements.c) ------------------------------------------ */

@@ -4,9 +4,9 @@
 //
 // The C library has one file name, one descriptor and one position for the process. Here each
 // namespace has a name and a position, and no descriptor is kept: the first function that wants an
-// entry reads the whole file, under a lock on it, and pututline() opens it for itself. Locks are
-// those of the open file, which conflict with the record locks that other programs' C
-// libraries take, and between namespaces, too. One that is not granted in ten seconds is given up.
+// entry reads the whole file, under a lock on it, and pututline() opens it for itself. The locks are
+// open file description locks: they conflict with each other and with the record locks that other
+// programs' C libraries take. A function gives up when it gets no lock in ten seconds.
 //
 // login() and logout() are the C library's: each of their steps opens the file again.
 
@@ -36,7 +36,7 @@ struct state {
 static const struct gorgon_record record = {
 	sizeof(struct utmp), (const struct gorgon_field[]){{GORGON_FIELD_END, 0, 0}}};
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // all states; a leaf
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards all states; a leaf
 
 // --- the file ---------------------------------------------------------------------------------
 
@@ -60,7 +60,7 @@ static bool lock_file(int fd, short type)
 	return false;
 }
 
-// Returns false with errno set. The end is where whole entries end.
+// Read all whole entries. Returns false with errno set.
 static bool read_entries(int fd, struct utmp **ret, size_t *count)
 {
 	struct utmp *entries;
@@ -114,7 +114,7 @@ static int open_file(struct state *state, int flags, short type)
 
 // --- positions --------------------------------------------------------------------------------
 
-// With the lock.
+// The lock is held.
 static void forget_entries(struct state *state)
 {
 	free(state->entries);
@@ -131,7 +131,7 @@ static void restart(struct state *state)
 	pthread_mutex_unlock(&lock);
 }
 
-// Have the entries, and the lock. False with errno set, and the lock is free.
+// Read the entries and take the lock. False with errno set: the lock is not held.
 static bool begin_search(struct state *state)
 {
 	struct utmp *entries = NULL;
@@ -187,7 +187,7 @@ static bool has_line(const struct utmp *entry, const struct utmp *wanted)
 	       !strncmp(entry->ut_line, wanted->ut_line, sizeof(entry->ut_line));
 }
 
-// By the identifier; by the line where one of them has none.
+// Entries are compared by identifier, or by line where an entry has no identifier.
 static bool has_id(const struct utmp *entry, const struct utmp *wanted)
 {
 	if (is_event(wanted))
@@ -199,7 +199,7 @@ static bool has_id(const struct utmp *entry, const struct utmp *wanted)
 	return !strncmp(entry->ut_line, wanted->ut_line, sizeof(entry->ut_line));
 }
 
-// From the position on, which moves behind what is found. Returns with the lock, or NULL.
+// Search from the position on, which moves behind the entry found. Returns with the lock held, or NULL.
 static const struct utmp *search(struct state *state, match_fn *matches, const struct utmp *wanted)
 {
 	if (!begin_search(state))
@@ -297,7 +297,7 @@ static size_t index_of(const struct utmp *entries, size_t count, const struct ut
 	return i;
 }
 
-// Half an entry at the end of the file would shift all that are appended later.
+// Half an entry at the end of the file would shift every entry that is appended later.
 static bool write_entry(int fd, size_t index, const struct utmp *entry)
 {
 	off_t at = (off_t)(index * sizeof(*entry));
@@ -314,10 +314,10 @@ static bool write_entry(int fd, size_t index, const struct utmp *entry)
 	return false;
 }
 
-// Over the entry that has @entry's identifier, or behind the last one.
+// Write over the entry with @entry's identifier or, if there is none, behind the last entry.
 static struct utmp *own_pututline(const struct utmp *entry, struct state *state)
 {
-	struct utmp copy = *entry; // which may be one that we have given, and free here
+	struct utmp copy = *entry; // @entry may be an earlier result, which is freed below
 	struct utmp *entries = NULL;
 	size_t count, index = 0;
 	bool done;

@@ -18,7 +18,7 @@ static bool convert_by_rules(const struct gorgon_zone *zone, time_t time, struct
 	return true;
 }
 
-// The first that is not summer time holds before all transitions.
+// Before all transitions the first type holds that is not summer time.
 static const struct gorgon_zone_type *find_first(const struct gorgon_zone *zone,
 						 struct gorgon_zone_names *names)
 {
@@ -35,7 +35,7 @@ static const struct gorgon_zone_type *find_first(const struct gorgon_zone *zone,
 	return type;
 }
 
-// That of the last transition until @time; the other name is that of the next ones.
+// The type of the last transition until @time. The other name comes from the transitions after it.
 static const struct gorgon_zone_type *find_at(const struct gorgon_zone *zone, time_t time,
 					      struct gorgon_zone_names *names)
 {

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LARGEST (16 << 20) // the largest of the system's has 6 KiB
+#define LARGEST (16 << 20) // the system's largest file has 6 KiB
 
 struct header {
 	char magic[4];
@@ -36,7 +36,7 @@ static uint32_t get32(const unsigned char *from)
 	return be32toh(value);
 }
 
-// A time of @width bytes.
+// Read a time of @width bytes.
 static int64_t get_time(const unsigned char *from, size_t width)
 {
 	uint64_t value;
@@ -140,7 +140,7 @@ static bool read_footer(struct gorgon_zone *zone, const struct reader *reader)
 	return true;
 }
 
-// What comes behind the header that counts.
+// Read the data behind the last header.
 static bool read_body(struct gorgon_zone *zone, struct reader *reader, const struct header *header,
 		      size_t width)
 {

@@ -109,7 +109,7 @@ static bool approach(const struct search *search, int64_t *time, struct tm *tm, 
 static bool change_isdst(const struct search *search, int64_t *time, struct tm *tm)
 {
 	const int stride = 601200; // no period of either kind is shorter
-	const int64_t bound = 457243209 / 2 + stride; // half of the longest one
+	const int64_t bound = 457243209 / 2 + stride; // half of the longest period
 	int64_t found;
 
 	for (int64_t delta = stride; delta < bound; delta += stride)
@@ -129,7 +129,7 @@ static bool change_isdst(const struct search *search, int64_t *time, struct tm *
 				return true;
 			}
 		}
-	// None: an hour's difference is taken for granted.
+	// No such time: assume an hour's difference.
 	*time += 3600 * ((search->isdst == 0) - (tm->tm_isdst == 0));
 	return convert(search, *time, tm);
 }

@@ -70,7 +70,7 @@ static int least(int a, int b)
 static bool parse_offset(const char **text, struct gorgon_zone_rule *rule, const int *standard)
 {
 	unsigned short part[3] = {0, 0, 0};
-	int sign = -1; // what is west is positive in the string
+	int sign = -1; // the string counts offsets to the west as positive
 
 	if (!standard && **text != '+' && **text != '-' && !is_digit(**text))
 		return false;
@@ -86,7 +86,7 @@ static bool parse_offset(const char **text, struct gorgon_zone_rule *rule, const
 	return true;
 }
 
-// The United States' of today, where the string has none.
+// Where the string has no rules, today's rules of the United States hold, as in the C library.
 static void set_default_day(struct gorgon_zone_rule *rule, bool second)
 {
 	rule->kind = GORGON_DAY_OF_MONTH;
@@ -226,6 +226,6 @@ bool gorgon_zone_rule_is_dst(const struct gorgon_zone_rule rules[2], time_t time
 {
 	int64_t from = begin_of(&rules[0], year), until = begin_of(&rules[1], year);
 
-	// In the south it ends before it begins.
+	// In the southern hemisphere summer time ends, within a year, before it begins.
 	return from > until ? time < until || time >= from : time >= from && time < until;
 }

@@ -7,8 +7,9 @@
 //
 // Programs create and drop small arrays all the time, most of them of few sizes. So small blocks
 // that numpy frees are kept, CACHED_COUNT of each size, and stay in the interpreter's list meanwhile.
-// numpy 1.22 to 2 hold the GIL when they call; nothing that NEP 49 says promises that of others. So the
-// cache has a flag for its user. Who finds it set does not wait, but goes by the long way.
+// numpy 1.22 to 2 hold the GIL when they call; NEP 49 does not promise it for other releases. So the
+// cache has a flag while a thread uses it. A thread that finds it set does not wait: it does without
+// the cache.
 //
 // numpy is not needed to compile this. Its C API is a table of pointers in a capsule; the
 // indexes of it are part of its ABI and the same in 1.22 and 2.x (numpy's
@@ -64,7 +65,7 @@ struct data_handler {
 	struct data_handler *next;
 };
 
-// numpy gives us back what we gave it, so there is a header.
+// numpy passes back only the address, so there is a header.
 static struct gorgon_block *header(void *data)
 {
 	return (struct gorgon_block *)data - 1;
@@ -87,7 +88,7 @@ static struct gorgon_block *take_cached(struct cache *cache, size_t class)
 	return ret;
 }
 
-// Only what nobody else holds, and what has its own size: another one may have come by realloc().
+// Keep only a block that nobody else holds and whose size is of its class: realloc() may have changed it.
 static bool put_cached(struct cache *cache, struct gorgon_block *block)
 {
 	size_t class = class_of(block->size);
@@ -110,7 +111,7 @@ static bool is_placed(const struct gorgon_placement *placement)
 	       placement->locked;
 }
 
-// numpy has no more to say than that there is no memory.
+// numpy knows only one error: no memory.
 static struct gorgon_block *new_block(const struct data_handler *own, size_t size, bool zeroed)
 {
 	struct gorgon_placement placement = own->placement;
@@ -167,7 +168,7 @@ static void handler_free(void *ctx, void *data, size_t size)
 	gorgon_block_release(header(data));
 }
 
-// Other memory has to be put in its place first.
+// Memory with a placement cannot grow where it is: allocate anew and copy.
 static void *move(struct data_handler *own, void *data, size_t size)
 {
 	size_t before = header(data)->size;
@@ -258,7 +259,7 @@ static void **import_table(struct gorgon_interp *interp)
 	PyObject *capsule;
 	void **table;
 
-	// Before numpy 2; where there is no numpy at all this says so.
+	// The name before numpy 2. Where there is no numpy, the exception of this import stays.
 	if (!module && API(interp, PyErr_ExceptionMatches)(*API(interp, PyExc_ModuleNotFoundError))) {
 		API(interp, PyErr_Clear)();
 		module = API(interp, PyImport_ImportModule)("numpy.core._multiarray_umath");
@@ -287,7 +288,7 @@ static PyObject *refuse(struct gorgon_interp *interp, PyObject *type, const char
 	return NULL;
 }
 
-// Numbers of nodes, as a bit for each. False with an exception.
+// Read numbers of NUMA nodes into a bit mask. False with an exception.
 static bool read_nodes(struct gorgon_interp *interp, PyObject *numbers, uint64_t *ret)
 {
 	PyObject *list = API(interp, PySequence_List)(numbers);
@@ -307,7 +308,7 @@ static bool read_nodes(struct gorgon_interp *interp, PyObject *numbers, uint64_t
 	return good;
 }
 
-// What the keywords ask for. False with an exception.
+// Read the keywords. False with an exception.
 static bool read_arguments(struct gorgon_interp *interp, PyObject *args, PyObject *kwargs, PyObject **capsule,
 			   struct gorgon_placement *ret)
 {
@@ -349,7 +350,7 @@ PyObject *gorgon_data_handler_use(PyObject *self, PyObject *args, PyObject *kwar
 	set = (PyObject * (*)(PyObject *)) table[SET_HANDLER];
 	if (capsule == API(interp, _Py_NoneStruct))
 		return set(NULL);
-	// numpy 1 believes whatever it gets.
+	// numpy 1 does not check the handler.
 	if (capsule && !API(interp, PyCapsule_IsValid)(capsule, CAPSULE))
 		return refuse(interp, *API(interp, PyExc_TypeError),
 			      "use_data_handler(): not a handler of numpy's, expected one that it returned or None");
