@@ -20,9 +20,9 @@
 //	are what debuggers pay most for. What they load later is packed when they are quiet.
 //
 // There is no thread that waits for such a moment: it is looked for whenever some namespace has loaded
-// something or ended. Who does that is held up by one pack, and by further ones as long as all of
-// them have taken less than BUDGET_NS; the next caller goes on. Nobody packs while somebody else
-// does. So what is left alone at last is the last namespace to come with a set of its own.
+// something or ended. The caller then makes a pack, and further packs until they have taken BUDGET_NS
+// together; the next caller goes on. A single thread packs at a time. So in the end at most the last
+// namespace with a set of its own is not packed.
 //
 // A pack is built without the loader's lock: a namespace leaves the queue, libjitreg notes what it
 // has, the lock is given up, and held again when the pack is listed. If the namespace has loaded
@@ -52,7 +52,7 @@
 #define BUDGET_NS      100000000u
 #define RESTED_COUNT   256
 
-// Of a namespace.
+// The state of a namespace.
 struct gorgon_debug_mode_ns {
 	struct gorgon_ns *ns;
 	struct gorgon_debug_mode_ns *next, *prev; // in the queue
@@ -229,7 +229,7 @@ static void pack_due(void)
 	somebody_packs = false;
 }
 
-// What few have had becomes too much.
+// There are many namespaces now: full symfiles of the first few become packs, too.
 static void all_are_due(void)
 {
 	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns; ns = gorgon_ns_next(ns)) {

@@ -7,7 +7,7 @@
 // They run without the loader's lock, because they may load, look up and start
 // threads that do. An object is INITIALISING meanwhile: another thread that wants it
 // waits, the thread itself passes (a constructor that opens its own library). fork()
-// waits for those of other threads.
+// waits for constructors of other threads.
 
 #define _GNU_SOURCE
 #include "process/environment.h"
@@ -70,7 +70,7 @@ static void call_init(const struct gorgon_object *object, const struct arguments
 			((init_fn)(uintptr_t)array[i])(argc, argv, envp);
 }
 
-// A thread that waits for another one's constructors.
+// A thread that waits for constructors of another thread.
 struct waiter {
 	struct waiter *next;
 	pthread_t thread;

@@ -255,8 +255,8 @@ static void plan_system(const struct gorgon_object *object, const struct gorgon_
 {
 	struct gorgon_system_symbol again = {0};
 
-	// What an object does not name is found through what others of its namespace have brought:
-	// not in another one, maybe.
+	// A library that the object does not need itself is found because another object of its namespace
+	// needs it. In another namespace it may not be found.
 	if (binding->found && (!gorgon_system_find(query, object->system, object->system_count, &again) ||
 			       again.addr != binding->system.addr))
 		return;

@@ -96,7 +96,7 @@ static bool may_start_threads(const struct gorgon_image *image)
 	return false;
 }
 
-// What an image says, NULL when there is no memory.
+// Note what the rules need of an image. NULL: no memory.
 static struct gorgon_closure_file *file_create(const char *path, const struct gorgon_image *image)
 {
 	struct gorgon_closure_file *file = calloc(1, sizeof(*file));
@@ -366,7 +366,7 @@ static struct gorgon_error *find_rule_of_file(const struct gorgon_ns *ns, const 
 	return NULL;
 }
 
-// Of a library whose needs have been searched.
+// Whether the library, or a library that it needs, has a pool of threads. Its needs have been searched.
 static bool has_pool(const struct gorgon_ns *ns, struct gorgon_closure_file *file)
 {
 	bool found = file->threads;

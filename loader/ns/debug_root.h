@@ -97,9 +97,9 @@ struct gorgon_debug_object {
 				   complement) when it is the same in all threads, else 0 */
 	uint32_t symfile_kind;  /* enum jitreg_symfile_kind */
 	uint32_t reserved;      /* 0 */
-	uint64_t link_map;      /* the struct link_map of one that the system's linker has loaded:
-				   debuggers know it from there, and it has no symfile. 0 for
-				   those of our loader */
+	uint64_t link_map;      /* the struct link_map of an object that the system's linker has
+				   loaded: debuggers know it from there, and it has no symfile.
+				   0 for objects of our loader */
 };
 
 /*

@@ -222,7 +222,7 @@ struct gorgon_error *gorgon_policy_check(const char *const *share, const char *c
 					"private \"%s\": takes in %s, which cannot be private: %s; "
 					"take patterns that leave it out",
 					*keep_private, *name, gorgon_policy_must_share(*name));
-	// What only takes it in means libraries, and an interpreter is none.
+	// Only a pattern that names libpython is refused. A wider pattern (`lib*`) means other libraries.
 	for (; share && *share; share++)
 		if (!strncmp(*share, "libpython", 9))
 			return gorgon_error_create(GORGON_ERROR_ARGUMENT,

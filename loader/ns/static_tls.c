@@ -138,7 +138,7 @@ static struct file *compose(const struct gorgon_object *object, size_t *size)
 	file->phdrs[SEGMENT_TLS] =
 		segment(PT_TLS, off, file_size, round_up(misalign + image->tls.mem_size, align), align);
 	file->phdrs[SEGMENT_STACK] = segment(PT_GNU_STACK, 0, 0, 0, 16);
-	// From this copy's memory: relocations of the initialisation image apply.
+	// Copied from this copy's memory and not from the file: relocations apply to it.
 	memcpy((uint8_t *)file + off + misalign,
 	       (const void *)(uintptr_t)(object->bias + image->tls.vaddr), image->tls.file_size);
 	*size = off + file_size;

@@ -142,8 +142,8 @@ static bool grow_slots(struct gorgon_thread *thread, size_t index)
 	return grown;
 }
 
-// What malloc() gave stands before the variables: their block begins at the distance from
-// a multiple of the alignment that it has in the file, which need not be none.
+// The address from malloc() is kept before the variables. The variables begin at the same distance from
+// a multiple of their alignment as in the file; that distance need not be 0.
 //
 //	|-- padding --|-- base --|-- variables --|
 //	^ base, aligned          ^ base + head + misalignment
@@ -162,7 +162,7 @@ static void *create_block(const struct gorgon_object *object)
 		return NULL;
 	block = (char *)base + head + misalign;
 	memcpy(block - sizeof(base), &base, sizeof(base));
-	// From this copy's memory: relocations of the initialisation image apply.
+	// Copied from this copy's memory and not from the file: relocations apply to it.
 	memcpy(block, (const void *)(uintptr_t)(object->bias + image->tls.vaddr),
 	       image->tls.file_size);
 	memset(block + image->tls.file_size, 0, image->tls.mem_size - image->tls.file_size);

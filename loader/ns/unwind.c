@@ -77,8 +77,8 @@ static unsigned readers[2];   // atomic; by parity of the epoch they started in
 static find_object_fn *system_find_object;
 static __thread bool asked __attribute__((tls_model("initial-exec")));
 
-// Of @count items that begin with a start address and are sorted by it: how many start
-// at @addr or before.
+// @items begin with a start address and are sorted by it. Returns the number of items that start at
+// @addr or before.
 static inline size_t count_until(const void *items, size_t count, size_t size, uint64_t addr)
 {
 	size_t low = 0, high = count;
@@ -337,8 +337,8 @@ struct gorgon_error *gorgon_unwind_register(struct gorgon_object *object)
 	if ((err = insert(object)))
 		return err;
 	object->unwind_listed = true;
-	// Its memory, not its file: relocations may have written there. Without frames an exception
-	// ends the program at this object's code; with unsound ones it ends at anybody's.
+	// The frames are read in memory and not in the file, as relocations may have written to them. Without
+	// frames an exception ends the program at this object's code. Unsound frames would end it at any code.
 	if (!is_reached() && object->image->eh_frame_vaddr &&
 	    gorgon_eh_frame_is_sound(frames(object), object->image->eh_frame_size)) {
 		__register_frame(frames(object));

@@ -64,7 +64,7 @@ static bool is_process(const struct time_zone *state)
 	       !__atomic_load_n(&state->zone, __ATOMIC_ACQUIRE);
 }
 
-// What TZ says. Without memory the zone stays as it was.
+// Take over the zone that TZ names. Without memory the zone stays as it was.
 static void take_over(struct time_zone *state, const char *text, const char *directory)
 {
 	struct gorgon_zone *zone = gorgon_zone_get(text, directory, state->zone);
@@ -76,9 +76,9 @@ static void take_over(struct time_zone *state, const char *text, const char *dir
 	__atomic_store_n(&state->zone, zone, __ATOMIC_RELEASE);
 }
 
-// Whether the namespace has a zone of its own; then the lock is taken and @zone is it. Without:
-// the process's is wanted, and the C library has looked at TZ if @again: what it does in tzset(),
-// localtime() and others, and elsewhere only once.
+// Whether the namespace has a zone of its own. True: the lock is taken, and @zone is the zone. False: the
+// process's zone is wanted. With @again the C library has then looked at TZ, as it does in tzset(),
+// localtime() and others; other functions let it look only once.
 static bool enter_zone(struct time_zone *state, bool again, const struct gorgon_zone **zone)
 {
 	bool known = __atomic_exchange_n(&state->known, true, __ATOMIC_RELAXED);

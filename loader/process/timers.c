@@ -99,8 +99,8 @@ static void kernel_delete(int id)
 	syscall(SYS_timer_delete, id);
 }
 
-// Of a thread's user time (@user), or of its user and system time; as glibc's
-// pthread_getcpuclockid() makes the one of its run time.
+// The clock of a thread's user time (@user), or of its user and system time. glibc's
+// pthread_getcpuclockid() makes the clock of a thread's run time in this way.
 static clockid_t cpu_clock(pid_t tid, bool user)
 {
 	return (clockid_t)(~(unsigned)tid << 3 | 4 | (user ? 1 : 0));

@@ -217,7 +217,7 @@ static void forget(struct gorgon_zone *zone)
 	zone->has_rules = false;
 }
 
-// The names are those of the last transitions; the offsets, too.
+// tzname, timezone and daylight come from the last transitions to either kind of time.
 static void find_names(struct gorgon_zone *zone)
 {
 	struct gorgon_zone_names *names = &zone->names;

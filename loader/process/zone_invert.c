@@ -38,7 +38,7 @@ static bool convert(const struct search *search, int64_t time, struct tm *tm)
 	return gorgon_zone_convert(search->zone, time, tm, search->local ? search->names : NULL);
 }
 
-// Of @time, or of the last one on the way to it that has a year.
+// Convert @time or, if its year does not fit, the nearest time to it whose year does.
 static bool convert_nearest(const struct search *search, int64_t *time, struct tm *tm)
 {
 	int64_t good = 0, bad = *time;
