@@ -133,7 +133,8 @@ class Program(pytest.File):
 
     def result(self, case, late):
         """(outcome, text) of a case. cmocka prints "ok 1 - name", "not ok 1 - name" and why, or "not ok 1 # SKIP name", from its
-        version 2 on "ok 1 - name # SKIP"; before it comes what the case has printed."""
+        version 2 on "ok 1 - name # SKIP"; before it comes what the case has printed. Why it has failed is in lines behind it, which
+        begin with "# ", from version 2 on in a block of YAML, which is indented."""
         text = []
         while True:
             line = self.line(late)
@@ -148,8 +149,8 @@ class Program(pytest.File):
                 text.append(line)
         skipped = found[2] or found[4]
         if found[1] == "not ok" and not skipped:
-            while (line := self.line(time.monotonic() + QUIET, "# ")) is not None:
-                text.append(line)
+            while (line := self.line(time.monotonic() + QUIET, ("# ", "  "))) is not None:
+                text.append(line.strip())
         return skipped or found[1], "\n".join(text)
 
     def line(self, late, beginning=""):
@@ -209,8 +210,10 @@ class Case(pytest.Item):
 # ---- unittest's cases ---------------------------------------------------------------------
 
 def add_sub_test(self, test, subtest, failure):
-    """unittest calls this at the end of each subTest(): one that fails fails its case, and those behind it still run."""
-    if failure:
+    """unittest calls this at the end of each subTest(): a part that fails fails its case, and the parts behind it still run."""
+    if isinstance(failure, pytest.ExceptionInfo):  # pytest 9 passes on a part that is skipped; older ones skip the case
+        self.__dict__.setdefault("_excinfo", []).append(failure)
+    elif failure:
         text = "".join(traceback.format_exception_only(*failure[:2]))
         self.add_report_section("call", "subtest", f"{subtest._subDescription()}\n{shorten(text)}")
         if not getattr(self, "_excinfo", None):

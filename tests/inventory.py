@@ -132,7 +132,7 @@ def manual():
         if not number or text.startswith(".so "):
             continue
         names = set(re.findall(r"\b([A-Za-z_]\w*) ?\(", section(text, "SYNOPSIS")))
-        names.update(re.findall(r"\b[A-Za-z_]\w*", section(text, "NAME").split(" - ")[0]))
+        names.update(re.findall(r"\b[A-Za-z_]\w*", re.split(r"\s-\s", section(text, "NAME"))[0]))
         for name in names:
             sections[name].add(number[1])
         for found, value in attributes(text):
