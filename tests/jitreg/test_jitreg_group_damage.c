@@ -19,6 +19,12 @@ WRAP(FILE *, open_memstream, (char **a, size_t *b), (a, b), NULL, ENOMEM)
 WRAP(int, flock, (int a, int b), (a, b), -1, ENOLCK)
 WRAP(int, link, (const char *a, const char *b), (a, b), -1, EMLINK)
 
+static void fail_call(long at)
+{
+	call_count = 0;
+	fail_at = at;
+}
+
 /* Packed or as before, never in between. */
 static void check_consistent(const struct world *w, int r)
 {
@@ -37,6 +43,15 @@ static void check_consistent(const struct world *w, int r)
 	assert_int_equal(jitreg_count(), r ? 3 : 1);
 }
 
+/* End a run in which call @at was to fail: nothing is left of it. Whether there are no more calls to fail. */
+static bool was_last(struct world *w, size_t fds, long at)
+{
+	world_leave(w);
+	assert_nothing_left();
+	assert_int_equal(util_fd_count(), fds);
+	return call_count < at;
+}
+
 /* Refused; or described by itself, if not as a pack with a companion. */
 static void register_lean_any_call_failing_does_with_less(void **state)
 {
@@ -53,8 +68,7 @@ static void register_lean_any_call_failing_does_with_less(void **state)
 
 		assert_int_equal(util_run("rm -f %s/*", folder), 0);
 		assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
-		call_count = 0;
-		fail_at = at;
+		fail_call(at);
 		r = try_enter(group, BASE(0), 0x10000, IMAGE_SIZE, "self.so", JITREG_NAMES_ONLY, &image);
 		fail_at = 0;
 		assert_int_equal(image.moves, !r);
@@ -91,23 +105,21 @@ static void pack_any_call_failing_leaves_all_as_before(void **state)
 	for (at = 1; at < 2000; at++) {
 		size_t fds = util_fd_count(), bytes = util_symfile_bytes();
 		struct world w;
+		bool last;
 		int r;
 
 		assert_int_equal(util_run("rm -f %s/*", folder), 0);
 		world_enter(&w, 0);
-		call_count = 0;
-		fail_at = at;
+		fail_call(at);
 		r = jitreg_group_pack(w.group);
 		fail_at = 0;
 		check_consistent(&w, r);
 		refused += r != 0;
 		without += !r && !companion_of(&w.images[0].info);
 		assert_in_range(count_companions(folder), SIDE_BY_SIDE, WORLD_COMPANIONS);
-		world_leave(&w);
-		assert_nothing_left();
-		assert_int_equal(util_fd_count(), fds);
+		last = was_last(&w, fds, at);
 		assert_int_equal(util_symfile_bytes(), bytes);
-		if (call_count < at)
+		if (last)
 			break;
 	}
 	assert_true(at < 2000);
@@ -126,18 +138,14 @@ static void unregister_any_call_failing_forgets_the_rest_at_most(void **state)
 		struct world w;
 
 		world_pack(&w, 0);
-		call_count = 0;
-		fail_at = at;
+		fail_call(at);
 		jitreg_unregister(w.images[1].entry);
 		fail_at = 0;
 		w.images[1].entry = NULL;
 		assert_ptr_equal(w.images[0].info.symfile, w.images[2].info.symfile);
 		assert_int_equal(jitreg_count(), w.images[0].info.symfile ? 1 : 0);
 		forgotten += !w.images[0].info.symfile;
-		world_leave(&w);
-		assert_nothing_left();
-		assert_int_equal(util_fd_count(), fds);
-		if (call_count < at)
+		if (was_last(&w, fds, at))
 			break;
 	}
 	assert_true(at < 2000);
@@ -158,8 +166,7 @@ static void set_dwarf_any_call_failing_forgets_the_others_at_most(void **state)
 		int r;
 
 		world_pack(&w, 0);
-		call_count = 0;
-		fail_at = at;
+		fail_call(at);
 		r = jitreg_entry_set_dwarf(w.images[0].entry, true, &reason);
 		fail_at = 0;
 		if (r) {
@@ -174,10 +181,7 @@ static void set_dwarf_any_call_failing_forgets_the_others_at_most(void **state)
 			assert_int_equal(jitreg_count(), w.images[1].info.symfile ? 2 : 1);
 			forgotten += !w.images[1].info.symfile;
 		}
-		world_leave(&w);
-		assert_nothing_left();
-		assert_int_equal(util_fd_count(), fds);
-		if (call_count < at)
+		if (was_last(&w, fds, at))
 			break;
 	}
 	assert_true(at < 4000);
@@ -200,8 +204,7 @@ static void set_dwarf_away_any_call_failing_describes_it_still(void **state)
 
 		world_pack(&w, 0);
 		set_dwarf(&w.images[0], true);
-		call_count = 0;
-		fail_at = at;
+		fail_call(at);
 		r = jitreg_entry_set_dwarf(w.images[0].entry, false, &reason);
 		fail_at = 0;
 		assert_int_equal(r, 0);
@@ -212,10 +215,7 @@ static void set_dwarf_away_any_call_failing_describes_it_still(void **state)
 		assert_together(w.images + 1, 2);
 		assert_int_equal(jitreg_count(), 2);
 		world_join(&w);
-		world_leave(&w);
-		assert_nothing_left();
-		assert_int_equal(util_fd_count(), fds);
-		if (call_count < at)
+		if (was_last(&w, fds, at))
 			break;
 	}
 	assert_true(at < 2000);

@@ -28,6 +28,16 @@ static struct gorgon_error *open_built(struct gorgon_ns *ns, const struct elf_bu
 	return gorgon_object_open(ns, path, 0, ret);
 }
 
+static void check_refused(const struct elf_builder *builder, enum gorgon_error_code code, const char *text)
+{
+	struct gorgon_ns *ns = test_ns();
+	struct gorgon_object *object = NULL;
+
+	assert_error(open_built(ns, builder, &object), code, text);
+	assert_null(object);
+	test_ns_destroy(ns);
+}
+
 static uint64_t bias_of(const struct gorgon_object *object)
 {
 	struct gorgon_object_info info;
@@ -143,28 +153,19 @@ static void relocate_relr_behind_an_empty_bitmap_is_checked(void **state)
 {
 	static const uint64_t relr[] = {ELF_BUILDER_BSS + 0xe00, 1, 3};
 	struct elf_builder builder = {.relr = relr, .relr_count = 3};
-	struct gorgon_ns *ns = test_ns();
-	struct gorgon_object *object = NULL;
 
 	(void)state;
-	assert_error(open_built(ns, &builder, &object), GORGON_ERROR_FORMAT,
-		     "DT_RELR entry 2: 0x4000 is in no writable segment");
-	test_ns_destroy(ns);
+	check_refused(&builder, GORGON_ERROR_FORMAT, "DT_RELR entry 2: 0x4000 is in no writable segment");
 }
 
 static void relocate_32_bit_value_too_large_is_refused(void **state)
 {
 	static const Elf64_Rela rela[] = {REL(D, 3, 32, 0)};
-	struct gorgon_ns *ns = test_ns();
-	struct gorgon_object *object;
 	struct elf_builder builder = {.symbols = symbols, .rela = rela, .rela_count = 1};
 
 	(void)state;
-	assert_error(open_built(ns, &builder, &object), GORGON_ERROR_UNSUPPORTED,
-		     "relocation type 10 at 0x2800");
-	assert_error(open_built(ns, &builder, &object), GORGON_ERROR_UNSUPPORTED,
-		     "does not fit into 32 bits; build with -fPIC");
-	test_ns_destroy(ns);
+	check_refused(&builder, GORGON_ERROR_UNSUPPORTED, "relocation type 10 at 0x2800");
+	check_refused(&builder, GORGON_ERROR_UNSUPPORTED, "does not fit into 32 bits; build with -fPIC");
 }
 
 static void relocate_tls_without_segment_is_refused(void **state)
@@ -173,13 +174,9 @@ static void relocate_tls_without_segment_is_refused(void **state)
 		{.name = "variable", .info = ELF64_ST_INFO(STB_GLOBAL, STT_TLS), .size = 4}, {0}};
 	static const Elf64_Rela rela[] = {REL(D, 1, DTPMOD64, 0)};
 	struct elf_builder builder = {.symbols = tls, .rela = rela, .rela_count = 1};
-	struct gorgon_ns *ns = test_ns();
-	struct gorgon_object *object;
 
 	(void)state;
-	assert_error(open_built(ns, &builder, &object), GORGON_ERROR_UNSUPPORTED,
-		     "thread-local symbol variable: defined in an object without PT_TLS");
-	test_ns_destroy(ns);
+	check_refused(&builder, GORGON_ERROR_UNSUPPORTED, "thread-local symbol variable: defined in an object without PT_TLS");
 }
 
 static void relocate_plain_reference_to_tls_is_refused(void **state)
@@ -189,13 +186,9 @@ static void relocate_plain_reference_to_tls_is_refused(void **state)
 	static const Elf64_Rela rela[] = {REL(D, 1, 64, 0)};
 	struct elf_builder builder = {.symbols = tls, .rela = rela, .rela_count = 1,
 				      .tls_mem_size = 8, .tls_align = 8};
-	struct gorgon_ns *ns = test_ns();
-	struct gorgon_object *object;
 
 	(void)state;
-	assert_error(open_built(ns, &builder, &object), GORGON_ERROR_UNSUPPORTED,
-		     "variable: referred to as if it were not thread-local");
-	test_ns_destroy(ns);
+	check_refused(&builder, GORGON_ERROR_UNSUPPORTED, "variable: referred to as if it were not thread-local");
 }
 
 static void relocate_tls_of_plain_system_symbol_is_refused(void **state)
@@ -206,13 +199,9 @@ static void relocate_tls_of_plain_system_symbol_is_refused(void **state)
 		{0}};
 	static const Elf64_Rela rela[] = {REL(D, 1, DTPMOD64, 0)};
 	struct elf_builder builder = {.symbols = tls, .rela = rela, .rela_count = 1};
-	struct gorgon_ns *ns = test_ns();
-	struct gorgon_object *object;
 
 	(void)state;
-	assert_error(open_built(ns, &builder, &object), GORGON_ERROR_UNSUPPORTED,
-		     "test_note: the system's definition is not thread-local");
-	test_ns_destroy(ns);
+	check_refused(&builder, GORGON_ERROR_UNSUPPORTED, "test_note: the system's definition is not thread-local");
 }
 
 // A constructor and a destructor through an array that a relocation fills in.

@@ -190,18 +190,30 @@ static void *set_key(void *arg)
 	return NULL;
 }
 
+// A thread that has set a new key's value, and waits for `go_on`.
+static pthread_t start_setting_key(struct gorgon_object *object, struct step *step)
+{
+	pthread_t ret;
+
+	*step = (struct step){.touch = SYMBOL(object, int (*)(void), "thread_key_set")};
+	sem_init(&step->touched, 0, 0);
+	sem_init(&step->go_on, 0, 0);
+	assert_int_equal(call(object, "thread_key_create"), 0);
+	assert_int_equal(pthread_create(&ret, NULL, set_key, step), 0);
+	sem_wait(&step->touched);
+	return ret;
+}
+
 static void key_destructor_runs_at_thread_exit(void **state)
 {
 	struct gorgon_ns *ns = test_ns();
 	struct gorgon_object *object = test_open(ns, "libthread.so");
-	struct step step = {.touch = SYMBOL(object, int (*)(void), "thread_key_set")};
+	struct step step;
 	pthread_t thread;
 
 	(void)state;
-	sem_init(&step.touched, 0, 0);
-	sem_init(&step.go_on, 0, 1);
-	assert_int_equal(call(object, "thread_key_create"), 0);
-	assert_int_equal(pthread_create(&thread, NULL, set_key, &step), 0);
+	thread = start_setting_key(object, &step);
+	sem_post(&step.go_on);
 	pthread_join(thread, NULL);
 	assert_string_equal(test_notes(), "key ");
 	assert_int_equal(call(object, "thread_key_delete"), 0);
@@ -213,15 +225,11 @@ static void key_left_behind_is_deleted_with_the_namespace(void **state)
 {
 	struct gorgon_ns *ns = test_ns();
 	struct gorgon_object *object = test_open(ns, "libthread.so");
-	struct step step = {.touch = SYMBOL(object, int (*)(void), "thread_key_set")};
+	struct step step;
 	pthread_t thread;
 
 	(void)state;
-	sem_init(&step.touched, 0, 0);
-	sem_init(&step.go_on, 0, 0);
-	assert_int_equal(call(object, "thread_key_create"), 0);
-	assert_int_equal(pthread_create(&thread, NULL, set_key, &step), 0);
-	sem_wait(&step.touched);
+	thread = start_setting_key(object, &step);
 	test_ns_destroy(ns);
 	sem_post(&step.go_on);
 	pthread_join(thread, NULL);

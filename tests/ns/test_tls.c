@@ -177,15 +177,14 @@ static void *address_of_host_variable(void *arg)
 	return host() == &test_host_tls && *host() == 77 ? NULL : "wrong";
 }
 
-static void tls_get_addr_variable_of_the_system_is_forwarded(void **state)
+// Two threads reach the host's variable from a library.
+static void check_variable_of_the_system(const char *name)
 {
 	struct gorgon_ns *ns = test_ns();
-	int *(*host)(void) = SYMBOL(test_open(ns, "libtls_user.so"), int *(*)(void),
-				    "tls_user_host");
+	int *(*host)(void) = SYMBOL(test_open(ns, name), int *(*)(void), "tls_user_host");
 	pthread_t thread;
 	void *wrong = NULL;
 
-	(void)state;
 	assert_ptr_equal(host(), &test_host_tls);
 	assert_int_equal(pthread_create(&thread, NULL, address_of_host_variable, (void *)host), 0);
 	pthread_join(thread, &wrong);
@@ -193,21 +192,17 @@ static void tls_get_addr_variable_of_the_system_is_forwarded(void **state)
 	test_ns_destroy(ns);
 }
 
-// Initial-exec is possible for what the system has put into the static block.
+static void tls_get_addr_variable_of_the_system_is_forwarded(void **state)
+{
+	(void)state;
+	check_variable_of_the_system("libtls_user.so");
+}
+
+// Initial-exec is possible for variables that the system has put into the static block.
 static void tls_static_variable_of_the_system_is_reached(void **state)
 {
-	struct gorgon_ns *ns = test_ns();
-	int *(*host)(void) = SYMBOL(test_open(ns, "libtls_host_ie.so"), int *(*)(void),
-				    "tls_user_host");
-	pthread_t thread;
-	void *wrong = NULL;
-
 	(void)state;
-	assert_ptr_equal(host(), &test_host_tls);
-	assert_int_equal(pthread_create(&thread, NULL, address_of_host_variable, (void *)host), 0);
-	pthread_join(thread, &wrong);
-	assert_null(wrong);
-	test_ns_destroy(ns);
+	check_variable_of_the_system("libtls_host_ie.so");
 }
 
 static void tls_find_symbol_is_the_calling_threads(void **state)
