@@ -10,7 +10,8 @@ What belongs to `__main__`, which no worker can import, goes in another way than
   `__main__`. So no worker runs the program again for them, and what an initializer leaves in a global is there for the
   calls after it.
 - A class goes as its name and the program's file, which a worker runs once when it meets the first, in its `__main__`
-  under the name `__mp_main__`: what must not run there stands under `if __name__ == "__main__"`."""
+  under the name `__mp_main__`: what must not run there stands under `if __name__ == "__main__"`. A class that no file has,
+  and one within a function, goes as what it is made of (_classes.py)."""
 
 import functools
 import importlib
@@ -22,6 +23,8 @@ import os
 import pickle
 import sys
 import types
+
+from . import _classes
 
 MAIN, WORKER_MAIN = "__main__", "__mp_main__"
 ATOMS = {type(None), bool, int, float, complex}
@@ -152,10 +155,12 @@ def find_in_main(name, path, qualname):
     return value
 
 
-def reduce_class(cls):
+def reduce_imported(cls):
+    """A class of the program's file; None of one that is not there, as what was typed after the file had run."""
     name, path = main_program()
-    if not path or "<locals>" in cls.__qualname__:
-        raise pickle.PicklingError(f"{cls.__qualname__}: a class that no worker can import, put it into a module")
+    is_there = path and (is_worker or name not in (None, MAIN) or os.path.isfile(path))
+    if not is_there or "<locals>" in cls.__qualname__ or hasattr(sys, "ps1"):
+        return None
     return find_in_main, (name, path, cls.__qualname__)
 
 
@@ -225,7 +230,7 @@ class Pieces(io.RawIOBase):
 
 class Pickler(pickle.Pickler):
     """globals: names that functions of __main__ which were pickled look up, with the dict they look into. None: the
-    values go along with each function, as from a worker to the host. whole: a global function that goes as its code."""
+    values go along with each function, as from a worker to the host. whole: a global function or class that goes as what it is made of."""
 
     def __init__(self, sink, buffer_callback, globals=None, whole=None):
         self.globals, self.whole = globals, whole
@@ -240,8 +245,8 @@ class Pickler(pickle.Pickler):
         elif isinstance(value, types.ModuleType):
             return importlib.import_module, (value.__name__,)
         elif isinstance(value, type):
-            if value.__module__ in (MAIN, WORKER_MAIN):
-                return reduce_class(value)
+            if value.__module__ in (MAIN, WORKER_MAIN) or "<locals>" in value.__qualname__:
+                return self.reduce_class(value)
         elif isinstance(value, functools._lru_cache_wrapper):
             if value.__module__ in (MAIN, WORKER_MAIN):
                 return self.by_name(value) or (remake_cache, (value.__wrapped__, value.cache_parameters()))
@@ -249,14 +254,21 @@ class Pickler(pickle.Pickler):
             return reduce_view(value)
         elif is_proxy(value):
             return reduce_proxy(value)
-        return NotImplemented
+        return _classes.reduce_part(value)
 
-    def by_name(self, function):
-        name, space = function.__name__, vars(sys.modules[MAIN])
-        if self.globals is None or function is self.whole or space.get(name) is not function:
+    def by_name(self, value):
+        """A function or class."""
+        name, space = value.__name__, vars(sys.modules[MAIN])
+        if self.globals is None or value is self.whole or space.get(name) is not value:
             return None
         self.globals[name] = space
         return find_global, (name,)
+
+    def reduce_class(self, cls):
+        reduced = reduce_imported(cls) if not is_worker else _classes.reduce_known(cls) or reduce_imported(cls)
+        if reduced or not is_worker:
+            return reduced or self.by_name(cls) or _classes.reduce_class(cls, cls is self.whole)
+        raise pickle.PicklingError(f"{cls.__qualname__}: a class that the host cannot import, put it into a module")
 
     def reduce_function(self, function):
         named = self.by_name(function)

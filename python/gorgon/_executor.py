@@ -25,7 +25,7 @@ import weakref
 from concurrent.futures import BrokenExecutor, Executor, Future
 from concurrent.futures._base import LOGGER
 
-from . import _crossing, _gorgon
+from . import _classes, _crossing, _gorgon
 from ._globals import Globals, Shipment
 
 try:
@@ -37,13 +37,17 @@ except ImportError:  # before 3.14
 # enum gorgon_error_code
 UNSUPPORTED, PYTHON, BUSY = 7, 8, 9
 
+# The package's modules that run on both sides; there `gorgon` is another module, which is not a package.
 START = """
-import importlib.util, sys
-spec = importlib.util.spec_from_file_location("gorgon._crossing", path)
-module = sys.modules["gorgon._crossing"] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
+import gorgon, importlib.util, sys
+for name, path in files:
+    spec = importlib.util.spec_from_file_location("gorgon." + name, path)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    setattr(gorgon, name, module)
+    spec.loader.exec_module(module)
 module.set_up()
 """
+FILES = [["_classes", _classes.__file__], ["_crossing", _crossing.__file__]]
 
 staying = []  # interpreters that could not be ended
 
@@ -150,7 +154,7 @@ class Worker:
         self.handle = _gorgon._create(self.options["python"], self.options["flags"], self.report)
         self.calls = 0
         try:
-            _gorgon._call(self.handle, "builtins", "exec", [START, {"path": _crossing.__file__}])
+            _gorgon._call(self.handle, "builtins", "exec", [START, {"files": FILES}])
             if self.options["initializer"]:
                 self.initialize(*self.options["initializer"])
         except BaseException:

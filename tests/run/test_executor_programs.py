@@ -9,7 +9,7 @@ import tempfile
 import textwrap
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import PYTHON3, run  # noqa: E402
+from harness import PYTHON3, find_python, run  # noqa: E402
 from test_executor import Package  # noqa: E402
 
 
@@ -218,6 +218,133 @@ class Main(Package):
                 print(pool.submit(fib, 50).result(), pool.submit(hits).result(), pool.submit(length, "ab").result())
                 print(list(pool.map(fib, range(5))), fib.cache_info().misses)
             """, "12586269025 51 3", "[0, 1, 1, 2, 3] 0")
+
+
+CLASSES = """
+import abc, collections, contextlib, dataclasses, enum, functools, typing
+from gorgon import InterpreterPoolExecutor as Pool
+
+class Base(abc.ABC):
+    @abc.abstractmethod
+    def area(self): ...
+    @property
+    def twice(self): return 2 * self.area()
+
+class Square(Base):
+    __slots__ = ("a",)
+    def __init__(self, a):
+        super().__init__()
+        self.a = a
+    def area(self): return self.a ** 2
+    @classmethod
+    def make(cls, a): return cls(a)
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    y: int = 2
+    tags: list = dataclasses.field(default_factory=list)
+    def moved(self, by): return dataclasses.replace(self, x=self.x + by)
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class Frozen:
+    x: int
+
+class Colour(enum.Enum):
+    RED = 1
+    BLUE = "b"
+    def low(self): return self.name.lower()
+
+class Bits(enum.IntFlag):
+    A = 1
+    B = 2
+
+class Pair(typing.NamedTuple):
+    a: int
+    b: str = "b"
+    def both(self): return self.a, self.b
+
+class Sub(collections.namedtuple("Sub", "x y", defaults=(3,))):
+    def sum(self): return self.x + self.y
+
+class Wrong(Exception):
+    def __init__(self, code):
+        super().__init__(code)
+        self.code = code
+
+class Cached:
+    @functools.cached_property
+    def value(self): return 7
+
+class Node:
+    def __init__(self, next=None): self.next = next
+
+T = typing.TypeVar("T")
+class Box(typing.Generic[T]):
+    pass
+
+def local():
+    class Local:
+        pass
+    return Local()
+
+def same(thing): return thing
+def build(): return [Square.make(3), Point(5), Frozen(1), Colour.RED, Bits.A | Bits.B, Pair(1), Sub(1)]
+def fail(): raise Wrong(3)
+def caught(function):
+    try:
+        return function()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+with Pool(2) as pool:
+    call = lambda *work: pool.submit(*work).result()
+    things = [*build(), Cached(), Node(Node()), Box(), local()]
+    print([type(call(same, thing)) is type(thing) for thing in things], call(same, Point) is Point, call(same, Box[int]) == Box[int])
+    print([type(thing) is type(mine) for thing, mine in zip(call(build), build())], *call(build)[1:])
+    print(call(Point(1).moved, 2), call(lambda: Square(2).twice), call(Colour.low, Colour.BLUE), call(Pair(3).both), call(Sub(1).sum))
+    print(call(lambda c: c().value, Cached), call(lambda: Frozen(1) < Frozen(2)), call(lambda: [f.name for f in dataclasses.fields(Point)]))
+    print(caught(lambda: call(fail)), type(pool.submit(fail).exception()) is Wrong, caught(lambda: call(local)))
+    Point.moved = lambda self, by: "changed"
+    print(call(lambda: Point(1).moved(1)))
+    old = Point(1)
+    class Point:
+        pass
+    print(type(call(lambda: Point())) is Point, type(call(same, old)) is type(old), type(old) is Point)
+"""
+
+
+class Classes(Package):
+    def test_those_of_no_file_go_as_what_they_are_made_of(self):
+        """As in a notebook."""
+        expected = ["[" + ", ".join(["True"] * 11) + "] True True",
+                    "[" + ", ".join(["True"] * 7) + "] Point(x=5, y=2, tags=[]) Frozen(x=1) Colour.RED 3 Pair(a=1, b='b') Sub(x=1, y=3)",
+                    "Point(x=3, y=2, tags=[]) 8 blue (3, 'b') 4", "7 True ['x', 'y', 'tags']",
+                    "Wrong: 3 True PicklingError: local.<locals>.Local: a class that the host cannot import, put it into a module",
+                    "changed", "True True False"]
+        pythons = [PYTHON3, *filter(None, map(find_python, ("3.12", "3.13")))]
+        for python, command in ([python, "-c"] for python in pythons):
+            with self.subTest(python):
+                result = run(python, command, CLASSES, env={"PYTHONPATH": self.site})
+                self.assertEqual((result.stderr, result.stdout.splitlines()), ("", expected))
+        result = run(PYTHON3, "-", env={"PYTHONPATH": self.site}, input=CLASSES)
+        self.assertEqual((result.stderr, result.stdout.splitlines()), ("", expected))
+
+    def test_class_that_is_gone_is_said(self):
+        self.check("""
+            import gc
+            def make():
+                class Local:
+                    pass
+                return Local()
+            def late(thing):
+                time.sleep(0.5)
+                return thing
+            with Pool(1) as pool:
+                future = pool.submit(late, make())
+                gc.collect()
+                print(fails(future.result))
+            """, "Lost: make.<locals>.Local: the program has replaced this class since its instance was sent")
 
 
 class Globals(Package):
