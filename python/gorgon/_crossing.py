@@ -175,6 +175,19 @@ def reduce_view(view):
     return view_buffer, (pickle.PickleBuffer(view), view.format, view.shape)
 
 
+class Writable:
+    """An array whose memory a call may write to: the caller's own."""
+
+    def __init__(self, array):
+        self.reduced = reduce_view(array) if isinstance(array, memoryview) else array.__reduce_ex__(5)
+        arguments = self.reduced[1] if isinstance(self.reduced, tuple) else ()
+        self.buffers = [each for each in arguments if isinstance(each, pickle.PickleBuffer)]
+        if not self.buffers:
+            raise TypeError(f"writable: expected a memoryview or a numpy array whose memory is contiguous, found {type(array).__name__}")
+        if any(buffer.raw().readonly for buffer in self.buffers):
+            raise ValueError(f"writable: this {type(array).__name__} is read-only")
+
+
 def rebuild_proxy(key, reduced):
     """A manager's proxy connects with the key of its process, which those that multiprocessing starts are told."""
     from multiprocessing import process
@@ -235,6 +248,7 @@ class Pickler(pickle.Pickler):
     def __init__(self, sink, buffer_callback, globals=None, whole=None):
         self.globals, self.whole = globals, whole
         self.is_plain = True  # to unpickle it runs no code of others
+        self.writable = []  # buffers
         super().__init__(sink, 5, buffer_callback=buffer_callback)
 
     def reducer_override(self, value):
@@ -252,6 +266,9 @@ class Pickler(pickle.Pickler):
                 return self.by_name(value) or (remake_cache, (value.__wrapped__, value.cache_parameters()))
         elif isinstance(value, memoryview):
             return reduce_view(value)
+        elif isinstance(value, Writable):
+            self.writable += value.buffers
+            return value.reduced
         elif is_proxy(value):
             return reduce_proxy(value)
         return _classes.reduce_part(value)
@@ -284,7 +301,8 @@ class Pickler(pickle.Pickler):
 
 
 class Packed:
-    """A pickle, in pieces, and the buffers beside it. Receivers may write to them if that is said and the owner may."""
+    """A pickle, in pieces, and the buffers beside it. Receivers may write to them if that is said, of all or of one by
+    Writable, and the owner may."""
 
     def __init__(self, value, writable=False, **options):
         if type(value) in ATOMS:
@@ -293,9 +311,9 @@ class Packed:
         sink, buffers = Sink(), []
         pickler = Pickler(sink, buffers.append, **options)
         pickler.dump(value)
-        raw = [buffer.raw() for buffer in buffers]
+        allowed = set(map(id, buffers if writable else pickler.writable))
         self.is_plain = pickler.is_plain
-        self.values = [sink.pieces(), raw if writable else [buffer.toreadonly() for buffer in raw]]
+        self.values = [sink.pieces(), [buffer.raw() if id(buffer) in allowed else buffer.raw().toreadonly() for buffer in buffers]]
 
     def is_same(self, other):
         """Bytes that are pickled anew are others; memory beside them is where it was."""
@@ -340,6 +358,17 @@ def use_data_handler():
         import gorgon
         gorgon.use_data_handler()
         handled = True
+
+
+copied = False  # arguments are
+
+
+def copy_buffer(buffer):
+    """For a call to write to, unless it may write to the caller's; with numpy's memory, which results need not copy."""
+    view = memoryview(buffer)
+    if not view.readonly:
+        return buffer
+    return sys.modules["numpy"].array(view) if handled else bytearray(view)
 
 
 def take_paths(paths):
@@ -404,7 +433,9 @@ def run(news, function, arguments):
         return [REFUSED, *dump_error(error)]
     try:
         use_data_handler()
-        function, (args, kwargs) = load(*function), load(*arguments)
+        function, (pieces, buffers) = load(*function), arguments
+        args, kwargs = load(pieces, list(map(copy_buffer, buffers)) if copied else buffers)
+        del pieces, buffers
         arguments.clear()
         use_data_handler()
         result = Packed(function(*args, **kwargs), writable=True)
@@ -413,9 +444,9 @@ def run(news, function, arguments):
         return [FAILED, *dump_error(error)]
 
 
-def set_up():
-    global is_worker
-    is_worker = True
+def set_up(copy_arguments):
+    global is_worker, copied
+    is_worker, copied = True, copy_arguments
 
 
 def run_chunk(function, calls):

@@ -639,7 +639,7 @@ with Pool(1) as pool:
 print(inside)
 print(sorted(here - set(inside)))
 """, "['InterpreterPoolExecutor', 'count', 'interpreter', 'progress', 'receive', 'receive_fd', 'send_fd', 'share', "
-                   "'use_data_handler', 'withdraw']", "['BrokenInterpreterPool', 'Error', 'RemoteError', 'RemoteTraceback']")
+                   "'use_data_handler', 'withdraw']", "['BrokenInterpreterPool', 'Error', 'RemoteError', 'RemoteTraceback', 'writable']")
 
     def test_pools_inside_are_refused(self):
         code = "from gorgon import InterpreterPoolExecutor\nInterpreterPoolExecutor(3)"

@@ -601,6 +601,61 @@ class Memory(Package):
                    "True", "True", "[1.0, 2.0, 3.0]")
 
 
+    def test_arguments_are_written_to(self):
+        """Copies, with copy_arguments, or the caller's own, with writable()."""
+        expected = "TypeError: writable: expected a memoryview or a numpy array whose memory is contiguous"
+        self.check_both("""
+            import numpy
+            def change(a, b=None):
+                a.sort()
+                a += 1
+                return a, b is a
+            def fill(view):
+                view[1] = 7
+            a = numpy.array([3., 1., 2.])
+            with Pool(1, copy_arguments=True) as pool:
+                for i in range(2):  # the first call has brought numpy
+                    print(pool.submit(change, a).result()[0].tolist(), a.tolist(), end=" ")
+                print(pool.submit(change, numpy.empty(0), b=1).result()[0].tolist(), pool.submit(fill, memoryview(bytearray(3))).exception())
+            with Pool(1) as pool:
+                print(fails(pool.submit(change, a).result))
+                again, same = pool.submit(change, gorgon.writable(a), gorgon.writable(a)).result()
+                print(a.tolist(), again.tolist(), pool.submit(change, a).exception() is not None)
+                view = memoryview(bytearray(3))
+                pool.submit(fill, gorgon.writable(view)).result()
+                print(bytes(view))
+            for other in a[::2], numpy.broadcast_to(a, (3,)), [1], b"a", bytearray(1), memoryview(b"a"), numpy.array([None]):
+                print(fails(gorgon.writable, other))
+            """, "[2.0, 3.0, 4.0] [3.0, 1.0, 2.0] [2.0, 3.0, 4.0] [3.0, 1.0, 2.0] [] None",
+                        "ValueError: sort array is read-only", "[2.0, 3.0, 4.0] [2.0, 3.0, 4.0] True", r"b'\x00\x07\x00'",
+                        *[f"{expected}, found {name}" if name else "ValueError: writable: this ndarray is read-only"
+                          for name in ("ndarray", None, "list", "bytes", "bytearray")],
+                        "ValueError: writable: this memoryview is read-only", f"{expected}, found ndarray")
+
+    def test_buffersize(self):
+        self.check("""
+            taken = []
+            def items():
+                for i in range(10):
+                    taken.append(i)
+                    yield i
+            def double(i):
+                return 2 * i
+            def slow(i):
+                time.sleep(i)
+            with Pool(2) as pool:
+                results = pool.map(double, items(), buffersize=3)
+                print(len(taken), next(results), len(taken), list(results))
+                taken.clear()
+                results = pool.map(double, items(), buffersize=2, chunksize=3)
+                print(len(taken), next(results), len(taken), list(results))
+                print(fails(pool.map, double, [], buffersize=0), list(pool.map(double, [], buffersize=1)))
+                print(fails(list, pool.map(slow, [1, 0], buffersize=2, timeout=0.1)))
+                print(fails(list, pool.map(double, [1, None, 2], buffersize=2)))
+            """, "3 0 4 [2, 4, 6, 8, 10, 12, 14, 16, 18]", "6 0 9 [2, 4, 6, 8, 10, 12, 14, 16, 18]",
+                   "ValueError: buffersize must be greater than 0, found 0 []", "TimeoutError: ",
+                   "TypeError: unsupported operand type(s) for *: 'int' and 'NoneType'")
+
     def test_masked_arrays_keep_their_mask(self):
         self.check_both("""
             import numpy

@@ -78,7 +78,8 @@ class Distribution(Package):
                 if parameters(getattr(Pool, name)) != expected:
                     print(name, parameters(getattr(Pool, name)))
             for name, expected in {functions}.items():
-                signature = getattr(gorgon, name).__text_signature__ or "()"
+                function = getattr(gorgon, name)
+                signature = getattr(function, "__text_signature__", None) or str(inspect.signature(function))
                 told = [word for word in re.findall(r"(?<![=\\w])[a-z_]+", signature)]
                 if not set(expected) <= set(told):
                     print(name, told)
