@@ -76,7 +76,7 @@ SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.
 
 .PHONY: all jitreg docs-process examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
 	check-gdb check-lldb check-parity coverage coverage-run parity docs-parity docs-plot bench-debug check-roots fuzzers fuzz soak demo setup venv \
-	bench format lint compile_commands.json install install-jitreg uninstall clean help
+	bench wheel format lint compile_commands.json install install-jitreg uninstall clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
@@ -391,6 +391,25 @@ build/venv/.done: tests/requirements.txt
 	$(Q)build/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r tests/requirements.txt
 	$(Q)touch $@
 
+# The Python package for pip, with libelf inside; it needs the network once, for auditwheel. The tag names the oldest C library
+# on which it has been tried; WHEEL_TAG=auto takes the oldest that has all functions.
+WHEEL_TAG ?= manylinux_2_36_x86_64
+WHEEL := $(abspath $(BUILD))/wheel
+wheel: $(LIBGORGON) $(WHEEL)/tools/.done
+	@echo "  WHEEL   $(BUILD)/wheel"
+	$(Q)rm -rf $(WHEEL)/plain $(WHEEL)/*.whl
+	$(Q)GORGON_BUILD=$(abspath $(BUILD)) $(WHEEL)/tools/bin/python -m pip wheel --quiet --disable-pip-version-check --no-build-isolation \
+		--no-deps -w $(WHEEL)/plain ./python
+	$(Q)PATH="$(WHEEL)/tools/bin:$$PATH" auditwheel repair --strip --only-plat --plat $(WHEEL_TAG) -w $(WHEEL) \
+		$(WHEEL)/plain/*.whl >$(WHEEL)/log 2>&1 || { cat $(WHEEL)/log >&2; exit 1; }
+	@ls $(WHEEL)/*.whl
+
+$(WHEEL)/tools/.done: python/requirements-wheel.txt
+	@echo "  VENV    $(@D)"
+	$(Q)rm -rf $(@D) && $(PYTHON3) -m venv $(@D)
+	$(Q)$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $<
+	$(Q)touch $@
+
 demo:
 	@tools/setup.sh $(DEPS)
 	+@$(MAKE) --no-print-directory all
@@ -476,6 +495,7 @@ help:
 	@echo "bench-debug  what debuggers pay (COUNTS=1,10,100, TESTS='gdb lldb attach start feel', JSON=1)"
 	@echo "docs-process  docs/process.md, out of loader/process and loader/dl/replacements.c"
 	@echo "docs-plot  docs/debuggers.svg, out of tests/bench/DEBUG.md"
+	@echo "wheel    the Python package for pip, into $(BUILD)/wheel"
 	@echo "install  DESTDIR= PREFIX=$(PREFIX)    uninstall takes it back"
 	@echo "jitreg install-jitreg  libjitreg alone"
 	@echo "format lint compile_commands.json clean"

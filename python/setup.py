@@ -16,6 +16,7 @@ ROOT = SOURCE if os.path.exists(SOURCE) else os.path.dirname(HERE)
 BUILD = os.path.abspath(os.environ.get("GORGON_BUILD", os.path.join(ROOT, "build")))
 OWN = os.path.join(BUILD, "python")  # what setuptools makes on the way
 LIBRARIES = ["libgorgon.so.0", "libjitreg.so.0"]
+DEBUGGERS = ["gdb", "lldb"]  # folders of scripts
 NEEDED = "make, a C compiler, and the headers of Python, libelf and zlib (on Debian: gcc make pkg-config python3-dev libelf-dev zlib1g-dev)"
 
 
@@ -40,6 +41,10 @@ class Build(build_ext):
         folder = os.path.dirname(self.get_ext_fullpath("gorgon._gorgon"))
         for name in LIBRARIES:
             shutil.copy2(os.path.join(BUILD, name), folder)
+        # A package that is used where its sources are finds the scripts there.
+        for name in [] if self.inplace else DEBUGGERS:
+            shutil.copytree(os.path.join(ROOT, name), os.path.join(folder, name), dirs_exist_ok=True,
+                            ignore=shutil.ignore_patterns("__pycache__"))
 
 
 class Sources(sdist):
@@ -47,7 +52,7 @@ class Sources(sdist):
 
     def make_release_tree(self, base_dir, files):
         super().make_release_tree(base_dir, files)
-        for name in "loader", "jitreg", "tools":
+        for name in "loader", "jitreg", "tools", *DEBUGGERS:
             shutil.copytree(os.path.join(ROOT, name), os.path.join(base_dir, "source", name),
                             ignore=shutil.ignore_patterns("__pycache__"))
         for name in ("Makefile", "LICENSE", "tests/check_exports.py", "tests/modules/modules.mk", "tests/parity/parity.mk"):

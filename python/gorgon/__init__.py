@@ -8,13 +8,14 @@
 The module of the same name that programs inside an interpreter import has the same surface."""
 
 from ._crossing import RemoteError, RemoteTraceback
-from ._executor import BrokenInterpreterPool, InterpreterPoolExecutor
+from ._executor import BrokenInterpreterPool, InterpreterPoolExecutor, writable
 from ._gorgon import (Error, count, interpreter, progress, receive, receive_fd, send_fd, share, use_data_handler,
                       withdraw)
 
 __version__ = "0.1.0"
 __all__ = ["BrokenInterpreterPool", "Error", "InterpreterPoolExecutor", "RemoteError", "RemoteTraceback", "count",
-           "interpreter", "progress", "receive", "receive_fd", "send_fd", "share", "use_data_handler", "withdraw"]
+           "interpreter", "progress", "receive", "receive_fd", "send_fd", "share", "use_data_handler", "withdraw",
+           "writable"]
 
 # For help(): they are this module's.
 InterpreterPoolExecutor.__module__ = __name__

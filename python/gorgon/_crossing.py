@@ -10,7 +10,8 @@ What belongs to `__main__`, which no worker can import, goes in another way than
   `__main__`. So no worker runs the program again for them, and what an initializer leaves in a global is there for the
   calls after it.
 - A class goes as its name and the program's file, which a worker runs once when it meets the first, in its `__main__`
-  under the name `__mp_main__`: what must not run there stands under `if __name__ == "__main__"`."""
+  under the name `__mp_main__`: what must not run there stands under `if __name__ == "__main__"`. A class that no file has,
+  and one within a function, goes as what it is made of (_classes.py)."""
 
 import functools
 import importlib
@@ -22,6 +23,8 @@ import os
 import pickle
 import sys
 import types
+
+from . import _classes
 
 MAIN, WORKER_MAIN = "__main__", "__mp_main__"
 ATOMS = {type(None), bool, int, float, complex}
@@ -152,10 +155,12 @@ def find_in_main(name, path, qualname):
     return value
 
 
-def reduce_class(cls):
+def reduce_imported(cls):
+    """A class of the program's file; None of one that is not there, as what was typed after the file had run."""
     name, path = main_program()
-    if not path or "<locals>" in cls.__qualname__:
-        raise pickle.PicklingError(f"{cls.__qualname__}: a class that no worker can import, put it into a module")
+    is_there = path and (is_worker or name not in (None, MAIN) or os.path.isfile(path))
+    if not is_there or "<locals>" in cls.__qualname__ or hasattr(sys, "ps1"):
+        return None
     return find_in_main, (name, path, cls.__qualname__)
 
 
@@ -168,6 +173,19 @@ def view_buffer(buffer, form, shape):
 
 def reduce_view(view):
     return view_buffer, (pickle.PickleBuffer(view), view.format, view.shape)
+
+
+class Writable:
+    """An array whose memory a call may write to: the caller's own."""
+
+    def __init__(self, array):
+        self.reduced = reduce_view(array) if isinstance(array, memoryview) else array.__reduce_ex__(5)
+        arguments = self.reduced[1] if isinstance(self.reduced, tuple) else ()
+        self.buffers = [each for each in arguments if isinstance(each, pickle.PickleBuffer)]
+        if not self.buffers:
+            raise TypeError(f"writable: expected a memoryview or a numpy array whose memory is contiguous, found {type(array).__name__}")
+        if any(buffer.raw().readonly for buffer in self.buffers):
+            raise ValueError(f"writable: this {type(array).__name__} is read-only")
 
 
 def rebuild_proxy(key, reduced):
@@ -225,11 +243,12 @@ class Pieces(io.RawIOBase):
 
 class Pickler(pickle.Pickler):
     """globals: names that functions of __main__ which were pickled look up, with the dict they look into. None: the
-    values go along with each function, as from a worker to the host. whole: a global function that goes as its code."""
+    values go along with each function, as from a worker to the host. whole: a global function or class that goes as what it is made of."""
 
     def __init__(self, sink, buffer_callback, globals=None, whole=None):
         self.globals, self.whole = globals, whole
         self.is_plain = True  # to unpickle it runs no code of others
+        self.writable = []  # buffers
         super().__init__(sink, 5, buffer_callback=buffer_callback)
 
     def reducer_override(self, value):
@@ -240,23 +259,33 @@ class Pickler(pickle.Pickler):
         elif isinstance(value, types.ModuleType):
             return importlib.import_module, (value.__name__,)
         elif isinstance(value, type):
-            if value.__module__ in (MAIN, WORKER_MAIN):
-                return reduce_class(value)
+            if value.__module__ in (MAIN, WORKER_MAIN) or "<locals>" in value.__qualname__:
+                return self.reduce_class(value)
         elif isinstance(value, functools._lru_cache_wrapper):
             if value.__module__ in (MAIN, WORKER_MAIN):
                 return self.by_name(value) or (remake_cache, (value.__wrapped__, value.cache_parameters()))
         elif isinstance(value, memoryview):
             return reduce_view(value)
+        elif isinstance(value, Writable):
+            self.writable += value.buffers
+            return value.reduced
         elif is_proxy(value):
             return reduce_proxy(value)
-        return NotImplemented
+        return _classes.reduce_part(value)
 
-    def by_name(self, function):
-        name, space = function.__name__, vars(sys.modules[MAIN])
-        if self.globals is None or function is self.whole or space.get(name) is not function:
+    def by_name(self, value):
+        """A function or class."""
+        name, space = value.__name__, vars(sys.modules[MAIN])
+        if self.globals is None or value is self.whole or space.get(name) is not value:
             return None
         self.globals[name] = space
         return find_global, (name,)
+
+    def reduce_class(self, cls):
+        reduced = reduce_imported(cls) if not is_worker else _classes.reduce_known(cls) or reduce_imported(cls)
+        if reduced or not is_worker:
+            return reduced or self.by_name(cls) or _classes.reduce_class(cls, cls is self.whole)
+        raise pickle.PicklingError(f"{cls.__qualname__}: a class that the host cannot import, put it into a module")
 
     def reduce_function(self, function):
         named = self.by_name(function)
@@ -272,7 +301,8 @@ class Pickler(pickle.Pickler):
 
 
 class Packed:
-    """A pickle, in pieces, and the buffers beside it. Receivers may write to them if that is said and the owner may."""
+    """A pickle, in pieces, and the buffers beside it. Receivers may write to them if that is said, of all or of one by
+    Writable, and the owner may."""
 
     def __init__(self, value, writable=False, **options):
         if type(value) in ATOMS:
@@ -281,9 +311,9 @@ class Packed:
         sink, buffers = Sink(), []
         pickler = Pickler(sink, buffers.append, **options)
         pickler.dump(value)
-        raw = [buffer.raw() for buffer in buffers]
+        allowed = set(map(id, buffers if writable else pickler.writable))
         self.is_plain = pickler.is_plain
-        self.values = [sink.pieces(), raw if writable else [buffer.toreadonly() for buffer in raw]]
+        self.values = [sink.pieces(), [buffer.raw() if id(buffer) in allowed else buffer.raw().toreadonly() for buffer in buffers]]
 
     def is_same(self, other):
         """Bytes that are pickled anew are others; memory beside them is where it was."""
@@ -328,6 +358,17 @@ def use_data_handler():
         import gorgon
         gorgon.use_data_handler()
         handled = True
+
+
+copied = False  # arguments are
+
+
+def copy_buffer(buffer):
+    """For a call to write to, unless it may write to the caller's; with numpy's memory, which results need not copy."""
+    view = memoryview(buffer)
+    if not view.readonly:
+        return buffer
+    return sys.modules["numpy"].array(view) if handled else bytearray(view)
 
 
 def take_paths(paths):
@@ -392,7 +433,9 @@ def run(news, function, arguments):
         return [REFUSED, *dump_error(error)]
     try:
         use_data_handler()
-        function, (args, kwargs) = load(*function), load(*arguments)
+        function, (pieces, buffers) = load(*function), arguments
+        args, kwargs = load(pieces, list(map(copy_buffer, buffers)) if copied else buffers)
+        del pieces, buffers
         arguments.clear()
         use_data_handler()
         result = Packed(function(*args, **kwargs), writable=True)
@@ -401,9 +444,9 @@ def run(news, function, arguments):
         return [FAILED, *dump_error(error)]
 
 
-def set_up():
-    global is_worker
-    is_worker = True
+def set_up(copy_arguments):
+    global is_worker, copied
+    is_worker, copied = True, copy_arguments
 
 
 def run_chunk(function, calls):

@@ -11,6 +11,7 @@ does it while the worker waits. Results of plain values, whose future has no cal
 
 An executor and its threads have a crew in common, which does not keep the executor alive."""
 
+import collections
 import contextlib
 import functools
 import itertools
@@ -20,12 +21,13 @@ import queue
 import subprocess
 import sys
 import threading
+import time
 import warnings
 import weakref
 from concurrent.futures import BrokenExecutor, Executor, Future
 from concurrent.futures._base import LOGGER
 
-from . import _crossing, _gorgon
+from . import _classes, _crossing, _gorgon
 from ._globals import Globals, Shipment
 
 try:
@@ -37,13 +39,17 @@ except ImportError:  # before 3.14
 # enum gorgon_error_code
 UNSUPPORTED, PYTHON, BUSY = 7, 8, 9
 
+# The package's modules that run on both sides; there `gorgon` is another module, which is not a package.
 START = """
-import importlib.util, sys
-spec = importlib.util.spec_from_file_location("gorgon._crossing", path)
-module = sys.modules["gorgon._crossing"] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
-module.set_up()
+import gorgon, importlib.util, sys
+for name, path in files:
+    spec = importlib.util.spec_from_file_location("gorgon." + name, path)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    setattr(gorgon, name, module)
+    spec.loader.exec_module(module)
+module.set_up(copy_arguments)
 """
+FILES = [["_classes", _classes.__file__], ["_crossing", _crossing.__file__]]
 
 staying = []  # interpreters that could not be ended
 
@@ -150,7 +156,7 @@ class Worker:
         self.handle = _gorgon._create(self.options["python"], self.options["flags"], self.report)
         self.calls = 0
         try:
-            _gorgon._call(self.handle, "builtins", "exec", [START, {"path": _crossing.__file__}])
+            _gorgon._call(self.handle, "builtins", "exec", [START, {"files": FILES, "copy_arguments": self.options["copy_arguments"]}])
             if self.options["initializer"]:
                 self.initialize(*self.options["initializer"])
         except BaseException:
@@ -459,6 +465,12 @@ class Function:
         return _crossing.Packed(self.function, globals=used), self.globals.needed(used)
 
 
+def writable(array):
+    """Of an argument of a call: the call may write to the caller's memory itself, as a thread may. A contiguous numpy array, or a
+    memoryview; TypeError: another thing, ValueError: it is read-only."""
+    return _crossing.Writable(array)
+
+
 class InterpreterPoolExecutor(Executor):
     """Run calls in private interpreters of this process, as many at once as there are workers.
 
@@ -471,16 +483,17 @@ class InterpreterPoolExecutor(Executor):
     python               executable of the interpreters' CPython, instead of this one's
     share_files          True: calls see this process's open descriptors, current directory and umask as they are now,
                          and may change them; by default an interpreter begins with copies, as a process does
+    copy_arguments       True: calls may write to their arguments, which are copies of the caller's, as in a process
 
     Functions, arguments and results are pickled; functions of __main__, lambdas and functions within others go as their
     code, with the globals that they use. Contiguous arrays, memoryviews, and all else that pickles its memory out of band
-    are not copied: a call sees the caller's memory, read-only; a result is memory that its interpreter had from the
+    are not copied: a call sees the caller's memory, read-only unless gorgon.writable() says otherwise; a result is memory that its interpreter had from the
     host, writable."""
 
     _numbers = itertools.count()
 
     def __init__(self, max_workers=None, thread_name_prefix="", initializer=None, initargs=(), *, mp_context=None,
-                 max_tasks_per_child=None, progress=None, python=None, share_files=False):
+                 max_tasks_per_child=None, progress=None, python=None, share_files=False, copy_arguments=False):
         if mp_context is not None or not isinstance(thread_name_prefix, str):
             raise TypeError("mp_context: workers are interpreters of this process, which multiprocessing does not start")
         max_workers = len(os.sched_getaffinity(0)) if max_workers is None else positive("max_workers", max_workers)
@@ -498,7 +511,7 @@ class InterpreterPoolExecutor(Executor):
         self._crew = Crew(max_workers, thread_name_prefix or f"InterpreterPoolExecutor-{next(self._numbers)}", {
             "python": python or sys.executable, "flags": subprocess._args_from_interpreter_flags(),
             "initializer": initializer, "max_tasks_per_child": max_tasks_per_child, "progress": progress,
-            "share_files": share_files})
+            "share_files": share_files, "copy_arguments": bool(copy_arguments)})
         # Threads end when nobody can submit any more.
         weakref.finalize(self, self._crew.tasks.put, None).atexit = False
 
@@ -525,15 +538,39 @@ class InterpreterPoolExecutor(Executor):
 
     submit.__doc__ = Executor.submit.__doc__
 
-    def map(self, fn, *iterables, timeout=None, chunksize=1, **options):
+    def map(self, fn, *iterables, timeout=None, chunksize=1, buffersize=None):
         """As of other executors. The function and the globals that it uses are those of this moment. With a chunksize
-        interpreters get that many items at once: fewer crossings for small work. The result of a chunk comes as a whole."""
+        interpreters get that many items at once: fewer crossings for small work. The result of a chunk comes as a whole.
+        With a buffersize no more than that many items, or chunks, are taken before the first results are."""
         size = positive("chunksize", chunksize)
-        if size == 1:
-            return super().map(Function(fn, self._globals), *iterables, timeout=timeout, **options)
-        function = Function(functools.partial(_crossing.run_chunk, fn), self._globals)
-        chunks = super().map(function, chunks_of(zip(*iterables), size), timeout=timeout, **options)
-        return itertools.chain.from_iterable(chunks)
+        if buffersize is not None:
+            buffersize = positive("buffersize", buffersize)
+        if size > 1:
+            fn, iterables = functools.partial(_crossing.run_chunk, fn), [chunks_of(zip(*iterables), size)]
+        function = Function(fn, self._globals)
+        if buffersize is None:
+            results = super().map(function, *iterables, timeout=timeout)
+        else:
+            results = self._map_some(function, zip(*iterables), buffersize, timeout)
+        return itertools.chain.from_iterable(results) if size > 1 else results
+
+    def _map_some(self, function, calls, count, timeout):
+        """map() with a buffersize, which the standard library has from 3.14 on."""
+        end = None if timeout is None else time.monotonic() + timeout
+        futures = collections.deque(self.submit(function, *call) for call in itertools.islice(calls, count))
+
+        def results():
+            try:
+                while futures:
+                    value = [futures[0].result(None if end is None else end - time.monotonic())]
+                    futures.popleft()
+                    futures.extend(self.submit(function, *call) for call in itertools.islice(calls, 1))
+                    yield value.pop()  # whoever waits has it alone
+            finally:
+                for future in futures:
+                    future.cancel()
+
+        return results()
 
     def interrupt(self):
         """KeyboardInterrupt in each call that runs."""

@@ -2,7 +2,7 @@
 """Globals of `__main__` that calls use: shipped to each worker once, and again when they have changed.
 
 A change is a name that is bound to another object, or an object that was changed in place. What cannot change, functions
-without defaults and cells, classes and modules are known by their identity; lists, dicts and other containers of plain
+without defaults and cells, and modules are known by their identity, classes by that of their attributes; lists, dicts and other containers of plain
 values by a digest of what they hold, which takes a tenth of the time of a pickle; all else is pickled again and compared.
 The memory of arrays is not looked at: workers see it where it is."""
 
@@ -20,6 +20,11 @@ def is_bare(function):
     return not (function.__defaults__ or function.__kwdefaults__ or function.__closure__ or function.__dict__)
 
 
+def is_same_dict(mine, other):
+    """The same objects under the same names."""
+    return mine.keys() == other.keys() and all(mine[name] is value for name, value in other.items())
+
+
 def digest(value):
     """Of a container of plain values; None of others."""
     try:
@@ -34,6 +39,7 @@ class Shipment:
     def __init__(self, name, value):
         self.name, self.value, self.used = name, value, {}
         self.code = getattr(value, "__code__", None)
+        self.members = dict(vars(value)) if isinstance(value, type) else None
         try:
             self.packed = Packed(value, globals=self.used, whole=value)
         except Exception as error:
@@ -48,7 +54,9 @@ class Shipment:
             return False
         if isinstance(value, types.FunctionType):
             return value.__code__ is self.code and is_bare(value)
-        if type(value) in FIXED or isinstance(value, (type, types.ModuleType)):
+        if isinstance(value, type):
+            return is_same_dict(vars(value), self.members)
+        if type(value) in FIXED or isinstance(value, types.ModuleType):
             return True
         return self.digest is not None and digest(value) == self.digest
 

@@ -9,7 +9,7 @@ import tempfile
 import textwrap
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import PYTHON3, run  # noqa: E402
+from harness import PYTHON3, find_python, run  # noqa: E402
 from test_executor import Package  # noqa: E402
 
 
@@ -218,6 +218,133 @@ class Main(Package):
                 print(pool.submit(fib, 50).result(), pool.submit(hits).result(), pool.submit(length, "ab").result())
                 print(list(pool.map(fib, range(5))), fib.cache_info().misses)
             """, "12586269025 51 3", "[0, 1, 1, 2, 3] 0")
+
+
+CLASSES = """
+import abc, collections, contextlib, dataclasses, enum, functools, typing
+from gorgon import InterpreterPoolExecutor as Pool
+
+class Base(abc.ABC):
+    @abc.abstractmethod
+    def area(self): ...
+    @property
+    def twice(self): return 2 * self.area()
+
+class Square(Base):
+    __slots__ = ("a",)
+    def __init__(self, a):
+        super().__init__()
+        self.a = a
+    def area(self): return self.a ** 2
+    @classmethod
+    def make(cls, a): return cls(a)
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    y: int = 2
+    tags: list = dataclasses.field(default_factory=list)
+    def moved(self, by): return dataclasses.replace(self, x=self.x + by)
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class Frozen:
+    x: int
+
+class Colour(enum.Enum):
+    RED = 1
+    BLUE = "b"
+    def low(self): return self.name.lower()
+
+class Bits(enum.IntFlag):
+    A = 1
+    B = 2
+
+class Pair(typing.NamedTuple):
+    a: int
+    b: str = "b"
+    def both(self): return self.a, self.b
+
+class Sub(collections.namedtuple("Sub", "x y", defaults=(3,))):
+    def sum(self): return self.x + self.y
+
+class Wrong(Exception):
+    def __init__(self, code):
+        super().__init__(code)
+        self.code = code
+
+class Cached:
+    @functools.cached_property
+    def value(self): return 7
+
+class Node:
+    def __init__(self, next=None): self.next = next
+
+T = typing.TypeVar("T")
+class Box(typing.Generic[T]):
+    pass
+
+def local():
+    class Local:
+        pass
+    return Local()
+
+def same(thing): return thing
+def build(): return [Square.make(3), Point(5), Frozen(1), Colour.RED, Bits.A | Bits.B, Pair(1), Sub(1)]
+def fail(): raise Wrong(3)
+def caught(function):
+    try:
+        return function()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+with Pool(2) as pool:
+    call = lambda *work: pool.submit(*work).result()
+    things = [*build(), Cached(), Node(Node()), Box(), local()]
+    print([type(call(same, thing)) is type(thing) for thing in things], call(same, Point) is Point, call(same, Box[int]) == Box[int])
+    print([type(thing) is type(mine) for thing, mine in zip(call(build), build())], *call(build)[1:])
+    print(call(Point(1).moved, 2), call(lambda: Square(2).twice), call(Colour.low, Colour.BLUE), call(Pair(3).both), call(Sub(1).sum))
+    print(call(lambda c: c().value, Cached), call(lambda: Frozen(1) < Frozen(2)), call(lambda: [f.name for f in dataclasses.fields(Point)]))
+    print(caught(lambda: call(fail)), type(pool.submit(fail).exception()) is Wrong, caught(lambda: call(local)))
+    Point.moved = lambda self, by: "changed"
+    print(call(lambda: Point(1).moved(1)))
+    old = Point(1)
+    class Point:
+        pass
+    print(type(call(lambda: Point())) is Point, type(call(same, old)) is type(old), type(old) is Point)
+"""
+
+
+class Classes(Package):
+    def test_those_of_no_file_go_as_what_they_are_made_of(self):
+        """As in a notebook."""
+        expected = ["[" + ", ".join(["True"] * 11) + "] True True",
+                    "[" + ", ".join(["True"] * 7) + "] Point(x=5, y=2, tags=[]) Frozen(x=1) Colour.RED 3 Pair(a=1, b='b') Sub(x=1, y=3)",
+                    "Point(x=3, y=2, tags=[]) 8 blue (3, 'b') 4", "7 True ['x', 'y', 'tags']",
+                    "Wrong: 3 True PicklingError: local.<locals>.Local: a class that the host cannot import, put it into a module",
+                    "changed", "True True False"]
+        pythons = [PYTHON3, *filter(None, map(find_python, ("3.12", "3.13")))]
+        for python, command in ([python, "-c"] for python in pythons):
+            with self.subTest(python):
+                result = run(python, command, CLASSES, env={"PYTHONPATH": self.site})
+                self.assertEqual((result.stderr, result.stdout.splitlines()), ("", expected))
+        result = run(PYTHON3, "-", env={"PYTHONPATH": self.site}, input=CLASSES)
+        self.assertEqual((result.stderr, result.stdout.splitlines()), ("", expected))
+
+    def test_class_that_is_gone_is_said(self):
+        self.check("""
+            import gc
+            def make():
+                class Local:
+                    pass
+                return Local()
+            def late(thing):
+                time.sleep(0.5)
+                return thing
+            with Pool(1) as pool:
+                future = pool.submit(late, make())
+                gc.collect()
+                print(fails(future.result))
+            """, "Lost: make.<locals>.Local: the program has replaced this class since its instance was sent")
 
 
 class Globals(Package):
@@ -473,6 +600,61 @@ class Memory(Package):
             """, "bytes False True", "bytearray False True", "memoryview False True", "True True",
                    "True", "True", "[1.0, 2.0, 3.0]")
 
+
+    def test_arguments_are_written_to(self):
+        """Copies, with copy_arguments, or the caller's own, with writable()."""
+        expected = "TypeError: writable: expected a memoryview or a numpy array whose memory is contiguous"
+        self.check_both("""
+            import numpy
+            def change(a, b=None):
+                a.sort()
+                a += 1
+                return a, b is a
+            def fill(view):
+                view[1] = 7
+            a = numpy.array([3., 1., 2.])
+            with Pool(1, copy_arguments=True) as pool:
+                for i in range(2):  # the first call has brought numpy
+                    print(pool.submit(change, a).result()[0].tolist(), a.tolist(), end=" ")
+                print(pool.submit(change, numpy.empty(0), b=1).result()[0].tolist(), pool.submit(fill, memoryview(bytearray(3))).exception())
+            with Pool(1) as pool:
+                print(fails(pool.submit(change, a).result))
+                again, same = pool.submit(change, gorgon.writable(a), gorgon.writable(a)).result()
+                print(a.tolist(), again.tolist(), pool.submit(change, a).exception() is not None)
+                view = memoryview(bytearray(3))
+                pool.submit(fill, gorgon.writable(view)).result()
+                print(bytes(view))
+            for other in a[::2], numpy.broadcast_to(a, (3,)), [1], b"a", bytearray(1), memoryview(b"a"), numpy.array([None]):
+                print(fails(gorgon.writable, other))
+            """, "[2.0, 3.0, 4.0] [3.0, 1.0, 2.0] [2.0, 3.0, 4.0] [3.0, 1.0, 2.0] [] None",
+                        "ValueError: sort array is read-only", "[2.0, 3.0, 4.0] [2.0, 3.0, 4.0] True", r"b'\x00\x07\x00'",
+                        *[f"{expected}, found {name}" if name else "ValueError: writable: this ndarray is read-only"
+                          for name in ("ndarray", None, "list", "bytes", "bytearray")],
+                        "ValueError: writable: this memoryview is read-only", f"{expected}, found ndarray")
+
+    def test_buffersize(self):
+        self.check("""
+            taken = []
+            def items():
+                for i in range(10):
+                    taken.append(i)
+                    yield i
+            def double(i):
+                return 2 * i
+            def slow(i):
+                time.sleep(i)
+            with Pool(2) as pool:
+                results = pool.map(double, items(), buffersize=3)
+                print(len(taken), next(results), len(taken), list(results))
+                taken.clear()
+                results = pool.map(double, items(), buffersize=2, chunksize=3)
+                print(len(taken), next(results), len(taken), list(results))
+                print(fails(pool.map, double, [], buffersize=0), list(pool.map(double, [], buffersize=1)))
+                print(fails(list, pool.map(slow, [1, 0], buffersize=2, timeout=0.1)))
+                print(fails(list, pool.map(double, [1, None, 2], buffersize=2)))
+            """, "3 0 4 [2, 4, 6, 8, 10, 12, 14, 16, 18]", "6 0 9 [2, 4, 6, 8, 10, 12, 14, 16, 18]",
+                   "ValueError: buffersize must be greater than 0, found 0 []", "TimeoutError: ",
+                   "TypeError: unsupported operand type(s) for *: 'int' and 'NoneType'")
 
     def test_masked_arrays_keep_their_mask(self):
         self.check_both("""

@@ -29,7 +29,11 @@ class Distribution(Package):
                             "--root-user-action=ignore", "--target", f"{folder}/site", source], check=True)
             result = run(PYTHON3, "-m", "gorgon", cwd=folder, env={"PYTHONPATH": f"{folder}/site"})
             self.assertEqual((result.stderr, result.returncode), ("", 0))
-            self.assertRegex(result.stdout, rf"^gorgon \S+, {folder}/site/gorgon\ninterpreters of {PYTHON3}: Python 3")
+            package = f"{folder}/site/gorgon"
+            self.assertRegex(result.stdout, rf"^gorgon \S+, {package}\n.*source {package}/gdb/gorgon\.py\n.*import "
+                             rf"{package}/lldb/gorgon\.py\ninterpreters of {PYTHON3}: Python 3")
+            for script in "gdb/gorgon.py", "gdb/gorgon_gdb/registration.py", "lldb/gorgon.py", "lldb/gorgon_lldb/registration.py":
+                self.assertTrue(os.path.exists(f"{package}/{script}"), script)
             for path in glob.glob(f"{folder}/site/gorgon/*.so*"):
                 paths = re.findall(r"Library runpath: (.*)", run("readelf", "-d", path).stdout)
                 self.assertLessEqual(set(paths), {"[$ORIGIN]"}, path)
@@ -74,7 +78,8 @@ class Distribution(Package):
                 if parameters(getattr(Pool, name)) != expected:
                     print(name, parameters(getattr(Pool, name)))
             for name, expected in {functions}.items():
-                signature = getattr(gorgon, name).__text_signature__ or "()"
+                function = getattr(gorgon, name)
+                signature = getattr(function, "__text_signature__", None) or str(inspect.signature(function))
                 told = [word for word in re.findall(r"(?<![=\\w])[a-z_]+", signature)]
                 if not set(expected) <= set(told):
                     print(name, told)
