@@ -24,6 +24,7 @@ enum {
 	OPT_JSON,
 	OPT_SHARED_FILES,
 	OPT_QUICK_END,
+	OPT_NO_FAULT_REPORTS,
 	OPT_VERBOSE,
 };
 
@@ -45,6 +46,8 @@ static const struct argp_option options[] = {
 	{"shared-files", OPT_SHARED_FILES, NULL, 0, "Descriptors, current directory and umask are the process's; otherwise each "
 	 "interpreter has its own, as a process has", 1},
 	{"quick-end", OPT_QUICK_END, NULL, 0, "Objects that only refer to each other are not finalised at the end", 1},
+	{"no-fault-reports", OPT_NO_FAULT_REPORTS, NULL, 0, "Do not say on stderr, before a fault (SIGSEGV, abort() and the like) ends "
+	 "the process, which interpreter and which code had it", 1},
 	{NULL, 0, NULL, 0, "What to run, as with python3:", 2},
 	{NULL, 'c', "CODE", 0, "Statements; what follows are their arguments", 2},
 	{NULL, 'm', "MODULE", 0, "A module, by its name; what follows are its arguments", 2},
@@ -191,6 +194,9 @@ static int parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_QUICK_END:
 		run->program.end = GORGON_END_QUICK;
+		return 0;
+	case OPT_NO_FAULT_REPORTS:
+		run->program.quiet_faults = true;
 		return 0;
 	case OPT_TIMING:
 		run->table = run->program.timing = true;

@@ -67,6 +67,9 @@ void gorgon_signals_filter_children(struct gorgon_signals *signals, gorgon_signa
 /* Whether the kernel sends this signal to a thread for a fault of the thread; SIGABRT counts, too. */
 bool gorgon_signal_is_fault(int number);
 
+/* Report faults before they go to the host, or do not. */
+void gorgon_signals_watch_faults(bool watch);
+
 /* Around fork(); the loader's lock is held. In the child only the calling thread's view
  * goes on receiving: the other interpreters do not exist there. */
 void gorgon_signals_before_fork(void);
