@@ -87,6 +87,7 @@ struct gorgon_signals {
 	int missed;	 // the timer's signal that could not interrupt it, or 0; atomic
 	bool has_thread; // atomic
 	bool deliver;
+	bool denied; // it gets no handlers
 	gorgon_signals_filter *concerns; // whether a SIGCHLD is for the view; NULL: each is
 	void *concerns_ctx;
 };
@@ -682,6 +683,11 @@ struct gorgon_signals *gorgon_signals_create(bool deliver)
 	return view;
 }
 
+void gorgon_signals_deny(struct gorgon_signals *view)
+{
+	view->denied = true;
+}
+
 void gorgon_signals_destroy(struct gorgon_signals *view)
 {
 	struct gorgon_signals **p = &views;
@@ -808,6 +814,11 @@ int gorgon_signal_action(int number, const struct sigaction *action, struct siga
 	    (number > SIGSYS && number < SIGRTMIN) ||
 	    getpid() != __atomic_load_n(&process, __ATOMIC_RELAXED))
 		return sigaction(number, action, old);
+	// By the handler of SIGINT that CPython begins with the host interrupts an interpreter, and asyncio.run() sets its own.
+	if (view->denied && action && number != SIGINT && is_function((brief)action->sa_handler)) {
+		errno = EPERM;
+		return -1;
+	}
 	gorgon_masked_lock(&lock, &saved);
 	if (view->set & bit(number) || !view->deliver)
 		before = view->actions[number]; // at first zero: the default

@@ -12,6 +12,8 @@ struct gorgon_signals;
 /* Create the view of a namespace; @deliver false: its handlers are recorded and never run. NULL: no
  * memory. */
 struct gorgon_signals *gorgon_signals_create(bool deliver);
+/* No handlers may be set any more, but for SIGINT. Defaults may. */
+void gorgon_signals_deny(struct gorgon_signals *signals);
 /* Withdraw the view's handlers, wait until no dispatcher on another thread is looking at it, and free it. No
  * thread runs code of the namespace any more. NULL is ignored. */
 void gorgon_signals_destroy(struct gorgon_signals *signals);
