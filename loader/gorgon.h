@@ -49,6 +49,7 @@
 #include "gorgon/descriptors.h"
 #include "gorgon/calls.h"
 #include "gorgon/process.h"
+#include "gorgon/faults.h"
 #include "gorgon/inspection.h"
 #include "gorgon/pools.h"
 #include "gorgon/module.h"

@@ -157,6 +157,8 @@ struct gorgon_error *program_run(const struct program *program, struct result *r
 		fputs("gorgon: no memory\n", stderr);
 		exit(TOOL_FAILED);
 	}
+	if (!program->quiet_faults)
+		err = gorgon_faults_report(NULL);
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	for (; created < program->count && !err; created++) {
 		jobs[created].program = program;

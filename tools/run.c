@@ -24,6 +24,9 @@ enum {
 	OPT_JSON,
 	OPT_SHARED_FILES,
 	OPT_QUICK_END,
+	OPT_NO_FAULT_REPORTS,
+	OPT_DENY,
+	OPT_ALLOW_EXTENSION,
 	OPT_VERBOSE,
 };
 
@@ -45,6 +48,12 @@ static const struct argp_option options[] = {
 	{"shared-files", OPT_SHARED_FILES, NULL, 0, "Descriptors, current directory and umask are the process's; otherwise each "
 	 "interpreter has its own, as a process has", 1},
 	{"quick-end", OPT_QUICK_END, NULL, 0, "Objects that only refer to each other are not finalised at the end", 1},
+	{"deny", OPT_DENY, "WHAT", 0, "What programs may not do: extensions (modules in C), libraries (ctypes), fork, exec, "
+	 "signals (handlers), with commas between them (repeatable). For order among friends: it is no sandbox", 1},
+	{"allow-extension", OPT_ALLOW_EXTENSION, "GLOB", 0, "With --deny extensions: one that may be imported, by its file's name "
+	 "or, with a slash, its path (repeatable)", 1},
+	{"no-fault-reports", OPT_NO_FAULT_REPORTS, NULL, 0, "Do not say on stderr, before a fault (SIGSEGV, abort() and the like) ends "
+	 "the process, which interpreter and which code had it", 1},
 	{NULL, 0, NULL, 0, "What to run, as with python3:", 2},
 	{NULL, 'c', "CODE", 0, "Statements; what follows are their arguments", 2},
 	{NULL, 'm', "MODULE", 0, "A module, by its name; what follows are its arguments", 2},
@@ -72,7 +81,7 @@ struct run {
 	struct program program;
 	unsigned repeat;
 	bool table, json, interactive;
-	const char **share, **keep_private; // NULL-terminated; room for every argument
+	const char **share, **keep_private, **extensions; // NULL-terminated; room for every argument
 	const char **python_argv;	    // what Python gets; room for every argument
 	bool has_program;
 	char **options; // for python3, allocated here; at most one for each letter
@@ -124,6 +133,29 @@ static int parse_isolate(struct run *run, const char *strategy)
 		run->program.isolate = GORGON_ISOLATE_COPY;
 	else
 		return tool_usage("--isolate %s: expected loader, copy or dlmopen", strategy);
+	return 0;
+}
+
+static int parse_deny(struct run *run, char *words)
+{
+	static const struct {
+		const char *word;
+		enum gorgon_deny flag;
+	} known[] = {
+		{"extensions", GORGON_DENY_EXTENSIONS}, {"libraries", GORGON_DENY_LIBRARIES}, {"fork", GORGON_DENY_FORK},
+		{"exec", GORGON_DENY_EXEC},		{"signals", GORGON_DENY_SIGNALS},
+	};
+	char *rest;
+
+	for (char *word = strtok_r(words, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+		size_t i = 0;
+
+		while (i < sizeof(known) / sizeof(*known) && strcmp(word, known[i].word))
+			i++;
+		if (i == sizeof(known) / sizeof(*known))
+			return tool_usage("--deny %s: expected extensions, libraries, fork, exec or signals", word);
+		run->program.ns.deny |= known[i].flag;
+	}
 	return 0;
 }
 
@@ -191,6 +223,14 @@ static int parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_QUICK_END:
 		run->program.end = GORGON_END_QUICK;
+		return 0;
+	case OPT_DENY:
+		return parse_deny(run, arg);
+	case OPT_ALLOW_EXTENSION:
+		append(run->extensions, arg);
+		return 0;
+	case OPT_NO_FAULT_REPORTS:
+		run->program.quiet_faults = true;
 		return 0;
 	case OPT_TIMING:
 		run->table = run->program.timing = true;
@@ -325,6 +365,7 @@ static int parse_and_run(struct run *run, int argc, char **argv)
 	run->program.argv = run->python_argv;
 	run->program.ns.share = run->share;
 	run->program.ns.keep_private = run->keep_private;
+	run->program.ns.extensions = *run->extensions ? run->extensions : NULL;
 	for (unsigned i = 0; i < run->repeat && !status; i++)
 		status = run_once(run, i + 1 == run->repeat);
 	return status;
@@ -348,10 +389,11 @@ int tool_run(int argc, char **argv)
 
 	run.share = calloc(room, sizeof(*run.share));
 	run.keep_private = calloc(room, sizeof(*run.keep_private));
+	run.extensions = calloc(room, sizeof(*run.extensions));
 	run.python_argv = calloc(room, sizeof(*run.python_argv));
 	run.options = calloc(room, sizeof(*run.options));
 	run.program.progress = isatty(STDERR_FILENO);
-	if (run.share && run.keep_private && run.python_argv && run.options)
+	if (run.share && run.keep_private && run.extensions && run.python_argv && run.options)
 		status = parse_and_run(&run, argc, argv);
 	else
 		fputs("gorgon: no memory\n", stderr);
@@ -360,6 +402,7 @@ int tool_run(int argc, char **argv)
 	free(run.options);
 	free(run.python_argv);
 	free(run.share);
+	free(run.extensions);
 	free(run.keep_private);
 	return status;
 }

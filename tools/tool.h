@@ -60,6 +60,7 @@ struct program {
 	const char *python; /* or NULL */
 	struct gorgon_ns_opts ns;
 	bool timing, label, progress, verbose;
+	bool quiet_faults; /* they are not reported */
 	enum gorgon_isolate isolate;
 	enum gorgon_end end;
 	enum gorgon_files files; /* of its threads, each of which runs nothing else */

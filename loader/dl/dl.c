@@ -17,6 +17,7 @@
 #include "base/lock.h"
 #include "debug/debug_mode.h"
 #include "process/interpose.h"
+#include "process/permissions.h"
 #include "dl.h"
 #include "load/scope.h"
 #include "ns/search.h"
@@ -193,7 +194,8 @@ static void *dl_open_for(uint64_t caller, const char *path, int flags, struct go
 		     (flags & RTLD_DEEPBIND ? GORGON_OPEN_DEEPBIND : 0);
 	prepared = gorgon_debug_mode_lock(ns, path);
 	requester = gorgon_ns_object_at(ns, caller);
-	err = gorgon_closure_shares(ns, path, gorgon_object_requester(requester), &shared);
+	err = gorgon_permissions_check_open(ns, requester, path) ?:
+	      gorgon_closure_shares(ns, path, gorgon_object_requester(requester), &shared);
 	if (!err && !shared && flags & RTLD_NOLOAD)
 		err = open_loaded(ns, path, requester, flags, &object);
 	else if (!err && !shared)

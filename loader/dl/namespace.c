@@ -6,6 +6,7 @@
 #include "atfork.h"
 #include "base/clock.h"
 #include "dl.h"
+#include "process/permissions.h"
 #include "process/environment.h"
 #include "base/error.h"
 #include "process/frames.h"
@@ -82,19 +83,22 @@ struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 		return &gorgon_error_nomem;
 
 	if ((err = gorgon_sized_read("gorgon_ns_opts", opts, &given, sizeof(given))) ||
-	    (err = gorgon_policy_check(given.share, given.keep_private)))
+	    (err = gorgon_policy_check(given.share, given.keep_private)) || (err = gorgon_permissions_check(&given)))
 		return err;
 	ns = calloc(1, sizeof(*ns));
 	if (!ns)
 		return &gorgon_error_nomem;
 	ns->opts = given;
 	ns->signals = gorgon_signals_create(!ns->opts.no_signals);
+	if (ns->signals && given.deny & GORGON_DENY_SIGNALS)
+		gorgon_signals_deny(ns->signals);
 	ns->locale = gorgon_locale_create();
 	ns->environment = gorgon_environment_create(ns->opts.environment);
 	ns->debug_mode = gorgon_debug_mode_create(ns);
 	ns->parts = gorgon_parts_begin(ns);
 	if (!ns->signals || !ns->locale || !ns->debug_mode || !ns->parts || !ns->environment ||
-	    !gorgon_policy_init(&ns->policy, ns->opts.share, ns->opts.keep_private)) {
+	    !gorgon_policy_init(&ns->policy, ns->opts.share, ns->opts.keep_private) ||
+	    !gorgon_policy_allow(&ns->policy, ns->opts.extensions)) {
 		ns_free(ns);
 		return &gorgon_error_nomem;
 	}

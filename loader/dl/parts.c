@@ -26,6 +26,8 @@
 // In the order in which their locks are taken around fork(). At a program's end the last one
 // stops first, and its descriptors are closed last.
 const struct gorgon_part *const gorgon_parts[] = {
+	&gorgon_no_fork_part, // what is denied comes before what others do
+	&gorgon_no_exec_part,
 	&gorgon_locale_part,
 	&gorgon_environment_part,
 	&gorgon_own_file_part,

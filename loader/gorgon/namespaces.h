@@ -14,6 +14,29 @@ extern "C" {
 
 /* ---- namespaces: private worlds ----------------------------------------- */
 
+/**
+ * What the code of a namespace may not do; flags. This keeps order among friends: it tells a program that means well
+ * what is not for it. It is no sandbox. Native code, ctypes and bugs get around all of it.
+ */
+enum gorgon_deny {
+	/** Importing extension modules, those of the standard library in files of their own included, but for
+	 * @c extensions of struct gorgon_ns_opts. ImportError says so. Modules that are built into libpython and what
+	 * the host loads with gorgon_object_open() are not affected. */
+	GORGON_DENY_EXTENSIONS = 1,
+	/** Opening libraries with dlopen(), as ctypes and cffi do (OSError); the program itself,
+	 * dlopen(NULL), can be opened. */
+	GORGON_DENY_LIBRARIES = 2,
+	/** New processes: fork(), vfork(), posix_spawn(), system(), popen() and the like fail with EPERM, which is
+	 * PermissionError in Python; os.system() returns -1. */
+	GORGON_DENY_FORK = 4,
+	/** Other programs: execve() and its relatives, posix_spawn(), system() and popen() fail with EPERM, so
+	 * subprocess raises PermissionError. */
+	GORGON_DENY_EXEC = 8,
+	/** Handlers of signals: sigaction() and signal() fail with EPERM, but for the default, SIG_IGN, and handlers of
+	 * SIGINT, which CPython begins with and asyncio.run() sets. */
+	GORGON_DENY_SIGNALS = 16,
+};
+
 /** Options of gorgon_ns_create(). */
 struct gorgon_ns_opts {
 	size_t size; /**< sizeof(struct gorgon_ns_opts) */
@@ -64,6 +87,13 @@ struct gorgon_ns_opts {
 	 * gives no large pages to programs that ask (`transparent_hugepage` is `never`) nothing
 	 * changes. */
 	bool large_arenas;
+	/** What its code may not do: flags of enum gorgon_deny. Other ways of isolation than GORGON_ISOLATE_LOADER
+	 * refuse it. Which environment its code sees is @c environment. */
+	unsigned deny;
+	/** Extension modules that may be imported with GORGON_DENY_EXTENSIONS: shell patterns, of their files'
+	 * names (`_json.*`) or, with a slash, of whole paths (`/usr/lib/python3.11/lib-dynload/?*`), ended by NULL. NULL for none. Libraries
+	 * that an allowed module needs may be anything. Copied. */
+	const char *const *extensions;
 };
 
 /**

@@ -32,6 +32,9 @@ struct gorgon_ns_user {
 	/* Around fork(), with the loader's lock: leaves are taken, and released. */
 	void (*before_fork)(void *ctx);
 	void (*after_fork)(void *ctx, bool child);
+	/* In the handler of a fault: write the Python lines of the calling thread to @fd. False: nobody knows them. It
+	 * takes no lock and allocates nothing. */
+	bool (*write_python)(void *ctx, int fd);
 };
 
 struct gorgon_ns {

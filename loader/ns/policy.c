@@ -178,8 +178,14 @@ bool gorgon_policy_init(struct gorgon_policy *policy, const char *const *share,
 	return false;
 }
 
+bool gorgon_policy_allow(struct gorgon_policy *policy, const char *const *extensions)
+{
+	return copy_strings(extensions, &policy->extensions);
+}
+
 void gorgon_policy_deinit(struct gorgon_policy *policy)
 {
+	free_strings(policy->extensions);
 	free_strings(policy->share);
 	free_strings(policy->keep_private);
 	*policy = (struct gorgon_policy){0};

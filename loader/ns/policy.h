@@ -9,11 +9,14 @@
 struct gorgon_policy {
 	char **share;
 	char **keep_private;
+	char **extensions; /* that are allowed where others are denied */
 };
 
 /* Copy patterns. False when there is no memory; @policy is then empty. */
 bool gorgon_policy_init(struct gorgon_policy *policy, const char *const *share,
 			const char *const *keep_private);
+/* The same for extension modules that are allowed. */
+bool gorgon_policy_allow(struct gorgon_policy *policy, const char *const *extensions);
 void gorgon_policy_deinit(struct gorgon_policy *policy);
 
 /* An error if a pattern cannot be obeyed whatever is loaded. Either list may be NULL. */

@@ -35,6 +35,7 @@ struct gorgon_thread {
 	unsigned exit_round;
 	void *altstack; /* its alternate signal stack, if we have made it; see altstack.c */
 	size_t altstack_size;
+	bool has_altstack; /* it has been provided with one, or has its own */
 };
 
 #define GORGON_SAME_OFFSET(member)                                                                 \

@@ -9,6 +9,9 @@
 //
 // So the stack that private code asks for is made here, for the thread, and stays until the
 // thread ends. A thread that has one already, the host's for instance, keeps that.
+//
+// While faults are reported (faults.c), each thread on which private code runs gets one: a stack
+// without room has none for a handler.
 
 #define _GNU_SOURCE
 #include "altstack.h"
@@ -16,6 +19,26 @@
 
 #include <errno.h>
 #include <sys/mman.h>
+
+#define SIZE_FOR_REPORTS (64u << 10)
+
+static bool wanted; // atomic
+
+void gorgon_altstack_want(bool want)
+{
+	__atomic_store_n(&wanted, want, __ATOMIC_RELAXED);
+}
+
+void gorgon_altstack_provide(struct gorgon_thread *thread)
+{
+	const stack_t stack = {.ss_size = SIZE_FOR_REPORTS};
+
+	if (!thread || thread->has_altstack || !__atomic_load_n(&wanted, __ATOMIC_RELAXED))
+		return;
+	// Without memory for it the thread does without.
+	gorgon_altstack_set(&stack, NULL);
+	thread->has_altstack = true;
+}
 
 int gorgon_altstack_set(const stack_t *stack, stack_t *old)
 {

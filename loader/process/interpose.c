@@ -162,6 +162,10 @@ static bool applies(const struct gorgon_ns *ns, const struct gorgon_object *obje
 		return is_python(object) && !host_provides_malloc(ns, provider);
 	case GORGON_WHEN_REGISTRAR:
 		return has_registrar(ns, object);
+	case GORGON_WHEN_NO_FORK:
+		return ns->opts.deny & GORGON_DENY_FORK;
+	case GORGON_WHEN_NO_EXEC:
+		return ns->opts.deny & GORGON_DENY_EXEC;
 	case GORGON_WHEN_LMDB:
 		return object && gorgon_lmdb_is(object->image);
 	case GORGON_WHEN_DEFINED:

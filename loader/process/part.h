@@ -35,6 +35,8 @@ enum gorgon_when {
 	GORGON_WHEN_HEAP,             /* unless the host provides a malloc */
 	GORGON_WHEN_HEAP_OF_PYTHON,   /* the same, for libpython's own calls */
 	GORGON_WHEN_REGISTRAR,        /* for calls from an object with a JIT descriptor */
+	GORGON_WHEN_NO_FORK,          /* the host denies new processes */
+	GORGON_WHEN_NO_EXEC,          /* the host denies other programs */
 	GORGON_WHEN_LMDB,             /* for calls from LMDB */
 	GORGON_WHEN_DEFINED,          /* instead of the definition of a private object; the system
 				       * has no such name */
@@ -93,6 +95,7 @@ void *gorgon_parts_state(const struct gorgon_part_state *states, const struct go
 
 /* --- ../dl/parts.c: all parts ------------------------------------------------------- */
 
+extern const struct gorgon_part gorgon_no_fork_part, gorgon_no_exec_part;
 extern const struct gorgon_part gorgon_databases_part;
 extern const struct gorgon_part gorgon_lookups_part;
 extern const struct gorgon_part gorgon_utmp_part;

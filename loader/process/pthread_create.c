@@ -4,6 +4,7 @@
 
 #define _GNU_SOURCE
 #include "pthread_create.h"
+#include "altstack.h"
 #include "locales.h"
 #include "base/lock.h"
 #include "ns/ns.h"
@@ -36,6 +37,7 @@ static void *start_thread(void *arg)
 	// unmapped while it runs.
 	if (thread)
 		thread->ns = start.ns;
+	gorgon_altstack_provide(thread);
 	gorgon_locale_enter(start.ns->locale);
 	return start.fn(start.arg);
 }

@@ -33,6 +33,9 @@
 //   that the signal has ended. A program without a handler for SIGINT (a program that is being
 //   finalised has none) goes on and has that status when it ends.
 //
+// While faults are reported (faults.c), the dispatcher is installed for their signals. A fault that no
+// view has a function for is reported, and goes on to the host.
+//
 // SIG_IGN in a view (CPython ignores SIGPIPE) holds for the process while the host
 // has the default, as with any embedded CPython. SIG_IGN for SIGCHLD does not: the kernel would
 // keep no child's status for anybody (children.c).
@@ -50,6 +53,7 @@
 
 #define _GNU_SOURCE
 #include "signals.h"
+#include "faults.h"
 #include "base/masked_lock.h"
 #include "ns/ns.h"
 #include "ns/thread.h"
@@ -83,6 +87,7 @@ struct gorgon_signals {
 	int missed;	 // the timer's signal that could not interrupt it, or 0; atomic
 	bool has_thread; // atomic
 	bool deliver;
+	bool denied; // it gets no handlers
 	gorgon_signals_filter *concerns; // whether a SIGCHLD is for the view; NULL: each is
 	void *concerns_ctx;
 };
@@ -105,6 +110,7 @@ static struct timer *timers;	     // atomic
 static struct sigaction host[NSIG];  // under `lock`
 static brief host_briefs[NSIG];	     // of `host`; atomic
 static uint64_t dispatched; // bit per signal: our dispatcher is installed
+static uint64_t watched;	    // bit per signal: faults that are reported; atomic
 static uint64_t ignored;    // bit per signal: SIG_IGN is installed for a view
 static unsigned running;    // dispatchers that are looking at views; atomic
 static sigset_t before_fork; // the forking thread's mask, under `lock`
@@ -229,6 +235,10 @@ static void give_fault_to_host(int number, siginfo_t *info, void *context)
 		const struct sigaction none = {.sa_handler = (sighandler_t)action};
 
 		sigaction(number, &none, NULL);
+		// No instruction brings a signal again that the thread has sent to itself. It is blocked, and comes when
+		// this handler has returned.
+		if (info->si_code <= 0)
+			raise(number);
 	}
 }
 
@@ -291,10 +301,13 @@ static void give_fault(int number, siginfo_t *info, void *context)
 	const struct gorgon_signals *view = view_of_thread();
 	brief action = view ? action_of(view, number) : (brief)SIG_DFL;
 
-	if (is_function(action))
+	if (is_function(action)) {
 		call(action, number, info, context);
-	else
-		give_fault_to_host(number, info, context);
+		return;
+	}
+	if (__atomic_load_n(&watched, __ATOMIC_ACQUIRE) & bit(number))
+		gorgon_fault_report(number, info, context, view);
+	give_fault_to_host(number, info, context);
 }
 
 static void give_to_thread(int number, siginfo_t *info, void *context,
@@ -417,6 +430,8 @@ static void dispatch(int number, siginfo_t *info, void *context)
 {
 	int saved = errno;
 
+	if (is_fault(number, info))
+		gorgon_fault_recover();
 	if (info->si_code == SI_TIMER && give_timer(number, info, context)) {
 		// Handled.
 	} else if (give_pending(number, info, context)) {
@@ -434,10 +449,10 @@ static void dispatch(int number, siginfo_t *info, void *context)
 // Install what the views want of a signal together: the dispatcher, SIG_IGN, or the host's disposition.
 static void install(int number)
 {
-	bool function = false, ignore = false;
+	bool function = watched & bit(number), ignore = false;
 	struct sigaction action;
 	uint64_t is_ours = (dispatched | ignored) & bit(number);
-	int flags = SA_SIGINFO | SA_RESTART;
+	int flags = SA_SIGINFO | SA_RESTART | (function ? SA_ONSTACK : 0);
 
 	for (struct gorgon_signals *view = views; view; view = view->next) {
 		const struct sigaction *wanted = &view->actions[number];
@@ -633,6 +648,23 @@ bool gorgon_signals_ignores(const struct gorgon_signals *view, int number)
 	return ignores(view, number);
 }
 
+// --- faults ---------------------------------------------------------------------------------
+
+void gorgon_signals_watch_faults(bool watch)
+{
+	static const int numbers[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+	sigset_t saved;
+
+	gorgon_masked_lock(&lock, &saved);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		uint64_t now = watch ? watched | bit(numbers[i]) : watched & ~bit(numbers[i]);
+
+		__atomic_store_n(&watched, now, __ATOMIC_RELEASE);
+		install(numbers[i]);
+	}
+	gorgon_masked_unlock(&lock, &saved);
+}
+
 // --- views ----------------------------------------------------------------------------------
 
 struct gorgon_signals *gorgon_signals_create(bool deliver)
@@ -649,6 +681,11 @@ struct gorgon_signals *gorgon_signals_create(bool deliver)
 	__atomic_store_n(&views, view, __ATOMIC_RELEASE);
 	gorgon_masked_unlock(&lock, &saved);
 	return view;
+}
+
+void gorgon_signals_deny(struct gorgon_signals *view)
+{
+	view->denied = true;
 }
 
 void gorgon_signals_destroy(struct gorgon_signals *view)
@@ -777,6 +814,11 @@ int gorgon_signal_action(int number, const struct sigaction *action, struct siga
 	    (number > SIGSYS && number < SIGRTMIN) ||
 	    getpid() != __atomic_load_n(&process, __ATOMIC_RELAXED))
 		return sigaction(number, action, old);
+	// By the handler of SIGINT that CPython begins with the host interrupts an interpreter, and asyncio.run() sets its own.
+	if (view->denied && action && number != SIGINT && is_function((brief)action->sa_handler)) {
+		errno = EPERM;
+		return -1;
+	}
 	gorgon_masked_lock(&lock, &saved);
 	if (view->set & bit(number) || !view->deliver)
 		before = view->actions[number]; // at first zero: the default

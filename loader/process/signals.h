@@ -12,6 +12,8 @@ struct gorgon_signals;
 /* Create the view of a namespace; @deliver false: its handlers are recorded and never run. NULL: no
  * memory. */
 struct gorgon_signals *gorgon_signals_create(bool deliver);
+/* No handlers may be set any more, but for SIGINT. Defaults may. */
+void gorgon_signals_deny(struct gorgon_signals *signals);
 /* Withdraw the view's handlers, wait until no dispatcher on another thread is looking at it, and free it. No
  * thread runs code of the namespace any more. NULL is ignored. */
 void gorgon_signals_destroy(struct gorgon_signals *signals);
@@ -66,6 +68,9 @@ void gorgon_signals_filter_children(struct gorgon_signals *signals, gorgon_signa
 
 /* Whether the kernel sends this signal to a thread for a fault of the thread; SIGABRT counts, too. */
 bool gorgon_signal_is_fault(int number);
+
+/* Report faults before they go to the host, or do not. */
+void gorgon_signals_watch_faults(bool watch);
 
 /* Around fork(); the loader's lock is held. In the child only the calling thread's view
  * goes on receiving: the other interpreters do not exist there. */

@@ -25,6 +25,7 @@
 #include "exception.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "process/altstack.h"
 #include "process/process.h"
 #include "process/locales.h"
 #include "ns/ns.h"
@@ -287,6 +288,7 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 	if ((err = push(interp, &call, states)))
 		return err;
 	enter_call(&call, &outer_signals);
+	gorgon_altstack_provide(gorgon_thread_peek());
 	outer_locale = gorgon_locale_enter(interp->ns->locale);
 	interp->isolation->enter(interp->ns);
 	exited = run(&call, fn, ctx, &err);

@@ -17,6 +17,7 @@
 #include "home.h"
 #include "interp.h"
 #include "module.h"
+#include "traceback.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "process/environment.h"
@@ -115,7 +116,7 @@ static struct gorgon_error *load(struct gorgon_interp *interp, enum gorgon_isola
 	// already shows it.
 	gorgon_lock();
 	interp->ns->user = (struct gorgon_ns_user){interp, gorgon_call_exit, gorgon_interp_before_fork,
-						   gorgon_interp_after_fork};
+						   gorgon_interp_after_fork, gorgon_traceback_write};
 	describe(interp);
 	gorgon_unlock();
 	err = interp->isolation->open(interp->ns, interp->python.libpython, &interp->libpython);

@@ -166,6 +166,9 @@ void gorgon_interp_stamp(uint64_t *time_ns);
 /* Tell debuggers which thread is Python's main one; 0 for none. */
 void gorgon_interp_show_thread(struct gorgon_interp *interp, uint64_t tid);
 
+/* A function or variable of the C API that libpython itself exports, or NULL. Takes no lock and no memory. */
+void *gorgon_interp_find_api(const struct gorgon_interp *interp, const char *name);
+
 /* Before code of the interpreter runs on the calling thread: with GORGON_FILES_THREAD the thread gets
  * descriptors of its own. */
 struct gorgon_error *gorgon_interp_take_files(struct gorgon_interp *interp);

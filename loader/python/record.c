@@ -74,7 +74,7 @@ const struct gorgon_python *gorgon_interp_python(const struct gorgon_interp *int
 
 // Names of the C API are defined by libpython itself, so no other object is searched. The look-up needs neither the
 // loader's lock nor memory: callers find functions even when memory has run out.
-static void *find_api(const struct gorgon_interp *interp, const char *name)
+void *gorgon_interp_find_api(const struct gorgon_interp *interp, const char *name)
 {
 	struct gorgon_symbol_query query = gorgon_symbol_query(name, NULL);
 	const Elf64_Sym *symbol = NULL;
@@ -91,5 +91,5 @@ void *gorgon_interp_find_symbol(struct gorgon_interp *interp, const char *name)
 {
 	if (interp->own)
 		return interp->find(name);
-	return find_api(interp, name) ?: gorgon_object_find_symbol(interp->libpython, name, NULL);
+	return gorgon_interp_find_api(interp, name) ?: gorgon_object_find_symbol(interp->libpython, name, NULL);
 }

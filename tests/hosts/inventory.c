@@ -7,6 +7,12 @@
 #include <json-c/json.h>
 #include <stdio.h>
 
+// What private code finds where nothing is denied to it, under a name of the C library.
+static bool is_decision(const struct gorgon_part *part)
+{
+	return part->when != GORGON_WHEN_DEFINED && part->when != GORGON_WHEN_NO_FORK && part->when != GORGON_WHEN_NO_EXEC;
+}
+
 static struct json_object *describe(const struct gorgon_bound *bound, size_t part)
 {
 	static const char *const decisions[] = {
@@ -28,7 +34,7 @@ int main(void)
 
 	for (size_t p = 0; gorgon_parts[p]; p++)
 		for (size_t i = 0; i < gorgon_parts[p]->bound_count; i++)
-			if (gorgon_parts[p]->when != GORGON_WHEN_DEFINED)
+			if (is_decision(gorgon_parts[p]))
 				json_object_array_add(list, describe(&gorgon_parts[p]->bound[i], p));
 	puts(json_object_to_json_string_ext(list, JSON_C_TO_STRING_PRETTY));
 	json_object_put(list);

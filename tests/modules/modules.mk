@@ -12,7 +12,7 @@ MOD_CXX = @mkdir -p $(@D); $(if $(Q),echo "  MODULE  $@";) set -e; $(if $(V),set
 ORIGIN := -Wl,-rpath,'$$ORIGIN
 
 # One source, nothing special: name of the library and of its source.
-MOD_PLAIN := databases align atfork children forks basic dl_quiet undefined tls dl exit jump thread early_keys system memory own_file frames patcher locks constants
+MOD_PLAIN := databases align atfork children forks basic dl_quiet undefined tls dl exit jump thread early_keys system memory own_file frames patcher locks constants faults
 MODULES := $(MOD_PLAIN:%=$(MOD)/lib%.so)
 
 $(MOD)/libthread.so: MOD_FLAGS = -lstdc++

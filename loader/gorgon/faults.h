@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* A part of ../gorgon.h, which has the rules that hold for all parts. */
+#ifndef GORGON_FAULTS_H
+#define GORGON_FAULTS_H
+
+#include "api.h"
+#include "errors.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- faults: what is said before the process goes ------------------------ */
+
+/** @c interp of struct gorgon_fault: no code of an interpreter was involved. */
+#define GORGON_FAULT_NO_INTERP UINT32_MAX
+
+/**
+ * A fault: a thread has got SIGSEGV, SIGBUS, SIGILL, SIGFPE or SIGABRT from the kernel, or has sent it to
+ * itself, as abort() does for failed assertions, C++ exceptions that nobody catches and CPython's fatal errors.
+ * The strings and pointers are valid during the callback.
+ */
+struct gorgon_fault {
+	size_t size;		/**< sizeof(struct gorgon_fault) */
+	int number;		/**< of the signal */
+	uint32_t interp;	/**< number of the interpreter whose code ran, or GORGON_FAULT_NO_INTERP */
+	const void *info;	/**< what the kernel says of it: a siginfo_t, as sigaction(2) says */
+	const void *context;	/**< the thread's registers: a ucontext_t, as sigaction(2) says */
+	pid_t thread;		/**< the kernel's number of the thread */
+	bool stack_overflow;	/**< the thread's stack has no more room */
+	const char *object;	/**< file of the code that had the fault, or NULL: the code is in no object */
+	uint64_t object_off;	/**< where in @c object: run-time address less the object's bias */
+	const char *function;	/**< exported function of @c object around the address, or NULL */
+	uint64_t function_off;	/**< bytes from the start of @c function */
+	const char *text;	/**< the whole report, lines that end with a newline */
+	size_t text_size;	/**< bytes of @c text, without the NUL behind it */
+};
+
+/** Options of gorgon_faults_report(). */
+struct gorgon_fault_opts {
+	size_t size; /**< sizeof(struct gorgon_fault_opts) */
+	/**
+	 * Gets the report in place of stderr. It is called in the handler of the signal, on the thread that has
+	 * the fault, whose locks (that of malloc(), perhaps) nobody will release: it may call only functions that
+	 * signal-safety(7) names. It may write a dump of its own, and choose what becomes of the process's core
+	 * (chdir(2), setrlimit(2), prctl(2)). A fault in the callback ends the callback. If it returns, what
+	 * would have happened without a report happens.
+	 */
+	void (*report)(void *ctx, const struct gorgon_fault *fault);
+	void *ctx;
+};
+
+/**
+ * Report faults from now on, before they end the process: the signal, the interpreter and the thread, native
+ * frames by object and exported function, the Python lines of the thread, and which other interpreters there
+ * are. The report is written to descriptor 2 of the thread that has the fault, or given to the callback.
+ *
+ * After the report the signal takes its way as without it: to the handler that the host had installed before, or to
+ * the default, which ends the process. Its core has the frames of the fault. A program that has a handler of its own
+ * for the signal (faulthandler, cysignals) keeps it, and nothing is reported when that handler deals with
+ * the signal. When it hands on, as faulthandler does, the report follows.
+ *
+ * Frames are found with the tables that exceptions use; functions have names only where their libraries
+ * export these. Python lines come from a function that CPython 3.11, 3.12 and 3.15 export; for 3.13 and 3.14
+ * `-X faulthandler` prints them. Threads on which private code runs get an alternate signal stack of 64 KiB, unless they
+ * have one, so that a stack without room is reported, too. It comes with the first call that a thread makes
+ * after this one.
+ *
+ * A second call changes the options. A host that installs a handler of its own for one of these signals
+ * afterwards replaces the library's, and calls it or not.
+ *
+ * @param opts  NULL for defaults.
+ * @return GORGON_ERROR_ARGUMENT (options of a wrong size). Since 0.1.
+ */
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_faults_report(const struct gorgon_fault_opts *opts);
+
+/** Report no faults any more. The dispositions that the host had come back where no program has a handler. Since 0.1. */
+GORGON_API void gorgon_faults_ignore(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

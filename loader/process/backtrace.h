@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Return addresses of a thread that a signal has interrupted. See backtrace.c. */
+#ifndef GORGON_PROCESS_BACKTRACE_H
+#define GORGON_PROCESS_BACKTRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gorgon_frame {
+	uint64_t pc;
+	/* The address is that of the next instruction, not one that a call returns to: a signal has
+	 * interrupted the frame. */
+	bool interrupted;
+};
+
+/*
+ * Write the frames of an interrupted thread, the innermost first, at most @capacity. @context is the third argument of
+ * the handler of the signal. @count counts what is written so far, for a caller whose handler of faults jumps out of this
+ * call: damaged stacks are read as they are. Takes no lock and allocates nothing.
+ */
+void gorgon_backtrace(const void *context, struct gorgon_frame *frames, size_t capacity, volatile size_t *count);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* What an address of code is called, found in the handler of a signal. See fault_place.c. */
+#ifndef GORGON_PROCESS_FAULT_PLACE_H
+#define GORGON_PROCESS_FAULT_PLACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gorgon_ns;
+
+struct gorgon_fault_place {
+	const char *object;	  /* name of the file, or NULL: the address is in no object */
+	uint64_t object_off;	  /* the address as in the file: run-time address less the bias */
+	const char *function;	  /* the exported function that the address is in, or NULL */
+	uint64_t function_off;
+	const struct gorgon_ns *ns; /* whose private code it is, or NULL */
+};
+
+/* Takes no lock, allocates nothing and opens no file. The strings belong to the objects. Tables of objects are read as they
+ * are: a caller whose stack is damaged catches faults. */
+void gorgon_fault_place(uint64_t addr, struct gorgon_fault_place *ret);
+
+#endif

@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: MIT
+// The report of a fault, made in the handler of its signal.
+//
+// The thread may have any lock, and its stack and heap may be damaged. So nothing here takes a lock,
+// allocates, or opens a file; lists are read without the loader's lock, and walks are bounded. A fault
+// in a part of the report ends that part: gorgon_fault_recover() jumps back, and the report says so. The text is
+// collected first, so that it comes in one piece among the output of other threads.
+//
+// CPython writes the Python lines to a descriptor. They come by way of a file in memory into the text; without
+// one (no descriptor left) they are left out.
+//
+// One thread reports at a time. The others wait: after a report the process usually ends.
+
+#define _GNU_SOURCE
+#include "faults.h"
+#include "backtrace.h"
+#include "fault_place.h"
+#include "ns/ns.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define FRAMES_MAX     48   // in the report
+#define NAMESPACES_MAX 4096 // looked at
+#define OTHERS_MAX     64   // in the report
+#define STACK_REACH    (64 << 10) // how far below its stack pointer a thread may write into its stack at once
+#define WAIT_MS	       5000
+
+struct report {
+	int number;
+	const siginfo_t *info;
+	const void *context;
+	const struct gorgon_signals *view;
+	const struct gorgon_ns *ns; // whose code ran, or NULL
+	bool stack_overflow;
+	struct gorgon_fault_place place;
+	struct gorgon_frame frames[FRAMES_MAX];
+	volatile size_t frame_count;
+	char text[32 << 10];
+	size_t size;
+};
+
+static struct gorgon_fault_opts opts;
+static struct report report; // of the thread `reporter`
+static pid_t reporter;	     // atomic; 0: none
+static sigjmp_buf recovery;
+static volatile bool recoverable;
+
+// --- text ----------------------------------------------------------------------------------------------
+
+static void put_bytes(const char *bytes, size_t size)
+{
+	size_t room = sizeof(report.text) - 1 - report.size;
+
+	if (size > room)
+		size = room;
+	memcpy(report.text + report.size, bytes, size);
+	report.size += size;
+	report.text[report.size] = 0;
+}
+
+static void put(const char *text)
+{
+	put_bytes(text, strlen(text));
+}
+
+static void put_number(uint64_t value, unsigned base)
+{
+	char digits[24], *p = digits + sizeof(digits);
+
+	do {
+		*--p = "0123456789abcdef"[value % base];
+		value /= base;
+	} while (value);
+	put_bytes(p, (size_t)(digits + sizeof(digits) - p));
+}
+
+static void put_decimal(uint64_t value)
+{
+	put_number(value, 10);
+}
+
+static void put_hex(uint64_t value)
+{
+	put("0x");
+	put_number(value, 16);
+}
+
+// --- what has happened ---------------------------------------------------------------------------------
+
+static const char *name_of(int number)
+{
+	switch (number) {
+	case SIGSEGV:
+		return "SIGSEGV";
+	case SIGBUS:
+		return "SIGBUS";
+	case SIGILL:
+		return "SIGILL";
+	case SIGFPE:
+		return "SIGFPE";
+	case SIGABRT:
+		return "SIGABRT";
+	default:
+		return "a signal";
+	}
+}
+
+// The address of the fault lies where the thread's stack would grow to.
+static bool is_stack_overflow(int number, const siginfo_t *info, const ucontext_t *context)
+{
+	uint64_t sp = (uint64_t)context->uc_mcontext.gregs[REG_RSP], addr = (uintptr_t)info->si_addr;
+
+	return number == SIGSEGV && (info->si_code == SEGV_MAPERR || info->si_code == SEGV_ACCERR) &&
+	       addr < sp + 4096 && addr + STACK_REACH > sp;
+}
+
+static void put_reason(void)
+{
+	const siginfo_t *info = report.info;
+	uint64_t addr = (uintptr_t)info->si_addr;
+
+	if (info->si_code <= 0) {
+		put("the thread has sent it to itself");
+		return;
+	}
+	if (report.stack_overflow) {
+		put("the stack has no more room (address ");
+		put_hex(addr);
+		put(")");
+		return;
+	}
+	switch (report.number) {
+	case SIGSEGV:
+		put(info->si_code == SEGV_MAPERR ? "nothing is mapped at address "
+		    : info->si_code == SEGV_ACCERR ? "access is not allowed at address "
+						   : "an address that cannot be accessed: ");
+		break;
+	case SIGBUS:
+		put("no memory is behind address ");
+		break;
+	case SIGFPE:
+		put(info->si_code == FPE_INTDIV ? "an integer was divided by zero at " : "arithmetic failed at ");
+		break;
+	default:
+		put("no valid instruction is at ");
+	}
+	put_hex(addr);
+}
+
+static bool has_interp(const struct gorgon_ns *ns)
+{
+	return ns && ns->debug.interp != GORGON_DEBUG_NO_INTERP;
+}
+
+// The namespace that has the thread's view of signals. The thread knows no more when its stack is damaged.
+static void find_ns_of_view(void)
+{
+	const struct gorgon_ns *ns = report.view ? gorgon_ns_next(NULL) : NULL;
+
+	for (unsigned i = 0; ns && i < NAMESPACES_MAX && ns->signals != report.view; i++)
+		ns = gorgon_ns_next(ns);
+	if (ns && ns->signals == report.view)
+		report.ns = ns;
+}
+
+static uint64_t place_of(const struct gorgon_frame *frame)
+{
+	return frame->pc - !frame->interrupted;
+}
+
+// The caller of the code that had the fault: a thread of the host in a call has no view.
+static void find_ns_of_frames(void)
+{
+	for (size_t i = 0; i < report.frame_count && !report.ns; i++) {
+		struct gorgon_fault_place place;
+
+		gorgon_fault_place(place_of(&report.frames[i]), &place);
+		report.ns = place.ns;
+	}
+}
+
+static void walk(void)
+{
+	gorgon_backtrace(report.context, report.frames, FRAMES_MAX, &report.frame_count);
+}
+
+static void put_head(void)
+{
+	char name[17] = "";
+
+	put("gorgon: ");
+	put(name_of(report.number));
+	if (has_interp(report.ns)) {
+		put(" in interpreter ");
+		put_decimal(report.ns->debug.interp);
+	}
+	put(", thread ");
+	put_decimal((uint64_t)gettid());
+	if (!prctl(PR_GET_NAME, name)) {
+		put(" (");
+		put(name);
+		put(")");
+	}
+	put(": ");
+	put_reason();
+	put("\n");
+}
+
+// --- frames --------------------------------------------------------------------------------------------
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void put_frame(const struct gorgon_frame *frame)
+{
+	struct gorgon_fault_place place;
+
+	gorgon_fault_place(place_of(frame), &place);
+	put("  ");
+	if (!place.object) {
+		put_hex(frame->pc);
+		put(" in no library\n");
+		return;
+	}
+	put(base_name(place.object));
+	if (place.function) {
+		put("!");
+		put(place.function);
+		put("+");
+		put_hex(place.function_off + !frame->interrupted);
+	} else {
+		put("+");
+		put_hex(place.object_off + !frame->interrupted);
+	}
+	if (has_interp(place.ns)) {
+		put("  [interp ");
+		put_decimal(place.ns->debug.interp);
+		put("]");
+	}
+	put("\n");
+}
+
+static void put_frames(void)
+{
+	put("gorgon: native frames, the innermost first:\n");
+	for (size_t i = 0; i < report.frame_count; i++) {
+		if (i && report.frames[i].interrupted)
+			put("  (handler of a signal)\n");
+		put_frame(&report.frames[i]);
+	}
+	if (report.frame_count == FRAMES_MAX)
+		put("  (there are more frames)\n");
+}
+
+// Of the frame that the first signal has interrupted: a handler may have handed the fault on by raising it again.
+static void find_place(void)
+{
+	const struct gorgon_frame *frame = report.frames;
+
+	for (size_t i = 0; i < report.frame_count; i++)
+		if (report.frames[i].interrupted)
+			frame = &report.frames[i];
+	if (report.frame_count)
+		gorgon_fault_place(place_of(frame), &report.place);
+}
+
+static void put_python(void)
+{
+	const struct gorgon_ns *ns = report.ns;
+	char buffer[1024];
+	ssize_t count;
+	off_t at = 0;
+	int fd;
+
+	if (!has_interp(ns) || !ns->user.write_python)
+		return;
+	fd = memfd_create("gorgon-fault", MFD_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (ns->user.write_python(ns->user.ctx, fd))
+		for (; (count = pread(fd, buffer, sizeof(buffer), at)) > 0; at += count)
+			put_bytes(buffer, (size_t)count);
+	close(fd);
+}
+
+static void put_others(void)
+{
+	const struct gorgon_ns *ns = gorgon_ns_next(NULL);
+	unsigned count = 0;
+
+	for (unsigned i = 0; ns && i < NAMESPACES_MAX; i++, ns = gorgon_ns_next(ns)) {
+		if (ns == report.ns || !has_interp(ns) || ++count > OTHERS_MAX)
+			continue;
+		put(count == 1 ? "gorgon: other interpreters: " : ", ");
+		put_decimal(ns->debug.interp);
+		if (ns->debug.thread) {
+			put(" (thread ");
+			put_decimal(ns->debug.thread);
+			put(")");
+		} else {
+			put(" (not started, or ended)");
+		}
+	}
+	if (count > OTHERS_MAX)
+		put(", and more");
+	if (count)
+		put("\n");
+}
+
+// --- the way out ---------------------------------------------------------------------------------------
+
+static void write_text(void)
+{
+	for (size_t done = 0; done < report.size;) {
+		ssize_t count = write(STDERR_FILENO, report.text + done, report.size - done);
+
+		if (count < 0 && errno != EINTR)
+			return;
+		done += count > 0 ? (size_t)count : 0;
+	}
+}
+
+static void tell_host(void)
+{
+	const struct gorgon_fault fault = {
+		.size = sizeof(fault),
+		.number = report.number,
+		.interp = has_interp(report.ns) ? report.ns->debug.interp : GORGON_FAULT_NO_INTERP,
+		.info = report.info,
+		.context = report.context,
+		.thread = gettid(),
+		.stack_overflow = report.stack_overflow,
+		.object = report.place.object,
+		.object_off = report.place.object_off,
+		.function = report.place.function,
+		.function_off = report.place.function_off,
+		.text = report.text,
+		.text_size = report.size,
+	};
+
+	opts.report(opts.ctx, &fault);
+}
+
+// A part of the report. False: it had a fault itself, and has ended there.
+static bool guarded(void (*part)(void))
+{
+	bool ret = true;
+
+	if (sigsetjmp(recovery, 1)) {
+		ret = false;
+	} else {
+		recoverable = true;
+		part();
+	}
+	recoverable = false;
+	return ret;
+}
+
+static void put_guarded(void (*part)(void))
+{
+	if (!guarded(part))
+		put("\n  (the rest cannot be read)\n");
+}
+
+void gorgon_fault_recover(void)
+{
+	if (__atomic_load_n(&reporter, __ATOMIC_ACQUIRE) == gettid() && recoverable)
+		siglongjmp(recovery, 1);
+}
+
+// Of the signals that a part of the report may cause.
+static void allow_faults(sigset_t *saved)
+{
+	sigset_t faults;
+
+	sigemptyset(&faults);
+	sigaddset(&faults, SIGSEGV);
+	sigaddset(&faults, SIGBUS);
+	sigaddset(&faults, SIGILL);
+	sigaddset(&faults, SIGFPE);
+	sigaddset(&faults, SIGABRT);
+	pthread_sigmask(SIG_UNBLOCK, &faults, saved);
+}
+
+static bool take_turn(void)
+{
+	const struct timespec moment = {.tv_nsec = 10000000};
+
+	for (int ms = 0; ms < WAIT_MS; ms += 10) {
+		pid_t nobody = 0;
+
+		if (__atomic_compare_exchange_n(&reporter, &nobody, gettid(), false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			return true;
+		if (nobody == gettid())
+			return false; // the callback has called the handler again
+		nanosleep(&moment, NULL);
+	}
+	return false;
+}
+
+void gorgon_fault_report(int number, const siginfo_t *info, const void *context, const struct gorgon_signals *view)
+{
+	sigset_t saved;
+
+	if (!take_turn())
+		return;
+	report.number = number;
+	report.info = info;
+	report.context = context;
+	report.view = view;
+	report.ns = NULL;
+	report.stack_overflow = is_stack_overflow(number, info, context);
+	report.frame_count = report.size = 0;
+	memset(&report.place, 0, sizeof(report.place));
+	allow_faults(&saved);
+	guarded(find_ns_of_view);
+	guarded(walk);
+	guarded(find_ns_of_frames);
+	put_head();
+	guarded(find_place);
+	put_guarded(put_frames);
+	put_guarded(put_python);
+	put_guarded(put_others);
+	guarded(opts.report ? tell_host : write_text);
+	pthread_sigmask(SIG_SETMASK, &saved, NULL);
+	__atomic_store_n(&reporter, 0, __ATOMIC_RELEASE);
+}
+
+void gorgon_faults_set(const struct gorgon_fault_opts *given)
+{
+	opts = *given;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The report of a fault. See faults.c. */
+#ifndef GORGON_PROCESS_FAULTS_H
+#define GORGON_PROCESS_FAULTS_H
+
+#include "gorgon.h"
+
+#include <signal.h>
+
+struct gorgon_signals;
+
+/* What @opts says is done by the next report. No report is under way. */
+void gorgon_faults_set(const struct gorgon_fault_opts *opts);
+
+/* Report a fault of this thread, in the handler of its signal. @view: of the interpreter whose code runs on this thread, or
+ * NULL. While another thread reports, this one waits, some seconds at most. */
+void gorgon_fault_report(int number, const siginfo_t *info, const void *context, const struct gorgon_signals *view);
+
+/* A fault of the code that makes the report: this does not return when the fault is on the thread that reports. */
+void gorgon_fault_recover(void);
+
+#endif

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+// loader/process/faults.c, fault_watch.c: what a host is told of a fault, and what it keeps.
+
+#define _GNU_SOURCE
+#include "helpers.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+// What a child has seen: it ends by a signal.
+struct seen {
+	unsigned reports, handlers;
+	int number;
+	uint32_t interp;
+	bool own_thread, stack_overflow;
+	char object[256], function[64];
+	char text[8192];
+};
+
+static struct seen *seen;
+
+static void note(void *ctx, const struct gorgon_fault *fault)
+{
+	struct seen *to = ctx;
+
+	to->reports++;
+	to->number = fault->number;
+	to->interp = fault->interp;
+	to->own_thread = fault->thread == gettid();
+	to->stack_overflow = fault->stack_overflow;
+	if (fault->object)
+		strncpy(to->object, fault->object, sizeof(to->object) - 1);
+	if (fault->function)
+		strncpy(to->function, fault->function, sizeof(to->function) - 1);
+	strncpy(to->text, fault->text, sizeof(to->text) - 1);
+}
+
+static void note_and_fail(void *ctx, const struct gorgon_fault *fault)
+{
+	note(ctx, fault);
+	*(volatile int *)NULL = 1;
+	((struct seen *)ctx)->reports = 1000;
+}
+
+static void call_library(const char *function, int argument)
+{
+	SYMBOL(test_open(test_ns(), "libfaults.so"), int (*)(int), function)(argument);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return seen == MAP_FAILED;
+}
+
+static void report_to(void (*report)(void *ctx, const struct gorgon_fault *fault))
+{
+	const struct gorgon_fault_opts opts = {.size = sizeof(opts), .report = report, .ctx = seen};
+	static const int numbers[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		signal(numbers[i], SIG_DFL); // not cmocka's
+	assert_ok(gorgon_faults_report(&opts));
+}
+
+static int write_to_nothing(void *arg)
+{
+	report_to(arg);
+	call_library("fault_write", 0);
+	return 0;
+}
+
+static void report_names_signal_object_and_function(void **state)
+{
+	(void)state;
+	memset(seen, 0, sizeof(*seen));
+	assert_int_equal(test_in_child(write_to_nothing, note), -SIGSEGV);
+	assert_int_equal(seen->reports, 1);
+	assert_int_equal(seen->number, SIGSEGV);
+	assert_true(seen->own_thread);
+	assert_false(seen->stack_overflow);
+	assert_true(seen->interp == GORGON_FAULT_NO_INTERP);
+	assert_string_equal(strrchr(seen->object, '/'), "/libfaults.so");
+	assert_string_equal(seen->function, "fault_write_here");
+	assert_non_null(strstr(seen->text, "libfaults.so!fault_write+0x"));
+}
+
+static void report_that_has_a_fault_itself_ends_as_without(void **state)
+{
+	(void)state;
+	memset(seen, 0, sizeof(*seen));
+	assert_int_equal(test_in_child(write_to_nothing, note_and_fail), -SIGSEGV);
+	assert_int_equal(seen->reports, 1);
+	assert_string_equal(seen->function, "fault_write_here");
+}
+
+static void count_handler(int number, siginfo_t *info, void *context)
+{
+	(void)number, (void)info, (void)context;
+	if (++seen->handlers == 3)
+		_exit(7);
+}
+
+static int write_under_a_handler(void *arg)
+{
+	const struct gorgon_fault_opts opts = {.size = sizeof(opts), .report = note, .ctx = seen};
+	struct sigaction action = {.sa_sigaction = count_handler, .sa_flags = SA_SIGINFO};
+
+	(void)arg;
+	sigaction(SIGSEGV, &action, NULL);
+	assert_ok(gorgon_faults_report(&opts));
+	call_library("fault_write", 0); // again each time that the handler returns
+	return 0;
+}
+
+static void hosts_handler_is_called_after_the_report(void **state)
+{
+	(void)state;
+	memset(seen, 0, sizeof(*seen));
+	assert_int_equal(test_in_child(write_under_a_handler, NULL), 7);
+	assert_int_equal(seen->handlers, 3);
+	assert_int_equal(seen->reports, 3);
+}
+
+static int write_after_the_end(void *arg)
+{
+	struct sigaction now;
+
+	(void)arg;
+	report_to(note);
+	gorgon_faults_ignore();
+	sigaction(SIGSEGV, NULL, &now);
+	assert_true(now.sa_handler == SIG_DFL);
+	call_library("fault_write", 0);
+	return 0;
+}
+
+static void ignore_puts_back_what_was_there(void **state)
+{
+	(void)state;
+	memset(seen, 0, sizeof(*seen));
+	assert_int_equal(test_in_child(write_after_the_end, NULL), -SIGSEGV);
+	assert_int_equal(seen->reports, 0);
+}
+
+static int raise_in_the_host(void *arg)
+{
+	(void)arg;
+	report_to(note);
+	raise(SIGFPE);
+	return 0;
+}
+
+static void fault_of_the_host_is_of_no_interpreter(void **state)
+{
+	(void)state;
+	memset(seen, 0, sizeof(*seen));
+	assert_int_equal(test_in_child(raise_in_the_host, NULL), -SIGFPE);
+	assert_int_equal(seen->reports, 1);
+	assert_true(seen->interp == GORGON_FAULT_NO_INTERP);
+	assert_non_null(strstr(seen->text, "gorgon: SIGFPE, thread "));
+}
+
+static int call_of_the_host(void *arg)
+{
+	struct gorgon_interp *interp = test_interp_start(NULL, NULL);
+	char *code;
+
+	(void)arg;
+	report_to(note);
+	if (asprintf(&code, "import ctypes; ctypes.CDLL('%s').fault_recurse(0)", test_module("libfaults.so")) < 0)
+		return 1;
+	gorgon_error_destroy(gorgon_interp_run_string(interp, code, NULL));
+	return 0;
+}
+
+static void fault_in_a_call_is_the_interpreters(void **state)
+{
+	(void)state;
+	memset(seen, 0, sizeof(*seen));
+	assert_int_equal(test_in_child(call_of_the_host, NULL), -SIGSEGV);
+	assert_int_equal(seen->reports, 1);
+	assert_true(seen->interp != GORGON_FAULT_NO_INTERP);
+	assert_true(seen->stack_overflow);
+	assert_string_equal(seen->function, "fault_recurse");
+}
+
+static void options_of_a_wrong_size_are_refused(void **state)
+{
+	const struct gorgon_fault_opts opts = {.size = 3};
+
+	(void)state;
+	assert_error(gorgon_faults_report(&opts), GORGON_ERROR_ARGUMENT, "gorgon_fault_opts: size is 3");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(options_of_a_wrong_size_are_refused),
+#if !TEST_SANITIZED
+		cmocka_unit_test(report_names_signal_object_and_function),
+		cmocka_unit_test(report_that_has_a_fault_itself_ends_as_without),
+		cmocka_unit_test(hosts_handler_is_called_after_the_report),
+		cmocka_unit_test(ignore_puts_back_what_was_there),
+		cmocka_unit_test(fault_of_the_host_is_of_no_interpreter),
+		cmocka_unit_test(fault_in_a_call_is_the_interpreters),
+#endif
+	};
+
+	return cmocka_run_group_tests_name("faults", tests, set_up, NULL);
+}
