@@ -1,18 +1,25 @@
 # SPDX-License-Identifier: MIT
-"""CPython's names in what an editor has lldb evaluate: a watch, a hover, a condition, a line in its console.
+"""Names of private code in what an editor has lldb evaluate: a watch, a hover, a condition, a line in its console.
 
 These expressions do not come as commands, so nobody is asked before (here.py), and lldb has a function of each
-copy to choose from, and the first copy's variables. So while "gorgon symbols auto" is on in an editor's adapter
+copy to choose from: it takes the first, or calls them ambiguous, even those of the frame's own file; of variables in other
+files it takes the first copy's. So while "gorgon symbols auto" is on in an editor's adapter
 the setting target.expr-prefix defines what libpython exports, with types and with addresses that are counted from
 the $pc of the frame in which the expression is evaluated:
 
     #define PyTuple_Size ((Py_ssize_t (*)(PyObject *))(gorgon_python($pc) + 0x1577f0))
 
-The names are made once for a libpython; where its copies are follows the process. In frames of code that no
-interpreter owns gorgon_python() is 0, and a call fails. With copies of several libpythons nothing is defined: what their
-names mean would differ."""
+and functions of C of libraries that are there several times, where a call of them is written, so that variables with such a name
+stay what they are:
 
-import os
+    #define helper(...) ((int (*)(PyObject *, int))(gorgon_library_1($pc) + 0x1139))(__VA_ARGS__)
+
+The names are made once for a library; where its copies are follows the process. In frames of code that no
+interpreter owns gorgon_python() is 0, and a call fails. With copies of several libpythons none of CPython's names is defined: what
+they mean would differ. Of two libraries with a function of one name, and where a class has a method of that name, lldb chooses."""
+
+import collections
+import contextlib
 import re
 
 import lldb
@@ -20,8 +27,10 @@ import lldb
 from . import here, reference, root
 
 EXPORTED = re.compile(r"_?Py\w+$")  # others may be somebody's local variables
+SYMBOLS_MAX = 5000  # of a library whose functions are looked at: lldb reads the debug information for that
 
-_names = {}     # path of a libpython -> definitions of its names
+_names = {}      # path of a libpython -> definitions of its names
+_functions = {}  # path of another library -> {name: type and link-time address of a function}
 _prefixes = {}  # id of a debugger -> here.Prefix
 
 
@@ -39,6 +48,10 @@ def update(target, snapshot):
 
 
 def definitions(snapshot):
+    return definitions_of_python(snapshot) + definitions_of_others(snapshot)
+
+
+def definitions_of_python(snapshot):
     pythons = [ns.libpython for ns in snapshot.namespaces if ns.libpython]
     if len({o.path for o in pythons}) != 1:
         return ""
@@ -46,14 +59,33 @@ def definitions(snapshot):
         names = _names.get(pythons[0].path) or _names.setdefault(pythons[0].path, names_of(reference.of(pythons[0])))
     except root.RootError:
         return ""
-    return f"#define gorgon_python(pc) {choice(owners(snapshot.ranges))}\n{names}"
+    return f"#define gorgon_python(pc) {choice(owners(snapshot.ranges, {ns.id: ns.libpython.bias for ns in snapshot.namespaces if ns.libpython}))}\n{names}"
 
 
-def owners(ranges):
-    """[(start, end, bias of libpython)]: neighbours of one interpreter are one."""
+def definitions_of_others(snapshot):
+    copies, found, text = collections.defaultdict(list), {}, ""
+    for o in snapshot.objects:
+        if o.symfile and o.debug_kind != root.DEBUG_NAMES and o is not o.namespace.libpython:
+            copies[o.path].append(o)
+    for path, objects in copies.items():
+        if len(objects) > 1:
+            with contextlib.suppress(root.RootError):
+                found[path] = _functions[path] if path in _functions else _functions.setdefault(path, functions_of(reference.of(objects[0])))
+    count = collections.Counter(name for functions in found.values() for name in functions)
+    for number, (path, functions) in enumerate(found.items()):
+        lines = [f"#define {name}(...) (({kind})(gorgon_library_{number}((unsigned long)$pc) + {place:#x}ul))(__VA_ARGS__)\n"
+                 for name, (kind, place) in functions.items() if count[name] == 1]
+        if lines:
+            biases = {o.namespace.id: o.bias for o in copies[path]}
+            text += f"#define gorgon_library_{number}(pc) {choice(owners(snapshot.ranges, biases))}\n{''.join(lines)}"
+    return text
+
+
+def owners(ranges, biases):
+    """[(start, end, bias of the library in that interpreter)]: neighbours of one interpreter are one."""
     found = []
     for o in ranges:
-        bias = o.namespace.libpython.bias if o.namespace.libpython else 0
+        bias = biases.get(o.namespace.id, 0)
         if found and found[-1][2] == bias:
             found[-1] = found[-1][0], o.end, bias
         else:
@@ -85,3 +117,17 @@ def names_of(ref):
             place = symbol.GetStartAddress().GetFileAddress()
             lines.append(f"#define {name} ({star}({kind})(gorgon_python((unsigned long)$pc) + {place:#x}ul))\n")
     return "".join(lines)
+
+
+def functions_of(ref):
+    """{name: (type of a pointer to it, link-time address)} of the functions of C, static ones too."""
+    found = {}
+    for symbol in ref.module if ref.module.GetNumSymbols() <= SYMBOLS_MAX else ():
+        name = symbol.GetName() or ""
+        if symbol.GetType() != lldb.eSymbolTypeCode or symbol.GetMangledName() or not re.fullmatch(r"[A-Za-z]\w*", name):
+            continue
+        place, kind = ref.find_function(name)
+        if place is not None and ref.context(place).GetFunction().IsValid() and not re.search(r"unnamed|anonymous", kind) \
+                and not ref.has_method(name):
+            found[name] = kind, place
+    return found

@@ -63,7 +63,10 @@ class Reference:
         """(link-time address, type of a pointer to it) of a function of C; (None, None): there is none."""
         for context in self.module.FindFunctions(name, lldb.eFunctionNameTypeFull | lldb.eFunctionNameTypeBase):
             function, symbol = context.GetFunction(), context.GetSymbol()
-            if function.IsValid() and function.GetName() == name:
+            # extern "C" functions of C++ are ::name(int) to lldb.
+            plain = function.IsValid() and not (function.GetMangledName() or "").startswith("_Z") and \
+                re.sub(r"^::|\(.*", "", function.GetName())
+            if plain == name:
                 result, taken = function.GetType().GetFunctionReturnType(), function.GetType().GetFunctionArgumentTypes()
                 arguments = [taken.GetTypeAtIndex(i).GetName() for i in range(taken.GetSize())]
                 return function.GetStartAddress().GetFileAddress(), \
@@ -71,6 +74,10 @@ class Reference:
             if symbol.IsValid() and not function.IsValid() and symbol.GetType() == lldb.eSymbolTypeCode:
                 return symbol.GetStartAddress().GetFileAddress(), "void (*)(void)"
         return None, None
+
+    def has_method(self, name):
+        """Whether a class has a function of that name."""
+        return any(context.GetFunction().IsValid() for context in self.module.FindFunctions(name, lldb.eFunctionNameTypeMethod))
 
     def read_constant(self, vaddr, size):
         """Bytes of a section that the process cannot have written to, or None."""

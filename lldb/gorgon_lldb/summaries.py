@@ -2,15 +2,17 @@
 """What lldb shows beside a PyObject *: the value of an int, str, bytes, float, bool or None, the size
 of a list, tuple or dict, otherwise the name of the type.
 
+An editor shows an object for a pointer to it, and an object has the same then, with its members: CodeLLDB does so.
+
 An object of a private copy is one whose type, or its type's type and so on, lies in a private
 libpython; that one's layout reads it. Everything else, garbage too, gets no summary."""
 
 import struct
 
-from . import process, python, root
+from . import here, process, python, root
 
 CATEGORY = "gorgon"
-TYPES = r"^(struct )?(_object|_typeobject|Py[A-Z][A-Za-z]*Object) \*$"
+TYPES = r"^(struct )?(_object|_typeobject|Py[A-Z][A-Za-z]*Object)"
 
 TEXT_MAX = 200
 NAME_PART = 64  # of a type's name, read at once
@@ -117,7 +119,7 @@ def reader_of(target, moment, libpython):
 
 def object_summary(value):
     """For lldb: the text, "" for none."""
-    address = value.GetValueAsUnsigned(0)
+    address = value.GetValueAsUnsigned(0) if value.GetType().IsPointerType() else value.GetLoadAddress()
     try:
         found = find_reader(value.GetTarget(), address) if address else None
         return found[0].describe(address, found[1]) if found else ""
@@ -126,6 +128,7 @@ def object_summary(value):
 
 
 def register(debugger):
-    debugger.HandleCommand(f"type summary add --category {CATEGORY} --python-function gorgon.object_summary "
-                           f"--regex '{TYPES}'")
+    for ending, options in ((r" \*$", ""), ("$", "--expand --skip-pointers --skip-references"))[:1 if here.is_typed() else 2]:
+        debugger.HandleCommand(f"type summary add --category {CATEGORY} {options} --python-function gorgon.object_summary "
+                               f"--regex '{TYPES}{ending}'")
     debugger.HandleCommand(f"type category enable {CATEGORY}")

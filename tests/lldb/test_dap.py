@@ -122,6 +122,7 @@ class Session(Dap):
         self.assertEqual({interp(frame) for frame in frames}, {1})  # lldb ends at the evaluation function
         self.assertEqual(client.evaluate("result", frames[0]), "14")
         self.assertEqual(client.evaluate("work_calls", frames[0]), "101")
+        self.assertEqual(client.evaluate("helper(self, 2)", frames[0]), "4")
         self.assertIn("'of 1'", client.evaluate("name", frames[0], "hover"))
         names = client.threads()
         self.assertEqual(names[stop.thread], "host [interp 1]")
