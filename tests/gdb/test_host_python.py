@@ -48,7 +48,7 @@ class HostPython(unittest.TestCase):
         shutil.rmtree(cls.site)
 
     def test_breakpoint_stops_in_each_interpreter(self):
-        stops = re.findall(r'^Thread \d+ "(?:python3|gorgon-\d)" hit Breakpoint 1(?:\.\d+)?, time_sleep \(self=.*timeout_obj=<float',
+        stops = re.findall(r'^Thread \d+ "(?:python3|gorgon-\d|InterpreterPool)" hit Breakpoint 1(?:\.\d+)?, time_sleep \(self=.*timeout_obj=<float',
                            self.output, re.M)
         self.assertEqual(len(stops), 2, self.output)
         self.assertIn("\n[0.25, 0.5]\n", self.output)

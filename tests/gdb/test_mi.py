@@ -17,8 +17,8 @@ LINE = re.compile(r"line=\"(\d+)\"")
 
 def first_line(function):
     """Where a breakpoint on a function of libpython is, behind its prologue."""
-    output = harness.run(harness.GDB, "-nx", "-batch", "-ex", f"break {function}", harness.LIBPYTHON).stdout
-    return re.search(r": file \S+, line (\d+)\.", output)[1]
+    output = harness.run(harness.GDB, "-nx", "-batch", "-ex", f"break {function}", "-ex", "info breakpoints", harness.LIBPYTHON).stdout
+    return re.search(rf" in {function} at \S+:(\d+)", output)[1]
 
 
 class Session:

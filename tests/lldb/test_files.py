@@ -111,7 +111,7 @@ class Sessions(session.Case):
     def test_each_session_has_lines_in_each_copy(self):
         for output in self.outputs:
             self.assert_clean(output)
-            self.assertEqual(len(re.findall(r"time_sleep.* at timemodule\.c:\d+.* resolved", output)), COUNT, output)
+            self.assertEqual(len(re.findall(r"`time_sleep at timemodule\.c:\d+.* resolved", output)), COUNT, output)
             self.assertIn("exited with status = 0", output)
 
     def test_paths_are_the_same_in_each_session(self):

@@ -49,7 +49,7 @@ class HostPython(unittest.TestCase):
         shutil.rmtree(cls.site)
 
     def test_breakpoint_stops_in_each_interpreter(self):
-        stops = re.findall(r"^\* thread #\d+, name = '(?:python3|gorgon-\d)', stop reason = breakpoint 1\.\d+\n"
+        stops = re.findall(r"^\* thread #\d+, name = '(?:python3|gorgon-\d|InterpreterPool)', stop reason = breakpoint 1\.\d+\n"
                            rf" +frame #0: 0x[0-9a-f]+ {harness.SONAME_RE} \[interp (\d)\]`", self.output, re.M)
         self.assertEqual(sorted(stops), ["0", "1"], self.output)
         self.assertRegex(self.output, r"exited with status = 0")

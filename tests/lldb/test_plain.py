@@ -119,7 +119,7 @@ class Lines(Case):
         output = harness.lldb(["breakpoint set -n time_sleep", "run", "next", "finish"],
                               harness.GORGON, "run", "-n", "1", "-c", "import time; time.sleep(0.01)")
         self.assertRegex(output, r"stop reason = step over\n.*`time_sleep at timemodule\.c:\d+")
-        self.assertRegex(output, r"stop reason = step out\n.*`cfunction_vectorcall_O(\.\w+)* .*at \w+\.[ch]:\d+")
+        self.assertRegex(output, r"stop reason = step out\n.*`(cfunction_vectorcall_O|PyObject_Vectorcall)(\.\w+)* .*at \w+\.[ch]:\d+")
         self.assert_quiet(output)
 
     def test_three(self):
