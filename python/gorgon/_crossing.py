@@ -188,6 +188,12 @@ class Writable:
             raise ValueError(f"writable: this {type(array).__name__} is read-only")
 
 
+def writable(array):
+    """Of an argument of a call: the call may write to the caller's memory itself, as a thread may. A contiguous numpy array, or a
+    memoryview; TypeError: another thing, ValueError: it is read-only."""
+    return Writable(array)
+
+
 def rebuild_proxy(key, reduced):
     """A manager's proxy connects with the key of its process, which those that multiprocessing starts are told."""
     from multiprocessing import process
@@ -444,9 +450,26 @@ def run(news, function, arguments):
         return [FAILED, *dump_error(error)]
 
 
-def set_up(copy_arguments):
+def find_name(name):
+    """Names of the package that only a program which runs here again asks for."""
+    import gorgon
+    if name == "BrokenInterpreterPool":
+        from gorgon._broken import BrokenInterpreterPool
+        return BrokenInterpreterPool
+    if name == "Error":
+        gorgon.Error = type(name, (RuntimeError,), {"__module__": "gorgon"})
+        return gorgon.Error
+    raise AttributeError(f"module 'gorgon' has no attribute {name!r}")
+
+
+def set_up(copy_arguments, package):
+    """The module gorgon of an interpreter gets what programs import of the package, as they do when they run here again."""
     global is_worker, copied
+    import gorgon
     is_worker, copied = True, copy_arguments
+    gorgon.__path__ = [package]
+    gorgon.RemoteError, gorgon.RemoteTraceback, gorgon.writable = RemoteError, RemoteTraceback, writable
+    gorgon.__getattr__ = find_name
 
 
 def run_chunk(function, calls):
