@@ -183,14 +183,15 @@ class Writable:
         arguments = self.reduced[1] if isinstance(self.reduced, tuple) else ()
         self.buffers = [each for each in arguments if isinstance(each, pickle.PickleBuffer)]
         if not self.buffers:
-            raise TypeError(f"writable: expected a memoryview or a numpy array whose memory is contiguous, found {type(array).__name__}")
+            raise TypeError("writable: expected a memoryview or a numpy array whose memory is contiguous, found "
+                            f"{type(array).__name__}")
         if any(buffer.raw().readonly for buffer in self.buffers):
             raise ValueError(f"writable: this {type(array).__name__} is read-only")
 
 
 def writable(array):
-    """Of an argument of a call: the call may write to the caller's memory itself, as a thread may. A contiguous numpy array, or a
-    memoryview; TypeError: another thing, ValueError: it is read-only."""
+    """Of an argument of a call: the call may write to the caller's memory itself, as a thread may. A contiguous numpy array,
+    or a memoryview; TypeError: another thing, ValueError: it is read-only."""
     return Writable(array)
 
 
@@ -249,7 +250,8 @@ class Pieces(io.RawIOBase):
 
 class Pickler(pickle.Pickler):
     """globals: names that functions of __main__ which were pickled look up, with the dict they look into. None: the
-    values go along with each function, as from a worker to the host. whole: a global function or class that goes as what it is made of."""
+    values go along with each function, as from a worker to the host. whole: a global function or class that goes as what
+    it is made of."""
 
     def __init__(self, sink, buffer_callback, globals=None, whole=None):
         self.globals, self.whole = globals, whole
@@ -319,7 +321,8 @@ class Packed:
         pickler.dump(value)
         allowed = set(map(id, buffers if writable else pickler.writable))
         self.is_plain = pickler.is_plain
-        self.values = [sink.pieces(), [buffer.raw() if id(buffer) in allowed else buffer.raw().toreadonly() for buffer in buffers]]
+        self.values = [sink.pieces(), [buffer.raw() if id(buffer) in allowed else buffer.raw().toreadonly()
+                                       for buffer in buffers]]
 
     def is_same(self, other):
         """Bytes that are pickled anew are others; memory beside them is where it was."""

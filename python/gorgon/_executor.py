@@ -300,8 +300,8 @@ def refuse_too_many():
     if len(staying) >= MOST_STAYING:
         reason = end_staying()
         if len(staying) >= MOST_STAYING:
-            raise RuntimeError(f"no further interpreter is made: {len(staying)} have ended and stay with their memory, the first of "
-                               f"them because of {reason}; use one executor for all work")
+            raise RuntimeError(f"no further interpreter is made: {len(staying)} have ended and stay with their memory, the "
+                               f"first of them because of {reason}; use one executor for all work")
 
 
 def unpack_error(answer):
@@ -496,8 +496,8 @@ class InterpreterPoolExecutor(Executor):
 
     Functions, arguments and results are pickled; functions of __main__, lambdas and functions within others go as their
     code, with the globals that they use. Contiguous arrays, memoryviews, and all else that pickles its memory out of band
-    are not copied: a call sees the caller's memory, read-only unless gorgon.writable() says otherwise; a result is memory that its interpreter had from the
-    host, writable."""
+    are not copied: a call sees the caller's memory, read-only unless gorgon.writable() says otherwise; a result is memory
+    that its interpreter had from the host, writable."""
 
     _numbers = itertools.count()
 

@@ -6,7 +6,8 @@
         results = joblib.Parallel()(joblib.delayed(work)(item) for item in items)
 
 Options of the executor may follow: parallel_config("gorgon", n_jobs=4, copy_arguments=True). A Parallel makes its own
-executor and ends it, a `with joblib.Parallel() as parallel` at the end of its block; with pool=POOL it uses that one, which stays."""
+executor and ends it, a `with joblib.Parallel() as parallel` at the end of its block; with pool=POOL it uses the given executor,
+which stays."""
 
 import os
 

@@ -66,8 +66,8 @@ def environment():
     python, done = os.path.join(path, "bin", "python"), os.path.join(path, ".done")
     if not os.path.exists(done) or os.path.getmtime(done) < os.path.getmtime(REQUIREMENTS):
         subprocess.run([harness.PYTHON3, "-m", "venv", "--clear", path], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:", "--no-deps",
-                        "-r", REQUIREMENTS], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:",
+                        "--no-deps", "-r", REQUIREMENTS], check=True)
         open(done, "w").close()
     return python
 
@@ -92,10 +92,9 @@ def changed(code):
 
 
 def compare(report, title, processes, interpreters):
-    report.check(title, not processes.returncode and (processes.stdout, processes.stderr) == (interpreters.stdout, interpreters.stderr)
-                 and not interpreters.returncode, "what processes print", f"status {interpreters.returncode}, "
-                 f"{len(interpreters.stdout.splitlines())} lines", "\n".join([processes.stdout, processes.stderr, interpreters.stdout,
-                                                                              interpreters.stderr]))
+    mine, other = ((result.returncode, result.stdout, result.stderr) for result in (interpreters, processes))
+    report.check(title, mine == other and not mine[0], "what processes print",
+                 f"status {mine[0]}, {len(mine[1].splitlines())} lines", "\n".join([*other[1:], *mine[1:]]))
 
 
 def main(words):
@@ -114,7 +113,8 @@ def main(words):
             compare(report, "joblib", *(run(python, site, folder, "parallel", PARALLEL.replace("BACKEND", backend))
                                         for backend in ("loky", "gorgon")))
             result = run(python, site, folder, "given", POOL)
-            report.check("joblib, a pool that is given", result.stdout == "True 1\n" * 2, "True 1, twice", result.stdout, result.stderr)
+            report.check("joblib, a pool that is given", result.stdout == "True 1\n" * 2, "True 1, twice", result.stdout,
+                         result.stderr)
     return report.finish()
 
 
