@@ -7,8 +7,9 @@
 
 The module of the same name that programs inside an interpreter import has the same surface."""
 
-from ._crossing import RemoteError, RemoteTraceback
-from ._executor import BrokenInterpreterPool, InterpreterPoolExecutor, writable
+from ._broken import BrokenInterpreterPool
+from ._crossing import RemoteError, RemoteTraceback, writable
+from ._executor import InterpreterPoolExecutor
 from ._gorgon import (Error, count, interpreter, progress, receive, receive_fd, send_fd, share, use_data_handler,
                       withdraw)
 

@@ -83,8 +83,8 @@ def attributes_of(cls):
     if "__annotate_func__" in vars(cls):  # from 3.14 on
         mine["__annotations__"] = cls.__annotations__
     if is_enum(cls):
-        mine = {name: value for name, value in mine.items() if name not in cls.__members__ and name not in ("__new__", "__reduce_ex__")
-                and not (name[:1] == name[-1:] == "_" and name[:2] != "__")}
+        mine = {name: value for name, value in mine.items()
+                if name not in cls.__members__ and name not in ("__new__", "__reduce_ex__") and not (name[:1] == name[-1:] == "_" and name[:2] != "__")}
     elif is_named_tuple(cls):
         made = vars(make_tuple(cls.__name__, cls._fields, (), None))
         mine = {name: value for name, value in mine.items() if name not in made or name == "__doc__"}
@@ -100,7 +100,8 @@ def reduce_class(cls, anew):
     space = {name: vars(cls)[name] for name in ("__module__", "__slots__") if name in vars(cls)}
     space["__qualname__"] = cls.__qualname__
     if is_enum(cls):
-        made = make_enum, type(cls), cls.__name__, cls.__bases__, space, [(name, each.value) for name, each in cls.__members__.items()]
+        members = [(name, each.value) for name, each in cls.__members__.items()]
+        made = make_enum, type(cls), cls.__name__, cls.__bases__, space, members
     elif is_named_tuple(cls):
         made = make_tuple, cls.__name__, cls._fields, tuple(cls._field_defaults.values()), cls.__module__
     else:
@@ -140,7 +141,8 @@ def reduce_part(value):
     if kind is types.MappingProxyType:
         return remake_mapping, (dict(value),)
     if kind.__module__ == "typing" and kind.__name__ == "TypeVar" and value.__module__ == "__main__":
-        return remake_type_variable, (value.__name__, value.__constraints__, value.__bound__, value.__covariant__, value.__contravariant__)
+        return remake_type_variable, (value.__name__, value.__constraints__, value.__bound__, value.__covariant__,
+                                      value.__contravariant__)
     if kind.__module__ == "dataclasses":
         name = next((name for name in SINGLE if getattr(sys.modules["dataclasses"], name, None) is value), None)
         return name or NotImplemented

@@ -183,9 +183,16 @@ class Writable:
         arguments = self.reduced[1] if isinstance(self.reduced, tuple) else ()
         self.buffers = [each for each in arguments if isinstance(each, pickle.PickleBuffer)]
         if not self.buffers:
-            raise TypeError(f"writable: expected a memoryview or a numpy array whose memory is contiguous, found {type(array).__name__}")
+            raise TypeError("writable: expected a memoryview or a numpy array whose memory is contiguous, found "
+                            f"{type(array).__name__}")
         if any(buffer.raw().readonly for buffer in self.buffers):
             raise ValueError(f"writable: this {type(array).__name__} is read-only")
+
+
+def writable(array):
+    """Of an argument of a call: the call may write to the caller's memory itself, as a thread may. A contiguous numpy array,
+    or a memoryview; TypeError: another thing, ValueError: it is read-only."""
+    return Writable(array)
 
 
 def rebuild_proxy(key, reduced):
@@ -243,7 +250,8 @@ class Pieces(io.RawIOBase):
 
 class Pickler(pickle.Pickler):
     """globals: names that functions of __main__ which were pickled look up, with the dict they look into. None: the
-    values go along with each function, as from a worker to the host. whole: a global function or class that goes as what it is made of."""
+    values go along with each function, as from a worker to the host. whole: a global function or class that goes as what
+    it is made of."""
 
     def __init__(self, sink, buffer_callback, globals=None, whole=None):
         self.globals, self.whole = globals, whole
@@ -313,7 +321,8 @@ class Packed:
         pickler.dump(value)
         allowed = set(map(id, buffers if writable else pickler.writable))
         self.is_plain = pickler.is_plain
-        self.values = [sink.pieces(), [buffer.raw() if id(buffer) in allowed else buffer.raw().toreadonly() for buffer in buffers]]
+        self.values = [sink.pieces(), [buffer.raw() if id(buffer) in allowed else buffer.raw().toreadonly()
+                                       for buffer in buffers]]
 
     def is_same(self, other):
         """Bytes that are pickled anew are others; memory beside them is where it was."""
@@ -444,9 +453,26 @@ def run(news, function, arguments):
         return [FAILED, *dump_error(error)]
 
 
-def set_up(copy_arguments):
+def find_name(name):
+    """Names of the package that only a program which runs here again asks for."""
+    import gorgon
+    if name == "BrokenInterpreterPool":
+        from gorgon._broken import BrokenInterpreterPool
+        return BrokenInterpreterPool
+    if name == "Error":
+        gorgon.Error = type(name, (RuntimeError,), {"__module__": "gorgon"})
+        return gorgon.Error
+    raise AttributeError(f"module 'gorgon' has no attribute {name!r}")
+
+
+def set_up(copy_arguments, package):
+    """The module gorgon of an interpreter gets what programs import of the package, as they do when they run here again."""
     global is_worker, copied
+    import gorgon
     is_worker, copied = True, copy_arguments
+    gorgon.__path__ = [package]
+    gorgon.RemoteError, gorgon.RemoteTraceback, gorgon.writable = RemoteError, RemoteTraceback, writable
+    gorgon.__getattr__ = find_name
 
 
 def run_chunk(function, calls):

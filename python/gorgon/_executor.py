@@ -24,17 +24,12 @@ import threading
 import time
 import warnings
 import weakref
-from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import Executor, Future
 from concurrent.futures._base import LOGGER
 
 from . import _classes, _crossing, _gorgon
+from ._broken import BrokenInterpreterPool
 from ._globals import Globals, Shipment
-
-try:
-    from concurrent.futures.interpreter import BrokenInterpreterPool
-except ImportError:  # before 3.14
-    class BrokenInterpreterPool(BrokenExecutor):
-        """An interpreter could not be made, its initializer failed, or it ended in the middle of a call."""
 
 # enum gorgon_error_code
 UNSUPPORTED, PYTHON, BUSY = 7, 8, 9
@@ -47,11 +42,12 @@ for name, path in files:
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     setattr(gorgon, name, module)
     spec.loader.exec_module(module)
-module.set_up(copy_arguments)
+module.set_up(**options)
 """
 FILES = [["_classes", _classes.__file__], ["_crossing", _crossing.__file__]]
 
 staying = []  # interpreters that could not be ended
+MOST_STAYING = 32  # before no further one is made
 
 
 class InterpreterFuture(Future):
@@ -153,10 +149,12 @@ class Worker:
             return
         if not self.is_placed:
             self.take_files()
+        refuse_too_many()
         self.handle = _gorgon._create(self.options["python"], self.options["flags"], self.report)
         self.calls = 0
         try:
-            _gorgon._call(self.handle, "builtins", "exec", [START, {"files": FILES, "copy_arguments": self.options["copy_arguments"]}])
+            _gorgon._call(self.handle, "builtins", "exec", [START, {"files": FILES, "options": {
+                "copy_arguments": self.options["copy_arguments"], "package": os.path.dirname(__file__)}}])
             if self.options["initializer"]:
                 self.initialize(*self.options["initializer"])
         except BaseException:
@@ -272,21 +270,38 @@ def send_tracker():
 trackers = itertools.count()
 
 
+def end(handle):
+    """Why it cannot end, and stays, without its number; None: it has ended."""
+    try:
+        _gorgon._destroy(handle)
+    except _gorgon.Error as error:
+        staying.append(handle)
+        return str(error).partition(": ")[2]
+    return None
+
+
+def end_staying():
+    """Those whose threads have ended meanwhile; why one of the others cannot end."""
+    reasons = [end(staying.pop(0)) for _ in range(len(staying))]
+    return next(filter(None, reasons), None)
+
+
 def destroy(handle):
     """End an interpreter. One that cannot, because threads of its libraries go on, stays with a warning until another
     one is ended."""
-    handles = [handle]
-    while staying:
-        handles.append(staying.pop())
-    for each in handles:
-        try:
-            _gorgon._destroy(each)
-        except _gorgon.Error as error:
-            staying.append(each)
-            if each is handle:
-                # Without its number, which would make another warning of each.
-                reason = str(error).partition(": ")[2]
-                warnings.warn(f"an interpreter cannot end, and stays with its memory: {reason}", RuntimeWarning, stacklevel=2)
+    end_staying()
+    reason = end(handle)
+    if reason:
+        warnings.warn(f"an interpreter cannot end, and stays with its memory: {reason}", RuntimeWarning, stacklevel=2)
+
+
+def refuse_too_many():
+    """Memory of interpreters that stay is not to grow until the machine has none."""
+    if len(staying) >= MOST_STAYING:
+        reason = end_staying()
+        if len(staying) >= MOST_STAYING:
+            raise RuntimeError(f"no further interpreter is made: {len(staying)} have ended and stay with their memory, the "
+                               f"first of them because of {reason}; use one executor for all work")
 
 
 def unpack_error(answer):
@@ -465,12 +480,6 @@ class Function:
         return _crossing.Packed(self.function, globals=used), self.globals.needed(used)
 
 
-def writable(array):
-    """Of an argument of a call: the call may write to the caller's memory itself, as a thread may. A contiguous numpy array, or a
-    memoryview; TypeError: another thing, ValueError: it is read-only."""
-    return _crossing.Writable(array)
-
-
 class InterpreterPoolExecutor(Executor):
     """Run calls in private interpreters of this process, as many at once as there are workers.
 
@@ -487,8 +496,8 @@ class InterpreterPoolExecutor(Executor):
 
     Functions, arguments and results are pickled; functions of __main__, lambdas and functions within others go as their
     code, with the globals that they use. Contiguous arrays, memoryviews, and all else that pickles its memory out of band
-    are not copied: a call sees the caller's memory, read-only unless gorgon.writable() says otherwise; a result is memory that its interpreter had from the
-    host, writable."""
+    are not copied: a call sees the caller's memory, read-only unless gorgon.writable() says otherwise; a result is memory
+    that its interpreter had from the host, writable."""
 
     _numbers = itertools.count()
 

@@ -2,8 +2,9 @@
 """Globals of `__main__` that calls use: shipped to each worker once, and again when they have changed.
 
 A change is a name that is bound to another object, or an object that was changed in place. What cannot change, functions
-without defaults and cells, and modules are known by their identity, classes by that of their attributes; lists, dicts and other containers of plain
-values by a digest of what they hold, which takes a tenth of the time of a pickle; all else is pickled again and compared.
+without defaults and cells, and modules are known by their identity, classes by that of their attributes; lists, dicts and other
+containers of plain values by a digest of what they hold, which takes a tenth of the time of a pickle; all else is pickled again
+and compared.
 The memory of arrays is not looked at: workers see it where it is."""
 
 import marshal

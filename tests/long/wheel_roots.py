@@ -65,12 +65,13 @@ def check(report, suite, file):
     result = root.run(f"{VENV}/bin/pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:",
                       f"/root/{os.path.basename(file)}", "numpy")
     report.check(f"{name}: pip install", result.returncode == 0, "status 0", f"status {result.returncode}", result.stderr)
-    case("python -m gorgon", root.run(f"{VENV}/bin/python", "-m", "gorgon"), rf"interpreters of {VENV}/bin/python: Python {version}")
+    case("python -m gorgon", root.run(f"{VENV}/bin/python", "-m", "gorgon"),
+         rf"interpreters of {VENV}/bin/python: Python {version}")
     case("a map() with numpy and a class", root.run(f"{VENV}/bin/python", "/root/program.py"), r"^499500\.0 5\.0\n$")
     root.install(["gdb", f"python{version}-dbg"])
     script = re.search(r"source (\S+)", root.run(f"{VENV}/bin/python", "-m", "gorgon").stdout)[1]
-    session = root.run("gdb", "-q", "-batch", "-ex", f"source {script}", "-ex", "set breakpoint pending on", "-ex", "break time_sleep",
-                       "-ex", "run", "-ex", "gorgon list", "-ex", "py-bt", "-ex", "delete", "-ex", "continue", "--args",
+    session = root.run("gdb", "-q", "-batch", "-ex", f"source {script}", "-ex", "set breakpoint pending on",
+                       "-ex", "break time_sleep", "-ex", "run", "-ex", "gorgon list", "-ex", "py-bt", "-ex", "delete", "-ex", "continue", "--args",
                        f"{VENV}/bin/python", "/root/sleepers.py", timeout=600)
     case("gdb stops in an interpreter, with the wheel's scripts", session,
          rf"(?s)hit Breakpoint 1\.\d, (0x\w+ in )?time_sleep.*\n0 +{version} .*\[Inferior 1 \(process \d+\) exited normally\]")

@@ -523,6 +523,23 @@ with Pool(1) as pool:
 print(gorgon.count())
 """, "1 ['RuntimeWarning: an interpreter cannot end, and stays with its memory: 1 threads that its libraries started still run']", str(left))
 
+    def test_interpreters_that_stay_are_bounded(self):
+        self.check("""
+import warnings
+from gorgon import _executor
+warnings.simplefilter("ignore")
+_executor.MOST_STAYING = 2
+def stay():
+    import threading, time
+    threading.Thread(target=time.sleep, args=(30,), daemon=True).start()
+for i in range(3):
+    with Pool(1) as pool:
+        print(fails(pool.submit(stay).result), gorgon.count())
+sys.stdout.flush()
+os._exit(0)
+""", "None 1", "None 2", "BrokenInterpreterPool: no further interpreter is made: 2 have ended and stay with their memory, the first "
+                   "of them because of 1 threads that its libraries started still run; use one executor for all work 2")
+
     def test_python_that_is_not_there_breaks_the_pool(self):
         self.check("""
 with Pool(1, python="/nonexistent/python") as pool:
@@ -630,16 +647,22 @@ pool.shutdown()
 
 class Surface(Package):
     def test_module_has_one_surface(self):
-        self.check("""
-def names():
-    import gorgon
-    return sorted(name for name in vars(gorgon) if name[0] != "_")
-with Pool(1) as pool:
-    inside, here = pool.submit(names).result(), set(gorgon.__all__)
-print(inside)
-print(sorted(here - set(inside)))
-""", "['InterpreterPoolExecutor', 'count', 'interpreter', 'progress', 'receive', 'receive_fd', 'send_fd', 'share', "
-                   "'use_data_handler', 'withdraw']", "['BrokenInterpreterPool', 'Error', 'RemoteError', 'RemoteTraceback', 'writable']")
+        """Of a program that is run again for its classes, too."""
+        self.assertEqual(self.run_file("""
+            from gorgon import *
+            from gorgon import BrokenInterpreterPool, Error, RemoteError, writable
+            class P:
+                pass
+            def names(_):
+                import gorgon
+                return sorted(set(gorgon.__all__) if gorgon.interpreter is None else
+                              [name for name in ALL if hasattr(gorgon, name)]), hasattr(gorgon, "nothing"), issubclass(Error, RuntimeError)
+            ALL = getattr(gorgon, "__all__", None)
+            if __name__ == "__main__":
+                with Pool(1) as pool:
+                    there = pool.submit(names, P()).result()
+                print(there[0] == names(P())[0], *there[1:])
+            """).stdout, "True False True\n")
 
     def test_pools_inside_are_refused(self):
         code = "from gorgon import InterpreterPoolExecutor\nInterpreterPoolExecutor(3)"

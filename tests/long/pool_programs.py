@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Programs for ProcessPoolExecutor, with one import changed: interpreters print what processes do.
+
+Usage: pool_programs.py [NAME]...
+
+Programs are programs/pools/NAME.py. A note that ends with "Options: ..." says what a program needs besides the import.
+What they import is pinned in requirements-pools.txt and installed in a virtual environment. PARALLEL is the program of
+joblib's, of which the backend is changed."""
+
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from report import Report
+import harness
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+REQUIREMENTS = os.path.join(HERE, "requirements-pools.txt")
+IMPORTS = r"from concurrent\.futures import (.*, )?ProcessPoolExecutor(, .*)?\n"
+PARALLEL = """
+import joblib, numpy
+from joblib import Parallel, delayed, parallel_config
+import gorgon.joblib
+class Point:
+    def __init__(self, x): self.x = x
+def square(x): return x * x
+def move(point): return Point(point.x + 1)
+def total(i, array): return i, float(array.sum())
+def fail(x):
+    if x == 3: raise ValueError(x)
+    return x
+def nested(n): return Parallel(n_jobs=2)(delayed(abs)(-i) for i in range(n))
+if __name__ == "__main__":
+    with parallel_config("BACKEND", n_jobs=2):
+        print(Parallel()(delayed(square)(i) for i in range(100)))
+        print([point.x for point in Parallel()(delayed(move)(Point(i)) for i in range(3))])
+        print(Parallel()(delayed(total)(i, numpy.arange(i * 1000)) for i in range(4)))
+        print(list(Parallel(return_as="generator")(delayed(square)(i) for i in range(5))))
+        print(Parallel()(delayed(nested)(i) for i in range(3)))
+        try:
+            Parallel()(delayed(fail)(i) for i in range(20))
+        except ValueError as error:
+            print(error)
+        with Parallel() as parallel:
+            print([parallel(delayed(abs)(-i) for i in range(3)) for _ in range(2)])
+    print(Parallel(n_jobs=1)(delayed(abs)(i) for i in range(3)), gorgon.count())
+"""
+POOL = """
+import joblib, gorgon.joblib
+from gorgon import InterpreterPoolExecutor
+def where(i): return gorgon.interpreter
+if __name__ == "__main__":
+    with InterpreterPoolExecutor(2) as pool, joblib.parallel_config("gorgon", pool=pool):
+        for _ in range(2):
+            print(set(joblib.Parallel()(joblib.delayed(where)(i) for i in range(20))) <= {0, 1}, pool.submit(abs, -1).result())
+"""
+
+
+def environment():
+    """The python of a virtual environment in build/."""
+    path = os.path.join(harness.BUILD, "venv-pools")
+    python, done = os.path.join(path, "bin", "python"), os.path.join(path, ".done")
+    if not os.path.exists(done) or os.path.getmtime(done) < os.path.getmtime(REQUIREMENTS):
+        subprocess.run([harness.PYTHON3, "-m", "venv", "--clear", path], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:",
+                        "--no-deps", "-r", REQUIREMENTS], check=True)
+        open(done, "w").close()
+    return python
+
+
+def run(python, site, folder, name, code):
+    path = os.path.join(folder, f"{name}.py")
+    with open(path, "w") as file:
+        file.write(code)
+    return harness.run(python, path, env={"PYTHONPATH": site})
+
+
+def changed(code):
+    """The program with the other executor."""
+    def replace(match):
+        others = ", ".join(filter(None, [name.strip(", ") for name in (match[1] or "", match[2] or "")]))
+        return (f"from concurrent.futures import {others}\n" if others else "") + \
+            "from gorgon import InterpreterPoolExecutor as ProcessPoolExecutor\n"
+    code, count = re.subn(IMPORTS, replace, code)
+    assert count == 1
+    option = re.search(r'Options: (.*)"""', code)
+    return re.sub(r"(ProcessPoolExecutor\([^)]*)\)", rf"\1, {option[1]})", code) if option else code
+
+
+def compare(report, title, processes, interpreters):
+    mine, other = ((result.returncode, result.stdout, result.stderr) for result in (interpreters, processes))
+    report.check(title, mine == other and not mine[0], "what processes print",
+                 f"status {mine[0]}, {len(mine[1].splitlines())} lines", "\n".join([*other[1:], *mine[1:]]))
+
+
+def main(words):
+    report = Report("Programs for pools")
+    python = environment()
+    with tempfile.TemporaryDirectory() as site, tempfile.TemporaryDirectory() as folder:
+        harness.install_package(site)
+        for path in sorted(glob.glob(os.path.join(HERE, "programs", "pools", "*.py"))):
+            name = os.path.splitext(os.path.basename(path))[0]
+            if words and name not in words:
+                continue
+            with open(path) as file:
+                code = file.read()
+            compare(report, name, run(python, site, folder, name, code), run(python, site, folder, name, changed(code)))
+        if not words or "joblib" in words:
+            compare(report, "joblib", *(run(python, site, folder, "parallel", PARALLEL.replace("BACKEND", backend))
+                                        for backend in ("loky", "gorgon")))
+            result = run(python, site, folder, "given", POOL)
+            report.check("joblib, a pool that is given", result.stdout == "True 1\n" * 2, "True 1, twice", result.stdout,
+                         result.stderr)
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
