@@ -57,7 +57,8 @@ struct gorgon_error *gorgon_limits_check(const struct gorgon_interp *interp, uin
 					   interp->number, interp->isolation->name);
 	if (hard && (!soft || hard < soft))
 		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "interpreter %u: memory_hard_limit is %lu, expected 0, or memory_limit (%lu) or more",
+					   "interpreter %u: memory_hard_limit is %lu, expected 0, or memory_limit (%lu) "
+					   "or more",
 					   interp->number, hard, soft);
 	return NULL;
 }

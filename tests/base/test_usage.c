@@ -315,7 +315,8 @@ static uint64_t ask(void *ctx, uint64_t held)
 static void host_is_asked_first_and_may_raise_the_limit(void **state)
 {
 	struct asked asked = {.answer = 128 * MIB};
-	const struct gorgon_interp_opts opts = {.size = sizeof(opts), .memory_limit = 64 * MIB, .near_memory_limit = ask, .limit_ctx = &asked};
+	const struct gorgon_interp_opts opts = {.size = sizeof(opts), .memory_limit = 64 * MIB,
+						.near_memory_limit = ask, .limit_ctx = &asked};
 	struct gorgon_interp *interp = test_interp_start(&opts, NULL);
 
 	(void)state;
