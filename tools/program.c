@@ -56,6 +56,7 @@ static struct gorgon_error *create_one(struct job *job)
 		.isolate = job->program->isolate,
 		.end = job->program->end,
 		.files = job->program->files,
+		.memory_limit = job->program->memory_limit,
 	};
 	struct gorgon_error *err;
 

@@ -25,6 +25,8 @@ enum {
 	OPT_SHARED_FILES,
 	OPT_QUICK_END,
 	OPT_NO_FAULT_REPORTS,
+	OPT_MEMORY_LIMIT,
+	OPT_THREAD_LIMIT,
 	OPT_DENY,
 	OPT_ALLOW_EXTENSION,
 	OPT_VERBOSE,
@@ -48,6 +50,9 @@ static const struct argp_option options[] = {
 	{"shared-files", OPT_SHARED_FILES, NULL, 0, "Descriptors, current directory and umask are the process's; otherwise each "
 	 "interpreter has its own, as a process has", 1},
 	{"quick-end", OPT_QUICK_END, NULL, 0, "Objects that only refer to each other are not finalised at the end", 1},
+	{"memory-limit", OPT_MEMORY_LIMIT, "SIZE", 0, "Bytes (K, M, G: times 1024) that each interpreter may hold: beyond that garbage is "
+	 "collected, then MemoryError is raised", 1},
+	{"thread-limit", OPT_THREAD_LIMIT, "N", 0, "Threads that each program may have at a time, without its first one", 1},
 	{"deny", OPT_DENY, "WHAT", 0, "What programs may not do: extensions (modules in C), libraries (ctypes), fork, exec, "
 	 "signals (handlers), with commas between them (repeatable). For order among friends: it is no sandbox", 1},
 	{"allow-extension", OPT_ALLOW_EXTENSION, "GLOB", 0, "With --deny extensions: one that may be imported, by its file's name "
@@ -134,6 +139,21 @@ static int parse_isolate(struct run *run, const char *strategy)
 	else
 		return tool_usage("--isolate %s: expected loader, copy or dlmopen", strategy);
 	return 0;
+}
+
+// Bytes, with K, M or G behind the number.
+static bool parse_size(const char *text, uint64_t *ret)
+{
+	static const char units[] = "KMG";
+	const char *unit;
+	char *end;
+
+	errno = 0;
+	*ret = strtoull(text, &end, 10);
+	unit = *end && end > text ? strchr(units, *end) : NULL;
+	if (errno || end == text || *text == '-' || !*ret || (*end && (!unit || end[1])))
+		return false;
+	return !unit || !__builtin_mul_overflow(*ret, UINT64_C(1) << 10 * (unit - units + 1), ret);
 }
 
 static int parse_deny(struct run *run, char *words)
@@ -223,6 +243,14 @@ static int parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_QUICK_END:
 		run->program.end = GORGON_END_QUICK;
+		return 0;
+	case OPT_MEMORY_LIMIT:
+		if (!parse_size(arg, &run->program.memory_limit))
+			return tool_usage("--memory-limit %s: expected a size such as 500M", arg);
+		return 0;
+	case OPT_THREAD_LIMIT:
+		if (!parse_count(arg, &run->program.ns.thread_limit))
+			return tool_usage("--thread-limit %s: expected a number from 1 to 100000", arg);
 		return 0;
 	case OPT_DENY:
 		return parse_deny(run, arg);

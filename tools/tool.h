@@ -60,6 +60,7 @@ struct program {
 	const char *python; /* or NULL */
 	struct gorgon_ns_opts ns;
 	bool timing, label, progress, verbose;
+	uint64_t memory_limit; /* bytes; 0: none */
 	bool quiet_faults; /* they are not reported */
 	enum gorgon_isolate isolate;
 	enum gorgon_end end;

@@ -11,8 +11,10 @@
 struct gorgon_usage {
 	uint64_t heap_bytes;   /* see heap.c */
 	uint64_t mapped_bytes; /* see memory.c */
-	uint64_t extension_bytes; /* see large.c; the limit does not count them */
+	uint64_t extension_bytes; /* see large.c */
+	uint64_t block_bytes;  /* of the host, that numpy has; see data_handler.c */
 	uint64_t limit;	       /* 0: none */
+	uint64_t hard_limit;   /* what is beyond it fails */
 	uint64_t alarm;	       /* where @exceeded is called next */
 	/* Called when more than the limit is held, from inside malloc() or mmap(), on any thread,
 	 * and not again before gorgon_usage_is_exceeded(). */
@@ -20,8 +22,10 @@ struct gorgon_usage {
 	void *ctx;
 };
 
-/* Set the limit, or take it back with 0. */
-void gorgon_usage_set_limit(struct gorgon_usage *usage, uint64_t limit);
+/* Set the limit and the hard limit, which is not less, or take them back with 0. */
+void gorgon_usage_set_limit(struct gorgon_usage *usage, uint64_t limit, uint64_t hard_limit);
+/* Bytes that count. */
+uint64_t gorgon_usage_held(const struct gorgon_usage *usage);
 /* Whether more than the limit is held. @exceeded may be called again. */
 bool gorgon_usage_is_exceeded(struct gorgon_usage *usage);
 /* Whether @size bytes more may be had. */

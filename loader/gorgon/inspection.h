@@ -48,6 +48,9 @@ struct gorgon_interp_stats {
 				       shared code frees counts until its address is given out again. */
 	uint64_t call_count;    /**< calls of the host into it that have ended; start and stop count */
 	uint64_t cpu_ns;        /**< processor time of these calls, on the threads that called */
+	uint64_t block_bytes;   /**< blocks that numpy has from the host, by gorgon.use_data_handler(). A
+				     shared array counts for who has made it, while that holds it. */
+	uint64_t memory_limit;  /**< that holds now, or 0 */
 };
 
 /**

@@ -117,6 +117,19 @@ struct gorgon_interp_opts {
 	enum gorgon_isolate isolate;
 	enum gorgon_files files; /**< whose descriptors it has */
 	enum gorgon_end end;     /**< how its Python ends */
+	/** As @c memory_limit of struct gorgon_start_opts, for programs of gorgon_interp_main(), too, from
+	 * the end of Python's start on. */
+	uint64_t memory_limit;
+	/** Bytes beyond which allocations fail, on all threads. 0 for a quarter more than the limit. Less than the
+	 * limit, or without one, is GORGON_ERROR_ARGUMENT. */
+	uint64_t memory_hard_limit;
+	/**
+	 * Called when the limit is passed, before anything else happens, on Python's main thread between two bytecodes:
+	 * it must not call into the interpreter. @c held are the bytes that it holds. Returns the limit from now on, or
+	 * 0 for no change. NULL: nobody is asked.
+	 */
+	uint64_t (*near_memory_limit)(void *ctx, uint64_t held);
+	void *limit_ctx;
 };
 
 /**
@@ -170,12 +183,13 @@ struct gorgon_start_opts {
 	bool ignore_environment; /**< As `-E`: PYTHONPATH and the like play no part. */
 	bool no_site;		 /**< As `-S`: the module `site` is not imported. */
 	/**
-	 * Bytes that the interpreter may hold: heap_bytes and mapped_bytes of struct
-	 * gorgon_interp_stats together. 0 for no limit. When the limit is passed, the main
-	 * thread collects garbage before its next bytecode, and raises MemoryError if that did
+	 * Bytes that the interpreter may hold: heap_bytes, mapped_bytes, extension_bytes and block_bytes of
+	 * struct gorgon_interp_stats together. 0 for no limit. When the limit is passed, the main
+	 * thread collects garbage before its next bytecode, also if the program has switched the collector
+	 * off, and raises MemoryError if that did
 	 * not help. Allocations that would pass the limit by more than a quarter fail, on all
-	 * threads. Other interpreters do not notice. What extensions allocate themselves
-	 * (extension_bytes, and their small blocks) does not count.
+	 * threads. Other interpreters do not notice. Small blocks of extensions do not count. 0
+	 * also means: as @c memory_limit of struct gorgon_interp_opts says.
 	 */
 	uint64_t memory_limit;
 	/**

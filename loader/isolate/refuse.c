@@ -21,6 +21,8 @@ struct gorgon_error *gorgon_refuse_options(const char *how, const struct gorgon_
 			how, "it has no environment of its own, `environ` is the C library's");
 	if (opts->deny)
 		return gorgon_refuse(how, "its code can be denied nothing, the system's linker binds its names");
+	if (opts->thread_limit)
+		return gorgon_refuse(how, "its threads are not counted");
 	if (opts->large_arenas)
 		return gorgon_refuse(how, "its arenas cannot be large, it maps them itself");
 	if (opts->debug != GORGON_DEBUG_AUTO)

@@ -79,7 +79,8 @@ static void append_options(struct list *key, const struct gorgon_object *object)
 	append(key, world.removed);
 	append(key, (uintptr_t)ns->interposed);
 	append(key, (uint64_t)object->deepbind | (uint64_t)(ns->opts.debug == GORGON_DEBUG_OFF) << 1 |
-			    (uint64_t)(ns->opts.write_output != NULL) << 2 | (uint64_t)(gorgon_environment_list(ns->environment) != NULL) << 3 |
+			    (uint64_t)(ns->opts.write_output != NULL) << 2 |
+			    (uint64_t)(gorgon_environment_list(ns->environment) != NULL) << 3 |
 			    (uint64_t)ns->opts.deny << 4);
 }
 

@@ -14,6 +14,7 @@
 #include "part.h"
 #include "base/usage.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -110,24 +111,36 @@ void gorgon_large_release(const struct gorgon_large *large)
 	pthread_mutex_unlock(&lock);
 }
 
+bool gorgon_large_allow(size_t size, const struct gorgon_large *large)
+{
+	if (size < GORGON_LARGE_MIN || size > PTRDIFF_MAX || gorgon_usage_allow(large->usage, size))
+		return true;
+	errno = ENOMEM;
+	return false;
+}
+
 void *gorgon_large_malloc(size_t size, const struct gorgon_large *large)
 {
-	return gorgon_large_note(malloc(size), large);
+	return gorgon_large_allow(size, large) ? gorgon_large_note(malloc(size), large) : NULL;
 }
 
 void *gorgon_large_calloc(size_t items, size_t size, const struct gorgon_large *large)
 {
+	size_t bytes;
+
+	if (!__builtin_mul_overflow(items, size, &bytes) && !gorgon_large_allow(bytes, large))
+		return NULL;
 	return gorgon_large_note(calloc(items, size), large);
 }
 
 void *gorgon_large_aligned_alloc(size_t alignment, size_t size, const struct gorgon_large *large)
 {
-	return gorgon_large_note(aligned_alloc(alignment, size), large);
+	return gorgon_large_allow(size, large) ? gorgon_large_note(aligned_alloc(alignment, size), large) : NULL;
 }
 
 int gorgon_large_posix_memalign(void **ret, size_t alignment, size_t size, const struct gorgon_large *large)
 {
-	int number = posix_memalign(ret, alignment, size);
+	int number = gorgon_large_allow(size, large) ? posix_memalign(ret, alignment, size) : ENOMEM;
 
 	if (!number)
 		gorgon_large_note(*ret, large);

@@ -3,6 +3,7 @@
 #ifndef GORGON_PROCESS_LARGE_H
 #define GORGON_PROCESS_LARGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The size in bytes from which a block is large. */
@@ -19,6 +20,8 @@ struct gorgon_large {
 /* @p, which may be NULL, is a block of the namespace's extensions: count it if it is large. Returns @p. Without
  * memory for its entry it is not counted. */
 void *gorgon_large_note(void *p, const struct gorgon_large *large);
+/* Whether the namespace may have @size bytes more; otherwise errno is ENOMEM. Sizes that are not counted always may. */
+bool gorgon_large_allow(size_t size, const struct gorgon_large *large);
 /* @p is about to be freed, or may move: it is not counted any more. */
 void gorgon_large_forget(void *p);
 /* No code of the namespace runs any more. */

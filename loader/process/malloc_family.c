@@ -8,6 +8,7 @@
 #include "large.h"
 #include "ns/ns.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 
 static void *resize(void *p, size_t size)
@@ -22,7 +23,13 @@ static void *resize(void *p, size_t size)
 // A block that cannot grow stays, uncounted for the moment in between.
 void *gorgon_malloc_realloc(void *p, size_t size, const struct gorgon_large *large)
 {
-	void *ret = resize(p, size);
+	size_t before = p && size >= GORGON_LARGE_MIN && !gorgon_heap_is_listed(p) ? malloc_usable_size(p) : 0;
+	void *ret;
+
+	// What is below the size that counts was not counted.
+	if (size > before && !gorgon_large_allow(before < GORGON_LARGE_MIN ? size : size - before, large))
+		return NULL;
+	ret = resize(p, size);
 
 	if (!ret && p && size && !gorgon_heap_is_listed(p))
 		gorgon_large_note(p, large);

@@ -19,6 +19,18 @@ struct start {
 	struct gorgon_ns *ns;
 };
 
+// False: the host allows no more.
+static bool count(struct gorgon_ns *ns)
+{
+	bool ret;
+
+	gorgon_lock();
+	ret = !ns->opts.thread_limit || ns->thread_count < ns->opts.thread_limit;
+	ns->thread_count += ret;
+	gorgon_unlock();
+	return ret;
+}
+
 static void uncount(struct gorgon_ns *ns)
 {
 	gorgon_lock();
@@ -51,9 +63,10 @@ int gorgon_thread_create(void *thread, const void *attr, void *(*fn)(void *), vo
 	if (!start)
 		return EAGAIN;
 	*start = (struct start){fn, arg, ns};
-	gorgon_lock();
-	ns->thread_count++;
-	gorgon_unlock();
+	if (!count(ns)) {
+		free(start);
+		return EAGAIN;
+	}
 	err = pthread_create(thread, attr, start_thread, start);
 	if (err) {
 		uncount(ns);

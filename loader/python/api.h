@@ -27,7 +27,7 @@
 	X(PyDict_SetItem) X(PyDict_Size) X(PyErr_CheckSignals) X(PyErr_Clear) X(PyErr_Fetch) \
 	X(PyErr_NoMemory) X(PyErr_NormalizeException) X(PyErr_SetNone) X(PyEval_EvalCode) \
 	X(PyEval_RestoreThread) X(PyEval_SaveThread) X(PyExc_KeyboardInterrupt) X(PyException_SetTraceback) \
-	X(PyFloat_AsDouble) X(PyFloat_FromDouble) X(PyFloat_Type) X(PyGC_Collect) \
+	X(PyFloat_AsDouble) X(PyFloat_FromDouble) X(PyFloat_Type) X(PyGC_Collect) X(PyGC_Disable) X(PyGC_Enable) \
 	X(PyGILState_Ensure) X(PyGILState_Release) X(PyImport_AddModule) \
 	X(PyImport_ImportModule) X(PyList_Append) X(PyList_AsTuple) X(PyList_GetItem) \
 	X(PyList_New) X(PyList_Size) X(PyLong_AsLongLongAndOverflow) X(PyLong_FromLongLong) \

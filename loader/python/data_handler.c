@@ -128,6 +128,17 @@ static struct gorgon_block *new_block(const struct data_handler *own, size_t siz
 	return ret;
 }
 
+// The interpreter that has a block made counts it, as long as it holds the block: blocks that the cache keeps, too.
+static void count_block(const struct data_handler *own, const struct gorgon_block *block)
+{
+	__atomic_add_fetch(&own->interp->ns->usage.block_bytes, block->capacity, __ATOMIC_RELAXED);
+}
+
+static void uncount_block(const struct data_handler *own, const struct gorgon_block *block)
+{
+	__atomic_sub_fetch(&own->interp->ns->usage.block_bytes, block->capacity, __ATOMIC_RELAXED);
+}
+
 static void *create(struct data_handler *own, size_t size, bool zeroed)
 {
 	size_t class = class_of(size);
@@ -137,9 +148,12 @@ static void *create(struct data_handler *own, size_t size, bool zeroed)
 		block->size = size;
 		return zeroed ? memset(block->data, 0, size) : block->data;
 	}
+	if (size > PTRDIFF_MAX || !gorgon_usage_allow(&own->interp->ns->usage, size))
+		return NULL;
 	block = new_block(own, class <= CLASS_COUNT ? class * CLASS_SIZE : size, zeroed);
 	if (!block)
 		return NULL;
+	count_block(own, block);
 	block->size = size;
 	gorgon_shared_refs_add(&own->interp->shared_refs, &own->interp->shared_refs.blocks, &block->link);
 	return block->data;
@@ -164,6 +178,7 @@ static void handler_free(void *ctx, void *data, size_t size)
 	(void)size;
 	if (!data || put_cached(&own->cache, header(data)))
 		return;
+	uncount_block(own, header(data));
 	gorgon_shared_refs_remove(&own->interp->shared_refs, &header(data)->link);
 	gorgon_block_release(header(data));
 }
@@ -192,8 +207,12 @@ static void *handler_realloc(void *ctx, void *data, size_t size)
 	if (is_placed(&own->placement))
 		return move(own, data, size);
 	block = header(data);
+	if (size > block->capacity && !gorgon_usage_allow(&own->interp->ns->usage, size - block->capacity))
+		return NULL;
 	gorgon_shared_refs_remove(refs, &block->link);
+	uncount_block(own, block);
 	resized = gorgon_block_resize(block, size);
+	count_block(own, resized ?: block);
 	gorgon_shared_refs_add(refs, &refs->blocks, &(resized ?: block)->link);
 	return resized ? resized->data : NULL;
 }

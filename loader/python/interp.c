@@ -16,6 +16,7 @@
 #include "find.h"
 #include "home.h"
 #include "interp.h"
+#include "limits.h"
 #include "module.h"
 #include "traceback.h"
 #include "base/clock.h"
@@ -102,7 +103,8 @@ static struct gorgon_error *load(struct gorgon_interp *interp, enum gorgon_isola
 					   "gorgon_interp_opts: end: isolation by %s cannot give back "
 					   "what a quick end leaves; by the loader can",
 					   interp->isolation->name);
-	if ((err = interp->isolation->check(opts)))
+	if ((err = interp->isolation->check(opts)) ||
+	    (err = gorgon_limits_check(interp, interp->memory_limit, interp->memory_hard_limit)))
 		return err;
 	gorgon_module_thunks(interp, thunks);
 	err = gorgon_ns_create_with(opts, thunks, GORGON_MODULE_THUNKS, &interp->ns);
@@ -152,6 +154,10 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 	interp->timing = given.timing;
 	interp->files = given.files;
 	interp->end = given.end;
+	interp->memory_limit = given.memory_limit;
+	interp->memory_hard_limit = given.memory_hard_limit;
+	interp->near_memory_limit = given.near_memory_limit;
+	interp->limit_ctx = given.limit_ctx;
 	// The host's functions would find the interpreter's descriptors in place of the host's.
 	if (given.files == GORGON_FILES_AUTO && (ns_opts.write_output || ns_opts.provider))
 		interp->files = GORGON_FILES_SHARED;
@@ -231,7 +237,13 @@ static struct gorgon_error *run_prepared(struct gorgon_interp *interp, int argc,
 		exit_with(status); // does not return: prints Python's own message and calls exit()
 	if ((err = gorgon_ending_prepare(interp)))
 		return err;
+	if (interp->memory_limit) {
+		if ((err = gorgon_api_init(interp)))
+			return err;
+		gorgon_limits_set(interp, interp->memory_limit, interp->memory_hard_limit);
+	}
 	*ret = run_main();
+	gorgon_limits_end(interp);
 	return NULL;
 }
 
@@ -256,7 +268,7 @@ static struct gorgon_error *run(struct gorgon_interp *interp, void *ctx)
 					   "interpreter %u: refused the audit hook that --timing needs",
 					   interp->number);
 	gorgon_interp_show_thread(interp, (uint64_t)gettid());
-	if (interp->end == GORGON_END_QUICK)
+	if (interp->end == GORGON_END_QUICK || interp->memory_limit)
 		err = run_prepared(interp, program->argc + 1, &program->status);
 	else
 		program->status = bytes_main(program->argc + 1, interp->argv);
@@ -364,6 +376,8 @@ struct gorgon_error *gorgon_interp_get_stats(struct gorgon_interp *interp,
 		.register_ns = interp->ns->register_ns,
 		.heap_bytes = counter(&interp->ns->usage.heap_bytes),
 		.extension_bytes = counter(&interp->ns->usage.extension_bytes),
+		.block_bytes = counter(&interp->ns->usage.block_bytes),
+		.memory_limit = counter(&interp->ns->usage.limit),
 		.mapped_bytes = counter(&interp->ns->usage.mapped_bytes),
 		.call_count = counter(&interp->calls.count),
 		.cpu_ns = counter(&interp->calls.cpu_ns),

@@ -97,6 +97,10 @@ struct gorgon_interp {
 	bool (*progress)(void *ctx, const struct gorgon_value *value);
 	void *progress_ctx;
 
+	/* of struct gorgon_interp_opts */
+	uint64_t memory_limit, memory_hard_limit;
+	uint64_t (*near_memory_limit)(void *ctx, uint64_t held);
+	void *limit_ctx;
 	enum gorgon_end end;
 	enum gorgon_files files; /* SHARED also where functions of the host forbid AUTO */
 	bool timing;

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "config.h"
 #include "ending.h"
+#include "limits.h"
 #include "state.h"
 #include "module.h"
 #include "value.h"
@@ -156,37 +157,6 @@ static struct gorgon_error *start(struct gorgon_interp *interp, void *ctx)
 	return err;
 }
 
-// --- the limit of memory --------------------------------------------------------------------
-
-// Between two bytecodes of the main thread.
-static int collect(void *ctx)
-{
-	struct gorgon_interp *interp = ctx;
-
-	interp->api->PyGC_Collect();
-	if (!gorgon_usage_is_exceeded(&interp->ns->usage))
-		return 0;
-	interp->api->PyErr_NoMemory();
-	return -1;
-}
-
-// Called from inside an allocation, where garbage cannot be collected: the main thread is asked to.
-static void ask_to_collect(void *ctx)
-{
-	struct gorgon_interp *interp = ctx;
-
-	interp->api->Py_AddPendingCall(collect, interp);
-}
-
-static void limit_memory(struct gorgon_interp *interp, uint64_t limit)
-{
-	struct gorgon_usage *usage = &interp->ns->usage;
-
-	usage->exceeded = ask_to_collect;
-	usage->ctx = interp;
-	gorgon_usage_set_limit(usage, limit);
-}
-
 struct gorgon_error *gorgon_interp_start(struct gorgon_interp *interp,
 					 const struct gorgon_start_opts *opts)
 {
@@ -198,11 +168,10 @@ struct gorgon_error *gorgon_interp_start(struct gorgon_interp *interp,
 
 	if (err)
 		return err;
-	if (ctx.opts.memory_limit && !interp->isolation->counts_memory)
-		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
-					   "interpreter %u: memory_limit: isolation by %s does not know "
-					   "what it allocates; by the loader does",
-					   interp->number, interp->isolation->name);
+	if (!ctx.opts.memory_limit)
+		ctx.opts.memory_limit = interp->memory_limit;
+	if ((err = gorgon_limits_check(interp, ctx.opts.memory_limit, interp->memory_hard_limit)))
+		return err;
 	if ((err = gorgon_config_find(interp, &ctx.config)))
 		return err;
 	err = gorgon_call_protect(interp, &states, start, &ctx, NULL);
@@ -211,7 +180,7 @@ struct gorgon_error *gorgon_interp_start(struct gorgon_interp *interp,
 		return err;
 	}
 	if (ctx.opts.memory_limit)
-		limit_memory(interp, ctx.opts.memory_limit);
+		gorgon_limits_set(interp, ctx.opts.memory_limit, interp->memory_hard_limit);
 	return NULL;
 }
 
@@ -241,7 +210,7 @@ static struct gorgon_error *finalize(struct gorgon_interp *interp, void *ctx)
 	struct gorgon_error *err;
 
 	(void)ctx;
-	gorgon_usage_set_limit(&interp->ns->usage, 0);
+	gorgon_limits_end(interp);
 	if (other && interp->python.minor >= GORGON_STATE_MINOR) {
 		if ((err = gorgon_state_attach(interp)))
 			return err;

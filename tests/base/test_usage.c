@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -221,6 +222,148 @@ static void limit_passed_on_another_thread_is_a_memory_error(void **state)
 	destroy(interp);
 }
 
+// Of a program that has switched the collector off.
+static void limit_near_collects_although_the_collector_is_off(void **state)
+{
+	struct gorgon_interp *interp = start_limited(64 * MIB);
+
+	(void)state;
+	run(interp, "import gc; gc.disable()\n"
+		    "for i in range(100):\n"
+		    "    cycle = [bytes(4 << 20)]\n"
+		    "    cycle.append(cycle)\n"
+		    "assert not gc.isenabled()");
+	destroy(interp);
+}
+
+static void limit_counts_what_extensions_allocate(void **state)
+{
+	struct gorgon_interp *interp = start_limited(64 * MIB);
+
+	(void)state;
+	run(interp, "import ctypes\n"
+		    "c = ctypes.CDLL(None)\n"
+		    "for name in 'malloc', 'calloc', 'realloc', 'aligned_alloc':\n"
+		    "    getattr(c, name).restype = ctypes.c_void_p\n"
+		    "size, p = ctypes.c_size_t, ctypes.c_void_p()\n"
+		    "assert not c.malloc(size(1 << 30)) and not c.calloc(size(1 << 20), size(1 << 10))\n"
+		    "assert not c.aligned_alloc(size(4096), size(1 << 30))\n"
+		    "assert c.posix_memalign(ctypes.byref(p), size(64), size(1 << 30)) == 12\n"
+		    "x = c.malloc(size(16 << 20))\n"
+		    "assert x and not c.realloc(ctypes.c_void_p(x), size(1 << 30))\n"
+		    "c.free(ctypes.c_void_p(x))\n");
+	assert_int_equal(stats_of(interp).extension_bytes, 0);
+	destroy(interp);
+}
+
+static void limit_counts_arrays_of_numpy_by_either_handler(void **state)
+{
+	static const char *const handlers[] = {"", "import gorgon; gorgon.use_data_handler()\n"};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct gorgon_interp *interp = start_limited(200 * MIB);
+		struct gorgon_error *err;
+		char *source;
+
+		test_hide_leaks(true); // of numpy's
+		err = gorgon_interp_run_string(interp, "import numpy", NULL);
+		test_hide_leaks(false);
+		if (err) {
+			gorgon_error_destroy(err);
+			destroy(interp);
+			skip_because("numpy is not installed");
+		}
+		assert_true(asprintf(&source,
+				     "%s"
+				     "import numpy\n"
+				     "x = numpy.ones(50 << 20, 'u1')\n"
+				     "try: numpy.ones(2 << 30, 'u1')\n"
+				     "except MemoryError: pass\n"
+				     "else: raise AssertionError\n"
+				     "for i in range(20):\n"
+				     "    y = [numpy.ones(30 << 20, 'u1')]\n"
+				     "    y.append(y)\n"
+				     "y = numpy.ones(3 << 20, 'u1')\n"
+				     "y.resize(5 << 20, refcheck=False)\n",
+				     handlers[i]) > 0);
+		run(interp, source);
+		free(source);
+		if (i)
+			assert_in_range(stats_of(interp).block_bytes / MIB, 55, 60 + 200);
+		assert_int_equal(stats_of(interp).memory_limit, 200 * MIB);
+		run(interp, "del x, y; import gc; gc.collect()");
+		assert_true(stats_of(interp).block_bytes < MIB);
+		destroy(interp);
+	}
+}
+
+struct asked {
+	unsigned count;
+	uint64_t held, answer;
+};
+
+static uint64_t ask(void *ctx, uint64_t held)
+{
+	struct asked *asked = ctx;
+
+	asked->count++;
+	asked->held = held;
+	return asked->answer;
+}
+
+static void host_is_asked_first_and_may_raise_the_limit(void **state)
+{
+	struct asked asked = {.answer = 128 * MIB};
+	const struct gorgon_interp_opts opts = {.size = sizeof(opts), .memory_limit = 64 * MIB,
+						.near_memory_limit = ask, .limit_ctx = &asked};
+	struct gorgon_interp *interp = test_interp_start(&opts, NULL);
+
+	(void)state;
+	run(interp, "x = [bytes(1 << 20) for i in range(90)]");
+	assert_int_equal(asked.count, 1);
+	assert_in_range(asked.held, 64 * MIB, 80 * MIB);
+	assert_int_equal(stats_of(interp).memory_limit, 128 * MIB);
+	asked.answer = 0;
+	assert_raised(gorgon_interp_run_string(interp, "x += [bytes(1 << 20) for i in range(90)]", NULL), "MemoryError", "");
+	assert_true(asked.count > 1);
+	destroy(interp);
+}
+
+static void hard_limit_is_where_allocations_fail(void **state)
+{
+	struct asked asked = {.answer = 200 * MIB};
+	struct gorgon_interp_opts opts = {.size = sizeof(opts), .memory_limit = 64 * MIB, .memory_hard_limit = 256 * MIB,
+					  .near_memory_limit = ask, .limit_ctx = &asked};
+	struct gorgon_interp *interp = test_interp_start(&opts, NULL);
+
+	(void)state;
+	run(interp, "x = bytes(150 << 20); del x"); // the host is asked afterwards
+	assert_int_equal(asked.count, 1);
+	assert_raised(gorgon_interp_run_string(interp, "bytes(300 << 20)", NULL), "MemoryError", "");
+	destroy(interp);
+	opts.memory_hard_limit = 1;
+	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_ARGUMENT, "memory_hard_limit is 1, expected 0, or");
+}
+
+static void threads_beyond_their_limit_do_not_start(void **state)
+{
+	const struct gorgon_ns_opts ns = {.size = sizeof(ns), .thread_limit = 2};
+	const struct gorgon_interp_opts opts = {.size = sizeof(opts), .ns = &ns};
+	struct gorgon_interp *interp = test_interp_start(&opts, NULL);
+
+	(void)state;
+	run(interp, "import threading\n"
+		    "go = threading.Event()\n"
+		    "threads = [threading.Thread(target=go.wait) for i in range(3)]\n"
+		    "threads[0].start(); threads[1].start()\n"
+		    "try: threads[2].start()\n"
+		    "except RuntimeError: pass\n"
+		    "else: raise AssertionError\n"
+		    "go.set(); threads[0].join(); threads[1].join()\n");
+	destroy(interp);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -232,6 +375,12 @@ int main(void)
 		cmocka_unit_test(limit_near_collects_first),
 		cmocka_unit_test(limit_passed_for_good_leaves_room_to_clean_up),
 		cmocka_unit_test(limit_passed_on_another_thread_is_a_memory_error),
+		cmocka_unit_test(limit_near_collects_although_the_collector_is_off),
+		cmocka_unit_test(limit_counts_what_extensions_allocate),
+		cmocka_unit_test(limit_counts_arrays_of_numpy_by_either_handler),
+		cmocka_unit_test(host_is_asked_first_and_may_raise_the_limit),
+		cmocka_unit_test(hard_limit_is_where_allocations_fail),
+		cmocka_unit_test(threads_beyond_their_limit_do_not_start),
 	};
 
 	return cmocka_run_group_tests_name("usage", tests, test_warm_up, NULL);

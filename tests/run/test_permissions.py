@@ -15,7 +15,8 @@ def told(code, *options):
 
 def name(statement):
     """Code that prints the type and the text of the exception that a statement raises."""
-    return f"try:\n {statement}\nexcept Exception as error: print(type(error).__name__, error, sep=': ')\nelse: print('nothing')\n"
+    return (f"try:\n {statement}\nexcept Exception as error: print(type(error).__name__, error, sep=': ')\n"
+            "else: print('nothing')\n")
 
 
 class Permissions(unittest.TestCase):
@@ -69,7 +70,8 @@ class Permissions(unittest.TestCase):
 
     def test_several_at_once_and_again(self):
         code = "import os\n" + name("os.fork()") + name("os.execv('/bin/true', ['true'])")
-        self.check(code, "PermissionError: [Errno 1] Operation not permitted\n" * 8, "--deny", "fork,exec", "--repeat", "2", "-n", "2")
+        self.check(code, "PermissionError: [Errno 1] Operation not permitted\n" * 8,
+                   "--deny", "fork,exec", "--repeat", "2", "-n", "2")
 
     def test_what_cannot_be(self):
         status, _, last = told("pass", "--deny", "fork,all")
