@@ -59,7 +59,8 @@ def definitions_of_python(snapshot):
         names = _names.get(pythons[0].path) or _names.setdefault(pythons[0].path, names_of(reference.of(pythons[0])))
     except root.RootError:
         return ""
-    return f"#define gorgon_python(pc) {choice(owners(snapshot.ranges, {ns.id: ns.libpython.bias for ns in snapshot.namespaces if ns.libpython}))}\n{names}"
+    biases = {o.namespace.id: o.bias for o in pythons}
+    return f"#define gorgon_python(pc) {choice(owners(snapshot.ranges, biases))}\n{names}"
 
 
 def definitions_of_others(snapshot):
@@ -70,7 +71,9 @@ def definitions_of_others(snapshot):
     for path, objects in copies.items():
         if len(objects) > 1:
             with contextlib.suppress(root.RootError):
-                found[path] = _functions[path] if path in _functions else _functions.setdefault(path, functions_of(reference.of(objects[0])))
+                if path not in _functions:
+                    _functions[path] = functions_of(reference.of(objects[0]))
+                found[path] = _functions[path]
     count = collections.Counter(name for functions in found.values() for name in functions)
     for number, (path, functions) in enumerate(found.items()):
         lines = [f"#define {name}(...) (({kind})(gorgon_library_{number}((unsigned long)$pc) + {place:#x}ul))(__VA_ARGS__)\n"

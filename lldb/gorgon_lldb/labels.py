@@ -20,10 +20,12 @@ def frame_label(frame):
     target = frame.GetThread().GetProcess().GetTarget()
     snapshot = process.try_snapshot(target)
     found = snapshot.find_object(frame.GetPC()) if snapshot else None
+    if found:
+        return found.label
     spec = frame.GetModule().GetFileSpec()
-    if not found and files.has_links(spec.GetDirectory()):  # a core without memory
+    if files.has_links(spec.GetDirectory()):  # a core without memory
         return f"{spec.GetFilename()} [{os.path.basename(spec.GetDirectory())}]"
-    return found.label if found else spec.GetFilename() or ""
+    return spec.GetFilename() or ""
 
 
 def frame_name(frame):

@@ -19,10 +19,22 @@ _moments = {}  # (debugger, unique id of a process) -> Moment
 class Moment:
     """What is known of a process that stands still."""
 
-    def __init__(self, stop, snapshot):
+    def __init__(self, stop, snapshot, before):
+        """@before: the last Moment, or None."""
         self.stop = stop
         self.snapshot = snapshot
         self.kept = {}  # by other files, whatever has been read
+        self.libraries = before.libraries if before else {}
+
+    def keep(self, key, make):
+        """What make() returns, made once."""
+        if key not in self.kept:
+            self.kept[key] = make()
+        return self.kept[key]
+
+    def of_library(self, o):
+        """A dictionary for what is true as long as a library is loaded."""
+        return self.libraries.setdefault((o.address, o.start, o.path), {})
 
 
 def key(process):
@@ -66,7 +78,7 @@ def moment(target):
     which, stop = key(process), process.GetStopID(True)
     known = _moments.get(which)
     if not known or known.stop != stop:
-        known = _moments[which] = Moment(stop, read_snapshot(target, known.snapshot if known else None))
+        known = _moments[which] = Moment(stop, read_snapshot(target, known.snapshot if known else None), known)
     return known
 
 

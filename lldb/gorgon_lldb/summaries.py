@@ -17,6 +17,7 @@ TYPES = r"^(struct )?(_object|_typeobject|Py[A-Z][A-Za-z]*Object)"
 TEXT_MAX = 200
 NAME_PART = 64  # of a type's name, read at once
 DIGITS_MAX = 40
+WINDOW = 96     # bytes of an object that are read at once
 TYPES_MAX = 4  # from an object to type, which is its own type
 
 # tp_flags: which of these types it is derived from.
@@ -26,17 +27,35 @@ LONG, LIST, TUPLE, BYTES, UNICODE, DICT, TYPE = (1 << bit for bit in (24, 25, 26
 class Reader(python.Python):
     """Objects of one private copy."""
 
-    def __init__(self, target, libpython):
+    def __init__(self, target, libpython, moment):
         super().__init__(target, libpython)
+        self.moment, self.read_process, self.read = moment, self.read, self.read_near
         self.types = {}  # address -> (name, flags)
+        self.window = 0, b""
+
+    def look_at(self, address):
+        """The beginning of an object is read at once: a read costs lldb as much as all else here."""
+        try:
+            self.window = address, self.read_process(address, WINDOW)
+        except root.MemoryProblem:  # it is the last in its mapping
+            self.window = 0, b""
+
+    def read_near(self, address, size):
+        start, data = self.window
+        if start <= address and address + size <= start + len(data):
+            return data[address - start:address - start + size]
+        return self.read_process(address, size)
 
     def type_of(self, address):
         return self.get(address, "PyObject", "ob_type")
 
     def type(self, type_address):
-        if type_address not in self.types:
-            self.types[type_address] = self.type_name(type_address), self.get(type_address, "PyTypeObject", "tp_flags")
-        return self.types[type_address]
+        # A type that is a variable of a library stays what it is for as long as that is loaded.
+        owner = self.moment.snapshot.find_object(type_address)
+        known = self.moment.of_library(owner) if owner else self.types
+        if type_address not in known:
+            known[type_address] = self.type_name(type_address), self.get(type_address, "PyTypeObject", "tp_flags")
+        return known[type_address]
 
     def type_name(self, type_address):
         address = self.get(type_address, "PyTypeObject", "tp_name")
@@ -99,22 +118,35 @@ def quote(text, length):
 def find_reader(target, address):
     """(a Reader for the copy that an object belongs to, the address of the object's type), or None."""
     moment = process.moment(target)
-    # Copies of one file have one layout.
-    for libpython in {ns.libpython.path: ns.libpython for ns in moment.snapshot.namespaces if ns.libpython}.values():
+    for libpython in moment.keep("libpythons", lambda: libpythons(moment.snapshot)):
         reader = reader_of(target, moment, libpython)
-        at = kind = reader.type_of(address)
-        for _ in range(TYPES_MAX):
-            owner = moment.snapshot.find_object(at)
-            if owner and owner is owner.namespace.libpython and owner.path == libpython.path:
-                return reader_of(target, moment, owner), kind
-            at = reader.type_of(at)
+        reader.look_at(address)
+        kind = reader.type_of(address)
+        owner = moment.keep(("owner", libpython, kind), lambda: find_owner(moment.snapshot, reader, kind))
+        if owner:
+            found = reader_of(target, moment, owner)
+            found.window = reader.window
+            return found, kind
+    return None
+
+
+def libpythons(snapshot):
+    """One of each file: copies of a file have one layout."""
+    return list({ns.libpython.path: ns.libpython for ns in snapshot.namespaces if ns.libpython}.values())
+
+
+def find_owner(snapshot, reader, at):
+    """The copy of the reader's libpython that a type belongs to, or None."""
+    for _ in range(TYPES_MAX):
+        owner = snapshot.find_object(at)
+        if owner and owner is owner.namespace.libpython and owner.path == reader.object.path:
+            return owner
+        at = reader.type_of(at)
     return None
 
 
 def reader_of(target, moment, libpython):
-    if libpython not in moment.kept:
-        moment.kept[libpython] = Reader(target, libpython)
-    return moment.kept[libpython]
+    return moment.keep(libpython, lambda: Reader(target, libpython, moment))
 
 
 def object_summary(value):

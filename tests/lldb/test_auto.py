@@ -150,5 +150,23 @@ class Attached(session.Case):
         self.assertEqual(modules(output, "time_sleep"), [harness.SONAME] * 2)
 
 
+@harness.needs_lldb
+class Cost(session.Case):
+    """A read of memory is most of what showing a Python object costs."""
+
+    def test_an_object_whose_type_is_known_takes_one_read(self):
+        with tempfile.TemporaryDirectory() as folder:
+            session.build_extensions(folder)
+            output = harness.lldb(
+                [AUTO, "breakpoint set -F work_count", "run", "frame variable self args", "continue",
+                 "script import lldb; read = lldb.SBProcess.ReadMemory; places = []",
+                 "script lldb.SBProcess.ReadMemory = lambda *arguments: (places.append(arguments[1]), read(*arguments))[1]",
+                 "frame variable self args", "script print('reads', len(places))", "kill"], harness.HOST, "-n", "2",
+                f"import sys; sys.path.insert(0, {folder!r}); import work; work.count(1, 'a'); work.count(2, 'b')", script=True)
+        self.assert_clean(output)
+        self.assertEqual(len(re.findall(r"^\(PyObject \*\) (?:self = \w+ <module>|args = \w+ tuple of 2)$", output, re.M)), 4, output[-2000:])
+        self.assertIn("reads 2\n", output)
+
+
 if __name__ == "__main__":
     unittest.main()
