@@ -4,8 +4,8 @@
 import gdb
 
 from . import (breakpoints, check, commands, companions, conditions, cores, dap, debuglinks, displays, ended, execute, extensions,
-               frames, functions, helper_types, hints, hits, info_line, info_symbol, lines, loads, missing_files, ordinary, process, python_helper,
-               reruns, solibs, stacks, static_members, symbols, values)
+               frames, functions, helper_types, hints, hits, info_line, info_symbol, lines, loads, mi_commands, mi_input,
+               mi_threads, missing_files, ordinary, process, python_helper, reruns, solibs, stacks, static_members, symbols, values)
 
 _events = []
 
@@ -59,6 +59,7 @@ def register(objfile=None):
     functions.register()
     frames.register()
     hints.register()
+    mi_commands.register()
     missing_files.register()
     info_symbol.register()
     info_line.register()
@@ -66,6 +67,7 @@ def register(objfile=None):
     solibs.register()
     static_members.register()
     if not _events:
+        mi_input.begin()
         connect("exited", breakpoints.on_exited)
         connect("exited", reruns.on_exited)
         connect("exited", ended.on_exited)
@@ -109,6 +111,11 @@ def register(objfile=None):
         connect("stop", loads.on_stop)
         connect("stop", install_at_stop)
         connect("stop", dap.on_stop)
+        connect("stop", mi_threads.on_stop)
+        connect("exited", mi_threads.forget)
+        connect("stop", mi_input.on_event)
+        connect("exited", mi_input.on_event)
+        connect("inferior_call", mi_input.on_call)
         connect("cont", execute.on_continue)
         connect("before_prompt", execute.settle)
         connect("before_prompt", before_prompt)

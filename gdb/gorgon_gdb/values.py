@@ -117,25 +117,24 @@ def find(name, copy):
         entry = find_thread_local(plain, symbol, copy)
         if entry:
             return Variable(thread_local_address(*entry, copy.snapshot), symbol.type if symbol else None, True)
-    if symbol:
-        refuse_overloaded(plain, symbol, copy)
+    if symbol and is_overloaded(plain, symbol, copy):
+        if copy.snapshot.find_object(int(symbol.value().address) & MASK) is copy.objects[0]:
+            return None  # gdb takes what the frame's file has before that of other copies
+        raise root.RootError(f"{name} is several functions; say which, like '{symbol.name}'")
     if file or symbol:
         value = gdb.parse_and_eval(name) if file else symbol.value()
         return moved(value, symbol.linkage_name if symbol else plain, copy) if value.address is not None else None
     return named_by_file(plain, copy)
 
 
-def refuse_overloaded(name, symbol, copy):
+def is_overloaded(name, symbol, copy):
     """Which of several functions a call means gdb finds out from its arguments, but not by an address."""
     if symbol.type is None or symbol.type.code != gdb.TYPE_CODE_FUNC or "(" in name or "(" not in symbol.name:
-        return
-    stem = stem_of(symbol.linkage_name)
-    for obj in copy.objects if stem else ():
-        symbols = files.read(obj).symbols
-        if symbol.linkage_name in symbols:
-            if any(other.startswith(stem) and other != symbol.linkage_name and "." not in other for other in symbols):
-                raise root.RootError(f"{name} is several functions; say which, like '{symbol.name}'")
-            return
+        return False
+    # Debug information has no mangled names of static functions.
+    stem = stem_of(symbol.linkage_name) or f"_ZL{len(name)}{name}"
+    return any(len({other for other in files.read(obj).symbols if other.startswith(stem) and "." not in other}) > 1
+               for obj in copy.objects)
 
 
 def is_private(name, symbol, copy):
