@@ -5,9 +5,10 @@
 #   DWARF=no      no DWARF inside symfiles, which plain lldb needs for lines and variables (default BUILD: build/no-dwarf)
 #   V=1           show commands
 #   CC= CFLAGS= LDFLAGS= PREFIX= LIBDIR= INCLUDEDIR= DESTDIR=   as usual
+#   RPATH=        where programs look for the libraries before the system does (empty: nowhere, for packages)
 #   DEPS=no       never install packages; name what is missing
 
-VERSION := 0.1.0
+VERSION := 1.0.0-rc1
 SOVERSION := 0
 
 comma := ,
@@ -26,6 +27,8 @@ PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 DATADIR ?= $(PREFIX)/share
+# A build and an installed tree find their own libraries, wherever they lie.
+RPATH ?= $$ORIGIN:$$ORIGIN/../lib:$$ORIGIN/..
 DEPS ?= yes
 PYTHON3 := /usr/bin/python3
 Q := $(if $(V),,@)
@@ -74,14 +77,17 @@ PRODUCTS := $(BUILD)/gorgon $(BUILD)/gorgon-symdump $(LIBGORGON) $(BUILD)/libgor
 CHILDREN := $(BUILD)/share/gorgon/children/gorgon.py
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
-.PHONY: all jitreg docs-process examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
+.PHONY: products all jitreg docs-process examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
 	check-gdb check-lldb check-parity coverage coverage-run parity docs-parity docs-plot bench-debug check-roots fuzzers fuzz soak demo setup venv \
-	bench wheel format lint compile_commands.json install install-jitreg uninstall clean help
+	bench wheel format lint compile_commands.json install install-jitreg uninstall dist clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
 
-all: $(PRODUCTS) $(HOSTS) $(BUILD)/rewrite $(BUILD)/inventory $(BUILD)/differ $(BUILD)/man/gorgon.3 $(CHILDREN)
+# What is installed.
+products: $(PRODUCTS) $(BUILD)/man/gorgon.3 $(CHILDREN)
+
+all: products $(HOSTS) $(BUILD)/rewrite $(BUILD)/inventory $(BUILD)/differ
 
 # libjitreg alone, which uses nothing of the loader.
 jitreg: $(LIBJITREG) $(BUILD)/libjitreg.a
@@ -124,7 +130,7 @@ $(CHILDREN): loader/python/children/gorgon.py
 	$(Q)cp $< $@
 
 $(LIBGORGON): $(call obj,$(GORGON_SRC)) $(GORGON_ASM:%.S=$(BUILD)/obj/%_asm.o) loader/libgorgon.map $(PUBLIC_HEADERS) $(LIBJITREG)
-	$(call shared,libgorgon,-L$(BUILD) -ljitreg -lelf -lgcc_s -ldl -Wl$(comma)-rpath$(comma)'$$ORIGIN',loader/libgorgon.map)
+	$(call shared,libgorgon,-L$(BUILD) -ljitreg -lelf -lgcc_s -ldl $(if $(RPATH),-Wl$(comma)-rpath$(comma)'$$ORIGIN'),loader/libgorgon.map)
 	$(Q)$(PYTHON3) tests/check_exports.py loader/libgorgon.map $@ $(PUBLIC_HEADERS)
 
 $(BUILD)/libjitreg.a: $(call obj,$(JITREG_SRC))
@@ -133,7 +139,7 @@ $(BUILD)/libjitreg.a $(BUILD)/libgorgon.a:
 	@$(if $(Q),echo "  AR      $@")
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-LINK_GORGON = -L$(BUILD) -lgorgon -ljitreg -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib:$$ORIGIN/..' -pthread
+LINK_GORGON = -L$(BUILD) -lgorgon -ljitreg $(if $(RPATH),-Wl$(comma)-rpath$(comma)'$(RPATH)',-Wl$(comma)-rpath-link$(comma)$(BUILD)) -pthread
 
 $(BUILD)/gorgon: $(call obj,$(TOOL_SRC)) $(LIBGORGON)
 	@$(if $(Q),echo "  LD      $@")
@@ -432,24 +438,31 @@ lint:
 compile_commands.json:
 	$(PYTHON3) tools/compile_commands.py '$(CC) $(BASE) $(INCLUDES) $(CFLAGS)' $(JITREG_SRC) $(GORGON_SRC) $(TOOL_SRC) $(SYMDUMP_SRC) $(UNIT_SRC) > $@
 
+# Headers lie in a folder of their own, which pkg-config and CMake name: <gorgon.h>; so <gorgon/gorgon.h> is found without them.
+HEADERDIR := $(INCLUDEDIR)/gorgon
+# What pkg-config and CMake are told.
+installed = sed 's|@PREFIX@|$(PREFIX)|;s|@LIBDIR@|$(LIBDIR)|;s|@INCLUDEDIR@|$(INCLUDEDIR)|;s|@VERSION@|$(VERSION)|;s|@SOVERSION@|$(SOVERSION)|;s|@HEADERS@|$(shell realpath -m --relative-to=$(CMAKEDIR) $(HEADERDIR))|'
+
 # $(1) header files, $(2) library.
 define install_library
-	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)
-	install -m 644 $(1) $(DESTDIR)$(INCLUDEDIR)
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(HEADERDIR)
+	install -m 644 $(1) $(DESTDIR)$(HEADERDIR)
 	install -m 644 $(BUILD)/$(2).a $(DESTDIR)$(LIBDIR)
 	install -m 755 $(BUILD)/$(2).so.$(SOVERSION) $(DESTDIR)$(LIBDIR)
 	ln -sf $(2).so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/$(2).so
-	sed 's|@PREFIX@|$(PREFIX)|;s|@LIBDIR@|$(LIBDIR)|;s|@INCLUDEDIR@|$(INCLUDEDIR)|;s|@VERSION@|$(VERSION)|' \
-		$(wildcard */$(2).pc.in) > $(DESTDIR)$(LIBDIR)/pkgconfig/$(2).pc
+	$(installed) $(wildcard */$(2).pc.in) > $(DESTDIR)$(LIBDIR)/pkgconfig/$(2).pc
 endef
+
+CMAKEDIR := $(LIBDIR)/cmake/Gorgon
 
 install-jitreg: jitreg
 	$(call install_library,jitreg/jitreg.h,libjitreg)
 
-install: all install-jitreg
+install: products install-jitreg
 	$(call install_library,loader/gorgon.h loader/gorgon.hpp loader/ns/debug_root.h,libgorgon)
-	install -d $(DESTDIR)$(INCLUDEDIR)/gorgon
-	install -m 644 $(wildcard loader/gorgon/*.h) $(DESTDIR)$(INCLUDEDIR)/gorgon
+	install -d $(DESTDIR)$(HEADERDIR)/gorgon $(DESTDIR)$(CMAKEDIR)
+	install -m 644 $(wildcard loader/gorgon/*.h) $(DESTDIR)$(HEADERDIR)/gorgon
+	for file in GorgonConfig GorgonConfigVersion; do $(installed) loader/$$file.cmake.in > $(DESTDIR)$(CMAKEDIR)/$$file.cmake; done
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(BUILD)/gorgon $(BUILD)/gorgon-symdump $(DESTDIR)$(PREFIX)/bin
 	install -d $(DESTDIR)$(DATADIR)/man/man1
@@ -471,10 +484,17 @@ uninstall:
 	rm -f $(DESTDIR)$(DATADIR)/man/man3/gorgon.3 $(DESTDIR)$(DATADIR)/man/man3/gorgon[-_]*.3
 	rm -f $(addprefix $(DESTDIR)$(DATADIR)/,man/man1/gorgon.1 man/man1/gorgon-symdump.1 bash-completion/completions/gorgon \
 		bash-completion/completions/gorgon-symdump zsh/site-functions/_gorgon fish/vendor_completions.d/gorgon.fish)
-	rm -f $(addprefix $(DESTDIR)$(INCLUDEDIR)/,gorgon.h gorgon.hpp jitreg.h debug_root.h)
-	rm -rf $(DESTDIR)$(INCLUDEDIR)/gorgon
+	rm -rf $(DESTDIR)$(HEADERDIR) $(DESTDIR)$(CMAKEDIR)
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,$(foreach l,libgorgon libjitreg,$(l).a $(l).so $(l).so.$(SOVERSION) pkgconfig/$(l).pc))
 	rm -rf $(DESTDIR)$(DATADIR)/gorgon $(DESTDIR)$(DATADIR)/gdb/auto-load$(LIBDIR)/libgorgon.so.$(SOVERSION)-gdb.py
+
+# A tarball of the last commit, with the commit's time in it: two of one commit have the same bytes.
+DIST := $(BUILD)/gorgon-$(VERSION).tar.gz
+dist:
+	@git rev-parse --verify -q HEAD >/dev/null || { echo "dist: this is no clone of the repository: git archive packs a commit" >&2; exit 1; }
+	@mkdir -p $(BUILD)
+	$(Q)git archive --format=tar --prefix=gorgon-$(VERSION)/ HEAD | gzip -9n > $(DIST)
+	@cd $(BUILD) && sha256sum $(notdir $(DIST)) | tee $(notdir $(DIST)).sha256
 
 clean:
 	rm -rf build
@@ -498,7 +518,8 @@ help:
 	@echo "wheel    the Python package for pip, into $(BUILD)/wheel"
 	@echo "install  DESTDIR= PREFIX=$(PREFIX)    uninstall takes it back"
 	@echo "jitreg install-jitreg  libjitreg alone"
+	@echo "dist     $(DIST), a tarball of the last commit"
 	@echo "format lint compile_commands.json clean"
-	@echo "variables: BUILD SAN DWARF V CC CFLAGS LDFLAGS DEPS=no"
+	@echo "variables: BUILD SAN DWARF RPATH V CC CFLAGS LDFLAGS DEPS=no"
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

@@ -122,7 +122,8 @@ class Installed(unittest.TestCase):
         self.assertEqual((result.stdout, result.stderr, result.returncode), ("right\n", "", 0))
 
     def test_each_header_compiles_alone_in_c_and_cpp(self):
-        folder = os.path.join(self.prefix, "include")
+        self.assertEqual(os.listdir(f"{self.prefix}/include"), ["gorgon"])
+        folder = os.path.join(self.prefix, "include", "gorgon")
         headers = [f"gorgon/{name}" for name in sorted(os.listdir(f"{folder}/gorgon"))] + ["gorgon.h", "debug_root.h", "jitreg.h"]
         self.assertIn("gorgon/arrays.h", headers)
         for header in headers:
@@ -130,6 +131,33 @@ class Installed(unittest.TestCase):
                 result = subprocess.run([*compiler, "-fsyntax-only", "-Wall", "-Wextra", "-Werror", f"-I{folder}", "-"], text=True,
                                         input=f"#include <{header}>\n", capture_output=True, check=False)
                 self.assertEqual((result.stderr, result.returncode), ("", 0), header)
+
+    def test_headers_are_found_without_flags_by_the_name_of_their_folder(self):
+        for header in ("gorgon.h", "jitreg.h", "debug_root.h", "gorgon/arrays.h"):
+            result = subprocess.run(["gcc", "-xc", "-std=c11", "-fsyntax-only", "-Werror", f"-I{self.prefix}/include", "-"], text=True,
+                                    input=f"#include <gorgon/{header}>\n", capture_output=True, check=False)
+            self.assertEqual((result.stderr, result.returncode), ("", 0), header)
+
+    @unittest.skipUnless(shutil.which("cmake"), "cmake is not installed")
+    def test_cmake_finds_the_package_of_its_version_where_it_was_moved_to(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(self.prefix, f"{folder}/moved", symlinks=True)
+            with open(f"{folder}/CMakeLists.txt", "w") as file:
+                file.write(documents_block("cmake", "find_package"))
+            shutil.copy(self.host + ".c", f"{folder}/host.c")
+            found = run("cmake", "-S", folder, "-B", f"{folder}/build", f"-DCMAKE_PREFIX_PATH={folder}/moved")
+            self.assertEqual(found.returncode, 0, found.stderr)
+            built = run("cmake", "--build", f"{folder}/build")
+            self.assertEqual(built.returncode, 0, built.stdout + built.stderr)
+            result = run(f"{folder}/build/host")
+            self.assertEqual((sorted(result.stdout.splitlines()), result.stderr), ([f"interpreter {i}: 3.0" for i in range(3)], ""))
+            self.assertIn(f"{os.path.realpath(folder)}/moved/lib", run("ldd", f"{folder}/build/host").stdout)
+            for version, status in (("1.0", 0), ("1.0.0", 0), ("1.1", 1), ("2", 1), ("0.1", 1)):
+                with open(f"{folder}/CMakeLists.txt", "w") as file:
+                    file.write(f"cmake_minimum_required(VERSION 3.13)\nproject(host C)\nfind_package(Gorgon {version} REQUIRED)\n")
+                asked = run("cmake", "-S", folder, "-B", f"{folder}/asked", f"-DCMAKE_PREFIX_PATH={folder}/moved")
+                self.assertEqual(asked.returncode, status, f"{version}: {asked.stderr}")
+                self.assertEqual("1.0.0" in asked.stderr, bool(status), asked.stderr)
 
     def test_manual_pages_are_found_by_their_functions_names(self):
         for section, name in ((1, "gorgon-symdump"), (3, "gorgon"), (3, "gorgon-pools"), (3, "gorgon_pool_submit")):
@@ -172,3 +200,18 @@ class Installed(unittest.TestCase):
                 subprocess.run(["make", "-C", ROOT, target, f"PREFIX={prefix}"], check=True,
                                stdout=subprocess.DEVNULL, env=env)
             self.assertEqual([name for _, _, names in os.walk(prefix) for name in names], [])
+
+    @unittest.skipUnless(os.path.exists(f"{ROOT}/.git"), "a tree without git has no commit to pack")
+    def test_two_tarballs_of_a_commit_have_the_same_bytes_and_the_trees_files(self):
+        env = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "BUILD", "SAN")}
+        with tempfile.TemporaryDirectory() as folder:
+            sums = []
+            for build in ("first", "second"):
+                result = subprocess.run(["make", "-C", ROOT, "dist", f"BUILD={folder}/{build}", f"TZ={build}"], check=True, text=True,
+                                        stdout=subprocess.PIPE, env=env)
+                sums += re.findall(r"^([0-9a-f]{64})  (gorgon-.*\.tar\.gz)$", result.stdout, re.M)
+            self.assertEqual((len(sums), len(set(sums))), (2, 1))
+            name = sums[0][1]
+            listed = run("tar", "-tzf", f"{folder}/second/{name}").stdout.splitlines()
+            there = run("git", "-C", ROOT, "ls-tree", "-r", "--name-only", "HEAD").stdout.splitlines()
+            self.assertEqual(sorted(line.split("/", 1)[1] for line in listed if line[-1] != "/"), sorted(there))

@@ -60,14 +60,14 @@ class NoDwarf(unittest.TestCase):
         cls.make("install-jitreg", f"PREFIX={cls.folder}")
 
     def test_installs_without_the_loader(self):
-        self.assertEqual(sorted(os.listdir(f"{self.folder}/include")), ["jitreg.h"])
+        self.assertEqual(sorted(os.listdir(f"{self.folder}/include/gorgon")), ["jitreg.h"])
         self.assertEqual([name for name in os.listdir(f"{VARIANT}/obj") if name != "jitreg"], [])
         self.assertFalse(os.path.exists(f"{VARIANT}/obj/jitreg/dwarf"))
 
     def test_registers_and_refuses_dwarf_with_a_reason(self):
         library = f"{self.folder}/one.so"
         for name, text, options in (("one", "int one(void) { return 1; }", ["-g", "-shared", "-fPIC", "-o", library]),
-                                    ("host", HOST, ["-I", f"{self.folder}/include", "-o", f"{self.folder}/host"])):
+                                    ("host", HOST, ["-I", f"{self.folder}/include/gorgon", "-o", f"{self.folder}/host"])):
             with open(f"{self.folder}/{name}.c", "w") as file:
                 file.write(text)
             libraries = [f"{self.folder}/lib/libjitreg.a", "-lelf", "-lz", "-pthread"] if name == "host" else []
