@@ -3,10 +3,14 @@
  * Who traces this process: /proc/self/status has the tracer's number, and /proc/NUMBER/comm its name. LLDB traces
  * through lldb-server, also the LLDB of an editor.
  *
- * Asking takes 8 us. The answer holds for that moment: debuggers come and go.
+ * The kernel takes 8 us to write that file. So it is read only when a debugger listens (descriptor.c): a tracer without a
+ * breakpoint there, such as strace, pays nothing for what is registered. The answer holds for that moment: debuggers
+ * come and go.
  */
 #define _GNU_SOURCE 1
 #include "debugger.h"
+
+#include "descriptor.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -45,6 +49,8 @@ enum jitreg_debugger jitreg_debugger_find(void)
 	const char *found;
 	long number;
 
+	if (!jitreg_descriptor_is_watched())
+		return JITREG_DEBUGGER_NONE;
 	if (!read_text("/proc/self/status", text, sizeof(text)) || !(found = strstr(text, label)))
 		return JITREG_DEBUGGER_OTHER;
 	number = strtol(found + strlen(label), NULL, 10);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who traces this process. See debugger.c. Internal to jitreg. */
+/* Which debugger listens to what this process registers. See debugger.c. Internal to jitreg. */
 #ifndef JITREG_DEBUGGER_H
 #define JITREG_DEBUGGER_H
 

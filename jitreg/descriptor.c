@@ -101,6 +101,21 @@ KEPT __attribute__((noinline, noclone)) void __jit_debug_register_code(void)
 	__asm__ volatile("" ::: "memory");
 }
 
+/*
+ * Debuggers write their breakpoints into the code whenever the process runs. Other processors have other instructions,
+ * of several bytes: it is not looked for there.
+ */
+bool jitreg_descriptor_is_watched(void)
+{
+#ifdef __x86_64__
+	const uint8_t breakpoint = 0xcc; // INT3
+
+	return __atomic_load_n((const uint8_t *)__jit_debug_register_code, __ATOMIC_RELAXED) == breakpoint;
+#else
+	return true;
+#endif
+}
+
 void jitreg_lock(void)
 {
 	pthread_mutex_lock(&lock);

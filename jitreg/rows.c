@@ -63,11 +63,6 @@ static struct jitreg_row *create_row(const struct jitreg_template *template)
 	}
 	memcpy(row->block + slot_count * template->private_size,
 	       template->bytes + template->private_size, common_size(template));
-	if (jitreg_arena_protect(row->block, row->size, PROT_READ)) {
-		jitreg_arena_free(row->block, row->size);
-		free(row);
-		return NULL;
-	}
 	return row;
 }
 
@@ -129,12 +124,20 @@ size_t jitreg_slot_distance(const struct jitreg_template *template, struct jitre
 // Neighbours on the same pages change with it: the lock keeps their writers away.
 int jitreg_slot_unseal(const struct jitreg_template *template, struct jitreg_slot slot)
 {
+	if (!slot.row->is_sealed)
+		return 0;
 	return jitreg_arena_protect(jitreg_slot_bytes(template, slot), template->private_size,
 				    PROT_READ | PROT_WRITE);
 }
 
 int jitreg_slot_seal(const struct jitreg_template *template, struct jitreg_slot slot)
 {
-	return jitreg_arena_protect(jitreg_slot_bytes(template, slot), template->private_size,
-				    PROT_READ);
+	struct jitreg_row *row = slot.row;
+	int r;
+
+	if (row->is_sealed)
+		return jitreg_arena_protect(jitreg_slot_bytes(template, slot), template->private_size, PROT_READ);
+	r = jitreg_arena_protect(row->block, row->size, PROT_READ);
+	row->is_sealed = !r;
+	return r;
 }

@@ -12,6 +12,7 @@ struct jitreg_row {
 	uint8_t *block;
 	size_t size;
 	size_t slot_count, used_count;
+	bool is_sealed; // read-only as a whole; a new row becomes so with its first slot
 	bool used[];
 };
 

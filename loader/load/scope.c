@@ -9,6 +9,9 @@
 //
 // A few private definitions are replaced as well (interpose.c).
 //
+// A reference with a version of a shared library gets a replacement only if that library has the name in that version:
+// otherwise no definition fits, as with the system's linker.
+//
 // Outside: the replacements of interpose.c, the host's providers - of the load, of the
 // namespace -, the system.
 //
@@ -124,6 +127,15 @@ static bool ask(const struct gorgon_provider *provider, const struct gorgon_symb
 	       provider->find(provider->ctx, query->name, query->version, &ret->system.addr);
 }
 
+static bool is_defined_outside(const struct gorgon_ns *ns, const struct gorgon_object *object,
+			       const struct gorgon_symbol_query *query)
+{
+	struct gorgon_system_symbol symbol;
+
+	return !object || !query->file || !gorgon_ns_has_system(ns, query->file) ||
+	       gorgon_system_find(query, object->system, object->system_count, &symbol);
+}
+
 struct gorgon_binding gorgon_scope_find_outside(struct gorgon_ns *ns,
 						const struct gorgon_object *object,
 						const struct gorgon_provider *provider,
@@ -132,7 +144,8 @@ struct gorgon_binding gorgon_scope_find_outside(struct gorgon_ns *ns,
 	struct gorgon_binding ret = {.found = true};
 
 	ret.source = GORGON_BOUND_REPLACED;
-	if ((ret.system.addr = gorgon_interpose_find(ns, object, provider, query->name)))
+	if ((ret.system.addr = gorgon_interpose_find(ns, object, provider, query->name)) &&
+	    is_defined_outside(ns, object, query))
 		return ret;
 	ret.source = GORGON_BOUND_PROVIDER;
 	if (ask(provider, query, &ret) || ask(ns->opts.provider, query, &ret))

@@ -558,6 +558,24 @@ static void version_needed(const struct linker *linker)
 	}
 }
 
+// The C library has both versions, and fork in the first one only.
+static void version_of_a_replaced_name(const struct linker *linker)
+{
+	static const char *const libraries[] = {"libc.so.6", NULL}, *const versions[] = {"GLIBC_2.2.5", "GLIBC_2.34"};
+	static const struct elf_builder_symbol symbols[] = {{.name = "fork", .undefined = true, .version = 3}, {0}};
+	static const Elf64_Rela rela[] = {{ELF_BUILDER_DATA, ELF64_R_INFO(1, R_X86_64_GLOB_DAT), 0}};
+
+	for (size_t i = 0; i < 2; i++) {
+		const struct elf_builder user = {.needed = libraries, .symbols = symbols, .rela = rela,
+						 .rela_count = 1, .verneed_file = "libc.so.6",
+						 .verneed_name = versions[i]};
+		char name[32];
+
+		snprintf(name, sizeof(name), "forks%zu.so", i);
+		try_built(linker, name, &user, NULL, false, NULL);
+	}
+}
+
 #define RELOC(test, function, text)                                                                \
 	{                                                                                          \
 		.name = test, .module = "libreloc.so", .probe = function, .says = text             \
@@ -645,6 +663,8 @@ static const struct compare_case cases[] = {
 	{.name = "version_that_is_gone_is_refused", .run = version_gone, .says = "refused refused"},
 	{.name = "version_that_is_needed_must_be_there", .run = version_needed,
 	 .says = "loaded refused loaded loaded"},
+	{.name = "version_of_a_replaced_name_must_be_there", .run = version_of_a_replaced_name,
+	 .says = "loaded refused"},
 	{.name = "version_need_names_a_file_but_scope_decides", .run = version_elsewhere,
 	 .says = "old 11 new 12"},
 

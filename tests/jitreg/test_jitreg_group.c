@@ -626,6 +626,33 @@ static void pack_traced_keeps_the_packs_that_are_there(void **state)
 	assert_nothing_left();
 }
 
+/* A tracer that has no breakpoint where debuggers stop, such as strace, changes nothing. */
+static void pack_traced_by_nobody_who_listens_is_as_ever(void **state)
+{
+	struct jitreg_group *group;
+	struct image images[2 * TRACED_MIN];
+	pid_t tracer;
+
+	(void)state;
+	SKIP_UNDER_TSAN("the thread sanitizer cannot follow a forked or traced child of threads");
+	assert_int_equal(jitreg_group_create(BASE(0), &group), 0);
+	enter_eight(group, BASE(0), 0x10000, images);
+	enter_eight(group, BASE(0), 0x200000, images + TRACED_MIN);
+	tracer = start_tracer();
+	if (tracer)
+		assert_int_equal(jitreg_group_pack(group), 0);
+	if (tracer)
+		stop_tracer(tracer);
+	if (tracer) {
+		assert_together(images + 1, 2 * TRACED_MIN - 1);
+		assert_apart(images, 2);
+	}
+	leave_all(group, images, 2 * TRACED_MIN);
+	assert_nothing_left();
+	if (!tracer)
+		skip_because("ptrace is not permitted here");
+}
+
 /* --- threads --------------------------------------------------------------------------------- */
 
 #define THREADS 6
@@ -713,6 +740,7 @@ int main(void)
 		cmocka_unit_test(set_dwarf_that_is_missing_leaves_the_pack),
 		cmocka_unit_test(pack_many_images_have_two_symfiles),
 		cmocka_unit_test(pack_traced_keeps_the_packs_that_are_there),
+		cmocka_unit_test(pack_traced_by_nobody_who_listens_is_as_ever),
 		cmocka_unit_test(pack_many_threads_leave_nothing),
 	};
 
