@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "pthread_create.h"
 #include "locales.h"
+#include "signals.h"
 #include "base/lock.h"
 #include "ns/ns.h"
 #include "ns/thread.h"
@@ -30,8 +31,13 @@ static void *start_thread(void *arg)
 {
 	struct start start = *(struct start *)arg;
 	struct gorgon_thread *thread = gorgon_thread_get();
+	sigset_t wake;
 
 	free(arg);
+	// A host whose threads block all signals has interpreters whose threads can be interrupted all the same.
+	sigemptyset(&wake);
+	sigaddset(&wake, GORGON_SIGNAL_WAKE);
+	pthread_sigmask(SIG_UNBLOCK, &wake, NULL);
 	// Without a record the thread stays counted for good: its namespace is then
 	// never unmapped under it.
 	if (thread)
