@@ -34,7 +34,6 @@ struct gorgon_thread {
 	size_t value_count;
 	struct gorgon_ns *interrupt; /* whose Python is to raise an exception on this thread, or NULL; atomic. Set under the
 				      * lock; see ../process/interruption.c */
-	bool parked; /* it never runs again; atomic */
 	unsigned exit_round;
 	void *altstack; /* its alternate signal stack, if we have made it; see altstack.c */
 	size_t altstack_size;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Threads of a namespace that are to raise an exception, or never to run again.
+// Threads of a namespace that are to raise an exception.
 //
 // A request. A thread that runs bytecode is reached by an asynchronous exception (../python/interrupt.c). A thread
 // in a blocking call is not: the exception waits for the next bytecode. A signal ends the system call with EINTR, but
@@ -16,9 +16,6 @@
 // A signal that comes just before the system call begins is lost, and functions may wait again: so a thread of
 // ours, which lives while there are requests, repeats the signals, at first after a millisecond, then less often.
 //
-// Abandoned. Whoever wants the GIL of an interpreter waits in a condition of libpython's; threads that wait for
-// a lock of Python's wait in a semaphore. libpython gets ours, which never return once a namespace is abandoned.
-//
 // Not reached: libraries that call a blocking function and repeat it after EINTR without asking Python; threads that
 // block GORGON_SIGNAL_WAKE; copies that our loader has not loaded, whose libpython calls the C library directly.
 //
@@ -32,8 +29,6 @@
 #include "ns/ns.h"
 #include "ns/thread.h"
 
-#include <errno.h>
-#include <semaphore.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include <unwind.h>
@@ -46,11 +41,7 @@
 struct gorgon_interruption {
 	struct gorgon_ns *ns;
 	bool wanted; // some thread has a request, or pretends; atomic
-	bool abandoned; // atomic
 	struct gorgon_interruption_python python;
-	pthread_t keeper;
-	void (*leave)(void *ctx);
-	void *ctx;
 };
 
 static bool waking;	    // the waker lives; under the lock
@@ -112,7 +103,7 @@ static __attribute__((noinline)) pthread_t answer(struct gorgon_interruption *st
 		return state->python.main;
 	// Making the signal known asks which thread this is, too.
 	if (asked || !thread || request_of(thread) != state->ns || !state->python.trip ||
-	    __atomic_load_n(&state->abandoned, __ATOMIC_RELAXED) || !is_look_for_signals(state))
+	    !is_look_for_signals(state))
 		return pthread_self();
 	asked = true;
 	state->python.trip(GORGON_SIGNAL_RESERVED);
@@ -257,106 +248,9 @@ static void after_fork(bool child)
 		waking = false;
 }
 
-// --- the end ----------------------------------------------------------------------------------
-
-void gorgon_interruption_park(void)
-{
-	struct gorgon_thread *thread = gorgon_thread_peek();
-	sigset_t all;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, NULL);
-	if (thread) {
-		__atomic_store_n(&thread->parked, true, __ATOMIC_RELEASE);
-		__atomic_store_n(&thread->interrupt, NULL, __ATOMIC_RELEASE);
-	}
-	for (;;)
-		pause();
-}
-
-void gorgon_interruption_abandon(struct gorgon_interruption *state, pthread_t keeper, void (*leave)(void *ctx),
-				 void *ctx)
-{
-	struct gorgon_thread *thread = NULL;
-
-	state->keeper = keeper;
-	state->leave = leave;
-	state->ctx = ctx;
-	__atomic_store_n(&state->abandoned, true, __ATOMIC_RELEASE);
-	gorgon_lock();
-	while ((thread = gorgon_thread_next(thread)))
-		if (thread->ns == state->ns && (pthread_t)thread->tp != keeper)
-			request(state, thread);
-	begin_to_wake();
-	gorgon_unlock();
-}
-
-// Does not return once the namespace is abandoned. @mutex is held, or NULL.
-static void leave_if_abandoned(struct gorgon_interruption *state, pthread_mutex_t *mutex)
-{
-	if (__builtin_expect(!__atomic_load_n(&state->abandoned, __ATOMIC_ACQUIRE), true) ||
-	    pthread_equal(state->keeper, pthread_self()))
-		return;
-	if (mutex)
-		pthread_mutex_unlock(mutex);
-	gorgon_interruption_take(state);
-	state->leave(state->ctx);
-	gorgon_interruption_park();
-}
-
-static int wait_for_condition(pthread_cond_t *cond, pthread_mutex_t *mutex, struct gorgon_interruption *state)
-{
-	leave_if_abandoned(state, mutex);
-	return pthread_cond_wait(cond, mutex);
-}
-
-static int wait_for_condition_until(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until,
-				    struct gorgon_interruption *state)
-{
-	leave_if_abandoned(state, mutex);
-	return pthread_cond_timedwait(cond, mutex, until);
-}
-
-// A semaphore was not given to this thread.
-static int end_wait(int ret, struct gorgon_interruption *state)
-{
-	int saved = errno;
-
-	if (ret)
-		leave_if_abandoned(state, NULL);
-	errno = saved;
-	return ret;
-}
-
-static int wait_for_semaphore(sem_t *sem, struct gorgon_interruption *state)
-{
-	leave_if_abandoned(state, NULL);
-	return end_wait(sem_wait(sem), state);
-}
-
-static int wait_for_semaphore_until(sem_t *sem, const struct timespec *until, struct gorgon_interruption *state)
-{
-	leave_if_abandoned(state, NULL);
-	return end_wait(sem_timedwait(sem, until), state);
-}
-
-static int wait_for_semaphore_by_clock(sem_t *sem, clockid_t clock, const struct timespec *until,
-				       struct gorgon_interruption *state)
-{
-	leave_if_abandoned(state, NULL);
-	return end_wait(sem_clockwait(sem, clock, until), state);
-}
-
-#define ABANDONED "a thread of an interpreter that the host has abandoned does not come back"
-
 static const struct gorgon_bound bound[] = {
 	{"pthread_self", self, 0, 0, GORGON_OWN,
 	 "a thread that is being interrupted may handle that as Python's main thread does"},
-	{"pthread_cond_wait", wait_for_condition, 2, 0, GORGON_OWN, ABANDONED},
-	{"pthread_cond_timedwait", wait_for_condition_until, 3, 0, GORGON_OWN, ABANDONED},
-	{"sem_wait", wait_for_semaphore, 1, 0, GORGON_OWN, ABANDONED},
-	{"sem_timedwait", wait_for_semaphore_until, 2, 0, GORGON_OWN, ABANDONED},
-	{"sem_clockwait", wait_for_semaphore_by_clock, 3, 0, GORGON_OWN, ABANDONED},
 };
 
 const struct gorgon_part gorgon_interruption_part = {

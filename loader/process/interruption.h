@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads of a namespace that are to raise an exception, or never to run again. See interruption.c. */
+/* Threads of a namespace that are to raise an exception. See interruption.c. */
 #ifndef GORGON_PROCESS_INTERRUPTION_H
 #define GORGON_PROCESS_INTERRUPTION_H
 
@@ -41,15 +41,5 @@ bool gorgon_interruption_take(struct gorgon_interruption *state);
 
 /* The threads that private code of the namespace has started: up to @count of them, and the number of all. */
 size_t gorgon_interruption_threads(struct gorgon_interruption *state, pthread_t *list, size_t count);
-
-/*
- * No thread runs Python of this namespace any more, except @keeper: others park for good when they wait for a lock of
- * libpython or for the interpreter's, after @leave(ctx) has been called there without a lock; it may jump
- * elsewhere instead of returning. Blocking calls of the threads end, so that they come there soon.
- */
-void gorgon_interruption_abandon(struct gorgon_interruption *state, pthread_t keeper, void (*leave)(void *ctx),
-				 void *ctx);
-/* Park the calling thread for good. */
-void gorgon_interruption_park(void) __attribute__((noreturn));
 
 #endif

@@ -5,6 +5,7 @@
 #include "calls.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
