@@ -8,6 +8,7 @@
 #include "process/files.h"
 #include "process/frames.h"
 #include "process/heap.h"
+#include "process/interruption.h"
 #include "process/jit_mirror.h"
 #include "process/large.h"
 #include "process/locales.h"
@@ -64,6 +65,7 @@ const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_options,
 	&gorgon_children_part,
 	&gorgon_timers_part,
+	&gorgon_interruption_part,
 	&gorgon_patch_part,
 	NULL,
 };

@@ -119,15 +119,24 @@ gorgon_interp_call(struct gorgon_interp *interp, const char *module, const char 
 		   struct gorgon_value *ret);
 
 /**
- * Raise KeyboardInterrupt in each call that runs in an interpreter, gorgon_interp_main() included.
- * Does not wait for the end of these calls. When no call runs, nothing happens: a call that begins
- * later is not interrupted.
+ * Raise KeyboardInterrupt in each call that runs in an interpreter, and on each thread that a started interpreter's
+ * code has started, daemon threads too. Does not wait for the end of them. A call that begins later is not
+ * interrupted. A program that gorgon_interp_main() runs is interrupted on its main thread.
  *
- * A call on the interpreter's main thread is interrupted in blocking system calls, too: the thread
- * gets a SIGINT that only this interpreter sees. Calls on other threads are interrupted before
- * their next bytecode; for that this function waits for the GIL, which C code that computes may
- * keep. Threads that Python has started are not interrupted. Programs may catch the exception, or
- * handle SIGINT in another way: the call may be repeated.
+ * A call on the interpreter's main thread gets a SIGINT that only this interpreter sees, for which the
+ * program may have a handler. Calls on other threads, and threads, get the exception before their next
+ * bytecode; for that this function waits for the GIL, which C code that computes may keep. All of them are
+ * reached in blocking calls, too: whatever CPython itself repeats after EINTR (PEP 475), such as time.sleep(),
+ * sockets, select(), reading, waiting for children; locks, and all that waits for a lock: conditions,
+ * events, queues, Thread.join(). A blocked thread gets the signal SIGURG, which does nothing but end its system call,
+ * again and again until the exception has arrived. In doing so the thread handles other signals of the
+ * program that wait to be handled, as the main thread would.
+ *
+ * Not reached: C code that computes, or that repeats a blocking call without asking Python; threads that
+ * block SIGURG, or a host with its own handler of SIGURG over the library's; blocked threads
+ * with another isolation than GORGON_ISOLATE_LOADER. These get the exception at their next bytecode. Threads
+ * that Python did not start and that are in no call are not interrupted. Programs may catch the exception: the call
+ * may be repeated.
  *
  * @return GORGON_ERROR_UNSUPPORTED: a call runs on Python's main thread, and Python has no handler
  *         for SIGINT, or the host has installed a handler of its own over it. GORGON_ERROR_BUSY: the

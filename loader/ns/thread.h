@@ -32,6 +32,8 @@ struct gorgon_thread {
 	struct gorgon_ns *ns; /* whose code started this thread, or NULL */
 	void **values; /* of keys; see tsd.c */
 	size_t value_count;
+	struct gorgon_ns *interrupt; /* whose Python is to raise an exception on this thread, or NULL; atomic. Set under the
+				      * lock; see ../process/interruption.c */
 	unsigned exit_round;
 	void *altstack; /* its alternate signal stack, if we have made it; see altstack.c */
 	size_t altstack_size;

@@ -160,6 +160,8 @@ static bool applies(const struct gorgon_ns *ns, const struct gorgon_object *obje
 		return !host_provides_malloc(ns, provider);
 	case GORGON_WHEN_HEAP_OF_PYTHON:
 		return is_python(object) && !host_provides_malloc(ns, provider);
+	case GORGON_WHEN_PYTHON:
+		return is_python(object);
 	case GORGON_WHEN_REGISTRAR:
 		return has_registrar(ns, object);
 	case GORGON_WHEN_NO_FORK:

@@ -6,6 +6,7 @@
 #include "pthread_create.h"
 #include "altstack.h"
 #include "locales.h"
+#include "signals.h"
 #include "base/lock.h"
 #include "ns/ns.h"
 #include "ns/thread.h"
@@ -43,8 +44,13 @@ static void *start_thread(void *arg)
 {
 	struct start start = *(struct start *)arg;
 	struct gorgon_thread *thread = gorgon_thread_get();
+	sigset_t wake;
 
 	free(arg);
+	// A host whose threads block all signals has interpreters whose threads can be interrupted all the same.
+	sigemptyset(&wake);
+	sigaddset(&wake, GORGON_SIGNAL_WAKE);
+	pthread_sigmask(SIG_UNBLOCK, &wake, NULL);
 	// Without memory for its record the thread stays counted for good, so that its namespace is never
 	// unmapped while it runs.
 	if (thread)

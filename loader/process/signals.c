@@ -31,7 +31,9 @@
 //   their signals. If the view has no function for the signal, and the signal would end a process,
 //   the program is interrupted as by SIGINT; if that ends the program, it has the status of a process
 //   that the signal has ended. A program without a handler for SIGINT (a program that is being
-//   finalised has none) goes on and has that status when it ends.
+//   finalised has none) goes on and has that status when it ends;
+// - a signal by which the library ends a blocking call of one thread (gorgon_signals_wake()) does nothing else.
+//   The kernel says that it carries our mark.
 //
 // While faults are reported (faults.c), the dispatcher is installed for their signals. A fault that no
 // view has a function for is reported, and goes on to the host.
@@ -114,10 +116,12 @@ static uint64_t watched;	    // bit per signal: faults that are reported; atomic
 static uint64_t ignored;    // bit per signal: SIG_IGN is installed for a view
 static unsigned running;    // dispatchers that are looking at views; atomic
 static sigset_t before_fork; // the forking thread's mask, under `lock`
+static bool wakes;	    // the dispatcher is installed for GORGON_SIGNAL_WAKE
 static pid_t process;	    // the process whose dispositions these are; atomic
 
 static __thread struct gorgon_signals *mine __attribute__((tls_model("initial-exec")));
 static __thread unsigned depth __attribute__((tls_model("initial-exec")));
+static __thread bool reserving __attribute__((tls_model("initial-exec")));
 
 static uint64_t bit(int number)
 {
@@ -426,13 +430,21 @@ static bool give_timer(int number, siginfo_t *info, void *context)
 	return timer;
 }
 
+// Whether gorgon_signals_wake() has sent the signal.
+static bool is_wake(int number, const siginfo_t *info)
+{
+	return number == GORGON_SIGNAL_WAKE && info->si_code == SI_QUEUE && info->si_value.sival_ptr == &wakes;
+}
+
 static void dispatch(int number, siginfo_t *info, void *context)
 {
 	int saved = errno;
 
 	if (is_fault(number, info))
 		gorgon_fault_recover();
-	if (info->si_code == SI_TIMER && give_timer(number, info, context)) {
+	if (is_wake(number, info)) {
+		// That a call was interrupted is all that is wanted.
+	} else if (info->si_code == SI_TIMER && give_timer(number, info, context)) {
 		// Handled.
 	} else if (give_pending(number, info, context)) {
 		// Handled.
@@ -449,10 +461,11 @@ static void dispatch(int number, siginfo_t *info, void *context)
 // Install what the views want of a signal together: the dispatcher, SIG_IGN, or the host's disposition.
 static void install(int number)
 {
-	bool function = watched & bit(number), ignore = false;
+	bool wake = number == GORGON_SIGNAL_WAKE && wakes, fault = watched & bit(number);
+	bool function = wake || fault, ignore = false;
 	struct sigaction action;
 	uint64_t is_ours = (dispatched | ignored) & bit(number);
-	int flags = SA_SIGINFO | SA_RESTART | (function ? SA_ONSTACK : 0);
+	int flags = SA_SIGINFO | (wake ? 0 : SA_RESTART) | (fault ? SA_ONSTACK : 0);
 
 	for (struct gorgon_signals *view = views; view; view = view->next) {
 		const struct sigaction *wanted = &view->actions[number];
@@ -747,6 +760,31 @@ bool gorgon_signals_send(struct gorgon_signals *view, int number)
 	return ret;
 }
 
+bool gorgon_signals_wake(pid_t tid)
+{
+	siginfo_t info = {.si_signo = GORGON_SIGNAL_WAKE, .si_code = SI_QUEUE};
+	struct sigaction now;
+	sigset_t saved;
+	bool ret;
+
+	gorgon_masked_lock(&lock, &saved);
+	if (!wakes) {
+		wakes = true;
+		install(GORGON_SIGNAL_WAKE);
+	}
+	ret = !sigaction(GORGON_SIGNAL_WAKE, NULL, &now) && now.sa_sigaction == dispatch;
+	gorgon_masked_unlock(&lock, &saved);
+	info.si_pid = getpid();
+	info.si_uid = getuid();
+	info.si_value.sival_ptr = &wakes;
+	return ret && !syscall(SYS_rt_tgsigqueueinfo, info.si_pid, tid, GORGON_SIGNAL_WAKE, &info);
+}
+
+void gorgon_signals_reserve(bool begin)
+{
+	reserving = begin;
+}
+
 // When a process sends itself a signal with kill(), and no other thread can take it, the signal is
 // delivered before kill() returns (POSIX). But the kernel delivers it to the process's first thread: a
 // program in one of our interpreters would go on before its handler has run. The signal looks as if it
@@ -809,6 +847,11 @@ int gorgon_signal_action(int number, const struct sigaction *action, struct siga
 	struct sigaction before;
 	sigset_t saved;
 
+	if (number == GORGON_SIGNAL_RESERVED && reserving) {
+		if (old)
+			*old = (struct sigaction){.sa_handler = SIG_DFL};
+		return 0;
+	}
 	// The C library answers for signals that cannot be caught, and for the two that it uses itself.
 	if (number < 1 || number >= NSIG || number == SIGKILL || number == SIGSTOP ||
 	    (number > SIGSYS && number < SIGRTMIN) ||

@@ -32,6 +32,20 @@ bool gorgon_signals_send(struct gorgon_signals *signals, int number);
  * False: nothing was done, because the thread is not the view's, or blocks the signal. */
 bool gorgon_signals_queue_self(struct gorgon_signals *signals, int number);
 
+/* The signal that ends blocking calls, which debuggers pass on without a word. */
+#define GORGON_SIGNAL_WAKE SIGURG
+
+/* End the blocking call that a thread of this process is in, with EINTR; the signal does nothing else. False: the
+ * thread has ended, or the host has put its own handler in place of our dispatcher. */
+bool gorgon_signals_wake(pid_t tid);
+
+/* A number that programs cannot handle, because it is the C library's own. */
+#define GORGON_SIGNAL_RESERVED 32
+
+/* Until gorgon_signals_reserve(false), sigaction() of private code on this thread says that it has done what it was
+ * asked for GORGON_SIGNAL_RESERVED, and does nothing. */
+void gorgon_signals_reserve(bool begin);
+
 /* --- timers of a view; see ../process/timers.c. Safe in signal handlers --------------- */
 
 /* What a timer's signal looks like to a handler. */

@@ -14,8 +14,8 @@
 //
 // Interrupts. An entry on Python's main thread gets SIGINT, which this interpreter alone sees: the
 // signal ends system calls (EINTR), and Python, which looks for signals in blocking calls, too, makes
-// a KeyboardInterrupt of it. An entry on another thread gets an asynchronous KeyboardInterrupt
-// before its next bytecode. Interrupts are meant for an entry and not for its thread: those that would
+// a KeyboardInterrupt of it. Entries on other threads, and threads that Python has started, are reached
+// as interrupt.c says. Interrupts are meant for an entry and not for its thread: those that would
 // arrive after the end of the entry are taken back, see gorgon_call_close().
 //
 // Lock: the interpreter's own, a leaf. CPython's locks are never taken under it.
@@ -23,6 +23,7 @@
 #define _GNU_SOURCE
 #include "api.h"
 #include "exception.h"
+#include "interrupt.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "process/altstack.h"
@@ -287,6 +288,8 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 
 	if ((err = push(interp, &call, states)))
 		return err;
+	if (states->from == GORGON_INTERP_CREATED)
+		gorgon_interrupt_set_main(interp);
 	enter_call(&call, &outer_signals);
 	gorgon_altstack_provide(gorgon_thread_peek());
 	outer_locale = gorgon_locale_enter(interp->ns->locale);
@@ -337,10 +340,9 @@ void gorgon_call_close(struct gorgon_interp *interp)
 
 	if (!close_call(call) || !call->first)
 		return;
-	if (!call->on_main_thread) {
-		api->PyThreadState_SetAsyncExc((unsigned long)call->thread, NULL);
+	gorgon_interrupt_take_back(interp);
+	if (!call->on_main_thread)
 		return;
-	}
 	// The signals were queued before close_call() returned: any system call delivers them.
 	sched_yield();
 	if (api->PyErr_CheckSignals())
@@ -455,10 +457,10 @@ static struct gorgon_call *find_unthrown(struct gorgon_interp *interp)
 // that waits for the GIL has no state in Python yet; it looks whether it was interrupted when it has the GIL.
 static struct gorgon_error *throw_into_threads(struct gorgon_interp *interp, void *ctx)
 {
-	const struct gorgon_api *api = interp->api;
+	struct gorgon_error *err = NULL;
 
 	(void)ctx;
-	for (;;) {
+	while (!err) {
 		struct gorgon_call *call;
 		unsigned long thread = 0;
 
@@ -471,18 +473,20 @@ static struct gorgon_error *throw_into_threads(struct gorgon_interp *interp, voi
 		unlock(interp);
 		if (!call)
 			return NULL;
-		api->PyThreadState_SetAsyncExc(thread, *api->PyExc_KeyboardInterrupt);
+		err = gorgon_interrupt_thread(interp, (pthread_t)thread);
 	}
+	return err;
 }
 
-struct gorgon_error *gorgon_interp_interrupt(struct gorgon_interp *interp)
+static struct gorgon_error *throw_into_all(struct gorgon_interp *interp, void *ctx)
 {
-	return gorgon_call_interrupt(interp, false);
+	return throw_into_threads(interp, ctx) ?: gorgon_interrupt_own_threads(interp);
 }
 
-struct gorgon_error *gorgon_call_interrupt(struct gorgon_interp *interp, bool or_next)
+// Interrupt the entries. @others: an entry on another thread waits for that.
+static struct gorgon_error *interrupt_entries(struct gorgon_interp *interp, bool or_next, bool *others)
 {
-	bool on_main = false, sent = true, threads;
+	bool on_main = false, sent = true;
 
 	lock(interp);
 	interp->calls.interrupt_next |= or_next && !interp->calls.newest;
@@ -491,7 +495,7 @@ struct gorgon_error *gorgon_call_interrupt(struct gorgon_interp *interp, bool or
 		// An entry that signals do not reach yet looks whether it was interrupted before it runs Python.
 		on_main |= call->on_main_thread && call->entered && !call->closed;
 	}
-	threads = find_unthrown(interp) != NULL;
+	*others = find_unthrown(interp) != NULL;
 	interp->calls.senders += on_main;
 	unlock(interp);
 	if (on_main) {
@@ -506,5 +510,33 @@ struct gorgon_error *gorgon_call_interrupt(struct gorgon_interp *interp, bool or
 					   "interpreter %u: cannot be interrupted: it has no handler "
 					   "for SIGINT, or the host has set one over it",
 					   interp->number);
-	return threads ? gorgon_call_python(interp, throw_into_threads, NULL) : NULL;
+	return NULL;
+}
+
+static bool is_started(struct gorgon_interp *interp)
+{
+	bool ret;
+
+	lock(interp);
+	ret = interp->calls.state == GORGON_INTERP_STARTED;
+	unlock(interp);
+	return ret;
+}
+
+struct gorgon_error *gorgon_interp_interrupt(struct gorgon_interp *interp)
+{
+	bool others;
+	struct gorgon_error *err = interrupt_entries(interp, false, &others);
+
+	if (err || (!others && !(is_started(interp) && gorgon_interrupt_has_own_threads(interp))))
+		return err;
+	return gorgon_call_python(interp, throw_into_all, NULL);
+}
+
+struct gorgon_error *gorgon_call_interrupt(struct gorgon_interp *interp, bool or_next)
+{
+	bool others;
+	struct gorgon_error *err = interrupt_entries(interp, or_next, &others);
+
+	return err || !others ? err : gorgon_call_python(interp, throw_into_threads, NULL);
 }

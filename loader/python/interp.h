@@ -86,6 +86,7 @@ struct gorgon_interp {
 	char **argv; /* what Python was started with; kept because Python may point there */
 	struct gorgon_api *api; /* its C API, looked up when it is started; see api.h */
 	struct gorgon_calls calls;
+	void *interrupt_type; /* what PyThreadState_SetAsyncExc() gets, Python's; see interrupt.c */
 	struct gorgon_first_state {
 		void *state; /* its PyThreadState */
 		enum { GORGON_STATE_NOWHERE, GORGON_STATE_IN_KEY, GORGON_STATE_IN_VARIABLE } place;

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT
+// Threads of a namespace that are to raise an exception.
+//
+// A request. A thread that runs bytecode is reached by an asynchronous exception (../python/interrupt.c). A thread
+// in a blocking call is not: the exception waits for the next bytecode. A signal ends the system call with EINTR, but
+// after EINTR Python asks whether a handler of a signal has raised something, answers the question itself with "no" on
+// every thread but its main one, and repeats the call. To find out which thread it is on it calls pthread_self(). So
+// libpython gets ours, which answers truly, with one exception: on a thread with a request, when one of the two
+// functions asks that look for signals (PyErr_CheckSignals(), Py_MakePendingCalls()), it lets them find a
+// signal that no program can have, and answers that this is the main thread. Python calls the handler of that signal
+// (../python/interrupt.c), which raises the exception on this thread, within the blocking call: what Python does after
+// a KeyboardInterrupt is what happens, and nothing believes that it got a lock or a value. The GIL is held from the
+// answer to the handler, so the main thread cannot take the signal. Who asks is told by the unwinder; that costs
+// microseconds, and only threads with a request pay it.
+//
+// A signal that comes just before the system call begins is lost, and functions may wait again: so a thread of
+// ours, which lives while there are requests, repeats the signals, at first after a millisecond, then less often.
+//
+// Not reached: libraries that call a blocking function and repeat it after EINTR without asking Python; threads that
+// block GORGON_SIGNAL_WAKE; copies that our loader has not loaded, whose libpython calls the C library directly.
+//
+// The loader's lock guards requests and the waker; a thread takes its own request without the lock.
+
+#define _GNU_SOURCE
+#include "interruption.h"
+#include "signals.h"
+#include "base/clock.h"
+#include "base/lock.h"
+#include "ns/ns.h"
+#include "ns/thread.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#define FRAMES_MAX 4 // from pthread_self() to the function that looks for signals
+
+#define PAUSE_MIN_MS 1
+#define PAUSE_MAX_MS 200
+
+struct gorgon_interruption {
+	struct gorgon_ns *ns;
+	bool wanted; // some thread has a request, or pretends; atomic
+	struct gorgon_interruption_python python;
+};
+
+static bool waking;	    // the waker lives; under the lock
+static uint64_t wanted_at;  // time of the newest request; under the lock
+
+static __thread bool pretends __attribute__((tls_model("initial-exec")));
+static __thread bool asked __attribute__((tls_model("initial-exec")));
+
+static bool begin(void *state, struct gorgon_ns *ns)
+{
+	((struct gorgon_interruption *)state)->ns = ns;
+	return true;
+}
+
+void gorgon_interruption_describe(struct gorgon_interruption *state, const struct gorgon_interruption_python *python)
+{
+	state->python = *python;
+}
+
+// --- which thread this is --------------------------------------------------------------------
+
+struct search {
+	const struct gorgon_interruption *state;
+	unsigned frames;
+	bool found;
+};
+
+static _Unwind_Reason_Code look_at_frame(struct _Unwind_Context *context, void *arg)
+{
+	struct search *search = arg;
+	uintptr_t ip = _Unwind_GetIP(context) - 1; // within the call
+
+	for (size_t i = 0; i < sizeof(search->state->python.checks) / sizeof(*search->state->python.checks); i++) {
+		const struct gorgon_code_range *range = &search->state->python.checks[i];
+
+		search->found |= ip - range->start < range->size;
+	}
+	return search->found || ++search->frames > FRAMES_MAX ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+static bool is_look_for_signals(const struct gorgon_interruption *state)
+{
+	struct search search = {.state = state};
+
+	_Unwind_Backtrace(look_at_frame, &search);
+	return search.found;
+}
+
+static struct gorgon_ns *request_of(const struct gorgon_thread *thread)
+{
+	return __atomic_load_n(&thread->interrupt, __ATOMIC_ACQUIRE);
+}
+
+static __attribute__((noinline)) pthread_t answer(struct gorgon_interruption *state)
+{
+	const struct gorgon_thread *thread = gorgon_thread_peek();
+
+	if (pretends)
+		return state->python.main;
+	// Making the signal known asks which thread this is, too.
+	if (asked || !thread || request_of(thread) != state->ns || !state->python.trip ||
+	    !is_look_for_signals(state))
+		return pthread_self();
+	asked = true;
+	state->python.trip(GORGON_SIGNAL_RESERVED);
+	asked = false;
+	return state->python.main;
+}
+
+static pthread_t self(struct gorgon_interruption *state)
+{
+	return __builtin_expect(__atomic_load_n(&state->wanted, __ATOMIC_RELAXED), false) ? answer(state)
+											   : pthread_self();
+}
+
+void gorgon_interruption_pretend(struct gorgon_interruption *state, bool begin_it)
+{
+	pretends = begin_it;
+	if (begin_it)
+		__atomic_store_n(&state->wanted, true, __ATOMIC_RELEASE);
+}
+
+// --- requests ---------------------------------------------------------------------------------
+
+// Send a signal to each thread with a request. Under the lock. Returns how many there are.
+static size_t wake_all(void)
+{
+	struct gorgon_thread *thread = NULL;
+	size_t count = 0;
+
+	while ((thread = gorgon_thread_next(thread))) {
+		if (!request_of(thread))
+			continue;
+		count++;
+		gorgon_signals_wake((pid_t)thread->tid);
+	}
+	return count;
+}
+
+static void *wake(void *arg)
+{
+	uint64_t age_ms;
+	bool more = true;
+
+	pthread_setname_np(pthread_self(), "gorgon-waker");
+	while (more) {
+		gorgon_lock();
+		more = wake_all();
+		waking = more;
+		age_ms = (gorgon_now() - wanted_at) / 1000000;
+		gorgon_unlock();
+		age_ms /= 8;
+		usleep(1000 * (useconds_t)(age_ms < PAUSE_MIN_MS   ? PAUSE_MIN_MS
+					   : age_ms > PAUSE_MAX_MS ? PAUSE_MAX_MS
+								   : age_ms));
+	}
+	return arg;
+}
+
+// Under the lock. Without a thread the signals are sent once.
+static void begin_to_wake(void)
+{
+	pthread_attr_t attr;
+	sigset_t all, before;
+	pthread_t thread;
+
+	wanted_at = gorgon_now();
+	if (waking)
+		return;
+	sigfillset(&all);
+	if (pthread_attr_init(&attr))
+		return;
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	waking = !pthread_create(&thread, &attr, wake, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+	if (!waking)
+		wake_all();
+}
+
+static struct gorgon_thread *find_thread(pthread_t pthread)
+{
+	struct gorgon_thread *thread = NULL;
+
+	do {
+		thread = gorgon_thread_next(thread);
+	} while (thread && (pthread_t)thread->tp != pthread);
+	return thread;
+}
+
+static bool request(struct gorgon_interruption *state, struct gorgon_thread *thread)
+{
+	struct gorgon_ns *nobody = NULL;
+
+	if (!thread || !__atomic_compare_exchange_n(&thread->interrupt, &nobody, state->ns, false, __ATOMIC_ACQ_REL,
+						    __ATOMIC_ACQUIRE))
+		return false;
+	__atomic_store_n(&state->wanted, true, __ATOMIC_RELEASE);
+	begin_to_wake();
+	return true;
+}
+
+bool gorgon_interruption_request(struct gorgon_interruption *state, pthread_t thread)
+{
+	bool ret;
+
+	gorgon_lock();
+	ret = request(state, find_thread(thread));
+	gorgon_unlock();
+	return ret;
+}
+
+bool gorgon_interruption_take(struct gorgon_interruption *state)
+{
+	struct gorgon_thread *thread = gorgon_thread_peek();
+	struct gorgon_ns *wanted = state->ns;
+
+	return thread && __atomic_compare_exchange_n(&thread->interrupt, &wanted, NULL, false, __ATOMIC_ACQ_REL,
+						     __ATOMIC_ACQUIRE);
+}
+
+size_t gorgon_interruption_threads(struct gorgon_interruption *state, pthread_t *list, size_t count)
+{
+	struct gorgon_thread *thread = NULL;
+	size_t ret = 0;
+
+	gorgon_lock();
+	while ((thread = gorgon_thread_next(thread))) {
+		if (thread->ns != state->ns)
+			continue;
+		if (ret < count)
+			list[ret] = (pthread_t)thread->tp;
+		ret++;
+	}
+	gorgon_unlock();
+	return ret;
+}
+
+// The waker is not here, nor are the threads that had requests.
+static void after_fork(bool child)
+{
+	if (child)
+		waking = false;
+}
+
+static const struct gorgon_bound bound[] = {
+	{"pthread_self", self, 0, 0, GORGON_OWN,
+	 "a thread that is being interrupted may handle that as Python's main thread does"},
+};
+
+const struct gorgon_part gorgon_interruption_part = {
+	.bound = bound,
+	.bound_count = sizeof(bound) / sizeof(*bound),
+	.state_size = sizeof(struct gorgon_interruption),
+	.begin = begin,
+	.after_fork = after_fork,
+	.when = GORGON_WHEN_PYTHON,
+	.title = "Threads of an interpreter",
+	.loader_only = true,
+};

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads of a namespace that are to raise an exception. See interruption.c. */
+#ifndef GORGON_PROCESS_INTERRUPTION_H
+#define GORGON_PROCESS_INTERRUPTION_H
+
+#include "part.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct gorgon_interruption;
+
+extern const struct gorgon_part gorgon_interruption_part;
+
+/* The code of a function. */
+struct gorgon_code_range {
+	uintptr_t start;
+	size_t size;
+};
+
+/* What is known of the Python of a namespace. */
+struct gorgon_interruption_python {
+	pthread_t main;			    /* the thread that Python takes for its main thread */
+	struct gorgon_code_range checks[2]; /* functions that look for signals, on the main thread only */
+	int (*trip)(int number);	    /* lets the next look find the signal */
+};
+
+/* Set before the first request, and when it changes. */
+void gorgon_interruption_describe(struct gorgon_interruption *state, const struct gorgon_interruption_python *python);
+
+/* Until gorgon_interruption_pretend(state, false) the calling thread is the main thread, as far as Python sees. */
+void gorgon_interruption_pretend(struct gorgon_interruption *state, bool begin);
+
+/* Ask a thread of the process to take the request of this namespace: its blocking calls end with EINTR again and
+ * again until it has, and on this thread functions that look for signals find GORGON_SIGNAL_RESERVED. False: there is
+ * no such thread, or it has a request already. */
+bool gorgon_interruption_request(struct gorgon_interruption *state, pthread_t thread);
+
+/* Take the request of the calling thread. False: it has none of this namespace. Safe in signal handlers. */
+bool gorgon_interruption_take(struct gorgon_interruption *state);
+
+/* The threads that private code of the namespace has started: up to @count of them, and the number of all. */
+size_t gorgon_interruption_threads(struct gorgon_interruption *state, pthread_t *list, size_t count);
+
+#endif

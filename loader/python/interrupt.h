@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* An exception on a thread of an interpreter. See interrupt.c. */
+#ifndef GORGON_PYTHON_INTERRUPT_H
+#define GORGON_PYTHON_INTERRUPT_H
+
+#include "interp.h"
+
+/* The calling thread has started Python, which takes it for the main thread from now on. */
+void gorgon_interrupt_set_main(struct gorgon_interp *interp);
+
+/* With the GIL, for all that follow: */
+
+/* Raise KeyboardInterrupt on @thread, in bytecode or in a blocking call. Nothing happens if Python does not know the
+ * thread, or it has not taken the last interrupt yet. */
+struct gorgon_error *gorgon_interrupt_thread(struct gorgon_interp *interp, pthread_t thread);
+/* The same on each thread that code of the interpreter has started. */
+struct gorgon_error *gorgon_interrupt_own_threads(struct gorgon_interp *interp);
+/* Whether there are such threads; any thread, no GIL. */
+bool gorgon_interrupt_has_own_threads(const struct gorgon_interp *interp);
+/* Take back what has not arrived on the calling thread. */
+void gorgon_interrupt_take_back(struct gorgon_interp *interp);
+
+#endif
