@@ -16,7 +16,7 @@ def documents():
     """In a clone or in a tree without git: all of ours, but nothing that was built or fetched."""
     found = []
     for folder, folders, names in os.walk(ROOT):
-        folders[:] = [name for name in folders if name != "build" and not name.startswith(".")]
+        folders[:] = [name for name in folders if name not in ("build", "debian") and not name.startswith(".")]
         found += [os.path.relpath(os.path.join(folder, name), ROOT) for name in names if name.endswith(".md")]
     return found
 
