@@ -426,7 +426,7 @@ class Commands(unittest.TestCase):
         for option in ("addr", "find", "symbols", "stacks", "check", "extract", "gdb", "lldb", "perf-map", "json",
                        "sysroot", "version"):
             self.assertIn(f"--{option}", text)
-        self.assertRegex(session.output("--version"), r"^gorgon-symdump \d+\.\d+\.\d+\n$")
+        self.assertRegex(session.output("--version"), r"^gorgon-symdump \d+\.\d+\.\d+(-\w+)?\n$")
 
     def test_colours_are_for_a_terminal(self):
         plain = session.output(self.pid)
