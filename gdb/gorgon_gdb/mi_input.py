@@ -9,13 +9,11 @@ function runs in the process for an expression, and the process does not run, un
 gdb reads one character at a time, so nothing is lost of what the editor has written before. At a terminal gdb needs the
 terminal's own descriptor; nobody drives MI there but by hand, and everything stays as it is."""
 
-import fcntl
 import functools
 import os
 import queue
 import signal
 import struct
-import termios
 import threading
 
 import gdb
@@ -44,6 +42,10 @@ def is_driven_by_mi():
 
 
 def is_empty():
+    # Imported here: where a core's files are looked at below a sysroot, Python's extension modules may not be there.
+    import fcntl
+    import termios
+
     return struct.unpack("i", fcntl.ioctl(STDIN, termios.FIONREAD, b"\0" * 4))[0] == 0
 
 
