@@ -22,6 +22,8 @@ endif
 CXX := g++
 # From 17 on: older ones do not know the processors' levels.
 CLANG := clang-19
+# analyze looks with it, too, when it is named: clang-tidy-19.
+CLANG_TIDY :=
 CFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
@@ -79,7 +81,7 @@ SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.
 
 .PHONY: products all jitreg docs-process examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
 	check-gdb check-lldb check-parity coverage coverage-run parity docs-parity docs-plot bench-debug check-roots fuzzers fuzz soak demo setup venv \
-	bench wheel format lint compile_commands.json install install-jitreg uninstall dist clean help
+	bench wheel format lint analyze compile_commands.json install install-jitreg uninstall dist clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
@@ -435,6 +437,13 @@ lint:
 	$(PYTHON3) -m compileall -q gdb lldb python tests tools
 	cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr $(INCLUDES) $(JITREG_SRC) $(GORGON_SRC) $(TOOL_SRC) $(SYMDUMP_SRC)
 
+ANALYZE_FLAGS = $(filter-out -MMD -MP,$(BASE)) $(INCLUDES) $(PYTHON_CFLAGS) $(JSON_CFLAGS) \
+	-DGORGON_VERSION=\"$(VERSION)\" -DGORGON_DATADIR=\"$(DATADIR)/gorgon\"
+# gcc's analyzer, and clang-tidy where CLANG_TIDY names it; tools/analyze.txt has the reasons for what they may find.
+analyze:
+	@tools/setup.sh $(DEPS) $(if $(CLANG_TIDY),analyze)
+	@$(PYTHON3) tools/analyze.py -- '$(CC)' '$(CLANG_TIDY)' '$(ANALYZE_FLAGS)' $(JITREG_SRC) $(GORGON_SRC) $(TOOL_SRC) $(SYMDUMP_SRC)
+
 compile_commands.json:
 	$(PYTHON3) tools/compile_commands.py '$(CC) $(BASE) $(INCLUDES) $(CFLAGS)' $(JITREG_SRC) $(GORGON_SRC) $(TOOL_SRC) $(SYMDUMP_SRC) $(UNIT_SRC) > $@
 
@@ -519,6 +528,7 @@ help:
 	@echo "install  DESTDIR= PREFIX=$(PREFIX)    uninstall takes it back"
 	@echo "jitreg install-jitreg  libjitreg alone"
 	@echo "dist     $(DIST), a tarball of the last commit"
+	@echo "analyze  what gcc's analyzer finds, unless tools/analyze.txt has a reason (CLANG_TIDY=clang-tidy-19 for its checks, too)"
 	@echo "format lint compile_commands.json clean"
 	@echo "variables: BUILD SAN DWARF RPATH V CC CFLAGS LDFLAGS DEPS=no"
 

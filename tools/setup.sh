@@ -3,9 +3,10 @@
 # and sid are tested. Prints what it does, asks nothing, and does nothing when everything is
 # there.
 #
-# usage: tools/setup.sh [yes|no] [long]
+# usage: tools/setup.sh [yes|no] [long|analyze]
 #	no	only name what is missing, and fail if so
 #	long	what `make check-long` needs, too
+#	analyze	what `make analyze` needs, too
 set -eu
 
 fail() {
@@ -66,6 +67,7 @@ packages="
 	python3-pytest-subtests python3-cssselect python3-bs4 python3-html5lib
 	clang-$lldb libclang-rt-$lldb-dev
 "
+[ "${2:-}" != analyze ] || packages="$packages clang-tidy-$lldb"
 
 missing=""
 for package in $packages; do
