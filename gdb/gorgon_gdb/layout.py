@@ -6,7 +6,7 @@ numbers (Include/internal/pycore_debug_offsets.h), which has grown since. For 3.
 same names are filled in here, as debug information of these versions has them on x86-64; they
 are the same in release and debug builds.
 
-Knows no debugger. An offset is looked up as "structure.member"."""
+Knows no debugger; lldb uses the same file. An offset is looked up as "structure.member"."""
 
 import struct
 
@@ -50,6 +50,8 @@ COMMON = {
     "runtime_state.interpreters_head": 40,
     "thread_state.next": 8, "thread_state.cframe": 56,
     "code_object.filename": 112, "code_object.qualname": 128, "code_object.linetable": 136,
+    "pyobject.size": 16, "pyobject.ob_type": 8, "type_object.tp_name": 24, "type_object.tp_flags": 168,
+    "tuple_object.ob_size": 16, "list_object.ob_size": 16, "float_object.ob_fval": 16, "long_object.ob_digit": 24,
     "bytes_object.ob_size": 16, "bytes_object.ob_sval": 32,
     "unicode_object.state": 32, "unicode_object.length": 16,
 }
@@ -61,7 +63,7 @@ MEASURED = {
         "thread_state.native_thread_id": 160, "cframe.current_frame": 8,
         "interpreter_frame.previous": 48, "interpreter_frame.executable": 32, "interpreter_frame.instr_ptr": 56,
         "interpreter_frame.is_entry": 68,
-        "code_object.firstlineno": 72, "code_object.co_code_adaptive": 184,
+        "code_object.firstlineno": 72, "code_object.co_code_adaptive": 184, "long_object.ob_size": 16,
         "unicode_object.asciiobject_size": 48, "unicode_object.compact_size": 72,
     },
     12: {
@@ -72,7 +74,7 @@ MEASURED = {
         "thread_state.native_thread_id": 144, "cframe.current_frame": 0,
         "interpreter_frame.previous": 8, "interpreter_frame.executable": 0, "interpreter_frame.instr_ptr": 56,
         "interpreter_frame.owner": 70,
-        "code_object.firstlineno": 68, "code_object.co_code_adaptive": 192,
+        "code_object.firstlineno": 68, "code_object.co_code_adaptive": 192, "long_object.lv_tag": 16,
         "unicode_object.asciiobject_size": 40, "unicode_object.compact_size": 56,
     },
 }

@@ -6,7 +6,7 @@ evaluation function in C runs several of them, because calls from Python to Pyth
 through C: in 3.11 the last one of a call is marked (is_entry), since 3.12 a frame without code
 stands between calls.
 
-Knows no debugger. Memory may be garbage: lists are capped and stop at what cannot be read."""
+Knows no debugger; lldb uses the same file. Memory may be garbage: lists are capped and stop at what cannot be read."""
 
 import collections
 
@@ -37,14 +37,14 @@ class Python:
         self.runtime = runtime
         self.offsets = layout.find(read, runtime, minor)
 
-    def integer(self, address, size=8):
-        return int.from_bytes(self.read(address, size), "little")
+    def integer(self, address, size=8, signed=False):
+        return int.from_bytes(self.read(address, size), "little", signed=signed)
 
-    def get(self, address, name, size=8):
+    def get(self, address, name, size=8, signed=False):
         """A member of the structure at an address."""
         if not address:
             raise root.MemoryProblem(f"there is no {name.partition('.')[0]} at 0")
-        return self.integer(address + self.offsets[name], size)
+        return self.integer(address + self.offsets[name], size, signed)
 
     def chain(self, address, name, most):
         """A linked list, as long as it can be read."""
@@ -129,16 +129,20 @@ class Python:
         return find_line(self.read(table + self.offsets["bytes_object.ob_sval"], size), first, (instruction - start) // 2)
 
     def text(self, address):
-        """A str of the compiler's: its characters follow the structure."""
+        """A str as a terminal may show it: no control characters from a broken process."""
+        return "".join(c if c.isprintable() else "?" for c in self.characters(address, TEXT_MAX))
+
+    def characters(self, address, most):
+        """A str, or as many of its first characters. They follow the structure (the compiler's strings), or are where a
+        pointer behind it leads (objects of derived types)."""
         state = self.get(address, "unicode_object.state", 4) >> KIND_BIT
         kind, compact, ascii_only = state & 7, state & 8, state & 16
-        length = min(self.get(address, "unicode_object.length"), TEXT_MAX)
-        if kind not in (1, 2, 4) or not compact:
+        length = min(self.get(address, "unicode_object.length"), most)
+        if kind not in (1, 2, 4):
             raise root.MemoryProblem(f"there is no str at {address:#x}")
-        data = address + self.offsets[f"unicode_object.{'asciiobject' if ascii_only else 'compact'}_size"]
-        text = self.read(data, length * kind).decode({1: "latin-1", 2: "utf-16-le", 4: "utf-32-le"}[kind], "replace")
-        # It goes to a terminal: no control characters from a broken process.
-        return "".join(c if c.isprintable() else "?" for c in text)
+        data = address + self.offsets[f"unicode_object.{'asciiobject' if compact and ascii_only else 'compact'}_size"]
+        encoding = {1: "latin-1", 2: "utf-16-le", 4: "utf-32-le"}[kind]
+        return self.read(data if compact else self.integer(data), length * kind).decode(encoding, "replace")
 
 
 def find_line(table, line, wanted):

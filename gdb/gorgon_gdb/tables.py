@@ -25,9 +25,9 @@ def number(ns):
     return f"ns {ns.id}" if ns.interp is None else str(ns.interp)
 
 
-def interpreters(snapshot, thread_name, gil=None):
-    """gorgon list. thread_name(LWP) -> how the debugger calls that thread; gil(Namespace, thread_name), for a column
-    of its own -> the one that holds the GIL."""
+def interpreters(snapshot, thread_name, gil):
+    """gorgon list. thread_name(LWP) is how the debugger calls that thread, gil(Namespace, thread_name) the thread that
+    holds the GIL."""
     if not snapshot.namespaces:
         return remarks(snapshot) + "No interpreters.\n"
     rows = []
@@ -35,11 +35,8 @@ def interpreters(snapshot, thread_name, gil=None):
         python = ns.libpython
         rows.append([number(ns), ns.python_version, len(ns.objects),
                      thread_name(ns.thread) if ns.thread else "-",
-                     f"{python.start:#x}-{python.end:#x}" if python else "-", ns.state_name])
-        if gil:
-            rows[-1].append(gil(ns, thread_name))
-    return remarks(snapshot) + table(["Num", "Python", "Objects", "Thread", "libpython", "State"] +
-                                     (["GIL"] if gil else []), rows)
+                     f"{python.start:#x}-{python.end:#x}" if python else "-", ns.state_name, gil(ns, thread_name)])
+    return remarks(snapshot) + table(["Num", "Python", "Objects", "Thread", "libpython", "State", "GIL"], rows)
 
 
 def modules(snapshot, namespaces):

@@ -57,21 +57,17 @@ def place(file, line):
 
 
 def python_frames(target, thread, ns):
-    """(frames, why not)"""
+    """(frames, with python.CALL where a call of the evaluation function ends; why not)"""
     if not ns.libpython:
         return [], f"{ns.label} has no libpython"
     try:
-        copy = python.Python(target, ns.libpython)
-        tstate = copy.thread_state(thread.GetThreadID())
-        return (copy.frames(tstate) if tstate else []), None
+        return list(reference.python_of(target, ns.libpython).frames(thread.GetThreadID())), None
     except (root.RootError, root.MemoryProblem) as error:
         return [], str(error)
 
 
 def python_line(frame):
-    text = f"{frame.function}  {os.path.basename(frame.file)}:{frame.line or '?'}"
-    # It goes to a terminal: no control characters from a broken process.
-    return f"      py {''.join(c if c.isprintable() else '?' for c in text)}\n"
+    return f"      py {frame.function}  {os.path.basename(frame.file)}:{frame.line or '?'}\n"
 
 
 def backtrace(target, thread):
@@ -92,16 +88,13 @@ def backtrace(target, thread):
         text += take(waiting[o.namespace.id])
     # Where lldb's unwinding has ended early, Python's has not.
     for frames in waiting.values():
-        text += "".join(python_line(frame) for frame in frames)
+        text += "".join(python_line(frame) for frame in frames if frame is not python.CALL)
     return text + "".join(problems)
 
 
 def take(frames):
     """The lines of those that one call of the evaluation function runs."""
     text = ""
-    while frames:
-        frame = frames.pop(0)
+    while frames and (frame := frames.pop(0)) is not python.CALL:
         text += python_line(frame)
-        if frame.outermost:
-            break
     return text

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The commands. The docstrings are the help."""
 
+import functools
 import inspect
 import re
 
 import lldb
 
-from . import auto, backtrace, breaks, check, dwarf, here, labels, process, python, root, symbols, tables, values
+from . import auto, backtrace, breaks, check, dwarf, gil, here, labels, process, root, symbols, tables, values
 
 
 class Command:
@@ -66,7 +67,7 @@ class List(Command):
     Num is the interpreter's number, Thread the one that runs its program,
     libpython the address range of its own copy of libpython, State "live"
     or "unloading". GIL is the thread that holds the interpreter's lock, "-"
-    when nobody does, "?" without debug information of libpython. A private
+    when nobody does, "?" where CPython's structures cannot be read. A private
     namespace without an interpreter shows as "ns ID".
 
     Example:
@@ -78,16 +79,7 @@ class List(Command):
 
     def run(self, debugger, target, exe_ctx, argument):
         self.words(argument, 0, 0)
-        snapshot = process.snapshot(target)
-        thread_name = process.thread_name(target.GetProcess())
-        lines = tables.interpreters(snapshot, thread_name).splitlines()
-        if not snapshot.namespaces:
-            return "\n".join(lines)
-        # The table's rows are the last lines; a last column can be put beside them.
-        width = max(map(len, lines[-len(snapshot.namespaces) - 1:]))
-        cells = ["GIL", *(python.gil(target, ns, thread_name) for ns in snapshot.namespaces)]
-        rows = [f"{line.ljust(width)}  {cell}" for line, cell in zip(lines[-len(cells):], cells)]
-        return "\n".join(lines[:-len(cells)] + rows)
+        return tables.interpreters(process.snapshot(target), process.thread_name(target.GetProcess()), functools.partial(gil.text, target))
 
 
 class Modules(Command):
@@ -301,8 +293,7 @@ class Bt(Command):
     The Python functions that a call of CPython's evaluation function runs
     follow its native frame. -i N shows the thread that runs interpreter N's
     program. Functions, inlined ones too, and lines of private code come from
-    the library files, so copies need no "gorgon symbols"; Python frames need
-    debug information of libpython.
+    the library files, so copies need no "gorgon symbols".
 
     Example:
       (lldb) gorgon bt

@@ -11,7 +11,7 @@ import re
 
 import lldb
 
-from . import files, process, root
+from . import files, process, python, root
 
 MATCHES_MAX = 64  # definitions of one name in one library
 
@@ -125,6 +125,15 @@ def reader(target):
             return data
 
     return read
+
+
+def python_of(target, libpython):
+    """What CPython itself says in a copy, as python.Python. Raises root.RootError."""
+    symbols = [s for s in of(libpython).find_symbols("_PyRuntime") if s.GetStartAddress().IsValid()]
+    if not symbols:
+        raise root.RootError(f"{libpython.name} has no symbol _PyRuntime")
+    runtime = libpython.bias + symbols[0].GetStartAddress().GetFileAddress()
+    return python.Python(reader(target), runtime, libpython.namespace.python_minor)
 
 
 def search(objects):

@@ -9,7 +9,7 @@ libpython; that one's layout reads it. Everything else, garbage too, gets no sum
 
 import struct
 
-from . import here, process, python, root
+from . import here, process, reference, root
 
 CATEGORY = "gorgon"
 TYPES = r"^(struct )?(_object|_typeobject|Py[A-Z][A-Za-z]*Object)"
@@ -17,6 +17,7 @@ TYPES = r"^(struct )?(_object|_typeobject|Py[A-Z][A-Za-z]*Object)"
 TEXT_MAX = 200
 NAME_PART = 64  # of a type's name, read at once
 DIGITS_MAX = 40
+DIGIT_SIZE, DIGIT_BITS = 4, 30  # of an int, on 64-bit machines
 WINDOW = 96     # bytes of an object that are read at once
 TYPES_MAX = 4  # from an object to type, which is its own type
 
@@ -24,12 +25,13 @@ TYPES_MAX = 4  # from an object to type, which is its own type
 LONG, LIST, TUPLE, BYTES, UNICODE, DICT, TYPE = (1 << bit for bit in (24, 25, 26, 27, 28, 29, 31))
 
 
-class Reader(python.Python):
+class Reader:
     """Objects of one private copy."""
 
     def __init__(self, target, libpython, moment):
-        super().__init__(target, libpython)
-        self.moment, self.read_process, self.read = moment, self.read, self.read_near
+        self.path, self.moment = libpython.path, moment
+        self.python = reference.python_of(target, libpython)
+        self.get, self.read_process, self.python.read = self.python.get, self.python.read, self.read
         self.types = {}  # address -> (name, flags)
         self.window = 0, b""
 
@@ -40,25 +42,25 @@ class Reader(python.Python):
         except root.MemoryProblem:  # it is the last in its mapping
             self.window = 0, b""
 
-    def read_near(self, address, size):
+    def read(self, address, size):
         start, data = self.window
         if start <= address and address + size <= start + len(data):
             return data[address - start:address - start + size]
         return self.read_process(address, size)
 
     def type_of(self, address):
-        return self.get(address, "PyObject", "ob_type")
+        return self.get(address, "pyobject.ob_type")
 
     def type(self, type_address):
         # A type that is a variable of a library stays what it is for as long as that is loaded.
         owner = self.moment.snapshot.find_object(type_address)
         known = self.moment.of_library(owner) if owner else self.types
         if type_address not in known:
-            known[type_address] = self.type_name(type_address), self.get(type_address, "PyTypeObject", "tp_flags")
+            known[type_address] = self.type_name(type_address), self.get(type_address, "type_object.tp_flags")
         return known[type_address]
 
     def type_name(self, type_address):
-        address = self.get(type_address, "PyTypeObject", "tp_name")
+        address = self.get(type_address, "type_object.tp_name")
         text = b""
         while b"\0" not in text and len(text) < TEXT_MAX:
             text += self.read(address + len(text), NAME_PART - (address + len(text)) % NAME_PART)  # stays within a page
@@ -67,10 +69,10 @@ class Reader(python.Python):
             raise root.MemoryProblem(f"no type at {type_address:#x}")
         return name
 
-    def size(self, address, structure, path="ob_base.ob_size"):
-        size = self.get(address, structure, path, signed=True)
+    def size(self, address, name):
+        size = self.get(address, name, signed=True)
         if size < 0:
-            raise root.MemoryProblem(f"{structure} at {address:#x} has size {size}")
+            raise root.MemoryProblem(f"{name} at {address:#x} is {size}")
         return size
 
     def describe(self, address, type_address):
@@ -78,36 +80,35 @@ class Reader(python.Python):
         if flags & LONG:
             return self.describe_int(address, name)
         if flags & UNICODE:
-            return quote(self.text(address, TEXT_MAX), self.size(address, "PyASCIIObject", "length"))
+            return quote(self.python.characters(address, TEXT_MAX), self.size(address, "unicode_object.length"))
         if flags & BYTES:
-            return quote(self.bytes(address, TEXT_MAX), self.size(address, "PyBytesObject"))
+            size = self.size(address, "bytes_object.ob_size")
+            return quote(self.read(address + self.python.offsets["bytes_object.ob_sval"], min(size, TEXT_MAX)), size)
         if flags & LIST:
-            return f"{name} of {self.size(address, 'PyListObject')}"
+            return f"{name} of {self.size(address, 'list_object.ob_size')}"
         if flags & TUPLE:
-            return f"{name} of {self.size(address, 'PyTupleObject')}"
+            return f"{name} of {self.size(address, 'tuple_object.ob_size')}"
         if flags & DICT:
-            return f"{name} of {self.size(address, 'PyDictObject', 'ma_used')}"
+            return f"{name} of {self.size(address, 'pyobject.size')}"  # the first of a dict's own members
         if flags & TYPE:
             return f"<class '{self.type_name(address)}'>"
         if name == "float":
-            return repr(struct.unpack("<d", self.get(address, "PyFloatObject", "ob_fval").to_bytes(8, "little"))[0])
+            return repr(struct.unpack("<d", self.read(address + self.python.offsets["float_object.ob_fval"], 8))[0])
         return "None" if name == "NoneType" else f"<{name}>"
 
     def describe_int(self, address, name):
-        if self.layout.find("PyLongObject", "ob_digit"):
+        if "long_object.ob_size" in self.python.offsets:
             # To 3.11 the sign is that of the size.
-            size, digits = self.get(address, "PyLongObject", "ob_base.ob_size", signed=True), "ob_digit"
+            size = self.get(address, "long_object.ob_size", signed=True)
             negative, count = size < 0, abs(size)
         else:
             # 0, 1 and 2 in the lowest bits: positive, zero, negative.
-            tag, digits = self.get(address, "PyLongObject", "long_value.lv_tag"), "long_value.ob_digit"
+            tag = self.get(address, "long_object.lv_tag")
             negative, count = tag & 3 == 2, 0 if tag & 3 == 1 else tag >> 3
-        field = self.layout.field("PyLongObject", digits)
-        width = field.size  # of a digit: the array is declared with one
-        bits = 30 if width == 4 else 15
         if count > DIGITS_MAX:
-            return f"{name} of {count} digits of {bits} bits"
-        value = sum(self.integer(address + field.offset + i * width, width) << bits * i for i in range(count))
+            return f"{name} of {count} digits of {DIGIT_BITS} bits"
+        digits = self.read(address + self.python.offsets["long_object.ob_digit"], count * DIGIT_SIZE)
+        value = sum(digit << DIGIT_BITS * i for i, (digit,) in enumerate(struct.iter_unpack("<I", digits)))
         return str(bool(value)) if name == "bool" else str(-value if negative else value)
 
 
@@ -139,7 +140,7 @@ def find_owner(snapshot, reader, at):
     """The copy of the reader's libpython that a type belongs to, or None."""
     for _ in range(TYPES_MAX):
         owner = snapshot.find_object(at)
-        if owner and owner is owner.namespace.libpython and owner.path == reader.object.path:
+        if owner and owner is owner.namespace.libpython and owner.path == reader.path:
             return owner
         at = reader.type_of(at)
     return None

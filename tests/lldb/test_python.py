@@ -204,7 +204,7 @@ class WithSymbols(session.Case):
 
 @harness.needs_lldb
 class WithoutDebugInformation(session.Case):
-    def test_what_is_missing_is_said(self):
+    def test_python_frames_and_the_gil_are_there(self):
         with tempfile.TemporaryDirectory() as folder:
             session.build_fixture(folder)
             library = os.path.join(folder, os.path.basename(harness.LIBPYTHON))
@@ -216,14 +216,21 @@ class WithoutDebugInformation(session.Case):
                  session.drive({"PyFloat_FromString": ["once", "gorgon list", "gorgon bt", "gorgon print _Py_NoneStruct"]})],
                 harness.HOST, "-p", library, "-n", "1", "float('1')", script=True)
         stop = session.stops(output, "PyFloat_FromString")[0]
-        self.assertEqual(gil(stop.output["gorgon list"]), ["?"])
+        self.assertEqual(gil(stop.output["gorgon list"]), [f"{stop.thread} (tid {stop.lwp})"])
         shown = lines(stop.output["gorgon bt"])
         self.assertEqual((shown[0], shown[-1]), ("PyFloat_FromString", "__clone3"))
         self.assertIn("Py_BytesMain", shown)
-        self.assertEqual(python_frames(stop.output["gorgon bt"]), [])
-        self.assertIn(f"no Python frames of interp 0: {os.path.basename(library)} has no debug information that "
-                      "describes _PyRuntimeState\n", stop.output["gorgon bt"])
+        self.assertEqual(python_frames(stop.output["gorgon bt"]), ["<module>@<string>:1"])
         self.assertNotRegex(output, session.TRACEBACK)
+
+
+@harness.needs_lldb
+class List(session.Case):
+    def test_lldb_has_nothing_to_complain_about(self):
+        output = harness.lldb(["breakpoint set -n host_created", "run", "gorgon list", "script import time; time.sleep(0.5)"],
+                              harness.HOST, "-n", "2", "pass", script=True)
+        self.assertRegex(output, r"(?m)^1 .* live +(-|\d+ \(tid \d+\))$")
+        self.assertNotRegex(output, session.QUIRK)
 
 
 if __name__ == "__main__":
