@@ -26,7 +26,7 @@ DEBUG_NAMES = 0
 DEBUG_KINDS = {DEBUG_NAMES: "names only", 1: "build-id", 2: "in the library", 3: "debug link"}
 
 # enum jitreg_symfile_kind
-FULL, LEAN, PACK = range(3)
+FULL, NAMES_ONLY, PACK = range(3)
 
 ROOT = struct.Struct("<8sIIQQIIQQIIQIIQ")
 NS = struct.Struct("<QQQIIQQIIQQQQQ")

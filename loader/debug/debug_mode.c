@@ -2,37 +2,41 @@
 // One symfile for each object, or for all objects of a namespace?
 //
 // An object's own symfile refers to its DWARF, so that debuggers show lines and variables
-// by themselves. But they pay for each, in memory and at every event: with tens of
-// namespaces they get slow, with hundreds of no use. So, in GORGON_DEBUG_AUTO:
+// by themselves. But debuggers pay for each symfile, in memory and at every event: tens of
+// namespaces make them slow, and with hundreds they are of no use. So GORGON_DEBUG_AUTO has two cases:
 //
-//	few    up to FEW_NAMESPACES with up to FEW_OBJECTS: each object its own
-//	many   all objects of a namespace have one, with functions and lines; scripts attach the
-//	       whole DWARF to the copies that matter. A namespace that there was then stays so
+//	few    up to FEW_NAMESPACES namespaces with up to FEW_OBJECTS objects: each object has a
+//	       symfile of its own
+//	many   all objects of a namespace have one symfile together, a pack, with functions and
+//	       lines; scripts attach the whole DWARF to the copies that matter. The namespaces of
+//	       that time keep their packs when others go
 //
-// Packing a namespace after each object that it loads would be a lot of work for nothing. Objects
-// get symfiles of their own first, and are packed
+// Packing a namespace after each object that it loads would be a lot of work for nothing. So objects
+// get symfiles of their own first. A namespace is packed
 //
-//	when their namespace has loaded nothing for a while (QUIET_NS), and no thread waits for the
-//	lock to load something into it;
-//	at once, when it has come to a set of libraries at which another namespace has been quiet:
-//	it will load no more, either;
-//	when few become many, whatever they do: perhaps nobody loads anything after that, and they
-//	are what debuggers pay most for. What they load later is packed when they are quiet.
+//	when it has loaded nothing for a while (QUIET_NS), and no thread waits for the lock to
+//	load something into it;
+//	at once, when it has the same set of libraries at which another namespace has been quiet,
+//	because it will load no more, either;
+//	at once when few become many, whatever it is doing: perhaps nobody loads anything after that,
+//	and the symfiles of the first few cost debuggers most. What it loads later is packed when
+//	it is quiet.
 //
-// There is no thread that waits for such a moment: it is looked for whenever some namespace has loaded
-// something or ended. The caller then makes a pack, and further packs until they have taken BUDGET_NS
-// together; the next caller goes on. A single thread packs at a time. So in the end at most the last
-// namespace with a set of its own is not packed.
+// No thread waits for such a moment. Whenever some namespace has loaded something or ended, the caller
+// looks whether one has come. The caller then makes a pack, and further packs until they have taken
+// BUDGET_NS together; the next caller goes on. One thread at a time packs. So in the end at most the last
+// namespace with a set that no other has is not packed.
 //
-// A pack is built without the loader's lock: a namespace leaves the queue, libjitreg notes what it
-// has, the lock is given up, and held again when the pack is listed. If the namespace has loaded
-// something meanwhile it waits in the queue again, and the pack is thrown away; if it has gone, too.
-// In a child that is forked meanwhile it stays as it is until it loads something.
+// A pack is built without the loader's lock: a namespace leaves the queue, libjitreg notes which objects it
+// has, the lock is released, and taken again to list the pack. If the namespace has loaded something
+// meanwhile, it waits in the queue again, and the pack is thrown away; if the namespace is gone, so is the
+// pack. In a child that is forked meanwhile the namespace stays as it is until it loads something.
 //
-// The pause has to be long beside what packing takes, or else hundreds of libraries, packed on a slow
-// machine, make the pause for the next one, in the middle of its imports.
+// The pause must be long compared with the time that packing takes. Otherwise, on a slow machine, packing
+// hundreds of libraries is itself the pause after which the next namespace is packed, in the middle of its imports.
 //
-// Namespaces that wait are in a queue, the one that has changed last at its end; those with a known set jump it.
+// Namespaces that wait are in a queue. The namespace that has changed last is at its end; a namespace with a known
+// set goes to its front.
 
 #define _GNU_SOURCE
 #include "debug_mode.h"
@@ -52,7 +56,7 @@
 #define BUDGET_NS      100000000u
 #define RESTED_COUNT   256
 
-// The state of a namespace.
+// What is known of a namespace.
 struct gorgon_debug_mode_ns {
 	struct gorgon_ns *ns;
 	struct gorgon_debug_mode_ns *next, *prev; // in the queue
@@ -60,14 +64,14 @@ struct gorgon_debug_mode_ns {
 	unsigned about_to_load; // threads that wait for the lock to load; atomic
 	bool waiting;		// in the queue
 	bool due;		// is to be packed whatever it does
-	bool lean;		// has come when there were many, or was there then
+	bool names_only;	// there were many at some time of its life: its objects have names, and no DWARF
 };
 
 static struct gorgon_debug_mode_ns *first_waiting, *last_waiting;
 static bool many;
-static bool all_prepared; // what was loaded when there were few: its lines are made
-static bool were_few; // until now: what is there has symfiles with DWARF
-static bool is_due_to_look; // something has loaded or ended since the last look
+static bool all_prepared; // the lines of what was loaded when there were few have been made
+static bool were_few; // there were few until now: objects have symfiles with DWARF
+static bool is_due_to_look; // a namespace has loaded something or ended since the last look
 static bool somebody_packs;
 static uint64_t rested[RESTED_COUNT]; // sets of images at which namespaces were quiet, by their numbers
 
@@ -120,8 +124,8 @@ static void jump_queue(struct gorgon_debug_mode_ns *mode)
 	first_waiting = mode;
 }
 
-// A number for the images of @ns, in whatever order they came. A set that gets the number of
-// one that is gone is packed too early, no more.
+// A number for the set of images of @ns, in whatever order they came. If two sets have one number, a namespace
+// may be packed too early, which does no harm.
 static uint64_t set_of(const struct gorgon_ns *ns)
 {
 	uint64_t sum = 0, x;
@@ -153,8 +157,8 @@ static bool is_packed(struct gorgon_ns *ns)
 	case GORGON_DEBUG_LAZY:
 		return true;
 	case GORGON_DEBUG_AUTO:
-		ns->debug_mode->lean |= many;
-		return ns->debug_mode->lean;
+		ns->debug_mode->names_only |= many;
+		return ns->debug_mode->names_only;
 	default:
 		return false;
 	}
@@ -169,8 +173,8 @@ static struct gorgon_ns *find_ns(uint64_t id)
 	return ns;
 }
 
-// The lock is given up meanwhile. After a failure debuggers see what they have seen; the next
-// change tries again.
+// The lock is released meanwhile. After a failure debuggers see what they have seen before, and the next
+// change of the namespace makes another attempt.
 static void pack(struct gorgon_ns *ns)
 {
 	struct jitreg_packing *packing = NULL;
@@ -191,7 +195,8 @@ static void pack(struct gorgon_ns *ns)
 			      strerrordesc_np(-r) ?: "unknown error");
 }
 
-// Out of the queue, where those that are due come first, then the others, the oldest first. Or NULL.
+// Take a namespace that can be packed out of the queue, first one that is due, then the one that has been quiet
+// longest; or NULL.
 static struct gorgon_ns *take_next(void)
 {
 	struct gorgon_debug_mode_ns *mode = first_waiting, *next;
@@ -229,7 +234,7 @@ static void pack_due(void)
 	somebody_packs = false;
 }
 
-// There are many namespaces now: full symfiles of the first few become packs, too.
+// There are many namespaces now, so the first few are packed, too.
 static void all_are_due(void)
 {
 	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns; ns = gorgon_ns_next(ns)) {
@@ -239,7 +244,7 @@ static void all_are_due(void)
 	were_few = false;
 }
 
-// Also in the middle of a load, when nothing can be packed.
+// This may be called in the middle of a load, when nothing can be packed.
 static void update_many(void)
 {
 	const struct gorgon_debug_root *root = &gorgon_debug_root;
@@ -253,19 +258,19 @@ static void update_many(void)
 struct jitreg_prepared *gorgon_debug_mode_lock(struct gorgon_ns *ns, const char *path)
 {
 	struct jitreg_prepared *prepared = NULL;
-	bool lean, all;
+	bool names_only, all;
 
 	__atomic_add_fetch(&ns->debug_mode->about_to_load, 1, __ATOMIC_RELAXED);
 	gorgon_lock();
-	lean = gorgon_debug_mode_is_lean(ns);
+	names_only = gorgon_debug_mode_wants_names_only(ns);
 	all = many && !all_prepared;
 	all_prepared |= many;
 	gorgon_unlock();
 	if (all)
 		jitreg_prepare_registered();
-	// A path that is searched for is found under the lock. What fails here fails there.
+	// A name that has to be searched for is looked up under the lock. Whatever fails here fails there, too, and is said.
 	if (path && *path == '/' && ns->opts.debug != GORGON_DEBUG_OFF &&
-	    jitreg_prepare(path, lean ? JITREG_NAMES_ONLY : 0, &prepared))
+	    jitreg_prepare(path, names_only ? JITREG_NAMES_ONLY : 0, &prepared))
 		prepared = NULL;
 	gorgon_lock();
 	__atomic_sub_fetch(&ns->debug_mode->about_to_load, 1, __ATOMIC_RELAXED);
@@ -279,9 +284,9 @@ void gorgon_debug_mode_unlock(struct jitreg_prepared *prepared)
 	jitreg_prepared_destroy(prepared);
 }
 
-bool gorgon_debug_mode_is_lean(struct gorgon_ns *ns)
+bool gorgon_debug_mode_wants_names_only(struct gorgon_ns *ns)
 {
-	update_many(); // namespaces may have gone
+	update_many(); // namespaces may have ended
 	return is_packed(ns);
 }
 

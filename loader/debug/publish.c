@@ -62,7 +62,7 @@ static void describe(struct gorgon_object *object)
 {
 	struct gorgon_debug_object *debug = &object->debug;
 
-	// The same text for all copies where it can be: readers keep what they have read.
+	// All copies of a file refer to one text where possible, because readers keep what they have read.
 	if (!strcmp(object->path, object->image->path))
 		debug->path = (uintptr_t)object->image->path;
 	else
@@ -76,7 +76,7 @@ static void describe(struct gorgon_object *object)
 	object->map.l_ld = (Elf64_Dyn *)(uintptr_t)(object->bias + object->image->dynamic_vaddr);
 }
 
-// Called before a debugger hears of the symfile: scripts that look at such a stop find it.
+// Called before a debugger hears of the symfile, so that scripts which look at that moment find it here.
 static void describe_symfile(void *ctx, const struct jitreg_info *info)
 {
 	struct gorgon_object *object = ctx;
@@ -95,7 +95,7 @@ static void describe_symfile(void *ctx, const struct jitreg_info *info)
 	gorgon_debug_end();
 }
 
-// An object that is where others of its kind are in other namespaces can be packed.
+// An object can be packed if it lies where the other copies of its file lie in their zones.
 static struct jitreg_group *find_group(struct gorgon_object *object)
 {
 	struct gorgon_ns *ns = object->ns;
@@ -116,8 +116,8 @@ static int set_dwarf(struct gorgon_object *object, bool whole, const char **reas
 	return -ENODATA;
 }
 
-// Used by debuggers only, as debug_root.h says. The thread may be stopped anywhere, so
-// it must not wait for a lock that it may have.
+// Only debuggers call this, as debug_root.h says. They may have stopped the thread anywhere, so
+// it must not wait for a lock that it may have itself.
 __attribute__((used, visibility("default"))) int
 gorgon_debug_set_dwarf(uint64_t address, bool whole, const char **reason)
 {
@@ -146,8 +146,8 @@ static void forget_symfile(struct gorgon_object *object)
 	jitreg_unregister(jit);
 }
 
-// Once more when the descriptor was another file's in between: what debuggers then have is
-// of that one.
+// May run a second time: when the descriptor has been that of another file meanwhile, what debuggers were told
+// is about that other file.
 static struct gorgon_error *register_file(void *ctx, int fd)
 {
 	struct gorgon_object *object = ctx;
@@ -159,7 +159,7 @@ static struct gorgon_error *register_file(void *ctx, int fd)
 		.start = object->start,
 		.end = object->end,
 		.group = find_group(object),
-		.flags = gorgon_debug_mode_is_lean(object->ns) ? JITREG_NAMES_ONLY | JITREG_DEFER : 0,
+		.flags = gorgon_debug_mode_wants_names_only(object->ns) ? JITREG_NAMES_ONLY | JITREG_DEFER : 0,
 		.symfile_changed = describe_symfile,
 		.ctx = object,
 	};
@@ -169,13 +169,13 @@ static struct gorgon_error *register_file(void *ctx, int fd)
 		forget_symfile(object);
 	err = jitreg_register(&image, &object->jit);
 	if (err == -ENOMEM)
-		return &gorgon_error_nomem; // the group's rollback unlinks it
+		return &gorgon_error_nomem; // who rolls the load back takes it out of the debug root
 	return err ? gorgon_error_create(GORGON_ERROR_OS, "%s", strerrordesc_np(-err) ?: "unknown error")
 		   : NULL;
 }
 
-// Debug root first: at the stop that jitreg_register() causes, scripts already find
-// the object.
+// The debug root comes first: when jitreg_register() stops an attached debugger, scripts
+// already find the object there.
 struct gorgon_error *gorgon_object_publish(struct gorgon_object *object)
 {
 	struct gorgon_error *err = gorgon_unwind_register(object);
@@ -194,8 +194,8 @@ struct gorgon_error *gorgon_object_publish(struct gorgon_object *object)
 	gorgon_file_close(&object->file);
 	if (gorgon_error_code(err) == GORGON_ERROR_NOMEM)
 		return err;
-	// A file that runs although its section headers are damaged is still loaded:
-	// the debug root says that it has no symfile.
+	// A file may run although its section headers are damaged, so the load goes on.
+	// The debug root says that the object has no symfile.
 	if (err) {
 		gorgon_ns_log(object->ns, "%s: not registered with debuggers: %s", object->path,
 			      gorgon_error_message(err));

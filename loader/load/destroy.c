@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The end of an object: the steps of its load are undone in reverse from whatever state was
-// reached, so that this serves rollback of a failed load and regular unload alike.
+// The end of an object: the steps of its load are undone in reverse, from whatever state it has
+// reached. So a load that has failed and an unload both end here.
 
 #include "destroy.h"
 #include "process/fork.h"

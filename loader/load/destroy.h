@@ -5,7 +5,7 @@
 
 #include "ns/object.h"
 
-/* Undo everything up to the object's state, except destructors. Accepts NULL. */
+/* Undo what has been done up to the object's state. Runs no destructors. Accepts NULL. */
 void gorgon_object_destroy(struct gorgon_object *object);
 
 #endif

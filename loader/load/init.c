@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Constructors and destructors (gABI chapter 5, "Initialization and Termination
 // Functions"): DT_INIT, then DT_INIT_ARRAY upwards; DT_FINI_ARRAY downwards, then
-// DT_FINI. Constructors get argc, argv and envp as the C library gives them: the
-// process's, or the namespace's environment, unless the host has said otherwise for this load.
+// DT_FINI. Constructors get argc, argv and envp, as the C library passes them: the process's
+// arguments and the namespace's environment, unless the host has given others for this load.
 //
-// They run without the loader's lock, because they may load, look up and start
-// threads that do. An object is INITIALISING meanwhile: another thread that wants it
-// waits, the thread itself passes (a constructor that opens its own library). fork()
-// waits for constructors of other threads.
+// They run without the loader's lock, because they may load libraries, look names up, and start
+// threads that do so. An object is INITIALISING meanwhile: another thread that wants it waits,
+// while the thread that runs the constructor may go on (a constructor may open its own library).
+// fork() waits for constructors of other threads.
 
 #define _GNU_SOURCE
 #include "process/environment.h"
@@ -83,10 +83,10 @@ void gorgon_init_after_fork(void)
 {
 	waiters = NULL;
 }
-// Whether waiting for @object would be waiting for ourselves: its thread waits for an
-// object whose thread waits ... for one that this thread is initialising. The system's
-// linker lets only one thread into constructors; we let such a cycle pass, as it lets
-// pass a constructor that opens its own library.
+// Whether this thread would wait for itself if it waited for @object: the thread that initialises
+// @object waits for an object, whose thread waits for another one, and so on, up to an object that
+// this thread initialises. Then it does not wait. (The system's linker lets only one thread run
+// constructors, and lets that thread open a library of which the constructor runs.)
 static bool leads_back(const struct gorgon_object *object)
 {
 	pthread_t self = pthread_self();
@@ -150,7 +150,7 @@ void gorgon_fini_run(struct gorgon_object *object)
 	if (object->state != GORGON_OBJECT_READY)
 		return;
 	object->state = GORGON_OBJECT_FINALISED;
-	// As at the end of a program: this thread's thread_local variables first.
+	// This thread's thread_local variables go first, as at the end of a program.
 	gorgon_thread_drop_dtors(object);
 	gorgon_callout_begin();
 	for (uint64_t i = image->fini_array_count; i-- > 0;)

@@ -5,10 +5,10 @@
 
 #include "ns/object.h"
 
-/* Run constructors of @objects, which are in dependency order. The lock is held on
- * entry and exit and released around each call into them. */
+/* Run the constructors of @objects, which are in the order of their dependencies. The caller holds
+ * the lock, which is released while a constructor runs. */
 void gorgon_init_run(struct gorgon_object **objects, size_t count);
-/* Run the destructors of one object; the same about the lock. */
+/* Run the destructors of one object. The lock is held and released in the same way. */
 void gorgon_fini_run(struct gorgon_object *object);
 /* In a forked child. */
 void gorgon_init_after_fork(void);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Loading a group of objects: the transaction.
+// Loading an object with all that it needs (a load set): the transaction.
 //
 //	read      the root and, breadth first, every private dependency that is not
-//		  loaded yet; shared ones are opened by the system
+//		  loaded yet; the system's linker opens the shared ones
 //	map       all of them
-//	relocate  all of them, dependencies first, with the whole group in scope
-//	link      all of them: unwinder, debug root, debuggers
-//	init      constructors, dependencies first, outside the lock
+//	relocate  all of them, dependencies first, with the whole set in scope
+//	publish   all of them: to the unwinder, the debug root and debuggers
+//	init      run constructors, dependencies first, without the lock
 //
-// Two phases (map all, then relocate) because the members of a group refer to each
-// other. Until "link" nothing is visible to anybody, and a failure throws the group
-// away; a failure in "link" unlinks what was linked. Constructors cannot fail.
+// All objects are mapped before the first is relocated, because objects of a set refer to each
+// other. Until "publish" nobody sees any of them, and a failure throws the set away; a failure
+// in "publish" takes back what has been published. Constructors cannot fail.
 
 #define _GNU_SOURCE
 #include "base/error.h"
@@ -28,12 +28,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct gorgon_error *group_map(struct gorgon_load_set *group)
+static struct gorgon_error *set_map(struct gorgon_load_set *set)
 {
 	struct gorgon_error *err;
 
-	for (size_t i = 0; i < group->count; i++) {
-		struct gorgon_object *object = group->objects[i];
+	for (size_t i = 0; i < set->count; i++) {
+		struct gorgon_object *object = set->objects[i];
 
 		if ((err = gorgon_map(object)) || (err = gorgon_tls_module_create(object)))
 			return err;
@@ -42,17 +42,17 @@ static struct gorgon_error *group_map(struct gorgon_load_set *group)
 	return NULL;
 }
 
-static struct gorgon_error *group_relocate(struct gorgon_load_set *group,
+static struct gorgon_error *set_relocate(struct gorgon_load_set *set,
 					   const struct gorgon_scope *scope)
 {
 	struct gorgon_error *err;
 
-	// Last read first: dependencies stand behind those that need them.
-	for (size_t i = group->count; i-- > 0;)
-		if ((err = gorgon_relocate(group->objects[i], scope)))
+	// The object that was read last comes first: dependencies stand behind what needs them.
+	for (size_t i = set->count; i-- > 0;)
+		if ((err = gorgon_relocate(set->objects[i], scope)))
 			return err;
-	for (size_t i = group->count; i-- > 0;) {
-		struct gorgon_object *object = group->objects[i];
+	for (size_t i = set->count; i-- > 0;) {
+		struct gorgon_object *object = set->objects[i];
 
 		if ((err = gorgon_relocate_static_tls(object, scope)) ||
 		    (err = gorgon_map_protect(object)))
@@ -63,15 +63,15 @@ static struct gorgon_error *group_relocate(struct gorgon_load_set *group,
 	return NULL;
 }
 
-static struct gorgon_error *group_link(struct gorgon_load_set *group)
+static struct gorgon_error *set_publish(struct gorgon_load_set *set)
 {
 	struct gorgon_error *err;
 
-	for (size_t i = 0; i < group->count; i++)
-		if ((err = gorgon_object_publish(group->objects[i])))
+	for (size_t i = 0; i < set->count; i++)
+		if ((err = gorgon_object_publish(set->objects[i])))
 			return err;
-	// Those that were linked without telling debuggers: all of them at once.
-	return gorgon_debug_mode_list(group->ns);
+	// Debuggers have not been told of objects with names only: they hear of all of them at once.
+	return gorgon_debug_mode_list(set->ns);
 }
 
 // Depth first, dependencies before dependents; cycles are cut where they are met.
@@ -85,8 +85,8 @@ static void visit_for_init(struct gorgon_object *object, struct gorgon_object **
 	list[(*count)++] = object;
 }
 
-// The order that the system's linker has: of objects that do not need each other the
-// last one named goes first, and in a cycle the root goes last.
+// The system's linker has the same order: of two objects that do not need each other the
+// one that is named later goes first, and in a cycle the root goes last.
 static void order_for_init(struct gorgon_object *const *closure, size_t count,
 			   struct gorgon_object **list)
 {
@@ -100,26 +100,26 @@ static void order_for_init(struct gorgon_object *const *closure, size_t count,
 		closure[i]->mark = false;
 }
 
-// From MAPPED to LINKED, with what each part cost.
-static struct gorgon_error *group_commit(struct gorgon_load_set *group,
+// From MAPPED to PUBLISHED; the namespace's statistics get the time that each part takes.
+static struct gorgon_error *set_commit(struct gorgon_load_set *set,
 					 const struct gorgon_scope *scope)
 {
-	struct gorgon_ns *ns = group->ns;
+	struct gorgon_ns *ns = set->ns;
 	uint64_t start = gorgon_now(), relocated;
-	struct gorgon_error *err = group_relocate(group, scope);
+	struct gorgon_error *err = set_relocate(set, scope);
 
 	relocated = gorgon_now();
 	ns->relocate_ns += relocated - start;
 	if (err)
 		return err;
-	err = group_link(group);
+	err = set_publish(set);
 	if (!err)
 		gorgon_debug_mode_changed(ns);
 	ns->register_ns += gorgon_now() - relocated;
 	return err;
 }
 
-static struct gorgon_error *group_load(struct gorgon_load_set *group, const char *name,
+static struct gorgon_error *set_load(struct gorgon_load_set *set, const char *name,
 				       struct gorgon_object *requester,
 				       const struct gorgon_open_opts *opts,
 				       struct gorgon_object **ret)
@@ -130,31 +130,31 @@ static struct gorgon_error *group_load(struct gorgon_load_set *group, const char
 	size_t count;
 	struct gorgon_error *err;
 
-	if ((err = gorgon_load_set_read_name(group, name, requester, &root)))
+	if ((err = gorgon_load_set_read_name(set, name, requester, &root)))
 		return err;
-	// The caller's DT_RPATH finds the root, not what the root needs.
-	if (group->count)
+	// The caller's DT_RPATH serves to find the root, but not what the root needs.
+	if (set->count)
 		root->requester.loader = NULL;
-	if ((err = gorgon_load_set_read_dependencies(group)) || (err = group_map(group)))
+	if ((err = gorgon_load_set_read_dependencies(set)) || (err = set_map(set)))
 		return err;
-	for (size_t i = 0; i < group->count; i++) {
-		group->objects[i]->deepbind = opts->flags & GORGON_OPEN_DEEPBIND;
-		group->objects[i]->argv = opts->argv;
-		group->objects[i]->envp = opts->envp;
+	for (size_t i = 0; i < set->count; i++) {
+		set->objects[i]->deepbind = opts->flags & GORGON_OPEN_DEEPBIND;
+		set->objects[i]->argv = opts->argv;
+		set->objects[i]->envp = opts->envp;
 	}
-	group->ns->load_ns += gorgon_now() - start;
+	set->ns->load_ns += gorgon_now() - start;
 	closure = gorgon_object_closure(root, &count);
 	order = closure ? calloc(count, sizeof(*order)) : NULL;
 	scope.local = closure;
 	scope.local_count = count;
-	err = order ? group_commit(group, &scope) : &gorgon_error_nomem;
+	err = order ? set_commit(set, &scope) : &gorgon_error_nomem;
 	if (err) {
 		free(closure);
 		free(order);
 		return err;
 	}
 	// Nothing fails from here on.
-	group->count = 0;
+	set->count = 0;
 	root->open_count++;
 	for (size_t i = 0; opts->flags & GORGON_OPEN_GLOBAL && i < count; i++)
 		closure[i]->global = true;
@@ -171,9 +171,9 @@ struct gorgon_error *gorgon_ns_load(struct gorgon_ns *ns, const char *name,
 				    const struct gorgon_open_opts *opts,
 				    struct gorgon_object **ret)
 {
-	struct gorgon_load_set group = {.ns = ns};
-	struct gorgon_error *err = group_load(&group, name, requester, opts, ret);
+	struct gorgon_load_set set = {.ns = ns};
+	struct gorgon_error *err = set_load(&set, name, requester, opts, ret);
 
-	gorgon_load_set_deinit(&group);
+	gorgon_load_set_deinit(&set);
 	return err;
 }

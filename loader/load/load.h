@@ -6,9 +6,9 @@
 #include "gorgon.h"
 
 /*
- * Load @name and its dependencies: the transaction. The lock is held on entry and
- * exit, and released while constructors run. @requester: whose search paths count,
- * or NULL. On success the object's open_count was raised.
+ * Load @name and its dependencies, all or none. The caller holds the lock, which is
+ * released while constructors run. @requester is the object whose search paths count,
+ * or NULL. On success *@ret is the object, and its open_count is one higher.
  */
 struct gorgon_error *gorgon_ns_load(struct gorgon_ns *ns, const char *name,
 				    struct gorgon_object *requester,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Reading a group of objects: the first step of a load (load.c), and all of looking at
-// what a load would bring (deps.c).
+// Reading the objects of a load set: the first step of a load (load.c), and the only step of
+// saying what a load would bring (deps.c).
 //
-// An object is read with everything that it needs, breadth first, which is the order
-// of the look-up scope as well. What the namespace has already is not read again; what
-// is shared is opened by the system.
+// An object is read with everything that it needs, breadth first. References are looked up in
+// the same order later. An object that the namespace has already is not read again; the system's
+// linker opens shared libraries.
 
 #define _GNU_SOURCE
 #include "load_set.h"
@@ -18,40 +18,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool group_add(struct gorgon_load_set *group, struct gorgon_object *object)
+static bool set_add(struct gorgon_load_set *set, struct gorgon_object *object)
 {
 	struct gorgon_object **grown;
 
-	if (group->count == group->capacity) {
-		size_t capacity = group->capacity ? 2 * group->capacity : 16;
+	if (set->count == set->capacity) {
+		size_t capacity = set->capacity ? 2 * set->capacity : 16;
 
-		grown = reallocarray(group->objects, capacity, sizeof(*grown));
+		grown = reallocarray(set->objects, capacity, sizeof(*grown));
 		if (!grown)
 			return false;
-		group->objects = grown;
-		group->capacity = capacity;
+		set->objects = grown;
+		set->capacity = capacity;
 	}
-	group->objects[group->count++] = object;
+	set->objects[set->count++] = object;
 	return true;
 }
 
-static struct gorgon_object *find_name(const struct gorgon_load_set *group, const char *name)
+static struct gorgon_object *find_name(const struct gorgon_load_set *set, const char *name)
 {
-	for (size_t i = 0; i < group->count; i++)
-		if (gorgon_object_has_name(group->objects[i], name))
-			return group->objects[i];
-	return gorgon_ns_find_name(group->ns, name);
+	for (size_t i = 0; i < set->count; i++)
+		if (gorgon_object_has_name(set->objects[i], name))
+			return set->objects[i];
+	return gorgon_ns_find_name(set->ns, name);
 }
 
-static struct gorgon_object *find_image(const struct gorgon_load_set *group,
+static struct gorgon_object *find_image(const struct gorgon_load_set *set,
 					const struct gorgon_image *image)
 {
 	struct gorgon_object *object;
 
-	for (size_t i = 0; i < group->count; i++)
-		if (group->objects[i]->image == image)
-			return group->objects[i];
-	object = group->ns->first;
+	for (size_t i = 0; i < set->count; i++)
+		if (set->objects[i]->image == image)
+			return set->objects[i];
+	object = set->ns->first;
 	while (object && (object->image != image || object->doomed))
 		object = object->next;
 	return object;
@@ -64,7 +64,7 @@ static struct gorgon_error *check_image(const char *path, const struct gorgon_im
 	if (reason)
 		return gorgon_error_create(GORGON_ERROR_ARGUMENT, "%s: %s, which cannot be private: %s",
 					   path, image->soname, reason);
-	// Its own definitions are placeholders: without the other library a wrong function would run.
+	// A filter's own definitions are placeholders: without the other library a wrong function would run.
 	if (image->filtee)
 		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
 					   "%s: is a filter in front of %s (DT_FILTER, DT_AUXILIARY), which "
@@ -73,8 +73,8 @@ static struct gorgon_error *check_image(const char *path, const struct gorgon_im
 	return NULL;
 }
 
-// Read one file into the group, unless the namespace or the group has it already.
-static struct gorgon_error *group_read(struct gorgon_load_set *group, const char *path,
+// Read one file into the set, unless the namespace or the set has it already.
+static struct gorgon_error *set_read(struct gorgon_load_set *set, const char *path,
 				       struct gorgon_object *loader, struct gorgon_object **ret)
 {
 	struct gorgon_image *image;
@@ -84,7 +84,7 @@ static struct gorgon_error *group_read(struct gorgon_load_set *group, const char
 
 	if (err)
 		return err;
-	if ((object = find_image(group, image))) {
+	if ((object = find_image(set, image))) {
 		gorgon_file_close(&file);
 		gorgon_image_close(image);
 		*ret = object;
@@ -95,7 +95,7 @@ static struct gorgon_error *group_read(struct gorgon_load_set *group, const char
 		gorgon_image_close(image);
 		return err;
 	}
-	object = gorgon_object_create(group->ns, path, image);
+	object = gorgon_object_create(set->ns, path, image);
 	if (!object) {
 		gorgon_file_close(&file);
 		gorgon_image_close(image);
@@ -103,7 +103,7 @@ static struct gorgon_error *group_read(struct gorgon_load_set *group, const char
 	}
 	object->file = file;
 	object->requester.loader = gorgon_object_requester(loader);
-	if (!group_add(group, object)) {
+	if (!set_add(set, object)) {
 		gorgon_object_destroy(object);
 		return &gorgon_error_nomem;
 	}
@@ -111,11 +111,11 @@ static struct gorgon_error *group_read(struct gorgon_load_set *group, const char
 	return NULL;
 }
 
-struct gorgon_error *gorgon_load_set_read_name(struct gorgon_load_set *group, const char *name,
+struct gorgon_error *gorgon_load_set_read_name(struct gorgon_load_set *set, const char *name,
 					    struct gorgon_object *requester,
 					    struct gorgon_object **ret)
 {
-	struct gorgon_object *object = find_name(group, name);
+	struct gorgon_object *object = find_name(set, name);
 	struct gorgon_error *err;
 	char *path;
 
@@ -125,14 +125,14 @@ struct gorgon_error *gorgon_load_set_read_name(struct gorgon_load_set *group, co
 	}
 	if ((err = gorgon_search(name, gorgon_object_requester(requester), &path)))
 		return err;
-	err = group_read(group, path, requester, ret);
+	err = set_read(set, path, requester, ret);
 	free(path);
 	if (!err && !strchr(name, '/'))
 		(*ret)->by_name = true;
 	return err;
 }
 
-// Who needs what could not be found or opened; takes @err.
+// Say in front of @err, which is taken, which object needs the library that could not be found or opened.
 static struct gorgon_error *needed_by(const struct gorgon_object *object, struct gorgon_error *err)
 {
 	enum gorgon_error_code code = gorgon_error_code(err);
@@ -146,8 +146,8 @@ static struct gorgon_error *needed_by(const struct gorgon_object *object, struct
 	return ret;
 }
 
-// By its name, as any library of the system; one that only the object's own search
-// path knows (wheels carry theirs along) by its path.
+// The system's linker looks for the name first. A library that only the object's own search path
+// leads to (wheels bring libraries along) is opened by its path.
 static struct gorgon_error *open_shared(const struct gorgon_object *object, const char *name,
 					struct gorgon_system_library **ret)
 {
@@ -166,11 +166,11 @@ static struct gorgon_error *open_shared(const struct gorgon_object *object, cons
 	return err;
 }
 
-struct gorgon_error *gorgon_load_set_read_private(struct gorgon_load_set *group,
+struct gorgon_error *gorgon_load_set_read_private(struct gorgon_load_set *set,
 					       struct gorgon_object *object, const char *name,
 					       struct gorgon_object **ret)
 {
-	struct gorgon_error *err = gorgon_load_set_read_name(group, name, object, ret);
+	struct gorgon_error *err = gorgon_load_set_read_name(set, name, object, ret);
 
 	if (err)
 		return needed_by(object, err);
@@ -178,7 +178,7 @@ struct gorgon_error *gorgon_load_set_read_private(struct gorgon_load_set *group,
 	return NULL;
 }
 
-struct gorgon_error *gorgon_load_set_open_shared(struct gorgon_load_set *group,
+struct gorgon_error *gorgon_load_set_open_shared(struct gorgon_load_set *set,
 					      struct gorgon_object *object, const char *name)
 {
 	struct gorgon_system_library *library;
@@ -187,41 +187,41 @@ struct gorgon_error *gorgon_load_set_open_shared(struct gorgon_load_set *group,
 	if (err)
 		return err;
 	object->system[object->system_count++] = library;
-	return gorgon_ns_add_system(group->ns, library) ? NULL : &gorgon_error_nomem;
+	return gorgon_ns_add_system(set->ns, library) ? NULL : &gorgon_error_nomem;
 }
 
-static struct gorgon_error *read_dependency(struct gorgon_load_set *group,
+static struct gorgon_error *read_dependency(struct gorgon_load_set *set,
 					    struct gorgon_object *object, const char *name)
 {
 	struct gorgon_object *dep;
 	struct gorgon_error *err;
 	bool shared;
 
-	if ((err = gorgon_closure_shares(group->ns, name, &object->requester, &shared)))
+	if ((err = gorgon_closure_shares(set->ns, name, &object->requester, &shared)))
 		return gorgon_error_prefix(err, object->path);
-	return shared ? gorgon_load_set_open_shared(group, object, name)
-		      : gorgon_load_set_read_private(group, object, name, &dep);
+	return shared ? gorgon_load_set_open_shared(set, object, name)
+		      : gorgon_load_set_read_private(set, object, name, &dep);
 }
 
-// The list grows while it is walked: that is the breadth-first search.
-struct gorgon_error *gorgon_load_set_read_dependencies(struct gorgon_load_set *group)
+// The list grows while it is walked, which makes the search breadth first.
+struct gorgon_error *gorgon_load_set_read_dependencies(struct gorgon_load_set *set)
 {
 	struct gorgon_error *err;
 
-	for (; group->walked < group->count; group->walked++) {
-		struct gorgon_object *object = group->objects[group->walked];
+	for (; set->walked < set->count; set->walked++) {
+		struct gorgon_object *object = set->objects[set->walked];
 
 		for (size_t d = 0; d < object->image->needed_count; d++)
-			if ((err = read_dependency(group, object, object->image->needed[d])))
+			if ((err = read_dependency(set, object, object->image->needed[d])))
 				return err;
 	}
 	return NULL;
 }
 
-void gorgon_load_set_deinit(struct gorgon_load_set *group)
+void gorgon_load_set_deinit(struct gorgon_load_set *set)
 {
-	while (group->count)
-		gorgon_object_destroy(group->objects[--group->count]);
-	free(group->objects);
-	group->objects = NULL;
+	while (set->count)
+		gorgon_object_destroy(set->objects[--set->count]);
+	free(set->objects);
+	set->objects = NULL;
 }

@@ -5,14 +5,14 @@
 //	|-- R ---|-- RX -----|-- R ---|..hole..|-- R relro --|-- RW data, zeros --|
 //	^ start = bias + vaddr_start                                          end ^
 //
-// What nobody writes (text, constants) is a private mapping of the file: the page
-// cache's, shared by all copies. What is written is anonymous memory with a copy of the
-// file's bytes where relocation touches most of it anyway: data and zeros are then one mapping
-// (a process has a limited number of them, mappings.c). Data of which many pages are not
-// relocated is a private mapping of the file, too, and its zeros are memory of their own: pages
-// become the copy's when they are written to, those with relocations at once. Cores contain such
-// a mapping as a whole. A file that is cut short meanwhile is an error and not a SIGBUS. No page
-// is ever writable and executable.
+// Segments that nobody writes to (text, constants) are private mappings of the file, whose pages all
+// copies share in the page cache. A segment of data is anonymous memory with a copy of the file's
+// bytes, if relocation writes to most of its pages anyway: data and zeros are then one mapping (the
+// number of mappings of a process is limited, mappings.c). Data with many pages that relocation does
+// not write to are a private mapping of the file, too, and the zeros behind them are memory of their
+// own. A page of such a mapping becomes the copy's when it is written to, and a page with relocations
+// does so at once. Cores contain such a mapping as a whole. A file that is cut short meanwhile makes an
+// error and no SIGBUS. No page is ever writable and executable at once.
 // Holes stay reserved without access, so that no other mapping can lie inside an
 // object's range.
 
@@ -33,8 +33,8 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-// Leak checkers look for pointers in the writable data of libraries that the system
-// loaded. When one is in the process it is told of ours.
+// Leak checkers look for pointers in the writable data of libraries that the system's linker has
+// loaded. If the process has a leak checker, it is told of our objects' data.
 extern void __lsan_register_root_region(const void *start, size_t size) __attribute__((weak));
 extern void __lsan_unregister_root_region(const void *start, size_t size) __attribute__((weak));
 
@@ -53,7 +53,7 @@ static void *pointer(uint64_t addr)
 	return (void *)(uintptr_t)addr;
 }
 
-// Out of mappings is the first limit that many copies meet: name its remedy.
+// The number of mappings is the first limit that many copies reach, so the error says how to raise it.
 static struct gorgon_error *map_error(const struct gorgon_object *object, int errnum)
 {
 	unsigned long limit;
@@ -73,7 +73,7 @@ static void reserved(struct gorgon_object *object, uint64_t start, uint64_t size
 	object->bias = start - object->image->vaddr_start;
 }
 
-// Reserve the span where other namespaces have this file, too. False: that is not free.
+// Reserve the addresses that this file has in the zones of other namespaces, too. False: they are not free.
 static bool reserve_place(struct gorgon_object *object)
 {
 	uint64_t size = object->image->vaddr_end - object->image->vaddr_start;
@@ -86,7 +86,7 @@ static bool reserve_place(struct gorgon_object *object)
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	if (p == MAP_FAILED)
 		return false;
-	if (p != pointer(start)) { // who does not know the flag takes the address for a wish
+	if (p != pointer(start)) { // a kernel without the flag takes the address for a wish
 		munmap(p, size);
 		return false;
 	}
@@ -94,7 +94,7 @@ static bool reserve_place(struct gorgon_object *object)
 	return true;
 }
 
-// Reserve the span anywhere; with an alignment above the page size reserve more and trim.
+// Reserve addresses anywhere. For an alignment above the page size more are reserved, and trimmed.
 static struct gorgon_error *reserve_anywhere(struct gorgon_object *object)
 {
 	const struct gorgon_image *image = object->image;
@@ -121,8 +121,8 @@ static struct gorgon_error *reserve_anywhere(struct gorgon_object *object)
 	return NULL;
 }
 
-// The pages that are read into, at once: one by one each costs a fault. A kernel before 5.14 does
-// not know the advice, and one without memory says so when they are read into.
+// Have the kernel make the pages that are read into all at once, since each would cost a fault. A kernel
+// before 5.14 does not know the advice. If there is no memory, reading into them will say so.
 static void populate(const struct gorgon_object *object, const struct gorgon_segment *seg)
 {
 	uint64_t start = page_down(object->bias + seg->vaddr), end = page_up(object->bias + seg->vaddr + seg->file_size);
@@ -158,7 +158,7 @@ static struct gorgon_error *read_segment(const struct gorgon_object *object,
 	return NULL;
 }
 
-// The pages of a shared segment that relocation writes to become the copy's, a run at a time.
+// The pages of a segment that relocation writes to become the copy's, one run of pages at a time.
 static struct gorgon_error *populate_written(const struct gorgon_object *object, const struct gorgon_segment *seg)
 {
 	uint64_t page = (uint64_t)getpagesize(), end = seg->off + seg->file_size;
@@ -222,7 +222,7 @@ static void tell_leak_checker(const struct gorgon_object *object,
 	}
 }
 
-// Over what is there, so that it can be done again.
+// Segments are mapped over what is there, so that this can be done again.
 static struct gorgon_error *map_segments(void *ctx, int fd)
 {
 	struct gorgon_object *object = ctx;
@@ -249,8 +249,8 @@ struct gorgon_error *gorgon_map(struct gorgon_object *object)
 	return err;
 }
 
-// Whole pages only, as the system's linker does: the last, partial page keeps data
-// that is written later.
+// RELRO covers whole pages only, as with the system's linker: its last page may have data behind it
+// that are written later.
 static void relro_range(const struct gorgon_object *object, uint64_t *start, uint64_t *end)
 {
 	const struct gorgon_image *image = object->image;
@@ -269,14 +269,14 @@ struct gorgon_error *gorgon_map_protect(struct gorgon_object *object)
 	return map_error(object, errno);
 }
 
-// Segments without PT_LOAD's gaps between them: neighbours in memory and in the file.
+// Whether two segments are neighbours in memory and in the file, without a gap.
 static bool adjoins(const struct gorgon_segment *seg, const struct gorgon_segment *next)
 {
 	return page_up(seg->vaddr + seg->mem_size) == page_down(next->vaddr) &&
 	       next->vaddr - seg->vaddr == next->off - seg->off;
 }
 
-// Runs of read-only segments that contain text become executable as a whole.
+// A run of neighbouring read-only segments, one of which is text, becomes executable as a whole.
 static void merge_text(const struct gorgon_object *object)
 {
 	const struct gorgon_image *image = object->image;
@@ -296,7 +296,7 @@ static void merge_text(const struct gorgon_object *object)
 	}
 }
 
-// Nothing is lost when the system refuses: the object keeps more mappings.
+// Where the system refuses, the object keeps its mappings, and nothing is lost.
 void gorgon_map_relax(struct gorgon_object *object)
 {
 	uint64_t start, end;

@@ -8,7 +8,7 @@
 struct gorgon_error *gorgon_map(struct gorgon_object *object);
 /* PT_GNU_RELRO becomes read-only. */
 struct gorgon_error *gorgon_map_protect(struct gorgon_object *object);
-/* Spare mappings: give up RELRO and the separation of constants from text. */
+/* Give up RELRO, and the protection that keeps constants apart from text, to save mappings. */
 void gorgon_map_relax(struct gorgon_object *object);
 void gorgon_unmap(struct gorgon_object *object);
 

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Bindings that were found once per file and scope, and are used again for its further copies.
+// Plans: bindings that were found for one copy of a file are used again for its further copies.
 //
-// To look up what a libpython refers to takes longer than all the rest of its relocation: most of
-// it is spent in the system's dlsym(). A plan holds, for each symbol of a file that relocations
-// refer to, where its definition was: in which object of the private scope, or at which address of
-// the system's. Its key is all that decides that: the objects of the scope in their order, by the
-// numbers of their images; shared libraries; which references are looked for outside first; the
-// options that decide on replacements; and how many libraries the system's linker has loaded and
-// unloaded so far (../ns/world.c). Another key means another plan; a file keeps the last few.
+// Looking up the names that a libpython refers to takes longer than all the rest of its relocation;
+// most of the time goes into the system's dlsym(). A plan says of each symbol that relocations of a
+// file refer to where its definition was: in which object of the private scope, or at which address
+// in a shared library. The key of a plan is everything that decides on that: the objects of the
+// scope in their order, by the numbers of their images; shared libraries; which references are looked
+// up outside first; the options that decide on replacements; and how many libraries the system's
+// linker has loaded and unloaded so far (../ns/world.c). A scope with another key needs another plan;
+// a file keeps its last few plans.
 //
-// What the key cannot cover is looked for each time: thread-local variables, IFUNCs, names that a
-// library may define that is not global yet, and all of a load that has a provider, which may
-// answer as it likes, or a list of its own to search. Replacements have addresses of their own in
-// each namespace. GNU_UNIQUE names are bound as ever: to the namespace's first.
+// What the key cannot cover is looked up each time: thread-local variables, IFUNCs, names that may be
+// defined by a library that is not global yet, and everything of a load with a provider, which may
+// give any answer, or with a list of objects to search. Each namespace has replacements at addresses
+// of its own. GNU_UNIQUE names are bound to the namespace's first definition, with a plan or without.
 //
-// A plan is made when a file is loaded for the second time: a process with one interpreter pays
-// nothing for it.
+// A plan is made when a file is loaded for the second time, so that a process with one interpreter
+// pays nothing for it.
 
 #define _GNU_SOURCE
 #include "plan.h"
@@ -29,7 +30,7 @@
 #include <string.h>
 
 #define MAX_PLANS 4
-#define END	  UINT64_MAX // of a list in a key
+#define END	  UINT64_MAX // ends a list within a key
 
 struct list {
 	uint64_t *items;
@@ -53,7 +54,7 @@ static void append(struct list *list, uint64_t item)
 	list->items[list->count++] = item;
 }
 
-// The objects of the private scope: where it is in this order is an object's ordinal.
+// The objects of the private scope. The position of an object in this order is its ordinal.
 static void append_objects(struct list *list, const struct gorgon_object *object, const struct gorgon_scope *scope)
 {
 	append(list, (uintptr_t)object);
@@ -102,7 +103,7 @@ static struct list make_key(const struct gorgon_object *object, const struct lis
 	return key;
 }
 
-// False: no plan can be made for it, or there is no memory.
+// False: no plan can be made for the object, or there is no memory.
 static bool describe(const struct gorgon_object *object, const struct gorgon_scope *scope, struct list *objects,
 		     struct list *key)
 {
@@ -223,7 +224,7 @@ void gorgon_plan_values_deinit(struct gorgon_plan_values *values)
 	*values = (struct gorgon_plan_values){0};
 }
 
-// ---- making one --------------------------------------------------------------------------------
+// ---- making a plan -----------------------------------------------------------------------------
 
 static uint32_t ordinal_of(const struct list *objects, const struct gorgon_object *object)
 {
@@ -257,7 +258,7 @@ static void plan_system(const struct gorgon_object *object, const struct gorgon_
 {
 	struct gorgon_system_symbol again = {0};
 
-	// A library that the object does not need itself is found because another object of its namespace
+	// A library that the object itself does not need was found because another object of its namespace
 	// needs it. In another namespace it may not be found.
 	if (binding->found && (!gorgon_system_find(query, object->system, object->system_count, &again) ||
 			       again.addr != binding->system.addr))

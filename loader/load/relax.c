@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: MIT
-// Objects give up mappings when the process comes near the kernel's limit of them.
+// Objects give up mappings when the process comes near the kernel's limit of mappings.
 //
-// A private object has up to six: headers, text, constants, RELRO, data, and zeros where the data are the
-// file's until they are written to (map.c). An interpreter with numpy has twenty objects, of which
-// few have such data, so that the limit comes at about 500 of them. When three
-// quarters of it are used objects give up what costs mappings and is not needed to run:
-// RELRO becomes writable like the data behind it, and read-only segments executable like
-// the text between them, which leaves two or three. Objects that are there already do so too, the
-// oldest namespaces first, as far as it takes to come back below the half.
+// A private object has up to six mappings: headers, text, constants, RELRO, data, and zeros, where the
+// data are a mapping of the file (map.c). An interpreter with numpy has twenty objects, few of which
+// map data from the file, so about 500 such interpreters reach the limit. When three quarters of the
+// limit are used, objects give up protection that costs mappings and is not needed to run: RELRO
+// becomes writable like the data behind it, and read-only segments become executable like the text
+// between them. An object then has two or three mappings. Objects that are loaded already do so, too,
+// those of the oldest namespaces first, until the process is below half of the limit.
 //
-// Others in the process map memory as well. The truth is in /proc/self/maps, which is slow
-// to read when it is long: it is read again only when objects that were mapped since could
-// have brought the process over the threshold, and after each 64 beyond it.
+// Other code in the process maps memory as well. Only /proc/self/maps tells how much is used, and
+// reading it takes long when it is long. So it is read again only when the objects that were mapped
+// since then could have brought the process over the threshold, and beyond the threshold after every
+// 64 objects.
 
 #include "relax.h"
 #include "map.h"
 #include "base/mappings.h"
 #include "ns/ns.h"
 
-#define PER_OBJECT 7 // six, and what libraries allocate once they run
+#define PER_OBJECT 7 // six mappings of its own, and one for what the library allocates
 #define INTERVAL   64
 
-static unsigned left; // objects until the next look
-static bool scarce;   // since the last look
+static unsigned left; // so many objects may be mapped until /proc/self/maps is read again
+static bool scarce;   // whether the last reading was over the threshold
 
-// Relax objects until about @excess mappings are spared; how many objects.
+// Relax objects until about @excess mappings are saved. Returns the number of objects.
 static unsigned long relax(unsigned long excess)
 {
 	unsigned long spared = 0, objects = 0;

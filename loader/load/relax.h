@@ -5,8 +5,8 @@
 
 struct gorgon_object;
 
-/* @object was mapped and protected: count, and give up protection near the limit.
- * The lock is held. */
+/* Count @object, which has been mapped and protected; near the limit it gives up protection.
+ * The caller holds the lock. */
 void gorgon_relax_if_scarce(struct gorgon_object *object);
 
 #endif

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Relocating a mapped object. What the types mean is in arch_*.h; that every
-// relocation writes inside a writable segment and names an existing symbol was
-// checked by image_dynamic.c.
+// Relocating a mapped object. arch_*.h says what the types of relocations mean. image_dynamic.c
+// has checked that every relocation writes inside a writable segment and names an existing symbol.
 //
-// Everything is bound now, as with RTLD_NOW: no lazy binding, so the PLT's GOT can be read-only.
-// Each symbol is looked up once per object: relocations of one symbol are many (a libpython has 10
-// for each), and what was found serves further copies (plan.c). IRELATIVE comes last, because its
-// resolvers may use what the others fill in.
+// Everything is bound at once, as with RTLD_NOW, and nothing lazily, so that the PLT's GOT can be
+// read-only. Each symbol is looked up once per object, because many relocations name one symbol (ten
+// in a libpython, on average), and the result serves further copies (plan.c). Relocations of type
+// IRELATIVE come last, because the resolvers that they call may use what the others have filled in.
 //
-// References to static TLS of private objects wait until the whole group is relocated:
-// the block's initial values are copied to all threads when it is made, and they may
-// contain addresses.
+// References to static TLS of private objects wait until the whole load set is relocated: when the
+// block is made, its initial values are copied to all threads, and they may contain addresses.
 
 #define _GNU_SOURCE
 #include "reloc.h"
@@ -31,8 +29,8 @@ struct pass {
 	struct gorgon_binding *bindings; // by symbol index, made and filled on demand
 	bool *bound;
 	struct gorgon_plan_values plan;
-	bool static_tls; // the second pass: only references to static TLS
-	bool irelative;	 // there are such, for later
+	bool static_tls; // this is the second pass, for references to static TLS only
+	bool irelative;	 // there are relocations of type IRELATIVE, which come last
 };
 
 static void write_field(uint64_t addr, unsigned width, uint64_t value)
@@ -59,8 +57,8 @@ static struct gorgon_error *unresolved(const struct gorgon_object *object,
 				   query->name);
 }
 
-// References that never leave the object: local symbols, and own definitions whose
-// visibility forbids interposition.
+// Whether a reference never leaves the object: the symbol is local, or the object defines it with a
+// visibility that forbids interposition.
 static bool binds_locally(const Elf64_Sym *sym)
 {
 	return ELF64_ST_BIND(sym->st_info) == STB_LOCAL ||
@@ -133,8 +131,8 @@ static struct gorgon_error *static_tls_value(struct pass *pass, struct gorgon_ob
 	return NULL;
 }
 
-// Values of the three TLS relocations. A symbol of the system carries the system's
-// module id, which the real __tls_get_addr gets.
+// The values of the three kinds of TLS relocations. A symbol of a shared library has the system's
+// module id, which our __tls_get_addr() passes on to the system's.
 static struct gorgon_error *tls_value(struct pass *pass, enum gorgon_reloc_kind kind, uint32_t index,
 				      struct gorgon_binding *binding, uint64_t addend,
 				      uint64_t *value)
@@ -162,8 +160,8 @@ static struct gorgon_error *tls_value(struct pass *pass, enum gorgon_reloc_kind 
 		if (private)
 			return static_tls_value(pass, binding->object,
 						(index ? binding->sym->st_value : 0) + addend, value);
-		// Static TLS of the system: the same distance in every thread. The
-		// system's linker decides at its own load whether a block is static.
+		// A static block of the system's has the same distance in every thread. Whether a
+		// block is static the system's linker decides when it loads the library.
 		if (!gorgon_system_tls_is_static(&binding->system))
 			return tls_error(object, index,
 					 "referred to as initial-exec, but its library was loaded "
@@ -213,8 +211,9 @@ static uint64_t count_descriptors(const Elf64_Rela *rela, uint64_t count)
 	return ret;
 }
 
-// A descriptor calls our function with module and offset. The indices are one array per
-// object, large enough from the start: their addresses stand in the object's memory.
+// A descriptor holds a function of ours and what it is called with: a module and an offset. They are
+// in one array per object, which is large enough from the start and never moves, because the object's
+// memory has addresses of its items.
 static struct gorgon_error *apply_descriptor(struct pass *pass, const Elf64_Rela *rela)
 {
 	struct gorgon_object *object = pass->object;
@@ -272,7 +271,7 @@ static struct gorgon_error *apply(struct pass *pass, const Elf64_Rela *rela)
 	return NULL;
 }
 
-// A word with the address of a symbol that the plan has.
+// Fill in a word with the address of a symbol that the plan knows. False: the plan cannot serve.
 static bool apply_planned(const struct pass *pass, const Elf64_Rela *rela)
 {
 	uint32_t type = ELF64_R_TYPE(rela->r_info), index = ELF64_R_SYM(rela->r_info);
@@ -285,7 +284,7 @@ static bool apply_planned(const struct pass *pass, const Elf64_Rela *rela)
 	return true;
 }
 
-// Most relocations by far are RELATIVE, which need nothing but the bias.
+// By far most relocations are of type RELATIVE, which takes nothing but the bias.
 static struct gorgon_error *apply_table(struct pass *pass, const Elf64_Rela *rela, uint64_t count)
 {
 	uint64_t bias = pass->object->bias;

@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Which definition a reference gets.
 //
-// Private scope, as the system's linker orders it: the object itself when it is
-// DT_SYMBOLIC; then, where the host has given a list for this load, the object itself and
-// the objects of that list; then the namespace's global objects in load order (the libpython
-// group, and what was opened with RTLD_GLOBAL); then the group that is being loaded,
-// breadth first. RTLD_DEEPBIND puts the group before the global objects.
+// Inside, a reference is looked up in the order of the system's linker: in the object itself when it
+// is DT_SYMBOLIC; then, where the host has given a list for this load, in the object itself and in
+// the objects of that list; then in the namespace's global objects in the order of their loads (the
+// libpython and what it needs, and what was opened with RTLD_GLOBAL); then in the objects of this
+// load, breadth first. RTLD_DEEPBIND puts the objects of the load before the global ones. A few
+// definitions that are found so are replaced (interpose.c).
 //
-// A few private definitions are replaced as well (interpose.c).
+// Outside, it is looked up in the replacements of interpose.c, with the host's providers (that of the
+// load, then that of the namespace), and in shared libraries. A reference with a version of a shared
+// library gets a replacement only if that library has the name in that version: otherwise no definition
+// fits, as with the system's linker.
 //
-// A reference with a version of a shared library gets a replacement only if that library has the name in that version:
-// otherwise no definition fits, as with the system's linker.
-//
-// Outside: the replacements of interpose.c, the host's providers - of the load, of the
-// namespace -, the system.
-//
-// A reference whose version names a shared library goes outside first: a private
-// libunwind must not capture _Unwind_* that are wanted of libgcc_s. All others look
-// at private definitions first.
+// A reference whose version names a shared library is looked up outside first: a private libunwind
+// must not define the _Unwind_* that libgcc_s is to define. All others are looked up inside first.
 
 #define _GNU_SOURCE
 #include "scope.h"
@@ -26,8 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// One definition per namespace of a GNU_UNIQUE name: the first that was loaded. It stays
-// for good, as with the system's linker: later loads must see the same value.
+// A namespace has one definition of a GNU_UNIQUE name, the first that was loaded. That stays for good, as
+// with the system's linker, because later loads must see the same value.
 void gorgon_scope_bind_unique(struct gorgon_ns *ns, uint32_t hash, struct gorgon_binding *binding)
 {
 	const char *name = binding->object->image->strtab + binding->sym->st_name;
@@ -35,7 +32,7 @@ void gorgon_scope_bind_unique(struct gorgon_ns *ns, uint32_t hash, struct gorgon
 		gorgon_unique_bind(&ns->uniques, name, hash, binding->object, binding->sym);
 
 	if (!unique) {
-		// Two definitions would go unnoticed until they differ.
+		// A second definition would go unnoticed until the two have different values.
 		*binding = (struct gorgon_binding){.no_memory = true};
 		return;
 	}
@@ -70,8 +67,8 @@ struct gorgon_binding gorgon_scope_find_private(struct gorgon_ns *ns,
 	return ret;
 }
 
-// What is about to be unmapped is nobody's definition any more, unless all of the
-// namespace goes: what destructors load then goes with it.
+// An object that is about to be unmapped defines nothing for others any more, unless the whole namespace
+// ends: what destructors load then goes together with it.
 bool gorgon_scope_is_global(const struct gorgon_ns *ns, const struct gorgon_object *object)
 {
 	return object->global &&
@@ -151,7 +148,7 @@ struct gorgon_binding gorgon_scope_find_outside(struct gorgon_ns *ns,
 	if (ask(provider, query, &ret) || ask(ns->opts.provider, query, &ret))
 		return ret;
 	ret.source = GORGON_BOUND_SYSTEM;
-	// Under-linked objects: what the rest of the namespace needs, last.
+	// Last come the libraries that other objects of the namespace need: some objects do not name what they use.
 	ret.found = (object && gorgon_system_find(query, object->system, object->system_count,
 						  &ret.system)) ||
 		    gorgon_system_find(query, ns->system, ns->system_count, &ret.system);

@@ -7,7 +7,7 @@
 #include "image/symbol.h"
 #include "ns/system.h"
 
-/* Who defines what a reference was bound to. */
+/* Where the definition is that a reference was bound to. */
 enum gorgon_binding_source {
 	GORGON_BOUND_PRIVATE,
 	GORGON_BOUND_REPLACED, /* interpose.c */
@@ -17,34 +17,35 @@ enum gorgon_binding_source {
 
 struct gorgon_binding {
 	bool found;
-	bool no_memory; /* then not found, and the search has ended */
+	bool no_memory; /* the search has ended for lack of memory, and nothing was found */
 	enum gorgon_binding_source source;
-	struct gorgon_object *object; /* private definition */
-	const Elf64_Sym *sym;	      /* of it */
-	struct gorgon_object *first;  /* the private definition that comes first; another one than that for GNU_UNIQUE */
+	struct gorgon_object *object; /* that has the definition, if it is private */
+	const Elf64_Sym *sym;	      /* the definition in that object */
+	struct gorgon_object *first;  /* the private object in which the name was found; of GNU_UNIQUE names not always @object */
 	const Elf64_Sym *first_sym;
-	struct gorgon_system_symbol system; /* when there is no object: address */
+	struct gorgon_system_symbol system; /* the address, if the definition is not private */
 };
 
-/* Where references are looked up besides in the namespace's global objects. Zero: nowhere. */
+/* Where references are looked up beside the namespace's global objects. Members that are zero add nothing. */
 struct gorgon_scope {
-	struct gorgon_object *const *local; /* closure of the load's root, breadth first */
+	struct gorgon_object *const *local; /* the root of the load and all that it needs, breadth first */
 	size_t local_count;
 	struct gorgon_object *const *search;	 /* the host's list for this load, ended by NULL; or NULL */
-	const struct gorgon_provider *provider; /* the host's for this load, or NULL */
+	const struct gorgon_provider *provider; /* the host's provider for this load, or NULL */
 };
 
-/* Bind a reference from @object (NULL: from dlsym of the whole namespace). The lock is held. */
+/* Bind a reference of @object, or of a dlsym() in the whole namespace (NULL). The caller holds the lock. */
 struct gorgon_binding gorgon_scope_find(struct gorgon_ns *ns, struct gorgon_object *object,
 					const struct gorgon_scope *scope,
 					const struct gorgon_symbol_query *query);
 
-/* Only private definitions, in @objects in turn. */
+/* Look for a private definition only, in @objects one after the other. */
 struct gorgon_binding gorgon_scope_find_private(struct gorgon_ns *ns,
 						struct gorgon_object *const *objects, size_t count,
 						const struct gorgon_symbol_query *query);
 
-/* Replacement, host's providers (@provider, that of the load or NULL, first), system; see scope.c. */
+/* Look outside only: among replacements, with @provider (that of the load, or NULL), with the namespace's
+ * provider, in shared libraries. */
 struct gorgon_binding gorgon_scope_find_outside(struct gorgon_ns *ns,
 						const struct gorgon_object *object,
 						const struct gorgon_provider *provider,
@@ -54,14 +55,14 @@ struct gorgon_binding gorgon_scope_find_outside(struct gorgon_ns *ns,
  * the host's to search. */
 bool gorgon_scope_is_plain(const struct gorgon_ns *ns, const struct gorgon_scope *scope);
 
-/* Whether @object is in the scope of all others. */
+/* Whether references of all objects are looked up in @object. */
 bool gorgon_scope_is_global(const struct gorgon_ns *ns, const struct gorgon_object *object);
 
-/* Of a GNU_UNIQUE definition: bind to the namespace's first one instead, which is this where there
- * was none. */
+/* @binding is a GNU_UNIQUE definition: bind to the namespace's first definition of the name instead. If there was
+ * none before, this one is the first. */
 void gorgon_scope_bind_unique(struct gorgon_ns *ns, uint32_t gnu_hash, struct gorgon_binding *binding);
 
-/* The address that a binding means to this thread, for dlsym and data references. */
+/* The address of what a reference is bound to, for this thread if it is thread-local. */
 void *gorgon_binding_address(const struct gorgon_binding *binding);
 
 #endif

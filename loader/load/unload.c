@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Unloading.
 //
-// An object stays while somebody has it open, when it was made to (DF_1_NODELETE,
+// An object stays while somebody has it open, if it was told to stay (DF_1_NODELETE,
 // RTLD_NODELETE, a GNU_UNIQUE definition in use), while some thread has thread_local
 // variables of it to destroy, or while an object that stays needs it (DT_NEEDED) or is bound
-// to it (a symbol). What does not stay is doomed: nobody finds it by name any more, it is
-// finalised in reverse order of initialisation, and all of it before the first is unmapped.
+// to a symbol of it. All others are doomed: they are no longer found by their names, and their
+// destructors run in reverse order of initialisation. The first of them is unmapped when
+// the destructors of all have run.
 
 #include "unload.h"
 #include "destroy.h"
@@ -26,8 +27,7 @@ static void mark_reachable(struct gorgon_object *object)
 		mark_reachable(object->refs[i]);
 }
 
-// An object in the middle of its constructors is not ours to judge: it stays, with
-// what it needs.
+// An object whose constructors are running stays, with what it needs.
 static bool is_root(const struct gorgon_object *object)
 {
 	return !object->doomed && (object->open_count || object->nodelete || object->image->nodelete ||
@@ -35,7 +35,7 @@ static bool is_root(const struct gorgon_object *object)
 				   gorgon_thread_has_dtors(object));
 }
 
-// Mark the objects that go as doomed and count them.
+// Mark the objects that do not stay as doomed, and count them.
 static size_t doom(struct gorgon_ns *ns)
 {
 	size_t count = 0;
@@ -83,9 +83,9 @@ void gorgon_ns_close(struct gorgon_ns *ns, struct gorgon_object *object)
 {
 	if (object->open_count)
 		object->open_count--;
-	// From a destructor, or while another thread runs one: what is doomed already has its
-	// turn in the unload that is under way, and what this close dooms comes after that. An
-	// object that the running destructor needs would be finalised here, before it returns.
+	// A destructor calls this, or another thread is running one. Objects that are doomed already have their
+	// turn in the unload that is under way, and objects that this close dooms come after it. If they were
+	// finalised here, so would be an object that the running destructor still needs.
 	if (ns->unloading) {
 		ns->unload_again = true;
 		return;
@@ -100,7 +100,7 @@ void gorgon_ns_close(struct gorgon_ns *ns, struct gorgon_object *object)
 		gorgon_unload_destroy_doomed(ns);
 }
 
-// Mark all objects as doomed; whether one was not before.
+// Mark all objects as doomed. Returns whether there was one that was not doomed before.
 static bool doom_all(struct gorgon_ns *ns)
 {
 	bool any = false;
@@ -115,6 +115,6 @@ static bool doom_all(struct gorgon_ns *ns)
 void gorgon_unload_finalise_all(struct gorgon_ns *ns)
 {
 	ns->unloading++;
-	while (doom_all(ns)) // again for what destructors have loaded
+	while (doom_all(ns)) // destructors may have loaded objects
 		finalise_doomed(ns);
 }
