@@ -558,11 +558,11 @@ static void version_needed(const struct linker *linker)
 	}
 }
 
-// The C library has both versions, and fork in the first one only.
+// The C library has both versions, and getopt in the first one only. No sanitizer defines getopt itself.
 static void version_of_a_replaced_name(const struct linker *linker)
 {
 	static const char *const libraries[] = {"libc.so.6", NULL}, *const versions[] = {"GLIBC_2.2.5", "GLIBC_2.34"};
-	static const struct elf_builder_symbol symbols[] = {{.name = "fork", .undefined = true, .version = 3}, {0}};
+	static const struct elf_builder_symbol symbols[] = {{.name = "getopt", .undefined = true, .version = 3}, {0}};
 	static const Elf64_Rela rela[] = {{ELF_BUILDER_DATA, ELF64_R_INFO(1, R_X86_64_GLOB_DAT), 0}};
 
 	for (size_t i = 0; i < 2; i++) {
@@ -571,7 +571,7 @@ static void version_of_a_replaced_name(const struct linker *linker)
 						 .verneed_name = versions[i]};
 		char name[32];
 
-		snprintf(name, sizeof(name), "forks%zu.so", i);
+		snprintf(name, sizeof(name), "getopts%zu.so", i);
 		try_built(linker, name, &user, NULL, false, NULL);
 	}
 }
