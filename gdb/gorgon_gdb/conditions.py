@@ -36,12 +36,12 @@ def names_in(condition):
 
 
 def is_many(snapshot):
-    """There are copies of which gdb has lines only, or they are about to come."""
+    """Whether there are copies of which gdb has lines only, or will be soon."""
     return len(snapshot.interpreters) >= FEW or any(obj.symfile_kind == root.PACK for obj in snapshot.objects)
 
 
 def is_of_copies(name, snapshot):
-    """The name of a global variable or function of private code."""
+    """Whether a name is that of a global variable or function of private code."""
     try:
         symbol = gdb.lookup_global_symbol(name) or gdb.lookup_static_symbol(name)
         if symbol is None or symbol.addr_class in values.NO_ADDRESS or symbol.is_argument:
@@ -66,13 +66,13 @@ def needs(condition, snapshot, addresses):
 
 
 def are_described(addresses, snapshot):
-    """gdb knows arguments and variables at all of these, of which there are some."""
+    """Whether there are addresses, and gdb knows arguments and variables at all of them."""
     found = [snapshot.find_object(address) for address in addresses if address]
     return bool(found) and not symbols.missing(list(filter(None, found)))
 
 
 def places(location):
-    """Addresses of what "break" would take, or none: gdb does not find it, or says what is wrong with it."""
+    """The addresses where "break" would set a breakpoint; none if gdb does not find the location, or will refuse it."""
     try:
         return [place.pc for place in gdb.decode_line(location)[1] or ()]
     except gdb.error:
@@ -120,8 +120,8 @@ def on_new_objfile(event):
 
 
 def unread():
-    """Locations of breakpoints that were set in a script before the code was there: gdb has not read their conditions yet,
-    and reads them once it knows one place that has the names."""
+    """Locations of breakpoints that a script has set before the code was there. gdb has not read their conditions yet, and
+    will when it knows a place where the names are known."""
     if not any(breakpoint.pending for breakpoint in gdb.breakpoints()):
         return []
     places = PENDING.findall(execute.run("info breakpoints") or "")
@@ -129,13 +129,13 @@ def unread():
 
 
 def is_of(command, line):
-    """The line is one of this command, which may be abbreviated."""
+    """Whether a line is this command, perhaps abbreviated."""
     word = line.split(maxsplit=1)[:1]
     return bool(word) and command.startswith(word[0])
 
 
 def typed(command, line):
-    """What is to run instead of a line of this command that was typed, or None."""
+    """The line to run instead of a line that was typed, or None if that is right."""
     found = PARTS.get(command, LOCATION).fullmatch(line.strip().partition(" ")[2].strip())
     if not found or not names_in(found[2]) or PREFIX in found[2] or not can_be_many():
         return None
@@ -152,7 +152,7 @@ def can_be_many():
 
 
 def is_gorgon():
-    """There is private code, or the program is linked with libgorgon and may have some later."""
+    """Whether there is private code, or may be later because the program is linked with libgorgon."""
     if process.try_snapshot():
         return True
     program = gdb.current_progspace().filename

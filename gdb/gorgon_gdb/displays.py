@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Expressions that the user has gdb display at each stop outlive files that are taken away.
+"""Expressions that gdb displays at each stop are still displayed after a file was removed.
 
 gdb forgets all of them when a symbol file is removed. They are set again, with new numbers, as soon as there is a frame that
 knows their names."""
@@ -21,7 +21,8 @@ def listed():
 
 
 def remove_symbol_file(address):
-    """What gdb has printed, or None: it cannot be run here. Raises gdb.error: gdb has no such file."""
+    """Remove a symbol file. Returns what gdb has printed, or None if the command cannot be run here. Raises gdb.error if
+    gdb has no such file."""
     before = listed()
     text = execute.run(f"remove-symbol-file -a {address:#x}")
     if text is not None:
@@ -30,7 +31,7 @@ def remove_symbol_file(address):
 
 
 def restore(_event=None):
-    """What cannot be parsed in this frame waits for another."""
+    """Display the expressions again. One that cannot be parsed in this frame waits for another frame."""
     for entry in list(_forgotten):
         enabled, expression = entry
         try:

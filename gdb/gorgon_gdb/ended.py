@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""When the program has ended gdb still knows private libraries, as it does those of the system's linker.
+"""When the program has ended gdb still knows private libraries, as it knows libraries of the system's linker.
 
-gdb forgets what the JIT interface has told it: breakpoints would wait, and "break" and "list" find no function. So before the
-first prompt without a process the file of each library that has debug information is added, at the place of one
-copy; and taken away before the next process, by hooks of the commands that bring one, or at its first thread. An editor has no prompt, and a command
-file none either: there breakpoints wait, as they do in plain gdb."""
+gdb forgets what the JIT interface has told it: breakpoints would wait, and "break" and "list" would find no function. So before the
+first prompt without a process, the file of each library that has debug information is added, at the place of one copy. It is
+removed before the next process comes, by hooks of the commands that bring one, or at the first thread of the process. Editors and command
+files have no prompt: there breakpoints wait, as they do in plain gdb."""
 
 import os
 
@@ -17,8 +17,8 @@ HOOKS = ("hook-run", "hook-start", "hook-starti", "hook-attach", "hook-core-file
          "target hook-extended-remote")
 
 _seen = None      # the Snapshot that was looked at last
-_libraries = {}   # path -> (bias, address of the code), of the process; its interpreters go before it ends
-_ended = False    # and nothing was added yet
+_libraries = {}   # path -> (bias, address of the code); kept because the interpreters end before the process does
+_ended = False    # the process has ended, and nothing was added yet
 _added = {}       # path -> (address of the code, number of gdb's object files)
 _hooked = set()
 
@@ -29,7 +29,7 @@ def on_exited(_event):
 
 
 def look():
-    """What the process has loaded until now."""
+    """Note the libraries that the process has loaded until now."""
     global _seen
     snapshot = process.try_snapshot()
     if snapshot and snapshot is not _seen:
@@ -75,7 +75,7 @@ def remove_file(address, parts):
 
 
 def remove():
-    """Breakpoints wait for the next process."""
+    """Remove the files, so that breakpoints wait for the next process."""
     global _ended
     _ended = False
     _libraries.clear()
@@ -87,7 +87,7 @@ def remove():
 
 
 def on_new_thread(_event):
-    """Of a process that no hook has told of."""
+    """A process has come by a way that has no hook."""
     if _added:
         remove()
 
@@ -105,7 +105,7 @@ class Again(gdb.Command):
 
 
 def install():
-    """Define the hooks. Whether all are there: a user's own stay, and nothing is added then."""
+    """Define the hooks. Returns whether all could be defined: a user's own hooks stay, and then nothing is added."""
     for hook in HOOKS:
         if hook in _hooked:
             continue

@@ -25,16 +25,16 @@ import gdb
 
 STEP_NOTHING = "with suppress-cli-notifications on -- stepi 0"
 
-_events = 0  # that are being handled
+_events = 0  # so many events are being handled
 _stale = False  # breakpoints have other places than when the process stopped
-_can_warn = False  # the process has stopped at one of several places of a breakpoint that stays
+_can_warn = False  # the process has stopped at one of several places of a breakpoint that was not deleted at the stop
 _settling = False
-_passing = 0  # commands of gdb's that the scripts run at the moment
-_prompts = False  # gdb has a prompt, where before_prompt tells of it: not with -batch, and not for an editor
+_passing = 0  # so many of gdb's commands are being run by the scripts
+_prompts = False  # gdb has had a prompt, so there will be others; there are none with -batch and for an editor
 
 
 def within_event(handler):
-    """A handler in which run() knows that it is in an event."""
+    """Make a handler of events in which run() knows that it is in an event."""
     @functools.wraps(handler)
     def handle(*args):
         global _events
@@ -47,7 +47,7 @@ def within_event(handler):
 
 
 def places_change():
-    """What is about to be done makes gdb look for places of breakpoints again."""
+    """Called before something that makes gdb look for the places of breakpoints again."""
     global _stale
     _stale = _stale or any(breakpoint.hit_count for breakpoint in gdb.breakpoints())
 
@@ -58,12 +58,12 @@ def on_continue(_event):
 
 
 def waits(event):
-    """What adds and removes files can wait for the prompt after this stop, and gdb would warn if it did not."""
+    """Whether adding and removing files can wait for the prompt after this stop, and gdb would warn if it was done now."""
     return _prompts and is_at_one_of_several(event)
 
 
 def is_at_one_of_several(event):
-    """This stop is at one of the places of a breakpoint that gdb does not delete now."""
+    """Whether this stop is at one of several places of a breakpoint that gdb does not delete now."""
     return any(breakpoint.is_valid() and not breakpoint.temporary and len(breakpoint.locations) > 1
                for breakpoint in getattr(event, "breakpoints", ()))
 
@@ -100,7 +100,7 @@ def forget_place():
 
 @contextlib.contextmanager
 def passing():
-    """What is run is gdb's own command: the scripts' hooks let it pass."""
+    """While this lasts, commands that are run are gdb's own: the scripts' hooks let them pass."""
     global _passing
     _passing += 1
     try:
@@ -118,13 +118,14 @@ def can_have_commands():
 
 
 def bystander(selected):
-    """A thread that has nothing to do with a stop of this one, or None."""
+    """Another thread that stands still, or None."""
     return next((thread for thread in gdb.selected_inferior().threads()
                  if thread.ptid != selected.ptid and thread.is_stopped()), None)
 
 
 def run(command):
-    """What a command for the selected thread has printed, or None: it cannot be run here. Raises gdb.error."""
+    """Run a command for the selected thread. Returns what it has printed, or None if it cannot be run here. Raises
+    gdb.error."""
     stopped = gdb.selected_thread() if _events else None
     if stopped and not stopped.is_stopped():
         stopped = None  # gdb hears of an object while the process goes on: no breakpoint's commands wait

@@ -2,12 +2,12 @@
 """Extensions have arguments, variables and types in every copy, whether they are in the stack or not.
 
 With many interpreters gdb hears of names and lines only, because a libpython's debug information costs it a second and 80 MB for
-each copy. Those of an extension are small, and they are what people debug. So its file is added for each copy as soon as
-gdb hears of the copy, as few interpreters have it from the beginning: conditions, handlers of stops in Python and the line that gdb
-prints at a stop have arguments then, and gdb need not look for all breakpoints again when it has stopped.
+each copy. The debug information of an extension is small, and extensions are what people debug. So an extension's file is added for each
+copy as soon as gdb hears of the copy. Conditions, handlers of stops in Python and the line that gdb prints at a stop then have
+arguments, and gdb need not look for all breakpoints again when it has stopped.
 
-Not for libpython, for large files, and for no more copies than FILES_MAX: gdb takes longer at each event for each file that it
-has. The rest gets its files as symbols.py says: when it is in the stack."""
+Left out are libpython, large files, and copies beyond FILES_MAX, because each file makes each event of gdb's take longer. They get their
+files as symbols.py says: when they are in the stack."""
 
 import os
 
@@ -16,7 +16,7 @@ from . import files, lines, objfiles, process, symbols
 FILES_MAX = 128
 SIZE_MAX = 8 << 20
 
-_settled = None  # a Snapshot that nothing is left to do for
+_settled = None  # a Snapshot for which nothing is left to do
 
 
 def has_small_file(obj):
@@ -27,7 +27,7 @@ def has_small_file(obj):
 
 
 def is_wanted(obj):
-    # A namespace does not say yet which object is its libpython when gdb hears of that.
+    # When gdb hears of a libpython, its namespace does not say yet that this object is the libpython.
     return (obj.lacks_dwarf and not obj.name.startswith("libpython") and not symbols.is_added(obj)
             and has_small_file(obj))
 
@@ -37,7 +37,7 @@ def wanted(objects):
 
 
 def add(objects):
-    """Whether that could be done now."""
+    """Add the files of these extensions. Returns whether that could be done now."""
     return all([symbols.add_everywhere(obj) for obj in wanted(objects)])
 
 
@@ -47,7 +47,7 @@ def are_to_come():
 
 
 def refresh():
-    """Whether nothing is left to do."""
+    """Add the files of all extensions that lack them. Returns whether nothing is left to do."""
     global _settled
     snapshot = process.try_snapshot()
     if snapshot is None or snapshot is _settled:
@@ -58,7 +58,8 @@ def refresh():
 
 
 def on_new_objfile(event):
-    """Breakpoints have their places, and gdb can read their conditions, before the first instruction of the copy runs."""
+    """Add files at once, so that breakpoints have their places, and gdb can read their conditions, before the first
+    instruction of the copy runs."""
     match = objfiles.SYMFILE.match(event.new_objfile.filename or "")
     extent = objfiles.covered(event.new_objfile) if match and lines.wants_lines() else None
     snapshot = process.try_snapshot() if extent else None

@@ -24,8 +24,8 @@ TEXT, INFO = b".text", b".debug_info"
 
 _added = {}      # address of a pack's symfile -> Lines
 _stale = []      # Lines of a process that has ended
-_settled = None  # (Snapshot, what else gdb knows) that nothing is left to do for
-_paths = set()    # of the files that have been added
+_settled = None  # (Snapshot, what else gdb knows) for which nothing is left to do
+_paths = set()    # paths of the files that have been added
 _without = set()  # addresses of symfiles that have no lines to add
 
 
@@ -55,7 +55,7 @@ def runs_of(symfile):
 
 
 def add(symfile):
-    """Whether that could be done now."""
+    """Add the lines of a pack. Returns whether that could be done now."""
     try:
         path, runs = missing_files.link_of(symfile), runs_of(symfile)
         code = first_code(path, os.stat(path).st_mtime_ns) if path and runs else None
@@ -73,13 +73,14 @@ def add(symfile):
 
 
 def has_them_already(path, symfile):
-    """gdb had heard of the pack before it was told of the other companion."""
+    """Whether gdb had heard of the pack before it was told of the companion without lines."""
     owners = (o.owner.filename for o in gdb.objfiles() if o.owner and o.filename == path)
     return any(int(match[1], 16) == symfile for match in map(objfiles.SYMFILE.match, owners) if match)
 
 
 def remove(lines, covered=()):
-    """Take lines away. Not where other files were added for all of the code: gdb would remove these. Whether it was done."""
+    """Remove the lines of a pack, unless other files were added for all of its code, because gdb would remove those instead.
+    Returns whether the lines were removed."""
     address = next((start for start, _ in lines.runs if not any(a <= start < b for a, b in covered)), None)
     if address is None:
         return False
@@ -96,17 +97,18 @@ def remove_pack(symfile, covered=()):
 
 
 def has_only_lines(symbol):
-    """The symbol of a function comes from here: gdb does not know its type."""
+    """Whether the symbol of a function comes from lines that were added here, so that gdb does not know its type."""
     return symbol is not None and symbol.symtab is not None and symbol.symtab.objfile.filename in _paths
 
 
 def remove_stale():
-    """Before anything is added for the next process, at the same addresses as a rule."""
+    """Remove the lines of a process that has ended, before any are added for the next process, which as a rule has the
+    same addresses."""
     _stale[:] = [lines for lines in _stale if not remove(lines)]
 
 
 def make_way(obj, covered):
-    """The whole debug information of a copy is to come, which gdb takes only when it comes first."""
+    """Remove the lines of a copy whose whole debug information is to be added, since gdb uses what comes first."""
     global _settled
     for symfile in [symfile for symfile, lines in _added.items() if lines.has(obj.start + (obj.end - obj.start) // 2)
                     or obj.symfile == symfile]:
@@ -115,25 +117,26 @@ def make_way(obj, covered):
 
 
 def serves(obj):
-    """Lines of this object are there again when its whole debug information goes."""
+    """Whether gdb will have lines of this object again when its whole debug information is removed."""
     return obj.symfile_kind == root.PACK and obj.symfile not in _without
 
 
 def packs(snapshot, known):
-    """Symfiles of packs with an object that has lines of which gdb knows nothing. @known: (path, bias) of others."""
+    """Symfiles of the packs with an object whose lines gdb does not know. @known: (path, bias) of objects that it knows."""
     return {obj.symfile for obj in snapshot.objects if obj.symfile_kind == root.PACK and obj.lacks_dwarf
             and (obj.path, obj.bias) not in known}
 
 
 def follow(objects, known):
-    """Lines of one of these objects' packs are to be added behind what has been added of them."""
+    """The files of these objects have been added; the lines of their packs are to come behind them. Returns whether there
+    are any."""
     snapshot = process.try_snapshot()
     needing = packs(snapshot, known) - _added.keys() - _without if snapshot else ()
     return any(obj.symfile in needing for obj in objects)
 
 
 def refresh(known, covered):
-    """Add and take away, so that each pack that needs lines has them. Whether nothing is left to do."""
+    """Add and remove lines, so that each pack that needs lines has them. Returns whether nothing is left to do."""
     global _settled
     snapshot = process.try_snapshot()
     if snapshot is None or (snapshot, known) == _settled:
@@ -153,7 +156,7 @@ def wants_lines():
 
 
 def on_new_pack(symfile, known):
-    """A breakpoint by file and line is to have its places before the first instruction of the copy runs."""
+    """Add lines at once, so that a breakpoint by file and line has its places before the first instruction of the copy runs."""
     snapshot = process.try_snapshot()
     members = [obj for obj in snapshot.objects if obj.symfile == symfile]
     if symfile not in _added and is_pack(symfile) and (not members or symfile in packs(snapshot, known)):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """catch load stops for private objects, too.
 
-gdb's catchpoints hear of what the system's linker loads. Where there is one for loading, an internal breakpoint where libjitreg tells
-debuggers of an object looks whether that is what it waits for. gdb has told itself of the object by then, and none of
-its code has run. The catchpoint's own count of hits does not know of it."""
+gdb's catchpoints hear only of what the system's linker loads. While there is a catchpoint for loading, an internal breakpoint, where libjitreg
+tells debuggers of an object, looks whether the catchpoint waits for that object. gdb knows the object by then, and none of
+its code has run. The catchpoint's own count of hits does not count this."""
 
 import re
 
@@ -15,8 +15,8 @@ REGISTRAR = "__jit_debug_register_code"
 WAITING = re.compile(r"^(\d+)\s+catchpoint\s+(?:keep|del|dis)\s+y\s+load of library(?: matching (.*))?$", re.M)
 
 _watch = None     # the internal breakpoint
-_caught = None    # (number of a catchpoint, object), of a stop that is to be announced
-_known = set()    # (path, bias) of what was there
+_caught = None    # (number of a catchpoint, object) of a stop that is to be announced
+_known = set()    # (path, bias) of the objects that were loaded before
 
 
 def waiting():
@@ -47,7 +47,7 @@ class Watch(gdb.Breakpoint):
 
 
 def on_breakpoint(breakpoint, but=None):
-    """A breakpoint is new or has changed. @but: the number of one that goes."""
+    """A breakpoint is new or has changed. @but: the number of one that is being deleted."""
     global _watch
     if breakpoint.type != gdb.BP_CATCHPOINT:
         return
@@ -65,7 +65,7 @@ def on_deleted(breakpoint):
 
 
 def on_stop(_event):
-    """gdb has printed nothing of this stop."""
+    """Say which catchpoint has stopped the program, since gdb has printed nothing."""
     global _caught
     if not _caught:
         return

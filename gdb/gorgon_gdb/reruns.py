@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Breakpoints outlive the private code that they are in.
 
-gdb keeps a breakpoint in a shared library that is gone, and waits for the library. Of what the JIT interface has told it
-does not: it looks the location up while there is no such code, in the next run or when the last copy has gone, says "Error in
-re-setting breakpoint 2" and disables it, but for one that was set before the code came and has no condition. So such a
-breakpoint is disabled here before gdb looks, which keeps it from complaining, and enabled again when gdb has found its
-places. What the user disables stays so."""
+gdb keeps a breakpoint in a shared library that is gone, and waits for the library. It does not do so with code that it knows
+by the JIT interface: it looks the location up while there is no such code, in the next run or when the last copy is gone, says
+"Error in re-setting breakpoint 2", and disables the breakpoint, unless that was set before the code came and has no condition. So
+such a breakpoint is disabled here before gdb looks, which keeps gdb from complaining, and enabled again when gdb has found its
+places. A breakpoint that the user disables stays disabled."""
 
 import contextlib
 
@@ -15,9 +15,9 @@ from . import process
 
 KINDS = (gdb.BP_BREAKPOINT, gdb.BP_HARDWARE_BREAKPOINT)
 
-_left = set()     # enabled, and with places in private code of a process that has ended
-_asked = False    # gdb looks places up because quietly() has it do so
-_waiting = {}     # disabled here -> its places are not the old ones any more
+_left = set()     # enabled breakpoints with places in private code of a process that has ended
+_asked = False    # gdb is looking for places because quietly() has it do so
+_waiting = {}     # breakpoint that was disabled here -> whether gdb has found other places for it since
 
 
 def in_private_code(breakpoint, snapshots):
@@ -34,7 +34,7 @@ def wait(breakpoint):
 
 
 def on_exited(_event):
-    """Before process.py forgets what was where."""
+    """The process has ended. This runs before process.py forgets what was where."""
     for breakpoint in [b for b in _waiting if b.is_valid()]:
         breakpoint.enabled = True
         _left.add(breakpoint)
@@ -44,7 +44,7 @@ def on_exited(_event):
 
 
 def on_new_thread(_event):
-    """The first of a process comes before gdb looks anything up."""
+    """The first thread of a process comes before gdb looks for the places of breakpoints."""
     if not _left and len(gdb.selected_inferior().threads()) > 1:
         return
     for breakpoint in enabled():
@@ -54,7 +54,7 @@ def on_new_thread(_event):
 
 
 def leave(extent):
-    """gdb lets go of the code in (start, end)."""
+    """gdb forgets the code in (start, end)."""
     start, end = extent
     for breakpoint in enabled():
         if breakpoint.locations and all(start <= place.address < end for place in breakpoint.locations):
@@ -64,7 +64,7 @@ def leave(extent):
 
 @contextlib.contextmanager
 def quietly(breakpoints):
-    """gdb looks up where these breakpoints are, and nothing has come."""
+    """While this lasts, gdb looks for the places of breakpoints although no code has come: these are disabled meanwhile."""
     global _asked
     placed = {breakpoint for breakpoint in breakpoints if not breakpoint.pending}
     for breakpoint in breakpoints:
@@ -76,7 +76,7 @@ def quietly(breakpoints):
         _asked = False
         for breakpoint in breakpoints:
             breakpoint.enabled = True
-        # In a living process leave() has seen to it; that of one that was killed cannot be read.
+        # In a process that lives, leave() has done this. The memory of one that was killed cannot be read.
         _left.update(breakpoint for breakpoint in placed if breakpoint.pending)
 
 

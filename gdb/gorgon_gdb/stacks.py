@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """gorgon bt, gorgon apply: the threads of an interpreter, native and Python frames together.
 
-Each call of CPython's evaluation function runs a chain of Python frames; which, the copy's own
-thread state says (python.py). So nothing but the file of libpython is needed, and versions of
+Each call of CPython's evaluation function runs a chain of Python frames. Which frames these are, the copy's
+own thread state says (python.py). So nothing but the file of libpython is needed, and versions of
 CPython may be mixed."""
 
 import contextlib
@@ -19,7 +19,7 @@ FRAME_LINE = re.compile(r"^#(\d+) ", re.M)
 
 @contextlib.contextmanager
 def selection():
-    """The selected thread and frame, as they were, afterwards; unless the command has let the process run."""
+    """Select the thread and frame again that are selected now, unless the process has run meanwhile."""
     thread = gdb.selected_thread()
     frame = gdb.selected_frame() if thread else None
     try:
@@ -33,7 +33,7 @@ def selection():
 
 
 def frame_of(namespace):
-    """The innermost frame of the selected thread that runs this namespace's code, if that is whom it works for."""
+    """The innermost frame of the selected thread that runs private code, if the thread works for this namespace; or None."""
     frame = gdb.newest_frame()
     found = process.object_of_frame(frame)
     if not found or found.namespace.id != namespace.id:  # they may be of different snapshots
@@ -44,7 +44,7 @@ def frame_of(namespace):
 
 
 def threads_of(namespace):
-    """The threads that work for a namespace, that of its program first. Selects each on the way."""
+    """The threads that work for a namespace, that of its program first. Each is selected when it is yielded."""
     def order(thread):
         return process.kernel_id(thread) != namespace.thread, thread.num
 
@@ -61,7 +61,7 @@ def title(namespace, thread):
 
 
 def python_calls(namespace, tid):
-    """(for each call of the evaluation function its Python frames, why there are no more); innermost first."""
+    """([the Python frames of each call of the evaluation function, innermost first], why there are no more, or "")"""
     calls, call = [], []
     try:
         for frame in process.python_of(namespace).frames(tid):
@@ -81,7 +81,7 @@ def text_of(frames):
 
 
 def source_line(frame):
-    """The line itself, where its file is here."""
+    """The text of a frame's line, if its file is here; otherwise ""."""
     with contextlib.suppress(OSError), open(files.find(frame.file), encoding="utf-8", errors="replace") as file:
         text = next(itertools.islice(file, frame.line - 1, None), "").strip() if frame.line else ""
         return f"        {text}\n" if text else ""
@@ -89,8 +89,8 @@ def source_line(frame):
 
 
 def evaluating():
-    """{namespace: [level of each native frame that runs Python code]} of the selected thread, innermost first, for those
-    of which it has any frame."""
+    """{namespace: [level of each native frame that runs Python code, innermost first]} of the selected thread, for each
+    namespace that has a frame there."""
     snapshot, found = process.snapshot(), {}
     frame, level = gdb.newest_frame(), 0
     while frame:

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""gorgon symbols: lines and variables for chosen copies; and for those in the stack, by itself.
+"""gorgon symbols: lines and variables for chosen copies, and by itself for the copies in the stack.
 
 With few interpreters gdb hears of private objects with their debug information. With many
 (gorgon run --debug lazy, and auto from the ninth on) it hears of names and unwind data only, because
-reading the debug information of each copy takes it seconds; and nothing of objects of
---debug off. The debug root lists them all, so a library's file can be added at the bias of a
+it takes gdb seconds to read the debug information of each copy. It hears nothing of objects of
+--debug off. The debug root lists all of them, so a library's file can be added at the bias of a
 copy that matters.
 
-At a stop those are the copies in the stack of the selected thread and, so that one can step
-into them, the others of the innermost interpreter, unless breakpoints have very many places.
-What was added by itself goes again: a libpython when the stack is another interpreter's; extensions, what has
-no lines otherwise, and what a condition needs, when AUTO_MAX interpreters have come after it."""
+At a stop, the copies in the stack of the selected thread matter and, so that one can step into them,
+the other libraries of the innermost interpreter, unless breakpoints have very many places.
+What was added by itself is removed again: the file of a libpython when the stack is another interpreter's; the
+files of extensions, of libraries that have no lines otherwise, and what a condition needs, when AUTO_MAX interpreters
+have come after it."""
 
 import os
 
@@ -71,7 +72,7 @@ class AutoSymbols(gdb.Parameter):
 
 
 def is_known(obj):
-    """gdb has lines and variables of it, as far as there are any."""
+    """Whether gdb has lines and variables of an object, as far as there are any."""
     if obj.link_map:  # unless gdb does not find the file, which may have been a copy and is gone
         return gdb.solib_name(obj.bias + files.read(obj).code) is not None
     return bool(obj.symfile) and not lacks_dwarf(obj)
@@ -120,7 +121,7 @@ def is_added(obj):
 
 
 def add_everywhere(obj):
-    """The file of an object, to stay for as long as that is there. Whether that could be done now."""
+    """Add the file of an object, to stay for as long as the object is there. Returns whether that could be done now."""
     return add_file(obj, True, True) != "later"
 
 
@@ -134,7 +135,8 @@ def covered():
 
 
 def remove(key):
-    """gdb takes away one object file at a time, and leaves the library's own when that of its debug information has gone."""
+    """Remove a file that was added. gdb removes one object file at a time: first that of the debug information, then
+    the library's own."""
     addition = _added[key]
     execute.places_change()
     try:
@@ -157,7 +159,7 @@ def is_listed(snapshot, key):
 
 
 def stale():
-    """What was added for copies that are gone."""
+    """Keys of the files that were added for copies which are gone."""
     snapshot = process.try_snapshot() if _added else None
     return [key for key in _added if not snapshot or not is_listed(snapshot, key)]
 
@@ -168,12 +170,12 @@ def remove_stale():
 
 
 def are_to_change():
-    """Files are to be added or removed before this prompt."""
+    """Whether files are to be added or removed before this prompt."""
     return bool(stale() or is_to_look() and missing(objects_in_stack()))
 
 
 def on_free_objfile(event):
-    """gdb lets go of objects. Files that were added for them cannot be removed before the next stop: gdb 13 does
+    """gdb forgets objects. The files that were added for them can be removed at the next stop only: gdb 13 does
     not survive that here."""
     extent = objfiles.covered(event.objfile) if _added else None
     snapshot = process.try_snapshot() if extent else None
@@ -182,8 +184,8 @@ def on_free_objfile(event):
 
 
 def on_new_objfile(event):
-    """An object of a new namespace may be where one was that has gone, with the same file: what was added for that
-    one is right for this, but gdb takes breakpoints in it for inserted."""
+    """A new object may be at the place of one that is gone, with the same file. The file that was added for the old one
+    is then right for the new one, but gdb believes that its breakpoints there are still inserted: have it insert them."""
     extent = objfiles.covered(event.new_objfile) if any(a.stale for a in _added.values()) else None
     again = [a for a in _added.values() if a.stale and extent and extent[0] < a.end and a.start < extent[1]]
     for addition in again:
@@ -196,7 +198,7 @@ def on_new_objfile(event):
 
 
 def attach(objects):
-    """Add the files of objects that gdb knows by names only. What was added."""
+    """Add the files of those of these objects that gdb knows by names only. Returns the objects whose files were added."""
     return [obj for obj in missing(objects) if add(obj, by_itself=True) == "added"]
 
 
@@ -205,7 +207,7 @@ def missing(objects):
 
 
 def attach_for_condition(obj):
-    """gdb needs the variables again when the breakpoint is hit again in this copy."""
+    """Add the file of an object for a condition. It stays for longer, since the breakpoint may be hit again in this copy."""
     added = attach([obj])
     for each in added:
         _added[each.path, each.bias].lasting = True
@@ -213,8 +215,8 @@ def attach_for_condition(obj):
 
 
 def read_frames():
-    """Have gdb read the units that the stack is in while the lines of these copies are away: what it has read comes
-    first."""
+    """Have gdb read the units that the stack is in now, while the lines of these copies are removed: gdb looks first at
+    what it has read first."""
     try:
         frame = gdb.newest_frame()
         for _ in range(FRAMES_MAX):
@@ -232,7 +234,7 @@ def refresh_lines():
 
 
 def describe(objects):
-    """Have gdb know the types and variables of these libraries, from whichever copy."""
+    """Have gdb know the types and variables of these libraries, no matter from which copy."""
     libraries = {obj.path: obj for obj in objects if lacks_dwarf(obj)}
     if libraries:
         known = {path for path, _ in _added}
@@ -241,14 +243,14 @@ def describe(objects):
 
 
 def introduce(objects):
-    """The same for objects that gdb hears of at this moment: their list does not say yet what gdb has of them."""
+    """Do so for objects that gdb hears of at this moment, when the debug root does not say yet what gdb has of them."""
     for obj in objects:
         if not obj.link_map and not any(path == obj.path for path, _ in _added):
             add_file(obj, by_itself=True)
 
 
 def described(symbol, name):
-    """The symbol with its type, where gdb has found the one that it has lines of first."""
+    """The symbol of a name with its type. @symbol is what gdb has found, which may come from lines and have no type."""
     if not lines.has_only_lines(symbol):
         return symbol
     paths = {path for path, _ in _added}
@@ -258,8 +260,9 @@ def described(symbol, name):
 
 
 def limit(objects):
-    """A libpython only for interpreters in the stack: gdb reads 1.5 s of a libpython's debug information for "break PyErr_SetString", for
-    each copy that has it, and looks into all of them whenever it gets a file. What lasts is kept for some more."""
+    """Remove files of interpreters that are not in the stack. A "break PyErr_SetString" takes gdb 1.5 s for each libpython
+    with debug information, and gdb looks into each whenever it gets a file. Files that last stay for the
+    last AUTO_MAX interpreters."""
     kept = {obj.namespace.label for obj in objects}
     mine = {key: addition for key, addition in _added.items()
             if addition.by_itself and not addition.everywhere and addition.interp not in kept}
@@ -271,8 +274,8 @@ def limit(objects):
 
 def stack(snapshot):
     """[(frame, its object or None)] of the selected thread, innermost first. Each frame takes gdb 0.1 ms, and a step leaves
-    most of a stack as it was: from a frame on that the last stack had, that is taken. What runs does not go, so
-    each frame's object is what it was."""
+    most of a stack as it was: from the first frame on that is in the last stack, the last stack's rest is taken. Code
+    that runs is not unloaded, so the object of such a frame is what it was."""
     global _last_stack
     added = tuple(_added)
     before = _last_stack[2] if _last_stack[0] is snapshot and _last_stack[1] == added else []
@@ -302,7 +305,8 @@ def objects_in_stack():
 
 
 def is_cheap():
-    """gdb looks for all places of all breakpoints whenever it gets a file: a second for a thousand of them."""
+    """Whether another file costs gdb little. It looks for all places of all breakpoints again, a second for a thousand
+    places."""
     return sum(len(b.locations) for b in gdb.breakpoints() if b.is_valid() and b.type == gdb.BP_BREAKPOINT) < PLACES_MAX
 
 
@@ -312,7 +316,8 @@ def selection():
 
 
 def attach_stack():
-    """For the selected thread, if the user has not said otherwise. What was added."""
+    """Add the files of the objects in the selected thread's stack, if the user has not switched that off. Returns the
+    objects whose files were added."""
     global _looked_at
     _looked_at = selection()
     objects = objects_in_stack() if gdb.parameter("gorgon auto-symbols") else []
@@ -326,7 +331,7 @@ def attach_stack():
 
 
 def show_frame():
-    """gdb prints where it has stopped before or after the stop's event, whichever it is: without lines at first."""
+    """Print the selected frame, now with lines and variables."""
     text = execute.run("frame")
     if text is None:
         leave()
@@ -356,14 +361,14 @@ def on_hit(breakpoint):
 
 
 def lacks_variables(address):
-    """They come in the stop."""
+    """Whether gdb lacks the variables of the code at an address, and gets them in the stop."""
     obj = process.find_object(address) if gdb.parameter("gorgon auto-symbols") else None
     return obj is not None and bool(missing([obj]))
 
 
 def attach_for_backtrace():
-    """A backtrace of a thread whose stack nobody has looked at: without a prompt since it stopped or was selected, as in -batch,
-    in a breakpoint's commands and in "thread apply"."""
+    """Before a backtrace of a thread whose stack was not looked at, since there was no prompt after it stopped or was
+    selected: so it is with -batch, in a breakpoint's commands and in "thread apply"."""
     global _left
     if is_to_look():
         _left = False
@@ -371,7 +376,7 @@ def attach_for_backtrace():
 
 
 def is_innermost(objects):
-    """The stop has been printed without variables, or will be with them."""
+    """Whether the innermost frame is in one of these objects, so that gdb prints the stop without variables."""
     return any(obj.start <= gdb.newest_frame().pc() < obj.end for obj in objects)
 
 
@@ -381,7 +386,7 @@ def is_to_look():
 
 
 def look_here():
-    """Where "list" and "info line" go on, which gdb forgets when lines are taken away."""
+    """Have gdb know again where "list" and "info line" go on, which it forgets when lines are removed."""
     try:
         execute.run("frame")
     except gdb.error:
