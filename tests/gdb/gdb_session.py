@@ -7,6 +7,7 @@ that were hit and the pc, and then runs the commands chosen for them. A breakpoi
 
 import os
 import re
+import tempfile
 import unittest
 
 import harness
@@ -67,6 +68,44 @@ def walk(program=WALKER, **variables):
     """The text that makes the host's interpreters walk."""
     setting = "".join(f"{name} = {value!r}; " for name, value in dict(variables, modules=harness.MODULES).items())
     return f"{setting}exec(compile(open('{program}').read(), '{program}', 'exec'))"
+
+
+def in_each_step(commands):
+    """Commands of gdb: these are run in the frame of walk_step() of each thread, and shown as at a stop at breakpoint 1."""
+    return ["python", "for thread in sorted(gdb.selected_inferior().threads(), key=lambda t: t.num):",
+            "    thread.switch()", "    frame = gdb.selected_frame()",
+            "    while frame and frame.name() != 'walk_step': frame = frame.older()",
+            "    if not frame: continue", "    frame.select()",
+            "    print('=== stop 1 pc %#x thread %d lwp %d' % (frame.pc(), thread.num, thread.ptid[1]), flush=True)",
+            f"    for command in {commands!r}:", "        print('--- ' + command, flush=True)",
+            "        gdb.execute(command)", "end"]
+
+
+class WaitingWalk:
+    """Mixed into cases: all threads of a host with `count` interpreters wait in their steps. `attached` and `core` are what
+    gdb prints for `commands`; `steps` are what the threads have printed."""
+
+    count, commands, mode, variables = 3, (), (), {}
+    waiting = 6  # threads
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        core = os.path.join(cls.folder.name, "core")
+        with harness.Background(harness.HOST, *cls.mode, "-n", cls.count, walk(wait=600, **cls.variables),
+                                until=r"(?s)(walk: number.*){%d}" % cls.waiting, asleep=cls.waiting) as host:
+            cls.steps = steps(host.output)
+            made = harness.run("gcore", "-o", core, host.pid)
+            cls.attached = harness.gdb(cls.commands, script=True, options=["-p", str(host.pid)])
+        assert made.returncode == 0, made.stderr
+        cls.core = harness.gdb([f"core-file {core}.{host.pid}", *cls.commands], harness.HOST, script=True)
+
+    def test_attached(self):
+        self.check(self.attached)
+
+    def test_core(self):
+        self.check(self.core)
 
 
 def steps(output):

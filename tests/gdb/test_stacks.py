@@ -146,25 +146,10 @@ class Live(Case):
 
 
 @harness.needs_gdb
-class Afterwards(Case):
+class Afterwards(session.WaitingWalk, Case):
     """Both threads of each interpreter wait in their steps, without the GIL."""
 
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        core = os.path.join(cls.folder.name, "core")
-        commands = ["gorgon list", *EACH, "echo =apply\\n", APPLY]
-        with harness.Background(harness.HOST, "-n", COUNT, session.walk(wait=600),
-                                until=r"(?s)(walk: number.*){6}", asleep=6) as host:
-            cls.steps = session.steps(host.output)
-            made = harness.run("gcore", "-o", core, host.pid)
-            cls.attached = harness.gdb(commands, script=True, options=["-p", str(host.pid)])
-        assert made.returncode == 0, made.stderr
-        cls.core = harness.gdb([f"core-file {core}.{host.pid}", *commands], harness.HOST, script=True)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
+    commands = ["gorgon list", *EACH, "echo =apply\\n", APPLY]
 
     def check(self, output):
         self.assertEqual(session.complaints(output), [])
@@ -179,12 +164,6 @@ class Afterwards(Case):
             self.assert_merged(text, self.steps[lwp][0])
         self.assertEqual([session.value(text) for text in sections(applied).values()],
                          [str(101 * i) for i in range(COUNT)])
-
-    def test_attached(self):
-        self.check(self.attached)
-
-    def test_core(self):
-        self.check(self.core)
 
 
 @harness.needs_gdb

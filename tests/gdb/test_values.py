@@ -3,7 +3,6 @@
 
 import os
 import sys
-import tempfile
 import unittest
 
 import harness
@@ -103,32 +102,10 @@ class Live(Case):
 
 
 @harness.needs_gdb
-class Afterwards(Case):
+class Afterwards(session.WaitingWalk, Case):
     """Attached, and from a core: both threads of each interpreter stay in their step."""
 
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        core = os.path.join(cls.folder.name, "core")
-        ask = [*TLS.values(), "gorgon print (int) walk_plain_count", "gorgon print walk_static"]
-        commands = ["python", "for thread in sorted(gdb.selected_inferior().threads(), key=lambda t: t.num):",
-                    "    thread.switch()", "    frame = gdb.selected_frame()",
-                    "    while frame and frame.name() != 'walk_step': frame = frame.older()",
-                    "    if not frame: continue", "    frame.select()",
-                    "    print('=== stop 1 pc %#x thread %d lwp %d' % (frame.pc(), thread.num, thread.ptid[1]), flush=True)",
-                    f"    for command in {ask!r}:", "        print('--- ' + command, flush=True)",
-                    "        gdb.execute(command)", "end"]
-        with harness.Background(harness.HOST, "-n", COUNT, session.walk(wait=600),
-                                until=r"(?s)(walk: number.*){6}", asleep=6) as host:
-            cls.steps = session.steps(host.output)
-            made = harness.run("gcore", "-o", core, host.pid)
-            cls.attached = harness.gdb(commands, script=True, options=["-p", str(host.pid)])
-        assert made.returncode == 0, made.stderr
-        cls.core = harness.gdb([f"core-file {core}.{host.pid}", *commands], harness.HOST, script=True)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
+    commands = session.in_each_step([*TLS.values(), "gorgon print (int) walk_plain_count", "gorgon print walk_static"])
 
     def check(self, output):
         stops = session.stops(output, 1)
@@ -141,12 +118,6 @@ class Afterwards(Case):
             self.assertEqual(session.value(stop.output["gorgon print (int) walk_plain_count"]), str(100 + 11 * number))
             self.assertEqual(session.value(stop.output["gorgon print walk_static"]), str(7 + 2 * 11 * number))
         self.assertEqual(session.complaints(output), [])
-
-    def test_attached(self):
-        self.check(self.attached)
-
-    def test_core(self):
-        self.check(self.core)
 
 
 # offsetof(slots) in a thread's entry, and the sequence number that readers go by, of debug_root.h.

@@ -7,7 +7,6 @@ gdb must show, walk.cc has computed and printed."""
 import os
 import re
 import sys
-import tempfile
 import unittest
 
 import harness
@@ -171,34 +170,14 @@ class Watch(Case):
 
 
 @harness.needs_gdb
-class Afterwards(Case):
+class Afterwards(session.WaitingWalk, Case):
     """The same, minus running: attached, and from a core."""
 
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        core = os.path.join(cls.folder.name, "core")
-        # walk_counter and its like have both steps added by now; thread-local ones are the thread's.
-        ask = ["frame", *VALUES.values(), "print twice", "print odd", "print local", "up", "print number", "down",
-               "frame function _PyEval_EvalFrameDefault", "gorgon whose $pc", "gorgon check"]
-        commands = ["gorgon symbols all", "python", "for thread in sorted(gdb.selected_inferior().threads(), key=lambda t: t.num):",
-                    "    thread.switch()", "    frame = gdb.selected_frame()",
-                    "    while frame and frame.name() != 'walk_step': frame = frame.older()",
-                    "    if not frame: continue", "    frame.select()",
-                    "    print('=== stop 1 pc %#x thread %d lwp %d' % (frame.pc(), thread.num, thread.ptid[1]), flush=True)",
-                    f"    for command in {ask!r}:", "        print('--- ' + command, flush=True)",
-                    "        gdb.execute(command)", "end"]
-        with harness.Background(harness.HOST, *cls.mode, "-n", COUNT, session.walk(wait=600, with_numpy=True),
-                                until=r"(?s)(walk: number.*){8}", asleep=8) as host:
-            cls.steps = session.steps(host.output)
-            made = harness.run("gcore", "-o", core, host.pid)
-            cls.attached = harness.gdb(commands, script=True, options=["-p", str(host.pid)])
-        assert made.returncode == 0, made.stderr
-        cls.core = harness.gdb([f"core-file {core}.{host.pid}", *commands], harness.HOST, script=True)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
+    count, waiting, variables = COUNT, 8, {"with_numpy": True}
+    # walk_counter and its like have both steps added by now; thread-local ones are the thread's.
+    commands = ["gorgon symbols all", *session.in_each_step(
+        ["frame", *VALUES.values(), "print twice", "print odd", "print local", "up", "print number", "down",
+         "frame function _PyEval_EvalFrameDefault", "gorgon whose $pc", "gorgon check"])]
 
     def check(self, output):
         stops = session.stops(output, 1)
@@ -220,12 +199,6 @@ class Afterwards(Case):
             self.assertRegex(stop.output["gorgon whose $pc"], rf"interpreter {interp(step)}, {harness.SONAME_RE}, ")
             self.assertRegex(stop.output["gorgon check"], rf"^{COUNT} namespaces, \d+ objects: consistent\.\n")
         self.assertEqual(session.complaints(output), [])
-
-    def test_attached(self):
-        self.check(self.attached)
-
-    def test_core(self):
-        self.check(self.core)
 
 
 # Names only, until something is in the stack or asked for.
