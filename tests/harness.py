@@ -101,7 +101,7 @@ needs_lldb = unittest.skipUnless(LLDB, "lldb is not installed")
 def run(*command, timeout=TIMEOUT, env=None, **kwargs):
     """Run a command to its end; returns the CompletedProcess with text output. @env is added to
     the environment; None takes a variable away."""
-    environment = dict(os.environ, **(env or {}))
+    environment = {**os.environ, **SANITIZER_ENV, **(env or {})}
     environment = {name: value for name, value in environment.items() if value is not None}
     environment.pop("DEBUGINFOD_URLS", None)
     if "input" not in kwargs:
@@ -181,7 +181,8 @@ class Background:
         to say that one goes to sleep and to do so are two things."""
         self.file = tempfile.NamedTemporaryFile("w+", suffix=".out")
         self.process = subprocess.Popen([str(c) for c in command], stdout=self.file, stderr=self.file,
-                                        stdin=subprocess.DEVNULL, start_new_session=True, cwd=cwd)
+                                        stdin=subprocess.DEVNULL, start_new_session=True, cwd=cwd,
+                                        env={**os.environ, **SANITIZER_ENV})
         end = time.monotonic() + timeout
         while not re.search(until, self.output) or sleepers(self.pid) < asleep:
             if self.process.poll() is not None or time.monotonic() > end:

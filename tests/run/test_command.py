@@ -9,7 +9,7 @@ import signal
 import tempfile
 import unittest
 
-from harness import (Background, GORGON, LIBPYTHON, PYTHON, PYTHON3, ROOT, SANITIZED, SANITIZER_ENV, SONAME, VENV_PYTHON,
+from harness import (Background, GORGON, LIBPYTHON, PYTHON, PYTHON3, ROOT, SANITIZED, SONAME, VENV_PYTHON,
                      run)
 
 NUMPY = "import numpy as np; print((np.arange(6.).reshape(2,3) @ np.arange(6.).reshape(3,2)).tolist())"
@@ -17,7 +17,7 @@ PRODUCT = "[[10.0, 13.0], [28.0, 40.0]]"
 
 
 def gorgon(*args, **kwargs):
-    return run(GORGON, *args, env={**SANITIZER_ENV, **kwargs.pop("env", {})}, **kwargs)
+    return run(GORGON, *args, **kwargs)
 
 
 class Run(unittest.TestCase):

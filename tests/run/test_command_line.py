@@ -19,7 +19,7 @@ COMMANDS = ["run", "info", "doctor", "cache", "demo"]
 
 
 def gorgon(*args, **kwargs):
-    return run(GORGON, *args, env={**SANITIZER_ENV, **kwargs.pop("env", {})}, **kwargs)
+    return run(GORGON, *args, **kwargs)
 
 
 def options_of(text):
@@ -204,8 +204,7 @@ class Doctor(unittest.TestCase):
     def test_cores_are_not_written_without_a_limit(self):
         with open("/proc/sys/kernel/core_pattern") as file:
             pattern = file.read()
-        row = {limit: json.loads(run("sh", "-c", f'ulimit -c {limit}; exec "$0" doctor --json', GORGON,
-                                     env=SANITIZER_ENV).stdout) for limit in ("0", "unlimited")}
+        row = {limit: json.loads(run("sh", "-c", f'ulimit -c {limit}; exec "$0" doctor --json', GORGON).stdout) for limit in ("0", "unlimited")}
         states = {limit: next(r["state"] for r in rows if r["what"] == "cores") for limit, rows in row.items()}
         none = "ok" if pattern.startswith("|") else "note"  # a program gets them whatever the limit
         self.assertEqual(states, {"0": none, "unlimited": "ok"})
@@ -259,7 +258,7 @@ class Cache(unittest.TestCase):
 
     def test_files_of_a_debugger_are_counted_and_made_again(self):
         code = ["run", "-c", "import gorgon"]
-        env = {**SANITIZER_ENV, "XDG_CACHE_HOME": self.home.name}
+        env = {"XDG_CACHE_HOME": self.home.name}
         run(GORGON, *code, env=env)
         first = sum(row["files"] for row in json.loads(self.cache("--json"))["kinds"])
         self.cache("--clear")
@@ -277,7 +276,7 @@ class Completion(unittest.TestCase):
 
     CASES = [("gorgon d", {"doctor", "demo"}), ("gorgon run --re", {"--repeat"}), ("gorgon info --p", {"--python", "--private"}),
              ("gorgon run --isolate d", {"dlmopen"}), ("gorgon-symdump --pe", {"--perf-map"})]
-    ENV = {**SANITIZER_ENV, "PATH": f"{BUILD}:{os.environ['PATH']}"}
+    ENV = {"PATH": f"{BUILD}:{os.environ['PATH']}"}
 
     def test_bash(self):
         for line, expected in self.CASES:

@@ -4,7 +4,7 @@
 import re
 import unittest
 
-from harness import BUILD, ROOT, SANITIZER_ENV, run
+from harness import BUILD, ROOT, run
 
 EXAMPLES = f"{BUILD}/examples"
 
@@ -22,7 +22,7 @@ class Examples(unittest.TestCase):
     def check(self, example, *arguments):
         for program in (example, f"{example}_cc"):
             with self.subTest(program, arguments=arguments):
-                result = run(f"{EXAMPLES}/{program}", *arguments, env=SANITIZER_ENV)
+                result = run(f"{EXAMPLES}/{program}", *arguments)
                 self.assertEqual((result.stdout, result.stderr, result.returncode), (promised(example), "", 0))
 
     def test_python_api(self):
@@ -40,6 +40,6 @@ class Examples(unittest.TestCase):
 
     def test_custom_library_that_is_absent_says_so(self):
         for program in ("custom_library", "custom_library_cc"):
-            result = run(f"{EXAMPLES}/{program}", "/nonexistent.so", env=SANITIZER_ENV)
+            result = run(f"{EXAMPLES}/{program}", "/nonexistent.so")
             self.assertEqual((result.stdout, result.returncode), ("", 1))
             self.assertIn("/nonexistent.so: No such file or directory", result.stderr)

@@ -8,7 +8,7 @@ import tempfile
 import textwrap
 import unittest
 
-from harness import GORGON, SANITIZER_ENV, run
+from harness import GORGON, run
 
 # Programs wait for each other at a named point: all of them write into a pipe that only this one reads.
 MEET = """
@@ -46,7 +46,7 @@ class Files(unittest.TestCase):
         path = os.path.join(self.folder, "program.py")
         with open(path, "w") as file:
             file.write(f"folder, count = {self.folder!r}, {count}\n{MEET}\n{textwrap.dedent(code)}")
-        result = run(*before, GORGON, "run", "-n", str(count), *options, path, env=SANITIZER_ENV, cwd=self.folder, **kwargs)
+        result = run(*before, GORGON, "run", "-n", str(count), *options, path, cwd=self.folder, **kwargs)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         return sorted(result.stdout.splitlines())
 

@@ -4,7 +4,7 @@
 import os
 import unittest
 
-from harness import GORGON, SANITIZER_ENV, run
+from harness import GORGON, run
 
 # A program that counts its interval timer's signals, each with another interval; both kinds of its end.
 INTERVALS = """
@@ -160,7 +160,7 @@ class Loader(unittest.TestCase):
     isolate = "loader"
 
     def check(self, count, program, lines, status=0):
-        result = run(GORGON, "run", "--isolate", self.isolate, "-n", count, "-c", program, env=SANITIZER_ENV)
+        result = run(GORGON, "run", "--isolate", self.isolate, "-n", count, "-c", program)
         self.assertEqual((sorted(result.stdout.splitlines()), result.stderr, result.returncode),
                          (sorted(lines), "", status))
 

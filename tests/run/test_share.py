@@ -5,7 +5,7 @@ import os
 import tempfile
 import unittest
 
-from harness import GORGON, PYTHON3, ROOT, SANITIZED, SANITIZER_ENV, VENV_PYTHON, run
+from harness import GORGON, PYTHON3, ROOT, SANITIZED, VENV_PYTHON, run
 
 # What the programs below begin with. The error of a call by its type and text; numpy's functions by
 # the names of either version; and what another interpreter shares, as soon as it does.
@@ -103,7 +103,7 @@ class Program(unittest.TestCase):
     maxDiff = None
 
     def check(self, code, *lines, python=PYTHON3, count=1):
-        result = run(GORGON, "run", "-n", count, "--python", python, "-c", code, env=SANITIZER_ENV)
+        result = run(GORGON, "run", "-n", count, "--python", python, "-c", code)
         self.assertEqual((result.stderr, result.stdout.splitlines(), result.returncode), ("", list(lines), 0))
 
     def check_both(self, code, *lines):
@@ -231,7 +231,7 @@ print(fails(gorgon.use_data_handler))
                        python=os.path.join(folder, "bin", "python"))
 
     def test_four_interpreters_sum_one_array(self):
-        result = run(GORGON, "run", "-n", "4", "-c", PARALLEL, env=SANITIZER_ENV)
+        result = run(GORGON, "run", "-n", "4", "-c", PARALLEL)
         self.assertEqual((result.stderr, result.returncode), ("", 0))
         right, ratio = result.stdout.split()
         self.assertEqual(right, "True")
@@ -605,7 +605,7 @@ barrier("end")
                                source, "-o", os.path.join(folder, "aligned_handler.so"))
                 self.assertEqual((compiled.stderr, compiled.returncode), ("", 0))
                 result = run(GORGON, "run", "-n", "4", "--label", "--python", python, "-c", code,
-                             env={**SANITIZER_ENV, "PYTHONPATH": folder})
+                             env={"PYTHONPATH": folder})
                 self.assertEqual((result.stderr, result.returncode), ("", 0), result.stdout)
                 for i in range(4):
                     self.assertEqual([line[4:] for line in result.stdout.splitlines() if line.startswith(f"[{i}] ")],
@@ -626,7 +626,7 @@ raise SystemExit(pytest.main(["-q", "-p", "no:cacheprovider", "-W", "ignore", "-
                               f"numpy.{'_core' if numpy.__version__[0] == '2' else 'core'}.tests.test_mem_policy"], plugins=[Ours()]))
 """  # new_policy would run many more of numpy's tests
         # The program runs in another folder, because pytest would read this project's settings in this one.
-        result = run(GORGON, "run", "-c", code, env={**SANITIZER_ENV, "ASAN_OPTIONS": "detect_leaks=0"},
+        result = run(GORGON, "run", "-c", code, env={"ASAN_OPTIONS": "detect_leaks=0"},
                      cwd=tempfile.gettempdir())
         self.assertEqual((result.stderr, result.returncode), ("", 0), result.stdout)
         self.assertRegex(result.stdout, r"\n9 passed, 1 deselected")
