@@ -77,53 +77,30 @@ static char *set(char *memory, struct random_numbers *state)
 
 // --- 48 bits ---------------------------------------------------------------------------------------
 
-static double next_double(struct random_numbers *state)
-{
-	double number;
+// The next number: the C library's function with _r does it for any state.
+#define NEXT(type, name)                                                                           \
+	static type next_##name(struct random_numbers *state)                                      \
+	{                                                                                          \
+		type number;                                                                       \
+                                                                                                   \
+		name##_r(&state->data48, &number);                                                 \
+		return number;                                                                     \
+	}
+#define NEXT_OF(type, name)                                                                        \
+	static type next_##name(unsigned short *x, struct random_numbers *state)                   \
+	{                                                                                          \
+		type number;                                                                       \
+                                                                                                   \
+		name##_r(x, &state->data48, &number);                                              \
+		return number;                                                                     \
+	}
 
-	drand48_r(&state->data48, &number);
-	return number;
-}
-
-static double next_double_of(unsigned short *x, struct random_numbers *state)
-{
-	double number;
-
-	erand48_r(x, &state->data48, &number);
-	return number;
-}
-
-static long next_positive(struct random_numbers *state)
-{
-	long number;
-
-	lrand48_r(&state->data48, &number);
-	return number;
-}
-
-static long next_positive_of(unsigned short *x, struct random_numbers *state)
-{
-	long number;
-
-	nrand48_r(x, &state->data48, &number);
-	return number;
-}
-
-static long next_signed(struct random_numbers *state)
-{
-	long number;
-
-	mrand48_r(&state->data48, &number);
-	return number;
-}
-
-static long next_signed_of(unsigned short *x, struct random_numbers *state)
-{
-	long number;
-
-	jrand48_r(x, &state->data48, &number);
-	return number;
-}
+NEXT(double, drand48)
+NEXT_OF(double, erand48)
+NEXT(long, lrand48)
+NEXT_OF(long, nrand48)
+NEXT(long, mrand48)
+NEXT_OF(long, jrand48)
 
 static void seed48_by_number(long value, struct random_numbers *state)
 {
@@ -169,12 +146,12 @@ static const struct gorgon_bound bound[] = {
 	OWN("srand", seed, 1, "as random"),
 	OWN("initstate", init, 3, "as random"),
 	OWN("setstate", set, 1, "as random"),
-	OWN("drand48", next_double, 0, "as random"),
-	OWN("erand48", next_double_of, 1, "as random: lcong48() changes its parameters"),
-	OWN("lrand48", next_positive, 0, "as random"),
-	OWN("nrand48", next_positive_of, 1, "as erand48"),
-	OWN("mrand48", next_signed, 0, "as random"),
-	OWN("jrand48", next_signed_of, 1, "as erand48"),
+	OWN("drand48", next_drand48, 0, "as random"),
+	OWN("erand48", next_erand48, 1, "as random: lcong48() changes its parameters"),
+	OWN("lrand48", next_lrand48, 0, "as random"),
+	OWN("nrand48", next_nrand48, 1, "as erand48"),
+	OWN("mrand48", next_mrand48, 0, "as random"),
+	OWN("jrand48", next_jrand48, 1, "as erand48"),
 	OWN("srand48", seed48_by_number, 1, "as random"),
 	OWN("seed48", seed48_by_words, 1, "as random"),
 	OWN("lcong48", set_parameters, 1, "as random"),
