@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """gorgon break: one breakpoint with a location in each copy, present and future.
 
-lldb asks a Resolver for locations whenever it hears of a module, so also when a copy is
-registered, before its first constructor runs. The place is looked up once per library file;
-the location in a copy is that plus its bias. To lldb it is a breakpoint as any other: listed,
-disabled, deleted, ignored as one."""
+lldb asks a Resolver for locations whenever it hears of a module. So it does when a copy is
+registered, before the copy's first constructor runs. The place is looked up once per library file;
+the location in a copy is at this place plus the copy's bias. To lldb it is a breakpoint like any other, which
+is listed, disabled, deleted and ignored as a whole."""
 
 import json
 
@@ -12,7 +12,7 @@ import lldb
 
 from . import process, reference, root
 
-_told = set()  # files that cannot be read are complained about once
+_told = set()  # files that cannot be read, which was said once
 
 
 class Resolver:
@@ -51,8 +51,8 @@ class Resolver:
 
 
 def in_section(target, module, address):
-    """An address as part of a section of a module, None when it is in none. A location without a section
-    would stay when its copy goes, and lldb would write into what is there then."""
+    """An address as part of a section of a module, or None if it is in no section. A location without a section
+    would stay when its copy goes, and lldb would write a breakpoint into whatever is there then."""
     for section in module.sections:
         start = section.GetLoadAddress(target)
         if start != lldb.LLDB_INVALID_ADDRESS and start <= address < start + section.GetByteSize():

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Cores that lldb has written of copies with symbols ("process save-core"): each copy is a module again.
 
-lldb writes down where each module was, by its path, which for a copy is its link (files.py). When it reads the core
-it takes modules with one build-id for one, which then is where the last of them was: of all other copies frames have no
-names. What lldb has written is read here once more, and does not depend on memory: by default a core has stacks only.
+lldb writes into the core where each module was, by its path; the path of a copy is its link (files.py). When it reads the
+core, it takes modules with one build-id for one module, at the place of the last of them, so that frames of all other copies have no
+names. Here the list of modules is read once more. It does not depend on memory, since by default a core has stacks only.
 
-To have it done when lldb has read the core, and before anybody looks, it is done before the first command that shows
-threads, frames or modules. So it belongs to "gorgon symbols auto"."""
+This is done before the first command that shows threads, frames or modules: lldb has read the core then, and nobody has looked
+at it yet. It belongs to "gorgon symbols auto"."""
 
 import contextlib
 import os
@@ -24,11 +24,11 @@ MODULE = struct.Struct("<QIIII84x")  # address, size, checksum, time, where its 
 NAME_MAX = 2 * 4096
 MODULES_MAX = 1_000_000
 
-_kept = []  # lldb does not hold the functions that it is given
+_kept = []  # functions that lldb was given, to which it holds no reference
 
 
 def expect(target):
-    """lldb is reading a core with modules that were copies."""
+    """lldb is reading a core with modules that were copies: bring them back before the first command that shows something."""
     debugger = target.GetDebugger()
     interpreter = debugger.GetCommandInterpreter()
     done = []

@@ -2,13 +2,13 @@
 """gorgon symbols --dwarf: the process itself puts debug information into its symfiles.
 
 The library moves every address in the debug information of a copy to where the copy is, and
-registers that in place of the small symfile; lldb then shows lines and variables by itself, in
-cores of the process, too. It is the only thing that these scripts call in a process. The call
-allocates memory and reads files; the library answers at once when a lock of its own is taken.
+registers the result in place of the small symfile. lldb then shows lines and variables by itself, in
+cores of the process, too. These scripts call nothing else in a process. The call
+allocates memory and reads files. If one of the library's own locks is taken, it returns at once.
 
-Only the selected thread runs meanwhile. It is refused inside of the C library's allocator and
-of dlopen(). What it may still wait for is a lock that a thread holds which stays stopped; then
-the call is given up when its time is over."""
+Only the selected thread runs meanwhile. The call is refused inside the C library's allocator and
+inside dlopen(). It may still wait for a lock that a stopped thread holds; then
+it is given up when its time is over."""
 
 import re
 
@@ -17,7 +17,7 @@ import lldb
 from . import process, root, symbols
 
 FUNCTION = "gorgon_debug_set_dwarf"
-SECONDS = 60  # a libpython takes one, the first time
+SECONDS = 60  # a libpython takes one second, the first time
 
 UNSAFE = re.compile(r"(_int_|__libc_|__GI___libc_)?(malloc|calloc|realloc|memalign|free)|dl(m?open|close)|_dl_\w+")
 INNERMOST = 12
@@ -42,7 +42,8 @@ def options():
 
 
 def call(frame, function, o, whole):
-    """Why not, or None. Types and addresses stand in the text: no names are looked up."""
+    """Call the function for an object. Returns why that has failed, or None. The expression has types and addresses in
+    it, so lldb looks up no names."""
     kind = "int (*)(unsigned long, bool, const char **)"
     value = frame.EvaluateExpression(
         f"const char *why = 0; int error = (({kind}){function:#x})({o.address:#x}, {int(whole)}, &why); "
@@ -56,7 +57,7 @@ def call(frame, function, o, whole):
 
 
 def set_dwarf(target, frame, objects, whole):
-    """Returns (how many have it as wanted, lines about the others)."""
+    """Returns (how many objects are as wanted now, lines about the others)."""
     running = target.GetProcess()
     if not running.IsValid() or running.GetPluginName() == "elf-core":
         raise root.RootError("debug information is moved by the process itself, and a core does not run; "

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: MIT
 """Names of private code in what an editor has lldb evaluate: a watch, a hover, a condition, a line in its console.
 
-These expressions do not come as commands, so nobody is asked before (here.py), and lldb has a function of each
-copy to choose from: it takes the first, or calls them ambiguous, even those of the frame's own file; of variables in other
-files it takes the first copy's. So while "gorgon symbols auto" is on in an editor's adapter
-the setting target.expr-prefix defines what libpython exports, with types and with addresses that are counted from
+These expressions do not come as commands, so nothing can be done before each (here.py). lldb has to choose among the
+functions of all copies: it takes the first copy's, or calls them ambiguous, even functions of the frame's own file. Of variables in
+other files it takes the first copy's. So while "gorgon symbols auto" is on in an editor's adapter,
+the setting target.expr-prefix defines what libpython exports, with types and with addresses that are computed from
 the $pc of the frame in which the expression is evaluated:
 
     #define PyTuple_Size ((Py_ssize_t (*)(PyObject *))(gorgon_python($pc) + 0x1577f0))
 
-and functions of C of libraries that are there several times, where a call of them is written, so that variables with such a name
+It also defines functions of C of libraries that are loaded several times, but only for calls, so that variables with such a name
 stay what they are:
 
     #define helper(...) ((int (*)(PyObject *, int))(gorgon_library_1($pc) + 0x1139))(__VA_ARGS__)
 
-The names are made once for a library; where its copies are follows the process. In frames of code that no
-interpreter owns gorgon_python() is 0, and a call fails. With copies of several libpythons none of CPython's names is defined: what
-they mean would differ. Of two libraries with a function of one name, and where a class has a method of that name, lldb chooses."""
+The definitions of names are made once for a library; those of places are made again when copies come and go. In frames of code that no
+interpreter owns, gorgon_python() is 0, and a call fails. With copies of several libpythons none of CPython's names is defined, because
+they would mean different things. If two libraries have a function of one name, or a class has a method of that name, lldb chooses."""
 
 import collections
 import contextlib
@@ -27,7 +27,7 @@ import lldb
 from . import here, reference, root
 
 EXPORTED = re.compile(r"_?Py\w+$")  # others may be somebody's local variables
-SYMBOLS_MAX = 5000  # of a library whose functions are looked at: lldb reads the debug information for that
+SYMBOLS_MAX = 5000  # in larger libraries functions are not looked at, since lldb reads the debug information for that
 
 _names = {}      # path of a libpython -> definitions of its names
 _functions = {}  # path of another library -> {name: type and link-time address of a function}
@@ -35,7 +35,7 @@ _prefixes = {}  # id of a debugger -> here.Prefix
 
 
 def update(target, snapshot):
-    """When the process has registered something."""
+    """Define the names anew, after the process has registered something."""
     if here.is_typed():
         return
     debugger, prefix = target.GetDebugger(), _prefixes.get(target.GetDebugger().GetID())
@@ -85,7 +85,7 @@ def definitions_of_others(snapshot):
 
 
 def owners(ranges, biases):
-    """[(start, end, bias of the library in that interpreter)]: neighbours of one interpreter are one."""
+    """[(start, end, bias of the library in that interpreter)]. Neighbouring ranges of one interpreter are merged."""
     found = []
     for o in ranges:
         bias = biases.get(o.namespace.id, 0)

@@ -2,20 +2,20 @@
 """Ordinary commands mean the copy of the selected frame: expression, print (p, call, po), target variable and
 watchpoint set variable.
 
-lldb looks for functions and global variables in all modules, and takes the first copy of those that are not
-of the frame's own source file, or calls them ambiguous. So before it evaluates an expression such names are
-defined, for the preprocessor, as addresses in the frame's interpreter with their types: that is the
-setting target.expr-prefix, a file. It is taken back before the next expression. Names of local variables
-and of the source file are left alone: lldb has these right; so are all that no private object has.
+lldb looks for functions and global variables in all modules. Of names that are not of the frame's own source file it
+takes the first copy's, or calls them ambiguous. So before it evaluates an expression, such names are
+defined, for the preprocessor, as addresses in the frame's interpreter with their types. The definitions are in a
+file that the setting target.expr-prefix names, and are taken back before the next expression. Names of local variables
+and of the source file are left alone, since lldb has these right, and so are names that no private object has.
 
-lldb asks override() before it runs one of these commands. It does not say in which thread and frame (those of
-"breakpoint command add" or "gorgon apply" are not the selected ones); a nested command hears of that,
-"gorgon here". A command that would act on another copy is refused, with the one that is right. To do it in
-lldb's place would count as a failure there, and end files of commands.
+lldb asks override() before it runs one of these commands. It does not say in which thread and frame, which in
+"breakpoint command add" and "gorgon apply" are not the selected ones. A nested command, "gorgon here", is told. A
+command that would act on another copy is refused, and the error says which command is right. Doing in
+override() what the command should do would count as a failure of the command, and end files of commands.
 
 Not handled: expressions that editors evaluate do not come as commands, and would see definitions of an
-earlier command; what they have is in editors.py. Conditions of breakpoints do not see them. Functions
-without types are functions without arguments, so that a call needs a cast, as in any program."""
+earlier command; editors.py has what they see. Conditions of breakpoints do not see the definitions. A function
+without types is defined as a function without arguments, so that a call needs a cast, as in any program."""
 
 import contextlib
 import os
@@ -35,7 +35,7 @@ COPIES_MAX = 1000
 FULL = re.compile(r"(-s|--style)[ =]?full\b")
 
 _prefixes = {}  # id of a debugger -> Prefix
-_kept = []      # lldb does not hold the functions that it is given
+_kept = []      # functions that lldb was given, to which it holds no reference
 
 
 def is_typed():
@@ -44,7 +44,7 @@ def is_typed():
 
 
 def register(debugger):
-    """Also again: the latest counts."""
+    """May be called again: lldb asks the function that it was given last."""
     if not is_typed():
         return
     interpreter = debugger.GetCommandInterpreter()
@@ -88,8 +88,8 @@ def prepare(debugger, target, context, line):
 
 
 def say_of_core(target, words):
-    """What "process save-core" needs for private code. lldb cannot write modules that it has made of symfiles, and by
-    default it writes stacks only; of modules with one build-id it then knows one."""
+    """What to say of private code before "process save-core". lldb cannot write modules that it has made from symfiles, by
+    default it writes stacks only, and of several modules with one build-id it will know only one."""
     text = ""
     if any((module.GetFileSpec().GetFilename() or "").startswith("JIT(") for module in target.module_iter()):
         text += 'lldb cannot write its modules JIT(...) into a core; after "gorgon symbols all" it has none.\n'
@@ -122,7 +122,7 @@ def definitions(target, frame, objects, expression):
 
 
 def is_near(target, frame, name):
-    """A variable of the function or of its source file."""
+    """Whether a name is that of a variable of the function or of its source file."""
     value = frame.GetValueForVariablePath(name)
     if not value.IsValid() or value.GetError().Fail():
         return False
@@ -156,7 +156,7 @@ def at(target, name, address, variable_type, size, command):
 
 
 class Prefix:
-    """Definitions that lldb puts before expressions, behind those that it had been told to put there."""
+    """Definitions that lldb puts before expressions, after those that the user has told it to put there."""
 
     def __init__(self, debugger, text):
         self.text = text
@@ -164,7 +164,7 @@ class Prefix:
         if self.before and os.path.isfile(self.before):
             with open(self.before) as file:
                 text = file.read() + "\n" + text
-        # In no folder, where it would stay when lldb ends.
+        # The file is in no folder, since it would stay there when lldb ends.
         self.file = os.memfd_create("gorgon-prefix")
         os.write(self.file, text.encode())
         debugger.SetInternalVariable(PREFIX, f"/proc/{os.getpid()}/fd/{self.file}", debugger.GetInstanceName())
@@ -178,7 +178,7 @@ class Prefix:
 
 
 def define(debugger, defined):
-    """For the next expression."""
+    """Have lldb put these definitions before the next expression."""
     _prefixes[debugger.GetID()] = Prefix(debugger, "".join(f"#define {name} {place}\n" for name, place in defined))
 
 
@@ -189,7 +189,7 @@ def restore(debugger):
 
 
 def say_whose(target, words):
-    """Above what lldb shows of all copies, in this order."""
+    """A line to be shown above the variables of all copies: whose they are, in this order."""
     text = ""
     for name in (word for word in words.split() if re.fullmatch(r"[\w:]+", word)):
         found = [process.object_of_address(target, value.GetLoadAddress())
@@ -201,7 +201,8 @@ def say_whose(target, words):
 
 
 def refuse_other_copy(target, frame, objects, words):
-    """watchpoint set variable [-w KIND] [-s SIZE] NAME: lldb has those of the frame's source file right."""
+    """Refuse "watchpoint set variable [-w KIND] [-s SIZE] NAME" where lldb would take another copy's variable: it finds
+    variables of the frame's source file itself."""
     name = words.split()[-1] if words else ""
     variable = re.match(r"[\w:]*", name)[0]
     if not variable or is_near(target, frame, variable):

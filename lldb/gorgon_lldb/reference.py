@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The file of a library as it is on disk, once for all of its copies.
 
-Copies differ by their biases alone. So names, lines, types and offsets come from the file, with
-its debug information, and addresses in a copy by addition. The files are opened in a debugger of
+Copies differ by their biases alone. So names, lines and types come from the file, with
+its debug information, and an address in a copy is the file's address plus the bias. The files are opened in a debugger of
 their own: nothing of this shows in the user's targets, and no copy needs "gorgon symbols"."""
 
 import contextlib
@@ -23,7 +23,7 @@ def own_debugger():
     global _debugger
     if _debugger is None:
         _debugger = lldb.SBDebugger.Create(False)
-        # What lldb reports about a file it reports to the user's debugger, too.
+        # lldb reports what is wrong with a file to the user's debugger, too.
         _debugger.SetErrorFile(lldb.SBFile.Create(open(os.devnull, "w"), borrow=False))
         _debugger.SetInternalVariable("target.preload-symbols", "false", _debugger.GetInstanceName())
     return _debugger
@@ -35,7 +35,7 @@ class Reference:
     def __init__(self, o):
         self.target = own_debugger().CreateTarget("")
         files.keep_indexes(own_debugger())
-        # By the copy's own link: where lldb knows the copy by it ("gorgon symbols") both are one module, read once.
+        # Opened by the copy's own link: if lldb knows the copy by it ("gorgon symbols"), both are one module, read once.
         self.module = self.target.AddModule(files.link_to(o), None, None, files.debug_file(o))
         if not self.module.IsValid():
             raise root.RootError(f"lldb cannot read {o.path}")
@@ -96,7 +96,7 @@ class Reference:
 def of(o):
     """The Reference of an object. Raises root.RootError when the file is not that of the process.
 
-    While an object is being registered its build-id is not known yet; then the file is taken as it is."""
+    While an object is being registered, its build-id is not known yet; then any file of that name will do."""
     try:
         stat = os.stat(o.path)
     except OSError:
@@ -111,7 +111,7 @@ def of(o):
 
 
 def reader(target):
-    """Memory of the process and, what cores leave out because the files have it, constants of private code."""
+    """Reads memory of the process. Constants of private code, which cores leave out, are read from the files."""
     read_process, snapshot = process.reader(target.GetProcess()), process.snapshot(target)
 
     def read(address, size):
@@ -137,7 +137,7 @@ def python_of(target, libpython):
 
 
 def search(objects):
-    """(object, Reference) for those whose file can be read; the others have nothing to find."""
+    """(object, Reference) of those objects whose files can be read."""
     for o in objects:
         with contextlib.suppress(root.RootError):
             yield o, of(o)

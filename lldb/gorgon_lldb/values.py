@@ -12,14 +12,14 @@ import lldb
 
 from . import process, reference, root, tables
 
-# What is shown of a variable whose type nobody knows.
+# How a variable without a known type is shown.
 RAW_MAX = 64
 LLDB_TYPES = {1: lldb.eBasicTypeUnsignedChar, 2: lldb.eBasicTypeUnsignedShort, 4: lldb.eBasicTypeUnsignedInt,
               8: lldb.eBasicTypeUnsignedLongLong}
 
 
 def choose(target, frame, interp):
-    """The objects to look in, nearest first: of interpreter N, or those that the frame sees."""
+    """The objects to look in, nearest first: those of interpreter N, or those that the frame's code sees."""
     if interp is not None:
         ns = tables.parse_interp(process.snapshot(target), str(interp))
         mine = process.object_of_frame(frame)
@@ -46,7 +46,7 @@ def split(expression):
 
 
 def in_unit_of_frame(frame, o, ref, variables):
-    """Of static variables with one name those of the frame's source file, if there are such."""
+    """Of several static variables with one name, those of the frame's source file, if there are any."""
     if len(variables) < 2 or not o.start <= frame.GetPC() < o.end:
         return variables
     unit = ref.context(frame.GetPC() - o.bias).GetCompileUnit().GetFileSpec()
@@ -84,7 +84,7 @@ def show(target, address, name, path, variable_type, wants_address=False):
 
 
 def raw_type(target, size):
-    """A number where the size is one's, otherwise bytes."""
+    """The type to show a variable with: a number if there is one of this size, otherwise bytes."""
     if size in LLDB_TYPES:
         return target.GetBasicType(LLDB_TYPES[size])
     return target.GetBasicType(lldb.eBasicTypeUnsignedChar).GetArrayType(min(size, RAW_MAX))
@@ -104,7 +104,7 @@ def find_global(frame, objects, name):
 
 
 def is_thread_local(variable):
-    """Of a module that is not loaded only plain variables have an address."""
+    """Whether a variable is thread-local: such a variable of a module that is not loaded has no address."""
     return variable.GetAddress().GetFileAddress() == lldb.LLDB_INVALID_ADDRESS
 
 
