@@ -23,6 +23,7 @@ update() {
 	[ -z "$updated" ] || return 0
 	updated=yes
 	[ -z "$sudo" ] || command -v sudo >/dev/null || fail "neither root nor sudo; install what is missing: $1"
+	echo "setup: reading the lists of packages"
 	$sudo apt-get update -qq
 }
 
@@ -79,7 +80,27 @@ done
 [ "${1:-yes}" != no ] || fail "missing packages:$missing"
 update "$missing"
 echo "setup: installing$missing"
-# On a terminal apt-get shows how far it is.
-out=/dev/null
-[ ! -t 1 ] || out=/dev/stdout
-$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing >$out
+
+# What apt-get says of itself, as a line for each quarter; on a terminal in one line. Its own lines are shown when it fails.
+progress() {
+	local kind percent step=25 end='\n' verb last=""
+	[ ! -t 1 ] || { step=1 end='\r'; }
+	while IFS=: read -r kind _ percent _; do
+		case $kind in dlstatus) verb=downloaded ;; pmstatus) verb=installed ;; *) continue ;; esac
+		percent=$((${percent%%.*} / step * step))
+		[ "$verb $percent" = "$last" ] || printf "setup: $verb %s%%$end" "$percent"
+		last="$verb $percent"
+	done
+	[ "$end" = '\n' ] || printf '\033[K'
+}
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# sudo hands on three descriptors: the first one is for the progress, the second one for all else.
+$sudo env DEBIAN_FRONTEND=noninteractive sh -c 'exec apt-get install -y -q --no-install-recommends -o APT::Status-Fd=3 "$@" 3>&1 >&2' \
+	sh $missing 2>"$log" | progress
+[ "${PIPESTATUS[0]}" = 0 ] || {
+	cat "$log" >&2
+	fail "apt-get has not installed all of it"
+}
+echo "setup: done"
