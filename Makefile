@@ -79,7 +79,7 @@ PRODUCTS := $(BUILD)/gorgon $(BUILD)/gorgon-symdump $(LIBGORGON) $(BUILD)/libgor
 CHILDREN := $(BUILD)/share/gorgon/children/gorgon.py
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
-.PHONY: products all jitreg docs-process examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
+.PHONY: products all jitreg docs-process abi examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
 	check-gdb check-lldb check-parity coverage coverage-run parity docs-parity docs-plot bench-debug check-roots fuzzers fuzz soak demo setup venv \
 	bench wheel format lint analyze compile_commands.json install install-jitreg uninstall dist clean help
 .DELETE_ON_ERROR:
@@ -179,6 +179,12 @@ $(BUILD)/inventory: $(BUILD)/obj/tests/hosts/inventory.o $(BUILD)/libgorgon.a $(
 
 docs-process: $(BUILD)/inventory
 	$(PYTHON3) tools/process.py $< docs/process.md
+
+# What programs that were built against the libraries rely on; docs/stability.md says what may change, tests/run/test_abi.py looks.
+ABI_FLAGS := --no-corpus-path --no-comp-dir-path --no-show-locs --exported-interfaces-only --drop-private-types
+abi: $(LIBGORGON) $(LIBJITREG)
+	abidw $(ABI_FLAGS) $(PUBLIC_HEADERS:%=--header-file %) $(LIBGORGON) --out-file tests/abi/libgorgon.abi
+	abidw $(ABI_FLAGS) --header-file jitreg/jitreg.h $(LIBJITREG) --out-file tests/abi/libjitreg.abi
 
 # The README's plot, out of what `make bench-debug REPORT=tests/bench/DEBUG` has written.
 docs-plot:
@@ -428,14 +434,22 @@ setup:
 
 # ---- housekeeping ---------------------------------------------------------------
 
-C_FILES = $(shell git ls-files '*.c' '*.h')
-
 format:
-	clang-format -i $(C_FILES)
+	git clang-format-$(patsubst clang-%,%,$(CLANG)) --binary clang-format-$(patsubst clang-%,%,$(CLANG)) --extensions c,h $(BASE)
 
-lint:
-	$(PYTHON3) -m compileall -q gdb lldb python tests tools
+# clang-format looks at lines that differ from BASE only: older ones were formatted by hand.
+BASE ?= HEAD
+lint: build/lint/.done
+	@tools/setup.sh $(DEPS) lint
+	build/lint/bin/ruff check --quiet .
+	git clang-format-$(patsubst clang-%,%,$(CLANG)) --binary clang-format-$(patsubst clang-%,%,$(CLANG)) --diff --quiet --extensions c,h $(BASE)
 	cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr $(INCLUDES) $(JITREG_SRC) $(GORGON_SRC) $(TOOL_SRC) $(SYMDUMP_SRC)
+
+build/lint/.done: tools/requirements-lint.txt
+	@echo "  VENV    $(@D)"
+	$(Q)rm -rf $(@D) && $(PYTHON3) -m venv $(@D)
+	$(Q)$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $<
+	$(Q)touch $@
 
 ANALYZE_FLAGS = $(filter-out -MMD -MP,$(BASE)) $(INCLUDES) $(PYTHON_CFLAGS) $(JSON_CFLAGS) \
 	-DGORGON_VERSION=\"$(VERSION)\" -DGORGON_DATADIR=\"$(DATADIR)/gorgon\"
@@ -524,6 +538,7 @@ help:
 	@echo "bench-debug  what debuggers pay (COUNTS=1,10,100, TESTS='gdb lldb attach start feel', JSON=1)"
 	@echo "docs-process  docs/process.md, out of loader/process and loader/dl/replacements.c"
 	@echo "docs-plot  docs/debuggers.svg, out of tests/bench/DEBUG.md"
+	@echo "abi      tests/abi, what a release's programs rely on; with each release, see docs/stability.md"
 	@echo "wheel    the Python package for pip, into $(BUILD)/wheel"
 	@echo "install  DESTDIR= PREFIX=$(PREFIX)    uninstall takes it back"
 	@echo "jitreg install-jitreg  libjitreg alone"

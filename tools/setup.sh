@@ -3,10 +3,10 @@
 # and sid are tested. Prints what it does, asks nothing, and does nothing when everything is
 # there.
 #
-# usage: tools/setup.sh [yes|no] [long|analyze]
+# usage: tools/setup.sh [yes|no] [long|analyze|lint]
 #	no	only name what is missing, and fail if so
 #	long	what `make check-long` needs, too
-#	analyze	what `make analyze` needs, too
+#	analyze, lint	what `make analyze` or `make lint` needs, too
 set -eu
 
 fail() {
@@ -59,7 +59,7 @@ packages="
 	python3 python3-pip python3-setuptools python3-wheel python3-numpy $meson python3-venv python3-cffi python3-pytest python3-hypothesis
 	lib$python-testsuite python3-joblib libucx0 manpages-dev python3-gdbm python3-lmdb
 	gdb gdbserver libc6-dbg lldb-$lldb python3-lldb-$lldb elfutils valgrind linux-perf
-	groff zsh fish
+	groff zsh fish abigail-tools
 "
 [ "${2:-}" != long ] || packages="$packages
 	python3-torch python3-scipy python3-pandas python3-lxml python3-pil python3-matplotlib
@@ -69,6 +69,7 @@ packages="
 	clang-$lldb libclang-rt-$lldb-dev
 "
 [ "${2:-}" != analyze ] || packages="$packages clang-tidy-$lldb"
+[ "${2:-}" != lint ] || packages="$packages clang-format-$lldb cppcheck"
 
 missing=""
 for package in $packages; do

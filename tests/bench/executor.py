@@ -98,7 +98,7 @@ def rows_of(what, runs, calls):
 
 def take_turns(what, pools, function, calls=1, before=None, rounds=ROUNDS):
     runs = {kind: [] for kind in pools}
-    for kind, pool in pools.items():
+    for pool in pools.values():
         if before:
             before(pool)
         function(pool)

@@ -33,8 +33,9 @@ LIBRARIES = {  # what is loaded, and what has to be there
     "numpy": (NUMPY, harness.LIBPYTHON),
     "libstdc++": ("/usr/lib/x86_64-linux-gnu/libstdc++.so.6", "-"),
     "libcrypto": ("/usr/lib/x86_64-linux-gnu/libcrypto.so.3", "-"),
-    **{"libtorch": (path, "-") for path in sorted(glob.glob("/usr/lib/x86_64-linux-gnu/libtorch_cpu.so*"))[:1]},
 }
+for torch in sorted(glob.glob("/usr/lib/x86_64-linux-gnu/libtorch_cpu.so*"))[:1]:
+    LIBRARIES["libtorch"] = (torch, "-")
 WAYS = ("dlopen", "dlmopen", "copy", "loader", "quiet")
 LOAD_COLUMNS = ("cpu", "wall", "faults", "unload_cpu", "unload_wall", "unload_faults", "memory", "stays")
 CODES = {"bare": "pass", "numpy": "import numpy"}

@@ -8,7 +8,6 @@ already. $LLDB of any other program is taken instead, for a look at another vers
 import collections
 import glob
 import os
-import re
 import shutil
 import subprocess
 import sys

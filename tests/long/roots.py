@@ -11,7 +11,6 @@ it, and the sessions that are about versions, those of both in one process among
 `gorgon run` takes the newest by default: further ones are removed before the tests of the
 first, and installed again after those."""
 
-import os
 import re
 import sys
 

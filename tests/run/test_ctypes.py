@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """ctypes and cffi in two interpreters: what they answer, and how they fail, is what plain python3 does."""
 
-import os
 import shutil
 import subprocess
 import tempfile

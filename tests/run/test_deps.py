@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """gorgon info --deps: what a file would bring, private or shared, and which names cross."""
 
-import glob
 import json
 import os
 import re

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the kernel keeps for a process, and each program has of its own: timers and children."""
 
-import os
 import unittest
 
 from harness import GORGON, run

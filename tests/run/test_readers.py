@@ -126,7 +126,7 @@ class Readers(unittest.TestCase):
         first = struct.unpack_from("<Q", memory.bytes, struct.calcsize("<8sIIQQII"))[0]
         head = root.Namespace(first, root.NS.unpack(memory.read(first, root.NS.size))).object_head
         at = first
-        for n in range(20):
+        for _ in range(20):
             fields = list(root.NS.unpack(memory.read(at, root.NS.size)))
             fields[5] = head
             memory.put(at, root.NS.pack(*fields))
