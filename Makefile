@@ -287,7 +287,7 @@ include tests/parity/parity.mk
 # Hosts in C and C++; see examples/README.md.
 EXAMPLE_NAMES := python_api symbol_provider custom_library pool
 EXAMPLES := $(EXAMPLE_NAMES:%=$(BUILD)/examples/%) $(EXAMPLE_NAMES:%=$(BUILD)/examples/%_cc) \
-	$(BUILD)/examples/librunner.so $(BUILD)/examples/librunner_cc.so
+	$(BUILD)/examples/librunner.so $(BUILD)/examples/librunner_cc.so $(BUILD)/examples/plugins_cc $(BUILD)/examples/faulty
 EXAMPLE_HEADERS := $(PUBLIC_HEADERS) loader/gorgon.hpp examples/runner.h
 EXAMPLE_FLAGS = -Wall -Wextra $(if $(CI),-Werror) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS)
 
@@ -322,7 +322,7 @@ PYTEST = BUILD=$(abspath $(BUILD)) SAN=$(SAN) $(PYTHON3) -B -m pytest -o cache_d
 
 check:
 	@tools/setup.sh $(DEPS)
-	+@$(MAKE) --no-print-directory check-all
+	+@$(MAKE) --no-print-directory $(ALL_PROCESSORS) check-all
 
 check-all: all $(UNITS) $(MODULES) $(PARITY) $(EXAMPLES) venv
 	@$(PYTEST) --select '$(TESTS)'
@@ -424,9 +424,11 @@ $(WHEEL)/tools/.done: python/requirements-wheel.txt
 	$(Q)$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $<
 	$(Q)touch $@
 
+# On all processors, unless make was told how many.
+ALL_PROCESSORS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 demo:
 	@tools/setup.sh $(DEPS)
-	+@$(MAKE) --no-print-directory all
+	+@$(MAKE) --no-print-directory $(ALL_PROCESSORS) all
 	@BUILD=$(abspath $(BUILD)) tools/demo.sh
 
 setup:
@@ -435,14 +437,14 @@ setup:
 # ---- housekeeping ---------------------------------------------------------------
 
 format:
-	git clang-format-$(patsubst clang-%,%,$(CLANG)) --binary clang-format-$(patsubst clang-%,%,$(CLANG)) --extensions c,h $(BASE)
+	git clang-format-$(patsubst clang-%,%,$(CLANG)) --binary clang-format-$(patsubst clang-%,%,$(CLANG)) --extensions c,h $(SINCE)
 
-# clang-format looks at lines that differ from BASE only: older ones were formatted by hand.
-BASE ?= HEAD
+# clang-format looks at lines that differ from SINCE only: older ones were formatted by hand.
+SINCE ?= HEAD
 lint: build/lint/.done
 	@tools/setup.sh $(DEPS) lint
 	build/lint/bin/ruff check --quiet .
-	git clang-format-$(patsubst clang-%,%,$(CLANG)) --binary clang-format-$(patsubst clang-%,%,$(CLANG)) --diff --quiet --extensions c,h $(BASE)
+	git clang-format-$(patsubst clang-%,%,$(CLANG)) --binary clang-format-$(patsubst clang-%,%,$(CLANG)) --diff --quiet --extensions c,h $(SINCE)
 	cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr $(INCLUDES) $(JITREG_SRC) $(GORGON_SRC) $(TOOL_SRC) $(SYMDUMP_SRC)
 
 build/lint/.done: tools/requirements-lint.txt

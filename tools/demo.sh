@@ -19,7 +19,7 @@ title() {
 
 # A debugger's session without what differs from run to run and says nothing here.
 quieten() {
-	grep -vE '^\(lldb\) (target create|settings|command source)|^(Current executable|Executing commands)|^\[(New Thread|Thread 0x|Switching|Inferior|Using)|^Using host|^warning: Error disabling|No such file or directory|^$' || true
+	grep --line-buffered -vE '^\(lldb\) (target create|settings|command source)|^(Current executable|Executing commands)|^\[(New Thread|Thread 0x|Switching|Inferior|Using)|^Using host|^-- Thread [0-9]|^warning: Error disabling|No such file or directory|^$' || true
 }
 
 # expect DEBUGGER COUNT PATTERN: so many lines of its session must be like that.
@@ -165,3 +165,6 @@ continue
 END
 "$lldb" --no-lldbinit --batch -s "$work/session.lldb" -- "$build/host" -n 3 "$program" 2>&1 | quieten | tee "$work/lldb.out"
 expect lldb 6 "^stopped in libpython.*interp [012]"
+
+title "gdb and lldb have stopped in each of three interpreters, by name and by line"
+echo "README.md has sessions to type; 'make install' as root puts gorgon into $(sed -n 's/^PREFIX ?= //p' "$root/Makefile")."

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""The whole programs in examples/ do what they are for."""
+
+import concurrent.futures
+import json
+import os
+import signal
+import tempfile
+import textwrap
+import unittest
+import urllib.error
+import urllib.request
+
+from harness import BUILD, ROOT, SANITIZED, VENV_PYTHON, Background, find_python, install_package, run
+
+EXAMPLES = f"{ROOT}/examples"
+MINORS = range(11, 16)
+
+
+def post(url, data):
+    """(status, answer) of a request."""
+    try:
+        with urllib.request.urlopen(url, data.encode(), timeout=60) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)
+
+
+@unittest.skipIf(SANITIZED, "installs what users get")
+class Package(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="gorgon-studies-")
+        install_package(f"{cls.folder.name}/site")
+        cls.environment = {"PYTHONPATH": f"{cls.folder.name}/site", "OPENBLAS_NUM_THREADS": "1"}
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_a_web_service_with_a_model_for_each_tenant(self):
+        settings = [f"{name}={value}" for name, value in {**self.environment, "TENANT_SECONDS": "3"}.items()]
+        with Background("env", *settings, VENV_PYTHON, f"{EXAMPLES}/tenants/service.py", "0", until=r"http://\S+ for alpha, beta\n") as service:
+            url = service.output.split()[0]
+            with concurrent.futures.ThreadPoolExecutor(8) as threads:
+                answers = list(threads.map(lambda i: post(url + ("alpha", "beta")[i % 2], "[1, 2, 3]"), range(20)))
+            self.assertEqual({status for status, _ in answers}, {200})
+            for tenant, following in (0, 4.0), (1, 2.428571):
+                bodies = [body for _, body in answers[tenant::2]]
+                self.assertEqual({body["next"] for body in bodies}, {following})
+                self.assertEqual({body["interpreter"] for body in bodies}, {tenant})
+                self.assertEqual(sorted(body["calls"] for body in bodies), list(range(1, 11)))  # each has a `calls` of its own
+            self.assertEqual({body["process"] for _, body in answers}, {service.pid})
+            # Beta's model goes round in circles: its tenant begins anew, alpha's has the same interpreter.
+            self.assertEqual(post(url + "beta", "[-1]")[0], 504)
+            self.assertEqual(post(url + "beta", "[1]"), (200, {"next": 1.0, "calls": 1, "interpreter": 2, "process": service.pid}))
+            self.assertEqual(post(url + "alpha", "[1, 2]")[1]["interpreter"], 0)
+            self.assertEqual(post(url + "alpha", '["x"]')[0], 500)
+            self.assertEqual(post(url + "gamma", "[1]")[0], 404)
+            os.kill(service.pid, signal.SIGTERM)
+            service.process.wait(60)
+            self.assertNotIn("Traceback", service.output)
+
+    def test_a_batch_of_pictures(self):
+        folder = f"{self.folder.name}/pictures"
+        os.mkdir(folder)
+        make = """
+            import sys
+            from PIL import Image
+            for number in range(10):
+                grey = 255 - 25 * number
+                Image.new("RGB", (300, 150 + number), (grey, grey, grey)).save(f"{sys.argv[1]}/{number}.png")
+            open(f"{sys.argv[1]}/notes.txt", "w").write("no picture")
+            """
+        look = """
+            import sys
+            from PIL import Image
+            with Image.open(sys.argv[1]) as sheet:
+                print(sheet.size, [sheet.getpixel((64 + 128 * (i % 4), 64 + 128 * (i // 4)))[0] for i in range(12)], sheet.getpixel((64, 2)))
+            """
+        run(VENV_PYTHON, "-c", textwrap.dedent(make), folder).check_returncode()
+        result = run(VENV_PYTHON, f"{EXAMPLES}/contact_sheet.py", folder, f"{self.folder.name}/sheet.png", env=self.environment)
+        self.assertEqual((result.stderr, result.returncode), (f"notes.txt: cannot identify image file '{folder}/notes.txt'\n", 0))
+        self.assertEqual([line.split()[1] for line in result.stdout.splitlines()], [f"{n}.png" for n in reversed(range(10))])
+        self.assertEqual(result.stdout.splitlines()[-1], "100.0 0.png")
+        # From dark to light, then white; above and below each of them there is grey.
+        greys = [255 - 25 * number for number in reversed(range(10))]
+        self.assertEqual(run(VENV_PYTHON, "-c", textwrap.dedent(look), f"{self.folder.name}/sheet.png").stdout,
+                         f"(512, 384) {[*greys, 255, 255]} (128, 128, 128)\n")
+
+
+class Plugins(unittest.TestCase):
+    LINES = "text/html; charset=utf-8; q=1\nimage/png\n"
+
+    def plugins(self, *words):
+        return run(f"{BUILD}/examples/plugins_cc", *words, input=self.LINES)
+
+    def test_plugins_of_two_versions_of_cpython(self):
+        old = next(filter(None, (find_python(f"3.{minor}") for minor in MINORS if minor < 13)), None)
+        new = next(filter(None, (find_python(f"3.{minor}") for minor in reversed(MINORS) if minor > 11)), None)
+        if not old or not new or old == new:
+            raise unittest.SkipTest("expected a CPython before 3.13, and another one from 3.12 on")
+        result = self.plugins(f"{EXAMPLES}/plugins/content_type.py", old, f"{EXAMPLES}/plugins/upper.py", new)
+        versions = [run(python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])").stdout.strip() for python in (old, new)]
+        self.assertNotEqual(*versions)
+        self.assertEqual((result.stderr, result.returncode), ("", 0))
+        self.assertEqual(result.stdout, f"plug-in: content types, Python {versions[0]}\nplug-in: capitals, Python {versions[1]}\n"
+                         "TEXT/HTML charset=utf-8 q=1\nIMAGE/PNG\ncharacters that plug-ins have counted: 36\n")
+
+    def test_a_plugin_that_does_not_load_and_one_that_raises(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(f"{folder}/first.py", "w") as file:
+                file.write("about = 'numbers'\ndef edit(line): return str(int(line))\n")
+            with open(f"{folder}/second.py", "w") as file:
+                file.write("import nothing_of_that_name\n")
+            python = find_python("3.11") or find_python("3.12") or find_python("3.13") or find_python("3.14")
+            result = self.plugins(f"{folder}/first.py", python, f"{folder}/second.py", python)
+            self.assertEqual(result.returncode, 0)
+            self.assertRegex(result.stderr, r"second.py: not loaded: .*No module named 'nothing_of_that_name'\n")
+            self.assertEqual(result.stderr.count("it is left out from now on"), 1)
+            self.assertTrue(result.stdout.endswith(f"{self.LINES}characters that plug-ins have counted: 0\n"), result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
