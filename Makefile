@@ -186,9 +186,10 @@ abi: $(LIBGORGON) $(LIBJITREG)
 	abidw $(ABI_FLAGS) $(PUBLIC_HEADERS:%=--header-file %) $(LIBGORGON) --out-file tests/abi/libgorgon.abi
 	abidw $(ABI_FLAGS) --header-file jitreg/jitreg.h $(LIBJITREG) --out-file tests/abi/libjitreg.abi
 
-# The README's plot, out of what `make bench-debug REPORT=tests/bench/DEBUG` has written.
+# The README's plot and those of DEBUG.md and FEEL.md, out of what `make bench-debug REPORT=tests/bench/DEBUG` has written.
 docs-plot:
 	$(PYTHON3) tools/plot.py tests/bench/DEBUG.md docs/debuggers.svg
+	for name in DEBUG FEEL; do $(PYTHON3) tests/bench/panels.py tests/bench/$$name.md tests/bench/$$name.svg || exit; done
 
 docs-parity:
 	$(PYTHON3) tests/parity/page.py docs/parity.md
@@ -539,7 +540,7 @@ help:
 	@echo "bench    benchmarks, as ratios (TESTS='throws load' for some, JSON=1 for figures)"
 	@echo "bench-debug  what debuggers pay (COUNTS=1,10,100, TESTS='gdb lldb attach start feel', JSON=1)"
 	@echo "docs-process  docs/process.md, out of loader/process and loader/dl/replacements.c"
-	@echo "docs-plot  docs/debuggers.svg, out of tests/bench/DEBUG.md"
+	@echo "docs-plot  docs/debuggers.svg and the plots in tests/bench, out of tests/bench/DEBUG.md and FEEL.md"
 	@echo "abi      tests/abi, what a release's programs rely on; with each release, see docs/stability.md"
 	@echo "wheel    the Python package for pip, into $(BUILD)/wheel"
 	@echo "install  DESTDIR= PREFIX=$(PREFIX)    uninstall takes it back"

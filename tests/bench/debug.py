@@ -5,7 +5,7 @@
 Usage: debug.py [--json] [--counts N,N...] [--rounds R] [--timeout S] [--add FILE] [--report FILE] [gdb] [lldb] [attach] [start] [feel]
 
 --json prints figures to work with; --add takes such from a file, too (with --counts '' nothing else). --report writes the tables with
-date and versions (FILE.md) and a plot (FILE.svg, with matplotlib) beside printing them.
+date and versions (FILE.md) and a plot (FILE.svg) beside printing them.
 
 attach: the host runs N interpreters, each with numpy and a thread that waits; the ordinary host
 has one Python with numpy and as many threads. The debugger attaches, sets a breakpoint on
@@ -40,6 +40,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import feel  # noqa: E402
 import harness  # noqa: E402
+import panels  # noqa: E402
 
 SCRIPTS = {"gdb": harness.GDB_SCRIPT}
 ORDINARY = os.path.join(harness.BUILD, "bench", "ordinary")
@@ -380,29 +381,9 @@ def report(name, results):
     with open(f"{name}.md", "w") as file:
         file.write(f"# What debuggers pay\n\n{time.strftime('%Y-%m-%d')}; {'; '.join(tools)}; {os.cpu_count()} processors. Made by "
                    f"`make bench-debug`.\n\n{images}\n\n{tables(results)}".rstrip("\n") + "\n")
-    import matplotlib
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "gorgon"
-    from matplotlib import pyplot
-    if attached:
-        plot(f"{name}.svg", attached, pyplot)
-    if felt:
-        feel.plot(f"{feels_name}.svg", felt, pyplot)
-
-
-def plot(name, rows, pyplot):
-    """Ratios over the number of interpreters."""
-    figure, axes = pyplot.subplots(1, 3, figsize=(12, 4), sharex=True)
-    for axis, key, title in zip(axes, ("attach", "work", "memory"), ("attach", "attach to backtrace", "memory")):
-        for debugger in dict.fromkeys(row["debugger"] for row in rows):
-            points = [(row["interpreters"], row["gorgon"][key] / row["ordinary"][key]) for row in rows
-                      if row["debugger"] == debugger and key in row["ordinary"] and key in row["gorgon"]]
-            axis.plot(*zip(*sorted(points)), marker="o", label=debugger)
-        axis.axhline(1, color="gray", linewidth=0.5)
-        axis.set(title=f"{title}, times an ordinary host", xscale="log", yscale="log", xlabel="interpreters with numpy")
-    axes[0].legend()
-    figure.tight_layout()
-    figure.savefig(name, metadata={"Date": None})
+    for plot, rows in (name, attached), (feels_name, felt):
+        if rows:
+            panels.main(f"{name}.md", f"{plot}.svg")
 
 
 def main():

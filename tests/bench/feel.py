@@ -108,20 +108,3 @@ def table(rows):
             cells.append(f"{statistics.median(ratios):.2f}, {min(ratios):.2f} to {max(ratios):.2f} ({ordinary:.1f}, {gorgon:.1f})")
         lines.append(f"| {one['debugger']} | {one['interpreters']} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
-
-
-def plot(name, rows, pyplot):
-    """Ratios, command by command."""
-    figure, axis = pyplot.subplots(figsize=(12, 5))
-    names = [column for column in COLUMNS if column != "symbols"]
-    for one in rows:
-        ratios = [statistics.median(b[column] / a[column] for a, b in zip(one["ordinary"], one["gorgon"]))
-                  if "print" not in column or one["scripts"] else None for column in names]
-        axis.plot(names, ratios, marker="o", linestyle="none" if None in ratios else "-", linewidth=0.5,
-                  label=f"{one['debugger']}, {one['interpreters']}")
-    axis.axhline(1.2, color="gray", linewidth=0.5)
-    axis.set(title="processor time for each command, times an ordinary host", yscale="log")
-    axis.tick_params(axis="x", rotation=30)
-    axis.legend(fontsize="small")
-    figure.tight_layout()
-    figure.savefig(name, metadata={"Date": None})

@@ -70,6 +70,18 @@ class Documents(unittest.TestCase):
                 image = xml.etree.ElementTree.parse(path).getroot()
                 self.assertEqual(len(image.findall("{*}polyline")), 6)  # three debuggers, beside an ordinary host each
 
+    def test_the_plots_of_the_benchmarks_are_drawn_from_the_results(self):
+        for name, dots in ("DEBUG", 4 + 15 * 3), ("FEEL", 5):
+            with self.subTest(name), tempfile.NamedTemporaryFile(suffix=".svg") as file:
+                result = run("python3", f"{ROOT}/tests/bench/panels.py", f"{ROOT}/tests/bench/{name}.md", file.name)
+                self.assertEqual((result.stderr, result.returncode), ("", 0))
+                for path in (file.name, f"{ROOT}/tests/bench/{name}.svg"):
+                    image = xml.etree.ElementTree.parse(path).getroot()
+                    self.assertGreaterEqual(len(image.findall("{*}circle")), dots)
+                    words = [text.text for text in image.findall("{*}text")]
+                    self.assertIn("1 ×", words)
+                    self.assertEqual([word for word in words if "10^" in word], [])
+
     def test_a_plot_without_figures_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
             with open(f"{folder}/empty.md", "w") as file:
