@@ -6,6 +6,7 @@
 #   V=1           show commands
 #   CC= CFLAGS= LDFLAGS= PREFIX= LIBDIR= INCLUDEDIR= DESTDIR=   as usual
 #   RPATH=        where programs look for the libraries before the system does (empty: nowhere, for packages)
+#   GDB_DATADIR=  where gdb looks for auto-load/LIBDIR (default DATADIR, /usr/share for /usr/local)
 #   DEPS=no       never install packages; name what is missing
 
 VERSION := 1.0.0-rc1
@@ -31,6 +32,8 @@ INCLUDEDIR ?= $(PREFIX)/include
 DATADIR ?= $(PREFIX)/share
 # A build and an installed tree find their own libraries, wherever they lie.
 RPATH ?= $$ORIGIN:$$ORIGIN/../lib:$$ORIGIN/..
+# Debian's gdb finds scripts there only, for libraries in /usr/local, too.
+GDB_DATADIR ?= $(if $(filter /usr/local/share,$(DATADIR)),/usr/share,$(DATADIR))
 DEPS ?= yes
 PYTHON3 := /usr/bin/python3
 Q := $(if $(V),,@)
@@ -80,7 +83,7 @@ CHILDREN := $(BUILD)/share/gorgon/children/gorgon.py
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
 .PHONY: products all jitreg docs-process abi examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
-	check-gdb check-lldb check-parity coverage coverage-run parity docs-parity docs-plot bench-debug check-roots fuzzers fuzz soak demo setup venv \
+	check-gdb check-lldb check-parity coverage coverage-run parity docs-parity docs-plot docs-pictures bench-debug check-roots fuzzers fuzz soak demo setup venv \
 	bench wheel format lint analyze compile_commands.json install install-jitreg uninstall dist clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -190,6 +193,10 @@ abi: $(LIBGORGON) $(LIBJITREG)
 docs-plot:
 	$(PYTHON3) tools/plot.py tests/bench/DEBUG.md docs/debuggers.svg
 	for name in DEBUG FEEL; do $(PYTHON3) tests/bench/panels.py tests/bench/$$name.md tests/bench/$$name.svg || exit; done
+
+# Sessions of gdb and lldb as they look at a terminal.
+docs-pictures: all
+	for name in gdb lldb; do BUILD=$(abspath $(BUILD)) $(PYTHON3) tools/picture.py $$name docs/$$name.svg || exit; done
 
 docs-parity:
 	$(PYTHON3) tests/parity/page.py docs/parity.md
@@ -502,8 +509,7 @@ install: products install-jitreg
 	install -D -m 644 $(CHILDREN) $(DESTDIR)$(DATADIR)/gorgon/children/gorgon.py
 	for script in $(SCRIPTS); do \
 		install -D -m 644 $$script $(DESTDIR)$(DATADIR)/gorgon/$$script; done
-	install -d $(DESTDIR)$(DATADIR)/gdb/auto-load$(LIBDIR)
-	install -m 644 gdb/libgorgon-gdb.py $(DESTDIR)$(DATADIR)/gdb/auto-load$(LIBDIR)/libgorgon.so.$(SOVERSION)-gdb.py
+	install -D -m 644 gdb/libgorgon-gdb.py $(DESTDIR)$(GDB_DATADIR)/gdb/auto-load$(LIBDIR)/libgorgon.so.$(SOVERSION)-gdb.py
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/gorgon $(DESTDIR)$(PREFIX)/bin/gorgon-symdump
@@ -512,7 +518,8 @@ uninstall:
 		bash-completion/completions/gorgon-symdump zsh/site-functions/_gorgon fish/vendor_completions.d/gorgon.fish)
 	rm -rf $(DESTDIR)$(HEADERDIR) $(DESTDIR)$(CMAKEDIR)
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,$(foreach l,libgorgon libjitreg,$(l).a $(l).so $(l).so.$(SOVERSION) pkgconfig/$(l).pc))
-	rm -rf $(DESTDIR)$(DATADIR)/gorgon $(DESTDIR)$(DATADIR)/gdb/auto-load$(LIBDIR)/libgorgon.so.$(SOVERSION)-gdb.py
+	rm -rf $(DESTDIR)$(DATADIR)/gorgon $(DESTDIR)$(GDB_DATADIR)/gdb/auto-load$(LIBDIR)/libgorgon.so.$(SOVERSION)-gdb.py
+	@echo "what interpreters and debuggers have kept for you: rm -rf $${XDG_CACHE_HOME:-~/.cache}/gorgon"
 
 # A tarball of the last commit, with the commit's time in it: two of one commit have the same bytes.
 DIST := $(BUILD)/gorgon-$(VERSION).tar.gz
@@ -540,6 +547,7 @@ help:
 	@echo "bench    benchmarks, as ratios (TESTS='throws load' for some, JSON=1 for figures)"
 	@echo "bench-debug  what debuggers pay (COUNTS=1,10,100, TESTS='gdb lldb attach start feel', JSON=1)"
 	@echo "docs-process  docs/process.md, out of loader/process and loader/dl/replacements.c"
+	@echo "docs-pictures  docs/gdb.svg and docs/lldb.svg, of real sessions"
 	@echo "docs-plot  docs/debuggers.svg and the plots in tests/bench, out of tests/bench/DEBUG.md and FEEL.md"
 	@echo "abi      tests/abi, what a release's programs rely on; with each release, see docs/stability.md"
 	@echo "wheel    the Python package for pip, into $(BUILD)/wheel"

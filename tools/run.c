@@ -409,6 +409,20 @@ static size_t measure(int argc, char **argv)
 	return ret;
 }
 
+// Whether gdb, lldb or strace looks on.
+static bool is_debugged(void)
+{
+	FILE *status = fopen("/proc/self/status", "re");
+	unsigned tracer = 0;
+	char line[256];
+
+	while (status && fgets(line, sizeof(line), status) && sscanf(line, "TracerPid: %u", &tracer) != 1)
+		;
+	if (status)
+		fclose(status);
+	return tracer != 0;
+}
+
 int tool_run(int argc, char **argv)
 {
 	struct run run = {.program = {.count = 1, .files = GORGON_FILES_THREAD}, .repeat = 1};
@@ -420,7 +434,7 @@ int tool_run(int argc, char **argv)
 	run.extensions = calloc(room, sizeof(*run.extensions));
 	run.python_argv = calloc(room, sizeof(*run.python_argv));
 	run.options = calloc(room, sizeof(*run.options));
-	run.program.progress = isatty(STDERR_FILENO);
+	run.program.progress = isatty(STDERR_FILENO) && !is_debugged(); // a debugger writes to the same line
 	if (run.share && run.keep_private && run.extensions && run.python_argv && run.options)
 		status = parse_and_run(&run, argc, argv);
 	else

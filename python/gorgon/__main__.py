@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: MIT
 """python3 -m gorgon: what is installed, where the scripts of the debuggers are, and whether interpreters of this Python can
-be made."""
+be made; debuggers, started with these scripts."""
 
 import os
+import shutil
 import sys
 
 import gorgon
 
 PACKAGE = gorgon.__path__[0]
+USAGE = """usage: python3 -m gorgon [info]
+       python3 -m gorgon --version
+       python3 -m gorgon gdb|lldb PID | PROGRAM.py [ARG...] | OPTION...
+       python3 -m gorgon symdump PID|CORE [OPTION...]"""
+LLDBS = ["lldb", *(f"lldb-{number}" for number in range(40, 15, -1))]  # Debian's names have numbers
 
 
 def scripts():
@@ -16,12 +22,7 @@ def scripts():
     return next(folder for folder in (PACKAGE, sources) if os.path.exists(os.path.join(folder, "gdb", "gorgon.py")))
 
 
-def main():
-    if sys.argv[1:] not in ([], ["info"], ["--version"]):
-        raise SystemExit("usage: python3 -m gorgon [info | --version]")
-    print(f"gorgon {gorgon.__version__}, {PACKAGE}")
-    if sys.argv[1:] == ["--version"]:
-        return
+def info():
     print(f"in ~/.gdbinit, or at the prompt:   source {scripts()}/gdb/gorgon.py")
     print(f"in ~/.lldbinit, or at the prompt:  command script import {scripts()}/lldb/gorgon.py")
     with gorgon.InterpreterPoolExecutor(1) as pool:
@@ -32,5 +33,36 @@ def main():
     print(f"interpreters of {sys.executable}: Python {version}")
 
 
+def replace(names, *words):
+    """Become the first of these programs that is there."""
+    program = next(filter(None, map(shutil.which, names)), None)
+    if not program:
+        raise SystemExit(f"{names[0]} is not installed")
+    sys.stdout.flush()
+    os.execv(program, [program, *words])
+
+
+def target(words, before_program):
+    """What a debugger is told: a process, a program of this Python, or its own options as they are."""
+    if words and words[0].isdigit():
+        return ["-p", *words]
+    return [before_program, sys.executable, *words] if words and words[0].endswith(".py") else words
+
+
+def main(words):
+    if words in ([], ["info"], ["--version"]):
+        print(f"gorgon {gorgon.__version__}, {PACKAGE}")
+        if words != ["--version"]:
+            info()
+    elif words[0] == "gdb":
+        replace(["gdb"], "-iex", f"source {scripts()}/gdb/gorgon.py", *target(words[1:], "--args"))
+    elif words[0] == "lldb":
+        replace(LLDBS, "-O", f"command script import {scripts()}/lldb/gorgon.py", "-O", "gorgon symbols auto", *target(words[1:], "--"))
+    elif words[0] == "symdump":
+        replace(["gorgon-symdump"], *words[1:])
+    else:
+        raise SystemExit(USAGE)
+
+
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -98,6 +98,18 @@ class Typed:
 
 
 @harness.needs_gdb
+class Progress(unittest.TestCase):
+    def test_the_command_draws_no_progress_into_gdbs_lines(self):
+        """It would after half a second, on a terminal."""
+        with Terminal(harness.GORGON, "run", "-n", 3, "-c", "import time; time.sleep(0.6)") as gdb:
+            gdb.ask("break gorgon_interp_create")
+            gdb.block("commands", "silent", "shell sleep 0.6", "continue")
+            output = gdb.ask("run")
+        self.assertIn("exited normally", output)
+        self.assertNotIn("interpreters", output)
+
+
+@harness.needs_gdb
 class One(Typed, unittest.TestCase):
     count = 1
 

@@ -201,6 +201,16 @@ class Installed(unittest.TestCase):
                                stdout=subprocess.DEVNULL, env=env)
             self.assertEqual([name for _, _, names in os.walk(prefix) for name in names], [])
 
+    def test_in_usr_local_gdb_finds_the_scripts_where_debians_looks(self):
+        with tempfile.TemporaryDirectory() as root:
+            env = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "BUILD", "SAN")}
+            stub = f"{root}/usr/share/gdb/auto-load/usr/local/lib/libgorgon.so.0-gdb.py"
+            for target, there in ("install", True), ("uninstall", False):
+                result = run("make", "-C", ROOT, target, f"DESTDIR={root}", env=env)
+                self.assertEqual((result.returncode, os.path.exists(stub)), (0, there), result.stderr)
+            self.assertIn("rm -rf", result.stdout)  # of what is kept for the user
+            self.assertEqual([name for _, _, names in os.walk(root) for name in names], [])
+
     @unittest.skipUnless(os.path.exists(f"{ROOT}/.git"), "a tree without git has no commit to pack")
     def test_two_tarballs_of_a_commit_have_the_same_bytes_and_the_trees_files(self):
         env = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "BUILD", "SAN")}

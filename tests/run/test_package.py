@@ -50,6 +50,29 @@ class Distribution(Package):
             result = run(PYTHON3, SETUP, "-q", "build_ext", cwd=f"{ROOT}/python", env=env)
             self.assertRegex(result.stderr, rf"\ngorgon: make has failed, status 2: {needs}")
 
+    def test_debuggers_are_started_with_the_scripts(self):
+        def module(*words, **env):
+            return run(PYTHON3, "-m", "gorgon", *words, env={"PYTHONPATH": self.site, **env})
+
+        def words(program):
+            with open(f"{tools}/{program}", "w") as file:
+                file.write('#!/bin/sh\nprintf "%s|" "$0" "$@"\n')
+            os.chmod(f"{tools}/{program}", 0o755)
+
+        with tempfile.TemporaryDirectory() as tools:
+            self.assertEqual(module("gdb", PATH=tools).stderr, "gdb is not installed\n")
+            for program in ("gdb", "lldb-19", "gorgon-symdump"):
+                words(program)
+            gdb, lldb = f"-iex|source {self.site}/gorgon/gdb/gorgon.py|", f"-O|command script import {self.site}/gorgon/lldb/gorgon.py|-O|gorgon symbols auto|"
+            for given, begun in ((("gdb", "12", "-batch"), f"{tools}/gdb|{gdb}-p|12|-batch|"),
+                                 (("gdb", "a.py", "1"), f"{tools}/gdb|{gdb}--args|{PYTHON3}|a.py|1|"),
+                                 (("lldb", "a.py"), f"{tools}/lldb-19|{lldb}--|{PYTHON3}|a.py|"),
+                                 (("lldb", "--version"), f"{tools}/lldb-19|{lldb}--version|"),
+                                 (("symdump", "12", "--stacks"), f"{tools}/gorgon-symdump|12|--stacks|")):
+                self.assertEqual(module(*given, PATH=tools).stdout, begun)
+            wrong = module("nothing")
+            self.assertEqual((wrong.returncode, wrong.stderr.splitlines()[0]), (1, "usage: python3 -m gorgon [info]"))
+
     def test_version_is_the_librarys(self):
         with open(f"{ROOT}/Makefile") as file:
             version = re.search(r"^VERSION := (.*)$", file.read(), re.M)[1].replace("-rc", "rc")  # as Python's packages spell it

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Pictures of sessions with gdb and lldb, as they look at a terminal: real ones, typed into a pseudo terminal.
+
+Usage: picture.py gdb|lldb PICTURE.svg
+
+Runs the debugger with our scripts on `gorgon run -n 3` and draws what it has printed, colours too, but for its notices of threads.
+`make docs-pictures` makes those in docs/."""
+
+import html
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import sys
+import textwrap
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.path.abspath(os.environ.get("BUILD", f"{ROOT}/build"))
+PROGRAM = ["gorgon", "run", "-n", "3", "-c", "import time; time.sleep(1)"]
+SECONDS = 300  # in which an answer comes
+COLUMNS, PITCH, ADVANCE, MARGIN, BAR = 116, 17, 7.83, 14, 30
+QUIET = {
+    "gdb": ["set pagination off", "set width 0", "set confirm off", "set debuginfod enabled off", "set breakpoint pending on",
+            "set print thread-events off", f"source {ROOT}/gdb/gorgon.py"],
+    "lldb": ["settings set auto-confirm true", "settings set stop-line-count-before 0", "settings set stop-line-count-after 0",
+             "settings set stop-disassembly-display never", f"command script import {ROOT}/lldb/gorgon.py"],
+}
+TYPED = {
+    "gdb": ["break time_sleep", "run", "gorgon list", "bt 2", "py-bt", "continue"],
+    "lldb": ["gorgon symbols auto", "breakpoint set -n time_sleep", "run", "gorgon list", "frame variable", "gorgon whose $pc"],
+}
+# What says nothing here: threads that come, which file a breakpoint's library was, where libraries' sources would be.
+LEFT_OUT = re.compile(r"\[(New Thread|Thread debugging|Switching|Thread 0x)|Using host|Function \"|warning: |\d+\t|.*No such file or directory|"
+                      r"WARNING: |Process \d+ (launched|stopped)|Target \d|\d+ locations? added|(gdb|lldb)?$")
+COLOURS = {30: "#7f8590", 31: "#ff7b72", 32: "#7ee787", 33: "#e3b341", 34: "#79c0ff", 35: "#d2a8ff", 36: "#76e3ea", 37: "#e6edf3"}
+FOREGROUND, BACKGROUND, FRAME = "#d6dde6", "#151b23", "#262d37"
+
+
+class Session:
+    """A debugger at a terminal."""
+
+    def __init__(self, debugger, command, environment):
+        self.prompt = f"({debugger}) "
+        self.pid, self.terminal = pty.fork()
+        if not self.pid:
+            os.execvpe(command[0], command, environment)
+
+    def read(self):
+        """What is printed until the next prompt, without movements of the cursor."""
+        data, end = b"", time.monotonic() + SECONDS
+        while True:
+            if not select.select([self.terminal], [], [], max(0, end - time.monotonic()))[0]:
+                raise SystemExit(f"picture: no prompt came within {SECONDS} s after:\n{data.decode(errors='replace')}")
+            try:
+                data += os.read(self.terminal, 1 << 16)
+            except OSError:
+                raise SystemExit(f"picture: the debugger has ended:\n{data.decode(errors='replace')}") from None
+            text = re.sub(r"\x1b\[[?>=\d;]*[A-Za-ln-z]|\r", "", data.decode(errors="replace"))
+            if re.sub(r"\x1b\[[\d;]*m", "", text).endswith(self.prompt):
+                return text
+
+    def ask(self, line):
+        """The answer: all but what was typed, and the prompt."""
+        os.write(self.terminal, f"{line}\n".encode())
+        # lldb draws the prompt and the line anew while they are typed.
+        lines = self.read().split("\n")[:-1]
+        while lines and (line in re.sub(r"\x1b\[[\d;]*m", "", lines[0]) or not lines[0]):
+            lines.pop(0)
+        return lines
+
+    def close(self):
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.terminal)
+
+
+def record(debugger):
+    """[(typed or None, line with colours)]."""
+    program = shutil.which("gdb") if debugger == "gdb" else next(filter(None, map(shutil.which, ("lldb-19", *(f"lldb-{n}" for n in range(20, 30)), "lldb"))))
+    options = ["-nx", "-q", "--args"] if debugger == "gdb" else ["--no-lldbinit", "--"]
+    environment = dict(os.environ, TERM="xterm-256color", PATH=f"{BUILD}:{os.environ['PATH']}", COLUMNS="500", PYTHONWARNINGS="ignore")
+    environment.pop("DEBUGINFOD_URLS", None)
+    session = Session(debugger, [program, *options, shutil.which("gorgon", path=BUILD) or sys.exit("picture: make all"), *PROGRAM[1:]], environment)
+    session.read()
+    for line in QUIET[debugger]:
+        session.ask(line)
+    shown = [("$ ", f"{debugger} {options[-1]} {' '.join(PROGRAM[:-1])} '{PROGRAM[-1]}'")]
+    for line in TYPED[debugger]:
+        answer = session.ask(line)
+        shown.append((session.prompt, line))
+        shown += [(None, text) for text in answer if not LEFT_OUT.match(re.sub(r"\x1b\[[\d;]*m", "", text))]
+    session.close()
+    return shown
+
+
+def pieces(text):
+    """[(text, colour, bold)] of a line."""
+    found, colour, bold = [], FOREGROUND, False
+    for piece in re.split(r"(\x1b\[[\d;]*m)", text):
+        if piece.startswith("\x1b"):
+            for code in map(int, (piece[2:-1] or "0").split(";")):
+                bold = code == 1 or bold and code not in (0, 22)
+                colour = FOREGROUND if code in (0, 39) else COLOURS.get(code - 60 * (code >= 90), colour)
+        elif piece:
+            found.append((piece, colour, bold))
+    return found
+
+
+def folded(text):
+    """The lines that a terminal makes of a long one, with their colours."""
+    if len(re.sub(r"\x1b\[[\d;]*m", "", text)) <= COLUMNS:
+        return [text]
+    return textwrap.wrap(re.sub(r"\x1b\[[\d;]*m", "", text), COLUMNS, subsequent_indent="    ", break_on_hyphens=False)
+
+
+def draw(title, shown):
+    rows = []
+    for prompt, line in shown:
+        first, *rest = folded((prompt or "") + line)
+        rows.append(([(prompt, "#8b949e", False), (first[len(prompt):], "#ffffff", True)] if prompt else pieces(first)))
+        rows += [pieces(text) for text in rest]
+    width, height = round(COLUMNS * ADVANCE + 2 * MARGIN), BAR + PITCH * len(rows) + MARGIN
+    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+             'font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="13">',
+             f'<rect width="{width}" height="{height}" rx="8" fill="{BACKGROUND}"/>',
+             f'<path d="M0 {BAR - 8}V8a8 8 0 0 1 8-8h{width - 16}a8 8 0 0 1 8 8v{BAR - 8 - 8}z" fill="{FRAME}"/>',
+             f'<text x="{width / 2:.0f}" y="16" fill="#8b949e" text-anchor="middle" font-size="12">{html.escape(title)}</text>']
+    for number, row in enumerate(rows):
+        spans = "".join(f'<tspan fill="{colour}"{" font-weight=" + chr(34) + "bold" + chr(34) if bold else ""}>{html.escape(text)}</tspan>'
+                        for text, colour, bold in row)
+        lines.append(f'<text x="{MARGIN}" y="{BAR + PITCH * number + 8}" xml:space="preserve">{spans}</text>')
+    return "\n".join([*lines, "</svg>"]) + "\n"
+
+
+def main(debugger, picture):
+    image = draw(f"{debugger}: three interpreters in one process, one breakpoint", record(debugger))
+    with open(picture, "w") as file:
+        file.write(image)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3 or sys.argv[1] not in TYPED:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
