@@ -62,6 +62,14 @@ class Documents(unittest.TestCase):
     def test_the_readme_is_short(self):
         self.assertLessEqual(len(read("README.md").splitlines()), 150)
 
+    def test_the_version_is_the_same_everywhere(self):
+        version = re.search(r"^VERSION := (.*)$", read("Makefile"), re.M)[1]
+        for name, pattern in (("debian/changelog", rf"gorgon \({version.replace('-', '~')}\)"), ("meson.build", rf"version: '{version}'"),
+                              ("rpm/gorgon.spec", rf"upstream {version}\n.*?Version: +{version.replace('-', '~')}\n"),
+                              ("examples/gorgon.wrap", rf"directory = gorgon-{version}\nsource_filename = gorgon-{version}\.tar\.gz\n"),
+                              ("python/gorgon/__init__.py", rf'__version__ = "{version.replace("-", "")}"')):
+            self.assertRegex(read(name), re.compile(pattern, re.S), name)
+
     def test_the_plot_is_drawn_from_the_results(self):
         with tempfile.NamedTemporaryFile(suffix=".svg") as file:
             result = run("python3", f"{ROOT}/tools/plot.py", f"{ROOT}/tests/bench/DEBUG.md", file.name)

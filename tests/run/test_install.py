@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import GDB, ROOT, SANITIZED, run
+from harness import BUILD, GDB, ROOT, SANITIZED, run
 
 
 def documents_block(language, containing):
@@ -158,6 +158,29 @@ class Installed(unittest.TestCase):
                 asked = run("cmake", "-S", folder, "-B", f"{folder}/asked", f"-DCMAKE_PREFIX_PATH={folder}/moved")
                 self.assertEqual(asked.returncode, status, f"{version}: {asked.stderr}")
                 self.assertEqual("1.0.0" in asked.stderr, bool(status), asked.stderr)
+
+    @unittest.skipUnless(shutil.which("meson") and shutil.which("ninja"), "meson is not installed")
+    def test_meson_finds_it_by_pkg_config_and_as_a_subproject(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for way, env, options in (("installed", {"PKG_CONFIG_PATH": f"{self.prefix}/lib/pkgconfig"}, []),
+                                      ("subproject", {"PKG_CONFIG_PATH": None}, ["--wrap-mode=forcefallback", f"-Dgorgon:build={BUILD}"])):
+                with self.subTest(way):
+                    source = f"{folder}/{way}"
+                    os.makedirs(f"{source}/subprojects/packagefiles")
+                    with open(f"{source}/meson.build", "w") as file:
+                        file.write(documents_block("meson", "dependency('libgorgon')"))
+                    shutil.copy(self.host + ".c", f"{source}/host.c")
+                    shutil.copy(f"{ROOT}/examples/gorgon.wrap", f"{source}/subprojects")
+                    if way == "subproject":  # the tree itself in place of the tarball, which takes a minute to build
+                        with open(f"{ROOT}/examples/gorgon.wrap") as file:
+                            os.symlink(ROOT, f"{source}/subprojects/" + re.search(r"directory = (.*)", file.read())[1])
+                    env = {**env, "MAKEFLAGS": None, "MFLAGS": None}
+                    made = run("meson", "setup", *options, f"{source}/built", source, env=env)
+                    self.assertEqual(made.returncode, 0, made.stdout + made.stderr)
+                    built = run("ninja", "-C", f"{source}/built", env=env)
+                    self.assertEqual(built.returncode, 0, built.stdout)
+                    result = run(f"{source}/built/host", env={"LD_LIBRARY_PATH": f"{self.prefix}/lib" if way == "installed" else None})
+                    self.assertEqual((sorted(result.stdout.splitlines()), result.stderr), ([f"interpreter {i}: 3.0" for i in range(3)], ""))
 
     def test_manual_pages_are_found_by_their_functions_names(self):
         for section, name in ((1, "gorgon-symdump"), (3, "gorgon"), (3, "gorgon-pools"), (3, "gorgon_pool_submit")):
