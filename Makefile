@@ -83,7 +83,7 @@ CHILDREN := $(BUILD)/share/gorgon/children/gorgon.py
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
 .PHONY: products all jitreg docs-process abi examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
-	check-gdb check-lldb check-parity coverage coverage-run parity docs-parity docs-plot docs-pictures bench-debug check-roots fuzzers fuzz soak demo setup venv \
+	check-gdb check-lldb check-parity coverage coverage-run parity docs-parity docs-plot docs-comparison docs-pictures bench-debug check-roots fuzzers fuzz soak demo setup venv \
 	bench wheel format lint analyze compile_commands.json install install-jitreg uninstall dist clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -197,6 +197,10 @@ docs-plot:
 # Sessions of gdb and lldb as they look at a terminal.
 docs-pictures: all
 	for name in gdb lldb; do BUILD=$(abspath $(BUILD)) $(PYTHON3) tools/picture.py $$name docs/$$name.svg || exit; done
+
+# The figures of docs/comparison.md, out of tests/bench/LOAD.md and EXECUTOR.md.
+docs-comparison:
+	$(PYTHON3) tools/comparison.py docs/comparison.md
 
 docs-parity:
 	$(PYTHON3) tests/parity/page.py docs/parity.md
@@ -548,6 +552,7 @@ help:
 	@echo "bench-debug  what debuggers pay (COUNTS=1,10,100, TESTS='gdb lldb attach start feel', JSON=1)"
 	@echo "docs-process  docs/process.md, out of loader/process and loader/dl/replacements.c"
 	@echo "docs-pictures  docs/gdb.svg and docs/lldb.svg, of real sessions"
+	@echo "docs-comparison  the figures of docs/comparison.md, out of tests/bench/LOAD.md and EXECUTOR.md"
 	@echo "docs-plot  docs/debuggers.svg and the plots in tests/bench, out of tests/bench/DEBUG.md and FEEL.md"
 	@echo "abi      tests/abi, what a release's programs rely on; with each release, see docs/stability.md"
 	@echo "wheel    the Python package for pip, into $(BUILD)/wheel"

@@ -5,6 +5,8 @@ that a source distribution has in a folder `source`."""
 import os
 import shutil
 import subprocess
+import sys
+import sysconfig
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -35,6 +37,8 @@ class Build(build_ext):
     """Make libgorgon first, and put it where the extension looks for it."""
 
     def run(self):
+        if sysconfig.get_config_var("Py_GIL_DISABLED"):  # it has no stable ABI either
+            raise SystemExit(f"gorgon: {sys.executable} is a free-threaded CPython, expected one with a GIL")
         # Variables of an outer make must not reach this one.
         make({name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS")})
         super().run()

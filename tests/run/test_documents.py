@@ -70,6 +70,15 @@ class Documents(unittest.TestCase):
                               ("python/gorgon/__init__.py", rf'__version__ = "{version.replace("-", "")}"')):
             self.assertRegex(read(name), re.compile(pattern, re.S), name)
 
+    def test_the_comparison_has_the_figures_of_the_results(self):
+        with tempfile.NamedTemporaryFile("w+", suffix=".md") as file:
+            file.write(read("docs/comparison.md"))
+            file.flush()
+            result = run("python3", f"{ROOT}/tools/comparison.py", file.name)
+            self.assertEqual((result.stderr, result.returncode), ("", 0))
+            with open(file.name) as written:
+                self.assertEqual(written.read(), read("docs/comparison.md"), "make docs-comparison")
+
     def test_the_plot_is_drawn_from_the_results(self):
         with tempfile.NamedTemporaryFile(suffix=".svg") as file:
             result = run("python3", f"{ROOT}/tools/plot.py", f"{ROOT}/tests/bench/DEBUG.md", file.name)

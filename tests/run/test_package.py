@@ -50,6 +50,14 @@ class Distribution(Package):
             result = run(PYTHON3, SETUP, "-q", "build_ext", cwd=f"{ROOT}/python", env=env)
             self.assertRegex(result.stderr, rf"\ngorgon: make has failed, status 2: {needs}")
 
+    def test_a_free_threaded_python_is_refused_before_anything_is_built(self):
+        code = ("import runpy, sys, sysconfig; sysconfig.get_config_vars()['Py_GIL_DISABLED'] = 1; "
+                "sys.argv = ['setup.py', '-q', 'build_ext']; runpy.run_path('setup.py', run_name='__main__')")
+        with tempfile.TemporaryDirectory() as folder:
+            result = run(PYTHON3, "-c", code, cwd=f"{ROOT}/python", env={"GORGON_BUILD": f"{folder}/build"})
+            self.assertTrue(result.stderr.endswith(f"gorgon: {PYTHON3} is a free-threaded CPython, expected one with a GIL\n"), result.stderr)
+            self.assertEqual((result.returncode, os.path.exists(f"{folder}/build/libgorgon.so")), (1, False))
+
     def test_debuggers_are_started_with_the_scripts(self):
         def module(*words, **env):
             return run(PYTHON3, "-m", "gorgon", *words, env={"PYTHONPATH": self.site, **env})

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Write the tables of docs/comparison.md anew, out of the results that tests/bench has: `make docs-comparison`.
+
+Usage: comparison.py PAGE.md
+
+A table stands between <!-- figures: NAME --> and <!-- end -->."""
+
+import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+WORKERS = {"a process": "a process", "a forked process": "a forked process", "a subinterpreter": "a sub-interpreter",
+           "our interpreter": "**Gorgon**", "ours, `GORGON_END_QUICK` and `large_arenas`": "**Gorgon**, quick end, large arenas"}
+LOADERS = {"`dlopen` of a copy": "copies of files, `dlopen`", "`dlmopen`": "`dlmopen`", "strategy `copy`": "`--isolate copy`", "our loader": "**Gorgon**"}
+CALLS = {
+    "start, import numpy and end of four workers": "four workers: start, `import numpy`, end",
+    "an empty call": "an empty call",
+    "work for both workers, in small steps that hold the GIL": "work in small steps of numpy, two workers",
+    "bytes, 1 MB, as an argument": "a call with 1 MB of bytes",
+    "bytes, 100 MB, as an argument": "a call with 100 MB of bytes",
+    "an array, 1 MB, as a result": "an array of 1 MB as the result",
+    "an array, 100 MB, as an argument": "a call with an array of 100 MB",
+    "a list of numbers, 1 MB, as an argument": "a call with a list of 350,000 numbers",
+}
+
+
+def rows(name, columns):
+    """The rows of all tables of a page in tests/bench that have this number of columns."""
+    with open(f"{ROOT}/tests/bench/{name}.md") as file:
+        tables = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in file if line.startswith("| ")]
+    return [row for row in tables if len(row) == columns]
+
+
+def ratio(cell):
+    return cell.split()[0]
+
+
+def workers():
+    memory = {(program, who): cells for program, who, *cells in rows("LOAD", 4)}
+    lines = ["| | nothing imported: ms | times a process | MiB | `import numpy`: ms | times a process | MiB |", "|---|---|---|---|---|---|---|"]
+    took = {(program, who): (ms, ratio(times)) for program, at_once, who, times, ms, *_ in rows("LOAD", 7) if at_once == "1"}
+    for who, title in WORKERS.items():
+        cells = []
+        for program in ("bare", "numpy"):
+            ms, times = took.get((program, who), ("refused by numpy", ""))
+            cells += [ms, times, memory.get((program, who), ("", ""))[1]]
+        lines.append(f"| {title} | {' | '.join(cells)} |")
+    return lines
+
+
+def loaders():
+    libraries = list(dict.fromkeys(row[0] for row in rows("LOAD", 8) if row[0] != "library"))
+    found = {(library, way): ratio(times) for library, way, times, *_ in rows("LOAD", 8)}
+    lines = [f"| | {' | '.join(libraries)} |", "|---|" + "---|" * len(libraries)]
+    for way, title in LOADERS.items():
+        lines.append(f"| {title} | {' | '.join(found.get((library, way), '-') for library in libraries)} |")
+    return lines
+
+
+def calls():
+    found = {(what, who): ratio(times) for what, who, times, *_ in rows("EXECUTOR", 6)}
+    return ["| | interpreters | threads |", "|---|---|---|",
+            *(f"| {title} | {found[what, 'interpreters']} | {found[what, 'threads']} |" for what, title in CALLS.items())]
+
+
+def written(text):
+    for table in (workers, loaders, calls):
+        text, count = re.subn(rf"(<!-- figures: {table.__name__} -->\n\n).*?(\n\n<!-- end -->)",
+                              lambda match, table=table: match[1] + "\n".join(table()) + match[2], text, flags=re.S)
+        if count != 1:
+            sys.exit(f"comparison: expected one place for the table {table.__name__}, found {count}")
+    return text
+
+
+def main(page):
+    with open(page) as file:
+        text = written(file.read())
+    with open(page, "w") as file:
+        file.write(text)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
