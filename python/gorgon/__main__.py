@@ -17,14 +17,18 @@ LLDBS = ["lldb", *(f"lldb-{number}" for number in range(40, 15, -1))]  # Debian'
 
 
 def scripts():
-    """The folder of gdb/ and lldb/: the package, or the sources in which it lies."""
-    sources = os.path.dirname(os.path.dirname(PACKAGE))
-    return next(folder for folder in (PACKAGE, sources) if os.path.exists(os.path.join(folder, "gdb", "gorgon.py")))
+    """The folder of gdb/ and lldb/: the package, the sources in which it lies, or what a package of the distribution or
+    `make install` has put there. None where there is none of them."""
+    places = [PACKAGE, os.path.dirname(os.path.dirname(PACKAGE)), "/usr/local/share/gorgon", "/usr/share/gorgon"]
+    return next((folder for folder in places if os.path.exists(os.path.join(folder, "gdb", "gorgon.py"))), None)
 
 
 def info():
-    print(f"in ~/.gdbinit, or at the prompt:   source {scripts()}/gdb/gorgon.py")
-    print(f"in ~/.lldbinit, or at the prompt:  command script import {scripts()}/lldb/gorgon.py")
+    if scripts():
+        print(f"in ~/.gdbinit, or at the prompt:   source {scripts()}/gdb/gorgon.py")
+        print(f"in ~/.lldbinit, or at the prompt:  command script import {scripts()}/lldb/gorgon.py")
+    else:
+        print("scripts of gdb and lldb:           not here; they are in the package gorgon-tools")
     with gorgon.InterpreterPoolExecutor(1) as pool:
         try:
             version = pool.submit(getattr, sys, "version").result()
@@ -54,6 +58,8 @@ def main(words):
         print(f"gorgon {gorgon.__version__}, {PACKAGE}")
         if words != ["--version"]:
             info()
+    elif words[0] in ("gdb", "lldb") and not scripts():
+        raise SystemExit("the scripts of gdb and lldb are not here: install gorgon-tools, or the wheel")
     elif words[0] == "gdb":
         replace(["gdb"], "-iex", f"source {scripts()}/gdb/gorgon.py", *target(words[1:], "--args"))
     elif words[0] == "lldb":
