@@ -49,9 +49,11 @@ class Tenant:
 
     def begin(self):
         self.pool = InterpreterPoolExecutor(1, initializer=load, initargs=(self.folder,))
+        self.begun = self.pool.submit(os.getpid)  # the time limit is not for the start
 
     async def ask(self, points):
         pool = self.pool
+        await asyncio.shield(asyncio.wrap_future(self.begun))
         answer = asyncio.wrap_future(pool.submit(ask, points))
         try:
             return await asyncio.wait_for(answer, SECONDS)

@@ -45,16 +45,18 @@ class Package(unittest.TestCase):
             with concurrent.futures.ThreadPoolExecutor(8) as threads:
                 answers = list(threads.map(lambda i: post(url + ("alpha", "beta")[i % 2], "[1, 2, 3]"), range(20)))
             self.assertEqual({status for status, _ in answers}, {200})
+            interpreters = []
             for tenant, following in (0, 4.0), (1, 2.428571):
                 bodies = [body for _, body in answers[tenant::2]]
                 self.assertEqual({body["next"] for body in bodies}, {following})
-                self.assertEqual({body["interpreter"] for body in bodies}, {tenant})
+                interpreters.append({body["interpreter"] for body in bodies})
                 self.assertEqual(sorted(body["calls"] for body in bodies), list(range(1, 11)))  # each has a `calls` of its own
+            self.assertIn(interpreters, ([{0}, {1}], [{1}, {0}]))
             self.assertEqual({body["process"] for _, body in answers}, {service.pid})
             # Beta's model goes round in circles: its tenant begins anew, alpha's has the same interpreter.
             self.assertEqual(post(url + "beta", "[-1]")[0], 504)
             self.assertEqual(post(url + "beta", "[1]"), (200, {"next": 1.0, "calls": 1, "interpreter": 2, "process": service.pid}))
-            self.assertEqual(post(url + "alpha", "[1, 2]")[1]["interpreter"], 0)
+            self.assertEqual({post(url + "alpha", "[1, 2]")[1]["interpreter"]}, interpreters[0])
             self.assertEqual(post(url + "alpha", '["x"]')[0], 500)
             self.assertEqual(post(url + "gamma", "[1]")[0], 404)
             os.kill(service.pid, signal.SIGTERM)
