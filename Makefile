@@ -523,6 +523,7 @@ uninstall:
 	rm -rf $(DESTDIR)$(HEADERDIR) $(DESTDIR)$(CMAKEDIR)
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,$(foreach l,libgorgon libjitreg,$(l).a $(l).so $(l).so.$(SOVERSION) pkgconfig/$(l).pc))
 	rm -rf $(DESTDIR)$(DATADIR)/gorgon $(DESTDIR)$(GDB_DATADIR)/gdb/auto-load$(LIBDIR)/libgorgon.so.$(SOVERSION)-gdb.py
+	-@rmdir -p $(DESTDIR)$(GDB_DATADIR)/gdb/auto-load$(LIBDIR) 2>/dev/null || true
 	@echo "what interpreters and debuggers have kept for you: rm -rf $${XDG_CACHE_HOME:-~/.cache}/gorgon"
 
 # A tarball of the last commit, with the commit's time in it: two of one commit have the same bytes.

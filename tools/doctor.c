@@ -155,6 +155,7 @@ static bool are_loaded_by_gdb(void)
 
 	glob("/usr/share/gdb/auto-load/usr/lib/libgorgon.so.*-gdb.py", 0, NULL, &found);
 	glob("/usr/share/gdb/auto-load/usr/lib/*/libgorgon.so.*-gdb.py", GLOB_APPEND, NULL, &found);
+	glob("/usr/share/gdb/auto-load/usr/local/lib/libgorgon.so.*-gdb.py", GLOB_APPEND, NULL, &found);
 	ret = found.gl_pathc;
 	globfree(&found);
 	return ret;
