@@ -256,6 +256,16 @@ def counts(config):
     return len(stats.get("passed", [])), len(stats.get("failed", []) + stats.get("error", [])), len(stats.get("skipped", []))
 
 
+def skips(config):
+    """{why cases were skipped: [the file of each]}, the reason of the most cases first."""
+    found = {}
+    for report in config.pluginmanager.get_plugin("terminalreporter").stats.get("skipped", []):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        place = report.nodeid.split("::")[0].removeprefix("tests/").rpartition(".")[0]
+        found.setdefault(reason.removeprefix("Skipped: "), []).append(place)
+    return dict(sorted(found.items(), key=lambda entry: -len(entry[1])))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session):
     """A log has a line for each case, a terminal has progress."""
@@ -273,4 +283,6 @@ def pytest_sessionfinish(session, exitstatus):
 def pytest_unconfigure(config):
     if config.pluginmanager.get_plugin("terminalreporter") and not config.option.collectonly:
         passed, failed, skipped = counts(config)
+        for reason, places in skips(config).items():
+            config.get_terminal_writer().line(f"skipped, {len(places)}: {reason} ({', '.join(sorted(set(places)))})")
         config.get_terminal_writer().line(f"{passed} passed, {failed} failed, {skipped} skipped")

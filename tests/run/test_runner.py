@@ -89,14 +89,14 @@ class Runner(unittest.TestCase):
 
     def test_failures_and_skips_say_why(self):
         text = self.pytest()[1]
-        for why in (r"(?s)seen before\n.{,40}(0x)?1 != (0x)?2", r"SKIPPED .*no such tool", r"SKIPPED .*no such debugger",
+        for why in (r"(?s)seen before\n.{,40}(0x)?1 != (0x)?2", r"(?m)^skipped, 1: no such tool \(.*test_c\)$", r"(?m)^skipped, 1: no such debugger \(.*test_py\)$",
                     r"about to end\n\nthe program has ended, exit status 3", r"about to hang\n\nthe case has not ended after 2.0 s",
                     r"AssertionError: the case has not ended after 2.0 s", r"\(number=1\)\nAssertionError: 1 unexpected",
                     r"\(number=3\)\nAssertionError: 3 unexpected", r"  \| alpha beta\n"):
             self.assertRegex(text, why)
 
     def test_a_skipped_last_case_has_its_own_reason_alone(self):
-        self.assertRegex(self.pytest("--select", "test_c:good test_c:absent")[1], r"(?m)^SKIPPED .*: no such tool$")
+        self.assertRegex(self.pytest("--select", "test_c:good test_c:absent")[1], r"(?m)^skipped, 1: no such tool \(")
 
     def test_words_select_kinds_and_cases(self):
         for words, last in (("unit", "2 passed, 3 failed, 1 skipped"), ("good", "2 passed, 0 failed, 0 skipped"),
