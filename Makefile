@@ -183,7 +183,7 @@ $(BUILD)/inventory: $(BUILD)/obj/tests/hosts/inventory.o $(BUILD)/libgorgon.a $(
 docs-process: $(BUILD)/inventory
 	$(PYTHON3) tools/process.py $< docs/process.md
 
-# What programs that were built against the libraries rely on; docs/stability.md says what may change, tests/run/test_abi.py looks.
+# What programs that were built against the libraries rely on; docs/stability.md says what may change, tests/run/test_documents_stability.py looks.
 ABI_FLAGS := --no-corpus-path --no-comp-dir-path --no-show-locs --exported-interfaces-only --drop-private-types
 abi: $(LIBGORGON) $(LIBJITREG)
 	abidw $(ABI_FLAGS) $(PUBLIC_HEADERS:%=--header-file %) $(LIBGORGON) --out-file tests/abi/libgorgon.abi
