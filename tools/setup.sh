@@ -89,7 +89,7 @@ progress() {
 	while IFS=: read -r kind _ percent _; do
 		case $kind in dlstatus) verb=downloaded ;; pmstatus) verb=installed ;; *) continue ;; esac
 		percent=$((${percent%%.*} / step * step))
-		[ "$verb $percent" = "$last" ] || printf "setup: $verb %s%%$end" "$percent"
+		[ "$percent" = 0 ] || [ "$verb $percent" = "$last" ] || printf "setup: $verb %s%%$end" "$percent"
 		last="$verb $percent"
 	done
 	[ "$end" = '\n' ] || printf '\033[K'
