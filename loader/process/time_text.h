@@ -38,15 +38,12 @@ static CHAR *NAME(write_number)(const CHAR *start, const CHAR *end, size_t size,
 	}
 	/* Most have no width. */
 	for (size_t room = 64; format; room = room < size / 16 ? room * 16 : size + 1) {
-		CHAR *grown = realloc(ret, room * sizeof(*ret));
-
-		if (!grown || FORMAT(grown, room, format, &copy, locale)) {
-			if (!grown)
-				free(ret);
+		free(ret); // nothing in it is of use
+		ret = malloc(room * sizeof(*ret));
+		if (!ret || FORMAT(ret, room, format, &copy, locale)) {
 			free(format);
-			return grown;
+			return ret;
 		}
-		ret = grown;
 		if (room > size)
 			break;
 	}
