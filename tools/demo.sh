@@ -87,6 +87,8 @@ while gdb.selected_inferior().pid and not all(len(p.seen) == 3 for p in points):
     gdb.execute("continue")
     if not gdb.selected_inferior().pid:
         break
+    for p in points:  # lists are made ten thousand times while numpy is imported
+        p.enabled = len(p.seen) < 3
     show("gorgon whose \$pc")
     show("bt 2")
     if gdb.selected_frame().name() == "nm_mpd_qadd":
