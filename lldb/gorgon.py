@@ -4,6 +4,7 @@
     (lldb) command script import /path/to/gorgon.py
     (lldb) help gorgon"""
 
+import inspect
 import os
 import sys
 
@@ -42,6 +43,10 @@ def registered(frame, location, _extra, _dict):
 def object_summary(value, _dict):
     """Called by lldb to show a PyObject *; see gorgon_lldb/summaries.py."""
     return summaries.object_summary(value)
+
+
+# Each time lldb asks how many arguments that takes; a function that has this is not looked at again.
+object_summary.__signature__ = inspect.signature(object_summary)
 
 
 def __lldb_init_module(debugger, _dict):

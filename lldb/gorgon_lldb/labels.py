@@ -6,9 +6,10 @@
 lldb names modules that come from memory JIT(0x...). Its format settings can call a function
 for a frame, so the place where they show the module's name is given to frame_label()."""
 
+import contextlib
 import os
 
-from . import files, process
+from . import files, process, root
 
 SETTINGS = ("frame-format", "frame-format-unique", "thread-format", "thread-stop-format")
 MODULE = "${module.file.basename}"
@@ -17,11 +18,10 @@ LABEL = "${script.frame:gorgon.frame_label}"
 
 def frame_label(frame):
     """What stands for the module in a frame's line."""
-    target = frame.GetThread().GetProcess().GetTarget()
-    snapshot = process.try_snapshot(target)
-    found = snapshot.find_object(frame.GetPC()) if snapshot else None
-    if found:
-        return found.label
+    with contextlib.suppress(root.RootError):
+        found = process.moment_shown(frame.GetThread().GetProcess()).snapshot.find_object(frame.GetPC())
+        if found:
+            return found.label
     spec = frame.GetModule().GetFileSpec()
     if files.has_links(spec.GetDirectory()):  # a core without memory
         return f"{spec.GetFilename()} [{os.path.basename(spec.GetDirectory())}]"

@@ -14,6 +14,7 @@ ADDRESS_MAX = 2**64 - 1
 CALLERS_MAX = 64  # frames between shared code and the private code that has called it
 
 _moments = {}  # (debugger, unique id of a process) -> Moment
+_shown = {}    # (unique id of a process, stop) -> the Moment of what was shown last
 
 
 class Moment:
@@ -82,9 +83,22 @@ def moment(target):
     return known
 
 
+def moment_shown(process):
+    """The same where lldb shows a frame or a value, of a process that stands still. It is for each of them, so this is done
+    with few calls of lldb."""
+    which = process.GetUniqueID(), process.GetStopID(True)
+    known = _shown.get(which)
+    if not known or not which[0]:  # a core may have no id
+        known = moment(process.GetTarget())
+        _shown.clear()
+        _shown[which] = known
+    return known
+
+
 def forget(target):
     """Somebody asks what is there: it is read from the start. The user may have written to memory."""
     _moments.pop(key(target.GetProcess()), None)
+    _shown.clear()
 
 
 def read_snapshot(target, known):

@@ -116,9 +116,9 @@ def quote(text, length):
     return repr(text) + ("..." if len(text) < length else "")
 
 
-def find_reader(target, address):
+def find_reader(running, address):
     """(a Reader for the copy that an object belongs to, the address of the object's type), or None."""
-    moment = process.moment(target)
+    moment, target = process.moment_shown(running), running.GetTarget()
     for libpython in moment.keep("libpythons", lambda: libpythons(moment.snapshot)):
         reader = reader_of(target, moment, libpython)
         reader.look_at(address)
@@ -154,7 +154,7 @@ def object_summary(value):
     """For lldb: the text, "" for none."""
     address = value.GetValueAsUnsigned(0) if value.GetType().IsPointerType() else value.GetLoadAddress()
     try:
-        found = find_reader(value.GetTarget(), address) if address else None
+        found = find_reader(value.GetProcess(), address) if address else None
         return found[0].describe(address, found[1]) if found else ""
     except (root.RootError, root.MemoryProblem):
         return ""
