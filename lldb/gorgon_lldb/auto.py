@@ -43,13 +43,19 @@ class Watch:
         if not self.hidden:
             hide(target, self.breakpoint)
             self.hidden = True
-        module = context.GetModule()  # the kernel's in a core: lldb 19 must not be asked for its folder
-        if module.IsValid() and module.GetNumSections() and files.has_links(module.GetFileSpec().GetDirectory()):  # to look into each would have lldb read its symbols
+        module = context.GetModule()
+        # Of the kernel's in a core lldb 19 must not be asked for its folder. To look into each module of ours would have lldb read
+        # its symbols.
+        known = module.IsValid() and (not process.is_core(target) or module.GetNumSections())
+        folder = module.GetFileSpec().GetDirectory() if known else None
+        if files.has_links(folder):
             if not self.core and process.is_core(target):
                 self.core = True
                 cores.expect(target)
             return
-        symbol = context.GetModule().FindSymbol(FUNCTION, lldb.eSymbolTypeCode)
+        if files.is_rest(folder):
+            return
+        symbol = module.FindSymbol(FUNCTION, lldb.eSymbolTypeCode)
         if not symbol.IsValid():
             return
         if not process.is_core(target):

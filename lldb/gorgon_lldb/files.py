@@ -6,6 +6,9 @@ for each:
 
 - A link to the library for each interpreter: "links/HASH/interp 3/libpython3.11.so.1.0". The path is the same in every
   session, so lldb finds its modules again when a program runs once more, and its indexes in the next session.
+- The library itself, of a pack, as a file that says to be a core. Of each executable and each shared library that it gets to know
+  lldb asks for ten symbols, by which it finds the runtimes of sanitizers, and reads all names for that: seven eighths of what
+  a further copy costs. Of other kinds of files it reads names and lines when somebody asks for them.
 - Debug information without compression. Distributions compress it; lldb inflates that for each module, into memory
   of its own, which is a third of what a copy costs. A file without compression is mapped, by all modules together.
 - lldb's own cache of indexes, of which the first copy's is linked under the names that lldb looks for for the others. lldb
@@ -19,18 +22,24 @@ import functools
 import hashlib
 import os
 import re
+import shutil
 import stat
 import struct
 import tempfile
 import time
 import zlib
 
+from . import root
 from .symfiles import SECTION, TABLES, TABLES_AT
 
 INDEX, INDEXES_AT = "symbols.enable-lldb-index-cache", "symbols.lldb-index-cache-path"
 INDEXES_MAX = ("symbols.lldb-index-cache-max-byte-size", 1 << 30)
 INDEXES_SINCE = 19  # lldb 16 loses names of functions of C++ in what it keeps
-UNUSED_MAX = 30 * 24 * 3600  # seconds, until a file without compression goes
+UNUSED_MAX = 30 * 24 * 3600  # seconds, until a file that nobody has asked for goes
+QUIET_MAX = 64 << 20  # bytes of a library that is copied
+REST = "gorgon-lldb-rest-"  # how the folders of what is made of symfiles begin
+
+TYPE_AT, ET_CORE, ENTRY_AT = 0x10, b"\4\0", 0x18
 
 SHF_COMPRESSED, SHT_NOBITS = 0x800, 8
 COMPRESSION = struct.Struct("<IIQQ")  # kind, nothing, size, alignment
@@ -64,18 +73,54 @@ def digest(*words):
 
 def link_to(o):
     """The path of a copy's library under which lldb is to know that copy. Raises OSError."""
-    link = os.path.join(folder("links"), digest(o.path), o.namespace.label, o.name)
+    link, path = os.path.join(folder("links"), digest(o.path), o.namespace.label, o.name), o.path
+    if o.symfile_kind == root.PACK:
+        found = os.stat(path)
+        path = quiet(path, found.st_size, found.st_mtime_ns)
     with contextlib.suppress(OSError):
-        if os.readlink(link) == o.path:
+        if os.readlink(link) == path:
             return link
     os.makedirs(os.path.dirname(link), mode=0o700, exist_ok=True)
-    replace(link, lambda unfinished: os.symlink(o.path, unfinished))
+    replace(link, lambda unfinished: os.symlink(path, unfinished))
     return link
+
+
+@functools.cache
+def quiet(library, size, time_ns):
+    """The path of a copy of a library of which lldb reads nothing before somebody asks, or the library's own."""
+    place = folder("quiet")
+    path = os.path.join(place, digest(library, size, time_ns), os.path.basename(library))
+
+    def make(unfinished):
+        shutil.copyfile(library, unfinished)
+        with open(unfinished, "r+b") as file:
+            for at, content in ((TYPE_AT, ET_CORE), (ENTRY_AT, bytes(8))):
+                file.seek(at)
+                file.write(content)
+        os.utime(unfinished, ns=(time_ns, time_ns))  # an index is of a file with this time
+
+    try:
+        if os.path.isfile(path):
+            os.utime(os.path.dirname(path))
+        elif size <= QUIET_MAX:
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            replace(path, make)
+            remove_unused(place)
+        else:
+            return library
+    except OSError:
+        return library
+    return path
 
 
 def has_links(directory):
     """Whether a module's file is one of these, by the folder that it is in."""
     return (directory or "").startswith(folder("links") + os.sep)
+
+
+def is_rest(directory):
+    """Whether a module has been made of a symfile."""
+    return os.path.basename(directory or "").startswith(REST)
 
 
 def replace(path, make):

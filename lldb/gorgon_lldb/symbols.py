@@ -73,6 +73,12 @@ def has_symbols(target, o):
     return known or identity(o) in _added.get(process.key(target.GetProcess()), {})
 
 
+def has_more(o):
+    """Whether its file has more for lldb than its symfile. Of a pack, which has all names, a library without debug information has not;
+    and each module costs lldb more than all names of a pack."""
+    return o.symfile_kind != root.PACK or o.debug_kind != root.DEBUG_NAMES
+
+
 def open_file(target, o, forget):
     """A copy's file as a module, at no address yet. forget(link): a library is gone that was known by it. Returns (Added, None)
     or (None, why not)."""
@@ -86,7 +92,7 @@ def open_file(target, o, forget):
     debug = files.debug_file(o)
     files.share_index(target.GetDebugger(), debug, link)
     module = target.AddModule(link, None, None, debug)
-    if not module.IsValid() or not module.GetNumSections():
+    if not module.GetObjectFileHeaderAddress().IsValid():
         target.RemoveModule(module)
         return None, f"lldb cannot read {o.path}"
     if debug:
@@ -101,16 +107,16 @@ def open_symfile(target, objects):
     data = target.GetProcess().ReadMemory(o.symfile, o.symfile_size, error)
     if not data:
         return None
-    data = symfiles.part_of_pack(data, [(o.start, o.end) for o in objects]) if o.symfile_kind == root.PACK else \
-        symfiles.as_library(data)
+    data = symfiles.part_of_pack(data, [(o.start, o.end) for o in objects], any(map(has_more, objects))) \
+        if o.symfile_kind == root.PACK else symfiles.as_library(data)
     # What lldb reads later it has mapped.
-    with tempfile.TemporaryDirectory(prefix="gorgon-lldb-") as folder:
+    with tempfile.TemporaryDirectory(prefix=files.REST) as folder:
         path = os.path.join(folder, o.label if o.symfile_kind != root.PACK else pack_label(objects))
         with open(path, "wb") as file:
             file.write(data)
         os.utime(path, (0, 0))
         module = target.AddModule(path, None, None)
-        module.GetNumSymbols()
+        module.GetNumSymbols()  # without, addresses have no names
     return module
 
 
@@ -253,7 +259,7 @@ def follow(target, everything):
     if not snapshot.changing and not snapshot.problems:
         drop_missing(target, process.key(target.GetProcess()), snapshot)
     with contextlib.suppress(root.RootError):
-        open_files(target, [o for o in snapshot.objects if o.symfile and not has_symbols(target, o)])
+        open_files(target, [o for o in snapshot.objects if o.symfile and has_more(o) and not has_symbols(target, o)])
     editors.update(target, snapshot)
 
 

@@ -8,7 +8,7 @@ it becomes a shared library with absolute values.
 The symfile of a pack describes many objects by segments that cover all of them. Where some
 have modules of their own the pack's must not cover those: lldb knows one module for an address,
 and the breakpoints of both would count. So it gets a segment for each of the others, and loses
-the names that are in none."""
+the names that are in none, and lines when none of those that remain has any."""
 
 import bisect
 import struct
@@ -80,6 +80,14 @@ class Symfile:
             self.data += SEGMENT.pack(PT_LOAD, READ_EXECUTE, 0, start, start, 0, end - start, 1)
 
 
+    def drop_lines(self):
+        """No debug information."""
+        names = self.sections[self.head[-1]]
+        for section in self.sections:
+            if self.data.startswith(b".debug", names[4] + section[0]):
+                section[1:6] = 0, 0, 0, 0, 0
+
+
 def as_library(data):
     """Of one object, or of all."""
     symfile = Symfile(data)
@@ -87,9 +95,11 @@ def as_library(data):
     return symfile.finish()
 
 
-def part_of_pack(data, ranges):
-    """Of the objects of a pack in these ranges (start, end)."""
+def part_of_pack(data, ranges, lines):
+    """Of the objects of a pack in these ranges (start, end). @lines: whether any of them has some."""
     symfile, ranges = Symfile(data), sorted(ranges)
+    if not lines:  # lldb would find those of the other objects there, too
+        symfile.drop_lines()
     symfile.keep_names(ranges)
     symfile.keep_addresses(ranges)
     return symfile.finish()

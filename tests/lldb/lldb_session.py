@@ -139,11 +139,15 @@ WORK, THROWN = (os.path.join(FIXTURE, name) for name in ("work.c", "thrown.cc"))
 
 def build_extensions(folder):
     """The modules work and thrown, as somebody compiles what is to be debugged."""
-    headers = harness.run(harness.PYTHON3, "-c", "import sysconfig; print(sysconfig.get_path('include'))").stdout.strip()
     for compiler, source in (("gcc", WORK), ("g++", THROWN)):
-        name = os.path.basename(source).partition(".")[0] + ".so"
-        made = harness.run(compiler, "-g", "-O0", "-shared", "-fPIC", f"-I{headers}", "-o", f"{folder}/{name}", source)
-        assert made.returncode == 0, made.stderr
+        build_extension(source, folder, compiler, "-g", "-O0")
+
+
+def build_extension(source, folder, compiler, *options):
+    headers = harness.run(harness.PYTHON3, "-c", "import sysconfig; print(sysconfig.get_path('include'))").stdout.strip()
+    name = os.path.basename(source).partition(".")[0] + ".so"
+    made = harness.run(compiler, *options, "-shared", "-fPIC", f"-I{headers}", "-o", f"{folder}/{name}", source)
+    assert made.returncode == 0, made.stderr
 
 
 def fixture_code(folder, name="program.py", **variables):

@@ -78,6 +78,55 @@ class Replaced(session.Case):
         self.assertLess(modules, objects / 2)
 
 
+BARE = """#include <Python.h>
+static struct PyModuleDef bare = {PyModuleDef_HEAD_INIT, "bare"};
+PyMODINIT_FUNC PyInit_bare(void) { return PyModule_Create(&bare); }
+"""
+
+
+@harness.needs_lldb
+class Automatic(session.Case):
+    """gorgon symbols auto, of packs that are there: what costs lldb time is not done before somebody asks for it."""
+
+    COUNT = 3
+
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as folder:
+            session.build_extensions(folder)
+            source = os.path.join(folder, "bare.c")
+            with open(source, "w") as file:
+                file.write(BARE)
+            session.build_extension(source, folder, "gcc", "-g0")
+            code = f"import sys; sys.path.insert(0, {folder!r}); import work, bare, time; print('ready', flush=True); time.sleep(1000)"
+            with harness.Background(harness.HOST, "-l", "-n", str(cls.COUNT), code, until=rf"(?s)(ready.*){{{cls.COUNT}}}",
+                                    asleep=cls.COUNT) as host:
+                cls.output = harness.lldb(
+                    ["gorgon symbols auto", f"process attach -p {host.pid}", "statistics dump", "image list -f", "breakpoint set -n PyInit_bare",
+                     "breakpoint set -n PyInit_work", "breakpoint set -n time_sleep", "breakpoint list", "gorgon check", "detach"],
+                    script=True)
+
+    def listed(self, name):
+        return len(re.findall(rf"^\[ *\d+\] .*{re.escape(name)}", self.output, re.M))
+
+    def test_session_is_whole(self):
+        self.assert_clean(self.output)
+        self.assertIn(": no problems.\n", self.output)
+
+    def test_a_library_without_debug_information_is_no_module_of_its_own(self):
+        self.assertEqual([self.listed(name) for name in ("/bare.so", "/work.so")], [0, self.COUNT])
+
+    def test_all_of_them_have_names_and_the_others_lines(self):
+        listing = self.output[self.output.index("(lldb) breakpoint list"):]
+        for function, where in (("PyInit_bare", r"pack \[interp \d\]`PyInit_bare,"), ("PyInit_work", r"work\.so`PyInit_work.* at work\.c:\d+"),
+                                ("time_sleep", r"libpython\S+`time_sleep.* at timemodule\.c:\d+")):
+            self.assertEqual(len(re.findall(rf"^  \d+\.\d+: where = {where}.*, resolved", listing, re.M)), self.COUNT, function)
+
+    def test_names_are_not_read_before_somebody_asks_for_them(self):
+        parsed = re.findall(r'"path": "[^"]*/interp \d/work\.so",.*?"symbolTableParseTime": ([\d.e-]+)', self.output, re.S)
+        self.assertEqual([float(seconds) for seconds in parsed], [0] * self.COUNT)
+
+
 @harness.needs_lldb
 class Symbols(session.Case):
     """Of one library in one interpreter; the others of its pack stay what they were."""
