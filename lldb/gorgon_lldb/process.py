@@ -11,6 +11,7 @@ from . import root
 SYMBOL = "gorgon_debug_root"
 
 ADDRESS_MAX = 2**64 - 1
+MARKS = ("__TMC_END__", "__bss_start", "_edata", "_end")  # names of the linker's for where something ends
 CALLERS_MAX = 64  # frames between shared code and the private code that has called it
 
 _moments = {}  # (debugger, unique id of a process) -> Moment
@@ -191,6 +192,12 @@ def thread_name(process):
     return name
 
 
+def beside(module, mark):
+    """What else is at the address of such a name: a variable may begin where the one before it ends."""
+    return next((symbol.GetName() for symbol in module
+                 if symbol.GetStartAddress() == mark.GetStartAddress() and symbol.GetName() not in (*MARKS, "")), None)
+
+
 def symbol_at(target, address):
     """(function+offset, file:line) of an address; either may be None."""
     resolved = target.ResolveLoadAddress(address)
@@ -201,6 +208,8 @@ def symbol_at(target, address):
         # [libm.so.6], and lldb gives extern "C" functions of C++ their types: ::name(int).
         if scope.IsValid() and scope.GetName() and not scope.GetName().startswith(("___lldb_unnamed", "[", "::")):
             name, start = scope.GetName(), scope.GetStartAddress().GetLoadAddress(target)
+            if name in MARKS:
+                name = beside(context.GetModule(), scope) or name
             break
     line = context.GetLineEntry()
     place = f"{line.GetFileSpec().GetFilename()}:{line.GetLine()}" if line.IsValid() and line.GetLine() else None

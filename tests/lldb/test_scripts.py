@@ -254,6 +254,28 @@ int lib_add(int a, int b)
         self.assert_clean(output)
 
 
+# Two names for one address: the linker's for the end of something, and a variable.
+MARKED = """#include <Python.h>
+__asm__(".data\\n.type _edata, @object\\n.size _edata, 4\\n_edata:\\n"
+        ".type first_of_section, @object\\n.size first_of_section, 4\\nfirst_of_section: .long 3\\n.text\\n");
+static struct PyModuleDef marked = {PyModuleDef_HEAD_INIT, "marked"};
+PyMODINIT_FUNC PyInit_marked(void) { return PyModule_Create(&marked); }
+"""
+
+
+@harness.needs_lldb
+class Marks(session.Case):
+    def test_a_variable_goes_before_a_name_of_the_linkers(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = os.path.join(folder, "marked.c")
+            with open(source, "w") as file:
+                file.write(MARKED)
+            session.build_extension(source, folder, "gcc", "-g")
+            output = harness.lldb(["breakpoint set -n time_sleep", "run", "gorgon symbols all", "gorgon whose &first_of_section", "continue"], harness.HOST,
+                                  "-n", "1", f"import sys; sys.path.insert(0, {folder!r}); import marked, time; time.sleep(0.01)", script=True)
+        self.assertRegex(output, r"(?m)^0x\w+: interpreter 0, marked\.so, first_of_section\+0$")
+
+
 @harness.needs_lldb
 class Completion(session.Case):
     def test_words_after_gorgon(self):
