@@ -500,6 +500,7 @@ for thread in threads: thread.join()
 print(own.name, wrong)
 """, "b'gorgon' []")
 
+    @unittest.skipIf(SANITIZED, "the sanitizers' mlock() does nothing")
     def test_memory_is_placed_as_the_options_say(self):
         self.check_both(NUMPY + """
 def status(name):
