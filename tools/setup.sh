@@ -66,7 +66,7 @@ packages="
 	python3-cryptography python3-greenlet debootstrap dejagnu
 	python3-cryptography-vectors python3-pretend python3-iso8601 python3-tz
 	python3-pytest-subtests python3-cssselect python3-bs4 python3-html5lib
-	clang-$lldb libclang-rt-$lldb-dev
+	clang-$lldb libclang-rt-$lldb-dev llvm-$lldb
 "
 [ "${2:-}" != analyze ] || packages="$packages clang-tidy-$lldb"
 [ "${2:-}" != lint ] || packages="$packages clang-format-$lldb cppcheck"

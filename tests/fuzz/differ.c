@@ -4,6 +4,7 @@
 // the system's linker refuses does not crash under ours.
 //
 // usage: differ COUNT SEED FILE...      COUNT damages of the files in turn; a line of counts at the end
+//        differ FILE...                 the files as they are; names those that crash under ours where the system refuses
 //
 // differ: 5000 damages: both accept 812, both refuse 2901, ours alone accepts 10, the system's alone 400, crashes: both 700,
 // the system's alone 174, ours where the system accepts 0, where it refuses 0
@@ -110,41 +111,69 @@ static void keep(const uint8_t *bytes, size_t size, unsigned first, unsigned lon
 	fprintf(stderr, "%s\n", path);
 }
 
-int main(int argc, char **argv)
-{
-	unsigned long counts[OUTCOMES][OUTCOMES] = {{0}}; // the system's, ours
-	unsigned long count = argc > 3 ? strtoul(argv[1], NULL, 10) : 0;
-	unsigned first = argc > 3 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
+static unsigned long counts[OUTCOMES][OUTCOMES]; // the system's, ours
 
-	if (!count) {
-		fprintf(stderr, "usage: differ COUNT SEED FILE...\n");
-		return 2;
-	}
+// Tries these bytes under both linkers. True when they crash under ours and the system's refuses them.
+static bool compare(const uint8_t *bytes, size_t size)
+{
+	enum outcome theirs, ours;
+	char name[32];
+	int fd = fuzz_file(bytes, size, name);
+
+	theirs = outcome_of(open_by_system, name);
+	ours = outcome_of(open_by_ours, name);
+	close(fd);
+	counts[theirs][ours]++;
+	return theirs == REFUSES && ours == CRASHES;
+}
+
+static void compare_damages(unsigned long count, unsigned first, char **paths, size_t path_count)
+{
 	seed = first;
-	if (!freopen("/dev/null", "w", stdout))
-		err(1, "/dev/null");
 	for (unsigned long i = 0; i < count; i++) {
-		enum outcome theirs, ours;
 		size_t size;
-		uint8_t *bytes = read_file(argv[3 + i % (unsigned long)(argc - 3)], &size);
-		char name[32];
-		int fd;
+		uint8_t *bytes = read_file(paths[i % path_count], &size);
 
 		size = LLVMFuzzerCustomMutator(bytes, size, size, (unsigned)rand_r(&seed));
-		fd = fuzz_file(bytes, size, name);
-		theirs = outcome_of(open_by_system, name);
-		ours = outcome_of(open_by_ours, name);
-		counts[theirs][ours]++;
-		if (theirs == REFUSES && ours == CRASHES)
+		if (compare(bytes, size))
 			keep(bytes, size, first, i);
-		close(fd);
 		free(bytes);
 	}
+}
+
+static void compare_files(char **paths, size_t path_count)
+{
+	for (size_t i = 0; i < path_count; i++) {
+		size_t size;
+		uint8_t *bytes = read_file(paths[i], &size);
+
+		if (compare(bytes, size))
+			fprintf(stderr, "%s\n", paths[i]);
+		free(bytes);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	char *end = NULL;
+	unsigned long count = argc > 1 ? strtoul(argv[1], &end, 10) : 0;
+	bool damages = count && !*end;
+
+	if (argc < 2 || (damages && argc < 4)) {
+		fprintf(stderr, "usage: differ COUNT SEED FILE...\n       differ FILE...\n");
+		return 2;
+	}
+	if (!freopen("/dev/null", "w", stdout))
+		err(1, "/dev/null");
+	if (damages)
+		compare_damages(count, (unsigned)strtoul(argv[2], NULL, 10), argv + 3, (size_t)argc - 3);
+	else
+		compare_files(argv + 1, count = (unsigned long)argc - 1);
 	fprintf(stderr,
-		"differ: %lu damages: both accept %lu, both refuse %lu, ours alone accepts %lu, the system's alone %lu, crashes: both "
+		"differ: %lu %s: both accept %lu, both refuse %lu, ours alone accepts %lu, the system's alone %lu, crashes: both "
 		"%lu, the system's alone %lu, ours where the system accepts %lu, where it refuses %lu\n",
-		count, counts[ACCEPTS][ACCEPTS], counts[REFUSES][REFUSES], counts[REFUSES][ACCEPTS], counts[ACCEPTS][REFUSES],
-		counts[CRASHES][CRASHES], counts[CRASHES][ACCEPTS] + counts[CRASHES][REFUSES], counts[ACCEPTS][CRASHES],
-		counts[REFUSES][CRASHES]);
+		count, damages ? "damages" : "files", counts[ACCEPTS][ACCEPTS], counts[REFUSES][REFUSES], counts[REFUSES][ACCEPTS],
+		counts[ACCEPTS][REFUSES], counts[CRASHES][CRASHES], counts[CRASHES][ACCEPTS] + counts[CRASHES][REFUSES],
+		counts[ACCEPTS][CRASHES], counts[REFUSES][CRASHES]);
 	return counts[REFUSES][CRASHES] != 0;
 }

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: MIT
 """GDB's own tests of its JIT interface pass while a Gorgon host with two interpreters is another inferior.
 
-The tests are gdb.base/jit-*.exp of the gdb that is installed; Debian's source package has them, which is unpacked into
-build/gdb-VERSION. Each runs alone, beside an ordinary program that has stopped, beside a Gorgon host that has
+The tests are gdb.base/jit-*.exp of the gdb that is installed; Debian's source package has them. Each runs alone, beside an ordinary program that has stopped, beside a Gorgon host that has
 stopped in private code, and the last with our scripts. Beside Gorgon every single test has to end as beside the ordinary program.
 There jit-reader.exp misses "Program received signal": with two inferiors gdb says which thread has received it."""
 
@@ -17,6 +16,7 @@ import sys
 
 from report import Report
 import harness
+import sources
 
 HEADER = "/usr/include/gdb/jit-reader.h"
 # A test's own inferior is the first. The second runs to where it is interesting and waits there.
@@ -40,42 +40,11 @@ STOPPED = {"alone": "", "beside an ordinary program": r"\(call to syscall clock_
            "beside Gorgon, scripts": r'Thread 2\.\d+ "host" hit .*builtin_id'}
 
 
-class Unavailable(Exception):
-    """The text says why there are no tests to run."""
-
-
-def do(*command, cwd):
-    result = subprocess.run(command, cwd=cwd, capture_output=True, text=True, errors="replace", check=False)
-    if result.returncode:
-        raise Unavailable(f"{' '.join(command[:2])}: {(result.stderr or result.stdout).strip().splitlines()[-1]}")
-    return result.stdout
-
-
 def source_package():
     """The folder with gdb/testsuite in it, of the version that is installed."""
-    version = do("dpkg-query", "-W", "-f", "${source:Version}", "gdb", cwd="/")
-    folder = os.path.join(harness.ROOT, "build", f"gdb-{version}")
-    if os.path.exists(folder):
-        return folder
-    unfinished = folder + ".unfinished"
-    shutil.rmtree(unfinished, ignore_errors=True)
-    os.makedirs(os.path.join(unfinished, "lists", "partial"))
-    # Sources of the releases that packages come from, in lists of this run's own.
-    releases = {line for line in do("apt-get", "indextargets", "--format", "$(ORIGIN) $(SITE) $(SUITE)",
-                                    "Created-By: Packages", cwd="/").splitlines() if line.startswith("Debian ")}
-    with open(os.path.join(unfinished, "sources.list"), "w") as file:
-        file.writelines(f"deb-src {line.removeprefix('Debian ')} main\n" for line in sorted(releases))
-    apt = ["apt-get", "-qq", "-o", f"Dir::Etc::SourceList={unfinished}/sources.list", "-o", "Dir::Etc::SourceParts=/dev/null",
-           "-o", f"Dir::State::Lists={unfinished}/lists", "-o", f"Dir::Cache={unfinished}/cache"]
-    do(*apt, "update", cwd=unfinished)
-    do(*apt, "source", "--download-only", f"gdb={version}", cwd=unfinished)
-    for archive in glob.glob(os.path.join(unfinished, "*.orig.tar.*[!c]")):
-        do("tar", "-xf", archive, "--strip-components=1", "--wildcards", "*/gdb/testsuite/*", cwd=unfinished)
-        os.unlink(archive)
-    if not glob.glob(os.path.join(unfinished, "gdb", "testsuite", "gdb.base", "jit-*.exp")):
-        raise Unavailable(f"the source package of gdb {version} has no gdb.base/jit-*.exp")
-    shutil.rmtree(os.path.join(unfinished, "lists"))
-    os.rename(unfinished, folder)
+    folder = sources.debian("gdb", "gdb", "gdb/testsuite/*")
+    if not glob.glob(os.path.join(folder, "gdb", "testsuite", "gdb.base", "jit-*.exp")):
+        raise sources.Unavailable(f"the source package {os.path.basename(folder)} has no gdb.base/jit-*.exp")
     return folder
 
 
@@ -128,9 +97,9 @@ def main():
     report = Report("GDB's own tests of the JIT interface")
     try:
         if not shutil.which("runtest"):
-            raise Unavailable("dejagnu is not installed")
+            raise sources.Unavailable("dejagnu is not installed")
         source = source_package()
-    except Unavailable as error:
+    except sources.Unavailable as error:
         report.skip("jit-*.exp", str(error))
         return report.finish()
     names = sorted(os.path.basename(path) for path in glob.glob(os.path.join(source, "gdb", "testsuite", "gdb.base", "jit-*.exp"))

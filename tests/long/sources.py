@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The sources of installed packages whose tests are not: the same version, as pip has it, in build/suites."""
+"""The sources of installed packages whose tests are not: the same version, as pip or Debian has it, in build/suites."""
 
+import glob
 import os
 import re
 import shutil
@@ -15,7 +16,7 @@ SOURCES = os.path.join(ROOT, "build", "suites")
 
 
 class Unavailable(Exception):
-    """pip does not fetch them; the text says why."""
+    """The sources cannot be fetched; the text says why."""
 
 
 def installed(package):
@@ -46,4 +47,38 @@ def sources(package, *parts):
         file.extractall(unfinished, [member for member in file.getmembers() if wanted.match(member.name)])
     os.rename(os.path.join(unfinished, name), folder)
     os.rmdir(unfinished)
+    return folder
+
+
+def do(*command, cwd):
+    result = subprocess.run(command, cwd=cwd, capture_output=True, text=True, errors="replace", check=False)
+    if result.returncode:
+        said = (result.stderr or result.stdout).strip().splitlines() or ["it says nothing"]
+        raise Unavailable(f"{' '.join(command[:2])}: {said[-1]}")
+    return result.stdout
+
+
+def debian(source, package, pattern):
+    """A folder with those files of Debian's source package @source that match @pattern, in the version of @package that is installed."""
+    version = do("dpkg-query", "-W", "-f", "${source:Version}", package, cwd="/")
+    folder = os.path.join(SOURCES, f"{source}-{version}")
+    if os.path.exists(folder):
+        return folder
+    unfinished = f"{folder}.unfinished"
+    shutil.rmtree(unfinished, ignore_errors=True)
+    os.makedirs(os.path.join(unfinished, "lists", "partial"))
+    # Sources of the releases that packages come from, in lists of this run's own.
+    releases = {line for line in do("apt-get", "indextargets", "--format", "$(ORIGIN) $(SITE) $(SUITE)",
+                                    "Created-By: Packages", cwd="/").splitlines() if line.startswith("Debian ")}
+    with open(os.path.join(unfinished, "sources.list"), "w") as file:
+        file.writelines(f"deb-src {line.removeprefix('Debian ')} main\n" for line in sorted(releases))
+    apt = ["apt-get", "-qq", "-o", f"Dir::Etc::SourceList={unfinished}/sources.list", "-o", "Dir::Etc::SourceParts=/dev/null",
+           "-o", f"Dir::State::Lists={unfinished}/lists", "-o", f"Dir::Cache={unfinished}/cache"]
+    do(*apt, "update", cwd=unfinished)
+    do(*apt, "source", "--download-only", f"{source}={version}", cwd=unfinished)
+    for archive in glob.glob(os.path.join(unfinished, "*.orig.tar.*[!c]")):
+        do("tar", "-xf", archive, "--strip-components=1", "--wildcards", f"*/{pattern}", cwd=unfinished)
+        os.unlink(archive)
+    shutil.rmtree(os.path.join(unfinished, "lists"))
+    os.rename(unfinished, folder)
     return folder

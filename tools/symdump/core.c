@@ -182,11 +182,13 @@ static size_t find_segment(const struct target *target, uint64_t addr)
 bool core_read(const struct target *target, uint64_t addr, void *bytes, size_t size)
 {
 	for (size_t i = find_segment(target, addr); size; i++) {
-		const struct segment *segment = &target->segments[i];
+		const struct segment *segment;
 		uint64_t skip, part;
 
-		if (i == target->segment_count || addr < segment->start ||
-		    addr - segment->start >= segment->size)
+		if (i == target->segment_count)
+			return false;
+		segment = &target->segments[i];
+		if (addr < segment->start || addr - segment->start >= segment->size)
 			return false;
 		skip = addr - segment->start;
 		part = segment->size - skip < size ? segment->size - skip : size;
