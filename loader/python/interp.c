@@ -12,8 +12,10 @@
 
 #define _GNU_SOURCE
 #include "config.h"
+#include "cpu_limit.h"
 #include "ending.h"
 #include "find.h"
+#include "held.h"
 #include "home.h"
 #include "interp.h"
 #include "limits.h"
@@ -62,6 +64,8 @@ static void describe(struct gorgon_interp *interp)
 	interp->number = next_number++;
 	debug->interp = interp->number;
 	debug->python_minor = interp->python.minor;
+	debug->usage = (uintptr_t)&interp->ns->usage;
+	debug->activity = (uintptr_t)&interp->calls.state;
 	gorgon_debug_touch(debug);
 	gorgon_debug_end();
 }
@@ -72,12 +76,14 @@ void gorgon_interp_before_fork(void *ctx)
 
 	gorgon_calls_before_fork(&interp->calls);
 	pthread_mutex_lock(&interp->shared_refs.lock);
+	gorgon_held_before_fork();
 }
 
 void gorgon_interp_after_fork(void *ctx, bool child)
 {
 	struct gorgon_interp *interp = ctx;
 
+	gorgon_held_after_fork(interp, child);
 	pthread_mutex_unlock(&interp->shared_refs.lock);
 	gorgon_calls_after_fork(&interp->calls, child);
 }
@@ -103,7 +109,7 @@ static struct gorgon_error *load(struct gorgon_interp *interp, enum gorgon_isola
 					   "gorgon_interp_opts: end: isolation by %s cannot give back "
 					   "what a quick end leaves; by the loader can",
 					   interp->isolation->name);
-	if ((err = interp->isolation->check(opts)) ||
+	if ((err = interp->isolation->check(opts)) || (err = gorgon_cpu_limit_check(interp)) ||
 	    (err = gorgon_limits_check(interp, interp->memory_limit, interp->memory_hard_limit)))
 		return err;
 	gorgon_module_thunks(interp, thunks);
@@ -151,6 +157,7 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 		return &gorgon_error_nomem;
 	gorgon_shared_refs_init(&interp->shared_refs);
 	gorgon_calls_init(&interp->calls);
+	gorgon_held_init(interp);
 	interp->timing = given.timing;
 	interp->files = given.files;
 	interp->end = given.end;
@@ -158,6 +165,8 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 	interp->memory_hard_limit = given.memory_hard_limit;
 	interp->near_memory_limit = given.near_memory_limit;
 	interp->limit_ctx = given.limit_ctx;
+	interp->cpu_limit = (struct gorgon_cpu_limit){
+		.soft_ms = given.cpu_limit_ms, .hard_ms = given.cpu_hard_limit_ms, .near = given.near_cpu_limit};
 	// The host's functions would find the interpreter's descriptors in place of the host's.
 	if (given.files == GORGON_FILES_AUTO && (ns_opts.write_output || ns_opts.provider))
 		interp->files = GORGON_FILES_SHARED;
@@ -169,6 +178,8 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 		err = gorgon_python_find(given.python, &interp->python);
 	if (!err)
 		err = load(interp, given.isolate, &ns_opts);
+	if (!err)
+		err = gorgon_cpu_limit_begin(interp);
 	if (err) {
 		// No thread has run in it, so this cannot be refused.
 		gorgon_error_destroy(unload(interp));
@@ -260,7 +271,7 @@ static struct gorgon_error *run(struct gorgon_interp *interp, void *ctx)
 	// Not before this point: CPython frees its table of built-in modules only if it was started.
 	if ((err = copy_argv(interp, program->argc, program->argv)) || (err = gorgon_module_add(interp)))
 		return err;
-	gorgon_interp_stamp(&interp->start_ns);
+	gorgon_interp_stamp(&interp->calls.start_ns);
 	add_hook = (int (*)(int (*)(const char *, void *, void *), void *))gorgon_interp_find_symbol(
 		interp, "PySys_AddAuditHook");
 	if (interp->timing && add_hook && add_hook(note_first_event, interp))
@@ -302,7 +313,7 @@ static void run_main(void *ctx)
 	gorgon_interp_show_thread(interp, 0);
 	interp->isolation->flush(interp->ns); // as at the end of a python3
 	gorgon_parts_stop(interp->ns->parts);
-	gorgon_interp_stamp(&interp->end_ns);
+	gorgon_interp_stamp(&interp->calls.end_ns);
 	if ((missed = gorgon_signals_missed(interp->ns->signals)))
 		main->program.status = 128 + missed; // a process would have ended by it
 }
@@ -337,12 +348,18 @@ struct gorgon_error *gorgon_interp_destroy(struct gorgon_interp *interp)
 
 	if (!interp)
 		return NULL;
-	if ((err = end(interp)) || (err = unload(interp)))
+	if ((err = end(interp)))
+		return err;
+	gorgon_cpu_limit_end(interp);
+	// Nobody who holds a reference comes to a libpython that is being unloaded.
+	gorgon_held_close(interp);
+	if ((err = unload(interp)))
 		return err;
 	gorgon_lock();
 	gorgon_interp_counted(-1);
 	gorgon_unlock();
 	gorgon_shared_refs_release(&interp->shared_refs);
+	gorgon_held_end(interp, false);
 	interp_free(interp);
 	return NULL;
 }
@@ -366,8 +383,8 @@ struct gorgon_error *gorgon_interp_get_stats(struct gorgon_interp *interp,
 {
 	struct gorgon_interp_stats stats;
 	struct gorgon_error *err;
-	uint64_t start = counter(&interp->start_ns), first = counter(&interp->first_event_ns);
-	uint64_t end = counter(&interp->end_ns);
+	uint64_t start = counter(&interp->calls.start_ns), first = counter(&interp->first_event_ns);
+	uint64_t end = counter(&interp->calls.end_ns);
 
 	gorgon_lock();
 	stats = (struct gorgon_interp_stats){
@@ -381,8 +398,13 @@ struct gorgon_error *gorgon_interp_get_stats(struct gorgon_interp *interp,
 		.mapped_bytes = counter(&interp->ns->usage.mapped_bytes),
 		.call_count = counter(&interp->calls.count),
 		.cpu_ns = counter(&interp->calls.cpu_ns),
+		.gil_wait_ns = counter(&interp->calls.gil_wait_ns),
+		.state = gorgon_call_state(interp),
+		.cpu_limit_ms = counter(&interp->cpu_limit.soft_ms),
+		.thread_count = interp->ns->thread_count,
 	};
 	gorgon_unlock();
+	stats.total_cpu_ns = gorgon_interp_cpu_ns(interp);
 	if (start && !end)
 		end = gorgon_now();
 	if (first)

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "config.h"
 #include "ending.h"
+#include "held.h"
 #include "limits.h"
 #include "state.h"
 #include "module.h"
@@ -138,7 +139,7 @@ static struct gorgon_error *start(struct gorgon_interp *interp, void *ctx)
 	struct gorgon_error *err;
 	void *state;
 
-	gorgon_interp_stamp(&interp->start_ns);
+	gorgon_interp_stamp(&interp->calls.start_ns);
 	interp->progress = start->opts.progress;
 	interp->progress_ctx = start->opts.progress_ctx;
 	if ((err = gorgon_interp_take_files(interp)) || (err = gorgon_api_init(interp)) ||
@@ -219,6 +220,7 @@ static struct gorgon_error *finalize(struct gorgon_interp *interp, void *ctx)
 	}
 	if (other)
 		become_main_thread(interp->api);
+	gorgon_held_end(interp, true);
 	interp->api->Py_FinalizeEx();
 	return NULL;
 }
@@ -236,11 +238,12 @@ struct gorgon_error *gorgon_interp_stop(struct gorgon_interp *interp, int timeou
 					   interp->number);
 	if ((err = gorgon_call_shut(interp, timeout_ms, &ended)))
 		return err;
+	gorgon_held_close(interp);
 	if (!ended)
 		err = gorgon_call_protect(interp, &states, finalize, NULL, NULL);
 	gorgon_interp_show_thread(interp, 0);
 	interp->isolation->flush(interp->ns); // as at the end of a python3
 	gorgon_parts_stop(interp->ns->parts);
-	gorgon_interp_stamp(&interp->end_ns);
+	gorgon_interp_stamp(&interp->calls.end_ns);
 	return err;
 }
