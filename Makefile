@@ -109,7 +109,7 @@ $(BUILD)/obj/%_asm.o: %.S
 	@$(if $(Q),echo "  AS      $<")
 	$(Q)$(CC) $(CPPFLAGS) -g -MMD -MP -c -o $@ $<
 
-$(addprefix $(BUILD)/obj/loader/python/,api.o children.o config.o ending.o interp.o descriptors.o module.o share.o dlpack.o host_python.o data_handler.o limits.o call.o exception.o interrupt.o pin.o pool.o raise.o received.o run.o start.o state.o value.o): \
+$(addprefix $(BUILD)/obj/loader/python/,abandon.o api.o children.o config.o ending.o interp.o descriptors.o module.o share.o dlpack.o host_python.o data_handler.o limits.o call.o exception.o interrupt.o pin.o pool.o raise.o received.o run.o start.o state.o stop.o value.o): \
 	EXTRA = $(PYTHON_CFLAGS)
 $(BUILD)/obj/loader/python/children.o: EXTRA += -DGORGON_DATADIR='"$(DATADIR)/gorgon"'
 $(call obj,$(TOOL_SRC)): EXTRA = $(JSON_CFLAGS) -DGORGON_VERSION='"$(VERSION)"' \
