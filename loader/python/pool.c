@@ -208,6 +208,7 @@ static bool is_sound(const struct gorgon_job *job, const struct gorgon_error *er
 	switch (gorgon_error_code(err)) {
 	case GORGON_ERROR_PYTHON: // exit()
 	case GORGON_ERROR_BUSY:	  // it had ended before
+	case GORGON_ERROR_ABANDONED: // after a fault
 		return false;
 	default:
 		return !job->cancelled && !(exception && !strcmp(exception->type, "MemoryError"));
