@@ -99,10 +99,14 @@ static void thread_of_the_program_with_a_fault_is_parked(void **state)
 	struct gorgon_abandoned_stats stats = {.size = sizeof(stats)};
 	struct gorgon_interp *interp = start(), *bystander = start();
 	struct thread sleeper;
+	uint64_t before, threads;
 
 	(void)state;
 	alarm(120);
 	survive();
+	assert_ok(gorgon_abandoned_get_stats(&stats));
+	before = stats.count;
+	threads = stats.thread_count;
 	init_waiting();
 	spawn(&sleeper, interp, "import threading, time\n"
 				"def fault():\n  time.sleep(0.05); " NULL_WRITE
@@ -111,8 +115,8 @@ static void thread_of_the_program_with_a_fault_is_parked(void **state)
 	sem_wait(&reached);
 	assert_error(join(&sleeper), GORGON_ERROR_ABANDONED, "SIGSEGV");
 	assert_ok(gorgon_abandoned_get_stats(&stats));
-	assert_int_equal(stats.count, 1);
-	assert_int_equal(stats.thread_count, 1);
+	assert_int_equal(stats.count, before + 1);
+	assert_int_equal(stats.thread_count, threads + 1);
 	still_computes(bystander);
 	assert_error(gorgon_interp_stop(interp, 10), GORGON_ERROR_ABANDONED, "SIGSEGV");
 	assert_error(gorgon_interp_destroy(interp), GORGON_ERROR_BUSY, "threads");
@@ -179,6 +183,59 @@ static void pool_replaces_an_interpreter_whose_job_has_a_fault(void **state)
 	alarm(0);
 }
 
+static bool spinning = true;
+
+TEST_EXPORT void test_survival_spin(void);
+TEST_EXPORT void test_survival_spin(void)
+{
+	while (__atomic_load_n(&spinning, __ATOMIC_RELAXED))
+		continue;
+}
+
+static void pool_ends_jobs_that_are_late(void **state)
+{
+	static const struct {
+		const char *function;
+		bool abandoned;
+		const char *message;
+	} jobs[] = {{"sleep", false, ""}, {"loop", false, ""}, {"worse", true, "in worse"}, {"spin", true, "test_survival_spin"}};
+	const struct gorgon_pool_opts opts = {
+		.size = sizeof(opts), .count = 1, .job_limit_ms = 200,
+		.warm_up = "import ctypes, time\n"
+			   "def sleep(): time.sleep(1000)\n"
+			   "def loop():\n  while True: pass\n"
+			   "import signal\n"
+			   "def worse():\n"
+			   "  signal.signal(signal.SIGINT, lambda *arguments: None)\n"
+			   "  while True: pass\n"
+			   "def spin(): ctypes.PyDLL(None).test_survival_spin()\n"
+			   "def g(): return 7\n"};
+	struct gorgon_value value;
+	struct gorgon_pool *pool;
+	struct gorgon_job *job;
+
+	(void)state;
+	alarm(120);
+	assert_ok(gorgon_pool_create(&opts, &pool));
+	for (size_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i++) {
+		struct gorgon_error *err;
+
+		assert_ok(gorgon_pool_submit(pool, NULL, jobs[i].function, NULL, NULL, -1, &job));
+		err = gorgon_job_finish(job, NULL);
+		if (jobs[i].abandoned)
+			assert_error(err, GORGON_ERROR_ABANDONED, jobs[i].message);
+		else
+			assert_raised(err, "KeyboardInterrupt", "");
+		assert_ok(gorgon_pool_submit(pool, NULL, "g", NULL, NULL, -1, &job));
+		assert_ok(gorgon_job_finish(job, &value));
+		assert_int_equal(value.integer, 7);
+	}
+	assert_int_equal(gorgon_pool_replaced_count(pool), 4);
+	assert_ok(gorgon_pool_destroy(pool));
+	__atomic_store_n(&spinning, false, __ATOMIC_RELAXED);
+	alarm(0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -186,6 +243,7 @@ int main(void)
 		cmocka_unit_test(fault_in_a_call_is_an_error_of_the_call),
 		cmocka_unit_test(other_calls_come_back_from_an_interpreter_with_a_fault),
 		cmocka_unit_test(pool_replaces_an_interpreter_whose_job_has_a_fault),
+		cmocka_unit_test(pool_ends_jobs_that_are_late),
 		cmocka_unit_test(thread_of_the_program_with_a_fault_is_parked),
 	};
 
