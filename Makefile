@@ -358,7 +358,7 @@ parity: all $(PARITY) $(BUILD)/xstate.so
 # Benchmarks; JSON=1 for figures to work with.
 # TESTS=load REPORT=tests/bench/LOAD writes LOAD.md, LOAD-lives.svg and LOAD-growth.svg; TESTS=executor
 # REPORT=tests/bench/EXECUTOR writes EXECUTOR.md.
-BENCH_LOADER := $(BUILD)/bench/listing $(BUILD)/bench/registering $(BUILD)/bench/loading $(BUILD)/bench/lives
+BENCH_LOADER := $(BUILD)/bench/listing $(BUILD)/bench/registering $(BUILD)/bench/loading $(BUILD)/bench/lives $(BUILD)/bench/interrupts
 BENCH_PYTHON := $(BUILD)/bench/ordinary $(BUILD)/bench/peers
 bench: $(BUILD)/bench/throws $(BENCH_LOADER) $(BUILD)/bench/peers $(BUILD)/bench/libthrow.so $(PRODUCTS)
 	@BUILD=$(abspath $(BUILD)) XDG_CACHE_HOME=$(abspath $(BUILD))/cache $(PYTHON3) tests/bench/run.py $(if $(JSON),--json) \

@@ -3,6 +3,7 @@
 
 #define _GNU_SOURCE
 #include "calls.h"
+#include "ns/debug_root.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -115,6 +116,17 @@ static uint64_t abandoned_count(void)
 	return stats.count;
 }
 
+// What debuggers and gorgon-symdump read.
+static uint32_t shown_state(const struct gorgon_interp *interp)
+{
+	const struct gorgon_debug_ns *ns = (void *)(uintptr_t)gorgon_debug_root.ns_head;
+
+	while (ns && ns->interp != gorgon_interp_number(interp))
+		ns = (void *)(uintptr_t)ns->next;
+	assert_non_null(ns);
+	return ns->state;
+}
+
 // The waits of this test are long: that the call comes back is asserted, and that it does so long before the test would.
 static void stop(struct gorgon_interp *interp, const struct program *program)
 {
@@ -128,6 +140,7 @@ static void stop(struct gorgon_interp *interp, const struct program *program)
 		if (gorgon_error_code(err) != GORGON_ERROR_ABANDONED || !strstr(gorgon_error_message(err), program->named))
 			fail_msg("%s: expected abandoned, and %s: %s", program->name, program->named,
 				 err ? gorgon_error_message(err) : "(no error)");
+		assert_int_equal(shown_state(interp), GORGON_DEBUG_NS_ABANDONED);
 		assert_error(gorgon_interp_run_string(interp, "pass", NULL), GORGON_ERROR_ABANDONED, "was abandoned");
 		assert_error(gorgon_interp_stop(interp, LIMIT_MS), GORGON_ERROR_ABANDONED, program->named);
 		gorgon_error_destroy(err);
