@@ -84,7 +84,7 @@ void gorgon_calls_after_fork(struct gorgon_calls *calls, bool child)
 	// Other threads of the parent do not exist here. The condition counts those that wait for it.
 	if (child) {
 		init_ended(calls);
-		calls->abandoning = calls->senders = 0;
+		calls->abandoning = calls->senders = calls->finishers = 0;
 		while (*p)
 			if (pthread_equal((*p)->thread, pthread_self()))
 				p = &(*p)->next;
@@ -348,19 +348,18 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 	__atomic_add_fetch(&interp->calls.count, 1, __ATOMIC_RELAXED);
 	if (call.first)
 		__atomic_add_fetch(&interp->calls.cpu_ns, cpu_time() - cpu_ns, __ATOMIC_RELAXED);
-	pop(&call, states->during, way == EXITED ? GORGON_INTERP_ENDED : way == GAVE_UP || err ? states->failed : states->after);
-	if (way == RETURNED)
-		return err;
+	// After pop() another thread may destroy the interpreter.
 	if (way == ABANDONED)
-		return refuse(interp, GORGON_INTERP_ABANDONED);
-	if (way == GAVE_UP)
-		return gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: its GIL was not free in time", interp->number);
-	if (!exit_status)
-		return gorgon_error_create(GORGON_ERROR_PYTHON,
-					   "interpreter %u: its code has called exit(%d)",
-					   interp->number, call.exit_status);
-	*exit_status = call.exit_status;
-	return NULL;
+		err = refuse(interp, GORGON_INTERP_ABANDONED);
+	else if (way == GAVE_UP)
+		err = gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: its GIL was not free in time", interp->number);
+	else if (way == EXITED && !exit_status)
+		err = gorgon_error_create(GORGON_ERROR_PYTHON, "interpreter %u: its code has called exit(%d)",
+					  interp->number, call.exit_status);
+	pop(&call, states->during, way == EXITED ? GORGON_INTERP_ENDED : err ? states->failed : states->after);
+	if (way == EXITED && exit_status)
+		*exit_status = call.exit_status;
+	return err;
 }
 
 // --- with the GIL ---------------------------------------------------------------------
@@ -569,7 +568,8 @@ struct gorgon_error *gorgon_call_check_idle(struct gorgon_interp *interp, bool *
 		pthread_cond_wait(&interp->calls.ended, &interp->calls.lock);
 	busy = state == GORGON_INTERP_RUNNING || state == GORGON_INTERP_STARTING ||
 	       state == GORGON_INTERP_STOPPING || state == GORGON_INTERP_FINALISING ||
-	       ((state == GORGON_INTERP_ENDED || state == GORGON_INTERP_ABANDONED) && interp->calls.newest);
+	       ((state == GORGON_INTERP_ENDED || state == GORGON_INTERP_ABANDONED) &&
+		(interp->calls.newest || interp->calls.finishers));
 	unlock(interp);
 	*started = state == GORGON_INTERP_STARTED;
 	if (busy && state == GORGON_INTERP_ABANDONED)

@@ -52,6 +52,7 @@ struct gorgon_calls {
 	enum gorgon_interp_state state;
 	struct gorgon_call *newest; /* the interpreter's entries */
 	char why[1024];		    /* with ABANDONED */
+	unsigned finishers;	    /* threads of ours that stop it; see stop.c */
 	unsigned abandoning;	    /* threads of ours that are about it; see abandon.c */
 	bool interrupt_next;	    /* the next entry begins interrupted */
 	unsigned senders;	    /* threads that are sending a signal to the main thread's entries */

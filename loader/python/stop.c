@@ -229,6 +229,7 @@ static void *finisher_run(void *arg)
 	pthread_mutex_lock(&interp->calls.lock);
 	finisher->err = err;
 	finisher->done = true;
+	interp->calls.finishers--; // the interpreter may be destroyed after this
 	left = finisher->left;
 	pthread_cond_broadcast(&interp->calls.ended);
 	pthread_mutex_unlock(&interp->calls.lock);
@@ -248,6 +249,9 @@ static struct gorgon_error *finisher_start(struct gorgon_interp *interp, struct 
 	if (!finisher)
 		return &gorgon_error_nomem;
 	finisher->interp = interp;
+	pthread_mutex_lock(&interp->calls.lock);
+	interp->calls.finishers++;
+	pthread_mutex_unlock(&interp->calls.lock);
 	err = pthread_attr_init(&attr);
 	if (!err) {
 		pthread_attr_setstacksize(&attr, STACK_SIZE);
@@ -256,6 +260,9 @@ static struct gorgon_error *finisher_start(struct gorgon_interp *interp, struct 
 		pthread_attr_destroy(&attr);
 	}
 	if (err) {
+		pthread_mutex_lock(&interp->calls.lock);
+		interp->calls.finishers--;
+		pthread_mutex_unlock(&interp->calls.lock);
 		free(finisher);
 		return gorgon_error_create_os(err, "interpreter %u: cannot start a thread to stop it", interp->number);
 	}
