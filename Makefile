@@ -68,7 +68,7 @@ SYMDUMP_SRC := $(wildcard tools/symdump/*.c)
 UNIT_SRC := $(wildcard tests/*/test_*.c)
 UNIT_LIB_SRC := $(wildcard tests/lib/*.c)
 JITREG_UNIT_LIB_SRC := tests/jitreg/jitreg_util.c tests/jitreg/jitreg_world.c
-HOSTS := $(BUILD)/host $(BUILD)/host_python $(BUILD)/soak $(BUILD)/stores
+HOSTS := $(BUILD)/host $(BUILD)/host_python $(BUILD)/soak $(BUILD)/stores $(BUILD)/tenants
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
 UNITS := $(foreach u,$(UNIT_SRC),$(BUILD)/tests/$(basename $(notdir $(u))))
@@ -109,7 +109,7 @@ $(BUILD)/obj/%_asm.o: %.S
 	@$(if $(Q),echo "  AS      $<")
 	$(Q)$(CC) $(CPPFLAGS) -g -MMD -MP -c -o $@ $<
 
-$(addprefix $(BUILD)/obj/loader/python/,api.o children.o config.o ending.o interp.o descriptors.o module.o share.o dlpack.o host_python.o data_handler.o limits.o call.o exception.o held.o interrupt.o pin.o pool.o pyobject.o raise.o received.o replica.o run.o start.o state.o value.o): \
+$(addprefix $(BUILD)/obj/loader/python/,abandon.o api.o call.o children.o config.o data_handler.o descriptors.o dlpack.o ending.o exception.o held.o host_python.o interp.o interrupt.o limits.o module.o pin.o pool.o pyobject.o raise.o received.o replica.o run.o share.o start.o state.o stop.o value.o): \
 	EXTRA = $(PYTHON_CFLAGS)
 $(BUILD)/obj/loader/python/children.o: EXTRA += -DGORGON_DATADIR='"$(DATADIR)/gorgon"'
 $(call obj,$(TOOL_SRC)): EXTRA = $(JSON_CFLAGS) -DGORGON_VERSION='"$(VERSION)"' \
@@ -358,7 +358,7 @@ parity: all $(PARITY) $(BUILD)/xstate.so
 # Benchmarks; JSON=1 for figures to work with.
 # TESTS=load REPORT=tests/bench/LOAD writes LOAD.md, LOAD-lives.svg and LOAD-growth.svg; TESTS=executor
 # REPORT=tests/bench/EXECUTOR writes EXECUTOR.md.
-BENCH_LOADER := $(BUILD)/bench/listing $(BUILD)/bench/registering $(BUILD)/bench/loading $(BUILD)/bench/lives
+BENCH_LOADER := $(BUILD)/bench/listing $(BUILD)/bench/registering $(BUILD)/bench/loading $(BUILD)/bench/lives $(BUILD)/bench/interrupts
 BENCH_PYTHON := $(BUILD)/bench/ordinary $(BUILD)/bench/peers
 bench: $(BUILD)/bench/throws $(BENCH_LOADER) $(BUILD)/bench/peers $(BUILD)/bench/libthrow.so $(PRODUCTS)
 	@BUILD=$(abspath $(BUILD)) XDG_CACHE_HOME=$(abspath $(BUILD))/cache $(PYTHON3) tests/bench/run.py $(if $(JSON),--json) \

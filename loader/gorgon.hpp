@@ -451,7 +451,7 @@ public:
 		interp_.reset(made);
 		check(gorgon_interp_start(made, start_opts));
 	}
-	/** Stop and destroy it: as gorgon_interp_stop() with this time-out says. */
+	/** Stop and destroy it: as gorgon_interp_stop() with this limit says. */
 	void close(int timeout_ms = 0)
 	{
 		check(gorgon_interp_stop(interp_.get(), timeout_ms));

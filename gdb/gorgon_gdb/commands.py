@@ -76,8 +76,8 @@ class List(Subcommand):
     Usage: gorgon list
 
     Num is the interpreter's number, Thread the one that runs its program, libpython the
-    address range of its own copy of libpython, State "live" or "unloading", GIL the thread
-    that holds it ("-": nobody; "?": it cannot be read, so the file of libpython is missing, or
+    address range of its own copy of libpython, State "live", "unloading"
+    or "abandoned", GIL the thread that holds it ("-": nobody; "?": it cannot be read, so the file of libpython is missing, or
     its version is not known here). A private namespace without an interpreter shows as "ns ID".
 
     Example:

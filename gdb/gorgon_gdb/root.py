@@ -20,7 +20,7 @@ import struct
 MAGIC = b"GORGONDR"
 VERSION = 1
 NO_INTERP = 0xFFFFFFFF
-STATES = {0: "live", 1: "unloading"}
+STATES = {0: "live", 1: "unloading", 2: "abandoned"}
 # enum jitreg_debug_kind
 DEBUG_NAMES = 0
 DEBUG_KINDS = {DEBUG_NAMES: "names only", 1: "build-id", 2: "in the library", 3: "debug link"}

@@ -65,8 +65,8 @@ class List(Command):
     Usage: gorgon list
 
     Num is the interpreter's number, Thread the one that runs its program,
-    libpython the address range of its own copy of libpython, State "live"
-    or "unloading". GIL is the thread that holds the interpreter's lock, "-"
+    libpython the address range of its own copy of libpython, State "live",
+    "unloading" or "abandoned". GIL is the thread that holds the interpreter's lock, "-"
     when nobody does, "?" where CPython's structures cannot be read. A private
     namespace without an interpreter shows as "ns ID".
 

@@ -86,6 +86,17 @@ void gorgon_callout_end(void)
 	gorgon_lock_broadcast();
 }
 
+void gorgon_callout_forget(void)
+{
+	if (!callouts_here)
+		return;
+	gorgon_lock();
+	callouts -= callouts_here;
+	callouts_here = 0;
+	gorgon_lock_broadcast();
+	gorgon_unlock();
+}
+
 // Constructors and destructors take a lock of the C library (__cxa_atexit, __cxa_finalize) that
 // it does not reset in a child. The wait is bounded, because a callout may be waiting for this
 // very thread.

@@ -21,6 +21,8 @@ void gorgon_lock_broadcast(void);
 /* Release the lock for a call of a constructor, a destructor or the like, and take it again. */
 void gorgon_callout_begin(void);
 void gorgon_callout_end(void);
+/* Calls that this thread is in will not return: fork() does not wait for them. Without the lock. */
+void gorgon_callout_forget(void);
 
 /* Before fork(): take the lock, and give callouts on other threads a moment to end. After it:
  * release the lock. See atfork.c. */

@@ -27,6 +27,7 @@
 #include "process/thread_exit.h"
 #include "base/thunk.h"
 #include "load/unload.h"
+#include "process/parking.h"
 #include "process/part.h"
 
 #include <stdlib.h>
@@ -132,28 +133,52 @@ struct gorgon_error *gorgon_ns_wait_for_threads(struct gorgon_ns *ns)
 				   ns->debug.id, ns->thread_count);
 }
 
-// In the order of exit(): this thread's thread_local variables, functions of atexit(), destructors.
-// Destructors may join threads (OpenBLAS ends its pool), so they run before the threads are counted.
-// A second call after GORGON_ERROR_BUSY finds nothing left to finalise.
-struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
+static void show_unloading(struct gorgon_ns *ns)
 {
-	struct gorgon_atexit *exits;
-	struct gorgon_error *err;
-
-	if (!ns)
-		return NULL;
-	exits = gorgon_parts_state(ns->parts, &gorgon_atexit_part);
-	gorgon_lock();
 	gorgon_debug_begin();
 	ns->debug.state = GORGON_DEBUG_NS_UNLOADING;
 	gorgon_debug_touch(&ns->debug);
 	gorgon_debug_end();
+}
+
+// In the order of exit(): this thread's thread_local variables, functions of atexit(), destructors.
+// Destructors may join threads (OpenBLAS ends its pool), so they run before the threads are counted.
+// A second call after GORGON_ERROR_BUSY finds nothing left to finalise.
+static struct gorgon_error *finalise(struct gorgon_ns *ns)
+{
+	struct gorgon_atexit *exits = gorgon_parts_state(ns->parts, &gorgon_atexit_part);
+
+	show_unloading(ns);
 	gorgon_thread_run_dtors(ns);
 	gorgon_atexit_run(exits);
 	gorgon_unload_finalise_all(ns);
 	gorgon_atexit_run(exits); // the functions of objects whose destructors do not call __cxa_finalize()
 	gorgon_atexit_forget(exits);
-	if ((err = gorgon_ns_wait_for_threads(ns))) {
+	return gorgon_ns_wait_for_threads(ns);
+}
+
+// No code of an abandoned namespace runs any more, not even to clean up: locks may be held for good.
+static struct gorgon_error *drop(struct gorgon_ns *ns)
+{
+	struct gorgon_error *err = gorgon_ns_wait_for_threads(ns);
+
+	if (err)
+		return err;
+	show_unloading(ns);
+	gorgon_thread_forget_dtors(ns);
+	gorgon_atexit_forget(gorgon_parts_state(ns->parts, &gorgon_atexit_part));
+	gorgon_unload_drop_all(ns);
+	return NULL;
+}
+
+struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
+{
+	struct gorgon_error *err;
+
+	if (!ns)
+		return NULL;
+	gorgon_lock();
+	if ((err = gorgon_parking_is_abandoned(ns) ? drop(ns) : finalise(ns))) {
 		gorgon_unlock();
 		return err;
 	}

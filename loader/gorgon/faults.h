@@ -48,6 +48,19 @@ struct gorgon_fault_opts {
 	 */
 	void (*report)(void *ctx, const struct gorgon_fault *fault);
 	void *ctx;
+	/**
+	 * At the host's own risk: survive faults of interpreters' code. After the report the interpreter is abandoned, as
+	 * gorgon_interp_stop() says, and the thread leaves its code for good: a call of the host returns
+	 * GORGON_ERROR_ABANDONED, with the first line of the report; a thread of the program is parked.
+	 *
+	 * What the code has destroyed before the fault nobody knows: memory is one for the process. A fault is not survived, but
+	 * ends the process as without this, where the thread is likely to hold a lock of the process: in a function of malloc()'s
+	 * family, of this library, of the host or of another shared library. So is a thread that has no Python around it, or is in an
+	 * interpreter that another strategy than our loader isolates. Survived are faults of private code (libpython, extensions
+	 * and their libraries), of functions of the C library that private code has called directly, such as memcpy(), and
+	 * signals that the thread sends to itself (abort(), assert(), Py_FatalError()).
+	 */
+	bool abandon;
 };
 
 /**

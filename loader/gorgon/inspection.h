@@ -82,6 +82,24 @@ struct gorgon_interp_stats {
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_interp_get_stats(struct gorgon_interp *interp, struct gorgon_interp_stats *ret);
 
+/** Interpreters that were abandoned; see gorgon_interp_stop(). */
+struct gorgon_abandoned_stats {
+	size_t size;	       /**< sizeof(struct gorgon_abandoned_stats), set by the caller */
+	uint64_t count;	       /**< abandoned interpreters that are still there */
+	uint64_t thread_count; /**< threads that these have started and that have not ended; most are parked */
+	/** What these hold: heap_bytes, mapped_bytes, extension_bytes and block_bytes of struct gorgon_interp_stats,
+	 * and their private_bytes when they were asked for first. */
+	uint64_t bytes;
+	uint64_t total_count;  /**< interpreters that were abandoned so far, destroyed ones too */
+};
+
+/**
+ * Say how many interpreters are abandoned, and what they keep.
+ *
+ * @return GORGON_ERROR_ARGUMENT: a structure of a wrong size. GORGON_ERROR_OS: /proc/self/pagemap cannot be read. Since 1.0.
+ */
+GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_abandoned_get_stats(struct gorgon_abandoned_stats *ret);
+
 #ifdef __cplusplus
 }
 #endif

@@ -247,14 +247,32 @@ gorgon_interp_start(struct gorgon_interp *interp, const struct gorgon_start_opts
  * Finalise a started interpreter as python3 does at its end: join its non-daemon threads, run
  * the functions of atexit. New calls are refused from the beginning of this call on.
  *
- * It is best called on the thread that started the interpreter. On another thread it works, too:
- * atexit functions then run there.
+ * Without a limit (0, -1) the calling thread does that, and it takes as long as the program likes. It is best called on the
+ * thread that started the interpreter. On another thread it works, too: atexit functions then run there.
  *
- * @param timeout_ms  How long to wait for calls that other threads have made, in milliseconds: 0
- *                    not at all, -1 for ever.
- * @return GORGON_ERROR_BUSY: it is not started, this was called from inside it, or calls were
- *         still running at the end of the time; nothing has changed, and calls are accepted again.
- *         GORGON_ERROR_PYTHON: its code called exit() at the end; it has ended. Since 0.1.
+ * With a limit this returns within it, plus 100 ms, whatever the program has started. A thread of the library finalises, on
+ * which atexit functions run; to Python it is the main thread. Calls and the program's threads have half of the time to end
+ * by themselves. Then they are interrupted, again and again, as gorgon_interp_interrupt() says; functions of atexit and
+ * finalisers are, too, but for finalisers in a blocking call. When the time is up, the interpreter is abandoned:
+ *
+ * - the error names the threads that still run: kernel's number, name, native function and, where CPython exports
+ *   what that needs (see gorgon_faults_report()), the Python line;
+ * - its GIL is never given to anybody again. Its threads are parked for good when they ask for the GIL, or at their next
+ *   bytecode. Calls of the host come back from there with GORGON_ERROR_ABANDONED; functions of the host that Python had
+ *   called go on first. Code in C that computes goes on until it comes back to Python;
+ * - no function of atexit, destructor or finaliser of it runs any more; its handlers of signals and its timers are gone. Its
+ *   memory, its descriptors and its children stay. gorgon_abandoned_get_stats() says how much memory that is. Locks that its C
+ *   code shares with the process and that a parked thread holds stay locked;
+ * - debuggers and gorgon-symdump show it as "abandoned". The library stays mapped for good. exit() of the host and fork() work as
+ *   without; a process that ends by pthread_exit() of its main thread waits for parked threads.
+ *
+ * @param timeout_ms  0: if calls of other threads run, nothing happens. -1: wait for them. Otherwise the limit in
+ *                    milliseconds. With another isolation than GORGON_ISOLATE_LOADER it is how long to wait for calls.
+ * @return GORGON_ERROR_BUSY: it is not started, this was called from inside it, or, without a limit, calls were
+ *         running; nothing has changed, and calls are accepted again.
+ *         GORGON_ERROR_ABANDONED: it was abandoned, now or before.
+ *         GORGON_ERROR_OS: no thread could be made; nothing has changed.
+ *         GORGON_ERROR_PYTHON: its code called exit() at the end; it has ended. Since 0.1, the limit since 1.0.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_interp_stop(struct gorgon_interp *interp,
 								     int timeout_ms);
@@ -264,8 +282,11 @@ GORGON_API GORGON_MUST_CHECK struct gorgon_error *gorgon_interp_stop(struct gorg
  * as gorgon_interp_stop() with a time of 0 does; to wait for calls of other threads, call that
  * function before. Debuggers drop its breakpoint locations. NULL is ignored.
  *
+ * Of an abandoned interpreter the memory is given back without running any of its code, when no call and no thread of
+ * it is left.
+ *
  * @return GORGON_ERROR_BUSY while its program, calls, or threads that its libraries
- *         started still run; see gorgon_ns_destroy(). The call may be repeated.
+ *         started still run, parked ones included; see gorgon_ns_destroy(). The call may be repeated.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_interp_destroy(struct gorgon_interp *interp);

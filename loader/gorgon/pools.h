@@ -27,6 +27,13 @@ struct gorgon_pool_opts {
 	/** Statements to run in each interpreter before its first job, as
 	 * gorgon_interp_run_string() does: imports, definitions. NULL for none. */
 	const char *warm_up;
+	/**
+	 * How long a job may run, in milliseconds; 0 for no limit. A late job is interrupted again and again, as
+	 * gorgon_job_cancel() does, and ends with KeyboardInterrupt. After 500 ms more its interpreter is abandoned, as
+	 * gorgon_interp_stop() says, and replaced; the job ends with GORGON_ERROR_ABANDONED, which names what it was doing, after 200
+	 * ms more at the latest. Interpreters are stopped with a limit of 500 ms then. Only with GORGON_ISOLATE_LOADER.
+	 */
+	unsigned job_limit_ms;
 };
 
 /**
@@ -34,7 +41,8 @@ struct gorgon_pool_opts {
  * Returns when all have run their warm-up.
  *
  * An interpreter is replaced by a new one, with a warm-up of its own, when its job was cancelled
- * while it ran, called exit(), or ended with MemoryError. If no new one can be made, the next job
+ * while it ran, called exit(), ended with MemoryError, or had a fault that the host survives
+ * (@c abandon in struct gorgon_fault_opts). If no new one can be made, the next job
  * that this thread takes ends with the error, and the thread tries again. A child that the process
  * forks has no such threads: it must leave the pool alone.
  *

@@ -112,6 +112,15 @@ static bool doom_all(struct gorgon_ns *ns)
 	return any;
 }
 
+void gorgon_unload_drop_all(struct gorgon_ns *ns)
+{
+	ns->unloading++;
+	doom_all(ns);
+	for (struct gorgon_object *o = ns->first; o; o = o->next)
+		if (o->state == GORGON_OBJECT_READY)
+			o->state = GORGON_OBJECT_FINALISED;
+}
+
 void gorgon_unload_finalise_all(struct gorgon_ns *ns)
 {
 	ns->unloading++;

@@ -51,6 +51,7 @@ enum {
 enum {
 	GORGON_DEBUG_NS_LIVE = 0,
 	GORGON_DEBUG_NS_UNLOADING = 1,
+	GORGON_DEBUG_NS_ABANDONED = 2,
 };
 
 struct gorgon_debug_root {

@@ -35,6 +35,11 @@ struct gorgon_ns_user {
 	/* In the handler of a fault: write the Python lines of the calling thread to @fd. False: nobody knows them. It
 	 * takes no lock and allocates nothing. */
 	bool (*write_python)(void *ctx, int fd);
+	/* The namespace is abandoned, and the calling thread is about to be parked. It returns when the thread has nowhere
+	 * else to go. */
+	void (*on_park)(void *ctx);
+	/* In the handler of a fault that the host has survived: abandon the namespace. @text is the report. */
+	void (*on_fault)(void *ctx, const char *text);
 };
 
 struct gorgon_ns {
@@ -69,6 +74,7 @@ struct gorgon_ns {
 	unsigned thread_count; /* alive, started by private code, or in its key destructors */
 
 	struct gorgon_ns_user user;
+	bool abandoned; /* its code never gets a lock of CPython again; atomic, see ../process/parking.c */
 
 	char pool_text[12]; /* what thread pools are told; see process.c */
 	uint64_t load_ns, relocate_ns, register_ns; /* time spent, for statistics */

@@ -15,6 +15,8 @@
 #include "faults.h"
 #include "backtrace.h"
 #include "fault_place.h"
+#include "fault_survival.h"
+#include "parking.h"
 #include "ns/ns.h"
 
 #include <errno.h>
@@ -409,8 +411,23 @@ static bool take_turn(void)
 	return false;
 }
 
+static bool survives;
+
+static void look_at_locks(void)
+{
+	survives = gorgon_fault_may_go_on(report.frames, report.frame_count, report.info->si_code <= 0, report.ns);
+}
+
+static bool may_survive(void)
+{
+	survives = false;
+	return opts.abandon && has_interp(report.ns) && !report.ns->linked && report.ns->user.on_fault &&
+	       guarded(look_at_locks) && survives;
+}
+
 void gorgon_fault_report(int number, const siginfo_t *info, const void *context, const struct gorgon_signals *view)
 {
+	struct gorgon_ns *survivor;
 	sigset_t saved;
 
 	if (!take_turn())
@@ -434,7 +451,15 @@ void gorgon_fault_report(int number, const siginfo_t *info, const void *context,
 	put_guarded(put_others);
 	guarded(opts.report ? tell_host : write_text);
 	pthread_sigmask(SIG_SETMASK, &saved, NULL);
+	survivor = may_survive() ? (struct gorgon_ns *)report.ns : NULL;
+	if (survivor)
+		survivor->user.on_fault(survivor->user.ctx, report.text);
 	__atomic_store_n(&reporter, 0, __ATOMIC_RELEASE);
+	if (!survivor)
+		return;
+	// The thread does not return from the handler of the signal, which would put its mask back.
+	pthread_sigmask(SIG_SETMASK, &((const ucontext_t *)context)->uc_sigmask, NULL);
+	gorgon_park(survivor);
 }
 
 void gorgon_faults_set(const struct gorgon_fault_opts *given)

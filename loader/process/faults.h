@@ -12,7 +12,8 @@ struct gorgon_signals;
 /* What @opts says is done by the next report. No report is under way. */
 void gorgon_faults_set(const struct gorgon_fault_opts *opts);
 
-/* Report a fault of this thread, in the handler of its signal. @view: of the interpreter whose code runs on this thread, or
+/* Report a fault of this thread, in the handler of its signal. Does not return if the host wants the process to go on, and it
+ * can. @view: of the interpreter whose code runs on this thread, or
  * NULL. While another thread reports, this one waits, some seconds at most. */
 void gorgon_fault_report(int number, const siginfo_t *info, const void *context, const struct gorgon_signals *view);
 

@@ -23,6 +23,7 @@
 
 #define _GNU_SOURCE
 #include "interruption.h"
+#include "parking.h"
 #include "signals.h"
 #include "base/clock.h"
 #include "base/lock.h"
@@ -34,6 +35,8 @@
 #include <unwind.h>
 
 #define FRAMES_MAX 4 // from pthread_self() to the function that looks for signals
+
+#define ABANDONED_MS 10000 // so long threads of an abandoned interpreter are waited for
 
 #define PAUSE_MIN_MS 1
 #define PAUSE_MAX_MS 200
@@ -48,6 +51,7 @@ static bool waking;	    // the waker lives; under the lock
 static uint64_t wanted_at;  // time of the newest request; under the lock
 
 static __thread bool pretends __attribute__((tls_model("initial-exec")));
+static __thread bool ignores __attribute__((tls_model("initial-exec")));
 static __thread bool asked __attribute__((tls_model("initial-exec")));
 
 static bool begin(void *state, struct gorgon_ns *ns)
@@ -99,12 +103,10 @@ static __attribute__((noinline)) pthread_t answer(struct gorgon_interruption *st
 {
 	const struct gorgon_thread *thread = gorgon_thread_peek();
 
-	if (pretends)
-		return state->python.main;
 	// Making the signal known asks which thread this is, too.
-	if (asked || !thread || request_of(thread) != state->ns || !state->python.trip ||
+	if (asked || ignores || !thread || request_of(thread) != state->ns || !state->python.trip ||
 	    !is_look_for_signals(state))
-		return pthread_self();
+		return pretends && !asked ? state->python.main : pthread_self();
 	asked = true;
 	state->python.trip(GORGON_SIGNAL_RESERVED);
 	asked = false;
@@ -117,14 +119,28 @@ static pthread_t self(struct gorgon_interruption *state)
 											   : pthread_self();
 }
 
-void gorgon_interruption_pretend(struct gorgon_interruption *state, bool begin_it)
+bool gorgon_interruption_pretend(struct gorgon_interruption *state, bool begin_it)
 {
+	bool before = pretends;
+
 	pretends = begin_it;
 	if (begin_it)
 		__atomic_store_n(&state->wanted, true, __ATOMIC_RELEASE);
+	return before;
+}
+
+void gorgon_interruption_ignore(void)
+{
+	ignores = true;
 }
 
 // --- requests ---------------------------------------------------------------------------------
+
+// C code that runs on in an abandoned interpreter may never come to a place where its thread is parked.
+static bool is_hopeless(const struct gorgon_ns *ns)
+{
+	return gorgon_parking_is_abandoned(ns) && gorgon_now() - wanted_at > ABANDONED_MS * UINT64_C(1000000);
+}
 
 // Send a signal to each thread with a request. Under the lock. Returns how many there are.
 static size_t wake_all(void)
@@ -133,8 +149,14 @@ static size_t wake_all(void)
 	size_t count = 0;
 
 	while ((thread = gorgon_thread_next(thread))) {
-		if (!request_of(thread))
+		struct gorgon_ns *ns = request_of(thread);
+
+		if (!ns)
 			continue;
+		if (is_hopeless(ns)) {
+			__atomic_store_n(&thread->interrupt, NULL, __ATOMIC_RELEASE);
+			continue;
+		}
 		count++;
 		gorgon_signals_wake((pid_t)thread->tid);
 	}

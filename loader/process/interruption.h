@@ -28,8 +28,13 @@ struct gorgon_interruption_python {
 /* Set before the first request, and when it changes. */
 void gorgon_interruption_describe(struct gorgon_interruption *state, const struct gorgon_interruption_python *python);
 
-/* Until gorgon_interruption_pretend(state, false) the calling thread is the main thread, as far as Python sees. */
-void gorgon_interruption_pretend(struct gorgon_interruption *state, bool begin);
+/* Until gorgon_interruption_pretend(state, false) the calling thread is the main thread, as far as Python sees. Returns what
+ * held before. */
+bool gorgon_interruption_pretend(struct gorgon_interruption *state, bool begin);
+
+/* Python, which is being finalised, has no handlers of signals any more: on the calling thread none is called from now on. A
+ * request can be taken all the same. */
+void gorgon_interruption_ignore(void);
 
 /* Ask a thread of the process to take the request of this namespace: its blocking calls end with EINTR again and
  * again until it has, and on this thread functions that look for signals find GORGON_SIGNAL_RESERVED. False: there is

@@ -117,6 +117,7 @@ static uint64_t ignored;    // bit per signal: SIG_IGN is installed for a view
 static unsigned running;    // dispatchers that are looking at views; atomic
 static sigset_t before_fork; // the forking thread's mask, under `lock`
 static bool wakes;	    // the dispatcher is installed for GORGON_SIGNAL_WAKE
+static void (*on_wake)(const void *context); // atomic
 static pid_t process;	    // the process whose dispositions these are; atomic
 
 static __thread struct gorgon_signals *mine __attribute__((tls_model("initial-exec")));
@@ -443,7 +444,11 @@ static void dispatch(int number, siginfo_t *info, void *context)
 	if (is_fault(number, info))
 		gorgon_fault_recover();
 	if (is_wake(number, info)) {
-		// That a call was interrupted is all that is wanted.
+		// That a call was interrupted is what is wanted, unless somebody asks where the thread is.
+		void (*answer)(const void *) = __atomic_load_n(&on_wake, __ATOMIC_ACQUIRE);
+
+		if (answer)
+			answer(context);
 	} else if (info->si_code == SI_TIMER && give_timer(number, info, context)) {
 		// Handled.
 	} else if (give_pending(number, info, context)) {
@@ -742,6 +747,12 @@ void gorgon_signals_leave(struct gorgon_signals *view, struct gorgon_signals *ou
 	mine = outer;
 }
 
+void gorgon_signals_silence(struct gorgon_signals *view)
+{
+	__atomic_store_n(&view->deliver, false, __ATOMIC_RELEASE);
+	gorgon_signals_stop_timers(view);
+}
+
 bool gorgon_signals_send(struct gorgon_signals *view, int number)
 {
 	struct sigaction now;
@@ -778,6 +789,11 @@ bool gorgon_signals_wake(pid_t tid)
 	info.si_uid = getuid();
 	info.si_value.sival_ptr = &wakes;
 	return ret && !syscall(SYS_rt_tgsigqueueinfo, info.si_pid, tid, GORGON_SIGNAL_WAKE, &info);
+}
+
+void gorgon_signals_on_wake(void (*fn)(const void *context))
+{
+	__atomic_store_n(&on_wake, fn, __ATOMIC_RELEASE);
 }
 
 void gorgon_signals_reserve(bool begin)

@@ -24,6 +24,9 @@ void gorgon_signals_destroy(struct gorgon_signals *signals);
 struct gorgon_signals *gorgon_signals_enter(struct gorgon_signals *signals);
 void gorgon_signals_leave(struct gorgon_signals *signals, struct gorgon_signals *outer, bool last);
 
+/* No handler of the view runs any more for a signal that is not a fault. */
+void gorgon_signals_silence(struct gorgon_signals *signals);
+
 /* Let the view's thread, which it must have, run its handler of a signal. False: there is
  * no such handler, or the host has put its own in place of our dispatcher. */
 bool gorgon_signals_send(struct gorgon_signals *signals, int number);
@@ -38,6 +41,9 @@ bool gorgon_signals_queue_self(struct gorgon_signals *signals, int number);
 /* End the blocking call that a thread of this process is in, with EINTR; the signal does nothing else. False: the
  * thread has ended, or the host has put its own handler in place of our dispatcher. */
 bool gorgon_signals_wake(pid_t tid);
+
+/* Call @fn in the handler of that signal, with the third argument of the handler. */
+void gorgon_signals_on_wake(void (*fn)(const void *context));
 
 /* A number that programs cannot handle, because it is the C library's own. */
 #define GORGON_SIGNAL_RESERVED 32

@@ -5,6 +5,7 @@
 
 #define _GNU_SOURCE
 #include "thread_dtors.h"
+#include "parking.h"
 #include "base/lock.h"
 #include "ns/ns.h"
 #include "ns/thread.h"
@@ -81,6 +82,16 @@ static struct gorgon_thread_dtor *take_dtor(struct gorgon_thread *thread, dtor_f
 	return NULL;
 }
 
+// A destructor of an abandoned interpreter would park the thread.
+static bool is_abandoned(const struct gorgon_thread_dtor *dtor)
+{
+	struct gorgon_ns *ns = gorgon_ns_next(NULL);
+
+	while (ns && !(gorgon_parking_is_abandoned(ns) && gorgon_ns_object_at(ns, dtor->dso)))
+		ns = gorgon_ns_next(ns);
+	return ns;
+}
+
 // Called by the C library at the end of the thread, before pthread keys' destructors.
 static void run_all_dtors(void *arg)
 {
@@ -88,13 +99,16 @@ static void run_all_dtors(void *arg)
 
 	for (;;) {
 		struct gorgon_thread_dtor *dtor;
+		bool dropped;
 
 		gorgon_lock();
 		dtor = take_dtor(thread, is_any, NULL);
+		dropped = dtor && is_abandoned(dtor);
 		gorgon_unlock();
 		if (!dtor)
 			return;
-		dtor->fn(dtor->arg);
+		if (!dropped)
+			dtor->fn(dtor->arg);
 		free(dtor);
 	}
 }
@@ -114,6 +128,15 @@ static void run_dtors(dtor_filter *filter, void *ctx)
 void gorgon_thread_run_dtors(struct gorgon_ns *ns)
 {
 	run_dtors(is_of_ns, ns);
+}
+
+void gorgon_thread_forget_dtors(struct gorgon_ns *ns)
+{
+	struct gorgon_thread_dtor *dtor;
+
+	for (struct gorgon_thread *thread = gorgon_thread_next(NULL); thread; thread = gorgon_thread_next(thread))
+		while ((dtor = take_dtor(thread, is_of_ns, ns)))
+			free(dtor);
 }
 
 void gorgon_thread_drop_dtors(struct gorgon_object *object)

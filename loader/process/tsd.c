@@ -15,6 +15,7 @@
 
 #define _GNU_SOURCE
 #include "tsd.h"
+#include "parking.h"
 #include "base/lock.h"
 #include "ns/ns.h"
 #include "ns/thread.h"
@@ -217,7 +218,8 @@ static struct key *take_value(struct gorgon_thread *thread, void **value)
 		if (!*value)
 			continue;
 		thread->values[i] = NULL;
-		if (!key->ns || !key->destructor)
+		// A destructor of an abandoned interpreter would park the thread.
+		if (!key->ns || !key->destructor || gorgon_parking_is_abandoned(key->ns))
 			continue;
 		key->ns->thread_count++;
 		return key;

@@ -30,6 +30,7 @@
 #include "process/altstack.h"
 #include "process/process.h"
 #include "process/locales.h"
+#include "process/parking.h"
 #include "ns/ns.h"
 #include "process/signals.h"
 #include "ns/thread.h"
@@ -79,9 +80,18 @@ void gorgon_calls_before_fork(struct gorgon_calls *calls)
 
 void gorgon_calls_after_fork(struct gorgon_calls *calls, bool child)
 {
-	// Waiters of the parent do not exist here, but the condition counts them.
-	if (child)
+	struct gorgon_call **p = &calls->newest;
+
+	// Other threads of the parent do not exist here. The condition counts those that wait for it.
+	if (child) {
 		init_ended(calls);
+		calls->abandoning = calls->senders = calls->finishers = 0;
+		while (*p)
+			if (pthread_equal((*p)->thread, pthread_self()))
+				p = &(*p)->next;
+			else
+				*p = (*p)->next;
+	}
 	pthread_mutex_unlock(&calls->lock);
 }
 
@@ -94,9 +104,13 @@ static struct gorgon_error *refuse(const struct gorgon_interp *interp, enum gorg
 		[GORGON_INTERP_STARTING] = "is being started",
 		[GORGON_INTERP_STARTED] = "is started",
 		[GORGON_INTERP_STOPPING] = "is being stopped",
+		[GORGON_INTERP_FINALISING] = "is being stopped",
 		[GORGON_INTERP_ENDED] = "has run its program; one program per interpreter",
 	};
 
+	if (state == GORGON_INTERP_ABANDONED) // the reason does not change any more
+		return gorgon_error_create(GORGON_ERROR_ABANDONED, "interpreter %u: was abandoned: %s", interp->number,
+					   interp->calls.why);
 	return gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: %s", interp->number,
 				   texts[state]);
 }
@@ -157,6 +171,14 @@ bool gorgon_call_is_forked(const struct gorgon_interp *interp)
 	return interp->calls.pid != getpid();
 }
 
+// How the code of an entry has come back.
+enum way {
+	RETURNED,
+	EXITED,	   // it has called exit()
+	ABANDONED, // the interpreter was abandoned
+	GAVE_UP,   // the GIL was not free in time
+};
+
 void gorgon_call_exit(void *ctx, int status)
 {
 	struct gorgon_interp *interp = ctx;
@@ -168,7 +190,7 @@ void gorgon_call_exit(void *ctx, int status)
 	if (!call)
 		return;
 	call->exit_status = status & 0xff;
-	longjmp(call->exit_env, 1);
+	longjmp(call->exit_env, EXITED);
 }
 
 // --- entries --------------------------------------------------------------------------
@@ -196,9 +218,10 @@ static struct gorgon_error *push(struct gorgon_interp *interp, struct gorgon_cal
 		.interp = interp,
 		.thread = pthread_self(),
 		.cpu_ns = gorgon_clock_ns(CLOCK_THREAD_CPUTIME_ID),
+		.tid = gettid(),
 		.on_main_thread = thread && interp->calls.main_thread == thread,
 		.first = !find_own(interp),
-		.closed = states->during == GORGON_INTERP_STOPPING,
+		.closed = states->during == GORGON_INTERP_STOPPING || states->during == GORGON_INTERP_FINALISING,
 		.interrupted = interp->calls.interrupt_next,
 	};
 	interp->calls.interrupt_next = false;
@@ -222,20 +245,33 @@ static void pop(struct gorgon_call *call, enum gorgon_interp_state during,
 	if (call->first)
 		__atomic_add_fetch(&interp->calls.cpu_ns, gorgon_clock_ns(CLOCK_THREAD_CPUTIME_ID) - call->cpu_ns,
 				   __ATOMIC_RELAXED);
-	if (interp->calls.state == during || to == GORGON_INTERP_ENDED)
+	if (interp->calls.state != GORGON_INTERP_ABANDONED && (interp->calls.state == during || to == GORGON_INTERP_ENDED))
 		interp->calls.state = to;
 	pthread_cond_broadcast(&interp->calls.ended);
 	unlock(interp);
 }
 
 // Its own function, so that no local of the caller lives across the jump.
-static __attribute__((noinline)) bool run(struct gorgon_call *call, gorgon_call_fn *fn, void *ctx,
-					  struct gorgon_error **err)
+static __attribute__((noinline)) enum way run(struct gorgon_call *call, gorgon_call_fn *fn, void *ctx,
+					      struct gorgon_error **err)
 {
-	if (setjmp(call->exit_env))
-		return true;
-	*err = fn(call->interp, ctx);
-	return false;
+	enum way way = (enum way)setjmp(call->exit_env);
+
+	if (way == RETURNED)
+		*err = fn(call->interp, ctx);
+	return way;
+}
+
+// Frames of the host are not skipped: from an older entry of this thread the thread goes when it comes back to that.
+void gorgon_call_park(void *ctx)
+{
+	if (newest && newest->interp == ctx && !newest->left)
+		longjmp(newest->exit_env, ABANDONED);
+}
+
+void gorgon_call_give_up(void)
+{
+	longjmp(newest->exit_env, GAVE_UP);
 }
 
 // The code that called exit() may have held the GIL, and other calls wait for it: this copy
@@ -243,16 +279,19 @@ static __attribute__((noinline)) bool run(struct gorgon_call *call, gorgon_call_
 // are, as they would end with a python3.
 static void release_gil(struct gorgon_interp *interp)
 {
+	struct gorgon_hurry here = {.ns = interp->ns, .until = UINT64_MAX}; // it is not parked, and has nowhere to go
 	// Not of the stable ABI, and in all versions.
 	int (*has_gil)(void) = (int (*)(void))gorgon_interp_find_symbol(interp, "PyGILState_Check");
 
-	if (interp->api && API(interp, Py_IsInitialized)() && has_gil && has_gil())
+	gorgon_parking_hurry(&here);
+	if (!gorgon_parking_is_abandoned(interp->ns) && interp->api && API(interp, Py_IsInitialized)() && has_gil && has_gil())
 		API(interp, PyEval_SaveThread)();
+	gorgon_parking_hurry(NULL);
 }
 
 // After an exit(): entries that the jump has skipped have ended, too, also those into other interpreters,
 // whose copies of CPython cannot go on without their frames.
-static void abandon(struct gorgon_call *call)
+static void skip_entries(struct gorgon_call *call)
 {
 	while (newest != call) {
 		release_gil(newest->interp);
@@ -307,7 +346,8 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 	struct gorgon_error *err;
 	struct gorgon_call call;
 	void *outer_locale;
-	bool exited;
+	enum way way;
+	bool exempt;
 
 	if ((err = push(interp, &call, states)))
 		return err;
@@ -317,22 +357,30 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 	gorgon_altstack_provide(gorgon_thread_peek());
 	outer_locale = gorgon_locale_enter(interp->ns->locale);
 	interp->isolation->enter(interp->ns);
-	exited = run(&call, fn, ctx, &err);
-	if (exited)
-		abandon(&call);
+	exempt = gorgon_usage_exempt(false);
+	gorgon_usage_exempt(exempt);
+	way = run(&call, fn, ctx, &err);
+	call.left = true;
+	gorgon_parking_hurry(NULL);
+	if (way == EXITED)
+		skip_entries(&call);
+	if (way != RETURNED)
+		gorgon_usage_exempt(exempt);
 	gorgon_locale_leave(outer_locale);
 	leave(&call, outer_signals);
 	__atomic_add_fetch(&interp->calls.count, 1, __ATOMIC_RELAXED);
-	pop(&call, states->during,
-	    exited ? GORGON_INTERP_ENDED : err ? states->failed : states->after);
-	if (!exited)
-		return err;
-	if (!exit_status)
-		return gorgon_error_create(GORGON_ERROR_PYTHON,
-					   "interpreter %u: its code has called exit(%d)",
-					   interp->number, call.exit_status);
-	*exit_status = call.exit_status;
-	return NULL;
+	// After pop() another thread may destroy the interpreter.
+	if (way == ABANDONED)
+		err = refuse(interp, GORGON_INTERP_ABANDONED);
+	else if (way == GAVE_UP)
+		err = gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: its GIL was not free in time", interp->number);
+	else if (way == EXITED && !exit_status)
+		err = gorgon_error_create(GORGON_ERROR_PYTHON, "interpreter %u: its code has called exit(%d)",
+					  interp->number, call.exit_status);
+	pop(&call, states->during, way == EXITED ? GORGON_INTERP_ENDED : err ? states->failed : states->after);
+	if (way == EXITED && exit_status)
+		*exit_status = call.exit_status;
+	return err;
 }
 
 // --- with the GIL ---------------------------------------------------------------------
@@ -395,6 +443,7 @@ static struct gorgon_error *with_gil(struct gorgon_interp *interp, void *ctx)
 	PyGILState_STATE gil = api->PyGILState_Ensure();
 	struct gorgon_error *err;
 
+	gorgon_parking_hurry(NULL);
 	gorgon_usage_exempt(exempt);
 	__atomic_add_fetch(&interp->calls.gil_wait_ns, gorgon_now() - asked_ns, __ATOMIC_RELAXED);
 	// An interrupt that a destructor has swallowed is still meant for the call.
@@ -420,7 +469,90 @@ struct gorgon_error *gorgon_call_python(struct gorgon_interp *interp, gorgon_cal
 	return gorgon_call_protect(interp, &states, with_gil, &call, NULL);
 }
 
+struct hurried {
+	struct python_call call;
+	struct gorgon_hurry hurry;
+};
+
+static struct gorgon_error *with_gil_until(struct gorgon_interp *interp, void *ctx)
+{
+	struct hurried *hurried = ctx;
+
+	gorgon_parking_hurry(&hurried->hurry);
+	return with_gil(interp, &hurried->call);
+}
+
+struct gorgon_error *gorgon_call_python_until(struct gorgon_interp *interp, uint64_t until, gorgon_call_fn *fn, void *ctx)
+{
+	static const struct gorgon_transition states = {GORGON_INTERP_STOPPING, GORGON_INTERP_STOPPING,
+							GORGON_INTERP_STOPPING, GORGON_INTERP_STOPPING};
+	struct hurried hurried = {{fn, ctx}, {interp->ns, until, gorgon_call_give_up, false}};
+
+	return gorgon_call_protect(interp, &states, until ? with_gil_until : with_gil, until ? (void *)&hurried : &hurried.call,
+				   NULL);
+}
+
 // --- the end ----------------------------------------------------------------------------
+
+struct gorgon_error *gorgon_call_refuse(struct gorgon_interp *interp)
+{
+	enum gorgon_interp_state state;
+
+	lock(interp);
+	state = interp->calls.state;
+	if (state == GORGON_INTERP_STARTED)
+		interp->calls.state = GORGON_INTERP_STOPPING;
+	unlock(interp);
+	return state == GORGON_INTERP_STARTED ? NULL : refuse(interp, state);
+}
+
+void gorgon_call_accept(struct gorgon_interp *interp)
+{
+	lock(interp);
+	if (interp->calls.state == GORGON_INTERP_STOPPING)
+		interp->calls.state = GORGON_INTERP_STARTED;
+	unlock(interp);
+}
+
+bool gorgon_call_finalise(struct gorgon_interp *interp)
+{
+	bool ret;
+
+	lock(interp);
+	ret = interp->calls.state == GORGON_INTERP_STOPPING;
+	if (ret)
+		interp->calls.state = GORGON_INTERP_FINALISING;
+	// Interrupts that wait for the GIL.
+	while (ret && interp->calls.newest)
+		pthread_cond_wait(&interp->calls.ended, &interp->calls.lock);
+	unlock(interp);
+	return ret;
+}
+
+bool gorgon_call_wait(struct gorgon_interp *interp, uint64_t until)
+{
+	const struct timespec deadline = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
+	bool ret;
+
+	lock(interp);
+	while (interp->calls.newest && !pthread_cond_timedwait(&interp->calls.ended, &interp->calls.lock, &deadline))
+		continue;
+	ret = !interp->calls.newest;
+	unlock(interp);
+	return ret;
+}
+
+size_t gorgon_call_list(struct gorgon_interp *interp, pid_t *list, size_t count)
+{
+	size_t ret = 0;
+
+	lock(interp);
+	for (const struct gorgon_call *call = interp->calls.newest; call && ret < count; call = call->next)
+		if (call->first)
+			list[ret++] = call->tid;
+	unlock(interp);
+	return ret;
+}
 
 struct gorgon_error *gorgon_call_shut(struct gorgon_interp *interp, int timeout_ms, bool *ended)
 {
@@ -457,11 +589,17 @@ struct gorgon_error *gorgon_call_check_idle(struct gorgon_interp *interp, bool *
 
 	lock(interp);
 	state = interp->calls.state;
+	while (interp->calls.abandoning)
+		pthread_cond_wait(&interp->calls.ended, &interp->calls.lock);
 	busy = state == GORGON_INTERP_RUNNING || state == GORGON_INTERP_STARTING ||
-	       state == GORGON_INTERP_STOPPING ||
-	       (state == GORGON_INTERP_ENDED && interp->calls.newest);
+	       state == GORGON_INTERP_STOPPING || state == GORGON_INTERP_FINALISING ||
+	       ((state == GORGON_INTERP_ENDED || state == GORGON_INTERP_ABANDONED) &&
+		(interp->calls.newest || interp->calls.finishers));
 	unlock(interp);
 	*started = state == GORGON_INTERP_STARTED;
+	if (busy && state == GORGON_INTERP_ABANDONED)
+		return gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: was abandoned, and calls are still in it: %s",
+					   interp->number, interp->calls.why);
 	return busy ? refuse(interp, state) : NULL;
 }
 
@@ -517,6 +655,7 @@ static struct gorgon_error *interrupt_entries(struct gorgon_interp *interp, bool
 	interp->calls.interrupt_next |= or_next && !interp->calls.newest;
 	for (struct gorgon_call *call = interp->calls.newest; call; call = call->next) {
 		call->interrupted |= !call->closed;
+		call->thrown = false; // it may have caught the last one
 		// An entry that signals do not reach yet looks whether it was interrupted before it runs Python.
 		on_main |= call->on_main_thread && call->entered && !call->closed;
 	}
@@ -564,4 +703,14 @@ struct gorgon_error *gorgon_call_interrupt(struct gorgon_interp *interp, bool or
 	struct gorgon_error *err = interrupt_entries(interp, or_next, &others);
 
 	return err || !others ? err : gorgon_call_python(interp, throw_into_threads, NULL);
+}
+
+void gorgon_call_interrupt_until(struct gorgon_interp *interp, uint64_t until)
+{
+	bool others;
+
+	// A program without a handler for SIGINT may end by itself.
+	gorgon_error_destroy(interrupt_entries(interp, false, &others));
+	if (others || gorgon_interrupt_has_own_threads(interp))
+		gorgon_error_destroy(gorgon_call_python_until(interp, until, throw_into_all, NULL));
 }

@@ -11,6 +11,7 @@
 // Python in another way: see start.c.
 
 #define _GNU_SOURCE
+#include "abandon.h"
 #include "config.h"
 #include "cpu_limit.h"
 #include "ending.h"
@@ -124,7 +125,8 @@ static struct gorgon_error *load(struct gorgon_interp *interp, enum gorgon_isola
 	// already shows it.
 	gorgon_lock();
 	interp->ns->user = (struct gorgon_ns_user){interp, gorgon_call_exit, gorgon_interp_before_fork,
-						   gorgon_interp_after_fork, gorgon_traceback_write};
+						   gorgon_interp_after_fork, gorgon_traceback_write,
+						   gorgon_call_park, gorgon_abandon_on_fault};
 	describe(interp);
 	gorgon_unlock();
 	err = interp->isolation->open(interp->ns, interp->python.libpython, &interp->libpython);
@@ -411,6 +413,8 @@ struct gorgon_error *gorgon_interp_get_stats(struct gorgon_interp *interp,
 		stats.init_ns = first - start;
 	stats.run_ns = end - (first ?: start);
 	gorgon_ns_for_each_object(interp->ns, count_object, &stats);
+	gorgon_lock();
 	err = gorgon_stats_memory(interp->ns, &stats.private_bytes, &stats.shared_bytes);
+	gorgon_unlock();
 	return err ?: gorgon_sized_write("gorgon_interp_stats", &stats, ret, sizeof(stats));
 }

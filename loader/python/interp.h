@@ -19,7 +19,9 @@ enum gorgon_interp_state {
 	GORGON_INTERP_STARTING = GORGON_DEBUG_STARTING,
 	GORGON_INTERP_STARTED = GORGON_DEBUG_STARTED, /* the host may call */
 	GORGON_INTERP_STOPPING = GORGON_DEBUG_STOPPING,
+	GORGON_INTERP_FINALISING = GORGON_DEBUG_FINALISING, /* nobody else may ask for the GIL any more */
 	GORGON_INTERP_ENDED = GORGON_DEBUG_ENDED, /* finalised, or its code has called exit() */
+	GORGON_INTERP_ABANDONED = GORGON_DEBUG_ABANDONED, /* see abandon.c */
 };
 
 /* The state before a call, during it, after success and after failure. */
@@ -34,9 +36,11 @@ struct gorgon_call {
 	struct gorgon_interp *interp;
 	pthread_t thread;
 	uint64_t cpu_ns; /* of the thread when it entered */
+	pid_t tid;
 	bool on_main_thread;
 	bool first;	  /* the thread has no older entry into this interpreter */
 	bool entered;	  /* signals reach it */
+	bool left;	  /* its code has come back */
 	bool closed;	  /* it cannot be interrupted any more */
 	bool interrupted;
 	bool thrown;	  /* it was interrupted by an asynchronous exception */
@@ -55,6 +59,9 @@ struct gorgon_calls {
 	uint64_t gil_wait_ns; /* how long entries have waited for the GIL; atomic */
 	uint64_t start_ns, end_ns; /* gorgon_now() when Python was started, and had ended; 0: not yet; atomic */
 	struct gorgon_call *newest; /* the interpreter's entries */
+	char why[1024];		    /* with ABANDONED */
+	unsigned finishers;	    /* threads of ours that stop it; see stop.c */
+	unsigned abandoning;	    /* threads of ours that are about it; see abandon.c */
 	bool interrupt_next;	    /* the next entry begins interrupted */
 	unsigned senders;	    /* threads that are sending a signal to the main thread's entries */
 	uint64_t main_thread;	    /* serial of the thread that has started Python; 0: none */
@@ -145,6 +152,7 @@ struct gorgon_interp {
 	enum gorgon_end end;
 	enum gorgon_files files; /* SHARED also where functions of the host forbid AUTO */
 	bool timing;
+	uint64_t abandoned_bytes; /* pages of its objects, or 0: not counted yet. Under the loader's lock */
 	uint64_t first_event_ns; /* gorgon_now(), 0: not yet; atomic */
 };
 
@@ -185,6 +193,27 @@ struct gorgon_error *gorgon_call_check_idle(struct gorgon_interp *interp, bool *
 void gorgon_call_close(struct gorgon_interp *interp);
 /* Take the Python error that is set as a struct gorgon_error, after gorgon_call_close(). With the GIL. */
 struct gorgon_error *gorgon_call_fail(struct gorgon_interp *interp);
+/*
+ * Call @fn with the GIL while the interpreter is STOPPING, and give up at @until, a time of gorgon_now(); 0 for never.
+ * GORGON_ERROR_BUSY: the GIL was not free, and @fn was not called.
+ */
+struct gorgon_error *gorgon_call_python_until(struct gorgon_interp *interp, uint64_t until, gorgon_call_fn *fn, void *ctx);
+/* Refuse new entries into a started interpreter: it is STOPPING. */
+struct gorgon_error *gorgon_call_refuse(struct gorgon_interp *interp);
+/* Take that back. */
+void gorgon_call_accept(struct gorgon_interp *interp);
+/* The interpreter is FINALISING, and has no entries. False: it was not STOPPING any more. */
+bool gorgon_call_finalise(struct gorgon_interp *interp);
+/* Wait until there are no entries, until a time of gorgon_now() at most. Returns whether there are none. */
+bool gorgon_call_wait(struct gorgon_interp *interp, uint64_t until);
+/* Interrupt the entries of an interpreter that is STOPPING; waits for the GIL until @until. */
+void gorgon_call_interrupt_until(struct gorgon_interp *interp, uint64_t until);
+/* The kernel's numbers of the threads that have entries, up to @count. Returns how many were written. */
+size_t gorgon_call_list(struct gorgon_interp *interp, pid_t *list, size_t count);
+/* Where a thread of an abandoned interpreter goes: out of its entry, if its newest entry is into this interpreter. */
+void gorgon_call_park(void *ctx);
+/* Leave the newest entry of the calling thread, which waits for the GIL; as struct gorgon_hurry has it. */
+void gorgon_call_give_up(void);
 /* Whether the calling thread is in the interpreter. */
 bool gorgon_call_is_inside(const struct gorgon_interp *interp);
 /* Whether the calling thread is the one that has started Python, not a later one with its pthread_t. */
@@ -240,7 +269,7 @@ void gorgon_shared_refs_release(struct gorgon_shared_refs *refs);
 
 /* --- stats.c --------------------------------------------------------------------- */
 
-/* Resident bytes of the namespace's objects: written pages, and pages of files. */
+/* Resident bytes of the namespace's objects: written pages, and pages of files. The loader's lock is held. */
 struct gorgon_error *gorgon_stats_memory(struct gorgon_ns *ns, uint64_t *private_bytes,
 					 uint64_t *shared_bytes);
 

@@ -110,11 +110,12 @@ static bool set_handler(struct gorgon_interp *interp)
 	PyObject *function = make ? make(&method, (PyObject *)api->_Py_NoneStruct, NULL) : NULL;
 
 	if (module && function) {
-		gorgon_interruption_pretend(state_of(interp), true);
+		bool before = gorgon_interruption_pretend(state_of(interp), true);
+
 		gorgon_signals_reserve(true);
 		result = api->PyObject_CallMethod(module, "signal", "iO", GORGON_SIGNAL_RESERVED, function);
 		gorgon_signals_reserve(false);
-		gorgon_interruption_pretend(state_of(interp), false);
+		gorgon_interruption_pretend(state_of(interp), before);
 	}
 	api->Py_DecRef(result);
 	api->Py_DecRef(function);
@@ -122,7 +123,7 @@ static bool set_handler(struct gorgon_interp *interp)
 	return result;
 }
 
-static struct gorgon_error *prepare(struct gorgon_interp *interp)
+struct gorgon_error *gorgon_interrupt_prepare(struct gorgon_interp *interp)
 {
 	PyObject *type;
 
@@ -149,7 +150,7 @@ struct gorgon_error *gorgon_interrupt_thread(struct gorgon_interp *interp, pthre
 		return NULL;
 	}
 	exempt = gorgon_usage_exempt(true);
-	err = prepare(interp);
+	err = gorgon_interrupt_prepare(interp);
 	if (!err && interp->api->PyThreadState_SetAsyncExc((unsigned long)thread, interp->interrupt_type) == 1)
 		gorgon_interruption_request(state_of(interp), thread);
 	gorgon_usage_exempt(exempt);

@@ -10,6 +10,8 @@ void gorgon_interrupt_set_main(struct gorgon_interp *interp);
 
 /* With the GIL, for all that follow: */
 
+/* Let Python know what threads are interrupted with. The functions below do it, too. */
+struct gorgon_error *gorgon_interrupt_prepare(struct gorgon_interp *interp);
 /* Raise KeyboardInterrupt on @thread, in bytecode or in a blocking call. Nothing happens if Python does not know the
  * thread, or it has not taken the last interrupt yet. */
 struct gorgon_error *gorgon_interrupt_thread(struct gorgon_interp *interp, pthread_t thread);

@@ -7,27 +7,39 @@
 // interpreter that cannot be destroyed yet, because threads of its libraries still run, is
 // kept until the pool ends.
 //
+// With a limit of time for jobs a watcher looks at those that run. A job that is late is interrupted, again and again. If
+// that does not help, its interpreter is abandoned, and the worker makes a new one when it comes back from the call. A worker that
+// does not come back is in C code: it is lost, its job ends with an error, and another thread takes its place.
+//
 // The pool and its jobs have one lock. No other lock is held when it is taken. Under it,
 // gorgon_job_cancel() takes the locks of an interrupt (call.c). It is not held while code of an
 // interpreter runs.
 
 #define _GNU_SOURCE
+#include "abandon.h"
 #include "value.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "ns/ns.h"
 #include "base/sized.h"
 #include "process/files.h"
+#include "process/parking.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 // CPython's recursion limits are made for what a main thread has.
 #define STACK_SIZE (8u << 20)
+
+#define MS	 UINT64_C(1000000)
+#define GRACE_MS 500 // for a job that was interrupted, and for the end of its interpreter
+#define AGAIN_MS 20  // between interrupts
+#define BACK_MS	 100 // for a thread of an abandoned interpreter to come back
 
 enum job_state {
 	JOB_QUEUED,
@@ -47,9 +59,26 @@ struct gorgon_job {
 	struct gorgon_error *err;
 };
 
+// A job on a worker's thread, in a pool with a limit. The worker when it comes back and the watcher want to change it first.
+struct turn {
+	enum {
+		RUNNING,
+		BACK,
+		LOST, // the thread does not belong to the pool any more
+	} state; // atomic
+};
+
 struct worker {
 	struct gorgon_pool *pool;
 	pthread_t thread;
+	// Of the job that runs on it, in a pool with a limit; under the pool's lock.
+	struct turn *turn;
+	struct gorgon_job *job;
+	uint64_t begun;
+	bool abandoned; // its interpreter was
+	bool watched;	// the watcher uses its interpreter without the lock
+	bool ended;	// its thread is at its end
+	bool joined;	// there is no thread to join
 	struct gorgon_starting_place place; // of its first interpreter
 	struct gorgon_interp *interp;  // NULL: could not be made; the next job tries again
 	struct gorgon_error *err;      // of the first time
@@ -71,10 +100,13 @@ struct gorgon_pool {
 	unsigned ready_count;  // workers that have tried to make their first interpreter
 	unsigned queue_size;
 	uint64_t replaced_count;
+	uint64_t job_limit; // in nanoseconds; 0: none
+	pthread_t watcher;
+	bool has_watcher;
 
 	pthread_mutex_t lock; // of all that follows, and of the jobs' states
 	pthread_cond_t changed;
-	bool ending;
+	bool ending, watcher_ends;
 	struct gorgon_job *first, *last; // the queue
 	unsigned queued_count;
 	unsigned job_count; // not given back by the host
@@ -104,8 +136,13 @@ static struct gorgon_error *make_interp(struct gorgon_pool *pool, struct gorgon_
 
 static void retire(struct gorgon_pool *pool, struct gorgon_interp *interp)
 {
-	struct gorgon_error *err = gorgon_interp_destroy(interp);
+	struct gorgon_error *err;
 	struct retired *retired;
+
+	// What a late job has started may not keep the worker.
+	if (pool->job_limit)
+		gorgon_error_destroy(gorgon_interp_stop(interp, GRACE_MS));
+	err = gorgon_interp_destroy(interp);
 
 	if (!err)
 		return;
@@ -208,6 +245,7 @@ static bool is_sound(const struct gorgon_job *job, const struct gorgon_error *er
 	switch (gorgon_error_code(err)) {
 	case GORGON_ERROR_PYTHON: // exit()
 	case GORGON_ERROR_BUSY:	  // it had ended before
+	case GORGON_ERROR_ABANDONED: // after a fault
 		return false;
 	default:
 		return !job->cancelled && !(exception && !strcmp(exception->type, "MemoryError"));
@@ -241,11 +279,50 @@ static struct gorgon_job *next_job(struct worker *worker)
 	return job;
 }
 
-// Returns whether the worker's interpreter may go on.
-static bool run_job(struct worker *worker, struct gorgon_job *job)
+// False: no memory; the job runs without a limit.
+static bool begin_turn(struct worker *worker, struct gorgon_job *job)
+{
+	struct gorgon_pool *pool = worker->pool;
+
+	if (!pool->job_limit || !job->interp)
+		return false;
+	pthread_mutex_lock(&pool->lock);
+	worker->turn = calloc(1, sizeof(*worker->turn));
+	worker->job = job;
+	worker->begun = gorgon_now();
+	worker->abandoned = false;
+	pthread_cond_broadcast(&pool->changed);
+	pthread_mutex_unlock(&pool->lock);
+	return worker->turn;
+}
+
+static bool change_turn(struct turn *turn, int state)
+{
+	int running = RUNNING;
+
+	return __atomic_compare_exchange_n((int *)&turn->state, &running, state, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+static void end_turn(struct worker *worker)
+{
+	while (worker->watched)
+		pthread_cond_wait(&worker->pool->changed, &worker->pool->lock);
+	free(worker->turn);
+	worker->turn = NULL;
+	worker->job = NULL;
+}
+
+enum outcome {
+	SOUND,	 // the worker's interpreter may go on
+	UNSOUND,
+	GONE,	 // the thread has lost its place; the worker and the job are not its own any more
+};
+
+static enum outcome run_job(struct worker *worker, struct gorgon_job *job)
 {
 	struct gorgon_pool *pool = worker->pool;
 	struct gorgon_value result = {.kind = GORGON_VALUE_NONE};
+	struct turn *turn = begin_turn(worker, job) ? worker->turn : NULL;
 	struct gorgon_error *err;
 	bool sound;
 
@@ -253,13 +330,21 @@ static bool run_job(struct worker *worker, struct gorgon_job *job)
 		err = call(job, &result);
 	else
 		err = gorgon_error_prefix(worker->err, "no interpreter for it");
+	if (turn && !change_turn(turn, BACK)) {
+		gorgon_error_destroy(err);
+		gorgon_value_deinit(&result);
+		free(turn);
+		return GONE;
+	}
 	worker->err = NULL;
 	pthread_mutex_lock(&pool->lock);
+	if (turn)
+		end_turn(worker);
 	sound = is_sound(job, err);
 	job->result = result;
 	finish(job, err);
 	pthread_mutex_unlock(&pool->lock);
-	return sound;
+	return sound ? SOUND : UNSOUND;
 }
 
 // The functions that the host has given would run on the workers' threads.
@@ -300,7 +385,11 @@ static void *work(void *arg)
 	pthread_cond_broadcast(&pool->changed);
 	pthread_mutex_unlock(&pool->lock);
 	while ((job = next_job(worker))) {
-		if (run_job(worker, job) && worker->interp)
+		enum outcome outcome = run_job(worker, job);
+
+		if (outcome == GONE)
+			return NULL;
+		if (outcome == SOUND && worker->interp)
 			continue;
 		if (worker->interp)
 			retire(pool, worker->interp);
@@ -312,7 +401,119 @@ static void *work(void *arg)
 	if (worker->interp)
 		retire(pool, worker->interp);
 	free(worker->place.directory);
+	pthread_mutex_lock(&pool->lock);
+	worker->ended = true;
+	pthread_cond_broadcast(&pool->changed);
+	pthread_mutex_unlock(&pool->lock);
 	return NULL;
+}
+
+static int start_worker(struct worker *worker)
+{
+	pthread_attr_t attr;
+	int err = pthread_attr_init(&attr);
+
+	if (err)
+		return err;
+	pthread_attr_setstacksize(&attr, STACK_SIZE);
+	err = pthread_create(&worker->thread, &attr, work, worker);
+	pthread_attr_destroy(&attr);
+	return err;
+}
+
+// --- jobs that are late -----------------------------------------------------------------------
+
+static void abandon(struct worker *worker)
+{
+	struct gorgon_pool *pool = worker->pool;
+	struct gorgon_interp *interp = worker->job->interp;
+	char why[1024], names[900];
+
+	worker->abandoned = worker->watched = true;
+	pthread_mutex_unlock(&pool->lock);
+	gorgon_abandon_name_threads(interp, 0, gorgon_now() + BACK_MS * MS, names, sizeof(names));
+	snprintf(why, sizeof(why), "its job did not end within %lu ms: %s", pool->job_limit / MS, names);
+	gorgon_abandon(interp, why);
+	pthread_mutex_lock(&pool->lock);
+	worker->watched = false;
+	pthread_cond_broadcast(&pool->changed);
+}
+
+// The worker's thread is in C code for good. It never touches the pool again.
+static void replace(struct worker *worker)
+{
+	struct retired *retired = malloc(sizeof(*retired));
+	struct gorgon_pool *pool = worker->pool;
+	struct gorgon_job *job = worker->job;
+
+	if (retired && change_turn(worker->turn, LOST)) {
+		*retired = (struct retired){pool->retired, worker->interp};
+		pool->retired = retired;
+		finish(job, gorgon_error_create(GORGON_ERROR_ABANDONED, "%s: did not end within %lu ms: interpreter %u was abandoned: %s",
+						job->function, pool->job_limit / MS, gorgon_interp_number(worker->interp),
+						worker->interp->calls.why));
+		pthread_detach(worker->thread);
+		*worker = (struct worker){.pool = pool};
+		worker->ended = worker->joined = start_worker(worker) != 0;
+		__atomic_add_fetch(&pool->replaced_count, 1, __ATOMIC_RELAXED);
+	} else {
+		free(retired);
+	}
+}
+
+// Returns when to look again.
+static uint64_t look_at(struct worker *worker)
+{
+	uint64_t now = gorgon_now(), late = worker->begun + worker->pool->job_limit;
+
+	if (!worker->job)
+		return UINT64_MAX;
+	if (now < late)
+		return late;
+	if (now < late + GRACE_MS * MS) {
+		worker->job->cancelled = true;
+		gorgon_error_destroy(gorgon_call_interrupt(worker->job->interp, true));
+		return now + AGAIN_MS * MS;
+	}
+	if (!worker->abandoned) {
+		abandon(worker);
+		return gorgon_now() + BACK_MS * MS;
+	}
+	replace(worker);
+	return gorgon_now() + BACK_MS * MS;
+}
+
+static void *watch(void *arg)
+{
+	struct gorgon_pool *pool = arg;
+
+	pthread_mutex_lock(&pool->lock);
+	while (!pool->watcher_ends) {
+		uint64_t next = gorgon_now() + 3600000 * MS;
+		struct timespec until;
+
+		for (unsigned i = 0; i < pool->worker_count; i++) {
+			uint64_t again = look_at(&pool->workers[i]);
+
+			next = again < next ? again : next;
+		}
+		until = (struct timespec){(time_t)(next / 1000000000), (long)(next % 1000000000)};
+		pthread_cond_timedwait(&pool->changed, &pool->lock, &until);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return NULL;
+}
+
+static void end_watcher(struct gorgon_pool *pool)
+{
+	if (!pool->has_watcher)
+		return;
+	pthread_mutex_lock(&pool->lock);
+	pool->watcher_ends = true;
+	pthread_cond_broadcast(&pool->changed);
+	pthread_mutex_unlock(&pool->lock);
+	pthread_join(pool->watcher, NULL);
+	pool->has_watcher = false;
 }
 
 // --- the pool ---------------------------------------------------------------------------------
@@ -325,9 +526,15 @@ static void end_workers(struct gorgon_pool *pool)
 	while (pool->first)
 		cancel_queued(pool, pool->first);
 	pthread_cond_broadcast(&pool->changed);
+	// The watcher may put another thread in a worker's place as long as a job runs.
+	for (unsigned i = 0; i < pool->worker_count; i++)
+		while (!pool->workers[i].ended)
+			pthread_cond_wait(&pool->changed, &pool->lock);
 	pthread_mutex_unlock(&pool->lock);
+	end_watcher(pool);
 	for (unsigned i = 0; i < pool->worker_count; i++) {
-		pthread_join(pool->workers[i].thread, NULL);
+		if (!pool->workers[i].joined)
+			pthread_join(pool->workers[i].thread, NULL);
 		gorgon_error_destroy(pool->workers[i].err);
 	}
 	pool->worker_count = 0;
@@ -339,8 +546,10 @@ static struct gorgon_error *destroy_retired(struct gorgon_pool *pool)
 		struct retired *retired = pool->retired;
 		struct gorgon_error *err = gorgon_interp_destroy(retired->interp);
 
-		if (err)
+		// The threads of an abandoned one do not end: it stays, and is counted.
+		if (err && !gorgon_parking_is_abandoned(retired->interp->ns))
 			return err;
+		gorgon_error_destroy(err);
 		pool->retired = retired->next;
 		free(retired);
 	}
@@ -359,20 +568,15 @@ static void pool_free(struct gorgon_pool *pool)
 static struct gorgon_error *start_workers(struct gorgon_pool *pool, unsigned count)
 {
 	struct gorgon_error *err = NULL;
-	pthread_attr_t attr;
-	int errnum = pthread_attr_init(&attr);
+	int errnum = 0;
 
-	if (errnum)
-		return gorgon_error_create_os(errnum, "pool: cannot create threads");
-	pthread_attr_setstacksize(&attr, STACK_SIZE);
 	while (!errnum && pool->worker_count < count) {
 		struct worker *worker = &pool->workers[pool->worker_count];
 
 		worker->pool = pool;
-		errnum = pthread_create(&worker->thread, &attr, work, worker);
+		errnum = start_worker(worker);
 		pool->worker_count += !errnum;
 	}
-	pthread_attr_destroy(&attr);
 	pthread_mutex_lock(&pool->lock);
 	while (pool->ready_count < pool->worker_count)
 		pthread_cond_wait(&pool->changed, &pool->lock);
@@ -429,6 +633,13 @@ struct gorgon_error *gorgon_pool_create(const struct gorgon_pool_opts *opts,
 		free(pool);
 		return err;
 	}
+	if (given.job_limit_ms && pool->interp.isolate != GORGON_ISOLATE_LOADER) {
+		free(pool);
+		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
+					   "gorgon_pool_opts: job_limit_ms is %u: only interpreters that the loader isolates can be abandoned",
+					   given.job_limit_ms);
+	}
+	pool->job_limit = given.job_limit_ms * MS;
 	pool->queue_size = given.queue_size ?: 2 * count;
 	pool->workers = calloc(count, sizeof(*pool->workers));
 	pool->warm_up = given.warm_up ? strdup(given.warm_up) : NULL;
@@ -441,6 +652,13 @@ struct gorgon_error *gorgon_pool_create(const struct gorgon_pool_opts *opts,
 		err = &gorgon_error_nomem;
 	else
 		err = start_workers(pool, count);
+	if (!err && pool->job_limit) {
+		int errnum = pthread_create(&pool->watcher, NULL, watch, pool);
+
+		pool->has_watcher = !errnum;
+		if (errnum)
+			err = gorgon_error_create_os(errnum, "pool: cannot create a thread that watches jobs");
+	}
 	if (!err) {
 		*ret = pool;
 		return NULL;

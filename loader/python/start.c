@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Starting Python for a host, and stopping it again.
+// Starting Python for a host; stop.c stops it again.
 //
 // Python starts as python3 does, with a command line that is made from the host's options (config.c).
 
 #define _GNU_SOURCE
 #include "config.h"
 #include "ending.h"
-#include "held.h"
 #include "limits.h"
 #include "state.h"
 #include "module.h"
@@ -15,7 +14,6 @@
 #include "base/error.h"
 #include "ns/ns.h"
 #include "base/sized.h"
-#include "process/part.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -183,67 +181,4 @@ struct gorgon_error *gorgon_interp_start(struct gorgon_interp *interp,
 	if (ctx.opts.memory_limit)
 		gorgon_limits_set(interp, ctx.opts.memory_limit, interp->memory_hard_limit);
 	return NULL;
-}
-
-// --- stop -----------------------------------------------------------------------------------
-
-// Before CPython 3.13, when another thread than the main thread finalises, the module `threading` waits for the
-// thread that it takes for the main thread: so it is told that this thread is. Later versions do not wait, and
-// may lack the method.
-static void become_main_thread(const struct gorgon_api *api)
-{
-	PyObject *module = api->PyImport_ImportModule("threading"), *thread = NULL, *result = NULL;
-
-	if (module)
-		thread = api->PyObject_CallMethod(module, "main_thread", NULL);
-	if (thread)
-		result = api->PyObject_CallMethod(thread, "_set_ident", NULL);
-	api->PyErr_Clear();
-	api->Py_DecRef(result);
-	api->Py_DecRef(thread);
-	api->Py_DecRef(module);
-}
-
-// Called with a new thread state for this thread, which Python frees with all others.
-static struct gorgon_error *finalize(struct gorgon_interp *interp, void *ctx)
-{
-	bool other = !gorgon_call_is_main(interp);
-	struct gorgon_error *err;
-
-	(void)ctx;
-	gorgon_limits_end(interp);
-	if (other && interp->python.minor >= GORGON_STATE_MINOR) {
-		if ((err = gorgon_state_attach(interp)))
-			return err;
-	} else {
-		interp->api->PyGILState_Ensure();
-	}
-	if (other)
-		become_main_thread(interp->api);
-	gorgon_held_end(interp, true);
-	interp->api->Py_FinalizeEx();
-	return NULL;
-}
-
-struct gorgon_error *gorgon_interp_stop(struct gorgon_interp *interp, int timeout_ms)
-{
-	static const struct gorgon_transition states = {GORGON_INTERP_STOPPING, GORGON_INTERP_STOPPING,
-							GORGON_INTERP_ENDED, GORGON_INTERP_ENDED};
-	struct gorgon_error *err;
-	bool ended = false;
-
-	if (gorgon_call_is_inside(interp))
-		return gorgon_error_create(GORGON_ERROR_BUSY,
-					   "interpreter %u: cannot be stopped from inside a call",
-					   interp->number);
-	if ((err = gorgon_call_shut(interp, timeout_ms, &ended)))
-		return err;
-	gorgon_held_close(interp);
-	if (!ended)
-		err = gorgon_call_protect(interp, &states, finalize, NULL, NULL);
-	gorgon_interp_show_thread(interp, 0);
-	interp->isolation->flush(interp->ns); // as at the end of a python3
-	gorgon_parts_stop(interp->ns->parts);
-	gorgon_interp_stamp(&interp->calls.end_ns);
-	return err;
 }

@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include "base/error.h"
 #include "interp.h"
+#include "ns/ns.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,9 +26,8 @@ struct count {
 	uint64_t page_size, private_pages, shared_pages;
 };
 
-static bool count_object(void *ctx, struct gorgon_object *object)
+static bool stats_count_object(struct count *count, struct gorgon_object *object)
 {
-	struct count *count = ctx;
 	struct gorgon_object_info info;
 	uint64_t entries[512], page, end;
 
@@ -58,12 +58,14 @@ static bool count_object(void *ctx, struct gorgon_object *object)
 struct gorgon_error *gorgon_stats_memory(struct gorgon_ns *ns, uint64_t *private_bytes,
 					 uint64_t *shared_bytes)
 {
+	struct gorgon_object *object = ns->first;
 	struct count count = {.page_size = (uint64_t)getpagesize()};
 
 	count.fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 	if (count.fd < 0)
 		return gorgon_error_create_os(errno, "/proc/self/pagemap");
-	gorgon_ns_for_each_object(ns, count_object, &count);
+	while (object && stats_count_object(&count, object))
+		object = object->next;
 	close(count.fd);
 	if (count.failed)
 		return gorgon_error_create_os(count.failed, "/proc/self/pagemap");

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Run the benchmarks and print ratios.
 
-Usage: run.py [--json] [--report FILE] [NAME]...      (throws, listing, registering, load, isolate, symdump, executor, arrays;
+Usage: run.py [--json] [--report FILE] [NAME]...      (throws, listing, registering, load, isolate, symdump, executor, arrays, interrupts;
 default: all). --report writes what load or executor came to as FILE.md; load's has plots beside it.
 
 A ratio compares things that were measured in turn within one run: the machine may be
@@ -43,6 +43,7 @@ DUMPS = ("", "--json", "--check", "--stacks", "--stacks --json")
 PACKED = 20  # libraries of each of as many namespaces
 ISOLATED = 6  # interpreters; dlmopen has room for 11
 ISOLATE_ROUNDS = 5
+INTERRUPTS = 200  # of each way of blocking
 STRATEGIES = ("loader", "copy", "dlmopen")
 
 
@@ -317,11 +318,31 @@ def measure_load():
     return rows
 
 
+def interrupts():
+    progress("interrupts")
+    output = subprocess.run([os.path.join(BUILD, "bench", "interrupts"), str(INTERRUPTS)], check=True, stdout=subprocess.PIPE,
+                            text=True).stdout
+    progress("")
+    rows = [line.split("\t") for line in output.splitlines()]
+    return [{"benchmark": "interrupts", "blocked in": kind, "thread": thread, "p50_us": int(median), "p99_us": int(late)}
+            for kind, thread, median, late in rows]
+
+
+def print_interrupts(rows):
+    print(f"Milliseconds from gorgon_interp_interrupt() until the call has come back, of {INTERRUPTS}: on Python's main thread, as Ctrl-C\n"
+          "in a python3, and on another thread")
+    print(f"{'blocked in':12} {'main p50':>9} {'p99':>7} {'other p50':>10} {'p99':>7}")
+    main, other = ({row["blocked in"]: row for row in rows if row["thread"] == thread} for thread in ("main", "other"))
+    for kind in main:
+        print(f"{kind:12} {main[kind]['p50_us'] / 1000:9.2f} {main[kind]['p99_us'] / 1000:7.2f} {other[kind]['p50_us'] / 1000:10.2f} "
+              f"{other[kind]['p99_us'] / 1000:7.2f}")
+
+
 BENCHMARKS = {"throws": (throws, print_throws), "listing": (listing, print_listing),
               "registering": (registering, print_registering), "load": (measure_load, lambda rows: print(load.tables(rows))),
               "isolate": (isolate, print_isolate),
               "symdump": (symdump, print_symdump), "executor": (measure_executor, lambda rows: print(executor.tables(rows))),
-              "arrays": (arrays, print_arrays)}
+              "arrays": (arrays, print_arrays), "interrupts": (interrupts, print_interrupts)}
 
 
 def main():

@@ -111,6 +111,21 @@ static struct gorgon_error *cancel_job(void)
 	return err;
 }
 
+static struct gorgon_error *abandon(void)
+{
+	struct gorgon_interp *interp = test_interp_start(NULL, NULL);
+	struct gorgon_error *err;
+
+	assert_ok(gorgon_interp_run_string(interp, "import threading, time\n"
+						   "def f():\n"
+						   "  try: time.sleep(1000)\n"
+						   "  finally: f()\n"
+						   "threading.Thread(target=f).start()\n", NULL));
+	err = gorgon_interp_stop(interp, 10);
+	gorgon_error_destroy(gorgon_interp_destroy(interp)); // its thread is parked
+	return err;
+}
+
 static struct gorgon_error *provoke(enum gorgon_error_code code)
 {
 	switch (code) {
@@ -140,6 +155,8 @@ static struct gorgon_error *provoke(enum gorgon_error_code code)
 		return raise_exception();
 	case GORGON_ERROR_CANCELLED:
 		return cancel_job();
+	case GORGON_ERROR_ABANDONED:
+		return abandon();
 	}
 	return NULL;
 }
@@ -161,7 +178,7 @@ static void error_each_code_can_happen(void **state)
 		assert_int_equal(gorgon_error_exception(err) != NULL, code == GORGON_ERROR_EXCEPTION);
 		gorgon_error_destroy(err);
 	}
-	assert_int_equal(code, GORGON_ERROR_CANCELLED + 1);
+	assert_int_equal(code, GORGON_ERROR_ABANDONED + 1);
 }
 
 int main(void)

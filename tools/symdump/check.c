@@ -104,8 +104,8 @@ static void check_namespaces(const struct snapshot *snapshot, struct problems *p
 		if (!found)
 			problem(problems, "%s: its libpython 0x%lx is none of its objects", label,
 				ns->python_object);
-		if (ns->state > GORGON_DEBUG_NS_UNLOADING)
-			problem(problems, "%s: its state is %u; 0 or 1 expected", label, ns->state);
+		if (ns->state > GORGON_DEBUG_NS_ABANDONED)
+			problem(problems, "%s: its state is %u; 0 to 2 expected", label, ns->state);
 	}
 }
 

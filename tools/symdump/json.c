@@ -152,6 +152,7 @@ static struct json_object *namespace_json(const struct snapshot *snapshot, size_
 	json_add_string(ret, "python", ns->python_minor ? python : NULL);
 	json_add_string(ret, "state", ns->state == GORGON_DEBUG_NS_LIVE        ? "live"
 				      : ns->state == GORGON_DEBUG_NS_UNLOADING ? "unloading"
+				      : ns->state == GORGON_DEBUG_NS_ABANDONED ? "abandoned"
 									       : "unknown");
 	json_object_object_add(ret, "thread", ns->thread ? json_object_new_uint64(ns->thread) : NULL);
 	json_object_object_add(ret, "objects", objects_json(snapshot, ns->first_object, ns->object_count));

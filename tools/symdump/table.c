@@ -31,6 +31,7 @@ static void print_namespaces(const struct snapshot *snapshot)
 		       python, ns->object_count, thread,
 		       ns->state == GORGON_DEBUG_NS_LIVE        ? "live"
 		       : ns->state == GORGON_DEBUG_NS_UNLOADING ? "unloading"
+		       : ns->state == GORGON_DEBUG_NS_ABANDONED ? "abandoned"
 								: "?");
 	}
 	putchar('\n');

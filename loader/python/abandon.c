@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MIT
+// Abandoning an interpreter: none of its Python code runs any more, and its memory stays.
+//
+// Its threads are parked where its CPython asks for a lock (../process/parking.c). Calls of the host return
+// GORGON_ERROR_ABANDONED from there. So that all threads come to such a place, signals end the blocking calls that the host's
+// threads are in, and a thread of ours asks for the GIL: a thread that computes in bytecode hands the GIL over then, and is
+// parked in doing so. If the GIL is free, the thread takes it and keeps it. If it is not handed over within
+// milliseconds (C code has it), the thread gives up; the request stays, and meets the C code when it comes back to
+// Python. In an interpreter that is being finalised nobody may ask for the GIL: there a trace function of stop.c parks the
+// thread that finalises.
+//
+// Nothing that the program has of the process is given back but its handlers of signals and its timers: its
+// descriptors and its children stay.
+
+#define _GNU_SOURCE
+#include "abandon.h"
+#include "api.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/lock.h"
+#include "base/sized.h"
+#include "ns/ns.h"
+#include "ns/thread.h"
+#include "process/interruption.h"
+#include "process/parking.h"
+#include "process/sample.h"
+#include "process/signals.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GIL_MS	    9  // as long CPython needs to ask for the GIL twice
+#define THREADS_MAX 6  // that a message names
+
+static uint64_t total; // interpreters that were abandoned so far; atomic
+
+// --- which threads -----------------------------------------------------------------------------
+
+static void append(char *text, size_t size, const char *more)
+{
+	size_t used = strlen(text);
+
+	snprintf(text + used, size - used, "%s", more);
+}
+
+static bool name_thread(pid_t tid, uint64_t until, bool only_python, char *ret, size_t size)
+{
+	uint64_t now = gorgon_now();
+	struct gorgon_sample sample;
+	char text[512];
+
+	gorgon_sample_thread(tid, now < until ? (int)((until - now) / 1000000) : 0, &sample);
+	if (only_python && !*sample.python)
+		return false;
+	snprintf(text, sizeof(text), "%sthread %d%s%s%s%s%s%s%s", *ret ? "; " : "", (int)tid, *sample.thread ? " (" : "",
+		 sample.thread, *sample.thread ? ")" : "", *sample.native ? " in " : "", sample.native,
+		 *sample.python ? ", " : "", sample.python);
+	append(ret, size, text);
+	return true;
+}
+
+// Threads that code of the interpreter has started.
+static size_t list_own(const struct gorgon_interp *interp, pid_t *list, size_t count)
+{
+	size_t ret = 0;
+
+	gorgon_lock();
+	for (const struct gorgon_thread *thread = gorgon_thread_next(NULL); thread && ret < count;
+	     thread = gorgon_thread_next(thread))
+		if (thread->ns == interp->ns)
+			list[ret++] = (pid_t)thread->tid;
+	gorgon_unlock();
+	return ret;
+}
+
+// A thread may take a part of the time that is left, so that one that does not answer leaves some to the others.
+static uint64_t share_of(uint64_t until)
+{
+	uint64_t now = gorgon_now();
+
+	return now < until ? now + (until - now) / 2 : until;
+}
+
+void gorgon_abandon_name_threads(struct gorgon_interp *interp, pid_t extra, uint64_t until, char *ret, size_t size)
+{
+	pid_t list[THREADS_MAX];
+	size_t count = gorgon_call_list(interp, list, THREADS_MAX), named = 0, others;
+
+	*ret = 0;
+	for (size_t i = 0; i < count; i++)
+		named += list[i] != extra && name_thread(list[i], share_of(until), false, ret, size);
+	if (extra)
+		named += name_thread(extra, share_of(until), false, ret, size);
+	others = named;
+	// Libraries' threads wait for work: those are of interest that have Python code.
+	count = list_own(interp, list, THREADS_MAX);
+	for (size_t i = 0; i < count && named < THREADS_MAX; i++)
+		named += name_thread(list[i], share_of(until), true, ret, size);
+	for (size_t i = 0; i < count && others == named; i++)
+		name_thread(list[i], share_of(until), false, ret, size);
+}
+
+// --- abandoning ----------------------------------------------------------------------------------
+
+static void show(struct gorgon_interp *interp)
+{
+	gorgon_lock();
+	gorgon_debug_begin();
+	interp->ns->debug.state = GORGON_DEBUG_NS_ABANDONED;
+	gorgon_debug_touch(&interp->ns->debug);
+	gorgon_debug_end();
+	gorgon_unlock();
+}
+
+// The state becomes ABANDONED. False: there is nothing to abandon.
+static bool mark(struct gorgon_interp *interp, const char *why, enum gorgon_interp_state *before)
+{
+	struct gorgon_calls *calls = &interp->calls;
+	bool ret;
+
+	pthread_mutex_lock(&calls->lock);
+	*before = calls->state;
+	ret = *before != GORGON_INTERP_CREATED && *before != GORGON_INTERP_ENDED && *before != GORGON_INTERP_ABANDONED;
+	if (ret) {
+		snprintf(calls->why, sizeof(calls->why), "%s", why);
+		calls->state = GORGON_INTERP_ABANDONED;
+		calls->abandoning++;
+		gorgon_parking_abandon(interp->ns);
+	}
+	pthread_mutex_unlock(&calls->lock);
+	if (!ret)
+		return false;
+	__atomic_add_fetch(&total, 1, __ATOMIC_RELAXED);
+	gorgon_parking_prepare();
+	gorgon_signals_silence(interp->ns->signals);
+	show(interp);
+	return true;
+}
+
+static bool says_yes(const struct gorgon_interp *interp, const char *name)
+{
+	int (*function)(void) = (int (*)(void))gorgon_interp_find_api(interp, name);
+
+	return function && function();
+}
+
+// Whether Python is up, and another thread may ask for its GIL.
+static bool may_take_gil(const struct gorgon_interp *interp, enum gorgon_interp_state before)
+{
+	return (before == GORGON_INTERP_STARTED || before == GORGON_INTERP_RUNNING || before == GORGON_INTERP_STOPPING) &&
+	       says_yes(interp, "Py_IsInitialized") && !says_yes(interp, "Py_IsFinalizing") &&
+	       !says_yes(interp, "_Py_IsFinalizing");
+}
+
+static struct gorgon_error *keep_gil(struct gorgon_interp *interp, void *ctx)
+{
+	__typeof__(&PyGILState_Ensure) ensure =
+		(__typeof__(&PyGILState_Ensure))gorgon_interp_find_api(interp, "PyGILState_Ensure");
+
+	gorgon_parking_hurry(ctx);
+	gorgon_usage_exempt(true);
+	if (ensure)
+		ensure();
+	return NULL;
+}
+
+// Returns whether this thread has it now.
+static bool take_gil(struct gorgon_interp *interp)
+{
+	static const struct gorgon_transition states = {GORGON_INTERP_ABANDONED, GORGON_INTERP_ABANDONED,
+							GORGON_INTERP_ABANDONED, GORGON_INTERP_ABANDONED};
+	struct gorgon_hurry hurry = {interp->ns, gorgon_now() + GIL_MS * UINT64_C(1000000), gorgon_call_give_up, false};
+	bool exempt = gorgon_usage_exempt(true);
+	struct gorgon_error *err = gorgon_call_protect(interp, &states, keep_gil, &hurry, NULL);
+
+	gorgon_usage_exempt(exempt);
+	gorgon_error_destroy(err);
+	return !err;
+}
+
+// Until they are parked, or for ten seconds.
+static void wake_entries(struct gorgon_interp *interp)
+{
+	struct gorgon_interruption *state = gorgon_parts_state(interp->ns->parts, &gorgon_interruption_part);
+	pthread_t list[64];
+	size_t count = 0;
+
+	pthread_mutex_lock(&interp->calls.lock);
+	for (const struct gorgon_call *call = interp->calls.newest; call && count < sizeof(list) / sizeof(*list); call = call->next)
+		if (call->first)
+			list[count++] = call->thread;
+	pthread_mutex_unlock(&interp->calls.lock);
+	for (size_t i = 0; i < count; i++)
+		gorgon_interruption_request(state, list[i]);
+}
+
+static void finish(struct gorgon_interp *interp, enum gorgon_interp_state before)
+{
+	wake_entries(interp);
+	// A thread that was about to take the GIL when it was asked for does not know that. It is parked when it is asked again.
+	if (may_take_gil(interp, before) && !take_gil(interp))
+		take_gil(interp);
+	pthread_mutex_lock(&interp->calls.lock);
+	interp->calls.abandoning--;
+	pthread_cond_broadcast(&interp->calls.ended);
+	pthread_mutex_unlock(&interp->calls.lock);
+}
+
+void gorgon_abandon(struct gorgon_interp *interp, const char *why)
+{
+	enum gorgon_interp_state before;
+
+	if (mark(interp, why, &before))
+		finish(interp, before);
+}
+
+// --- after a fault ---------------------------------------------------------------------------------
+
+struct errand {
+	struct gorgon_interp *interp;
+	enum gorgon_interp_state before;
+};
+
+static void *run_errand(void *arg)
+{
+	struct errand errand = *(struct errand *)arg;
+
+	free(arg);
+	finish(errand.interp, errand.before);
+	return NULL;
+}
+
+// On a thread that has left the code of the interpreter for good, and may have its GIL: so another thread does the rest.
+// Without one, threads are parked as soon as they come out of a blocking call.
+void gorgon_abandon_on_fault(void *ctx, const char *text)
+{
+	struct errand *errand = malloc(sizeof(*errand));
+	struct gorgon_interp *interp = ctx;
+	enum gorgon_interp_state before;
+	pthread_attr_t attr;
+	pthread_t thread;
+	char why[512];
+	int err;
+
+	// Its first line, without the library's name.
+	if (!strncmp(text, "gorgon: ", 8))
+		text += 8;
+	snprintf(why, sizeof(why), "%.*s", (int)strcspn(text, "\n"), text);
+	if (!mark(interp, why, &before)) {
+		free(errand);
+		return;
+	}
+	err = errand ? pthread_attr_init(&attr) : ENOMEM;
+	if (!err) {
+		*errand = (struct errand){interp, before};
+		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+		err = pthread_create(&thread, &attr, run_errand, errand);
+		pthread_attr_destroy(&attr);
+	}
+	if (!err)
+		return;
+	free(errand);
+	pthread_mutex_lock(&interp->calls.lock);
+	interp->calls.abandoning--;
+	pthread_mutex_unlock(&interp->calls.lock);
+}
+
+// --- statistics ------------------------------------------------------------------------------------
+
+struct gorgon_error *gorgon_abandoned_get_stats(struct gorgon_abandoned_stats *ret)
+{
+	struct gorgon_abandoned_stats stats = {.total_count = __atomic_load_n(&total, __ATOMIC_RELAXED)};
+	struct gorgon_error *err = NULL;
+
+	gorgon_lock();
+	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns && !err; ns = gorgon_ns_next(ns)) {
+		struct gorgon_interp *interp = ns->user.ctx;
+		uint64_t shared;
+
+		if (!gorgon_parking_is_abandoned(ns) || !interp)
+			continue;
+		// Pages of its objects: none of its code that runs writes many more.
+		if (!interp->abandoned_bytes)
+			err = gorgon_stats_memory(ns, &interp->abandoned_bytes, &shared);
+		stats.count++;
+		stats.thread_count += ns->thread_count;
+		stats.bytes += interp->abandoned_bytes + gorgon_usage_held(&ns->usage);
+	}
+	gorgon_unlock();
+	return err ?: gorgon_sized_write("gorgon_abandoned_stats", &stats, ret, sizeof(stats));
+}

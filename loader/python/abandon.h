@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Interpreters that do not end. See abandon.c. */
+#ifndef GORGON_PYTHON_ABANDON_H
+#define GORGON_PYTHON_ABANDON_H
+
+#include "interp.h"
+
+/* Abandon an interpreter, for a reason that follows "was abandoned: ". An interpreter that has ended, or was abandoned before,
+ * stays what it is. Takes some milliseconds. */
+void gorgon_abandon(struct gorgon_interp *interp, const char *why);
+/* The same in the handler of a fault of private code, whose text is given; as struct gorgon_ns_user has it. */
+void gorgon_abandon_on_fault(void *interp, const char *text);
+
+/* Write which threads are in an interpreter: their names, native functions and Python lines, as far as they say that
+ * until a time of gorgon_now(). @extra: one more thread, or 0. */
+void gorgon_abandon_name_threads(struct gorgon_interp *interp, pid_t extra, uint64_t until, char *ret, size_t size);
+
+#endif

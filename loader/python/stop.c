@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: MIT
+// Stopping Python, with or without a limit of time.
+//
+// Without a limit the calling thread finalises, as python3 does at its end. With a limit it may not: a thread that
+// joins another, a function of atexit or a finaliser may never come back. So a thread of ours, the finisher, finalises, and
+// the calling thread watches it. Calls and threads of the program have half of the time to end by themselves. Then they are
+// interrupted, again and again. When the time is up, what still runs is named, and the interpreter is abandoned.
+//
+// The finisher does what Py_FinalizeEx() does first, joining threads and calling functions of atexit, as a call: other
+// threads can interrupt threads of the program meanwhile, for which they need the GIL. Once Py_FinalizeEx() runs nobody
+// else may ask for the GIL. The finisher is the main thread to Python, which calls a function for us on it between two
+// bytecodes: that raises the interrupt, or parks the thread. In blocking calls functions of atexit are reached as any thread is
+// (interrupt.c); finalisers are not, because Python has no handlers of signals any more.
+
+#define _GNU_SOURCE
+#include "abandon.h"
+#include "api.h"
+#include "held.h"
+#include "interrupt.h"
+#include "limits.h"
+#include "state.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "ns/ns.h"
+#include "process/interruption.h"
+#include "process/parking.h"
+#include "process/part.h"
+#include "process/signals.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+// CPython's recursion limits are made for what a main thread has.
+#define STACK_SIZE (8u << 20)
+
+#define MS	 UINT64_C(1000000)
+#define AGAIN_MS 20 // between interrupts
+#define GIL_MS	 15 // as long an interrupt waits for the GIL
+
+#define BEFORE_MS 40 // before its end threads are asked where they are, or an eighth of the limit
+#define NAMING_MS 60 // after its end threads may still answer
+
+// --- finalising ---------------------------------------------------------------------------------
+
+// Before CPython 3.13, when another thread than the main thread finalises, the module `threading` waits for the
+// thread that it takes for the main thread: so it is told that this thread is. Later versions do not wait, and
+// may lack the method.
+static void become_main_thread(const struct gorgon_api *api)
+{
+	PyObject *module = api->PyImport_ImportModule("threading"), *thread = NULL, *result = NULL;
+
+	if (module)
+		thread = api->PyObject_CallMethod(module, "main_thread", NULL);
+	if (thread)
+		result = api->PyObject_CallMethod(thread, "_set_ident", NULL);
+	api->PyErr_Clear();
+	api->Py_DecRef(result);
+	api->Py_DecRef(thread);
+	api->Py_DecRef(module);
+}
+
+struct finisher {
+	struct gorgon_interp *interp;
+	pthread_t thread;
+	pid_t tid; // 0: it has not begun; atomic
+	enum {
+		JOINING, // waits for threads of the program
+		EXITING, // in functions of atexit, or finalising
+	} phase; // atomic
+	struct gorgon_error *err;
+	bool done, left; // its work is done; nobody waits for it. Under the lock of the interpreter's calls
+	bool deaf;	 // Python can be told nothing any more. Under that lock
+};
+
+static __thread struct finisher *this_finisher;
+
+static struct gorgon_interruption *state_of(const struct gorgon_interp *interp)
+{
+	return gorgon_parts_state(interp->ns->parts, &gorgon_interruption_part);
+}
+
+// Between two bytecodes of the finisher.
+static int on_pending(void *ctx)
+{
+	struct gorgon_interp *interp = ctx;
+
+	if (gorgon_parking_is_abandoned(interp->ns))
+		gorgon_park(interp->ns);
+	if (!gorgon_interruption_take(state_of(interp)))
+		return 0;
+	interp->api->PyErr_SetNone(*interp->api->PyExc_KeyboardInterrupt);
+	return -1;
+}
+
+// Call on_pending() on the finisher, if it comes to bytecode. CPython asks which thread this is, too, before it lets its main
+// thread know.
+static void poke(struct finisher *finisher)
+{
+	struct gorgon_interp *interp = finisher->interp;
+
+	pthread_mutex_lock(&interp->calls.lock);
+	if (!finisher->deaf && __atomic_load_n(&finisher->phase, __ATOMIC_ACQUIRE) == EXITING) {
+		gorgon_interruption_pretend(state_of(interp), true);
+		interp->api->Py_AddPendingCall(on_pending, interp);
+		gorgon_interruption_pretend(state_of(interp), false);
+	}
+	pthread_mutex_unlock(&interp->calls.lock);
+}
+
+// Python's structures are about to go, and no Python code will run any more.
+static void become_deaf(PyObject *capsule)
+{
+	(void)capsule;
+	if (!this_finisher)
+		return;
+	pthread_mutex_lock(&this_finisher->interp->calls.lock);
+	this_finisher->deaf = true;
+	pthread_mutex_unlock(&this_finisher->interp->calls.lock);
+}
+
+// Objects in this dict are the last to go.
+static bool prepare_deafness(struct gorgon_interp *interp)
+{
+	PyObject *dict = API(interp, PyInterpreterState_GetDict)(API(interp, PyInterpreterState_Get)());
+	PyObject *capsule = API(interp, PyCapsule_New)(interp, NULL, become_deaf);
+	bool done = dict && capsule && !API(interp, PyDict_SetItemString)(dict, "gorgon.stop", capsule);
+
+	interp->api->Py_DecRef(capsule);
+	interp->api->PyErr_Clear();
+	return done;
+}
+
+// Called with a new thread state for this thread, which Python frees with all others.
+static struct gorgon_error *finalize(struct gorgon_interp *interp, void *ctx)
+{
+	bool other = !gorgon_call_is_main(interp);
+	struct gorgon_error *err;
+
+	(void)ctx;
+	gorgon_limits_end(interp);
+	if (other && interp->python.minor >= GORGON_STATE_MINOR) {
+		if ((err = gorgon_state_attach(interp)))
+			return err;
+	} else {
+		interp->api->PyGILState_Ensure();
+	}
+	if (other && !this_finisher)
+		become_main_thread(interp->api);
+	gorgon_held_end(interp, true);
+	interp->api->Py_FinalizeEx();
+	return NULL;
+}
+
+static struct gorgon_error *finalize_now(struct gorgon_interp *interp)
+{
+	static const struct gorgon_transition states = {GORGON_INTERP_FINALISING, GORGON_INTERP_FINALISING,
+							GORGON_INTERP_ENDED, GORGON_INTERP_ENDED};
+
+	// No call runs any more, so whoever uses a reference is about to let go of it.
+	gorgon_held_close(interp);
+	// An exit() may have ended it meanwhile.
+	return gorgon_call_finalise(interp) ? gorgon_call_protect(interp, &states, finalize, NULL, NULL) : NULL;
+}
+
+// What a program has of the process goes, as at the end of a python3.
+static void give_back(struct gorgon_interp *interp)
+{
+	gorgon_interp_show_thread(interp, 0);
+	gorgon_parts_stop(interp->ns->parts);
+	gorgon_interp_stamp(&interp->calls.end_ns);
+}
+
+static struct gorgon_error *stop_on_this_thread(struct gorgon_interp *interp, int timeout_ms)
+{
+	struct gorgon_error *err;
+	bool ended = false;
+
+	if ((err = gorgon_call_shut(interp, timeout_ms, &ended)))
+		return err;
+	if (ended)
+		gorgon_held_close(interp);
+	else
+		err = finalize_now(interp);
+	interp->isolation->flush(interp->ns);
+	give_back(interp);
+	return err;
+}
+
+// --- the finisher -------------------------------------------------------------------------------
+
+// Call a function of Python without arguments. An exception is shown as one that nobody can catch.
+static void call(const struct gorgon_interp *interp, const char *module_name, const char *function)
+{
+	const struct gorgon_api *api = interp->api;
+	PyObject *module = api->PyImport_ImportModule(module_name);
+	PyObject *result = module ? api->PyObject_CallMethod(module, function, NULL) : NULL;
+	void (*show)(PyObject *) = (void (*)(PyObject *))gorgon_interp_find_api(interp, "PyErr_WriteUnraisable");
+
+	if (!result && show)
+		show(module);
+	api->Py_DecRef(result);
+	api->Py_DecRef(module);
+}
+
+// What Py_FinalizeEx() does first, and finds done.
+static struct gorgon_error *close_program(struct gorgon_interp *interp, void *ctx)
+{
+	struct finisher *finisher = ctx;
+
+	call(interp, "threading", "_shutdown");
+	gorgon_error_destroy(gorgon_interrupt_prepare(interp));
+	if (interp->interrupt_type && prepare_deafness(interp))
+		__atomic_store_n(&finisher->phase, EXITING, __ATOMIC_RELEASE);
+	call(interp, "atexit", "_run_exitfuncs");
+	return NULL;
+}
+
+static void *finisher_run(void *arg)
+{
+	struct finisher *finisher = arg;
+	struct gorgon_interp *interp = finisher->interp;
+	struct gorgon_error *err;
+	bool left;
+
+	this_finisher = finisher;
+	gorgon_interruption_pretend(state_of(interp), true);
+	__atomic_store_n(&finisher->tid, gettid(), __ATOMIC_RELEASE);
+	err = gorgon_call_python_until(interp, 0, close_program, finisher);
+	gorgon_interruption_ignore();
+	if (!err)
+		err = finalize_now(interp);
+	if (gorgon_error_code(err) != GORGON_ERROR_ABANDONED)
+		interp->isolation->flush(interp->ns);
+	pthread_mutex_lock(&interp->calls.lock);
+	finisher->err = err;
+	finisher->done = true;
+	interp->calls.finishers--; // the interpreter may be destroyed after this
+	left = finisher->left;
+	pthread_cond_broadcast(&interp->calls.ended);
+	pthread_mutex_unlock(&interp->calls.lock);
+	if (left) {
+		gorgon_error_destroy(err);
+		free(finisher);
+	}
+	return NULL;
+}
+
+static struct gorgon_error *finisher_start(struct gorgon_interp *interp, struct finisher **ret)
+{
+	struct finisher *finisher = calloc(1, sizeof(*finisher));
+	pthread_attr_t attr;
+	int err;
+
+	if (!finisher)
+		return &gorgon_error_nomem;
+	finisher->interp = interp;
+	pthread_mutex_lock(&interp->calls.lock);
+	interp->calls.finishers++;
+	pthread_mutex_unlock(&interp->calls.lock);
+	err = pthread_attr_init(&attr);
+	if (!err) {
+		pthread_attr_setstacksize(&attr, STACK_SIZE);
+		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+		err = pthread_create(&finisher->thread, &attr, finisher_run, finisher);
+		pthread_attr_destroy(&attr);
+	}
+	if (err) {
+		pthread_mutex_lock(&interp->calls.lock);
+		interp->calls.finishers--;
+		pthread_mutex_unlock(&interp->calls.lock);
+		free(finisher);
+		return gorgon_error_create_os(err, "interpreter %u: cannot start a thread to stop it", interp->number);
+	}
+	*ret = finisher;
+	return NULL;
+}
+
+// Returns whether its work is done.
+static bool finisher_wait(struct finisher *finisher, uint64_t until)
+{
+	const struct timespec deadline = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
+	struct gorgon_calls *calls = &finisher->interp->calls;
+	bool ret;
+
+	pthread_mutex_lock(&calls->lock);
+	while (!finisher->done && !pthread_cond_timedwait(&calls->ended, &calls->lock, &deadline))
+		continue;
+	ret = finisher->done;
+	pthread_mutex_unlock(&calls->lock);
+	return ret;
+}
+
+// The result, if its work is done. Otherwise it is left to itself.
+static bool finisher_leave(struct finisher *finisher, struct gorgon_error **err)
+{
+	struct gorgon_calls *calls = &finisher->interp->calls;
+	bool done;
+
+	pthread_mutex_lock(&calls->lock);
+	finisher->left = true;
+	done = finisher->done;
+	pthread_mutex_unlock(&calls->lock);
+	if (!done)
+		return false;
+	*err = finisher->err;
+	free(finisher);
+	return true;
+}
+
+// --- with a limit -------------------------------------------------------------------------------
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+// Until there are no calls any more, or time is up.
+static bool end_calls(struct gorgon_interp *interp, uint64_t half, uint64_t end)
+{
+	bool ended = gorgon_call_wait(interp, half);
+	uint64_t now;
+
+	while (!ended && (now = gorgon_now()) < end) {
+		gorgon_call_interrupt_until(interp, earlier(now + GIL_MS * MS, end));
+		ended = gorgon_call_wait(interp, earlier(now + AGAIN_MS * MS, end));
+	}
+	return ended;
+}
+
+static void interrupt(struct gorgon_interp *interp, struct finisher *finisher, uint64_t until)
+{
+	gorgon_call_interrupt_until(interp, until);
+	if (__atomic_load_n(&finisher->phase, __ATOMIC_ACQUIRE) != EXITING)
+		return;
+	gorgon_interruption_request(state_of(interp), finisher->thread);
+	poke(finisher);
+}
+
+static bool watch(struct gorgon_interp *interp, struct finisher *finisher, uint64_t half, uint64_t end)
+{
+	bool done = finisher_wait(finisher, half);
+	uint64_t now;
+
+	while (!done && (now = gorgon_now()) < end) {
+		interrupt(interp, finisher, earlier(now + GIL_MS * MS, end));
+		done = finisher_wait(finisher, earlier(now + AGAIN_MS * MS, end));
+	}
+	return done;
+}
+
+// Name what still runs, and abandon the interpreter.
+static void give_up(struct gorgon_interp *interp, int timeout_ms, uint64_t until, pid_t finisher)
+{
+	char why[1024], names[900];
+
+	gorgon_abandon_name_threads(interp, finisher, until + NAMING_MS * MS, names, sizeof(names));
+	snprintf(why, sizeof(why), "it did not end within %d ms: %s", timeout_ms, *names ? names : "no thread of it is known");
+	gorgon_abandon(interp, why);
+}
+
+static struct gorgon_error *stop_within(struct gorgon_interp *interp, int timeout_ms)
+{
+	uint64_t now = gorgon_now(), half = now + (uint64_t)timeout_ms * MS / 2, end = now + (uint64_t)timeout_ms * MS;
+	uint64_t last = end - earlier(BEFORE_MS * MS, (uint64_t)timeout_ms * MS / 8);
+	struct finisher *finisher = NULL;
+	struct gorgon_error *err = gorgon_call_refuse(interp);
+
+	if (err)
+		return err;
+	if (!end_calls(interp, half, last)) {
+		give_up(interp, timeout_ms, end, 0);
+		return gorgon_call_refuse(interp);
+	}
+	if ((err = finisher_start(interp, &finisher))) {
+		gorgon_call_accept(interp);
+		return err;
+	}
+	if (!watch(interp, finisher, half, last)) {
+		give_up(interp, timeout_ms, end, __atomic_load_n(&finisher->tid, __ATOMIC_ACQUIRE));
+		poke(finisher);
+	}
+	// It may have come to its end at the last moment.
+	if (!finisher_leave(finisher, &err))
+		return gorgon_call_refuse(interp);
+	if (gorgon_error_code(err) != GORGON_ERROR_ABANDONED)
+		give_back(interp);
+	return err;
+}
+
+struct gorgon_error *gorgon_interp_stop(struct gorgon_interp *interp, int timeout_ms)
+{
+	if (gorgon_call_is_inside(interp))
+		return gorgon_error_create(GORGON_ERROR_BUSY,
+					   "interpreter %u: cannot be stopped from inside a call",
+					   interp->number);
+	// Other isolations cannot take the GIL from a program for good.
+	if (timeout_ms <= 0 || !interp->isolation->counts_memory)
+		return stop_on_this_thread(interp, timeout_ms);
+	return stop_within(interp, timeout_ms);
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MIT
+// A host with eight tenants that misbehave, each in an interpreter of its own at a time.
+//
+//	tenants SECONDS [SEED]
+//	tenants faults COUNT
+//
+// Each tenant, at random: computes and is checked; allocates over its limit; loops for ever; blocks in one of ten ways; starts
+// endless threads; has a fault, which the host survives; or catches every exception. It is stopped with 500 ms then, and
+// destroyed. One line at the end:
+//
+//	tenants: 812 interpreters, 640 stops, longest 521 ms, late 0, wrong 0, abandoned 93 of which 31 kept with 301234 KiB, grown 310000 KiB
+//
+// "late" are stops that took more than 600 ms. "grown" is what the process has more in memory than after its first interpreters.
+// With "faults" there are COUNT faults, one after another, while three tenants compute.
+//
+// Exit status 0, or 1 when a call of the library did what it should not.
+
+#define _GNU_SOURCE
+#include <gorgon.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TENANTS	 8
+#define LIMIT_MS 500
+#define LATE_MS	 600
+#define KEPT_MAX 400 // abandoned interpreters with parked threads keep their memory: no more than that many
+
+static _Atomic uint64_t end_ms;
+static atomic_uint interps, stops, longest, late, wrong, failures, kept;
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+static void fail(const char *what, struct gorgon_error *err)
+{
+	fprintf(stderr, "tenants: %s: %s\n", what, err ? gorgon_error_message(err) : "no error");
+	failures++;
+}
+
+// --- what tenants do ------------------------------------------------------------------------------
+
+enum kind {
+	COMPUTES,     // and comes back
+	ALLOCATES,    // and gets MemoryError
+	HAS_FAULT,    // and is abandoned
+	RUNS,	      // in a call, until it is interrupted
+	STARTS,	      // threads, which end when they are interrupted
+	CATCHES,      // everything, in a call
+	STARTS_WORSE, // threads that catch everything
+};
+
+struct action {
+	enum kind kind;
+	const char *source;
+};
+
+#define ALWAYS(what) "while True:\n  try:\n    while True:\n      try:\n        while True: " what "\n"                       \
+		     "      except BaseException: pass\n  except BaseException: pass\n"
+#define THREADS(body)                                                                                                   \
+	"import threading, time\n"                                                                                     \
+	"def endless():\n" body "for i in range(3): threading.Thread(target=endless).start()\n"
+
+static const struct action actions[] = {
+	{COMPUTES, "assert sum(i * i for i in range(20000)) == 2666466670000\n"
+		   "import json; assert json.loads(json.dumps(list(range(1000)))) == list(range(1000))\n"},
+	{COMPUTES, "import hashlib\n"
+		   "assert hashlib.sha256(b'x' * 1000000).hexdigest().startswith('1b977e9f')\n"},
+	{ALLOCATES, "kept = []\nwhile True: kept.append(bytearray(1 << 20))\n"},
+	{HAS_FAULT, "import ctypes; ctypes.c_int.from_address(0).value = 1\n"},
+	{HAS_FAULT, "import ctypes; ctypes.memset(0, 1, 100)\n"},
+	{RUNS, "while True: pass\n"},
+	{RUNS, "import time; time.sleep(1000)\n"},
+	{RUNS, "import socket; s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen(); s.accept()\n"},
+	{RUNS, "import socket; a, b = socket.socketpair(); a.recv(1)\n"},
+	{RUNS, "import threading; l = threading.Lock(); l.acquire(); l.acquire()\n"},
+	{RUNS, "import threading; threading.Event().wait()\n"},
+	{RUNS, "import queue; queue.Queue().get()\n"},
+	{RUNS, "import os; os.read(os.pipe()[0], 1)\n"},
+	{RUNS, "import os, select; p = os.pipe(); select.select([p[0]], [], [])\n"},
+	{RUNS, "import subprocess; p = subprocess.Popen(['sleep', '3'], stdin=-3); p.wait()\n"},
+	{RUNS, "import threading, time; t = threading.Thread(target=time.sleep, args=(1000,)); t.start(); t.join()\n"},
+	{STARTS, THREADS("  while True: pass\n")},
+	{STARTS, THREADS("  time.sleep(1000)\n")},
+	{CATCHES, ALWAYS("pass")},
+	{CATCHES, "import time\n" ALWAYS("time.sleep(1000)")},
+	{STARTS_WORSE, THREADS("  while True:\n    try:\n      while True:\n        try: time.sleep(1000)\n"
+			       "        except BaseException: pass\n    except BaseException: pass\n")},
+};
+
+// --- tenants ----------------------------------------------------------------------------------------
+
+struct call {
+	struct gorgon_interp *interp;
+	const char *source;
+	struct gorgon_error *err;
+};
+
+static void *run_call(void *arg)
+{
+	struct call *call = arg;
+
+	call->err = gorgon_interp_run_string(call->interp, call->source, NULL);
+	return NULL;
+}
+
+static bool has_exception(const struct gorgon_error *err, const char *type)
+{
+	const struct gorgon_exception *exception = gorgon_error_exception(err);
+
+	return exception && !strcmp(exception->type, type);
+}
+
+static bool is_right(enum kind kind, const struct gorgon_error *err)
+{
+	bool abandoned = gorgon_error_code(err) == GORGON_ERROR_ABANDONED;
+
+	switch (kind) {
+	case ALLOCATES:
+		return has_exception(err, "MemoryError");
+	case HAS_FAULT:
+		return abandoned;
+	case RUNS: // on a busy machine there may be no time left for the exception
+	case CATCHES:
+		return abandoned || has_exception(err, "KeyboardInterrupt");
+	default:
+		return !err;
+	}
+}
+
+static void stop(struct gorgon_interp *interp)
+{
+	uint64_t begin = now_ms();
+	struct gorgon_error *err = gorgon_interp_stop(interp, LIMIT_MS);
+	unsigned took = (unsigned)(now_ms() - begin), before = longest;
+
+	stops++;
+	late += took > LATE_MS;
+	while (took > before && !atomic_compare_exchange_weak(&longest, &before, took))
+		continue;
+	if (err && gorgon_error_code(err) != GORGON_ERROR_ABANDONED)
+		fail("stop", err);
+	gorgon_error_destroy(err);
+}
+
+// An abandoned one whose threads are parked stays. One whose calls are about to come back is tried again.
+static void destroy(struct gorgon_interp *interp)
+{
+	struct gorgon_error *err = NULL;
+
+	for (int i = 0; i < 10; i++) {
+		gorgon_error_destroy(err);
+		if (!(err = gorgon_interp_destroy(interp)))
+			return;
+		usleep(10000);
+	}
+	if (gorgon_error_code(err) != GORGON_ERROR_BUSY)
+		fail("destroy", err);
+	gorgon_error_destroy(err);
+	kept++;
+}
+
+static void live(const struct action *action, unsigned *seed)
+{
+	const struct gorgon_start_opts opts = {.size = sizeof(opts), .memory_limit = UINT64_C(64) << 20};
+	struct call call = {.source = action->source};
+	bool calls = action->kind == RUNS || action->kind == CATCHES;
+	struct gorgon_error *err = gorgon_interp_create(NULL, &call.interp);
+	pthread_t thread;
+
+	if (err || (err = gorgon_interp_start(call.interp, &opts))) {
+		fail("start", err);
+		gorgon_error_destroy(err);
+		return;
+	}
+	interps++;
+	if (calls && pthread_create(&thread, NULL, run_call, &call))
+		abort();
+	if (calls)
+		usleep(1000 * (useconds_t)(rand_r(seed) % 100));
+	else
+		run_call(&call);
+	stop(call.interp);
+	if (calls)
+		pthread_join(thread, NULL);
+	if (!is_right(action->kind, call.err) && !(calls && gorgon_error_code(call.err) == GORGON_ERROR_BUSY)) {
+		fail(action->source, call.err);
+		wrong++;
+	}
+	gorgon_error_destroy(call.err);
+	destroy(call.interp);
+}
+
+static void *compute(void *arg)
+{
+	while (now_ms() < end_ms)
+		live(&actions[0], arg);
+	return NULL;
+}
+
+static void survive(unsigned count)
+{
+	unsigned seeds[3] = {1, 2, 3};
+	pthread_t threads[3];
+
+	end_ms = UINT64_MAX;
+	for (unsigned i = 0; i < 3; i++)
+		if (pthread_create(&threads[i], NULL, compute, &seeds[i]))
+			abort();
+	while (count--)
+		live(&actions[count % 2 ? 3 : 4], seeds);
+	end_ms = 0;
+	for (unsigned i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void *tenant(void *arg)
+{
+	unsigned seed = *(unsigned *)arg;
+
+	while (now_ms() < end_ms) {
+		const struct action *action = &actions[(unsigned)rand_r(&seed) % (sizeof(actions) / sizeof(*actions))];
+
+		if (action->kind != STARTS_WORSE || kept < KEPT_MAX)
+			live(action, &seed);
+	}
+	return NULL;
+}
+
+// --- the host -----------------------------------------------------------------------------------------
+
+static void ignore_report(void *ctx, const struct gorgon_fault *fault)
+{
+	(void)ctx;
+	(void)fault;
+}
+
+static unsigned long resident_kib(void)
+{
+	unsigned long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "r");
+
+	if (file && fscanf(file, "%*u %lu", &pages) != 1)
+		pages = 0;
+	if (file)
+		fclose(file);
+	return pages * (unsigned long)getpagesize() / 1024;
+}
+
+int main(int argc, char **argv)
+{
+	const struct gorgon_fault_opts opts = {.size = sizeof(opts), .report = ignore_report, .abandon = true};
+	struct gorgon_abandoned_stats stats = {.size = sizeof(stats)};
+	unsigned seeds[TENANTS], seed = argc > 2 && atoi(argv[2]) ? (unsigned)atoi(argv[2]) : 1;
+	pthread_t threads[TENANTS];
+	unsigned long first;
+
+	if (argc < 2) {
+		fprintf(stderr, "tenants: missing argument: tenants SECONDS [SEED]\n");
+		return 2;
+	}
+	gorgon_error_destroy(gorgon_faults_report(&opts));
+	for (int i = 0; i < 3; i++)
+		live(&actions[i], &seed);
+	first = resident_kib();
+	if (!strcmp(argv[1], "faults")) {
+		survive(argc > 2 ? (unsigned)atoi(argv[2]) : 1);
+	} else {
+		end_ms = now_ms() + (uint64_t)(atof(argv[1]) * 1000);
+		for (unsigned i = 0; i < TENANTS; i++) {
+			seeds[i] = seed * 1000 + i;
+			if (pthread_create(&threads[i], NULL, tenant, &seeds[i]))
+				abort();
+		}
+		for (unsigned i = 0; i < TENANTS; i++)
+			pthread_join(threads[i], NULL);
+	}
+	gorgon_error_destroy(gorgon_abandoned_get_stats(&stats));
+	printf("tenants: %u interpreters, %u stops, longest %u ms, late %u, wrong %u, abandoned %lu of which %lu kept with %lu KiB, "
+	       "grown %ld KiB\n", interps, stops, longest, late, wrong, stats.total_count, stats.count, stats.bytes / 1024,
+	       (long)resident_kib() - (long)first);
+	return wrong || failures;
+}

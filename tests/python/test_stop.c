@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: MIT
+// loader/python/stop.c, abandon.c: stopping within a limit of time, whatever the program has started.
+
+#define _GNU_SOURCE
+#include "calls.h"
+#include "ns/debug_root.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LIMIT_MS 400
+#define ENDS_MS	 3000 // for what ends when it is interrupted, which takes time on a busy machine
+
+// In C, with the GIL: nothing but the return of this function ends it.
+static bool spinning;
+
+TEST_EXPORT void test_stop_spin(void);
+TEST_EXPORT void test_stop_spin(void)
+{
+	while (__atomic_load_n(&spinning, __ATOMIC_RELAXED))
+		continue;
+}
+
+// Not before the call that has started the thread has come back, for which it needs the GIL.
+static bool may_spin;
+
+TEST_EXPORT int test_stop_may_spin(void);
+TEST_EXPORT int test_stop_may_spin(void)
+{
+	return __atomic_load_n(&may_spin, __ATOMIC_RELAXED);
+}
+
+struct program {
+	const char *name, *source;
+	const char *named; // what the error says of it; NULL: it ends when it is interrupted
+};
+
+#define THREAD(body, daemon)                                                                                           \
+	"import threading, time\n"                                                                                     \
+	"begun = threading.Event()\n"                                                                                  \
+	"def forever():\n"                                                                                             \
+	"  begun.set()\n" body "t = threading.Thread(target=forever, daemon=" daemon "); t.start(); begun.wait()\n"
+
+// An interrupt that comes between the tries of one loop is caught by the loop around it.
+#define ALWAYS(what)                                                                                                   \
+	"  while True:\n"                                                                                             \
+	"   try:\n"                                                                                                   \
+	"    while True:\n"                                                                                           \
+	"     try:\n"                                                                                                 \
+	"      while True:\n"                                                                                         \
+	"       try:\n"                                                                                               \
+	"        while True: " what "\n"                                                                               \
+	"       except BaseException: pass\n"                                                                         \
+	"     except BaseException: pass\n"                                                                           \
+	"   except BaseException: pass\n"
+#define STUBBORN ALWAYS("time.sleep(1000)")
+
+static const struct program programs[] = {
+	{"a loop", THREAD("  while True: pass\n", "False"), NULL},
+	{"a blocked thread", THREAD("  threading.Lock().acquire() and threading.Event().wait()\n", "False"), NULL},
+	{"a daemon thread in a loop", THREAD("  while True: pass\n", "True"), NULL},
+	{"a thread that catches all", THREAD(STUBBORN, "False"), "line 11 in forever"},
+	{"a loop that catches all", THREAD(ALWAYS("sum(range(1000))"), "False"), " in forever"},
+	{"ten threads", THREAD(STUBBORN, "False") "for i in range(9): threading.Thread(target=forever).start()\n",
+	 "line 11 in forever"},
+	{"an executor", "import concurrent.futures as f, time\n"
+			"def work():\n"
+			"  time.sleep(1000)\n"
+			"e = f.ThreadPoolExecutor(); e.submit(work)\n", NULL},
+	{"atexit, blocked", "import atexit, time; atexit.register(time.sleep, 1000)\n", NULL},
+	{"atexit in a loop", "import atexit\n"
+			     "def forever():\n"
+			     "  while True: pass\n"
+			     "atexit.register(forever)\n", NULL},
+	{"atexit that catches all", "import atexit, time\n"
+				    "def forever():\n" STUBBORN "atexit.register(forever)\n", "line 9 in forever"},
+	{"a finaliser, blocked", "import time\n"
+				 "class Late:\n"
+				 "  def __del__(self, sleep=time.sleep): sleep(1000)\n"
+				 "late = Late()\n", "line 3 in __del__"},
+	{"a finaliser in a loop", "class Late:\n"
+				  "  def __del__(self):\n"
+				  "    while True: pass\n"
+				  "late = Late()\n", NULL},
+	{"a finaliser that catches all", "import time\n"
+					 "def forever(range=range, sum=sum, BaseException=BaseException):\n" ALWAYS("sum(range(1000))")
+					 "class Late:\n"
+					 "  def __del__(self, forever=forever): forever()\n"
+					 "late = Late()\n", " in forever"},
+	{"C code", "import ctypes\n" THREAD("  while not ctypes.CDLL(None).test_stop_may_spin(): time.sleep(0.001)\n"
+				       "  ctypes.PyDLL(None).test_stop_spin()\n", "False"), "test_stop_spin"},
+	{"C code in atexit", "import atexit, ctypes; atexit.register(ctypes.PyDLL(None).test_stop_spin)\n", "test_stop_spin"},
+};
+
+static unsigned long now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (unsigned long)ts.tv_sec * 1000 + (unsigned long)ts.tv_nsec / 1000000;
+}
+
+static uint64_t abandoned_count(void)
+{
+	struct gorgon_abandoned_stats stats = {.size = sizeof(stats)};
+
+	assert_ok(gorgon_abandoned_get_stats(&stats));
+	if (stats.count)
+		assert_true(stats.bytes / stats.count > 1 << 20); // at least libpython's own data
+	return stats.count;
+}
+
+// What debuggers and gorgon-symdump read.
+static uint32_t shown_state(const struct gorgon_interp *interp)
+{
+	const struct gorgon_debug_ns *ns = (void *)(uintptr_t)gorgon_debug_root.ns_head;
+
+	while (ns && ns->interp != gorgon_interp_number(interp))
+		ns = (void *)(uintptr_t)ns->next;
+	assert_non_null(ns);
+	return ns->state;
+}
+
+// The waits of this test are long: that the call comes back is asserted, and that it does so long before the test would.
+static void stop(struct gorgon_interp *interp, const struct program *program)
+{
+	unsigned long begin = now_ms(), took;
+	struct gorgon_error *err = gorgon_interp_stop(interp, program->named ? LIMIT_MS : ENDS_MS);
+
+	took = now_ms() - begin;
+	if (took > 10 * ENDS_MS)
+		fail_msg("%s: took %lu ms", program->name, took);
+	if (program->named) {
+		if (gorgon_error_code(err) != GORGON_ERROR_ABANDONED || !strstr(gorgon_error_message(err), program->named))
+			fail_msg("%s: expected abandoned, and %s: %s", program->name, program->named,
+				 err ? gorgon_error_message(err) : "(no error)");
+		assert_int_equal(shown_state(interp), GORGON_DEBUG_NS_ABANDONED);
+		assert_error(gorgon_interp_run_string(interp, "pass", NULL), GORGON_ERROR_ABANDONED, "was abandoned");
+		assert_error(gorgon_interp_stop(interp, LIMIT_MS), GORGON_ERROR_ABANDONED, program->named);
+		gorgon_error_destroy(err);
+		return;
+	}
+	if (err)
+		fail_msg("%s: %s", program->name, gorgon_error_message(err));
+}
+
+static void still_computes(struct gorgon_interp *interp)
+{
+	run(interp, "assert sum(i * i for i in range(1000)) == 332833500\n");
+}
+
+static void stop_within_a_limit_ends_or_abandons(void **state)
+{
+	struct gorgon_interp *bystander = start();
+
+	(void)state;
+	alarm(300);
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		struct gorgon_interp *interp = start();
+		uint64_t before = abandoned_count();
+		struct gorgon_error *err;
+
+		__atomic_store_n(&spinning, true, __ATOMIC_RELAXED);
+		__atomic_store_n(&may_spin, false, __ATOMIC_RELAXED);
+		run(interp, programs[i].source);
+		__atomic_store_n(&may_spin, true, __ATOMIC_RELAXED);
+		stop(interp, &programs[i]);
+		assert_int_equal(abandoned_count(), before + !!programs[i].named);
+		still_computes(bystander);
+		__atomic_store_n(&spinning, false, __ATOMIC_RELAXED);
+		err = gorgon_interp_destroy(interp);
+		if (err)
+			assert_error(err, GORGON_ERROR_BUSY, "");
+		if (!programs[i].named && err)
+			fail_msg("%s: not destroyed", programs[i].name);
+	}
+	destroy(bystander);
+	alarm(0);
+}
+
+static void stop_interrupts_calls_and_destroy_frees_all(void **state)
+{
+	static const char *const sources[] = {
+		REACHED TEST_LOOP,
+		REACHED "import time; time.sleep(1000)\n",
+		REACHED "import threading; threading.Event().wait()\n",
+	};
+
+	(void)state;
+	alarm(120);
+	init_waiting();
+	for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
+		struct gorgon_interp *interp = start();
+		struct thread thread;
+
+		spawn(&thread, interp, sources[i]);
+		sem_wait(&reached);
+		assert_ok(gorgon_interp_stop(interp, ENDS_MS));
+		assert_raised(join(&thread), "KeyboardInterrupt", "");
+		destroy(interp);
+	}
+	alarm(0);
+}
+
+// The threads of the host come back from their calls; after that nothing keeps the interpreter.
+static void calls_into_an_abandoned_interpreter_come_back(void **state)
+{
+	static const char *const sources[] = {
+		"import time\ndef f():\n" ALWAYS("time.sleep(1000)") REACHED "f()\n",
+		"def f():\n" ALWAYS("sum(range(1000))") REACHED "f()\n",
+		"import threading\ndef f():\n" ALWAYS("threading.Event().wait()") REACHED "f()\n",
+		"import sys; sys.setswitchinterval(0.5)\ndef f():\n" ALWAYS("sum(range(1000))") REACHED "f()\n",
+	};
+	uint64_t before = abandoned_count();
+
+	(void)state;
+	alarm(120);
+	init_waiting();
+	for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
+		struct gorgon_interp *interp = start();
+		struct thread threads[3];
+
+		for (int j = 0; j < 3; j++) {
+			spawn(&threads[j], interp, sources[i]);
+			sem_wait(&reached);
+		}
+		assert_error(gorgon_interp_stop(interp, LIMIT_MS), GORGON_ERROR_ABANDONED, "thread ");
+		for (int j = 0; j < 3; j++)
+			assert_error(join(&threads[j]), GORGON_ERROR_ABANDONED, "did not end within");
+		destroy(interp);
+	}
+	assert_int_equal(abandoned_count(), before);
+	alarm(0);
+}
+
+static struct gorgon_interp *called_back;
+static struct gorgon_error *from_inside;
+static bool host_went_on;
+
+TEST_EXPORT void test_stop_call_back(void);
+TEST_EXPORT void test_stop_call_back(void)
+{
+	from_inside = gorgon_interp_run_string(called_back, "def f():\n" ALWAYS("sum(range(1000))") REACHED "f()\n", NULL);
+	host_went_on = true;
+}
+
+// A function of the host is not jumped over: it may hold locks of the host.
+static void functions_of_the_host_between_two_calls_go_on(void **state)
+{
+	struct gorgon_interp *interp = called_back = start();
+	struct thread thread;
+
+	(void)state;
+	alarm(120);
+	init_waiting();
+	spawn(&thread, interp, "import ctypes; ctypes.CDLL(None).test_stop_call_back()\nwhile True: pass\n");
+	sem_wait(&reached);
+	assert_error(gorgon_interp_stop(interp, LIMIT_MS), GORGON_ERROR_ABANDONED, "");
+	assert_error(join(&thread), GORGON_ERROR_ABANDONED, "");
+	assert_error(from_inside, GORGON_ERROR_ABANDONED, "");
+	assert_true(host_went_on);
+	destroy(interp);
+	alarm(0);
+}
+
+// Parked threads are not there in a child, and keep nobody from fork() and exit().
+static void fork_and_exit_with_parked_threads(void **state)
+{
+	struct gorgon_interp *interp = start(), *other = start();
+	uint64_t before;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	alarm(120);
+	run(interp, programs[5].source);
+	assert_error(gorgon_interp_stop(interp, LIMIT_MS), GORGON_ERROR_ABANDONED, "");
+	before = abandoned_count();
+	assert_error(gorgon_interp_destroy(interp), GORGON_ERROR_BUSY, "");
+	pid = fork();
+	if (!pid) {
+		// Their stacks are the child's own copies, and nobody is in them.
+		gorgon_error_destroy(gorgon_interp_destroy(interp));
+		exit(abandoned_count() < before ? 7 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 7);
+	run(other, "import subprocess; assert subprocess.run(['true']).returncode == 0\n"
+		   "import os\n"
+		   "pid = os.fork()\n"
+		   "if not pid: os._exit(3)\n"
+		   "assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 3\n");
+	destroy(other);
+	alarm(0);
+}
+
+// Python does as it is used to, with a limit of time, too.
+static void stop_within_a_limit_is_an_ordinary_end(void **state)
+{
+	struct gorgon_interp *interp = start();
+	char path[] = "/tmp/gorgon-stop-XXXXXX", source[1024], text[64] = "";
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	snprintf(source, sizeof(source),
+		 "import atexit, os, threading, time\n"
+		 "f = os.open('%s', os.O_WRONLY)\n"
+		 "def say(word, write=os.write, f=f): write(f, word.encode() + b'\\n')\n"
+		 "class Last:\n"
+		 "  def __del__(self, say=say): say('finaliser')\n"
+		 "last = Last()\n"
+		 "def body(): time.sleep(0.05); say('thread')\n"
+		 "threading.Thread(target=body).start()\n"
+		 "atexit.register(say, 'first'); atexit.register(say, 'second')\n", path);
+	run(interp, source);
+	assert_ok(gorgon_interp_stop(interp, 60000));
+	assert_true(read(fd, text, sizeof(text) - 1) > 0);
+	assert_string_equal(text, "thread\nsecond\nfirst\nfinaliser\n");
+	assert_error(gorgon_interp_run_string(interp, "pass", NULL), GORGON_ERROR_BUSY, "one program per interpreter");
+	destroy(interp);
+	close(fd);
+	unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stop_within_a_limit_is_an_ordinary_end),
+		cmocka_unit_test(stop_interrupts_calls_and_destroy_frees_all),
+		cmocka_unit_test(calls_into_an_abandoned_interpreter_come_back),
+		cmocka_unit_test(functions_of_the_host_between_two_calls_go_on),
+		cmocka_unit_test(stop_within_a_limit_ends_or_abandons),
+		cmocka_unit_test(fork_and_exit_with_parked_threads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
