@@ -35,7 +35,6 @@
 #define GROUP_SIZE (UINT64_C(1) << 32)
 
 /* A group has one pack, and with so many images two: see split(). */
-#define PACKS     2
 #define SPLIT_MIN 16
 
 /* While a debugger is attached each change costs it time: not for fewer images without DWARF. */
@@ -259,6 +258,11 @@ static void drop(struct jitreg_listing *empty)
 	}
 }
 
+static bool is_full(const struct jitreg_entry *entry)
+{
+	return entry->listing->template->kind == JITREG_SYMFILE_FULL;
+}
+
 /* Whether a pack would save debuggers something: the images do not have exactly one pack for themselves, or refer to
  * DWARF, which costs debuggers most. */
 static bool is_worth_packing(const struct selection *selection, bool traced)
@@ -270,28 +274,66 @@ static bool is_worth_packing(const struct selection *selection, bool traced)
 
 		apart |= listing != selection->entries[0]->listing || listing->image_count != selection->count ||
 			 listing->template->kind != JITREG_SYMFILE_PACK;
-		full |= listing->template->kind == JITREG_SYMFILE_FULL;
+		full |= is_full(selection->entries[i]);
 	}
 	return full || (apart && (!traced || selection->count >= TRACED_MIN));
+}
+
+struct part {
+	struct selection selection;
+	struct pack_request request;
+	struct jitreg_listing *pack;
+};
+
+struct jitreg_packing {
+	uint64_t state; /* the group's, which has these entries */
+	enum jitreg_debugger debugger;
+	struct part *parts;
+	size_t count;
+};
+
+static int split_singly(const struct selection *all, struct jitreg_packing *packing)
+{
+	packing->parts = calloc(all->count + 1, sizeof(*packing->parts));
+	for (size_t i = 0; packing->parts && i < all->count; i++) {
+		struct selection one = {.entries = calloc(1, sizeof(*one.entries)), .count = 1};
+
+		if (!one.entries)
+			return -ENOMEM;
+		one.entries[0] = all->entries[i];
+		if (is_full(all->entries[i]))
+			packing->parts[packing->count++].selection = one;
+		else
+			free(one.entries);
+	}
+	return packing->parts ? 0 : -ENOMEM;
 }
 
 /*
  * A large group is split into the image that was registered first (a libpython, say) and the others:
  * LLDB unwinds the first image in nearly every stack, and reads unwind data of the others only when a stack
  * gets there (pack.c). While a debugger is attached it is not split, since each object file costs the
- * debugger time. The caller frees the parts, after a failure, too.
+ * debugger time.
  */
-static int split(const struct selection *all, bool traced, struct selection ret[PACKS])
+static int split(const struct selection *all, bool traced, struct jitreg_packing *packing)
 {
 	bool one_part = traced || all->count < SPLIT_MIN;
 
-	for (size_t i = 0; i < PACKS; i++) {
-		ret[i] = (struct selection){.entries = calloc(all->count + 1, sizeof(*ret[i].entries))};
-		for (size_t j = 0; ret[i].entries && j < all->count; j++)
+	packing->parts = calloc(2, sizeof(*packing->parts));
+	if (!packing->parts)
+		return -ENOMEM;
+	packing->count = 2;
+	for (size_t i = 0; i < packing->count; i++) {
+		struct selection *part = &packing->parts[i].selection;
+
+		part->entries = calloc(all->count + 1, sizeof(*part->entries));
+		if (!part->entries)
+			return -ENOMEM;
+		for (size_t j = 0; j < all->count; j++)
 			if ((one_part || !all->entries[j]->next) != i)
-				ret[i].entries[ret[i].count++] = all->entries[j];
+				part->entries[part->count++] = all->entries[j];
 	}
-	return ret[0].entries && ret[1].entries ? 0 : -ENOMEM;
+	return 0;
 }
 
 static void list_pack(const struct selection *selection, struct jitreg_listing *pack)
@@ -364,33 +406,27 @@ static bool can_pack_now(const struct jitreg_entry *entry, const void *ctx)
 	return is_listed_small(entry) && (!*traced || is_loose(entry));
 }
 
-struct jitreg_packing {
-	uint64_t state; /* the group's, which has these entries */
-	enum jitreg_debugger debugger;
-	struct selection parts[PACKS];
-	struct pack_request requests[PACKS];
-	struct jitreg_listing *packs[PACKS];
-};
-
-static int plan_packs(const struct jitreg_group *group, struct jitreg_packing *packing, bool *any)
+static int plan_packs(const struct jitreg_group *group, bool singly, struct jitreg_packing *packing, bool *any)
 {
 	bool traced = packing->debugger != JITREG_DEBUGGER_NONE;
 	struct selection all;
 	int r = select_entries(group, can_pack_now, &traced, &all);
 
 	if (!r)
-		r = split(&all, traced, packing->parts);
+		r = singly && !traced ? split_singly(&all, packing) : split(&all, traced, packing);
 	free(all.entries);
-	for (size_t i = 0; !r && i < PACKS; i++) {
-		if (!is_worth_packing(&packing->parts[i], traced))
+	for (size_t i = 0; !r && i < packing->count; i++) {
+		struct part *part = &packing->parts[i];
+
+		if (!is_worth_packing(&part->selection, traced))
 			continue;
 		*any = true;
-		r = request_pack(group->base, &packing->parts[i], packing->debugger, &packing->requests[i]);
+		r = request_pack(group->base, &part->selection, packing->debugger, &part->request);
 	}
 	return r;
 }
 
-int jitreg_packing_begin(struct jitreg_group *group, struct jitreg_packing **ret)
+int jitreg_packing_begin(struct jitreg_group *group, bool singly, struct jitreg_packing **ret)
 {
 	struct jitreg_packing *packing = calloc(1, sizeof(*packing));
 	bool any = false;
@@ -401,7 +437,7 @@ int jitreg_packing_begin(struct jitreg_group *group, struct jitreg_packing **ret
 		return -ENOMEM;
 	packing->state = group->state;
 	packing->debugger = jitreg_debugger_find();
-	r = plan_packs(group, packing, &any);
+	r = plan_packs(group, singly, packing, &any);
 	if (r || !any)
 		jitreg_packing_destroy(packing);
 	else
@@ -413,9 +449,9 @@ int jitreg_packing_build(struct jitreg_packing *packing)
 {
 	int r = 0;
 
-	for (size_t i = 0; !r && i < PACKS; i++)
-		if (packing->requests[i].count)
-			r = build_pack(&packing->requests[i], &packing->packs[i]);
+	for (size_t i = 0; !r && i < packing->count; i++)
+		if (packing->parts[i].request.count)
+			r = build_pack(&packing->parts[i].request, &packing->parts[i].pack);
 	return r;
 }
 
@@ -423,10 +459,12 @@ int jitreg_packing_end(struct jitreg_packing *packing, struct jitreg_group *grou
 {
 	if (packing->state != group->state || packing->debugger != jitreg_debugger_find())
 		return -EAGAIN;
-	for (size_t i = 0; i < PACKS; i++) {
-		if (packing->packs[i])
-			list_pack(&packing->parts[i], packing->packs[i]);
-		packing->packs[i] = NULL;
+	for (size_t i = 0; i < packing->count; i++) {
+		struct part *part = &packing->parts[i];
+
+		if (part->pack)
+			list_pack(&part->selection, part->pack);
+		part->pack = NULL;
 	}
 	return 0;
 }
@@ -435,11 +473,12 @@ void jitreg_packing_destroy(struct jitreg_packing *packing)
 {
 	if (!packing)
 		return;
-	for (size_t i = 0; i < PACKS; i++) {
-		jitreg_listing_destroy(packing->packs[i]);
-		request_deinit(&packing->requests[i]);
-		free(packing->parts[i].entries);
+	for (size_t i = 0; i < packing->count; i++) {
+		jitreg_listing_destroy(packing->parts[i].pack);
+		request_deinit(&packing->parts[i].request);
+		free(packing->parts[i].selection.entries);
 	}
+	free(packing->parts);
 	free(packing);
 }
 
@@ -451,7 +490,7 @@ int jitreg_group_pack(struct jitreg_group *group)
 
 	do {
 		again = false;
-		r = jitreg_packing_begin(group, &packing);
+		r = jitreg_packing_begin(group, false, &packing);
 		if (!r && packing)
 			r = jitreg_packing_build(packing);
 		if (!r && packing)

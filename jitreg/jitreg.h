@@ -268,10 +268,13 @@ JITREG_API int jitreg_group_pack(struct jitreg_group *group)
  *	jitreg_packing_end()     with the lock, if the caller still has the group: debuggers are told
  *	jitreg_packing_destroy() in any case, with the lock or without
  *
+ * @param singly    Only images that refer to DWARF get another symfile, each a pack of its own: for a group that is
+ *                  about to have more images. Such a pack is made once for each file, and not for each set of images
+ *                  on the way. While a debugger is attached, for which each symfile more costs time, as without.
  * @param[out] ret  NULL when there is nothing to pack, and after a failure.
  * @retval 0 or as jitreg_group_pack()
  */
-JITREG_API int jitreg_packing_begin(struct jitreg_group *group, struct jitreg_packing **ret)
+JITREG_API int jitreg_packing_begin(struct jitreg_group *group, bool singly, struct jitreg_packing **ret)
 	__attribute__((warn_unused_result, nonnull));
 JITREG_API int jitreg_packing_build(struct jitreg_packing *packing)
 	__attribute__((warn_unused_result, nonnull));

@@ -19,8 +19,9 @@
 //	at once, when it has the same set of libraries at which another namespace has been quiet,
 //	because it will load no more, either;
 //	at once when few become many, whatever it is doing: perhaps nobody loads anything after that,
-//	and the symfiles of the first few cost debuggers most. What it loads later is packed when
-//	it is quiet.
+//	and the symfiles of the first few cost debuggers most. A namespace in the middle of
+//	its imports gets a pack for each object, because nobody else would use a pack of what it has at
+//	this moment. All of its objects are packed together when it is quiet.
 //
 // No thread waits for such a moment. Whenever some namespace has loaded something or ended, the caller
 // looks whether one has come. The caller then makes a pack, and further packs until they have taken
@@ -173,31 +174,40 @@ static struct gorgon_ns *find_ns(uint64_t id)
 	return ns;
 }
 
+// A namespace with singly packed objects waits on: they are packed together when it is quiet.
+static void packed(struct gorgon_debug_mode_ns *mode, bool done, bool singly)
+{
+	if (singly && !done)
+		jump_queue(mode);
+	else if ((singly || !done) && !mode->waiting)
+		join_queue(mode);
+}
+
 // The lock is released meanwhile. After a failure debuggers see what they have seen before, and the next
 // change of the namespace makes another attempt.
-static void pack(struct gorgon_ns *ns)
+static void pack(struct gorgon_ns *ns, bool singly)
 {
 	struct jitreg_packing *packing = NULL;
 	uint64_t id = ns->debug.id;
-	int r = ns->jit_group ? jitreg_packing_begin(ns->jit_group, &packing) : 0;
+	int r = ns->jit_group ? jitreg_packing_begin(ns->jit_group, singly, &packing) : 0;
 
 	if (packing) {
 		gorgon_unlock();
 		r = jitreg_packing_build(packing);
 		gorgon_lock();
 		ns = find_ns(id);
-		if (!r && ns && ns->jit_group && jitreg_packing_end(packing, ns->jit_group) && !ns->debug_mode->waiting)
-			join_queue(ns->debug_mode);
-		jitreg_packing_destroy(packing);
 	}
+	if (!r && ns)
+		packed(ns->debug_mode, !packing || (ns->jit_group && !jitreg_packing_end(packing, ns->jit_group)), singly);
+	jitreg_packing_destroy(packing);
 	if (r && ns)
 		gorgon_ns_log(ns, "what debuggers see is not packed: %s",
 			      strerrordesc_np(-r) ?: "unknown error");
 }
 
 // Take a namespace that can be packed out of the queue, first one that is due, then the one that has been quiet
-// longest; or NULL.
-static struct gorgon_ns *take_next(void)
+// longest; or NULL. @ret_singly: it is in the middle of its imports.
+static struct gorgon_ns *take_next(bool *ret_singly)
 {
 	struct gorgon_debug_mode_ns *mode = first_waiting, *next;
 	uint64_t now = gorgon_now();
@@ -215,6 +225,7 @@ static struct gorgon_ns *take_next(void)
 			continue;
 		if (quiet)
 			remember(mode->ns);
+		*ret_singly = !has_rested(mode->ns);
 		return mode->ns;
 	}
 	return NULL;
@@ -224,13 +235,14 @@ static void pack_due(void)
 {
 	uint64_t start = gorgon_now();
 	struct gorgon_ns *ns;
+	bool singly;
 
 	if (somebody_packs || !is_due_to_look)
 		return;
 	is_due_to_look = false;
 	somebody_packs = true;
-	while (gorgon_now() - start < BUDGET_NS && (ns = take_next()))
-		pack(ns);
+	while (gorgon_now() - start < BUDGET_NS && (ns = take_next(&singly)))
+		pack(ns, singly);
 	somebody_packs = false;
 }
 
@@ -309,7 +321,7 @@ void gorgon_debug_mode_changed(struct gorgon_ns *ns)
 	ns->debug_mode->changed_at = gorgon_now();
 	if (were_few)
 		all_are_due();
-	else if (is_packed(ns) && has_rested(ns))
+	else if (is_packed(ns) && (ns->debug_mode->due || has_rested(ns)))
 		jump_queue(ns->debug_mode);
 	else
 		join_queue(ns->debug_mode);

@@ -627,6 +627,28 @@ static void auto_eight_namespaces_stay_full(void **state)
 		test_ns_destroy(ns[i]);
 }
 
+// In the middle of their imports nothing is made that only their sets of this moment would have.
+static void auto_ninth_namespace_converts_each_object_of_those_that_load(void **state)
+{
+	struct gorgon_ns *ns[FEW + 1];
+
+	(void)state;
+	for (size_t i = 0; i < FEW; i++)
+		ns[i] = create_top(GORGON_DEBUG_AUTO);
+	meanwhile = open_basic;
+	meanwhile_ns = ns[0];
+	ns[FEW] = create_top(GORGON_DEBUG_AUTO);
+	assert_null(meanwhile);
+	for (size_t i = 0; i < FEW + 1; i++)
+		assert_described(ns[i], APART);
+	make_quiet();
+	something_else_loads();
+	for (size_t i = 0; i < FEW + 1; i++) {
+		assert_described(ns[i], TOGETHER);
+		test_ns_destroy(ns[i]);
+	}
+}
+
 static void auto_many_objects_convert_all(void **state)
 {
 	struct gorgon_ns *other = create_top(GORGON_DEBUG_AUTO), *ns = create(GORGON_DEBUG_AUTO);
@@ -650,6 +672,11 @@ static void auto_many_objects_convert_all(void **state)
 		assert_ok(gorgon_object_open(ns, path, 0, &object));
 	}
 	free(bytes);
+	// Both may be about to load more.
+	assert_described(other, APART);
+	assert_described(ns, APART);
+	make_quiet();
+	something_else_loads();
 	assert_described(other, TOGETHER);
 	// So many are described as two: the first, and all others.
 	assert_int_equal(jitreg_count(), 1 + 2);
@@ -708,6 +735,7 @@ int main(void)
 		fresh_unit_test(auto_ninth_namespace_converts_all),
 		fresh_unit_test(auto_many_for_a_moment_is_packed_nonetheless),
 		fresh_unit_test(auto_eight_namespaces_stay_full),
+		fresh_unit_test(auto_ninth_namespace_converts_each_object_of_those_that_load),
 		fresh_unit_test(auto_many_objects_convert_all),
 		fresh_unit_test(lazy_slow_packing_is_shared_by_callers),
 		fresh_unit_test(destroy_waiting_namespaces_are_forgotten),

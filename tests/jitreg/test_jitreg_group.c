@@ -120,7 +120,7 @@ static void packing_end_lists_what_the_group_had_at_the_beginning_only(void **st
 
 	(void)state;
 	world_enter(&w, 0);
-	assert_int_equal(jitreg_packing_begin(w.group, &packing), 0);
+	assert_int_equal(jitreg_packing_begin(w.group, false, &packing), 0);
 	assert_int_equal(jitreg_packing_build(packing), 0);
 	assert_int_equal(jitreg_count(), 3); // nobody has been told
 	enter_at(w.group, BASE(0), 0x1000000, "self.so", JITREG_NAMES_ONLY, &late);
@@ -129,14 +129,14 @@ static void packing_end_lists_what_the_group_had_at_the_beginning_only(void **st
 	assert_int_equal(jitreg_count(), 4);
 	jitreg_unregister(late.entry);
 
-	assert_int_equal(jitreg_packing_begin(w.group, &packing), 0);
+	assert_int_equal(jitreg_packing_begin(w.group, false, &packing), 0);
 	assert_int_equal(jitreg_packing_build(packing), 0);
 	assert_int_equal(jitreg_packing_end(packing, w.group), 0);
 	assert_int_equal(jitreg_packing_end(packing, w.group), -EAGAIN); // it has one pack by now
 	jitreg_packing_destroy(packing);
 	assert_int_equal(jitreg_count(), 1);
 	assert_together(w.images, 3);
-	assert_int_equal(jitreg_packing_begin(w.group, &packing), 0);
+	assert_int_equal(jitreg_packing_begin(w.group, false, &packing), 0);
 	assert_null(packing);
 	world_leave(&w);
 	assert_nothing_left();
