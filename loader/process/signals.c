@@ -841,6 +841,14 @@ void gorgon_signals_after_fork(bool child)
 	gorgon_masked_unlock(&lock, &saved);
 }
 
+// What the kernel says of a signal that a view has not set, if that is the default: then nobody has set it, and it is
+// so in a child of vfork(), too. CPython asks for each signal when it starts.
+static bool is_default(int number, const struct gorgon_signals *view, struct sigaction *ret)
+{
+	return !(__atomic_load_n(&view->set, __ATOMIC_RELAXED) & bit(number)) && !sigaction(number, NULL, ret) &&
+	       ret->sa_handler == SIG_DFL;
+}
+
 int gorgon_signal_action(int number, const struct sigaction *action, struct sigaction *old,
 			 struct gorgon_signals *view)
 {
@@ -854,8 +862,11 @@ int gorgon_signal_action(int number, const struct sigaction *action, struct siga
 	}
 	// The C library answers for signals that cannot be caught, and for the two that it uses itself.
 	if (number < 1 || number >= NSIG || number == SIGKILL || number == SIGSTOP ||
-	    (number > SIGSYS && number < SIGRTMIN) ||
-	    getpid() != __atomic_load_n(&process, __ATOMIC_RELAXED))
+	    (number > SIGSYS && number < SIGRTMIN))
+		return sigaction(number, action, old);
+	if (!action && old && is_default(number, view, old))
+		return 0;
+	if (getpid() != __atomic_load_n(&process, __ATOMIC_RELAXED))
 		return sigaction(number, action, old);
 	// By the handler of SIGINT that CPython begins with the host interrupts an interpreter, and asyncio.run() sets its own.
 	if (view->denied && action && number != SIGINT && is_function((brief)action->sa_handler)) {
