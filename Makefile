@@ -109,7 +109,7 @@ $(BUILD)/obj/%_asm.o: %.S
 	@$(if $(Q),echo "  AS      $<")
 	$(Q)$(CC) $(CPPFLAGS) -g -MMD -MP -c -o $@ $<
 
-$(addprefix $(BUILD)/obj/loader/python/,api.o children.o config.o ending.o interp.o descriptors.o module.o share.o dlpack.o host_python.o data_handler.o limits.o call.o exception.o interrupt.o pin.o pool.o raise.o received.o run.o start.o state.o value.o): \
+$(addprefix $(BUILD)/obj/loader/python/,api.o children.o config.o ending.o interp.o descriptors.o module.o share.o dlpack.o host_python.o data_handler.o limits.o call.o exception.o held.o interrupt.o pin.o pool.o pyobject.o raise.o received.o replica.o run.o start.o state.o value.o): \
 	EXTRA = $(PYTHON_CFLAGS)
 $(BUILD)/obj/loader/python/children.o: EXTRA += -DGORGON_DATADIR='"$(DATADIR)/gorgon"'
 $(call obj,$(TOOL_SRC)): EXTRA = $(JSON_CFLAGS) -DGORGON_VERSION='"$(VERSION)"' \
@@ -297,7 +297,7 @@ include tests/modules/modules.mk
 include tests/parity/parity.mk
 
 # Hosts in C and C++; see examples/README.md.
-EXAMPLE_NAMES := python_api symbol_provider custom_library pool
+EXAMPLE_NAMES := python_api symbol_provider custom_library pool session
 EXAMPLES := $(EXAMPLE_NAMES:%=$(BUILD)/examples/%) $(EXAMPLE_NAMES:%=$(BUILD)/examples/%_cc) \
 	$(BUILD)/examples/librunner.so $(BUILD)/examples/librunner_cc.so $(BUILD)/examples/plugins_cc $(BUILD)/examples/faulty
 EXAMPLE_HEADERS := $(PUBLIC_HEADERS) loader/gorgon.hpp examples/runner.h

@@ -48,6 +48,7 @@
 #include "gorgon/interpreters.h"
 #include "gorgon/descriptors.h"
 #include "gorgon/calls.h"
+#include "gorgon/pyobjects.h"
 #include "gorgon/process.h"
 #include "gorgon/faults.h"
 #include "gorgon/inspection.h"

@@ -13,6 +13,7 @@
 
 #include <exception>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -94,10 +95,162 @@ using list = std::vector<value>;
 /** Entries in their order; keys may be any value. */
 using dict = std::vector<std::pair<value, value>>;
 
-/** None, bool, int, float, str, bytes, list, dict or array. */
+/**
+ * A reference to a Python object of one interpreter; copies hold it, too. It may be used and destroyed on any thread, also
+ * after the interpreter's end: what a call does then pyobjects.h says.
+ */
+class object
+{
+public:
+	/** Takes over the hold. */
+	explicit object(gorgon_pyobject *held) : object_(held, gorgon_pyobject_release)
+	{
+	}
+	gorgon_pyobject *get() const
+	{
+		return object_.get();
+	}
+	/** Number of its interpreter. */
+	unsigned interpreter() const
+	{
+		return gorgon_pyobject_interp(get());
+	}
+	/** An attribute, or an attribute of an attribute, separated by dots. */
+	object attr(const std::string &name) const
+	{
+		return made([&](gorgon_pyobject **ret) { return gorgon_pyobject_get_attr(get(), name.c_str(), ret); });
+	}
+	bool has_attr(const std::string &name) const
+	{
+		bool ret;
+
+		check(gorgon_pyobject_has_attr(get(), name.c_str(), &ret));
+		return ret;
+	}
+	void set_attr(const std::string &name, const value &to) const;
+	object operator[](const value &key) const;
+	void set_item(const value &key, const value &to) const;
+	/** Call it: object({1, "two"}). */
+	object operator()(std::initializer_list<value> args = {}, const dict &kwargs = {}) const;
+	object call(const list &args, const dict &kwargs = {}) const;
+	/** A copy as a value. */
+	value to_value() const;
+	object type() const
+	{
+		return made([&](gorgon_pyobject **ret) { return gorgon_pyobject_get_type(get(), ret); });
+	}
+	bool is_instance(const object &type) const
+	{
+		bool ret;
+
+		check(gorgon_pyobject_is_instance(get(), type.get(), &ret));
+		return ret;
+	}
+	/** Whether both are one object. */
+	bool is(const object &other) const
+	{
+		return gorgon_pyobject_is(get(), other.get());
+	}
+
+	/** For `for (gorgon::object item : object)`; each step is a call. */
+	class iterator
+	{
+	public:
+		using iterator_category = std::input_iterator_tag;
+		using value_type = object;
+		using difference_type = std::ptrdiff_t;
+		using pointer = const object *;
+		using reference = const object &;
+		iterator() = default;
+		explicit iterator(gorgon_pyobject *held) : iterator_(std::make_shared<object>(held))
+		{
+			++*this;
+		}
+		reference operator*() const
+		{
+			return *item_;
+		}
+		pointer operator->() const
+		{
+			return item_.get();
+		}
+		iterator &operator++()
+		{
+			gorgon_pyobject *item;
+
+			check(gorgon_pyobject_next(iterator_->get(), &item));
+			item_ = item ? std::make_shared<object>(item) : nullptr;
+			return *this;
+		}
+		/** Only an end is equal to an end. */
+		bool operator!=(const iterator &other) const
+		{
+			return item_ != other.item_;
+		}
+		bool operator==(const iterator &other) const
+		{
+			return item_ == other.item_;
+		}
+
+	private:
+		std::shared_ptr<object> iterator_, item_;
+	};
+	iterator begin() const
+	{
+		gorgon_pyobject *made;
+
+		check(gorgon_pyobject_iterate(get(), &made));
+		return iterator(made);
+	}
+	iterator end() const
+	{
+		return iterator();
+	}
+
+private:
+	friend class interpreter;
+	friend class replica;
+	/** What a function of the C interface returns. */
+	template <typename F> static object made(F function)
+	{
+		gorgon_pyobject *ret;
+
+		check(function(&ret));
+		return object(ret);
+	}
+	std::shared_ptr<gorgon_pyobject> object_;
+};
+
+/** One object for all interpreters; copies hold it, too. */
+class replica
+{
+public:
+	explicit replica(const object &from)
+	{
+		gorgon_replica *made;
+
+		check(gorgon_replica_create(from.get(), &made));
+		replica_.reset(made, gorgon_replica_release);
+	}
+	/** Takes over the hold. */
+	explicit replica(gorgon_replica *held) : replica_(held, gorgon_replica_release)
+	{
+	}
+	gorgon_replica *get() const
+	{
+		return replica_.get();
+	}
+	/** The copy of an interpreter. */
+	object in(const class interpreter &interp) const;
+
+private:
+	std::shared_ptr<gorgon_replica> replica_;
+};
+
+/** None, bool, int, float, str, bytes, list, dict, array; and what can only be passed in: object, replica. */
 class value
 	: public std::variant<std::nullptr_t, bool, int64_t, double, std::string, bytes, list, dict,
-			      array>
+			      array, object, replica>
 {
 public:
 	using variant::variant;
@@ -185,6 +338,12 @@ private:
 		case GORGON_VALUE_ARRAY:
 			to.array = from.get<array>().get();
 			break;
+		case GORGON_VALUE_OBJECT:
+			to.object = from.get<object>().get();
+			break;
+		case GORGON_VALUE_REPLICA:
+			to.replica = from.get<replica>().get();
+			break;
 		}
 		// The alternatives are in the order of the kinds.
 		to.kind = static_cast<gorgon_value_kind>(from.index());
@@ -234,6 +393,50 @@ inline value take(gorgon_value &from)
 }
 
 } // namespace detail
+
+inline void object::set_attr(const std::string &name, const value &to) const
+{
+	detail::tree c_to(to);
+
+	check(gorgon_pyobject_set_attr(get(), name.c_str(), &c_to.root));
+}
+
+inline object object::operator[](const value &key) const
+{
+	detail::tree c_key(key);
+
+	return made([&](gorgon_pyobject **ret) { return gorgon_pyobject_get_item(get(), &c_key.root, ret); });
+}
+
+inline void object::set_item(const value &key, const value &to) const
+{
+	detail::tree c_key(key), c_to(to);
+
+	check(gorgon_pyobject_set_item(get(), &c_key.root, &c_to.root));
+}
+
+inline object object::operator()(std::initializer_list<value> args, const dict &kwargs) const
+{
+	return call(list(args), kwargs);
+}
+
+inline object object::call(const list &args, const dict &kwargs) const
+{
+	const value owned_args(args), owned_kwargs(kwargs);
+	detail::tree c_args(owned_args), c_kwargs(owned_kwargs);
+
+	return made([&](gorgon_pyobject **ret) {
+		return gorgon_pyobject_call(get(), &c_args.root, &c_kwargs.root, ret);
+	});
+}
+
+inline value object::to_value() const
+{
+	gorgon_value ret;
+
+	check(gorgon_pyobject_get_value(get(), &ret));
+	return detail::take(ret);
+}
 
 /** An interpreter that was started; the thread that makes it is Python's main thread. */
 class interpreter
@@ -288,6 +491,36 @@ public:
 					 &c_kwargs.root, &ret));
 		return detail::take(ret);
 	}
+	/** A reference to an object of `__main__`, attributes separated by dots. */
+	object global(const std::string &name) const
+	{
+		return object::made([&](gorgon_pyobject **ret) {
+			return gorgon_pyobject_find(get(), nullptr, name.c_str(), ret);
+		});
+	}
+	/** A reference to an object of a module, which is imported if need be. */
+	object global(const std::string &module, const std::string &name) const
+	{
+		return object::made([&](gorgon_pyobject **ret) {
+			return gorgon_pyobject_find(get(), module.c_str(), name.c_str(), ret);
+		});
+	}
+	/** A reference to a module. */
+	object import(const std::string &module) const
+	{
+		return object::made([&](gorgon_pyobject **ret) {
+			return gorgon_pyobject_find(get(), module.c_str(), nullptr, ret);
+		});
+	}
+	/** A reference to what a value becomes. */
+	object from_value(const value &from) const
+	{
+		detail::tree c_from(from);
+
+		return object::made([&](gorgon_pyobject **ret) {
+			return gorgon_pyobject_create(get(), &c_from.root, ret);
+		});
+	}
 	void interrupt()
 	{
 		check(gorgon_interp_interrupt(get()));
@@ -307,6 +540,11 @@ private:
 	};
 	std::unique_ptr<gorgon_interp, destroy> interp_;
 };
+
+inline object replica::in(const interpreter &interp) const
+{
+	return object::made([&](gorgon_pyobject **ret) { return gorgon_replica_get(get(), interp.get(), ret); });
+}
 
 /** A library that is loaded privately beside an interpreter, which must outlive it. */
 class library

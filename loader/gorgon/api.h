@@ -28,6 +28,8 @@ struct gorgon_array;
 struct gorgon_pool;
 struct gorgon_job;
 struct gorgon_value;
+struct gorgon_pyobject;
+struct gorgon_replica;
 
 /** Version of the library that runs: major << 16 | minor << 8 | patch. */
 GORGON_API unsigned gorgon_version(void);

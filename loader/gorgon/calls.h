@@ -45,6 +45,10 @@ enum gorgon_value_kind {
 	 * host's (see gorgon.use_data_handler()), otherwise over a copy. Scalars of numpy that are
 	 * not floats come out as arrays without dimensions. */
 	GORGON_VALUE_ARRAY = 8,
+	/** Only passed in: an object of the interpreter that the host holds, see pyobjects.h. */
+	GORGON_VALUE_OBJECT = 9,
+	/** Only passed in: the interpreter's copy of a replica, see gorgon_replica_get(). */
+	GORGON_VALUE_REPLICA = 10,
 };
 
 /** How deep lists and dicts may be nested. A list that contains itself is deeper. */
@@ -74,6 +78,8 @@ struct gorgon_value {
 			size_t count;	/**< items of a list, entries of a dict */
 		} list;
 		struct gorgon_array *array; /**< an array that comes out is held once, for the caller */
+		struct gorgon_pyobject *object;
+		struct gorgon_replica *replica;
 	};
 };
 

@@ -23,6 +23,7 @@
 #define _GNU_SOURCE
 #include "api.h"
 #include "exception.h"
+#include "held.h"
 #include "interrupt.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -238,6 +239,7 @@ static void enter_call(struct gorgon_call *call, struct gorgon_signals **outer)
 	*outer = gorgon_signals_enter(call->interp->ns->signals);
 	lock(call->interp);
 	call->entered = true;
+	__atomic_add_fetch(&call->interp->calls.main_entries, 1, __ATOMIC_RELEASE);
 	unlock(call->interp);
 }
 
@@ -262,6 +264,8 @@ static bool close_call(struct gorgon_call *call)
 static void leave(struct gorgon_call *call, struct gorgon_signals *outer)
 {
 	close_call(call);
+	if (call->on_main_thread)
+		__atomic_sub_fetch(&call->interp->calls.main_entries, 1, __ATOMIC_RELEASE);
 	if (call->on_main_thread)
 		gorgon_signals_leave(call->interp->ns->signals, outer, call->first);
 }
@@ -374,6 +378,8 @@ static struct gorgon_error *with_gil(struct gorgon_interp *interp, void *ctx)
 	struct gorgon_error *err;
 
 	gorgon_usage_exempt(exempt);
+	// An interrupt that a destructor has swallowed is still meant for the call.
+	gorgon_held_drain(interp);
 	if (is_interrupted(interp, call)) {
 		api->PyErr_SetNone(*api->PyExc_KeyboardInterrupt);
 		err = gorgon_call_fail(interp);

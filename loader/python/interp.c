@@ -14,6 +14,7 @@
 #include "config.h"
 #include "ending.h"
 #include "find.h"
+#include "held.h"
 #include "home.h"
 #include "interp.h"
 #include "limits.h"
@@ -72,12 +73,14 @@ void gorgon_interp_before_fork(void *ctx)
 
 	gorgon_calls_before_fork(&interp->calls);
 	pthread_mutex_lock(&interp->shared_refs.lock);
+	gorgon_held_before_fork();
 }
 
 void gorgon_interp_after_fork(void *ctx, bool child)
 {
 	struct gorgon_interp *interp = ctx;
 
+	gorgon_held_after_fork(interp, child);
 	pthread_mutex_unlock(&interp->shared_refs.lock);
 	gorgon_calls_after_fork(&interp->calls, child);
 }
@@ -151,6 +154,7 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 		return &gorgon_error_nomem;
 	gorgon_shared_refs_init(&interp->shared_refs);
 	gorgon_calls_init(&interp->calls);
+	gorgon_held_init(interp);
 	interp->timing = given.timing;
 	interp->files = given.files;
 	interp->end = given.end;
@@ -337,12 +341,17 @@ struct gorgon_error *gorgon_interp_destroy(struct gorgon_interp *interp)
 
 	if (!interp)
 		return NULL;
-	if ((err = end(interp)) || (err = unload(interp)))
+	if ((err = end(interp)))
+		return err;
+	// Nobody who holds a reference comes to a libpython that is being unloaded.
+	gorgon_held_close(interp);
+	if ((err = unload(interp)))
 		return err;
 	gorgon_lock();
 	gorgon_interp_counted(-1);
 	gorgon_unlock();
 	gorgon_shared_refs_release(&interp->shared_refs);
+	gorgon_held_end(interp, false);
 	interp_free(interp);
 	return NULL;
 }

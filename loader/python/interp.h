@@ -52,6 +52,16 @@ struct gorgon_calls {
 	uint64_t main_thread;	    /* serial of the thread that has started Python; 0: none */
 	pid_t pid;		    /* process that has started it */
 	uint64_t count, cpu_ns;	    /* entries that have ended, and their processor time; atomic */
+	unsigned main_entries;	    /* entries of the main thread that signals reach; atomic */
+};
+
+/* The references of the host to its objects; see held.c. */
+struct gorgon_held {
+	struct gorgon_link alive, released; /* of struct gorgon_pyobject */
+	unsigned users; /* threads that have found the interpreter by a reference */
+	bool waiting;	/* some are released; atomic */
+	bool asked;	/* Python will come for them */
+	bool closed;	/* the interpreter ends */
 };
 
 /* The shared memory that an interpreter holds; see shared_refs.c. */
@@ -86,6 +96,7 @@ struct gorgon_interp {
 	char **argv; /* what Python was started with; kept because Python may point there */
 	struct gorgon_api *api; /* its C API, looked up when it is started; see api.h */
 	struct gorgon_calls calls;
+	struct gorgon_held held;
 	void *interrupt_type; /* what PyThreadState_SetAsyncExc() gets, Python's; see interrupt.c */
 	struct gorgon_first_state {
 		void *state; /* its PyThreadState */

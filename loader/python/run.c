@@ -4,6 +4,7 @@
 // All of it happens with the GIL, in calls (call.c), through functions of the stable ABI.
 
 #define _GNU_SOURCE
+#include "run.h"
 #include "value.h"
 #include "base/error.h"
 
@@ -156,20 +157,24 @@ struct function_call {
 	struct gorgon_value *ret;
 };
 
-// The attribute that is called. @name is cut into its parts.
-static struct gorgon_error *find_function(struct gorgon_interp *interp, const char *module,
-					  char *name, PyObject **ret)
+struct gorgon_error *gorgon_run_get_attribute(struct gorgon_interp *interp, PyObject *object, const char *names,
+					      PyObject **ret)
 {
 	const struct gorgon_api *api = interp->api;
-	PyObject *object = api->PyImport_ImportModule(module ?: "__main__");
+	char *copy = strdup(names);
 
-	for (char *rest, *part = strtok_r(name, ".", &rest); object && part;
+	if (!copy) {
+		api->Py_DecRef(object);
+		return &gorgon_error_nomem;
+	}
+	for (char *rest, *part = strtok_r(copy, ".", &rest); object && part;
 	     part = strtok_r(NULL, ".", &rest)) {
 		PyObject *attribute = api->PyObject_GetAttrString(object, part);
 
 		api->Py_DecRef(object);
 		object = attribute;
 	}
+	free(copy);
 	return made(interp, object, ret);
 }
 
@@ -190,41 +195,55 @@ static struct gorgon_error *make_args(struct gorgon_interp *interp, const struct
 	return err;
 }
 
-static struct gorgon_error *call_object(struct gorgon_interp *interp, PyObject *function,
-					const struct function_call *call)
+struct gorgon_error *gorgon_run_call(struct gorgon_interp *interp, PyObject *function,
+				     const struct gorgon_value *args, const struct gorgon_value *kwargs,
+				     PyObject **ret)
 {
 	const struct gorgon_api *api = interp->api;
-	PyObject *args = NULL, *kwargs = NULL, *result = NULL;
-	struct gorgon_error *err = make_args(interp, call->args, &args);
+	PyObject *tuple = NULL, *dict = NULL;
+	struct gorgon_error *err = make_args(interp, args, &tuple);
 
-	if (!err && call->kwargs)
-		err = gorgon_value_to_python(interp, call->kwargs, "kwargs", &kwargs);
+	if (!err && kwargs)
+		err = gorgon_value_to_python(interp, kwargs, "kwargs", &dict);
 	if (!err)
-		err = made(interp, api->PyObject_Call(function, args, kwargs), &result);
-	if (!err && call->ret)
-		err = gorgon_value_from_python(interp, result, "result", call->ret);
-	api->Py_DecRef(args);
-	api->Py_DecRef(kwargs);
-	api->Py_DecRef(result);
+		err = made(interp, api->PyObject_Call(function, tuple, dict), ret);
+	api->Py_DecRef(tuple);
+	api->Py_DecRef(dict);
 	return err;
 }
 
 static struct gorgon_error *call_function(struct gorgon_interp *interp, void *ctx)
 {
+	const struct gorgon_api *api = interp->api;
 	const struct function_call *call = ctx;
-	char *name = strdup(call->function);
+	PyObject *module, *function, *result;
 	struct gorgon_error *err;
-	PyObject *function;
 
-	if (!name)
-		return &gorgon_error_nomem;
-	err = find_function(interp, call->module, name, &function);
-	free(name);
+	err = made(interp, api->PyImport_ImportModule(call->module ?: "__main__"), &module);
+	if (err || (err = gorgon_run_get_attribute(interp, module, call->function, &function)))
+		return err;
+	err = gorgon_run_call(interp, function, call->args, call->kwargs, &result);
+	api->Py_DecRef(function);
 	if (err)
 		return err;
-	err = call_object(interp, function, call);
-	interp->api->Py_DecRef(function);
+	if (call->ret)
+		err = gorgon_value_from_python(interp, result, "result", call->ret);
+	api->Py_DecRef(result);
 	return err;
+}
+
+struct gorgon_error *gorgon_run_check(const char *what, const struct gorgon_value *args,
+				      const struct gorgon_value *kwargs)
+{
+	if (args && args->kind != GORGON_VALUE_LIST)
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					   "%s: args is of kind %d, expected a list (%d)", what,
+					   (int)args->kind, GORGON_VALUE_LIST);
+	if (kwargs && kwargs->kind != GORGON_VALUE_DICT)
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					   "%s: kwargs is of kind %d, expected a dict (%d)", what,
+					   (int)kwargs->kind, GORGON_VALUE_DICT);
+	return NULL;
 }
 
 struct gorgon_error *gorgon_interp_call(struct gorgon_interp *interp, const char *module,
@@ -233,13 +252,5 @@ struct gorgon_error *gorgon_interp_call(struct gorgon_interp *interp, const char
 {
 	struct function_call call = {module, function, args, kwargs, ret};
 
-	if (args && args->kind != GORGON_VALUE_LIST)
-		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "%s: args is of kind %d, expected a list (%d)", function,
-					   (int)args->kind, GORGON_VALUE_LIST);
-	if (kwargs && kwargs->kind != GORGON_VALUE_DICT)
-		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
-					   "%s: kwargs is of kind %d, expected a dict (%d)", function,
-					   (int)kwargs->kind, GORGON_VALUE_DICT);
-	return gorgon_call_python(interp, call_function, &call);
+	return gorgon_run_check(function, args, kwargs) ?: gorgon_call_python(interp, call_function, &call);
 }

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "config.h"
 #include "ending.h"
+#include "held.h"
 #include "limits.h"
 #include "state.h"
 #include "module.h"
@@ -219,6 +220,7 @@ static struct gorgon_error *finalize(struct gorgon_interp *interp, void *ctx)
 	}
 	if (other)
 		become_main_thread(interp->api);
+	gorgon_held_end(interp, true);
 	interp->api->Py_FinalizeEx();
 	return NULL;
 }
@@ -236,6 +238,7 @@ struct gorgon_error *gorgon_interp_stop(struct gorgon_interp *interp, int timeou
 					   interp->number);
 	if ((err = gorgon_call_shut(interp, timeout_ms, &ended)))
 		return err;
+	gorgon_held_close(interp);
 	if (!ended)
 		err = gorgon_call_protect(interp, &states, finalize, NULL, NULL);
 	gorgon_interp_show_thread(interp, 0);

@@ -11,6 +11,8 @@
 #define _GNU_SOURCE
 #include "value.h"
 #include "array.h"
+#include "held.h"
+#include "replica.h"
 #include "share.h"
 #include "base/error.h"
 
@@ -92,7 +94,7 @@ static struct gorgon_error *check(struct crossing *crossing, const struct gorgon
 {
 	bool has_text = value->kind == GORGON_VALUE_STRING || value->kind == GORGON_VALUE_BYTES;
 
-	if ((unsigned)value->kind > GORGON_VALUE_ARRAY)
+	if ((unsigned)value->kind > GORGON_VALUE_REPLICA)
 		return refuse(crossing, GORGON_ERROR_ARGUMENT, "unknown kind of value");
 	if (has_text && value->text.size > PTRDIFF_MAX)
 		return refuse(crossing, GORGON_ERROR_ARGUMENT, "larger than memory can be");
@@ -202,6 +204,17 @@ static PyObject *leaf_to_python(struct gorgon_interp *interp, const struct gorgo
 	}
 }
 
+// An object that is in the interpreter already.
+static struct gorgon_error *object_to_python(struct crossing *crossing, const struct gorgon_pyobject *object,
+					     PyObject **ret)
+{
+	*ret = gorgon_held_object(object, crossing->interp);
+	if (!*ret)
+		return refuse(crossing, GORGON_ERROR_ARGUMENT, "an object of another interpreter; a replica can cross");
+	crossing->api->Py_IncRef(*ret);
+	return NULL;
+}
+
 static struct gorgon_error *to_python(struct crossing *crossing, const struct gorgon_value *value,
 				      PyObject **ret)
 {
@@ -212,6 +225,10 @@ static struct gorgon_error *to_python(struct crossing *crossing, const struct go
 		return err;
 	if (value->kind == GORGON_VALUE_LIST || value->kind == GORGON_VALUE_DICT)
 		return tree_to_python(crossing, value, ret);
+	if (value->kind == GORGON_VALUE_OBJECT)
+		return object_to_python(crossing, value->object, ret);
+	if (value->kind == GORGON_VALUE_REPLICA)
+		return gorgon_replica_to_python(crossing->interp, value->replica, ret);
 	object = leaf_to_python(crossing->interp, value);
 	if (!object)
 		return gorgon_call_fail(crossing->interp);
@@ -450,6 +467,10 @@ void gorgon_value_deinit(struct gorgon_value *value)
 		free(value->list.items);
 	if (value->kind == GORGON_VALUE_ARRAY)
 		gorgon_array_release(value->array);
+	if (value->kind == GORGON_VALUE_OBJECT)
+		gorgon_pyobject_release(value->object);
+	if (value->kind == GORGON_VALUE_REPLICA)
+		gorgon_replica_release(value->replica);
 	*value = (struct gorgon_value){.kind = GORGON_VALUE_NONE};
 }
 
@@ -487,10 +508,13 @@ static struct gorgon_error *copy(struct crossing *crossing, const struct gorgon_
 	case GORGON_VALUE_LIST:
 	case GORGON_VALUE_DICT:
 		return copy_tree(crossing, value, ret);
-	case GORGON_VALUE_ARRAY:
-		gorgon_array_retain(value->array);
-		// fall through
 	default:
+		if (value->kind == GORGON_VALUE_ARRAY)
+			gorgon_array_retain(value->array);
+		else if (value->kind == GORGON_VALUE_OBJECT)
+			gorgon_pyobject_hold(value->object);
+		else if (value->kind == GORGON_VALUE_REPLICA)
+			gorgon_replica_hold(value->replica);
 		*ret = *value;
 		return NULL;
 	}

@@ -182,7 +182,7 @@ static void call_arguments_that_cannot_cross_are_refused(void **state)
 {
 	struct gorgon_interp *interp = start_with_identity();
 	struct gorgon_value cyclic = {.kind = GORGON_VALUE_LIST, .list = {&cyclic, 1}};
-	struct gorgon_value unknown = {.kind = (enum gorgon_value_kind)9};
+	struct gorgon_value unknown = {.kind = (enum gorgon_value_kind)11};
 	struct gorgon_value huge = {.kind = GORGON_VALUE_BYTES, .text = {"x", SIZE_MAX}};
 	struct gorgon_value utf8 = VALUE_STRING("\377");
 	struct gorgon_value one = VALUE_INT(1);

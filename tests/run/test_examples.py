@@ -38,6 +38,9 @@ class Examples(unittest.TestCase):
     def test_pool(self):
         self.check("pool")
 
+    def test_session(self):
+        self.check("session")
+
     def test_custom_library_that_is_absent_says_so(self):
         for program in ("custom_library", "custom_library_cc"):
             result = run(f"{EXAMPLES}/{program}", "/nonexistent.so")

@@ -12,7 +12,7 @@ from harness import BUILD, ROOT, run
 
 MAN = f"{BUILD}/man"
 TOPICS = ["errors", "providers", "debugging", "namespaces", "objects", "kept", "dependencies", "interpreters",
-          "descriptors", "process", "faults", "calls", "inspection", "pools", "module", "arrays"]
+          "descriptors", "process", "faults", "calls", "pyobjects", "inspection", "pools", "module", "arrays"]
 
 
 def read(path):
