@@ -525,6 +525,14 @@ public:
 	{
 		check(gorgon_interp_interrupt(get()));
 	}
+	gorgon_interp_stats stats() const
+	{
+		gorgon_interp_stats ret{};
+
+		ret.size = sizeof(ret);
+		check(gorgon_interp_get_stats(get(), &ret));
+		return ret;
+	}
 	/** A function or variable of its C API: symbol<const char *()>("Py_GetVersion"). */
 	template <typename T> T *symbol(const char *name) const
 	{

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: MIT
-// The clock that times and deadlines are in.
+// CLOCK_MONOTONIC, which times and deadlines are in, and clocks of processor time.
 
 #include "clock.h"
 
-uint64_t gorgon_now(void)
+uint64_t gorgon_clock_ns(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	if (clock_gettime(clock, &ts))
+		return 0;
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t gorgon_now(void)
+{
+	return gorgon_clock_ns(CLOCK_MONOTONIC);
 }
 
 struct timespec gorgon_deadline(int timeout_ms)

@@ -24,6 +24,18 @@ GORGON_API const struct gorgon_python *gorgon_interp_python(const struct gorgon_
 /** Run-time address of a name that this copy's libpython exports, or NULL. */
 GORGON_API void *gorgon_interp_find_symbol(struct gorgon_interp *interp, const char *name);
 
+/** What an interpreter is doing. */
+enum gorgon_interp_activity {
+	GORGON_INTERP_IS_CREATED = 0,
+	GORGON_INTERP_IS_RUNNING = 1,  /**< a program, in gorgon_interp_main() */
+	GORGON_INTERP_IS_STARTING = 2,
+	GORGON_INTERP_IS_STARTED = 3,  /**< calls of the host run, or may come */
+	GORGON_INTERP_IS_STOPPING = 4,
+	GORGON_INTERP_IS_FINALISING = 5, /**< nobody gets its GIL any more */
+	GORGON_INTERP_HAS_ENDED = 6,
+	GORGON_INTERP_IS_ABANDONED = 7, /**< it did not end when it was stopped, and does not run any more */
+};
+
 /** Where the time of one interpreter went, and what it holds; see gorgon_interp_get_stats(). */
 struct gorgon_interp_stats {
 	size_t size;          /**< sizeof(struct gorgon_interp_stats), set by the caller */
@@ -51,6 +63,12 @@ struct gorgon_interp_stats {
 	uint64_t block_bytes;   /**< blocks that numpy has from the host, by gorgon.use_data_handler(). A
 				     shared array counts for who has made it, while that holds it. */
 	uint64_t memory_limit;  /**< that holds now, or 0 */
+	uint64_t state;         /**< enum gorgon_interp_activity */
+	uint64_t gil_wait_ns;   /**< how long calls of the host have waited for the GIL, those that have it by
+				     now; waiting of threads that Python has started does not count */
+	uint64_t total_cpu_ns;  /**< processor time of all its code so far: of calls, or of the program, also those that
+				     run, and of threads that its code has started, also those that have ended */
+	uint64_t thread_count;  /**< threads alive that its code has started */
 };
 
 /**

@@ -35,6 +35,18 @@
 /* interp of a namespace that has no interpreter. */
 #define GORGON_DEBUG_NO_INTERP UINT32_MAX
 
+/* Values of gorgon_debug_activity.state. */
+enum {
+	GORGON_DEBUG_CREATED = 0,
+	GORGON_DEBUG_RUNNING = 1, /* a program */
+	GORGON_DEBUG_STARTING = 2,
+	GORGON_DEBUG_STARTED = 3, /* for calls of the host */
+	GORGON_DEBUG_STOPPING = 4,
+	GORGON_DEBUG_FINALISING = 5, /* nobody gets its GIL any more */
+	GORGON_DEBUG_ENDED = 6,
+	GORGON_DEBUG_ABANDONED = 7, /* it did not end, and does not run any more */
+};
+
 /* Values of gorgon_debug_ns.state. */
 enum {
 	GORGON_DEBUG_NS_LIVE = 0,
@@ -74,6 +86,27 @@ struct gorgon_debug_ns {
 	uint64_t sequence;      /* that of the root, odd, when this or its objects changed last */
 	uint64_t changed_next;  /* the one that changed before it, or 0 */
 	uint64_t changed_prev;
+	uint64_t usage;         /* the struct gorgon_debug_usage of its interpreter, or 0 */
+	uint64_t activity;      /* the struct gorgon_debug_activity of its interpreter, or 0 */
+};
+
+/* What an interpreter holds, in bytes, and does. Both change without the sequence, each member by itself. */
+struct gorgon_debug_usage {
+	uint64_t heap_bytes;    /* these four together count for the limit */
+	uint64_t mapped_bytes;
+	uint64_t extension_bytes;
+	uint64_t block_bytes;
+	uint64_t limit;         /* or 0 */
+};
+
+struct gorgon_debug_activity {
+	uint32_t state;         /* GORGON_DEBUG_CREATED, ... */
+	uint32_t main_calls;    /* calls of the host that run on its main thread */
+	uint64_t call_count;    /* calls of the host that have ended */
+	uint64_t call_ns;       /* processor time of these, on the threads that called */
+	uint64_t gil_wait_ns;   /* how long calls have waited for the GIL, those that have it by now */
+	uint64_t start_ns;      /* CLOCK_MONOTONIC when Python was started, or 0 */
+	uint64_t end_ns;        /* when it had ended, or 0 */
 };
 
 struct gorgon_debug_object {
@@ -113,6 +146,7 @@ struct gorgon_debug_thread {
 	uint64_t slot_count;
 	uint64_t tid;           /* kernel id */
 	uint64_t tp;            /* thread pointer */
+	uint64_t ns;            /* the struct gorgon_debug_ns whose code has started it, or 0 */
 };
 
 struct gorgon_debug_slot {
@@ -123,7 +157,11 @@ struct gorgon_debug_slot {
 static_assert(sizeof(struct gorgon_debug_root) == 88, "format");
 static_assert(offsetof(struct gorgon_debug_root, sequence) == 16, "format");
 static_assert(offsetof(struct gorgon_debug_root, ns_head) == 40, "format");
-static_assert(sizeof(struct gorgon_debug_ns) == 96, "format");
+static_assert(sizeof(struct gorgon_debug_ns) == 112, "format");
+static_assert(offsetof(struct gorgon_debug_ns, usage) == 96, "format");
+static_assert(sizeof(struct gorgon_debug_usage) == 40, "format");
+static_assert(sizeof(struct gorgon_debug_activity) == 48, "format");
+static_assert(offsetof(struct gorgon_debug_thread, ns) == 48, "format");
 static_assert(offsetof(struct gorgon_debug_ns, object_head) == 32, "format");
 static_assert(sizeof(struct gorgon_debug_object) == 136, "format");
 static_assert(offsetof(struct gorgon_debug_object, bias) == 48, "format");

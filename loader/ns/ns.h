@@ -65,6 +65,7 @@ struct gorgon_ns {
 	uint64_t load_count, unload_count; /* of objects, ever: dl_iterate_phdr's counters */
 	unsigned unloading;    /* unloads that are under way; more than one with gorgon_ns_destroy() */
 	bool unload_again;     /* something was closed meanwhile */
+	uint64_t ended_threads_ns; /* processor time of threads that private code had started and that have ended */
 	unsigned thread_count; /* alive, started by private code, or in its key destructors */
 
 	struct gorgon_ns_user user;

@@ -16,6 +16,7 @@
 #define _GNU_SOURCE
 #include "thread.h"
 #include "debug_writer.h"
+#include "base/clock.h"
 #include "base/lock.h"
 #include "ns.h"
 
@@ -42,6 +43,23 @@ void gorgon_thread_at_exit(gorgon_thread_exit *fn)
 struct gorgon_thread *gorgon_thread_next(const struct gorgon_thread *thread)
 {
 	return thread ? thread->next : threads;
+}
+
+// The processor time of a thread by its kernel id: the clock's number is the kernel's format, and pthread_getcpuclockid()
+// wants a pthread_t of a thread that is alive.
+static uint64_t cpu_ns_of(uint64_t tid)
+{
+	return gorgon_clock_ns((clockid_t)(~(unsigned)tid << 3 | 6));
+}
+
+uint64_t gorgon_threads_cpu_ns(const struct gorgon_ns *ns)
+{
+	uint64_t ret = ns->ended_threads_ns;
+
+	for (const struct gorgon_thread *thread = threads; thread; thread = thread->next)
+		if (__atomic_load_n(&thread->ns, __ATOMIC_RELAXED) == ns)
+			ret += cpu_ns_of(thread->tid);
+	return ret;
 }
 
 static void link_thread(struct gorgon_thread *thread)
@@ -80,6 +98,7 @@ static void at_thread_exit(void *arg)
 	gorgon_lock();
 	gorgon_thread_unlink(thread);
 	if (thread->ns) {
+		thread->ns->ended_threads_ns += gorgon_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		thread->ns->thread_count--;
 		gorgon_lock_broadcast();
 	}

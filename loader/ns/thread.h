@@ -25,11 +25,11 @@ struct gorgon_thread {
 	size_t slot_count;
 	uint64_t tid;
 	const void *tp; /* thread pointer */
+	struct gorgon_ns *ns; /* whose code started this thread, or NULL */
 	uint64_t serial; /* see gorgon_thread_serial() */
 	struct gorgon_thread_dtor *dtors; /* newest first */
 	char *dl_error;	      /* pending message for dlerror(), or NULL */
 	char *dl_error_shown; /* the last one returned; lives until the next dlerror() */
-	struct gorgon_ns *ns; /* whose code started this thread, or NULL */
 	void **values; /* of keys; see tsd.c */
 	size_t value_count;
 	struct gorgon_ns *interrupt; /* whose Python is to raise an exception on this thread, or NULL; atomic. Set under the
@@ -49,6 +49,7 @@ GORGON_SAME_OFFSET(slots);
 GORGON_SAME_OFFSET(slot_count);
 GORGON_SAME_OFFSET(tid);
 GORGON_SAME_OFFSET(tp);
+GORGON_SAME_OFFSET(ns);
 #undef GORGON_SAME_OFFSET
 _Static_assert(offsetof(struct gorgon_tls_slot, block) == offsetof(struct gorgon_debug_slot, block),
 	       "struct gorgon_debug_slot");
@@ -67,6 +68,8 @@ uint64_t gorgon_thread_serial(void);
 /* Walk all records, the newest first: returns the record after @thread, the first if @thread is
  * NULL, and NULL at the end. The lock is held. */
 struct gorgon_thread *gorgon_thread_next(const struct gorgon_thread *thread);
+/* Processor time of the threads that private code of @ns has started, those that have ended too. The lock is held. */
+uint64_t gorgon_threads_cpu_ns(const struct gorgon_ns *ns);
 /* Take a record out of the list. The lock is held. */
 void gorgon_thread_unlink(struct gorgon_thread *thread);
 

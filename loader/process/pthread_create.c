@@ -54,7 +54,7 @@ static void *start_thread(void *arg)
 	// Without memory for its record the thread stays counted for good, so that its namespace is never
 	// unmapped while it runs.
 	if (thread)
-		thread->ns = start.ns;
+		__atomic_store_n(&thread->ns, start.ns, __ATOMIC_RELAXED);
 	gorgon_altstack_provide(thread);
 	gorgon_locale_enter(start.ns->locale);
 	return start.fn(start.arg);

@@ -127,6 +127,31 @@ bool gorgon_call_is_main(const struct gorgon_interp *interp)
 	return thread && interp->calls.main_thread == thread;
 }
 
+unsigned gorgon_call_state(struct gorgon_interp *interp)
+{
+	enum gorgon_interp_state ret;
+
+	lock(interp);
+	ret = interp->calls.state;
+	unlock(interp);
+	return ret;
+}
+
+// A thread with an entry in the list is alive. In a forked child the others are not there, and have no clock.
+uint64_t gorgon_call_cpu_ns(struct gorgon_interp *interp)
+{
+	uint64_t ret;
+	clockid_t clock;
+
+	lock(interp);
+	ret = __atomic_load_n(&interp->calls.cpu_ns, __ATOMIC_RELAXED);
+	for (struct gorgon_call *call = interp->calls.newest; call; call = call->next)
+		if (call->first && !gorgon_call_is_forked(interp) && !pthread_getcpuclockid(call->thread, &clock))
+			ret += gorgon_clock_ns(clock) - call->cpu_ns;
+	unlock(interp);
+	return ret;
+}
+
 bool gorgon_call_is_forked(const struct gorgon_interp *interp)
 {
 	return interp->calls.pid != getpid();
@@ -170,6 +195,7 @@ static struct gorgon_error *push(struct gorgon_interp *interp, struct gorgon_cal
 		.outer = newest,
 		.interp = interp,
 		.thread = pthread_self(),
+		.cpu_ns = gorgon_clock_ns(CLOCK_THREAD_CPUTIME_ID),
 		.on_main_thread = thread && interp->calls.main_thread == thread,
 		.first = !find_own(interp),
 		.closed = states->during == GORGON_INTERP_STOPPING,
@@ -193,6 +219,9 @@ static void pop(struct gorgon_call *call, enum gorgon_interp_state during,
 		p = &(*p)->next;
 	*p = call->next;
 	newest = call->outer;
+	if (call->first)
+		__atomic_add_fetch(&interp->calls.cpu_ns, gorgon_clock_ns(CLOCK_THREAD_CPUTIME_ID) - call->cpu_ns,
+				   __ATOMIC_RELAXED);
 	if (interp->calls.state == during || to == GORGON_INTERP_ENDED)
 		interp->calls.state = to;
 	pthread_cond_broadcast(&interp->calls.ended);
@@ -270,22 +299,12 @@ static void leave(struct gorgon_call *call, struct gorgon_signals *outer)
 		gorgon_signals_leave(call->interp->ns->signals, outer, call->first);
 }
 
-// Of the calling thread.
-static uint64_t cpu_time(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 					 const struct gorgon_transition *states,
 					 gorgon_call_fn *fn, void *ctx, int *exit_status)
 {
 	struct gorgon_signals *outer_signals = NULL;
 	struct gorgon_error *err;
-	uint64_t cpu_ns = cpu_time();
 	struct gorgon_call call;
 	void *outer_locale;
 	bool exited;
@@ -304,8 +323,6 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 	gorgon_locale_leave(outer_locale);
 	leave(&call, outer_signals);
 	__atomic_add_fetch(&interp->calls.count, 1, __ATOMIC_RELAXED);
-	if (call.first)
-		__atomic_add_fetch(&interp->calls.cpu_ns, cpu_time() - cpu_ns, __ATOMIC_RELAXED);
 	pop(&call, states->during,
 	    exited ? GORGON_INTERP_ENDED : err ? states->failed : states->after);
 	if (!exited)
@@ -374,10 +391,12 @@ static struct gorgon_error *with_gil(struct gorgon_interp *interp, void *ctx)
 	struct gorgon_call *call = newest;
 	// PyGILState_Ensure() ends the process if there is no memory for the thread's state.
 	bool exempt = gorgon_usage_exempt(true);
+	uint64_t asked_ns = gorgon_now();
 	PyGILState_STATE gil = api->PyGILState_Ensure();
 	struct gorgon_error *err;
 
 	gorgon_usage_exempt(exempt);
+	__atomic_add_fetch(&interp->calls.gil_wait_ns, gorgon_now() - asked_ns, __ATOMIC_RELAXED);
 	// An interrupt that a destructor has swallowed is still meant for the call.
 	gorgon_held_drain(interp);
 	if (is_interrupted(interp, call)) {

@@ -28,6 +28,7 @@
 #include "image/symbol.h"
 #include "base/lock.h"
 #include "ns/ns.h"
+#include "ns/thread.h"
 #include "process/signals.h"
 #include "base/sized.h"
 #include "base/thunk.h"
@@ -63,6 +64,8 @@ static void describe(struct gorgon_interp *interp)
 	interp->number = next_number++;
 	debug->interp = interp->number;
 	debug->python_minor = interp->python.minor;
+	debug->usage = (uintptr_t)&interp->ns->usage;
+	debug->activity = (uintptr_t)&interp->calls.state;
 	gorgon_debug_touch(debug);
 	gorgon_debug_end();
 }
@@ -264,7 +267,7 @@ static struct gorgon_error *run(struct gorgon_interp *interp, void *ctx)
 	// Not before this point: CPython frees its table of built-in modules only if it was started.
 	if ((err = copy_argv(interp, program->argc, program->argv)) || (err = gorgon_module_add(interp)))
 		return err;
-	gorgon_interp_stamp(&interp->start_ns);
+	gorgon_interp_stamp(&interp->calls.start_ns);
 	add_hook = (int (*)(int (*)(const char *, void *, void *), void *))gorgon_interp_find_symbol(
 		interp, "PySys_AddAuditHook");
 	if (interp->timing && add_hook && add_hook(note_first_event, interp))
@@ -306,7 +309,7 @@ static void run_main(void *ctx)
 	gorgon_interp_show_thread(interp, 0);
 	interp->isolation->flush(interp->ns); // as at the end of a python3
 	gorgon_parts_stop(interp->ns->parts);
-	gorgon_interp_stamp(&interp->end_ns);
+	gorgon_interp_stamp(&interp->calls.end_ns);
 	if ((missed = gorgon_signals_missed(interp->ns->signals)))
 		main->program.status = 128 + missed; // a process would have ended by it
 }
@@ -375,8 +378,8 @@ struct gorgon_error *gorgon_interp_get_stats(struct gorgon_interp *interp,
 {
 	struct gorgon_interp_stats stats;
 	struct gorgon_error *err;
-	uint64_t start = counter(&interp->start_ns), first = counter(&interp->first_event_ns);
-	uint64_t end = counter(&interp->end_ns);
+	uint64_t start = counter(&interp->calls.start_ns), first = counter(&interp->first_event_ns);
+	uint64_t end = counter(&interp->calls.end_ns);
 
 	gorgon_lock();
 	stats = (struct gorgon_interp_stats){
@@ -390,6 +393,10 @@ struct gorgon_error *gorgon_interp_get_stats(struct gorgon_interp *interp,
 		.mapped_bytes = counter(&interp->ns->usage.mapped_bytes),
 		.call_count = counter(&interp->calls.count),
 		.cpu_ns = counter(&interp->calls.cpu_ns),
+		.gil_wait_ns = counter(&interp->calls.gil_wait_ns),
+		.state = gorgon_call_state(interp),
+		.total_cpu_ns = gorgon_call_cpu_ns(interp) + gorgon_threads_cpu_ns(interp->ns),
+		.thread_count = interp->ns->thread_count,
 	};
 	gorgon_unlock();
 	if (start && !end)

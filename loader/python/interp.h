@@ -7,17 +7,18 @@
 #include "isolate/isolate.h"
 #include "block.h"
 #include "base/clock.h"
+#include "ns/debug_root.h"
 
 #include <pthread.h>
 #include <setjmp.h>
 
 enum gorgon_interp_state {
-	GORGON_INTERP_CREATED,
-	GORGON_INTERP_RUNNING, /* gorgon_interp_main() */
-	GORGON_INTERP_STARTING,
-	GORGON_INTERP_STARTED, /* the host may call */
-	GORGON_INTERP_STOPPING,
-	GORGON_INTERP_ENDED, /* finalised, or its code has called exit() */
+	GORGON_INTERP_CREATED = GORGON_DEBUG_CREATED,
+	GORGON_INTERP_RUNNING = GORGON_DEBUG_RUNNING, /* gorgon_interp_main() */
+	GORGON_INTERP_STARTING = GORGON_DEBUG_STARTING,
+	GORGON_INTERP_STARTED = GORGON_DEBUG_STARTED, /* the host may call */
+	GORGON_INTERP_STOPPING = GORGON_DEBUG_STOPPING,
+	GORGON_INTERP_ENDED = GORGON_DEBUG_ENDED, /* finalised, or its code has called exit() */
 };
 
 /* The state before a call, during it, after success and after failure. */
@@ -31,6 +32,7 @@ struct gorgon_call {
 	struct gorgon_call *outer; /* the next older entry of the thread */
 	struct gorgon_interp *interp;
 	pthread_t thread;
+	uint64_t cpu_ns; /* of the thread when it entered */
 	bool on_main_thread;
 	bool first;	  /* the thread has no older entry into this interpreter */
 	bool entered;	  /* signals reach it */
@@ -45,15 +47,30 @@ struct gorgon_call {
 struct gorgon_calls {
 	pthread_mutex_t lock; /* a leaf; guards all that follows */
 	pthread_cond_t ended; /* an entry has ended, or nobody sends a signal any more */
+	/* These seven are a struct gorgon_debug_activity; they are read without the lock. */
 	enum gorgon_interp_state state;
+	unsigned main_entries; /* entries of the main thread that signals reach; atomic */
+	uint64_t count, cpu_ns; /* entries that have ended, and their processor time; atomic */
+	uint64_t gil_wait_ns; /* how long entries have waited for the GIL; atomic */
+	uint64_t start_ns, end_ns; /* gorgon_now() when Python was started, and had ended; 0: not yet; atomic */
 	struct gorgon_call *newest; /* the interpreter's entries */
 	bool interrupt_next;	    /* the next entry begins interrupted */
 	unsigned senders;	    /* threads that are sending a signal to the main thread's entries */
 	uint64_t main_thread;	    /* serial of the thread that has started Python; 0: none */
 	pid_t pid;		    /* process that has started it */
-	uint64_t count, cpu_ns;	    /* entries that have ended, and their processor time; atomic */
-	unsigned main_entries;	    /* entries of the main thread that signals reach; atomic */
 };
+
+#define GORGON_SAME_DISTANCE(member, shown)                                                        \
+	_Static_assert(offsetof(struct gorgon_calls, member) - offsetof(struct gorgon_calls, state) == \
+			       offsetof(struct gorgon_debug_activity, shown),                      \
+		       "struct gorgon_debug_activity")
+GORGON_SAME_DISTANCE(main_entries, main_calls);
+GORGON_SAME_DISTANCE(count, call_count);
+GORGON_SAME_DISTANCE(cpu_ns, call_ns);
+GORGON_SAME_DISTANCE(gil_wait_ns, gil_wait_ns);
+GORGON_SAME_DISTANCE(start_ns, start_ns);
+GORGON_SAME_DISTANCE(end_ns, end_ns);
+#undef GORGON_SAME_DISTANCE
 
 /* The references of the host to its objects; see held.c. */
 struct gorgon_held {
@@ -116,7 +133,7 @@ struct gorgon_interp {
 	enum gorgon_end end;
 	enum gorgon_files files; /* SHARED also where functions of the host forbid AUTO */
 	bool timing;
-	uint64_t start_ns, first_event_ns, end_ns; /* gorgon_now(), 0: not yet; atomic */
+	uint64_t first_event_ns; /* gorgon_now(), 0: not yet; atomic */
 };
 
 /* --- call.c: entering and leaving ---------------------------------------------- */
@@ -162,6 +179,9 @@ bool gorgon_call_is_inside(const struct gorgon_interp *interp);
 bool gorgon_call_is_main(const struct gorgon_interp *interp);
 /* Whether this process is a forked child of the one that has started Python. */
 bool gorgon_call_is_forked(const struct gorgon_interp *interp);
+/* What the interpreter is; and processor time of entries, those that have ended and those that run. */
+unsigned gorgon_call_state(struct gorgon_interp *interp);
+uint64_t gorgon_call_cpu_ns(struct gorgon_interp *interp);
 /* gorgon_interp_interrupt(). @or_next: when there is no entry, the next entry is interrupted. */
 struct gorgon_error *gorgon_call_interrupt(struct gorgon_interp *interp, bool or_next);
 /* What exit() of private code does. */

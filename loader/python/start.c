@@ -139,7 +139,7 @@ static struct gorgon_error *start(struct gorgon_interp *interp, void *ctx)
 	struct gorgon_error *err;
 	void *state;
 
-	gorgon_interp_stamp(&interp->start_ns);
+	gorgon_interp_stamp(&interp->calls.start_ns);
 	interp->progress = start->opts.progress;
 	interp->progress_ctx = start->opts.progress_ctx;
 	if ((err = gorgon_interp_take_files(interp)) || (err = gorgon_api_init(interp)) ||
@@ -244,6 +244,6 @@ struct gorgon_error *gorgon_interp_stop(struct gorgon_interp *interp, int timeou
 	gorgon_interp_show_thread(interp, 0);
 	interp->isolation->flush(interp->ns); // as at the end of a python3
 	gorgon_parts_stop(interp->ns->parts);
-	gorgon_interp_stamp(&interp->end_ns);
+	gorgon_interp_stamp(&interp->calls.end_ns);
 	return err;
 }

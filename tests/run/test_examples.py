@@ -41,6 +41,19 @@ class Examples(unittest.TestCase):
     def test_session(self):
         self.check("session")
 
+    def test_metrics(self):
+        for program in ("metrics", "metrics_cc"):
+            result = run(f"{EXAMPLES}/{program}")
+            self.assertEqual((result.stderr, result.returncode), ("", 0))
+            types = "".join(line + "\n" for line in result.stdout.splitlines() if line.startswith("# TYPE"))
+            self.assertEqual(types, promised("metrics"))
+            values = dict(re.findall(r"^gorgon_interpreter_(\w+\{interpreter=\"[01]\"\}) ([0-9.e+-]+)$", result.stdout, re.M))
+            self.assertEqual(len(values), 14)
+            self.assertEqual(values['state{interpreter="1"}'], "3")
+            self.assertEqual(float(values['memory_limit_bytes{interpreter="0"}']), 256 << 20)
+            self.assertGreater(float(values['memory_bytes{interpreter="0"}']), 1 << 20)
+            self.assertGreater(float(values['cpu_seconds_total{interpreter="1"}']), 0)
+
     def test_custom_library_that_is_absent_says_so(self):
         for program in ("custom_library", "custom_library_cc"):
             result = run(f"{EXAMPLES}/{program}", "/nonexistent.so")

@@ -344,6 +344,32 @@ static void snapshot_of_sound_core_has_every_object(void **state)
 	target_close(&target);
 }
 
+// A process whose entries end before the figures: what lies behind them is something else.
+static void snapshot_of_older_process_has_no_figures(void **state)
+{
+	struct problems problems = {0};
+	struct snapshot snapshot = {0};
+	struct target target;
+
+	(void)state;
+	for (int old = 0; old < 2; old++) {
+		struct core core = good;
+
+		core.world.ns[1].usage = 0x1234;
+		core.world.ns[1].activity = 0x5678;
+		if (old)
+			core.root.ns_size = 96;
+		write_core(&core);
+		assert_true(target_open(&target, core_path, NULL, &problems));
+		assert_true(snapshot_take(&target, 0, &snapshot));
+		assert_int_equal(snapshot.ns_count, NS_COUNT);
+		assert_int_equal(snapshot.namespaces[1].usage, old ? 0 : 0x1234);
+		assert_int_equal(snapshot.namespaces[1].activity, old ? 0 : 0x5678);
+		snapshot_deinit(&snapshot);
+		target_close(&target);
+	}
+}
+
 static void snapshot_of_core_in_mid_change_is_not_consistent(void **state)
 {
 	struct problems problems = {0};
@@ -629,6 +655,7 @@ int main(void)
 		cmocka_unit_test(clean_text_leaves_nothing_for_a_terminal),
 		cmocka_unit_test(address_set_add_twice_says_so),
 		cmocka_unit_test(snapshot_of_sound_core_has_every_object),
+		cmocka_unit_test(snapshot_of_older_process_has_no_figures),
 		cmocka_unit_test(snapshot_of_core_in_mid_change_is_not_consistent),
 		cmocka_unit_test(snapshot_of_damaged_field_says_what_is_wrong),
 		cmocka_unit_test(snapshot_of_core_that_was_cut_off_says_so),

@@ -18,12 +18,13 @@ static const char help[] =
 	"  --find SYMBOL      this function or variable in every copy\n"
 	"  --symbols [GLOB]   all of them, or those that match\n"
 	"  --stacks           every thread's frames, by interpreter\n"
+	"  --top              what the interpreters are doing, again and again on a terminal (q: end)\n"
 	"  --check            do the target's own lists agree with each other and with its "
 	"memory?\n"
 	"  --extract DIR      write each symfile into a file\n"
 	"  --gdb, --lldb      commands that load everything into a debugger\n"
 	"  --perf-map         functions in the format of /tmp/perf-PID.map\n"
-	"  --json             the table, or with --stacks that, for programs\n"
+	"  --json             the table, or with --stacks or --top that, for programs\n"
 	"  --sysroot DIR      look for the target's files below DIR\n"
 	"  --help, --version\n"
 	"\n"
@@ -53,6 +54,7 @@ static const struct mode {
 	{"find", print_find, required_argument, false, 0},
 	{"symbols", print_symbols, optional_argument, true, 0},
 	{"stacks", print_stacks, no_argument, false, SNAPSHOT_MAPPINGS},
+	{"top", print_top, no_argument, false, 0},
 	{"check", check, no_argument, false, SNAPSHOT_MAPPINGS | SNAPSHOT_CHECKS},
 	{"extract", extract, required_argument, false, SNAPSHOT_SYMFILES},
 	{"gdb", print_gdb, no_argument, false, 0},
@@ -186,8 +188,8 @@ int main(int argc, char **argv)
 	}
 	if (dump.json && mode == &table)
 		mode = &table_json;
-	else if (dump.json && mode->run != print_stacks)
-		return usage("--json: only alone or with --stacks", "");
+	else if (dump.json && mode->run != print_stacks && mode->run != print_top)
+		return usage("--json: only alone or with --stacks or --top", "");
 	status = parse_words(&dump, mode, argv + optind, argc - optind);
 	if (status)
 		return status;

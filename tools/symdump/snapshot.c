@@ -125,6 +125,7 @@ struct walk {
 	uint64_t name_budget;
 	size_t total; // of objects, as the root has it
 	size_t object_size; // of an entry, as far as it is known here
+	size_t ns_size; // the same of a namespace
 };
 
 // False: the list ends here, and a problem says so.
@@ -191,7 +192,8 @@ static void read_namespaces(struct walk *walk, const struct gorgon_debug_root *r
 
 		if (!may_step(walk, "namespaces", addr, ns, NS_MAX))
 			break;
-		if (!target_read(walk->target, addr, &entry, sizeof(entry))) {
+		entry = (struct gorgon_debug_ns){0};
+		if (!target_read(walk->target, addr, &entry, walk->ns_size)) {
 			problem(&snapshot->problems, "a namespace at 0x%lx cannot be read", addr);
 			break;
 		}
@@ -205,6 +207,8 @@ static void read_namespaces(struct walk *walk, const struct gorgon_debug_root *r
 			.python_minor = entry.python_minor,
 			.python_object = entry.python_object,
 			.thread = entry.thread,
+			.usage = entry.usage,
+			.activity = entry.activity,
 		};
 		snapshot->ns_count++;
 		if (entry.prev != prev)
@@ -224,7 +228,7 @@ static void read_namespaces(struct walk *walk, const struct gorgon_debug_root *r
 // listed.
 static bool has_slots(const struct walk *walk, uint64_t addr, const struct gorgon_debug_thread *entry)
 {
-	struct gorgon_debug_thread again;
+	struct gorgon_debug_thread again = {0};
 	struct gorgon_debug_slot slot;
 	uint64_t last = entry->slots + (entry->slot_count - 1) * sizeof(slot);
 
@@ -233,11 +237,44 @@ static bool has_slots(const struct walk *walk, uint64_t addr, const struct gorgo
 	if (entry->slot_count <= SLOT_MAX && target_read(walk->target, entry->slots, &slot, sizeof(slot)) &&
 	    target_read(walk->target, last, &slot, sizeof(slot)))
 		return true;
-	return walk->target->pid && target_read(walk->target, addr, &again, sizeof(again)) &&
+	return walk->target->pid && target_read(walk->target, addr, &again, offsetof(struct gorgon_debug_thread, ns)) &&
 	       (again.slots != entry->slots || again.slot_count != entry->slot_count);
 }
 
-// Threads are not used here, but debuggers' scripts use them.
+// Of an older process the owner is not there.
+static bool read_thread(const struct walk *walk, const struct gorgon_debug_root *root, uint64_t addr,
+			struct gorgon_debug_thread *entry)
+{
+	*entry = (struct gorgon_debug_thread){0};
+	return target_read(walk->target, addr, entry,
+			   root->thread_size < sizeof(*entry) ? root->thread_size : sizeof(*entry));
+}
+
+static bool has_threads(const struct gorgon_debug_root *root)
+{
+	return root->thread_head && root->thread_size >= offsetof(struct gorgon_debug_thread, ns) &&
+	       root->thread_size <= ENTRY_SIZE_MAX;
+}
+
+// Those that code of a namespace has started. What is odd with the list is said by check_threads().
+static void read_started_threads(struct walk *walk, const struct gorgon_debug_root *root)
+{
+	struct snapshot *snapshot = walk->snapshot;
+	struct address_set seen = {0};
+	struct gorgon_debug_thread entry;
+
+	for (uint64_t addr = has_threads(root) ? root->thread_head : 0; addr; addr = entry.next) {
+		if (seen.count >= THREAD_MAX || !address_set_add(&seen, addr) || !read_thread(walk, root, addr, &entry))
+			break;
+		if (!entry.ns)
+			continue;
+		snapshot->threads = grow(snapshot->threads, snapshot->thread_count, sizeof(*snapshot->threads));
+		snapshot->threads[snapshot->thread_count++] = (struct started_thread){entry.tid, entry.ns};
+	}
+	address_set_deinit(&seen);
+}
+
+// Debuggers' scripts use all of the list.
 static void check_threads(struct walk *walk, const struct gorgon_debug_root *root)
 {
 	struct problems *problems = &walk->snapshot->problems;
@@ -245,15 +282,15 @@ static void check_threads(struct walk *walk, const struct gorgon_debug_root *roo
 	uint64_t prev = 0;
 	size_t count = 0;
 
-	if (root->thread_head && (root->thread_size < sizeof(entry) || root->thread_size > ENTRY_SIZE_MAX)) {
+	if (root->thread_head && !has_threads(root)) {
 		problem(problems, "gorgon_debug_root: thread size is %u; %zu to %u expected", root->thread_size,
-			sizeof(entry), ENTRY_SIZE_MAX);
+			offsetof(struct gorgon_debug_thread, ns), ENTRY_SIZE_MAX);
 		return;
 	}
 	for (uint64_t addr = root->thread_head; addr; prev = addr, addr = entry.next) {
 		if (!may_step(walk, "threads", addr, count, THREAD_MAX))
 			return;
-		if (!target_read(walk->target, addr, &entry, sizeof(entry))) {
+		if (!read_thread(walk, root, addr, &entry)) {
 			problem(problems, "a thread at 0x%lx cannot be read", addr);
 			return;
 		}
@@ -278,7 +315,8 @@ static bool check_root(const struct gorgon_debug_root *root, struct problems *pr
 		uint32_t size, least;
 	} sizes[] = {
 		{"root", root->size, sizeof(*root)},
-		{"namespace", root->ns_size, sizeof(struct gorgon_debug_ns)},
+		// Older processes have no figures.
+		{"namespace", root->ns_size, offsetof(struct gorgon_debug_ns, usage)},
 		// Older processes have no link_map.
 		{"object", root->object_size, offsetof(struct gorgon_debug_object, link_map)},
 	};
@@ -319,10 +357,12 @@ bool snapshot_read_root(struct target *target, uint64_t addr, unsigned flags,
 	walk.object_size = root.object_size < sizeof(struct gorgon_debug_object)
 				   ? root.object_size
 				   : sizeof(struct gorgon_debug_object);
+	walk.ns_size = root.ns_size < sizeof(struct gorgon_debug_ns) ? root.ns_size : sizeof(struct gorgon_debug_ns);
 	snapshot->source = SOURCE_GORGON;
 	snapshot->sequence = root.sequence;
 	if (!(root.sequence & 1) || flags & SNAPSHOT_ANYWAY)
 		read_namespaces(&walk, &root);
+	read_started_threads(&walk, &root);
 	if (flags & SNAPSHOT_CHECKS && (!(root.sequence & 1) || flags & SNAPSHOT_ANYWAY))
 		check_threads(&walk, &root);
 	progress_end();
@@ -386,6 +426,7 @@ void snapshot_reset(struct snapshot *snapshot)
 		snapshot_drop_object(snapshot);
 	free(snapshot->objects);
 	free(snapshot->namespaces);
+	free(snapshot->threads);
 	free(snapshot->by_start);
 	address_set_deinit(&snapshot->jit_symfiles);
 	address_set_deinit(&snapshot->symfiles_read);

@@ -8,7 +8,7 @@
  *     place.c                      from an address to interpreter, library, function, line
  *     python_layout.c python.c     Python frames
  *     stacks.c generated.c         native frames of all threads
- *     table.c json.c script.c extract.c check.c stacks_print.c    what is printed
+ *     table.c json.c script.c extract.c check.c stacks_print.c top.c    what is printed
  *     text.c terminal.c main.c
  *
  * Everything that is read may be garbage or made up: sizes, counts, lists and names are
@@ -167,7 +167,13 @@ struct namespace
 	uint32_t interp; /* or GORGON_DEBUG_NO_INTERP */
 	uint32_t state, python_minor;
 	uint64_t python_object, thread;
+	uint64_t usage, activity; /* addresses in the target, or 0 */
 	size_t first_object, object_count; /* in snapshot.objects */
+};
+
+/* A thread that code of a namespace has started. */
+struct started_thread {
+	uint64_t tid, ns; /* address of the namespace in the target */
 };
 
 enum source {
@@ -182,6 +188,8 @@ struct snapshot {
 	bool consistent; /* nothing changed while it was read */
 	struct namespace *namespaces;
 	size_t ns_count;
+	struct started_thread *threads;
+	size_t thread_count;
 	struct object *objects;
 	size_t object_count;
 	size_t listed_count;      /* of these, in namespaces */
@@ -369,6 +377,7 @@ void json_end_list(void);
 void json_next_list(const char *name);
 void json_end(void);
 
+int print_top(struct dump *dump);
 int print_table(struct dump *dump);
 int print_json(struct dump *dump);
 int print_addresses(struct dump *dump);
