@@ -45,6 +45,16 @@ static void print_line(void *ctx, const char *line)
 	pthread_mutex_unlock(&lock);
 }
 
+// Why the program gets KeyboardInterrupt.
+static uint64_t say_cpu_limit(void *ctx, uint64_t used_ms)
+{
+	const struct job *job = ctx;
+
+	fprintf(stderr, "gorgon: interpreter %u: has used %.1f s of processor time, its limit is %.1f s\n", job->result->number,
+		(double)used_ms / 1000, (double)job->program->cpu_limit_ms / 1000);
+	return 0;
+}
+
 static struct gorgon_error *create_one(struct job *job)
 {
 	struct gorgon_ns_opts ns_opts = job->program->ns;
@@ -57,6 +67,9 @@ static struct gorgon_error *create_one(struct job *job)
 		.end = job->program->end,
 		.files = job->program->files,
 		.memory_limit = job->program->memory_limit,
+		.cpu_limit_ms = job->program->cpu_limit_ms,
+		.near_cpu_limit = say_cpu_limit,
+		.limit_ctx = job,
 	};
 	struct gorgon_error *err;
 

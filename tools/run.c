@@ -27,6 +27,7 @@ enum {
 	OPT_NO_FAULT_REPORTS,
 	OPT_MEMORY_LIMIT,
 	OPT_THREAD_LIMIT,
+	OPT_CPU_LIMIT,
 	OPT_DENY,
 	OPT_ALLOW_EXTENSION,
 	OPT_VERBOSE,
@@ -52,6 +53,8 @@ static const struct argp_option options[] = {
 	{"quick-end", OPT_QUICK_END, NULL, 0, "Objects that only refer to each other are not finalised at the end", 1},
 	{"memory-limit", OPT_MEMORY_LIMIT, "SIZE", 0, "Bytes (K, M, G: times 1024) that each interpreter may hold: beyond that garbage is "
 	 "collected, then MemoryError is raised", 1},
+	{"cpu-limit", OPT_CPU_LIMIT, "SECONDS", 0, "Processor time that each program may use, all its threads together: then it is "
+	 "interrupted (KeyboardInterrupt), and from a quarter more on again and again", 1},
 	{"thread-limit", OPT_THREAD_LIMIT, "N", 0, "Threads that each program may have at a time, without its first one", 1},
 	{"deny", OPT_DENY, "WHAT", 0, "What programs may not do: extensions (modules in C), libraries (ctypes), fork, exec, "
 	 "signals (handlers), with commas between them (repeatable). For order among friends: it is no sandbox", 1},
@@ -156,6 +159,18 @@ static bool parse_size(const char *text, uint64_t *ret)
 	return !unit || !__builtin_mul_overflow(*ret, UINT64_C(1) << 10 * (unit - units + 1), ret);
 }
 
+static bool parse_seconds(const char *text, uint64_t *ret_ms)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	// A number that begins as C writes it, not "inf", "nan" or a hexadecimal one.
+	if (end == text || *end || text[strspn(text, "0123456789.")] || seconds < 0.001 || seconds > 1e9)
+		return false;
+	*ret_ms = (uint64_t)(seconds * 1000 + 0.5);
+	return true;
+}
+
 static int parse_deny(struct run *run, char *words)
 {
 	static const struct {
@@ -247,6 +262,10 @@ static int parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_MEMORY_LIMIT:
 		if (!parse_size(arg, &run->program.memory_limit))
 			return tool_usage("--memory-limit %s: expected a size such as 500M", arg);
+		return 0;
+	case OPT_CPU_LIMIT:
+		if (!parse_seconds(arg, &run->program.cpu_limit_ms))
+			return tool_usage("--cpu-limit %s: expected seconds such as 2.5", arg);
 		return 0;
 	case OPT_THREAD_LIMIT:
 		if (!parse_count(arg, &run->program.ns.thread_limit))

@@ -61,6 +61,7 @@ struct program {
 	struct gorgon_ns_opts ns;
 	bool timing, label, progress, verbose;
 	uint64_t memory_limit; /* bytes; 0: none */
+	uint64_t cpu_limit_ms; /* 0: none */
 	bool quiet_faults; /* they are not reported */
 	enum gorgon_isolate isolate;
 	enum gorgon_end end;

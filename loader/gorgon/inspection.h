@@ -69,6 +69,7 @@ struct gorgon_interp_stats {
 	uint64_t total_cpu_ns;  /**< processor time of all its code so far: of calls, or of the program, also those that
 				     run, and of threads that its code has started, also those that have ended */
 	uint64_t thread_count;  /**< threads alive that its code has started */
+	uint64_t cpu_limit_ms;  /**< of total_cpu_ns that holds now, or 0 */
 };
 
 /**

@@ -130,6 +130,22 @@ struct gorgon_interp_opts {
 	 */
 	uint64_t (*near_memory_limit)(void *ctx, uint64_t held);
 	void *limit_ctx;
+	/**
+	 * Milliseconds of processor time that all code of the interpreter may use together: @c total_cpu_ns of struct
+	 * gorgon_interp_stats, Python's start included. 0 for no limit. When it is used up, all that runs in the
+	 * interpreter is interrupted, as by gorgon_interp_interrupt(), once. A thread of the library watches; it
+	 * notices within 100 ms. Not in a forked child.
+	 */
+	uint64_t cpu_limit_ms;
+	/** Milliseconds beyond which all that runs, and all that begins, is interrupted again every 50 ms. 0 for a quarter
+	 * more than the limit. Less than the limit, or without one, is GORGON_ERROR_ARGUMENT. */
+	uint64_t cpu_hard_limit_ms;
+	/**
+	 * Called when the limit is used up, before anything is interrupted, on the library's thread: it must not call into the
+	 * interpreter, and not destroy it. Returns the limit from now on, or 0 for no change. NULL: nobody is asked. Gets
+	 * @c limit_ctx.
+	 */
+	uint64_t (*near_cpu_limit)(void *ctx, uint64_t used_ms);
 };
 
 /**
@@ -140,7 +156,7 @@ struct gorgon_interp_opts {
  * @param[out] ret   To be released with gorgon_interp_destroy().
  * @return every error of gorgon_python_find(), gorgon_ns_create() and
  *         gorgon_object_open(); GORGON_ERROR_UNSUPPORTED for what the isolation asked for
- *         cannot do. Since 0.1.
+ *         cannot do; GORGON_ERROR_OS: no thread for @c cpu_limit_ms. Since 0.1.
  */
 GORGON_API GORGON_MUST_CHECK struct gorgon_error *
 gorgon_interp_create(const struct gorgon_interp_opts *opts, struct gorgon_interp **ret);

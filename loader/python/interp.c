@@ -12,6 +12,7 @@
 
 #define _GNU_SOURCE
 #include "config.h"
+#include "cpu_limit.h"
 #include "ending.h"
 #include "find.h"
 #include "held.h"
@@ -28,7 +29,6 @@
 #include "image/symbol.h"
 #include "base/lock.h"
 #include "ns/ns.h"
-#include "ns/thread.h"
 #include "process/signals.h"
 #include "base/sized.h"
 #include "base/thunk.h"
@@ -109,7 +109,7 @@ static struct gorgon_error *load(struct gorgon_interp *interp, enum gorgon_isola
 					   "gorgon_interp_opts: end: isolation by %s cannot give back "
 					   "what a quick end leaves; by the loader can",
 					   interp->isolation->name);
-	if ((err = interp->isolation->check(opts)) ||
+	if ((err = interp->isolation->check(opts)) || (err = gorgon_cpu_limit_check(interp)) ||
 	    (err = gorgon_limits_check(interp, interp->memory_limit, interp->memory_hard_limit)))
 		return err;
 	gorgon_module_thunks(interp, thunks);
@@ -165,6 +165,8 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 	interp->memory_hard_limit = given.memory_hard_limit;
 	interp->near_memory_limit = given.near_memory_limit;
 	interp->limit_ctx = given.limit_ctx;
+	interp->cpu_limit = (struct gorgon_cpu_limit){
+		.soft_ms = given.cpu_limit_ms, .hard_ms = given.cpu_hard_limit_ms, .near = given.near_cpu_limit};
 	// The host's functions would find the interpreter's descriptors in place of the host's.
 	if (given.files == GORGON_FILES_AUTO && (ns_opts.write_output || ns_opts.provider))
 		interp->files = GORGON_FILES_SHARED;
@@ -176,6 +178,8 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 		err = gorgon_python_find(given.python, &interp->python);
 	if (!err)
 		err = load(interp, given.isolate, &ns_opts);
+	if (!err)
+		err = gorgon_cpu_limit_begin(interp);
 	if (err) {
 		// No thread has run in it, so this cannot be refused.
 		gorgon_error_destroy(unload(interp));
@@ -346,6 +350,7 @@ struct gorgon_error *gorgon_interp_destroy(struct gorgon_interp *interp)
 		return NULL;
 	if ((err = end(interp)))
 		return err;
+	gorgon_cpu_limit_end(interp);
 	// Nobody who holds a reference comes to a libpython that is being unloaded.
 	gorgon_held_close(interp);
 	if ((err = unload(interp)))
@@ -395,10 +400,11 @@ struct gorgon_error *gorgon_interp_get_stats(struct gorgon_interp *interp,
 		.cpu_ns = counter(&interp->calls.cpu_ns),
 		.gil_wait_ns = counter(&interp->calls.gil_wait_ns),
 		.state = gorgon_call_state(interp),
-		.total_cpu_ns = gorgon_call_cpu_ns(interp) + gorgon_threads_cpu_ns(interp->ns),
+		.cpu_limit_ms = counter(&interp->cpu_limit.soft_ms),
 		.thread_count = interp->ns->thread_count,
 	};
 	gorgon_unlock();
+	stats.total_cpu_ns = gorgon_interp_cpu_ns(interp);
 	if (start && !end)
 		end = gorgon_now();
 	if (first)

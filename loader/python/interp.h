@@ -10,6 +10,7 @@
 #include "ns/debug_root.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 
 enum gorgon_interp_state {
@@ -94,6 +95,16 @@ struct gorgon_received {
 	struct gorgon_array *array;
 };
 
+/* The limit of its processor time, and who watches it; see cpu_limit.c. */
+struct gorgon_cpu_limit {
+	uint64_t soft_ms, hard_ms; /* as the options say; the watcher changes the first one, atomically */
+	uint64_t (*near)(void *ctx, uint64_t used_ms);
+	bool reached; /* it has been interrupted */
+	pid_t watcher; /* the process in which @thread watches; 0: none */
+	pthread_t thread;
+	sem_t end;
+};
+
 struct data_handler;
 
 struct gorgon_interp {
@@ -130,6 +141,7 @@ struct gorgon_interp {
 	uint64_t memory_limit, memory_hard_limit;
 	uint64_t (*near_memory_limit)(void *ctx, uint64_t held);
 	void *limit_ctx;
+	struct gorgon_cpu_limit cpu_limit;
 	enum gorgon_end end;
 	enum gorgon_files files; /* SHARED also where functions of the host forbid AUTO */
 	bool timing;
@@ -208,6 +220,11 @@ void *gorgon_interp_find_api(const struct gorgon_interp *interp, const char *nam
 /* Before code of the interpreter runs on the calling thread: with GORGON_FILES_THREAD the thread gets
  * descriptors of its own. */
 struct gorgon_error *gorgon_interp_take_files(struct gorgon_interp *interp);
+
+/* --- cpu_limit.c ---------------------------------------------------------------------- */
+
+/* Processor time of all its code so far. Takes the loader's lock. */
+uint64_t gorgon_interp_cpu_ns(struct gorgon_interp *interp);
 
 /* --- shared_refs.c: the shared memory that an interpreter holds --------------------- */
 

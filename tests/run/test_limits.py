@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`gorgon run --memory-limit` and --thread-limit: programs that pass a limit, and those beside them."""
+"""`gorgon run --memory-limit`, --cpu-limit and --thread-limit: programs that pass a limit, and those beside them."""
 
 import unittest
 
@@ -38,10 +38,42 @@ class Limits(unittest.TestCase):
                                  "go.set(); threads[0].join()", "--thread-limit", "1")
         self.assertEqual((ended.returncode, ended.stdout), (0, "can't start new thread\n"))
 
+    def test_processor_time_of_a_loop(self):
+        ended = self.run_limited("import itertools\ntry:\n    for i in itertools.count(): pass\nfinally: print('cleaned up')", "--cpu-limit", "0.2")
+        self.assertEqual((ended.returncode, ended.stdout), (130, "cleaned up\n"))
+        self.assertRegex(ended.stderr, r"^gorgon: interpreter 0: has used 0\.[2-9] s of processor time, its limit is 0\.2 s\n"
+                                       r"(?s:.*)\nKeyboardInterrupt\n$")
+
+    def test_processor_time_of_a_program_that_catches_interrupts(self):
+        ended = self.run_limited("import itertools\n"
+                                 "caught = 0\n"
+                                 "while caught < 4:\n"
+                                 "    try:\n"
+                                 "        for i in itertools.count(): pass\n"
+                                 "    except KeyboardInterrupt: caught += 1\n"
+                                 "print('caught', caught)", "--cpu-limit", "0.2")
+        self.assertEqual((ended.returncode, ended.stdout), (0, "caught 4\n"))
+        self.assertEqual(ended.stderr.count("has used"), 1)
+
+    def test_processor_time_of_threads_counts_and_that_of_others_does_not(self):
+        ended = self.run_limited("import gorgon, threading, time\n"
+                                 "def compute():\n"
+                                 "    end = time.thread_time() + 0.4\n"
+                                 "    while time.thread_time() < end: pass\n"
+                                 "if gorgon.interpreter:\n"
+                                 "    thread = threading.Thread(target=compute); thread.start()\n"
+                                 "    try: time.sleep(60)\n"
+                                 "    except KeyboardInterrupt: print('interrupted')\n"
+                                 "else: time.sleep(1); print('not')", "-n", "2", "--cpu-limit", "0.3")
+        self.assertEqual((ended.returncode, sorted(ended.stdout.split())), (0, ["interrupted", "not"]), ended.stderr)
+
     def test_what_cannot_be(self):
         for options, status, text in (
                 (["--memory-limit", "2X"], 2, "--memory-limit 2X: expected a size such as 500M"),
                 (["--memory-limit", "99999999999G"], 2, "expected a size such as 500M"),
+                (["--cpu-limit", "0"], 2, "--cpu-limit 0: expected seconds such as 2.5"),
+                (["--cpu-limit", "inf"], 2, "--cpu-limit inf: expected seconds"),
+                (["--cpu-limit", "-1"], 2, "--cpu-limit -1: expected seconds"),
                 (["--thread-limit", "0"], 2, "--thread-limit 0: expected a number"),
                 (["--memory-limit", "1G", "--isolate", "copy"], 3, "does not know what it allocates"),
                 (["--thread-limit", "1", "--isolate", "copy"], 3, "its threads are not counted")):

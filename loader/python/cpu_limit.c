@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+// The limit of an interpreter's processor time: what happens when it is used up.
+//
+// A thread of the library watches each interpreter that has a limit. It sleeps most of the time: as long as all processors
+// together would need for what is left, and not longer than it takes to notice a new thread. At the limit the host is asked
+// for more; if it gives none, everything in the interpreter is interrupted, once. Beyond the hard limit everything is
+// interrupted again and again, so that code which catches KeyboardInterrupt does not get on.
+//
+// Each interpreter has a thread of its own, because interrupting waits for the GIL if calls run on other threads than the
+// main one: one that never releases its GIL is not to keep the limits of others from being watched.
+
+#define _GNU_SOURCE
+#include "cpu_limit.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/lock.h"
+#include "ns/ns.h"
+#include "ns/thread.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#define SHORTEST_MS 5
+#define LONGEST_MS  100
+#define AGAIN_MS    50 // between two interrupts beyond the hard limit
+#define NS_PER_MS   1000000u
+
+struct gorgon_error *gorgon_cpu_limit_check(const struct gorgon_interp *interp)
+{
+	const struct gorgon_cpu_limit *limit = &interp->cpu_limit;
+
+	if (limit->hard_ms && (!limit->soft_ms || limit->hard_ms < limit->soft_ms))
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
+					   "gorgon_interp_opts: cpu_hard_limit_ms is %lu, expected 0, or cpu_limit_ms (%lu) "
+					   "or more",
+					   limit->hard_ms, limit->soft_ms);
+	return NULL;
+}
+
+uint64_t gorgon_interp_cpu_ns(struct gorgon_interp *interp)
+{
+	uint64_t ret;
+
+	gorgon_lock();
+	ret = gorgon_call_cpu_ns(interp) + gorgon_threads_cpu_ns(interp->ns);
+	gorgon_unlock();
+	return ret;
+}
+
+static uint64_t hard_limit_ms(const struct gorgon_cpu_limit *limit)
+{
+	return limit->hard_ms > limit->soft_ms ? limit->hard_ms : limit->soft_ms + limit->soft_ms / 4;
+}
+
+// What is in no call is not interrupted, and that is no error here.
+static void interrupt(struct gorgon_interp *interp)
+{
+	gorgon_error_destroy(gorgon_interp_interrupt(interp));
+}
+
+// The limit is used up. The host may give more.
+static bool is_extended(struct gorgon_interp *interp, uint64_t used_ms)
+{
+	struct gorgon_cpu_limit *limit = &interp->cpu_limit;
+	uint64_t more = limit->near ? limit->near(interp->limit_ctx, used_ms) : 0;
+
+	if (more)
+		__atomic_store_n(&limit->soft_ms, more, __ATOMIC_RELAXED);
+	return more > used_ms;
+}
+
+// Do what is due. Returns the processor time at which something is due next, in milliseconds; 0: in AGAIN_MS, however much that is.
+static uint64_t act(struct gorgon_interp *interp, uint64_t used_ms)
+{
+	struct gorgon_cpu_limit *limit = &interp->cpu_limit;
+
+	if (used_ms >= hard_limit_ms(limit)) {
+		if (!limit->reached && is_extended(interp, used_ms))
+			return limit->soft_ms;
+		limit->reached = true;
+		interrupt(interp);
+		return 0;
+	}
+	if (used_ms < limit->soft_ms)
+		return limit->soft_ms;
+	if (!limit->reached) {
+		if (is_extended(interp, used_ms))
+			return limit->soft_ms;
+		limit->reached = true;
+		interrupt(interp);
+	}
+	return hard_limit_ms(limit);
+}
+
+static int nap_ms(uint64_t due_ms, uint64_t used_ms)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t left = due_ms > used_ms ? (due_ms - used_ms) / (uint64_t)(processors > 0 ? processors : 1) : 0;
+
+	return left < SHORTEST_MS ? SHORTEST_MS : left > LONGEST_MS ? LONGEST_MS : (int)left;
+}
+
+static void *watch(void *arg)
+{
+	struct gorgon_interp *interp = arg;
+	struct timespec until;
+
+	do {
+		uint64_t used_ms = gorgon_interp_cpu_ns(interp) / NS_PER_MS, due_ms = act(interp, used_ms);
+
+		until = gorgon_deadline(due_ms ? nap_ms(due_ms, used_ms) : AGAIN_MS);
+	} while (sem_clockwait(&interp->cpu_limit.end, CLOCK_MONOTONIC, &until));
+	return NULL;
+}
+
+struct gorgon_error *gorgon_cpu_limit_begin(struct gorgon_interp *interp)
+{
+	struct gorgon_cpu_limit *limit = &interp->cpu_limit;
+	sigset_t all, saved;
+	int err;
+
+	if (!limit->soft_ms)
+		return NULL;
+	sem_init(&limit->end, 0, 0);
+	// Signals of the host are for threads of the host.
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &saved);
+	err = pthread_create(&limit->thread, NULL, watch, interp);
+	pthread_sigmask(SIG_SETMASK, &saved, NULL);
+	if (err)
+		return gorgon_error_create_os(err, "interpreter %u: no thread that watches its processor time",
+					      interp->number);
+	limit->watcher = getpid();
+	return NULL;
+}
+
+// In a forked child nobody watches, and nobody is waited for.
+void gorgon_cpu_limit_end(struct gorgon_interp *interp)
+{
+	struct gorgon_cpu_limit *limit = &interp->cpu_limit;
+
+	if (limit->watcher != getpid())
+		return;
+	sem_post(&limit->end);
+	pthread_join(limit->thread, NULL);
+	sem_destroy(&limit->end);
+	limit->watcher = 0;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* The limit of an interpreter's processor time. See cpu_limit.c. */
+#ifndef GORGON_PYTHON_CPU_LIMIT_H
+#define GORGON_PYTHON_CPU_LIMIT_H
+
+#include "interp.h"
+
+/* Whether the limits that the interpreter's options name can be. */
+struct gorgon_error *gorgon_cpu_limit_check(const struct gorgon_interp *interp);
+/* Begin to watch an interpreter with a limit; GORGON_ERROR_OS: there is no thread for that. */
+struct gorgon_error *gorgon_cpu_limit_begin(struct gorgon_interp *interp);
+/* Watch it no more. It has ended, or never began. */
+void gorgon_cpu_limit_end(struct gorgon_interp *interp);
+
+#endif

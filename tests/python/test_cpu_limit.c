@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// loader/python/cpu_limit.c: the limit of an interpreter's processor time, for calls of a host.
+
+#define _GNU_SOURCE
+#include "calls.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+static struct gorgon_interp *start_limited(uint64_t soft_ms, uint64_t hard_ms, uint64_t (*near)(void *, uint64_t), void *ctx)
+{
+	struct gorgon_interp_opts opts = {.size = sizeof(opts)};
+	struct gorgon_interp *ret;
+
+	opts.cpu_limit_ms = soft_ms;
+	opts.cpu_hard_limit_ms = hard_ms;
+	opts.near_cpu_limit = near;
+	opts.limit_ctx = ctx;
+	ret = test_interp_start(&opts, NULL);
+	return ret;
+}
+
+#define FOR_EVER "while True: pass\n"
+// Computes for 20 ms at a time.
+#define COMPUTE                                                                                    \
+	"import time\n"                                                                            \
+	"def compute(ms):\n"                                                                       \
+	"    end = time.thread_time() + ms / 1000\n"                                               \
+	"    while time.thread_time() < end: pass\n"
+
+static void call_beyond_the_limit_is_interrupted_once(void **state)
+{
+	struct gorgon_interp *interp = start_limited(300, 100000, NULL, NULL);
+	struct gorgon_interp_stats stats = {.size = sizeof(stats)};
+
+	(void)state;
+	assert_raised(gorgon_interp_run_string(interp, FOR_EVER, NULL), "KeyboardInterrupt", "");
+	assert_ok(gorgon_interp_get_stats(interp, &stats));
+	assert_int_equal(stats.cpu_limit_ms, 300);
+	assert_true(stats.total_cpu_ns >= 300000000);
+	// Calls after that go on until the hard limit.
+	run(interp, COMPUTE "compute(150)");
+	destroy(interp);
+}
+
+static void thread_of_the_interpreter_is_interrupted(void **state)
+{
+	struct gorgon_interp *interp = start_limited(300, 100000, NULL, NULL);
+
+	(void)state;
+	// CPython 3.11 leaves the beginning of "try: while True:" unprotected.
+	run(interp, "import itertools, threading\n"
+		    "caught = []\n"
+		    "def f():\n"
+		    "    try:\n"
+		    "        for i in itertools.count(): pass\n"
+		    "    except KeyboardInterrupt: caught.append(1)\n"
+		    "t = threading.Thread(target=f); t.start()\n");
+	// The thread computes, the host is elsewhere.
+	for (int i = 0; i < 1000; i++) {
+		struct gorgon_interp_stats stats = {.size = sizeof(stats)};
+
+		assert_ok(gorgon_interp_get_stats(interp, &stats));
+		if (!stats.thread_count)
+			break;
+		usleep(10000);
+	}
+	run(interp, "assert caught == [1] and not t.is_alive()");
+	destroy(interp);
+}
+
+static void all_calls_beyond_the_hard_limit_are_interrupted(void **state)
+{
+	struct gorgon_interp *interp = start_limited(200, 0, NULL, NULL);
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		assert_raised(gorgon_interp_run_string(interp, FOR_EVER, NULL), "KeyboardInterrupt", "");
+	destroy(interp);
+}
+
+struct host {
+	int asked;
+	uint64_t used_ms;
+};
+
+static uint64_t give_more(void *ctx, uint64_t used_ms)
+{
+	struct host *host = ctx;
+
+	host->used_ms = used_ms;
+	return host->asked++ ? 0 : used_ms + 200;
+}
+
+static void host_is_asked_and_may_give_more(void **state)
+{
+	struct host host = {0};
+	struct gorgon_interp *interp = start_limited(200, 0, give_more, &host);
+	struct gorgon_interp_stats stats = {.size = sizeof(stats)};
+
+	(void)state;
+	assert_raised(gorgon_interp_run_string(interp, FOR_EVER, NULL), "KeyboardInterrupt", "");
+	assert_ok(gorgon_interp_get_stats(interp, &stats));
+	destroy(interp);
+	assert_int_equal(host.asked, 2);
+	assert_true(host.used_ms >= 400 && stats.cpu_limit_ms >= 400);
+}
+
+// Of this process.
+static int threads(void)
+{
+	DIR *folder = opendir("/proc/self/task");
+	int ret = -2; // "." and ".."
+
+	assert_non_null(folder);
+	while (readdir(folder))
+		ret++;
+	closedir(folder);
+	return ret;
+}
+
+static void options_that_contradict_are_refused_and_threads_end(void **state)
+{
+	struct gorgon_interp_opts opts = {.size = sizeof(opts), .cpu_limit_ms = 100, .cpu_hard_limit_ms = 50};
+	struct gorgon_interp *interp = NULL;
+	int before = threads();
+
+	(void)state;
+	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_ARGUMENT,
+		     "cpu_hard_limit_ms is 50, expected 0, or cpu_limit_ms (100) or more");
+	opts.cpu_limit_ms = 0;
+	assert_error(gorgon_interp_create(&opts, &interp), GORGON_ERROR_ARGUMENT, "cpu_limit_ms (0)");
+	assert_null(interp);
+	// Never started, and destroyed.
+	opts.cpu_limit_ms = 1;
+	interp = test_interp_create(&opts);
+	assert_int_equal(threads(), before + 1);
+	destroy(interp);
+	assert_int_equal(threads(), before);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(call_beyond_the_limit_is_interrupted_once),
+		cmocka_unit_test(thread_of_the_interpreter_is_interrupted),
+		cmocka_unit_test(all_calls_beyond_the_hard_limit_are_interrupted),
+		cmocka_unit_test(host_is_asked_and_may_give_more),
+		cmocka_unit_test(options_that_contradict_are_refused_and_threads_end),
+	};
+
+	return cmocka_run_group_tests_name("cpu_limit", tests, NULL, NULL);
+}
