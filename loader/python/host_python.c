@@ -24,6 +24,7 @@
 #include "process/files.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 
 #define CAPSULE "gorgon.interpreter"
@@ -215,6 +216,11 @@ static PyObject *own_destroy(PyObject *self, PyObject *capsule, struct gorgon_in
 	progress = interp->progress_ctx;
 	thread = own->api->PyEval_SaveThread();
 	err = gorgon_interp_destroy(interp);
+	// Each thread has had blocks of an arena of its own, and what extensions leave behind lies
+	// between them: without this a program that makes executors one after the other grows until
+	// every arena has been full.
+	if (!err && !gorgon_interp_count())
+		malloc_trim(0);
 	own->api->PyEval_RestoreThread(thread);
 	gorgon_pins_drop();
 	if (err)

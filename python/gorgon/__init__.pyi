@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -16,7 +16,7 @@ class BrokenInterpreterPool(BrokenExecutor): ...
 class RemoteError(RuntimeError): ...
 class RemoteTraceback(Exception): ...
 
-class InterpreterPoolExecutor(Executor):
+class InterpreterPoolExecutor(ThreadPoolExecutor):
     def __init__(self, max_workers: int | None = None, thread_name_prefix: str = "",
                  initializer: Callable[..., object] | None = None, initargs: Iterable[Any] = (), *,
                  mp_context: None = None, max_tasks_per_child: int | None = None,

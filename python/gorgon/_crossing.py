@@ -24,7 +24,7 @@ import pickle
 import sys
 import types
 
-from . import _classes
+from . import _classes, _processes
 
 MAIN, WORKER_MAIN = "__main__", "__mp_main__"
 ATOMS = {type(None), bool, int, float, complex}
@@ -195,24 +195,6 @@ def writable(array):
     return Writable(array)
 
 
-def rebuild_proxy(key, reduced):
-    """A manager's proxy connects with the key of its process, which those that multiprocessing starts are told."""
-    from multiprocessing import process
-    process.current_process().authkey = key
-    function, arguments = reduced
-    return function(*arguments)
-
-
-def is_proxy(value):
-    managers = sys.modules.get("multiprocessing.managers")
-    return managers and isinstance(value, managers.BaseProxy)
-
-
-def reduce_proxy(proxy):
-    from multiprocessing import process
-    return rebuild_proxy, (bytes(process.current_process().authkey), proxy.__reduce__())
-
-
 # --- pickles ------------------------------------------------------------------------------------------------------
 
 
@@ -257,6 +239,7 @@ class Pickler(pickle.Pickler):
         self.globals, self.whole = globals, whole
         self.is_plain = True  # to unpickle it runs no code of others
         self.writable = []  # buffers
+        self.ends = []  # of pipes
         super().__init__(sink, 5, buffer_callback=buffer_callback)
 
     def reducer_override(self, value):
@@ -277,9 +260,7 @@ class Pickler(pickle.Pickler):
         elif isinstance(value, Writable):
             self.writable += value.buffers
             return value.reduced
-        elif is_proxy(value):
-            return reduce_proxy(value)
-        return _classes.reduce_part(value)
+        return _processes.reduce_shared(value, self) or _classes.reduce_part(value)
 
     def by_name(self, value):
         """A function or class."""
@@ -314,13 +295,14 @@ class Packed:
 
     def __init__(self, value, writable=False, **options):
         if type(value) in ATOMS:
-            self.is_plain, self.values = True, [[pickle.dumps(value, 5)], []]
+            self.is_plain, self.ends, self.values = True, [], [[pickle.dumps(value, 5)], []]
             return
         sink, buffers = Sink(), []
         pickler = Pickler(sink, buffers.append, **options)
-        pickler.dump(value)
+        with _processes.spawning():
+            pickler.dump(value)
         allowed = set(map(id, buffers if writable else pickler.writable))
-        self.is_plain = pickler.is_plain
+        self.is_plain, self.ends = pickler.is_plain, pickler.ends
         self.values = [sink.pieces(), [buffer.raw() if id(buffer) in allowed else buffer.raw().toreadonly()
                                        for buffer in buffers]]
 
@@ -387,19 +369,8 @@ def take_paths(paths):
     sys.argv[:] = paths["argv"]
 
 
-def take_tracker(name):
-    """What this interpreter attaches to is the host's to unlink, as for processes that multiprocessing starts."""
-    import gorgon
-    from multiprocessing import resource_tracker
-    descriptor, tracker = gorgon.receive_fd(name), resource_tracker._resource_tracker
-    if tracker._fd is None:
-        tracker._fd = descriptor
-    else:
-        os.close(descriptor)
-
-
 # News that are not globals.
-TAKE = {"sys.paths": take_paths, "multiprocessing.tracker": take_tracker}
+TAKE = {"sys.paths": take_paths, "multiprocessing.tracker": _processes.take_tracker}
 
 
 def take_global(name):
@@ -465,11 +436,12 @@ def find_name(name):
     raise AttributeError(f"module 'gorgon' has no attribute {name!r}")
 
 
-def set_up(copy_arguments, package):
+def set_up(copy_arguments, package, number):
     """The module gorgon of an interpreter gets what programs import of the package, as they do when they run here again."""
     global is_worker, copied
     import gorgon
-    is_worker, copied = True, copy_arguments
+    is_worker = _processes.is_worker = True
+    copied, _processes.worker = copy_arguments, number
     gorgon.__path__ = [package]
     gorgon.RemoteError, gorgon.RemoteTraceback, gorgon.writable = RemoteError, RemoteTraceback, writable
     gorgon.__getattr__ = find_name

@@ -24,11 +24,11 @@ import threading
 import time
 import warnings
 import weakref
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures._base import LOGGER
 
-from . import _classes, _crossing, _gorgon
-from ._broken import BrokenInterpreterPool
+from . import _classes, _crossing, _gorgon, _processes
+from ._broken import BrokenInterpreterPool, cause_of
 from ._globals import Globals, Shipment
 
 # enum gorgon_error_code
@@ -44,7 +44,7 @@ for name, path in files:
     spec.loader.exec_module(module)
 module.set_up(**options)
 """
-FILES = [["_classes", _classes.__file__], ["_crossing", _crossing.__file__]]
+FILES = [[each.__name__.partition(".")[2], each.__file__] for each in (_classes, _processes, _crossing)]
 
 staying = []  # interpreters that could not be ended
 MOST_STAYING = 32  # before no further one is made
@@ -112,11 +112,14 @@ class NoDesk:
         pass
 
 
+workers = itertools.count()
+
+
 class Worker:
     """An interpreter; all but interrupt() on the thread that made it."""
 
     def __init__(self, options, name):
-        self.options = options
+        self.options, self.number = options, next(workers)
         # Before this worker's thread, which would hand it the wrong descriptors.
         self.desk = NoDesk() if options["share_files"] else Desk(f"{name}-desk")
         self.place, self.is_placed = None, False
@@ -131,6 +134,7 @@ class Worker:
         """On the worker's thread, before its first interpreter."""
         self.is_placed = True
         if not self.options["share_files"] and _gorgon._own_files():
+            _processes.thread.is_worker = True
             mask = os.umask(0)
             os.umask(mask)
             self.place = os.getcwd(), mask
@@ -154,7 +158,8 @@ class Worker:
         self.calls = 0
         try:
             _gorgon._call(self.handle, "builtins", "exec", [START, {"files": FILES, "options": {
-                "copy_arguments": self.options["copy_arguments"], "package": os.path.dirname(__file__)}}])
+                "copy_arguments": self.options["copy_arguments"], "package": os.path.dirname(__file__),
+                "number": self.number}}])
             if self.options["initializer"]:
                 self.initialize(*self.options["initializer"])
         except BaseException:
@@ -170,10 +175,14 @@ class Worker:
 
     def run(self, packs, shipments):
         if "multiprocessing.shared_memory" in sys.modules and "multiprocessing.tracker" not in self.known:
-            shipments = [*shipments, self.desk.call(send_tracker)]
+            name = self.desk.call(_processes.send_tracker, self.number)
+            shipments = [*shipments, Shipment("multiprocessing.tracker", name)]
         # What the interpreter does not know yet, or as it was before.
         news = [each for each in shipments if self.known.get(each.name) is not each]
         told = [[each.name, each.name not in self.known, *each.packed.values] for each in news]
+        ends = [end for pack in (*packs, *(each.packed for each in news)) for end in pack.ends]
+        if ends:
+            self.desk.call(_processes.send_ends, ends, self.number)
         with self.lock:
             self.calling = True
         try:
@@ -207,6 +216,8 @@ class Worker:
         except BaseException as error:
             failure = error
         self.work = work.packs = work.shipments = None
+        if _processes.unused:
+            self.desk.call(_processes.close_unused)
         self.calls += 1
         ended = isinstance(failure, _gorgon.Error) and failure.code in (PYTHON, BUSY)
         if ended:
@@ -259,17 +270,6 @@ def deliver(work, answer, failure):
     tell(outcome.pop())  # whoever waits has it alone
 
 
-def send_tracker():
-    """This process's resource tracker, for an interpreter, under a name of its own."""
-    from multiprocessing import resource_tracker
-    name = f"multiprocessing.tracker {next(trackers)}"
-    _gorgon.send_fd(resource_tracker._resource_tracker.getfd(), name)
-    return Shipment("multiprocessing.tracker", name)
-
-
-trackers = itertools.count()
-
-
 def end(handle):
     """Why it cannot end, and stays, without its number; None: it has ended."""
     try:
@@ -309,7 +309,7 @@ def unpack_error(answer):
         error, text = _crossing.load(*answer)
     except Exception as failure:  # importable there and not here
         return failure
-    error.__cause__ = _crossing.RemoteTraceback(text)
+    error.__cause__ = cause_of(error, text)
     return error
 
 
@@ -480,7 +480,7 @@ class Function:
         return _crossing.Packed(self.function, globals=used), self.globals.needed(used)
 
 
-class InterpreterPoolExecutor(Executor):
+class InterpreterPoolExecutor(ThreadPoolExecutor):
     """Run calls in private interpreters of this process, as many at once as there are workers.
 
     max_workers          how many; by default as many as this process may use processors
@@ -499,6 +499,8 @@ class InterpreterPoolExecutor(Executor):
     are not copied: a call sees the caller's memory, read-only unless gorgon.writable() says otherwise; a result is memory
     that its interpreter had from the host, writable."""
 
+    # asyncio wants an executor of threads for its default one, which 3.14's own of interpreters is, too. Nothing but the
+    # type comes from that class.
     _numbers = itertools.count()
 
     def __init__(self, max_workers=None, thread_name_prefix="", initializer=None, initargs=(), *, mp_context=None,
@@ -527,6 +529,7 @@ class InterpreterPoolExecutor(Executor):
     # As other executors have them.
     _max_workers = property(lambda self: self._crew.max_workers)
     _threads = property(lambda self: self._crew.threads)
+    _thread_name_prefix = property(lambda self: self._crew.name)
     _broken = property(lambda self: self._crew.broken or False)
 
     def submit(self, fn, /, *args, **kwargs):
@@ -558,7 +561,7 @@ class InterpreterPoolExecutor(Executor):
             fn, iterables = functools.partial(_crossing.run_chunk, fn), [chunks_of(zip(*iterables), size)]
         function = Function(fn, self._globals)
         if buffersize is None:
-            results = super().map(function, *iterables, timeout=timeout)
+            results = Executor.map(self, function, *iterables, timeout=timeout)
         else:
             results = self._map_some(function, zip(*iterables), buffersize, timeout)
         return itertools.chain.from_iterable(results) if size > 1 else results

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The package's wheel (`make wheel`) in fresh roots of Debian 12 and 13, without a compiler and without Gorgon's own
+"""The package's wheel (`make wheel`) in fresh roots of Debian 12, 13 and sid, without a compiler and without Gorgon's own
 build packages.
 
 Usage: wheel_roots.py [SUITE]...
@@ -19,7 +19,7 @@ from report import Report
 from root import SOURCES, Root, Unavailable
 import harness
 
-RELEASES = {"bookworm": ("Debian 12", "3.11"), "trixie": ("Debian 13", "3.13")}
+RELEASES = {"bookworm": ("Debian 12", "3.11"), "trixie": ("Debian 13", "3.13"), "sid": ("Debian sid", "3.14")}
 VENV = "/root/venv"
 PROGRAM = """
 from gorgon import InterpreterPoolExecutor

@@ -9,8 +9,10 @@ that the tests start."""
 import concurrent.futures
 import importlib
 import json
+import multiprocessing
 import os
 import pkgutil
+import signal
 import sys
 import unittest
 from test import support
@@ -27,6 +29,17 @@ concurrent.futures.ThreadPoolExecutor = concurrent.futures.InterpreterPoolExecut
 """
 
 
+# Those of the pool that is most like it: from 3.14 on CPython has one of interpreters, before that of threads.
+POOL = "InterpreterPool" if sys.version_info >= (3, 14) else "ThreadPool"
+
+
+LIMIT = 60  # seconds for a test, which may wait for what never comes
+
+
+def stop(number, frame):
+    raise TimeoutError(f"{LIMIT} seconds have passed")
+
+
 def name_of(test):
     return ".".join(test.id().split(".")[-2:])
 
@@ -35,6 +48,14 @@ class Result(unittest.TestResult):
     def __init__(self):
         super().__init__()
         self.outcomes = {}
+
+    def startTest(self, test):
+        super().startTest(test)
+        signal.alarm(LIMIT)
+
+    def stopTest(self, test):
+        signal.alarm(0)
+        super().stopTest(test)
 
     def note(self, test, outcome, text=""):
         self.outcomes[name_of(test)] = [outcome, text]
@@ -58,24 +79,47 @@ def modules():
     return [importlib.import_module(name) for name in names if ".test_" in name.removeprefix("test.")] or [whole]
 
 
+def give_events():
+    """Where a test asks its kind of pool for an event: one of multiprocessing's, as pools of processes have them."""
+    mixins = getattr(sys.modules.get("test.test_concurrent_futures.util"), "__dict__", {})
+    for name in "ThreadPoolMixin", "InterpreterPoolMixin":
+        if hasattr(mixins.get(name), "create_event"):
+            mixins[name].create_event = lambda self: multiprocessing.Event()
+
+
 def tests(words):
-    for module in modules():
+    every = modules()
+    give_events()
+    for module in every:
         for case in unittest.defaultTestLoader.loadTestsFromModule(module):
             for test in case:
                 name = name_of(test)
-                if name.startswith(("ThreadPool", "FutureTests")) and (not words or any(word in name for word in words)):
+                if name.startswith((POOL, "FutureTests", "AsyncioTest")) and (not words or any(word in name for word in words)):
                     yield test
 
 
 def main(words):
     support.verbose = False
-    concurrent.futures.ThreadPoolExecutor = gorgon.InterpreterPoolExecutor
-    script_helper.assert_python_ok = lambda option, code, **env: run_python(option, BEFORE + code, **env)
+    signal.signal(signal.SIGALRM, stop)
+    concurrent.futures.ThreadPoolExecutor = concurrent.futures.InterpreterPoolExecutor = gorgon.InterpreterPoolExecutor
+    script_helper.assert_python_ok = run_changed
     result = Result()
     unittest.TestSuite(tests(words)).run(result)
     json.dump(result.outcomes, sys.stdout)
 
 
 run_python = script_helper.assert_python_ok
+
+
+def run_changed(option, *code, **env):
+    """`-c CODE`, or a file."""
+    if not code:
+        with open(option) as file:
+            text = file.read()
+        with open(option, "w") as file:
+            file.write(BEFORE + text)
+    return run_python(option, *(BEFORE + each for each in code), **env)
+
+
 if __name__ == "__main__":
     main(sys.argv[1:])

@@ -529,6 +529,82 @@ class Processes(Package):
                 other.unlink()
             """).stdout, "7 8\n")
 
+    def test_locks_values_and_queues_are_the_programs(self):
+        for method in "fork", "spawn":
+            with self.subTest(method):
+                self.assertEqual(self.run_file(f"""
+                    import multiprocessing
+
+                    def init(*things):
+                        global lock, value, array, queue, event
+                        lock, value, array, queue, event = things
+
+                    def add(count):
+                        for _ in range(count):
+                            with lock:
+                                value.value += 1
+                            with array.get_lock():
+                                array[1] += 1
+                        queue.put(count)
+                        return event.wait()
+
+                    def double(end, condition):
+                        end.send(end.recv() * 2)
+                        end.close()
+                        with condition:
+                            condition.notify()
+
+                    if __name__ == "__main__":
+                        context = multiprocessing.get_context({method!r})
+                        lock, value, array, queue = context.RLock(), context.Value("i"), context.Array("d", 2), context.Queue()
+                        event, condition = context.Event(), context.Condition()
+                        with Pool(2, initializer=init, initargs=(lock, value, array, queue, event)) as pool:
+                            results = pool.map(add, [1000, 1001])
+                            print(sorted(queue.get() for _ in range(2)))
+                            event.set()
+                            print(list(results), value.value, array[:])
+                        # The interpreters are gone: the lock is not.
+                        with lock, Pool(1) as pool, condition:
+                            mine, other = context.Pipe()
+                            pool.submit(double, other, condition)
+                            other.close()
+                            mine.send("ab")
+                            print(mine.recv(), condition.wait(60))
+                            print(fails(mine.recv))
+                        print(gorgon.count())
+                    """).stdout.splitlines(),
+                    ["[1000, 1001]", "[True, True] 2001 [0.0, 2001.0]", "abab True", "EOFError: ", "0"])
+
+    def test_default_executor_of_asyncio(self):
+        self.check("""
+            import asyncio, concurrent.futures
+            async def main():
+                loop = asyncio.get_running_loop()
+                loop.set_default_executor(Pool(1))
+                return await asyncio.gather(*(loop.run_in_executor(None, getattr, gorgon, "interpreter") for _ in range(2)))
+            print(asyncio.run(main()), gorgon.count())
+            """, "[0, 0] 0")
+
+    def test_memory_is_given_back(self):
+        """What the last interpreter's thread had of the C library, which keeps it for a thread to come."""
+        self.check("""
+            import ctypes
+            class Figures(ctypes.Structure):
+                _fields_ = [(name, ctypes.c_size_t) for name in "arena blocks small maps mapped a b used free top".split()]
+            ctypes.CDLL(None).mallinfo2.restype = Figures
+            def resident():
+                with open("/proc/self/statm") as file:
+                    return int(file.read().split()[1]) >> 8
+            def work():
+                global large
+                large = [ctypes.create_string_buffer(1000) for _ in range(60000)]
+                return 1
+            before = resident()
+            with Pool(1) as pool:
+                print(pool.submit(work).result(), resident() - before > 50)
+            print(resident() - before < 20 or resident() - before)
+            """, "1 True", "True")
+
     def test_options_are_those_of_the_others(self):
         self.check_both("""
             import multiprocessing, numpy, threading
