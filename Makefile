@@ -451,13 +451,12 @@ setup:
 format:
 	git clang-format-$(patsubst clang-%,%,$(CLANG)) --binary clang-format-$(patsubst clang-%,%,$(CLANG)) --extensions c,h $(SINCE)
 
-# clang-format looks at lines that differ from SINCE only: older ones were formatted by hand.
+# clang-format looks at lines that differ from SINCE only: older ones were formatted by hand. For faults in C there is analyze.
 SINCE ?= HEAD
 lint: build/lint/.done
 	@tools/setup.sh $(DEPS) lint
 	build/lint/bin/ruff check --quiet .
 	git clang-format-$(patsubst clang-%,%,$(CLANG)) --binary clang-format-$(patsubst clang-%,%,$(CLANG)) --diff --quiet --extensions c,h $(SINCE)
-	cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr $(INCLUDES) $(JITREG_SRC) $(GORGON_SRC) $(TOOL_SRC) $(SYMDUMP_SRC)
 
 build/lint/.done: tools/requirements-lint.txt
 	@echo "  VENV    $(@D)"

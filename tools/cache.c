@@ -111,7 +111,7 @@ static int visit(const char *path, const struct stat *st, int type, struct FTW *
 
 static void print(const char *folder, bool clear)
 {
-	uint64_t files = 0, bytes = 0, busy = 0, failed = 0;
+	uint64_t files = 0, busy = 0, failed = 0;
 
 	printf("%s\n", folder);
 	for (size_t i = 0; i < KIND_COUNT; i++) {
@@ -119,7 +119,6 @@ static void print(const char *folder, bool clear)
 
 		printf("%8lu files %8.1f MiB  %s\n", kind->files, (double)kind->bytes / (1 << 20), kind->what);
 		files += kind->files;
-		bytes += kind->bytes;
 		busy += kind->busy;
 		failed += kind->failed;
 	}

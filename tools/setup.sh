@@ -69,7 +69,7 @@ packages="
 	clang-$lldb libclang-rt-$lldb-dev llvm-$lldb
 "
 [ "${2:-}" != analyze ] || packages="$packages clang-tidy-$lldb"
-[ "${2:-}" != lint ] || packages="$packages clang-format-$lldb cppcheck"
+[ "${2:-}" != lint ] || packages="$packages clang-format-$lldb"
 
 missing=""
 for package in $packages; do
