@@ -26,6 +26,7 @@ CLANG := clang-19
 # analyze looks with it, too, when it is named: clang-tidy-19.
 CLANG_TIDY :=
 CFLAGS ?= -O2 -g
+ASFLAGS ?= -g
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
@@ -107,7 +108,11 @@ $(BUILD)/obj/%.o: %.c
 $(BUILD)/obj/%_asm.o: %.S
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  AS      $<")
-	$(Q)$(CC) $(CPPFLAGS) -g -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS) $(ASFLAGS) -MMD -MP -c -o $@ $<
+
+# Debuggers step over what has no lines: a thread-local variable is no call.
+$(BUILD)/obj/loader/ns/tls_access.o: override CFLAGS += -g0
+$(patsubst %.S,$(BUILD)/obj/%_asm.o,$(filter loader/ns/tlsdesc_%,$(GORGON_ASM))): override ASFLAGS :=
 
 $(addprefix $(BUILD)/obj/loader/python/,api.o children.o config.o ending.o interp.o descriptors.o module.o share.o dlpack.o host_python.o data_handler.o limits.o call.o exception.o interrupt.o pin.o pool.o raise.o received.o run.o start.o state.o value.o): \
 	EXTRA = $(PYTHON_CFLAGS)
