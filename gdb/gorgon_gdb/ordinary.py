@@ -61,9 +61,10 @@ def of_frame(name, _variable, _copy):
     return f'$gorgon("{name}")'
 
 
-def of_copy(name, _variable, copy):
-    """In this copy, for the thread that is selected then."""
-    return of_frame(name, None, None) if copy.namespace.interp is None else f'$gorgon("{name}", {copy.namespace.interp})'
+def of_copy(name, variable, copy):
+    """In this copy; a thread-local variable is that of the thread which is selected then, and threads are of different copies."""
+    interp = None if variable.thread_local else copy.namespace.interp
+    return of_frame(name, None, None) if interp is None else f'$gorgon("{name}", {interp})'
 
 
 def at_place(_name, variable, _copy):
