@@ -13,6 +13,7 @@ What was added by itself is removed again: the file of a libpython when the stac
 files of extensions, of libraries that have no lines otherwise, and what a condition needs, when AUTO_MAX interpreters
 have come after it."""
 
+import functools
 import os
 
 import gdb
@@ -298,11 +299,17 @@ def stack(snapshot):
 
 def objects_in_stack():
     snapshot = process.try_snapshot()
-    if not snapshot or not any(map(lacks_dwarf, snapshot.objects)):
+    if not snapshot or not has_names_only(snapshot):
         return []  # nothing can be missing
     objects = [obj for _, obj in stack(snapshot)]
     around = next((obj.namespace.objects for obj in objects if obj), []) if is_cheap() else []
     return list(dict.fromkeys([obj for obj in objects if obj] + around))
+
+
+@functools.lru_cache(maxsize=4)
+def has_names_only(snapshot):
+    """There are objects of which gdb has heard without their debug information."""
+    return any(map(lacks_dwarf, snapshot.objects))
 
 
 def is_cheap():
