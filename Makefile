@@ -26,6 +26,7 @@ CLANG := clang-19
 # analyze looks with it, too, when it is named: clang-tidy-19.
 CLANG_TIDY :=
 CFLAGS ?= -O2 -g
+ASFLAGS ?= -g
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
@@ -107,7 +108,11 @@ $(BUILD)/obj/%.o: %.c
 $(BUILD)/obj/%_asm.o: %.S
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  AS      $<")
-	$(Q)$(CC) $(CPPFLAGS) -g -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS) $(ASFLAGS) -MMD -MP -c -o $@ $<
+
+# Debuggers step over what has no lines: a thread-local variable is no call.
+$(BUILD)/obj/loader/ns/tls_access.o: override CFLAGS += -g0
+$(patsubst %.S,$(BUILD)/obj/%_asm.o,$(filter loader/ns/tlsdesc_%,$(GORGON_ASM))): override ASFLAGS :=
 
 $(addprefix $(BUILD)/obj/loader/python/,abandon.o api.o call.o children.o config.o data_handler.o descriptors.o dlpack.o ending.o exception.o held.o host_python.o interp.o interrupt.o limits.o module.o pin.o pool.o pyobject.o raise.o received.o replica.o run.o share.o start.o state.o stop.o value.o): \
 	EXTRA = $(PYTHON_CFLAGS)

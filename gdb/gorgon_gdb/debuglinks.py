@@ -55,7 +55,7 @@ def on_stop(_event=None):
     """While an object is being loaded the process does not say yet what it is; and the sysroot may be another now."""
     global _settled
     state = process.try_snapshot(), files.sysroot()
-    if files.sysroot() and state != _settled:
+    if state[1] and state != _settled:
         _settled = state
         for objfile in gdb.objfiles():
             attach(objfile)

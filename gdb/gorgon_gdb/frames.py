@@ -7,7 +7,7 @@ gdb cannot do so by itself: to it every copy is an object without a name. The li
 prints at a stop and for "frame" do not go through frame filters."""
 
 import gdb
-from gdb.FrameDecorator import FrameDecorator
+from gdb.FrameDecorator import FrameDecorator, FrameVars
 
 from . import process, symbols
 
@@ -15,20 +15,38 @@ NAME = "gorgon"
 
 
 class PrivateFrame(FrameDecorator):
-    """A frame, with its object and interpreter after the function's name."""
+    """A frame, with its object and interpreter after the function's name.
 
-    def __init__(self, base, label):
+    gdb's own decorator looks the frame's line up for each thing that it is asked, which is most of what a backtrace with it
+    takes. So this one looks once, and asks the next decorator only where that is another filter's."""
+
+    def __init__(self, base, frame, label):
         super().__init__(base)
+        self.frame = frame
         self.label = label
+        self.place = frame.find_sal()
+        self.is_gdbs = type(base) is FrameDecorator
 
     def function(self):
         # Not the decorator's: it would say the types of a C++ function's arguments, which
         # gdb's own backtraces leave out.
-        return f"{self.inferior_frame().name() or '??'} from {self.label}"
+        return f"{self.frame.name() or '??'} from {self.label}"
 
     def filename(self):
         # The decorator takes the library's for a function without lines; the label has that.
-        return super().filename() if self.inferior_frame().find_sal().symtab else None
+        if not self.place.symtab:
+            return None
+        return self.place.symtab.filename if self.is_gdbs else super().filename()
+
+    def line(self):
+        if not self.is_gdbs:
+            return super().line()
+        return self.place.line if self.place.symtab else None
+
+    def frame_args(self):
+        if not self.is_gdbs:
+            return super().frame_args()
+        return FrameVars(self.frame).fetch_frame_args() if self.place.symtab else None
 
 
 class Filter:
@@ -58,8 +76,9 @@ class Filter:
 
 
 def decorate(frame, snapshot):
-    found = snapshot.find_object(frame.inferior_frame().pc())
-    return PrivateFrame(frame, found.label) if found else frame
+    inferior_frame = frame.inferior_frame()
+    found = snapshot.find_object(inferior_frame.pc())
+    return PrivateFrame(frame, inferior_frame, found.label) if found else frame
 
 
 def register():

@@ -32,10 +32,10 @@ def hit(breakpoint):
 
 
 def on_modified(breakpoint, is_to_be_held):
-    """@is_to_be_held(address): the copy that is there has no variables yet, and gets them in the stop."""
+    """@is_to_be_held(address): the copy that is there has no variables yet, and gets them in the stop. Whether it was hit."""
     thread = gdb.selected_thread() if hit(breakpoint) else None
     if thread is None or thread.is_stopped():
-        return
+        return False
     if breakpoint.type not in KINDS or is_silent(breakpoint):
         release()
     elif not _held and not gdb.parameter(SETTING) and (has_others() or not execute.can_have_commands()):
@@ -44,6 +44,7 @@ def on_modified(breakpoint, is_to_be_held):
                 hold()
         except gdb.error:
             pass  # its registers cannot be read
+    return True
 
 
 def is_silent(breakpoint):

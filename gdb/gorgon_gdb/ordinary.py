@@ -35,9 +35,19 @@ def selected_copy():
 def own(expression):
     """An expression for gdb to evaluate now, with what the selected frame's names mean."""
     try:
-        return values.rewrite(expression, selected_copy())[0]
+        text = values.rewrite(expression, selected_copy())[0]
     except (gdb.error, values.NoType):
         return expression  # gdb says what is wrong with it
+    return expression if text != expression and has_a_mistake(text) else text
+
+
+def has_a_mistake(expression):
+    """gdb 16 and later quote what is before a mistake: it is to be what somebody has typed."""
+    try:
+        run(f"whatis {expression}", to_string=True)
+    except gdb.error as error:
+        return "syntax error" in str(error)
+    return False
 
 
 def lasting(expression, copy, write_name, only_wrong=False):
@@ -61,9 +71,10 @@ def of_frame(name, _variable, _copy):
     return f'$gorgon("{name}")'
 
 
-def of_copy(name, _variable, copy):
-    """In this copy, for the thread that is selected then."""
-    return of_frame(name, None, None) if copy.namespace.interp is None else f'$gorgon("{name}", {copy.namespace.interp})'
+def of_copy(name, variable, copy):
+    """In this copy; a thread-local variable is that of the thread which is selected then, and threads are of different copies."""
+    interp = None if variable.thread_local else copy.namespace.interp
+    return of_frame(name, None, None) if interp is None else f'$gorgon("{name}", {interp})'
 
 
 def at_place(_name, variable, _copy):

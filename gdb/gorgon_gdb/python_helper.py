@@ -21,6 +21,7 @@ from . import helper_types, layout, process, python, root
 
 _seen_libraries = set()
 _seen_build_ids = set()
+_checked = None  # the Snapshot of which all are loaded
 
 
 def directories(parameter):
@@ -203,7 +204,11 @@ def adapt():
 
 def check(_event=None):
     """Load helpers for the libpythons that are there now."""
+    global _checked
     snapshot = process.try_snapshot()
+    if snapshot is _checked:
+        return
+    _checked = snapshot
     for ns in snapshot.interpreters if snapshot else ():
         if ns.libpython:
             load(ns.libpython.path)

@@ -117,6 +117,7 @@ def register(objfile=None):
         connect("exited", mi_input.on_event)
         connect("inferior_call", mi_input.on_call)
         connect("cont", execute.on_continue)
+        connect("cont", symbols.on_continue)
         connect("before_prompt", execute.settle)
         connect("before_prompt", before_prompt)
         connect("before_prompt", symbols.on_prompt)

@@ -13,6 +13,7 @@ What was added by itself is removed again: the file of a libpython when the stac
 files of extensions, of libraries that have no lines otherwise, and what a condition needs, when AUTO_MAX interpreters
 have come after it."""
 
+import functools
 import os
 
 import gdb
@@ -27,6 +28,7 @@ REGISTRAR = "__jit_debug_register_code"
 _added = {}  # (path, bias) -> Addition, the latest last
 _last_stack = None, (), []  # a Snapshot, the files that were added, by which gdb may follow a stack further, and what stack() has found
 _looked_at = None  # (Snapshot, thread): whose stack has been looked at
+_prompted = None  # the same of the last prompt after which nothing has run
 _left = False  # what a stop has not been able to do is to be done before the prompt
 
 
@@ -297,11 +299,17 @@ def stack(snapshot):
 
 def objects_in_stack():
     snapshot = process.try_snapshot()
-    if not snapshot or not any(map(lacks_dwarf, snapshot.objects)):
+    if not snapshot or not has_names_only(snapshot):
         return []  # nothing can be missing
     objects = [obj for _, obj in stack(snapshot)]
     around = next((obj.namespace.objects for obj in objects if obj), []) if is_cheap() else []
     return list(dict.fromkeys([obj for obj in objects if obj] + around))
+
+
+@functools.lru_cache(maxsize=4)
+def has_names_only(snapshot):
+    """There are objects of which gdb has heard without their debug information."""
+    return any(map(lacks_dwarf, snapshot.objects))
 
 
 def is_cheap():
@@ -339,7 +347,8 @@ def show_frame():
         gdb.write(text)
 
 
-def on_stop(event):
+def on_stop(event, is_shown=False):
+    """@is_shown: gdb has printed the selected frame with its variables already."""
     global _left
     breakpoints = getattr(event, "breakpoints", ())
     if execute.waits(event) and (hits.can_wait(event) or not is_innermost(missing(objects_in_stack()))):
@@ -349,15 +358,22 @@ def on_stop(event):
     added = attach_stack()
     if hits.is_held():
         hits.show()
-    elif is_innermost(added) and not any(hits.is_silent(breakpoint) for breakpoint in breakpoints):
+    elif not is_shown and is_innermost(added) and not any(hits.is_silent(breakpoint) for breakpoint in breakpoints):
         show_frame()
     elif added:
         look_here()
     return added
 
 
+def on_continue(_event):
+    global _prompted
+    _prompted = None
+
+
 def on_hit(breakpoint):
-    hits.on_modified(breakpoint, lacks_variables)
+    """What gdb is about to print of the stop has values of Python objects, at the first stop, too."""
+    if hits.on_modified(breakpoint, lacks_variables):
+        python_helper.check()
 
 
 def lacks_variables(address):
@@ -395,13 +411,15 @@ def look_here():
 
 def on_prompt(_event=None):
     """Somebody may have selected another thread, or loaded a core, which has no stop. The selected frame stays."""
+    global _prompted
+    before, _prompted = _prompted, selection()
     if not is_to_look():
         return
     try:
         frame = gdb.selected_frame()
     except gdb.error:
         frame = None  # of a stack that cannot be read
-    added = on_stop(None)
+    added = on_stop(None, before == _prompted)
     if frame and frame.is_valid():
         frame.select()
     if added:

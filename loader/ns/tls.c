@@ -30,12 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PRIVATE_BIT    (UINT64_C(1) << 63)
-#define INDEX_BITS     24
-#define INDEX_MASK     ((UINT64_C(1) << INDEX_BITS) - 1)
 #define GENERATION_MAX (UINT64_C(1) << 38)
-
-extern void *__tls_get_addr(void *index);
 
 // By index; an entry without an object is free.
 static struct module {
@@ -53,7 +48,7 @@ struct gorgon_error *gorgon_tls_module_create(struct gorgon_object *object)
 		return NULL;
 	while (i < module_count && modules[i].object)
 		i++;
-	if (i > INDEX_MASK)
+	if (i > GORGON_TLS_INDEX_MASK)
 		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
 					   "%s: more than %zu objects with thread-local storage",
 					   object->path, module_count);
@@ -68,7 +63,7 @@ struct gorgon_error *gorgon_tls_module_create(struct gorgon_object *object)
 		module_count = count;
 	}
 	generation = (generation + 1) % GENERATION_MAX;
-	modules[i] = (struct module){object, PRIVATE_BIT | generation << INDEX_BITS | i};
+	modules[i] = (struct module){object, GORGON_TLS_PRIVATE_BIT | generation << GORGON_TLS_INDEX_BITS | i};
 	object->tls_module = modules[i].word;
 	object->debug.tls_module = object->tls_module;
 	return NULL;
@@ -107,7 +102,7 @@ static void drop_blocks(uint64_t module)
 
 void gorgon_tls_module_destroy(struct gorgon_object *object)
 {
-	size_t i = object->tls_module & INDEX_MASK;
+	size_t i = object->tls_module & GORGON_TLS_INDEX_MASK;
 
 	if (!object->tls_module)
 		return;
@@ -169,11 +164,9 @@ static void *create_block(const struct gorgon_object *object)
 	return block;
 }
 
-// First access of this thread to this module. There is no way to report a failure
-// to the code that touches a variable; the system's linker aborts here, and so do we.
-static __attribute__((noinline)) void *get_addr_slow(const struct gorgon_tls_index *index)
+void *gorgon_tls_first_access(const struct gorgon_tls_index *index)
 {
-	size_t i = index->module & INDEX_MASK;
+	size_t i = index->module & GORGON_TLS_INDEX_MASK;
 	struct gorgon_thread *thread = gorgon_thread_get();
 	void *block = NULL;
 
@@ -189,20 +182,4 @@ static __attribute__((noinline)) void *get_addr_slow(const struct gorgon_tls_ind
 	if (!block)
 		abort();
 	return (char *)block + index->offset;
-}
-
-// Compilers have called __tls_get_addr with a stack that is not aligned to 16 bytes
-// (GCC before 4.9 in some cases), which the slow path's callees do not survive.
-__attribute__((force_align_arg_pointer)) void *
-gorgon_tls_get_addr(const struct gorgon_tls_index *index)
-{
-	struct gorgon_thread *thread;
-	size_t i = index->module & INDEX_MASK;
-
-	if (!(index->module & PRIVATE_BIT))
-		return __tls_get_addr((void *)index);
-	thread = gorgon_thread_peek();
-	if (thread && i < thread->slot_count && thread->slots[i].module == index->module)
-		return (char *)thread->slots[i].block + index->offset;
-	return get_addr_slow(index);
 }

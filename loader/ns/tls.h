@@ -13,6 +13,11 @@ struct gorgon_tls_index {
 	uint64_t offset;
 };
 
+/* The word of a private module. */
+#define GORGON_TLS_PRIVATE_BIT (UINT64_C(1) << 63)
+#define GORGON_TLS_INDEX_BITS  24
+#define GORGON_TLS_INDEX_MASK  ((UINT64_C(1) << GORGON_TLS_INDEX_BITS) - 1)
+
 /* Give @object a TLS module if it has PT_TLS. The lock is held. */
 struct gorgon_error *gorgon_tls_module_create(struct gorgon_object *object);
 /* Take back the module of @object and free every thread's block. The lock is held. */
@@ -26,5 +31,8 @@ extern const char gorgon_tlsdesc[], gorgon_tlsdesc_undefined[];
 
 /* __tls_get_addr for private code; also forwards indices of the system's modules. */
 void *gorgon_tls_get_addr(const struct gorgon_tls_index *index);
+/* The same where the calling thread has no block of this private module yet. There is no way to report a failure to the
+ * code that touches a variable; the system's linker aborts here, and so does this. */
+void *gorgon_tls_first_access(const struct gorgon_tls_index *index);
 
 #endif

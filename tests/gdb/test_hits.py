@@ -11,7 +11,7 @@ import harness
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from terminal import Terminal  # noqa: E402
 
-MANY = 10
+FEW, MANY = 2, 10
 CODE = "import time; time.sleep(0.5); time.sleep(0.25); time.sleep(0.125)"
 MISSING = "(?:warning: )"  # of gdb 14 and later, before the line of a source file that is not there
 STOP = r'Thread \d+ "host" hit {} \d+{}, {} \((.*)\) at \S+\n' + MISSING + r'?\d+\t'
@@ -44,6 +44,14 @@ class Hits(unittest.TestCase):
             gdb.ask(f"source {harness.GDB_SCRIPT}")
             gdb.ask("tbreak time_sleep")
             cls.captured = gdb.ask("python print('captured<' + gdb.execute('run', to_string=True) + '>')")
+            other = gdb.ask("python print(gdb.selected_thread().num)").strip()
+            gdb.ask(f"tbreak time_sleep if $_thread != {other}")
+            gdb.ask("continue")
+            cls.of_another = gdb.ask(f"thread apply {other} bt 1")
+        with Terminal(harness.HOST, "-n", FEW, CODE) as gdb:
+            gdb.ask(f"source {harness.GDB_SCRIPT}")
+            gdb.ask("break time_sleep")
+            cls.few = gdb.ask("run")
 
     def check(self, text, kind, location, function, arguments):
         stops = re.findall(STOP.format(kind, location, function), text)
@@ -54,6 +62,14 @@ class Hits(unittest.TestCase):
 
     def test_a_breakpoint(self):
         self.check(self.first, "Breakpoint", r"\.\d+", "time_sleep", r"^self=.*, timeout_obj=.*\S$")
+
+    def test_the_first_stop_shows_python_objects(self):
+        """CPython's helper is there before gdb prints the stop."""
+        self.check(self.few, "Breakpoint", r"\.\d+", "time_sleep", r"^self=<module at remote 0x\w+>, timeout_obj=.*\S$")
+
+    def test_a_backtrace_of_another_thread_is_all_that_is_printed(self):
+        """Files have gone and come for it; the selected frame is not shown again."""
+        self.assertRegex(self.of_another, r"^\nThread \d+ .*:\n#0  .*from libpython.*\n\(More stack frames follow\.\.\.\)\n$")
 
     def test_expressions_are_displayed_after_it(self):
         self.assertRegex(self.first, rf"\n{MISSING}?\d+\t.*\n\d+: 40 \+ 2 = 42\n$")

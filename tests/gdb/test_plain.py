@@ -18,6 +18,8 @@ BOTTOM = ["Py_BytesMain", "run", "run", "gorgon_call_protect", "run_main", "gorg
 # What has called a method without arguments and is a function of its own; 3.14 calls the method from there.
 CALLER = "PyObject_Vectorcall" if tuple(map(int, harness.VERSION.split("."))) >= (3, 14) else "method_vectorcall_NOARGS"
 
+TOUCH = harness.source_line(session.WALK, "walk_depth += 3 * number;")
+
 CONSTRUCTOR = """
 #include <string.h>
 static char text[32];
@@ -71,6 +73,16 @@ class Case(unittest.TestCase):
 
     def assert_quiet(self, output):
         self.assertEqual(session.complaints(output), [])
+
+
+@harness.needs_gdb
+class ThreadLocal(Case):
+    """Nobody has called what finds a thread-local variable's place: "step" goes over it, as over the system's."""
+
+    def test_step_goes_to_the_next_line(self):
+        output = harness.gdb([f"break walk.cc:{TOUCH}", "run", "step", "step"], harness.HOST, "-n", 1, session.walk())
+        self.assertEqual([int(line) for line in re.findall(r"^(\d+)\t", output, re.M)], [TOUCH, TOUCH + 1, TOUCH + 2], output)
+        self.assert_quiet(output)
 
 
 @harness.needs_gdb

@@ -195,14 +195,20 @@ class Without(Case):
 class NobodyLooked(unittest.TestCase):
     """Backtraces of threads at which there was no prompt, with more interpreters than gdb is told everything about."""
 
-    def test_each_has_arguments(self):
+    @classmethod
+    def setUpClass(cls):
         code = "import time; print('ready', flush=True)\ndef wait(n): time.sleep(n)\nwait(600)"
         with harness.Background(harness.GORGON, "run", "-n", MANY, "-c", code, until=rf"(ready\s+){{{MANY}}}", asleep=MANY) as host:
-            output = harness.gdb(["thread apply all bt 6", "thread 2", "py-bt"], script=True, options=["-p", str(host.pid)])
+            cls.output = harness.gdb(["thread apply all bt 6", "thread 2", "py-bt"], script=True, options=["-p", str(host.pid)])
+
+    def test_each_has_arguments(self):
         numbers = re.findall(r"in pysleep from \S+ \[interp (\d+)\] \(timeout=.*\n"
-                             r"#\d+ .*time_sleep from \S+ \[interp \1\] \(self=.*, timeout_obj=", output)
-        self.assertEqual(sorted(map(int, numbers)), list(range(MANY)), output)
-        self.assertRegex(output, r'File "<string>", line 2, in wait\n')
+                             r"#\d+ .*time_sleep from \S+ \[interp \1\] \(self=.*, timeout_obj=", self.output)
+        self.assertEqual(sorted(map(int, numbers)), list(range(MANY)), self.output)
+
+    @session.needs_frames_of_helper
+    def test_python_frames_of_one(self):
+        self.assertRegex(self.output, r'File "<string>", line 2, in wait\n')
 
 
 if __name__ == "__main__":
