@@ -37,7 +37,7 @@ def main():
     report.check("memory", grown <= 1.25 * kib + ARENAS, "what abandoned interpreters keep, a quarter more, and 128 MiB",
                  f"{abandoned} abandoned, {kept} of them kept with {kib} KiB, grown {grown} KiB", output)
     status, (_, _, _, _, wrong, abandoned, kept, _, grown), output = tenants("faults", "1000")
-    report.check("1000 faults", status == 0 and abandoned == 1000 and not kept and not wrong, "status 0, no wrong result, none kept",
+    report.check("1000 faults", status == 0 and abandoned >= 1000 and not kept and not wrong, "status 0, no wrong result, none kept",
                  f"status {status}, {abandoned} abandoned, {kept} kept, {wrong} wrong, grown {grown} KiB", output)
     return report.finish()
 
