@@ -157,8 +157,6 @@ static struct gorgon_error *finalize_now(struct gorgon_interp *interp)
 	static const struct gorgon_transition states = {GORGON_INTERP_FINALISING, GORGON_INTERP_FINALISING,
 							GORGON_INTERP_ENDED, GORGON_INTERP_ENDED};
 
-	// No call runs any more, so whoever uses a reference is about to let go of it.
-	gorgon_held_close(interp);
 	// An exit() may have ended it meanwhile.
 	return gorgon_call_finalise(interp) ? gorgon_call_protect(interp, &states, finalize, NULL, NULL) : NULL;
 }
@@ -178,9 +176,8 @@ static struct gorgon_error *stop_on_this_thread(struct gorgon_interp *interp, in
 
 	if ((err = gorgon_call_shut(interp, timeout_ms, &ended)))
 		return err;
-	if (ended)
-		gorgon_held_close(interp);
-	else
+	gorgon_held_close(interp);
+	if (!ended)
 		err = finalize_now(interp);
 	interp->isolation->flush(interp->ns);
 	give_back(interp);
@@ -208,6 +205,7 @@ static struct gorgon_error *close_program(struct gorgon_interp *interp, void *ct
 {
 	struct finisher *finisher = ctx;
 
+	gorgon_held_end(interp, true);
 	call(interp, "threading", "_shutdown");
 	gorgon_error_destroy(gorgon_interrupt_prepare(interp));
 	if (interp->interrupt_type && prepare_deafness(interp))
@@ -226,6 +224,8 @@ static void *finisher_run(void *arg)
 	this_finisher = finisher;
 	gorgon_interruption_pretend(state_of(interp), true);
 	__atomic_store_n(&finisher->tid, gettid(), __ATOMIC_RELEASE);
+	// The host's threads in calls have left them, or are being refused.
+	gorgon_held_close(interp);
 	err = gorgon_call_python_until(interp, 0, close_program, finisher);
 	gorgon_interruption_ignore();
 	if (!err)
