@@ -405,7 +405,7 @@ class Commands(unittest.TestCase):
                     ([], 2, "PID or CORE expected (gorgon-symdump --help)"),
                     ([self.pid, "--what"], 2, "--what: no such option, or its value is missing (gorgon-symdump --help)"),
                     ([self.pid, "--stacks", "--gdb"], 2, "--gdb: one of these at a time (gorgon-symdump --help)"),
-                    ([self.pid, "--gdb", "--json"], 2, "--json: only alone or with --stacks (gorgon-symdump --help)"),
+                    ([self.pid, "--gdb", "--json"], 2, "--json: only alone or with --stacks or --top (gorgon-symdump --help)"),
                     ([self.pid, "--addr"], 2, "--addr: an address expected (gorgon-symdump --help)"),
                     ([self.pid, "--addr", "PyList"], 2, "--addr PyList: expected a number, as 0x7f0012345678"),
                     ([self.pid, "12"], 2, "12: one PID or CORE expected (gorgon-symdump --help)"),
