@@ -28,7 +28,7 @@ REGISTRAR = "__jit_debug_register_code"
 _added = {}  # (path, bias) -> Addition, the latest last
 _last_stack = None, (), []  # a Snapshot, the files that were added, by which gdb may follow a stack further, and what stack() has found
 _looked_at = None  # (Snapshot, thread): whose stack has been looked at
-_prompted = None  # the same of the last prompt after which nothing has run
+_prompted = None  # (sequence of the Snapshot, thread) at the last prompt after which nothing has run
 _left = False  # what a stop has not been able to do is to be done before the prompt
 
 
@@ -412,7 +412,9 @@ def look_here():
 def on_prompt(_event=None):
     """Somebody may have selected another thread, or loaded a core, which has no stop. The selected frame stays."""
     global _prompted
-    before, _prompted = _prompted, selection()
+    snapshot, thread = selection()
+    # When files are taken away from gdb, it has another Snapshot of the same moment.
+    before, _prompted = _prompted, (snapshot and snapshot.sequence, thread)
     if not is_to_look():
         return
     try:
