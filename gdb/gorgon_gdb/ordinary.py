@@ -44,7 +44,7 @@ def own(expression):
 def has_a_mistake(expression):
     """gdb 16 and later quote what is before a mistake: it is to be what somebody has typed."""
     try:
-        run(f"whatis {expression}", to_string=True)
+        gdb.parse_and_eval(f"sizeof({expression})")  # which evaluates nothing; events come here, too, and may run no command
     except gdb.error as error:
         return "syntax error" in str(error)
     return False

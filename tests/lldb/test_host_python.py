@@ -62,6 +62,6 @@ class HostPython(unittest.TestCase):
         for trace in traces:
             names = re.findall(r"^ +py (\w+) +(\w+\.py):\d+|^#\d+ +0x[0-9a-f]+ in (\w+) +(?:libgorgon\.so\.0|python3) ", trace, re.M)
             self.assertEqual([python or native for python, _, native in names][:9],
-                             ["nap", "outer", "run", "call_object", "call_function", "with_gil", "run", "gorgon_call_protect",
+                             ["nap", "outer", "run", "gorgon_run_call", "call_function", "with_gil", "run", "gorgon_call_protect",
                               "gorgon_call_python"], trace)
             self.assertIn("own_call  libgorgon.so.0  host_python.c:", trace)
