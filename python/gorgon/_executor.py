@@ -22,13 +22,14 @@ import subprocess
 import sys
 import threading
 import time
+import types
 import warnings
 import weakref
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures._base import LOGGER
 
 from . import _classes, _crossing, _gorgon, _processes
-from ._broken import BrokenInterpreterPool, cause_of
+from ._broken import BrokenInterpreterPool, ExecutionFailed
 from ._globals import Globals, Shipment
 
 # enum gorgon_error_code
@@ -302,6 +303,15 @@ def refuse_too_many():
         if len(staying) >= MOST_STAYING:
             raise RuntimeError(f"no further interpreter is made: {len(staying)} have ended and stay with their memory, the "
                                f"first of them because of {reason}; use one executor for all work")
+
+
+def cause_of(error, text):
+    """What the traceback of the interpreter is the text of, for the __cause__ of an error."""
+    if ExecutionFailed is None:
+        return _crossing.RemoteTraceback(text)
+    name = type(error).__name__
+    return ExecutionFailed(types.SimpleNamespace(type=type(error), msg=str(error), formatted=f"{name}: {error}".removesuffix(": "),
+                                                 errdisplay=text.rstrip()))
 
 
 def unpack_error(answer):
