@@ -10,6 +10,9 @@ import unittest
 
 from harness import BUILD, GDB, ROOT, SANITIZED, run
 
+# With PYTHONUNBUFFERED a line is two writes, as in a python3, and lines of several interpreters mix.
+WHOLE_LINES = {"PYTHONUNBUFFERED": None}
+
 
 def documents_block(language, containing):
     """The one code block of docs/embedding.md that contains a text."""
@@ -106,7 +109,7 @@ class Installed(unittest.TestCase):
         shutil.rmtree(cls.prefix)
 
     def test_documents_host_runs_numpy_in_three_interpreters(self):
-        result = run(self.host)
+        result = run(self.host, env=WHOLE_LINES)
         self.assertEqual((sorted(result.stdout.splitlines()), result.stderr, result.returncode),
                          ([f"interpreter {i}: 3.0" for i in range(3)], "", 0))
 
@@ -149,7 +152,7 @@ class Installed(unittest.TestCase):
             self.assertEqual(found.returncode, 0, found.stderr)
             built = run("cmake", "--build", f"{folder}/build")
             self.assertEqual(built.returncode, 0, built.stdout + built.stderr)
-            result = run(f"{folder}/build/host")
+            result = run(f"{folder}/build/host", env=WHOLE_LINES)
             self.assertEqual((sorted(result.stdout.splitlines()), result.stderr), ([f"interpreter {i}: 3.0" for i in range(3)], ""))
             self.assertIn(f"{os.path.realpath(folder)}/moved/lib", run("ldd", f"{folder}/build/host").stdout)
             for version, status in (("1.0", 0), ("1.0.0", 0), ("1.1", 1), ("2", 1), ("0.1", 1)):
@@ -179,7 +182,7 @@ class Installed(unittest.TestCase):
                     self.assertEqual(made.returncode, 0, made.stdout + made.stderr)
                     built = run("ninja", "-C", f"{source}/built", env=env)
                     self.assertEqual(built.returncode, 0, built.stdout)
-                    result = run(f"{source}/built/host", env={"LD_LIBRARY_PATH": f"{self.prefix}/lib" if way == "installed" else None})
+                    result = run(f"{source}/built/host", env={**WHOLE_LINES, "LD_LIBRARY_PATH": f"{self.prefix}/lib" if way == "installed" else None})
                     self.assertEqual((sorted(result.stdout.splitlines()), result.stderr), ([f"interpreter {i}: 3.0" for i in range(3)], ""))
 
     def test_manual_pages_are_found_by_their_functions_names(self):
