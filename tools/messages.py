@@ -47,7 +47,7 @@ TABLES = [
     ("loader/python/call.c", r'\[GORGON_INTERP_\w+\] = "([^"]*)"', "interpreter <>: {}"),
     ("loader/python/received.c", r'return "([^"]*)";', "{}"),
 ]
-# Exceptions that leave the debuggers' scripts as a message; others are caught there.
+# A debugger shows these exceptions of the scripts as a message; the scripts catch all others themselves.
 SHOWN = {"GdbError", "RootError", "MemoryProblem", "NoType"}
 # Exceptions of the package that other code catches, or that are what Python itself would say.
 CAUGHT = {"AttributeError", "FallbackToBackend", "KeyError", "NotImplementedError", "StopIteration"}

@@ -33,7 +33,7 @@ TYPED = {
     "gdb": ["break time_sleep", "run", "gorgon list", "bt 2", "py-bt", "continue"],
     "lldb": ["gorgon symbols auto", "breakpoint set -n time_sleep", "run", "gorgon list", "frame variable", "gorgon whose $pc"],
 }
-# What says nothing here: threads that come, which file a breakpoint's library was, where libraries' sources would be.
+# Lines that a picture leaves out: new threads, the file of a breakpoint's library, missing source files.
 LEFT_OUT = re.compile(r"\[(New Thread|Thread debugging|Switching|Thread 0x)|Using host|Function \"|warning: |\d+\t|.*No such file or directory|"
                       r"WARNING: |Process \d+ (launched|stopped)|Target \d|\d+ locations? added|(gdb|lldb)?$")
 COLOURS = {30: "#7f8590", 31: "#ff7b72", 32: "#7ee787", 33: "#e3b341", 34: "#79c0ff", 35: "#d2a8ff", 36: "#76e3ea", 37: "#e6edf3"}

@@ -250,7 +250,8 @@ gorgon_interp_start(struct gorgon_interp *interp, const struct gorgon_start_opts
  * Without a limit (0, -1) the calling thread does that, and it takes as long as the program likes. It is best called on the
  * thread that started the interpreter. On another thread it works, too: atexit functions then run there.
  *
- * With a limit this returns within it, plus 100 ms, whatever the program has started. A thread of the library finalises, on
+ * With a limit this returns within it, plus 100 ms, whatever the program has started; later only where other work keeps the
+ * processors busy. A thread of the library finalises, on
  * which atexit functions run; to Python it is the main thread. Calls and the program's threads have half of the time to end
  * by themselves. Then they are interrupted, again and again, as gorgon_interp_interrupt() says; functions of atexit and
  * finalisers are, too, but for finalisers in a blocking call. When the time is up, the interpreter is abandoned:

@@ -6,8 +6,8 @@
 // threads are in, and a thread of ours asks for the GIL: a thread that computes in bytecode hands the GIL over then, and is
 // parked in doing so. If the GIL is free, the thread takes it and keeps it. If it is not handed over within
 // milliseconds (C code has it), the thread gives up; the request stays, and meets the C code when it comes back to
-// Python. In an interpreter that is being finalised nobody may ask for the GIL: there a trace function of stop.c parks the
-// thread that finalises.
+// Python. In an interpreter that is being finalised nobody may ask for the GIL. There Python calls a function of stop.c between
+// two bytecodes, which parks the thread that finalises.
 //
 // Nothing that the program has of the process is given back but its handlers of signals and its timers: its
 // descriptors and its children stay.
@@ -31,7 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GIL_MS	    9  // as long CPython needs to ask for the GIL twice
+#define GIL_MS	    9  // CPython asks for the GIL twice within this time
 #define THREADS_MAX 6  // that a message names
 
 static uint64_t total; // interpreters that were abandoned so far; atomic

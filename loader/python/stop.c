@@ -38,7 +38,7 @@
 #define AGAIN_MS 20 // between interrupts
 #define GIL_MS	 15 // as long an interrupt waits for the GIL
 
-#define BEFORE_MS 40 // before its end threads are asked where they are, or an eighth of the limit
+#define BEFORE_MS 40 // threads are asked where they are so long before the limit ends, or an eighth of the limit if that is less
 #define NAMING_MS 60 // after its end threads may still answer
 
 // --- finalising ---------------------------------------------------------------------------------

@@ -4,7 +4,8 @@
 // the system's linker refuses does not crash under ours.
 //
 // usage: differ COUNT SEED FILE...      COUNT damages of the files in turn; a line of counts at the end
-//        differ FILE...                 the files as they are; names those that crash under ours where the system refuses
+//        differ FILE...                 the files as they are; prints the name of each file that the system's linker refuses
+//                                       and that crashes under ours
 //
 // differ: 5000 damages: both accept 812, both refuse 2901, ours alone accepts 10, the system's alone 400, crashes: both 700,
 // the system's alone 174, ours where the system accepts 0, where it refuses 0

@@ -269,7 +269,7 @@ static void functions_of_the_host_between_two_calls_go_on(void **state)
 	alarm(0);
 }
 
-// Parked threads are not there in a child, and keep nobody from fork() and exit().
+// A forked child has no parked threads, and a parked thread delays neither fork() nor exit().
 static void fork_and_exit_with_parked_threads(void **state)
 {
 	struct gorgon_interp *interp = start(), *other = start();
