@@ -4,6 +4,7 @@
 #   SAN=address,undefined | thread    build and test with sanitizers
 #   DWARF=no      no DWARF inside symfiles, which plain lldb needs for lines and variables (default BUILD: build/no-dwarf)
 #   V=1           show commands
+#   ARCH=aarch64  the machine to build for (default: that of CC; CC=aarch64-linux-gnu-gcc BUILD=build/aarch64)
 #   CC= CFLAGS= LDFLAGS= PREFIX= LIBDIR= INCLUDEDIR= DESTDIR=   as usual
 #   RPATH=        where programs look for the libraries before the system does (empty: nowhere, for packages)
 #   GDB_DATADIR=  where gdb looks for auto-load/LIBDIR (default DATADIR, /usr/share for /usr/local)
@@ -46,7 +47,9 @@ SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer $(if $(findstr
 BASE := -std=gnu11 -fPIC -fvisibility=hidden -pthread $(WARN) $(SANFLAGS) -MMD -MP
 # The lowest first; see docs/architecture.md.
 LOADER_FLOORS := base image ns process debug load dl copy isolate python
-INCLUDES := -Iloader -Ijitreg
+# The machine that CC compiles for: x86_64, aarch64. What is of one machine is in loader/machine/MACHINE, in a folder for each floor.
+ARCH ?= $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+INCLUDES := -Iloader -Iloader/machine/$(ARCH) -Ijitreg
 # Any CPython's headers from 3.11 on: only the stable ABI's structures are used.
 PYTHON_MINORS := 11 12 13 14 15
 PYTHON_CFLAGS = $(shell for p in python3-embed $(PYTHON_MINORS:%=python-3.%); do \
@@ -62,8 +65,8 @@ PUBLIC_HEADERS := loader/gorgon.h $(wildcard loader/gorgon/*.h)
 # DWARF=no leaves out DWARF inside symfiles: jitreg/README.md.
 JITREG_SRC := $(filter-out $(if $(filter no,$(DWARF)),,jitreg/no_dwarf.c),$(wildcard jitreg/*.c jitreg/file/*.c \
 	$(if $(filter no,$(DWARF)),,jitreg/dwarf/*.c)))
-GORGON_SRC := $(wildcard $(LOADER_FLOORS:%=loader/%/*.c))
-GORGON_ASM := loader/ns/tlsdesc_x86_64.S loader/process/children_x86_64.S loader/process/syslog_x86_64.S
+GORGON_SRC := $(wildcard $(LOADER_FLOORS:%=loader/%/*.c) loader/machine/$(ARCH)/*/*.c)
+GORGON_ASM := $(wildcard loader/machine/$(ARCH)/*/*.S)
 TOOL_SRC := $(wildcard tools/*.c)
 SYMDUMP_SRC := $(wildcard tools/symdump/*.c)
 UNIT_SRC := $(wildcard tests/*/test_*.c)
@@ -112,7 +115,7 @@ $(BUILD)/obj/%_asm.o: %.S
 
 # Debuggers step over what has no lines: a thread-local variable is no call.
 $(BUILD)/obj/loader/ns/tls_access.o: override CFLAGS += -g0
-$(patsubst %.S,$(BUILD)/obj/%_asm.o,$(filter loader/ns/tlsdesc_%,$(GORGON_ASM))): override ASFLAGS :=
+$(patsubst %.S,$(BUILD)/obj/%_asm.o,$(filter %/tlsdesc.S,$(GORGON_ASM))): override ASFLAGS :=
 
 $(addprefix $(BUILD)/obj/loader/python/,abandon.o api.o call.o children.o config.o data_handler.o descriptors.o dlpack.o ending.o exception.o held.o host_python.o interp.o interrupt.o limits.o module.o pin.o pool.o pyobject.o raise.o received.o replica.o run.o share.o start.o state.o stop.o value.o): \
 	EXTRA = $(PYTHON_CFLAGS)

@@ -5,7 +5,8 @@ no files use each other in a circle. Whether the walks of the document are true:
 leads to the same floor or down. Usage: architecture.py DOCUMENT OBJECTS [PYTHON-PACKAGE...]
 
 What a file uses is read from the symbol tables of the object files (calls, data and addresses alike), and from the imports
-of the debuggers' scripts. A file and its assembly (children_x86_64.S beside children.c) count as one file."""
+of the debuggers' scripts. A file and what is of one
+machine in it (machine/x86_64/process/children.S beside process/children.c) count as one file."""
 
 import ast
 import os
@@ -42,7 +43,12 @@ def walks_of(document):
 def is_left_over(file, root):
     """Whether an object file is of a source that was moved or removed since it was compiled."""
     return os.path.isdir(os.path.join(root, file.split("/")[0])) and not any(
-        os.path.exists(os.path.join(root, file + end)) for end in (".c", ".S", "_x86_64.S"))
+        os.path.exists(os.path.join(root, file + end)) for end in (".c", ".S"))
+
+
+def floor_name(file):
+    """loader/process/children for loader/machine/x86_64/process/children."""
+    return re.sub(r"/machine/\w+/", "/", file)
 
 
 def object_uses(folder, root):
@@ -53,8 +59,8 @@ def object_uses(folder, root):
         for name in names:
             if name.endswith(".o"):
                 path = os.path.join(parent, name)
-                files[path] = re.sub(r"(_x86_64)?_asm$", "", os.path.relpath(path, folder)[:-2])
-    files = {path: file for path, file in files.items() if not is_left_over(file, root)}
+                files[path] = re.sub(r"_asm$", "", os.path.relpath(path, folder)[:-2])
+    files = {path: floor_name(file) for path, file in files.items() if not is_left_over(file, root)}
     for path, file in files.items():
         for line in subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout.splitlines():
             *_, kind, symbol = line.split()

@@ -13,7 +13,7 @@
 
 #define _GNU_SOURCE
 #include "thunk.h"
-#include "image/arch.h"
+#include "base/arch.h"
 #include "error.h"
 #include "file.h"
 

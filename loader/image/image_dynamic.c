@@ -9,7 +9,7 @@
 #define _GNU_SOURCE
 #include "image.h"
 #include "base/error.h"
-#include "arch.h"
+#include "image/arch.h"
 #include "relr.h"
 #include "symbol.h"
 

@@ -3,7 +3,7 @@
 // Specification: gABI chapters 4 and 5, psABI x86-64.
 
 #define _GNU_SOURCE
-#include "arch.h"
+#include "base/arch.h"
 #include "eh_frame.h"
 #include "base/error.h"
 #include "image.h"

@@ -12,6 +12,7 @@
 
 #define _GNU_SOURCE
 #include "ldcache.h"
+#include "base/arch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,13 +26,6 @@
 #define CACHE_PATH  "/etc/ld.so.cache"
 #define MAGIC       "glibc-ld.so.cache1.1"
 #define HEADER_SIZE 48
-
-// FLAG_ELF_LIBC6 with the machine in the second byte (glibc: ldconfig.h).
-#if defined(__x86_64__)
-#define ENTRY_FLAGS 0x0303
-#elif defined(__aarch64__)
-#define ENTRY_FLAGS 0x0a03
-#endif
 
 struct entry {
 	int32_t flags;
@@ -55,7 +49,7 @@ void gorgon_ldcache_read(const char *file, size_t size, gorgon_ldcache_fn *fn, v
 		struct entry entry;
 
 		memcpy(&entry, base + HEADER_SIZE + (size_t)i * sizeof(entry), sizeof(entry));
-		if (entry.flags == ENTRY_FLAGS && !entry.hwcap && entry.name <= end && entry.path <= end &&
+		if (entry.flags == GORGON_ARCH_CACHE_FLAGS && !entry.hwcap && entry.name <= end && entry.path <= end &&
 		    !fn(ctx, base + entry.name, base + entry.path))
 			return;
 	}

@@ -6,7 +6,7 @@
 
 #define _GNU_SOURCE
 #include "needs.h"
-#include "arch.h"
+#include "base/arch.h"
 #include "base/error.h"
 
 #include <errno.h>

@@ -10,7 +10,7 @@
 // Levels".
 
 #include "property.h"
-#include "arch.h"
+#include "image/arch.h"
 #include "base/error.h"
 
 #include <string.h>

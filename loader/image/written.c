@@ -9,7 +9,7 @@
 
 #include "written.h"
 
-#include "arch.h"
+#include "image/arch.h"
 #include "relr.h"
 
 #include <stdlib.h>

@@ -33,6 +33,7 @@
 
 #define _GNU_SOURCE
 #include "policy.h"
+#include "base/arch.h"
 #include "base/error.h"
 
 #include <fnmatch.h>
@@ -81,7 +82,7 @@ static const char *const pools[] = {"libopenblas*.so.0", "libblis*.so.4", "libat
 // Libraries on the list that cannot be private (musts). A pattern of an option that would make
 // private what each program needs (needed) is refused before anything is loaded.
 static const char *const musts[] = {"ld-linux*.so.*", "libc.so.6", "lib[alt]san.so.*", NULL};
-static const char *const needed[] = {"ld-linux-x86-64.so.2", "libc.so.6", NULL};
+static const char *const needed[] = {GORGON_ARCH_LINKER, "libc.so.6", NULL};
 
 static const char *match(const char *const *patterns, const char *name)
 {

@@ -11,7 +11,7 @@
 
 #define _GNU_SOURCE
 #include "search.h"
-#include "image/arch.h"
+#include "base/arch.h"
 #include "image/ldcache.h"
 #include "base/error.h"
 
@@ -24,11 +24,10 @@
 #include <unistd.h>
 
 static const char *const default_dirs[] = {
-	"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib",
-	"/usr/lib",
+	"/lib/" GORGON_ARCH_MULTIARCH, "/usr/lib/" GORGON_ARCH_MULTIARCH, "/lib64", "/usr/lib64", "/lib", "/usr/lib",
 };
 
-#define LIB_TOKEN "lib/x86_64-linux-gnu"
+#define LIB_TOKEN "lib/" GORGON_ARCH_MULTIARCH
 
 // Failures that say nothing of the file: it may be the right one.
 static bool is_of_process(int err)

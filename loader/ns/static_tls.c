@@ -26,6 +26,7 @@
 #define _GNU_SOURCE
 #include "static_tls.h"
 #include "image/arch.h"
+#include "base/arch.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "thread.h"

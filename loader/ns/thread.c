@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 // Initial-exec: one word, which fits in the surplus even when this library is
-// itself loaded with dlopen(). Read by tlsdesc_*.S as well.
+// itself loaded with dlopen(). Read by tlsdesc.S as well.
 __thread struct gorgon_thread *gorgon_thread_current __attribute__((tls_model("initial-exec")));
 
 static pthread_key_t key;

@@ -26,7 +26,7 @@ void gorgon_tls_module_destroy(struct gorgon_object *object);
 /* Free the blocks of a thread that has ended. */
 void gorgon_tls_free_blocks(const struct gorgon_thread *thread);
 
-/* What TLS descriptors of private code call; not a C function. See tlsdesc_*.S. */
+/* What TLS descriptors of private code call; not a C function. See tlsdesc.S. */
 extern const char gorgon_tlsdesc[], gorgon_tlsdesc_undefined[];
 
 /* __tls_get_addr for private code; also forwards indices of the system's modules. */

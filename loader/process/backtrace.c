@@ -13,20 +13,17 @@
 // Only registers that calls preserve are restored, and operators that linkers and the C library write
 // into expressions are known; with anything else the walk ends.
 //
-// Specification: DWARF 5, 6.4 and 2.5; LSB, "Exception Frames"; psABI for x86-64, 3.6.2.
+// Specification: DWARF 5, 6.4 and 2.5; LSB, "Exception Frames"; the psABI of each machine.
 
 #define _GNU_SOURCE
 #include "backtrace.h"
+#include "process/registers.h"
 #include "ns/unwind.h"
 
 #include <dlfcn.h>
 #include <string.h>
-#include <ucontext.h>
 
-#define REGISTERS 17 // DWARF numbers of x86-64; 16 is the return address
-#define RSP	  7
-#define RA	  16
-#define DEPTH	  8 // of DW_CFA_remember_state, and of an expression's stack times two
+#define DEPTH 8 // of DW_CFA_remember_state, and of an expression's stack times two
 
 // --- reading ------------------------------------------------------------------------------------
 
@@ -498,7 +495,7 @@ static bool evaluate(struct reader r, const uint64_t *registers, const uint64_t 
 
 		if (op >= 0x30 && op <= 0x4f) { // lit0 to lit31
 			push(&stack, op - 0x30u);
-		} else if (op >= 0x70 && op < 0x70 + REGISTERS) { // breg0 to breg16
+		} else if (op >= 0x70 && op < 0x70 + REGISTERS) { // breg0 and on
 			push(&stack, registers[op - 0x70] + (uint64_t)read_sleb(&r));
 		} else if (op == 0x06) { // deref
 			push(&stack, load(pop(&stack)));
@@ -577,26 +574,17 @@ static bool step(uint64_t *registers, bool interrupted, bool *caller_interrupted
 	} else {
 		return false;
 	}
-	next[RSP] = cfa;
+	next[SP] = cfa;
 	for (unsigned i = 0; i < REGISTERS; i++)
-		if ((i != RSP || row.rules[i].kind != SAME) &&
+		if ((i != SP || row.rules[i].kind != SAME) &&
 		    !restore(&row.rules[i], registers[i], registers, cfa, &next[i]))
 			return false;
 	// A stack that does not get shorter is damaged; a handler may have had another stack.
-	if (!d.is_signal_frame && next[RSP] <= registers[RSP])
+	if (!d.is_signal_frame && next[SP] <= registers[SP])
 		return false;
 	memcpy(registers, next, sizeof(next));
 	*caller_interrupted = d.is_signal_frame;
 	return registers[RA] != 0;
-}
-
-static void read_context(const ucontext_t *context, uint64_t *registers)
-{
-	static const int order[REGISTERS] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
-					     REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-
-	for (unsigned i = 0; i < REGISTERS; i++)
-		registers[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
 }
 
 static bool is_in_an_object(uint64_t pc)
@@ -611,7 +599,7 @@ void gorgon_backtrace(const void *context, struct gorgon_frame *frames, size_t c
 	uint64_t registers[REGISTERS];
 	bool interrupted = true;
 
-	read_context(context, registers);
+	gorgon_arch_read_context(context, registers);
 	*count = 0;
 	while (*count < capacity) {
 		frames[*count] = (struct gorgon_frame){registers[RA], interrupted};
@@ -620,8 +608,8 @@ void gorgon_backtrace(const void *context, struct gorgon_frame *frames, size_t c
 			continue;
 		if (*count > 1 || is_in_an_object(registers[RA]))
 			return;
-		registers[RA] = load(registers[RSP]);
-		registers[RSP] += 8;
+		registers[RA] = load(registers[SP]);
+		registers[SP] += 8;
 		interrupted = false;
 		if (!is_in_an_object(registers[RA]))
 			return;

@@ -110,11 +110,11 @@ bool gorgon_children_note(struct gorgon_children *children, pid_t pid);
 bool gorgon_children_sleep(struct gorgon_children *children);
 void gorgon_children_wake_up(struct gorgon_children *children);
 
-/* --- children_x86_64.S ------------------------------------------------------------------ */
+/* --- children.S of the machine ------------------------------------------------------------------ */
 
 /* vfork(2), which returns twice. */
 pid_t gorgon_children_vfork(struct gorgon_children *children);
-/* posix_spawn(3) and posix_spawnp(3): six arguments, with the state in r10. */
+/* posix_spawn(3) and posix_spawnp(3): six arguments, with the state where thunks put it. */
 void gorgon_children_spawn(void);
 void gorgon_children_spawnp(void);
 

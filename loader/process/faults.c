@@ -17,6 +17,7 @@
 #include "fault_place.h"
 #include "fault_survival.h"
 #include "parking.h"
+#include "process/registers.h"
 #include "ns/ns.h"
 
 #include <errno.h>
@@ -25,7 +26,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <time.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #define FRAMES_MAX     48   // in the report
@@ -117,7 +117,7 @@ static const char *name_of(int number)
 // The address of the fault lies where the thread's stack would grow to.
 static bool is_stack_overflow(int number, const siginfo_t *info, const ucontext_t *context)
 {
-	uint64_t sp = (uint64_t)context->uc_mcontext.gregs[REG_RSP], addr = (uintptr_t)info->si_addr;
+	uint64_t sp = gorgon_arch_stack_pointer(context), addr = (uintptr_t)info->si_addr;
 
 	return number == SIGSEGV && (info->si_code == SEGV_MAPERR || info->si_code == SEGV_ACCERR) &&
 	       addr < sp + 4096 && addr + STACK_REACH > sp;

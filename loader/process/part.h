@@ -47,8 +47,9 @@ enum gorgon_when {
 struct gorgon_bound {
 	const char *name;
 	void *target; /* the function; behind its own arguments it gets the address at @offset of the state */
-	/* How many arguments of its own the function has, at most 6; or a GORGON_BOUND_ value. With 6 the
-	 * address is in r10, where only assembly finds it. */
+	/* How many arguments of its own the function has, at most 6; or a GORGON_BOUND_ value. A variadic function
+	 * has GORGON_ARCH_THUNK_ARGS_MAX: the address is then in no register for arguments. It is in assembly,
+	 * as is a function with 6, because not every machine has a register for a seventh argument. */
 	unsigned args;
 	size_t offset; /* into the state; with GORGON_BOUND_POINTER there is a pointer to what the function
 			* gets */

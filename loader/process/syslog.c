@@ -13,6 +13,7 @@
 
 #define _GNU_SOURCE
 #include "part.h"
+#include "base/arch.h"
 #include "syslog.h"
 #include "time_zone.h"
 #include "ns/ns.h"
@@ -365,8 +366,8 @@ static const struct gorgon_bound bound[] = {
 	OWN("openlog", log_open, 3, "programs do not log under each other's names"),
 	OWN("closelog", log_close, 0, "as openlog"),
 	OWN("setlogmask", log_set_mask, 1, "a program leaves out its own messages only"),
-	OWN("syslog", gorgon_syslog_write, 6, "as openlog"),
-	OWN("__syslog_chk", gorgon_syslog_write_chk, 6, "as openlog"),
+	OWN("syslog", gorgon_syslog_write, GORGON_ARCH_THUNK_ARGS_MAX, "as openlog"),
+	OWN("__syslog_chk", gorgon_syslog_write_chk, GORGON_ARCH_THUNK_ARGS_MAX, "as openlog"),
 	OWN("vsyslog", gorgon_syslog_write_list, 3, "as openlog"),
 	OWN("__vsyslog_chk", gorgon_syslog_write_list_chk, 4, "as openlog"),
 };

@@ -10,7 +10,7 @@ struct log;
 /* The daemon's address; tests have a daemon of their own. */
 extern const char *gorgon_syslog_path;
 
-/* syslog_x86_64.S, with the state in r10. */
+/* syslog.S of the machine. */
 void gorgon_syslog_write(int priority, const char *format, ...);
 void gorgon_syslog_write_chk(int priority, int flag, const char *format, ...);
 

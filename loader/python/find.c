@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "image/needs.h"
 #include "image/ldcache.h"
+#include "base/arch.h"
 #include "ns/search.h"
 #include "gorgon.h"
 
@@ -36,7 +37,6 @@
 #include <unistd.h>
 
 #define MINOR_MIN 11
-#define MULTIARCH "x86_64-linux-gnu"
 #define VENV_DEPTH 16 // copies of copies
 
 // What the name of a file says.
@@ -122,11 +122,11 @@ static struct gorgon_error *fill_from_library(struct gorgon_python *python)
 
 	if (!dir)
 		return &gorgon_error_nomem;
-	if (!strcmp(base_name(dir), MULTIARCH) && (slash = strrchr(dir, '/')))
+	if (!strcmp(base_name(dir), GORGON_ARCH_MULTIARCH) && (slash = strrchr(dir, '/')))
 		*slash = 0;
 	if (!strncmp(base_name(dir), "lib", 3) && (slash = strrchr(dir, '/')))
 		*slash = 0;
-	// Merged /usr: /lib/x86_64-linux-gnu is /usr/lib/x86_64-linux-gnu.
+	// Merged /usr: /lib/MULTIARCH is /usr/lib/MULTIARCH.
 	if (asprintf(&python->executable, "%s/bin/python3.%u%s", *dir ? dir : "/usr", python->minor,
 		     python->debug ? "d" : "") < 0)
 		python->executable = NULL;
@@ -158,7 +158,7 @@ static struct gorgon_error *from_library(const char *path, struct gorgon_python 
 // The libpython in lib of a prefix. False: no memory.
 static bool find_in_prefix(const char *real, const struct version *version, char **ret)
 {
-	static const char *const dirs[] = {"lib/" MULTIARCH, "lib", "lib64"};
+	static const char *const dirs[] = {"lib/" GORGON_ARCH_MULTIARCH, "lib", "lib64"};
 	char *prefix = parent(real, 2), *file;
 
 	*ret = NULL;
@@ -202,7 +202,7 @@ static struct gorgon_error *no_library(const char *path, const char *real,
 		 version->debug ? "-dbg" : "");
 	err = gorgon_error_create(
 		GORGON_ERROR_PYTHON,
-		"%s: found no libpython3.%u%s.so.1.0 in lib, lib/" MULTIARCH
+		"%s: found no libpython3.%u%s.so.1.0 in lib, lib/" GORGON_ARCH_MULTIARCH
 		" or lib64 of %s; install %s%s",
 		path, version->minor, version->debug ? "d" : "", *prefix ? prefix : "/",
 		distribution ? "the distribution's " : "",
@@ -499,7 +499,7 @@ bool gorgon_python_is_whole(const struct gorgon_python *python)
 	char *dir = parent(python->libpython, 1), *slash, *file;
 	bool whole = false;
 
-	if (dir && !strcmp(base_name(dir), MULTIARCH) && (slash = strrchr(dir, '/')))
+	if (dir && !strcmp(base_name(dir), GORGON_ARCH_MULTIARCH) && (slash = strrchr(dir, '/')))
 		*slash = 0;
 	for (unsigned i = 0; dir && !whole && i < 2; i++) {
 		if (asprintf(&file, "%s/%spython3.%u/os.py", dir, i ? "../lib/" : "", python->minor) < 0)

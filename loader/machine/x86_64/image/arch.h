@@ -1,30 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* x86-64: psABI, "Relocation" (table of types) and "Thread-Local Storage". */
-#ifndef GORGON_IMAGE_ARCH_X86_64_H
-#define GORGON_IMAGE_ARCH_X86_64_H
+#ifndef GORGON_IMAGE_ARCH_H
+#define GORGON_IMAGE_ARCH_H
+
+#include "image/reloc_kind.h"
 
 #include <elf.h>
 #include <stdint.h>
-#include <string.h>
 
-#define GORGON_ARCH_MACHINE EM_X86_64
-#define GORGON_ARCH_NAME    "X86_64"
 #define GORGON_ARCH_R_NONE  R_X86_64_NONE
 #define GORGON_ARCH_R_TPOFF R_X86_64_TPOFF64
-
-/* What the value of a relocation is made of; reloc.c computes it. */
-enum gorgon_reloc_kind {
-	GORGON_RELOC_NONE,
-	GORGON_RELOC_RELATIVE,   /* B + A */
-	GORGON_RELOC_SYMBOL,     /* S + A */
-	GORGON_RELOC_PC,         /* S + A - P */
-	GORGON_RELOC_SIZE,       /* Z + A */
-	GORGON_RELOC_IRELATIVE,  /* (B + A)() */
-	GORGON_RELOC_TLS_MODULE, /* module of S */
-	GORGON_RELOC_TLS_OFFSET, /* S within its module + A */
-	GORGON_RELOC_TLS_STATIC, /* S + A relative to the thread pointer */
-	GORGON_RELOC_TLS_DESC,	 /* a function and its argument, for S + A */
-};
 
 static inline enum gorgon_reloc_kind gorgon_arch_reloc_kind(uint32_t type)
 {
@@ -101,35 +86,6 @@ static inline const char *gorgon_arch_reloc_hint(uint32_t type)
 	default:
 		return "";
 	}
-}
-
-/*
- * A thunk: put a context into the integer argument register after the callee's
- * @args own ones and jump. Encoded as
- *	movabs $context, %rsi|%rdx|...
- *	movabs $target, %r11
- *	jmp    *%r11
- * With all six taken it is r10, the static chain pointer, where the callee must look for it.
- * r11 is scratch at every call (psABI, "Registers"), and so is an argument
- * register that the call does not use; al, which counts vector registers of a
- * variadic call, is left alone.
- */
-#define GORGON_ARCH_THUNK_SIZE     32
-#define GORGON_ARCH_THUNK_ARGS_MAX 6
-
-static inline void gorgon_arch_thunk_write(uint8_t *at, unsigned args, const void *context,
-					   const void *target)
-{
-	/* REX prefix and opcode of movabs for rdi, rsi, rdx, rcx, r8, r9, r10. */
-	static const uint8_t move[7][2] = {{0x48, 0xbf}, {0x48, 0xbe}, {0x48, 0xba},
-					   {0x48, 0xb9}, {0x49, 0xb8}, {0x49, 0xb9}, {0x49, 0xba}};
-
-	memset(at, 0xcc, GORGON_ARCH_THUNK_SIZE);
-	memcpy(at, move[args], 2);
-	memcpy(at + 2, &context, 8);
-	memcpy(at + 10, "\x49\xbb", 2);
-	memcpy(at + 12, &target, 8);
-	memcpy(at + 20, "\x41\xff\xe3", 3);
 }
 
 /* The levels that a file's ISA property names and this processor has. */

@@ -13,7 +13,7 @@
  * (FXSAVE where the processor has none).
  */
 
-/* struct gorgon_thread and struct gorgon_tls_slot; asserted in tlsdesc_x86_64.c. */
+/* struct gorgon_thread and struct gorgon_tls_slot; asserted in tlsdesc.c. */
 #define THREAD_SLOTS	  16
 #define THREAD_SLOT_COUNT 24
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// What tlsdesc_x86_64.S has to know of the processor and of our structures.
+// What tlsdesc.S has to know of the processor and of our structures.
 
-#include "thread.h"
-#include "tls.h"
+#include "ns/thread.h"
+#include "ns/tls.h"
 
 #include <cpuid.h>
 
 #define FXSAVE_SIZE 512
 
-_Static_assert(offsetof(struct gorgon_thread, slots) == 16, "tlsdesc_x86_64.S");
-_Static_assert(offsetof(struct gorgon_thread, slot_count) == 24, "tlsdesc_x86_64.S");
-_Static_assert(sizeof(struct gorgon_tls_slot) == 16, "tlsdesc_x86_64.S");
-_Static_assert(offsetof(struct gorgon_tls_slot, block) == 8, "tlsdesc_x86_64.S");
-_Static_assert(offsetof(struct gorgon_tls_index, offset) == 8, "tlsdesc_x86_64.S");
+_Static_assert(offsetof(struct gorgon_thread, slots) == 16, "tlsdesc.S");
+_Static_assert(offsetof(struct gorgon_thread, slot_count) == 24, "tlsdesc.S");
+_Static_assert(sizeof(struct gorgon_tls_slot) == 16, "tlsdesc.S");
+_Static_assert(offsetof(struct gorgon_tls_slot, block) == 8, "tlsdesc.S");
+_Static_assert(offsetof(struct gorgon_tls_index, offset) == 8, "tlsdesc.S");
 
 uint64_t gorgon_tlsdesc_state_size = FXSAVE_SIZE;
 uint32_t gorgon_tlsdesc_has_xsave;

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* x86-64: its names, and how a thunk is written. */
+#ifndef GORGON_BASE_ARCH_H
+#define GORGON_BASE_ARCH_H
+
+#include <elf.h>
+#include <stdint.h>
+#include <string.h>
+
+#define GORGON_ARCH_MACHINE   EM_X86_64
+#define GORGON_ARCH_NAME      "X86_64"
+#define GORGON_ARCH_MULTIARCH "x86_64-linux-gnu"
+#define GORGON_ARCH_LINKER    "ld-linux-x86-64.so.2"
+
+/* Entries of ld.so.cache: FLAG_ELF_LIBC6 with the machine in the second byte (glibc: ldconfig.h). */
+#define GORGON_ARCH_CACHE_FLAGS 0x0303
+
+/* Compilers have called __tls_get_addr with a stack that is not aligned to 16 bytes (GCC before 4.9 in
+ * some cases), which the callees do not survive. */
+#define GORGON_ARCH_ALIGN_STACK __attribute__((force_align_arg_pointer))
+
+/*
+ * A thunk: put a context into the integer argument register after the callee's
+ * @args own ones and jump. Encoded as
+ *	movabs $context, %rsi|%rdx|...
+ *	movabs $target, %r11
+ *	jmp    *%r11
+ * With all six taken it is r10, the static chain pointer, where the callee must look for it.
+ * r11 is scratch at every call (psABI, "Registers"), and so is an argument
+ * register that the call does not use; al, which counts vector registers of a
+ * variadic call, is left alone.
+ */
+#define GORGON_ARCH_THUNK_SIZE     32
+#define GORGON_ARCH_THUNK_ARGS_MAX 6
+
+static inline void gorgon_arch_thunk_write(uint8_t *at, unsigned args, const void *context,
+					   const void *target)
+{
+	/* REX prefix and opcode of movabs for rdi, rsi, rdx, rcx, r8, r9, r10. */
+	static const uint8_t move[7][2] = {{0x48, 0xbf}, {0x48, 0xbe}, {0x48, 0xba},
+					   {0x48, 0xb9}, {0x49, 0xb8}, {0x49, 0xb9}, {0x49, 0xba}};
+
+	memset(at, 0xcc, GORGON_ARCH_THUNK_SIZE);
+	memcpy(at, move[args], 2);
+	memcpy(at + 2, &context, 8);
+	memcpy(at + 10, "\x49\xbb", 2);
+	memcpy(at + 12, &target, 8);
+	memcpy(at + 20, "\x41\xff\xe3", 3);
+}
+
+#endif
