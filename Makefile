@@ -63,12 +63,12 @@ JSON_LIBS = $(shell pkg-config --libs json-c 2>/dev/null)
 # gorgon.h is all of them.
 PUBLIC_HEADERS := loader/gorgon.h $(wildcard loader/gorgon/*.h)
 # DWARF=no leaves out DWARF inside symfiles: jitreg/README.md.
-JITREG_SRC := $(filter-out $(if $(filter no,$(DWARF)),,jitreg/no_dwarf.c),$(wildcard jitreg/*.c jitreg/file/*.c \
+JITREG_SRC := $(filter-out $(if $(filter no,$(DWARF)),,jitreg/no_dwarf.c),$(wildcard jitreg/*.c jitreg/machine/*.c jitreg/file/*.c \
 	$(if $(filter no,$(DWARF)),,jitreg/dwarf/*.c)))
 GORGON_SRC := $(wildcard $(LOADER_FLOORS:%=loader/%/*.c) loader/machine/$(ARCH)/*/*.c)
 GORGON_ASM := $(wildcard loader/machine/$(ARCH)/*/*.S)
 TOOL_SRC := $(wildcard tools/*.c)
-SYMDUMP_SRC := $(wildcard tools/symdump/*.c)
+SYMDUMP_SRC := $(wildcard tools/symdump/*.c) $(wildcard jitreg/machine/*.c)
 UNIT_SRC := $(wildcard tests/*/test_*.c)
 UNIT_LIB_SRC := $(wildcard tests/lib/*.c)
 JITREG_UNIT_LIB_SRC := tests/jitreg/jitreg_util.c tests/jitreg/jitreg_world.c

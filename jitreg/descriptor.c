@@ -36,7 +36,7 @@
 #define _GNU_SOURCE 1
 #include "descriptor.h"
 
-#include "file/machine.h"
+#include "machine/machine.h"
 
 #include <elf.h>
 #include <pthread.h>
@@ -64,7 +64,7 @@ static const struct {
 } empty_symfile = {
 	.ehdr = {
 		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
-			    JITREG_HOST_DATA, EV_CURRENT},
+			    JITREG_DATA, EV_CURRENT},
 		.e_type = ET_DYN,
 		.e_machine = JITREG_HOST_MACHINE,
 		.e_version = EV_CURRENT,
@@ -101,19 +101,10 @@ KEPT __attribute__((noinline, noclone)) void __jit_debug_register_code(void)
 	__asm__ volatile("" ::: "memory");
 }
 
-/*
- * Debuggers write their breakpoints into the code whenever the process runs. Other processors have other instructions,
- * of several bytes: it is not looked for there.
- */
+/* Debuggers write their breakpoints into the code whenever the process runs. */
 bool jitreg_descriptor_is_watched(void)
 {
-#ifdef __x86_64__
-	const uint8_t breakpoint = 0xcc; // INT3
-
-	return __atomic_load_n((const uint8_t *)__jit_debug_register_code, __ATOMIC_RELAXED) == breakpoint;
-#else
-	return true;
-#endif
+	return JITREG_HOST.is_breakpoint((const void *)(uintptr_t)__jit_debug_register_code);
 }
 
 void jitreg_lock(void)

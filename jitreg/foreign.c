@@ -12,8 +12,8 @@
  */
 #include "arena.h"
 #include "foreign.h"
-#include "file/machine.h"
 #include "file/object.h"
+#include "machine/machine.h"
 
 #include <errno.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static bool read_header(struct file *file)
 		return false;
 	memcpy(&file->ehdr, file->bytes, sizeof(*ehdr));
 	return !memcmp(ehdr->e_ident, ELFMAG, SELFMAG) && ehdr->e_ident[EI_CLASS] == ELFCLASS64 &&
-	       ehdr->e_ident[EI_DATA] == JITREG_HOST_DATA &&
+	       ehdr->e_ident[EI_DATA] == JITREG_DATA &&
 	       ehdr->e_machine == JITREG_HOST_MACHINE && ehdr->e_shentsize == sizeof(Elf64_Shdr) &&
 	       ehdr->e_shnum && ehdr->e_shstrndx < ehdr->e_shnum &&
 	       jitreg_range_ok(ehdr->e_shoff, ehdr->e_shnum * sizeof(Elf64_Shdr), file->size);

@@ -6,16 +6,19 @@
  *     FDE   length, CIE, first address, size of the range, rules
  *
  * The rules are copied, and addresses are rewritten. Personality routines and tables of
- * handlers are for exceptions and left out. Two letters of the augmentation remain: 'S' (a
- * signal frame), which debuggers understand in a .debug_frame, too, and in an .eh_frame 'R'
- * (the form of addresses).
+ * handlers are for exceptions and left out, and so is aarch64's 'G' (the stack has tags). Three letters
+ * of the augmentation remain: 'S' (a signal frame) and aarch64's 'B' (return addresses are signed with
+ * the second key), which debuggers understand in a .debug_frame, too, and in an .eh_frame 'R' (the form
+ * of addresses). Rules say which return addresses are signed: DW_CFA_GNU_window_save has the number of
+ * aarch64's DW_CFA_AARCH64_negate_ra_state.
  *
  * DW_CFA_set_loc in the rules would have an address in the form of the augmentation. No
  * compiler writes it (compilers advance from the first address), and data with it is refused.
  * So are entries with lengths of 64 bits: no compiler writes them, and readers do not agree
  * what they mean.
  *
- * Specifications: DWARF 5 section 6.4; Linux Standard Base, "Exception Frames".
+ * Specifications: DWARF 5 section 6.4; Linux Standard Base, "Exception Frames"; DWARF for the Arm 64-bit Architecture,
+ * "Call frame instructions" and "Augmentation".
  */
 #include "frames.h"
 
@@ -36,6 +39,7 @@ struct cie {
 	uint8_t encoding; // of addresses in its FDEs
 	bool has_size;	 // its FDEs have an augmentation that says how long it is
 	bool signal;
+	bool second_key; // return addresses are signed with it
 };
 
 /* What comes before the rules: fixed fields and three LEB128 numbers. */
@@ -244,6 +248,11 @@ static bool read_augmentation(struct jitreg_cursor *c, struct cie *cie, uint64_t
 		case 'S':
 			cie->signal = true;
 			break;
+		case 'B':
+			cie->second_key = true;
+			break;
+		case 'G':
+			break;
 		default:
 			return false;
 		}
@@ -260,6 +269,25 @@ static int add_cie(struct move *m, const struct cie *cie)
 	m->cies = grown;
 	m->cies[m->cie_count++] = *cie;
 	return 0;
+}
+
+/* Letters that remain in both forms. */
+static bool has_letters(const struct cie *cie)
+{
+	return cie->signal || cie->second_key;
+}
+
+static void put_augmentation(struct head *head, const struct cie *cie, bool eh)
+{
+	if (eh || has_letters(cie))
+		put(head, 'z', 1);
+	if (eh)
+		put(head, 'R', 1);
+	if (cie->signal)
+		put(head, 'S', 1);
+	if (cie->second_key)
+		put(head, 'B', 1);
+	put(head, 0, 1);
 }
 
 static int move_cie(struct move *m, size_t off, struct jitreg_cursor c)
@@ -279,14 +307,11 @@ static int move_cie(struct move *m, size_t off, struct jitreg_cursor c)
 		return -ENOEXEC;
 	put(&head, eh ? 0 : UINT32_MAX, 4);
 	put(&head, 1, 1);
-	if (eh)
-		put_bytes(&head, cie.signal ? "zRS" : "zR", cie.signal ? 4 : 3);
-	else
-		put_bytes(&head, cie.signal ? "zS" : "", cie.signal ? 3 : 1);
+	put_augmentation(&head, &cie, eh);
 	put_leb(&head, code_align);
 	put_bytes(&head, data_align.at, (size_t)(data_align.end - data_align.at));
 	put(&head, return_register, 1);
-	if (eh || cie.signal)
+	if (eh || has_letters(&cie))
 		put(&head, eh, 1); // size of the augmentation
 	if (eh)
 		put(&head, DW_EH_PE_pcrel | DW_EH_PE_sdata8, 1);
@@ -324,7 +349,7 @@ static int move_fde(struct move *m, size_t cie_off, struct jitreg_cursor c)
 	put(&head, eh ? here - cie->to : cie->to, 4);
 	put(&head, eh ? start - (m->to_vaddr + here + 4) : start, 8);
 	put(&head, size, 8);
-	if (eh || cie->signal)
+	if (eh || has_letters(cie))
 		put(&head, 0, 1); // size of the augmentation
 	return append_entry(m, &head, &c, &off);
 }

@@ -28,12 +28,14 @@
 #define GAP_MAX 64
 /* DW_CFA_advance_loc has the distance in its lower six bits. */
 #define ADVANCE_MAX 0x3f
+/* A unit of one byte of LEB128. */
+#define UNIT_MAX 0x7f
 /* In a row; "disassemble --frame" shows all of them. */
 #define FUNCTIONS_MAX 32
 
 struct cie {
 	uint32_t from, to; // offsets
-	bool can_merge;
+	uint8_t unit;	   // in which rules advance: the size of the shortest instruction; 0: cannot be merged
 };
 
 struct function {
@@ -91,7 +93,9 @@ static int add_cie(struct merge *m, uint32_t off, size_t size)
 	const uint8_t *cie = m->from + off, *code_align = cie + 9 + strlen((const char *)cie + 9) + 1;
 	struct cie *new = &m->cies[m->cie_count++];
 
-	*new = (struct cie){.from = off, .can_merge = *code_align == 1 && !strchr((const char *)cie + 9, 'S')};
+	*new = (struct cie){.from = off};
+	if (*code_align <= UNIT_MAX && !strchr((const char *)cie + 9, 'S'))
+		new->unit = *code_align;
 	for (const struct cie *old = m->cies; old < new; old++) {
 		if (read_u32(m->from + old->from) + 4 == size && !memcmp(m->from + old->from, cie, size)) {
 			new->to = old->to;
@@ -178,9 +182,10 @@ static size_t count_row(const struct merge *m, const struct function *first, str
 
 		if (n && (f->cie->to != first->cie->to || f->start < end || f->start - end > GAP_MAX))
 			break;
-		if (!f->cie->can_merge || has_name(m->names, first->start, f->start + f->size) ||
+		if (!f->cie->unit || (f->start - first->start) % f->cie->unit ||
+		    has_name(m->names, first->start, f->start + f->size) ||
 		    !jitreg_frames_read_rules(f->rules, f->rules_size, &rules[n]) ||
-		    rules[n].odd || rules[n].advance > f->size)
+		    rules[n].odd || rules[n].advance > f->size / f->cie->unit)
 			break;
 		end = f->start + f->size;
 		n++;
@@ -201,6 +206,7 @@ static int append_advance(struct merge *m, uint64_t distance)
 	return append(m, &op, 1) ?: append(m, &distance, size); // little-endian
 }
 
+/* @distance is in units, too. */
 static int append_next(struct merge *m, const struct jitreg_rules *before, uint64_t distance)
 {
 	static const uint8_t restore = DW_CFA_restore_state, remember = DW_CFA_remember_state;
@@ -231,7 +237,7 @@ static int append_row(struct merge *m, const struct function *first, size_t coun
 		r = append(m, &remember, 1);
 	for (size_t i = 0; !r && count > 1 && i < count; i++) {
 		if (i)
-			r = append_next(m, &rules[i - 1], first[i].start - first[i - 1].start);
+			r = append_next(m, &rules[i - 1], (first[i].start - first[i - 1].start) / first->cie->unit);
 		if (!r)
 			r = append(m, first[i].rules, rules[i].size);
 	}

@@ -45,6 +45,7 @@
 #include "file/debuginfo.h"
 #include "file/dwarf_sections.h"
 #include "frames.h"
+#include "machine/machine.h"
 #include "pack.h"
 #include "writer.h"
 
@@ -73,11 +74,11 @@ struct writer {
 	Elf_Scn *live_scn; // .eh_frame to be taken from memory, per copy
 };
 
-/* By name and type: x86-64 has a type of its own. */
-static bool is_unwind(const struct jitreg_section *section)
+/* By name and type. */
+static bool is_unwind(const struct writer *w, const struct jitreg_section *section)
 {
 	return !strcmp(section->name, ".eh_frame") &&
-	       (section->type == SHT_PROGBITS || section->type == SHT_X86_64_UNWIND);
+	       (section->type == SHT_PROGBITS || section->type == w->object->machine->unwind_type);
 }
 
 /*
@@ -102,14 +103,14 @@ static bool has_contents(const struct writer *w, const struct jitreg_section *se
 		return false;
 	if (section->type == SHT_NOTE)
 		return w->template->debug.kind == JITREG_DEBUG_BUILD_ID && w->template->kind == JITREG_SYMFILE_FULL;
-	return is_unwind(section);
+	return is_unwind(w, section);
 }
 
 static int add_alloc_section(struct writer *w, size_t index)
 {
 	const struct jitreg_section *section = &w->object->sections[index];
 	// relocation changes what lies in a writable segment: take it from memory, later
-	bool live = is_unwind(section) && section->flags & SHF_WRITE;
+	bool live = is_unwind(w, section) && section->flags & SHF_WRITE;
 	GElf_Shdr shdr = {
 		.sh_type = SHT_NOBITS,
 		.sh_flags = section->flags & KEPT_FLAGS,
@@ -202,6 +203,8 @@ static int add_names(struct writer *w)
 
 	if (!r && w->template->kind == JITREG_SYMFILE_FULL)
 		r = jitreg_names_add_plt(w->object, &w->names);
+	if (!r && w->template->kind == JITREG_SYMFILE_FULL)
+		r = jitreg_names_add_mappings(w->object, w->object, &w->names);
 	// Names that debuggers do not find by themselves. Packs have them in their companion.
 	if (w->template->kind != JITREG_SYMFILE_NAMES_ONLY && w->template->debug.kind == JITREG_DEBUG_NAMES)
 		w->detached = jitreg_debuginfo_open_detached(&w->template->debug);

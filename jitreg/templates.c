@@ -24,6 +24,7 @@
 #include "file/debuginfo.h"
 #include "descriptor.h"
 #include "file/dwarf_sections.h"
+#include "machine/machine.h"
 #include "members.h"
 
 #include <errno.h>
@@ -285,6 +286,8 @@ static int build(const char *path, int fd, enum jitreg_symfile_kind kind, struct
 
 	if (r)
 		return r;
+	if (object->machine != &JITREG_HOST) // debuggers would warn of every copy
+		return -ENOEXEC;
 	r = jitreg_template_create(object, kind, &built);
 	if (jitreg_object_is_intact(object)) {
 		*ret = built;

@@ -9,7 +9,7 @@
  */
 #include "writer.h"
 
-#include "file/machine.h"
+#include "machine/machine.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ int jitreg_writer_begin(struct jitreg_writer *w, unsigned type, const GElf_Ehdr 
 {
 	*w = (struct jitreg_writer){
 		.read.ehdr = {
-			.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, JITREG_HOST_DATA, EV_CURRENT},
+			.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, JITREG_DATA, EV_CURRENT},
 			.e_type = ET_NONE,
 			.e_machine = like->e_machine,
 			.e_version = EV_CURRENT,

@@ -158,7 +158,7 @@ char *jitreg_debuginfo_build_id_path(const uint8_t *id, size_t size)
 	return path;
 }
 
-static const char *try_build_id(struct jitreg_debug *debug)
+static const char *try_build_id(const struct jitreg_object *object, struct jitreg_debug *debug)
 {
 	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *candidate = NULL;
 	uint8_t id[JITREG_BUILD_ID_MAX];
@@ -172,7 +172,8 @@ static const char *try_build_id(struct jitreg_debug *debug)
 		free(path);
 		return reason_none;
 	}
-	if (jitreg_object_build_id(candidate, id, sizeof(id)) != debug->build_id_size ||
+	if (candidate->machine != object->machine ||
+	    jitreg_object_build_id(candidate, id, sizeof(id)) != debug->build_id_size ||
 	    memcmp(id, debug->build_id, debug->build_id_size) != 0)
 		reason = reason_none;
 	else
@@ -220,7 +221,7 @@ static const char *try_link_candidate(const struct jitreg_object *object, char *
 	const char *reason;
 	uint32_t crc;
 
-	if (jitreg_object_open(path, -1, &candidate))
+	if (jitreg_object_open(path, -1, &candidate) || candidate->machine != object->machine)
 		return reason_none;
 	if (candidate->st.st_dev == object->st.st_dev && candidate->st.st_ino == object->st.st_ino)
 		return reason_none; // a link to oneself
@@ -293,7 +294,7 @@ int jitreg_debuginfo_find(const struct jitreg_object *object, struct jitreg_debu
 
 	// the first reason that says more than "nothing there" is the one to tell
 	first = try_self(object, &debug, crc);
-	reason = first ? try_build_id(&debug) : NULL;
+	reason = first ? try_build_id(object, &debug) : NULL;
 	if (first == reason_none)
 		first = reason;
 	reason = reason ? try_link(object, &debug, crc) : NULL;

@@ -28,6 +28,10 @@
  *
  * Names for the procedure linkage table are made up (plt.c).
  *
+ * On aarch64 symbols say where data is amid code ($d) and where code goes on ($x), from which LLDB knows what to
+ * disassemble. An assembler writes one at the beginning of each section that it makes, which says nothing new in the
+ * linked section; so only those are taken at which code becomes data or data code.
+ *
  * Specifications: gABI chapter 4 "Symbol Table", chapter 5 "Hash Table"; the
  * layout of DT_GNU_HASH is the one GNU ld and glibc share: four words (bucket
  * count, index of the first hashed symbol, filter words, filter shift), filter,
@@ -36,6 +40,7 @@
 #include "object.h"
 
 #include "grow.h"
+#include "machine/machine.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -89,7 +94,7 @@ static bool is_wanted(const struct jitreg_object *object, const GElf_Sym *sym, c
 	case STT_OBJECT:
 		return true;
 	case STT_NOTYPE:
-		// '$' starts the mapping symbols of ARM, ".L" what assemblers call local
+		// '$' starts mapping symbols, see above; ".L" what assemblers call local
 		return object->sections[section - 1].flags & SHF_EXECINSTR && *text != '$' &&
 		       strncmp(text, ".L", 2) != 0;
 	default:
@@ -341,6 +346,94 @@ int jitreg_names_read(const struct jitreg_object *object, struct jitreg_names *r
 	}
 	if (r)
 		jitreg_names_deinit(ret);
+	return r;
+}
+
+/* A mapping symbol in a section with code. */
+struct mapping {
+	GElf_Sym sym;
+	const char *text;
+	uint32_t section;
+	size_t index; // in the symbol table: of several symbols at one address the last counts
+	bool is_data;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct mapping *x = a, *y = b;
+
+	if (x->section != y->section)
+		return x->section < y->section ? -1 : 1;
+	if (x->sym.st_value != y->sym.st_value)
+		return x->sym.st_value < y->sym.st_value ? -1 : 1;
+	return x->index < y->index ? -1 : 1;
+}
+
+static size_t read_mappings(const struct jitreg_object *object, const struct jitreg_object *from, Elf_Data *data,
+			    const GElf_Shdr *table, struct mapping *ret)
+{
+	size_t count = 0;
+	struct mapping m;
+
+	for (m.index = 1; gelf_getsym(data, (int)m.index, &m.sym); m.index++) {
+		if (m.sym.st_info != ELF64_ST_INFO(STB_LOCAL, STT_NOTYPE) || m.sym.st_shndx == SHN_UNDEF ||
+		    m.sym.st_shndx >= SHN_LORESERVE)
+			continue;
+		m.text = elf_strptr(from->elf, table->sh_link, m.sym.st_name);
+		if (!m.text || !object->machine->is_mapping(m.text, &m.is_data))
+			continue;
+		m.section = find_section_of(object, m.sym.st_value);
+		if (m.section && object->sections[m.section - 1].flags & SHF_EXECINSTR)
+			ret[count++] = m;
+	}
+	return count;
+}
+
+/* A section begins with code. */
+static int add_changes(const struct mapping *mappings, size_t count, struct jitreg_names *names)
+{
+	bool is_data = false;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < count; i++) {
+		const struct mapping *m = &mappings[i], *next = i + 1 < count ? m + 1 : NULL;
+
+		if (i && m->section != m[-1].section)
+			is_data = false;
+		if ((next && next->section == m->section && next->sym.st_value == m->sym.st_value) ||
+		    m->is_data == is_data)
+			continue;
+		is_data = m->is_data;
+		r = jitreg_names_add(names, &(struct jitreg_name){
+						    .text = m->text,
+						    .text_size = strlen("$x"), // without a dot and what follows
+						    .vaddr = m->sym.st_value,
+						    .section = m->section,
+						    .info = m->sym.st_info,
+					    });
+	}
+	return r;
+}
+
+int jitreg_names_add_mappings(const struct jitreg_object *object, const struct jitreg_object *from,
+			      struct jitreg_names *names)
+{
+	GElf_Shdr shdr;
+	Elf_Scn *scn = object->machine->is_mapping ? find_table(from, SHT_SYMTAB, &shdr) : NULL;
+	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
+	struct mapping *mappings;
+	size_t count;
+	int r;
+
+	if (!data || data->d_size / sizeof(Elf64_Sym) > INT32_MAX)
+		return 0;
+	mappings = calloc(data->d_size / sizeof(Elf64_Sym) + 1, sizeof(*mappings));
+	if (!mappings)
+		return -ENOMEM;
+	count = read_mappings(object, from, data, &shdr, mappings);
+	qsort(mappings, count, sizeof(*mappings), by_place);
+	r = add_changes(mappings, count, names);
+	free(mappings);
 	return r;
 }
 

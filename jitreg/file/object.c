@@ -25,7 +25,7 @@
  */
 #include "object.h"
 
-#include "machine.h"
+#include "machine/machine.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,7 +54,8 @@ static int check_ehdr(struct jitreg_object *object)
 
 	if (gelf_getclass(object->elf) != ELFCLASS64 || !gelf_getehdr(object->elf, &object->ehdr))
 		return -ENOEXEC;
-	if (ehdr->e_ident[EI_DATA] != JITREG_HOST_DATA || ehdr->e_machine != JITREG_HOST_MACHINE)
+	object->machine = jitreg_machine_find(ehdr->e_machine);
+	if (ehdr->e_ident[EI_DATA] != JITREG_DATA || !object->machine)
 		return -ENOEXEC;
 	if (ehdr->e_phnum && ehdr->e_phentsize != sizeof(Elf64_Phdr))
 		return -ENOEXEC;

@@ -17,6 +17,8 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+struct jitreg_machine;
+
 /** One allocated section, from the file or, without section headers, made up. */
 struct jitreg_section {
 	const char *name; /**< NUL-terminated, owned by libelf or static. */
@@ -36,6 +38,7 @@ struct jitreg_object {
 	struct stat st;
 	Elf *elf;
 	GElf_Ehdr ehdr;
+	const struct jitreg_machine *machine; /**< Of the header; this process's or another. */
 	size_t phdr_count;
 	size_t shdr_count;
 	size_t shstrndx;
@@ -113,6 +116,10 @@ int jitreg_names_add(struct jitreg_names *names, const struct jitreg_name *name)
 
 /** Add function@plt for each entry of a procedure linkage table of @p object. */
 int jitreg_names_add_plt(const struct jitreg_object *object, struct jitreg_names *names);
+
+/** Add where code becomes data and data code, out of the `.symtab` of @p from: @p object itself or a detached file. */
+int jitreg_names_add_mappings(const struct jitreg_object *object, const struct jitreg_object *from,
+			      struct jitreg_names *names);
 
 /**
  * Add the static functions that are in the `.symtab` of @p object's @p detached file. Their texts

@@ -3,20 +3,17 @@
  * Names for the procedure linkage table: function@plt, the entry that a call of another library's function goes through.
  *
  * GDB makes such names up from a library's file, but not from an object in memory: `stepi` into an
- * entry would show `?? ()`. No table says which entry is for which function, so entries are decoded: each ends in
- * a jump through a slot of the global offset table, and the slot has a relocation that names the function.
- *
- *     [f3 0f 1e fa]  [f2]  ff 25 DISPLACEMENT     endbr64, bnd jmp *DISPLACEMENT(%rip)
+ * entry would show `?? ()`. No table says which entry is for which function, so entries are decoded (machine/x86_64.c,
+ * machine/aarch64.c): each ends in a jump through a slot of the global offset table, and the slot has a relocation that
+ * names the function.
  *
  * The names are local symbols of a .symtab, which GDB does not take for trampolines. That is well: from a trampoline
  * GDB goes on to the function of the first copy. They have no type: LLDB cuts names off at the @, and would
  * take functions of that name for places of a breakpoint by name.
- *
- * Specification: x86-64 psABI, "Procedure Linkage Table"; other processors' are not decoded.
  */
 #include "object.h"
 
-#include "machine.h"
+#include "machine/machine.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -71,7 +68,7 @@ static int add_slots(const struct jitreg_object *object, Elf_Scn *scn, const GEl
 	slots->items = items;
 	for (int i = 0; i < (int)count && gelf_getrela(data, i, &rela); i++) {
 		uint64_t type = GELF_R_TYPE(rela.r_info);
-		const char *name = type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT ?
+		const char *name = type == object->machine->jump_slot || type == object->machine->glob_dat ?
 					   symbol_name(object, shdr, GELF_R_SYM(rela.r_info)) :
 					   NULL;
 
@@ -97,23 +94,6 @@ static int find_slots(const struct jitreg_object *object, struct slots *slots)
 	return r;
 }
 
-/* The address of the slot that an entry of the table jumps through, or 0. */
-static uint64_t target_slot(const uint8_t *entry, size_t size, uint64_t vaddr)
-{
-	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-	int32_t displacement;
-	size_t at = 0;
-
-	if (size >= sizeof(endbr64) && !memcmp(entry, endbr64, sizeof(endbr64)))
-		at += sizeof(endbr64);
-	if (at < size && entry[at] == 0xf2)
-		at++;
-	if (size < at + 6 || entry[at] != 0xff || entry[at + 1] != 0x25)
-		return 0;
-	memcpy(&displacement, entry + at + 2, sizeof(displacement));
-	return vaddr + at + 6 + (uint64_t)(int64_t)displacement;
-}
-
 static int add_entry(struct jitreg_names *names, size_t section, uint64_t vaddr, uint64_t size, const struct slot *slot,
 		     char **text)
 {
@@ -134,7 +114,6 @@ static int add_entries(const struct jitreg_object *object, size_t section, struc
 		       struct jitreg_names *names, char **text)
 {
 	const struct jitreg_section *s = &object->sections[section];
-	uint64_t step = s->entsize == 8 ? 8 : 16;
 	uint8_t *code;
 	int r;
 
@@ -144,11 +123,15 @@ static int add_entries(const struct jitreg_object *object, size_t section, struc
 	if (!code)
 		return -ENOMEM;
 	r = jitreg_object_read(object, s->off, code, s->size);
-	for (uint64_t at = 0; !r && at < s->size; at += step) {
-		uint64_t size = s->size - at < step ? s->size - at : step;
-		struct slot key = {.vaddr = target_slot(code + at, size, s->vaddr + at)};
-		struct slot *slot = slots->count ? bsearch(&key, slots->items, slots->count, sizeof(key), by_vaddr) :
-						   NULL;
+	for (uint64_t at = 0, step; !r && at < s->size; at += step) {
+		struct slot key = {0}, *slot;
+		uint64_t size;
+
+		step = object->machine->read_plt(code + at, s->size - at, s->entsize, s->vaddr + at, &key.vaddr);
+		size = s->size - at < step ? s->size - at : step;
+		slot = key.vaddr && slots->count ?
+			       bsearch(&key, slots->items, slots->count, sizeof(key), by_vaddr) :
+			       NULL;
 
 		if (!slot || slot->taken)
 			continue;
@@ -175,7 +158,7 @@ int jitreg_names_add_plt(const struct jitreg_object *object, struct jitreg_names
 	struct slots slots = {0};
 	int r = 0;
 
-	if (JITREG_HOST_MACHINE != EM_X86_64 || object->sectionless)
+	if (object->sectionless)
 		return 0;
 	r = find_slots(object, &slots);
 	if (!r && slots.count)

@@ -43,14 +43,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct target target = {.read = core_read, .name = "fuzz", .root = -1, .memory = -1, .root_name = "/no/files"};
 	uint8_t id[64], *copy = malloc(size ?: 1);
-	uint64_t page;
+	uint64_t start;
 	char name[32];
 	int fd = fuzz_file(data, size, name);
 	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 
 	elf_build_id(elf, id);
 	if (elf)
-		elf_first_page(elf, &page);
+		elf_file_start(elf, &start);
 	elf_end(elf);
 	if (!copy)
 		abort();

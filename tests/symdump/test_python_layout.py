@@ -16,7 +16,7 @@ class PythonLayout(unittest.TestCase):
         folders = harness.python_headers(minor)
         if not folders:
             self.skipTest(f"no headers of CPython 3.{minor}")
-        objects = [path for path in glob.glob(f"{harness.BUILD}/obj/tools/symdump/*.o")
+        objects = [path for folder in ("tools/symdump", "jitreg/machine") for path in glob.glob(f"{harness.BUILD}/obj/{folder}/*.o")
                    if os.path.basename(path) not in ("main.o", "python_layout.o")]
         for folder in folders:
             with self.subTest(folder), tempfile.TemporaryDirectory() as output:

@@ -52,13 +52,13 @@ static bool copy_eh_frame(const struct target *target, const struct object *obje
 	return true;
 }
 
-static void fill_head(struct head *head, const struct object *object, const GElf_Shdr *eh_frame)
+static void fill_head(struct head *head, const struct object *object, uint16_t machine, const GElf_Shdr *eh_frame)
 {
 	*head = (struct head){
 		.ehdr = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
 				     EV_CURRENT},
 			 .e_type = ET_DYN,
-			 .e_machine = EM_X86_64,
+			 .e_machine = machine,
 			 .e_version = EV_CURRENT,
 			 .e_phoff = offsetof(struct head, phdr),
 			 .e_shoff = offsetof(struct head, shdrs),
@@ -102,7 +102,7 @@ Elf *generated_elf(const struct target *target, const struct object *object, voi
 
 	if (elf && gelf_getehdr(elf, &ehdr) && find_eh_frame(elf, &eh_frame)) {
 		head = zalloc(1, sizeof(*head) + eh_frame.sh_size);
-		fill_head(head, object, &eh_frame);
+		fill_head(head, object, ehdr.e_machine, &eh_frame);
 		found = copy_eh_frame(target, object, &ehdr, &eh_frame, head + 1);
 	}
 	elf_end(elf);

@@ -23,7 +23,7 @@ enum {
 // The link-time addresses of the names above in a file; 0 for a name that the file does not define.
 struct defined {
 	const char *path;
-	uint64_t first_page;
+	uint64_t start;
 	uint64_t vaddr[NAME_COUNT];
 };
 
@@ -56,7 +56,7 @@ static void find_in_file(const struct target *target, const struct mapping *mapp
 	int fd = target_open_mapping(target, mapping);
 	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
 
-	if (elf && elf_first_page(elf, &defined->first_page))
+	if (elf && elf_file_start(elf, &defined->start))
 		for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));)
 			find_in_section(elf, scn, defined);
 	elf_end(elf);
@@ -93,7 +93,7 @@ void heads_find(struct target *target, struct heads *heads)
 			files[count] = (struct defined){.path = mapping->path};
 			find_in_file(target, mapping, &files[count++]);
 		}
-		bias = mapping->start - files[f].first_page;
+		bias = mapping->start - files[f].start;
 		if (files[f].vaddr[0])
 			add_head(&heads->roots, &heads->root_count, bias + files[f].vaddr[0]);
 		if (files[f].vaddr[1])

@@ -6,6 +6,8 @@
 #define _GNU_SOURCE
 #include "symdump.h"
 
+#include "machine/machine.h"
+
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
@@ -43,7 +45,7 @@ size_t elf_build_id(Elf *elf, uint8_t id[64])
 	return (size_t)size;
 }
 
-bool elf_first_page(Elf *elf, uint64_t *ret)
+bool elf_file_start(Elf *elf, uint64_t *ret)
 {
 	uint64_t least = UINT64_MAX;
 	GElf_Phdr phdr;
@@ -52,9 +54,10 @@ bool elf_first_page(Elf *elf, uint64_t *ret)
 	if (elf_getphdrnum(elf, &count))
 		return false;
 	for (size_t i = 0; i < count && gelf_getphdr(elf, (int)i, &phdr); i++)
-		if (phdr.p_type == PT_LOAD && phdr.p_vaddr < least)
+		if (phdr.p_type == PT_LOAD && phdr.p_vaddr < least) {
 			least = phdr.p_vaddr;
-	*ret = least & ~UINT64_C(4095);
+			*ret = phdr.p_vaddr - phdr.p_offset;
+		}
 	return least != UINT64_MAX;
 }
 
@@ -136,9 +139,10 @@ static void open_file(struct library *library, int fd, const char *name)
 }
 
 // LLVM registers the relocatable object as the compiler made it, with the addresses of its loaded sections
-// filled in. Its DWARF, which is not loaded, is not relocated yet; the sections of DWARF are at 0. DWARF for
-// x86-64 has no other relocations than these two.
-static void relocate(struct library *library, size_t size, Elf_Scn *scn, const GElf_Shdr *table)
+// filled in. Its DWARF, which is not loaded, is not relocated yet; the sections of DWARF are at 0. Compilers use
+// these two relocations in DWARF, on x86-64 and on aarch64.
+static void relocate(struct library *library, const struct jitreg_machine *machine, size_t size, Elf_Scn *scn,
+		     const GElf_Shdr *table)
 {
 	Elf_Data *relas = elf_getdata(scn, NULL);
 	GElf_Shdr patched, symbols, section;
@@ -154,11 +158,11 @@ static void relocate(struct library *library, size_t size, Elf_Scn *scn, const G
 		return;
 	syms = elf_getdata(elf_getscn(library->elf, table->sh_link), NULL);
 	for (int i = 0; relas && syms && gelf_getrela(relas, i, &rela); i++) {
-		size_t width = GELF_R_TYPE(rela.r_info) == R_X86_64_64 ? 8 : 4;
+		size_t width = GELF_R_TYPE(rela.r_info) == machine->absolute_64 ? 8 : 4;
 		uint64_t value = (uint64_t)rela.r_addend;
 
-		if ((GELF_R_TYPE(rela.r_info) != R_X86_64_64 &&
-		     GELF_R_TYPE(rela.r_info) != R_X86_64_32) ||
+		if ((GELF_R_TYPE(rela.r_info) != machine->absolute_64 &&
+		     GELF_R_TYPE(rela.r_info) != machine->absolute_32) ||
 		    !gelf_getsym(syms, (int)GELF_R_SYM(rela.r_info), &sym) ||
 		    rela.r_offset > patched.sh_size || width > patched.sh_size - rela.r_offset)
 			continue;
@@ -172,16 +176,18 @@ static void relocate(struct library *library, size_t size, Elf_Scn *scn, const G
 
 static void open_symfile(struct library *library, size_t size)
 {
+	const struct jitreg_machine *machine;
 	Elf_Scn *scn = NULL;
 	GElf_Ehdr ehdr;
 	GElf_Shdr shdr;
 
 	if (!gelf_getehdr(library->elf, &ehdr))
 		return;
-	while (ehdr.e_type == ET_REL && (scn = elf_nextscn(library->elf, scn)) &&
+	machine = jitreg_machine_find(ehdr.e_machine);
+	while (machine && ehdr.e_type == ET_REL && (scn = elf_nextscn(library->elf, scn)) &&
 	       gelf_getshdr(scn, &shdr))
 		if (shdr.sh_type == SHT_RELA)
-			relocate(library, size, scn, &shdr);
+			relocate(library, machine, size, scn, &shdr);
 	library->dwarf = dwarf_begin_elf(library->elf, DWARF_C_READ, NULL);
 }
 

@@ -14,7 +14,7 @@ struct file {
 	char *path;
 	uint8_t build_id[64];
 	size_t build_id_size;
-	uint64_t first_page;
+	uint64_t start;
 	uint64_t symfile; // that it was made from, or 0
 	struct library *library;
 };
@@ -201,7 +201,7 @@ static struct file *find_system_file(struct places *places, const struct mapping
 	free(path);
 	fd = target_open_mapping(places->target, mapping);
 	elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	if (elf && elf_first_page(elf, &file->first_page))
+	if (elf && elf_file_start(elf, &file->start))
 		file->library =
 			library_create(places->target, dup(fd), NULL, 0, mapping->path, NULL);
 	elf_end(elf);
@@ -240,7 +240,7 @@ bool place_find(struct places *places, uint64_t addr, bool after, struct place *
 			return false;
 		file = find_system_file(places, mapping);
 		ret->path = mapping->path;
-		ret->vaddr = addr - (mapping->start - file->first_page);
+		ret->vaddr = addr - (mapping->start - file->start);
 		library = file->library;
 	}
 	if (library) {

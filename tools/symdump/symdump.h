@@ -276,8 +276,11 @@ const struct symbol *library_find(struct library *library, uint64_t vaddr);
 const char *library_find_line(struct library *library, uint64_t vaddr, bool opening, int *line);
 /* Size of the build-id that was copied to @id; 0: none. */
 size_t elf_build_id(Elf *elf, uint8_t id[64]);
-/* Address of the first loaded page of an object file. False: it has none. */
-bool elf_first_page(Elf *elf, uint64_t *ret);
+/*
+ * Where the first byte of an object file belongs, by its lowest segment: pages of all sizes begin as far from there in
+ * memory as in the file. False: nothing of it is loaded.
+ */
+bool elf_file_start(Elf *elf, uint64_t *ret);
 
 /* ---- place.c ------------------------------------------------------------------- */
 
