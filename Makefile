@@ -111,7 +111,7 @@ $(BUILD)/obj/%.o: %.c
 $(BUILD)/obj/%_asm.o: %.S
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  AS      $<")
-	$(Q)$(CC) $(CPPFLAGS) $(ASFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(INCLUDES) $(CPPFLAGS) $(ASFLAGS) -MMD -MP -c -o $@ $<
 
 # Debuggers step over what has no lines: a thread-local variable is no call.
 $(BUILD)/obj/loader/ns/tls_access.o: override CFLAGS += -g0

@@ -58,6 +58,7 @@ static struct gorgon_error *map_code(const uint8_t *code, size_t size, uint8_t *
 	if (mapped == MAP_FAILED)
 		return gorgon_error_create_os(errno, "cannot map thunks");
 	memcpy(mapped, code, size);
+	__builtin___clear_cache(mapped, (char *)mapped + size);
 	if (!mprotect(mapped, size, PROT_READ | PROT_EXEC)) {
 		*ret = mapped;
 		return NULL;

@@ -26,41 +26,60 @@
 #include "ns/ns.h"
 
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/personality.h>
 #include <sys/random.h>
 #include <unistd.h>
 
-#ifdef __SANITIZE_THREAD__ // its runtime ends a process that maps something elsewhere
-#define ZONES_LOW  UINT64_C(0x1000000000)
-#define ZONES_HIGH UINT64_C(0x8000000000)
-#else
-#define ZONES_LOW  UINT64_C(0x200000000000)
-#define ZONES_HIGH UINT64_C(0x500000000000)
-#endif
 // Debuggers sort sections slowly when one has the address 0.
 #define FIRST_OFFSET UINT64_C(0x10000)
 
 static struct gorgon_ns *owners[GORGON_ZONE_COUNT];
 static uint64_t zones; // address of the first; 0 before first use
+static size_t zone_count;
 static struct gorgon_image *placed; // by offset
+
+// Addresses below this one are a program's. The first thread's stack, which has the bytes of AT_RANDOM, is
+// near the end of them: processors and kernels have 2^47, 2^48, 2^39 or another number.
+static uint64_t address_space(void)
+{
+	return UINT64_C(1) << (64 - __builtin_clzll(getauxval(AT_RANDOM) | GORGON_ZONE_SIZE));
+}
+
+// Between a quarter and five eighths of the addresses; programs that may lie anywhere begin behind that.
+static void find_room(uint64_t *low, uint64_t *high)
+{
+#ifdef __SANITIZE_THREAD__ // its runtime ends a process that maps something elsewhere
+	*low = UINT64_C(0x1000000000);
+	*high = UINT64_C(0x8000000000);
+#else
+	*low = address_space() / 4;
+	*high = address_space() / 8 * 5;
+#endif
+}
 
 static uint64_t choose_zones(void)
 {
-	uint64_t room = (ZONES_HIGH - ZONES_LOW) / GORGON_ZONE_SIZE - GORGON_ZONE_COUNT, random = 0;
+	uint64_t low, high, room, random = 0;
+
+	find_room(&low, &high);
+	room = (high - low) / GORGON_ZONE_SIZE;
+	zone_count = room / 3 * 2 < GORGON_ZONE_COUNT ? room / 3 * 2 : GORGON_ZONE_COUNT;
+	room -= zone_count;
 
 	// Debuggers switch randomness off, so that addresses are the same in the next run.
 	// Without it zones are where anybody can guess, and work.
 	if (personality(UINT32_MAX) & ADDR_NO_RANDOMIZE ||
 	    getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
 		random = 0;
-	return ZONES_LOW + random % room * GORGON_ZONE_SIZE;
+	return low + random % (room ?: 1) * GORGON_ZONE_SIZE;
 }
 
 static uint64_t find_zone(struct gorgon_ns *ns)
 {
 	if (!zones)
 		zones = choose_zones();
-	for (size_t i = 0; !ns->zone && i < GORGON_ZONE_COUNT; i++) {
+	for (size_t i = 0; !ns->zone && i < zone_count; i++) {
 		if (owners[i])
 			continue;
 		owners[i] = ns;

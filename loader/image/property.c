@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether this processor has the instructions that a file says it needs.
+// Whether this processor has the instructions that a file says it needs, and how its code is mapped.
 //
 // Compilers write what a file needs as a program property (a note of 8-byte words). Code that was
 // built for a level which the processor does not have would end the process at its first such
@@ -7,13 +7,14 @@
 // A note that is cut or of another format says nothing, as for the system's linker.
 //
 // Specification: Linux extensions to gABI, "Program Property"; x86-64 psABI, "Micro-Architecture
-// Levels".
+// Levels"; sysvabi64, "Program Property".
 
 #include "property.h"
 #include "image/arch.h"
 #include "base/error.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 struct span {
 	const uint8_t *p, *end;
@@ -51,18 +52,28 @@ static bool take_padded(struct span *span, uint32_t size, struct span *ret)
 	return true;
 }
 
-static uint32_t isa_of_properties(struct span properties)
+struct properties {
+	uint32_t isa, features;
+};
+
+static struct properties read_properties(struct span properties)
 {
-	uint32_t header[2], isa = 0; // type, size
+	struct properties ret = {0};
+	uint32_t header[2]; // type, size
 	struct span data;
 
-	while (take_words(&properties, header, 2) && take_padded(&properties, header[1], &data))
-		if (header[0] == GORGON_ARCH_PROPERTY_ISA && header[1] == sizeof(isa))
-			memcpy(&isa, data.p, sizeof(isa));
-	return isa;
+	while (take_words(&properties, header, 2) && take_padded(&properties, header[1], &data)) {
+		if (header[1] != sizeof(uint32_t))
+			continue;
+		if (header[0] == GORGON_ARCH_PROPERTY_ISA)
+			memcpy(&ret.isa, data.p, sizeof(ret.isa));
+		if (header[0] == GORGON_ARCH_PROPERTY_FEATURES)
+			memcpy(&ret.features, data.p, sizeof(ret.features));
+	}
+	return ret;
 }
 
-static uint32_t isa_of_notes(struct span notes)
+static struct properties read_notes(struct span notes)
 {
 	uint32_t header[3]; // sizes of name and description, type
 	struct span name, description;
@@ -71,22 +82,30 @@ static uint32_t isa_of_notes(struct span notes)
 	while (take_words(&notes, header, 3) && header[0] == sizeof("GNU") &&
 	       take(&notes, header[0], &name) && take_padded(&notes, header[1], &description))
 		if (header[2] == NT_GNU_PROPERTY_TYPE_0 && !memcmp(name.p, "GNU", sizeof("GNU")))
-			return isa_of_properties(description);
-	return 0;
+			return read_properties(description);
+	return (struct properties){0};
 }
 
-struct gorgon_error *gorgon_property_check(const struct gorgon_image *image)
+struct gorgon_error *gorgon_property_check(struct gorgon_image *image)
 {
 	uint32_t needed = 0, has = gorgon_arch_isa();
+	int prot = 0;
 
 	for (size_t i = 0; i < image->phdr_count; i++) {
 		const Elf64_Phdr *ph = &image->phdrs[i];
 		const uint8_t *notes = gorgon_image_at(image, ph->p_vaddr, ph->p_filesz);
 
 		if (notes && ph->p_align == 8 &&
-		    (ph->p_type == PT_GNU_PROPERTY || ph->p_type == PT_NOTE))
-			needed |= isa_of_notes((struct span){notes, notes + ph->p_filesz});
+		    (ph->p_type == PT_GNU_PROPERTY || ph->p_type == PT_NOTE)) {
+			struct properties found = read_notes((struct span){notes, notes + ph->p_filesz});
+
+			needed |= found.isa;
+			prot |= gorgon_arch_code_prot(found.features);
+		}
 	}
+	for (size_t i = 0; i < image->segment_count; i++)
+		if (image->segments[i].prot & PROT_EXEC)
+			image->segments[i].prot |= prot;
 	if (!(needed & ~has))
 		return NULL;
 	return gorgon_error_create(GORGON_ERROR_MACHINE,

@@ -308,12 +308,10 @@ static void apply_irelative(const struct gorgon_object *object, const Elf64_Rela
 			    uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
-		uint64_t (*resolver)(void);
-
 		if (gorgon_arch_reloc_kind(ELF64_R_TYPE(rela[i].r_info)) != GORGON_RELOC_IRELATIVE)
 			continue;
-		resolver = (uint64_t(*)(void))(uintptr_t)(object->bias + (uint64_t)rela[i].r_addend);
-		write_field(object->bias + rela[i].r_offset, 8, resolver());
+		write_field(object->bias + rela[i].r_offset, 8,
+			    gorgon_arch_resolve(object->bias + (uint64_t)rela[i].r_addend));
 	}
 }
 

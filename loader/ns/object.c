@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "object.h"
 #include "tls.h"
+#include "image/arch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +113,6 @@ void *gorgon_object_symbol_address(struct gorgon_object *object, const Elf64_Sym
 						    object->tls_module, sym->st_value})
 					  : NULL;
 	if (type == STT_GNU_IFUNC)
-		return ((void *(*)(void))(uintptr_t)addr)();
+		return (void *)(uintptr_t)gorgon_arch_resolve(addr);
 	return (void *)(uintptr_t)addr;
 }

@@ -48,7 +48,7 @@ struct gorgon_static_tls {
 
 static struct gorgon_static_tls *newest; // under the loader's lock
 static uint32_t newest_serial;
-static int64_t lowest; // smallest offset ever seen; never positive
+static int64_t lowest, highest; // of all offsets ever seen, and 0: blocks are below the thread pointer or above it
 
 #define ALIGN 64 // what the C library gives at least
 
@@ -297,6 +297,8 @@ struct gorgon_error *gorgon_static_tls_create(struct gorgon_object *object)
 				misalignment(object->image));
 	if (tls->offset < lowest)
 		lowest = tls->offset;
+	if (tls->offset > highest)
+		highest = tls->offset;
 	tls->older = newest;
 	newest = tls;
 	object->static_tls = tls;
@@ -327,5 +329,5 @@ int64_t gorgon_static_tls_offset(const struct gorgon_static_tls *tls)
 
 bool gorgon_static_tls_contains(const void *tp, const void *block)
 {
-	return (const char *)block < (const char *)tp && (const char *)block >= (const char *)tp + lowest;
+	return (const char *)block >= (const char *)tp + lowest && (const char *)block <= (const char *)tp + highest;
 }

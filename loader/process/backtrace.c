@@ -7,8 +7,8 @@
 //
 // The tables are trusted as far as an unwinder trusts them, the stack is not: the caller catches faults
 // (faults.c). The walk ends at the first frame whose code has no tables, with one exception: when the
-// interrupted address itself is in no object, a call has gone astray, and its return address is on top
-// of the stack.
+// interrupted address itself is in no object, a call has gone astray, and its return address is where
+// calls leave it.
 //
 // Only registers that calls preserve are restored, and operators that linkers and the C library write
 // into expressions are known; with anything else the walk ends.
@@ -181,7 +181,7 @@ static bool read_cie(const uint8_t *record, struct description *ret, bool *augme
 				read_encoded(&data, encoding & 0x0f);
 			} else if (*letters == 'S') {
 				ret->is_signal_frame = true;
-			} else {
+			} else if (*letters != 'B') { // return addresses are signed with another key
 				break;
 			}
 		}
@@ -414,6 +414,8 @@ static bool execute(struct reader r, const struct description *d, uint64_t pc, s
 			number = read_uleb(&r);
 			set_expression(row, number, IS_EXPRESSION, read_block(&r));
 			break;
+		case 0x2d: // AARCH64_negate_ra_state: signatures are taken off in any case
+			break;
 		case 0x2e: // GNU_args_size
 			read_uleb(&r);
 			break;
@@ -495,7 +497,7 @@ static bool evaluate(struct reader r, const uint64_t *registers, const uint64_t 
 
 		if (op >= 0x30 && op <= 0x4f) { // lit0 to lit31
 			push(&stack, op - 0x30u);
-		} else if (op >= 0x70 && op < 0x70 + REGISTERS) { // breg0 and on
+		} else if (op >= 0x70 && op < 0x90 && op - 0x70 < REGISTERS) { // breg0 to breg31
 			push(&stack, registers[op - 0x70] + (uint64_t)read_sleb(&r));
 		} else if (op == 0x06) { // deref
 			push(&stack, load(pop(&stack)));
@@ -558,10 +560,14 @@ static bool restore(const struct rule *rule, uint64_t old, const uint64_t *regis
 static bool step(uint64_t *registers, bool interrupted, bool *caller_interrupted)
 {
 	struct row row = {.cfa_register = REGISTERS}, first;
-	uint64_t next[REGISTERS], cfa, pc = registers[RA] - !interrupted;
+	uint64_t next[REGISTERS], cfa, pc = registers[PC] - !interrupted;
 	struct description d;
 
-	if (!describe(pc, &d) || !execute(d.initial, &d, UINT64_MAX, &row, &row))
+	if (!describe(pc, &d)) {
+		*caller_interrupted = true;
+		return !interrupted && gorgon_arch_undo_signal(registers);
+	}
+	if (!execute(d.initial, &d, UINT64_MAX, &row, &row))
 		return false;
 	first = row;
 	if (!execute(d.program, &d, pc, &row, &first) || row.rules[RA].kind == UNDEFINED)
@@ -579,12 +585,14 @@ static bool step(uint64_t *registers, bool interrupted, bool *caller_interrupted
 		if ((i != SP || row.rules[i].kind != SAME) &&
 		    !restore(&row.rules[i], registers[i], registers, cfa, &next[i]))
 			return false;
-	// A stack that does not get shorter is damaged; a handler may have had another stack.
-	if (!d.is_signal_frame && next[SP] <= registers[SP])
+	// A stack that does not get shorter is damaged, unless a function that calls none was interrupted, which
+	// may have nothing on the stack; a handler may have had another stack.
+	if (!d.is_signal_frame && (next[SP] < registers[SP] || (next[SP] == registers[SP] && !interrupted)))
 		return false;
 	memcpy(registers, next, sizeof(next));
+	registers[PC] = gorgon_arch_code_address(next[RA]);
 	*caller_interrupted = d.is_signal_frame;
-	return registers[RA] != 0;
+	return registers[PC] != 0;
 }
 
 static bool is_in_an_object(uint64_t pc)
@@ -602,16 +610,15 @@ void gorgon_backtrace(const void *context, struct gorgon_frame *frames, size_t c
 	gorgon_arch_read_context(context, registers);
 	*count = 0;
 	while (*count < capacity) {
-		frames[*count] = (struct gorgon_frame){registers[RA], interrupted};
+		frames[*count] = (struct gorgon_frame){registers[PC], interrupted};
 		*count = *count + 1;
 		if (step(registers, interrupted, &interrupted))
 			continue;
-		if (*count > 1 || is_in_an_object(registers[RA]))
+		if (*count > 1 || is_in_an_object(registers[PC]))
 			return;
-		registers[RA] = load(registers[SP]);
-		registers[SP] += 8;
+		gorgon_arch_undo_call(registers);
 		interrupted = false;
-		if (!is_in_an_object(registers[RA]))
+		if (!is_in_an_object(registers[PC]))
 			return;
 	}
 }

@@ -88,6 +88,12 @@ static inline const char *gorgon_arch_reloc_hint(uint32_t type)
 	}
 }
 
+/* What a resolver of IFUNCs says. */
+static inline uint64_t gorgon_arch_resolve(uint64_t resolver)
+{
+	return ((uint64_t(*)(void))(uintptr_t)resolver)();
+}
+
 /* The levels that a file's ISA property names and this processor has. */
 #define GORGON_ARCH_PROPERTY_ISA GNU_PROPERTY_X86_ISA_1_NEEDED
 
@@ -97,6 +103,15 @@ static inline uint32_t gorgon_arch_isa(void)
 	       (__builtin_cpu_supports("x86-64-v2") ? GNU_PROPERTY_X86_ISA_1_V2 : 0) |
 	       (__builtin_cpu_supports("x86-64-v3") ? GNU_PROPERTY_X86_ISA_1_V3 : 0) |
 	       (__builtin_cpu_supports("x86-64-v4") ? GNU_PROPERTY_X86_ISA_1_V4 : 0);
+}
+
+/* How code of a file with these features is mapped: none of them has a bit of mmap(). */
+#define GORGON_ARCH_PROPERTY_FEATURES GNU_PROPERTY_X86_FEATURE_1_AND
+
+static inline int gorgon_arch_code_prot(uint32_t features)
+{
+	(void)features;
+	return 0;
 }
 
 #endif

@@ -3,12 +3,15 @@
 #ifndef GORGON_PROCESS_REGISTERS_H
 #define GORGON_PROCESS_REGISTERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <ucontext.h>
 
-#define REGISTERS 17 // the last one is the return address
+#define REGISTERS 17
 #define SP	  7
-#define RA	  16
+#define PC	  16
+#define RA	  16 // where calls leave the return address: to the tables, which restore it, that is the PC
 
 static inline uint64_t gorgon_arch_stack_pointer(const ucontext_t *context)
 {
@@ -22,6 +25,26 @@ static inline void gorgon_arch_read_context(const ucontext_t *context, uint64_t 
 
 	for (unsigned i = 0; i < REGISTERS; i++)
 		registers[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
+}
+
+/* A return address without what else may be in its bits: nothing. */
+static inline uint64_t gorgon_arch_code_address(uint64_t addr)
+{
+	return addr;
+}
+
+/* From the first instruction of what was called to behind the call: the return address is on top of the stack. */
+static inline void gorgon_arch_undo_call(uint64_t *registers)
+{
+	memcpy(&registers[PC], (const void *)(uintptr_t)registers[SP], sizeof(*registers));
+	registers[SP] += 8;
+}
+
+/* The C library has tables for what a handler of a signal returns to. */
+static inline bool gorgon_arch_undo_signal(uint64_t *registers)
+{
+	(void)registers;
+	return false;
 }
 
 #endif

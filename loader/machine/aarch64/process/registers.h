@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* AArch64: registers as unwind tables number them, and as handlers of signals get them (aadwarf64). */
+#ifndef GORGON_PROCESS_REGISTERS_H
+#define GORGON_PROCESS_REGISTERS_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <ucontext.h>
+
+#define REGISTERS 33 // x0 to x30, then these
+#define SP	  31
+#define PC	  32
+#define RA	  30 // where calls leave the return address
+
+static inline uint64_t gorgon_arch_stack_pointer(const ucontext_t *context)
+{
+	return context->uc_mcontext.sp;
+}
+
+static inline void gorgon_arch_read_context(const ucontext_t *context, uint64_t *registers)
+{
+	memcpy(registers, context->uc_mcontext.regs, 31 * sizeof(*registers));
+	registers[SP] = context->uc_mcontext.sp;
+	registers[PC] = context->uc_mcontext.pc;
+}
+
+/* A return address without its signature. Processors that sign none take the instruction, XPACLRI, for none. */
+static inline uint64_t gorgon_arch_code_address(uint64_t addr)
+{
+	register uint64_t lr __asm__("x30") = addr;
+
+	__asm__("hint #7" : "+r"(lr));
+	return lr;
+}
+
+/* From the first instruction of what was called to behind the call. */
+static inline void gorgon_arch_undo_call(uint64_t *registers)
+{
+	registers[PC] = gorgon_arch_code_address(registers[RA]);
+}
+
+/*
+ * From what a handler of a signal returns to, to the code that the signal has interrupted. False: it is not
+ * that. No tables describe these instructions, which are the kernel's: a call of rt_sigreturn(2), with the
+ * registers behind a siginfo_t on the stack.
+ */
+static inline bool gorgon_arch_undo_signal(uint64_t *registers)
+{
+	static const uint32_t code[2] = {0xd2801168, 0xd4000001}; // mov x8, #139; svc #0
+
+	if (memcmp((const void *)(uintptr_t)registers[PC], code, sizeof(code)) != 0)
+		return false;
+	gorgon_arch_read_context((const ucontext_t *)(uintptr_t)(registers[SP] + sizeof(siginfo_t)), registers);
+	return true;
+}
+
+#endif
