@@ -52,27 +52,64 @@ static PyObject *raise_error(struct gorgon_interp *own, struct gorgon_error *err
 	return NULL;
 }
 
-// gorgon.progress() of an interpreter, for the callable that its creator has given.
+// What buffers of pickles are: nobody need import numpy for them.
+static void make_plain(struct gorgon_value *value)
+{
+	if (value->kind == GORGON_VALUE_ARRAY)
+		value->array->plain = true;
+	for (size_t i = 0; value->kind == GORGON_VALUE_LIST && i < value->list.count; i++)
+		make_plain(&value->list.items[i]);
+}
+
+// Call the callable that an interpreter's creator has given. NULL: an exception.
+static PyObject *call_report(PyObject *callable, const struct gorgon_value *value, bool asked)
+{
+	PyObject *flag = API(&own_interp, PyBool_FromLong)(asked), *object, *ret;
+	struct gorgon_error *err = gorgon_value_to_python(&own_interp, value, "value", &object);
+
+	if (err) {
+		own_interp.api->Py_DecRef(flag);
+		return gorgon_raise(&own_interp, err);
+	}
+	ret = API(&own_interp, PyObject_CallFunctionObjArgs)(callable, object, flag, NULL);
+	own_interp.api->Py_DecRef(object);
+	own_interp.api->Py_DecRef(flag);
+	return ret;
+}
+
+// gorgon.progress() of an interpreter.
 static bool report(void *ctx, const struct gorgon_value *value)
 {
 	const struct gorgon_api *api = own_interp.api;
 	PyGILState_STATE gil = api->PyGILState_Ensure();
-	PyObject *object, *result = NULL;
-	struct gorgon_error *err = gorgon_value_to_python(&own_interp, value, "progress", &object);
-	bool ret;
+	PyObject *result = call_report(ctx, value, false);
+	bool ret = result && API(&own_interp, PyObject_IsTrue)(result) > 0;
 
-	if (err) {
-		gorgon_raise(&own_interp, err);
-	} else {
-		result = API(&own_interp, PyObject_CallFunctionObjArgs)(ctx, object, NULL);
-		api->Py_DecRef(object);
-	}
-	ret = result && API(&own_interp, PyObject_IsTrue)(result) > 0;
 	if (API(&own_interp, PyErr_Occurred)())
 		API(&own_interp, PyErr_WriteUnraisable)(ctx);
 	api->Py_DecRef(result);
 	api->PyGILState_Release(gil);
 	return ret;
+}
+
+// gorgon._ask() of an interpreter.
+static bool answer(void *ctx, const struct gorgon_value *question, struct gorgon_value *ret)
+{
+	const struct gorgon_api *api = own_interp.api;
+	PyGILState_STATE gil = api->PyGILState_Ensure();
+	PyObject *result = call_report(ctx, question, true);
+	struct gorgon_error *err = result ? gorgon_value_from_python(&own_interp, result, "answer", ret) : NULL;
+	bool done = result && !err;
+
+	if (err)
+		gorgon_raise(&own_interp, err);
+	if (done)
+		make_plain(ret);
+	else
+		API(&own_interp, PyErr_WriteUnraisable)(ctx);
+	api->Py_DecRef(result);
+	api->PyGILState_Release(gil);
+	return done;
 }
 
 // Pointers into the strings of a list, with NULL behind them; to be freed. NULL: an exception.
@@ -101,6 +138,7 @@ static struct gorgon_error *start(const struct gorgon_interp_opts *opts,
 
 	if (err)
 		return err;
+	(*ret)->ask = answer;
 	err = gorgon_interp_start(*ret, start_opts);
 	// Nothing has run in it that could keep it.
 	if (err)
@@ -149,15 +187,6 @@ static PyObject *own_create(PyObject *self, PyObject *args, struct gorgon_interp
 	return API(own, PyCapsule_New)(interp, CAPSULE, NULL);
 }
 
-// What the package passes as arrays are buffers of pickles: nobody need import numpy for them.
-static void make_plain(struct gorgon_value *value)
-{
-	if (value->kind == GORGON_VALUE_ARRAY)
-		value->array->plain = true;
-	for (size_t i = 0; value->kind == GORGON_VALUE_LIST && i < value->list.count; i++)
-		make_plain(&value->list.items[i]);
-}
-
 static PyObject *own_call(PyObject *self, PyObject *args, struct gorgon_interp *own)
 {
 	struct gorgon_value values, result;
@@ -200,6 +229,25 @@ static PyObject *own_interrupt(PyObject *self, PyObject *capsule, struct gorgon_
 	thread = own->api->PyEval_SaveThread();
 	err = gorgon_interp_interrupt(interp);
 	own->api->PyEval_RestoreThread(thread);
+	return err ? raise_error(own, err) : gorgon_none(own);
+}
+
+static PyObject *own_stop(PyObject *self, PyObject *args, struct gorgon_interp *own)
+{
+	struct gorgon_interp *interp;
+	struct gorgon_error *err;
+	PyObject *capsule;
+	void *thread;
+	int limit;
+
+	(void)self;
+	if (!API(own, PyArg_ParseTuple)(args, "Oi:_stop", &capsule, &limit) ||
+	    !(interp = API(own, PyCapsule_GetPointer)(capsule, CAPSULE)))
+		return NULL;
+	thread = own->api->PyEval_SaveThread();
+	err = gorgon_interp_stop(interp, limit);
+	own->api->PyEval_RestoreThread(thread);
+	gorgon_pins_drop();
 	return err ? raise_error(own, err) : gorgon_none(own);
 }
 
@@ -261,6 +309,7 @@ static struct gorgon_error *create_ns(struct gorgon_interp *own)
 	thunks[GORGON_THUNK_OWN_CREATE] = (struct gorgon_thunk){own_create, 2, own};
 	thunks[GORGON_THUNK_OWN_CALL] = (struct gorgon_thunk){own_call, 2, own};
 	thunks[GORGON_THUNK_OWN_INTERRUPT] = (struct gorgon_thunk){own_interrupt, 2, own};
+	thunks[GORGON_THUNK_OWN_STOP] = (struct gorgon_thunk){own_stop, 2, own};
 	thunks[GORGON_THUNK_OWN_DESTROY] = (struct gorgon_thunk){own_destroy, 2, own};
 	if ((err = gorgon_thunks_create(thunks, GORGON_MODULE_THUNKS, &ns->thunks))) {
 		free(ns);

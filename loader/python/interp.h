@@ -144,6 +144,10 @@ struct gorgon_interp {
 	bool (*progress)(void *ctx, const struct gorgon_value *value);
 	void *progress_ctx;
 
+	/* of a python3 that is the host: answers what the package asks it from inside. The answer is the caller's; on false
+	 * it is none, and whoever asks gets a RuntimeError */
+	bool (*ask)(void *ctx, const struct gorgon_value *question, struct gorgon_value *answer);
+
 	/* of struct gorgon_interp_opts */
 	uint64_t memory_limit, memory_hard_limit;
 	uint64_t (*near_memory_limit)(void *ctx, uint64_t held);

@@ -86,6 +86,8 @@ static const struct method {
 	 "progress(value)\n--\n\n"
 	 "Tell the host how far a call is: a plain value or an array. True if somebody listens.\n"
 	 "KeyboardInterrupt if the host wants no more of it.", ANYWHERE},
+	{"_ask", GORGON_THUNK_ASK, METH_O,
+	 "_ask(question)\n--\n\nWhat the package in the host answers, a plain value.", INSIDE},
 	{"send_fd", GORGON_THUNK_SEND_FD, METH_VARARGS,
 	 "send_fd(fd, name)\n--\n\n"
 	 "Let the host or another interpreter receive what a descriptor stands for, under a name:\n"
@@ -102,11 +104,15 @@ static const struct method {
 	 "Give this thread descriptors of its own, for good. Whether it has a current directory\n"
 	 "of its own, too.", HOST},
 	{"_create", GORGON_THUNK_OWN_CREATE, METH_VARARGS,
-	 "_create(python, options, progress)\n--\n\nStart an interpreter on this thread.", HOST},
+	 "_create(python, options, report)\n--\n\n"
+	 "Start an interpreter on this thread. report(value, asked) is called from inside: not asked, its truth is the\n"
+	 "result of gorgon.progress(value); asked, what it returns is the result of gorgon._ask(value).", HOST},
 	{"_call", GORGON_THUNK_OWN_CALL, METH_VARARGS,
 	 "_call(interpreter, module, function, args)\n--\n\nCall a function in it.", HOST},
 	{"_interrupt", GORGON_THUNK_OWN_INTERRUPT, METH_O,
 	 "_interrupt(interpreter)\n--\n\nInterrupt what runs in it.", HOST},
+	{"_stop", GORGON_THUNK_OWN_STOP, METH_VARARGS,
+	 "_stop(interpreter, milliseconds)\n--\n\nStop it within that time. Error with code 13 if it is abandoned.", HOST},
 	{"_destroy", GORGON_THUNK_OWN_DESTROY, METH_O,
 	 "_destroy(interpreter)\n--\n\nEnd it. Error with code 9 while it is busy.", HOST},
 };
@@ -148,6 +154,31 @@ static PyObject *progress(PyObject *self, PyObject *object, struct gorgon_interp
 		return API(interp, PyBool_FromLong)(true);
 	API(interp, PyErr_SetNone)(*API(interp, PyExc_KeyboardInterrupt));
 	return NULL;
+}
+
+// The host may answer on this thread, as long as it likes.
+static PyObject *ask(PyObject *self, PyObject *object, struct gorgon_interp *interp)
+{
+	struct gorgon_value question, answer;
+	struct gorgon_error *err;
+	PyObject *ret;
+	void *thread;
+	bool known;
+
+	(void)self;
+	err = interp->ask ? gorgon_value_from_python(interp, object, "question", &question)
+			  : gorgon_error_create(GORGON_ERROR_UNSUPPORTED, "_ask: this host answers no questions");
+	if (err)
+		return gorgon_raise(interp, err);
+	thread = API(interp, PyEval_SaveThread)();
+	known = interp->ask(interp->progress_ctx, &question, &answer);
+	API(interp, PyEval_RestoreThread)(thread);
+	gorgon_value_deinit(&question);
+	if (!known)
+		return gorgon_raise(interp, gorgon_error_create(GORGON_ERROR_PYTHON, "_ask: the host has no answer"));
+	err = gorgon_value_to_python(interp, &answer, "answer", &ret);
+	gorgon_value_deinit(&answer);
+	return err ? gorgon_raise(interp, err) : ret;
 }
 
 static PyObject *executor(PyObject *self, PyObject *args, PyObject *kwargs,
@@ -241,6 +272,7 @@ void gorgon_module_thunks(struct gorgon_interp *interp, struct gorgon_thunk *lis
 	list[GORGON_THUNK_USE_DATA_HANDLER] =
 		(struct gorgon_thunk){gorgon_data_handler_use, 3, interp};
 	list[GORGON_THUNK_PROGRESS] = (struct gorgon_thunk){progress, 2, interp};
+	list[GORGON_THUNK_ASK] = (struct gorgon_thunk){ask, 2, interp};
 	list[GORGON_THUNK_SEND_FD] = (struct gorgon_thunk){gorgon_descriptors_send, 2, interp};
 	list[GORGON_THUNK_RECEIVE_FD] =
 		(struct gorgon_thunk){gorgon_descriptors_receive, 2, interp};

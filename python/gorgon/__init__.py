@@ -7,16 +7,16 @@
 
 The module of the same name that programs inside an interpreter import has the same surface."""
 
-from ._broken import BrokenInterpreterPool
+from ._broken import BrokenInterpreterPool, TimeLimitExceeded
 from ._crossing import RemoteError, RemoteTraceback, writable
 from ._executor import InterpreterPoolExecutor
 from ._gorgon import (Error, count, interpreter, progress, receive, receive_fd, send_fd, share, use_data_handler,
                       withdraw)
 
 __version__ = "1.0.0rc1"
-__all__ = ["BrokenInterpreterPool", "Error", "InterpreterPoolExecutor", "RemoteError", "RemoteTraceback", "count",
-           "interpreter", "progress", "receive", "receive_fd", "send_fd", "share", "use_data_handler", "withdraw",
-           "writable"]
+__all__ = ["BrokenInterpreterPool", "Error", "InterpreterPoolExecutor", "RemoteError", "RemoteTraceback",
+           "TimeLimitExceeded", "count", "interpreter", "progress", "receive", "receive_fd", "send_fd", "share",
+           "use_data_handler", "withdraw", "writable"]
 
 # For help(): they are this module's.
 InterpreterPoolExecutor.__module__ = __name__

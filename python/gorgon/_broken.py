@@ -4,11 +4,15 @@ program asks for it."""
 
 try:
     from concurrent.futures.interpreter import BrokenInterpreterPool
-    from concurrent.interpreters import ExecutionFailed
+    from concurrent.interpreters import ExecutionFailed, NotShareableError
 except ImportError:
     from concurrent.futures import BrokenExecutor
 
-    ExecutionFailed = None
+    ExecutionFailed = NotShareableError = None
 
     class BrokenInterpreterPool(BrokenExecutor):
         """An interpreter could not be made, its initializer failed, or it ended in the middle of a call."""
+
+
+class TimeLimitExceeded(TimeoutError):
+    """A call was stopped because it took longer than the executor's time_limit."""

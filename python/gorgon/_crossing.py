@@ -24,7 +24,7 @@ import pickle
 import sys
 import types
 
-from . import _classes, _processes
+from . import _classes, _processes, _threads
 
 MAIN, WORKER_MAIN = "__main__", "__mp_main__"
 ATOMS = {type(None), bool, int, float, complex}
@@ -233,10 +233,11 @@ class Pieces(io.RawIOBase):
 class Pickler(pickle.Pickler):
     """globals: names that functions of __main__ which were pickled look up, with the dict they look into. None: the
     values go along with each function, as from a worker to the host. whole: a global function or class that goes as what
-    it is made of."""
+    it is made of. roots: what is pickled."""
 
-    def __init__(self, sink, buffer_callback, globals=None, whole=None):
-        self.globals, self.whole = globals, whole
+    def __init__(self, sink, buffer_callback, roots, globals=None, whole=None):
+        self.roots, self.globals, self.whole = roots, globals, whole
+        self.objects = []  # of threads
         self.is_plain = True  # to unpickle it runs no code of others
         self.writable = []  # buffers
         self.ends = []  # of pipes
@@ -260,7 +261,8 @@ class Pickler(pickle.Pickler):
         elif isinstance(value, Writable):
             self.writable += value.buffers
             return value.reduced
-        return _processes.reduce_shared(value, self) or _classes.reduce_part(value)
+        return (_processes.reduce_shared(value, self) or _threads.reduce_object(value, self) or
+                _classes.reduce_part(value))
 
     def by_name(self, value):
         """A function or class."""
@@ -281,6 +283,7 @@ class Pickler(pickle.Pickler):
         if named:
             return named
         names, space = (), function.__globals__
+        self.roots.extend(itertools.chain.from_iterable(map(cell_contents, function.__closure__ or ())))
         if function.__module__ in (MAIN, WORKER_MAIN):
             names = sorted(names_in(function.__code__))
         if self.globals is None:
@@ -295,14 +298,14 @@ class Packed:
 
     def __init__(self, value, writable=False, **options):
         if type(value) in ATOMS:
-            self.is_plain, self.ends, self.values = True, [], [[pickle.dumps(value, 5)], []]
+            self.is_plain, self.ends, self.objects, self.values = True, [], [], [[pickle.dumps(value, 5)], []]
             return
         sink, buffers = Sink(), []
-        pickler = Pickler(sink, buffers.append, **options)
+        pickler = Pickler(sink, buffers.append, [value], **options)
         with _processes.spawning():
             pickler.dump(value)
         allowed = set(map(id, buffers if writable else pickler.writable))
-        self.is_plain, self.ends = pickler.is_plain, pickler.ends
+        self.is_plain, self.ends, self.objects = pickler.is_plain, pickler.ends, pickler.objects
         self.values = [sink.pieces(), [buffer.raw() if id(buffer) in allowed else buffer.raw().toreadonly()
                                        for buffer in buffers]]
 
@@ -336,7 +339,8 @@ def dump_error(error):
 
 # --- in an interpreter --------------------------------------------------------------------------------------------
 
-DONE, PLAIN, FAILED, REFUSED = range(4)  # PLAIN: a result without code of others; REFUSED: globals that do not load
+# PLAIN: a result without code of others; REFUSED, UNLOADED: globals, or arguments, that do not load
+DONE, PLAIN, FAILED, REFUSED, UNLOADED = range(5)
 
 handled = False
 arriving = {}  # globals that have come with a call and are not loaded yet
@@ -413,8 +417,11 @@ def run(news, function, arguments):
         return [REFUSED, *dump_error(error)]
     try:
         use_data_handler()
-        function, (pieces, buffers) = load(*function), arguments
-        args, kwargs = load(pieces, list(map(copy_buffer, buffers)) if copied else buffers)
+        try:
+            function, (pieces, buffers) = load(*function), arguments
+            args, kwargs = load(pieces, list(map(copy_buffer, buffers)) if copied else buffers)
+        except Exception as error:
+            return [UNLOADED, *dump_error(error)]
         del pieces, buffers
         arguments.clear()
         use_data_handler()
@@ -427,20 +434,35 @@ def run(news, function, arguments):
 def find_name(name):
     """Names of the package that only a program which runs here again asks for."""
     import gorgon
-    if name == "BrokenInterpreterPool":
-        from gorgon._broken import BrokenInterpreterPool
-        return BrokenInterpreterPool
+    if name in ("BrokenInterpreterPool", "TimeLimitExceeded"):
+        from gorgon import _broken
+        return getattr(_broken, name)
     if name == "Error":
         gorgon.Error = type(name, (RuntimeError,), {"__module__": "gorgon"})
         return gorgon.Error
     raise AttributeError(f"module 'gorgon' has no attribute {name!r}")
 
 
+def ask(*question):
+    """What an object of the host's returns or raises."""
+    import gorgon
+    packed = Packed(question)
+    failed, *answer = gorgon._ask([packed.is_plain, *packed.values])
+    value = load(*answer)
+    if not failed:
+        return value
+    try:
+        raise value[0]
+    finally:
+        del value  # which would hold this frame
+
+
 def set_up(copy_arguments, package, number):
     """The module gorgon of an interpreter gets what programs import of the package, as they do when they run here again."""
     global is_worker, copied
     import gorgon
-    is_worker = _processes.is_worker = True
+    is_worker = _processes.is_worker = _threads.is_worker = True
+    _threads.ask = ask
     copied, _processes.worker = copy_arguments, number
     gorgon.__path__ = [package]
     gorgon.RemoteError, gorgon.RemoteTraceback, gorgon.writable = RemoteError, RemoteTraceback, writable

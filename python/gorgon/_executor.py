@@ -15,6 +15,7 @@ import collections
 import contextlib
 import functools
 import itertools
+import numbers
 import operator
 import os
 import queue
@@ -28,12 +29,12 @@ import weakref
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures._base import LOGGER
 
-from . import _classes, _crossing, _gorgon, _processes
-from ._broken import BrokenInterpreterPool, ExecutionFailed
+from . import _classes, _crossing, _gorgon, _processes, _threads
+from ._broken import BrokenInterpreterPool, ExecutionFailed, NotShareableError, TimeLimitExceeded
 from ._globals import Globals, Shipment
 
 # enum gorgon_error_code
-UNSUPPORTED, PYTHON, BUSY = 7, 8, 9
+UNSUPPORTED, PYTHON, BUSY, ABANDONED = 7, 8, 9, 13
 
 # The package's modules that run on both sides; there `gorgon` is another module, which is not a package.
 START = """
@@ -45,10 +46,15 @@ for name, path in files:
     spec.loader.exec_module(module)
 module.set_up(**options)
 """
-FILES = [[each.__name__.partition(".")[2], each.__file__] for each in (_classes, _processes, _crossing)]
+FILES = [[each.__name__.partition(".")[2], each.__file__] for each in (_classes, _processes, _threads, _crossing)]
 
 staying = []  # interpreters that could not be ended
 MOST_STAYING = 32  # before no further one is made
+
+# Seconds: of a call that is over its time limit, until its interpreter is abandoned, and between interrupts;
+# milliseconds: for that, and for the end of an interpreter whose call is over.
+GRACE, AGAIN = 0.3, 0.1
+ABANDON_MS, END_MS = 100, 500
 
 
 class InterpreterFuture(Future):
@@ -64,8 +70,8 @@ class InterpreterFuture(Future):
 class Work:
     """A call: what was pickled of it, and the globals that it needs."""
 
-    def __init__(self, future, packs, shipments):
-        self.future, self.packs, self.shipments = future, packs, shipments
+    def __init__(self, future, function, packs, shipments):
+        self.future, self.function, self.packs, self.shipments = future, function, packs, shipments
         self.progress_error = None
 
 
@@ -130,6 +136,8 @@ class Worker:
         self.work = None
         self.known = {}  # shipments by name
         self.calls = 0
+        self.due = None  # when the time of its work is over
+        self.late = self.lost = False  # the work is over its time; its thread never comes back, or too late
 
     def take_files(self):
         """On the worker's thread, before its first interpreter."""
@@ -196,7 +204,20 @@ class Worker:
             self.known.update((each.name, each) for each in news)
         return answer
 
-    def report(self, value):
+    def report(self, value, asked):
+        return self.answer(*value) if asked else self.tell(value)
+
+    def answer(self, is_plain, *question):
+        """What stand-ins for objects of threads ask (_threads.py), on this thread: it may wait."""
+        try:
+            question = _crossing.load(*question) if is_plain else self.desk.call(_crossing.load, *question)
+            value = _threads.answer(*question)
+            packed = _crossing.Packed(value) if type(value) in _crossing.ATOMS else self.desk.call(_crossing.Packed, value)
+            return [False, *packed.values]
+        except BaseException as error:
+            return [True, *self.desk.call(_crossing.dump_error, error)]
+
+    def tell(self, value):
         """gorgon.progress() inside."""
         work, progress = self.work, self.options["progress"]
         if not (progress and work):
@@ -212,18 +233,25 @@ class Worker:
         """Do the work; end an interpreter that cannot go on."""
         answer = failure = None
         self.work = work
+        if self.options["time_limit"]:
+            self.due = time.monotonic() + self.options["time_limit"]
         try:
             answer = self.run(work.packs, work.shipments)
         except BaseException as error:
             failure = error
-        self.work = work.packs = work.shipments = None
+        if self.lost:
+            return
+        late, self.late, self.due = self.late, False, None
+        if late:
+            failure = self.desk.call(late_error, self.options["time_limit"], work, answer, failure)
+        self.work = work.packs = work.shipments = work.function = None
         if _processes.unused:
             self.desk.call(_processes.close_unused)
         self.calls += 1
         ended = isinstance(failure, _gorgon.Error) and failure.code in (PYTHON, BUSY)
         if ended:
             failure = BrokenInterpreterPool(str(failure))
-        if ended or self.calls == self.options["max_tasks_per_child"]:
+        if ended or late or self.calls == self.options["max_tasks_per_child"]:
             self.end()
             self.put_back_files()
         if answer and answer[0] == _crossing.PLAIN:
@@ -233,10 +261,31 @@ class Worker:
         else:
             self.desk.call(deliver, work, answer, failure)
 
-    def interrupt(self):
+    def expire(self, work):
+        """This work is over its time limit: interrupt it until it ends, or abandon the interpreter. Why it was; None: it was
+        not."""
+        end = time.monotonic() + GRACE
+        while self.interrupt(work) and time.monotonic() < end:
+            time.sleep(AGAIN)
         with self.lock:
-            if not self.calling:
-                return
+            if not self.calling or self.work is not work:
+                return None
+            try:
+                _gorgon._stop(self.handle, ABANDON_MS)
+            except _gorgon.Error as error:
+                if error.code != ABANDONED:
+                    raise
+                self.lost = True
+                staying.append(self.handle)
+                return str(error)
+            return None
+
+    def interrupt(self, work=None):
+        """Any work, or that one. Returns whether it runs."""
+        with self.lock:
+            if not self.calling or work and work is not self.work:
+                return False
+            self.late = self.late or work is not None
             try:
                 _gorgon._interrupt(self.handle)
             except _gorgon.Error as error:
@@ -245,11 +294,12 @@ class Worker:
                     _gorgon._call(self.handle, "_thread", "interrupt_main", [])
                 elif error.code != BUSY:  # it has just ended
                     raise
+            return True
 
     def end(self):
         handle, self.handle, self.known = self.handle, None, {}
         if handle:
-            destroy(handle)
+            destroy(handle, END_MS if self.options["time_limit"] else 0)
 
 
 def deliver(work, answer, failure):
@@ -257,7 +307,7 @@ def deliver(work, answer, failure):
     done = failure is None and answer[0] in (_crossing.DONE, _crossing.PLAIN)
     try:
         if failure is None:
-            value = _crossing.load(*answer[1:]) if done else unpack_error(answer[1:])
+            value = _crossing.load(*answer[1:]) if done else unpack_error(answer[1:], answer[0] == _crossing.UNLOADED)
         elif isinstance(failure, _gorgon.Error) and failure.exception == "KeyboardInterrupt":
             value = KeyboardInterrupt()
         else:
@@ -271,9 +321,27 @@ def deliver(work, answer, failure):
     tell(outcome.pop())  # whoever waits has it alone
 
 
-def end(handle):
-    """Why it cannot end, and stays, without its number; None: it has ended."""
+def late_error(limit, work, answer, failure):
+    """Of work that was stopped. Its traceback, or what else came of it, is the cause."""
+    error = TimeLimitExceeded(f"{name_of(work)}: did not end within {limit:g} s")
+    if answer and answer[0] == _crossing.FAILED:
+        failure = unpack_error(answer[1:]).__cause__
+    error.__cause__ = failure
+    return error
+
+
+def name_of(work):
+    function = work.function.function
+    if isinstance(function, functools.partial):  # of chunks, or the program's
+        function = function.args[0] if function.func is _crossing.run_chunk else function.func
+    return getattr(function, "__qualname__", None) or repr(function)
+
+
+def end(handle, limit=0):
+    """Why it cannot end, within milliseconds if there is a limit, and stays, without its number; None: it has ended."""
     try:
+        if limit:
+            _gorgon._stop(handle, limit)
         _gorgon._destroy(handle)
     except _gorgon.Error as error:
         staying.append(handle)
@@ -283,15 +351,18 @@ def end(handle):
 
 def end_staying():
     """Those whose threads have ended meanwhile; why one of the others cannot end."""
-    reasons = [end(staying.pop(0)) for _ in range(len(staying))]
+    reasons = []
+    for _ in range(len(staying)):
+        with contextlib.suppress(IndexError):  # another thread does so, too
+            reasons.append(end(staying.pop(0)))
     return next(filter(None, reasons), None)
 
 
-def destroy(handle):
+def destroy(handle, limit):
     """End an interpreter. One that cannot, because threads of its libraries go on, stays with a warning until another
     one is ended."""
     end_staying()
-    reason = end(handle)
+    reason = end(handle, limit)
     if reason:
         warnings.warn(f"an interpreter cannot end, and stays with its memory: {reason}", RuntimeWarning, stacklevel=2)
 
@@ -314,13 +385,18 @@ def cause_of(error, text):
                                                  errdisplay=text.rstrip()))
 
 
-def unpack_error(answer):
+def unpack_error(answer, unloaded=False):
     try:
         error, text = _crossing.load(*answer)
     except Exception as failure:  # importable there and not here
         return failure
     error.__cause__ = cause_of(error, text)
-    return error
+    if not unloaded or NotShareableError is None:
+        return error
+    # In the words of the standard library's pool.
+    reason, whole = NotShareableError("object could not be unpickled"), NotShareableError(f"args not shareable: {error!r}")
+    reason.__cause__, whole.__cause__ = error, reason
+    return whole
 
 
 class Crew:
@@ -334,6 +410,9 @@ class Crew:
         self.workers, self.threads = [], []
         self.broken = None
         self.closed = None  # why there is no more work
+        self.watcher, self.stopping = None, []  # threads, with a time limit
+        self.is_over = threading.Event()  # no worker is left
+        self.alive = 0
         self.pid = os.getpid()
         crews.add(self)
 
@@ -352,27 +431,80 @@ class Crew:
 
     def add_worker(self, work):
         """For new work, which is nobody's if no thread can start."""
-        name = f"{self.name}_{len(self.threads)}"
-        worker = None
+        limit = self.options["time_limit"]
         try:
-            worker = Worker(self.options, name)
+            self.start_worker(len(self.threads))
+            if limit and not self.watcher:
+                self.watcher = threading.Thread(target=self.watch, args=(limit,), daemon=True, name=f"{self.name}-watch")
+                self.watcher.start()
+        except BaseException:
+            work.future.cancel()
+            raise
+
+    def start_worker(self, place):
+        """As a further one, or in the place of one that is lost."""
+        name = f"{self.name}_{place}"
+        worker = Worker(self.options, name)
+        try:
             thread = threading.Thread(target=self.live, args=(worker,), daemon=True, name=name)
             thread.start()
         except BaseException:
-            work.future.cancel()
-            if worker:
-                worker.desk.close()
+            worker.desk.close()
             raise
-        self.workers.append(worker)
-        self.threads.append(thread)
+        self.alive += 1
+        self.workers[place:place + 1] = [worker]
+        self.threads[place:place + 1] = [thread]
 
     def live(self, worker):
         """The life of a worker's thread."""
         try:
             self.take_work(worker)
-            worker.end()
+            if not worker.lost:
+                worker.end()
         finally:
-            worker.desk.close()
+            if not worker.lost:
+                self.leave(worker)
+
+    def leave(self, worker):
+        worker.desk.close()
+        with self.lock:
+            self.alive -= 1
+            if not self.alive:
+                self.is_over.set()
+
+    def watch(self, limit):
+        """The life of a thread beside the workers' of an executor with a time limit. Work that begins while it waits is not
+        due before it looks again."""
+        until = 0
+        while not self.is_over.wait(max(until - time.monotonic(), 0)):
+            now = until = time.monotonic()
+            until += limit
+            for worker in list(self.workers):
+                due, work = worker.due, worker.work
+                if due and work and due <= now:
+                    worker.due = None
+                    thread = threading.Thread(target=self.stop_late, args=(worker, work, limit), daemon=True,
+                                              name=f"{self.name}-late")
+                    thread.start()
+                    self.stopping = [*filter(threading.Thread.is_alive, self.stopping), thread]
+                elif due:
+                    until = min(until, due)
+
+    def stop_late(self, worker, work, limit):
+        why = worker.expire(work)
+        if not why:
+            return
+        with self.lock:
+            place = self.workers.index(worker)
+            try:
+                self.start_worker(place)
+                self.idle.release()
+            except RuntimeError as error:  # no thread
+                self.broken = self.broken or error
+        error = TimeLimitExceeded(f"{name_of(work)}: did not end within {limit:g} s, its interpreter was abandoned: {why}")
+        work.packs = work.shipments = work.function = None
+        self.leave(worker)
+        work.future.set_exception(error)
 
     def take_work(self, worker):
         while work := self.tasks.get():
@@ -384,6 +516,8 @@ class Crew:
                     worker.desk.call(self.fail, error, work)
                     return
                 worker.call(work)
+                if worker.lost:
+                    return
             del work
             self.idle.release()
         self.tasks.put(None)  # for the next one
@@ -423,17 +557,23 @@ class Crew:
             worker.interrupt()
 
     def join(self, interrupt=False):
-        pairs = [(thread, worker.desk.thread) for thread, worker in zip(self.threads, self.workers)]
-        # A callback of a future may be what calls this: its worker waits for it.
-        threads = [thread for pair in pairs if threading.current_thread() not in pair for thread in pair if thread]
+        # A call may catch an interrupt to tidy up, and go on: then it is not the last. One that is over its time limit may
+        # have another worker put in the place of its own.
+        patience = 1 if interrupt or self.options["time_limit"] else None
         while True:
+            pairs = [(thread, worker.desk.thread) for thread, worker in zip(self.threads, self.workers)]
+            # A callback of a future may be what calls this: its worker waits for it.
+            threads = [thread for pair in pairs if threading.current_thread() not in pair for thread in pair if thread]
             if interrupt:
                 self.interrupt()
-            # A call may catch an interrupt to tidy up, and go on: then it is not the last.
             for thread in threads:
-                thread.join(1 if interrupt else None)
+                thread.join(patience)
             if not any(thread.is_alive() for thread in threads):
-                return
+                break
+        if self.watcher and self.is_over.is_set():
+            for thread in self.watcher, *self.stopping:
+                if thread is not threading.current_thread():
+                    thread.join()
 
 
 crews = weakref.WeakSet()
@@ -503,6 +643,9 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
     share_files          True: calls see this process's open descriptors, current directory and umask as they are now,
                          and may change them; by default an interpreter begins with copies, as a process does
     copy_arguments       True: calls may write to their arguments, which are copies of the caller's, as in a process
+    time_limit           seconds that a call may take, or a chunk of map(). One that takes longer is interrupted, its future
+                         has a gorgon.TimeLimitExceeded, and another interpreter takes the place of its own, which is
+                         abandoned if it does not end
 
     Functions, arguments and results are pickled; functions of __main__, lambdas and functions within others go as their
     code, with the globals that they use. Contiguous arrays, memoryviews, and all else that pickles its memory out of band
@@ -514,12 +657,15 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
     _numbers = itertools.count()
 
     def __init__(self, max_workers=None, thread_name_prefix="", initializer=None, initargs=(), *, mp_context=None,
-                 max_tasks_per_child=None, progress=None, python=None, share_files=False, copy_arguments=False):
+                 max_tasks_per_child=None, progress=None, python=None, share_files=False, copy_arguments=False,
+                 time_limit=None):
         if mp_context is not None or not isinstance(thread_name_prefix, str):
             raise TypeError("mp_context: workers are interpreters of this process, which multiprocessing does not start")
         max_workers = len(os.sched_getaffinity(0)) if max_workers is None else positive("max_workers", max_workers)
         if max_tasks_per_child is not None:
             max_tasks_per_child = positive("max_tasks_per_child", max_tasks_per_child)
+        if time_limit is not None and not (isinstance(time_limit, numbers.Real) and time_limit > 0):
+            raise ValueError(f"time_limit must be a number of seconds greater than 0, found {time_limit!r}")
         if initializer is not None and not callable(initializer):
             raise TypeError("initializer must be a callable")
         if not (python or sys.executable):
@@ -529,10 +675,10 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
             used = {}
             packs = [_crossing.Packed(each, globals=used) for each in (initializer, (tuple(initargs), {}))]
             initializer = packs, self._globals.needed(used)
-        self._crew = Crew(max_workers, thread_name_prefix or f"InterpreterPoolExecutor-{next(self._numbers)}", {
+        self._crew = Crew(max_workers, thread_name_prefix or f"{type(self).__name__}-{next(self._numbers)}", {
             "python": python or sys.executable, "flags": subprocess._args_from_interpreter_flags(),
             "initializer": initializer, "max_tasks_per_child": max_tasks_per_child, "progress": progress,
-            "share_files": share_files, "copy_arguments": bool(copy_arguments)})
+            "share_files": share_files, "copy_arguments": bool(copy_arguments), "time_limit": time_limit})
         # Threads end when nobody can submit any more.
         weakref.finalize(self, self._crew.tasks.put, None).atexit = False
 
@@ -552,7 +698,7 @@ class InterpreterPoolExecutor(ThreadPoolExecutor):
             if used:
                 both = *shipments, *self._globals.needed(used)
                 shipments = tuple({each.name: each for each in both}.values())
-            work = Work(future, packs, shipments)
+            work = Work(future, function, packs, shipments)
         except Exception as error:
             future.set_exception(error)
         self._crew.put(work)

@@ -25,8 +25,13 @@ BEFORE = f"""
 import sys
 sys.path.insert(0, {SITE!r})
 import concurrent.futures, gorgon
-concurrent.futures.ThreadPoolExecutor = concurrent.futures.InterpreterPoolExecutor = gorgon.InterpreterPoolExecutor
+class ThreadPoolExecutor(gorgon.InterpreterPoolExecutor): pass
+concurrent.futures.ThreadPoolExecutor, concurrent.futures.InterpreterPoolExecutor = ThreadPoolExecutor, gorgon.InterpreterPoolExecutor
 """
+
+
+class ThreadPoolExecutor(gorgon.InterpreterPoolExecutor):
+    """With the name of what it stands for, which threads have in theirs."""
 
 
 # Those of the pool that is most like it: from 3.14 on CPython has one of interpreters, before that of threads.
@@ -79,8 +84,26 @@ def modules():
     return [importlib.import_module(name) for name in names if ".test_" in name.removeprefix("test.")] or [whole]
 
 
-def give_events():
-    """Where a test asks its kind of pool for an event: one of multiprocessing's, as pools of processes have them."""
+def get_current_interpid(*extra):
+    """Where a test asks in which interpreter it is."""
+    return gorgon.interpreter, *extra
+
+
+def pipe(self):
+    """Where a test's workers write to a pipe: one that those who are started later inherit, as for processes."""
+    ends = os.pipe()
+    for end in ends:
+        os.set_inheritable(end, True)
+        self.addCleanup(os.close, end)
+    return ends
+
+
+def adapt():
+    own = getattr(sys.modules.get("test.test_concurrent_futures.test_interpreter_pool"), "__dict__", {})
+    if own:
+        own["get_current_interpid"] = get_current_interpid
+        own["InterpretersMixin"].pipe = pipe
+    # Where a test asks its kind of pool for an event: one of multiprocessing's, as pools of processes have them.
     mixins = getattr(sys.modules.get("test.test_concurrent_futures.util"), "__dict__", {})
     for name in "ThreadPoolMixin", "InterpreterPoolMixin":
         if hasattr(mixins.get(name), "create_event"):
@@ -89,7 +112,7 @@ def give_events():
 
 def tests(words):
     every = modules()
-    give_events()
+    adapt()
     for module in every:
         for case in unittest.defaultTestLoader.loadTestsFromModule(module):
             for test in case:
@@ -101,7 +124,7 @@ def tests(words):
 def main(words):
     support.verbose = False
     signal.signal(signal.SIGALRM, stop)
-    concurrent.futures.ThreadPoolExecutor = concurrent.futures.InterpreterPoolExecutor = gorgon.InterpreterPoolExecutor
+    concurrent.futures.ThreadPoolExecutor, concurrent.futures.InterpreterPoolExecutor = ThreadPoolExecutor, gorgon.InterpreterPoolExecutor
     script_helper.assert_python_ok = run_changed
     result = Result()
     unittest.TestSuite(tests(words)).run(result)

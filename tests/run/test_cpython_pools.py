@@ -11,28 +11,16 @@ from harness import PYTHON3, SANITIZED, VERSION, install_package, run
 
 OBJECTS = "objects of the program are there for calls, too: here they belong to one interpreter"
 REFUSED = "functions within others and what they refer to are refused: here they go as their code"
-QUEUES = "calls use a queue of CPython's own runtime, which has no interpreter of ours"
-NUMBERS = "interpreters have numbers of CPython's own runtime, in which each of ours is the first"
 
 # {test: what it assumes}
 ASSUMES = {
     "ThreadPoolExecutorTest.test_default_workers": "more workers than processors: interpreters are for processors",
-    "ThreadPoolExecutorTest.test_executor_map_current_future_cancel": f"a call waits for a lock; {OBJECTS}",
+    "ThreadPoolExecutorTest.test_executor_map_current_future_cancel": f"a call appends to a list; {OBJECTS}",
     "ThreadPoolExecutorTest.test_map_submits_without_iteration": f"a call appends to a list; {OBJECTS}",
     "ThreadPoolExecutorTest.test_process_fork_from_a_threadpool": f"a call uses the test case; {OBJECTS}",
-    "ThreadPoolExecutorTest.test_saturation": f"a call waits for a lock; {OBJECTS}",
-    "ThreadPoolShutdownTest.test_thread_names_default": "threads have the name of the class ThreadPoolExecutor",
-    "ThreadPoolShutdownTest.test_threads_terminate": f"a call waits for a lock; {OBJECTS}",
     # Of 3.14's pool of interpreters.
-    "AsyncioTest.test_default_executor": NUMBERS,
-    "AsyncioTest.test_run_in_executor": NUMBERS,
-    "InterpreterPoolExecutorTest.test_blocking": QUEUES,
-    "InterpreterPoolExecutorTest.test_blocking_with_limited_workers": QUEUES,
     "InterpreterPoolExecutorTest.test_init_closure": REFUSED,
-    "InterpreterPoolExecutorTest.test_init_func": "descriptors are the process's: here they are with share_files=True",
     "InterpreterPoolExecutorTest.test_init_instance_method": REFUSED,
-    "InterpreterPoolExecutorTest.test_pickle_errors_propagate":
-        "an argument that does not unpickle is a NotShareableError: here it is what unpickling has raised",
     "InterpreterPoolExecutorTest.test_submit_closure": REFUSED,
     "InterpreterPoolExecutorTest.test_submit_instance_method": REFUSED,
     "InterpreterPoolExecutorTest.test_submit_local_instance": REFUSED,
