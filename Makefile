@@ -367,8 +367,8 @@ parity: all $(PARITY) $(BUILD)/xstate.so
 # TESTS=load REPORT=tests/bench/LOAD writes LOAD.md, LOAD-lives.svg and LOAD-growth.svg; TESTS=executor
 # REPORT=tests/bench/EXECUTOR writes EXECUTOR.md.
 BENCH_LOADER := $(BUILD)/bench/listing $(BUILD)/bench/registering $(BUILD)/bench/loading $(BUILD)/bench/lives $(BUILD)/bench/interrupts
-BENCH_PYTHON := $(BUILD)/bench/ordinary $(BUILD)/bench/peers
-bench: $(BUILD)/bench/throws $(BENCH_LOADER) $(BUILD)/bench/peers $(BUILD)/bench/libthrow.so $(PRODUCTS)
+BENCH_PYTHON := $(BUILD)/bench/ordinary $(BUILD)/bench/peers $(BUILD)/bench/linked
+bench: $(BUILD)/bench/throws $(BENCH_LOADER) $(BUILD)/bench/peers $(BUILD)/bench/linked $(BUILD)/bench/libthrow.so $(PRODUCTS)
 	@BUILD=$(abspath $(BUILD)) XDG_CACHE_HOME=$(abspath $(BUILD))/cache $(PYTHON3) tests/bench/run.py $(if $(JSON),--json) \
 		$(REPORT:%=--report %) $(TESTS)
 
@@ -378,7 +378,7 @@ bench-debug: all $(BUILD)/bench/ordinary
 	@BUILD=$(abspath $(BUILD)) XDG_CACHE_HOME=$(abspath $(BUILD))/cache $(PYTHON3) tests/bench/debug.py $(if $(JSON),--json) $(COUNTS:%=--counts %) \
 		$(REPORT:%=--report %) $(TESTS)
 
-$(BUILD)/obj/tests/bench/ordinary.o $(BUILD)/obj/tests/bench/peers.o: EXTRA = $(PYTHON_CFLAGS)
+$(BUILD)/obj/tests/bench/ordinary.o $(BUILD)/obj/tests/bench/peers.o $(BUILD)/obj/tests/bench/linked.o: EXTRA = $(PYTHON_CFLAGS)
 $(BENCH_PYTHON): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $< $(PYTHON_LIBS) -pthread

@@ -2,7 +2,8 @@
 """What calls, arguments, results and the start of pools cost with threads, interpreters and processes as workers.
 
 A plain python3 with the package runs this for tests/bench/run.py and prints JSON: rows of processor time, of all
-processes and workers together, and time of the wall. The kinds of workers take turns. run.py imports it for tables."""
+processes and workers together, and time of the wall. The kinds of workers take turns. run.py imports it for tables. Its argument is a
+python3 that is linked with the libpython which interpreters load."""
 
 import json
 import multiprocessing
@@ -16,7 +17,8 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 WORKERS = 2
 ROUNDS = 7
-NAMES = {"threads": "threads", "interpreters": "interpreters", "fork": "processes, forked", "spawn": "processes, spawned"}
+NAMES = {"threads": "threads", "interpreters": "interpreters", "fork": "processes, forked", "spawn": "processes, spawned",
+         "linked": "processes, spawned, of the interpreters' libpython"}
 SIZES = {"1 KB": 1 << 10, "1 MB": 1 << 20, "100 MB": 100 << 20}
 CALLS = {"1 KB": 100, "1 MB": 20, "100 MB": 1}
 
@@ -76,7 +78,21 @@ def make_pool(kind, count):
     if kind == "interpreters":
         from gorgon import InterpreterPoolExecutor
         return InterpreterPoolExecutor(count)
+    if kind == "linked":
+        return make_linked_pool(count)
     return ProcessPoolExecutor(count, mp_context=multiprocessing.get_context(kind))
+
+
+def make_linked_pool(count):
+    """Its processes are there when this returns: what they are started with is put back."""
+    context = multiprocessing.get_context("spawn")
+    context.set_executable(sys.argv[1])
+    os.environ["PYTHONHOME"] = sys.prefix
+    pool = ProcessPoolExecutor(count, mp_context=context)
+    list(pool.map(time.sleep, [0.2] * 2 * count))
+    context.set_executable(sys.executable)
+    del os.environ["PYTHONHOME"]
+    return pool
 
 
 def measured(clock, function):
@@ -87,7 +103,7 @@ def measured(clock, function):
 
 def rows_of(what, runs, calls):
     """{kind: [(processor time, time of the wall)]} as rows; ratios are those of one round."""
-    peer = "fork" if "fork" in runs else "spawn"
+    peer = next(kind for kind in ("linked", "fork", "spawn") if kind in runs)
     for kind, values in runs.items():
         ratios = sorted(mine[0] / other[0] for mine, other in zip(values, runs[peer]))
         cpu, wall = (statistics.median(column) / calls for column in zip(*values))
@@ -151,14 +167,14 @@ def measure_start():
 
 def main():
     rows = list(measure_start())
-    pools = {kind: make_pool(kind, WORKERS) for kind in ("fork", "threads", "interpreters")}
+    pools = {kind: make_pool(kind, WORKERS) for kind in ("fork", "linked", "threads", "interpreters")}
     for pool in pools.values():
         list(pool.map(work, range(2 * WORKERS)))
     rows += take_turns("work for both workers, in small steps that hold the GIL", pools,
                        lambda pool: list(pool.map(work, range(2 * WORKERS))), 2 * WORKERS)
     for pool in pools.values():
         pool.shutdown()
-    pools = {kind: make_pool(kind, 1) for kind in ("fork", "threads", "interpreters")}
+    pools = {kind: make_pool(kind, 1) for kind in ("fork", "spawn", "threads", "interpreters")}
     rows += measure_calls(pools)
     for pool in pools.values():
         pool.shutdown()
@@ -191,8 +207,8 @@ def report(name, rows):
                    f"{time.strftime('%Y-%m-%d')}; {told}; {os.cpu_count()} processors. Made by `make bench TESTS=executor "
                    "REPORT=tests/bench/EXECUTOR`. Times are of the processor, of all processes and workers together, for one "
                    "call; ratios are those of one round in which the kinds take turns: the median, and the quarters of the "
-                   "rounds. Debian's python3, which the processes are, has no libpython, and is faster for that: one that is linked "
-                   f"with the libpython that interpreters load takes their time.\n\n{tables(rows)}\n")
+                   "rounds. Debian's python3, which the processes are, has no libpython, and is faster for that: where both "
+                   f"do work, the peer is a python3 that is linked with the libpython that interpreters load.\n\n{tables(rows)}\n")
 
 
 if __name__ == "__main__":

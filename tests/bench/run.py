@@ -288,7 +288,7 @@ def measure_executor():
     progress("executor")
     with tempfile.TemporaryDirectory() as site:
         harness.install_package(site)
-        output = subprocess.run([harness.PYTHON3, os.path.join(HERE, "executor.py")], check=True, stdout=subprocess.PIPE,
+        output = subprocess.run([harness.PYTHON3, os.path.join(HERE, "executor.py"), f"{harness.BUILD}/bench/linked"], check=True, stdout=subprocess.PIPE,
                                 text=True, env=dict(os.environ, PYTHONPATH=site)).stdout
     progress("")
     return json.loads(output)

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+// A python3 that is linked with its libpython, which interpreters load, too: Debian's own is not, and is faster for that.
+
+#include <Python.h>
+
+int main(int argc, char **argv)
+{
+	return Py_BytesMain(argc, argv);
+}
