@@ -3,8 +3,8 @@
 
 Usage: pools_suite.py [WORD]...   tests whose name has one of the words; all without
 
-Prints JSON: {"Class.test": [outcome, text]}. gorgon's executor stands in for ThreadPoolExecutor, in the programs, too,
-that the tests start."""
+Prints JSON: {"Class.test": [outcome, text]}. gorgon's executor stands in for ThreadPoolExecutor, from 3.14 on for
+InterpreterPoolExecutor, in the programs, too, that the tests start."""
 
 import concurrent.futures
 import importlib
@@ -26,7 +26,8 @@ import sys
 sys.path.insert(0, {SITE!r})
 import concurrent.futures, gorgon
 class ThreadPoolExecutor(gorgon.InterpreterPoolExecutor): pass
-concurrent.futures.ThreadPoolExecutor, concurrent.futures.InterpreterPoolExecutor = ThreadPoolExecutor, gorgon.InterpreterPoolExecutor
+if sys.version_info < (3, 14): concurrent.futures.ThreadPoolExecutor = ThreadPoolExecutor
+concurrent.futures.InterpreterPoolExecutor = gorgon.InterpreterPoolExecutor
 """
 
 
@@ -124,7 +125,9 @@ def tests(words):
 def main(words):
     support.verbose = False
     signal.signal(signal.SIGALRM, stop)
-    concurrent.futures.ThreadPoolExecutor, concurrent.futures.InterpreterPoolExecutor = ThreadPoolExecutor, gorgon.InterpreterPoolExecutor
+    if POOL == "ThreadPool":
+        concurrent.futures.ThreadPoolExecutor = ThreadPoolExecutor
+    concurrent.futures.InterpreterPoolExecutor = gorgon.InterpreterPoolExecutor
     script_helper.assert_python_ok = run_changed
     result = Result()
     unittest.TestSuite(tests(words)).run(result)
