@@ -54,6 +54,7 @@ meson=""
 case $(version python3-numpy) in 1.*) ;; *) meson=meson ;; esac
 packages="
 	gcc g++ $gold make pkg-config git
+	gcc-aarch64-linux-gnu g++-aarch64-linux-gnu
 	libelf-dev zlib1g-dev libdw-dev libcmocka-dev libjson-c-dev
 	lib$python lib$python-dev lib$python-dbg $python-dbg
 	python3 python3-pip python3-setuptools python3-wheel python3-numpy $meson python3-venv python3-cffi python3-pytest python3-hypothesis

@@ -27,7 +27,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PAGE 4096u
 #define COPIES_MAX 4096
 
 typedef int snake_enter_fn(int number, int value, int (*callback)(int));
@@ -39,6 +38,7 @@ struct copy {
 
 static const char *file; // the whole library, read-only
 static struct copy copies[COPIES_MAX];
+static uint64_t page_size;
 static int last_number;
 static int waiting;
 
@@ -92,14 +92,14 @@ static void map_copy(struct copy *copy, int fd)
 		const Elf64_Phdr *p = &phdrs()[i];
 
 		if (p->p_type == PT_LOAD)
-			size = (p->p_vaddr + p->p_memsz + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+			size = (p->p_vaddr + p->p_memsz + page_size - 1) & -page_size;
 	}
 	base = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (base == MAP_FAILED)
 		err(1, "mmap");
 	for (size_t i = 0; i < phdr_count(); i++) {
 		const Elf64_Phdr *p = &phdrs()[i];
-		uint64_t head = p->p_vaddr % PAGE;
+		uint64_t head = p->p_vaddr % page_size;
 		int prot = PROT_READ | (p->p_flags & PF_W ? PROT_WRITE : 0) |
 			   (p->p_flags & PF_X ? PROT_EXEC : 0);
 		char *at = base + p->p_vaddr - head;
@@ -228,6 +228,7 @@ int main(int argc, char **argv)
 	if (argc != 4 && (argc != 5 || strcmp(argv[4], "dwarf") != 0))
 		errx(2, "usage: jitreg_host LIBRARY N run|wait|map [dwarf]");
 	count = atoi(argv[2]);
+	page_size = (uint64_t)getpagesize();
 	fd = open(argv[1], O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) || count < 1 || count > COPIES_MAX)
 		err(2, "%s", argv[1]);

@@ -25,8 +25,13 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <ucontext.h>
 #include <unistd.h>
+
+#ifdef __aarch64__
+#include "watch_aarch64.h"
+#else
+#include "watch_x86_64.h"
+#endif
 
 static char dir[] = "/tmp/jitreg-test-XXXXXX";
 static pid_t made_by;
@@ -189,33 +194,31 @@ size_t util_symfile_bytes(void)
 	return sum;
 }
 
-/* A breakpoint instruction over the first byte, and a handler that returns for the function. */
+/* A breakpoint over the first instruction, and a handler that returns for the function. */
 static void (*watcher)(void);
 static struct sigaction before_watch;
-static uint8_t covered_byte;
+static watch_code covered;
 
 static void on_trap(int signo, siginfo_t *info, void *context)
 {
-	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
-	uint64_t *sp = (uint64_t *)regs[REG_RSP];
-
 	(void)signo;
 	(void)info;
 	watcher();
-	regs[REG_RIP] = (greg_t)*sp; // do what "ret" does
-	regs[REG_RSP] += 8;
+	watch_return(context);
 }
 
-static uint8_t set_byte(uint8_t byte)
+static watch_code set_code(watch_code code)
 {
-	uint8_t *at = (uint8_t *)__jit_debug_register_code, old;
-	uintptr_t page = (uintptr_t)at & ~(uintptr_t)4095;
+	watch_code *at = (watch_code *)__jit_debug_register_code, old;
+	uintptr_t size = (uintptr_t)getpagesize();
+	void *page = (void *)((uintptr_t)at & -size);
 
-	if (mprotect((void *)page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC))
+	if (mprotect(page, 2 * size, PROT_READ | PROT_WRITE | PROT_EXEC))
 		die("mprotect");
 	old = *at;
-	*at = byte;
-	if (mprotect((void *)page, 8192, PROT_READ | PROT_EXEC))
+	*at = code;
+	__builtin___clear_cache((char *)at, (char *)(at + 1));
+	if (mprotect(page, 2 * size, PROT_READ | PROT_EXEC))
 		die("mprotect");
 	return old;
 }
@@ -226,12 +229,12 @@ void util_watch(void (*fn)(void))
 
 	watcher = fn;
 	sigaction(SIGTRAP, &act, &before_watch);
-	covered_byte = set_byte(0xcc);
+	covered = set_code(WATCH_BREAKPOINT);
 }
 
 void util_watch_end(void)
 {
-	set_byte(covered_byte);
+	set_code(covered);
 	sigaction(SIGTRAP, &before_watch, NULL);
 }
 

@@ -20,7 +20,12 @@
 #endif
 
 /** The system's stripped libpython, whose debug file is found by build-id. */
-#define SYSTEM_LIBPYTHON "/usr/lib/x86_64-linux-gnu/libpython" TEST_PYTHON ".so.1.0"
+#ifdef __aarch64__
+#define SYSTEM_LIB "/usr/lib/aarch64-linux-gnu/"
+#else
+#define SYSTEM_LIB "/usr/lib/x86_64-linux-gnu/"
+#endif
+#define SYSTEM_LIBPYTHON SYSTEM_LIB "libpython" TEST_PYTHON ".so.1.0"
 
 /** Make the directory and the libraries in it; removes it at exit. */
 int util_setup(void **state);
@@ -49,7 +54,7 @@ size_t util_symfile_bytes(void);
 /**
  * Play a debugger: until util_watch_end(), @p fn is called where a debugger would stop, at
  * each call of __jit_debug_register_code. Not under a thread sanitizer, which delivers
- * signals later. (x86-64 only.)
+ * signals later.
  */
 void util_watch(void (*fn)(void));
 void util_watch_end(void);

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "../jitreg/descriptor.h"
+#include "../jitreg/machine/machine.h"
 #include "jitreg_util.h"
 
 /* A file as a compiler would write it. */
@@ -35,7 +36,7 @@ static struct symfile good_file(void)
 	struct symfile ret = {
 		.ehdr = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, 1},
 			 .e_type = ET_REL,
-			 .e_machine = EM_X86_64,
+			 .e_machine = JITREG_HOST_MACHINE,
 			 .e_version = EV_CURRENT,
 			 .e_ehsize = sizeof(Elf64_Ehdr),
 			 .e_shoff = offsetof(struct symfile, shdrs),
@@ -103,7 +104,7 @@ static void register_symfile_without_addresses_has_an_empty_range(void **state)
 	X(file.ehdr.e_ident[0] = 'x')                                                              \
 	X(file.ehdr.e_ident[EI_CLASS] = ELFCLASS32)                                                \
 	X(file.ehdr.e_ident[EI_DATA] = ELFDATA2MSB)                                                \
-	X(file.ehdr.e_machine = EM_AARCH64)                                                        \
+	X(file.ehdr.e_machine = JITREG_HOST_MACHINE == EM_X86_64 ? EM_AARCH64 : EM_X86_64)         \
 	X(file.ehdr.e_shentsize = 32)                                                              \
 	X(file.ehdr.e_shnum = 0)                                                                   \
 	X(file.ehdr.e_shnum = 100)                                                                 \

@@ -20,13 +20,14 @@
 #include <unistd.h>
 
 #include "../jitreg/frames.h"
+#include "../jitreg/machine/machine.h"
 #include "jitreg_util.h"
 
 #define VADDR    UINT64_C(0x10000) // of sections that are written here
 #define TO_VADDR UINT64_C(0x60000000)
 #define DELTA    UINT64_C(0x50000000)
-/* x86-64: 16 registers and the return address. */
-#define REGISTERS 17
+/* x86-64: 16 registers and the return address; aarch64: 32. */
+#define REGISTERS 33
 
 static int move_frames(struct jitreg_bytes *to, enum jitreg_frames_form form, uint64_t to_vaddr,
 		       const uint8_t *data, size_t size, uint64_t vaddr, uint64_t delta)
@@ -54,7 +55,7 @@ static void view_init(struct view *v, const void *frames, size_t size, uint64_t 
 		      enum jitreg_frames_form form)
 {
 	bool eh = form == JITREG_FRAMES_EH;
-	GElf_Ehdr like = {.e_ident[EI_DATA] = ELFDATA2LSB, .e_machine = EM_X86_64};
+	GElf_Ehdr like = {.e_ident[EI_DATA] = ELFDATA2LSB, .e_machine = JITREG_HOST_MACHINE};
 	GElf_Shdr shdr = {.sh_type = SHT_PROGBITS, .sh_addralign = 8, .sh_size = size};
 	size_t private_size, file_size;
 

@@ -265,6 +265,28 @@ static void lines_are_those_of_the_whole_debug_information(void **state)
 	}
 }
 
+/* Instructions of four bytes each; the library is only read. */
+static void lines_of_another_machine_are_as_right(void **state)
+{
+	const char *before = getenv("CXX");
+	struct jitreg_object *object;
+	struct made m;
+
+	(void)state;
+	setenv("CXX", "aarch64-linux-gnu-g++ -nostdlib", 1);
+	build("libother.so", "-g -O2");
+	if (before)
+		setenv("CXX", before, 1);
+	else
+		unsetenv("CXX");
+	open_library(util_path("libother.so"), &object, &m);
+	assert_int_equal(jitreg_lines_make(m.dwarf, NULL, NULL, &m.text, &m.lines), 0);
+	write_lines(object, &m, util_path("libother.debug"));
+	judge(util_path("libother.so"), util_path("libother.debug"), 5);
+	jitreg_object_close(object);
+	deinit(&m);
+}
+
 static void lines_of_a_whole_python_are_small(void **state)
 {
 	struct jitreg_debug debug;
@@ -385,6 +407,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_are_those_of_the_whole_debug_information),
+		cmocka_unit_test(lines_of_another_machine_are_as_right),
 		cmocka_unit_test(lines_of_a_whole_python_are_small),
 		cmocka_unit_test(lines_of_split_debug_information_are_none),
 		cmocka_unit_test(lines_of_damaged_debug_information_are_none_or_others),

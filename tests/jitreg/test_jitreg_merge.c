@@ -17,10 +17,10 @@
 
 #include "../jitreg/frames.h"
 #include "../jitreg/file/object.h"
-#include "skip.h"
+#include "jitreg_util.h"
 
 #define VADDR     0x10000000u // of the section: beyond all of the libraries
-#define REGISTERS 17	      // 16, and the return address
+#define REGISTERS 33	      // x86-64: 16, and the return address; aarch64: 32
 
 /* A section of unwind data in a file, for libdw. */
 struct table {
@@ -219,10 +219,10 @@ static void copy(const struct jitreg_bytes *from, struct jitreg_bytes *to)
 
 /* C with static functions; C++ with exceptions; assembly with rules by hand, a signal frame. */
 static const char *const LIBRARIES[] = {
-	"/usr/lib/x86_64-linux-gnu/libpython" TEST_PYTHON ".so.1.0",
-	"/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
-	"/usr/lib/x86_64-linux-gnu/libc.so.6",
-	"/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
+	SYSTEM_LIBPYTHON,
+	SYSTEM_LIB "libstdc++.so.6",
+	SYSTEM_LIB "libc.so.6",
+	SYSTEM_LIB "libcrypto.so.3",
 };
 
 static void merge_real_libraries_keeps_every_row(void **state)
@@ -248,6 +248,34 @@ static void merge_real_libraries_keeps_every_row(void **state)
 		skip_because("none of the libraries is installed");
 }
 
+/* Rules of aarch64 advance by instructions of four bytes, and say which return addresses are signed. */
+static void merge_library_of_another_machine_keeps_every_row(void **state)
+{
+	static const char *const options[] = {"-O2", "-O2 -mbranch-protection=standard",
+					      "-O2 -mbranch-protection=pac-ret+leaf+b-key"};
+	char *source = realpath("tests/jitreg/jitreg_aarch64.c", NULL);
+
+	(void)state;
+	assert_non_null(source);
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
+		struct jitreg_bytes merged;
+		struct library l;
+
+		assert_int_equal(util_run("aarch64-linux-gnu-gcc -shared -fPIC -nostdlib %s %s -o merged.so",
+					  options[i], source), 0);
+		assert_true(library_open(&l, util_path("merged.so")));
+		for (size_t n = 0; n < l.names.count; n++)
+			l.names.items[n] = UINT64_MAX; // as if it were stripped
+		copy(&l.frames, &merged);
+		assert_int_equal(jitreg_frames_merge(&merged, VADDR, &l.names), 0);
+		assert_int_equal(count_functions(&merged), 1);
+		assert_same_rules(&l.frames, &merged, &l.object->ehdr);
+		jitreg_bytes_deinit(&merged);
+		library_close(&l);
+	}
+	free(source);
+}
+
 /* Were it otherwise, LLDB would take the rules of another place in the row. */
 static void merge_names_begin_entries(void **state)
 {
@@ -256,7 +284,7 @@ static void merge_names_begin_entries(void **state)
 	size_t off = 0;
 
 	(void)state;
-	if (!library_open(&l, "/usr/lib/x86_64-linux-gnu/libc.so.6"))
+	if (!library_open(&l, SYSTEM_LIB "libc.so.6"))
 		skip_because("the C library is not where it is in Debian");
 	for (size_t i = 0, original = 0; i < l.names.count; i++, original = 0, off = 0) {
 		uint64_t name = l.names.items[i];
@@ -283,7 +311,7 @@ static void merge_all_named_changes_no_entry(void **state)
 	size_t off = 0, count;
 
 	(void)state;
-	if (!library_open(&l, "/usr/lib/x86_64-linux-gnu/libc.so.6"))
+	if (!library_open(&l, SYSTEM_LIB "libc.so.6"))
 		skip_because("the C library is not where it is in Debian");
 	count = count_functions(&l.frames);
 	l.names.items = reallocarray(l.names.items, count, sizeof(*l.names.items));
@@ -302,9 +330,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(merge_real_libraries_keeps_every_row),
+		cmocka_unit_test(merge_library_of_another_machine_keeps_every_row),
 		cmocka_unit_test(merge_names_begin_entries),
 		cmocka_unit_test(merge_all_named_changes_no_entry),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, util_setup, NULL);
 }
