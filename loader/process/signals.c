@@ -56,6 +56,7 @@
 #define _GNU_SOURCE
 #include "signals.h"
 #include "faults.h"
+#include "timer_owners.h"
 #include "base/masked_lock.h"
 #include "ns/ns.h"
 #include "ns/thread.h"
@@ -65,7 +66,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -94,21 +94,8 @@ struct gorgon_signals {
 	void *concerns_ctx;
 };
 
-// The view of a timer. Entries stay for good and are used again: a signal may arrive after its
-// timer has gone, and then still is for the timer's view, or for nobody.
-struct timer {
-	struct timer *next;
-	int id; // the kernel's, or -1; atomic
-	enum gorgon_timer_look look;
-	struct gorgon_signals *view; // NULL: it has gone; atomic
-	bool alive;
-};
-
-#define DEAD_TIMERS 8 // entries of deleted timers that a view has before one is used again
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gorgon_signals *views; // atomic
-static struct timer *timers;	     // atomic
 static struct sigaction host[NSIG];  // under `lock`
 static brief host_briefs[NSIG];	     // of `host`; atomic
 static uint64_t dispatched; // bit per signal: our dispatcher is installed
@@ -356,31 +343,6 @@ static bool give_pending(int number, siginfo_t *info, void *context)
 	return any;
 }
 
-// The timer of ours that has that number, or NULL. Dispatchers look without the lock.
-static const struct timer *find_timer(int id)
-{
-	const struct timer *timer = __atomic_load_n(&timers, __ATOMIC_ACQUIRE);
-
-	while (timer && __atomic_load_n(&timer->id, __ATOMIC_ACQUIRE) != id)
-		timer = timer->next;
-	return timer;
-}
-
-// Change what a handler is told to what the kernel says of an interval timer, or of a timer that was made without
-// a value.
-static void dress(siginfo_t *info, enum gorgon_timer_look look)
-{
-	if (look == GORGON_TIMER_INTERVAL) {
-		info->si_code = SI_KERNEL;
-		info->si_timerid = 0;
-		info->si_overrun = 0;
-		info->si_value.sival_ptr = NULL;
-	} else if (look == GORGON_TIMER_NUMBERED) {
-		info->si_value.sival_ptr = NULL;
-		info->si_value.sival_int = info->si_timerid;
-	}
-}
-
 // The action of a view for its timer's signal that is to be called on this thread, with @number. SIG_DFL: none.
 static brief choose(struct gorgon_signals *view, int *number)
 {
@@ -415,20 +377,16 @@ static brief choose(struct gorgon_signals *view, int *number)
 static bool give_timer(int number, siginfo_t *info, void *context)
 {
 	brief action = (brief)SIG_DFL;
-	const struct timer *timer;
 	struct gorgon_signals *view;
+	bool known;
 
 	begin_look();
-	timer = find_timer(info->si_timerid);
-	if (timer) {
-		view = __atomic_load_n(&timer->view, __ATOMIC_ACQUIRE);
-		dress(info, timer->look);
-		if (view)
-			action = choose(view, &number);
-	}
+	known = gorgon_timer_owners_find(info, &view);
+	if (known && view)
+		action = choose(view, &number);
 	end_look();
 	call(action, number, info, context);
-	return timer;
+	return known;
 }
 
 // Whether gorgon_signals_wake() has sent the signal.
@@ -523,67 +481,20 @@ static void wait_for_dispatchers(void)
 
 // --- timers ---------------------------------------------------------------------------------
 
-// An entry for a timer that the kernel has just given this number: the entry of an old timer with that number, an
-// entry without a view, the oldest entry of a deleted timer of the view when it has many, or NULL.
-static struct timer *find_free(const struct gorgon_signals *view, int id)
-{
-	struct timer *nobodys = NULL, *dead = NULL;
-	size_t count = 0;
-
-	for (struct timer *timer = timers; timer; timer = timer->next) {
-		if (timer->id == id)
-			return timer;
-		if (!timer->view)
-			nobodys = timer;
-		if (timer->view != view || timer->alive)
-			continue;
-		count++;
-		if (!dead || timer->id < dead->id) // numbers grow
-			dead = timer;
-	}
-	return nobodys ?: count < DEAD_TIMERS ? NULL : dead;
-}
-
-// Entries come in pages from mmap(): setitimer() may be called in a signal handler, where malloc() may not.
-static struct timer *grow_timers(void)
-{
-	static struct timer few[16];
-	size_t size = timers ? (size_t)getpagesize() : sizeof(few), count = size / sizeof(struct timer);
-	struct timer *list = few;
-
-	if (timers)
-		list = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (list == MAP_FAILED)
-		return NULL;
-	for (size_t i = 0; i < count; i++) {
-		list[i].id = -1;
-		list[i].next = i + 1 < count ? &list[i + 1] : timers;
-	}
-	__atomic_store_n(&timers, list, __ATOMIC_RELEASE);
-	return list;
-}
-
 bool gorgon_signals_add_timer(struct gorgon_signals *view, int id, int number,
 			      enum gorgon_timer_look look)
 {
-	struct timer *timer;
 	sigset_t saved;
+	bool ret;
 
 	gorgon_masked_lock(&lock, &saved);
-	timer = find_free(view, id) ?: grow_timers();
-	if (timer) {
-		__atomic_store_n(&timer->id, -1, __ATOMIC_RELEASE);
-		timer->look = look;
-		timer->alive = true;
-		__atomic_store_n(&timer->view, view, __ATOMIC_RELEASE);
-		__atomic_store_n(&timer->id, id, __ATOMIC_RELEASE);
-		if (!(view->timed & bit(number))) {
-			view->timed |= bit(number);
-			install(number);
-		}
+	ret = gorgon_timer_owners_add(view, id, look);
+	if (ret && !(view->timed & bit(number))) {
+		view->timed |= bit(number);
+		install(number);
 	}
 	gorgon_masked_unlock(&lock, &saved);
-	return timer;
+	return ret;
 }
 
 void gorgon_signals_end_timer(struct gorgon_signals *view, int id)
@@ -591,18 +502,8 @@ void gorgon_signals_end_timer(struct gorgon_signals *view, int id)
 	sigset_t saved;
 
 	gorgon_masked_lock(&lock, &saved);
-	for (struct timer *timer = timers; timer; timer = timer->next)
-		if (timer->id == id && timer->view == view)
-			timer->alive = false;
+	gorgon_timer_owners_end(view, id);
 	gorgon_masked_unlock(&lock, &saved);
-}
-
-// Signals of the view's timers that are still to come are for nobody. Under the lock.
-static void drop_timers(const struct gorgon_signals *view)
-{
-	for (struct timer *timer = timers; timer; timer = timer->next)
-		if (timer->view == view)
-			__atomic_store_n(&timer->view, NULL, __ATOMIC_RELEASE);
 }
 
 // Take a pending signal that the calling thread blocks: later the process's default would be its action.
@@ -625,7 +526,7 @@ void gorgon_signals_stop_timers(struct gorgon_signals *view)
 	gorgon_masked_lock(&lock, &saved);
 	timed = view->timed;
 	view->timed = 0;
-	drop_timers(view);
+	gorgon_timer_owners_drop(view);
 	for (int number = 1; number < NSIG; number++) {
 		if (!(timed & bit(number)))
 			continue;
@@ -717,7 +618,7 @@ void gorgon_signals_destroy(struct gorgon_signals *view)
 	while (*p != view)
 		p = &(*p)->next;
 	__atomic_store_n(p, view->next, __ATOMIC_RELEASE);
-	drop_timers(view);
+	gorgon_timer_owners_drop(view);
 	for (int number = 1; number < NSIG; number++)
 		if ((view->set | view->timed) & bit(number))
 			install(number);
@@ -841,10 +742,8 @@ void gorgon_signals_after_fork(bool child)
 		view->set = 0;
 		memset(view->briefs, 0, sizeof(view->briefs));
 	}
-	for (struct timer *timer = child ? timers : NULL; timer; timer = timer->next) {
-		timer->id = -1;
-		timer->view = NULL;
-	}
+	if (child)
+		gorgon_timer_owners_forget();
 	// Dispositions of interpreters that do not exist in the child must not keep the default, or what the
 	// child ignores, from being installed.
 	for (int number = 1; number < NSIG; number++)

@@ -3,6 +3,8 @@
 #ifndef GORGON_PROCESS_SIGNALS_H
 #define GORGON_PROCESS_SIGNALS_H
 
+#include "timer_owners.h"
+
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
@@ -53,13 +55,6 @@ void gorgon_signals_on_wake(void (*fn)(const void *context));
 void gorgon_signals_reserve(bool begin);
 
 /* --- timers of a view; see ../process/timers.c. Safe in signal handlers --------------- */
-
-/* What a timer's signal looks like to a handler. */
-enum gorgon_timer_look {
-	GORGON_TIMER_PLAIN,    /* as the kernel tells it */
-	GORGON_TIMER_INTERVAL, /* as of setitimer() */
-	GORGON_TIMER_NUMBERED, /* its value is the timer's number */
-};
 
 /* From now on the signals @number of the kernel's timer @id are for this view. False: no memory. */
 bool gorgon_signals_add_timer(struct gorgon_signals *signals, int id, int number,
