@@ -90,10 +90,12 @@ class Hits(unittest.TestCase):
         self.assertRegex(self.silent, r"commands\nself = .*\ntimeout_obj = ")
         self.assertNotIn("hit ", self.silent)
 
-    def test_a_script_has_the_stop_in_what_it_captures(self):
-        captured = re.search(r"captured<(.*)>", self.captured, re.S)
-        self.assertIsNotNone(captured, self.captured)
-        self.check(captured[1], "Temporary breakpoint", r"(?:\.\d+)?", "time_sleep", r"^self=.*, timeout_obj=.*\S$")
+    def test_a_script_captures_the_output(self):
+        """gdb itself prints the stop past a script that does, except for the line of source: so it is where the copy has its
+        variables already. Where it has none yet, our scripts print the stop into what is captured."""
+        stop = r'Thread \d+ "host" hit Temporary breakpoint \d+(?:\.\d+)?, time_sleep \(self=.*, timeout_obj=.*\S\) at \S+\n'
+        self.assertEqual(len(re.findall(stop, self.captured)), 1, self.captured)
+        self.assertEqual(self.captured.count("hit "), 1, self.captured)
 
 
 if __name__ == "__main__":
