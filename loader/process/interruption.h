@@ -21,7 +21,7 @@ struct gorgon_code_range {
 /* What is known of the Python of a namespace. */
 struct gorgon_interruption_python {
 	pthread_t main;			    /* the thread that Python takes for its main thread */
-	struct gorgon_code_range checks[2]; /* functions that look for signals, on the main thread only */
+	struct gorgon_code_range checks[3]; /* functions that look for signals, on the main thread only */
 	int (*trip)(int number);	    /* lets the next look find the signal */
 };
 

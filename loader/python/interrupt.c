@@ -50,7 +50,9 @@ void gorgon_interrupt_set_main(struct gorgon_interp *interp)
 {
 	struct gorgon_interruption_python python = {
 		.main = pthread_self(),
-		.checks = {range_of(interp, "PyErr_CheckSignals"), range_of(interp, "Py_MakePendingCalls")},
+		// From 3.12 on Py_MakePendingCalls() ends with a jump to another function, which asks again.
+		.checks = {range_of(interp, "PyErr_CheckSignals"), range_of(interp, "Py_MakePendingCalls"),
+			   range_of(interp, "_PyEval_MakePendingCalls")},
 		.trip = (int (*)(int))gorgon_interp_find_symbol(interp, "PyErr_SetInterruptEx"),
 	};
 
