@@ -160,13 +160,15 @@ static struct gorgon_error *finalise(struct gorgon_ns *ns)
 // No code of an abandoned namespace runs any more, not even to clean up: locks may be held for good.
 static struct gorgon_error *drop(struct gorgon_ns *ns)
 {
+	struct gorgon_atexit *exits = gorgon_parts_state(ns->parts, &gorgon_atexit_part);
 	struct gorgon_error *err = gorgon_ns_wait_for_threads(ns);
 
 	if (err)
 		return err;
 	show_unloading(ns);
 	gorgon_thread_forget_dtors(ns);
-	gorgon_atexit_forget(gorgon_parts_state(ns->parts, &gorgon_atexit_part));
+	gorgon_atexit_discard(exits);
+	gorgon_atexit_forget(exits);
 	gorgon_unload_drop_all(ns);
 	return NULL;
 }

@@ -158,6 +158,14 @@ void gorgon_atexit_run_at_end(struct gorgon_atexit *exits, int status)
 		atexit_call(&taken, status);
 }
 
+void gorgon_atexit_discard(struct gorgon_atexit *exits)
+{
+	struct gorgon_exit taken;
+
+	while (take_pending(exits, &taken))
+		continue;
+}
+
 static void *first_done(const struct gorgon_atexit *exits)
 {
 	void *dso;

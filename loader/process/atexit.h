@@ -14,7 +14,9 @@ extern const struct gorgon_part gorgon_atexit_part;
  * register meanwhile. on_exit() functions get the status 0. The lock is held on entry and exit and
  * released around each call. */
 void gorgon_atexit_run(struct gorgon_atexit *exits);
-/* Make the C library forget the functions that have been called. The lock is as above. */
+/* The functions that were not called yet never will be. */
+void gorgon_atexit_discard(struct gorgon_atexit *exits);
+/* Make the C library forget the functions that have been called or discarded. The lock is as above. */
 void gorgon_atexit_forget(struct gorgon_atexit *exits);
 /* gorgon_atexit_run() at the end of a process, with its status and without the lock. */
 void gorgon_atexit_run_at_end(struct gorgon_atexit *exits, int status);

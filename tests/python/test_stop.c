@@ -301,6 +301,35 @@ static void fork_and_exit_with_parked_threads(void **state)
 	alarm(0);
 }
 
+// What its libraries have registered for the end is code that has gone.
+static void end_of_the_process_calls_nothing_of_an_abandoned_interpreter(void **state)
+{
+	int status;
+	pid_t pid = fork();
+
+	(void)state;
+	if (!pid) {
+		struct gorgon_interp *interp = start();
+		struct thread thread;
+		char source[1024];
+
+		alarm(120);
+		init_waiting();
+		snprintf(source, sizeof(source), "import ctypes, time\nctypes.CDLL('%s').ends_late()\ndef f():\n%s%sf()\n",
+			 test_module("libends_a.so"), ALWAYS("time.sleep(1000)"), REACHED);
+		spawn(&thread, interp, source);
+		sem_wait(&reached);
+		if (gorgon_error_code(gorgon_interp_stop(interp, LIMIT_MS)) != GORGON_ERROR_ABANDONED)
+			_exit(1);
+		if (gorgon_error_code(join(&thread)) != GORGON_ERROR_ABANDONED || gorgon_interp_destroy(interp))
+			_exit(2);
+		exit(7);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 7);
+}
+
 // Python does as it is used to, with a limit of time, too.
 static void stop_within_a_limit_is_an_ordinary_end(void **state)
 {
@@ -338,6 +367,7 @@ int main(void)
 		cmocka_unit_test(calls_into_an_abandoned_interpreter_come_back),
 		cmocka_unit_test(functions_of_the_host_between_two_calls_go_on),
 		cmocka_unit_test(stop_within_a_limit_ends_or_abandons),
+		cmocka_unit_test(end_of_the_process_calls_nothing_of_an_abandoned_interpreter),
 		cmocka_unit_test(fork_and_exit_with_parked_threads),
 	};
 
