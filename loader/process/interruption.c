@@ -60,6 +60,21 @@ static bool begin(void *state, struct gorgon_ns *ns)
 	return true;
 }
 
+// A thread of the host may have a request that it never met: its call has ended by a fault, or has been abandoned.
+static void end(void *state)
+{
+	const struct gorgon_interruption *interruption = state;
+	struct gorgon_thread *thread = NULL;
+
+	gorgon_lock();
+	while ((thread = gorgon_thread_next(thread))) {
+		struct gorgon_ns *wanted = interruption->ns;
+
+		__atomic_compare_exchange_n(&thread->interrupt, &wanted, NULL, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	}
+	gorgon_unlock();
+}
+
 void gorgon_interruption_describe(struct gorgon_interruption *state, const struct gorgon_interruption_python *python)
 {
 	state->python = *python;
@@ -280,6 +295,7 @@ const struct gorgon_part gorgon_interruption_part = {
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct gorgon_interruption),
 	.begin = begin,
+	.end = end,
 	.after_fork = after_fork,
 	.when = GORGON_WHEN_PYTHON,
 	.title = "Threads of an interpreter",
