@@ -8,6 +8,7 @@
 #include "process/files.h"
 #include "process/frames.h"
 #include "process/heap.h"
+#include "process/hidden_traceback.h"
 #include "process/interruption.h"
 #include "process/jit_mirror.h"
 #include "process/large.h"
@@ -34,6 +35,7 @@ const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_own_file_part,
 	&gorgon_large_part,
 	&gorgon_jit_mirror_part,
+	&gorgon_hidden_traceback_part, // knows where output goes, too
 	&gorgon_loader_parts[0],
 	&gorgon_loader_parts[1],
 	&gorgon_loader_parts[2],

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include "interpose.h"
 #include "environment.h"
+#include "hidden_traceback.h"
 #include "base/error.h"
 #include "image/jit_descriptor.h"
 #include "image/symbol.h"
@@ -162,6 +163,8 @@ static bool applies(const struct gorgon_ns *ns, const struct gorgon_object *obje
 		return is_python(object) && !host_provides_malloc(ns, provider);
 	case GORGON_WHEN_PYTHON:
 		return is_python(object);
+	case GORGON_WHEN_HIDDEN_TRACEBACK:
+		return is_python(object) && gorgon_hidden_traceback_is(object->image);
 	case GORGON_WHEN_REGISTRAR:
 		return has_registrar(ns, object);
 	case GORGON_WHEN_NO_FORK:

@@ -35,6 +35,7 @@ enum gorgon_when {
 	GORGON_WHEN_HEAP,             /* unless the host provides a malloc */
 	GORGON_WHEN_HEAP_OF_PYTHON,   /* the same, for libpython's own calls */
 	GORGON_WHEN_PYTHON,           /* for libpython's own calls */
+	GORGON_WHEN_HIDDEN_TRACEBACK, /* for calls of a libpython that does not export what writes Python's lines */
 	GORGON_WHEN_REGISTRAR,        /* for calls from an object with a JIT descriptor */
 	GORGON_WHEN_NO_FORK,          /* the host denies new processes */
 	GORGON_WHEN_NO_EXEC,          /* the host denies other programs */

@@ -110,6 +110,7 @@ static pid_t process;	    // the process whose dispositions these are; atomic
 static __thread struct gorgon_signals *mine __attribute__((tls_model("initial-exec")));
 static __thread unsigned depth __attribute__((tls_model("initial-exec")));
 static __thread bool reserving __attribute__((tls_model("initial-exec")));
+static __thread sighandler_t reserved __attribute__((tls_model("initial-exec")));
 
 static uint64_t bit(int number)
 {
@@ -697,9 +698,10 @@ void gorgon_signals_on_wake(void (*fn)(const void *context))
 	__atomic_store_n(&on_wake, fn, __ATOMIC_RELEASE);
 }
 
-void gorgon_signals_reserve(bool begin)
+sighandler_t gorgon_signals_reserve(bool begin)
 {
 	reserving = begin;
+	return reserved;
 }
 
 // When a process sends itself a signal with kill(), and no other thread can take it, the signal is
@@ -773,6 +775,8 @@ int gorgon_signal_action(int number, const struct sigaction *action, struct siga
 	if (number == GORGON_SIGNAL_RESERVED && reserving) {
 		if (old)
 			*old = (struct sigaction){.sa_handler = SIG_DFL};
+		if (action)
+			reserved = action->sa_handler;
 		return 0;
 	}
 	// The C library answers for signals that cannot be caught, and for the two that it uses itself.

@@ -51,8 +51,8 @@ void gorgon_signals_on_wake(void (*fn)(const void *context));
 #define GORGON_SIGNAL_RESERVED 32
 
 /* Until gorgon_signals_reserve(false), sigaction() of private code on this thread says that it has done what it was
- * asked for GORGON_SIGNAL_RESERVED, and does nothing. */
-void gorgon_signals_reserve(bool begin);
+ * asked for GORGON_SIGNAL_RESERVED, and does nothing. Returns the handler that it was given last. */
+sighandler_t gorgon_signals_reserve(bool begin);
 
 /* --- timers of a view; see ../process/timers.c. Safe in signal handlers --------------- */
 

@@ -250,11 +250,12 @@ static struct gorgon_error *run_prepared(struct gorgon_interp *interp, int argc,
 		exit_with(status); // does not return: prints Python's own message and calls exit()
 	if ((err = gorgon_ending_prepare(interp)))
 		return err;
-	if (interp->memory_limit) {
-		if ((err = gorgon_api_init(interp)))
-			return err;
+	if ((err = gorgon_api_init(interp)))
+		return err;
+	if (gorgon_traceback_is_hidden(interp))
+		gorgon_traceback_prepare(interp);
+	if (interp->memory_limit)
 		gorgon_limits_set(interp, interp->memory_limit, interp->memory_hard_limit);
-	}
 	*ret = run_main();
 	gorgon_limits_end(interp);
 	return NULL;
@@ -281,7 +282,7 @@ static struct gorgon_error *run(struct gorgon_interp *interp, void *ctx)
 					   "interpreter %u: refused the audit hook that --timing needs",
 					   interp->number);
 	gorgon_interp_show_thread(interp, (uint64_t)gettid());
-	if (interp->end == GORGON_END_QUICK || interp->memory_limit)
+	if (interp->end == GORGON_END_QUICK || interp->memory_limit || gorgon_traceback_is_hidden(interp))
 		err = run_prepared(interp, program->argc + 1, &program->status);
 	else
 		program->status = bytes_main(program->argc + 1, interp->argv);

@@ -8,6 +8,7 @@
 #include "ending.h"
 #include "limits.h"
 #include "state.h"
+#include "traceback.h"
 #include "module.h"
 #include "value.h"
 #include "base/clock.h"
@@ -147,6 +148,8 @@ static struct gorgon_error *start(struct gorgon_interp *interp, void *ctx)
 	gorgon_interp_show_thread(interp, (uint64_t)gettid());
 	if ((err = initialize(interp, &start->config)))
 		return err;
+	if (gorgon_traceback_is_hidden(interp))
+		gorgon_traceback_prepare(interp);
 	err = gorgon_ending_prepare(interp);
 	if (!err && !(err = set_up_sys(interp, &start->opts)))
 		err = import_threading(interp);

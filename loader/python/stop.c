@@ -93,6 +93,20 @@ static int on_pending(void *ctx)
 	return -1;
 }
 
+// From CPython 3.13 on Py_AddPendingCall() lets the main thread's state know, which may not be the finisher's. So it is
+// asked to let the states of all threads know; only on the finisher on_pending() finds a request.
+static void add_pending(struct gorgon_interp *interp)
+{
+	int (*add)(void *, int (*)(void *), void *, int) =
+		(int (*)(void *, int (*)(void *), void *, int))gorgon_interp_find_api(interp, "_PyEval_AddPendingCall");
+	void *(*state)(void) = (void *(*)(void))gorgon_interp_find_api(interp, "PyInterpreterState_Main");
+
+	if (interp->python.minor >= 13 && add && state)
+		add(state(), on_pending, interp, 0);
+	else
+		interp->api->Py_AddPendingCall(on_pending, interp);
+}
+
 // Call on_pending() on the finisher, if it comes to bytecode. CPython asks which thread this is, too, before it lets its main
 // thread know.
 static void poke(struct finisher *finisher)
@@ -102,7 +116,7 @@ static void poke(struct finisher *finisher)
 	pthread_mutex_lock(&interp->calls.lock);
 	if (!finisher->deaf && __atomic_load_n(&finisher->phase, __ATOMIC_ACQUIRE) == EXITING) {
 		gorgon_interruption_pretend(state_of(interp), true);
-		interp->api->Py_AddPendingCall(on_pending, interp);
+		add_pending(interp);
 		gorgon_interruption_pretend(state_of(interp), false);
 	}
 	pthread_mutex_unlock(&interp->calls.lock);

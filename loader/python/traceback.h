@@ -5,6 +5,14 @@
 
 #include <stdbool.h>
 
+struct gorgon_interp;
+
+/* Whether gorgon_traceback_prepare() is needed. */
+bool gorgon_traceback_is_hidden(const struct gorgon_interp *interp);
+
+/* Once, after Python has started, with the GIL. Without it there are no lines. */
+void gorgon_traceback_prepare(struct gorgon_interp *interp);
+
 /* As write_python of struct gorgon_ns_user. */
 bool gorgon_traceback_write(void *interp, int fd);
 

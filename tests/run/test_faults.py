@@ -19,7 +19,7 @@ from symdump_session import kernel_writes_cores_into_files  # pylint: disable=wr
 LIB = f"import ctypes; lib = ctypes.CDLL({os.path.join(MODULES, 'libfaults.so')!r})\n"
 # A sanitizer has handlers of its own for faults, and a stack of its own for them.
 SANITIZED = harness.SANITIZED
-HAS_LINES = VERSION in ("3.11", "3.12", "3.15")
+HAS_LINES = True
 
 
 def fault(code, *options, count=1, **kwargs):
