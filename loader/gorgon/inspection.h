@@ -70,6 +70,7 @@ struct gorgon_interp_stats {
 				     run, and of threads that its code has started, also those that have ended */
 	uint64_t thread_count;  /**< threads alive that its code has started */
 	uint64_t cpu_limit_ms;  /**< of total_cpu_ns that holds now, or 0 */
+	uint64_t stack_bytes;   /**< resident pages of stacks of threads that its code has started; no limit counts them */
 };
 
 /**
@@ -87,8 +88,8 @@ struct gorgon_abandoned_stats {
 	size_t size;	       /**< sizeof(struct gorgon_abandoned_stats), set by the caller */
 	uint64_t count;	       /**< abandoned interpreters that are still there */
 	uint64_t thread_count; /**< threads that these have started and that have not ended; most are parked */
-	/** What these hold: heap_bytes, mapped_bytes, extension_bytes and block_bytes of struct gorgon_interp_stats,
-	 * and their private_bytes when they were asked for first. */
+	/** What these hold of the process's memory: heap_bytes, extension_bytes, block_bytes, private_bytes and stack_bytes of
+	 * struct gorgon_interp_stats, and resident pages of what mapped_bytes counts. */
 	uint64_t bytes;
 	uint64_t total_count;  /**< interpreters that were abandoned so far, destroyed ones too */
 };

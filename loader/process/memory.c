@@ -277,6 +277,14 @@ static void *remap(void *addr, size_t size, size_t new_size, int flags, void *ne
 	return ret;
 }
 
+void gorgon_memory_each(struct gorgon_memory *memory, void (*fn)(void *ctx, uint64_t start, uint64_t end), void *ctx)
+{
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < memory->count; i++)
+		fn(ctx, memory->ranges[i].start, memory->ranges[i].end);
+	pthread_mutex_unlock(&lock);
+}
+
 void gorgon_memory_release(struct gorgon_memory *memory)
 {
 	pthread_mutex_lock(&lock);

@@ -269,6 +269,25 @@ void gorgon_abandon_on_fault(void *ctx, const char *text)
 
 // --- statistics ------------------------------------------------------------------------------------
 
+// Pages of its objects, of what it has mapped, and of its threads' stacks. Few of its threads still run, so the pages are
+// counted again only after something was mapped or a thread has ended.
+static struct gorgon_error *count_kept_pages(struct gorgon_interp *interp, uint64_t *ret)
+{
+	struct gorgon_kept_pages *kept = &interp->kept_pages;
+	uint64_t mapped_bytes = __atomic_load_n(&interp->ns->usage.mapped_bytes, __ATOMIC_RELAXED);
+	struct gorgon_resident resident;
+	struct gorgon_error *err;
+
+	if (!kept->bytes || kept->mapped_bytes != mapped_bytes || kept->thread_count != interp->ns->thread_count) {
+		if ((err = gorgon_stats_memory(interp->ns, &resident)))
+			return err;
+		*kept = (struct gorgon_kept_pages){resident.private_bytes + resident.mapped_bytes + resident.stack_bytes,
+						   mapped_bytes, interp->ns->thread_count};
+	}
+	*ret = kept->bytes;
+	return NULL;
+}
+
 struct gorgon_error *gorgon_abandoned_get_stats(struct gorgon_abandoned_stats *ret)
 {
 	struct gorgon_abandoned_stats stats = {.total_count = __atomic_load_n(&total, __ATOMIC_RELAXED)};
@@ -277,16 +296,13 @@ struct gorgon_error *gorgon_abandoned_get_stats(struct gorgon_abandoned_stats *r
 	gorgon_lock();
 	for (struct gorgon_ns *ns = gorgon_ns_next(NULL); ns && !err; ns = gorgon_ns_next(ns)) {
 		struct gorgon_interp *interp = ns->user.ctx;
-		uint64_t shared;
+		uint64_t pages;
 
-		if (!gorgon_parking_is_abandoned(ns) || !interp)
+		if (!gorgon_parking_is_abandoned(ns) || !interp || (err = count_kept_pages(interp, &pages)))
 			continue;
-		// Pages of its objects: none of its code that runs writes many more.
-		if (!interp->abandoned_bytes)
-			err = gorgon_stats_memory(ns, &interp->abandoned_bytes, &shared);
 		stats.count++;
 		stats.thread_count += ns->thread_count;
-		stats.bytes += interp->abandoned_bytes + gorgon_usage_held(&ns->usage);
+		stats.bytes += pages + gorgon_usage_held(&ns->usage) - __atomic_load_n(&ns->usage.mapped_bytes, __ATOMIC_RELAXED);
 	}
 	gorgon_unlock();
 	return err ?: gorgon_sized_write("gorgon_abandoned_stats", &stats, ret, sizeof(stats));

@@ -385,6 +385,7 @@ struct gorgon_error *gorgon_interp_get_stats(struct gorgon_interp *interp,
 					     struct gorgon_interp_stats *ret)
 {
 	struct gorgon_interp_stats stats;
+	struct gorgon_resident resident;
 	struct gorgon_error *err;
 	uint64_t start = counter(&interp->calls.start_ns), first = counter(&interp->first_event_ns);
 	uint64_t end = counter(&interp->calls.end_ns);
@@ -415,7 +416,12 @@ struct gorgon_error *gorgon_interp_get_stats(struct gorgon_interp *interp,
 	stats.run_ns = end - (first ?: start);
 	gorgon_ns_for_each_object(interp->ns, count_object, &stats);
 	gorgon_lock();
-	err = gorgon_stats_memory(interp->ns, &stats.private_bytes, &stats.shared_bytes);
+	err = gorgon_stats_memory(interp->ns, &resident);
 	gorgon_unlock();
-	return err ?: gorgon_sized_write("gorgon_interp_stats", &stats, ret, sizeof(stats));
+	if (err)
+		return err;
+	stats.private_bytes = resident.private_bytes;
+	stats.shared_bytes = resident.shared_bytes;
+	stats.stack_bytes = resident.stack_bytes;
+	return gorgon_sized_write("gorgon_interp_stats", &stats, ret, sizeof(stats));
 }

@@ -156,7 +156,11 @@ struct gorgon_interp {
 	enum gorgon_end end;
 	enum gorgon_files files; /* SHARED also where functions of the host forbid AUTO */
 	bool timing;
-	uint64_t abandoned_bytes; /* pages of its objects, or 0: not counted yet. Under the loader's lock */
+	struct gorgon_kept_pages { /* of one that was abandoned, when they were counted last; under the loader's lock */
+		uint64_t bytes;
+		uint64_t mapped_bytes; /* that it had then; */
+		unsigned thread_count; /* when either changes, pages are counted again */
+	} kept_pages;
 	uint64_t first_event_ns; /* gorgon_now(), 0: not yet; atomic */
 };
 
@@ -273,9 +277,16 @@ void gorgon_shared_refs_release(struct gorgon_shared_refs *refs);
 
 /* --- stats.c --------------------------------------------------------------------- */
 
-/* Resident bytes of the namespace's objects: written pages, and pages of files. The loader's lock is held. */
-struct gorgon_error *gorgon_stats_memory(struct gorgon_ns *ns, uint64_t *private_bytes,
-					 uint64_t *shared_bytes);
+/* Resident bytes of a namespace. */
+struct gorgon_resident {
+	uint64_t private_bytes; /* written pages of its objects */
+	uint64_t shared_bytes;	/* pages of their files */
+	uint64_t mapped_bytes;	/* of what its code has mapped */
+	uint64_t stack_bytes;	/* of threads that its code has started */
+};
+
+/* The loader's lock is held. */
+struct gorgon_error *gorgon_stats_memory(struct gorgon_ns *ns, struct gorgon_resident *ret);
 
 /* --- data_handler.c ---------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Resident memory of a namespace's objects, page by page from /proc/self/pagemap
-// (proc(5)). Whole mappings, as in smaps, would not do: the kernel merges an object's
+// Resident memory of a namespace: its objects, what its code has mapped, and stacks of its threads, page by page from
+// /proc/self/pagemap (proc(5)). Whole mappings, as in smaps, would not do: the kernel merges an object's
 // data with memory that happens to lie beside it.
 //
 // A page that was written (relocations, data) is anonymous and belongs to this copy
@@ -11,9 +11,12 @@
 #include "base/error.h"
 #include "interp.h"
 #include "ns/ns.h"
+#include "ns/thread.h"
+#include "process/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #define PRESENT	(UINT64_C(1) << 63)
@@ -26,21 +29,18 @@ struct count {
 	uint64_t page_size, private_pages, shared_pages;
 };
 
-static bool stats_count_object(struct count *count, struct gorgon_object *object)
+static void count_range(void *ctx, uint64_t start, uint64_t end_addr)
 {
-	struct gorgon_object_info info;
-	uint64_t entries[512], page, end;
+	struct count *count = ctx;
+	uint64_t entries[512], page = start / count->page_size, end = end_addr / count->page_size;
 
-	gorgon_object_get_info(object, &info);
-	page = info.start / count->page_size;
-	end = info.end / count->page_size;
-	while (page < end) {
+	while (page < end && !count->failed) {
 		size_t want = end - page < 512 ? end - page : 512;
 		ssize_t n = pread(count->fd, entries, want * 8, (off_t)(page * 8));
 
 		if (n < 8) {
 			count->failed = n < 0 ? errno : EIO;
-			return false;
+			return;
 		}
 		for (ssize_t i = 0; i < n / 8; i++) {
 			if (!(entries[i] & (PRESENT | SWAPPED)))
@@ -52,24 +52,56 @@ static bool stats_count_object(struct count *count, struct gorgon_object *object
 		}
 		page += (uint64_t)n / 8;
 	}
-	return true;
 }
 
-struct gorgon_error *gorgon_stats_memory(struct gorgon_ns *ns, uint64_t *private_bytes,
-					 uint64_t *shared_bytes)
+// A thread that has a record has its stack, too. Its thread pointer is what pthread_self() returns on it.
+static void count_stack(struct count *count, const struct gorgon_thread *thread)
 {
-	struct gorgon_object *object = ns->first;
+	pthread_attr_t attr;
+	void *start;
+	size_t size;
+
+	if (pthread_getattr_np((pthread_t)(uintptr_t)thread->tp, &attr))
+		return;
+	if (!pthread_attr_getstack(&attr, &start, &size))
+		count_range(count, (uintptr_t)start, (uintptr_t)start + size);
+	pthread_attr_destroy(&attr);
+}
+
+// The private bytes that were counted since the last call.
+static uint64_t take_bytes(struct count *count)
+{
+	uint64_t ret = count->private_pages * count->page_size;
+
+	count->private_pages = 0;
+	return ret;
+}
+
+struct gorgon_error *gorgon_stats_memory(struct gorgon_ns *ns, struct gorgon_resident *ret)
+{
+	struct gorgon_resident resident;
 	struct count count = {.page_size = (uint64_t)getpagesize()};
 
 	count.fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 	if (count.fd < 0)
 		return gorgon_error_create_os(errno, "/proc/self/pagemap");
-	while (object && stats_count_object(&count, object))
-		object = object->next;
+	for (struct gorgon_object *object = ns->first; object; object = object->next) {
+		struct gorgon_object_info info;
+
+		gorgon_object_get_info(object, &info);
+		count_range(&count, info.start, info.end);
+	}
+	resident.shared_bytes = count.shared_pages * count.page_size;
+	resident.private_bytes = take_bytes(&count);
+	gorgon_memory_each(gorgon_parts_state(ns->parts, &gorgon_memory_part), count_range, &count);
+	resident.mapped_bytes = take_bytes(&count);
+	for (struct gorgon_thread *thread = gorgon_thread_next(NULL); thread; thread = gorgon_thread_next(thread))
+		if (thread->ns == ns)
+			count_stack(&count, thread);
+	resident.stack_bytes = take_bytes(&count);
 	close(count.fd);
 	if (count.failed)
 		return gorgon_error_create_os(count.failed, "/proc/self/pagemap");
-	*private_bytes = count.private_pages * count.page_size;
-	*shared_bytes = count.shared_pages * count.page_size;
+	*ret = resident;
 	return NULL;
 }

@@ -8,10 +8,11 @@
 // endless threads; has a fault, which the host survives; or catches every exception. It is stopped with 500 ms then, and
 // destroyed. One line at the end:
 //
-//	tenants: 812 interpreters, 640 stops, longest 521 ms, late 0, wrong 0, abandoned 93 of which 31 kept with 301234 KiB, grown 310000 KiB
+//	tenants: 812 interpreters, 640 stops, longest 521 ms, late 0 (busy 0), wrong 0, abandoned 93 of which 31 kept with 301234 KiB, grown 310000 KiB and 9000 KiB free
 //
-// "late" are stops that took more than 600 ms. "grown" is what the process has more in memory than after its first interpreters,
-// but for what the C library has free.
+// "late" are stops that took more than 600 ms; "busy" are those of them during which a thread that only sleeps had to wait for a
+// processor for as long as they took too much. "grown" is what the process has more of its own in memory than after its first
+// interpreters; "free" is what the C library's heaps have more of free room between blocks that are in use.
 // With "faults" there are COUNT faults, one after another, while three tenants compute.
 //
 // Exit status 0, or 1 when a call of the library did what it should not.
@@ -31,17 +32,35 @@
 #define TENANTS	 8
 #define LIMIT_MS 500
 #define LATE_MS	 600
+#define NAP_US	 2000
 #define KEPT_MAX 400 // abandoned interpreters with parked threads keep their memory: no more than that many
 
 static _Atomic uint64_t end_ms;
-static atomic_uint interps, stops, longest, late, wrong, failures, kept;
+static _Atomic uint64_t waited_us; // how long a thread that only sleeps has waited for a processor so far
+static atomic_uint interps, stops, longest, late, busy, wrong, failures, kept;
 
-static uint64_t now_ms(void)
+static uint64_t now_us(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+static uint64_t now_ms(void)
+{
+	return now_us() / 1000;
+}
+
+static void *watch_the_machine(void *arg)
+{
+	for (;;) {
+		uint64_t begin = now_us();
+
+		usleep(NAP_US);
+		waited_us += now_us() - begin - NAP_US;
+	}
+	return arg;
 }
 
 static void fail(const char *what, struct gorgon_error *err)
@@ -142,12 +161,15 @@ static bool is_right(enum kind kind, const struct gorgon_error *err)
 
 static void stop(struct gorgon_interp *interp)
 {
-	uint64_t begin = now_ms();
+	uint64_t begin = now_ms(), waited = waited_us;
 	struct gorgon_error *err = gorgon_interp_stop(interp, LIMIT_MS);
 	unsigned took = (unsigned)(now_ms() - begin), before = longest;
 
 	stops++;
-	late += took > LATE_MS;
+	if (took > LATE_MS) {
+		late++;
+		busy += (waited_us - waited) / 1000 >= took - LATE_MS;
+	}
 	while (took > before && !atomic_compare_exchange_weak(&longest, &before, took))
 		continue;
 	if (err && gorgon_error_code(err) != GORGON_ERROR_ABANDONED)
@@ -247,16 +269,44 @@ static void ignore_report(void *ctx, const struct gorgon_fault *fault)
 	(void)fault;
 }
 
-static unsigned long resident_kib(void)
-{
-	unsigned long pages = 0;
-	FILE *file = fopen("/proc/self/statm", "r");
+// What the process has in memory that is its own. Pages of files, which interpreters and other processes have in common, are not
+// in it.
+struct memory {
+	long all_kib;
+	long free_kib; // that the C library's heaps have free in pages of which they use a part
+};
 
-	if (file && fscanf(file, "%*u %lu", &pages) != 1)
-		pages = 0;
+// A heap of the C library begins at a multiple of its largest size; or it is the program's.
+static int is_heap(const char *mapping)
+{
+	unsigned long start = strtoul(mapping, NULL, 16), inode = 0;
+	int is_anonymous = sscanf(mapping, "%*s rw-p %*s %*s %lu", &inode) == 1 && !inode;
+
+	return is_anonymous && (!(start % (64 << 20)) || strstr(mapping, "[heap]"));
+}
+
+static struct memory measure(void)
+{
+	struct memory ret = {0, 0};
+	int in_heap = 0;
+	long heaps_kib = 0, kib;
+	char line[4096];
+	FILE *file;
+
+	malloc_trim(0);
+	file = fopen("/proc/self/smaps", "r");
+	while (file && fgets(line, sizeof(line), file)) {
+		if (line[0] < 'A' || line[0] > 'Z') {
+			in_heap = is_heap(line);
+		} else if (sscanf(line, "Anonymous: %ld kB", &kib) == 1) {
+			ret.all_kib += kib;
+			heaps_kib += in_heap ? kib : 0;
+		}
+	}
 	if (file)
 		fclose(file);
-	return pages * (unsigned long)getpagesize() / 1024;
+	ret.free_kib = heaps_kib - (long)(mallinfo2().uordblks / 1024);
+	return ret;
 }
 
 int main(int argc, char **argv)
@@ -265,8 +315,10 @@ int main(int argc, char **argv)
 	struct gorgon_abandoned_stats stats = {.size = sizeof(stats)};
 	unsigned seeds[TENANTS], seed = argc > 2 && atoi(argv[2]) ? (unsigned)atoi(argv[2]) : 1;
 	pthread_t threads[TENANTS];
-	unsigned long first;
+	struct memory first, last;
 
+	if (pthread_create(&threads[0], NULL, watch_the_machine, NULL))
+		abort();
 	if (argc < 2) {
 		fprintf(stderr, "tenants: missing argument: tenants SECONDS [SEED]\n");
 		return 2;
@@ -274,7 +326,7 @@ int main(int argc, char **argv)
 	gorgon_error_destroy(gorgon_faults_report(&opts));
 	for (int i = 0; i < 3; i++)
 		live(&actions[i], &seed);
-	first = resident_kib();
+	first = measure();
 	if (!strcmp(argv[1], "faults")) {
 		survive(argc > 2 ? (unsigned)atoi(argv[2]) : 1);
 	} else {
@@ -288,9 +340,9 @@ int main(int argc, char **argv)
 			pthread_join(threads[i], NULL);
 	}
 	gorgon_error_destroy(gorgon_abandoned_get_stats(&stats));
-	malloc_trim(0); // free memory of the C library's arenas is nobody's
-	printf("tenants: %u interpreters, %u stops, longest %u ms, late %u, wrong %u, abandoned %lu of which %lu kept with %lu KiB, "
-	       "grown %ld KiB\n", interps, stops, longest, late, wrong, stats.total_count, stats.count, stats.bytes / 1024,
-	       (long)resident_kib() - (long)first);
+	last = measure();
+	printf("tenants: %u interpreters, %u stops, longest %u ms, late %u (busy %u), wrong %u, abandoned %lu of which %lu kept with %lu KiB, "
+	       "grown %ld KiB and %ld KiB free\n", interps, stops, longest, late, busy, wrong, stats.total_count, stats.count,
+	       stats.bytes / 1024, last.all_kib - last.free_kib - (first.all_kib - first.free_kib), last.free_kib - first.free_kib);
 	return wrong || failures;
 }

@@ -103,9 +103,11 @@ static void stats_processor_time_has_calls_that_run_and_threads_that_have_ended(
 		    "t = threading.Thread(target=f); t.start(); done.wait()\n");
 	assert_true(stats_of(interp).total_cpu_ns >= before + SPENT);
 	assert_int_equal(stats_of(interp).thread_count, 1);
+	assert_in_range(stats_of(interp).stack_bytes, 8192, 8 << 20);
 	run(interp, "go.set(); t.join()");
 	while (stats_of(interp).thread_count) // Python's end of a thread is before its own
 		usleep(1000);
+	assert_int_equal(stats_of(interp).stack_bytes, 0);
 	assert_true(stats_of(interp).total_cpu_ns >= before + SPENT);
 	destroy(interp);
 }

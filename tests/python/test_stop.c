@@ -106,11 +106,18 @@ static unsigned long now_ms(void)
 	return (unsigned long)ts.tv_sec * 1000 + (unsigned long)ts.tv_nsec / 1000000;
 }
 
-static uint64_t abandoned_count(void)
+static struct gorgon_abandoned_stats abandoned(void)
 {
 	struct gorgon_abandoned_stats stats = {.size = sizeof(stats)};
 
 	assert_ok(gorgon_abandoned_get_stats(&stats));
+	return stats;
+}
+
+static uint64_t abandoned_count(void)
+{
+	struct gorgon_abandoned_stats stats = abandoned();
+
 	if (stats.count)
 		assert_true(stats.bytes / stats.count > 1 << 20); // at least libpython's own data
 	return stats.count;
@@ -269,6 +276,31 @@ static void functions_of_the_host_between_two_calls_go_on(void **state)
 	alarm(0);
 }
 
+// Pages that were never written are nobody's; a stack of a thread is the interpreter's.
+static void abandoned_memory_is_what_is_resident(void **state)
+{
+	static const char memory[] = "import mmap\n"
+				     "m = mmap.mmap(-1, 256 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+				     "for i in range(0, 16 << 20, 4096): m[i] = 1\n";
+	struct gorgon_interp *interp = start();
+	struct gorgon_interp_stats stats = {.size = sizeof(stats)};
+	struct gorgon_abandoned_stats before = abandoned();
+	uint64_t bytes;
+
+	(void)state;
+	alarm(120);
+	run(interp, memory);
+	run(interp, programs[3].source);
+	assert_error(gorgon_interp_stop(interp, LIMIT_MS), GORGON_ERROR_ABANDONED, "");
+	assert_ok(gorgon_interp_get_stats(interp, &stats));
+	assert_true(stats.mapped_bytes > 256 << 20);
+	assert_true(stats.stack_bytes > 4096);
+	bytes = abandoned().bytes - before.bytes;
+	assert_in_range(bytes, (16 << 20) + stats.heap_bytes + stats.private_bytes + stats.stack_bytes, 64 << 20);
+	assert_error(gorgon_interp_destroy(interp), GORGON_ERROR_BUSY, "");
+	alarm(0);
+}
+
 // A forked child has no parked threads, and a parked thread delays neither fork() nor exit().
 static void fork_and_exit_with_parked_threads(void **state)
 {
@@ -368,6 +400,7 @@ int main(void)
 		cmocka_unit_test(functions_of_the_host_between_two_calls_go_on),
 		cmocka_unit_test(stop_within_a_limit_ends_or_abandons),
 		cmocka_unit_test(end_of_the_process_calls_nothing_of_an_abandoned_interpreter),
+		cmocka_unit_test(abandoned_memory_is_what_is_resident),
 		cmocka_unit_test(fork_and_exit_with_parked_threads),
 	};
 

@@ -8,8 +8,8 @@ import unittest
 
 from harness import BUILD, run
 
-LINE = (r"tenants: (\d+) interpreters, (\d+) stops, longest \d+ ms, late \d+, wrong (\d+), abandoned (\d+) of which (\d+) kept with "
-        r"(\d+) KiB, grown -?\d+ KiB")
+LINE = (r"tenants: (\d+) interpreters, (\d+) stops, longest \d+ ms, late \d+ \(busy \d+\), wrong (\d+), abandoned (\d+) of which (\d+) kept with "
+        r"(\d+) KiB, grown -?\d+ KiB and -?\d+ KiB free")
 
 
 class Tenants(unittest.TestCase):
