@@ -2,7 +2,7 @@
 // How much memory the code of a namespace holds, and a limit for it.
 //
 // Counted are what libpython has from malloc() (heap.c), what all code has mapped
-// (memory.c), large blocks of extensions (large.c), and blocks of the host that numpy has
+// (memory.c), blocks of extensions (blocks.c), and blocks of the host that numpy has
 // (data_handler.c). The limit is a soft one, because not all C code survives a malloc() that
 // fails: who passes it is told, and told again for each sixteenth more, so that between two
 // times there is memory for cleaning up. Beyond the hard limit allocations fail. Threads can be

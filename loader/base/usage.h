@@ -11,7 +11,7 @@
 struct gorgon_usage {
 	uint64_t heap_bytes;   /* see heap.c */
 	uint64_t mapped_bytes; /* see memory.c */
-	uint64_t extension_bytes; /* see large.c */
+	uint64_t extension_bytes; /* see blocks.c */
 	uint64_t block_bytes;  /* of the host, that numpy has; see data_handler.c */
 	uint64_t limit;	       /* 0: none */
 	uint64_t hard_limit;   /* what is beyond it fails */
@@ -20,6 +20,7 @@ struct gorgon_usage {
 	 * and not again before gorgon_usage_is_exceeded(). */
 	void (*exceeded)(void *ctx);
 	void *ctx;
+	uint64_t secret; /* of its blocks; see blocks.c. Does not change */
 };
 
 /* Set the limit and the hard limit, which is not less, or take them back with 0. */

@@ -11,7 +11,7 @@
 #include "process/hidden_traceback.h"
 #include "process/interruption.h"
 #include "process/jit_mirror.h"
-#include "process/large.h"
+#include "process/blocks.h"
 #include "process/locales.h"
 #include "process/malloc_family.h"
 #include "process/memory.h"
@@ -33,7 +33,7 @@ const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_locale_part,
 	&gorgon_environment_part,
 	&gorgon_own_file_part,
-	&gorgon_large_part,
+	&gorgon_blocks_part,
 	&gorgon_jit_mirror_part,
 	&gorgon_hidden_traceback_part, // knows where output goes, too
 	&gorgon_loader_parts[0],

@@ -54,9 +54,9 @@ struct gorgon_interp_stats {
 				     large blocks of `mem` and `obj` */
 	uint64_t mapped_bytes;  /**< anonymous memory that its code has mapped: arenas with the
 				     small blocks of CPython's domains `mem` and `obj` */
-	uint64_t extension_bytes; /**< blocks of 64 KiB and more that extensions have from malloc()
-				       and the like, such as arrays of numpy. Blocks that the shared
-				       C++ library allocates for them do not count, and a block that
+	uint64_t extension_bytes; /**< blocks that extensions have from malloc() and the like, arrays of
+				       numpy too. What shared libraries allocate for them does not count: strdup(),
+				       memalign() and others of the C library, `new` of the C++ library. A block that
 				       shared code frees counts until its address is given out again. */
 	uint64_t call_count;    /**< calls of the host into it that have ended; start and stop count */
 	uint64_t cpu_ns;        /**< processor time of these calls, on the threads that called */

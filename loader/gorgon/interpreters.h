@@ -204,7 +204,7 @@ struct gorgon_start_opts {
 	 * thread collects garbage before its next bytecode, also if the program has switched the collector
 	 * off, and raises MemoryError if that did
 	 * not help. Allocations that would pass the limit by more than a quarter fail, on all
-	 * threads. Other interpreters do not notice. Small blocks of extensions do not count. 0
+	 * threads. Other interpreters do not notice. 0
 	 * also means: as @c memory_limit of struct gorgon_interp_opts says.
 	 */
 	uint64_t memory_limit;

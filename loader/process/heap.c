@@ -24,9 +24,9 @@
 
 #define _GNU_SOURCE
 #include "heap.h"
+#include "blocks.h"
 #include "base/clock.h"
 #include "base/usage.h"
-#include "large.h"
 #include "ns/ns.h"
 
 #include <errno.h>
@@ -230,6 +230,13 @@ void gorgon_heap_free(void *p)
 	free(base);
 }
 
+size_t gorgon_heap_usable_size(void *p)
+{
+	void *base = base_of(listed(p));
+
+	return malloc_usable_size(base) - (size_t)((char *)p - (char *)base);
+}
+
 void gorgon_heap_before_fork(struct gorgon_heap *heap)
 {
 	pthread_mutex_lock(&heap->lock);
@@ -246,7 +253,7 @@ void *gorgon_heap_realloc(void *p, size_t size, struct gorgon_heap *heap)
 		return gorgon_heap_malloc(size, heap);
 	if (listed(p))
 		return gorgon_heap_resize(p, size);
-	gorgon_large_forget(p);
+	gorgon_blocks_forget(p, heap->usage);
 	return realloc(p, size);
 }
 

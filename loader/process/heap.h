@@ -21,6 +21,8 @@ bool gorgon_heap_is_listed(const void *p);
 /* realloc() and free() of such a block. */
 void *gorgon_heap_resize(void *p, size_t size);
 void gorgon_heap_free(void *p);
+/* How many bytes of a listed block are its user's. */
+size_t gorgon_heap_usable_size(void *p);
 
 /* malloc(3), calloc(3) and realloc(3) of libpython. */
 void *gorgon_heap_malloc(size_t size, struct gorgon_heap *heap);

@@ -1,42 +1,91 @@
 // SPDX-License-Identifier: MIT
 // malloc() and its family for extensions. realloc() and free() get blocks of three kinds, and tell
-// them apart by the address: libpython's (heap.c), large blocks of extensions, which are counted
-// (large.c), and all others, which are the C library's alone.
+// them apart by the address: libpython's (heap.c), blocks of extensions, which are counted
+// (blocks.c), and all others, which are the C library's alone.
 
+#define _GNU_SOURCE
 #include "malloc_family.h"
+#include "blocks.h"
 #include "heap.h"
-#include "large.h"
 #include "ns/ns.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
 
-static void *resize(void *p, size_t size)
+void *gorgon_malloc(size_t size, struct gorgon_usage *usage)
 {
-	if (p && gorgon_heap_is_listed(p))
-		return gorgon_heap_resize(p, size);
-	if (p)
-		gorgon_large_forget(p);
-	return realloc(p, size);
+	return gorgon_blocks_allow(size, usage) ? gorgon_blocks_note(malloc(gorgon_blocks_size(size)), usage) : NULL;
 }
 
-// A block that cannot grow stays, uncounted for the moment in between.
-void *gorgon_malloc_realloc(void *p, size_t size, const struct gorgon_large *large)
+void *gorgon_malloc_calloc(size_t count, size_t size, struct gorgon_usage *usage)
 {
-	size_t before = p && size >= GORGON_LARGE_MIN && !gorgon_heap_is_listed(p) ? malloc_usable_size(p) : 0;
+	size_t bytes;
+
+	if (__builtin_mul_overflow(count, size, &bytes)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return gorgon_blocks_allow(bytes, usage) ? gorgon_blocks_note(calloc(1, gorgon_blocks_size(bytes)), usage) : NULL;
+}
+
+void *gorgon_malloc_aligned_alloc(size_t alignment, size_t size, struct gorgon_usage *usage)
+{
+	if (!gorgon_blocks_allow(size, usage))
+		return NULL;
+	return gorgon_blocks_note(aligned_alloc(alignment, gorgon_blocks_size(size)), usage);
+}
+
+int gorgon_malloc_posix_memalign(void **ret, size_t alignment, size_t size, struct gorgon_usage *usage)
+{
+	int saved = errno, number = ENOMEM;
+
+	if (gorgon_blocks_allow(size, usage))
+		number = posix_memalign(ret, alignment, gorgon_blocks_size(size));
+	if (!number)
+		gorgon_blocks_note(*ret, usage);
+	errno = saved;
+	return number;
+}
+
+void *gorgon_malloc_realloc(void *p, size_t size, struct gorgon_usage *usage)
+{
+	size_t before;
 	void *ret;
 
-	// What is below the size that counts was not counted.
-	if (size > before && !gorgon_large_allow(before < GORGON_LARGE_MIN ? size : size - before, large))
+	if (!p)
+		return gorgon_malloc(size, usage);
+	if (gorgon_heap_is_listed(p))
+		return gorgon_heap_resize(p, size);
+	before = malloc_usable_size(p);
+	if (size > before && !gorgon_blocks_allow(size - before, usage))
 		return NULL;
-	ret = resize(p, size);
-
-	if (!ret && p && size && !gorgon_heap_is_listed(p))
-		gorgon_large_note(p, large);
-	return ret && !gorgon_heap_is_listed(ret) ? gorgon_large_note(ret, large) : ret;
+	// A block that cannot grow stays, uncounted for the moment in between.
+	gorgon_blocks_forget(p, usage);
+	ret = realloc(p, size ? gorgon_blocks_size(size) : 0);
+	if (!ret && size)
+		gorgon_blocks_note(p, usage);
+	return gorgon_blocks_note(ret, usage);
 }
 
-void gorgon_malloc_free(void *p)
+void *gorgon_malloc_reallocarray(void *p, size_t count, size_t size, struct gorgon_usage *usage)
+{
+	size_t bytes;
+
+	if (!__builtin_mul_overflow(count, size, &bytes))
+		return gorgon_malloc_realloc(p, bytes, usage);
+	errno = ENOMEM;
+	return NULL;
+}
+
+size_t gorgon_malloc_usable_size(void *p, struct gorgon_usage *usage)
+{
+	if (!p)
+		return 0;
+	return gorgon_heap_is_listed(p) ? gorgon_heap_usable_size(p) : gorgon_blocks_usable_size(p, usage);
+}
+
+void gorgon_malloc_free(void *p, struct gorgon_usage *usage)
 {
 	if (!p)
 		return;
@@ -44,34 +93,44 @@ void gorgon_malloc_free(void *p)
 		gorgon_heap_free(p);
 		return;
 	}
-	gorgon_large_forget(p);
+	gorgon_blocks_forget(p, usage);
 	free(p);
 }
 
+// The functions get the namespace's usage.
+struct malloc_state {
+	struct gorgon_usage *usage;
+};
+
 static bool begin(void *state, struct gorgon_ns *ns)
 {
-	*(struct gorgon_large *)state = (struct gorgon_large){&ns->usage};
+	gorgon_blocks_begin(&ns->usage);
+	((struct malloc_state *)state)->usage = &ns->usage;
 	return true;
 }
 
 static void end(void *state)
 {
-	gorgon_large_release(state);
+	gorgon_blocks_release(((struct malloc_state *)state)->usage);
 }
 
+#define USAGE (offsetof(struct malloc_state, usage) | GORGON_BOUND_POINTER)
+
 static const struct gorgon_bound bound[] = {
-	{"malloc", gorgon_large_malloc, 1, 0, GORGON_OWN, "large blocks of extensions are counted"},
-	{"calloc", gorgon_large_calloc, 2, 0, GORGON_OWN, "as malloc"},
-	{"realloc", gorgon_malloc_realloc, 2, 0, GORGON_OWN, "as malloc; knows the blocks of both"},
-	{"aligned_alloc", gorgon_large_aligned_alloc, 2, 0, GORGON_OWN, "as malloc"},
-	{"posix_memalign", gorgon_large_posix_memalign, 3, 0, GORGON_OWN, "as malloc"},
-	{"free", gorgon_malloc_free, GORGON_BOUND_PLAIN, 0, GORGON_OWN, "knows the blocks of both"},
+	{"malloc", gorgon_malloc, 1, USAGE, GORGON_OWN, "blocks of extensions are counted"},
+	{"calloc", gorgon_malloc_calloc, 2, USAGE, GORGON_OWN, "as malloc"},
+	{"realloc", gorgon_malloc_realloc, 2, USAGE, GORGON_OWN, "as malloc; knows the blocks of both"},
+	{"reallocarray", gorgon_malloc_reallocarray, 3, USAGE, GORGON_OWN, "as realloc"},
+	{"aligned_alloc", gorgon_malloc_aligned_alloc, 2, USAGE, GORGON_OWN, "as malloc"},
+	{"posix_memalign", gorgon_malloc_posix_memalign, 3, USAGE, GORGON_OWN, "as malloc"},
+	{"malloc_usable_size", gorgon_malloc_usable_size, 1, USAGE, GORGON_OWN, "as malloc: without what counting needs"},
+	{"free", gorgon_malloc_free, 1, USAGE, GORGON_OWN, "knows the blocks of both"},
 };
 
 const struct gorgon_part gorgon_malloc_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
-	.state_size = sizeof(struct gorgon_large),
+	.state_size = sizeof(struct malloc_state),
 	.begin = begin,
 	.end = end,
 	.when = GORGON_WHEN_HEAP,

@@ -5,12 +5,18 @@
 
 #include "part.h"
 
-struct gorgon_large;
+struct gorgon_usage;
 
 extern const struct gorgon_part gorgon_malloc_part;
 
-/* realloc(3) of extensions, free(3) of all private code. */
-void *gorgon_malloc_realloc(void *p, size_t size, const struct gorgon_large *large);
-void gorgon_malloc_free(void *p);
+/* malloc(3) and its like, of extensions; free(3) of all private code. */
+void *gorgon_malloc(size_t size, struct gorgon_usage *usage);
+void *gorgon_malloc_calloc(size_t count, size_t size, struct gorgon_usage *usage);
+void *gorgon_malloc_aligned_alloc(size_t alignment, size_t size, struct gorgon_usage *usage);
+int gorgon_malloc_posix_memalign(void **ret, size_t alignment, size_t size, struct gorgon_usage *usage);
+void *gorgon_malloc_realloc(void *p, size_t size, struct gorgon_usage *usage);
+void *gorgon_malloc_reallocarray(void *p, size_t count, size_t size, struct gorgon_usage *usage);
+size_t gorgon_malloc_usable_size(void *p, struct gorgon_usage *usage);
+void gorgon_malloc_free(void *p, struct gorgon_usage *usage);
 
 #endif

@@ -76,7 +76,7 @@ static void heap_blocks_keep_their_content(void **state)
 		check_bytes(blocks[i], size_of(i) / 2, (unsigned char)i);
 	}
 	for (size_t i = 0; i < COUNT; i++)
-		gorgon_malloc_free(blocks[i]);
+		gorgon_malloc_free(blocks[i], &ns->usage);
 	assert_int_equal(ns->usage.heap_bytes, 0);
 	test_ns_destroy(ns);
 }
@@ -93,7 +93,7 @@ static void heap_block_costs_a_header(void **state)
 		blocks[i] = gorgon_heap_malloc(1000, heap_of(ns));
 	assert_true(ns->usage.heap_bytes <= COUNT * (1000 + 32 + 1));
 	for (size_t i = 0; i < COUNT; i++)
-		gorgon_malloc_free(blocks[i]);
+		gorgon_malloc_free(blocks[i], &ns->usage);
 	test_ns_destroy(ns);
 }
 #endif
@@ -107,15 +107,15 @@ static void heap_free_takes_blocks_of_the_c_library(void **state)
 	for (size_t i = 0; i < 1000; i++) {
 		char *p = malloc(i);
 
-		gorgon_malloc_free(p);
-		p = gorgon_malloc_realloc(NULL, 10, gorgon_parts_state(ns->parts, &gorgon_malloc_part));
-		p = gorgon_malloc_realloc(p, 200000, gorgon_parts_state(ns->parts, &gorgon_malloc_part));
+		gorgon_malloc_free(p, &ns->usage);
+		p = gorgon_malloc_realloc(NULL, 10, &ns->usage);
+		p = gorgon_malloc_realloc(p, 200000, &ns->usage);
 		p = gorgon_heap_realloc(p, 20, heap_of(ns)); // not listed: stays the C library's
 		free(p);
 		assert_int_equal(posix_memalign((void **)&p, 4096, 100), 0);
-		gorgon_malloc_free(p);
+		gorgon_malloc_free(p, &ns->usage);
 	}
-	gorgon_malloc_free(NULL);
+	gorgon_malloc_free(NULL, &ns->usage);
 	test_ns_destroy(ns);
 }
 
@@ -136,7 +136,7 @@ static void heap_impossible_sizes_are_refused(void **state)
 	assert_null(gorgon_heap_realloc(p, huge / 2 - 100, heap_of(ns)));
 #endif
 	assert_string_equal(p, "kept");
-	gorgon_malloc_free(p);
+	gorgon_malloc_free(p, &ns->usage);
 	assert_int_equal(ns->usage.heap_bytes, 0);
 	test_ns_destroy(ns);
 }
@@ -164,7 +164,7 @@ static void heap_release_frees_what_is_left(void **state)
 }
 
 struct worker {
-	struct gorgon_heap *heap;
+	struct gorgon_ns *ns;
 	unsigned seed;
 };
 
@@ -177,9 +177,9 @@ static void *allocate_at_random(void *arg)
 		size_t i = (size_t)rand_r(&worker->seed) % 100;
 
 		blocks[i] = gorgon_heap_realloc(blocks[i], 1 + (size_t)rand_r(&worker->seed) % 2000,
-						worker->heap);
+						heap_of(worker->ns));
 		if (step % 3 == 0) {
-			gorgon_malloc_free(blocks[i]);
+			gorgon_malloc_free(blocks[i], &worker->ns->usage);
 			blocks[i] = NULL;
 		}
 	}
@@ -194,7 +194,7 @@ static void heap_threads_and_forks(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
-		workers[i] = (struct worker){heap_of(ns), i};
+		workers[i] = (struct worker){ns, i};
 		assert_int_equal(pthread_create(&threads[i], NULL, allocate_at_random, &workers[i]), 0);
 	}
 	for (int i = 0; !TEST_SANITIZED && i < 50; i++) {
@@ -203,7 +203,7 @@ static void heap_threads_and_forks(void **state)
 
 		if (!pid) {
 			alarm(120);
-			gorgon_malloc_free(gorgon_heap_malloc(100, heap_of(ns)));
+			gorgon_malloc_free(gorgon_heap_malloc(100, heap_of(ns)), &ns->usage);
 			_exit(0);
 		}
 		assert_int_equal(waitpid(pid, &status, 0), pid);
