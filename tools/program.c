@@ -19,6 +19,10 @@
 // CPython's recursion limits are made for the 8 MiB that a main thread has.
 #define STACK_SIZE (8u << 20)
 
+// What a shell says of a process that has passed its hard limit of processor time: 128 + SIGKILL.
+#define STATUS_STOPPED 137
+#define LOOK_MS	       200 // how often a program with a limit of processor time is looked at, while it runs
+
 struct job {
 	const struct program *program;
 	struct gorgon_interp *interp;
@@ -160,6 +164,52 @@ static void destroy_one(struct job *job)
 		label_destroy(job->label);
 }
 
+static bool is_abandoned(const struct job *job)
+{
+	struct gorgon_interp_stats stats = {.size = sizeof(stats)};
+	struct gorgon_error *err = gorgon_interp_get_stats(job->interp, &stats);
+
+	gorgon_error_destroy(err);
+	return !err && stats.state == GORGON_INTERP_IS_ABANDONED;
+}
+
+// A program that was abandoned may be in C code that never comes back to Python.
+static void wait_for(struct job *job)
+{
+	struct timespec until;
+	int looks = 0;
+
+	if (!job->program->cpu_limit_ms) {
+		pthread_join(job->thread, NULL);
+		return;
+	}
+	do {
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_nsec += LOOK_MS * 1000000;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		if (!pthread_clockjoin_np(job->thread, NULL, CLOCK_MONOTONIC, &until))
+			return;
+	} while (!is_abandoned(job) || ++looks < 3);
+	job->started = false;
+	pthread_detach(job->thread);
+	// The call says why it was abandoned.
+	job->err = gorgon_interp_run_string(job->interp, "", NULL);
+}
+
+static void say_failure(struct job *job)
+{
+	bool abandoned = gorgon_error_code(job->err) == GORGON_ERROR_ABANDONED;
+
+	job->result->status = abandoned ? STATUS_STOPPED : TOOL_FAILED;
+	if (abandoned)
+		fprintf(stderr, "gorgon: %s\n", gorgon_error_message(job->err));
+	else
+		fprintf(stderr, "gorgon: interpreter %u: %s\n", job->result->number,
+			job->err ? gorgon_error_message(job->err) : "cannot start its thread");
+	gorgon_error_destroy(job->err);
+}
+
 struct gorgon_error *program_run(const struct program *program, struct result *results)
 {
 	struct job *jobs = calloc(program->count, sizeof(*jobs));
@@ -184,13 +234,9 @@ struct gorgon_error *program_run(const struct program *program, struct result *r
 		start_all(jobs, created);
 	for (unsigned i = 0; i < created && !err; i++) {
 		if (jobs[i].started)
-			pthread_join(jobs[i].thread, NULL);
-		if (!jobs[i].started || jobs[i].err) {
-			results[i].status = TOOL_FAILED;
-			fprintf(stderr, "gorgon: interpreter %u: %s\n", results[i].number,
-				jobs[i].err ? gorgon_error_message(jobs[i].err) : "cannot start its thread");
-			gorgon_error_destroy(jobs[i].err);
-		}
+			wait_for(&jobs[i]);
+		if (!jobs[i].started || jobs[i].err)
+			say_failure(&jobs[i]);
 		show_progress(program, "done", i + 1, &start);
 	}
 	for (unsigned i = created; i-- > 0;) {

@@ -54,7 +54,7 @@ static const struct argp_option options[] = {
 	{"memory-limit", OPT_MEMORY_LIMIT, "SIZE", 0, "Bytes (K, M, G: times 1024) that each interpreter may hold: beyond that garbage is "
 	 "collected, then MemoryError is raised", 1},
 	{"cpu-limit", OPT_CPU_LIMIT, "SECONDS", 0, "Processor time that each program may use, all its threads together: then it is "
-	 "interrupted (KeyboardInterrupt), and from a quarter more on again and again", 1},
+	 "interrupted (KeyboardInterrupt), and a quarter later stopped: the status is 137 if it does not end", 1},
 	{"thread-limit", OPT_THREAD_LIMIT, "N", 0, "Threads that each program may have at a time, without its first one", 1},
 	{"deny", OPT_DENY, "WHAT", 0, "What programs may not do: extensions (modules in C), libraries (ctypes), fork, exec, "
 	 "signals (handlers), with commas between them (repeatable). For order among friends: it is no sandbox", 1},

@@ -137,8 +137,14 @@ struct gorgon_interp_opts {
 	 * notices within 100 ms. Not in a forked child.
 	 */
 	uint64_t cpu_limit_ms;
-	/** Milliseconds beyond which all that runs, and all that begins, is interrupted again every 50 ms. 0 for a quarter
-	 * more than the limit. Less than the limit, or without one, is GORGON_ERROR_ARGUMENT. */
+	/**
+	 * Milliseconds beyond which the interpreter is stopped, as by gorgon_interp_stop() with a second of time: what runs is
+	 * interrupted, calls after its end return GORGON_ERROR_BUSY with the reason, and what does not end is abandoned. A program of
+	 * gorgon_interp_main() is interrupted every 50 ms for a second, and then abandoned: the call returns GORGON_ERROR_ABANDONED, unless
+	 * the program's main thread is in C code that does not come back to Python. 0 for a quarter more than the limit. Less than
+	 * the limit, or without one, is GORGON_ERROR_ARGUMENT. With another isolation
+	 * than GORGON_ISOLATE_LOADER what runs is interrupted every 50 ms, and nothing else happens.
+	 */
 	uint64_t cpu_hard_limit_ms;
 	/**
 	 * Called when the limit is used up, before anything is interrupted, on the library's thread: it must not call into the

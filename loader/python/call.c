@@ -37,6 +37,7 @@
 #include "base/usage.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -111,8 +112,19 @@ static struct gorgon_error *refuse(const struct gorgon_interp *interp, enum gorg
 	if (state == GORGON_INTERP_ABANDONED) // the reason does not change any more
 		return gorgon_error_create(GORGON_ERROR_ABANDONED, "interpreter %u: was abandoned: %s", interp->number,
 					   interp->calls.why);
+	if (state == GORGON_INTERP_ENDED && *interp->calls.why) // nor does this one
+		return gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: was stopped: %s", interp->number,
+					   interp->calls.why);
 	return gorgon_error_create(GORGON_ERROR_BUSY, "interpreter %u: %s", interp->number,
 				   texts[state]);
+}
+
+void gorgon_call_explain(struct gorgon_interp *interp, const char *why)
+{
+	lock(interp);
+	if (interp->calls.state == GORGON_INTERP_STARTED)
+		snprintf(interp->calls.why, sizeof(interp->calls.why), "%s", why);
+	unlock(interp);
 }
 
 // The newest entry of this thread, into whichever interpreter.

@@ -3,14 +3,15 @@
 //
 // A thread of the library watches each interpreter that has a limit. It sleeps most of the time: as long as all processors
 // together would need for what is left, and not longer than it takes to notice a new thread. At the limit the host is asked
-// for more; if it gives none, everything in the interpreter is interrupted, once. Beyond the hard limit everything is
-// interrupted again and again, so that code which catches KeyboardInterrupt does not get on.
+// for more; if it gives none, everything in the interpreter is interrupted, once. Beyond the hard limit it is stopped: what runs is
+// interrupted again and again for a second, and is abandoned if it has not ended then.
 //
 // Each interpreter has a thread of its own, because interrupting waits for the GIL if calls run on other threads than the
 // main one: one that never releases its GIL is not to keep the limits of others from being watched.
 
 #define _GNU_SOURCE
 #include "cpu_limit.h"
+#include "abandon.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/lock.h"
@@ -20,11 +21,14 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #define SHORTEST_MS 5
 #define LONGEST_MS  100
 #define AGAIN_MS    50 // between two interrupts beyond the hard limit
+#define STOP_MS	    1000 // that are left to end then
+#define NAMING_MS   60 // in which threads say where they are
 #define NS_PER_MS   1000000u
 
 struct gorgon_error *gorgon_cpu_limit_check(const struct gorgon_interp *interp)
@@ -71,18 +75,61 @@ static bool is_extended(struct gorgon_interp *interp, uint64_t used_ms)
 	return more > used_ms;
 }
 
+// Returns whether the watcher was told to go.
+static bool wait_ms(struct gorgon_interp *interp, int ms)
+{
+	struct timespec until = gorgon_deadline(ms);
+
+	return !sem_clockwait(&interp->cpu_limit.end, CLOCK_MONOTONIC, &until);
+}
+
+// A program has nobody who could stop it: gorgon_interp_main() returns when it has ended, or was abandoned.
+static void stop_program(struct gorgon_interp *interp, const char *reason)
+{
+	char why[1024], names[800];
+
+	for (int ms = 0; ms < STOP_MS; ms += AGAIN_MS) {
+		interrupt(interp);
+		if (wait_ms(interp, AGAIN_MS) || gorgon_call_state(interp) != GORGON_INTERP_RUNNING)
+			return;
+	}
+	gorgon_abandon_name_threads(interp, 0, gorgon_now() + NAMING_MS * NS_PER_MS, names, sizeof(names));
+	snprintf(why, sizeof(why), "%s, and it did not end within %d ms: %s", reason, STOP_MS, names);
+	gorgon_abandon(interp, why);
+}
+
+// Beyond the hard limit. What is not started yet, or has ended, is not stopped. Other isolations cannot stop what does not end.
+static void stop(struct gorgon_interp *interp, uint64_t used_ms)
+{
+	char reason[128];
+
+	if (!interp->isolation->counts_memory) {
+		interrupt(interp);
+		return;
+	}
+	snprintf(reason, sizeof(reason), "it has used %.1f s of processor time, its hard limit is %.1f s", (double)used_ms / 1000,
+		 (double)hard_limit_ms(&interp->cpu_limit) / 1000);
+	switch (gorgon_call_state(interp)) {
+	case GORGON_INTERP_RUNNING:
+		stop_program(interp, reason);
+		break;
+	case GORGON_INTERP_STARTED:
+		interrupt(interp);
+		gorgon_call_explain(interp, reason);
+		pthread_mutex_lock(&interp->cpu_limit.stopping);
+		gorgon_error_destroy(gorgon_interp_stop(interp, STOP_MS));
+		pthread_mutex_unlock(&interp->cpu_limit.stopping);
+		break;
+	default:
+		break;
+	}
+}
+
 // Do what is due. Returns the processor time at which something is due next, in milliseconds; 0: in AGAIN_MS, however much that is.
 static uint64_t act(struct gorgon_interp *interp, uint64_t used_ms)
 {
 	struct gorgon_cpu_limit *limit = &interp->cpu_limit;
 
-	if (used_ms >= hard_limit_ms(limit)) {
-		if (!limit->reached && is_extended(interp, used_ms))
-			return limit->soft_ms;
-		limit->reached = true;
-		interrupt(interp);
-		return 0;
-	}
 	if (used_ms < limit->soft_ms)
 		return limit->soft_ms;
 	if (!limit->reached) {
@@ -91,7 +138,10 @@ static uint64_t act(struct gorgon_interp *interp, uint64_t used_ms)
 		limit->reached = true;
 		interrupt(interp);
 	}
-	return hard_limit_ms(limit);
+	if (used_ms < hard_limit_ms(limit))
+		return hard_limit_ms(limit);
+	stop(interp, used_ms);
+	return 0;
 }
 
 static int nap_ms(uint64_t due_ms, uint64_t used_ms)
@@ -105,13 +155,12 @@ static int nap_ms(uint64_t due_ms, uint64_t used_ms)
 static void *watch(void *arg)
 {
 	struct gorgon_interp *interp = arg;
-	struct timespec until;
+	uint64_t used_ms, due_ms;
 
 	do {
-		uint64_t used_ms = gorgon_interp_cpu_ns(interp) / NS_PER_MS, due_ms = act(interp, used_ms);
-
-		until = gorgon_deadline(due_ms ? nap_ms(due_ms, used_ms) : AGAIN_MS);
-	} while (sem_clockwait(&interp->cpu_limit.end, CLOCK_MONOTONIC, &until));
+		used_ms = gorgon_interp_cpu_ns(interp) / NS_PER_MS;
+		due_ms = act(interp, used_ms);
+	} while (!wait_ms(interp, due_ms ? nap_ms(due_ms, used_ms) : AGAIN_MS));
 	return NULL;
 }
 
@@ -124,6 +173,7 @@ struct gorgon_error *gorgon_cpu_limit_begin(struct gorgon_interp *interp)
 	if (!limit->soft_ms)
 		return NULL;
 	sem_init(&limit->end, 0, 0);
+	pthread_mutex_init(&limit->stopping, NULL);
 	// Signals of the host are for threads of the host.
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &saved);
@@ -136,6 +186,14 @@ struct gorgon_error *gorgon_cpu_limit_begin(struct gorgon_interp *interp)
 	return NULL;
 }
 
+void gorgon_cpu_limit_settle(struct gorgon_interp *interp)
+{
+	if (interp->cpu_limit.watcher != getpid())
+		return;
+	pthread_mutex_lock(&interp->cpu_limit.stopping);
+	pthread_mutex_unlock(&interp->cpu_limit.stopping);
+}
+
 // In a forked child nobody watches, and nobody is waited for.
 void gorgon_cpu_limit_end(struct gorgon_interp *interp)
 {
@@ -146,5 +204,6 @@ void gorgon_cpu_limit_end(struct gorgon_interp *interp)
 	sem_post(&limit->end);
 	pthread_join(limit->thread, NULL);
 	sem_destroy(&limit->end);
+	pthread_mutex_destroy(&limit->stopping);
 	limit->watcher = 0;
 }

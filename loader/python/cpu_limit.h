@@ -9,6 +9,8 @@
 struct gorgon_error *gorgon_cpu_limit_check(const struct gorgon_interp *interp);
 /* Begin to watch an interpreter with a limit; GORGON_ERROR_OS: there is no thread for that. */
 struct gorgon_error *gorgon_cpu_limit_begin(struct gorgon_interp *interp);
+/* If it is being stopped at its hard limit, wait until it is. */
+void gorgon_cpu_limit_settle(struct gorgon_interp *interp);
 /* Watch it no more. It has ended, or never began. */
 void gorgon_cpu_limit_end(struct gorgon_interp *interp);
 

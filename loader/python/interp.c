@@ -351,6 +351,7 @@ struct gorgon_error *gorgon_interp_destroy(struct gorgon_interp *interp)
 
 	if (!interp)
 		return NULL;
+	gorgon_cpu_limit_settle(interp);
 	if ((err = end(interp)))
 		return err;
 	gorgon_cpu_limit_end(interp);

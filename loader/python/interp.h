@@ -59,7 +59,7 @@ struct gorgon_calls {
 	uint64_t gil_wait_ns; /* how long entries have waited for the GIL; atomic */
 	uint64_t start_ns, end_ns; /* gorgon_now() when Python was started, and had ended; 0: not yet; atomic */
 	struct gorgon_call *newest; /* the interpreter's entries */
-	char why[1024];		    /* with ABANDONED */
+	char why[1024];		    /* with ABANDONED; with ENDED why it was stopped, or "" */
 	unsigned finishers;	    /* threads of ours that stop it; see stop.c */
 	unsigned abandoning;	    /* threads of ours that are about it; see abandon.c */
 	bool interrupt_next;	    /* the next entry begins interrupted */
@@ -110,6 +110,7 @@ struct gorgon_cpu_limit {
 	pid_t watcher; /* the process in which @thread watches; 0: none */
 	pthread_t thread;
 	sem_t end;
+	pthread_mutex_t stopping; /* the watcher has it while it stops the interpreter */
 };
 
 struct data_handler;
@@ -208,6 +209,8 @@ struct gorgon_error *gorgon_call_fail(struct gorgon_interp *interp);
 struct gorgon_error *gorgon_call_python_until(struct gorgon_interp *interp, uint64_t until, gorgon_call_fn *fn, void *ctx);
 /* Refuse new entries into a started interpreter: it is STOPPING. */
 struct gorgon_error *gorgon_call_refuse(struct gorgon_interp *interp);
+/* A started interpreter is about to be stopped for a reason that calls after its end are told. */
+void gorgon_call_explain(struct gorgon_interp *interp, const char *why);
 /* Take that back. */
 void gorgon_call_accept(struct gorgon_interp *interp);
 /* The interpreter is FINALISING, and has no entries. False: it was not STOPPING any more. */

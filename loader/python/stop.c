@@ -366,10 +366,11 @@ static bool watch(struct gorgon_interp *interp, struct finisher *finisher, uint6
 // Name what still runs, and abandon the interpreter.
 static void give_up(struct gorgon_interp *interp, int timeout_ms, uint64_t until, pid_t finisher)
 {
-	char why[1024], names[900];
+	char why[2048], names[900];
 
 	gorgon_abandon_name_threads(interp, finisher, until + NAMING_MS * MS, names, sizeof(names));
-	snprintf(why, sizeof(why), "it did not end within %d ms: %s", timeout_ms, *names ? names : "no thread of it is known");
+	snprintf(why, sizeof(why), "%s%sit did not end within %d ms: %s", interp->calls.why, *interp->calls.why ? ", and " : "", timeout_ms,
+		 *names ? names : "no thread of it is known");
 	gorgon_abandon(interp, why);
 }
 

@@ -5,6 +5,7 @@
 #include "calls.h"
 
 #include <dirent.h>
+#include <string.h>
 #include <unistd.h>
 
 static struct gorgon_interp *start_limited(uint64_t soft_ms, uint64_t hard_ms, uint64_t (*near)(void *, uint64_t), void *ctx)
@@ -69,14 +70,67 @@ static void thread_of_the_interpreter_is_interrupted(void **state)
 	destroy(interp);
 }
 
-static void all_calls_beyond_the_hard_limit_are_interrupted(void **state)
+static void interpreter_beyond_the_hard_limit_is_stopped(void **state)
 {
 	struct gorgon_interp *interp = start_limited(200, 0, NULL, NULL);
+	struct gorgon_error *err = NULL;
 
 	(void)state;
-	for (int i = 0; i < 4; i++)
-		assert_raised(gorgon_interp_run_string(interp, FOR_EVER, NULL), "KeyboardInterrupt", "");
+	alarm(120);
+	while (gorgon_error_code(err) != GORGON_ERROR_BUSY || strstr(gorgon_error_message(err), "is being stopped")) {
+		if (err && gorgon_error_code(err) != GORGON_ERROR_BUSY)
+			assert_raised(err, "KeyboardInterrupt", "");
+		else
+			gorgon_error_destroy(err);
+		err = gorgon_interp_run_string(interp, FOR_EVER, NULL);
+	}
+	assert_error(err, GORGON_ERROR_BUSY, "was stopped: it has used 0.");
+	assert_error(gorgon_interp_run_string(interp, "pass", NULL), GORGON_ERROR_BUSY, " s of processor time, its hard limit is 0.2 s");
 	destroy(interp);
+	alarm(0);
+}
+
+// An interrupt that comes between the tries of one loop is caught by the loop around it.
+#define CATCH_ALL                                                                                  \
+	"def catch_all():\n"                                                                       \
+	"  while True:\n"                                                                          \
+	"    try:\n"                                                                               \
+	"      while True:\n"                                                                      \
+	"        try:\n"                                                                           \
+	"          while True:\n"                                                                  \
+	"            try:\n"                                                                       \
+	"              while True: sum(range(1000))\n"                                             \
+	"            except BaseException: pass\n"                                                 \
+	"        except BaseException: pass\n"                                                     \
+	"    except BaseException: pass\n"
+
+static void what_does_not_end_is_abandoned(void **state)
+{
+	struct gorgon_interp *interp = start_limited(200, 0, NULL, NULL), *other = start();
+
+	(void)state;
+	alarm(120);
+	assert_error(gorgon_interp_run_string(interp, CATCH_ALL "catch_all()\n", NULL), GORGON_ERROR_ABANDONED,
+		     "its hard limit is 0.2 s, and it did not end within 1000 ms: thread ");
+	destroy(interp);
+	run(other, "assert sum(range(1000)) == 499500");
+	destroy(other);
+	alarm(0);
+}
+
+static void program_that_does_not_end_is_abandoned(void **state)
+{
+	const struct gorgon_interp_opts opts = {.size = sizeof(opts), .cpu_limit_ms = 300};
+	const char *const argv[] = {"-c", CATCH_ALL "catch_all()\n"};
+	struct gorgon_interp *interp = test_interp_create(&opts);
+	int status;
+
+	(void)state;
+	alarm(120);
+	assert_error(gorgon_interp_main(interp, 2, argv, &status), GORGON_ERROR_ABANDONED,
+		     "its hard limit is 0.4 s, and it did not end within 1000 ms: thread ");
+	destroy(interp);
+	alarm(0);
 }
 
 struct host {
@@ -144,7 +198,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(call_beyond_the_limit_is_interrupted_once),
 		cmocka_unit_test(thread_of_the_interpreter_is_interrupted),
-		cmocka_unit_test(all_calls_beyond_the_hard_limit_are_interrupted),
+		cmocka_unit_test(interpreter_beyond_the_hard_limit_is_stopped),
+		cmocka_unit_test(what_does_not_end_is_abandoned),
+		cmocka_unit_test(program_that_does_not_end_is_abandoned),
 		cmocka_unit_test(host_is_asked_and_may_give_more),
 		cmocka_unit_test(options_that_contradict_are_refused_and_threads_end),
 	};

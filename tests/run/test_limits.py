@@ -55,6 +55,17 @@ class Limits(unittest.TestCase):
         self.assertEqual((ended.returncode, ended.stdout), (0, "caught 4\n"))
         self.assertEqual(ended.stderr.count("has used"), 1)
 
+    def test_processor_time_of_a_program_that_does_not_end(self):
+        catching = "while True:\n    try: {}\n    except BaseException: pass\n"
+        inner = catching.format("sum(range(1000))").replace("\n", "\n    ")
+        for what, code in (("catches everything", f"def forever():\n    {inner}\n" + catching.format("forever()")),
+                           ("stays in C code", "import itertools\nsum(itertools.repeat(0))")):
+            with self.subTest(what):
+                ended = self.run_limited(code, "--cpu-limit", "0.2")
+                self.assertEqual(ended.returncode, 137, ended.stderr)
+                self.assertRegex(ended.stderr, r"(?m)^gorgon: interpreter 0: was abandoned: it has used [\d.]+ s of processor time, its hard "
+                                               r"limit is 0\.2 s, and it did not end within 1000 ms: thread \d+ ")
+
     def test_processor_time_of_threads_counts_and_that_of_others_does_not(self):
         ended = self.run_limited("import gorgon, threading, time\n"
                                  "def compute():\n"
