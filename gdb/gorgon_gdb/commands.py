@@ -73,7 +73,10 @@ class Subcommand(gdb.Command):
 class List(Subcommand):
     """Show the interpreters of the process.
 
-    Usage: gorgon list
+    Usage: gorgon list [-v]
+
+    With -v: what each interpreter is doing, how many calls of the host have ended in it, what it holds of memory and may
+    hold, what the host calls it, and what the newest call runs.
 
     Num is the interpreter's number, Thread the one that runs its program, libpython the
     address range of its own copy of libpython, State "live", "unloading"
@@ -89,8 +92,11 @@ class List(Subcommand):
 
     @plain_errors
     def invoke(self, arg, from_tty):
-        self.arguments(arg, 0)
-        gdb.write(tables.interpreters(process.snapshot(), process.thread_name, gil.text))
+        argv = self.arguments(arg, 1)
+        if argv and argv != ["-v"]:
+            raise gdb.GdbError(f'gorgon list: {argv[0]}: -v expected; see "help gorgon list"')
+        snapshot = process.snapshot()
+        gdb.write(tables.figures(snapshot) if argv else tables.interpreters(snapshot, process.thread_name, gil.text))
 
 
 class Modules(Subcommand):

@@ -30,6 +30,11 @@ FULL, NAMES_ONLY, PACK = range(3)
 
 ROOT = struct.Struct("<8sIIQQIIQQIIQIIQ")
 NS = struct.Struct("<QQQIIQQIIQQQQQ")
+NS_TEXTS = struct.Struct("<QQQQ")  # behind that, in processes that are new enough: of struct gorgon_debug_ns, usage to job
+USAGE = struct.Struct("<QQQQQ")
+ACTIVITY = struct.Struct("<IIQQQQQ")
+ACTIVITIES = ("created", "running", "starting", "started", "stopping", "ending", "ended", "abandoned")
+TEXT_SIZE = 64
 OBJECT = struct.Struct("<QQQQIIQQQQQQQIIQqIIQ")
 OBJECT_LEAST = 128  # of processes whose objects have no link_map
 THREAD = struct.Struct("<QQQQQQ")
@@ -161,6 +166,7 @@ class Snapshot:
         self.ranges = []
         self.starts = []
         self.read_threads = lambda: read_threads(read, header, self.problems)
+        self.read_figures = lambda ns: Figures(read, ns, header.ns_size)
 
     @property
     def changing(self):
@@ -235,6 +241,30 @@ class Header:
                                    ("thread", self.thread_size, THREAD.size)):
             if not least <= value <= ENTRY_SIZE_MAX:
                 raise RootError(f"gorgon_debug_root is damaged: {what} size {value}, at least {least} expected")
+
+
+class Figures:
+    """What an interpreter holds and does at this moment. A process of an older libgorgon has none; what is not known is None."""
+
+    def __init__(self, read, ns, ns_size):
+        self.memory = self.limit = self.activity = self.calls = None
+        self.label = self.job = ""
+        if ns_size < NS.size + NS_TEXTS.size:
+            return
+        usage, activity, label, job = NS_TEXTS.unpack(bytes(read(ns.address + NS.size, NS_TEXTS.size)))
+        if usage:
+            *parts, self.limit = USAGE.unpack(bytes(read(usage, USAGE.size)))
+            self.memory = sum(parts)
+        if activity:
+            state, _, self.calls, *_ = ACTIVITY.unpack(bytes(read(activity, ACTIVITY.size)))
+            self.activity = ACTIVITIES[state] if state < len(ACTIVITIES) else f"state {state}"
+        self.label, self.job = (text_of(bytes(read(at, TEXT_SIZE))) if at else "" for at in (label, job))
+
+
+def text_of(data):
+    """A text of a namespace, with "?" for what may not be shown."""
+    text = data.split(b"\0")[0].decode(errors="replace")
+    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def read_header(read, address):

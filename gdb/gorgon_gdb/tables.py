@@ -39,6 +39,27 @@ def interpreters(snapshot, thread_name, gil):
     return remarks(snapshot) + table(["Num", "Python", "Objects", "Thread", "libpython", "State", "GIL"], rows)
 
 
+def size(count):
+    """Bytes, as people read them; "-" for what is not known, or not there."""
+    return "-" if not count else f"{count >> 10}K" if count < 10 << 20 else f"{count >> 20}M"
+
+
+def figures(snapshot):
+    """gorgon list -v."""
+    rows = []
+    for ns in snapshot.namespaces:
+        try:
+            found = snapshot.read_figures(ns)
+        except root.MemoryProblem:
+            rows.append([number(ns), "?", "?", "?", "?", "", ""])
+            continue
+        rows.append([number(ns), found.activity or "-", "-" if found.calls is None else found.calls, size(found.memory),
+                     size(found.limit), found.label or "-", found.job or "-"])
+    if not rows:
+        return remarks(snapshot) + "No interpreters.\n"
+    return remarks(snapshot) + table(["Num", "Doing", "Calls", "Memory", "Limit", "Label", "Job"], rows)
+
+
 def modules(snapshot, namespaces):
     """gorgon modules: the objects of these namespaces, in load order."""
     rows = [[number(ns), o.name, f"{o.start:#x}-{o.end:#x}", f"{o.bias:#x}", o.debug]

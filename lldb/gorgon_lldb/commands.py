@@ -62,7 +62,11 @@ class Command:
 class List(Command):
     """Show the interpreters of the process.
 
-    Usage: gorgon list
+    Usage: gorgon list [-v]
+
+    With -v: what each interpreter is doing, how many calls of the host have
+    ended in it, what it holds of memory and may hold, what the host calls
+    it, and what the newest call runs.
 
     Num is the interpreter's number, Thread the one that runs its program,
     libpython the address range of its own copy of libpython, State "live",
@@ -78,8 +82,13 @@ class List(Command):
     name = "gorgon list"
 
     def run(self, debugger, target, exe_ctx, argument):
-        self.words(argument, 0, 0)
-        return tables.interpreters(process.snapshot(target), process.thread_name(target.GetProcess()), functools.partial(gil.text, target))
+        words = self.words(argument, 0, 1)
+        if words and words != ["-v"]:
+            raise root.RootError(f'gorgon list: {words[0]}: -v expected; see "help gorgon list"')
+        snapshot = process.snapshot(target)
+        if words:
+            return tables.figures(snapshot)
+        return tables.interpreters(snapshot, process.thread_name(target.GetProcess()), functools.partial(gil.text, target))
 
 
 class Modules(Command):

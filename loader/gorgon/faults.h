@@ -34,6 +34,7 @@ struct gorgon_fault {
 	uint64_t function_off;	/**< bytes from the start of @c function */
 	const char *text;	/**< the whole report, lines that end with a newline */
 	size_t text_size;	/**< bytes of @c text, without the NUL behind it */
+	const char *label;	/**< of the interpreter, as struct gorgon_interp_opts has it; or NULL */
 };
 
 /** Options of gorgon_faults_report(). */

@@ -71,6 +71,8 @@ struct gorgon_interp_stats {
 	uint64_t thread_count;  /**< threads alive that its code has started */
 	uint64_t cpu_limit_ms;  /**< of total_cpu_ns that holds now, or 0 */
 	uint64_t stack_bytes;   /**< resident pages of stacks of threads that its code has started; no limit counts them */
+	char job[64];	      /**< what the newest call of the host that runs, runs: "module.function", the file, the name of
+				   the code; cut off where it is longer. "" for none */
 };
 
 /**

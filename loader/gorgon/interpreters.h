@@ -152,6 +152,9 @@ struct gorgon_interp_opts {
 	 * @c limit_ctx.
 	 */
 	uint64_t (*near_cpu_limit)(void *ctx, uint64_t used_ms);
+	/** What the host calls it: a customer, a plug-in. Reports of faults and gorgon-symdump have it. At most 63 bytes, which are
+	 * copied; more is GORGON_ERROR_ARGUMENT. NULL: nothing. */
+	const char *label;
 };
 
 /**

@@ -54,6 +54,9 @@ enum {
 	GORGON_DEBUG_NS_ABANDONED = 2,
 };
 
+/* Bytes of the texts of a namespace, which end with a NUL. */
+#define GORGON_DEBUG_TEXT_SIZE 64
+
 struct gorgon_debug_root {
 	char magic[8];          /* GORGON_DEBUG_MAGIC without its NUL; zeros before first use */
 	uint32_t version;       /* GORGON_DEBUG_VERSION */
@@ -89,6 +92,9 @@ struct gorgon_debug_ns {
 	uint64_t changed_prev;
 	uint64_t usage;         /* the struct gorgon_debug_usage of its interpreter, or 0 */
 	uint64_t activity;      /* the struct gorgon_debug_activity of its interpreter, or 0 */
+	uint64_t label;         /* what the host calls its interpreter: a text, or 0 */
+	uint64_t job;           /* what the newest call of the host runs in it: a text, "" for none, or 0.
+				 * Changes without the sequence */
 };
 
 /* What an interpreter holds, in bytes, and does. Both change without the sequence, each member by itself. */
@@ -158,7 +164,7 @@ struct gorgon_debug_slot {
 static_assert(sizeof(struct gorgon_debug_root) == 88, "format");
 static_assert(offsetof(struct gorgon_debug_root, sequence) == 16, "format");
 static_assert(offsetof(struct gorgon_debug_root, ns_head) == 40, "format");
-static_assert(sizeof(struct gorgon_debug_ns) == 112, "format");
+static_assert(sizeof(struct gorgon_debug_ns) == 128, "format");
 static_assert(offsetof(struct gorgon_debug_ns, usage) == 96, "format");
 static_assert(sizeof(struct gorgon_debug_usage) == 40, "format");
 static_assert(sizeof(struct gorgon_debug_activity) == 48, "format");

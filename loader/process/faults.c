@@ -161,6 +161,24 @@ static bool has_interp(const struct gorgon_ns *ns)
 	return ns && ns->debug.interp != GORGON_DEBUG_NO_INTERP;
 }
 
+// NULL: the host has given it none.
+static const char *label_of(const struct gorgon_ns *ns)
+{
+	const char *label = (const char *)(uintptr_t)ns->debug.label;
+
+	return label && *label ? label : NULL;
+}
+
+static void put_interp(const struct gorgon_ns *ns)
+{
+	put_decimal(ns->debug.interp);
+	if (!label_of(ns))
+		return;
+	put(" (");
+	put(label_of(ns));
+	put(")");
+}
+
 // The namespace that has the thread's view of signals. The thread knows no more when its stack is damaged.
 static void find_ns_of_view(void)
 {
@@ -201,7 +219,7 @@ static void put_head(void)
 	put(name_of(report.number));
 	if (has_interp(report.ns)) {
 		put(" in interpreter ");
-		put_decimal(report.ns->debug.interp);
+		put_interp(report.ns);
 	}
 	put(", thread ");
 	put_decimal((uint64_t)gettid());
@@ -305,7 +323,7 @@ static void put_others(void)
 		if (ns == report.ns || !has_interp(ns) || ++count > OTHERS_MAX)
 			continue;
 		put(count == 1 ? "gorgon: other interpreters: " : ", ");
-		put_decimal(ns->debug.interp);
+		put_interp(ns);
 		if (ns->debug.thread) {
 			put(" (thread ");
 			put_decimal(ns->debug.thread);
@@ -348,6 +366,7 @@ static void tell_host(void)
 		.function = report.place.function,
 		.function_off = report.place.function_off,
 		.text = report.text,
+		.label = has_interp(report.ns) ? label_of(report.ns) : NULL,
 		.text_size = report.size,
 	};
 

@@ -39,6 +39,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -207,6 +208,30 @@ void gorgon_call_exit(void *ctx, int status)
 
 // --- entries --------------------------------------------------------------------------
 
+// What the next entry of this thread runs.
+static __thread struct gorgon_job_name next_job __attribute__((tls_model("initial-exec")));
+
+// The newest entry has changed; under the lock.
+static void show_job(struct gorgon_calls *calls)
+{
+	const struct gorgon_job_name none = {NULL, NULL}, *job = calls->newest ? &calls->newest->job : &none;
+
+	const char *const parts[] = {job->module, job->module && job->function ? "." : NULL, job->function};
+	size_t size = 0;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		for (const char *c = parts[i]; c && *c && size < sizeof(calls->job) - 1; c++)
+			calls->job[size++] = *c;
+	calls->job[size] = 0;
+}
+
+void gorgon_call_get_job(struct gorgon_interp *interp, char ret[GORGON_DEBUG_TEXT_SIZE])
+{
+	lock(interp);
+	memcpy(ret, interp->calls.job, GORGON_DEBUG_TEXT_SIZE);
+	unlock(interp);
+}
+
 static struct gorgon_error *push(struct gorgon_interp *interp, struct gorgon_call *call,
 				 const struct gorgon_transition *states)
 {
@@ -235,9 +260,13 @@ static struct gorgon_error *push(struct gorgon_interp *interp, struct gorgon_cal
 		.first = !find_own(interp),
 		.closed = states->during == GORGON_INTERP_STOPPING || states->during == GORGON_INTERP_FINALISING,
 		.interrupted = interp->calls.interrupt_next,
+		.job = next_job,
 	};
+	next_job = (struct gorgon_job_name){NULL, NULL};
 	interp->calls.interrupt_next = false;
 	interp->calls.newest = newest = call;
+	if (call->job.module || call->job.function)
+		show_job(&interp->calls);
 	unlock(interp);
 	return NULL;
 }
@@ -253,6 +282,8 @@ static void pop(struct gorgon_call *call, enum gorgon_interp_state during,
 	while (*p != call)
 		p = &(*p)->next;
 	*p = call->next;
+	if (call->job.module || call->job.function)
+		show_job(&interp->calls);
 	newest = call->outer;
 	if (call->first)
 		__atomic_add_fetch(&interp->calls.cpu_ns, gorgon_clock_ns(CLOCK_THREAD_CPUTIME_ID) - call->cpu_ns,
@@ -479,6 +510,16 @@ struct gorgon_error *gorgon_call_python(struct gorgon_interp *interp, gorgon_cal
 	struct python_call call = {fn, ctx};
 
 	return gorgon_call_protect(interp, &states, with_gil, &call, NULL);
+}
+
+struct gorgon_error *gorgon_call_job(struct gorgon_interp *interp, struct gorgon_job_name name, gorgon_call_fn *fn, void *ctx)
+{
+	struct gorgon_error *err;
+
+	next_job = name;
+	err = gorgon_call_python(interp, fn, ctx);
+	next_job = (struct gorgon_job_name){NULL, NULL}; // of an entry that was refused
+	return err;
 }
 
 struct hurried {

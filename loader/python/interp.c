@@ -67,6 +67,8 @@ static void describe(struct gorgon_interp *interp)
 	debug->python_minor = interp->python.minor;
 	debug->usage = (uintptr_t)&interp->ns->usage;
 	debug->activity = (uintptr_t)&interp->calls.state;
+	debug->label = (uintptr_t)interp->label;
+	debug->job = (uintptr_t)interp->calls.job;
 	gorgon_debug_touch(debug);
 	gorgon_debug_end();
 }
@@ -89,13 +91,18 @@ void gorgon_interp_after_fork(void *ctx, bool child)
 	gorgon_calls_after_fork(&interp->calls, child);
 }
 
-static struct gorgon_error *load(struct gorgon_interp *interp, enum gorgon_isolate isolate,
+static struct gorgon_error *load(struct gorgon_interp *interp, enum gorgon_isolate isolate, const char *label,
 				 const struct gorgon_ns_opts *opts)
 {
 	struct gorgon_symbol_query entry = gorgon_symbol_query("Py_BytesMain", NULL);
 	struct gorgon_thunk thunks[GORGON_MODULE_THUNKS];
 	struct gorgon_error *err;
 
+	if (label && strlen(label) >= sizeof(interp->label))
+		return gorgon_error_create(GORGON_ERROR_ARGUMENT, "gorgon_interp_opts: label has %zu bytes, expected %zu at most",
+					   strlen(label), sizeof(interp->label) - 1);
+	if (label)
+		strcpy(interp->label, label);
 	if (interp->end > GORGON_END_QUICK)
 		return gorgon_error_create(GORGON_ERROR_ARGUMENT,
 					   "gorgon_interp_opts: end is %d, expected 0 to %d",
@@ -179,7 +186,7 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 	else
 		err = gorgon_python_find(given.python, &interp->python);
 	if (!err)
-		err = load(interp, given.isolate, &ns_opts);
+		err = load(interp, given.isolate, given.label, &ns_opts);
 	if (!err)
 		err = gorgon_cpu_limit_begin(interp);
 	if (err) {
@@ -421,6 +428,7 @@ struct gorgon_error *gorgon_interp_get_stats(struct gorgon_interp *interp,
 	gorgon_unlock();
 	if (err)
 		return err;
+	gorgon_call_get_job(interp, stats.job);
 	stats.private_bytes = resident.private_bytes;
 	stats.shared_bytes = resident.shared_bytes;
 	stats.stack_bytes = resident.stack_bytes;

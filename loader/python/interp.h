@@ -29,6 +29,11 @@ struct gorgon_transition {
 	enum gorgon_interp_state from, during, after, failed;
 };
 
+/* What a call of the host runs; both live as long as the call. Without a function: a file, or the name of a string's code. */
+struct gorgon_job_name {
+	const char *module, *function; /* either may be NULL */
+};
+
 /* An entry: code of an interpreter runs on a thread of the host, on whose stack this is. See call.c. */
 struct gorgon_call {
 	struct gorgon_call *next;  /* the next older entry into the interpreter */
@@ -37,6 +42,7 @@ struct gorgon_call {
 	pthread_t thread;
 	uint64_t cpu_ns; /* of the thread when it entered */
 	pid_t tid;
+	struct gorgon_job_name job;
 	bool on_main_thread;
 	bool first;	  /* the thread has no older entry into this interpreter */
 	bool entered;	  /* signals reach it */
@@ -59,6 +65,7 @@ struct gorgon_calls {
 	uint64_t gil_wait_ns; /* how long entries have waited for the GIL; atomic */
 	uint64_t start_ns, end_ns; /* gorgon_now() when Python was started, and had ended; 0: not yet; atomic */
 	struct gorgon_call *newest; /* the interpreter's entries */
+	char job[GORGON_DEBUG_TEXT_SIZE]; /* of the newest one, for debuggers and statistics */
 	char why[1024];		    /* with ABANDONED; with ENDED why it was stopped, or "" */
 	unsigned finishers;	    /* threads of ours that stop it; see stop.c */
 	unsigned abandoning;	    /* threads of ours that are about it; see abandon.c */
@@ -120,6 +127,7 @@ struct gorgon_interp {
 	void *(*find)(const char *name); /* with `own`: finds names of its C API */
 	void *error_type; /* with `own`: gorgon.Error */
 	unsigned number;
+	char label[GORGON_DEBUG_TEXT_SIZE]; /* of struct gorgon_interp_opts, or "" */
 	struct gorgon_python python;
 	struct gorgon_ns *ns;
 	const struct gorgon_isolation *isolation;
@@ -187,6 +195,10 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 /* Call @fn with the GIL of a started interpreter. */
 struct gorgon_error *gorgon_call_python(struct gorgon_interp *interp, gorgon_call_fn *fn,
 					void *ctx);
+/* The same, shown as a job. */
+struct gorgon_error *gorgon_call_job(struct gorgon_interp *interp, struct gorgon_job_name name, gorgon_call_fn *fn, void *ctx);
+/* Copy what the newest call runs. */
+void gorgon_call_get_job(struct gorgon_interp *interp, char ret[GORGON_DEBUG_TEXT_SIZE]);
 /*
  * Refuse new entries into a started interpreter: it is STOPPING. Then wait until there are no entries,
  * @timeout_ms milliseconds at most (-1: for ever); if there still are, it is STARTED again, and the

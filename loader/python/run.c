@@ -56,7 +56,7 @@ struct gorgon_error *gorgon_interp_run_string(struct gorgon_interp *interp, cons
 {
 	struct source string = {source, name};
 
-	return gorgon_call_python(interp, run_string, &string);
+	return gorgon_call_job(interp, (struct gorgon_job_name){name ?: "<string>", NULL}, run_string, &string);
 }
 
 // The bytes of a file: compile() finds out about its encoding.
@@ -128,7 +128,7 @@ static struct gorgon_error *run_file(struct gorgon_interp *interp, void *ctx)
 
 struct gorgon_error *gorgon_interp_run_file(struct gorgon_interp *interp, const char *path)
 {
-	return gorgon_call_python(interp, run_file, (void *)path);
+	return gorgon_call_job(interp, (struct gorgon_job_name){path, NULL}, run_file, (void *)path);
 }
 
 struct gorgon_error *gorgon_interp_run_module(struct gorgon_interp *interp, const char *name)
@@ -252,5 +252,6 @@ struct gorgon_error *gorgon_interp_call(struct gorgon_interp *interp, const char
 {
 	struct function_call call = {module, function, args, kwargs, ret};
 
-	return gorgon_run_check(function, args, kwargs) ?: gorgon_call_python(interp, call_function, &call);
+	return gorgon_run_check(function, args, kwargs) ?:
+	       gorgon_call_job(interp, (struct gorgon_job_name){module, function}, call_function, &call);
 }

@@ -20,9 +20,10 @@ class Strategy(Case):
             return harness.lldb([f"process attach -p {program.pid}", *commands, "process detach"], script=True)
 
     def test_lists_name_interpreters(self):
-        output = self.session(["gorgon list", "gorgon modules 1"])
+        output = self.session(["gorgon list", "gorgon list -v", "gorgon modules 1"])
         self.assert_clean(output)
         self.assertEqual(re.findall(rf"^(\d) +{harness.VERSION} ", output, re.M), ["0", "1"], output)
+        self.assertEqual(re.findall(r"^(\d) +running +0 +\S+ +- +- +-$", output, re.M), ["0", "1"], output)
         self.assertRegex(output, rf"(?m)^1 +{harness.SONAME_RE} .* as any library of the system's linker$")
 
 

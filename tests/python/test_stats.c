@@ -7,6 +7,7 @@
 
 #include "ns/debug_root.h"
 
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -112,6 +113,53 @@ static void stats_processor_time_has_calls_that_run_and_threads_that_have_ended(
 	destroy(interp);
 }
 
+static const char *text_at(uint64_t addr)
+{
+	return (const char *)(uintptr_t)addr;
+}
+
+static struct gorgon_interp *noted;
+static struct gorgon_interp_stats in_call;
+static char shown_job[64];
+
+// Called by a program.
+TEST_EXPORT void test_stats_note(void);
+TEST_EXPORT void test_stats_note(void)
+{
+	in_call = stats_of(noted);
+	strcpy(shown_job, text_at(newest_ns()->job));
+}
+
+static void stats_have_the_job_and_readers_the_label(void **state)
+{
+	const struct gorgon_interp_opts opts = {.size = sizeof(opts), .label = "customer 17"};
+	struct gorgon_interp_opts wrong = {.size = sizeof(wrong)};
+	struct gorgon_interp *interp = noted = test_interp_start(&opts, NULL), *none = NULL;
+	char label[65];
+
+	(void)state;
+	assert_string_equal(text_at(newest_ns()->label), "customer 17");
+	assert_string_equal(stats_of(interp).job, "");
+	run(interp, "import ctypes, sys, types\n"
+		    "sys.modules['shop'] = shop = types.ModuleType('shop')\n"
+		    "def sell(): ctypes.CDLL(None).test_stats_note()\n"
+		    "shop.sell = sell\n");
+	assert_ok(gorgon_interp_call(interp, "shop", "sell", NULL, NULL, NULL));
+	assert_string_equal(in_call.job, "shop.sell");
+	assert_string_equal(shown_job, "shop.sell");
+	assert_ok(gorgon_interp_call(interp, NULL, "sell", NULL, NULL, NULL));
+	assert_string_equal(in_call.job, "sell");
+	run(interp, "sell()");
+	assert_string_equal(in_call.job, "<string>");
+	assert_string_equal(stats_of(interp).job, "");
+	assert_string_equal(text_at(newest_ns()->job), "");
+	memset(label, 'x', sizeof(label) - 1);
+	label[64] = 0;
+	wrong.label = label;
+	assert_error(gorgon_interp_create(&wrong, &none), GORGON_ERROR_ARGUMENT, "label has 64 bytes, expected 63 at most");
+	destroy(interp);
+}
+
 static void stats_wait_for_the_gil_is_counted(void **state)
 {
 	struct gorgon_interp *interp = start();
@@ -138,6 +186,7 @@ int main(void)
 		cmocka_unit_test(stats_state_is_that_of_its_life),
 		cmocka_unit_test(stats_memory_is_what_debuggers_read),
 		cmocka_unit_test(stats_processor_time_has_calls_that_run_and_threads_that_have_ended),
+		cmocka_unit_test(stats_have_the_job_and_readers_the_label),
 		cmocka_unit_test(stats_wait_for_the_gil_is_counted),
 	};
 

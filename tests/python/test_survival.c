@@ -14,11 +14,12 @@
 #include <unistd.h>
 
 static unsigned reports;
+static char reported_label[64];
 
 static void count_report(void *ctx, const struct gorgon_fault *fault)
 {
 	(void)ctx;
-	(void)fault;
+	strncpy(reported_label, fault->label ?: "", sizeof(reported_label) - 1);
 	__atomic_add_fetch(&reports, 1, __ATOMIC_RELAXED);
 }
 
@@ -69,6 +70,25 @@ static void fault_in_a_call_is_an_error_of_the_call(void **state)
 			destroy(interp);
 		}
 	destroy(bystander);
+	gorgon_faults_ignore();
+	alarm(0);
+}
+
+static void report_has_the_label(void **state)
+{
+	const struct gorgon_interp_opts opts = {.size = sizeof(opts), .label = "customer 17"};
+	struct gorgon_interp *interp = test_interp_start(&opts, NULL);
+
+	(void)state;
+	alarm(60);
+	survive();
+	assert_error(gorgon_interp_run_string(interp, NULL_WRITE, NULL), GORGON_ERROR_ABANDONED, " (customer 17), thread ");
+	assert_string_equal(reported_label, "customer 17");
+	destroy(interp);
+	interp = start();
+	assert_error(gorgon_interp_run_string(interp, NULL_WRITE, NULL), GORGON_ERROR_ABANDONED, "SIGSEGV in interpreter ");
+	assert_string_equal(reported_label, "");
+	destroy(interp);
 	gorgon_faults_ignore();
 	alarm(0);
 }
@@ -241,6 +261,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(process_ends_where_locks_may_be_held),
 		cmocka_unit_test(fault_in_a_call_is_an_error_of_the_call),
+		cmocka_unit_test(report_has_the_label),
 		cmocka_unit_test(other_calls_come_back_from_an_interpreter_with_a_fault),
 		cmocka_unit_test(pool_replaces_an_interpreter_whose_job_has_a_fault),
 		cmocka_unit_test(pool_ends_jobs_that_are_late),

@@ -27,8 +27,8 @@ if gorgon.interpreter == 1:
 print("ready", flush=True)
 time.sleep(600)
 """
-HEADING = r"  Num  Python  State      Threads    CPU%   Wait%      Calls    Memory     Limit  Time"
-ROW = re.compile(r"^ +(\d)  3\.\d+ +(\w+|-) +(\d+) +([\d.]+|-) +([\d.]+|-) +(\d+|-) +(\d+[KM]|-) +(\d+[KM]|-)  ([\d:]+|-)$", re.M)
+HEADING = r"  Num  Python  State      Threads    CPU%   Wait%      Calls    Memory     Limit      Time  Job"
+ROW = re.compile(r"^ +(\d)  3\.\d+ +(\w+|-) +(\d+) +([\d.]+|-) +([\d.]+|-) +(\d+|-) +(\d+[KM]|-) +(\d+[KM]|-)  +([\d:]+|-)(?:  (.*))?$", re.M)
 
 
 def rows(text):

@@ -209,6 +209,8 @@ static void read_namespaces(struct walk *walk, const struct gorgon_debug_root *r
 			.thread = entry.thread,
 			.usage = entry.usage,
 			.activity = entry.activity,
+			.label = entry.label,
+			.job = entry.job,
 		};
 		snapshot->ns_count++;
 		if (entry.prev != prev)

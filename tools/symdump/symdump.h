@@ -167,7 +167,7 @@ struct namespace
 	uint32_t interp; /* or GORGON_DEBUG_NO_INTERP */
 	uint32_t state, python_minor;
 	uint64_t python_object, thread;
-	uint64_t usage, activity; /* addresses in the target, or 0 */
+	uint64_t usage, activity, label, job; /* addresses in the target, or 0 */
 	size_t first_object, object_count; /* in snapshot.objects */
 };
 

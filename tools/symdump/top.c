@@ -35,6 +35,7 @@ struct row {
 	struct gorgon_debug_usage usage;
 	struct gorgon_debug_activity activity;
 	bool has_usage, has_activity;
+	char *label, *job; // "": none
 	size_t thread_count;
 	uint64_t cpu_ns;   // of its threads that are alive
 	uint64_t spent_ns; // since the look before
@@ -107,6 +108,16 @@ static struct row *row_of(const struct look *look, uint64_t ns_addr)
 	return NULL;
 }
 
+// It may change meanwhile, and a core may be damaged.
+static char *read_text(const struct target *target, uint64_t addr)
+{
+	char text[GORGON_DEBUG_TEXT_SIZE];
+
+	if (!addr || !target_read(target, addr, text, sizeof(text)))
+		*text = 0;
+	return clean_text(text, sizeof(text));
+}
+
 static void read_rows(const struct target *target, struct look *look, const struct look *before)
 {
 	const struct snapshot *snapshot = &look->snapshot;
@@ -123,6 +134,8 @@ static void read_rows(const struct target *target, struct look *look, const stru
 		row->has_usage = ns->usage && target_read(target, ns->usage, &row->usage, sizeof(row->usage));
 		row->has_activity = ns->activity &&
 				    target_read(target, ns->activity, &row->activity, sizeof(row->activity));
+		row->label = read_text(target, ns->label);
+		row->job = read_text(target, ns->job);
 		add_thread(target, look, before, row, ns->thread);
 	}
 	for (size_t i = 0; i < snapshot->thread_count; i++) {
@@ -145,6 +158,10 @@ static bool take(struct target *target, struct look *look, const struct look *be
 
 static void look_deinit(struct look *look)
 {
+	for (size_t i = 0; i < look->count; i++) {
+		free(look->rows[i].label);
+		free(look->rows[i].job);
+	}
 	free(look->rows);
 	free(look->threads);
 	snapshot_deinit(&look->snapshot);
@@ -224,16 +241,17 @@ static void print_row(const struct look *look, const struct look *before, const 
 	size_text(row->has_usage, held(row), memory, sizeof(memory));
 	size_text(row->has_usage && row->usage.limit, row->usage.limit, limit, sizeof(limit));
 	age_text(look, row, age, sizeof(age));
-	printf("%s%5u%s  3.%-4u  %-9s  %7zu  %6s  %6s  %9s  %8s  %8s  %s%s\n", interp_begin(), row->ns->interp, colour_end(),
-	       row->ns->python_minor, state_name(row), row->thread_count, cpu, wait, calls, memory, limit, age, eol);
+	printf("%s%5u%s  3.%-4u  %-9s  %7zu  %6s  %6s  %9s  %8s  %8s  %8s%s%s%s%s%s\n", interp_begin(), row->ns->interp, colour_end(),
+	       row->ns->python_minor, state_name(row), row->thread_count, cpu, wait, calls, memory, limit, age,
+	       *row->label || *row->job ? "  " : "", row->label, *row->label && *row->job ? ": " : "", row->job, eol);
 }
 
 // @eol ends each line; at most @rows interpreters.
 static void print_look(struct look *look, const struct look *before, const char *name, size_t rows, const char *eol)
 {
 	printf("%s: interpreters: %zu%s\n%s\n", name, look->count, eol, eol);
-	printf("%s%5s  %-6s  %-9s  %7s  %6s  %6s  %9s  %8s  %8s  %s%s%s\n", heading_begin(), "Num", "Python", "State",
-	       "Threads", "CPU%", "Wait%", "Calls", "Memory", "Limit", "Time", colour_end(), eol);
+	printf("%s%5s  %-6s  %-9s  %7s  %6s  %6s  %9s  %8s  %8s  %8s  %s%s%s\n", heading_begin(), "Num", "Python", "State",
+	       "Threads", "CPU%", "Wait%", "Calls", "Memory", "Limit", "Time", "Job", colour_end(), eol);
 	qsort(look->rows, look->count, sizeof(*look->rows), compare);
 	for (size_t i = 0; i < look->count && i < rows; i++)
 		print_row(look, before, &look->rows[i], eol);
@@ -257,6 +275,8 @@ static struct json_object *row_json(const struct look *look, const struct row *r
 	snprintf(python, sizeof(python), "3.%u", row->ns->python_minor);
 	json_add_string(ret, "python", python);
 	json_add_string(ret, "state", row->has_activity ? state_name(row) : NULL);
+	json_add_string(ret, "label", *row->label ? row->label : NULL);
+	json_add_string(ret, "job", *row->job ? row->job : NULL);
 	add_known(ret, "time_ns", started, (activity->end_ns ?: look->time) - activity->start_ns);
 	add_known(ret, "threads", row->thread_count, row->thread_count);
 	add_known(ret, "thread_cpu_ns", row->thread_count, row->cpu_ns);
