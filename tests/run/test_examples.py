@@ -54,6 +54,13 @@ class Examples(unittest.TestCase):
             self.assertGreater(float(values['memory_bytes{interpreter="0"}']), 1 << 20)
             self.assertGreater(float(values['cpu_seconds_total{interpreter="1"}']), 0)
 
+    def test_customers(self):
+        result = run(f"{EXAMPLES}/customers")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for line, expected in zip(result.stdout.splitlines(), promised("customers").splitlines(), strict=True):
+            self.assertTrue(line.startswith(expected), result.stdout)
+        self.assertEqual(re.findall(r"^(\w+): \d+ ms of processor time, \d+ KiB$", result.stderr, re.M), ["anna", "bert", "carl", "dora"])
+
     def test_custom_library_that_is_absent_says_so(self):
         for program in ("custom_library", "custom_library_cc"):
             result = run(f"{EXAMPLES}/{program}", "/nonexistent.so")
