@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Programs for ProcessPoolExecutor, with one import changed: interpreters print what processes do.
+"""Programs for ProcessPoolExecutor, or ThreadPoolExecutor, with one import changed: interpreters print what those do.
 
 Usage: pool_programs.py [NAME]...
 
 Programs are programs/pools/NAME.py. A note that ends with "Options: ..." says what a program needs besides the import.
-What they import is pinned in requirements-pools.txt and installed in a virtual environment. PARALLEL is the program of
-joblib's, of which the backend is changed."""
+What they import is pinned in requirements-pools.txt and installed in a virtual environment. PARALLEL and SEARCH are programs
+of joblib and scikit-learn, of which the backend is changed, CELLS those of a notebook, which a kernel of Jupyter runs."""
 
 import glob
 import os
@@ -20,7 +20,7 @@ import harness
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 REQUIREMENTS = os.path.join(HERE, "requirements-pools.txt")
-IMPORTS = r"from concurrent\.futures import (.*, )?ProcessPoolExecutor(, .*)?\n"
+IMPORTS = r"from concurrent\.futures import (.*, )?(Process|Thread)PoolExecutor(, .*)?\n"
 PARALLEL = """
 import joblib, numpy
 from joblib import Parallel, delayed, parallel_config
@@ -60,6 +60,76 @@ if __name__ == "__main__":
 """
 
 
+SEARCH = """
+import joblib
+import gorgon.joblib
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+if __name__ == "__main__":
+    x, y = make_classification(300, 10, random_state=0)
+    with joblib.parallel_config("BACKEND", n_jobs=2):
+        line = make_pipeline(StandardScaler(), LogisticRegression())
+        search = GridSearchCV(line, {"logisticregression__C": [0.01, 0.1, 1]}, cv=3).fit(x, y)
+        print(search.best_params_, round(search.best_score_, 6))
+        forest = RandomForestClassifier(20, random_state=0).fit(x, y)
+        print(round(forest.score(x, y), 6), forest.predict_proba(x[:3]).round(3).tolist())
+        print(cross_val_score(forest, x, y, cv=3).round(6).tolist())
+"""
+CELLS = ["""
+IMPORT
+import dataclasses, os
+import pandas as pd
+from tqdm import tqdm
+K = 3
+@dataclasses.dataclass
+class Point:
+    x: float
+    y: float = 0.0
+    def norm(self): return (self.x ** 2 + self.y ** 2) ** 0.5
+def scale(point): return Point(point.x * K, point.y * K)
+""", """
+with ProcessPoolExecutor(2) as pool:
+    print([point.norm() for point in pool.map(scale, [Point(i, i + 1) for i in range(3)])])
+""", """
+K = 10
+Point.norm = lambda self: abs(self.x) + abs(self.y)
+with ProcessPoolExecutor(2) as pool:
+    print([point.norm() for point in pool.map(scale, [Point(i, i + 1) for i in range(3)])])
+""", """
+frame = pd.DataFrame({"city": ["Bern", "Basel", "Genf"] * 200, "n": range(600)})
+def summary(item):
+    city, part = item
+    return city, len(part), int(part.n.sum()), round(float(part.n.std()), 6)
+with open(os.devnull, "w") as nowhere, ProcessPoolExecutor(2) as pool:
+    rows = list(tqdm(pool.map(summary, frame.groupby("city")), total=3, file=nowhere))
+pd.DataFrame(rows, columns=["city", "count", "sum", "std"]).set_index("city")
+""", """
+def fail(x): return 1 / x
+with ProcessPoolExecutor(1) as pool:
+    try:
+        pool.submit(fail, 0).result()
+    except ZeroDivisionError as error:
+        print(type(error).__name__, error)
+"""]
+NOTEBOOK = """
+import nbclient, nbformat
+book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+nbclient.NotebookClient(book, timeout=300, kernel_name="python3").execute()
+for cell in book.cells:
+    for output in cell.outputs:
+        print(output.get("text") or output.get("data", {}).get("text/plain") or output)
+"""
+
+
+def notebook(line):
+    """A program that runs it, with a line that imports the executor."""
+    return NOTEBOOK.replace("CELLS", repr([cell.replace("IMPORT", line) for cell in CELLS]))
+
+
 def environment():
     """The python of a virtual environment in build/."""
     path = os.path.join(harness.BUILD, "venv-pools")
@@ -82,9 +152,9 @@ def run(python, site, folder, name, code):
 def changed(code):
     """The program with the other executor."""
     def replace(match):
-        others = ", ".join(filter(None, [name.strip(", ") for name in (match[1] or "", match[2] or "")]))
+        others = ", ".join(filter(None, [name.strip(", ") for name in (match[1] or "", match[3] or "")]))
         return (f"from concurrent.futures import {others}\n" if others else "") + \
-            "from gorgon import InterpreterPoolExecutor as ProcessPoolExecutor\n"
+            f"from gorgon import InterpreterPoolExecutor as {match[2]}PoolExecutor\n"
     code, count = re.subn(IMPORTS, replace, code)
     assert count == 1
     option = re.search(r'Options: (.*)"""', code)
@@ -93,7 +163,7 @@ def changed(code):
 
 def compare(report, title, processes, interpreters):
     mine, other = ((result.returncode, result.stdout, result.stderr) for result in (interpreters, processes))
-    report.check(title, mine == other and not mine[0], "what processes print",
+    report.check(title, mine == other and not mine[0], "what the others print",
                  f"status {mine[0]}, {len(mine[1].splitlines())} lines", "\n".join([*other[1:], *mine[1:]]))
 
 
@@ -112,9 +182,14 @@ def main(words):
         if not words or "joblib" in words:
             compare(report, "joblib", *(run(python, site, folder, "parallel", PARALLEL.replace("BACKEND", backend))
                                         for backend in ("loky", "gorgon")))
+            compare(report, "scikit-learn", *(run(python, site, folder, "search", SEARCH.replace("BACKEND", backend))
+                                              for backend in ("loky", "gorgon")))
             result = run(python, site, folder, "given", POOL)
             report.check("joblib, a pool that is given", result.stdout == "True 1\n" * 2, "True 1, twice", result.stdout,
                          result.stderr)
+        if not words or "jupyter" in words:
+            compare(report, "a notebook in Jupyter", *(run(python, site, folder, "notebook", notebook(line)) for line in (
+                "from concurrent.futures import ProcessPoolExecutor", "from gorgon import InterpreterPoolExecutor as ProcessPoolExecutor")))
     return report.finish()
 
 

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Executors one after the other, with pandas and pyarrow, and with polars, whose interpreters cannot end.
+
+Usage: executors.py
+
+N=1000 in the environment is how many. pandas imports pyarrow, whose libraries leave what their constructors have
+allocated, 25 KB each, among what others free: pages stay. polars has threads that nothing ends: a bound refuses."""
+
+import os
+import re
+import sys
+import tempfile
+
+import harness
+from pool_programs import environment
+from report import Report
+
+N = int(os.environ.get("N", "1000"))
+FIRST = 100  # by then what all have in common is there
+PROGRAM = """
+import gorgon, gc, re, sys, threading
+from gorgon import InterpreterPoolExecutor
+
+def work(n):
+    import pandas, pyarrow
+    frame = pandas.DataFrame({"a": range(n), "b": [str(i % 7) for i in range(n)]})
+    return pyarrow.Table.from_pandas(frame).num_rows + int(frame.groupby("b").a.sum().sum())
+
+def state():
+    gc.collect()
+    with open("/proc/self/smaps_rollup") as file:
+        private = int(re.search(r"Private_Dirty:\\s+(\\d+)", file.read())[1])
+    with open("/proc/self/maps") as file:
+        return private, len(file.readlines()), threading.active_count(), gorgon.count()
+
+if __name__ == "__main__":
+    for i in range(1, int(sys.argv[1]) + 1):
+        with InterpreterPoolExecutor(1) as pool:
+            right = pool.submit(work, 1000).result() == 500500
+        if not right:
+            sys.exit("a wrong result")
+        if i % 100 == 0 or i == int(sys.argv[1]):
+            print("executor", i, *state(), flush=True)
+"""
+POLARS = """
+import warnings
+import gorgon
+from gorgon import InterpreterPoolExecutor
+
+def work(n):
+    import polars
+    return int(polars.DataFrame({"a": range(n)})["a"].sum())
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    with InterpreterPoolExecutor(1) as pool:
+        print("one for all:", [pool.submit(work, i).result() for i in range(4)])
+    for i in range(2, 100):
+        with InterpreterPoolExecutor(1) as pool:
+            error = pool.submit(work, 3).exception()
+        if error:
+            print("refused", i, gorgon.count(), type(error).__name__, error, flush=True)
+            break
+    with open("/proc/self/smaps_rollup") as file:
+        print(file.read())
+"""
+
+
+def check_growth(report, python, site, path):
+    result = harness.run(python, path, str(N), env={"PYTHONPATH": site}, timeout=7200)
+    seen = [tuple(map(int, words)) for words in re.findall(r"executor (\d+) (\d+) (\d+) (\d+) (\d+)", result.stdout)]
+    ended = bool(seen) and seen[-1][0] == N and not result.returncode
+    report.check("pandas and pyarrow: executors", ended, f"{N}, status 0", f"{seen[-1][0] if seen else 0}, status {result.returncode}",
+                 result.stdout + result.stderr)
+    if not ended:
+        return
+    first, last = next(row for row in seen if row[0] >= min(FIRST, N)), seen[-1]
+    grown = (last[1] - first[1]) / max(last[0] - first[0], 1)
+    report.check("pandas and pyarrow: private memory", grown < 100, "at most 100 KiB each",
+                 f"{grown:.0f} KiB each from the {first[0]}th on: {', '.join(f'{row[1] // 1024} MiB at {row[0]}' for row in seen)}")
+    report.check("pandas and pyarrow: mappings", last[2] <= first[2] + 10, f"at most {first[2] + 10}", last[2])
+    report.check("pandas and pyarrow: threads, interpreters", last[3:] == (1, 0), "1, 0", f"{last[3]}, {last[4]}")
+
+
+def check_polars(report, python, site, path):
+    result = harness.run(python, path, env={"PYTHONPATH": site}, timeout=1800)
+    refused = re.search(r"refused (\d+) (\d+) (\w+) (.*)", result.stdout)
+    memory = re.search(r"Private_Dirty:\s+(\d+)", result.stdout)
+    report.check("polars: one executor for all work", "one for all: [0, 0, 1, 3]" in result.stdout, "right results", result.stdout[:40],
+                 result.stdout + result.stderr)
+    report.check("polars: executors before one is refused", refused and refused[1] == "33" and refused[2] == "32" and
+                 refused[3] == "BrokenInterpreterPool", "32, by a BrokenInterpreterPool",
+                 f"{int(refused[1]) - 1}, by a {refused[3]}: {refused[4]}; {int(memory[1]) // 1024} MiB" if refused and memory else "none",
+                 result.stdout + result.stderr)
+
+
+def main():
+    report = Report("Executors one after the other")
+    python = environment()
+    with tempfile.TemporaryDirectory() as folder:
+        site, path = os.path.join(folder, "site"), os.path.join(folder, "program.py")
+        harness.install_package(site)
+        for program, check in (PROGRAM, check_growth), (POLARS, check_polars):
+            with open(path, "w") as file:
+                file.write(program)
+            check(report, python, site, path)
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
