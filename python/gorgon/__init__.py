@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Private CPythons, each with its own GIL and with numpy, in this process.
 
-    from gorgon import InterpreterPoolExecutor
-    with InterpreterPoolExecutor() as pool:
-        print(list(pool.map(work, items)))
+    >>> from gorgon import InterpreterPoolExecutor
+    >>> with InterpreterPoolExecutor(2) as pool:
+    ...     print(list(pool.map(abs, [-1, -2])))
+    [1, 2]
 
 The module of the same name that programs inside an interpreter import has the same surface."""
 

@@ -15,4 +15,10 @@ except ImportError:
 
 
 class TimeLimitExceeded(TimeoutError):
-    """A call was stopped because it took longer than the executor's time_limit."""
+    """A call was stopped because it took longer than the executor's time_limit.
+
+    >>> import gorgon, time
+    >>> with gorgon.InterpreterPoolExecutor(1, time_limit=0.1) as pool:
+    ...     print(pool.submit(time.sleep, 60).exception())
+    sleep: did not end within 0.1 s
+    """

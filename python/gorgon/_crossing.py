@@ -191,7 +191,15 @@ class Writable:
 
 def writable(array):
     """Of an argument of a call: the call may write to the caller's memory itself, as a thread may. A contiguous numpy array,
-    or a memoryview; TypeError: another thing, ValueError: it is read-only."""
+    or a memoryview; TypeError: another thing, ValueError: it is read-only.
+
+    >>> import gorgon, operator
+    >>> block = bytearray(3)
+    >>> with gorgon.InterpreterPoolExecutor(1) as pool:
+    ...     pool.submit(operator.setitem, gorgon.writable(memoryview(block)), 0, 7).result()
+    >>> block[0]
+    7
+    """
     return Writable(array)
 
 

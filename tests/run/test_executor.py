@@ -700,6 +700,13 @@ print(list(a), gorgon.count())
         self.assertEqual((result.stderr, result.returncode), ("", 0))
         self.assertAlmostEqual(float(result.stdout), sum(i ** 0.5 for i in range(100000)), places=3)
 
+    def test_doctests(self):
+        self.check("""
+            import doctest
+            from gorgon import _broken, _crossing
+            print(*(doctest.testmod(module) for module in (gorgon, _broken, _crossing)), sep="\\n")
+            """, *(f"TestResults(failed=0, attempted={count})" for count in (2, 2, 4)))
+
     def test_options_of_python_reach_the_interpreters(self):
         code = ("import sys; from gorgon import InterpreterPoolExecutor as Pool\n"
                 "def flags(): import sys; return sys.flags.utf8_mode, sys.warnoptions, sys.path, sys.executable\n"
