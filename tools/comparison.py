@@ -26,11 +26,19 @@ CALLS = {
 }
 
 
-def rows(name, columns):
-    """The rows of all tables of a page in tests/bench that have this number of columns."""
+def rows(name, columns, last=""):
+    """The rows of all tables of a page in tests/bench that have this number of columns, the last one with this heading."""
     with open(f"{ROOT}/tests/bench/{name}.md") as file:
-        tables = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in file if line.startswith("| ")]
-    return [row for row in tables if len(row) == columns]
+        lines = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in file if line.startswith("|")]
+    found, heading = [], []
+    for row, following in zip(lines, [*lines[1:], [""]]):
+        if set(row[0]) == {"-"}:
+            continue
+        if set(following[0]) == {"-"}:
+            heading = row
+        if len(row) == columns and heading[-1].startswith(last):
+            found.append(row)
+    return found
 
 
 def ratio(cell):
@@ -38,7 +46,7 @@ def ratio(cell):
 
 
 def workers():
-    memory = {(program, who): cells for program, who, *cells in rows("LOAD", 4)}
+    memory = {(program, who): cells for program, who, *cells in rows("LOAD", 4, "MiB")}
     lines = ["| | nothing imported: ms | times a process | MiB | `import numpy`: ms | times a process | MiB |", "|---|---|---|---|---|---|---|"]
     took = {(program, who): (ms, ratio(times)) for program, at_once, who, times, ms, *_ in rows("LOAD", 7) if at_once == "1"}
     for who, title in WORKERS.items():

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Run the benchmarks and print ratios.
 
-Usage: run.py [--json] [--report FILE] [NAME]...      (throws, listing, registering, load, isolate, symdump, executor, arrays, interrupts;
+Usage: run.py [--json] [--report FILE] [NAME]...      (throws, listing, registering, load, isolate, symdump, executor, arrays, interrupts, record;
 default: all). --report writes what load or executor came to as FILE.md; load's has plots beside it.
 
 A ratio compares things that were measured in turn within one run: the machine may be
@@ -25,6 +25,7 @@ sys.path.insert(0, os.path.dirname(HERE))
 import executor  # noqa: E402
 import harness  # noqa: E402
 import load  # noqa: E402
+import record  # noqa: E402
 
 BUILD = os.environ["BUILD"]
 MODULE = os.path.join(BUILD, "bench", "libthrow.so")
@@ -318,6 +319,12 @@ def measure_load():
     return rows
 
 
+def measure_record():
+    rows = record.measure(progress)
+    progress("")
+    return rows
+
+
 def interrupts():
     progress("interrupts")
     output = subprocess.run([os.path.join(BUILD, "bench", "interrupts"), str(INTERRUPTS)], check=True, stdout=subprocess.PIPE,
@@ -342,7 +349,8 @@ BENCHMARKS = {"throws": (throws, print_throws), "listing": (listing, print_listi
               "registering": (registering, print_registering), "load": (measure_load, lambda rows: print(load.tables(rows))),
               "isolate": (isolate, print_isolate),
               "symdump": (symdump, print_symdump), "executor": (measure_executor, lambda rows: print(executor.tables(rows))),
-              "arrays": (arrays, print_arrays), "interrupts": (interrupts, print_interrupts)}
+              "arrays": (arrays, print_arrays), "interrupts": (interrupts, print_interrupts),
+              "record": (measure_record, lambda rows: print(record.tables(rows)))}
 
 
 def main():

@@ -23,12 +23,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct python_layout *layout;
 	struct python_stack stack;
 	struct library *library;
-	pid_t *tids;
+	struct python_thread *threads, thread;
+	struct python_codes *codes = python_codes_create();
 	char name[32];
 
 	if (!file)
 		abort();
 	if (!size) {
+		python_codes_destroy(codes);
 		free(file);
 		return 0;
 	}
@@ -36,10 +38,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	target.memory = fuzz_file(data + 1, size - 1, name);
 	library = library_create(&target, -1, file, sizeof(*file), "libpython", NULL);
 	layout = python_layout_create(&target, library, 0, 11 + data[0] % 4);
-	python_threads(&target, layout, 0, &tids);
-	free(tids);
-	python_read(&target, layout, 0, TID, 100, &stack);
-	python_stack_deinit(&stack);
+	python_threads(&target, layout, 0, &threads);
+	free(threads);
+	if (python_find_thread(&target, layout, 0, TID, &thread)) {
+		python_read(&target, layout, 0, codes, &thread, 100, &stack);
+		python_stack_deinit(&stack);
+		python_is_gil(&target, layout, 0, &thread, RUNTIME);
+	}
+	python_codes_destroy(codes);
 	python_layout_destroy(layout);
 	library_destroy(library);
 	close(target.memory);

@@ -24,6 +24,12 @@ static void compare(const char *what, uint64_t ours, uint64_t theirs)
 		printf("%s: %lu, not %lu\n", what, theirs, ours);
 }
 
+static void compare_constants(void)
+{
+	compare("PyObject.ob_type", OB_TYPE, offsetof(PyObject, ob_type));
+	compare("struct _gil_runtime_state", GIL_SIZE, sizeof(gil));
+}
+
 #if PY_MINOR_VERSION < 13
 #define SAME(ours, type, member) compare(#type "." #member, ours, offsetof(type, member))
 
@@ -118,6 +124,7 @@ static void compare_state(void)
 
 int main(void)
 {
+	compare_constants();
 	compare_all();
 	compare_state();
 	printf("compared: %d\n", compared);

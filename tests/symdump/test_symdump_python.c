@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../tools/symdump/symdump.h"
+#include "../tools/symdump/python.h"
 #include "symfile.h"
 
 #define RUNTIME UINT64_C(0x10000) // _PyRuntime, and everything else behind it
@@ -145,10 +145,15 @@ static struct library *libpython(const struct target *target)
 	return library_create(target, -1, file, sizeof(*file), "libpython", NULL);
 }
 
-// Reads the frames of TID from @memory; what is wrong with the layout goes to @why_not.
-static bool read_stack(const struct memory *memory, unsigned minor, struct python_stack *stack,
+// Names of frames live as long as this.
+static struct python_codes *codes;
+
+// Reads the frames of TID from @memory; what is wrong with the layout goes to @why_not. @whole: are they all, and
+// frames? False: the thread was not found.
+static bool read_stack(const struct memory *memory, unsigned minor, struct python_stack *stack, bool *whole,
 		       char why_not[200])
 {
+	struct python_thread thread;
 	struct segment segment = {RUNTIME, sizeof(*memory), 0};
 	struct target target = {
 		.read = core_read,
@@ -164,7 +169,9 @@ static bool read_stack(const struct memory *memory, unsigned minor, struct pytho
 	assert_int_equal(write(target.memory, memory, sizeof(*memory)), sizeof(*memory));
 	layout = python_layout_create(&target, library, BIAS, minor);
 	snprintf(why_not, 200, "%s", python_layout_problem(layout) ?: "");
-	found = python_read(&target, layout, BIAS, TID, 100, stack);
+	found = python_find_thread(&target, layout, BIAS, TID, &thread);
+	if (found)
+		*whole = python_read(&target, layout, BIAS, codes, &thread, 100, stack);
 	python_layout_destroy(layout);
 	library_destroy(library);
 	close(target.memory);
@@ -187,10 +194,12 @@ static void read_of_version_has_frames_lines_and_holder(void **state)
 		struct memory memory;
 		struct python_stack stack;
 		char why_not[200];
+		bool whole;
 
 		fill(&memory, minor >= 14 ? 1 : 0);
 		fill_offsets(&memory, minor);
-		assert_true(read_stack(&memory, minor, &stack, why_not));
+		assert_true(read_stack(&memory, minor, &stack, &whole, why_not));
+		assert_true(whole);
 		assert_string_equal(why_not, "");
 		assert_int_equal(stack.count, 2);
 		check_frame(&stack.frames[0], "f", 12, true);
@@ -198,11 +207,11 @@ static void read_of_version_has_frames_lines_and_holder(void **state)
 		assert_true(stack.holds_gil);
 		python_stack_deinit(&stack);
 		memory.gil.holder = 0;
-		assert_true(read_stack(&memory, minor, &stack, why_not));
+		assert_true(read_stack(&memory, minor, &stack, &whole, why_not));
 		assert_false(stack.holds_gil);
 		python_stack_deinit(&stack);
 		memory.thread.tid++;
-		assert_false(read_stack(&memory, minor, &stack, why_not));
+		assert_false(read_stack(&memory, minor, &stack, &whole, why_not));
 	}
 }
 
@@ -229,11 +238,12 @@ static void read_of_damaged_offsets_says_what_is_wrong(void **state)
 		struct memory memory;
 		struct python_stack stack;
 		char why_not[200];
+		bool whole;
 
 		fill(&memory, 1);
 		fill_offsets(&memory, 14);
 		memory.offsets[cases[i].word] = cases[i].value;
-		assert_false(read_stack(&memory, cases[i].minor, &stack, why_not));
+		assert_false(read_stack(&memory, cases[i].minor, &stack, &whole, why_not));
 		assert_string_equal(why_not, cases[i].text);
 	}
 }
@@ -243,17 +253,76 @@ static void read_of_endless_list_ends(void **state)
 	struct memory memory;
 	struct python_stack stack;
 	char why_not[200];
+	bool whole;
 
 	(void)state;
 	fill(&memory, 1);
 	fill_offsets(&memory, 14);
 	memory.module.previous = ADDR(f);
-	assert_true(read_stack(&memory, 14, &stack, why_not));
+	assert_true(read_stack(&memory, 14, &stack, &whole, why_not));
+	assert_false(whole);
 	assert_in_range(stack.count, 60, 100);
 	python_stack_deinit(&stack);
 	memory.thread.tid++;
 	memory.thread.next = ADDR(thread);
-	assert_false(read_stack(&memory, 14, &stack, why_not));
+	assert_false(read_stack(&memory, 14, &stack, &whole, why_not));
+}
+
+// What a reader sees who comes while a frame is made anew: no code, or a code object's address that another frame left.
+static void read_of_frame_without_code_is_not_whole(void **state)
+{
+	struct memory memory;
+	struct python_stack stack;
+	char why_not[200];
+	bool whole;
+
+	(void)state;
+	fill(&memory, 1);
+	fill_offsets(&memory, 14);
+	memory.entry.owner = 0;
+	assert_true(read_stack(&memory, 14, &stack, &whole, why_not));
+	assert_false(whole);
+	assert_int_equal(stack.count, 1);
+	python_stack_deinit(&stack);
+	fill(&memory, 1);
+	fill_offsets(&memory, 14);
+	memory.f.previous = 8;
+	assert_true(read_stack(&memory, 14, &stack, &whole, why_not));
+	assert_false(whole);
+	python_stack_deinit(&stack);
+}
+
+// A code object that is freed leaves its address to another one.
+static void read_of_code_at_the_address_of_another_is_the_new_one(void **state)
+{
+	struct memory memory;
+	struct python_stack stack, again;
+	char why_not[200];
+	bool whole;
+
+	(void)state;
+	fill(&memory, 1);
+	fill_offsets(&memory, 14);
+	assert_true(read_stack(&memory, 14, &stack, &whole, why_not));
+	memory.f_code.name = ADDR(module_name);
+	assert_true(read_stack(&memory, 14, &again, &whole, why_not));
+	check_frame(&stack.frames[0], "f", 12, true);
+	check_frame(&again.frames[0], "<module>", 12, true);
+	python_stack_deinit(&stack);
+	python_stack_deinit(&again);
+}
+
+static void is_gil_of_its_members_is_true(void **state)
+{
+	const struct python_layout layout = {.is_3_11 = true, .runtime = 0x1000, .gil = 360};
+	const struct python_thread thread = {TID, 0, 0};
+	struct target target = {0};
+
+	(void)state;
+	assert_true(python_is_gil(&target, &layout, BIAS, &thread, BIAS + 0x1000 + 360));
+	assert_true(python_is_gil(&target, &layout, BIAS, &thread, BIAS + 0x1000 + 360 + 207));
+	assert_false(python_is_gil(&target, &layout, BIAS, &thread, BIAS + 0x1000 + 360 + 208));
+	assert_false(python_is_gil(&target, &layout, BIAS, &thread, BIAS + 0x1000 + 359));
 }
 
 int main(void)
@@ -262,8 +331,15 @@ int main(void)
 		cmocka_unit_test(read_of_version_has_frames_lines_and_holder),
 		cmocka_unit_test(read_of_damaged_offsets_says_what_is_wrong),
 		cmocka_unit_test(read_of_endless_list_ends),
+		cmocka_unit_test(read_of_frame_without_code_is_not_whole),
+		cmocka_unit_test(read_of_code_at_the_address_of_another_is_the_new_one),
+		cmocka_unit_test(is_gil_of_its_members_is_true),
 	};
+	int failed;
 
 	elf_version(EV_CURRENT);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	codes = python_codes_create();
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	python_codes_destroy(codes);
+	return failed;
 }

@@ -6,7 +6,7 @@
 // it is read there. The .eh_frame of other symfiles is read from the symfile.
 
 #define _GNU_SOURCE
-#include "stacks.h"
+#include "unwind.h"
 
 #include <gelf.h>
 #include <stddef.h>

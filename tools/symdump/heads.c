@@ -14,10 +14,10 @@
 #define HEAD_MAX 100000
 
 static const char *const names[] = {"gorgon_debug_root", "jitreg_debug_root",
-				    "__jit_debug_descriptor"};
+				    "__jit_debug_descriptor", "_PyRuntime"};
 
 enum {
-	NAME_COUNT = 3,
+	NAME_COUNT = 4,
 };
 
 // The link-time addresses of the names above in a file; 0 for a name that the file does not define.
@@ -72,6 +72,14 @@ static void add_head(uint64_t **list, size_t *count, uint64_t addr)
 	(*list)[(*count)++] = addr;
 }
 
+// Not just mapped to be read: then the file is one piece.
+static bool is_loaded(const struct target *target, size_t mapping)
+{
+	const struct mapping *next = &target->mappings[mapping + 1];
+
+	return mapping + 1 < target->mapping_count && next->off && !strcmp(next->path, next[-1].path);
+}
+
 void heads_find(struct target *target, struct heads *heads)
 {
 	struct defined *files = NULL;
@@ -101,6 +109,10 @@ void heads_find(struct target *target, struct heads *heads)
 		if (files[f].vaddr[2])
 			add_head(&heads->descriptors, &heads->descriptor_count,
 				 bias + files[f].vaddr[2]);
+		if (files[f].vaddr[3] && is_loaded(target, i) && heads->runtime_count < HEAD_MAX) {
+			heads->runtimes = grow(heads->runtimes, heads->runtime_count, sizeof(*heads->runtimes));
+			heads->runtimes[heads->runtime_count++] = (struct runtime){mapping->start, bias};
+		}
 	}
 	progress_end();
 	free(files);
@@ -111,6 +123,7 @@ void heads_deinit(struct heads *heads)
 	free(heads->roots);
 	free(heads->jitregs);
 	free(heads->descriptors);
+	free(heads->runtimes);
 	*heads = (struct heads){0};
 }
 

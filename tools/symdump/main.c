@@ -2,7 +2,7 @@
 // gorgon-symdump: the command line.
 
 #define _GNU_SOURCE
-#include "symdump.h"
+#include "profile.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -19,6 +19,9 @@ static const char help[] =
 	"  --symbols [GLOB]   all of them, or those that match\n"
 	"  --stacks           every thread's frames, by interpreter\n"
 	"  --top              what the interpreters are doing, again and again on a terminal (q: end)\n"
+	"  --record SECONDS   sample what their threads do, Python frames without stopping them;\n"
+	"                     --rate HZ (100), --native (C frames, too: stops a thread while it is read),\n"
+	"                     --format collapsed, speedscope or svg (a flame graph)\n"
 	"  --check            do the target's own lists agree with each other and with its "
 	"memory?\n"
 	"  --extract DIR      write each symfile into a file\n"
@@ -35,9 +38,17 @@ static const char help[] =
 	"          gorgon-symdump core.4711 --gdb > all.gdb; gdb -core core.4711 -x all.gdb\n"
 	"          gorgon-symdump 4711 --stacks --json > stacks.json\n";
 
+#define SECONDS_MAX 1e6
+#define RATE        100.0
+#define RATE_MIN    0.01
+#define RATE_MAX    10000.0
+
 enum {
 	OPT_SYSROOT = 256,
 	OPT_JSON,
+	OPT_RATE,
+	OPT_FORMAT,
+	OPT_NATIVE,
 	OPT_HELP,
 	OPT_VERSION,
 	OPT_MODE, // and the index of the mode
@@ -55,6 +66,7 @@ static const struct mode {
 	{"symbols", print_symbols, optional_argument, true, 0},
 	{"stacks", print_stacks, no_argument, false, SNAPSHOT_MAPPINGS},
 	{"top", print_top, no_argument, false, 0},
+	{"record", record, required_argument, false, SNAPSHOT_OPTIONAL | SNAPSHOT_MAPPINGS},
 	{"check", check, no_argument, false, SNAPSHOT_MAPPINGS | SNAPSHOT_CHECKS},
 	{"extract", extract, required_argument, false, SNAPSHOT_SYMFILES},
 	{"gdb", print_gdb, no_argument, false, 0},
@@ -64,6 +76,7 @@ static const struct mode {
 
 enum {
 	MODE_COUNT = sizeof(modes) / sizeof(*modes),
+	PLAIN_COUNT = 7, // options that are no modes
 };
 
 static const struct mode table = {"", print_table, no_argument, false, 0},
@@ -144,22 +157,56 @@ static void raise_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+static const struct {
+	const char *name;
+	void (*print)(const struct profile *profile);
+} formats[] = {
+	{"collapsed", print_collapsed},
+	{"speedscope", print_speedscope},
+	{"svg", print_flame_graph},
+};
+
+// What --record takes, and what only goes with it. @rate, @format: the words after these options, or NULL.
+static int parse_record(struct dump *dump, const struct mode *mode, const char *rate, const char *format)
+{
+	const char *other = rate ? "--rate" : format ? "--format" : dump->native ? "--native" : NULL;
+	char *end;
+
+	if (mode->run != record)
+		return other ? usage(other, ": only with --record") : STATUS_OK;
+	dump->seconds = strtod(dump->pattern, &end);
+	if (end == dump->pattern || *end || !(dump->seconds > 0 && dump->seconds <= SECONDS_MAX))
+		return usage(dump->pattern, ": seconds expected, more than 0 and at most 1000000");
+	dump->rate = rate ? strtod(rate, &end) : RATE;
+	if (rate && (end == rate || *end || !(dump->rate >= RATE_MIN && dump->rate <= RATE_MAX)))
+		return usage(rate, ": samples a second expected, 0.01 to 10000");
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+		if (!strcmp(format ?: "collapsed", formats[i].name))
+			dump->print_profile = formats[i].print;
+	if (!dump->print_profile)
+		return usage(format, ": collapsed, speedscope or svg expected");
+	return STATUS_OK;
+}
+
 int main(int argc, char **argv)
 {
-	struct option options[MODE_COUNT + 5] = {
+	struct option options[MODE_COUNT + PLAIN_COUNT + 1] = {
 		{"sysroot", required_argument, NULL, OPT_SYSROOT},
 		{"json", no_argument, NULL, OPT_JSON},
 		{"help", no_argument, NULL, OPT_HELP},
 		{"version", no_argument, NULL, OPT_VERSION},
+		{"rate", required_argument, NULL, OPT_RATE},
+		{"format", required_argument, NULL, OPT_FORMAT},
+		{"native", no_argument, NULL, OPT_NATIVE},
 	};
 	const struct mode *mode = &table;
-	const char *sysroot = NULL;
+	const char *sysroot = NULL, *rate = NULL, *format = NULL;
 	struct problems problems = {0};
 	struct dump dump = {0};
 	int opt, status;
 
 	for (int i = 0; i < MODE_COUNT; i++)
-		options[4 + i] =
+		options[PLAIN_COUNT + i] =
 			(struct option){modes[i].name, modes[i].has_arg, NULL, OPT_MODE + i};
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
@@ -179,6 +226,14 @@ int main(int argc, char **argv)
 			dump.json = true;
 			continue;
 		}
+		if (opt == OPT_NATIVE)
+			dump.native = true;
+		if (opt == OPT_RATE)
+			rate = optarg;
+		if (opt == OPT_FORMAT)
+			format = optarg;
+		if (opt == OPT_NATIVE || opt == OPT_RATE || opt == OPT_FORMAT)
+			continue;
 		if (opt < OPT_MODE)
 			return usage(argv[optind - 1], ": no such option, or its value is missing");
 		if (mode != &table)
@@ -190,18 +245,18 @@ int main(int argc, char **argv)
 		mode = &table_json;
 	else if (dump.json && mode->run != print_stacks && mode->run != print_top)
 		return usage("--json: only alone or with --stacks or --top", "");
-	status = parse_words(&dump, mode, argv + optind, argc - optind);
+	status = parse_record(&dump, mode, rate, format) ?: parse_words(&dump, mode, argv + optind, argc - optind);
 	if (status)
 		return status;
 	elf_version(EV_CURRENT);
 	raise_limit();
-	if (target_open(&dump.target, argv[optind], sysroot, &problems)) {
-		print_problems(&problems); // the note of a core may be damaged
-		status = run(&dump, mode);
-	} else {
-		print_problems(&problems);
+	if (!target_open(&dump.target, argv[optind], sysroot, &problems))
 		status = STATUS_NO_TARGET;
-	}
+	else if (mode->run == record && !dump.target.pid)
+		status = usage(argv[optind], ": --record: a process expected");
+	print_problems(&problems); // also of a core whose note is damaged
+	if (!status)
+		status = run(&dump, mode);
 	problems_deinit(&problems);
 	target_close(&dump.target);
 	if (fflush(stdout) || ferror(stdout)) {

@@ -221,7 +221,7 @@ static const struct mapping *first_mapping(const struct target *target,
 }
 
 // The symfile's names are at run-time addresses, a file's are not.
-bool place_find(struct places *places, uint64_t addr, bool after, struct place *ret)
+static bool find_place(struct places *places, uint64_t addr, bool after, bool line, struct place *ret)
 {
 	const struct mapping *mapping;
 	struct library *library = NULL;
@@ -248,9 +248,19 @@ bool place_find(struct places *places, uint64_t addr, bool after, struct place *
 		if (ret->object && ret->symbol &&
 		    !places_has_symbol(places, ret->object, ret->symbol))
 			ret->symbol = NULL;
-		ret->file = library_find_line(library, ret->vaddr - after, false, &ret->line);
+		ret->file = line ? library_find_line(library, ret->vaddr - after, false, &ret->line) : NULL;
 	}
 	return true;
+}
+
+bool place_find(struct places *places, uint64_t addr, bool after, struct place *ret)
+{
+	return find_place(places, addr, after, true, ret);
+}
+
+bool place_find_function(struct places *places, uint64_t addr, bool after, struct place *ret)
+{
+	return find_place(places, addr, after, false, ret);
 }
 
 char *place_text(struct places *places, const struct place *place)

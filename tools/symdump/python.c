@@ -18,6 +18,8 @@
 #define THREAD_MAX     20000 // of one copy, in all its sub-interpreters
 #define TEXT_MAX       300   // characters
 #define LINE_TABLE_MAX (1u << 20)
+#define CODES_MAX      500000
+#define CODE_BYTES_MAX (256u << 20) // line tables of all code objects
 #define TAG_BITS       UINT64_C(7) // of 3.14's references on the stack
 #define OWNER_ENTRY    3           // from 3.12 on; and what is more
 
@@ -125,33 +127,103 @@ static int find_line(const uint8_t *table, size_t size, int first_line, uint64_t
 	return 0;
 }
 
-static int read_line(struct target *target, const struct python_layout *layout, uint64_t code,
-		     uint64_t instr)
-{
-	uint64_t table = read_word(target, code + layout->line_table);
-	uint64_t size = read_word(target, table + layout->bytes_size);
-	int first = (int)read_int(target, code + layout->first_line), line = 0;
-	uint8_t *bytes;
-
-	if (instr < code + layout->first_instr)
-		return first; // not started
-	if (size > LINE_TABLE_MAX)
-		return 0;
-	bytes = zalloc(size, 1);
-	if (target_read(target, table + layout->bytes_data, bytes, size))
-		line = find_line(bytes, size, first, instr - code - layout->first_instr);
-	free(bytes);
-	return line;
-}
-
-struct thread_state {
-	uint64_t interp, addr; // 0: there is none
+// What has been read of a code object. Its address may be another code object's later: then these are other
+// members, and the strings of the earlier one stay for the frames that point to them.
+struct code {
+	uint64_t addr, name, filename, line_table;
+	uint32_t first_line;
+	bool is_code;
+	char *function, *file;
+	uint8_t *lines;
+	size_t size;
 };
 
-// Calls @see for each thread until it returns true; returns that thread's state.
-static struct thread_state each_thread(struct target *target, const struct python_layout *layout,
-				       uint64_t runtime, bool (*see)(uint64_t tid, void *arg),
-				       void *arg)
+struct python_codes {
+	struct code **list;
+	size_t count, bytes;
+	struct map latest; // address: index in the list
+	struct code none;  // of those that are too many
+};
+
+struct python_codes *python_codes_create(void)
+{
+	struct python_codes *codes = zalloc(1, sizeof(*codes));
+
+	codes->none.function = format("?");
+	codes->none.file = format("?");
+	return codes;
+}
+
+void python_codes_destroy(struct python_codes *codes)
+{
+	if (!codes)
+		return;
+	for (size_t i = 0; i < codes->count; i++) {
+		free(codes->list[i]->function);
+		free(codes->list[i]->file);
+		free(codes->list[i]->lines);
+		free(codes->list[i]);
+	}
+	free(codes->list);
+	free(codes->none.function);
+	free(codes->none.file);
+	map_deinit(&codes->latest);
+	free(codes);
+}
+
+static void read_lines(struct target *target, const struct python_layout *layout, struct python_codes *codes,
+		       struct code *code)
+{
+	uint64_t size = read_word(target, code->line_table + layout->bytes_size);
+
+	if (size > LINE_TABLE_MAX || codes->bytes + size > CODE_BYTES_MAX)
+		return;
+	code->lines = zalloc(size, 1);
+	if (!target_read(target, code->line_table + layout->bytes_data, code->lines, size))
+		return;
+	code->size = size;
+	codes->bytes += size;
+}
+
+static const struct code *find_code(struct target *target, const struct python_layout *layout, uint64_t bias,
+				    struct python_codes *codes, uint64_t addr)
+{
+	const struct code key = {
+		.addr = addr,
+		.name = read_word(target, addr + layout->name),
+		.filename = read_word(target, addr + layout->filename),
+		.line_table = read_word(target, addr + layout->line_table),
+		.first_line = read_int(target, addr + layout->first_line),
+	};
+	size_t *slot = map_find(&codes->latest, addr, 0);
+	struct code *code = *slot == MAP_NEW ? NULL : codes->list[*slot];
+
+	if (code && code->name == key.name && code->filename == key.filename && code->line_table == key.line_table &&
+	    code->first_line == key.first_line)
+		return code;
+	if (codes->count == CODES_MAX)
+		return &codes->none;
+	code = zalloc(1, sizeof(*code));
+	*code = key;
+	code->is_code = !layout->code_type || read_word(target, addr + OB_TYPE) == bias + layout->code_type;
+	code->function = read_str(target, layout, key.name);
+	code->file = read_str(target, layout, key.filename);
+	read_lines(target, layout, codes, code);
+	*slot = codes->count;
+	codes->list = grow(codes->list, codes->count, sizeof(*codes->list));
+	return codes->list[codes->count++] = code;
+}
+
+static int read_line(const struct python_layout *layout, const struct code *code, uint64_t instr)
+{
+	if (instr < code->addr + layout->first_instr)
+		return (int)code->first_line; // not started
+	return find_line(code->lines, code->size, (int)code->first_line, instr - code->addr - layout->first_instr);
+}
+
+// Calls @see for each thread until it returns true; returns that thread.
+static struct python_thread each_thread(struct target *target, const struct python_layout *layout, uint64_t runtime,
+					bool (*see)(const struct python_thread *thread, void *arg), void *arg)
 {
 	uint64_t interp = read_word(target, runtime + layout->interp_head);
 
@@ -159,107 +231,119 @@ static struct thread_state each_thread(struct target *target, const struct pytho
 		uint64_t tstate = read_word(target, interp + layout->thread_head);
 
 		for (; tstate && steps < THREAD_MAX; steps++) {
-			if (see(read_word(target, tstate + layout->thread_id), arg))
-				return (struct thread_state){interp, tstate};
+			struct python_thread thread = {(pid_t)read_word(target, tstate + layout->thread_id), interp, tstate};
+
+			if (see(&thread, arg))
+				return thread;
 			tstate = read_word(target, tstate + layout->thread_next);
 		}
 		interp = read_word(target, interp + layout->interp_next);
 	}
-	return (struct thread_state){0};
+	return (struct python_thread){0};
 }
 
-struct tids {
-	pid_t *list;
+struct list {
+	struct python_thread *threads;
 	size_t count;
 };
 
-static bool add_tid(uint64_t tid, void *arg)
+static bool add_thread(const struct python_thread *thread, void *arg)
 {
-	struct tids *tids = arg;
+	struct list *list = arg;
 
-	tids->list = grow(tids->list, tids->count, sizeof(*tids->list));
-	tids->list[tids->count++] = (pid_t)tid;
+	list->threads = grow(list->threads, list->count, sizeof(*list->threads));
+	list->threads[list->count++] = *thread;
 	return false;
 }
 
 size_t python_threads(struct target *target, const struct python_layout *layout, uint64_t bias,
-		      pid_t **ret)
+		      struct python_thread **ret)
 {
-	struct tids tids = {0};
+	struct list list = {0};
 
 	if (!layout->why_not)
-		each_thread(target, layout, bias + layout->runtime, add_tid, &tids);
-	*ret = tids.list;
-	return tids.count;
+		each_thread(target, layout, bias + layout->runtime, add_thread, &list);
+	*ret = list.threads;
+	return list.count;
 }
 
-static bool is_tid(uint64_t tid, void *arg)
+static bool has_tid(const struct python_thread *thread, void *arg)
 {
-	return tid == (uint64_t) * (pid_t *)arg;
+	return thread->tid == *(pid_t *)arg;
 }
 
-static bool holds_gil(struct target *target, const struct python_layout *layout, uint64_t runtime,
-		      struct thread_state thread)
+bool python_find_thread(struct target *target, const struct python_layout *layout, uint64_t bias, pid_t tid,
+			struct python_thread *ret)
 {
-	uint64_t gil = layout->is_3_11 ? runtime + layout->gil
-				       : read_word(target, thread.interp + layout->gil);
+	*ret = (struct python_thread){0};
+	if (!layout->why_not)
+		*ret = each_thread(target, layout, bias + layout->runtime, has_tid, &tid);
+	return ret->addr;
+}
+
+static uint64_t find_gil(struct target *target, const struct python_layout *layout, uint64_t bias,
+			 const struct python_thread *thread)
+{
+	return layout->is_3_11 ? bias + layout->runtime + layout->gil : read_word(target, thread->interp + layout->gil);
+}
+
+bool python_is_gil(struct target *target, const struct python_layout *layout, uint64_t bias,
+		   const struct python_thread *thread, uint64_t addr)
+{
+	uint64_t gil = find_gil(target, layout, bias, thread);
+
+	return gil && addr >= gil && addr - gil < GIL_SIZE;
+}
+
+static bool holds_gil(struct target *target, const struct python_layout *layout, uint64_t bias,
+		      const struct python_thread *thread)
+{
+	uint64_t gil = find_gil(target, layout, bias, thread);
 
 	return read_int(target, gil + layout->gil_locked) == 1 &&
-	       read_word(target, gil + layout->gil_holder) == thread.addr;
+	       read_word(target, gil + layout->gil_holder) == thread->addr;
 }
 
-static void read_frame(struct target *target, const struct python_layout *layout, uint64_t frame,
-		       uint64_t code, struct python_frame *ret)
+bool python_read(struct target *target, const struct python_layout *layout, uint64_t bias, struct python_codes *codes,
+		 const struct python_thread *thread, size_t limit, struct python_stack *ret)
 {
-	*ret = (struct python_frame){
-		.function = read_str(target, layout, read_word(target, code + layout->name)),
-		.file = read_str(target, layout, read_word(target, code + layout->filename)),
-		.line = read_line(target, layout, code, read_word(target, frame + layout->instr)),
-	};
-}
+	uint64_t frame;
+	bool whole = true;
 
-bool python_read(struct target *target, const struct python_layout *layout, uint64_t bias,
-		 pid_t tid, size_t limit, struct python_stack *ret)
-{
-	uint64_t runtime = bias + layout->runtime, frame;
-	struct thread_state thread = {0};
-
-	*ret = (struct python_stack){0};
-	if (!layout->why_not)
-		thread = each_thread(target, layout, runtime, is_tid, &tid);
-	if (!thread.addr)
-		return false;
-	ret->holds_gil = holds_gil(target, layout, runtime, thread);
-	frame = read_word(target, thread.addr + layout->frame);
+	*ret = (struct python_stack){.holds_gil = holds_gil(target, layout, bias, thread)};
+	frame = read_word(target, thread->addr + layout->frame);
 	if (layout->has_cframe)
 		frame = read_word(target, frame + layout->current_frame);
 	for (size_t steps = 0; frame && steps < limit; steps++) {
-		uint64_t code = read_word(target, frame + layout->code) & ~TAG_BITS;
+		uint64_t addr = read_word(target, frame + layout->code) & ~TAG_BITS;
 		uint8_t owner;
 
 		if (!target_read(target, frame + layout->owner, &owner, 1))
-			break;
+			return false;
 		if (!layout->is_3_11 && owner >= OWNER_ENTRY) {
 			if (ret->count)
 				ret->frames[ret->count - 1].is_entry = true;
-		} else if (code) {
+		} else if (addr) {
+			const struct code *code = find_code(target, layout, bias, codes, addr);
+
+			whole = whole && code->is_code;
 			ret->frames = grow(ret->frames, ret->count, sizeof(*ret->frames));
-			read_frame(target, layout, frame, code, &ret->frames[ret->count]);
-			ret->frames[ret->count++].is_entry = layout->is_3_11 && owner;
+			ret->frames[ret->count++] = (struct python_frame){
+				.function = code->function,
+				.file = code->file,
+				.line = read_line(layout, code, read_word(target, frame + layout->instr)),
+				.is_entry = layout->is_3_11 && owner,
+			};
 		} else {
-			break;
+			return false;
 		}
 		frame = read_word(target, frame + layout->previous);
 	}
-	return true;
+	return whole && !frame;
 }
 
 void python_stack_deinit(struct python_stack *stack)
 {
-	for (size_t i = 0; i < stack->count; i++) {
-		free(stack->frames[i].function);
-		free(stack->frames[i].file);
-	}
 	free(stack->frames);
 	*stack = (struct python_stack){0};
 }

@@ -8,9 +8,13 @@
 
 #include "symdump.h"
 
+#define OB_TYPE  8   /* in PyObject */
+#define GIL_SIZE 208 /* struct _gil_runtime_state; these two are equal from 3.11 to 3.15 */
+
 struct python_layout {
 	char *why_not;          /* or NULL */
 	uint64_t runtime;       /* link-time address of _PyRuntime */
+	uint64_t code_type;     /* that of PyCode_Type, or 0 */
 	uint64_t interp_head;   /* _PyRuntimeState */
 	uint64_t interp_next, thread_head; /* PyInterpreterState */
 	uint64_t gil;           /* of 3.11: the GIL itself, in _PyRuntimeState; later: the

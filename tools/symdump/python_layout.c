@@ -162,11 +162,13 @@ static char *fill(struct python_layout *layout, struct target *target, struct li
 {
 	const struct symbol *symbols;
 	size_t count = library_symbols(library, &symbols);
-	uint64_t runtime = 0;
+	uint64_t runtime = 0, code_type = 0;
 
-	for (size_t i = 0; i < count && !runtime; i++)
+	for (size_t i = 0; i < count && !(runtime && code_type); i++)
 		if (!strcmp(symbols[i].name, "_PyRuntime"))
 			runtime = symbols[i].vaddr;
+		else if (!strcmp(symbols[i].name, "PyCode_Type"))
+			code_type = symbols[i].vaddr;
 	if (!runtime)
 		return format("it has no _PyRuntime");
 	if (minor < 11 || minor > 15)
@@ -174,6 +176,7 @@ static char *fill(struct python_layout *layout, struct target *target, struct li
 	if (minor < 13)
 		*layout = known[minor - 11];
 	layout->runtime = runtime;
+	layout->code_type = code_type;
 	return minor < 13 ? NULL
 			  : read_table(target, &tables[minor - 13], bias + runtime, minor, layout);
 }

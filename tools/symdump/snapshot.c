@@ -361,6 +361,7 @@ bool snapshot_read_root(struct target *target, uint64_t addr, unsigned flags,
 				   : sizeof(struct gorgon_debug_object);
 	walk.ns_size = root.ns_size < sizeof(struct gorgon_debug_ns) ? root.ns_size : sizeof(struct gorgon_debug_ns);
 	snapshot->source = SOURCE_GORGON;
+	snapshot->root = addr;
 	snapshot->sequence = root.sequence;
 	if (!(root.sequence & 1) || flags & SNAPSHOT_ANYWAY)
 		read_namespaces(&walk, &root);
@@ -407,6 +408,16 @@ struct object *snapshot_find(const struct snapshot *snapshot, uint64_t addr)
 			high = middle;
 	}
 	return low && addr < snapshot->by_start[low - 1]->end ? snapshot->by_start[low - 1] : NULL;
+}
+
+const struct object *snapshot_libpython(const struct snapshot *snapshot, size_t ns)
+{
+	const struct namespace *namespace = &snapshot->namespaces[ns];
+
+	for (size_t i = 0; i < namespace->object_count; i++)
+		if (snapshot->objects[namespace->first_object + i].addr == namespace->python_object)
+			return &snapshot->objects[namespace->first_object + i];
+	return NULL;
 }
 
 const char *ns_label(const struct snapshot *snapshot, size_t ns, char buffer[32])

@@ -20,9 +20,6 @@ struct thread {
 	char *why_cut; // or NULL
 };
 
-/* An object file with unwind data of generated code, or NULL; both are the caller's. */
-Elf *generated_elf(const struct target *target, const struct object *object, void **data);
-
 void print_threads(struct dump *dump, const struct thread *threads, size_t count);
 void print_threads_json(struct dump *dump, const struct thread *threads, size_t count);
 

@@ -7,8 +7,9 @@
  *     library.c                    names and lines of one file, at its own addresses
  *     place.c                      from an address to interpreter, library, function, line
  *     python_layout.c python.c     Python frames
- *     stacks.c generated.c         native frames of all threads
- *     table.c json.c script.c extract.c check.c stacks_print.c top.c    what is printed
+ *     unwind.c stacks.c generated.c    native frames of all threads
+ *     record.c watch.c samples.c native.c pages.c profile.c    what threads do, again and again
+ *     table.c json.c script.c extract.c check.c stacks_print.c top.c profile_print.c flame.c    what is printed
  *     text.c terminal.c main.c
  *
  * Everything that is read may be garbage or made up: sizes, counts, lists and names are
@@ -58,6 +59,17 @@ struct address_set {
 bool address_set_add(struct address_set *set, uint64_t addr);
 bool address_set_has(const struct address_set *set, uint64_t addr);
 void address_set_deinit(struct address_set *set);
+
+/* From two numbers to one. */
+struct map {
+	struct map_slot *slots;
+	size_t capacity, count;
+};
+#define MAP_NEW SIZE_MAX
+/* The value of this key, which is MAP_NEW at first; valid until the next call. */
+size_t *map_find(struct map *map, uint64_t a, uint64_t b);
+void map_clear(struct map *map);
+void map_deinit(struct map *map);
 
 /* ---- terminal.c ----------------------------------------------------------------- */
 
@@ -184,6 +196,7 @@ enum source {
 
 struct snapshot {
 	enum source source;
+	uint64_t root; /* address of gorgon_debug_root, or 0 */
 	uint64_t sequence;
 	bool consistent; /* nothing changed while it was read */
 	struct namespace *namespaces;
@@ -209,12 +222,15 @@ enum {
 	/* look at the symfiles' headers, at the list of threads, and at the JIT lists beside a registry */
 	SNAPSHOT_CHECKS = 4,
 	SNAPSHOT_ANYWAY = 8, /* follow the lists although they are just being changed */
+	SNAPSHOT_OPTIONAL = 16, /* a target without any lists will do */
 };
 
 /* False: there is nothing to read, and snapshot->problems says why. */
 bool snapshot_take(struct target *target, unsigned flags, struct snapshot *snapshot);
 void snapshot_deinit(struct snapshot *snapshot);
 struct object *snapshot_find(const struct snapshot *snapshot, uint64_t addr);
+/* The libpython of a namespace, or NULL. */
+const struct object *snapshot_libpython(const struct snapshot *snapshot, size_t ns);
 /* "interp 3", "namespace 7" or "jit". Returns @buffer. */
 const char *ns_label(const struct snapshot *snapshot, size_t ns, char buffer[32]);
 
@@ -222,6 +238,10 @@ const char *ns_label(const struct snapshot *snapshot, size_t ns, char buffer[32]
 struct heads {
 	uint64_t *roots, *jitregs, *descriptors;
 	size_t root_count, jitreg_count, descriptor_count;
+	struct runtime {
+		uint64_t start, bias; /* of a file that has a CPython, private copies among them */
+	} *runtimes;
+	size_t runtime_count;
 };
 void heads_find(struct target *target, struct heads *heads);
 void heads_deinit(struct heads *heads);
@@ -307,6 +327,8 @@ struct place {
 };
 /* @after: addr is a return address, the call is before it. False: addr is in no file. */
 bool place_find(struct places *places, uint64_t addr, bool after, struct place *ret);
+/* Without file and line, which take longer. */
+bool place_find_function(struct places *places, uint64_t addr, bool after, struct place *ret);
 /* "interp N  libfoo.so!func+0x12  file.c:34"; free() it. */
 char *place_text(struct places *places, const struct place *place);
 struct problems *places_problems(struct places *places);
@@ -314,7 +336,7 @@ struct problems *places_problems(struct places *places);
 /* ---- python_layout.c, python.c: Python frames of a thread ------------------------ */
 
 struct python_frame {
-	char *function, *file;
+	const char *function, *file; /* clean; of the python_codes */
 	int line;      /* 0: unknown */
 	bool is_entry; /* the last of those that one C call of the bytecode loop runs */
 };
@@ -323,6 +345,11 @@ struct python_stack {
 	struct python_frame *frames; /* innermost first */
 	size_t count;
 	bool holds_gil;
+};
+
+struct python_thread {
+	pid_t tid;
+	uint64_t interp, addr; /* of its PyInterpreterState and PyThreadState */
 };
 
 /*
@@ -337,10 +364,25 @@ void python_layout_destroy(struct python_layout *layout);
 const char *python_layout_problem(const struct python_layout *layout);
 /* The threads of this copy; free() the list. */
 size_t python_threads(struct target *target, const struct python_layout *layout, uint64_t bias,
-		      pid_t **ret);
-/* At most @limit frames. False: the thread is none of this copy's. */
-bool python_read(struct target *target, const struct python_layout *layout, uint64_t bias,
-		 pid_t tid, size_t limit, struct python_stack *ret);
+		      struct python_thread **ret);
+/* False: the thread is none of this copy's. */
+bool python_find_thread(struct target *target, const struct python_layout *layout, uint64_t bias, pid_t tid,
+			struct python_thread *ret);
+/* Is @addr in the GIL that this thread would wait for? */
+bool python_is_gil(struct target *target, const struct python_layout *layout, uint64_t bias,
+		   const struct python_thread *thread, uint64_t addr);
+
+/* Names and lines of the code objects that frames were seen to run; of any number of targets' moments. */
+struct python_codes;
+struct python_codes *python_codes_create(void);
+void python_codes_destroy(struct python_codes *codes);
+
+/*
+ * At most @limit frames. False: these are not all, or some are none: the thread went on meanwhile, or its
+ * structures are damaged. What there is goes to @ret in any case.
+ */
+bool python_read(struct target *target, const struct python_layout *layout, uint64_t bias, struct python_codes *codes,
+		 const struct python_thread *thread, size_t limit, struct python_stack *ret);
 void python_stack_deinit(struct python_stack *stack);
 
 /* ---- output; each returns an exit status ---------------------------------------- */
@@ -352,6 +394,8 @@ enum {
 	STATUS_NO_TARGET = 3,
 };
 
+struct profile;
+
 struct dump {
 	struct target target;
 	struct snapshot snapshot;
@@ -360,6 +404,9 @@ struct dump {
 	char *const *addresses; /* of --addr */
 	int address_count;
 	bool json; /* with --stacks */
+	double seconds, rate; /* of --record; samples a second */
+	bool native;
+	void (*print_profile)(const struct profile *profile);
 };
 
 /* --- JSON (json.c) ------------------------------------------------------------------ */
@@ -381,6 +428,7 @@ void json_next_list(const char *name);
 void json_end(void);
 
 int print_top(struct dump *dump);
+int record(struct dump *dump);
 int print_table(struct dump *dump);
 int print_json(struct dump *dump);
 int print_addresses(struct dump *dump);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Memory that is there or ends the program, names made fit to print, lists of problems,
-// sets of addresses.
+// sets of addresses, and maps.
 
 #define _GNU_SOURCE
 #include "symdump.h"
@@ -153,4 +153,54 @@ void address_set_deinit(struct address_set *set)
 {
 	free(set->slots);
 	*set = (struct address_set){0};
+}
+
+struct map_slot {
+	uint64_t a, b;
+	size_t value;
+	bool used;
+};
+
+static struct map_slot *find_map_slot(const struct map *map, uint64_t a, uint64_t b)
+{
+	size_t i = (size_t)((a * UINT64_C(0x9e3779b97f4a7c15) ^ b) * UINT64_C(0xff51afd7ed558ccd) >> 20);
+
+	while (map->slots[i &= map->capacity - 1].used && (map->slots[i].a != a || map->slots[i].b != b))
+		i++;
+	return &map->slots[i];
+}
+
+size_t *map_find(struct map *map, uint64_t a, uint64_t b)
+{
+	struct map_slot *slot;
+
+	if (map->count * 2 >= map->capacity) {
+		struct map larger = {.capacity = map->capacity ? map->capacity * 2 : 64, .count = map->count};
+
+		larger.slots = zalloc(larger.capacity, sizeof(*larger.slots));
+		for (size_t i = 0; i < map->capacity; i++)
+			if (map->slots[i].used)
+				*find_map_slot(&larger, map->slots[i].a, map->slots[i].b) = map->slots[i];
+		free(map->slots);
+		*map = larger;
+	}
+	slot = find_map_slot(map, a, b);
+	if (!slot->used) {
+		*slot = (struct map_slot){a, b, MAP_NEW, true};
+		map->count++;
+	}
+	return &slot->value;
+}
+
+void map_clear(struct map *map)
+{
+	if (map->count)
+		memset(map->slots, 0, map->capacity * sizeof(*map->slots));
+	map->count = 0;
+}
+
+void map_deinit(struct map *map)
+{
+	free(map->slots);
+	*map = (struct map){0};
 }

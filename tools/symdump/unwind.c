@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+// What libdwfl is told of a target, so that it can unwind its threads.
+//
+// Our objects are reported to it at their addresses beside the system's files, and each file is opened only when a
+// frame is in it, and once for all its copies.
+// libdwfl compares each object that is reported with all before it, and most objects have no frame: at first it gets
+// the libpythons only, and is told anew with the objects that frames were in, until there are no others.
+
+#define _GNU_SOURCE
+#include "unwind.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ROUND_MAX 8
+
+// A file that frames are in, or what stands for one of generated code.
+struct file {
+	const char *path;            // of a mapping
+	const struct object *object; // or generated code
+	int fd;
+	void *data;
+	Elf *elf;
+};
+
+static struct file *add_file(struct unwinder *unwinder)
+{
+	unwinder->files = grow(unwinder->files, unwinder->file_count, sizeof(*unwinder->files));
+	unwinder->files[unwinder->file_count] = (struct file){.fd = -1};
+	return &unwinder->files[unwinder->file_count++];
+}
+
+static struct file *find_mapped(struct unwinder *unwinder, const struct mapping *mapping)
+{
+	struct file *file;
+
+	for (size_t i = 0; i < unwinder->file_count; i++)
+		if (unwinder->files[i].path && !strcmp(unwinder->files[i].path, mapping->path))
+			return &unwinder->files[i];
+	file = add_file(unwinder);
+	file->path = mapping->path;
+	file->fd = target_open_mapping(&unwinder->dump->target, mapping);
+	if (file->fd >= 0)
+		file->elf = elf_begin(file->fd, ELF_C_READ_MMAP, NULL);
+	return file;
+}
+
+static struct file *find_generated(struct unwinder *unwinder, const struct object *object)
+{
+	struct file *file;
+
+	for (size_t i = 0; i < unwinder->file_count; i++)
+		if (unwinder->files[i].object == object)
+			return &unwinder->files[i];
+	file = add_file(unwinder);
+	file->object = object;
+	file->elf = generated_elf(&unwinder->dump->target, object, &file->data);
+	return file;
+}
+
+// A module's userdata; its address says which it is.
+static int find_elf(Dwfl_Module *module __attribute__((unused)), void **userdata,
+		    const char *name, Dwarf_Addr base, char **file_name, Elf **elf)
+{
+	struct unwinder *unwinder = *userdata;
+	const struct mapping *mapping = target_find_mapping(&unwinder->dump->target, base);
+	const struct object *object = snapshot_find(&unwinder->dump->snapshot, base);
+	struct file *file = NULL;
+
+	if (mapping)
+		file = find_mapped(unwinder, mapping);
+	else if (object)
+		file = find_generated(unwinder, object);
+	if (file && file->elf) { // one more reference to the same
+		*elf = elf_begin(-1, ELF_C_READ_MMAP, file->elf);
+		*file_name = strdup(mapping ? mapping->path : name);
+	}
+	return -1;
+}
+
+static void report(Dwfl *dwfl, struct unwinder *unwinder, const char *path, uint64_t start,
+		   uint64_t end)
+{
+	Dwfl_Module *module = dwfl_report_module(dwfl, base_name(path), start, end);
+	void **userdata;
+
+	if (!module)
+		return;
+	dwfl_module_info(module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL);
+	*userdata = unwinder;
+}
+
+static void report_all(Dwfl *dwfl, struct unwinder *unwinder)
+{
+	const struct target *target = &unwinder->dump->target;
+	const struct snapshot *snapshot = &unwinder->dump->snapshot;
+
+	for (size_t i = 0; i < snapshot->range_count; i++)
+		if (unwinder->wanted[snapshot->by_start[i] - snapshot->objects])
+			report(dwfl, unwinder, snapshot->by_start[i]->path,
+			       snapshot->by_start[i]->start, snapshot->by_start[i]->end);
+	for (size_t i = 0; i < target->mapping_count;) {
+		const struct mapping *first = &target->mappings[i++];
+
+		// Parts of one file that follow each other are one library.
+		while (i < target->mapping_count && target->mappings[i].off &&
+		       !strcmp(target->mappings[i].path, first->path))
+			i++;
+		if (!first->off && !snapshot_find(snapshot, first->start))
+			report(dwfl, unwinder, first->path, first->start, target->mappings[i - 1].end);
+	}
+}
+
+
+void unwinder_init(struct unwinder *unwinder, struct dump *dump)
+{
+	const struct snapshot *snapshot = &dump->snapshot;
+
+	*unwinder = (struct unwinder){.dump = dump, .wanted = zalloc(snapshot->object_count, sizeof(*unwinder->wanted))};
+	for (size_t i = 0; i < snapshot->ns_count; i++) {
+		const struct object *libpython = snapshot_libpython(snapshot, i);
+
+		if (libpython)
+			unwinder->wanted[libpython - snapshot->objects] = true;
+	}
+}
+
+void unwinder_deinit(struct unwinder *unwinder)
+{
+	unwinder_end(unwinder);
+	for (size_t i = 0; i < unwinder->file_count; i++) {
+		elf_end(unwinder->files[i].elf);
+		free(unwinder->files[i].data);
+		if (unwinder->files[i].fd >= 0)
+			close(unwinder->files[i].fd);
+	}
+	free(unwinder->files);
+	free(unwinder->wanted);
+	*unwinder = (struct unwinder){0};
+}
+
+Dwfl *unwinder_begin(struct unwinder *unwinder, bool is_stopped)
+{
+	static char *no_path;
+	static const Dwfl_Callbacks callbacks = {
+		.find_elf = find_elf,
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.debuginfo_path = &no_path,
+	};
+	const struct target *target = &unwinder->dump->target;
+
+	unwinder_end(unwinder);
+	unwinder->missed = false;
+	if (unwinder->rounds++ == ROUND_MAX) // a target that is elsewhere each time
+		memset(unwinder->wanted, true, unwinder->dump->snapshot.object_count);
+	unwinder->dwfl = dwfl_begin(&callbacks);
+	if (!unwinder->dwfl)
+		return NULL;
+	dwfl_report_begin(unwinder->dwfl);
+	report_all(unwinder->dwfl, unwinder);
+	dwfl_report_end(unwinder->dwfl, NULL, NULL);
+	return (target->pid ? dwfl_linux_proc_attach(unwinder->dwfl, target->pid, is_stopped)
+			    : dwfl_core_file_attach(unwinder->dwfl, target->core)) >= 0
+		       ? unwinder->dwfl
+		       : NULL;
+}
+
+void unwinder_end(struct unwinder *unwinder)
+{
+	dwfl_end(unwinder->dwfl);
+	unwinder->dwfl = NULL;
+}
+
+bool unwinder_knows(struct unwinder *unwinder, uint64_t addr)
+{
+	const struct snapshot *snapshot = &unwinder->dump->snapshot;
+	const struct object *object = snapshot_find(snapshot, addr);
+
+	if (!object || unwinder->wanted[object - snapshot->objects])
+		return true;
+	unwinder->wanted[object - snapshot->objects] = true;
+	unwinder->missed = true;
+	return false;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Native frames of a target's threads, by libdwfl; for stacks.c and native.c. */
+#ifndef GORGON_SYMDUMP_UNWIND_H
+#define GORGON_SYMDUMP_UNWIND_H
+
+#include "symdump.h"
+
+#include <elfutils/libdwfl.h>
+
+struct unwinder {
+	struct dump *dump;
+	Dwfl *dwfl;
+	struct file *files;
+	size_t file_count;
+	bool *wanted; /* of each object: libdwfl is to know it */
+	bool missed;  /* a frame was in another one: the frames are to be read again after unwinder_begin() */
+	int rounds;
+};
+
+/* Of the dump's snapshot and mappings, which must outlive it and not change. */
+void unwinder_init(struct unwinder *unwinder, struct dump *dump);
+void unwinder_deinit(struct unwinder *unwinder);
+/*
+ * Tell libdwfl of what is wanted by now, and attach it to the target; the threads of a process are stopped by
+ * libdwfl while it reads them, or with @is_stopped by the caller. NULL: dwfl_errmsg() says why.
+ */
+Dwfl *unwinder_begin(struct unwinder *unwinder, bool is_stopped);
+void unwinder_end(struct unwinder *unwinder);
+/* False: a frame at this address is missed. */
+bool unwinder_knows(struct unwinder *unwinder, uint64_t addr);
+
+/* generated.c: an object file with unwind data of generated code, or NULL; both are the caller's. */
+Elf *generated_elf(const struct target *target, const struct object *object, void **data);
+
+#endif
