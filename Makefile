@@ -87,7 +87,7 @@ CHILDREN := $(BUILD)/share/gorgon/children/gorgon.py
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
 .PHONY: products all jitreg docs-process abi examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
-	check-gdb check-lldb check-parity coverage coverage-run parity docs-parity docs-plot docs-comparison docs-pictures bench-debug check-roots fuzzers fuzz soak demo setup venv \
+	check-gdb check-lldb check-parity coverage coverage-run parity docs-parity docs-plot docs-comparison docs-pictures bench-debug check-roots commit-results fuzzers fuzz soak demo setup venv \
 	bench wheel format lint analyze compile_commands.json install install-jitreg uninstall dist clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -405,6 +405,10 @@ check-long:
 check-roots:
 	+@$(MAKE) --no-print-directory check-long TESTS=roots
 
+# What long tests and benchmarks have written, as one commit with what they came to.
+commit-results:
+	@$(PYTHON3) tools/results.py
+
 fuzzers: $(FUZZERS)
 
 # Interpreters come and go for MINUTES while gdb, lldb and gorgon-symdump do.
@@ -552,6 +556,7 @@ help:
 	@echo "check    set up, build, run all tests (TESTS='gdb lldb' for some)"
 	@echo "check-unit check-run check-jitreg check-symdump check-gdb check-lldb    one kind of test"
 	@echo "check-long  tests that take long (TESTS='forks' for some); writes tests/long/RESULTS.md"
+	@echo "commit-results  commits what check-long, bench and parity have written, and nothing else"
 	@echo "check-roots  all tests in Debian 13 and sid, in roots made by debootstrap (as root)"
 	@echo "fuzzers  libFuzzer programs, into $(BUILD)/fuzz (CLANG=$(CLANG))"
 	@echo "fuzz     runs each of them for MINUTES=5 (TARGETS='load core' for some)"
