@@ -150,8 +150,8 @@ static struct python_codes *codes;
 
 // Reads the frames of TID from @memory; what is wrong with the layout goes to @why_not. @whole: are they all, and
 // frames? False: the thread was not found.
-static bool read_stack(const struct memory *memory, unsigned minor, struct python_stack *stack, bool *whole,
-		       char why_not[200])
+static bool read_stack(const struct memory *memory, unsigned minor, struct python_stack *stack,
+		       bool *whole, char why_not[200])
 {
 	struct python_thread thread;
 	struct segment segment = {RUNTIME, sizeof(*memory), 0};

@@ -9,16 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WIDTH      1200.0
-#define ROW        17
-#define HEAD       40
-#define CHARACTER  6.6 // of the font, about
-#define LEAST      0.3
+#define WIDTH     1200.0
+#define ROW       17
+#define HEAD      40
+#define CHARACTER 6.6 // of the font, about
+#define LEAST     0.3
 
 struct flame {
 	const struct profile *profile;
-	size_t *total;          // of each node, with those above it
-	size_t *first, *next;   // children, the widest first; 0: none
+	size_t *total;        // of each node, with those above it
+	size_t *first, *next; // children, the widest first; 0: none
 	size_t depth;
 };
 
@@ -37,10 +37,12 @@ static const char script[] =
 	"\t\trect.setAttribute('x', left); rect.setAttribute('width', Math.max(wide - 0.5, 0.2));\n"
 	"\t\ttext.setAttribute('x', left + 3);\n"
 	"\t\tvar room = Math.floor((wide - 6) / 6.6), name = g.getAttribute('data-n');\n"
-	"\t\ttext.textContent = room < 3 ? '' : name.length > room ? name.slice(0, room - 1) + '\\u2026' : name;\n"
+	"\t\ttext.textContent = room < 3 ? '' : name.length > room ? name.slice(0, room - 1) + "
+	"'\\u2026' : name;\n"
 	"\t});\n"
 	"}\n"
-	"svg.querySelectorAll('g').forEach(function (g) { g.addEventListener('click', function () { zoom(g); }); });\n"
+	"svg.querySelectorAll('g').forEach(function (g) { g.addEventListener('click', function () "
+	"{ zoom(g); }); });\n"
 	"]]></script>\n";
 
 // Text and attributes of XML, which has no place for U+FFFE and U+FFFF either.
@@ -93,8 +95,8 @@ static const char *colour(const struct profile_frame *frame)
 	}
 }
 
-static void print_box(const struct flame *flame, const char *name, const char *file, int line, const char *fill,
-		      size_t samples, double x, double width, size_t row)
+static void print_box(const struct flame *flame, const char *name, const char *file, int line,
+		      const char *fill, size_t samples, double x, double width, size_t row)
 {
 	double y = HEAD + (double)(flame->depth - row) * ROW;
 	double room = (width - 6) / CHARACTER;
@@ -109,8 +111,10 @@ static void print_box(const struct flame *flame, const char *name, const char *f
 		print_xml(file, SIZE_MAX);
 		printf(line ? ":%d)" : ")", line);
 	}
-	printf(": %zu samples, %.2f%%</title><rect x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\" fill=\"%s\"/>", samples,
-	       100.0 * (double)samples / (double)all, x, y, width > 1 ? width - 0.5 : width, ROW - 1, fill);
+	printf(": %zu samples, %.2f%%</title><rect x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" "
+	       "height=\"%d\" fill=\"%s\"/>",
+	       samples, 100.0 * (double)samples / (double)all, x, y,
+	       width > 1 ? width - 0.5 : width, ROW - 1, fill);
 	printf("<text x=\"%.2f\" y=\"%.0f\">", x + 3, y + ROW - 5);
 	if (room >= 3) {
 		print_xml(name, length(name) > (size_t)room ? (size_t)room - 1 : SIZE_MAX);
@@ -135,14 +139,15 @@ static void print_boxes(const struct flame *flame)
 	boxes[count++] = (struct box){0};
 	while (count) {
 		struct box box = boxes[--count];
-		const struct profile_frame *frame = &flame->profile->frames[flame->profile->nodes[box.node].frame];
+		const struct profile_frame *frame =
+			&flame->profile->frames[flame->profile->nodes[box.node].frame];
 		double width = (double)flame->total[box.node] * scale, x = box.x;
 
 		if (!box.node)
 			print_box(flame, "all", "", 0, "#dddddd", flame->total[0], 0, WIDTH, 0);
 		else
-			print_box(flame, frame->name, frame->file, frame->line, colour(frame), flame->total[box.node], x, width,
-				  box.row);
+			print_box(flame, frame->name, frame->file, frame->line, colour(frame),
+				  flame->total[box.node], x, width, box.row);
 		for (size_t child = flame->first[box.node]; child; child = flame->next[child]) {
 			if ((double)flame->total[child] * scale >= LEAST) {
 				boxes = grow(boxes, count, sizeof(*boxes));
@@ -201,9 +206,12 @@ void print_flame_graph(const struct profile *profile)
 	flame.depth = find_depth(&flame);
 	height = HEAD + (double)(flame.depth + 1) * ROW + 10;
 	printf("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-	       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\">\n"
-	       "<style>text { font: 11px monospace; pointer-events: none; } g { cursor: pointer; } g:hover rect { stroke: #000; }"
-	       "</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n<text x=\"3\" y=\"24\" font-size=\"14\">",
+	       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" "
+	       "height=\"%.0f\">\n"
+	       "<style>text { font: 11px monospace; pointer-events: none; } g { cursor: pointer; } "
+	       "g:hover rect { stroke: #000; }"
+	       "</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n<text x=\"3\" "
+	       "y=\"24\" font-size=\"14\">",
 	       WIDTH, height, WIDTH, height);
 	print_xml(profile->target, SIZE_MAX);
 	printf(": %zu samples, one each %g ms</text>\n", flame.total[0], profile->period * 1000);

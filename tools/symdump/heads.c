@@ -77,7 +77,8 @@ static bool is_loaded(const struct target *target, size_t mapping)
 {
 	const struct mapping *next = &target->mappings[mapping + 1];
 
-	return mapping + 1 < target->mapping_count && next->off && !strcmp(next->path, next[-1].path);
+	return mapping + 1 < target->mapping_count && next->off &&
+	       !strcmp(next->path, next[-1].path);
 }
 
 void heads_find(struct target *target, struct heads *heads)
@@ -110,8 +111,10 @@ void heads_find(struct target *target, struct heads *heads)
 			add_head(&heads->descriptors, &heads->descriptor_count,
 				 bias + files[f].vaddr[2]);
 		if (files[f].vaddr[3] && is_loaded(target, i) && heads->runtime_count < HEAD_MAX) {
-			heads->runtimes = grow(heads->runtimes, heads->runtime_count, sizeof(*heads->runtimes));
-			heads->runtimes[heads->runtime_count++] = (struct runtime){mapping->start, bias};
+			heads->runtimes = grow(heads->runtimes, heads->runtime_count,
+					       sizeof(*heads->runtimes));
+			heads->runtimes[heads->runtime_count++] =
+				(struct runtime){mapping->start, bias};
 		}
 	}
 	progress_end();

@@ -18,9 +18,11 @@ static const char help[] =
 	"  --find SYMBOL      this function or variable in every copy\n"
 	"  --symbols [GLOB]   all of them, or those that match\n"
 	"  --stacks           every thread's frames, by interpreter\n"
-	"  --top              what the interpreters are doing, again and again on a terminal (q: end)\n"
+	"  --top              what the interpreters are doing, again and again on a terminal (q: "
+	"end)\n"
 	"  --record SECONDS   sample what their threads do, Python frames without stopping them;\n"
-	"                     --rate HZ (100), --native (C frames, too: stops a thread while it is read),\n"
+	"                     --rate HZ (100), --native (C frames, too: stops a thread while it is "
+	"read),\n"
 	"                     --format collapsed, speedscope or svg (a flame graph)\n"
 	"  --check            do the target's own lists agree with each other and with its "
 	"memory?\n"
@@ -167,9 +169,13 @@ static const struct {
 };
 
 // What --record takes, and what only goes with it. @rate, @format: the words after these options, or NULL.
-static int parse_record(struct dump *dump, const struct mode *mode, const char *rate, const char *format)
+static int parse_record(struct dump *dump, const struct mode *mode, const char *rate,
+			const char *format)
 {
-	const char *other = rate ? "--rate" : format ? "--format" : dump->native ? "--native" : NULL;
+	const char *other = rate           ? "--rate"
+			    : format       ? "--format"
+			    : dump->native ? "--native"
+					   : NULL;
 	char *end;
 
 	if (mode->run != record)
@@ -245,7 +251,8 @@ int main(int argc, char **argv)
 		mode = &table_json;
 	else if (dump.json && mode->run != print_stacks && mode->run != print_top)
 		return usage("--json: only alone or with --stacks or --top", "");
-	status = parse_record(&dump, mode, rate, format) ?: parse_words(&dump, mode, argv + optind, argc - optind);
+	status = parse_record(&dump, mode, rate, format)
+			 ?: parse_words(&dump, mode, argv + optind, argc - optind);
 	if (status)
 		return status;
 	elf_version(EV_CURRENT);

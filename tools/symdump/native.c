@@ -32,8 +32,8 @@ struct python {
 // What an address of code is.
 struct code {
 	size_t frame;
-	size_t ns;     // or NO_NS
-	bool is_loop;  // of bytecodes
+	size_t ns;    // or NO_NS
+	bool is_loop; // of bytecodes
 };
 
 struct native {
@@ -46,7 +46,10 @@ struct native {
 	struct python *pythons; // of all threads, in this sample
 	size_t python_count;
 	// The thread that is being read.
-	struct dwfl_frame { uint64_t pc; bool after; } *pcs;
+	struct dwfl_frame {
+		uint64_t pc;
+		bool after;
+	} *pcs;
 	size_t pc_count;
 	size_t first, end; // of its Pythons
 };
@@ -102,7 +105,9 @@ static struct code read_code(struct native *native, uint64_t pc, bool after)
 		return code;
 	}
 	path = clean_text(place.path ?: "", place.path ? strlen(place.path) : 0);
-	name = place.symbol ? symbol_name(place.symbol) : *path ? format("[%s]", base_name(path)) : format("?");
+	name = place.symbol ? symbol_name(place.symbol)
+	       : *path      ? format("[%s]", base_name(path))
+			    : format("?");
 	code.frame = profile_frame(&recording->profile, FRAME_NATIVE, name, path, 0);
 	code.ns = place.object ? place.object->ns : NO_NS;
 	// The compiler may have split it: ".cold".
@@ -133,7 +138,8 @@ static struct python *find_python(struct native *native, size_t ns)
 }
 
 // Adds the Python frames that one C call of the loop runs; with @rest all that are left.
-static size_t add_python(struct native *native, struct python *python, bool rest, size_t *frames, size_t count)
+static size_t add_python(struct native *native, struct python *python, bool rest, size_t *frames,
+			 size_t count)
 {
 	while (python->shown < python->stack.count) {
 		const struct python_frame *frame = &python->stack.frames[python->shown++];
@@ -158,8 +164,10 @@ static void count_thread(struct native *native, struct watched *thread, enum ker
 		room += native->pythons[i].stack.count;
 	frames = zalloc(room, sizeof(*frames));
 	for (size_t i = 0; i < native->pc_count; i++) {
-		const struct code *code = find_code(native, native->pcs[i].pc, native->pcs[i].after);
-		struct python *python = code->is_loop || code->ns != NO_NS ? find_python(native, code->ns) : NULL;
+		const struct code *code =
+			find_code(native, native->pcs[i].pc, native->pcs[i].after);
+		struct python *python =
+			code->is_loop || code->ns != NO_NS ? find_python(native, code->ns) : NULL;
 
 		innermost = innermost ?: python;
 		for (size_t c = 0; c < recording->copy_count && !copy && code->ns != NO_NS; c++)
@@ -177,7 +185,8 @@ static void count_thread(struct native *native, struct watched *thread, enum ker
 	if (innermost) {
 		copy = innermost->copy;
 		gil = innermost->stack.holds_gil ? GIL_HELD
-		      : thread->futex && python_is_gil(target, copy->layout, copy->bias, &innermost->thread, thread->futex)
+		      : thread->futex && python_is_gil(target, copy->layout, copy->bias,
+						       &innermost->thread, thread->futex)
 			      ? GIL_WAITED_FOR
 			      : GIL_NONE;
 	}
@@ -193,8 +202,8 @@ static int add_frame(Dwfl_Frame *state, void *arg)
 	Dwarf_Addr pc;
 	bool activation;
 
-	if (!dwfl_frame_pc(state, &pc, &activation) || !unwinder_knows(&native->unwinder, pc - !activation) ||
-	    native->pc_count == DEPTH_MAX)
+	if (!dwfl_frame_pc(state, &pc, &activation) ||
+	    !unwinder_knows(&native->unwinder, pc - !activation) || native->pc_count == DEPTH_MAX)
 		return DWARF_CB_ABORT;
 	native->pcs = grow(native->pcs, native->pc_count, sizeof(*native->pcs));
 	native->pcs[native->pc_count++] = (struct dwfl_frame){pc, !activation};
@@ -211,8 +220,8 @@ static void read_frames(struct native *native, pid_t tid)
 	for (size_t i = native->first; i < native->end; i++) {
 		struct python *python = &native->pythons[i];
 
-		python_read(&recording->pages.target, python->copy->layout, python->copy->bias, recording->codes,
-			    &python->thread, DEPTH_MAX, &python->stack);
+		python_read(&recording->pages.target, python->copy->layout, python->copy->bias,
+			    recording->codes, &python->thread, DEPTH_MAX, &python->stack);
 	}
 	dwfl_getthread_frames(native->unwinder.dwfl, tid, add_frame, native); // as far as it gets
 }
@@ -226,7 +235,8 @@ static bool stop_and_read(struct native *native, pid_t tid, bool *forbidden)
 		*forbidden = errno == EPERM;
 		return false;
 	}
-	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) || waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
+	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) || waitpid(tid, &status, __WALL) != tid ||
+	    !WIFSTOPPED(status))
 		return false;
 	// It may have stopped for a signal that came just now, which it is to have.
 	if (status >> 16 == 0)
@@ -248,7 +258,8 @@ static bool begin(struct native *native)
 	if (unwinder_begin(&native->unwinder, true))
 		return true;
 	native->recording->is_refused = true;
-	problem(&dump->snapshot.problems, "%s: its threads cannot be read: %s", dump->target.name, dwfl_errmsg(-1));
+	problem(&dump->snapshot.problems, "%s: its threads cannot be read: %s", dump->target.name,
+		dwfl_errmsg(-1));
 	return false;
 }
 
@@ -268,16 +279,20 @@ static void find_pythons(struct native *native)
 	for (size_t c = 0; c < recording->copy_count; c++) {
 		const struct copy *copy = &recording->copies[c];
 		struct python_thread *threads;
-		size_t count = python_threads(&recording->pages.target, copy->layout, copy->bias, &threads);
+		size_t count = python_threads(&recording->pages.target, copy->layout, copy->bias,
+					      &threads);
 
 		for (size_t t = 0; t < count; t++) {
-			native->pythons = grow(native->pythons, native->python_count, sizeof(*native->pythons));
-			native->pythons[native->python_count++] = (struct python){.copy = copy, .thread = threads[t]};
+			native->pythons = grow(native->pythons, native->python_count,
+					       sizeof(*native->pythons));
+			native->pythons[native->python_count++] =
+				(struct python){.copy = copy, .thread = threads[t]};
 		}
 		free(threads);
 	}
 	if (native->python_count)
-		qsort(native->pythons, native->python_count, sizeof(*native->pythons), compare_tids);
+		qsort(native->pythons, native->python_count, sizeof(*native->pythons),
+		      compare_tids);
 }
 
 static void select_pythons(struct native *native, pid_t tid)
@@ -320,7 +335,8 @@ static bool sample_thread(struct native *native, pid_t tid)
 			recording->is_refused = forbidden;
 			if (forbidden)
 				problem(&dump->snapshot.problems,
-					"%s: --native: thread %d cannot be stopped: another program debugs it, or it is "
+					"%s: --native: thread %d cannot be stopped: another "
+					"program debugs it, or it is "
 					"somebody else's",
 					dump->target.name, tid);
 			return !forbidden;

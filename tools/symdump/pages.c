@@ -16,7 +16,9 @@ static const uint8_t *find_page(struct pages *pages, uint64_t addr)
 	if (*found == MAP_NEW) {
 		if (pages->count == pages->room)
 			pages->list = grow(pages->list, pages->room++, sizeof(*pages->list));
-		*found = target_read(pages->real, addr, pages->list[pages->count], PAGE_BYTES) ? pages->count++ : PAGE_NONE;
+		*found = target_read(pages->real, addr, pages->list[pages->count], PAGE_BYTES)
+				 ? pages->count++
+				 : PAGE_NONE;
 	}
 	return *found == PAGE_NONE ? NULL : pages->list[*found];
 }
@@ -26,7 +28,8 @@ static bool read_pages(const struct target *target, uint64_t addr, void *bytes, 
 	struct pages *pages = (struct pages *)target; // which begins with it
 
 	while (size) {
-		uint64_t off = addr % PAGE_BYTES, part = size < PAGE_BYTES - off ? size : PAGE_BYTES - off;
+		uint64_t off = addr % PAGE_BYTES,
+			 part = size < PAGE_BYTES - off ? size : PAGE_BYTES - off;
 		const uint8_t *page = find_page(pages, addr - off);
 
 		if (!page)

@@ -221,7 +221,8 @@ static const struct mapping *first_mapping(const struct target *target,
 }
 
 // The symfile's names are at run-time addresses, a file's are not.
-static bool find_place(struct places *places, uint64_t addr, bool after, bool line, struct place *ret)
+static bool find_place(struct places *places, uint64_t addr, bool after, bool line,
+		       struct place *ret)
 {
 	const struct mapping *mapping;
 	struct library *library = NULL;
@@ -248,7 +249,8 @@ static bool find_place(struct places *places, uint64_t addr, bool after, bool li
 		if (ret->object && ret->symbol &&
 		    !places_has_symbol(places, ret->object, ret->symbol))
 			ret->symbol = NULL;
-		ret->file = line ? library_find_line(library, ret->vaddr - after, false, &ret->line) : NULL;
+		ret->file = line ? library_find_line(library, ret->vaddr - after, false, &ret->line)
+				 : NULL;
 	}
 	return true;
 }

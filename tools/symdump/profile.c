@@ -44,23 +44,28 @@ static uint64_t hash(uint64_t value, const char *text)
 	return (value ^ 0xff) * UINT64_C(0x100000001b3);
 }
 
-size_t profile_frame(struct profile *profile, enum frame_kind kind, const char *name, const char *file, int line)
+size_t profile_frame(struct profile *profile, enum frame_kind kind, const char *name,
+		     const char *file, int line)
 {
-	uint64_t key = hash(hash(UINT64_C(0xcbf29ce484222325), name), file) ^ (uint64_t)line << 8 ^ kind;
+	uint64_t key =
+		hash(hash(UINT64_C(0xcbf29ce484222325), name), file) ^ (uint64_t)line << 8 ^ kind;
 
 	// Names that differ may have one key.
 	for (uint64_t turn = 0;; turn++) {
 		size_t *found = map_find(&profile->frame_map, key, turn);
-		const struct profile_frame *frame = *found == MAP_NEW ? NULL : &profile->frames[*found];
+		const struct profile_frame *frame =
+			*found == MAP_NEW ? NULL : &profile->frames[*found];
 
 		if (!frame) {
 			*found = profile->frame_count;
-			profile->frames = grow(profile->frames, profile->frame_count, sizeof(*profile->frames));
-			profile->frames[profile->frame_count++] =
-				(struct profile_frame){kind, format("%s", name), format("%s", file), line};
+			profile->frames = grow(profile->frames, profile->frame_count,
+					       sizeof(*profile->frames));
+			profile->frames[profile->frame_count++] = (struct profile_frame){
+				kind, format("%s", name), format("%s", file), line};
 			return *found;
 		}
-		if (frame->kind == kind && frame->line == line && !strcmp(frame->name, name) && !strcmp(frame->file, file))
+		if (frame->kind == kind && frame->line == line && !strcmp(frame->name, name) &&
+		    !strcmp(frame->file, file))
 			return *found;
 	}
 }

@@ -48,15 +48,16 @@ struct profile {
 	size_t node_count;
 	struct profile_track *tracks;
 	size_t track_count;
-	size_t run_count;   /* of all tracks */
-	bool is_full;       /* there were more stacks than are kept: recording is to end */
+	size_t run_count; /* of all tracks */
+	bool is_full;     /* there were more stacks than are kept: recording is to end */
 	struct map frame_map, node_map;
 };
 
 void profile_init(struct profile *profile, const char *target, double period);
 void profile_deinit(struct profile *profile);
 /* Each returns the number of the one that is there, or of a new one. @name and @file are copied. */
-size_t profile_frame(struct profile *profile, enum frame_kind kind, const char *name, const char *file, int line);
+size_t profile_frame(struct profile *profile, enum frame_kind kind, const char *name,
+		     const char *file, int line);
 size_t profile_node(struct profile *profile, size_t parent, size_t frame);
 /* A new one each time. */
 size_t profile_track(struct profile *profile, const char *name);

@@ -66,7 +66,9 @@ void print_collapsed(const struct profile *profile)
 
 static void print_object(struct json_object *object)
 {
-	fputs(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE), stdout);
+	fputs(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
+							     JSON_C_TO_STRING_NOSLASHESCAPE),
+	      stdout);
 	json_object_put(object);
 }
 
@@ -79,7 +81,8 @@ static void print_track(const struct profile *profile, const struct profile_trac
 		total += track->runs[r].count;
 	fputs("{\"type\":\"sampled\",\"name\":", stdout);
 	print_object(name);
-	printf(",\"unit\":\"seconds\",\"startValue\":0,\"endValue\":%.9g,\n\"samples\":[", (double)total * profile->period);
+	printf(",\"unit\":\"seconds\",\"startValue\":0,\"endValue\":%.9g,\n\"samples\":[",
+	       (double)total * profile->period);
 	for (size_t r = 0; r < track->run_count; r++) {
 		size_t depth = stack_of(profile, track->runs[r].node, &stack);
 
@@ -97,7 +100,8 @@ static void print_track(const struct profile *profile, const struct profile_trac
 
 void print_speedscope(const struct profile *profile)
 {
-	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"gorgon-symdump " GORGON_VERSION
+	fputs("{\"$schema\":\"https://www.speedscope.app/"
+	      "file-format-schema.json\",\"exporter\":\"gorgon-symdump " GORGON_VERSION
 	      "\",\"name\":",
 	      stdout);
 	print_object(json_object_new_string(profile->target));

@@ -171,8 +171,8 @@ void python_codes_destroy(struct python_codes *codes)
 	free(codes);
 }
 
-static void read_lines(struct target *target, const struct python_layout *layout, struct python_codes *codes,
-		       struct code *code)
+static void read_lines(struct target *target, const struct python_layout *layout,
+		       struct python_codes *codes, struct code *code)
 {
 	uint64_t size = read_word(target, code->line_table + layout->bytes_size);
 
@@ -185,8 +185,8 @@ static void read_lines(struct target *target, const struct python_layout *layout
 	codes->bytes += size;
 }
 
-static const struct code *find_code(struct target *target, const struct python_layout *layout, uint64_t bias,
-				    struct python_codes *codes, uint64_t addr)
+static const struct code *find_code(struct target *target, const struct python_layout *layout,
+				    uint64_t bias, struct python_codes *codes, uint64_t addr)
 {
 	const struct code key = {
 		.addr = addr,
@@ -198,14 +198,15 @@ static const struct code *find_code(struct target *target, const struct python_l
 	size_t *slot = map_find(&codes->latest, addr, 0);
 	struct code *code = *slot == MAP_NEW ? NULL : codes->list[*slot];
 
-	if (code && code->name == key.name && code->filename == key.filename && code->line_table == key.line_table &&
-	    code->first_line == key.first_line)
+	if (code && code->name == key.name && code->filename == key.filename &&
+	    code->line_table == key.line_table && code->first_line == key.first_line)
 		return code;
 	if (codes->count == CODES_MAX)
 		return &codes->none;
 	code = zalloc(1, sizeof(*code));
 	*code = key;
-	code->is_code = !layout->code_type || read_word(target, addr + OB_TYPE) == bias + layout->code_type;
+	code->is_code =
+		!layout->code_type || read_word(target, addr + OB_TYPE) == bias + layout->code_type;
 	code->function = read_str(target, layout, key.name);
 	code->file = read_str(target, layout, key.filename);
 	read_lines(target, layout, codes, code);
@@ -218,12 +219,15 @@ static int read_line(const struct python_layout *layout, const struct code *code
 {
 	if (instr < code->addr + layout->first_instr)
 		return (int)code->first_line; // not started
-	return find_line(code->lines, code->size, (int)code->first_line, instr - code->addr - layout->first_instr);
+	return find_line(code->lines, code->size, (int)code->first_line,
+			 instr - code->addr - layout->first_instr);
 }
 
 // Calls @see for each thread until it returns true; returns that thread.
-static struct python_thread each_thread(struct target *target, const struct python_layout *layout, uint64_t runtime,
-					bool (*see)(const struct python_thread *thread, void *arg), void *arg)
+static struct python_thread each_thread(struct target *target, const struct python_layout *layout,
+					uint64_t runtime,
+					bool (*see)(const struct python_thread *thread, void *arg),
+					void *arg)
 {
 	uint64_t interp = read_word(target, runtime + layout->interp_head);
 
@@ -231,7 +235,9 @@ static struct python_thread each_thread(struct target *target, const struct pyth
 		uint64_t tstate = read_word(target, interp + layout->thread_head);
 
 		for (; tstate && steps < THREAD_MAX; steps++) {
-			struct python_thread thread = {(pid_t)read_word(target, tstate + layout->thread_id), interp, tstate};
+			struct python_thread thread = {
+				(pid_t)read_word(target, tstate + layout->thread_id), interp,
+				tstate};
 
 			if (see(&thread, arg))
 				return thread;
@@ -272,8 +278,8 @@ static bool has_tid(const struct python_thread *thread, void *arg)
 	return thread->tid == *(pid_t *)arg;
 }
 
-bool python_find_thread(struct target *target, const struct python_layout *layout, uint64_t bias, pid_t tid,
-			struct python_thread *ret)
+bool python_find_thread(struct target *target, const struct python_layout *layout, uint64_t bias,
+			pid_t tid, struct python_thread *ret)
 {
 	*ret = (struct python_thread){0};
 	if (!layout->why_not)
@@ -284,7 +290,8 @@ bool python_find_thread(struct target *target, const struct python_layout *layou
 static uint64_t find_gil(struct target *target, const struct python_layout *layout, uint64_t bias,
 			 const struct python_thread *thread)
 {
-	return layout->is_3_11 ? bias + layout->runtime + layout->gil : read_word(target, thread->interp + layout->gil);
+	return layout->is_3_11 ? bias + layout->runtime + layout->gil
+			       : read_word(target, thread->interp + layout->gil);
 }
 
 bool python_is_gil(struct target *target, const struct python_layout *layout, uint64_t bias,
@@ -304,8 +311,9 @@ static bool holds_gil(struct target *target, const struct python_layout *layout,
 	       read_word(target, gil + layout->gil_holder) == thread->addr;
 }
 
-bool python_read(struct target *target, const struct python_layout *layout, uint64_t bias, struct python_codes *codes,
-		 const struct python_thread *thread, size_t limit, struct python_stack *ret)
+bool python_read(struct target *target, const struct python_layout *layout, uint64_t bias,
+		 struct python_codes *codes, const struct python_thread *thread, size_t limit,
+		 struct python_stack *ret)
 {
 	uint64_t frame;
 	bool whole = true;
@@ -331,7 +339,8 @@ bool python_read(struct target *target, const struct python_layout *layout, uint
 			ret->frames[ret->count++] = (struct python_frame){
 				.function = code->function,
 				.file = code->file,
-				.line = read_line(layout, code, read_word(target, frame + layout->instr)),
+				.line = read_line(layout, code,
+						  read_word(target, frame + layout->instr)),
 				.is_entry = layout->is_3_11 && owner,
 			};
 		} else {

@@ -61,28 +61,33 @@ static void sleep_until(double time)
 {
 	struct timespec ts = {(time_t)time, (long)((time - (double)(time_t)time) * 1e9)};
 
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR && !is_interrupted)
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR &&
+	       !is_interrupted)
 		;
 }
 
 // --- the interpreters that there are ---------------------------------------------------------
 
-static struct python_layout *find_layout(struct refresher *refresher, const struct object *libpython, unsigned minor)
+static struct python_layout *find_layout(struct refresher *refresher,
+					 const struct object *libpython, unsigned minor)
 {
 	struct dump *dump = refresher->recording->dump;
 	struct known_file *file;
 
 	for (size_t i = 0; i < refresher->file_count; i++) {
 		file = &refresher->files[i];
-		if (!strcmp(file->path, libpython->path) && file->build_id_size == libpython->build_id_size &&
+		if (!strcmp(file->path, libpython->path) &&
+		    file->build_id_size == libpython->build_id_size &&
 		    !memcmp(file->build_id, libpython->build_id, file->build_id_size))
 			return file->layout;
 	}
 	refresher->files = grow(refresher->files, refresher->file_count, sizeof(*refresher->files));
 	file = &refresher->files[refresher->file_count++];
-	*file = (struct known_file){.path = format("%s", libpython->path), .build_id_size = libpython->build_id_size};
+	*file = (struct known_file){.path = format("%s", libpython->path),
+				    .build_id_size = libpython->build_id_size};
 	memcpy(file->build_id, libpython->build_id, sizeof(file->build_id));
-	file->layout = python_layout_create(&dump->target, places_library(dump->places, libpython), libpython->bias, minor);
+	file->layout = python_layout_create(&dump->target, places_library(dump->places, libpython),
+					    libpython->bias, minor);
 	if (python_layout_problem(file->layout))
 		problem(&dump->snapshot.problems, "%s: no Python frames: %s", libpython->path,
 			python_layout_problem(file->layout));
@@ -92,7 +97,8 @@ static struct python_layout *find_layout(struct refresher *refresher, const stru
 static void add_copy(struct recording *recording, struct copy copy, const char *label)
 {
 	copy.label = profile_frame(&recording->profile, FRAME_INTERP, label, "", 0);
-	recording->copies = grow(recording->copies, recording->copy_count, sizeof(*recording->copies));
+	recording->copies =
+		grow(recording->copies, recording->copy_count, sizeof(*recording->copies));
 	recording->copies[recording->copy_count++] = copy;
 }
 
@@ -103,7 +109,10 @@ static void find_copies(struct refresher *refresher)
 
 	recording->copy_count = 0;
 	if (refresher->host_layout)
-		add_copy(recording, (struct copy){HOST_ID, NO_NS, refresher->host_layout, refresher->host_bias, 0}, "host");
+		add_copy(recording,
+			 (struct copy){HOST_ID, NO_NS, refresher->host_layout, refresher->host_bias,
+				       0},
+			 "host");
 	for (size_t i = 0; i < snapshot->ns_count; i++) {
 		const struct object *libpython = snapshot_libpython(snapshot, i);
 		char label[32];
@@ -111,7 +120,8 @@ static void find_copies(struct refresher *refresher)
 		if (libpython)
 			add_copy(recording,
 				 (struct copy){snapshot->namespaces[i].id, i,
-					       find_layout(refresher, libpython, snapshot->namespaces[i].python_minor),
+					       find_layout(refresher, libpython,
+							   snapshot->namespaces[i].python_minor),
 					       libpython->bias, 0},
 				 ns_label(snapshot, i, label));
 	}
@@ -138,18 +148,22 @@ static void find_host(struct refresher *refresher)
 
 	heads_find(target, &heads);
 	for (size_t i = 0; i < heads.runtime_count && !refresher->host; i++) {
-		const struct mapping *mapping = target_find_mapping(target, heads.runtimes[i].start);
+		const struct mapping *mapping =
+			target_find_mapping(target, heads.runtimes[i].start);
 
 		if (!mapping || snapshot_find(&dump->snapshot, mapping->start))
 			continue;
 		refresher->host_bias = heads.runtimes[i].bias;
-		refresher->host = library_create(target, target_open_mapping(target, mapping), NULL, 0, mapping->path, NULL);
+		refresher->host = library_create(target, target_open_mapping(target, mapping), NULL,
+						 0, mapping->path, NULL);
 	}
 	heads_deinit(&heads);
-	if (!refresher->host || !target_read(target, symbol_addr(refresher->host, "Py_Version", refresher->host_bias), &version,
-					     sizeof(version)))
+	if (!refresher->host ||
+	    !target_read(target, symbol_addr(refresher->host, "Py_Version", refresher->host_bias),
+			 &version, sizeof(version)))
 		return;
-	refresher->host_layout = python_layout_create(target, refresher->host, refresher->host_bias, version >> 16 & 0xff);
+	refresher->host_layout = python_layout_create(target, refresher->host, refresher->host_bias,
+						      version >> 16 & 0xff);
 	refresher->host_head = symbol_addr(refresher->host, "_PyRuntime", refresher->host_bias);
 	if (python_layout_problem(refresher->host_layout))
 		problem(&dump->snapshot.problems, "the host's Python has no Python frames: %s",
@@ -166,9 +180,11 @@ static bool refresh(struct refresher *refresher)
 
 	if (!root)
 		return target_read(&dump->target, refresher->host_head, &word, sizeof(word));
-	if (!target_read(&dump->target, root + offsetof(struct gorgon_debug_root, sequence), &sequence, sizeof(sequence)))
+	if (!target_read(&dump->target, root + offsetof(struct gorgon_debug_root, sequence),
+			 &sequence, sizeof(sequence)))
 		return false;
-	if (sequence == dump->snapshot.sequence || sequence & 1 || now() - refresher->last < REFRESH_SECONDS)
+	if (sequence == dump->snapshot.sequence || sequence & 1 ||
+	    now() - refresher->last < REFRESH_SECONDS)
 		return true;
 	refresher->last = now();
 	if (recording->native)
@@ -193,7 +209,8 @@ static bool refresh(struct refresher *refresher)
 
 // --- samples -----------------------------------------------------------------------------------
 
-static void sample_python(struct recording *recording, const struct copy *copy, const struct python_thread *found)
+static void sample_python(struct recording *recording, const struct copy *copy,
+			  const struct python_thread *found)
 {
 	struct target *target = &recording->pages.target;
 	struct watched *thread = watch(recording, found->tid, copy->id);
@@ -204,7 +221,9 @@ static void sample_python(struct recording *recording, const struct copy *copy, 
 	int turn = 0;
 	bool whole;
 
-	if (!thread || thread->sample == recording->sample) // a second state of this thread: of a sub-interpreter
+	if (!thread ||
+	    thread->sample ==
+		    recording->sample) // a second state of this thread: of a sub-interpreter
 		return;
 	state = watched_look(thread);
 	if (state == THREAD_GONE)
@@ -218,17 +237,21 @@ static void sample_python(struct recording *recording, const struct copy *copy, 
 		if (turn)
 			python_stack_deinit(&stack);
 		pages_forget(&recording->pages);
-		whole = python_read(target, copy->layout, copy->bias, recording->codes, found, DEPTH_MAX, &stack);
+		whole = python_read(target, copy->layout, copy->bias, recording->codes, found,
+				    DEPTH_MAX, &stack);
 	} while (!whole && ++turn < TRIES);
 	gil = stack.holds_gil ? GIL_HELD
-	      : thread->futex && python_is_gil(target, copy->layout, copy->bias, found, thread->futex) ? GIL_WAITED_FOR
-											       : GIL_NONE;
+	      : thread->futex &&
+			      python_is_gil(target, copy->layout, copy->bias, found, thread->futex)
+		      ? GIL_WAITED_FOR
+		      : GIL_NONE;
 	frames = zalloc(stack.count + 1, sizeof(*frames));
 	for (size_t i = 0; i < stack.count && whole; i++)
 		frames[i] = python_frame_of(recording, &stack.frames[i]);
 	if (!whole) {
 		recording->unread++;
-		frames[0] = profile_frame(&recording->profile, FRAME_STATE, "[could not be read]", "", 0);
+		frames[0] = profile_frame(&recording->profile, FRAME_STATE, "[could not be read]",
+					  "", 0);
 	}
 	count_sample(recording, thread, copy, state, gil, frames, whole ? stack.count : 1);
 	thread->slept = thread->slept && whole; // else it is read again
@@ -271,7 +294,8 @@ static void sample_all(struct refresher *refresher)
 	size_t late = 0;
 	bool more;
 
-	while ((more = sample(refresher)) && !recording->profile.is_full && next + recording->profile.period < end) {
+	while ((more = sample(refresher)) && !recording->profile.is_full &&
+	       next + recording->profile.period < end) {
 		next += recording->profile.period;
 		if (next < now()) {
 			late++;
@@ -279,20 +303,24 @@ static void sample_all(struct refresher *refresher)
 		} else {
 			sleep_until(next);
 		}
-		progress("seconds recorded", (size_t)(now() - start), (size_t)(dump->seconds + 0.5));
+		progress("seconds recorded", (size_t)(now() - start),
+			 (size_t)(dump->seconds + 0.5));
 	}
 	progress_end();
 	if (!more && !is_interrupted && !recording->is_refused)
-		problem(&dump->snapshot.problems, "%s: it ended after %.1f of %g seconds", dump->target.name, now() - start,
-			dump->seconds);
+		problem(&dump->snapshot.problems, "%s: it ended after %.1f of %g seconds",
+			dump->target.name, now() - start, dump->seconds);
 	if (recording->profile.is_full)
-		problem(&dump->snapshot.problems, "%s: more different stacks than are kept: recorded for %.1f of %g seconds",
+		problem(&dump->snapshot.problems,
+			"%s: more different stacks than are kept: recorded for %.1f of %g seconds",
 			dump->target.name, now() - start, dump->seconds);
 	if (late * 10 > recording->sample)
-		problem(&dump->snapshot.problems, "%s: %zu of %lu samples came late: the machine is busy, or --rate too high",
+		problem(&dump->snapshot.problems,
+			"%s: %zu of %lu samples came late: the machine is busy, or --rate too high",
 			dump->target.name, late, recording->sample);
 	if (recording->unread)
-		problem(&dump->snapshot.problems, "%s: %zu stacks could not be read: they changed meanwhile",
+		problem(&dump->snapshot.problems,
+			"%s: %zu stacks could not be read: they changed meanwhile",
 			dump->target.name, recording->unread);
 }
 

@@ -21,7 +21,7 @@ struct copy {
 /* What the kernel says of a thread. */
 enum kernel_state {
 	THREAD_GONE,
-	THREAD_SAME,   /* it sleeps, and has not run since the last look */
+	THREAD_SAME, /* it sleeps, and has not run since the last look */
 	THREAD_RUNS,
 	THREAD_SLEEPS,
 };
@@ -29,15 +29,15 @@ enum kernel_state {
 /* A thread that is watched. */
 struct watched {
 	pid_t tid;
-	int schedstat, syscall; /* files of /proc */
-	uint64_t runs;          /* how often it had got a processor */
+	int schedstat, syscall;  /* files of /proc */
+	uint64_t runs;           /* how often it had got a processor */
 	bool slept, was_stopped; /* then; and since, by native.c */
-	uint64_t futex;         /* the address that it waits at, or 0 */
-	uint64_t sp, pc;        /* where it sleeps */
-	size_t node, track;     /* of the last sample */
+	uint64_t futex;          /* the address that it waits at, or 0 */
+	uint64_t sp, pc;         /* where it sleeps */
+	size_t node, track;      /* of the last sample */
 	size_t thread_frame;
 	bool has_track;
-	uint64_t sample;        /* number of that */
+	uint64_t sample; /* number of that */
 };
 
 struct recording {
@@ -49,12 +49,12 @@ struct recording {
 	size_t copy_count;
 	struct watched *threads;
 	size_t thread_count;
-	struct map thread_map;   /* thread and copy: index in the list */
-	struct map python_map;   /* function's name, line: frame */
-	uint64_t sample;         /* number of the present one */
-	size_t unread;           /* stacks */
-	bool is_refused;         /* threads may not be stopped */
-	struct native *native;   /* or NULL */
+	struct map thread_map; /* thread and copy: index in the list */
+	struct map python_map; /* function's name, line: frame */
+	uint64_t sample;       /* number of the present one */
+	size_t unread;         /* stacks */
+	bool is_refused;       /* threads may not be stopped */
+	struct native *native; /* or NULL */
 };
 
 /* watch.c: @copy's id tells apart the samples of one thread in several copies. NULL: the thread has gone. */
@@ -68,8 +68,8 @@ size_t python_frame_of(struct recording *recording, const struct python_frame *f
  * Count a sample: @frames innermost first. @copy may be NULL: no interpreter. @gil: it is held, or waited for.
  */
 enum gil { GIL_NONE, GIL_HELD, GIL_WAITED_FOR };
-void count_sample(struct recording *recording, struct watched *thread, const struct copy *copy, enum kernel_state state,
-		  enum gil gil, const size_t *frames, size_t count);
+void count_sample(struct recording *recording, struct watched *thread, const struct copy *copy,
+		  enum kernel_state state, enum gil gil, const size_t *frames, size_t count);
 
 /* native.c: samples of all threads with the frames of both languages. */
 struct native *native_create(struct recording *recording);

@@ -122,7 +122,8 @@ static void read_python(struct stacks *stacks, struct thread *thread)
 	bias = snapshot_libpython(snapshot, user->ns)->bias;
 	if (python_find_thread(target, stacks->layouts[user->ns], bias, thread->tid, &found))
 		python_read(target, stacks->layouts[user->ns], bias, stacks->codes, &found,
-			    stacks->frames_left < FRAME_MAX ? stacks->frames_left : FRAME_MAX, &thread->python);
+			    stacks->frames_left < FRAME_MAX ? stacks->frames_left : FRAME_MAX,
+			    &thread->python);
 	stacks->frames_left -= thread->python.count;
 }
 
@@ -133,7 +134,8 @@ static int add_frame(Dwfl_Frame *state, void *arg)
 	Dwarf_Addr pc;
 	bool activation;
 
-	if (!dwfl_frame_pc(state, &pc, &activation) || !unwinder_knows(&stacks->unwinder, pc - !activation))
+	if (!dwfl_frame_pc(state, &pc, &activation) ||
+	    !unwinder_knows(&stacks->unwinder, pc - !activation))
 		return DWARF_CB_ABORT;
 	if (!thread->count) // from its first frame to its last the thread is stopped
 		read_python(stacks, thread);
@@ -219,8 +221,8 @@ static bool collect_once(struct stacks *stacks)
 	dwfl = unwinder_begin(&stacks->unwinder, false);
 	done = dwfl && dwfl_getthreads(dwfl, add_thread, stacks) >= 0;
 	if (!done)
-		fprintf(stderr, "gorgon-symdump: %s: its threads cannot be read: %s\n", stacks->dump->target.name,
-			dwfl_errmsg(-1));
+		fprintf(stderr, "gorgon-symdump: %s: its threads cannot be read: %s\n",
+			stacks->dump->target.name, dwfl_errmsg(-1));
 	progress_end();
 	unwinder_end(&stacks->unwinder); // lets the threads go before anything slow is printed
 	return done;

@@ -221,7 +221,7 @@ enum {
 	SNAPSHOT_MAPPINGS = 2, /* read the mappings of that moment, too */
 	/* look at the symfiles' headers, at the list of threads, and at the JIT lists beside a registry */
 	SNAPSHOT_CHECKS = 4,
-	SNAPSHOT_ANYWAY = 8, /* follow the lists although they are just being changed */
+	SNAPSHOT_ANYWAY = 8,    /* follow the lists although they are just being changed */
 	SNAPSHOT_OPTIONAL = 16, /* a target without any lists will do */
 };
 
@@ -366,8 +366,8 @@ const char *python_layout_problem(const struct python_layout *layout);
 size_t python_threads(struct target *target, const struct python_layout *layout, uint64_t bias,
 		      struct python_thread **ret);
 /* False: the thread is none of this copy's. */
-bool python_find_thread(struct target *target, const struct python_layout *layout, uint64_t bias, pid_t tid,
-			struct python_thread *ret);
+bool python_find_thread(struct target *target, const struct python_layout *layout, uint64_t bias,
+			pid_t tid, struct python_thread *ret);
 /* Is @addr in the GIL that this thread would wait for? */
 bool python_is_gil(struct target *target, const struct python_layout *layout, uint64_t bias,
 		   const struct python_thread *thread, uint64_t addr);
@@ -381,8 +381,9 @@ void python_codes_destroy(struct python_codes *codes);
  * At most @limit frames. False: these are not all, or some are none: the thread went on meanwhile, or its
  * structures are damaged. What there is goes to @ret in any case.
  */
-bool python_read(struct target *target, const struct python_layout *layout, uint64_t bias, struct python_codes *codes,
-		 const struct python_thread *thread, size_t limit, struct python_stack *ret);
+bool python_read(struct target *target, const struct python_layout *layout, uint64_t bias,
+		 struct python_codes *codes, const struct python_thread *thread, size_t limit,
+		 struct python_stack *ret);
 void python_stack_deinit(struct python_stack *stack);
 
 /* ---- output; each returns an exit status ---------------------------------------- */

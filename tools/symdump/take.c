@@ -53,7 +53,8 @@ bool snapshot_take(struct target *target, unsigned flags, struct snapshot *snaps
 		found = take_once(target, &heads, flags | SNAPSHOT_ANYWAY, snapshot);
 	if (!found && flags & SNAPSHOT_OPTIONAL) {
 		snapshot_reset(snapshot);
-		found = snapshot->consistent = !(flags & SNAPSHOT_MAPPINGS) || target->mapping_count;
+		found = snapshot->consistent =
+			!(flags & SNAPSHOT_MAPPINGS) || target->mapping_count;
 	}
 	if (target->cut_off)
 		problem(&snapshot->problems, "%s: the core was cut off: %lu bytes of it are missing", target->name,

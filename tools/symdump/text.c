@@ -163,9 +163,11 @@ struct map_slot {
 
 static struct map_slot *find_map_slot(const struct map *map, uint64_t a, uint64_t b)
 {
-	size_t i = (size_t)((a * UINT64_C(0x9e3779b97f4a7c15) ^ b) * UINT64_C(0xff51afd7ed558ccd) >> 20);
+	size_t i = (size_t)((a * UINT64_C(0x9e3779b97f4a7c15) ^ b) * UINT64_C(0xff51afd7ed558ccd) >>
+			    20);
 
-	while (map->slots[i &= map->capacity - 1].used && (map->slots[i].a != a || map->slots[i].b != b))
+	while (map->slots[i &= map->capacity - 1].used &&
+	       (map->slots[i].a != a || map->slots[i].b != b))
 		i++;
 	return &map->slots[i];
 }
@@ -175,12 +177,14 @@ size_t *map_find(struct map *map, uint64_t a, uint64_t b)
 	struct map_slot *slot;
 
 	if (map->count * 2 >= map->capacity) {
-		struct map larger = {.capacity = map->capacity ? map->capacity * 2 : 64, .count = map->count};
+		struct map larger = {.capacity = map->capacity ? map->capacity * 2 : 64,
+				     .count = map->count};
 
 		larger.slots = zalloc(larger.capacity, sizeof(*larger.slots));
 		for (size_t i = 0; i < map->capacity; i++)
 			if (map->slots[i].used)
-				*find_map_slot(&larger, map->slots[i].a, map->slots[i].b) = map->slots[i];
+				*find_map_slot(&larger, map->slots[i].a, map->slots[i].b) =
+					map->slots[i];
 		free(map->slots);
 		*map = larger;
 	}

@@ -60,8 +60,8 @@ static struct file *find_generated(struct unwinder *unwinder, const struct objec
 }
 
 // A module's userdata; its address says which it is.
-static int find_elf(Dwfl_Module *module __attribute__((unused)), void **userdata,
-		    const char *name, Dwarf_Addr base, char **file_name, Elf **elf)
+static int find_elf(Dwfl_Module *module __attribute__((unused)), void **userdata, const char *name,
+		    Dwarf_Addr base, char **file_name, Elf **elf)
 {
 	struct unwinder *unwinder = *userdata;
 	const struct mapping *mapping = target_find_mapping(&unwinder->dump->target, base);
@@ -108,16 +108,17 @@ static void report_all(Dwfl *dwfl, struct unwinder *unwinder)
 		       !strcmp(target->mappings[i].path, first->path))
 			i++;
 		if (!first->off && !snapshot_find(snapshot, first->start))
-			report(dwfl, unwinder, first->path, first->start, target->mappings[i - 1].end);
+			report(dwfl, unwinder, first->path, first->start,
+			       target->mappings[i - 1].end);
 	}
 }
-
 
 void unwinder_init(struct unwinder *unwinder, struct dump *dump)
 {
 	const struct snapshot *snapshot = &dump->snapshot;
 
-	*unwinder = (struct unwinder){.dump = dump, .wanted = zalloc(snapshot->object_count, sizeof(*unwinder->wanted))};
+	*unwinder = (struct unwinder){
+		.dump = dump, .wanted = zalloc(snapshot->object_count, sizeof(*unwinder->wanted))};
 	for (size_t i = 0; i < snapshot->ns_count; i++) {
 		const struct object *libpython = snapshot_libpython(snapshot, i);
 

@@ -13,7 +13,7 @@ struct unwinder {
 	struct file *files;
 	size_t file_count;
 	bool *wanted; /* of each object: libdwfl is to know it */
-	bool missed;  /* a frame was in another one: the frames are to be read again after unwinder_begin() */
+	bool missed; /* a frame was in another one: the frames are to be read again after unwinder_begin() */
 	int rounds;
 };
 

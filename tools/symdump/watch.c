@@ -58,8 +58,10 @@ struct watched *watch(struct recording *recording, pid_t tid, uint64_t copy_id)
 
 	if (*found == MAP_NEW) {
 		*found = recording->thread_count;
-		recording->threads = grow(recording->threads, recording->thread_count, sizeof(*recording->threads));
-		recording->threads[recording->thread_count++] = (struct watched){.tid = tid, .schedstat = -1, .syscall = -1};
+		recording->threads = grow(recording->threads, recording->thread_count,
+					  sizeof(*recording->threads));
+		recording->threads[recording->thread_count++] =
+			(struct watched){.tid = tid, .schedstat = -1, .syscall = -1};
 	}
 	thread = &recording->threads[*found];
 	if (thread->schedstat >= 0)
@@ -90,8 +92,10 @@ static bool read_sleep(struct watched *thread, const char *text)
 	if (!strncmp(text, "running", 7))
 		return false;
 	thread->futex = thread->sp = thread->pc = 0;
-	if (sscanf(text, "%lu %lx %*x %*x %*x %*x %*x %lx %lx", &number, &first, &thread->sp, &thread->pc) == 4 &&
-	    (number == SYS_futex || number == SYS_restart_syscall)) // the arguments are what they were
+	if (sscanf(text, "%lu %lx %*x %*x %*x %*x %*x %lx %lx", &number, &first, &thread->sp,
+		   &thread->pc) == 4 &&
+	    (number == SYS_futex ||
+	     number == SYS_restart_syscall)) // the arguments are what they were
 		thread->futex = first;
 	return true;
 }
@@ -114,8 +118,10 @@ enum kernel_state watched_look(struct watched *thread)
 	thread->was_stopped = false;
 	if (!thread->slept)
 		return THREAD_RUNS;
-	return slept && was_stopped && runs == before + STOP_RUNS && thread->sp == sp && thread->pc == pc ? THREAD_SAME
-													  : THREAD_SLEEPS;
+	return slept && was_stopped && runs == before + STOP_RUNS && thread->sp == sp &&
+			       thread->pc == pc
+		       ? THREAD_SAME
+		       : THREAD_SLEEPS;
 gone:
 	close_files(thread);
 	return THREAD_GONE;
