@@ -212,8 +212,8 @@ class Record(unittest.TestCase):
         self.assertEqual((status, errors), (0, []))
         found = stacks(text)
         self.assertNotIn("_PyEval_EvalFrameDefault", text)
-        self.assertGreater(count(found, "interp 1", "pack", "zlib_compress"[:13]) + sum(
-            n for stack, n in found if "pack" in names(stack) and re.search(r";zlib_compress[^;]* \(", ";".join(stack))), 5, text)
+        # Debian's libz is stripped, and CPython's functions may have been split: "zlib_compress.lto_priv.0".
+        self.assertGreater(sum(n for stack, n in found if re.search(r";pack \([^;]*;zlib_compress\b", ";".join(stack))), 5, text)
         whole = next(stack for stack, _ in found if "heavy" in names(stack))
         order = [next(i for i, name in enumerate(names(whole)) if name.startswith(part))
                  for part in ("start_thread", "gorgon_interp_main", "Py_RunMain", "<module>", "both", "heavy", "spend")]
@@ -254,11 +254,12 @@ class Targets(unittest.TestCase):
         return process.pid
 
     def test_python_without_gorgon_is_the_host(self):
-        with harness.Background(harness.PYTHON3, "-c", SLEEP, until="ready", asleep=1) as process:
-            for words in ([], ["--native"]):
-                status, text, errors = record(process.pid, *words, seconds=0.3)
-                self.assertEqual((status, errors), (0, []))
-                self.assertRegex(text, r"(?m)^host;thread \d+ \(python3[^;]*\);\[idle\];.*<module> \(<string>:1\).* \d+$")
+        for python in filter(None, [harness.PYTHON3, *(harness.find_python(f"3.{minor}") for minor in range(12, 16))]):
+            with self.subTest(python), harness.Background(python, "-c", SLEEP, until="ready", asleep=1) as process:
+                for words in ([], ["--native"]):
+                    status, text, errors = record(process.pid, *words, seconds=0.3)
+                    self.assertEqual((status, errors), (0, []))
+                    self.assertRegex(text, r"(?m)^host;thread \d+ \(python3[^;]*\);\[idle\];.*<module> \(<string>:1\).* \d+$")
 
     def test_process_that_ends_leaves_what_there_was(self):
         with harness.Background(harness.GORGON, "run", "-n", 2, "-c", "import time; print('ready', flush=True); time.sleep(1)",
