@@ -68,6 +68,18 @@ STATES = ["[GIL]", "[GIL, asleep]", "[waits for the GIL]", "[no GIL]", "[idle]"]
 
 SLEEP = "import time; print('ready', flush=True); time.sleep(600)"
 
+# Two sub-interpreters, of which the older one runs; the thread has a state in each.
+SUBINTERPRETERS = """
+try:
+    import _interpreters as subs
+except ImportError:
+    import _xxsubinterpreters as subs
+older, newer = subs.create(), subs.create()
+def outer():
+    subs.run_string(older, "print('ready', flush=True)\\ndef inner():\\n while True: pass\\ninner()")
+outer()
+"""
+
 # A CPython 3.11 as it would be in memory, whose lists never end: interpreters, threads, frames. The thread is this one.
 HOSTILE = """
 #include <stdint.h>
@@ -260,6 +272,17 @@ class Targets(unittest.TestCase):
                     status, text, errors = record(process.pid, *words, seconds=0.3)
                     self.assertEqual((status, errors), (0, []))
                     self.assertRegex(text, r"(?m)^host;thread \d+ \(python3[^;]*\);\[idle\];.*<module> \(<string>:1\).* \d+$")
+
+    def test_sub_interpreters_of_one_thread(self):
+        """The one that runs counts, and with C frames they stand in the order in which they were entered."""
+        with harness.Background(harness.PYTHON3, "-c", SUBINTERPRETERS, until="ready") as process:
+            status, text, errors = record(process.pid, seconds=0.4)
+            self.assertEqual((status, errors), (0, []))
+            self.assertRegex(text, r"^host;thread \d+ [^;]*;\[GIL\];<module> \(<string>:4\);inner \(<string>:3\) \d+\n")
+            status, text, errors = record(process.pid, "--native", seconds=0.4)
+            self.assertEqual((status, errors), (0, []))
+            self.assertRegex(text, r"(?m)^host;thread \d+ [^;]*;\[GIL\];_start [^ ].*;<module> \(<string>:\d+\);outer \(.*;"
+                                   r"<module> \(<string>:4\);inner \(<string>:3\)")
 
     def test_process_that_ends_leaves_what_there_was(self):
         with harness.Background(harness.GORGON, "run", "-n", 2, "-c", "import time; print('ready', flush=True); time.sleep(1)",

@@ -53,7 +53,7 @@ struct memory {
 	} gil;
 	struct {
 		uint64_t next, frame, tid;
-	} thread;
+	} thread, other;
 	struct frame f, entry, module, base;
 	struct code f_code, module_code;
 	struct text file, f_name, module_name;
@@ -209,6 +209,11 @@ static void read_of_version_has_frames_lines_and_holder(void **state)
 		memory.gil.holder = 0;
 		assert_true(read_stack(&memory, minor, &stack, &whole, why_not));
 		assert_false(stack.holds_gil);
+		python_stack_deinit(&stack);
+		memory.gil.holder = ADDR(other); // of the same thread, in a sub-interpreter
+		memory.other.tid = TID;
+		assert_true(read_stack(&memory, minor, &stack, &whole, why_not));
+		assert_true(stack.holds_gil);
 		python_stack_deinit(&stack);
 		memory.thread.tid++;
 		assert_false(read_stack(&memory, minor, &stack, &whole, why_not));

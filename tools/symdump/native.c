@@ -19,14 +19,15 @@
 #include <sys/wait.h>
 
 #define DEPTH_MAX 20000 // of one stack, in each language
-#define NO_FRAME  SIZE_MAX
+#define PYTHONS_MAX 16    // that one thread is in, each with a stack of its own
 
 // The Python of a thread in one copy.
 struct python {
 	const struct copy *copy;
 	struct python_thread thread;
 	struct python_stack stack;
-	size_t shown; // frames
+	size_t shown;  // frames
+	size_t number; // in the order in which the copies have them
 };
 
 // What an address of code is.
@@ -129,12 +130,20 @@ static const struct code *find_code(struct native *native, uint64_t pc, bool aft
 	return &native->codes[*found];
 }
 
+// Of a copy with sub-interpreters the thread has several: the newest, whose frames are the innermost, comes first.
 static struct python *find_python(struct native *native, size_t ns)
 {
-	for (size_t i = native->first; i < native->end; i++)
-		if (native->pythons[i].copy->ns == ns)
-			return &native->pythons[i];
-	return NULL;
+	struct python *shown = NULL;
+
+	for (size_t i = native->first; i < native->end; i++) {
+		struct python *python = &native->pythons[i];
+
+		if (python->copy->ns == ns && python->shown < python->stack.count)
+			return python;
+		if (python->copy->ns == ns)
+			shown = python;
+	}
+	return shown;
 }
 
 // Adds the Python frames that one C call of the loop runs; with @rest all that are left.
@@ -179,7 +188,8 @@ static void count_thread(struct native *native, struct watched *thread, enum ker
 			frames[count++] = code->frame;
 	}
 	for (size_t i = native->first; i < native->end; i++) { // of a stack that was cut off
-		innermost = innermost ?: &native->pythons[i];
+		if (native->pythons[i].stack.count || i + 1 == native->end)
+			innermost = innermost ?: &native->pythons[i];
 		count = add_python(native, &native->pythons[i], true, frames, count);
 	}
 	if (innermost) {
@@ -230,13 +240,18 @@ static void read_frames(struct native *native, pid_t tid)
 static bool stop_and_read(struct native *native, pid_t tid, bool *forbidden)
 {
 	int status, signal = 0;
+	pid_t stopped;
 
 	if (ptrace(PTRACE_SEIZE, tid, 0, 0)) {
 		*forbidden = errno == EPERM;
 		return false;
 	}
-	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) || waitpid(tid, &status, __WALL) != tid ||
-	    !WIFSTOPPED(status))
+	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0))
+		return false;
+	do // also after Ctrl-C: it is not to stay stopped while all is printed
+		stopped = waitpid(tid, &status, __WALL);
+	while (stopped < 0 && errno == EINTR);
+	if (stopped != tid || !WIFSTOPPED(status))
 		return false;
 	// It may have stopped for a signal that came just now, which it is to have.
 	if (status >> 16 == 0)
@@ -267,7 +282,9 @@ static int compare_tids(const void *a, const void *b)
 {
 	const struct python *x = a, *y = b;
 
-	return x->thread.tid < y->thread.tid ? -1 : x->thread.tid > y->thread.tid;
+	if (x->thread.tid != y->thread.tid)
+		return x->thread.tid < y->thread.tid ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
 }
 
 static void find_pythons(struct native *native)
@@ -286,7 +303,7 @@ static void find_pythons(struct native *native)
 			native->pythons = grow(native->pythons, native->python_count,
 					       sizeof(*native->pythons));
 			native->pythons[native->python_count++] =
-				(struct python){.copy = copy, .thread = threads[t]};
+				(struct python){copy, threads[t], {0}, 0, native->python_count};
 		}
 		free(threads);
 	}
@@ -308,7 +325,8 @@ static void select_pythons(struct native *native, pid_t tid)
 			high = middle;
 	}
 	native->first = native->end = low;
-	while (native->end < native->python_count && native->pythons[native->end].thread.tid == tid)
+	while (native->end < native->python_count && native->end - low < PYTHONS_MAX &&
+	       native->pythons[native->end].thread.tid == tid)
 		native->end++;
 }
 

@@ -18,7 +18,7 @@
 #define THREAD_MAX     20000 // of one copy, in all its sub-interpreters
 #define TEXT_MAX       300   // characters
 #define LINE_TABLE_MAX (1u << 20)
-#define CODES_MAX      500000
+#define CODES_MAX      100000
 #define CODE_BYTES_MAX (256u << 20) // line tables of all code objects
 #define TAG_BITS       UINT64_C(7) // of 3.14's references on the stack
 #define OWNER_ENTRY    3           // from 3.12 on; and what is more
@@ -195,8 +195,8 @@ static const struct code *find_code(struct target *target, const struct python_l
 		.line_table = read_word(target, addr + layout->line_table),
 		.first_line = read_int(target, addr + layout->first_line),
 	};
-	size_t *slot = map_find(&codes->latest, addr, 0);
-	struct code *code = *slot == MAP_NEW ? NULL : codes->list[*slot];
+	const size_t *known = map_get(&codes->latest, addr, 0);
+	struct code *code = known ? codes->list[*known] : NULL;
 
 	if (code && code->name == key.name && code->filename == key.filename &&
 	    code->line_table == key.line_table && code->first_line == key.first_line)
@@ -210,7 +210,7 @@ static const struct code *find_code(struct target *target, const struct python_l
 	code->function = read_str(target, layout, key.name);
 	code->file = read_str(target, layout, key.filename);
 	read_lines(target, layout, codes, code);
-	*slot = codes->count;
+	*map_find(&codes->latest, addr, 0) = codes->count;
 	codes->list = grow(codes->list, codes->count, sizeof(*codes->list));
 	return codes->list[codes->count++] = code;
 }
@@ -302,13 +302,15 @@ bool python_is_gil(struct target *target, const struct python_layout *layout, ui
 	return gil && addr >= gil && addr - gil < GIL_SIZE;
 }
 
+// By the thread, not by its state: one that enters a sub-interpreter with the same GIL takes it along.
 static bool holds_gil(struct target *target, const struct python_layout *layout, uint64_t bias,
 		      const struct python_thread *thread)
 {
 	uint64_t gil = find_gil(target, layout, bias, thread);
+	uint64_t holder = read_word(target, gil + layout->gil_holder);
 
-	return read_int(target, gil + layout->gil_locked) == 1 &&
-	       read_word(target, gil + layout->gil_holder) == thread->addr;
+	return read_int(target, gil + layout->gil_locked) == 1 && holder &&
+	       (pid_t)read_word(target, holder + layout->thread_id) == thread->tid;
 }
 
 bool python_read(struct target *target, const struct python_layout *layout, uint64_t bias,

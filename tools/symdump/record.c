@@ -209,53 +209,73 @@ static bool refresh(struct refresher *refresher)
 
 // --- samples -----------------------------------------------------------------------------------
 
-static void sample_python(struct recording *recording, const struct copy *copy,
-			  const struct python_thread *found)
+// False: the thread went on each time.
+static bool read_whole(struct recording *recording, const struct copy *copy,
+		       const struct python_thread *found, struct python_stack *ret)
+{
+	for (int turn = 0; turn < TRIES; turn++) {
+		pages_forget(&recording->pages);
+		if (python_read(&recording->pages.target, copy->layout, copy->bias,
+				recording->codes, found, DEPTH_MAX, ret))
+			return true;
+		if (turn + 1 < TRIES)
+			python_stack_deinit(ret);
+	}
+	return false;
+}
+
+static void count_stack(struct recording *recording, struct watched *thread,
+			const struct copy *copy, const struct python_thread *found,
+			const struct python_stack *stack, bool whole)
 {
 	struct target *target = &recording->pages.target;
-	struct watched *thread = watch(recording, found->tid, copy->id);
-	struct python_stack stack;
-	enum kernel_state state;
-	enum gil gil;
-	size_t *frames;
-	int turn = 0;
-	bool whole;
+	size_t *frames = zalloc(stack->count + 1, sizeof(*frames)),
+	       count = whole ? stack->count : 1;
+	enum gil gil = GIL_NONE;
 
-	if (!thread ||
-	    thread->sample ==
-		    recording->sample) // a second state of this thread: of a sub-interpreter
-		return;
-	state = watched_look(thread);
-	if (state == THREAD_GONE)
-		return;
-	thread->sample = recording->sample;
-	if (state == THREAD_SAME) {
-		profile_count(&recording->profile, thread->track, thread->node);
-		return;
-	}
-	do {
-		if (turn)
-			python_stack_deinit(&stack);
-		pages_forget(&recording->pages);
-		whole = python_read(target, copy->layout, copy->bias, recording->codes, found,
-				    DEPTH_MAX, &stack);
-	} while (!whole && ++turn < TRIES);
-	gil = stack.holds_gil ? GIL_HELD
-	      : thread->futex &&
-			      python_is_gil(target, copy->layout, copy->bias, found, thread->futex)
-		      ? GIL_WAITED_FOR
-		      : GIL_NONE;
-	frames = zalloc(stack.count + 1, sizeof(*frames));
-	for (size_t i = 0; i < stack.count && whole; i++)
-		frames[i] = python_frame_of(recording, &stack.frames[i]);
+	if (stack->holds_gil)
+		gil = GIL_HELD;
+	else if (thread->futex &&
+		 python_is_gil(target, copy->layout, copy->bias, found, thread->futex))
+		gil = GIL_WAITED_FOR;
+	for (size_t i = 0; i < stack->count && whole; i++)
+		frames[i] = python_frame_of(recording, &stack->frames[i]);
 	if (!whole) {
 		recording->unread++;
+		thread->slept = false; // not to be taken for what it was
 		frames[0] = profile_frame(&recording->profile, FRAME_STATE, "[could not be read]",
 					  "", 0);
 	}
-	count_sample(recording, thread, copy, state, gil, frames, whole ? stack.count : 1);
-	thread->slept = thread->slept && whole; // else it is read again
+	count_sample(recording, thread, copy, thread->state, gil, frames, count);
 	free(frames);
+}
+
+// A thread may have several states, one for each sub-interpreter that it has been in: the one with frames counts, the
+// others only if there is none (@any).
+static void sample_python(struct recording *recording, const struct copy *copy,
+			  const struct python_thread *found, bool any)
+{
+	struct watched *thread = watch(recording, found->tid, copy->id);
+	struct python_stack stack;
+	bool whole;
+
+	if (!thread || thread->sample == recording->sample)
+		return;
+	if (thread->looked != recording->sample)
+		thread->state = watched_look(thread);
+	thread->looked = recording->sample;
+	if (thread->state == THREAD_GONE)
+		return;
+	if (thread->state == THREAD_SAME) {
+		thread->sample = recording->sample;
+		profile_count(&recording->profile, thread->track, thread->node);
+		return;
+	}
+	whole = read_whole(recording, copy, found, &stack);
+	if (stack.count || !whole || any) {
+		thread->sample = recording->sample;
+		count_stack(recording, thread, copy, found, &stack, whole);
+	}
 	python_stack_deinit(&stack);
 }
 
@@ -266,8 +286,9 @@ static void sample_copy(struct recording *recording, const struct copy *copy)
 
 	pages_forget(&recording->pages);
 	count = python_threads(&recording->pages.target, copy->layout, copy->bias, &threads);
-	for (size_t i = 0; i < count && !is_interrupted; i++)
-		sample_python(recording, copy, &threads[i]);
+	for (int any = 0; any < 2; any++)
+		for (size_t i = 0; i < count && !is_interrupted; i++)
+			sample_python(recording, copy, &threads[i], any);
 	free(threads);
 }
 

@@ -38,6 +38,8 @@ struct watched {
 	size_t thread_frame;
 	bool has_track;
 	uint64_t sample; /* number of that */
+	uint64_t looked; /* number of the sample in which the kernel was asked */
+	enum kernel_state state; /* what it said */
 };
 
 struct recording {

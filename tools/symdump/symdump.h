@@ -68,6 +68,8 @@ struct map {
 #define MAP_NEW SIZE_MAX
 /* The value of this key, which is MAP_NEW at first; valid until the next call. */
 size_t *map_find(struct map *map, uint64_t a, uint64_t b);
+/* The same, but NULL for a key that is not there. */
+size_t *map_get(const struct map *map, uint64_t a, uint64_t b);
 void map_clear(struct map *map);
 void map_deinit(struct map *map);
 

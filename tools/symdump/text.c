@@ -196,6 +196,13 @@ size_t *map_find(struct map *map, uint64_t a, uint64_t b)
 	return &slot->value;
 }
 
+size_t *map_get(const struct map *map, uint64_t a, uint64_t b)
+{
+	struct map_slot *slot = map->capacity ? find_map_slot(map, a, b) : NULL;
+
+	return slot && slot->used ? &slot->value : NULL;
+}
+
 void map_clear(struct map *map)
 {
 	if (map->count)

@@ -53,25 +53,25 @@ static void name_thread(struct recording *recording, struct watched *thread)
 
 struct watched *watch(struct recording *recording, pid_t tid, uint64_t copy_id)
 {
-	size_t *found = map_find(&recording->thread_map, (uint64_t)tid, copy_id);
-	struct watched *thread;
+	const size_t *known = map_get(&recording->thread_map, (uint64_t)tid, copy_id);
+	struct watched *thread = known ? &recording->threads[*known] : NULL, fresh = {.tid = tid};
 
-	if (*found == MAP_NEW) {
-		*found = recording->thread_count;
-		recording->threads = grow(recording->threads, recording->thread_count,
-					  sizeof(*recording->threads));
-		recording->threads[recording->thread_count++] =
-			(struct watched){.tid = tid, .schedstat = -1, .syscall = -1};
-	}
-	thread = &recording->threads[*found];
-	if (thread->schedstat >= 0)
+	if (thread && thread->schedstat >= 0)
 		return thread;
-	thread->schedstat = open_file(recording->dump->target.pid, tid, "schedstat");
-	thread->syscall = open_file(recording->dump->target.pid, tid, "syscall");
-	if (thread->schedstat < 0 || thread->syscall < 0) {
-		close_files(thread);
+	fresh.schedstat = open_file(recording->dump->target.pid, tid, "schedstat");
+	fresh.syscall = open_file(recording->dump->target.pid, tid, "syscall");
+	if (fresh.schedstat < 0 ||
+	    fresh.syscall < 0) { // it is not kept: the target may name any number
+		close_files(&fresh);
 		return NULL;
 	}
+	if (!thread) {
+		*map_find(&recording->thread_map, (uint64_t)tid, copy_id) = recording->thread_count;
+		recording->threads = grow(recording->threads, recording->thread_count,
+					  sizeof(*recording->threads));
+		thread = &recording->threads[recording->thread_count++];
+	}
+	*thread = fresh;
 	name_thread(recording, thread);
 	return thread;
 }
