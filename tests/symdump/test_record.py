@@ -115,6 +115,21 @@ int main(int argc, char **argv)
 }
 """
 
+# What a reader sees of a python3.13t.
+FREE_THREADED = """
+#include <stdio.h>
+#include <unistd.h>
+const unsigned long Py_Version = 0x030d05f0;
+struct { char cookie[8]; unsigned long version, free_threaded, words[200]; } _PyRuntime = {"xdebugpy", 0x030d05f0, 1};
+int main(void)
+{
+	puts("ready");
+	fflush(stdout);
+	pause();
+	return 0;
+}
+"""
+
 
 def record(pid, *words, seconds=1):
     """(exit status, standard output, lines on standard error but that samples came late, as on a busy machine)"""
@@ -322,6 +337,10 @@ class Targets(unittest.TestCase):
         self.assertRegex(text, r"^host;thread \d+ \(program\);\[\w+\];\[could not be read\] \d+\n$")
         self.assertEqual(len(errors), 1, errors)
         self.assertRegex(errors[0], rf"^gorgon-symdump: {pid}: \d+ stacks could not be read: they changed meanwhile$")
+
+    def test_free_threaded_python_is_refused(self):
+        self.assertEqual(record(self.compile(FREE_THREADED)), (3, "", [
+            "gorgon-symdump: the host's Python has no Python frames: it is a build without a GIL"]))
 
     def test_memory_that_changes_at_random_ends_nothing(self):
         pid = self.compile(HOSTILE, "random")

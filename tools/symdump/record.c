@@ -165,9 +165,12 @@ static void find_host(struct refresher *refresher)
 	refresher->host_layout = python_layout_create(target, refresher->host, refresher->host_bias,
 						      version >> 16 & 0xff);
 	refresher->host_head = symbol_addr(refresher->host, "_PyRuntime", refresher->host_bias);
-	if (python_layout_problem(refresher->host_layout))
-		problem(&dump->snapshot.problems, "the host's Python has no Python frames: %s",
-			python_layout_problem(refresher->host_layout));
+	if (!python_layout_problem(refresher->host_layout))
+		return;
+	problem(&dump->snapshot.problems, "the host's Python has no Python frames: %s",
+		python_layout_problem(refresher->host_layout));
+	python_layout_destroy(refresher->host_layout);
+	refresher->host_layout = NULL;
 }
 
 // False: the process has ended, or is another program by now.
@@ -357,7 +360,8 @@ int record(struct dump *dump)
 	find_host(&refresher);
 	find_copies(&refresher);
 	if (!recording.copy_count) {
-		problem(&dump->snapshot.problems, "%s: no CPython is in use", dump->target.name);
+		if (!dump->snapshot.problems.count)
+			problem(&dump->snapshot.problems, "%s: no CPython is in use", dump->target.name);
 		status = STATUS_NO_TARGET;
 	} else {
 		sigaction(SIGINT, &action, NULL);
