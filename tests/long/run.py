@@ -28,6 +28,7 @@ COMPATIBILITY = os.path.join(ROOT, "docs", "compatibility.md")
 COMPATIBILITY_HEAD = """# What works in private copies
 
 Written by `make check-long`. Each part has the day and the versions it was made with. "ok" is what plain python3 does, too.
+CPython from 3.11 on, of one's own or a distribution's build; a free-threaded one is refused ([comparison.md](comparison.md#free-threading)).
 """
 
 
