@@ -204,7 +204,7 @@ docs-plot:
 
 # Sessions of gdb and lldb as they look at a terminal.
 docs-pictures: all
-	for name in gdb lldb; do BUILD=$(abspath $(BUILD)) $(PYTHON3) tools/picture.py $$name docs/$$name.svg || exit; done
+	for name in gdb lldb flames; do BUILD=$(abspath $(BUILD)) $(PYTHON3) tools/picture.py $$name docs/$$name.svg || exit; done
 
 # The figures of docs/comparison.md, out of tests/bench/LOAD.md and EXECUTOR.md.
 docs-comparison:
@@ -565,7 +565,7 @@ help:
 	@echo "bench    benchmarks, as ratios (TESTS='throws load' for some, JSON=1 for figures)"
 	@echo "bench-debug  what debuggers pay (COUNTS=1,10,100, TESTS='gdb lldb attach start feel', JSON=1)"
 	@echo "docs-process  docs/process.md, out of loader/process and loader/dl/replacements.c"
-	@echo "docs-pictures  docs/gdb.svg and docs/lldb.svg, of real sessions"
+	@echo "docs-pictures  docs/gdb.svg and docs/lldb.svg, of real sessions, and docs/flames.svg"
 	@echo "docs-comparison  the figures of docs/comparison.md, out of tests/bench/LOAD.md and EXECUTOR.md"
 	@echo "docs-plot  docs/debuggers.svg and the plots in tests/bench, out of tests/bench/DEBUG.md and FEEL.md"
 	@echo "abi      tests/abi, what a release's programs rely on; with each release, see docs/stability.md"

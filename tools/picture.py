@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Pictures of sessions with gdb and lldb, as they look at a terminal: real ones, typed into a pseudo terminal.
+"""Pictures of sessions with gdb and lldb, as they look at a terminal: real ones, typed into a pseudo terminal; and a flame graph.
 
-Usage: picture.py gdb|lldb PICTURE.svg
+Usage: picture.py gdb|lldb|flames PICTURE.svg
 
-Runs the debugger with our scripts on `gorgon run -n 3` and draws what it has printed, colours too, but for its notices of threads.
-`make docs-pictures` makes those in docs/."""
+Runs the debugger with our scripts on `gorgon run -n 3` and draws what it has printed, colours too, but for its notices of threads;
+or records two interpreters with gorgon-symdump. `make docs-pictures` makes those in docs/."""
 
 import html
 import os
@@ -14,6 +14,7 @@ import re
 import select
 import shutil
 import signal
+import subprocess
 import sys
 import textwrap
 import time
@@ -33,6 +34,24 @@ TYPED = {
     "gdb": ["break time_sleep", "run", "gorgon list", "bt 2", "py-bt", "continue"],
     "lldb": ["gorgon symbols auto", "breakpoint set -n time_sleep", "run", "gorgon list", "frame variable", "gorgon whose $pc"],
 }
+# Interpreter 0 parses in two threads that want one GIL, while 1 compresses without its own and a thread of it rests.
+RECORDED = """
+import gorgon, json, threading, time, zlib
+text = json.dumps([{"id": n, "name": str(n)} for n in range(500)], indent=1)
+def parse():
+    while True:
+        json.loads(text)
+        json.dumps(json.loads(text), indent=1)
+def pack():
+    while True:
+        zlib.compress(bytes(1 << 22), 6)
+def rest():
+    time.sleep(600)
+second, first = [(parse, parse), (rest, pack)][gorgon.interpreter]
+threading.Thread(target=second, daemon=True).start()
+print("ready", flush=True)
+first()
+"""
 # Lines that a picture leaves out: new threads, the file of a breakpoint's library, missing source files.
 LEFT_OUT = re.compile(r"\[(New Thread|Thread debugging|Switching|Thread 0x)|Using host|Function \"|warning: |\d+\t|.*No such file or directory|"
                       r"WARNING: |Process \d+ (launched|stopped)|Target \d|\d+ locations? added|(gdb|lldb)?$")
@@ -136,13 +155,25 @@ def draw(title, shown):
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
+def flames():
+    """What gorgon-symdump makes of RECORDED."""
+    with subprocess.Popen([f"{BUILD}/gorgon", "run", "-n", "2", "-c", RECORDED], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            if [process.stdout.readline() for _ in range(2)] != ["ready\n"] * 2:
+                raise SystemExit("picture: the program to record has not started")
+            return subprocess.run([f"{BUILD}/gorgon-symdump", str(process.pid), "--record", "1", "--native", "--format", "svg"],
+                                  stdout=subprocess.PIPE, text=True, check=True).stdout
+        finally:
+            process.kill()
+
+
 def main(debugger, picture):
-    image = draw(f"{debugger}: three interpreters in one process, one breakpoint", record(debugger))
+    image = flames() if debugger == "flames" else draw(f"{debugger}: three interpreters in one process, one breakpoint", record(debugger))
     with open(picture, "w") as file:
         file.write(image)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[1] not in TYPED:
+    if len(sys.argv) != 3 or sys.argv[1] not in [*TYPED, "flames"]:
         sys.exit(__doc__)
     main(*sys.argv[1:])
