@@ -4,7 +4,7 @@
 From 3.13 on CPython says so itself: _PyRuntime begins with _Py_DebugOffsets, a table of 64-bit
 numbers (Include/internal/pycore_debug_offsets.h), which has grown since. For 3.11 and 3.12 the
 same names are filled in here, as debug information of these versions has them on x86-64; they
-are the same in release and debug builds.
+are the same in release and debug builds, and in Debian's 3.11 for aarch64, where a mutex is larger.
 
 Knows no debugger; lldb uses the same file. An offset is looked up as "structure.member"."""
 

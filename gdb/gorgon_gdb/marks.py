@@ -13,7 +13,7 @@ from . import elf
 SHT_NULL, SHT_STRTAB, SHT_NOBITS = 0, 3, 8
 NAME = b".gorgon.places"
 GLOBAL_FUNCTION = 0x12
-ET_DYN, EM_X86_64 = 3, 62
+ET_DYN = 3
 SECTION_MAX, NAMES_MAX = 1024, 1 << 16
 
 
@@ -27,8 +27,14 @@ class Strings:
         return at
 
 
+class Sections(list):
+    """[(name, header)], and the machine that the file is for."""
+
+    machine = 0
+
+
 def sections(read, flags=elf.SHF_ALLOC):
-    """[(name, header)] of an ELF file's sections, of those in memory unless said otherwise; read(off, size) returns
+    """The Sections of an ELF file's sections, of those in memory unless said otherwise; read(off, size) returns
     bytes. Raises ValueError."""
     header = elf.EHDR.unpack(read(0, elf.EHDR.size))
     shoff, shnum, shstrndx = header[6], header[12], header[13]
@@ -36,9 +42,10 @@ def sections(read, flags=elf.SHF_ALLOC):
         raise ValueError("no ELF file")
     table = list(elf.SHDR.iter_unpack(read(shoff, shnum * elf.SHDR.size)))
     names = read(table[shstrndx][4], min(table[shstrndx][5], NAMES_MAX))
-    found = [(names[s[0]:names.find(b"\0", s[0])], s) for s in table if s[2] & flags == flags]
+    found = Sections((names[s[0]:names.find(b"\0", s[0])], s) for s in table if s[2] & flags == flags)
     if not found:
         raise ValueError("no section of memory")
+    found.machine = header[2]
     return found
 
 
@@ -57,6 +64,6 @@ def build(like, places):
         link, size = (count + 1, elf.SYM.size) if kind == elf.SHT_SYMTAB else (0, 0)
         headers.append(elf.SHDR.pack(name, kind, 0, 0, off, len(content), link, 1 if link else 0, 1, size))
         off += len(content)
-    header = elf.EHDR.pack((elf.IDENT + b"\1").ljust(16, b"\0"), ET_DYN, EM_X86_64, 1, 0, 0, off, 0, elf.EHDR.size,
+    header = elf.EHDR.pack((elf.IDENT + b"\1").ljust(16, b"\0"), ET_DYN, like.machine, 1, 0, 0, off, 0, elf.EHDR.size,
                            0, 0, elf.SHDR.size, len(headers) + 1, count + 2)
     return b"".join([header, *parts, bytes(elf.SHDR.size), *headers])

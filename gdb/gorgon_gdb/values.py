@@ -15,7 +15,7 @@ import re
 
 import gdb
 
-from . import commands, elf, files, lines, process, root, symbols, tables
+from . import commands, elf, files, lines, machines, process, root, symbols, tables
 
 MASK = 0xFFFFFFFFFFFFFFFF
 
@@ -109,14 +109,16 @@ def find(name, copy):
     is_global = plain.startswith("::")  # a local variable may have the name, too
     plain = plain.removeprefix("::").strip("'")
     symbol = None if file else lookup_symbol(plain, is_global)
-    if symbol and (symbol.needs_frame or symbol.is_argument or symbol.addr_class in NO_ADDRESS):
+    if symbol and (symbol.needs_frame or symbol.is_argument or (symbol.addr_class in NO_ADDRESS and not may_be_tls(symbol))):
         return None
     if not copy.inside and not is_private(plain, symbol, copy):
         return None
-    if not file and (symbol is None or symbol.addr_class == gdb.SYMBOL_LOC_COMPUTED):
+    if not file and (symbol is None or may_be_tls(symbol)):
         entry = find_thread_local(plain, symbol, copy)
         if entry:
             return Variable(thread_local_address(*entry, copy.snapshot), symbol.type if symbol else None, True)
+    if symbol and symbol.addr_class in NO_ADDRESS:
+        return None
     if symbol and is_overloaded(plain, symbol, copy):
         if copy.snapshot.find_object(int(symbol.value().address) & MASK) is copy.objects[0]:
             return None  # gdb takes what the frame's file has before that of other copies
@@ -125,6 +127,12 @@ def find(name, copy):
         value = gdb.parse_and_eval(name) if file else symbol.value()
         return moved(value, symbol.linkage_name if symbol else plain, copy) if value.address is not None else None
     return named_by_file(plain, copy)
+
+
+def may_be_tls(symbol):
+    """Whether it is a thread-local variable, perhaps. GCC for aarch64 does not write where these are, so that gdb looks for
+    the name of one that is external, and takes others for optimized out."""
+    return symbol.addr_class in (gdb.SYMBOL_LOC_COMPUTED, gdb.SYMBOL_LOC_UNRESOLVED, gdb.SYMBOL_LOC_OPTIMIZED_OUT)
 
 
 def is_overloaded(name, symbol, copy):
@@ -238,10 +246,12 @@ def thread_local_address(obj, entry, snapshot):
 
 
 def thread_pointer():
-    try:
-        return int(gdb.parse_and_eval("$fs_base")) & MASK
-    except gdb.error:
-        return None
+    for name in machines.thread_pointers(gdb.selected_inferior().architecture().name()):
+        try:
+            return int(gdb.parse_and_eval(f"${name}")) & MASK
+        except gdb.error:  # void: this target has no such register
+            continue
+    return None
 
 
 def in_own_copy(expression):

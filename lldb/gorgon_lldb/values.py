@@ -10,7 +10,7 @@ import re
 
 import lldb
 
-from . import process, reference, root, tables
+from . import machines, process, reference, root, tables
 
 # How a variable without a known type is shown.
 RAW_MAX = 64
@@ -154,7 +154,8 @@ def tls_sections(module):
 
 def tls_block(target, frame, o):
     """Where the frame's thread has its variables of an object. Raises root.RootError."""
-    thread, pointer = frame.GetThread(), frame.FindRegister("fs_base").GetValueAsUnsigned(0)
+    thread, registers = frame.GetThread(), machines.thread_pointers(target.GetTriple())
+    pointer = next((frame.FindRegister(name).GetValueAsUnsigned(0) for name in registers if frame.FindRegister(name)), 0)
     block = root.tls_block(process.reader(target.GetProcess()), process.snapshot(target), o, thread.GetThreadID(),
                            pointer or None)
     if block is None:
