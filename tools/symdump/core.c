@@ -55,21 +55,27 @@ static void read_files_note(struct target *target, const char *data, size_t size
 	}
 }
 
-// The address of the vdso. Its size is in its own headers, in memory.
-static uint64_t find_vdso(const char *data, size_t size)
-{
-	Elf64_auxv_t entry;
+// What the kernel has told the program: among it the address of the vdso, whose size is in its own headers, in memory.
+struct vector {
+	Elf64_auxv_t *entries;
+	size_t count;
+};
 
-	for (size_t off = 0; size - off >= sizeof(entry); off += sizeof(entry)) {
-		memcpy(&entry, data + off, sizeof(entry));
-		if (entry.a_type == AT_SYSINFO_EHDR)
-			return entry.a_un.a_val;
-	}
-	return 0;
+static void read_vector(struct vector *vector, const char *data, size_t size)
+{
+	vector->count = size / sizeof(*vector->entries);
+	free(vector->entries);
+	vector->entries = zalloc(vector->count, sizeof(*vector->entries));
+	memcpy(vector->entries, data, vector->count * sizeof(*vector->entries));
 }
 
-static void add_vdso(struct target *target, uint64_t vdso)
+static void add_vdso(struct target *target, const struct vector *vector)
 {
+	uint64_t vdso = 0;
+
+	for (size_t i = 0; i < vector->count && !vdso; i++)
+		if (vector->entries[i].a_type == AT_SYSINFO_EHDR)
+			vdso = vector->entries[i].a_un.a_val;
 	for (size_t i = 0; vdso && i < target->segment_count; i++)
 		if (target->segments[i].start == vdso) {
 			target_add_mapping(target, vdso, vdso + target->segments[i].size, 0, VDSO);
@@ -77,7 +83,7 @@ static void add_vdso(struct target *target, uint64_t vdso)
 		}
 }
 
-static void read_notes(struct target *target, const GElf_Phdr *phdr, uint64_t *vdso,
+static void read_notes(struct target *target, const GElf_Phdr *phdr, struct vector *vector,
 		       struct problems *problems)
 {
 	Elf_Data *data = elf_getdata_rawchunk(target->core, (int64_t)phdr->p_offset, phdr->p_filesz,
@@ -93,7 +99,7 @@ static void read_notes(struct target *target, const GElf_Phdr *phdr, uint64_t *v
 		if (nhdr.n_type == NT_FILE)
 			read_files_note(target, bytes, nhdr.n_descsz, problems);
 		if (nhdr.n_type == NT_AUXV)
-			*vdso = find_vdso(bytes, nhdr.n_descsz);
+			read_vector(vector, bytes, nhdr.n_descsz);
 	}
 }
 
@@ -113,7 +119,7 @@ bool core_open(struct target *target, struct problems *problems)
 {
 	struct stat st;
 	GElf_Ehdr ehdr;
-	uint64_t vdso = 0;
+	struct vector vector = {0};
 	size_t count;
 
 	target->memory = open(target->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -130,6 +136,7 @@ bool core_open(struct target *target, struct problems *problems)
 			target->name);
 		return false;
 	}
+	target->core_machine = ehdr.e_machine;
 	for (size_t i = 0; i < count; i++) {
 		GElf_Phdr phdr;
 
@@ -139,7 +146,7 @@ bool core_open(struct target *target, struct problems *problems)
 		if (!phdr.p_filesz)
 			continue;
 		if (phdr.p_type == PT_NOTE)
-			read_notes(target, &phdr, &vdso, problems);
+			read_notes(target, &phdr, &vector, problems);
 		if (phdr.p_type != PT_LOAD || phdr.p_vaddr + phdr.p_filesz < phdr.p_vaddr)
 			continue;
 		target->segments =
@@ -150,7 +157,10 @@ bool core_open(struct target *target, struct problems *problems)
 	if (target->segment_count)
 		qsort(target->segments, target->segment_count, sizeof(*target->segments),
 		      compare_segments);
-	add_vdso(target, vdso);
+	if (!target->mapping_count)
+		link_map_read(target, vector.entries, vector.count);
+	add_vdso(target, &vector);
+	free(vector.entries);
 	if (target->mapping_count)
 		qsort(target->mappings, target->mapping_count, sizeof(*target->mappings),
 		      compare_mappings);

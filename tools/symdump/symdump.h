@@ -114,6 +114,7 @@ struct target {
 	int memory;       /* /proc/PID/mem, or the core */
 	bool no_readv;    /* process_vm_readv() is not to be had */
 	Elf *core;
+	uint16_t core_machine; /* e_machine */
 	uint64_t cut_off; /* bytes of the core that its file does not have */
 	struct segment *segments;
 	size_t segment_count;
@@ -154,6 +155,8 @@ bool process_read(const struct target *target, uint64_t addr, void *bytes, size_
 bool process_read_mappings(struct target *target, struct problems *problems);
 bool core_open(struct target *target, struct problems *problems);
 bool core_read(const struct target *target, uint64_t addr, void *bytes, size_t size);
+/* link_map.c: mapped files from the list of the system's linker, which the vector of the kernel leads to. */
+void link_map_read(struct target *target, const Elf64_auxv_t *vector, size_t count);
 
 /* ---- snapshot.c, jitlist.c: what the target says of itself -------------------- */
 

@@ -31,16 +31,18 @@ static struct file *add_file(struct unwinder *unwinder)
 	return &unwinder->files[unwinder->file_count++];
 }
 
-static struct file *find_mapped(struct unwinder *unwinder, const struct mapping *mapping)
+// @mapping: of that file, or NULL: the target's mappings are not known.
+static struct file *find_mapped(struct unwinder *unwinder, const char *path, const struct mapping *mapping)
 {
+	const struct target *target = &unwinder->dump->target;
 	struct file *file;
 
 	for (size_t i = 0; i < unwinder->file_count; i++)
-		if (unwinder->files[i].path && !strcmp(unwinder->files[i].path, mapping->path))
+		if (unwinder->files[i].path && !strcmp(unwinder->files[i].path, path))
 			return &unwinder->files[i];
 	file = add_file(unwinder);
-	file->path = mapping->path;
-	file->fd = target_open_mapping(&unwinder->dump->target, mapping);
+	file->path = path;
+	file->fd = mapping ? target_open_mapping(target, mapping) : target_open_file(target, path);
 	if (file->fd >= 0)
 		file->elf = elf_begin(file->fd, ELF_C_READ_MMAP, NULL);
 	return file;
@@ -69,8 +71,10 @@ static int find_elf(Dwfl_Module *module __attribute__((unused)), void **userdata
 	struct file *file = NULL;
 
 	if (mapping)
-		file = find_mapped(unwinder, mapping);
-	else if (object)
+		file = find_mapped(unwinder, mapping->path, mapping);
+	else if (object && *object->path)
+		file = find_mapped(unwinder, object->path, NULL);
+	if (object && !mapping && !(file && file->elf))
 		file = find_generated(unwinder, object);
 	if (file && file->elf) { // one more reference to the same
 		*elf = elf_begin(-1, ELF_C_READ_MMAP, file->elf);
@@ -141,6 +145,16 @@ void unwinder_deinit(struct unwinder *unwinder)
 	*unwinder = (struct unwinder){0};
 }
 
+static bool attach(struct unwinder *unwinder, bool is_stopped)
+{
+	const struct target *target = &unwinder->dump->target;
+
+	if (!target->pid && target->core_machine == EM_AARCH64)
+		return (unwinder->core = aarch64_core_attach(unwinder->dwfl, target, &unwinder->dump->snapshot));
+	return (target->pid ? dwfl_linux_proc_attach(unwinder->dwfl, target->pid, is_stopped)
+			    : dwfl_core_file_attach(unwinder->dwfl, target->core)) >= 0;
+}
+
 Dwfl *unwinder_begin(struct unwinder *unwinder, bool is_stopped)
 {
 	static char *no_path;
@@ -149,7 +163,6 @@ Dwfl *unwinder_begin(struct unwinder *unwinder, bool is_stopped)
 		.find_debuginfo = dwfl_standard_find_debuginfo,
 		.debuginfo_path = &no_path,
 	};
-	const struct target *target = &unwinder->dump->target;
 
 	unwinder_end(unwinder);
 	unwinder->missed = false;
@@ -161,16 +174,15 @@ Dwfl *unwinder_begin(struct unwinder *unwinder, bool is_stopped)
 	dwfl_report_begin(unwinder->dwfl);
 	report_all(unwinder->dwfl, unwinder);
 	dwfl_report_end(unwinder->dwfl, NULL, NULL);
-	return (target->pid ? dwfl_linux_proc_attach(unwinder->dwfl, target->pid, is_stopped)
-			    : dwfl_core_file_attach(unwinder->dwfl, target->core)) >= 0
-		       ? unwinder->dwfl
-		       : NULL;
+	return attach(unwinder, is_stopped) ? unwinder->dwfl : NULL;
 }
 
 void unwinder_end(struct unwinder *unwinder)
 {
 	dwfl_end(unwinder->dwfl);
 	unwinder->dwfl = NULL;
+	aarch64_core_free(unwinder->core);
+	unwinder->core = NULL;
 }
 
 bool unwinder_knows(struct unwinder *unwinder, uint64_t addr)

@@ -10,6 +10,7 @@
 struct unwinder {
 	struct dump *dump;
 	Dwfl *dwfl;
+	struct aarch64_core *core; /* or NULL */
 	struct file *files;
 	size_t file_count;
 	bool *wanted; /* of each object: libdwfl is to know it */
@@ -31,5 +32,12 @@ bool unwinder_knows(struct unwinder *unwinder, uint64_t addr);
 
 /* generated.c: an object file with unwind data of generated code, or NULL; both are the caller's. */
 Elf *generated_elf(const struct target *target, const struct object *object, void **data);
+
+/*
+ * aarch64.c: cores of a machine whose return addresses may be signed. The threads of @target's core become those of
+ * @dwfl; NULL: they cannot be read. Free after dwfl_end().
+ */
+struct aarch64_core *aarch64_core_attach(Dwfl *dwfl, const struct target *target, const struct snapshot *snapshot);
+void aarch64_core_free(struct aarch64_core *core);
 
 #endif
