@@ -87,7 +87,7 @@ CHILDREN := $(BUILD)/share/gorgon/children/gorgon.py
 SCRIPTS := $(wildcard gdb/*.py gdb/gorgon_gdb/*.py lldb/*.py lldb/gorgon_lldb/*.py)
 
 .PHONY: products all jitreg docs-process abi examples check check-all check-long check-long-all check-unit check-run check-jitreg check-symdump \
-	check-gdb check-lldb check-parity coverage coverage-run parity docs-parity docs-plot docs-comparison docs-pictures bench-debug check-roots commit-results fuzzers fuzz soak demo setup venv \
+	check-gdb check-lldb check-parity coverage coverage-run parity docs-parity docs-plot docs-comparison docs-machines docs-pictures bench-debug check-roots check-arm built-for-tests commit-results fuzzers fuzz soak demo setup venv \
 	bench wheel format lint analyze compile_commands.json install install-jitreg uninstall dist clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -210,6 +210,10 @@ docs-pictures: all
 docs-comparison:
 	$(PYTHON3) tools/comparison.py docs/comparison.md
 
+# docs/machines.md: the files of each machine.
+docs-machines:
+	$(PYTHON3) tools/machines.py docs/machines.md
+
 docs-parity:
 	$(PYTHON3) tests/parity/page.py docs/parity.md
 
@@ -230,7 +234,7 @@ define unit
 		-lcmocka $(UNIT_LIBS) -lelf -lz -lgcc_s -ldl -pthread
 endef
 
-$(BUILD)/obj/tests/%.o: EXTRA = -Itests/lib -DTEST_PYTHON='"$(TEST_PYTHON)"'
+$(BUILD)/obj/tests/%.o: EXTRA = -Itests/lib -Itests/machine/$(ARCH) -DTEST_PYTHON='"$(TEST_PYTHON)"'
 
 # The source of each program is in the folder of the floor that it is about; the rules below say what else is in it.
 $(foreach u,$(UNIT_SRC),$(eval $(BUILD)/tests/$(basename $(notdir $(u))): $(call obj,$(u))))
@@ -263,7 +267,7 @@ define fuzzer
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  CLANG   $@")
 	$(Q)$(CLANG) -std=gnu11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-		-fno-omit-frame-pointer $(INCLUDES) $(JSON_CFLAGS) -o $@ $(filter-out %/main.c,$(filter %.c %.a,$^)) $(1)
+		-fno-omit-frame-pointer $(INCLUDES) -Itests/machine/$(ARCH) $(JSON_CFLAGS) -o $@ $(filter-out %/main.c,$(filter %.c %.a,$^)) $(1)
 endef
 $(FUZZ_SYMDUMP:%=$(BUILD)/fuzz/fuzz_%): $(BUILD)/fuzz/%: tests/fuzz/%.c $(FUZZ_SOURCES) tests/fuzz/fuzz.h \
 		tests/symdump/symfile.h $(SYMDUMP_SRC) $(wildcard tools/symdump/*.h)
@@ -408,6 +412,14 @@ check-roots:
 # What long tests and benchmarks have written, as one commit with what they came to.
 commit-results:
 	@$(PYTHON3) tools/results.py
+
+# What the tests need for a machine that cannot run them.
+built-for-tests: all $(UNITS) $(MODULES)
+
+# The same on aarch64, under QEMU, in a root of its own; ROOT=DIR is one that is there.
+check-arm:
+	@tools/setup.sh $(DEPS) arm
+	@ROOT=$(ROOT) $(PYTHON3) tests/long/run.py arm
 
 fuzzers: $(FUZZERS)
 
@@ -558,6 +570,7 @@ help:
 	@echo "check-long  tests that take long (TESTS='forks' for some); writes tests/long/RESULTS.md"
 	@echo "commit-results  commits what check-long, bench and parity have written, and nothing else"
 	@echo "check-roots  all tests in Debian 13 and sid, in roots made by debootstrap (as root)"
+	@echo "check-arm  unit tests and programs on aarch64, under QEMU, in a root made by debootstrap (as root)"
 	@echo "fuzzers  libFuzzer programs, into $(BUILD)/fuzz (CLANG=$(CLANG))"
 	@echo "fuzz     runs each of them for MINUTES=5 (TARGETS='load core' for some)"
 	@echo "coverage lines and branches that units and the command's tests run, by floor"
@@ -567,6 +580,7 @@ help:
 	@echo "docs-process  docs/process.md, out of loader/process and loader/dl/replacements.c"
 	@echo "docs-pictures  docs/gdb.svg and docs/lldb.svg, of real sessions, and docs/flames.svg"
 	@echo "docs-comparison  the figures of docs/comparison.md, out of tests/bench/LOAD.md and EXECUTOR.md"
+	@echo "docs-machines  the table of docs/machines.md: which files are of one machine"
 	@echo "docs-plot  docs/debuggers.svg and the plots in tests/bench, out of tests/bench/DEBUG.md and FEEL.md"
 	@echo "abi      tests/abi, what a release's programs rely on; with each release, see docs/stability.md"
 	@echo "wheel    the Python package for pip, into $(BUILD)/wheel"

@@ -3,9 +3,10 @@
 # and sid are tested. Prints what it does, asks nothing, and does nothing when everything is
 # there.
 #
-# usage: tools/setup.sh [yes|no] [long|analyze|lint]
+# usage: tools/setup.sh [yes|no] [long|arm|analyze|lint]
 #	no	only name what is missing, and fail if so
 #	long	what `make check-long` needs, too
+#	arm	what `make check-arm` needs, too
 #	analyze, lint	what `make analyze` or `make lint` needs, too
 set -eu
 
@@ -68,6 +69,9 @@ packages="
 	python3-cryptography-vectors python3-pretend python3-iso8601 python3-tz
 	python3-pytest-subtests python3-cssselect python3-bs4 python3-html5lib
 	clang-$lldb libclang-rt-$lldb-dev llvm-$lldb
+"
+[ "${2:-}" != arm ] || packages="$packages
+	gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static debootstrap
 "
 [ "${2:-}" != analyze ] || packages="$packages clang-tidy-$lldb"
 [ "${2:-}" != lint ] || packages="$packages clang-format-$lldb"

@@ -50,7 +50,6 @@ static struct gorgon_static_tls *newest; // under the loader's lock
 static uint32_t newest_serial;
 static int64_t lowest, highest; // of all offsets ever seen, and 0: blocks are below the thread pointer or above it
 
-#define ALIGN 64 // what the C library gives at least
 
 enum { SEGMENT_LOAD, SEGMENT_DYNAMIC, SEGMENT_TLS, SEGMENT_STACK, SEGMENTS };
 
@@ -123,7 +122,7 @@ static uint64_t misalignment(const struct gorgon_image *image)
 static struct file *compose(const struct gorgon_object *object, size_t *size)
 {
 	const struct gorgon_image *image = object->image;
-	uint64_t align = image->tls.align > ALIGN ? image->tls.align : ALIGN;
+	uint64_t align = image->tls.align > GORGON_ARCH_STATIC_TLS_ALIGN ? image->tls.align : GORGON_ARCH_STATIC_TLS_ALIGN;
 	uint64_t misalign = misalignment(image), off = round_up(sizeof(struct file), align);
 	uint64_t file_size = misalign + image->tls.file_size;
 	struct file *file = calloc(1, off + file_size);

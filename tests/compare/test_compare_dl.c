@@ -4,6 +4,7 @@
 
 #define _GNU_SOURCE
 #include "compare.h"
+#include "machine.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -286,7 +287,7 @@ static void open_system(const struct linker *linker)
 	use(linker, "libdl.so");
 	handle = tell("libc", dl.open("libc.so.6", RTLD_NOW));
 	say("same %d", dl.sym(handle, "getpid") == dlsym(RTLD_DEFAULT, "getpid"));
-	tell("version", dl.vsym(handle, "getpid", "GLIBC_2.2.5"));
+	tell("version", dl.vsym(handle, "getpid", TEST_LIBC_VERSION));
 	tell("version", dl.vsym(handle, "getpid", "GLIBC_1.0"));
 	tell("absent", dl.sym(handle, "nobody_defines_this"));
 	close_handle(handle);
@@ -390,7 +391,7 @@ static void vsym(const struct linker *linker)
 	tell("unversioned", dl.vsym(handle, "basic_sum", "V1"));
 	handle = open_module("libinit.so", RTLD_NOW); // has versions of what it needs
 	tell("unversioned", dl.vsym(handle, "init_probe", "V1"));
-	tell("libc", dl.vsym(handle, "getpid", "GLIBC_2.2.5"));
+	tell("libc", dl.vsym(handle, "getpid", TEST_LIBC_VERSION));
 }
 
 // --- dlerror ----------------------------------------------------------------------------------

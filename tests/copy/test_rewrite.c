@@ -4,6 +4,7 @@
 
 #define _GNU_SOURCE
 #include "elf_builder.h"
+#include "machine.h"
 #include "helpers.h"
 
 #include "copy/rewrite.h"
@@ -23,7 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LIBPYTHON "/usr/lib/x86_64-linux-gnu/libpython" TEST_PYTHON ".so.1.0"
+#define LIBPYTHON "/usr/lib/" TEST_MULTIARCH "/libpython" TEST_PYTHON ".so.1.0"
 #define RENAME(from_, to_) ((const struct gorgon_rewrite_name[]){{from_, to_}, {0}})
 #define NAMES(...)	   ((const char *const[]){__VA_ARGS__, NULL})
 

@@ -4,6 +4,7 @@
 // resolvers are only read.
 
 #include "fuzz.h"
+#include "machine.h"
 
 #include "base/lock.h"
 #include "gorgon.h"
@@ -30,7 +31,7 @@ void __wrap_gorgon_fini_run(struct gorgon_object *object)
 static bool has_resolver(const Elf64_Rela *rela, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++)
-		if (ELF64_R_TYPE(rela[i].r_info) == R_X86_64_IRELATIVE)
+		if (ELF64_R_TYPE(rela[i].r_info) == TEST_R_IRELATIVE)
 			return true;
 	return false;
 }

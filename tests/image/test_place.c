@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -55,12 +56,17 @@ static void open_same_files_have_the_same_offsets(void **state)
 		test_ns_destroy(ns[i]);
 }
 
+static uint64_t whole(uint64_t size, uint64_t align)
+{
+	return (size + align - 1) & -align;
+}
+
 // Side by side from the start, and a page without access behind each.
 static void open_objects_lie_close_and_apart(void **state)
 {
 	uint64_t page = (uint64_t)getpagesize();
 	struct gorgon_ns *ns = test_ns();
-	uint64_t low = UINT64_MAX, high = 0, sum = 0;
+	uint64_t low = UINT64_MAX, high = 0, sum = 0, align = 0;
 
 	(void)state;
 	test_open(ns, "libtop.so");
@@ -73,10 +79,11 @@ static void open_objects_lie_close_and_apart(void **state)
 		assert_int_not_equal(mincore((void *)a->end, page, &resident), 0); // nothing there
 		low = a->start < low ? a->start : low;
 		high = a->end > high ? a->end : high;
-		sum += a->end + page - a->start;
+		sum += whole(a->end + page - a->start, a->image->align);
+		align = a->image->align;
 	}
 	assert_int_equal(low - ns->zone, 0x10000);
-	assert_int_equal(high + page - low, sum); // no other gaps
+	assert_int_equal(whole(high + page - low, align), sum); // no other gaps
 	test_ns_destroy(ns);
 }
 
@@ -197,19 +204,20 @@ static void find_no_zone_left_is_anywhere(void **state)
 {
 	struct gorgon_ns *ns = calloc(ZONE_COUNT + 1, sizeof(*ns));
 	struct gorgon_image image = {.vaddr_end = 0x5000, .align = 0x1000};
-	uint64_t first, low = UINT64_MAX, high = 0;
+	uint64_t first, address, low = UINT64_MAX, high = 0;
+	size_t count;
 
 	(void)state;
 	assert_non_null(ns);
 	gorgon_lock();
-	for (size_t i = 0; i < ZONE_COUNT; i++) {
-		uint64_t address = gorgon_place_find(&ns[i], &image);
-
-		assert_int_equal(address, ns[i].zone + image.place);
+	for (count = 0; count < ZONE_COUNT && (address = gorgon_place_find(&ns[count], &image)); count++) {
+		assert_int_equal(address, ns[count].zone + image.place);
 		low = address < low ? address : low;
 		high = address > high ? address : high;
 	}
-	assert_int_equal(high - low, (ZONE_COUNT - 1) * ZONE_SIZE); // all different
+	// Programs with fewer addresses than 2^47 have fewer zones.
+	assert_true(count == ZONE_COUNT || (count > 7 && !(getauxval(AT_RANDOM) >> 46)));
+	assert_int_equal(high - low, (count - 1) * ZONE_SIZE); // all different
 	assert_int_equal(gorgon_place_find(&ns[ZONE_COUNT], &image), 0);
 	first = ns[7].zone;
 	gorgon_place_drop_ns(&ns[7]);

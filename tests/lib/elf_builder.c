@@ -4,6 +4,7 @@
 
 #define _GNU_SOURCE
 #include "elf_builder.h"
+#include "machine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -211,14 +212,13 @@ static void write_relocations(struct layout *l)
 		memcpy(place(l, ELF_RELR, b->relr_count, 8), b->relr, b->relr_count * 8);
 }
 
-// Functions that return 1, 2, 3, ...: mov $n, %eax; ret.
+// Functions that return 1, 2, 3, ...
 static void write_code(struct layout *l)
 {
 	for (uint8_t i = 0; i < ELF_BUILDER_FUNCTIONS; i++) {
 		uint8_t *at = l->file->data + ELF_BUILDER_TEXT + 16 * i;
-		uint8_t code[6] = {0xb8, (uint8_t)(i + 1), 0, 0, 0, 0xc3};
 
-		memcpy(at, code, sizeof(code));
+		test_write_function(at, (uint8_t)(i + 1));
 	}
 }
 
@@ -338,7 +338,7 @@ static void write_ehdr(struct layout *l, size_t phdr_count)
 	Elf64_Ehdr ehdr = {
 		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
 		.e_type = ET_DYN,
-		.e_machine = EM_X86_64,
+		.e_machine = TEST_MACHINE,
 		.e_version = EV_CURRENT,
 		.e_phoff = sizeof(Elf64_Ehdr),
 		.e_ehsize = sizeof(Elf64_Ehdr),

@@ -4,6 +4,7 @@
 
 #define _GNU_SOURCE
 #include "elf_builder.h"
+#include "machine.h"
 #include "helpers.h"
 
 #include <elf.h>
@@ -114,7 +115,7 @@ static void refuse_built(const char *needed, const struct elf_change *change,
 // The search passes over a library for another machine, as ld.so(8) does.
 static void object_open_dependency_for_other_machine_is_missing(void **state)
 {
-	static const struct elf_change change = EHDR(e_machine, EM_AARCH64);
+	static const struct elf_change change = EHDR(e_machine, TEST_OTHER_MACHINE);
 
 	(void)state;
 	refuse_built("libbad.so", &change, GORGON_ERROR_MISSING, "libbad.so");
@@ -134,10 +135,10 @@ static void object_open_other_machine_is_refused(void **state)
 	struct elf_file file = elf_build(&(struct elf_builder){0});
 
 	(void)state;
-	elf_apply(&file, &(struct elf_change)EHDR(e_machine, EM_AARCH64));
+	elf_apply(&file, &(struct elf_change)EHDR(e_machine, TEST_OTHER_MACHINE));
 	test_write(test_temp("libarm.so"), file.data, file.size);
 	elf_file_deinit(&file);
-	refuse(test_temp("libarm.so"), GORGON_ERROR_MACHINE, "e_machine is 183");
+	refuse(test_temp("libarm.so"), GORGON_ERROR_MACHINE, TEST_REFUSES_OTHER);
 }
 
 // What was there before goes on working.

@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include "elf_builder.h"
 #include "helpers.h"
+#include "machine.h"
+#include "skip.h"
 
 #include "image/image.h"
 
@@ -14,7 +16,7 @@
 #include <unistd.h>
 
 #define D		  ELF_BUILDER_DATA
-#define REL(off, sym, type, addend) {off, ELF64_R_INFO(sym, R_X86_64_##type), addend}
+#define REL(off, sym, type, addend) {off, ELF64_R_INFO(sym, TEST_R_##type), addend}
 #define OBJECT		  ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT)
 
 static struct gorgon_error *open_built(struct gorgon_ns *ns, const struct elf_builder *builder,
@@ -64,16 +66,15 @@ static void relocate_each_kind_gives_its_value(void **state)
 	static const Elf64_Rela rela[] = {
 		REL(D, 0, RELATIVE, D + 0x10),	     REL(D + 8, 4, 64, 4),
 		REL(D + 16, 3, GLOB_DAT, 99),	     REL(D + 24, 4, PC64, 2),
-		REL(D + 32, 4, SIZE64, 1),	     REL(D + 40, 4, PC32, -4),
-		REL(D + 44, 4, SIZE32, 0),	     REL(D + 48, 2, 64, 0),
+		REL(D + 40, 4, PC32, -4),	     REL(D + 48, 2, 64, 0),
 		REL(D + 56, 1, 64, 0),		     REL(D + 64, 0, NONE, 0),
 		REL(D + 65, 0, RELATIVE, 0x1000),    REL(D + 80, 0, 64, 0x1234),
 	};
-	static const Elf64_Rela jmprel[] = {REL(D + 96, 3, JUMP_SLOT, 77)};
+	static const Elf64_Rela jmprel[] = {REL(D + 96, 3, JUMP_SLOT, 77 - TEST_SLOT_ADDEND(77))};
 	struct elf_builder builder = {
 		.symbols = symbols,
 		.rela = rela,
-		.rela_count = 12,
+		.rela_count = sizeof(rela) / sizeof(*rela),
 		.jmprel = jmprel,
 		.jmprel_count = 1,
 	};
@@ -81,20 +82,16 @@ static void relocate_each_kind_gives_its_value(void **state)
 	struct gorgon_object *object = NULL;
 	uint64_t bias, slot;
 	int32_t pc32;
-	uint32_t size32;
 
 	(void)state;
 	assert_ok(open_built(ns, &builder, &object));
 	bias = bias_of(object);
 	assert_int_equal(at(bias + D), bias + D + 0x10);
 	assert_int_equal(at(bias + D + 8), bias + D + 0x204);
-	assert_int_equal(at(bias + D + 16), bias + ELF_BUILDER_TEXT + 16); // no addend
+	assert_int_equal(at(bias + D + 16), bias + ELF_BUILDER_TEXT + 16 + TEST_SLOT_ADDEND(99));
 	assert_int_equal(at(bias + D + 24), 0x200 - 24 + 2);
-	assert_int_equal(at(bias + D + 32), 25);
 	memcpy(&pc32, (void *)(uintptr_t)(bias + D + 40), 4);
 	assert_int_equal(pc32, 0x200 - 40 - 4);
-	memcpy(&size32, (void *)(uintptr_t)(bias + D + 44), 4);
-	assert_int_equal(size32, 24);
 	assert_int_equal(at(bias + D + 48), 0); // weak and not defined
 	assert_ptr_equal((void *)(uintptr_t)at(bias + D + 56), (void *)test_note);
 	memcpy(&slot, (void *)(uintptr_t)(bias + D + 65), 8); // misaligned
@@ -103,6 +100,27 @@ static void relocate_each_kind_gives_its_value(void **state)
 	assert_int_equal(at(bias + D + 96), bias + ELF_BUILDER_TEXT + 16);
 	assert_int_equal(((int (*)(void))(uintptr_t)at(bias + D + 96))(), 2);
 	test_ns_destroy(ns);
+}
+
+static void relocate_size_is_the_symbols(void **state)
+{
+#ifdef TEST_R_SIZE64
+	static const Elf64_Rela rela[] = {REL(D, 4, SIZE64, 1), REL(D + 8, 4, SIZE32, 0)};
+	struct elf_builder builder = {.symbols = symbols, .rela = rela, .rela_count = 2};
+	struct gorgon_ns *ns = test_ns();
+	struct gorgon_object *object = NULL;
+	uint32_t size32;
+
+	(void)state;
+	assert_ok(open_built(ns, &builder, &object));
+	assert_int_equal(at(bias_of(object) + D), 25);
+	memcpy(&size32, (void *)(uintptr_t)(bias_of(object) + D + 8), 4);
+	assert_int_equal(size32, 24);
+	test_ns_destroy(ns);
+#else
+	(void)state;
+	skip_because("this machine has no relocations for sizes");
+#endif
 }
 
 static void relocate_relr_adds_bias_to_each_named_word(void **state)
@@ -164,7 +182,7 @@ static void relocate_32_bit_value_too_large_is_refused(void **state)
 	struct elf_builder builder = {.symbols = symbols, .rela = rela, .rela_count = 1};
 
 	(void)state;
-	check_refused(&builder, GORGON_ERROR_UNSUPPORTED, "relocation type 10 at 0x2800");
+	check_refused(&builder, GORGON_ERROR_UNSUPPORTED, "relocation type " TEST_NUMBER_32 " at 0x2800");
 	check_refused(&builder, GORGON_ERROR_UNSUPPORTED, "does not fit into 32 bits; build with -fPIC");
 }
 
@@ -172,7 +190,7 @@ static void relocate_tls_without_segment_is_refused(void **state)
 {
 	static const struct elf_builder_symbol tls[] = {
 		{.name = "variable", .info = ELF64_ST_INFO(STB_GLOBAL, STT_TLS), .size = 4}, {0}};
-	static const Elf64_Rela rela[] = {REL(D, 1, DTPMOD64, 0)};
+	static const Elf64_Rela rela[] = {REL(D, 1, TLS_MOD, 0)};
 	struct elf_builder builder = {.symbols = tls, .rela = rela, .rela_count = 1};
 
 	(void)state;
@@ -197,7 +215,7 @@ static void relocate_tls_of_plain_system_symbol_is_refused(void **state)
 		{.name = "test_note", .info = ELF64_ST_INFO(STB_GLOBAL, STT_TLS),
 		 .undefined = true},
 		{0}};
-	static const Elf64_Rela rela[] = {REL(D, 1, DTPMOD64, 0)};
+	static const Elf64_Rela rela[] = {REL(D, 1, TLS_MOD, 0)};
 	struct elf_builder builder = {.symbols = tls, .rela = rela, .rela_count = 1};
 
 	(void)state;
@@ -460,6 +478,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(relocate_each_kind_gives_its_value),
+		cmocka_unit_test(relocate_size_is_the_symbols),
 		cmocka_unit_test(relocate_relr_adds_bias_to_each_named_word),
 		cmocka_unit_test(relocate_relr_empty_bitmap_advances),
 		cmocka_unit_test(relocate_relr_behind_an_empty_bitmap_is_checked),

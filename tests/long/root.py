@@ -25,6 +25,7 @@ mount --make-rprivate /
 mount --bind "$0" "$0"
 mount -t proc proc "$0/proc"
 for part in sys dev; do mount --rbind /$part "$0/$part"; done
+[ -z "$WITH" ] || { mkdir -p "$0$WITH"; mount --bind "$WITH" "$0$WITH"; }
 mount -t tmpfs -o mode=1777 tmpfs "$0/dev/shm"
 cd "$0"
 pivot_root . .
@@ -49,13 +50,14 @@ def mirror():
 
 
 class Root:
-    def __init__(self, name, suite):
+    def __init__(self, name, suite, machine=None, path=None):
+        """@machine: Debian's name of another machine, whose programs binfmt_misc runs. @path: a root that is there."""
         if os.geteuid():
             raise Unavailable("a root needs the rights of root")
         for tool in ("debootstrap", "unshare", "pivot_root"):
             if not shutil.which(tool, path=os.environ["PATH"] + ":/usr/sbin:/sbin"):
                 raise Unavailable(f"{tool} is not installed")
-        self.suite, self.path = suite, os.path.join(ROOTS, name)
+        self.suite, self.machine, self.path = suite, machine, path or os.path.join(ROOTS, name)
         if not os.path.exists(self.path):
             self._make()
 
@@ -64,7 +66,8 @@ class Root:
         unfinished = self.path + ".unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
         os.makedirs(unfinished)
-        result = subprocess.run(["/usr/sbin/debootstrap", "--variant=minbase", "--include=ca-certificates", self.suite, unfinished, *mirror()],
+        options = ["--variant=minbase", "--include=ca-certificates", *([f"--arch={self.machine}"] if self.machine else [])]
+        result = subprocess.run(["/usr/sbin/debootstrap", *options, self.suite, unfinished, *mirror()],
                                 capture_output=True, text=True, check=False)
         if result.returncode:
             raise Unavailable(f"debootstrap {self.suite}: {(result.stdout + result.stderr).strip().splitlines()[-1]}")
@@ -73,12 +76,13 @@ class Root:
             file.write('Acquire::Check-Valid-Until "false";\n')
         os.rename(unfinished, self.path)
 
-    def run(self, *command, env=None, timeout=None, cwd="/", **kwargs):
-        """Run a command in the root; returns the CompletedProcess, with text output unless @kwargs say otherwise."""
+    def run(self, *command, env=None, timeout=None, cwd="/", folder="", **kwargs):
+        """Run a command in the root; returns the CompletedProcess, with text output unless @kwargs say otherwise.
+        @folder: one of this machine that has its name in the root, too."""
         for path in NETWORK:
             if os.path.exists(path):
                 shutil.copyfile(path, self.path + path)
-        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8",
+        environment = {"WITH": folder, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8",
                        "DEBIAN_FRONTEND": "noninteractive", **(env or {})}
         kwargs = {"capture_output": True, "text": True, "errors": "replace", "stdin": subprocess.DEVNULL, **kwargs}
         enter = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", ENTER, self.path, "env", "-C", cwd]

@@ -2,6 +2,8 @@
 // Faults of each kind, in exported functions with a caller each, whose names a report can show.
 
 #define _GNU_SOURCE
+#include "machine.h"
+
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -33,7 +35,7 @@ KEPT int fault_divide(int by)
 
 KEPT int fault_instruction(void)
 {
-	__asm__ volatile("ud2");
+	__asm__ volatile(TEST_ASM_INVALID);
 	return after;
 }
 
@@ -78,7 +80,7 @@ KEPT int fault_call_nothing(void)
 // No word of the stack above is what it was.
 KEPT int fault_lose_stack(void)
 {
-	__asm__ volatile("mov $0x123456780, %%rsp\n\tmovl $0, 0" ::: "memory");
+	__asm__ volatile(TEST_ASM_LOSE_STACK ::: "memory");
 	return after;
 }
 

@@ -8,6 +8,7 @@
 // __jit_debug_register_code is called directly: modules.mk.
 
 #define _GNU_SOURCE
+#include "machine.h"
 #include <elf.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -115,7 +116,7 @@ static void describe(struct symfile *symfile, const char *name, const uint8_t *c
 	*symfile = (struct symfile){
 		.ehdr = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, 1},
 			 .e_type = ET_DYN,
-			 .e_machine = EM_X86_64,
+			 .e_machine = TEST_MACHINE,
 			 .e_version = EV_CURRENT,
 			 .e_ehsize = sizeof(Elf64_Ehdr),
 			 .e_shoff = offsetof(struct symfile, shdrs),

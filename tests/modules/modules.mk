@@ -3,9 +3,11 @@
 # explicit flags: no sanitizer, no coverage, so that what the loader maps is what
 # compilers make by default.
 
+include tests/machine/$(ARCH)/modules.mk
+
 MOD := $(BUILD)/modules
 MOD_SRC := tests/modules
-MOD_CFLAGS := -O1 -g -fPIC -Wall -Wextra
+MOD_CFLAGS := -O1 -g -fPIC -Wall -Wextra -Itests/machine/$(ARCH)
 MOD_LINK = -shared -Wl,-soname,$(notdir $@) -L$(MOD)
 MOD_CC = @mkdir -p $(@D); $(if $(Q),echo "  MODULE  $@";) set -e; $(if $(V),set -x;) $(CC) -std=gnu11 $(MOD_CFLAGS) $(MOD_LINK) -o $@
 MOD_CXX = @mkdir -p $(@D); $(if $(Q),echo "  MODULE  $@";) set -e; $(if $(V),set -x;) $(CXX) -std=c++17 $(MOD_CFLAGS) $(MOD_LINK) -o $@
@@ -61,8 +63,8 @@ $(MOD)/libboth.so: $(MOD_SRC)/order.c $(MOD)/dep/libmiddle.so $(MOD)/dep/libbott
 		-L$(MOD)/dep -lmiddle -lbottom $(ORIGIN)/dep' -Wl,--enable-new-dtags
 
 # $LIB and $PLATFORM. For the latter the C library has names of its own on some processors,
-# ours is the kernel's (AT_PLATFORM): a directory for each.
-MOD_TOKEN := lib/x86_64-linux-gnu x86_64 haswell xeon_phi
+# ours is the kernel's: a directory for each.
+MOD_TOKEN := lib/$(ARCH)-linux-gnu $(MOD_PLATFORMS)
 MOD_TOKENS := $(MOD_TOKEN:%=$(MOD)/token/%/libtoken.so)
 MODULES += $(MOD_TOKENS) $(MOD)/libtoken_lib.so $(MOD)/libtoken_platform.so
 $(MOD_TOKENS): $(MOD_SRC)/order.c
@@ -70,13 +72,13 @@ $(MOD_TOKENS): $(MOD_SRC)/order.c
 $(MOD)/libtoken_lib.so: MOD_FLAGS = -DORDER_NAME=token_lib $(ORIGIN)/token/$$LIB'
 $(MOD)/libtoken_platform.so: MOD_FLAGS = -DORDER_NAME=token_platform $(ORIGIN)/token/$${PLATFORM}'
 $(MOD)/libtoken_lib.so $(MOD)/libtoken_platform.so: $(MOD_SRC)/order.c $(MOD_TOKENS)
-	$(MOD_CC) $< -DORDER_CALLS=token -DORDER_VALUE=8 -L$(MOD)/token/x86_64 -ltoken $(MOD_FLAGS)
+	$(MOD_CC) $< -DORDER_CALLS=token -DORDER_VALUE=8 -L$(MOD)/token/$(ARCH) -ltoken $(MOD_FLAGS)
 
 # A build for better processors beside the plain one.
-MOD_HWCAP := $(MOD)/hwcap/libhwcap.so $(MOD)/hwcap/glibc-hwcaps/x86-64-v2/libhwcap.so
+MOD_HWCAP := $(MOD)/hwcap/libhwcap.so $(MOD)/hwcap/glibc-hwcaps/$(MOD_LEVEL)/libhwcap.so
 MODULES += $(MOD_HWCAP) $(MOD)/libhwcap_user.so
 $(MOD_HWCAP): $(MOD_SRC)/order.c
-	$(MOD_CC) $< -DORDER_NAME=hwcap -DORDER_VALUE=$(if $(findstring v2,$@),2,1)
+	$(MOD_CC) $< -DORDER_NAME=hwcap -DORDER_VALUE=$(if $(findstring glibc-hwcaps,$@),2,1)
 $(MOD)/libhwcap_user.so: $(MOD_SRC)/order.c $(MOD_HWCAP)
 	$(MOD_CC) $< -DORDER_NAME=hwcap_user -DORDER_CALLS=hwcap -DORDER_VALUE=8 -L$(MOD)/hwcap -lhwcap \
 		$(ORIGIN)/hwcap'
@@ -172,7 +174,7 @@ $(MOD)/libversion_rival.so: $(MOD_SRC)/version.c $(MOD_SRC)/version.map
 # Thread-local storage.
 MODULES += $(MOD)/libtls_desc.so
 $(MOD)/libtls_desc.so: $(MOD_SRC)/tls.c
-	$(MOD_CC) $< -O2 -mtls-dialect=gnu2
+	$(MOD_CC) $< -O2 $(MOD_TLS_DESCRIPTORS)
 # Static blocks are small: libtls_ie_large.so asks for too much.
 MODULES += $(MOD)/libtls_ie.so $(MOD)/libtls_ie_large.so $(MOD)/libtls_small.so $(MOD)/libtls_ie_user.so
 $(MOD)/libtls_ie.so: $(MOD_SRC)/tls.c
@@ -195,15 +197,16 @@ $(MOD)/libtls_dtor.so: $(MOD_SRC)/tls_dtor.cc $(MOD_SRC)/note.h
 
 MOD_TLS := gd ld gnu2 initial
 MODULES += $(MOD_TLS:%=$(MOD)/libtls_%.so) $(MOD)/libtls_weak.so $(MOD)/libtls_weak_desc.so
-$(MOD)/libtls_ld.so: MOD_FLAGS = -DLOCAL
+$(MOD)/libtls_gd.so: MOD_FLAGS = $(MOD_TLS_CALLS)
+$(MOD)/libtls_ld.so: MOD_FLAGS = -DLOCAL $(MOD_TLS_CALLS)
 $(MOD)/libtls_initial.so: MOD_FLAGS = -DSMALL -ftls-model=initial-exec
-$(MOD)/libtls_gnu2.so: MOD_FLAGS = -O2 -mtls-dialect=gnu2
+$(MOD)/libtls_gnu2.so: MOD_FLAGS = -O2 $(MOD_TLS_DESCRIPTORS)
 $(MOD_TLS:%=$(MOD)/libtls_%.so): $(MOD_SRC)/tls_probe.c $(MOD_SRC)/note.h
 	$(MOD_CC) $< $(MOD_FLAGS)
 $(MOD)/libtls_weak.so: $(MOD_SRC)/tls_weak.c $(MOD_SRC)/note.h
 	$(MOD_CC) $<
 $(MOD)/libtls_weak_desc.so: $(MOD_SRC)/tls_weak.c $(MOD_SRC)/note.h
-	$(MOD_CC) $< -DWITH_DESCRIPTORS -mtls-dialect=gnu2
+	$(MOD_CC) $< -DWITH_DESCRIPTORS $(MOD_TLS_DESCRIPTORS)
 MODULES += $(MOD)/libtls_cxx.so $(MOD)/dep/libtls_cxx_def.so
 $(MOD)/dep/libtls_cxx_def.so: $(MOD_SRC)/tls_cxx.cc $(MOD_SRC)/note.h
 	$(MOD_CXX) $< -DTLS_DEFINES
@@ -283,12 +286,11 @@ $(MOD_JIT:%=$(MOD)/libjit_%.so): $(MOD_SRC)/jit.c
 	$(MOD_CC) $< $(MOD_FLAGS)
 
 # Dynamic relocations of every type.
-MODULES += $(MOD)/dep/libreloc_dep.so $(MOD)/libreloc.so $(MOD)/libreloc_pc64.so \
-	$(MOD)/libreloc_overflow.so
+MODULES += $(MOD)/dep/libreloc_dep.so $(MOD)/libreloc.so $(MOD_ONLY:%=$(MOD)/%.so)
 $(MOD)/dep/libreloc_dep.so: $(MOD_SRC)/reloc_dep.c
 	$(MOD_CC) $<
 $(MOD)/libreloc.so: $(MOD_SRC)/reloc.c $(MOD_SRC)/note.h $(MOD)/dep/libreloc_dep.so
-	$(MOD_CC) $< -L$(MOD)/dep -lreloc_dep $(ORIGIN)/dep' -Wl,-z,noreloc-overflow
+	$(MOD_CC) $< -L$(MOD)/dep -lreloc_dep $(ORIGIN)/dep' $(MOD_RELOC)
 $(MOD)/libreloc_pc64.so: $(MOD_SRC)/reloc_pc64.c $(MOD_SRC)/note.h $(MOD)/dep/libreloc_dep.so
 	$(MOD_CC) $< -L$(MOD)/dep -lreloc_dep $(ORIGIN)/dep'
 $(MOD)/libreloc_overflow.so: $(MOD_SRC)/reloc_overflow.c

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Thread-local variables of every kind, in whichever model it is built for.
 
+#include "machine.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,7 +12,7 @@
 
 __thread int tls_value = 11;
 __thread int tls_zero;
-__thread char tls_aligned[64] __attribute__((aligned(64))) = "aligned";
+__thread char tls_aligned[64] __attribute__((aligned(TEST_STATIC_TLS_ALIGN))) = "aligned";
 __thread char tls_large[TLS_LARGE];
 // Its initial value is relocated: it must be this copy's address.
 static int target;

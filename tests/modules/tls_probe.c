@@ -4,6 +4,7 @@
 // static TLS.
 
 #include "note.h"
+#include "machine.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,7 +26,7 @@
 
 SCOPE __thread int value = 11;
 SCOPE __thread int zero;
-SCOPE __thread char aligned[64] __attribute__((aligned(64))) = "cache line";
+SCOPE __thread char aligned[64] __attribute__((aligned(TEST_STATIC_TLS_ALIGN))) = "cache line";
 SCOPE __thread char page[PAGE] __attribute__((aligned(PAGE)));
 SCOPE __thread char large[LARGE];
 static int target = 5;
@@ -51,7 +52,7 @@ static void look(void)
 	note_value("value", value++);
 	note_value("zero", zero++);
 	note_value("own", own_value++ + own_zero++);
-	note_value("aligned", (uintptr_t)aligned % 64 == 0 && aligned[0] == 'c');
+	note_value("aligned", (uintptr_t)aligned % TEST_STATIC_TLS_ALIGN == 0 && aligned[0] == 'c');
 	note_value("page", (uintptr_t)page % PAGE);
 	note_value("used", count_used(large));
 	note_value("pointer", pointer == &target ? *pointer : -1);

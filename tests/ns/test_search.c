@@ -3,6 +3,7 @@
 
 #define _GNU_SOURCE
 #include "elf_builder.h"
+#include "machine.h"
 #include "helpers.h"
 
 #include "image/ldcache.h"
@@ -88,7 +89,7 @@ static void search_library_for_other_machine_is_passed_over(void **state)
 	mkdir(test_temp("text"), 0700);
 	mkdir(test_temp("good"), 0700);
 	test_write(test_temp("good/libsearched.so"), file.data, file.size);
-	elf_apply(&file, &(struct elf_change)EHDR(e_machine, EM_AARCH64));
+	elf_apply(&file, &(struct elf_change)EHDR(e_machine, TEST_OTHER_MACHINE));
 	test_write(test_temp("arm/libsearched.so"), file.data, file.size);
 	test_write(test_temp("text/libsearched.so"), "GROUP ( libother.so )\n", 22);
 	elf_file_deinit(&file);

@@ -3,6 +3,7 @@
 
 #define _GNU_SOURCE
 #include "helpers.h"
+#include "machine.h"
 
 #include "base/lock.h"
 #include "ns/static_tls.h"
@@ -78,7 +79,7 @@ static void tls_get_addr_alignment_is_kept(void **state)
 	struct tls tls = functions_of(test_open(ns, library));
 
 	(void)state;
-	assert_int_equal((uintptr_t)tls.aligned() % 64, 0);
+	assert_int_equal((uintptr_t)tls.aligned() % TEST_STATIC_TLS_ALIGN, 0);
 	test_ns_destroy(ns);
 }
 

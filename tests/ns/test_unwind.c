@@ -4,6 +4,7 @@
 
 #define _GNU_SOURCE
 #include "helpers.h"
+#include "machine.h"
 
 #include "image/eh_frame.h"
 #include "image/image.h"
@@ -321,8 +322,8 @@ static void eh_frame_of_libraries_is_sound(void **state)
 {
 	const char *const paths[] = {
 		test_module("libbasic.so"),   test_module("libthrow.so"), test_module("libcatch.so"),
-		test_module("libbasic_gold.so"), "/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
-		"/usr/lib/x86_64-linux-gnu/libpython" TEST_PYTHON ".so.1.0"};
+		test_module("libbasic_gold.so"), "/usr/lib/" TEST_MULTIARCH "/libstdc++.so.6",
+		"/usr/lib/" TEST_MULTIARCH "/libpython" TEST_PYTHON ".so.1.0"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {

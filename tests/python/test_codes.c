@@ -4,6 +4,7 @@
 
 #define _GNU_SOURCE
 #include "calls.h"
+#include "machine.h"
 #include "elf_builder.h"
 
 #include <string.h>
@@ -41,7 +42,7 @@ static struct gorgon_error *open_foreign(void)
 	struct elf_file file = elf_build(&(struct elf_builder){0});
 	const char *path = test_temp("libforeign.so");
 
-	elf_apply(&file, &(struct elf_change)EHDR(e_machine, EM_AARCH64));
+	elf_apply(&file, &(struct elf_change)EHDR(e_machine, TEST_OTHER_MACHINE));
 	test_write(path, file.data, file.size);
 	elf_file_deinit(&file);
 	return open_file(path);

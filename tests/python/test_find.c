@@ -3,6 +3,7 @@
 
 #define _GNU_SOURCE
 #include "helpers.h"
+#include "machine.h"
 
 #include "image/needs.h"
 
@@ -14,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LIBRARY	   "/usr/lib/x86_64-linux-gnu/libpython" TEST_PYTHON ".so.1.0"
+#define LIBRARY	   "/usr/lib/" TEST_MULTIARCH "/libpython" TEST_PYTHON ".so.1.0"
 #define EXECUTABLE "/usr/bin/python" TEST_PYTHON
 #define MINOR	   ((unsigned)atoi(strchr(TEST_PYTHON, '.') + 1))
 
@@ -63,9 +64,9 @@ static void python_find_library_is_itself(void **state)
 {
 	(void)state;
 	assert_found(LIBRARY, LIBRARY, EXECUTABLE);
-	assert_found("/usr/lib/x86_64-linux-gnu/libpython" TEST_PYTHON ".so.1", LIBRARY, EXECUTABLE);
+	assert_found("/usr/lib/" TEST_MULTIARCH "/libpython" TEST_PYTHON ".so.1", LIBRARY, EXECUTABLE);
 	// Merged /usr: the directory is a link, the name the caller's.
-	assert_found("/lib/x86_64-linux-gnu/libpython" TEST_PYTHON ".so.1.0", LIBRARY, EXECUTABLE);
+	assert_found("/lib/" TEST_MULTIARCH "/libpython" TEST_PYTHON ".so.1.0", LIBRARY, EXECUTABLE);
 }
 
 static void python_find_executable_gives_library_of_its_prefix(void **state)
@@ -84,7 +85,7 @@ static void python_find_debug_build_is_recognised(void **state)
 		skip_because("python" TEST_PYTHON "-dbg is not installed");
 	assert_ok(gorgon_python_find(EXECUTABLE "d", &python));
 	assert_true(python.debug);
-	assert_string_equal(python.libpython, "/usr/lib/x86_64-linux-gnu/libpython" TEST_PYTHON "d.so.1.0");
+	assert_string_equal(python.libpython, "/usr/lib/" TEST_MULTIARCH "/libpython" TEST_PYTHON "d.so.1.0");
 	gorgon_python_deinit(&python);
 }
 
@@ -295,9 +296,9 @@ static void python_find_damaged_executable_is_refused(void **state)
 	dyn->d_un.d_ptr = 1u << 30;
 	test_write(path, data, size);
 	refuse(path, GORGON_ERROR_FORMAT, "DT_STRTAB is not in the file");
-	((Elf64_Ehdr *)data)->e_machine = EM_AARCH64;
+	((Elf64_Ehdr *)data)->e_machine = TEST_OTHER_MACHINE;
 	test_write(path, data, size);
-	refuse(path, GORGON_ERROR_MACHINE, "e_machine 183");
+	refuse(path, GORGON_ERROR_MACHINE, "e_machine " TEST_OTHER_NUMBER);
 	free(data);
 }
 

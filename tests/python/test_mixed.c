@@ -5,6 +5,7 @@
 
 #define _GNU_SOURCE
 #include "calls.h"
+#include "machine.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -96,7 +97,7 @@ static void check(struct member *member)
 	assert_int_equal(items[0].integer, python->minor);
 	assert_int_equal(items[1].boolean, python->debug);
 	assert_string_equal(items[2].text.data, member->python);
-	assert_true(!strstr(items[3].text.data, "d-x86_64-linux-gnu.so") == !python->debug);
+	assert_true(!strstr(items[3].text.data, "d-" TEST_MULTIARCH ".so") == !python->debug);
 	gorgon_value_deinit(&member->value);
 	assert_raised(gorgon_interp_run_string(member->interp, "{}['nothing']", NULL), "KeyError",
 		      "nothing");
@@ -157,7 +158,7 @@ static size_t find_versions(glob_t *found, struct member *members)
 			 minor);
 		if (glob(pattern, found->gl_pathc ? GLOB_APPEND : 0, NULL, found)) {
 			snprintf(pattern, sizeof(pattern), "/usr/bin/python3.%u", minor);
-			snprintf(library, sizeof(library), "/usr/lib/x86_64-linux-gnu/libpython3.%u.so.1.0", minor);
+			snprintf(library, sizeof(library), "/usr/lib/" TEST_MULTIARCH "/libpython3.%u.so.1.0", minor);
 			if (access(library, R_OK) ||
 			    glob(pattern, found->gl_pathc ? GLOB_APPEND : 0, NULL, found))
 				continue;

@@ -15,6 +15,9 @@
 /* Entries of ld.so.cache: FLAG_ELF_LIBC6 with the machine in the second byte (glibc: ldconfig.h). */
 #define GORGON_ARCH_CACHE_FLAGS 0x0a03
 
+/* How the C library aligns static thread-local storage at least: as its own record of a thread. */
+#define GORGON_ARCH_STATIC_TLS_ALIGN 32
+
 /* Callers always align the stack: the processor faults otherwise. */
 #define GORGON_ARCH_ALIGN_STACK
 

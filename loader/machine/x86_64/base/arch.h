@@ -15,6 +15,9 @@
 /* Entries of ld.so.cache: FLAG_ELF_LIBC6 with the machine in the second byte (glibc: ldconfig.h). */
 #define GORGON_ARCH_CACHE_FLAGS 0x0303
 
+/* How the C library aligns static thread-local storage at least: as its own record of a thread. */
+#define GORGON_ARCH_STATIC_TLS_ALIGN 64
+
 /* Compilers have called __tls_get_addr with a stack that is not aligned to 16 bytes (GCC before 4.9 in
  * some cases), which the callees do not survive. */
 #define GORGON_ARCH_ALIGN_STACK __attribute__((force_align_arg_pointer))

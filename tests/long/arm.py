@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""aarch64: everything is built by the cross compiler; unit tests and programs run under QEMU, in a root of Debian 12 for it.
+
+Usage: arm.py [UNIT]...
+
+ROOT in the environment is a root that is there. tests/machine/aarch64/qemu.txt lists what QEMU cannot do, or what takes
+too long there, each with its reason: "PROGRAM CASE: reason", "PROGRAM *: reason". These cases do not run."""
+
+import fnmatch
+import os
+import re
+import subprocess
+import sys
+
+from report import Report
+from root import Root, Unavailable
+from root import SOURCES
+
+MACHINE = "aarch64"
+BUILD = os.path.join(SOURCES, "build", MACHINE)
+BINFMT = "/proc/sys/fs/binfmt_misc"
+PACKAGES = ["libelf-dev", "zlib1g-dev", "libdw-dev", "libcmocka-dev", "libjson-c-dev", "libc6-dev", "libstdc++-12-dev", "gcc",
+            "libpython3.11", "libpython3.11-dev", "libpython3.11-dbg", "python3.11-dbg", "python3", "python3-numpy", "dwz"]
+UNIT_TIMEOUT = 600  # of a program, on a machine that has other things to do
+SUM = "import numpy; print(numpy.arange(5).sum())"
+LINALG = ("import numpy as np; a = np.arange(16.).reshape(4, 4) + 10 * np.eye(4); "
+          "print(np.linalg.solve(a, a.sum(axis=1)).round(6).tolist(), sorted(np.linalg.eigvals(a).real.round(4).tolist()))")
+# (what, options of `gorgon run`, program, what it prints)
+PROGRAMS = [
+    ("numpy in an interpreter", [], SUM, "10\n"),
+    ("numpy in two interpreters", ["-n", "2"], SUM, "10\n" * 2),
+    ("linear algebra in three interpreters", ["-n", "3"], LINALG, None),
+    ("a thread for each of two", ["-n", "2"], "import threading\nt = threading.Thread(target=print, args=('thread',))\nt.start()\nt.join()",
+     "thread\n" * 2),
+    ("ctypes, ssl, sqlite3 and lzma", ["-n", "2"], "import ctypes, ssl, sqlite3, lzma\nprint(ctypes.CDLL(None).abs(-7), "
+     "sqlite3.connect(':memory:').execute('select 6 * 7').fetchone()[0], len(ssl.RAND_bytes(8)), len(lzma.decompress(lzma.compress(b'x' * 9))))",
+     "7 42 8 9\n" * 2),
+    ("fork", [], "import os\np = os.fork()\nif not p: os._exit(3)\nprint(os.waitstatus_to_exitcode(os.waitpid(p, 0)[1]))", "3\n"),
+    ("a child process", [], "import subprocess\nprint(subprocess.run(['/bin/echo', 'child'], capture_output=True, text=True).stdout.strip())",
+     "child\n"),
+]
+
+
+def needs():
+    """Read qemu.txt: {program: [(pattern of cases, reason)]}."""
+    found = {}
+    with open(os.path.join(SOURCES, "tests", "machine", MACHINE, "qemu.txt")) as file:
+        for line in file:
+            if line.strip() and not line.startswith("#"):
+                where, reason = line.strip().split(": ", 1)
+                program, case = where.split(" ")
+                found.setdefault(program, []).append((case, reason))
+    return found
+
+
+def emulate():
+    """Have the kernel run the machine's programs by QEMU."""
+    if not os.path.exists(f"{BINFMT}/register"):
+        subprocess.run(["mount", "-t", "binfmt_misc", "binfmt_misc", BINFMT], check=False, capture_output=True)
+    if not os.path.exists(f"{BINFMT}/qemu-{MACHINE}"):
+        try:
+            with open(f"/usr/lib/binfmt.d/qemu-{MACHINE}.conf") as file, open(f"{BINFMT}/register", "w") as register:
+                register.write(file.read().strip())
+        except OSError as error:
+            raise Unavailable(f"binfmt_misc does not take QEMU: {error}") from error
+
+
+def build(root):
+    """By the cross compiler, with the root's headers and libraries."""
+    folder = f"{root.path}/usr/lib/{MACHINE}-linux-gnu/pkgconfig"
+    env = dict(os.environ, PKG_CONFIG_SYSROOT_DIR=root.path, PKG_CONFIG_LIBDIR=f"{folder}:{root.path}/usr/share/pkgconfig")
+    command = ["make", f"-j{os.cpu_count()}", f"CC={MACHINE}-linux-gnu-gcc --sysroot={root.path}",
+               f"CXX={MACHINE}-linux-gnu-g++ --sysroot={root.path}", f"BUILD=build/{MACHINE}", "built-for-tests"]
+    result = subprocess.run(command, cwd=SOURCES, env=env, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise Unavailable(f"{' '.join(command)}: {(result.stdout + result.stderr)[-1500:]}")
+
+
+class Arm:
+    def __init__(self, report, root):
+        self.report, self.root, self.needs = report, root, needs()
+        self.passed = self.skipped = 0
+
+    def run(self, *command, env=None, timeout=UNIT_TIMEOUT):
+        try:
+            return self.root.run(*command, env={**(env or {}), "BUILD": BUILD}, timeout=timeout, cwd=SOURCES, folder=SOURCES)
+        except subprocess.TimeoutExpired as error:
+            output = (error.stdout or b"").decode(errors="replace") if isinstance(error.stdout, bytes) else error.stdout or ""
+            return subprocess.CompletedProcess(command, -1, output, f"did not end in {timeout} s")
+
+    def unit(self, name):
+        path = os.path.join(BUILD, "tests", name)
+        rows = self.needs.get(name, [])
+        if any(pattern == "*" for pattern, _ in rows):
+            self.report.skip(name, next(reason for pattern, reason in rows if pattern == "*"))
+            return
+        cases = self.run(path, env={"TEST_CASES": "?"}).stdout.split()
+        left_out = {case: reason for case in cases for pattern, reason in rows if fnmatch.fnmatch(case, pattern)}
+        for case, reason in left_out.items():
+            self.report.skip(f"{name} {case}", reason)
+        wanted = [case for case in cases if case not in left_out]
+        result = self.run(path, env={"TEST_CASES": " ".join(wanted)} if left_out else None)
+        text = result.stdout + result.stderr
+        ok = set(re.findall(r"\[       OK \] (\w+)", text))
+        skipped = set(re.findall(r"\[  SKIPPED \] (\w+)$", text, re.M))
+        bad = [case for case in wanted if case not in ok | skipped]
+        self.passed += len(ok)
+        self.skipped += len(skipped | set(left_out))
+        self.report.check(name, wanted and not bad and not result.returncode, f"{len(wanted)} cases pass",
+                          f"{len(ok)} pass, {len(skipped) + len(left_out)} are skipped" + (f"; not: {' '.join(bad[:5])}" if bad else ""),
+                          text[-3000:] if bad else "")
+
+    def program(self, what, options, program, expected):
+        if expected is None:  # what plain python3 prints, as often as there are interpreters
+            expected = self.run("/usr/bin/python3", "-c", program).stdout * int(options[1])
+        result = self.run(os.path.join(BUILD, "gorgon"), "run", *options, "-c", program)
+        self.report.check(what, expected and (result.returncode, result.stdout) == (0, expected), repr(expected[:60]),
+                          repr(result.stdout[:60]) if not result.returncode else f"status {result.returncode}", result.stderr)
+
+
+def main(units):
+    report = Report("aarch64 under QEMU")
+    try:
+        emulate()
+        root = Root("arm64", "bookworm", machine="arm64", path=os.environ.get("ROOT"))
+        root.install(PACKAGES)
+        build(root)
+    except Unavailable as error:
+        report.skip("a root for aarch64", error)
+        return report.finish()
+    arm = Arm(report, root)
+    if not units:
+        for row in PROGRAMS:
+            arm.program(*row)
+    built = sorted(name for name in os.listdir(os.path.join(BUILD, "tests")) if re.fullmatch(r"test_\w+", name))
+    for name in units or built:
+        arm.unit(name)
+    report.table("aarch64 under QEMU", ["unit tests that pass", "skipped"], "Built by the cross compiler, run in Debian 12 for arm64.")
+    report.entry(arm.passed, arm.skipped)
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
