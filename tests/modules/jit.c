@@ -159,14 +159,14 @@ static int free_place(void)
 // Code and its name; returns its number, or -1 without memory for it.
 API int jit_add(const char *name)
 {
-	// push %rbp; mov %rsp,%rbp; call *%rsi; pop %rbp; ret
-	static const uint8_t code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd6, 0x5d, 0xc3};
+	static const uint8_t code[] = TEST_CODE_CALL;
 	int number = free_place();
 	uint8_t *place = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (place == MAP_FAILED)
 		return -1;
 	memcpy(place, code, sizeof(code));
+	__builtin___clear_cache((char *)place, (char *)place + sizeof(code));
 	functions[number].code = place;
 	functions[number].entry.symfile = &functions[number].symfile;
 	functions[number].entry.size = sizeof(struct symfile);

@@ -58,6 +58,13 @@ static inline void test_write_function(uint8_t *at, uint8_t value)
 	memcpy(at, code, sizeof(code));
 }
 
+/* A function that calls what its second argument says, in a frame of its own. */
+#define TEST_CODE_CALL                                                                             \
+	{                                                                                          \
+		0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0x20, 0x00, 0x3f, 0xd6, 0xfd,      \
+			0x7b, 0xc1, 0xa8, 0xc0, 0x03, 0x5f, 0xd6                                   \
+	} /* stp x29, x30, [sp, #-16]!; mov x29, sp; blr x1; ldp x29, x30, [sp], #16; ret */
+
 /* An instruction that no processor has; one that writes to address 0 with a stack pointer that leads nowhere. */
 #define TEST_ASM_INVALID    "udf #0"
 #define TEST_ASM_LOSE_STACK "movz x9, #0x4560\n\tmovk x9, #0x1, lsl #32\n\tmov sp, x9\n\tmov x9, #0\n\tstr wzr, [x9]"

@@ -61,10 +61,14 @@ static inline void test_write_function(uint8_t *at, uint8_t value)
 	memcpy(at, code, sizeof(code));
 }
 
+/* A function that calls what its second argument says, in a frame of its own. */
+#define TEST_CODE_CALL                                                                             \
+	{                                                                                          \
+		0x55, 0x48, 0x89, 0xe5, 0xff, 0xd6, 0x5d, 0xc3                                     \
+	} /* push %rbp; mov %rsp,%rbp; call *%rsi; pop %rbp; ret */
+
 /* An instruction that no processor has; one that writes to address 0 with a stack pointer that leads nowhere. */
 #define TEST_ASM_INVALID    "ud2"
 #define TEST_ASM_LOSE_STACK "mov $0x123456780, %%rsp\n\tmovl $0, 0"
-/* 7 / 0 is a fault. */
-#define TEST_DIVISION_FAULTS 1
 
 #endif
