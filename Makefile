@@ -212,7 +212,7 @@ docs-comparison:
 
 # docs/machines.md: the files of each machine.
 docs-machines:
-	$(PYTHON3) tools/machines.py docs/machines.md
+	$(PYTHON3) tools/machine_table.py docs/machines.md
 
 docs-parity:
 	$(PYTHON3) tests/parity/page.py docs/parity.md

@@ -4,6 +4,7 @@
 
 #define _GNU_SOURCE
 #include "helpers.h"
+#include "machine.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -64,7 +65,7 @@ static void deps_for_each_is_breadth_first_and_each_once(void **state)
 				       "1 0 libmiddle.so libmiddle.so private\n"
 				       "2 0 libbottom.so libbottom.so private\n"
 				       "3 0 libc.so.6 libc.so.6 shared\n"
-				       "4 3 ld-linux-x86-64.so.2 ld-linux-x86-64.so.2 shared\n");
+				       "4 3 " TEST_LINKER " " TEST_LINKER " shared\n");
 	assert_unchanged(&before);
 	assert_string_equal(test_notes(), ""); // no constructor has run
 }

@@ -12,7 +12,7 @@
 // Static blocks are small.
 #ifdef SMALL
 #define LARGE 64
-#define PAGE  64
+#define PAGE  TEST_STATIC_TLS_ALIGN
 #else
 #define LARGE (1 << 20)
 #define PAGE  4096

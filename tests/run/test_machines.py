@@ -10,7 +10,7 @@ import unittest
 from harness import ROOT
 
 sys.path.insert(0, os.path.join(ROOT, "tools"))
-import machines  # noqa: E402
+import machine_table as machines  # noqa: E402
 
 LINES_MAX = 900  # of a machine
 

@@ -9,6 +9,7 @@
 
 #define TEST_MACHINE   EM_AARCH64
 #define TEST_MULTIARCH "aarch64-linux-gnu"
+#define TEST_LINKER    "ld-linux-aarch64.so.1"
 
 /* Another machine, of the same class and order of bytes. */
 #define TEST_OTHER_MACHINE EM_X86_64

@@ -9,6 +9,7 @@
 
 #define TEST_MACHINE   EM_X86_64
 #define TEST_MULTIARCH "x86_64-linux-gnu"
+#define TEST_LINKER    "ld-linux-x86-64.so.2"
 
 /* Another machine, of the same class and order of bytes. */
 #define TEST_OTHER_MACHINE EM_AARCH64

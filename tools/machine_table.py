@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Write the table of docs/machines.md: the files of each machine, with their lines, side by side. Usage: machines.py DOCUMENT"""
+"""Write the table of docs/machines.md: the files of each machine, with their lines, side by side. Usage: machine_table.py DOCUMENT"""
 
 import os
 import re
