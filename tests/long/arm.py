@@ -26,6 +26,13 @@ UNIT_TIMEOUT = 600  # of a program, on a machine that has other things to do
 SUM = "import numpy; print(numpy.arange(5).sum())"
 LINALG = ("import numpy as np; a = np.arange(16.).reshape(4, 4) + 10 * np.eye(4); "
           "print(np.linalg.solve(a, a.sum(axis=1)).round(6).tolist(), sorted(np.linalg.eigvals(a).real.round(4).tolist()))")
+# A call of code that is no end for branches is a fault where the file is marked: SIGILL, which is 4.
+BTI = """import ctypes, os
+library = ctypes.CDLL(os.environ['BUILD'] + '/modules/libbti.so')
+print(library.bti_present(), flush=True)
+p = os.fork()
+if not p: os._exit(library.bti_absent())
+print(os.waitpid(p, 0)[1])"""
 # (what, options of `gorgon run`, program, what it prints)
 PROGRAMS = [
     ("numpy in an interpreter", [], SUM, "10\n"),
@@ -36,6 +43,7 @@ PROGRAMS = [
     ("ctypes, ssl, sqlite3 and lzma", ["-n", "2"], "import ctypes, ssl, sqlite3, lzma\nprint(ctypes.CDLL(None).abs(-7), "
      "sqlite3.connect(':memory:').execute('select 6 * 7').fetchone()[0], len(ssl.RAND_bytes(8)), len(lzma.decompress(lzma.compress(b'x' * 9))))",
      "7 42 8 9\n" * 2),
+    ("branches are checked where python3's are", ["-n", "1"], BTI, None),
     ("fork", [], "import os\np = os.fork()\nif not p: os._exit(3)\nprint(os.waitstatus_to_exitcode(os.waitpid(p, 0)[1]))", "3\n"),
     ("a child process", [], "import subprocess\nprint(subprocess.run(['/bin/echo', 'child'], capture_output=True, text=True).stdout.strip())",
      "child\n"),

@@ -3,8 +3,6 @@
 # explicit flags: no sanitizer, no coverage, so that what the loader maps is what
 # compilers make by default.
 
-include tests/machine/$(ARCH)/modules.mk
-
 MOD := $(BUILD)/modules
 MOD_SRC := tests/modules
 MOD_CFLAGS := -O1 -g -fPIC -Wall -Wextra -Itests/machine/$(ARCH)
@@ -12,6 +10,7 @@ MOD_LINK = -shared -Wl,-soname,$(notdir $@) -L$(MOD)
 MOD_CC = @mkdir -p $(@D); $(if $(Q),echo "  MODULE  $@";) set -e; $(if $(V),set -x;) $(CC) -std=gnu11 $(MOD_CFLAGS) $(MOD_LINK) -o $@
 MOD_CXX = @mkdir -p $(@D); $(if $(Q),echo "  MODULE  $@";) set -e; $(if $(V),set -x;) $(CXX) -std=c++17 $(MOD_CFLAGS) $(MOD_LINK) -o $@
 ORIGIN := -Wl,-rpath,'$$ORIGIN
+include tests/machine/$(ARCH)/modules.mk
 
 # One source, nothing special: name of the library and of its source.
 MOD_PLAIN := databases align atfork children forks basic dl_quiet undefined tls dl exit jump thread early_keys system memory own_file frames patcher locks constants faults
