@@ -4,9 +4,9 @@
 
 Usage: analyze.py [--table FILE] -- CC CLANG_TIDY 'FLAGS' FILE...
 
-CC or CLANG_TIDY may be empty: then the other one looks alone. A finding is known by its file, the function and the check that
-found it, so that the table, tools/analyze.txt, survives changes of other lines. The status is 1 when a finding has no reason,
-or when a program failed. A reason that nothing needs is named, which is no failure: other versions of gcc find other things."""
+CC or CLANG_TIDY may be empty: then only the other program looks. The table, tools/analyze.txt, knows a finding by its file, its
+function and the check that found it, and so survives changes of other lines. The status is 1 when a finding has no reason,
+or when a program failed. A reason that no finding needs is named, which is no failure: other versions of gcc find other things."""
 
 import argparse
 import collections

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // gorgon cache: the files that are kept for debuggers, in gorgon/ below $XDG_CACHE_HOME or ~/.cache.
 //
-// Processes and debuggers make them when they are needed: companions with the lines and variables of
-// libraries (jitreg/cache.c), locations that gdb's scripts have found (places/), files of lldb's scripts
-// (lldb/). A process that uses a file holds a lock on it (flock(2)), and `gorgon cache --clear` keeps it.
+// Processes and debuggers make such files when they need them: companions, which have the lines and variables
+// of a library (jitreg/cache.c), locations that gdb's scripts have found (places/), files of lldb's scripts
+// (lldb/). A process that uses a file holds a lock on it (flock(2)), and `gorgon cache --clear` keeps such a file.
 
 #define _GNU_SOURCE
 #include "tool.h"
@@ -35,7 +35,8 @@ struct kind {
 	uint64_t files, bytes, busy, failed;
 };
 
-// nftw(3) passes no argument to its function. The first kind has all files that are not the others'.
+// Static, because nftw(3) passes no argument to its function. The first kind has all files that no other
+// kind has.
 static struct {
 	struct kind kinds[3];
 	size_t root_size; // of the folder's name, with its slash
@@ -170,8 +171,8 @@ static int parse(int key, char *arg, struct argp_state *argp)
 int tool_cache(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		{"clear", OPT_CLEAR, NULL, 0, "Remove what nobody uses just now; it is made again when it is needed", 0},
-		{"json", OPT_JSON, NULL, 0, "The same for programs", 0},
+		{"clear", OPT_CLEAR, NULL, 0, "Remove files that nobody uses now; they are made again when they are needed", 0},
+		{"json", OPT_JSON, NULL, 0, "Print it as JSON", 0},
 		{0},
 	};
 	static const struct argp argp = {

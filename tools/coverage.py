@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Print how much of the code the tests have run: lines and branches of each floor, and of the files that have least.
+"""Print how much of the code the tests have run: lines and branches of each floor, and the files with most lines that did not run.
 
 Usage: coverage.py BUILD [FILE...]      (with files: the lines of each that nothing has run)
 
@@ -16,7 +16,7 @@ SHOWN = 20  # files
 
 
 class Counts:
-    """Numbers of runs, by line and by branch; a file that is in several programs is one."""
+    """How often each line and each branch of a file has run, in all programs that have the file."""
 
     def __init__(self):
         self.lines = collections.Counter()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// gorgon demo: what private interpreters are good for, in three steps:
-// different objects, parallel threads, numpy in each.
+// gorgon demo: what private interpreters are good for, in three steps: each has its own objects,
+// their threads compute at once, and each imports numpy.
 
 #define _GNU_SOURCE
 #include "tool.h"

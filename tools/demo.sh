@@ -17,12 +17,12 @@ title() {
 	printf '\n==== %s\n\n' "$1"
 }
 
-# A debugger's session without what differs from run to run and says nothing here.
+# A debugger's session without lines that differ from run to run and tell the reader nothing.
 quieten() {
 	grep --line-buffered -vE '^\(lldb\) (target create|settings|command source)|^(Current executable|Executing commands)|^\[(New Thread|Thread 0x|Switching|Inferior|Using)|^Using host|^-- Thread [0-9]|^warning: Error disabling|No such file or directory|^$' || true
 }
 
-# expect DEBUGGER COUNT PATTERN: so many lines of its session must be like that.
+# expect DEBUGGER COUNT PATTERN: COUNT lines of the debugger's session must match PATTERN.
 expect() {
 	[ "$(grep -c "$3" "$work/$1.out")" = "$2" ] && return
 	echo "demo: $1 did not stop in every interpreter" >&2
@@ -53,7 +53,7 @@ python
 import gdb
 
 def check(number):
-    """The interpreter whose PyList_Append, by the host's own reckoning, is nearest to libpython's frame."""
+    """Fail unless the host's own PyList_Append nearest to libpython's frame is that of interpreter @number."""
     frame = gdb.newest_frame()
     while frame and "libpython" not in str(gdb.execute("gorgon whose %#x" % frame.pc(), to_string=True)):
         frame = frame.older()
@@ -107,13 +107,13 @@ expect gdb 4 "stopped in interpreters .0, 1, 2."
 title "3. lldb on the same host: by name with nothing loaded, by line after 'gorgon symbols all'"
 lldb=$(command -v lldb-19 lldb-2{0..9} lldb | head -n 1)
 cat > "$work/stops.py" <<'END'
-"""lldb command "stops N": continue until breakpoint N has stopped in three interpreters."""
+"""The lldb command "stops N": continue until breakpoint N has stopped in three interpreters."""
 import gorgon
 import lldb
 
 
 def check(target, pc, label):
-    """What the host has computed: the nearest PyList_Append is that interpreter's."""
+    """Fail unless @label names the interpreter whose PyList_Append, as the host has found it, is nearest to @pc."""
     addresses = target.FindFirstGlobalVariable("host_append_at")
     distance = [abs(pc - addresses.GetChildAtIndex(i).GetValueAsUnsigned()) for i in range(3)]
     nearest = distance.index(min(distance))

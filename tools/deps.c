@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// gorgon info --deps FILE: what loading a file would bring, private or shared, and why,
-// as a tree; with --names also the names that cross between the two.
+// gorgon info --deps FILE: the libraries that loading a file would bring, private or shared, and why,
+// as a tree; with --names also the names that private libraries take from shared ones.
 
 #define _GNU_SOURCE
 #include "tool.h"
@@ -111,8 +111,8 @@ static bool is_library(struct json_object *row, const char *library)
 	return !strcmp(text(row, "source"), "system") && !strcmp(text(row, "from"), library);
 }
 
-// The names of one library, filled into lines; returns the row behind them. Several
-// objects may refer to one name.
+// Print the names of a library, filled into lines; returns the index of the row behind them. Several
+// objects may refer to a name, which is printed once.
 static size_t print_library(struct json_object *rows, size_t start)
 {
 	const char *library = text(json_object_array_get_idx(rows, start), "from"), *last = "";
@@ -158,7 +158,8 @@ static void print_names(struct json_object *rows)
 
 // --- the command -------------------------------------------------------------------------
 
-// As ldd takes it: a file in the current folder or, if there is none, a library to search for.
+// The argument means what it means to ldd: a file in the current folder or, if there is none, a library to
+// search for.
 static char *find_file(const char *file)
 {
 	char *cwd, *path;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// gorgon doctor: what running and debugging need of this machine, a line for each, with what to do.
+// gorgon doctor: checks what running and debugging need of this machine, prints a line for each, and what to
+// do where something is missing.
 
 #define _GNU_SOURCE
 #include "tool.h"
@@ -18,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// About so many for an interpreter with numpy; see gorgon run --timing and /proc/PID/maps.
+// An interpreter with numpy has about so many mappings, as /proc/PID/maps shows.
 #define MAPPINGS_PER_INTERPRETER 200
 
 enum state {
@@ -31,7 +32,7 @@ static const char *const states[] = {"ok", "note", "PROBLEM"};
 
 static enum state worst;
 
-// @advice: what to do, or NULL.
+// Add a row: @what was looked at, what was found, and @advice, which says what to do or is NULL.
 static __attribute__((format(printf, 5, 6))) void say(struct json_object *list, enum state state, const char *what,
 						      const char *advice, const char *format, ...)
 {
@@ -162,10 +163,11 @@ static bool are_loaded_by_gdb(void)
 }
 
 struct debugger {
-	const char *name, *script, *load; // and the command that loads the script
-	const char *files[3];		  // that it reads from the home folder when it starts
-	const char *commands[4];	  // names that it is installed under, the newest first
-	int oldest;			  // version that it is tested with
+	const char *name, *script;
+	const char *load;	 // its command that loads the script
+	const char *files[3];	 // files of the home folder that it reads when it starts
+	const char *commands[4]; // names that it is installed under, the newest first
+	int oldest;		 // version that Gorgon is tested with
 	const char *package;
 };
 
@@ -297,7 +299,8 @@ static void check_mappings(struct json_object *list)
 	    "%lu a process: about %lu interpreters with numpy", limit, limit * 3 / 4 / MAPPINGS_PER_INTERPRETER);
 }
 
-// Try unshare(2), which filters of system calls in containers forbid. A child tries, as it cannot be undone.
+// Try unshare(2), which filters of system calls in containers forbid. A child tries it, because it cannot be
+// undone.
 static void check_files(struct json_object *list)
 {
 	pid_t child = fork();
@@ -372,7 +375,7 @@ int tool_doctor(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
 		{"python", OPT_PYTHON, "PATH", 0, "The python executable or libpython that is to be used", 0},
-		{"json", OPT_JSON, NULL, 0, "The same for programs", 0},
+		{"json", OPT_JSON, NULL, 0, "Print it as JSON", 0},
 		{0},
 	};
 	static const struct argp argp = {

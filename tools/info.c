@@ -66,7 +66,8 @@ static void add_pattern(void *ctx, const char *pattern, const char *reason)
 	json_object_array_add(ctx, row);
 }
 
-// With thousands of libraries the first limit that a process meets (mappings.c).
+// The number of mappings is the first limit that a process with thousands of libraries meets
+// (loader/base/mappings.c).
 static void add_mappings(struct json_object *to)
 {
 	FILE *in = fopen("/proc/sys/vm/max_map_count", "re");
@@ -137,10 +138,10 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{"python", OPT_PYTHON, "PATH", 0, "Of this python executable or libpython", 0},
-	{"json", OPT_JSON, NULL, 0, "The same for programs", 0},
-	{"deps", OPT_DEPS, "FILE", 0, "What loading a module or library would bring: private or shared, and why", 0},
-	{"names", OPT_NAMES, NULL, 0, "With --deps: the names that private code takes from shared libraries, too, and those that "
+	{"python", OPT_PYTHON, "PATH", 0, "The python executable or libpython to look at", 0},
+	{"json", OPT_JSON, NULL, 0, "Print it as JSON", 0},
+	{"deps", OPT_DEPS, "FILE", 0, "Print which libraries loading a module or library would bring, private or shared, and why", 0},
+	{"names", OPT_NAMES, NULL, 0, "With --deps: print also which names private code takes from shared libraries, and which names "
 	 "gorgon replaces", 0},
 	{"share", OPT_SHARE, "GLOB", 0, "With --deps: as with `gorgon run`", 0},
 	{"private", OPT_PRIVATE, "GLOB", 0, "With --deps: as with `gorgon run`", 0},

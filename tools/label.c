@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Whole lines of each interpreter's output, with "[i] " before them when asked.
+// Prints each interpreter's output in whole lines, with "[i] " before each line when asked.
 //
 // Bytes are collected until a line is whole and then written at once: an unbuffered
 // Python writes a line and its end separately, and lines of several interpreters would
-// tear. A carriage return ends a piece too, for programs that draw progress with it. All this is
-// for the output that the interpreters share: once a program has put another file in its
-// place, bytes go there as they are, and what is left of a line waits for the place to be
-// put back.
+// mix. A carriage return ends a piece too, for programs that draw progress with it. All this is
+// for the files that the interpreters share. If a program puts another file on descriptor 1 or 2,
+// bytes go to that file as they are; an unfinished line waits until the shared file is back.
 
 #define _GNU_SOURCE
 #include "tool.h"
@@ -26,7 +25,7 @@ struct label {
 		char *data;
 		size_t size;
 		bool open, coloured;
-		struct stat file; // the file that all of the run's interpreters write to
+		struct stat file; // the file that the interpreters share
 	} pending[2]; // of descriptors 1 and 2
 };
 

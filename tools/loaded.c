@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// gorgon run --verbose: what an interpreter has loaded, private or shared, and why.
+// gorgon run --verbose: which files an interpreter has loaded, private or shared, and why.
 
 #define _GNU_SOURCE
 #include "tool.h"

@@ -43,9 +43,10 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
-static char **arguments; // of the command; kept until the end, because Python points there
+static char **arguments; // kept until the process ends, because Python has pointers to them
 
-// Programs with setproctitle() overwrite the kernel's arguments, for ps: so Python gets copies.
+// Python gets copies of the arguments, because programs that call setproctitle() overwrite what the kernel
+// has given us, for ps.
 static bool copy_arguments(int argc, char **argv)
 {
 	arguments = calloc((size_t)argc + 1, sizeof(*arguments));

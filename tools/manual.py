@@ -5,8 +5,8 @@
 Usage: manual.py HEADER VERSION FOLDER
 
 HEADER includes the others. FOLDER gets gorgon.3, which is HEADER's first comment; gorgon-TOPIC.3 for each line
-"/* ---- TOPIC: SUMMARY ---- */" of a header, with what is declared behind it; and for each
-function a file that refers to its page."""
+"/* ---- TOPIC: SUMMARY ---- */" of a header, with the declarations behind that line; and for each
+function a file that refers to the function's page."""
 
 import os
 import re
@@ -25,7 +25,7 @@ def escape(text):
 
 
 def prose(text):
-    """A comment's text without what marks it as one, in lines of troff."""
+    """A comment's text without the marks of a comment, in lines of troff."""
     text = "\n".join(re.sub(r"^\s*\*? ?", "", line) for line in text.strip().splitlines())
     text = escape(text.replace("@file\n", ""))
     text = re.sub(r"@[cp] (\w+(?:\.\w+)*)", r"\\fI\1\\fP", text)
@@ -45,13 +45,13 @@ def code(text):
 
 
 def plain(declaration):
-    """A declaration without what is meant for compilers, and with ordinary comments."""
+    """A declaration without attributes for the compiler, and with ordinary comments."""
     text = re.sub(r"/\*\*<?", "/*", declaration.expandtabs(8)).replace("@c ", "")
     attributes = re.match(r"(?:GORGON_API |GORGON_MUST_CHECK )*", text)[0]
     text = text[len(attributes):]
     if "\n" in attributes or re.match(r"struct gorgon_error \*\n", text):
         return text
-    return text.replace("\n" + " " * len(attributes), "\n")  # what is continued moves, too
+    return text.replace("\n" + " " * len(attributes), "\n")  # further lines move to the left by as much
 
 
 def header(name, summary, version):
@@ -101,7 +101,7 @@ def pages(source, version):
 
 
 def read(path):
-    """The text of a header and of those that it includes, each once, without what makes them headers."""
+    """The text of a header and of the headers that it includes, without include guards and the like."""
     with open(path) as file:
         text = file.read()
     folder = os.path.dirname(path)

@@ -19,7 +19,7 @@ import re
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-# A function of ours in C, or a macro that calls one: what becomes of its text.
+# Functions and macros in C that get a message's text, and what the message is then; {} is the text.
 FUNCTIONS = {
     "gorgon_error_create": "{}",
     "gorgon_error_create_os": "{}: <>",
@@ -52,9 +52,9 @@ SHOWN = {"GdbError", "RootError", "MemoryProblem", "NoType"}
 # Exceptions of the package that other code catches, or that are what Python itself would say.
 CAUGHT = {"AttributeError", "FallbackToBackend", "KeyError", "NotImplementedError", "StopIteration"}
 
-# What stands around other messages.
+# Forms that only have a place for another message.
 FORMS = {"<> (gorgon-symdump --help)", "isolation by <>: <>; isolation by the loader can do that"}
-# These files tell what is there, and of nothing that is wrong.
+# What these files print says what is there, and never that something is wrong.
 TOLD = {"tools/loaded.c"}
 
 CALL = re.compile(r"\b([a-z_A-Z]+)\)?\s*\(")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Pictures of sessions with gdb and lldb, as they look at a terminal: real ones, typed into a pseudo terminal; and a flame graph.
+"""Draw a session with gdb or lldb as a terminal shows it, a real session that is typed into a pseudo terminal; or a flame graph.
 
 Usage: picture.py gdb|lldb|flames PICTURE.svg
 
-Runs the debugger with our scripts on `gorgon run -n 3` and draws what it has printed, colours too, but for its notices of threads;
-or records two interpreters with gorgon-symdump. `make docs-pictures` makes those in docs/."""
+Runs the debugger with our scripts on `gorgon run -n 3` and draws what it has printed, with colours, but without its notices of
+threads; or records two interpreters with gorgon-symdump. `make docs-pictures` makes the pictures in docs/."""
 
 import html
 import os
@@ -22,7 +22,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.abspath(os.environ.get("BUILD", f"{ROOT}/build"))
 PROGRAM = ["gorgon", "run", "-n", "3", "-c", "import time; time.sleep(1)"]
-SECONDS = 300  # in which an answer comes
+SECONDS = 300  # how long to wait for an answer
 COLUMNS, PITCH, ADVANCE, MARGIN, BAR = 116, 17, 7.83, 14, 30
 QUIET = {
     "gdb": ["set pagination off", "set width 0", "set confirm off", "set debuginfod enabled off", "set breakpoint pending on",
@@ -130,7 +130,7 @@ def pieces(text):
 
 
 def folded(text):
-    """The lines that a terminal makes of a long one, with their colours."""
+    """The lines that a terminal makes of a line: a short line as it is, the parts of a long line without colours."""
     if len(re.sub(r"\x1b\[[\d;]*m", "", text)) <= COLUMNS:
         return [text]
     return textwrap.wrap(re.sub(r"\x1b\[[\d;]*m", "", text), COLUMNS, subsequent_indent="    ", break_on_hyphens=False)

@@ -11,7 +11,7 @@ import re
 import sys
 
 WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 820, 300, 60, 50, 300, 45
-# row of the table: (what the plot calls it, colour)
+# {name of the table's row: (its name in the plot, colour)}
 SERIES = {"gdb": ("plain gdb", "#1f6fb2"), "gdb, scripts, again": ("gdb with our scripts", "#12a37a"), "lldb": ("plain lldb", "#c8511b")}
 
 
@@ -68,7 +68,7 @@ def draw(found, source):
         count, (ordinary, ours) = row[-1]
         labels.append((y(ours), f"{title}, {count:,}: {ours:.1f} s ({ours / ordinary:.1f} times)", colour))
     low = TOP
-    for at, words, colour in sorted(labels):  # none upon another
+    for at, words, colour in sorted(labels):  # moved down so that no two overlap
         low = max(at, low)
         lines.append(text(WIDTH - RIGHT + 12, low + 4, words, extra=f' fill="{colour}"'))
         low += 16

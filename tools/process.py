@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Make docs/process.md: what of the process each interpreter has for itself, and what it shares.
+"""Make docs/process.md: which state of the process each interpreter has for itself, and which it shares.
 
 Usage: process.py INVENTORY PAGE
 
 INVENTORY is the program that tells which names private code gets from us (tests/hosts/inventory.c). What is decided about
-the others, and the page's prose, are in loader/process/inventory.txt, which says how they are written."""
+all other names, and the page's prose, are in loader/process/inventory.txt, which explains its own format."""
 
 import fnmatch
 import itertools
@@ -26,7 +26,7 @@ NAME = re.compile(r"[A-Za-z_*][\w*]*(?:@\d+\.\d+)?$|@lib[\w.]+$")
 
 
 class Malformed(Exception):
-    """The source says something that nobody understands."""
+    """The source breaks its own format."""
 
 
 class Group:
@@ -46,7 +46,7 @@ class Group:
                 self.since[name] = since
 
     def covers(self, name, library=None):
-        """A pattern or a library that stands for @name; its own name is no pattern."""
+        """Whether a pattern of the group, or a whole library (@libfoo), stands for @name. A plain name is no pattern."""
         return any("*" in pattern and fnmatch.fnmatchcase(name, pattern) or
                    pattern.startswith("@") and pattern[1:] == library for pattern in self.names)
 
@@ -107,7 +107,7 @@ def bound(program):
 
 
 def told_with(entry, by_name):
-    """The entry that has the reason: another one's, where it is "as NAME"."""
+    """The entry whose reason holds for @entry: that of NAME, where the reason is "as NAME"."""
     seen = set()
     while like := re.match(r"as (\w+)(?:;|$)", entry["reason"]):
         seen.add(entry["name"])
@@ -118,8 +118,8 @@ def told_with(entry, by_name):
 
 
 def bound_rows(entries, described):
-    """[(title of the part, [names], decision, reason)] of those that are not @described; an entry whose reason is "as NAME"
-    is in the row of that name."""
+    """[(title of the part, [names], decision, reason)] of the entries whose names are not in @described. An entry whose
+    reason is "as NAME" is in the row of NAME."""
     rows, by_name = {}, {}
     for entry in entries:
         by_name.setdefault(entry["name"], entry)
@@ -137,7 +137,7 @@ def bound_rows(entries, described):
 
 
 def table(rows):
-    """Of [(names, decision, text)]; nothing of none."""
+    """The table of [(names, decision, text)]; an empty text without rows."""
     rows = list(rows)
     if not rows:
         return ""
@@ -149,7 +149,7 @@ def table(rows):
 
 
 def sentence(text):
-    """With a capital, unless it begins with a name, and a stop."""
+    """The text as a sentence: with a capital letter, unless it begins with a function's name, and a full stop."""
     text = text[0].upper() + text[1:] if re.match(r"[a-z]+[ ,]", text) else text
     return text.replace("|", "\\|") + ("" if text.endswith(".") else ".")
 

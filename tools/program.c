@@ -33,7 +33,7 @@ struct job {
 	bool started;
 };
 
-// A warning that often concerns all interpreters is printed once.
+// A warning often concerns all interpreters, so a line that repeats the last line is not printed.
 static void print_line(void *ctx, const char *line)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -49,7 +49,7 @@ static void print_line(void *ctx, const char *line)
 	pthread_mutex_unlock(&lock);
 }
 
-// Why the program gets KeyboardInterrupt.
+// Say why the program is about to get KeyboardInterrupt.
 static uint64_t say_cpu_limit(void *ctx, uint64_t used_ms)
 {
 	const struct job *job = ctx;
@@ -142,7 +142,7 @@ static bool is_slow(const struct timespec *start)
 	return (now.tv_sec - start->tv_sec) * 1000 + (now.tv_nsec - start->tv_nsec) / 1000000 > 500;
 }
 
-// A line that is overwritten, on a terminal, once it has taken half a second.
+// On a terminal a line that is overwritten shows the progress, once the run has taken half a second.
 static void show_progress(const struct program *program, const char *what, unsigned done,
 			  const struct timespec *start)
 {
@@ -153,7 +153,7 @@ static void show_progress(const struct program *program, const char *what, unsig
 	fflush(stderr);
 }
 
-// A namespace whose threads live on stays mapped; the process takes it along.
+// An interpreter whose threads live on stays until the process ends.
 static void destroy_one(struct job *job)
 {
 	struct gorgon_error *err = gorgon_interp_destroy(job->interp);

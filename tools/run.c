@@ -36,7 +36,7 @@ enum {
 static const struct argp_option options[] = {
 	{NULL, 'n', "N", 0, "Number of interpreters, a thread each (default 1)", 1},
 	{"python", OPT_PYTHON, "PATH", 0, "A python executable, a virtual environment's, or a libpython", 1},
-	{"repeat", OPT_REPEAT, "N", 0, "Do it N times, with fresh interpreters each time", 1},
+	{"repeat", OPT_REPEAT, "N", 0, "Run the program N times, with fresh interpreters each time", 1},
 	{"label", OPT_LABEL, NULL, 0, "Put \"[i] \" before each line of output", 1},
 	{"verbose", OPT_VERBOSE, NULL, 0, "At the end, print on stderr what was loaded, private or shared, and why", 1},
 	{"timing", OPT_TIMING, NULL, 0, "Print on stderr where the time went, for each interpreter", 1},
@@ -58,8 +58,8 @@ static const struct argp_option options[] = {
 	{"thread-limit", OPT_THREAD_LIMIT, "N", 0, "Threads that each program may have at a time, without its first one", 1},
 	{"deny", OPT_DENY, "WHAT", 0, "What programs may not do: extensions (modules in C), libraries (ctypes), fork, exec, "
 	 "signals (handlers), with commas between them (repeatable). For order among friends: it is no sandbox", 1},
-	{"allow-extension", OPT_ALLOW_EXTENSION, "GLOB", 0, "With --deny extensions: one that may be imported, by its file's name "
-	 "or, with a slash, its path (repeatable)", 1},
+	{"allow-extension", OPT_ALLOW_EXTENSION, "GLOB", 0, "With --deny extensions: extensions that may be imported all the same, by "
+	 "the file's name or, with a slash, its path (repeatable)", 1},
 	{"no-fault-reports", OPT_NO_FAULT_REPORTS, NULL, 0, "Do not say on stderr, before a fault (SIGSEGV, abort() and the like) ends "
 	 "the process, which interpreter and which code had it", 1},
 	{NULL, 0, NULL, 0, "What to run, as with python3:", 2},
@@ -164,7 +164,7 @@ static bool parse_seconds(const char *text, uint64_t *ret_ms)
 	char *end;
 	double seconds = strtod(text, &end);
 
-	// A number that begins as C writes it, not "inf", "nan" or a hexadecimal one.
+	// Only digits and a point: strtod() takes "inf", "nan" and hexadecimal numbers, too.
 	if (end == text || *end || text[strspn(text, "0123456789.")] || seconds < 0.001 || seconds > 1e9)
 		return false;
 	*ret_ms = (uint64_t)(seconds * 1000 + 0.5);
@@ -206,7 +206,7 @@ static void append_rest(struct run *run, struct argp_state *state)
 		append_python(run, state->argv[state->next++]);
 }
 
-// An option of python3: -X, or -XVALUE.
+// Pass an option on to python3: -K, or -KVALUE, where K is @key.
 static int append_option(struct run *run, int key, const char *value)
 {
 	char *word;
@@ -302,15 +302,15 @@ static int parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-// The interpreters would all read from one terminal, so there is a prompt for a single interpreter only.
+// Several interpreters with a prompt would read from the same terminal at once.
 static int check(const struct run *run)
 {
 	if (run->program.count == 1 && run->repeat == 1)
 		return 0;
 	if (!run->has_program)
-		return tool_usage("run: what? expected -c CODE, -m MODULE or FILE: a prompt is for one interpreter");
+		return tool_usage("run: no program: expected -c CODE, -m MODULE or FILE: a prompt is for one interpreter only");
 	if (run->interactive)
-		return tool_usage("run: -i: a prompt is for one interpreter");
+		return tool_usage("run: -i: a prompt is for one interpreter only");
 	return 0;
 }
 
@@ -368,7 +368,8 @@ static void print_json(const struct result *results, unsigned count)
 	json_object_put(list);
 }
 
-// One round. Returns the status of the lowest-numbered failure, or TOOL_FAILED.
+// Run the program once in all interpreters. Returns the status of the lowest-numbered interpreter that failed,
+// TOOL_FAILED if nothing was run, or 0.
 static int run_once(struct run *run, bool last)
 {
 	struct result *results = calloc(run->program.count, sizeof(*results));
@@ -418,7 +419,8 @@ static int parse_and_run(struct run *run, int argc, char **argv)
 	return status;
 }
 
-// The number of words and letters on the command line: no list of options gets longer.
+// Room for every list of options: the number of words and letters on the command line. (A word such as -bB
+// has several options of python3.)
 static size_t measure(int argc, char **argv)
 {
 	size_t ret = 2;

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Install what building and testing need, under the names of this release of Debian: 12, 13
-# and sid are tested. Prints what it does, asks nothing, and does nothing when everything is
-# there.
+# Install the packages that building and testing need, under the names that this release of Debian has for
+# them; Debian 12, 13 and sid are tested. Prints what it does, asks nothing, and does nothing when everything
+# is there.
 #
 # usage: tools/setup.sh [yes|no] [long|arm|analyze|lint]
 #	no	only name what is missing, and fail if so
-#	long	what `make check-long` needs, too
-#	arm	what `make check-arm` needs, too
-#	analyze, lint	what `make analyze` or `make lint` needs, too
+#	long	also install what `make check-long` needs
+#	arm	also install what `make check-arm` needs
+#	analyze, lint	also install what `make analyze` or `make lint` needs
 set -eu
 
 fail() {
@@ -18,7 +18,7 @@ fail() {
 sudo=""
 [ "$(id -u)" = 0 ] || sudo="sudo"
 
-# Lists of packages, when they are needed and at most once.
+# Read the lists of packages, at most once.
 updated=""
 update() {
 	[ -z "$updated" ] || return 0
@@ -39,18 +39,18 @@ version() {
 for tool in dpkg-query apt-cache apt-get; do
 	command -v $tool >/dev/null || fail "no $tool: this is not Debian; install what tools/setup.sh names"
 done
-# An image without lists knows no versions.
+# Without lists of packages, as in a container's image, no version is known.
 [ -n "$(version python3)" ] || [ "${1:-yes}" = no ] || update python3
 
 python=python$(version python3 | sed 's/^\([0-9]*\.[0-9]*\).*/\1/')
 [ "$python" != python ] || fail "no package python3 is known; apt-get update may help"
-# The release's own lldb, from 19 on: older ones find no private code.
+# The release's own lldb if it is 19 or newer: an older lldb finds no private code.
 lldb=$(version lldb | sed 's/\..*//')
 [ "${lldb:-0}" -ge 19 ] || lldb=19
-# A linker that came with binutils until Debian 12.
+# gold, a linker that was a part of binutils until Debian 12.
 gold=""
 [ -z "$(version binutils-gold)" ] || gold=binutils-gold
-# What numpy 2 builds the extensions of its own tests with.
+# The tests of numpy 2 build their extensions with meson.
 meson=""
 case $(version python3-numpy) in 1.*) ;; *) meson=meson ;; esac
 packages="
@@ -87,7 +87,8 @@ done
 update "$missing"
 echo "setup: installing$missing"
 
-# What apt-get says of itself, as a line for each quarter; on a terminal in one line. Its own lines are shown when it fails.
+# Print the progress that apt-get reports: a line for each quarter, or on a terminal a line that is overwritten. What
+# apt-get prints itself is shown only when it fails.
 progress() {
 	local kind percent step=25 end='\n' verb last=""
 	[ ! -t 1 ] || { step=1 end='\r'; }
@@ -102,7 +103,7 @@ progress() {
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# sudo hands on three descriptors: the first one is for the progress, the second one for all else.
+# sudo passes on only descriptors 0 to 2: stdout gets the progress, stderr all else.
 $sudo env DEBIAN_FRONTEND=noninteractive sh -c 'exec apt-get install -y -q --no-install-recommends -o APT::Status-Fd=3 "$@" 3>&1 >&2' \
 	sh $missing 2>"$log" | progress
 [ "${PIPESTATUS[0]}" = 0 ] || {

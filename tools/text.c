@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Names from files are printed as the library's messages print them.
+// Names out of files are made printable, as they are in the library's messages.
 
 #include "tool.h"
 

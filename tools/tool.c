@@ -50,7 +50,7 @@ static error_t parse_help(int key, char *arg, struct argp_state *state)
 int tool_parse(const struct argp *argp, unsigned flags, int argc, char **argv, void *input)
 {
 	static const struct argp_option help_options[] = {
-		{"help", 'h', NULL, 0, "Print this and end", -1},
+		{"help", 'h', NULL, 0, "Print this help and end", -1},
 		{0},
 	};
 	static const struct argp help = {.options = help_options, .parser = parse_help};
@@ -63,7 +63,7 @@ int tool_parse(const struct argp *argp, unsigned flags, int argc, char **argv, v
 	all.children = children;
 	snprintf(name, sizeof(name), "gorgon %s", command);
 	argv[0] = name;
-	// argp's own messages take two lines, and its own --help is silent without them.
+	// argp's own error messages take two lines. Without them its own --help prints nothing, hence parse_help().
 	status = argp_parse(&all, argc, argv, flags | ARGP_NO_ERRS | ARGP_NO_HELP, NULL, input);
 	argv[0] = (char *)command;
 	if (status && status != TOOL_USAGE)

@@ -8,11 +8,11 @@
 //	off, vaddr
 //	0            the file as it was, but for the fields named below
 //	end of file, or of its memory, rounded up to a page: the new segment
-//	             program headers, with one more PT_LOAD
-//	             .dynstr, the old one with the new names behind
-//	             .dynamic, when what is added does not fit over the DT_NULLs at its end
+//	             program headers, with a further PT_LOAD
+//	             .dynstr: the old names, and the new names behind them
+//	             .dynamic, if the added entries do not fit over the DT_NULLs at its end
 //
-// The old .dynstr is a prefix of the new one, so that every offset into it stays right. The
+// The new .dynstr begins as the old .dynstr does, so that every offset into it stays right. The
 // names of libraries in .gnu.version_r and the base definition of .gnu.version_d change in
 // place; so do the section headers of what moved and, with .dynamic, the symbol _DYNAMIC and
 // the first word of the global offset table. STB_GNU_UNIQUE symbols become STB_GLOBAL. Notes stay: a
@@ -25,10 +25,10 @@
 // What is read was validated by image.c; section headers, of which the loader knows nothing,
 // are checked here. Specification: gABI chapters 4 and 5; LSB, "Symbol Versioning".
 //
-// Not handled: libraries of one program that are opened apart, each with a definition of a unique
-// name, have one each, as with clang or -fno-gnu-unique. A library whose code reads its own
-// _DYNAMIC sees the old one where it moved. A .dynamic that moved is not protected by RELRO, as
-// there is one such range and it stays. A core has the first page of a
+// Not handled: where two libraries define one STB_GNU_UNIQUE name and are opened apart, each copy uses its
+// own definition, as libraries do that clang or -fno-gnu-unique has built. A library whose code reads its
+// own _DYNAMIC sees the old .dynamic, also when the linker uses a new one. A new .dynamic is not
+// protected by RELRO, because a file has only one such range, which stays. A core has the first page of a
 // file only, so build-ids cannot be found in it without the file. eu-elflint adds the size of a
 // relocation's symbol to the relocation's place. Where that reaches into the new segment (a large
 // thread-local array), eu-elflint takes it for a relocation of the segment, which is read-only
@@ -157,7 +157,7 @@ static const Elf64_Dyn *old_dynamic(const struct gorgon_image *image)
 	return gorgon_image_at(image, image->dynamic_vaddr, sizeof(Elf64_Dyn));
 }
 
-// Value of a dynamic entry of the source, 0 without one. The last one counts.
+// The value of a dynamic entry of the source: of the last entry with that tag, or 0 if there is none.
 static uint64_t old_value(const struct gorgon_image *image, int64_t tag)
 {
 	uint64_t value = 0;
@@ -251,7 +251,7 @@ static bool dynamic_fits(const struct rewrite *rw)
 	const Elf64_Dyn *old = old_dynamic(rw->image);
 	size_t room = 0, i = 0;
 
-	// As for image.c, the last one counts.
+	// If there are several, the last PT_DYNAMIC counts, as in image.c.
 	for (size_t n = 0; n < rw->image->phdr_count; n++)
 		if (rw->image->phdrs[n].p_type == PT_DYNAMIC)
 			room = rw->image->phdrs[n].p_filesz / sizeof(*old);
@@ -407,7 +407,7 @@ static void edit_verdef(struct rewrite *rw)
 	}
 }
 
-// A name with STB_GNU_UNIQUE has one definition in the process, whatever file that is in: a copy would
+// The system's linker uses one definition of a name with STB_GNU_UNIQUE in the whole process: a copy would
 // use another copy's variables, and would never be unloaded. STB_GLOBAL has neither effect.
 static void edit_unique(struct rewrite *rw)
 {

@@ -28,7 +28,7 @@ struct gorgon_rewrite_opts {
  *
  * Besides the errors of gorgon_object_open() up to mapping: GORGON_ERROR_OS when @to exists or
  * cannot be written, GORGON_ERROR_UNSUPPORTED for a prelinked file, GORGON_ERROR_ARGUMENT for an
- * empty name. After a failure there is no file @to. Any thread may call; takes the loader's lock.
+ * empty name. A failure leaves no new file. Any thread may call; takes the loader's lock.
  */
 GORGON_MUST_CHECK struct gorgon_error *gorgon_rewrite(const char *from, const char *to,
 						      const struct gorgon_rewrite_opts *opts);

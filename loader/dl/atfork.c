@@ -81,7 +81,7 @@ static void after_fork_child(void)
 	gorgon_after_fork(true);
 }
 
-// 200: after libjitreg's constructor, before those of our users.
+// 200: after libjitreg's constructor, before the constructors of the library's users.
 __attribute__((constructor(200))) static void init(void)
 {
 	pthread_atfork(gorgon_before_fork, after_fork_parent, after_fork_child);

@@ -5,8 +5,7 @@
 
 #include <stdbool.h>
 
-/* What a caller does around a fork() that does not call the functions which were given to
- * pthread_atfork(). */
+/* A caller of a fork() that skips the functions given to pthread_atfork() calls these around it. */
 void gorgon_before_fork(void);
 void gorgon_after_fork(bool child);
 

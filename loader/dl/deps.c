@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Looking before loading: what a file would bring, and which names would cross between
-// private objects and the process.
+// Looking before loading: which libraries a file would bring, and which names private objects would
+// take from the process.
 //
 // Both functions do the first step of a load (load_set.c) in a namespace of their own, look at the
-// objects that were read, and throw them away. So their answers are the loader's: they use its
+// objects that were read, and throw them away. So they answer what a load would do: they use the loader's
 // search, its rule of what is private, and its scopes. A list of dependencies goes on where a
 // library is not found. A list of names does not: without that library it would be wrong.
 

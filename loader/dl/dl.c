@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The dl family of a namespace: opening, closing, symbols, errors (dl_info.c has what
-// only asks). What private code calls dlopen, dlsym, ... is this file, with the namespace
-// as an added last argument (interpose.c).
+// only asks). Private code that calls dlopen, dlsym, ... reaches the functions of this file, which
+// get the namespace as an added last argument (interpose.c).
 //
 // A handle is a private object's address, the namespace's own address (dlopen(NULL):
 // everything global in it, then the process), or a handle of the system's linker for
@@ -102,12 +102,12 @@ static void *open_shared(const char *path, int flags)
 // RTLD_NOLOAD with the path of a library that the host has, and this namespace has not:
 // dl_iterate_phdr() shows such a library to private code, so private code can open it by its path.
 // Two things stay closed: a library that leads to another Python, and a library asked for by name alone.
-static void *open_host_s(const char *path, int flags)
+static void *open_library_of_host(const char *path, int flags)
 {
 	void *handle = dlopen(path, flags & ~(RTLD_GLOBAL | RTLD_NODELETE));
 
 	if (!handle || !dlsym(handle, "Py_GetVersion")) {
-		dlerror(); // as in gorgon_system_dlopen()
+		dlerror(); // the look-up of Py_GetVersion has left a text
 		return handle;
 	}
 	dlclose(handle);
@@ -208,7 +208,7 @@ static void *dl_open_for(uint64_t caller, const char *path, int flags, struct go
 	else if (shared)
 		return open_shared(path, flags);
 	else if (!object && strchr(path, '/'))
-		return open_host_s(path, flags);
+		return open_library_of_host(path, flags);
 	return object;
 }
 
@@ -277,7 +277,7 @@ int gorgon_dl_close(void *handle, struct gorgon_ns *ns)
 	return 0;
 }
 
-// Shared libraries that @objects need. Names that are replaced are replaced here too.
+// A definition in the shared libraries that @objects need, or our function in its place.
 static struct gorgon_binding find_shared(const struct gorgon_ns *ns,
 					 struct gorgon_object *const *objects, size_t count,
 					 const struct gorgon_symbol_query *query)
@@ -320,8 +320,8 @@ static struct gorgon_binding find_from(struct gorgon_ns *ns, struct gorgon_objec
 	return ret;
 }
 
-// The object whose opening brought @object in. The objects that it needs are in scope.
-static struct gorgon_object *opened(struct gorgon_object *object)
+// The object whose opening has brought @object in: a look-up for @object sees all that this object needs.
+static struct gorgon_object *root_of(struct gorgon_object *object)
 {
 	const struct gorgon_requester *first = gorgon_object_requester(object);
 
@@ -332,12 +332,12 @@ static struct gorgon_object *opened(struct gorgon_object *object)
 	return (struct gorgon_object *)((uintptr_t)first - offsetof(struct gorgon_object, requester));
 }
 
-// RTLD_NEXT: the objects behind the caller in the group that it was loaded with. A caller that is
-// no private code gets the order of the process.
+// RTLD_NEXT: the objects behind the caller in the group that it was loaded with. For a caller outside
+// private code, the process is searched.
 static struct gorgon_binding find_next(struct gorgon_ns *ns, struct gorgon_object *caller,
 				       const struct gorgon_symbol_query *query)
 {
-	return caller ? find_from(ns, opened(caller), caller, query)
+	return caller ? find_from(ns, root_of(caller), caller, query)
 		      : gorgon_scope_find_outside(ns, NULL, NULL, query);
 }
 
@@ -350,7 +350,7 @@ static struct gorgon_binding find_default(struct gorgon_ns *ns, struct gorgon_ob
 	struct gorgon_scope scope = {0};
 	struct gorgon_binding ret;
 
-	if (caller && !(list = gorgon_object_closure(opened(caller), &scope.local_count)))
+	if (caller && !(list = gorgon_object_closure(root_of(caller), &scope.local_count)))
 		return (struct gorgon_binding){.no_memory = true};
 	scope.local = list;
 	ret = gorgon_scope_find(ns, caller, &scope, query);
@@ -385,7 +385,7 @@ static void *look_up(void *handle, const char *name, const char *version, uint64
 		system = true;
 	gorgon_unlock();
 	if (system) {
-		// Names that are replaced are replaced in shared libraries' handles too:
+		// Our functions take the place of a shared library's here, too:
 		// ctypes.CDLL("libc.so.6").dlopen must load into this namespace.
 		if ((addr = gorgon_interpose_find(ns, NULL, NULL, name)))
 			return addr;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The dl family of a namespace, as dlopen(3) and its neighbours say. See dl.c. */
+/* The dl family (dlopen(3), dlsym(3), dladdr(3) and the others) of a namespace. See dl.c. */
 #ifndef GORGON_DL_DL_H
 #define GORGON_DL_DL_H
 
@@ -27,7 +27,7 @@ void gorgon_dl_set_error(char *message);
 /* The next dlerror() of the calling thread has no text. */
 void gorgon_dl_clear_error(void);
 
-/* The object that a handle is, or NULL. The lock is held. */
+/* The private object whose handle this is, or NULL. The lock is held. */
 struct gorgon_object *gorgon_dl_find_handle(struct gorgon_ns *ns, const void *handle);
 
 /* Whether a handle may be given to the system's functions, which follow any pointer; if not, sets

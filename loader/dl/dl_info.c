@@ -128,8 +128,8 @@ int gorgon_dl_info(void *handle, int request, void *arg, struct gorgon_ns *ns)
 	return -1;
 }
 
-// Unwinders keep what they have found until dlpi_adds or dlpi_subs changes. So both numbers are equal
-// in all entries of a walk, and are sums: those of the system's linker and of the namespace.
+// Unwinders keep what they have found until dlpi_adds or dlpi_subs changes. So all entries of a walk have
+// equal numbers, and each number is a sum: the system's linker's and the namespace's.
 struct walk {
 	int (*fn)(struct dl_phdr_info *info, size_t size, void *ctx);
 	void *ctx;

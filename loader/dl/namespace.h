@@ -8,15 +8,15 @@
 struct gorgon_thunk;
 
 /*
- * gorgon_ns_create() with thunks of the caller's in the namespace's page; reach them
- * with gorgon_interpose_thunk(). Their contexts must outlive the namespace.
+ * As gorgon_ns_create(); puts the caller's thunks into the namespace's page besides, where
+ * gorgon_interpose_thunk() finds them. Their contexts must outlive the namespace.
  */
 struct gorgon_error *gorgon_ns_create_with(const struct gorgon_ns_opts *opts,
 					   const struct gorgon_thunk *thunks, size_t thunk_count,
 					   struct gorgon_ns **ret);
 
-/* Wait a while until the threads have ended that the namespace's code has started. GORGON_ERROR_BUSY:
- * some live on. The lock is held. */
+/* Wait, for half a second at most, until all threads have ended that the namespace's code has started.
+ * GORGON_ERROR_BUSY: some live on. The lock is held, and released while this waits. */
 struct gorgon_error *gorgon_ns_wait_for_threads(struct gorgon_ns *ns);
 
 #endif

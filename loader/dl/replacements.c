@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The loader's own names: what private code gets from us instead of from the system, each name with
-// its reason. What belongs to the process is in the tables of ../process; interpose.c binds them all.
-// The state of a function here is the namespace, or what one of its members points to.
+// The tables of functions that private code gets from us instead of from the system because of how it is
+// loaded, each name with its reason. Functions for what belongs to the process are in the tables of
+// ../process. interpose.c binds the names of all tables. A function here gets the namespace as its last
+// argument, or what one of the namespace's members points to.
 
 #define _GNU_SOURCE
 #include "process/altstack.h"
@@ -47,14 +48,15 @@ static const struct gorgon_bound always[] = {
 	{"__cxa_thread_atexit_impl", gorgon_thread_atexit, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
 	 "the C library would call a thread_local's destructor after the unload"},
 	{"__cxa_thread_atexit", gorgon_thread_atexit, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
-	 "libstdc++'s name of it, which would call the C library's directly"},
+	 "as __cxa_thread_atexit_impl; libstdc++'s own would call the C library directly"},
 	{"pthread_create", gorgon_thread_create, 4, 0, GORGON_OWN,
 	 "a namespace is not unmapped under threads that its code has started"},
 	{"__register_atfork", gorgon_register_atfork, 4, 0, GORGON_OWN,
 	 "as fork; pthread_atfork calls it"},
-	{"pthread_atfork", gorgon_pthread_atfork, 3, 0, GORGON_OWN, "its older name"},
+	{"pthread_atfork", gorgon_pthread_atfork, 3, 0, GORGON_OWN,
+	 "as __register_atfork; old binaries take it from the C library"},
 	{"pthread_key_create", gorgon_tsd_create, 2, 0, GORGON_OWN,
-	 "there are 1024 in a process; one that outlives the unload calls into unmapped memory"},
+	 "a process has 1024 keys; the destructor of a key that outlives the unload is not mapped any more"},
 	{"pthread_key_delete", gorgon_tsd_delete, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
 	 "as pthread_key_create"},
 	{"pthread_getspecific", gorgon_tsd_get, GORGON_BOUND_PLAIN, 0, GORGON_OWN,
@@ -88,7 +90,8 @@ static const struct gorgon_bound always[] = {
 	{"putenv", gorgon_putenv, 1, OF(environment), GORGON_ORDERED, "as setenv"},
 	{"clearenv", gorgon_clearenv, 0, OF(environment), GORGON_ORDERED, "as setenv"},
 	{"kill", gorgon_process_kill, 2, 0, GORGON_OWN,
-	 "CPython ends after an unhandled Ctrl-C by sending itself SIGINT: not the host; faults are the thread's"},
+	 "after an unhandled Ctrl-C CPython ends by sending its process SIGINT, which must not end the host; a fault is raised on "
+	 "the calling thread"},
 	{"exit", gorgon_process_exit, 1, 0, GORGON_OWN, "ends the interpreter, never the host"},
 };
 
@@ -101,7 +104,7 @@ static const struct gorgon_bound with_environment[] = {
 	{"execvp", gorgon_execvp, 2, OF(environment), GORGON_OWN, "as execv"},
 };
 
-// Only with such a part: the function slows each byte that is written.
+// For namespaces whose host takes the output, and only for them: this function makes each write slower.
 static const struct gorgon_bound with_output[] = {
 	{"write", gorgon_process_write, 3, 0, GORGON_OWN,
 	 "output of the interpreter goes where the host says"},

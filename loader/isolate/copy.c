@@ -5,17 +5,17 @@
 //
 // A copy has a DT_SONAME of its own and needs, by path, the copies of the private libraries that
 // the original needs. A copy that uses CPython's API needs its interpreter's libpython besides,
-// which extensions do not name. What is private is decided by the loader's rules, and read by the
-// first step of its loads (../load/load_set.c).
+// which extensions do not name. The loader's rules decide what is private, and the first step of its loads
+// (../load/load_set.c) finds it.
 //
 // Copies are in slots. A slot is a folder inside the private folder of the process (folder.c), and
-// belongs to an interpreter as long as that lives:
+// belongs to an interpreter as long as the interpreter lives:
 //
 //	TMPDIR/gorgon-XXXXXX/SLOT/NUMBER/libfoo.so.1
 //
 // A later interpreter with an equal libpython and equal rules takes a free slot over, with its
-// copies. When the linker has kept a library of a slot, the slot is not used again: that library
-// would not start afresh. Files are told apart by device, inode and time, as not all have a build-id.
+// copies. When the linker did not unload a library of a slot, the slot is not used again: that library
+// would not start afresh. Files are told apart by device, inode, size and time, as not all have a build-id.
 //
 // Debuggers are told the names of the original files: a copy has the addresses and the build-id of
 // its original, and is gone when somebody looks at a core.
@@ -54,8 +54,9 @@ struct slot {
 	unsigned number;
 	char *folder;
 	pid_t pid; /* of the process that has made the folder */
-	char *key; /* its interpreters' libpython and rules */
-	bool used, spoilt;
+	char *key; /* its interpreters' libpython and rules, see make_key() */
+	bool used;
+	bool unusable; /* the linker has kept a library of it */
 	struct copy *copies; /* newest first */
 	unsigned copy_count;
 };
@@ -71,8 +72,8 @@ static struct gorgon_error *make_folder(const char *path)
 
 // ---- slots --------------------------------------------------------------------------
 
-// Make the slot's folder, if it has none in this process. A forked child writes into a folder of its
-// own; the copies that it has inherited stay in its parent's.
+// Make the slot's folder, if this process has not made one for it. A forked child writes into a folder of
+// its own; the copies that it has inherited stay in its parent's folder.
 static struct gorgon_error *give_folder(struct slot *slot)
 {
 	struct gorgon_error *err;
@@ -95,8 +96,8 @@ static struct gorgon_error *give_folder(struct slot *slot)
 	return NULL;
 }
 
-// A text of all that decides which libraries are private and what they need. It has the libpython's
-// inode and time, because a file may have been replaced.
+// A text of all that decides which libraries are private and what they need. It includes the libpython's
+// inode and time, because the file may have been replaced.
 static char *make_key(const struct gorgon_ns *ns, const char *python)
 {
 	struct stat st = {0}; // stays so when there is no such file: the load will say so
@@ -143,7 +144,7 @@ static struct gorgon_error *create_slot(char *key, struct slot **ret)
 // A slot that a forked child has inherited belongs to its parent.
 static bool may_take(const struct slot *slot, const char *key)
 {
-	return !slot->used && !slot->spoilt && slot->pid == getpid() && !strcmp(slot->key, key);
+	return !slot->used && !slot->unusable && slot->pid == getpid() && !strcmp(slot->key, key);
 }
 
 static struct gorgon_error *take_slot(struct gorgon_ns *ns, const char *python)
@@ -172,7 +173,7 @@ static void closed(struct gorgon_ns *ns, size_t left)
 	if (!slot)
 		return;
 	slot->used = false;
-	slot->spoilt |= left;
+	slot->unusable |= left;
 }
 
 // ---- copies -------------------------------------------------------------------------

@@ -5,9 +5,9 @@
 // first object, libpython, and what it needs are the global scope of a namespace, so that
 // extensions find the C API although they do not name libpython.
 //
-// Limits, all of them the C library's: 16 namespaces; the room for initial-exec thread-local
-// variables, of which each copy of the C library takes a part; no RTLD_GLOBAL; a namespace with a
-// library that cannot be unloaded is never free again.
+// All limits are the C library's: there are 16 namespaces; each copy of the C library takes a part of the
+// room for initial-exec thread-local variables; RTLD_GLOBAL is not possible; the number of a namespace with
+// a library that cannot be unloaded is never free again.
 //
 // Documentation: dlmopen(3); docs/isolation.md compares the strategies.
 
@@ -48,9 +48,9 @@ static struct gorgon_error *explain(const char *text)
 	return gorgon_error_create(GORGON_ERROR_MISSING, "%s", text);
 }
 
-// The linker keeps a list of link namespaces for debuggers, whose entries outlive the namespaces.
-// That list tells whether a namespace is still there. dlmopen() by number would not: it fails with
-// the linker's lock held when the namespace is gone (glibc 2.36).
+// For debuggers the linker keeps a list of link namespaces, whose entries outlive the namespaces. The list
+// tells whether a namespace is still there. dlmopen() cannot be asked: for a namespace that is gone it fails
+// and keeps the linker's lock (glibc 2.36).
 static struct gorgon_error *note_world(struct gorgon_linked *linked, void **handle)
 {
 	const struct r_debug_extended *world = (const struct r_debug_extended *)&_r_debug;
@@ -68,7 +68,7 @@ static struct gorgon_error *note_world(struct gorgon_linked *linked, void **hand
 	return refuse("the C library does not list its namespaces (glibc 2.35 does)");
 }
 
-// The system's linker does not check a file, and crashes where the file was cut off.
+// Check the file: the system's linker does not, and crashes where a file was cut off.
 static struct gorgon_error *validate(const char *path)
 {
 	struct gorgon_image *image = NULL;
@@ -103,7 +103,7 @@ static struct link_map *first_map(const struct gorgon_ns *ns)
 	return ns->linked->world ? ns->linked->world->r_map : NULL;
 }
 
-// Each namespace lists the system's linker, but that is shared by the whole process.
+// The list of each namespace has the system's linker, which is not private: the process has only one.
 static const char *file_of(const struct gorgon_ns *ns, const struct link_map *map)
 {
 	const char *slash = strrchr(map->l_name, '/');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Keys of thread-specific data that constructors make in a C library of the namespace's own.
 //
-// Each C library numbers its keys from 0, and all C libraries of a process keep the values in one
+// Each C library numbers its keys from 0, and all C libraries of a process keep the values in the same
 // array of the thread. Our hooks (hooks.c) give private code keys of the host's C library, but
 // constructors run before their objects are bound to the hooks. libpython's constructor (since
 // CPython 3.13) makes a key for its allocator and sets a value. A key of the host may have that
@@ -11,9 +11,9 @@
 // key that the other C library has made meanwhile, a key of the host's C library is made and gets
 // the value; the hooks translate the number. The number stays in use in the other C library.
 //
-// Not handled: a constructor that looks for a value before it sets one finds the host's; more than
-// 32 keys, for whose values a C library allocates memory that the host's would free; keys of objects
-// that the C library loads for itself.
+// Not handled: a constructor that reads a key's value before it has set it gets the host's value; keys
+// beyond the 32nd, for whose values one C library allocates memory that another would free; keys of
+// objects that the C library loads for itself.
 
 #define _GNU_SOURCE
 #include "linked.h"
@@ -42,7 +42,7 @@ struct gorgon_error *gorgon_early_keys_begin(struct gorgon_ns *ns)
 		return NULL;
 	if (!linked->early)
 		linked->early = calloc(1, sizeof(*linked->early));
-	// Its own key and value are there from now on.
+	// gorgon_thread_get() makes the library's own key and value, which thus are among those saved below.
 	if (!linked->early || !gorgon_thread_get())
 		return &gorgon_error_nomem;
 	if (linked->early->depth++)
@@ -80,7 +80,7 @@ static struct gorgon_error *adopt(struct gorgon_ns *ns, pthread_key_t key)
 		return &gorgon_error_nomem;
 	__atomic_store_n(&linked->early->list[key].number, number, __ATOMIC_RELEASE);
 	value = linked->libc.key_get(key);
-	// This is a key of the host's: no constructor has set it.
+	// The value is that of a host's key: no constructor has set it.
 	if (value == linked->early->kept[key])
 		return NULL;
 	return value && gorgon_tsd_set(number, value) ? &gorgon_error_nomem : NULL;
@@ -102,7 +102,7 @@ struct gorgon_error *gorgon_early_keys_end(struct gorgon_ns *ns, bool opened)
 	for (pthread_key_t key = 0; key < PTHREAD_KEYS_MAX; key++) {
 		if (!is_used(linked, key))
 			continue;
-		// Each of them writes if the key is one of its own.
+		// Either call has an effect only if its C library has made a key of that number.
 		linked->libc.key_set(key, NULL);
 		pthread_setspecific(key, early->kept[key]);
 		if (err)

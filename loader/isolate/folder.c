@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-// A folder of this process below TMPDIR, gone at its end:
+// A folder of this process below TMPDIR, which is removed at the process's end:
 //
 //	TMPDIR/gorgon-XXXXXX        mode 0700
 //	TMPDIR/gorgon-XXXXXX/lock   flock(2)ed as long as the process lives
 //
-// flock() locks the open file, and a mapping keeps that open: a descriptor would not do, since programs
+// flock() locks the open file, and a mapping keeps the file open. A descriptor would not do, since programs
 // close descriptors that they do not know.
 //
-// Code is loaded from there, so TMPDIR must be one where nobody else can put another folder in the place of ours: the
-// user's or root's, and sticky if others may write to it.
+// Code is loaded from this folder, so nobody else may be able to put another folder in its place: TMPDIR must belong to
+// the user or to root, and be sticky if others may write to it.
 //
 // A process that was killed leaves its folder behind, without the lock. The next process that makes
 // a folder beside it removes it: debugged programs are killed often. Only folders that belong to the
-// user, and that nobody else can write to, are looked into. A folder without a lock file is being
-// made; when it is old, a process has left it that ended while its threads still wrote.
+// user, and that nobody else can write to, are looked into. A folder without a lock file is just being
+// made. If it is old, a process has left it that ended while its threads still wrote.
 
 #define _GNU_SOURCE
 #include "folder.h"
@@ -87,7 +87,7 @@ static void remove_if_left(const char *path)
 	close(fd);
 }
 
-// A file that cannot be read or removed is left: a later process may have the right.
+// A file that cannot be read or removed stays: a later process may have permission.
 static void remove_left(const char *base)
 {
 	DIR *dir = opendir(base);
@@ -124,7 +124,7 @@ static bool lock_file(const struct gorgon_file *file, void **ret)
 	return false;
 }
 
-// The file gets its name when it is locked, so that nobody sees it without a lock.
+// The file gets its name after it is locked, so that no other process sees it without a lock.
 static struct gorgon_error *lock_folder(const char *path, void **ret)
 {
 	struct gorgon_error *err = NULL;

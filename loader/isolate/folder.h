@@ -6,8 +6,8 @@
 #include "gorgon.h"
 
 /*
- * The folder, made when it is first asked for; a forked child gets one of its own. The caller
- * sees to it that one thread asks at a time.
+ * Get the folder; the first call makes it. A forked child gets a folder of its own. Only one
+ * thread may call at a time.
  */
 struct gorgon_error *gorgon_folder_get(const char **ret);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Functions of ours that objects of the system's linker call instead of the C library's.
 //
-// The linker has bound the objects' references before the loader sees them, so the words that it
-// has written (JUMP_SLOT, GLOB_DAT and plain addresses of functions) are written again. The table
+// The linker has bound an object's references before we see the object, so slots.c writes the words anew
+// that the linker has written (JUMP_SLOT, GLOB_DAT and plain addresses of functions). The table
 // here is far smaller than that of ../dl/replacements.c: the linker itself does thread-local storage,
-// unwinding and dlsym() for its objects. Where the C library is shared with the process, the names
-// of ../process are replaced besides.
+// unwinding and dlsym() for its objects. Where the C library is shared with the process, objects call
+// the functions of ../process, too.
 //
 // In a namespace with a C library of its own, our functions set the errno of the host's C library.
 // Each hook copies it to the namespace's errno.
@@ -147,9 +147,9 @@ static char *hook_getenv(const char *name, struct gorgon_ns *ns)
 	return gorgon_environment_hides(ns->environment, name) ? NULL : ns->linked->libc.getenv(name);
 }
 
-// Each C library numbers keys from 0 and keeps their values in one array of the thread, so a value
-// of one library's key would go to the destructor of another's. early_keys.c translates keys that a
-// constructor has made before its object was bound; while that constructor runs, it does not yet.
+// Each C library numbers keys from 0, and all keep the values in the same array of the thread, so a value
+// of one library's key would go to the destructor of another's. early_keys.c translates a key that a
+// constructor has made before its object was bound, from the end of that constructor's load on.
 static int hook_key_delete(unsigned key, struct gorgon_ns *ns)
 {
 	return key < GORGON_TSD_FIRST ? gorgon_early_keys_delete(ns, key) : gorgon_tsd_delete(key);
@@ -168,7 +168,8 @@ static int hook_key_set(unsigned key, const void *value, struct gorgon_ns *ns)
 				      : gorgon_tsd_set(key, value);
 }
 
-// The fork() of a namespace's own C library does not call what the host's has by pthread_atfork().
+// The fork() of a namespace's own C library does not call the functions that pthread_atfork() of the host's
+// C library was given.
 static pid_t hook_fork(struct gorgon_ns *ns)
 {
 	pid_t pid;
@@ -185,12 +186,12 @@ static pid_t hook_fork(struct gorgon_ns *ns)
 
 enum where {
 	EVERYWHERE,
-	WITH_OUTPUT,	// the host wants what is written
+	WITH_OUTPUT,	// the host takes the program's output
 	OWN_LIBC,	// the namespace has a C library of its own
 	SHARED_LIBC,
 };
 
-// An entry without a target has that of ../process/interpose.c.
+// Where an entry has no target, ../process/interpose.c has the function.
 static const struct {
 	const char *name;
 	void *target;
@@ -224,7 +225,7 @@ static const struct {
 	{"setenv", NULL, 0, SHARED_LIBC},
 	{"unsetenv", NULL, 0, SHARED_LIBC},
 	{"putenv", NULL, 0, SHARED_LIBC},
-	// Functions of LMDB.
+	// Only LMDB's calls are replaced (../process/lmdb.c).
 	{"getpid", NULL, 0, SHARED_LIBC},
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The strategies that make the libraries of an interpreter private, and the first of them.
+// The three strategies that make the libraries of an interpreter private, and the table of the first.
 //
-// loader   the loader of this library maps and relocates them itself (../load); the documents
-//	    mean this strategy where they name none
+// loader   the loader of this library maps and relocates them itself (../load); documents that name
+//	    no strategy are about this one, the default
 // dlmopen  the system's linker loads them into a link namespace (dlmopen.c)
 // copy     the system's linker loads copies of their files under other names (copy.c)
 //

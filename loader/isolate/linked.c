@@ -3,15 +3,15 @@
 // common.
 //
 // The linker maps, relocates and initialises, and debuggers know its objects from it. After each
-// dlopen() and dlclose() of private code take_stock() compares the linker's list with the
+// dlopen() and dlclose() of private code update_objects() compares the linker's list with the
 // namespace's. A new object is listed in the namespace, which makes it an entry for debuggers, and is
-// bound to our hooks (hooks.c, slots.c). An object that has gone is forgotten.
+// bound to our hooks (hooks.c, slots.c). An object that is not in the linker's list any more is forgotten.
 //
 // So a library's constructors run before it is bound to the hooks, and libraries that the C library
 // loads for itself (iconv, nss) are listed at the program's next dlopen().
 //
-// Locks: one lock for all such namespaces is held during the linker's work and take_stock(). It comes
-// before the loader's lock. It is recursive: constructors may load.
+// Locks: `loading`, a single lock for all such namespaces, is held during the linker's work and update_objects(). It
+// comes before the loader's lock. It is recursive, because constructors may load.
 
 #define _GNU_SOURCE
 #include "linked.h"
@@ -44,7 +44,7 @@ void gorgon_linked_before_fork(void)
 
 void gorgon_linked_after_fork(bool child)
 {
-	// The thread has another number there, by which such a mutex knows its owner.
+	// A recursive mutex knows its owner by the thread's number, which is another in the child.
 	if (child)
 		loading = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 	else
@@ -61,7 +61,7 @@ static void after_fork_child(void)
 	gorgon_linked_after_fork(true);
 }
 
-// 201: after that of ../dl/atfork.c, so that this lock is taken first.
+// 201: after the constructor of ../dl/atfork.c, so that this lock is taken first.
 __attribute__((constructor(201))) static void init(void)
 {
 	pthread_atfork(gorgon_linked_before_fork, after_fork_parent, after_fork_child);
@@ -75,52 +75,52 @@ struct found {
 	char *file;
 };
 
-struct stock {
+struct found_list {
 	const struct gorgon_ns *ns;
 	struct found *list;
 	size_t count, capacity;
 	bool no_memory;
 };
 
-static bool note(struct stock *stock, struct link_map *map)
+static bool note(struct found_list *all, struct link_map *map)
 {
-	const char *file = stock->ns->linked->linker->file_of(stock->ns, map);
+	const char *file = all->ns->linked->linker->file_of(all->ns, map);
 	struct found *grown;
 
 	if (!file)
 		return true;
-	if (stock->count == stock->capacity) {
-		size_t capacity = stock->capacity ? 2 * stock->capacity : 64;
+	if (all->count == all->capacity) {
+		size_t capacity = all->capacity ? 2 * all->capacity : 64;
 
-		grown = reallocarray(stock->list, capacity, sizeof(*grown));
+		grown = reallocarray(all->list, capacity, sizeof(*grown));
 		if (!grown)
 			return false;
-		stock->list = grown;
-		stock->capacity = capacity;
+		all->list = grown;
+		all->capacity = capacity;
 	}
-	stock->list[stock->count] = (struct found){map, map->l_addr, strdup(file)};
-	return stock->list[stock->count++].file;
+	all->list[all->count] = (struct found){map, map->l_addr, strdup(file)};
+	return all->list[all->count++].file;
 }
 
-// Called for the first object only, for the lock that the system holds meanwhile: the list
-// does not change under us.
+// dl_iterate_phdr() calls this for its first object only. The C library holds a lock meanwhile, so that
+// the linker's list does not change.
 static int walk(struct dl_phdr_info *info, size_t size, void *ctx)
 {
-	struct stock *stock = ctx;
+	struct found_list *all = ctx;
 
 	(void)info;
 	(void)size;
-	for (struct link_map *map = stock->ns->linked->linker->first_map(stock->ns);
-	     map && !stock->no_memory; map = map->l_next)
-		stock->no_memory = !note(stock, map);
+	for (struct link_map *map = all->ns->linked->linker->first_map(all->ns);
+	     map && !all->no_memory; map = map->l_next)
+		all->no_memory = !note(all, map);
 	return 1;
 }
 
-static void stock_deinit(struct stock *stock)
+static void found_deinit(struct found_list *all)
 {
-	for (size_t i = 0; i < stock->count; i++)
-		free(stock->list[i].file);
-	free(stock->list);
+	for (size_t i = 0; i < all->count; i++)
+		free(all->list[i].file);
+	free(all->list);
 }
 
 static bool linked_is(const struct gorgon_object *object, const struct found *found)
@@ -129,10 +129,10 @@ static bool linked_is(const struct gorgon_object *object, const struct found *fo
 	       object->bias == found->bias && !strcmp(object->path, found->file);
 }
 
-static bool has(const struct stock *stock, const struct gorgon_object *object)
+static bool has(const struct found_list *all, const struct gorgon_object *object)
 {
-	for (size_t i = 0; i < stock->count; i++)
-		if (linked_is(object, &stock->list[i]))
+	for (size_t i = 0; i < all->count; i++)
+		if (linked_is(object, &all->list[i]))
 			return true;
 	return false;
 }
@@ -204,30 +204,30 @@ static struct gorgon_error *linked_add(struct gorgon_ns *ns, const struct found 
 }
 
 // The lock of this file is held. After an error, new objects may be missing in the namespace.
-static struct gorgon_error *take_stock(struct gorgon_ns *ns)
+static struct gorgon_error *update_objects(struct gorgon_ns *ns)
 {
-	struct stock stock = {.ns = ns};
+	struct found_list all = {.ns = ns};
 	struct gorgon_error *err = NULL;
 	struct gorgon_object *next;
 
-	dl_iterate_phdr(walk, &stock);
+	dl_iterate_phdr(walk, &all);
 	gorgon_lock();
 	gorgon_debug_begin();
-	for (struct gorgon_object *object = ns->first; object && !stock.no_memory; object = next) {
+	for (struct gorgon_object *object = ns->first; object && !all.no_memory; object = next) {
 		next = object->next;
-		if (has(&stock, object))
+		if (has(&all, object))
 			continue;
 		gorgon_slots_forget(object);
 		gorgon_object_destroy(object);
 	}
-	if (stock.no_memory)
+	if (all.no_memory)
 		err = &gorgon_error_nomem;
-	for (size_t i = 0; i < stock.count && !err; i++)
-		if (!linked_find(ns, &stock.list[i]))
-			err = linked_add(ns, &stock.list[i]);
+	for (size_t i = 0; i < all.count && !err; i++)
+		if (!linked_find(ns, &all.list[i]))
+			err = linked_add(ns, &all.list[i]);
 	gorgon_debug_end();
 	gorgon_unlock();
-	stock_deinit(&stock);
+	found_deinit(&all);
 	return err;
 }
 
@@ -284,7 +284,7 @@ static void find_libc(struct gorgon_linked *linked, void *handle)
 		{"getenv", &linked->libc.getenv},
 	};
 
-	// Every C library that libgorgon runs with has all of these.
+	// Every C library that libgorgon runs with has all of these names.
 	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
 		void *addr = dlsym(handle, list[i].name);
 
@@ -322,7 +322,7 @@ static struct gorgon_error *open_locked(struct gorgon_ns *ns, const char *path, 
 	if (linked->closing)
 		return gorgon_error_create(GORGON_ERROR_BUSY, "namespace %lu is being unloaded",
 					   ns->debug.id);
-	// dlopen(NULL) means the program; for an interpreter its libpython takes that place.
+	// dlopen(NULL) means the main program. For private code that is its libpython.
 	if (!path || !*path)
 		handle = dlmopen(linked->lmid, map_of(linked->handles[0])->l_name,
 				 RTLD_NOW | RTLD_NOLOAD);
@@ -335,13 +335,13 @@ static struct gorgon_error *open_locked(struct gorgon_ns *ns, const char *path, 
 		dlclose(handle);
 		return &gorgon_error_nomem;
 	}
-	if (!(err = take_stock(ns)))
+	if (!(err = update_objects(ns)))
 		return NULL;
 	// The first handle stays in the list, for gorgon_linked_close().
 	if (linked->handle_count > 1) {
 		forget_handle(linked, handle);
 		dlclose(handle);
-		gorgon_error_destroy(take_stock(ns));
+		gorgon_error_destroy(update_objects(ns));
 	}
 	return err;
 }
@@ -368,7 +368,7 @@ struct gorgon_error *gorgon_linked_dlclose(struct gorgon_ns *ns, void *handle)
 		err = gorgon_error_create(GORGON_ERROR_ARGUMENT, "%s", dlerror());
 	} else {
 		forget_handle(ns->linked, handle);
-		err = take_stock(ns);
+		err = update_objects(ns);
 	}
 	pthread_mutex_unlock(&loading);
 	return err;
@@ -425,7 +425,7 @@ static struct gorgon_error *detach(struct gorgon_ns *ns)
 
 // Constructors make keys before they are bound to the hooks. libpython never deletes the key of its
 // allocator (since CPython 3.13): a thread that ends later would call a destructor that is unmapped.
-// In a C library without the name looked up here, such keys stay.
+// Where the C library does not show its keys (__pthread_keys), they stay.
 static void delete_keys(struct gorgon_ns *ns)
 {
 	struct gorgon_linked *linked = ns->linked;
@@ -464,10 +464,10 @@ struct gorgon_error *gorgon_linked_close(struct gorgon_ns *ns)
 	pthread_mutex_lock(&loading);
 	if (linked->handle_count)
 		delete_keys(ns);
-	linked->closing = true; // destructors run
+	linked->closing = true; // destructors run now, and must not load
 	while (linked->handle_count)
 		dlclose(linked->handles[--linked->handle_count]);
-	if (!(err = take_stock(ns)))
+	if (!(err = update_objects(ns)))
 		left = unbind_all(ns);
 	if (left)
 		gorgon_ns_log(ns, "%zu objects stay loaded: the system's linker cannot unload them", left);
@@ -487,8 +487,8 @@ struct gorgon_error *gorgon_linked_close(struct gorgon_ns *ns)
 
 // --- running ------------------------------------------------------------------------------
 
-// A C library keeps tables of character classes for each thread, and a thread of another C library has
-// none. uselocale() sets them up.
+// A C library keeps pointers to its tables of character classes for each thread. A thread that another C
+// library has started has none; uselocale() sets them.
 void gorgon_linked_enter(struct gorgon_ns *ns)
 {
 	if (ns->linked->linker->own_libc)

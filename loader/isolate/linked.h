@@ -20,22 +20,21 @@ struct gorgon_linker {
 	/* Open a file. A NULL handle without an error: RTLD_NOLOAD, and it is not loaded. */
 	struct gorgon_error *(*open)(struct gorgon_ns *ns, const char *path, int flags,
 				     void **handle);
-	/* The linker's list that has the namespace's objects; NULL when it has none any more. */
+	/* The linker's list that has the namespace's objects; NULL when the list is empty. */
 	struct link_map *(*first_map)(const struct gorgon_ns *ns);
 	/* The file of an object, or the file that it is a copy of: debuggers are told of the
 	 * original, since a copy is removed. NULL: the object is not the namespace's. */
 	const char *(*file_of)(const struct gorgon_ns *ns, const struct link_map *map);
-	/* The functions that the namespace's objects call instead of the system's (hooks.c). The
-	 * first makes what they need; the second finds the function for a name, NULL: the system's.
-	 * */
+	/* The functions of hooks.c. They are pointers because hooks.c uses linked.c, and no two files
+	 * use each other. */
 	struct gorgon_error *(*create_hooks)(struct gorgon_ns *ns);
 	void *(*find_hook)(const struct gorgon_object *object, const char *name);
-	/* Called after the last dlclose(); @left is the number of objects that the linker has kept
-	 * all the same. May be NULL. */
+	/* Called after the last dlclose(); @left is the number of objects that the linker did not
+	 * unload. May be NULL. */
 	void (*closed)(struct gorgon_ns *ns, size_t left);
 };
 
-/* A word of an object that was changed. */
+/* A word of an object that slots.c has changed, and its value before. */
 struct gorgon_patch {
 	void **slot, *before;
 };
@@ -51,7 +50,7 @@ struct gorgon_system_key {
 struct gorgon_linked {
 	const struct gorgon_linker *linker;
 	struct gorgon_thunks *thunks;
-	void *own; /* the strategy's */
+	void *own; /* what the strategy keeps here; NULL for dlmopen */
 	Lmid_t lmid; /* link namespace that private code is in */
 	const struct r_debug *world; /* what debuggers read of that link namespace */
 
@@ -59,10 +58,10 @@ struct gorgon_linked {
 	void **handles;
 	size_t handle_count, handle_capacity;
 	bool closing;
-	struct gorgon_signals *none; /* in the place of the namespace's at its end, which takes no memory then */
+	struct gorgon_signals *none; /* without handlers: replaces the namespace's at its end; made early, so that the end cannot fail */
 	struct gorgon_patch *patches;
 	size_t patch_count, patch_capacity;
-	struct gorgon_early_keys *early; /* with a C library of its own */
+	struct gorgon_early_keys *early; /* NULL unless the namespace has a C library of its own */
 
 	/* Functions and data of the C library that private code uses. */
 	struct {
@@ -72,7 +71,7 @@ struct gorgon_linked {
 		FILE **out;
 		pid_t (*fork)(void);
 		int (*key_delete)(pthread_key_t key);
-		const struct gorgon_system_key *keys; /* all of them; NULL: it has no such name */
+		const struct gorgon_system_key *keys; /* PTHREAD_KEYS_MAX of them; NULL: this C library does not show them */
 		void *(*key_get)(pthread_key_t key);
 		int (*key_set)(pthread_key_t key, const void *value);
 		locale_t (*uselocale)(locale_t locale);
@@ -84,10 +83,10 @@ extern const struct gorgon_isolation gorgon_isolation_dlmopen, gorgon_isolation_
 
 /* --- refuse.c ------------------------------------------------------------------------ */
 
-/* The error of something that a strategy cannot do; @how is its name. */
+/* The error for something that a strategy cannot do; @how is the strategy's name. */
 struct gorgon_error *gorgon_refuse(const char *how, const char *what);
-/* The error of an option that no strategy with the system's linker can obey; NULL: there is no such
- * option. */
+/* The error for an option that no strategy with the system's linker can obey; NULL: there is no such
+ * option in @opts. */
 struct gorgon_error *gorgon_refuse_options(const char *how, const struct gorgon_ns_opts *opts);
 
 /* --- linked.c ------------------------------------------------------------------------ */
@@ -113,9 +112,10 @@ void gorgon_linked_after_fork(bool child);
  * succeeded. @opened: objects may have been loaded. */
 struct gorgon_error *gorgon_early_keys_begin(struct gorgon_ns *ns);
 struct gorgon_error *gorgon_early_keys_end(struct gorgon_ns *ns, bool opened);
-/* For a namespace with a C library of its own: the key of ours that private code means by @key, or
- * @key itself, when there is none; and the deletion of such a key. */
+/* For a namespace with a C library of its own: the key of the host's C library that stands for @key, or
+ * @key itself, when there is none. */
 unsigned gorgon_early_keys_find(const struct gorgon_ns *ns, unsigned key);
+/* Delete a key of the namespace's C library, and the host's key that stands for it. */
 int gorgon_early_keys_delete(struct gorgon_ns *ns, unsigned key);
 
 /* --- hooks.c ------------------------------------------------------------------------- */
@@ -129,7 +129,7 @@ void *gorgon_hooks_find(const struct gorgon_object *object, const char *name);
 
 /* Let an object call the hooks. The loader's lock is held. */
 struct gorgon_error *gorgon_slots_bind(struct gorgon_object *object);
-/* Put back what it called before. */
+/* Let an object call what it called before. */
 void gorgon_slots_unbind(struct gorgon_object *object);
 /* Forget the patches of an object that is not mapped any more. */
 void gorgon_slots_forget(const struct gorgon_object *object);

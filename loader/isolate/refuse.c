@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What strategies that leave loading to the system's linker cannot do.
+// What the strategies that leave loading to the system's linker cannot do.
 
 #define _GNU_SOURCE
 #include "linked.h"

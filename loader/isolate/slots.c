@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Binding: an object keeps the addresses of the functions that it calls in slots. They are changed to
-// addresses of the strategy's functions, and back.
+// Binding: an object keeps the addresses of the functions that it calls in words of its data, called slots
+// here. This file changes them to addresses of our functions (hooks.c), and back.
 
 #define _GNU_SOURCE
 #include "linked.h"

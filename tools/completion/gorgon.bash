@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# bash's completion of gorgon and gorgon-symdump. What there is to choose from is what --help prints.
+# bash's completion of gorgon and gorgon-symdump. The choices are read from what --help prints.
 
 _gorgon_options()
 {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# fish's completion of gorgon and gorgon-symdump. What there is to choose from is what --help prints.
+# fish's completion of gorgon and gorgon-symdump. The choices are read from what --help prints.
 
 function __gorgon_commands
     gorgon --help 2>/dev/null | string match -rg '^  ([a-z]+ +[a-z].*)' | string replace -r ' +' \t
