@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""gorgon break: one breakpoint of gdb's for all copies of a library, or for those of one interpreter.
+"""gorgon break: one breakpoint of gdb's for all copies of a library, or for the copies of one interpreter.
 
-A location is looked up once per library (location_resolver.py). Where it is in each copy follows from the copy's bias. There
-it gets a name, LOCATION@all and, for interpreter 2, LOCATION@2 (marks.py), and "break" of that name is an ordinary
-breakpoint: gdb finds its places, as those of any other name, whenever it hears of an object, and counts, lists, saves and
-deletes it. Nothing is kept here but what names an object file of gdb's has been given: which ones are wanted is read from
-gdb's breakpoints, so that what "save breakpoints" has written does as well.
+A location is looked up once per library (location_resolver.py). Its address in each copy follows from the copy's bias. The
+address gets a name there: LOCATION@all or, for interpreter 2 only, LOCATION@2 (place_names.py). "break" with that name is an ordinary
+breakpoint: gdb finds its places, as it does for any name, whenever it hears of an object, and counts, lists, saves and
+deletes it. This file only remembers which names it has given to which of gdb's object files. It reads from gdb's breakpoints
+which names are wanted, so that breakpoints which "save breakpoints" has written work, too.
 
-Names come when gdb hears of an object, which is before its first instruction runs, and go with the object file that they
-were given to. At that moment gorgon_debug_root lists the object without its symfile. Objects that debuggers are not told
-of (--debug off) bring no events, and those of the system's linker are listed after gdb has heard of them: there
-names follow at the next stop."""
+An object gets its names when gdb hears of it, which is before its first instruction runs, and they go with gdb's object file.
+At that moment gorgon_debug_root lists the object without its symfile. gdb sends no event for objects that debuggers are not told
+of (--debug off), and hears of objects of the system's linker before they are listed: both get their names at the next stop."""
 
 import os
 import re
@@ -18,16 +17,16 @@ import tempfile
 
 import gdb
 
-from . import commands, elf, files, location_resolver, marks, objfiles, ours, process, reruns, root, symbols, values
+from . import commands, elf, files, location_resolver, objfiles, ours, place_names, process, reruns, root, symbols, values
 
 _places = {}       # (path of a library, location) -> [address in the file]
-_failed = set()    # of these keys: not known, and not asked again for each interpreter that comes
+_failed = set()    # keys of _places that could not be looked up, and are not tried again for each further interpreter
 _given = {}        # object file -> {(name, address)}
-_settled = None    # (Snapshot, names wanted) that nothing is left to do for
-_folder = None     # of the files that hold the names
+_settled = None    # (Snapshot, names wanted) for which nothing is left to do
+_folder = None     # the folder of the files with names
 
-# gdb 16 and later end with "internal error" where a place is in a section of the file with its name and the place's line is of
-# another file of the same object, which goes after that one.
+# An object of gdb's can have two files: one with the name of a place, and another with the place's line. When the object goes, gdb 16
+# and later end with "internal error" if the file with the name goes first.
 NAMES_GO_FIRST = int(re.search(r"\d+", gdb.VERSION)[0]) >= 16
 # What may follow a location.
 REST = re.compile(r"\s*(.*?)\s*((?:(?:^|\s)(?:thread|task|inferior)\s+\S+)*)\s*(?:(?:^|\s)if\b\s*(.*))?$", re.S)
@@ -36,7 +35,7 @@ PLACE = re.compile(r"([^\s:]+)\+(0x[0-9a-f]+)")  # OBJECT+OFFSET, which is what 
 
 def look_up(objects, locations):
     """Fill _places for the libraries of these objects and for these locations."""
-    one = {obj.path: obj for obj in objects}  # of thousands
+    one = {obj.path: obj for obj in objects}  # a single copy of each library, out of thousands
     missing = {(path, location): may_have(obj, location) for path, obj in one.items() for location in locations
                if (path, location) not in _places}
     paths = sorted({path for (path, _), maybe in missing.items() if maybe})
@@ -52,7 +51,7 @@ def look_up(objects, locations):
 
 
 def may_have(obj, location):
-    """False when the names in the file say so: most libraries come without debug information."""
+    """Whether an object may have a location. Most libraries come without debug information, and the names in their files tell."""
     if PLACE.fullmatch(location):
         return False
     if not obj.symfile or obj.debug_kind:
@@ -70,13 +69,13 @@ def places_in(obj, location):
 
 
 def names_for(objects, names):
-    """{(name, address)} that these objects are to have."""
+    """The set of (name, address) that these objects should have."""
     return {(f"{location}@{scope}", address) for location, scope in names for obj in objects
             if scope in ("all", str(obj.namespace.interp)) for address in places_in(obj, location)}
 
 
 def give(objfile, objects, names):
-    """Have an object file of gdb's know the places in these objects, which it is about."""
+    """Give names to the wanted places in these objects, which this object file of gdb's describes."""
     missing = names_for(objects, names) - _given.get(objfile, set())
     if not missing:
         return
@@ -85,7 +84,7 @@ def give(objfile, objects, names):
         give(owners()[0], objects, names)  # its file was a copy, and is gone
     elif like:
         _given.setdefault(objfile, set()).update(missing)
-        objfile.add_separate_debug_file(file_with(marks.build(like, sorted(missing))))
+        objfile.add_separate_debug_file(file_with(place_names.build(like, sorted(missing))))
 
 
 def file_with(content):
@@ -99,7 +98,7 @@ def file_with(content):
 
 
 def owners():
-    """Object files that may be given one of debug information: gdb ends when one is itself that of another."""
+    """Object files that may be given a file of debug information. gdb crashes if they are themselves given to another."""
     return [objfile for objfile in gdb.objfiles() if objfile.owner is None]
 
 
@@ -111,13 +110,13 @@ def sections_of_file(objfile):
     try:
         with open(objfile.filename, "rb") as file:
             data = file.read()
-        return marks.sections(lambda off, size: data[off:off + size])
+        return place_names.sections(lambda off, size: data[off:off + size])
     except (OSError, ValueError, elf.struct.error):
         return None
 
 
 def refresh(names=None):
-    """Give names where they are missing, in all that gdb and the process know."""
+    """Give names to all wanted places that have none yet."""
     global _settled
     names = names or ours.wanted()
     snapshot = process.try_snapshot() if names else None
@@ -132,8 +131,8 @@ def refresh(names=None):
         found = objfiles.SYMFILE.match(objfile.filename or "")
         known[int(found[1], 16) if found else objfile.filename] = objfile
     for key, objects in groups.items():
-        # Of an object that gdb has not heard of the program itself has to know: a file of the object's name that somebody
-        # has added may be taken away, with the names. What the system's linker has loaded, perhaps by another name, stays.
+        # If gdb has not heard of an object, the names are given to the program's object file: a file that somebody has added for
+        # the object may be removed, and the names with it. Object files of the system's linker stay.
         objfile = known.get(key) if objects[0].symfile or objects[0].link_map else None
         if not objfile and not objects[0].symfile:
             objfile = owners()[0]
@@ -144,7 +143,7 @@ def refresh(names=None):
 
 
 def forget_gone(snapshot):
-    """Names that are not in a symfile do not go with their object; their places are left alone."""
+    """A name that was given to the program's object file does not go with its private object: disable the place."""
     for breakpoint in filter(ours.is_ours, gdb.breakpoints()):
         for place in breakpoint.locations:
             if place.enabled and place.address and not snapshot.find_object(place.address):
@@ -152,7 +151,7 @@ def forget_gone(snapshot):
 
 
 def start_again():
-    """A breakpoint is new, or the process is: what could not be looked up is tried once more."""
+    """A breakpoint or the process is new: try once more what could not be looked up."""
     global _settled
     _settled = None
     for key in _failed:
@@ -184,12 +183,12 @@ def on_free_objfile(event):
 
 
 def look_again():
-    """Have gdb find the places of breakpoints anew, as it does for any new file, while it lets go of one with names."""
+    """Have gdb find the places of breakpoints anew, as it does for any new file, before it removes a file with names."""
     program = owners()[0]
     like = sections_of_file(program)
     if like:
         with reruns.quietly(reruns.enabled()):
-            program.add_separate_debug_file(file_with(marks.build(like, [])))
+            program.add_separate_debug_file(file_with(place_names.build(like, [])))
 
 
 def on_exited(_event):
@@ -245,7 +244,8 @@ def create(command, location, interp, rest, condition):
 
 
 def check_place(breakpoint, names):
-    """gdb takes a name at the first instruction of a function for the function's."""
+    """Refuse a name at the first instruction of a function: gdb would take it for the function's name, and stop behind the
+    prologue."""
     if {place.address for place in breakpoint.locations} - {address for _, address in names}:
         breakpoint.delete()
         raise root.RootError("at the first instruction of a function \"break *ADDRESS\" stops, in one copy")
@@ -263,20 +263,20 @@ def reason(interp):
 
 
 class Break(commands.Subcommand):
-    """Set a breakpoint in every private copy of a library, those to come included.
+    """Set a breakpoint in every private copy of a library, also in copies that are loaded later.
 
     Usage: gorgon break [-i N] LOCATION [thread THREAD] [if CONDITION]
            gorgon break
 
     LOCATION is a function, FILE:LINE, LINE, *ADDRESS or anything else that "break" takes.
-    It is looked up once per library, whatever the number of copies; without a library that
-    has it, it waits for one. With -i, only interpreter N, which may be one that is yet to
-    come. CONDITION is evaluated in the frame of the copy that has come there, with that
-    copy's global and thread-local variables, as "gorgon print" does.
+    It is looked up once per library, whatever the number of copies. If no library has it yet,
+    the breakpoint waits for a library that has. With -i, the breakpoint is for interpreter N
+    only, which need not exist yet. CONDITION is evaluated in the frame of the copy that has
+    come there, with that copy's global and thread-local variables, as "gorgon print" does.
 
-    It is one of gdb's breakpoints, of a name that stands for its places: LOCATION@all, or
+    It is one of gdb's breakpoints, on a name that stands for its places: LOCATION@all, or
     LOCATION@N. "info breakpoints", "delete", "condition", "commands", "ignore" and "save
-    breakpoints" know it. Without arguments: those that were set so.
+    breakpoints" know it. Without arguments, the command lists such breakpoints.
 
     Example:
       (gdb) gorgon break -i 2 list_append if op->ob_type == &PyList_Type
@@ -305,7 +305,7 @@ class Break(commands.Subcommand):
 
 
 class TemporaryBreak(Break):
-    """Set a breakpoint in every private copy that is deleted when it is hit once.
+    """Set a breakpoint in every private copy, and delete it when it is first hit.
 
     Usage: gorgon tbreak [-i N] LOCATION [thread THREAD] [if CONDITION]
 
@@ -320,7 +320,8 @@ class Delete(commands.Subcommand):
 
     Usage: gorgon delete [NUM]...
 
-    NUM as "info breakpoints" shows it; without one, all that were set so. "delete" does it, too."""
+    NUM is the number that "info breakpoints" shows. Without NUM, all such breakpoints are deleted.
+    gdb's own "delete" deletes them, too."""
 
     name = "gorgon delete"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gorgon check: does what Gorgon says of itself agree with the process, with the files, and with gdb?"""
+"""gorgon check: compares what gorgon_debug_root says with the process, the files and gdb."""
 
 import collections
 import os
@@ -12,14 +12,14 @@ from . import commands, elf, files, objfiles, process, root
 
 Mapping = collections.namedtuple("Mapping", "start end path")
 MAPPING = re.compile(r"^\s*(0x[0-9a-f]+)\s+(0x[0-9a-f]+)\s+0x[0-9a-f]+\s+0x[0-9a-f]+(?:\s+[r-][w-][x-][ps-])?[ \t]*(.*)$", re.M)
-# jitreg_debug_root leads to the descriptor of GDB's JIT interface, and that to an entry.
+# jitreg_debug_root leads to the descriptor of GDB's JIT interface, which leads to the entry of a symfile.
 REGISTRAR, DESCRIPTOR_OFF, SYMFILE_OFF = "jitreg_debug_root", 24, 16
 ADDRESS, DESCRIPTOR, REGISTERED = struct.Struct("<Q"), struct.Struct("<IIQQ"), 1
 ELF_MAGIC = b"\x7fELF"
 
 
 def mappings():
-    """The mappings of the process, or those of files that a core has noted."""
+    """The mappings of the process, or the mappings of files that a core has noted."""
     text = gdb.execute("info proc mappings", to_string=True)
     return [Mapping(int(start, 16), int(end, 16), path.strip().removesuffix(" (deleted)"))
             for start, end, path in MAPPING.findall(text)]
@@ -35,13 +35,13 @@ def check_counts(snapshot):
 
 
 def is_file_of(path, obj):
-    """By name, or, where the links of another machine are missing or lead nowhere, by what the file says."""
+    """Whether a mapped path is an object's file: by name, or by build-id if symbolic links of another machine are missing here."""
     here, there = files.find(path), files.find(obj.path)
     return os.path.realpath(here) == os.path.realpath(there) or (obj.build_id and elf.read(here).build_id == obj.build_id)
 
 
 def is_copy(path, obj):
-    """What the system's linker has loaded may be a copy under the same name."""
+    """Whether a path may be a copy that --isolate copy has made of an object's file, under the file's name."""
     return obj.link_map and os.path.basename(path) == obj.name
 
 
@@ -70,7 +70,7 @@ def check_symfile(obj, known):
 
 
 def announced():
-    """The symfile that a thread is telling debuggers of, and that gdb has not heard of while the thread stands still; or None."""
+    """The symfile that a thread is about to register, or None: gdb hears of it only when the thread goes on."""
     try:
         registrar = int(gdb.parse_and_eval(f"(unsigned long) &{REGISTRAR}"))
         (descriptor,) = ADDRESS.unpack(process.read_memory(registrar + DESCRIPTOR_OFF, ADDRESS.size))

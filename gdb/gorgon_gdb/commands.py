@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The commands gorgon list, modules, whose, and what all commands share. The docstrings are
+"""The commands gorgon list, modules and whose, and what all commands share. Docstrings of commands are
 gdb's help."""
 
 import functools
@@ -12,7 +12,7 @@ from . import gil, process, root, tables
 
 
 def plain_errors(invoke):
-    """What goes wrong is one line for the user, never a traceback."""
+    """Make errors of a command one line for the user instead of a traceback."""
 
     @functools.wraps(invoke)
     def wrapped(self, arg, from_tty):
@@ -34,8 +34,8 @@ class Gorgon(gdb.Command):
     The commands read memory only, so they work in core files.
 
     In a frame of private code "print", "set variable", "watch", "rwatch" and "awatch" mean that
-    copy's variables and functions. "x", "display", "printf", "output" and "call" do when
-    they are typed; in scripts they are gdb's own, which takes the first copy's. Say $gorgon("NAME"); see "help function"."""
+    copy's variables and functions. So do "x", "display", "printf", "output" and "call" when you
+    type them; in scripts they take the first copy's: use $gorgon("NAME") there, see "help function"."""
 
     name = "gorgon"
 
@@ -78,10 +78,10 @@ class List(Subcommand):
     With -v: what each interpreter is doing, how many calls of the host have ended in it, what it holds of memory and may
     hold, what the host calls it, and what the newest call runs.
 
-    Num is the interpreter's number, Thread the one that runs its program, libpython the
-    address range of its own copy of libpython, State "live", "unloading"
-    or "abandoned", GIL the thread that holds it ("-": nobody; "?": it cannot be read, so the file of libpython is missing, or
-    its version is not known here). A private namespace without an interpreter shows as "ns ID".
+    Num is the interpreter's number, Thread the thread that runs its program, libpython the
+    address range of its own copy of libpython, State "live", "unloading" or "abandoned", GIL the
+    thread that holds it ("-": no thread; "?": the file of libpython is missing, or its version is
+    not known here). A private namespace without an interpreter shows as "ns ID".
 
     Example:
       (gdb) gorgon list
@@ -104,8 +104,8 @@ class Modules(Subcommand):
 
     Usage: gorgon modules [N]
 
-    N limits the table to one interpreter. Bias is what to add to an address in the file
-    to get the one in memory; Debug info says where gdb finds lines and variables.
+    N limits the table to one interpreter. An address in the file plus Bias is the address in
+    memory. Debug info says where gdb finds lines and variables.
 
     Example:
       (gdb) gorgon modules 1"""
@@ -184,8 +184,8 @@ def evaluate_address(expression):
 
 
 def symbol_at(address):
-    """function+offset, or None. gdb's own way to show an address knows names of every origin;
-    "info symbol" fails for those that come from a debug file which several copies share."""
+    """function+offset, or None. gdb's format "a" knows all names; "info symbol" does not know names that come from a
+    debug file which several copies share."""
     text = gdb.Value(address).format_string(format="a")
     _, bracket, symbol = text.partition(" <")
     if not bracket:

@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""With the scripts gdb takes companions without lines.
+"""Make gdb read companion files without lines.
 
-With many interpreters gdb hears of each by one symfile, which refers to a file in the cache (libjitreg's companion):
-names and unwind data of all its objects, and functions with lines. The latter are for gdb without scripts.
-symbols.py adds the whole debug information of the copies in the stack, but gdb takes what it has heard of first: the
-lines, where functions have neither arguments nor variables, and nothing can take them away again. So gdb is to find
-another companion: by the symfile's build-id, which it looks for before it follows the link. The build-id is
-67 and the name of a file in the cache, so a directory that gdb looks in needs one symbolic link: .build-id/67, to the cache.
+With many interpreters gdb hears of each by one symfile. The symfile refers to a file in the cache, libjitreg's companion, which has
+names and unwind data of all objects of the interpreter, and functions with lines. The lines are for gdb without scripts. The
+scripts add the whole debug information of the copies in the stack (symbols.py). But gdb uses what it has heard of first, which
+would be the lines of the companion, whose functions have neither arguments nor variables; and a companion cannot be removed.
+So the scripts make gdb find another companion, without lines. gdb looks for a file by the symfile's build-id before it follows
+the reference. The build-id is 67 and the name of a file in the cache, so it is enough that a directory in which gdb looks has a
+symbolic link .build-id/67 to the cache.
 
-gdb has to be told before it hears of the interpreters. Where these scripts are read later, with a process attached or
-a core loaded, that is attached or loaded again; of a program that gdb has started the user is told.
+gdb has to know that directory before it hears of the interpreters. If these scripts are read later, they attach to the
+process again, or load the core again; if gdb itself has started the program, they tell the user.
 
-The cache is where the process has it, which may be of another user, or have another HOME than gdb: its environment says so
-when gdb hears of its first object file, before those of interpreters. That of a process on another machine, and of a core, is not
-here to be read: there it is the cache of the user who runs gdb. Of interpreters that have companions elsewhere gdb has the lines, and no
-variables."""
+The process may be another user's, or have another HOME than gdb, and so another cache. The process's environment tells where
+it is; gdb can read it when it hears of the first object file, before the interpreters'. The environment of a process on another
+machine, or of a core, cannot be read; then the cache is that of the user who runs gdb. If an interpreter's companion is elsewhere,
+gdb has lines and no variables of it."""
 
 import atexit
 import os
@@ -26,13 +27,13 @@ import gdb
 
 from . import execute
 
-_directories = {}  # of a cache -> where its link is
-_root = None
+_directories = {}  # a cache -> the directory that has the link to it
+_root = None       # the folder of these directories
 _asked = None      # the id of the process whose environment has been read
 
 
 def cache(environment):
-    """Where libjitreg has its files, as it finds that out itself, or None."""
+    """The folder in which libjitreg keeps its files with this environment, or None."""
     base = environment.get("XDG_CACHE_HOME", "")
     if not base.startswith("/"):
         home = environment.get("HOME", "")
@@ -41,7 +42,7 @@ def cache(environment):
 
 
 def add(directory):
-    """A directory with a link to this cache, which gdb is to look in."""
+    """Make a directory with a link to this cache, and have gdb look there."""
     global _root
     if _root is None:
         _root = tempfile.mkdtemp(prefix="gorgon-gdb-")
@@ -55,7 +56,7 @@ def add(directory):
 
 
 def has_lines():
-    """gdb has heard of interpreters already, and of their lines."""
+    """Whether gdb has already read a companion with lines."""
     return any(objfile.owner and objfile.filename and os.path.dirname(objfile.filename) in _directories
                and (objfile.owner.build_id or "").startswith("67") for objfile in gdb.objfiles())
 
@@ -75,7 +76,7 @@ def load_again():
 
 
 def environment_of(inferior):
-    """Of a process on this machine, as it was at its start; empty where that cannot be read."""
+    """The environment with which a process on this machine has started; empty if it cannot be read."""
     if inferior.connection is None or inferior.connection.type != "native":
         return {}
     try:
@@ -95,18 +96,18 @@ def on_new_objfile(_event):
 
 
 def add_once(directory):
-    """Whether gdb looks there now."""
+    """Have gdb look for companions in a cache. Returns whether it did not do so before and does now."""
     if not directory or directory in _directories:
         return False
     try:
         add(directory)
     except OSError:
-        return False  # without a place for the link gdb follows the other one
+        return False  # there is no place for the link: gdb reads the companion with lines
     return True
 
 
 def register(running):
-    """@running: gdb reads these scripts by itself, while it waits for the program. A command would end its waiting."""
+    """@running: gdb has found these scripts itself, and waits for the program. A command would end its waiting."""
     if running:
         gdb.post_event(register_now)
     else:

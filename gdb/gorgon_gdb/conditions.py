@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Conditions of gdb's breakpoints are evaluated in the copy that has come to them.
 
-gdb reads a condition once for each place, when the breakpoint is set. A global variable is then the first copy's. And
-a local variable is not known where gdb has lines only (of libpython, with more than eight interpreters): it gives that place up. So a condition
-that names anything becomes $gorgon_eval("CONDITION"), which is evaluated when a thread comes there:
+gdb reads a condition once for each place, when the breakpoint is set. A global variable is then the first copy's. And where gdb has
+lines only (of libpython, with more than eight interpreters), it does not know a local variable, and gives up that place. So
+the scripts change a condition into $gorgon_eval("CONDITION"), which is evaluated when a thread comes there:
 
-    where gdb knows variables    if it names a global variable or a function of private code
-    where it has lines only      if it names anything but gdb's own variables
+    where gdb knows variables    if the condition names a global variable or a function of private code
+    where gdb has lines only     if the condition names anything but gdb's own variables
 
-That is done when gdb says that a breakpoint is new or has changed, and when it hears of private code. "break" and
-"condition" refuse what gdb can read at no place at all. So hints.py gives them the text above at once when somebody
-types; in a script gdb gets the variables of one copy of each library first."""
+They do so when gdb says that a breakpoint is new or has changed, and when gdb hears of private code. But "break" and
+"condition" refuse a condition that gdb can read at no place at all. So hooks.py changes a condition that somebody types before
+gdb sees it; for a command of a script gdb gets the variables of one copy of each library first."""
 
 import functools
 import re
@@ -36,7 +36,7 @@ def names_in(condition):
 
 
 def is_many(snapshot):
-    """Whether there are copies of which gdb has lines only, or will be soon."""
+    """Whether there are copies of which gdb has lines only, or there will be soon."""
     return len(snapshot.interpreters) >= FEW or any(obj.symfile_kind == root.PACK for obj in snapshot.objects)
 
 
@@ -80,7 +80,7 @@ def places(location):
 
 
 def places_of(number):
-    """Of a breakpoint."""
+    """The addresses of a breakpoint's places."""
     try:
         number = int(gdb.parse_and_eval(number))
     except gdb.error:
@@ -94,7 +94,7 @@ def own(condition):
 
 def adapt(breakpoint):
     global _changing
-    # gdb says that breakpoints change while a program starts, too, and cannot start it when somebody looks at it then.
+    # gdb also sends this event while it starts a program. It fails to start the program if a script reads memory then.
     can_need = breakpoint.condition and PREFIX not in breakpoint.condition and not _changing and process.known()
     snapshot = process.try_snapshot() if can_need else None
     if not snapshot or not breakpoint.visible or breakpoint.type not in (gdb.BP_BREAKPOINT, gdb.BP_HARDWARE_BREAKPOINT):

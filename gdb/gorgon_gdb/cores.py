@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A core has no stop: arguments and variables of the thread that has crashed are there when gdb has loaded all of it, so that
-"gdb -batch -ex bt HOST CORE" shows them. Of the thread that somebody selects later, symbols.on_prompt() does so."""
+"""A core brings no event of a stop. So the debug information for the thread that has crashed is added as soon as gdb has loaded
+the whole core, and "gdb -batch -ex bt HOST CORE" shows arguments and variables. When somebody selects another thread,
+symbols.on_prompt() adds what its stack lacks."""
 
 import gdb
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What editors ask gdb's debug adapter for: an expression - a watch, a hover, the setting of a variable - means the frame's copy, as
-with "print", and a thread is called after the interpreter whose program it runs.
+"""In editors that use gdb's debug adapter (DAP), an expression (a watch, a hover, the new value of a variable) means the frame's
+copy, as with "print", and a thread has the name of the interpreter whose program it runs.
 
-The adapter is a part of gdb in Python, which is loaded when the session begins, after our scripts. It selects the frame, then
-it calls a function of the module that answers such requests; two of them are replaced at the first stop. gdb 14 and 15
-call gdb.parse_and_eval() there, which is everybody's and left alone: an expression is as in plain gdb."""
+The adapter is a part of gdb in Python, which is loaded when the session begins, after our scripts. For a request it selects
+the frame, then it calls a function of its own modules. Two such functions are replaced at the first stop. gdb 14 and 15 call
+gdb.parse_and_eval() instead, which all scripts use and which stays: there expressions are as in plain gdb."""
 
 import functools
 import sys

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Debug information of private objects that gdb finds only where the process ran.
 
-A private object whose DWARF is in its own file, or in one that this names, refers to it by an
-absolute path. gdb looks a build-id up below "set sysroot" too, but never such a path. So where
-the sysroot has the file, it is added here, when gdb hears of the object."""
+The DWARF of a private object may be in its own file, or in a file that this file names. Then the symfile
+refers to that file by an absolute path. gdb looks up build-ids below "set sysroot", but no such paths. So
+if the sysroot has the file, this module adds it when gdb hears of the object."""
 
 import gdb
 
@@ -12,11 +12,11 @@ from . import breakpoints, elf, files, objfiles, process
 IN_LIBRARY, LINK = 2, 3  # enum jitreg_debug_kind
 
 _known = None, {}     # a Snapshot, and its objects by symfile
-_settled = None, None # the Snapshot and the sysroot that nothing is left to do for
+_settled = None, None # the Snapshot and the sysroot for which nothing is left to do
 
 
 def file_of(obj):
-    """Where the debug information that a private object refers to by a path is on this machine, or None."""
+    """The file on this machine with the debug information to which a private object refers by a path, or None."""
     if obj.debug_kind not in (IN_LIBRARY, LINK):
         return None
     name = obj.path if obj.debug_kind == IN_LIBRARY else obj.debug_path
@@ -52,7 +52,8 @@ def on_new_objfile(event):
 
 
 def on_stop(_event=None):
-    """While an object is being loaded the process does not say yet what it is; and the sysroot may be another now."""
+    """Look again: while an object is being loaded the process does not say its build-id yet, and the user may have set another
+    sysroot."""
     global _settled
     state = process.try_snapshot(), files.sysroot()
     if state[1] and state != _settled:

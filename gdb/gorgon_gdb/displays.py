@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Expressions that gdb displays at each stop are still displayed after a file was removed.
+"""Expressions that gdb displays at each stop are still displayed after the scripts have removed a file.
 
-gdb forgets all of them when a symbol file is removed. They are set again, with new numbers, as soon as there is a frame that
-knows their names."""
+gdb forgets all such expressions when a symbol file is removed. They are set again, with new numbers, as soon as there is a frame
+that knows their names."""
 
 import re
 
@@ -31,7 +31,7 @@ def remove_symbol_file(address):
 
 
 def restore(_event=None):
-    """Display the expressions again. One that cannot be parsed in this frame waits for another frame."""
+    """Display the expressions again. An expression that cannot be parsed in this frame waits for another frame."""
     for entry in list(_forgotten):
         enabled, expression = entry
         try:

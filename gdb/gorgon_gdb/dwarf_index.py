@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Which compilation units a function is in, so that gdb reads those and no others.
+"""Finds the compilation units that have a function's code, so that gdb reads only these.
 
-gdb's own index of an optimised library (link-time optimisation above all) has a function in each unit
-that calls it, too, and gdb reads all of them whole when it looks the function up: of libpython nearly
-everything. Here the units are found that have code of a function, out of line or inlined, and written as a
-.gdb_index, which gdb takes from its index cache. What gdb then says of the function is gdb's.
+gdb's own index of an optimised library (link-time optimisation above all) also names each unit that calls the
+function, and gdb reads all of these units whole when it looks up the function: nearly all of libpython. This module
+finds the units that have code of a function, out of line or inlined, and writes a .gdb_index with
+these, which gdb takes from its index cache. gdb itself then reads the units and answers.
 
-Debug information is not walked but searched: for references to the function's name, then for
-references to the entries (DIEs) that are named so. An abbreviation says what comes before a reference in an
-entry, so each find is compared with what each abbreviation of its unit would have there. What looks like code
-and is none costs gdb a unit that it does not need; code is never missed: where that cannot be told
-for sure, index() is None and gdb makes its own index.
+It does not walk the debug information but searches it: for references to the function's name, then for
+references to the entries (DIEs) that have that name. An abbreviation tells what comes before a reference in an
+entry, so each hit is compared with what each abbreviation of its unit would have there. If bytes look like an entry
+and are none, gdb reads a unit in vain. Code is never missed: if that is not certain,
+index() is None and gdb makes its own index.
 
 DWARF 3 to 5 (section 7.5), of C only; the format of .gdb_index is version 8 of gdb's manual, appendix J."""
 
@@ -33,7 +33,7 @@ LANGUAGES = {0x01, 0x02, 0x0C, 0x1D, 0x2C, 0x8001}  # C, and assembler
 # Sizes of forms in 32-bit DWARF with addresses of 8 bytes.
 SIZES = {ADDR: 8, DATA1: 1, DATA2: 2, DATA4: 4, 0x07: 8, 0x0C: 1, 0x11: 1, 0x12: 2, REF4: 4, 0x14: 8, STRP: 4,
          REF_ADDR: 4, SEC_OFFSET: 4, 0x19: 0, 0x1E: 16, 0x1F: 4, 0x20: 8, IMPLICIT_CONST: 0}
-# Made otherwise: by dwz, split, with types apart, or with an index that gdb takes first.
+# Sections of files that this module does not handle: made by dwz, split, with types apart, or with an index, which gdb takes first.
 OTHERS = {".gnu_debugaltlink", ".debug_types", ".gdb_index", ".debug_names", ".debug_str_offsets"}
 SECTIONS = {".debug_info", ".debug_abbrev", ".debug_str", ".debug_ranges", ".debug_rnglists"}
 FUNCTION = 3 << 28  # in .gdb_index
@@ -43,7 +43,7 @@ class Unsure(Exception):
     """This debug information is not of the kind that can be searched."""
 
 
-# The first, and what others are when a file is damaged.
+# Unsure, and what else is raised when a file is damaged.
 FAILURES = (Unsure, OSError, struct.error, IndexError, ValueError, zlib.error)
 
 
@@ -142,7 +142,7 @@ class Unit:
             raise Unsure
 
     def learn(self, info, abbreviations):
-        """What entries of this unit can look like."""
+        """Note which abbreviations have names of functions, and references to functions."""
         self.names, self.references, self.global_references = [], [], False
         for abbreviation in abbreviations:
             for attribute, form, off, _ in abbreviation.attributes:
@@ -216,7 +216,7 @@ class Library:
         return self.units[bisect.bisect_right(self.starts, off) - 1]
 
     def named(self, name):
-        """(Abbreviation, offset) of what may be entries of functions with this name."""
+        """(Abbreviation, offset) of each place that may be the entry of a function with this name."""
         text = name.encode() + b"\0"
         if text in self.info:
             raise Unsure  # short names can be in the entries themselves
@@ -228,7 +228,7 @@ class Library:
                         yield abbreviation, entry
 
     def references_to(self, entry):
-        """(Unit, Abbreviation, offset of the entry, or None) of what may be functions that are this one."""
+        """(Unit, Abbreviation, offset of the entry, or None) of each place that may be an entry which refers to this entry."""
         own = self.unit_at(entry)
         stretches = [(REF_ADDR, entry, start, end) for start, end in self.referring]
         for form, value, start, end in [*stretches, (REF4, entry - own.off, own.off, own.end)]:
@@ -299,7 +299,7 @@ def read(path):
 
 
 def is_name(location):
-    """It can be searched for."""
+    """Whether a location is a plain name, which can be searched for."""
     return re.fullmatch(r"[A-Za-z_][A-Za-z_0-9]*", location) is not None
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The symbol tables of a library's file, for names that no debug information describes.
 
-Knows no debugger. Reads 64-bit little-endian ELF (gABI chapter 4), what the loader loads. A
-file that cannot be read or is not that has no symbols: it may lie on another machine."""
+Knows no debugger. Reads 64-bit little-endian ELF (gABI chapter 4), as the loader does. A file that
+cannot be read, or is of another kind, counts as a file without symbols: the right file may lie on another machine."""
 
 import collections
 import functools
@@ -24,8 +24,8 @@ Symbol = collections.namedtuple("Symbol", "name kind value size local")
 
 
 class File:
-    """Defined variables and functions by name, where calls to other libraries go through, the build-id, an
-    address of code, or 0, and whether debug information is in the file."""
+    """Defined variables and functions by name, the sections through which calls to other libraries go, the build-id,
+    the address of some code (or 0), and whether the file has debug information."""
 
     def __init__(self, data):
         self.symbols = {}
@@ -40,7 +40,7 @@ class File:
         if shoff + shnum * SHDR.size > len(data) or shstrndx >= shnum:
             return
         sections = [SHDR.unpack_from(data, shoff + i * SHDR.size) for i in range(shnum)]
-        # .symtab first: it has the local names too.
+        # .symtab first: it has local names, too.
         for kind in (SHT_SYMTAB, SHT_DYNSYM):
             for section in sections:
                 if section[1] == kind and section[6] < shnum:
@@ -87,7 +87,7 @@ def _read(path, _mtime):
 
 
 def read(path):
-    """The File at a path; one without symbols when there is none."""
+    """The File at a path; a File without symbols when there is no file."""
     try:
         return _read(path, os.stat(path).st_mtime_ns)
     except OSError:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """When the program has ended gdb still knows private libraries, as it knows libraries of the system's linker.
 
-gdb forgets what the JIT interface has told it: breakpoints would wait, and "break" and "list" would find no function. So before the
-first prompt without a process, the file of each library that has debug information is added, at the place of one copy. It is
-removed before the next process comes, by hooks of the commands that bring one, or at the first thread of the process. Editors and command
-files have no prompt: there breakpoints wait, as they do in plain gdb."""
+At the end of the process gdb forgets what the JIT interface has told it: breakpoints would wait, and "break" and "list" would
+find no function. So before the first prompt without a process, the file of each library that has debug information is added, at
+the place of one copy. Hooks of "run" and other commands that bring a process remove it again; otherwise it is removed at the first
+thread of the next process. Editors and command files have no prompt: there breakpoints wait, as they do in plain gdb."""
 
 import os
 
@@ -55,8 +55,8 @@ def add():
         if os.path.isfile(files.find(path)):
             _added[path] = add_file(path)
     for path in list(_added)[:1]:
-        # gdb looks for places of breakpoints before it can read the code of a new file: at the first instruction of a function,
-        # that is. With a file that comes and goes it looks again.
+        # gdb looks for places of breakpoints before it can read the code of a new file, and so finds no end of a prologue. When
+        # another file comes and goes it looks again.
         remove_file(*add_file(path))
 
 
@@ -87,13 +87,13 @@ def remove():
 
 
 def on_new_thread(_event):
-    """A process has come by a way that has no hook."""
+    """A process may have come without a command that has a hook."""
     if _added:
         remove()
 
 
 class Again(gdb.Command):
-    """Part of hooks that Gorgon's scripts define: a process is to come.
+    """Part of hooks that Gorgon's scripts define: remove the files before a process comes.
 
     Usage: maintenance gorgon-again"""
 

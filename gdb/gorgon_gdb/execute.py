@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""Commands of gdb's that the scripts run, and how they do so within events.
+"""How the scripts run commands of gdb's, above all within events.
 
-gdb.execute() ends with what is left of the commands of the breakpoint at which the selected thread has stopped. In an
-event of that stop these have not begun: they would run inside the event, and after a "continue" among them gdb waits
-for ever, for a stop that it has been told of already. (gdb.post_event() is no way out: what it runs comes when
-the process goes on.) So what events do goes through run(): when a breakpoint may have commands it selects another thread
-meanwhile, one that stands still because the first one does. Without another thread it runs nothing, and what has to
-be done is done before the next prompt, where gdb.execute() is like a command that somebody types.
-A thread that runs for the user while gdb handles an event of its own, as when it hears of an object, has not stopped at any
-breakpoint with commands: there gdb.execute() ends with none, and it is the only chance to have lines before the code runs.
+When gdb.execute() is done, it runs what is left of the commands of the breakpoint at which the selected thread has stopped. In
+the event of that stop these commands have not begun: they would run inside the event, and after a "continue" among them gdb waits
+for ever, for a stop that it has been told of already. (gdb.post_event() does not help: it runs its function only when
+the process goes on.) So handlers of events use run(). If a breakpoint may have commands, run() selects another thread
+meanwhile, which stands still because of the stop, but has not stopped at a breakpoint. Without another thread it runs nothing, and
+the scripts do the work before the next prompt, where gdb.execute() is like a command that somebody types.
+While gdb handles an event of its own in a running process, for example hears of an object, no thread has stopped at a
+breakpoint with commands: there run() always works, and that is the only chance to have lines before the new code runs.
 
-run() serves commands, too; there it is gdb.execute().
+Outside of events run() is gdb.execute().
 
-Files that are added or taken away make gdb look for the places of all breakpoints again, and it then warns after each command
-that the place at which it has stopped has no number any more ("location number not found for breakpoint 1"). It warns for
-the selected thread only, and forgets the place when that is asked to step by no instruction: it says that it has stopped, and
-has not gone on. So run() selects another thread in events, and settle() asks for that step before the prompt. Between both gdb warns
-once, so what can wait for the prompt (waits()) does, and forget_place() asks for the step first."""
+When a file is added or removed, gdb looks for the places of all breakpoints again. Then it does not know any more at which of them the
+selected thread has stopped, and warns after each command ("location number not found for breakpoint 1"). It stops warning
+after "stepi 0", a step by no instruction: then it only knows that the thread has stopped. So run() selects another thread in
+events, and settle() steps in this way before the prompt. Between the two gdb warns once. Therefore files that can wait for
+the prompt do (waits()), and forget_place() steps before they come."""
 
 import contextlib
 import functools
@@ -25,12 +25,12 @@ import gdb
 
 STEP_NOTHING = "with suppress-cli-notifications on -- stepi 0"
 
-_events = 0  # so many events are being handled
+_events = 0  # number of events that are being handled
 _stale = False  # breakpoints have other places than when the process stopped
 _can_warn = False  # the process has stopped at one of several places of a breakpoint that was not deleted at the stop
-_settling = False
-_passing = 0  # so many of gdb's commands are being run by the scripts
-_prompts = False  # gdb has had a prompt, so there will be others; there are none with -batch and for an editor
+_settling = False  # forget_place() is stepping: its events are no news
+_passing = 0  # number of gdb's commands that the scripts are running
+_prompts = False  # gdb has had a prompt, so there will be others; with -batch and for an editor there are none
 
 
 def within_event(handler):
@@ -69,14 +69,14 @@ def is_at_one_of_several(event):
 
 
 def on_stop(event):
-    """Before other handlers: they change the places."""
+    """Called before other handlers of the stop, because they change the places of breakpoints."""
     global _can_warn
     if not _settling:
         _can_warn = is_at_one_of_several(event)
 
 
 def settle(_event=None):
-    """Before each prompt: have gdb forget which place it has stopped at, where it would not find that."""
+    """Called before each prompt: have gdb forget at which place it has stopped, if it would not find that place."""
     global _prompts
     _prompts = True
     if _stale:
@@ -84,7 +84,7 @@ def settle(_event=None):
 
 
 def forget_place():
-    """Not where gdb cannot warn: a core that gcore writes then has no signal of the stop."""
+    """Step by no instruction, but only if gdb could warn: after such a step a core of gcore lacks the signal of the stop."""
     global _settling, _stale, _can_warn
     thread = gdb.selected_thread() if _can_warn else None
     if not thread or not thread.is_stopped() or thread.is_exited():

@@ -6,8 +6,8 @@ each copy. The debug information of an extension is small, and extensions are wh
 copy as soon as gdb hears of the copy. Conditions, handlers of stops in Python and the line that gdb prints at a stop then have
 arguments, and gdb need not look for all breakpoints again when it has stopped.
 
-Left out are libpython, large files, and copies beyond FILES_MAX, because each file makes each event of gdb's take longer. They get their
-files as symbols.py says: when they are in the stack."""
+libpython, large files, and copies beyond FILES_MAX are left out, because each file makes each event of gdb's take longer. They get their
+files when they are in the stack (symbols.py)."""
 
 import os
 

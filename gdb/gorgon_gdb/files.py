@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Files of the process on this machine: below "set sysroot" where that names a folder, else, or where
-it is not there, under the name that the process knows."""
+"""Where a file of the process is on this machine: below "set sysroot" if that names a folder which has the file, otherwise under
+the name that the process knows."""
 
 import os
 
@@ -19,12 +19,12 @@ def candidates(path):
 
 
 def find(path):
-    """Where a file is; its own name when it is nowhere."""
+    """The path of a file on this machine; its own name when it is not here."""
     return next((c for c in candidates(path) if os.path.isfile(c)), path)
 
 
 def read(obj):
-    """The symbol tables of a private object's file; without symbols when the file is not here or is another one. (While
+    """The elf.File of a private object; without symbols if the file is not here, or is another file of that name. (While
     an object is being loaded the process does not say its build-id yet.)"""
     found = (elf.read(c) for c in candidates(obj.path))
     return next((f for f in found if f.symbols and obj.build_id in (b"", f.build_id)), elf.File(b""))

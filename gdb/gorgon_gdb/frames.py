@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Frames of private code say whose they are, in every backtrace:
+"""In every backtrace a frame of private code shows its library and interpreter:
 
     #1  0x00007ffff66d159f in list_new from libpython3.11.so.1.0 [interp 1] (n=3) at ...
 
@@ -17,8 +17,8 @@ NAME = "gorgon"
 class PrivateFrame(FrameDecorator):
     """A frame, with its object and interpreter after the function's name.
 
-    gdb's own decorator looks the frame's line up for each thing that it is asked, which is most of what a backtrace with it
-    takes. So this one looks once, and asks the next decorator only where that is another filter's."""
+    gdb's own decorator looks up the frame's line for each question, which takes most of the time of a backtrace. So this
+    decorator looks once, and asks the next decorator only if that is another filter's."""
 
     def __init__(self, base, frame, label):
         super().__init__(base)
@@ -28,12 +28,12 @@ class PrivateFrame(FrameDecorator):
         self.is_gdbs = type(base) is FrameDecorator
 
     def function(self):
-        # Not the decorator's: it would say the types of a C++ function's arguments, which
-        # gdb's own backtraces leave out.
+        # The decorator's name of a C++ function would have the types of the arguments, which gdb's own
+        # backtraces leave out.
         return f"{self.frame.name() or '??'} from {self.label}"
 
     def filename(self):
-        # The decorator takes the library's for a function without lines; the label has that.
+        # For a function without lines the decorator would return the library's name, which the label has already.
         if not self.place.symtab:
             return None
         return self.place.symtab.filename if self.is_gdbs else super().filename()

@@ -44,9 +44,9 @@ class Gorgon(gdb.Function):
     Usage: $gorgon (NAME[, N])
 
     NAME is a string. The copy is that of the selected frame; with N, of interpreter N. The value can be
-    assigned to, called, watched, and its address taken. It is for what gdb evaluates by itself:
-    conditions, "display", "x", "printf", expressions of editors. "print", "set variable" and
-    "watch" need no such thing. "sizeof" and "ptype" do not look into what functions return.
+    assigned to, called, watched, and its address taken. It is for expressions that gdb evaluates
+    by itself: conditions, "display", "x", "printf", expressions of editors. "print", "set variable"
+    and "watch" do not need it. "sizeof" and "ptype" do not look into what functions return.
 
     Example:
       (gdb) break helper if $gorgon("counter") == 3

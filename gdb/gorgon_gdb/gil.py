@@ -6,7 +6,7 @@ from . import process, root
 
 
 def text(namespace, thread_name):
-    """The column of "gorgon list"; "?" where that cannot be told."""
+    """The column GIL of "gorgon list"; "?" if CPython's structures cannot be read."""
     try:
         tid = process.python_of(namespace).gil_holder()
     except (root.RootError, root.MemoryProblem):

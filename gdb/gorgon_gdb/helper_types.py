@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""CPython's helper reads objects through types that gdb knows the whole of.
+"""Have CPython's helper read objects through complete types.
 
-Many compilation units of CPython know "struct _typeobject" and others by name only. Wherever a value of such a type
-is looked into or converted, gdb looks for the whole type by its name, in every copy until it has it: 1.5 to 5 ms, some
-hundred times for one backtrace. Here that is done once for a name, and the helper's pointers are converted, as numbers,
-to pointers to what was found.
+Many compilation units of CPython only declare "struct _typeobject" and others. Wherever a value of such an incomplete type
+is looked into or converted, gdb searches the copies for the complete type by its name: 1.5 to 5 ms, some
+hundred times for one backtrace. Here each name is looked up once, and the helper's pointers are converted, as numbers,
+to pointers to the complete type.
 
-gdb keeps types that Python code refers to when the object file that they came from goes. What was found is
-forgotten with the process, because the next one may have another CPython."""
+gdb keeps types that Python code refers to when the object file that they came from goes. The types are
+forgotten with the process, because the next process may have another CPython."""
 
 import gdb
 
 # Where the helper finds what every object begins with.
 HEADS = {"ob_type": "PyObject", "ob_size": "PyVarObject"}
 
-_pointers = {}  # name of a type -> type of pointers to the whole of it
+_pointers = {}  # name of a type -> type of pointers to the complete type
 
 
 def forget(_event=None):
@@ -22,7 +22,7 @@ def forget(_event=None):
 
 
 def pointer_to(name, kind=None):
-    """A type of pointers to what is called so; None when only the name is known. Raises gdb.error when not even that is."""
+    """The type of pointers to the complete type of a name; None if there is only a declaration. Raises gdb.error if there is none."""
     if name not in _pointers:
         found = (kind or gdb.lookup_type(name)).strip_typedefs()
         if found.code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION) and not found.fields():
@@ -36,7 +36,7 @@ def convert(value, pointer):
 
 
 def whole(value):
-    """A value; when it points to a structure, as a pointer to the whole structure."""
+    """The value itself or, if it points to a structure, a pointer to the complete type."""
     kind = value.type
     if kind.code == gdb.TYPE_CODE_TYPEDEF:
         kind = kind.strip_typedefs()

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""A stop at a breakpoint is shown with arguments where gdb has had lines only.
+"""A stop at a breakpoint is shown with arguments, also in a copy of which gdb has had lines only.
 
-gdb prints where it has stopped before it tells anybody of the stop, and so before symbols.py can add what the copy lacks. But a
-breakpoint counts the hit earlier, and says that it has changed. Then gdb is told not to print the stop ("set
-suppress-cli-notifications"; editors hear of it as always), and what it would have printed follows here when the copy has its
-variables: in the stop's event or, where a prompt comes next, before that, because gdb warns of places that change in
-between (execute.py). Handlers of stops in Python find lines only then, as the stop itself did."""
+gdb prints a stop before it sends the event of the stop, and so before symbols.py can add the debug information that the copy lacks.
+But gdb counts the breakpoint's hit earlier, and sends an event of that. At this event the scripts tell gdb not to print the stop
+("set suppress-cli-notifications"; editors hear of the stop as always). They print it themselves when the copy has its
+variables: in the stop's event or, if a prompt comes next, before the prompt, because gdb warns when places of breakpoints change in
+between (execute.py). In the second case other handlers of the stop's event find the copy with lines only."""
 
 import re
 
@@ -21,18 +21,19 @@ RUNNING = ("continue", "c", "fg", "run", "r", "start", "next", "n", "step", "s",
            "nexti", "ni", "jump", "j", "signal")
 
 _counts = {}      # number of a breakpoint -> hits
-_held = False     # gdb does not print this stop
-_headline = None  # what is to be printed of it before the frame
+_held = False     # gdb was told not to print this stop
+_headline = None  # the text to print before the frame of a held stop
 
 
 def hit(breakpoint):
-    """It has counted another hit."""
+    """Whether the breakpoint has counted another hit since the last call."""
     before, _counts[breakpoint.number] = _counts.get(breakpoint.number, 0), breakpoint.hit_count
     return breakpoint.hit_count > before
 
 
 def on_modified(breakpoint, is_to_be_held):
-    """@is_to_be_held(address): the copy that is there has no variables yet, and gets them in the stop. Whether it was hit."""
+    """Hold the stop if the breakpoint was hit and is_to_be_held(address) says that gdb has no variables there yet, and will get
+    them. Returns whether the breakpoint was hit."""
     thread = gdb.selected_thread() if hit(breakpoint) else None
     if thread is None or thread.is_stopped():
         return False
@@ -69,7 +70,7 @@ def release():
 
 
 def on_stop(event):
-    """Before other handlers: they change the places."""
+    """Called before other handlers of the stop, because they change the places of breakpoints."""
     global _headline
     held = _held
     release()
@@ -77,7 +78,7 @@ def on_stop(event):
 
 
 def headline(breakpoints):
-    """What gdb prints before the frame."""
+    """The text that gdb prints before the frame."""
     breakpoint, pc = breakpoints[0], gdb.newest_frame().pc()
     places = [place.address for place in breakpoint.locations]
     number = f".{places.index(pc) + 1}" if len(places) > 1 and pc in places else ""
@@ -85,7 +86,7 @@ def headline(breakpoints):
 
 
 def thread_hit():
-    """Which thread has come there, if there are others."""
+    """The words that name the thread, if there are others; otherwise an empty text."""
     if not has_others():
         return ""
     thread = gdb.selected_thread()
@@ -103,12 +104,12 @@ def forget(_event=None):
 
 
 def is_held():
-    """There is a stop to be shown."""
+    """Whether there is a stop that is still to be shown."""
     return _headline is not None
 
 
 def can_wait(event):
-    """The prompt comes right after this stop."""
+    """Whether a held stop can be shown later, because a prompt comes right after it."""
     if not is_held() or any(breakpoint.commands for breakpoint in event.breakpoints):
         return False
     newest = NEWEST.search(execute.run("show commands") or "")
@@ -123,7 +124,7 @@ def show():
 
 
 def show_stop(text):
-    """As gdb does: why, where, and what is displayed at each stop."""
+    """Print a stop as gdb does: why it has stopped, where, and the expressions that are displayed at each stop."""
     frame = execute.run("frame") or ""
     displays.restore()
     gdb.write(text + re.sub(r"^#0  ", "", frame) + (execute.run("display") or ""))

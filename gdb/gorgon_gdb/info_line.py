@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""info line LOCATION, typed: of several copies of a place it shows the selected frame's, or the first.
+"""A typed "info line LOCATION" shows one copy of a place: the selected frame's, or the first.
 
-gdb answers for each place that a location has, and each copy is one. The hook says it as hints.py does: the text is that
-of an error that ends the command."""
+gdb would print a line for each copy. The hook works as hooks.py says: it prints by the text of an error that ends the command."""
 
 import re
 
 import gdb
 
-from . import execute, hints, ordinary, process
+from . import execute, hooks, ordinary, process
 
 COMMAND = "maintenance gorgon-line"
 HOOK = "info hook-line"
@@ -26,7 +25,7 @@ class Line(gdb.Command):
 
     def invoke(self, arg, from_tty):
         snapshot = None if execute.is_passing() else process.try_snapshot()
-        newest = hints.newest_command() if snapshot else None
+        newest = hooks.newest_command() if snapshot else None
         if not newest or not TYPED.fullmatch(newest[1]):
             return
         try:
@@ -40,12 +39,12 @@ class Line(gdb.Command):
             return
         last = next((addresses[i] for i in reversed(kept) if addresses[i]), None)
         if last:
-            ordinary.run(f"info line *{last:#x}", to_string=True)  # which "x" goes on from
+            ordinary.run(f"info line *{last:#x}", to_string=True)  # so that "x" goes on from there
         raise gdb.GdbError("\n".join(rows[i] for i in kept))
 
 
 def chosen(addresses, snapshot, namespace):
-    """Positions of what is to be shown: all that is no place in private code, and one copy of each place that is."""
+    """Positions of the addresses to show: all that are not in private code, and of each place in private code one copy."""
     best = {}
     for i, address in enumerate(addresses):
         obj = snapshot.find_object(address) if address else None

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""info symbol ADDRESS, typed: of private code it says the file and the interpreter, as of a library of the system's linker.
+"""A typed "info symbol ADDRESS" names the file of private code, as for a library of the system's linker, and its interpreter.
 
-gdb says "in section .text of <in-memory@0x...>", and of an interpreter among many that no symbol matches: the names are
-in a file that several share. The hook says it as hints.py does: the text is that of an error that ends the command."""
+gdb by itself says "in section .text of <in-memory@0x...>" or, with many interpreters, "No symbol matches", because the names are
+in a file that several interpreters share. The hook works as hooks.py says: it prints by the text of an error that ends the
+command."""
 
 import re
 
 import gdb
 
-from . import commands, elf, files, hints, marks, ordinary, process, root, values
+from . import commands, elf, files, hooks, ordinary, place_names, process, root, values
 
 COMMAND = "maintenance gorgon-symbol"
 HOOK = "info hook-symbol"
@@ -25,7 +26,7 @@ class Symbol(gdb.Command):
         super().__init__(COMMAND, gdb.COMMAND_MAINTENANCE)
 
     def invoke(self, arg, from_tty):
-        newest = hints.newest_command() if process.try_snapshot() else None
+        newest = hooks.newest_command() if process.try_snapshot() else None
         found = TYPED.fullmatch(newest[1]) if newest else None
         try:
             text = describe(commands.evaluate_address(ordinary.own(found[1]))) if found else None
@@ -36,7 +37,7 @@ class Symbol(gdb.Command):
 
 
 def describe(address):
-    """What to say of an address, or None: it is of no private object, or has no name."""
+    """The answer for an address; None if it is in no private object, or has no name."""
     obj = process.find_object(address)
     if not obj or obj.link_map:
         return None
@@ -53,7 +54,7 @@ def section_of(obj, address):
     try:
         with open(files.find(obj.path), "rb") as file:
             data = file.read()
-        sections = marks.sections(lambda off, size: data[off:off + size])
+        sections = place_names.sections(lambda off, size: data[off:off + size])
     except (OSError, ValueError, elf.struct.error):
         return None
     return next((name.decode() for name, s in sections if s[3] <= address < s[3] + s[5]), None)

@@ -17,8 +17,8 @@ HEADER = struct.Struct("<8sQQ")  # cookie, version, free_threaded
 WORD = 8
 STRUCTURE_MAX = 10_000_000  # bytes; _PyRuntime itself has half a million
 
-# What stands in _Py_DebugOffsets after the header, each one 64-bit number; the names after a
-# number came with that minor version. What comes after unicode_object is not needed here.
+# The members of _Py_DebugOffsets behind the header, each a number of 64 bits. A number in the text is a minor version: the names
+# behind it came with that version. Members behind unicode_object are not needed here.
 TABLE = {
     "runtime_state": "size finalizing interpreters_head",
     "interpreter_state": "size id next threads_head 14 threads_main 13 gc imports_modules sysdict builtins ceval_gil "
@@ -45,7 +45,7 @@ TABLE = {
 }
 TABLE_MINORS = (13, 14, 15)
 
-# What 3.11 and 3.12 have in common.
+# Offsets that 3.11 and 3.12 have in common.
 COMMON = {
     "runtime_state.interpreters_head": 40,
     "thread_state.next": 8, "thread_state.cframe": 56,
@@ -103,7 +103,7 @@ def find(read, runtime, minor):
 
 
 def minor_of(read, runtime):
-    """Of which CPython, from 3.13 on, a _PyRuntime is. Raises as find() does."""
+    """The minor version of the CPython, 3.13 or newer, whose _PyRuntime is at an address. Raises as find() does."""
     cookie, version, _ = HEADER.unpack(bytes(read(runtime, HEADER.size)))
     if cookie != COOKIE:
         raise root.RootError(f"_PyRuntime begins with {cookie!r}, {COOKIE!r} expected")
@@ -120,7 +120,7 @@ def members_of(text, minor):
 
 
 def check(offsets):
-    """A table of another shape has numbers in it that cannot be."""
+    """Refuse a table of another shape: it has impossible numbers."""
     for name, offset in offsets.items():
         size = offsets.get(name.partition(".")[0] + ".size", STRUCTURE_MAX)
         if not offset <= size <= STRUCTURE_MAX:

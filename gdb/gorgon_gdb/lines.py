@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Lines and static functions of copies whose debug information gdb has not read.
 
-With many interpreters gdb hears of each by one symfile (a pack). That refers to a companion file with functions and lines,
-and by its build-id to another companion, which has neither; companions.py makes gdb take the second. Here the first is added
-as "add-symbol-file" does, once for each pack: 0.3 ms and 60 KB a pack, because gdb shares what it has read of one file.
+With many interpreters gdb hears of each by one symfile (a pack). The pack refers to a companion file with functions and lines,
+and by its build-id to another companion, which has neither; companions.py makes gdb read the second. This module adds the first
+by "add-symbol-file", once for each pack: 0.3 ms and 60 KB a pack, because gdb reads a file only once.
 
-The companion itself, and not a reference to it, for two reasons. gdb lets go of a file that was added, and takes it
-again at the end of its list of object files. And gdb takes what comes first in that list: so when symbols.py adds the whole
-debug information of a copy, the pack's lines are taken away before. Where another object of the pack still needs them they
-are added again afterwards, behind it. Then gdb finds arguments and variables in copies in the stack, and lines in all others.
+An added file, unlike a file that the symfile refers to, can be removed, and added again at the end of gdb's list of object files.
+That matters because gdb uses what comes first in that list. So before symbols.py adds the whole debug information of a copy,
+the pack's lines are removed. If another object of the pack still needs them they are added again afterwards, behind the
+debug information. Then gdb finds arguments and variables in copies in the stack, and lines in all others.
 
 Within an event, gdb's commands are run only where a breakpoint wants the lines (execute.py says why they are few)."""
 
@@ -17,7 +17,7 @@ import os
 
 import gdb
 
-from . import displays, elf, execute, marks, missing_files, objfiles, ours, process, root
+from . import displays, elf, execute, missing_files, objfiles, ours, place_names, process, root
 
 SHF_TLS = 0x400
 TEXT, INFO = b".text", b".debug_info"
@@ -30,7 +30,7 @@ _without = set()  # addresses of symfiles that have no lines to add
 
 
 class Lines:
-    """What was added for a pack: its stretches of code."""
+    """A companion that was added for a pack, with the address ranges of the pack's code."""
 
     def __init__(self, runs):
         self.runs = runs
@@ -44,13 +44,13 @@ def first_code(path, _mtime):
     """The address of a companion's first code, or None: it has no lines."""
     with open(path, "rb") as file:
         data = file.read()
-    sections = dict(reversed(marks.sections(lambda off, size: data[off:off + size], 0)))
+    sections = dict(reversed(place_names.sections(lambda off, size: data[off:off + size], 0)))
     return sections[TEXT][3] if TEXT in sections and INFO in sections else None
 
 
 def runs_of(symfile):
     """[(start, end)] of a pack's code, in the order of the companion's sections."""
-    like = marks.sections(lambda off, size: process.read_memory(symfile + off, size))
+    like = place_names.sections(lambda off, size: process.read_memory(symfile + off, size))
     return [(s[3], s[3] + s[5]) for name, s in like if name.startswith(TEXT) and s[2] & SHF_TLS]
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """catch load stops for private objects, too.
 
-gdb's catchpoints hear only of what the system's linker loads. While there is a catchpoint for loading, an internal breakpoint, where libjitreg
-tells debuggers of an object, looks whether the catchpoint waits for that object. gdb knows the object by then, and none of
-its code has run. The catchpoint's own count of hits does not count this."""
+gdb's catchpoints hear only of what the system's linker loads. While there is a catchpoint for loading, an internal breakpoint at the
+function by which libjitreg tells debuggers of an object looks whether the catchpoint waits for that object. gdb knows the
+object by then, and none of its code has run. The catchpoint's own count of hits does not include these stops."""
 
 import re
 
@@ -47,7 +47,7 @@ class Watch(gdb.Breakpoint):
 
 
 def on_breakpoint(breakpoint, but=None):
-    """A breakpoint is new or has changed. @but: the number of one that is being deleted."""
+    """A breakpoint is new or has changed. @but: the number of a breakpoint that is being deleted."""
     global _watch
     if breakpoint.type != gdb.BP_CATCHPOINT:
         return

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""What the second gdb (location_resolver.py) has answered, kept for later sessions.
+"""Keeps the answers of the second gdb (location_resolver.py) for later sessions.
 
-To look a name up in an optimised libpython takes gdb more than a second, and the answer is always the
-same. One file for each answer, in $XDG_CACHE_HOME/gorgon/places or ~/.cache/gorgon/places, where companions are,
-too. Its first part is all that the answer depends on: gdb's version, the question, and of each library the build-id and
-which files it and its debug information are. A library whose debug information is neither in it nor found by
-its build-id is asked about anew each time: what gdb finds there may be another file tomorrow.
+To look up a name in an optimised libpython takes gdb more than a second, and the answer never changes. Each answer is a
+file in $XDG_CACHE_HOME/gorgon/places or ~/.cache/gorgon/places, beside the companions. The first part of the file is all that
+the answer depends on: gdb's version, the question, and for each library the build-id and
+which files it and its debug information are. If the debug information of a library is neither in it nor found by
+its build-id, the answer is not kept: gdb may find another file tomorrow.
 
-The folder has to be the user's own, and writable by nobody else; without one nothing is kept."""
+The folder has to be the user's own, and writable by nobody else; without such a folder nothing is kept."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ FILES_MAX = 512  # the oldest go
 
 
 def folder():
-    """Where answers are, made if need be, or None."""
+    """The folder of the answers, made if need be, or None."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ.get("HOME") or "", ".cache")
     if not os.path.isabs(home):
         return None
@@ -36,7 +36,7 @@ def folder():
 
 
 def state(path):
-    """What changes when a file does."""
+    """Values that change when the file changes."""
     found = os.stat(path)
     return [found.st_size, found.st_mtime_ns]
 
@@ -52,7 +52,7 @@ def debug_file(build_id):
 
 
 def library(path):
-    """What an answer about a library depends on, or None: it cannot be told."""
+    """What an answer about a library depends on, or None if that is not certain."""
     path = files.find(path)
     file = elf.read(path)
     debug = debug_file(file.build_id) if file.build_id else None
@@ -87,7 +87,7 @@ def read(text):
 
 
 def write(text, addresses):
-    """Keep an answer; without saying so when that does not work, because it is only asked again then."""
+    """Keep an answer. A failure is not reported: the question is then asked again."""
     place = folder() if text else None
     if not place:
         return

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Where a location lies in a library, found once for all copies.
 
-gdb looks a name or a line up in every object file that it knows, and reads the debug
+gdb looks up a name or a line in every object file that it knows, and reads the debug
 information of each copy on the way: a second and 80 MB for each copy of an optimised
-libpython. So a second gdb, the same program, gets one copy of each library, at an address
-that says which it is, and answers with gdb's own rules: inlined instances, overloads, ends of
-prologues, the nearest line with code. Of an optimised library it reads only what has code of a function that
-is looked for (dwarf_index.py). Parts of a function that the compiler has split off and put back into it are left out
-(split_parts.py). Adding a copy's bias gives the place in that copy. What it has
-answered is kept (location_cache.py)."""
+libpython. So a second gdb (the program that runs this script, started once more) gets one copy of each library, at an address
+that tells which library it is. It answers by gdb's own rules: inlined instances, overloads, ends of
+prologues, the nearest line with code. Of an optimised library it reads only the units with code of the function
+(dwarf_index.py). Parts of a function that the compiler has split off and put back into it are left out
+(split_parts.py). The answer plus a copy's bias is the place in that copy. Answers are kept (location_cache.py)."""
 
 import json
 import os
@@ -74,15 +73,16 @@ def place(paths, answer):
     found = {}
     for address in answer:
         path, vaddr = paths[address // SPACING], address % SPACING
-        # Where nobody defines a name, gdb takes the way to it, which every caller has one of.
+        # If no library defines a name, gdb takes the entry of the procedure linkage table, which every caller has.
         if not elf.read(files.find(path)).is_linkage(vaddr):
             found.setdefault(path, []).append(vaddr)
     return found
 
 
 def search(folder, paths, locations):
-    """Spare gdb reading what has nothing of these locations: whether that is possible, and which places are none. Of a
-    library that needs gdb's own index gdb would write that one, too, which takes long."""
+    """Write indexes into a folder that spare gdb reading units without these locations. Returns whether that was possible, and
+    the addresses of places that are to be left out. (It is not possible if any library needs gdb's own index, because gdb
+    would then write that index into the folder, which takes long.)"""
     found, not_called, possible = {}, [], True
     for i, path in enumerate(paths):
         file = elf.read(files.find(path))
@@ -106,7 +106,7 @@ def search(folder, paths, locations):
 
 
 def ask(paths, locations):
-    """The second gdb's answers, and whether it has warned: of debug information that is not there today, maybe."""
+    """The second gdb's answers, and whether it has warned, perhaps of debug information that is missing today."""
     with tempfile.TemporaryDirectory() as folder:
         question, script, indexes = (os.path.join(folder, name) for name in ("locations", "script.gdb", "indexes"))
         narrowed, not_called = search(indexes, paths, locations)
@@ -117,7 +117,7 @@ def ask(paths, locations):
                 file.write(f"set {name} {gdb.parameter(name) or ''}\n")
             if narrowed:
                 file.write(f"set index-cache directory {indexes}\nset index-cache enabled on\n")
-            # The first as the program: else gdb has no code to find the ends of prologues in.
+            # The first library is loaded as the program: otherwise gdb has no code in which to find ends of prologues.
             file.write(f'file "{files.find(paths[0])}"\n')
             for i, path in enumerate(paths[1:], 1):
                 file.write(f'add-symbol-file "{files.find(path)}" -o {i * SPACING:#x}\n')

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: MIT
 """Commands of the machine interface (MI) with an expression: names in it mean the copy of the frame.
 
-    -data-evaluate-expression, -var-assign, -data-read-memory...    evaluated now, as by "print"
-    -var-create                                                      evaluated again by -var-update: a variable of gdb's, which points there
-    -break-watch                                                     the place that it is now
-    -break-insert -c, -break-condition                               $gorgon_eval("CONDITION") where conditions.py cannot do it later
-    -exec-jump                                                       the line's place in this copy
-    -interpreter-exec console, and lines of gdb's command line       those of hints.py
+    -data-evaluate-expression, -var-assign, -data-read-memory...    gdb evaluates it now, as by "print"
+    -var-create                                                      -var-update evaluates it again: through a variable of gdb's, which points there
+    -break-watch                                                     means the memory where the expression is now
+    -break-insert -c, -break-condition                               $gorgon_eval("CONDITION"), if conditions.py cannot change it later
+    -exec-jump                                                       goes to the line's place in this copy
+    -interpreter-exec console, and lines of gdb's command line       hooks.py says what is run instead
 
-The frame is the selected one, or that of --thread and --frame. What the scripts refuse at a prompt MI refuses with the
-text of that error."""
+The frame is the selected frame, or that of --thread and --frame. If the scripts refuse a command at a prompt, MI refuses it with
+the text of that error."""
 
 import re
 
 import gdb
 
-from . import conditions, hints, ordinary, process, root, values
+from . import conditions, hooks, ordinary, process, root, values
 
 # (token, command, its arguments)
 COMMAND = re.compile(r"(\d*)-([a-z-]+)([^\n]*)\n?")
@@ -73,7 +73,7 @@ class Line:
         return self.operands[number] if number < len(self.operands) else None
 
     def with_value(self, index, value, last=None):
-        """The text with another value at one place, or from there to the @last."""
+        """The text with another value in place of an argument, or of all arguments from there to the @last."""
         start, end = self.spans[index][0], self.spans[index if last is None else last][1]
         return self.text[:start] + quoted(value) + self.text[end:]
 
@@ -96,14 +96,16 @@ def assigned(line):
 
 
 def variable(line):
-    """-var-create NAME FRAME EXPRESSION: NAME is "-" and FRAME "*" as a rule, "@" for that which is selected then."""
+    """-var-create NAME FRAME EXPRESSION: as a rule NAME is "-" and FRAME "*"; FRAME "@" is the frame that is selected at each
+    update."""
     index = len(line.values) - 1
     write = ordinary.of_frame if line.value(index - 1) == "@" else in_slot
     return replaced(line, index, lambda text: lasting(text, write))
 
 
 def in_slot(_name, variable, _copy):
-    """"sizeof" looks into what a variable of gdb's points to, not into what $gorgon() returns."""
+    """A write_name() for ordinary.lasting(): a variable of gdb's that points there, because "sizeof" does not look into what
+    $gorgon() returns."""
     slot = f"_gorgon_{variable.address:x}"
     gdb.set_convenience_variable(slot, gdb.Value(variable.address).cast(variable.type.pointer()))
     return f"*${slot}"
@@ -126,7 +128,7 @@ def inserted(line):
 
 
 def waits_for_copy(condition, place):
-    """gdb would refuse the condition, or not know its names at some places."""
+    """Whether gdb would refuse a condition, or not know its names at some places."""
     return conditions.PREFIX not in condition and conditions.can_be_many() and not described(place and conditions.places(place))
 
 
@@ -151,7 +153,7 @@ def conditioned(line):
 def jumped(line):
     index = line.operand(0)
     copy = ordinary.selected_copy() if index is not None else None
-    place = hints.place_of(line.value(index), copy) if copy else None
+    place = hooks.place_of(line.value(index), copy) if copy else None
     return line.with_value(index, f"*{place:#x}") if place else line.text
 
 
@@ -167,21 +169,21 @@ def typed(command):
     name = acting(command)
     copy = ordinary.selected_copy() if name else None
     if copy and name == "call":
-        shape, expression = hints.arguments(name, command.strip())
+        shape, expression = hooks.arguments(name, command.strip())
         return f"print{shape} {expression}"
     try:
-        return copy and hints.advice(name, command.strip(), copy) or command
+        return copy and hooks.advice(name, command.strip(), copy) or command
     except (gdb.error, values.NoType):
         return command
 
 
 def acting(command):
-    """Which command of hints.py this is, maybe abbreviated, or None."""
+    """Which command of hooks.py this is, maybe abbreviated, or None."""
     found = re.match(r"\s*([a-z]+)", command)
     names = {"p": None, "c": None, "s": None, "d": None, "se": None, "disp": "display", "outp": "output", "j": "jump"}
     if not found or found[1] in names:
         return names[found[1]] if found else None
-    return found[1] if found[1] in hints.ACTING else None
+    return found[1] if found[1] in hooks.ACTING else None
 
 
 EXPRESSIONS = {
@@ -215,7 +217,7 @@ def meaning_the_copy(text):
 
 
 class Selection:
-    """The selected thread and frame, which a command's options may say otherwise."""
+    """Selects the thread and frame that a command's options name, and afterwards the former ones again."""
 
     def __init__(self):
         self.thread, self.frame = gdb.selected_thread(), None
@@ -226,7 +228,7 @@ class Selection:
                 pass  # of a stack that cannot be read
 
     def move(self, context):
-        """Raises gdb.error or what the number of a frame that is not there raises."""
+        """Raises gdb.error."""
         number = context.get("--thread")
         thread = next((t for t in gdb.selected_inferior().threads() if str(t.global_num) == number), None)
         if thread:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Commands of the machine interface (MI), by which editors drive gdb, pass through here before gdb reads them.
 
-gdb lets Python add commands to MI, and neither replace its own nor hear of them. So the descriptor that gdb reads MI from becomes a
-pipe's end, and a thread copies what the editor writes into that pipe, line by line. Lines whose meaning depends on the selected frame
-(mi_commands.py says which) are looked at on gdb's own thread, when gdb has done all that came before: the pipe is empty, no
-function runs in the process for an expression, and the process does not run, unless "set mi-async on" lets gdb read on meanwhile.
+gdb lets Python add commands to MI, but neither replace gdb's own commands nor hear of them. So the descriptor from which gdb reads
+MI becomes the end of a pipe, and a thread copies what the editor writes into that pipe, line by line. Lines whose meaning depends on
+the selected frame (mi_commands.py says which) are rewritten on gdb's own thread, when gdb has done all that came before: the pipe is
+empty, no function runs in the process for an expression, and the process does not run, unless "set mi-async on" lets gdb read on
+meanwhile.
 
 gdb reads one character at a time, so nothing is lost of what the editor has written before. At a terminal gdb needs the
 terminal's own descriptor; nobody drives MI there but by hand, and everything stays as it is."""
@@ -50,7 +51,7 @@ def is_empty():
 
 
 def is_running():
-    """gdb reads nothing before the process stops."""
+    """Whether gdb will read the next line only after the process has stopped."""
     thread = gdb.selected_thread()
     if thread is None or not thread.is_running():
         return _called and not has_frames()
@@ -65,7 +66,7 @@ def has_frames():
 
 
 def look(line, answers):
-    """On gdb's thread."""
+    """Runs on gdb's thread: rewrites a line if it is the line's turn."""
     answer, runs = line, False
     try:
         runs = is_running()
@@ -87,7 +88,7 @@ def adapted(line):
 
 
 def copy(source, target):
-    """What comes from the editor, to gdb."""
+    """Copy lines from the editor to gdb."""
     with os.fdopen(source, encoding="utf-8", errors="surrogateescape") as lines, \
             os.fdopen(target, "w", encoding="utf-8", errors="surrogateescape") as pipe:
         for line in iter(lines.readline, ""):
@@ -106,7 +107,7 @@ def on_call(event):
 
 
 def begin():
-    """Once. Signals are for gdb's own thread."""
+    """Begin to copy; called once. The thread blocks all signals, which are for gdb's own thread."""
     if os.isatty(STDIN) or not is_driven_by_mi():
         return
     source = os.dup(STDIN)

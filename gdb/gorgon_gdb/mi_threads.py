@@ -8,7 +8,7 @@ import gdb
 
 from . import mi_input, process
 
-_labels = {}  # ptid of a thread -> what its name has got
+_labels = {}  # ptid of a thread -> the interpreter's label that was added to its name
 
 
 def on_stop(_event=None):
@@ -23,7 +23,7 @@ def on_stop(_event=None):
 
 
 def rename(thread, label):
-    """None: the thread has its own name again."""
+    """Add a label to a thread's name, or with None give the thread its own name again."""
     before = _labels.pop(thread.ptid, None)
     name = (thread.name or "").removesuffix(f" [{before}]")
     thread.name = f"{name} [{label}]".lstrip() if label else None

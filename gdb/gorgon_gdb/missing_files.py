@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Says so when a debug file that private objects refer to is not here: a core of another machine, or of another day.
+"""Tells the user when a debug file of private objects is not here, because the core is of another machine, or of another day.
 
-With more than eight interpreters names and unwind data of private code are in a companion file, in the cache of who
-started the process; without it frames are "??", and gdb says nothing. Where the library's own file is here,
-"gorgon symbols" gives gdb the same from that."""
+With more than eight interpreters the names and unwind data of private code are in a companion file, in the cache of the user who
+has started the process. Without that file frames are "??", and gdb does not say why. If the library's own file is here,
+"gorgon symbols" gives gdb its names and debug information."""
 
 import os
 
@@ -39,7 +39,7 @@ def link_of(address):
 
 
 def by_build_id(objfile):
-    """Files that gdb looks for before it follows the link (companions.py)."""
+    """The files that gdb looks for by the build-id, before it follows the link (companions.py)."""
     name = objfile.build_id or ""
     folders = (gdb.parameter("debug-file-directory") or "").split(":")
     return [f"{folder}/.build-id/{name[:2]}/{name[2:]}.debug" for folder in folders if name]

@@ -3,7 +3,7 @@
 
 import re
 
-from . import marks, process, root
+from . import place_names, process, root
 
 SYMFILE = re.compile(r"<in-memory@(0x[0-9a-f]+)")
 
@@ -14,7 +14,7 @@ def sections_in_memory(objfile):
     if not found:
         return None
     try:
-        return marks.sections(lambda off, size: process.read_memory(int(found[1], 16) + off, size))
+        return place_names.sections(lambda off, size: process.read_memory(int(found[1], 16) + off, size))
     except (root.MemoryProblem, ValueError):
         return None  # libjitreg announces objects without content, too, after one has gone
 

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""print, set variable, watch, rwatch, awatch: in a frame of private code, names are that copy's.
+"""print, set variable, watch, rwatch, awatch: in a frame of private code, names mean that copy's variables and functions.
 
 gdb takes a function or an external variable from the first copy of a library, whichever copy the frame is in, and shows
-other memory for thread-local variables. gdb forgets a command of its own when Python makes one of its name, so
-each of these needs another that does the same:
+other memory for thread-local variables. These commands are replaced by commands in Python. A replaced command of gdb's cannot be
+called any more, so the new command does its work through another one:
 
     print           call, which differs only in that it does not show "void"
     set variable    set (EXPRESSION)
-    watch ...       gdb.Breakpoint(), which has no -location: what that does is done here
+    watch ...       gdb.Breakpoint(), which has no -location: place() does that
 
-Their aliases, hooks and help stay. An expression without names of private code is handed on as it is, and so
-are mistakes, so that gdb says what it always says. What has no such other command is in hints.py."""
+Aliases, hooks and help of the replaced commands stay. An expression without names of private code is passed on as it is, and so
+are mistakes, so that gdb says what it always says. hooks.py is about commands for which gdb has no such substitute."""
 
 import re
 
@@ -33,7 +33,7 @@ def selected_copy():
 
 
 def own(expression):
-    """An expression for gdb to evaluate now, with what the selected frame's names mean."""
+    """An expression for gdb to evaluate now, in which names are replaced by what they mean in the selected frame's copy."""
     try:
         text = values.rewrite(expression, selected_copy())[0]
     except (gdb.error, values.NoType):
@@ -42,17 +42,18 @@ def own(expression):
 
 
 def has_a_mistake(expression):
-    """gdb 16 and later quote what is before a mistake: it is to be what somebody has typed."""
+    """Whether gdb cannot parse an expression. (From 16 on gdb quotes the text before a mistake: that should be the text that
+    somebody has typed.)"""
     try:
-        gdb.parse_and_eval(f"sizeof({expression})")  # which evaluates nothing; events come here, too, and may run no command
+        gdb.parse_and_eval(f"sizeof({expression})")  # evaluates nothing, and is no command, which events may not run
     except gdb.error as error:
         return "syntax error" in str(error)
     return False
 
 
 def lasting(expression, copy, write_name, only_wrong=False):
-    """An expression that gdb can evaluate by itself later, with what write_name(name, variable, copy) returns for names;
-    for those that gdb gets wrong only, if wanted."""
+    """An expression that gdb can evaluate by itself later: each name of private code is replaced by what write_name(name,
+    variable, copy) returns; with @only_wrong, only names that gdb itself would get wrong."""
 
     def write(match, variable):
         name = match["name"]
@@ -67,19 +68,20 @@ def lasting(expression, copy, write_name, only_wrong=False):
 
 
 def of_frame(name, _variable, _copy):
-    """In the copy of the frame that is selected then."""
+    """A write_name() for lasting(): the name's variable in the copy of the frame that is selected when gdb evaluates it."""
     return f'$gorgon("{name}")'
 
 
 def of_copy(name, variable, copy):
-    """In this copy; a thread-local variable is that of the thread which is selected then, and threads are of different copies."""
+    """A write_name() for lasting(): the name's variable in this copy. A thread-local variable is that of the frame which is
+    selected when gdb evaluates it, because the selected thread may be another interpreter's by then."""
     interp = None if variable.thread_local else copy.namespace.interp
     return of_frame(name, None, None) if interp is None else f'$gorgon("{name}", {interp})'
 
 
 def at_place(_name, variable, _copy):
-    """This variable of this thread, as gdb writes it for "watch -location". (gdb 13 does not survive a function of
-    Python's in what it watches: it is called where no thread is selected.)"""
+    """A write_name() for lasting(): this variable of this thread, as gdb writes it for "watch -location". (gdb 13 crashes on a
+    function in Python in a watched expression, which it calls while no thread is selected.)"""
     return f"* ({variable.type.pointer()}) {variable.address:#x}"
 
 
@@ -89,7 +91,7 @@ def run(command, from_tty=False, to_string=False):
 
 
 class Ordinary(gdb.Command):
-    """Base: takes the place of a command of gdb's, with its help."""
+    """Base class of commands that replace a command of gdb's and keep its help."""
 
     name = None
     kind = gdb.COMMAND_DATA
@@ -134,7 +136,7 @@ class SetVariable(Ordinary):
         if not arg:
             raise gdb.GdbError("Argument required (expression to compute).")
         text = own(arg)
-        # What begins like a word could be one of gdb's settings.
+        # A text that begins with a word could be the name of one of gdb's settings.
         run(f"set ({text})" if re.match(r"\s*\w", text) else f"set {text}", from_tty)
 
 
@@ -184,7 +186,7 @@ class AccessWatch(Watch):
 
 
 def read_help(name):
-    """What "help" says of a command, without its name and aliases. None: it cannot be asked now."""
+    """What "help" says of a command, without its name and aliases; None if gdb cannot be asked now."""
     text = execute.run(f"help {name}")
     if text is None:
         return None
@@ -193,7 +195,7 @@ def read_help(name):
 
 
 def install():
-    """Take the places of gdb's commands. Where that is not possible yet, the next prompt does."""
+    """Replace gdb's commands. If that is not possible yet, the next prompt does it."""
     for command in (Print, SetVariable, Watch, ReadWatch, AccessWatch):
         if command.name not in _help:
             text = read_help(command.name)

@@ -19,13 +19,13 @@ _snapshots = {}       # (inferior, pid) -> Snapshot
 
 
 def forget(_event=None):
-    """Drop what is known: a process has ended, or its files are others now."""
+    """Drop what is known: a process has ended, or gdb has other files."""
     _root_addresses.clear()
     _snapshots.clear()
 
 
 def known():
-    """Snapshots of processes, as they were when somebody looked last; of one that has just ended, too."""
+    """Snapshots of processes, as they were when somebody looked last, also of a process that has just ended."""
     return list(_snapshots.values())
 
 
@@ -52,7 +52,7 @@ def _find_root():
 
 
 def snapshot(afresh=False):
-    """The current Snapshot of the selected process, all of it read now if wanted. Raises root.RootError."""
+    """The current Snapshot of the selected process; with @afresh, nothing is taken from an older one. Raises root.RootError."""
     key = _key()
     if afresh:
         _snapshots.pop(key, None)
@@ -67,7 +67,7 @@ def snapshot(afresh=False):
 
 
 def try_snapshot():
-    """The same for places where a process without Gorgon is nothing to complain about."""
+    """The current Snapshot, or None for a process without Gorgon."""
     try:
         return snapshot()
     except root.RootError:
@@ -117,7 +117,7 @@ def interp_of_selected_frame():
 
 
 def thread_name(lwp):
-    """How gdb calls the thread with this kernel id."""
+    """gdb's number of the thread with this kernel id, for people."""
     for thread in gdb.selected_inferior().threads():
         if kernel_id(thread) == lwp:
             return f"{thread.num} (LWP {lwp})"
@@ -129,7 +129,7 @@ def kernel_id(thread):
 
 
 def python_of(namespace):
-    """What CPython itself says in a namespace, as python.Python. Raises root.RootError."""
+    """The python.Python of a namespace, which reads CPython's own structures. Raises root.RootError."""
     libpython = namespace.libpython
     runtime = files.read(libpython).symbols.get("_PyRuntime") if libpython else None
     if runtime is None:

@@ -2,9 +2,9 @@
 """CPython's own structures in a private copy: its threads, their Python frames, who holds the GIL.
 
 A thread of CPython (PyThreadState) heads a list of frames, innermost first. One call of the
-evaluation function in C runs several of them, because calls from Python to Python do not go
-through C: in 3.11 the last one of a call is marked (is_entry), since 3.12 a frame without code
-stands between calls.
+evaluation function in C runs several frames, because calls from Python to Python do not go
+through C. In 3.11 the outermost frame of such a call is marked (is_entry); since 3.12 a frame without
+code stands between the frames of two calls.
 
 Knows no debugger; lldb uses the same file. Memory may be garbage: lists are capped and stop at what cannot be read."""
 

@@ -66,14 +66,14 @@ def is_loaded():
 
 
 def use_own_globals():
-    """Sets mark removed entries with an object that each copy has its own of."""
+    """Let the helper find removed entries of sets: each copy of CPython marks them with an object of its own."""
     cls = getattr(sys.modules["__main__"], "PySetObjectPtr", None)
     if hasattr(cls, "_dummy_key"):
         cls._dummy_key = staticmethod(lambda: process.own_global("_PySet_Dummy"))
 
 
 def python_of_host():
-    """What the host's own CPython says, for a frame that is not of private code; None where there is none."""
+    """The python.Python of the host's own CPython, for a frame outside private code; None if the host has none."""
     try:
         runtime = int(gdb.parse_and_eval("(unsigned long)&_PyRuntime"))
     except gdb.error:
@@ -85,7 +85,7 @@ def python_of_host():
 
 def thread_state(namespace):
     """The selected thread's PyThreadState in a copy, or in the host's own CPython; None when it has none. Raises
-    root.RootError for one that is not known here."""
+    root.RootError for a CPython that is not known here."""
     found = process.python_of(namespace) if namespace else python_of_host()
     try:
         address = found.thread_state(process.kernel_id(gdb.selected_thread())) if found else 0
@@ -95,8 +95,8 @@ def thread_state(namespace):
 
 
 def use_own_thread_state():
-    """Since 3.14 the helper begins with the thread's state. It would take it from a thread-local variable, for which
-    gdb shows other memory in private copies, or call a function in the process, which then goes on."""
+    """Since 3.14 the helper begins with the thread's state. By itself it would read a thread-local variable, for which
+    gdb shows other memory in private copies, or call a function in the process, which lets the process run."""
     cls = getattr(sys.modules["__main__"], "PyFramePtr", None)
     theirs = getattr(cls, "get_thread_state", None)
     if not theirs or theirs.__module__ == __name__:
@@ -113,8 +113,8 @@ def use_own_thread_state():
 
 
 def use_frames_of_each(cls, interpreter_frame):
-    """Where the compiler has left nothing of a call's variables the helper goes on with the Python frame's own caller. So
-    it ends where one interpreter, or the host's Python, has called another."""
+    """If the compiler has kept no variables of a call of the evaluation function, the helper goes on with the caller of the last
+    Python frame. That fails where one interpreter, or the host's Python, has called another. So look the frame up there."""
     theirs = cls.get_pyop
 
     def get_pyop(self):
@@ -123,7 +123,7 @@ def use_frames_of_each(cls, interpreter_frame):
 
 
 def frame_of_caller(frame, interpreter_frame):
-    """The Python frame of a call of the evaluation function, when the next one further in is another interpreter's."""
+    """The Python frame of a call of the evaluation function, if the next call further in is another interpreter's."""
     def namespace_of(call):
         found = process.find_object(call._gdbframe.pc())
         return found.namespace if found else None
@@ -154,7 +154,7 @@ def frame_of_caller(frame, interpreter_frame):
 
 
 def newer(frame):
-    """Those that it has called, from the next one to the innermost."""
+    """The frames that a frame has called, from the next to the innermost."""
     frame = frame.newer()
     while frame:
         yield frame
@@ -195,7 +195,8 @@ def load(library):
 
 
 def adapt():
-    """The helper reads the copy of the selected frame. gdb loads it anew with each file that it fits, as it is."""
+    """Have the helper read the copy of the selected frame. This is repeated, because gdb loads the helper anew with each file
+    that has one."""
     if is_loaded():
         use_own_globals()
         use_own_thread_state()

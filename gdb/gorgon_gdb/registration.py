@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Make gdb know everything. May be repeated: a second time changes nothing."""
+"""Registers all commands, functions and handlers with gdb. May be repeated: a second time changes nothing."""
 
 import gdb
 
 from . import (breakpoints, check, commands, companions, conditions, cores, dap, debuglinks, displays, ended, execute, extensions,
-               frames, functions, helper_types, hints, hits, info_line, info_symbol, lines, loads, mi_commands, mi_input,
+               frames, functions, helper_types, hooks, hits, info_line, info_symbol, lines, loads, mi_commands, mi_input,
                mi_threads, missing_files, ordinary, process, python_helper, reruns, solibs, stacks, static_members, symbols, values)
 
 _events = []
@@ -27,20 +27,20 @@ def on_stop(event=None):
 
 
 def before_prompt(_event=None):
-    """Files come and go now that had to wait."""
+    """Add and remove files that had to wait for the prompt."""
     if symbols.are_to_change() or extensions.are_to_come():
         execute.forget_place()
     on_stop()
 
 
 def install(_event=None):
-    """What needs commands of gdb's to be put in place."""
-    for part in (ordinary, hints, solibs):
+    """Install the parts that need to run commands of gdb's for that."""
+    for part in (ordinary, hooks, solibs):
         part.install()
 
 
 def install_at_stop(_event):
-    """Not where the commands of a breakpoint wait; the next prompt is soon."""
+    """Install at a stop, unless commands of a breakpoint wait; then the next prompt does it."""
     if not execute.can_have_commands():
         install()
 
@@ -58,7 +58,7 @@ def register(objfile=None):
     companions.register(objfile is not None)
     functions.register()
     frames.register()
-    hints.register()
+    hooks.register()
     mi_commands.register()
     missing_files.register()
     info_symbol.register()
@@ -124,9 +124,9 @@ def register(objfile=None):
         connect("before_prompt", displays.restore)
         connect("before_prompt", install)
         connect("before_prompt", ended.before_prompt)
-        connect("before_prompt", hints.on_prompt)
+        connect("before_prompt", hooks.on_prompt)
     if objfile is None:
-        install()  # else gdb reads this while the program runs, and a command would end gdb's waiting for it
+        install()  # with an objfile, gdb reads these scripts while it waits for the program, and a command would end its waiting
     execute.within_event(on_stop)()  # gdb may have read this by itself, when it heard of libgorgon
     if objfile is None:
         symbols.on_prompt()  # there may be a process that stands still, or a core

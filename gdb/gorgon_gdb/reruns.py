@@ -2,9 +2,9 @@
 """Breakpoints outlive the private code that they are in.
 
 gdb keeps a breakpoint in a shared library that is gone, and waits for the library. It does not do so with code that it knows
-by the JIT interface: it looks the location up while there is no such code, in the next run or when the last copy is gone, says
-"Error in re-setting breakpoint 2", and disables the breakpoint, unless that was set before the code came and has no condition. So
-such a breakpoint is disabled here before gdb looks, which keeps gdb from complaining, and enabled again when gdb has found its
+by the JIT interface. In the next run, or when the last copy is gone, it looks up the location while there is no such code, says
+"Error in re-setting breakpoint 2", and disables the breakpoint, unless it was set before the code came and has no condition. So
+the scripts disable such a breakpoint before gdb looks, which keeps gdb from complaining, and enable it again when gdb has found its
 places. A breakpoint that the user disables stays disabled."""
 
 import contextlib
@@ -54,7 +54,7 @@ def on_new_thread(_event):
 
 
 def leave(extent):
-    """gdb forgets the code in (start, end)."""
+    """gdb forgets the code in this (start, end): let breakpoints wait that have places nowhere else."""
     start, end = extent
     for breakpoint in enabled():
         if breakpoint.locations and all(start <= place.address < end for place in breakpoint.locations):
@@ -64,7 +64,7 @@ def leave(extent):
 
 @contextlib.contextmanager
 def quietly(breakpoints):
-    """While this lasts, gdb looks for the places of breakpoints although no code has come: these are disabled meanwhile."""
+    """Disable these breakpoints while gdb is made to look for the places of all breakpoints although no code has come."""
     global _asked
     placed = {breakpoint for breakpoint in breakpoints if not breakpoint.pending}
     for breakpoint in breakpoints:
@@ -76,7 +76,7 @@ def quietly(breakpoints):
         _asked = False
         for breakpoint in breakpoints:
             breakpoint.enabled = True
-        # In a process that lives, leave() has done this. The memory of one that was killed cannot be read.
+        # In a live process leave() has done this. The memory of a process that was killed cannot be read.
         _left.update(breakpoint for breakpoint in placed if breakpoint.pending)
 
 

@@ -8,9 +8,9 @@ unpacked here and no debug information of libgorgon is needed.
 The module knows no debugger: memory is a function read(address, size) -> bytes that raises
 MemoryProblem. gdb and lldb use the same file.
 
-What is read may be garbage: the process may have crashed because of it. So magic, version
+The memory may be damaged: that may be why the process has crashed. So magic, version
 and sizes are checked, strings and lists are capped, every walk stops at an address it has
-seen, and whatever was odd is said in Snapshot.problems instead of stopping the reader."""
+seen, and Snapshot.problems says what was odd, which does not stop the reader."""
 
 import bisect
 import functools
@@ -36,7 +36,7 @@ ACTIVITY = struct.Struct("<IIQQQQQ")
 ACTIVITIES = ("created", "running", "starting", "started", "stopping", "ending", "ended", "abandoned")
 TEXT_SIZE = 64
 OBJECT = struct.Struct("<QQQQIIQQQQQQQIIQqIIQ")
-OBJECT_LEAST = 128  # of processes whose objects have no link_map
+OBJECT_LEAST = 128  # the size of an object before link_map was added to the format
 THREAD = struct.Struct("<QQQQQQ")
 SLOT = struct.Struct("<QQ")
 
@@ -50,7 +50,7 @@ BUILD_ID_MAX = 64
 
 
 class RootError(Exception):
-    """There is nothing to read, or it is not ours. The text is one line for the user."""
+    """There is nothing to read, or what is there is not Gorgon's. The text is one line for the user."""
 
 
 class MemoryProblem(Exception):
@@ -81,7 +81,7 @@ class Object:
 
     @property
     def lacks_dwarf(self):
-        """Debuggers were told its addresses and names, and not where its DWARF is."""
+        """Whether debuggers were told the object's addresses and names, and not where its DWARF is."""
         return bool(self.symfile) and self.symfile_kind != FULL and self.debug_kind != 0
 
     @property
@@ -129,7 +129,7 @@ class Thread:
 
 
 class Strings:
-    """Names in the target. Copies of one file share text, so each address is read once."""
+    """Names in the process's memory. Copies of a file share the memory of its names, so each address is read only once."""
 
     def __init__(self, read, problems):
         self.read = read
@@ -156,7 +156,7 @@ class Strings:
 
 
 class Snapshot:
-    """Everything the root leads to, as it was at one moment."""
+    """All namespaces and objects that the root leads to, as they were at one moment."""
 
     def __init__(self, address, header, read):
         self.address = address
@@ -170,12 +170,12 @@ class Snapshot:
 
     @property
     def changing(self):
-        """The writer was in the middle of a change."""
+        """Whether the process was in the middle of a change."""
         return self.sequence % 2 == 1
 
     @functools.cached_property
     def threads(self):
-        """Read when somebody asks, which is as long as the process stands still."""
+        """The threads, read only when somebody asks; the process stands still until then."""
         return self.read_threads()
 
     @property
@@ -200,7 +200,7 @@ class Snapshot:
         return None
 
     def objects_between(self, start, end):
-        """Those that begin in [start, end), or contain start."""
+        """The objects that begin in [start, end), or contain start."""
         first = max(bisect.bisect_right(self.starts, start) - 1, 0)
         return [o for o in self.ranges[first:bisect.bisect_left(self.starts, end)] if o.end > start]
 
@@ -209,7 +209,7 @@ class Snapshot:
         self.starts = [o.start for o in self.ranges]
 
     def index_again(self, known, gone, come):
-        """The same, from an older snapshot and the namespaces that are others now."""
+        """As index(), but from the ranges of an older snapshot and the namespaces that have gone and come since."""
         self.ranges, self.starts = list(known.ranges), list(known.starts)
         for o in (o for ns in gone for o in ns.objects if o.start < o.end):
             i = bisect.bisect_left(self.starts, o.start)
@@ -300,7 +300,7 @@ class Reader:
 def read_snapshot(read, address, known=None):
     """Read all lists. Raises RootError when there is nothing useful; Snapshot.problems has the rest.
 
-    From `known`, an older snapshot of the same process, namespaces are taken that have not changed."""
+    Namespaces that have not changed are taken from `known`, an older snapshot of the process."""
     header = read_header(read, address)
     snapshot = Snapshot(address, header, read)
     reader = Reader(read, header, snapshot.problems)
@@ -315,7 +315,7 @@ def read_snapshot(read, address, known=None):
 
 
 def update(snapshot, header, known, reader):
-    """Bring what is known up to date. False: it has to be read from the start."""
+    """Make the snapshot out of an older one and what has changed since. False: it has to be read from the start."""
     changed = read_changed(header, known, reader)
     living = {ns.address: ns for ns in known.namespaces}
     living.update((ns.address, ns) for ns in changed)
@@ -335,7 +335,7 @@ def update(snapshot, header, known, reader):
 
 
 def read_changed(header, known, reader):
-    """The namespaces that have changed or come since, without their objects. The last to change is the first."""
+    """The namespaces that have changed or come since, without their objects; the namespace that changed last comes first."""
     changed, seen, at = [], set(), header.changed_head
     while at and at not in seen and len(changed) < NS_MAX:
         seen.add(at)
@@ -371,8 +371,8 @@ def tls_block(read, snapshot, obj, tid, tp=None):
 
 
 def walk(address, read_entry, limit, what, problems, seen=None):
-    """Follow `next` from an address. Stops, and says so, at what a healthy list cannot have, such as an entry that is in
-    another list, too: @seen has the addresses of those."""
+    """Follow `next` from an address. Stops where the list is damaged, and adds to @problems. @seen has the addresses of entries in
+    other lists: no entry may be in two lists."""
     entries, seen = [], set() if seen is None else seen
     while address:
         if address in seen:

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
 """gdb.solib_name(), gdb.lookup_objfile(), and "info sharedlibrary" and "sharedlibrary" that are typed, know private objects.
 
-The functions of gdb's Python module are wrapped: what gdb knows itself it answers itself. The commands get hooks, unless the
-user has some, as hints.py describes them: what gdb says, with the private objects, is the text of an error that ends the command.
-In scripts "info sharedlibrary" adds a line that says where private objects are listed."""
+The functions of gdb's Python module are wrapped: they answer about private objects what gdb cannot. The commands get hooks, unless
+the user has defined some. The hooks work as hooks.py says: they add the private objects to what gdb says, and print it by the text
+of an error that ends the command. In scripts "info sharedlibrary" only adds a line that says where private objects are listed."""
 
 import os
 import re
 
 import gdb
 
-from . import execute, hints, info_line, info_symbol, objfiles, ordinary, process, root
+from . import execute, hooks, info_line, info_symbol, objfiles, ordinary, process, root
 
 NOTE = "maintenance gorgon-note"
 LIST = "maintenance gorgon-shared"
@@ -82,7 +82,7 @@ class List(gdb.Command):
 
     def invoke(self, arg, from_tty):
         snapshot = None if execute.is_passing() else process.try_snapshot()
-        newest = hints.newest_command() if snapshot else None
+        newest = hooks.newest_command() if snapshot else None
         found = TYPED[arg].fullmatch(newest[1]) if newest else None
         if not found:
             return
@@ -115,7 +115,7 @@ def loaded(text, objects):
 
 
 def install():
-    """Define the hooks. Where that is not possible yet, the next prompt does."""
+    """Define the hooks. If that is not possible yet, the next prompt does it."""
     for hook, command in HOOKS.items():
         if hook in _hooked:
             continue

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Inlined instances of a function that nobody calls.
+"""Finds inlined instances of a function that are no calls.
 
 GCC splits the unlikely part off a function (-fipa-partial-inlining, from -O2), so that the rest can be inlined into
-callers. Where such a part comes back into the function it is described as an instance of the function, inlined into
-itself, with the position of the function's own name as that of the call. gdb has a breakpoint there, too, and would
-stop in the middle of a call as if it were another one. A function that does call itself does so at another
+callers. If such a part is put back into the function, DWARF describes it as an instance of the function that is inlined into
+the function itself, and gives the position of the function's own name as the position of the call. gdb sets a breakpoint there, too,
+and would stop in the middle of a call as if it were a further call. A function that does call itself does so at another
 position.
 
-What is found here are the lowest addresses of such instances and those that they are entered at: gdb has them begin at
-one or the other (18, with an empty range there). DWARF 5, sections 2.17.3 and 3.3.8; ranges are read in the forms that
-GCC writes."""
+find() returns both the lowest address of such an instance and its entry address, because gdb versions differ in which of them they
+use (18: the entry address, with an empty range). DWARF 5, sections 2.17.3 and 3.3.8; ranges are read in the forms that GCC
+writes."""
 
 import struct
 
@@ -22,7 +22,7 @@ NEW_BASE = 2 ** 64 - 1
 
 
 def number(library, abbreviation, entry, attribute):
-    """An attribute of an entry, or None: there is none, or not at the same place in all such entries."""
+    """The value of an entry's attribute; None if it has none, or if its offset varies between entries of this kind."""
     for other, form, off, constant in abbreviation.attributes:
         if other == attribute and form == dwarf_index.IMPLICIT_CONST:
             return constant
@@ -90,7 +90,8 @@ def lowest(library, unit, abbreviation, entry):
 
 
 def find(library, name):
-    """Addresses, in a library that dwarf_index.py has read. Not all where that cannot be told for sure."""
+    """The addresses, in a library that dwarf_index.py has read. An instance that is not certain to be such a part is not among
+    them."""
     found = set()
     try:
         for abbreviation, entry in library.named(name):

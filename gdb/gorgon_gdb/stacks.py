@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
 """gorgon bt, gorgon apply: the threads of an interpreter, native and Python frames together.
 
-Each call of CPython's evaluation function runs a chain of Python frames. Which frames these are, the copy's
-own thread state says (python.py). So nothing but the file of libpython is needed, and versions of
-CPython may be mixed."""
+Each call of CPython's evaluation function runs a chain of Python frames, which the copy's own thread state
+lists (python.py). So only the file of libpython is needed, and versions of CPython may be mixed."""
 
 import contextlib
 import itertools
@@ -44,7 +43,7 @@ def frame_of(namespace):
 
 
 def threads_of(namespace):
-    """The threads that work for a namespace, that of its program first. Each is selected when it is yielded."""
+    """The threads that work for a namespace, the thread of its program first. A thread is selected when it is yielded."""
     def order(thread):
         return process.kernel_id(thread) != namespace.thread, thread.num
 
@@ -61,7 +60,8 @@ def title(namespace, thread):
 
 
 def python_calls(namespace, tid):
-    """([the Python frames of each call of the evaluation function, innermost first], why there are no more, or "")"""
+    """(a list of Python frames for each call of the evaluation function, innermost first; a text that says why there are
+    no more, or "")"""
     calls, call = [], []
     try:
         for frame in process.python_of(namespace).frames(tid):
@@ -107,10 +107,10 @@ def python_frames():
     texts, others, problems = {}, "", ""
     for namespace, levels in evaluating().items():
         calls, problem = python_calls(namespace, process.kernel_id(gdb.selected_thread()))
-        # At its very beginning a call has no frames of its own yet.
+        # A call that has only just begun has no frames yet.
         begun = levels if problem else levels[max(len(levels) - len(calls), 0):]
         texts.update(zip(begun, map(text_of, calls)))
-        # Where gdb has not found its way further, Python has.
+        # There can be more calls than native frames, if gdb could not follow the stack to its end.
         others += "".join(map(text_of, calls[len(begun):]))
         problems += problem
     return texts, others, problems
@@ -165,14 +165,14 @@ class Backtrace(commands.Subcommand):
 
 
 class Apply(commands.Subcommand):
-    """Run a command for an interpreter, or for each.
+    """Run a command for an interpreter, or for every interpreter in turn.
 
     Usage: gorgon apply N|all COMMAND
 
-    COMMAND runs with the thread of the interpreter's program selected (or, where that is not
-    in it any more, another that works for it) and the innermost frame of its private code;
-    $gorgon_interp() and $_gorgon_interp are its number. Afterwards thread and frame are those
-    from before. An error ends it, or goes on to the next interpreter with "all".
+    COMMAND runs with the thread of the interpreter's program selected (or another thread that
+    works for it, if that thread has left it) and the innermost frame of its private code;
+    $gorgon_interp() and $_gorgon_interp are its number. Afterwards the former thread and frame
+    are selected again. An error ends the command; with "all" it goes on to the next interpreter.
 
     Example:
       (gdb) gorgon apply all gorgon print _PyRuntime.main_thread

@@ -2,8 +2,8 @@
 """Objects of C++ classes are shown with the static members of the frame's copy.
 
 gdb shows a class's static members with each of its objects, and takes them from the first copy of the library, wherever the
-object and the frame are. A printer shows such an object as gdb does, with the members of the right copy. It is the last of
-all printers, and gdb itself shows what has no static members in other copies."""
+object and the frame are. The pretty printer here shows such an object as gdb does, with the members of the right copy. It is the last
+of all printers, and leaves objects without such members to gdb."""
 
 import gdb
 import gdb.types
@@ -30,7 +30,7 @@ def is_static(field):
 
 
 def printer(value):
-    """For gdb.pretty_printers: an Object, or None: gdb shows the value as it should."""
+    """For gdb.pretty_printers: an Object, or None if gdb itself shows the value rightly."""
     if value.type.strip_typedefs().code not in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION):
         return None
     try:

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""gorgon symbols: lines and variables for chosen copies, and by itself for the copies in the stack.
+"""gorgon symbols: gives gdb lines and variables of chosen copies, and at each stop of the copies in the stack.
 
 With few interpreters gdb hears of private objects with their debug information. With many
 (gorgon run --debug lazy, and auto from the ninth on) it hears of names and unwind data only, because
 it takes gdb seconds to read the debug information of each copy. It hears nothing of objects of
---debug off. The debug root lists all of them, so a library's file can be added at the bias of a
+--debug off. The debug root lists all objects, so the scripts can add a library's file at the bias of a
 copy that matters.
 
-At a stop, the copies in the stack of the selected thread matter and, so that one can step into them,
+At a stop, the copies in the stack of the selected thread matter and, so that the user can step into them,
 the other libraries of the innermost interpreter, unless breakpoints have very many places.
-What was added by itself is removed again: the file of a libpython when the stack is another interpreter's; the
-files of extensions, of libraries that have no lines otherwise, and what a condition needs, when AUTO_MAX interpreters
-have come after it."""
+A file that was added in this way is removed again. The file of a libpython goes when the stack is another interpreter's; the
+files of extensions, of libraries that have no lines otherwise, and of copies that a condition needs, go when AUTO_MAX further
+interpreters have had files added."""
 
 import functools
 import os
@@ -26,10 +26,10 @@ PLACES_MAX = 200
 REGISTRAR = "__jit_debug_register_code"
 
 _added = {}  # (path, bias) -> Addition, the latest last
-_last_stack = None, (), []  # a Snapshot, the files that were added, by which gdb may follow a stack further, and what stack() has found
-_looked_at = None  # (Snapshot, thread): whose stack has been looked at
-_prompted = None  # (sequence of the Snapshot, thread) at the last prompt after which nothing has run
-_left = False  # what a stop has not been able to do is to be done before the prompt
+_last_stack = None, (), []  # the Snapshot and the added files (which let gdb follow a stack further) at the last stack(), and its result
+_looked_at = None  # (Snapshot, thread) of the stack that was looked at last
+_prompted = None  # (sequence of the Snapshot, thread) at the last prompt, unless the process has run since
+_left = False  # the stop has left work for the prompt
 
 
 class Addition:
@@ -39,28 +39,29 @@ class Addition:
         self.end = obj.end
         self.code = obj.bias + files.read(obj).code  # by which gdb removes it
         self.told = bool(obj.symfile)
-        self.by_itself = by_itself
-        self.everywhere = everywhere  # in each copy that there is
-        # Places of breakpoints by line would go with it; or it costs little, and spares a stop without arguments.
+        self.by_itself = by_itself    # nobody has asked for it by "gorgon symbols"
+        self.everywhere = everywhere  # for an extension, whose every copy gets its file (extensions.py)
+        # A file stays longer if breakpoints by line would lose their places without it, or if it is small: then it costs
+        # little, and the next stop there has arguments at once.
         self.lasting = not lines.serves(obj) or obj is not obj.namespace.libpython
         self.parts = parts_of(gdb.objfiles()[-1])
         self.stale = False  # gdb has let go of the object; another may come to its place
 
 
 def parts_of(added):
-    """How often gdb has to remove an object file that was added: the debug file's goes first."""
+    """How often "remove-symbol-file" has to be run for an added file: once for the file, once for each debug file of it."""
     return 1 + sum(objfile.owner == added for objfile in gdb.objfiles())
 
 
 class AutoSymbols(gdb.Parameter):
-    """Whether copies in the stack get lines and variables by themselves at a stop.
+    """Whether gdb gets lines and variables of the copies in the stack at each stop.
 
-    This matters for interpreters of which gdb knows names only: those of "gorgon run --debug lazy",
-    and of a process with more than eight of them. The first time it takes seconds for a libpython
-    that was optimised as a whole. "gorgon symbols" does so for others."""
+    This matters for interpreters of which gdb knows names only: of "gorgon run --debug lazy", or of a
+    process with more than eight interpreters. The first time it takes seconds for a libpython
+    that was optimised as a whole. "gorgon symbols" adds lines and variables of other copies."""
 
-    set_doc = "Set whether copies in the stack get lines and variables by themselves at a stop."
-    show_doc = "Show whether copies in the stack get lines and variables by themselves at a stop."
+    set_doc = "Set whether gdb gets lines and variables of the copies in the stack at each stop."
+    show_doc = "Show whether gdb gets lines and variables of the copies in the stack at each stop."
 
     def __init__(self):
         super().__init__("gorgon auto-symbols", gdb.COMMAND_FILES, gdb.PARAM_BOOLEAN)
@@ -75,20 +76,21 @@ class AutoSymbols(gdb.Parameter):
 
 def is_known(obj):
     """Whether gdb has lines and variables of an object, as far as there are any."""
-    if obj.link_map:  # unless gdb does not find the file, which may have been a copy and is gone
+    if obj.link_map:  # gdb knows it, unless its file was a copy that is gone
         return gdb.solib_name(obj.bias + files.read(obj).code) is not None
     return bool(obj.symfile) and not lacks_dwarf(obj)
 
 
 def lacks_dwarf(obj):
-    """Since 3.15 CPython has the names of GDB's JIT interface itself. libjitreg refers gdb to no debug information that
-    has them: gdb would look for them at their addresses in the file. A file that is added by its bias is right."""
+    """Whether gdb lacks the debug information of an object. Since 3.15 CPython itself defines the names of GDB's JIT interface,
+    and libjitreg does not refer gdb to debug information with these names, because gdb would take their addresses from the file
+    as they are. Such a file can be added all the same, because "add-symbol-file" moves addresses by the bias."""
     return obj.lacks_dwarf or (bool(obj.symfile) and not obj.debug_kind and obj.name.startswith("libpython")
                                and REGISTRAR in files.read(obj).symbols)
 
 
 def add(obj, by_itself=False):
-    """One line of what was done."""
+    """Add the file of an object. Returns what was done, in a few words for the user."""
     key = (obj.path, obj.bias)
     if key in _added:
         _added[key].by_itself &= by_itself
@@ -177,8 +179,8 @@ def are_to_change():
 
 
 def on_free_objfile(event):
-    """gdb forgets objects. The files that were added for them can be removed at the next stop only: gdb 13 does
-    not survive that here."""
+    """gdb forgets objects. The files that were added for them are removed at the next stop: gdb 13 crashes if they are
+    removed here."""
     extent = objfiles.covered(event.objfile) if _added else None
     snapshot = process.try_snapshot() if extent else None
     for key in _added if snapshot else ():
@@ -186,8 +188,8 @@ def on_free_objfile(event):
 
 
 def on_new_objfile(event):
-    """A new object may be at the place of one that is gone, with the same file. The file that was added for the old one
-    is then right for the new one, but gdb believes that its breakpoints there are still inserted: have it insert them."""
+    """A new object may have the place and the file of an object that is gone. The file that was added for the old object
+    is then right for the new object, but gdb believes that its breakpoints there are still inserted: have gdb insert them."""
     extent = objfiles.covered(event.new_objfile) if any(a.stale for a in _added.values()) else None
     again = [a for a in _added.values() if a.stale and extent and extent[0] < a.end and a.start < extent[1]]
     for addition in again:
@@ -200,7 +202,7 @@ def on_new_objfile(event):
 
 
 def attach(objects):
-    """Add the files of those of these objects that gdb knows by names only. Returns the objects whose files were added."""
+    """Add the files of the objects that gdb knows by names only. Returns the objects whose files were added."""
     return [obj for obj in missing(objects) if add(obj, by_itself=True) == "added"]
 
 
@@ -217,8 +219,8 @@ def attach_for_condition(obj):
 
 
 def read_frames():
-    """Have gdb read the units that the stack is in now, while the lines of these copies are removed: gdb looks first at
-    what it has read first."""
+    """Have gdb read the units of the stack's frames now, while the lines of these copies are removed: gdb looks first at
+    the units that it has read first."""
     try:
         frame = gdb.newest_frame()
         for _ in range(FRAMES_MAX):
@@ -245,7 +247,7 @@ def describe(objects):
 
 
 def introduce(objects):
-    """Do so for objects that gdb hears of at this moment, when the debug root does not say yet what gdb has of them."""
+    """As describe(), for objects that gdb hears of at this moment, when the debug root does not say yet what gdb has of them."""
     for obj in objects:
         if not obj.link_map and not any(path == obj.path for path, _ in _added):
             add_file(obj, by_itself=True)
@@ -263,7 +265,7 @@ def described(symbol, name):
 
 def limit(objects):
     """Remove files of interpreters that are not in the stack. A "break PyErr_SetString" takes gdb 1.5 s for each libpython
-    with debug information, and gdb looks into each whenever it gets a file. Files that last stay for the
+    with debug information, and gdb looks into each whenever it gets a file. Files that are `lasting` stay for the
     last AUTO_MAX interpreters."""
     kept = {obj.namespace.label for obj in objects}
     mine = {key: addition for key, addition in _added.items()
@@ -276,8 +278,8 @@ def limit(objects):
 
 def stack(snapshot):
     """[(frame, its object or None)] of the selected thread, innermost first. Each frame takes gdb 0.1 ms, and a step leaves
-    most of a stack as it was: from the first frame on that is in the last stack, the last stack's rest is taken. Code
-    that runs is not unloaded, so the object of such a frame is what it was."""
+    most of a stack as it was. So from the first frame on that is also in the last stack, the rest of the last stack is taken. Code
+    that runs is not unloaded, so such a frame still has the object that it had."""
     global _last_stack
     added = tuple(_added)
     before = _last_stack[2] if _last_stack[0] is snapshot and _last_stack[1] == added else []
@@ -308,13 +310,13 @@ def objects_in_stack():
 
 @functools.lru_cache(maxsize=4)
 def has_names_only(snapshot):
-    """There are objects of which gdb has heard without their debug information."""
+    """Whether gdb has heard of objects without their debug information."""
     return any(map(lacks_dwarf, snapshot.objects))
 
 
 def is_cheap():
-    """Whether another file costs gdb little. It looks for all places of all breakpoints again, a second for a thousand
-    places."""
+    """Whether a further file costs gdb little. For each file it looks for all places of all breakpoints again, which takes a
+    second for a thousand places."""
     return sum(len(b.locations) for b in gdb.breakpoints() if b.is_valid() and b.type == gdb.BP_BREAKPOINT) < PLACES_MAX
 
 
@@ -324,8 +326,8 @@ def selection():
 
 
 def attach_stack():
-    """Add the files of the objects in the selected thread's stack, if the user has not switched that off. Returns the
-    objects whose files were added."""
+    """Add the files of the objects in the selected thread's stack, unless the user has switched that off ("set gorgon
+    auto-symbols off"). Returns the objects whose files were added."""
     global _looked_at
     _looked_at = selection()
     objects = objects_in_stack() if gdb.parameter("gorgon auto-symbols") else []
@@ -371,7 +373,7 @@ def on_continue(_event):
 
 
 def on_hit(breakpoint):
-    """What gdb is about to print of the stop has values of Python objects, at the first stop, too."""
+    """gdb is about to print a stop: load CPython's helper first, so that the stop shows values of Python objects."""
     if hits.on_modified(breakpoint, lacks_variables):
         python_helper.check()
 
@@ -383,8 +385,8 @@ def lacks_variables(address):
 
 
 def attach_for_backtrace():
-    """Before a backtrace of a thread whose stack was not looked at, since there was no prompt after it stopped or was
-    selected: so it is with -batch, in a breakpoint's commands and in "thread apply"."""
+    """Called before a backtrace: add the files if the thread's stack was not looked at. That is so when there was no prompt after
+    the thread stopped or was selected: with -batch, in a breakpoint's commands, in "thread apply"."""
     global _left
     if is_to_look():
         _left = False
@@ -402,7 +404,7 @@ def is_to_look():
 
 
 def look_here():
-    """Have gdb know again where "list" and "info line" go on, which it forgets when lines are removed."""
+    """Tell gdb again where "list" and "info line" go on, which it forgets when lines are removed."""
     try:
         execute.run("frame")
     except gdb.error:
@@ -413,7 +415,7 @@ def on_prompt(_event=None):
     """Somebody may have selected another thread, or loaded a core, which has no stop. The selected frame stays."""
     global _prompted
     snapshot, thread = selection()
-    # When files are taken away from gdb, it has another Snapshot of the same moment.
+    # The sequence, because removing files makes the scripts read a new Snapshot of an unchanged process.
     before, _prompted = _prompted, (snapshot and snapshot.sequence, thread)
     if not is_to_look():
         return
@@ -433,15 +435,15 @@ def matches(obj, library):
 
 
 class Symbols(commands.Subcommand):
-    """Have gdb know lines and variables of chosen copies.
+    """Give gdb lines and variables of chosen copies.
 
     Usage: gorgon symbols N|all [LIB]
            gorgon symbols off
 
     N is an interpreter, LIB a part of a library's name. With up to eight interpreters gdb knows
-    private objects with their debug information, and this says where that is. Of more, it knows
-    names only, and of those that run with --debug off nothing: their files are added. "off"
-    takes back what was added. See also "set gorgon auto-symbols".
+    private objects with their debug information, and this command says where that is. With more
+    interpreters gdb knows names only, and with --debug off nothing: then the command adds the
+    files of the copies. "off" removes them. See also "set gorgon auto-symbols".
 
     Example:
       (gdb) gorgon symbols 2 libpython"""

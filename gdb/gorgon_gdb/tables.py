@@ -14,7 +14,7 @@ def table(heading, rows):
 
 
 def remarks(snapshot):
-    """Lines that belong above any answer: what may make it wrong."""
+    """Lines to print above any answer: they say why it may be wrong."""
     text = ""
     if snapshot.changing:
         text += "The list is being changed at this moment; what follows may be incomplete.\n"

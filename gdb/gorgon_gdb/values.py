@@ -3,13 +3,13 @@
 
 gdb takes the name of an external variable from the first copy of a library, whichever copy
 the frame is in, and for a thread-local variable of a private object it shows some other
-memory. So names in an expression are looked up here, and what is a variable or a function of
-a private object is replaced by its address in the right copy: the copy of the selected frame,
+memory. So this module looks up the names in an expression, and replaces each variable or function of
+a private object by its address in the right copy: the copy of the selected frame,
 or of the interpreter that was asked for. Everything else is left to gdb.
 
-Addresses follow from those in another copy by the difference of the biases; those of
-thread-local variables from the block of the selected thread (debug_root.h); those of names
-that no debug information describes from the library's file."""
+The address in one copy is that in another copy plus the difference of the biases. The address of a
+thread-local variable is found through the block of the selected thread (debug_root.h), that of a name
+that no debug information describes through the library's file."""
 
 import re
 
@@ -38,8 +38,8 @@ WORDS = {"sizeof", "unsigned", "signed", "int", "long", "short", "char", "float"
 
 
 class Copy:
-    """Whose variables names mean: an object that comes first, and the namespace around it. Of a frame of shared code
-    that private code has called, `inside` is false: what that code has of its own comes first there."""
+    """The copy to which names refer: a namespace, and the object in it whose names come first. If the frame is in shared code
+    that private code has called, `inside` is false: names of the shared code then come first."""
 
     def __init__(self, snapshot, namespace, obj=None, inside=True):
         self.snapshot = snapshot
@@ -67,7 +67,7 @@ def copy_of(interp=None):
 
 
 def copy_of_frame():
-    """The Copy of the selected frame, or None. Nothing is added to what gdb knows."""
+    """The Copy of the selected frame, or None. Unlike copy_of(), this adds no debug information."""
     obj = selected_object()
     if obj is None:
         return None
@@ -82,7 +82,7 @@ def selected_object():
 
 
 class Variable:
-    """Where a name is in a copy; type is None when nothing describes it."""
+    """The address of a name in a copy, and its type, which is None when no debug information describes it."""
 
     def __init__(self, address, kind, thread_local=False):
         self.address = address
@@ -104,7 +104,7 @@ def lookup_symbol(name, only_global=False):
 
 
 def find(name, copy):
-    """The Variable of a name in a Copy, or None: gdb's own answer is right."""
+    """The Variable of a name in a Copy, or None if what gdb itself finds is right."""
     file, _, plain = name.rpartition("'::")
     is_global = plain.startswith("::")  # a local variable may have the name, too
     plain = plain.removeprefix("::").strip("'")
@@ -136,7 +136,8 @@ def may_be_tls(symbol):
 
 
 def is_overloaded(name, symbol, copy):
-    """Which of several functions a call means gdb finds out from its arguments, but not by an address."""
+    """Whether a name is several C++ functions. gdb chooses one of them by the arguments of a call, which it cannot do if the name
+    is replaced by an address."""
     if symbol.type is None or symbol.type.code != gdb.TYPE_CODE_FUNC or "(" in name or "(" not in symbol.name:
         return False
     # Debug information has no mangled names of static functions.
@@ -146,7 +147,7 @@ def is_overloaded(name, symbol, copy):
 
 
 def is_private(name, symbol, copy):
-    """What gdb finds by a name is of a private object."""
+    """Whether what gdb finds by a name belongs to a private object."""
     if symbol and symbol.symtab and not lines.has_only_lines(symbol):
         objfile = symbol.symtab.objfile.owner or symbol.symtab.objfile
         return objfile.filename.startswith("<in-memory@") or any(objfile.filename == o.path for o in copy.objects)
@@ -166,7 +167,7 @@ def moved(value, linkage_name, copy):
     address = int(value.address) & MASK
     theirs = copy.snapshot.find_object(address)
     if theirs is None:
-        # Of the program or of a shared library, unless private code has its own of that name.
+        # It belongs to the program or to a shared library, unless private code defines that name, too.
         own = named_by_file(linkage_name, copy)
         return Variable(own.address, value.type) if own else None
     mine = copy.same_library(theirs)
@@ -176,7 +177,7 @@ def moved(value, linkage_name, copy):
 
 
 def named_by_file(name, copy):
-    """The Variable of a name in the object that comes first, or of what others have for all."""
+    """The Variable of a name in the copy's first object, or of a global name in another object; or None."""
     for obj in copy.objects:
         entry = files.read(obj).symbols.get(name)
         if entry and entry.kind != elf.STT_TLS and (obj is copy.objects[0] or not entry.local):
@@ -201,7 +202,7 @@ def find_thread_local(name, symbol, copy):
             for entry in entries:
                 if entry.name == wanted:
                     return obj, entry
-        # Of C++, or of a function: name.0
+        # A C++ name is mangled, and a static variable of a function is called name.0.
         found = [entry for entry in entries
                  if entry.name.partition(".")[0] == name or demangled(entry.name) == name]
         if len(found) > 1:
@@ -212,7 +213,7 @@ def find_thread_local(name, symbol, copy):
 
 
 def demangled(name):
-    """The C++ name of a variable, without parameters of templates and what else an expression's name cannot have."""
+    """The C++ name of a variable. A name with parts that no name in an expression has (parameters of templates ...) stays mangled."""
     found = MANGLED.match(name)
     if not found:
         return name
@@ -225,7 +226,7 @@ def demangled(name):
 
 
 def stem_of(name):
-    """What the mangled names of functions with different parameters have in common, or None."""
+    """The common beginning of the mangled names of overloaded functions, or None."""
     found = STEM.match(name)
     if not found:
         return None
@@ -283,13 +284,13 @@ def rewrite(expression, copy):
 
 
 class NoType(root.RootError):
-    """A name is there, and nothing describes its type."""
+    """A name was found, but no debug information describes its type."""
 
 
 def cast_to(variable, match):
     name, cast = match["name"], match["cast"] or ""
     if variable.type is not None:
-        # An address with its type cannot be written in every language and for every type: a variable of gdb's can.
+        # Not every type can be written in an expression, in every language. So a variable of gdb's has the address and type.
         slot = f"_gorgon_{match.start()}"
         gdb.set_convenience_variable(slot, gdb.Value(variable.address).cast(variable.type.pointer()))
         return f"{cast}(*${slot})"

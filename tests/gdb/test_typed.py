@@ -226,7 +226,7 @@ class Static(unittest.TestCase):
         reached = self.reached({("registration", "on_stop")})
         self.assertIn(("symbols", "add"), reached)
         self.assertTrue(self.executes(self.functions["execute", "run"]))
-        self.assertTrue(self.executes(self.functions["hints", "newest_command"]))
+        self.assertTrue(self.executes(self.functions["hooks", "newest_command"]))
 
 
 if __name__ == "__main__":

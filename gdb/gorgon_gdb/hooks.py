@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
 """call, output, printf, display, x, jump and "set EXPRESSION" act on the frame's copy when they are typed.
 
-ordinary.py cannot put these right: gdb has no second command that does the same. A hook of gdb's stops a command before it
-acts, but is not told its arguments. What was typed is the newest in the history of commands. So the hook runs what
-is right, and an error ends the command; the error's text is what gdb would have said. Behind "pipe", "with" and "apply" the
-error says what to type instead. Commands of scripts are not in the history: "call" is refused there in
-frames of private code, because it runs code, and of the others nothing is said.
+ordinary.py cannot help with these commands, because gdb has no second command to run in their place. But gdb runs a hook before
+each of them (a user-defined command "hook-NAME"), and an error in the hook keeps the command from running. The hook gets no
+arguments, so it finds the line that was typed in the history of commands. It runs the right command itself, and then raises
+an error whose text is that command's output, so that the user sees what gdb would have printed. Behind "pipe", "with" and
+"apply" the error says instead what to type. Commands of scripts are not in the history: there the hook refuses "call" in frames
+of private code, because it runs code, and lets the other commands act on the first copy.
 
-Each command has one hook, which is the user's when there is one. Then what was typed is looked at when it has run."""
+Each command can have only one hook. If the user has defined it, ours is not; on_prompt() then looks at a line after it has
+run, and says what would have been right."""
 
 import re
 
@@ -23,8 +25,8 @@ AT_PLACE = re.compile(r"(.*?)(\s+(?:if|thread|task)\b.*)?", re.S)  # LOCATION an
 AT = re.compile(r"\*\s*(.*?)(\s+(?:if|thread|task)\b.*)?", re.S)  # *EXPRESSION and what follows
 CHECK = "maintenance gorgon-check"
 
-_tried = False  # hooks are defined, where there were none
-_last = None    # the newest command that was looked at, or that was there before
+_tried = False  # our hooks are defined, for all commands for which the user has none
+_last = None    # the newest command at the last prompt
 
 
 def newest_command():
@@ -34,7 +36,7 @@ def newest_command():
 
 
 def is_alone(name, line):
-    """A line is this command, maybe abbreviated, and not one that runs it."""
+    """Whether a line is this command, maybe abbreviated, rather than a command such as "pipe" that runs it."""
     return name.startswith(re.match(r"[a-z]*", line)[0] or "-")
 
 
@@ -47,7 +49,8 @@ def arguments(name, line):
 
 
 def advice(name, line, copy):
-    """What to type instead of a line, or None: it is right, or not this command's. Raises what gdb and values.py do."""
+    """The line to run instead of a line, or None if the line is right or is not this command. Raises gdb.error and what
+    values.py raises."""
     found = arguments(name, line)
     if not found:
         return None
@@ -64,7 +67,7 @@ def advice(name, line, copy):
 
 
 def place_of(location, copy):
-    """The address of a location in a Copy, or None: gdb finds it by itself, or there are several."""
+    """The address of a location in a Copy; None if gdb finds no other copy's, or the Copy has several."""
     breakpoint = gdb.Breakpoint(location, internal=True)
     try:
         addresses = [place.address for place in breakpoint.locations]
@@ -75,7 +78,7 @@ def place_of(location, copy):
 
 
 def do(name, line, instead):
-    """Run what is right instead of a line of this command; returns what is left to say."""
+    """Run the right line @instead of a line of this command. Returns the output that was not printed yet."""
     if name == "call":
         shape, expression = arguments(name, line)
         value = gdb.parse_and_eval(ordinary.own(expression))
@@ -121,7 +124,7 @@ class Check(gdb.Command):
                 text = do(arg, newest[1], instead)
             except gdb.error as error:
                 text = str(error)
-            raise gdb.GdbError(text.rstrip("\n") or " ")  # gdb has something to say of an error without a text
+            raise gdb.GdbError(text.rstrip("\n") or " ")  # for an error without a text gdb would print a text of its own
         if instead:
             raise gdb.GdbError(f'gorgon: "{arg}" would not take what belongs to {copy.namespace.label}. Say: {instead}')
         if unknown:
@@ -130,7 +133,8 @@ class Check(gdb.Command):
 
 
 def addresses(location):
-    """What "break *EXPRESSION" means: the frame's copy, or every copy where the frame is of none. Empty: gdb is right."""
+    """The locations that "break *EXPRESSION" means: in the frame's copy, or in every copy if the frame is in no private code.
+    Empty: what gdb does by itself is right."""
     found = AT.fullmatch(location.strip())
     snapshot = process.try_snapshot() if found else None
     if not snapshot or not conditions.names_in(found[1]):
@@ -149,8 +153,8 @@ def addresses(location):
 
 
 def in_software(command, location):
-    """What is said of a breakpoint of the processor's, which has four, in more copies: it becomes one of gdb's own, which does the
-    same in private code. None: there are not that many."""
+    """The processor has four hardware breakpoints. If there are more copies, set an ordinary breakpoint, which does as much in
+    private code, and return gdb's output and why. None: there are not more copies."""
     snapshot = process.try_snapshot()
     places = conditions.places(AT_PLACE.fullmatch(location.strip())[1]) if snapshot else []
     if len([address for address in places if snapshot.find_object(address)]) <= HARDWARE_MAX:
@@ -160,8 +164,8 @@ def in_software(command, location):
 
 
 def check_condition(command):
-    """What gdb would refuse, or not evaluate at some places, is run otherwise. What that says is said by an error: gdb's own
-    command is not to run."""
+    """Run a line with a condition otherwise if gdb would refuse it, or would not know its names at some places. The output is
+    the text of an error, so that gdb's own command does not run."""
     newest = newest_command()
     if newest in (None, _last) or not conditions.is_of(command, newest[1]):
         snapshot = process.try_snapshot()
@@ -190,7 +194,7 @@ def check_condition(command):
 
 
 def hook(name):
-    """The lines of a command's hook, "" when it has none, or None: that cannot be asked now."""
+    """The lines of a command's hook, "" when it has none, or None if gdb cannot be asked now."""
     try:
         return execute.run(f"show user hook-{name}")
     except gdb.error:
@@ -198,7 +202,7 @@ def hook(name):
 
 
 def install():
-    """Define the hooks that the user has not. Where that is not possible yet, the next prompt does."""
+    """Define a hook for each command for which the user has none. If that is not possible yet, the next prompt does it."""
     global _tried
     for name in COMMANDS if not _tried else ():
         lines = hook(name)
@@ -222,11 +226,11 @@ def on_prompt(_event=None):
         if instead:
             gdb.write(f"gorgon: that was not what belongs to {copy.namespace.label}. Say: {instead}\n")
     except (gdb.error, root.RootError, root.MemoryProblem):
-        pass  # what is wrong with the expression gdb has said
+        pass  # gdb has said what is wrong with the expression
 
 
 def register():
-    """What was typed before the scripts came is not looked at: that is the newest before the next prompt."""
+    """The command that is the newest at the next prompt was typed before the scripts came, so on_prompt() only notes it."""
     global _last
     _last = None
     Check()

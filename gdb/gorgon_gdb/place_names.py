@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""A file of debug information that holds nothing but names for places: what gdb needs to have a breakpoint there.
+"""Builds a file of debug information with nothing but names of places, so that gdb can have a breakpoint there.
 
-gdb has one breakpoint at many addresses only where a name has many; so a place gets one. The file belongs to an
-object file that gdb knows, has the same sections without content (gdb warns of others), and one section more, which the
-names are in: gdb looks for the name of an address among those of the section that the address is in, and never comes
-upon these.
+One breakpoint of gdb's can have many addresses only if it is on a name that has many. So the places get a common name. The file is
+added to an object file that gdb knows. It has the sections of that object file, without content (gdb warns of others), and a
+further section for the names: when gdb looks for the name of an address, it looks only among names in the section of the
+address, and so never finds these.
 
 Knows no debugger. gABI chapter 4."""
 
@@ -34,8 +34,7 @@ class Sections(list):
 
 
 def sections(read, flags=elf.SHF_ALLOC):
-    """The Sections of an ELF file's sections, of those in memory unless said otherwise; read(off, size) returns
-    bytes. Raises ValueError."""
+    """The Sections of an ELF file that have these flags; read(off, size) returns bytes. Raises ValueError."""
     header = elf.EHDR.unpack(read(0, elf.EHDR.size))
     shoff, shnum, shstrndx = header[6], header[12], header[13]
     if header[0][:6] != elf.IDENT or not shstrndx < shnum <= SECTION_MAX:
@@ -50,7 +49,7 @@ def sections(read, flags=elf.SHF_ALLOC):
 
 
 def build(like, places):
-    """The file for [(name, address)], with these sections of the object file that it is to belong to."""
+    """The file for [(name, address)]; @like is sections() of the object file to which it will be added."""
     names, section_names = Strings(), Strings()
     symbols = bytes(elf.SYM.size) + b"".join(
         elf.SYM.pack(names.add(name.encode()), GLOBAL_FUNCTION, 0, len(like) + 1, address, 1) for name, address in places)
