@@ -31,7 +31,7 @@ def frame_name(frame, _dict):
 
 
 def thread_label(thread, _dict):
-    """The same for threads: ${script.thread:gorgon.thread_label}."""
+    """A thread's name and its interpreter: ${script.thread:gorgon.thread_label}."""
     return labels.thread_label(thread)
 
 
@@ -45,7 +45,7 @@ def object_summary(value, _dict):
     return summaries.object_summary(value)
 
 
-# Each time lldb asks how many arguments that takes; a function that has this is not looked at again.
+# At each call lldb asks how many arguments the function takes. With this attribute Python need not look at the function's code.
 object_summary.__signature__ = inspect.signature(object_summary)
 
 

@@ -3,16 +3,16 @@
 
 So breakpoints by file and line, and by the names of static functions, that were set before the program
 began have their places before the first constructor of a copy runs, as with libraries of the system's
-linker. It may be switched on before there is a program: lldb copies breakpoints of its dummy target to
-every target to come.
+linker.
 
-Ours is at the function that the process calls after each registration. Its resolver also hears of the
-modules of a process that is attached to, or of a core, and brings up to date what is there already.
-In targets it is not listed, and "breakpoint delete" leaves it alone.
+For that each target has a breakpoint of ours, at the function that the process calls after each registration. "breakpoint
+list" does not show it, and "breakpoint delete" leaves it alone. Its resolver, the class Watch, also hears of the
+modules of a process when lldb attaches, and of a core, and adds symbols to what is there already. "gorgon symbols auto" may
+be said before there is a program: then the breakpoint is in lldb's dummy target, from which lldb copies it to every new target.
 
-lldb's own reader of registrations is off in processes that start meanwhile. It would make a module of
-each symfile first, and breakpoints by name would keep the places in it, dead ones, in their lists. The
-setting is the same for other programs with code from a JIT compiler: lldb knows no names of that then."""
+In processes that start meanwhile lldb does not read registrations itself (plugin.jit-loader.gdb.enable is off). Otherwise it
+would make a module of each symfile first, and breakpoints by name would keep dead locations in these modules in their lists.
+The setting also concerns programs with code from other JIT compilers: lldb does not know the names of that code then."""
 
 import lldb
 
@@ -25,7 +25,7 @@ LOADER = "plugin.jit-loader.gdb.enable"
 
 
 class Watch:
-    """What lldb creates for the breakpoint, in each target."""
+    """The resolver of our breakpoint; lldb creates one in each target."""
 
     def __init__(self, breakpoint, _args, _dict=None):
         self.breakpoint = breakpoint
@@ -44,8 +44,8 @@ class Watch:
             hide(target, self.breakpoint)
             self.hidden = True
         module = context.GetModule()
-        # Of the kernel's in a core lldb 19 must not be asked for its folder. To look into each module of ours would have lldb read
-        # its symbols.
+        # lldb 19 must not be asked for the folder of the kernel's own module in a core. And a search in a module of ours would
+        # have lldb read all its symbols, so modules of ours are known by their folders.
         known = module.IsValid() and (not process.is_core(target) or module.GetNumSections())
         folder = module.GetFileSpec().GetDirectory() if known else None
         if files.has_links(folder):
@@ -60,20 +60,21 @@ class Watch:
             return
         if not process.is_core(target):
             self.breakpoint.AddLocation(symbol.GetStartAddress())
-        # Not of a file that nobody has started yet; of a new process nothing is there yet.
+        # Without a load address the program was not started yet.
         if symbol.GetStartAddress().GetLoadAddress(target) != lldb.LLDB_INVALID_ADDRESS:
             follow(target)
 
 
 def registered(frame, _location):
-    """For lldb, in that function: False lets the thread go on."""
+    """lldb calls this when a thread has come to our breakpoint. False lets the thread go on."""
     follow(frame.GetThread().GetProcess().GetTarget())
     prefer_others(frame.GetThread())
     return False
 
 
 def prefer_others(thread):
-    """When something else has stopped at the same time lldb selects the first thread with a reason: not to be ours."""
+    """If another thread has stopped at the same time, select that: lldb would select the first thread with a reason to stop,
+    which may be this one."""
     running = thread.GetProcess()
     for other in running:
         reason = other.GetStopReason()
@@ -93,27 +94,28 @@ def follow(target):
 
 
 def switch(debugger, on):
-    """Returns whether that is new. What processes have stays as it is until they register something."""
+    """Switch "gorgon symbols auto". Returns whether that changes anything. Symbols of a process stay as they are until the
+    process registers something."""
     instance = debugger.GetInstanceName()
     if on == is_on(debugger):
         return False
     if on:
         targets = [debugger.GetTargetAtIndex(i) for i in range(debugger.GetNumTargets())]
         for target in (target for target in targets if target.GetProcess().IsValid()):
-            symbols.lacks_loader(target)  # what there is has been decided
+            symbols.lacks_loader(target)  # notes how lldb has decided when this process began
         symbols.automatic[debugger.GetID()] = \
             debugger.GetInternalVariableValue(LOADER, instance).GetStringAtIndex(0)
         for target in [*targets, debugger.GetDummyTarget()]:
             watch(target)
         debugger.SetInternalVariable(LOADER, "off", instance)
     else:
-        # The breakpoints stay: where lldb does not read registrations we have to.
+        # The breakpoints stay, for processes in which lldb does not read registrations.
         debugger.SetInternalVariable(LOADER, symbols.automatic.pop(debugger.GetID()), instance)
     return True
 
 
 def watch(target):
-    """One breakpoint in each target."""
+    """Set our breakpoint in a target, unless it is there."""
     found = lldb.SBBreakpointList(target)
     if target.FindBreakpointsByName(NAME, found) and found.GetSize():
         return
@@ -125,8 +127,8 @@ def watch(target):
 
 
 def hide(target, breakpoint):
-    """Not in "breakpoint list", and no prey of "breakpoint delete". lldb copies a breakpoint with its names, and
-    without what belongs to them; and to say it twice undoes it."""
+    """Hide our breakpoint from "breakpoint list" and "breakpoint delete", through permissions of its name. lldb copies a
+    breakpoint with its names but without their permissions, and a name that is added twice loses them."""
     breakpoint.RemoveName(NAME)
     name = lldb.SBBreakpointName(target, NAME)
     name.SetAllowList(False)

@@ -6,8 +6,8 @@ the Python functions that it runs.
           py inner  program.py:24
           py <module>  program.py:27
 
-Functions and lines of private code come from the library files, so they are there without
-"gorgon symbols"; LLDB's unwinding is at its best without."""
+Functions and lines of private code come from the library files, so "gorgon symbols" is not
+needed. LLDB's unwinding is at its best without it."""
 
 import contextlib
 import os
@@ -21,7 +21,7 @@ def describe(target, snapshot, frame):
     """[(function, module, place)] of a native frame: functions inlined into it first."""
     o = snapshot.find_object(frame.GetPC())
     ref = None
-    # Of a copy with symbols lldb shows inlined functions as frames of their own.
+    # In a copy with symbols lldb shows inlined functions as frames of their own.
     if o and not frame.GetFunction().IsValid():
         with contextlib.suppress(root.RootError):
             ref = reference.of(o)
@@ -29,7 +29,7 @@ def describe(target, snapshot, frame):
         line, module = frame.GetLineEntry(), o.label if o else frame.GetModule().GetFileSpec().GetFilename() or ""
         name = plain_name(frame.GetDisplayFunctionName(), frame.GetSymbol())
         return [(name, module, place(line.GetFileSpec(), line.GetLine()))]
-    # A return address belongs to what follows the call.
+    # A return address is that of the instruction behind the call.
     back = 1 if frame.GetFrameID() else 0
     return [(function, o.label, where) for function, where in functions_at(ref, frame.GetPC() - o.bias - back)]
 
@@ -57,7 +57,7 @@ def place(file, line):
 
 
 def python_frames(target, thread, ns):
-    """(frames, with python.CALL where a call of the evaluation function ends; why not)"""
+    """(Python frames of a thread, with python.CALL where a call of the evaluation function ends; an error's text or None)"""
     if not ns.libpython:
         return [], f"{ns.label} has no libpython"
     try:
@@ -86,14 +86,14 @@ def backtrace(target, thread):
             waiting[o.namespace.id], problem = python_frames(target, thread, o.namespace)
             problems += [f"no Python frames of {o.namespace.label}: {problem}\n"] if problem else []
         text += take(waiting[o.namespace.id])
-    # Where lldb's unwinding has ended early, Python's has not.
+    # If lldb could not unwind the whole stack, there are Python frames left.
     for frames in waiting.values():
         text += "".join(python_line(frame) for frame in frames if frame is not python.CALL)
     return text + "".join(problems)
 
 
 def take(frames):
-    """The lines of those that one call of the evaluation function runs."""
+    """The lines of the Python frames that one call of the evaluation function runs."""
     text = ""
     while frames and (frame := frames.pop(0)) is not python.CALL:
         text += python_line(frame)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""gorgon break: one breakpoint with a location in each copy, present and future.
+"""gorgon break: one breakpoint with a location in each copy, also in copies that are loaded later.
 
-lldb asks a Resolver for locations whenever it hears of a module. So it does when a copy is
+lldb asks a Resolver for locations whenever it hears of a module. It hears of a copy when the copy is
 registered, before the copy's first constructor runs. The place is looked up once per library file;
 the location in a copy is at this place plus the copy's bias. To lldb it is a breakpoint like any other, which
 is listed, disabled, deleted and ignored as a whole."""
@@ -12,11 +12,11 @@ import lldb
 
 from . import process, reference, root
 
-_told = set()  # files that cannot be read, which was said once
+_told = set()  # files of which the user was told that they cannot be read
 
 
 class Resolver:
-    """What lldb creates for each such breakpoint."""
+    """Finds the locations of a breakpoint; lldb creates one for each "gorgon break"."""
 
     def __init__(self, breakpoint, args, _dict=None):
         self.breakpoint = breakpoint
@@ -67,7 +67,7 @@ def whom(interp):
 def create(target, location, interp, condition, once):
     """gorgon break and tbreak. Returns the text to print."""
     args = lldb.SBStructuredData()
-    # As texts: lldb 16 and later do not have the same functions for numbers.
+    # The number is passed as a text, because lldb 16 and later versions have different functions to read a number.
     args.SetFromJSON(json.dumps({"location": location, "interp": "" if interp is None else str(interp)}))
     breakpoint = target.BreakpointCreateFromScript("gorgon.Resolver", args, lldb.SBFileSpecList(),
                                                    lldb.SBFileSpecList())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""gorgon check: whether what the process says of its private copies, the files on disk and what
-lldb knows of them fit together."""
+"""gorgon check: compares what the process says of its private copies with the files on disk and
+lldb's modules."""
 
 import struct
 
@@ -40,7 +40,7 @@ def overlaps(snapshot):
 
 
 def check_object(target, read, o, symfiles):
-    """What is wrong with one object, each in a line."""
+    """A line for each thing that is wrong with an object."""
     try:
         text = reference.of(o).module.FindSection(".text").GetFileAddress() + o.bias
     except root.RootError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The commands. The docstrings are the help."""
+"""The gorgon commands. Docstrings of commands are their help."""
 
 import functools
 import inspect
@@ -11,10 +11,10 @@ from . import auto, backtrace, breaks, check, dwarf, gil, here, labels, process,
 
 
 class Command:
-    """Base: splits arguments, and makes what goes wrong one line for the user."""
+    """Base class: splits arguments, and makes an error one line for the user."""
 
     name = None
-    fresh = True  # reads what is there from the start
+    fresh = True  # what was read of the process before is forgotten
 
     def __init__(self, debugger, _dict):
         pass
@@ -68,11 +68,11 @@ class List(Command):
     ended in it, what it holds of memory and may hold, what the host calls
     it, and what the newest call runs.
 
-    Num is the interpreter's number, Thread the one that runs its program,
+    Num is the interpreter's number, Thread the thread that runs its program,
     libpython the address range of its own copy of libpython, State "live",
-    "unloading" or "abandoned". GIL is the thread that holds the interpreter's lock, "-"
-    when nobody does, "?" where CPython's structures cannot be read. A private
-    namespace without an interpreter shows as "ns ID".
+    "unloading" or "abandoned". GIL is the thread that holds the interpreter's
+    lock, "-" when no thread does, "?" when CPython's structures cannot be read.
+    A private namespace without an interpreter shows as "ns ID".
 
     Example:
       (lldb) gorgon list
@@ -96,9 +96,9 @@ class Modules(Command):
 
     Usage: gorgon modules [N]
 
-    N limits the table to one interpreter. Bias is what to add to an address
-    in the file to get the one in memory; Debug info says where lines and
-    variables are. lldb uses it after "gorgon symbols".
+    N limits the table to one interpreter. An address in the file plus Bias is
+    the address in memory. Debug info says where lines and variables are, which
+    lldb reads after "gorgon symbols".
 
     Example:
       (lldb) gorgon modules 1"""
@@ -148,33 +148,33 @@ class Symbols(Command):
     lldb knows private copies by their exported names until this command adds
     the library file with its debug information once for each copy. N is an
     interpreter's number; LIB limits it to objects whose name contains LIB or
-    fits it as a pattern. The copies then are modules with names such as
-    "libpython3.11.so.1.0 [interp 1]", also for "breakpoint set --shlib"; what
-    else was described together with them is "pack [interp 1]". Copies loaded
-    later need the command again. "off" takes all of it back. A stop hook of
-    the target follows what the process loads, packs and unloads.
+    fits it as a pattern. A copy then is a module with the name of its file, also
+    for "breakpoint set --shlib". If other objects were described together with
+    it, they are the module "pack [interp 1]". Copies that are loaded later need
+    the command again. "off" removes these modules. A stop hook of the target
+    follows what the process loads, packs and unloads.
 
-    "auto" is for all copies, those to come included, as soon as they are
-    registered: breakpoints by file and line have their places before a
-    constructor runs. It may be given before there is a program, in .lldbinit
-    or among an editor's initCommands. Give it before the program starts:
-    then lldb does not read symfiles at all, and nothing is there twice.
+    "auto" adds the file of each copy as soon as the copy is registered, also of
+    copies that are loaded later: breakpoints by file and line have their places
+    before a constructor runs. It may be given before there is a program, in
+    .lldbinit or among an editor's initCommands. Give it before the program
+    starts: then lldb does not read symfiles at all, and has nothing twice.
 
     lldb 19 ends a backtrace at a function that the compiler has split when
     it has that function's debug information; in CPython that is
     _PyEval_EvalFrameDefault. Without symbols the backtrace is whole.
 
     Each copy of libpython costs lldb a tenth of a second or two and tens of
-    megabytes, what is left of a pack a fifth of that.
+    megabytes, the module of a pack a fifth of that.
 
-    With --dwarf it is the process that does it: the library puts the debug
-    information into the object that lldb reads of a copy, all addresses
-    moved. That takes as much memory in the process as there is debug
-    information (20 MB for libpython), lasts until "--dwarf off", and cores
-    have it, which then show lines without any scripts. It is the one command
-    that CALLS A FUNCTION in the process, in the selected thread while the
-    others stay stopped: not for cores, and not while that thread is in the
-    middle of malloc() or dlopen().
+    With --dwarf the process does the work: libgorgon puts the debug information
+    into the symfile that lldb reads of a copy, with all addresses moved. That
+    takes as much memory in the process as there is debug information (20 MB for
+    libpython), and lasts until "--dwarf off". Cores of the process have it, too,
+    and show lines without any scripts. It is the only command that CALLS A
+    FUNCTION in the process, in the selected thread, while the others stay
+    stopped. So it works neither in cores nor while that thread is in the middle
+    of malloc() or dlopen().
 
     Example:
       (lldb) gorgon symbols 1 libpython
@@ -213,14 +213,14 @@ class Break(Command):
 
     Usage: gorgon break [-i N] LOCATION [if CONDITION]
 
-    LOCATION is a function, static ones too, or FILE:LINE. It is looked up
+    LOCATION is a function, which may be static, or FILE:LINE. It is looked up
     in the library files with their debug information, once per file, and
     placed in each private copy that there is or will be; so copies need no
-    "gorgon symbols", and a LOCATION that nobody knows yet is pending. With
-    -i only the copies of interpreter N count, which may not exist yet.
+    "gorgon symbols", and a LOCATION that no library has yet is pending. With
+    -i the breakpoint is for interpreter N only, which need not exist yet.
 
-    It is one breakpoint to lldb, with a location for each copy: see it with
-    "breakpoint list", change it with "breakpoint modify" and so on.
+    To lldb it is one breakpoint with a location for each copy: "breakpoint
+    list" shows it, "breakpoint modify" changes it, and so on.
     CONDITION is an expression of lldb's; names of variables need the debug
     information of the copy ("gorgon symbols"), registers do not.
 
@@ -261,7 +261,7 @@ class Print(Command):
     NAME is a global or static variable of the library that the selected
     frame is in, or of another library of the same interpreter. MEMBERS may
     follow: book.entries[1], list->next. & shows the address, for "watchpoint
-    set expression" and so on. "print" means the same one.
+    set expression" and so on. "print NAME" means the frame's interpreter, too.
 
     Example:
       (lldb) gorgon print -i 2 _PyRuntime.initialized
@@ -281,9 +281,10 @@ class Tls(Command):
 
     Usage: gorgon tls [-i N] NAME[MEMBERS]
 
-    Of the library that the selected frame is in, or of another library of
-    the same interpreter; -i N means another interpreter's. A thread that
-    has not used the thread-local variables of a library has none yet."""
+    NAME is a variable of the library that the selected frame is in, or of
+    another library of the same interpreter; with -i N, of interpreter N. A
+    thread that has not used the thread-local variables of a library has none
+    of them yet."""
 
     name = "gorgon tls"
 
@@ -326,13 +327,13 @@ class Bt(Command):
 
 
 class Apply(Command):
-    """Run a command for one interpreter or for each.
+    """Run a command for one interpreter, or for every interpreter in turn.
 
     Usage: gorgon apply N|all COMMAND
 
     COMMAND sees the thread that runs the interpreter's program, and in it
     the innermost frame of that interpreter's private code; the selected
-    thread stays what it is. Interpreters that no thread runs are named and
+    thread stays selected. Interpreters that no thread runs are named and
     left out.
 
     Example:
@@ -377,13 +378,13 @@ class Here(Command):
 
 
 class Check(Command):
-    """Look for what does not fit together.
+    """Compare what the process says of its private copies with files and modules.
 
     Usage: gorgon check
 
     Compares the process's list of private objects, what it has registered
-    with debuggers, the files on disk and lldb's own modules. The last line
-    says how much there was to check."""
+    with debuggers, the files on disk and lldb's own modules. Prints a line for
+    each thing that does not agree; the last line says how much was checked."""
 
     name = "gorgon check"
 
@@ -458,7 +459,8 @@ class Gorgon(Command):
 
     Usage: gorgon COMMAND [ARGUMENTS]"""
 
-    # For editors: lldb-dap knows commands by their names in its console, and takes a container's for that of a variable.
+    # This class takes the place of the command container in editors: in its console lldb-dap takes the name of a container for that
+    # of a variable.
 
     name = "gorgon"
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Cores that lldb has written of copies with symbols ("process save-core"): each copy is a module again.
+"""Brings back the modules of copies in a core that lldb has written ("process save-core").
 
-lldb writes into the core where each module was, by its path; the path of a copy is its link (files.py). When it reads the
+lldb writes into the core the path of each module, and where it was; the path of a copy is its link (files.py). When it reads the
 core, it takes modules with one build-id for one module, at the place of the last of them, so that frames of all other copies have no
-names. Here the list of modules is read once more. It does not depend on memory, since by default a core has stacks only.
+names. So this file reads the list of modules in the core once more. The list does not depend on memory, since by default a core has
+stacks only.
 
-This is done before the first command that shows threads, frames or modules: lldb has read the core then, and nobody has looked
-at it yet. It belongs to "gorgon symbols auto"."""
+That happens before the first command that shows threads, frames or modules: lldb has read the core by then, and nobody has looked
+at it yet. It is a part of "gorgon symbols auto"."""
 
 import contextlib
 import os
@@ -17,7 +18,7 @@ from . import files, here, symbols
 COMMANDS = ("thread backtrace", "thread info", "thread list", "thread select", "frame info", "frame select", "frame variable",
             "target modules list", "target modules lookup", "disassemble", "source list")
 
-HEADER = struct.Struct("<4sIII")  # signature, version, number of streams, where the table of these is
+HEADER = struct.Struct("<4sIII")  # signature, version, number of streams, where the table of streams is
 STREAM = struct.Struct("<III")    # kind, size, where it is
 MODULES = 4
 MODULE = struct.Struct("<QIIII84x")  # address, size, checksum, time, where its name is

@@ -57,7 +57,8 @@ def call(frame, function, o, whole):
 
 
 def set_dwarf(target, frame, objects, whole):
-    """Returns (how many objects are as wanted now, lines about the others)."""
+    """Have the process put debug information into symfiles, or take it out. Returns (how many objects are as wanted now, lines
+    about the others)."""
     running = target.GetProcess()
     if not running.IsValid() or running.GetPluginName() == "elf-core":
         raise root.RootError("debug information is moved by the process itself, and a core does not run; "
@@ -85,7 +86,7 @@ def add(target, frame, namespaces, pattern):
     objects = [o for ns in namespaces for o in ns.objects if symbols.matches(o, pattern)]
     if not objects:
         return f"No object's name fits {pattern}.\n" if pattern else "No objects.\n"
-    # Without a pattern nobody has asked for those that have none.
+    # Without a pattern, objects without debug information are only counted: nobody has asked for them.
     none = [o for o in objects if not pattern and not o.debug_kind]
     taken = [o for o in objects if symbols.has_symbols(target, o)]
     count, problems = set_dwarf(target, frame, [o for o in objects if o not in none + taken], True)

@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: MIT
 """Names of private code in what an editor has lldb evaluate: a watch, a hover, a condition, a line in its console.
 
-These expressions do not come as commands, so nothing can be done before each (here.py). lldb has to choose among the
-functions of all copies: it takes the first copy's, or calls them ambiguous, even functions of the frame's own file. Of variables in
-other files it takes the first copy's. So while "gorgon symbols auto" is on in an editor's adapter,
+These expressions do not come as commands, so the scripts cannot prepare each as here.py does. By itself lldb takes the function of the
+first copy, or calls a name ambiguous, even a function of the frame's own file. For variables of
+other files it takes the first copy's, too. So while "gorgon symbols auto" is on in an editor's adapter,
 the setting target.expr-prefix defines what libpython exports, with types and with addresses that are computed from
 the $pc of the frame in which the expression is evaluated:
 
     #define PyTuple_Size ((Py_ssize_t (*)(PyObject *))(gorgon_python($pc) + 0x1577f0))
 
-It also defines functions of C of libraries that are loaded several times, but only for calls, so that variables with such a name
-stay what they are:
+It also defines C functions of libraries that are loaded several times, but only for calls, so that a variable with the name of a
+function is still a variable:
 
     #define helper(...) ((int (*)(PyObject *, int))(gorgon_library_1($pc) + 0x1139))(__VA_ARGS__)
 
-The definitions of names are made once for a library; those of places are made again when copies come and go. In frames of code that no
+The definitions of names are made once for a library. gorgon_python() and its like are defined anew when copies come and go. In frames of code that no
 interpreter owns, gorgon_python() is 0, and a call fails. With copies of several libpythons none of CPython's names is defined, because
-they would mean different things. If two libraries have a function of one name, or a class has a method of that name, lldb chooses."""
+they would mean different things. If two libraries have a function of the same name, or a class has a method of that name, the name is
+not defined, and lldb chooses."""
 
 import collections
 import contextlib
@@ -26,12 +27,12 @@ import lldb
 
 from . import here, reference, root
 
-EXPORTED = re.compile(r"_?Py\w+$")  # others may be somebody's local variables
+EXPORTED = re.compile(r"_?Py\w+$")  # other exported names may be names of somebody's local variables
 SYMBOLS_MAX = 5000  # in larger libraries functions are not looked at, since lldb reads the debug information for that
 
 _names = {}      # path of a libpython -> definitions of its names
 _functions = {}  # path of another library -> {name: type and link-time address of a function}
-_prefixes = {}  # id of a debugger -> here.Prefix
+_prefixes = {}   # id of a debugger -> here.Prefix
 
 
 def update(target, snapshot):
@@ -115,7 +116,7 @@ def names_of(ref):
         if symbol.GetType() == lldb.eSymbolTypeCode:
             kind = ref.find_function(name)[1]
         elif symbol.GetType() == lldb.eSymbolTypeData:
-            kind, star = f"__typeof__({name}) *", "*"  # the first copy's, which is as good
+            kind, star = f"__typeof__({name}) *", "*"  # the type of the first copy's, which is that of all
         if kind and not re.search(r"unnamed|anonymous", kind):
             place = symbol.GetStartAddress().GetFileAddress()
             lines.append(f"#define {name} ({star}({kind})(gorgon_python((unsigned long)$pc) + {place:#x}ul))\n")

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""Files that make one more copy of a library cheap for lldb; kept in gorgon/lldb in $XDG_CACHE_HOME or ~/.cache.
+"""Files that make a further copy of a library cheap for lldb; kept in gorgon/lldb in $XDG_CACHE_HOME or ~/.cache.
 
-lldb has a module, with tables of its own, for each copy. What is the same in all of them need not be made
-for each:
+lldb has a module, with tables of its own, for each copy. These files hold what all copies have in common:
 
-- A link to the library for each interpreter: "links/HASH/interp 3/libpython3.11.so.1.0". The path is the same in every
+- links: a link to the library for each interpreter, "links/HASH/interp 3/libpython3.11.so.1.0". The path is the same in every
   session, so lldb finds its modules again when a program runs once more, and its indexes in the next session.
-- The library itself, of a pack, as a file that says to be a core. Of each executable and each shared library that it gets to know
-  lldb asks for ten symbols, by which it finds the runtimes of sanitizers, and reads all names for that: seven eighths of what
-  a further copy costs. Of other kinds of files it reads names and lines when somebody asks for them.
-- Debug information without compression. Distributions compress it; lldb inflates that for each module, into memory
-  of its own, which is a third of what a copy costs. A file without compression is mapped, by all modules together.
-- lldb's own cache of indexes, of which the first copy's is linked under the names that lldb looks for for the others. lldb
-  names these files after a hash of the module's path. Where a version of lldb has other names, each copy gets an index.
+- quiet: for libraries in a pack, a copy of the library whose header says that it is a core. In each executable and shared
+  library lldb looks for ten symbols, by which it finds the runtimes of sanitizers, and reads all names for that: seven eighths
+  of what a further copy costs. Of other kinds of files it reads names and lines only when somebody asks for them.
+- inflated: debug information without compression. Distributions compress it, and lldb decompresses it for each module into
+  memory of its own, which is a third of what a copy costs. A file without compression is mapped, by all modules together.
+- indexes: lldb's own cache of indexes. The index of the first copy is linked to the names under which lldb looks for the
+  indexes of the other copies. Such a name has a hash of the module's path. If a version of lldb makes other names, each
+  copy gets an index of its own.
 
-The folder has to be the user's own, and writable by nobody else; without one all of it is in a folder in /tmp for
-this session. What is in it may be deleted at any time while no debugger runs."""
+The folder has to be the user's own, and writable by nobody else; otherwise these files are in a folder in /tmp for
+this session. They may be deleted at any time while no debugger runs."""
 
 import contextlib
 import functools
@@ -34,10 +34,10 @@ from .symfiles import SECTION, TABLES, TABLES_AT
 
 INDEX, INDEXES_AT = "symbols.enable-lldb-index-cache", "symbols.lldb-index-cache-path"
 INDEXES_MAX = ("symbols.lldb-index-cache-max-byte-size", 1 << 30)
-INDEXES_SINCE = 19  # lldb 16 loses names of functions of C++ in what it keeps
-UNUSED_MAX = 30 * 24 * 3600  # seconds, until a file that nobody has asked for goes
-QUIET_MAX = 64 << 20  # bytes of a library that is copied
-REST = "gorgon-lldb-rest-"  # how the folders of what is made of symfiles begin
+INDEXES_SINCE = 19  # the indexes that lldb 16 keeps lack names of C++ functions
+UNUSED_MAX = 30 * 24 * 3600  # seconds after which an unused file is removed
+QUIET_MAX = 64 << 20  # bytes; larger libraries are not copied
+REST = "gorgon-lldb-rest-"  # the names of folders with files that were made from symfiles begin so
 
 TYPE_AT, ET_CORE, ENTRY_AT = 0x10, b"\4\0", 0x18
 
@@ -46,14 +46,14 @@ COMPRESSION = struct.Struct("<IIQQ")  # kind, nothing, size, alignment
 ZLIB = 1
 ALIGNMENT_MAX = 4096
 
-ANY_NAME = "main"  # to ask for it is to have the index made
+ANY_NAME = "main"  # looking up any name makes lldb write the index
 
 _indexed = {}  # path of a debug file -> Indexed
 
 
 @functools.cache
 def folder(name):
-    """A folder of ours in the user's cache, made if need be."""
+    """A folder of ours in the user's cache, or in /tmp; made if need be."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ.get("HOME") or "", ".cache")
     path = os.path.join(home, "gorgon", "lldb", name)
     try:
@@ -72,7 +72,7 @@ def digest(*words):
 
 
 def link_to(o):
-    """The path of a copy's library under which lldb is to know that copy. Raises OSError."""
+    """The path under which lldb is to know a copy, which is a link to its library. Raises OSError."""
     link, path = os.path.join(folder("links"), digest(o.path), o.namespace.label, o.name), o.path
     if o.symfile_kind == root.PACK:
         found = os.stat(path)
@@ -97,7 +97,7 @@ def quiet(library, size, time_ns):
             for at, content in ((TYPE_AT, ET_CORE), (ENTRY_AT, bytes(8))):
                 file.seek(at)
                 file.write(content)
-        os.utime(unfinished, ns=(time_ns, time_ns))  # an index is of a file with this time
+        os.utime(unfinished, ns=(time_ns, time_ns))  # an index belongs to a file with this time
 
     try:
         if os.path.isfile(path):
@@ -114,7 +114,7 @@ def quiet(library, size, time_ns):
 
 
 def has_links(directory):
-    """Whether a module's file is one of these, by the folder that it is in."""
+    """Whether a module's file is one of these links, by the folder that it is in."""
     return (directory or "").startswith(folder("links") + os.sep)
 
 
@@ -124,7 +124,7 @@ def is_rest(directory):
 
 
 def replace(path, make):
-    """make(path) under another name first: somebody else may do so at the same time."""
+    """Have make(path) write a file under another name first, because another debugger may do so at the same time."""
     unfinished = f"{path}.{os.getpid()}.unfinished"
     try:
         make(unfinished)
@@ -153,7 +153,7 @@ def inflated(debug_path, *state):
     path = os.path.join(place, digest(debug_path, *state), os.path.basename(debug_path))
     if os.path.isfile(path):
         with contextlib.suppress(OSError):
-            os.utime(os.path.dirname(path))  # not the file: an index is of a file with this time
+            os.utime(os.path.dirname(path))  # the folder's time tells when it was used; an index belongs to the file's time
         return path
     try:
         with open(debug_path, "rb") as file:
@@ -170,8 +170,8 @@ def inflated(debug_path, *state):
 
 
 def inflate(data):
-    """[(offset, bytes)] of an ELF file without compressed sections, which stand behind all others then; none when there is
-    nothing to inflate. Raises ValueError where a section is compressed in another way."""
+    """[(offset, bytes)] of the ELF file with its compressed sections decompressed, behind all others; an empty list when no section
+    is compressed. Raises ValueError if a section is compressed in an unknown way."""
     tables = TABLES.unpack_from(data, TABLES_AT)
     sections_at, count = tables[5], tables[11]
     added, holes, end = [], [], len(data)
@@ -192,7 +192,7 @@ def inflate(data):
         end += full_size
     if not added:
         return []
-    # What was compressed is left out: the file has holes there.
+    # The compressed content is left out: the file has holes there.
     starts = [0, *(stop for _, stop in sorted(holes))]
     stops = [*(start for start, _ in sorted(holes)), len(data)]
     return [(start, data[start:stop]) for start, stop in zip(starts, stops)] + added
@@ -206,7 +206,7 @@ def write(path, parts):
 
 
 def remove_unused(place):
-    """Libraries are replaced by newer ones."""
+    """Remove folders that were not used for long, for example of libraries that newer versions have replaced."""
     for folder_of_one in os.scandir(place):
         with contextlib.suppress(OSError):
             if time.time() - folder_of_one.stat().st_mtime > UNUSED_MAX:
@@ -219,7 +219,8 @@ def remove_unused(place):
 
 
 def keep_indexes(debugger):
-    """Have lldb keep them; returns where, or None. Where the user has told it so lldb keeps them where the user wants them."""
+    """Have lldb keep its indexes. Returns the folder, which is the user's choice if the user has switched the cache on, or
+    None."""
     version = re.search(r"version (\d+)", debugger.GetVersionString())
     if not version or int(version[1]) < INDEXES_SINCE:
         return None
@@ -236,7 +237,8 @@ def keep_indexes(debugger):
 
 
 def index_name(triple, link):
-    """How lldb's file with the index of a module's debug information begins: with a hash of where the module is."""
+    """The beginning of the name of lldb's file with the index of a module's debug information. It has a hash of the module's
+    path."""
     value = 5381
     for byte in f"{triple}-{link}".encode():
         value = (value * 33 + byte) & 0xffffffff
@@ -244,28 +246,28 @@ def index_name(triple, link):
 
 
 class Indexed:
-    """What is known of the indexes of one debug file."""
+    """What is known of the indexes of a debug file, one for each module that uses the file."""
 
     def __init__(self, triple):
         self.triple = triple  # lldb's word for the architecture
-        self.names = []       # how the indexes of modules with it begin
-        self.hash = None      # how all of them end, once there is one
-        self.unnamed = False  # lldb has not kept one under the name that was expected
+        self.names = []       # beginnings of the names of the indexes
+        self.hash = None      # the end of all these names, once there is an index
+        self.unnamed = False  # lldb has not kept an index under the expected name
 
     def find(self, place, name):
-        """Whether there is one of this name; that of any module tells how all end, so the folder need not be read again."""
+        """Whether there is an index whose name begins so. The first index that is found tells how all names end."""
         if self.hash is None:
             self.hash = next((entry[len(name):] for entry in os.listdir(place) if entry.startswith(name)), None)
             return self.hash is not None
         return os.path.exists(os.path.join(place, name + self.hash))
 
     def link(self, place, source, name):
-        with contextlib.suppress(OSError):  # it is there
+        with contextlib.suppress(OSError):  # the link is there already
             os.link(os.path.join(place, source + self.hash), os.path.join(place, name + self.hash))
 
 
 def share_index(debugger, debug, link):
-    """Before lldb reads a library by this link: give it the index that a copy with the same debug file has."""
+    """Called before lldb reads a library by this link: give the link the index of another copy with this debug file."""
     place, known = keep_indexes(debugger), _indexed.get(debug)
     source = next((name for name in known.names if known.find(place, name)), None) if place and known else None
     if source:
@@ -273,8 +275,8 @@ def share_index(debugger, debug, link):
 
 
 def make_index(debugger, debug, link, module):
-    """When lldb has read it: of all copies one has to be indexed. That is the second one, since a single one need not be before
-    somebody asks it for a name."""
+    """Called after lldb has read a library: have lldb index one of the copies. The second copy is indexed, because with a
+    single copy an index is not needed before somebody asks for a name."""
     place, known = keep_indexes(debugger), _indexed.setdefault(debug, Indexed(module.GetTriple()))
     mine = index_name(known.triple, link)
     if mine not in known.names:

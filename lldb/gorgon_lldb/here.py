@@ -2,19 +2,19 @@
 """Ordinary commands mean the copy of the selected frame: expression, print (p, call, po), target variable and
 watchpoint set variable.
 
-lldb looks for functions and global variables in all modules. Of names that are not of the frame's own source file it
-takes the first copy's, or calls them ambiguous. So before it evaluates an expression, such names are
-defined, for the preprocessor, as addresses in the frame's interpreter with their types. The definitions are in a
-file that the setting target.expr-prefix names, and are taken back before the next expression. Names of local variables
-and of the source file are left alone, since lldb has these right, and so are names that no private object has.
+lldb looks for functions and global variables in all modules. For a name that is not in the frame's own source file it
+takes the first copy's, or calls the name ambiguous. So before lldb evaluates an expression, this module defines such names
+for the preprocessor, as addresses in the frame's interpreter with their types. The definitions are in a
+file that the setting target.expr-prefix names, and are removed before the next expression. Names of local variables
+and of the source file need no definition, because lldb finds the right ones, and names that no private object has get none.
 
-lldb asks override() before it runs one of these commands. It does not say in which thread and frame, which in
-"breakpoint command add" and "gorgon apply" are not the selected ones. A nested command, "gorgon here", is told. A
-command that would act on another copy is refused, and the error says which command is right. Doing in
-override() what the command should do would count as a failure of the command, and end files of commands.
+lldb calls override() before it runs one of these commands, but does not tell it the thread and frame, which may not be the
+selected ones ("breakpoint command add", "gorgon apply"). A nested command is told, so override() runs "gorgon here". A
+command that would act on another copy is refused, and the error names the right command. override() cannot run that command
+itself: lldb would take that for a failure, and end a file of commands there.
 
-Not handled: expressions that editors evaluate do not come as commands, and would see definitions of an
-earlier command; editors.py has what they see. Conditions of breakpoints do not see the definitions. A function
+Not handled: expressions that editors evaluate do not come as commands, so that definitions could not be made for each;
+editors.py has definitions for them. Conditions of breakpoints do not see the definitions. A function
 without types is defined as a function without arguments, so that a call needs a cast, as in any program."""
 
 import contextlib
@@ -28,7 +28,7 @@ from . import process, reference, root, values
 EXPRESSIONS = ("expression", "dwim-print")
 COMMANDS = (*EXPRESSIONS, "target variable", "watchpoint set variable", "process save-core")
 PREFIX = "target.expr-prefix"
-# A text, a character, a member, or a name.
+# A string, a character, a member, or a name.
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|(?:\.|->|::)\s*[A-Za-z_]\w*|(?<![\w$.])[A-Za-z_]\w*(?!\w|\s*::)')
 PROGRAM = re.compile(r"(lldb|python)[-\d.]*$")  # not lldb-dap
 COPIES_MAX = 1000
@@ -44,7 +44,7 @@ def is_typed():
 
 
 def register(debugger):
-    """May be called again: lldb asks the function that it was given last."""
+    """Have lldb call override(). May be repeated: lldb calls the function that it was given last."""
     if not is_typed():
         return
     interpreter = debugger.GetCommandInterpreter()
@@ -59,14 +59,14 @@ def register(debugger):
         return not result.Succeeded()
 
     _kept.append(override)
-    # Where lldb does not take functions of Python here its commands remain as they are.
+    # If this lldb does not take functions in Python here, its commands stay as they are.
     with contextlib.suppress(AttributeError, NotImplementedError, TypeError):
         for command in COMMANDS:
             interpreter.SetCommandOverrideCallback(command, override)
 
 
 def prepare(debugger, target, context, line):
-    """Returns what is to be said before lldb runs the command. Raises root.RootError when it must not."""
+    """Prepare lldb for a command. Returns what to tell the user before lldb runs it. Raises root.RootError when lldb must not."""
     restore(debugger)
     name = next((c for c in COMMANDS if line.startswith(c)), "")
     words, frame = line[len(name):].strip(), context.GetFrame()
@@ -99,7 +99,7 @@ def say_of_core(target, words):
 
 
 def expression_of(words):
-    """counter + 1, of "-f x -- counter + 1"."""
+    """The expression of a command's arguments: "counter + 1" of "-f x -- counter + 1"."""
     if words.startswith("-"):
         _, separator, expression = (" " + words).partition(" -- ")
         if separator:
@@ -108,7 +108,7 @@ def expression_of(words):
 
 
 def definitions(target, frame, objects, expression):
-    """[(name, expression with its address)] of names that lldb might look for in another copy."""
+    """[(name, expression with the name's address)] of the names for which lldb might look in another copy."""
     tokens = TOKEN.findall(expression)
     members = {re.sub(r"^\W+", "", token) for token in tokens if token[0] in ".-:"}
     found = []
@@ -156,7 +156,7 @@ def at(target, name, address, variable_type, size, command):
 
 
 class Prefix:
-    """Definitions that lldb puts before expressions, after those that the user has told it to put there."""
+    """Definitions that lldb puts before expressions, behind the user's own target.expr-prefix."""
 
     def __init__(self, debugger, text):
         self.text = text
@@ -189,7 +189,7 @@ def restore(debugger):
 
 
 def say_whose(target, words):
-    """A line to be shown above the variables of all copies: whose they are, in this order."""
+    """A line to show above the variables of all copies: it names their owners, in the order of the variables."""
     text = ""
     for name in (word for word in words.split() if re.fullmatch(r"[\w:]+", word)):
         found = [process.object_of_address(target, value.GetLoadAddress())

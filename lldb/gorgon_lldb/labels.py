@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Frames of private code say whose they are, in backtraces and at stops:
+"""In backtraces and at stops, a frame of private code shows its library and interpreter:
 
     frame #1: 0x00007ffff66d159f libpython3.11.so.1.0 [interp 1]`PyList_New + 31
 
@@ -17,7 +17,7 @@ LABEL = "${script.frame:gorgon.frame_label}"
 
 
 def frame_label(frame):
-    """What stands for the module in a frame's line."""
+    """The text in place of the module's name in a frame's line."""
     with contextlib.suppress(root.RootError):
         found = process.moment_shown(frame.GetThread().GetProcess()).snapshot.find_object(frame.GetPC())
         if found:
@@ -29,12 +29,12 @@ def frame_label(frame):
 
 
 def frame_name(frame):
-    """A whole line for an editor: cext_twice from cext.so [interp 1]. Inlined functions have their own names."""
+    """A frame's line in an editor: cext_twice from cext.so [interp 1]. An inlined function has its own name."""
     return f"{frame.GetDisplayFunctionName() or f'{frame.GetPC():#x}'} from {frame_label(frame)}"
 
 
 def thread_label(thread):
-    """A thread's name, and whose program it runs or whose code it is in: host [interp 1]."""
+    """A thread's name, and the interpreter whose program it runs, or whose code it is in: host [interp 1]."""
     name, running = thread.GetName() or f"thread {thread.GetIndexID()}", thread.GetProcess()
     snapshot = process.try_snapshot(running.GetTarget())
     owners = [ns for ns in snapshot.namespaces if ns.thread == thread.GetThreadID()] if snapshot else []

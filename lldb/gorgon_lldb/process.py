@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""One process as the other files see it: its snapshot, and how lldb calls what is in it.
+"""A process as the other files see it: its snapshot, and lldb's names of what is in it.
 
-What is read is kept until the process runs again, so that labels and values in a backtrace cost little;
-a snapshot further, until the sequence number in the process has moved."""
+What is read is kept until the process runs again, so that labels and values in a backtrace cost little. A snapshot is kept longer,
+until the sequence number in the process has changed."""
 
 import lldb
 
@@ -11,11 +11,11 @@ from . import root
 SYMBOL = "gorgon_debug_root"
 
 ADDRESS_MAX = 2**64 - 1
-MARKS = ("__TMC_END__", "__bss_start", "_edata", "_end")  # names of the linker's for where something ends
+MARKS = ("__TMC_END__", "__bss_start", "_edata", "_end")  # symbols by which the linker marks where something ends
 CALLERS_MAX = 64  # frames between shared code and the private code that has called it
 
 _moments = {}  # (debugger, unique id of a process) -> Moment
-_shown = {}    # (unique id of a process, stop) -> the Moment of what was shown last
+_shown = {}    # (unique id of a process, stop) -> its Moment; only the last that moment_shown() has returned
 
 
 class Moment:
@@ -25,17 +25,17 @@ class Moment:
         """@before: the last Moment, or None."""
         self.stop = stop
         self.snapshot = snapshot
-        self.kept = {}  # by other files, whatever has been read
+        self.kept = {}  # what other files have read
         self.libraries = before.libraries if before else {}
 
     def keep(self, key, make):
-        """What make() returns, made once."""
+        """What make() returns, which is called only once for a key."""
         if key not in self.kept:
             self.kept[key] = make()
         return self.kept[key]
 
     def of_library(self, o):
-        """A dictionary for what is true as long as a library is loaded."""
+        """A dictionary for facts that hold as long as a library is loaded."""
         return self.libraries.setdefault((o.address, o.start, o.path), {})
 
 
@@ -50,7 +50,7 @@ def is_core(target):
 
 def reader(process):
     def read(address, size):
-        if not 0 <= address <= ADDRESS_MAX - size:  # lldb raises what is not its own
+        if not 0 <= address <= ADDRESS_MAX - size:  # for such an address lldb raises an exception that is none of lldb's
             raise root.MemoryProblem(f"cannot read {size} bytes at {address:#x}")
         error = lldb.SBError()
         data = process.ReadMemory(address, size, error) if size else b""
@@ -85,8 +85,8 @@ def moment(target):
 
 
 def moment_shown(process):
-    """The same where lldb shows a frame or a value, of a process that stands still. It is for each of them, so this is done
-    with few calls of lldb."""
+    """As moment(), for code that runs for each frame or value that lldb shows, of a process that stands still: it makes few
+    calls of lldb."""
     which = process.GetUniqueID(), process.GetStopID(True)
     known = _shown.get(which)
     if not known or not which[0]:  # a core may have no id
@@ -97,7 +97,7 @@ def moment_shown(process):
 
 
 def forget(target):
-    """Somebody asks what is there: it is read from the start. The user may have written to memory."""
+    """Forget what was read of a process, before a command of the user's: the user may have written to memory."""
     _moments.pop(key(target.GetProcess()), None)
     _shown.clear()
 
@@ -117,7 +117,7 @@ def snapshot(target):
 
 
 def try_snapshot(target):
-    """The same for places where a process without Gorgon is nothing to complain about."""
+    """The current Snapshot, or None for a process without Gorgon."""
     try:
         return snapshot(target)
     except root.RootError:
@@ -125,15 +125,15 @@ def try_snapshot(target):
 
 
 def jit_name(symfile):
-    """How lldb calls the module that it makes from a symfile."""
+    """lldb's name of the module that it makes from a symfile."""
     return f"JIT({symfile:#x})"
 
 
 def objects_of_module(target, module):
-    """The private objects that a module of lldb's stands for; none for a module of the system's.
+    """The private objects that a module of lldb's stands for; none for a library of the system's linker.
 
-    A symfile may describe several. While it replaces others lldb has modules of both; the objects
-    are those of the new one then."""
+    A symfile may describe several objects. While a new symfile replaces others lldb has modules of all; then the
+    objects belong to the new symfile's module."""
     starts = [section.GetLoadAddress(target) for section in module.sections if section.GetByteSize()]
     starts = [start for start in starts if start != lldb.LLDB_INVALID_ADDRESS]
     known = try_snapshot(target) if starts else None  # not loaded, or not any more
@@ -170,7 +170,7 @@ def object_of_frame(frame):
 
 
 def frame_of_namespace(thread, ns):
-    """The innermost frame of a thread that runs private code of a namespace; otherwise the innermost."""
+    """The innermost frame of a thread that runs private code of a namespace; without such a frame, the innermost."""
     known = try_snapshot(thread.GetProcess().GetTarget())
     for i in range(CALLERS_MAX):
         frame = thread.GetFrameAtIndex(i)
@@ -183,7 +183,7 @@ def frame_of_namespace(thread, ns):
 
 
 def thread_name(process):
-    """A function: how lldb calls the thread with a kernel id."""
+    """A function that returns lldb's number of the thread with a kernel id, for people."""
 
     def name(lwp):
         thread = process.GetThreadByID(lwp)
@@ -193,7 +193,7 @@ def thread_name(process):
 
 
 def beside(module, mark):
-    """What else is at the address of such a name: a variable may begin where the one before it ends."""
+    """The name of another symbol at the address of a MARK: a variable may begin where the linker's mark is."""
     return next((symbol.GetName() for symbol in module
                  if symbol.GetStartAddress() == mark.GetStartAddress() and symbol.GetName() not in (*MARKS, "")), None)
 
@@ -204,8 +204,8 @@ def symbol_at(target, address):
     context = target.ResolveSymbolContextForAddress(resolved, lldb.eSymbolContextEverything)
     name, start = None, None
     for scope in (context.GetFunction(), context.GetSymbol()):
-        # lldb makes up names for functions that have unwind data and no symbol, our packs call them by their library,
-        # [libm.so.6], and lldb gives extern "C" functions of C++ their types: ::name(int).
+        # These names are not shown: lldb makes up names for functions that have unwind data and no symbol, our packs call such
+        # functions by their library, [libm.so.6], and lldb gives extern "C" functions of C++ their types, ::name(int).
         if scope.IsValid() and scope.GetName() and not scope.GetName().startswith(("___lldb_unnamed", "[", "::")):
             name, start = scope.GetName(), scope.GetStartAddress().GetLoadAddress(target)
             if name in MARKS:

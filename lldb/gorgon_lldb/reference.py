@@ -35,7 +35,7 @@ class Reference:
     def __init__(self, o):
         self.target = own_debugger().CreateTarget("")
         files.keep_indexes(own_debugger())
-        # Opened by the copy's own link: if lldb knows the copy by it ("gorgon symbols"), both are one module, read once.
+        # Opened by the copy's own link: if the user's target has this link, too ("gorgon symbols"), lldb reads the file only once.
         self.module = self.target.AddModule(files.link_to(o), None, None, files.debug_file(o))
         if not self.module.IsValid():
             raise root.RootError(f"lldb cannot read {o.path}")
@@ -128,7 +128,7 @@ def reader(target):
 
 
 def python_of(target, libpython):
-    """What CPython itself says in a copy, as python.Python. Raises root.RootError."""
+    """The python.Python of a copy, which reads CPython's own structures. Raises root.RootError."""
     symbols = [s for s in of(libpython).find_symbols("_PyRuntime") if s.GetStartAddress().IsValid()]
     if not symbols:
         raise root.RootError(f"{libpython.name} has no symbol _PyRuntime")
@@ -137,7 +137,7 @@ def python_of(target, libpython):
 
 
 def search(objects):
-    """(object, Reference) of those objects whose files can be read."""
+    """(object, Reference) of each object whose file can be read."""
     for o in objects:
         with contextlib.suppress(root.RootError):
             yield o, of(o)

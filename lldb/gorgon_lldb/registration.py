@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Make lldb know everything. May be repeated: a second time changes nothing."""
-
+"""Registers all commands and formats with lldb. May be repeated: a second time changes nothing."""
 
 from . import commands, here, labels, summaries
 
 HELP = "Look at private copies of CPython and their extension modules."
-LONG_HELP = """gorgon COMMAND. Names, breakpoints and backtraces of private code are there by themselves.
-Source lines, arguments and locals are not, whether a library has a symfile of its own or all libraries of an
-interpreter have one, as with many interpreters or --debug lazy: "gorgon symbols N [LIB]" adds them to the
-copies that matter."""
+LONG_HELP = """gorgon COMMAND. lldb by itself knows names in private code, sets breakpoints there and unwinds through it.
+"gorgon symbols N [LIB]" adds source lines, arguments and locals to the copies that matter, "gorgon symbols auto" to all."""
 
 
 def register(debugger):

@@ -2,10 +2,10 @@
 """What lldb shows beside a PyObject *: the value of an int, str, bytes, float, bool or None, the size
 of a list, tuple or dict, otherwise the name of the type.
 
-An editor shows an object for a pointer to it, and an object has the same then, with its members: CodeLLDB does so.
+Some editors, such as CodeLLDB, show the object in place of a pointer to it. There the object has the summary, beside its members.
 
-An object of a private copy is one whose type, or its type's type and so on, lies in a private
-libpython; that one's layout reads it. Everything else, garbage too, gets no summary."""
+An object belongs to a private copy if its type, or its type's type and so on, lies in a private
+libpython; then it is read by the layout of that libpython. Everything else, garbage too, gets no summary."""
 
 import struct
 
@@ -36,7 +36,7 @@ class Reader:
         self.window = 0, b""
 
     def look_at(self, address):
-        """The beginning of an object is read at once: a read costs lldb as much as all else here."""
+        """Read the beginning of an object at once, because each read costs lldb as much as everything else here."""
         try:
             self.window = address, self.read_process(address, WINDOW)
         except root.MemoryProblem:  # it is the last in its mapping
@@ -52,7 +52,7 @@ class Reader:
         return self.get(address, "pyobject.ob_type")
 
     def type(self, type_address):
-        # A type that is a variable of a library stays what it is for as long as that is loaded.
+        # A type that is a variable of a library does not change while the library is loaded.
         owner = self.moment.snapshot.find_object(type_address)
         known = self.moment.of_library(owner) if owner else self.types
         if type_address not in known:
@@ -98,7 +98,7 @@ class Reader:
 
     def describe_int(self, address, name):
         if "long_object.ob_size" in self.python.offsets:
-            # To 3.11 the sign is that of the size.
+            # Up to 3.11 ob_size has the sign of the number.
             size = self.get(address, "long_object.ob_size", signed=True)
             negative, count = size < 0, abs(size)
         else:
@@ -132,7 +132,7 @@ def find_reader(running, address):
 
 
 def libpythons(snapshot):
-    """One of each file: copies of a file have one layout."""
+    """The libpythons of the process, only one for each file, because all copies of a file have the same layout."""
     return list({ns.libpython.path: ns.libpython for ns in snapshot.namespaces if ns.libpython}.values())
 
 

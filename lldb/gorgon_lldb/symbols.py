@@ -2,25 +2,24 @@
 """Source-level debug information for chosen copies.
 
 The symfile that lldb reads of each copy has addresses and exported names; lldb takes no
-further debug file for it. So the library file itself is added as one more module per copy,
-and the module made from the symfile is removed: two modules at one address make breakpoints
-double and backtraces show the poorer one. Where the symfile is a pack, which describes other
-objects too, a module for those takes its place. settle() brings that about, also when the
-process has replaced symfiles by a pack since.
+further debug file for it. So the library file itself is added as a further module per copy,
+and the module that lldb has made from the symfile is removed: with two modules at one address breakpoints
+have double locations, and backtraces show the module with less information. If the symfile is a pack, it describes other
+objects, too; then a module for those other objects, called the rest here, takes its place. settle() does that, also after the
+process has replaced symfiles by a pack.
 
-lldb gives the same module back for the same path, and for the same UUID if one is passed.
+For a path that it knows, lldb returns the module that it has, and for a known UUID, too, if one is passed.
 So every copy gets a symbolic link of its own to the file, and no UUID. The link has the file's
-name, which is the module's to lldb, in a folder that says whose it is: interp 3/libpython3.11.so.1.0 (files.py).
+name, which lldb shows as the module's name, in a folder that names the interpreter: interp 3/libpython3.11.so.1.0 (files.py).
 
-lldb 19 takes the unwind rules of the wrong part for a function that the compiler has split
-and that it knows from DWARF: a backtrace ends there, in any process. In CPython that is
-_PyEval_EvalFrameDefault. With exported names alone the backtrace goes on, so there is a way
-back: remove() reads the symfile again.
+If the compiler has split a function, and lldb 19 knows it from DWARF, lldb takes the unwind rules of the wrong part:
+a backtrace ends there, in any process. In CPython that function is _PyEval_EvalFrameDefault. With exported names alone the
+backtrace goes on, so "gorgon symbols off" returns to them: remove() reads the symfile again.
 
-When a module goes whose file is not what it was, lldb forgets the types that the results of all
-expressions have: each condition that it has evaluated before fails then ("can't get size of type
-<invalid>"), and $variables are gone. A file that is not there is one to lldb that was written at
-the beginning of time. So the files that we write say that they were, and links stay."""
+When a module is removed whose file has changed, lldb forgets the types of the results of all
+expressions: each condition that it has evaluated before fails then ("can't get size of type
+<invalid>"), and $variables are gone. To lldb, a missing file was last written at the beginning of time (1970). So the files that this
+module writes and deletes have that time, and links are not removed."""
 
 import collections
 import contextlib
@@ -32,22 +31,22 @@ import lldb
 
 from . import editors, files, process, root, symfiles
 
-# A copy's file: the module, the link that it was read by, and whether the copy had a symfile: it goes without one.
+# The module of a copy's file, the link by which it was read, and whether the copy had a symfile (if it loses that, the module goes).
 Added = collections.namedtuple("Added", "module link listed")
-# Of objects without symbols of their own: which, and the module that has been made from their symfile.
+# The module of those objects of a symfile that have no module of their own: identities of the objects, and the module.
 Rest = collections.namedtuple("Rest", "which module")
 
 _added = {}    # key of a process -> {identity of a copy: Added}
 _rests = {}    # key of a process -> {address of a symfile: Rest}
-_without = {}  # key of a process -> whether lldb makes no modules of symfiles there
+_without = {}  # key of a process -> whether lldb makes no modules of symfiles in it
 
-automatic = {}  # id of a debugger with "gorgon symbols auto" -> whether lldb would make them; see auto.py
+automatic = {}  # id of a debugger with "gorgon symbols auto" -> lldb's setting before, which says whether it makes modules of symfiles
 
 
 @contextlib.contextmanager
 def reading_late(target):
-    """lldb indexes all debug information of a module that is added, unless this says no: then breakpoints, and the
-    user, have what they ask for read, which for one more copy of libpython is a tenth of the time, or half."""
+    """While this lasts, lldb does not index all debug information of a module that is added, but reads what breakpoints and
+    the user ask for. For a further copy of libpython that takes between a tenth and half of the time."""
     debugger, name = target.GetDebugger(), "target.preload-symbols"
     instance = debugger.GetInstanceName()
     before = debugger.GetInternalVariableValue(name, instance).GetStringAtIndex(0)
@@ -68,27 +67,27 @@ def matches(o, pattern):
 
 
 def has_symbols(target, o):
-    # Of what the system's linker has loaded lldb knows all in its own list, which dlmopen(3) does not add to.
+    # lldb finds objects of the system's linker in the linker's list, which does not have objects of dlmopen(3).
     known = o.link_map and target.ResolveLoadAddress(o.start).GetModule().IsValid()
     return known or identity(o) in _added.get(process.key(target.GetProcess()), {})
 
 
 def has_more(o):
-    """Whether its file has more for lldb than its symfile. Of a pack, which has all names, a library without debug information has not;
-    and each module costs lldb more than all names of a pack."""
+    """Whether an object's file has more for lldb than its symfile has. A pack has all names, so the file of a library without
+    debug information has nothing more; and a module costs lldb more than all names of a pack."""
     return o.symfile_kind != root.PACK or o.debug_kind != root.DEBUG_NAMES
 
 
 def open_file(target, o, forget):
-    """A copy's file as a module, at no address yet. forget(link): a library is gone that was known by it. Returns (Added, None)
-    or (None, why not)."""
+    """Add a copy's file as a module, which is at no address yet. forget(link) is called first, to remove an older module of this
+    link. Returns (Added, None) or (None, an error's text)."""
     if not os.path.isfile(o.path):
         return None, f"{o.path} is not there"
     try:
         link = files.link_to(o)
     except OSError as error:
         return None, f"no link to it can be made: {error}"
-    forget(link)  # one module is one copy
+    forget(link)  # a module stands for a single copy
     debug = files.debug_file(o)
     files.share_index(target.GetDebugger(), debug, link)
     module = target.AddModule(link, None, None, debug)
@@ -101,7 +100,7 @@ def open_file(target, o, forget):
 
 
 def open_symfile(target, objects):
-    """What lldb does by itself when a symfile is registered, for these of its objects. None: it cannot be read."""
+    """A module for these objects of a symfile, as lldb makes it of a whole symfile. None: the symfile cannot be read."""
     o = objects[0]
     error = lldb.SBError()
     data = target.GetProcess().ReadMemory(o.symfile, o.symfile_size, error)
@@ -109,26 +108,26 @@ def open_symfile(target, objects):
         return None
     data = symfiles.part_of_pack(data, [(o.start, o.end) for o in objects], any(map(has_more, objects))) \
         if o.symfile_kind == root.PACK else symfiles.as_library(data)
-    # What lldb reads later it has mapped.
+    # The file may go at once: lldb has mapped it.
     with tempfile.TemporaryDirectory(prefix=files.REST) as folder:
         path = os.path.join(folder, o.label if o.symfile_kind != root.PACK else pack_label(objects))
         with open(path, "wb") as file:
             file.write(data)
         os.utime(path, (0, 0))
         module = target.AddModule(path, None, None)
-        module.GetNumSymbols()  # without, addresses have no names
+        module.GetNumSymbols()  # makes lldb read the symbols, or addresses would have no names
     return module
 
 
 def pack_label(objects):
-    """Very many interpreters have packs of several of them."""
+    """The name of the module of a pack. With very many interpreters a pack describes several."""
     first, last = objects[0].namespace, objects[-1].namespace
     return f"pack [{first.label}]" if first is last else f"pack [{first.label} to {last.label}]"
 
 
 def lacks_loader(target):
-    """Whether lldb makes no modules of symfiles in this process because "gorgon symbols auto" does. It has decided
-    when the process began, so this is to be asked early."""
+    """Whether lldb makes no modules of symfiles in this process because "gorgon symbols auto" does. lldb decides that
+    when a process begins, so this must be called early."""
     key = process.key(target.GetProcess())
     if key not in _without:
         _without[key] = target.GetDebugger().GetID() in automatic
@@ -136,8 +135,8 @@ def lacks_loader(target):
 
 
 def settle(target, snapshot, fresh=()):
-    """Where objects have symbols see to it that lldb has of their symfile what concerns the others, and
-    nothing else. Symfiles without such objects are lldb's own business, where it reads them. @fresh: identities
+    """If some objects of a symfile have modules of their own, give lldb a module for the other objects, in place of the module
+    of the whole symfile. Symfiles without such objects are left to lldb, unless it does not read them. @fresh: identities
     of the objects whose files have just been opened."""
     key, alone = process.key(target.GetProcess()), lacks_loader(target)
     added, rests = _added.setdefault(key, {}), _rests.setdefault(key, {})
@@ -169,18 +168,18 @@ def settle(target, snapshot, fresh=()):
 
 
 class StopHook:
-    """At each stop, before lldb shows it: the process may have packed or unloaded something meanwhile."""
+    """Runs at each stop, before lldb shows the stop, because the process may have packed or unloaded something meanwhile."""
 
     def __init__(self, target, _args, _dict):
         self.target = target
 
     def handle_stop(self, _context, _stream):
         drop_stale(self.target)
-        return True  # it is a stop
+        return True  # the process stays stopped
 
 
 def add_stop_hook(target):
-    """Once for each target."""
+    """Add the stop hook to a target, unless it is there."""
     interpreter, context = target.GetDebugger().GetCommandInterpreter(), lldb.SBExecutionContext(target)
     result = lldb.SBCommandReturnObject()
     interpreter.HandleCommand("target stop-hook list", context, result)
@@ -197,14 +196,15 @@ def by_symfile(snapshot):
 
 
 def place(target, module, slide):
-    """Also again: lldb forgets whose an address is when it hears of another module there."""
+    """Set the addresses of a module. That is repeated when another module was at these addresses, because lldb then forgets to which
+    module they belong."""
     if module:
         target.ClearModuleLoadAddress(module)
         target.SetModuleLoadAddress(module, slide)
 
 
 def open_files(target, objects):
-    """Returns (how many have been added, lines about those that cannot be)."""
+    """Add the files of these objects. Returns (how many were added, lines about the objects whose files cannot be added)."""
     key = process.key(target.GetProcess())
     if not _added.get(key) and target.GetProcess().GetPluginName() == "minidump":
         drop_merged(target)
@@ -231,7 +231,8 @@ def open_files(target, objects):
 
 
 def drop_merged(target):
-    """In a core that lldb has written modules with one build-id are one, which is at the address of any of them."""
+    """Remove the modules of copies from a core that lldb has written: it takes modules with one build-id for one module, at the
+    address of any of them."""
     for module in [m for m in target.module_iter() if files.has_links(m.GetFileSpec().GetDirectory())]:
         target.RemoveModule(module)
 
@@ -249,7 +250,7 @@ def add(target, namespaces, pattern):
 
 
 def follow(target, everything):
-    """What has come and gone, where the process has just said so; with symbols for all that has come."""
+    """Follow what the process has registered and unregistered. @everything: new copies get symbols."""
     snapshot = process.try_snapshot(target)
     if snapshot is None:
         return
@@ -278,12 +279,12 @@ def remove(target):
 
 
 def drop_stale(target):
-    """Remove modules whose copy or symfile is no more, or whose process is gone; before each command."""
+    """Remove modules whose copy, symfile or process is gone. Called at each stop and before each command."""
     current = process.key(target.GetProcess()) if target.GetProcess().IsValid() else None
     snapshot = process.try_snapshot(target)
     if snapshot is None and current is not None and target.GetProcess().is_alive:
         return  # running, or unreadable: nothing is known
-    if not snapshot or not snapshot.changing and not snapshot.problems:  # else what is missing may be there
+    if not snapshot or not snapshot.changing and not snapshot.problems:  # otherwise the list may be incomplete
         drop_missing(target, current, snapshot)
     if snapshot:
         settle(target, snapshot)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Symfiles, from the process's memory to a file that lldb reads as a library.
+"""Makes of a symfile in the process's memory a file that lldb reads as a library.
 
-Of a module that scripts make from memory lldb reads the first page only; so it goes by way of
-a file. When a relocatable file comes from disk lldb gives its sections addresses of its own; so
-it becomes a shared library with absolute values.
+If a script makes a module from memory lldb reads only its first page; so the symfile is written to
+a file. In a relocatable file from disk lldb gives the sections addresses of its own choice; so
+the file becomes a shared library with absolute values.
 
-The symfile of a pack describes many objects by segments that cover all of them. Where some
-have modules of their own the pack's must not cover those: lldb knows one module for an address,
-and the breakpoints of both would count. So it gets a segment for each of the others, and loses
-the names that are in none, and lines when none of those that remain has any."""
+The symfile of a pack describes many objects by segments that cover all of them. If some of the objects
+have modules of their own, the pack's module must not cover these: lldb knows only one module for an address,
+and breakpoints would have locations in both. So the file gets a segment for each of the other objects, and loses
+all names outside of these segments, and all lines if none of the other objects has any."""
 
 import bisect
 import struct
@@ -18,7 +18,7 @@ SHT_SYMTAB, SHT_NOBITS = 2, 8
 ET_REL, ET_DYN = 1, 3
 
 HEADER_SIZE, SEGMENT_SIZE = 64, 56
-# Of the ELF header: type, machine, version, entry, tables of segments and sections.
+# The fields of an ELF header from e_type on: type, machine, version, entry, tables of segments and sections.
 TABLES = struct.Struct("<HHIQQQIHHHHHH")
 TABLES_AT = 0x10
 SECTION = struct.Struct("<IIQQQQIIQQ")  # name, type, flags, address, offset, size, link, info, align, entry size
@@ -57,7 +57,7 @@ class Symfile:
                 SYMBOL.pack_into(self.data, at, *symbol)
 
     def keep_names(self, ranges):
-        """Only symbols within ranges remain. They belong to the first section, a pack's .text."""
+        """Keep only symbols within the ranges, as symbols of the first section, which is the pack's .text."""
         starts = [start for start, _ in ranges]
         for table in (s for s in self.sections if s[1] == SHT_SYMTAB):
             kept = [bytes(SYMBOL.size)]
@@ -69,19 +69,18 @@ class Symfile:
             self.data[table[4]:table[4] + table[5]] = b"".join(kept)
 
     def keep_addresses(self, ranges):
-        """No section covers anything; a segment for each range does."""
+        """Let no section cover addresses, but a segment for each range."""
         for section in self.sections:
             if section[1] == SHT_NOBITS or section is self.sections[1]:
                 section[1:6] = 0, 0, 0, 0, 0
-        # lldb wants a section that names count from, and it has to be in a segment and in the file.
+        # lldb needs a section to which names belong, which has to be in a segment and in the file.
         self.sections[1][2:6] = 6, ranges[0][0], 0, HEADER_SIZE  # allocated, executable
         self.head[4], self.head[8], self.head[9] = len(self.data), SEGMENT_SIZE, len(ranges)
         for start, end in ranges:
             self.data += SEGMENT.pack(PT_LOAD, READ_EXECUTE, 0, start, start, 0, end - start, 1)
 
-
     def drop_lines(self):
-        """No debug information."""
+        """Drop all debug information."""
         names = self.sections[self.head[-1]]
         for section in self.sections:
             if self.data.startswith(b".debug", names[4] + section[0]):
@@ -89,16 +88,16 @@ class Symfile:
 
 
 def as_library(data):
-    """Of one object, or of all."""
+    """The file for a whole symfile."""
     symfile = Symfile(data)
     symfile.make_absolute()
     return symfile.finish()
 
 
 def part_of_pack(data, ranges, lines):
-    """Of the objects of a pack in these ranges (start, end). @lines: whether any of them has some."""
+    """The file for the objects of a pack in these ranges (start, end). @lines: whether any of them has lines."""
     symfile, ranges = Symfile(data), sorted(ranges)
-    if not lines:  # lldb would find those of the other objects there, too
+    if not lines:  # otherwise lldb would read the lines of objects that have modules of their own
         symfile.drop_lines()
     symfile.keep_names(ranges)
     symfile.keep_addresses(ranges)

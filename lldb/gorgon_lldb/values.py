@@ -2,9 +2,9 @@
 """gorgon print and gorgon tls: a variable of one copy, and of one thread.
 
 lldb resolves the name of a global variable to the first copy of a library, and knows no
-thread-local variables of private copies. Types and link-time addresses, for thread-local
-variables offsets in a block, come from the library file (reference.py); the address is that
-plus the copy's bias, or plus the thread's block (root.py)."""
+thread-local variables of private copies. The library file (reference.py) has types and link-time addresses,
+for thread-local variables offsets in a block. The address in a copy is the link-time address plus the copy's
+bias, or the offset plus the thread's block (root.py)."""
 
 import re
 
@@ -12,14 +12,14 @@ import lldb
 
 from . import machines, process, reference, root, tables
 
-# How a variable without a known type is shown.
+# A variable without a known type is shown as a number of these sizes, or as so many bytes at most.
 RAW_MAX = 64
 LLDB_TYPES = {1: lldb.eBasicTypeUnsignedChar, 2: lldb.eBasicTypeUnsignedShort, 4: lldb.eBasicTypeUnsignedInt,
               8: lldb.eBasicTypeUnsignedLongLong}
 
 
 def choose(target, frame, interp):
-    """The objects to look in, nearest first: those of interpreter N, or those that the frame's code sees."""
+    """The objects in which to look for a name, nearest first: of interpreter N, or of the frame's interpreter."""
     if interp is not None:
         ns = tables.parse_interp(process.snapshot(target), str(interp))
         mine = process.object_of_frame(frame)
@@ -46,7 +46,7 @@ def split(expression):
 
 
 def in_unit_of_frame(frame, o, ref, variables):
-    """Of several static variables with one name, those of the frame's source file, if there are any."""
+    """Of several static variables of a name, the variables of the frame's source file, if it has any."""
     if len(variables) < 2 or not o.start <= frame.GetPC() < o.end:
         return variables
     unit = ref.context(frame.GetPC() - o.bias).GetCompileUnit().GetFileSpec()
@@ -132,8 +132,8 @@ def whose(target, frame, interp):
 def find_tls(objects, name):
     """(object, [(offset in the block, type or None, size)]) of the nearest definition.
 
-    lldb has no kind of its own for symbols of thread-local variables; their values are offsets, which
-    it leaves as they are."""
+    lldb has no kind for symbols of thread-local variables, and leaves their values, which are offsets in a block, as they
+    are."""
     for o, ref in reference.search(o for o in objects if o.tls_module or o.static_tls):
         size = sum(s.GetByteSize() for s in tls_sections(ref.module))
         symbols = [s for s in ref.find_symbols(name) if s.GetType() == lldb.eSymbolTypeInvalid
@@ -153,7 +153,7 @@ def tls_sections(module):
 
 
 def tls_block(target, frame, o):
-    """Where the frame's thread has its variables of an object. Raises root.RootError."""
+    """The address of the thread-local variables of an object in the frame's thread. Raises root.RootError."""
     thread, registers = frame.GetThread(), machines.thread_pointers(target.GetTriple())
     pointer = next((frame.FindRegister(name).GetValueAsUnsigned(0) for name in registers if frame.FindRegister(name)), 0)
     block = root.tls_block(process.reader(target.GetProcess()), process.snapshot(target), o, thread.GetThreadID(),

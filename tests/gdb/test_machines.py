@@ -9,7 +9,7 @@ import unittest
 import harness
 
 sys.path.insert(0, os.path.join(harness.ROOT, "gdb"))
-from gorgon_gdb import machines, marks  # noqa: E402
+from gorgon_gdb import machines, place_names  # noqa: E402
 
 COMPILERS = {"gcc": "Advanced Micro Devices X86-64", "aarch64-linux-gnu-gcc": "AArch64"}
 
@@ -35,7 +35,7 @@ class Machines(unittest.TestCase):
                 with open(library, "rb") as file:
                     data = file.read()
                 with open(places, "wb") as file:
-                    file.write(marks.build(marks.sections(lambda off, size: data[off:off + size]), [("place@1", 0x1234)]))
+                    file.write(place_names.build(place_names.sections(lambda off, size: data[off:off + size]), [("place@1", 0x1234)]))
                 text = harness.run("readelf", "-hsW", places).stdout
                 self.assertRegex(text, rf"Machine: +{machine}\n")
                 self.assertRegex(text, r"0000000000001234 .* place@1\n")
