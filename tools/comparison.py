@@ -26,19 +26,13 @@ CALLS = {
 }
 
 
-def rows(name, columns, last=""):
-    """The rows of all tables of a page in tests/bench that have this number of columns, the last one with this heading."""
+def rows(name, *heading):
+    """The rows of the table with this heading, on a page in tests/bench, without the cells in further columns."""
     with open(f"{ROOT}/tests/bench/{name}.md") as file:
-        lines = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in file if line.startswith("|")]
-    found, heading = [], []
-    for row, following in zip(lines, [*lines[1:], [""]]):
-        if set(row[0]) == {"-"}:
-            continue
-        if set(following[0]) == {"-"}:
-            heading = row
-        if len(row) == columns and heading[-1].startswith(last):
-            found.append(row)
-    return found
+        found = re.search(rf"^\| {re.escape(' | '.join(heading))} \|.*\n\|[-|]+\n((?:\|.*\n)*)", file.read(), re.M)
+    if not found:
+        sys.exit(f"comparison: {name}.md has no table with the columns {', '.join(heading)}")
+    return [[cell.strip() for cell in line.strip("|").split("|")][:len(heading)] for line in found[1].splitlines()]
 
 
 def ratio(cell):
@@ -46,21 +40,22 @@ def ratio(cell):
 
 
 def workers():
-    memory = {(program, who): cells for program, who, *cells in rows("LOAD", 4, "MiB")}
+    memory = {(program, who): mib for program, who, _, mib in rows("LOAD", "program", "who", "times a process", "MiB")}
     lines = ["| | nothing imported: ms | times a process | MiB | `import numpy`: ms | times a process | MiB |", "|---|---|---|---|---|---|---|"]
-    took = {(program, who): (ms, ratio(times)) for program, at_once, who, times, ms, *_ in rows("LOAD", 7) if at_once == "1"}
+    took = {(program, who): (ms, ratio(times)) for program, at_once, who, times, ms, *_ in
+            rows("LOAD", "program", "at once", "who", "times a process", "ms", "ms of the wall", "faults") if at_once == "1"}
     for who, title in WORKERS.items():
         cells = []
         for program in ("bare", "numpy"):
             ms, times = took.get((program, who), ("refused by numpy", ""))
-            cells += [ms, times, memory.get((program, who), ("", ""))[1]]
+            cells += [ms, times, memory.get((program, who), "")]
         lines.append(f"| {title} | {' | '.join(cells)} |")
     return lines
 
 
 def loaders():
-    libraries = list(dict.fromkeys(row[0] for row in rows("LOAD", 8) if row[0] != "library"))
-    found = {(library, way): ratio(times) for library, way, times, *_ in rows("LOAD", 8)}
+    found = {(library, way): ratio(times) for library, way, times in rows("LOAD", "library", "loaded by", "times `dlopen`")}
+    libraries = list(dict.fromkeys(library for library, _ in found))
     lines = [f"| | {' | '.join(libraries)} |", "|---|" + "---|" * len(libraries)]
     for way, title in LOADERS.items():
         lines.append(f"| {title} | {' | '.join(found.get((library, way), '-') for library in libraries)} |")
@@ -68,15 +63,15 @@ def loaders():
 
 
 def calls():
-    found = {(what, who): ratio(times) for what, who, times, *_ in rows("EXECUTOR", 6)}
+    found = {(what, who): ratio(times) for what, who, times in rows("EXECUTOR", "what", "workers are", "times processes")}
     return ["| | interpreters | threads |", "|---|---|---|",
             *(f"| {title} | {found[what, 'interpreters']} | {found[what, 'threads']} |" for what, title in CALLS.items())]
 
 
 def written(text):
     for table in (workers, loaders, calls):
-        text, count = re.subn(rf"(<!-- figures: {table.__name__} -->\n\n).*?(\n\n<!-- end -->)",
-                              lambda match, table=table: match[1] + "\n".join(table()) + match[2], text, flags=re.S)
+        lines = "\n".join(table())
+        text, count = re.subn(rf"(?<=<!-- figures: {table.__name__} -->\n\n).*?(?=\n\n<!-- end -->)", lambda _, lines=lines: lines, text, flags=re.S)
         if count != 1:
             sys.exit(f"comparison: expected one place for the table {table.__name__}, found {count}")
     return text

@@ -78,6 +78,9 @@ class Documents(unittest.TestCase):
             self.assertEqual((result.stderr, result.returncode), ("", 0))
             with open(file.name) as written:
                 self.assertEqual(written.read(), read("docs/comparison.md"), "make docs-comparison")
+        figures = re.search(r"figures: workers -->\n\n.*\n.*\n((?:\|.*\n)+)", read("docs/comparison.md"))[1]
+        for cell in (cell for row in figures.splitlines() for cell in row.strip("| ").split("|")[1:]):
+            self.assertRegex(cell.strip(), r"\A(\d+\.\d+|refused by numpy|)\Z")
 
     def test_the_plot_is_drawn_from_the_results(self):
         with tempfile.NamedTemporaryFile(suffix=".svg") as file:
