@@ -75,7 +75,7 @@ static size_t list_own(const struct gorgon_interp *interp, pid_t *list, size_t c
 	return ret;
 }
 
-// A thread may take a part of the time that is left, so that one that does not answer leaves some to the others.
+// The time until which a thread may answer: half of what is left, so that a thread that does not answer leaves time to others.
 static uint64_t share_of(uint64_t until)
 {
 	uint64_t now = gorgon_now();
@@ -94,7 +94,7 @@ void gorgon_abandon_name_threads(struct gorgon_interp *interp, pid_t extra, uint
 	if (extra)
 		named += name_thread(extra, share_of(until), false, ret, size);
 	others = named;
-	// Libraries' threads wait for work: those are of interest that have Python code.
+	// Threads of libraries mostly wait for work. So a thread is named if it has Python code; if none has, all are named.
 	count = list_own(interp, list, THREADS_MAX);
 	for (size_t i = 0; i < count && named < THREADS_MAX; i++)
 		named += name_thread(list[i], share_of(until), true, ret, size);
@@ -166,7 +166,7 @@ static struct gorgon_error *keep_gil(struct gorgon_interp *interp, void *ctx)
 	return NULL;
 }
 
-// Returns whether this thread has it now.
+// Returns whether this thread has the GIL now.
 static bool take_gil(struct gorgon_interp *interp)
 {
 	static const struct gorgon_transition states = {GORGON_INTERP_ABANDONED, GORGON_INTERP_ABANDONED,
@@ -180,7 +180,7 @@ static bool take_gil(struct gorgon_interp *interp)
 	return !err;
 }
 
-// Until they are parked, or for ten seconds.
+// Send signals to the threads of entries, until they are parked, or for ten seconds.
 static void wake_entries(struct gorgon_interp *interp)
 {
 	struct gorgon_interruption *state = gorgon_parts_state(interp->ns->parts, &gorgon_interruption_part);
@@ -199,7 +199,7 @@ static void wake_entries(struct gorgon_interp *interp)
 static void finish(struct gorgon_interp *interp, enum gorgon_interp_state before)
 {
 	wake_entries(interp);
-	// A thread that was about to take the GIL when it was asked for does not know that. It is parked when it is asked again.
+	// A thread that was just taking the GIL when another asked for it has missed that. It is parked when it is asked again.
 	if (may_take_gil(interp, before) && !take_gil(interp))
 		take_gil(interp);
 	pthread_mutex_lock(&interp->calls.lock);
@@ -232,8 +232,8 @@ static void *run_errand(void *arg)
 	return NULL;
 }
 
-// On a thread that has left the code of the interpreter for good, and may have its GIL: so another thread does the rest.
-// Without one, threads are parked as soon as they come out of a blocking call.
+// This runs on a thread that has left the code of the interpreter for good, and may have its GIL: so another thread does the
+// rest. If that thread cannot be made, threads are parked as soon as they come out of a blocking call.
 void gorgon_abandon_on_fault(void *ctx, const char *text)
 {
 	struct errand *errand = malloc(sizeof(*errand));
@@ -244,7 +244,7 @@ void gorgon_abandon_on_fault(void *ctx, const char *text)
 	char why[512];
 	int err;
 
-	// Its first line, without the library's name.
+	// The reason is the first line of the report, without the library's name.
 	if (!strncmp(text, "gorgon: ", 8))
 		text += 8;
 	snprintf(why, sizeof(why), "%.*s", (int)strcspn(text, "\n"), text);

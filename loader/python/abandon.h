@@ -8,7 +8,8 @@
 /* Abandon an interpreter, for a reason that follows "was abandoned: ". An interpreter that has ended, or was abandoned before,
  * stays what it is. Takes some milliseconds. */
 void gorgon_abandon(struct gorgon_interp *interp, const char *why);
-/* The same in the handler of a fault of private code, whose text is given; as struct gorgon_ns_user has it. */
+/* As gorgon_abandon(), in the handler of a fault of private code; @text is the report of the fault. A function for struct
+ * gorgon_ns_user. */
 void gorgon_abandon_on_fault(void *interp, const char *text);
 
 /* Write which threads are in an interpreter: their names, native functions and Python lines, as far as they say that

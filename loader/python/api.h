@@ -4,7 +4,7 @@
  *
  * libgorgon is linked to no libpython. Of CPython's headers only structures of the stable
  * ABI (PEP 384) are used, and every function and object is taken by its address in the
- * interpreter's own copy. So of the headers' macros only those serve that call nothing.
+ * interpreter's own copy. So macros of the headers can be used only if they call nothing.
  */
 #ifndef GORGON_PYTHON_API_H
 #define GORGON_PYTHON_API_H
@@ -17,7 +17,7 @@
 /* One function or variable of this interpreter's C API, typed as the header declares it. */
 #define API(interp, name) ((__typeof__(&name))gorgon_interp_find_symbol(interp, #name))
 
-/* What calls of the host use, looked up once: look-ups take the loader's lock. */
+/* The functions and objects that calls of the host use, looked up once. */
 #define GORGON_API_NAMES(X) \
 	X(Py_AddPendingCall) X(Py_CompileString) X(Py_DecRef) X(Py_FinalizeEx) X(Py_IncRef) \
 	X(_Py_NoneStruct) X(_Py_TrueStruct) X(PyBool_FromLong) X(PyBool_Type) \

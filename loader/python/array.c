@@ -240,7 +240,7 @@ void gorgon_array_get_info(const struct gorgon_array *array, struct gorgon_array
 
 // --- names ------------------------------------------------------------------------------
 
-// What points to the entry of a name, or to nothing where one would be added.
+// The pointer to the entry of a name or, if there is none, the NULL pointer where the entry would be added.
 static struct shared **array_find(const char *name)
 {
 	uint32_t hash = 5381;

@@ -13,9 +13,9 @@ struct gorgon_array {
 	struct gorgon_block *block;
 	char *data; /* the first item */
 	bool writable;
-	bool plain; /* whoever gets it sees a buffer, not an ndarray */
-	struct gorgon_array *mask; /* held; of numpy's masked arrays, or NULL */
-	struct gorgon_array_layout layout; /* what it points to is the array's */
+	bool plain; /* a receiver gets a buffer, not an ndarray */
+	struct gorgon_array *mask; /* held: the mask of a masked array of numpy's, or NULL */
+	struct gorgon_array_layout layout; /* the array owns what it points to */
 	struct gorgon_format format;	   /* of layout.format */
 };
 

@@ -114,7 +114,7 @@ struct gorgon_error *gorgon_block_create_placed(size_t size, const struct gorgon
 
 void gorgon_block_hold(struct gorgon_block *block)
 {
-	// Whoever calls holds it already: nothing to wait for.
+	// The caller holds the block already, so this needs no order with what others do.
 	__atomic_add_fetch(&block->count, 1, __ATOMIC_RELAXED);
 }
 

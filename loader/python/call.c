@@ -15,8 +15,8 @@
 // Interrupts. An entry on Python's main thread gets SIGINT, which this interpreter alone sees: the
 // signal ends system calls (EINTR), and Python, which looks for signals in blocking calls, too, makes
 // a KeyboardInterrupt of it. Entries on other threads, and threads that Python has started, are reached
-// as interrupt.c says. Interrupts are meant for an entry and not for its thread: those that would
-// arrive after the end of the entry are taken back, see gorgon_call_close().
+// as interrupt.c says. An interrupt is meant for an entry and not for its thread: an interrupt that would
+// arrive after the end of the entry is taken back, see gorgon_call_close().
 //
 // Lock: the interpreter's own, a leaf. CPython's locks are never taken under it.
 
@@ -84,7 +84,7 @@ void gorgon_calls_after_fork(struct gorgon_calls *calls, bool child)
 {
 	struct gorgon_call **p = &calls->newest;
 
-	// Other threads of the parent do not exist here. The condition counts those that wait for it.
+	// Other threads of the parent do not exist here. The condition has counted those that waited for it, so it is made anew.
 	if (child) {
 		init_ended(calls);
 		calls->abandoning = calls->senders = calls->finishers = 0;
@@ -197,7 +197,7 @@ void gorgon_call_exit(void *ctx, int status)
 	struct gorgon_interp *interp = ctx;
 	struct gorgon_call *call = find_own(interp);
 
-	// In a forked child the process is the program's to end.
+	// In a forked child the program's exit() ends the process.
 	if (gorgon_call_is_forked(interp))
 		gorgon_process_leave(interp->ns, status);
 	if (!call)
@@ -305,7 +305,8 @@ static __attribute__((noinline)) enum way run(struct gorgon_call *call, gorgon_c
 	return way;
 }
 
-// Frames of the host are not skipped: from an older entry of this thread the thread goes when it comes back to that.
+// Frames of the host must not be skipped. If the thread's newest entry is into another interpreter, it leaves this
+// interpreter's entry when it comes back to that.
 void gorgon_call_park(void *ctx)
 {
 	if (newest && newest->interp == ctx && !newest->left)
@@ -322,8 +323,8 @@ void gorgon_call_give_up(void)
 // are, as they would end with a python3.
 static void release_gil(struct gorgon_interp *interp)
 {
-	struct gorgon_hurry here = {.ns = interp->ns, .until = UINT64_MAX}; // it is not parked, and has nowhere to go
-	// Not of the stable ABI, and in all versions.
+	struct gorgon_hurry here = {.ns = interp->ns, .until = UINT64_MAX}; // this thread is neither parked nor gives up
+	// This function is not a part of the stable ABI, but all versions have it.
 	int (*has_gil)(void) = (int (*)(void))gorgon_interp_find_symbol(interp, "PyGILState_Check");
 
 	gorgon_parking_hurry(&here);
@@ -464,7 +465,7 @@ void gorgon_call_close(struct gorgon_interp *interp)
 struct gorgon_error *gorgon_call_fail(struct gorgon_interp *interp)
 {
 	PyObject *type, *value, *traceback;
-	// The text of a MemoryError needs some.
+	// Making the text of a MemoryError needs memory.
 	bool exempt = gorgon_usage_exempt(true);
 	struct gorgon_error *err;
 
@@ -473,6 +474,12 @@ struct gorgon_error *gorgon_call_fail(struct gorgon_interp *interp)
 	err = gorgon_exception_text(interp, type, value, traceback);
 	gorgon_usage_exempt(exempt);
 	return err;
+}
+
+struct gorgon_error *gorgon_call_result(struct gorgon_interp *interp, PyObject *object, PyObject **ret)
+{
+	*ret = object;
+	return object ? NULL : gorgon_call_fail(interp);
 }
 
 static struct gorgon_error *with_gil(struct gorgon_interp *interp, void *ctx)
@@ -575,7 +582,7 @@ bool gorgon_call_finalise(struct gorgon_interp *interp)
 	ret = interp->calls.state == GORGON_INTERP_STOPPING;
 	if (ret)
 		interp->calls.state = GORGON_INTERP_FINALISING;
-	// Interrupts that wait for the GIL.
+	// Threads that interrupt have entries, too, while they wait for the GIL.
 	while (ret && interp->calls.newest)
 		pthread_cond_wait(&interp->calls.ended, &interp->calls.lock);
 	unlock(interp);
@@ -708,7 +715,7 @@ static struct gorgon_error *interrupt_entries(struct gorgon_interp *interp, bool
 	interp->calls.interrupt_next |= or_next && !interp->calls.newest;
 	for (struct gorgon_call *call = interp->calls.newest; call; call = call->next) {
 		call->interrupted |= !call->closed;
-		call->thrown = false; // it may have caught the last one
+		call->thrown = false; // its code may have caught the last exception
 		// An entry that signals do not reach yet looks whether it was interrupted before it runs Python.
 		on_main |= call->on_main_thread && call->entered && !call->closed;
 	}

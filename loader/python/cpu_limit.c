@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The limit of an interpreter's processor time: what happens when it is used up.
 //
-// A thread of the library watches each interpreter that has a limit. It sleeps most of the time: as long as all processors
-// together would need for what is left, and not longer than it takes to notice a new thread. At the limit the host is asked
-// for more; if it gives none, everything in the interpreter is interrupted, once. Beyond the hard limit it is stopped: what runs is
-// interrupted again and again for a second, and is abandoned if it has not ended then.
+// A thread of the library watches each interpreter that has a limit. It sleeps as long as all processors together would need
+// to use up what is left, but at most LONGEST_MS. At the limit the host is asked for more; if it gives none, everything in
+// the interpreter is interrupted, once. Beyond the hard limit the interpreter is stopped: what runs is interrupted again and
+// again for a second, and is abandoned if it has not ended then.
 //
-// Each interpreter has a thread of its own, because interrupting waits for the GIL if calls run on other threads than the
-// main one: one that never releases its GIL is not to keep the limits of others from being watched.
+// Each interpreter has a watching thread of its own, because interrupting waits for the GIL if calls run on other threads than
+// the main thread: an interpreter that never releases its GIL must not keep the limits of others from being watched.
 
 #define _GNU_SOURCE
 #include "cpu_limit.h"
@@ -58,7 +58,7 @@ static uint64_t hard_limit_ms(const struct gorgon_cpu_limit *limit)
 	return limit->hard_ms > limit->soft_ms ? limit->hard_ms : limit->soft_ms + limit->soft_ms / 4;
 }
 
-// What is in no call is not interrupted, and that is no error here.
+// If the interpreter cannot be interrupted, the next attempt may succeed.
 static void interrupt(struct gorgon_interp *interp)
 {
 	gorgon_error_destroy(gorgon_interp_interrupt(interp));
@@ -125,7 +125,8 @@ static void stop(struct gorgon_interp *interp, uint64_t used_ms)
 	}
 }
 
-// Do what is due. Returns the processor time at which something is due next, in milliseconds; 0: in AGAIN_MS, however much that is.
+// Do what is due. Returns the processor time, in milliseconds, at which something is due next; 0: something is due after AGAIN_MS,
+// whatever the processor time is then.
 static uint64_t act(struct gorgon_interp *interp, uint64_t used_ms)
 {
 	struct gorgon_cpu_limit *limit = &interp->cpu_limit;

@@ -5,13 +5,13 @@
 
 #include "interp.h"
 
-/* Whether the limits that the interpreter's options name can be. */
+/* An error if the limits in the interpreter's options make no sense. */
 struct gorgon_error *gorgon_cpu_limit_check(const struct gorgon_interp *interp);
 /* Begin to watch an interpreter with a limit; GORGON_ERROR_OS: there is no thread for that. */
 struct gorgon_error *gorgon_cpu_limit_begin(struct gorgon_interp *interp);
 /* If it is being stopped at its hard limit, wait until it is. */
 void gorgon_cpu_limit_settle(struct gorgon_interp *interp);
-/* Watch it no more. It has ended, or never began. */
+/* End watching an interpreter, which has ended, or was never run. */
 void gorgon_cpu_limit_end(struct gorgon_interp *interp);
 
 #endif

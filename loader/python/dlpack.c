@@ -2,12 +2,12 @@
 // Arrays for libraries that speak DLPack (torch, jax, cupy) rather than the buffer protocol.
 //
 // Specification: DLPack 1.0, and "Python Specification for DLPack" of the array API standard.
-// A capsule `dltensor` has a tensor with a deleter; who consumes it renames it. The versioned
-// form `dltensor_versioned` can say that the memory is not to be written to; the older one
+// A capsule `dltensor` has a tensor with a deleter; a consumer renames the capsule. The versioned
+// form `dltensor_versioned` can say that the memory must not be written to; the older form
 // cannot, so a read-only array is not exported in it.
 //
-// A producer's tensor is not consumed: its capsule is kept instead, and tells the producer
-// when it goes. Only memory of the CPU, and items that both sides have a name for.
+// We do not consume a producer's tensor but keep its capsule, which tells the producer
+// when it is freed. Only tensors in memory of the CPU are taken, with items for which both sides have a name.
 
 #define _GNU_SOURCE
 #include "array.h"
@@ -30,7 +30,7 @@
 enum { DEVICE_CPU = 1 };
 enum { FLAG_READ_ONLY = 1 };
 
-// Kinds of a type's code, as typestrs call them; '\0' for those without.
+// The kind of each type code, as typestrs call it; '\0' for a type code that typestrs do not have.
 static const char kinds[] = {[0] = 'i', [1] = 'u', [2] = 'f', [5] = 'c', [6] = 'b'};
 
 struct tensor {
@@ -39,7 +39,7 @@ struct tensor {
 	int32_t ndim;
 	uint8_t code, bits;
 	uint16_t lanes;
-	int64_t *shape, *strides; // in items; no strides: without gaps
+	int64_t *shape, *strides; // in items; without strides the items have no gaps
 	uint64_t byte_offset;
 };
 
@@ -304,7 +304,7 @@ static PyObject *export(struct gorgon_interp *interp, struct gorgon_array *array
 	return ret;
 }
 
-// Arguments of the standard: a stream is none of the CPU's, a copy can be made by the consumer.
+// Refuse arguments that the standard allows to refuse: the CPU has no streams, and a consumer can copy by itself.
 static bool check_request(struct gorgon_interp *interp, PyObject *stream, PyObject *device,
 			  PyObject *copy)
 {

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// UTF-8 of a Python string, which is given back; @instead when there is none. NULL: no memory.
+// The text of a Python string in UTF-8, or @instead if there is none. Releases @string. NULL: no memory.
 static char *take_text(struct gorgon_interp *interp, PyObject *string, const char *instead)
 {
 	const struct gorgon_api *api = interp->api;

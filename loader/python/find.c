@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From "python" to a libpython.
+// Finding the libpython for a python executable, a virtual environment or a libpython's own name.
 //
 // The answer comes from the named file alone, never from PATH or PYTHONHOME: a
 // launcher script may stand on PATH, and mixing one Python's library with another's
@@ -39,7 +39,7 @@
 #define MINOR_MIN 11
 #define VENV_DEPTH 16 // copies of copies
 
-// What the name of a file says.
+// The version that the name of a file tells.
 struct version {
 	unsigned minor;
 	bool debug, free_threaded;
@@ -281,8 +281,8 @@ static struct gorgon_error *find_library(const char *path, const char *real,
 	return err;
 }
 
-// Where an open pyvenv.cfg says that the environment comes from; @ret: NULL when it does not.
-// venv and virtualenv have a name for it each.
+// The executable from which a virtual environment was made, as its pyvenv.cfg says; @ret is NULL if the file does not say it.
+// venv and virtualenv use different names for this entry.
 static struct gorgon_error *read_executable(FILE *in, char **ret)
 {
 	struct gorgon_error *err = NULL;
@@ -409,7 +409,7 @@ static struct gorgon_error *from_executable(const char *path, struct gorgon_pyth
 struct newest {
 	unsigned minor;
 	char *path;
-	int err; // why nobody can tell
+	int err; // errno of a library that could not be looked at
 };
 
 static bool keep_newest(void *ctx, const char *name, const char *path)

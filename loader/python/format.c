@@ -31,10 +31,10 @@ static const struct code codes[] = {
 	{'u', 1, "B"},	{'u', 2, "H"},	{'u', 4, "I"},	{'u', 8, "Q"},	  {'f', 2, "e"},
 	{'f', 4, "f"},	{'f', 8, "d"},	{'f', sizeof(long double), "g"},  {'c', 8, "Zf"},
 	{'c', 16, "Zd"}, {'c', sizeof(long double complex), "Zg"},
-	// Names that only PEP 3118 has.
+	// Codes that only PEP 3118 has.
 	{0, 1, "c"},	{0, sizeof(long), "l"},	  {0, sizeof(long), "L"},
 	{0, sizeof(ptrdiff_t), "n"}, {0, sizeof(size_t), "N"},
-	// Behind a count.
+	// Codes that stand behind a count.
 	{0, 1, "s"},	{0, 1, "x"},	{0, 4, "w"},
 };
 

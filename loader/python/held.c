@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The Python objects that the host holds: one list per interpreter of references, and one of references that the
-// host has released while Python still holds the object.
+// The Python objects that the host holds. Each interpreter has a list of references, and a list of references that the
+// host has released while the interpreter has not given up the object yet.
 //
-// Nobody waits for a GIL to release. The reference goes into the list of released ones; who next has the GIL gives up
-// the object. That is the next call of the host. If a call runs on Python's main thread, Python is asked to call us
-// there between two bytecodes. It is not asked otherwise: such a request, while the main thread is elsewhere, slows
+// Releasing a reference does not wait for a GIL. The reference goes into the list of released references, and the next call
+// of the host, which has the GIL, gives up the object. If a call runs on Python's main thread just then, Python is asked to call us
+// there between two bytecodes. Otherwise Python is not asked: such a request, while the main thread is not in Python, slows
 // down the bytecode of all other threads.
 //
 // A reference outlives its interpreter. It refers to the interpreter until that has given up the object; both change
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 
 static pthread_mutex_t held_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t left = PTHREAD_COND_INITIALIZER; // nobody uses an interpreter any more
+static pthread_cond_t left = PTHREAD_COND_INITIALIZER; // an interpreter has no users any more
 static unsigned forking; // interpreters for which the lock is held around fork()
 
 void gorgon_held_lock(void)
@@ -175,7 +175,8 @@ void gorgon_pyobject_release(struct gorgon_pyobject *object)
 		free(object);
 }
 
-// One at a time: the object's destructor may release others, and may call exit(), which does not come back here.
+// Objects are given up one at a time, because an object's destructor may release others, and may call exit(), which does not
+// return here.
 void gorgon_held_drain(struct gorgon_interp *interp)
 {
 	struct gorgon_pyobject *object;

@@ -24,7 +24,7 @@ void gorgon_held_init(struct gorgon_interp *interp);
 
 /* Make a reference that takes over a hold on @object. With the GIL. NULL: no memory, and the hold is still the caller's. */
 struct gorgon_pyobject *gorgon_held_add(struct gorgon_interp *interp, PyObject *object);
-/* The object, borrowed, or NULL if it is not one of @interp. With the GIL, from a call that runs. */
+/* The object, borrowed, or NULL if it belongs to another interpreter. With the GIL, from a call that runs. */
 PyObject *gorgon_held_object(const struct gorgon_pyobject *object, const struct gorgon_interp *interp);
 
 /* Keep the object's interpreter from being freed until gorgon_held_leave(); GORGON_ERROR_BUSY: it has ended. */

@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: MIT
 // A thread with descriptors and a current directory of its own, for a program.
 //
-// A thread cannot give such things back (../process/files.c), so a thread of the host does not
-// take them: a program that the host starts on it runs on a thread of ours, and the host's waits.
+// A thread that has descriptors of its own has them for good (../process/files.c). So a thread of the host does not get
+// them: a program that the host starts on it runs on a thread of ours, for which the host's thread waits.
 //
-// Cancelling a thread that waits would take its stack from under what runs: it is not cancelled
-// before that ends. In a forked child the thread that waits is not there: what runs ends the
-// process.
+// The waiting thread is not cancelled before the program ends, because the program uses memory on its stack. In a forked
+// child the waiting thread does not exist: the program itself ends the process.
 
 #define _GNU_SOURCE
 #include "home.h"
+#include "interp.h"
 #include "base/error.h"
 #include "process/files.h"
 
 #include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-// CPython's recursion limits are made for what a main thread has.
-#define STACK_SIZE (8u << 20)
 
 struct errand {
 	void (*fn)(void *ctx);
@@ -36,8 +33,8 @@ static void *run(void *arg)
 	return NULL;
 }
 
-// Of the calling thread. That of the process's first thread grows, up to a limit; to ask the C
-// library for it would read the process's list of mappings.
+// The size of the calling thread's stack. The stack of the process's first thread grows up to a limit. For that thread the C
+// library would read the process's list of mappings.
 static size_t stack_size(void)
 {
 	struct rlimit limit;
@@ -51,7 +48,7 @@ static size_t stack_size(void)
 		pthread_attr_getstacksize(&attr, &ret);
 		pthread_attr_destroy(&attr);
 	}
-	return ret > STACK_SIZE ? ret : STACK_SIZE;
+	return ret > GORGON_PYTHON_STACK_SIZE ? ret : GORGON_PYTHON_STACK_SIZE;
 }
 
 struct gorgon_error *gorgon_home_run(void (*fn)(void *ctx), void *ctx)

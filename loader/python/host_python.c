@@ -7,9 +7,9 @@
 // API the extension module finds. Its namespace has thunks and a lock, loads nothing, and
 // debuggers do not see it.
 //
-// Private interpreters are capsules here. Who uses them (the package) sees to it that none
-// is destroyed while it is called or interrupted, and that each thread which was given
-// descriptors of its own does nothing of the host's that needs the host's.
+// Private interpreters are capsules here. The package, which uses them, ensures that no interpreter
+// is destroyed while it is called or interrupted, and that a thread with descriptors of its own does no work
+// of the host that needs the host's descriptors.
 
 #define _GNU_SOURCE
 #include "array.h"
@@ -33,7 +33,8 @@ static struct gorgon_interp own_interp = {.own = true};
 
 // --- private interpreters ----------------------------------------------------------------
 
-// Of an interpreter, as gorgon.Error. Its code says what kind; the package makes more of it.
+// Raise an error of an interpreter as gorgon.Error, with its code and the type of a Python exception, of which the package makes
+// other exceptions.
 static PyObject *raise_error(struct gorgon_interp *own, struct gorgon_error *err)
 {
 	const struct gorgon_exception *exception = gorgon_error_exception(err);
@@ -264,9 +265,8 @@ static PyObject *own_destroy(PyObject *self, PyObject *capsule, struct gorgon_in
 	progress = interp->progress_ctx;
 	thread = own->api->PyEval_SaveThread();
 	err = gorgon_interp_destroy(interp);
-	// Each thread has had blocks of an arena of its own, and what extensions leave behind lies
-	// between them: without this a program that makes executors one after the other grows until
-	// every arena has been full.
+	// Each thread had an arena of malloc()'s of its own. Blocks that extensions leave behind lie between the blocks that
+	// were freed. Without this a program that makes executors one after the other grows until every arena has been full.
 	if (!err && !gorgon_interp_count())
 		malloc_trim(0);
 	own->api->PyEval_RestoreThread(thread);
@@ -328,7 +328,7 @@ void *gorgon_module_create(void *(*find)(const char *name))
 	struct gorgon_error *err = NULL;
 
 	own->find = find;
-	// Once; a module that is made again finds the rest as it was.
+	// The namespace is made only once, also if the module is made again.
 	if (!own->ns)
 		err = create_ns(own);
 	if (!err && !own->api)

@@ -42,7 +42,7 @@
 
 static unsigned next_number; // under the loader's lock
 
-// Frees what creation made; the namespace, if any, was never run or is gone.
+// Free what creation has made, except the namespace, which is destroyed already.
 static void interp_free(struct gorgon_interp *interp)
 {
 	for (char **p = interp->argv; p && *p; p++)

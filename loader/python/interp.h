@@ -13,6 +13,9 @@
 #include <semaphore.h>
 #include <setjmp.h>
 
+/* Bytes of the stack of a thread of ours that runs Python: as a main thread has, for which CPython's recursion limits are made. */
+#define GORGON_PYTHON_STACK_SIZE (8u << 20)
+
 enum gorgon_interp_state {
 	GORGON_INTERP_CREATED = GORGON_DEBUG_CREATED,
 	GORGON_INTERP_RUNNING = GORGON_DEBUG_RUNNING, /* gorgon_interp_main() */
@@ -121,6 +124,7 @@ struct gorgon_cpu_limit {
 };
 
 struct data_handler;
+struct _object; /* PyObject */
 
 struct gorgon_interp {
 	bool own; /* not a copy: the CPython that the process itself runs; see host_python.c */
@@ -214,6 +218,8 @@ struct gorgon_error *gorgon_call_check_idle(struct gorgon_interp *interp, bool *
 void gorgon_call_close(struct gorgon_interp *interp);
 /* Take the Python error that is set as a struct gorgon_error, after gorgon_call_close(). With the GIL. */
 struct gorgon_error *gorgon_call_fail(struct gorgon_interp *interp);
+/* Put what a function of Python has returned into @ret; gorgon_call_fail() if it has returned NULL. */
+struct gorgon_error *gorgon_call_result(struct gorgon_interp *interp, struct _object *object, struct _object **ret);
 /*
  * Call @fn with the GIL while the interpreter is STOPPING, and give up at @until, a time of gorgon_now(); 0 for never.
  * GORGON_ERROR_BUSY: the GIL was not free, and @fn was not called.

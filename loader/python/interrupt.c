@@ -8,8 +8,8 @@
 // KeyboardInterrupt on a thread that has a request, and does nothing on others. The program's own handler of SIGINT
 // plays no part.
 //
-// Both functions are called by Python and find their interpreter by the address that they return to. Where another
-// loader has loaded libpython, none of this is there: an asynchronous KeyboardInterrupt reaches bytecode.
+// Python calls both functions, and they find their interpreter by the address to which they return. If the system's linker
+// has loaded libpython, none of this is possible: then an asynchronous KeyboardInterrupt reaches bytecode only.
 
 #define _GNU_SOURCE
 #include "interrupt.h"

@@ -8,18 +8,18 @@
 /* The calling thread has started Python, which takes it for the main thread from now on. */
 void gorgon_interrupt_set_main(struct gorgon_interp *interp);
 
-/* With the GIL, for all that follow: */
+/* The caller of the functions below holds the GIL. */
 
-/* Let Python know what threads are interrupted with. The functions below do it, too. */
+/* Give Python the exception type and the signal handler that interrupt threads. The functions below do it, too. */
 struct gorgon_error *gorgon_interrupt_prepare(struct gorgon_interp *interp);
 /* Raise KeyboardInterrupt on @thread, in bytecode or in a blocking call. Nothing happens if Python does not know the
  * thread, or it has not taken the last interrupt yet. */
 struct gorgon_error *gorgon_interrupt_thread(struct gorgon_interp *interp, pthread_t thread);
-/* The same on each thread that code of the interpreter has started. */
+/* Raise KeyboardInterrupt on each thread that code of the interpreter has started. */
 struct gorgon_error *gorgon_interrupt_own_threads(struct gorgon_interp *interp);
 /* Whether there are such threads; any thread, no GIL. */
 bool gorgon_interrupt_has_own_threads(const struct gorgon_interp *interp);
-/* Take back what has not arrived on the calling thread. */
+/* Take back an interrupt that has not arrived on the calling thread yet. */
 void gorgon_interrupt_take_back(struct gorgon_interp *interp);
 
 #endif

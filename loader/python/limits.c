@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The limit of an interpreter's memory: what happens when it is passed.
 //
-// Who allocates beyond the soft limit is inside malloc(), where no Python code may run. So Python is asked
+// A thread that allocates beyond the soft limit is inside malloc(), where no Python code may run. So Python is asked
 // to call us on its main thread before the next bytecode. There the host may raise the limit; if it does not, garbage is
 // collected, also for a program that has switched its collector off; and if that does not help, MemoryError is
-// raised. Allocations beyond the hard limit fail at once. base/usage.c counts.
+// raised. Allocations beyond the hard limit fail at once. base/usage.c counts what an interpreter holds.
 
 #include "limits.h"
 #include "api.h"
@@ -27,7 +27,7 @@ static int pass(void *ctx)
 	}
 	if (!gorgon_usage_is_exceeded(usage))
 		return 0;
-	// What is off collects nothing, whoever asks.
+	// A collector that is switched off collects nothing, even if PyGC_Collect() asks.
 	enabled = api->PyGC_Enable();
 	api->PyGC_Collect();
 	if (!enabled)
@@ -43,7 +43,7 @@ static void ask_to_pass(void *ctx)
 {
 	struct gorgon_interp *interp = ctx;
 
-	// At its end Python takes no orders any more.
+	// While Python is being finalised it takes no pending calls.
 	if (API(interp, Py_IsInitialized)())
 		interp->api->Py_AddPendingCall(pass, interp);
 }

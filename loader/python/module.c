@@ -66,9 +66,7 @@ static const struct method {
 	 "The array that was shared under a name: an ndarray over the same memory, or a\n"
 	 "memoryview where numpy is not installed. Read-only unless writable=True, which is a\n"
 	 "PermissionError if it was not shared so. KeyError if nobody has shared the name.\n"
-	 "With plain=True an object with the buffer protocol and DLPack, for other libraries.",
-
-	 ANYWHERE},
+	 "With plain=True an object with the buffer protocol and DLPack, for other libraries.", ANYWHERE},
 	{"withdraw", GORGON_THUNK_WITHDRAW, METH_VARARGS,
 	 "withdraw(name)\n--\n\n"
 	 "Take a name back; who has received the array keeps it. KeyError if there is none.",
@@ -260,7 +258,7 @@ PyObject *gorgon_module_init(struct gorgon_interp *interp)
 	return ret;
 }
 
-// host_python.c fills in those thunks that only the process's own CPython has.
+// host_python.c fills in the thunks that only the process's own CPython has.
 void gorgon_module_thunks(struct gorgon_interp *interp, struct gorgon_thunk *list)
 {
 	memset(list, 0, GORGON_MODULE_THUNKS * sizeof(*list));

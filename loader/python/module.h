@@ -6,7 +6,6 @@
 #include "interp.h"
 #include "thunks.h"
 
-struct _object; /* PyObject */
 struct gorgon_thunk;
 
 /* Fill in the thunks of the module's functions, GORGON_MODULE_THUNKS of them. */

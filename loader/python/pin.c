@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Arrays over memory of the process's own CPython (host_python.c). It lives as long as the process, so the
-// memory of its objects is shared where it is: an array holds the object. The array may be released
+// Arrays over memory of the process's own CPython (host_python.c). That CPython lives as long as the process, so
+// memory of its objects is shared without a copy: an array holds the object. The array may be released
 // on any thread, with another interpreter's GIL or none. So the object waits in a list until the main
 // thread of this CPython, or a thread that comes back from a call, releases it.
 

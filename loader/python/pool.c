@@ -7,9 +7,9 @@
 // interpreter that cannot be destroyed yet, because threads of its libraries still run, is
 // kept until the pool ends.
 //
-// With a limit of time for jobs a watcher looks at those that run. A job that is late is interrupted, again and again. If
-// that does not help, its interpreter is abandoned, and the worker makes a new one when it comes back from the call. A worker that
-// does not come back is in C code: it is lost, its job ends with an error, and another thread takes its place.
+// With a limit of time for jobs a thread, the watcher, looks at running jobs. A job that is late is interrupted, again and again.
+// If that does not help, its interpreter is abandoned, and the worker makes a new interpreter when it comes back from the call. A
+// worker that does not come back is in C code: it is lost, its job ends with an error, and another thread takes its place.
 //
 // The pool and its jobs have one lock. No other lock is held when it is taken. Under it,
 // gorgon_job_cancel() takes the locks of an interrupt (call.c). It is not held while code of an
@@ -32,9 +32,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-// CPython's recursion limits are made for what a main thread has.
-#define STACK_SIZE (8u << 20)
 
 #define MS	 UINT64_C(1000000)
 #define GRACE_MS 500 // for a job that was interrupted, and for the end of its interpreter
@@ -59,7 +56,8 @@ struct gorgon_job {
 	struct gorgon_error *err;
 };
 
-// A job on a worker's thread, in a pool with a limit. The worker when it comes back and the watcher want to change it first.
+// A job on a worker's thread, in a pool with a limit. The worker, when it comes back, and the watcher each try to change the
+// state; only the first succeeds.
 struct turn {
 	enum {
 		RUNNING,
@@ -139,7 +137,7 @@ static void retire(struct gorgon_pool *pool, struct gorgon_interp *interp)
 	struct gorgon_error *err;
 	struct retired *retired;
 
-	// What a late job has started may not keep the worker.
+	// Threads and functions of atexit that a late job has left must not hold up the worker.
 	if (pool->job_limit)
 		gorgon_error_destroy(gorgon_interp_stop(interp, GRACE_MS));
 	err = gorgon_interp_destroy(interp);
@@ -315,7 +313,7 @@ static void end_turn(struct worker *worker)
 enum outcome {
 	SOUND,	 // the worker's interpreter may go on
 	UNSOUND,
-	GONE,	 // the thread has lost its place; the worker and the job are not its own any more
+	GONE,	 // the thread was replaced; the worker and the job are another thread's now
 };
 
 static enum outcome run_job(struct worker *worker, struct gorgon_job *job)
@@ -373,7 +371,7 @@ static void *work(void *arg)
 	struct gorgon_job *job;
 	sigset_t interrupt;
 
-	// It is how the interpreter is interrupted.
+	// SIGINT interrupts the interpreter.
 	sigemptyset(&interrupt);
 	sigaddset(&interrupt, SIGINT);
 	pthread_sigmask(SIG_UNBLOCK, &interrupt, NULL);
@@ -415,7 +413,7 @@ static int start_worker(struct worker *worker)
 
 	if (err)
 		return err;
-	pthread_attr_setstacksize(&attr, STACK_SIZE);
+	pthread_attr_setstacksize(&attr, GORGON_PYTHON_STACK_SIZE);
 	err = pthread_create(&worker->thread, &attr, work, worker);
 	pthread_attr_destroy(&attr);
 	return err;
@@ -546,7 +544,7 @@ static struct gorgon_error *destroy_retired(struct gorgon_pool *pool)
 		struct retired *retired = pool->retired;
 		struct gorgon_error *err = gorgon_interp_destroy(retired->interp);
 
-		// The threads of an abandoned one do not end: it stays, and is counted.
+		// The threads of an abandoned interpreter do not end: it stays, and is counted.
 		if (err && !gorgon_parking_is_abandoned(retired->interp->ns))
 			return err;
 		gorgon_error_destroy(err);
@@ -664,7 +662,7 @@ struct gorgon_error *gorgon_pool_create(const struct gorgon_pool_opts *opts,
 		return NULL;
 	}
 	end_workers(pool);
-	// What its libraries' threads keep busy stays mapped, with the pool that knows of it.
+	// An interpreter that threads of its libraries keep busy stays mapped, and with it the pool that knows it.
 	gorgon_error_destroy(destroy_retired(pool));
 	if (!pool->retired)
 		pool_free(pool);

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-// One call: what it needs, and what comes of it.
+// A call: what it needs, and its result.
 struct operation {
 	struct gorgon_error *(*fn)(struct gorgon_interp *interp, struct operation *operation);
 	PyObject *object; // borrowed
@@ -25,13 +25,6 @@ struct operation {
 	struct gorgon_value *copy;
 	bool answer;
 };
-
-// Put @object into @ret; NULL: the exception that is set becomes the error.
-static struct gorgon_error *made(struct gorgon_interp *interp, PyObject *object, PyObject **ret)
-{
-	*ret = object;
-	return object ? NULL : gorgon_call_fail(interp);
-}
 
 static struct gorgon_error *done(struct gorgon_interp *interp, int status)
 {
@@ -68,7 +61,7 @@ static struct gorgon_error *operate_on(const struct gorgon_pyobject *object, str
 	return err;
 }
 
-// The same, for an operation whose result the host holds.
+// As operate_on(), for an operation whose result the host holds.
 static struct gorgon_error *make_from(const struct gorgon_pyobject *object, struct operation *operation,
 				      struct gorgon_pyobject **ret)
 {
@@ -102,7 +95,7 @@ static struct gorgon_error *find(struct gorgon_interp *interp, struct operation 
 	struct gorgon_error *err;
 	PyObject *module;
 
-	err = made(interp, interp->api->PyImport_ImportModule(operation->module ?: "__main__"), &module);
+	err = gorgon_call_result(interp, interp->api->PyImport_ImportModule(operation->module ?: "__main__"), &module);
 	return err ?: gorgon_run_get_attribute(interp, module, operation->name ?: "", &operation->result);
 }
 
@@ -175,7 +168,7 @@ static struct gorgon_error *get_item(struct gorgon_interp *interp, struct operat
 
 	if ((err = gorgon_value_to_python(interp, operation->key, "key", &key)))
 		return err;
-	err = made(interp, interp->api->PyObject_GetItem(operation->object, key), &operation->result);
+	err = gorgon_call_result(interp, interp->api->PyObject_GetItem(operation->object, key), &operation->result);
 	interp->api->Py_DecRef(key);
 	return err;
 }
@@ -234,7 +227,7 @@ struct gorgon_error *gorgon_pyobject_call(struct gorgon_pyobject *object, const 
 
 static struct gorgon_error *iterate(struct gorgon_interp *interp, struct operation *operation)
 {
-	return made(interp, interp->api->PyObject_GetIter(operation->object), &operation->result);
+	return gorgon_call_result(interp, interp->api->PyObject_GetIter(operation->object), &operation->result);
 }
 
 struct gorgon_error *gorgon_pyobject_iterate(struct gorgon_pyobject *object, struct gorgon_pyobject **ret)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One object for all interpreters: its pickle, and a reference in each interpreter that has a copy.
+// A replica is an object for all interpreters: its pickle, and a reference in each interpreter that has a copy.
 //
 // The list of copies changes under the lock of all references (held.c). A copy is added with the GIL of its interpreter,
 // so of two threads that unpickle at once, because unpickling lets other threads run, the second one finds the copy of
@@ -24,12 +24,6 @@ struct gorgon_replica {
 	size_t size;
 	char data[];
 };
-
-static struct gorgon_error *result_of(struct gorgon_interp *interp, PyObject *object, PyObject **ret)
-{
-	*ret = object;
-	return object ? NULL : gorgon_call_fail(interp);
-}
 
 // --- copies ----------------------------------------------------------------------------
 
@@ -71,8 +65,8 @@ static struct copy *take_ended(struct gorgon_replica *replica)
 	return ret;
 }
 
-// Keep @object, which is given back, as the interpreter's copy, unless another thread was first. The copy, as a new
-// reference, or NULL: no memory. With the GIL.
+// Keep @object as the interpreter's copy, unless another thread was first. Releases @object. Returns the copy as a new
+// reference; NULL: no memory. With the GIL.
 static PyObject *keep(struct gorgon_interp *interp, struct gorgon_replica *replica, PyObject *object)
 {
 	struct copy *copy = malloc(sizeof(*copy)), *unwanted;
@@ -112,7 +106,7 @@ static struct gorgon_error *unpickle(struct gorgon_interp *interp, const struct 
 		object = api->PyObject_CallMethod(module, "loads", "(O)", bytes);
 	api->Py_DecRef(bytes);
 	api->Py_DecRef(module);
-	return result_of(interp, object, ret);
+	return gorgon_call_result(interp, object, ret);
 }
 
 struct gorgon_error *gorgon_replica_to_python(struct gorgon_interp *interp, struct gorgon_replica *replica,
@@ -186,7 +180,7 @@ static struct gorgon_error *create(struct gorgon_interp *interp, void *ctx)
 	if (module)
 		bytes = api->PyObject_CallMethod(module, "dumps", "(Oi)", object, -1);
 	api->Py_DecRef(module);
-	err = result_of(interp, bytes, &bytes);
+	err = gorgon_call_result(interp, bytes, &bytes);
 	if (err)
 		return err;
 	err = make(interp, object, bytes, &creation->ret);

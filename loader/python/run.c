@@ -11,14 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Put @object into @ret; NULL: the exception that is set becomes the error.
-static struct gorgon_error *made(struct gorgon_interp *interp, PyObject *object, PyObject **ret)
-{
-	*ret = object;
-	return object ? NULL : gorgon_call_fail(interp);
-}
-
-// Run a code object, which is given back, in `__main__`.
+// Run a code object in `__main__`. Releases the code object.
 static struct gorgon_error *run_code(struct gorgon_interp *interp, PyObject *code)
 {
 	const struct gorgon_api *api = interp->api;
@@ -44,10 +37,8 @@ static struct gorgon_error *run_string(struct gorgon_interp *interp, void *ctx)
 	struct gorgon_error *err;
 	PyObject *code;
 
-	err = made(interp,
-		   interp->api->Py_CompileString(source->text, source->name ?: "<string>",
-						 Py_file_input),
-		   &code);
+	err = gorgon_call_result(interp, interp->api->Py_CompileString(source->text, source->name ?: "<string>", Py_file_input),
+				 &code);
 	return err ?: run_code(interp, code);
 }
 
@@ -91,7 +82,7 @@ static struct gorgon_error *compile(struct gorgon_interp *interp, PyObject *sour
 	if (builtins)
 		code = api->PyObject_CallMethod(builtins, "compile", "(OOs)", source, path, "exec");
 	api->Py_DecRef(builtins);
-	return made(interp, code, ret);
+	return gorgon_call_result(interp, code, ret);
 }
 
 static struct gorgon_error *run_path(struct gorgon_interp *interp, PyObject *path)
@@ -118,7 +109,7 @@ static struct gorgon_error *run_file(struct gorgon_interp *interp, void *ctx)
 	struct gorgon_error *err;
 	PyObject *path;
 
-	err = made(interp, interp->api->PyUnicode_DecodeFSDefault(ctx), &path);
+	err = gorgon_call_result(interp, interp->api->PyUnicode_DecodeFSDefault(ctx), &path);
 	if (err)
 		return err;
 	err = run_path(interp, path);
@@ -175,7 +166,7 @@ struct gorgon_error *gorgon_run_get_attribute(struct gorgon_interp *interp, PyOb
 		object = attribute;
 	}
 	free(copy);
-	return made(interp, object, ret);
+	return gorgon_call_result(interp, object, ret);
 }
 
 // Positional arguments as the tuple that Python wants.
@@ -187,10 +178,10 @@ static struct gorgon_error *make_args(struct gorgon_interp *interp, const struct
 	PyObject *list;
 
 	if (!args)
-		return made(interp, api->PyTuple_New(0), ret);
+		return gorgon_call_result(interp, api->PyTuple_New(0), ret);
 	if ((err = gorgon_value_to_python(interp, args, "args", &list)))
 		return err;
-	err = made(interp, api->PyList_AsTuple(list), ret);
+	err = gorgon_call_result(interp, api->PyList_AsTuple(list), ret);
 	api->Py_DecRef(list);
 	return err;
 }
@@ -206,7 +197,7 @@ struct gorgon_error *gorgon_run_call(struct gorgon_interp *interp, PyObject *fun
 	if (!err && kwargs)
 		err = gorgon_value_to_python(interp, kwargs, "kwargs", &dict);
 	if (!err)
-		err = made(interp, api->PyObject_Call(function, tuple, dict), ret);
+		err = gorgon_call_result(interp, api->PyObject_Call(function, tuple, dict), ret);
 	api->Py_DecRef(tuple);
 	api->Py_DecRef(dict);
 	return err;
@@ -219,7 +210,7 @@ static struct gorgon_error *call_function(struct gorgon_interp *interp, void *ct
 	PyObject *module, *function, *result;
 	struct gorgon_error *err;
 
-	err = made(interp, api->PyImport_ImportModule(call->module ?: "__main__"), &module);
+	err = gorgon_call_result(interp, api->PyImport_ImportModule(call->module ?: "__main__"), &module);
 	if (err || (err = gorgon_run_get_attribute(interp, module, call->function, &function)))
 		return err;
 	err = gorgon_run_call(interp, function, call->args, call->kwargs, &result);

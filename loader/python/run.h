@@ -5,10 +5,10 @@
 
 #include "api.h"
 
-/* An attribute of @object, which is given back, or an attribute of an attribute: names separated by dots. */
+/* Get an attribute of @object, or an attribute of an attribute: names separated by dots. Releases @object. */
 struct gorgon_error *gorgon_run_get_attribute(struct gorgon_interp *interp, PyObject *object, const char *names,
 					      PyObject **ret);
-/* Refuse arguments of the wrong kind. @what is called. Needs no GIL. */
+/* Refuse arguments of the wrong kind. @what names the function that is called. Needs no GIL. */
 struct gorgon_error *gorgon_run_check(const char *what, const struct gorgon_value *args,
 				      const struct gorgon_value *kwargs);
 /* Call @function with arguments that have been checked. */

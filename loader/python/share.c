@@ -91,7 +91,7 @@ static struct gorgon_array *array_of_layout(struct gorgon_interp *interp, PyObje
 	}
 	if (block)
 		return array_over(interp, block, view, layout, manner->writable);
-	// Objects of libraries that do not say what they are views of.
+	// The object may be of a library that does not tell what the object is a view of.
 	block = view->suboffsets ? NULL : gorgon_shared_refs_find(&interp->shared_refs, view->buf);
 	if (block) {
 		struct gorgon_array *ret = array_over(interp, block, view, layout, manner->writable);
@@ -283,7 +283,7 @@ static PyObject *as_ndarray(struct gorgon_interp *interp, PyObject *numpy, PyObj
 	return ret;
 }
 
-// A masked array of @data, which is given back.
+// A masked array of @data. Releases @data.
 static PyObject *as_masked(struct gorgon_interp *interp, PyObject *data, struct gorgon_array *array,
 			   bool writable)
 {

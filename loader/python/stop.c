@@ -31,9 +31,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-// CPython's recursion limits are made for what a main thread has.
-#define STACK_SIZE (8u << 20)
-
 #define MS	 UINT64_C(1000000)
 #define AGAIN_MS 20 // between interrupts
 #define GIL_MS	 15 // as long an interrupt waits for the GIL
@@ -70,7 +67,7 @@ struct finisher {
 	} phase; // atomic
 	struct gorgon_error *err;
 	bool done, left; // its work is done; nobody waits for it. Under the lock of the interpreter's calls
-	bool deaf;	 // Python can be told nothing any more. Under that lock
+	bool pending_closed; // Python takes no pending calls any more. Under that lock
 };
 
 static __thread struct finisher *this_finisher;
@@ -80,7 +77,7 @@ static struct gorgon_interruption *state_of(const struct gorgon_interp *interp)
 	return gorgon_parts_state(interp->ns->parts, &gorgon_interruption_part);
 }
 
-// Between two bytecodes of the finisher.
+// Python calls this between two bytecodes of the finisher.
 static int on_pending(void *ctx)
 {
 	struct gorgon_interp *interp = ctx;
@@ -107,14 +104,14 @@ static void add_pending(struct gorgon_interp *interp)
 		interp->api->Py_AddPendingCall(on_pending, interp);
 }
 
-// Call on_pending() on the finisher, if it comes to bytecode. CPython asks which thread this is, too, before it lets its main
-// thread know.
-static void poke(struct finisher *finisher)
+// Have Python call on_pending() on the finisher, when it comes to bytecode. CPython itself asks which thread adds a pending call, so
+// this thread pretends to be the main thread.
+static void ask_finisher(struct finisher *finisher)
 {
 	struct gorgon_interp *interp = finisher->interp;
 
 	pthread_mutex_lock(&interp->calls.lock);
-	if (!finisher->deaf && __atomic_load_n(&finisher->phase, __ATOMIC_ACQUIRE) == EXITING) {
+	if (!finisher->pending_closed && __atomic_load_n(&finisher->phase, __ATOMIC_ACQUIRE) == EXITING) {
 		gorgon_interruption_pretend(state_of(interp), true);
 		add_pending(interp);
 		gorgon_interruption_pretend(state_of(interp), false);
@@ -122,22 +119,22 @@ static void poke(struct finisher *finisher)
 	pthread_mutex_unlock(&interp->calls.lock);
 }
 
-// Python's structures are about to go, and no Python code will run any more.
-static void become_deaf(PyObject *capsule)
+// Python frees the capsule when no Python code will run any more: its structures are about to go.
+static void close_pending(PyObject *capsule)
 {
 	(void)capsule;
 	if (!this_finisher)
 		return;
 	pthread_mutex_lock(&this_finisher->interp->calls.lock);
-	this_finisher->deaf = true;
+	this_finisher->pending_closed = true;
 	pthread_mutex_unlock(&this_finisher->interp->calls.lock);
 }
 
-// Objects in this dict are the last to go.
-static bool prepare_deafness(struct gorgon_interp *interp)
+// Have Python call close_pending() in time: objects in the interpreter's dict are the last that it frees.
+static bool prepare_close_pending(struct gorgon_interp *interp)
 {
 	PyObject *dict = API(interp, PyInterpreterState_GetDict)(API(interp, PyInterpreterState_Get)());
-	PyObject *capsule = API(interp, PyCapsule_New)(interp, NULL, become_deaf);
+	PyObject *capsule = API(interp, PyCapsule_New)(interp, NULL, close_pending);
 	bool done = dict && capsule && !API(interp, PyDict_SetItemString)(dict, "gorgon.stop", capsule);
 
 	interp->api->Py_DecRef(capsule);
@@ -175,7 +172,7 @@ static struct gorgon_error *finalize_now(struct gorgon_interp *interp)
 	return gorgon_call_finalise(interp) ? gorgon_call_protect(interp, &states, finalize, NULL, NULL) : NULL;
 }
 
-// What a program has of the process goes, as at the end of a python3.
+// Give back the program's share of the process (descriptors, timers ...), as the end of a python3 does.
 static void give_back(struct gorgon_interp *interp)
 {
 	gorgon_interp_show_thread(interp, 0);
@@ -222,7 +219,7 @@ static struct gorgon_error *close_program(struct gorgon_interp *interp, void *ct
 	gorgon_held_end(interp, true);
 	call(interp, "threading", "_shutdown");
 	gorgon_error_destroy(gorgon_interrupt_prepare(interp));
-	if (interp->interrupt_type && prepare_deafness(interp))
+	if (interp->interrupt_type && prepare_close_pending(interp))
 		__atomic_store_n(&finisher->phase, EXITING, __ATOMIC_RELEASE);
 	call(interp, "atexit", "_run_exitfuncs");
 	return NULL;
@@ -274,7 +271,7 @@ static struct gorgon_error *finisher_start(struct gorgon_interp *interp, struct 
 	pthread_mutex_unlock(&interp->calls.lock);
 	err = pthread_attr_init(&attr);
 	if (!err) {
-		pthread_attr_setstacksize(&attr, STACK_SIZE);
+		pthread_attr_setstacksize(&attr, GORGON_PYTHON_STACK_SIZE);
 		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 		err = pthread_create(&finisher->thread, &attr, finisher_run, finisher);
 		pthread_attr_destroy(&attr);
@@ -348,7 +345,7 @@ static void interrupt(struct gorgon_interp *interp, struct finisher *finisher, u
 	if (__atomic_load_n(&finisher->phase, __ATOMIC_ACQUIRE) != EXITING)
 		return;
 	gorgon_interruption_request(state_of(interp), finisher->thread);
-	poke(finisher);
+	ask_finisher(finisher);
 }
 
 static bool watch(struct gorgon_interp *interp, struct finisher *finisher, uint64_t half, uint64_t end)
@@ -393,7 +390,7 @@ static struct gorgon_error *stop_within(struct gorgon_interp *interp, int timeou
 	}
 	if (!watch(interp, finisher, half, last)) {
 		give_up(interp, timeout_ms, end, __atomic_load_n(&finisher->tid, __ATOMIC_ACQUIRE));
-		poke(finisher);
+		ask_finisher(finisher);
 	}
 	// It may have come to its end at the last moment.
 	if (!finisher_leave(finisher, &err))

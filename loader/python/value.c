@@ -28,7 +28,7 @@
 #define FLAGS_STRING (1ul << 28)
 #define FLAGS_DICT   (1ul << 29)
 
-// One crossing of a tree.
+// The copying of a tree of values in one direction.
 struct crossing {
 	struct gorgon_interp *interp; // NULL between two places of the host
 	const struct gorgon_api *api;
@@ -85,7 +85,7 @@ static struct gorgon_error *descend(struct crossing *crossing, enum gorgon_error
 		crossing->depth++;
 		return NULL;
 	}
-	// Three steps are enough to find it by.
+	// The first three steps of the path are enough to find the place.
 	return refuse_at(crossing, 3, code, "nested deeper than 64, or within itself");
 }
 
