@@ -79,7 +79,7 @@ void init_waiting(void)
 	sem_init(&go_on, 0, 0);
 }
 
-// Called by Python code, which ctypes lets go of the GIL for.
+// Python code calls these through ctypes, which releases the GIL meanwhile.
 TEST_EXPORT void test_call_reached(void);
 TEST_EXPORT void test_call_reached(void)
 {

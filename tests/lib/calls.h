@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of calls into interpreters share: starting one, values, code on threads. */
+/* What the tests of calls into interpreters share: starting an interpreter, values, code on threads. */
 #ifndef TESTS_CALLS_H
 #define TESTS_CALLS_H
 
@@ -13,7 +13,7 @@
 #define VALUE_LIST(items)                                                                          \
 	{.kind = GORGON_VALUE_LIST, .list = {(items), sizeof(items) / sizeof(*(items))}}
 
-/* All of these must succeed. */
+/* The test fails unless these succeed. */
 struct gorgon_interp *start(void);
 void destroy(struct gorgon_interp *interp);
 void run(struct gorgon_interp *interp, const char *source);
@@ -24,7 +24,7 @@ void assert_raised(struct gorgon_error *err, const char *type, const char *messa
 /* Call f of __main__ with one argument. */
 struct gorgon_error *call_f(struct gorgon_interp *interp, struct gorgon_value *arg,
 			    struct gorgon_value *ret);
-/* An interpreter whose f gives back what it got. */
+/* Start an interpreter whose function f returns its argument. */
 struct gorgon_interp *start_with_identity(void);
 
 /* --- threads ------------------------------------------------------------------ */
@@ -38,11 +38,11 @@ struct thread {
 };
 
 void spawn(struct thread *thread, struct gorgon_interp *interp, const char *source);
-/* What such a thread does. */
+/* The function of such a thread. */
 void *run_thread(void *thread);
 struct gorgon_error *join(struct thread *thread);
 
-/* Statements that post @reached, and that wait for @go_on afterwards. */
+/* REACHED: statements that post @reached. WAIT: statements that post @reached, then wait for @go_on. */
 extern sem_t reached, go_on;
 #define REACHED "import ctypes; ctypes.CDLL(None).test_call_reached()\n"
 #define WAIT	"import ctypes; ctypes.CDLL(None).test_call_wait()\n"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Which cases of a cmocka program run: the linker's --wrap leads each group through here, and the
-// environment says which. tests/conftest.py uses it.
+// Chooses the cases of a cmocka program that run: by the linker's --wrap each group is run through here, and the
+// environment names the cases. tests/conftest.py uses it.
 //
 //   TEST_CASES=?            print the cases' names, one a line, and run none
 //   TEST_CASES="one two"    run only the cases with these names, in the program's order
 //
-// Without the variable all cases run. What a case starts does not inherit it.
+// Without the variable all cases run. Programs that a case starts do not inherit it.
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,8 +24,8 @@ int __real__cmocka_run_group_tests(const char *group, const struct CMUnitTest *t
 int __wrap__cmocka_run_group_tests(const char *group, const struct CMUnitTest *tests, size_t count,
 				   CMFixtureFunction setup, CMFixtureFunction teardown);
 
-static char *wanted; // the variable's value, of the program's start
-static bool known;
+static char *wanted; // the variable's value when the program started
+static bool known;   // the variable has been read
 
 static void read_wanted(void)
 {

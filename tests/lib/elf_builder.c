@@ -16,8 +16,8 @@
 struct layout {
 	const struct elf_builder *builder;
 	struct elf_file *file;
-	size_t end;	       // of what is laid out in the read-only segment
-	size_t str_end;	       // of the string table, which is laid out first
+	size_t end;	       // of the parts that are laid out in the read-only segment so far
+	size_t str_end;	       // of the strings so far; their table is laid out first
 	size_t symbol_count;   // with the null symbol
 	size_t first_defined;
 	size_t dyn_count;
@@ -231,8 +231,8 @@ static void add_table(struct layout *l, enum elf_part part, int64_t tag, int64_t
 		add_dyn(l, size_tag, l->file->part[part].count * l->file->part[part].entry_size);
 }
 
-// Arrays of functions: after the dynamic section, filled in by relative relocations
-// only when the test adds them; their entries are 0 here, which is "skip".
+// Arrays of functions lie after the dynamic section. Their entries are 0, which a loader skips, unless the
+// test adds relative relocations for them.
 static void add_arrays(struct layout *l)
 {
 	uint64_t at = ELF_BUILDER_RW + 0x600;

@@ -96,7 +96,7 @@ int test_trim(void **state)
 	return 0;
 }
 
-// Without what is kept for the next one: tests of that are in test_kept.c.
+// What is kept for further loads is dropped before; test_kept.c tests it.
 struct test_snapshot test_snapshot(void)
 {
 	struct test_snapshot ret;
@@ -216,7 +216,7 @@ int test_run(const char *format, ...)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-// There in a build that counts what runs.
+// Only a build that measures coverage has this.
 extern void __gcov_dump(void) __attribute__((weak));
 
 int test_in_child(int (*fn)(void *arg), void *arg)
@@ -241,7 +241,7 @@ int test_in_child(int (*fn)(void *arg), void *arg)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-// What debuggers are told can be kept in the user's cache; tests have one of their own.
+// Files for debuggers are kept in the user's cache; tests have a cache of their own.
 __attribute__((constructor)) static void use_own_cache(void)
 {
 	char exe[PATH_MAX] = "", cache[PATH_MAX + 16];
@@ -299,7 +299,7 @@ void *test_symbol(struct gorgon_object *object, const char *name)
 	return ret;
 }
 
-// There with a leak checker.
+// Only a build with a leak checker has these.
 extern void __lsan_disable(void) __attribute__((weak));
 extern void __lsan_enable(void) __attribute__((weak));
 extern void __lsan_ignore_object(const void *p) __attribute__((weak));
@@ -354,7 +354,7 @@ struct gorgon_error *test_interp_main(struct gorgon_interp *interp, int argc,
 static char notes[8192], shown[8192];
 static int notes_fd = -1;
 
-// What was noted, once there is a place for it. The lock is held.
+// Write the notes, if there is a descriptor for them. The lock is held.
 static void write_notes(void)
 {
 	size_t size = strlen(notes);

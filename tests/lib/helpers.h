@@ -20,16 +20,16 @@
 /* Visible to modules although this program's symbols are hidden. */
 #define TEST_EXPORT __attribute__((visibility("default")))
 
-/* The runtime of a sanitizer has an allocator of its own: what the heap and nameless memory
- * hold says nothing, and some do not survive a fork among threads. */
+/* The runtime of a sanitizer has an allocator of its own: the sizes of the heap and of anonymous
+ * mappings mean nothing, and some runtimes do not survive a fork among threads. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define TEST_SANITIZED 1
 #else
 #define TEST_SANITIZED 0
 #endif
 
-/* What a loop that never ends does each time, with "import time" before, and statements that
- * never end. A thread sanitizer delivers signals only in functions of the C library that it knows. */
+/* TEST_TURN: the body of an endless loop in Python, after "import time". TEST_LOOP: statements that never end.
+ * (The thread sanitizer delivers signals only in functions of the C library that it knows.) */
 #ifdef __SANITIZE_THREAD__
 #define TEST_TURN "time.sleep(0)"
 #else
@@ -49,8 +49,8 @@ void test_assert_error(struct gorgon_error *err, enum gorgon_error_code code, co
 void test_assert_ok(struct gorgon_error *err, const char *file, int line);
 
 /*
- * Run a group three times, its first @once cases only the first time: what the first time has left is kept, the second
- * one makes plans of bindings of it (load/plan.c), the third one uses them. The cases' names say which time it is.
+ * Run a group three times, but its first @once cases only the first time. What the first run has loaded is kept, the second
+ * run makes plans of its bindings (load/plan.c), and the third run uses the plans. The names of cases say which run it is.
  */
 int test_run_with_plans(const char *group, const struct CMUnitTest *tests, size_t count, size_t once);
 
@@ -59,7 +59,7 @@ int test_run_with_plans(const char *group, const struct CMUnitTest *tests, size_
 /* Everything that a load may leave behind. */
 struct test_snapshot {
 	size_t file_maps;  /* mappings of libraries and of thunks */
-	size_t anon_bytes; /* mapped without a name; 0 with a sanitizer, whose own grow */
+	size_t anon_bytes; /* mapped without a name; 0 with a sanitizer, whose own mappings grow */
 	size_t fds;
 	size_t images;	   /* in the loader's cache */
 	size_t jit_entries;
@@ -68,11 +68,11 @@ struct test_snapshot {
 
 struct test_snapshot test_snapshot(void);
 
-/* A test that finds nothing kept of the tests before it. */
+/* A test before which all that is kept of earlier tests is dropped. */
 #define fresh_unit_test(name) cmocka_unit_test_setup(name, test_trim)
 int test_trim(void **state);
 
-/* Holds the same as @before. */
+/* The process holds what it held when @before was taken. */
 #define assert_unchanged(before) test_assert_unchanged(before, __FILE__, __LINE__)
 void test_assert_unchanged(const struct test_snapshot *before, const char *file, int line);
 
@@ -113,13 +113,13 @@ void *test_symbol(struct gorgon_object *object, const char *name);
 void test_ignore_inittab(struct gorgon_interp *interp);
 /* gorgon_interp_create() that must succeed. */
 struct gorgon_interp *test_interp_create(const struct gorgon_interp_opts *opts);
-/* The same, and gorgon_interp_start(). */
+/* test_interp_create() and gorgon_interp_start(), which must succeed, too. */
 struct gorgon_interp *test_interp_start(const struct gorgon_interp_opts *opts,
 					const struct gorgon_start_opts *start_opts);
-/* From now on, until false: what this thread allocates is hidden from a leak checker. */
+/* true: from now on hide what this thread allocates from a leak checker; false: do so no more. */
 void test_hide_leaks(bool hide);
-/* gorgon_interp_main(), its memory hidden from a leak checker: what CPython keeps for the
- * life of the process is CPython's, and becomes unreachable when its copy is unmapped. */
+/* gorgon_interp_main(), with its memory hidden from a leak checker: memory that CPython keeps for the
+ * life of the process becomes unreachable when the copy is unmapped. */
 struct gorgon_error *test_interp_main(struct gorgon_interp *interp, int argc,
 				      const char *const *argv, int *status);
 
@@ -127,9 +127,9 @@ struct gorgon_error *test_interp_main(struct gorgon_interp *interp, int argc,
 
 /* Called by modules. */
 TEST_EXPORT void test_note(const char *what);
-/* What was noted since the last call, each followed by a space. Valid until the next. */
+/* The notes since the last call, each followed by a space. Valid until the next call. */
 const char *test_notes(void);
-/* Write what was noted to @fd, and from now on each note at once. */
+/* Write the notes so far to @fd, and from now on each note at once. */
 void test_notes_go_to(int fd);
 
 #endif
