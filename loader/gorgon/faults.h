@@ -75,8 +75,8 @@ struct gorgon_fault_opts {
  * the signal. When it hands on, as faulthandler does, the report follows.
  *
  * Frames are found with the tables that exceptions use; functions have names only where their libraries
- * export these. Python lines come from a function that CPython 3.11, 3.12 and 3.15 export; for 3.13 and 3.14
- * `-X faulthandler` prints them. Threads on which private code runs get an alternate signal stack of 64 KiB, unless they
+ * export these. Python lines are those of CPython's faulthandler, which CPython 3.13 and 3.14 only have when the
+ * process had a standard error (descriptor 2) as the interpreter started. Threads on which private code runs get an alternate signal stack of 64 KiB, unless they
  * have one, so that a stack without room is reported, too. It comes with the first call that a thread makes
  * after this one.
  *
