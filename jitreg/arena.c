@@ -3,8 +3,8 @@
  * Memory of symfiles: anonymous, side by side.
  *
  * A process has a limited number of mappings (65,530 by default), which a mapping for
- * each of tens of thousands of symfiles would use up. The kernel makes neighbours with
- * the same protection one mapping. So symfiles stand beside each other in regions of
+ * each of tens of thousands of symfiles would use up. The kernel joins neighbouring mappings with
+ * the same protection. So symfiles stand beside each other in regions of
  * address space that are reserved without access; a block that is freed becomes
  * inaccessible again, which gives its memory back. A region without blocks is unmapped.
  *
@@ -57,7 +57,7 @@ static void *map_reserved(void *at, size_t size)
 }
 
 /*
- * Room for as many runs as there can be with one block more: each block may become a run of its
+ * Make room for as many runs as there can be with one more block: each block may become a run of its
  * own. Freeing from the middle of a run makes two runs of it and must not fail.
  */
 static int reserve_runs(struct region *region)
@@ -161,7 +161,7 @@ static void give_back(char *block, size_t size)
 	}
 	if (!--region->block_count)
 		destroy_region(region);
-	else if (!map_reserved(block, size)) // fails at the limit of mappings: a gap makes two of one
+	else if (!map_reserved(block, size)) // fails at the limit of mappings: a gap makes two mappings of one
 		madvise(block, size, MADV_DONTNEED);
 }
 

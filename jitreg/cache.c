@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * Files that debuggers read, made once and kept: in gorgon/ below $XDG_CACHE_HOME or ~/.cache,
- * where cores of this process still find them. Only in a folder that is ours and that nobody else
- * can write to or replace, since debuggers trust it. A file is found by its key, which it has in a section; its
- * name is the checksum of that. The oldest go when there are more than 256 or they
- * have more than 512 MiB, except those in use: whoever uses a file holds a shared lock (flock) on it.
+ * where cores of this process still find them. The folder must be the user's, and nobody else may be able
+ * to write to it or to replace it, since debuggers trust it. A file is found by its key, which it has in a section;
+ * its name is the checksum of the key. When there are more than 256 files or more than 512 MiB, the oldest files
+ * are removed, except files in use: whoever uses a file holds a shared lock (flock) on it.
  *
  * Such a lock belongs to the open file and not to a descriptor, and a mapping keeps the file open. So a page of
  * the file is mapped, without access, and no descriptor is kept: another thread could close it (a daemon does so
@@ -32,7 +32,7 @@
 
 #define FILES_MAX   256
 #define BYTES_MAX   (UINT64_C(1) << 29)
-/* How many files there may be whose keys have the same checksum. */
+/* How many files there may be with the same checksum of their keys. */
 #define SAME_NAME_MAX 8
 /* The name may be that of a FIFO. */
 #define OPEN_FLAGS (O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
@@ -97,8 +97,8 @@ static void release_file(void *page)
 }
 
 /*
- * Whoever may rename what is in a folder may put another in the place of ours at any moment. Our own group may: it is the
- * user's alone where that can write to homes.
+ * Whoever may rename files of the parent may put another folder in the place of the cache at any moment. The user's own
+ * group may do so: where groups can write to homes, each user has a group of his own.
  */
 static bool is_safe_parent(const char *path)
 {
@@ -142,7 +142,7 @@ static int open_folder(char **path, struct open_file *ret)
 	return -ENOTDIR;
 }
 
-/* Hold the file at @path, if it still is the file with this identity and size. NULL: the file is another one, or gone. */
+/* Hold the file at @path, if it still is the file with this identity and size. NULL: it is another file, or gone. */
 static void *hold_path(const char *path, dev_t dev, ino_t ino, off_t size)
 {
 	struct open_file file;
@@ -156,7 +156,7 @@ static void *hold_path(const char *path, dev_t dev, ino_t ino, off_t size)
 	return hold;
 }
 
-/* Open the file on disk when it has our key. It is locked, so that no other process removes it. */
+/* Open the file on disk if it has the key that is searched for, and lock it, so that no other process removes it. */
 static bool read_file(struct search *c, const char *path)
 {
 	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;
@@ -245,7 +245,7 @@ struct old_file {
 	char name[NAME_MAX + 1];
 };
 
-/* Whether the file is one of the cache: other files in the folder are not ours to remove. */
+/* Whether the file belongs to the cache: other files in the folder must not be removed. */
 static bool is_kept_here(const char *name)
 {
 	static const char *const suffixes[] = {JITREG_CACHE_DEBUG, JITREG_CACHE_LINES};
@@ -319,7 +319,7 @@ static void remove_oldest(int folder)
 	free(files);
 }
 
-/* No file has that name, or another process is about to write it. */
+/* Make the file: no file has that name, though another process may be about to write it. */
 static int make_file(struct search *c, int folder, const char *folder_path, const char *path)
 {
 	int r = c->build(c->ctx, &c->bytes, &c->size);
@@ -364,7 +364,7 @@ static int find_in(struct search *c, int folder, const char *folder_path, char *
 			futimens(c->open.fd, NULL); // its age counts from its last use
 			return 0;
 		}
-		// If it was missing it is not looked for again: another process may make it now.
+		// If the file was missing, lstat() is not asked: another process may make the file now.
 		missing = c->open.fd < 0 && errno == ENOENT;
 		forget_file(c);
 		if (missing || lstat(*path, &st)) { // there is nothing of that name

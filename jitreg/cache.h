@@ -8,7 +8,7 @@
 /** The section of each file that has its key. */
 #define JITREG_CACHE_KEY ".gorgon.key"
 
-/** What the names of companions end with, and those of libraries' lines. */
+/** What the names of companions end with, and the names of files with a library's lines. */
 #define JITREG_CACHE_DEBUG ".debug"
 #define JITREG_CACHE_LINES ".lines"
 
@@ -24,12 +24,12 @@ typedef int jitreg_cache_build_fn(void *ctx, uint8_t **bytes, size_t *size);
 /**
  * Find or make a file.
  *
- * @param      key    All that the contents depend on.
+ * @param      key    Everything that the contents depend on.
  * @param      name   The name of the file, without the suffix, if readers look for it by name. NULL: the checksum
  *                    of the key.
  * @param[out] ret    To be released after success only. As long as it is held nobody removes the file.
  *
- * @retval -ENOTDIR  there is no folder for it that is ours alone
+ * @retval -ENOTDIR  there is no folder for it that is the user's alone
  * @retval -EEXIST   another file has the name
  * @retval -errno    it could not be written
  */

@@ -10,15 +10,15 @@
  *     .gorgon.key           which objects, at which distances
  *
  * GDB opens a debug file once, however many object files refer to it, and keeps its names
- * and unwind data once. Only functions: with variables GDB would take a variable of any
- * copy from the first one. (.debug_frame and not .eh_frame, which GDB ignores in a debug
+ * and unwind data once. There are only functions in it: with variables GDB would take a variable of any
+ * copy from the first copy. (Unwind data is in .debug_frame because GDB ignores .eh_frame in a debug
  * file.)
  *
  * The lines are what lines.c makes of each library, so that breakpoints by file and line, static functions and
- * steps work in any number of copies without a script. A script that adds the whole DWARF to a copy must
- * not have them, since GDB prefers the debug information that it has read first. Therefore there is a second
- * companion without lines. GDB finds it by build-id, which it tries before the link by name, once a script has
- * told GDB where to look. The build-id is JITREG_COMPANION_ID and the number that the file's name is.
+ * steps work in any number of copies without a script. Where a script adds the whole DWARF to a copy, the lines
+ * would be in the way, since GDB prefers the debug information that it has read first. Therefore there is a second
+ * companion without lines. GDB finds that file by build-id, which it tries before the link by name, once a script
+ * has told GDB where to look. The build-id is JITREG_COMPANION_ID, followed by the number that is the file's name.
  *
  * The files are made once and stay (cache.c).
  */
@@ -44,7 +44,7 @@ struct known {
 struct companion {
 	const struct jitreg_member *members;
 	size_t member_count;
-	struct jitreg_range *texts; // as many
+	struct jitreg_range *texts; // as many as members
 	char *key;
 	size_t key_size;
 	struct jitreg_writer file;
@@ -130,7 +130,7 @@ static int add_detached_names(struct companion *c)
 	return r;
 }
 
-/* Names of the library that its detached file does not have: so each name is there once. */
+/* Add the names of the library that its detached file does not have. So each name is there once. */
 static int add_missing_names(struct companion *c, size_t first)
 {
 	const Elf64_Sym *syms = (const Elf64_Sym *)c->symtab.syms.data;
@@ -247,8 +247,8 @@ static int make_key(struct companion *c)
 	return fclose(out) ? -ENOMEM : 0;
 }
 
-/* The build-id by which GDB finds the file without lines: two hashes of the key. If two keys have the same, the
- * second gets no such file. */
+/* Make the build-id by which GDB finds the file without lines: two hashes of the key. If two keys have the same
+ * hashes, the second key gets no such file. */
 static void make_id(const struct companion *c, uint8_t id[JITREG_COMPANION_ID_SIZE])
 {
 	uint64_t hash[2] = {UINT64_C(0xcbf29ce484222325), UINT64_C(0x9e3779b97f4a7c15)};
@@ -317,7 +317,8 @@ int jitreg_companion_find(const struct jitreg_member *members, size_t count, str
 	has_lines = jitreg_file_section(file.bytes, jitreg_lines_section_name(JITREG_LINES_INFO));
 	*crc = jitreg_crc32(file.bytes, file.size);
 	take_file(&file, ret);
-	// A failure is not one of the companion: scripts then get the lines, too, and GDB prefers these to the DWARF.
+	// The companion is good without this file, too; but then a script gets the lines, and GDB prefers them to the
+	// DWARF that the script adds.
 	if (has_lines && !find_companion(members, count, false, &file, id))
 		take_file(&file, bare);
 	return 0;

@@ -14,7 +14,7 @@
  * Find or write the companion of a pack.
  *
  * @param[out] ret   Has no path after a failure. As long as it is held nobody removes the file.
- * @param[out] crc   Its checksum, for .gnu_debuglink.
+ * @param[out] crc   The companion's checksum, for .gnu_debuglink.
  * @param[out] bare  The companion without lines, if @p ret has some; @p id is its build-id.
  *
  * @retval -errno  as for jitreg_cache_find()

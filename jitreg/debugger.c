@@ -3,8 +3,8 @@
  * Who traces this process: /proc/self/status has the tracer's number, and /proc/NUMBER/comm its name. LLDB traces
  * through lldb-server, also the LLDB of an editor.
  *
- * The kernel takes 8 us to write that file. So it is read only when a debugger listens (descriptor.c): a tracer without a
- * breakpoint there, such as strace, pays nothing for what is registered. The answer holds for that moment: debuggers
+ * The kernel takes 8 us to write the status. So it is read only when a debugger listens, which is when it has a breakpoint
+ * on __jit_debug_register_code (descriptor.c); strace, say, has none. The answer holds for this moment only: debuggers
  * come and go.
  */
 #define _GNU_SOURCE 1

@@ -6,7 +6,7 @@
 enum jitreg_debugger {
 	JITREG_DEBUGGER_NONE,
 	JITREG_DEBUGGER_LLDB,
-	JITREG_DEBUGGER_OTHER, /**< Or it cannot be told whether there is one. */
+	JITREG_DEBUGGER_OTHER, /**< Another debugger, or it cannot be told whether there is a debugger. */
 };
 
 enum jitreg_debugger jitreg_debugger_find(void);

@@ -94,7 +94,7 @@ static struct jit_code_entry *last_entry;
 
 /*
  * The place where debuggers stop. The barrier keeps the compiler from moving
- * stores of the caller past the call, and the empty body from being noticed.
+ * stores of the caller past the call, and from leaving the call out because the body is empty.
  */
 KEPT __attribute__((noinline, noclone)) void __jit_debug_register_code(void)
 {
@@ -123,9 +123,9 @@ void jitreg_unlock(void)
 }
 
 /*
- * fork() runs "prepare" handlers in reverse order of registration. Registered
- * from a very early constructor, ours runs last: handlers of the program may
- * still call into this library.
+ * fork() runs "prepare" handlers in reverse order of registration. This handler is
+ * registered by a very early constructor, so it runs last: handlers of the program may
+ * still call this library.
  */
 __attribute__((constructor(101))) static void install_fork_handlers(void)
 {

@@ -123,7 +123,7 @@ int jitreg_foreign_copy(const void *symfile, uint64_t size, struct jitreg_debug_
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, symfile, size);
-	file.bytes = copy; // the bytes that are checked are those that debuggers read
+	file.bytes = copy; // the copy is checked, since debuggers read the copy
 	if (!read_header(&file) || !read_sections(&file, &start, &end))
 		r = -ENOEXEC;
 	if (!r)

@@ -8,9 +8,9 @@
  * The rules are copied, and addresses are rewritten. Personality routines and tables of
  * handlers are for exceptions and left out, and so is aarch64's 'G' (the stack has tags). Three letters
  * of the augmentation remain: 'S' (a signal frame) and aarch64's 'B' (return addresses are signed with
- * the second key), which debuggers understand in a .debug_frame, too, and in an .eh_frame 'R' (the form
- * of addresses). Rules say which return addresses are signed: DW_CFA_GNU_window_save has the number of
- * aarch64's DW_CFA_AARCH64_negate_ra_state.
+ * the second key), which debuggers understand in a .debug_frame, too; and 'R' (the form of addresses)
+ * in an .eh_frame. On aarch64 rules say which return addresses are signed: DW_CFA_AARCH64_negate_ra_state
+ * has the number of DW_CFA_GNU_window_save.
  *
  * DW_CFA_set_loc in the rules would have an address in the form of the augmentation. No
  * compiler writes it (compilers advance from the first address), and data with it is refused.
@@ -30,16 +30,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of 64 bits in LEB128. */
+/* How many bytes LEB128 takes at most for a number of 64 bits. */
 #define MAX_LEB 10
 
 struct cie {
 	size_t from;	 // offset in the old section
-	uint32_t to;	  // in the new one
+	uint32_t to;	  // offset in the new section
 	uint8_t encoding; // of addresses in its FDEs
 	bool has_size;	 // its FDEs have an augmentation that says how long it is
 	bool signal;
-	bool second_key; // return addresses are signed with it
+	bool second_key; // return addresses are signed with the second key
 };
 
 /* What comes before the rules: fixed fields and three LEB128 numbers. */
@@ -186,7 +186,7 @@ static void put_leb(struct head *head, uint64_t value)
 	put(head, value, 1);
 }
 
-/* Length, contents, padding; the offset of the length. */
+/* Append length, contents and padding; *off becomes the offset of the length. */
 static int append_entry(const struct move *m, const struct head *head, const struct jitreg_cursor *rules,
 			uint32_t *off)
 {
@@ -205,7 +205,7 @@ static int append_entry(const struct move *m, const struct head *head, const str
 	return 0;
 }
 
-/* Behind the version: what the augmentation says, up to the rules. */
+/* Read a CIE from behind its version up to its rules. */
 static bool read_augmentation(struct jitreg_cursor *c, struct cie *cie, uint64_t *code_align,
 			      struct jitreg_cursor *data_align, uint64_t *return_register, uint8_t version)
 {
@@ -271,7 +271,7 @@ static int add_cie(struct move *m, const struct cie *cie)
 	return 0;
 }
 
-/* Letters that remain in both forms. */
+/* Whether there are letters that remain in both forms of section. */
 static bool has_letters(const struct cie *cie)
 {
 	return cie->signal || cie->second_key;
@@ -343,7 +343,7 @@ static int move_fde(struct move *m, size_t cie_off, struct jitreg_cursor c)
 		jitreg_cursor_skip(&c, jitreg_cursor_uleb(&c));
 	if (c.bad || !rules_can_move(&c))
 		return -ENOEXEC;
-	// Functions that the linker has dropped can keep an entry.
+	// The linker can leave entries of functions that it has dropped.
 	if (!size || start < m->from->start || start >= m->from->end)
 		return 0;
 	put(&head, eh ? here - cie->to : cie->to, 4);

@@ -11,20 +11,20 @@ enum jitreg_frames_form {
 	JITREG_FRAMES_EH,    /**< `.eh_frame`, with addresses relative to their place: equal in every copy */
 };
 
-/** The `.eh_frame` of an object, and where the object goes. */
+/** The `.eh_frame` of an object, and where the object will be. */
 struct jitreg_frames {
 	const uint8_t *data;
 	size_t size;
 	uint64_t vaddr;      /**< Its address in the file. */
 	uint64_t delta;      /**< What is added to addresses. */
-	uint64_t start, end; /**< Entries for functions outside of this range, after that, are left out. */
+	uint64_t start, end; /**< Entries are left out whose functions, with @c delta added, are outside of this range. */
 };
 
 /**
  * Append what an `.eh_frame` says about functions, but not what it says about exceptions.
  *
  * @param to     The section that is made; it will be at @p to_vaddr.
- * @param form   What kind of section that is.
+ * @param form   What kind of section @p to is.
  *
  * @retval -ENOEXEC  @p from contradicts itself, or has rules that cannot be moved; a part of it is in @p to
  * @retval -ENOMEM
@@ -72,7 +72,7 @@ int jitreg_frames_for_each(const struct jitreg_bytes *frames, uint64_t vaddr, ji
  */
 void jitreg_frames_make_debug(struct jitreg_bytes *frames);
 
-/** What jitreg_frames_append() would return. */
+/** Return what jitreg_frames_append() would return for this `.eh_frame`. */
 int jitreg_frames_check(const uint8_t *from, size_t size, uint64_t vaddr);
 
 #endif

@@ -6,19 +6,21 @@
  *     listing    what debuggers have: a symfile for one image, or for several
  *     group      images that lie at the same distances in other groups; has a pack, or two
  *
- * jitreg_group_pack() replaces the listings of a group's images by one, or by two (split()). While
- * a debugger is attached the new one comes before the old ones go, so that no breakpoint is missing
- * for a moment; both describe the same addresses until then, which debuggers do not mind.
+ * jitreg_group_pack() replaces the listings of a group's images by one listing, or by two (split()). While
+ * a debugger is attached the new listing comes before the old listings go, so that no breakpoint is missing
+ * for a moment; until then two listings describe the same addresses, which debuggers do not mind.
  * Packs that are there already stay as they are in that case: LLDB forgets the addresses
- * of a section when another one that begins at the same address goes. (pack.c has different
- * beginnings for packs of one image and of several.)
+ * of a section when another section that begins at the same address goes. (Packs of one image and packs of
+ * several begin at different addresses; see members.c.)
  *
  * The caller sees to it that functions for one group do not run at the same time; the lock
  * is taken around changes of the list only, because building a symfile reads files.
  *
- * To pack takes three steps, so that a caller can give up a lock of its own in the second, which is the long one:
- * what the packs are to have is noted, with the templates held; they are built from that alone; and they are listed
- * if the group is still as it was when that was noted. Each change gives it a number that no group has had.
+ * To pack takes three steps, so that a caller can give up a lock of its own in the second step, which takes long:
+ *   1. what the packs are to have is noted, and the templates are held;
+ *   2. the packs are built from these notes alone;
+ *   3. the packs are listed if the group is still as it was in step 1. Each change of a group gives the group a
+ *      number that no group has had.
  */
 #define _GNU_SOURCE 1
 #include "group.h"
@@ -31,18 +33,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What members of a pack can be away from the start of their group. */
+/* How far members of a pack can be from the start of their group. */
 #define GROUP_SIZE (UINT64_C(1) << 32)
 
-/* A group has one pack, and with so many images two: see split(). */
+/* From this number of images on a group has two packs, and below it one: see split(). */
 #define SPLIT_MIN 16
 
-/* While a debugger is attached each change costs it time: not for fewer images without DWARF. */
+/* While a debugger is attached each change costs the debugger time: fewer images without DWARF are not worth a pack. */
 #define TRACED_MIN 8
 
 struct jitreg_group {
 	uint64_t base;
-	uint64_t state; /* another one after each change */
+	uint64_t state; /* another number after each change */
 	struct jitreg_entry *first;
 };
 
@@ -77,8 +79,7 @@ void jitreg_group_add(struct jitreg_entry *entry)
 	note_change(entry->group);
 }
 
-/* Has a symfile of its own. */
-static bool is_loose(const struct jitreg_entry *entry)
+static bool has_own_symfile(const struct jitreg_entry *entry)
 {
 	return entry->listing && entry->listing->image_count == 1;
 }
@@ -124,15 +125,10 @@ static int select_entries(const struct jitreg_group *group, choose_fn *choose, c
 	return 0;
 }
 
-static bool is_listed_small(const struct jitreg_entry *entry)
-{
-	return entry->listing && !entry->listing->has_types && jitreg_group_can_pack(entry);
-}
-
 /* All that a pack is built from. */
 struct pack_request {
 	struct jitreg_member *members; /* their templates are held */
-	size_t count;		       /* 0: none is wanted */
+	size_t count;		       /* 0: no pack is wanted */
 	struct jitreg_image image;
 	bool with_lines;
 };
@@ -145,7 +141,7 @@ static void request_deinit(struct pack_request *request)
 	*request = (struct pack_request){0};
 }
 
-/* A pack of one is the same wherever the object lies. */
+/* The addresses in a pack of one object count from the object, so the pack is the same wherever the object lies. */
 static int request_pack(uint64_t base, const struct selection *selection, enum jitreg_debugger debugger,
 			struct pack_request *ret)
 {
@@ -228,15 +224,15 @@ static void hand_over(const struct selection *selection, struct jitreg_listing *
 	}
 }
 
-/* Chosen entries of a group lose their listings. What @choose says of an entry must not depend on other entries. */
+/* Take their listings from the chosen entries. What @choose says of an entry must not depend on other entries. */
 static void forget(const struct jitreg_group *group, choose_fn *choose, const void *ctx,
 		   struct jitreg_listing **empty)
 {
 	for (struct jitreg_entry *e = group->first; e; e = e->next) {
-		struct selection one = {.entries = &e, .count = 1};
+		struct selection single = {.entries = &e, .count = 1};
 
 		if (choose(e, ctx))
-			hand_over(&one, NULL, empty);
+			hand_over(&single, NULL, empty);
 	}
 }
 
@@ -286,7 +282,7 @@ struct part {
 };
 
 struct jitreg_packing {
-	uint64_t state; /* the group's, which has these entries */
+	uint64_t state; /* the group's when the packing began */
 	enum jitreg_debugger debugger;
 	struct part *parts;
 	size_t count;
@@ -296,15 +292,15 @@ static int split_singly(const struct selection *all, struct jitreg_packing *pack
 {
 	packing->parts = calloc(all->count + 1, sizeof(*packing->parts));
 	for (size_t i = 0; packing->parts && i < all->count; i++) {
-		struct selection one = {.entries = calloc(1, sizeof(*one.entries)), .count = 1};
+		struct selection single = {.count = 1};
 
-		if (!one.entries)
+		if (!is_full(all->entries[i]))
+			continue;
+		single.entries = calloc(1, sizeof(*single.entries));
+		if (!single.entries)
 			return -ENOMEM;
-		one.entries[0] = all->entries[i];
-		if (is_full(all->entries[i]))
-			packing->parts[packing->count++].selection = one;
-		else
-			free(one.entries);
+		single.entries[0] = all->entries[i];
+		packing->parts[packing->count++].selection = single;
 	}
 	return packing->parts ? 0 : -ENOMEM;
 }
@@ -312,7 +308,7 @@ static int split_singly(const struct selection *all, struct jitreg_packing *pack
 /*
  * A large group is split into the image that was registered first (a libpython, say) and the others:
  * LLDB unwinds the first image in nearly every stack, and reads unwind data of the others only when a stack
- * gets there (pack.c). While a debugger is attached it is not split, since each object file costs the
+ * gets there (pack.c). While a debugger is attached the group is not split, since each object file costs the
  * debugger time.
  */
 static int split(const struct selection *all, bool traced, struct jitreg_packing *packing)
@@ -373,12 +369,12 @@ static void list_waiting(const struct selection *selection, struct jitreg_listin
 static void list_one_by_one(const struct jitreg_group *group, const struct selection *selection)
 {
 	for (size_t i = 0; i < selection->count; i++) {
-		struct selection one = {.entries = &selection->entries[i], .count = 1};
+		struct selection single = {.entries = &selection->entries[i], .count = 1};
 		struct jitreg_listing *pack;
 
 		selection->entries[i]->waiting = false;
-		if (!create_pack(group->base, &one, &pack))
-			list_waiting(&one, pack);
+		if (!create_pack(group->base, &single, &pack))
+			list_waiting(&single, pack);
 	}
 }
 
@@ -403,7 +399,8 @@ static bool can_pack_now(const struct jitreg_entry *entry, const void *ctx)
 {
 	const bool *traced = ctx;
 
-	return is_listed_small(entry) && (!*traced || is_loose(entry));
+	return entry->listing && !entry->listing->has_types && jitreg_group_can_pack(entry) &&
+	       (!*traced || has_own_symfile(entry));
 }
 
 static int plan_packs(const struct jitreg_group *group, bool singly, struct jitreg_packing *packing, bool *any)
@@ -518,7 +515,7 @@ void jitreg_group_close(struct jitreg_group *group)
 	drop(empty);
 }
 
-/* --- one image less -------------------------------------------------------------------- */
+/* --- an image goes ---------------------------------------------------------------------- */
 
 static void unlink_entry(struct jitreg_entry *entry)
 {
@@ -544,7 +541,7 @@ static void remake_pack(struct jitreg_group *group, struct jitreg_listing *listi
 	struct jitreg_listing *pack = NULL, *empty = NULL;
 	struct selection mates;
 
-	// Without memory the remaining images have no listing.
+	// If there is no memory for a new pack, the remaining images have no listing.
 	if (!select_entries(group, is_in, listing, &mates) &&
 	    create_pack(group->base, &mates, &pack))
 		pack = NULL;
@@ -586,7 +583,7 @@ void jitreg_group_remove(struct jitreg_entry *entry)
 		leave(entry->group, listing);
 }
 
-// The old listing goes first: if it went after the new one came, LLDB would forget the addresses of both.
+// The old listing goes first: if it went after the new listing came, LLDB would forget the addresses of both.
 void jitreg_entry_list_anew(struct jitreg_entry *entry, struct jitreg_listing *listing)
 {
 	struct jitreg_listing *old = entry->listing;

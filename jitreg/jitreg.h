@@ -17,8 +17,8 @@
  *
  * Rules that hold for the whole file
  * - Threads: every function may be called from any thread, at the same time as
- *   others, with two exceptions: calls about one entry must not overlap, nor calls
- *   about one group and its images. The caller orders such calls. One mutex
+ *   other functions, with two exceptions: calls about one entry must not overlap, and
+ *   calls about one group and its images must not. The caller orders such calls. One mutex
  *   guards the state that entries share; it is held while a debugger is stopped
  *   in `__jit_debug_register_code`, and while jitreg_image.symfile_changed runs.
  * - Fork: the mutex is taken around fork(), so that the child's list is whole.
@@ -73,7 +73,7 @@ enum {
 	/** Names and unwind data only, without a reference to the DWARF: cheap for debuggers. */
 	JITREG_NAMES_ONLY = 1,
 	/** With JITREG_NAMES_ONLY and a group: debuggers are told of the image by jitreg_group_list(), or
-	 * at once if the image cannot be packed. Without these the flag has no effect. */
+	 * at once if the image cannot be packed. Without JITREG_NAMES_ONLY and a group the flag has no effect. */
 	JITREG_DEFER = 2,
 };
 
@@ -90,8 +90,8 @@ struct jitreg_image {
 	struct jitreg_group *group;
 	/**
 	 * Called whenever the image gets another symfile, before debuggers are told; the first time
-	 * when debuggers are first told of the image. @c info lives during the call. NULL: nobody
-	 * wants to know. It must not call functions of this library.
+	 * when debuggers are first told of the image. @c info lives during the call. The function must
+	 * not call functions of this library. NULL: nothing is called.
 	 */
 	void (*symfile_changed)(void *ctx, const struct jitreg_info *info);
 	void *ctx;
@@ -117,10 +117,10 @@ struct jitreg_info {
 	uint64_t symfile_size;    /**< Its size in bytes. */
 	enum jitreg_debug_kind debug_kind;
 	const char *debug_path;   /**< File with the DWARF, or NULL. Lives until unregistered. */
-	const uint8_t *build_id;  /**< NULL when the object has none. Lives until unregistered. */
+	const uint8_t *build_id;  /**< NULL when the object has no build-id. Lives until unregistered. */
 	size_t build_id_size;     /**< Bytes in @c build_id. */
 	uint64_t start;           /**< First address of the image, */
-	uint64_t end;             /**< and one past the last; both 0 when there is none. */
+	uint64_t end;             /**< and one past the last; both are 0 when the symfile has no addresses. */
 	enum jitreg_symfile_kind symfile_kind;
 };
 
@@ -129,7 +129,7 @@ struct jitreg_debug {
 	enum jitreg_debug_kind kind;
 	char *path;               /**< malloc()ed file with the DWARF, or NULL. */
 	uint8_t build_id[JITREG_BUILD_ID_MAX];
-	size_t build_id_size;     /**< 0 when there is none. */
+	size_t build_id_size;     /**< 0 when there is no build-id. */
 	/** Why there is no DWARF when @c kind is JITREG_DEBUG_NAMES: one static line; otherwise NULL. */
 	const char *reason;
 	/** malloc()ed detached file of the object that has usable names and no usable DWARF; or NULL. */
@@ -234,7 +234,7 @@ JITREG_API void jitreg_group_destroy(struct jitreg_group *group);
  * call, with one symfile and one event: much of a debugger's work is done once for each event.
  *
  * @retval 0        also when there is no such image
- * @retval -ENOMEM  debuggers were told of none; the next call tries again
+ * @retval -ENOMEM  debuggers were told of no image; the next call tries again
  * @retval -errno   an image cannot be described; debuggers were told of the others one by one
  */
 JITREG_API int jitreg_group_list(struct jitreg_group *group)
@@ -269,8 +269,9 @@ JITREG_API int jitreg_group_pack(struct jitreg_group *group)
  *	jitreg_packing_destroy() in any case, with the lock or without
  *
  * @param singly    Only images that refer to DWARF get another symfile, each a pack of its own: for a group that is
- *                  about to have more images. Such a pack is made once for each file, and not for each set of images
- *                  on the way. While a debugger is attached, for which each symfile more costs time, as without.
+ *                  about to have more images. Such a pack is made once for each file, and not once for each set of
+ *                  images that the group has in between. Without effect while a debugger is attached, because every
+ *                  further symfile costs the debugger time.
  * @param[out] ret  NULL when there is nothing to pack, and after a failure.
  * @retval 0 or as jitreg_group_pack()
  */
@@ -280,7 +281,7 @@ JITREG_API int jitreg_packing_build(struct jitreg_packing *packing)
 	__attribute__((warn_unused_result, nonnull));
 
 /**
- * @param group  The one that it was begun for, or another one that has come in its place.
+ * @param group  The group that the packing was begun for, or a group that may have come in its place.
  * @retval 0
  * @retval -EAGAIN  nothing was done: the group has changed since the beginning, or a debugger has come or gone
  */
@@ -313,7 +314,7 @@ JITREG_API void jitreg_group_close(struct jitreg_group *group) __attribute__((no
  * A debugger may call this function in a stopped process. It allocates memory and reads
  * files, so a thread that was stopped inside of malloc() or dlopen() must not run it.
  *
- * @param      with_dwarf  true: with DWARF. Nothing happens if the symfile is so already.
+ * @param      with_dwarf  true: put the DWARF in; false: take it out. Nothing happens if that is done already.
  * @param[out] reason      Set on failure: one static line.
  *
  * @retval 0
@@ -357,8 +358,10 @@ JITREG_API void jitreg_debug_deinit(struct jitreg_debug *debug) __attribute__((n
  * fast as a second copy. What was used last is kept. A file that has changed is read again. No descriptor is kept, and
  * no DWARF that jitreg_entry_set_dwarf() has read. The limits hold at once.
  *
- * @param bytes    Bytes of memory, at most. A file or pack that takes more than a quarter of it is not kept. 0: nothing is.
- * @param seconds  Since the last use. What is older goes with the next call that registers, unregisters or prepares.
+ * @param bytes    Bytes of memory, at most. A file or pack that takes more than a quarter of that is not kept. 0: nothing
+ *                 is kept.
+ * @param seconds  How long something is kept after its last use. What is older is freed by the next call that registers,
+ *                 unregisters or prepares.
  */
 JITREG_API void jitreg_keep(uint64_t bytes, uint64_t seconds);
 

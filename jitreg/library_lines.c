@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * The lines of a library, made once and kept in a file (cache.c) for all packs that contain the library:
- * to make them, debug information of some tens of megabytes is inflated and read.
+ * The lines of a library, made once and kept in a file (cache.c) for all packs that contain the library,
+ * because making them means to inflate and read some tens of megabytes of debug information.
  *
  *     .debug_info, .debug_line, .debug_aranges ...   as lines.c makes them
- *     .gorgon.sites                                  places in them that are different in each copy
- *     .gorgon.key                                    which state of which files they are made from
+ *     .gorgon.sites                                  places in these sections that are different in each copy
+ *     .gorgon.key                                    which state of which files the lines are made from
  *
- * For a library without lines the file has the key alone, so that nobody tries again.
+ * For a library without lines the file has the key alone, so that no process tries again.
  *
  * Debug information that is damaged gives no lines, nor does debug information of more than DWARF_MAX bytes:
  * reading it would take too long, and too much memory.
@@ -28,7 +28,7 @@
 #define DWARF_MAX (UINT64_C(256) << 20)
 #define SITES     ".gorgon.sites"
 
-/* What functions and lines are told by. */
+/* The sections of DWARF that functions and lines are read from. */
 #define WANTED                                                                                                        \
 	(1u << JITREG_DWARF_INFO | 1u << JITREG_DWARF_ABBREV | 1u << JITREG_DWARF_LINE | 1u << JITREG_DWARF_LINE_STR | \
 	 1u << JITREG_DWARF_STR | 1u << JITREG_DWARF_STR_OFFSETS | 1u << JITREG_DWARF_ADDR |                           \
@@ -38,8 +38,8 @@ struct maker {
 	const struct jitreg_template *template;
 	struct jitreg_object *object; // the file with the debug information
 	struct jitreg_dwarf *dwarf, *supplement;
-	struct jitreg_names names; // of it, sorted by address
-	bool has_names; // they have been looked for
+	struct jitreg_names names; // of the object, sorted by address
+	bool has_names; // the names have been looked for
 	char *key;
 	size_t key_size;
 };
@@ -52,7 +52,7 @@ static bool has_build_id(const struct jitreg_object *object, const struct jitreg
 	       !memcmp(id, debug->build_id, debug->build_id_size);
 }
 
-/* NULL: there is none, or another file has its name now. */
+/* NULL: there is no debug file, or another file has its name now. */
 static struct jitreg_object *open_debug_file(const struct jitreg_template *t)
 {
 	struct jitreg_object *object = NULL;
@@ -164,7 +164,7 @@ static int make(struct maker *m, struct jitreg_lines *ret)
 		r = -ENOEXEC; // it may be another file's
 	if (!r)
 		r = jitreg_lines_make(m->dwarf, m->supplement, &m->names, &text, ret);
-	if (r == -ENOEXEC || r == -EOPNOTSUPP) { // it has none
+	if (r == -ENOEXEC || r == -EOPNOTSUPP) { // the library has no lines
 		jitreg_lines_deinit(ret);
 		r = 0;
 	}

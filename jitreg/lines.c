@@ -3,15 +3,15 @@
  * DWARF with functions and lines only: what a debugger can be given of hundreds of copies.
  *
  * The full DWARF of an optimised libpython costs GDB seconds and 80 MB a copy, most of it for types,
- * variables and inlined calls. This is a tenth of it:
+ * variables and inlined calls. What is made here takes a tenth of that:
  *
- *     unit         up to FUNCTIONS_MAX functions that lie side by side. GDB reads units whole: small
- *                  ones bound what a breakpoint by file and line makes it read. Side by side, because GDB takes
- *                  the one unit around an address when units have one stretch each
+ *     unit         up to FUNCTIONS_MAX functions that lie side by side. GDB reads units whole: with small
+ *                  units it reads little for a breakpoint by file and line. Functions of a unit lie side by side,
+ *                  because GDB takes the one unit around an address when units have one stretch each
  *     function     name, declaration, one stretch of addresses
- *     its type     is not known, as that of a function without debug information: so GDB refuses a call without a
- *                  cast instead of taking it for one that returns nothing. GDB looks types of this kind up by
- *                  name; none has this one
+ *     its type     is not known, like the type of a function without debug information: so GDB refuses a call without
+ *                  a cast instead of assuming that the function returns nothing. GDB looks types of this kind up by
+ *                  name, and finds no type with this name
  *     X.cold       code that the compiler has moved away from X is a function of its own, without
  *                  which LLDB does not unwind it
  *     line table   rows that say something new; neither columns nor views
@@ -19,7 +19,7 @@
  *                  locations. From that GDB knows that arguments are right at a function's first
  *                  instruction, and stops there as with the full DWARF
  *
- * No inlined calls: a step into one shows its lines, "finish" does not end there.
+ * There are no inlined calls: a step into an inlined call shows its lines, but "finish" does not end there.
  *
  * All texts are where they are used, and the table of abbreviations is constant: so the sections of
  * several libraries can be put behind each other (lines_sections.c).
@@ -53,8 +53,8 @@
 /* A source file. All tables share it. */
 struct file {
 	const char *unit_folder, *folder, *name;
-	uint32_t unit; // the last unit that has it, and its number there
-	uint32_t number;
+	uint32_t unit; // the last unit that has the file,
+	uint32_t number; // and the file's number there
 };
 
 struct row {
@@ -95,8 +95,8 @@ struct builder {
 	struct table *tables;
 	uint64_t room; // how many more bytes of line tables are read
 	uint32_t unit; // number of the unit that is being written, from 1
-	uint64_t unknown_type; // offset of the unknown type in that unit
-	struct jitreg_bytes folders, names, program; // of its line table
+	uint64_t unknown_type; // offset of the unknown type in the unit
+	struct jitreg_bytes folders, names, program; // of the unit's line table
 	uint64_t folder_count, name_count;
 	int error;
 };
@@ -307,7 +307,7 @@ static bool is_wanted(const struct builder *b, const struct piece *piece, const 
 	return last->file != new->file || last->line != new->line || (new->is_statement && !last->is_statement);
 }
 
-/* From the row that covers the start of a piece, or the first behind it. */
+/* The row that covers the start of a piece, or else the first row behind it. */
 static size_t find_first_row(const struct jitreg_line_row *rows, size_t count, uint64_t start)
 {
 	size_t low = 0, high = count;

@@ -17,13 +17,13 @@ enum jitreg_lines_index {
 	JITREG_LINES_COUNT
 };
 
-/** What a place is: an address, or an offset in the section of that number. */
+/** What is at a place: an address, or an offset in the section that has the number. */
 #define JITREG_LINES_ADDRESS JITREG_LINES_COUNT
 
-/** A place in a section that is different when the section is elsewhere, or the library. */
+/** A place in a section whose value depends on where the sections or the library are. */
 struct jitreg_lines_site {
 	uint16_t section; /**< enum jitreg_lines_index */
-	uint16_t kind;    /**< The same, or JITREG_LINES_ADDRESS. */
+	uint16_t kind;    /**< enum jitreg_lines_index of the section that an offset leads to, or JITREG_LINES_ADDRESS. */
 	uint32_t off;
 };
 
@@ -63,18 +63,19 @@ int jitreg_lines_make(const struct jitreg_dwarf *dwarf, const struct jitreg_dwar
 /** Add the lines, and the sites, of a library whose addresses are @p delta higher than in its file. 0 or -ENOMEM. */
 int jitreg_lines_append(struct jitreg_lines *to, const struct jitreg_lines *from, uint64_t delta);
 
-/** Whether each site is where it can be. */
+/** Whether each site lies within its section. */
 bool jitreg_lines_are_sound(const struct jitreg_lines *lines);
 
-/** Add the sections to a file, those that all libraries share among them; @p level as for the writer, 0: as they are. */
+/** Add the sections to a file, with the sections that are the same for all libraries. @p level is zlib's
+ * (jitreg_writer_add_compressed()); 0: they are not compressed. */
 int jitreg_lines_write(struct jitreg_writer *w, const struct jitreg_lines *lines, int level);
 
 /**
- * The sections for a symfile, where a bias is added to each address.
+ * Make the sections for a symfile, where a bias is added to each address.
  *
  * @param[in,out] lines  Their contents are moved to @p ret.
  * @param[out]    ret    Set on success only; release with jitreg_dwarf_destroy().
- * @retval -ENODATA  there are none
+ * @retval -ENODATA  there are no lines
  * @retval -ENOMEM
  */
 int jitreg_lines_make_dwarf(struct jitreg_lines *lines, struct jitreg_dwarf **ret);

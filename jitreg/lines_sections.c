@@ -2,8 +2,8 @@
 /*
  * The sections of lines.c: put behind each other for several libraries, written to files, and moved.
  *
- * Only offsets between these sections and addresses are different in another place; the sites say where
- * they are. The table of abbreviations is the same for all libraries.
+ * What differs from place to place is addresses, and offsets between these sections; the sites say where both
+ * are. The table of abbreviations is the same for all libraries.
  *
  * Specification: DWARF 5 sections 7.5.3, 7.29.
  */

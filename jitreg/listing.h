@@ -16,10 +16,10 @@ struct jitreg_listing {
 	struct jitreg_relocated with_dwarf; // what debuggers read instead of `symfile`, if it has bytes
 	bool has_types; // `with_dwarf` has all DWARF (jitreg_entry_set_dwarf()), and not lines only
 	size_t image_count;
-	struct jitreg_listing *next_empty; // while no image has it, until it is destroyed
+	struct jitreg_listing *next_empty; // in the list of listings that no image has any more, and that go next
 };
 
-_Static_assert(offsetof(struct jitreg_listing, debug) == 0, "one address for both");
+_Static_assert(offsetof(struct jitreg_listing, debug) == 0, "a listing and its entry have one address");
 
 /** A registered image. */
 struct jitreg_entry {

@@ -26,7 +26,8 @@ size_t jitreg_members_find_ranges(const struct jitreg_member *members, size_t co
 			ranges[n++] = (struct jitreg_range){members[i].start, members[i].end};
 	}
 	// LLDB forgets the section of an address when another section that begins there goes, as packs of
-	// one image do after the pack of all has come. So the latter begins behind the ELF header, which is no code.
+	// one image do after the pack of several has come. So a pack of several begins behind the ELF header, which
+	// is no code.
 	for (size_t i = 0; i < n; i++)
 		ranges[i].start += margin * sizeof(Elf64_Ehdr);
 	return n;
@@ -92,11 +93,16 @@ static int by_range(const void *key, const void *item)
 	return *address < range->start ? -1 : *address >= range->end;
 }
 
+const struct jitreg_range *jitreg_range_find(const struct jitreg_range *ranges, size_t count, uint64_t address)
+{
+	return bsearch(&address, ranges, count, sizeof(*ranges), by_range);
+}
+
 int jitreg_members_add_name(struct jitreg_symtab *table, const struct jitreg_range *ranges, size_t count,
 			 const char *text, size_t text_size, uint64_t address, bool relative,
 			 uint64_t size, uint8_t info)
 {
-	const struct jitreg_range *range = bsearch(&address, ranges, count, sizeof(*ranges), by_range);
+	const struct jitreg_range *range = jitreg_range_find(ranges, count, address);
 	Elf64_Sym sym = {.st_info = info, .st_size = size};
 
 	if (!range)

@@ -15,7 +15,7 @@ struct jitreg_member {
 	struct jitreg_template *template;
 	uint64_t delta;      /**< What is added to addresses in the file; wraps around. */
 	uint64_t start, end; /**< Its mapped range. */
-	bool primary;        /**< It was the first of its group: as a rule the others were loaded for it. */
+	bool primary;        /**< It was registered first in its group: as a rule the others were loaded for it. */
 };
 
 /** A stretch of addresses without a gap that another object could be put into. */
@@ -26,9 +26,12 @@ struct jitreg_range {
 /** The stretches that members take, sorted by address; returns their number. @p ranges has room for @p count. */
 size_t jitreg_members_find_ranges(const struct jitreg_member *members, size_t count, struct jitreg_range *ranges);
 
+/** Which of the sorted stretches has the address; NULL: none. */
+const struct jitreg_range *jitreg_range_find(const struct jitreg_range *ranges, size_t count, uint64_t address);
+
 /**
  * The code of each member, for GDB: from .text on, without .plt. Of the sections that contain an address GDB
- * takes the lowest. To step from one library into another it must find .plt in the object file that a
+ * takes the lowest. To step from one library into another, GDB must find .plt in the object file that a
  * script adds later. @p texts has room for @p count.
  */
 void jitreg_members_find_texts(const struct jitreg_member *members, size_t count,
@@ -37,8 +40,8 @@ void jitreg_members_find_texts(const struct jitreg_member *members, size_t count
 /**
  * Append a symbol, unless its address is in none of the sorted @p ranges.
  *
- * @param address   From the start of the group.
- * @param relative  The value is to count from the start of the stretch, as in ET_REL.
+ * @param address   Counted from the start of the group.
+ * @param relative  Whether the value is to count from the start of the stretch, as in ET_REL.
  */
 int jitreg_members_add_name(struct jitreg_symtab *table, const struct jitreg_range *ranges, size_t count,
 			 const char *text, size_t text_size, uint64_t address, bool relative,

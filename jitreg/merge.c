@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Fewer unwind entries: one for a row of neighbouring functions that have no name.
+ * Fewer unwind entries: a row of neighbouring functions without a name gets one entry.
  *
  * LLDB makes up a symbol for each entry of an .eh_frame at which no symbol begins. Two in
  * three functions of a pack have no name, since libraries are stripped of the names of static
@@ -8,9 +8,9 @@
  * are strung together:
  *
  *     remember                  the state at the start of a function
- *     rules of the first
- *     advance to the second, restore, remember
- *     rules of the second ...
+ *     rules of the first function
+ *     advance to the second function, restore, remember
+ *     rules of the second function ...
  *
  * Each address keeps its rules. LLDB counts offsets from the start of a symbol, and takes the
  * entry around that start; so no symbol may lie inside of a row.
@@ -28,14 +28,14 @@
 #define GAP_MAX 64
 /* DW_CFA_advance_loc has the distance in its lower six bits. */
 #define ADVANCE_MAX 0x3f
-/* A unit of one byte of LEB128. */
+/* The largest unit that takes one byte of LEB128. */
 #define UNIT_MAX 0x7f
-/* In a row; "disassemble --frame" shows all of them. */
+/* How many functions a row has at most; "disassemble --frame" shows all functions of the row. */
 #define FUNCTIONS_MAX 32
 
 struct cie {
 	uint32_t from, to; // offsets
-	uint8_t unit;	   // in which rules advance: the size of the shortest instruction; 0: cannot be merged
+	uint8_t unit;	   // that rules advance by, the size of the shortest instruction; 0: functions cannot be merged
 };
 
 struct function {
@@ -289,7 +289,7 @@ void jitreg_frames_make_debug(struct jitreg_bytes *frames)
 {
 	for (size_t off = 0; off < frames->size; off += read_u32(frames->data + off) + 4) {
 		uint32_t back = read_u32(frames->data + off + 4);
-		uint32_t id = back ? (uint32_t)off + 4 - back : UINT32_MAX; // of the CIE, or that it is one
+		uint32_t id = back ? (uint32_t)off + 4 - back : UINT32_MAX; // where the CIE is; UINT32_MAX: this is a CIE
 
 		memcpy(frames->data + off + 4, &id, sizeof(id));
 	}

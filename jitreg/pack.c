@@ -2,8 +2,8 @@
 /*
  * One symfile for several objects.
  *
- * Debuggers pay for each object file and for each section of it. With many private copies
- * of many libraries that is what they do most of the time, so all objects of a group can
+ * Each object file and each section of it costs debuggers time. With many private copies
+ * of many libraries that is most of a debugger's time, so all objects of a group can
  * have one symfile:
  *
  *     ELF header            ET_REL, as in template.c
@@ -14,32 +14,35 @@
  *     .debug_info           16 zero bytes, against LLDB, as in template.c
  *
  * The companion is one file for all groups with the same objects at the same distances,
- * and GDB reads it once. What is in the symfile it would read for each group, so that is
- * for LLDB alone:
+ * and GDB reads it once. GDB would read the contents of the symfile for each group, so they
+ * are for LLDB alone:
  *
  *     names        have a binding that only processors may define. GDB takes local, global,
- *                  weak and unique symbols, LLDB all. Only exported ones, and of libraries
- *                  with very many (libcrypto) none, unless it is a group's first: each costs both
- *                  debuggers 100 bytes and more.
+ *                  weak and unique symbols, LLDB all. Only exported names are here, and no names of
+ *                  a library with very many (libcrypto), unless it is its group's first: each name
+ *                  costs both debuggers 100 bytes and more.
  *     .eh_frame    has the type SHT_NULL, which GDB passes over; LLDB goes by the name. LLDB
- *                  wants a symbol for each function that it unwinds, and makes one up for each
- *                  entry here at which there is none. (Neighbours without a name share an entry,
- *                  merge.c; not where lines come with functions, whose starts rules count from then.)
- *                  It does so when it hears of the symfile, needed or not.
- *     .debug_frame the same, in place of it, where a group's first library is in another symfile
- *                  (group.c): LLDB reads this when it comes to unwind. It makes up no symbols
- *                  from it, so they are there: [libm.so.6] is what has no name in that library.
- *     compressed   are both: LLDB copies each byte that it reads several times, which takes longer.
- *     .text        GDB gets one that is marked as thread-local: it says where the companion's
- *                  .text belongs and does not stand for addresses itself, for GDB would take
- *                  it for the .text of the first companion only, and find names in no other.
+ *                  wants a symbol for each function that it unwinds, and makes up a symbol for each
+ *                  entry here at which there is none, as soon as it hears of the symfile.
+ *                  (Neighbouring functions without a name share an entry, see merge.c, unless
+ *                  the symfile has functions and lines: then LLDB counts rules from the start of
+ *                  each function.)
+ *     .debug_frame the same data instead of .eh_frame, where a group's first library is in another
+ *                  symfile (group.c): LLDB reads this section when it first unwinds there. LLDB
+ *                  makes up no symbols from it, so the symfile has them: a function without a name
+ *                  is called by its library, [libm.so.6].
+ *     compressed   are both sections: otherwise LLDB would copy each byte several times, which
+ *                  takes longer.
+ *     .text        GDB gets a .text that is marked as thread-local: it says where the companion's
+ *                  .text belongs and does not stand for addresses itself. Without the mark GDB
+ *                  would take it for the .text of the first companion only, and find names in no other.
  *     segments     stand for the addresses in LLDB. Its names count from a .text of type
  *                  SHT_NULL.
  *
  * Without a companion (no folder to write it to) names have the usual bindings, and .eh_frame has its usual
  * type. GDB then reads them for each group, which works and does not scale.
  *
- * There is no reference to DWARF: a debugger's script adds that to the copies that matter.
+ * There is no reference to the libraries' own DWARF: a debugger's script adds that to the copies that matter.
  */
 #define _GNU_SOURCE 1
 #include "pack.h"
@@ -56,15 +59,16 @@
 
 #define STB_FOR_LLDB STB_LOPROC
 
-/* Names for LLDB in a pack of several libraries: of a group's first library, and of all others together. GDB keeps 100
- * bytes for each, passed over or not: with a thousand interpreters that was half of what it paid. */
+/* How many names for LLDB there may be in a pack of several libraries: of a group's first library, and of all others
+ * together. GDB keeps 100 bytes for each name, even for those that it passes over: with a thousand interpreters that was
+ * half of GDB's memory. */
 #define FIRST_NAMES_MAX 4096
 #define OTHER_NAMES_MAX 512
 
 /* Above all addresses that processes have. */
 #define NOWHERE (UINT64_C(1) << 63)
 
-/* The name of a library's functions that have no name. */
+/* What a library's functions without a name are called: by their library. */
 struct label {
 	const struct jitreg_template *template;
 	uint32_t name;
@@ -86,7 +90,7 @@ struct pack {
 	struct jitreg_addresses names; // of symbols
 	struct label *labels; // as many as members
 	size_t label_count;
-	bool aside; // unwind data is in .debug_frame, see above: LLDB does not need it at once
+	bool late_frames; // unwind data is in .debug_frame, see above: LLDB does not need it at once
 };
 
 static bool has_companion(const struct pack *p)
@@ -96,7 +100,7 @@ static bool has_companion(const struct pack *p)
 
 static const char *frames_name(const struct pack *p)
 {
-	return p->aside ? ".debug_frame" : ".eh_frame";
+	return p->late_frames ? ".debug_frame" : ".eh_frame";
 }
 
 static bool is_for_lldb(const Elf64_Sym *sym)
@@ -140,8 +144,8 @@ static int by_rank(const void *a, const void *b)
 }
 
 /*
- * GDB reads LLDB's names, too, before it passes over them: a group's first library comes first (an
- * interpreter without libpython's names shows nothing), then those with few.
+ * Which names there is room for: a group's first library comes first (an interpreter without libpython's names
+ * shows nothing), then the libraries with the fewest names.
  */
 static int add_names(struct pack *p)
 {
@@ -190,14 +194,6 @@ static int find_names(const struct pack *p, struct jitreg_addresses *ret)
 	return 0;
 }
 
-static int by_range(const void *key, const void *item)
-{
-	const uint64_t *address = key;
-	const struct jitreg_range *range = item;
-
-	return *address < range->start ? -1 : *address >= range->end;
-}
-
 static int by_member(const void *key, const void *item)
 {
 	const uint64_t *address = key;
@@ -235,7 +231,7 @@ static int add_first_label(struct pack *p, const struct jitreg_template *templat
 static int add_label_at(void *ctx, uint64_t start, uint64_t size)
 {
 	struct pack *p = ctx;
-	const struct jitreg_range *range = bsearch(&start, p->ranges, p->range_count, sizeof(*p->ranges), by_range);
+	const struct jitreg_range *range = jitreg_range_find(p->ranges, p->range_count, start);
 	const struct jitreg_member *member =
 		bsearch(&start, p->members, p->member_count, sizeof(*p->members), by_member);
 	Elf64_Sym sym = {.st_info = ELF64_ST_INFO(STB_FOR_LLDB, STT_FUNC), .st_size = size};
@@ -261,12 +257,12 @@ static int add_frames(struct pack *p)
 	GElf_Shdr shdr = {.sh_type = SHT_PROGBITS, .sh_addralign = 8};
 	int r;
 
-	shdr.sh_addr = p->ranges[p->range_count - 1].end + (p->aside ? NOWHERE : 0);
+	shdr.sh_addr = p->ranges[p->range_count - 1].end + (p->late_frames ? NOWHERE : 0);
 	r = jitreg_members_move_frames(p->members, p->member_count, shdr.sh_addr, JITREG_FRAMES_EH,
 				    &p->frames);
 	if (!r && has_companion(p) && !(r = find_names(p, &p->names)) && !p->template->with_lines)
 		r = jitreg_frames_merge(&p->frames, shdr.sh_addr, &p->names);
-	if (!r && p->aside) {
+	if (!r && p->late_frames) {
 		r = jitreg_frames_for_each(&p->frames, shdr.sh_addr, add_label_at, p);
 		jitreg_frames_make_debug(&p->frames);
 	}
@@ -314,7 +310,7 @@ static int add_sections(struct pack *p)
  * Give the sections for LLDB the types that GDB passes over, see above. This comes last, because libelf would
  * not write the contents of sections with such types. A .text without contents must still lie within the file.
  */
-static void hide(const struct pack *p)
+static void hide_from_gdb(const struct pack *p)
 {
 	Elf64_Ehdr *ehdr = (Elf64_Ehdr *)p->template->bytes;
 	Elf64_Shdr *shdrs = (Elf64_Shdr *)(p->template->bytes + ehdr->e_shoff);
@@ -349,7 +345,7 @@ static int write_file(struct pack *p)
 	    (r = jitreg_writer_finish(&p->file, NULL, &t->private_size, &t->bytes, &t->size)))
 		return r;
 	if (has_companion(p))
-		hide(p);
+		hide_from_gdb(p);
 	t->fixups[JITREG_FIXUP_SECTIONS] = (struct jitreg_fixup){
 		.off = sizeof(Elf64_Ehdr) + sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_addr),
 		.stride = sizeof(Elf64_Shdr),
@@ -374,7 +370,7 @@ static int copy_members(struct jitreg_template *t, const struct jitreg_member *m
 	return 0;
 }
 
-static bool has_oldest(const struct jitreg_member *members, size_t count)
+static bool has_primary(const struct jitreg_member *members, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (members[i].primary)
@@ -400,7 +396,7 @@ int jitreg_pack_create(const struct jitreg_member *members, size_t count, bool w
 		p.template->with_lines = with_lines;
 		p.range_count = jitreg_members_find_ranges(members, count, p.ranges);
 		jitreg_companion_find(members, count, &p.template->companion, &p.crc, &p.template->bare, p.id);
-		p.aside = has_companion(&p) && !has_oldest(members, count);
+		p.late_frames = has_companion(&p) && !has_primary(members, count);
 		r = write_file(&p);
 	}
 	jitreg_writer_deinit(&p.file);

@@ -20,7 +20,7 @@
 int jitreg_pack_acquire(const struct jitreg_member *members, size_t count, bool with_lines,
 			struct jitreg_template **ret);
 
-/** Build one (pack.c), which is in no cache and does not hold its members' templates. Parameters and errors as above. */
+/** Build a pack (pack.c) that is in no cache and does not hold its members' templates. Parameters and errors as above. */
 int jitreg_pack_create(const struct jitreg_member *members, size_t count, bool with_lines,
 		       struct jitreg_template **ret);
 

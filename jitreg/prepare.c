@@ -7,7 +7,7 @@
  * reads all of it), and making the lines of a library that no process of this user has made yet (0.3 s for
  * libpython). The results stay with the template of the file, or in the cache on disk.
  *
- * One thread at a time makes lines: another thread that needs the same lines finds them afterwards.
+ * One thread at a time makes lines: a thread that waits meanwhile finds the lines if it needs the same.
  */
 #define _GNU_SOURCE 1
 #include "jitreg.h"

@@ -137,7 +137,7 @@ static struct jitreg_image image_of(const struct jitreg_entry *entry)
 	};
 }
 
-/* A listing with DWARF, made from an ordinary one that refers to it. Takes @template over. */
+/* Make a listing that contains its DWARF, from a template that refers to it. Takes @template over. */
 static int create_with_dwarf(const struct jitreg_entry *entry, struct jitreg_template *template,
 			struct jitreg_listing **ret, const char **reason)
 {

@@ -6,15 +6,15 @@
 #include "file/dwarf_sections.h"
 #include "symfile.h"
 
-/** Read-only anonymous memory; bytes NULL: none. */
+/** A symfile in read-only anonymous memory. bytes is NULL if there is none. */
 struct jitreg_relocated {
 	void *bytes;
 	size_t size;
 };
 
 /**
- * Share what a thread has made outside the lock: of two threads that make the same, the DWARF of the first one stays,
- * and the second's is destroyed.
+ * Share what a thread has made outside the lock: when two threads have made the same DWARF, what the first thread has
+ * made stays, and the other is destroyed.
  *
  * @param slot   A member of a template.
  * @param dwarf  NULL: only look.
@@ -28,15 +28,15 @@ const struct jitreg_dwarf *jitreg_relocated_share(struct jitreg_dwarf **slot, st
  * @param[out] ret     Belongs to the template.
  * @param[out] reason  Set on failure: one static line.
  *
- * @retval -ENODATA  there is none
- * @retval -ESTALE   the file is another one by now
+ * @retval -ENODATA  there is no DWARF
+ * @retval -ESTALE   another file has the name by now
  * @retval -errno    as for jitreg_dwarf_read_all()
  */
 int jitreg_relocated_find_dwarf(struct jitreg_template *template, const struct jitreg_dwarf **ret,
 				const char **reason);
 
 /**
- * Make the symfile of one copy with DWARF from the one without.
+ * Make the symfile of one copy with DWARF from the symfile without.
  *
  * @retval -errno  as for jitreg_dwarf_write_symfile()
  */

@@ -6,7 +6,7 @@
 #include "relocated.h"
 
 /**
- * Make the symfile of a copy, or of a pack, with functions and lines from the one without.
+ * Make the symfile of a copy, or of a pack, with functions and lines from the symfile without.
  *
  * @param template  What @p symfile is made from.
  * @retval -ENODATA  no library in it has debug information

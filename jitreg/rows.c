@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The share of the common part that each object may cost, in bytes. */
+/* How many bytes of the common part each object may cost when a row is full. */
 #define COMMON_SIZE 2048
 
 #define MIN_SLOTS 8

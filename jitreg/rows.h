@@ -12,7 +12,7 @@ struct jitreg_row {
 	uint8_t *block;
 	size_t size;
 	size_t slot_count, used_count;
-	bool is_sealed; // read-only as a whole; a new row becomes so with its first slot
+	bool is_sealed; // read-only as a whole; a new row is sealed with its first slot
 	bool used[];
 };
 
@@ -24,7 +24,7 @@ struct jitreg_slot {
 	size_t index;
 };
 
-/** Find an empty slot. 0 or -ENOMEM. Caller holds jitreg_lock(), here and below. */
+/** Find an empty slot. 0 or -ENOMEM. The caller holds jitreg_lock(), here and below. */
 int jitreg_slot_acquire(struct jitreg_template *template, struct jitreg_slot *ret);
 
 /** Give a slot back; the last slot in use frees the row. */
@@ -37,7 +37,7 @@ int jitreg_slot_seal(const struct jitreg_template *template, struct jitreg_slot 
 /** The symfile's first byte. */
 uint8_t *jitreg_slot_bytes(const struct jitreg_template *template, struct jitreg_slot slot);
 
-/** Bytes between the private part and the common one. */
+/** Bytes between the private part and the common part. */
 size_t jitreg_slot_distance(const struct jitreg_template *template, struct jitreg_slot slot);
 
 #endif

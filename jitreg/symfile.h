@@ -38,7 +38,7 @@ struct jitreg_companion {
 	dev_t dev;
 	ino_t ino;
 	off_t size;
-	void *hold; /**< A mapping of it, which keeps the lock on the file. NULL: nothing does. */
+	void *hold; /**< A mapping of the file, which keeps the lock on it. NULL: the file is not locked. */
 };
 
 struct jitreg_template {
@@ -48,14 +48,14 @@ struct jitreg_template {
 	char *path;
 	struct stat st; /**< Of the file, when it was read. */
 	bool settled; /**< Nobody had changed the file for a while when it was read. */
-	size_t keeper_count; /**< How many of its references kept packs have. */
+	size_t keeper_count; /**< How many of its references are those of kept packs. */
 	int64_t kept_at;     /**< Seconds of CLOCK_MONOTONIC. */
 	enum jitreg_symfile_kind kind;
 	struct jitreg_member *members; /**< Of a pack (pack.c), which has no path. */
 	size_t member_count;
 	bool with_lines; /**< A pack whose symfiles get lines for LLDB. */
 	struct jitreg_row *rows; /**< Rows with an empty slot. */
-	bool prepared; /**< Its lines have been looked for; also guarded by the mutex of prepare.c. */
+	bool prepared; /**< Its lines have been looked for. Also guarded by the mutex of prepare.c. */
 	struct jitreg_dwarf *dwarf; /**< All DWARF of the file; NULL until it is wanted (relocated.c). */
 	struct jitreg_dwarf *lines; /**< Lines as DWARF; NULL until they are wanted (relocated_lines.c). */
 
@@ -66,7 +66,7 @@ struct jitreg_template {
 	struct stat debug_st; /**< Of @c debug.path. */
 	uint8_t *bytes;
 	size_t size;
-	size_t private_size; /**< The first part, different in each copy. */
+	size_t private_size; /**< Size of the first part, which is different in each copy. */
 	struct jitreg_fixup fixups[JITREG_FIXUP_COUNT];
 	/* An .eh_frame that relocation changes: its place in the symfile and in memory. */
 	uint64_t live_off, live_vaddr, live_size;

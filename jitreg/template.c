@@ -23,15 +23,14 @@
  * and .eh_frame when relocation changes it. The rest is common (rows.c).
  *
  * Both GDB and LLDB take sh_addr as a final address in a relocatable file, too, so
- * that is what the fix-ups are for: one evenly spaced row of numbers, which is why the
+ * each copy gets its own: one evenly spaced row of numbers (struct jitreg_fixup), which is why the
  * allocated sections come first.
  *
  * The dummy .debug_info: LLDB would follow the reference as well, and misplace all
  * addresses of the file it finds (no lines, no locals, breakpoints at addresses
  * that are not code). An object that has .debug_info of its own is not searched
- * for a detached one; LLDB then shows the names of .symtab. GDB wants .debug_info
- * and .debug_abbrev before it calls an object one with DWARF, and goes on
- * searching.
+ * for a detached debug file; LLDB then shows the names of .symtab. To GDB an object has
+ * DWARF only with .debug_info and .debug_abbrev, so it goes on searching.
  *
  * Thread-local sections stay in as they are (SHF_TLS): .tbss overlaps what follows
  * it, and both debuggers leave sections with that flag out of the address space.
@@ -74,7 +73,6 @@ struct writer {
 	Elf_Scn *live_scn; // .eh_frame to be taken from memory, per copy
 };
 
-/* By name and type. */
 static bool is_unwind(const struct writer *w, const struct jitreg_section *section)
 {
 	return !strcmp(section->name, ".eh_frame") &&
@@ -94,8 +92,8 @@ static uint64_t usable_align(uint64_t align)
 
 /*
  * Which sections have contents in the symfile? Unwind data, and, when DWARF is to
- * be found by build-id, notes: all of them, since linker scripts can merge the
- * build-id into another one.
+ * be found by build-id, notes: all notes, since linker scripts can merge the
+ * build-id into another section of notes.
  */
 static bool has_contents(const struct writer *w, const struct jitreg_section *section)
 {
@@ -148,7 +146,7 @@ static int add_alloc_section(struct writer *w, size_t index)
 
 static int add_alloc_sections(struct writer *w)
 {
-	// one more, so that no sections at all is not mistaken for no memory
+	// one more, because calloc(0) may return NULL, as if there were no memory
 	w->contents = calloc(w->object->section_count + 1, sizeof(*w->contents));
 	if (!w->contents)
 		return -ENOMEM;

@@ -2,7 +2,7 @@
 /*
  * The cache of templates: it finds a template again, counts its users, and keeps it for a while after its last user.
  *
- * A list of templates keyed by path, device, inode, size and time of modification. The path is part
+ * Templates are found by path, device, inode, size and time of modification. The path is part
  * of the key because the symfile can contain it. Templates are built outside the lock, since building
  * reads files; so two threads can build a template for one file, and the second drops its own.
  *
@@ -105,7 +105,7 @@ static struct jitreg_template *take_surplus_locked(void)
 	return take_out_locked(link);
 }
 
-/* One by one: a pack that goes releases its members' templates, which are kept then. */
+/* One template at a time: a pack that goes releases its members' templates, which are kept from then on. */
 static void drop_surplus(void)
 {
 	struct jitreg_template *surplus;
@@ -119,7 +119,7 @@ static void drop_surplus(void)
 	} while (surplus);
 }
 
-/* Once a second at most. What exceeds the limit of bytes goes when something is kept. */
+/* Drop templates that are too old, once a second at most. Those beyond the limit of bytes go in keep(). */
 static void drop_old(void)
 {
 	static int64_t last; // under the lock
@@ -205,7 +205,7 @@ static bool is_of(const struct jitreg_template *t, const char *path, const struc
 	return t->kind == kind && jitreg_stat_is_same(&t->st, st) && !strcmp(t->path, path);
 }
 
-/* Whether debuggers would be referred to the same file, or to none as before. */
+/* Whether debuggers would still be referred to the same debug file, or to no file if that was so before. */
 static bool has_same_debug(const struct jitreg_template *t)
 {
 	struct stat now;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Writing ELF files with libelf, into memory and without a descriptor. libelf writes to descriptors only, so it
- * lays out and checks, and the bytes are put together here. It begins with a header in memory, which it takes
- * for a file that it reads.
+ * Writing ELF files with libelf, into memory and without a descriptor. libelf writes to descriptors only, so libelf
+ * lays the file out and checks it, and the bytes are put together here. libelf takes the new file for a file in memory
+ * that it reads, which has nothing but a header.
  *
  * In the file the headers come first, then the contents that differ from copy to copy, then the rest (rows.c
  * says why).
@@ -134,7 +134,7 @@ int jitreg_writer_add_compressed(struct jitreg_writer *w, const char *name, cons
 	GElf_Shdr to = *shdr;
 	uint8_t *bytes;
 
-	// Not elf_compress(): it has no level, and its own takes ten times as long as the fastest.
+	// elf_compress() cannot be told a level, and its own level takes ten times as long as the fastest.
 	if (w->compressed_count == JITREG_COMPRESSED_MAX)
 		return -ENOMEM;
 	bytes = malloc(sizeof(head) + size);
@@ -220,7 +220,7 @@ int jitreg_writer_add_dummy_debug_info(struct jitreg_writer *w)
 	return jitreg_writer_add(w, ".debug_info", &shdr, dummy, ELF_T_BYTE) ? 0 : -ENOMEM;
 }
 
-/* The table of section names is the last to grow, by its own name. */
+/* Add the table of section names. It comes last, because it has the names of all sections, and its own. */
 static int add_section_names(struct jitreg_writer *w)
 {
 	static const char name[] = ".shstrtab";
@@ -243,7 +243,7 @@ static uint64_t align_up(uint64_t off, uint64_t align)
 	return (off + align - 1) & -align;
 }
 
-/* Give these sections their offsets, one after the other. */
+/* Give @first, or all other sections, their offsets, one after the other from *@off on. */
 static int place_sections(const struct jitreg_writer *w, const Elf_Scn *first, bool only_first,
 			  uint64_t *off)
 {
@@ -326,7 +326,7 @@ int jitreg_writer_finish(struct jitreg_writer *w, const Elf_Scn *first, size_t *
 		return r;
 	laid_out = elf_update(w->elf, ELF_C_NULL);
 	if (laid_out < 0)
-		return -ENOMEM; // the layout is right, so this is the only reason
+		return -ENOMEM; // the layout is right, so there can be no other reason
 	*size = (size_t)laid_out;
 	*bytes = calloc(1, *size);
 	if (!*bytes)

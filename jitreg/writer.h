@@ -39,7 +39,7 @@ int jitreg_symtab_append(struct jitreg_symtab *table, const char *text, size_t t
 
 void jitreg_symtab_deinit(struct jitreg_symtab *table);
 
-/** Sections of a file that can be compressed. */
+/** How many compressed sections a file can have. */
 #define JITREG_COMPRESSED_MAX 8
 
 struct jitreg_writer {
@@ -59,7 +59,7 @@ struct jitreg_writer {
 /** Begin a file of @p type (ET_...) for the machine of @p like. To be released in any case. */
 int jitreg_writer_begin(struct jitreg_writer *w, unsigned type, const GElf_Ehdr *like);
 
-/** Add a section; NULL: no memory. @p data may be NULL for one that has only a size. */
+/** Add a section; NULL: no memory. @p data may be NULL for a section that has only a size. */
 Elf_Scn *jitreg_writer_add(struct jitreg_writer *w, const char *name, const GElf_Shdr *shdr,
 			   const void *data, Elf_Type type);
 
@@ -97,12 +97,12 @@ int jitreg_writer_finish(struct jitreg_writer *w, const Elf_Scn *first, size_t *
 
 void jitreg_writer_deinit(struct jitreg_writer *w);
 
-/** An alignment that a file in memory can have: a power of two, at most this. */
+/** The largest alignment that a file in memory can have. Alignments are powers of two. */
 #define JITREG_MAX_ALIGN 64
 
 /**
- * Find the header of the first section with that name in a file that jitreg_writer_finish() has made; or
- * NULL. A library chooses the names of its sections, so in the symfile of a library a name does not say what
+ * Find the header of the first section called @p name in a file that jitreg_writer_finish() has made; NULL: there is
+ * none. A library chooses the names of its sections, so in the symfile of a library a name does not say what
  * the section is; the functions below look at the type and flags as well.
  */
 const Elf64_Shdr *jitreg_file_section(const uint8_t *bytes, const char *name);

@@ -18,10 +18,10 @@ extern const bool jitreg_has_dwarf;
  * @param[out] ret     Release with jitreg_dwarf_destroy().
  * @param[out] reason  Set on failure: one static line.
  *
- * @retval -ENODATA     there is none
+ * @retval -ENODATA     the file has no DWARF
  * @retval -EOPNOTSUPP  not in this build; split DWARF, or something unknown
  * @retval -ENOEXEC     malformed
- * @retval -ENOENT      it refers to a supplementary file that is not there
+ * @retval -ENOENT      the file refers to a supplementary file that is not there
  * @retval -ENOMEM
  */
 int jitreg_dwarf_read_all(const struct jitreg_object *file, struct jitreg_dwarf **ret, const char **reason);

@@ -17,7 +17,7 @@
  * those of the file, references to the supplement become references within the file, and references
  * inside of the supplement move by the sizes of the sections in front.
  *
- * Refused: split DWARF, whose addresses are partly in files that nobody has named.
+ * Split DWARF is refused: some of its addresses are in other files.
  *
  * Specification: DWARF 5 chapters 2, 3 and 7; DWARF 4 for the older forms.
  */
@@ -33,7 +33,7 @@
 struct search {
 	struct jitreg_sites sites;
 	struct jitreg_abbrev_table *tables;
-	const struct jitreg_dwarf *front; // of a supplementary file: the DWARF that it will follow
+	const struct jitreg_dwarf *front; // in a supplementary file: the DWARF that the file's DWARF will follow
 };
 
 /* What the value of an attribute is, as far as that matters here. */

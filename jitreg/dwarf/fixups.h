@@ -6,8 +6,8 @@
 #include "file/dwarf_sections.h"
 
 /**
- * Fill in the sites of all sections. References to a supplementary file become references to
- * what will follow each section.
+ * Fill in the sites of all sections. References to a section of a supplementary file become references behind the end
+ * of this file's section, where the supplementary file's section will be.
  *
  * @param[out] reason  Set on failure: one static line.
  *
@@ -19,7 +19,7 @@ int jitreg_fixups_find(struct jitreg_dwarf *dwarf, const char **reason);
 
 /**
  * Prepare a supplementary file for following @p front: references inside of it are moved by
- * the sizes of the sections there. Fails as above.
+ * the sizes of the sections of @p front. Fails like jitreg_fixups_find().
  */
 int jitreg_fixups_move(struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *front,
 		       const char **reason);

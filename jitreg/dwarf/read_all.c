@@ -2,9 +2,9 @@
 /*
  * All DWARF of a file, with the places where addresses are (fixups.c).
  *
- * LLDB refuses a file that refers to a supplementary one (dwz). Therefore the sections of the other
- * file are put behind those of the first (fixups.c moves the references). Macros are left out,
- * since they have references that nobody moves.
+ * LLDB refuses a file that refers to a supplementary file (dwz). Therefore the sections of the supplementary
+ * file are put behind the sections of the file (fixups.c moves the references). Macros are left out,
+ * since fixups.c does not move their references.
  */
 #include "dwarf.h"
 

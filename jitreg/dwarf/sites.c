@@ -28,7 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* GCC's, not in the standard: a pair of view numbers before the entry that they are for. */
+/* Of GCC, not in the standard: a pair of view numbers before the entry that they belong to. */
 #define DW_LLE_GNU_view_pair 0x09
 
 /* A section, and the place in it that is read next. */
@@ -307,7 +307,7 @@ int jitreg_sites_shift(struct jitreg_sites *sites, uint64_t off, uint64_t distan
 
 /* ---- abbreviations ---------------------------------------------------------------- */
 
-/* Another form instead of the one from @start to the reader's place, in as many bytes. */
+/* Write another form over the form from @start to the reader's place, in as many bytes. */
 static void replace_form(const struct reader *r, uint64_t start, uint8_t form)
 {
 	uint8_t *bytes = section_of(r)->bytes;

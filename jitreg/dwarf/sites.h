@@ -14,7 +14,7 @@
 struct jitreg_unit {
 	unsigned version;
 	unsigned offset_size; /**< 4 or 8 */
-	/** Its base address is 0: entries of version 4 lists are addresses, not offsets. */
+	/** The unit's base address is 0: entries of version 4 lists are addresses, not offsets. */
 	bool absolute;
 	uint64_t loclists_base, rnglists_base;
 };
@@ -22,7 +22,7 @@ struct jitreg_unit {
 struct jitreg_sites {
 	struct jitreg_dwarf *dwarf;
 	const char *reason;
-	uint64_t expression_room; /**< Bytes of expressions that there can be. */
+	uint64_t expression_room; /**< How many more bytes of expressions are read. */
 	enum jitreg_dwarf_index index; /**< The section whose entries are read, */
 	struct jitreg_unit unit;       /**< and the unit that they belong to. */
 };
@@ -30,19 +30,19 @@ struct jitreg_sites {
 /** Set the reason. Returns @p error. */
 int jitreg_sites_fail(struct jitreg_sites *sites, int error, const char *reason);
 
-/** The address at @p off. A value that stands for "the linker has left this out" is skipped. */
+/** Note the address at @p off. A value that stands for "the linker has left this out" is skipped. */
 int jitreg_sites_add(struct jitreg_sites *sites, uint64_t off);
 
-/** The expression that an attribute has as a block, length first. */
+/** Note the addresses in the expression that an attribute has as a block, length first. */
 int jitreg_sites_add_expression(struct jitreg_sites *sites, uint64_t off, uint64_t form);
 
-/** The list of locations, or of ranges, that an attribute refers to. */
+/** Note the addresses in the list of locations, or of ranges, that an attribute refers to. */
 int jitreg_sites_add_list(struct jitreg_sites *sites, uint64_t off, uint64_t form, bool is_location);
 
-/** The line table that an attribute refers to. */
+/** Note the addresses in the line table that an attribute refers to. */
 int jitreg_sites_add_lines(struct jitreg_sites *sites, uint64_t off, uint64_t form);
 
-/** All of .debug_aranges and .debug_addr. */
+/** Note all addresses in .debug_aranges and .debug_addr. */
 int jitreg_sites_add_tables(struct jitreg_sites *sites);
 
 /** Add to the offset at @p off, which has the unit's offset size. */

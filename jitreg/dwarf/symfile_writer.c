@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Writing a symfile with DWARF inside, from one without.
+ * Writing a symfile with DWARF inside, from the small symfile, which has none.
  *
  *     ELF header | section headers | program headers | contents of the small symfile | DWARF | names
  *
@@ -20,7 +20,7 @@ struct writer {
 	const struct jitreg_dwarf *dwarf;
 	uint64_t bias;
 	Elf64_Ehdr ehdr;
-	Elf64_Shdr *shdrs; // those of the small symfile, then DWARF's without .debug_info
+	Elf64_Shdr *shdrs; // of the small symfile, then of the DWARF without .debug_info
 	size_t old_count, count, info; // info: number of .debug_info
 	uint8_t *to; // NULL: only measure
 	uint64_t at;
@@ -66,7 +66,7 @@ static void align(struct writer *w, uint64_t alignment)
 		w->at = (w->at + alignment - 1) & -alignment;
 }
 
-/* The contents of the small symfile's sections, except the two sections that are replaced. */
+/* Append the contents of the small symfile's sections, except the two sections that are replaced. */
 static void append_old_sections(struct writer *w)
 {
 	for (size_t i = 1; i < w->old_count; i++) {
@@ -113,7 +113,7 @@ static void append_dwarf(struct writer *w)
 	}
 }
 
-/* The old names, which the old headers refer to, and the new ones behind them. */
+/* Append the old names, which the old headers refer to, and behind them the new names. */
 static void append_names(struct writer *w, const Elf64_Shdr *old_names)
 {
 	Elf64_Shdr *shdr = &w->shdrs[w->ehdr.e_shstrndx];
@@ -133,7 +133,7 @@ static void append_names(struct writer *w, const Elf64_Shdr *old_names)
 	shdr->sh_size = w->at - shdr->sh_offset;
 }
 
-/* Once to measure and once to write: offsets come out the same. */
+/* Called once to measure and once to write; both calls come to the same offsets. */
 static int write_symfile(struct writer *w)
 {
 	Elf64_Shdr old_names;
@@ -144,7 +144,7 @@ static int write_symfile(struct writer *w)
 		return r;
 	old_names = w->shdrs[w->ehdr.e_shstrndx];
 	w->at = segments = sizeof(w->ehdr) + w->count * sizeof(*w->shdrs);
-	append(w, w->from + w->ehdr.e_phoff, w->ehdr.e_phnum * sizeof(Elf64_Phdr)); // those of a pack
+	append(w, w->from + w->ehdr.e_phoff, w->ehdr.e_phnum * sizeof(Elf64_Phdr)); // only packs have any
 	append_old_sections(w);
 	append_dwarf(w);
 	append_names(w, &old_names);

@@ -240,7 +240,7 @@ static int read_table(struct jitreg_abbrev_table *table)
 			return -ENOMEM;
 		table->items = grown;
 		if (table->count && grown[table->count - 1].code >= code)
-			return -EOPNOTSUPP; // to look for one among all would take too long
+			return -EOPNOTSUPP; // the codes do not ascend: to look for one among all would take too long
 		grown = &table->items[table->count++];
 		*grown = (struct jitreg_abbrev){.code = code, .tag = tag > NUMBER_MAX ? NUMBER_MAX : (uint16_t)tag};
 		jitreg_cursor_skip(&c, 1); // whether there are entries inside

@@ -11,7 +11,7 @@
 #include "dwarf_sections.h"
 #include "grow.h"
 
-/** The size of addresses that is handled. */
+/** The size of addresses. DWARF with addresses of another size is not handled. */
 #define JITREG_ADDRESS_SIZE 8
 
 /** The header of a unit. */
@@ -43,7 +43,7 @@ struct jitreg_abbrev {
 	uint64_t code;
 	uint16_t tag;
 	uint32_t first, count; /**< Attributes in the table. */
-	int64_t size; /**< Of what follows the code in an entry with offsets of four bytes; -1: that varies. */
+	int64_t size; /**< How many bytes follow the code in an entry with offsets of four bytes; -1: that varies. */
 };
 
 struct jitreg_abbrev_table {
@@ -68,7 +68,7 @@ struct jitreg_abbrev_table {
 int jitreg_abbrevs_find(struct jitreg_abbrev_table **tables, const struct jitreg_dwarf *dwarf, uint64_t off,
 			const struct jitreg_abbrev_table **ret);
 
-/** The abbreviation of that code, or NULL. */
+/** The abbreviation that has the code, or NULL. */
 const struct jitreg_abbrev *jitreg_abbrevs_get(const struct jitreg_abbrev_table *table, uint64_t code);
 
 void jitreg_abbrevs_destroy(struct jitreg_abbrev_table *tables);
@@ -76,10 +76,10 @@ void jitreg_abbrevs_destroy(struct jitreg_abbrev_table *tables);
 /** Whether a value of this form can be read. */
 bool jitreg_form_is_known(uint64_t form);
 
-/** The size of a number of this form; 0: it is none, or its size varies. */
+/** The size of a number of this form; 0: the form is not a number, or its size varies. */
 unsigned jitreg_form_number_size(uint64_t form, unsigned version, unsigned offset_size);
 
-/** Pass over a value of varying size that is no text; its number, where it is one. */
+/** Pass over a value of varying size that is no text. If the value is a number, it goes to @p number. */
 void jitreg_form_skip_varying(struct jitreg_cursor *c, uint64_t form, uint64_t *number);
 
 /** Pass over any value. */

@@ -24,7 +24,7 @@
 
 #define CHUNK_SIZE (UINT64_C(1) << 18)
 
-/* Another open file, so that its offset is ours; -1: there is none. */
+/* Open the file once more, so that its offset is shared with nobody; -1: that failed. */
 static int open_anew(const struct jitreg_object *object)
 {
 	struct stat st;

@@ -3,7 +3,7 @@
  * @file
  * Reading bytes that somebody else has written. Internal to jitreg.
  *
- * A read never leaves [at, end). One that would sets bad and gives 0; so do all after it.
+ * A read never leaves [at, end). A read that would do so sets bad and gives 0, and so does every later read.
  */
 #ifndef JITREG_CURSOR_H
 #define JITREG_CURSOR_H
@@ -52,7 +52,7 @@ static inline uint64_t jitreg_cursor_number(struct jitreg_cursor *c, unsigned si
 	return ret;
 }
 
-/* The value without its sign; @shift is the number of bits that were read, @last the last byte. */
+/* Read a value without its sign. @shift becomes the number of bits that were read, @last the last byte. */
 static inline uint64_t jitreg_cursor_leb(struct jitreg_cursor *c, unsigned *shift, uint8_t *last)
 {
 	uint64_t ret = 0;
@@ -100,7 +100,7 @@ static inline const char *jitreg_cursor_text(struct jitreg_cursor *c)
 	return ret;
 }
 
-/** The length of a unit, after which the cursor ends with it; the size of its offsets. */
+/** Read the length of a unit; from then on the cursor ends where the unit ends. Returns the size of the unit's offsets. */
 static inline unsigned jitreg_cursor_length(struct jitreg_cursor *c)
 {
 	uint64_t length = jitreg_cursor_number(c, 4);

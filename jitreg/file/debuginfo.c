@@ -15,8 +15,8 @@
  * to the object, its names are used (names.c).
  *
  * Candidates are regular files, inspected with libelf. All of a file's
- * sections are looked at (recognized.c): a file that GDB does not recognize would cost the user
- * every private copy, not only the copies of that library.
+ * sections are looked at (recognized.c): if GDB does not recognize a file, it shows the user
+ * none of the private copies, of this library or another.
  *
  * Not handled: debuginfod, .gnu_debugaltlink (debuggers follow it from the
  * debug file), and what users set as debug-file-directory, which this process cannot
@@ -119,7 +119,7 @@ static const char *judge(const struct jitreg_object *object, bool look_into)
 	return !reason && jitreg_names_have_registrar(object) ? reason_registrar : reason;
 }
 
-/* The first file with names that belongs to the object is remembered; without memory none is. */
+/* Remember the first file with names that belongs to the object. If there is no memory for that, no file is remembered. */
 static const char *keep_names(struct jitreg_debug *debug, const char *path, const char *reason)
 {
 	if (reason == reason_registrar && !debug->names_path)
@@ -224,7 +224,7 @@ static const char *try_link_candidate(const struct jitreg_object *object, char *
 	if (jitreg_object_open(path, -1, &candidate) || candidate->machine != object->machine)
 		return reason_none;
 	if (candidate->st.st_dev == object->st.st_dev && candidate->st.st_ino == object->st.st_ino)
-		return reason_none; // a link to oneself
+		return reason_none; // the name leads to the object itself
 	reason = judge(candidate, true);
 	if (reason && reason != reason_registrar)
 		return reason;
@@ -244,7 +244,7 @@ static const char *try_link(const struct jitreg_object *object, struct jitreg_de
 {
 	static const char *const formats[] = {"%.*s/%s", "%.*s/.debug/%s",
 					      JITREG_DEBUG_DIR "%.*s/%s"};
-	const char *reason = reason_none, *one;
+	const char *reason = reason_none, *of_candidate;
 	char *link, *real, *path;
 	uint32_t crc;
 	int dir_size;
@@ -260,11 +260,11 @@ static const char *try_link(const struct jitreg_object *object, struct jitreg_de
 	for (size_t i = 0; reason && i < sizeof(formats) / sizeof(*formats); i++) {
 		if (asprintf(&path, formats[i], dir_size, real, link) < 0)
 			break;
-		one = try_link_candidate(object, path, crc, debug);
-		if (one)
+		of_candidate = try_link_candidate(object, path, crc, debug);
+		if (of_candidate)
 			free(path);
-		if (!one || one != reason_none)
-			reason = one;
+		if (of_candidate != reason_none)
+			reason = of_candidate;
 	}
 	if (!reason && ret)
 		*ret = crc;
@@ -285,14 +285,14 @@ int jitreg_debuginfo_find(const struct jitreg_object *object, struct jitreg_debu
 		jitreg_object_build_id(object, debug.build_id, sizeof(debug.build_id));
 
 	// GDB moves each section of a detached file to where the section of the same
-	// name is; made-up ones lie elsewhere and would shift all lines and functions
+	// name is; sections that are made up lie elsewhere and would shift all lines and functions
 	if (object->sectionless) {
 		debug.reason = reason_sectionless;
 		*ret = debug;
 		return 0;
 	}
 
-	// the first reason that says more than "nothing there" is the one to tell
+	// the caller is told the first reason that says more than "nothing there"
 	first = try_self(object, &debug, crc);
 	reason = first ? try_build_id(object, &debug) : NULL;
 	if (first == reason_none)

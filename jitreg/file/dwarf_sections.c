@@ -38,7 +38,7 @@ const char *jitreg_dwarf_section_name(enum jitreg_dwarf_index index)
 	return names[index];
 }
 
-/* Which one is it? ".zdebug_info" is how binutils once named a compressed one. */
+/* Which section has this name? A compressed .debug_info was called ".zdebug_info" by older binutils. */
 static int find_index(const char *name, bool *old_style)
 {
 	for (int i = 0; name && i < JITREG_DWARF_COUNT; i++) {
@@ -68,7 +68,7 @@ static int read_section(Elf_Scn *scn, bool old_style, struct jitreg_dwarf_sectio
 		return -ENOEXEC;
 	}
 	if (!data->d_size || section->bytes)
-		return 0; // of two with one name the first counts, as for debuggers
+		return 0; // if two sections have one name, the first counts, as for debuggers
 	section->bytes = malloc(data->d_size);
 	if (!section->bytes)
 		return -ENOMEM;

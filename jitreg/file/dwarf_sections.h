@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** The sections that LLDB reads. Indexes of pubnames and the like it makes itself. */
+/** The sections that LLDB reads. It does not read .debug_pubnames and other old indexes. */
 enum jitreg_dwarf_index {
-	JITREG_DWARF_INFO, /**< First: its place in the symfile is that of the dummy. */
+	JITREG_DWARF_INFO, /**< In the symfile it takes the place of the dummy .debug_info (template.c). */
 	JITREG_DWARF_TYPES,
 	JITREG_DWARF_ABBREV,
 	JITREG_DWARF_LINE,
@@ -35,15 +35,15 @@ enum jitreg_dwarf_index {
 struct jitreg_dwarf_section {
 	uint8_t *bytes; /**< NULL: the file has no such section. */
 	size_t size;
-	/** Where the bias is added to eight bytes: ascending, each once (fixups.c). */
+	/** Offsets where the bias is added to eight bytes: ascending, each once (fixups.c). */
 	uint64_t *sites;
 	size_t site_count, site_capacity;
-	uint8_t *seen; /**< During the search: a bit for each byte that a table began at. */
+	uint8_t *seen; /**< While sites are searched: a bit for each byte, set if a table was read from there on. */
 };
 
 struct jitreg_dwarf {
 	struct jitreg_dwarf_section sections[JITREG_DWARF_COUNT];
-	bool supplemented; /**< Refers to a supplementary file, as if that followed it. */
+	bool supplemented; /**< It refers to a supplementary file, as if that file's sections followed its own. */
 };
 
 /** ".debug_info" and so on. */
@@ -52,9 +52,9 @@ const char *jitreg_dwarf_section_name(enum jitreg_dwarf_index index);
 #define JITREG_DWARF_ALL ((1u << JITREG_DWARF_COUNT) - 1)
 
 /**
- * Read and inflate sections of a file; what it does not have is left out.
+ * Read and inflate sections of a file. Sections that the file does not have are left out.
  *
- * @param      wanted  A bit for each.
+ * @param      wanted  A bit for each section (1 << enum jitreg_dwarf_index).
  * @param[out] ret     Set on success only; release with jitreg_dwarf_destroy().
  * @param[out] reason  Set on failure: one static line.
  *
@@ -65,7 +65,7 @@ const char *jitreg_dwarf_section_name(enum jitreg_dwarf_index index);
 int jitreg_dwarf_read(const struct jitreg_object *object, unsigned wanted,
 		      struct jitreg_dwarf **ret, const char **reason);
 
-/** Put a section of @p from behind that of @p dwarf. 0 or -ENOMEM. */
+/** Put a section of @p from behind the same section of @p dwarf. 0 or -ENOMEM. */
 int jitreg_dwarf_append(struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *from,
 			enum jitreg_dwarf_index index);
 

@@ -263,7 +263,7 @@ static const struct jitreg_cu *find_unit(const struct finder *f, bool in_supplem
 	return count ? bsearch(&off, e->units + first, count, sizeof(*e->units), by_place) : NULL;
 }
 
-/* The entry at an offset. False: there is none. */
+/* Read the entry at an offset. False: there is none. */
 static bool read_entry_at(const struct finder *f, const struct jitreg_cu *unit, uint64_t off, struct entry *ret)
 {
 	const struct jitreg_dwarf_section *section = &unit->dwarf->sections[JITREG_DWARF_INFO];
@@ -368,7 +368,7 @@ static void add_code(const struct finder *f, const struct jitreg_cu *unit, const
 		add_list_5(f, unit, off, function);
 }
 
-/* What an entry says that the ones that refer to it have not said. */
+/* Take what an entry says unless an entry that refers to it has said it. */
 static void add_words(const struct jitreg_cu *unit, const struct entry *e, struct jitreg_function *function)
 {
 	if (!function->name)
@@ -458,7 +458,7 @@ static int learn_unit(struct finder *f, struct jitreg_cu *unit)
 	struct entry e;
 
 	read_root(f, unit, &e);
-	read_root(f, unit, &e); // names and addresses by the bases that come after them
+	read_root(f, unit, &e); // again, with the bases, which may come after the names and addresses that need them
 	if (e.is_split)
 		return -EOPNOTSUPP;
 	unit->low_pc = e.has_low ? e.low : 0;
@@ -471,7 +471,7 @@ static int learn_unit(struct finder *f, struct jitreg_cu *unit)
 	return 0;
 }
 
-/* The header at the cursor. *is_wanted: whether it is one with functions. */
+/* Read the header at the cursor. *is_wanted: whether the unit has functions. */
 static int read_header(struct finder *f, const struct jitreg_dwarf *dwarf, struct jitreg_cursor *c,
 		       struct jitreg_cu *ret, bool *is_wanted)
 {

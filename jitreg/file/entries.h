@@ -8,12 +8,12 @@
 
 #include "abbrevs.h"
 
-/** How many parts a function can have: compilers move code apart that is seldom used. */
+/** How many parts a function can have: compilers move code that is seldom used away from the rest. */
 #define JITREG_PARTS_MAX 8
 
 /** A unit of .debug_info. */
 struct jitreg_cu {
-	const struct jitreg_dwarf *dwarf; /**< The file that it is in. */
+	const struct jitreg_dwarf *dwarf; /**< The DWARF that it is in. */
 	uint64_t off, end;                /**< In .debug_info. */
 	uint64_t root;                    /**< Where its first entry is. */
 	unsigned version, offset_size;
@@ -22,8 +22,8 @@ struct jitreg_cu {
 	uint64_t low_pc;                  /**< What its lists count from. */
 	uint64_t lines;                   /**< Its line table, or UINT64_MAX. */
 	uint64_t language;
-	const char *name, *folder, *producer; /**< In a section; NULL: it has none. */
-	bool has_lists;                   /**< Variables have lists of locations: it was optimised. */
+	const char *name, *folder, *producer; /**< In a section, or NULL. */
+	bool has_lists;                   /**< Variables have lists of locations: the unit was optimised. */
 };
 
 struct jitreg_part {
@@ -32,19 +32,19 @@ struct jitreg_part {
 
 /** A function with code. Texts are in the sections. */
 struct jitreg_function {
-	const struct jitreg_cu *unit;     /**< Whose line table has its rows. */
-	const struct jitreg_cu *declared; /**< Whose line table has the file that it is declared in. */
+	const struct jitreg_cu *unit;     /**< The unit whose line table has the function's rows. */
+	const struct jitreg_cu *declared; /**< The unit whose line table has the file of the declaration. */
 	const char *name, *linkage_name;  /**< The second may be NULL. */
 	uint64_t file, line;              /**< Of its declaration. 0: not known. */
 	bool external;
 	unsigned part_count;
-	struct jitreg_part parts[JITREG_PARTS_MAX]; /**< It begins in the first one. */
+	struct jitreg_part parts[JITREG_PARTS_MAX]; /**< The function begins in the first part. */
 };
 
 struct jitreg_entries {
 	struct jitreg_function *functions;
 	size_t function_count, function_capacity;
-	struct jitreg_cu *units; /**< Those of the supplementary file come last. */
+	struct jitreg_cu *units; /**< The supplementary file's units come last. */
 	size_t unit_count, unit_capacity;
 	size_t own_count; /**< Units of the file itself. */
 	struct jitreg_abbrev_table *tables;
@@ -54,7 +54,8 @@ struct jitreg_entries {
  * Find the functions in a file's DWARF.
  *
  * @param      supplement  What dwz has moved to another file, or NULL.
- * @param      text        Code outside of it is no code: a linker has left it out, or it is damaged.
+ * @param      text        Where code is. Functions elsewhere are left out: the linker has dropped them, or the DWARF is
+ *                         damaged.
  * @param[out] ret         To be released in any case.
  *
  * @retval -EOPNOTSUPP  split DWARF, an unknown version or form
@@ -69,8 +70,8 @@ void jitreg_entries_deinit(struct jitreg_entries *entries);
 /**
  * Read a value of a line table's header, whose forms are those of entries.
  *
- * @param[out] text    Its text, or NULL: it has none.
- * @param[out] number  Otherwise.
+ * @param[out] text    The value if it is a text, otherwise NULL.
+ * @param[out] number  The value if it is a number.
  */
 int jitreg_entries_read_form(const struct jitreg_cu *unit, uint64_t form, struct jitreg_cursor *cursor,
 			     const char **text, uint64_t *number);

@@ -8,9 +8,9 @@
 
 #include "entries.h"
 
-/** A source file, as a table has it. Texts are in the sections. */
+/** A source file, as a table describes it. Texts are in the sections of DWARF. */
 struct jitreg_source {
-	const char *folder; /**< From the unit's folder; "": that one itself. */
+	const char *folder; /**< Relative to the unit's folder; "": the unit's folder itself. */
 	const char *name;
 };
 
@@ -19,7 +19,7 @@ struct jitreg_line_row {
 	uint32_t source; /**< In the table's sources. */
 	uint32_t line;
 	bool is_statement;
-	bool is_end; /**< Of a sequence: the address is the first behind it. */
+	bool is_end; /**< The row ends a sequence: its address is the first behind the sequence. */
 };
 
 /** Rows with ascending addresses, the last of which is an end. */
@@ -32,7 +32,7 @@ struct jitreg_line_table {
 	size_t source_count, source_capacity;
 	struct jitreg_line_row *rows;
 	size_t row_count, row_capacity;
-	struct jitreg_sequence *sequences; /**< By their first address. */
+	struct jitreg_sequence *sequences; /**< Sorted by their first address. */
 	size_t sequence_count, sequence_capacity;
 };
 
@@ -42,13 +42,13 @@ struct jitreg_line_header {
 	uint8_t unit_size, line_range, opcode_base; /**< minimum_instruction_length first */
 	int8_t line_base;
 	bool is_statement;
-	uint8_t lengths[256]; /**< Of operands, by opcode. */
+	uint8_t lengths[256]; /**< How many operands each opcode has. */
 };
 
 /**
- * Read the header of the table at the cursor, which stands at the program afterwards and ends with it.
+ * Read the header of the table at the cursor. Afterwards the cursor is at the table's program and ends with it.
  *
- * @param[out] names  At the folders and files of the header.
+ * @param[out] names  A cursor at the folders and files of the header.
  *
  * @retval -EOPNOTSUPP  an unknown version
  * @retval -ENOEXEC     damaged
@@ -58,8 +58,8 @@ int jitreg_line_header_read(struct jitreg_cursor *c, struct jitreg_line_header *
 /**
  * Read the line table of a unit that has one.
  *
- * @param      with_rows  Otherwise sources only.
- * @param      room       Bytes that may be read of all tables together; what was read is taken off.
+ * @param      with_rows  False: read the sources only.
+ * @param      room       How many bytes may be read of all tables together; what is read here is subtracted.
  * @param[out] ret        To be released in any case.
  *
  * @retval -EOPNOTSUPP  an unknown version or form

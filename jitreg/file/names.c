@@ -30,7 +30,7 @@
  *
  * On aarch64 symbols say where data is amid code ($d) and where code goes on ($x), from which LLDB knows what to
  * disassemble. An assembler writes one at the beginning of each section that it makes, which says nothing new in the
- * linked section; so only those are taken at which code becomes data or data code.
+ * linked section; so only the symbols are taken at which code becomes data or data code.
  *
  * Specifications: gABI chapter 4 "Symbol Table", chapter 5 "Hash Table"; the
  * layout of DT_GNU_HASH is the one GNU ld and glibc share: four words (bucket
@@ -135,8 +135,8 @@ static int add_symbol(const struct jitreg_object *object, struct jitreg_names *n
 }
 
 /*
- * The section with the symbols: one of the right kind, whatever else there is with its type. A
- * .symtab is for debuggers, so nobody maps it.
+ * The first section of this type that has the right size of entries and, if it is a .symtab, is not
+ * mapped: a .symtab is for debuggers.
  */
 static Elf_Scn *find_table(const struct jitreg_object *object, uint32_t type, GElf_Shdr *shdr)
 {
@@ -176,7 +176,7 @@ static int read_sections_of_type(const struct jitreg_object *object, uint32_t ty
 	return scn ? read_table(object, scn, &shdr, names) : 0;
 }
 
-/* What PT_DYNAMIC says about the symbol table; all are vaddrs except strtab_size. */
+/* What PT_DYNAMIC says about the symbol table: link-time addresses, except strtab_size. */
 struct dynamic {
 	uint64_t symtab, strtab, strtab_size, hash, gnu_hash;
 };
@@ -227,7 +227,7 @@ static bool read_words(const struct jitreg_object *object, uint64_t vaddr, uint3
 	       !jitreg_object_read(object, off, buf, count * sizeof(*buf));
 }
 
-/* Highest symbol index that a bucket starts at, then on to the end of its chain. */
+/* Find the highest index of a symbol that a bucket starts at, then go on to the end of its chain. */
 static uint64_t count_by_gnu_hash(const struct jitreg_object *object, uint64_t vaddr)
 {
 	uint32_t head[4], word, last = 0;
@@ -275,7 +275,7 @@ static Elf_Data *get_chunk(const struct jitreg_object *object, uint64_t vaddr, u
 	return elf_getdata_rawchunk(object->elf, (int64_t)off, size, type);
 }
 
-/* A table that cannot be read means no names, not a failure: addresses still help. */
+/* If a table cannot be read, there are no names, and no failure: addresses still help. */
 static int read_dynamic_names(const struct jitreg_object *object, struct jitreg_names *names)
 {
 	Elf_Data *symtab, *strtab;
@@ -389,7 +389,7 @@ static size_t read_mappings(const struct jitreg_object *object, const struct jit
 	return count;
 }
 
-/* A section begins with code. */
+/* Add the symbols at which code becomes data or data code. A section begins with code. */
 static int add_changes(const struct mapping *mappings, size_t count, struct jitreg_names *names)
 {
 	bool is_data = false;
@@ -406,7 +406,7 @@ static int add_changes(const struct mapping *mappings, size_t count, struct jitr
 		is_data = m->is_data;
 		r = jitreg_names_add(names, &(struct jitreg_name){
 						    .text = m->text,
-						    .text_size = strlen("$x"), // without a dot and what follows
+						    .text_size = strlen("$x"), // a dot and what follows is left out
 						    .vaddr = m->sym.st_value,
 						    .section = m->section,
 						    .info = m->sym.st_info,
@@ -445,7 +445,7 @@ static int add_detached(const struct jitreg_object *object, const GElf_Sym *sym,
 	if (GELF_ST_BIND(sym->st_info) != STB_LOCAL || GELF_ST_TYPE(sym->st_info) != STT_FUNC ||
 	    sym->st_shndx == SHN_UNDEF || sym->st_shndx >= SHN_LORESERVE)
 		return 0;
-	// Sections may have other numbers there: the address says which one it is.
+	// The detached file may number its sections differently: the address says which section the symbol is in.
 	placed.st_shndx = SHN_XINDEX;
 	return add_symbol(object, names, &placed, text);
 }

@@ -3,7 +3,7 @@
  * Reading and checking the ELF file that somebody has mapped.
  *
  * The file is read with pread(), by libelf and here: the caller's descriptor keeps
- * its offset. It is never mapped, because a file that shrinks under a mapping kills
+ * its offset. The file is never mapped, because a file that shrinks under a mapping kills
  * the process. So a descriptor is open while the file is read. Another thread may close that
  * descriptor and open another file under its number; therefore whoever has read something asks
  * jitreg_object_is_intact() before using it.
@@ -33,7 +33,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Real objects have a dozen; every section and symbol is compared with each. */
+/* Every section and symbol is compared with each program header, so there must not be too many: real objects have a
+ * dozen. */
 #define PHDR_MAX 1024
 
 /* O_NONBLOCK: the name may be that of a FIFO; for regular files it means nothing. */
@@ -223,8 +224,8 @@ bool jitreg_object_vaddr_to_off(const struct jitreg_object *object, uint64_t vad
 }
 
 /*
- * One block of notes: several entries, each padded to @align. libelf, like debuggers,
- * passes over a last one whose padding is missing.
+ * A block of notes has several entries, each padded to @align. libelf, like debuggers,
+ * passes over the last entry if its padding is missing.
  */
 static size_t find_build_id_note(const struct jitreg_object *object, uint64_t off, uint64_t size,
 				 uint64_t align, uint8_t *buf, size_t buf_size)

@@ -33,12 +33,12 @@ struct jitreg_section {
 
 struct jitreg_object {
 	char *path;
-	int fd; /**< Ours to close. Its offset may be somebody else's: pread() only. */
-	int fd_flags; /**< F_GETFL; with @c st it tells whether @c fd is still ours. */
+	int fd; /**< This object closes it. Its offset may belong to the caller: it is read with pread() only. */
+	int fd_flags; /**< F_GETFL; with @c st it tells whether @c fd still refers to this file. */
 	struct stat st;
 	Elf *elf;
 	GElf_Ehdr ehdr;
-	const struct jitreg_machine *machine; /**< Of the header; this process's or another. */
+	const struct jitreg_machine *machine; /**< The machine that the header names; it may differ from this process's. */
 	size_t phdr_count;
 	size_t shdr_count;
 	size_t shstrndx;
@@ -47,7 +47,7 @@ struct jitreg_object {
 	/* Filled in by jitreg_object_read_layout(). */
 	struct jitreg_section *sections;
 	size_t section_count;
-	uint32_t *section_map; /**< File's section index -> index in @c sections plus 1, 0: none. */
+	uint32_t *section_map; /**< From the index of a section in the file to its index in @c sections plus 1; 0: none. */
 };
 
 /** A function, variable or label with a run-time place. */
@@ -71,7 +71,7 @@ struct jitreg_names {
 /** Open a file and check its header. @p fd is borrowed, its offset never moved; -1: @p path is opened. */
 int jitreg_object_open(const char *path, int fd, struct jitreg_object **ret);
 
-/** Whether both are of one file with the same contents: device, inode, size and modification time are equal. */
+/** Whether both describe one file with the same contents: device, inode, size and modification time are equal. */
 bool jitreg_stat_is_same(const struct stat *a, const struct stat *b);
 
 /** Whether what has been read was read from the file that was opened: another thread may have
@@ -81,7 +81,7 @@ bool jitreg_object_is_intact(const struct jitreg_object *object);
 /** Whether a descriptor still refers to the file of @p st, open with @p flags (F_GETFL). */
 bool jitreg_fd_is(int fd, int flags, const struct stat *st);
 
-/** Close a descriptor that still refers to that file. */
+/** Close the descriptor if it still refers to the file of @p st. */
 void jitreg_fd_close(int fd, int flags, const struct stat *st);
 
 /** Close and free; NULL is ignored. */
@@ -117,7 +117,8 @@ int jitreg_names_add(struct jitreg_names *names, const struct jitreg_name *name)
 /** Add function@plt for each entry of a procedure linkage table of @p object. */
 int jitreg_names_add_plt(const struct jitreg_object *object, struct jitreg_names *names);
 
-/** Add where code becomes data and data code, out of the `.symtab` of @p from: @p object itself or a detached file. */
+/** Add the symbols of the `.symtab` of @p from at which code becomes data or data code. @p from: @p object itself or a
+ * detached file. */
 int jitreg_names_add_mappings(const struct jitreg_object *object, const struct jitreg_object *from,
 			      struct jitreg_names *names);
 

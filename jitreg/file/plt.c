@@ -31,7 +31,7 @@ struct slot {
 struct slots {
 	struct slot *items;
 	size_t count;
-	size_t text_size; // of all their names
+	size_t text_size; // bytes of all names with their suffixes
 };
 
 static int by_vaddr(const void *a, const void *b)

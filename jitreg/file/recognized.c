@@ -81,7 +81,7 @@ static bool is_sound_old_style(const struct jitreg_object *object, const GElf_Sh
 	return size <= UINT32_MAX && is_zlib(head + 12, shdr->sh_size - 12, size);
 }
 
-/* BFD takes any section with DWARF that begins like an old-style compressed one for such; .debug_str may begin so. */
+/* BFD takes any section with DWARF for compressed in the old style if it begins like that; .debug_str may do so. */
 static bool is_sound_debug(const struct jitreg_object *object, const char *name, const GElf_Shdr *shdr)
 {
 	if (shdr->sh_flags & SHF_COMPRESSED)

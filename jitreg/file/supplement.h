@@ -5,7 +5,7 @@
 
 #include "object.h"
 
-/** Open the supplementary file that @p object names. -ENOENT: it names none, or the file is missing; -ENOMEM. */
+/** Open the supplementary file that @p object names. -ENOENT: @p object names none, or the file is missing; -ENOMEM. */
 int jitreg_supplement_open(const struct jitreg_object *object, struct jitreg_object **ret);
 
 #endif
