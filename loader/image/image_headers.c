@@ -203,6 +203,8 @@ static struct gorgon_error *read_phdrs(struct gorgon_image *image)
 	image->phdr_count = count;
 	if (!image->phdrs)
 		return bad(image, "program headers: %s", elf_errmsg(-1));
+	if ((uintptr_t)image->phdrs % _Alignof(Elf64_Phdr))
+		return bad(image, "e_phoff is no multiple of %zu", _Alignof(Elf64_Phdr));
 	if ((err = read_segments(image, count)))
 		return err;
 	for (size_t i = 0; i < count; i++) {

@@ -140,9 +140,10 @@ static void open_file(struct library *library, int fd, const char *name)
 
 // LLVM registers the relocatable object as the compiler made it, with the addresses of its loaded sections
 // filled in. Its DWARF, which is not loaded, is not relocated yet; the sections of DWARF are at 0. Compilers use
-// these two relocations in DWARF, on x86-64 and on aarch64.
-static void relocate(struct library *library, const struct jitreg_machine *machine, size_t size, Elf_Scn *scn,
-		     const GElf_Shdr *table)
+// these two relocations in DWARF, on x86-64 and on aarch64. They are applied to @copy: a section may be said to lie where
+// the headers are.
+static void relocate(const struct library *library, const struct jitreg_machine *machine, char *copy, size_t size,
+		     Elf_Scn *scn, const GElf_Shdr *table)
 {
 	Elf_Data *relas = elf_getdata(scn, NULL);
 	GElf_Shdr patched, symbols, section;
@@ -170,25 +171,37 @@ static void relocate(struct library *library, const struct jitreg_machine *machi
 		if (sym.st_shndx < SHN_LORESERVE &&
 		    gelf_getshdr(elf_getscn(library->elf, sym.st_shndx), &section))
 			value += section.sh_addr;
-		memcpy((char *)library->data + patched.sh_offset + rela.r_offset, &value, width);
+		memcpy(copy + patched.sh_offset + rela.r_offset, &value, width);
 	}
+}
+
+static void relocate_all(struct library *library, const struct jitreg_machine *machine, size_t size)
+{
+	char *copy = zalloc(1, size);
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+
+	memcpy(copy, library->data, size);
+	while ((scn = elf_nextscn(library->elf, scn)) && gelf_getshdr(scn, &shdr))
+		if (shdr.sh_type == SHT_RELA)
+			relocate(library, machine, copy, size, scn, &shdr);
+	elf_end(library->elf);
+	free(library->data);
+	library->data = copy;
+	library->elf = elf_memory(copy, size);
 }
 
 static void open_symfile(struct library *library, size_t size)
 {
 	const struct jitreg_machine *machine;
-	Elf_Scn *scn = NULL;
 	GElf_Ehdr ehdr;
-	GElf_Shdr shdr;
 
 	if (!gelf_getehdr(library->elf, &ehdr))
 		return;
 	machine = jitreg_machine_find(ehdr.e_machine);
-	while (machine && ehdr.e_type == ET_REL && (scn = elf_nextscn(library->elf, scn)) &&
-	       gelf_getshdr(scn, &shdr))
-		if (shdr.sh_type == SHT_RELA)
-			relocate(library, machine, size, scn, &shdr);
-	library->dwarf = dwarf_begin_elf(library->elf, DWARF_C_READ, NULL);
+	if (machine && ehdr.e_type == ET_REL)
+		relocate_all(library, machine, size);
+	library->dwarf = library->elf ? dwarf_begin_elf(library->elf, DWARF_C_READ, NULL) : NULL;
 }
 
 struct library *library_create(const struct target *target, int fd, void *data, size_t size,
