@@ -38,7 +38,8 @@ static const char help[] =
 	"\n"
 	"Examples: gorgon-symdump 4711 --addr 0x7f4d42ffeb70\n"
 	"          gorgon-symdump core.4711 --gdb > all.gdb; gdb -core core.4711 -x all.gdb\n"
-	"          gorgon-symdump 4711 --stacks --json > stacks.json\n";
+	"          gorgon-symdump 4711 --stacks --json > stacks.json\n"
+	"          gorgon-symdump 4711 --record 10 --format svg > flames.svg\n";
 
 #define SECONDS_MAX 1e6
 #define RATE        100.0

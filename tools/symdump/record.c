@@ -328,7 +328,7 @@ static void sample_all(struct refresher *refresher)
 			sleep_until(next);
 		}
 		progress("seconds recorded", (size_t)(now() - start),
-			 (size_t)(dump->seconds + 0.5));
+			 (size_t)(dump->seconds + 0.999));
 	}
 	progress_end();
 	if (!more && !is_interrupted && !recording->is_refused)
