@@ -535,7 +535,8 @@ install: products install-jitreg
 	install -d $(DESTDIR)$(DATADIR)/man/man3
 	install -m 644 $(BUILD)/man/*.3 $(DESTDIR)$(DATADIR)/man/man3
 	install -D -m 644 $(CHILDREN) $(DESTDIR)$(DATADIR)/gorgon/children/gorgon.py
-	for script in $(SCRIPTS); do \
+	@echo "install -D -m 644 (the scripts of gdb and lldb) $(DESTDIR)$(DATADIR)/gorgon"
+	@for script in $(SCRIPTS); do \
 		install -D -m 644 $$script $(DESTDIR)$(DATADIR)/gorgon/$$script; done
 	install -D -m 644 gdb/libgorgon-gdb.py $(DESTDIR)$(GDB_DATADIR)/gdb/auto-load$(LIBDIR)/libgorgon.so.$(SOVERSION)-gdb.py
 
@@ -548,6 +549,10 @@ uninstall:
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,$(foreach l,libgorgon libjitreg,$(l).a $(l).so $(l).so.$(SOVERSION) pkgconfig/$(l).pc))
 	rm -rf $(DESTDIR)$(DATADIR)/gorgon $(DESTDIR)$(GDB_DATADIR)/gdb/auto-load$(LIBDIR)/libgorgon.so.$(SOVERSION)-gdb.py
 	-@rmdir -p $(DESTDIR)$(GDB_DATADIR)/gdb/auto-load$(LIBDIR) 2>/dev/null || true
+	@# Folders that were made for these files, and that nobody else uses.
+	@for folder in bash-completion/completions bash-completion zsh/site-functions zsh fish/vendor_completions.d fish man/man1 man/man3; do \
+		rmdir $(DESTDIR)$(DATADIR)/$$folder 2>/dev/null || true; done
+	@rmdir $(DESTDIR)$(dir $(CMAKEDIR)) $(DESTDIR)$(LIBDIR)/pkgconfig 2>/dev/null || true
 	@echo "what interpreters and debuggers have kept for you: rm -rf $${XDG_CACHE_HOME:-~/.cache}/gorgon"
 
 # A tarball of the last commit, with the commit's time in it: two of one commit have the same bytes.
