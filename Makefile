@@ -267,7 +267,7 @@ define fuzzer
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  CLANG   $@")
 	$(Q)$(CLANG) -std=gnu11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-		-fno-omit-frame-pointer $(INCLUDES) -Itests/machine/$(ARCH) $(JSON_CFLAGS) -o $@ $(filter-out %/main.c,$(filter %.c %.a,$^)) $(1)
+		-fno-omit-frame-pointer $(INCLUDES) -Itests/machine/$(ARCH) $(JSON_CFLAGS) -DGORGON_VERSION='"$(VERSION)"' -o $@ $(filter-out %/main.c,$(filter %.c %.a,$^)) $(1)
 endef
 $(FUZZ_SYMDUMP:%=$(BUILD)/fuzz/fuzz_%): $(BUILD)/fuzz/%: tests/fuzz/%.c $(FUZZ_SOURCES) tests/fuzz/fuzz.h \
 		tests/symdump/symfile.h $(SYMDUMP_SRC) $(wildcard tools/symdump/*.h)

@@ -6,7 +6,7 @@
 
 #include "../../tools/symdump/symdump.h"
 
-#include "../../tools/symdump/stacks.h"
+#include "../../tools/symdump/unwind.h"
 
 #include <stdlib.h>
 #include <string.h>
