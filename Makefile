@@ -419,7 +419,7 @@ built-for-tests: all $(UNITS) $(MODULES)
 # The same on aarch64, under QEMU, in a root of its own; ROOT=DIR is one that is there.
 check-arm:
 	@tools/setup.sh $(DEPS) arm
-	@ROOT=$(ROOT) $(PYTHON3) tests/long/run.py arm
+	@ROOT=$(ROOT) $(PYTHON3) tests/long/run.py arm arm_debug
 
 fuzzers: $(FUZZERS)
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // A host with several interpreters, for the debugger sessions and the demonstration.
 //
-//	host [-n N] [-p PYTHON]... [-d K] [-a] [-l] CODE
+//	host [-n N] [-p PYTHON]... [-d K] [-a] [-l] [-s] CODE
 //
 // Creates N interpreters (default 3), prints for each the address of its own
 // PyList_Append, which debugger tests compare with what they see, calls
 // host_created(), runs CODE in all of them at once on a thread each, and destroys
 // them. -d K: destroys interpreter K before the programs start and calls
 // host_destroyed(). Of several PYTHONs the interpreters take turns. -a: after the programs have ended creates one more and runs CODE in it.
-// -l: debuggers are told as little as with very many interpreters (GORGON_DEBUG_LAZY).
+// -l: debuggers are told as little as with very many interpreters (GORGON_DEBUG_LAZY). -s: descriptors are the host's
+// (GORGON_FILES_SHARED): an interpreter with its own would close the connection over which QEMU talks to a debugger.
 
 #define _GNU_SOURCE
 #include <gorgon.h>
@@ -24,6 +25,7 @@
 static struct gorgon_interp *interps[COUNT_MAX];
 static const char *code;
 static enum gorgon_debug_mode debug;
+static enum gorgon_files files = GORGON_FILES_THREAD; // the threads below do nothing else
 
 // Where each interpreter's PyList_Append is, as this host has computed it; for
 // debuggers that want to check what they say of an address.
@@ -58,7 +60,7 @@ static void create(int i, const char *python)
 		.size = sizeof(opts),
 		.python = python,
 		.ns = &(struct gorgon_ns_opts){.size = sizeof(struct gorgon_ns_opts), .debug = debug},
-		.files = GORGON_FILES_THREAD, // the threads below do nothing else
+		.files = files,
 	};
 
 	check(gorgon_interp_create(&opts, &interps[i]));
@@ -103,7 +105,7 @@ int main(int argc, char **argv)
 	int opt, count = 3, doomed = -1, again = 0, python_count = 0;
 	long status;
 
-	while ((opt = getopt(argc, argv, "n:p:d:al")) != -1) {
+	while ((opt = getopt(argc, argv, "n:p:d:als")) != -1) {
 		if (opt == 'n')
 			count = atoi(optarg);
 		else if (opt == 'p' && python_count < PYTHONS_MAX)
@@ -114,6 +116,8 @@ int main(int argc, char **argv)
 			again = 1;
 		else if (opt == 'l')
 			debug = GORGON_DEBUG_LAZY;
+		else if (opt == 's')
+			files = GORGON_FILES_SHARED;
 		else
 			return 2;
 	}

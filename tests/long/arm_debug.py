@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Debuggers on a host of aarch64: gdb-multiarch talks to QEMU, which runs the host in the root of `make check-arm`;
+gorgon-symdump of this machine reads the core that QEMU writes.
+
+Usage: arm_debug.py
+
+QEMU stops one thread at a breakpoint and lets the others go on. So the interpreters come to the breakpoint one after the
+other, and their descriptors are the host's: one with its own would close QEMU's connection to gdb. gdb cannot read QEMU's
+cores, which lack the program's headers, and its gcore asks QEMU for memory that there is not."""
+
+import glob
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+
+import arm
+from report import Report
+from root import SOURCES, Root, Unavailable
+
+BUILD = os.path.join(SOURCES, "build", arm.MACHINE)
+HOST = os.path.join(BUILD, "host")
+SYMDUMP = os.path.join(SOURCES, "build", "gorgon-symdump")
+COUNT = 3
+TIMEOUT = 600
+# Each has a value of its own in a thread-local variable of a library of its own.
+PROGRAM = f"""import ctypes, gorgon, time
+value = ctypes.c_int.in_dll(ctypes.CDLL("{BUILD}/modules/libtls.so"), "tls_value")
+value.value = 100 + gorgon.interpreter
+end = time.monotonic() + 15 * gorgon.interpreter
+while time.monotonic() < end:
+    pass
+time.sleep(600)
+"""
+CRASH = """import gorgon, os, time
+def deep(n):
+    if n:
+        deep(n - 1)
+    elif gorgon.interpreter:
+        time.sleep(3)
+        os.abort()
+    else:
+        time.sleep(600)
+deep(3)
+"""
+STOP = ["gorgon whose $pc", "gorgon tls tls_value", "bt 2", "gorgon bt 6"]
+
+
+def bound(path):
+    """Run this program again in a mount namespace where the sources have their name in the root, too."""
+    if os.environ.get("BOUND") != path:
+        command = 'mkdir -p "$1$2" && mount --bind "$2" "$1$2" && shift 2 && exec "$@"'
+        os.environ["BOUND"] = path
+        os.execvp("unshare", ["unshare", "--mount", "sh", "-c", command, "sh", path, SOURCES, sys.executable, *sys.argv])
+
+
+def in_root(root, folder, *command, **env):
+    variables = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8", **env}
+    return ["chroot", root.path, "env", "-C", folder, "-i", *(f"{name}={value}" for name, value in variables.items()), *command]
+
+
+def gdb(root, program, commands):
+    """What gdb prints."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    host = subprocess.Popen(in_root(root, SOURCES, HOST, "-s", "-n", str(COUNT), program, QEMU_GDB=port),
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    before = ["set pagination off", "set confirm off", "set breakpoint pending on", "set print frame-arguments scalars",
+              f"set sysroot {root.path}", f"set debug-file-directory {root.path}/usr/lib/debug", f"file {HOST}",
+              f"source {SOURCES}/gdb/gorgon.py", "set tcp connect-timeout 60", f"target remote :{port}"]
+    words = [word for command in [*before, *commands, "kill"] for word in ("-ex", command)]
+    try:
+        return subprocess.run(["gdb-multiarch", "-nx", "-q", "-batch", *words], capture_output=True, text=True, timeout=TIMEOUT,
+                              stdin=subprocess.DEVNULL, check=False).stdout
+    except subprocess.TimeoutExpired as error:
+        return (error.stdout or b"").decode(errors="replace") + "\nno end"
+    finally:
+        host.kill()
+        host.wait()
+
+
+def sessions(report, root):
+    for what, place in ("by name", "time_sleep"), ("by line", "timemodule.c:376"):
+        commands = [f"break {place}", *["continue", *STOP] * COUNT, "gorgon list", "info breakpoints", "up", "info locals"]
+        text = gdb(root, PROGRAM, commands)
+
+        def check(case, pattern, expected, what=what, text=text):
+            found = re.findall(pattern, text, re.M)
+            report.check(f"gdb, a breakpoint {what}: {case}", found == expected, expected, found, text[-3000:])
+
+        numbers = [str(i) for i in range(COUNT)]
+        check("a stop in each interpreter", r"^0x\w+: interpreter (\d), libpython3\.\d+\.so\.1\.0, time_sleep\+\w+, timemodule\.c:376$",
+              numbers)
+        check("its thread-local variable", r"^\$\d+ = (10\d)$", [f"10{i}" for i in numbers])
+        check("its frames", r"^#0  time_sleep from libpython3\.\d+\.so\.1\.0 \[interp (\d)\] \(", [i for i in numbers for _ in "ab"])
+        check("Python's frames between them", r'^ +File "<string>", line (\d+), in <module>$', ["7"] * COUNT)
+        check("the list", r"^(\d)    3\.\d+ +\d+ .*live", numbers)
+        check("a location in each", r"^1\.(\d) .* in time_sleep at ", [str(i + 1) for i in range(COUNT)])
+        check("local variables", r"^(?:tstate|cfunc) = (0x)", ["0x"])
+
+
+def core(report, root):
+    with tempfile.TemporaryDirectory(dir=os.path.join(SOURCES, "build")) as folder:
+        limited = ["sh", "-c", 'ulimit -c unlimited && exec "$@"', "sh"]
+        subprocess.run([*limited, *in_root(root, folder, HOST, "-n", "2", CRASH)], capture_output=True, timeout=TIMEOUT, check=False)
+        cores = glob.glob(os.path.join(folder, "qemu_*.core"))
+        text = subprocess.run([SYMDUMP, "--sysroot", root.path, "--stacks", *cores], capture_output=True, text=True, check=False).stdout
+    for interp, function in enumerate(["time_sleep", "os_abort"]):
+        part = re.search(rf"^interp {interp}, thread .*?(?=^$|\Z)", text, re.M | re.S)
+        part = part[0] if part else ""
+        found = re.findall(rf"!({function})|Python  (deep|<module>)|!(Py_RunMain|gorgon_interp_main|run_interpreter)", part)
+        names = ["".join(match) for match in found]
+        expected = [function, *["deep"] * 4, "<module>", "Py_RunMain", "gorgon_interp_main", "run_interpreter"]
+        report.check(f"gorgon-symdump, frames of interpreter {interp} in QEMU's core", names == expected, expected, names, text[-3000:])
+
+
+def main():
+    report = Report("debuggers and aarch64")
+    try:
+        arm.emulate()
+        root = Root("arm64", "bookworm", machine="arm64", path=os.environ.get("ROOT") or None)
+        bound(root.path)
+        root.install(arm.PACKAGES)
+        arm.build(root)
+        subprocess.run(["make", "--no-print-directory", "build/gorgon-symdump"], cwd=SOURCES, capture_output=True, check=True)
+    except Unavailable as error:
+        report.skip("a root for aarch64", error)
+        return report.finish()
+    sessions(report, root)
+    core(report, root)
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
