@@ -435,19 +435,18 @@ class Globals(Package):
 
     def test_one_that_cannot_go_is_named(self):
         self.check("""
-            import threading, traceback, types
-            LOCK = threading.Lock()
+            import traceback, types
+            NUMBERS = (n for n in range(3))
             def use():
-                with LOCK:
-                    return 1
+                return next(NUMBERS)
             def data(x):
-                return x.LOCK is None
+                return x.NUMBERS is None
             with Pool(1) as pool:
                 error = pool.submit(use).exception()
                 print("".join(traceback.format_exception_only(error)))
-                print(pool.submit(data, types.SimpleNamespace(LOCK=None)).result())
-            """, "TypeError: cannot pickle '_thread.lock' object",
-                   "(global 'LOCK' of __main__, which the call uses)", "", "True")
+                print(pool.submit(data, types.SimpleNamespace(NUMBERS=None)).result())
+            """, "TypeError: cannot pickle 'generator' object",
+                   "(global 'NUMBERS' of __main__, which the call uses)", "", "True")
 
     def test_one_that_does_not_load_is_said_each_time(self):
         with tempfile.TemporaryDirectory() as folder:
