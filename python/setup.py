@@ -2,6 +2,7 @@
 """The extension module, and the libraries that it needs beside it: made by the Makefile one folder up, or of the sources
 that a source distribution has in a folder `source`."""
 
+import glob
 import os
 import shutil
 import subprocess
@@ -59,7 +60,8 @@ class Sources(sdist):
         for name in "loader", "jitreg", "tools", *DEBUGGERS:
             shutil.copytree(os.path.join(ROOT, name), os.path.join(base_dir, "source", name),
                             ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("Makefile", "LICENSE", "tests/check_exports.py", "tests/modules/modules.mk", "tests/parity/parity.mk"):
+        for name in ("Makefile", "LICENSE", "tests/check_exports.py", "tests/modules/modules.mk", "tests/parity/parity.mk",
+                     *glob.glob("tests/machine/*/modules.mk", root_dir=ROOT)):
             target = os.path.join(base_dir, "source", name)
             os.makedirs(os.path.dirname(target), exist_ok=True)
             shutil.copy2(os.path.join(ROOT, name), target)
