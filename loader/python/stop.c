@@ -91,17 +91,18 @@ static int on_pending(void *ctx)
 }
 
 // From CPython 3.13 on Py_AddPendingCall() lets the main thread's state know, which may not be the finisher's. So it is
-// asked to let the states of all threads know; only on the finisher on_pending() finds a request.
+// asked to let the states of all threads know; only on the finisher on_pending() finds a request. For that it takes a lock
+// of the GIL's, at which threads of an abandoned interpreter are parked, and this thread would be, too.
 static void add_pending(struct gorgon_interp *interp)
 {
 	int (*add)(void *, int (*)(void *), void *, int) =
 		(int (*)(void *, int (*)(void *), void *, int))gorgon_interp_find_api(interp, "_PyEval_AddPendingCall");
 	void *(*state)(void) = (void *(*)(void))gorgon_interp_find_api(interp, "PyInterpreterState_Main");
 
-	if (interp->python.minor >= 13 && add && state)
-		add(state(), on_pending, interp, 0);
-	else
+	if (interp->python.minor < 13 || !add || !state)
 		interp->api->Py_AddPendingCall(on_pending, interp);
+	else if (!gorgon_parking_is_abandoned(interp->ns))
+		add(state(), on_pending, interp, 0);
 }
 
 // Have Python call on_pending() on the finisher, when it comes to bytecode. CPython itself asks which thread adds a pending call, so
