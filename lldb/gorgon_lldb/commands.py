@@ -84,7 +84,7 @@ class List(Command):
     def run(self, debugger, target, exe_ctx, argument):
         words = self.words(argument, 0, 1)
         if words and words != ["-v"]:
-            raise root.RootError(f'gorgon list: {words[0]}: -v expected; see "help gorgon list"')
+            raise root.RootError(f'{words[0]}: -v expected; see "help gorgon list"')
         snapshot = process.snapshot(target)
         if words:
             return tables.figures(snapshot)

@@ -20,7 +20,7 @@ IS_NAN = "_decimal_Decimal_is_nan" if harness.NAMES_ONLY else "dec_mpd_isnan"  #
 TRACEBACK = re.compile(r'Traceback \(most recent call last\)|Python Exception|File ".*/gorgon_gdb/')
 
 AT_START = ["gorgon list", "gorgon modules", "gorgon modules 1", "gorgon modules 9", "gorgon modules one",
-            "gorgon modules 1 2", "gorgon list 3", "gorgon whose", "gorgon whose no_such_name", "gorgon whose 1",
+            "gorgon modules 1 2", "gorgon list 3", "gorgon list -v 3", "gorgon whose", "gorgon whose no_such_name", "gorgon whose 1",
             "gorgon whose PyList_Append", "complete gorgon modules 1", "help gorgon whose", "help gorgon",
             "print $gorgon_interp()", "print $_gorgon_interp", "print $gorgon_interp(1, 2)",
             "print $gorgon_interp(main)", "bt"]
@@ -115,7 +115,8 @@ class Live(Case):
                 ("gorgon modules 9", "gorgon modules: no interpreter 9; there are 0, 1, 2"),
                 ("gorgon modules one", "gorgon modules: no interpreter one; there are 0, 1, 2"),
                 ("gorgon modules 1 2", 'gorgon modules: too many arguments; see "help gorgon modules"'),
-                ("gorgon list 3", 'gorgon list: too many arguments; see "help gorgon list"'),
+                ("gorgon list 3", 'gorgon list: 3: -v expected; see "help gorgon list"'),
+                ("gorgon list -v 3", 'gorgon list: too many arguments; see "help gorgon list"'),
                 ("gorgon whose", 'gorgon whose: an ADDRESS expected; see "help gorgon whose"'),
                 ("gorgon whose no_such_name", 'gorgon whose: No symbol "no_such_name" in current context.'),
                 ("print $gorgon_interp(1, 2)", "$gorgon_interp: one ADDRESS at most")):

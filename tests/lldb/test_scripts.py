@@ -16,7 +16,7 @@ COUNT = 3
 EVERY = range(COUNT)
 
 AT_START = ["gorgon list", "gorgon modules", "gorgon modules 1", "gorgon modules 9", "gorgon modules one",
-            "gorgon modules 1 2", "gorgon list 3", "gorgon whose", "gorgon whose no_such_name", "gorgon whose 1",
+            "gorgon modules 1 2", "gorgon list 3", "gorgon list -v 3", "gorgon whose", "gorgon whose no_such_name", "gorgon whose 1",
             "gorgon whose PyList_Append", "gorgon symbols", "gorgon symbols 9", "gorgon symbols all nothing",
             "gorgon label maybe", "help gorgon", "help gorgon symbols", "bt"]
 VALUE = "expression --allow-jit false -- ((PyFloatObject *)timeout_obj)->ob_fval"
@@ -76,7 +76,8 @@ class Names(session.Case):
                 ("gorgon modules 9", "gorgon modules: no interpreter 9; there are 0, 1, 2"),
                 ("gorgon modules one", "gorgon modules: no interpreter one; there are 0, 1, 2"),
                 ("gorgon modules 1 2", 'gorgon modules: too many arguments; see "help gorgon modules"'),
-                ("gorgon list 3", 'gorgon list: too many arguments; see "help gorgon list"'),
+                ("gorgon list 3", 'gorgon list: 3: -v expected; see "help gorgon list"'),
+                ("gorgon list -v 3", 'gorgon list: too many arguments; see "help gorgon list"'),
                 ("gorgon whose", 'gorgon whose: an argument is missing; see "help gorgon whose"'),
                 ("gorgon whose no_such_name", "gorgon whose: no_such_name is no address: "),
                 ("gorgon symbols", 'gorgon symbols: an argument is missing; see "help gorgon symbols"'),
