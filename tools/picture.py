@@ -156,13 +156,14 @@ def draw(title, shown):
 
 
 def flames():
-    """What gorgon-symdump makes of RECORDED."""
+    """What gorgon-symdump makes of RECORDED, with paths of files from the sources' folder on."""
     with subprocess.Popen([f"{BUILD}/gorgon", "run", "-n", "2", "-c", RECORDED], stdout=subprocess.PIPE, text=True) as process:
         try:
             if [process.stdout.readline() for _ in range(2)] != ["ready\n"] * 2:
                 raise SystemExit("picture: the program to record has not started")
-            return subprocess.run([f"{BUILD}/gorgon-symdump", str(process.pid), "--record", "1", "--native", "--format", "svg"],
-                                  stdout=subprocess.PIPE, text=True, check=True).stdout
+            drawn = subprocess.run([f"{BUILD}/gorgon-symdump", str(process.pid), "--record", "1", "--native", "--format", "svg"],
+                                   stdout=subprocess.PIPE, text=True, check=True).stdout
+            return drawn.replace(os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + "/", "")
         finally:
             process.kill()
 
