@@ -22,11 +22,14 @@ OTHERS = 8 << 10  # KiB of the process that belong to no interpreter, whatever t
 
 
 def tenants(*arguments):
-    """(status, what the line says, all output)."""
+    """(status, what the line says, the first complaints and the end of the output)."""
     result = subprocess.run([os.path.join(BUILD, "tenants"), *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                             errors="replace", stdin=subprocess.DEVNULL, check=False)
     match = re.search(LINE, result.stdout)
-    return result.returncode, [int(group) for group in match.groups()] if match else [0] * 11, result.stdout[-8000:]
+    # The source of what was done may have several lines.
+    complaints = re.findall(r"^tenants: (?!\d).*(?:\n(?!tenants: |Exception |Traceback ).*){0,9}", result.stdout, re.M)
+    return result.returncode, [int(group) for group in match.groups()] if match else [0] * 11, \
+        "\n".join([*complaints[:20], result.stdout[-8000:]])
 
 
 def main():
