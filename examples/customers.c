@@ -42,7 +42,8 @@ static void check(struct gorgon_error *err)
 	exit(1);
 }
 
-// A report would go to stderr. It says "SIGSEGV in interpreter 2 (carl)", and where; here the call's error does, too.
+// Without this function the library would write a report to stderr: "SIGSEGV in interpreter 2 (carl)", and where. This host
+// prints the error of the call, which says that, too.
 static void ignore(void *ctx, const struct gorgon_fault *fault)
 {
 	(void)ctx;

@@ -19,7 +19,7 @@ int jitreg_fixups_find(struct jitreg_dwarf *dwarf, const char **reason);
 
 /**
  * Prepare a supplementary file for following @p front: references inside of it are moved by
- * the sizes of the sections of @p front. Fails like jitreg_fixups_find().
+ * the sizes of the sections of @p front. It fails as jitreg_fixups_find() does.
  */
 int jitreg_fixups_move(struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *front,
 		       const char **reason);

@@ -75,10 +75,10 @@ struct gorgon_fault_opts {
  * the signal. When it hands on, as faulthandler does, the report follows.
  *
  * Frames are found with the tables that exceptions use; functions have names only where their libraries
- * export these. Python lines are those of CPython's faulthandler, which CPython 3.13 and 3.14 only have when the
- * process had a standard error (descriptor 2) as the interpreter started. Threads on which private code runs get an alternate signal stack of 64 KiB, unless they
- * have one, so that a stack without room is reported, too. It comes with the first call that a thread makes
- * after this one.
+ * export these. The function of CPython's faulthandler writes the Python lines; with CPython 3.13 and 3.14 there are
+ * lines only if descriptor 2 (standard error) was open when the interpreter started. Threads on which private code
+ * runs get an alternate signal stack of 64 KiB, unless they have one, so that a stack without room is reported,
+ * too. A thread gets this stack with the first call that it makes after this function was called.
  *
  * A second call changes the options. A host that installs a handler of its own for one of these signals
  * afterwards replaces the library's, and calls it or not.

@@ -77,7 +77,7 @@ static struct gorgon_interruption *state_of(const struct gorgon_interp *interp)
 	return gorgon_parts_state(interp->ns->parts, &gorgon_interruption_part);
 }
 
-// Python calls this between two bytecodes of the finisher.
+// Python calls this function on the finisher's thread, between two bytecodes.
 static int on_pending(void *ctx)
 {
 	struct gorgon_interp *interp = ctx;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of calls into interpreters share: starting an interpreter, values, code on threads. */
+/* Functions that the tests of calls into interpreters share: they start interpreters, check values, run code on threads. */
 #ifndef TESTS_CALLS_H
 #define TESTS_CALLS_H
 
@@ -48,5 +48,19 @@ extern sem_t reached, go_on;
 #define WAIT	"import ctypes; ctypes.CDLL(None).test_call_wait()\n"
 
 void init_waiting(void);
+
+/* Lines of a function that does @what for ever, whatever is raised: the loop around a loop catches an interrupt that comes
+ * between two tries of the inner loop. */
+#define TEST_ALWAYS(what)                                                                                              \
+	"  while True:\n"                                                                                             \
+	"   try:\n"                                                                                                   \
+	"    while True:\n"                                                                                           \
+	"     try:\n"                                                                                                 \
+	"      while True:\n"                                                                                         \
+	"       try:\n"                                                                                               \
+	"        while True: " what "\n"                                                                               \
+	"       except BaseException: pass\n"                                                                         \
+	"     except BaseException: pass\n"                                                                           \
+	"   except BaseException: pass\n"
 
 #endif

@@ -47,26 +47,14 @@ struct program {
 	"def forever():\n"                                                                                             \
 	"  begun.set()\n" body "t = threading.Thread(target=forever, daemon=" daemon "); t.start(); begun.wait()\n"
 
-// An interrupt that comes between the tries of one loop is caught by the loop around it.
-#define ALWAYS(what)                                                                                                   \
-	"  while True:\n"                                                                                             \
-	"   try:\n"                                                                                                   \
-	"    while True:\n"                                                                                           \
-	"     try:\n"                                                                                                 \
-	"      while True:\n"                                                                                         \
-	"       try:\n"                                                                                               \
-	"        while True: " what "\n"                                                                               \
-	"       except BaseException: pass\n"                                                                         \
-	"     except BaseException: pass\n"                                                                           \
-	"   except BaseException: pass\n"
-#define STUBBORN ALWAYS("time.sleep(1000)")
+#define STUBBORN TEST_ALWAYS("time.sleep(1000)")
 
 static const struct program programs[] = {
 	{"a loop", THREAD("  while True: pass\n", "False"), NULL},
 	{"a blocked thread", THREAD("  threading.Lock().acquire() and threading.Event().wait()\n", "False"), NULL},
 	{"a daemon thread in a loop", THREAD("  while True: pass\n", "True"), NULL},
 	{"a thread that catches all", THREAD(STUBBORN, "False"), "line 11 in forever"},
-	{"a loop that catches all", THREAD(ALWAYS("sum(range(1000))"), "False"), " in forever"},
+	{"a loop that catches all", THREAD(TEST_ALWAYS("sum(range(1000))"), "False"), " in forever"},
 	{"ten threads", THREAD(STUBBORN, "False") "for i in range(9): threading.Thread(target=forever).start()\n",
 	 "line 11 in forever"},
 	{"an executor", "import concurrent.futures as f, time\n"
@@ -89,7 +77,7 @@ static const struct program programs[] = {
 				  "    while True: pass\n"
 				  "late = Late()\n", NULL},
 	{"a finaliser that catches all", "import time\n"
-					 "def forever(range=range, sum=sum, BaseException=BaseException):\n" ALWAYS("sum(range(1000))")
+					 "def forever(range=range, sum=sum, BaseException=BaseException):\n" TEST_ALWAYS("sum(range(1000))")
 					 "class Late:\n"
 					 "  def __del__(self, forever=forever): forever()\n"
 					 "late = Late()\n", " in forever"},
@@ -219,10 +207,10 @@ static void stop_interrupts_calls_and_destroy_frees_all(void **state)
 static void calls_into_an_abandoned_interpreter_come_back(void **state)
 {
 	static const char *const sources[] = {
-		"import time\ndef f():\n" ALWAYS("time.sleep(1000)") REACHED "f()\n",
-		"def f():\n" ALWAYS("sum(range(1000))") REACHED "f()\n",
-		"import threading\ndef f():\n" ALWAYS("threading.Event().wait()") REACHED "f()\n",
-		"import sys; sys.setswitchinterval(0.5)\ndef f():\n" ALWAYS("sum(range(1000))") REACHED "f()\n",
+		"import time\ndef f():\n" TEST_ALWAYS("time.sleep(1000)") REACHED "f()\n",
+		"def f():\n" TEST_ALWAYS("sum(range(1000))") REACHED "f()\n",
+		"import threading\ndef f():\n" TEST_ALWAYS("threading.Event().wait()") REACHED "f()\n",
+		"import sys; sys.setswitchinterval(0.5)\ndef f():\n" TEST_ALWAYS("sum(range(1000))") REACHED "f()\n",
 	};
 	uint64_t before = abandoned_count();
 
@@ -253,7 +241,7 @@ static bool host_went_on;
 TEST_EXPORT void test_stop_call_back(void);
 TEST_EXPORT void test_stop_call_back(void)
 {
-	from_inside = gorgon_interp_run_string(called_back, "def f():\n" ALWAYS("sum(range(1000))") REACHED "f()\n", NULL);
+	from_inside = gorgon_interp_run_string(called_back, "def f():\n" TEST_ALWAYS("sum(range(1000))") REACHED "f()\n", NULL);
 	host_went_on = true;
 }
 
@@ -348,7 +336,7 @@ static void end_of_the_process_calls_nothing_of_an_abandoned_interpreter(void **
 		alarm(120);
 		init_waiting();
 		snprintf(source, sizeof(source), "import ctypes, time\nctypes.CDLL('%s').ends_late()\ndef f():\n%s%sf()\n",
-			 test_module("libends_a.so"), ALWAYS("time.sleep(1000)"), REACHED);
+			 test_module("libends_a.so"), TEST_ALWAYS("time.sleep(1000)"), REACHED);
 		spawn(&thread, interp, source);
 		sem_wait(&reached);
 		if (gorgon_error_code(gorgon_interp_stop(interp, LIMIT_MS)) != GORGON_ERROR_ABANDONED)

@@ -302,8 +302,9 @@ const char *library_find_line(struct library *library, uint64_t vaddr, bool open
 /* Size of the build-id that was copied to @id; 0: none. */
 size_t elf_build_id(Elf *elf, uint8_t id[64]);
 /*
- * Where the first byte of an object file belongs, by its lowest segment: pages of all sizes begin as far from there in
- * memory as in the file. False: nothing of it is loaded.
+ * Find the link-time address at which the first byte of an object file belongs, from the file's lowest segment. Whatever
+ * the size of a page is, the segment is as far from that address as it is from the beginning of the file. Returns false if
+ * no segment of the file is loaded.
  */
 bool elf_file_start(Elf *elf, uint64_t *ret);
 
