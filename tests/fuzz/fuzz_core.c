@@ -36,7 +36,12 @@ static void read_lists(struct target *target, unsigned flags)
 {
 	uint64_t root[] = {ROOT}, jitreg[] = {JITREG},
 		 descriptors[] = {DESCRIPTORS, DESCRIPTORS + 0x20};
-	const struct heads heads = {root, jitreg, descriptors, 1, 1, 2};
+	const struct heads heads = {.roots = root,
+				    .jitregs = jitreg,
+				    .descriptors = descriptors,
+				    .root_count = 1,
+				    .jitreg_count = 1,
+				    .descriptor_count = 2};
 	struct snapshot snapshot = {0};
 	bool found = snapshot_read_root(target, ROOT, flags, &snapshot);
 
