@@ -48,7 +48,10 @@ BASE := -std=gnu11 -fPIC -fvisibility=hidden -pthread $(WARN) $(SANFLAGS) -MMD -
 # The lowest first; see docs/architecture.md.
 LOADER_FLOORS := base image ns process debug load dl copy isolate python
 # The machine that CC compiles for: x86_64, aarch64. What is of one machine is in loader/machine/MACHINE, in a folder for each floor.
-ARCH ?= $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+# A new machine has no compiler yet when make reads this: set-up, which make runs first, installs it.
+ifeq ($(ARCH),)
+ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)) $(shell uname -m))
+endif
 INCLUDES := -Iloader -Iloader/machine/$(ARCH) -Ijitreg
 # Any CPython's headers from 3.11 on: only the stable ABI's structures are used.
 PYTHON_MINORS := 11 12 13 14 15
