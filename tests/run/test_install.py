@@ -87,14 +87,28 @@ int main()
 
 
 @unittest.skipIf(SANITIZED, "installs what users get")
+def make_environment():
+    """This process's environment without what the make that runs the tests has put into it."""
+    return {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "BUILD", "SAN")}
+
+
+class NewMachine(unittest.TestCase):
+    def test_set_up_comes_first_where_there_is_neither_compiler_nor_python(self):
+        for goal in ("demo", "check"):
+            with self.subTest(goal):
+                result = subprocess.run(["make", "-n", "-C", ROOT, "--no-print-directory", goal, "CC=no-such-cc",
+                                         "PYTHON3=no-such-python", "DEPS=yes"],
+                                        capture_output=True, text=True, env=make_environment())
+                self.assertEqual((result.stderr, result.returncode), ("", 0))
+                self.assertEqual(result.stdout.splitlines()[0], "tools/setup.sh yes")
+
+
 class Installed(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.prefix = tempfile.mkdtemp(prefix="gorgon-install-")
-        # Variables of the outer make must not reach this one.
-        env = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "BUILD", "SAN")}
         subprocess.run(["make", "-C", ROOT, "install", f"PREFIX={cls.prefix}"], check=True, stdout=subprocess.DEVNULL,
-                       env=env)
+                       env=make_environment())
         cls.host = os.path.join(cls.prefix, "host")
         source = cls.host + ".c"
         with open(source, "w") as file:
