@@ -113,7 +113,7 @@ static void find_debug_file_that_gdb_does_not_recognize_is_not_taken(void **stat
 		{".debug_str", offsetof(Elf64_Chdr, ch_addralign), 8, 3},
 		{".debug_str", sizeof(Elf64_Chdr), 1, 0xff},
 	};
-	static const uint8_t old_style[12] = "ZLIB\0\0\1\0\0\0\0\0";
+	static const char old_style[] = "ZLIB\0\0\1\0\0\0\0"; // The twelfth byte is the NUL that ends the string.
 
 	(void)state;
 	assert_int_equal(util_run("{ for i in $(seq 400); do echo \"struct t$i { int member_of_$i; } v$i;\"; done; "
