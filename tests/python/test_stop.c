@@ -123,7 +123,7 @@ static uint32_t shown_state(const struct gorgon_interp *interp)
 }
 
 // The waits of this test are long: that the call comes back is asserted, and that it does so long before the test would.
-static void stop(struct gorgon_interp *interp, const struct program *program)
+static void stop_program(struct gorgon_interp *interp, const struct program *program)
 {
 	unsigned long begin = now_ms(), took;
 	struct gorgon_error *err = gorgon_interp_stop(interp, program->named ? LIMIT_MS : ENDS_MS);
@@ -165,7 +165,7 @@ static void stop_within_a_limit_ends_or_abandons(void **state)
 		__atomic_store_n(&may_spin, false, __ATOMIC_RELAXED);
 		run(interp, programs[i].source);
 		__atomic_store_n(&may_spin, true, __ATOMIC_RELAXED);
-		stop(interp, &programs[i]);
+		stop_program(interp, &programs[i]);
 		assert_int_equal(abandoned_count(), before + !!programs[i].named);
 		still_computes(bystander);
 		__atomic_store_n(&spinning, false, __ATOMIC_RELAXED);
