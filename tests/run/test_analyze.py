@@ -22,7 +22,7 @@ static __attribute__((noinline)) int forget(int size)
 
 	if (!p)
 		return 1;
-	*p = 1;
+	*(volatile char *)p = 1;
 	return 0;
 }
 
