@@ -69,6 +69,7 @@ const struct gorgon_part *const gorgon_parts[] = {
 	&gorgon_timers_part,
 	&gorgon_interruption_part,
 	&gorgon_parking_part,
+	&gorgon_hanging_part,
 	&gorgon_patch_part,
 	NULL,
 };

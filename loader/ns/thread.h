@@ -38,6 +38,7 @@ struct gorgon_thread {
 	void *altstack; /* its alternate signal stack, if we have made it; see altstack.c */
 	size_t altstack_size;
 	bool has_altstack; /* it has been provided with one, or has its own */
+	void *start_env; /* of a thread that private code has started: the jmp_buf by which it can leave; see ../process/pthread_create.c */
 };
 
 #define GORGON_SAME_OFFSET(member)                                                                 \

@@ -12,6 +12,7 @@
 #include "ns/thread.h"
 
 #include <errno.h>
+#include <setjmp.h>
 #include <stdlib.h>
 
 struct start {
@@ -44,6 +45,7 @@ static void *start_thread(void *arg)
 {
 	struct start start = *(struct start *)arg;
 	struct gorgon_thread *thread = gorgon_thread_get();
+	jmp_buf env;
 	sigset_t wake;
 
 	free(arg);
@@ -57,7 +59,16 @@ static void *start_thread(void *arg)
 		__atomic_store_n(&thread->ns, start.ns, __ATOMIC_RELAXED);
 	gorgon_altstack_provide(thread);
 	gorgon_locale_enter(start.ns->locale);
+	if (setjmp(env))
+		return NULL;
+	if (thread)
+		thread->start_env = &env;
 	return start.fn(start.arg);
+}
+
+void gorgon_thread_leave(const struct gorgon_thread *thread)
+{
+	longjmp(*(jmp_buf *)thread->start_env, 1);
 }
 
 int gorgon_thread_create(void *thread, const void *attr, void *(*fn)(void *), void *arg,

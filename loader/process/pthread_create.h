@@ -4,6 +4,10 @@
 #define GORGON_PROCESS_PTHREAD_CREATE_H
 
 struct gorgon_ns;
+struct gorgon_thread;
+
+/* End the calling thread, whose record this is and whose @start_env is set, without leaving the functions that it is in. */
+_Noreturn void gorgon_thread_leave(const struct gorgon_thread *thread);
 
 /* --- replacement (see replacements.c) ------------------------------------------- */
 

@@ -217,6 +217,8 @@ static struct gorgon_error *close_program(struct gorgon_interp *interp, void *ct
 {
 	struct finisher *finisher = ctx;
 
+	// Python has taken this thread for the main thread, whose stack is another.
+	gorgon_state_tell_stack(interp, NULL);
 	gorgon_held_end(interp, true);
 	call(interp, "threading", "_shutdown");
 	gorgon_error_destroy(gorgon_interrupt_prepare(interp));

@@ -379,9 +379,21 @@ static void stop_within_a_limit_is_an_ordinary_end(void **state)
 	unlink(path);
 }
 
+// As a process's end does with such a thread. (CPython 3.14 has every daemon thread wait that asks for the GIL at the end.)
+static void daemon_thread_that_waits_for_signals_ends_with_the_program(void **state)
+{
+	struct gorgon_interp *interp = start();
+
+	(void)state;
+	run(interp, THREAD("  import signal; signal.pause()\n", "True") "time.sleep(0.1)\n");
+	assert_ok(gorgon_interp_stop(interp, -1));
+	destroy(interp);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(daemon_thread_that_waits_for_signals_ends_with_the_program),
 		cmocka_unit_test(stop_within_a_limit_is_an_ordinary_end),
 		cmocka_unit_test(stop_interrupts_calls_and_destroy_frees_all),
 		cmocka_unit_test(calls_into_an_abandoned_interpreter_come_back),
