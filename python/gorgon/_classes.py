@@ -19,7 +19,7 @@ filled = weakref.WeakSet()
 
 # What type() makes of itself.
 DESCRIPTORS = types.GetSetDescriptorType, types.MemberDescriptorType
-MADE = {"_abc_impl", "__annotate_func__", "__annotations_cache__", "__dict__", "__weakref__"}
+MADE = {"_abc_impl", "__annotate_func__", "__annotations_cache__", "__classdictcell__", "__dict__", "__weakref__"}
 # Instances that are compared by identity.
 SINGLE = {"MISSING", "KW_ONLY", "_FIELD", "_FIELD_CLASSVAR", "_FIELD_INITVAR", "_HAS_DEFAULT_FACTORY"}
 
