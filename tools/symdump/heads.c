@@ -72,7 +72,7 @@ static void add_head(uint64_t **list, size_t *count, uint64_t addr)
 	(*list)[(*count)++] = addr;
 }
 
-// Not just mapped to be read: then the file is one piece.
+// A file that is only mapped to be read, as the loader's own reading and debuggers do, is one piece: no variable lies in it.
 static bool is_loaded(const struct target *target, size_t mapping)
 {
 	const struct mapping *next = &target->mappings[mapping + 1];
@@ -92,7 +92,7 @@ void heads_find(struct target *target, struct heads *heads)
 		uint64_t bias;
 		size_t f = 0;
 
-		if (mapping->off)
+		if (mapping->off || !is_loaded(target, i))
 			continue;
 		progress("mapped files", i, target->mapping_count);
 		while (f < count && strcmp(files[f].path, mapping->path))
@@ -110,7 +110,7 @@ void heads_find(struct target *target, struct heads *heads)
 		if (files[f].vaddr[2])
 			add_head(&heads->descriptors, &heads->descriptor_count,
 				 bias + files[f].vaddr[2]);
-		if (files[f].vaddr[3] && is_loaded(target, i) && heads->runtime_count < HEAD_MAX) {
+		if (files[f].vaddr[3] && heads->runtime_count < HEAD_MAX) {
 			heads->runtimes = grow(heads->runtimes, heads->runtime_count,
 					       sizeof(*heads->runtimes));
 			heads->runtimes[heads->runtime_count++] =
