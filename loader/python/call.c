@@ -295,8 +295,8 @@ static void pop(struct gorgon_call *call, enum gorgon_interp_state during,
 }
 
 // Its own function, so that no local of the caller lives across the jump.
-static __attribute__((noinline)) enum way run(struct gorgon_call *call, gorgon_call_fn *fn, void *ctx,
-					      struct gorgon_error **err)
+static __attribute__((noinline)) enum way run_function(struct gorgon_call *call, gorgon_call_fn *fn,
+						       void *ctx, struct gorgon_error **err)
 {
 	enum way way = (enum way)setjmp(call->exit_env);
 
@@ -403,7 +403,7 @@ struct gorgon_error *gorgon_call_protect(struct gorgon_interp *interp,
 	interp->isolation->enter(interp->ns);
 	exempt = gorgon_usage_exempt(false);
 	gorgon_usage_exempt(exempt);
-	way = run(&call, fn, ctx, &err);
+	way = run_function(&call, fn, ctx, &err);
 	call.left = true;
 	gorgon_parking_hurry(NULL);
 	if (way == EXITED)

@@ -3,10 +3,10 @@
 //
 // The copy is driven through its exported functions, found by name at run time:
 // nothing here knows a structure of CPython, so one build drives every version.
-// Py_BytesMain() reproduces python3's command line, virtual environments and exit
-// status, and finalises at the end.
+// PyConfig_SetBytesArgv() and Py_RunMain() reproduce python3's command line, virtual
+// environments and exit status; the latter finalises at the end.
 //
-// Py_BytesMain() calls exit() for sys.exit() in -c programs, and libraries call it
+// Py_RunMain() calls exit() for sys.exit() in -c programs, and libraries call it
 // when they give up: see call.c. A host that wants to call functions itself starts
 // Python in another way: see start.c.
 
@@ -206,7 +206,7 @@ struct gorgon_error *gorgon_interp_create(const struct gorgon_interp_opts *opts,
 	return NULL;
 }
 
-// argv for Py_BytesMain: the executable's name, then the caller's arguments.
+// argv of the program: the executable's name, then the caller's arguments.
 static struct gorgon_error *copy_argv(struct gorgon_interp *interp, int argc, const char *const *argv)
 {
 	interp->argv = calloc((size_t)argc + 2, sizeof(*interp->argv));
@@ -239,11 +239,12 @@ struct program {
 
 // What Py_BytesMain() does, in steps: Python is started, its end is prepared, then it runs what the
 // command line says.
-static struct gorgon_error *run_prepared(struct gorgon_interp *interp, int argc, int *ret)
+static struct gorgon_error *run_python(struct gorgon_interp *interp, int argc, int *ret)
 {
 	void (*exit_with)(struct gorgon_python_status) = (void (*)(struct gorgon_python_status))
 		gorgon_interp_find_symbol(interp, "Py_ExitStatusException");
 	int (*run_main)(void) = (int (*)(void))gorgon_interp_find_symbol(interp, "Py_RunMain");
+	bool hidden = gorgon_traceback_is_hidden(interp);
 	struct gorgon_config_api config;
 	struct gorgon_python_status status;
 	struct gorgon_error *err;
@@ -257,9 +258,9 @@ static struct gorgon_error *run_prepared(struct gorgon_interp *interp, int argc,
 		exit_with(status); // does not return: prints Python's own message and calls exit()
 	if ((err = gorgon_ending_prepare(interp)))
 		return err;
-	if ((err = gorgon_api_init(interp)))
+	if ((hidden || interp->memory_limit) && (err = gorgon_api_init(interp)))
 		return err;
-	if (gorgon_traceback_is_hidden(interp))
+	if (hidden)
 		gorgon_traceback_prepare(interp);
 	if (interp->memory_limit)
 		gorgon_limits_set(interp, interp->memory_limit, interp->memory_hard_limit);
@@ -268,10 +269,8 @@ static struct gorgon_error *run_prepared(struct gorgon_interp *interp, int argc,
 	return NULL;
 }
 
-static struct gorgon_error *run(struct gorgon_interp *interp, void *ctx)
+static struct gorgon_error *run_program(struct gorgon_interp *interp, void *ctx)
 {
-	__typeof__(int(int, char **)) *bytes_main =
-		(int (*)(int, char **))gorgon_interp_find_symbol(interp, "Py_BytesMain");
 	int (*add_hook)(int (*)(const char *, void *, void *), void *);
 	struct program *program = ctx;
 	struct gorgon_error *err;
@@ -289,10 +288,7 @@ static struct gorgon_error *run(struct gorgon_interp *interp, void *ctx)
 					   "interpreter %u: refused the audit hook that --timing needs",
 					   interp->number);
 	gorgon_interp_show_thread(interp, (uint64_t)gettid());
-	if (interp->end == GORGON_END_QUICK || interp->memory_limit || gorgon_traceback_is_hidden(interp))
-		err = run_prepared(interp, program->argc + 1, &program->status);
-	else
-		program->status = bytes_main(program->argc + 1, interp->argv);
+	err = run_python(interp, program->argc + 1, &program->status);
 	// CPython 3.14 and newer return all bits of the argument of sys.exit(); a process has the lowest eight.
 	program->status &= 0xff;
 	return err;
@@ -313,7 +309,7 @@ static void run_main(void *ctx)
 	struct gorgon_interp *interp = main->interp;
 	int missed;
 
-	main->err = gorgon_call_protect(interp, &states, run, &main->program, &main->program.status);
+	main->err = gorgon_call_protect(interp, &states, run_program, &main->program, &main->program.status);
 	if (main->err)
 		return;
 	// The end of the program in a child that it forked: of the host only this thread

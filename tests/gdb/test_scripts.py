@@ -158,7 +158,7 @@ class Live(Case):
             lines = [line for line in stop.output["bt"].splitlines() if line.startswith("#")]
             labels = [re.search(r" from (\S+ \[interp \d+\]) \(", line) for line in lines]
             names = session.frames(stop.output["bt"])
-            last = names.index("Py_BytesMain")
+            last = names.index("Py_RunMain")
             self.assertEqual(names[0], "time_sleep")
             self.assertEqual({label and label[1] for label in labels[:last + 1]},
                              {f"{harness.SONAME} [interp {i}]"})

@@ -103,7 +103,7 @@ class Automatic(session.Case):
                                     asleep=cls.COUNT) as host:
                 cls.output = harness.lldb(
                     ["gorgon symbols auto", f"process attach -p {host.pid}", "statistics dump", "image list -f", "breakpoint set -n PyInit_bare",
-                     "breakpoint set -n PyInit_work", "breakpoint set -n Py_BytesMain", "breakpoint list", "gorgon check", "detach"],
+                     "breakpoint set -n PyInit_work", "breakpoint set -n Py_RunMain", "breakpoint list", "gorgon check", "detach"],
                     script=True)
 
     def listed(self, name):
@@ -119,7 +119,7 @@ class Automatic(session.Case):
     def test_all_of_them_have_names_and_the_others_lines(self):
         listing = self.output[self.output.index("(lldb) breakpoint list"):]
         for function, where in (("PyInit_bare", r"pack \[interp \d\]`PyInit_bare,"), ("PyInit_work", r"work\.so`PyInit_work.* at work\.c:\d+"),
-                                ("Py_BytesMain", r"libpython\S+`Py_BytesMain.* at main\.c:\d+")):
+                                ("Py_RunMain", r"libpython\S+`Py_RunMain.* at main\.c:\d+")):
             self.assertEqual(len(re.findall(rf"^  \d+\.\d+: where = {where}.*, resolved", listing, re.M)), self.COUNT, function)
 
     def test_names_are_not_read_before_somebody_asks_for_them(self):
@@ -183,7 +183,7 @@ class Symbols(session.Case):
         self.assertEqual(sorted(before), list(range(COUNT)))
         for i, frames in before.items():
             self.assertIn((f"libledger.so [interp {i}]", "ledger_wait"), frames)
-            self.assertIn((f"{session.PYTHON} [interp {i}]", "Py_BytesMain"), frames)
+            self.assertIn((f"{session.PYTHON} [interp {i}]", "Py_RunMain"), frames)
             for output in (self.with_symbols.split("gorgon symbols")[1], self.without):
                 self.assertEqual(named(backtraces(output)[i]), named(frames))
 

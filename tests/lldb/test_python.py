@@ -219,7 +219,7 @@ class WithoutDebugInformation(session.Case):
         self.assertEqual(gil(stop.output["gorgon list"]), [f"{stop.thread} (tid {stop.lwp})"])
         shown = lines(stop.output["gorgon bt"])
         self.assertEqual((shown[0], shown[-1]), ("PyFloat_FromString", "__clone3"))
-        self.assertIn("Py_BytesMain", shown)
+        self.assertIn("Py_RunMain", shown)
         self.assertEqual(python_frames(stop.output["gorgon bt"]), ["<module>@<string>:1"])
         self.assertNotRegex(output, session.TRACEBACK)
 

@@ -68,7 +68,7 @@ PYTHON = [[[("sleep", "    time.sleep(600)"), ("<module>", "[sleep, in_numpy, de
           [[("deep.<locals>.<lambda>", "        sorted([1]")],
            [("deep", "        sorted([1]"), *[("deep", "        deep(n - 1)")] * 500, ("<module>", "[sleep, in_numpy, deep, ")]],
           [[("in_cpp", "    walk.go(1"), ("<module>", "[sleep, in_numpy, deep, ")]]]
-OUTERMOST = ["Py_RunMain", "Py_BytesMain", "run", "gorgon_interp_main", "run_interpreter", "start_thread"]
+OUTERMOST = ["Py_RunMain", "run_program", "gorgon_interp_main", "run_interpreter", "start_thread"]
 
 
 # The same in every version: a generator, a call deep in Python and back through C, and a holder of a GIL.

@@ -104,7 +104,7 @@ static uint32_t read_varint(const uint8_t **at, const uint8_t *end)
 // bytes without the highest bit.
 static int find_line(const uint8_t *table, size_t size, int first_line, uint64_t off)
 {
-	const uint8_t *at = table, *end = table + size;
+	const uint8_t *at = table, *end = size ? table + size : table; // A table without entries is NULL.
 	int64_t line = first_line;
 	uint64_t covered = 0;
 
