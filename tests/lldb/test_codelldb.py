@@ -125,7 +125,7 @@ class Session(Editor):
         client = self.client()
         stop, frames = self.at_call(client)
         self.assertEqual((frames[0]["name"], frames[0]["line"], frames[0]["source"]["path"]), ("work_count", self.call, session.WORK))
-        self.assertEqual({self.interp(client, frame) for frame in frames}, {1})
+        self.assertEqual({self.interp(client, frame) for frame in frames} - {None}, {1})  # None: the host's, from lldb 21 on
         self.assertIn('"host"', client.threads()[stop.thread])
         places = []
         for how in ("stepIn", "next", "stepOut", "next"):
@@ -163,7 +163,7 @@ class Session(Editor):
         self.assertEqual((shown["name"]["value"], shown["args"]["value"], shown["self"]["value"]), ("'of 1'", "tuple of 2", "<module>"))
         members = {v["name"]: v["value"] for v in client.request("variables", variablesReference=shown["name"]["variablesReference"])["variables"]}
         self.assertEqual(members["ob_type"], "<class 'str'>")
-        self.assertRegex(str(members), r"'ob_refcnt'")
+        self.assertRegex(str(members), r"\bob_refcnt")
         client.disconnect()
 
     def test_disassembly_names_functions_of_the_copy(self):

@@ -119,7 +119,8 @@ class Session(Dap):
         frames = client.frames(stop)
         self.assertEqual((function(frames[0]), interp(frames[0]), frames[0]["line"]), ("work_count", 1, self.call))
         self.assertEqual(frames[0]["source"]["path"], session.WORK)
-        self.assertEqual({interp(frame) for frame in frames}, {1})  # lldb ends at the evaluation function
+        # Up to lldb 19 the stack ends at the evaluation function, later it goes on to the host's.
+        self.assertEqual({interp(frame) for frame in frames} - {None}, {1})
         self.assertEqual(client.evaluate("result", frames[0]), "14")
         self.assertEqual(client.evaluate("work_calls", frames[0]), "101")
         self.assertEqual(client.evaluate("helper(self, 2)", frames[0]), "4")

@@ -293,11 +293,11 @@ class Targets(unittest.TestCase):
         with harness.Background(harness.PYTHON3, "-c", SUBINTERPRETERS, until="ready") as process:
             status, text, errors = record(process.pid, seconds=0.4)
             self.assertEqual((status, errors), (0, []))
-            self.assertRegex(text, r"^host;thread \d+ [^;]*;\[GIL\];<module> \(<string>:4\);inner \(<string>:3\) \d+\n")
+            self.assertRegex(text, r"^host;thread \d+ [^;]*;\[GIL\];<module> \(<s\w+>:4\);inner \(<s\w+>:3\) \d+\n")
             status, text, errors = record(process.pid, "--native", seconds=0.4)
             self.assertEqual((status, errors), (0, []))
             self.assertRegex(text, r"(?m)^host;thread \d+ [^;]*;\[GIL\];_start [^ ].*;<module> \(<string>:\d+\);outer \(.*;"
-                                   r"<module> \(<string>:4\);inner \(<string>:3\)")
+                                   r"<module> \(<s\w+>:4\);inner \(<s\w+>:3\)")
 
     def test_process_that_ends_leaves_what_there_was(self):
         with harness.Background(harness.GORGON, "run", "-n", 2, "-c", "import time; print('ready', flush=True); time.sleep(1)",
