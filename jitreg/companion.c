@@ -81,7 +81,7 @@ static int by_address(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* Has the detached file that name at that address? */
+/* Whether the detached file has this name at this address. */
 static bool is_known(const struct companion *c, const char *text, uint64_t address)
 {
 	size_t low = 0, high = c->known_count;
@@ -109,7 +109,10 @@ static int add_template_name(void *ctx, const char *text, uint64_t vaddr, const 
 	return add_name(c, text, strlen(text), vaddr, sym->st_size, sym->st_info);
 }
 
-/* A detached file has the static functions of a stripped library, and as a rule the others, too. */
+/*
+ * Add the names of the detached file: static functions, of which a library is stripped, and as a
+ * rule all others, too.
+ */
 static int add_detached_names(struct companion *c)
 {
 	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;
@@ -118,7 +121,7 @@ static int add_detached_names(struct companion *c)
 
 	object = jitreg_debuginfo_open_detached(&c->current->template->debug);
 	if (!object || jitreg_object_read_layout(object) || jitreg_names_read(object, &names))
-		return 0; // the library's own names do without
+		return 0; // not an error: the library's own names are added next
 	for (size_t i = 0; !r && i < names.count; i++) {
 		const struct jitreg_name *name = &names.items[i];
 
@@ -225,7 +228,7 @@ static int build(void *ctx, uint8_t **bytes, size_t *size)
 	return r ? r : jitreg_writer_finish(&c->file, NULL, &private_size, bytes, size);
 }
 
-/* Everything that the contents depend on. */
+/* Make the key, of everything that the contents depend on. */
 static int make_key(struct companion *c)
 {
 	FILE *out = open_memstream(&c->key, &c->key_size);
@@ -281,7 +284,7 @@ static int find_file(struct companion *c, struct jitreg_cached *ret, uint8_t id[
 	return r;
 }
 
-/* @id: set to the build-id of a companion without lines; NULL: GDB finds the file by its name. */
+/* @id is set to the build-id of a companion without lines. NULL: GDB finds the file by its name. */
 static int find_companion(const struct jitreg_member *members, size_t count, bool with_lines,
 			  struct jitreg_cached *ret, uint8_t id[JITREG_COMPANION_ID_SIZE])
 {

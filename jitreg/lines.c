@@ -2,12 +2,12 @@
 /*
  * DWARF with functions and lines only: what a debugger can be given of hundreds of copies.
  *
- * The full DWARF of an optimised libpython costs GDB seconds and 80 MB a copy, most of it for types,
- * variables and inlined calls. What is made here takes a tenth of that:
+ * The full DWARF of an optimised libpython costs GDB seconds and 80 MB a copy, most of it for
+ * types, variables and inlined calls. What is made here takes a tenth of that:
  *
  *     unit         up to FUNCTIONS_MAX functions that lie side by side. GDB reads units whole: with small
  *                  units it reads little for a breakpoint by file and line. Functions of a unit lie side by side,
- *                  because GDB takes the one unit around an address when units have one stretch each
+ *                  because GDB looks an address up by the stretch of the unit that it lies in
  *     function     name, declaration, one stretch of addresses
  *     its type     is not known, like the type of a function without debug information: so GDB refuses a call without
  *                  a cast instead of assuming that the function returns nothing. GDB looks types of this kind up by
@@ -15,14 +15,15 @@
  *     X.cold       code that the compiler has moved away from X is a function of its own, without
  *                  which LLDB does not unwind it
  *     line table   rows that say something new; neither columns nor views
- *     [locations]  a unit of optimised code has a variable without a name that anybody types, with a list of
+ *     [locations]  a unit of optimised code has a variable "-", a name that nobody types, with a list of
  *                  locations. From that GDB knows that arguments are right at a function's first
  *                  instruction, and stops there as with the full DWARF
  *
- * There are no inlined calls: a step into an inlined call shows its lines, but "finish" does not end there.
+ * There are no inlined calls: a step into an inlined call shows its lines, but "finish" does not
+ * end there.
  *
- * All texts are where they are used, and the table of abbreviations is constant: so the sections of
- * several libraries can be put behind each other (lines_sections.c).
+ * Each text is written where it is used, and the table of abbreviations is constant: so the
+ * sections of several libraries can be put behind each other (lines_sections.c).
  *
  * Specification: DWARF 5 sections 3.1, 3.3, 6.1.2, 6.2, 7.5.
  */
@@ -39,7 +40,10 @@
 #define FUNCTIONS_MAX 32
 /* A unit has functions of a single source file if it gets at least this many. */
 #define FUNCTIONS_MIN 8
-/* Rows at a function's start that stay, because the second one says where the arguments are in place. */
+/*
+ * How many rows at a function's start are kept in any case: the second row says where the arguments
+ * are in place.
+ */
 #define FIRST_ROWS 3
 /* A gap of at most this many bytes between functions is padding. */
 #define GAP_MAX 32
@@ -50,7 +54,7 @@
 #define LINE_RANGE  14
 #define OPCODE_BASE 13
 
-/* A source file. All tables share it. */
+/* A source file. There is one structure for it, however many line tables have the file. */
 struct file {
 	const char *unit_folder, *folder, *name;
 	uint32_t unit; // the last unit that has the file,
@@ -88,7 +92,7 @@ struct builder {
 	size_t piece_count;
 	struct file *files;
 	size_t file_count, file_capacity;
-	uint32_t *buckets; // numbers of files plus 1
+	uint32_t *buckets; // indexes of files, plus 1
 	size_t bucket_count;
 	struct row *rows;
 	size_t row_count, row_capacity;
@@ -141,7 +145,7 @@ static int grow_buckets(struct builder *b)
 	return 0;
 }
 
-/* Number of a source file, or NO_SOURCE with error set. */
+/* The index of a source file in b->files, or NO_SOURCE with b->error set. */
 static uint32_t intern(struct builder *b, const char *unit_folder, const char *folder, const char *name)
 {
 	struct file file = {unit_folder ? unit_folder : "", folder, name, 0, 0};
@@ -179,7 +183,10 @@ static uint32_t intern_source(struct builder *b, const char *folder, const struc
 	return intern(b, folder, table->sources[source].folder, table->sources[source].name);
 }
 
-/* The file that a function is declared in; a damaged table may name none. */
+/*
+ * The file that a function is declared in. NO_SOURCE: b->error is set, or a damaged table has no
+ * such file.
+ */
 static uint32_t find_declaration(struct builder *b, const struct jitreg_function *function)
 {
 	const struct jitreg_cu *unit = function->declared;
@@ -202,7 +209,8 @@ static uint32_t find_declaration(struct builder *b, const struct jitreg_function
 		b->tables = table;
 		b->error = jitreg_line_table_read(unit, false, &b->room, &table->sources);
 	}
-	// A relative folder does not help; units of link-time optimisation have the right folder.
+	// A relative folder leads nowhere. With link-time optimisation the unit that has the code
+	// has the right folder.
 	folder = unit->folder && *unit->folder == '/' ? unit->folder : function->unit->folder;
 	return b->error ? NO_SOURCE : intern_source(b, folder, &table->sources, function->file);
 }
@@ -275,7 +283,10 @@ static int add_row(struct builder *b, const struct row *row)
 	return 0;
 }
 
-/* A table whose rows are looked up, and the numbers that its source files have in this file. */
+/*
+ * The table whose rows are looked up. @files has an index into b->files for each of its source
+ * files.
+ */
 struct lookup {
 	const struct jitreg_cu *unit;
 	struct jitreg_line_table table;
@@ -298,7 +309,8 @@ static bool is_wanted(const struct builder *b, const struct piece *piece, const 
 	const struct row *last;
 	size_t before = b->row_count - piece->first_row;
 
-	// Debuggers use no such row, neither for a breakpoint nor to look an address up.
+	// The row begins no statement, and the next row has the same address: debuggers use it
+	// neither for a breakpoint nor to look an address up.
 	if (!row->is_statement && !row[1].is_end && row[1].address == row->address)
 		return false;
 	if (before < FIRST_ROWS)
@@ -343,7 +355,7 @@ static int add_rows_from(struct builder *b, struct piece *piece, const struct lo
 	return r;
 }
 
-/* The last sequence that begins at or before an address, or the first of all. */
+/* The last sequence that begins at or before an address, or else the first sequence. */
 static size_t find_sequence(const struct jitreg_line_table *table, uint64_t address)
 {
 	size_t low = 0, high = table->sequence_count;
@@ -483,7 +495,7 @@ static void put_sleb(struct builder *b, struct jitreg_bytes *to, int64_t number)
 	}
 }
 
-/* An address, or an offset in another of the sections. */
+/* Write an address, or an offset in another section, and note its place as a site. */
 static void put_site(struct builder *b, enum jitreg_lines_index section, unsigned kind, uint64_t value)
 {
 	struct jitreg_bytes *to = &b->ret->sections[section];
@@ -556,7 +568,7 @@ static uint64_t use_file(struct builder *b, const char *unit_folder, uint32_t nu
 	return file->number;
 }
 
-/* The unit's own file is number 0, and 1, where programs begin. */
+/* Give the unit's own source file the numbers 0 and 1: a line program begins in file 1. */
 static void use_own_file(struct builder *b, const struct piece *first)
 {
 	const struct jitreg_cu *unit = source_unit(first);
@@ -568,7 +580,7 @@ static void use_own_file(struct builder *b, const struct piece *first)
 	if (number == NO_SOURCE || strcmp(b->files[number].name, name) != 0) {
 		char *own = slash ? strndup(path, (size_t)(slash - path)) : strdup("");
 
-		// It is not entered for look-ups, because its name does not live as long.
+		// The file is not put into b->files, because the name of its folder is freed below.
 		if (!own) {
 			b->error = -ENOMEM;
 			return;
@@ -640,7 +652,10 @@ static void end_sequence(struct builder *b, struct program *p)
 	p->is_open = false;
 }
 
-/* An address in the program, whose place in the section is known when the header is. */
+/*
+ * Begin a sequence. The place of its address in the section is known only when the header has been
+ * written; until then its place in the program is kept in @places.
+ */
 static void begin_sequence(struct builder *b, struct program *p, uint64_t address, struct jitreg_bytes *places)
 {
 	uint32_t place;
@@ -706,7 +721,10 @@ static void put_line_table(struct builder *b, const char *folder, const struct p
 	jitreg_bytes_deinit(&places);
 }
 
-/* The producer without its options, which can be many. GDB looks at name and version only. */
+/*
+ * Write the compiler's name without its options, which can be many. GDB looks at name and version
+ * only.
+ */
 static void put_producer(struct builder *b, struct jitreg_bytes *to, const char *producer)
 {
 	const char *options = strstr(producer, " -");
@@ -731,8 +749,10 @@ static int by_vaddr(const void *key, const void *item)
 }
 
 /*
- * There are no entries of namespaces and classes here: debuggers know them from this name. DWARF has it of external
- * functions only, and the symbol table of all; without what the compiler adds to the names of copies (.isra.0).
+ * The name by which the linker knows a C++ function. There are no entries of namespaces and classes
+ * in this DWARF, so debuggers learn of these from the name. The library's DWARF has the name for
+ * external functions only. For static functions the name is taken from the symbol table, without
+ * the suffix that the compiler adds for copies (.isra.0).
  */
 static const char *find_linkage_name(const struct builder *b, const struct piece *piece, size_t *size)
 {
@@ -872,7 +892,8 @@ int jitreg_lines_make(const struct jitreg_dwarf *dwarf, const struct jitreg_dwar
 	int r;
 
 	*ret = (struct jitreg_lines){0};
-	// Units may share tables, but not without end.
+	// Several units may share a line table, which is read for each of them; a damaged file
+	// could have it read without end.
 	b.room = 4 * (uint64_t)dwarf->sections[JITREG_DWARF_LINE].size;
 	if (supplement)
 		b.room += 4 * (uint64_t)supplement->sections[JITREG_DWARF_LINE].size;

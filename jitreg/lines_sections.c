@@ -33,7 +33,7 @@ static const uint8_t abbreviations[] = {
 	0,
 };
 
-/* A header of version 5 and an empty list, to which all units refer. */
+/* A list for all units of lines.c: a header of version 5, and nothing in the list. */
 static const uint8_t locations[] = {9, 0, 0, 0, 5, 0, 8, 0, 0, 0, 0, 0, DW_LLE_end_of_list};
 
 const char *jitreg_lines_section_name(enum jitreg_lines_index index)
@@ -106,7 +106,7 @@ static int copy_section(struct jitreg_dwarf_section *to, const void *bytes, size
 	return 0;
 }
 
-/* The places of addresses; a bias is added to no others. */
+/* Note the places of addresses. Offsets stay as they are. */
 static int copy_sites(const struct jitreg_lines *lines, enum jitreg_lines_index index, struct jitreg_dwarf_section *to)
 {
 	const struct jitreg_lines_site *sites = (const struct jitreg_lines_site *)lines->sites.data;

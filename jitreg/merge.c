@@ -34,8 +34,8 @@
 #define FUNCTIONS_MAX 32
 
 struct cie {
-	uint32_t from, to; // offsets
-	uint8_t unit;	   // that rules advance by, the size of the shortest instruction; 0: functions cannot be merged
+	uint32_t from, to; // offsets in the input and in the output
+	uint8_t unit;	   // of distances in rules: the shortest instruction; 0: no functions are merged
 };
 
 struct function {
@@ -87,7 +87,10 @@ static int append_u64(struct merge *m, uint64_t value)
 	return append(m, &value, sizeof(value));
 }
 
-/* Two libraries may have equal CIEs: the second refers to the first. */
+/*
+ * Two libraries may have equal CIEs, the common part of entries: then entries of the second refer
+ * to the first library's CIE.
+ */
 static int add_cie(struct merge *m, uint32_t off, size_t size)
 {
 	const uint8_t *cie = m->from + off, *code_align = cie + 9 + strlen((const char *)cie + 9) + 1;
@@ -123,7 +126,7 @@ static void add_function(struct merge *m, uint32_t off, size_t size)
 		.start = m->vaddr + off + 8 + read_u64(fde + 8),
 		.size = read_u64(fde + 16),
 		.cie = find_cie(m, off + 4 - read_u32(fde + 4)),
-		.rules = fde + 25, // behind the size of the augmentation, 0
+		.rules = fde + 25, // behind the size of the augmentation data, which is 0
 		.rules_size = size - 25,
 	};
 }
@@ -193,7 +196,10 @@ static size_t count_row(const struct merge *m, const struct function *first, str
 	return n ? n : 1;
 }
 
-/* In as few bytes as it takes: LLDB copies every byte of every pack several times. */
+/*
+ * Advance by @distance units, in as few bytes as possible: LLDB copies every byte of every pack
+ * several times.
+ */
 static int append_advance(struct merge *m, uint64_t distance)
 {
 	size_t size = distance <= UINT8_MAX ? 1 : distance <= UINT16_MAX ? 2 : 4;
@@ -206,7 +212,10 @@ static int append_advance(struct merge *m, uint64_t distance)
 	return append(m, &op, 1) ?: append(m, &distance, size); // little-endian
 }
 
-/* @distance is in units, too. */
+/*
+ * End the rules @before, and advance to the next function, which is @distance units behind the
+ * start of this one.
+ */
 static int append_next(struct merge *m, const struct jitreg_rules *before, uint64_t distance)
 {
 	static const uint8_t restore = DW_CFA_restore_state, remember = DW_CFA_remember_state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Finding every address in the DWARF of a file, so that a copy of the file gets its own
- * by adding its load bias.
+ * Finding every address in the DWARF of a file, so that adding the load bias to each gives the
+ * DWARF of a copy of the file.
  *
  *     .debug_info, .debug_types   DW_FORM_addr; DW_OP_addr in expressions
  *     .debug_loc(lists)           from the attributes that refer to them: bases, starts and
@@ -12,8 +12,8 @@
  * Entries are read one after the other, as abbreviations lay them out (abbrevs.c); that they are a
  * tree does not matter. sites.c reads what their values refer to.
  *
- * A supplementary file (dwz) has what several files have in common. LLDB refuses a file that
- * refers to a supplementary file, so the two are joined (read_all.c): sections of the supplement follow
+ * A supplementary file (dwz) has what several files have in common. LLDB refuses a file that refers
+ * to a supplementary file, so the two are joined (read_all.c): sections of the supplement follow
  * those of the file, references to the supplement become references within the file, and references
  * inside of the supplement move by the sizes of the sections in front.
  *
@@ -55,7 +55,7 @@ typedef int visit_fn(struct search *s, const struct attribute *attribute);
 
 /* ---- entries ------------------------------------------------------------------------ */
 
-/* The reason for what abbrevs.c has returned. */
+/* Set the reason for an error that abbrevs.c has returned. */
 static int fail_reading(struct search *s, int error)
 {
 	if (error == -EOPNOTSUPP)
@@ -132,7 +132,7 @@ static enum class class_of(const struct search *s, uint64_t name, uint64_t form)
 	return CLASS_OTHER;
 }
 
-/* A reference to the supplementary file, whose section will follow that of this file. */
+/* Move a reference to the supplementary file, whose section will follow this file's section. */
 static int add_supplementary(struct search *s, const struct attribute *attribute,
 			     enum jitreg_dwarf_index to)
 {
@@ -155,7 +155,7 @@ static int add_attribute(struct search *s, const struct attribute *attribute)
 	}
 	if (attribute->form == DW_FORM_addr)
 		return jitreg_sites_add(&s->sites, attribute->off);
-	if (attribute->name == DW_AT_GNU_locviews) // beside a list, and none itself
+	if (attribute->name == DW_AT_GNU_locviews) // an offset of view numbers, which are beside a list
 		return 0;
 	switch (attribute->class) {
 	case CLASS_EXPRESSION:
@@ -202,7 +202,7 @@ static bool is_self_contained(uint64_t form)
 	return false;
 }
 
-/* An attribute of a supplementary file, which has no addresses. */
+/* Move an attribute of a supplementary file, in which there are no addresses. */
 static int move_attribute(struct search *s, const struct attribute *attribute)
 {
 	enum jitreg_dwarf_index to;
@@ -228,7 +228,7 @@ static int move_attribute(struct search *s, const struct attribute *attribute)
 	return jitreg_sites_shift(&s->sites, attribute->off, s->front->sections[to].size);
 }
 
-/* Call for each attribute of the entry at the cursor, which stands behind it afterwards. */
+/* Call for each attribute of the entry at the cursor, which stands behind the entry afterwards. */
 static int for_each_attribute(struct search *s, const struct jitreg_abbrev_table *table,
 			      const struct jitreg_abbrev *abbrev, struct jitreg_cursor *c, visit_fn *call)
 {
@@ -251,7 +251,7 @@ static int for_each_attribute(struct search *s, const struct jitreg_abbrev_table
 	return 0;
 }
 
-/* All entries from the cursor to the end of the unit. */
+/* Go through all entries from the cursor to the end of the unit. */
 static int add_entries(struct search *s, const struct jitreg_abbrev_table *table, struct jitreg_cursor c)
 {
 	int r = 0;
@@ -292,14 +292,14 @@ static int read_unit_attribute(struct search *s, const struct attribute *attribu
 		return 0;
 	}
 	if (attribute->form == DW_FORM_addrx || attribute->form >= DW_FORM_addrx1)
-		return 0; // version 5: the base matters to version 4 lists only
+		return 0; // an index is of version 5, but only lists of version 4 need the base
 	r = jitreg_sites_read_value(&s->sites, attribute->off, attribute->form, to);
 	if (!r && to == &low_pc)
 		s->sites.unit.absolute = !low_pc;
 	return r;
 }
 
-/* The abbreviations of a unit. They have been read already: the changes are for LLDB. */
+/* Change the abbreviations of a unit for LLDB. Here they have been read already. */
 static int add_header(struct search *s, const struct jitreg_unit_header *header)
 {
 	if (!s->front)
@@ -307,7 +307,7 @@ static int add_header(struct search *s, const struct jitreg_unit_header *header)
 	return jitreg_sites_shift(&s->sites, header->abbrevs_off, s->front->sections[JITREG_DWARF_ABBREV].size);
 }
 
-/* The first entry is read before the others: it says where lists are. */
+/* The first entry is read before the others, because it says where lists are. */
 static int add_unit(struct search *s, const struct jitreg_unit_header *header, struct jitreg_cursor c)
 {
 	const struct jitreg_abbrev_table *table;
@@ -326,7 +326,7 @@ static int add_unit(struct search *s, const struct jitreg_unit_header *header, s
 	return r ? r : add_entries(s, table, c);
 }
 
-/* All units of .debug_info, or those that .debug_types has in version 4. */
+/* Go through the units of .debug_info, or of .debug_types, where version 4 has types. */
 static int add_units(struct search *s, enum jitreg_dwarf_index index)
 {
 	const struct jitreg_dwarf_section *section = &s->sites.dwarf->sections[index];
@@ -356,7 +356,10 @@ static int compare(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Ascending, each once: several attributes may refer to one list. */
+/*
+ * Sort the places and drop repetitions, which there are because several attributes may refer to one
+ * list.
+ */
 static void sort_sites(struct jitreg_dwarf_section *section)
 {
 	size_t kept = 0;

@@ -28,7 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of GCC, not in the standard: a pair of view numbers before the entry that they belong to. */
+/* GCC's extension of the standard: a pair of view numbers before the entry that they belong to. */
 #define DW_LLE_GNU_view_pair 0x09
 
 /* A section, and the place in it that is read next. */
@@ -61,7 +61,7 @@ int jitreg_sites_fail(struct jitreg_sites *sites, int error, const char *reason)
 	return error;
 }
 
-/* Whether this place is met for the first time; -ENOMEM. */
+/* Mark the reader's place. Returns 1 when it was not marked before, 0 when it was, or -ENOMEM. */
 static int mark(const struct reader *r)
 {
 	struct jitreg_dwarf_section *section = section_of(r);
@@ -87,7 +87,7 @@ static bool is_left_out(uint64_t addr)
 	return addr <= 1 || addr >= UINT64_MAX - 1;
 }
 
-/* The address that the reader has just passed. */
+/* Note the address that the reader has just passed. */
 static int add_last(const struct reader *r)
 {
 	struct jitreg_dwarf_section *section = section_of(r);
@@ -104,7 +104,7 @@ static int add_last(const struct reader *r)
 	return 0;
 }
 
-/* An address at the reader's place. */
+/* Note the address at the reader's place. */
 static int add_here(struct reader *r)
 {
 	jitreg_cursor_skip(&r->c, JITREG_ADDRESS_SIZE);
@@ -122,9 +122,10 @@ int jitreg_sites_add(struct jitreg_sites *sites, uint64_t off)
 /* ---- expressions ------------------------------------------------------------------ */
 
 /*
- * The operands of an operation: sizes in bytes, u LEB128, o offset, b and c a block of bytes after
- * its length (LEB128, one byte), t an address, unless the operation that follows is about TLS.
- * NULL: unknown. The expression in an entry value is read as if it stood there itself.
+ * The operands of an operation, a character for each: a digit is a size in bytes, u a number in
+ * LEB128, o an offset, b and c a block of bytes after its length (in LEB128, in one byte), t an
+ * address, unless the next operation is about thread-local storage. NULL: the operation is unknown.
+ * The expression in an entry value is read like operations of the outer expression.
  */
 static const char *operands_of(uint8_t op)
 {
@@ -207,7 +208,10 @@ static const char *operands_of(uint8_t op)
 	return NULL;
 }
 
-/* DW_OP_addr; followed by a TLS operation it is an offset in the block of a thread. */
+/*
+ * Note the address of DW_OP_addr. Before an operation of thread-local storage it is an offset in a
+ * thread's block instead.
+ */
 static int add_operand_address(struct reader *r)
 {
 	uint8_t next;
@@ -244,7 +248,7 @@ static int read_operand(struct reader *r, char kind)
 	return 0;
 }
 
-/* The expression of @size bytes at the reader's place. */
+/* Note the addresses in the expression of @size bytes at the reader's place. */
 static int add_expression(struct reader *r, uint64_t size)
 {
 	struct reader inner = *r;
@@ -319,7 +323,10 @@ static void replace_form(const struct reader *r, uint64_t start, uint8_t form)
 	bytes[at] = 0;
 }
 
-/* Names and forms of an abbreviation's attributes, up to two zeros. */
+/*
+ * Change the forms in an abbreviation's list of attributes, each of which has a name and a form.
+ * Two zeros end the list.
+ */
 static void adopt_attribute_forms(struct reader *r)
 {
 	uint64_t name, form, start;
@@ -356,7 +363,10 @@ int jitreg_sites_adopt_forms(struct jitreg_sites *sites, uint64_t off)
 
 /* ---- lists ------------------------------------------------------------------------ */
 
-/* Pairs of addresses or of offsets from the unit's base; each with an expression or not. */
+/*
+ * A list before version 5: pairs of addresses, or of offsets from the unit's base. In a list of
+ * locations an expression follows each pair.
+ */
 static int add_list_4(struct reader *r, bool has_expressions)
 {
 	bool absolute = r->sites->unit.absolute;
@@ -389,9 +399,9 @@ static int add_list_4(struct reader *r, bool has_expressions)
 }
 
 /*
- * Version 5: the operands of each kind of entry, as above, a for an address and x for the
- * expression. Offset pairs count from a base that has an entry, a unit or a row of .debug_addr
- * of its own.
+ * Lists of version 5: the operands of each kind of entry, with the characters of operands_of(), a
+ * for an address and x for an expression. Pairs of offsets stay as they are: the address that they
+ * count from is noted at its own place, in an entry, a unit or .debug_addr.
  */
 #define KINDS (DW_LLE_GNU_view_pair + 1)
 
@@ -440,7 +450,10 @@ static int add_list_5(struct reader *r, const char *const *operands)
 	return r->c.bad ? jitreg_sites_fail(r->sites, -ENOEXEC, "a list of DWARF has no end") : 0;
 }
 
-/* An index leads to a table of offsets, from the place where the table begins. */
+/*
+ * Turn an index into the place of a list. At @base there is a table of offsets, which count from
+ * @base.
+ */
 static int find_list(struct jitreg_sites *sites, enum jitreg_dwarf_index index, uint64_t base, uint64_t *value)
 {
 	struct reader r = open_reader(sites, index, base);
@@ -542,7 +555,7 @@ int jitreg_sites_check_lines(struct jitreg_sites *sites, uint64_t off, uint64_t 
 	return jitreg_sites_fail(sites, -EOPNOTSUPP, "a line table of the supplementary file is of version 5");
 }
 
-/* Go through units of a section that have a header of their own. */
+/* Call for each unit of a section whose units have headers of their own. */
 static int for_each_unit(struct jitreg_sites *sites, enum jitreg_dwarf_index index,
 			 int (*call)(struct reader *unit, unsigned offset_size))
 {
@@ -562,8 +575,8 @@ static int for_each_unit(struct jitreg_sites *sites, enum jitreg_dwarf_index ind
 }
 
 /*
- * Addresses behind a header. In .debug_aranges each has a size, and the first is at a multiple of
- * the size of both from the beginning of the unit.
+ * Note the addresses behind a unit's header. In .debug_aranges each address has a size behind it,
+ * and the first pair is at a multiple of a pair's size from the beginning of the unit.
  */
 static int add_address_unit(struct reader *r, unsigned offset_size)
 {

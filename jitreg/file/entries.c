@@ -28,10 +28,10 @@
 struct value {
 	uint64_t number;
 	const char *text;
-	bool in_supplement; // a reference
+	bool in_supplement; // the number is an offset there
 };
 
-/* A function's attributes, or a unit's, as they are needed. */
+/* Those attributes of a function or of a unit that are used here. */
 struct entry {
 	const char *name, *linkage_name, *folder, *producer;
 	uint64_t low, high, ranges, file, line, language, lines, origin;
@@ -82,7 +82,7 @@ static uint64_t indexed_address(const struct jitreg_cu *unit, uint64_t number)
 	return number_at(unit->dwarf, JITREG_DWARF_ADDR, unit->addr_base, number, JITREG_ADDRESS_SIZE);
 }
 
-/* The value at the cursor, which stands behind it afterwards. */
+/* Read the value at the cursor, which stands behind the value afterwards. */
 static struct value read_value(const struct jitreg_cu *unit, const struct jitreg_dwarf *supplement, uint64_t form,
 			       int64_t constant, struct jitreg_cursor *c)
 {
@@ -223,7 +223,7 @@ static void note(struct entry *e, const struct jitreg_attribute *a, const struct
 	}
 }
 
-/* The entry whose abbreviation has just been read. */
+/* Read the attributes of an entry. The cursor is behind the entry's number of the abbreviation. */
 static void read_entry(const struct finder *f, const struct jitreg_cu *unit, const struct jitreg_abbrev *abbrev,
 		       struct jitreg_cursor *c, struct entry *ret)
 {
@@ -368,7 +368,7 @@ static void add_code(const struct finder *f, const struct jitreg_cu *unit, const
 		add_list_5(f, unit, off, function);
 }
 
-/* Take what an entry says unless an entry that refers to it has said it. */
+/* Take what an entry says unless an entry that refers to this entry has said it. */
 static void add_words(const struct jitreg_cu *unit, const struct entry *e, struct jitreg_function *function)
 {
 	if (!function->name)
@@ -436,7 +436,10 @@ static int add_functions_of(struct finder *f, const struct jitreg_cu *unit)
 	return r ? r : c.bad ? -ENOEXEC : 0;
 }
 
-/* Version 5 has bases of all indexes; where there is none the first table is meant. */
+/*
+ * Read the first entry of a unit. In version 5 it has the bases that indexes count from; without a
+ * base the first table of the section is meant.
+ */
 static void read_root(struct finder *f, struct jitreg_cu *unit, struct entry *ret)
 {
 	uint64_t head = unit->offset_size == 8 ? 16 : 8;

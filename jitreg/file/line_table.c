@@ -54,7 +54,10 @@ static int read_formats(struct jitreg_cursor *c, struct format *formats, size_t 
 	return c->bad ? -ENOEXEC : 0;
 }
 
-/* Version 5: folders or files, each with what the formats say. Each takes a byte at least. */
+/*
+ * Read the folders or the files of a header of version 5; the formats say which values each of them
+ * has. Each takes a byte at least, so a count that is too high ends with the header.
+ */
 static int read_names(const struct jitreg_cu *unit, struct jitreg_cursor *c, const struct jitreg_line_table *folders,
 		      struct jitreg_line_table *ret)
 {
@@ -95,7 +98,10 @@ static int read_names_5(const struct jitreg_cu *unit, struct jitreg_cursor *c, s
 	return r;
 }
 
-/* Before version 5 folders and files are numbered from 1; 0 is the unit's. */
+/*
+ * Before version 5 folders and files are numbered from 1; number 0 is the unit's own folder or
+ * file.
+ */
 static int read_names_4(const struct jitreg_cu *unit, struct jitreg_cursor *c, struct jitreg_line_table *table)
 {
 	struct jitreg_line_table folders = {0};

@@ -26,9 +26,9 @@
 #define ELFCOMPRESS_ZSTD 2
 #endif
 
-/* A byte of deflate's output stands for at most so many bytes. */
+/* How many bytes one byte of deflated data can stand for. */
 #define ZLIB_RATIO_MAX 1032
-/* BFD asks for an exponent that is smaller than the number of bits. */
+/* The largest alignment that BFD accepts. */
 #define ALIGN_MAX (UINT64_C(1) << 62)
 
 static bool is_debug_name(const char *name)
@@ -36,7 +36,7 @@ static bool is_debug_name(const char *name)
 	return !strncmp(name, ".debug_", strlen(".debug_")) || !strncmp(name, ".zdebug_", strlen(".zdebug_"));
 }
 
-/* Can @size bytes be what @packed bytes of a zlib stream, the first of them @head, inflate to? */
+/* Can a zlib stream of @packed bytes, which begins with @head, inflate to @size bytes? */
 static bool is_zlib(const uint8_t head[2], uint64_t packed, uint64_t size)
 {
 	// method 8, and a checksum of the two bytes
@@ -64,7 +64,10 @@ static bool is_sound_chdr(const struct jitreg_object *object, const GElf_Shdr *s
 	       is_zlib(head.data, shdr->sh_size - sizeof(head.chdr), head.chdr.ch_size);
 }
 
-/* "ZLIB", then the length, the most significant byte first: how binutils once did it. */
+/*
+ * The compression that binutils used to write: "ZLIB", then the length with its most significant
+ * byte first. @must: a section with another beginning is not sound.
+ */
 static bool is_sound_old_style(const struct jitreg_object *object, const GElf_Shdr *shdr, bool must)
 {
 	uint8_t head[14];
@@ -81,7 +84,10 @@ static bool is_sound_old_style(const struct jitreg_object *object, const GElf_Sh
 	return size <= UINT32_MAX && is_zlib(head + 12, shdr->sh_size - 12, size);
 }
 
-/* BFD takes any section with DWARF for compressed in the old style if it begins like that; .debug_str may do so. */
+/*
+ * BFD takes a section with DWARF for compressed in the old style if it begins with "ZLIB", except
+ * .debug_str, where this may be a text.
+ */
 static bool is_sound_debug(const struct jitreg_object *object, const char *name, const GElf_Shdr *shdr)
 {
 	if (shdr->sh_flags & SHF_COMPRESSED)
