@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Cores of aarch64, whose code may sign return addresses: bits of a saved address that are no part of it hold a
-// signature.
+// Cores of aarch64. Code of this machine may sign return addresses: bits of a saved address that the address itself
+// does not need then hold a signature.
 //
-// libdwfl leaves them there (elfutils 0.188), and looks for code at an address that no code has. So the threads of such a
-// core are read here, and signatures are taken out of what libdwfl reads of stacks: from a value that is an address of
-// code without them, and none with them.
+// libdwfl leaves the signature there (elfutils 0.188), and looks for code at an address that no code has. So the
+// threads of such a core are read here. Where a value on a stack is an address of code only without a signature,
+// libdwfl gets it without.
 //
 // Which bits are a signature the kernel says in a note of the core (NT_ARM_PAC_MASK); they depend on how many bits
 // addresses have. QEMU writes no such note, and has addresses of 48 bits.
@@ -24,7 +24,7 @@
 #define NT_ARM_PAC_MASK 0x406
 #endif
 
-// Bits 48 to 54: an address has bit 55 where it belongs to the kernel, and the bits above it are the program's.
+// Bits 48 to 54. Bit 55 is set in addresses of the kernel, and the bits above it are free for the program.
 #define MASK_48 (UINT64_C(0x7f) << 48)
 
 // struct elf_prstatus and struct user_pt_regs of the kernel.
@@ -125,7 +125,7 @@ static void for_each_note(struct aarch64_core *core, uint32_t type, size_t least
 	}
 }
 
-// The mask of signatures of data, then that of code.
+// The note has the mask of signatures of data, then the mask of signatures of code.
 static void set_mask(struct aarch64_core *core, const char *bytes)
 {
 	memcpy(&core->mask, bytes + sizeof(core->mask), sizeof(core->mask));

@@ -55,7 +55,8 @@ static void read_files_note(struct target *target, const char *data, size_t size
 	}
 }
 
-// What the kernel has told the program: among it the address of the vdso, whose size is in its own headers, in memory.
+// The auxiliary vector, which the kernel has given to the program. It has the address of the vdso, whose own
+// headers in memory say how large it is.
 struct vector {
 	Elf64_auxv_t *entries;
 	size_t count;

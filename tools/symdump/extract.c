@@ -79,7 +79,7 @@ int extract(struct dump *dump)
 		const struct object *object = &dump->snapshot.objects[i];
 		char *name;
 
-		if (!object->symfile_data) // it has none, or an earlier object has the same symfile
+		if (!object->symfile_data) // the object has no symfile, or an earlier object has it
 			continue;
 		name = file_name(&dump->snapshot, object);
 		if (!write_symfile(dir, dump->pattern, name, object)) {

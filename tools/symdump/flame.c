@@ -17,7 +17,7 @@
 
 struct flame {
 	const struct profile *profile;
-	size_t *total;        // of each node, with those above it
+	size_t *total;        // samples of each node and of all nodes above it
 	size_t *first, *next; // children, the widest first; 0: none
 	size_t depth;
 };
@@ -45,7 +45,7 @@ static const char script[] =
 	"{ zoom(g); }); });\n"
 	"]]></script>\n";
 
-// Text and attributes of XML, which has no place for U+FFFE and U+FFFF either.
+// Prints at most @limit characters as text or attribute of XML. XML does not allow U+FFFE and U+FFFF at all.
 static void print_xml(const char *text, size_t limit)
 {
 	size_t shown = 0;
@@ -124,7 +124,7 @@ static void print_box(const struct flame *flame, const char *name, const char *f
 	fputs("</text></g>\n", stdout);
 }
 
-// A box that is to be printed, with its children after it.
+// A box that is still to be printed.
 struct box {
 	size_t node, row;
 	double x;
@@ -159,7 +159,7 @@ static void print_boxes(const struct flame *flame)
 	free(boxes);
 }
 
-// How deep those boxes go that are wide enough.
+// How deep the boxes go that are wide enough to be printed.
 static size_t find_depth(const struct flame *flame)
 {
 	double scale = WIDTH / (double)(flame->total[0] ?: 1);
@@ -174,7 +174,7 @@ static size_t find_depth(const struct flame *flame)
 	return ret;
 }
 
-// Callees side by side by name, as flame graphs have them: pictures of one program are alike.
+// Orders callees by name, as other flame graphs do, so that two pictures of one program look alike.
 static void link_children(struct flame *flame, size_t node)
 {
 	const struct profile *profile = flame->profile;

@@ -99,8 +99,8 @@ static bool is_view(const struct mapping *mapping)
 	return mapping && !mapping->off;
 }
 
-// Debuggers know one version, too. A descriptor of zeros has not been used by its owner yet. A descriptor that was
-// never written to is not in a core that the kernel has made; libjitreg's was written to.
+// There is only one version, and debuggers take no other. A descriptor of zeros has not been used by its owner yet.
+// The kernel leaves a descriptor that was never written to out of a core; libjitreg's was written to.
 static bool read_descriptor(struct target *target, uint64_t addr, bool is_jitreg, unsigned flags,
 			    struct problems *problems, struct jit_descriptor *ret)
 {

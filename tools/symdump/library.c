@@ -129,7 +129,7 @@ static void open_file(struct library *library, int fd, const char *name)
 	if (library->dwfl)
 		library->module =
 			dwfl_report_elf(library->dwfl, base_name(name), name, fd, 0, true);
-	if (!library->module) { // not taken over
+	if (!library->module) { // libdwfl has not taken the descriptor over
 		close(fd);
 		return;
 	}
@@ -331,7 +331,7 @@ static void read_symbols(struct library *library)
 	if (!library->count)
 		return;
 	qsort(library->symbols, library->count, sizeof(*library->symbols), compare_symbols);
-	// .dynsym and .symtab name the same.
+	// A symbol is often in .dynsym and in .symtab.
 	for (size_t i = 0; i < library->count; i++)
 		if (!kept || library->symbols[kept - 1].vaddr != library->symbols[i].vaddr ||
 		    strcmp(library->symbols[kept - 1].name, library->symbols[i].name))
@@ -451,7 +451,8 @@ static struct row row_of_gdb(Dwarf_Lines *lines, size_t last)
 	return ret;
 }
 
-// The row of @vaddr; with @opening, that where the function at @vaddr opens: the first of several.
+// The row that gdb has for @vaddr. With @opening, the first row at @vaddr, which has the line where a function
+// opens.
 static struct row find_row(Dwarf_Lines *lines, size_t count, uint64_t vaddr, bool opening)
 {
 	size_t low = 0, high = count;

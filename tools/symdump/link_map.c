@@ -31,8 +31,8 @@ static bool read_name(const struct target *target, uint64_t addr, char name[PATH
 	return false;
 }
 
-// One file, from its lowest page to its highest: as if it had been mapped in one part. @phdr: where its program headers
-// are in memory, or 0: @bias is known. Its dynamic section goes to @dynamic unless that is NULL.
+// Adds a file as a single mapping, from its lowest page to its highest. @phdr_addr: where its program headers are
+// in memory; 0: @bias is known. @dynamic is set to the address of its dynamic section, unless it is NULL.
 static void add_file(struct target *target, const char *name, uint64_t bias, uint64_t phdr_addr, uint64_t *dynamic)
 {
 	uint64_t start = UINT64_MAX, end = 0, dynamic_vaddr = 0;
@@ -83,7 +83,7 @@ static void add_list(struct target *target, uint64_t addr)
 
 	while (addr && seen.count < LIBRARY_MAX && address_set_add(&seen, addr) &&
 	       target_read(target, addr, &map, sizeof(map))) {
-		// The program's own has no name, and the kernel's library no file.
+		// The program's own entry has no name, and the kernel's library has no file.
 		if (read_name(target, (uint64_t)map.l_name, name) && *name == '/')
 			add_file(target, name, map.l_addr, 0, NULL);
 		addr = (uint64_t)map.l_next;

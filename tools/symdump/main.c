@@ -112,7 +112,7 @@ static int run(struct dump *dump, const struct mode *mode)
 	}
 	dump->places = places_create(&dump->target, &dump->snapshot);
 	status = mode->run(dump);
-	if (mode->run != check) { // it has printed them
+	if (mode->run != check) { // --check has printed the problems itself
 		if (!dump->snapshot.consistent)
 			fprintf(stderr,
 				"gorgon-symdump: %s: not consistent: its lists changed while they "
@@ -169,7 +169,8 @@ static const struct {
 	{"svg", print_flame_graph},
 };
 
-// What --record takes, and what only goes with it. @rate, @format: the words after these options, or NULL.
+// Reads the words of --record and of the options that go only with it. @rate, @format: NULL if the option was not
+// given.
 static int parse_record(struct dump *dump, const struct mode *mode, const char *rate,
 			const char *format)
 {
@@ -262,7 +263,7 @@ int main(int argc, char **argv)
 		status = STATUS_NO_TARGET;
 	else if (mode->run == record && !dump.target.pid)
 		status = usage(argv[optind], ": --record: a process expected");
-	print_problems(&problems); // also of a core whose note is damaged
+	print_problems(&problems); // a core with a damaged note is read nevertheless
 	if (!status)
 		status = run(&dump, mode);
 	problems_deinit(&problems);

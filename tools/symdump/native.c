@@ -187,7 +187,7 @@ static void count_thread(struct native *native, struct watched *thread, enum ker
 		else
 			frames[count++] = code->frame;
 	}
-	for (size_t i = native->first; i < native->end; i++) { // of a stack that was cut off
+	for (size_t i = native->first; i < native->end; i++) { // the rest: the stack was cut off before their calls
 		if (native->pythons[i].stack.count || i + 1 == native->end)
 			innermost = innermost ?: &native->pythons[i];
 		count = add_python(native, &native->pythons[i], true, frames, count);
@@ -233,10 +233,11 @@ static void read_frames(struct native *native, pid_t tid)
 		python_read(&recording->pages.target, python->copy->layout, python->copy->bias,
 			    recording->codes, &python->thread, DEPTH_MAX, &python->stack);
 	}
-	dwfl_getthread_frames(native->unwinder.dwfl, tid, add_frame, native); // as far as it gets
+	// After an error there are the frames up to it.
+	dwfl_getthread_frames(native->unwinder.dwfl, tid, add_frame, native);
 }
 
-// False: the thread has gone. @forbidden: or it may not be stopped.
+// Returns false if the thread cannot be stopped: it has gone, or (@forbidden) the kernel does not allow it.
 static bool stop_and_read(struct native *native, pid_t tid, bool *forbidden)
 {
 	int status, signal = 0;
@@ -248,12 +249,12 @@ static bool stop_and_read(struct native *native, pid_t tid, bool *forbidden)
 	}
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0))
 		return false;
-	do // also after Ctrl-C: it is not to stay stopped while all is printed
+	do // again after Ctrl-C, so that the thread does not stay stopped
 		stopped = waitpid(tid, &status, __WALL);
 	while (stopped < 0 && errno == EINTR);
 	if (stopped != tid || !WIFSTOPPED(status))
 		return false;
-	// It may have stopped for a signal that came just now, which it is to have.
+	// The thread may have stopped for a signal that came just now: it gets the signal.
 	if (status >> 16 == 0)
 		signal = WSTOPSIG(status);
 	read_frames(native, tid);

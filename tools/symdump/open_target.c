@@ -47,6 +47,6 @@ bool target_open(struct target *target, const char *what, const char *sysroot,
 	if (target->root < 0)
 		return false;
 	target->read = target->pid ? process_read : core_read;
-	target->read_mappings = target->pid ? process_read_mappings : NULL; // a core's are given
+	target->read_mappings = target->pid ? process_read_mappings : NULL; // a core has its mappings already
 	return target->pid ? process_open(target, problems) : core_open(target, problems);
 }

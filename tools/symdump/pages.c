@@ -25,7 +25,7 @@ static const uint8_t *find_page(struct pages *pages, uint64_t addr)
 
 static bool read_pages(const struct target *target, uint64_t addr, void *bytes, size_t size)
 {
-	struct pages *pages = (struct pages *)target; // which begins with it
+	struct pages *pages = (struct pages *)target; // the target is its first member
 
 	while (size) {
 		uint64_t off = addr % PAGE_BYTES,

@@ -123,7 +123,7 @@ static struct file *add_file(struct places *places, const char *path)
 	return file;
 }
 
-// Whether a file was made from the symfile of this object, which other objects may have, too.
+// Finds or makes the file that stands for the object's symfile. Several objects may have one symfile.
 static struct file *find_symfile(struct places *places, const struct object *object)
 {
 	struct file *file;

@@ -24,11 +24,11 @@ struct profile_frame {
 };
 
 struct profile_node {
-	size_t parent, frame; /* both 0 of the root, which is node 0 */
+	size_t parent, frame; /* both are 0 in the root, which is node 0 */
 	size_t count;         /* samples that ended here */
 };
 
-/* So many samples after each other were this stack. */
+/* How many samples in a row had this stack. */
 struct profile_run {
 	size_t node, count;
 };
@@ -55,11 +55,11 @@ struct profile {
 
 void profile_init(struct profile *profile, const char *target, double period);
 void profile_deinit(struct profile *profile);
-/* Each returns the number of the one that is there, or of a new one. @name and @file are copied. */
+/* Each returns the number of an equal item, or of a new item. @name and @file are copied. */
 size_t profile_frame(struct profile *profile, enum frame_kind kind, const char *name,
 		     const char *file, int line);
 size_t profile_node(struct profile *profile, size_t parent, size_t frame);
-/* A new one each time. */
+/* Adds a track. */
 size_t profile_track(struct profile *profile, const char *name);
 /* A sample of the thread whose track it is. */
 void profile_count(struct profile *profile, size_t track, size_t node);

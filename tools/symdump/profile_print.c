@@ -25,7 +25,7 @@ static size_t stack_of(const struct profile *profile, size_t node, size_t **ret)
 	return depth;
 }
 
-// ';' ends a frame there, and a line a stack.
+// A ';' would end the frame.
 static void print_part(const char *text)
 {
 	for (; *text; text++)

@@ -21,7 +21,7 @@
 #define CODES_MAX      100000
 #define CODE_BYTES_MAX (256u << 20) // line tables of all code objects
 #define TAG_BITS       UINT64_C(7) // of 3.14's references on the stack
-#define OWNER_ENTRY    3           // from 3.12 on; and what is more
+#define OWNER_ENTRY    3           // values from this on: a frame without code, from 3.12 on
 
 static uint64_t read_word(struct target *target, uint64_t addr)
 {
@@ -127,8 +127,8 @@ static int find_line(const uint8_t *table, size_t size, int first_line, uint64_t
 	return 0;
 }
 
-// What has been read of a code object. Its address may be another code object's later: then these are other
-// members, and the strings of the earlier one stay for the frames that point to them.
+// What has been read of a code object. When another code object is at its address later, the members are read anew,
+// but the earlier strings stay for the frames that point to them.
 struct code {
 	uint64_t addr, name, filename, line_table;
 	uint32_t first_line;
@@ -142,7 +142,7 @@ struct python_codes {
 	struct code **list;
 	size_t count, bytes;
 	struct map latest; // address: index in the list
-	struct code none;  // of those that are too many
+	struct code none;  // for code objects beyond the limit
 };
 
 struct python_codes *python_codes_create(void)
@@ -302,7 +302,8 @@ bool python_is_gil(struct target *target, const struct python_layout *layout, ui
 	return gil && addr >= gil && addr - gil < GIL_SIZE;
 }
 
-// By the thread, not by its state: one that enters a sub-interpreter with the same GIL takes it along.
+// Compares threads, not their states: when a thread enters a sub-interpreter that shares the GIL it keeps the GIL,
+// with another state.
 static bool holds_gil(struct target *target, const struct python_layout *layout, uint64_t bias,
 		      const struct python_thread *thread)
 {

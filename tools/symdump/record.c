@@ -138,7 +138,7 @@ static uint64_t symbol_addr(struct library *library, const char *name, uint64_t 
 	return 0;
 }
 
-// The CPython that none of our interpreters has.
+// Finds the CPython that the system's linker has loaded.
 static void find_host(struct refresher *refresher)
 {
 	struct dump *dump = refresher->recording->dump;
@@ -199,7 +199,7 @@ static bool refresh(struct refresher *refresher)
 		return true;
 	}
 	snapshot_index(&fresh);
-	// What was odd before is still to be told.
+	// Problems of the earlier snapshot are still to be printed.
 	for (size_t i = 0; i < dump->snapshot.problems.kept; i++)
 		problem(&fresh.problems, "%s", dump->snapshot.problems.lines[i]);
 	places_destroy(dump->places);
@@ -212,7 +212,7 @@ static bool refresh(struct refresher *refresher)
 
 // --- samples -----------------------------------------------------------------------------------
 
-// False: the thread went on each time.
+// Reads a stack until the thread does not go on meanwhile. Returns false if it did so each time.
 static bool read_whole(struct recording *recording, const struct copy *copy,
 		       const struct python_thread *found, struct python_stack *ret)
 {
@@ -245,7 +245,7 @@ static void count_stack(struct recording *recording, struct watched *thread,
 		frames[i] = python_frame_of(recording, &stack->frames[i]);
 	if (!whole) {
 		recording->unread++;
-		thread->slept = false; // not to be taken for what it was
+		thread->slept = false; // this sample is not to be repeated as the thread's stack
 		frames[0] = profile_frame(&recording->profile, FRAME_STATE, "[could not be read]",
 					  "", 0);
 	}
@@ -253,8 +253,8 @@ static void count_stack(struct recording *recording, struct watched *thread,
 	free(frames);
 }
 
-// A thread may have several states, one for each sub-interpreter that it has been in: the one with frames counts, the
-// others only if there is none (@any).
+// A thread may have several states, one for each sub-interpreter that it has been in. A state with frames counts; a
+// state without frames counts only if no state has frames (@any).
 static void sample_python(struct recording *recording, const struct copy *copy,
 			  const struct python_thread *found, bool any)
 {
@@ -295,7 +295,7 @@ static void sample_copy(struct recording *recording, const struct copy *copy)
 	free(threads);
 }
 
-// False: no more of them.
+// Takes a sample of all threads. Returns false when recording is to end.
 static bool sample(struct refresher *refresher)
 {
 	struct recording *recording = refresher->recording;

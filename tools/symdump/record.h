@@ -12,10 +12,10 @@ struct copy {
 	size_t ns;   /* in the snapshot, or NO_NS */
 	struct python_layout *layout;
 	uint64_t bias;
-	size_t label; /* its frame */
+	size_t label; /* index of the frame that names it */
 };
 
-/* That of the python3, or of the program with a libpython, which the system's linker has loaded. */
+/* The id of the copy that the system's linker has loaded, python3's own or a program's libpython. */
 #define HOST_ID UINT64_MAX
 
 /* What the kernel says of a thread. */
@@ -30,14 +30,14 @@ enum kernel_state {
 struct watched {
 	pid_t tid;
 	int schedstat, syscall;  /* files of /proc */
-	uint64_t runs;           /* how often it had got a processor */
-	bool slept, was_stopped; /* then; and since, by native.c */
+	uint64_t runs;           /* how often it had got a processor at the last look */
+	bool slept, was_stopped; /* at the last look; native.c has stopped it since */
 	uint64_t futex;          /* the address that it waits at, or 0 */
 	uint64_t sp, pc;         /* where it sleeps */
 	size_t node, track;      /* of the last sample */
 	size_t thread_frame;
 	bool has_track;
-	uint64_t sample; /* number of that */
+	uint64_t sample; /* number of the last sample */
 	uint64_t looked; /* number of the sample in which the kernel was asked */
 	enum kernel_state state; /* what it said */
 };

@@ -51,7 +51,7 @@ int print_gdb(struct dump *dump)
 	return each_file(dump, print_add_symbol_file);
 }
 
-// As Python's b'...'.
+// Prints bytes as Python's b'...'.
 static void print_bytes(const char *text)
 {
 	fputs("b'", stdout);
@@ -73,8 +73,8 @@ static void print_add_module(const struct dump *dump __attribute__((unused)),
 	free(link);
 }
 
-// lldb takes a file that it knows already for the same module, so each copy gets a link of its own to the
-// file. The module that lldb has made from the symfile would be preferred.
+// lldb takes a file that it knows already for the same module, so each copy gets a link of its own to the file.
+// lldb's module of the symfile is removed, because lldb would prefer it.
 int print_lldb(struct dump *dump)
 {
 	printf("# %s: private objects, with lines and variables.\n", dump->target.name);

@@ -226,8 +226,8 @@ static void read_namespaces(struct walk *walk, const struct gorgon_debug_root *r
 			root->object_count);
 }
 
-// The arrays change while threads run, and `sequence` does not: what cannot be read is a problem only if it is still
-// listed.
+// Whether the arrays of a thread can be read. They change while threads run, and `sequence` does not: an array that
+// cannot be read is a problem only if the thread still lists it.
 static bool has_slots(const struct walk *walk, uint64_t addr, const struct gorgon_debug_thread *entry)
 {
 	struct gorgon_debug_thread again = {0};
@@ -243,7 +243,7 @@ static bool has_slots(const struct walk *walk, uint64_t addr, const struct gorgo
 	       (again.slots != entry->slots || again.slot_count != entry->slot_count);
 }
 
-// Of an older process the owner is not there.
+// In an older process the entry has no owner.
 static bool read_thread(const struct walk *walk, const struct gorgon_debug_root *root, uint64_t addr,
 			struct gorgon_debug_thread *entry)
 {
@@ -258,7 +258,7 @@ static bool has_threads(const struct gorgon_debug_root *root)
 	       root->thread_size <= ENTRY_SIZE_MAX;
 }
 
-// Those that code of a namespace has started. What is odd with the list is said by check_threads().
+// Reads the threads that code of a namespace has started. check_threads() says what is wrong with the list.
 static void read_started_threads(struct walk *walk, const struct gorgon_debug_root *root)
 {
 	struct snapshot *snapshot = walk->snapshot;
@@ -276,7 +276,7 @@ static void read_started_threads(struct walk *walk, const struct gorgon_debug_ro
 	address_set_deinit(&seen);
 }
 
-// Debuggers' scripts use all of the list.
+// Checks the whole list of threads, since debuggers' scripts read it.
 static void check_threads(struct walk *walk, const struct gorgon_debug_root *root)
 {
 	struct problems *problems = &walk->snapshot->problems;

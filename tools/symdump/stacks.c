@@ -181,10 +181,10 @@ static int add_thread(Dwfl_Thread *state, void *arg)
 		const struct object *object =
 			snapshot_find(snapshot, thread->frames[i].pc - thread->frames[i].after);
 
-		if (object) // generated code is nobody's: its caller may be somebody's
+		if (object) // generated code belongs to no interpreter, but its caller may
 			thread->ns = object->ns;
 	}
-	if (thread->ns == NO_NS && thread->python.count) // cut off before its private frames
+	if (thread->ns == NO_NS && thread->python.count) // the stack was cut off before its private frames
 		thread->ns = thread->python_ns;
 	return DWARF_CB_OK;
 }

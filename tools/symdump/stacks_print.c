@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Threads for people and as JSON. Python frames stand at the C call of the bytecode loop that
-// runs them; those whose call is not among the frames, as of a stack that was cut off, at the end.
+// Threads for people and as JSON. Python frames stand at the C call of the bytecode loop that runs them. If the
+// native stack was cut off before that call, they stand at the end.
 
 #define _GNU_SOURCE
 #include "stacks.h"

@@ -60,7 +60,7 @@ bool address_set_add(struct address_set *set, uint64_t addr);
 bool address_set_has(const struct address_set *set, uint64_t addr);
 void address_set_deinit(struct address_set *set);
 
-/* From two numbers to one. */
+/* A map: two numbers are a key, and the value is a third number. */
 struct map {
 	struct map_slot *slots;
 	size_t capacity, count;
@@ -68,7 +68,7 @@ struct map {
 #define MAP_NEW SIZE_MAX
 /* The value of this key, which is MAP_NEW at first; valid until the next call. */
 size_t *map_find(struct map *map, uint64_t a, uint64_t b);
-/* The same, but NULL for a key that is not there. */
+/* The value of this key, or NULL if the map does not have the key. */
 size_t *map_get(const struct map *map, uint64_t a, uint64_t b);
 void map_clear(struct map *map);
 void map_deinit(struct map *map);
@@ -134,8 +134,8 @@ uint8_t *target_copy(const struct target *target, uint64_t addr, size_t size);
 /* Read the mappings of a live process anew. */
 bool target_update(struct target *target, struct problems *problems);
 /*
- * Why a file that is there could not be opened (no descriptors, no memory), the first time; 0: that
- * has not happened. What depends on the file is not all there then.
+ * The error of the first file that is there and could not be opened (no descriptors, no memory), or 0. After such
+ * an error, what depends on the file is incomplete.
  */
 int target_open_error(void);
 const struct mapping *target_find_mapping(const struct target *target, uint64_t addr);
@@ -254,18 +254,21 @@ void heads_deinit(struct heads *heads);
 /* Make one attempt to read the registry at @root. False: there is none. */
 bool snapshot_read_root(struct target *target, uint64_t root, unsigned flags,
 			struct snapshot *snapshot);
-/* Sequence of a jitreg_debug_root; its descriptor goes to @descriptor. False: it is none. */
+/*
+ * Read a jitreg_debug_root: its sequence is returned, and its descriptor goes to @descriptor. False: there is none
+ * at @addr.
+ */
 bool jitreg_read(struct target *target, uint64_t addr, uint64_t *sequence, uint64_t *descriptor);
 /*
- * One attempt at all JIT lists. @beside a registry only what that does not have is added:
- * generated code.
+ * Make one attempt to read all JIT lists. @beside a registry, only generated code is added: the registry has the
+ * rest.
  */
 bool jitlist_read(struct target *target, const struct heads *heads, bool beside, unsigned flags,
 		  struct snapshot *snapshot);
 
-/* For the two readers. */
+/* For snapshot.c and jitlist.c. */
 struct object *snapshot_add_object(struct snapshot *snapshot);
-/* The last one. */
+/* Remove the last object. */
 void snapshot_drop_object(struct snapshot *snapshot);
 void snapshot_read_symfile(struct target *target, struct snapshot *snapshot, struct object *object,
 			   unsigned flags);
@@ -384,8 +387,8 @@ struct python_codes *python_codes_create(void);
 void python_codes_destroy(struct python_codes *codes);
 
 /*
- * At most @limit frames. False: these are not all, or some are none: the thread went on meanwhile, or its
- * structures are damaged. What there is goes to @ret in any case.
+ * Read at most @limit frames. False: frames are missing or wrong, because the thread went on meanwhile or its
+ * structures are damaged. The frames that were read go to @ret in any case.
  */
 bool python_read(struct target *target, const struct python_layout *layout, uint64_t bias,
 		 struct python_codes *codes, const struct python_thread *thread, size_t limit,

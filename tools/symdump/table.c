@@ -123,8 +123,8 @@ int print_addresses(struct dump *dump)
 	return status;
 }
 
-// A version, or what a compiler adds when it makes a function another way (.lto_priv.0, .constprop.0); not
-// its pieces.
+// Whether the end of a name is a version, or what a compiler adds for a variant of a function (.lto_priv.0,
+// .constprop.0). A piece of a function (.cold, .part.0) is another function.
 static bool is_addition(const char *text)
 {
 	return !*text || *text == '@' || (*text == '.' && !strstr(text, ".cold") && !strstr(text, ".part."));
@@ -136,7 +136,7 @@ static bool matches(const struct symbol *symbol, const char *pattern, bool exact
 	char *name;
 	bool ret;
 
-	if (exact) // without a copy: this is asked of every name in every copy
+	if (exact) // compared without a copy: every name in every copy is compared
 		return length && !strncmp(symbol->name, pattern, length) && is_addition(symbol->name + length);
 	name = symbol_name(symbol);
 	ret = !fnmatch(pattern, name, 0);

@@ -54,7 +54,7 @@ uint8_t *target_copy(const struct target *target, uint64_t addr, size_t size)
 {
 	uint8_t last, *ret;
 
-	// A size is only believed if there is something that far: a lie costs no memory.
+	// The last byte is read first, so that a made-up size takes no memory.
 	if (!size || addr + size < addr || !target_read(target, addr + size - 1, &last, 1))
 		return NULL;
 	ret = zalloc(size, 1);
@@ -104,7 +104,8 @@ int target_open_error(void)
 	return open_error;
 }
 
-// A file that is missing, or that this user may not read, is an answer; another failure is not.
+// Keeps an error that says nothing of the file. A file that is missing, or that this user may not read, is no
+// error.
 static int note_error(int fd)
 {
 	if (fd < 0 && !open_error && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
@@ -112,8 +113,8 @@ static int note_error(int fd)
 	return fd;
 }
 
-// Opens what a descriptor of O_PATH stands for, which is closed. To open a device may start
-// something: so it is looked at first.
+// Opens the file that a descriptor of O_PATH stands for, and closes that. Only a regular file is opened, because
+// opening a device may start something.
 static int open_regular(int at)
 {
 	struct stat st;

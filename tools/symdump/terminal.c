@@ -12,7 +12,7 @@
 #define FIRST_SECONDS 0.3
 #define NEXT_SECONDS  0.1
 
-// no-color.org: set, and not to nothing.
+// https://no-color.org: the variable counts if it is set and not empty.
 static bool has_colours(void)
 {
 	static int known = -1;

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #define PAUSE_MS   1000
-#define FIRST_MS   500 // where nobody waits for a second look
+#define FIRST_MS   500 // between the two looks when only one is printed
 
 // One thread of an interpreter.
 struct spent {
@@ -41,7 +41,7 @@ struct row {
 	uint64_t spent_ns; // since the look before
 };
 
-// One look at all.
+// What all interpreters were doing at one moment.
 struct look {
 	struct snapshot snapshot;
 	struct row *rows;

@@ -61,7 +61,7 @@ static struct file *find_generated(struct unwinder *unwinder, const struct objec
 	return file;
 }
 
-// A module's userdata; its address says which it is.
+// All modules have the unwinder as userdata; the address says which module is meant.
 static int find_elf(Dwfl_Module *module __attribute__((unused)), void **userdata, const char *name,
 		    Dwarf_Addr base, char **file_name, Elf **elf)
 {
@@ -76,7 +76,7 @@ static int find_elf(Dwfl_Module *module __attribute__((unused)), void **userdata
 		file = find_mapped(unwinder, object->path, NULL);
 	if (object && !mapping && !(file && file->elf))
 		file = find_generated(unwinder, object);
-	if (file && file->elf) { // one more reference to the same
+	if (file && file->elf) { // one more reference to the same file
 		*elf = elf_begin(-1, ELF_C_READ_MMAP, file->elf);
 		*file_name = strdup(mapping ? mapping->path : name);
 	}
@@ -166,7 +166,7 @@ Dwfl *unwinder_begin(struct unwinder *unwinder, bool is_stopped)
 
 	unwinder_end(unwinder);
 	unwinder->missed = false;
-	if (unwinder->rounds++ == ROUND_MAX) // a target that is elsewhere each time
+	if (unwinder->rounds++ == ROUND_MAX) // the target has frames in other objects each time
 		memset(unwinder->wanted, true, unwinder->dump->snapshot.object_count);
 	unwinder->dwfl = dwfl_begin(&callbacks);
 	if (!unwinder->dwfl)

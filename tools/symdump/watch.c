@@ -2,9 +2,9 @@
 // What the kernel says of threads without stopping them.
 //
 // /proc/PID/task/TID/syscall says whether a thread runs or in which call it sleeps, and a wait for a lock has the
-// lock's address. schedstat counts how often it got a processor: a thread that slept, and for which that is what it
-// was, has not run since, so its stack is the same. A thread that was stopped by us has run twice, into the stop and
-// back to its sleep.
+// lock's address. schedstat counts how often it got a processor: a thread that slept and has the same count has not
+// run since, so its stack is the same. A thread that was stopped by us has run twice, into the stop and back to its
+// sleep.
 
 #define _GNU_SOURCE
 #include "record.h"
@@ -17,7 +17,7 @@
 
 #define STOP_RUNS 2
 
-// Also of a thread that ended when another has its number now.
+// Also forgets what was seen: another thread may have the number now.
 static void close_files(struct watched *thread)
 {
 	if (thread->schedstat >= 0)
@@ -61,7 +61,7 @@ struct watched *watch(struct recording *recording, pid_t tid, uint64_t copy_id)
 	fresh.schedstat = open_file(recording->dump->target.pid, tid, "schedstat");
 	fresh.syscall = open_file(recording->dump->target.pid, tid, "syscall");
 	if (fresh.schedstat < 0 ||
-	    fresh.syscall < 0) { // it is not kept: the target may name any number
+	    fresh.syscall < 0) { // the thread is not kept, for the target may make up any number of threads
 		close_files(&fresh);
 		return NULL;
 	}
