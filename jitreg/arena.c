@@ -84,7 +84,7 @@ static void insert_run(struct region *region, size_t i, size_t start, size_t end
 }
 
 /* Take the lowest room of a region, or NULL. */
-static void *take(struct region *region, size_t size)
+static void *arena_take(struct region *region, size_t size)
 {
 	size_t at = 0, i = 0;
 
@@ -172,9 +172,9 @@ void *jitreg_arena_alloc(size_t size)
 
 	size = whole_pages(size);
 	for (region = regions; region && !block; region = region->next)
-		block = take(region, size);
+		block = arena_take(region, size);
 	if (!block && (region = create_region(size))) {
-		block = take(region, size);
+		block = arena_take(region, size);
 		if (!block)
 			destroy_region(region);
 	}

@@ -213,7 +213,7 @@ static int add_lines(struct companion *c)
 	return r || !c->lines.sections[JITREG_LINES_INFO].size ? r : jitreg_lines_write(&c->file, &c->lines, 1);
 }
 
-static int build(void *ctx, uint8_t **bytes, size_t *size)
+static int companion_build(void *ctx, uint8_t **bytes, size_t *size)
 {
 	struct companion *c = ctx;
 	const Elf64_Ehdr *like = (const Elf64_Ehdr *)c->members[0].template->bytes;
@@ -275,7 +275,8 @@ static int find_file(struct companion *c, struct jitreg_cached *ret, uint8_t id[
 			sprintf(name + 2 * (i - 1), "%02x", id[i]);
 	}
 	if (!r)
-		r = jitreg_cache_find(c->key, c->key_size, c->id ? name : NULL, JITREG_CACHE_DEBUG, build, c, ret);
+		r = jitreg_cache_find(c->key, c->key_size, c->id ? name : NULL, JITREG_CACHE_DEBUG,
+				      companion_build, c, ret);
 	jitreg_writer_deinit(&c->file);
 	jitreg_symtab_deinit(&c->symtab);
 	jitreg_bytes_deinit(&c->frames);

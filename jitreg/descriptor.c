@@ -132,7 +132,7 @@ __attribute__((constructor(101))) static void install_fork_handlers(void)
 	pthread_atfork(jitreg_lock, jitreg_unlock, jitreg_unlock);
 }
 
-static uint64_t now(void)
+static uint64_t descriptor_now(void)
 {
 	struct timespec ts = {0};
 
@@ -149,12 +149,12 @@ static void begin_change(void)
 
 static void end_change(void)
 {
-	jitreg_debug_root.timestamp = now();
+	jitreg_debug_root.timestamp = descriptor_now();
 	__atomic_store_n(&jitreg_debug_root.sequence, jitreg_debug_root.sequence + 1,
 			 __ATOMIC_RELEASE);
 }
 
-static void announce(uint32_t action, struct jit_code_entry *entry)
+static void descriptor_announce(uint32_t action, struct jit_code_entry *entry)
 {
 	__jit_debug_descriptor.relevant_entry = entry;
 	__jit_debug_descriptor.action_flag = action;
@@ -171,7 +171,7 @@ void jitreg_descriptor_add(struct jitreg_debug_entry *entry)
 	entry->magic = JITREG_DEBUG_ENTRY_MAGIC;
 	entry->size = sizeof(*entry);
 	entry->serial = ++jitreg_debug_root.serial;
-	entry->timestamp = now();
+	entry->timestamp = descriptor_now();
 	base->next_entry = NULL;
 	base->prev_entry = last_entry;
 	if (last_entry)
@@ -182,7 +182,7 @@ void jitreg_descriptor_add(struct jitreg_debug_entry *entry)
 	jitreg_debug_root.entry_count++;
 	end_change();
 
-	announce(JIT_REGISTER_FN, base);
+	descriptor_announce(JIT_REGISTER_FN, base);
 }
 
 void jitreg_descriptor_remove(struct jitreg_debug_entry *entry)
@@ -203,11 +203,11 @@ void jitreg_descriptor_remove(struct jitreg_debug_entry *entry)
 	end_change();
 
 	// the debugger identifies the entry by its address, and may read the symfile once more
-	announce(JIT_UNREGISTER_FN, base);
+	descriptor_announce(JIT_UNREGISTER_FN, base);
 }
 
 void jitreg_descriptor_settle(void)
 {
-	announce(JIT_REGISTER_FN, &empty_entry);
-	announce(JIT_UNREGISTER_FN, &empty_entry);
+	descriptor_announce(JIT_REGISTER_FN, &empty_entry);
+	descriptor_announce(JIT_UNREGISTER_FN, &empty_entry);
 }

@@ -174,7 +174,7 @@ static void put_bytes(struct head *head, const void *data, size_t size)
 	head->size += size;
 }
 
-static void put(struct head *head, uint64_t value, size_t size)
+static void frames_put(struct head *head, uint64_t value, size_t size)
 {
 	put_bytes(head, &value, size);
 }
@@ -182,8 +182,8 @@ static void put(struct head *head, uint64_t value, size_t size)
 static void put_leb(struct head *head, uint64_t value)
 {
 	for (; value > 0x7f; value >>= 7)
-		put(head, value | 0x80, 1);
-	put(head, value, 1);
+		frames_put(head, value | 0x80, 1);
+	frames_put(head, value, 1);
 }
 
 /* Append length, contents and padding; *off becomes the offset of the length. */
@@ -280,14 +280,14 @@ static bool has_letters(const struct cie *cie)
 static void put_augmentation(struct head *head, const struct cie *cie, bool eh)
 {
 	if (eh || has_letters(cie))
-		put(head, 'z', 1);
+		frames_put(head, 'z', 1);
 	if (eh)
-		put(head, 'R', 1);
+		frames_put(head, 'R', 1);
 	if (cie->signal)
-		put(head, 'S', 1);
+		frames_put(head, 'S', 1);
 	if (cie->second_key)
-		put(head, 'B', 1);
-	put(head, 0, 1);
+		frames_put(head, 'B', 1);
+	frames_put(head, 0, 1);
 }
 
 static int move_cie(struct move *m, size_t off, struct jitreg_cursor c)
@@ -305,16 +305,16 @@ static int move_cie(struct move *m, size_t off, struct jitreg_cursor c)
 	    data_align.end - data_align.at > MAX_LEB || return_register > UINT8_MAX ||
 	    !rules_can_move(&c))
 		return -ENOEXEC;
-	put(&head, eh ? 0 : UINT32_MAX, 4);
-	put(&head, 1, 1);
+	frames_put(&head, eh ? 0 : UINT32_MAX, 4);
+	frames_put(&head, 1, 1);
 	put_augmentation(&head, &cie, eh);
 	put_leb(&head, code_align);
 	put_bytes(&head, data_align.at, (size_t)(data_align.end - data_align.at));
-	put(&head, return_register, 1);
+	frames_put(&head, return_register, 1);
 	if (eh || has_letters(&cie))
-		put(&head, eh, 1); // size of the augmentation
+		frames_put(&head, eh, 1); // size of the augmentation
 	if (eh)
-		put(&head, DW_EH_PE_pcrel | DW_EH_PE_sdata8, 1);
+		frames_put(&head, DW_EH_PE_pcrel | DW_EH_PE_sdata8, 1);
 	r = append_entry(m, &head, &c, &cie.to);
 	return r ? r : add_cie(m, &cie);
 }
@@ -346,11 +346,11 @@ static int move_fde(struct move *m, size_t cie_off, struct jitreg_cursor c)
 	// The linker can leave entries of functions that it has dropped.
 	if (!size || start < m->from->start || start >= m->from->end)
 		return 0;
-	put(&head, eh ? here - cie->to : cie->to, 4);
-	put(&head, eh ? start - (m->to_vaddr + here + 4) : start, 8);
-	put(&head, size, 8);
+	frames_put(&head, eh ? here - cie->to : cie->to, 4);
+	frames_put(&head, eh ? start - (m->to_vaddr + here + 4) : start, 8);
+	frames_put(&head, size, 8);
 	if (eh || has_letters(cie))
-		put(&head, 0, 1); // size of the augmentation
+		frames_put(&head, 0, 1); // size of the augmentation
 	return append_entry(m, &head, &c, &off);
 }
 

@@ -6,7 +6,7 @@
  *     listing    what debuggers have: a symfile for one image, or for several
  *     group      images that lie at the same distances in other groups; has a pack, or two
  *
- * jitreg_group_pack() replaces the listings of a group's images by one listing, or by two (split()). While
+ * jitreg_group_pack() replaces the listings of a group's images by one listing, or by two (group_split()). While
  * a debugger is attached the new listing comes before the old listings go, so that no breakpoint is missing
  * for a moment; until then two listings describe the same addresses, which debuggers do not mind.
  * Packs that are there already stay as they are in that case: LLDB forgets the addresses
@@ -36,7 +36,7 @@
 /* How far members of a pack can be from the start of their group. */
 #define GROUP_SIZE (UINT64_C(1) << 32)
 
-/* From this number of images on a group has two packs, and below it one: see split(). */
+/* From this number of images on a group has two packs, and below it one: see group_split(). */
 #define SPLIT_MIN 16
 
 /* While a debugger is attached each change costs the debugger time: fewer images without DWARF are not worth a pack. */
@@ -225,8 +225,8 @@ static void hand_over(const struct selection *selection, struct jitreg_listing *
 }
 
 /* Take their listings from the chosen entries. What @choose says of an entry must not depend on other entries. */
-static void forget(const struct jitreg_group *group, choose_fn *choose, const void *ctx,
-		   struct jitreg_listing **empty)
+static void group_forget(const struct jitreg_group *group, choose_fn *choose, const void *ctx,
+			 struct jitreg_listing **empty)
 {
 	for (struct jitreg_entry *e = group->first; e; e = e->next) {
 		struct selection single = {.entries = &e, .count = 1};
@@ -244,7 +244,7 @@ static void remove_empty(struct jitreg_listing *empty)
 	jitreg_descriptor_settle();
 }
 
-static void drop(struct jitreg_listing *empty)
+static void group_drop(struct jitreg_listing *empty)
 {
 	while (empty) {
 		struct jitreg_listing *next = empty->next_empty;
@@ -311,7 +311,7 @@ static int split_singly(const struct selection *all, struct jitreg_packing *pack
  * gets there (pack.c). While a debugger is attached the group is not split, since each object file costs the
  * debugger time.
  */
-static int split(const struct selection *all, bool traced, struct jitreg_packing *packing)
+static int group_split(const struct selection *all, bool traced, struct jitreg_packing *packing)
 {
 	bool one_part = traced || all->count < SPLIT_MIN;
 
@@ -342,7 +342,7 @@ static void list_pack(const struct selection *selection, struct jitreg_listing *
 	jitreg_descriptor_add(&pack->debug);
 	remove_empty(empty);
 	jitreg_unlock();
-	drop(empty);
+	group_drop(empty);
 }
 
 static bool is_waiting(const struct jitreg_entry *entry, const void *ctx)
@@ -410,7 +410,8 @@ static int plan_packs(const struct jitreg_group *group, bool singly, struct jitr
 	int r = select_entries(group, can_pack_now, &traced, &all);
 
 	if (!r)
-		r = singly && !traced ? split_singly(&all, packing) : split(&all, traced, packing);
+		r = singly && !traced ? split_singly(&all, packing)
+				      : group_split(&all, traced, packing);
 	free(all.entries);
 	for (size_t i = 0; !r && i < packing->count; i++) {
 		struct part *part = &packing->parts[i];
@@ -509,10 +510,10 @@ void jitreg_group_close(struct jitreg_group *group)
 
 	note_change(group);
 	jitreg_lock();
-	forget(group, is_listed, NULL, &empty);
+	group_forget(group, is_listed, NULL, &empty);
 	remove_empty(empty);
 	jitreg_unlock();
-	drop(empty);
+	group_drop(empty);
 }
 
 /* --- an image goes ---------------------------------------------------------------------- */
@@ -552,7 +553,7 @@ static void remake_pack(struct jitreg_group *group, struct jitreg_listing *listi
 		hand_over(&mates, pack, &empty);
 		jitreg_descriptor_add(&pack->debug);
 	} else {
-		forget(group, is_in, listing, &empty);
+		group_forget(group, is_in, listing, &empty);
 	}
 	jitreg_unlock();
 	jitreg_listing_destroy(listing);
@@ -560,7 +561,7 @@ static void remake_pack(struct jitreg_group *group, struct jitreg_listing *listi
 }
 
 /* An entry that had the listing is gone. */
-static void leave(struct jitreg_group *group, struct jitreg_listing *listing)
+static void group_leave(struct jitreg_group *group, struct jitreg_listing *listing)
 {
 	if (--listing->image_count) {
 		remake_pack(group, listing);
@@ -580,7 +581,7 @@ void jitreg_group_remove(struct jitreg_entry *entry)
 	unlink_entry(entry);
 	entry->listing = NULL;
 	if (listing)
-		leave(entry->group, listing);
+		group_leave(entry->group, listing);
 }
 
 // The old listing goes first: if it went after the new listing came, LLDB would forget the addresses of both.
@@ -594,7 +595,7 @@ void jitreg_entry_list_anew(struct jitreg_entry *entry, struct jitreg_listing *l
 	entry->listing = listing;
 	jitreg_entry_tell(entry);
 	jitreg_unlock();
-	leave(entry->group, old);
+	group_leave(entry->group, old);
 	jitreg_lock();
 	jitreg_descriptor_add(&listing->debug);
 	jitreg_unlock();

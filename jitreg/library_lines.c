@@ -149,7 +149,7 @@ static void read_names(struct maker *m)
 		qsort(m->names.items, m->names.count, sizeof(*m->names.items), by_vaddr);
 }
 
-static int make(struct maker *m, struct jitreg_lines *ret)
+static int library_make(struct maker *m, struct jitreg_lines *ret)
 {
 	struct jitreg_part text = find_text(m->template);
 	const char *reason;
@@ -183,7 +183,7 @@ static int write_lines(struct jitreg_writer *w, const struct jitreg_lines *lines
 	return r ? r : jitreg_writer_add(w, SITES, &shdr, lines->sites.data, ELF_T_BYTE) ? 0 : -ENOMEM;
 }
 
-static int build(void *ctx, uint8_t **bytes, size_t *size)
+static int library_build(void *ctx, uint8_t **bytes, size_t *size)
 {
 	struct maker *m = ctx;
 	const Elf64_Ehdr *like = (const Elf64_Ehdr *)m->template->bytes;
@@ -191,7 +191,7 @@ static int build(void *ctx, uint8_t **bytes, size_t *size)
 	struct jitreg_lines lines = {0};
 	struct jitreg_writer w = {0};
 	size_t private_size;
-	int r = make(m, &lines);
+	int r = library_make(m, &lines);
 
 	if (!r)
 		r = jitreg_writer_begin(&w, ET_DYN, like);
@@ -259,7 +259,7 @@ static void forget_dwarf(struct maker *m)
 static int make_anew(struct maker *m, struct jitreg_lines *ret)
 {
 	forget_dwarf(m);
-	return make(m, ret);
+	return library_make(m, ret);
 }
 
 int jitreg_library_lines_find(const struct jitreg_template *template, struct jitreg_lines *ret)
@@ -274,7 +274,8 @@ int jitreg_library_lines_find(const struct jitreg_template *template, struct jit
 		return 0;
 	r = make_key(&m);
 	if (!r)
-		r = jitreg_cache_find(m.key, m.key_size, NULL, JITREG_CACHE_LINES, build, &m, &file);
+		r = jitreg_cache_find(m.key, m.key_size, NULL, JITREG_CACHE_LINES, library_build,
+				      &m, &file);
 	if (!r) {
 		r = read_lines(&file, ret);
 		jitreg_cached_deinit(&file);

@@ -22,8 +22,8 @@
  * There are no inlined calls: a step into an inlined call shows its lines, but "finish" does not
  * end there.
  *
- * Each text is written where it is used, and the table of abbreviations is constant: so the
- * sections of several libraries can be put behind each other (lines_sections.c).
+ * Each text is where it is used, and the table of abbreviations is constant: so the sections of
+ * several libraries can be put behind each other (lines_sections.c).
  *
  * Specification: DWARF 5 sections 3.1, 3.3, 6.1.2, 6.2, 7.5.
  */
@@ -40,10 +40,7 @@
 #define FUNCTIONS_MAX 32
 /* A unit has functions of a single source file if it gets at least this many. */
 #define FUNCTIONS_MIN 8
-/*
- * How many rows at a function's start are kept in any case: the second row says where the arguments
- * are in place.
- */
+/* How many rows at a function's start are kept in any case: the second row says where the arguments are in place. */
 #define FIRST_ROWS 3
 /* A gap of at most this many bytes between functions is padding. */
 #define GAP_MAX 32
@@ -146,9 +143,10 @@ static int grow_buckets(struct builder *b)
 }
 
 /* The index of a source file in b->files, or NO_SOURCE with b->error set. */
-static uint32_t intern(struct builder *b, const char *unit_folder, const char *folder, const char *name)
+static uint32_t lines_intern(struct builder *b, const char *unit_folder, const char *folder,
+			     const char *name)
 {
-	struct file file = {unit_folder ? unit_folder : "", folder, name, 0, 0};
+	struct file file = {unit_folder ? unit_folder : "", folder, name, 0, 0}, *grown;
 	size_t bucket;
 
 	if (b->file_count * 2 >= b->bucket_count && grow_buckets(b))
@@ -156,17 +154,12 @@ static uint32_t intern(struct builder *b, const char *unit_folder, const char *f
 	bucket = find_bucket(b, &file);
 	if (b->buckets[bucket])
 		return b->buckets[bucket] - 1;
-	if (b->file_count == b->file_capacity) {
-		size_t capacity = b->file_capacity * 2 + 64;
-		struct file *grown = reallocarray(b->files, capacity, sizeof(*grown));
-
-		if (!grown || capacity > UINT32_MAX / 2) {
-			b->files = grown ? grown : b->files;
-			goto fail;
-		}
-		b->files = grown;
-		b->file_capacity = capacity;
-	}
+	grown = b->file_count < UINT32_MAX / 2
+			? jitreg_grow(b->files, b->file_count, &b->file_capacity, sizeof(*grown))
+			: NULL;
+	if (!grown)
+		goto fail;
+	b->files = grown;
 	b->files[b->file_count++] = file;
 	b->buckets[bucket] = (uint32_t)b->file_count;
 	return (uint32_t)b->file_count - 1;
@@ -180,13 +173,10 @@ static uint32_t intern_source(struct builder *b, const char *folder, const struc
 {
 	if (source >= table->source_count || !*table->sources[source].name)
 		return NO_SOURCE;
-	return intern(b, folder, table->sources[source].folder, table->sources[source].name);
+	return lines_intern(b, folder, table->sources[source].folder, table->sources[source].name);
 }
 
-/*
- * The file that a function is declared in. NO_SOURCE: b->error is set, or a damaged table has no
- * such file.
- */
+/* The file that a function is declared in. NO_SOURCE: b->error is set, or a damaged table has no such file. */
 static uint32_t find_declaration(struct builder *b, const struct jitreg_function *function)
 {
 	const struct jitreg_cu *unit = function->declared;
@@ -270,23 +260,16 @@ static int find_pieces(struct builder *b)
 
 static int add_row(struct builder *b, const struct row *row)
 {
-	if (b->row_count == b->row_capacity) {
-		size_t capacity = b->row_capacity * 2 + 1024;
-		struct row *grown = reallocarray(b->rows, capacity, sizeof(*grown));
+	struct row *grown = jitreg_grow(b->rows, b->row_count, &b->row_capacity, sizeof(*grown));
 
-		if (!grown)
-			return -ENOMEM;
-		b->rows = grown;
-		b->row_capacity = capacity;
-	}
+	if (!grown)
+		return -ENOMEM;
+	b->rows = grown;
 	b->rows[b->row_count++] = *row;
 	return 0;
 }
 
-/*
- * The table whose rows are looked up. @files has an index into b->files for each of its source
- * files.
- */
+/* The table whose rows are looked up. @files has an index into b->files for each of its source files. */
 struct lookup {
 	const struct jitreg_cu *unit;
 	struct jitreg_line_table table;
@@ -698,7 +681,8 @@ static void put_line_table(struct builder *b, const char *folder, const struct p
 
 	put_program(b, folder, pieces, count, &places);
 	put_number(b, to, 0, 4);
-	put(b, to, (const uint8_t[]){5, 0, 8, 0}, 4); // version, sizes of addresses and of segment selectors
+	// Version, sizes of addresses and of segment selectors.
+	put(b, to, (const uint8_t[]){5, 0, 8, 0}, 4);
 	head = to->size;
 	put_number(b, to, 0, 4);
 	put(b, to, numbers, sizeof(numbers));
@@ -721,10 +705,7 @@ static void put_line_table(struct builder *b, const char *folder, const struct p
 	jitreg_bytes_deinit(&places);
 }
 
-/*
- * Write the compiler's name without its options, which can be many. GDB looks at name and version
- * only.
- */
+/* Write the compiler's name without its options, which can be many. GDB looks at name and version only. */
 static void put_producer(struct builder *b, struct jitreg_bytes *to, const char *producer)
 {
 	const char *options = strstr(producer, " -");
@@ -866,7 +847,7 @@ static int write_units(struct builder *b)
 	return b->error;
 }
 
-static void deinit(struct builder *b)
+static void lines_deinit(struct builder *b)
 {
 	while (b->tables) {
 		struct table *table = b->tables;
@@ -904,6 +885,6 @@ int jitreg_lines_make(const struct jitreg_dwarf *dwarf, const struct jitreg_dwar
 		r = find_rows(&b);
 	if (!r)
 		r = write_units(&b);
-	deinit(&b);
+	lines_deinit(&b);
 	return r;
 }

@@ -72,19 +72,19 @@ static uint64_t read_u64(const uint8_t *at)
 	return value;
 }
 
-static int append(struct merge *m, const void *data, size_t size)
+static int merge_append(struct merge *m, const void *data, size_t size)
 {
 	return jitreg_bytes_append(&m->to, data, size) == UINT32_MAX ? -ENOMEM : 0;
 }
 
 static int append_u32(struct merge *m, uint32_t value)
 {
-	return append(m, &value, sizeof(value));
+	return merge_append(m, &value, sizeof(value));
 }
 
 static int append_u64(struct merge *m, uint64_t value)
 {
-	return append(m, &value, sizeof(value));
+	return merge_append(m, &value, sizeof(value));
 }
 
 /*
@@ -106,7 +106,7 @@ static int add_cie(struct merge *m, uint32_t off, size_t size)
 		}
 	}
 	new->to = (uint32_t)m->to.size;
-	return append(m, cie, size);
+	return merge_append(m, cie, size);
 }
 
 static const struct cie *find_cie(const struct merge *m, uint32_t off)
@@ -207,9 +207,9 @@ static int append_advance(struct merge *m, uint64_t distance)
 
 	if (distance <= ADVANCE_MAX) {
 		op = DW_CFA_advance_loc | (uint8_t)distance;
-		return append(m, &op, 1);
+		return merge_append(m, &op, 1);
 	}
-	return append(m, &op, 1) ?: append(m, &distance, size); // little-endian
+	return merge_append(m, &op, 1) ?: merge_append(m, &distance, size); // little-endian
 }
 
 /*
@@ -222,8 +222,8 @@ static int append_next(struct merge *m, const struct jitreg_rules *before, uint6
 	int r = append_advance(m, distance - before->advance);
 
 	for (size_t i = 0; !r && i <= before->open; i++)
-		r = append(m, &restore, 1);
-	return r ?: append(m, &remember, 1);
+		r = merge_append(m, &restore, 1);
+	return r ?: merge_append(m, &remember, 1);
 }
 
 static int append_row(struct merge *m, const struct function *first, size_t count,
@@ -238,20 +238,20 @@ static int append_row(struct merge *m, const struct function *first, size_t coun
 	if ((r = append_u32(m, 0)) || (r = append_u32(m, (uint32_t)(off + 4 - first->cie->to))) ||
 	    (r = append_u64(m, first->start - (m->vaddr + off + 8))) ||
 	    (r = append_u64(m, last->start + last->size - first->start)) ||
-	    (r = append(m, zeros, 1)))
+	    (r = merge_append(m, zeros, 1)))
 		return r;
 	if (count == 1)
-		r = append(m, first->rules, first->rules_size);
+		r = merge_append(m, first->rules, first->rules_size);
 	else
-		r = append(m, &remember, 1);
+		r = merge_append(m, &remember, 1);
 	for (size_t i = 0; !r && count > 1 && i < count; i++) {
 		if (i)
 			r = append_next(m, &rules[i - 1], (first[i].start - first[i - 1].start) / first->cie->unit);
 		if (!r)
-			r = append(m, first[i].rules, rules[i].size);
+			r = merge_append(m, first[i].rules, rules[i].size);
 	}
 	if (!r)
-		r = append(m, zeros, -m->to.size & 3); // nop
+		r = merge_append(m, zeros, -m->to.size & 3); // nop
 	length = (uint32_t)(m->to.size - off - 4);
 	if (!r)
 		memcpy(m->to.data + off, &length, sizeof(length));

@@ -61,7 +61,7 @@ static struct jitreg_template *packs_find(const struct wanted *wanted, struct ji
 }
 
 /* The template holds its members' templates. */
-static int build(const struct wanted *wanted, struct jitreg_template **ret)
+static int packs_build(const struct wanted *wanted, struct jitreg_template **ret)
 {
 	int r;
 
@@ -83,7 +83,7 @@ int jitreg_pack_acquire(const struct jitreg_member *members, size_t count, bool 
 	*ret = packs_find(&wanted, &new);
 	if (*ret)
 		return 0;
-	r = new ? 0 : build(&wanted, &new);
+	r = new ? 0 : packs_build(&wanted, &new);
 	if (r)
 		return r;
 	jitreg_lock();

@@ -43,7 +43,7 @@ static struct jitreg_template *kept;
 static uint64_t kept_limit = JITREG_KEEP_BYTES, kept_seconds = JITREG_KEEP_SECONDS;
 static struct jitreg_template *templates; // in use; under jitreg_lock()
 
-static int64_t seconds(void)
+static int64_t templates_seconds(void)
 {
 	struct timespec ts;
 
@@ -100,7 +100,8 @@ static struct jitreg_template *take_surplus_locked(void)
 		return NULL;
 	while ((*link)->next)
 		link = &(*link)->next;
-	if ((uint64_t)(seconds() - (*link)->kept_at) < kept_seconds && kept_size_locked(&count) <= kept_limit)
+	if ((uint64_t)(templates_seconds() - (*link)->kept_at) < kept_seconds &&
+	    kept_size_locked(&count) <= kept_limit)
 		return NULL;
 	return take_out_locked(link);
 }
@@ -119,11 +120,11 @@ static void drop_surplus(void)
 	} while (surplus);
 }
 
-/* Drop templates that are too old, once a second at most. Those beyond the limit of bytes go in keep(). */
+/* Drop templates that are too old, once a second at most. Those beyond the limit of bytes go in templates_keep(). */
 static void drop_old(void)
 {
 	static int64_t last; // under the lock
-	int64_t now = seconds();
+	int64_t now = templates_seconds();
 	bool is_due;
 
 	jitreg_lock();
@@ -143,7 +144,7 @@ static bool can_keep(const struct jitreg_template *template)
 	return settled && kept_seconds && template->size <= kept_limit / LARGE_PART;
 }
 
-static void keep(struct jitreg_template *template)
+static void templates_keep(struct jitreg_template *template)
 {
 	bool can;
 
@@ -156,7 +157,7 @@ static void keep(struct jitreg_template *template)
 	can = can_keep(template);
 	if (can) {
 		template->next = kept;
-		template->kept_at = seconds();
+		template->kept_at = templates_seconds();
 		kept = template;
 		count_keeper_locked(template, 1);
 	}
@@ -278,7 +279,8 @@ void jitreg_template_add(struct jitreg_template *template)
 }
 
 /* -EAGAIN: another file was read in between. */
-static int build(const char *path, int fd, enum jitreg_symfile_kind kind, struct jitreg_template **ret)
+static int templates_build(const char *path, int fd, enum jitreg_symfile_kind kind,
+			   struct jitreg_template **ret)
 {
 	__attribute__((cleanup(jitreg_object_closep))) struct jitreg_object *object = NULL;
 	struct jitreg_template *built = NULL;
@@ -308,7 +310,7 @@ int jitreg_template_acquire(const char *path, int fd, enum jitreg_symfile_kind k
 	if (*ret)
 		return 0;
 	for (unsigned i = 0; r == -EAGAIN && i < TRIES; i++)
-		r = build(path, fd, kind, &built);
+		r = templates_build(path, fd, kind, &built);
 	if (r)
 		return r;
 
@@ -351,7 +353,7 @@ void jitreg_template_release(struct jitreg_template *template)
 	}
 	jitreg_unlock();
 	if (!left)
-		keep(template);
+		templates_keep(template);
 }
 
 bool jitreg_template_same_file(const struct jitreg_template *a, const struct jitreg_template *b)

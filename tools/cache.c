@@ -85,7 +85,7 @@ static bool is_busy(const char *path)
 	return ret;
 }
 
-static int visit(const char *path, const struct stat *st, int type, struct FTW *place)
+static int cache_visit(const char *path, const struct stat *st, int type, struct FTW *place)
 {
 	struct kind *kind;
 
@@ -110,7 +110,7 @@ static int visit(const char *path, const struct stat *st, int type, struct FTW *
 	return 0;
 }
 
-static void print(const char *folder, bool clear)
+static void cache_print(const char *folder, bool clear)
 {
 	uint64_t files = 0, busy = 0, failed = 0;
 
@@ -155,7 +155,7 @@ static void print_json(const char *folder)
 	json_object_put(result);
 }
 
-static int parse(int key, char *arg, struct argp_state *argp)
+static int cache_parse(int key, char *arg, struct argp_state *argp)
 {
 	struct options *given = argp->input;
 
@@ -176,9 +176,11 @@ int tool_cache(int argc, char **argv)
 		{0},
 	};
 	static const struct argp argp = {
-		.options = options, .parser = parse, .doc =
-		"Shows the files that are kept for debuggers, in gorgon/ below $XDG_CACHE_HOME or ~/.cache."
-		"\vExit status: 0; 1 when a file could not be removed; 2 wrong usage."};
+		.options = options,
+		.parser = cache_parse,
+		.doc = "Shows the files that are kept for debuggers, in gorgon/ below "
+		       "$XDG_CACHE_HOME or ~/.cache."
+		       "\vExit status: 0; 1 when a file could not be removed; 2 wrong usage."};
 	struct options given = {0};
 	int status = tool_parse(&argp, 0, argc, argv, &given);
 	char *folder;
@@ -190,7 +192,7 @@ int tool_cache(int argc, char **argv)
 	state.root_size = strlen(folder) + 1;
 	state.clear = given.clear;
 	// Without the folder all numbers are zero.
-	if (nftw(folder, visit, OPEN_FILES_MAX, FTW_PHYS | FTW_DEPTH) && errno != ENOENT) {
+	if (nftw(folder, cache_visit, OPEN_FILES_MAX, FTW_PHYS | FTW_DEPTH) && errno != ENOENT) {
 		fprintf(stderr, "gorgon: cache: %s: %s\n", folder, strerror(errno));
 		free(folder);
 		return 1;
@@ -198,7 +200,7 @@ int tool_cache(int argc, char **argv)
 	if (given.json)
 		print_json(folder);
 	else
-		print(folder, given.clear);
+		cache_print(folder, given.clear);
 	free(folder);
 	return state.errnum ? 1 : 0;
 }

@@ -31,7 +31,7 @@ static const char numpy_program[] =
 	"print(f'  interpreter {gorgon.interpreter}: numpy {np.__version__}, "
 	"a @ a.T = {(a @ a.T).tolist()}')\n";
 
-static struct gorgon_error *run(unsigned count, const char *code, int *status)
+static struct gorgon_error *demo_run(unsigned count, const char *code, int *status)
 {
 	const char *const argv[] = {"-c", code};
 	struct program program = {.count = count, .argc = 2, .argv = argv,
@@ -62,11 +62,11 @@ static struct gorgon_error *compare_fib(int *status)
 	struct gorgon_error *err;
 	double start = seconds(), one, two;
 
-	if ((err = run(1, fib_one_interpreter, status)))
+	if ((err = demo_run(1, fib_one_interpreter, status)))
 		return err;
 	one = seconds() - start;
 	start = seconds();
-	if ((err = run(2, fib_each_interpreter, status)))
+	if ((err = demo_run(2, fib_each_interpreter, status)))
 		return err;
 	two = seconds() - start;
 	printf("  one interpreter  %.2f s\n  two interpreters %.2f s, %.2f times as fast\n", one, two,
@@ -74,7 +74,7 @@ static struct gorgon_error *compare_fib(int *status)
 	return NULL;
 }
 
-static int parse(int key, char *arg, struct argp_state *state)
+static int demo_parse(int key, char *arg, struct argp_state *state)
 {
 	unsigned *count = state->input;
 
@@ -94,8 +94,10 @@ int tool_demo(int argc, char **argv)
 		{0},
 	};
 	static const struct argp argp = {
-		.options = options, .parser = parse, .doc =
-		"Shows what private interpreters are good for: objects of their own, threads that compute at once, numpy in each."};
+		.options = options,
+		.parser = demo_parse,
+		.doc = "Shows what private interpreters are good for: objects of their own, "
+		       "threads that compute at once, numpy in each."};
 	struct gorgon_error *err;
 	unsigned count = 3;
 	int status = tool_parse(&argp, 0, argc, argv, &count);
@@ -103,13 +105,13 @@ int tool_demo(int argc, char **argv)
 	if (status)
 		return status;
 	puts("Two interpreters, two Nones:");
-	if ((err = run(2, none_program, &status)))
+	if ((err = demo_run(2, none_program, &status)))
 		return tool_fail(err, TOOL_FAILED);
 	puts("fib(32) on two threads:");
 	if ((err = compare_fib(&status)))
 		return tool_fail(err, TOOL_FAILED);
 	printf("numpy in %u interpreters at once:\n", count);
-	if ((err = run(count, numpy_program, &status)))
+	if ((err = demo_run(count, numpy_program, &status)))
 		return tool_fail(err, TOOL_FAILED);
 	return status;
 }

@@ -13,7 +13,7 @@
 
 #define LINE_SIZE 100
 
-static const char *get(struct json_object *from, const char *name)
+static const char *deps_get(struct json_object *from, const char *name)
 {
 	return json_object_get_string(json_object_object_get(from, name));
 }
@@ -44,11 +44,14 @@ static bool collect_dep(void *ctx, const struct gorgon_dep *dep)
 static void print_row(struct json_object *row, int depth)
 {
 	bool shared = json_object_get_boolean(json_object_object_get(row, "shared"));
-	const char *path = get(row, "path"), *pattern = get(row, "pattern");
+	const char *path = deps_get(row, "path"), *pattern = deps_get(row, "pattern");
 
-	printf("%-8s %*s%s => %s (%s%s%s)\n", !path ? "missing" : shared ? "shared" : "private",
-	       2 * depth, "", base_name(get(row, "name")), path ?: "not found", pattern ?: "",
-	       pattern ? ": " : "", get(row, "reason"));
+	printf("%-8s %*s%s => %s (%s%s%s)\n",
+	       !path    ? "missing"
+	       : shared ? "shared"
+			: "private",
+	       2 * depth, "", base_name(deps_get(row, "name")), path ?: "not found", pattern ?: "",
+	       pattern ? ": " : "", deps_get(row, "reason"));
 }
 
 static void print_tree(struct json_object *rows, size_t index, int depth)
@@ -86,11 +89,11 @@ static bool collect_name(void *ctx, const struct gorgon_import *import)
 
 static const char *text(struct json_object *row, const char *name)
 {
-	return get(row, name) ?: "";
+	return deps_get(row, name) ?: "";
 }
 
 // Sorted by source, library and name, so that the names of a library stand together.
-static int compare(const void *a, const void *b)
+static int deps_compare(const void *a, const void *b)
 {
 	struct json_object *left = *(struct json_object *const *)a;
 	struct json_object *right = *(struct json_object *const *)b;
@@ -173,8 +176,8 @@ static char *find_file(const char *file)
 	return path;
 }
 
-static struct gorgon_error *collect(const struct deps *deps, const char *path,
-				    struct json_object *to)
+static struct gorgon_error *deps_collect(const struct deps *deps, const char *path,
+					 struct json_object *to)
 {
 	struct json_object *rows = json_object_new_array(), *names;
 	struct gorgon_python python;
@@ -188,7 +191,7 @@ static struct gorgon_error *collect(const struct deps *deps, const char *path,
 		names = json_object_new_array();
 		json_object_object_add(to, "names", names);
 		err = gorgon_imports_for_each(&deps->ns, python.libpython, path, collect_name, names);
-		json_object_array_sort(names, compare);
+		json_object_array_sort(names, deps_compare);
 	}
 	gorgon_python_deinit(&python);
 	return err;
@@ -197,7 +200,7 @@ static struct gorgon_error *collect(const struct deps *deps, const char *path,
 static bool is_complete(struct json_object *rows)
 {
 	for (size_t i = 0; i < json_object_array_length(rows); i++)
-		if (!get(json_object_array_get_idx(rows, i), "path"))
+		if (!deps_get(json_object_array_get_idx(rows, i), "path"))
 			return false;
 	return true;
 }
@@ -211,7 +214,7 @@ int deps_show(const struct deps *deps)
 
 	if (!path)
 		abort();
-	err = collect(deps, path, result);
+	err = deps_collect(deps, path, result);
 	free(path);
 	if (err) {
 		json_object_put(result);

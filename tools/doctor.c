@@ -320,22 +320,23 @@ static void check_files(struct json_object *list)
 
 // --- the command ------------------------------------------------------------------------
 
-static const char *colour(struct json_object *row)
+static const char *doctor_colour(struct json_object *row)
 {
 	const char *state = json_object_get_string(json_object_object_get(row, "state"));
 
 	return *state == 'o' ? "\033[32m" : *state == 'n' ? "\033[33m" : "\033[31m";
 }
 
-static void print(struct json_object *list)
+static void doctor_print(struct json_object *list)
 {
 	bool coloured = tool_has_colours(STDOUT_FILENO);
 
 	for (size_t i = 0; i < json_object_array_length(list); i++) {
 		struct json_object *row = json_object_array_get_idx(list, i), *advice;
 
-		printf("%s%-8s%s %-18s %s\n", coloured ? colour(row) : "",
-		       json_object_get_string(json_object_object_get(row, "state")), coloured ? "\033[0m" : "",
+		printf("%s%-8s%s %-18s %s\n", coloured ? doctor_colour(row) : "",
+		       json_object_get_string(json_object_object_get(row, "state")),
+		       coloured ? "\033[0m" : "",
 		       json_object_get_string(json_object_object_get(row, "what")),
 		       json_object_get_string(json_object_object_get(row, "found")));
 		if ((advice = json_object_object_get(row, "advice")))
@@ -353,7 +354,7 @@ struct given {
 	bool json;
 };
 
-static int parse(int key, char *arg, struct argp_state *state)
+static int doctor_parse(int key, char *arg, struct argp_state *state)
 {
 	struct given *given = state->input;
 
@@ -379,9 +380,11 @@ int tool_doctor(int argc, char **argv)
 		{0},
 	};
 	static const struct argp argp = {
-		.options = options, .parser = parse, .doc =
-		"Looks at what running and debugging need of this machine, and says what to do where something is missing."
-		"\vExit status: 0; 1 when there is a PROBLEM; 2 wrong usage.",
+		.options = options,
+		.parser = doctor_parse,
+		.doc = "Looks at what running and debugging need of this machine, and says what to "
+		       "do where something is missing."
+		       "\vExit status: 0; 1 when there is a PROBLEM; 2 wrong usage.",
 	};
 	struct given given = {0};
 	int status = tool_parse(&argp, 0, argc, argv, &given);
@@ -399,7 +402,7 @@ int tool_doctor(int argc, char **argv)
 	if (given.json)
 		puts(json_object_to_json_string_ext(list, JSON_C_TO_STRING_PRETTY));
 	else
-		print(list);
+		doctor_print(list);
 	json_object_put(list);
 	return worst == STATE_BAD;
 }

@@ -79,7 +79,7 @@ static void add_mappings(struct json_object *to)
 		fclose(in);
 }
 
-static struct json_object *collect(const struct gorgon_python *python)
+static struct json_object *info_collect(const struct gorgon_python *python)
 {
 	struct json_object *ret = json_object_new_object(), *shared = json_object_new_array();
 	char version[32];
@@ -97,34 +97,35 @@ static struct json_object *collect(const struct gorgon_python *python)
 	return ret;
 }
 
-static const char *get(struct json_object *from, const char *name)
+static const char *info_get(struct json_object *from, const char *name)
 {
 	struct json_object *value = json_object_object_get(from, name);
 
 	return value ? json_object_get_string(value) : "none";
 }
 
-static void print(struct json_object *info)
+static void info_print(struct json_object *info)
 {
 	struct json_object *shared = json_object_object_get(info, "shared");
 
-	printf("libpython    %s\n", get(info, "libpython"));
-	printf("executable   %s\n", get(info, "executable"));
-	printf("version      %s\n", get(info, "version"));
-	printf("build-id     %s\n", get(info, "build_id"));
-	printf("debug info   %s\n", get(info, "debug"));
-	printf("debug file   %s\n", get(info, "debug_file"));
-	printf("scripts      %s\n", get(info, "scripts"));
-	printf("  in ~/.gdbinit, or at the prompt:   %s\n", get(info, "gdb"));
-	printf("  in ~/.lldbinit, or at the prompt:  %s\n", get(info, "lldb"));
-	printf("mappings     a process may have %s (sysctl vm.max_map_count); when three quarters are used\n"
+	printf("libpython    %s\n", info_get(info, "libpython"));
+	printf("executable   %s\n", info_get(info, "executable"));
+	printf("version      %s\n", info_get(info, "version"));
+	printf("build-id     %s\n", info_get(info, "build_id"));
+	printf("debug info   %s\n", info_get(info, "debug"));
+	printf("debug file   %s\n", info_get(info, "debug_file"));
+	printf("scripts      %s\n", info_get(info, "scripts"));
+	printf("  in ~/.gdbinit, or at the prompt:   %s\n", info_get(info, "gdb"));
+	printf("  in ~/.lldbinit, or at the prompt:  %s\n", info_get(info, "lldb"));
+	printf("mappings     a process may have %s (sysctl vm.max_map_count); when three quarters "
+	       "are used\n"
 	       "             libraries give up RELRO and the separation of constants from text\n",
-	       get(info, "max_map_count"));
+	       info_get(info, "max_map_count"));
 	puts("shared with the process (all other libraries are private):");
 	for (size_t i = 0; i < json_object_array_length(shared); i++) {
 		struct json_object *row = json_object_array_get_idx(shared, i);
 
-		printf("  %-22s %s\n", get(row, "pattern"), get(row, "reason"));
+		printf("  %-22s %s\n", info_get(row, "pattern"), info_get(row, "reason"));
 	}
 }
 
@@ -154,7 +155,7 @@ struct given {
 	size_t share_count, private_count;
 };
 
-static int parse(int key, char *arg, struct argp_state *state)
+static int info_parse(int key, char *arg, struct argp_state *state)
 {
 	struct given *given = state->input;
 
@@ -188,7 +189,7 @@ static int parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static int show(const char *path, bool json)
+static int info_show(const char *path, bool json)
 {
 	struct gorgon_python python;
 	struct gorgon_error *err;
@@ -196,11 +197,11 @@ static int show(const char *path, bool json)
 
 	if ((err = gorgon_python_find(path, &python)))
 		return tool_fail(err, TOOL_FAILED);
-	info = collect(&python);
+	info = info_collect(&python);
 	if (json)
 		puts(json_object_to_json_string_ext(info, JSON_C_TO_STRING_PRETTY));
 	else
-		print(info);
+		info_print(info);
 	json_object_put(info);
 	gorgon_python_deinit(&python);
 	return 0;
@@ -209,10 +210,13 @@ static int show(const char *path, bool json)
 int tool_info(int argc, char **argv)
 {
 	static const struct argp argp = {
-		.options = options, .parser = parse, .doc =
-		"Says which CPython `gorgon run` takes, where its debug information is, which lines make debuggers find our "
-		"scripts, and which libraries are shared with the process."
-		"\vExit status: 0; 1 when --deps has not found a library; 2 wrong usage; 3 no CPython.",
+		.options = options,
+		.parser = info_parse,
+		.doc = "Says which CPython `gorgon run` takes, where its debug information is, "
+		       "which lines make debuggers find our "
+		       "scripts, and which libraries are shared with the process."
+		       "\vExit status: 0; 1 when --deps has not found a library; 2 wrong usage; 3 "
+		       "no CPython.",
 	};
 	struct given given = {
 		.share = calloc((size_t)argc + 1, sizeof(*given.share)),
@@ -226,7 +230,8 @@ int tool_info(int argc, char **argv)
 		.size = sizeof(given.deps.ns), .share = given.share, .keep_private = given.keep_private};
 	status = tool_parse(&argp, 0, argc, argv, &given);
 	if (!status)
-		status = given.deps.file ? deps_show(&given.deps) : show(given.deps.python, given.deps.json);
+		status = given.deps.file ? deps_show(&given.deps)
+					 : info_show(given.deps.python, given.deps.json);
 	free(given.share);
 	free(given.keep_private);
 	return status;

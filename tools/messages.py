@@ -34,10 +34,10 @@ FUNCTIONS = {
 }
 # The same for static functions, which have a meaning in their file only.
 STATIC = {
-    "loader/image/*.c": {"bad": "<>: {}", "failed": "<>: {}"},
+    "loader/image/*.c": {"bad": "<>: {}", "needs_bad": "<>: {}", "needs_failed": "<>: {}"},
     "loader/copy/rewrite.c": {"bad": "<>: {}"},
     "loader/load/reloc.c": {"tls_error": "<>: thread-local symbol <>: {}"},
-    "loader/isolate/dlmopen.c": {"refuse": "isolation by <>: {}; isolation by the loader can do that"},
+    "loader/isolate/dlmopen.c": {"dlmopen_refuse": "isolation by <>: {}; isolation by the loader can do that"},
     "loader/python/value.c": {"refuse": "<>: {}", "refuse_at": "<>: {}"},
     "loader/python/dlpack.c": {"refuse": "{}"},
     "loader/python/data_handler.c": {"refuse": "{}"},

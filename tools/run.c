@@ -109,7 +109,7 @@ static bool parse_count(const char *text, unsigned *ret)
 	return true;
 }
 
-static void append(const char **list, const char *text)
+static void run_append(const char **list, const char *text)
 {
 	while (*list)
 		list++;
@@ -237,10 +237,10 @@ static int parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_ISOLATE:
 		return parse_isolate(run, arg);
 	case OPT_SHARE:
-		append(run->share, arg);
+		run_append(run->share, arg);
 		return 0;
 	case OPT_PRIVATE:
-		append(run->keep_private, arg);
+		run_append(run->keep_private, arg);
 		return 0;
 	case OPT_DEBUG:
 		return parse_debug(run, arg);
@@ -274,7 +274,7 @@ static int parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_DENY:
 		return parse_deny(run, arg);
 	case OPT_ALLOW_EXTENSION:
-		append(run->extensions, arg);
+		run_append(run->extensions, arg);
 		return 0;
 	case OPT_NO_FAULT_REPORTS:
 		run->program.quiet_faults = true;
@@ -303,7 +303,7 @@ static int parse_option(int key, char *arg, struct argp_state *state)
 }
 
 // Several interpreters with a prompt would read from the same terminal at once.
-static int check(const struct run *run)
+static int run_check(const struct run *run)
 {
 	if (run->program.count == 1 && run->repeat == 1)
 		return 0;
@@ -409,7 +409,7 @@ static int parse_and_run(struct run *run, int argc, char **argv)
 					 .args_doc = "[-c CODE | -m MODULE | FILE] [ARG...]", .doc = about};
 	int status = tool_parse(&argp, ARGP_IN_ORDER, argc, argv, run);
 
-	status = status ?: check(run);
+	status = status ?: run_check(run);
 	run->program.argv = run->python_argv;
 	run->program.ns.share = run->share;
 	run->program.ns.keep_private = run->keep_private;
@@ -421,7 +421,7 @@ static int parse_and_run(struct run *run, int argc, char **argv)
 
 // Room for every list of options: the number of words and letters on the command line. (A word such as -bB
 // has several options of python3.)
-static size_t measure(int argc, char **argv)
+static size_t run_measure(int argc, char **argv)
 {
 	size_t ret = 2;
 
@@ -447,7 +447,7 @@ static bool is_debugged(void)
 int tool_run(int argc, char **argv)
 {
 	struct run run = {.program = {.count = 1, .files = GORGON_FILES_THREAD}, .repeat = 1};
-	size_t room = measure(argc, argv);
+	size_t room = run_measure(argc, argv);
 	int status = TOOL_FAILED;
 
 	run.share = calloc(room, sizeof(*run.share));

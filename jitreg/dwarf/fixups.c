@@ -349,7 +349,7 @@ static int add_units(struct search *s, enum jitreg_dwarf_index index)
 	return r;
 }
 
-static int compare(const void *a, const void *b)
+static int fixups_compare(const void *a, const void *b)
 {
 	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
 
@@ -365,7 +365,7 @@ static void sort_sites(struct jitreg_dwarf_section *section)
 	size_t kept = 0;
 
 	if (section->site_count)
-		qsort(section->sites, section->site_count, sizeof(*section->sites), compare);
+		qsort(section->sites, section->site_count, sizeof(*section->sites), fixups_compare);
 	for (size_t i = 0; i < section->site_count; i++) {
 		if (!kept || section->sites[i] != section->sites[kept - 1])
 			section->sites[kept++] = section->sites[i];
@@ -375,7 +375,7 @@ static void sort_sites(struct jitreg_dwarf_section *section)
 	section->seen = NULL;
 }
 
-static int search(struct search *s)
+static int search_units(struct search *s)
 {
 	int r = add_units(s, JITREG_DWARF_INFO);
 
@@ -399,7 +399,7 @@ static int fixups_search(struct jitreg_dwarf *dwarf, const struct jitreg_dwarf *
 		s.sites.expression_room += dwarf->sections[i].size;
 	r = jitreg_sites_check_lists(&s.sites);
 	if (!r)
-		r = search(&s);
+		r = search_units(&s);
 	jitreg_abbrevs_destroy(s.tables);
 	*reason = s.sites.reason;
 	return r;

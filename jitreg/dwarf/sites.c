@@ -62,7 +62,7 @@ int jitreg_sites_fail(struct jitreg_sites *sites, int error, const char *reason)
 }
 
 /* Mark the reader's place. Returns 1 when it was not marked before, 0 when it was, or -ENOMEM. */
-static int mark(const struct reader *r)
+static int sites_mark(const struct reader *r)
 {
 	struct jitreg_dwarf_section *section = section_of(r);
 	uint64_t at;
@@ -349,7 +349,7 @@ int jitreg_sites_adopt_forms(struct jitreg_sites *sites, uint64_t off)
 	struct reader r = open_reader(sites, JITREG_DWARF_ABBREV, off);
 	int error;
 
-	while (!r.c.bad && (error = mark(&r))) {
+	while (!r.c.bad && (error = sites_mark(&r))) {
 		if (error < 0)
 			return error;
 		if (!jitreg_cursor_uleb(&r.c))
@@ -372,7 +372,7 @@ static int add_list_4(struct reader *r, bool has_expressions)
 	bool absolute = r->sites->unit.absolute;
 	int error;
 
-	while (!r->c.bad && (error = mark(r))) {
+	while (!r->c.bad && (error = sites_mark(r))) {
 		struct reader first = *r, second;
 		uint64_t begin = jitreg_cursor_number(&r->c, JITREG_ADDRESS_SIZE), end;
 
@@ -432,7 +432,7 @@ static int add_list_5(struct reader *r, const char *const *operands)
 	uint64_t kind;
 	int error;
 
-	while (!r->c.bad && (error = mark(r))) {
+	while (!r->c.bad && (error = sites_mark(r))) {
 		if (error < 0)
 			return error;
 		kind = jitreg_cursor_number(&r->c, 1);
@@ -528,7 +528,7 @@ int jitreg_sites_add_lines(struct jitreg_sites *sites, uint64_t off, uint64_t fo
 	if (error)
 		return error;
 	r = open_reader(sites, JITREG_DWARF_LINE, value);
-	error = mark(&r);
+	error = sites_mark(&r);
 	if (error <= 0)
 		return error;
 	error = jitreg_line_header_read(&r.c, &header, &names);

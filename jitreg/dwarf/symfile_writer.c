@@ -53,14 +53,14 @@ static int read_symfile(struct writer *w)
 	return w->info && w->count < SHN_LORESERVE ? 0 : -ENOEXEC;
 }
 
-static void append(struct writer *w, const void *bytes, size_t size)
+static void dwarf_append(struct writer *w, const void *bytes, size_t size)
 {
 	if (w->to)
 		memcpy(w->to + w->at, bytes, size);
 	w->at += size;
 }
 
-static void align(struct writer *w, uint64_t alignment)
+static void dwarf_align(struct writer *w, uint64_t alignment)
 {
 	if (alignment > 1)
 		w->at = (w->at + alignment - 1) & -alignment;
@@ -75,9 +75,9 @@ static void append_old_sections(struct writer *w)
 
 		if (shdr->sh_type == SHT_NOBITS || i == w->info || i == w->ehdr.e_shstrndx)
 			continue;
-		align(w, shdr->sh_addralign);
+		dwarf_align(w, shdr->sh_addralign);
 		shdr->sh_offset = w->at;
-		append(w, contents, shdr->sh_size);
+		dwarf_append(w, contents, shdr->sh_size);
 	}
 }
 
@@ -107,7 +107,7 @@ static void append_dwarf(struct writer *w)
 			.sh_size = section->size,
 			.sh_addralign = 1,
 		};
-		append(w, section->bytes, section->size);
+		dwarf_append(w, section->bytes, section->size);
 		if (w->to)
 			add_bias(section, w->to + w->at - section->size, w->bias);
 	}
@@ -120,7 +120,7 @@ static void append_names(struct writer *w, const Elf64_Shdr *old_names)
 	size_t next = w->old_count;
 
 	shdr->sh_offset = w->at;
-	append(w, w->from + old_names->sh_offset, old_names->sh_size);
+	dwarf_append(w, w->from + old_names->sh_offset, old_names->sh_size);
 	for (size_t i = 0; i < JITREG_DWARF_COUNT; i++) {
 		const char *name = jitreg_dwarf_section_name(i);
 
@@ -128,7 +128,7 @@ static void append_names(struct writer *w, const Elf64_Shdr *old_names)
 			continue;
 		w->shdrs[i == JITREG_DWARF_INFO ? w->info : next++].sh_name =
 			(Elf64_Word)(w->at - shdr->sh_offset);
-		append(w, name, strlen(name) + 1);
+		dwarf_append(w, name, strlen(name) + 1);
 	}
 	shdr->sh_size = w->at - shdr->sh_offset;
 }
@@ -144,7 +144,8 @@ static int write_symfile(struct writer *w)
 		return r;
 	old_names = w->shdrs[w->ehdr.e_shstrndx];
 	w->at = segments = sizeof(w->ehdr) + w->count * sizeof(*w->shdrs);
-	append(w, w->from + w->ehdr.e_phoff, w->ehdr.e_phnum * sizeof(Elf64_Phdr)); // only packs have any
+	// Only packs have program headers.
+	dwarf_append(w, w->from + w->ehdr.e_phoff, w->ehdr.e_phnum * sizeof(Elf64_Phdr));
 	append_old_sections(w);
 	append_dwarf(w);
 	append_names(w, &old_names);

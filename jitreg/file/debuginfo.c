@@ -104,7 +104,7 @@ static bool is_named_by_path(const struct jitreg_object *object)
  * NULL when the file has DWARF, otherwise the reason why not. @look_into: read the DWARF. A file in the folder
  * of build-ids is known to be a debug file, and to inflate a libpython's DWARF takes a tenth of a second.
  */
-static const char *judge(const struct jitreg_object *object, bool look_into)
+static const char *debuginfo_judge(const struct jitreg_object *object, bool look_into)
 {
 	const char *reason = NULL;
 
@@ -130,7 +130,7 @@ static const char *keep_names(struct jitreg_debug *debug, const char *path, cons
 static const char *try_self(const struct jitreg_object *object, struct jitreg_debug *debug,
 			    uint32_t *crc)
 {
-	const char *reason = judge(object, true);
+	const char *reason = debuginfo_judge(object, true);
 
 	if (reason)
 		return reason;
@@ -177,7 +177,7 @@ static const char *try_build_id(const struct jitreg_object *object, struct jitre
 	    memcmp(id, debug->build_id, debug->build_id_size) != 0)
 		reason = reason_none;
 	else
-		reason = keep_names(debug, path, judge(candidate, false));
+		reason = keep_names(debug, path, debuginfo_judge(candidate, false));
 	if (reason) {
 		free(path);
 		return reason;
@@ -225,7 +225,7 @@ static const char *try_link_candidate(const struct jitreg_object *object, char *
 		return reason_none;
 	if (candidate->st.st_dev == object->st.st_dev && candidate->st.st_ino == object->st.st_ino)
 		return reason_none; // the name leads to the object itself
-	reason = judge(candidate, true);
+	reason = debuginfo_judge(candidate, true);
 	if (reason && reason != reason_registrar)
 		return reason;
 	if (jitreg_checksum(candidate, &crc) || !jitreg_object_is_intact(candidate))

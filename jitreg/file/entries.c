@@ -154,7 +154,7 @@ static bool is_address(uint64_t form)
 	       form == DW_FORM_GNU_addr_index;
 }
 
-static void note(struct entry *e, const struct jitreg_attribute *a, const struct value *v)
+static void entries_note(struct entry *e, const struct jitreg_attribute *a, const struct value *v)
 {
 	switch (a->name) {
 	case DW_AT_name:
@@ -232,7 +232,7 @@ static void read_entry(const struct finder *f, const struct jitreg_cu *unit, con
 		const struct jitreg_attribute *a = &unit->abbrevs->attributes[abbrev->first + i];
 		struct value v = read_value(unit, f->supplement, a->form, a->constant, c);
 
-		note(ret, a, &v);
+		entries_note(ret, a, &v);
 	}
 }
 

@@ -181,7 +181,7 @@ static int add_row(struct jitreg_line_table *t, struct machine *m)
 	return 0;
 }
 
-static int emit(struct jitreg_line_table *t, struct machine *m)
+static int line_table_emit(struct jitreg_line_table *t, struct machine *m)
 {
 	int r = says_nothing_new(t, m) ? 0 : add_row(t, m);
 
@@ -248,7 +248,7 @@ static int run_standard(struct jitreg_line_table *t, const struct jitreg_line_he
 {
 	switch (op) {
 	case DW_LNS_copy:
-		return emit(t, m);
+		return line_table_emit(t, m);
 	case DW_LNS_advance_pc:
 		m->row.address += jitreg_cursor_uleb(c) * h->unit_size;
 		break;
@@ -274,7 +274,8 @@ static int run_standard(struct jitreg_line_table *t, const struct jitreg_line_he
 	return 0;
 }
 
-static int run(struct jitreg_line_table *t, const struct jitreg_line_header *h, struct jitreg_cursor *c)
+static int line_table_run(struct jitreg_line_table *t, const struct jitreg_line_header *h,
+			  struct jitreg_cursor *c)
 {
 	struct machine m;
 	int r = 0;
@@ -287,7 +288,7 @@ static int run(struct jitreg_line_table *t, const struct jitreg_line_header *h, 
 			op = (uint8_t)(op - h->opcode_base);
 			m.row.address += (uint64_t)(op / h->line_range) * h->unit_size;
 			advance_line(&m, h->line_base + op % h->line_range);
-			r = emit(t, &m);
+			r = line_table_emit(t, &m);
 		} else if (op) {
 			r = run_standard(t, h, &m, op, c);
 		} else {
@@ -326,7 +327,7 @@ int jitreg_line_table_read(const struct jitreg_cu *unit, bool with_rows, uint64_
 	if (!r)
 		r = h.version < 5 ? read_names_4(unit, &names, ret) : read_names_5(unit, &names, ret);
 	if (!r && with_rows)
-		r = run(ret, &h, &c);
+		r = line_table_run(ret, &h, &c);
 	if (!r && ret->sequence_count)
 		qsort_r(ret->sequences, ret->sequence_count, sizeof(*ret->sequences), by_address, ret->rows);
 	return r;

@@ -29,7 +29,7 @@ struct gorgon_error gorgon_error_nomem = {
 	.message = nomem_message,
 };
 
-static struct gorgon_error *create(enum gorgon_error_code code, int errnum, char *text)
+static struct gorgon_error *error_create(enum gorgon_error_code code, int errnum, char *text)
 {
 	char *message = gorgon_text_clean(text);
 	struct gorgon_error *err = message ? malloc(sizeof(*err)) : NULL;
@@ -51,7 +51,7 @@ struct gorgon_error *gorgon_error_create(enum gorgon_error_code code, const char
 	if (vasprintf(&message, format, args) < 0)
 		message = NULL;
 	va_end(args);
-	return create(code, 0, message);
+	return error_create(code, 0, message);
 }
 
 struct gorgon_error *gorgon_error_create_os(int errnum, const char *format, ...)
@@ -66,7 +66,7 @@ struct gorgon_error *gorgon_error_create_os(int errnum, const char *format, ...)
 	if (what && asprintf(&message, "%s: %s", what, strerrordesc_np(errnum) ?: "unknown error") < 0)
 		message = NULL;
 	free(what);
-	return create(GORGON_ERROR_OS, errnum, message);
+	return error_create(GORGON_ERROR_OS, errnum, message);
 }
 
 static void free_exception(const struct gorgon_exception *exception)
@@ -88,7 +88,7 @@ struct gorgon_error *gorgon_error_create_exception(const char *prefix,
 	if (whole && asprintf(&message, "%s: %s%s%.*s", prefix, exception->type, *line ? ": " : "",
 			      (int)strcspn(line, "\n"), line) < 0)
 		message = NULL;
-	err = create(GORGON_ERROR_EXCEPTION, 0, message);
+	err = error_create(GORGON_ERROR_EXCEPTION, 0, message);
 	if (err == &gorgon_error_nomem)
 		free_exception(exception);
 	else
@@ -105,7 +105,7 @@ struct gorgon_error *gorgon_error_prefix(struct gorgon_error *err, const char *t
 		return err;
 	if (asprintf(&message, "%s: %s", text, err->message) < 0)
 		message = NULL;
-	ret = create(err->code, err->errnum, message);
+	ret = error_create(err->code, err->errnum, message);
 	if (ret != &gorgon_error_nomem) {
 		ret->exception = err->exception;
 		err->exception = (struct gorgon_exception){0};

@@ -17,7 +17,7 @@
 #include <stdalign.h>
 #include <string.h>
 
-static struct gorgon_error *check(const char *name, size_t size, size_t known)
+static struct gorgon_error *sized_check(const char *name, size_t size, size_t known)
 {
 	// A size is a multiple of the alignment. Anything else is not a size, but garbage.
 	if (size >= sizeof(size) && size % alignof(size_t) == 0)
@@ -30,7 +30,7 @@ struct gorgon_error *gorgon_sized_read(const char *name, const void *from, void 
 {
 	size_t size = from ? *(const size_t *)from : known;
 	const unsigned char *bytes = from;
-	struct gorgon_error *err = check(name, size, known);
+	struct gorgon_error *err = sized_check(name, size, known);
 
 	if (err)
 		return err;
@@ -50,7 +50,7 @@ struct gorgon_error *gorgon_sized_read(const char *name, const void *from, void 
 struct gorgon_error *gorgon_sized_write(const char *name, const void *from, void *to, size_t known)
 {
 	size_t size = *(const size_t *)to;
-	struct gorgon_error *err = check(name, size, known);
+	struct gorgon_error *err = sized_check(name, size, known);
 
 	if (err)
 		return err;

@@ -121,7 +121,7 @@ static struct gorgon_error *copy_strings(struct rewrite *rw)
 }
 
 // Offset of a new name. Each new name is stored once.
-static uint64_t intern(struct rewrite *rw, const char *name)
+static uint64_t rewrite_intern(struct rewrite *rw, const char *name)
 {
 	size_t at = rw->image->strtab_size;
 
@@ -135,7 +135,7 @@ static uint64_t intern(struct rewrite *rw, const char *name)
 }
 
 // A library's name in the copy.
-static const char *replacement(const struct rewrite *rw, const char *name)
+static const char *rewrite_replacement(const struct rewrite *rw, const char *name)
 {
 	for (const struct gorgon_rewrite_name *r = rw->opts->replace; r && r->from; r++)
 		if (!strcmp(r->from, name))
@@ -143,11 +143,11 @@ static const char *replacement(const struct rewrite *rw, const char *name)
 	return name;
 }
 
-static uint64_t replaced(struct rewrite *rw, uint64_t name_off)
+static uint64_t rewrite_replaced(struct rewrite *rw, uint64_t name_off)
 {
-	const char *old = rw->image->strtab + name_off, *new = replacement(rw, old);
+	const char *old = rw->image->strtab + name_off, *new = rewrite_replacement(rw, old);
 
-	return new == old ? name_off : intern(rw, new);
+	return new == old ? name_off : rewrite_intern(rw, new);
 }
 
 // ---- the dynamic section ------------------------------------------------------
@@ -168,7 +168,7 @@ static uint64_t old_value(const struct gorgon_image *image, int64_t tag)
 	return value;
 }
 
-static void append(struct rewrite *rw, int64_t tag, uint64_t value)
+static void rewrite_append(struct rewrite *rw, int64_t tag, uint64_t value)
 {
 	rw->dyn[rw->dyn_count++] = (Elf64_Dyn){.d_tag = tag, .d_un.d_val = value};
 }
@@ -189,30 +189,30 @@ static struct gorgon_error *append_old(struct rewrite *rw, const Elf64_Dyn *entr
 	case DT_NEEDED:
 	case DT_AUXILIARY:
 	case DT_FILTER:
-		value = replaced(rw, value);
+		value = rewrite_replaced(rw, value);
 		break;
 	case DT_SONAME:
 		if (opts->soname)
-			value = intern(rw, opts->soname);
+			value = rewrite_intern(rw, opts->soname);
 		break;
 	case DT_RPATH:
 	case DT_RUNPATH:
 		if (opts->runpath) {
 			tag = DT_RUNPATH;
-			value = intern(rw, opts->runpath);
+			value = rewrite_intern(rw, opts->runpath);
 		}
 		break;
 	default:
 		break;
 	}
-	append(rw, tag, value);
+	rewrite_append(rw, tag, value);
 	return NULL;
 }
 
-static bool needs(const struct rewrite *rw, const char *name)
+static bool rewrite_needs(const struct rewrite *rw, const char *name)
 {
 	for (size_t i = 0; i < rw->image->needed_count; i++)
-		if (!strcmp(replacement(rw, rw->image->needed[i]), name))
+		if (!strcmp(rewrite_replacement(rw, rw->image->needed[i]), name))
 			return true;
 	return false;
 }
@@ -232,16 +232,16 @@ static struct gorgon_error *make_dynamic(struct rewrite *rw)
 	if (!rw->dyn)
 		return &gorgon_error_nomem;
 	for (const char *const *name = opts->add; name && *name; name++)
-		if (!needs(rw, *name))
-			append(rw, DT_NEEDED, intern(rw, *name));
+		if (!rewrite_needs(rw, *name))
+			rewrite_append(rw, DT_NEEDED, rewrite_intern(rw, *name));
 	for (const Elf64_Dyn *entry = old_dynamic(image); entry->d_tag != DT_NULL; entry++)
 		if ((err = append_old(rw, entry)))
 			return err;
 	if (opts->soname && !image->soname)
-		append(rw, DT_SONAME, intern(rw, opts->soname));
+		rewrite_append(rw, DT_SONAME, rewrite_intern(rw, opts->soname));
 	if (opts->runpath && !image->rpath && !image->runpath)
-		append(rw, DT_RUNPATH, intern(rw, opts->runpath));
-	append(rw, DT_NULL, 0);
+		rewrite_append(rw, DT_RUNPATH, rewrite_intern(rw, opts->runpath));
+	rewrite_append(rw, DT_NULL, 0);
 	return NULL;
 }
 
@@ -264,7 +264,7 @@ static bool dynamic_fits(const struct rewrite *rw)
 
 // ---- layout --------------------------------------------------------------------
 
-static struct gorgon_error *place(struct rewrite *rw)
+static struct gorgon_error *rewrite_place(struct rewrite *rw)
 {
 	const struct gorgon_image *image = rw->image;
 	uint64_t page = (uint64_t)getpagesize();
@@ -340,7 +340,7 @@ static struct gorgon_error *make_phdrs(struct rewrite *rw)
 // ---- changes in place ------------------------------------------------------------
 
 // The writable bytes of something that image.c has found in the file.
-static void *writable(const struct rewrite *rw, const void *found)
+static void *rewrite_writable(const struct rewrite *rw, const void *found)
 {
 	return rw->file + ((const uint8_t *)found - rw->image->file);
 }
@@ -352,8 +352,8 @@ static void edit_verneed(struct rewrite *rw)
 	for (uint64_t n = vaddr ? old_value(rw->image, DT_VERNEEDNUM) : 0; n; n--) {
 		const Elf64_Verneed *need = gorgon_image_at(rw->image, vaddr, sizeof(*need));
 
-		((Elf64_Verneed *)writable(rw, need))->vn_file =
-			(uint32_t)replaced(rw, need->vn_file);
+		((Elf64_Verneed *)rewrite_writable(rw, need))->vn_file =
+			(uint32_t)rewrite_replaced(rw, need->vn_file);
 		if (!need->vn_next)
 			break;
 		vaddr += need->vn_next;
@@ -396,10 +396,10 @@ static void edit_verdef(struct rewrite *rw)
 		if (def->vd_flags & VER_FLG_BASE && aux->vda_name < image->strtab_size &&
 		    !strcmp(image->strtab + aux->vda_name, image->soname) &&
 		    !shares_name(image, first, count, vaddr + def->vd_aux)) {
-			((Elf64_Verdef *)writable(rw, def))->vd_hash =
+			((Elf64_Verdef *)rewrite_writable(rw, def))->vd_hash =
 				gorgon_symbol_sysv_hash(rw->opts->soname);
-			((Elf64_Verdaux *)writable(rw, aux))->vda_name =
-				(uint32_t)intern(rw, rw->opts->soname);
+			((Elf64_Verdaux *)rewrite_writable(rw, aux))->vda_name =
+				(uint32_t)rewrite_intern(rw, rw->opts->soname);
 		}
 		if (!def->vd_next)
 			break;
@@ -415,7 +415,7 @@ static void edit_unique(struct rewrite *rw)
 		const Elf64_Sym *sym = &rw->image->symbols[i];
 
 		if (ELF64_ST_BIND(sym->st_info) == STB_GNU_UNIQUE)
-			((Elf64_Sym *)writable(rw, sym))->st_info =
+			((Elf64_Sym *)rewrite_writable(rw, sym))->st_info =
 				ELF64_ST_INFO(STB_GLOBAL, ELF64_ST_TYPE(sym->st_info));
 	}
 }
@@ -430,7 +430,7 @@ static void edit_got(struct rewrite *rw)
 		return;
 	memcpy(&word, got, sizeof(word));
 	if (word == rw->image->dynamic_vaddr)
-		memcpy(writable(rw, got), &moved, sizeof(moved));
+		memcpy(rewrite_writable(rw, got), &moved, sizeof(moved));
 }
 
 // ---- section headers -------------------------------------------------------------
@@ -534,7 +534,7 @@ static struct gorgon_error *edit_sections(struct rewrite *rw)
 
 // ---- the new file ------------------------------------------------------------------
 
-static struct gorgon_error *edit(struct rewrite *rw)
+static struct gorgon_error *rewrite_edit(struct rewrite *rw)
 {
 	Elf64_Ehdr *ehdr = (Elf64_Ehdr *)rw->file;
 	struct gorgon_error *err;
@@ -545,12 +545,12 @@ static struct gorgon_error *edit(struct rewrite *rw)
 	edit_verneed(rw);
 	edit_verdef(rw);
 	edit_unique(rw);
-	if ((err = place(rw)) || (err = make_phdrs(rw)) || (err = edit_sections(rw)))
+	if ((err = rewrite_place(rw)) || (err = make_phdrs(rw)) || (err = edit_sections(rw)))
 		return err;
 	if (rw->dyn_moves)
 		edit_got(rw);
 	else
-		memcpy(writable(rw, old_dynamic(rw->image)), rw->dyn,
+		memcpy(rewrite_writable(rw, old_dynamic(rw->image)), rw->dyn,
 		       rw->dyn_count * sizeof(*rw->dyn));
 	ehdr->e_phoff = rw->off;
 	ehdr->e_phnum = (uint16_t)rw->phdr_count;
@@ -619,7 +619,7 @@ static struct gorgon_error *rewrite(const struct gorgon_image *image, const char
 	struct rewrite rw = {.image = image, .opts = opts};
 	struct gorgon_error *err = gorgon_image_with_file(image, from, file, map_file, &rw);
 
-	if (!err && !(err = edit(&rw)))
+	if (!err && !(err = rewrite_edit(&rw)))
 		err = write_file(&rw, to);
 	if (rw.file)
 		munmap(rw.file, image->file_size);

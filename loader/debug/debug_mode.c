@@ -145,7 +145,7 @@ static bool has_rested(const struct gorgon_ns *ns)
 	return set && rested[set % RESTED_COUNT] == set;
 }
 
-static void remember(const struct gorgon_ns *ns)
+static void mode_remember(const struct gorgon_ns *ns)
 {
 	uint64_t set = set_of(ns);
 
@@ -175,7 +175,7 @@ static struct gorgon_ns *find_ns(uint64_t id)
 }
 
 // A namespace with singly packed objects waits on: they are packed together when it is quiet.
-static void packed(struct gorgon_debug_mode_ns *mode, bool done, bool singly)
+static void mode_packed(struct gorgon_debug_mode_ns *mode, bool done, bool singly)
 {
 	if (singly && !done)
 		jump_queue(mode);
@@ -185,7 +185,7 @@ static void packed(struct gorgon_debug_mode_ns *mode, bool done, bool singly)
 
 // The lock is released meanwhile. After a failure debuggers see what they have seen before, and the next
 // change of the namespace makes another attempt.
-static void pack(struct gorgon_ns *ns, bool singly)
+static void mode_pack(struct gorgon_ns *ns, bool singly)
 {
 	struct jitreg_packing *packing = NULL;
 	uint64_t id = ns->debug.id;
@@ -198,7 +198,10 @@ static void pack(struct gorgon_ns *ns, bool singly)
 		ns = find_ns(id);
 	}
 	if (!r && ns)
-		packed(ns->debug_mode, !packing || (ns->jit_group && !jitreg_packing_end(packing, ns->jit_group)), singly);
+		mode_packed(ns->debug_mode,
+			    !packing ||
+				    (ns->jit_group && !jitreg_packing_end(packing, ns->jit_group)),
+			    singly);
 	jitreg_packing_destroy(packing);
 	if (r && ns)
 		gorgon_ns_log(ns, "what debuggers see is not packed: %s",
@@ -224,7 +227,7 @@ static struct gorgon_ns *take_next(bool *ret_singly)
 		if (!is_packed(mode->ns))
 			continue;
 		if (quiet)
-			remember(mode->ns);
+			mode_remember(mode->ns);
 		*ret_singly = !has_rested(mode->ns);
 		return mode->ns;
 	}
@@ -242,7 +245,7 @@ static void pack_due(void)
 	is_due_to_look = false;
 	somebody_packs = true;
 	while (gorgon_now() - start < BUDGET_NS && (ns = take_next(&singly)))
-		pack(ns, singly);
+		mode_pack(ns, singly);
 	somebody_packs = false;
 }
 

@@ -58,7 +58,7 @@ static void remove_from_ns(struct gorgon_object *object)
 	gorgon_debug_end();
 }
 
-static void describe(struct gorgon_object *object)
+static void publish_describe(struct gorgon_object *object)
 {
 	struct gorgon_debug_object *debug = &object->debug;
 
@@ -182,7 +182,7 @@ struct gorgon_error *gorgon_object_publish(struct gorgon_object *object)
 
 	if (err)
 		return err;
-	describe(object);
+	publish_describe(object);
 	append_to_ns(object);
 	object->state = GORGON_OBJECT_PUBLISHED;
 	if (object->ns->opts.debug == GORGON_DEBUG_OFF) {
@@ -208,7 +208,7 @@ struct gorgon_error *gorgon_object_publish(struct gorgon_object *object)
 
 void gorgon_object_publish_foreign(struct gorgon_object *object)
 {
-	describe(object);
+	publish_describe(object);
 	append_to_ns(object);
 	object->state = GORGON_OBJECT_PUBLISHED;
 }

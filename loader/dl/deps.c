@@ -150,8 +150,9 @@ static struct gorgon_error *add_needs(struct survey *survey, size_t index)
 	return err;
 }
 
-static struct gorgon_error *list(struct survey *survey, const char *base, const char *path,
-				 bool (*fn)(void *ctx, const struct gorgon_dep *dep), void *ctx)
+static struct gorgon_error *deps_list(struct survey *survey, const char *base, const char *path,
+				      bool (*fn)(void *ctx, const struct gorgon_dep *dep),
+				      void *ctx)
 {
 	struct gorgon_object *object;
 	struct gorgon_error *err = NULL;
@@ -173,8 +174,8 @@ static struct gorgon_error *list(struct survey *survey, const char *base, const 
 	return err;
 }
 
-// The lock is held until end().
-static struct gorgon_error *begin(const struct gorgon_ns_opts *opts, struct survey *survey)
+// The lock is held until deps_end().
+static struct gorgon_error *deps_begin(const struct gorgon_ns_opts *opts, struct survey *survey)
 {
 	struct gorgon_error *err = gorgon_ns_create(opts, &survey->group.ns);
 
@@ -182,7 +183,7 @@ static struct gorgon_error *begin(const struct gorgon_ns_opts *opts, struct surv
 	return err;
 }
 
-static struct gorgon_error *end(struct survey *survey, struct gorgon_error *err)
+static struct gorgon_error *deps_end(struct survey *survey, struct gorgon_error *err)
 {
 	struct gorgon_error *destroy_err;
 
@@ -204,9 +205,9 @@ struct gorgon_error *gorgon_deps_for_each(const struct gorgon_ns_opts *opts, con
 					  void *ctx)
 {
 	struct survey survey = {0};
-	struct gorgon_error *err = begin(opts, &survey);
+	struct gorgon_error *err = deps_begin(opts, &survey);
 
-	return end(&survey, err ?: list(&survey, base, path, fn, ctx));
+	return deps_end(&survey, err ?: deps_list(&survey, base, path, fn, ctx));
 }
 
 // --- names -----------------------------------------------------------------------------
@@ -258,7 +259,7 @@ static bool tell_reference(struct names *names, struct gorgon_object *object, ui
 	return names->fn(names->ctx, &import);
 }
 
-static void tell(struct names *names, struct gorgon_object *const *objects, size_t count)
+static void deps_tell(struct names *names, struct gorgon_object *const *objects, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		for (uint32_t s = 1; s < objects[i]->image->symbol_count; s++)
@@ -292,7 +293,7 @@ static struct gorgon_error *list_names(struct gorgon_load_set *group, const char
 	names->ns = group->ns;
 	names->scope.local = group->objects;
 	names->scope.local_count = group->count;
-	tell(names, closure, count);
+	deps_tell(names, closure, count);
 	free(closure);
 	return names->no_memory ? &gorgon_error_nomem : NULL;
 }
@@ -305,7 +306,7 @@ struct gorgon_error *gorgon_imports_for_each(const struct gorgon_ns_opts *opts, 
 {
 	struct names names = {.fn = fn, .ctx = ctx};
 	struct survey survey = {0};
-	struct gorgon_error *err = begin(opts, &survey);
+	struct gorgon_error *err = deps_begin(opts, &survey);
 
-	return end(&survey, err ?: list_names(&survey.group, base, path, &names));
+	return deps_end(&survey, err ?: list_names(&survey.group, base, path, &names));
 }

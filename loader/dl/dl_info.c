@@ -16,21 +16,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *pointer(uint64_t addr)
+static void *info_pointer(uint64_t addr)
 {
 	return (void *)(uintptr_t)addr;
 }
 
 // The lock is held. All copies of a file have the symbol table of the image in common.
-static const Elf64_Sym *describe(struct gorgon_object *object, uint64_t addr, Dl_info *info)
+static const Elf64_Sym *info_describe(struct gorgon_object *object, uint64_t addr, Dl_info *info)
 {
 	const Elf64_Sym *sym = gorgon_symbol_at(object->image, addr - object->bias);
 
 	*info = (Dl_info){
 		.dli_fname = object->path,
-		.dli_fbase = pointer(object->start),
+		.dli_fbase = info_pointer(object->start),
 		.dli_sname = sym ? object->image->strtab + sym->st_name : NULL,
-		.dli_saddr = sym ? pointer(object->bias + sym->st_value) : NULL,
+		.dli_saddr = sym ? info_pointer(object->bias + sym->st_value) : NULL,
 	};
 	return sym;
 }
@@ -43,7 +43,7 @@ int gorgon_dl_addr1(const void *addr, Dl_info *info, void **extra, int flags, st
 	gorgon_lock();
 	object = gorgon_ns_object_at(ns, (uintptr_t)addr);
 	if (object) {
-		sym = describe(object, (uintptr_t)addr, info);
+		sym = info_describe(object, (uintptr_t)addr, info);
 		if (flags == RTLD_DL_SYMENT)
 			*extra = (void *)sym;
 		else if (flags == RTLD_DL_LINKMAP)
@@ -70,7 +70,7 @@ static void *tls_block(const struct gorgon_object *object)
 }
 
 // The lock is held. False for a request that has no answer here.
-static bool answer(struct gorgon_object *object, int request, void *arg, int *ret)
+static bool info_answer(struct gorgon_object *object, int request, void *arg, int *ret)
 {
 	const char *slash = strrchr(object->path, '/');
 
@@ -109,7 +109,7 @@ int gorgon_dl_info(void *handle, int request, void *arg, struct gorgon_ns *ns)
 	gorgon_dl_clear_error();
 	gorgon_lock();
 	object = handle == ns ? ns->first : gorgon_dl_find_handle(ns, handle);
-	answered = object && answer(object, request, arg, &ret);
+	answered = object && info_answer(object, request, arg, &ret);
 	if (object && !answered &&
 	    asprintf(&message, "%s: dlinfo: request %d is not supported", object->path, request) < 0)
 		message = NULL;

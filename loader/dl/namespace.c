@@ -144,7 +144,7 @@ static void show_unloading(struct gorgon_ns *ns)
 // In the order of exit(): this thread's thread_local variables, functions of atexit(), destructors.
 // Destructors may join threads (OpenBLAS ends its pool), so they run before the threads are counted.
 // A second call after GORGON_ERROR_BUSY finds nothing left to finalise.
-static struct gorgon_error *finalise(struct gorgon_ns *ns)
+static struct gorgon_error *namespace_finalise(struct gorgon_ns *ns)
 {
 	struct gorgon_atexit *exits = gorgon_parts_state(ns->parts, &gorgon_atexit_part);
 
@@ -158,7 +158,7 @@ static struct gorgon_error *finalise(struct gorgon_ns *ns)
 }
 
 // No code of an abandoned namespace runs any more, not even to clean up: locks may be held for good.
-static struct gorgon_error *drop(struct gorgon_ns *ns)
+static struct gorgon_error *namespace_drop(struct gorgon_ns *ns)
 {
 	struct gorgon_atexit *exits = gorgon_parts_state(ns->parts, &gorgon_atexit_part);
 	struct gorgon_error *err = gorgon_ns_wait_for_threads(ns);
@@ -180,7 +180,7 @@ struct gorgon_error *gorgon_ns_destroy(struct gorgon_ns *ns)
 	if (!ns)
 		return NULL;
 	gorgon_lock();
-	if ((err = gorgon_parking_is_abandoned(ns) ? drop(ns) : finalise(ns))) {
+	if ((err = gorgon_parking_is_abandoned(ns) ? namespace_drop(ns) : namespace_finalise(ns))) {
 		gorgon_unlock();
 		return err;
 	}

@@ -77,7 +77,7 @@ const struct gorgon_part *const gorgon_parts[] = {
 #define COUNT (sizeof(gorgon_parts) / sizeof(*gorgon_parts) - 1)
 
 // End the first @count parts, in reverse order.
-static void end(struct gorgon_part_state *states, size_t count)
+static void parts_end(struct gorgon_part_state *states, size_t count)
 {
 	while (count--) {
 		if (states[count].part->end)
@@ -102,7 +102,7 @@ struct gorgon_part_state *gorgon_parts_begin(struct gorgon_ns *ns)
 			continue;
 		if (part->state_size)
 			free(states[i].state);
-		end(states, i);
+		parts_end(states, i);
 		ns->parts = NULL;
 		return NULL;
 	}
@@ -119,7 +119,7 @@ void gorgon_parts_stop(const struct gorgon_part_state *states)
 void gorgon_parts_end(struct gorgon_part_state *states)
 {
 	if (states)
-		end(states, COUNT);
+		parts_end(states, COUNT);
 }
 
 void gorgon_parts_before_fork(void)

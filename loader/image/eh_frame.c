@@ -32,7 +32,7 @@ static uint8_t read_byte(struct reader *r)
 	return 0;
 }
 
-static void skip(struct reader *r, size_t size)
+static void frames_skip(struct reader *r, size_t size)
 {
 	if ((size_t)(r->end - r->p) < size) {
 		r->failed = true;
@@ -104,10 +104,10 @@ static bool read_augmentation(struct reader *r, const char *letters, uint8_t *en
 			personality = read_byte(r);
 			if (!encoded_size(personality) || (personality & PE_APPLICATION) == PE_ALIGNED)
 				return false;
-			skip(r, encoded_size(personality));
+			frames_skip(r, encoded_size(personality));
 			break;
 		case 'L':
-			skip(r, 1);
+			frames_skip(r, 1);
 			break;
 		default:
 			return false;
@@ -123,7 +123,7 @@ static bool read_cie(struct reader *r, uint8_t *encoding)
 	size_t length = strnlen(letters, (size_t)(r->end - r->p));
 
 	*encoding = 0; // absolute
-	skip(r, length + 1);
+	frames_skip(r, length + 1);
 	if (r->failed || length > LETTERS_MAX || (version != 1 && version != 3 && version != 4))
 		return false;
 	if (version == 4) {
@@ -137,7 +137,7 @@ static bool read_cie(struct reader *r, uint8_t *encoding)
 	skip_leb128(r); // code alignment
 	skip_leb128(r); // data alignment
 	if (version == 1)
-		skip(r, 1); // column of the return address
+		frames_skip(r, 1); // column of the return address
 	else
 		skip_leb128(r);
 	return read_augmentation(r, letters + 1, encoding) && !r->failed;
@@ -161,7 +161,7 @@ static uint32_t read_word(struct reader *r)
 	const uint8_t *p = r->p;
 	uint32_t word = 0;
 
-	skip(r, sizeof(word));
+	frames_skip(r, sizeof(word));
 	if (!r->failed)
 		memcpy(&word, p, sizeof(word));
 	return word;
@@ -190,11 +190,11 @@ static bool check_fde(const uint8_t *start, const uint8_t *end, const uint8_t *p
 	if (delta > (uint64_t)(place - start) || delta > INT32_MAX ||
 	    !find_cie(end, place - delta, known))
 		return false;
-	skip(r, 2 * encoded_size(known->encoding));
+	frames_skip(r, 2 * encoded_size(known->encoding));
 	return !r->failed;
 }
 
-static bool walk(const uint8_t *start, uint64_t size, bool deep)
+static bool frames_walk(const uint8_t *start, uint64_t size, bool deep)
 {
 	const uint8_t *end = start + size;
 	struct known_cie known = {0};
@@ -217,10 +217,10 @@ static bool walk(const uint8_t *start, uint64_t size, bool deep)
 
 bool gorgon_eh_frame_is_terminated(const uint8_t *start, uint64_t size)
 {
-	return walk(start, size, false);
+	return frames_walk(start, size, false);
 }
 
 bool gorgon_eh_frame_is_sound(const uint8_t *start, uint64_t size)
 {
-	return walk(start, size, true);
+	return frames_walk(start, size, true);
 }

@@ -108,7 +108,7 @@ static struct gorgon_image *find_cached(const struct stat *st)
 	return image;
 }
 
-static void drop(struct gorgon_image *image)
+static void cache_drop(struct gorgon_image *image)
 {
 	struct gorgon_image **link = &cache;
 
@@ -137,7 +137,7 @@ static void drop_surplus(void)
 
 	while ((oldest = find_oldest()) &&
 	       (gorgon_now() - oldest->kept_at >= kept_ns || gorgon_image_kept(&count) > kept_limit))
-		drop(oldest);
+		cache_drop(oldest);
 }
 
 // A new image of @file, or none in @ret: what was read may be another one's.
@@ -247,8 +247,8 @@ struct stepping {
 	bool done;
 };
 
-static struct gorgon_error *reopen(const struct gorgon_image *image, const char *path,
-				   struct gorgon_file *file)
+static struct gorgon_error *cache_reopen(const struct gorgon_image *image, const char *path,
+					 struct gorgon_file *file)
 {
 	struct gorgon_error *err = open_file(path, file);
 
@@ -261,7 +261,7 @@ static struct gorgon_error *reopen(const struct gorgon_image *image, const char 
 // One attempt; done unless the file was lost.
 static void try_step(struct stepping *s)
 {
-	if (s->file->fd < 0 && (s->err = reopen(s->image, s->path, s->file))) {
+	if (s->file->fd < 0 && (s->err = cache_reopen(s->image, s->path, s->file))) {
 		s->done = true;
 		return;
 	}
@@ -304,7 +304,7 @@ void gorgon_image_close(struct gorgon_image *image)
 		return;
 	image->kept_at = gorgon_now();
 	if (!image->settled)
-		drop(image);
+		cache_drop(image);
 	drop_surplus();
 }
 
@@ -345,5 +345,5 @@ void gorgon_image_trim(void)
 	struct gorgon_image *image;
 
 	while ((image = find_oldest()))
-		drop(image);
+		cache_drop(image);
 }

@@ -31,8 +31,8 @@ struct dynamic {
 	gorgon_error_prefix(gorgon_error_create(GORGON_ERROR_FORMAT, __VA_ARGS__), (image)->path)
 
 // A table of @count entries: inside one segment of the file and aligned for direct use.
-static const void *table(const struct gorgon_image *image, uint64_t vaddr, uint64_t count,
-			 size_t entry_size, size_t align)
+static const void *dynamic_table(const struct gorgon_image *image, uint64_t vaddr, uint64_t count,
+				 size_t entry_size, size_t align)
 {
 	uint64_t size;
 
@@ -74,7 +74,7 @@ static struct gorgon_error *read_entries(struct gorgon_image *image, struct dyna
 					 uint64_t vaddr, uint64_t size)
 {
 	dyn->count = size / sizeof(Elf64_Dyn);
-	dyn->entries = table(image, vaddr, dyn->count, sizeof(Elf64_Dyn), 8);
+	dyn->entries = dynamic_table(image, vaddr, dyn->count, sizeof(Elf64_Dyn), 8);
 	if (!dyn->entries)
 		return bad(image, "PT_DYNAMIC: 0x%lx, size 0x%lx, is in no segment", vaddr, size);
 	for (size_t i = 0; i < dyn->count; i++) {
@@ -118,7 +118,7 @@ static struct gorgon_error *read_flags(struct gorgon_image *image, const struct 
 static struct gorgon_error *read_strings(struct gorgon_image *image, const struct dynamic *dyn)
 {
 	image->strtab_size = dyn->value[DT_STRSZ];
-	image->strtab = table(image, dyn->value[DT_STRTAB], image->strtab_size, 1, 1);
+	image->strtab = dynamic_table(image, dyn->value[DT_STRTAB], image->strtab_size, 1, 1);
 	if (!dyn->present[DT_STRTAB] || !image->strtab || !image->strtab_size ||
 	    image->strtab[image->strtab_size - 1])
 		return bad(image, "DT_STRTAB: 0x%lx, size 0x%lx, is in no segment or not terminated",
@@ -127,7 +127,7 @@ static struct gorgon_error *read_strings(struct gorgon_image *image, const struc
 }
 
 // A name by its offset, NULL when out of range.
-static const char *string(const struct gorgon_image *image, uint64_t off)
+static const char *dynamic_string(const struct gorgon_image *image, uint64_t off)
 {
 	return off < image->strtab_size ? image->strtab + off : NULL;
 }
@@ -139,7 +139,7 @@ static struct gorgon_error *read_names(struct gorgon_image *image, const struct 
 		return &gorgon_error_nomem;
 	for (size_t i = 0; i < dyn->count; i++) {
 		const Elf64_Dyn *entry = &dyn->entries[i];
-		const char *name = string(image, entry->d_un.d_val);
+		const char *name = dynamic_string(image, entry->d_un.d_val);
 
 		switch (entry->d_tag) {
 		case DT_NEEDED:
@@ -173,7 +173,7 @@ static struct gorgon_error *read_names(struct gorgon_image *image, const struct 
 static struct gorgon_error *read_gnu_hash(struct gorgon_image *image, uint64_t vaddr)
 {
 	struct gorgon_hash_gnu *hash = &image->gnu;
-	const uint32_t *header = table(image, vaddr, 4, 4, 8);
+	const uint32_t *header = dynamic_table(image, vaddr, 4, 4, 8);
 	uint64_t at = vaddr + 16;
 	uint32_t last = 0;
 
@@ -187,9 +187,9 @@ static struct gorgon_error *read_gnu_hash(struct gorgon_image *image, uint64_t v
 	    hash->bloom_count & (hash->bloom_count - 1) || hash->bloom_shift > 31)
 		return bad(image, "DT_GNU_HASH: %u buckets, %u bloom words, shift %u",
 			   hash->bucket_count, hash->bloom_count, hash->bloom_shift);
-	hash->bloom = table(image, at, hash->bloom_count, 8, 8);
+	hash->bloom = dynamic_table(image, at, hash->bloom_count, 8, 8);
 	at += (uint64_t)hash->bloom_count * 8;
-	hash->buckets = table(image, at, hash->bucket_count, 4, 4);
+	hash->buckets = dynamic_table(image, at, hash->bucket_count, 4, 4);
 	at += (uint64_t)hash->bucket_count * 4;
 	if (!hash->bloom || !hash->buckets)
 		return bad(image, "DT_GNU_HASH: %u buckets and %u bloom words leave the segment",
@@ -205,8 +205,8 @@ static struct gorgon_error *read_gnu_hash(struct gorgon_image *image, uint64_t v
 	if (!last)
 		return NULL;
 	for (;; last++) {
-		const uint32_t *chain =
-			table(image, at + (uint64_t)(last - hash->symbol_offset) * 4, 1, 4, 4);
+		const uint32_t *chain = dynamic_table(
+			image, at + (uint64_t)(last - hash->symbol_offset) * 4, 1, 4, 4);
 
 		if (!chain)
 			return bad(image, "DT_GNU_HASH: chain of symbol %u leaves the segment", last);
@@ -214,22 +214,22 @@ static struct gorgon_error *read_gnu_hash(struct gorgon_image *image, uint64_t v
 			break;
 	}
 	image->symbol_count = last + 1;
-	hash->chains = table(image, at, image->symbol_count - hash->symbol_offset, 4, 4);
+	hash->chains = dynamic_table(image, at, image->symbol_count - hash->symbol_offset, 4, 4);
 	return NULL;
 }
 
 static struct gorgon_error *read_sysv_hash(struct gorgon_image *image, uint64_t vaddr)
 {
 	struct gorgon_hash_sysv *hash = &image->sysv;
-	const uint32_t *header = table(image, vaddr, 2, 4, 4);
+	const uint32_t *header = dynamic_table(image, vaddr, 2, 4, 4);
 
 	if (!header)
 		return bad(image, "DT_HASH: 0x%lx is in no segment", vaddr);
 	hash->bucket_count = header[0];
 	hash->chain_count = header[1];
-	hash->buckets = table(image, vaddr + 8, hash->bucket_count, 4, 4);
-	hash->chains = table(image, vaddr + 8 + (uint64_t)hash->bucket_count * 4,
-			     hash->chain_count, 4, 4);
+	hash->buckets = dynamic_table(image, vaddr + 8, hash->bucket_count, 4, 4);
+	hash->chains = dynamic_table(image, vaddr + 8 + (uint64_t)hash->bucket_count * 4,
+				     hash->chain_count, 4, 4);
 	if (!hash->buckets || !hash->chains || !hash->bucket_count)
 		return bad(image, "DT_HASH: %u buckets and %u chains leave the segment",
 			   hash->bucket_count, hash->chain_count);
@@ -256,7 +256,8 @@ static bool is_code(const struct gorgon_image *image, uint64_t vaddr)
 // count as relocations refer to.
 static void count_referenced(struct gorgon_image *image, uint64_t vaddr, uint64_t size)
 {
-	const Elf64_Rela *rela = table(image, vaddr, size / sizeof(*rela), sizeof(*rela), 8);
+	const Elf64_Rela *rela =
+		dynamic_table(image, vaddr, size / sizeof(*rela), sizeof(*rela), 8);
 
 	for (uint64_t i = 0; rela && i < size / sizeof(*rela); i++)
 		if (ELF64_R_SYM(rela[i].r_info) >= image->symbol_count)
@@ -313,8 +314,8 @@ static struct gorgon_error *read_symbols(struct gorgon_image *image, const struc
 		count_referenced(image, dyn->value[DT_RELA], dyn->value[DT_RELASZ]);
 		count_referenced(image, dyn->value[DT_JMPREL], dyn->value[DT_PLTRELSZ]);
 	}
-	image->symbols = table(image, dyn->value[DT_SYMTAB], image->symbol_count,
-			       sizeof(Elf64_Sym), 8);
+	image->symbols = dynamic_table(image, dyn->value[DT_SYMTAB], image->symbol_count,
+				       sizeof(Elf64_Sym), 8);
 	if (!image->symbols || !dyn->present[DT_SYMTAB])
 		return bad(image, "DT_SYMTAB: 0x%lx, %u symbols, is in no segment",
 			   dyn->value[DT_SYMTAB], image->symbol_count);
@@ -324,7 +325,7 @@ static struct gorgon_error *read_symbols(struct gorgon_image *image, const struc
 static struct gorgon_error *set_version(struct gorgon_image *image, uint32_t ndx, uint64_t name_off,
 					const char *file)
 {
-	const char *name = string(image, name_off);
+	const char *name = dynamic_string(image, name_off);
 
 	ndx &= 0x7fff;
 	if (!name)
@@ -351,9 +352,9 @@ static struct gorgon_error *read_verdef(struct gorgon_image *image, uint64_t vad
 	struct gorgon_error *err;
 
 	for (uint64_t i = 0; i < count; i++) {
-		const Elf64_Verdef *def = table(image, vaddr, 1, sizeof(*def), 4);
+		const Elf64_Verdef *def = dynamic_table(image, vaddr, 1, sizeof(*def), 4);
 		const Elf64_Verdaux *aux =
-			def ? table(image, vaddr + def->vd_aux, 1, sizeof(*aux), 4) : NULL;
+			def ? dynamic_table(image, vaddr + def->vd_aux, 1, sizeof(*aux), 4) : NULL;
 
 		if (!aux || def->vd_version != VER_DEF_CURRENT)
 			return bad(image, "DT_VERDEF: entry %lu of %lu is in no segment or of another format",
@@ -375,8 +376,8 @@ static struct gorgon_error *read_verneed(struct gorgon_image *image, uint64_t va
 	struct gorgon_error *err;
 
 	for (uint64_t i = 0; i < count; i++) {
-		const Elf64_Verneed *need = table(image, vaddr, 1, sizeof(*need), 4);
-		const char *file = need ? string(image, need->vn_file) : NULL;
+		const Elf64_Verneed *need = dynamic_table(image, vaddr, 1, sizeof(*need), 4);
+		const char *file = need ? dynamic_string(image, need->vn_file) : NULL;
 		uint64_t at = vaddr;
 
 		if (!file || need->vn_version != VER_NEED_CURRENT)
@@ -384,7 +385,7 @@ static struct gorgon_error *read_verneed(struct gorgon_image *image, uint64_t va
 				   i, count);
 		at += need->vn_aux;
 		for (unsigned j = 0; j < need->vn_cnt; j++) {
-			const Elf64_Vernaux *aux = table(image, at, 1, sizeof(*aux), 4);
+			const Elf64_Vernaux *aux = dynamic_table(image, at, 1, sizeof(*aux), 4);
 
 			if (!aux)
 				return bad(image, "DT_VERNEED: need %u of %s is in no segment", j, file);
@@ -412,7 +413,7 @@ static struct gorgon_error *read_versions(struct gorgon_image *image, const stru
 		return err;
 	if (!dyn->versym)
 		return NULL;
-	image->versym = table(image, dyn->versym, image->symbol_count, 2, 2);
+	image->versym = dynamic_table(image, dyn->versym, image->symbol_count, 2, 2);
 	if (!image->versym)
 		return bad(image, "DT_VERSYM: 0x%lx is in no segment", dyn->versym);
 	for (uint32_t i = 0; i < image->symbol_count; i++) {
@@ -491,7 +492,7 @@ static struct gorgon_error *read_table(const struct gorgon_image *image, const s
 	if (dyn->value[size_tag] % entry_size)
 		return bad(image, "%s: size 0x%lx is no multiple of %zu", name, dyn->value[size_tag], entry_size);
 	*count = dyn->value[size_tag] / entry_size;
-	*ret = table(image, dyn->value[tag], *count, entry_size, 8);
+	*ret = dynamic_table(image, dyn->value[tag], *count, entry_size, 8);
 	return *ret ? NULL : bad(image, "%s: 0x%lx, size 0x%lx, is in no segment", name, dyn->value[tag], dyn->value[size_tag]);
 }
 

@@ -84,7 +84,7 @@ struct find {
 	int err;
 };
 
-static bool match(void *ctx, const char *name, const char *path)
+static bool ldcache_match(void *ctx, const char *name, const char *path)
 {
 	struct find *find = ctx;
 
@@ -98,7 +98,7 @@ static bool match(void *ctx, const char *name, const char *path)
 int gorgon_ldcache_find(const char *name, char **ret)
 {
 	struct find find = {.name = name};
-	int err = gorgon_ldcache_for_each(match, &find);
+	int err = gorgon_ldcache_for_each(ldcache_match, &find);
 
 	*ret = find.path;
 	return err ?: find.err;

@@ -27,15 +27,15 @@ struct file {
 	size_t strings_size;
 };
 
-static struct gorgon_error *bad(const struct file *file, const char *what)
+static struct gorgon_error *needs_bad(const struct file *file, const char *what)
 {
 	return gorgon_error_create(GORGON_ERROR_FORMAT, "%s: %s", file->path, what);
 }
 
 // libelf has not given something: the file's fault, unless there was no memory for it. errno was 0.
-static struct gorgon_error *failed(const struct file *file, const char *what)
+static struct gorgon_error *needs_failed(const struct file *file, const char *what)
 {
-	return errno == ENOMEM ? &gorgon_error_nomem : bad(file, what);
+	return errno == ENOMEM ? &gorgon_error_nomem : needs_bad(file, what);
 }
 
 // All of the file, which libelf reads into memory where it could not map it.
@@ -43,7 +43,7 @@ static struct gorgon_error *read_bytes(struct file *file)
 {
 	errno = 0;
 	file->start = elf_rawfile(file->elf, &file->size);
-	return file->start ? NULL : failed(file, "cannot be read");
+	return file->start ? NULL : needs_failed(file, "cannot be read");
 }
 
 static struct gorgon_error *check_machine(const struct file *file)
@@ -51,7 +51,7 @@ static struct gorgon_error *check_machine(const struct file *file)
 	GElf_Ehdr ehdr;
 
 	if (elf_kind(file->elf) != ELF_K_ELF || !gelf_getehdr(file->elf, &ehdr))
-		return bad(file, "not an ELF file");
+		return needs_bad(file, "not an ELF file");
 	if (gelf_getclass(file->elf) != ELFCLASS64 || ehdr.e_machine != GORGON_ARCH_MACHINE)
 		return gorgon_error_create(GORGON_ERROR_MACHINE,
 					   "%s: class %d and e_machine %u, this process is %s (class %u, %u)",
@@ -61,7 +61,7 @@ static struct gorgon_error *check_machine(const struct file *file)
 }
 
 // The bytes from @vaddr to the end of its segment's part of the file, or NULL.
-static const char *at(const struct file *file, uint64_t vaddr, size_t *size)
+static const char *needs_at(const struct file *file, uint64_t vaddr, size_t *size)
 {
 	GElf_Phdr ph;
 
@@ -84,22 +84,22 @@ static struct gorgon_error *read_dynamic(struct file *file)
 
 	errno = 0;
 	if (elf_getphdrnum(file->elf, &file->phdr_count))
-		return failed(file, "truncated program headers");
+		return needs_failed(file, "truncated program headers");
 	for (size_t i = 0; i < file->phdr_count && ph.p_type != PT_DYNAMIC; i++)
 		if (!gelf_getphdr(file->elf, (int)i, &ph))
-			return failed(file, "truncated program headers");
+			return needs_failed(file, "truncated program headers");
 	if (ph.p_type != PT_DYNAMIC)
 		return NULL;
 	file->dynamic = elf_getdata_rawchunk(file->elf, (int64_t)ph.p_offset, ph.p_filesz, ELF_T_DYN);
 	if (!file->dynamic)
-		return failed(file, "PT_DYNAMIC is not in the file");
+		return needs_failed(file, "PT_DYNAMIC is not in the file");
 	for (int i = 0; gelf_getdyn(file->dynamic, i, &dyn) && dyn.d_tag != DT_NULL; i++)
 		if (dyn.d_tag == DT_STRTAB)
-			file->strings = at(file, dyn.d_un.d_ptr, &file->strings_size);
-	return file->strings ? NULL : bad(file, "DT_STRTAB is not in the file");
+			file->strings = needs_at(file, dyn.d_un.d_ptr, &file->strings_size);
+	return file->strings ? NULL : needs_bad(file, "DT_STRTAB is not in the file");
 }
 
-static const char *string(const struct file *file, uint64_t offset)
+static const char *needs_string(const struct file *file, uint64_t offset)
 {
 	if (offset >= file->strings_size ||
 	    !memchr(file->strings + offset, 0, file->strings_size - offset))
@@ -118,9 +118,9 @@ static struct gorgon_error *needs_find(const struct file *file, bool (*matches)(
 	for (int i = 0; gelf_getdyn(file->dynamic, i, &dyn) && dyn.d_tag != DT_NULL; i++) {
 		if (dyn.d_tag != DT_NEEDED && dyn.d_tag != DT_RPATH && dyn.d_tag != DT_RUNPATH)
 			continue;
-		text = string(file, dyn.d_un.d_val);
+		text = needs_string(file, dyn.d_un.d_val);
 		if (!text)
-			return bad(file, "a name of PT_DYNAMIC is not in DT_STRTAB");
+			return needs_bad(file, "a name of PT_DYNAMIC is not in DT_STRTAB");
 		if (dyn.d_tag == DT_RPATH)
 			rpath = text;
 		else if (dyn.d_tag == DT_RUNPATH)
@@ -132,7 +132,7 @@ static struct gorgon_error *needs_find(const struct file *file, bool (*matches)(
 	return NULL;
 }
 
-static struct gorgon_error *copy(const char *text, char **ret)
+static struct gorgon_error *needs_copy(const char *text, char **ret)
 {
 	*ret = text ? strdup(text) : NULL;
 	return text && !*ret ? &gorgon_error_nomem : NULL;
@@ -146,9 +146,9 @@ static struct gorgon_error *read_file(struct file *file, bool (*matches)(const c
 
 	if ((err = check_machine(file)) || (err = read_bytes(file)) || (err = read_dynamic(file)) ||
 	    (file->dynamic && (err = needs_find(file, matches, &found, &found_path))) ||
-	    (err = copy(found, name)))
+	    (err = needs_copy(found, name)))
 		return err;
-	if ((err = copy(found_path, search_path)))
+	if ((err = needs_copy(found_path, search_path)))
 		free(*name);
 	return err;
 }

@@ -89,7 +89,7 @@ static uint64_t find_zone(struct gorgon_ns *ns)
 }
 
 // A page without access behind each: running over the end of one is a fault, as elsewhere.
-static uint64_t span(const struct gorgon_image *image)
+static uint64_t place_span(const struct gorgon_image *image)
 {
 	return image->vaddr_end - image->vaddr_start + (uint64_t)getpagesize();
 }
@@ -104,11 +104,11 @@ static void place_image(struct gorgon_image *image)
 		// The load bias is a multiple of the alignment.
 		aligned = ((offset - image->vaddr_start + image->align - 1) & -image->align) +
 			  image->vaddr_start;
-		if (!*link || aligned + span(image) <= (*link)->place)
+		if (!*link || aligned + place_span(image) <= (*link)->place)
 			break;
-		offset = (*link)->place + span(*link);
+		offset = (*link)->place + place_span(*link);
 	}
-	if (aligned + span(image) > GORGON_ZONE_SIZE || image->align > GORGON_ZONE_SIZE)
+	if (aligned + place_span(image) > GORGON_ZONE_SIZE || image->align > GORGON_ZONE_SIZE)
 		return;
 	image->place = aligned;
 	image->next_placed = *link;

@@ -20,7 +20,7 @@ struct span {
 	const uint8_t *p, *end;
 };
 
-static bool take(struct span *span, size_t size, struct span *ret)
+static bool property_take(struct span *span, size_t size, struct span *ret)
 {
 	if ((size_t)(span->end - span->p) < size)
 		return false;
@@ -33,7 +33,7 @@ static bool take_words(struct span *span, uint32_t *words, size_t count)
 {
 	struct span bytes;
 
-	if (!take(span, count * sizeof(*words), &bytes))
+	if (!property_take(span, count * sizeof(*words), &bytes))
 		return false;
 	memcpy(words, bytes.p, count * sizeof(*words));
 	return true;
@@ -44,7 +44,7 @@ static bool take_padded(struct span *span, uint32_t size, struct span *ret)
 {
 	size_t padding = -(size_t)size % 8;
 
-	if (!take(span, size, ret))
+	if (!property_take(span, size, ret))
 		return false;
 	if ((size_t)(span->end - span->p) < padding)
 		padding = (size_t)(span->end - span->p);
@@ -80,7 +80,8 @@ static struct properties read_notes(struct span notes)
 
 	// The name of these notes is 4 bytes: with the header, what comes next is aligned.
 	while (take_words(&notes, header, 3) && header[0] == sizeof("GNU") &&
-	       take(&notes, header[0], &name) && take_padded(&notes, header[1], &description))
+	       property_take(&notes, header[0], &name) &&
+	       take_padded(&notes, header[1], &description))
 		if (header[2] == NT_GNU_PROPERTY_TYPE_0 && !memcmp(name.p, "GNU", sizeof("GNU")))
 			return read_properties(description);
 	return (struct properties){0};

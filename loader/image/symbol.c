@@ -33,7 +33,8 @@ uint32_t gorgon_symbol_sysv_hash(const char *name)
 	return hash;
 }
 
-static struct gorgon_symbol_query prepare(const char *name, const char *version, const char *file)
+static struct gorgon_symbol_query symbol_prepare(const char *name, const char *version,
+						 const char *file)
 {
 	return (struct gorgon_symbol_query){
 		.name = name,
@@ -47,7 +48,7 @@ static struct gorgon_symbol_query prepare(const char *name, const char *version,
 
 struct gorgon_symbol_query gorgon_symbol_query(const char *name, const char *version)
 {
-	struct gorgon_symbol_query ret = prepare(name, version, NULL);
+	struct gorgon_symbol_query ret = symbol_prepare(name, version, NULL);
 
 	ret.by_name = true;
 	return ret;
@@ -59,8 +60,8 @@ struct gorgon_symbol_query gorgon_symbol_query_of(const struct gorgon_image *ima
 	uint32_t ndx = image->versym ? image->versym[index] & 0x7fff : 0;
 
 	if (ndx <= VER_NDX_GLOBAL)
-		return prepare(name, NULL, NULL);
-	return prepare(name, image->versions[ndx].name, image->versions[ndx].file);
+		return symbol_prepare(name, NULL, NULL);
+	return symbol_prepare(name, image->versions[ndx].name, image->versions[ndx].file);
 }
 
 // Symbols of these types are code or data. A symbol of any other type (a section, a file, an
@@ -105,8 +106,8 @@ static bool version_matches(const struct gorgon_image *image, uint32_t index,
 	       !strcmp(image->versions[ndx].name, query->version);
 }
 
-static const Elf64_Sym *check(const struct gorgon_image *image, uint32_t index,
-			      const struct gorgon_symbol_query *query, bool oldest)
+static const Elf64_Sym *symbol_check(const struct gorgon_image *image, uint32_t index,
+				     const struct gorgon_symbol_query *query, bool oldest)
 {
 	const Elf64_Sym *sym = &image->symbols[index];
 
@@ -134,7 +135,7 @@ static const Elf64_Sym *find_gnu(const struct gorgon_image *image,
 		uint32_t chain = hash->chains[index - hash->symbol_offset];
 		const Elf64_Sym *sym;
 
-		if ((chain | 1) == (h | 1) && (sym = check(image, index, query, oldest)))
+		if ((chain | 1) == (h | 1) && (sym = symbol_check(image, index, query, oldest)))
 			return sym;
 		if (chain & 1)
 			return NULL;
@@ -149,7 +150,7 @@ static const Elf64_Sym *find_sysv(const struct gorgon_image *image,
 
 	// A chain that loops visits at most every symbol once.
 	for (uint32_t steps = 0; index && steps < hash->chain_count; steps++) {
-		const Elf64_Sym *sym = check(image, index, query, oldest);
+		const Elf64_Sym *sym = symbol_check(image, index, query, oldest);
 
 		if (sym)
 			return sym;

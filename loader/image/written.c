@@ -30,7 +30,8 @@ static void mark_byte(struct gorgon_image *image, const struct gorgon_segment *s
 }
 
 // A word within a segment, on one page or on two.
-static void mark(struct gorgon_image *image, const struct gorgon_segment *seg, uint64_t vaddr, uint64_t size)
+static void written_mark(struct gorgon_image *image, const struct gorgon_segment *seg,
+			 uint64_t vaddr, uint64_t size)
 {
 	mark_byte(image, seg, vaddr);
 	mark_byte(image, seg, vaddr + size - 1);
@@ -47,7 +48,7 @@ static void mark_rela(struct gorgon_image *image, const Elf64_Rela *rela, uint64
 			continue;
 		if (!seg || rela[i].r_offset < seg->vaddr || rela[i].r_offset - seg->vaddr >= seg->mem_size)
 			seg = gorgon_image_segment(image, rela[i].r_offset, width);
-		mark(image, seg, rela[i].r_offset, width);
+		written_mark(image, seg, rela[i].r_offset, width);
 	}
 }
 
@@ -61,7 +62,7 @@ static void mark_relr(struct gorgon_image *image)
 		for (uint64_t words = step.words; words; words &= words - 1) {
 			uint64_t vaddr = step.vaddr + 8 * (uint64_t)__builtin_ctzll(words);
 
-			mark(image, gorgon_image_segment(image, vaddr, 8), vaddr, 8);
+			written_mark(image, gorgon_image_segment(image, vaddr, 8), vaddr, 8);
 		}
 	}
 }
@@ -70,7 +71,7 @@ static void mark_relr(struct gorgon_image *image)
 static void mark_tail(struct gorgon_image *image, const struct gorgon_segment *seg)
 {
 	if (seg->prot & PROT_WRITE && seg->file_size && seg->mem_size > seg->file_size)
-		mark(image, seg, seg->vaddr + seg->file_size - 1, 1);
+		written_mark(image, seg, seg->vaddr + seg->file_size - 1, 1);
 }
 
 static bool is_worth_sharing(const struct gorgon_image *image, const struct gorgon_segment *seg)

@@ -166,7 +166,7 @@ static struct gorgon_error *take_slot(struct gorgon_ns *ns, const char *python)
 	return NULL;
 }
 
-static void closed(struct gorgon_ns *ns, size_t left)
+static void copy_closed(struct gorgon_ns *ns, size_t left)
 {
 	struct slot *slot = ns->linked->own;
 
@@ -331,7 +331,7 @@ static struct gorgon_error *make_copies(struct gorgon_ns *ns, const char *path, 
 
 // ---- the strategy -------------------------------------------------------------------
 
-static struct gorgon_error *check(const struct gorgon_ns_opts *opts)
+static struct gorgon_error *copy_check(const struct gorgon_ns_opts *opts)
 {
 	if (dlsym(RTLD_DEFAULT, "Py_GetVersion"))
 		return gorgon_refuse(
@@ -340,7 +340,7 @@ static struct gorgon_error *check(const struct gorgon_ns_opts *opts)
 	return gorgon_refuse_options("copy", opts);
 }
 
-static struct gorgon_error *explain(const char *text)
+static struct gorgon_error *copy_explain(const char *text)
 {
 	if (strstr(text, "static TLS"))
 		return gorgon_error_create(
@@ -380,7 +380,7 @@ static struct gorgon_error *open_file(struct gorgon_ns *ns, const char *path, in
 	*handle = dlopen(to, flags);
 	if (*handle)
 		return NULL;
-	return (text = dlerror()) ? explain(text) : NULL;
+	return (text = dlerror()) ? copy_explain(text) : NULL;
 }
 
 static struct link_map *first_map(const struct gorgon_ns *ns)
@@ -405,7 +405,7 @@ static const struct gorgon_linker linker = {
 	.file_of = file_of,
 	.create_hooks = gorgon_hooks_create,
 	.find_hook = gorgon_hooks_find,
-	.closed = closed,
+	.closed = copy_closed,
 };
 
 static struct gorgon_error *open_python(struct gorgon_ns *ns, const char *path,
@@ -416,7 +416,7 @@ static struct gorgon_error *open_python(struct gorgon_ns *ns, const char *path,
 
 const struct gorgon_isolation gorgon_isolation_copy = {
 	.name = "copy",
-	.check = check,
+	.check = copy_check,
 	.open = open_python,
 	.close = gorgon_linked_close,
 	.enter = gorgon_linked_enter,

@@ -20,22 +20,23 @@
 
 #include <string.h>
 
-static struct gorgon_error *refuse(const char *what)
+static struct gorgon_error *dlmopen_refuse(const char *what)
 {
 	return gorgon_refuse("dlmopen", what);
 }
 
-static struct gorgon_error *check(const struct gorgon_ns_opts *opts)
+static struct gorgon_error *dlmopen_check(const struct gorgon_ns_opts *opts)
 {
 	if (opts->share && *opts->share)
-		return refuse("no library can be shared with the process, all are private");
+		return dlmopen_refuse("no library can be shared with the process, all are private");
 	if (opts->pool_threads)
-		return refuse("sizes of thread pools cannot be told, its C library has the environment");
+		return dlmopen_refuse(
+			"sizes of thread pools cannot be told, its C library has the environment");
 	return gorgon_refuse_options("dlmopen", opts);
 }
 
 // The linker's message names a limit. Add what the user can do about it.
-static struct gorgon_error *explain(const char *text)
+static struct gorgon_error *dlmopen_explain(const char *text)
 {
 	if (strstr(text, "static TLS"))
 		return gorgon_error_create(
@@ -65,11 +66,11 @@ static struct gorgon_error *note_world(struct gorgon_linked *linked, void **hand
 		return NULL;
 	}
 	dlclose(*handle);
-	return refuse("the C library does not list its namespaces (glibc 2.35 does)");
+	return dlmopen_refuse("the C library does not list its namespaces (glibc 2.35 does)");
 }
 
 // Check the file: the system's linker does not, and crashes where a file was cut off.
-static struct gorgon_error *validate(const char *path)
+static struct gorgon_error *dlmopen_validate(const char *path)
 {
 	struct gorgon_image *image = NULL;
 	struct gorgon_error *err;
@@ -90,11 +91,11 @@ static struct gorgon_error *open_file(struct gorgon_ns *ns, const char *path, in
 	if (flags & RTLD_GLOBAL)
 		return gorgon_error_create(GORGON_ERROR_UNSUPPORTED,
 					   "%s: RTLD_GLOBAL is not possible with isolation by dlmopen", path);
-	if (strchr(path, '/') && (err = validate(path)))
+	if (strchr(path, '/') && (err = dlmopen_validate(path)))
 		return err;
 	*handle = dlmopen(linked->handle_count ? linked->lmid : LM_ID_NEWLM, path, flags);
 	if (!*handle)
-		return (text = dlerror()) ? explain(text) : NULL;
+		return (text = dlerror()) ? dlmopen_explain(text) : NULL;
 	return linked->handle_count ? NULL : note_world(linked, handle);
 }
 
@@ -129,7 +130,7 @@ static struct gorgon_error *open_python(struct gorgon_ns *ns, const char *path,
 
 const struct gorgon_isolation gorgon_isolation_dlmopen = {
 	.name = "dlmopen",
-	.check = check,
+	.check = dlmopen_check,
 	.open = open_python,
 	.close = gorgon_linked_close,
 	.enter = gorgon_linked_enter,

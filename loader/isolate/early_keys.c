@@ -57,7 +57,7 @@ static bool is_used(const struct gorgon_linked *linked, pthread_key_t key)
 	return linked->libc.keys[key].sequence != linked->early->list[key].sequence;
 }
 
-static void forget(struct gorgon_early_keys *early, pthread_key_t key)
+static void keys_forget(struct gorgon_early_keys *early, pthread_key_t key)
 {
 	unsigned number = early->list[key].number;
 
@@ -66,14 +66,14 @@ static void forget(struct gorgon_early_keys *early, pthread_key_t key)
 		gorgon_tsd_delete(number);
 }
 
-static struct gorgon_error *adopt(struct gorgon_ns *ns, pthread_key_t key)
+static struct gorgon_error *keys_adopt(struct gorgon_ns *ns, pthread_key_t key)
 {
 	struct gorgon_linked *linked = ns->linked;
 	const struct gorgon_system_key *system = &linked->libc.keys[key];
 	const void *value;
 	unsigned number;
 
-	forget(linked->early, key);
+	keys_forget(linked->early, key);
 	if (!(system->sequence & 1))
 		return NULL;
 	if (gorgon_tsd_create(&number, system->destructor, ns))
@@ -98,7 +98,7 @@ struct gorgon_error *gorgon_early_keys_end(struct gorgon_ns *ns, bool opened)
 		return gorgon_refuse("dlmopen", "the C library does not show its keys (__pthread_keys)");
 	for (pthread_key_t key = 0; key < PTHREAD_KEYS_MAX && !err; key++)
 		if (is_used(linked, key))
-			err = adopt(ns, key);
+			err = keys_adopt(ns, key);
 	for (pthread_key_t key = 0; key < PTHREAD_KEYS_MAX; key++) {
 		if (!is_used(linked, key))
 			continue;
@@ -106,7 +106,7 @@ struct gorgon_error *gorgon_early_keys_end(struct gorgon_ns *ns, bool opened)
 		linked->libc.key_set(key, NULL);
 		pthread_setspecific(key, early->kept[key]);
 		if (err)
-			forget(early, key);
+			keys_forget(early, key);
 		early->list[key].sequence = linked->libc.keys[key].sequence;
 	}
 	return err;
@@ -127,7 +127,7 @@ int gorgon_early_keys_delete(struct gorgon_ns *ns, unsigned key)
 	int ret;
 
 	if (key < PTHREAD_KEYS_MAX)
-		forget(linked->early, key);
+		keys_forget(linked->early, key);
 	ret = linked->libc.key_delete(key);
 	if (!ret)
 		linked->early->list[key].sequence = linked->libc.keys[key].sequence;

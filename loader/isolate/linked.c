@@ -82,7 +82,7 @@ struct found_list {
 	bool no_memory;
 };
 
-static bool note(struct found_list *all, struct link_map *map)
+static bool linked_note(struct found_list *all, struct link_map *map)
 {
 	const char *file = all->ns->linked->linker->file_of(all->ns, map);
 	struct found *grown;
@@ -104,7 +104,7 @@ static bool note(struct found_list *all, struct link_map *map)
 
 // dl_iterate_phdr() calls this for its first object only. The C library holds a lock meanwhile, so that
 // the linker's list does not change.
-static int walk(struct dl_phdr_info *info, size_t size, void *ctx)
+static int linked_walk(struct dl_phdr_info *info, size_t size, void *ctx)
 {
 	struct found_list *all = ctx;
 
@@ -112,7 +112,7 @@ static int walk(struct dl_phdr_info *info, size_t size, void *ctx)
 	(void)size;
 	for (struct link_map *map = all->ns->linked->linker->first_map(all->ns);
 	     map && !all->no_memory; map = map->l_next)
-		all->no_memory = !note(all, map);
+		all->no_memory = !linked_note(all, map);
 	return 1;
 }
 
@@ -210,7 +210,7 @@ static struct gorgon_error *update_objects(struct gorgon_ns *ns)
 	struct gorgon_error *err = NULL;
 	struct gorgon_object *next;
 
-	dl_iterate_phdr(walk, &all);
+	dl_iterate_phdr(linked_walk, &all);
 	gorgon_lock();
 	gorgon_debug_begin();
 	for (struct gorgon_object *object = ns->first; object && !all.no_memory; object = next) {
@@ -404,7 +404,7 @@ struct gorgon_error *gorgon_linked_open(struct gorgon_ns *ns, const struct gorgo
 }
 
 // Signal handlers and destructors of keys are taken back before their code is unmapped.
-static struct gorgon_error *detach(struct gorgon_ns *ns)
+static struct gorgon_error *linked_detach(struct gorgon_ns *ns)
 {
 	struct gorgon_linked *linked = ns->linked;
 	struct gorgon_error *err;
@@ -459,7 +459,7 @@ struct gorgon_error *gorgon_linked_close(struct gorgon_ns *ns)
 
 	if (!linked)
 		return NULL;
-	if ((err = detach(ns)))
+	if ((err = linked_detach(ns)))
 		return err;
 	pthread_mutex_lock(&loading);
 	if (linked->handle_count)

@@ -48,7 +48,7 @@ static uint64_t page_up(uint64_t addr)
 	return page_down(addr + (uint64_t)getpagesize() - 1);
 }
 
-static void *pointer(uint64_t addr)
+static void *map_pointer(uint64_t addr)
 {
 	return (void *)(uintptr_t)addr;
 }
@@ -82,11 +82,11 @@ static bool reserve_place(struct gorgon_object *object)
 
 	if (!start)
 		return false;
-	p = mmap(pointer(start), size, PROT_NONE,
+	p = mmap(map_pointer(start), size, PROT_NONE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	if (p == MAP_FAILED)
 		return false;
-	if (p != pointer(start)) { // a kernel without the flag takes the address for a wish
+	if (p != map_pointer(start)) { // a kernel without the flag takes the address for a wish
 		munmap(p, size);
 		return false;
 	}
@@ -115,7 +115,7 @@ static struct gorgon_error *reserve_anywhere(struct gorgon_object *object)
 		if (start > base)
 			munmap(p, start - base);
 		if (base + slack > start)
-			munmap(pointer(start + size), base + slack - start);
+			munmap(map_pointer(start + size), base + slack - start);
 	}
 	reserved(object, start, size);
 	return NULL;
@@ -123,12 +123,12 @@ static struct gorgon_error *reserve_anywhere(struct gorgon_object *object)
 
 // Have the kernel make the pages that are read into all at once, since each would cost a fault. A kernel
 // before 5.14 does not know the advice. If there is no memory, reading into them will say so.
-static void populate(const struct gorgon_object *object, const struct gorgon_segment *seg)
+static void map_populate(const struct gorgon_object *object, const struct gorgon_segment *seg)
 {
 	uint64_t start = page_down(object->bias + seg->vaddr), end = page_up(object->bias + seg->vaddr + seg->file_size);
 
 	if (seg->file_size > (uint64_t)getpagesize())
-		madvise(pointer(start), end - start, MADV_POPULATE_WRITE);
+		madvise(map_pointer(start), end - start, MADV_POPULATE_WRITE);
 }
 
 static struct gorgon_error *cut_short(const struct gorgon_object *object, uint64_t off)
@@ -144,7 +144,7 @@ static struct gorgon_error *read_segment(const struct gorgon_object *object,
 	uint64_t done = 0;
 
 	while (done < seg->file_size) {
-		ssize_t n = pread(fd, pointer(object->bias + seg->vaddr + done),
+		ssize_t n = pread(fd, map_pointer(object->bias + seg->vaddr + done),
 				  seg->file_size - done, (off_t)(seg->off + done));
 
 		if (n < 0 && errno == EINTR)
@@ -168,7 +168,9 @@ static struct gorgon_error *populate_written(const struct gorgon_object *object,
 		for (run = off; run < end && written[run / page]; run += page)
 			;
 		// EFAULT: there is no such page in the file.
-		if (run > off && madvise(pointer(object->bias + seg->vaddr + off - seg->off), run - off, MADV_POPULATE_WRITE) &&
+		if (run > off &&
+		    madvise(map_pointer(object->bias + seg->vaddr + off - seg->off), run - off,
+			    MADV_POPULATE_WRITE) &&
 		    errno == EFAULT)
 			return cut_short(object, off);
 	}
@@ -183,8 +185,8 @@ static struct gorgon_error *share_data(const struct gorgon_object *object, const
 
 	if (err)
 		return err;
-	memset(pointer(data_end), 0, (zeros < end ? zeros : end) - data_end);
-	if (zeros < end && mmap(pointer(zeros), page_up(end) - zeros, seg->prot,
+	memset(map_pointer(data_end), 0, (zeros < end ? zeros : end) - data_end);
+	if (zeros < end && mmap(map_pointer(zeros), page_up(end) - zeros, seg->prot,
 				MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
 		return map_error(object, errno);
 	return NULL;
@@ -198,16 +200,15 @@ static struct gorgon_error *map_segment(struct gorgon_object *object,
 	uint64_t end = page_up(object->bias + seg->vaddr + (seg->shared ? seg->file_size : seg->mem_size));
 
 	// Only writable segments have zeros behind the file's bytes (image.c).
-	if (mmap(pointer(start), end - start, seg->prot,
-		 MAP_PRIVATE | MAP_FIXED | (is_read ? MAP_ANONYMOUS : 0),
-		 is_read ? -1 : fd,
+	if (mmap(map_pointer(start), end - start, seg->prot,
+		 MAP_PRIVATE | MAP_FIXED | (is_read ? MAP_ANONYMOUS : 0), is_read ? -1 : fd,
 		 is_read ? 0 : (off_t)page_down(seg->off)) == MAP_FAILED)
 		return map_error(object, errno);
 	if (seg->shared)
 		return share_data(object, seg);
 	if (!is_read)
 		return NULL;
-	populate(object, seg);
+	map_populate(object, seg);
 	return read_segment(object, seg, fd);
 }
 
@@ -218,7 +219,7 @@ static void tell_leak_checker(const struct gorgon_object *object,
 		const struct gorgon_segment *seg = &object->image->segments[i];
 
 		if (seg->prot & PROT_WRITE)
-			tell(pointer(object->bias + seg->vaddr), seg->mem_size);
+			tell(map_pointer(object->bias + seg->vaddr), seg->mem_size);
 	}
 }
 
@@ -241,7 +242,7 @@ struct gorgon_error *gorgon_map(struct gorgon_object *object)
 		err = gorgon_image_with_file(object->image, object->path, &object->file,
 					     map_segments, object);
 	if (err && object->start) {
-		munmap(pointer(object->start), object->end - object->start);
+		munmap(map_pointer(object->start), object->end - object->start);
 		object->start = object->end = 0;
 	} else if (!err) {
 		tell_leak_checker(object, __lsan_register_root_region);
@@ -264,7 +265,7 @@ struct gorgon_error *gorgon_map_protect(struct gorgon_object *object)
 	uint64_t start, end;
 
 	relro_range(object, &start, &end);
-	if (end <= start || !mprotect(pointer(start), end - start, PROT_READ))
+	if (end <= start || !mprotect(map_pointer(start), end - start, PROT_READ))
 		return NULL;
 	return map_error(object, errno);
 }
@@ -290,8 +291,9 @@ static void merge_text(const struct gorgon_object *object)
 		       !((last + 1)->prot & PROT_WRITE) && adjoins(last, last + 1))
 			prot |= (++last)->prot;
 		if (last > seg)
-			mprotect(pointer(page_down(object->bias + seg->vaddr)),
-				 page_up(last->vaddr + last->mem_size) - page_down(seg->vaddr), prot);
+			mprotect(map_pointer(page_down(object->bias + seg->vaddr)),
+				 page_up(last->vaddr + last->mem_size) - page_down(seg->vaddr),
+				 prot);
 		seg = last + 1;
 	}
 }
@@ -306,7 +308,7 @@ void gorgon_map_relax(struct gorgon_object *object)
 	object->relaxed = true;
 	relro_range(object, &start, &end);
 	if (end > start)
-		mprotect(pointer(start), end - start, PROT_READ | PROT_WRITE);
+		mprotect(map_pointer(start), end - start, PROT_READ | PROT_WRITE);
 	merge_text(object);
 }
 
@@ -315,6 +317,6 @@ void gorgon_unmap(struct gorgon_object *object)
 	if (!object->start)
 		return;
 	tell_leak_checker(object, __lsan_unregister_root_region);
-	munmap(pointer(object->start), object->end - object->start);
+	munmap(map_pointer(object->start), object->end - object->start);
 	object->start = object->end = 0;
 }

@@ -38,7 +38,7 @@ struct list {
 	bool failed;
 };
 
-static void append(struct list *list, uint64_t item)
+static void plan_append(struct list *list, uint64_t item)
 {
 	if (list->count == list->capacity) {
 		size_t capacity = list->capacity ? 2 * list->capacity : 64;
@@ -57,13 +57,13 @@ static void append(struct list *list, uint64_t item)
 // The objects of the private scope. The position of an object in this order is its ordinal.
 static void append_objects(struct list *list, const struct gorgon_object *object, const struct gorgon_scope *scope)
 {
-	append(list, (uintptr_t)object);
+	plan_append(list, (uintptr_t)object);
 	for (struct gorgon_object *o = object->ns->first; o; o = o->next)
 		if (gorgon_scope_is_global(object->ns, o))
-			append(list, (uintptr_t)o);
-	append(list, 0);
+			plan_append(list, (uintptr_t)o);
+	plan_append(list, 0);
 	for (size_t i = 0; i < scope->local_count; i++)
-		append(list, (uintptr_t)scope->local[i]);
+		plan_append(list, (uintptr_t)scope->local[i]);
 }
 
 static struct gorgon_object *object_at(const struct list *objects, size_t ordinal)
@@ -76,13 +76,14 @@ static void append_options(struct list *key, const struct gorgon_object *object)
 	const struct gorgon_ns *ns = object->ns;
 	struct gorgon_world world = gorgon_world_now();
 
-	append(key, world.added);
-	append(key, world.removed);
-	append(key, (uintptr_t)ns->interposed);
-	append(key, (uint64_t)object->deepbind | (uint64_t)(ns->opts.debug == GORGON_DEBUG_OFF) << 1 |
-			    (uint64_t)(ns->opts.write_output != NULL) << 2 |
-			    (uint64_t)(gorgon_environment_list(ns->environment) != NULL) << 3 |
-			    (uint64_t)ns->opts.deny << 4);
+	plan_append(key, world.added);
+	plan_append(key, world.removed);
+	plan_append(key, (uintptr_t)ns->interposed);
+	plan_append(key, (uint64_t)object->deepbind |
+				 (uint64_t)(ns->opts.debug == GORGON_DEBUG_OFF) << 1 |
+				 (uint64_t)(ns->opts.write_output != NULL) << 2 |
+				 (uint64_t)(gorgon_environment_list(ns->environment) != NULL) << 3 |
+				 (uint64_t)ns->opts.deny << 4);
 }
 
 static struct list make_key(const struct gorgon_object *object, const struct list *objects)
@@ -92,20 +93,21 @@ static struct list make_key(const struct gorgon_object *object, const struct lis
 
 	append_options(&key, object);
 	for (size_t i = 0; i < objects->count; i++)
-		append(&key, objects->items[i] ? object_at(objects, i)->image->number : END);
-	append(&key, END);
+		plan_append(&key, objects->items[i] ? object_at(objects, i)->image->number : END);
+	plan_append(&key, END);
 	for (size_t i = 0; i < object->system_count; i++)
-		append(&key, (uintptr_t)object->system[i]);
-	append(&key, END);
+		plan_append(&key, (uintptr_t)object->system[i]);
+	plan_append(&key, END);
 	for (uint32_t i = 0; i < image->version_count; i++)
 		if (image->versions[i].file)
-			append(&key, gorgon_ns_has_system(object->ns, image->versions[i].file));
+			plan_append(&key,
+				    gorgon_ns_has_system(object->ns, image->versions[i].file));
 	return key;
 }
 
 // False: no plan can be made for the object, or there is no memory.
-static bool describe(const struct gorgon_object *object, const struct gorgon_scope *scope, struct list *objects,
-		     struct list *key)
+static bool plan_describe(const struct gorgon_object *object, const struct gorgon_scope *scope,
+			  struct list *objects, struct list *key)
 {
 	*objects = *key = (struct list){0};
 	if (!gorgon_scope_is_plain(object->ns, scope))
@@ -207,7 +209,7 @@ struct gorgon_error *gorgon_plan_replay(struct gorgon_object *object, const stru
 	struct list objects, key;
 
 	*ret = (struct gorgon_plan_values){0};
-	if (!object->image->plans || !describe(object, scope, &objects, &key))
+	if (!object->image->plans || !plan_describe(object, scope, &objects, &key))
 		return NULL;
 	plan = find_plan(object->image, &key);
 	if (plan)
@@ -324,7 +326,7 @@ void gorgon_plan_record(struct gorgon_object *object, const struct gorgon_scope 
 	struct list objects, key;
 	size_t count = 0;
 
-	if (!image->relocated_before || !describe(object, scope, &objects, &key)) {
+	if (!image->relocated_before || !plan_describe(object, scope, &objects, &key)) {
 		image->relocated_before = true;
 		return;
 	}

@@ -42,7 +42,7 @@ static unsigned long relax(unsigned long excess)
 	return objects;
 }
 
-static void look(struct gorgon_ns *ns)
+static void relax_look(struct gorgon_ns *ns)
 {
 	unsigned long limit = gorgon_mappings_limit(), count = gorgon_mappings_count(), relaxed;
 	unsigned long threshold = limit / 4 * 3;
@@ -65,7 +65,7 @@ static void look(struct gorgon_ns *ns)
 void gorgon_relax_if_scarce(struct gorgon_object *object)
 {
 	if (!left)
-		look(object->ns);
+		relax_look(object->ns);
 	else
 		left--;
 	if (scarce)

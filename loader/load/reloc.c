@@ -74,7 +74,8 @@ static bool make_bindings(struct pass *pass)
 	return pass->bindings && pass->bound;
 }
 
-static struct gorgon_error *bind(struct pass *pass, uint32_t index, struct gorgon_binding **ret)
+static struct gorgon_error *reloc_bind(struct pass *pass, uint32_t index,
+				       struct gorgon_binding **ret)
 {
 	struct gorgon_object *object = pass->object;
 	const Elf64_Sym *sym = &object->image->symbols[index];
@@ -182,7 +183,7 @@ static struct gorgon_error *symbol_value(struct pass *pass, const Elf64_Rela *re
 	struct gorgon_error *err;
 	uint64_t addr = 0;
 
-	if ((err = bind(pass, index, &binding)))
+	if ((err = reloc_bind(pass, index, &binding)))
 		return err;
 	if (kind == GORGON_RELOC_TLS_MODULE || kind == GORGON_RELOC_TLS_OFFSET ||
 	    kind == GORGON_RELOC_TLS_STATIC)
@@ -231,7 +232,7 @@ static struct gorgon_error *apply_descriptor(struct pass *pass, const Elf64_Rela
 			return &gorgon_error_nomem;
 	}
 	index = &object->tls_indices[object->tls_index_count];
-	if ((err = bind(pass, symbol, &binding)) ||
+	if ((err = reloc_bind(pass, symbol, &binding)) ||
 	    (err = tls_value(pass, GORGON_RELOC_TLS_MODULE, symbol, binding, 0, &index->module)) ||
 	    (err = tls_value(pass, GORGON_RELOC_TLS_OFFSET, symbol, binding,
 			     (uint64_t)rela->r_addend, &index->offset)))
@@ -244,7 +245,7 @@ static struct gorgon_error *apply_descriptor(struct pass *pass, const Elf64_Rela
 	return NULL;
 }
 
-static struct gorgon_error *apply(struct pass *pass, const Elf64_Rela *rela)
+static struct gorgon_error *reloc_apply(struct pass *pass, const Elf64_Rela *rela)
 {
 	uint32_t type = ELF64_R_TYPE(rela->r_info);
 	enum gorgon_reloc_kind kind = gorgon_arch_reloc_kind(type);
@@ -297,7 +298,7 @@ static struct gorgon_error *apply_table(struct pass *pass, const Elf64_Rela *rel
 			if (!pass->static_tls)
 				write_field(bias + rela[i].r_offset, 8,
 					    bias + (uint64_t)rela[i].r_addend);
-		} else if ((err = apply(pass, &rela[i]))) {
+		} else if ((err = reloc_apply(pass, &rela[i]))) {
 			return err;
 		}
 	}

@@ -117,8 +117,8 @@ static struct gorgon_binding find_inside(struct gorgon_ns *ns, struct gorgon_obj
 	return gorgon_scope_find_private(ns, scope->local, scope->local_count, query);
 }
 
-static bool ask(const struct gorgon_provider *provider, const struct gorgon_symbol_query *query,
-		struct gorgon_binding *ret)
+static bool scope_ask(const struct gorgon_provider *provider,
+		      const struct gorgon_symbol_query *query, struct gorgon_binding *ret)
 {
 	return provider &&
 	       provider->find(provider->ctx, query->name, query->version, &ret->system.addr);
@@ -145,7 +145,7 @@ struct gorgon_binding gorgon_scope_find_outside(struct gorgon_ns *ns,
 	    is_defined_outside(ns, object, query))
 		return ret;
 	ret.source = GORGON_BOUND_PROVIDER;
-	if (ask(provider, query, &ret) || ask(ns->opts.provider, query, &ret))
+	if (scope_ask(provider, query, &ret) || scope_ask(ns->opts.provider, query, &ret))
 		return ret;
 	ret.source = GORGON_BOUND_SYSTEM;
 	// Last come the libraries that other objects of the namespace need: some objects do not name what they use.

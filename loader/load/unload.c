@@ -36,7 +36,7 @@ static bool is_root(const struct gorgon_object *object)
 }
 
 // Mark the objects that do not stay as doomed, and count them.
-static size_t doom(struct gorgon_ns *ns)
+static size_t unload_doom(struct gorgon_ns *ns)
 {
 	size_t count = 0;
 
@@ -93,7 +93,7 @@ void gorgon_ns_close(struct gorgon_ns *ns, struct gorgon_object *object)
 	ns->unloading++;
 	do {
 		ns->unload_again = false;
-		if (doom(ns))
+		if (unload_doom(ns))
 			finalise_doomed(ns);
 	} while (ns->unload_again);
 	if (!--ns->unloading)

@@ -179,7 +179,7 @@ static struct gorgon_error *find_file(const struct gorgon_ns *ns, const char *na
 	return err;
 }
 
-static struct gorgon_error *know(const char *name, struct gorgon_closure_file *file)
+static struct gorgon_error *closure_know(const char *name, struct gorgon_closure_file *file)
 {
 	struct known_name *known = calloc(1, sizeof(*known));
 
@@ -211,7 +211,7 @@ static struct gorgon_error *find_shared(const struct gorgon_ns *ns, const char *
 	if ((err = find_file(ns, name, NULL, ret)))
 		return err;
 	if (*ret)
-		return know(name, *ret);
+		return closure_know(name, *ret);
 	return requester ? find_file(ns, name, requester, ret) : NULL;
 }
 
@@ -226,7 +226,8 @@ static struct gorgon_error *search_need(const struct gorgon_ns *ns,
 	return err;
 }
 
-static struct gorgon_error *say(char **obstacle, const char *format, const char *a, const char *b)
+static struct gorgon_error *closure_say(char **obstacle, const char *format, const char *a,
+					const char *b)
 {
 	char *inner = *obstacle, *text;
 	int length = asprintf(&text, format, a, b);
@@ -247,7 +248,8 @@ static struct gorgon_error *find_obstacle(const struct gorgon_ns *ns,
 
 	file->mark = true;
 	if (file->python)
-		return say(obstacle, "uses %s%s", file->python, ", which each copy of CPython has");
+		return closure_say(obstacle, "uses %s%s", file->python,
+				   ", which each copy of CPython has");
 	for (size_t i = 0; i < file->need_count; i++) {
 		struct gorgon_closure_need *need = &file->needs[i];
 		struct gorgon_policy_rule rule;
@@ -258,11 +260,12 @@ static struct gorgon_error *find_obstacle(const struct gorgon_ns *ns,
 			continue;
 		rule = gorgon_policy_find(&ns->policy, need->name);
 		if (!rule.shared)
-			return say(obstacle, "needs %s, which is %s", need->name, rule.reason);
+			return closure_say(obstacle, "needs %s, which is %s", need->name,
+					   rule.reason);
 		if (need->file && (err = find_obstacle(ns, need->file, &self, obstacle)))
 			return err;
 		if (*obstacle)
-			return say(obstacle, "needs %s, which %s", need->name, *obstacle);
+			return closure_say(obstacle, "needs %s, which %s", need->name, *obstacle);
 	}
 	return NULL;
 }

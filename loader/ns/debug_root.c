@@ -27,7 +27,7 @@ static struct gorgon_debug_object *object_at(uint64_t addr)
 	return (struct gorgon_debug_object *)(uintptr_t)addr;
 }
 
-static uint64_t now(void)
+static uint64_t root_now(void)
 {
 	struct timespec ts;
 
@@ -65,7 +65,7 @@ void gorgon_debug_end(void)
 {
 	if (--depth)
 		return;
-	gorgon_debug_root.timestamp = now();
+	gorgon_debug_root.timestamp = root_now();
 	__atomic_store_n(&gorgon_debug_root.sequence, gorgon_debug_root.sequence + 1,
 			 __ATOMIC_RELEASE);
 }

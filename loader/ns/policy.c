@@ -84,7 +84,7 @@ static const char *const pools[] = {"libopenblas*.so.0", "libblis*.so.4", "libat
 static const char *const musts[] = {"ld-linux*.so.*", "libc.so.6", "lib[alt]san.so.*", NULL};
 static const char *const needed[] = {GORGON_ARCH_LINKER, "libc.so.6", NULL};
 
-static const char *match(const char *const *patterns, const char *name)
+static const char *policy_match(const char *const *patterns, const char *name)
 {
 	for (; patterns && *patterns; patterns++)
 		if (!fnmatch(*patterns, name, 0))
@@ -99,11 +99,11 @@ static struct gorgon_policy_rule find_rule(const char *name, const char *const *
 
 	if (slash)
 		name = slash + 1;
-	if ((pattern = match(keep_private, name)))
+	if ((pattern = policy_match(keep_private, name)))
 		return (struct gorgon_policy_rule){.by_option = true,
 						   .pattern = pattern,
 						   .reason = "private by option"};
-	if ((pattern = match(share, name)))
+	if ((pattern = policy_match(share, name)))
 		return (struct gorgon_policy_rule){.shared = true,
 						   .by_option = true,
 						   .pattern = pattern,
@@ -114,8 +114,8 @@ static struct gorgon_policy_rule find_rule(const char *name, const char *const *
 				.shared = true,
 				.pattern = shared[i].pattern,
 				.reason = shared[i].reason,
-				.for_a_pool = match(interfaces, name),
-				.is_pool = match(pools, name),
+				.for_a_pool = policy_match(interfaces, name),
+				.is_pool = policy_match(pools, name),
 			};
 	return (struct gorgon_policy_rule){.reason = "private by default"};
 }
@@ -200,7 +200,7 @@ struct gorgon_policy_rule gorgon_policy_find(const struct gorgon_policy *policy,
 
 const char *gorgon_policy_must_share(const char *name)
 {
-	return match(musts, name) ? find_rule(name, NULL, NULL).reason : NULL;
+	return policy_match(musts, name) ? find_rule(name, NULL, NULL).reason : NULL;
 }
 
 static struct gorgon_error *check_names(const char *const *patterns, const char *option)

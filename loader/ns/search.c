@@ -69,7 +69,7 @@ static void append_origin(FILE *out, const char *path)
 }
 
 // One element of a search path with its tokens replaced, then "/" and @name.
-static char *expand(const char *dir, size_t size, const char *name, const char *object_path)
+static char *search_expand(const char *dir, size_t size, const char *name, const char *object_path)
 {
 	char *ret = NULL;
 	size_t ret_size;
@@ -138,7 +138,7 @@ static int search_path(const char *path, const char *name, const char *object_pa
 		char *file;
 
 		if (size) {
-			file = expand(path, size, name, object_path);
+			file = search_expand(path, size, name, object_path);
 			err = file ? try_file(file, ret) : ENOMEM;
 		}
 		path += size;
@@ -235,7 +235,8 @@ struct gorgon_error *gorgon_search(const char *name, const struct gorgon_request
 	int err;
 
 	if (strchr(name, '/')) {
-		file = requester ? expand(name, strlen(name), NULL, requester->path) : strdup(name);
+		file = requester ? search_expand(name, strlen(name), NULL, requester->path)
+				 : strdup(name);
 		return file ? make_absolute(file, ret) : &gorgon_error_nomem;
 	}
 	if ((err = search_all(name, requester, &file)))

@@ -119,7 +119,7 @@ static uint64_t misalignment(const struct gorgon_image *image)
 }
 
 // The contents of the file for @object, *@size bytes, malloc()ed, or NULL: no memory.
-static struct file *compose(const struct gorgon_object *object, size_t *size)
+static struct file *static_tls_compose(const struct gorgon_object *object, size_t *size)
 {
 	const struct gorgon_image *image = object->image;
 	uint64_t align = image->tls.align > GORGON_ARCH_STATIC_TLS_ALIGN ? image->tls.align : GORGON_ARCH_STATIC_TLS_ALIGN;
@@ -190,7 +190,7 @@ static void note_refusal(struct loading *loading, const char *name)
 }
 
 // The handle of the composed file; one of another file, which had its number, is closed again.
-static void load(void *ctx)
+static void static_tls_load(void *ctx)
 {
 	struct loading *loading = ctx;
 	struct gorgon_file open;
@@ -240,15 +240,15 @@ static struct gorgon_error *refused(const struct gorgon_object *object, const ch
 // notice if another thread put something else in its place. Where there can be no such thread, here.
 static struct gorgon_error *load_file(const struct gorgon_object *object, struct loading *ret)
 {
-	struct file *file = compose(object, &ret->size);
+	struct file *file = static_tls_compose(object, &ret->size);
 	struct gorgon_error *err = NULL;
 
 	if (!file)
 		return &gorgon_error_nomem;
 	ret->file = file;
 	ret->serial = newest_serial;
-	if (gorgon_file_apart(load, ret))
-		load(ret);
+	if (gorgon_file_apart(static_tls_load, ret))
+		static_tls_load(ret);
 	free(file);
 	newest_serial = ret->serial;
 	if (ret->errnum)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void chain(struct gorgon_uniques *uniques, uint32_t index)
+static void unique_chain(struct gorgon_uniques *uniques, uint32_t index)
 {
 	struct gorgon_unique *item = &uniques->items[index];
 	uint32_t *bucket = &uniques->buckets[item->hash % uniques->capacity];
@@ -23,10 +23,10 @@ static void chain_all(struct gorgon_uniques *uniques)
 {
 	memset(uniques->buckets, 0, uniques->capacity * sizeof(*uniques->buckets));
 	for (uint32_t i = 0; i < uniques->count; i++)
-		chain(uniques, i);
+		unique_chain(uniques, i);
 }
 
-static bool grow(struct gorgon_uniques *uniques)
+static bool unique_grow(struct gorgon_uniques *uniques)
 {
 	uint32_t capacity = uniques->capacity ? 2 * uniques->capacity : 64;
 	struct gorgon_unique *items = reallocarray(uniques->items, capacity, sizeof(*items));
@@ -56,11 +56,11 @@ const struct gorgon_unique *gorgon_unique_bind(struct gorgon_uniques *uniques, c
 		if (item->hash == hash && !strcmp(item->name, name))
 			return item;
 	}
-	if (uniques->count == uniques->capacity && !grow(uniques))
+	if (uniques->count == uniques->capacity && !unique_grow(uniques))
 		return NULL;
 	uniques->items[uniques->count] =
 		(struct gorgon_unique){.name = name, .object = object, .sym = sym, .hash = hash};
-	chain(uniques, uniques->count);
+	unique_chain(uniques, uniques->count);
 	return &uniques->items[uniques->count++];
 }
 

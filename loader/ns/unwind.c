@@ -197,7 +197,7 @@ static bool is_reached(void)
 
 // Readers that may have seen the old table have left once the counter of the epoch that
 // ends is zero. Readers that start now are counted in the other epoch's counter.
-static void publish(struct table *table, struct chunk *old_chunk)
+static void unwind_publish(struct table *table, struct chunk *old_chunk)
 {
 	struct table *old = __atomic_exchange_n(&current, table, __ATOMIC_SEQ_CST);
 
@@ -230,7 +230,7 @@ static struct chunk *create_chunk(const struct range *ranges, size_t count)
 
 // Put these ranges in the place of the chunk of part @at (of none, if the table is empty):
 // none, one chunk, or two if they are too many for one. False: no memory.
-static bool replace(size_t at, const struct range *ranges, size_t count)
+static bool unwind_replace(size_t at, const struct range *ranges, size_t count)
 {
 	size_t old_count = current ? current->count : 0, taken = old_count ? 1 : 0;
 	size_t first = count > CHUNK ? count / 2 : count, pieces = (count > 0) + (count > CHUNK);
@@ -257,7 +257,7 @@ static bool replace(size_t at, const struct range *ranges, size_t count)
 		free(table);
 		table = NULL;
 	}
-	publish(table, taken ? current->parts[at].chunk : NULL);
+	unwind_publish(table, taken ? current->parts[at].chunk : NULL);
 	return true;
 }
 
@@ -280,14 +280,14 @@ static bool drop_dead(void)
 		struct range ranges[CHUNK];
 		size_t count = copy_live(at, ranges);
 
-		if (count < current->parts[at].chunk->count && !replace(at, ranges, count))
+		if (count < current->parts[at].chunk->count && !unwind_replace(at, ranges, count))
 			return false;
 	}
 	has_dead = false;
 	return true;
 }
 
-static struct gorgon_error *insert(struct gorgon_object *object)
+static struct gorgon_error *unwind_insert(struct gorgon_object *object)
 {
 	struct range ranges[CHUNK + 1];
 	uint64_t hdr = object->image->eh_frame_hdr_vaddr;
@@ -309,7 +309,7 @@ static struct gorgon_error *insert(struct gorgon_object *object)
 		.ns = object->ns,
 		.map = &object->map,
 	};
-	return replace(part, ranges, count + 1) ? NULL : &gorgon_error_nomem;
+	return unwind_replace(part, ranges, count + 1) ? NULL : &gorgon_error_nomem;
 }
 
 // Without memory for a smaller chunk the range stays and covers nothing.
@@ -319,7 +319,7 @@ static void take_out(const struct gorgon_object *object)
 	size_t part = parts_until(current, object->start) - 1;
 
 	__atomic_store_n(&range->end, range->start, __ATOMIC_RELAXED);
-	if (!replace(part, ranges, copy_live(part, ranges)))
+	if (!unwind_replace(part, ranges, copy_live(part, ranges)))
 		has_dead = true;
 }
 
@@ -334,7 +334,7 @@ struct gorgon_error *gorgon_unwind_register(struct gorgon_object *object)
 
 	// Always in the table: modules with a static libgcc ask for it by name, and
 	// memory.c asks whose code an address is in.
-	if ((err = insert(object)))
+	if ((err = unwind_insert(object)))
 		return err;
 	object->unwind_listed = true;
 	// The frames are read in memory and not in the file, as relocations may have written to them. Without

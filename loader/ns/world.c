@@ -40,7 +40,7 @@ struct tables {
 
 // The system's linker has written addresses there; the kernel's vDSO, which it leaves alone, has
 // offsets.
-static const void *pointer(const struct dl_phdr_info *info, uint64_t value)
+static const void *world_pointer(const struct dl_phdr_info *info, uint64_t value)
 {
 	return (const void *)(uintptr_t)(value < info->dlpi_addr ? info->dlpi_addr + value : value);
 }
@@ -55,17 +55,17 @@ static struct tables read_tables(const struct dl_phdr_info *info)
 			dyn = (const Elf64_Dyn *)(uintptr_t)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
 	for (; dyn && dyn->d_tag != DT_NULL; dyn++) {
 		if (dyn->d_tag == DT_GNU_HASH)
-			ret.gnu_hash = pointer(info, dyn->d_un.d_ptr);
+			ret.gnu_hash = world_pointer(info, dyn->d_un.d_ptr);
 		else if (dyn->d_tag == DT_SYMTAB)
-			ret.symbols = pointer(info, dyn->d_un.d_ptr);
+			ret.symbols = world_pointer(info, dyn->d_un.d_ptr);
 		else if (dyn->d_tag == DT_STRTAB)
-			ret.strings = pointer(info, dyn->d_un.d_ptr);
+			ret.strings = world_pointer(info, dyn->d_un.d_ptr);
 	}
 	return ret;
 }
 
 // In any version.
-static bool defines(const struct tables *tables, const struct gorgon_symbol_query *query)
+static bool world_defines(const struct tables *tables, const struct gorgon_symbol_query *query)
 {
 	const uint32_t *header = tables->gnu_hash, h = query->gnu_hash;
 	uint32_t bucket_count = header[0], offset = header[1], bloom_count = header[2], shift = header[3], index;
@@ -87,7 +87,7 @@ static bool defines(const struct tables *tables, const struct gorgon_symbol_quer
 	return false;
 }
 
-static bool contains(const struct dl_phdr_info *info, const void *addr)
+static bool world_contains(const struct dl_phdr_info *info, const void *addr)
 {
 	uint64_t vaddr = (uintptr_t)addr - info->dlpi_addr;
 
@@ -106,18 +106,18 @@ struct search {
 };
 
 // 1: another library may define the name.
-static int look(struct dl_phdr_info *info, size_t size, void *ctx)
+static int world_look(struct dl_phdr_info *info, size_t size, void *ctx)
 {
 	const struct search *search = ctx;
 	struct tables tables;
 
 	(void)size;
-	if (search->addr && contains(info, search->addr))
+	if (search->addr && world_contains(info, search->addr))
 		return 0;
 	tables = read_tables(info);
 	if (!tables.symbols)
 		return 0; // a program without dynamic symbols
-	return !tables.gnu_hash || !tables.strings || defines(&tables, search->query);
+	return !tables.gnu_hash || !tables.strings || world_defines(&tables, search->query);
 }
 
 // The first of the global libraries that has it.
@@ -142,5 +142,5 @@ bool gorgon_world_is_settled(const struct gorgon_symbol_query *query, const void
 
 	if (addr && !dladdr(addr, &info))
 		return false; // nobody knows what that is
-	return (addr && is_global(query, addr)) || !dl_iterate_phdr(look, &search);
+	return (addr && is_global(query, addr)) || !dl_iterate_phdr(world_look, &search);
 }

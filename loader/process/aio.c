@@ -18,7 +18,7 @@ struct state {
 	const struct gorgon_own_files *files;
 };
 
-static bool begin(void *state, struct gorgon_ns *ns)
+static bool aio_begin(void *state, struct gorgon_ns *ns)
 {
 	((struct state *)state)->files = gorgon_parts_state(ns->parts, &gorgon_files_part);
 	return true;
@@ -77,5 +77,5 @@ const struct gorgon_part gorgon_aio_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct state),
-	.begin = begin,
+	.begin = aio_begin,
 };

@@ -42,7 +42,7 @@ struct state {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards the answers; a leaf
 
-static char *keep(struct gorgon_kept *kept, char *text)
+static char *answers_keep(struct gorgon_kept *kept, char *text)
 {
 	char **ret;
 
@@ -70,7 +70,7 @@ static char *name_of(int fd, int (*ask)(int fd, char *buffer, size_t size),
 	if (code)
 		errno = code;
 	else
-		ret = keep(kept, buffer.data);
+		ret = answers_keep(kept, buffer.data);
 	gorgon_buffer_free(&buffer);
 	return ret;
 }
@@ -98,7 +98,7 @@ static char *own_getlogin(struct state *state)
 	int code = getlogin_r(name, sizeof(name));
 
 	if (!code)
-		return keep(&state->getlogin, name);
+		return answers_keep(&state->getlogin, name);
 	errno = code;
 	return NULL;
 }
@@ -111,7 +111,7 @@ static char *own_cuserid(char *name, struct state *state)
 	if (name)
 		return cuserid(name);
 	cuserid(text);
-	return *text ? keep(&state->cuserid, text) : NULL;
+	return *text ? answers_keep(&state->cuserid, text) : NULL;
 }
 
 // --- getpass ----------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ static char *read_secret(const char *prompt, FILE *in, FILE *out, struct gorgon_
 			if (quiet)
 				fputc('\n', out);
 		}
-		ret = keep(kept, line);
+		ret = answers_keep(kept, line);
 	}
 	if (quiet)
 		tcsetattr(fileno(in), TCSAFLUSH, &before);
@@ -208,7 +208,7 @@ static char *own_nsap_ntoa(int length, const unsigned char *binary, char *text, 
 
 	if (text)
 		return inet_nsap_ntoa(length, binary, text);
-	return keep(&state->nsap, inet_nsap_ntoa(length, binary, buffer));
+	return answers_keep(&state->nsap, inet_nsap_ntoa(length, binary, buffer));
 }
 
 static struct tm *own_getdate(const char *text, struct state *state)
@@ -223,7 +223,7 @@ static struct tm *own_getdate(const char *text, struct state *state)
 
 // --- the part ---------------------------------------------------------------------------------
 
-static void end(void *of)
+static void answers_end(void *of)
 {
 	struct state *state = of;
 
@@ -262,6 +262,6 @@ const struct gorgon_part gorgon_answers_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct state),
-	.end = end,
+	.end = answers_end,
 	.lock = &lock,
 };

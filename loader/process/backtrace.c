@@ -115,7 +115,7 @@ static uint64_t read_encoded(struct reader *r, uint8_t encoding)
 }
 
 // What an address of the stack holds.
-static uint64_t load(uint64_t addr)
+static uint64_t backtrace_load(uint64_t addr)
 {
 	uint64_t ret;
 
@@ -244,7 +244,7 @@ static const uint8_t *find_fde(const uint8_t *hdr, uint64_t pc)
 	return hdr + pair[1];
 }
 
-static bool describe(uint64_t pc, struct description *ret)
+static bool backtrace_describe(uint64_t pc, struct description *ret)
 {
 	struct dl_find_object found;
 	const uint8_t *record;
@@ -311,7 +311,8 @@ static void set_cfa(struct row *row, uint64_t number, int64_t offset)
 }
 
 // Execute instructions up to those for addresses behind @pc. @first: the row that DW_CFA_restore goes back to.
-static bool execute(struct reader r, const struct description *d, uint64_t pc, struct row *row, const struct row *first)
+static bool backtrace_execute(struct reader r, const struct description *d, uint64_t pc,
+			      struct row *row, const struct row *first)
 {
 	struct row saved[DEPTH];
 	unsigned depth = 0;
@@ -436,7 +437,7 @@ struct stack {
 	bool failed;
 };
 
-static void push(struct stack *stack, uint64_t value)
+static void backtrace_push(struct stack *stack, uint64_t value)
 {
 	if (stack->count == 2 * DEPTH)
 		stack->failed = true;
@@ -444,7 +445,7 @@ static void push(struct stack *stack, uint64_t value)
 		stack->items[stack->count++] = value;
 }
 
-static uint64_t pop(struct stack *stack)
+static uint64_t backtrace_pop(struct stack *stack)
 {
 	if (stack->count)
 		return stack->items[--stack->count];
@@ -453,7 +454,7 @@ static uint64_t pop(struct stack *stack)
 }
 
 // An operator of two operands; @b was on top.
-static bool combine(uint8_t op, uint64_t a, uint64_t b, uint64_t *ret)
+static bool backtrace_combine(uint8_t op, uint64_t a, uint64_t b, uint64_t *ret)
 {
 	switch (op) {
 	case 0x1a: // and
@@ -485,50 +486,52 @@ static bool combine(uint8_t op, uint64_t a, uint64_t b, uint64_t *ret)
 	}
 }
 
-static bool evaluate(struct reader r, const uint64_t *registers, const uint64_t *cfa, uint64_t *ret)
+static bool backtrace_evaluate(struct reader r, const uint64_t *registers, const uint64_t *cfa,
+			       uint64_t *ret)
 {
 	struct stack stack = {.count = 0};
 
 	if (cfa)
-		push(&stack, *cfa);
+		backtrace_push(&stack, *cfa);
 	while (r.p < r.end && !r.failed && !stack.failed) {
 		uint8_t op = (uint8_t)read_fixed(&r, 1);
 		uint64_t top;
 
 		if (op >= 0x30 && op <= 0x4f) { // lit0 to lit31
-			push(&stack, op - 0x30u);
+			backtrace_push(&stack, op - 0x30u);
 		} else if (op >= 0x70 && op < 0x90 && op - 0x70 < REGISTERS) { // breg0 to breg31
-			push(&stack, registers[op - 0x70] + (uint64_t)read_sleb(&r));
+			backtrace_push(&stack, registers[op - 0x70] + (uint64_t)read_sleb(&r));
 		} else if (op == 0x06) { // deref
-			push(&stack, load(pop(&stack)));
+			backtrace_push(&stack, backtrace_load(backtrace_pop(&stack)));
 		} else if (op == 0x08 || op == 0x0a || op == 0x0c || op == 0x0e) { // const1u to const8u
-			push(&stack, read_fixed(&r, (size_t)1 << (op - 0x08) / 2));
+			backtrace_push(&stack, read_fixed(&r, (size_t)1 << (op - 0x08) / 2));
 		} else if (op == 0x10) { // constu
-			push(&stack, read_uleb(&r));
+			backtrace_push(&stack, read_uleb(&r));
 		} else if (op == 0x11) { // consts
-			push(&stack, (uint64_t)read_sleb(&r));
+			backtrace_push(&stack, (uint64_t)read_sleb(&r));
 		} else if (op == 0x12) { // dup
-			top = pop(&stack);
-			push(&stack, top);
-			push(&stack, top);
+			top = backtrace_pop(&stack);
+			backtrace_push(&stack, top);
+			backtrace_push(&stack, top);
 		} else if (op == 0x23) { // plus_uconst
-			top = pop(&stack);
-			push(&stack, top + read_uleb(&r));
+			top = backtrace_pop(&stack);
+			backtrace_push(&stack, top + read_uleb(&r));
 		} else {
-			uint64_t b = pop(&stack), a = pop(&stack);
+			uint64_t b = backtrace_pop(&stack), a = backtrace_pop(&stack);
 
-			if (!combine(op, a, b, &top))
+			if (!backtrace_combine(op, a, b, &top))
 				return false;
-			push(&stack, top);
+			backtrace_push(&stack, top);
 		}
 	}
-	*ret = pop(&stack);
+	*ret = backtrace_pop(&stack);
 	return !r.failed && !stack.failed;
 }
 
 // --- steps -------------------------------------------------------------------------------------------
 
-static bool restore(const struct rule *rule, uint64_t old, const uint64_t *registers, uint64_t cfa, uint64_t *ret)
+static bool backtrace_restore(const struct rule *rule, uint64_t old, const uint64_t *registers,
+			      uint64_t cfa, uint64_t *ret)
 {
 	switch (rule->kind) {
 	case SAME:
@@ -538,7 +541,7 @@ static bool restore(const struct rule *rule, uint64_t old, const uint64_t *regis
 		*ret = 0;
 		return true;
 	case AT_OFFSET:
-		*ret = load(cfa + (uint64_t)rule->value);
+		*ret = backtrace_load(cfa + (uint64_t)rule->value);
 		return true;
 	case IS_OFFSET:
 		*ret = cfa + (uint64_t)rule->value;
@@ -547,33 +550,33 @@ static bool restore(const struct rule *rule, uint64_t old, const uint64_t *regis
 		*ret = rule->value < REGISTERS ? registers[rule->value] : 0;
 		return rule->value < REGISTERS;
 	case AT_EXPRESSION:
-		if (!evaluate(rule->expression, registers, &cfa, ret))
+		if (!backtrace_evaluate(rule->expression, registers, &cfa, ret))
 			return false;
-		*ret = load(*ret);
+		*ret = backtrace_load(*ret);
 		return true;
 	default:
-		return evaluate(rule->expression, registers, &cfa, ret);
+		return backtrace_evaluate(rule->expression, registers, &cfa, ret);
 	}
 }
 
 // From a frame to its caller's. False: there is none, or nobody knows it.
-static bool step(uint64_t *registers, bool interrupted, bool *caller_interrupted)
+static bool backtrace_step(uint64_t *registers, bool interrupted, bool *caller_interrupted)
 {
 	struct row row = {.cfa_register = REGISTERS}, first;
 	uint64_t next[REGISTERS], cfa, pc = registers[PC] - !interrupted;
 	struct description d;
 
-	if (!describe(pc, &d)) {
+	if (!backtrace_describe(pc, &d)) {
 		*caller_interrupted = true;
 		return !interrupted && gorgon_arch_undo_signal(registers);
 	}
-	if (!execute(d.initial, &d, UINT64_MAX, &row, &row))
+	if (!backtrace_execute(d.initial, &d, UINT64_MAX, &row, &row))
 		return false;
 	first = row;
-	if (!execute(d.program, &d, pc, &row, &first) || row.rules[RA].kind == UNDEFINED)
+	if (!backtrace_execute(d.program, &d, pc, &row, &first) || row.rules[RA].kind == UNDEFINED)
 		return false;
 	if (row.cfa.kind == IS_EXPRESSION) {
-		if (!evaluate(row.cfa.expression, registers, NULL, &cfa))
+		if (!backtrace_evaluate(row.cfa.expression, registers, NULL, &cfa))
 			return false;
 	} else if (row.cfa_register < REGISTERS) {
 		cfa = registers[row.cfa_register] + (uint64_t)row.cfa.value;
@@ -583,7 +586,7 @@ static bool step(uint64_t *registers, bool interrupted, bool *caller_interrupted
 	next[SP] = cfa;
 	for (unsigned i = 0; i < REGISTERS; i++)
 		if ((i != SP || row.rules[i].kind != SAME) &&
-		    !restore(&row.rules[i], registers[i], registers, cfa, &next[i]))
+		    !backtrace_restore(&row.rules[i], registers[i], registers, cfa, &next[i]))
 			return false;
 	// A stack that does not get shorter is damaged, unless a function that calls none was interrupted, which
 	// may have nothing on the stack; a handler may have had another stack.
@@ -612,7 +615,7 @@ void gorgon_backtrace(const void *context, struct gorgon_frame *frames, size_t c
 	while (*count < capacity) {
 		frames[*count] = (struct gorgon_frame){registers[PC], interrupted};
 		*count = *count + 1;
-		if (step(registers, interrupted, &interrupted))
+		if (backtrace_step(registers, interrupted, &interrupted))
 			continue;
 		if (*count > 1 || is_in_an_object(registers[PC]))
 			return;

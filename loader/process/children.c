@@ -22,7 +22,7 @@ static bool has_news(pid_t pid)
 // One SIGCHLD may stand for several that came at once. So it concerns a child of ours, too, when
 // the kernel has something to tell of that child. A signal about a child that nobody has noted may
 // concern anybody.
-static bool concerns(void *ctx, pid_t pid)
+static bool children_concerns(void *ctx, pid_t pid)
 {
 	struct gorgon_child child, list[ASKED];
 	const struct gorgon_children *owner = gorgon_children_owner(pid, &child);
@@ -39,14 +39,14 @@ static bool concerns(void *ctx, pid_t pid)
 
 // --- the part ------------------------------------------------------------------------------------
 
-static bool begin(void *state, struct gorgon_ns *ns)
+static bool children_begin(void *state, struct gorgon_ns *ns)
 {
 	struct gorgon_children *children = state;
 
 	children->ns = ns;
 	children->pid = getpid();
 	if (ns->signals)
-		gorgon_signals_filter_children(ns->signals, concerns, children);
+		gorgon_signals_filter_children(ns->signals, children_concerns, children);
 	return true;
 }
 
@@ -58,7 +58,7 @@ static bool has_ended(pid_t pid)
 }
 
 // Wait for the children that have ended; the others become orphans.
-static void stop(void *state)
+static void children_stop(void *state)
 {
 	struct gorgon_children *children = state;
 	struct gorgon_child child = {0};
@@ -113,9 +113,9 @@ const struct gorgon_part gorgon_children_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct gorgon_children),
-	.begin = begin,
-	.stop = stop,
-	.end = stop, // for children that threads have made after the program's end
+	.begin = children_begin,
+	.stop = children_stop,
+	.end = children_stop, // for children that threads have made after the program's end
 	.before_fork = gorgon_children_list_before_fork,
 	.after_fork = after_fork,
 	.in_child = in_child,

@@ -62,7 +62,7 @@ static void add_unused(struct record *list, size_t count)
 	}
 }
 
-static bool grow(void)
+static bool children_grow(void)
 {
 	size_t size = (size_t)getpagesize();
 	struct record *list;
@@ -82,7 +82,7 @@ static struct record *add_record(struct gorgon_children *owner, pid_t pid)
 {
 	struct record *record = unused;
 
-	if (!record && !grow())
+	if (!record && !children_grow())
 		return NULL;
 	record = unused;
 	unused = record->next;
@@ -121,7 +121,7 @@ static bool is_wanted(const struct record *record)
 	return !record->owner || record->unwanted || (record->owner->waiting && !record->told);
 }
 
-static void wake(struct gorgon_children *children)
+static void children_wake(struct gorgon_children *children)
 {
 	__atomic_add_fetch(&children->ended, 1, __ATOMIC_RELEASE);
 	if (children->waiting)
@@ -150,7 +150,7 @@ bool gorgon_children_list_add(struct gorgon_children *children, pid_t pid, bool 
 		record->unwanted = unwanted;
 	*wanted = noted && is_wanted(record);
 	if (*wanted)
-		wake(children);
+		children_wake(children);
 	gorgon_masked_unlock(&lock, &saved);
 	return noted;
 }
@@ -248,7 +248,7 @@ bool gorgon_children_tell_end(struct gorgon_child child)
 		if (nobodys)
 			remove_record(record);
 		if (owner)
-			wake(owner);
+			children_wake(owner);
 	}
 	gorgon_masked_unlock(&lock, &saved);
 	return nobodys;

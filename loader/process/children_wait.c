@@ -93,7 +93,7 @@ static pid_t ask_info(struct gorgon_child child, idtype_t type, id_t id, const s
 	return err ? -1 : info.si_pid != 0;
 }
 
-static pid_t ask(struct gorgon_child child, const struct request *request)
+static pid_t wait_ask(struct gorgon_child child, const struct request *request)
 {
 	int options = request->options | WNOHANG;
 
@@ -104,7 +104,7 @@ static pid_t ask(struct gorgon_child child, const struct request *request)
 // --- any child ----------------------------------------------------------------------------------
 
 // Ask about each child. 0: none is ready; -1 with ECHILD: there is no child.
-static pid_t look(const struct gorgon_children *children, const struct request *request)
+static pid_t wait_look(const struct gorgon_children *children, const struct request *request)
 {
 	struct gorgon_child list[BATCH];
 	uint64_t after = 0;
@@ -119,7 +119,7 @@ static pid_t look(const struct gorgon_children *children, const struct request *
 			after = list[i].serial;
 			if (request->group && getpgid(list[i].pid) != request->group)
 				continue;
-			ret = ask(list[i], request);
+			ret = wait_ask(list[i], request);
 			if (ret > 0 || (ret < 0 && errno != ECHILD))
 				return ret;
 			any |= !ret;
@@ -153,7 +153,7 @@ static pid_t wait_any(struct gorgon_children *children, const struct request *re
 		uint32_t ended = __atomic_load_n(&children->ended, __ATOMIC_ACQUIRE);
 
 		all = !refresh || refresh(children);
-		ret = look(children, request);
+		ret = wait_look(children, request);
 		if (ret < 0 && errno == ECHILD && !all)
 			ret = 0;
 		if (ret || request->options & WNOHANG)
@@ -173,7 +173,7 @@ static pid_t wait_any(struct gorgon_children *children, const struct request *re
 	return ret;
 }
 
-static int fail(int errnum)
+static int wait_fail(int errnum)
 {
 	errno = errnum;
 	return -1;
@@ -196,15 +196,15 @@ static pid_t wait_with(pid_t pid, const struct request *request, struct gorgon_c
 	struct gorgon_child child;
 
 	if (request->options & ~WAIT4_OPTIONS)
-		return fail(EINVAL);
+		return wait_fail(EINVAL);
 	if (pid == INT32_MIN)
-		return fail(ESRCH);
+		return wait_fail(ESRCH);
 	if (pid <= 0) {
 		of_group.group = pid == -1 ? 0 : pid ? -pid : getpgrp();
 		return wait_any(children, &of_group, refresh);
 	}
 	if (is_anothers(pid, children, &child))
-		return fail(ECHILD);
+		return wait_fail(ECHILD);
 	return ask_status(child, pid, request, request->options);
 }
 
@@ -261,7 +261,7 @@ static int wait_for_one(idtype_t type, id_t id, const struct request *request,
 	struct gorgon_child child = {0};
 
 	if (pid > 0 && is_anothers(pid, children, &child))
-		return fail(ECHILD);
+		return wait_fail(ECHILD);
 	return ask_info(child, type, id, request, request->options) < 0 ? -1 : 0;
 }
 
@@ -278,9 +278,9 @@ int gorgon_children_waitid(idtype_t type, id_t id, siginfo_t *info, int options,
 	if (type == P_PGID)
 		request.group = id ? (pid_t)id : getpgrp();
 	else if (type != P_ALL)
-		return fail(EINVAL);
+		return wait_fail(EINVAL);
 	if (request.group < 0)
-		return fail(EINVAL);
+		return wait_fail(EINVAL);
 	if (info) // as waitid(2) leaves it when no child is ready
 		info->si_pid = info->si_signo = 0;
 	return wait_any(children, &request, NULL) < 0 ? -1 : 0;
@@ -391,6 +391,6 @@ pid_t gorgon_waitpid(pid_t pid, int *status, int options)
 
 	__atomic_store_n(&host.pid, getpid(), __ATOMIC_RELAXED);
 	if (pid <= 0 && access("/proc/thread-self/children", R_OK))
-		return fail(ENOSYS);
+		return wait_fail(ENOSYS);
 	return wait_with(pid, &request, &host, refresh_host);
 }

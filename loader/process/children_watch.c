@@ -38,7 +38,7 @@ static int open_pid(pid_t pid)
 	return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-static bool grow(struct watch *watch, size_t count)
+static bool watch_grow(struct watch *watch, size_t count)
 {
 	struct gorgon_child *children, *wanted;
 	struct pollfd *descriptors;
@@ -76,7 +76,7 @@ static void add_child(struct watch *watch, struct gorgon_child child)
 }
 
 // Make the watched children the wanted ones. Both lists are sorted by serial.
-static void update(struct watch *watch, size_t count)
+static void watch_update(struct watch *watch, size_t count)
 {
 	size_t i = 0, n = 0;
 
@@ -117,7 +117,7 @@ static bool has_ended(pid_t pid)
 	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid == pid;
 }
 
-static void look(struct watch *watch)
+static void watch_look(struct watch *watch)
 {
 	for (size_t i = 0; i < watch->count; i++) {
 		struct gorgon_child child = watch->children[i];
@@ -131,7 +131,7 @@ static void look(struct watch *watch)
 	}
 }
 
-static void drain(int descriptor)
+static void watch_drain(int descriptor)
 {
 	struct signalfd_siginfo info;
 
@@ -148,25 +148,25 @@ static bool all_are_open(const struct watch *watch)
 }
 
 // The thread's loop, until no child is wanted.
-static void run(struct watch *watch)
+static void watch_run(struct watch *watch)
 {
 	size_t count;
 	bool all;
 
 	while ((count = gorgon_children_wanted(watch->wanted, watch->capacity))) {
 		all = count <= watch->capacity;
-		if (!all && grow(watch, count))
+		if (!all && watch_grow(watch, count))
 			continue; // ask for the children that could not be watched
 		count = all ? count : watch->capacity;
-		update(watch, count);
+		watch_update(watch, count);
 		if (!is_complete(watch, count)) {
 			close_all(watch);
-			update(watch, count);
+			watch_update(watch, count);
 		}
 		all &= all_are_open(watch);
 		if (poll(watch->descriptors, watch->count + 1, all ? -1 : AGAIN_MS) >= 0)
-			look(watch);
-		drain(watch->descriptors[0].fd);
+			watch_look(watch);
+		watch_drain(watch->descriptors[0].fd);
 	}
 }
 
@@ -188,10 +188,10 @@ static void *watch_children(void *arg)
 	leave_folder();
 	sigemptyset(&set);
 	sigaddset(&set, SIGURG);
-	while (!grow(&watch, 1))
+	while (!watch_grow(&watch, 1))
 		usleep(AGAIN_MS * 1000);
 	watch.descriptors[0] = (struct pollfd){signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC), POLLIN, 0};
-	run(&watch);
+	watch_run(&watch);
 	close_all(&watch);
 	close(watch.descriptors[0].fd);
 	free(watch.children);

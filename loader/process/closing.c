@@ -59,7 +59,7 @@ static struct noted {
 } noted[64]; // the last inodes that were seen locked
 static bool any_noted; // atomic
 
-static void note(const struct stat *st)
+static void closing_note(const struct stat *st)
 {
 	noted[st->st_ino % (sizeof(noted) / sizeof(*noted))] =
 		(struct noted){st->st_dev, st->st_ino};
@@ -101,7 +101,7 @@ static bool is_there(const struct parked *entry)
 	       gorgon_lock_file_is_marked(entry->fd);
 }
 
-static void forget(struct parked *entry)
+static void closing_forget(struct parked *entry)
 {
 	struct parked **at = &parked;
 
@@ -120,7 +120,7 @@ static struct parked *find_parked(int fd)
 		entry = entry->next;
 	if (!entry || is_there(entry))
 		return entry;
-	forget(entry);
+	closing_forget(entry);
 	return NULL;
 }
 
@@ -129,7 +129,7 @@ void gorgon_closing_forget(void)
 	while (parked) {
 		if (is_there(parked))
 			close(parked->fd);
-		forget(parked);
+		closing_forget(parked);
 	}
 }
 
@@ -206,7 +206,7 @@ static bool host_has_lock(const struct stat *st)
 }
 
 // Without memory the descriptor stays open for good: the host's locks matter more.
-static void park(int fd, const struct stat *st)
+static void closing_park(int fd, const struct stat *st)
 {
 	struct parked *entry = malloc(sizeof(*entry));
 	int saved_errno = errno;
@@ -234,7 +234,7 @@ static void close_parked(const struct stat *st)
 			gorgon_lock_file_mark(entry->fd, false);
 			close(entry->fd);
 		}
-		forget(entry);
+		closing_forget(entry);
 	}
 }
 
@@ -253,7 +253,7 @@ static void drain_unguarded(void)
 }
 
 // Close the lock files without an owner that can be closed by now, and the parked descriptors of their inodes.
-static void drain(void)
+static void closing_drain(void)
 {
 	struct gorgon_lock_file *file = gorgon_lock_file_next_of(NULL, NULL), *next;
 
@@ -310,7 +310,7 @@ static struct gorgon_lock_file *lock_whole_file(struct closing *closing, int fd)
 }
 
 // Close the descriptor if nobody has a lock of the file, otherwise park it.
-static void guard(struct closing *closing, int fd)
+static void closing_guard(struct closing *closing, int fd)
 {
 	closing->gate = lock_whole_file(closing, fd);
 	if (closing->gate)
@@ -327,18 +327,18 @@ static bool concerns_us(const struct closing *closing, int fd)
 		return true;
 	if (!is_locked(fd))
 		return false;
-	note(&closing->st);
+	closing_note(&closing->st);
 	return true;
 }
 
 // False: the number is ours, and not open for the program.
-static bool begin(struct closing *closing, int fd, struct gorgon_record_locks *owner)
+static bool closing_begin(struct closing *closing, int fd, struct gorgon_record_locks *owner)
 {
 	*closing = (struct closing){0};
 	if (!needs_care(fd, owner) || fstat(fd, &closing->st) || !S_ISREG(closing->st.st_mode))
 		return true;
 	gorgon_lock_files_enter();
-	drain();
+	closing_drain();
 	if (gorgon_lock_file_numbered(fd) || find_parked(fd)) {
 		gorgon_lock_files_leave();
 		return false;
@@ -347,7 +347,7 @@ static bool begin(struct closing *closing, int fd, struct gorgon_record_locks *o
 	closing->entered = concerns_us(closing, fd);
 	__atomic_add_fetch(&owner->closings, 1, __ATOMIC_SEQ_CST);
 	if (closing->entered)
-		guard(closing, fd);
+		closing_guard(closing, fd);
 	else
 		gorgon_lock_files_leave();
 	return true;
@@ -360,7 +360,7 @@ static void give_back(struct gorgon_lock_file *file)
 		file->owner = NULL;
 }
 
-static void finish(struct closing *closing)
+static void closing_finish(struct closing *closing)
 {
 	int saved_errno = errno;
 
@@ -392,7 +392,7 @@ void gorgon_closing_drop(const struct gorgon_record_locks *owner)
 			give_back(file);
 	}
 	if (!gorgon_files_are_own())
-		drain();
+		closing_drain();
 	gorgon_lock_files_leave();
 }
 
@@ -403,20 +403,20 @@ int gorgon_closing_close(int fd, struct gorgon_record_locks *owner)
 	struct closing closing;
 	int ret = 0;
 
-	if (!begin(&closing, fd, owner)) {
+	if (!closing_begin(&closing, fd, owner)) {
 		errno = EBADF;
 		return -1;
 	}
 	if (closing.must_park)
-		park(fd, &closing.st);
+		closing_park(fd, &closing.st);
 	else
 		ret = close(fd);
-	finish(&closing);
+	closing_finish(&closing);
 	return ret;
 }
 
 // The program wants a number that a lock file has: move the lock file.
-static bool vacate(int fd)
+static bool closing_vacate(int fd)
 {
 	struct gorgon_lock_file *file;
 	bool free;
@@ -428,7 +428,7 @@ static bool vacate(int fd)
 	return free;
 }
 
-static int duplicate(int fd, int number, int flags, bool is_dup2)
+static int closing_duplicate(int fd, int number, int flags, bool is_dup2)
 {
 	return is_dup2 ? dup2(fd, number) : dup3(fd, number, flags);
 }
@@ -441,8 +441,8 @@ static int duplicate_onto(int fd, int number, int flags, bool is_dup2,
 
 	// dup2() closes nothing when it fails, and when both numbers are equal.
 	if (fd == number || fcntl(fd, F_GETFD) < 0)
-		return duplicate(fd, number, flags, is_dup2);
-	if (!begin(&closing, number, owner) && !vacate(number)) {
+		return closing_duplicate(fd, number, flags, is_dup2);
+	if (!closing_begin(&closing, number, owner) && !closing_vacate(number)) {
 		errno = EBUSY;
 		return -1;
 	}
@@ -450,8 +450,8 @@ static int duplicate_onto(int fd, int number, int flags, bool is_dup2,
 	if (closing.must_park && host_has_lock(&closing.st))
 		errno = EBUSY;
 	else
-		ret = duplicate(fd, number, flags, is_dup2);
-	finish(&closing);
+		ret = closing_duplicate(fd, number, flags, is_dup2);
+	closing_finish(&closing);
 	return ret;
 }
 
@@ -503,7 +503,7 @@ void gorgon_closing_closefrom(int first, struct gorgon_record_locks *owner)
 // --- streams --------------------------------------------------------------------------------
 
 // Give @stream another descriptor, which can be closed without harm. Its buffer has been written.
-static void detach(FILE *stream)
+static void closing_detach(FILE *stream)
 {
 	stream->_fileno = open("/dev/null", O_PATH | O_CLOEXEC);
 }
@@ -516,21 +516,21 @@ int gorgon_closing_fclose(FILE *stream, struct gorgon_record_locks *owner)
 	if (!needs_care(fd, owner))
 		return fclose(stream);
 	failed = fflush(stream); // without the lock: writing may take long
-	if (!begin(&closing, fd, owner)) {
-		detach(stream);
+	if (!closing_begin(&closing, fd, owner)) {
+		closing_detach(stream);
 		fclose(stream);
 		errno = EBADF;
 		return EOF;
 	}
 	if (closing.must_park) {
-		park(fd, &closing.st);
-		detach(stream);
+		closing_park(fd, &closing.st);
+		closing_detach(stream);
 		fclose(stream);
 		ret = 0;
 	} else {
 		ret = fclose(stream);
 	}
-	finish(&closing);
+	closing_finish(&closing);
 	return failed ? EOF : ret;
 }
 
@@ -549,12 +549,12 @@ FILE *gorgon_closing_freopen(const char *path, const char *mode, FILE *stream,
 		snprintf(again, sizeof(again), "/proc/thread-self/fd/%d", fd);
 		path = again;
 	}
-	if (begin(&closing, fd, owner) && closing.must_park) {
-		park(fd, &closing.st);
-		detach(stream);
+	if (closing_begin(&closing, fd, owner) && closing.must_park) {
+		closing_park(fd, &closing.st);
+		closing_detach(stream);
 	}
 	ret = freopen(path, mode, stream);
-	finish(&closing);
+	closing_finish(&closing);
 	return ret;
 }
 
@@ -581,7 +581,7 @@ static bool may_access(int dir, const char *path, int flags)
 }
 
 // Put a reused descriptor into the state in which open() returns one.
-static bool renew(int fd, int flags)
+static bool closing_renew(int fd, int flags)
 {
 	if (fcntl(fd, F_SETFL, flags & SETTABLE) || lseek(fd, 0, SEEK_SET) < 0 ||
 	    fcntl(fd, F_SETFD, flags & O_CLOEXEC ? FD_CLOEXEC : 0))
@@ -596,9 +596,9 @@ static int take_parked(const struct stat *st, int flags)
 		int fd = entry->fd;
 
 		if (!entry->reusable || !is_inode(entry, st) || !is_there(entry) ||
-		    ((fcntl(fd, F_GETFL) ^ flags) & FIXED) || !renew(fd, flags))
+		    ((fcntl(fd, F_GETFL) ^ flags) & FIXED) || !closing_renew(fd, flags))
 			continue;
-		forget(entry);
+		closing_forget(entry);
 		return fd;
 	}
 	return -1;

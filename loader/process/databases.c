@@ -409,7 +409,7 @@ static bool read_database(struct database *database, const char *name, struct co
 }
 
 // Drop the copy. The last result stays.
-static void restart(struct walk *walk)
+static void databases_restart(struct walk *walk)
 {
 	struct gorgon_list list;
 
@@ -426,7 +426,7 @@ static void restart(struct walk *walk)
 static void restart_to_stay_open(int stay_open, struct walk *walk)
 {
 	(void)stay_open;
-	restart(walk);
+	databases_restart(walk);
 }
 
 // Make a copy and take the lock. False with errno set: there is no copy, and the lock is not held.
@@ -462,7 +462,7 @@ static int say_end(const struct walk *walk, int *host_error)
 	return walk->copy.code ?: ENOENT;
 }
 
-static void *next(struct walk *walk)
+static void *databases_next(struct walk *walk)
 {
 	void *ret = NULL;
 
@@ -521,7 +521,7 @@ static int next_r(void *ret, char *buffer, size_t size, void **result, struct wa
 // setfsent(), setttyent(): whether there is such a file.
 static int restart_file(struct walk *walk)
 {
-	restart(walk);
+	databases_restart(walk);
 	if (!begin_step(walk, NULL))
 		return 0;
 	pthread_mutex_unlock(&lock);
@@ -530,7 +530,7 @@ static int restart_file(struct walk *walk)
 
 static int end_ttys(struct walk *walk)
 {
-	restart(walk);
+	databases_restart(walk);
 	return 1;
 }
 
@@ -539,8 +539,8 @@ static void *find_from_start(const char *name, size_t offset, struct walk *walk)
 {
 	char *entry, *found;
 
-	restart(walk);
-	while ((entry = next(walk))) {
+	databases_restart(walk);
+	while ((entry = databases_next(walk))) {
 		memcpy(&found, entry + offset, sizeof(found));
 		if (found && !strcmp(found, name))
 			break;
@@ -562,20 +562,20 @@ static struct ttyent *find_tty(const char *name, struct walk *walk)
 {
 	struct ttyent *ret = find_from_start(name, offsetof(struct ttyent, ty_name), walk);
 
-	restart(walk);
+	databases_restart(walk);
 	return ret;
 }
 
 static char *next_shell(struct walk *walk)
 {
-	char **entry = next(walk);
+	char **entry = databases_next(walk);
 
 	return entry ? *entry : NULL;
 }
 
 static int restart_netgroup(const char *name, struct walk *walk)
 {
-	restart(walk);
+	databases_restart(walk);
 	if (!begin_step(walk, name))
 		return 0;
 	pthread_mutex_unlock(&lock);
@@ -632,7 +632,7 @@ static int next_netgroup_r(char **host, char **user, char **domain, char *buffer
 
 // --- the part ---------------------------------------------------------------------------------
 
-static bool begin(void *of, struct gorgon_ns *ns)
+static bool databases_begin(void *of, struct gorgon_ns *ns)
 {
 	struct state *state = of;
 
@@ -642,7 +642,7 @@ static bool begin(void *of, struct gorgon_ns *ns)
 	return true;
 }
 
-static void end(void *of)
+static void databases_end(void *of)
 {
 	struct state *state = of;
 
@@ -672,13 +672,16 @@ static void after_fork(bool child)
 	"unless the host walks the same database just then, and the host's walk is rewound"
 #define BOUND(name, target, args, index, reason)                                                   \
 	{name, target, args, offsetof(struct state, walks[index]), GORGON_OWN, reason}
-#define WALKED(name, index)                                                                        \
-	BOUND("set" name, restart, 0, index, WHY), BOUND("end" name, restart, 0, index, WHY),      \
-	BOUND("get" name, next, 0, index, WHY), BOUND("get" name "_r", next_r, 4, index, WHY)
-#define WALKED_TO_STAY_OPEN(name, index, target, args)                                             \
-	BOUND("set" name, restart_to_stay_open, 1, index, WHY),                                    \
-	BOUND("end" name, restart, 0, index, WHY), BOUND("get" name, next, 0, index, WHY),         \
-	BOUND("get" name "_r", target, args, index, WHY)
+#define WALKED(name, index)                                          \
+	BOUND("set" name, databases_restart, 0, index, WHY),         \
+		BOUND("end" name, databases_restart, 0, index, WHY), \
+		BOUND("get" name, databases_next, 0, index, WHY),    \
+		BOUND("get" name "_r", next_r, 4, index, WHY)
+#define WALKED_TO_STAY_OPEN(name, index, target, args)               \
+	BOUND("set" name, restart_to_stay_open, 1, index, WHY),      \
+		BOUND("end" name, databases_restart, 0, index, WHY), \
+		BOUND("get" name, databases_next, 0, index, WHY),    \
+		BOUND("get" name "_r", target, args, index, WHY)
 
 static const struct gorgon_bound bound[] = {
 	WALKED("pwent", PASSWD),
@@ -692,19 +695,19 @@ static const struct gorgon_bound bound[] = {
 	WALKED_TO_STAY_OPEN("netent", NETWORKS, next_with_host_error_r, 5),
 	WALKED_TO_STAY_OPEN("hostent", HOSTS, next_with_host_error_r, 5),
 	BOUND("setfsent", restart_file, 0, FILE_SYSTEMS, WHY),
-	BOUND("endfsent", restart, 0, FILE_SYSTEMS, WHY),
-	BOUND("getfsent", next, 0, FILE_SYSTEMS, WHY),
+	BOUND("endfsent", databases_restart, 0, FILE_SYSTEMS, WHY),
+	BOUND("getfsent", databases_next, 0, FILE_SYSTEMS, WHY),
 	BOUND("getfsspec", find_fstab_spec, 1, FILE_SYSTEMS, WHY),
 	BOUND("getfsfile", find_fstab_file, 1, FILE_SYSTEMS, WHY),
 	BOUND("setttyent", restart_file, 0, TTYS, WHY),
 	BOUND("endttyent", end_ttys, 0, TTYS, WHY),
-	BOUND("getttyent", next, 0, TTYS, WHY),
+	BOUND("getttyent", databases_next, 0, TTYS, WHY),
 	BOUND("getttynam", find_tty, 1, TTYS, WHY),
-	BOUND("setusershell", restart, 0, SHELLS, WHY),
-	BOUND("endusershell", restart, 0, SHELLS, WHY),
+	BOUND("setusershell", databases_restart, 0, SHELLS, WHY),
+	BOUND("endusershell", databases_restart, 0, SHELLS, WHY),
 	BOUND("getusershell", next_shell, 0, SHELLS, WHY),
 	BOUND("setnetgrent", restart_netgroup, 1, NETGROUP, WHY),
-	BOUND("endnetgrent", restart, 0, NETGROUP, WHY),
+	BOUND("endnetgrent", databases_restart, 0, NETGROUP, WHY),
 	BOUND("getnetgrent", next_netgroup, 3, NETGROUP, WHY),
 	BOUND("getnetgrent_r", next_netgroup_r, 5, NETGROUP, WHY),
 };
@@ -713,8 +716,8 @@ const struct gorgon_part gorgon_databases_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct state),
-	.begin = begin,
-	.end = end,
+	.begin = databases_begin,
+	.end = databases_end,
 	.before_fork = before_fork,
 	.after_fork = after_fork,
 };

@@ -239,7 +239,7 @@ static bool is_name(const char *name)
 	return name && *name && !strchr(name, '=');
 }
 
-static int failure(int number)
+static int environment_failure(int number)
 {
 	errno = number;
 	return -1;
@@ -311,7 +311,7 @@ static int setenv_time_zone(const char *value, int overwrite, struct gorgon_envi
 	own = own_time_zone(environment);
 	done = own && ((!overwrite && variables_get(own, "TZ")) || set_time_zone(own, value));
 	pthread_mutex_unlock(&lock);
-	return done ? 0 : failure(ENOMEM);
+	return done ? 0 : environment_failure(ENOMEM);
 }
 
 static int unsetenv_time_zone(struct gorgon_environment *environment)
@@ -323,7 +323,7 @@ static int unsetenv_time_zone(struct gorgon_environment *environment)
 	if (own)
 		variables_unset(own, "TZ");
 	pthread_mutex_unlock(&lock);
-	return own ? 0 : failure(ENOMEM);
+	return own ? 0 : environment_failure(ENOMEM);
 }
 
 static int putenv_time_zone(char *text, struct gorgon_environment *environment)
@@ -335,7 +335,7 @@ static int putenv_time_zone(char *text, struct gorgon_environment *environment)
 	own = own_time_zone(environment);
 	done = own && variables_put(own, text, 2);
 	pthread_mutex_unlock(&lock);
-	return done ? 0 : failure(ENOMEM);
+	return done ? 0 : environment_failure(ENOMEM);
 }
 
 // --- others --------------------------------------------------------------------------------------
@@ -372,10 +372,11 @@ int gorgon_setenv(const char *name, const char *value, int overwrite, struct gor
 	if (!environment->own)
 		return LOCKED(setenv(name, value, overwrite));
 	if (!is_name(name))
-		return failure(EINVAL);
-	return LOCKED((!overwrite && variables_get(environment->own, name)) || variables_set(environment->own, name, value))
+		return environment_failure(EINVAL);
+	return LOCKED((!overwrite && variables_get(environment->own, name)) ||
+		      variables_set(environment->own, name, value))
 		       ? 0
-		       : failure(ENOMEM);
+		       : environment_failure(ENOMEM);
 }
 
 int gorgon_unsetenv(const char *name, struct gorgon_environment *environment)
@@ -385,7 +386,7 @@ int gorgon_unsetenv(const char *name, struct gorgon_environment *environment)
 	if (!environment->own)
 		return LOCKED(unsetenv(name));
 	if (!is_name(name))
-		return failure(EINVAL);
+		return environment_failure(EINVAL);
 	pthread_mutex_lock(&lock);
 	variables_unset(environment->own, name);
 	pthread_mutex_unlock(&lock);
@@ -402,7 +403,8 @@ int gorgon_putenv(char *text, struct gorgon_environment *environment)
 		return LOCKED(putenv(text));
 	if (!text[size])
 		return gorgon_unsetenv(text, environment);
-	return LOCKED(variables_put(environment->own, text, size)) ? 0 : failure(ENOMEM);
+	return LOCKED(variables_put(environment->own, text, size)) ? 0
+								   : environment_failure(ENOMEM);
 }
 
 int gorgon_clearenv(struct gorgon_environment *environment)

@@ -63,7 +63,7 @@ union control {
 	char bytes[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
 };
 
-static bool post(int at, const struct address *to, const void *data, size_t size, int fd)
+static bool exchange_post(int at, const struct address *to, const void *data, size_t size, int fd)
 {
 	struct iovec part = {(void *)data, size};
 	union control control = {.header = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
@@ -88,7 +88,8 @@ static bool post(int at, const struct address *to, const void *data, size_t size
 }
 
 // Returns false with errno set. @pid may be NULL.
-static bool take(int at, struct address *from, void *data, size_t size, int *fd, pid_t *pid)
+static bool exchange_take(int at, struct address *from, void *data, size_t size, int *fd,
+			  pid_t *pid)
 {
 	struct iovec part = {data, size};
 	union control control;
@@ -156,7 +157,7 @@ static struct kept **exchange_find(struct kept **list, const char *name)
 }
 
 // Returns an error number. Takes @fd on success.
-static int keep(struct kept **list, const char *name, int fd)
+static int exchange_keep(struct kept **list, const char *name, int fd)
 {
 	struct kept *kept;
 
@@ -179,7 +180,7 @@ static void answer_receive(struct kept **list, int at, const struct address *to,
 	struct kept **place = exchange_find(list, name), *kept = *place;
 	int err = kept ? 0 : ENOENT;
 
-	if (!post(at, to, &err, sizeof(err), kept ? kept->fd : -1) || !kept)
+	if (!exchange_post(at, to, &err, sizeof(err), kept ? kept->fd : -1) || !kept)
 		return; // the asking thread is gone; the descriptor stays for the next
 	*place = kept->next;
 	close(kept->fd);
@@ -196,15 +197,15 @@ static void *keep_descriptors(void *arg)
 	int fd, err;
 
 	for (;;) {
-		bool whole = take(at, &from, &question, sizeof(question), &fd, &pid);
+		bool whole = exchange_take(at, &from, &question, sizeof(question), &fd, &pid);
 
 		question.name[NAME_MAX_SIZE - 1] = '\0';
 		// Any process may write to the address.
 		if (whole && pid == getpid() && question.request == SEND) {
-			err = keep(&list, question.name, fd);
+			err = exchange_keep(&list, question.name, fd);
 			if (!err)
 				fd = -1;
-			post(at, &from, &err, sizeof(err), -1);
+			exchange_post(at, &from, &err, sizeof(err), -1);
 		} else if (whole && pid == getpid()) {
 			answer_receive(&list, at, &from, question.name);
 		}
@@ -286,7 +287,7 @@ static int find_keeper(struct address *ret)
 }
 
 // Returns an error number; the answer's descriptor in @ret.
-static int ask(const struct question *question, int fd, int *ret)
+static int exchange_ask(const struct question *question, int fd, int *ret)
 {
 	struct address to, from;
 	int err = find_keeper(&to), at, spare, answer = 0;
@@ -299,12 +300,12 @@ static int ask(const struct question *question, int fd, int *ret)
 		return errno;
 	// Without room for a descriptor the message would come without it, and it would be lost.
 	spare = fcntl(at, F_DUPFD_CLOEXEC, 0);
-	if (spare < 0 || !post(at, &to, question, sizeof(*question), fd))
+	if (spare < 0 || !exchange_post(at, &to, question, sizeof(*question), fd))
 		err = errno;
 	if (spare >= 0)
 		close(spare);
 	do {
-		if (!err && !take(at, &from, &answer, sizeof(answer), ret, NULL))
+		if (!err && !exchange_take(at, &from, &answer, sizeof(answer), ret, NULL))
 			err = errno;
 		// A message from another process is not the answer.
 	} while (!err && (from.size != to.size || memcmp(&from.un, &to.un, to.size)));
@@ -332,7 +333,7 @@ struct gorgon_error *gorgon_descriptor_send(const char *name, int fd)
 
 	if (err)
 		return err;
-	number = fd < 0 ? EBADF : ask(&question, fd, &none);
+	number = fd < 0 ? EBADF : exchange_ask(&question, fd, &none);
 	if (number == EEXIST)
 		return gorgon_error_create(
 			GORGON_ERROR_BUSY,
@@ -348,7 +349,7 @@ struct gorgon_error *gorgon_descriptor_receive(const char *name, int *fd)
 
 	if (err)
 		return err;
-	number = ask(&question, -1, &received);
+	number = exchange_ask(&question, -1, &received);
 	if (number == ENOENT)
 		return gorgon_error_create(GORGON_ERROR_MISSING,
 					   "descriptor '%s': nobody has sent it", name);

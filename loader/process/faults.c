@@ -67,7 +67,7 @@ static void put_bytes(const char *bytes, size_t size)
 	report.text[report.size] = 0;
 }
 
-static void put(const char *text)
+static void faults_put(const char *text)
 {
 	put_bytes(text, strlen(text));
 }
@@ -90,7 +90,7 @@ static void put_decimal(uint64_t value)
 
 static void put_hex(uint64_t value)
 {
-	put("0x");
+	faults_put("0x");
 	put_number(value, 16);
 }
 
@@ -129,29 +129,30 @@ static void put_reason(void)
 	uint64_t addr = (uintptr_t)info->si_addr;
 
 	if (info->si_code <= 0) {
-		put("the thread has sent it to itself");
+		faults_put("the thread has sent it to itself");
 		return;
 	}
 	if (report.stack_overflow) {
-		put("the stack has no more room (address ");
+		faults_put("the stack has no more room (address ");
 		put_hex(addr);
-		put(")");
+		faults_put(")");
 		return;
 	}
 	switch (report.number) {
 	case SIGSEGV:
-		put(info->si_code == SEGV_MAPERR ? "nothing is mapped at address "
-		    : info->si_code == SEGV_ACCERR ? "access is not allowed at address "
-						   : "an address that cannot be accessed: ");
+		faults_put(info->si_code == SEGV_MAPERR   ? "nothing is mapped at address "
+			   : info->si_code == SEGV_ACCERR ? "access is not allowed at address "
+							  : "an address that cannot be accessed: ");
 		break;
 	case SIGBUS:
-		put("no memory is behind address ");
+		faults_put("no memory is behind address ");
 		break;
 	case SIGFPE:
-		put(info->si_code == FPE_INTDIV ? "an integer was divided by zero at " : "arithmetic failed at ");
+		faults_put(info->si_code == FPE_INTDIV ? "an integer was divided by zero at "
+						       : "arithmetic failed at ");
 		break;
 	default:
-		put("no valid instruction is at ");
+		faults_put("no valid instruction is at ");
 	}
 	put_hex(addr);
 }
@@ -174,9 +175,9 @@ static void put_interp(const struct gorgon_ns *ns)
 	put_decimal(ns->debug.interp);
 	if (!label_of(ns))
 		return;
-	put(" (");
-	put(label_of(ns));
-	put(")");
+	faults_put(" (");
+	faults_put(label_of(ns));
+	faults_put(")");
 }
 
 // The namespace that has the thread's view of signals. The thread knows no more when its stack is damaged.
@@ -206,7 +207,7 @@ static void find_ns_of_frames(void)
 	}
 }
 
-static void walk(void)
+static void faults_walk(void)
 {
 	gorgon_backtrace(report.context, report.frames, FRAMES_MAX, &report.frame_count);
 }
@@ -215,22 +216,22 @@ static void put_head(void)
 {
 	char name[17] = "";
 
-	put("gorgon: ");
-	put(name_of(report.number));
+	faults_put("gorgon: ");
+	faults_put(name_of(report.number));
 	if (has_interp(report.ns)) {
-		put(" in interpreter ");
+		faults_put(" in interpreter ");
 		put_interp(report.ns);
 	}
-	put(", thread ");
+	faults_put(", thread ");
 	put_decimal((uint64_t)gettid());
 	if (!prctl(PR_GET_NAME, name)) {
-		put(" (");
-		put(name);
-		put(")");
+		faults_put(" (");
+		faults_put(name);
+		faults_put(")");
 	}
-	put(": ");
+	faults_put(": ");
 	put_reason();
-	put("\n");
+	faults_put("\n");
 }
 
 // --- frames --------------------------------------------------------------------------------------------
@@ -247,40 +248,40 @@ static void put_frame(const struct gorgon_frame *frame)
 	struct gorgon_fault_place place;
 
 	gorgon_fault_place(place_of(frame), &place);
-	put("  ");
+	faults_put("  ");
 	if (!place.object) {
 		put_hex(frame->pc);
-		put(" in no library\n");
+		faults_put(" in no library\n");
 		return;
 	}
-	put(base_name(place.object));
+	faults_put(base_name(place.object));
 	if (place.function) {
-		put("!");
-		put(place.function);
-		put("+");
+		faults_put("!");
+		faults_put(place.function);
+		faults_put("+");
 		put_hex(place.function_off + !frame->interrupted);
 	} else {
-		put("+");
+		faults_put("+");
 		put_hex(place.object_off + !frame->interrupted);
 	}
 	if (has_interp(place.ns)) {
-		put("  [interp ");
+		faults_put("  [interp ");
 		put_decimal(place.ns->debug.interp);
-		put("]");
+		faults_put("]");
 	}
-	put("\n");
+	faults_put("\n");
 }
 
 static void put_frames(void)
 {
-	put("gorgon: native frames, the innermost first:\n");
+	faults_put("gorgon: native frames, the innermost first:\n");
 	for (size_t i = 0; i < report.frame_count; i++) {
 		if (i && report.frames[i].interrupted)
-			put("  (handler of a signal)\n");
+			faults_put("  (handler of a signal)\n");
 		put_frame(&report.frames[i]);
 	}
 	if (report.frame_count == FRAMES_MAX)
-		put("  (there are more frames)\n");
+		faults_put("  (there are more frames)\n");
 }
 
 // Of the frame that the first signal has interrupted: a handler may have handed the fault on by raising it again.
@@ -322,20 +323,20 @@ static void put_others(void)
 	for (unsigned i = 0; ns && i < NAMESPACES_MAX; i++, ns = gorgon_ns_next(ns)) {
 		if (ns == report.ns || !has_interp(ns) || ++count > OTHERS_MAX)
 			continue;
-		put(count == 1 ? "gorgon: other interpreters: " : ", ");
+		faults_put(count == 1 ? "gorgon: other interpreters: " : ", ");
 		put_interp(ns);
 		if (ns->debug.thread) {
-			put(" (thread ");
+			faults_put(" (thread ");
 			put_decimal(ns->debug.thread);
-			put(")");
+			faults_put(")");
 		} else {
-			put(" (not started, or ended)");
+			faults_put(" (not started, or ended)");
 		}
 	}
 	if (count > OTHERS_MAX)
-		put(", and more");
+		faults_put(", and more");
 	if (count)
-		put("\n");
+		faults_put("\n");
 }
 
 // --- the way out ---------------------------------------------------------------------------------------
@@ -391,7 +392,7 @@ static bool guarded(void (*part)(void))
 static void put_guarded(void (*part)(void))
 {
 	if (!guarded(part))
-		put("\n  (the rest cannot be read)\n");
+		faults_put("\n  (the rest cannot be read)\n");
 }
 
 void gorgon_fault_recover(void)
@@ -461,7 +462,7 @@ void gorgon_fault_report(int number, const siginfo_t *info, const void *context,
 	memset(&report.place, 0, sizeof(report.place));
 	allow_faults(&saved);
 	guarded(find_ns_of_view);
-	guarded(walk);
+	guarded(faults_walk);
 	guarded(find_ns_of_frames);
 	put_head();
 	guarded(find_place);

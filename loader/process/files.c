@@ -216,7 +216,7 @@ static bool is_inherited(const struct gorgon_standard_file *file, int fd)
 
 // On the thread that the program had, and only there: a host that destroys the interpreter from
 // another thread has descriptors that are none of the program's.
-static void stop(void *state)
+static void files_stop(void *state)
 {
 	struct gorgon_own_files *files = state;
 
@@ -233,5 +233,5 @@ static void stop(void *state)
 
 const struct gorgon_part gorgon_files_part = {
 	.state_size = sizeof(struct gorgon_own_files),
-	.stop = stop,
+	.stop = files_stop,
 };

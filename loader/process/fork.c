@@ -39,7 +39,7 @@ static const struct gorgon_ns *forked_by; // whose code has made this process; N
 static _Thread_local const struct gorgon_ns *forking; // whose code forks; NULL: somebody else
 static _Thread_local uint64_t last_before;	      // handlers up to this one know of the fork
 
-static bool grow(void)
+static bool fork_grow(void)
 {
 	size_t capacity = handler_capacity ? 2 * handler_capacity : 16;
 	struct handler *grown;
@@ -60,7 +60,7 @@ static int fork_add(const struct gorgon_ns *ns, uintptr_t owner, void (*prepare)
 	bool room;
 
 	gorgon_lock();
-	room = grow();
+	room = fork_grow();
 	if (room)
 		handlers[handler_count++] = (struct handler){
 			++last_number, ns, owner, {prepare, parent, child}};
@@ -98,7 +98,7 @@ void gorgon_fork_drop(const struct gorgon_object *object)
 }
 
 // The handler to run after number @number: the next larger number or, before a fork, the next smaller.
-static void (*next(enum phase phase, uint64_t *number))(void)
+static void (*fork_next(enum phase phase, uint64_t *number))(void)
 {
 	const struct handler *found = NULL;
 	void (*fn)(void) = NULL;
@@ -122,11 +122,11 @@ static void (*next(enum phase phase, uint64_t *number))(void)
 	return fn;
 }
 
-static void run(enum phase phase, uint64_t number)
+static void fork_run(enum phase phase, uint64_t number)
 {
 	void (*fn)(void);
 
-	while ((fn = next(phase, &number)))
+	while ((fn = fork_next(phase, &number)))
 		fn();
 }
 
@@ -135,18 +135,18 @@ static void run_prepare(void)
 	gorgon_lock();
 	last_before = last_number;
 	gorgon_unlock();
-	run(PREPARE, UINT64_MAX);
+	fork_run(PREPARE, UINT64_MAX);
 }
 
 static void run_parent(void)
 {
-	run(PARENT, 0);
+	fork_run(PARENT, 0);
 }
 
 static void run_child(void)
 {
 	forked_by = forking;
-	run(CHILD, 0);
+	fork_run(CHILD, 0);
 }
 
 bool gorgon_fork_has_made_us(const struct gorgon_ns *ns)

@@ -26,7 +26,7 @@ static void own_destroy(struct hsearch_data *table)
 	hdestroy_r(table);
 }
 
-static void end(void *state)
+static void hash_end(void *state)
 {
 	hdestroy_r(state);
 }
@@ -43,5 +43,5 @@ const struct gorgon_part gorgon_hash_table_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct hsearch_data),
-	.end = end,
+	.end = hash_end,
 };

@@ -91,7 +91,7 @@ static void *base_of(const struct gorgon_heap_block *block)
 	return (char *)block - (block->mark & 1 ? GAP : 0);
 }
 
-static void insert(struct gorgon_heap *heap, struct gorgon_heap_block *block)
+static void heap_insert(struct gorgon_heap *heap, struct gorgon_heap_block *block)
 {
 	pthread_mutex_lock(&heap->lock);
 	block->heap = heap;
@@ -150,7 +150,7 @@ static void *make_room(void *base, size_t size)
 }
 
 // Write the header of a block from malloc(), put it into the list, and return the caller's part.
-static void *adopt(struct gorgon_heap *heap, void *base)
+static void *heap_adopt(struct gorgon_heap *heap, void *base)
 {
 	struct gorgon_heap_block *block = base;
 	bool gap = needs_gap(base);
@@ -158,7 +158,7 @@ static void *adopt(struct gorgon_heap *heap, void *base)
 	if (gap)
 		block = (struct gorgon_heap_block *)((char *)base + GAP);
 	block->mark = mark_of(block) | gap;
-	insert(heap, block);
+	heap_insert(heap, block);
 	return block + 1;
 }
 
@@ -167,7 +167,7 @@ void *gorgon_heap_malloc(size_t size, struct gorgon_heap *heap)
 	void *base = allowed(heap, size) ? make_room(malloc(size + HEADER), size) : NULL;
 
 	if (base)
-		return adopt(heap, base);
+		return heap_adopt(heap, base);
 	errno = ENOMEM;
 	return NULL;
 }
@@ -181,7 +181,7 @@ void *gorgon_heap_calloc(size_t count, size_t size, struct gorgon_heap *heap)
 		       ? make_room(calloc(1, bytes + HEADER), bytes)
 		       : NULL;
 	if (base)
-		return adopt(heap, base);
+		return heap_adopt(heap, base);
 	errno = ENOMEM;
 	return NULL;
 }
@@ -202,13 +202,13 @@ static void *resize(struct gorgon_heap_block *block, size_t size)
 	remove_block(block);
 	base = realloc((char *)block - old_off, size + OVERHEAD);
 	if (!base) {
-		adopt(heap, (char *)block - old_off);
+		heap_adopt(heap, (char *)block - old_off);
 		return NULL;
 	}
 	new_off = needs_gap(base) ? GAP : 0;
 	if (new_off != old_off)
 		memmove(base + new_off + sizeof(*block), base + old_off + sizeof(*block), size);
-	return adopt(heap, base);
+	return heap_adopt(heap, base);
 }
 
 void *gorgon_heap_resize(void *p, size_t size)
@@ -257,7 +257,7 @@ void *gorgon_heap_realloc(void *p, size_t size, struct gorgon_heap *heap)
 	return realloc(p, size);
 }
 
-static bool begin(void *state, struct gorgon_ns *ns)
+static bool heap_begin(void *state, struct gorgon_ns *ns)
 {
 	struct gorgon_heap *heap = state;
 
@@ -266,7 +266,7 @@ static bool begin(void *state, struct gorgon_ns *ns)
 	return true;
 }
 
-static void end(void *state)
+static void heap_end(void *state)
 {
 	struct gorgon_heap *heap = state;
 	struct gorgon_heap_block *block = heap->blocks, *next;
@@ -292,8 +292,8 @@ const struct gorgon_part gorgon_heap_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct gorgon_heap),
-	.begin = begin,
-	.end = end,
+	.begin = heap_begin,
+	.end = heap_end,
 	.when = GORGON_WHEN_HEAP_OF_PYTHON,
 	.loader_only = true,
 };

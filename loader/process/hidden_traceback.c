@@ -25,7 +25,7 @@ struct gorgon_hidden_traceback {
 
 static __thread int lines_to __attribute__((tls_model("initial-exec"))); // a descriptor plus 1, or 0
 
-static bool begin(void *state, struct gorgon_ns *ns)
+static bool traceback_begin(void *state, struct gorgon_ns *ns)
 {
 	((struct gorgon_hidden_traceback *)state)->ns = ns;
 	return true;
@@ -77,7 +77,7 @@ const struct gorgon_part gorgon_hidden_traceback_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct gorgon_hidden_traceback),
-	.begin = begin,
+	.begin = traceback_begin,
 	.when = GORGON_WHEN_HIDDEN_TRACEBACK,
 	.title = "Python lines of a thread",
 	.loader_only = true,

@@ -32,7 +32,7 @@ struct gorgon_interposed {
 	struct name names[]; // sorted by name; entries of one name are in the order of the tables
 };
 
-static int compare(const void *a, const void *b)
+static int interpose_compare(const void *a, const void *b)
 {
 	const struct name *first = a, *second = b;
 	int order = strcmp(first->bound->name, second->bound->name);
@@ -55,7 +55,7 @@ const struct gorgon_interposed *gorgon_interposed_create(const struct gorgon_par
 	for (size_t p = 0; parts[p]; p++)
 		for (size_t i = 0; i < parts[p]->bound_count; i++, n++)
 			ret->names[n] = (struct name){&parts[p]->bound[i], parts[p]->when, p, n};
-	qsort(ret->names, count, sizeof(*ret->names), compare);
+	qsort(ret->names, count, sizeof(*ret->names), interpose_compare);
 	return ret;
 }
 

@@ -54,14 +54,14 @@ static __thread bool pretends __attribute__((tls_model("initial-exec")));
 static __thread bool ignores __attribute__((tls_model("initial-exec")));
 static __thread bool asked __attribute__((tls_model("initial-exec")));
 
-static bool begin(void *state, struct gorgon_ns *ns)
+static bool interruption_begin(void *state, struct gorgon_ns *ns)
 {
 	((struct gorgon_interruption *)state)->ns = ns;
 	return true;
 }
 
 // A thread of the host may have a request that it never met: its call has ended by a fault, or has been abandoned.
-static void end(void *state)
+static void interruption_end(void *state)
 {
 	const struct gorgon_interruption *interruption = state;
 	struct gorgon_thread *thread = NULL;
@@ -114,7 +114,7 @@ static struct gorgon_ns *request_of(const struct gorgon_thread *thread)
 	return __atomic_load_n(&thread->interrupt, __ATOMIC_ACQUIRE);
 }
 
-static __attribute__((noinline)) pthread_t answer(struct gorgon_interruption *state)
+static __attribute__((noinline)) pthread_t interruption_answer(struct gorgon_interruption *state)
 {
 	const struct gorgon_thread *thread = gorgon_thread_peek();
 
@@ -128,10 +128,11 @@ static __attribute__((noinline)) pthread_t answer(struct gorgon_interruption *st
 	return state->python.main;
 }
 
-static pthread_t self(struct gorgon_interruption *state)
+static pthread_t interruption_self(struct gorgon_interruption *state)
 {
-	return __builtin_expect(__atomic_load_n(&state->wanted, __ATOMIC_RELAXED), false) ? answer(state)
-											   : pthread_self();
+	return __builtin_expect(__atomic_load_n(&state->wanted, __ATOMIC_RELAXED), false)
+		       ? interruption_answer(state)
+		       : pthread_self();
 }
 
 bool gorgon_interruption_pretend(struct gorgon_interruption *state, bool begin_it)
@@ -178,7 +179,7 @@ static size_t wake_all(void)
 	return count;
 }
 
-static void *wake(void *arg)
+static void *interruption_wake(void *arg)
 {
 	uint64_t age_ms;
 	bool more = true;
@@ -213,7 +214,7 @@ static void begin_to_wake(void)
 		return;
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	waking = !pthread_create(&thread, &attr, wake, NULL);
+	waking = !pthread_create(&thread, &attr, interruption_wake, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	if (!waking)
@@ -230,7 +231,7 @@ static struct gorgon_thread *find_thread(pthread_t pthread)
 	return thread;
 }
 
-static bool request(struct gorgon_interruption *state, struct gorgon_thread *thread)
+static bool interruption_request(struct gorgon_interruption *state, struct gorgon_thread *thread)
 {
 	struct gorgon_ns *nobody = NULL;
 
@@ -247,7 +248,7 @@ bool gorgon_interruption_request(struct gorgon_interruption *state, pthread_t th
 	bool ret;
 
 	gorgon_lock();
-	ret = request(state, find_thread(thread));
+	ret = interruption_request(state, find_thread(thread));
 	gorgon_unlock();
 	return ret;
 }
@@ -286,7 +287,7 @@ static void after_fork(bool child)
 }
 
 static const struct gorgon_bound bound[] = {
-	{"pthread_self", self, 0, 0, GORGON_OWN,
+	{"pthread_self", interruption_self, 0, 0, GORGON_OWN,
 	 "a thread that is being interrupted may handle that as Python's main thread does"},
 };
 
@@ -294,8 +295,8 @@ const struct gorgon_part gorgon_interruption_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct gorgon_interruption),
-	.begin = begin,
-	.end = end,
+	.begin = interruption_begin,
+	.end = interruption_end,
 	.after_fork = after_fork,
 	.when = GORGON_WHEN_PYTHON,
 	.title = "Threads of an interpreter",

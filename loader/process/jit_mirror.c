@@ -105,7 +105,7 @@ static bool is_same(const struct descriptor *a, const struct descriptor *b)
 	       a->first_entry == b->first_entry;
 }
 
-static bool append(struct mirrors *mirrors, const struct mirror *mirror)
+static bool jit_mirror_append(struct mirrors *mirrors, const struct mirror *mirror)
 {
 	if (mirrors->count == mirrors->capacity) {
 		size_t capacity = mirrors->capacity ? 2 * mirrors->capacity : 16;
@@ -120,7 +120,7 @@ static bool append(struct mirrors *mirrors, const struct mirror *mirror)
 	return true;
 }
 
-static int compare(const void *a, const void *b)
+static int jit_mirror_compare(const void *a, const void *b)
 {
 	uint64_t x = ((const struct mirror *)a)->addr, y = ((const struct mirror *)b)->addr;
 
@@ -136,14 +136,14 @@ static bool read_list(const struct gorgon_jit_mirror *registrar, const struct de
 
 	for (uint64_t addr = now->first_entry; addr; addr = entry.next_entry) {
 		if (ret->count == ENTRIES_MAX || !read_memory(addr, &entry, sizeof(entry)) ||
-		    !append(ret, &(struct mirror){.addr = addr,
-						  .symfile_addr = entry.symfile_addr,
-						  .symfile_size = entry.symfile_size}))
+		    !jit_mirror_append(ret, &(struct mirror){.addr = addr,
+							     .symfile_addr = entry.symfile_addr,
+							     .symfile_size = entry.symfile_size}))
 			return false;
 	}
 	after = read_descriptor(registrar->descriptor);
 	if (ret->count)
-		qsort(ret->items, ret->count, sizeof(*ret->items), compare);
+		qsort(ret->items, ret->count, sizeof(*ret->items), jit_mirror_compare);
 	return is_same(now, &after);
 }
 
@@ -154,7 +154,8 @@ static struct mirror *mirrors_find(const struct mirrors *mirrors, const struct m
 	struct mirror *found = NULL;
 
 	if (mirrors->count)
-		found = bsearch(wanted, mirrors->items, mirrors->count, sizeof(*wanted), compare);
+		found = bsearch(wanted, mirrors->items, mirrors->count, sizeof(*wanted),
+				jit_mirror_compare);
 	return found && found->symfile_addr == wanted->symfile_addr &&
 			       found->symfile_size == wanted->symfile_size
 		       ? found

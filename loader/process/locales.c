@@ -92,7 +92,7 @@ static char *composite_name(locale_t object)
 }
 
 // Owns @object from here on. NULL: no memory, or no object.
-static const struct known *keep(locale_t object)
+static const struct known *locales_keep(locale_t object)
 {
 	char *name = object ? composite_name(object) : NULL;
 	struct known *known;
@@ -123,7 +123,7 @@ struct gorgon_locale *gorgon_locale_create(void)
 	if (!locale)
 		return NULL;
 	pthread_mutex_lock(&lock);
-	locale->now = keep(duplocale(LC_GLOBAL_LOCALE));
+	locale->now = locales_keep(duplocale(LC_GLOBAL_LOCALE));
 	pthread_mutex_unlock(&lock);
 	if (locale->now)
 		return locale;
@@ -168,7 +168,7 @@ static int mask_of(int category)
 }
 
 // newlocale() frees its base, so it gets a copy.
-static bool change(struct gorgon_locale *locale, int category, const char *name)
+static bool locales_change(struct gorgon_locale *locale, int category, const char *name)
 {
 	locale_t base = duplocale(locale->now->object), object;
 	const struct known *known;
@@ -180,7 +180,7 @@ static bool change(struct gorgon_locale *locale, int category, const char *name)
 		freelocale(base);
 		return false;
 	}
-	known = keep(object);
+	known = locales_keep(object);
 	if (!known)
 		return false;
 	locale->now = known;
@@ -189,7 +189,7 @@ static bool change(struct gorgon_locale *locale, int category, const char *name)
 }
 
 // The result may be used until the next call for that category, as setlocale(3) says.
-static char *answer(struct gorgon_locale *locale, int category)
+static char *locales_answer(struct gorgon_locale *locale, int category)
 {
 	const char *name = category == LC_ALL ? locale->now->name
 					      : category_name(locale->now->object, category);
@@ -213,8 +213,8 @@ char *gorgon_setlocale(int category, const char *name, struct gorgon_locale *loc
 	if (!mask_of(category))
 		return NULL;
 	pthread_mutex_lock(&lock);
-	if (!name || change(locale, category, name))
-		ret = answer(locale, category);
+	if (!name || locales_change(locale, category, name))
+		ret = locales_answer(locale, category);
 	pthread_mutex_unlock(&lock);
 	return ret;
 }

@@ -91,7 +91,7 @@ static bool is_there(const struct gorgon_lock_file *file)
 	return file->borrowed || file->fd >= HIGH || gorgon_lock_file_is_marked(file->fd);
 }
 
-static void drop(struct gorgon_lock_file *file)
+static void lock_files_drop(struct gorgon_lock_file *file)
 {
 	struct gorgon_lock_file **at = &files;
 
@@ -107,7 +107,7 @@ void gorgon_lock_files_forget(void)
 	while (files) {
 		if (is_there(files))
 			close(files->fd);
-		drop(files);
+		lock_files_drop(files);
 	}
 	pid = getpid();
 }
@@ -143,7 +143,7 @@ struct gorgon_lock_file *gorgon_lock_file_find(const void *owner, const struct s
 			break;
 	// A lock file that the host has closed has lost its locks. Threads that use it find that out themselves.
 	if (file && !file->users && !is_there(file)) {
-		drop(file);
+		lock_files_drop(file);
 		return gorgon_lock_file_find(owner, st);
 	}
 	return file;
@@ -277,7 +277,8 @@ static bool open_file(struct gorgon_lock_file *file, int fd, bool write)
 	return true;
 }
 
-static struct gorgon_lock_file *create(const void *owner, int fd, const struct stat *st, bool write)
+static struct gorgon_lock_file *lock_files_create(const void *owner, int fd, const struct stat *st,
+						  bool write)
 {
 	struct gorgon_lock_file *file = calloc(1, sizeof(*file));
 
@@ -334,7 +335,7 @@ struct gorgon_lock_file *gorgon_lock_file_get(const void *owner, int fd, const s
 	file = find_free(st, write);
 	if (file)
 		file->owner = owner;
-	else if (!(file = create(owner, fd, st, write)))
+	else if (!(file = lock_files_create(owner, fd, st, write)))
 		return NULL;
 	// A lock file that cannot be written to has shared locks only, which do not conflict.
 	if (old) {
@@ -360,5 +361,5 @@ void gorgon_lock_file_close(struct gorgon_lock_file *file)
 {
 	if (is_there(file))
 		close(file->fd);
-	drop(file);
+	lock_files_drop(file);
 }

@@ -68,7 +68,8 @@ struct state {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards the results; a leaf
 
 // Keep a copy of @found, which may be NULL, as the function's result.
-static void *keep(struct gorgon_kept *kept, const struct gorgon_record *record, const void *found)
+static void *lookups_keep(struct gorgon_kept *kept, const struct gorgon_record *record,
+			  const void *found)
 {
 	void *ret;
 
@@ -80,23 +81,23 @@ static void *keep(struct gorgon_kept *kept, const struct gorgon_record *record, 
 	return ret;
 }
 
-#define LOOKUP(function, type, parameters, ...)                                                    \
-	static struct type *own_##function parameters                                              \
-	{                                                                                          \
-		struct gorgon_buffer buffer = {0};                                                 \
-		struct type entry, *found, *ret;                                                   \
-		int code;                                                                          \
-                                                                                                   \
-		do {                                                                               \
-			found = NULL;                                                              \
-			if (!gorgon_buffer_grow(&buffer))                                          \
-				return NULL;                                                       \
-			code = function##_r(__VA_ARGS__, &entry, buffer.data, buffer.size,         \
-					    &found);                                               \
-		} while (code == ERANGE);                                                          \
-		ret = keep(&state->function, &gorgon_record_##type, found);                        \
-		gorgon_buffer_free(&buffer);                                                       \
-		return ret;                                                                        \
+#define LOOKUP(function, type, parameters, ...)                                            \
+	static struct type *own_##function parameters                                      \
+	{                                                                                  \
+		struct gorgon_buffer buffer = {0};                                         \
+		struct type entry, *found, *ret;                                           \
+		int code;                                                                  \
+                                                                                           \
+		do {                                                                       \
+			found = NULL;                                                      \
+			if (!gorgon_buffer_grow(&buffer))                                  \
+				return NULL;                                               \
+			code = function##_r(__VA_ARGS__, &entry, buffer.data, buffer.size, \
+					    &found);                                       \
+		} while (code == ERANGE);                                                  \
+		ret = lookups_keep(&state->function, &gorgon_record_##type, found);        \
+		gorgon_buffer_free(&buffer);                                               \
+		return ret;                                                                \
 	}
 
 #define LOOKUP_WITH_HOST_ERROR(function, type, parameters, ...)                                    \
@@ -118,7 +119,7 @@ static void *keep(struct gorgon_kept *kept, const struct gorgon_record *record, 
 		} while (code == ERANGE && host_error == NETDB_INTERNAL);                          \
 		if (host_error)                                                                    \
 			h_errno = host_error;                                                      \
-		ret = keep(&state->function, &gorgon_record_##type, found);                        \
+		ret = lookups_keep(&state->function, &gorgon_record_##type, found);                \
 		gorgon_buffer_free(&buffer);                                                       \
 		return ret;                                                                        \
 	}
@@ -132,13 +133,13 @@ static struct mntent *own_getmntent(FILE *file, struct state *state)
 	char line[MOUNT_LINE];
 	struct mntent entry;
 
-	return keep(&state->getmntent, &gorgon_record_mntent,
-		    getmntent_r(file, &entry, line, sizeof(line)));
+	return lookups_keep(&state->getmntent, &gorgon_record_mntent,
+			    getmntent_r(file, &entry, line, sizeof(line)));
 }
 
 // --- the part ---------------------------------------------------------------------------------
 
-static void end(void *of)
+static void lookups_end(void *of)
 {
 	struct state *state = of;
 
@@ -166,6 +167,6 @@ const struct gorgon_part gorgon_lookups_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct state),
-	.end = end,
+	.end = lookups_end,
 	.lock = &lock,
 };

@@ -102,14 +102,14 @@ struct malloc_state {
 	struct gorgon_usage *usage;
 };
 
-static bool begin(void *state, struct gorgon_ns *ns)
+static bool malloc_begin(void *state, struct gorgon_ns *ns)
 {
 	gorgon_blocks_begin(&ns->usage);
 	((struct malloc_state *)state)->usage = &ns->usage;
 	return true;
 }
 
-static void end(void *state)
+static void malloc_end(void *state)
 {
 	gorgon_blocks_release(((struct malloc_state *)state)->usage);
 }
@@ -131,8 +131,8 @@ const struct gorgon_part gorgon_malloc_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct malloc_state),
-	.begin = begin,
-	.end = end,
+	.begin = malloc_begin,
+	.end = malloc_end,
 	.when = GORGON_WHEN_HEAP,
 	.loader_only = true,
 };

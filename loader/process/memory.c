@@ -99,7 +99,7 @@ static uint64_t page_up(uint64_t size)
 }
 
 // Forget [start, end): whole ranges, or parts of the first and last.
-static void forget(struct gorgon_memory *memory, uint64_t start, uint64_t end)
+static void memory_forget(struct gorgon_memory *memory, uint64_t start, uint64_t end)
 {
 	size_t i = find_range(memory, start);
 
@@ -125,9 +125,9 @@ static void forget(struct gorgon_memory *memory, uint64_t start, uint64_t end)
 	}
 }
 
-static void remember(struct gorgon_memory *memory, uint64_t start, uint64_t end)
+static void memory_remember(struct gorgon_memory *memory, uint64_t start, uint64_t end)
 {
-	forget(memory, start, end); // MAP_FIXED may replace listed mappings
+	memory_forget(memory, start, end); // MAP_FIXED may replace listed mappings
 	insert_range(memory, find_range(memory, start), start, end);
 }
 
@@ -230,7 +230,7 @@ static void *map(void *addr, size_t size, int prot, int flags, int fd, off_t off
 	if (!ret)
 		ret = mmap(addr, size, prot, flags, fd, off);
 	if (ret != MAP_FAILED)
-		remember(memory, (uintptr_t)ret, (uintptr_t)ret + page_up(size));
+		memory_remember(memory, (uintptr_t)ret, (uintptr_t)ret + page_up(size));
 	count_bytes(memory);
 	pthread_mutex_unlock(&lock);
 	return ret;
@@ -244,7 +244,7 @@ static int unmap(void *addr, size_t size, struct gorgon_memory *memory)
 	pthread_mutex_lock(&lock);
 	ret = munmap(addr, size);
 	if (!ret)
-		forget(memory, (uintptr_t)addr, (uintptr_t)addr + page_up(size));
+		memory_forget(memory, (uintptr_t)addr, (uintptr_t)addr + page_up(size));
 	count_bytes(memory);
 	pthread_mutex_unlock(&lock);
 	return ret;
@@ -269,8 +269,8 @@ static void *remap(void *addr, size_t size, size_t new_size, int flags, void *ne
 	listed = i < memory->count && memory->ranges[i].start <= start;
 	ret = mremap(addr, size, new_size, flags, new_addr);
 	if (ret != MAP_FAILED && listed) {
-		forget(memory, start, start + page_up(size));
-		remember(memory, (uintptr_t)ret, (uintptr_t)ret + page_up(new_size));
+		memory_forget(memory, start, start + page_up(size));
+		memory_remember(memory, (uintptr_t)ret, (uintptr_t)ret + page_up(new_size));
 	}
 	count_bytes(memory);
 	pthread_mutex_unlock(&lock);
@@ -300,7 +300,7 @@ void gorgon_memory_release(struct gorgon_memory *memory)
 	pthread_mutex_unlock(&lock);
 }
 
-static bool begin(void *state, struct gorgon_ns *ns)
+static bool memory_begin(void *state, struct gorgon_ns *ns)
 {
 	((struct gorgon_memory *)state)->ns = ns;
 	return true;
@@ -318,7 +318,7 @@ const struct gorgon_part gorgon_memory_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct gorgon_memory),
-	.begin = begin,
+	.begin = memory_begin,
 	.lock = &lock,
 	.loader_only = true,
 };

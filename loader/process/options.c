@@ -46,7 +46,7 @@ struct call {
 
 // --- messages ------------------------------------------------------------------------------------
 
-static const char *translate(const char *text)
+static const char *options_translate(const char *text)
 {
 	return dcgettext("libc", text, LC_MESSAGES);
 }
@@ -62,14 +62,14 @@ static void write_text(const struct call *call, const char *text)
 }
 
 // @format has the program's name first.
-#define complain(call, format, ...)                                                                \
-	do {                                                                                       \
-		char *complaint;                                                                   \
-		if (!(call)->silent && asprintf(&complaint, translate(format), (call)->argv[0],    \
-						##__VA_ARGS__) >= 0) {                             \
-			write_text(call, complaint);                                               \
-			free(complaint);                                                           \
-		}                                                                                  \
+#define complain(call, format, ...)                                                     \
+	do {                                                                            \
+		char *complaint;                                                        \
+		if (!(call)->silent && asprintf(&complaint, options_translate(format),  \
+						(call)->argv[0], ##__VA_ARGS__) >= 0) { \
+			write_text(call, complaint);                                    \
+			free(complaint);                                                \
+		}                                                                       \
 	} while (0)
 
 // --- arguments that are no options -----------------------------------------------------------------
@@ -79,7 +79,7 @@ static bool is_other(const char *text)
 	return text[0] != '-' || !text[1];
 }
 
-static void reverse(char **from, char **to)
+static void options_reverse(char **from, char **to)
 {
 	while (from < to) {
 		char *text = *from;
@@ -90,15 +90,15 @@ static void reverse(char **from, char **to)
 }
 
 // Move options in front of the other arguments that were passed by.
-static void exchange(const struct call *call)
+static void options_exchange(const struct call *call)
 {
 	struct options *state = call->state;
 	char **first = call->argv + state->first, **last = call->argv + state->last;
 	char **end = call->argv + state->index;
 
-	reverse(first, last);
-	reverse(last, end);
-	reverse(first, end);
+	options_reverse(first, last);
+	options_reverse(last, end);
+	options_reverse(first, end);
 	state->first += state->index - state->last;
 	state->last = state->index;
 }
@@ -108,7 +108,7 @@ static void pass_others(const struct call *call)
 	struct options *state = call->state;
 
 	if (state->first != state->last && state->last != state->index)
-		exchange(call);
+		options_exchange(call);
 	else if (state->last != state->index)
 		state->first = state->index;
 	while (state->index < call->argc && is_other(call->argv[state->index]))
@@ -123,7 +123,7 @@ static void pass_end(const struct call *call)
 
 	state->index++;
 	if (state->first != state->last && state->last != state->index)
-		exchange(call);
+		options_exchange(call);
 	else if (state->first == state->last)
 		state->first = state->index;
 	state->last = state->index = call->argc;
@@ -183,7 +183,7 @@ static const struct option *find_begun(const struct call *call, size_t size, boo
 	return found;
 }
 
-static int refuse(struct options *state, int option)
+static int options_refuse(struct options *state, int option)
 {
 	state->rest = NULL;
 	state->index++;
@@ -191,7 +191,7 @@ static int refuse(struct options *state, int option)
 	return '?';
 }
 
-static int missing(const struct call *call)
+static int options_missing(const struct call *call)
 {
 	return call->letters[0] == ':' ? ':' : '?';
 }
@@ -216,7 +216,7 @@ static int take_long(const struct call *call, const struct option *found, char *
 			complain(call, "%s: option '%s%s' requires an argument\n", prefix,
 				 found->name);
 			state->option = found->val;
-			return missing(call);
+			return options_missing(call);
 		}
 		state->arg = call->argv[state->index++];
 	}
@@ -241,7 +241,7 @@ static int read_long(const struct call *call, const char *prefix)
 		found = find_begun(call, size, &clear);
 	if (!clear) {
 		complain_ambiguous(call, prefix, found, size);
-		return refuse(state, 0);
+		return options_refuse(state, 0);
 	}
 	if (found)
 		return take_long(call, found, end, prefix);
@@ -249,7 +249,7 @@ static int read_long(const struct call *call, const char *prefix)
 	    strchr(call->letters, *state->rest))
 		return -1;
 	complain(call, "%s: unrecognized option '%s%s'\n", prefix, state->rest);
-	return refuse(state, 0);
+	return options_refuse(state, 0);
 }
 
 // --- short options -----------------------------------------------------------------------------------
@@ -262,7 +262,7 @@ static int read_w(const struct call *call)
 	if (!*state->rest && state->index == call->argc) {
 		complain(call, "%s: option requires an argument -- '%c'\n", 'W');
 		state->option = 'W';
-		return missing(call);
+		return options_missing(call);
 	}
 	if (!*state->rest)
 		state->rest = call->argv[state->index];
@@ -280,7 +280,7 @@ static int take_argument(const struct call *call, int letter, bool optional)
 	} else if (!optional && state->index == call->argc) {
 		complain(call, "%s: option requires an argument -- '%c'\n", letter);
 		state->option = letter;
-		letter = missing(call);
+		letter = options_missing(call);
 	} else if (!optional) {
 		state->arg = call->argv[state->index++];
 	}
@@ -310,7 +310,7 @@ static int read_short(const struct call *call)
 
 // --- the next option -----------------------------------------------------------------------------
 
-static void start(const struct call *call, bool posix)
+static void options_start(const struct call *call, bool posix)
 {
 	struct options *state = call->state;
 
@@ -327,7 +327,7 @@ static void start(const struct call *call, bool posix)
 	state->begun = true;
 }
 
-static int least(int a, int b)
+static int options_least(int a, int b)
 {
 	return a < b ? a : b;
 }
@@ -338,8 +338,8 @@ static bool find_next(const struct call *call, int *ret)
 	struct options *state = call->state;
 
 	// The program may have gone back.
-	state->last = least(state->last, state->index);
-	state->first = least(state->first, state->index);
+	state->last = options_least(state->last, state->index);
+	state->first = options_least(state->first, state->index);
 	if (state->order == ANY_ORDER)
 		pass_others(call);
 	if (state->index != call->argc && !strcmp(call->argv[state->index], "--"))
@@ -385,7 +385,7 @@ static int read_next(struct call *call, bool posix)
 		return -1;
 	state->arg = NULL;
 	if (!state->index || !state->begun)
-		start(call, posix);
+		options_start(call, posix);
 	call->letters += *call->letters == '-' || *call->letters == '+';
 	call->silent = !state->errors || *call->letters == ':';
 	if (!state->rest || !*state->rest) {
@@ -399,7 +399,7 @@ static int read_next(struct call *call, bool posix)
 	return read_short(call);
 }
 
-static int get(int argc, char **argv, const char *letters, struct options *state)
+static int options_get(int argc, char **argv, const char *letters, struct options *state)
 {
 	struct call call = {.state = state, .argc = argc, .argv = argv, .letters = letters};
 
@@ -431,7 +431,7 @@ static int get_long_only(int argc, char **argv, const char *letters, const struc
 
 // --- the part ------------------------------------------------------------------------------------
 
-static bool begin(void *arg, struct gorgon_ns *ns)
+static bool options_begin(void *arg, struct gorgon_ns *ns)
 {
 	*(struct options *)arg =
 		(struct options){.ns = ns, .index = 1, .errors = 1, .option = '?'};
@@ -443,7 +443,7 @@ static bool begin(void *arg, struct gorgon_ns *ns)
 	{name, NULL, GORGON_BOUND_DATA, offsetof(struct options, member), GORGON_OWN, "as getopt"}
 
 static const struct gorgon_bound bound[] = {
-	OWN("getopt", get, 3, "goes on in the program's own arguments"),
+	OWN("getopt", options_get, 3, "goes on in the program's own arguments"),
 	OWN("__posix_getopt", get_posix, 3, "as getopt"),
 	OWN("getopt_long", get_long, 5, "as getopt"),
 	OWN("getopt_long_only", get_long_only, 5, "as getopt"),
@@ -457,5 +457,5 @@ const struct gorgon_part gorgon_options = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct options),
-	.begin = begin,
+	.begin = options_begin,
 };

@@ -69,7 +69,7 @@ struct gorgon_error *gorgon_permissions_check_open(const struct gorgon_ns *ns, c
 // --- names ------------------------------------------------------------------------------------------
 
 // The functions take any arguments and look at none.
-static int refuse(void)
+static int permissions_refuse(void)
 {
 	errno = EPERM;
 	return -1;
@@ -89,31 +89,20 @@ static void *refuse_pointer(void)
 #define REFUSED(name, target) {name, target, GORGON_BOUND_PLAIN, 0, GORGON_OWN, "the host denies it (EPERM)"}
 
 static const struct gorgon_bound no_fork[] = {
-	REFUSED("fork", refuse),
-	REFUSED("_Fork", refuse),
-	REFUSED("vfork", refuse),
-	REFUSED("forkpty", refuse),
-	REFUSED("daemon", refuse),
-	REFUSED("clone", refuse),
-	REFUSED("posix_spawn", refuse_number),
-	REFUSED("posix_spawnp", refuse_number),
-	REFUSED("system", refuse),
-	REFUSED("popen", refuse_pointer),
+	REFUSED("fork", permissions_refuse),   REFUSED("_Fork", permissions_refuse),
+	REFUSED("vfork", permissions_refuse),  REFUSED("forkpty", permissions_refuse),
+	REFUSED("daemon", permissions_refuse), REFUSED("clone", permissions_refuse),
+	REFUSED("posix_spawn", refuse_number), REFUSED("posix_spawnp", refuse_number),
+	REFUSED("system", permissions_refuse), REFUSED("popen", refuse_pointer),
 };
 
 static const struct gorgon_bound no_exec[] = {
-	REFUSED("execve", refuse),
-	REFUSED("execv", refuse),
-	REFUSED("execvp", refuse),
-	REFUSED("execvpe", refuse),
-	REFUSED("execl", refuse),
-	REFUSED("execle", refuse),
-	REFUSED("execlp", refuse),
-	REFUSED("execveat", refuse),
-	REFUSED("fexecve", refuse),
-	REFUSED("posix_spawn", refuse_number),
-	REFUSED("posix_spawnp", refuse_number),
-	REFUSED("system", refuse),
+	REFUSED("execve", permissions_refuse),  REFUSED("execv", permissions_refuse),
+	REFUSED("execvp", permissions_refuse),  REFUSED("execvpe", permissions_refuse),
+	REFUSED("execl", permissions_refuse),   REFUSED("execle", permissions_refuse),
+	REFUSED("execlp", permissions_refuse),  REFUSED("execveat", permissions_refuse),
+	REFUSED("fexecve", permissions_refuse), REFUSED("posix_spawn", refuse_number),
+	REFUSED("posix_spawnp", refuse_number), REFUSED("system", permissions_refuse),
 	REFUSED("popen", refuse_pointer),
 };
 

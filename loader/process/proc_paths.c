@@ -34,7 +34,7 @@ struct state {
 	struct gorgon_streams *streams;
 };
 
-static bool begin(void *state, struct gorgon_ns *ns)
+static bool proc_paths_begin(void *state, struct gorgon_ns *ns)
 {
 	*(struct state *)state = (struct state){
 		.files = gorgon_parts_state(ns->parts, &gorgon_files_part),
@@ -74,7 +74,7 @@ static const char *below_self(const char *path)
 }
 
 // The name to use for @path; @buffer has NAME_SIZE bytes.
-static const char *translate(const struct state *state, const char *path, char *buffer)
+static const char *proc_paths_translate(const struct state *state, const char *path, char *buffer)
 {
 	static const struct {
 		const char *name, *means;
@@ -109,13 +109,13 @@ static const char *translate(const struct state *state, const char *path, char *
 // releases (__xstat): they are looked up at run time.
 //
 //	P(type, name, before, path, after): parameters and arguments before and behind the path
-#define FUNCTION(type, name, parameters, path, ...)                                                \
-	static type own_##name parameters                                                          \
-	{                                                                                          \
-		char buffer[NAME_SIZE];                                                            \
-                                                                                                   \
-		path = translate(state, path, buffer);                                             \
-		return name(__VA_ARGS__);                                                          \
+#define FUNCTION(type, name, parameters, path, ...)               \
+	static type own_##name parameters                         \
+	{                                                         \
+		char buffer[NAME_SIZE];                           \
+                                                                  \
+		path = proc_paths_translate(state, path, buffer); \
+		return name(__VA_ARGS__);                         \
 	}
 
 #define ST const struct state *state
@@ -127,7 +127,7 @@ static int own_openat(int at, const char *path, int flags, mode_t mode, ST)
 	int fd = own ? -1 : gorgon_closing_reuse(at, path, flags);
 	char buffer[NAME_SIZE];
 
-	return fd >= 0 ? fd : openat(at, translate(state, path, buffer), flags, mode);
+	return fd >= 0 ? fd : openat(at, proc_paths_translate(state, path, buffer), flags, mode);
 }
 
 static int own_open(const char *path, int flags, mode_t mode, ST)
@@ -162,7 +162,8 @@ static FILE *own_fopen(const char *path, const char *mode, const struct state *s
 {
 	char buffer[NAME_SIZE];
 
-	return gorgon_streams_note(state->streams, fopen(translate(state, path, buffer), mode));
+	return gorgon_streams_note(state->streams,
+				   fopen(proc_paths_translate(state, path, buffer), mode));
 }
 
 static int own_open_checked(const char *path, int flags, const struct state *state)
@@ -270,6 +271,6 @@ const struct gorgon_part gorgon_proc_paths_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct state),
-	.begin = begin,
+	.begin = proc_paths_begin,
 	.title = "Files and directories by path",
 };

@@ -22,7 +22,7 @@ struct start {
 };
 
 // False: the host allows no more.
-static bool count(struct gorgon_ns *ns)
+static bool count_thread(struct gorgon_ns *ns)
 {
 	bool ret;
 
@@ -33,7 +33,7 @@ static bool count(struct gorgon_ns *ns)
 	return ret;
 }
 
-static void uncount(struct gorgon_ns *ns)
+static void uncount_thread(struct gorgon_ns *ns)
 {
 	gorgon_lock();
 	ns->thread_count--;
@@ -80,13 +80,13 @@ int gorgon_thread_create(void *thread, const void *attr, void *(*fn)(void *), vo
 	if (!start)
 		return EAGAIN;
 	*start = (struct start){fn, arg, ns};
-	if (!count(ns)) {
+	if (!count_thread(ns)) {
 		free(start);
 		return EAGAIN;
 	}
 	err = pthread_create(thread, attr, start_thread, start);
 	if (err) {
-		uncount(ns);
+		uncount_thread(ns);
 		free(start);
 	}
 	return err;

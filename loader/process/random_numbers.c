@@ -23,7 +23,7 @@ struct random_numbers {
 	struct drand48_data data48;
 };
 
-static long next(struct random_numbers *state)
+static long random_next(struct random_numbers *state)
 {
 	int32_t number;
 
@@ -35,10 +35,10 @@ static long next(struct random_numbers *state)
 
 static int next_int(struct random_numbers *state)
 {
-	return (int)next(state);
+	return (int)random_next(state);
 }
 
-static void seed(unsigned value, struct random_numbers *state)
+static void random_seed(unsigned value, struct random_numbers *state)
 {
 	pthread_mutex_lock(&state->lock);
 	srandom_r(value, &state->data);
@@ -51,7 +51,7 @@ static char *before(struct random_numbers *state)
 	return (char *)&state->data.state[-1];
 }
 
-static char *init(unsigned value, char *memory, size_t size, struct random_numbers *state)
+static char *random_init(unsigned value, char *memory, size_t size, struct random_numbers *state)
 {
 	char *ret;
 
@@ -63,7 +63,7 @@ static char *init(unsigned value, char *memory, size_t size, struct random_numbe
 	return ret;
 }
 
-static char *set(char *memory, struct random_numbers *state)
+static char *random_set(char *memory, struct random_numbers *state)
 {
 	char *ret;
 
@@ -120,7 +120,7 @@ static void set_parameters(unsigned short *words, struct random_numbers *state)
 
 // --- the part ------------------------------------------------------------------------------------
 
-static bool begin(void *arg, struct gorgon_ns *ns)
+static bool random_begin(void *arg, struct gorgon_ns *ns)
 {
 	struct random_numbers *state = arg;
 
@@ -140,12 +140,12 @@ static void in_child(void *arg)
 #define OWN(name, target, args, reason) {name, target, args, 0, GORGON_OWN, reason}
 
 static const struct gorgon_bound bound[] = {
-	OWN("random", next, 0, "a seed has the numbers that follow from it"),
-	OWN("srandom", seed, 1, "as random"),
+	OWN("random", random_next, 0, "a seed has the numbers that follow from it"),
+	OWN("srandom", random_seed, 1, "as random"),
 	OWN("rand", next_int, 0, "as random"),
-	OWN("srand", seed, 1, "as random"),
-	OWN("initstate", init, 3, "as random"),
-	OWN("setstate", set, 1, "as random"),
+	OWN("srand", random_seed, 1, "as random"),
+	OWN("initstate", random_init, 3, "as random"),
+	OWN("setstate", random_set, 1, "as random"),
 	OWN("drand48", next_drand48, 0, "as random"),
 	OWN("erand48", next_erand48, 1, "as random: lcong48() changes its parameters"),
 	OWN("lrand48", next_lrand48, 0, "as random"),
@@ -161,6 +161,6 @@ const struct gorgon_part gorgon_random_numbers = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct random_numbers),
-	.begin = begin,
+	.begin = random_begin,
 	.in_child = in_child,
 };

@@ -44,7 +44,7 @@ struct wait {
 
 static struct wait *waits; // with the lock of lock_files.h
 
-static bool conflicts(const struct gorgon_lock_range *held, const void *ctx)
+static bool locks_conflicts(const struct gorgon_lock_range *held, const void *ctx)
 {
 	const struct gorgon_lock_range *wanted = ctx;
 
@@ -72,7 +72,7 @@ static bool waits_for(struct wait *wait, const void *owner)
 	wait->seen = true;
 	while ((file = gorgon_lock_file_next(file, &wait->st)))
 		if (file->owner && file->owner != wait->owner &&
-		    gorgon_lock_file_any(file, conflicts, &wait->range) &&
+		    gorgon_lock_file_any(file, locks_conflicts, &wait->range) &&
 		    leads_to(file->owner, owner))
 			return true;
 	return false;
@@ -221,19 +221,19 @@ static int check_still_open(struct gorgon_record_locks *owner, int fd, const str
 	return -1;
 }
 
-static bool allows(int mode, short type)
+static bool locks_allows(int mode, short type)
 {
 	return !(type == F_WRLCK && mode == O_RDONLY) && !(type == F_RDLCK && mode == O_WRONLY);
 }
 
-static int set(struct gorgon_record_locks *owner, int fd, bool wait, const struct stat *st,
-	       struct flock lock, int mode)
+static int locks_set(struct gorgon_record_locks *owner, int fd, bool wait, const struct stat *st,
+		     struct flock lock, int mode)
 {
 	unsigned closings = __atomic_load_n(&owner->closings, __ATOMIC_SEQ_CST);
 	bool unlock = lock.l_type == F_UNLCK;
 	struct gorgon_lock_file *file;
 
-	if (!allows(mode, lock.l_type)) {
+	if (!locks_allows(mode, lock.l_type)) {
 		if (!check_arguments(fd, lock))
 			errno = EBADF;
 		return -1;
@@ -269,8 +269,8 @@ static bool is_neighbour(struct gorgon_record_locks *owner, const struct stat *s
 	return found;
 }
 
-static int get(struct gorgon_record_locks *owner, int fd, const struct stat *st, struct flock lock,
-	       struct flock *ret)
+static int locks_get(struct gorgon_record_locks *owner, int fd, const struct stat *st,
+		     struct flock lock, struct flock *ret)
 {
 	struct gorgon_lock_file *file;
 	int status;
@@ -308,8 +308,8 @@ static int lock_record(struct gorgon_record_locks *owner, int fd, int cmd, struc
 		return fcntl(fd, cmd, arg);
 	if (!make_absolute(fd, &lock))
 		return -1;
-	return cmd == F_GETLK ? get(owner, fd, &st, lock, arg)
-			      : set(owner, fd, cmd == F_SETLKW, &st, lock, flags & O_ACCMODE);
+	return cmd == F_GETLK ? locks_get(owner, fd, &st, lock, arg)
+			      : locks_set(owner, fd, cmd == F_SETLKW, &st, lock, flags & O_ACCMODE);
 }
 
 static int record_fcntl(int fd, int cmd, void *arg, struct gorgon_record_locks *owner)
@@ -353,14 +353,14 @@ static int record_lockf(int fd, int cmd, off_t size, struct gorgon_record_locks 
 
 // --- the part -----------------------------------------------------------------------------
 
-static bool begin(void *state, struct gorgon_ns *ns)
+static bool locks_begin(void *state, struct gorgon_ns *ns)
 {
 	((struct gorgon_record_locks *)state)->files =
 		gorgon_parts_state(ns->parts, &gorgon_files_part);
 	return true;
 }
 
-static void stop(void *state)
+static void locks_stop(void *state)
 {
 	gorgon_closing_drop(state);
 }
@@ -406,9 +406,9 @@ const struct gorgon_part gorgon_record_locks = {
 	.bound = bound,
 	.bound_count = COUNT(bound),
 	.state_size = sizeof(struct gorgon_record_locks),
-	.begin = begin,
-	.stop = stop,
-	.end = stop,
+	.begin = locks_begin,
+	.stop = locks_stop,
+	.end = locks_stop,
 	.before_fork = gorgon_lock_files_enter,
 	.after_fork = after_fork,
 };

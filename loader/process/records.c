@@ -71,7 +71,7 @@ struct room {
 };
 
 // NULL: behind the end.
-static void *take(struct room *room, size_t size, size_t align)
+static void *records_take(struct room *room, size_t size, size_t align)
 {
 	size_t gap = -((uintptr_t)room->start + room->used) & (align - 1), at = room->used + gap;
 
@@ -81,7 +81,7 @@ static void *take(struct room *room, size_t size, size_t align)
 
 static char *copy_bytes(struct room *room, const char *from, size_t size, size_t align)
 {
-	char *ret = take(room, size, align);
+	char *ret = records_take(room, size, align);
 
 	return ret ? memcpy(ret, from, size) : NULL;
 }
@@ -103,7 +103,7 @@ static size_t list_length(char *const *list)
 // @count elements, strings when @size is 0, and a NULL.
 static char **copy_list(struct room *room, char *const *from, size_t count, size_t size)
 {
-	char **ret = take(room, (count + 1) * sizeof(*ret), _Alignof(char *));
+	char **ret = records_take(room, (count + 1) * sizeof(*ret), _Alignof(char *));
 
 	for (size_t i = 0; i < count; i++) {
 		// Addresses are read as struct in_addr and in6_addr.

@@ -60,7 +60,7 @@ static const struct gorgon_ns *ns_of_frames(void)
 	return place.ns;
 }
 
-static void answer(const void *context)
+static void sample_answer(const void *context)
 {
 	pid_t me = __atomic_load_n(&asked, __ATOMIC_ACQUIRE);
 
@@ -142,7 +142,7 @@ void gorgon_sample_thread(pid_t tid, int timeout_ms, struct gorgon_sample *ret)
 	read_name(tid, ret->thread, sizeof(ret->thread));
 	// The first call finds the C library's function with dlvsym(), which a handler may not call.
 	gorgon_unwind_find_object((void *)(uintptr_t)gorgon_sample_thread, &found);
-	gorgon_signals_on_wake(answer);
+	gorgon_signals_on_wake(sample_answer);
 	if (!take_turn(tid, until))
 		return;
 	if (gorgon_signals_wake(tid))

@@ -152,7 +152,7 @@ static brief brief_of(const struct sigaction *action)
 	return is_function(ret) && action->sa_flags & SA_SIGINFO ? ret | TAKES_INFO : ret;
 }
 
-static void call(brief action, int number, siginfo_t *info, void *context)
+static void signals_call(brief action, int number, siginfo_t *info, void *context)
 {
 	if (!is_function(action))
 		return;
@@ -223,7 +223,7 @@ static void give_fault_to_host(int number, siginfo_t *info, void *context)
 	brief action = action_of_host(number);
 
 	if (is_function(action)) {
-		call(action, number, info, context);
+		signals_call(action, number, info, context);
 	} else {
 		const struct sigaction none = {.sa_handler = (sighandler_t)action};
 
@@ -244,7 +244,7 @@ static bool may_concern(const struct gorgon_signals *view, int number, const sig
 	       concerns(view->concerns_ctx, info->si_pid);
 }
 
-static void spread(int number, siginfo_t *info, void *context)
+static void signals_spread(int number, siginfo_t *info, void *context)
 {
 	brief own = (brief)SIG_DFL, hosts = action_of_host(number);
 	struct gorgon_signals *view;
@@ -262,7 +262,7 @@ static void spread(int number, siginfo_t *info, void *context)
 		if (view == mine) {
 			own = action;
 		} else if (!__atomic_load_n(&view->has_thread, __ATOMIC_ACQUIRE)) {
-			call(action, number, info, context);
+			signals_call(action, number, info, context);
 		} else {
 			__atomic_or_fetch(&view->pending, bit(number), __ATOMIC_ACQ_REL);
 			pthread_kill(view->thread, number);
@@ -275,8 +275,8 @@ static void spread(int number, siginfo_t *info, void *context)
 		install_default(number);
 		raise(number);
 	}
-	call(hosts, number, info, context);
-	call(own, number, info, context);
+	signals_call(hosts, number, info, context);
+	signals_call(own, number, info, context);
 }
 
 // The view whose code runs on this thread: the interpreter's main thread, or a thread that its code has
@@ -295,7 +295,7 @@ static void give_fault(int number, siginfo_t *info, void *context)
 	brief action = view ? action_of(view, number) : (brief)SIG_DFL;
 
 	if (is_function(action)) {
-		call(action, number, info, context);
+		signals_call(action, number, info, context);
 		return;
 	}
 	if (__atomic_load_n(&watched, __ATOMIC_ACQUIRE) & bit(number))
@@ -308,7 +308,7 @@ static void give_to_thread(int number, siginfo_t *info, void *context,
 {
 	brief action = action_of(view, number);
 
-	call(is_function(action) ? action : action_of_host(number), number, info, context);
+	signals_call(is_function(action) ? action : action_of_host(number), number, info, context);
 }
 
 // Take one pending signal of a view of this thread; @ret is the view's action. False: there is none.
@@ -339,13 +339,13 @@ static bool give_pending(int number, siginfo_t *info, void *context)
 
 	while (mine && take_pending(number, &action)) {
 		any = true;
-		call(action, number, info, context);
+		signals_call(action, number, info, context);
 	}
 	return any;
 }
 
 // The action of a view for its timer's signal that is to be called on this thread, with @number. SIG_DFL: none.
-static brief choose(struct gorgon_signals *view, int *number)
+static brief signals_choose(struct gorgon_signals *view, int *number)
 {
 	brief action = action_of(view, *number);
 
@@ -384,9 +384,9 @@ static bool give_timer(int number, siginfo_t *info, void *context)
 	begin_look();
 	known = gorgon_timer_owners_find(info, &view);
 	if (known && view)
-		action = choose(view, &number);
+		action = signals_choose(view, &number);
 	end_look();
-	call(action, number, info, context);
+	signals_call(action, number, info, context);
 	return known;
 }
 
@@ -396,7 +396,7 @@ static bool is_wake(int number, const siginfo_t *info)
 	return number == GORGON_SIGNAL_WAKE && info->si_code == SI_QUEUE && info->si_value.sival_ptr == &wakes;
 }
 
-static void dispatch(int number, siginfo_t *info, void *context)
+static void signals_dispatch(int number, siginfo_t *info, void *context)
 {
 	int saved = errno;
 
@@ -417,13 +417,13 @@ static void dispatch(int number, siginfo_t *info, void *context)
 	} else if (info->si_code == SI_TKILL && view_of_thread()) {
 		give_to_thread(number, info, context, view_of_thread());
 	} else {
-		spread(number, info, context);
+		signals_spread(number, info, context);
 	}
 	errno = saved;
 }
 
 // Install what the views want of a signal together: the dispatcher, SIG_IGN, or the host's disposition.
-static void install(int number)
+static void signals_install(int number)
 {
 	bool wake = number == GORGON_SIGNAL_WAKE && wakes, fault = watched & bit(number);
 	bool function = wake || fault, ignore = false;
@@ -462,7 +462,7 @@ static void install(int number)
 	if (function) {
 		dispatched |= bit(number);
 		action.sa_flags = flags;
-		action.sa_sigaction = dispatch;
+		action.sa_sigaction = signals_dispatch;
 	} else if (ignore && number != SIGCHLD && host[number].sa_handler == SIG_DFL) {
 		ignored |= bit(number);
 		action.sa_handler = SIG_IGN;
@@ -492,7 +492,7 @@ bool gorgon_signals_add_timer(struct gorgon_signals *view, int id, int number,
 	ret = gorgon_timer_owners_add(view, id, look);
 	if (ret && !(view->timed & bit(number))) {
 		view->timed |= bit(number);
-		install(number);
+		signals_install(number);
 	}
 	gorgon_masked_unlock(&lock, &saved);
 	return ret;
@@ -508,7 +508,7 @@ void gorgon_signals_end_timer(struct gorgon_signals *view, int id)
 }
 
 // Take a pending signal that the calling thread blocks: later the process's default would be its action.
-static void discard(int number, const sigset_t *blocked)
+static void signals_discard(int number, const sigset_t *blocked)
 {
 	const struct timespec now = {0, 0};
 	sigset_t one;
@@ -531,8 +531,8 @@ void gorgon_signals_stop_timers(struct gorgon_signals *view)
 	for (int number = 1; number < NSIG; number++) {
 		if (!(timed & bit(number)))
 			continue;
-		discard(number, &saved);
-		install(number);
+		signals_discard(number, &saved);
+		signals_install(number);
 	}
 	gorgon_masked_unlock(&lock, &saved);
 }
@@ -580,7 +580,7 @@ void gorgon_signals_watch_faults(bool watch)
 		uint64_t now = watch ? watched | bit(numbers[i]) : watched & ~bit(numbers[i]);
 
 		__atomic_store_n(&watched, now, __ATOMIC_RELEASE);
-		install(numbers[i]);
+		signals_install(numbers[i]);
 	}
 	gorgon_masked_unlock(&lock, &saved);
 }
@@ -622,7 +622,7 @@ void gorgon_signals_destroy(struct gorgon_signals *view)
 	gorgon_timer_owners_drop(view);
 	for (int number = 1; number < NSIG; number++)
 		if ((view->set | view->timed) & bit(number))
-			install(number);
+			signals_install(number);
 	gorgon_masked_unlock(&lock, &saved);
 	wait_for_dispatchers();
 	free(view);
@@ -664,7 +664,7 @@ bool gorgon_signals_send(struct gorgon_signals *view, int number)
 	gorgon_masked_lock(&lock, &saved);
 	// If the host has put its own disposition in place of the dispatcher, the signal could end the process.
 	ret = is_function(action_of(view, number)) && !sigaction(number, NULL, &now) &&
-	      now.sa_sigaction == dispatch;
+	      now.sa_sigaction == signals_dispatch;
 	if (ret) {
 		__atomic_or_fetch(&view->pending, bit(number), __ATOMIC_ACQ_REL);
 		pthread_kill(view->thread, number);
@@ -683,9 +683,9 @@ bool gorgon_signals_wake(pid_t tid)
 	gorgon_masked_lock(&lock, &saved);
 	if (!wakes) {
 		wakes = true;
-		install(GORGON_SIGNAL_WAKE);
+		signals_install(GORGON_SIGNAL_WAKE);
 	}
-	ret = !sigaction(GORGON_SIGNAL_WAKE, NULL, &now) && now.sa_sigaction == dispatch;
+	ret = !sigaction(GORGON_SIGNAL_WAKE, NULL, &now) && now.sa_sigaction == signals_dispatch;
 	gorgon_masked_unlock(&lock, &saved);
 	info.si_pid = getpid();
 	info.si_uid = getuid();
@@ -750,7 +750,7 @@ void gorgon_signals_after_fork(bool child)
 	// child ignores, from being installed.
 	for (int number = 1; number < NSIG; number++)
 		if (dropped & bit(number))
-			install(number);
+			signals_install(number);
 	if (child) {
 		running = depth;
 		__atomic_store_n(&process, getpid(), __ATOMIC_RELAXED);
@@ -803,7 +803,7 @@ int gorgon_signal_action(int number, const struct sigaction *action, struct siga
 		view->actions[number] = *action;
 		view->set |= bit(number);
 		__atomic_store_n(&view->briefs[number], brief_of(action), __ATOMIC_RELEASE);
-		install(number);
+		signals_install(number);
 	}
 	gorgon_masked_unlock(&lock, &saved);
 	if (old)

@@ -139,7 +139,7 @@ static char *write_qfcvt(long double value, int count, int *point, int *sign, st
 
 // --- the part ------------------------------------------------------------------------------------
 
-static void end(void *arg)
+static void small_state_end(void *arg)
 {
 	struct small *state = arg;
 
@@ -162,5 +162,5 @@ const struct gorgon_part gorgon_small_state = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct small),
-	.end = end,
+	.end = small_state_end,
 };

@@ -51,14 +51,14 @@ struct gorgon_streams {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // a leaf
 
-static struct known **bucket(const struct gorgon_streams *streams, const FILE *stream)
+static struct known **streams_bucket(const struct gorgon_streams *streams, const FILE *stream)
 {
 	return &streams->buckets[((uintptr_t)stream >> 4) % BUCKETS];
 }
 
 static struct known *streams_find(const struct gorgon_streams *streams, const FILE *stream)
 {
-	struct known *known = streams->buckets ? *bucket(streams, stream) : NULL;
+	struct known *known = streams->buckets ? *streams_bucket(streams, stream) : NULL;
 
 	while (known && known->stream != stream)
 		known = known->next;
@@ -77,8 +77,8 @@ static struct known *find_or_add(struct gorgon_streams *streams, FILE *stream)
 	known = calloc(1, sizeof(*known));
 	if (known) {
 		known->stream = stream;
-		known->next = *bucket(streams, stream);
-		*bucket(streams, stream) = known;
+		known->next = *streams_bucket(streams, stream);
+		*streams_bucket(streams, stream) = known;
 	}
 	return known;
 }
@@ -108,7 +108,7 @@ FILE *gorgon_streams_note(struct gorgon_streams *streams, FILE *stream)
 
 // Whether a stream of the C library's list is one of these, and has not been looked at in this
 // flush. Called with the lock.
-static bool take(struct gorgon_streams *streams, FILE *stream, unsigned long flush)
+static bool streams_take(struct gorgon_streams *streams, FILE *stream, unsigned long flush)
 {
 	struct known *known = streams_find(streams, stream);
 	struct stat st;
@@ -145,7 +145,7 @@ static FILE *lock_next(struct gorgon_streams *streams, unsigned long flush)
 	     iter = _IO_iter_next(iter)) {
 		FILE *stream = _IO_iter_file(iter);
 
-		if (take(streams, stream, flush) && !ftrylockfile(stream))
+		if (streams_take(streams, stream, flush) && !ftrylockfile(stream))
 			found = stream;
 	}
 	pthread_mutex_unlock(&lock);
@@ -202,12 +202,12 @@ static int streams_fflush(FILE *stream, struct gorgon_streams *streams)
 
 // --- the part ------------------------------------------------------------------------------------
 
-static void stop(void *state)
+static void streams_stop(void *state)
 {
 	flush_all(state);
 }
 
-static void end(void *state)
+static void streams_end(void *state)
 {
 	struct gorgon_streams *streams = state;
 
@@ -235,8 +235,8 @@ const struct gorgon_part gorgon_streams_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct gorgon_streams),
-	.stop = stop,
-	.end = end,
+	.stop = streams_stop,
+	.end = streams_end,
 	.lock = &lock,
 	.title = "Streams of the C library",
 };

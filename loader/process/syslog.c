@@ -230,7 +230,7 @@ static void enter_log(struct log *log, int *cancel)
 	pthread_mutex_lock(&log->lock);
 }
 
-static void leave(struct log *log, int cancel)
+static void syslog_leave(struct log *log, int cancel)
 {
 	pthread_mutex_unlock(&log->lock);
 	pthread_setcancelstate(cancel, &cancel);
@@ -248,11 +248,11 @@ static void log_message(struct log *log, int priority, const char *message)
 	enter_log(log, &cancel);
 	if (is_wanted(log, priority))
 		log_text(log, priority, message);
-	leave(log, cancel);
+	syslog_leave(log, cancel);
 }
 
 // The message that the C library writes then.
-static void complain(struct log *log, int priority)
+static void syslog_complain(struct log *log, int priority)
 {
 	char text[64];
 
@@ -269,7 +269,7 @@ void gorgon_syslog_write_list_chk(int priority, int flag, const char *format, va
 	char *message;
 
 	if (priority & ~(LOG_PRIMASK | LOG_FACMASK)) {
-		complain(log, priority);
+		syslog_complain(log, priority);
 		priority &= LOG_PRIMASK | LOG_FACMASK;
 	}
 	errno = number; // for %m
@@ -296,7 +296,7 @@ static void log_open(const char *ident, int options, int facility, struct log *l
 		log->facility = facility;
 	if (options & LOG_NDELAY)
 		connect_to_daemon(log);
-	leave(log, cancel);
+	syslog_leave(log, cancel);
 }
 
 static void log_close(struct log *log)
@@ -307,7 +307,7 @@ static void log_close(struct log *log)
 	disconnect(log);
 	log->ident = NULL;
 	log->type = SOCK_DGRAM;
-	leave(log, cancel);
+	syslog_leave(log, cancel);
 }
 
 static int log_set_mask(int mask, struct log *log)
@@ -318,13 +318,13 @@ static int log_set_mask(int mask, struct log *log)
 	before = log->mask;
 	if (mask)
 		__atomic_store_n(&log->mask, mask, __ATOMIC_RELAXED);
-	leave(log, cancel);
+	syslog_leave(log, cancel);
 	return before;
 }
 
 // --- the part ------------------------------------------------------------------------------------
 
-static bool begin(void *arg, struct gorgon_ns *ns)
+static bool syslog_begin(void *arg, struct gorgon_ns *ns)
 {
 	*(struct log *)arg = (struct log){
 		.ns = ns,
@@ -337,17 +337,17 @@ static bool begin(void *arg, struct gorgon_ns *ns)
 	return true;
 }
 
-static void stop(void *arg)
+static void syslog_stop(void *arg)
 {
 	struct log *log = arg;
 	int cancel;
 
 	enter_log(log, &cancel);
 	disconnect(log);
-	leave(log, cancel);
+	syslog_leave(log, cancel);
 }
 
-static void end(void *arg)
+static void syslog_end(void *arg)
 {
 	disconnect(arg);
 }
@@ -376,8 +376,8 @@ const struct gorgon_part gorgon_syslog = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct log),
-	.begin = begin,
-	.stop = stop,
-	.end = end,
+	.begin = syslog_begin,
+	.stop = syslog_stop,
+	.end = syslog_end,
 	.in_child = in_child,
 };

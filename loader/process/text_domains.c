@@ -216,7 +216,8 @@ static char *bind_codeset(const char *domain, const char *codeset, struct domain
 	return ret;
 }
 
-static char *translate(const char *domain, const char *text, int category, struct domains *state)
+static char *domains_translate(const char *domain, const char *text, int category,
+			       struct domains *state)
 {
 	int number = errno; // gettext() leaves errno as it is
 	const char *name = text ? name_of(state, domain) : NULL;
@@ -239,12 +240,12 @@ static char *translate_plural(const char *domain, const char *one, const char *m
 
 static char *get_text(const char *text, struct domains *state)
 {
-	return translate(NULL, text, LC_MESSAGES, state);
+	return domains_translate(NULL, text, LC_MESSAGES, state);
 }
 
 static char *get_text_of(const char *domain, const char *text, struct domains *state)
 {
-	return translate(domain, text, LC_MESSAGES, state);
+	return domains_translate(domain, text, LC_MESSAGES, state);
 }
 
 static char *get_plural(const char *one, const char *many, unsigned long count,
@@ -261,7 +262,7 @@ static char *get_plural_of(const char *domain, const char *one, const char *many
 
 // --- the part ------------------------------------------------------------------------------------
 
-static void end(void *arg)
+static void domains_end(void *arg)
 {
 	struct domains *state = arg;
 	struct binding *next;
@@ -285,8 +286,8 @@ static const struct gorgon_bound bound[] = {
 	OWN("gettext", get_text, 1, "looks where the program's own bindings say"),
 	OWN("dgettext", get_text_of, 2, "as gettext"),
 	OWN("__dgettext", get_text_of, 2, "as gettext"),
-	OWN("dcgettext", translate, 3, "as gettext"),
-	OWN("__dcgettext", translate, 3, "as gettext"),
+	OWN("dcgettext", domains_translate, 3, "as gettext"),
+	OWN("__dcgettext", domains_translate, 3, "as gettext"),
 	OWN("ngettext", get_plural, 3, "as gettext"),
 	OWN("dngettext", get_plural_of, 4, "as gettext"),
 	OWN("dcngettext", translate_plural, 5, "as gettext"),
@@ -296,6 +297,6 @@ const struct gorgon_part gorgon_text_domains = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct domains),
-	.end = end,
+	.end = domains_end,
 	.lock = &lock,
 };

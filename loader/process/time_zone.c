@@ -101,7 +101,7 @@ static bool enter_zone(struct time_zone *state, bool again, const struct gorgon_
 	return false;
 }
 
-static void leave(void)
+static void zone_leave(void)
 {
 	pthread_mutex_unlock(&lock);
 }
@@ -113,7 +113,7 @@ static void zone_tzset(struct time_zone *state)
 	const struct gorgon_zone *zone;
 
 	if (enter_zone(state, true, &zone))
-		leave();
+		zone_leave();
 	else
 		take_names(state);
 }
@@ -130,7 +130,7 @@ static struct tm *to_local(const time_t *time, struct tm *tm, bool again, struct
 		return ret;
 	}
 	ret = gorgon_zone_convert(zone, *time, tm, &state->names) ? tm : NULL;
-	leave();
+	zone_leave();
 	return ret;
 }
 
@@ -159,7 +159,7 @@ static struct tm *zone_gmtime_r(const time_t *time, struct tm *tm, struct time_z
 	if (!own)
 		return gmtime_r(time, tm);
 	ret = gorgon_zone_convert(zone, *time, tm, NULL) ? tm : NULL;
-	leave();
+	zone_leave();
 	return ret;
 }
 
@@ -214,7 +214,7 @@ static time_t zone_mktime(struct tm *tm, struct time_zone *state)
 		return ret;
 	}
 	ret = gorgon_zone_invert(zone, true, tm, &state->local_guess, &state->names);
-	leave();
+	zone_leave();
 	return ret;
 }
 
@@ -228,7 +228,7 @@ static time_t zone_timegm(struct tm *tm, struct time_zone *state)
 		return timegm(tm);
 	tm->tm_isdst = 0;
 	ret = gorgon_zone_invert(zone, false, tm, &state->universal_guess, NULL);
-	leave();
+	zone_leave();
 	return ret;
 }
 
@@ -340,8 +340,8 @@ static char *parse_plain(const char *text, const char *format, struct tm *tm, lo
 	return strptime(text, format, tm);
 }
 
-static char *parse(const char *text, const char *format, struct tm *tm, locale_t locale,
-		   struct time_zone *state, parse_fn *fn)
+static char *zone_parse(const char *text, const char *format, struct tm *tm, locale_t locale,
+			struct time_zone *state, parse_fn *fn)
 {
 	const char *rest, *seconds = is_process(state) ? NULL : find_seconds(format, &rest);
 
@@ -360,13 +360,13 @@ static char *parse(const char *text, const char *format, struct tm *tm, locale_t
 static char *zone_strptime(const char *text, const char *format, struct tm *tm,
 			   struct time_zone *state)
 {
-	return parse(text, format, tm, NULL, state, parse_plain);
+	return zone_parse(text, format, tm, NULL, state, parse_plain);
 }
 
 static char *zone_strptime_l(const char *text, const char *format, struct tm *tm, locale_t locale,
 			     struct time_zone *state)
 {
-	return parse(text, format, tm, locale, state, strptime_l);
+	return zone_parse(text, format, tm, locale, state, strptime_l);
 }
 
 // --- programs that it starts ---------------------------------------------------------------------
@@ -399,7 +399,7 @@ static int zone_execvp(const char *file, char *const *argv, struct time_zone *st
 
 // --- the part ------------------------------------------------------------------------------------
 
-static bool begin(void *arg, struct gorgon_ns *ns)
+static bool zone_begin(void *arg, struct gorgon_ns *ns)
 {
 	struct time_zone *state = arg;
 
@@ -408,7 +408,7 @@ static bool begin(void *arg, struct gorgon_ns *ns)
 	return true;
 }
 
-static void end(void *arg)
+static void zone_end(void *arg)
 {
 	struct time_zone *state = arg;
 
@@ -459,7 +459,7 @@ const struct gorgon_part gorgon_time_zone = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct time_zone),
-	.begin = begin,
-	.end = end,
+	.begin = zone_begin,
+	.end = zone_end,
 	.lock = &lock,
 };

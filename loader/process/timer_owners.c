@@ -45,7 +45,7 @@ static struct timer *find_free(const struct gorgon_signals *view, int id)
 }
 
 // Entries come in pages from mmap(): setitimer() may be called in a signal handler, where malloc() may not.
-static struct timer *grow(void)
+static struct timer *owners_grow(void)
 {
 	static struct timer few[16];
 	size_t size = timers ? (size_t)getpagesize() : sizeof(few), count = size / sizeof(struct timer);
@@ -65,7 +65,7 @@ static struct timer *grow(void)
 
 bool gorgon_timer_owners_add(struct gorgon_signals *view, int id, enum gorgon_timer_look look)
 {
-	struct timer *timer = find_free(view, id) ?: grow();
+	struct timer *timer = find_free(view, id) ?: owners_grow();
 
 	if (!timer)
 		return false;
@@ -102,7 +102,7 @@ void gorgon_timer_owners_forget(void)
 
 // Change what a handler is told to what the kernel says of an interval timer, or of a timer that was made without
 // a value.
-static void dress(siginfo_t *info, enum gorgon_timer_look look)
+static void owners_dress(siginfo_t *info, enum gorgon_timer_look look)
 {
 	if (look == GORGON_TIMER_INTERVAL) {
 		info->si_code = SI_KERNEL;
@@ -124,6 +124,6 @@ bool gorgon_timer_owners_find(siginfo_t *info, struct gorgon_signals **view)
 	if (!timer)
 		return false;
 	*view = __atomic_load_n(&timer->view, __ATOMIC_ACQUIRE);
-	dress(info, timer->look);
+	owners_dress(info, timer->look);
 	return true;
 }

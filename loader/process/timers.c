@@ -143,7 +143,7 @@ static bool make_on(const struct timers *timers, int which, pid_t tid, struct in
 }
 
 // Make a timer for the main thread or, when that has ended, for the calling thread.
-static bool make(const struct timers *timers, int which, struct interval *ret)
+static bool timers_make(const struct timers *timers, int which, struct interval *ret)
 {
 	pid_t tid = main_tid(timers), own = gettid();
 
@@ -151,7 +151,7 @@ static bool make(const struct timers *timers, int which, struct interval *ret)
 	       (errno == EINVAL && tid != own && make_on(timers, which, own, ret));
 }
 
-static void drop(const struct timers *timers, const struct interval *interval)
+static void timers_drop(const struct timers *timers, const struct interval *interval)
 {
 	if (!interval->made)
 		return;
@@ -188,8 +188,8 @@ static struct itimerval to_itimerval(const struct itimerspec *value)
 }
 
 // The timer to set. A new timer may be made for it; @replaced is then the timer before.
-static bool choose(struct timers *timers, int which, struct interval *new, struct interval *replaced,
-		   sigset_t *saved)
+static bool timers_choose(struct timers *timers, int which, struct interval *new,
+			  struct interval *replaced, sigset_t *saved)
 {
 	struct interval *now = &timers->intervals[which];
 	pid_t tid = main_tid(timers);
@@ -200,7 +200,7 @@ static bool choose(struct timers *timers, int which, struct interval *new, struc
 	if (right)
 		return true;
 	gorgon_masked_unlock(&lock, saved);
-	if (!make(timers, which, new))
+	if (!timers_make(timers, which, new))
 		return false;
 	gorgon_masked_lock(&lock, saved);
 	*replaced = *now;
@@ -216,7 +216,7 @@ static void stop_replaced(const struct timers *timers, const struct interval *re
 		return;
 	if (syscall(SYS_timer_gettime, replaced->id, old))
 		memset(old, 0, sizeof(*old));
-	drop(timers, replaced);
+	timers_drop(timers, replaced);
 }
 
 static int set_interval(struct timers *timers, int which, const struct itimerval *value,
@@ -232,7 +232,7 @@ static int set_interval(struct timers *timers, int which, const struct itimerval
 		memset(old, 0, sizeof(*old));
 		return 0;
 	}
-	if (!choose(timers, which, &new, &replaced, &saved))
+	if (!timers_choose(timers, which, &new, &replaced, &saved))
 		return -1;
 	ret = kernel_set(timers->intervals[which].id, 0, &spec, &before);
 	gorgon_masked_unlock(&lock, &saved);
@@ -413,7 +413,7 @@ static struct timer *take_timer(struct timers *timers, timer_t which)
 
 // Keep a deleted timer for a while; returns the oldest of the kept timers when there are many, to
 // be freed.
-static struct timer *retire(struct timer *timer)
+static struct timer *timers_retire(struct timer *timer)
 {
 	struct timer **p = &deleted, *oldest;
 
@@ -440,7 +440,7 @@ static int delete_timer(struct timers *timers, timer_t which)
 	timer = take_timer(timers, which);
 	id = timer ? timer->id : -1;
 	if (timer && id < 0)
-		timer = retire(timer);
+		timer = timers_retire(timer);
 	gorgon_masked_unlock(&lock, &saved);
 	free(timer);
 	ret = timer_delete(which); // may be a timer of the C library that other code has handed on
@@ -456,7 +456,7 @@ static int timers_delete(timer_t which, struct timers *timers)
 
 // --- the part ------------------------------------------------------------------------------------
 
-static bool begin(void *state, struct gorgon_ns *ns)
+static bool timers_begin(void *state, struct gorgon_ns *ns)
 {
 	struct timers *timers = state;
 
@@ -465,7 +465,7 @@ static bool begin(void *state, struct gorgon_ns *ns)
 	return true;
 }
 
-static void stop(void *state)
+static void timers_stop(void *state)
 {
 	struct timers *timers = state;
 	struct interval none[INTERVALS] = {{0}}, old[INTERVALS];
@@ -478,7 +478,7 @@ static void stop(void *state)
 	memcpy(timers->intervals, none, sizeof(none));
 	gorgon_masked_unlock(&lock, &saved);
 	for (int i = 0; i < INTERVALS; i++)
-		drop(timers, &old[i]);
+		timers_drop(timers, &old[i]);
 	while (timers->first)
 		delete_timer(timers, timers->first->timer);
 	gorgon_signals_stop_timers(timers->ns->signals);
@@ -526,8 +526,8 @@ const struct gorgon_part gorgon_timers_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct timers),
-	.begin = begin,
-	.stop = stop,
+	.begin = timers_begin,
+	.stop = timers_stop,
 	.before_fork = take_for_fork,
 	.after_fork = release_after_fork,
 	.in_child = in_child,

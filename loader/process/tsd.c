@@ -104,7 +104,7 @@ static void clear_values(size_t index)
 }
 
 // The next owner of the number finds no values.
-static void delete(struct key *key, unsigned index)
+static void tsd_delete(struct key *key, unsigned index)
 {
 	clear_values(index);
 	__atomic_store_n(&key->ns, NULL, __ATOMIC_RELEASE);
@@ -120,7 +120,7 @@ int gorgon_tsd_delete(unsigned number)
 	gorgon_lock();
 	live = is_live(index);
 	if (live)
-		delete(key_at(index), index);
+		tsd_delete(key_at(index), index);
 	gorgon_unlock();
 	return live ? 0 : EINVAL;
 }
@@ -129,7 +129,7 @@ void gorgon_tsd_drop(const struct gorgon_ns *ns)
 {
 	for (unsigned i = 0; key_at(i); i++)
 		if (key_at(i)->ns == ns)
-			delete(key_at(i), i);
+			tsd_delete(key_at(i), i);
 }
 
 unsigned gorgon_tsd_count(void)

@@ -123,7 +123,7 @@ static void forget_entries(struct state *state)
 	state->has_read = false;
 }
 
-static void restart(struct state *state)
+static void utmp_restart(struct state *state)
 {
 	pthread_mutex_lock(&lock);
 	forget_entries(state);
@@ -200,7 +200,8 @@ static bool has_id(const struct utmp *entry, const struct utmp *wanted)
 }
 
 // Search from the position on, which moves behind the entry found. Returns with the lock held, or NULL.
-static const struct utmp *search(struct state *state, match_fn *matches, const struct utmp *wanted)
+static const struct utmp *utmp_search(struct state *state, match_fn *matches,
+				      const struct utmp *wanted)
 {
 	if (!begin_search(state))
 		return NULL;
@@ -219,7 +220,7 @@ static const struct utmp *search(struct state *state, match_fn *matches, const s
 static struct utmp *utmp_find(struct state *state, match_fn *matches, const struct utmp *wanted,
 			 struct gorgon_kept *kept)
 {
-	const struct utmp *entry = search(state, matches, wanted);
+	const struct utmp *entry = utmp_search(state, matches, wanted);
 	struct utmp *ret;
 
 	if (!entry)
@@ -232,7 +233,7 @@ static struct utmp *utmp_find(struct state *state, match_fn *matches, const stru
 static int find_r(struct state *state, match_fn *matches, const struct utmp *wanted,
 		  struct utmp *buffer, struct utmp **result)
 {
-	const struct utmp *entry = search(state, matches, wanted);
+	const struct utmp *entry = utmp_search(state, matches, wanted);
 
 	*result = NULL;
 	if (!entry)
@@ -361,7 +362,7 @@ static int own_utmpname(const char *name, struct state *state)
 
 // --- the part ---------------------------------------------------------------------------------
 
-static void end(void *of)
+static void utmp_end(void *of)
 {
 	struct state *state = of;
 
@@ -378,22 +379,14 @@ static void end(void *of)
 #define BOUND(name, target, args) {name, target, args, 0, GORGON_OWN, WHY}
 
 static const struct gorgon_bound bound[] = {
-	BOUND("setutent", restart, 0),
-	BOUND("setutxent", restart, 0),
-	BOUND("endutent", restart, 0),
-	BOUND("endutxent", restart, 0),
-	BOUND("getutent", own_getutent, 0),
-	BOUND("getutxent", own_getutent, 0),
-	BOUND("getutent_r", own_getutent_r, 2),
-	BOUND("getutid", own_getutid, 1),
-	BOUND("getutxid", own_getutid, 1),
-	BOUND("getutid_r", own_getutid_r, 3),
-	BOUND("getutline", own_getutline, 1),
-	BOUND("getutxline", own_getutline, 1),
-	BOUND("getutline_r", own_getutline_r, 3),
-	BOUND("pututline", own_pututline, 1),
-	BOUND("pututxline", own_pututline, 1),
-	BOUND("utmpname", own_utmpname, 1),
+	BOUND("setutent", utmp_restart, 0),       BOUND("setutxent", utmp_restart, 0),
+	BOUND("endutent", utmp_restart, 0),       BOUND("endutxent", utmp_restart, 0),
+	BOUND("getutent", own_getutent, 0),       BOUND("getutxent", own_getutent, 0),
+	BOUND("getutent_r", own_getutent_r, 2),   BOUND("getutid", own_getutid, 1),
+	BOUND("getutxid", own_getutid, 1),        BOUND("getutid_r", own_getutid_r, 3),
+	BOUND("getutline", own_getutline, 1),     BOUND("getutxline", own_getutline, 1),
+	BOUND("getutline_r", own_getutline_r, 3), BOUND("pututline", own_pututline, 1),
+	BOUND("pututxline", own_pututline, 1),    BOUND("utmpname", own_utmpname, 1),
 	BOUND("utmpxname", own_utmpname, 1),
 };
 
@@ -401,6 +394,6 @@ const struct gorgon_part gorgon_utmp_part = {
 	.bound = bound,
 	.bound_count = sizeof(bound) / sizeof(*bound),
 	.state_size = sizeof(struct state),
-	.end = end,
+	.end = utmp_end,
 	.lock = &lock,
 };

@@ -92,8 +92,8 @@ static void read_string(struct gorgon_zone *zone, const char *text, const char *
 		take_default_days(zone, directory);
 }
 
-static struct gorgon_zone *create(const char *text, const char *file, const char *directory,
-				  const char *path)
+static struct gorgon_zone *zone_create(const char *text, const char *file, const char *directory,
+				       const char *path)
 {
 	struct gorgon_zone *zone = calloc(1, sizeof(*zone));
 
@@ -137,7 +137,7 @@ struct gorgon_zone *gorgon_zone_get(const char *text, const char *directory,
 		free(path);
 		return previous;
 	}
-	zone = create(text, file, directory, path);
+	zone = zone_create(text, file, directory, path);
 	free(path);
 	if (zone)
 		gorgon_zone_destroy(previous);

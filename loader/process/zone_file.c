@@ -47,7 +47,7 @@ static int64_t get_time(const unsigned char *from, size_t width)
 	return (int64_t)be64toh(value);
 }
 
-static const unsigned char *take(struct reader *reader, uint64_t size)
+static const unsigned char *zone_file_take(struct reader *reader, uint64_t size)
 {
 	const unsigned char *at = reader->at;
 
@@ -59,7 +59,7 @@ static const unsigned char *take(struct reader *reader, uint64_t size)
 
 static bool read_header(struct reader *reader, struct header *header)
 {
-	const unsigned char *at = take(reader, sizeof(*header));
+	const unsigned char *at = zone_file_take(reader, sizeof(*header));
 
 	if (!at)
 		return false;
@@ -80,7 +80,7 @@ static uint64_t size_of(const struct header *header, size_t width)
 	       (uint64_t)header->leaps * (width + 4) + header->standard + header->universal;
 }
 
-static bool allocate(struct gorgon_zone *zone, const struct header *header)
+static bool zone_file_allocate(struct gorgon_zone *zone, const struct header *header)
 {
 	zone->time_count = header->times;
 	zone->type_count = header->types;
@@ -147,15 +147,15 @@ static bool read_body(struct gorgon_zone *zone, struct reader *reader, const str
 	const unsigned char *times, *after, *types, *names, *leaps, *standard, *universal;
 
 	if (size_of(header, width) > (uint64_t)(reader->end - reader->at) || !header->types ||
-	    !header->chars || !allocate(zone, header))
+	    !header->chars || !zone_file_allocate(zone, header))
 		return false;
-	times = take(reader, (uint64_t)header->times * width);
-	after = take(reader, header->times);
-	types = take(reader, (uint64_t)header->types * 6);
-	names = take(reader, header->chars);
-	leaps = take(reader, (uint64_t)header->leaps * (width + 4));
-	standard = take(reader, header->standard);
-	universal = take(reader, header->universal);
+	times = zone_file_take(reader, (uint64_t)header->times * width);
+	after = zone_file_take(reader, header->times);
+	types = zone_file_take(reader, (uint64_t)header->types * 6);
+	names = zone_file_take(reader, header->chars);
+	leaps = zone_file_take(reader, (uint64_t)header->leaps * (width + 4));
+	standard = zone_file_take(reader, header->standard);
+	universal = zone_file_take(reader, header->universal);
 	if (!read_times(zone, times, after, width) ||
 	    !read_types(zone, types, (const char *)names, header->chars))
 		return false;
@@ -169,7 +169,7 @@ static bool read_body(struct gorgon_zone *zone, struct reader *reader, const str
 	return width == 4 || read_footer(zone, reader);
 }
 
-static bool parse(struct gorgon_zone *zone, struct reader *reader)
+static bool zone_file_parse(struct gorgon_zone *zone, struct reader *reader)
 {
 	struct header header;
 	size_t width = 4;
@@ -178,7 +178,7 @@ static bool parse(struct gorgon_zone *zone, struct reader *reader)
 		return false;
 	if (header.version) {
 		width = 8;
-		if (!take(reader, size_of(&header, 4)) || !read_header(reader, &header))
+		if (!zone_file_take(reader, size_of(&header, 4)) || !read_header(reader, &header))
 			return false;
 	}
 	return read_body(zone, reader, &header, width);
@@ -203,7 +203,7 @@ static unsigned char *read_all(int fd, size_t size)
 	return data;
 }
 
-static void forget(struct gorgon_zone *zone)
+static void zone_file_forget(struct gorgon_zone *zone)
 {
 	free(zone->times);
 	free(zone->types_after);
@@ -260,12 +260,12 @@ bool gorgon_zone_read_file(struct gorgon_zone *zone, const char *path)
 	    (data = read_all(fd, (size_t)status.st_size))) {
 		struct reader reader = {data, data + status.st_size};
 
-		ret = parse(zone, &reader);
+		ret = zone_file_parse(zone, &reader);
 	}
 	close(fd);
 	free(data);
 	if (!ret) {
-		forget(zone);
+		zone_file_forget(zone);
 		return false;
 	}
 	zone->is_file = true;

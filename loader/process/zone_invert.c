@@ -33,7 +33,7 @@ static int64_t count_tm(const struct tm *tm)
 	return count_seconds(tm->tm_year, tm->tm_yday, tm->tm_hour, tm->tm_min, tm->tm_sec);
 }
 
-static bool convert(const struct search *search, int64_t time, struct tm *tm)
+static bool zone_invert_convert(const struct search *search, int64_t time, struct tm *tm)
 {
 	return gorgon_zone_convert(search->zone, time, tm, search->local ? search->names : NULL);
 }
@@ -43,18 +43,18 @@ static bool convert_nearest(const struct search *search, int64_t *time, struct t
 {
 	int64_t good = 0, bad = *time;
 
-	if (convert(search, *time, tm))
+	if (zone_invert_convert(search, *time, tm))
 		return true;
 	while (llabs(bad - good) > 1) {
 		int64_t middle = good + (bad - good) / 2;
 
-		if (convert(search, middle, tm))
+		if (zone_invert_convert(search, middle, tm))
 			good = middle;
 		else
 			bad = middle;
 	}
 	*time = good;
-	return convert(search, good, tm);
+	return zone_invert_convert(search, good, tm);
 }
 
 static bool isdst_differs(int a, int b)
@@ -81,7 +81,8 @@ static bool is_in_gap(const struct search *search, int64_t time, int64_t last, i
 }
 
 // True with *@exact: the time was found; without: the hour does not exist.
-static bool approach(const struct search *search, int64_t *time, struct tm *tm, bool *exact)
+static bool zone_invert_approach(const struct search *search, int64_t *time, struct tm *tm,
+				 bool *exact)
 {
 	int64_t last = *time, before_last = *time;
 	bool last_is_dst = false;
@@ -124,14 +125,14 @@ static bool change_isdst(const struct search *search, int64_t *time, struct tm *
 			if (isdst_differs(search->isdst, there.tm_isdst))
 				continue;
 			found = other + search->wanted - count_tm(&there);
-			if (convert(search, found, tm)) {
+			if (zone_invert_convert(search, found, tm)) {
 				*time = found;
 				return true;
 			}
 		}
 	// No such time: assume an hour's difference.
 	*time += 3600 * ((search->isdst == 0) - (tm->tm_isdst == 0));
-	return convert(search, *time, tm);
+	return zone_invert_convert(search, *time, tm);
 }
 
 time_t gorgon_zone_invert(const struct gorgon_zone *zone, bool local, struct tm *wanted, int *guess,
@@ -150,7 +151,7 @@ time_t gorgon_zone_invert(const struct gorgon_zone *zone, bool local, struct tm 
 	struct tm tm;
 	bool exact;
 
-	if (!approach(&search, &time, &tm, &exact))
+	if (!zone_invert_approach(&search, &time, &tm, &exact))
 		return -1;
 	if (exact && isdst_differs(wanted->tm_isdst, tm.tm_isdst) &&
 	    !change_isdst(&search, &time, &tm))
@@ -158,7 +159,7 @@ time_t gorgon_zone_invert(const struct gorgon_zone *zone, bool local, struct tm 
 	*guess = (int)(time - search.wanted);
 	if (wanted->tm_sec != tm.tm_sec) {
 		time += (sec == 0 && tm.tm_sec == 60) - sec + (int64_t)wanted->tm_sec;
-		if (!convert(&search, time, &tm))
+		if (!zone_invert_convert(&search, time, &tm))
 			return -1;
 	}
 	*wanted = tm;

@@ -62,7 +62,7 @@ static int parse_time(const char **text, unsigned short part[3])
 	return count;
 }
 
-static int least(int a, int b)
+static int zone_rule_least(int a, int b)
 {
 	return a < b ? a : b;
 }
@@ -77,8 +77,9 @@ static bool parse_offset(const char **text, struct gorgon_zone_rule *rule, const
 	if (**text == '+' || **text == '-')
 		sign = *(*text)++ == '-' ? 1 : -1;
 	if (parse_time(text, part) > 0)
-		rule->offset = sign * (least(part[0], 24) * 3600 + least(part[1], 59) * 60 +
-				       least(part[2], 59));
+		rule->offset =
+			sign * (zone_rule_least(part[0], 24) * 3600 +
+				zone_rule_least(part[1], 59) * 60 + zone_rule_least(part[2], 59));
 	else if (standard)
 		rule->offset = *standard + 3600;
 	else

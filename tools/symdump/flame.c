@@ -66,7 +66,7 @@ static void print_xml(const char *text, size_t limit)
 		putchar(*text++);
 }
 
-static size_t length(const char *text)
+static size_t flame_length(const char *text)
 {
 	size_t ret = 0;
 
@@ -75,7 +75,7 @@ static size_t length(const char *text)
 	return ret;
 }
 
-static const char *colour(const struct profile_frame *frame)
+static const char *flame_colour(const struct profile_frame *frame)
 {
 	switch (frame->kind) {
 	case FRAME_INTERP:
@@ -117,8 +117,8 @@ static void print_box(const struct flame *flame, const char *name, const char *f
 	       width > 1 ? width - 0.5 : width, ROW - 1, fill);
 	printf("<text x=\"%.2f\" y=\"%.0f\">", x + 3, y + ROW - 5);
 	if (room >= 3) {
-		print_xml(name, length(name) > (size_t)room ? (size_t)room - 1 : SIZE_MAX);
-		if (length(name) > (size_t)room)
+		print_xml(name, flame_length(name) > (size_t)room ? (size_t)room - 1 : SIZE_MAX);
+		if (flame_length(name) > (size_t)room)
 			fputs("\xe2\x80\xa6", stdout);
 	}
 	fputs("</text></g>\n", stdout);
@@ -146,7 +146,7 @@ static void print_boxes(const struct flame *flame)
 		if (!box.node)
 			print_box(flame, "all", "", 0, "#dddddd", flame->total[0], 0, WIDTH, 0);
 		else
-			print_box(flame, frame->name, frame->file, frame->line, colour(frame),
+			print_box(flame, frame->name, frame->file, frame->line, flame_colour(frame),
 				  flame->total[box.node], x, width, box.row);
 		for (size_t child = flame->first[box.node]; child; child = flame->next[child]) {
 			if ((double)flame->total[child] * scale >= LEAST) {

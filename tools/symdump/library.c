@@ -292,7 +292,7 @@ static void read_symfile(struct library *library)
 	}
 }
 
-static int rank(const struct symbol *symbol)
+static int library_rank(const struct symbol *symbol)
 {
 	int bind = symbol->bind == STB_GLOBAL ? 0 : symbol->bind == STB_WEAK ? 1 : 2;
 
@@ -305,7 +305,8 @@ static int compare_symbols(const void *a, const void *b)
 
 	if (x->vaddr != y->vaddr)
 		return x->vaddr < y->vaddr ? -1 : 1;
-	return rank(x) != rank(y) ? rank(x) - rank(y) : strcmp(x->name, y->name);
+	return library_rank(x) != library_rank(y) ? library_rank(x) - library_rank(y)
+						  : strcmp(x->name, y->name);
 }
 
 // A symbol without a size reaches to the next symbol.

@@ -101,7 +101,7 @@ static void print_problems(const struct problems *problems)
 			problems->count - problems->kept);
 }
 
-static int run(struct dump *dump, const struct mode *mode)
+static int run_mode(struct dump *dump, const struct mode *mode)
 {
 	int status;
 
@@ -265,7 +265,7 @@ int main(int argc, char **argv)
 		status = usage(argv[optind], ": --record: a process expected");
 	print_problems(&problems); // a core with a damaged note is read nevertheless
 	if (!status)
-		status = run(&dump, mode);
+		status = run_mode(&dump, mode);
 	problems_deinit(&problems);
 	target_close(&dump.target);
 	if (fflush(stdout) || ferror(stdout)) {

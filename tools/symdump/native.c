@@ -262,7 +262,7 @@ static bool stop_and_read(struct native *native, pid_t tid, bool *forbidden)
 	return true;
 }
 
-static bool begin(struct native *native)
+static bool native_begin(struct native *native)
 {
 	struct dump *dump = native->recording->dump;
 
@@ -347,7 +347,7 @@ static bool sample_thread(struct native *native, pid_t tid)
 	do {
 		for (size_t i = native->first; i < native->end; i++)
 			python_stack_deinit(&native->pythons[i].stack);
-		if (!begin(native))
+		if (!native_begin(native))
 			return false;
 		if (!stop_and_read(native, tid, &forbidden)) {
 			thread->slept = false;

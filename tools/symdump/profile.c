@@ -37,7 +37,7 @@ void profile_deinit(struct profile *profile)
 }
 
 // Fowler, Noll and Vo's, of 64 bits.
-static uint64_t hash(uint64_t value, const char *text)
+static uint64_t profile_hash(uint64_t value, const char *text)
 {
 	for (; *text; text++)
 		value = (value ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
@@ -47,8 +47,8 @@ static uint64_t hash(uint64_t value, const char *text)
 size_t profile_frame(struct profile *profile, enum frame_kind kind, const char *name,
 		     const char *file, int line)
 {
-	uint64_t key =
-		hash(hash(UINT64_C(0xcbf29ce484222325), name), file) ^ (uint64_t)line << 8 ^ kind;
+	uint64_t key = profile_hash(profile_hash(UINT64_C(0xcbf29ce484222325), name), file) ^
+		       (uint64_t)line << 8 ^ kind;
 
 	// Names that differ may have one key.
 	for (uint64_t turn = 0;; turn++) {

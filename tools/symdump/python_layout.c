@@ -157,8 +157,8 @@ static char *read_table(struct target *target, const struct table *table, uint64
 	return NULL;
 }
 
-static char *fill(struct python_layout *layout, struct target *target, struct library *library,
-		  uint64_t bias, unsigned minor)
+static char *python_layout_fill(struct python_layout *layout, struct target *target,
+				struct library *library, uint64_t bias, unsigned minor)
 {
 	const struct symbol *symbols;
 	size_t count = library_symbols(library, &symbols);
@@ -186,7 +186,7 @@ struct python_layout *python_layout_create(struct target *target, struct library
 {
 	struct python_layout *layout = zalloc(1, sizeof(*layout));
 
-	layout->why_not = fill(layout, target, library, bias, minor);
+	layout->why_not = python_layout_fill(layout, target, library, bias, minor);
 	return layout;
 }
 

@@ -43,13 +43,13 @@ struct refresher {
 
 static volatile sig_atomic_t is_interrupted;
 
-static void interrupt(int number)
+static void record_interrupt(int number)
 {
 	(void)number;
 	is_interrupted = 1;
 }
 
-static double now(void)
+static double record_now(void)
 {
 	struct timespec ts;
 
@@ -174,7 +174,7 @@ static void find_host(struct refresher *refresher)
 }
 
 // False: the process has ended, or is another program by now.
-static bool refresh(struct refresher *refresher)
+static bool record_refresh(struct refresher *refresher)
 {
 	struct recording *recording = refresher->recording;
 	struct dump *dump = recording->dump;
@@ -187,9 +187,9 @@ static bool refresh(struct refresher *refresher)
 			 &sequence, sizeof(sequence)))
 		return false;
 	if (sequence == dump->snapshot.sequence || sequence & 1 ||
-	    now() - refresher->last < REFRESH_SECONDS)
+	    record_now() - refresher->last < REFRESH_SECONDS)
 		return true;
-	refresher->last = now();
+	refresher->last = record_now();
 	if (recording->native)
 		native_forget(recording->native);
 	if (recording->native && !target_update(&dump->target, &dump->snapshot.problems))
@@ -296,11 +296,11 @@ static void sample_copy(struct recording *recording, const struct copy *copy)
 }
 
 // Takes a sample of all threads. Returns false when recording is to end.
-static bool sample(struct refresher *refresher)
+static bool record_sample(struct refresher *refresher)
 {
 	struct recording *recording = refresher->recording;
 
-	if (is_interrupted || !refresh(refresher))
+	if (is_interrupted || !record_refresh(refresher))
 		return false;
 	recording->sample++;
 	if (recording->native)
@@ -314,30 +314,30 @@ static void sample_all(struct refresher *refresher)
 {
 	struct recording *recording = refresher->recording;
 	struct dump *dump = recording->dump;
-	double start = now(), end = start + dump->seconds, next = start;
+	double start = record_now(), end = start + dump->seconds, next = start;
 	size_t late = 0;
 	bool more;
 
-	while ((more = sample(refresher)) && !recording->profile.is_full &&
+	while ((more = record_sample(refresher)) && !recording->profile.is_full &&
 	       next + recording->profile.period < end) {
 		next += recording->profile.period;
-		if (next < now()) {
+		if (next < record_now()) {
 			late++;
-			next = now();
+			next = record_now();
 		} else {
 			sleep_until(next);
 		}
-		progress("seconds recorded", (size_t)(now() - start),
+		progress("seconds recorded", (size_t)(record_now() - start),
 			 (size_t)(dump->seconds + 0.999));
 	}
 	progress_end();
 	if (!more && !is_interrupted && !recording->is_refused)
 		problem(&dump->snapshot.problems, "%s: it ended after %.1f of %g seconds",
-			dump->target.name, now() - start, dump->seconds);
+			dump->target.name, record_now() - start, dump->seconds);
 	if (recording->profile.is_full)
 		problem(&dump->snapshot.problems,
 			"%s: more different stacks than are kept: recorded for %.1f of %g seconds",
-			dump->target.name, now() - start, dump->seconds);
+			dump->target.name, record_now() - start, dump->seconds);
 	if (late * 10 > recording->sample)
 		problem(&dump->snapshot.problems,
 			"%s: %zu of %lu samples came late: the machine is busy, or --rate too high",
@@ -352,7 +352,7 @@ int record(struct dump *dump)
 {
 	struct recording recording = {.dump = dump, .codes = python_codes_create()};
 	struct refresher refresher = {.recording = &recording};
-	struct sigaction action = {.sa_handler = interrupt};
+	struct sigaction action = {.sa_handler = record_interrupt};
 	int status = STATUS_OK;
 
 	profile_init(&recording.profile, dump->target.name, 1.0 / dump->rate);

@@ -228,7 +228,7 @@ static bool collect_once(struct stacks *stacks)
 	return done;
 }
 
-static bool collect(struct stacks *stacks)
+static bool stacks_collect(struct stacks *stacks)
 {
 	bool done = false;
 
@@ -246,7 +246,7 @@ int print_stacks(struct dump *dump)
 	unwinder_init(&stacks.unwinder, dump);
 	find_layouts(&stacks);
 	find_users(&stacks);
-	done = collect(&stacks);
+	done = stacks_collect(&stacks);
 	if (stacks.count)
 		qsort(stacks.threads, stacks.count, sizeof(*stacks.threads), compare_threads);
 	if (dump->json)

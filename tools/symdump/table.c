@@ -130,7 +130,7 @@ static bool is_addition(const char *text)
 	return !*text || *text == '@' || (*text == '.' && !strstr(text, ".cold") && !strstr(text, ".part."));
 }
 
-static bool matches(const struct symbol *symbol, const char *pattern, bool exact)
+static bool table_matches(const struct symbol *symbol, const char *pattern, bool exact)
 {
 	size_t length = strlen(pattern);
 	char *name;
@@ -159,7 +159,7 @@ static int print_matching(struct dump *dump, bool exact)
 					      &symbols[s], NULL,         0};
 			char *text;
 
-			if (!matches(&symbols[s], dump->pattern, exact) ||
+			if (!table_matches(&symbols[s], dump->pattern, exact) ||
 			    !places_has_symbol(dump->places, object, &symbols[s]))
 				continue;
 			found = true;

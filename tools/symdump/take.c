@@ -15,7 +15,7 @@
 
 #define TRY_SECONDS 2.0
 
-static double now(void)
+static double take_now(void)
 {
 	struct timespec ts;
 
@@ -41,13 +41,13 @@ static bool take_once(struct target *target, const struct heads *heads, unsigned
 
 bool snapshot_take(struct target *target, unsigned flags, struct snapshot *snapshot)
 {
-	double end = now() + TRY_SECONDS;
+	double end = take_now() + TRY_SECONDS;
 	struct heads heads = {0};
 	bool found;
 
 	heads_find(target, &heads);
 	while ((found = take_once(target, &heads, flags, snapshot)) && !snapshot->consistent &&
-	       target->pid && now() < end)
+	       target->pid && take_now() < end)
 		usleep(200);
 	if (found && !snapshot->consistent)
 		found = take_once(target, &heads, flags | SNAPSHOT_ANYWAY, snapshot);

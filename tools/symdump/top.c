@@ -51,7 +51,7 @@ struct look {
 	uint64_t time; // CLOCK_MONOTONIC, as the process has it; 0: a core, whose clock is not known
 };
 
-static uint64_t now(void)
+static uint64_t top_now(void)
 {
 	struct timespec ts;
 
@@ -147,9 +147,9 @@ static void read_rows(const struct target *target, struct look *look, const stru
 	}
 }
 
-static bool take(struct target *target, struct look *look, const struct look *before)
+static bool top_take(struct target *target, struct look *look, const struct look *before)
 {
-	*look = (struct look){.time = target->pid ? now() : 0};
+	*look = (struct look){.time = target->pid ? top_now() : 0};
 	if (!snapshot_take(target, 0, &look->snapshot))
 		return false;
 	read_rows(target, look, before);
@@ -180,7 +180,7 @@ static const char *state_name(const struct row *row)
 	return row->activity.state < sizeof(names) / sizeof(*names) ? names[row->activity.state] : "?";
 }
 
-static uint64_t held(const struct row *row)
+static uint64_t top_held(const struct row *row)
 {
 	return row->usage.heap_bytes + row->usage.mapped_bytes + row->usage.extension_bytes + row->usage.block_bytes;
 }
@@ -208,7 +208,7 @@ static void age_text(const struct look *look, const struct row *row, char *text,
 }
 
 // The busiest first, then by number, as the list has them.
-static int compare(const void *a, const void *b)
+static int top_compare(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
@@ -238,7 +238,7 @@ static void print_row(const struct look *look, const struct look *before, const 
 			 100.0 * (double)(row->activity.gil_wait_ns - earlier->activity.gil_wait_ns) / elapsed);
 	if (row->has_activity)
 		snprintf(calls, sizeof(calls), "%lu", row->activity.call_count);
-	size_text(row->has_usage, held(row), memory, sizeof(memory));
+	size_text(row->has_usage, top_held(row), memory, sizeof(memory));
 	size_text(row->has_usage && row->usage.limit, row->usage.limit, limit, sizeof(limit));
 	age_text(look, row, age, sizeof(age));
 	printf("%s%5u%s  3.%-4u  %-9s  %7zu  %6s  %6s  %9s  %8s  %8s  %8s%s%s%s%s%s\n", interp_begin(), row->ns->interp, colour_end(),
@@ -252,7 +252,7 @@ static void print_look(struct look *look, const struct look *before, const char 
 	printf("%s: interpreters: %zu%s\n%s\n", name, look->count, eol, eol);
 	printf("%s%5s  %-6s  %-9s  %7s  %6s  %6s  %9s  %8s  %8s  %8s  %s%s%s\n", heading_begin(), "Num", "Python", "State",
 	       "Threads", "CPU%", "Wait%", "Calls", "Memory", "Limit", "Time", "Job", colour_end(), eol);
-	qsort(look->rows, look->count, sizeof(*look->rows), compare);
+	qsort(look->rows, look->count, sizeof(*look->rows), top_compare);
 	for (size_t i = 0; i < look->count && i < rows; i++)
 		print_row(look, before, &look->rows[i], eol);
 }
@@ -283,7 +283,7 @@ static struct json_object *row_json(const struct look *look, const struct row *r
 	add_known(ret, "calls", row->has_activity, activity->call_count);
 	add_known(ret, "call_cpu_ns", row->has_activity, activity->call_ns);
 	add_known(ret, "gil_wait_ns", row->has_activity, activity->gil_wait_ns);
-	add_known(ret, "memory", row->has_usage, held(row));
+	add_known(ret, "memory", row->has_usage, top_held(row));
 	add_known(ret, "heap", row->has_usage, row->usage.heap_bytes);
 	add_known(ret, "mapped", row->has_usage, row->usage.mapped_bytes);
 	add_known(ret, "extensions", row->has_usage, row->usage.extension_bytes);
@@ -296,7 +296,7 @@ static int print_once_json(struct dump *dump)
 {
 	struct look look;
 
-	if (!take(&dump->target, &look, NULL))
+	if (!top_take(&dump->target, &look, NULL))
 		return STATUS_NO_TARGET;
 	json_begin(dump, "gorgon-symdump-top", "interpreters");
 	for (size_t i = 0; i < look.count; i++)
@@ -311,7 +311,7 @@ static int print_once_json(struct dump *dump)
 
 static volatile sig_atomic_t ended;
 
-static void end(int number)
+static void top_end(int number)
 {
 	(void)number;
 	ended = 1;
@@ -338,10 +338,10 @@ static bool is_enough(int ms)
 }
 
 // Until the user or the process ends it.
-static int refresh(struct dump *dump)
+static int top_refresh(struct dump *dump)
 {
 	struct look before = {0}, look;
-	struct sigaction action = {.sa_handler = end};
+	struct sigaction action = {.sa_handler = top_end};
 	struct termios usual, raw;
 	bool is_raw = !tcgetattr(STDIN_FILENO, &usual);
 	bool there;
@@ -354,7 +354,7 @@ static int refresh(struct dump *dump)
 		tcsetattr(STDIN_FILENO, TCSANOW, &raw);
 	}
 	printf("\033[?1049h");
-	while ((there = take(&dump->target, &look, before.time ? &before : NULL))) {
+	while ((there = top_take(&dump->target, &look, before.time ? &before : NULL))) {
 		printf("\033[H");
 		print_look(&look, before.time ? &before : NULL, dump->target.name, screen_rows(), "\033[K");
 		printf("\033[J");
@@ -384,8 +384,8 @@ int print_top(struct dump *dump)
 	if (dump->json)
 		return print_once_json(dump);
 	if (dump->target.pid && isatty(STDOUT_FILENO))
-		return refresh(dump);
-	if (!take(&dump->target, &before, NULL))
+		return top_refresh(dump);
+	if (!top_take(&dump->target, &before, NULL))
 		return STATUS_NO_TARGET;
 	if (!dump->target.pid) {
 		print_look(&before, NULL, dump->target.name, SIZE_MAX, "");
@@ -393,7 +393,7 @@ int print_top(struct dump *dump)
 		return STATUS_OK;
 	}
 	poll(NULL, 0, FIRST_MS);
-	if (take(&dump->target, &look, &before))
+	if (top_take(&dump->target, &look, &before))
 		print_look(&look, &before, dump->target.name, SIZE_MAX, "");
 	look_deinit(&look);
 	look_deinit(&before);

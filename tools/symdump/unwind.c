@@ -83,8 +83,8 @@ static int find_elf(Dwfl_Module *module __attribute__((unused)), void **userdata
 	return -1;
 }
 
-static void report(Dwfl *dwfl, struct unwinder *unwinder, const char *path, uint64_t start,
-		   uint64_t end)
+static void unwind_report(Dwfl *dwfl, struct unwinder *unwinder, const char *path, uint64_t start,
+			  uint64_t end)
 {
 	Dwfl_Module *module = dwfl_report_module(dwfl, base_name(path), start, end);
 	void **userdata;
@@ -102,8 +102,8 @@ static void report_all(Dwfl *dwfl, struct unwinder *unwinder)
 
 	for (size_t i = 0; i < snapshot->range_count; i++)
 		if (unwinder->wanted[snapshot->by_start[i] - snapshot->objects])
-			report(dwfl, unwinder, snapshot->by_start[i]->path,
-			       snapshot->by_start[i]->start, snapshot->by_start[i]->end);
+			unwind_report(dwfl, unwinder, snapshot->by_start[i]->path,
+				      snapshot->by_start[i]->start, snapshot->by_start[i]->end);
 	for (size_t i = 0; i < target->mapping_count;) {
 		const struct mapping *first = &target->mappings[i++];
 
@@ -112,8 +112,8 @@ static void report_all(Dwfl *dwfl, struct unwinder *unwinder)
 		       !strcmp(target->mappings[i].path, first->path))
 			i++;
 		if (!first->off && !snapshot_find(snapshot, first->start))
-			report(dwfl, unwinder, first->path, first->start,
-			       target->mappings[i - 1].end);
+			unwind_report(dwfl, unwinder, first->path, first->start,
+				      target->mappings[i - 1].end);
 	}
 }
 
@@ -145,7 +145,7 @@ void unwinder_deinit(struct unwinder *unwinder)
 	*unwinder = (struct unwinder){0};
 }
 
-static bool attach(struct unwinder *unwinder, bool is_stopped)
+static bool unwind_attach(struct unwinder *unwinder, bool is_stopped)
 {
 	const struct target *target = &unwinder->dump->target;
 
@@ -174,7 +174,7 @@ Dwfl *unwinder_begin(struct unwinder *unwinder, bool is_stopped)
 	dwfl_report_begin(unwinder->dwfl);
 	report_all(unwinder->dwfl, unwinder);
 	dwfl_report_end(unwinder->dwfl, NULL, NULL);
-	return attach(unwinder, is_stopped) ? unwinder->dwfl : NULL;
+	return unwind_attach(unwinder, is_stopped) ? unwinder->dwfl : NULL;
 }
 
 void unwinder_end(struct unwinder *unwinder)
