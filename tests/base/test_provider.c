@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// loader/base/provider.c: tables, handles and chains, alone and as what a private object is
-// bound to; and what else one load can be told: where to search, what constructors get.
+// loader/base/provider.c: tables, handles and chains of providers, by themselves and as what a private object is
+// bound to; and the options of a single load: where to search, what constructors get.
 
 #define _GNU_SOURCE
 #include "helpers.h"
@@ -38,7 +37,7 @@ static void table_find_knows_its_names_only(void **state)
 	assert_false(gorgon_table_find(ones, "two", NULL, &addr));
 	assert_false(gorgon_table_find(ones, "bot", NULL, &addr));
 	assert_false(gorgon_table_find(&ones[2], "one", NULL, &addr));
-	assert_ptr_equal(addr, state); // written on success only
+	assert_ptr_equal(addr, state); // results are written on success only
 }
 
 static void handle_find_asks_the_library(void **state)
@@ -49,7 +48,7 @@ static void handle_find_asks_the_library(void **state)
 	assert_false(gorgon_handle_find(handle, "nothing_at_all", NULL, &addr));
 	assert_false(gorgon_handle_find(handle, "cos", "NO_SUCH_VERSION", &addr));
 	assert_ptr_equal(addr, state);
-	assert_null(dlerror()); // the host's own
+	assert_null(dlerror()); // the host's own dlerror()
 	assert_true(gorgon_handle_find(handle, "cos", NULL, &addr));
 	assert_ptr_equal(addr, dlsym(handle, "cos"));
 	assert_true(gorgon_handle_find(handle, "cos", TEST_LIBC_VERSION, &addr));
@@ -73,7 +72,7 @@ static void chain_find_first_answer_counts(void **state)
 	assert_ptr_equal(addr, second);
 }
 
-// What libundefined.so calls, from the table behind a library that does not have it.
+// The table has what libundefined.so calls; the library in front of it in the chain does not.
 static void object_open_binds_to_what_the_chain_answers(void **state)
 {
 	struct gorgon_table_entry table[] = {{"nobody_defines_this", (void *)second}, {NULL, NULL}};
@@ -118,7 +117,7 @@ static void provider_close_gives_back_what_it_has_taken_over(void **state)
 
 	(void)state;
 	assert_true(is_open("libprovider.so") && is_open("libprovider_other.so"));
-	gorgon_provider_close(&chain[0]); // has nothing to close
+	gorgon_provider_close(&chain[0]); // this provider has nothing to close
 	assert_true(is_open("libprovider.so"));
 	gorgon_provider_close(&all);
 	assert_true(is_open("libprovider.so"));
@@ -142,7 +141,7 @@ static struct gorgon_tls_table_entry variables[] = {{"test_host_tls", address_of
 // What each thread compares: what a provider says and what private code sees.
 struct views {
 	const struct gorgon_provider *provider;
-	int *(*own)(void); // of the library that a provider wraps
+	int *(*own)(void); // of the library that a provider wraps, not through the provider
 	int *(*host)(void), *(*other)(void); // of private code
 };
 
@@ -157,7 +156,7 @@ static void *compare_views(void *arg)
 		return "private code does not see the host's variable";
 	if (views->other() != views->own() || *views->other() != 11)
 		return "private code does not see the library's variable";
-	++*views->host(); // no other thread notices
+	++*views->host(); // each thread has a variable of its own
 	++*views->other();
 	return NULL;
 }
@@ -217,7 +216,7 @@ static void object_open_binds_initial_exec_to_variables_of_the_program(void **st
 	test_ns_destroy(ns);
 }
 
-// A variable of a library that was loaded late, which is somewhere else in each thread.
+// Finds a variable of a library that was loaded late, which is in another place in each thread.
 static bool find_late(void *handle, const char *name, const char *version, void **addr)
 {
 	return !strcmp(name, "test_host_tls") &&
@@ -250,7 +249,7 @@ static void object_open_function_as_thread_local_variable_is_refused(void **stat
 
 	(void)state;
 	assert_ok(gorgon_ns_create(&opts, &ns));
-	// Which of the two comes first the linker decides.
+	// The message may name either variable: the linker decides which relocation comes first.
 	assert_error(gorgon_object_open(ns, test_module("libtls_anyone.so"), 0, &object),
 		     GORGON_ERROR_UNSUPPORTED, "thread-local symbol t");
 	test_ns_destroy(ns);
@@ -292,7 +291,7 @@ static void object_open_searches_its_list_in_order_then_others(void **state)
 	assert_int_equal(late_answer(ns, &opts), 3);
 	assert_ok(gorgon_object_open(ns, test_module("libprovider.so"), GORGON_OPEN_GLOBAL, &global));
 	assert_int_equal(late_answer(ns, &opts), 43);
-	opts.search = b_first; // before the global one
+	opts.search = b_first; // searched before the namespace's own folders
 	assert_int_equal(late_answer(ns, &opts), 8);
 	test_ns_destroy(ns);
 }
@@ -373,7 +372,7 @@ static void object_open_constructors_get_what_the_options_say(void **state)
 	test_notes();
 }
 
-// Another library's constructor opens libinit.so, without options, before its turn has come.
+// The constructor of another library opens libinit.so, without options, before it would be libinit.so's turn.
 static void object_open_constructors_get_what_their_load_says(void **state)
 {
 	static const char *const argv[] = {"spam", "--eggs", NULL};

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-// What a newer header's structures would look like.
+// A structure as a newer header would have it, with a member behind the end.
 #define NEWER(type)                                                                                \
 	struct {                                                                                   \
 		struct type known;                                                                 \
@@ -30,7 +30,7 @@ static void print(struct gorgon_interp *interp, const char *expected, const char
 	assert_ok(gorgon_interp_destroy(interp));
 }
 
-// Members behind the end are defaults, whatever is in memory there.
+// Members behind the size that the host states are defaults, whatever is in memory there.
 static void options_of_an_older_host_are_taken(void **state)
 {
 	struct gorgon_interp_opts opts;
@@ -43,7 +43,7 @@ static void options_of_an_older_host_are_taken(void **state)
 	opts.ns = NULL;
 	assert_ok(gorgon_interp_create(&opts, &interp));
 	assert_ok(gorgon_interp_destroy(interp));
-	// Not even the first option.
+	// The size does not even include the first option.
 	opts.size = sizeof(size_t);
 	assert_ok(gorgon_interp_create(&opts, &interp));
 	assert_ok(gorgon_interp_destroy(interp));

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: MIT
-// loader/base/usage.c: what an interpreter holds, and what becomes of one that holds too much.
+// loader/base/usage.c: what an interpreter holds, and what becomes of an interpreter that holds too much.
 
 #define _GNU_SOURCE
 #include "calls.h"
@@ -58,7 +57,7 @@ static uint64_t extension_mib(struct gorgon_interp *interp)
 	return (stats_of(interp).extension_bytes + MIB / 2) / MIB;
 }
 
-// A handle of ctypes is what an extension is bound to.
+// ctypes gets the functions that an extension would be bound to.
 #define C_FUNCTIONS                                                                                                    \
 	"import ctypes\n"                                                                                              \
 	"c = ctypes.CDLL(None)\n"                                                                                      \
@@ -78,8 +77,8 @@ static void stats_count_large_blocks_of_extensions(void **state)
 	assert_int_equal(extension_mib(interp), 8);
 	run(interp, "x = c.realloc(ctypes.c_void_p(x), size(10 << 20))");
 	assert_int_equal(extension_mib(interp), 15);
-	if (!TEST_SANITIZED) // which ends the process for it
-		run(interp, "assert not c.realloc(ctypes.c_void_p(x), size(1 << 62))"); // stays
+	if (!TEST_SANITIZED) // a sanitizer would end the process for this call
+		run(interp, "assert not c.realloc(ctypes.c_void_p(x), size(1 << 62))");
 	assert_int_equal(extension_mib(interp), 15);
 	run(interp, "free(y)\n"
 		    "z = c.aligned_alloc(size(4096), size(2 << 20))\n"
@@ -98,7 +97,8 @@ static void stats_count_large_blocks_of_extensions(void **state)
 	destroy(other);
 }
 
-// ctypes itself has small blocks for what it calls, and gives them back; the first call of a kind leaves some.
+// What a program adds to small blocks. ctypes itself takes small blocks for calls and gives them back, except some
+// at the first call of a kind; so the program runs twice.
 static uint64_t small_bytes(struct gorgon_interp *interp, const char *source)
 {
 	uint64_t before = stats_of(interp).extension_bytes;
@@ -119,7 +119,8 @@ static void stats_count_small_blocks_of_extensions(void **state)
 	assert_in_range(small_bytes(interp, "x = [c.malloc(size(100)) for i in range(1000)]"), 100 * 1000, 150 * 1000);
 	assert_in_range(small_bytes(interp, "x = [c.realloc(pointer(p), size(1000)) for p in x]"), 880 * 1000, 920 * 1000);
 	assert_in_range(small_bytes(interp, "y = c.reallocarray(pointer(x.pop()), size(100), size(100))"), 8900, 9100);
-	// The C library's own block is not counted, and neither is that it goes; one that grows is.
+	// A block that the C library has made itself is neither counted when it is made nor when it is freed. When
+	// it grows by a call of ours, it is counted.
 	assert_in_range(small_bytes(interp, "z = [c.strdup(b'x' * 100) for i in range(1000)]"), 0, 1000);
 	assert_in_range(small_bytes(interp, "z = [c.realloc(pointer(p), size(2000)) for p in z]"), 2000 * 1000, 2040 * 1000);
 	// A program may write all bytes that malloc_usable_size() says.
@@ -129,7 +130,7 @@ static void stats_count_small_blocks_of_extensions(void **state)
 	destroy(interp);
 }
 
-// By the C library, which we do not see, and then given again to the same interpreter.
+// The C library frees a block itself, which we do not see, and then gives it to the same interpreter again.
 static void stats_of_small_blocks_freed_elsewhere_are_counted_once(void **state)
 {
 	const struct gorgon_value size = {.kind = GORGON_VALUE_INT, .integer = 5000};
@@ -150,7 +151,7 @@ static void stats_of_small_blocks_freed_elsewhere_are_counted_once(void **state)
 	free((void *)(uintptr_t)second.integer);
 }
 
-// By the C library, which we do not see, and then given again to another interpreter.
+// The C library frees a block itself, which we do not see, and then gives it to another interpreter.
 static void stats_of_blocks_freed_elsewhere_follow_the_address(void **state)
 {
 	struct gorgon_interp *one = start(), *two = start();
@@ -181,7 +182,7 @@ static void stats_count_arrays_of_numpy(void **state)
 	uint64_t before;
 
 	(void)state;
-	test_hide_leaks(true); // of numpy's
+	test_hide_leaks(true); // numpy's
 	err = gorgon_interp_run_string(interp, "import numpy", NULL);
 	test_hide_leaks(false);
 	if (err) {
@@ -202,7 +203,7 @@ static void limit_passed_is_a_memory_error_there_only(void **state)
 	static const char *const sources[] = {
 		"x = [object() for i in range(10**8)]\n", // small blocks, in arenas
 		"x = []\nwhile True: x.append(bytes(10**6))\n",
-		"x = bytes(10**9)\n", // at once
+		"x = bytes(10**9)\n", // one block
 		"def f():\n"
 		"    x = {}\n"
 		"    while True: x[len(x)] = str(len(x))\n"
@@ -223,7 +224,7 @@ static void limit_passed_is_a_memory_error_there_only(void **state)
 		assert_non_null(strstr(gorgon_error_exception(err)->traceback,
 				       "File \"host.py\", line "));
 		assert_raised(err, "MemoryError", "");
-		run(limited, "x = None; y = bytes(20 << 20)"); // it goes on
+		run(limited, "x = None; y = bytes(20 << 20)"); // the interpreter goes on
 	}
 	sem_post(&go_on);
 	assert_ok(join(&bystander));
@@ -231,7 +232,7 @@ static void limit_passed_is_a_memory_error_there_only(void **state)
 	destroy(other);
 }
 
-// A hundred times 4 MiB in cycles, which only a collection gives back.
+// Makes 400 MiB in cycles of 4 MiB, which only a collection gives back.
 static void limit_near_collects_first(void **state)
 {
 	struct gorgon_interp *interp = start_limited(64 * MIB);
@@ -244,7 +245,7 @@ static void limit_near_collects_first(void **state)
 	destroy(interp);
 }
 
-// What is held for good stays too much, but does not fail each call: there is room to clean up.
+// What a program keeps stays too much, but not every call fails: there is room to clean up.
 static void limit_passed_for_good_leaves_room_to_clean_up(void **state)
 {
 	static const char fill[] = "x = []\nwhile True: x.append(bytes(100000))\n";
@@ -274,7 +275,7 @@ static void limit_passed_on_another_thread_is_a_memory_error(void **state)
 	destroy(interp);
 }
 
-// Of a program that has switched the collector off.
+// The program has switched the collector off.
 static void limit_near_collects_although_the_collector_is_off(void **state)
 {
 	struct gorgon_interp *interp = start_limited(64 * MIB);
@@ -305,7 +306,7 @@ static void limit_counts_what_extensions_allocate(void **state)
 		    "assert x and not c.realloc(ctypes.c_void_p(x), size(1 << 30))\n"
 		    "c.free(ctypes.c_void_p(x))\n");
 	assert_int_equal(extension_mib(interp), 0);
-	// Small blocks, too, and the interpreter goes on.
+	// Small blocks count, too, and the interpreter goes on.
 	assert_raised(gorgon_interp_run_string(interp, "c.malloc.restype = ctypes.c_void_p\n"
 						       "x = []\n"
 						       "while True: x.append(c.malloc(size(1000)))\n", NULL), "MemoryError", "");
@@ -326,7 +327,7 @@ static void limit_counts_arrays_of_numpy_by_either_handler(void **state)
 		struct gorgon_error *err;
 		char *source;
 
-		test_hide_leaks(true); // of numpy's
+		test_hide_leaks(true); // numpy's
 		err = gorgon_interp_run_string(interp, "import numpy", NULL);
 		test_hide_leaks(false);
 		if (err) {
@@ -398,7 +399,7 @@ static void hard_limit_is_where_allocations_fail(void **state)
 	struct gorgon_interp *interp = test_interp_start(&opts, NULL);
 
 	(void)state;
-	run(interp, "x = bytes(150 << 20); del x"); // the host is asked afterwards
+	run(interp, "x = bytes(150 << 20); del x"); // the host is asked afterwards, not before
 	assert_int_equal(asked.count, 1);
 	assert_raised(gorgon_interp_run_string(interp, "bytes(300 << 20)", NULL), "MemoryError", "");
 	destroy(interp);

@@ -22,7 +22,7 @@
 #define SANITIZED false
 #endif
 
-// Of a child: where its record goes.
+// Where a child writes what it records.
 static int record_fd;
 
 void say(const char *format, ...)
@@ -36,7 +36,7 @@ void say(const char *format, ...)
 	test_note(text);
 }
 
-// cmocka's ways to fail would go on with the next test, in the child.
+// Ends a child. After a failure cmocka would go on with the next test, in the child.
 static __attribute__((noreturn)) void leave(void)
 {
 	const char *text = test_notes();
@@ -81,7 +81,7 @@ static struct gorgon_ns *ns;
 static const char *private_open(const char *path, int flags, void **ret)
 {
 	struct gorgon_object *object;
-	// The text goes with the child.
+	// The error's text is not freed: the child ends soon.
 	struct gorgon_error *err = gorgon_object_open(
 		ns, path, flags & RTLD_GLOBAL ? GORGON_OPEN_GLOBAL : 0, &object);
 
@@ -205,7 +205,7 @@ static __attribute__((noreturn)) void run_child(const struct compare_case *test,
 	struct gorgon_error *err = NULL;
 	pthread_t thread;
 
-	// cmocka's handlers would go on with the next test, here.
+	// cmocka's handlers of signals would go on with the next test, in the child.
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		signal(signals[i], SIG_DFL);
 	alarm(120); // a child that hangs is a failure too
@@ -222,7 +222,7 @@ static __attribute__((noreturn)) void run_child(const struct compare_case *test,
 	leave();
 }
 
-// What the case records in a child of its own; how the child ended, when it was a signal.
+// Runs the case in a child. @text gets what it records, and the signal that has ended it, if any.
 static void record(const struct compare_case *test, const struct linker *linker, char *text)
 {
 	size_t used = 0;
@@ -230,7 +230,7 @@ static void record(const struct compare_case *test, const struct linker *linker,
 	int status, fds[2];
 	pid_t pid;
 
-	test_notes(); // forget
+	test_notes(); // forget what was noted before
 	if (pipe(fds))
 		fail_msg("cannot make a pipe");
 	fflush(NULL);
@@ -272,7 +272,8 @@ static void compare(void **state)
 	static char by_system[RECORD_SIZE], by_us[RECORD_SIZE];
 	bool same = true;
 
-	assert_int_equal(!test->private_says, !test->why); // a difference has a reason
+	// Where ours is to differ, the table has a reason.
+	assert_int_equal(!test->private_says, !test->why);
 	if (!SANITIZED || !test->by_caller) {
 		record(test, &system_linker, by_system);
 		same = check(&system_linker, by_system, test->says);

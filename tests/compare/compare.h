@@ -10,8 +10,7 @@
 
 #include "helpers.h"
 
-/* One way to load. All but find() end the child, with the reason in the record, when
- * they fail. */
+/* One of the two linkers. When a call other than find() fails, the child ends, with the reason in the record. */
 struct linker {
 	const char *name;
 	/* The error's text, or NULL and the handle in @ret. @flags: RTLD_GLOBAL or 0. */
@@ -27,13 +26,16 @@ struct compare_case {
 	/* What to do. Without it: open @module, call its @probe, close it. */
 	void (*run)(const struct linker *linker);
 	const char *module, *probe;
-	const char *share; /* a library's name to take from the system, for a private namespace */
+	const char *share; /* a library that a private namespace shares with the system */
 
-	/* Depends on who calls dlopen(), or ends with exit(). A sanitizer's runtime stands between
-	 * a module and the system's, and has its say at the end, so that with one only ours is run. */
+	/*
+	 * The case depends on who calls dlopen(), or ends with exit(). A sanitizer's runtime stands between a
+	 * module and the system's linker and runs at the end, so with a sanitizer the case runs only under our
+	 * linker.
+	 */
 	bool by_caller;
 
-	const char *says; /* what the system's linker, and ours too, make the case record */
+	const char *says; /* what the case records under the system's linker, and under ours, too */
 	/* Where ours differs: what it records, and why. */
 	const char *private_says, *why;
 };
@@ -44,14 +46,14 @@ int compare_run(const char *group, const struct compare_case *cases, size_t coun
 
 /* --- for cases --------------------------------------------------------------------- */
 
-/* Append to the record: one word each, in printf's manner. */
+/* Append a word to the record, in printf's manner. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Open a test module that must load; find a symbol that must exist. */
 void *compare_open(const struct linker *linker, const char *module, int flags);
 void *compare_find(const struct linker *linker, void *handle, const char *symbol);
 #define FIND(linker, handle, type, symbol) ((type)compare_find(linker, handle, symbol))
-/* Open a module that may not load: records "loaded" or "refused"; the handle or NULL. */
+/* Open a module that may fail to load: records "loaded" or "refused", and returns the handle or NULL. */
 void *compare_try(const struct linker *linker, const char *path);
 
 /* Run @fn on a thread that was there before anything was loaded, or on a new one, and

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Side by side with the system's linker: the dl family. All calls are made by libdl.so,
-// a module, because the caller is what several of the functions depend on.
+// Side by side with the system's linker: the dl family. All calls are made by libdl.so, a module, because the
+// results of several of these functions depend on the caller.
 
 #define _GNU_SOURCE
 #include "compare.h"
@@ -14,7 +13,7 @@
 
 typedef int get_fn(void);
 
-// Wrappers in libdl.so.
+// Functions of libdl.so, each of which calls the function of its name.
 static struct {
 	void *(*open)(const char *path, int mode);
 	void *(*mopen)(long id, const char *path, int mode);
@@ -57,7 +56,7 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-// Whether there is an answer, and an error's text.
+// Records whether there is an answer, and otherwise the error's text.
 static void *tell(const char *what, void *answer)
 {
 	say("%s %s%s", what, answer ? "yes" : "no", dl.error() ? "!" : "");
@@ -137,7 +136,7 @@ static void open_noload_promotes(const struct linker *linker)
 	tell("bottom", dl.sym_default("bottom_get"));
 }
 
-// LM_ID_BASE is where the caller is.
+// LM_ID_BASE is the namespace of the caller.
 static void dlmopen_base(const struct linker *linker)
 {
 	void *handle, *null;
@@ -229,7 +228,7 @@ static void open_names(const struct linker *linker)
 {
 	void *handle;
 
-	use(linker, "libdl_next.so"); // DT_RUNPATH $ORIGIN
+	use(linker, "libdl_next.so"); // found by its DT_RUNPATH, $ORIGIN
 	handle = tell("name", dl.open("libbasic.so", RTLD_NOW));
 	say("same %d", tell("origin", dl.open("$ORIGIN/libbasic.so", RTLD_NOW)) == handle);
 	if (chdir(test_module("dep")))
@@ -259,8 +258,8 @@ static void open_failures(const struct linker *linker)
 	tell("left", dl.open(test_module("dep/libbottom.so"), RTLD_NOW | RTLD_NOLOAD));
 }
 
-// libutop.so's DT_RUNPATH leads to libplain.so, which has no path to libbottom.so. The
-// caller's DT_RPATH would, but belongs to what the caller needs.
+// libutop.so's DT_RUNPATH leads to libplain.so, which needs libbottom.so and has no path to it. The caller's
+// DT_RPATH does not count: it is for what the caller itself needs.
 static void open_from_rpath(const struct linker *linker)
 {
 	use(linker, "libdl_rpath.so");
@@ -268,7 +267,7 @@ static void open_from_rpath(const struct linker *linker)
 	tell("bottom", dl.open("libbottom.so", RTLD_NOW));
 }
 
-// libdl.so was brought in by libdl_user.so, which then goes.
+// libdl_user.so has brought in libdl.so, and is then closed.
 static void open_orphan(const struct linker *linker)
 {
 	void *user = compare_open(linker, "libdl_user.so", 0);
@@ -389,7 +388,7 @@ static void vsym(const struct linker *linker)
 	tell("absent", dl.vsym(handle, "version_number", "V7"));
 	handle = open_module("libbasic.so", RTLD_NOW);
 	tell("unversioned", dl.vsym(handle, "basic_sum", "V1"));
-	handle = open_module("libinit.so", RTLD_NOW); // has versions of what it needs
+	handle = open_module("libinit.so", RTLD_NOW); // has versions of the names that it needs
 	tell("unversioned", dl.vsym(handle, "init_probe", "V1"));
 	tell("libc", dl.vsym(handle, "getpid", TEST_LIBC_VERSION));
 }
@@ -417,7 +416,7 @@ static void error_text(const struct linker *linker)
 	test_on_new_thread(say_error);
 	say_error();
 	test_note("|");
-	// A success forgets the failure before it.
+	// A successful call clears the failure before it.
 	dl.open("/nonexistent/libx.so", RTLD_NOW);
 	dl.open(path, RTLD_NOW);
 	say_error();
@@ -427,7 +426,7 @@ static void error_text(const struct linker *linker)
 	dl.sym_default("nobody_defines_this");
 	dl.close(dl.open(path, RTLD_NOW));
 	say_error();
-	// dladdr() has nothing to do with it.
+	// dladdr() neither sets nor clears the error.
 	dl.sym_default("nobody_defines_this");
 	dl.addr((void *)test_note, &(Dl_info){0});
 	say_error();
@@ -465,7 +464,7 @@ static void addr(const struct linker *linker)
 	say_addr(dl.sym(handle, "basic_sum"));
 	say_addr((const char *)dl.sym(handle, "basic_sum") + 1);
 	say_addr((const char *)dl.sym(handle, "basic_zero") + 19999);
-	// A static variable and a static function have no names.
+	// dladdr() finds no names for static variables and functions.
 	say_addr(((int *(*)(void))dl.sym(handle, "basic_hidden"))());
 	say_addr((const char *)dl.sym(handle, "basic_text") + sizeof("private text"));
 	say_addr(&on_stack);
@@ -536,7 +535,7 @@ static void info_search(const struct linker *linker)
 struct walk {
 	int position, program_at, found;
 	unsigned long long adds, subs, first_adds, first_subs;
-	bool differ; // entries of one walk
+	bool differ; // the entries of one walk contradict each other
 };
 
 static int visit(struct dl_phdr_info *object, size_t size, void *arg)
@@ -586,7 +585,7 @@ static void iterate(const struct linker *linker)
 	say("%d", dl.iterate(stop_at_once, NULL));
 }
 
-// Who asks only the first entry, the program's, whether anything has changed (unwinders do).
+// Unwinders look only at the first entry, the program's, to see whether anything has changed.
 static void iterate_counters(const struct linker *linker)
 {
 	struct walk before = {0}, between = {0}, after = {0};

@@ -19,7 +19,7 @@ static void exit_with_destructor_that_closes(const struct linker *linker)
 	linker->end();
 }
 
-// A library and one that needs it; the former makes its last object after the latter's.
+// A library and a library that needs it; the former makes its last object after the latter has made its own.
 static void leave_two(const struct linker *linker, const char *more)
 {
 	void *a = compare_open(linker, "libends_a.so", 0), *b = compare_open(linker, "libends_b.so", 0);
@@ -44,7 +44,7 @@ static void exit_handler_that_closes(const struct linker *linker)
 	leave_two(linker, "ends_closer");
 }
 
-// What a closed library has left is not there at the end.
+// A library that was closed has nothing left to run at the end.
 static void exit_after_close(const struct linker *linker)
 {
 	void *a = compare_open(linker, "libends_a.so", 0), *b = compare_open(linker, "libends_b.so", 0);

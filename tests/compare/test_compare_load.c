@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What libtls_host_ie.so refers to.
+// libtls_host_ie.so refers to this variable.
 TEST_EXPORT __thread int test_host_tls = 51;
-// A name that libsiblings.so wants of another library.
+// libsiblings.so refers to this name, in the version of another library.
 TEST_EXPORT int left_get(void);
 TEST_EXPORT int left_get(void)
 {
@@ -26,7 +26,7 @@ typedef int get_fn(void);
 
 // --- relocations -----------------------------------------------------------------------
 
-// The types that the cases below rely on are in the files.
+// Whether a file really has relocations of the type that a case is about.
 static int has_type(const uint8_t *file, uint32_t type)
 {
 	const Elf64_Ehdr *ehdr = (const void *)file;
@@ -91,7 +91,7 @@ static void pc64(const struct linker *linker)
 
 #endif
 
-// Of another library's variable: the system's linker passes over the program's.
+// A copy relocation of another library's variable: the system's linker passes over the program's variable.
 static void copy_relocation(const struct linker *linker)
 {
 	static const struct elf_builder_symbol symbols[] = {
@@ -234,7 +234,7 @@ static void who_global_closed(const struct linker *linker)
 	ask(linker, "libwho_plain.so");
 }
 
-// A library that something is bound to stays.
+// A library stays as long as another library is bound to it.
 static void who_global_closed_in_use(const struct linker *linker)
 {
 	void *provider = compare_open(linker, "libprovider.so", RTLD_GLOBAL);
@@ -343,7 +343,7 @@ static void search(const struct linker *linker, const char *module, const char *
 		say("%d", FIND(linker, handle, get_fn *, get)());
 }
 
-// Each in a process of its own: what is loaded already is not searched for.
+// Each case runs in a process of its own, because what is loaded already is not searched for.
 static void search_own_runpaths(const struct linker *linker)
 {
 	search(linker, "libtop.so", "top_get");
@@ -413,7 +413,7 @@ static void order_ring(const struct linker *linker)
 	order(linker, "libring.so");
 }
 
-// A dependency that was there stays, and runs nothing again.
+// A dependency that was loaded before stays, and its constructors do not run again.
 static void order_partly_loaded(const struct linker *linker)
 {
 	void *bottom = compare_open(linker, "dep/libbottom.so", 0);
@@ -454,7 +454,7 @@ static void cycle(const struct linker *linker)
 	linker->close(handle);
 }
 
-// A file that is right but for what @change says.
+// Tries to load a file that is sound except for what @change does to it.
 static void try_built(const struct linker *linker, const char *name, const struct elf_builder *builder,
 		      const struct elf_change *changes, size_t count, const char *symbol)
 {
@@ -490,7 +490,7 @@ static void osabi(const struct linker *linker)
 	try_built(linker, "padding.so", &plain, &padding, 1, NULL);
 }
 
-// A copy with other levels of the processor: the bits of GNU_PROPERTY_X86_ISA_1_NEEDED.
+// Makes a copy that needs another level of the processor: the bits of GNU_PROPERTY_X86_ISA_1_NEEDED.
 #ifdef TEST_HAS_LEVELS
 static void try_isa(const struct linker *linker, const char *name, uint32_t isa)
 {
@@ -553,7 +553,7 @@ static void shared_filter(const struct linker *linker)
 	say("%d", FIND(linker, handle, get_fn *, "filter_user")());
 }
 
-// No symbol refers to the version.
+// The library needs a version to which no symbol refers.
 static void version_needed(const struct linker *linker)
 {
 	static const uint16_t weak = VER_FLG_WEAK;
@@ -576,7 +576,7 @@ static void version_needed(const struct linker *linker)
 	}
 }
 
-// The C library has both versions, and getopt in the first one only. No sanitizer defines getopt itself.
+// The C library has both versions, but getopt in the first only. No sanitizer replaces getopt.
 static void version_of_a_replaced_name(const struct linker *linker)
 {
 	static const char *const libraries[] = {"libc.so.6", NULL}, *const versions[] = {TEST_LIBC_VERSION, "GLIBC_2.34"};

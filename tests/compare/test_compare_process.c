@@ -14,7 +14,7 @@
 typedef int get_fn(void);
 typedef int text_fn(const char *text);
 
-// What libsystem.so refers to.
+// libsystem.so refers to this function.
 TEST_EXPORT int provided_by_host(int value);
 TEST_EXPORT int provided_by_host(int value)
 {
@@ -30,7 +30,7 @@ static void data(const struct linker *linker)
 	say("%d", FIND(linker, handle, char ***(*)(void), "system_environ")() == &environ);
 	say("%d", FIND(linker, handle, get_fn *, "system_errno")() == EBADF);
 	say("%s", text);
-	free(text); // of the one heap
+	free(text); // both sides have the same heap
 	say("%d", FIND(linker, handle, int (*)(int), "system_provided")(21));
 	linker->close(handle);
 }

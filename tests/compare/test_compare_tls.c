@@ -6,7 +6,7 @@
 
 #include <dlfcn.h>
 
-// What libtls_user.so refers to.
+// libtls_user.so refers to this variable.
 TEST_EXPORT __thread int test_host_tls = 51;
 
 typedef int get_fn(void);

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// loader/copy/rewrite.c: what a copy says of itself, that the system's linker takes it for
-// another library and ours reads it, what other tools say of it, and what is refused.
+// loader/copy/rewrite.c: what a copy says of itself; that the system's linker takes it for another library, and
+// that our loader reads it; what other tools say of it; and what is refused.
 
 #define _GNU_SOURCE
 #include "elf_builder.h"
@@ -28,7 +27,7 @@
 #define RENAME(from_, to_) ((const struct gorgon_rewrite_name[]){{from_, to_}, {0}})
 #define NAMES(...)	   ((const char *const[]){__VA_ARGS__, NULL})
 
-// More than linkers leave room for, and there on every system.
+// More names than linkers leave room for; these libraries are on every system.
 #define MANY_LIBRARIES                                                                             \
 	NAMES("libm.so.6", "libdl.so.2", "librt.so.1", "libutil.so.1", "libpthread.so.0",          \
 	      "libresolv.so.2", "libanl.so.1")
@@ -52,7 +51,7 @@ static void close_image(struct gorgon_image *image)
 
 static pid_t runner;
 
-// A new name each time, in a child too: the target must not exist.
+// A new name each time, in a child, too, because the target must not exist.
 static const char *new_name(void)
 {
 	static unsigned number;
@@ -67,7 +66,7 @@ static const char *rewritten(const char *from, const struct gorgon_rewrite_opts 
 	const char *to = new_name();
 	struct gorgon_error *err = gorgon_rewrite(from, to, opts);
 
-	// A failed assertion would go on with the next case, in a child too.
+	// In a child: a failed assertion would go on with the next case there.
 	if (err && getpid() != runner) {
 		print_error("%s\n", gorgon_error_message(err));
 		_exit(99);
@@ -245,7 +244,7 @@ static void rewrite_zero_filled_memory_becomes_a_hole(void **state)
 
 struct layout {
 	const char *module;
-	bool moves; // .dynamic has no room
+	bool moves; // .dynamic has to move, because there is no room where it is
 };
 
 static const struct gorgon_rewrite_opts renamed = {.soname = "libmodule-1.so"};
@@ -258,7 +257,7 @@ static const struct gorgon_rewrite_opts grown = {
 		name, true                                                                         \
 	}
 
-// Debug information is in the file, thus notes, symbols and sections of all kinds.
+// Files with debug information, and so with notes, symbols and sections of all kinds.
 static const struct layout layouts[] = {
 	LAYOUTS("libbasic.so"),	      LAYOUTS("libbasic_relr.so"), LAYOUTS("libbasic_sysv.so"),
 	LAYOUTS("libbasic_gnu.so"),   LAYOUTS("libbasic_align.so"), LAYOUTS("libbasic_gold.so"),
@@ -283,7 +282,8 @@ static void rewrite_layout_is_as_clean_as_its_source(void **state)
 			found = false;
 			continue;
 		}
-		// What elflint prints is complaints; of the others those are on standard error.
+		// Everything that elflint prints is a complaint; the other tools print complaints on standard
+		// error.
 		assert_int_equal(test_run("complain() { %s \"$1\" %s; echo status $?; }; "
 					  "test \"$(complain %s)\" = \"$(complain %s)\"",
 					  tools[i], i ? "2>&1 >/dev/null" : "2>&1", from, to),
@@ -304,7 +304,7 @@ static int check_moved(void *arg)
 	if (!handle)
 		return 1;
 	for (dyn = map->l_ld; dyn->d_tag != DT_NULL; dyn++)
-		if (dyn->d_tag == DT_PLTGOT) // which the system's linker has relocated
+		if (dyn->d_tag == DT_PLTGOT) // the system's linker has relocated this entry
 			memcpy(&word, (const void *)dyn->d_un.d_ptr, sizeof(word));
 	return word + map->l_addr == (uint64_t)map->l_ld ? 0 : 2;
 }
@@ -344,7 +344,7 @@ static void rewrite_with_room_leaves_the_dynamic_section(void **state)
 
 // --- that it is another library ------------------------------------------------------------
 
-// Copies of libbasic count for themselves, whoever loads them.
+// Each copy of libbasic has a counter of its own, whichever linker loads it.
 static int count_in_copies(void *arg)
 {
 	const struct layout *layout = arg;
@@ -367,7 +367,7 @@ static int count_in_copies(void *arg)
 			return 1;
 		}
 		*(void **)&next[i] = dlsym(handle, "basic_next");
-		// Loaded under its soname.
+		// The copy is known by its soname.
 		if (i && dlopen(soname, RTLD_NOW | RTLD_NOLOAD) != handle)
 			return 2;
 	}
@@ -396,7 +396,7 @@ static void object_open_of_a_copy_counts(void **state)
 	assert_string_equal(test_notes(), "+basic -basic ");
 }
 
-// libversion_user.so refers to two versions of one function: it needs them of the copy.
+// libversion_user.so refers to two versions of one function, which it needs of the copy.
 static int call_versions(void *arg)
 {
 	const char *library = rewritten(test_module("libversion.so"),
@@ -436,7 +436,7 @@ static void dlopen_of_a_versioned_pair_binds_to_the_copy(void **state)
 	assert_int_equal(test_in_child(call_versions, (void *)(uintptr_t)MANY_LIBRARIES), 0);
 }
 
-// libjansson's way: its one version is called like itself, and both have the same name entry.
+// libjansson does this: its only version has the library's name, and both share an entry of the string table.
 static void rewrite_version_called_like_the_library_keeps_its_name(void **state)
 {
 	const char *from = test_module("libversion_own.so");
@@ -467,7 +467,7 @@ static void dlvsym_of_a_version_called_like_the_library_finds_it(void **state)
 	assert_int_equal(test_in_child(call_own_version, NULL), 0);
 }
 
-// A definition that is unique in the process is each copy's own, and a copy of it can go.
+// Each copy has its own definition of a name that is unique in the process, and a copy can be closed.
 static int count_unique(void *arg)
 {
 	void *handles[2];
@@ -502,7 +502,7 @@ static void dlopen_of_copies_with_unique_names_has_one_in_each(void **state)
 	assert_int_equal(test_in_child(count_unique, (void *)(uintptr_t)MANY_LIBRARIES), 0);
 }
 
-// Exceptions across two copies: unwind data is found. TLS is each copy's.
+// An exception passes through two copies, so unwind data is found. Each copy has its own thread-local variables.
 static int throw_and_count(void *arg)
 {
 	const char *thrower = rewritten(test_module("libthrow.so"),
@@ -535,7 +535,7 @@ static void dlopen_of_copies_with_exceptions_and_tls(void **state)
 	assert_int_equal(test_in_child(throw_and_count, (void *)(uintptr_t)MANY_LIBRARIES), 0);
 }
 
-// Nobody but debuggers needs section headers.
+// Only debuggers need section headers.
 static int count_without_sections(void *arg)
 {
 	void *handle = dlopen(arg, RTLD_NOW | RTLD_LOCAL);
@@ -582,7 +582,7 @@ static void *find(void *handle, const char *name)
 
 #define CALL(handle, type, name) ((type)find(handle, name))
 
-// A libpython of its own name, and an extension that needs it by that name.
+// Opens a copy of libpython under a name of its own, and an extension that needs it by that name.
 static bool open_python(struct python *python, int number, const char *extension)
 {
 	char library[32], module[32];
@@ -601,8 +601,7 @@ static bool open_python(struct python *python, int number, const char *extension
 	return python->extension;
 }
 
-// The extension's module definition is an object of its own Python's type, and Python code
-// runs in each.
+// Runs Python code in the copy, and asks whether the extension's module definition has the type of this copy.
 static bool run_python(const struct python *python)
 {
 	void *def, *type;
@@ -628,7 +627,7 @@ static int run_two_pythons(void *arg)
 	}
 	if (find(python[0].libpython, "_Py_NoneStruct") == find(python[1].libpython, "_Py_NoneStruct"))
 		return 2;
-	// Without its libpython an extension has nobody to ask.
+	// Without its libpython the names that the extension needs are not defined.
 	if (dlopen(arg, RTLD_NOW | RTLD_LOCAL))
 		return 3;
 	return run_python(&python[0]) && run_python(&python[1]) ? 0 : 4;
@@ -759,7 +758,7 @@ static void rewrite_without_room_on_the_device_leaves_no_file(void **state)
 	assert_int_equal(test_in_child(write_too_much, (void *)(uintptr_t)new_name()), 0);
 }
 
-// Section headers are no business of the loader: a file with wrong ones is valid to it.
+// The loader does not read section headers, so a file with wrong section headers is valid to it.
 enum header { SHOFF, SHENTSIZE, SHNUM, SHNUM_LONG, DYNAMIC_LINK, SYMTAB_SIZE, SYMTAB_LINK };
 
 static Elf64_Shdr *section(uint8_t *data, uint32_t type)

@@ -19,7 +19,7 @@
 
 #define FEW 8
 
-// In the place of the clock: time passes when a case says so.
+// The time of the clock that the linker puts in the place of the real clock: only a case makes it pass.
 static uint64_t now = 1;
 
 uint64_t __wrap_gorgon_now(void);
@@ -43,8 +43,8 @@ static struct gorgon_ns *create(enum gorgon_debug_mode mode)
 	return ns;
 }
 
-// With libtop.so and the two that it needs.
-// One by one: what is loaded together is described together.
+// Opens libtop.so and the two libraries that it needs, each by a call of its own: what is loaded by one call is
+// described together.
 static void open_top(struct gorgon_ns *ns)
 {
 	test_open(ns, "dep/libbottom.so");
@@ -60,13 +60,13 @@ static struct gorgon_ns *create_top(enum gorgon_debug_mode mode)
 	return ns;
 }
 
-// Something happens elsewhere, which debuggers are not told of.
+// Loads something in another namespace, of which debuggers are not told.
 static void something_else_loads(void)
 {
 	test_ns_destroy(create_top(GORGON_DEBUG_OFF));
 }
 
-// All namespaces have loaded nothing for long enough.
+// Lets so much time pass that all namespaces have loaded nothing for long enough.
 static void make_quiet(void)
 {
 	pass(2);
@@ -78,7 +78,7 @@ enum description {
 	TOGETHER, // one pack has them all
 };
 
-// What debuggers are told is what libjitreg has, and what the debug root says.
+// How an object is described, by what libjitreg has and what the debug root says.
 static enum jitreg_symfile_kind kind_of(const struct gorgon_object *object)
 {
 	struct jitreg_info info;
@@ -168,7 +168,7 @@ static void lazy_namespace_is_packed_when_quiet(void **state)
 	(void)state;
 	assert_described(ns, APART);
 	make_quiet();
-	assert_described(ns, APART); // nobody has looked
+	assert_described(ns, APART); // no load has found that it is quiet
 	something_else_loads();
 	assert_described(ns, TOGETHER);
 	assert_int_equal(jitreg_count(), 1);
@@ -192,7 +192,7 @@ static void lazy_namespace_not_quiet_is_left_alone(void **state)
 	test_ns_destroy(ns);
 }
 
-// Its time counts from the last load.
+// The time of a namespace counts from its last load.
 static void lazy_namespace_loading_more_waits_again(void **state)
 {
 	struct gorgon_ns *ns = create_top(GORGON_DEBUG_LAZY), *other = create_top(GORGON_DEBUG_LAZY);
@@ -216,7 +216,7 @@ static void *load_missing(void *ns)
 	return gorgon_object_open(ns, "/nonexistent/libx.so", 0, &object);
 }
 
-// Its thread has come to a load and waits for the one who packs.
+// A thread of the namespace has begun a load, and waits for the thread that packs.
 static void lazy_namespace_about_to_load_is_left_alone(void **state)
 {
 	struct gorgon_ns *ns = create_top(GORGON_DEBUG_LAZY), *other = create(GORGON_DEBUG_OFF);
@@ -234,13 +234,13 @@ static void lazy_namespace_about_to_load_is_left_alone(void **state)
 	assert_non_null(err);
 	gorgon_error_destroy(err);
 	assert_described(ns, APART);
-	something_else_loads(); // it has not lost its place
+	something_else_loads(); // the namespace has kept its place in the queue
 	assert_described(ns, TOGETHER);
 	test_ns_destroy(ns);
 	test_ns_destroy(other);
 }
 
-// In the place of libjitreg's: so many seconds pass, and something happens once.
+// Stands for the function of libjitreg that packs: pack_takes seconds pass, and meanwhile() is called once.
 static double pack_takes;
 static void (*meanwhile)(struct gorgon_ns *ns);
 static struct gorgon_ns *meanwhile_ns;
@@ -259,7 +259,7 @@ int __wrap_jitreg_packing_build(struct jitreg_packing *packing)
 	return __real_jitreg_packing_build(packing);
 }
 
-// In the place of libjitreg's, too: whether the loader's lock was held the first time that lines of a file were looked for.
+// Stands for the function of libjitreg that finds lines: whether the loader's lock was held when it was called first.
 static bool lines_were_looked_for, lock_was_held;
 
 int __wrap_jitreg_library_lines_find(const struct jitreg_template *template, struct jitreg_lines *ret);
@@ -287,7 +287,7 @@ int __wrap_jitreg_library_lines_find(const struct jitreg_template *template, str
 	return __real_jitreg_library_lines_find(template, ret);
 }
 
-// It takes long the first time, and others want the lock.
+// Making lines takes long the first time, and other threads want the lock.
 static void lazy_lines_are_made_before_the_lock_is_taken(void **state)
 {
 	struct gorgon_ns *ns = create(GORGON_DEBUG_LAZY);
@@ -300,7 +300,7 @@ static void lazy_lines_are_made_before_the_lock_is_taken(void **state)
 	test_ns_destroy(ns);
 }
 
-// Those of the first eight, which need lines when the ninth comes.
+// When the ninth namespace comes, objects of the first eight need lines.
 static void auto_lines_of_the_first_are_made_before_the_lock_is_taken(void **state)
 {
 	struct gorgon_ns *ns[FEW + 1];
@@ -383,7 +383,7 @@ static void lazy_namespace_unloading_while_it_is_packed_waits_again(void **state
 	(void)state;
 	test_open(ns, "libbasic.so");
 	pack_and(ns, close_top);
-	assert_described(ns, TOGETHER); // it was as quiet as before
+	assert_described(ns, TOGETHER); // the namespace is as quiet as before
 	assert_int_equal(jitreg_count(), 1);
 	test_ns_destroy(ns);
 }
@@ -401,7 +401,7 @@ static void lazy_namespace_may_end_while_it_is_packed(void **state)
 	assert_unchanged(&before);
 }
 
-// The thread that packs is not in the child.
+// A child does not have the thread that packs.
 static int pack_in_child(void *arg)
 {
 	struct gorgon_ns *ns = create_top(GORGON_DEBUG_LAZY);
@@ -454,10 +454,11 @@ static void lazy_slow_packing_is_shared_by_callers(void **state)
 	struct gorgon_ns *ns[6];
 
 	(void)state;
-	for (size_t i = 0; i < 6; i++) // sets that are not known yet
+	// Six different sets, so that there are no packs for them yet.
+	for (size_t i = 0; i < 6; i++)
 		ns[i] = create_top(GORGON_DEBUG_LAZY);
 	make_quiet();
-	pack_takes = 0.04; // three of them are more than 100 ms
+	pack_takes = 0.04; // three packs take more than 100 ms
 	gorgon_lock();
 	for (size_t calls = 1; calls <= 2; calls++) {
 		gorgon_debug_mode_changed(ns[5]);
@@ -480,7 +481,7 @@ static void lazy_set_that_is_known_is_packed_at_once(void **state)
 	something_else_loads();
 	second = create_top(GORGON_DEBUG_LAZY);
 	assert_described(second, TOGETHER);
-	test_open(second, "libbasic.so"); // not known with this one
+	test_open(second, "libbasic.so"); // there is no pack of this set yet
 	assert_last_is_apart(second);
 	test_ns_destroy(first);
 	test_ns_destroy(second);
@@ -506,7 +507,7 @@ static void lazy_further_objects_are_packed_when_quiet_again(void **state)
 	test_ns_destroy(ns);
 }
 
-// As a debugger's script does with the copies that matter.
+// Does what a debugger's script does with copies in the stack.
 static void set_dwarf(const struct gorgon_object *object, bool whole)
 {
 	const char *reason = "none";
@@ -534,7 +535,7 @@ static void lazy_object_with_dwarf_is_left_alone(void **state)
 	for (const struct gorgon_object *o = ns->first; o; o = o->next)
 		assert_int_equal(kind_of(o), o == object ? JITREG_SYMFILE_FULL : JITREG_SYMFILE_PACK);
 	set_dwarf(object, false);
-	test_open(ns, "libthrow.so"); // makes it wait again
+	test_open(ns, "libthrow.so"); // the namespace waits again
 	make_quiet();
 	something_else_loads();
 	assert_described(ns, TOGETHER);
@@ -568,7 +569,7 @@ static void auto_ninth_namespace_converts_all(void **state)
 	(void)state;
 	for (size_t i = 0; i < FEW - 1; i++)
 		ns[i] = create_top(GORGON_DEBUG_AUTO);
-	full = create_top(GORGON_DEBUG_FULL); // counts and is left alone
+	full = create_top(GORGON_DEBUG_FULL); // it counts as a namespace, and stays as it is
 	for (size_t i = 0; i < FEW - 1; i++)
 		assert_described(ns[i], FULL);
 	make_quiet();
@@ -576,19 +577,19 @@ static void auto_ninth_namespace_converts_all(void **state)
 	for (size_t i = 0; i < FEW - 1; i++)
 		assert_described(ns[i], TOGETHER);
 	assert_described(full, FULL);
-	ns[FEW] = create_top(GORGON_DEBUG_AUTO); // what it has is known
+	ns[FEW] = create_top(GORGON_DEBUG_AUTO); // there is a pack of this set
 	assert_described(ns[FEW], TOGETHER);
 	for (size_t i = 0; i < FEW + 1; i++)
 		test_ns_destroy(ns[i]);
 	test_ns_destroy(full);
-	ns[0] = create_top(GORGON_DEBUG_AUTO); // few again
+	ns[0] = create_top(GORGON_DEBUG_AUTO); // there are few namespaces again
 	make_quiet();
 	something_else_loads();
 	assert_described(ns[0], FULL);
 	test_ns_destroy(ns[0]);
 }
 
-// What was loaded while there were many has no DWARF, so it is packed when there are few.
+// What was loaded while there were many namespaces has no DWARF, so it is packed even when there are few.
 static void auto_many_for_a_moment_is_packed_nonetheless(void **state)
 {
 	struct gorgon_ns *ns[FEW + 1];
@@ -627,7 +628,7 @@ static void auto_eight_namespaces_stay_full(void **state)
 		test_ns_destroy(ns[i]);
 }
 
-// In the middle of their imports nothing is made that only their sets of this moment would have.
+// While namespaces are importing, no pack is made that only their sets of this moment would have.
 static void auto_ninth_namespace_converts_each_object_of_those_that_load(void **state)
 {
 	struct gorgon_ns *ns[FEW + 1];
@@ -678,7 +679,7 @@ static void auto_many_objects_convert_all(void **state)
 	make_quiet();
 	something_else_loads();
 	assert_described(other, TOGETHER);
-	// So many are described as two: the first, and all others.
+	// So many objects have two descriptions: one of the first object, and one of all others.
 	assert_int_equal(jitreg_count(), 1 + 2);
 	for (const struct gorgon_object *o = ns->first; o; o = o->next) {
 		assert_int_equal(kind_of(o), JITREG_SYMFILE_PACK);
@@ -688,7 +689,7 @@ static void auto_many_objects_convert_all(void **state)
 	test_ns_destroy(other);
 }
 
-// Those that wait leave the queue, wherever they are in it.
+// A namespace that is destroyed leaves the queue, wherever in it it is.
 static void destroy_waiting_namespaces_are_forgotten(void **state)
 {
 	static const size_t orders[][4] = {{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 2, 0, 3}, {2, 0, 3, 1}};

@@ -1,6 +1,4 @@
-// SPDX-License-Identifier: MIT
-// loader/dl/deps.c, through the public interface. What the answers are for real modules
-// is in run/test_deps.py.
+// loader/dl/deps.c, through the public interface. run/test_deps.py has the answers for real modules.
 
 #define _GNU_SOURCE
 #include "helpers.h"
@@ -48,7 +46,8 @@ static bool see_dep(void *ctx, const struct gorgon_dep *dep)
 
 static bool see_import(void *ctx, const struct gorgon_import *import)
 {
-	// Start-up code that compilers add, which is not the same everywhere.
+	// Names with an underscore belong to start-up code of the compiler, which differs from compiler to
+	// compiler.
 	if (*import->name != '_')
 		append(ctx, "%s %s %d\n", last_part(import->object), import->name, import->source);
 	return count(ctx);
@@ -90,7 +89,7 @@ static void deps_for_each_stops_when_told(void **state)
 	assert_int_equal(seen.calls, 2);
 }
 
-// libplain.so has no path to libbottom.so; a base that has brought it is enough.
+// libplain.so needs libbottom.so and has no path to it. It is enough that the base has loaded libbottom.so.
 static void deps_for_each_base_is_there_before(void **state)
 {
 	struct seen seen = {0};
@@ -145,7 +144,7 @@ static void imports_for_each_provider_answers_before_the_system(void **state)
 	assert_string_equal(with.text, "libundefined.so nobody_defines_this 2\n");
 }
 
-// A name that the base defines is private, as libpython's are for an extension.
+// Names that the base defines are private, as libpython's names are for an extension.
 static void imports_for_each_base_s_names_do_not_cross(void **state)
 {
 	struct seen with = {0}, without = {0};
@@ -166,7 +165,7 @@ static void imports_for_each_maps_nothing_private(void **state)
 
 	(void)state;
 	assert_ok(gorgon_imports_for_each(NULL, NULL, test_module("libcatch.so"), see_import, &seen));
-	assert_non_null(strstr(seen.text, "libcatch.so test_note 0\n")); // of this program
+	assert_non_null(strstr(seen.text, "libcatch.so test_note 0\n")); // defined by this program
 	assert_unchanged(&before);
 	seen = (struct seen){.stop_after = 1};
 	assert_ok(gorgon_imports_for_each(NULL, NULL, test_module("libcatch.so"), see_import, &seen));

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Wrappers in libdl.so.
+// Functions of libdl.so, each of which calls the function of its name.
 static struct {
 	void *(*open)(const char *path, int mode);
 	void *(*mopen)(long id, const char *path, int mode);
@@ -63,7 +63,7 @@ static void assert_dlerror(const char *text)
 	if (!message || !strstr(message, text))
 		fail_msg("dlerror: \"%s\", expected \"...%s...\"", message ? message : "(none)",
 			 text);
-	assert_null(dl.error()); // told once
+	assert_null(dl.error()); // an error is told once
 }
 
 static void dlopen_path_loads_into_the_callers_namespace(void **state)
@@ -136,7 +136,7 @@ static void dlopen_shared_library_gives_the_systems(void **state)
 	(void)state;
 	assert_non_null(handle);
 	assert_ptr_equal(dl.sym(handle, "getpid"), dlsym(RTLD_DEFAULT, "getpid"));
-	// Replaced names stay replaced.
+	// Names that are replaced for private code are replaced here, too.
 	assert_ptr_not_equal(dl.sym(handle, "dlopen"), dlsym(RTLD_DEFAULT, "dlopen"));
 	assert_null(dl.sym(handle, "nobody_defines_this"));
 	assert_dlerror("nobody_defines_this");
@@ -196,7 +196,7 @@ static int keep_path(struct dl_phdr_info *info, size_t size, void *ctx)
 	return 0;
 }
 
-// As programs do that look for libraries of a kind (threadpoolctl).
+// Programs do this to find libraries of a kind (threadpoolctl).
 static void dlopen_noload_opens_what_dl_iterate_phdr_shows(void **state)
 {
 	int (*iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *) =
@@ -220,7 +220,7 @@ static void dlopen_noload_opens_what_dl_iterate_phdr_shows(void **state)
 	assert_true(names.count > 3);
 }
 
-// The host's copy of a library by its path only, and not when there is a private one.
+// The host's copy of a library is found by its path only, and only while there is no private copy.
 static void dlopen_noload_finds_a_library_of_the_host(void **state)
 {
 	const char *path = test_module("libbasic.so");
@@ -276,7 +276,7 @@ static void dlsym_next_skips_the_caller(void **state)
 
 	(void)state;
 	assert_int_equal(own(), 1);
-	// What came later is no next one, unless the caller needs it.
+	// A library that came later does not come next after the caller, unless the caller needs it.
 	assert_non_null(dl.open(test_module("libprovider.so"), RTLD_NOW));
 	assert_null(dl.sym_next("global_answer"));
 	assert_dlerror("undefined symbol: global_answer");
@@ -332,7 +332,7 @@ static void dlerror_is_per_thread_and_cleared(void **state)
 	assert_dlerror("libdl.so: undefined symbol: nobody_defines_this");
 }
 
-// The host's own look-ups are nothing that private code should hear of.
+// Private code must not see errors of the host's own look-ups.
 static void dlerror_host_lookup_leaves_no_text(void **state)
 {
 	(void)state;
@@ -406,7 +406,7 @@ static void dlinfo_private_handle_is_answered(void **state)
 	assert_int_equal(ask(handle, RTLD_DI_TLS_MODID, &module), 0);
 	assert_int_not_equal(module, 0);
 	assert_int_equal(ask(handle, RTLD_DI_TLS_DATA, &block), 0);
-	assert_null(block); // not used by this thread yet
+	assert_null(block); // this thread has not used the variable yet
 	assert_non_null(dl.sym(handle, "tls_value"));
 	assert_int_equal(ask(handle, RTLD_DI_TLS_DATA, &block), 0);
 	assert_non_null(block);

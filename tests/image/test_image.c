@@ -69,7 +69,7 @@ static const struct elf_builder rich = {
 	.extra_count = 5,
 };
 
-// The loader's functions want its lock.
+// The loader's functions must be called with its lock held.
 static struct gorgon_error *open_image(const char *path, struct gorgon_image **ret)
 {
 	struct gorgon_error *err;
@@ -178,7 +178,7 @@ static void image_open_twice_shares_one_image(void **state)
 	assert_int_equal(gorgon_image_count(), count - 1);
 }
 
-// A size without an array is no array, as with the system's linker.
+// The system's linker, too, takes a size without an array for no array.
 static void image_open_array_without_place_is_none(void **state)
 {
 	static const struct elf_change changes[] = {DYN_TAG(DT_INIT_ARRAY, 0x64c), DYN_TAG(DT_FINI_ARRAY, 0x64d)};
@@ -205,7 +205,7 @@ static void image_open_file_replaced_gives_another_image(void **state)
 	close_image(second);
 }
 
-// Modules of the compiler at hand, and libraries of the system.
+// Modules that the compiler at hand has made, and libraries of the system.
 static void image_open_real_libraries_are_accepted(void **state)
 {
 	static const char *const names[] = {
@@ -235,8 +235,7 @@ static void image_open_real_libraries_are_accepted(void **state)
 	}
 }
 
-// Nothing exported: DT_GNU_HASH is empty, and only relocations say how many symbols
-// there are.
+// A library without exports has an empty DT_GNU_HASH, so only relocations say how many symbols there are.
 static void image_open_library_without_exports_counts_references(void **state)
 {
 	struct gorgon_image *image;
@@ -604,7 +603,7 @@ static void image_open_damaged_message_starts_with_the_path(void **state)
 
 // --- real files, cut and damaged at random ------------------------------------------------------
 
-// A cut either hits something that is needed, or only section headers behind it.
+// What is cut off is either needed, or only section headers.
 static void image_open_truncated_anywhere_never_crashes(void **state)
 {
 	struct test_snapshot before = test_snapshot();
@@ -620,7 +619,7 @@ static void image_open_truncated_anywhere_never_crashes(void **state)
 			refused++;
 		else
 			accepted++;
-		// The last segment ends behind this point: nothing shorter is loadable.
+		// The last segment ends behind this point, so a shorter file cannot be loaded.
 		if (cut < 0x2000)
 			assert_non_null(err);
 		gorgon_error_destroy(err);
@@ -640,8 +639,7 @@ static uint32_t next_random(uint32_t *seed)
 	return *seed;
 }
 
-// Uses what validation promises to be safe: names of all symbols and versions, all
-// look-ups' tables.
+// Uses what validation promises to be safe: the names of all symbols and versions, and the tables of all look-ups.
 static void walk_image(const struct gorgon_image *image)
 {
 	size_t length = 0;
@@ -714,7 +712,7 @@ static void image_open_random_flips_in_tables_never_crash(void **state)
 	flip_file("libbasic_sysv.so", 0x700, 3000);
 }
 
-// All of a built object's bytes in turn, each with the values that are special.
+// Changes each byte of a built object in turn, to each value that is special.
 static void image_open_every_byte_of_built_object_changed_never_crashes(void **state)
 {
 	static const uint8_t values[] = {0x00, 0x01, 0x7f, 0x80, 0xff};

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: MIT
-// loader/dl/kept.c, loader/image/image_cache.c: what is kept of libraries that no namespace has any more.
+// loader/dl/kept.c, loader/image/image_cache.c: what is kept of libraries that no namespace has loaded any more.
 
 #define _GNU_SOURCE
 #include "helpers.h"
@@ -44,7 +43,7 @@ static void use(const char *path)
 	close_image(open_image(path));
 }
 
-// Whether the image that is kept, the only one, is of use to who opens the file now.
+// Whether the only image that is kept is used when the file is opened now.
 static bool is_taken(const char *path)
 {
 	struct gorgon_image *image;
@@ -58,7 +57,7 @@ static bool is_taken(const char *path)
 	return taken;
 }
 
-// What was kept of a namespace serves the next one, and holds nothing but memory.
+// What was kept of a namespace serves the next namespace, and holds nothing but memory.
 static void kept_namespace_leaves_what_the_next_one_needs(void **state)
 {
 	struct gorgon_kept_stats all, none;
@@ -66,7 +65,7 @@ static void kept_namespace_leaves_what_the_next_one_needs(void **state)
 	struct test_snapshot before;
 
 	(void)state;
-	test_open(first, "libtop.so"); // what comes with the first library of a process
+	test_open(first, "libtop.so"); // loads also what the first library of a process needs
 	test_ns_destroy(first);
 	before = test_snapshot();
 	for (int i = 0; i < 2; i++) {
@@ -78,7 +77,8 @@ static void kept_namespace_leaves_what_the_next_one_needs(void **state)
 		assert_int_equal(none.symfile_count, 0);
 		test_ns_destroy(ns);
 		all = stats();
-		assert_int_equal(all.file_count, 3); // with the two that it needs
+		// Libtop.so and the two libraries that it needs.
+		assert_int_equal(all.file_count, 3);
 		assert_true(all.file_bytes > 0 && all.symfile_count >= 3 && all.memory_bytes > 0);
 		assert_int_equal(gorgon_image_count(), 0);
 	}
@@ -86,7 +86,7 @@ static void kept_namespace_leaves_what_the_next_one_needs(void **state)
 	assert_int_equal(stats().file_count + stats().symfile_count + stats().memory_bytes, 0);
 }
 
-// A file as it would be after an installation that keeps times.
+// Makes a file as an installation that keeps times would.
 static void kept_file_written_since_is_read_again(void **state)
 {
 	const char *path = test_temp("kept.so");
@@ -100,7 +100,8 @@ static void kept_file_written_since_is_read_again(void **state)
 	data = test_read(test_module("libbasic.so"), &size);
 	test_write(path, data, size);
 	use(path);
-	assert_int_equal(stats().file_count, 0); // it is of just now: it could be written again without a new time
+	// The file is so new that it could be written again without a new time.
+	assert_int_equal(stats().file_count, 0);
 	sleep(3);
 	use(path);
 	assert_true(is_taken(path));
@@ -125,7 +126,7 @@ static void kept_bytes_have_a_limit(void **state)
 	use(test_module("libtls.so"));
 	both = stats().file_bytes;
 	assert_true(both > first);
-	gorgon_keep(both - 1, 0, GORGON_KEEP_SECONDS); // the oldest goes
+	gorgon_keep(both - 1, 0, GORGON_KEEP_SECONDS); // the oldest file is dropped
 	assert_int_equal(stats().file_bytes, both - first);
 	assert_true(is_taken(test_module("libtls.so")));
 	gorgon_keep(0, 0, GORGON_KEEP_SECONDS);

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: MIT
-// loader/image/place.c: the same offsets in all namespaces, and what happens where that cannot be.
+// loader/image/place.c: a file gets the same offset in all namespaces, and what happens where this is impossible.
 
 #define _GNU_SOURCE
 #include "helpers.h"
@@ -37,7 +36,7 @@ static void open_same_files_have_the_same_offsets(void **state)
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		ns[i] = test_ns();
-		for (size_t k = 0; k < 4; k++) // in another order in each
+		for (size_t k = 0; k < 4; k++) // each namespace loads them in another order
 			test_open(ns[i], modules[(k + i) % 4]);
 	}
 	for (const struct gorgon_object *a = ns[0]->first; a; a = a->next) {
@@ -61,7 +60,7 @@ static uint64_t whole(uint64_t size, uint64_t align)
 	return (size + align - 1) & -align;
 }
 
-// Side by side from the start, and a page without access behind each.
+// Objects lie side by side from the start of the zone, with a page without access behind each.
 static void open_objects_lie_close_and_apart(void **state)
 {
 	uint64_t page = (uint64_t)getpagesize();
@@ -102,7 +101,8 @@ static void open_place_taken_goes_anywhere(void **state)
 	b = test_open(second, "libbasic.so");
 	assert_false(in_zone(b));
 	assert_int_equal(SYMBOL(b, int (*)(int, int), "basic_sum")(1, 2), 3);
-	c = test_open(second, "libtls.so"); // what comes later is in its place again
+	// What comes after a file without a place is in its own place again.
+	c = test_open(second, "libtls.so");
 	assert_true(in_zone(c));
 	test_ns_destroy(second);
 	munmap(taken, 1);
@@ -151,7 +151,7 @@ static void open_large_alignment_is_kept(void **state)
 	test_ns_destroy(ns[1]);
 }
 
-// While a namespace has the old file, the new one gets a place of its own.
+// While a namespace has the old file, the new file gets another place.
 static void open_changed_file_has_another_place(void **state)
 {
 	const char *path = test_temp("libchanged.so");
@@ -199,7 +199,7 @@ static void close_place_is_free_for_others(void **state)
 	test_ns_destroy(ns);
 }
 
-// What a real file would need gigabytes for: images and namespaces with nothing else to them.
+// Images and namespaces that have nothing but sizes: real files would need gigabytes.
 static void find_no_zone_left_is_anywhere(void **state)
 {
 	struct gorgon_ns *ns = calloc(ZONE_COUNT + 1, sizeof(*ns));
@@ -217,7 +217,7 @@ static void find_no_zone_left_is_anywhere(void **state)
 	}
 	// Programs with fewer addresses than 2^47 have fewer zones.
 	assert_true(count == ZONE_COUNT || (count > 7 && !(getauxval(AT_RANDOM) >> 46)));
-	assert_int_equal(high - low, (count - 1) * ZONE_SIZE); // all different
+	assert_int_equal(high - low, (count - 1) * ZONE_SIZE); // each is at another address
 	assert_int_equal(gorgon_place_find(&ns[ZONE_COUNT], &image), 0);
 	first = ns[7].zone;
 	gorgon_place_drop_ns(&ns[7]);
@@ -237,7 +237,7 @@ static void find_no_room_in_the_zone_is_anywhere(void **state)
 	struct gorgon_ns ns = {0};
 	struct gorgon_image images[] = {
 		{.vaddr_end = half, .align = page},
-		{.vaddr_end = half, .align = page}, // a bit too much
+		{.vaddr_end = half, .align = page}, // with the first one a bit too much for a zone
 		{.vaddr_end = half / 2, .align = half / 4},
 		{.vaddr_start = 0x400000, .vaddr_end = 0x402000, .align = 0x200000},
 		{.vaddr_end = page, .align = 2 * ZONE_SIZE},
@@ -261,7 +261,7 @@ static void find_no_room_in_the_zone_is_anywhere(void **state)
 	gorgon_place_drop_image(&images[0]);
 	assert_int_equal(gorgon_place_find(&ns, &images[1]), ns.zone + 0x10000);
 	for (size_t i = 0; i < 7; i++)
-		gorgon_place_drop_image(&images[i]); // nothing, for those that have none
+		gorgon_place_drop_image(&images[i]); // does nothing for an image that has no place
 	gorgon_place_drop_ns(&ns);
 	gorgon_place_drop_ns(&ns);
 	gorgon_unlock();

@@ -100,7 +100,7 @@ static void symbol_find_sysv_hash_finds_definitions_only(void **state)
 	close_image(image);
 }
 
-// A chain that leads back to itself.
+// A chain of a hash table leads back to itself.
 static void symbol_find_sysv_chain_loop_ends(void **state)
 {
 	static const struct elf_builder_symbol one[] = {{.name = "function", .value = 0x1000}, {0}};
@@ -147,7 +147,7 @@ static void symbol_find_version_chooses_definition(void **state)
 	close_image(image);
 }
 
-// An unversioned library answers references that were made to a versioned one.
+// A library without versions satisfies references that were made to a library with versions.
 static void symbol_find_version_of_unversioned_library_is_ignored(void **state)
 {
 	struct gorgon_image *image = open_path(test_module("libbasic.so"));
@@ -177,7 +177,7 @@ static void symbol_query_of_reference_has_version_and_file(void **state)
 	close_image(image);
 }
 
-// Values of the gABI's own function.
+// The expected values are those of the function in the gABI.
 static void symbol_sysv_hash_known_names_give_known_values(void **state)
 {
 	(void)state;
@@ -202,7 +202,7 @@ static void symbol_at_address_gives_containing(void **state)
 	assert_string_equal(name_at(image, 0x100f), "function");
 	assert_string_equal(name_at(image, 0x1010), "weak");
 	assert_string_equal(name_at(image, 0x1048), "protected");
-	// Of no size: contains its own address alone.
+	// A symbol without a size contains only its own address.
 	assert_string_equal(name_at(image, 0x1080), "unsized");
 	assert_string_equal(name_at(image, 0x1090), "");
 	close_image(image);

@@ -25,12 +25,12 @@
 #define COPY(test) WITH(test, "copy", GORGON_ISOLATE_COPY)
 #ifndef __SANITIZE_THREAD__
 #define LINKED(test) WITH(test, "dlmopen", GORGON_ISOLATE_DLMOPEN), COPY(test)
-#else // which does not see threads being joined by another C library
+#else // the thread sanitizer does not see that another C library joins threads
 #define LINKED(test) COPY(test)
 #endif
 #define STRATEGIES(test) WITH(test, "loader", GORGON_ISOLATE_LOADER), LINKED(test)
 
-// What CPython leaves on the heap goes with an interpreter of the loader's only.
+// What CPython leaves on the heap is freed with an interpreter of the loader only.
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -73,7 +73,7 @@ static void interp_call_two_interpreters_keep_their_own_state(void **state)
 						   i ? "import decimal\ndef f(): return 41"
 						     : "import decimal\ndef f(): return 40",
 						   NULL));
-	// One thread in both: what each keeps per thread is its own.
+	// One thread uses both interpreters: each has thread-local variables of its own.
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(call(interp[i], "f"), 40 + i);
 	assert_ptr_not_equal(gorgon_interp_find_symbol(interp[0], "PyList_Append"),
@@ -117,7 +117,7 @@ static void *interrupt(void *ctx)
 	struct gorgon_interp_stats stats = {.size = sizeof(stats)};
 	uint64_t ended;
 
-	// Again until the call has ended: it may not have begun to sleep.
+	// Interrupts until the call has ended, since a call that does not sleep yet may miss an interrupt.
 	assert_ok(gorgon_interp_get_stats(interp, &stats));
 	ended = stats.call_count;
 	while (stats.call_count == ended) {
@@ -208,7 +208,7 @@ static void pool_submit_works_under_each_strategy(void **state)
 }
 
 #define HOST_KEYS  16
-#define EARLY_KEYS 8 // of modules/early_keys.c, and as many that are not set
+#define EARLY_KEYS 8 // keys of modules/early_keys.c that are set; as many are not
 
 static pthread_key_t host_keys[HOST_KEYS];
 static int host_values[HOST_KEYS], host_destroyed[HOST_KEYS];
@@ -258,7 +258,8 @@ static void interp_call_keys_of_constructors_and_of_the_host_keep_their_values(v
 	pthread_t thread;
 
 	memset(host_destroyed, 0, sizeof(host_destroyed));
-	// Made once, as those of another C library: one that was made again has another sequence number.
+	// The keys are made once, as another C library's keys are: a key that was made again would have another
+	// sequence number.
 	for (int i = 0; i < HOST_KEYS && !host_keys[HOST_KEYS - 1]; i++)
 		assert_int_equal(pthread_key_create(&host_keys[i], destroy_host_value), 0);
 	assert_int_equal(pthread_create(&thread, NULL, load_early_keys, interp), 0);
@@ -294,7 +295,7 @@ static void *come_and_go(void *ctx)
 
 static void interp_create_all_strategies_at_once_on_several_threads(void **state)
 {
-	// One with dlmopen(): the C library gets room for thread-local variables back only when
+	// Only one interpreter uses dlmopen(): the C library gets room for thread-local variables back only when
 	// the namespace that came last goes first.
 	enum gorgon_isolate isolate[] = {
 		GORGON_ISOLATE_LOADER, GORGON_ISOLATE_COPY, GORGON_ISOLATE_LOADER, GORGON_ISOLATE_COPY,
@@ -314,7 +315,7 @@ static void interp_create_all_strategies_at_once_on_several_threads(void **state
 	assert_int_equal(gorgon_debug_root.object_count, count);
 }
 
-// --- those of the system's linker ------------------------------------------------------------
+// --- strategies that use the system's linker -------------------------------------------------------
 
 static bool check_link_map(void *ctx, struct gorgon_object *object)
 {
@@ -322,7 +323,7 @@ static bool check_link_map(void *ctx, struct gorgon_object *object)
 
 	assert_non_null(map);
 	assert_int_equal(map->l_addr, object->debug.bias);
-	// The linker's may be a copy; debuggers are told the original, which stays.
+	// The system's linker may have loaded a copy; debuggers are told the original, which stays on disk.
 	assert_string_equal(strrchr(map->l_name, '/'), strrchr(object->path, '/'));
 	assert_int_equal(access(object->path, R_OK), 0);
 	assert_int_equal(object->debug.symfile, 0);
@@ -370,7 +371,7 @@ static void interp_create_linked_refuses_what_needs_the_loader(void **state)
 	assert_ok(gorgon_interp_destroy(interp));
 }
 
-// Names of its libpython would come before those of copies.
+// Names of the host's libpython would be found before those of copies.
 static void interp_create_copy_beside_a_python_of_the_host_is_refused(void **state)
 {
 	struct gorgon_interp_opts opts = {.size = sizeof(opts), .isolate = GORGON_ISOLATE_COPY};

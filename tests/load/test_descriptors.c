@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// The loader and programs that close what is not theirs, or have a table of descriptors of their
-// own: it keeps none between calls, maps no page of another file and closes nobody else's.
+// Programs may close descriptors that are not theirs, or have a table of descriptors of their own. The loader keeps
+// no descriptor between calls, maps no page of another file, and closes no descriptor of others.
 
 #define _GNU_SOURCE
 #include "calls.h"
@@ -20,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// What CPython leaves on the heap goes with an interpreter of the loader's only.
+// What CPython leaves on the heap is freed with an interpreter of the loader only.
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -83,7 +82,7 @@ struct others {
 	char *bytes;
 };
 
-// At the lowest free numbers, and larger than a library: nothing that is mapped ends early.
+// The files get the lowest free numbers, and are larger than a library, so that nothing that is mapped ends early.
 static void open_others(struct others *others)
 {
 	char name[] = "/tmp/gorgon-test-XXXXXX";
@@ -123,8 +122,8 @@ static void close_others(struct others *others)
 	free(others->bytes);
 }
 
-// Descriptors of what only the loader opens: libraries, files in memory, companions, locks. Not
-// those that libffi keeps of itself.
+// Descriptors of files that only the loader opens: libraries, files in memory, companions, locks. libffi keeps some
+// of its own, which do not count.
 static size_t count_loaders(void)
 {
 	static const char *const names[] = {".so", "memfd:", ".debug", "/gorgon"};
@@ -186,12 +185,12 @@ static void program_that_closes_all_harms_nobody(void **state)
 }
 
 struct apart {
-	struct gorgon_interp *hosts, *own; // created by the other thread; here
+	struct gorgon_interp *hosts, *own; // created by the other thread, and by this one
 	sem_t created, go_on;
 	bool ok;
 };
 
-// In a table of its own, where other files have the numbers.
+// Runs in a table of its own, in which other files have the numbers.
 static void *run_apart(void *arg)
 {
 	struct apart *apart = arg;
@@ -244,7 +243,7 @@ static void thread_with_its_own_table_loads_and_destroys(void **state)
 	close_others(&others);
 }
 
-// --- somebody closes all the time --------------------------------------------------------------
+// --- a thread that closes descriptors all the time --------------------------------------------------
 
 static atomic_bool over;
 
@@ -272,7 +271,7 @@ static char *read_all(const char *path, size_t *size)
 	return bytes;
 }
 
-// Pages that nobody has written are those of the file.
+// Pages that nobody has written to must have the file's bytes.
 static void check_pages(const struct gorgon_object *object, const char *bytes, size_t size)
 {
 	const struct gorgon_image *image = object->image;
@@ -288,8 +287,8 @@ static void check_pages(const struct gorgon_object *object, const char *bytes, s
 	}
 }
 
-// Not under the thread sanitizer: each number that is closed in the middle of a read is a race to
-// it, and it can name none, because the pipe to its symbolizer is closed as well.
+// This case does not run under the thread sanitizer: to it each number that is closed during a read is a race, and
+// it can name none of them, because the pipe to its symbolizer is closed as well.
 static void loading_while_somebody_closes_all_gives_the_right_pages(void **state)
 {
 	const char *path = test_module("libtls_ie.so");
@@ -314,7 +313,8 @@ static void loading_while_somebody_closes_all_gives_the_right_pages(void **state
 
 		if ((err = gorgon_object_open(ns, path, 0, &object)) ||
 		    (err = gorgon_object_open(second, path, 0, &object))) {
-			// Its number is nobody's, or another file's: that is seen, and refused.
+			// The number is no descriptor any more, or another file's: the loader notices that and
+			// refuses.
 			assert_true(gorgon_error_code(err) == GORGON_ERROR_OS ||
 				    gorgon_error_code(err) == GORGON_ERROR_FORMAT);
 			gorgon_error_destroy(err);

@@ -29,7 +29,7 @@ enum group { MEMORY, MAPPINGS, FILES, GROUPS };
 
 static const char *const group_names[GROUPS] = {"memory", "mappings", "files"};
 
-// Calls of the armed group until the one that fails; 0: none does.
+// The group whose calls are counted, and how many more of them there are until one fails; 0: none fails.
 static enum group armed;
 static long countdown;
 static bool hit;
@@ -122,7 +122,7 @@ struct scenario {
 // libtls_user.so refers to it.
 TEST_EXPORT __thread int test_host_tls;
 
-// The namespace that stays around a load.
+// A namespace that is there before and after each load.
 static struct gorgon_ns *ns;
 
 static struct gorgon_error *load(const char *module)
@@ -156,7 +156,8 @@ static struct gorgon_error *load_unique(void)
 	return load(test_module("libunique_a.so"));
 }
 
-// What its compiler registers, whatever fails, is gone when it has taken it back.
+// A compiler in a library registers code and takes it back; after that nothing of it is left, whichever call has
+// failed.
 static struct gorgon_error *load_registrar(void)
 {
 	struct gorgon_object *object = NULL;
@@ -196,7 +197,7 @@ static struct gorgon_error *create_ns(void)
 	struct gorgon_ns *other = NULL;
 	struct gorgon_error *err = gorgon_ns_create(&opts, &other);
 
-	// The variable is there, or the reason is that there is no memory.
+	// Either the variable is there, or the error is that there is no memory.
 	if (!err && gorgon_setenv("MORE", "3", 1, other->environment))
 		assert_int_equal(errno, ENOMEM);
 	else if (!err)
@@ -259,7 +260,7 @@ static struct gorgon_error *list_deps(void)
 	static const char *const keep[] = {"libm.so.*", NULL};
 	struct gorgon_ns_opts opts = {.size = sizeof(opts), .keep_private = keep};
 
-	// libstdc++ needs libm, and so gets a reason of its own.
+	// libstdc++ needs libm, so the two have different reasons.
 	return gorgon_deps_for_each(&opts, test_module("libtop.so"), test_module("libcatch.so"),
 				    see_dep, NULL);
 }
@@ -280,8 +281,8 @@ static struct gorgon_error *list_imports(void)
 #define FRAMES_AT  UINT64_C(0x100000000000)
 #define FRAME_STEP 0x10000
 
-// Objects that are nothing but addresses, with gaps between them, listed and taken out
-// again. What could not be taken out for want of memory must not hide what comes later.
+// Objects that are only addresses, with gaps between them, are listed and taken out again. An object that could not
+// be taken out for want of memory must not hide objects that come later.
 static struct gorgon_error *list_frames(void)
 {
 	static struct gorgon_object objects[FRAMES];
@@ -313,7 +314,7 @@ static struct gorgon_error *list_frames(void)
 	return err;
 }
 
-// A copy that could not be written is not there.
+// After a failure there is no copy.
 static struct gorgon_error *rewrite(void)
 {
 	static const struct gorgon_rewrite_opts opts = {.soname = "libother.so"};
@@ -342,9 +343,8 @@ struct row {
 	enum group group;
 };
 
-// What a failure may be called. Some failures are no errors: an object that cannot be
-// registered with debuggers is loaded all the same, a directory of a search path that
-// cannot be read is passed over.
+// Which error a failure may become. Some failures are no errors: an object that cannot be registered with debuggers
+// is loaded all the same, and a directory of a search path that cannot be read is passed over.
 static void check_code(enum group group, long n, struct gorgon_error *err)
 {
 	enum gorgon_error_code code = gorgon_error_code(err);
@@ -368,7 +368,8 @@ static void scenario_nth_call_fails_leaves_nothing(void **state)
 	long n = 1, errors = 0;
 
 	ns = test_ns();
-	assert_ok(row->scenario->run()); // and again: what stays for good is there
+	// Without failures, once more: what the process keeps for good is there now.
+	assert_ok(row->scenario->run());
 	assert_ok(row->scenario->run());
 	before = test_snapshot();
 	for (;; n++) {
@@ -394,8 +395,8 @@ static void scenario_nth_call_fails_leaves_nothing(void **state)
 	assert_true(n == 1 || errors > 0);
 }
 
-// A tree and an array in and out, and an exception with all its text. CPython allocates through the loader,
-// too: its own failures are MemoryErrors, or none where it gets along without.
+// Passes a tree and an array in and out, and an exception with all its text. CPython allocates through the loader,
+// too: its own failures are MemoryErrors, or nothing where it copes without.
 static struct gorgon_error *call(struct gorgon_interp *interp, const char *function,
 				 struct gorgon_array *array)
 {
@@ -414,8 +415,8 @@ static struct gorgon_error *call(struct gorgon_interp *interp, const char *funct
 
 static void interp_call_nth_allocation_fails_is_an_error_and_no_more(void **state)
 {
-	// Without numpy: its import does not survive them. From 3.13 on no import of a built-in module
-	// does (its name is NULL in CPython's table of modules), so that comes before.
+	// numpy is left out, because its import does not survive failures. From 3.13 on no import of a built-in
+	// module does (its name is NULL in CPython's table of modules), so these imports come before the failures.
 	struct gorgon_start_opts start_opts = {.size = sizeof(start_opts), .no_site = true};
 	struct gorgon_array_opts opts = {
 		.size = sizeof(opts),
@@ -461,7 +462,7 @@ static void interp_call_nth_allocation_fails_is_an_error_and_no_more(void **stat
 	}
 	assert_true(errors > 10);
 	assert_ok(gorgon_interp_destroy(interp));
-	// Nobody else holds it, whatever failed.
+	// Whatever failed, only this function holds the array.
 	assert_int_equal(array->count, 1);
 	gorgon_array_release(array);
 }

@@ -17,7 +17,7 @@
 
 // --- failing loads leave nothing ---------------------------------------------------
 
-// Twice: the first time the system's linker may open shared libraries for good.
+// Loads twice: at the first attempt the system's linker may open shared libraries that stay.
 static void refuse(const char *path, enum gorgon_error_code code, const char *text)
 {
 	struct gorgon_ns *ns = test_ns();
@@ -141,7 +141,7 @@ static void object_open_other_machine_is_refused(void **state)
 	refuse(test_temp("libarm.so"), GORGON_ERROR_MACHINE, TEST_REFUSES_OTHER);
 }
 
-// What was there before goes on working.
+// Objects that were loaded before go on working.
 static void object_open_failure_keeps_loaded_objects_usable(void **state)
 {
 	struct gorgon_ns *ns = test_ns();
@@ -203,7 +203,7 @@ static void note_line(void *ctx, const char *line)
 	++*(int *)ctx;
 }
 
-// Damaged section headers: no symfile, but loadable; the host is told.
+// Section headers are damaged: the object can be loaded but has no symfile, and the host is told.
 static void ns_create_log_receives_what_could_not_be_registered(void **state)
 {
 	int lines = 0;
@@ -478,7 +478,8 @@ static void object_find_symbol_looks_in_dependencies_too(void **state)
 	assert_int_equal(SYMBOL(object, int (*)(void), "bottom_get")(), 1);
 	assert_null(gorgon_object_find_symbol(object, "nobody_defines_this", NULL));
 	test_open(ns, "libbasic.so");
-	assert_null(gorgon_object_find_symbol(object, "basic_sum", NULL)); // no dependency
+	// The function is a dependency's.
+	assert_null(gorgon_object_find_symbol(object, "basic_sum", NULL));
 	test_ns_destroy(ns);
 	test_notes();
 }

@@ -109,7 +109,7 @@ static void map_range_has_no_other_mapping_in_it(void **state)
 	test_ns_destroy(ns);
 }
 
-// From the first page of a library's segments to the end of the last one.
+// The size from the first page of a library's segments to the end of the last page.
 static uint64_t size_in_file(const char *module)
 {
 	uint64_t page = (uint64_t)getpagesize(), ret = 0;
@@ -141,7 +141,7 @@ static void map_alignment_above_page_is_kept_and_trimmed(void **state)
 static void map_protect_relro_is_read_only(void **state)
 {
 	struct gorgon_ns *ns = test_ns();
-	// A PT_GNU_RELRO shorter than a page protects nothing; the compiler's ends on one.
+	// A PT_GNU_RELRO that is shorter than a page protects nothing. The compiler ends it at the end of a page.
 	struct gorgon_object *object = test_open(ns, "libbasic.so");
 	uint64_t table = (uintptr_t)SYMBOL(object, void *, "basic_table");
 	uint64_t value = (uintptr_t)SYMBOL(object, void *, "basic_value");
@@ -177,7 +177,7 @@ static unsigned mappings_of(const struct gorgon_object_info *info)
 	return count;
 }
 
-// What the process gives up when it nears the limit: two mappings instead of five.
+// What a process does when it nears the limit of mappings: an object has two mappings instead of five.
 static void map_relax_spares_mappings(void **state)
 {
 	struct gorgon_ns *ns = test_ns();
@@ -190,14 +190,14 @@ static void map_relax_spares_mappings(void **state)
 	assert_int_equal(mappings_of(&info), 5);
 	gorgon_map_relax(object);
 	gorgon_map_relax(object);
-	assert_true(mappings_of(&info) <= 3); // data may have grown together with a neighbour
+	assert_true(mappings_of(&info) <= 3); // data may be one mapping with a neighbour's
 	assert_string_equal(mapping_at(info.start).prot, "r-xp");
 	assert_string_equal(mapping_at(table).prot, "rw-p");
 	assert_int_equal(sum(2, 3), 5);
 	test_ns_destroy(ns);
 }
 
-// Memory of the mapping that begins at @start which is a copy's own.
+// How many bytes of the mapping at @start belong to this copy alone.
 static size_t own_bytes(uint64_t start)
 {
 	FILE *in = fopen("/proc/self/smaps", "re");
@@ -253,7 +253,7 @@ static void map_data_without_relocations_stays_the_files(void **state)
 		test_ns_destroy(ns[i]);
 }
 
-// Between the look at the file and its mapping, which a load does in one go.
+// The file becomes shorter after the loader has read it and before it is mapped.
 static void map_data_of_a_file_cut_short_is_an_error(void **state)
 {
 	struct gorgon_ns *ns = test_ns();

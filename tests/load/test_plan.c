@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: MIT
-// loader/load/plan.c: further copies are bound as the first one was, unless something about their scope is different.
+// loader/load/plan.c: a further copy is bound as the first copy was, unless something about its scope is different.
 
 #define _GNU_SOURCE
 #include "helpers.h"
@@ -40,7 +39,7 @@ static int set_up(void **state)
 	assert_int_equal(test_run("cd %s && for n in one two; do echo 'extern int chosen; int *chosen_at(void) { return &chosen; }' | "
 				  "cc -shared -fPIC -x c -o libneeds_$n.so - -Wl,--no-as-needed '-Wl,-rpath,$ORIGIN' -L. -l$n; done",
 				  test_temp("")), 0);
-	sleep(3); // of files from just now nothing is kept
+	sleep(3); // nothing is kept of files that are only just written
 	return 0;
 }
 
@@ -52,7 +51,7 @@ static struct gorgon_object *open_temp(struct gorgon_ns *ns, const char *name, u
 	return object;
 }
 
-// What `chosen` is there; 0: nothing.
+// The value of the `chosen` that the object is bound to; 0: it is bound to none.
 static int chosen(struct gorgon_object *object)
 {
 	int *(*at)(void) = (int *(*)(void))gorgon_object_find_symbol(object, "chosen_at", NULL);
@@ -68,7 +67,7 @@ static int chosen_in(struct gorgon_ns *ns, const char *user)
 	return ret;
 }
 
-// There is a plan for the ordinary scope after this, which gives nothing for the name.
+// Makes a plan for the ordinary scope, in which nobody defines the name.
 static void teach(const char *user)
 {
 	struct gorgon_ns *ns = test_ns();
@@ -79,12 +78,12 @@ static void teach(const char *user)
 	test_ns_destroy(ns);
 }
 
-// The next object of the namespace finds it first.
+// An object that was loaded globally has the name first for the next object of the namespace.
 static void plan_object_loaded_globally_is_found(void **state)
 {
 	(void)state;
 	teach("libuser.so");
-	for (int i = 0; i < 3; i++) { // also when there is a plan for that, too
+	for (int i = 0; i < 3; i++) { // the third time there is a plan for this scope, too
 		struct gorgon_ns *ns = test_ns();
 
 		open_temp(ns, i % 2 ? "libtwo.so" : "libone.so", GORGON_OPEN_GLOBAL);
@@ -105,8 +104,7 @@ static void plan_global_objects_in_another_order(void **state)
 	}
 }
 
-// libneeds_one.so in a group of its own, and in that of a program that brings another definition
-// first.
+// libneeds_one.so is loaded by itself, and with a program that brings another definition first.
 static void plan_other_dependencies(void **state)
 {
 	(void)state;
@@ -148,7 +146,7 @@ static void plan_provider_is_asked_each_time(void **state)
 	assert_int_equal(chosen_in(test_ns(), "libuser.so"), 0);
 }
 
-// Its `environ` is ours in a namespace with an environment of its own.
+// In a namespace with an environment of its own `environ` is a variable of ours.
 static void plan_other_replacements(void **state)
 {
 	const char *const environment[] = {"PLAN=private", NULL};
@@ -167,7 +165,8 @@ static void plan_other_replacements(void **state)
 	}
 }
 
-// Loaded by the host. It stays global: the system keeps what somebody has found a name in.
+// The host has loaded the library. It stays global, because the system's linker keeps a library in which somebody
+// has found a name.
 static void plan_library_of_the_system_loaded_globally_is_found(void **state)
 {
 	(void)state;
@@ -177,7 +176,7 @@ static void plan_library_of_the_system_loaded_globally_is_found(void **state)
 		assert_int_equal(chosen_in(test_ns(), "libuser_of_loaded.so"), 3);
 }
 
-// The system does not count that.
+// The system's linker does not count this as a load.
 static void plan_library_of_the_system_made_global_is_found(void **state)
 {
 	void *handle = dlopen(test_temp("libpromoted.so"), RTLD_NOW | RTLD_LOCAL);
@@ -189,7 +188,7 @@ static void plan_library_of_the_system_made_global_is_found(void **state)
 	assert_int_equal(chosen_in(test_ns(), "libuser_of_promoted.so"), 4);
 }
 
-// The namespace's first one is everybody's, whichever that is.
+// The first definition in the namespace serves everybody, whichever library has it.
 static void plan_unique_names_are_bound_by_namespace(void **state)
 {
 	(void)state;
@@ -207,7 +206,7 @@ static void plan_unique_names_are_bound_by_namespace(void **state)
 	}
 }
 
-// An object stays as long as somebody is bound to it, however that was found.
+// An object stays as long as another object is bound to it, with or without a plan.
 static void plan_what_is_bound_to_stays(void **state)
 {
 	(void)state;
@@ -222,8 +221,8 @@ static void plan_what_is_bound_to_stays(void **state)
 	}
 }
 
-// A library that refers to two versions of a name, and one that refers to thread-local variables: a
-// private one, the program's.
+// One library refers to two versions of a name, another to thread-local variables, of a private object and of the
+// program.
 static void plan_versions_and_thread_local_variables(void **state)
 {
 	(void)state;

@@ -125,7 +125,7 @@ static void relocate_size_is_the_symbols(void **state)
 
 static void relocate_relr_adds_bias_to_each_named_word(void **state)
 {
-	// An address, a bitmap for words 1, 2 and 63 behind it, an address.
+	// An address; a bitmap for words 1, 2 and 63 behind it; another address.
 	static const uint64_t relr[] = {D, 1 | 3u << 1 | UINT64_C(1) << 63, D + 0x300};
 	struct gorgon_ns *ns = test_ns();
 	struct gorgon_object *object = NULL;
@@ -149,7 +149,7 @@ static void relocate_relr_adds_bias_to_each_named_word(void **state)
 	test_ns_destroy(ns);
 }
 
-// 63 words further, whether they are to be relocated or not.
+// A bitmap stands for 63 words, even if none of them is to be relocated.
 static void relocate_relr_empty_bitmap_advances(void **state)
 {
 	static const uint64_t relr[] = {D, 1, 3};
@@ -166,7 +166,7 @@ static void relocate_relr_empty_bitmap_advances(void **state)
 	test_ns_destroy(ns);
 }
 
-// What is written was checked: words behind an empty bitmap are not where they would be without it.
+// Exactly the words that are written have been checked: an empty bitmap moves the words behind it.
 static void relocate_relr_behind_an_empty_bitmap_is_checked(void **state)
 {
 	static const uint64_t relr[] = {ELF_BUILDER_BSS + 0xe00, 1, 3};
@@ -222,7 +222,7 @@ static void relocate_tls_of_plain_system_symbol_is_refused(void **state)
 	check_refused(&builder, GORGON_ERROR_UNSUPPORTED, "test_note: the system's definition is not thread-local");
 }
 
-// A constructor and a destructor through an array that a relocation fills in.
+// An array that a relocation fills in has a constructor and a destructor.
 static void relocate_init_array_entries_are_called(void **state)
 {
 	static const Elf64_Rela rela[] = {REL(ELF_BUILDER_RW + 0x600, 0, RELATIVE,
@@ -240,7 +240,7 @@ static void relocate_init_array_entries_are_called(void **state)
 
 // --- modules of the compiler ---------------------------------------------------------
 
-// All layouts of one source behave the same.
+// One source, linked in several layouts, behaves the same way.
 static void relocate_layouts_of_one_library_behave_the_same(void **state)
 {
 	static const char *const names[] = {"libbasic.so", "libbasic_relr.so", "libbasic_sysv.so",
@@ -293,7 +293,7 @@ static void relocate_unique_is_one_per_namespace(void **state)
 		test_ns_destroy(ns[i]);
 }
 
-// The library whose definition was taken stays: a later one must find the same value.
+// A library whose definition was taken stays, because later libraries must find the same value.
 static void relocate_unique_keeps_its_definer_loaded(void **state)
 {
 	struct gorgon_ns *ns = test_ns();
@@ -333,7 +333,7 @@ static void relocate_global_object_answers_later_references(void **state)
 	assert_error(gorgon_object_open(ns, test_module("liblate.so"), 0, &late),
 		     GORGON_ERROR_UNRESOLVED, "undefined symbol: global_answer");
 	provider = test_open(ns, "libprovider.so");
-	// Loaded, but not global: still not seen.
+	// A loaded library that is not global is still not searched.
 	assert_error(gorgon_object_open(ns, test_module("liblate.so"), 0, &late),
 		     GORGON_ERROR_UNRESOLVED, "undefined symbol: global_answer");
 	assert_ok(gorgon_object_open(ns, test_module("libprovider.so"), GORGON_OPEN_GLOBAL,
@@ -400,7 +400,7 @@ static void scope_global_definition_interposes_unless_symbolic(void **state)
 	test_ns_destroy(ns);
 }
 
-// DF_1_NODELETE: it stays until the namespace goes.
+// A library with DF_1_NODELETE stays until the namespace is destroyed.
 static void object_close_nodelete_library_stays(void **state)
 {
 	static const Elf64_Dyn nodelete = {DT_FLAGS_1, {DF_1_NODELETE}};
@@ -413,7 +413,7 @@ static void object_close_nodelete_library_stays(void **state)
 	assert_ok(gorgon_object_open(ns, test_temp("libstays.so"), 0, &object));
 	gorgon_object_close(object);
 	gorgon_object_close(object);
-	gorgon_object_close(object); // one too many does no harm
+	gorgon_object_close(object); // closing once too often does no harm
 	assert_int_equal(test_snapshot().objects, 1);
 	test_ns_destroy(ns);
 	assert_int_equal(test_snapshot().objects, 0);

@@ -42,7 +42,7 @@ static void start(const char *name)
 	mkdir(test_temp(name), 0700);
 }
 
-// A library with a function and, perhaps, an undefined name.
+// Writes a library with a function and, perhaps, an undefined name.
 static void write_file(const char *name, const char *soname, const char *const *needed, const char *undefined)
 {
 	const struct elf_builder_symbol with[] = {{.name = undefined, .undefined = true},
@@ -72,8 +72,7 @@ static struct gorgon_ns *ns_with(const char *share, const char *keep_private)
 	return ns;
 }
 
-// Whether a namespace that has opened libuser.so has @name as a private object; the
-// alternative is that it has it from the system.
+// Whether a namespace that has opened libuser.so has @name as a private object. Otherwise the system has loaded it.
 static bool is_private(struct gorgon_ns *ns, const char *name)
 {
 	bool private, system;
@@ -109,7 +108,7 @@ static const char *judge(struct gorgon_ns *ns, const char *name, const char *pat
 	return text;
 }
 
-// The chain that judging the case's libgomp-CASE-outer.so gives.
+// The chain of libraries because of which libgomp-CASE-outer.so is private.
 static const char *obstacle(struct gorgon_ns *ns)
 {
 	char name[64];
@@ -156,7 +155,7 @@ static void closure_with_a_private_library_is_private(void **state)
 	test_ns_destroy(ns);
 }
 
-// The same files in two namespaces: the answer belongs to the namespace.
+// Two namespaces ask about the same files: each has its own answer.
 static void closure_options_of_a_namespace_decide(void **state)
 {
 	struct gorgon_ns *plain = ns_with(NULL, NULL), *share = ns_with("liblast.so", NULL);
@@ -251,7 +250,7 @@ static void closure_files_are_read_once(void **state)
 		test_ns_destroy(ns[i]);
 }
 
-// No obstacle, but the system's own error when it is opened.
+// A missing library keeps nothing private. The system says that it is missing when the library is opened.
 static void closure_missing_library_is_the_system_s_to_report(void **state)
 {
 	struct gorgon_ns *ns = ns_with(NULL, NULL);
@@ -310,7 +309,7 @@ static bool opens_privately(struct gorgon_ns *ns, const char *name, int flags)
 	return private;
 }
 
-// As programs open what dl_iterate_phdr() or realpath() has told them: libgomp.so.1.0.0.
+// Programs open the path that dl_iterate_phdr() or realpath() has told them: libgomp.so.1.0.0.
 static void closure_path_is_judged_by_its_soname(void **state)
 {
 	struct gorgon_ns *ns = ns_with(NULL, NULL), *other = ns_with(NULL, NULL);
@@ -334,8 +333,8 @@ static void closure_path_is_judged_by_its_soname(void **state)
 	test_ns_destroy(keep);
 }
 
-// Neither file is on the list by its own names, but by those that they are needed under
-// (libblas.so.3, which is a link to somebody's libmkl_rt.so).
+// Neither file is on the list by its own name, but both are by the names under which they are needed (libblas.so.3,
+// which is a link to somebody's libmkl_rt.so).
 static void closure_path_of_a_file_that_is_shared_is_shared(void **state)
 {
 	struct gorgon_ns *ns = ns_with(NULL, NULL), *other = ns_with(NULL, NULL);
@@ -354,7 +353,8 @@ static void closure_path_of_a_file_that_is_shared_is_shared(void **state)
 	assert_false(opens_privately(ns, "inner.so", 0));
 	assert_ok(open_user(keep));
 	assert_true(opens_privately(keep, "inner.so", 0));
-	assert_true(opens_privately(other, "inner.so", 0)); // which needs neither
+	// This namespace needs neither of the two.
+	assert_true(opens_privately(other, "inner.so", 0));
 	test_ns_destroy(ns);
 	test_ns_destroy(other);
 	test_ns_destroy(keep);
@@ -370,7 +370,8 @@ static void closure_blas_without_threads_is_private(void **state)
 	write_library("libblas.so.3", NAMES("libc.so.6"), "dgemm_thread_nn");
 	write_library("libcblas.so.3", NAMES("libc.so.6"), "pthread_create");
 	write_library("liblapack.so.3", NAMES("libblas.so.3"), NULL);
-	write_library("libopenblas-serial.so.0", NULL, NULL); // has buffers, if no threads
+	// It has buffers, even without threads.
+	write_library("libopenblas-serial.so.0", NULL, NULL);
 	assert_string_equal(judge(ns, "libblas.so.3", "libblas.so.3"), none);
 	assert_string_equal(judge(ns, "libcblas.so.3", "libcblas.so.3"), "none");
 	assert_string_equal(judge(ns, "liblapack.so.3", "liblapack.so.3"), none);
@@ -380,7 +381,7 @@ static void closure_blas_without_threads_is_private(void **state)
 	test_ns_destroy(share);
 }
 
-// As OpenBLAS's and ATLAS's; also a LAPACK that needs a BLAS which is one.
+// OpenBLAS and ATLAS have such interfaces; also a LAPACK that needs a BLAS which is an interface.
 static void closure_interface_of_a_blas_is_shared_with_it(void **state)
 {
 	struct gorgon_ns *ns = ns_with(NULL, NULL);

@@ -100,7 +100,7 @@ static void debug_root_namespaces_are_chained_by_their_last_change(void **state)
 	assert_int_equal(middle->id, gorgon_ns_id(ns[1]));
 	assert_int_equal(middle->changed_next, 0);
 	assert_true(first->sequence > sequence);
-	assert_true(last->sequence <= sequence); // a reader stops here
+	assert_true(last->sequence <= sequence); // a debugger would stop here and read
 	assert_true(middle->sequence < last->sequence);
 	test_ns_destroy(ns[2]);
 	assert_int_equal(first->changed_next, (uintptr_t)middle);
@@ -227,7 +227,7 @@ static void debug_root_sequence_and_time_advance_with_changes(void **state)
 	test_ns_destroy(ns);
 }
 
-// A failed load was never listed.
+// A load that fails lists nothing.
 static void debug_root_failed_load_leaves_lists_alone(void **state)
 {
 	struct gorgon_ns *ns = test_ns();
@@ -254,7 +254,7 @@ static void debug_root_busy_namespace_is_shown_as_unloading(void **state)
 	assert_int_equal(find_ns(gorgon_ns_id(ns))->state, GORGON_DEBUG_NS_UNLOADING);
 	assert_true(gorgon_debug_root.sequence >= sequence + 2);
 	check_lists();
-	// Its names are doomed; its functions are still there.
+	// The object's names are taken away, but its functions are still mapped.
 	((void (*)(void))gorgon_object_find_symbol(object, "thread_release", NULL))();
 	((int (*)(void))gorgon_object_find_symbol(object, "thread_join", NULL))();
 	test_ns_destroy(ns);

@@ -104,7 +104,7 @@ static void policy_is_python_symbol_by_prefix(void **state)
 
 static struct gorgon_ns *ns_with(const char *share, const char *keep_private)
 {
-	// Copied: these go before the namespace does.
+	// The lists are copied: these arrays end before the namespace does.
 	const char *shares[] = {share, NULL}, *keeps[] = {keep_private, NULL};
 	struct gorgon_ns_opts opts = {.size = sizeof(opts), .share = shares, .keep_private = keeps};
 	struct gorgon_ns *ns = NULL;
@@ -136,7 +136,7 @@ static void ns_create_what_must_be_shared_cannot_be_private(void **state)
 	test_ns_destroy(ns_with(NULL, "libcrypto*"));
 }
 
-// A sanitizer's own start-up would end the process.
+// The start-up code of a sanitizer would end the process.
 static void open_what_must_be_shared_is_refused(void **state)
 {
 	struct gorgon_ns *ns = ns_with(NULL, "lib[alt]san*");

@@ -78,7 +78,7 @@ static char *find(const char *name)
 	return path;
 }
 
-// A library of the right name for another machine, then the right one.
+// The first library has the right name but is for another machine, the second is right.
 static void search_library_for_other_machine_is_passed_over(void **state)
 {
 	struct elf_file file = elf_build(&(struct elf_builder){0});
@@ -144,7 +144,7 @@ static void search_absent_name_tells_where_was_looked(void **state)
 	assert_null(path);
 }
 
-// That nothing can be opened says nothing of the file.
+// A failure to open any file says nothing about the file, so the error names this failure.
 static void search_without_descriptors_names_that(void **state)
 {
 	struct rlimit limit, none;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A host that has more rights than its user (AT_SECURE: a set-user-ID program) takes nothing from the user's environment.
 //
-// The cases run copies of this program as another user's. `test_secure inside FOLDER` is what runs in them: its exit status
-// says what was taken from the environment.
+// The cases run copies of this program as another user's. A copy is run as `test_secure inside FOLDER`, and its
+// exit status says what it has taken from the environment.
 
 #define _GNU_SOURCE
 #include "helpers.h"
@@ -32,10 +32,10 @@ static int build(void *ctx, uint8_t **bytes, size_t *size)
 	(void)ctx;
 	(void)bytes;
 	(void)size;
-	return -ECANCELED; // the folder was good enough to make something for it
+	return -ECANCELED; // a file was made in the folder, which therefore was trusted
 }
 
-// What is taken from the environment, which leads to @folder.
+// Says what this program takes from the environment, which leads to @folder.
 static int run_inside(const char *folder)
 {
 	struct jitreg_cached cached;
@@ -64,7 +64,7 @@ static int run_inside(const char *folder)
 	return ret;
 }
 
-// Of a copy of this program with these rights, which @user runs.
+// Runs a copy of this program with these rights as @user, and returns its exit status.
 static int run_copy(mode_t mode, uid_t user)
 {
 	char folder[] = "/tmp/gorgon-secure-XXXXXX", program[64], library[64];

@@ -72,8 +72,8 @@ static void *touch_and_wait(void *arg)
 	return NULL;
 }
 
-// A thread of the host that used the library and ends after the unload: its destructor
-// would be a call into unmapped memory.
+// A thread of the host has used the library and ends after the library has gone: the destructor would be a call
+// into unmapped memory.
 static void thread_atexit_destructor_of_other_thread_is_dropped_at_unload(void **state)
 {
 	struct gorgon_ns *ns = test_ns();
@@ -136,7 +136,7 @@ static void ns_destroy_thread_running_is_busy_and_repeatable(void **state)
 	assert_int_equal(test_snapshot().namespaces, before.namespaces);
 }
 
-// What a refused end has finalised is not unmapped by whoever closes something after it.
+// An end that was refused has finalised objects. Whoever closes something afterwards must not unmap them.
 static void object_close_after_busy_unmaps_nothing(void **state)
 {
 	struct gorgon_ns *ns = test_ns();
@@ -190,7 +190,7 @@ static void *set_key(void *arg)
 	return NULL;
 }
 
-// A thread that has set a new key's value, and waits for `go_on`.
+// Starts a thread that sets a new key's value and waits for `go_on`.
 static pthread_t start_setting_key(struct gorgon_object *object, struct step *step)
 {
 	pthread_t ret;
@@ -220,7 +220,7 @@ static void key_destructor_runs_at_thread_exit(void **state)
 	test_ns_destroy(ns);
 }
 
-// The key's destructor is in what was unmapped: it must not be called any more.
+// The key's destructor was in memory that is unmapped now: it must not be called any more.
 static void key_left_behind_is_deleted_with_the_namespace(void **state)
 {
 	struct gorgon_ns *ns = test_ns();
@@ -239,7 +239,7 @@ static void key_left_behind_is_deleted_with_the_namespace(void **state)
 static void key_create_many_namespaces_do_not_use_keys_up(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 2000; i++) { // a process has 1024
+	for (int i = 0; i < 2000; i++) { // a process has 1024 keys
 		struct gorgon_ns *ns = test_ns();
 
 		assert_int_equal(call(test_open(ns, "libthread.so"), "thread_key_create"), 0);
@@ -370,8 +370,8 @@ struct loading {
 	int failures;
 };
 
-// Objects without the compiler's start files: those call __cxa_finalize() when they go,
-// whose lock the C library does not take around fork().
+// Writes an object without the compiler's start files. Such files call __cxa_finalize() at their end, and the C
+// library does not take the lock of that function around fork().
 static void write_plain_object(void)
 {
 	struct elf_file file = elf_build(&(struct elf_builder){.tls_mem_size = 8, .tls_align = 8});
@@ -423,7 +423,7 @@ static int destroy_in_child(void *arg)
 	return err ? 1 : 0;
 }
 
-// Its thread is the parent's only: it must not keep the child's namespace busy.
+// The private thread runs in the parent only: it must not keep the child's namespace busy.
 static void fork_private_thread_does_not_count_in_the_child(void **state)
 {
 	struct gorgon_ns *ns = test_ns();

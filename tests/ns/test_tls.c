@@ -21,7 +21,7 @@
 // A variable of this program, which tls_user.c refers to.
 TEST_EXPORT __thread int test_host_tls = 77;
 
-// tls.c as compilers build it by default, with TLS descriptors, or as initial-exec.
+// Which build of tls.c is used: as compilers build it by default, with TLS descriptors, or as initial-exec.
 static const char *library = "libtls.so";
 
 // Functions of one copy of tls.c.
@@ -117,7 +117,7 @@ static void *use_when_told(void *arg)
 	memset(job->tls.large(), 1, job->tls.large_size());
 	sem_post(&job->done);
 	sem_wait(&job->start);
-	// Still its own, whatever other threads did meanwhile.
+	// The variable is still this thread's own, whatever other threads did meanwhile.
 	job->value += *job->address;
 	return NULL;
 }
@@ -132,7 +132,7 @@ static pthread_t start_job(struct job *job)
 	return ret;
 }
 
-// One thread is older than the module, one younger.
+// One thread is older than the module, the other is younger.
 static void tls_get_addr_threads_have_their_own(void **state)
 {
 	struct job jobs[2] = {0};
@@ -164,7 +164,7 @@ static void tls_get_addr_module_of_other_private_object_is_reached(void **state)
 {
 	struct gorgon_ns *ns = test_ns();
 	struct gorgon_object *user = test_open(ns, "libtls_user.so");
-	struct tls tls = functions_of(user); // in its dependency
+	struct tls tls = functions_of(user); // the variables are in a dependency
 
 	(void)state;
 	assert_ptr_equal(SYMBOL(user, int *(*)(void), "tls_user_private")(), tls.value());
@@ -218,7 +218,7 @@ static void tls_find_symbol_is_the_calling_threads(void **state)
 	test_ns_destroy(ns);
 }
 
-// A slot that an unloaded module had must not be seen by the next with its number.
+// The next module may get the number of an unloaded module, but must not see its variables.
 static void tls_module_destroy_next_module_starts_fresh(void **state)
 {
 	(void)state;
@@ -286,7 +286,7 @@ static void tls_module_destroy_while_threads_live_frees_their_blocks(void **stat
 	test_ns_destroy(ns[0]);
 	if (!TEST_SANITIZED)
 		assert_true(bytes_in_use() + 90000 < with);
-	// Its last step reads through the pointer: give it something that is there.
+	// The thread's last step reads through the pointer, which must lead somewhere.
 	job.address = &job.value;
 	sem_post(&job.start);
 	pthread_join(thread, NULL);
@@ -300,8 +300,8 @@ static int use_descriptors(void **state)
 	return 0;
 }
 
-// The registers that a descriptor's function must preserve, through the slow path (first
-// access of a thread) and the fast one.
+// The function of a descriptor must preserve these registers, on the slow path (a thread's first access) and on the
+// fast path.
 static void tlsdesc_call_preserves_vector_registers(void **state)
 {
 	struct gorgon_ns *ns = test_ns();
@@ -321,7 +321,7 @@ static uint64_t offset_of(const struct gorgon_object *object, const char *name)
 	return gorgon_symbol_find(object->image, &query)->st_value;
 }
 
-// A PT_TLS that does not begin at a multiple of its alignment (lld writes such): so do blocks.
+// A PT_TLS need not begin at a multiple of its alignment (lld writes such files), and blocks then do not either.
 static void tls_block_keeps_the_distance_from_its_alignment(void **state)
 {
 	const char *path = test_temp("misaligned.so");
@@ -358,7 +358,8 @@ static void static_tls_variables_of_other_objects_are_reached(void **state)
 {
 	struct gorgon_ns *ns = test_ns();
 	struct gorgon_object *user = test_open(ns, "libtls_ie_user.so");
-	struct tls tls = functions_of(user); // in its dependency, which is not initial-exec
+	// The variables are in a dependency, which is not initial-exec.
+	struct tls tls = functions_of(user);
 	struct job job = {.tls = tls};
 	pthread_t thread;
 
@@ -375,7 +376,7 @@ static void static_tls_variables_of_other_objects_are_reached(void **state)
 	test_ns_destroy(ns);
 }
 
-// Blocks that threads have got already cannot move.
+// A block that a thread has got already cannot move.
 static void static_tls_variables_in_use_are_refused(void **state)
 {
 	struct gorgon_ns *ns = test_ns();
@@ -393,7 +394,7 @@ static void static_tls_variables_in_use_are_refused(void **state)
 	test_ns_destroy(ns);
 }
 
-// The reason is what is missing: a descriptor, here, and not room for the variables.
+// The error names what is missing, which is a descriptor, and not room for the variables.
 static int open_without_descriptors(void *arg)
 {
 	struct gorgon_ns *ns = test_ns();
@@ -424,7 +425,7 @@ static void static_tls_without_descriptors_says_so(void **state)
 	assert_int_equal(test_in_child(open_without_descriptors, NULL), 0);
 }
 
-// Four blocks fit; many more come and go, not in the order in which they came.
+// There is room for four blocks; many more come and go, in a different order.
 static void static_tls_room_comes_back(void **state)
 {
 	struct gorgon_ns *kept = test_ns();
@@ -455,8 +456,8 @@ static void static_tls_room_comes_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		// First, and once: when the C library has given a block of that size back, it
-		// counts the next one elsewhere.
+		// This case comes first and runs once: when the C library has given a block of that size back, it
+		// counts the next block elsewhere.
 		cmocka_unit_test(tls_module_destroy_while_threads_live_frees_their_blocks),
 		cmocka_unit_test(tls_get_addr_first_access_gives_initial_values),
 		cmocka_unit_test(tls_get_addr_alignment_is_kept),

@@ -31,9 +31,9 @@ static void unwind_exception_inside_one_object_is_caught(void **state)
 	test_ns_destroy(ns);
 }
 
-// Some extension modules bring the unwinder and the C++ library along; that unwinder
-// finds private frames through _dl_find_object() or dl_iterate_phdr(). That C++ library
-// allocates a pool for emergencies which it never frees: not our leak.
+// Some extension modules bring the unwinder and the C++ library along. Their unwinder finds private frames through
+// _dl_find_object() or dl_iterate_phdr(). Their C++ library allocates a pool for emergencies, which it never frees,
+// so this leak is not ours.
 static void unwind_exception_in_object_with_its_own_unwinder_is_caught(void **state)
 {
 	struct gorgon_ns *ns[2] = {test_ns(), test_ns()};
@@ -66,7 +66,7 @@ static void unwind_exception_across_two_objects_is_caught(void **state)
 
 static void (*thrower)(int);
 
-// A frame of the program between two private ones.
+// A function of the program that stands between two private functions in the stack.
 static void host_frame(int value)
 {
 	thrower(value);
@@ -99,7 +99,7 @@ static void unwind_many_copies_each_catch_their_own(void **state)
 	}
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(SYMBOL(object[i], int_fn, "catch_own_type")(i), i);
-	// Some go, the others still unwind.
+	// Some copies go, and the others still unwind.
 	for (int i = 0; i < 8; i += 2)
 		test_ns_destroy(ns[i]);
 	for (int i = 1; i < 8; i += 2) {
@@ -184,7 +184,8 @@ static void unwind_backtrace_passes_private_frames(void **state)
 		if ((uintptr_t)frames[i] >= info.start && (uintptr_t)frames[i] < info.end)
 			private_frame = i;
 	assert_true(private_frame > 0);
-	assert_true(frame_count > private_frame + 2); // and goes on behind it
+	// The backtrace goes on behind the private frame.
+	assert_true(frame_count > private_frame + 2);
 	test_ns_destroy(ns);
 	test_notes();
 }
@@ -215,7 +216,7 @@ static void *run_and_end(void *arg)
 	return NULL;
 }
 
-// pthread_exit() unwinds by force: a frame without unwind data would stop it.
+// pthread_exit() unwinds by force, and a frame without unwind data would stop it.
 static void unwind_thread_exit_below_private_frame_runs_cleanup(void **state)
 {
 	struct gorgon_ns *ns = test_ns();
@@ -240,8 +241,8 @@ static uint64_t address(int index)
 	return UINT64_C(0x100000000000) + (uint64_t)index * STEP;
 }
 
-// Many objects that are nothing but addresses, with gaps between them, come and go in no
-// order: each address is its object's while that is there, and nobody's before and after.
+// Many objects that are only addresses, with gaps between them, come and go in no order: each address belongs to
+// its object while the object is there, and to nobody before and after.
 static void unwind_table_of_many_objects_finds_each(void **state)
 {
 	static struct gorgon_object objects[OBJECTS];
@@ -276,7 +277,7 @@ static void unwind_table_of_many_objects_finds_each(void **state)
 
 extern const void *_Unwind_Find_FDE(void *pc, void *bases);
 
-// What private code has registered and left behind is not read after its memory has gone.
+// When private code leaves behind what it has registered, this is not read after its memory has gone.
 static void unwind_frames_that_private_code_registers_go_with_it(void **state)
 {
 	struct gorgon_ns *ns = test_ns();
@@ -298,7 +299,7 @@ static void unwind_frames_that_private_code_registers_go_with_it(void **state)
 
 // --- which frames may be registered -------------------------------------------------------
 
-// A copy of a file's .eh_frame in a block of its size.
+// Reads a file's .eh_frame into a block of just its size.
 static uint8_t *read_frames(const char *path, uint64_t *size, uint64_t *off)
 {
 	struct gorgon_image *image = NULL;
@@ -374,7 +375,7 @@ static void eh_frame_damaged_is_not_sound(void **state)
 	free(bytes);
 }
 
-// Whatever is in it and wherever it ends: no byte outside is read (under a sanitizer).
+// Whatever the bytes are and wherever they end, no byte outside is read (a sanitizer would notice).
 static void eh_frame_of_any_bytes_is_read_inside(void **state)
 {
 	uint64_t size, off;
@@ -396,7 +397,7 @@ static void eh_frame_of_any_bytes_is_read_inside(void **state)
 	assert_in_range(sound, 1, 19999);
 }
 
-// Where the library was opened late all frames are read for any throw of the host.
+// Where libgorgon was opened late, the unwinder reads all private frames for any exception of the host.
 static void unwind_of_the_host_passes_by_unsound_frames(void **state)
 {
 	const char *path = test_temp("unsound.so");
@@ -408,7 +409,8 @@ static void unwind_of_the_host_passes_by_unsound_frames(void **state)
 	(void)state;
 	free(read_frames(test_module("libunwind_late.so"), &frames_size, &frames_off));
 	memcpy(&length, data + frames_off, 4);
-	memcpy(data + frames_off + 4 + length + 4, &pointer, 4); // of the first FDE, behind the CIE
+	// A pointer of the first FDE, behind the CIE.
+	memcpy(data + frames_off + 4 + length + 4, &pointer, 4);
 	test_write(path, data, size);
 	free(data);
 	if (TEST_SANITIZED)

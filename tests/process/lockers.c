@@ -32,7 +32,7 @@ int host_fcntl(int fd, int cmd, struct flock *lock)
 	return fcntl(fd, cmd, lock);
 }
 
-// --- three lockers and one file ---------------------------------------------------------------
+// --- three namespaces with a locker and one file -------------------------------------------------
 
 struct locker one, two;
 const char *path;
@@ -65,7 +65,7 @@ int lockers_tear_down(void **state)
 	return 0;
 }
 
-// 0 or an errno.
+// Returns 0 or an errno.
 int lock_at(int (*function)(int, int, struct flock *), int fd, int cmd, short type, off_t start,
 		off_t size)
 {
@@ -89,7 +89,7 @@ int lock_host(short type, off_t start, off_t size)
 	return lock_at(host_fcntl, fd_host, F_SETLK, type, start, size);
 }
 
-// In another process: whether [start, start + size) can be locked. Exits with an errno.
+// Whether another process could lock [start, start + size). The process exits with an errno.
 struct probe {
 	short type;
 	off_t start, size;

@@ -12,7 +12,7 @@
 
 struct flock;
 
-/* A namespace with a library that locks and closes. */
+/* A namespace with a library that locks and closes files. */
 struct locker {
 	struct gorgon_ns *ns;
 	int (*open)(const char *path, int flags);
@@ -33,13 +33,13 @@ struct locker lockers_make_copy(void);
 int host_fcntl(int fd, int cmd, struct flock *lock);
 int lockers_set_up(void **state);
 int lockers_tear_down(void **state);
-/* 0 or an errno. */
+/* Returns 0 or an errno. */
 int lock_at(int (*function)(int, int, struct flock *), int fd, int cmd, short type, off_t start,
 		off_t size);
 int lock_one(short type, off_t start, off_t size);
 int lock_two(short type, off_t start, off_t size);
 int lock_host(short type, off_t start, off_t size);
-/* In another process: whether [start, start + size) can be locked. 0 or an errno. */
+/* Try to lock [start, start + size) in another process. Returns 0 or an errno. */
 int lock_outside(short type, off_t start, off_t size);
 struct flock ask(int (*function)(int, int, struct flock *), int fd, short type, off_t start,
 			off_t size);

@@ -1,6 +1,4 @@
-// SPDX-License-Identifier: MIT
-// loader/process/altstack.c: signal stacks of threads that several interpreters ask for, and that
-// outlive them.
+// loader/process/altstack.c: several interpreters ask for a signal stack of a thread, and the thread outlives them.
 
 #define _GNU_SOURCE
 #include "calls.h"
@@ -47,7 +45,8 @@ static void *enable_in_two(void *arg)
 	assert_ptr_equal(altstack().ss_sp, now.ss_sp);
 	destroy(second);
 	assert_ptr_equal(altstack().ss_sp, now.ss_sp);
-	memset(now.ss_sp, 0xa5, now.ss_size); // nobody else's memory
+	// The stack is still there, and belongs to nobody else.
+	memset(now.ss_sp, 0xa5, now.ss_size);
 	return NULL;
 }
 
@@ -99,13 +98,13 @@ static int overflow(void *path)
 	int out = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
 	dup2(out, STDERR_FILENO);
-	signal(SIGSEGV, SIG_DFL); // not cmocka's
-	pthread_create(&thread, NULL, overflow_thread, NULL); // its stack is not unlimited
+	signal(SIGSEGV, SIG_DFL);                             // cmocka has a handler of its own
+	pthread_create(&thread, NULL, overflow_thread, NULL); // a thread's stack is not unlimited
 	pthread_join(thread, NULL);
 	return 0;
 }
 
-// Which needs the stack.
+// Python can report the overflow only on a signal stack.
 static void altstack_overflow_of_the_threads_stack_is_reported(void **state)
 {
 	const char *path = test_temp("overflow");

@@ -17,7 +17,7 @@
 static sem_t stream_is_held;
 
 struct way {
-	const char *symbol; // by which a module registers something
+	const char *symbol; // the function by which a module registers something
 	bool destroy;
 	void (*end)(int status);
 };
@@ -35,7 +35,7 @@ static void go(const struct way *way, int fd)
 	way->end(3);
 }
 
-// A child ends by @run with status 3. Returns what was noted.
+// Forks a child that is ended by @run with status 3. Returns what the child has noted.
 static const char *notes_of(void (*run)(const struct way *way, int fd), const struct way *way)
 {
 	static char notes[256];
@@ -120,7 +120,7 @@ static void *hold_stream(void *in)
 	return NULL;
 }
 
-// The host has something registered, and a thread in the middle of reading.
+// The host has registered something, and one of its threads is reading.
 static void fork_from_python(const struct way *way, int fd)
 {
 	struct gorgon_interp *one = test_interp_create(NULL), *other = test_interp_create(NULL);
@@ -128,7 +128,7 @@ static void fork_from_python(const struct way *way, int fd)
 	int status;
 
 	(void)way;
-	alarm(120); // instead of a hang
+	alarm(120); // ends a child that hangs
 	atexit(note_host);
 	sem_init(&stream_is_held, 0, 0);
 	if (pthread_create(&thread, NULL, hold_stream, stdin))
@@ -150,7 +150,7 @@ static void fork_from_python(const struct way *way, int fd)
 	_exit(status ?: 3);
 }
 
-// A child that the host has made: handlers of all are there to run.
+// The host forks: all handlers are there to run in the child.
 static void fork_from_host(const struct way *way, int fd)
 {
 	struct gorgon_interp *interp = test_interp_create(NULL);
@@ -169,7 +169,7 @@ static void fork_from_host(const struct way *way, int fd)
 	_exit(waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 
-// As the program of interpreter one ends, not as the host does.
+// The child ends as the program of interpreter one does, and not as the host does.
 static void exit_of_an_interpreters_child_runs_what_is_its_own(void **state)
 {
 	(void)state;
@@ -177,7 +177,7 @@ static void exit_of_an_interpreters_child_runs_what_is_its_own(void **state)
 			    "-a.failed -a.late -a.global -a.failed -a.late -a.global ");
 }
 
-// The host's own children end as ever.
+// Children of the host end as without interpreters.
 static void exit_of_the_hosts_child_runs_all(void **state)
 {
 	(void)state;

@@ -60,7 +60,7 @@ static pid_t make_own(int status)
 	return pid;
 }
 
-// Has ended, and nobody has waited for it.
+// Waits until the child has ended and can be waited for.
 static void wait_until_ended(pid_t pid)
 {
 	siginfo_t info;
@@ -68,7 +68,7 @@ static void wait_until_ended(pid_t pid)
 	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
 }
 
-// Somebody has waited for it.
+// Asserts that the child is gone, because somebody has waited for it.
 static void assert_goes(pid_t pid)
 {
 	siginfo_t info;
@@ -122,7 +122,7 @@ static void children_of_the_host_are_the_hosts(void **state)
 	assert_errno(gorgon_waitpid(own, &status, 0), ECHILD);
 	hosts = make_own(5);
 	assert_int_equal(gorgon_waitpid(0, &status, 0), hosts);
-	// By its number, as handed on.
+	// A namespace may wait for a child of the host by the child's number, which the host may have handed on.
 	hosts = make_own(6);
 	assert_int_equal(copy.waitpid(hosts, &status, 0), hosts);
 	assert_int_equal(copy.waitpid(0, &status, 0), own);
@@ -157,7 +157,7 @@ static void options_mean_what_they_mean_to_the_kernel(void **state)
 	assert_int_equal(info.si_pid, pid);
 	assert_errno(other.waitid(P_PIDFD, (id_t)fd, &info, WEXITED), ECHILD);
 	assert_errno(other.waitid(P_PGID, (id_t)getpgrp(), &info, WEXITED), ECHILD);
-	assert_errno(copy.waitpid(-pid, &status, 0), ECHILD); // a group that it is not in
+	assert_errno(copy.waitpid(-pid, &status, 0), ECHILD); // the child is not in that group
 	assert_int_equal(copy.waitid(P_PGID, (id_t)getpgrp(), &info, WEXITED | WNOWAIT), 0);
 	assert_int_equal(copy.waitid(P_PIDFD, (id_t)fd, &info, WEXITED | WNOWAIT), 0);
 	assert_int_equal(copy.wait3(&status, 0, &usage), pid);
@@ -223,7 +223,7 @@ static void *wait_for_any(void *arg)
 	return NULL;
 }
 
-// Each of them sleeps while there is a child; one is made when they do.
+// Each thread sleeps while there is a child that runs; children are made while the threads sleep.
 static void several_threads_wait_at_once(void **state)
 {
 	struct copy copy = make_copy();
@@ -270,7 +270,7 @@ static void signals_interrupt(void **state)
 	}
 	assert_int_equal(waiter.found, -1);
 	assert_int_equal(waiter.errnum, EINTR);
-	// A handler that wants calls to go on.
+	// The handler asks for calls to go on after it.
 	action.sa_flags = SA_RESTART;
 	sigaction(SIGUSR1, &action, NULL);
 	pthread_create(&waiter.thread, NULL, wait_for_any, &waiter);
@@ -291,9 +291,8 @@ struct maker {
 	pthread_t thread;
 };
 
-// GCC's thread sanitizer does not know _Fork(). When another thread is in fork() meanwhile, the
-// sanitizer's own lock is taken in the child, which waits for it for ever. The same happens in a
-// program without libgorgon.
+// GCC's thread sanitizer does not know _Fork(). If another thread is in fork() meanwhile, the sanitizer's own lock
+// stays taken in the child, which then waits for it for ever. The same happens in a program without libgorgon.
 static enum way way_beside_others(int i)
 {
 #ifdef __SANITIZE_THREAD__
@@ -341,7 +340,7 @@ static void copies_and_host_make_children_at_once(void **state)
 	assert_int_equal(wrong, 0);
 }
 
-// A child of a child is its own, and none that the parent has.
+// A child's child belongs to the child, and not to the parent.
 static int in_a_child(void *arg)
 {
 	struct copy *copy = arg;

@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: MIT
-// loader/process: the C library's databases and its functions with one answer for the process.
-// Namespaces use them at once and in turns; each gets what a process of its own would. What that
-// is, the test program's own calls say, while nothing else runs.
+// loader/process: the C library's databases, and its functions that have one answer for the process. Namespaces use
+// them at once and in turns, and each gets what a process of its own would get. The expected answers are those of
+// the test program's own calls, made while nothing else runs.
 
 #define _GNU_SOURCE
 #include "helpers.h"
@@ -54,7 +53,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-// What code of namespace @i, or of the test program for -1, finds under a name.
+// The function that code of namespace @i, or of the test program for -1, finds under a name.
 static void *function(int i, const char *prefix, const char *name, const char *suffix)
 {
 	char whole[50];
@@ -108,7 +107,7 @@ static void begin_text(struct text *text)
 	assert_non_null(text->file);
 }
 
-// What the members of a record point to.
+// Writes what the members of a record point to.
 static void describe(FILE *file, const struct gorgon_record *record, const char *entry)
 {
 	for (const struct gorgon_field *field = record->fields; field->kind; field++) {
@@ -132,7 +131,7 @@ static void describe(FILE *file, const struct gorgon_record *record, const char 
 	fputc('\n', file);
 }
 
-// False at the end.
+// Writes the next entry. False: there is none.
 static bool step(int i, const struct walked *of, FILE *file)
 {
 	char *entry = ((char *(*)(void))function(i, "get", of->name, ""))();
@@ -144,10 +143,10 @@ static bool step(int i, const struct walked *of, FILE *file)
 	return true;
 }
 
-// More than a database has here: that of a walk which others start again and again.
+// More bytes than any database here has: a walk that others start again and again would not end.
 #define ENOUGH 200000
 
-// Freed by the caller.
+// All entries; the caller frees the text.
 static char *walk(int i, const struct walked *of)
 {
 	struct text text;
@@ -161,7 +160,7 @@ static char *walk(int i, const struct walked *of)
 	return text.data;
 }
 
-// Two entries apart, while a third namespace ends a walk of its own after each.
+// Two namespaces walk, some entries apart, while a third namespace ends a walk of its own after each step.
 static void walks_in_turns_are_whole(void **state)
 {
 	(void)state;
@@ -184,7 +183,8 @@ static void walks_in_turns_are_whole(void **state)
 			fclose(texts[i].file);
 			assert_string_equal(texts[i].data, expected);
 			free(texts[i].data);
-			assert_false(step(i, &walked[w], stderr)); // stays at the end
+			// A walk that has ended does not begin again.
+			assert_false(step(i, &walked[w], stderr));
 			end(i, &walked[w]);
 		}
 		free(expected);
@@ -252,8 +252,8 @@ static int step_r(int i, const struct walked *of, char *buffer, size_t size, voi
 	return code;
 }
 
-// Into a buffer that grows by a byte when it was too small, so that each entry is tried in one
-// that it does not fit in.
+// Walks with a buffer that grows by a byte when it was too small, so that each entry is tried in a buffer that it
+// does not fit in.
 static char *walk_r(int i, const struct walked *of, int *end_code)
 {
 	char *space = malloc(100000), ret[200] __attribute__((aligned(16)));
@@ -267,7 +267,7 @@ static char *walk_r(int i, const struct walked *of, int *end_code)
 	while ((code = step_r(i, of, space, size, ret, &result)) == ERANGE || !code) {
 		if (code == ERANGE) {
 			assert_null(result);
-			size += i < 0 ? 1000 : 1; // the C library wants more than it uses
+			size += i < 0 ? 1000 : 1; // the C library asks for more than it uses
 			continue;
 		}
 		assert_ptr_equal(result, ret);
@@ -299,7 +299,7 @@ static void get_r_fills_the_callers_buffer(void **state)
 	}
 }
 
-// Also those of another namespace, and of a database that it has in common with look-ups.
+// Results stay, also while another namespace walks, or looks names up in the same database.
 static void results_stay_until_the_next(void **state)
 {
 	struct passwd *mine, *others, *found;
@@ -316,7 +316,7 @@ static void results_stay_until_the_next(void **state)
 	CALL(1, void (*)(void), "endpwent")();
 }
 
-// fork() while other threads read.
+// Reads in a thread while another thread calls fork().
 static void *walk_until_told(void *stop)
 {
 	while (!__atomic_load_n((bool *)stop, __ATOMIC_RELAXED))
@@ -356,7 +356,7 @@ struct own_descriptors {
 	char *users;
 };
 
-// The number of the host's descriptor is another file in the thread's own table.
+// In the thread's own table, the number of the host's descriptor is that of another file.
 static void *walk_with_own_descriptors(void *of)
 {
 	const struct own_descriptors *own = of;
@@ -388,7 +388,7 @@ static void walk_with_own_descriptors_leaves_them_alone(void **state)
 	void *failed;
 
 	(void)state;
-	close(own.fd); // the number that the C library gets now
+	close(own.fd); // the C library gets this number next
 	assert_non_null(getpwent());
 	assert_int_not_equal(fcntl(own.fd, F_GETFD), -1);
 	assert_int_equal(pthread_create(&thread, NULL, walk_with_own_descriptors, &own), 0);
@@ -396,7 +396,7 @@ static void walk_with_own_descriptors_leaves_them_alone(void **state)
 	if (failed)
 		fail_msg("%s", (char *)failed);
 	endpwent();
-	close(own.fd); // which the C library has forgotten
+	close(own.fd); // the C library has forgotten it
 	free(own.users);
 }
 
@@ -466,7 +466,7 @@ static void lookup_of_nothing_says_so_as_the_c_library(void **state)
 	assert_null(CALL(0, struct servent *(*)(int, const char *), "getservbyport")(1, "none"));
 }
 
-// A line longer than any buffer to begin with.
+// The line is longer than any buffer at the beginning.
 static void fgetpwent_reads_long_lines(void **state)
 {
 	FILE *file = fopen(test_temp("passwd"), "w+");
@@ -548,7 +548,7 @@ static void utmp_has_a_file_and_a_position_of_the_namespace(void **state)
 	assert_non_null(put(2, USER_PROCESS, "1", "tty1", "cid"));
 	assert_null(put(3, USER_PROCESS, "1", "tty1", "dan"));
 	assert_int_equal(errno, ENOENT);
-	assert_null(next_user(2)); // behind what was written
+	assert_null(next_user(2)); // the walk is behind the entry that was written
 	CALL(2, void (*)(void), "setutxent")();
 	CALL(0, void (*)(void), "setutxent")();
 	assert_string_equal(next_user(0), "ann");
@@ -558,7 +558,7 @@ static void utmp_has_a_file_and_a_position_of_the_namespace(void **state)
 	assert_string_equal(next_user(0), "bob");
 	assert_null(next_user(0));
 	assert_null(next_user(2));
-	assert_non_null(put(1, DEAD_PROCESS, "1", "tty1", "eve")); // over ann
+	assert_non_null(put(1, DEAD_PROCESS, "1", "tty1", "eve")); // replaces ann's entry
 	CALL(0, void (*)(void), "setutxent")();
 	assert_string_equal(next_user(0), "eve");
 	found = CALL(1, struct utmpx *(*)(const struct utmpx *), "getutxline")(&wanted);
@@ -571,7 +571,7 @@ static void utmp_has_a_file_and_a_position_of_the_namespace(void **state)
 	assert_null(CALL(1, struct utmpx *(*)(const struct utmpx *), "getutxid")(&wanted));
 	assert_int_equal(errno, EINVAL);
 
-	// As the C library reads it.
+	// The C library reads the file, too.
 	assert_int_equal(utmpxname(path), 0);
 	setutxent();
 	assert_string_equal(getutxent()->ut_user, "eve");
@@ -641,7 +641,7 @@ static void hash_tables_are_the_namespaces(void **state)
 	assert_string_equal(search[1]("key", "others"), "others");
 	CALL(1, void (*)(void), "hdestroy")();
 	assert_string_equal(search[0]("key", NULL), "mine");
-	// The table of namespace 0 goes with it.
+	// The hash table of namespace 0 is freed with it.
 }
 
 static void terminals_have_a_name_in_each(void **state)
@@ -681,7 +681,7 @@ static void the_user_is_as_the_c_library_says(void **state)
 	assert_string_equal(CALL(0, char *(*)(char *), "cuserid")(NULL), cuserid(buffer));
 }
 
-// In a session of its own: asks the terminal, without echo.
+// Asks for a password in a session of its own: the terminal must not show what is typed.
 static void ask(int *status, char *shown, size_t size)
 {
 	size_t used = 0;
@@ -731,7 +731,8 @@ static void addresses_and_names_are_the_namespaces(void **state)
 	assert_int_equal(access(name, F_OK), -1);
 	assert_ptr_not_equal(name, SYMBOL(objects[1], char *(*)(char *), "databases_tmpnam")(NULL));
 	assert_null(CALL(0, struct tm *(*)(const char *), "getdate")("12:00"));
-	assert_int_equal(SYMBOL(objects[0], int (*)(void), "databases_getdate_err")(), 1); // no DATEMSK
+	// DATEMSK is not set.
+	assert_int_equal(SYMBOL(objects[0], int (*)(void), "databases_getdate_err")(), 1);
 	assert_int_equal(SYMBOL(objects[1], int (*)(void), "databases_getdate_err")(), 0);
 }
 

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// loader/process/environment.c: an environment of an interpreter's own, as its programs and the
-// functions of the C library's names see it.
+// loader/process/environment.c: an environment that belongs to an interpreter, as its programs and functions under
+// the C library's names see it.
 
 #define _GNU_SOURCE
 #include "calls.h"
@@ -35,7 +34,7 @@ static struct gorgon_interp *start_with(const char *const *environment)
 	return test_interp_start(&opts, NULL);
 }
 
-// The whole of it, each followed by a space.
+// All variables, each followed by a space.
 static const char *whole(struct gorgon_ns *ns)
 {
 	static char text[200];
@@ -101,7 +100,7 @@ static void putenv_string_is_part_of_it(void **state)
 	assert_int_equal(gorgon_putenv(text, ns->environment), 0);
 	text[2] = '4';
 	assert_string_equal(whole(ns), "A=1 B=2 C=4 ");
-	assert_int_equal(gorgon_putenv(name, ns->environment), 0); // as unsetenv()
+	assert_int_equal(gorgon_putenv(name, ns->environment), 0); // does the same as unsetenv()
 	assert_string_equal(whole(ns), "B=2 C=4 ");
 	assert_int_equal(gorgon_clearenv(ns->environment), 0);
 	assert_string_equal(whole(ns), "");
@@ -181,7 +180,7 @@ static void start_environments_differ_per_interpreter(void **state)
 	unsetenv("WHO");
 }
 
-// C code in it sees what Python sets, and so do programs that it starts.
+// C code of the interpreter, and programs that it starts, see what Python sets.
 static void start_environment_reaches_c_code_and_programs(void **state)
 {
 	struct gorgon_interp *interp = start_with(ENVIRONMENT("WHO=one", "PATH=/usr/bin:/bin"));
@@ -207,7 +206,7 @@ static void start_environment_reaches_c_code_and_programs(void **state)
 	unsetenv("WHO");
 }
 
-// In a child, which becomes the program.
+// Runs in a child, which becomes the program.
 static int become_program(void *arg)
 {
 	(void)arg;

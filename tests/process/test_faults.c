@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// What a child has seen: it ends by a signal.
+// What a child that ends by a signal has seen.
 struct seen {
 	unsigned reports, handlers;
 	int number;
@@ -64,7 +64,7 @@ static void report_to(void (*report)(void *ctx, const struct gorgon_fault *fault
 	static const int numbers[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-		signal(numbers[i], SIG_DFL); // not cmocka's
+		signal(numbers[i], SIG_DFL); // cmocka has handlers of its own
 	assert_ok(gorgon_faults_report(&opts));
 }
 
@@ -114,7 +114,7 @@ static int write_under_a_handler(void *arg)
 	(void)arg;
 	sigaction(SIGSEGV, &action, NULL);
 	assert_ok(gorgon_faults_report(&opts));
-	call_library("fault_write", 0); // again each time that the handler returns
+	call_library("fault_write", 0); // the fault comes again each time that the handler returns
 	return 0;
 }
 

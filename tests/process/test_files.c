@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// loader/process/files.c and loader/python/home.c: whose descriptors, current directory and umask
-// an interpreter has, and that a host keeps its own.
+// loader/process/files.c and loader/python/home.c: which descriptors, current directory and umask an interpreter
+// has, and that a host keeps its own.
 
 #define _GNU_SOURCE
 #include "calls.h"
@@ -38,7 +37,7 @@ static int run_main(struct gorgon_interp *interp, const char *code)
 	return status;
 }
 
-// 0 when the host still is where it was.
+// Whether the host still is in the same directory.
 static bool is_here(void)
 {
 	char now[PATH_MAX];
@@ -86,7 +85,7 @@ static ssize_t write_nowhere(void *ctx, int fd, const void *data, size_t size)
 	return (ssize_t)size;
 }
 
-// The host's function would otherwise find the program's descriptors.
+// On another thread the host's function would find the program's descriptors.
 static void interp_main_with_a_function_of_the_host_runs_on_its_thread(void **state)
 {
 	pthread_t wrote;
@@ -111,7 +110,7 @@ static void *run_for_good(void *arg)
 	assert_true(gorgon_files_are_own());
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
 	assert_int_equal(fcntl(kept, F_GETFD), -1);
-	// What the program had is given back, and the folder that it was in.
+	// Descriptors of the program are closed, and its directory is left, too.
 	assert_string_equal(getcwd(now, sizeof(now)), "/");
 	return (void *)(intptr_t)kept;
 }
@@ -125,7 +124,7 @@ static void interp_main_on_a_thread_of_its_own_keeps_that(void **state)
 	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, run_for_good, interp), 0);
 	assert_int_equal(pthread_join(thread, &kept), 0);
-	// They were this thread's, too, until that one got its own.
+	// The descriptor was this thread's, too, until the other thread got a table of its own.
 	assert_true(fcntl((int)(intptr_t)kept, F_GETFD) >= 0);
 	close((int)(intptr_t)kept);
 	assert_true(is_here());
@@ -142,7 +141,7 @@ static void *unshare_and_look(void *arg)
 	return NULL;
 }
 
-// However large the table is: its end, behind which nobody has to look, is found in several ways.
+// The end of the table, behind which there are no descriptors, is found in several ways, whatever its size.
 static void a_table_of_any_size_loses_what_is_not_inherited(void **state)
 {
 	static const int NUMBERS[] = {3, 62, 63, 64, 127, 128, 255, 511, 512, 1022, 1023, 1024, 3000};
@@ -178,7 +177,7 @@ static void interp_files_unknown_is_refused(void **state)
 		     "gorgon_interp_opts: files is 7, expected 0 to 2");
 }
 
-// The program sees what a thread inherits: signals that are blocked, the name, room on the stack.
+// The program's thread inherits from the caller: signals that are blocked, the name, room on the stack.
 static void interp_main_thread_is_like_the_callers(void **state)
 {
 	struct gorgon_interp *interp = create(GORGON_FILES_AUTO);
@@ -270,7 +269,7 @@ static void pool_workers_have_their_own_files_and_begin_where_the_host_is(void *
 	assert_ok(call_pool(pool, "count", &before));
 	assert_ok(call_pool(pool, "open_one", NULL));
 	assert_error(call_pool(pool, "end", NULL), GORGON_ERROR_PYTHON, "exit(0)");
-	// The next interpreter on that thread.
+	// This is the next interpreter on the same thread.
 	assert_directory(pool, here);
 	assert_ok(call_pool(pool, "count", &after));
 	assert_true(after.integer <= before.integer);

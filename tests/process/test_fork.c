@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: MIT
-// loader/process/fork.c: whose handlers a fork() runs; loader/dl/parts.c: which locks it holds.
+// loader/process/fork.c: which handlers a fork() runs; loader/dl/parts.c: which locks are held around it.
 
 #define _GNU_SOURCE
 #include "helpers.h"
@@ -30,7 +29,7 @@ static struct copy make_copy(void)
 	return copy;
 }
 
-// 100 * prepare + 10 * parent; a child ends with its own, + child.
+// Counts handlers that have run: 100 * prepare + 10 * parent + child. A child ends with its own count.
 static void assert_ran(const struct copy *copy, int expected)
 {
 	assert_int_equal(100 * copy->ran(0) + 10 * copy->ran(1) + copy->ran(2), expected);
@@ -78,7 +77,7 @@ static void fork_of_the_host_runs_all_handlers_that_are_loaded(void **state)
 	test_ns_destroy(other.ns);
 }
 
-// In reverse order before, in order after; a handler that is registered meanwhile waits.
+// Handlers run in reverse order before the fork and in order after it; a registration in between waits.
 static void fork_keeps_the_order_of_handlers(void **state)
 {
 	struct copy copy = make_copy();
@@ -91,7 +90,8 @@ static void fork_keeps_the_order_of_handlers(void **state)
 	test_ns_destroy(copy.ns);
 }
 
-// Otherwise a child inherits a list that another thread is changing, and a lock that nobody releases.
+// Without these locks a child would inherit a list that another thread is changing, and a lock that nobody
+// releases.
 static void fork_holds_the_lock_of_each_part(void **state)
 {
 	size_t held = 0, count = 0;

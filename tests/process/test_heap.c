@@ -39,7 +39,7 @@ static void check_bytes(const unsigned char *p, size_t size, unsigned char value
 		assert_int_equal(p[i], value);
 }
 
-// What malloc() gives next has been in use.
+// Makes malloc() return memory that has been in use.
 static void make_dirty(void)
 {
 	void *blocks[COUNT];
@@ -68,7 +68,8 @@ static void heap_blocks_keep_their_content(void **state)
 		assert_int_not_equal((uintptr_t)blocks[i] % 4096, 0);
 		memset(blocks[i], (int)i, size_of(i));
 	}
-	for (size_t i = 0; i < COUNT; i += 3) // larger, smaller, and far enough for a mapping
+	// Larger, smaller, and so large that it gets a mapping.
+	for (size_t i = 0; i < COUNT; i += 3)
 		blocks[i] = gorgon_heap_realloc(blocks[i], size_of(i) + 1 + i * 100, heap_of(ns));
 	for (size_t i = 0; i < COUNT; i++) {
 		check_bytes(blocks[i], size_of(i), (unsigned char)i);
@@ -82,7 +83,7 @@ static void heap_blocks_keep_their_content(void **state)
 }
 
 #if !TEST_SANITIZED
-// Next and previous one, heap, mark; what the C library rounds up comes on top.
+// A header has the next and the previous block, the heap and a mark. The C library also rounds sizes up.
 static void heap_block_costs_a_header(void **state)
 {
 	struct gorgon_ns *ns = test_ns();
@@ -98,7 +99,7 @@ static void heap_block_costs_a_header(void **state)
 }
 #endif
 
-// The C library's blocks, wherever they begin in a page and whatever lies before.
+// Blocks of the C library are recognised, wherever they begin in a page and whatever lies in front of them.
 static void heap_free_takes_blocks_of_the_c_library(void **state)
 {
 	struct gorgon_ns *ns = test_ns();
@@ -110,7 +111,8 @@ static void heap_free_takes_blocks_of_the_c_library(void **state)
 		gorgon_malloc_free(p, &ns->usage);
 		p = gorgon_malloc_realloc(NULL, 10, &ns->usage);
 		p = gorgon_malloc_realloc(p, 200000, &ns->usage);
-		p = gorgon_heap_realloc(p, 20, heap_of(ns)); // not listed: stays the C library's
+		// A block that is not listed stays the C library's.
+		p = gorgon_heap_realloc(p, 20, heap_of(ns));
 		free(p);
 		assert_int_equal(posix_memalign((void **)&p, 4096, 100), 0);
 		gorgon_malloc_free(p, &ns->usage);
@@ -121,7 +123,7 @@ static void heap_free_takes_blocks_of_the_c_library(void **state)
 
 static void heap_impossible_sizes_are_refused(void **state)
 {
-	// Not constants: the compiler would refuse the calls.
+	// The compiler would refuse these calls with constants.
 	volatile size_t huge = SIZE_MAX;
 	struct gorgon_ns *ns = test_ns();
 	char *p = gorgon_heap_malloc(10, heap_of(ns));
@@ -131,7 +133,7 @@ static void heap_impossible_sizes_are_refused(void **state)
 	assert_null(gorgon_heap_malloc(huge, heap_of(ns)));
 	assert_null(gorgon_heap_calloc(huge / 2, 3, heap_of(ns)));
 	assert_null(gorgon_heap_realloc(p, huge - 100, heap_of(ns)));
-#if !TEST_SANITIZED // whose malloc() aborts
+#if !TEST_SANITIZED // a sanitizer's malloc() aborts
 	assert_null(gorgon_heap_malloc(huge / 2 - 100, heap_of(ns)));
 	assert_null(gorgon_heap_realloc(p, huge / 2 - 100, heap_of(ns)));
 #endif
@@ -183,7 +185,7 @@ static void *allocate_at_random(void *arg)
 			blocks[i] = NULL;
 		}
 	}
-	return NULL; // the rest is left
+	return NULL; // the other blocks are left behind
 }
 
 static void heap_threads_and_forks(void **state)

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// loader/process/jit_mirror.c: what a private compiler registers is in the one list that
-// debuggers read, and goes.
+// loader/process/jit_mirror.c: what a private compiler registers is in the one list that debuggers read, and leaves
+// it when it is taken back.
 
 #define _GNU_SOURCE
 #include "helpers.h"
@@ -12,8 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-// Their code is called directly, through the GOT, without a mutex, and with a descriptor
-// that is reset after each call; see modules.mk.
+// How these modules call __jit_debug_register_code: directly, through the GOT, without a mutex, and with a
+// descriptor that they reset after each call; see modules.mk.
 static const char *const modules[] = {"libjit_direct.so", "libjit_exported.so", "libjit_late.so",
 				      "libjit_symbolic.so"};
 
@@ -239,8 +238,8 @@ static void *protect(void *arg)
 	return NULL;
 }
 
-// One thread changes the list, another one of the same namespace makes us look at it
-// without the registrar's mutex, and entries are overwritten as soon as they are unlinked.
+// One thread changes the list, and another thread of the same namespace makes us read it without the registrar's
+// mutex. Entries are overwritten as soon as they are out of the list.
 static void look_while_the_list_changes_reads_no_half_list(void **state)
 {
 	(void)state;

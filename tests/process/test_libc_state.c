@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// What a namespace has of the C library's state (loader/process): getopt() of ours beside the C
-// library's, and what the host keeps when interpreters have had theirs.
+// What a namespace has of the C library's state (loader/process): our getopt() beside the C library's, and what the
+// host keeps when interpreters have used theirs.
 
 #define _GNU_SOURCE
 #include "calls.h"
@@ -22,7 +21,7 @@
 
 #define ARGUMENTS 8
 
-// The C library's, or ours.
+// The C library's functions, or ours.
 struct parser {
 	const char *who;
 	int (*get)(int, char *const *, const char *, const struct option *, int *, void *);
@@ -31,7 +30,7 @@ struct parser {
 	char **arg;
 	int *index, *errors, *option;
 	void *state;
-	char text[4000]; // what it has done
+	char text[4000]; // what the parser has returned
 };
 
 static const struct gorgon_bound *bound(const struct gorgon_part *part, const char *name)
@@ -151,9 +150,9 @@ static void getopt_does_what_the_c_librarys_does(void **state)
 	assert_string_equal(ours.text, theirs.text);
 }
 
-// --- the host's --------------------------------------------------------------------------------
+// --- what the host has ------------------------------------------------------------------------------
 
-// The C library has kept the name, which was the interpreter's memory.
+// The C library keeps the pointer to the name, which was in the interpreter's memory.
 static int log_after_an_interpreter(void *arg)
 {
 	struct gorgon_interp *interp = start();
@@ -196,7 +195,7 @@ static void tzset_of_an_interpreter_leaves_the_hosts_clock(void **state)
 	destroy(other);
 }
 
-// Its environment is what the host has given it: so is its zone, without a word of its program.
+// The host has given the interpreter an environment, and thereby a time zone: the program need not call tzset().
 static void environment_of_an_interpreter_has_its_zone(void **state)
 {
 	struct gorgon_interp_opts opts = {
@@ -215,7 +214,7 @@ static void environment_of_an_interpreter_has_its_zone(void **state)
 	destroy(interp);
 }
 
-// Threads of two interpreters hold what the child will need.
+// Threads of two interpreters are in the middle of changes of what the child will need.
 static void fork_child_has_its_state(void **state)
 {
 	static const char busy[] =

@@ -75,7 +75,7 @@ static void unmap_middle_only_the_rest_is_unmapped_at_the_end(void **state)
 
 	(void)state;
 	assert_int_equal(memory.unmap(a + 2 * PAGE, PAGE), 0);
-	// The hole is the host's now and must survive.
+	// The host's mapping is in the hole now, and must survive.
 	other = mmap(a + 2 * PAGE, PAGE, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	assert_ptr_equal(other, a + 2 * PAGE);
@@ -116,8 +116,8 @@ static void destroy_other_namespaces_memory_stays(void **state)
 	assert_false(is_mapped(b));
 }
 
-// Whether a large page may be there: VmFlags of /proc/PID/smaps. The kernel takes the advice only
-// where it has such pages.
+// Whether a large page may be there, by VmFlags of /proc/PID/smaps. The kernel takes the advice only where there
+// are such pages.
 static bool is_large(const char *addr)
 {
 	FILE *in = fopen("/proc/self/smaps", "re");
@@ -163,14 +163,15 @@ static void map_arenas_from_the_third_on_share_large_pages(void **state)
 	}
 	assert_int_equal((uintptr_t)arenas[2] % (2 * ARENA), 0);
 	assert_ptr_equal(arenas[3], arenas[2] + ARENA);
-	assert_int_equal(memory.unmap(arenas[2], ARENA), 0); // the other one is somebody else's
+	// The other half of the large page belongs to another arena.
+	assert_int_equal(memory.unmap(arenas[2], ARENA), 0);
 	assert_false(is_mapped(arenas[2]));
 	assert_int_equal(arenas[3][0], 1);
 	assert_false(is_large(memory.map(ARENA / 2, MAP_PRIVATE)));
 	test_ns_destroy(ns);
 	for (size_t i = 0; i < 5; i++)
 		assert_false(is_mapped(arenas[i]));
-	assert_false(is_mapped(arenas[4] + ARENA)); // the half that waited
+	assert_false(is_mapped(arenas[4] + ARENA)); // the half that was kept for the next arena
 }
 
 static void map_arenas_are_small_without_the_option(void **state)

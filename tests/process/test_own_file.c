@@ -13,7 +13,7 @@
 #define NAME "libown_file.so"
 #define CODE (PROT_READ | PROT_EXEC)
 
-// The descriptor that a library of @ns has opened of @path and keeps.
+// Makes a library of @ns open @path and keep the descriptor, which is returned.
 static int keep(struct gorgon_ns *ns, const char *path, int prot)
 {
 	struct gorgon_object *object = test_open(ns, NAME);
@@ -77,7 +77,7 @@ static void destroy_same_file_opened_by_the_host_stays(void **state)
 	int fd = keep(ns, test_module(NAME), CODE);
 
 	(void)state;
-	// Somebody closes what is not his, and the number is the host's.
+	// Code closes a descriptor that is not its own, and the host gets the number.
 	close(fd);
 	assert_int_equal(open(test_module(NAME), O_RDONLY | O_CLOEXEC), fd);
 	test_ns_destroy(ns);
@@ -90,7 +90,7 @@ static void destroy_same_file_opened_by_another_copy_stays_with_that(void **stat
 	int fd = keep(one, test_module(NAME), CODE);
 
 	(void)state;
-	// Loaded before the number is free: the loader opens files, too.
+	// The module is loaded before the number is free, because the loader opens files, too.
 	gorgon_object_close(test_open(two, NAME));
 	close(fd);
 	assert_int_equal(keep(two, test_module(NAME), CODE), fd);
@@ -111,7 +111,7 @@ static void destroy_descriptor_that_was_closed_is_no_error(void **state)
 	assert_unchanged(&before);
 }
 
-// Two copies have the same number, each in the table of its thread.
+// Two copies have the same number, each in the table of its own thread.
 static void *keep_apart(void *arg)
 {
 	struct gorgon_ns *one = arg, *two = test_ns();
@@ -133,7 +133,7 @@ static void destroy_on_a_thread_with_another_table_closes_nobody_elses(void **st
 	int fd;
 
 	(void)state;
-	fd = keep(one, test_module("libmemory.so"), PROT_READ); // the number is the next one's
+	fd = keep(one, test_module("libmemory.so"), PROT_READ); // tells the number that comes next
 	assert_int_equal(close(fd), 0);
 	assert_int_equal(pthread_create(&thread, NULL, keep_apart, one), 0);
 	pthread_join(thread, &two);

@@ -48,7 +48,7 @@ static struct patcher open_patcher(void)
 	return ret;
 }
 
-// Of the C library, called by nobody else.
+// A function of the C library that nothing else here calls.
 static void *victim(void)
 {
 	return dlsym(RTLD_DEFAULT, "getsid");
@@ -65,7 +65,7 @@ static int jump_and_end(void *arg)
 	return err == EACCES && getsid(0) != 1 ? 0 : 1;
 }
 
-// In a child: without the refusal the C library would call into memory that is not there.
+// Runs in a child: if the call were not refused, the C library would call into memory that is gone.
 static void mprotect_system_function_is_refused_and_works_after_the_end(void **state)
 {
 	(void)state;

@@ -16,7 +16,7 @@ static struct gorgon_interp *start_denied(unsigned deny)
 
 #define EXEC "import os\nos.execve('/nowhere', ['x'], {})"
 
-// How a library was bound is remembered: not for others to whom something else is denied.
+// How a library was bound is remembered, but not for interpreters to which something else is denied.
 static void what_is_denied_is_each_interpreters_own(void **state)
 {
 	(void)state;

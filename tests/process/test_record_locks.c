@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// loader/process/record_locks.c, lock_files.c and closing.c: who conflicts, what fcntl() says, what
-// a close drops.
+// loader/process/record_locks.c, lock_files.c and closing.c: who conflicts with whom, what fcntl() returns, and
+// which locks a close() drops.
 
 #define _GNU_SOURCE
 #include "lockers.h"
@@ -99,7 +98,7 @@ static void a_program_with_its_own_table_has_the_kernel_s_locks(void **state)
 
 	(void)state;
 	files->own = true;
-	// The table is the host's here: its locks are.
+	// In this test the table is really the host's, and so are the locks of the namespace.
 	assert_int_equal(lock_two(F_WRLCK, 0, 10), 0);
 	assert_int_equal(lock_host(F_WRLCK, 0, 10), 0);
 	assert_int_equal(lock_one(F_WRLCK, 0, 10), EAGAIN);
@@ -196,7 +195,7 @@ static void ranges_are_relative_to_the_caller_s_descriptor(void **state)
 	assert_int_equal(ask(two.fcntl, fd_two, F_RDLCK, 100, 0).l_type, F_UNLCK);
 }
 
-// What the kernel says to a process, ours say.
+// What the kernel returns to a process, our functions return.
 static void errors_are_the_kernel_s(void **state)
 {
 	static const struct flock args[] = {
@@ -244,10 +243,10 @@ static void a_file_opened_for_reading_is_locked_and_then_for_writing(void **stat
 	int fd = one.open(path, O_RDONLY);
 
 	(void)state;
-	// Nobody could write, so that ours is opened for reading, too.
+	// Nobody could write to this file, so our own descriptor is opened for reading, too.
 	assert_int_equal(chmod(path, 0400), 0);
 	if (!geteuid())
-		assert_int_equal(seteuid(65534), 0); // for root no mode matters
+		assert_int_equal(seteuid(65534), 0); // root is not bound by modes
 	assert_int_equal(lock_at(one.fcntl, fd, F_SETLK, F_RDLCK, 2, 3), 0);
 	if (!getuid())
 		assert_int_equal(seteuid(0), 0);
@@ -322,7 +321,8 @@ static void closing_any_descriptor_drops_the_namespace_s_locks(void **state)
 		assert_int_equal(lock_two(F_WRLCK, 10, 10), 0);
 		ways[i](other);
 		assert_int_equal(lock_host(F_WRLCK, 0, 10), 0);
-		assert_int_equal(lock_host(F_WRLCK, 10, 10), EAGAIN); // of two
+		// The lock of two is still there.
+		assert_int_equal(lock_host(F_WRLCK, 10, 10), EAGAIN);
 		lock_host(F_UNLCK, 0, 0);
 		lock_two(F_UNLCK, 0, 0);
 	}
@@ -378,7 +378,7 @@ static void the_host_keeps_them_when_the_namespace_has_locks_too(void **state)
 	assert_int_equal(lock_outside(F_WRLCK, 10, 10), 0);
 	assert_int_equal(lock_one(F_WRLCK, 10, 10), 0);
 	assert_int_equal(lock_outside(F_WRLCK, 10, 10), EAGAIN);
-	// Nor does the end of a namespace take them.
+	// The end of a namespace does not take the others' locks either.
 	test_ns_destroy(one.ns);
 	assert_int_equal(lock_outside(F_WRLCK, 0, 10), EAGAIN);
 	assert_int_equal(lock_outside(F_WRLCK, 10, 10), 0);
@@ -484,7 +484,7 @@ static void a_stream_is_written_before_it_is_parked(void **state)
 	free(text);
 }
 
-// A program that closes all.
+// A program closes all descriptors.
 static void our_descriptors_survive_a_program_and_are_renewed_after_the_host(void **state)
 {
 	(void)state;

@@ -1,6 +1,4 @@
-// SPDX-License-Identifier: MIT
-// loader/process/record_locks.c: locks that are waited for, in forked children, and of many at
-// once.
+// loader/process/record_locks.c: threads that wait for locks, forked children, and many lockers at once.
 
 #define _GNU_SOURCE
 #include "lockers.h"
@@ -63,7 +61,7 @@ static void a_child_does_not_keep_its_parent_s(void **state)
 	close(ends[1]);
 }
 
-// It has the parent's memory: what it closes must not be seen there.
+// The child has its parent's memory: what it closes must not change the parent's locks.
 static void a_vforked_child_changes_nothing(void **state)
 {
 	pid_t pid;
@@ -110,7 +108,7 @@ static void begin_wait(struct waiter *waiter)
 	while (!__atomic_load_n(&waiter->tid, __ATOMIC_ACQUIRE))
 		usleep(1000);
 	snprintf(name, sizeof(name), "/proc/self/task/%d/syscall", waiter->tid);
-	while (strncmp(text, "72 ", 3)) { // fcntl
+	while (strncmp(text, "72 ", 3)) { // the number of fcntl
 		FILE *file = fopen(name, "re");
 
 		usleep(1000);
@@ -133,7 +131,7 @@ static void setlkw_waits(void **state)
 	(void)state;
 	assert_int_equal(lock_one(F_WRLCK, 0, 10), 0);
 	begin_wait(&waiter);
-	// Others go on meanwhile, in the same namespace, too.
+	// Other locks can be taken meanwhile, by the same namespace, too.
 	assert_int_equal(lock_two(F_WRLCK, 20, 1), 0);
 	assert_int_equal(lock_one(F_UNLCK, 0, 10), 0);
 	assert_int_equal(end_wait(&waiter), 0);
@@ -195,7 +193,7 @@ static void a_lock_that_comes_after_the_close_is_dropped(void **state)
 	assert_int_equal(lock_one(F_WRLCK, 0, 10), 0);
 	begin_wait(&waiter);
 	two.close(waiter.fd);
-	close(waiter.fd); // parked while it is waited for; of a process it would be closed now
+	close(waiter.fd); // parked while a thread waits with it; a process would close it now
 	assert_int_equal(lock_one(F_UNLCK, 0, 10), 0);
 	assert_int_equal(end_wait(&waiter), EBADF);
 	assert_int_equal(lock_one(F_WRLCK, 0, 10), 0);
@@ -229,8 +227,9 @@ static void a_deadlock_of_three_in_two_files_is_found(void **state)
 	assert_int_equal(lock_one(F_WRLCK, 0, 1), 0);
 	assert_int_equal(lock_two(F_WRLCK, 1, 1), 0);
 	assert_int_equal(lock_at(three.fcntl, second_three, F_SETLK, F_WRLCK, 0, 1), 0);
-	waiters[0] = (struct waiter){.copy = &two, .fd = fd_two, .start = 0}; // for one
-	waiters[1] = (struct waiter){.copy = &three, .fd = fd_three, .start = 1}; // for two
+	// Two waits for one, and three waits for two.
+	waiters[0] = (struct waiter){.copy = &two, .fd = fd_two, .start = 0};
+	waiters[1] = (struct waiter){.copy = &three, .fd = fd_three, .start = 1};
 	begin_wait(&waiters[0]);
 	begin_wait(&waiters[1]);
 	assert_int_equal(lock_at(one.fcntl, second_one, F_SETLKW, F_WRLCK, 0, 1), EDEADLK);
@@ -250,7 +249,7 @@ static void a_deadlock_of_three_in_two_files_is_found(void **state)
 
 #define TURNS 400
 
-// A counter in the file, under a lock. A connection for each turn is the hard case.
+// Each worker counts in the file, under a lock. The hard case is a connection that is opened for each turn.
 struct worker {
 	pthread_t thread;
 	struct locker *copy; // NULL: the host
@@ -281,7 +280,7 @@ static void *count_in_turns(void *arg)
 				 !count_up(fd) ||
 				 (i % 2 && lock_at(function, fd, F_SETLK, F_UNLCK, 0, 1));
 		if (copy)
-			copy->close(fd); // drops it
+			copy->close(fd); // drops the lock
 		else
 			lock_at(function, fd, F_SETLK, F_UNLCK, 0, 1);
 	}

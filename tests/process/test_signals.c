@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// loader/process/signals.c, process.c: libraries that report errors to themselves as signals, and
-// handlers that one thread replaces while another thread is in them.
+// loader/process/signals.c, process.c: libraries that report errors to themselves by signals, and handlers that one
+// thread replaces while they run on another thread.
 
 #define _GNU_SOURCE
 #include "ns/ns.h"
@@ -18,7 +17,7 @@ static unsigned taken(struct gorgon_object *object)
 	return *SYMBOL(object, unsigned *, "jump_taken");
 }
 
-// In a process of its own, with SIGABRT as a process has it at first.
+// Runs in a process of its own, in which SIGABRT has its first action.
 static int jump(void *other)
 {
 	struct gorgon_ns *ns = test_ns(), *bystander = test_ns();
@@ -26,7 +25,7 @@ static int jump(void *other)
 	struct gorgon_object *untouched = test_open(bystander, "libjump.so");
 	int status = 0;
 
-	signal(SIGABRT, SIG_DFL); // not cmocka's
+	signal(SIGABRT, SIG_DFL); // cmocka has a handler of its own
 	alarm(60);		  // ends what waits forever
 	SYMBOL(untouched, void (*)(void), "jump_install")();
 	SYMBOL(object, void (*)(void), "jump_install")();
@@ -45,7 +44,7 @@ static void kill_of_oneself_by_a_fault_is_the_threads(void **state)
 	assert_int_equal(test_in_child(jump, ""), 0);
 }
 
-// Nobody handles it: it ends the process, as it would without us.
+// The signal has no handler, so it ends the process, as without us.
 static int fall(void *arg)
 {
 	(void)arg;
@@ -69,7 +68,7 @@ static void takes_number(int number)
 	__atomic_fetch_add(&wrong, number != SIGUSR1, __ATOMIC_RELAXED);
 }
 
-// Crashes, or counts, if it is called as a handler without SA_SIGINFO is.
+// Called like a handler without SA_SIGINFO, this crashes or counts an error.
 static void takes_info(int number, siginfo_t *info, void *context)
 {
 	(void)context;

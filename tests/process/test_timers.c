@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: MIT
-// loader/process/timers.c: whose timer it is, and whose its signal.
+// loader/process/timers.c: to whom a timer and its signal belong.
 
 #define _GNU_SOURCE
 #include "helpers.h"
@@ -55,12 +54,12 @@ static int seen(const struct copy *copy, int which)
 
 static void wait_until_seen(const struct copy *copy, int which, int count)
 {
-	// CPU timers need a thread that works.
+	// A timer of processor time needs a thread that works.
 	for (clock_t start = clock(); seen(copy, which) < count; getppid())
 		assert_true(clock() - start < 60 * CLOCKS_PER_SEC);
 }
 
-// How many timers the kernel has of this process.
+// How many timers this process has in the kernel.
 static int count_timers(void)
 {
 	FILE *file = fopen("/proc/self/timers", "r");
@@ -149,8 +148,8 @@ static void the_hosts_timers_are_the_hosts(void **state)
 	test_ns_destroy(copy.ns);
 }
 
-// glibc's thread for SIGEV_THREAD is created inside glibc. GCC's thread sanitizer has no state for
-// such a thread and crashes in its malloc(), in a program without libgorgon too.
+// The C library creates its thread for SIGEV_THREAD itself. GCC's thread sanitizer has no state for such a thread
+// and crashes in its malloc(), in a program without libgorgon too.
 #ifdef __SANITIZE_THREAD__
 #define NOTIFY_BY_THREAD SIGEV_SIGNAL
 #else
@@ -187,7 +186,7 @@ static void timers_of_timer_create_signal_their_copy(void **state)
 	assert_int_equal(count_timers(), before);
 }
 
-// What a deleted timer has sent while it was blocked is its copy's, or nobody's.
+// A timer was deleted while its signal was blocked: the signal goes to its own copy, or to nobody.
 static void a_late_signal_harms_nobody(void **state)
 {
 	struct copy one = make_copy(NULL), other = make_copy(NULL);
@@ -232,7 +231,7 @@ static void where_handlers_never_run_timers_are_silent(void **state)
 	test_ns_destroy(copy.ns);
 }
 
-// It inherits none, and its own is the kernel's, which outlives exec().
+// A child inherits no timers. Those that it makes are the kernel's, and so outlive exec().
 static int in_a_child(void *arg)
 {
 	struct copy *copy = arg;
@@ -265,7 +264,7 @@ static void forked_children_have_none(void **state)
 	assert_int_equal(test_in_child(fork_in_a_child, NULL), 0);
 }
 
-// In a namespace without a program there is nobody else to end.
+// A namespace without a program has nothing that the signal could end but the process.
 static int fall(void *arg)
 {
 	struct gorgon_ns *ns = test_ns();

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: MIT
-// loader/process/zone*.c: conversions in a zone of ours and the C library's, in a child that has
+// loader/process/zone*.c: our conversions in a time zone, compared with those of the C library, in a child that has
 // this zone. GORGON_ALL_ZONES=1 takes all of the system's files and many more instants.
 
 #define _GNU_SOURCE
@@ -147,7 +146,7 @@ static void compare_dates_at(struct pair *pair, time_t time)
 	}
 }
 
-// What is a gap or an overlap is within some hours of the transition.
+// Around a transition: a gap or an overlap of local time is within some hours of it.
 static void compare_around(struct pair *pair, int64_t time)
 {
 	for (int delta = -2; delta <= 2; delta++)
@@ -157,7 +156,7 @@ static void compare_around(struct pair *pair, int64_t time)
 		time_t moment = time;
 
 		compare_dates_at(pair, time + 60 * minutes);
-		// Dates that need not exist.
+		// Local times of which some do not exist.
 		if (!localtime_r(&moment, &tm))
 			continue;
 		gorgon_zone_convert(pair->zone, moment, &tm, &pair->names);
@@ -180,7 +179,7 @@ static void compare_transitions(struct pair *pair)
 		compare_around(pair, zone->leaps[i].at);
 }
 
-// Days of many years, some of which have rules only, and none.
+// Days of many years. For some years only the zone's rule counts, for some not even that.
 static void compare_grid(struct pair *pair)
 {
 	static const int years[] = {-2000000000, -100000, -1, 0, 1, 1600, 1900, 1969, 1970, 1971, 2024,
@@ -228,7 +227,7 @@ static void compare_odd(struct pair *pair)
 		}
 }
 
-// In a child: the C library's state is its own.
+// Runs in a child, because it changes the C library's state.
 static int compare_in_child(void *arg)
 {
 	struct pair pair = {.thorough = getenv("GORGON_ALL_ZONES")};
@@ -285,7 +284,8 @@ static void convert_strings_are_the_c_librarys(void **state)
 	assert_int_equal(different, 0);
 }
 
-// Names and offsets only: the days are the United States' where the system has no file for them.
+// Compares names and offsets only: the C library takes the days of the United States where the system has no file
+// for them.
 static void convert_strings_without_days_are_the_c_librarys(void **state)
 {
 	static const char *const texts[] = {"AAA5BBB", "AAA-13BBB", "AAA5BBB,", "AAA5BBB4", "AAA-5junk"};
@@ -335,8 +335,8 @@ static void convert_all_files_are_the_c_librarys(void **state)
 	assert_int_equal(different, 0);
 }
 
-// Each byte of a file set to something else: what the C library refuses is refused, and nothing is
-// read that is not there.
+// Sets each byte of a file to something else: a file that the C library refuses is refused, and nothing is read
+// that is not in the file.
 static void read_damaged_file_is_no_zone_or_a_whole_one(void **state)
 {
 	size_t size;
